@@ -1,0 +1,73 @@
+// 03_shared_blocking: the 256 threads of a block bring the operands of their 128 x 128 elements into shared memory once.
+// What 16 threads loaded 16 times over now comes from global memory once: 2 flop per byte become 32.
+//
+//                    B  K x N
+//                    . [== 128 ==] .     a row of B's tile -> Bs
+//    A  M x K        C  M x N
+//    . | .           .  . . . . .  .
+//    .128.           . [128 x 128] .     a column of A's tile -> As; 16 x 16 threads, 8 x 8 elements each
+//    . | .           .  . . . . .  .
+//
+// Changed:  As and Bs, filled together at each k between two barriers, and what each thread reads comes from them.
+// Alone:    nvcc -O3 -std=c++17 -arch=native -I. 03_shared_blocking/matmul.cu -o 03_shared_blocking/matmul -lcublas
+// Articles: Fixstars slides 50 to 54
+#include "common/harness.h"
+
+constexpr int kThreadM = 8;  // rows of C per thread
+constexpr int kThreadN = 8;  // columns of C per thread
+constexpr int kTileM = 16 * kThreadM;  // rows of C per block
+constexpr int kTileN = 16 * kThreadN;  // columns of C per block
+constexpr int kThreads = 16 * 16;
+
+static_assert(kTileM + kTileN == kThreads, "at each k every thread brings one element, of A or of B");
+
+__global__ void __launch_bounds__(kThreads) matmul(int M, int N, int K, const float* A, const float* B, float* C) {
+    __shared__ float As[kTileM];
+    __shared__ float Bs[kTileN];
+    const int tiles_n = ceil_div(N, kTileN);
+    const int tile_row = blockIdx.x / tiles_n * kTileM;
+    const int tile_col = blockIdx.x % tiles_n * kTileN;
+    const int row = threadIdx.x / 16 * kThreadM;  // within the tile
+    const int col = threadIdx.x % 16 * kThreadN;
+
+    float acc[kThreadM][kThreadN] = {};
+    for (int k = 0; k < K; ++k) {
+        // Half of the threads bring A, half bring B; past the edge they bring zeros, for every thread must reach the barriers.
+        const int a_row = threadIdx.x, b_col = threadIdx.x - kTileM;
+        if (a_row < kTileM) {
+            As[a_row] = tile_row + a_row < M ? A[size_t(tile_row + a_row) * K + k] : 0.0f;
+        } else {
+            Bs[b_col] = tile_col + b_col < N ? B[size_t(k) * N + tile_col + b_col] : 0.0f;
+        }
+        __syncthreads();  // the tiles are complete
+
+        float a[kThreadM], b[kThreadN];
+        for (int i = 0; i < kThreadM; ++i) a[i] = As[row + i];
+        for (int j = 0; j < kThreadN; ++j) b[j] = Bs[col + j];
+        for (int i = 0; i < kThreadM; ++i)
+            for (int j = 0; j < kThreadN; ++j) acc[i][j] += a[i] * b[j];
+        __syncthreads();  // the tiles may be overwritten
+    }
+
+    for (int i = 0; i < kThreadM; ++i)
+        for (int j = 0; j < kThreadN; ++j) {
+            const int c_row = tile_row + row + i, c_col = tile_col + col + j;
+            if (c_row < M && c_col < N) C[size_t(c_row) * N + c_col] = acc[i][j];
+        }
+}
+
+void launch_matmul(int M, int N, int K, const float* A, const float* B, float* C) {
+    const int blocks = ceil_div(M, kTileM) * ceil_div(N, kTileN);
+    matmul<<<blocks, kThreads>>>(M, N, K, A, B, C);
+}
+
+int main(int argc, char** argv) {
+    Stage stage;
+    stage.name = "03_shared_blocking";
+    stage.launch = launch_matmul;
+    // A is loaded once for every column of tiles, B once for every row of tiles.
+    stage.loaded_floats = [](double M, double N, double K) {
+        return K * (M * std::ceil(N / kTileN) + N * std::ceil(M / kTileM));
+    };
+    return run_stage(stage, argc, argv);
+}

@@ -1,0 +1,148 @@
+// Timing on a GPU: events, a flushed L2 cache, medians, cuBLAS beside it, and the clocks while it ran.
+#pragma once
+
+#include <cublas_v2.h>
+#include <cuda_runtime.h>
+#include <dlfcn.h>
+
+#include <algorithm>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "common/device.h"
+#include "common/roofline.h"
+
+inline int attribute(cudaDeviceAttr which, int device) {
+    int value = 0;
+    check_cuda(cudaDeviceGetAttribute(&value, which, device), "cudaDeviceGetAttribute");
+    return value;
+}
+
+// What NVML tells, where the driver's library is there (it is loaded at run time, so that the program starts without).
+class Nvml {
+public:
+    explicit Nvml(int device) {
+        library_ = dlopen("libnvidia-ml.so.1", RTLD_NOW);
+        if (!library_ || call<int()>("nvmlInit_v2")() != 0) return;
+        char bus[32];
+        check_cuda(cudaDeviceGetPCIBusId(bus, sizeof bus, device), "cudaDeviceGetPCIBusId");
+        if (call<int(const char*, void**)>("nvmlDeviceGetHandleByPciBusId_v2")(bus, &handle_) != 0) handle_ = nullptr;
+    }
+    std::string driver() const {
+        char version[96] = "unknown";
+        if (handle_) call<int(char*, unsigned)>("nvmlSystemGetDriverVersion")(version, sizeof version);
+        return version;
+    }
+    // MHz now, 0 if unknown.
+    unsigned sm_clock() const { return clock(1); }
+    unsigned memory_clock() const { return clock(2); }
+
+private:
+    template <typename Function>
+    Function* call(const char* name) const {
+        void* symbol = dlsym(library_, name);
+        if (!symbol) throw Failure(kDeviceFailed, std::string("libnvidia-ml.so.1 lacks ") + name);
+        return reinterpret_cast<Function*>(symbol);
+    }
+    unsigned clock(int which) const {
+        unsigned mhz = 0;
+        if (handle_) call<int(void*, int, unsigned*)>("nvmlDeviceGetClockInfo")(handle_, which, &mhz);
+        return mhz;
+    }
+
+    void* library_ = nullptr;
+    void* handle_ = nullptr;
+};
+
+// Peak and bandwidth of a device from its attributes: the vendor's figures, not measured ones.
+inline Gpu gpu_at_hand(int device) {
+    const int major = attribute(cudaDevAttrComputeCapabilityMajor, device);
+    const int minor = attribute(cudaDevAttrComputeCapabilityMinor, device);
+    // FP32 lanes per multiprocessor: CUDA C++ Programming Guide, "Throughput of Native Arithmetic Instructions".
+    const int lanes = major < 8 || (major == 8 && minor == 0) ? 64 : 128;
+    const double clock_ghz = attribute(cudaDevAttrClockRate, device) * 1e-6;
+    const double memory_ghz = attribute(cudaDevAttrMemoryClockRate, device) * 1e-6;
+    const double bus_bytes = attribute(cudaDevAttrGlobalMemoryBusWidth, device) / 8.0;
+    return {"", "", attribute(cudaDevAttrMultiProcessorCount, device) * lanes * 2 * clock_ghz, 2 * memory_ghz * bus_bytes,
+            "from the device's attributes"};
+}
+
+struct Times {
+    double median, least, most;  // milliseconds
+};
+
+inline Times summarize(std::vector<float> ms) {
+    std::sort(ms.begin(), ms.end());
+    const size_t n = ms.size();
+    return {(ms[(n - 1) / 2] + ms[n / 2]) / 2.0, ms.front(), ms.back()};
+}
+
+// Times functions that launch work on the default stream, taking turns, each launch after a flush of the L2 cache.
+class Timer {
+public:
+    explicit Timer(int device) : flush_count_(2 * size_t(attribute(cudaDevAttrL2CacheSize, device)) / sizeof(float) + 1),
+                                 flush_(flush_count_) {}
+
+    // One summary per function. `while_running` is called once while the launches are under way.
+    std::vector<Times> run(const std::vector<std::function<void()>>& functions, int repeat,
+                           const std::function<void()>& while_running) {
+        std::vector<cudaEvent_t> events(2 * functions.size() * repeat);
+        for (cudaEvent_t& event : events) check_cuda(cudaEventCreate(&event), "cudaEventCreate");
+        for (const auto& function : functions) function();  // warm up: module loading, clocks
+        check_cuda(cudaDeviceSynchronize(), "the warm-up launch");
+        auto event = events.begin();
+        for (int r = 0; r < repeat; ++r) {
+            for (const auto& function : functions) {
+                check_cuda(cudaMemsetAsync(flush_.data(), r, flush_count_ * sizeof(float)), "cudaMemsetAsync");
+                check_cuda(cudaEventRecord(*event++), "cudaEventRecord");
+                function();
+                check_cuda(cudaEventRecord(*event++), "cudaEventRecord");
+            }
+        }
+        check_cuda(cudaEventSynchronize(events[1]), "the first timed launch");
+        while_running();
+        check_cuda(cudaDeviceSynchronize(), "the timed launches");
+
+        std::vector<std::vector<float>> ms(functions.size(), std::vector<float>(repeat));
+        event = events.begin();
+        for (int r = 0; r < repeat; ++r)
+            for (auto& list : ms) {
+                check_cuda(cudaEventElapsedTime(&list[r], event[0], event[1]), "cudaEventElapsedTime");
+                event += 2;
+            }
+        for (cudaEvent_t& each : events) cudaEventDestroy(each);
+        std::vector<Times> times;
+        for (const auto& list : ms) times.push_back(summarize(list));
+        return times;
+    }
+
+private:
+    size_t flush_count_;
+    DeviceArray flush_;
+};
+
+// cuBLAS's FP32 product, with TF32 off: the same data, the same precision.
+class Cublas {
+public:
+    Cublas() {
+        check(cublasCreate(&handle_), "cublasCreate");
+        check(cublasSetMathMode(handle_, CUBLAS_DEFAULT_MATH), "cublasSetMathMode");  // this mode does not round to TF32
+    }
+    ~Cublas() { cublasDestroy(handle_); }
+    Cublas(const Cublas&) = delete;
+    Cublas& operator=(const Cublas&) = delete;
+
+    // Row-major C = A * B is column-major C' = B' * A'.
+    void multiply(int M, int N, int K, const float* A, const float* B, float* C) {
+        const float one = 1.0f, zero = 0.0f;
+        check(cublasSgemm(handle_, CUBLAS_OP_N, CUBLAS_OP_N, N, M, K, &one, B, N, A, K, &zero, C, N), "cublasSgemm");
+    }
+
+private:
+    static void check(cublasStatus_t status, const std::string& call) {
+        if (status != CUBLAS_STATUS_SUCCESS)
+            throw Failure(kDeviceFailed, call + " failed: " + cublasGetStatusString(status));
+    }
+    cublasHandle_t handle_ = nullptr;
+};

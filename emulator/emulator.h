@@ -1,0 +1,44 @@
+// What a program built on the emulator can ask of it: the order in which threads run, and what they did.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace emulator {
+
+// The order in which the threads of a block run between two barriers, and blocks one after the other. A kernel that lacks a
+// barrier computes something wrong in at least one of them. random: reshuffled at every barrier, the same for the same seed.
+enum class Order { forward, reverse, random };
+void set_order(Order order, unsigned seed = 1);
+
+// True in a program whose .cu file was compiled for tracing. Otherwise only barriers, blocks, threads and divergence are seen.
+bool tracing();
+
+// One kind of access by one source line. requests: warp instructions. 32-byte sectors are of global memory, wavefronts of shared
+// memory; ideal: the fewest that these bytes could take.
+struct Line {
+    std::string where;  // 04_unroll/matmul.cu:57
+    bool global, store;
+    int width;  // bytes a lane
+    uint64_t requests, sectors_or_wavefronts, ideal;
+};
+
+struct Counts {
+    uint64_t global_load_bytes = 0, global_load_requests = 0, global_load_sectors = 0;
+    uint64_t global_store_bytes = 0, global_store_requests = 0, global_store_sectors = 0;
+    uint64_t shared_load_bytes = 0, shared_load_requests = 0, shared_load_wavefronts = 0, shared_load_ideal = 0;
+    uint64_t shared_store_bytes = 0, shared_store_requests = 0, shared_store_wavefronts = 0, shared_store_ideal = 0;
+    uint64_t blocks = 0, threads = 0;
+    uint64_t barriers = 0;              // one for each block and each barrier that it passed
+    std::vector<std::string> problems;  // races, uninitialised reads, divergence: one line each; at most 20, then "... and N more"
+    std::vector<Line> lines;            // in the order in which they first ran
+};
+void reset_counts();
+const Counts& counts();  // everything since the start or the last reset; valid until the next call
+
+// The rule by which a warp's request to shared memory is served; see emulator/README.md. address[lane], for the lanes set in
+// `active`, each reading or writing `width` bytes. Pure. ideal: where not null, the wavefronts without bank conflicts.
+int shared_wavefronts(const uint64_t (&address)[32], uint32_t active, int width, int* ideal = nullptr);
+
+}  // namespace emulator

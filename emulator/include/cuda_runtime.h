@@ -1,0 +1,237 @@
+// CUDA on the CPU: what a .cu file needs to be compiled by g++ or clang and verified without a GPU.
+//
+// This file comes first on the include path, so that `#include <cuda_runtime.h>` means it. It declares the part of CUDA that
+// this repository's kernels use, and nothing else: what is missing here is refused by the compiler, with file and line.
+// How it works and what it cannot do: emulator/README.md.
+#pragma once
+
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <type_traits>
+
+#define CUDA_EMULATOR 1
+
+#define __global__ __attribute__((noinline))  // a kernel keeps its own frame: clearer stacks in ASan's reports
+#define __device__
+#define __host__
+#define __shared__ static                                        // all threads run on one OS thread, one block at a time
+#define __constant__ __attribute__((section("cuda_constant")))  // its own section: what is not there and is writable is shared
+#define __forceinline__ inline __attribute__((always_inline))
+#define __launch_bounds__(...)
+#define __align__(bytes) __attribute__((aligned(bytes)))
+
+// ---- Vector types -----------------------------------------------------------------------------------------------------------
+// A copy moves the whole vector at once, as a GPU's ld.v4 and st.v4 do. A plain struct of four floats would be copied element by
+// element wherever the compiler likes that better, and the trace would then see four narrow accesses.
+
+#ifdef __clang__
+#define EMULATOR_NODEBUG __attribute__((nodebug))  // an access belongs to the line that copies; g++ keeps both lines by itself
+#else
+#define EMULATOR_NODEBUG
+#endif
+#define EMULATOR_VECTOR(Name, Type, bytes, members, parameters, ...)                                                             \
+    struct alignas(bytes) Name {                                                                                                 \
+        typedef Type Whole __attribute__((vector_size(bytes)));                                                                  \
+        union {                                                                                                                  \
+            struct { Type members; };                                                                                            \
+            Whole whole;                                                                                                         \
+        };                                                                                                                       \
+        Name() = default;                                                                                                        \
+        Name parameters : whole{__VA_ARGS__} {}                                                                                  \
+        EMULATOR_NODEBUG Name(const Name& other) : whole(other.whole) {}                                                         \
+        EMULATOR_NODEBUG Name& operator=(const Name& other) { whole = other.whole; return *this; }                               \
+    };                                                                                                                           \
+    inline Name make_##Name parameters { return Name(__VA_ARGS__); }
+#define EMULATOR_COMMA ,
+#define EMULATOR_VECTOR2(Name, Type) EMULATOR_VECTOR(Name, Type, 2 * sizeof(Type), x EMULATOR_COMMA y, (Type x, Type y), x, y)
+#define EMULATOR_VECTOR4(Name, Type)                                                                                             \
+    EMULATOR_VECTOR(Name, Type, 4 * sizeof(Type), x EMULATOR_COMMA y EMULATOR_COMMA z EMULATOR_COMMA w,                          \
+                    (Type x, Type y, Type z, Type w), x, y, z, w)
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wpedantic"  // the struct without a name is what makes v.x and v.whole the same bytes
+EMULATOR_VECTOR2(float2, float)
+EMULATOR_VECTOR4(float4, float)
+EMULATOR_VECTOR2(int2, int)
+EMULATOR_VECTOR4(int4, int)
+EMULATOR_VECTOR2(uint2, unsigned)
+EMULATOR_VECTOR4(uint4, unsigned)
+#pragma GCC diagnostic pop
+#undef EMULATOR_VECTOR4
+#undef EMULATOR_VECTOR2
+#undef EMULATOR_COMMA
+#undef EMULATOR_VECTOR
+#undef EMULATOR_NODEBUG
+
+struct uint3 { unsigned x, y, z; };
+struct dim3 {
+    unsigned x, y, z;
+    constexpr dim3(unsigned x = 1, unsigned y = 1, unsigned z = 1) : x(x), y(y), z(z) {}
+    constexpr dim3(uint3 v) : x(v.x), y(v.y), z(v.z) {}
+};
+
+// ---- Launches ---------------------------------------------------------------------------------------------------------------
+
+using cudaStream_t = struct CUstream_st*;
+
+namespace emulator {
+
+// What the running thread may read of itself. The emulator writes it; the trace does not count accesses to it.
+struct Builtins {
+    uint3 thread{}, block{};
+    dim3 block_dim, grid_dim;
+    void* dynamic_shared = nullptr;
+};
+extern Builtins builtins;
+
+void launch(dim3 grid, dim3 block, size_t dynamic_shared_bytes, void (*thread)(void*), void* argument);
+
+// `matmul<8><<<grid, block>>>(M, A)` becomes `Kernel([&](auto... p) { matmul<8>(p...); }, grid, block)(M, A)`: the arguments are
+// evaluated once, and every thread gets its own copy of them.
+template <class Call>
+class Kernel {
+public:
+    Kernel(Call call, dim3 grid, dim3 block, size_t dynamic_shared_bytes = 0, cudaStream_t = nullptr)
+        : call_(call), grid_(grid), block_(block), dynamic_shared_bytes_(dynamic_shared_bytes) {}
+
+    template <class... Arguments>
+    void operator()(Arguments... arguments) const {
+        auto thread = [&] { call_(arguments...); };
+        launch(grid_, block_, dynamic_shared_bytes_, [](void* t) { (*static_cast<decltype(thread)*>(t))(); }, &thread);
+    }
+
+private:
+    Call call_;
+    dim3 grid_, block_;
+    size_t dynamic_shared_bytes_;
+};
+
+template <class T>
+T* dynamic_shared() { return static_cast<T*>(builtins.dynamic_shared); }
+
+// Waits until every lane of the mask that has not returned has called this, then gives back what lane `source` brought.
+uint64_t exchange(unsigned mask, uint64_t value, int source, const char* file, int line);
+void barrier(const char* file, int line);
+int lane();
+
+template <class T>
+T shuffle(unsigned mask, T value, int source, int width, const char* file, int line) {
+    static_assert(sizeof(T) <= sizeof(uint64_t), "a shuffle moves at most 8 bytes a lane");
+    const int first = lane() & ~(width - 1);
+    if (source < first || source >= first + width) source = lane();  // outside the segment: a lane keeps its own value
+    uint64_t bits = 0;
+    std::memcpy(&bits, &value, sizeof(T));
+    bits = exchange(mask, bits, source, file, line);
+    std::memcpy(&value, &bits, sizeof(T));
+    return value;
+}
+
+template <class T>
+struct Same { using type = T; };
+
+}  // namespace emulator
+
+inline const uint3& threadIdx = emulator::builtins.thread;
+inline const uint3& blockIdx = emulator::builtins.block;
+inline const dim3& blockDim = emulator::builtins.block_dim;
+inline const dim3& gridDim = emulator::builtins.grid_dim;
+constexpr int warpSize = 32;
+
+// ---- Device functions -------------------------------------------------------------------------------------------------------
+// The two defaulted parameters name the line of the call, so that a problem can be reported even where there is no debug info.
+
+#define EMULATOR_SITE const char *file = __builtin_FILE(), int line = __builtin_LINE()
+
+inline void __syncthreads(EMULATOR_SITE) { emulator::barrier(file, line); }
+inline void __syncwarp(unsigned mask = 0xffffffffu, EMULATOR_SITE) { emulator::exchange(mask, 0, emulator::lane(), file, line); }
+
+template <class T>
+T __shfl_sync(unsigned mask, T value, int source, int width = warpSize, EMULATOR_SITE) {
+    const int first = emulator::lane() & ~(width - 1);
+    return emulator::shuffle(mask, value, first + (source & (width - 1)), width, file, line);
+}
+template <class T>
+T __shfl_up_sync(unsigned mask, T value, unsigned delta, int width = warpSize, EMULATOR_SITE) {
+    return emulator::shuffle(mask, value, emulator::lane() - int(delta), width, file, line);
+}
+template <class T>
+T __shfl_down_sync(unsigned mask, T value, unsigned delta, int width = warpSize, EMULATOR_SITE) {
+    return emulator::shuffle(mask, value, emulator::lane() + int(delta), width, file, line);
+}
+template <class T>
+T __shfl_xor_sync(unsigned mask, T value, int lane_mask, int width = warpSize, EMULATOR_SITE) {
+    return emulator::shuffle(mask, value, emulator::lane() ^ lane_mask, width, file, line);
+}
+#undef EMULATOR_SITE
+
+// Threads are never interrupted between two barriers, so a plain update is atomic. It is not traced: atomics are not races.
+template <class T>
+__attribute__((no_sanitize("thread"), noinline)) T atomicAdd(T* address, typename emulator::Same<T>::type value) {
+    const T old = *address;
+    *address = old + value;
+    return old;
+}
+
+inline void __threadfence() {}
+template <class T>
+__forceinline__ T __ldg(const T* address) { return *address; }
+inline float __fmaf_rn(float a, float b, float c) { return fmaf(a, b, c); }
+
+template <class A, class B>
+constexpr std::common_type_t<A, B> min(A a, B b) { return b < a ? b : a; }
+template <class A, class B>
+constexpr std::common_type_t<A, B> max(A a, B b) { return a < b ? b : a; }
+inline float min(float a, float b) { return fminf(a, b); }  // NaN gives way to a number, as on the GPU
+inline float max(float a, float b) { return fmaxf(a, b); }
+inline double min(double a, double b) { return fmin(a, b); }
+inline double max(double a, double b) { return fmax(a, b); }
+
+// ---- The runtime API --------------------------------------------------------------------------------------------------------
+
+enum cudaError_t {  // CUDA's own numbers
+    cudaSuccess = 0,
+    cudaErrorInvalidValue = 1,
+    cudaErrorMemoryAllocation = 2,
+    cudaErrorInvalidConfiguration = 9,
+    cudaErrorNoDevice = 100,
+    cudaErrorInvalidDevice = 101,
+    cudaErrorNoKernelImageForDevice = 209,
+    cudaErrorLaunchFailure = 719,
+};
+enum cudaMemcpyKind { cudaMemcpyHostToHost, cudaMemcpyHostToDevice, cudaMemcpyDeviceToHost, cudaMemcpyDeviceToDevice };
+enum cudaFuncAttribute { cudaFuncAttributeMaxDynamicSharedMemorySize = 8, cudaFuncAttributePreferredSharedMemoryCarveout = 9 };
+
+const char* cudaGetErrorName(cudaError_t error);
+const char* cudaGetErrorString(cudaError_t error);
+cudaError_t cudaGetLastError();   // and forgets it
+cudaError_t cudaPeekAtLastError();
+cudaError_t cudaDeviceSynchronize();
+cudaError_t cudaDeviceReset();
+cudaError_t cudaGetDeviceCount(int* count);
+cudaError_t cudaGetDevice(int* device);
+cudaError_t cudaSetDevice(int device);
+cudaError_t cudaMemGetInfo(size_t* free, size_t* total);
+cudaError_t cudaMalloc(void** pointer, size_t bytes);  // exactly so many bytes, all 0xff: floats are NaN until written
+cudaError_t cudaFree(void* pointer);
+cudaError_t cudaMemcpy(void* to, const void* from, size_t bytes, cudaMemcpyKind kind);
+cudaError_t cudaMemset(void* to, int value, size_t bytes);
+
+namespace emulator { cudaError_t allow_dynamic_shared(int bytes); }
+
+template <class T>
+cudaError_t cudaMalloc(T** pointer, size_t bytes) { return cudaMalloc(reinterpret_cast<void**>(pointer), bytes); }
+
+// A kernel is not known by its address here, so the limit is raised for all of them at once.
+template <class Function>
+cudaError_t cudaFuncSetAttribute(Function*, cudaFuncAttribute attribute, int value) {
+    return attribute == cudaFuncAttributeMaxDynamicSharedMemorySize ? emulator::allow_dynamic_shared(value) : cudaSuccess;
+}
+
+template <class T>
+cudaError_t cudaMemcpyToSymbol(T& symbol, const void* from, size_t bytes, size_t offset = 0) {
+    if (offset + bytes > sizeof(T)) return cudaErrorInvalidValue;
+    std::memcpy(reinterpret_cast<char*>(&symbol) + offset, from, bytes);
+    return cudaSuccess;
+}

@@ -1,0 +1,168 @@
+#!/usr/bin/env python3
+"""Rewrites what C++ cannot parse in a .cu file, and leaves everything else, line by line, as it is.
+
+    rewrite_launches.py matmul.cu matmul.cpp
+
+    matmul<8><<<grid, block>>>(M, A)   ->   emulator::Kernel([&](auto... p) { matmul<8>(p...); }, grid, block)(M, A)
+    extern __shared__ float s[];       ->   float* s = emulator::dynamic_shared<float>();
+
+What the emulator cannot run is refused here, with file and line. See README.md.
+"""
+import pathlib
+import re
+import sys
+
+HEADERS = pathlib.Path(__file__).resolve().parent / "include"
+
+# Headers of CUDA that the emulator lacks, unless a file of that name lies in include/.
+CUDA_HEADER = re.compile(r"cooperative_groups|cuda/|cuda[_.A-Z]|mma\.h|crt/|nv/|cub/|thrust/|cute/|cutlass/|cublas|curand|"
+                         r"texture|surface|device_")
+UNSUPPORTED = [
+    (re.compile(r"\b(asm|__asm__|__asm)\b"), "inline PTX (asm)"),
+    (re.compile(r"\b(cudaTextureObject_t|cudaSurfaceObject_t|texture\s*<|tex[123]D\w*\s*[<(])"), "textures and surfaces"),
+    (re.compile(r"\b(cooperative_groups|cudaLaunchCooperativeKernel\w*)\b"), "cooperative groups"),
+    (re.compile(r"\bcuda::(barrier|pipeline|memcpy_async)\b"), "cuda::barrier and cuda::pipeline"),
+    (re.compile(r"\b(CUtensorMap|cp_async_bulk\w*|cuTensorMapEncode\w*)\b"), "TMA"),
+    (re.compile(r"\bwgmma\w*"), "wgmma"),
+    (re.compile(r"__cluster_dims__|\bcudaLaunchKernelEx\w*"), "thread block clusters"),
+    # A __device__ function has a parenthesis before its body; a variable has none before its ;, = or {.
+    (re.compile(r"(?<!_)\b__device__\s+(?!__constant__)[\w\s:<>,*&\[\]]*[;={]"), "__device__ variables"),
+]
+TOKEN = re.compile(r"""
+    //(?:[^\n\\]|\\.|\\\n)*                                  # comment to the end of the line
+  | /\*.*?\*/                                                # comment
+  | \b(?:u8|[uUL])?R"(?P<delimiter>[^()\\\s]{0,16})\(.*?\)(?P=delimiter)"   # raw string
+  | "(?:[^"\\\n]|\\.)*"                                      # string
+  | (?<![0-9a-zA-Z_])(?:u8|[uUL])?'(?:[^'\\\n]|\\.)*'        # character; 1'000 is a number
+""", re.VERBOSE | re.DOTALL)
+EXTERN_SHARED = re.compile(r"\b(?:extern\s+__shared__|__shared__\s+extern)\s+(?:(?:__align__|alignas)\s*\([^()]*\)\s*)?"
+                           r"(?P<type>[\w:<>,\s]*[\w>])\s+(?P<name>\w+)\s*\[\s*\]\s*;")
+SHARED_ALIGNAS = re.compile(r"\b__shared__(\s+)(alignas\s*\((?:[^()]|\([^()]*\))*\))")
+
+
+class Refused(Exception):
+    def __init__(self, position, message):
+        self.position, self.message = position, message
+
+
+def blank(text):
+    """The same text with comments, strings and characters blanked out; every position and line stays."""
+    return TOKEN.sub(lambda m: re.sub(r"[^\n]", " ", m.group()), text)
+
+
+def matching(code, position, opening, closing, step):
+    """The position of the bracket that pairs with the one at `position`, looking forward (step 1) or backward (-1)."""
+    depth = 0
+    while 0 <= position < len(code):
+        depth += (code[position] in opening) - (code[position] in closing)
+        if depth == 0:
+            return position
+        position += step
+    return -1
+
+
+def start_of_name(code, end):
+    """Where `ns::kernel<true, 4>` begins, which ends before `end`; None where nothing like that does."""
+    while True:
+        end = len(code[:end].rstrip())
+        if end and code[end - 1] == ">":  # template arguments: back to the < that opens them
+            depth, i = 0, end - 1
+            while i >= 0:
+                if code[i] in ")]}":
+                    i = matching(code, i, ")]}", "([{", -1)
+                elif code[i - 1:i + 1] == "<<":  # a shift
+                    i -= 1
+                elif code[i] == ">":
+                    depth += 1
+                elif code[i] == "<":
+                    depth -= 1
+                    if depth == 0:
+                        break
+                elif code[i] == ";":
+                    return None
+                i -= 1
+            if i < 0:
+                return None
+            end = len(code[:i].rstrip())
+        name = re.search(r"[A-Za-z_]\w*$", code[:end])
+        if not name:
+            return None
+        scope = re.search(r"::\s*$", code[:name.start()])
+        if not scope:
+            return name.start()
+        end = scope.start()
+        if not re.search(r"[\w>]$", code[:end]):  # ::kernel, from the global namespace
+            return end
+
+
+def end_of_configuration(code, start):
+    """The >>> that ends the configuration which starts at `start`, and the position after it."""
+    i = start
+    while i < len(code):
+        if code[i] in "([{":
+            i = matching(code, i, "([{", ")]}", 1)
+            if i < 0:
+                break
+        elif code.startswith(">>>", i):
+            while code[i + 3:i + 4] == ">":  # dim<4>>>>: the last three
+                i += 1
+            return i, i + 3
+        elif code[i] == ";":
+            break
+        i += 1
+    raise Refused(start - 3, "a launch's <<< without its >>>")
+
+
+def edits(text, code):
+    """(position, length, replacement) for everything that changes."""
+    for m in EXTERN_SHARED.finditer(code):
+        kind, lines = " ".join(m["type"].split()), "\n" * m.group().count("\n")
+        yield m.start(), len(m.group()), f"{kind}* {m['name']} = emulator::dynamic_shared<{kind}>();{lines}"
+    for m in SHARED_ALIGNAS.finditer(code):  # `static alignas(16)` is no C++, `alignas(16) static` is
+        yield m.start(), len(m.group()), f"{m[2]}{m[1]}__shared__"
+    for m in re.finditer(r"<<<", code):
+        name = start_of_name(code, m.start())
+        if name is None:
+            raise Refused(m.start(), "no kernel's name before <<<")
+        close, after = end_of_configuration(code, m.end())
+        if not re.match(r"\s*(\\\n\s*)*\(", code[after:]):
+            raise Refused(close, "no arguments after a launch's >>>")
+        yield name, 0, "emulator::Kernel([&](auto... p) { "
+        yield m.start(), 3, "(p...); }, "
+        yield close, 3, ")"
+
+
+def rewrite(text):
+    code = blank(text)
+    for m in re.finditer(r'^[ \t]*#[ \t]*include[ \t]*[<"]([^">\n]+)[">]', text, re.MULTILINE):
+        if code[m.start():m.end()].strip() and CUDA_HEADER.match(m[1]) and not (HEADERS / m[1]).exists():
+            raise Refused(m.end() - 1, f"<{m[1]}>")
+    for pattern, what in UNSUPPORTED:
+        if m := pattern.search(code):
+            raise Refused(m.start(), what)
+    for position, length, replacement in sorted(edits(text, code), reverse=True):
+        text = text[:position] + replacement + text[position + length:]
+    if m := re.search(r"\bextern\s+__shared__|\b__shared__\s+extern", blank(text)):
+        raise Refused(m.start(), "this form of extern __shared__ (write: extern __shared__ float name[];)")
+    return text
+
+
+def main():
+    if len(sys.argv) != 3:
+        sys.exit("usage: rewrite_launches.py IN.cu OUT.cpp")
+    source, target = sys.argv[1:]
+    try:
+        text = pathlib.Path(source).read_text(encoding="utf-8")
+    except (OSError, UnicodeError) as error:
+        sys.exit(f"rewrite_launches.py: {source}: {error}")
+    try:
+        result = rewrite(text)
+    except Refused as refused:
+        line = text.count("\n", 0, refused.position) + 1
+        sys.exit(f"{source}:{line}: error: the CUDA emulator cannot run {refused.message}")
+    # nvcc includes cuda_runtime.h by itself; the #line makes every later diagnostic name the .cu file.
+    pathlib.Path(target).write_text(f'#include <cuda_runtime.h>\n#line 1 "{source}"\n{result}', encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,55 @@
+"""What a stage's program says to bad input: one line that names what was wrong and what is accepted, and the exit code."""
+import os
+import subprocess
+import sys
+import tempfile
+
+program = sys.argv[1]
+emulated = program.endswith("_cpu")
+failures = 0
+
+
+def expect(code, said, *words, **options):
+    """Runs the program with `words`; wants exit code `code` and `said` in the one line on stderr."""
+    global failures
+    run = subprocess.run([program, *words], capture_output=True, text=True, **options)
+    lines = run.stderr.strip().split("\n")
+    good = run.returncode == code and said in run.stderr and len(lines) == 1
+    print(f"{'ok  ' if good else 'FAIL'} {' '.join(words) or '(nothing)'}: {run.returncode}, {run.stderr.strip()}")
+    failures += not good
+    return run
+
+
+for option in ("--size", "-m", "-n", "-k", "--repeat"):
+    for value in ("0", "-5", "abc", "1000000000000", "4x", "", "99999999999999999999"):
+        expect(2, f"{option} '{value}': takes a whole number from 1 to", option, value)
+expect(2, "--seed '-1': takes", "--seed", "-1")
+expect(2, "unknown option '--fast'", "--fast")
+expect(2, "unknown option '-x'", "-x")
+expect(2, "unexpected argument '4096'", "4096")
+expect(2, "--size: needs a value", "--size")
+expect(2, "--sizes '64': takes FIRST:LAST:STEP", "--sizes", "64")
+expect(2, "--sizes '0': takes", "--sizes", "64:128:0")
+expect(2, "--sizes '32': takes a whole number from 64", "--sizes", "64:32:8")
+expect(2, "--gpu 'gtx': takes one of h200, fury-x", "--gpu", "gtx")
+expect(2, "--device '-1': takes", "--device", "-1")
+expect(2, "--csv '': takes", "--csv", "")
+with tempfile.TemporaryDirectory() as folder:
+    path = f"{folder}/missing/out.csv"
+    expect(2, f"--csv '{path}': can't be written: No such file or directory", "--size", "8", "--csv", path)
+    expect(2, f"--csv '{folder}': can't be written: Is a directory", "--size", "8", "--csv", folder)
+    if emulated:
+        expect(2, "--csv '/dev/full': can't be written: No space left on device", "--size", "8", "--csv", "/dev/full")
+        expect(2, "--order 'sideways': takes forward, reverse, random or all", "--order", "sideways")
+        expect(3, "cudaMalloc", "-m", "1000000000", "-n", "1000000000", "-k", "1")
+    else:
+        expect(2, "--order: only the CPU builds", "--order", "forward")
+        expect(77, "no usable GPU", "--size", "8", env={**os.environ, "CUDA_VISIBLE_DEVICES": ""})
+    if os.listdir(folder):
+        print("FAIL left behind:", os.listdir(folder))
+        failures += 1
+run = subprocess.run([program, "--help"], capture_output=True, text=True)
+if run.returncode != 0 or "--sizes" not in run.stdout or "Exit codes" not in run.stdout:
+    print("FAIL --help")
+    failures += 1
+sys.exit(1 if failures else 0)

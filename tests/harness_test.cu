@@ -1,0 +1,84 @@
+// Kernels that do what a kernel must not do: the harness has to say so.
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+#include "common/harness.h"
+
+namespace {
+
+// Adds `add` to element `index` of the product, which may lie outside C; leaves element `skip` unwritten.
+__global__ void faulty(int M, int N, int K, const float* A, const float* B, float* C, long index, float add, long skip) {
+    for (int row = 0; row < M; ++row)
+        for (int col = 0; col < N; ++col) {
+            float acc = 0.0f;
+            for (int k = 0; k < K; ++k) acc += A[size_t(row) * K + k] * B[size_t(k) * N + col];
+            if (long(row) * N + col != skip) C[size_t(row) * N + col] = acc;
+        }
+    if (add != 0.0f) C[index] += add;
+}
+
+template <int kIndex, int kSkip = -1>
+void launch(int M, int N, int K, const float* A, const float* B, float* C) {
+    faulty<<<1, 1>>>(M, N, K, A, B, C, kIndex, kIndex == 99 ? 0.0f : 1.0f, kSkip);
+}
+
+void launch_too_many_threads(int M, int N, int K, const float* A, const float* B, float* C) {
+    faulty<<<1, 2048>>>(M, N, K, A, B, C, 0, 0.0f, -1);
+}
+
+std::string verdict(void (*launcher)(int, int, int, const float*, const float*, float*)) {
+    Stage stage{"test", launcher, [](double M, double N, double K) { return 2 * M * N * K; }};
+    Operands x({6, 5, 4});
+    x.set_integers(1);
+    try {
+        verify_exact(stage, x);
+        x.set_reals(1);
+        verify_accuracy(stage, x);
+    } catch (const Failure& failure) {
+        return std::to_string(failure.code) + " " + failure.what();
+    }
+    return "verified";
+}
+
+TEST(Harness, AcceptsTheProduct) { EXPECT_EQ(verdict(launch<99>), "verified"); }
+TEST(Harness, RejectsAWrongElement) { EXPECT_EQ(verdict(launch<29>).substr(0, 9), "1 C[5][4]"); }
+TEST(Harness, RejectsAnUnwrittenElement) {
+    EXPECT_NE(verdict(launch<99, 13>).find("1 C[2][3] was not written"), std::string::npos);
+}
+TEST(Harness, RejectsAWriteOutsideC) {
+    EXPECT_EQ(verdict(launch<30>), "1 a write outside C, 0 elements past its end");
+    EXPECT_EQ(verdict(launch<-1>), "1 a write outside C, 1 elements before its start");
+    EXPECT_EQ(verdict(launch<30 + 1023>), "1 a write outside C, 1023 elements past its end");
+}
+TEST(Harness, NamesAFailedLaunch) {
+    EXPECT_EQ(verdict(launch_too_many_threads).substr(0, 29), "3 launching the kernel failed");
+}
+
+int run(Stage stage, std::vector<std::string> words) {
+    words.insert(words.begin(), "test");
+    std::vector<char*> argv;
+    for (std::string& word : words) argv.push_back(&word[0]);
+    argv.push_back(nullptr);
+    return run_stage(stage, int(words.size()), argv.data());
+}
+
+TEST(Harness, ExitCodesAndCsv) {
+    const Stage right{"test", launch<99>, [](double M, double N, double K) { return 2 * M * N * K; }};
+    const Stage wrong{"test", launch<3>, right.loaded_floats};
+    const std::string path = testing::TempDir() + "harness_test.csv";
+    std::ofstream(path) << "old\n";
+    EXPECT_EQ(run(wrong, {"--size", "5", "--csv", path}), kWrongResult);
+    std::string line;
+    std::getline(std::ifstream(path), line);
+    EXPECT_EQ(line, "old");  // a failed run leaves the file as it was
+    EXPECT_EQ(run(right, {"--sizes", "5:7:1", "--csv", path}), kVerified);
+    std::ifstream file(path);
+    int lines = 0;
+    while (std::getline(file, line)) ++lines;
+    EXPECT_EQ(lines, 4);  // names and three sizes
+    EXPECT_FALSE(std::ifstream(path + ".part").good());
+    std::remove(path.c_str());
+}
+
+}  // namespace
