@@ -39,6 +39,6 @@ const Counts& counts();  // everything since the start or the last reset; valid 
 
 // The rule by which a warp's request to shared memory is served; see emulator/README.md. address[lane], for the lanes set in
 // `active`, each reading or writing `width` bytes. Pure. ideal: where not null, the wavefronts without bank conflicts.
-int shared_wavefronts(const uint64_t (&address)[32], uint32_t active, int width, int* ideal = nullptr);
+int shared_wavefronts(const uint64_t (&address)[32], uint32_t active, int width, bool store, int* ideal = nullptr);
 
 }  // namespace emulator

@@ -99,7 +99,7 @@ void finish_requests(Site& site) {
                 site.cost += sectors;
                 ideal = std::min(sectors, (bytes + 31) / 32);  // lanes that read the same bytes may need fewer
             } else {
-                site.cost += shared_wavefronts(request.address, request.active, request.width, &ideal);
+                site.cost += shared_wavefronts(request.address, request.active, request.width, site.store, &ideal);
             }
             site.ideal += ideal;
         }
@@ -342,7 +342,7 @@ const Counts& counts() {
     return result;
 }
 
-int shared_wavefronts(const uint64_t (&address)[32], uint32_t active, int width, int* ideal) {
+int shared_wavefronts(const uint64_t (&address)[32], uint32_t active, int width, bool store, int* ideal) {
     constexpr int kBanks = 32, kBankBytes = 4;
     // 128 bytes are served at a time: a whole warp of 4 bytes a lane, half a warp of 8, a quarter of 16.
     int groups = width <= 4 ? 1 : width <= 8 ? 2 : 4;
@@ -353,8 +353,8 @@ int shared_wavefronts(const uint64_t (&address)[32], uint32_t active, int width,
         }
         return true;
     };
-    // Two neighbouring groups go together when pairs of lanes want the same bytes.
-    if (groups > 1 && (pairs_agree(1) || pairs_agree(2))) groups /= 2;
+    // Two neighbouring groups of a load go together when pairs of lanes want the same bytes.
+    if (!store && groups > 1 && (pairs_agree(1) || pairs_agree(2))) groups /= 2;
 
     int wavefronts = 0, least = 0;
     for (int group = 0; group < groups; ++group) {

@@ -41,7 +41,7 @@ with tempfile.TemporaryDirectory() as folder:
     if emulated:
         expect(2, "--csv '/dev/full': can't be written: No space left on device", "--size", "8", "--csv", "/dev/full")
         expect(2, "--order 'sideways': takes forward, reverse, random or all", "--order", "sideways")
-        expect(3, "cudaMalloc", "-m", "1000000000", "-n", "1000000000", "-k", "1")
+        expect(3, "cudaMalloc", "-m", "1", "-n", "1000000000", "-k", "8388608")
     else:
         expect(2, "--order: only the CPU builds", "--order", "forward")
         expect(77, "no usable GPU", "--size", "8", env={**os.environ, "CUDA_VISIBLE_DEVICES": ""})

@@ -20,11 +20,11 @@ struct Served {
 };
 std::ostream& operator<<(std::ostream& out, const Served& s) { return out << s.wavefronts << " wavefronts, ideal " << s.ideal; }
 
-Served serve(int width, const std::function<int(int lane)>& address, uint32_t active = 0xffffffff) {
+Served serve(int width, const std::function<int(int lane)>& address, uint32_t active = 0xffffffff, bool store = false) {
     uint64_t addresses[32];
     for (int lane = 0; lane < 32; ++lane) addresses[lane] = 0x1000 + address(lane);
     Served served;
-    served.wavefronts = emulator::shared_wavefronts(addresses, active, width, &served.ideal);
+    served.wavefronts = emulator::shared_wavefronts(addresses, active, width, store, &served.ideal);
     return served;
 }
 
@@ -63,6 +63,54 @@ TEST(SharedWavefronts, FourWordsALaneAreServedByQuarterWarp) {
     EXPECT_EQ(serve(16, [](int lane) { return lane / 4 % 2 * 16; }), (Served{2, 2}));
     EXPECT_EQ(serve(16, [](int lane) { return lane % 8 * 16; }), (Served{4, 4}));           // no pairs: quarter by quarter
     EXPECT_EQ(serve(16, [](int lane) { return lane * 16; }, 0xff), (Served{1, 1}));         // one quarter only
+}
+
+// Word offsets, and the wavefronts that ncu counted for them on an NVIDIA H200 (driver 580.159, CUDA 13.0):
+// l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld and _st of one request.
+TEST(SharedWavefronts, AreThoseOfTheHardware) {
+    struct Measured {
+        int width;
+        int (*word)(int lane);
+        int load, store;
+    };
+    const Measured measured[] = {
+        {16, [](int l) { return l * 4; }, 4, 4},
+        {16, [](int) { return 0; }, 2, 4},
+        {16, [](int l) { return l / 2 * 4; }, 2, 4},
+        {16, [](int l) { return l / 4 * 4; }, 2, 4},
+        {16, [](int l) { return l / 2 % 4 * 4; }, 2, 4},              // A's tile in 04_unroll
+        {16, [](int l) { return (l / 8 * 2 + l % 2) * 4; }, 2, 4},    // B's tile in 04_unroll
+        {16, [](int l) { return l % 16 * 4; }, 4, 4},
+        {16, [](int l) { return l / 16 * 4; }, 2, 4},
+        {16, [](int l) { return l % 8 * 4; }, 4, 4},
+        {16, [](int l) { return l / 8 * 4; }, 2, 4},
+        {16, [](int l) { return l % 16 * 8; }, 8, 8},
+        {16, [](int l) { return l * 8; }, 8, 8},
+        {16, [](int l) { return l * 32; }, 32, 32},
+        {16, [](int l) { return (l / 4 * 2 + l % 2) * 4; }, 2, 4},
+        {16, [](int l) { return (l / 8 * 4 + l % 4) * 4; }, 4, 4},
+        {16, [](int l) { return l < 16 ? l / 2 * 4 : (l / 4 * 2 + l % 2) * 4; }, 4, 4},
+        {16, [](int l) { return l < 16 ? 0 : l * 4; }, 4, 4},
+        {16, [](int l) { return l / 2 * 32; }, 16, 16},
+        {8, [](int l) { return l * 2; }, 2, 2},
+        {8, [](int) { return 0; }, 1, 2},
+        {8, [](int l) { return l % 16 * 2; }, 2, 2},
+        {8, [](int l) { return l / 2 * 2; }, 1, 2},
+        {8, [](int l) { return (l / 4 * 2 + l % 2) * 2; }, 1, 2},
+        {8, [](int l) { return l * 4; }, 4, 4},
+        {4, [](int l) { return l; }, 1, 1},
+        {4, [](int l) { return l * 2; }, 2, 2},
+        {4, [](int l) { return l * 32; }, 32, 32},
+        {4, [](int l) { return l * 33; }, 1, 1},
+        {4, [](int l) { return l % 16 * 8; }, 4, 4},
+        {4, [](int l) { return l % 2 * 4 * 132 + l / 2; }, 1, 1},     // the transposing store of 04_unroll
+        {4, [](int l) { return l % 2 * 4 * 128 + l / 2; }, 2, 2},     // the same without its padding
+    };
+    for (const Measured& m : measured) {
+        const auto address = [&](int lane) { return 4 * m.word(lane); };
+        EXPECT_EQ(serve(m.width, address).wavefronts, m.load) << "load " << &m - measured;
+        EXPECT_EQ(serve(m.width, address, 0xffffffff, true).wavefronts, m.store) << "store " << &m - measured;
+    }
 }
 
 // ---- The rewriter -----------------------------------------------------------------------------------------------------------
