@@ -30,8 +30,11 @@ __global__ void __launch_bounds__(kThreads) matmul(int M, int N, int K, const fl
 
     // size_t: a square matrix has more than 2^31 elements from 46341 rows on.
     float acc = 0.0f;
-    for (int k = 0; k < K; ++k) acc += A[size_t(row) * K + k] * B[size_t(k) * N + col];
-
+    for (int k = 0; k < K; ++k) {
+        const float a = A[size_t(row) * K + k];
+        const float b = B[size_t(k) * N + col];
+        acc += a * b;
+    }
     C[size_t(row) * N + col] = acc;
 }
 

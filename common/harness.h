@@ -27,14 +27,21 @@ inline int run_stage(const Stage& stage, int argc, char** argv) {
             print_help(stage.name, Machine::kDefaultSize);
             return kVerified;
         }
-        CsvFile csv(options.csv);
+        Report report(options.csv);
         Machine machine(options);
-        machine.print_header(stage);
         for (const Shape& shape : options.shapes) {
-            csv.add(machine.run(stage, shape));
-            std::fflush(stdout);
+            Row row = {{"stage", "stage", stage.name}, {"M", "m", std::to_string(shape.M)}, {"N", "n", std::to_string(shape.N)},
+                       {"K", "k", std::to_string(shape.K)}};
+            try {
+                for (Cell& cell : machine.run(stage, shape)) row.push_back(std::move(cell));
+            } catch (const Failure& failure) {
+                throw Failure(failure.code, to_string(shape) + ": " + failure.what());
+            }
+            progress("");
+            report.add(row);
+            machine.print_details();
         }
-        csv.save();
+        report.save();
         return kVerified;
     } catch (const Failure& failure) {
         progress("");

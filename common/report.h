@@ -9,7 +9,6 @@
 #include <cstdio>
 #include <cstring>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "common/options.h"
@@ -29,51 +28,67 @@ inline void progress(const std::string& text) {
     if (isatty(STDERR_FILENO)) std::fprintf(stderr, "\r\033[K%s", text.c_str());
 }
 
-// A CSV that appears whole or not at all: rows are kept, written beside the target at the end and renamed onto it.
-// What is not a regular file (a pipe, /dev/stdout) is written directly.
-class CsvFile {
-public:
-    using Row = std::vector<std::pair<std::string, std::string>>;  // column name, value
+struct Cell {
+    std::string title;   // above the column on the terminal; "": in the CSV only
+    std::string column;  // its name in the CSV
+    std::string value;
+};
+using Row = std::vector<Cell>;
 
-    // Throws Failure(kBadCommandLine) when `path` can't be written: now rather than after a long run. "" keeps nothing.
-    explicit CsvFile(const std::string& path) : path_(path), temporary_(path) {
+// Prints each row as it comes, and keeps it for a CSV that appears whole or not at all: it is written beside its target at the
+// end and renamed onto it. What is not a regular file (a pipe, /dev/stdout) is written directly.
+class Report {
+public:
+    // Throws Failure(kBadCommandLine) when `csv` can't be written: now rather than after a long run. "": no CSV.
+    explicit Report(const std::string& csv) : path_(csv), written_(csv) {
         if (path_.empty()) return;
         struct stat found;
-        const bool exists = stat(path.c_str(), &found) == 0;
-        if (exists && access(path.c_str(), W_OK) != 0) fail();
+        const bool exists = stat(path_.c_str(), &found) == 0;
+        if (exists && access(path_.c_str(), W_OK) != 0) fail(errno);
         if (exists && S_ISDIR(found.st_mode)) fail(EISDIR);
         if (exists && !S_ISREG(found.st_mode)) return;
-        temporary_ = path + ".part";
+        written_ = path_ + ".part";
         write("");
-        std::remove(temporary_.c_str());
+        std::remove(written_.c_str());
     }
-    void add(Row row) {
-        if (!path_.empty()) rows_.push_back(std::move(row));
+
+    void add(const Row& row) {
+        if (rows_.empty()) print(row, &Cell::title);
+        print(row, &Cell::value);
+        rows_.push_back(row);
     }
+
     void save() {
-        if (rows_.empty()) return;
+        if (path_.empty()) return;
         std::string text;
-        for (size_t i = 0; i < rows_[0].size(); ++i) text += (i ? "," : "") + rows_[0][i].first;
-        for (const Row& row : rows_) {
-            text += "\n";
-            for (size_t i = 0; i < row.size(); ++i) text += (i ? "," : "") + row[i].second;
-        }
-        write(text + "\n");
-        if (temporary_ != path_ && std::rename(temporary_.c_str(), path_.c_str()) != 0) fail();
+        for (const Cell& cell : rows_.at(0)) text += cell.column + (&cell == &rows_[0].back() ? "\n" : ",");
+        for (const Row& row : rows_)
+            for (const Cell& cell : row) text += cell.value + (&cell == &row.back() ? "\n" : ",");
+        write(text);
+        if (written_ != path_ && std::rename(written_.c_str(), path_.c_str()) != 0) fail(errno);
     }
 
 private:
-    void write(const std::string& text) {
-        FILE* file = std::fopen(temporary_.c_str(), "w");
-        if (!file) fail();
-        const bool written = std::fwrite(text.data(), 1, text.size(), file) == text.size();
-        if (std::fclose(file) != 0 || !written) fail();
+    static void print(const Row& row, std::string Cell::*what) {
+        for (const Cell& cell : row) {
+            if (cell.title.empty()) continue;
+            const int width = &cell == &row[0] ? -21 : std::max(5, int(cell.title.size()));
+            std::printf(&cell == &row[0] ? "%*s" : "  %*s", width, (cell.*what).c_str());
+        }
+        std::printf("\n");
+        std::fflush(stdout);
     }
-    [[noreturn]] void fail(int why = errno) {
-        if (temporary_ != path_) std::remove(temporary_.c_str());
+    void write(const std::string& text) {
+        FILE* file = std::fopen(written_.c_str(), "w");
+        if (!file) fail(errno);
+        const bool written = std::fwrite(text.data(), 1, text.size(), file) == text.size();
+        if (std::fclose(file) != 0 || !written) fail(errno);
+    }
+    [[noreturn]] void fail(int why) {
+        if (written_ != path_) std::remove(written_.c_str());
         throw Failure(kBadCommandLine, "--csv '" + path_ + "': can't be written: " + std::strerror(why));
     }
 
-    std::string path_, temporary_;
+    std::string path_, written_;
     std::vector<Row> rows_;
 };

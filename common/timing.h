@@ -55,8 +55,13 @@ private:
     void* handle_ = nullptr;
 };
 
-// Peak and bandwidth of a device from its attributes: the vendor's figures, not measured ones.
+// Peak and bandwidth of a device: the table's, where it has the device, else the vendor's from the device's attributes.
 inline Gpu gpu_at_hand(int device) {
+    static cudaDeviceProp properties;  // lives on, as its name does
+    check_cuda(cudaGetDeviceProperties(&properties, device), "cudaGetDeviceProperties");
+    for (const Gpu& gpu : kGpus)
+        if (std::string(properties.name) == gpu.full_name) return gpu;
+
     const int major = attribute(cudaDevAttrComputeCapabilityMajor, device);
     const int minor = attribute(cudaDevAttrComputeCapabilityMinor, device);
     // FP32 lanes per multiprocessor: CUDA C++ Programming Guide, "Throughput of Native Arithmetic Instructions".
@@ -64,7 +69,7 @@ inline Gpu gpu_at_hand(int device) {
     const double clock_ghz = attribute(cudaDevAttrClockRate, device) * 1e-6;
     const double memory_ghz = attribute(cudaDevAttrMemoryClockRate, device) * 1e-6;
     const double bus_bytes = attribute(cudaDevAttrGlobalMemoryBusWidth, device) / 8.0;
-    return {"", "", attribute(cudaDevAttrMultiProcessorCount, device) * lanes * 2 * clock_ghz, 2 * memory_ghz * bus_bytes,
+    return {"this GPU", properties.name, attribute(cudaDevAttrMultiProcessorCount, device) * lanes * 2 * clock_ghz, 2 * memory_ghz * bus_bytes,
             "from the device's attributes"};
 }
 
