@@ -5,7 +5,7 @@
 //                    . [== 128 ==] .     a row of B's tile -> Bs
 //    A  M x K        C  M x N
 //    . | .           .  . . . . .  .
-//    .128.           . [128 x 128] .     a column of A's tile -> As; 16 x 16 threads, 8 x 8 elements each
+//    .128.           . [128 x 128] .     a column of A's tile -> As
 //    . | .           .  . . . . .  .
 //
 // Changed:  As and Bs, filled together at each k between two barriers, and what each thread reads comes from them.

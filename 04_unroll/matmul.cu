@@ -1,13 +1,12 @@
 // 04_unroll: eight steps of k at a time. Each thread brings four neighbours in one 16-byte load, and 512 multiply-adds
 // follow each barrier instead of 64. The traffic is that of 03; what changes is how wide it comes and what it costs to ask.
 //
-//                      B  K x N
-//                      . [== 128 ==] .
-//                      8 [=========] .     8 x 128 -> Bs
-//    A  M x K          C  M x N
-//    .  8  .           .  . . . . .  .
-//    .[   ].           . [128 x 128] .     128 x 8 -> As, transposed: As[k][row]
-//    .[   ].           .  . . . . .  .
+//                    B  K x N
+//                    8 [== 128 ==] .     8 rows of B's tile -> Bs
+//    A  M x K        C  M x N
+//    . | .           .  . . . . .  .
+//    .128.           . [128 x 128] .     8 columns of A's tile -> As, transposed: As[k][row]
+//    . | .           .  . . . . .  .
 //
 // Changed:  kStepK; 16-byte loads and stores; pointers that advance; a thread's 8 x 8 lie as four 4 x 4 (no bank conflicts).
 // Alone:    nvcc -O3 -std=c++17 -arch=native -I. 04_unroll/matmul.cu -o 04_unroll/matmul -lcublas

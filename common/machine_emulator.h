@@ -35,19 +35,20 @@ public:
                                                 (problems.empty() ? "" : " (" + problems[0] + ")"));
             }
         }
-        const emulator::Counts c = emulator::counts();
+        counts_ = emulator::counts();  // of one launch, before the next
         x.set_reals(options_.seed);
         const double error = verify_accuracy(stage, x);
 
         const double intensity = arithmetic_intensity(stage, s);
         Row row = {{"verified", "verified", "exact"}, {"", "error_of_bound", format("%.6f", error)}};
         if (emulator::tracing()) {
+            const emulator::Counts& c = counts_;
             const double conflicts = ratio(c.shared_load_wavefronts + c.shared_store_wavefronts,
                                            c.shared_load_ideal + c.shared_store_ideal);
             row.push_back({"loaded bytes", "global_load_bytes", std::to_string(c.global_load_bytes)});
             row.push_back({"sectors/request", "sectors_per_request",
                            format("%.2f", ratio(c.global_load_sectors, c.global_load_requests))});
-            row.push_back({"bank conflicts", "bank_conflict_factor", conflicts > 0 ? format("x %.2f", conflicts) : "-"});
+            row.push_back({"conflict factor", "bank_conflict_factor", conflicts > 0 ? format("%.2f", conflicts) : "-"});
             row.push_back({"barriers/block", "barriers_per_block", format("%.0f", ratio(c.barriers, c.blocks))});
         }
         row.push_back({"flop/byte", "flop_per_byte", format("%.2f", intensity)});
@@ -58,7 +59,7 @@ public:
 
     // After a row: the traffic of every source line, if asked for.
     void print_details() const {
-        for (const emulator::Line& line : emulator::counts().lines)
+        for (const emulator::Line& line : counts_.lines)
             if (options_.lines)
                 std::printf("    %-36s %-6s %-5s %2d bytes a lane %12.0f requests %12.0f %s, %.0f at best\n", line.where.c_str(),
                             line.global ? "global" : "shared", line.store ? "store" : "load", line.width, double(line.requests),
@@ -84,4 +85,5 @@ private:
 
     Options options_;
     Gpu gpu_;
+    emulator::Counts counts_;
 };

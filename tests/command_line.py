@@ -45,6 +45,9 @@ with tempfile.TemporaryDirectory() as folder:
     else:
         expect(2, "--order: only the CPU builds", "--order", "forward")
         expect(77, "no usable GPU", "--size", "8", env={**os.environ, "CUDA_VISIBLE_DEVICES": ""})
+        if subprocess.run([program, "--size", "8", "--verify-only"], capture_output=True).returncode == 0:
+            expect(2, "--device '99': takes a number from 0 to", "--device", "99")
+            expect(3, "cudaMalloc", "-m", "1", "-n", "1000000000", "-k", "8388608")
     if os.listdir(folder):
         print("FAIL left behind:", os.listdir(folder))
         failures += 1

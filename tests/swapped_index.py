@@ -24,6 +24,8 @@ def sectors_per_request(source, arguments):
         printed = subprocess.run([f"{folder}/matmul", "--size", "64", "--lines"], check=True, capture_output=True, text=True).stdout
     print(printed)
     loads = re.findall(r"global load .* (\d+) requests +(\d+) sectors", printed)
+    if [int(requests) for requests, _ in loads] != [64**3 // 32] * 2:  # a load by each warp at each k
+        sys.exit(f"expected two loads of {64**3 // 32} requests")
     return [int(sectors) / int(requests) for requests, sectors in loads]
 
 

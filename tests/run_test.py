@@ -1,0 +1,244 @@
+"""What ./run and ./test do with bad input, failing stages, old build folders and missing packages: run_test.py ROOT BUILD
+
+Most of it happens in a folder of stand-ins: the two commands beside made-up stages, whose programs are scripts, and a PATH
+that holds a few ordinary tools and a cmake, a ctest and an apt-get that only note how they were called.
+"""
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+root, build = (pathlib.Path(path).resolve() for path in sys.argv[1:3])
+failures = 0
+
+
+def check(good, what, seen=""):
+    global failures
+    print(f"{'ok  ' if good else 'FAIL'} {what}" + ("" if good else f"\n{seen}"))
+    failures += not good
+
+
+def expect(run, code, what, *, out="", err="", lines=None):
+    """Wants the exit code, `out` and `err` in the two outputs, and that many lines on stderr."""
+    good = run.returncode == code and out in run.stdout and err in run.stderr
+    good = good and (lines is None or len(run.stderr.splitlines()) == lines)
+    check(good, what, f"exit code {run.returncode}\n--- stdout\n{run.stdout}--- stderr\n{run.stderr}")
+
+
+def call(*command, **options):
+    command = [str(word) for word in command]
+    return subprocess.run(command, capture_output=True, text=True, stdin=subprocess.DEVNULL, **options)
+
+
+def tree():
+    """What git sees as changed."""
+    known = (root / ".git").exists() and shutil.which("git")
+    return call("git", "-C", root, "status", "--porcelain").stdout if known else ""
+
+
+class StandIns:
+    """A folder with run and test, the stages 01_one to 03_three, and the only tools that they see."""
+
+    tools = "awk basename bash cat dirname env grep head mkdir mktemp mv nproc python3 readlink rm sed sleep sort true".split()
+
+    def __init__(self, here):
+        self.here = here = pathlib.Path(here)
+        self.bin, self.temporary, self.calls = here / "path", here / "tmp", here / "calls"
+        for folder in (self.bin, self.temporary, here / "build/bin"):
+            folder.mkdir(parents=True)
+        for name in ("run", "test", "tools"):
+            (shutil.copytree if name == "tools" else shutil.copy)(root / name, here / name)
+        for tool in self.tools:
+            (self.bin / tool).symlink_to(shutil.which(tool))
+        for tool in ("ninja", "ctest", "apt-get"):
+            self.tool(tool, "")
+        self.tool("cmake", '[ "$1" != --version ] || echo "cmake version 3.24.0"')
+        self.tool("g++", f'[ -e {here}/no_libraries ] && echo none || echo {here}/run')  # it is asked where a library is
+        self.tool("sudo", 'shift; exec "$@"')
+        for name in ("01_one", "02_two", "03_three"):
+            (here / name).mkdir()
+            (here / name / "matmul.cu").touch()
+            self.stage(name)
+        self.cache()
+
+    def cache(self, **changed):
+        values = {"CMAKE_HOME_DIRECTORY": self.here, "CMAKE_CACHEFILE_DIR": self.here / "build", **changed}
+        for name, default in (("CXX_COMPILER", "g++"), ("MAKE_PROGRAM", "ninja"), ("CUDA_COMPILER", "NOTFOUND")):
+            values.setdefault(f"CMAKE_{name}", default if default == "NOTFOUND" else self.bin / default)
+        text = "".join(f"{name}:STRING={value}\n" for name, value in values.items())
+        (self.here / "build/CMakeCache.txt").write_text(text)
+
+    def script(self, path, text):
+        path.write_text(f"#!/bin/sh\n{text}\n")
+        path.chmod(0o755)
+
+    def tool(self, name, text):
+        self.script(self.bin / name, f'echo "{name} $*" >>{self.calls}\n{text}')
+
+    def stage(self, name, code=0, before=""):
+        """A program that prints two lines of header and, unless it fails, a row, and writes a CSV."""
+        self.script(self.here / f"build/bin/{name}_cpu_trace", f"""{before}
+            echo "header of {name}"; echo "stage  options"
+            [ {code} = 0 ] || {{ echo "{name}: failed" >&2; exit {code}; }}
+            echo "{name} $*"
+            while [ $# -gt 0 ]; do [ "$1" != --csv ] || printf 'stage,x\\n{name},1\\n' >"$2"; shift; done""")
+
+    def environment(self):
+        self.calls.write_text("")
+        return {"PATH": str(self.bin), "TMPDIR": str(self.temporary), "CUDACXX": "/nonexistent", "HOME": "/nonexistent"}
+
+    def call(self, command, *words):
+        return call(self.here / command, *words, env=self.environment(), cwd=self.here)
+
+
+def clean(s, what):
+    left = [path.name for path in (*s.temporary.iterdir(), *s.here.glob("*.csv*"))]
+    check(not left, f"{what}: nothing is left behind", left)
+
+
+def ladder(s):
+    """One table and one CSV out of several programs."""
+    every = ["01_one", "02_two", "03_three"]
+    for words in ([], ["02"], ["2"], ["02_two"], ["02_two/"]):
+        stages = ["02_two"] if words else every
+        run = s.call("run", *words, "--size", "8")
+        rows = [f"header of {stages[0]}", "stage  options", *(f"{stage} --size 8" for stage in stages)]
+        rows.append("Counted on the CPU: the prediction is the roofline's, and nothing was timed.")
+        check(run.returncode == 0 and run.stdout.splitlines() == rows, f"run {' '.join(words)}: header, row a stage, note", run)
+    check("apt-get" not in s.calls.read_text(), "with everything installed apt-get is not called", s.calls.read_text())
+    run = s.call("run", "--csv", "all.csv")
+    csv = (s.here / "all.csv").read_text() if (s.here / "all.csv").exists() else "none"
+    check(run.returncode == 0 and csv == "stage,x\n01_one,1\n02_two,1\n03_three,1\n", "--csv gathers all stages", csv)
+    (s.here / "all.csv").unlink()
+    run = s.call("run", "--csv=/dev/stdout", "03")
+    expect(run, 0, "--csv to what is no regular file", out="stage,x\n03_three,1\n")
+    (s.here / "link.csv").symlink_to(s.here / "linked.csv")
+    s.call("run", "--csv", "link.csv", "03")
+    check((s.here / "link.csv").is_symlink() and (s.here / "linked.csv").exists(), "--csv to a link writes what it links to")
+    (s.here / "link.csv").unlink()
+    (s.here / "linked.csv").unlink()
+    clean(s, "after CSVs")
+
+
+def failing_stages(s):
+    for code, others in ((1, True), (2, False), (3, False), (77, False), (139, False)):
+        s.stage("02_two", code)
+        run = s.call("run", "--csv", "all.csv")
+        expect(run, code, f"a stage that ends with {code}", out="01_one", err="02_two: failed", lines=1)
+        check(("03_three" in run.stdout) == others, f"after {code} the others run: {others}", run.stdout)
+        check("header of 02_two" not in run.stdout, "its header isn't repeated", run.stdout)
+        clean(s, f"after {code}")
+    s.stage("01_one", 1)
+    s.stage("02_two", 3)
+    expect(s.call("run"), 1, "the exit code is that of the first stage that failed")
+    s.stage("02_two")
+    expect(s.call("run"), 1, "a header stands above the first row", out="header of 02_two\nstage  options\n02_two \n03_three \n")
+    s.stage("01_one", before="sleep 30")
+    process = subprocess.Popen([s.here / "run", "--csv", "all.csv"], env=s.environment(), cwd=s.here, start_new_session=True,
+                               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                               preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
+    while process.poll() is None and not list(s.temporary.iterdir()):
+        time.sleep(0.01)
+    time.sleep(0.1)
+    os.killpg(process.pid, signal.SIGINT)
+    check(process.wait(timeout=20) == 130, "interrupted: exit code 130", process.returncode)
+    clean(s, "interrupted")
+    s.stage("01_one")
+
+
+def bad_input(s):
+    names = "01_one 02_two 03_three"
+    missing = s.here / "missing/out.csv"
+    for words, said in ((["99"], f"unknown stage '99': takes one of {names}"),
+                        ([""], f"unknown stage '': takes one of {names}"),
+                        (["--csv"], "--csv: needs a value"), (["--csv", ""], "--csv '': takes the name of a file"),
+                        (["--csv", missing], f"--csv '{missing}': can't be written: No such file or directory"),
+                        (["--csv", s.here], f"--csv '{s.here}': can't be written: Is a directory")):
+        run = s.call("run", *words)
+        expect(run, 2, f"run {' '.join(map(str, words))}", err=said, lines=1)
+        check(run.stdout == "" and s.calls.read_text() == "", "found before building", s.calls.read_text())
+    clean(s, "after bad input")
+
+
+def build_folder(s):
+    """What is in it is kept where it can be."""
+    gone = s.here / "gone"
+    for changed in ("", "HOME_DIRECTORY", "CACHEFILE_DIR", "MAKE_PROGRAM", "CXX_COMPILER", "CUDA_COMPILER"):
+        s.cache(**({f"CMAKE_{changed}": gone} if changed else {}))
+        run = s.call("run", "01")
+        good = ("--fresh" in s.calls.read_text()) == bool(changed)
+        check(good and run.stderr.count("\n") == bool(changed), f"a build folder with another {changed or '-'}", run)
+    s.cache()
+    s.tool("nvcc", "")
+    call(s.here / "run", "01", env={**s.environment(), "CUDACXX": "nvcc"})
+    check("-UCMAKE_CUDA_COMPILER" in s.calls.read_text(), "a build folder that is older than nvcc", s.calls.read_text())
+    for step in ("-S", "--build"):
+        s.tool("cmake", f"""case $1 in
+            --version) echo cmake version 4.0.1;;
+            {step}) echo said {step}; exit 1;;
+            esac""")
+        for command in ("run", "test"):
+            run = s.call(command)
+            expect(run, 1, f"{command}: cmake {step} fails", err=f"said {step}\n{s.here / command}: build failed\n", lines=2)
+
+
+def missing_packages(s):
+    (s.here / "no_libraries").touch()
+    s.tool("apt-get", "echo 'E: Unable to locate package' >&2; exit 100")
+    run = s.call("run")
+    expect(run, 2, "run: a package that can't be had", err="(Unable to locate package): libboost-context-dev\n", lines=2)
+    expect(s.call("test"), 2, "test: packages that can't be had", err="): libboost-context-dev libgtest-dev\n", lines=2)
+    (s.bin / "apt-get").unlink()
+    expect(s.call("run"), 2, "run without apt-get", err="(there is no apt-get): libboost-context-dev\n", lines=1)
+    s.tool("nvcc", "")
+    s.tool("nvidia-smi", "echo 'GPU 0: made up'")
+    environment = s.environment()
+    del environment["CUDACXX"]
+    run = call(s.here / "test", "-R", "03", env=environment)
+    expect(run, 0, "test with nvcc goes on without them", err="left out: the tests on the CPU emulator, the unit tests\n")
+    check(" -R 03" in s.calls.read_text().splitlines()[-1], "ctest gets the options", s.calls.read_text())
+    shutil.copy(s.here / "build/bin/01_one_cpu_trace", s.here / "build/bin/01_one")
+    run = call(s.here / "run", "01", env=environment)
+    expect(run, 0, "run with nvcc and a GPU needs neither", out="01_one")
+    check("nothing was timed" not in run.stdout, "and says nothing of the CPU", run.stdout)
+    expect(call(s.here / "run", "01", "--cpu", env=environment), 2, "but for --cpu", err="libboost-context-dev\n", lines=1)
+    for tool in ("nvcc", "nvidia-smi"):
+        (s.bin / tool).unlink()
+    s.tool("apt-get", f'case "$*" in *install*) rm {s.here}/no_libraries;; esac')
+    run = s.call("test")
+    expect(run, 0, "test installs what it may", err="installing libboost-context-dev libgtest-dev (apt-get)\n")
+    calls = [line for line in s.calls.read_text().splitlines() if line.startswith("apt-get")]
+    check(len(calls) == 2 and calls[0].endswith(" update") and calls[1].endswith(
+        " install -y --no-install-recommends libboost-context-dev libgtest-dev"), "by one update and one install", calls)
+    s.tool("cmake", 'echo "cmake version 3.22.1"')
+    expect(s.call("run"), 2, "a cmake that is too old", err=": cmake (3.24 or later)\n", lines=2)
+
+
+def real_commands():
+    """In the real tree and build folder, which are up to date when ctest runs this."""
+    stages = sorted(path.parent.name for path in root.glob("[0-9][0-9]_*/matmul.cu"))
+    environment = {**os.environ, "BUILD_DIR": str(build)}
+    run = call(root / "run", "--help", env=environment)
+    expect(run, 0, "run --help", out=" ".join(stages), lines=0)
+    check("--sizes" in run.stdout and "Examples:" in run.stdout, "run --help: examples, and the options of a stage", run.stdout)
+    expect(call(root / "test", "--help"), 0, "test --help", out="Examples:", lines=0)
+    if all((build / f"bin/{stage}_cpu_trace").exists() for stage in stages):
+        run = call(root / "run", "--cpu", "--size", "16", env=environment, cwd=tempfile.gettempdir())
+        expect(run, 0, "run --cpu --size 16, from another folder", out="nothing was timed")
+        lines = run.stdout.splitlines()
+        check([line.split()[0] for line in lines[3:-1]] == stages, "its table has a row a stage under one header", run.stdout)
+    else:
+        print("left out: the programs for the CPU are not built")
+
+
+before = tree()
+for part in (ladder, failing_stages, bad_input, build_folder, missing_packages):
+    with tempfile.TemporaryDirectory() as folder:
+        part(StandIns(folder))
+real_commands()
+check(tree() == before, "the source tree is as it was", tree())
+sys.exit(1 if failures else 0)
