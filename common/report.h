@@ -36,14 +36,14 @@ struct Cell {
 using Row = std::vector<Cell>;
 
 // Prints each row as it comes, and keeps it for a CSV that appears whole or not at all: it is written beside its target at the
-// end and renamed onto it. What is not a regular file (a pipe, /dev/stdout) is written directly.
+// end and renamed onto it. What is not a regular file (a link, a pipe, /dev/stdout) is written directly.
 class Report {
 public:
     // Throws Failure(kBadCommandLine) when `csv` can't be written: now rather than after a long run. "": no CSV.
     explicit Report(const std::string& csv) : path_(csv), written_(csv) {
         if (path_.empty()) return;
         struct stat found;
-        const bool exists = stat(path_.c_str(), &found) == 0;
+        const bool exists = lstat(path_.c_str(), &found) == 0;
         if (exists && access(path_.c_str(), W_OK) != 0) fail(errno);
         if (exists && S_ISDIR(found.st_mode)) fail(EISDIR);
         if (exists && !S_ISREG(found.st_mode)) return;

@@ -78,6 +78,14 @@ TEST(Harness, ExitCodesAndCsv) {
     while (std::getline(file, line)) ++lines;
     EXPECT_EQ(lines, 4);  // names and three sizes
     EXPECT_FALSE(std::ifstream(path + ".part").good());
+    const std::string link = path + ".link";
+    ASSERT_EQ(symlink(path.c_str(), link.c_str()), 0);
+    EXPECT_EQ(run(right, {"--size", "4", "--csv", link}), kVerified);
+    struct stat found;
+    EXPECT_TRUE(lstat(link.c_str(), &found) == 0 && S_ISLNK(found.st_mode));  // what the link points to was written
+    std::getline(std::ifstream(path).ignore(10000, '\n'), line);
+    EXPECT_EQ(line.substr(0, 11), "test,4,4,4,");
+    std::remove(link.c_str());
     std::remove(path.c_str());
 }
 

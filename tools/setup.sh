@@ -69,8 +69,6 @@ build() {
     elif ! reusable; then
         say "configuring $BUILD_DIR from scratch: it is of another place, or of tools that are gone"
         how=(--fresh)
-    elif [[ $(cached CMAKE_CUDA_COMPILER) == *NOTFOUND ]] && has_nvcc; then
-        how=(-UCMAKE_CUDA_COMPILER)  # it may have come since
     fi
     log=$(cmake -S "$ROOT" -B "$BUILD_DIR" -DCMAKE_TARGET_MESSAGES=OFF --no-warn-unused-cli "${how[@]}" 2>&1) || {
         printf '%s\n' "$log" >&2
