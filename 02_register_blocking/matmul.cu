@@ -1,13 +1,6 @@
 // 02_register_blocking: one thread computes 8 x 8 elements of C and keeps their sums in registers.
 // Eight elements of A and eight of B now feed 64 multiply-adds instead of 8: a quarter flop per byte becomes 2.
 //
-//                   B  K x N
-//                   . [........] .      8 columns
-//    A  M x K       C  M x N
-//    .              .  . . . .  .
-//    [ 8 rows ]     . [ 8 x 8  ] .      each a is used 8 times, each b is used 8 times
-//    .              .  . . . .  .
-//
 // Changed:  a thread owns 8 x 8 elements; a block of 16 x 16 threads owns 128 x 128.
 // Alone:    nvcc -O3 -std=c++17 -arch=native -I. 02_register_blocking/matmul.cu -o 02_register_blocking/matmul -lcublas
 // Articles: Fixstars slides 47 to 49 (their 2 x 2 code multiplies a0 * a0 where it means a0 * b0)

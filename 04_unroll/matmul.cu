@@ -58,17 +58,25 @@ __global__ void __launch_bounds__(kThreads, 2) matmul(int M, int N, int K, const
     const int a_end = tile_row + a_row < M ? K - a_k : 0;
     const int b_valid = N - tile_col - b_col;
 
-    float acc[kThreadM][kThreadN] = {};
-    for (int k = 0; k < K; k += kStepK) {
-        const float4 a_next = load4<kWide>(a_from, a_end - k);
-        const float4 b_next = load4<kWide>(b_from, k + b_k < K ? b_valid : 0);
+    float4 a_next, b_next;
+    auto load_tiles = [&](int k) {
+        a_next = load4<kWide>(a_from, a_end - k);
+        b_next = load4<kWide>(b_from, k + b_k < K ? b_valid : 0);
         a_from += kStepK;
         b_from += size_t(kStepK) * N;
+    };
+    auto store_tiles = [&] {
         As[a_k + 0][a_row] = a_next.x;
         As[a_k + 1][a_row] = a_next.y;
         As[a_k + 2][a_row] = a_next.z;
         As[a_k + 3][a_row] = a_next.w;
         *reinterpret_cast<float4*>(&Bs[b_k][b_col]) = b_next;
+    };
+
+    float acc[kThreadM][kThreadN] = {};
+    for (int k = 0; k < K; k += kStepK) {
+        load_tiles(k);
+        store_tiles();
         __syncthreads();  // the tiles are complete
 
 #pragma unroll

@@ -1,13 +1,13 @@
-// 05_double_buffer: two sets of tiles. While the threads multiply out of one, the loads of the next are on their way; they
-// are stored into the other, and one barrier a step is enough: nobody reads the tiles that are being written.
+// 05_double_buffer: whatever is multiplied now was fetched before. There are two sets of tiles, one read while the other is
+// written, and two sets of fragments in registers; the loads from global memory are in flight for half a step.
 //
-//    step        0         1         2
-//    load      t1 ....   t2 ....   t3 ....       global memory -> registers, in flight during the multiply
-//    multiply  [ t0 ]    [ t1 ]    [ t2 ]        out of buffer  0, 1, 0, ...
-//    store          t1        t2        t3       registers -> buffer 1, 0, 1, ...
-//    barrier          |         |         |
+//    multiply s   0   1   2   3   4   5   6   7 | 0   1   2   3  ...      8 multiplies of a step, out of buffer 0, then 1
+//    fragments  1   2   3   4   5   6   7   0'  | 1'  2'  3'  4' ...      one multiply ahead
+//    store                  t1                  |             t2          registers -> the other buffer
+//    load                                   t2  |                         global memory -> registers
+//    barrier                                |   |                         once a step: t1 is complete, t0 has been read
 //
-// Changed:  As and Bs twice; the loads run one tile ahead; the store comes after the multiply; one barrier fewer.
+// Changed:  As, Bs, a and b twice; loads, stores and fragments run ahead of the multiplies; one barrier a step.
 // Alone:    nvcc -O3 -std=c++17 -arch=native -I. 05_double_buffer/matmul.cu -o 05_double_buffer/matmul -lcublas
 // Articles: Fixstars slides 50 and 57 to 59 (slide 57 shows no barrier and reads a tile past K; neither is done here)
 #include "common/harness.h"
@@ -18,6 +18,7 @@ constexpr int kTileM = 16 * kThreadM;  // rows of C per block
 constexpr int kTileN = 16 * kThreadN;  // columns of C per block
 constexpr int kThreads = 16 * 16;
 constexpr int kStepK = 8;  // depth of the tiles
+constexpr int kStoreAt = 3;  // the multiply before which the next tiles are stored: their loads have had 4 of 8 to arrive
 constexpr int kPad = 4;    // moves the two halves of a warp's transposing store 16 banks apart
 
 static_assert(kTileM * kStepK == 4 * kThreads && kTileN * kStepK == 4 * kThreads, "a thread brings 4 of A and 4 of B");
@@ -57,8 +58,13 @@ __global__ void __launch_bounds__(kThreads, 2) matmul(int M, int N, int K, const
     const int a_end = tile_row + a_row < M ? K - a_k : 0;
     const int b_valid = N - tile_col - b_col;
 
-    float4 a_next = load4<kWide>(a_from, a_end);
-    float4 b_next = load4<kWide>(b_from, b_k < K ? b_valid : 0);
+    float4 a_next, b_next;
+    auto load_tiles = [&](int k) {
+        a_next = load4<kWide>(a_from, a_end - k);
+        b_next = load4<kWide>(b_from, k + b_k < K ? b_valid : 0);
+        a_from += kStepK;
+        b_from += size_t(kStepK) * N;
+    };
     auto store_tiles = [&](int buffer) {
         As[buffer][a_k + 0][a_row] = a_next.x;
         As[buffer][a_k + 1][a_row] = a_next.y;
@@ -66,35 +72,41 @@ __global__ void __launch_bounds__(kThreads, 2) matmul(int M, int N, int K, const
         As[buffer][a_k + 3][a_row] = a_next.w;
         *reinterpret_cast<float4*>(&Bs[buffer][b_k][b_col]) = b_next;
     };
+
+    float a[2][kThreadM], b[2][kThreadN];
+    auto load_fragments = [&](int buffer, int s) {
+        for (int i = 0; i < kThreadM; i += 4)
+            *reinterpret_cast<float4*>(&a[s % 2][i]) = *reinterpret_cast<const float4*>(&As[buffer][s][row + i / 4 * 16]);
+        for (int j = 0; j < kThreadN; j += 4)
+            *reinterpret_cast<float4*>(&b[s % 2][j]) = *reinterpret_cast<const float4*>(&Bs[buffer][s][col + j / 4 * 32]);
+    };
+
+    load_tiles(0);
     store_tiles(0);
     __syncthreads();  // the first tiles are complete
+    load_tiles(kStepK);
+    load_fragments(0, 0);
 
     float acc[kThreadM][kThreadN] = {};
-    // Two steps per turn: the buffers then have addresses that the compiler knows.
+    // Two steps a turn: the buffers then have addresses that the compiler knows.
 #pragma unroll 2
     for (int k = 0, buffer = 0; k < K; k += kStepK, buffer ^= 1) {
-        a_from += kStepK;
-        b_from += size_t(kStepK) * N;
-        a_next = load4<kWide>(a_from, a_end - k - kStepK);
-        b_next = load4<kWide>(b_from, k + kStepK + b_k < K ? b_valid : 0);
-
 #pragma unroll
         for (int s = 0; s < kStepK; ++s) {
-            float a[kThreadM], b[kThreadN];
-            for (int i = 0; i < kThreadM; i += 4)
-                *reinterpret_cast<float4*>(&a[i]) = *reinterpret_cast<const float4*>(&As[buffer][s][row + i / 4 * 16]);
-            for (int j = 0; j < kThreadN; j += 4)
-                *reinterpret_cast<float4*>(&b[j]) = *reinterpret_cast<const float4*>(&Bs[buffer][s][col + j / 4 * 32]);
+            if (s == kStoreAt) store_tiles(buffer ^ 1);
+            if (s == kStepK - 1) {
+                load_tiles(k + 2 * kStepK);
+                __syncthreads();  // the next tiles are complete, and everyone has read these
+            }
+            load_fragments(s < kStepK - 1 ? buffer : buffer ^ 1, (s + 1) % kStepK);
             // To and fro along the rows: each multiply-add then shares an operand with the one before, and the register
             // file is asked for two operands instead of three.
             for (int i = 0; i < kThreadM; ++i)
                 for (int step = 0; step < kThreadN; ++step) {
                     const int j = i % 2 ? kThreadN - 1 - step : step;
-                    acc[i][j] += a[i] * b[j];
+                    acc[i][j] += a[s % 2][i] * b[s % 2][j];
                 }
         }
-        store_tiles(buffer ^ 1);
-        __syncthreads();  // the next tiles are complete, and nobody reads these any more
     }
 
     for (int i = 0; i < kThreadM; ++i)
