@@ -61,8 +61,8 @@ __global__ void __launch_bounds__(kThreads, 2) matmul(int M, int N, int K, const
     float4 a_next, b_next;
     auto load_tiles = [&](int k) {
         a_next = load4<kWide>(a_from, a_end - k);
-        b_next = load4<kWide>(b_from, k + b_k < K ? b_valid : 0);
         a_from += kStepK;
+        b_next = load4<kWide>(b_from, k + b_k < K ? b_valid : 0);
         b_from += size_t(kStepK) * N;
     };
     auto store_tiles = [&] {

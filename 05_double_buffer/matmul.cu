@@ -1,9 +1,9 @@
 // 05_double_buffer: whatever is multiplied now was fetched before. There are two sets of tiles, one read while the other is
 // written, and two sets of fragments in registers; the loads from global memory are in flight for half a step.
 //
-//    multiply s   0   1   2   3   4   5   6   7 | 0   1   2   3  ...      8 multiplies of a step, out of buffer 0, then 1
-//    fragments  1   2   3   4   5   6   7   0'  | 1'  2'  3'  4' ...      one multiply ahead
-//    store                  t1                  |             t2          registers -> the other buffer
+//    multiply   0   1   2   3   4   5   6   7   | 0   1   2   3   4  ...  8 multiplies a step, out of buffer 0, then 1
+//    fragments  1   2   3   4   5   6   7   0'  | 1'  2'  3'  4'  5' ...  one multiply ahead
+//    store                      t1              |                 t2      registers -> the other buffer
 //    load                                   t2  |                         global memory -> registers
 //    barrier                                |   |                         once a step: t1 is complete, t0 has been read
 //
@@ -18,7 +18,7 @@ constexpr int kTileM = 16 * kThreadM;  // rows of C per block
 constexpr int kTileN = 16 * kThreadN;  // columns of C per block
 constexpr int kThreads = 16 * 16;
 constexpr int kStepK = 8;  // depth of the tiles
-constexpr int kStoreAt = 3;  // the multiply before which the next tiles are stored: their loads have had 4 of 8 to arrive
+constexpr int kStoreAt = 4;  // the next tiles are stored before multiply 4: their loads have had half a step to arrive
 constexpr int kPad = 4;    // moves the two halves of a warp's transposing store 16 banks apart
 
 static_assert(kTileM * kStepK == 4 * kThreads && kTileN * kStepK == 4 * kThreads, "a thread brings 4 of A and 4 of B");
@@ -61,8 +61,8 @@ __global__ void __launch_bounds__(kThreads, 2) matmul(int M, int N, int K, const
     float4 a_next, b_next;
     auto load_tiles = [&](int k) {
         a_next = load4<kWide>(a_from, a_end - k);
-        b_next = load4<kWide>(b_from, k + b_k < K ? b_valid : 0);
         a_from += kStepK;
+        b_next = load4<kWide>(b_from, k + b_k < K ? b_valid : 0);
         b_from += size_t(kStepK) * N;
     };
     auto store_tiles = [&](int buffer) {
