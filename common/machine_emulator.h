@@ -1,7 +1,6 @@
 // The CPU build: verifies a stage in three thread orders and counts what it moves. It times nothing.
 #pragma once
 
-#include "common/roofline.h"
 #include "common/stage.h"
 #include "emulator/emulator.h"
 
@@ -39,7 +38,6 @@ public:
         x.set_reals(options_.seed);
         const double error = verify_accuracy(stage, x);
 
-        const double intensity = arithmetic_intensity(stage, s);
         Row row = {{"verified", "verified", "exact"}, {"", "error_of_bound", format("%.6f", error)}};
         if (emulator::tracing()) {
             const emulator::Counts& c = counts_;
@@ -51,19 +49,18 @@ public:
             row.push_back({"conflict factor", "bank_conflict_factor", conflicts > 0 ? format("%.2f", conflicts) : "-"});
             row.push_back({"barriers/block", "barriers_per_block", format("%.0f", ratio(c.barriers, c.blocks))});
         }
-        row.push_back({"flop/byte", "flop_per_byte", format("%.2f", intensity)});
-        row.push_back({"predicted GFLOP/s", "predicted_gflops", format("%.0f", attainable_gflops(gpu_, intensity))});
+        add_prediction(row, stage, s, gpu_);
         row.push_back({"", "predicted_for", gpu_.name});
         return row;
     }
 
     // After a row: the traffic of every source line, if asked for.
     void print_details() const {
+        if (!options_.lines) return;
         for (const emulator::Line& line : counts_.lines)
-            if (options_.lines)
-                std::printf("    %-36s %-6s %-5s %2d bytes a lane %12.0f requests %12.0f %s, %.0f at best\n", line.where.c_str(),
-                            line.global ? "global" : "shared", line.store ? "store" : "load", line.width, double(line.requests),
-                            double(line.sectors_or_wavefronts), line.global ? "sectors" : "wavefronts", double(line.ideal));
+            std::printf("    %-36s %-6s %-5s %2d bytes a lane %12.0f requests %12.0f %s, %.0f at best\n", line.where.c_str(),
+                        line.global ? "global" : "shared", line.store ? "store" : "load", line.width, double(line.requests),
+                        double(line.sectors_or_wavefronts), line.global ? "sectors" : "wavefronts", double(line.ideal));
     }
 
 private:

@@ -3,7 +3,6 @@
 
 #include <ctime>
 
-#include "common/roofline.h"
 #include "common/stage.h"
 #include "common/timing.h"
 
@@ -36,9 +35,7 @@ public:
         const double error = verify_accuracy(stage, x);
         Row row = {{"verified", "verified", "exact"}, {"", "error_of_bound", format("%.6f", error)}};
         if (!options_.verify_only) time(stage, x, row, what);
-        const double intensity = arithmetic_intensity(stage, s);
-        row.push_back({"flop/byte", "flop_per_byte", format("%.2f", intensity)});
-        row.push_back({"predicted GFLOP/s", "predicted_gflops", format("%.0f", attainable_gflops(gpu_, intensity))});
+        add_prediction(row, stage, s, gpu_);
         for (const auto& [column, value] : {std::pair<const char*, std::string>{"gpu", here_.full_name},
                                             {"driver", nvml_.driver()}, {"cuda", cuda_}, {"date", today()}})
             row.push_back({"", column, value});

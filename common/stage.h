@@ -8,6 +8,7 @@
 
 #include "common/device.h"
 #include "common/report.h"
+#include "common/roofline.h"
 #include "common/verify.h"
 
 struct Stage {
@@ -22,6 +23,13 @@ struct Stage {
 inline double arithmetic_intensity(const Stage& stage, Shape s) {
     const double M = s.M, N = s.N, K = s.K;
     return 2 * M * N * K / (sizeof(float) * (stage.loaded_floats(M, N, K) + M * N));
+}
+
+// What the roofline of `gpu` predicts from that, as the last cells of a row.
+inline void add_prediction(Row& row, const Stage& stage, Shape s, const Gpu& gpu) {
+    const double intensity = arithmetic_intensity(stage, s);
+    row.push_back({"flop/byte", "flop_per_byte", format("%.2f", intensity)});
+    row.push_back({"predicted GFLOP/s", "predicted_gflops", format("%.0f", attainable_gflops(gpu, intensity))});
 }
 
 // The operands on both sides, and the guarded output.

@@ -7,12 +7,12 @@ accesses out of bounds), else with tracing (races, uninitialised reads, traffic 
 """
 import argparse
 import os
-import pathlib
 import re
-import shlex
 import subprocess
 import sys
 import tempfile
+
+import emulated
 
 # Ragged in M, N and K; with rows that start on 16 bytes (the first) and rows that don't.
 SHAPES = ((129, 132, 20), (130, 257, 9), (7, 5, 3), (3, 7, 6))
@@ -56,11 +56,6 @@ def plant(source):
     return "\n".join(kernel) + rest, planted
 
 
-def compile_with(flags, arguments, cpp, program):
-    subprocess.run(shlex.split(arguments.compile) + [cpp, "-o", program] + shlex.split(flags) + ["-w"] +
-                   shlex.split(arguments.link), check=True)
-
-
 def run(program, number, shape):
     """None if the program verified `shape`, else what it said."""
     m, n, k = map(str, shape)
@@ -78,18 +73,13 @@ def run(program, number, shape):
 
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("source", type=pathlib.Path)
-    for option in ("--rewrite", "--compile", "--asan", "--trace", "--link"):
-        parser.add_argument(option, required=True)
+    emulated.add_arguments(parser)
     arguments = parser.parse_args()
     source, planted = plant(arguments.source.read_text())
     with tempfile.TemporaryDirectory() as folder:
-        cu, cpp = f"{folder}/matmul.cu", f"{folder}/matmul.cpp"
-        pathlib.Path(cu).write_text(PRELUDE.replace("{path}", str(arguments.source)) + source)
-        subprocess.run([sys.executable, arguments.rewrite, cu, cpp], check=True)
         programs = [f"{folder}/asan", f"{folder}/trace"]
-        compile_with(arguments.asan, arguments, cpp, programs[0])
-        compile_with(arguments.trace, arguments, cpp, programs[1])
+        for program, flags in zip(programs, (arguments.asan, arguments.trace)):
+            emulated.build(arguments, PRELUDE.replace("{path}", str(arguments.source)) + source, program, flags)
 
         missed = 0
         for number, (kind, line_number, line, code) in enumerate([("none", 0, "", "")] + planted):

@@ -2,12 +2,12 @@
 load of A touches 32 sectors instead of 1. Makes the change in a copy, traces it, and reads the counts.
 """
 import argparse
-import pathlib
 import re
-import shlex
 import subprocess
 import sys
 import tempfile
+
+import emulated
 
 CHANGES = (("constexpr int kTileM = 16;", "constexpr int kTileM = 32;"), ("constexpr int kTileN = 32;", "constexpr int kTileN = 16;"),
            ("threadIdx.x / kTileN;", "threadIdx.x % kTileM;"), ("threadIdx.x % kTileN;", "threadIdx.x / kTileM;"),
@@ -17,10 +17,7 @@ CHANGES = (("constexpr int kTileM = 16;", "constexpr int kTileM = 32;"), ("const
 def sectors_per_request(source, arguments):
     """Of the loads of A and of B, in 64 x 64 x 64."""
     with tempfile.TemporaryDirectory() as folder:
-        pathlib.Path(f"{folder}/matmul.cu").write_text(source)
-        subprocess.run([sys.executable, arguments.rewrite, f"{folder}/matmul.cu", f"{folder}/matmul.cpp"], check=True)
-        subprocess.run(shlex.split(arguments.compile) + [f"{folder}/matmul.cpp", "-o", f"{folder}/matmul"] +
-                       shlex.split(arguments.trace) + shlex.split(arguments.link), check=True)
+        emulated.build(arguments, source, f"{folder}/matmul", arguments.trace)
         printed = subprocess.run([f"{folder}/matmul", "--size", "64", "--lines"], check=True, capture_output=True, text=True).stdout
     print(printed)
     loads = re.findall(r"global load .* (\d+) requests +(\d+) sectors", printed)
@@ -30,9 +27,7 @@ def sectors_per_request(source, arguments):
 
 
 parser = argparse.ArgumentParser()
-parser.add_argument("source", type=pathlib.Path)
-for option in ("--rewrite", "--compile", "--trace", "--link"):
-    parser.add_argument(option, required=True)
+emulated.add_arguments(parser)
 arguments = parser.parse_args()
 source = arguments.source.read_text()
 as_written = sectors_per_request(source, arguments)
