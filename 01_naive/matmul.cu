@@ -48,6 +48,6 @@ int main(int argc, char** argv) {
     stage.name = "01_naive";
     stage.launch = launch_matmul;
     // Nothing is reused: each of the M * N threads loads a whole row of A and a whole column of B.
-    stage.loaded_floats = [](double M, double N, double K) { return 2 * K * M * N; };
+    stage.loaded_elements = [](double M, double N, double K) { return 2 * K * M * N; };
     return run_stage(stage, argc, argv);
 }

@@ -48,7 +48,7 @@ int main(int argc, char** argv) {
     stage.name = "02_register_blocking";
     stage.launch = launch_matmul;
     // Each thread with a part of C loads 8 elements of A and 8 of B at every k.
-    stage.loaded_floats = [](double M, double N, double K) {
+    stage.loaded_elements = [](double M, double N, double K) {
         return K * (kThreadM + kThreadN) * std::ceil(M / kThreadM) * std::ceil(N / kThreadN);
     };
     return run_stage(stage, argc, argv);

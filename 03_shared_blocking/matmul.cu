@@ -66,7 +66,7 @@ int main(int argc, char** argv) {
     stage.name = "03_shared_blocking";
     stage.launch = launch_matmul;
     // A is loaded once for every column of tiles, B once for every row of tiles.
-    stage.loaded_floats = [](double M, double N, double K) {
+    stage.loaded_elements = [](double M, double N, double K) {
         return K * (M * std::ceil(N / kTileN) + N * std::ceil(M / kTileM));
     };
     return run_stage(stage, argc, argv);

@@ -131,7 +131,7 @@ int main(int argc, char** argv) {
     stage.name = "05_double_buffer";
     stage.launch = launch_matmul;
     // A is loaded once for every column of tiles, B once for every row of tiles.
-    stage.loaded_floats = [](double M, double N, double K) {
+    stage.loaded_elements = [](double M, double N, double K) {
         return K * (M * std::ceil(N / kTileN) + N * std::ceil(M / kTileM));
     };
     return run_stage(stage, argc, argv);

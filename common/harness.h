@@ -4,9 +4,6 @@
 
 #include <cuda_runtime.h>
 
-#include <cstdio>
-#include <exception>
-#include <new>
 #include <string>
 
 #include "common/stage.h"
@@ -19,38 +16,30 @@
 // The number of tiles of `size` that cover `length`. length and size >= 1.
 __host__ __device__ constexpr int ceil_div(int length, int size) { return (length - 1) / size + 1; }
 
-// Runs `stage` as the command line says. Returns the program's exit code (see options.h).
-inline int run_stage(const Stage& stage, int argc, char** argv) {
-    try {
-        const Options options = parse_options(argc, argv, Machine::kDefaultSize, Machine::kEmulated);
-        if (options.help) {
-            print_help(stage.name, Machine::kDefaultSize);
-            return kVerified;
-        }
-        Report report(options.csv);
-        Machine machine(options);
-        for (const Shape& shape : options.shapes) {
-            Row row = {{"stage", "stage", stage.name}, {"M", "m", std::to_string(shape.M)}, {"N", "n", std::to_string(shape.N)},
-                       {"K", "k", std::to_string(shape.K)}};
-            try {
-                for (Cell& cell : machine.run(stage, shape)) row.push_back(std::move(cell));
-            } catch (const Failure& failure) {
-                throw Failure(failure.code, to_string(shape) + ": " + failure.what());
+// Runs `stage` as the command line says. Returns the program's exit code (see command_line.h).
+template <class In, class Out>
+int run_stage(const StageOf<In, Out>& stage, int argc, char** argv) {
+    Options options;
+    const std::vector<Option> table = stage_options(options, Machine::kDefaultSize, Machine::kEmulated);
+    const std::string name = stage.name;
+    const std::string examples = "Examples:  " + name + " --sizes 1024:8192:1024 --csv ladder.csv\n           " + name +
+                                 " -m 37 -n 129 -k 65 --verify-only";
+    return run_program(
+        name, "C = A * B for row-major A (M x K), B (K x N), C (M x N); verifies, then times.", table, examples, argc, argv, [&] {
+            Report report(options.csv);
+            Machine machine(options, stage.arithmetic);
+            for (const Shape& shape : shapes_of(options)) {
+                Row row = {{"stage", "stage", stage.name}, {"M", "m", std::to_string(shape.M)},
+                           {"N", "n", std::to_string(shape.N)}, {"K", "k", std::to_string(shape.K)}};
+                try {
+                    for (Cell& cell : machine.run(stage, shape)) row.push_back(std::move(cell));
+                } catch (const Failure& failure) {
+                    throw Failure(failure.code, to_string(shape) + ": " + failure.what());
+                }
+                progress("");
+                report.add(row);
+                machine.print_details();
             }
-            progress("");
-            report.add(row);
-            machine.print_details();
-        }
-        report.save();
-        return kVerified;
-    } catch (const Failure& failure) {
-        progress("");
-        std::fflush(stdout);
-        std::fprintf(stderr, "%s: %s\n", stage.name, failure.what());
-        return failure.code;
-    } catch (const std::bad_alloc&) {
-        progress("");
-        std::fprintf(stderr, "%s: out of host memory; try a smaller size\n", stage.name);
-        return kDeviceFailed;
-    }
+            report.save();
+        });
 }

@@ -9,15 +9,16 @@ public:
     static constexpr bool kEmulated = true;
     static constexpr int kDefaultSize = 256;
 
-    explicit Machine(const Options& options) : options_(options), gpu_(options.gpu ? *options.gpu : kGpus[0]) {
-        std::printf("CPU emulator: verifies and counts, times nothing. Predicted for the %s: %.0f GFLOP/s, %.0f GB/s (%s)\n",
-                    gpu_.full_name, gpu_.peak_gflops, gpu_.bandwidth_gbs, gpu_.source);
+    Machine(const Options& options, const Arithmetic& arithmetic)
+        : options_(options), gpu_(gpu_to_predict(options.gpu, kGpus[0], arithmetic)) {
+        std::printf("CPU emulator: verifies and counts, times nothing. ");
+        print_gpu(gpu_, arithmetic);
     }
 
     // Verifies `stage` on one shape and returns what it moved. Throws Failure.
-    Row run(const Stage& stage, Shape s) {
-        Operands x(s);
-        x.set_integers(options_.seed);
+    template <class In, class Out>
+    Row run(const StageOf<In, Out>& stage, Shape s) {
+        Operands<In, Out> x(s);
         using emulator::Order;
         for (const auto& [name, order] : {std::pair<std::string, Order>{"forward", Order::forward},
                                           {"reverse", Order::reverse}, {"random", Order::random}}) {
@@ -26,7 +27,7 @@ public:
             emulator::set_order(order, options_.seed);
             emulator::reset_counts();
             try {
-                verify_exact(stage, x);
+                verify_exact(stage, x, options_.seed);
                 check_traffic(stage, s);
             } catch (const Failure& failure) {
                 const auto& problems = emulator::counts().problems;
@@ -35,8 +36,7 @@ public:
             }
         }
         counts_ = emulator::counts();  // of one launch, before the next
-        x.set_reals(options_.seed);
-        const double error = verify_accuracy(stage, x);
+        const double error = verify_accuracy(stage, x, options_.seed);
 
         Row row = {{"verified", "verified", "exact"}, {"", "error_of_bound", format("%.6f", error)}};
         if (emulator::tracing()) {
@@ -65,11 +65,12 @@ public:
 
 private:
     // Nothing may race, and the traffic must be what the chapter's formula says.
-    static void check_traffic(const Stage& stage, Shape s) {
+    template <class In, class Out>
+    static void check_traffic(const StageOf<In, Out>& stage, Shape s) {
         const emulator::Counts& c = emulator::counts();
         if (!c.problems.empty()) throw Failure(kWrongResult, "the result is right, but by luck");
         if (!emulator::tracing()) return;
-        const double loaded = sizeof(float) * stage.loaded_floats(s.M, s.N, s.K), stored = sizeof(float) * double(s.M) * s.N;
+        const double loaded = sizeof(In) * stage.loaded_elements(s.M, s.N, s.K), stored = sizeof(Out) * double(s.M) * s.N;
         if (double(c.global_load_bytes) != loaded)
             throw Failure(kWrongResult, format("%.0f bytes were loaded from global memory, the chapter's formula says %.0f",
                                                double(c.global_load_bytes), loaded));

@@ -11,28 +11,26 @@ public:
     static constexpr bool kEmulated = false;
     static constexpr int kDefaultSize = 4096;
 
-    explicit Machine(const Options& options)
+    Machine(const Options& options, const Arithmetic& arithmetic)
         : options_(options), device_(select_device(options.device)), nvml_(device_), here_(gpu_at_hand(device_)),
-          gpu_(options.gpu ? *options.gpu : here_) {
+          gpu_(gpu_to_predict(options.gpu, here_, arithmetic)) {
         int version = 0;
         check_cuda(cudaRuntimeGetVersion(&version), "cudaRuntimeGetVersion");
         cuda_ = format("%d.%d", version / 1000, version % 1000 / 10);
         std::printf("%s, driver %s, CUDA %s, clocks up to %d MHz (SM) and %d MHz (memory)\n", here_.full_name,
                     nvml_.driver().c_str(), cuda_.c_str(), attribute(cudaDevAttrClockRate, device_) / 1000,
                     attribute(cudaDevAttrMemoryClockRate, device_) / 1000);
-        std::printf("Predicted for the %s: %.0f GFLOP/s, %.0f GB/s (%s)\n", gpu_.full_name, gpu_.peak_gflops,
-                    gpu_.bandwidth_gbs, gpu_.source);
+        print_gpu(gpu_, arithmetic);
     }
 
     // Verifies `stage` on one shape, then times it. Throws Failure.
-    Row run(const Stage& stage, Shape s) {
+    template <class In, class Out>
+    Row run(const StageOf<In, Out>& stage, Shape s) {
         const std::string what = std::string(stage.name) + " " + to_string(s);
         progress(what + ": verifying");
-        Operands x(s);
-        x.set_integers(options_.seed);
-        verify_exact(stage, x);
-        x.set_reals(options_.seed);
-        const double error = verify_accuracy(stage, x);
+        Operands<In, Out> x(s);
+        verify_exact(stage, x, options_.seed);
+        const double error = verify_accuracy(stage, x, options_.seed);
         Row row = {{"verified", "verified", "exact"}, {"", "error_of_bound", format("%.6f", error)}};
         if (!options_.verify_only) time(stage, x, row, what);
         add_prediction(row, stage, s, gpu_);
@@ -45,25 +43,12 @@ public:
     void print_details() const {}
 
 private:
-    // Throws Failure(kNoGpu) where there is none, kBadCommandLine where `device` is not one of those there are.
-    static int select_device(int device) {
-        int count = 0;
-        const cudaError_t status = cudaGetDeviceCount(&count);
-        if (status != cudaSuccess || count == 0)
-            throw Failure(kNoGpu, std::string("no usable GPU (cudaGetDeviceCount: ") +
-                                      (status == cudaSuccess ? "there are none" : cudaGetErrorString(status)) +
-                                      "); the CPU build, whose name ends in _cpu, verifies without one");
-        if (device >= count)
-            throw Failure(kBadCommandLine, format("--device '%d': takes a number from 0 to %d", device, count - 1));
-        check_cuda(cudaSetDevice(device), "cudaSetDevice");
-        return device;
-    }
-
-    void time(const Stage& stage, Operands& x, Row& row, const std::string& what) {
+    template <class In, class Out>
+    void time(const StageOf<In, Out>& stage, Operands<In, Out>& x, Row& row, const std::string& what) {
         progress(what + ": timing");
         const Shape s = x.shape;
-        const float *A = x.A_device.data(), *B = x.B_device.data();
-        float* C = x.C.device();
+        const In *A = x.A_device.data(), *B = x.B_device.data();
+        Out* C = x.C.device();
         Cublas cublas;
         unsigned sm_clock = 0, memory_clock = 0;
         const std::vector<Times> times = Timer(device_).run(
@@ -80,7 +65,8 @@ private:
         row.push_back({"min ms", "min_ms", format("%.4f", mine.least)});
         row.push_back({"max ms", "max_ms", format("%.4f", mine.most)});
         row.push_back({"GFLOP/s", "gflops", format("%.0f", gflops)});
-        row.push_back({"% of peak", "percent_of_peak", format("%.1f", 100 * gflops / here_.peak_gflops)});
+        const double peak = here_.*stage.arithmetic.peak;
+        row.push_back({"% of peak", "percent_of_peak", peak > 0 ? format("%.1f", 100 * gflops / peak) : "-"});
         row.push_back({"% of cuBLAS", "percent_of_cublas", format("%.1f", 100 * gflops / cublas_gflops)});
         row.push_back({"", "cublas_gflops", format("%.0f", cublas_gflops)});
         row.push_back({"", "repeats", std::to_string(options_.repeat)});

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "common/options.h"
+#include "common/command_line.h"
 
 // printf into a string.
 __attribute__((format(printf, 1, 2))) inline std::string format(const char* pattern, ...) {
@@ -21,11 +21,6 @@ __attribute__((format(printf, 1, 2))) inline std::string format(const char* patt
     std::vsnprintf(text, sizeof text, pattern, arguments);
     va_end(arguments);
     return text;
-}
-
-// One line of progress on a terminal's stderr, overwritten by the next; nothing when stderr is a file.
-inline void progress(const std::string& text) {
-    if (isatty(STDERR_FILENO)) std::fprintf(stderr, "\r\033[K%s", text.c_str());
 }
 
 struct Cell {

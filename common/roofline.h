@@ -9,17 +9,39 @@
 struct Gpu {
     const char* name;       // as --gpu takes it
     const char* full_name;
-    double peak_gflops;     // FP32, fused multiply-adds counted as 2 flop
     double bandwidth_gbs;   // device memory, GB/s (10^9 bytes)
-    const char* source;     // of the two figures
+    // GFLOP/s, a multiply-add counted as 2 flop; 0: there is no such unit, or no figure for it here.
+    double fp32_gflops;
+    double half2_gflops;    // FP16 pairs on the ordinary lanes
+    double tensor_gflops;   // tensor cores: FP16 in, FP32 accumulate
+    const char* source;     // of the figures
 };
 
 inline const Gpu kGpus[] = {
-    {"h200", "NVIDIA H200", 66908, 4282, "132 SMs x 128 lanes x 2 x 1.98 GHz; measured copy, read + write"},
-    {"fury-x", "AMD Radeon R9 Fury X", 8601.6, 392, "the slides, 38: 64 CUs x 64 lanes x 2 x 1.05 GHz; measured"},
-    {"rtx5060ti", "NVIDIA GeForce RTX 5060 Ti", 23703.6, 448, "4608 lanes x 2 x 2.572 GHz; vendor, 128 bits x 28 Gbit/s"},
-    {"titan-v", "NVIDIA TITAN V", 14899.2, 652.8, "5120 lanes x 2 x 1.455 GHz; vendor, 3072 bits x 1.7 Gbit/s"},
+    {"h200", "NVIDIA H200", 4282, 66908, 133816, 989400,
+     "measured copy, read + write; 132 SMs x 128 lanes x 2 x 1.98 GHz; twice that; NVIDIA's H100 whitepaper, at 1.83 GHz"},
+    {"fury-x", "AMD Radeon R9 Fury X", 392, 8601.6, 0, 0, "the slides, 38: measured; 64 CUs x 64 lanes x 2 x 1.05 GHz"},
+    {"rtx5060ti", "NVIDIA GeForce RTX 5060 Ti", 448, 23703.6, 0, 0, "vendor, 128 bits x 28 Gbit/s; 4608 lanes x 2 x 2.572 GHz"},
+    {"titan-v", "NVIDIA TITAN V", 652.8, 14899.2, 29798.4, 119193.6,
+     "vendor, 3072 bits x 1.7 Gbit/s; 5120 lanes x 2 x 1.455 GHz; twice that; 640 tensor cores x 128 x 1.455 GHz"},
 };
+
+using Peak = double Gpu::*;  // which of a GPU's peaks
+
+// The unit that a stage computes with, and what its accumulator can hold.
+struct Arithmetic {
+    const char* name;
+    Peak peak;
+    double exact_limit;    // up to here the accumulator has every integer
+    double unit_roundoff;  // of one multiply-add
+};
+
+constexpr Arithmetic kFp32 = {"FP32", &Gpu::fp32_gflops, 16777216.0, 0x1p-24};
+constexpr Arithmetic kHalf2 = {"FP16 pairs", &Gpu::half2_gflops, 2048.0, 0x1p-11};
+// A tensor core truncates where a lane rounds (2^-23), and it shifts the addends of a block to the largest one's exponent
+// before it adds them: at most as much again. Source: M. Fasi, N. Higham, M. Mikaitis, S. Pranesh, "Numerical behavior of
+// NVIDIA tensor cores", PeerJ Computer Science 7, 2021.
+constexpr Arithmetic kTensor = {"FP16 tensor cores", &Gpu::tensor_gflops, 16777216.0, 0x1p-22};
 
 // The GPU called `name`, or nullptr.
 inline const Gpu* find_gpu(const std::string& name) {
@@ -28,14 +50,15 @@ inline const Gpu* find_gpu(const std::string& name) {
     return nullptr;
 }
 
-// "h200, fury-x, ..." for messages.
-inline std::string gpu_names() {
+// "h200, fury-x, ..." for messages: the GPUs that have a figure for `peak`.
+inline std::string gpu_names(Peak peak = &Gpu::fp32_gflops) {
     std::string names;
-    for (const Gpu& gpu : kGpus) names += (names.empty() ? "" : ", ") + std::string(gpu.name);
+    for (const Gpu& gpu : kGpus)
+        if (gpu.*peak > 0) names += (names.empty() ? "" : ", ") + std::string(gpu.name);
     return names;
 }
 
 // GFLOP/s that the roofline allows at `intensity` flop per byte of device-memory traffic.
-inline double attainable_gflops(const Gpu& gpu, double intensity) {
-    return std::min(gpu.peak_gflops, gpu.bandwidth_gbs * intensity);
+inline double attainable_gflops(const Gpu& gpu, const Arithmetic& arithmetic, double intensity) {
+    return std::min(gpu.*arithmetic.peak, gpu.bandwidth_gbs * intensity);
 }

@@ -11,55 +11,89 @@
 #include "common/roofline.h"
 #include "common/verify.h"
 
-struct Stage {
+template <class In, class Out>
+struct StageOf {
     const char* name;
     // C = A * B on device memory; row-major A (M x K), B (K x N), C (M x N), each packed and 256-byte aligned.
-    void (*launch)(int M, int N, int K, const float* A, const float* B, float* C);
-    // How many floats of A and B all threads together load from global memory: counted by the emulator, which must agree.
-    double (*loaded_floats)(double M, double N, double K);
+    void (*launch)(int M, int N, int K, const In* A, const In* B, Out* C);
+    // How many elements of A and B all threads together load from global memory: counted by the emulator, which must agree.
+    double (*loaded_elements)(double M, double N, double K);
+    Arithmetic arithmetic = kFp32;
 };
+using Stage = StageOf<float, float>;
+
+// The GPU to predict for: the one that --gpu names, else `here`. Throws Failure(kBadCommandLine) if the one named has no figure
+// for `arithmetic`.
+inline Gpu gpu_to_predict(const Gpu* named, const Gpu& here, const Arithmetic& arithmetic) {
+    if (!named) return here;
+    if (!(named->*arithmetic.peak > 0))
+        throw Failure(kBadCommandLine, std::string("--gpu '") + named->name + "': there is no figure here for its " + arithmetic.name +
+                                           "; takes one of " + gpu_names(arithmetic.peak));
+    return *named;
+}
+
+// "Predicted for the NVIDIA H200: 66908 GFLOP/s (FP32), 4282 GB/s (where the figures are from)"
+inline void print_gpu(const Gpu& gpu, const Arithmetic& arithmetic) {
+    std::printf("Predicted for the %s: %.0f GFLOP/s (%s), %.0f GB/s (%s)\n", gpu.full_name, gpu.*arithmetic.peak, arithmetic.name,
+                gpu.bandwidth_gbs, gpu.source);
+}
 
 // Flop per byte of the traffic that the stage asks for, with no cache in between. C is written once.
-inline double arithmetic_intensity(const Stage& stage, Shape s) {
+template <class In, class Out>
+double arithmetic_intensity(const StageOf<In, Out>& stage, Shape s) {
     const double M = s.M, N = s.N, K = s.K;
-    return 2 * M * N * K / (sizeof(float) * (stage.loaded_floats(M, N, K) + M * N));
+    return 2 * M * N * K / (sizeof(In) * stage.loaded_elements(M, N, K) + sizeof(Out) * M * N);
 }
 
 // What the roofline of `gpu` predicts from that, as the last cells of a row.
-inline void add_prediction(Row& row, const Stage& stage, Shape s, const Gpu& gpu) {
+template <class In, class Out>
+void add_prediction(Row& row, const StageOf<In, Out>& stage, Shape s, const Gpu& gpu) {
     const double intensity = arithmetic_intensity(stage, s);
     row.push_back({"flop/byte", "flop_per_byte", format("%.2f", intensity)});
-    row.push_back({"predicted GFLOP/s", "predicted_gflops", format("%.0f", attainable_gflops(gpu, intensity))});
+    const double predicted = attainable_gflops(gpu, stage.arithmetic, intensity);
+    row.push_back({"predicted GFLOP/s", "predicted_gflops", predicted > 0 ? format("%.0f", predicted) : "-"});
 }
 
-// The operands on both sides, and the guarded output.
+// The operands on both sides, and the guarded output. The host's copies are floats, with values that In has, too.
+template <class In, class Out>
 struct Operands {
     explicit Operands(Shape s)
         : shape(s), A_device(size_t(s.M) * s.K), B_device(size_t(s.K) * s.N), C(size_t(s.M) * s.N) {}
 
-    void set(std::vector<float> a, std::vector<float> b) {
-        A = std::move(a);
-        B = std::move(b);
-        A_device.upload(A);
-        B_device.upload(B);
-    }
-    void set_integers(uint32_t seed) {
-        const int range = exact_range(shape.K);
-        set(random_integers(size_t(shape.M) * shape.K, range, seed),
-            random_integers(size_t(shape.K) * shape.N, range, seed + 1));
+    void set_integers(uint32_t seed, double exact_limit) {
+        const int range = exact_range(shape.K, exact_limit);
+        A = random_integers(size_t(shape.M) * shape.K, range, seed);
+        // Where K products of 1 exceed the limit, each row of A keeps only so many elements, others in every row.
+        const int keep_one_in = int(std::ceil(shape.K / exact_limit));
+        for (size_t i = 0; keep_one_in > 1 && i < A.size(); ++i)
+            if ((i / shape.K + i % shape.K) % keep_one_in != 0) A[i] = 0;
+        B = random_integers(size_t(shape.K) * shape.N, range, seed + 1);
+        upload();
     }
     void set_reals(uint32_t seed) {
-        set(random_reals(size_t(shape.M) * shape.K, seed), random_reals(size_t(shape.K) * shape.N, seed + 1));
+        A = random_reals(size_t(shape.M) * shape.K, seed);
+        B = random_reals(size_t(shape.K) * shape.N, seed + 1);
+        upload();
     }
 
     Shape shape;
     std::vector<float> A, B;
-    DeviceArray A_device, B_device;
-    GuardedOutput C;
+    DeviceArray<In> A_device, B_device;
+    GuardedOutput<Out> C;
+
+private:
+    void upload() {
+        for (auto [host, device] : {std::pair(&A, &A_device), std::pair(&B, &B_device)}) {
+            const std::vector<In> rounded(host->begin(), host->end());
+            device->upload(rounded);
+            std::copy(rounded.begin(), rounded.end(), host->begin());
+        }
+    }
 };
 
 // Launches the stage once into a cleared C and fetches C. Throws on an error or a write outside C.
-inline void run_once(const Stage& stage, Operands& x) {
+template <class In, class Out>
+void run_once(const StageOf<In, Out>& stage, Operands<In, Out>& x) {
     const Shape s = x.shape;
     x.C.clear();
     stage.launch(s.M, s.N, s.K, x.A_device.data(), x.B_device.data(), x.C.device());
@@ -69,17 +103,21 @@ inline void run_once(const Stage& stage, Operands& x) {
     if (!outside.empty()) throw Failure(kWrongResult, outside);
 }
 
-// x holds integers: C must equal A * B.
-inline void verify_exact(const Stage& stage, Operands& x) {
+// Sets integers: C must equal A * B.
+template <class In, class Out>
+void verify_exact(const StageOf<In, Out>& stage, Operands<In, Out>& x, uint32_t seed) {
+    x.set_integers(seed, stage.arithmetic.exact_limit);
     run_once(stage, x);
     const std::string wrong = check_exact(x.shape, x.A, x.B, x.C.host());
     if (!wrong.empty()) throw Failure(kWrongResult, wrong);
 }
 
-// x holds reals: returns the largest error as a fraction of its bound.
-inline double verify_accuracy(const Stage& stage, Operands& x) {
+// Sets reals: returns the largest error as a fraction of its bound.
+template <class In, class Out>
+double verify_accuracy(const StageOf<In, Out>& stage, Operands<In, Out>& x, uint32_t seed) {
+    x.set_reals(seed);
     run_once(stage, x);
-    const Accuracy accuracy = check_accuracy(x.shape, x.A, x.B, x.C.host());
+    const Accuracy accuracy = check_accuracy(x.shape, x.A, x.B, x.C.host(), stage.arithmetic.unit_roundoff);
     if (!accuracy.wrong.empty()) throw Failure(kWrongResult, accuracy.wrong);
     return accuracy.worst;
 }

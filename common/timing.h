@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cublas_v2.h>
+#include <cuda_fp16.h>
 #include <cuda_runtime.h>
 #include <dlfcn.h>
 
@@ -69,8 +70,8 @@ inline Gpu gpu_at_hand(int device) {
     const double clock_ghz = attribute(cudaDevAttrClockRate, device) * 1e-6;
     const double memory_ghz = attribute(cudaDevAttrMemoryClockRate, device) * 1e-6;
     const double bus_bytes = attribute(cudaDevAttrGlobalMemoryBusWidth, device) / 8.0;
-    return {"this GPU", properties.name, attribute(cudaDevAttrMultiProcessorCount, device) * lanes * 2 * clock_ghz, 2 * memory_ghz * bus_bytes,
-            "from the device's attributes"};
+    return {"this GPU", properties.name, 2 * memory_ghz * bus_bytes,
+            attribute(cudaDevAttrMultiProcessorCount, device) * lanes * 2 * clock_ghz, 0, 0, "from the device's attributes"};
 }
 
 struct Times {
@@ -124,10 +125,10 @@ public:
 
 private:
     size_t flush_count_;
-    DeviceArray flush_;
+    DeviceArray<float> flush_;
 };
 
-// cuBLAS's FP32 product, with TF32 off: the same data, the same precision.
+// cuBLAS's product of the same data in the same precision: FP32 without TF32, FP16 with FP32 accumulate, or FP16 throughout.
 class Cublas {
 public:
     Cublas() {
@@ -142,6 +143,16 @@ public:
     void multiply(int M, int N, int K, const float* A, const float* B, float* C) {
         const float one = 1.0f, zero = 0.0f;
         check(cublasSgemm(handle_, CUBLAS_OP_N, CUBLAS_OP_N, N, M, K, &one, B, N, A, K, &zero, C, N), "cublasSgemm");
+    }
+    void multiply(int M, int N, int K, const half* A, const half* B, float* C) {
+        const float one = 1.0f, zero = 0.0f;
+        check(cublasGemmEx(handle_, CUBLAS_OP_N, CUBLAS_OP_N, N, M, K, &one, B, CUDA_R_16F, N, A, CUDA_R_16F, K, &zero, C, CUDA_R_32F, N,
+                           CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT),
+              "cublasGemmEx");
+    }
+    void multiply(int M, int N, int K, const half* A, const half* B, half* C) {
+        const half one = 1.0f, zero = 0.0f;
+        check(cublasHgemm(handle_, CUBLAS_OP_N, CUBLAS_OP_N, N, M, K, &one, B, N, A, K, &zero, C, N), "cublasHgemm");
     }
 
 private:

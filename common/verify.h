@@ -13,8 +13,8 @@
 
 #include "common/options.h"
 
-// What C holds before a run: a NaN that no arithmetic produces.
-constexpr uint32_t kUnwrittenBits = 0xFFDEADBEu;
+// What C holds before a run: every bit set, a NaN that no arithmetic produces.
+constexpr uint32_t kUnwrittenBits = 0xffffffffu;
 
 inline float unwritten() {
     float value;
@@ -28,8 +28,9 @@ inline bool is_unwritten(float value) {
     return bits == kUnwrittenBits;
 }
 
-// Largest |integer| for the exact test: any sum of K products then stays within 2^24, where float has every integer.
-inline int exact_range(int K) { return std::max(1, std::min(8, int(std::sqrt(16777216.0 / K)))); }
+// Largest |integer| for the exact test: any sum of K products then stays within `limit`, up to which the accumulator has every
+// integer (float: 2^24).
+inline int exact_range(int K, double limit) { return std::max(1, std::min(8, int(std::sqrt(limit / K)))); }
 
 // Integers from -range to range without 0: a term left out or added twice always changes the sum.
 inline std::vector<float> random_integers(size_t count, int range, uint32_t seed) {
@@ -129,11 +130,10 @@ struct Accuracy {
 };
 
 // Compares C with a double-precision product, at all elements or at 128 rows x 128 columns of a larger C.
-// Bound: |C - AB| <= gamma_K |A||B| element by element, gamma_K = K u / (1 - K u), u = 2^-24, in any order of summation.
-// Source: N. Higham, "Accuracy and Stability of Numerical Algorithms", 2nd edition, section 3.5.
-inline Accuracy check_accuracy(Shape s, const std::vector<float>& A, const std::vector<float>& B, const float* C) {
-    const double ku = s.K * std::ldexp(1.0, -24);
-    const double gamma = ku / (1.0 - ku);
+// Bound: |C - AB| <= ((1 + u)^K - 1) |A||B| element by element, u the accumulator's unit roundoff (float: 2^-24), in any order of
+// summation. Source: N. Higham, "Accuracy and Stability of Numerical Algorithms", 2nd edition, sections 3.1 and 3.5.
+inline Accuracy check_accuracy(Shape s, const std::vector<float>& A, const std::vector<float>& B, const float* C, double u) {
+    const double gamma = std::expm1(s.K * std::log1p(u));
     const std::vector<int> rows = sample_indices(s.M, 128), cols = sample_indices(s.N, 128);
     Accuracy accuracy;
     std::vector<double> sum(cols.size()), magnitude(cols.size());

@@ -40,7 +40,7 @@ with tempfile.TemporaryDirectory() as folder:
     expect(2, f"--csv '{folder}': can't be written: Is a directory", "--size", "8", "--csv", folder)
     if emulated:
         expect(2, "--csv '/dev/full': can't be written: No space left on device", "--size", "8", "--csv", "/dev/full")
-        expect(2, "--order 'sideways': takes forward, reverse, random or all", "--order", "sideways")
+        expect(2, "--order 'sideways': takes one of forward, reverse, random, all", "--order", "sideways")
         expect(3, "cudaMalloc", "-m", "1", "-n", "1000000000", "-k", "8388608")
     else:
         expect(2, "--order: only the CPU builds", "--order", "forward")

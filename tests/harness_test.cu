@@ -29,12 +29,10 @@ void launch_too_many_threads(int M, int N, int K, const float* A, const float* B
 
 std::string verdict(void (*launcher)(int, int, int, const float*, const float*, float*)) {
     Stage stage{"test", launcher, [](double M, double N, double K) { return 2 * M * N * K; }};
-    Operands x({6, 5, 4});
-    x.set_integers(1);
+    Operands<float, float> x({6, 5, 4});
     try {
-        verify_exact(stage, x);
-        x.set_reals(1);
-        verify_accuracy(stage, x);
+        verify_exact(stage, x, 1);
+        verify_accuracy(stage, x, 1);
     } catch (const Failure& failure) {
         return std::to_string(failure.code) + " " + failure.what();
     }
@@ -65,7 +63,7 @@ int run(Stage stage, std::vector<std::string> words) {
 
 TEST(Harness, ExitCodesAndCsv) {
     const Stage right{"test", launch<99>, [](double M, double N, double K) { return 2 * M * N * K; }};
-    const Stage wrong{"test", launch<3>, right.loaded_floats};
+    const Stage wrong{"test", launch<3>, right.loaded_elements};
     const std::string path = testing::TempDir() + "harness_test.csv";
     std::ofstream(path) << "old\n";
     EXPECT_EQ(run(wrong, {"--size", "5", "--csv", path}), kWrongResult);

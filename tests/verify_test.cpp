@@ -19,8 +19,8 @@ std::vector<float> product(Shape s, const std::vector<float>& A, const std::vect
 // A product of small integers: exact in float.
 struct IntegerProduct {
     explicit IntegerProduct(Shape s)
-        : shape(s), A(random_integers(size_t(s.M) * s.K, exact_range(s.K), 1)),
-          B(random_integers(size_t(s.K) * s.N, exact_range(s.K), 2)), C(product(s, A, B)) {}
+        : shape(s), A(random_integers(size_t(s.M) * s.K, exact_range(s.K, kFp32.exact_limit), 1)),
+          B(random_integers(size_t(s.K) * s.N, exact_range(s.K, kFp32.exact_limit), 2)), C(product(s, A, B)) {}
     std::string check() const { return check_exact(shape, A, B, C.data()); }
     Shape shape;
     std::vector<float> A, B, C;
@@ -80,7 +80,7 @@ TEST(Exact, FindsOneWrongElementAnywhereAt8192) {
 
 TEST(Exact, IntegersKeepEveryPartialSumRepresentable) {
     for (const int K : {1, 8, 4096, 262144, 262145, 8388608}) {
-        const int range = exact_range(K);
+        const int range = exact_range(K, kFp32.exact_limit);
         EXPECT_GE(range, 1);
         EXPECT_LE(double(K) * range * range, 16777216.0) << K;
     }
@@ -94,14 +94,14 @@ TEST(Accuracy, AcceptsAnyOrderOfSummationAndRejectsMore) {
     const Shape s{33, 65, 500};
     const auto A = random_reals(size_t(s.M) * s.K, 3), B = random_reals(size_t(s.K) * s.N, 4);
     std::vector<float> C = product(s, A, B);
-    const Accuracy right = check_accuracy(s, A, B, C.data());
+    const Accuracy right = check_accuracy(s, A, B, C.data(), kFp32.unit_roundoff);
     EXPECT_EQ(right.wrong, "");
     EXPECT_GT(right.worst, 0.0);
     EXPECT_LE(right.worst, 1.0);
     for (const float wrong : {kNan, kInf, unwritten(), 1e30f, C[77] + 0.1f}) {
         std::vector<float> bad = C;
         bad[77] = wrong;
-        const Accuracy accuracy = check_accuracy(s, A, B, bad.data());
+        const Accuracy accuracy = check_accuracy(s, A, B, bad.data(), kFp32.unit_roundoff);
         EXPECT_NE(accuracy.wrong.find("C[1][12]"), std::string::npos) << wrong;
         EXPECT_FALSE(accuracy.worst <= 1.0);
     }
@@ -114,7 +114,7 @@ TEST(Accuracy, RejectsOperandsRoundedToTf32) {
         for (float& value : values) value = std::ldexp(std::nearbyint(std::ldexp(value, 10)), -10);
         return values;
     };
-    EXPECT_NE(check_accuracy(s, A, B, product(s, rounded(A), rounded(B)).data()).wrong, "");
+    EXPECT_NE(check_accuracy(s, A, B, product(s, rounded(A), rounded(B)).data(), kFp32.unit_roundoff).wrong, "");
 }
 
 TEST(Accuracy, SamplesTheCornersOfALargeMatrix) {
@@ -127,10 +127,10 @@ TEST(Accuracy, SamplesTheCornersOfALargeMatrix) {
 
 TEST(Roofline, GivesTheFiguresOfTheSlides) {
     const Gpu& fury = *find_gpu("fury-x");
-    EXPECT_NEAR(attainable_gflops(fury, 0.25), 98.0, 0.01);        // slide 45
-    EXPECT_NEAR(attainable_gflops(fury, 2.0), 784.0, 0.01);
-    EXPECT_NEAR(attainable_gflops(fury, 32.0), 8601.6, 0.01);      // slide 49: above 21.94 flop per byte
-    EXPECT_NEAR(fury.peak_gflops / fury.bandwidth_gbs, 21.94, 0.01);
+    EXPECT_NEAR(attainable_gflops(fury, kFp32, 0.25), 98.0, 0.01);        // slide 45
+    EXPECT_NEAR(attainable_gflops(fury, kFp32, 2.0), 784.0, 0.01);
+    EXPECT_NEAR(attainable_gflops(fury, kFp32, 32.0), 8601.6, 0.01);      // slide 49: above 21.94 flop per byte
+    EXPECT_NEAR(fury.fp32_gflops / fury.bandwidth_gbs, 21.94, 0.01);
     EXPECT_EQ(find_gpu("gtx"), nullptr);
 }
 
