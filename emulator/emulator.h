@@ -12,6 +12,9 @@ namespace emulator {
 enum class Order { forward, reverse, random };
 void set_order(Order order, unsigned seed = 1);
 
+// Whose fragments mma.h's are: 70, 75 or 80 (which stands for all later ones; the default).
+void set_architecture(int sm);
+
 // True in a program whose .cu file was compiled for tracing. Otherwise only barriers, blocks, threads and divergence are seen.
 bool tracing();
 

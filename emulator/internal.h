@@ -33,6 +33,10 @@ void end_launch();
 void forget(Allocation& allocation);
 void resume();  // kernel code runs from here ...
 void pause();   // ... to here
+
+// A thread accesses up to 16 bytes by the instruction at `pc`, which is not compiled code but the emulator's. counted: as a request
+// of its warp; it is looked at for races in any case.
+void access(unsigned thread, const void* address, int bytes, bool store, const void* pc, bool counted = true);
 }  // namespace trace
 
 }  // namespace emulator

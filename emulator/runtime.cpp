@@ -5,10 +5,14 @@
 #include <algorithm>
 #include <boost/context/fiber.hpp>
 #include <boost/context/protected_fixedsize_stack.hpp>
+#include <climits>
 #include <cstdio>
 #include <numeric>
 #include <random>
+#include <stdexcept>
 
+#include "emulator/include/cuda_pipeline.h"
+#include "emulator/include/mma.h"
 #include "emulator/internal.h"
 
 // Fibers switch stacks behind AddressSanitizer's back, so its heap of fake stack frames must stay off. It reads this at its start.
@@ -30,6 +34,14 @@ constexpr size_t kDefaultDynamicShared = 48 * 1024, kMaxDynamicShared = 227 * 10
 
 enum class State { ready, at_barrier, at_warp, returned };
 
+struct AsyncCopy {  // asked for, not yet done
+    void* to;
+    size_t size;
+    unsigned batch;
+    const void* pc;
+    unsigned char bytes[16];
+};
+
 struct Thread {
     boost::context::fiber fiber;
     State state = State::returned;
@@ -40,6 +52,10 @@ struct Thread {
     uint64_t value = 0;
     int source = 0;
     uint64_t received = 0;
+    void (*operation)(const WarpCall&) = nullptr;  // of a collective, with what the lane brings; null for a shuffle
+    const void* arguments = nullptr;
+    std::vector<AsyncCopy> copies;  // in the order of their batches
+    unsigned batches = 0;           // committed
 };
 
 // Made when first needed and kept for every later block and launch. Never destroyed: a suspended fiber would be unwound.
@@ -54,6 +70,7 @@ bool running, failed;
 
 Order order = Order::forward;
 std::mt19937 random_engine(1);
+int fragment_architecture = 80;
 cudaError_t last_error = cudaSuccess;
 size_t allowed_dynamic_shared = kDefaultDynamicShared;
 size_t allocated_bytes;
@@ -77,16 +94,24 @@ void fail(const std::string& problem) {
 }
 
 // Lets the warp of `thread`, which waits at a warp operation, go on if all the lanes that it waits for wait with it. Lanes that
-// have returned are not waited for.
-bool complete_warp(unsigned thread) {
+// have returned are not waited for, except by a collective, for which all 32 must have come to the same place.
+bool complete_warp(unsigned thread, const void* pc = nullptr) {
     const unsigned first = thread / 32 * 32, lanes = std::min(32u, thread_count - first);
-    const unsigned mask = threads[thread].mask;
+    const Thread& self = threads[thread];
+    const unsigned mask = self.mask;
     bool whole_warp = true;
+    if (self.operation && lanes < 32) return false;
     for (unsigned lane = 0; lane < lanes; ++lane) {
         const Thread& t = threads[first + lane];
-        if (t.state == State::returned) continue;
+        if (t.state == State::returned && !self.operation) continue;
         if (!(mask >> lane & 1)) whole_warp = false;
-        else if (t.state != State::at_warp || t.mask != mask) return false;
+        else if (t.state != State::at_warp || t.mask != mask || t.operation != self.operation) return false;
+        else if (self.operation && !same_site(t, self)) return false;
+    }
+    if (self.operation) {
+        WarpCall call{{}, pc, self.file, self.line};
+        for (unsigned lane = 0; lane < 32; ++lane) call.arguments[lane] = threads[first + lane].arguments;
+        self.operation(call);
     }
     for (unsigned lane = 0; lane < lanes; ++lane) {
         Thread& t = threads[first + lane];
@@ -95,8 +120,18 @@ bool complete_warp(unsigned thread) {
         t.received = there ? threads[first + t.source].value : t.value;
         t.state = State::ready;
     }
-    if (whole_warp) ++warp_epoch[first / 32];
+    if (whole_warp && !self.operation) ++warp_epoch[first / 32];  // a collective orders no memory
     return true;
+}
+
+void finish_copies(Thread& thread, unsigned end_batch) {
+    size_t done = 0;
+    for (; done < thread.copies.size() && thread.copies[done].batch < end_batch; ++done) {
+        const AsyncCopy& copy = thread.copies[done];
+        trace::access(current_thread, copy.to, int(copy.size), true, copy.pc, false);  // was counted at the call
+        std::memcpy(copy.to, copy.bytes, copy.size);
+    }
+    thread.copies.erase(thread.copies.begin(), thread.copies.begin() + done);
 }
 
 // What a fiber does for ever: run the kernel as one thread of one block, then wait to be another.
@@ -104,6 +139,7 @@ boost::context::fiber thread_main(boost::context::fiber&& from) {
     scheduler = std::move(from);
     for (;;) {
         kernel(kernel_argument);
+        finish_copies(threads[current_thread], UINT_MAX);
         const unsigned self = current_thread, first = self / 32 * 32;
         threads[self].state = State::returned;
         for (unsigned t = first; t < std::min(first + 32, thread_count); ++t)  // a lane may have waited for this one only
@@ -208,6 +244,7 @@ void launch(dim3 grid, dim3 block, size_t dynamic_shared_bytes, void (*thread)(v
     if (order == Order::reverse) std::reverse(sequence.begin(), sequence.end());
     for (unsigned t = 0; t < thread_count; ++t) {
         threads[t].index = unflatten(t, block);
+        threads[t].copies.clear();  // a launch that failed may have left some
         if (!threads[t].fiber)
             threads[t].fiber = boost::context::fiber(std::allocator_arg, Stack(kStackBytes), thread_main);
     }
@@ -256,11 +293,55 @@ uint64_t exchange(unsigned mask, uint64_t value, int source, const char* file, i
     self.mask = mask;
     self.value = value;
     self.source = source;
+    self.operation = nullptr;
     if (!(mask >> lane() & 1))
         fail("the mask at " + site_name(self) + " lacks the lane that calls it, thread " + index_name(self.index, launch_block));
     self.state = State::at_warp;
     if (!complete_warp(current_thread)) suspend();
     return self.received;
+}
+
+void collective(void (*operation)(const WarpCall&), const void* arguments, const char* file, int line) {
+    Thread& self = threads[current_thread];
+    self.file = file;
+    self.line = line;
+    self.mask = ~0u;
+    self.operation = operation;
+    self.arguments = arguments;
+    self.state = State::at_warp;
+    if (!complete_warp(current_thread, __builtin_return_address(0))) suspend();
+}
+
+void misuse(const std::string& what, const char* file, int line) {
+    fail(what + " at " + short_path(file) + ":" + std::to_string(line) + " (" + block_name() + ", thread " +
+         index_name(threads[current_thread].index, launch_block) + ")");
+}
+
+void* async_copy(void* to, const void* from, size_t size, size_t zfill, const void* pc, const char* file, int line) {
+    if ((size != 4 && size != 8 && size != 16) || zfill > size)
+        misuse("__pipeline_memcpy_async copies 4, 8 or 16 bytes, not " + std::to_string(size) + " less " + std::to_string(zfill),
+               file, line);
+    if (reinterpret_cast<uintptr_t>(to) % size || reinterpret_cast<uintptr_t>(from) % size)
+        misuse("__pipeline_memcpy_async: an address is not aligned to the " + std::to_string(size) + " bytes", file, line);
+    if (zfill < size) trace::access(current_thread, from, int(size - zfill), false, pc);
+    trace::access(current_thread, to, int(size), true, pc);
+    Thread& self = threads[current_thread];
+    self.copies.push_back({to, size, self.batches, pc, {}});
+    return self.copies.back().bytes;
+}
+
+void commit_copies() { ++threads[current_thread].batches; }
+
+void wait_for_copies(size_t but_last) {
+    Thread& self = threads[current_thread];
+    if (self.batches > but_last) finish_copies(self, self.batches - unsigned(but_last));
+}
+
+int architecture() { return fragment_architecture; }
+
+void set_architecture(int sm) {
+    if (sm != 70 && sm != 75 && sm < 80) throw std::invalid_argument("set_architecture: 70, 75 or 80, not " + std::to_string(sm));
+    fragment_architecture = std::min(sm, 80);
 }
 
 void set_order(Order new_order, unsigned seed) {

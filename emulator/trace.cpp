@@ -221,26 +221,31 @@ const Allocation* find_range(uintptr_t address, bool& global) {
     return contains(dynamic_shared_range, address) ? &dynamic_shared_range : nullptr;
 }
 
-void access(const void* pointer, int width, bool store, const void* return_address) {
+void note_access(unsigned thread, const void* pointer, int width, bool store, const void* return_address, bool counted) {
     const uintptr_t address = number(pointer), pc = number(return_address);
     bool global;
     const Allocation* range = find_range(address, global);
     if (!range || pc - kCodeBegin >= kCodeEnd - kCodeBegin) return;
 
     Site& site = find_site(pc, global, store);
-    site.width = std::max(site.width, width);
-    if (!site.touched) site.touched = true, touched_sites.push_back(&site);
-    auto& requests = site.pending[current_thread / 32];
-    const uint32_t time = site.times[current_thread]++;
-    if (time >= requests.size()) requests.resize(time + 1);
-    Request& request = requests[time];
-    request.active |= 1u << current_thread % 32;
-    request.width = width;
-    request.address[current_thread % 32] = address;
-
-    const Access now{interval, warp_epoch[current_thread / 32], uint16_t(current_thread), (*site_numbers)[pc - kCodeBegin]};
+    if (counted) {
+        site.width = std::max(site.width, width);
+        if (!site.touched) site.touched = true, touched_sites.push_back(&site);
+        auto& requests = site.pending[thread / 32];
+        const uint32_t time = site.times[thread]++;
+        if (time >= requests.size()) requests.resize(time + 1);
+        Request& request = requests[time];
+        request.active |= 1u << thread % 32;
+        request.width = width;
+        request.address[thread % 32] = address;
+    }
+    const Access now{interval, warp_epoch[thread / 32], uint16_t(thread), (*site_numbers)[pc - kCodeBegin]};
     Cell* const cells = range->cells - range->begin / kCellBytes;
     for (uintptr_t c = address / kCellBytes; c <= (address + width - 1) / kCellBytes; ++c) check_cell(cells[c], global, store, now);
+}
+
+void access(const void* pointer, int width, bool store, const void* return_address) {
+    note_access(current_thread, pointer, width, store, return_address, true);
 }
 
 void access_range(const void* pointer, size_t bytes, bool store, const void* return_address) {
@@ -418,7 +423,21 @@ void forget(Allocation& allocation) {
 void resume() { in_kernel = compiled_for_tracing; }
 void pause() { in_kernel = false; }
 
+void access(unsigned thread, const void* address, int bytes, bool store, const void* pc, bool counted) {
+    if (in_kernel) note_access(thread, address, bytes, store, pc, counted);
+}
+
 }  // namespace trace
+
+void trace_lane(int lane, const void* address, int bytes, bool store, const void* pc) {
+    trace::access(current_thread / 32 * 32 + lane, address, bytes, store, pc);
+}
+
+bool traced_as_shared(const void* address) {
+    bool global;
+    return find_range(number(address), global) && !global;
+}
+
 }  // namespace emulator
 
 // ---- What -fsanitize=thread calls -------------------------------------------------------------------------------------------

@@ -211,6 +211,9 @@ TEST_F(Rewriter, RefusesWhatTheEmulatorCannotRun) {
     EXPECT_EQ(rewrite("int x;\n#include <cuda/barrier>\n"), refusal(2, "<cuda/barrier>"));
     EXPECT_EQ(rewrite("#include <cuda/pipeline>\n"), refusal(1, "<cuda/pipeline>"));
     EXPECT_EQ(rewrite("#include <cuda.h>\n"), refusal(1, "<cuda.h>"));
+    EXPECT_EQ(rewrite("#include <crt/mma.h>\n"), refusal(1, "<crt/mma.h>"));
+    EXPECT_EQ(rewrite("#include <cuda_fp8.h>\n"), refusal(1, "<cuda_fp8.h>"));
+    EXPECT_EQ(rewrite("#include <cuda_pipeline_primitives.h>\n"), refusal(1, "<cuda_pipeline_primitives.h>"));
     EXPECT_EQ(rewrite("void f(cudaTextureObject_t t);"), refusal(1, "textures and surfaces"));
     EXPECT_EQ(rewrite("float x = tex2D<float>(t, 1, 2);"), refusal(1, "textures and surfaces"));
     EXPECT_EQ(rewrite("namespace cg = cooperative_groups;"), refusal(1, "cooperative groups"));
@@ -223,6 +226,10 @@ TEST_F(Rewriter, RefusesWhatTheEmulatorCannotRun) {
     EXPECT_EQ(rewrite("k<<<1, 1>>>;"), refusal(1, "no arguments after a launch's >>>"));
     EXPECT_EQ(rewrite("// #include <cuda.h>\n#include <cuda_runtime.h>\n#include \"common/harness.h\"\n"),
               "// #include <cuda.h>\n#include <cuda_runtime.h>\n#include \"common/harness.h\"\n");
+}
+
+TEST_F(Rewriter, TakesTheHeadersThatTheEmulatorHas) {
+    expect_unchanged("#include <cuda_bf16.h>\n#include <cuda_fp16.h>\n#include <cuda_pipeline.h>\n#include <mma.h>\n");
 }
 
 TEST_F(Rewriter, NamesTheFileThatItCannotRead) {
@@ -243,7 +250,7 @@ void expect_report(int kind, int index, const std::string& fault, const std::str
 }
 
 TEST(AddressSanitizer, IsSilentAboutTheLastElement) {
-    for (int kind : {0, 1, 2, 3}) {
+    for (int kind : {0, 1, 2, 3, 5, 6, 7, 8}) {
         const Ran ran = run_asan(kind, 9);
         EXPECT_EQ(ran.status, 0);
         EXPECT_EQ(ran.output, "");
@@ -251,12 +258,16 @@ TEST(AddressSanitizer, IsSilentAboutTheLastElement) {
 }
 
 TEST(AddressSanitizer, SeesTheElementAfterTheLast) {
-    expect_report(0, 10, "heap-buffer-overflow", "5");
-    expect_report(1, 10, "heap-buffer-overflow", "6");
-    expect_report(1, -1, "heap-buffer-overflow", "6");
-    expect_report(2, 10, "global-buffer-overflow", "9");
-    expect_report(3, 10, "heap-buffer-overflow", "14");
-    expect_report(4, 0, "heap-use-after-free", "5");
+    expect_report(0, 10, "heap-buffer-overflow", "8");
+    expect_report(1, 10, "heap-buffer-overflow", "9");
+    expect_report(1, -1, "heap-buffer-overflow", "9");
+    expect_report(2, 10, "global-buffer-overflow", "12");
+    expect_report(3, 10, "heap-buffer-overflow", "17");
+    expect_report(4, 0, "heap-use-after-free", "8");
+    expect_report(5, 10, "heap-buffer-overflow", "23");
+    expect_report(6, 10, "heap-buffer-overflow", "28");
+    expect_report(7, 10, "heap-buffer-overflow", "32");
+    expect_report(8, 10, "global-buffer-overflow", "36");
 }
 
 }  // namespace

@@ -1,61 +1,19 @@
 // Small kernels with a known right answer, known traffic or a known fault, run on the emulator. Built twice: plain, and traced
 // (the suite Trace runs in the traced build only).
-#include <gtest/gtest.h>
+#include "emulator_test_device.h"
 
 #include <algorithm>
-#include <string>
-#include <vector>
-
-#include "emulator/emulator.h"
-
-using emulator::Order;
 
 namespace {
 
-// Device memory with n elements, freed at the end of the scope.
-template <class T>
-struct Device {
-    T* data = nullptr;
-    size_t n;
-    explicit Device(size_t n) : n(n) { EXPECT_EQ(cudaMalloc(&data, n * sizeof(T)), cudaSuccess); }
-    Device(size_t n, T value) : Device(n) { upload(std::vector<T>(n, value)); }
-    Device(const Device&) = delete;
-    ~Device() { cudaFree(data); }
-    void upload(const std::vector<T>& from) { EXPECT_EQ(cudaMemcpy(data, from.data(), n * sizeof(T), cudaMemcpyHostToDevice), cudaSuccess); }
-    std::vector<T> host() const {
-        std::vector<T> to(n);
-        EXPECT_EQ(cudaMemcpy(to.data(), data, n * sizeof(T), cudaMemcpyDeviceToHost), cudaSuccess);
-        return to;
-    }
-};
-
-const std::vector<Order> kOrders = {Order::forward, Order::reverse, Order::random};
-
-// Every test starts and ends with nothing counted, forward order and no error.
-class Base : public testing::Test {
-protected:
-    void SetUp() override { TearDown(); }
-    void TearDown() override {
-        emulator::set_order(Order::forward);
-        emulator::reset_counts();
-        cudaGetLastError();
-    }
-};
 class Threads : public Base {};
 class Warps : public Base {};
 class Faults : public Base {};
 class Limits : public Base {};
 class Trace : public Base {};
 
-// The only problem reported, or all of them in one text if there is not exactly one.
-std::string problem() {
-    std::string all;
-    for (const std::string& p : emulator::counts().problems) all += (all.empty() ? "" : "\n") + p;
-    return all;
-}
 std::string at(int line) { return "tests/emulator_test_kernels.cu:" + std::to_string(line); }
 std::string short_at(int line) { return "emulator_test_kernels.cu:" + std::to_string(line); }
-bool starts_with(const std::string& text, const std::string& start) { return text.compare(0, start.size(), start) == 0; }
 
 // ---- Threads, blocks, barriers ----------------------------------------------------------------------------------------------
 

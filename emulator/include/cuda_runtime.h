@@ -25,7 +25,8 @@
 
 // ---- Vector types -----------------------------------------------------------------------------------------------------------
 // A copy moves the whole vector at once, as a GPU's ld.v4 and st.v4 do. A plain struct of four floats would be copied element by
-// element wherever the compiler likes that better, and the trace would then see four narrow accesses.
+// element wherever the compiler likes that better, and the trace would then see four narrow accesses. may_alias: kernels copy
+// arrays of other types, half for one, through them.
 
 #ifdef __clang__
 #define EMULATOR_NODEBUG __attribute__((nodebug))  // an access belongs to the line that copies; g++ keeps both lines by itself
@@ -33,7 +34,7 @@
 #define EMULATOR_NODEBUG
 #endif
 #define EMULATOR_VECTOR(Name, Type, bytes, members, parameters, ...)                                                             \
-    struct alignas(bytes) Name {                                                                                                 \
+    struct __attribute__((aligned(bytes), may_alias)) Name {                                                                     \
         typedef Type Whole __attribute__((vector_size(bytes)));                                                                  \
         union {                                                                                                                  \
             struct { Type members; };                                                                                            \
@@ -63,7 +64,6 @@ EMULATOR_VECTOR4(uint4, unsigned)
 #undef EMULATOR_VECTOR2
 #undef EMULATOR_COMMA
 #undef EMULATOR_VECTOR
-#undef EMULATOR_NODEBUG
 
 struct uint3 { unsigned x, y, z; };
 struct dim3 {
@@ -164,7 +164,6 @@ template <class T>
 T __shfl_xor_sync(unsigned mask, T value, int lane_mask, int width = warpSize, EMULATOR_SITE) {
     return emulator::shuffle(mask, value, emulator::lane() ^ lane_mask, width, file, line);
 }
-#undef EMULATOR_SITE
 
 // Threads are never interrupted between two barriers, so a plain update is atomic. It is not traced: atomics are not races.
 template <class T>
@@ -178,6 +177,7 @@ inline void __threadfence() {}
 template <class T>
 __forceinline__ T __ldg(const T* address) { return *address; }
 inline float __fmaf_rn(float a, float b, float c) { return fmaf(a, b, c); }
+inline int __popc(unsigned x) { return __builtin_popcount(x); }
 
 template <class A, class B>
 constexpr std::common_type_t<A, B> min(A a, B b) { return b < a ? b : a; }
