@@ -1,6 +1,6 @@
 """Plants faults in a stage, one at a time, and demands that the emulator's checks catch every one.
 
-Removed in turn: every barrier, every bounds guard, every toggle of a buffer, every zeroing of an accumulator. All faults are
+Removed in turn: every barrier, every wait for copies, every bounds guard, every toggle of a buffer, every zeroing. All faults are
 written into one copy of the stage, each behind a test of a number that the environment gives (0: none), so that the stage is
 compiled twice and not twice per fault. A fault must show on one of the shapes: first under AddressSanitizer (wrong results,
 accesses out of bounds), else with tracing (races, uninitialised reads, traffic that differs from the chapter's formula).
@@ -14,8 +14,8 @@ import tempfile
 
 import emulated
 
-# Ragged in M, N and K; with rows that start on 16 bytes (the first) and rows that don't.
-SHAPES = ((129, 132, 20), (130, 257, 9), (7, 5, 3), (3, 7, 6))
+# Ragged in M, N and K; with rows that start on 16 bytes (the first for floats, the last for halves) and rows that don't.
+SHAPES = ((129, 132, 20), (130, 257, 9), (7, 5, 3), (3, 7, 6), (131, 264, 104))
 
 PRELUDE = """#include <cstdlib>
 #include <cstring>
@@ -25,7 +25,8 @@ __attribute__((noinline, no_sanitize("thread"))) static int fault() { static int
 
 # kind, what it looks like, what it becomes: {n} is the fault's number, \\g<0> the code as it was.
 FAULTS = (
-    ("barrier", r"__syncthreads\(\);", r"if (fault() != {n}) __syncthreads();"),
+    ("barrier", r"__sync(?:threads|warp)\(\);", r"if (fault() != {n}) \g<0>"),
+    ("wait", r"__pipeline_wait_prior\([^;]*;", r"if (fault() != {n}) \g<0>"),
     ("guard", r"\w+(?: \+ \w+)* < (?:M|N|K|valid)\b", r"(fault() == {n} || \g<0>)"),
     ("guard", r"\bvalid > \d", r"(fault() == {n} || \g<0>)"),
     ("guard", r"\w+ >= [MN]\b", r"(fault() != {n} && \g<0>)"),
@@ -34,7 +35,9 @@ FAULTS = (
     ("guard", r"\bK - a_k\b", r"(fault() == {n} ? 1 << 30 : \g<0>)"),
     ("toggle", r"\bbuffer \^= 1", r"buffer ^= (fault() != {n})"),
     ("toggle", r"\bbuffer \^ 1\b", r"(buffer ^ (fault() != {n}))"),
-    ("zeroing", r"(float (acc)(?:\[\w+\])*) = (?:\{{\}}|0\.0f);", r"\1; if (fault() != {n}) memset(&\2, 0, sizeof \2);"),
+    ("toggle", r"\b(\w+) = (next|\(next \+ 1\) % kBuffers)(?=[,)])", r"\1 = (fault() == {n} ? \1 : \2)"),
+    ("zeroing", r"((?:float|half2) (acc)(?:\[[\w/ ]+\])*) = (?:\{{\}}|0\.0f);", r"\1; if (fault() != {n}) memset((void*)&\2, 0, sizeof \2);"),
+    ("zeroing", r"wmma::fill_fragment\([^;]*;", r"if (fault() != {n}) \g<0>"),
 )
 
 
@@ -92,7 +95,7 @@ def main():
             missed += caught is None
     kinds = {kind: sum(kind == k for k, *_ in planted) for kind, *_ in planted}
     print(f"{len(planted)} faults planted {kinds}, {len(planted) - missed} caught")
-    if kinds.get("barrier", 0) != arguments.source.read_text().count("__syncthreads();"):
+    if kinds.get("barrier", 0) != len(re.findall(r"__sync(?:threads|warp)\(\);", arguments.source.read_text())):
         sys.exit("not every barrier was removed")
     sys.exit(1 if missed or not planted else 0)
 
