@@ -47,7 +47,7 @@ __device__ void store4(float* to, const float* values, int valid) {
 
 template <bool kWide>
 __global__ void __launch_bounds__(kThreads, 1) matmul(int M, int N, int K, const half* A, const half* B, float* C) {
-    extern __shared__ alignas(32) half shared[];  // 80 KiB, more than the 48 that a block has without asking
+    extern __shared__ __align__(32) half shared[];  // 80 KiB, more than the 48 that a block has without asking
     auto As = reinterpret_cast<half(*)[kTileM][kStepK + kPad]>(shared);
     auto Bs = reinterpret_cast<half(*)[kStepK][kTileN + kPad]>(As + kBuffers);
     __shared__ alignas(32) float Cs[kThreads / 32][16][16 + kPad];

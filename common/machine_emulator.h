@@ -10,7 +10,7 @@ public:
     static constexpr int kDefaultSize = 256;
 
     Machine(const Options& options, const Arithmetic& arithmetic)
-        : options_(options), gpu_(gpu_to_predict(options.gpu, kGpus[0], arithmetic)) {
+        : options_(options), gpu_(options.gpu ? *options.gpu : kGpus[0]) {
         std::printf("CPU emulator: verifies and counts, times nothing. ");
         print_gpu(gpu_, arithmetic);
     }

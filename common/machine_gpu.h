@@ -1,8 +1,6 @@
 // The GPU build: verifies a stage, then times it beside cuBLAS and the roofline's prediction.
 #pragma once
 
-#include <ctime>
-
 #include "common/stage.h"
 #include "common/timing.h"
 
@@ -13,12 +11,10 @@ public:
 
     Machine(const Options& options, const Arithmetic& arithmetic)
         : options_(options), device_(select_device(options.device)), nvml_(device_), here_(gpu_at_hand(device_)),
-          gpu_(gpu_to_predict(options.gpu, here_, arithmetic)) {
-        int version = 0;
-        check_cuda(cudaRuntimeGetVersion(&version), "cudaRuntimeGetVersion");
-        cuda_ = format("%d.%d", version / 1000, version % 1000 / 10);
-        std::printf("%s, driver %s, CUDA %s, clocks up to %d MHz (SM) and %d MHz (memory)\n", here_.full_name,
-                    nvml_.driver().c_str(), cuda_.c_str(), attribute(cudaDevAttrClockRate, device_) / 1000,
+          gpu_(options.gpu ? *options.gpu : here_) {
+        const Row where = where_measured(here_, nvml_);
+        std::printf("%s, driver %s, CUDA %s, clocks up to %d MHz (SM) and %d MHz (memory)\n", where[0].value.c_str(),
+                    where[1].value.c_str(), where[2].value.c_str(), attribute(cudaDevAttrClockRate, device_) / 1000,
                     attribute(cudaDevAttrMemoryClockRate, device_) / 1000);
         print_gpu(gpu_, arithmetic);
     }
@@ -34,9 +30,7 @@ public:
         Row row = {{"verified", "verified", "exact"}, {"", "error_of_bound", format("%.6f", error)}};
         if (!options_.verify_only) time(stage, x, row, what);
         add_prediction(row, stage, s, gpu_);
-        for (const auto& [column, value] : {std::pair<const char*, std::string>{"gpu", here_.full_name},
-                                            {"driver", nvml_.driver()}, {"cuda", cuda_}, {"date", today()}})
-            row.push_back({"", column, value});
+        for (const Cell& cell : where_measured(here_, nvml_)) row.push_back(cell);
         return row;
     }
 
@@ -74,16 +68,8 @@ private:
         row.push_back({"", "memory_mhz", std::to_string(memory_clock)});
     }
 
-    static std::string today() {
-        char text[16];
-        const std::time_t now = std::time(nullptr);
-        std::strftime(text, sizeof text, "%Y-%m-%d", std::gmtime(&now));
-        return text;
-    }
-
     Options options_;
     int device_;
     Nvml nvml_;
     Gpu here_, gpu_;
-    std::string cuda_;
 };

@@ -50,11 +50,10 @@ inline const Gpu* find_gpu(const std::string& name) {
     return nullptr;
 }
 
-// "h200, fury-x, ..." for messages: the GPUs that have a figure for `peak`.
-inline std::string gpu_names(Peak peak = &Gpu::fp32_gflops) {
+// "h200, fury-x, ..." for messages.
+inline std::string gpu_names() {
     std::string names;
-    for (const Gpu& gpu : kGpus)
-        if (gpu.*peak > 0) names += (names.empty() ? "" : ", ") + std::string(gpu.name);
+    for (const Gpu& gpu : kGpus) names += (names.empty() ? "" : ", ") + std::string(gpu.name);
     return names;
 }
 

@@ -22,20 +22,12 @@ struct StageOf {
 };
 using Stage = StageOf<float, float>;
 
-// The GPU to predict for: the one that --gpu names, else `here`. Throws Failure(kBadCommandLine) if the one named has no figure
-// for `arithmetic`.
-inline Gpu gpu_to_predict(const Gpu* named, const Gpu& here, const Arithmetic& arithmetic) {
-    if (!named) return here;
-    if (!(named->*arithmetic.peak > 0))
-        throw Failure(kBadCommandLine, std::string("--gpu '") + named->name + "': there is no figure here for its " + arithmetic.name +
-                                           "; takes one of " + gpu_names(arithmetic.peak));
-    return *named;
-}
-
 // "Predicted for the NVIDIA H200: 66908 GFLOP/s (FP32), 4282 GB/s (where the figures are from)"
 inline void print_gpu(const Gpu& gpu, const Arithmetic& arithmetic) {
-    std::printf("Predicted for the %s: %.0f GFLOP/s (%s), %.0f GB/s (%s)\n", gpu.full_name, gpu.*arithmetic.peak, arithmetic.name,
-                gpu.bandwidth_gbs, gpu.source);
+    const double peak = gpu.*arithmetic.peak;
+    const std::string compute = peak > 0 ? format("%.0f GFLOP/s", peak) : "no figure";
+    std::printf("Predicted for the %s: %s (%s), %.0f GB/s (%s)\n", gpu.full_name, compute.c_str(), arithmetic.name, gpu.bandwidth_gbs,
+                gpu.source);
 }
 
 // Flop per byte of the traffic that the stage asks for, with no cache in between. C is written once.

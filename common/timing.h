@@ -7,11 +7,15 @@
 #include <dlfcn.h>
 
 #include <algorithm>
+#include <chrono>
+#include <ctime>
 #include <functional>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "common/device.h"
+#include "common/report.h"
 #include "common/roofline.h"
 
 inline int attribute(cudaDeviceAttr which, int device) {
@@ -74,6 +78,17 @@ inline Gpu gpu_at_hand(int device) {
             attribute(cudaDevAttrMultiProcessorCount, device) * lanes * 2 * clock_ghz, 0, 0, "from the device's attributes"};
 }
 
+// Where and when something was measured, as cells of a CSV's row.
+inline Row where_measured(const Gpu& gpu, const Nvml& nvml) {
+    int version = 0;
+    check_cuda(cudaRuntimeGetVersion(&version), "cudaRuntimeGetVersion");
+    char today[16];
+    const std::time_t now = std::time(nullptr);
+    std::strftime(today, sizeof today, "%Y-%m-%d", std::gmtime(&now));
+    return {{"", "gpu", gpu.full_name}, {"", "driver", nvml.driver()},
+            {"", "cuda", format("%d.%d", version / 1000, version % 1000 / 10)}, {"", "date", today}};
+}
+
 struct Times {
     double median, least, most;  // milliseconds
 };
@@ -84,46 +99,45 @@ inline Times summarize(std::vector<float> ms) {
     return {(ms[(n - 1) / 2] + ms[n / 2]) / 2.0, ms.front(), ms.back()};
 }
 
-// Times functions that launch work on the default stream, taking turns, each launch after a flush of the L2 cache.
+// Times functions that launch work on the default stream, taking turns, each launch after a rest and a flush of the L2 cache.
 class Timer {
 public:
     explicit Timer(int device) : flush_count_(2 * size_t(attribute(cudaDevAttrL2CacheSize, device)) / sizeof(float) + 1),
                                  flush_(flush_count_) {}
 
-    // One summary per function. `while_running` is called once while the launches are under way.
+    // One summary per function. `while_running` is called once while a launch of the first is under way.
     std::vector<Times> run(const std::vector<std::function<void()>>& functions, int repeat,
                            const std::function<void()>& while_running) {
-        std::vector<cudaEvent_t> events(2 * functions.size() * repeat);
-        for (cudaEvent_t& event : events) check_cuda(cudaEventCreate(&event), "cudaEventCreate");
+        cudaEvent_t begin, end;
+        check_cuda(cudaEventCreate(&begin), "cudaEventCreate");
+        check_cuda(cudaEventCreate(&end), "cudaEventCreate");
         for (const auto& function : functions) function();  // warm up: module loading, clocks
         check_cuda(cudaDeviceSynchronize(), "the warm-up launch");
-        auto event = events.begin();
-        for (int r = 0; r < repeat; ++r) {
-            for (const auto& function : functions) {
-                check_cuda(cudaMemsetAsync(flush_.data(), r, flush_count_ * sizeof(float)), "cudaMemsetAsync");
-                check_cuda(cudaEventRecord(*event++), "cudaEventRecord");
-                function();
-                check_cuda(cudaEventRecord(*event++), "cudaEventRecord");
-            }
-        }
-        check_cuda(cudaEventSynchronize(events[1]), "the first timed launch");
-        while_running();
-        check_cuda(cudaDeviceSynchronize(), "the timed launches");
-
         std::vector<std::vector<float>> ms(functions.size(), std::vector<float>(repeat));
-        event = events.begin();
         for (int r = 0; r < repeat; ++r)
-            for (auto& list : ms) {
-                check_cuda(cudaEventElapsedTime(&list[r], event[0], event[1]), "cudaEventElapsedTime");
-                event += 2;
+            for (size_t f = 0; f < functions.size(); ++f) {
+                std::this_thread::sleep_for(kRest);
+                for (int i = 0; i < kFlushes; ++i)
+                    check_cuda(cudaMemsetAsync(flush_.data(), r + i, flush_count_ * sizeof(float)), "cudaMemsetAsync");
+                check_cuda(cudaEventRecord(begin), "cudaEventRecord");
+                functions[f]();
+                check_cuda(cudaEventRecord(end), "cudaEventRecord");
+                if (r == 0 && f == 0) while_running();
+                check_cuda(cudaEventSynchronize(end), "a timed launch");
+                check_cuda(cudaEventElapsedTime(&ms[f][r], begin, end), "cudaEventElapsedTime");
             }
-        for (cudaEvent_t& each : events) cudaEventDestroy(each);
+        cudaEventDestroy(begin);
+        cudaEventDestroy(end);
         std::vector<Times> times;
         for (const auto& list : ms) times.push_back(summarize(list));
         return times;
     }
 
 private:
+    // Tensor cores that work without a break can exceed the device's power limit, and then its clock falls.
+    static constexpr std::chrono::milliseconds kRest{10};
+    // One would do for the cache. So many keep the device busy until the host has queued what follows: it is not waited for then.
+    static constexpr int kFlushes = 16;
     size_t flush_count_;
     DeviceArray<float> flush_;
 };

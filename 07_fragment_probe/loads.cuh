@@ -1,0 +1,48 @@
+// Four ways to fill a fragment of A from a row-major 16x16 matrix: load_matrix_sync, and three written by hand for the layout of
+// sm_75 and later. Each is called by a whole warp, with M at a multiple of 32 bytes.
+#pragma once
+
+#include <cuda_fp16.h>
+#include <mma.h>
+
+#include "07_fragment_probe/ptx.cuh"
+
+using namespace nvcuda;
+using Fragment = wmma::fragment<wmma::matrix_a, 16, 16, 16, half, wmma::row_major>;
+
+constexpr int kMatrix = 16 * 16;      // elements, row by row
+
+// The layout of sm_75 and later: x[i] is at (lane/4 + i/2%2*8, lane%4*2 + i%2 + i/4%2*8), and x[8..15] are x[0..7] again.
+__device__ int place(int lane, int i) { return (lane / 4 + i / 2 % 2 * 8) * 16 + lane % 4 * 2 + i % 2 + i / 4 % 2 * 8; }
+
+struct LoadMatrixSync {
+    static constexpr const char* name = "load_matrix_sync";
+    static __device__ void load(Fragment& f, const half* M) { wmma::load_matrix_sync(f, M, 16); }
+};
+struct Halves {  // 8 loads of 2 bytes
+    static constexpr const char* name = "halves";
+    static __device__ void load(Fragment& f, const half* M) {
+#pragma unroll
+        for (int i = 0; i < 8; ++i) f.x[i] = f.x[i + 8] = M[place(threadIdx.x, i)];
+    }
+};
+struct Pairs {  // 4 loads of 4 bytes: x[i] and x[i + 1] are neighbours in a row, for even i
+    static constexpr const char* name = "pairs";
+    static __device__ void load(Fragment& f, const half* M) {
+#pragma unroll
+        for (int i = 0; i < 8; i += 2) {
+            const half2 two = *reinterpret_cast<const half2*>(M + place(threadIdx.x, i));
+            f.x[i] = f.x[i + 8] = two.x;
+            f.x[i + 1] = f.x[i + 9] = two.y;
+        }
+    }
+};
+struct Ldmatrix {  // one instruction, from shared memory: the four 8x8 quarters, down the columns first, as x[] has them
+    static constexpr const char* name = "ldmatrix";
+    static __device__ void load(Fragment& f, const half* M) {
+        alignas(16) half x[8];
+        ldmatrix_x4(x, M + threadIdx.x % 16 * 16 + threadIdx.x / 16 * 8);
+#pragma unroll
+        for (int i = 0; i < 8; ++i) f.x[i] = f.x[i + 8] = x[i];
+    }
+};
