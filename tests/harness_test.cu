@@ -1,4 +1,5 @@
 // Kernels that do what a kernel must not do: the harness has to say so.
+#include <cuda_fp16.h>
 #include <gtest/gtest.h>
 
 #include <fstream>
@@ -49,6 +50,61 @@ TEST(Harness, RejectsAWriteOutsideC) {
     EXPECT_EQ(verdict(launch<-1>), "1 a write outside C, 1 elements before its start");
     EXPECT_EQ(verdict(launch<30 + 1023>), "1 a write outside C, 1023 elements past its end");
 }
+// The same in halves; the sums, too. All of it is right except what the template says.
+template <int kIndex, int kSkip>
+__global__ void faulty_halves(int M, int N, int K, const half* A, const half* B, half* C) {
+    for (int row = 0; row < M; ++row)
+        for (int col = 0; col < N; ++col) {
+            half acc = 0.0f;
+            for (int k = 0; k < K; ++k) acc = __hfma(A[size_t(row) * K + k], B[size_t(k) * N + col], acc);
+            if (row * N + col != kSkip) C[size_t(row) * N + col] = acc;
+        }
+    if (kIndex != 99) C[kIndex] = C[kIndex] + half(1.0f);
+}
+
+template <int kIndex, int kSkip = -1>
+std::string verdict_of_halves(Shape s = {6, 5, 4}) {
+    StageOf<half, half> stage{"test", [](int M, int N, int K, const half* A, const half* B, half* C) {
+                                  faulty_halves<kIndex, kSkip><<<1, 1>>>(M, N, K, A, B, C);
+                              }, [](double M, double N, double K) { return 2 * M * N * K; }, kHalf2};
+    Operands<half, half> x(s);
+    try {
+        verify_exact(stage, x, 1);
+        verify_accuracy(stage, x, 1);
+    } catch (const Failure& failure) {
+        return std::to_string(failure.code) + " " + failure.what();
+    }
+    return "verified";
+}
+
+TEST(Harness, Halves) {
+    EXPECT_EQ((verdict_of_halves<99>()), "verified");
+    EXPECT_EQ((verdict_of_halves<29>()).substr(0, 9), "1 C[5][4]");
+    EXPECT_NE((verdict_of_halves<99, 13>()).find("1 C[2][3] was not written"), std::string::npos);
+    EXPECT_EQ((verdict_of_halves<30>()), "1 a write outside C, 0 elements past its end");
+    EXPECT_EQ((verdict_of_halves<-1>()), "1 a write outside C, 1 elements before its start");
+    EXPECT_EQ((verdict_of_halves<99>({3, 4, 9000})), "verified");  // more products than a half can count
+}
+
+// Halves count to 2048: with more products a row of A keeps that many elements, and all of its columns are used by some row.
+TEST(Harness, IntegersStayExactInHalves) {
+    const Shape s = {9, 2, 5000};
+    Operands<half, half> x(s);
+    x.set_integers(1, kHalf2.exact_limit);
+    std::vector<bool> used(s.K, false);
+    for (int row = 0; row < s.M; ++row) {
+        float sum = 0;
+        for (int k = 0; k < s.K; ++k) {
+            const float a = std::fabs(x.A[size_t(row) * s.K + k]);
+            sum += a * std::max(std::fabs(x.B[2 * k]), std::fabs(x.B[2 * k + 1]));
+            used[k] = used[k] || a > 0;
+        }
+        EXPECT_LE(sum, 2048.0f);
+        EXPECT_GT(sum, 1600.0f);
+    }
+    EXPECT_EQ(std::count(used.begin(), used.end(), true), s.K);
+}
+
 TEST(Harness, NamesAFailedLaunch) {
     EXPECT_EQ(verdict(launch_too_many_threads).substr(0, 29), "3 launching the kernel failed");
 }
