@@ -1,24 +1,8 @@
 """What a stage's program says to bad input: one line that names what was wrong and what is accepted, and the exit code."""
-import os
 import subprocess
-import sys
 import tempfile
 
-program = sys.argv[1]
-emulated = program.endswith("_cpu")
-failures = 0
-
-
-def expect(code, said, *words, **options):
-    """Runs the program with `words`; wants exit code `code` and `said` in the one line on stderr."""
-    global failures
-    run = subprocess.run([program, *words], capture_output=True, text=True, **options)
-    lines = run.stderr.strip().split("\n")
-    good = run.returncode == code and said in run.stderr and len(lines) == 1
-    print(f"{'ok  ' if good else 'FAIL'} {' '.join(words) or '(nothing)'}: {run.returncode}, {run.stderr.strip()}")
-    failures += not good
-    return run
-
+from bad_input import emulated, expect, finish, no_gpu, program
 
 for option in ("--size", "-m", "-n", "-k", "--repeat"):
     for value in ("0", "-5", "abc", "1000000000000", "4x", "", "99999999999999999999"):
@@ -44,15 +28,8 @@ with tempfile.TemporaryDirectory() as folder:
         expect(3, "cudaMalloc", "-m", "1", "-n", "1000000000", "-k", "8388608")
     else:
         expect(2, "--order: only the CPU builds", "--order", "forward")
-        expect(77, "no usable GPU", "--size", "8", env={**os.environ, "CUDA_VISIBLE_DEVICES": ""})
+        expect(77, "no usable GPU", "--size", "8", env=no_gpu)
         if subprocess.run([program, "--size", "8", "--verify-only"], capture_output=True).returncode == 0:
             expect(2, "--device '99': takes a number from 0 to", "--device", "99")
             expect(3, "cudaMalloc", "-m", "1", "-n", "1000000000", "-k", "8388608")
-    if os.listdir(folder):
-        print("FAIL left behind:", os.listdir(folder))
-        failures += 1
-run = subprocess.run([program, "--help"], capture_output=True, text=True)
-if run.returncode != 0 or "--sizes" not in run.stdout or "Exit codes" not in run.stdout:
-    print("FAIL --help")
-    failures += 1
-sys.exit(1 if failures else 0)
+    finish(folder, "--sizes")

@@ -1,26 +1,8 @@
 """What a program of the fragment chapter says to bad input: fragment_command_line.py PROGRAM"""
-import os
-import pathlib
-import subprocess
-import sys
 import tempfile
 
-program = sys.argv[1]
-name = pathlib.Path(program).name.removesuffix("_cpu")
-emulated = program.endswith("_cpu")
-failures = 0
+from bad_input import emulated, expect, finish, name, no_gpu
 
-
-def expect(code, said, *words, **options):
-    """Runs the program with `words`; wants exit code `code` and `said` in the one line on stderr."""
-    global failures
-    run = subprocess.run([program, *words], capture_output=True, text=True, **options)
-    good = run.returncode == code and said in run.stderr and len(run.stderr.strip().split("\n")) == 1
-    print(f"{'ok  ' if good else 'FAIL'} {' '.join(words) or '(nothing)'}: {run.returncode}, {run.stderr.strip()}")
-    failures += not good
-
-
-no_gpu = {"env": {**os.environ, "CUDA_VISIBLE_DEVICES": ""}}
 expect(2, "unknown option '--fast'", "--fast")
 expect(2, "unknown option '-x'", "-x")
 expect(2, "unexpected argument 'all'", "all")
@@ -32,7 +14,7 @@ if emulated:
     expect(2, "--device '7': takes a number from 0 to 0", "--device", "7")
 else:
     expect(2, "--arch: only the CPU builds (their names end in _cpu) take it", "--arch", "sm_80")
-    expect(77, "no usable GPU", **no_gpu)
+    expect(77, "no usable GPU", env=no_gpu)
 
 with tempfile.TemporaryDirectory() as folder:
     missing = f"{folder}/missing/out"
@@ -54,7 +36,7 @@ with tempfile.TemporaryDirectory() as folder:
             expect(2, "--shape '32x8x16': of sm_70 the CPU build knows 16x16x16 alone", "--arch", "sm_70", "--shape", "32x8x16",
                    "--csv", f"{folder}/a.csv")
         else:
-            expect(77, "no usable GPU", "--csv", f"{folder}/a.csv", "--svg", f"{folder}/a.svg", **no_gpu)
+            expect(77, "no usable GPU", "--csv", f"{folder}/a.csv", "--svg", f"{folder}/a.svg", env=no_gpu)
     if name == "custom_load":
         if emulated:
             for option, value in (("--repeat", "3"), ("--csv", f"{folder}/a.csv")):
@@ -66,12 +48,4 @@ with tempfile.TemporaryDirectory() as folder:
             expect(2, f"--csv '{missing}': can't be written: No such file or directory", "--csv", missing)
             expect(2, "--csv '': takes the name of a file", "--csv", "")
             expect(2, "--csv: there are no times with --check-only", "--check-only", "--csv", f"{folder}/a.csv")
-    if os.listdir(folder):
-        print("FAIL left behind:", os.listdir(folder))
-        failures += 1
-
-run = subprocess.run([program, "--help"], capture_output=True, text=True)
-if run.returncode != 0 or "--arch" not in run.stdout or "Exit codes" not in run.stdout:
-    print("FAIL --help")
-    failures += 1
-sys.exit(1 if failures else 0)
+    finish(folder, "--arch")

@@ -1,24 +1,7 @@
 """What one_tile and types of 06_wmma say to bad input: one line that names what was wrong and what is accepted; the exit code."""
-import os
-import subprocess
-import sys
 import tempfile
 
-program = sys.argv[1]
-emulated = program.endswith("_cpu")
-is_types = "types" in os.path.basename(program)
-failures = 0
-
-
-def expect(code, said, *words, **options):
-    """Runs the program with `words`; wants exit code `code` and `said` in the one line on stderr."""
-    global failures
-    run = subprocess.run([program, *words], capture_output=True, text=True, **options)
-    lines = run.stderr.strip().split("\n")
-    good = run.returncode == code and said in run.stderr and len(lines) == 1
-    print(f"{'ok  ' if good else 'FAIL'} {' '.join(words) or '(nothing)'}: {run.returncode}, {run.stderr.strip()}")
-    failures += not good
-
+from bad_input import emulated, expect, finish, name, no_gpu
 
 for value in ("-1", "abc", "", "1x", "4294967296"):
     expect(2, f"--seed '{value}': takes a whole number from 0 to 4294967295", "--seed", value)
@@ -28,7 +11,7 @@ expect(2, "unknown option '--size'", "--size", "16")
 expect(2, "unknown option '-x'", "-x")
 expect(2, "unexpected argument '16'", "16")
 with tempfile.TemporaryDirectory() as folder:
-    if is_types:
+    if name == "types":
         expect(2, "--csv '': takes the name of a file", "--csv", "")
         path = f"{folder}/missing/types.csv"
         expect(2, f"--csv '{path}': can't be written: No such file or directory", "--csv", path)
@@ -42,13 +25,6 @@ with tempfile.TemporaryDirectory() as folder:
             expect(2, "--arch: only the CPU builds", "--arch", "sm_80")
     else:
         expect(2, "unknown option '--csv'", "--csv", f"{folder}/one_tile.csv")
-    if os.listdir(folder):
-        print("FAIL left behind:", os.listdir(folder))
-        failures += 1
-if not emulated:
-    expect(77, "no usable GPU", env={**os.environ, "CUDA_VISIBLE_DEVICES": ""})
-run = subprocess.run([program, "--help"], capture_output=True, text=True)
-if run.returncode != 0 or "--seed" not in run.stdout or "Exit codes" not in run.stdout:
-    print("FAIL --help")
-    failures += 1
-sys.exit(1 if failures else 0)
+    if not emulated:
+        expect(77, "no usable GPU", env=no_gpu)
+    finish(folder, "--seed")
