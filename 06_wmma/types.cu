@@ -6,6 +6,8 @@
 //           "Tensor Core加速CUDA矩阵计算", sections 2 to 4 (bf16, tf32, double, sub-byte) and 6 (the table of types)
 #include <mma.h>
 
+#include <random>
+
 #include "common/device.h"
 #include "common/report.h"
 #ifdef CUDA_EMULATOR
@@ -358,7 +360,7 @@ int main(int argc, char** argv) {
         emulator::set_architecture(architecture);
         std::printf("CPU emulator of an sm_%d: verifies, times nothing\n", architecture);
 #else
-        const Nvml nvml(device);
+        const Nvml nvml(bus_id(device));
         where = where_measured(gpu_at_hand(device), nvml);
         where.push_back({"", "sm_mhz", std::to_string(nvml.sm_clock())});
         architecture = 10 * attribute(cudaDevAttrComputeCapabilityMajor, device) + attribute(cudaDevAttrComputeCapabilityMinor, device);

@@ -116,7 +116,7 @@ double median_ms(int repeat, const std::string& what, const std::function<void()
 class Timing {
 public:
     Timing(const half* matrices, int repeat, const Chip& chip, Report& report)
-        : matrices_(matrices), repeat_(repeat), gpu_(gpu_at_hand(chip.device)), nvml_(chip.device), report_(report) {}
+        : matrices_(matrices), repeat_(repeat), gpu_(gpu_at_hand(chip.device)), nvml_(bus_id(chip.device)), report_(report) {}
 
     template <class Load>
     void time_unused() {

@@ -9,6 +9,7 @@
 #include "07_fragment_probe/chip.h"
 #include "07_fragment_probe/layouts.h"
 #include "07_fragment_probe/ptx.cuh"
+#include "common/verify.h"
 
 using namespace nvcuda;
 

@@ -58,6 +58,12 @@ inline std::string parse_choice(const std::string& option, const std::string& te
     throw Failure(kBadCommandLine, option + " '" + text + "': takes one of " + all);
 }
 
+// --csv's value.
+inline std::string parse_csv(const std::string& value) {
+    if (value.empty()) throw Failure(kBadCommandLine, "--csv '': takes the name of a file");
+    return value;
+}
+
 // Calls `set` for every option given. False if --help was among them. Throws Failure(kBadCommandLine).
 inline bool parse_command_line(int argc, char** argv, const std::vector<Option>& options) {
     std::string letters = ":";

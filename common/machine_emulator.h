@@ -49,7 +49,7 @@ public:
             row.push_back({"conflict factor", "bank_conflict_factor", conflicts > 0 ? format("%.2f", conflicts) : "-"});
             row.push_back({"barriers/block", "barriers_per_block", format("%.0f", ratio(c.barriers, c.blocks))});
         }
-        add_prediction(row, stage, s, gpu_);
+        add_prediction(row, arithmetic_intensity(stage, s), stage.arithmetic, gpu_);
         row.push_back({"", "predicted_for", gpu_.name});
         return row;
     }

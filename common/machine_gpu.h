@@ -10,7 +10,7 @@ public:
     static constexpr int kDefaultSize = 4096;
 
     Machine(const Options& options, const Arithmetic& arithmetic)
-        : options_(options), device_(select_device(options.device)), nvml_(device_), here_(gpu_at_hand(device_)),
+        : options_(options), device_(select_device(options.device)), nvml_(bus_id(device_)), here_(gpu_at_hand(device_)),
           gpu_(options.gpu ? *options.gpu : here_) {
         const Row where = where_measured(here_, nvml_);
         std::printf("%s, driver %s, CUDA %s, clocks up to %d MHz (SM) and %d MHz (memory)\n", where[0].value.c_str(),
@@ -29,7 +29,7 @@ public:
         const double error = verify_accuracy(stage, x, options_.seed);
         Row row = {{"verified", "verified", "exact"}, {"", "error_of_bound", format("%.6f", error)}};
         if (!options_.verify_only) time(stage, x, row, what);
-        add_prediction(row, stage, s, gpu_);
+        add_prediction(row, arithmetic_intensity(stage, s), stage.arithmetic, gpu_);
         for (const Cell& cell : where_measured(here_, nvml_)) row.push_back(cell);
         return row;
     }
@@ -52,17 +52,9 @@ private:
                 sm_clock = nvml_.sm_clock();
                 memory_clock = nvml_.memory_clock();
             });
-        const Times mine = times[0], theirs = times[1];
-        const double flop = 2.0 * s.M * s.N * s.K, gflops = flop / mine.median * 1e-6;
-        const double cublas_gflops = flop / theirs.median * 1e-6;
-        row.push_back({"median ms", "median_ms", format("%.4f", mine.median)});
-        row.push_back({"min ms", "min_ms", format("%.4f", mine.least)});
-        row.push_back({"max ms", "max_ms", format("%.4f", mine.most)});
-        row.push_back({"GFLOP/s", "gflops", format("%.0f", gflops)});
-        const double peak = here_.*stage.arithmetic.peak;
-        row.push_back({"% of peak", "percent_of_peak", peak > 0 ? format("%.1f", 100 * gflops / peak) : "-"});
-        row.push_back({"% of cuBLAS", "percent_of_cublas", format("%.1f", 100 * gflops / cublas_gflops)});
-        row.push_back({"", "cublas_gflops", format("%.0f", cublas_gflops)});
+        add_times(row, times[0], 2.0 * s.M * s.N * s.K, here_.*stage.arithmetic.peak);
+        row.push_back({"% of cuBLAS", "percent_of_cublas", format("%.1f", 100 * times[1].median / times[0].median)});
+        row.push_back({"", "cublas_gflops", format("%.0f", 2.0 * s.M * s.N * s.K / times[1].median * 1e-6)});
         row.push_back({"", "repeats", std::to_string(options_.repeat)});
         row.push_back({"SM MHz", "sm_mhz", std::to_string(sm_clock)});
         row.push_back({"", "memory_mhz", std::to_string(memory_clock)});

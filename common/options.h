@@ -43,23 +43,17 @@ inline std::vector<long long> parse_sizes(const std::string& text) {
     return sizes;
 }
 
-inline std::string parse_csv(const std::string& value) {
-    if (value.empty()) throw Failure(kBadCommandLine, "--csv '': takes the name of a file");
-    return value;
+// What an option calls that takes a whole number from `low` to `high`.
+template <class Number>
+std::function<void(const std::string&)> number(Number& to, const char* option, long long low, long long high) {
+    return [&to, option, low, high](const std::string& value) { to = parse_number(option, value, low, high); };
 }
 
-// The table of a stage's options, which write to `o`. `emulated`: in a CPU build.
-inline std::vector<Option> stage_options(Options& o, int default_size, bool emulated) {
+// The table of the options that every product has; they write to `o`. `default_size`: as --help says it.
+inline std::vector<Option> product_options(Options& o, const std::string& default_size) {
     using Text = const std::string&;
-    o.sizes = {default_size};
-    const auto number = [](auto& to, const char* option, long long low, long long high) {
-        return [&to, option, low, high](Text value) { to = parse_number(option, value, low, high); };
-    };
-    const auto cpu_only = [emulated](const char* option) {
-        if (!emulated) throw Failure(kBadCommandLine, std::string(option) + ": only the CPU builds (their names end in _cpu) take it");
-    };
     return {
-        {"size", "S", "square matrices S x S (default " + std::to_string(default_size) + ")",
+        {"size", "S", "square matrices S x S (default " + default_size + ")",
          [&o](Text value) { o.sizes = {parse_number("--size", value, 1, kMaxK)}; }},
         {"sizes", "F:L:STEP", "one row for each square size from F to L", [&o](Text value) { o.sizes = parse_sizes(value); }},
         {"m", "M", "rows of A and C; what is not given of M, N, K comes from --size", number(o.m, "-m", 1, kMaxEdge)},
@@ -69,12 +63,24 @@ inline std::vector<Option> stage_options(Options& o, int default_size, bool emul
         {"seed", "S", "another set of random inputs (default 1)", number(o.seed, "--seed", 0, UINT32_MAX)},
         {"repeat", "R", "timed launches per size (default 20)", number(o.repeat, "--repeat", 1, 10000)},
         {"csv", "FILE", "also write the rows to FILE", [&o](Text value) { o.csv = parse_csv(value); }},
-        {"device", "D", "use CUDA device D (default 0)", number(o.device, "--device", 0, 1023)},
         {"gpu", "NAME", "predict for another GPU: " + gpu_names(),
          [&o](Text value) {
              o.gpu = find_gpu(value);
              if (!o.gpu) throw Failure(kBadCommandLine, "--gpu '" + value + "': takes one of " + gpu_names());
          }},
+    };
+}
+
+// The same for a CUDA stage. `emulated`: in a CPU build.
+inline std::vector<Option> stage_options(Options& o, int default_size, bool emulated) {
+    using Text = const std::string&;
+    o.sizes = {default_size};
+    const auto cpu_only = [emulated](const char* option) {
+        if (!emulated) throw Failure(kBadCommandLine, std::string(option) + ": only the CPU builds (their names end in _cpu) take it");
+    };
+    std::vector<Option> options = product_options(o, std::to_string(default_size));
+    const std::vector<Option> more = {
+        {"device", "D", "use CUDA device D (default 0)", number(o.device, "--device", 0, 1023)},
         {"order", "ORDER", "CPU build: run threads forward, reverse, random or all three (default all)",
          [&o, cpu_only](Text value) {
              cpu_only("--order");
@@ -86,6 +92,8 @@ inline std::vector<Option> stage_options(Options& o, int default_size, bool emul
              o.lines = true;
          }},
     };
+    options.insert(options.end(), more.begin(), more.end());
+    return options;
 }
 
 // Once the command line is read: the shapes that it asks for.

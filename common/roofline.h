@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <string>
 
+#include "common/report.h"
+
 struct Gpu {
     const char* name;       // as --gpu takes it
     const char* full_name;
@@ -60,4 +62,19 @@ inline std::string gpu_names() {
 // GFLOP/s that the roofline allows at `intensity` flop per byte of device-memory traffic.
 inline double attainable_gflops(const Gpu& gpu, const Arithmetic& arithmetic, double intensity) {
     return std::min(gpu.*arithmetic.peak, gpu.bandwidth_gbs * intensity);
+}
+
+// "Predicted for the NVIDIA H200: 66908 GFLOP/s (FP32), 4282 GB/s (where the figures are from)"
+inline void print_gpu(const Gpu& gpu, const Arithmetic& arithmetic) {
+    const double peak = gpu.*arithmetic.peak;
+    const std::string compute = peak > 0 ? format("%.0f GFLOP/s", peak) : "no figure";
+    std::printf("Predicted for the %s: %s (%s), %.0f GB/s (%s)\n", gpu.full_name, compute.c_str(), arithmetic.name, gpu.bandwidth_gbs,
+                gpu.source);
+}
+
+// What the roofline of `gpu` predicts at `intensity` flop per byte, as the last cells of a row.
+inline void add_prediction(Row& row, double intensity, const Arithmetic& arithmetic, const Gpu& gpu) {
+    const double predicted = attainable_gflops(gpu, arithmetic, intensity);
+    row.push_back({"flop/byte", "flop_per_byte", format("%.2f", intensity)});
+    row.push_back({"predicted GFLOP/s", "predicted_gflops", predicted > 0 ? format("%.0f", predicted) : "-"});
 }

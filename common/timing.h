@@ -4,19 +4,17 @@
 #include <cublas_v2.h>
 #include <cuda_fp16.h>
 #include <cuda_runtime.h>
-#include <dlfcn.h>
 
-#include <algorithm>
 #include <chrono>
-#include <ctime>
 #include <functional>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "common/device.h"
-#include "common/report.h"
+#include "common/nvml.h"
 #include "common/roofline.h"
+#include "common/times.h"
 
 inline int attribute(cudaDeviceAttr which, int device) {
     int value = 0;
@@ -24,41 +22,12 @@ inline int attribute(cudaDeviceAttr which, int device) {
     return value;
 }
 
-// What NVML tells, where the driver's library is there (it is loaded at run time, so that the program starts without).
-class Nvml {
-public:
-    explicit Nvml(int device) {
-        library_ = dlopen("libnvidia-ml.so.1", RTLD_NOW);
-        if (!library_ || call<int()>("nvmlInit_v2")() != 0) return;
-        char bus[32];
-        check_cuda(cudaDeviceGetPCIBusId(bus, sizeof bus, device), "cudaDeviceGetPCIBusId");
-        if (call<int(const char*, void**)>("nvmlDeviceGetHandleByPciBusId_v2")(bus, &handle_) != 0) handle_ = nullptr;
-    }
-    std::string driver() const {
-        char version[96] = "unknown";
-        if (handle_) call<int(char*, unsigned)>("nvmlSystemGetDriverVersion")(version, sizeof version);
-        return version;
-    }
-    // MHz now, 0 if unknown.
-    unsigned sm_clock() const { return clock(1); }
-    unsigned memory_clock() const { return clock(2); }
-
-private:
-    template <typename Function>
-    Function* call(const char* name) const {
-        void* symbol = dlsym(library_, name);
-        if (!symbol) throw Failure(kDeviceFailed, std::string("libnvidia-ml.so.1 lacks ") + name);
-        return reinterpret_cast<Function*>(symbol);
-    }
-    unsigned clock(int which) const {
-        unsigned mhz = 0;
-        if (handle_) call<int(void*, int, unsigned*)>("nvmlDeviceGetClockInfo")(handle_, which, &mhz);
-        return mhz;
-    }
-
-    void* library_ = nullptr;
-    void* handle_ = nullptr;
-};
+// Where NVML finds `device`.
+inline std::string bus_id(int device) {
+    char bus[32];
+    check_cuda(cudaDeviceGetPCIBusId(bus, sizeof bus, device), "cudaDeviceGetPCIBusId");
+    return bus;
+}
 
 // Peak and bandwidth of a device: the table's, where it has the device, else the vendor's from the device's attributes.
 inline Gpu gpu_at_hand(int device) {
@@ -82,21 +51,8 @@ inline Gpu gpu_at_hand(int device) {
 inline Row where_measured(const Gpu& gpu, const Nvml& nvml) {
     int version = 0;
     check_cuda(cudaRuntimeGetVersion(&version), "cudaRuntimeGetVersion");
-    char today[16];
-    const std::time_t now = std::time(nullptr);
-    std::strftime(today, sizeof today, "%Y-%m-%d", std::gmtime(&now));
     return {{"", "gpu", gpu.full_name}, {"", "driver", nvml.driver()},
-            {"", "cuda", format("%d.%d", version / 1000, version % 1000 / 10)}, {"", "date", today}};
-}
-
-struct Times {
-    double median, least, most;  // milliseconds
-};
-
-inline Times summarize(std::vector<float> ms) {
-    std::sort(ms.begin(), ms.end());
-    const size_t n = ms.size();
-    return {(ms[(n - 1) / 2] + ms[n / 2]) / 2.0, ms.front(), ms.back()};
+            {"", "cuda", format("%d.%d", version / 1000, version % 1000 / 10)}, {"", "date", today()}};
 }
 
 // Times functions that launch work on the default stream, taking turns, each launch after a rest and a flush of the L2 cache.
