@@ -28,6 +28,10 @@ has() {
         ninja-build) command -v ninja || command -v make ;;
         libboost-context-dev) has_library boost_context.so || has_library boost_context.a ;;
         libgtest-dev) has_library gtest.a || has_library gtest.so ;;
+        opencl-clhpp-headers) "${CXX:-g++}" -E -x c++ -include CL/opencl.hpp /dev/null ;;
+        ocl-icd-opencl-dev) has_library OpenCL.so ;;
+        pocl-opencl-icd) compgen -G "/etc/OpenCL/vendors/pocl*.icd" ;;
+        rocm-device-libs) compgen -G "/usr/lib/*/amdgcn/bitcode/ocml.bc" ;;
         *) command -v "$1" ;;
     esac >/dev/null 2>&1
 }
@@ -58,6 +62,25 @@ list_missing() {
     missing=()
     local package
     for package; do has "$package" || missing+=("$package"); done
+}
+
+# want WHAT PACKAGE...: the same for packages without which only WHAT is left out.
+want() {
+    local what=$1
+    shift
+    need "$@"
+    [[ ${#missing[@]} -eq 0 ]] || say "$not_here; left out: $what"
+}
+
+# NVIDIA's OpenCL library is often there without a file that tells the loader of it. Names it in a folder of our own then, beside
+# all that /etc names.
+find_opencl() {
+    [[ -z ${OCL_ICD_VENDORS:-} && $(ldconfig -p 2>/dev/null) == *libnvidia-opencl.so.1* ]] && has_gpu || return 0
+    ! grep -qs nvidia /etc/OpenCL/vendors/*.icd || return 0
+    export OCL_ICD_VENDORS=$BUILD_DIR/opencl_vendors
+    mkdir -p "$OCL_ICD_VENDORS"
+    cp /etc/OpenCL/vendors/*.icd "$OCL_ICD_VENDORS" 2>/dev/null || true
+    echo libnvidia-opencl.so.1 >"$OCL_ICD_VENDORS/nvidia.icd"
 }
 
 # build TARGET...: configures and builds. Shows on stderr what goes wrong, and then ends the program.

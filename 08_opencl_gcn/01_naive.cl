@@ -1,0 +1,30 @@
+// 01_naive: one work-item computes one element of C, as the dot product of a row of A and a column of B.
+// Neighbours in dimension 0 take neighbouring columns: a wavefront's loads of B are then contiguous (coalesced).
+//
+//                B  K x N
+//                . . | . .
+//                . . | . .
+//                . . v . .
+//    A  M x K    C  M x N
+//    . . . .     . . . . .
+//    ------>     . . c . .        c = C[row][col] = sum over k of A[row][k] * B[k][col]
+//    . . . .     . . . . .
+//
+// CUDA:     01_naive/matmul.cu
+// Articles: Fixstars slides 41 to 45 (slide 44 takes the row from dimension 0, slide 42 from dimension 1, as here)
+
+// The host pads M, N and K to whole tiles: no kernel here needs a guard.
+kernel __attribute__((reqd_work_group_size(16, 16, 1)))
+void matmul(int M, int N, int K, global const float* A, global const float* B, global float* C) {
+    const int row = get_global_id(1);
+    const int col = get_global_id(0);
+
+    // size_t: a square matrix has more than 2^31 elements from 46341 rows on.
+    float acc = 0.0f;
+    for (int k = 0; k < K; ++k) {
+        const float a = A[(size_t)row * K + k];
+        const float b = B[(size_t)k * N + col];
+        acc += a * b;
+    }
+    C[(size_t)row * N + col] = acc;
+}

@@ -1,0 +1,71 @@
+// 04_unroll: eight steps of k at a time. Each work-item brings four neighbours in one 16-byte load, and 512 multiply-adds
+// follow each barrier instead of 64. The traffic is that of 03; what changes is how wide it comes and what it costs to ask.
+//
+//                    B  K x N
+//                    . [== 128 ==] .     rows of B -> Bs
+//    A  M x K        C  M x N
+//    . | .           .  . . . . .  .
+//    .128.           . [128 x 128] .     columns of A -> As
+//    . | .           .  . . . . .  .
+//
+// Changed:  kStepK; 16-byte loads from global memory; pointers that advance instead of indices.
+// CUDA:     04_unroll/matmul.cu
+// Articles: Fixstars slides 54 to 56 (slide 55 declares ab[4][4] where 8 x 8 are used)
+
+enum { kThreadM = 8, kThreadN = 8 };  // rows and columns of C per work-item
+enum { kTileM = 16 * kThreadM, kTileN = 16 * kThreadN };  // and per work-group
+enum { kStepK = 8 };  // depth of the tiles
+enum { kPad = 4 };    // moves the two halves of a transposing store 16 banks apart
+
+// Puts four neighbours along k of A, and four along n of B, where their tiles have them.
+void store_tiles(local float (*As)[kTileM + kPad], local float (*Bs)[kTileN], uint item, float4 a_next, float4 b_next) {
+    const int a_row = item / 2, a_k = item % 2 * 4;
+    As[a_k + 0][a_row] = a_next.x;
+    As[a_k + 1][a_row] = a_next.y;
+    As[a_k + 2][a_row] = a_next.z;
+    As[a_k + 3][a_row] = a_next.w;
+    *(local float4*)&Bs[item / 32][item % 32 * 4] = b_next;
+}
+
+// The host pads M, N and K to whole tiles: no kernel here needs a guard.
+kernel __attribute__((reqd_work_group_size(16, 16, 1)))
+void matmul(int M, int N, int K, global const float* A, global const float* B, global float* C) {
+    local float As[kStepK][kTileM + kPad] __attribute__((aligned(16)));
+    local float Bs[kStepK][kTileN] __attribute__((aligned(16)));
+    const int tile_row = get_group_id(1) * kTileM;
+    const int tile_col = get_group_id(0) * kTileN;
+    const uint item = get_local_id(1) * 16 + get_local_id(0);
+    // 32 work-items, a warp or half a wavefront, own 32 x 64 elements: each 4 rows and 4 columns, and the same again 16 rows
+    // and 32 columns further on.
+    const int warp = item / 32, lane = item % 32;
+    const int row = warp / 2 * 32 + lane / 2 % 4 * 4;
+    const int col = warp % 2 * 64 + (lane / 8 * 2 + lane % 2) * 4;
+    global const float* a_from = A + (size_t)(tile_row + item / 2) * K + item % 2 * 4;
+    global const float* b_from = B + (size_t)(item / 32) * N + tile_col + item % 32 * 4;
+
+    float acc[kThreadM][kThreadN] = {{0.0f}};
+    for (int k = 0; k < K; k += kStepK) {
+        const float4 a_next = *(global const float4*)a_from;
+        const float4 b_next = *(global const float4*)b_from;
+        a_from += kStepK;
+        b_from += (size_t)kStepK * N;
+        store_tiles(As, Bs, item, a_next, b_next);
+        barrier(CLK_LOCAL_MEM_FENCE);  // the tiles are complete
+
+#pragma unroll
+        for (int s = 0; s < kStepK; ++s) {
+            float a[kThreadM], b[kThreadN];
+            for (int i = 0; i < kThreadM; i += 4) vstore4(*(local const float4*)&As[s][row + i / 4 * 16], 0, &a[i]);
+            for (int j = 0; j < kThreadN; j += 4) vstore4(*(local const float4*)&Bs[s][col + j / 4 * 32], 0, &b[j]);
+            for (int i = 0; i < kThreadM; ++i)
+                for (int j = 0; j < kThreadN; ++j) acc[i][j] += a[i] * b[j];
+        }
+        barrier(CLK_LOCAL_MEM_FENCE);  // the tiles may be overwritten
+    }
+
+    for (int i = 0; i < kThreadM; ++i)
+        for (int j = 0; j < kThreadN; j += 4) {
+            const int c_row = tile_row + row + i / 4 * 16 + i % 4, c_col = tile_col + col + j / 4 * 32;
+            *(global float4*)&C[(size_t)c_row * N + c_col] = vload4(0, &acc[i][j]);
+        }
+}

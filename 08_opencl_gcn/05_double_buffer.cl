@@ -1,0 +1,79 @@
+// 05_double_buffer: whatever is multiplied now was fetched before. There are two sets of tiles: while one is multiplied, the
+// next is on its way from global memory into registers, and from there into the other set.
+//
+//    multiply   0 1 2 3 4 5 6 7      | 0 1 2 3 4 5 6 7      |       8 multiplies a step, out of buffer 0, then 1
+//    load       t1                   | t2                   |       global memory -> registers
+//    store                        t1 |                   t2 |       registers -> the other buffer
+//    barrier                         |                      |       once a step: t1 is complete, t0 has been read
+//
+// Changed:  As and Bs twice; the loads start a step ahead, the stores follow the multiplies; one barrier a step.
+// CUDA:     05_double_buffer/matmul.cu
+// Articles: Fixstars slides 50 and 57 to 59 (slide 57 shows no barrier and reads a tile past K; neither is done here)
+
+enum { kThreadM = 8, kThreadN = 8 };  // rows and columns of C per work-item
+enum { kTileM = 16 * kThreadM, kTileN = 16 * kThreadN };  // and per work-group
+enum { kStepK = 8 };  // depth of the tiles
+enum { kPad = 4 };    // moves the two halves of a transposing store 16 banks apart
+
+// Puts four neighbours along k of A, and four along n of B, where their tiles have them.
+void store_tiles(local float (*As)[kTileM + kPad], local float (*Bs)[kTileN], uint item, float4 a_next, float4 b_next) {
+    const int a_row = item / 2, a_k = item % 2 * 4;
+    As[a_k + 0][a_row] = a_next.x;
+    As[a_k + 1][a_row] = a_next.y;
+    As[a_k + 2][a_row] = a_next.z;
+    As[a_k + 3][a_row] = a_next.w;
+    *(local float4*)&Bs[item / 32][item % 32 * 4] = b_next;
+}
+
+// The host pads M, N and K to whole tiles: no kernel here needs a guard.
+kernel __attribute__((reqd_work_group_size(16, 16, 1)))
+void matmul(int M, int N, int K, global const float* A, global const float* B, global float* C) {
+    local float As[2][kStepK][kTileM + kPad] __attribute__((aligned(16)));
+    local float Bs[2][kStepK][kTileN] __attribute__((aligned(16)));
+    const int tile_row = get_group_id(1) * kTileM;
+    const int tile_col = get_group_id(0) * kTileN;
+    const uint item = get_local_id(1) * 16 + get_local_id(0);
+    // 32 work-items, a warp or half a wavefront, own 32 x 64 elements: each 4 rows and 4 columns, and the same again 16 rows
+    // and 32 columns further on.
+    const int warp = item / 32, lane = item % 32;
+    const int row = warp / 2 * 32 + lane / 2 % 4 * 4;
+    const int col = warp % 2 * 64 + (lane / 8 * 2 + lane % 2) * 4;
+    global const float* a_from = A + (size_t)(tile_row + item / 2) * K + item % 2 * 4;
+    global const float* b_from = B + (size_t)(item / 32) * N + tile_col + item % 32 * 4;
+
+    float4 a_next = *(global const float4*)a_from;
+    float4 b_next = *(global const float4*)b_from;
+    store_tiles(As[0], Bs[0], item, a_next, b_next);
+    barrier(CLK_LOCAL_MEM_FENCE);  // the first tiles are complete
+
+    float acc[kThreadM][kThreadN] = {{0.0f}};
+#ifdef cl_nv_pragma_unroll
+#pragma unroll 2  // NVIDIA's compiler: two steps a turn, the buffers then have addresses that it knows
+#endif
+    for (int k = 0, buffer = 0; k < K; k += kStepK, buffer ^= 1) {
+        // The same for all: a scalar branch. Compilers move instructions within a block, so the loads can't sink to their use.
+        if (k + kStepK < K) {
+            a_from += kStepK;
+            b_from += (size_t)kStepK * N;
+            a_next = *(global const float4*)a_from;
+            b_next = *(global const float4*)b_from;
+        }
+
+#pragma unroll
+        for (int s = 0; s < kStepK; ++s) {
+            float a[kThreadM], b[kThreadN];
+            for (int i = 0; i < kThreadM; i += 4) vstore4(*(local const float4*)&As[buffer][s][row + i / 4 * 16], 0, &a[i]);
+            for (int j = 0; j < kThreadN; j += 4) vstore4(*(local const float4*)&Bs[buffer][s][col + j / 4 * 32], 0, &b[j]);
+            for (int i = 0; i < kThreadM; ++i)
+                for (int j = 0; j < kThreadN; ++j) acc[i][j] += a[i] * b[j];
+        }
+        store_tiles(As[buffer ^ 1], Bs[buffer ^ 1], item, a_next, b_next);
+        barrier(CLK_LOCAL_MEM_FENCE);  // the next tiles are complete, and everyone has read these
+    }
+
+    for (int i = 0; i < kThreadM; ++i)
+        for (int j = 0; j < kThreadN; j += 4) {
+            const int c_row = tile_row + row + i / 4 * 16 + i % 4, c_col = tile_col + col + j / 4 * 32;
+            *(global float4*)&C[(size_t)c_row * N + c_col] = vload4(0, &acc[i][j]);
+        }
+}

@@ -1,0 +1,143 @@
+// A device at work: verifies the stages, then times them beside CLBlast and the roofline's prediction.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "08_opencl_gcn/clblast.h"
+#include "08_opencl_gcn/product.h"
+#include "common/nvml.h"
+#include "common/times.h"
+
+class Machine {
+public:
+    Machine(const Options& options, const FoundDevice& found)
+        : options_(options), in_use_(found.device), nvml_(bus_id(found.device)), name_(found.name),
+          driver_(trimmed(found.device.getInfo<CL_DRIVER_VERSION>())),
+          version_(trimmed(found.device.getInfo<CL_DEVICE_VERSION>())) {
+        in_use = &in_use_;
+        for (const Gpu& gpu : kGpus)
+            if (name_ == gpu.full_name) known_ = &gpu;
+        predicted_ = options.gpu ? options.gpu : known_ ? known_ : find_gpu("fury-x");
+        std::printf("%s (%s), driver %s, %s, %u compute units, clock up to %u MHz\n", name_.c_str(), found.platform.c_str(),
+                    driver_.c_str(), version_.c_str(), found.device.getInfo<CL_DEVICE_MAX_COMPUTE_UNITS>(),
+                    found.device.getInfo<CL_DEVICE_MAX_CLOCK_FREQUENCY>());
+        print_gpu(*predicted_, kFp32);
+        const size_t most = found.device.getInfo<CL_DEVICE_MAX_WORK_GROUP_SIZE>();
+        if (most < size_t(kGroup) * kGroup)
+            throw Failure(kDeviceFailed, format("%s takes at most %zu work-items in a work-group, the kernels need %d",
+                                                name_.c_str(), most, kGroup * kGroup));
+    }
+    ~Machine() { in_use = nullptr; }
+    Machine(const Machine&) = delete;
+    Machine& operator=(const Machine&) = delete;
+
+    // Verifies `stage` on one shape, then times it. Throws Failure and cl::Error.
+    Row run(const Stage& stage, const cl::Kernel& matmul, const cl::Kernel& resize, Shape s) {
+        const std::string what = std::string(stage.name) + " " + to_string(s);
+        const Shape p = padded(stage, s);
+        check_memory(s, p);
+        progress(what + ": verifying");
+        Operands x(s);
+        Product product(stage, matmul, resize, x);
+        const auto launch = [&] {
+            product.clear();
+            product.launch();
+            product.wait();
+        };
+        verify_exact(x, kFp32, options_.seed, launch);
+        const double error = verify_accuracy(x, kFp32, options_.seed, launch);
+        Row row = {{"verified", "verified", "exact"}, {"", "error_of_bound", format("%.6f", error)}};
+        if (!options_.verify_only) {
+            progress(what + ": timing");
+            time(product, x, row);
+        }
+        const double loaded = 4 * stage.loaded_elements(p.M, p.N, p.K), stored = 4.0 * p.M * p.N;
+        row.push_back({"", "kernel_load_bytes", format("%.0f", loaded)});
+        row.push_back({"", "kernel_store_bytes", format("%.0f", stored)});
+        add_prediction(row, 2.0 * s.M * s.N * s.K / (loaded + stored), kFp32, *predicted_);
+        const Row where = {{"", "predicted_for", predicted_->name}, {"", "gpu", name_}, {"", "driver", driver_},
+                           {"", "opencl", version_}, {"", "date", today()}};
+        row.insert(row.end(), where.begin(), where.end());
+        return row;
+    }
+
+private:
+    // Asked beforehand: many drivers promise memory that they do not have.
+    void check_memory(Shape s, Shape p) const {
+        const auto bytes = [](Shape x) { return 4 * (double(x.M) * x.K + double(x.K) * x.N + double(x.M) * x.N); };
+        const double needed = bytes(s) + bytes(p), there = double(in_use_.device.getInfo<CL_DEVICE_GLOBAL_MEM_SIZE>());
+        if (needed > there)
+            throw Failure(kDeviceFailed,
+                          format("the matrices and their padded copies take %.1f GiB, %s has %.1f; try a smaller size",
+                                 needed / (1 << 30), name_.c_str(), there / (1 << 30)));
+    }
+
+    // Milliseconds of each launch: after one to warm up, `repeat` that each follow a rest and find the cache cold. The reasons are
+    // those of common/timing.h.
+    Times times_of(const std::function<double()>& launch_and_wait) {
+        const OpenClArray flush(kFlushBytes / sizeof(float));
+        launch_and_wait();
+        std::vector<float> ms;
+        for (int r = 0; r < options_.repeat; ++r) {
+            std::this_thread::sleep_for(std::chrono::milliseconds(10));
+            in_use_.queue.enqueueFillBuffer(flush.data(), r, 0, kFlushBytes);
+            ms.push_back(float(launch_and_wait()));
+        }
+        return summarize(ms);
+    }
+
+    void time(Product& product, Operands& x, Row& row) {
+        const Shape s = x.shape;
+        const double flop = 2.0 * s.M * s.N * s.K;
+        unsigned sm_clock = 0, memory_clock = 0;
+        const Times times = times_of([&] {
+            product.launch();
+            sm_clock = nvml_.sm_clock();
+            memory_clock = nvml_.memory_clock();
+            return product.wait();
+        });
+        add_times(row, times, flop, known_ ? known_->fp32_gflops : 0);
+        std::string percent = "-", gflops = "-";
+        if (clblast_) {
+            const cl::Buffer C = x.C.device();
+            const Times theirs = times_of([&] {
+                cl::Event begin, end;  // two markers around its several kernels
+                in_use_.queue.enqueueMarkerWithWaitList(nullptr, &begin);
+                clblast_.multiply(s.M, s.N, s.K, x.A_device.data(), x.B_device.data(), C);
+                in_use_.queue.enqueueMarkerWithWaitList(nullptr, &end);
+                end.wait();
+                return (end.getProfilingInfo<CL_PROFILING_COMMAND_END>() -
+                        begin.getProfilingInfo<CL_PROFILING_COMMAND_END>()) * 1e-6;
+            });
+            percent = format("%.1f", 100 * theirs.median / times.median);
+            gflops = format("%.0f", flop / theirs.median * 1e-6);
+        }
+        row.push_back({"% of CLBlast", "percent_of_clblast", percent});
+        row.push_back({"", "clblast_gflops", gflops});
+        row.push_back({"", "repeats", std::to_string(options_.repeat)});
+        row.push_back({"SM MHz", "sm_mhz", sm_clock ? std::to_string(sm_clock) : "-"});
+        row.push_back({"", "memory_mhz", memory_clock ? std::to_string(memory_clock) : "-"});
+    }
+
+    // Where NVML finds a device of NVIDIA's, "" for others.
+    static std::string bus_id(const cl::Device& device) {
+        if (device.getInfo<CL_DEVICE_EXTENSIONS>().find("cl_nv_device_attribute_query") == std::string::npos) return "";
+        cl_uint bus = 0, slot = 0, domain = 0;
+        device.getInfo(0x4008, &bus);  // CL_DEVICE_PCI_BUS_ID_NV and its two neighbours, in that extension's text
+        device.getInfo(0x4009, &slot);
+        device.getInfo(0x400A, &domain);
+        return format("%04x:%02x:%02x.0", domain, bus, slot);
+    }
+
+    static constexpr size_t kFlushBytes = size_t(256) << 20;  // OpenCL does not tell how large the last cache is
+    Options options_;
+    InUse in_use_;
+    Nvml nvml_;
+    Clblast clblast_;
+    std::string name_, driver_, version_;
+    const Gpu *known_ = nullptr, *predicted_ = nullptr;
+};

@@ -1,0 +1,108 @@
+// 08_opencl_gcn: the ladder of the slides in OpenCL C, one .cl file per stage, on any OpenCL device. This is the host's side: it
+// picks a device, compiles the stages' kernels, pads the matrices to whole tiles, verifies, and times by profiling events.
+//
+// Alone:    g++ -O3 -std=c++17 -I. 08_opencl_gcn/matmul.cpp -o 08_opencl_gcn/matmul -lOpenCL -ldl
+// Articles: Fixstars slides 26 to 59
+#include "08_opencl_gcn/machine.h"
+
+// Of each element of C: a row of A and a column of B. Of 8 x 8: eight rows and eight columns. Of 128 x 128: 128 and 128.
+double loaded_naive(double M, double N, double K) { return M * N * 2 * K; }
+double loaded_by_items(double M, double N, double K) { return M / 8 * (N / 8) * 16 * K; }
+double loaded_by_groups(double M, double N, double K) { return M / 128 * (N / 128) * 256 * K; }
+
+const std::vector<Stage> kStages = {
+    {"01_naive", 1, 1, loaded_naive},
+    {"02_register_blocking", 8, 1, loaded_by_items},
+    {"03_lds_blocking", 8, 1, loaded_by_groups},
+    {"04_unroll", 8, 8, loaded_by_groups},
+    {"05_double_buffer", 8, 8, loaded_by_groups},
+};
+
+struct OpenClOptions : Options {
+    std::string stage, platform, kernels;
+    bool list = false;
+};
+
+// The name of the stage that `text` means: "04_unroll", "04" or "4". Throws Failure(kBadCommandLine).
+std::string parse_stage(const std::string& text) {
+    std::vector<std::string> names;
+    for (const Stage& stage : kStages) {
+        const std::string name = stage.name;
+        if (text == name || text == name.substr(0, 2) || text == name.substr(1, 1)) return name;
+        names.push_back(name);
+    }
+    return parse_choice("--stage", text, names);
+}
+
+std::vector<Option> table_of(OpenClOptions& o) {
+    using Text = const std::string&;
+    std::vector<Option> table = product_options(o, "4096, on a CPU 256");
+    const std::vector<Option> more = {
+        {"stage", "NN", "only this stage, such as 04 (default: all)", [&o](Text value) { o.stage = parse_stage(value); }},
+        {"platform", "NAME", "only devices of platforms with NAME in their name", [&o](Text value) { o.platform = value; }},
+        {"device", "D", "use device D of --list (default: the first GPU, else 0)", number(o.device, "--device", 0, 1023)},
+        {"list", "", "list the devices and stop", [&o](Text) { o.list = true; }},
+        {"kernels", "FOLDER", "take the .cl files from FOLDER (default: this chapter's)", [&o](Text value) { o.kernels = value; }},
+    };
+    table.insert(table.end(), more.begin(), more.end());
+    return table;
+}
+
+void list(const std::vector<FoundDevice>& devices, size_t chosen) {
+    for (size_t i = 0; i < devices.size(); ++i) {
+        const FoundDevice& d = devices[i];
+        std::printf("%c %zu  %s: %s, %s, %.0f GiB\n", i == chosen ? '*' : ' ', i, d.platform.c_str(), d.name.c_str(),
+                    d.gpu ? "GPU" : "not a GPU", double(d.device.getInfo<CL_DEVICE_GLOBAL_MEM_SIZE>()) / (1 << 30));
+    }
+}
+
+void run_stages(const OpenClOptions& options, const FoundDevice& device) {
+    Report report(options.csv);
+    Machine machine(options, device);
+    const cl::Kernel resize = build_kernel(options.kernels + "/resize.cl", "resize");
+    for (const Stage& stage : kStages) {
+        if (!options.stage.empty() && options.stage != stage.name) continue;
+        progress(std::string(stage.name) + ": compiling");
+        const cl::Kernel matmul = build_kernel(options.kernels + "/" + stage.name + ".cl", "matmul");
+        for (const Shape& shape : shapes_of(options)) {
+            Row row = {{"stage", "stage", stage.name}, {"M", "m", std::to_string(shape.M)},
+                       {"N", "n", std::to_string(shape.N)}, {"K", "k", std::to_string(shape.K)}};
+            const auto failed = [&](const Failure& why) {
+                return Failure(why.code, std::string(stage.name) + " " + to_string(shape) + ": " + why.what());
+            };
+            try {
+                for (Cell& cell : machine.run(stage, matmul, resize, shape)) row.push_back(std::move(cell));
+            } catch (const Failure& failure) {
+                throw failed(failure);
+            } catch (const cl::Error& error) {
+                throw failed(opencl_failure(error));
+            }
+            progress("");
+            report.add(row);
+        }
+    }
+    report.save();
+}
+
+int main(int argc, char** argv) {
+    OpenClOptions options;
+    options.device = -1;
+    const std::string source = __FILE__;
+    options.kernels = source.substr(0, source.rfind('/'));
+    const std::string examples = "Examples:  08_opencl_gcn --list\n"
+                                 "           08_opencl_gcn --stage 04 --size 1024\n"
+                                 "           08_opencl_gcn --platform nvidia --sizes 1024:8192:1024 --csv opencl.csv";
+    return run_program(
+        "08_opencl_gcn", "C = A * B for row-major A (M x K), B (K x N), C (M x N), in OpenCL; verifies, then times.",
+        table_of(options), examples, argc, argv, [&] {
+            try {
+                const std::vector<FoundDevice> devices = find_devices(options.platform);
+                const size_t chosen = choose_device(devices, options.device);
+                if (options.sizes.empty()) options.sizes = {devices[chosen].gpu ? 4096 : 256};
+                if (options.list) list(devices, chosen);
+                else run_stages(options, devices[chosen]);
+            } catch (const cl::Error& error) {
+                throw opencl_failure(error);
+            }
+        });
+}
