@@ -54,8 +54,10 @@ class StandIns:
             (shutil.copytree if name == "tools" else shutil.copy)(root / name, here / name)
         for tool in self.tools.split():
             (self.bin / tool).symlink_to(shutil.which(tool))
-        for tool in ("ninja", "ctest", "apt-get"):
+        for tool in ("ninja", "ctest", "apt-get", "oclgrind", "clang-19"):
             self.tool(tool, "")
+        (here / "path/pocl.icd").touch()
+        (here / "path/ocml.bc").touch()
         self.tool("cmake", '[ "$1" != --version ] || echo "cmake version 3.24.0"')
         self.tool("g++", f'[ -e {here}/no_libraries ] && echo none || echo {here}/run')  # it is asked where a library is
         self.tool("sudo", 'shift; exec "$@"')
@@ -63,6 +65,9 @@ class StandIns:
             (here / name).mkdir()
             (here / name / "matmul.cu").touch()
             self.stage(name)
+        (here / "04_four").mkdir()
+        (here / "04_four/matmul.cpp").touch()
+        self.script(here / "build/bin/04_four", 'echo "04_four $*"')
         self.cache()
 
     def cache(self, **changed):
@@ -89,7 +94,8 @@ class StandIns:
 
     def environment(self):
         self.calls.write_text("")
-        return {"PATH": str(self.bin), "TMPDIR": str(self.temporary), "CUDACXX": "/nonexistent", "HOME": "/nonexistent"}
+        return {"PATH": str(self.bin), "TMPDIR": str(self.temporary), "CUDACXX": "/nonexistent", "HOME": "/nonexistent",
+                "OCL_ICD_VENDORS": str(self.bin), "HIP_DEVICE_LIB_PATH": str(self.bin)}
 
     def call(self, command, *words):
         return call(self.here / command, *words, env=self.environment(), cwd=self.here)
@@ -121,6 +127,8 @@ def ladder(s):
     check((s.here / "link.csv").is_symlink() and (s.here / "linked.csv").exists(), "--csv to a link writes what it links to")
     (s.here / "link.csv").unlink()
     (s.here / "linked.csv").unlink()
+    expect(s.call("run", "04", "--size", "8"), 0, "the OpenCL chapter", out="04_four --size 8\n", lines=0)
+    expect(s.call("run", "04", "--cpu"), 0, "and on the CPU", out="04_four --platform Portable Computing Language\n", lines=0)
     clean(s, "after CSVs")
 
 
@@ -185,10 +193,11 @@ def build_folder(s):
 
 def missing_packages(s):
     (s.here / "no_libraries").touch()
+    libraries = "libboost-context-dev libgtest-dev ocl-icd-opencl-dev"
     s.tool("apt-get", "echo 'E: Unable to locate package' >&2; exit 100")
     run = s.call("run")
     expect(run, 2, "run: a package that can't be had", err="(Unable to locate package): libboost-context-dev\n", lines=2)
-    expect(s.call("test"), 2, "test: packages that can't be had", err="): libboost-context-dev libgtest-dev\n", lines=2)
+    expect(s.call("test"), 2, "test: packages that can't be had", err=f"): {libraries}\n", lines=2)
     (s.bin / "apt-get").unlink()
     expect(s.call("run"), 2, "run without apt-get", err="(there is no apt-get): libboost-context-dev\n", lines=1)
     s.tool("nvcc", "")
@@ -196,7 +205,8 @@ def missing_packages(s):
     environment = s.environment()
     del environment["CUDACXX"]
     run = call(s.here / "test", "-R", "03", env=environment)
-    expect(run, 0, "test with nvcc goes on without them", err="left out: the tests on the CPU emulator, the unit tests\n")
+    expect(run, 0, "test with nvcc goes on without them", 
+           err=f"): {libraries}; left out: the tests on the CPU emulator, the unit tests, tests of 08_opencl_gcn\n")
     check(" -R 03" in s.calls.read_text().splitlines()[-1], "ctest gets the options", s.calls.read_text())
     shutil.copy(s.here / "build/bin/01_one_cpu_trace", s.here / "build/bin/01_one")
     run = call(s.here / "run", "01", env=environment)
@@ -207,10 +217,10 @@ def missing_packages(s):
         (s.bin / tool).unlink()
     s.tool("apt-get", f'case "$*" in *install*) rm {s.here}/no_libraries;; esac')
     run = s.call("test")
-    expect(run, 0, "test installs what it may", err="installing libboost-context-dev libgtest-dev (apt-get)\n")
+    expect(run, 0, "test installs what it may", err=f"installing {libraries} (apt-get)\n")
     calls = [line for line in s.calls.read_text().splitlines() if line.startswith("apt-get")]
     check(len(calls) == 2 and calls[0].endswith(" update") and calls[1].endswith(
-        " install -y --no-install-recommends libboost-context-dev libgtest-dev"), "by one update and one install", calls)
+        f" install -y --no-install-recommends {libraries}"), "by one update and one install", calls)
     s.tool("cmake", 'echo "cmake version 3.22.1"')
     expect(s.call("run"), 2, "a cmake that is too old", err=": cmake (3.24 or later)\n", lines=2)
 

@@ -30,8 +30,8 @@ has() {
         libgtest-dev) has_library gtest.a || has_library gtest.so ;;
         opencl-clhpp-headers) "${CXX:-g++}" -E -x c++ -include CL/opencl.hpp /dev/null ;;
         ocl-icd-opencl-dev) has_library OpenCL.so ;;
-        pocl-opencl-icd) compgen -G "/etc/OpenCL/vendors/pocl*.icd" ;;
-        rocm-device-libs) compgen -G "/usr/lib/*/amdgcn/bitcode/ocml.bc" ;;
+        pocl-opencl-icd) compgen -G "${OCL_ICD_VENDORS:-/etc/OpenCL/vendors}/pocl*.icd" ;;
+        rocm-device-libs) compgen -G "${HIP_DEVICE_LIB_PATH:-/usr/lib/*/amdgcn/bitcode}/ocml.bc" ;;
         *) command -v "$1" ;;
     esac >/dev/null 2>&1
 }
@@ -49,7 +49,11 @@ need() {
             say "installing ${missing[*]} (apt-get)"
             as+=(env DEBIAN_FRONTEND=noninteractive apt-get -qq -o Acquire::http::Timeout=15 -o DPkg::Lock::Timeout=60)
             "${as[@]}" update </dev/null >/dev/null 2>&1 || true  # the installation tells whether it mattered
-            log=$("${as[@]}" install -y --no-install-recommends "${missing[@]}" </dev/null 2>&1) || true
+            as+=(install -y --no-install-recommends)
+            if ! log=$("${as[@]}" "${missing[@]}" </dev/null 2>&1) && [[ ${#missing[@]} -gt 1 ]]; then
+                local package  # one that there is none of holds up the others
+                for package in "${missing[@]}"; do "${as[@]}" "$package" </dev/null >/dev/null 2>&1 || true; done
+            fi
             why=$(grep -m1 '^E: ' <<<"$log" || echo "apt-get's is too old")
             list_missing "$@"
         fi
@@ -62,14 +66,6 @@ list_missing() {
     missing=()
     local package
     for package; do has "$package" || missing+=("$package"); done
-}
-
-# want WHAT PACKAGE...: the same for packages without which only WHAT is left out.
-want() {
-    local what=$1
-    shift
-    need "$@"
-    [[ ${#missing[@]} -eq 0 ]] || say "$not_here; left out: $what"
 }
 
 # NVIDIA's OpenCL library is often there without a file that tells the loader of it. Names it in a folder of our own then, beside
