@@ -5,7 +5,8 @@
 // CUDA:     02_register_blocking/matmul.cu
 // Articles: Fixstars slides 46 to 49 (their 2 x 2 code multiplies a0 * a0 where it means a0 * b0)
 
-enum { kThreadM = 8, kThreadN = 8 };  // rows and columns of C per work-item
+enum { kThreadM = 8 };  // rows of C per work-item
+enum { kThreadN = 8 };  // columns of C per work-item
 
 // The host pads M, N and K to whole tiles: no kernel here needs a guard.
 kernel __attribute__((reqd_work_group_size(16, 16, 1)))

@@ -12,8 +12,10 @@
 // CUDA:     03_shared_blocking/matmul.cu
 // Articles: Fixstars slides 50 to 54
 
-enum { kThreadM = 8, kThreadN = 8 };  // rows and columns of C per work-item
-enum { kTileM = 16 * kThreadM, kTileN = 16 * kThreadN };  // and per work-group
+enum { kThreadM = 8 };  // rows of C per work-item
+enum { kThreadN = 8 };  // columns of C per work-item
+enum { kTileM = 16 * kThreadM };  // rows of C per work-group
+enum { kTileN = 16 * kThreadN };  // columns of C per work-group
 
 // The host pads M, N and K to whole tiles: no kernel here needs a guard.
 kernel __attribute__((reqd_work_group_size(16, 16, 1)))
@@ -23,8 +25,8 @@ void matmul(int M, int N, int K, global const float* A, global const float* B, g
     const int tile_row = get_group_id(1) * kTileM;
     const int tile_col = get_group_id(0) * kTileN;
     const uint item = get_local_id(1) * 16 + get_local_id(0);
-    // 32 work-items, a warp or half a wavefront, own 32 x 64 elements: each 4 rows and 4 columns, and the same again 16 rows
-    // and 32 columns further on.
+    // A warp (half a wavefront) owns 32 x 64 elements, a lane 4 rows and 4 columns, and the same again 16 rows and 32 columns
+    // further on. Lanes that differ in bit 0 read the same of A, in bit 1 the same of B.
     const int warp = item / 32, lane = item % 32;
     const int row = warp / 2 * 32 + lane / 2 % 4 * 4;
     const int col = warp % 2 * 64 + (lane / 8 * 2 + lane % 2) * 4;

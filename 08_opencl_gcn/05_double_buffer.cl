@@ -10,19 +10,21 @@
 // CUDA:     05_double_buffer/matmul.cu
 // Articles: Fixstars slides 50 and 57 to 59 (slide 57 shows no barrier and reads a tile past K; neither is done here)
 
-enum { kThreadM = 8, kThreadN = 8 };  // rows and columns of C per work-item
-enum { kTileM = 16 * kThreadM, kTileN = 16 * kThreadN };  // and per work-group
+enum { kThreadM = 8 };  // rows of C per work-item
+enum { kThreadN = 8 };  // columns of C per work-item
+enum { kTileM = 16 * kThreadM };  // rows of C per work-group
+enum { kTileN = 16 * kThreadN };  // columns of C per work-group
 enum { kStepK = 8 };  // depth of the tiles
-enum { kPad = 4 };    // moves the two halves of a transposing store 16 banks apart
+enum { kPad = 4 };    // moves the two halves of a warp's transposing store 16 banks apart
 
-// Puts four neighbours along k of A, and four along n of B, where their tiles have them.
-void store_tiles(local float (*As)[kTileM + kPad], local float (*Bs)[kTileN], uint item, float4 a_next, float4 b_next) {
-    const int a_row = item / 2, a_k = item % 2 * 4;
+// Stores four neighbours along k of A, from (a_row, a_k) on, and four along n of B, from (b_k, b_col) on, into their tiles.
+void store_tiles(local float (*As)[kTileM + kPad], int a_row, int a_k, float4 a_next,
+                 local float (*Bs)[kTileN], int b_k, int b_col, float4 b_next) {
     As[a_k + 0][a_row] = a_next.x;
     As[a_k + 1][a_row] = a_next.y;
     As[a_k + 2][a_row] = a_next.z;
     As[a_k + 3][a_row] = a_next.w;
-    *(local float4*)&Bs[item / 32][item % 32 * 4] = b_next;
+    *(local float4*)&Bs[b_k][b_col] = b_next;
 }
 
 // The host pads M, N and K to whole tiles: no kernel here needs a guard.
@@ -33,17 +35,21 @@ void matmul(int M, int N, int K, global const float* A, global const float* B, g
     const int tile_row = get_group_id(1) * kTileM;
     const int tile_col = get_group_id(0) * kTileN;
     const uint item = get_local_id(1) * 16 + get_local_id(0);
-    // 32 work-items, a warp or half a wavefront, own 32 x 64 elements: each 4 rows and 4 columns, and the same again 16 rows
-    // and 32 columns further on.
+    // A warp (half a wavefront) owns 32 x 64 elements, a lane 4 rows and 4 columns, and the same again 16 rows and 32 columns
+    // further on. Lanes that differ in bit 0 read the same of A, in bit 1 the same of B.
     const int warp = item / 32, lane = item % 32;
     const int row = warp / 2 * 32 + lane / 2 % 4 * 4;
     const int col = warp % 2 * 64 + (lane / 8 * 2 + lane % 2) * 4;
-    global const float* a_from = A + (size_t)(tile_row + item / 2) * K + item % 2 * 4;
-    global const float* b_from = B + (size_t)(item / 32) * N + tile_col + item % 32 * 4;
+
+    // What this work-item brings at each step: four neighbours along k of A, four neighbours along n of B.
+    const int a_row = item / 2, a_k = item % 2 * 4;
+    const int b_k = item / 32, b_col = item % 32 * 4;
+    global const float* a_from = A + (size_t)(tile_row + a_row) * K + a_k;
+    global const float* b_from = B + (size_t)b_k * N + tile_col + b_col;
 
     float4 a_next = *(global const float4*)a_from;
     float4 b_next = *(global const float4*)b_from;
-    store_tiles(As[0], Bs[0], item, a_next, b_next);
+    store_tiles(As[0], a_row, a_k, a_next, Bs[0], b_k, b_col, b_next);
     barrier(CLK_LOCAL_MEM_FENCE);  // the first tiles are complete
 
     float acc[kThreadM][kThreadN] = {{0.0f}};
@@ -67,7 +73,7 @@ void matmul(int M, int N, int K, global const float* A, global const float* B, g
             for (int i = 0; i < kThreadM; ++i)
                 for (int j = 0; j < kThreadN; ++j) acc[i][j] += a[i] * b[j];
         }
-        store_tiles(As[buffer ^ 1], Bs[buffer ^ 1], item, a_next, b_next);
+        store_tiles(As[buffer ^ 1], a_row, a_k, a_next, Bs[buffer ^ 1], b_k, b_col, b_next);
         barrier(CLK_LOCAL_MEM_FENCE);  // the next tiles are complete, and everyone has read these
     }
 
