@@ -57,7 +57,7 @@ void matmul(int M, int N, int K, global const float* A, global const float* B, g
 #pragma unroll 2  // NVIDIA's compiler: two steps a turn, the buffers then have addresses that it knows
 #endif
     for (int k = 0, buffer = 0; k < K; k += kStepK, buffer ^= 1) {
-        // The same for all: a scalar branch. Compilers move instructions within a block, so the loads can't sink to their use.
+        // The same for all work-items: on GCN a scalar branch. Nothing past K is read.
         if (k + kStepK < K) {
             a_from += kStepK;
             b_from += (size_t)kStepK * N;

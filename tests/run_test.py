@@ -57,7 +57,7 @@ class StandIns:
         for tool in ("ninja", "ctest", "apt-get", "oclgrind", "clang-19"):
             self.tool(tool, "")
         (here / "path/pocl.icd").touch()
-        (here / "path/ocml.bc").touch()
+        (here / "path/opencl.bc").touch()
         self.tool("cmake", '[ "$1" != --version ] || echo "cmake version 3.24.0"')
         self.tool("g++", f'[ -e {here}/no_libraries ] && echo none || echo {here}/run')  # it is asked where a library is
         self.tool("sudo", 'shift; exec "$@"')

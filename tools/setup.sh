@@ -31,7 +31,7 @@ has() {
         opencl-clhpp-headers) "${CXX:-g++}" -E -x c++ -include CL/opencl.hpp /dev/null ;;
         ocl-icd-opencl-dev) has_library OpenCL.so ;;
         pocl-opencl-icd) compgen -G "${OCL_ICD_VENDORS:-/etc/OpenCL/vendors}/pocl*.icd" ;;
-        rocm-device-libs) compgen -G "${HIP_DEVICE_LIB_PATH:-/usr/lib/*/amdgcn/bitcode}/ocml.bc" ;;
+        rocm-device-libs) [[ -e ${HIP_DEVICE_LIB_PATH:-/usr/lib/x86_64-linux-gnu/amdgcn/bitcode}/opencl.bc ]] ;;
         *) command -v "$1" ;;
     esac >/dev/null 2>&1
 }
