@@ -10,8 +10,7 @@
 //    ------>     . . c . .        c = C[row][col] = sum over k of A[row][k] * B[k][col]
 //    . . . .     . . . . .
 //
-// CUDA:     01_naive/matmul.cu
-// Articles: Fixstars slides 41 to 45 (slide 44 takes the row from dimension 0, slide 42 from dimension 1, as here)
+// See also: 01_naive/matmul.cu; Fixstars slides 41 to 45 (slide 42 takes row and column as here, 44 exchanged)
 
 // The host pads M, N and K to whole tiles: no kernel here needs a guard.
 kernel __attribute__((reqd_work_group_size(16, 16, 1)))

@@ -9,8 +9,7 @@
 //    . | .           .  . . . . .  .
 //
 // Changed:  As and Bs, filled together at each k between two barriers; a work-item's 8 x 8 lie as four 4 x 4 (no bank conflicts).
-// CUDA:     03_shared_blocking/matmul.cu
-// Articles: Fixstars slides 50 to 54
+// See also: 03_shared_blocking/matmul.cu; Fixstars slides 50 to 54
 
 enum { kThreadM = 8 };  // rows of C per work-item
 enum { kThreadN = 8 };  // columns of C per work-item

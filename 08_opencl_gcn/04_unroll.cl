@@ -8,9 +8,8 @@
 //    .128.           . [128 x 128] .     columns of A -> As
 //    . | .           .  . . . . .  .
 //
-// Changed:  kStepK; 16-byte loads from global memory; pointers that advance instead of indices.
-// CUDA:     04_unroll/matmul.cu
-// Articles: Fixstars slides 54 to 56 (slide 55 declares ab[4][4] where 8 x 8 are used)
+// Changed:  kStepK; 16-byte loads from global memory, stored into their tiles by store_tiles; multiplies to and fro.
+// See also: 04_unroll/matmul.cu; Fixstars slides 54 to 56 (slide 55 declares ab[4][4] where 8 x 8 are used)
 
 enum { kThreadM = 8 };  // rows of C per work-item
 enum { kThreadN = 8 };  // columns of C per work-item
@@ -42,7 +41,6 @@ void matmul(int M, int N, int K, global const float* A, global const float* B, g
     const int warp = item / 32, lane = item % 32;
     const int row = warp / 2 * 32 + lane / 2 % 4 * 4;
     const int col = warp % 2 * 64 + (lane / 8 * 2 + lane % 2) * 4;
-
     // What this work-item brings at each step: four neighbours along k of A, four neighbours along n of B.
     const int a_row = item / 2, a_k = item % 2 * 4;
     const int b_k = item / 32, b_col = item % 32 * 4;
@@ -63,8 +61,12 @@ void matmul(int M, int N, int K, global const float* A, global const float* B, g
             float a[kThreadM], b[kThreadN];
             for (int i = 0; i < kThreadM; i += 4) vstore4(*(local const float4*)&As[s][row + i / 4 * 16], 0, &a[i]);
             for (int j = 0; j < kThreadN; j += 4) vstore4(*(local const float4*)&Bs[s][col + j / 4 * 32], 0, &b[j]);
+            // To and fro along the rows: each multiply-add shares an operand with the one before (it matters to NVIDIA's chips).
             for (int i = 0; i < kThreadM; ++i)
-                for (int j = 0; j < kThreadN; ++j) acc[i][j] += a[i] * b[j];
+                for (int step = 0; step < kThreadN; ++step) {
+                    const int j = i % 2 ? kThreadN - 1 - step : step;
+                    acc[i][j] += a[i] * b[j];
+                }
         }
         barrier(CLK_LOCAL_MEM_FENCE);  // the tiles may be overwritten
     }

@@ -7,8 +7,7 @@
 //    barrier                         |                      |       once a step: t1 is complete, t0 has been read
 //
 // Changed:  As and Bs twice; the loads start a step ahead, the stores follow the multiplies; one barrier a step.
-// CUDA:     05_double_buffer/matmul.cu
-// Articles: Fixstars slides 50 and 57 to 59 (slide 57 shows no barrier and reads a tile past K; neither is done here)
+// See also: 05_double_buffer/matmul.cu; Fixstars slides 50 and 57 to 59 (slide 57 shows no barrier and reads a tile past K)
 
 enum { kThreadM = 8 };  // rows of C per work-item
 enum { kThreadN = 8 };  // columns of C per work-item
@@ -40,7 +39,6 @@ void matmul(int M, int N, int K, global const float* A, global const float* B, g
     const int warp = item / 32, lane = item % 32;
     const int row = warp / 2 * 32 + lane / 2 % 4 * 4;
     const int col = warp % 2 * 64 + (lane / 8 * 2 + lane % 2) * 4;
-
     // What this work-item brings at each step: four neighbours along k of A, four neighbours along n of B.
     const int a_row = item / 2, a_k = item % 2 * 4;
     const int b_k = item / 32, b_col = item % 32 * 4;
@@ -70,8 +68,12 @@ void matmul(int M, int N, int K, global const float* A, global const float* B, g
             float a[kThreadM], b[kThreadN];
             for (int i = 0; i < kThreadM; i += 4) vstore4(*(local const float4*)&As[buffer][s][row + i / 4 * 16], 0, &a[i]);
             for (int j = 0; j < kThreadN; j += 4) vstore4(*(local const float4*)&Bs[buffer][s][col + j / 4 * 32], 0, &b[j]);
+            // To and fro along the rows: each multiply-add shares an operand with the one before (it matters to NVIDIA's chips).
             for (int i = 0; i < kThreadM; ++i)
-                for (int j = 0; j < kThreadN; ++j) acc[i][j] += a[i] * b[j];
+                for (int step = 0; step < kThreadN; ++step) {
+                    const int j = i % 2 ? kThreadN - 1 - step : step;
+                    acc[i][j] += a[i] * b[j];
+                }
         }
         store_tiles(As[buffer ^ 1], a_row, a_k, a_next, Bs[buffer ^ 1], b_k, b_col, b_next);
         barrier(CLK_LOCAL_MEM_FENCE);  // the next tiles are complete, and everyone has read these
