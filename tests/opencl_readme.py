@@ -1,0 +1,32 @@
+"""08's README says what gcn.py prints and what the committed results hold: opencl_readme.py ROOT. 77 without the GCN compiler."""
+import csv
+import pathlib
+import subprocess
+import sys
+
+root = pathlib.Path(sys.argv[1])
+chapter, results = root / "08_opencl_gcn", root / "docs/results/h200"
+readme = (chapter / "README.md").read_text()
+
+
+def speeds(name):
+    with open(results / name) as file:
+        return {(row["stage"], row["m"]): row for row in csv.DictReader(file)}
+
+
+lines = []
+opencl, cuda = speeds("opencl.csv"), speeds("opencl_cuda.csv")
+for stage in sorted(path.stem for path in chapter.glob("0*.cl")):
+    small, large, beside = opencl[stage, "4096"], opencl[stage, "8192"], cuda[stage.replace("lds", "shared"), "8192"]
+    tflops = [float(row["gflops"]) / 1000 for row in (small, large, beside)]
+    lines.append(f"| {stage} | {tflops[0]:.1f} | {tflops[1]:.1f} | {large['percent_of_peak']}% | {large['percent_of_clblast']}% | "
+                 f"{tflops[2]:.1f} |")
+last, beside = opencl["05_double_buffer", "8192"], cuda["05_double_buffer", "8192"]
+lines.append(f"{float(last['gflops']) / float(beside['gflops']):.1%} of CUDA's")
+
+compiled = subprocess.run([sys.executable, "-B", chapter / "gcn.py"], capture_output=True, text=True)
+lines += [line for line in compiled.stdout.split("\n")[1:] if line]  # the first names the compiler's build
+missing = [line for line in lines if line not in readme]
+if missing:
+    sys.exit("README.md of 08_opencl_gcn lacks:\n" + "\n".join(missing))
+sys.exit(compiled.returncode)
