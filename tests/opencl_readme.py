@@ -22,7 +22,10 @@ for stage in sorted(path.stem for path in chapter.glob("0*.cl")):
     lines.append(f"| {stage} | {tflops[0]:.1f} | {tflops[1]:.1f} | {large['percent_of_peak']}% | {large['percent_of_clblast']}% | "
                  f"{tflops[2]:.1f} |")
 last, beside = opencl["05_double_buffer", "8192"], cuda["05_double_buffer", "8192"]
-lines.append(f"{float(last['gflops']) / float(beside['gflops']):.1%} of CUDA's")
+of_cuda = f"{float(last['gflops']) / float(beside['gflops']):.1%} of CUDA's 05"
+lines.append(of_cuda)
+if f"{float(last['gflops']) / 1000:.1f} TFLOP/s, {of_cuda}" not in (root / "README.md").read_text():
+    sys.exit(f"README.md lacks: {float(last['gflops']) / 1000:.1f} TFLOP/s, {of_cuda}")
 
 compiled = subprocess.run([sys.executable, "-B", chapter / "gcn.py"], capture_output=True, text=True)
 lines += [line for line in compiled.stdout.split("\n")[1:] if line]  # the first names the compiler's build
