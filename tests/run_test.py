@@ -54,6 +54,8 @@ class StandIns:
             (shutil.copytree if name == "tools" else shutil.copy)(root / name, here / name)
         for tool in self.tools.split():
             (self.bin / tool).symlink_to(shutil.which(tool))
+        (self.bin / "python3").unlink()  # this one says that it has matplotlib
+        self.script(self.bin / "python3", f'[ "$2" = "import matplotlib" ] || exec {sys.executable} "$@"')
         for tool in ("ninja", "ctest", "apt-get", "oclgrind", "clang-19"):
             self.tool(tool, "")
         (here / "path/pocl.icd").touch()
@@ -163,6 +165,7 @@ def bad_input(s):
     missing = s.here / "missing/out.csv"
     for words, said in ((["99"], f"unknown stage '99': takes one of {names}"),
                         ([""], f"unknown stage '': takes one of {names}"),
+                        (["--plot", "a", "b"], "unexpected argument 'b': --plot takes one folder of results, or none"),
                         (["--csv"], "--csv: needs a value"), (["--csv", ""], "--csv '': takes the name of a file"),
                         (["--csv", missing], f"--csv '{missing}': can't be written: No such file or directory"),
                         (["--csv", s.here], f"--csv '{s.here}': can't be written: Is a directory")):

@@ -20,6 +20,15 @@ has_nvcc() { command -v "${CUDACXX:-nvcc}" >/dev/null; }
 has_gpu() { [[ $(nvidia-smi -L 2>/dev/null) == GPU* ]]; }
 has_library() { [[ -e $(LIBRARY_PATH="/usr/local/lib:${LIBRARY_PATH:-}" "${CXX:-g++}" -print-file-name="lib$1") ]]; }
 
+# Prints the name of a Python that has matplotlib: the package's is Debian's own, which need not be the first on the PATH.
+plotter() {
+    local python
+    for python in python3 /usr/bin/python3; do
+        ! "$python" -c "import matplotlib" 2>/dev/null || { echo "$python" && return; }
+    done
+    return 1
+}
+
 # Is what the Debian package $1 brings here, from that package or from elsewhere?
 has() {
     case $1 in
@@ -32,6 +41,7 @@ has() {
         ocl-icd-opencl-dev) has_library OpenCL.so ;;
         pocl-opencl-icd) compgen -G "${OCL_ICD_VENDORS:-/etc/OpenCL/vendors}/pocl*.icd" ;;
         rocm-device-libs) [[ -e ${HIP_DEVICE_LIB_PATH:-/usr/lib/x86_64-linux-gnu/amdgcn/bitcode}/opencl.bc ]] ;;
+        python3-matplotlib) plotter ;;
         *) command -v "$1" ;;
     esac >/dev/null 2>&1
 }
