@@ -1,18 +1,12 @@
 # The tests of the programs beside the stage, one_tile and types, and of the exercise; included by tests/CMakeLists.txt.
 set(chapter ${CMAKE_CURRENT_LIST_DIR})
 
-# add_wmma_test(name command...): exit code 77 counts as skipped.
-function(add_wmma_test name)
-  add_test(NAME ${name} COMMAND ${ARGN})
-  set_tests_properties(${name} PROPERTIES SKIP_RETURN_CODE 77)
-endfunction()
-
 # On the CPU: plain, traced and under AddressSanitizer.
 if(TARGET one_tile_cpu)
   foreach(variant cpu cpu_trace cpu_asan)
-    add_wmma_test(06_one_tile.${variant} $<TARGET_FILE:one_tile_${variant}>)
+    add_skippable_test(06_one_tile.${variant} $<TARGET_FILE:one_tile_${variant}>)
     foreach(arch sm_70 sm_75 sm_80)
-      add_wmma_test(06_types.${variant}.${arch} $<TARGET_FILE:types_${variant}> --arch ${arch} --seed 2)
+      add_skippable_test(06_types.${variant}.${arch} $<TARGET_FILE:types_${variant}> --arch ${arch} --seed 2)
     endforeach()
   endforeach()
   # How many rows an architecture has: none may be left out unseen.
@@ -23,18 +17,13 @@ if(TARGET one_tile_cpu)
     set_tests_properties(06_types.rows.${arch} PROPERTIES PASS_REGULAR_EXPRESSION "${rows}")
   endforeach()
   foreach(program one_tile types)
-    add_wmma_test(06_${program}.command_line_cpu
+    add_skippable_test(06_${program}.command_line_cpu
       ${PYTHON} ${CMAKE_SOURCE_DIR}/tests/wmma_command_line.py $<TARGET_FILE:${program}_cpu>)
   endforeach()
 
-  string(REPLACE ";" " " asan "${EMULATOR_FLAGS_ASAN} ${EMULATOR_LINK_FLAGS_ASAN}")
-  string(REPLACE ";" " " trace "${EMULATOR_FLAGS_TRACE} ${EMULATOR_LINK_FLAGS_TRACE}")
-  string(REPLACE ";" " -I" includes "-I${EMULATOR_INCLUDES}")
-  set(how --rewrite ${EMULATOR_REWRITE} --compile "${CMAKE_CXX_COMPILER} ${includes}" --asan=${asan} --trace=${trace}
-    --link "$<TARGET_FILE:emulator> $<TARGET_LINKER_FILE:Boost::context>")  # to build a changed copy: emulated.py
-  add_wmma_test(06_one_tile.exercise ${PYTHON} ${CMAKE_SOURCE_DIR}/tests/wmma_exercise.py ${chapter}/one_tile.cu ${how}
+  add_skippable_test(06_one_tile.exercise ${PYTHON} ${CMAKE_SOURCE_DIR}/tests/wmma_exercise.py ${chapter}/one_tile.cu ${how}
     --patch ${chapter}/exercises/scaling.patch)
-  add_wmma_test(06_types.faults ${PYTHON} ${CMAKE_SOURCE_DIR}/tests/wmma_faults.py ${chapter}/types.cu ${how})
+  add_skippable_test(06_types.faults ${PYTHON} ${CMAKE_SOURCE_DIR}/tests/wmma_faults.py ${chapter}/types.cu ${how})
   set_tests_properties(06_one_tile.exercise 06_types.faults PROPERTIES TIMEOUT 600)
 else()
   add_skipped_test(06_one_tile.cpu "not built: Boost.Context is missing (libboost-context-dev)")
@@ -48,17 +37,17 @@ if(TARGET one_tile)
     if(program STREQUAL types)
       set(options --verify-only)  # times under a tool would mean nothing
     endif()
-    add_wmma_test(06_${program}.gpu $<TARGET_FILE:${program}>)
-    add_wmma_test(06_${program}.command_line ${PYTHON} ${CMAKE_SOURCE_DIR}/tests/wmma_command_line.py $<TARGET_FILE:${program}>)
+    add_skippable_test(06_${program}.gpu $<TARGET_FILE:${program}>)
+    add_skippable_test(06_${program}.command_line ${PYTHON} ${CMAKE_SOURCE_DIR}/tests/wmma_command_line.py $<TARGET_FILE:${program}>)
     if(COMPUTE_SANITIZER)
       foreach(tool memcheck racecheck initcheck synccheck)
-        add_wmma_test(06_${program}.${tool}
+        add_skippable_test(06_${program}.${tool}
           ${COMPUTE_SANITIZER} --tool ${tool} --error-exitcode 1 $<TARGET_FILE:${program}> ${options})
       endforeach()
     endif()
     # No warning for any architecture, whatever the older ones leave out.
     foreach(arch 75 80 90)
-      add_wmma_test(06_${program}.nvcc.sm_${arch} ${CMAKE_CUDA_COMPILER} -O3 -std=c++17 -arch=sm_${arch} -I${CMAKE_SOURCE_DIR}
+      add_skippable_test(06_${program}.nvcc.sm_${arch} ${CMAKE_CUDA_COMPILER} -O3 -std=c++17 -arch=sm_${arch} -I${CMAKE_SOURCE_DIR}
         -Werror=all-warnings -Xcompiler=-Wall,-Wextra -cubin -o /dev/null ${chapter}/${program}.cu)
     endforeach()
   endforeach()

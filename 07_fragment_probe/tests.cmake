@@ -2,12 +2,6 @@
 set(chapter ${CMAKE_CURRENT_LIST_DIR})
 set(fragment_programs probe volta_tables custom_load)
 
-# add_fragment_test(name command...): exit code 77 counts as skipped.
-function(add_fragment_test name)
-  add_test(NAME ${name} COMMAND ${ARGN})
-  set_tests_properties(${name} PROPERTIES SKIP_RETURN_CODE 77)
-endfunction()
-
 # On the CPU: every program plain, traced and under AddressSanitizer, for each architecture whose fragments it takes.
 if(TARGET emulator)
   foreach(program ${fragment_programs})
@@ -30,12 +24,7 @@ if(TARGET emulator)
   add_test(NAME 07_fragment_probe.readme
     COMMAND ${PYTHON} ${CMAKE_SOURCE_DIR}/tests/fragment_readme.py ${chapter} $<TARGET_FILE:probe_cpu> $<TARGET_FILE:volta_tables_cpu>)
 
-  string(REPLACE ";" " " asan "${EMULATOR_FLAGS_ASAN} ${EMULATOR_LINK_FLAGS_ASAN}")
-  string(REPLACE ";" " " trace "${EMULATOR_FLAGS_TRACE} ${EMULATOR_LINK_FLAGS_TRACE}")
-  string(REPLACE ";" " -I" includes "-I${EMULATOR_INCLUDES}")
-  add_test(NAME 07_fragment_probe.faults COMMAND ${PYTHON} ${CMAKE_SOURCE_DIR}/tests/fragment_faults.py ${chapter}
-    --rewrite ${EMULATOR_REWRITE} --compile "${CMAKE_CXX_COMPILER} ${includes}" --asan=${asan} --trace=${trace}
-    --link "$<TARGET_FILE:emulator> $<TARGET_LINKER_FILE:Boost::context>")
+  add_test(NAME 07_fragment_probe.faults COMMAND ${PYTHON} ${CMAKE_SOURCE_DIR}/tests/fragment_faults.py ${chapter} ${how})
   set_tests_properties(07_fragment_probe.faults PROPERTIES TIMEOUT 600)
 else()
   add_skipped_test(07_fragment_probe.cpu "not built: Boost.Context is missing (libboost-context-dev)")
@@ -48,20 +37,20 @@ if(TARGET probe)
     if(program STREQUAL probe)
       set(options --all)
     endif()
-    add_fragment_test(07_${program}.gpu ${program} ${options})
-    add_fragment_test(07_${program}.command_line
+    add_skippable_test(07_${program}.gpu ${program} ${options})
+    add_skippable_test(07_${program}.command_line
       ${PYTHON} ${CMAKE_SOURCE_DIR}/tests/fragment_command_line.py $<TARGET_FILE:${program}>)
     if(COMPUTE_SANITIZER)
       if(program STREQUAL custom_load)
         set(options --check-only)  # times under a tool would mean nothing
       endif()
       foreach(tool memcheck racecheck initcheck synccheck)
-        add_fragment_test(07_${program}.${tool}
+        add_skippable_test(07_${program}.${tool}
           ${COMPUTE_SANITIZER} --tool ${tool} --error-exitcode 1 $<TARGET_FILE:${program}> ${options})
       endforeach()
     endif()
   endforeach()
-  add_fragment_test(07_probe.layouts ${PYTHON} ${CMAKE_SOURCE_DIR}/tests/fragment_layouts.py $<TARGET_FILE:probe> ${chapter})
+  add_skippable_test(07_probe.layouts ${PYTHON} ${CMAKE_SOURCE_DIR}/tests/fragment_layouts.py $<TARGET_FILE:probe> ${chapter})
   add_test(NAME 07_fragment_probe.count_mma
     COMMAND ${PYTHON} ${CMAKE_SOURCE_DIR}/tests/fragment_count_mma.py ${chapter}/count_mma.py --nvcc ${CMAKE_CUDA_COMPILER})
 else()

@@ -4,17 +4,12 @@ import pathlib
 import subprocess
 import sys
 
+from checks import check, end
+
 program = sys.argv[1]
 name = pathlib.Path(program).name.removesuffix("_cpu")
 emulated = program.endswith("_cpu")
 no_gpu = {**os.environ, "CUDA_VISIBLE_DEVICES": ""}
-failures = 0
-
-
-def check(good, what):
-    global failures
-    print(f"{'ok  ' if good else 'FAIL'} {what}")
-    failures += not good
 
 
 def expect(code, said, *words, **options):
@@ -29,4 +24,4 @@ def finish(folder, help_word):
     check(not os.listdir(folder), f"nothing left behind: {os.listdir(folder)}")
     run = subprocess.run([program, "--help"], capture_output=True, text=True)
     check(run.returncode == 0 and help_word in run.stdout and "Exit codes" in run.stdout, "--help")
-    sys.exit(1 if failures else 0)
+    end()

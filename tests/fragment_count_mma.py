@@ -4,14 +4,9 @@ import shutil
 import subprocess
 import sys
 
+from checks import check, end
+
 script, options = sys.argv[1], sys.argv[2:]
-failures = 0
-
-
-def check(good, what, seen=""):
-    global failures
-    print(f"{'ok  ' if good else 'FAIL'} {what}" + (f"\n{seen}" if not good else ""))
-    failures += not good
 
 
 def count(*words):
@@ -56,4 +51,4 @@ if shutil.which("cuobjdump"):
     check("sm_70" in out, "sm_70 is counted, or named as not built", out)
 else:
     print("left out: there is no cuobjdump, so the machine code can't be counted")
-sys.exit(1 if failures else 0)
+end()

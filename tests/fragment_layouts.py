@@ -12,16 +12,11 @@ import sys
 import tempfile
 import xml.etree.ElementTree
 
+from checks import check, end
+
 program, chapter = sys.argv[1], pathlib.Path(sys.argv[2])
 names = {"sm70": "sm_70 (Volta)", "sm75_and_later": "sm_75 and later"}
 pictures = {"sm70": "volta_matrix_a.svg", "sm75_and_later": "today_matrix_a.svg"}
-failures = 0
-
-
-def check(good, what, seen=""):
-    global failures
-    print(f"{'ok  ' if good else 'FAIL'} {what}" + (f": {seen}" if seen and not good else ""))
-    failures += not good
 
 
 def probe(*words):
@@ -73,4 +68,4 @@ def check_architecture(folder, words):
 with tempfile.TemporaryDirectory() as folder:
     for words in [["--arch", f"sm_{sm}"] for sm in (70, 75, 80)] if "_cpu" in pathlib.Path(program).name else [[]]:
         check_architecture(pathlib.Path(folder), words)
-sys.exit(1 if failures else 0)
+end()

@@ -13,11 +13,12 @@ import subprocess
 import sys
 import tempfile
 
+from checks import check, end
+
 script, chapter = pathlib.Path(sys.argv[1]).resolve(), pathlib.Path(sys.argv[2]).resolve()
 spec = importlib.util.spec_from_file_location("gcn", script)
 gcn = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(gcn)
-failures = 0
 
 # What is broken; the file; what is changed there: patterns that are found once each, and what they become; what must be said.
 UNROLL, DOUBLE = "04_unroll.cl", "05_double_buffer.cl"
@@ -57,12 +58,6 @@ FAULTS = (
        "\na_next = *(global const float4*)a_from; b_next = *(global const float4*)b_from;")],
      r"[1-9]\d* MACs between a global load and its wait, expected 0 to 0"),
 )
-
-
-def check(good, what, seen=""):
-    global failures
-    print(f"{'ok  ' if good else 'FAIL'} {what}" + ("" if good else f"\n{seen}"))
-    failures += not good
 
 
 def run(*words, **environment):
@@ -230,4 +225,4 @@ parser()
 for part in (stages, faults, bad_input):
     with tempfile.TemporaryDirectory() as folder:
         part(pathlib.Path(folder))
-sys.exit(1 if failures else 0)
+end()

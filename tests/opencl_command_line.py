@@ -6,7 +6,8 @@ import subprocess
 import sys
 import tempfile
 
-from bad_input import check, expect, finish, program
+from bad_input import expect, finish, program
+from checks import check
 
 kernels = pathlib.Path(sys.argv[2])
 with tempfile.TemporaryDirectory() as nothing:

@@ -9,15 +9,10 @@ import sys
 import tempfile
 import xml.etree.ElementTree
 
+from checks import check, end
+
 root = pathlib.Path(sys.argv[1])
 results = root / "docs/results/h200"
-failures = 0
-
-
-def check(good, what, seen=""):
-    global failures
-    print(f"{'ok  ' if good else 'FAIL'} {what}" + ("" if good else f"\n{seen}"))
-    failures += not good
 
 
 def has_matplotlib(python):
@@ -94,4 +89,4 @@ with tempfile.TemporaryDirectory() as name:
     readme.write_text((root / "README.md").read_text().replace("| [04_unroll]", "| [04_gone]"))
     run = plot(folder, readme)
     check(run.returncode == 2 and "has 0 rows for 04_unroll" in run.stderr, "a stage without its row", run.stderr)
-sys.exit(1 if failures else 0)
+end()

@@ -12,14 +12,9 @@ import sys
 import tempfile
 import time
 
+from checks import check, end
+
 root, build = (pathlib.Path(path).resolve() for path in sys.argv[1:3])
-failures = 0
-
-
-def check(good, what, seen=""):
-    global failures
-    print(f"{'ok  ' if good else 'FAIL'} {what}" + ("" if good else f"\n{seen}"))
-    failures += not good
 
 
 def expect(run, code, what, *, out="", err="", lines=None):
@@ -252,4 +247,4 @@ for part in (ladder, failing_stages, bad_input, build_folder, missing_packages):
         part(StandIns(folder))
 real_commands()
 check(tree() == before, "the source tree is as it was", tree())
-sys.exit(1 if failures else 0)
+end()

@@ -9,6 +9,7 @@ import sys
 import tempfile
 
 import emulated
+from checks import check, end
 
 # What stands there, what it becomes; which rows of the table are then wrong: element type and operation.
 IN_TYPES = (
@@ -62,21 +63,14 @@ def run(arguments, text, *words):
 parser = argparse.ArgumentParser()
 emulated.add_arguments(parser)  # the source is types.cu
 arguments = parser.parse_args()
-failures = 0
-
-
-def report(good, what):
-    global failures
-    print("ok  " if good else "FAIL", what, flush=True)
-    failures += not good
 
 
 def check_rows(code, rows, special, begins, want_code, what):
     """The rows in `special`, and they alone, have a result that begins with `begins`; the others are exact."""
-    report(code == want_code and len(rows) == 29, f"types, {what}: exit code {code}, {len(rows)} rows")
+    check(code == want_code and len(rows) == 29, f"types, {what}: exit code {code}, {len(rows)} rows")
     for row in rows:
         begin = begins if (row["a_b"], row["operation"]) in special else "exact"
-        report(row["result"].startswith(begin), f"types, {what}: {row['a_b']} {row['operation']} {row['m_n_k']}: {row['result']}")
+        check(row["result"].startswith(begin), f"types, {what}: {row['a_b']} {row['operation']} {row['m_n_k']}: {row['result']}")
 
 
 types = arguments.source.read_text()
@@ -91,5 +85,5 @@ check_rows(code, rows, OLD_PTX_LACKS, "not run: this build's PTX (compute_75) la
 one_tile = arguments.source.with_name("one_tile.cu").read_text()
 for what, old, new, said in IN_ONE_TILE:
     code, error, _ = run(arguments, planted(one_tile, old, new))
-    report(code in (1, 3) and said in error, f"one_tile, {what}: exit code {code}, {error}")
-sys.exit(1 if failures else 0)
+    check(code in (1, 3) and said in error, f"one_tile, {what}: exit code {code}, {error}")
+end()
