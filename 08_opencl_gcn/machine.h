@@ -50,7 +50,7 @@ public:
         };
         verify_exact(x, kFp32, options_.seed, launch);
         const double error = verify_accuracy(x, kFp32, options_.seed, launch);
-        Row row = {{"verified", "verified", "exact"}, {"", "error_of_bound", format("%.6f", error)}};
+        Row row = verified_cells(error);
         if (!options_.verify_only) {
             progress(what + ": timing");
             time(product, x, row);
@@ -101,10 +101,10 @@ private:
             return product.wait();
         });
         add_times(row, times, flop, known_ ? known_->fp32_gflops : 0);
-        std::string percent = "-", gflops = "-";
+        Times theirs = {};
         if (clblast_) {
             const cl::Buffer C = x.C.device();
-            const Times theirs = times_of([&] {
+            theirs = times_of([&] {
                 cl::Event begin, end;  // two markers around its several kernels
                 in_use_.queue.enqueueMarkerWithWaitList(nullptr, &begin);
                 clblast_.multiply(s.M, s.N, s.K, x.A_device.data(), x.B_device.data(), C);
@@ -113,11 +113,8 @@ private:
                 return (end.getProfilingInfo<CL_PROFILING_COMMAND_END>() -
                         begin.getProfilingInfo<CL_PROFILING_COMMAND_END>()) * 1e-6;
             });
-            percent = format("%.1f", 100 * theirs.median / times.median);
-            gflops = format("%.0f", flop / theirs.median * 1e-6);
         }
-        row.push_back({"% of CLBlast", "percent_of_clblast", percent});
-        row.push_back({"", "clblast_gflops", gflops});
+        add_library(row, "CLBlast", "clblast", flop, times, theirs);
         row.push_back({"", "repeats", std::to_string(options_.repeat)});
         row.push_back({"SM MHz", "sm_mhz", sm_clock ? std::to_string(sm_clock) : "-"});
         row.push_back({"", "memory_mhz", memory_clock ? std::to_string(memory_clock) : "-"});

@@ -65,8 +65,7 @@ void run_stages(const OpenClOptions& options, const FoundDevice& device) {
         progress(std::string(stage.name) + ": compiling");
         const cl::Kernel matmul = build_kernel(options.kernels + "/" + stage.name + ".cl", "matmul");
         for (const Shape& shape : shapes_of(options)) {
-            Row row = {{"stage", "stage", stage.name}, {"M", "m", std::to_string(shape.M)},
-                       {"N", "n", std::to_string(shape.N)}, {"K", "k", std::to_string(shape.K)}};
+            Row row = row_of(stage.name, shape);
             const auto failed = [&](const Failure& why) {
                 return Failure(why.code, std::string(stage.name) + " " + to_string(shape) + ": " + why.what());
             };

@@ -29,8 +29,7 @@ int run_stage(const StageOf<In, Out>& stage, int argc, char** argv) {
             Report report(options.csv);
             Machine machine(options, stage.arithmetic);
             for (const Shape& shape : shapes_of(options)) {
-                Row row = {{"stage", "stage", stage.name}, {"M", "m", std::to_string(shape.M)},
-                           {"N", "n", std::to_string(shape.N)}, {"K", "k", std::to_string(shape.K)}};
+                Row row = row_of(stage.name, shape);
                 try {
                     for (Cell& cell : machine.run(stage, shape)) row.push_back(std::move(cell));
                 } catch (const Failure& failure) {

@@ -38,7 +38,7 @@ public:
         counts_ = emulator::counts();  // of one launch, before the next
         const double error = verify_accuracy(stage, x, options_.seed);
 
-        Row row = {{"verified", "verified", "exact"}, {"", "error_of_bound", format("%.6f", error)}};
+        Row row = verified_cells(error);
         if (emulator::tracing()) {
             const emulator::Counts& c = counts_;
             const double conflicts = ratio(c.shared_load_wavefronts + c.shared_store_wavefronts,

@@ -27,7 +27,7 @@ public:
         Operands<In, Out> x(s);
         verify_exact(stage, x, options_.seed);
         const double error = verify_accuracy(stage, x, options_.seed);
-        Row row = {{"verified", "verified", "exact"}, {"", "error_of_bound", format("%.6f", error)}};
+        Row row = verified_cells(error);
         if (!options_.verify_only) time(stage, x, row, what);
         add_prediction(row, arithmetic_intensity(stage, s), stage.arithmetic, gpu_);
         for (const Cell& cell : where_measured(here_, nvml_)) row.push_back(cell);
@@ -52,9 +52,9 @@ private:
                 sm_clock = nvml_.sm_clock();
                 memory_clock = nvml_.memory_clock();
             });
-        add_times(row, times[0], 2.0 * s.M * s.N * s.K, here_.*stage.arithmetic.peak);
-        row.push_back({"% of cuBLAS", "percent_of_cublas", format("%.1f", 100 * times[1].median / times[0].median)});
-        row.push_back({"", "cublas_gflops", format("%.0f", 2.0 * s.M * s.N * s.K / times[1].median * 1e-6)});
+        const double flop = 2.0 * s.M * s.N * s.K;
+        add_times(row, times[0], flop, here_.*stage.arithmetic.peak);
+        add_library(row, "cuBLAS", "cublas", flop, times[0], times[1]);
         row.push_back({"", "repeats", std::to_string(options_.repeat)});
         row.push_back({"SM MHz", "sm_mhz", std::to_string(sm_clock)});
         row.push_back({"", "memory_mhz", std::to_string(memory_clock)});

@@ -124,3 +124,14 @@ double verify_accuracy(X& x, const Arithmetic& arithmetic, uint32_t seed, const 
 }
 
 inline std::string to_string(Shape s) { return format("%d x %d x %d", s.M, s.N, s.K); }
+
+// The first cells of a row.
+inline Row row_of(const std::string& stage, Shape s) {
+    return {{"stage", "stage", stage}, {"M", "m", std::to_string(s.M)}, {"N", "n", std::to_string(s.N)},
+            {"K", "k", std::to_string(s.K)}};
+}
+
+// The cells of a stage that verify_exact() has passed and verify_accuracy() has given `error`.
+inline Row verified_cells(double error) {
+    return {{"verified", "verified", "exact"}, {"", "error_of_bound", format("%.6f", error)}};
+}

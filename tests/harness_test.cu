@@ -28,9 +28,9 @@ void launch_too_many_threads(int M, int N, int K, const float* A, const float* B
     faulty<<<1, 2048>>>(M, N, K, A, B, C, 0, 0.0f, -1);
 }
 
-std::string verdict(void (*launcher)(int, int, int, const float*, const float*, float*)) {
-    Stage stage{"test", launcher, [](double M, double N, double K) { return 2 * M * N * K; }};
-    Operands<float, float> x({6, 5, 4});
+template <class In, class Out>
+std::string verdict_of(const StageOf<In, Out>& stage, Shape s) {
+    Operands<In, Out> x(s);
     try {
         verify_exact(stage, x, 1);
         verify_accuracy(stage, x, 1);
@@ -38,6 +38,10 @@ std::string verdict(void (*launcher)(int, int, int, const float*, const float*, 
         return std::to_string(failure.code) + " " + failure.what();
     }
     return "verified";
+}
+
+std::string verdict(void (*launcher)(int, int, int, const float*, const float*, float*)) {
+    return verdict_of(Stage{"test", launcher, [](double M, double N, double K) { return 2 * M * N * K; }}, {6, 5, 4});
 }
 
 TEST(Harness, AcceptsTheProduct) { EXPECT_EQ(verdict(launch<99>), "verified"); }
@@ -67,14 +71,7 @@ std::string verdict_of_halves(Shape s = {6, 5, 4}) {
     StageOf<half, half> stage{"test", [](int M, int N, int K, const half* A, const half* B, half* C) {
                                   faulty_halves<kIndex, kSkip><<<1, 1>>>(M, N, K, A, B, C);
                               }, [](double M, double N, double K) { return 2 * M * N * K; }, kHalf2};
-    Operands<half, half> x(s);
-    try {
-        verify_exact(stage, x, 1);
-        verify_accuracy(stage, x, 1);
-    } catch (const Failure& failure) {
-        return std::to_string(failure.code) + " " + failure.what();
-    }
-    return "verified";
+    return verdict_of(stage, s);
 }
 
 TEST(Harness, Halves) {
