@@ -122,5 +122,10 @@ int main(int argc, char** argv) {
     stage.loaded_elements = [](double M, double N, double K) {
         return K * (M * std::ceil(N / kTileN) + N * std::ceil(M / kTileM));
     };
+    // From shared memory each thread reads its kThreadM + kThreadN operands at every k.
+    stage.shared_loaded_bytes = [](double M, double N, double K) {
+        const double threads = std::ceil(M / kTileM) * std::ceil(N / kTileN) * kThreads;
+        return threads * std::ceil(K / kStepK) * kStepK * (kThreadM + kThreadN) * sizeof(float);
+    };
     return run_stage(stage, argc, argv);
 }

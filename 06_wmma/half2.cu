@@ -137,6 +137,11 @@ int main(int argc, char** argv) {
     stage.loaded_elements = [](double M, double N, double K) {
         return K * (M * std::ceil(N / kTileN) + N * std::ceil(M / kTileM));
     };
+    // From shared memory each thread reads its kThreadM pairs and kThreadN halves at every k, and once ahead.
+    stage.shared_loaded_bytes = [](double M, double N, double K) {
+        const double threads = std::ceil(M / kTileM) * std::ceil(N / kTileN) * kThreads;
+        return threads * (std::ceil(K / kStepK) * kStepK + 1) * (2 * kThreadM + kThreadN) * sizeof(half);
+    };
     stage.arithmetic = kHalf2;
     return run_stage(stage, argc, argv);
 }

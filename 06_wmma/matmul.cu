@@ -138,6 +138,11 @@ int main(int argc, char** argv) {
     stage.loaded_elements = [](double M, double N, double K) {
         return K * (M * std::ceil(N / kTileN) + N * std::ceil(M / kTileM));
     };
+    // From shared memory each warp reads 4 + 4 fragments for every 16 of k, and once ahead; and C on its way out.
+    stage.shared_loaded_bytes = [](double M, double N, double K) {
+        const double warps = std::ceil(M / kTileM) * std::ceil(N / kTileN) * kThreads / 32;
+        return warps * (std::ceil(K / kStepK) * kStepK / 16 + 1) * (4 + 4) * 16 * 16 * sizeof(half) + M * N * sizeof(float);
+    };
     stage.arithmetic = kTensor;
     return run_stage(stage, argc, argv);
 }

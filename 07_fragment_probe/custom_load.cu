@@ -155,7 +155,7 @@ public:
 
 private:
     void add(const char* load, const char* from, const std::string& result, int count, double ms) {
-        const double ns = ms * 1e6 / count, gbs = kMatrixBytes / ns, share = gbs / gpu_.bandwidth_gbs;
+        const double ns = ms * 1e6 / count, gbs = kMatrixBytes / ns, device_gbs = gpu_.limit(&Limits::bandwidth_gbs), share = gbs / device_gbs;
         const double first_ns = first_ns_.emplace(from + result, ns).first->second;  // load_matrix_sync comes first
         const std::string of_device = share > 1 ? format("%.0f x: impossible", share) : format("%.2f%%", 100 * share);
         Row row = {{"load", "load", load}, {"from", "from", from}, {"          result", "result", result},
@@ -163,7 +163,7 @@ private:
                    {"  ns/load", "ns_per_load", format("%.4g", ns)}, {"    GB/s", "gbs", format("%.4g", gbs)},
                    {"of the device's GB/s", "of_device_gbs", of_device},
                    {"of load_matrix_sync", "of_load_matrix_sync", format("%.2f x", ns / first_ns)},
-                   {"", "device_gbs", format("%.0f", gpu_.bandwidth_gbs)}, {"", "repeats", std::to_string(repeat_)},
+                   {"", "device_gbs", format("%.0f", device_gbs)}, {"", "repeats", std::to_string(repeat_)},
                    {"", "sm_mhz", std::to_string(nvml_.sm_clock())}};
         for (const Cell& cell : where_measured(gpu_, nvml_)) row.push_back(cell);
         report_.add(row);

@@ -21,11 +21,11 @@ public:
         in_use = &in_use_;
         for (const Gpu& gpu : kGpus)
             if (name_ == gpu.full_name) known_ = &gpu;
-        predicted_ = options.gpu ? options.gpu : known_ ? known_ : find_gpu("fury-x");
+        predicted_ = options.gpu.value_or(known_ ? *known_ : *find_gpu("fury-x"));
         std::printf("%s (%s), driver %s, %s, %u compute units, clock up to %u MHz\n", name_.c_str(), found.platform.c_str(),
                     driver_.c_str(), version_.c_str(), found.device.getInfo<CL_DEVICE_MAX_COMPUTE_UNITS>(),
                     found.device.getInfo<CL_DEVICE_MAX_CLOCK_FREQUENCY>());
-        print_gpu(*predicted_, kFp32);
+        print_gpu(predicted_, kFp32);
         const size_t most = found.device.getInfo<CL_DEVICE_MAX_WORK_GROUP_SIZE>();
         if (most < size_t(kGroup) * kGroup)
             throw Failure(kDeviceFailed, format("%s takes at most %zu work-items in a work-group, the kernels need %d",
@@ -51,15 +51,19 @@ public:
         verify_exact(x, kFp32, options_.seed, launch);
         const double error = verify_accuracy(x, kFp32, options_.seed, launch);
         Row row = verified_cells(error);
+        double gflops = 0;
         if (!options_.verify_only) {
             progress(what + ": timing");
-            time(product, x, row);
+            gflops = time(product, x, row);
         }
         const double loaded = 4 * stage.loaded_elements(p.M, p.N, p.K), stored = 4.0 * p.M * p.N;
+        const double local = stage.local_loaded_bytes ? stage.local_loaded_bytes(p.M, p.N, p.K) : 0;
         row.push_back({"", "kernel_load_bytes", format("%.0f", loaded)});
         row.push_back({"", "kernel_store_bytes", format("%.0f", stored)});
-        add_prediction(row, 2.0 * s.M * s.N * s.K / (loaded + stored), kFp32, *predicted_);
-        const Row where = {{"", "predicted_for", predicted_->name}, {"", "gpu", name_}, {"", "driver", driver_},
+        row.push_back({"", "kernel_local_load_bytes", format("%.0f", local)});
+        const double flop = 2.0 * s.M * s.N * s.K;
+        add_prediction(row, {flop / (loaded + stored), local > 0 ? flop / local : 0}, kFp32, predicted_, gflops);
+        const Row where = {{"", "predicted_for", predicted_.full_name}, {"", "gpu", name_}, {"", "driver", driver_},
                            {"", "opencl", version_}, {"", "date", today()}};
         row.insert(row.end(), where.begin(), where.end());
         return row;
@@ -90,7 +94,8 @@ private:
         return summarize(ms);
     }
 
-    void time(Product& product, Operands& x, Row& row) {
+    // Adds the times to the row; returns GFLOP/s.
+    double time(Product& product, Operands& x, Row& row) {
         const Shape s = x.shape;
         const double flop = 2.0 * s.M * s.N * s.K;
         unsigned sm_clock = 0, memory_clock = 0;
@@ -100,7 +105,7 @@ private:
             memory_clock = nvml_.memory_clock();
             return product.wait();
         });
-        add_times(row, times, flop, known_ ? known_->fp32_gflops : 0);
+        add_times(row, times, flop, known_ ? known_->peak.fp32_gflops : 0);
         Times theirs = {};
         if (clblast_) {
             const cl::Buffer C = x.C.device();
@@ -118,6 +123,7 @@ private:
         row.push_back({"", "repeats", std::to_string(options_.repeat)});
         row.push_back({"SM MHz", "sm_mhz", sm_clock ? std::to_string(sm_clock) : "-"});
         row.push_back({"", "memory_mhz", memory_clock ? std::to_string(memory_clock) : "-"});
+        return flop / times.median * 1e-6;
     }
 
     // Where NVML finds a device of NVIDIA's, "" for others.
@@ -136,5 +142,6 @@ private:
     Nvml nvml_;
     Clblast clblast_;
     std::string name_, driver_, version_;
-    const Gpu *known_ = nullptr, *predicted_ = nullptr;
+    const Gpu* known_ = nullptr;
+    Gpu predicted_;
 };

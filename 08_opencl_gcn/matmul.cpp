@@ -9,13 +9,15 @@
 double loaded_naive(double M, double N, double K) { return M * N * 2 * K; }
 double loaded_by_items(double M, double N, double K) { return M / 8 * (N / 8) * 16 * K; }
 double loaded_by_groups(double M, double N, double K) { return M / 128 * (N / 128) * 256 * K; }
+// From local memory: at every k, each work-item its 8 + 8 operands.
+double loaded_from_local(double M, double N, double K) { return M / 8 * (N / 8) * 16 * K * sizeof(float); }
 
 const std::vector<Stage> kStages = {
-    {"01_naive", 1, 1, loaded_naive},
-    {"02_register_blocking", 8, 1, loaded_by_items},
-    {"03_lds_blocking", 8, 1, loaded_by_groups},
-    {"04_unroll", 8, 8, loaded_by_groups},
-    {"05_double_buffer", 8, 8, loaded_by_groups},
+    {"01_naive", 1, 1, loaded_naive, nullptr},
+    {"02_register_blocking", 8, 1, loaded_by_items, nullptr},
+    {"03_lds_blocking", 8, 1, loaded_by_groups, loaded_from_local},
+    {"04_unroll", 8, 8, loaded_by_groups, loaded_from_local},
+    {"05_double_buffer", 8, 8, loaded_by_groups, loaded_from_local},
 };
 
 struct OpenClOptions : Options {

@@ -16,6 +16,8 @@ struct Stage {
     int step_k;        // K must be a multiple of it
     // How many elements of A and B all work-items together load from global memory, for whole tiles.
     double (*loaded_elements)(double M, double N, double K);
+    // And how many bytes from local memory. nullptr: none.
+    double (*local_loaded_bytes)(double M, double N, double K);
 };
 
 inline int round_up(int length, int to) { return (length + to - 1) / to * to; }

@@ -10,7 +10,7 @@ public:
     static constexpr int kDefaultSize = 256;
 
     Machine(const Options& options, const Arithmetic& arithmetic)
-        : options_(options), gpu_(options.gpu ? *options.gpu : kGpus[0]) {
+        : options_(options), gpu_(options.gpu.value_or(kGpus[0])) {
         std::printf("CPU emulator: verifies and counts, times nothing. ");
         print_gpu(gpu_, arithmetic);
     }
@@ -48,9 +48,15 @@ public:
                            format("%.2f", ratio(c.global_load_sectors, c.global_load_requests))});
             row.push_back({"conflict factor", "bank_conflict_factor", conflicts > 0 ? format("%.2f", conflicts) : "-"});
             row.push_back({"barriers/block", "barriers_per_block", format("%.0f", ratio(c.barriers, c.blocks))});
+            const double flop = 2.0 * s.M * s.N * s.K;
+            row.push_back({"flop/byte counted", "counted_flop_per_byte",
+                           intensity_text(flop / double(c.global_load_bytes + c.global_store_bytes))});
+            row.push_back({"at shared", "counted_shared_flop_per_byte",
+                           intensity_text(c.shared_load_bytes ? flop / double(c.shared_load_bytes) : 0)});
+            add_counts(row, c);
         }
-        add_prediction(row, arithmetic_intensity(stage, s), stage.arithmetic, gpu_);
-        row.push_back({"", "predicted_for", gpu_.name});
+        add_prediction(row, intensity_of(stage, s), stage.arithmetic, gpu_, 0);
+        row.push_back({"", "predicted_for", gpu_.full_name});
         return row;
     }
 
@@ -71,12 +77,26 @@ private:
         if (!c.problems.empty()) throw Failure(kWrongResult, "the result is right, but by luck");
         if (!emulator::tracing()) return;
         const double loaded = sizeof(In) * stage.loaded_elements(s.M, s.N, s.K), stored = sizeof(Out) * double(s.M) * s.N;
+        const double shared = stage.shared_loaded_bytes ? stage.shared_loaded_bytes(s.M, s.N, s.K) : 0;
         if (double(c.global_load_bytes) != loaded)
             throw Failure(kWrongResult, format("%.0f bytes were loaded from global memory, the chapter's formula says %.0f",
                                                double(c.global_load_bytes), loaded));
+        if (double(c.shared_load_bytes) != shared)
+            throw Failure(kWrongResult, format("%.0f bytes were loaded from shared memory, the chapter's formula says %.0f",
+                                               double(c.shared_load_bytes), shared));
         if (double(c.global_store_bytes) != stored)
             throw Failure(kWrongResult, format("%.0f bytes were stored to global memory, C has %.0f",
                                                double(c.global_store_bytes), stored));
+    }
+
+    // What ncu has counters for, too: in the CSV only. See emulator/README.md.
+    static void add_counts(Row& row, const emulator::Counts& c) {
+        for (const auto& [column, count] : {std::pair("global_load_requests", c.global_load_requests),
+                                            {"global_load_sectors", c.global_load_sectors},
+                                            {"global_store_sectors", c.global_store_sectors},
+                                            {"shared_load_wavefronts", c.shared_load_wavefronts},
+                                            {"shared_store_wavefronts", c.shared_store_wavefronts}})
+            row.push_back({"", column, std::to_string(count)});
     }
 
     static double ratio(uint64_t a, uint64_t b) { return b ? double(a) / double(b) : 0.0; }

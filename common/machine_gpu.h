@@ -11,7 +11,7 @@ public:
 
     Machine(const Options& options, const Arithmetic& arithmetic)
         : options_(options), device_(select_device(options.device)), nvml_(bus_id(device_)), here_(gpu_at_hand(device_)),
-          gpu_(options.gpu ? *options.gpu : here_) {
+          gpu_(options.gpu.value_or(here_)) {
         const Row where = where_measured(here_, nvml_);
         std::printf("%s, driver %s, CUDA %s, clocks up to %d MHz (SM) and %d MHz (memory)\n", where[0].value.c_str(),
                     where[1].value.c_str(), where[2].value.c_str(), attribute(cudaDevAttrClockRate, device_) / 1000,
@@ -28,8 +28,8 @@ public:
         verify_exact(stage, x, options_.seed);
         const double error = verify_accuracy(stage, x, options_.seed);
         Row row = verified_cells(error);
-        if (!options_.verify_only) time(stage, x, row, what);
-        add_prediction(row, arithmetic_intensity(stage, s), stage.arithmetic, gpu_);
+        const double gflops = options_.verify_only ? 0 : time(stage, x, row, what);
+        add_prediction(row, intensity_of(stage, s), stage.arithmetic, gpu_, gflops);
         for (const Cell& cell : where_measured(here_, nvml_)) row.push_back(cell);
         return row;
     }
@@ -37,8 +37,9 @@ public:
     void print_details() const {}
 
 private:
+    // Adds the times to the row; returns GFLOP/s.
     template <class In, class Out>
-    void time(const StageOf<In, Out>& stage, Operands<In, Out>& x, Row& row, const std::string& what) {
+    double time(const StageOf<In, Out>& stage, Operands<In, Out>& x, Row& row, const std::string& what) {
         progress(what + ": timing");
         const Shape s = x.shape;
         const In *A = x.A_device.data(), *B = x.B_device.data();
@@ -53,11 +54,12 @@ private:
                 memory_clock = nvml_.memory_clock();
             });
         const double flop = 2.0 * s.M * s.N * s.K;
-        add_times(row, times[0], flop, here_.*stage.arithmetic.peak);
+        add_times(row, times[0], flop, here_.peak.*stage.arithmetic.peak);
         add_library(row, "cuBLAS", "cublas", flop, times[0], times[1]);
         row.push_back({"", "repeats", std::to_string(options_.repeat)});
         row.push_back({"SM MHz", "sm_mhz", std::to_string(sm_clock)});
         row.push_back({"", "memory_mhz", std::to_string(memory_clock)});
+        return flop / times[0].median * 1e-6;
     }
 
     Options options_;

@@ -2,8 +2,10 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "common/command_line.h"
+#include "common/limits.h"
 #include "common/roofline.h"
 
 struct Shape {
@@ -16,7 +18,7 @@ struct Options {
     int repeat = 20;
     int device = 0;
     std::string csv;            // empty: no CSV
-    const Gpu* gpu = nullptr;   // predict for this GPU rather than for the one at hand
+    std::optional<Gpu> gpu;     // predict for this GPU rather than for the one at hand
     std::string order = "all";  // emulator: forward, reverse, random or all three
     bool lines = false;         // emulator: print the traffic of every source line
 
@@ -65,9 +67,12 @@ inline std::vector<Option> product_options(Options& o, const std::string& defaul
         {"csv", "FILE", "also write the rows to FILE", [&o](Text value) { o.csv = parse_csv(value); }},
         {"gpu", "NAME", "predict for another GPU: " + gpu_names(),
          [&o](Text value) {
-             o.gpu = find_gpu(value);
-             if (!o.gpu) throw Failure(kBadCommandLine, "--gpu '" + value + "': takes one of " + gpu_names());
+             const Gpu* gpu = find_gpu(value);
+             if (!gpu) throw Failure(kBadCommandLine, "--gpu '" + value + "': takes one of " + gpu_names());
+             o.gpu = *gpu;
          }},
+        {"limits", "FILE", "predict from what roofline measured and wrote to FILE (its --csv)",
+         [&o](Text value) { o.gpu = read_limits(value); }},
     };
 }
 

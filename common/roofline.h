@@ -8,42 +8,54 @@
 
 #include "common/report.h"
 
-struct Gpu {
-    const char* name;       // as --gpu takes it
-    const char* full_name;
-    double bandwidth_gbs;   // device memory, GB/s (10^9 bytes)
-    // GFLOP/s, a multiply-add counted as 2 flop; 0: there is no such unit, or no figure for it here.
+// What a GPU can do at most; 0: it has no such unit, or there is no figure for it here.
+struct Limits {
+    double bandwidth_gbs;  // device memory, GB/s (10^9 bytes)
+    double shared_gbs;     // shared memory, all multiprocessors together
+    // GFLOP/s, a multiply-add counted as 2 flop.
     double fp32_gflops;
-    double half2_gflops;    // FP16 pairs on the ordinary lanes
-    double tensor_gflops;   // tensor cores: FP16 in, FP32 accumulate
-    const char* source;     // of the figures
+    double half2_gflops;   // FP16 pairs on the ordinary lanes
+    double tensor_gflops;  // tensor cores: FP16 in, FP32 accumulate
+};
+
+using Limit = double Limits::*;  // which of them
+
+struct Gpu {
+    const char* name;  // as --gpu takes it
+    std::string full_name;
+    Limits peak;       // by the vendor's figures
+    Limits measured;   // by 00_machine_limits; 0 where nothing was measured
+    std::string source;
+
+    // What a prediction is made from: what was measured or, where nothing was, what the vendor's figures give.
+    double limit(Limit which) const { return measured.*which > 0 ? measured.*which : peak.*which; }
 };
 
 inline const Gpu kGpus[] = {
-    {"h200", "NVIDIA H200", 4282, 66908, 133816, 989400,
-     "measured copy, read + write; 132 SMs x 128 lanes x 2 x 1.98 GHz; twice that; NVIDIA's H100 whitepaper, at 1.83 GHz"},
-    {"fury-x", "AMD Radeon R9 Fury X", 392, 8601.6, 0, 0, "the slides, 38: measured; 64 CUs x 64 lanes x 2 x 1.05 GHz"},
-    {"rtx5060ti", "NVIDIA GeForce RTX 5060 Ti", 448, 23703.6, 0, 0, "vendor, 128 bits x 28 Gbit/s; 4608 lanes x 2 x 2.572 GHz"},
-    {"titan-v", "NVIDIA TITAN V", 652.8, 14899.2, 29798.4, 119193.6,
-     "vendor, 3072 bits x 1.7 Gbit/s; 5120 lanes x 2 x 1.455 GHz; twice that; 640 tensor cores x 128 x 1.455 GHz"},
+    {"h200", "NVIDIA H200", {4916.7, 33454.1, 66908.2, 133816.3, 989400}, {4282, 0, 0, 0, 0},
+     "measured by 00_machine_limits"},
+    {"fury-x", "AMD Radeon R9 Fury X", {512, 8601.6, 8601.6, 0, 0}, {392, 0, 0, 0, 0},
+     "the slides, 38: bandwidth measured, read:write 2:1; 64 CUs x 64 lanes x 2 x 1.05 GHz; 36: 64 x 128 bytes x 1.05 GHz"},
+    {"rtx5060ti", "NVIDIA GeForce RTX 5060 Ti", {448, 11851.8, 23703.6, 0, 0}, {},
+     "vendor: 128 bits x 28 Gbit/s; 36 SMs x 128 bytes x 2.572 GHz; 4608 lanes x 2 x 2.572 GHz"},
+    {"titan-v", "NVIDIA TITAN V", {652.8, 14899.2, 14899.2, 29798.4, 119193.6}, {},
+     "vendor: 3072 bits x 1.7 Gbit/s; 80 SMs x 128 bytes x 1.455 GHz; 5120 lanes x 2 x 1.455 GHz; 640 tensor cores x 128 x 1.455 GHz"},
 };
-
-using Peak = double Gpu::*;  // which of a GPU's peaks
 
 // The unit that a stage computes with, and what its accumulator can hold.
 struct Arithmetic {
     const char* name;
-    Peak peak;
+    Limit peak;
     double exact_limit;    // up to here the accumulator has every integer
     double unit_roundoff;  // of one multiply-add
 };
 
-constexpr Arithmetic kFp32 = {"FP32", &Gpu::fp32_gflops, 16777216.0, 0x1p-24};
-constexpr Arithmetic kHalf2 = {"FP16 pairs", &Gpu::half2_gflops, 2048.0, 0x1p-11};
+constexpr Arithmetic kFp32 = {"FP32", &Limits::fp32_gflops, 16777216.0, 0x1p-24};
+constexpr Arithmetic kHalf2 = {"FP16 pairs", &Limits::half2_gflops, 2048.0, 0x1p-11};
 // A tensor core truncates where a lane rounds (2^-23), and it shifts the addends of a block to the largest one's exponent
 // before it adds them: at most as much again. Source: M. Fasi, N. Higham, M. Mikaitis, S. Pranesh, "Numerical behavior of
 // NVIDIA tensor cores", PeerJ Computer Science 7, 2021.
-constexpr Arithmetic kTensor = {"FP16 tensor cores", &Gpu::tensor_gflops, 16777216.0, 0x1p-22};
+constexpr Arithmetic kTensor = {"FP16 tensor cores", &Limits::tensor_gflops, 16777216.0, 0x1p-22};
 
 // The GPU called `name`, or nullptr.
 inline const Gpu* find_gpu(const std::string& name) {
@@ -59,22 +71,38 @@ inline std::string gpu_names() {
     return names;
 }
 
-// GFLOP/s that the roofline allows at `intensity` flop per byte of device-memory traffic.
-inline double attainable_gflops(const Gpu& gpu, const Arithmetic& arithmetic, double intensity) {
-    return std::min(gpu.*arithmetic.peak, gpu.bandwidth_gbs * intensity);
+// Flop per byte that the threads ask for; 0: nothing is asked for there.
+struct Intensity {
+    double device;  // of device memory, loads and stores
+    double shared;  // of shared memory, loads
+};
+
+// GFLOP/s that the roofline allows: the least of what arithmetic, device memory and shared memory do. 0: there is no figure for
+// this arithmetic on this GPU.
+inline double attainable_gflops(const Gpu& gpu, const Arithmetic& arithmetic, Intensity intensity) {
+    const double by_device = gpu.limit(&Limits::bandwidth_gbs) * intensity.device;
+    const double by_shared = gpu.limit(&Limits::shared_gbs) * intensity.shared;
+    const double attainable = std::min(gpu.limit(arithmetic.peak), by_device);
+    return intensity.shared > 0 ? std::min(attainable, by_shared) : attainable;
 }
 
-// "Predicted for the NVIDIA H200: 66908 GFLOP/s (FP32), 4282 GB/s (where the figures are from)"
+// "Predicted for the NVIDIA H200: 65800 GFLOP/s (FP32), 4282 GB/s, shared memory 33000 GB/s (where the figures are from)"
 inline void print_gpu(const Gpu& gpu, const Arithmetic& arithmetic) {
-    const double peak = gpu.*arithmetic.peak;
-    const std::string compute = peak > 0 ? format("%.0f GFLOP/s", peak) : "no figure";
-    std::printf("Predicted for the %s: %s (%s), %.0f GB/s (%s)\n", gpu.full_name, compute.c_str(), arithmetic.name, gpu.bandwidth_gbs,
-                gpu.source);
+    const double compute = gpu.limit(arithmetic.peak);
+    std::printf("Predicted for the %s: %s (%s), %.0f GB/s, shared memory %.0f GB/s (%s)\n", gpu.full_name.c_str(),
+                compute > 0 ? format("%.0f GFLOP/s", compute).c_str() : "no figure", arithmetic.name,
+                gpu.limit(&Limits::bandwidth_gbs), gpu.limit(&Limits::shared_gbs), gpu.source.c_str());
 }
 
-// What the roofline of `gpu` predicts at `intensity` flop per byte, as the last cells of a row.
-inline void add_prediction(Row& row, double intensity, const Arithmetic& arithmetic, const Gpu& gpu) {
+// "31.75", "-" where there is none.
+inline std::string intensity_text(double flop_per_byte) { return flop_per_byte > 0 ? format("%.2f", flop_per_byte) : "-"; }
+
+// What the roofline of `gpu` predicts, as the last cells of a row. measured_gflops: 0 where nothing was timed.
+inline void add_prediction(Row& row, Intensity intensity, const Arithmetic& arithmetic, const Gpu& gpu, double measured_gflops) {
     const double predicted = attainable_gflops(gpu, arithmetic, intensity);
-    row.push_back({"flop/byte", "flop_per_byte", format("%.2f", intensity)});
+    const bool both = predicted > 0 && measured_gflops > 0;
+    row.push_back({"flop/byte", "flop_per_byte", intensity_text(intensity.device)});
+    row.push_back({"at shared", "shared_flop_per_byte", intensity_text(intensity.shared)});
     row.push_back({"predicted GFLOP/s", "predicted_gflops", predicted > 0 ? format("%.0f", predicted) : "-"});
+    row.push_back({both ? "measured/predicted" : "", "measured_of_predicted", both ? format("%.2f", measured_gflops / predicted) : "-"});
 }

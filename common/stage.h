@@ -13,15 +13,18 @@ struct StageOf {
     void (*launch)(int M, int N, int K, const In* A, const In* B, Out* C);
     // How many elements of A and B all threads together load from global memory: counted by the emulator, which must agree.
     double (*loaded_elements)(double M, double N, double K);
+    // How many bytes all threads together load from shared memory: counted likewise. nullptr: none.
+    double (*shared_loaded_bytes)(double M, double N, double K) = nullptr;
     Arithmetic arithmetic = kFp32;
 };
 using Stage = StageOf<float, float>;
 
 // Flop per byte of the traffic that the stage asks for, with no cache in between. C is written once.
 template <class In, class Out>
-double arithmetic_intensity(const StageOf<In, Out>& stage, Shape s) {
-    const double M = s.M, N = s.N, K = s.K;
-    return 2 * M * N * K / (sizeof(In) * stage.loaded_elements(M, N, K) + sizeof(Out) * M * N);
+Intensity intensity_of(const StageOf<In, Out>& stage, Shape s) {
+    const double M = s.M, N = s.N, K = s.K, flop = 2 * M * N * K;
+    return {flop / (sizeof(In) * stage.loaded_elements(M, N, K) + sizeof(Out) * M * N),
+            stage.shared_loaded_bytes ? flop / stage.shared_loaded_bytes(M, N, K) : 0};
 }
 
 template <class In, class Out>

@@ -29,9 +29,9 @@ inline std::string bus_id(int device) {
     return bus;
 }
 
-// Peak and bandwidth of a device: the table's, where it has the device, else the vendor's from the device's attributes.
+// The limits of a device: the table's, where it has the device, else the vendor's from the device's attributes.
 inline Gpu gpu_at_hand(int device) {
-    static cudaDeviceProp properties;  // lives on, as its name does
+    cudaDeviceProp properties;
     check_cuda(cudaGetDeviceProperties(&properties, device), "cudaGetDeviceProperties");
     for (const Gpu& gpu : kGpus)
         if (std::string(properties.name) == gpu.full_name) return gpu;
@@ -43,8 +43,9 @@ inline Gpu gpu_at_hand(int device) {
     const double clock_ghz = attribute(cudaDevAttrClockRate, device) * 1e-6;
     const double memory_ghz = attribute(cudaDevAttrMemoryClockRate, device) * 1e-6;
     const double bus_bytes = attribute(cudaDevAttrGlobalMemoryBusWidth, device) / 8.0;
-    return {"this GPU", properties.name, 2 * memory_ghz * bus_bytes,
-            attribute(cudaDevAttrMultiProcessorCount, device) * lanes * 2 * clock_ghz, 0, 0, "from the device's attributes"};
+    const double sm_ghz = attribute(cudaDevAttrMultiProcessorCount, device) * clock_ghz;
+    // Shared memory: 32 banks of 4 bytes a clock, on every GPU that CUDA 13 knows.
+    return {"", properties.name, {2 * memory_ghz * bus_bytes, sm_ghz * 128, sm_ghz * lanes * 2, 0, 0}, {}, "by the device's attributes"};
 }
 
 // Where and when something was measured, as cells of a CSV's row.

@@ -17,6 +17,9 @@ expect(2, "--sizes '0': takes", "--sizes", "64:128:0")
 expect(2, "--sizes '32': takes a whole number from 64", "--sizes", "64:32:8")
 expect(2, "--gpu 'gtx': takes one of h200, fury-x", "--gpu", "gtx")
 expect(2, "--device '-1': takes", "--device", "-1")
+expect(2, "--limits '/': can't be read: Is a directory", "--limits", "/")
+expect(2, "--limits '': can't be read: No such file or directory", "--limits", "")
+expect(2, f"--limits '{__file__}': has no column 'what'", "--limits", __file__)
 expect(2, "--csv '': takes", "--csv", "")
 with tempfile.TemporaryDirectory() as folder:
     path = f"{folder}/missing/out.csv"

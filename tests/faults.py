@@ -1,9 +1,10 @@
 """Plants faults in a stage, one at a time, and demands that the emulator's checks catch every one.
 
-Removed in turn: every barrier, every wait for copies, every bounds guard, every toggle of a buffer, every zeroing. All faults are
-written into one copy of the stage, each behind a test of a number that the environment gives (0: none), so that the stage is
-compiled twice and not twice per fault. A fault must show on one of the shapes: first under AddressSanitizer (wrong results,
-accesses out of bounds), else with tracing (races, uninitialised reads, traffic that differs from the chapter's formula).
+Removed in turn: every barrier, every wait for copies, every bounds guard, every toggle of a buffer, every zeroing; and every formula
+of what is loaded is halved. All faults are written into one copy of the stage, each behind a test of a number that the environment
+gives (0: none), so that the stage is compiled twice and not twice per fault. A fault must show on one of the shapes: first under
+AddressSanitizer (wrong results, accesses out of bounds), else with tracing (races, uninitialised reads, traffic that differs from
+the chapter's formula).
 """
 import argparse
 import os
@@ -56,7 +57,12 @@ def plant(source):
                 return match.expand(replacement.replace("{n}", str(len(planted))))
             code = re.sub(pattern.replace("{{", "{").replace("}}", "}"), note, code)
         kernel[number] = kept + code
-    return "\n".join(kernel) + rest, planted
+
+    def halve(match):
+        line = source[:code_end + match.start()].count("\n") + 1
+        planted.append(("formula", line, source.split("\n")[line - 1].strip(), match[0]))
+        return f"return (fault() == {len(planted)} ? 0.5 : 1.0) * "
+    return "\n".join(kernel) + re.sub(r"\breturn (?!run_stage)", halve, rest), planted
 
 
 def run(program, number, shape):

@@ -70,7 +70,7 @@ template <int kIndex, int kSkip = -1>
 std::string verdict_of_halves(Shape s = {6, 5, 4}) {
     StageOf<half, half> stage{"test", [](int M, int N, int K, const half* A, const half* B, half* C) {
                                   faulty_halves<kIndex, kSkip><<<1, 1>>>(M, N, K, A, B, C);
-                              }, [](double M, double N, double K) { return 2 * M * N * K; }, kHalf2};
+                              }, [](double M, double N, double K) { return 2 * M * N * K; }, nullptr, kHalf2};
     return verdict_of(stage, s);
 }
 

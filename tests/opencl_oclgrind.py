@@ -1,8 +1,8 @@
 """Runs a stage of the OpenCL chapter in Oclgrind, a simulator that checks every access: opencl_oclgrind.py PROGRAM STAGE MxNxK...
 
 For each shape the program must verify, Oclgrind must find nothing (no race, no access out of bounds, no uninitialised value, no
-barrier that only some work-items reach, no API error), and what the kernel loads from global memory and stores to it, counted
-instruction by instruction, must be the program's own formula.
+barrier that only some work-items reach, no API error), and what the kernel loads from global memory, stores to it and loads from
+local memory, counted instruction by instruction, must be the program's own formula.
 """
 import csv
 import os
@@ -22,7 +22,7 @@ EVERYTHING = [*RACES, "--uninitialized"]
 # atomic, a copy or a memcpy on global memory would be a call or an instruction that is not named here.
 KNOWN = re.compile(r"""(?:load|store)\ (?:private|local|global)\ \(\d+\ bytes\)
     | call\ _Z\d+(?:get_(?:global|local|group)_id|barrier)j\(\)
-    | call\ _Z\d+(?:vload\d+m|vstore\d+Dv\d+_fm)P(?:U3AS3)?K?f\(\)   # on private or local (U3AS3) memory; global is U3AS1
+    | call\ _Z\d+(?:vload\d+m|vstore\d+Dv\d+_fm)PK?f\(\)   # on private memory; local is U3AS3, global U3AS1
     | call\ llvm\.(?:fmuladd\.f32|memset\.p0i8\.i64|lifetime\.(?:start|end)\.p0i8)\(\)
     | call\ store_tiles\(\)                                          # the kernel's own: what it executes is counted as well
     | add | alloca | and | ashr | bitcast | br | extractelement | fadd | fmul | getelementptr | icmp | insertelement | lshr | mul
@@ -44,13 +44,13 @@ def simulate(checks, program, *words):
 
 
 def moved_bytes(stdout):
-    """What each launch of `matmul` (loads, stores), in bytes of global memory, and the lines that it can't account for."""
+    """What each launch of `matmul` moves in bytes (global loads, global stores, local loads), and lines that it can't account for."""
     launches, unknown = [], []
     for counts in re.findall(r"^Instructions executed for kernel 'matmul':\n((?: +\d+ - .*\n)*)", stdout, re.M):
         names = re.findall(r"^ +\d+ - (.*)$", counts, re.M)
         unknown += [name for name in names if not KNOWN.fullmatch(name)]
-        both = [re.findall(rf"- {kind} global \((\d+) bytes\)$", counts, re.M) for kind in ("load", "store")]
-        launches.append(tuple(sum(map(int, bytes_each)) for bytes_each in both))
+        moved = [re.findall(rf"- {kind} \((\d+) bytes\)$", counts, re.M) for kind in ("load global", "store global", "load local")]
+        launches.append(tuple(sum(map(int, bytes_each)) for bytes_each in moved))
     return launches, unknown
 
 
@@ -65,12 +65,12 @@ def check(program, stage, shape):
         with open(table) as file:
             row, = csv.DictReader(file)
     launches, unknown = moved_bytes(run.stdout)
-    formula = (int(row["kernel_load_bytes"]), int(row["kernel_store_bytes"]))
+    formula = tuple(int(row[f"kernel_{what}_bytes"]) for what in ("load", "store", "local_load"))
     if unknown:
         return "instructions that may move data uncounted: " + ", ".join(sorted(set(unknown))), ""
     if launches != [formula, formula]:  # the exact test and the accuracy test
-        return f"the launches moved (loads, stores) {launches} bytes of global memory, the formula says {formula}", ""
-    return "", f"{row['verified']}, nothing found; {formula[0]} bytes loaded, {formula[1]} stored, as predicted"
+        return f"the launches moved (loads, stores, local loads) {launches} bytes, the formula says {formula}", ""
+    return "", f"{row['verified']}, nothing found; {formula[0]} bytes loaded, {formula[1]} stored, {formula[2]} from local memory, as said"
 
 
 def need_oclgrind():

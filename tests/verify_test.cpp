@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <fstream>
+
 #include "common/report.h"
 
 namespace {
@@ -127,11 +129,66 @@ TEST(Accuracy, SamplesTheCornersOfALargeMatrix) {
 
 TEST(Roofline, GivesTheFiguresOfTheSlides) {
     const Gpu& fury = *find_gpu("fury-x");
-    EXPECT_NEAR(attainable_gflops(fury, kFp32, 0.25), 98.0, 0.01);        // slide 45
-    EXPECT_NEAR(attainable_gflops(fury, kFp32, 2.0), 784.0, 0.01);
-    EXPECT_NEAR(attainable_gflops(fury, kFp32, 32.0), 8601.6, 0.01);      // slide 49: above 21.94 flop per byte
-    EXPECT_NEAR(fury.fp32_gflops / fury.bandwidth_gbs, 21.94, 0.01);
+    EXPECT_NEAR(attainable_gflops(fury, kFp32, {0.25, 0}), 98.0, 0.01);        // slide 45
+    EXPECT_NEAR(attainable_gflops(fury, kFp32, {2.0, 0}), 784.0, 0.01);
+    EXPECT_NEAR(attainable_gflops(fury, kFp32, {32.0, 0}), 8601.6, 0.01);      // slide 49: above 21.94 flop per byte
+    EXPECT_NEAR(fury.peak.fp32_gflops / fury.measured.bandwidth_gbs, 21.94, 0.01);
+    EXPECT_NEAR(attainable_gflops(fury, kFp32, {32.0, 1.0}), 8601.6, 0.01);  // slide 51: 1 flop per byte of LDS are enough
+    EXPECT_NEAR(attainable_gflops(fury, kFp32, {32.0, 0.5}), 4300.8, 0.01);  // fewer are not
+    EXPECT_NEAR(attainable_gflops(fury, kFp32, {0.25, 0.5}), 98.0, 0.01);
+    EXPECT_EQ(attainable_gflops(fury, kTensor, {32.0, 1.0}), 0);             // it has no tensor cores
     EXPECT_EQ(find_gpu("gtx"), nullptr);
+}
+
+// What read_limits says of a file with this text: "" or the message.
+std::string said_of(const std::string& text) {
+    const std::string path = testing::TempDir() + "limits.csv";
+    std::ofstream(path) << text;
+    try {
+        read_limits(path);
+        return "";
+    } catch (const Failure& failure) {
+        EXPECT_EQ(failure.code, kBadCommandLine);
+        return std::string(failure.what()).substr(("--limits '" + path + "': ").size());
+    }
+}
+
+const std::string kHeader = "what,flop_per_byte,gbs,gflops,limit,gpu\n";
+const std::string kCopy = "copy,-,400,-,500,X\n", kShared = "shared_memory,-,3000,-,-,X\n", kFma = "fp32_fma,-,-,7000,8000,X\n";
+
+TEST(Limits, OfAFile) {
+    const std::string path = testing::TempDir() + "limits.csv";
+    std::ofstream(path) << kHeader + kCopy + kShared + kFma + "sweep,0.25,400,100,100,X\n";
+    const Gpu gpu = read_limits(path);
+    EXPECT_EQ(gpu.full_name, "X");
+    EXPECT_EQ(gpu.limit(&Limits::bandwidth_gbs), 400);
+    EXPECT_EQ(gpu.limit(&Limits::shared_gbs), 3000);
+    EXPECT_EQ(gpu.limit(&Limits::fp32_gflops), 7000);
+    EXPECT_EQ(gpu.limit(&Limits::tensor_gflops), 0);
+    EXPECT_EQ(gpu.peak.bandwidth_gbs, 500);
+    EXPECT_EQ(gpu.peak.shared_gbs, 0);
+    EXPECT_EQ(attainable_gflops(gpu, kFp32, {10, 1}), 3000);
+}
+
+TEST(Limits, BadFiles) {
+    EXPECT_EQ(said_of(""), "is empty");
+    EXPECT_EQ(said_of(kHeader), "has no rows");
+    EXPECT_EQ(said_of(kHeader + kCopy + "shared_mem"), "ends in the middle of a line");
+    EXPECT_EQ(said_of(kHeader + kCopy + "shared_memory,3000\n"), "line 3 has 2 fields, the header 6");
+    EXPECT_EQ(said_of("stage,m\n01,1\n"), "has no column 'what': another program or another version wrote it");
+    EXPECT_EQ(said_of(kHeader + kCopy + kFma), "has no row 'shared_memory'");
+    for (const std::string bad : {"", "-", "-400", "0", "nan", "inf", "400 GB", "1e999"})
+        EXPECT_EQ(said_of(kHeader + "copy,-," + bad + ",-,500,X\n" + kShared + kFma),
+                  "gbs is '" + bad + "', expected a number above 0");
+}
+
+TEST(Limits, NoFile) {
+    try {
+        read_limits("/nonexistent/limits.csv");
+        FAIL();
+    } catch (const Failure& failure) {
+        EXPECT_STREQ(failure.what(), "--limits '/nonexistent/limits.csv': can't be read: No such file or directory");
+    }
 }
 
 }  // namespace
