@@ -323,8 +323,9 @@ void* async_copy(void* to, const void* from, size_t size, size_t zfill, const vo
                file, line);
     if (reinterpret_cast<uintptr_t>(to) % size || reinterpret_cast<uintptr_t>(from) % size)
         misuse("__pipeline_memcpy_async: an address is not aligned to the " + std::to_string(size) + " bytes", file, line);
-    if (zfill < size) trace::access(current_thread, from, int(size - zfill), false, pc);
-    trace::access(current_thread, to, int(size), true, pc);
+    // How many wavefronts the store takes depends on when the data arrive, so it is not counted; see README.md.
+    if (zfill < size) trace::access(current_thread, from, int(size - zfill), false, pc, true, size == 16 ? to : nullptr);
+    trace::access(current_thread, to, int(size), true, pc, false);
     Thread& self = threads[current_thread];
     self.copies.push_back({to, size, self.batches, pc, {}});
     return self.copies.back().bytes;

@@ -221,7 +221,12 @@ const Allocation* find_range(uintptr_t address, bool& global) {
     return contains(dynamic_shared_range, address) ? &dynamic_shared_range : nullptr;
 }
 
-void note_access(unsigned thread, const void* pointer, int width, bool store, const void* return_address, bool counted) {
+// A copy that bypasses L1 asks, for each 128-byte line, once for each 32-byte sector of shared memory that the line goes to; see
+// README.md. Returns an address in a sector that is the same for those, and for those only.
+uintptr_t bypass_address(uintptr_t from, const void* to) { return (from / 128 << 16 | (number(to) / 32 & 0xffff)) * 32; }
+
+void note_access(unsigned thread, const void* pointer, int width, bool store, const void* return_address, bool counted,
+                 const void* copied_to = nullptr) {
     const uintptr_t address = number(pointer), pc = number(return_address);
     bool global;
     const Allocation* range = find_range(address, global);
@@ -237,7 +242,7 @@ void note_access(unsigned thread, const void* pointer, int width, bool store, co
         Request& request = requests[time];
         request.active |= 1u << thread % 32;
         request.width = width;
-        request.address[thread % 32] = address;
+        request.address[thread % 32] = copied_to ? bypass_address(address, copied_to) : address;
     }
     const Access now{interval, warp_epoch[thread / 32], uint16_t(thread), (*site_numbers)[pc - kCodeBegin]};
     Cell* const cells = range->cells - range->begin / kCellBytes;
@@ -423,8 +428,8 @@ void forget(Allocation& allocation) {
 void resume() { in_kernel = compiled_for_tracing; }
 void pause() { in_kernel = false; }
 
-void access(unsigned thread, const void* address, int bytes, bool store, const void* pc, bool counted) {
-    if (in_kernel) note_access(thread, address, bytes, store, pc, counted);
+void access(unsigned thread, const void* address, int bytes, bool store, const void* pc, bool counted, const void* copied_to) {
+    if (in_kernel) note_access(thread, address, bytes, store, pc, counted, copied_to);
 }
 
 }  // namespace trace

@@ -33,12 +33,16 @@ def patched(source, patch):
         return copy.read_text()
 
 
-def run(arguments, text, flags):
-    """Exit code, output and errors of the program that `text` makes."""
-    with tempfile.TemporaryDirectory() as folder:
-        emulated.build(arguments, text, f"{folder}/one_tile", flags)
-        done = subprocess.run([f"{folder}/one_tile"], capture_output=True, text=True)
-        return done.returncode, done.stdout, done.stderr.strip()
+def build(arguments, text, flags, folder):
+    """The program that `text` makes."""
+    emulated.build(arguments, text, f"{folder}/one_tile", flags)
+    return f"{folder}/one_tile"
+
+
+def run(program, fault=0):
+    """Exit code, output and errors of the program with that fault, 0 for none."""
+    done = subprocess.run([program], capture_output=True, text=True, env={**os.environ, "FAULT": str(fault)})
+    return done.returncode, done.stdout, done.stderr.strip()
 
 
 parser = argparse.ArgumentParser()
@@ -48,15 +52,20 @@ arguments = parser.parse_args()
 solution = patched(arguments.source, arguments.patch)
 if solution.count(LOOP) != 1:
     sys.exit(f"'{LOOP}' stands {solution.count(LOOP)} times in the solution, expected once")
+# All faults in one copy, each behind the number that the environment gives.
+cases = "".join(f"case {number}: {loop} break; " for number, loop in enumerate([LOOP, *BROKEN.values()]))
+broken = "#include <cstdlib>\n" + solution.replace(LOOP, f'switch (std::atoi(std::getenv("FAULT"))) {{ {cases}}}')
 failures = 0
-for what, flags in (("under AddressSanitizer", arguments.asan), ("traced", arguments.trace)):
-    code, printed, said = run(arguments, solution, flags)
-    good = code == 0 and printed.count("256 of 256 elements equal") == 2 and "halved" in printed
-    print(f"{'ok  ' if good else 'FAIL'} the solution, {what}: exit code {code} {said}\n{printed}")
-    failures += not good
-for what, loop in BROKEN.items():
-    code, printed, said = run(arguments, solution.replace(LOOP, loop), arguments.asan)
-    good = code == 1 and "wmma_ker, halved" in said and "expected" in said
-    print(f"{'ok  ' if good else 'FAIL'} {what}: exit code {code}, {said}")
-    failures += not good
+with tempfile.TemporaryDirectory() as folder:
+    for what, text, flags in (("traced", solution, arguments.trace), ("under AddressSanitizer", broken, arguments.asan)):
+        program = build(arguments, text, flags, folder)
+        code, printed, said = run(program)
+        good = code == 0 and printed.count("256 of 256 elements equal") == 2 and "halved" in printed
+        print(f"{'ok  ' if good else 'FAIL'} the solution, {what}: exit code {code} {said}\n{printed}")
+        failures += not good
+    for number, what in enumerate(BROKEN, 1):
+        code, printed, said = run(program, number)
+        good = code == 1 and "wmma_ker, halved" in said and "expected" in said
+        print(f"{'ok  ' if good else 'FAIL'} {what}: exit code {code}, {said}")
+        failures += not good
 sys.exit(1 if failures else 0)
