@@ -143,7 +143,7 @@ public:
         if (expected.empty()) expected = sums;
         if (sums != expected)
             throw Failure(kWrongResult, name<Load, kShared>() + ": adds up to another sum than load_matrix_sync");
-        add(Load::name, kShared ? "shared" : "global", format("used, %d at once", kAtOnce), kUsedLoads, ms);
+        add(Load::name, kShared ? "shared" : "global", format("used; %d at once", kAtOnce), kUsedLoads, ms);
     }
     template <bool kShared, int kAtOnce>
     void time_all_used() {

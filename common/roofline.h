@@ -32,8 +32,10 @@ struct Gpu {
 };
 
 inline const Gpu kGpus[] = {
-    {"h200", "NVIDIA H200", {4916.7, 33454.1, 66908.2, 133816.3, 989400}, {4282, 0, 0, 0, 0},
-     "measured by 00_machine_limits"},
+    // Peaks: 3201 MHz x 2 x 6144 bits; 132 SMs x 128 bytes x 1.98 GHz; 132 x 128 lanes x 2 x 1.98 GHz; twice that; NVIDIA's H100
+    // whitepaper, at 1.83 GHz.
+    {"h200", "NVIDIA H200", {4916.7, 33454.1, 66908.2, 133816.3, 989400}, {4264.9, 33241.1, 64424.1, 123242.0, 652963.3},
+     "measured, docs/results/h200/limits.csv"},
     {"fury-x", "AMD Radeon R9 Fury X", {512, 8601.6, 8601.6, 0, 0}, {392, 0, 0, 0, 0},
      "the slides, 38: bandwidth measured, read:write 2:1; 64 CUs x 64 lanes x 2 x 1.05 GHz; 36: 64 x 128 bytes x 1.05 GHz"},
     {"rtx5060ti", "NVIDIA GeForce RTX 5060 Ti", {448, 11851.8, 23703.6, 0, 0}, {},

@@ -65,6 +65,15 @@ TEST(SharedWavefronts, FourWordsALaneAreServedByQuarterWarp) {
     EXPECT_EQ(serve(16, [](int lane) { return lane * 16; }, 0xff), (Served{1, 1}));         // one quarter only
 }
 
+// What nvcc makes of reads that 03 and 06 write as scalars; the sums are those of README.md and of tests/readme.py, at 256 x 256 x 256.
+TEST(SharedWavefronts, OfReadsThatTheCompilerFuses) {
+    const int a = serve(16, [](int lane) { return lane / 16 * 32; }).wavefronts;
+    const int b = serve(16, [](int lane) { return lane % 16 * 32; }).wavefronts;
+    EXPECT_EQ((2 * a + 2 * b) * 8 * 256 * 4, 163840);  // four reads by each of 8 warps, 256 times, in 4 blocks
+    const int c = serve(16, [](int lane) { return lane / 4 * 96 + lane % 4 * 16; }).wavefronts;
+    EXPECT_EQ(8704 + 512 * c, 12800);  // Cs, beside the fragments
+}
+
 // Word offsets, and the wavefronts that ncu counted for them on an NVIDIA H200 (driver 580.159, CUDA 13.0):
 // l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld and _st of one request.
 TEST(SharedWavefronts, AreThoseOfTheHardware) {

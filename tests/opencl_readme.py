@@ -15,12 +15,12 @@ def speeds(name):
 
 
 lines = []
-opencl, cuda = speeds("opencl.csv"), speeds("opencl_cuda.csv")
+opencl, cuda = speeds("opencl.csv"), speeds("ladder.csv")
 for stage in sorted(path.stem for path in chapter.glob("0*.cl")):
     small, large, beside = opencl[stage, "4096"], opencl[stage, "8192"], cuda[stage.replace("lds", "shared"), "8192"]
     tflops = [float(row["gflops"]) / 1000 for row in (small, large, beside)]
-    lines.append(f"| {stage} | {tflops[0]:.1f} | {tflops[1]:.1f} | {large['percent_of_peak']}% | {large['percent_of_clblast']}% | "
-                 f"{tflops[2]:.1f} |")
+    lines.append(f"| {stage} | {tflops[0]:.1f} | {tflops[1]:.1f} | {float(large['predicted_gflops']) / 1000:.1f} | "
+                 f"{large['measured_of_predicted']} x | {large['percent_of_peak']}% | {large['percent_of_clblast']}% | {tflops[2]:.1f} |")
 last, beside = opencl["05_double_buffer", "8192"], cuda["05_double_buffer", "8192"]
 of_cuda = f"{float(last['gflops']) / float(beside['gflops']):.1%} of CUDA's 05"
 lines.append(of_cuda)

@@ -1,27 +1,72 @@
-"""The README's figures are those of the programs and of the committed results: the table of ./run without a GPU, and the ladder."""
+"""The figures in the READMEs are those of the programs and of the committed results: readme.py ROOT PROGRAM...
+
+PROGRAM: the stages' traced CPU builds. The table of ./run without a GPU; the ladder; every stage's prediction and what ncu saw of it;
+the emulator's counts beside the hardware's; and the H200's limits that the programs hold.
+"""
 import csv
 import pathlib
 import subprocess
 import sys
+import tempfile
 
 root, programs = pathlib.Path(sys.argv[1]), sys.argv[2:]
-readme = (root / "README.md").read_text()
+results = root / "docs/results/h200"
+sys.dont_write_bytecode = True
+sys.path.append(str(root / "tools"))
+counters, tables = __import__("counters"), __import__("tables")
+# Where the hardware counts otherwise than the emulator by more than 1%: what the emulator's rule gives for the instructions that the
+# compiler chose, or how much more the hardware may count. The reasons are in emulator/README.md.
+OTHERWISE = {("03_shared_blocking", "shared_load_wavefronts"): 163840, ("06_wmma", "shared_load_wavefronts"): 12800}
+FILLS = {"03_shared_blocking": 0.08, "04_unroll": 0.08}  # shared stores that L1's fills hold up
 faults = []
-for program in programs:
-    row = subprocess.run([program], capture_output=True, text=True, check=True).stdout.rstrip("\n").split("\n")[-1]
-    if row not in readme:
-        faults.append(f"README.md lacks this row of ./run --cpu:\n{row}")
 
-with open(root / "docs/results/h200/ladder.csv") as file:
-    measured = [row for row in csv.DictReader(file) if row["m"] == row["n"] == row["k"] == "8192"]
+
+def lacks(path, text):
+    if text not in (root / path).read_text():
+        faults.append(f"{path} lacks:\n{text}")
+
+
+def rows(name):
+    with open(results / name) as file:
+        return list(csv.DictReader(file))
+
+
+counted = {}
+with tempfile.TemporaryDirectory() as folder:
+    for program in programs:
+        run = subprocess.run([program, "--csv", f"{folder}/csv"], capture_output=True, text=True, check=True)
+        lacks("README.md", run.stdout.rstrip("\n").split("\n")[-1])
+        counted.update(counters.by_stage(pathlib.Path(folder) / "csv"))
+
+by_what = {row["what"]: row for row in rows("limits.csv")}
+limits = {name: float(by_what[what][column]) for name, what, column in (
+    ("bandwidth", "copy", "gbs"), ("shared", "shared_memory", "gbs"), ("fp32", "fp32_fma", "gflops"), ("half2", "fp16_pairs", "gflops"),
+    ("tensor", "tensor_mma_sync", "gflops"))}
+lacks("common/roofline.h", "{" + ", ".join(f"{limit:.1f}" for limit in limits.values()) + "},")
+
+measured = [row for row in rows("ladder.csv") if row["m"] == row["n"] == row["k"] == "8192"]
+rates = {row["stage"]: row for row in rows("rates.csv")}
 for row in measured:
-    stage, tflops, predicted = row["stage"], float(row["gflops"]) / 1000, float(row["predicted_gflops"]) / 1000
-    cells = f"| {predicted:.1f} | {tflops:.1f} | {row['percent_of_peak']}% | {row['percent_of_cublas']}% |"
-    if not any(line.startswith(f"| [{stage}]") and cells in line for line in readme.split("\n")):
-        faults.append(f"README.md's ladder lacks, for {stage}: {cells}")
-    chapter = (root / stage / "README.md").read_text()
-    if f"**{tflops:.1f} TFLOP/s**" not in chapter or f"{row['percent_of_peak']}% of" not in chapter:
-        faults.append(f"{stage}/README.md lacks **{tflops:.1f} TFLOP/s** or {row['percent_of_peak']}% of peak")
+    stage = row["stage"]
+    numbers = {name: None if row[name] == "-" else float(row[name])
+               for name in ("gflops", "predicted_gflops", "flop_per_byte", "shared_flop_per_byte")}
+    readme = f"{stage}/README.md"
+    lacks(readme, f"**{numbers['gflops'] / 1000:.1f} TFLOP/s**, {row['percent_of_peak']}% of")
+    lacks(readme, tables.prediction({**row, **numbers}, limits))
+    lacks(readme, "## Why they differ\n\n<!-- ncu -->\n" + tables.evidence(rates[stage]))
+    ratio = numbers["gflops"] / numbers["predicted_gflops"]
+    cells = (f"{numbers['predicted_gflops'] / 1000:.1f}", f"{numbers['gflops'] / 1000:.1f}", tables.times(ratio),
+             f"{row['percent_of_peak']}%", f"{row['percent_of_cublas']}%")
+    lacks("README.md", " | " + " | ".join(cells) + " | ")
 if len(measured) != len(programs):
     faults.append(f"{len(programs)} stages, but {len(measured)} measured at 8192")
+
+hardware = counters.by_stage(results / "counters.csv")
+lacks("emulator/README.md", counters.table(hardware, counted))
+for stage, row in hardware.items():
+    for column in counters.COMPARED:
+        theirs, ours = int(row[column]), OTHERWISE.get((stage, column), int(counted[stage][column]))
+        more = FILLS.get(stage, 0.01) if column == "shared_store_wavefronts" else 0.01
+        if not -0.01 * ours <= theirs - ours <= more * ours:
+            faults.append(f"{stage}, {column}: ncu counts {theirs}, the emulator {ours}")
 sys.exit("\n".join(faults) if faults else 0)

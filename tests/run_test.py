@@ -1,7 +1,6 @@
 """What ./run and ./test do with bad input, failing stages, old build folders and missing packages: run_test.py ROOT BUILD
 
-Most of it happens in a folder of stand-ins: the two commands beside made-up stages, whose programs are scripts, and a PATH
-that holds a few ordinary tools and a cmake, a ctest and an apt-get that only note how they were called.
+Most of it happens in a folder of stand-ins; see stand_ins.py.
 """
 import os
 import pathlib
@@ -13,89 +12,15 @@ import tempfile
 import time
 
 from checks import check, end
+from stand_ins import StandIns, call, expect
 
 root, build = (pathlib.Path(path).resolve() for path in sys.argv[1:3])
-
-
-def expect(run, code, what, *, out="", err="", lines=None):
-    """Wants the exit code, `out` and `err` in the two outputs, and that many lines on stderr."""
-    good = run.returncode == code and out in run.stdout and err in run.stderr
-    good = good and (lines is None or len(run.stderr.splitlines()) == lines)
-    check(good, what, f"exit code {run.returncode}\n--- stdout\n{run.stdout}--- stderr\n{run.stderr}")
-
-
-def call(*command, **options):
-    command = [str(word) for word in command]
-    return subprocess.run(command, capture_output=True, text=True, stdin=subprocess.DEVNULL, **options)
 
 
 def tree():
     """What git sees as changed."""
     known = (root / ".git").exists() and shutil.which("git")
     return call("git", "-C", root, "status", "--porcelain").stdout if known else ""
-
-
-class StandIns:
-    """A folder with run and test, the stages 01_one to 03_three, and the only tools that they see."""
-
-    tools = "awk basename bash cat dirname env grep head mkdir mktemp mv nproc python3 readlink rm sed sleep sort true"
-
-    def __init__(self, here):
-        self.here = here = pathlib.Path(here)
-        self.bin, self.temporary, self.calls = here / "path", here / "tmp", here / "calls"
-        for folder in (self.bin, self.temporary, here / "build/bin"):
-            folder.mkdir(parents=True)
-        for name in ("run", "test", "tools"):
-            (shutil.copytree if name == "tools" else shutil.copy)(root / name, here / name)
-        for tool in self.tools.split():
-            (self.bin / tool).symlink_to(shutil.which(tool))
-        (self.bin / "python3").unlink()  # this one says that it has matplotlib
-        self.script(self.bin / "python3", f'[ "$2" = "import matplotlib" ] || exec {sys.executable} "$@"')
-        for tool in ("ninja", "ctest", "apt-get", "oclgrind", "clang-19"):
-            self.tool(tool, "")
-        (here / "path/pocl.icd").touch()
-        (here / "path/opencl.bc").touch()
-        self.tool("cmake", '[ "$1" != --version ] || echo "cmake version 3.24.0"')
-        self.tool("g++", f'[ -e {here}/no_libraries ] && echo none || echo {here}/run')  # it is asked where a library is
-        self.tool("sudo", 'shift; exec "$@"')
-        for name in ("01_one", "02_two", "03_three"):
-            (here / name).mkdir()
-            (here / name / "matmul.cu").touch()
-            self.stage(name)
-        (here / "04_four").mkdir()
-        (here / "04_four/matmul.cpp").touch()
-        self.script(here / "build/bin/04_four", 'echo "04_four $*"')
-        self.cache()
-
-    def cache(self, **changed):
-        values = {"CMAKE_HOME_DIRECTORY": self.here, "CMAKE_CACHEFILE_DIR": self.here / "build", **changed}
-        for name, default in (("CXX_COMPILER", "g++"), ("MAKE_PROGRAM", "ninja"), ("CUDA_COMPILER", "NOTFOUND")):
-            values.setdefault(f"CMAKE_{name}", default if default == "NOTFOUND" else self.bin / default)
-        text = "".join(f"{name}:STRING={value}\n" for name, value in values.items())
-        (self.here / "build/CMakeCache.txt").write_text(text)
-
-    def script(self, path, text):
-        path.write_text(f"#!/bin/sh\n{text}\n")
-        path.chmod(0o755)
-
-    def tool(self, name, text):
-        self.script(self.bin / name, f'echo "{name} $*" >>{self.calls}\n{text}')
-
-    def stage(self, name, code=0, before=""):
-        """A program that prints two lines of header and, unless it fails, a row, and writes a CSV."""
-        self.script(self.here / f"build/bin/{name}_cpu_trace", f"""{before}
-            echo "header of {name}"; echo "stage  options"
-            [ {code} = 0 ] || {{ echo "{name}: failed" >&2; exit {code}; }}
-            echo "{name} $*"
-            while [ $# -gt 0 ]; do [ "$1" != --csv ] || printf 'stage,x\\n{name},1\\n' >"$2"; shift; done""")
-
-    def environment(self):
-        self.calls.write_text("")
-        return {"PATH": str(self.bin), "TMPDIR": str(self.temporary), "CUDACXX": "/nonexistent", "HOME": "/nonexistent",
-                "OCL_ICD_VENDORS": str(self.bin), "HIP_DEVICE_LIB_PATH": str(self.bin)}
-
-    def call(self, command, *words):
-        return call(self.here / command, *words, env=self.environment(), cwd=self.here)
 
 
 def clean(s, what):
@@ -126,6 +51,10 @@ def ladder(s):
     (s.here / "linked.csv").unlink()
     expect(s.call("run", "04", "--size", "8"), 0, "the OpenCL chapter", out="04_four --size 8\n", lines=0)
     expect(s.call("run", "04", "--cpu"), 0, "and on the CPU", out="04_four --platform Portable Computing Language\n", lines=0)
+    for word in ("zero_host", "00", "0"):
+        run = s.call("run", word, "--cpu", "--repeat", "3")
+        expect(run, 0, f"run {word}: a program of the CPU alone, which has no other build", out="zero_host --repeat 3\n", lines=0)
+    check("--target zero_host\n" in s.calls.read_text(), "it is what is built", s.calls.read_text())
     clean(s, "after CSVs")
 
 
@@ -158,15 +87,34 @@ def failing_stages(s):
 def bad_input(s):
     names = "01_one 02_two 03_three"
     missing = s.here / "missing/out.csv"
+    empty, full, file = s.here / "empty", s.here / "full", s.here / "file"
+    empty.mkdir()
+    full.mkdir()
+    (full / "limits.csv").touch()
+    file.touch()
     for words, said in ((["99"], f"unknown stage '99': takes one of {names}"),
                         ([""], f"unknown stage '': takes one of {names}"),
                         (["--plot", "a", "b"], "unexpected argument 'b': --plot takes one folder of results, or none"),
+                        (["--all", "--against", s.here / "none"], f"--against '{s.here}/none': takes a folder of results"),
+                        (["--all", f"--against={empty}"], f"--against '{empty}': takes a folder of results"),
+                        (["--all", "--against="], "--against '': takes a folder of results"),
+                        (["--all", "--against"], "--against: needs a value"),
+                        (["--all", "--against", full, full], f"--against '{full}': that is where the results would go"),
+                        (["--all", "--size", "8"], "unknown option '--size': --all takes a folder"),
+                        (["--all", "new", "b"], "unexpected argument 'b': --all takes the name of one folder"),
+                        (["--all", ""], "unexpected argument '': --all takes the name of one folder"),
+                        (["--all", file], f"--all '{file}': can't be written: File exists"),
+                        (["--all", file / "b"], f"--all '{file}/b': can't be written: Not a directory"),
+                        (["--compare", full], "--compare: takes two folders of results"),
+                        (["--compare", full, full, full], "--compare: takes two folders of results"),
+                        (["--compare", full, empty], f"--compare '{empty}': takes a folder of results"),
                         (["--csv"], "--csv: needs a value"), (["--csv", ""], "--csv '': takes the name of a file"),
                         (["--csv", missing], f"--csv '{missing}': can't be written: No such file or directory"),
                         (["--csv", s.here], f"--csv '{s.here}': can't be written: Is a directory")):
         run = s.call("run", *words)
         expect(run, 2, f"run {' '.join(map(str, words))}", err=said, lines=1)
         check(run.stdout == "" and s.calls.read_text() == "", "found before building", s.calls.read_text())
+    check(not list(s.here.glob("results-*")) and not (s.here / "new").exists(), "and no folder is made", list(s.here.iterdir()))
     clean(s, "after bad input")
 
 
@@ -187,6 +135,8 @@ def build_folder(s):
         for command in ("run", "test"):
             run = s.call(command)
             expect(run, 1, f"{command}: cmake {step} fails", err=f"said {step}\n{s.here / command}: build failed\n", lines=2)
+        expect(s.call("run", "--all"), 1, f"run --all: cmake {step} fails", err=": build failed\n", lines=2)
+        check(not list(s.here.glob("results-*")), "and leaves no empty folder", list(s.here.iterdir()))
 
 
 def missing_packages(s):

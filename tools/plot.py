@@ -1,17 +1,20 @@
 #!/usr/bin/env python3
-"""Draws a folder's results, and writes the figures of the README's ladder: plot.py FOLDER [README]
+"""Draws a folder's results, and writes the figures of the READMEs' tables: plot.py FOLDER [README]
 
-FOLDER/ladder.csv, which `./run --sizes 1024:8192:1024 --csv ladder.csv` wrote on a GPU, becomes FOLDER/ladder.svg, speed against
-size (the figure of the slides), and FOLDER/roofline.svg, every stage predicted and measured. In README the table between the
-ladder's markers gets its figures from the same rows. All of it is written, or, when anything is wrong, nothing (exit code 2).
+From FOLDER/ladder.csv, limits.csv and library_curves.csv, which `./run --all FOLDER` wrote on a GPU: FOLDER/ladder.svg, speed
+against size (the figure of the slides); FOLDER/roofline.svg, every stage predicted and measured, under the measured roof; and
+FOLDER/library_curves.svg, cuBLAS in each precision (the figure of the first article). In README the table between the ladder's
+markers gets its figures from the same rows, and so do the tables of the stages' READMEs beside it, also from rates.csv. All of it
+is written, or, when anything is wrong, nothing (exit code 2).
 """
-import csv
 import hashlib
 import io
 import math
 import pathlib
-import re
 import sys
+
+from results import Wrong, around, read
+from tables import SIZE, chapters, times
 
 try:
     import matplotlib
@@ -20,12 +23,10 @@ except ImportError:
 
 matplotlib.use("svg")
 import matplotlib.pyplot as plt  # noqa: E402  (the backend is chosen first)
+import matplotlib.ticker  # noqa: E402
 
-NUMBERS = ("m", "n", "k", "gflops", "percent_of_peak", "percent_of_cublas", "cublas_gflops", "flop_per_byte", "predicted_gflops")
-COLUMNS = ("stage", *NUMBERS, "gpu", "driver", "cuda")
-SIZE = 8192  # of the README's table and of the roofline
-MARKERS = ("<!-- ladder -->\n", "<!-- /ladder -->\n")
-ROOFLINE = pathlib.Path(__file__).resolve().parent.parent / "common/roofline.h"
+MACHINE = ("gpu", "driver", "cuda")
+WRITTEN_BY = "'./run --all' on a GPU"
 # Told apart without colour: by marker, line style and shade, and named at the line's end.
 STYLES = [dict(marker=marker, linestyle=line, color=color) for marker, line, color in (
     ("o", "-", "#888888"), ("s", "--", "#7a5c00"), ("^", "-.", "#b0451b"), ("D", ":", "#1b6e8a"), ("v", "-", "#10305e"),
@@ -35,60 +36,81 @@ plt.rcParams.update({"font.size": 9, "svg.fonttype": "none", "svg.hashsalt": "la
                      "grid.color": "#dddddd", "axes.spines.top": False, "axes.spines.right": False, "lines.markersize": 4.5})
 
 
-class Wrong(Exception):
-    pass
-
-
-def read(path):
-    """The rows of a ladder's CSV, numbers as floats. Raises Wrong with one line that names what is wrong."""
-    try:
-        text = path.read_text()
-    except OSError as error:
-        raise Wrong(f"{path}: {error.strerror}; './run --sizes 1024:8192:1024 --csv {path.name}' on a GPU writes it")
-    header, *lines = csv.reader(text.splitlines()) if text.strip() else [[]]
-    if not lines:
-        raise Wrong(f"{path}: has no rows")
-    if missing := [column for column in COLUMNS if column not in header]:
-        raise Wrong(f"{path}: has no column '{missing[0]}': timed on a GPU by another version of ./run, or not timed")
-    if not text.endswith("\n"):
-        raise Wrong(f"{path}: ends in the middle of line {len(lines) + 1}")
-    rows = []
-    for number, line in enumerate(lines, 2):
-        if len(line) != len(header):
-            raise Wrong(f"{path}, line {number}: has {len(line)} fields, the header {len(header)}")
-        row = dict(zip(header, line))
-        for column in NUMBERS:
-            try:
-                row[column] = float(row[column])
-            except ValueError:
-                raise Wrong(f"{path}, line {number}: {column} is '{row[column]}', expected a number")
-        rows.append(row)
-    if len({(row["gpu"], row["driver"], row["cuda"]) for row in rows}) > 1:
+def read_one_machine(path, columns, numbers):
+    """The rows of a CSV, numbers as floats (None where there is none). Raises Wrong with one line that names what is wrong."""
+    rows = read(path, (*columns, *MACHINE), numbers, WRITTEN_BY)
+    if len({machine(row) for row in rows}) > 1:
         raise Wrong(f"{path}: has rows of several machines")
-    rows = [row for row in rows if row["m"] == row["n"] == row["k"]]
-    if not any(row["m"] == SIZE for row in rows):
-        raise Wrong(f"{path}: has no row of {SIZE} x {SIZE} x {SIZE}")
     return rows
 
 
-def limits(gpu):
-    """(GB/s, FP32 GFLOP/s, tensor-core GFLOP/s) of the GPU, from the table of common/roofline.h. Raises Wrong for others."""
-    found = re.search(rf'"{re.escape(gpu)}", ([\d.]+), ([\d.]+), [\d.]+, ([\d.]+),', ROOFLINE.read_text())
-    if not found:
-        raise Wrong(f"'{gpu}' has no line in the table of common/roofline.h, which says how fast it could be")
-    return [float(figure) for figure in found.groups()]
+def needed(path, row, *columns):
+    """Raises Wrong where one of these columns of the row has no figure."""
+    for column in columns:
+        if row[column] is None:
+            raise Wrong(f"{path}: {row.get('stage') or row.get('what') or row.get('precision')} has no {column}")
+
+
+def read_ladder(path):
+    """The rows of square matrices; every stage must have one of SIZE."""
+    numbers = ("m", "n", "k", "gflops", "percent_of_peak", "percent_of_cublas", "cublas_gflops", "flop_per_byte",
+               "predicted_gflops")
+    rows = [row for row in read_one_machine(path, ("stage",), (*numbers, "shared_flop_per_byte")) if row["m"] == row["n"] == row["k"]]
+    for row in rows:
+        needed(path, row, *numbers)
+    for stage in sorted({row["stage"] for row in rows}) or ["any stage"]:
+        if not any(row["stage"] == stage and row["m"] == SIZE for row in rows):
+            raise Wrong(f"{path}: has no row of {SIZE} x {SIZE} x {SIZE} for {stage}")
+    return rows
+
+
+def read_limits(path):
+    """What was measured and what the vendor's figures give, None where there is none: bandwidth in GB/s, the others in GFLOP/s;
+    and the measured points of the sweep, (flop per byte, GFLOP/s)."""
+    rows = read_one_machine(path, ("what",), ("flop_per_byte", "gbs", "gflops", "limit"))
+    by_name = {row["what"]: row for row in rows}
+    if missing := [what for what in ("copy", "shared_memory", "fp32_fma", "sweep") if what not in by_name]:
+        raise Wrong(f"{path}: has no row '{missing[0]}'")
+    needed(path, by_name["copy"], "gbs")
+    needed(path, by_name["shared_memory"], "gbs")
+    needed(path, by_name["fp32_fma"], "gflops", "limit")
+    sweep = [row for row in rows if row["what"] == "sweep"]
+    for row in sweep:
+        needed(path, row, "flop_per_byte", "gflops")
+    tensor = by_name.get("tensor_mma_sync", {"gflops": None, "limit": None})
+    return dict(machine=machine(rows[0]), bandwidth=by_name["copy"]["gbs"], shared=by_name["shared_memory"]["gbs"],
+                fp32=by_name["fp32_fma"]["gflops"], fp32_peak=by_name["fp32_fma"]["limit"],
+                tensor=tensor["gflops"], tensor_peak=tensor["limit"],
+                sweep=[(row["flop_per_byte"], row["gflops"]) for row in sweep])
+
+
+def read_curves(path):
+    rows = read_one_machine(path, ("precision",), ("n", "gflops", "peak_gflops"))
+    for row in rows:
+        needed(path, row, "n", "gflops")
+    return rows
 
 
 def machine(row):
     return f"{row['gpu']}, driver {row['driver']}, CUDA {row['cuda']}"
 
 
-def draw_ladder(rows, peak, tensor):
-    """Speed against size: the FP32 stages with cuBLAS and the peak, and beside them the tensor cores."""
+def label_ends(axes, x, ends, gap, scale=lambda y: y, inverse=lambda y: y):
+    """Writes each (y, text) of `ends` to the right of x; those nearer to each other than `gap`, on the axis's scale, move up."""
+    last = -math.inf
+    for y, text in sorted(ends):
+        last = max(scale(y), last + gap)
+        axes.annotate(text, (x, y), xytext=(x * 1.03, inverse(last)), va="center", fontsize=8, annotation_clip=False)
+
+
+def draw_ladder(rows, limits):
+    """Speed against size: the FP32 stages with cuBLAS and the vendor's peak, and beside them the tensor cores."""
     figure, both = plt.subplots(1, 2, figsize=(10, 4.6), gridspec_kw={"width_ratios": [3, 2]})
     stages = sorted({row["stage"] for row in rows})
-    panels = (("FP32", [stage for stage in stages if "wmma" not in stage], peak, "cuBLAS (FP32, no TF32)"),
-              ("FP16 in, FP32 sums", [stage for stage in stages if "wmma" in stage], tensor, "cuBLAS (the same)"))
+    panels = (("FP32", [stage for stage in stages if "wmma" not in stage], limits["fp32_peak"],
+               "cuBLAS (FP32, no TF32)"),
+              ("FP16 in, FP32 sums", [stage for stage in stages if "wmma" in stage], limits["tensor_peak"],
+               "cuBLAS (the same)"))
     for axes, (name, chosen, limit, library) in zip(both, panels):
         ends = []
         for style, stage in zip(STYLES, chosen):
@@ -99,32 +121,43 @@ def draw_ladder(rows, peak, tensor):
         if chosen:
             axes.plot(sizes, beside, **LIBRARY)
             ends.append((beside[-1], library))
-            axes.axhline(limit / 1000, color="black", linewidth=1)
-            ends.append((limit / 1000, f"peak, {limit / 1000:.1f}"))
-            last, gap = -1.0, limit / 1000 * 0.042
-            for speed, text in sorted(ends):  # labels that would overlap move up
-                last = max(speed, last + gap)
-                axes.annotate(text, (sizes[-1], speed), xytext=(sizes[-1] * 1.03, last), va="center", fontsize=8)
+            if limit:
+                axes.axhline(limit / 1000, color="black", linewidth=0.7)
+                ends.append((limit / 1000, f"peak, {limit / 1000:.1f}"))
+            top = max(speed for speed, _ in ends)
+            label_ends(axes, sizes[-1], ends, top * 0.042)
+            axes.set_ylim(0, top * 1.06)
             axes.set_xticks(sizes, [f"{size:.0f}" for size in sizes], rotation=45)
             axes.set_xlim(sizes[0] * 0.5, sizes[-1] * 1.02)
-        axes.set_ylim(0, limit / 1000 * 1.06)
         axes.set(title=name, xlabel="M = N = K", ylabel="TFLOP/s")
     figure.suptitle(f"Speed against size: {machine(rows[0])}", fontsize=10)
     figure.tight_layout(w_pad=4)
     return figure
 
 
-def draw_roofline(rows, bandwidth, peak, tensor):
-    """Every stage at its flop per byte: hollow as predicted, on the roof, and filled as measured."""
+def draw_roofline(rows, limits):
+    """Every stage at its flop per byte, hollow as predicted and filled as measured, under the roof that was measured."""
     figure, axes = plt.subplots(figsize=(8, 5))
     least, most = 1 / 8, 512  # flop per byte
-    ridge = max(peak, tensor) / bandwidth
-    axes.plot([least, ridge], [bandwidth * least / 1000, bandwidth * ridge / 1000], color="black", linewidth=1)
-    axes.annotate(f"{bandwidth:.0f} GB/s", (0.5, bandwidth * 0.5 / 1000), xytext=(4, -12), textcoords="offset points", fontsize=8)
-    for limit, name in ((peak, "FP32 peak"), (tensor, "tensor-core peak")):
-        axes.plot([limit / bandwidth, most], [limit / 1000] * 2, color="black", linewidth=1)
-        axes.annotate(f"{name}: {limit / 1000:.1f} TFLOP/s", (most, limit / 1000), xytext=(0, 4), textcoords="offset points",
-                      ha="right", fontsize=8)
+    bandwidth = limits["bandwidth"]
+    roofs = [("FP32", limits["fp32"], limits["fp32_peak"]), ("tensor cores", limits["tensor"], limits["tensor_peak"])]
+    roofs = [roof for roof in roofs if roof[1]]
+    ridge = max(measured for _, measured, _ in roofs) / bandwidth
+    axes.plot([least, ridge], [bandwidth * least / 1000, bandwidth * ridge / 1000], color="black", linewidth=1.2)
+    axes.annotate(f"{bandwidth:.0f} GB/s", (0.5, bandwidth * 0.5 / 1000), xytext=(6, -12), textcoords="offset points", fontsize=8)
+    for name, measured, peak in roofs:
+        axes.plot([measured / bandwidth, most], [measured / 1000] * 2, color="black", linewidth=1.2)
+        text = f"{name}: {measured / 1000:.1f} TFLOP/s"
+        if peak:
+            ends = (measured, peak, peak)
+            axes.plot([measured / bandwidth, peak / bandwidth, most], [end / 1000 for end in ends], color="black", linewidth=0.5)
+            text += f" (peak {peak / 1000:.1f})"
+        axes.annotate(text, (most, max(measured, peak or 0) / 1000), xytext=(0, 4), textcoords="offset points", ha="right",
+                      fontsize=8)
+    axes.plot(*zip(*((at, speed / 1000) for at, speed in limits["sweep"])), marker="o", linestyle="none", color="#999999",
+              markersize=3.5, zorder=2.5)
+    axes.annotate("dots: the sweep of 00_machine_limits", (most, bandwidth * least / 1000), xytext=(0, 6),
+                  textcoords="offset points", ha="right", fontsize=8, color="#555555")
     places = []
     for style, row in zip(STYLES, (row for row in rows if row["m"] == SIZE)):
         at, predicted, measured = row["flop_per_byte"], row["predicted_gflops"] / 1000, row["gflops"] / 1000
@@ -140,7 +173,7 @@ def draw_roofline(rows, bandwidth, peak, tensor):
     axes.set_xscale("log", base=2)
     axes.set_yscale("log")
     axes.set_xlim(least, most)
-    axes.set_ylim(bandwidth * least / 1000, max(peak, tensor) / 1000 * 1.6)
+    axes.set_ylim(bandwidth * least / 1000, max(max(measured, peak or 0) for _, measured, peak in roofs) / 1000 * 1.6)
     axes.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
     axes.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
     axes.set(xlabel="flop per byte of device memory, as the stage asks for it (equal ones side by side)", ylabel="TFLOP/s",
@@ -150,25 +183,54 @@ def draw_roofline(rows, bandwidth, peak, tensor):
     return figure
 
 
+def draw_curves(rows):
+    """The library's speed against size in each precision, with the peaks that the CSV has."""
+    figure, axes = plt.subplots(figsize=(8, 5))
+    ends, peaks = [], {}
+    precisions = list(dict.fromkeys(row["precision"] for row in rows))
+    for style, precision in zip(STYLES[1:], precisions):
+        points = sorted((row["n"], row["gflops"] / 1000) for row in rows if row["precision"] == precision)
+        axes.plot(*zip(*points), **style)
+        ends.append((points[-1][1], precision))
+        for row in rows:
+            if row["precision"] == precision and row["peak_gflops"]:
+                peaks.setdefault(round(row["peak_gflops"] / 1000, 1), []).append(precision)
+    least, most = min(row["n"] for row in rows), max(row["n"] for row in rows)
+    for peak, of in peaks.items():
+        axes.axhline(peak, color="black", linewidth=0.7)
+        axes.annotate(f"peak {', '.join(dict.fromkeys(of))}: {peak:.1f}", (least, peak), xytext=(2, 3), textcoords="offset points",
+                      fontsize=8)
+    label_ends(axes, most, ends, 0.05, math.log10, lambda y: 10**y)
+    axes.set_xscale("log", base=2)
+    axes.set_yscale("log")
+    ticks = [2**power for power in range(4, 20) if least <= 2**power <= most]
+    axes.set_xticks(ticks, [str(tick) for tick in ticks])
+    axes.set_xlim(least / 1.05, most * 1.02)
+    axes.yaxis.set_major_locator(matplotlib.ticker.LogLocator(subs=(1, 2, 5)))
+    axes.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
+    axes.yaxis.set_minor_locator(matplotlib.ticker.NullLocator())
+    axes.set(xlabel="M = N = K", ylabel="TFLOP/s", title=f"cuBLAS in each precision: {machine(rows[0])}")
+    axes.title.set_fontsize(10)
+    figure.tight_layout()
+    return figure
+
+
 def with_table(readme, rows):
     """`readme` with the figures of `rows` in its ladder. What a row says besides stays as it is."""
-    text = readme.read_text()
-    if any(text.count(marker) != 1 for marker in MARKERS) or text.index(MARKERS[0]) > text.index(MARKERS[1]):
-        raise Wrong(f"{readme}: takes a table between '{MARKERS[0].strip()}' and '{MARKERS[1].strip()}'")
-    before, rest = text.split(MARKERS[0])
-    table, after = rest.split(MARKERS[1])
+    before, table, after = around(readme, readme.read_text(), "ladder")
     lines = table.splitlines(keepends=True)
     for row in (row for row in rows if row["m"] == SIZE):
         places = [number for number, line in enumerate(lines) if line.startswith(f"| [{row['stage']}]")]
         if len(places) != 1:
             raise Wrong(f"{readme}: its ladder has {len(places)} rows for {row['stage']}, expected one")
         cells = lines[places[0]].split(" | ")
-        if len(cells) != 8:
-            raise Wrong(f"{readme}: its ladder's row for {row['stage']} has {len(cells)} cells, expected 8")
-        cells[2:7] = [f"{row['flop_per_byte']:.3g}", f"{row['predicted_gflops'] / 1000:.1f}", f"{row['gflops'] / 1000:.1f}",
-                      f"{row['percent_of_peak']:.1f}%", f"{row['percent_of_cublas']:.1f}%"]
+        if len(cells) != 9:
+            raise Wrong(f"{readme}: its ladder's row for {row['stage']} has {len(cells)} cells, expected 9")
+        cells[2:8] = [f"{row['flop_per_byte']:.3g}", f"{row['predicted_gflops'] / 1000:.1f}", f"{row['gflops'] / 1000:.1f}",
+                      times(row["gflops"] / row["predicted_gflops"]), f"{row['percent_of_peak']:.1f}%",
+                      f"{row['percent_of_cublas']:.1f}%"]
         lines[places[0]] = " | ".join(cells)
-    return before + MARKERS[0] + "".join(lines) + MARKERS[1] + after
+    return before + "".join(lines) + after
 
 
 def write_all(files):
@@ -184,31 +246,41 @@ def write_all(files):
             part.unlink(missing_ok=True)
 
 
-def main():
-    if len(sys.argv) not in (2, 3) or sys.argv[1].startswith("-"):
+def main(words):
+    """Returns the exit code."""
+    if len(words) not in (1, 2) or words[0].startswith("-"):
         print(__doc__)
-        sys.exit(0 if sys.argv[1:] in (["-h"], ["--help"]) else 2)
-    folder, readme = pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2]) if sys.argv[2:] else None
+        return 0 if words in (["-h"], ["--help"]) else 2
+    folder, *readme = map(pathlib.Path, words)
     try:
-        rows = read(folder / "ladder.csv")
-        digest = hashlib.sha256((folder / "ladder.csv").read_bytes()).hexdigest()  # tells whether a picture is of these rows
-        bandwidth, peak, tensor = limits(rows[0]["gpu"])
-        written = []
-        if readme:
-            written.append((readme, with_table(readme, rows)))
-        figures = {"ladder": draw_ladder(rows, peak, tensor), "roofline": draw_roofline(rows, bandwidth, peak, tensor)}
-        for name, figure in figures.items():
+        paths = {name: folder / f"{name}.csv" for name in ("ladder", "limits", "library_curves")}
+        rows, limits, curves = (reader(path) for reader, path in zip((read_ladder, read_limits, read_curves), paths.values()))
+        for name, of in (("limits", limits["machine"]), ("library_curves", machine(curves[0]))):
+            if of != machine(rows[0]):
+                raise Wrong(f"{paths[name]}: is of {of}, ladder.csv of {machine(rows[0])}")
+        written = [(path, with_table(path, rows)) for path in readme]
+        for path in readme:
+            written += chapters(folder, path.parent, rows, limits)
+        figures = {"ladder": (draw_ladder(rows, limits), ("ladder", "limits")),
+                   "roofline": (draw_roofline(rows, limits), ("ladder", "limits")),
+                   "library_curves": (draw_curves(curves), ("library_curves",))}
+        for name, (figure, sources) in figures.items():
+            # Tells whether a picture is of these rows.
+            source = "; ".join(f"{each}.csv, SHA-256 {hashlib.sha256(paths[each].read_bytes()).hexdigest()}" for each in sources)
             svg = io.StringIO()
-            figure.savefig(svg, format="svg", metadata={"Date": None, "Source": f"ladder.csv, SHA-256 {digest}"})
+            figure.savefig(svg, format="svg", metadata={"Date": None, "Source": source})
+            plt.close(figure)
             written.append((folder / f"{name}.svg", svg.getvalue()))
         write_all(written)
     except Wrong as wrong:
         print(f"plot.py: {wrong}", file=sys.stderr)
-        sys.exit(2)
+        return 2
     except OSError as error:
         print(f"plot.py: '{error.filename}': can't be written: {error.strerror}", file=sys.stderr)
-        sys.exit(2)
+        return 2
     print(*(path for path, _ in written), sep="\n")
+    return 0
 
 
-main()
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

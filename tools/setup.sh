@@ -40,6 +40,7 @@ has() {
         opencl-clhpp-headers) "${CXX:-g++}" -E -x c++ -include CL/opencl.hpp /dev/null ;;
         ocl-icd-opencl-dev) has_library OpenCL.so ;;
         pocl-opencl-icd) compgen -G "${OCL_ICD_VENDORS:-/etc/OpenCL/vendors}/pocl*.icd" ;;
+        libopenblas0) [[ $(ldconfig -p 2>/dev/null) == *libopenblas.so.0* ]] ;;
         rocm-device-libs) [[ -e ${HIP_DEVICE_LIB_PATH:-/usr/lib/x86_64-linux-gnu/amdgcn/bitcode}/opencl.bc ]] ;;
         python3-matplotlib) plotter ;;
         *) command -v "$1" ;;

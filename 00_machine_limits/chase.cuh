@@ -1,0 +1,119 @@
+// Pointer chases: one thread loads an address from memory, then from there the next, in an order that no hardware foresees.
+#pragma once
+
+#include <cstdint>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "common/device.h"
+#include "common/report.h"
+#ifdef CUDA_EMULATOR
+#include "emulator/emulator.h"
+
+inline long long clock64() { return 0; }  // the CPU build times nothing
+#endif
+
+// What a thread leaves: its result, and the cycles that it measured.
+template <class T>
+struct Timed {
+    T value;
+    long long cycles;
+};
+
+// Launches, waits, and returns what each of `threads` threads left. On the emulator nothing may have raced and, where it counts,
+// the loads must be of so many bytes. Throws Failure.
+template <class T, class Launch>
+std::vector<Timed<T>> run(const std::string& what, uint64_t global_bytes, uint64_t shared_bytes, int threads, Launch launch) {
+    DeviceArray<Timed<T>> results_device(threads);
+    check_cuda(cudaMemset(results_device.data(), 0xff, threads * sizeof(Timed<T>)), "cudaMemset");  // floats: NaN
+#ifdef CUDA_EMULATOR
+    emulator::reset_counts();
+#endif
+    launch(results_device.data());
+    check_cuda(cudaGetLastError(), what);
+    check_cuda(cudaDeviceSynchronize(), what);
+#ifdef CUDA_EMULATOR
+    const emulator::Counts& c = emulator::counts();
+    if (!c.problems.empty()) throw Failure(kWrongResult, what + ": " + c.problems[0]);
+    if (emulator::tracing() && !(c.global_load_bytes == global_bytes && c.shared_load_bytes == shared_bytes))
+        throw Failure(kWrongResult, what + ": loads " + std::to_string(c.global_load_bytes) + " bytes from global and " +
+                                        std::to_string(c.shared_load_bytes) + " from shared memory, expected " +
+                                        std::to_string(global_bytes) + " and " + std::to_string(shared_bytes));
+#else
+    (void)global_bytes, (void)shared_bytes;
+#endif
+    std::vector<Timed<T>> results;
+    results_device.download(results);
+    return results;
+}
+
+constexpr int kSharedWords = 4096;  // 16 KiB
+
+// One element a cache line of 128 bytes: no load brings anything that another one wants, and a set fills what it says it does.
+struct alignas(128) Line {
+    const Line* next;  // an address, not an index: nothing has to be computed between two loads
+};
+static_assert(sizeof(Line) == 128, "a cache line");
+
+// *from, which is in global memory, by a plain load, which L1 caches. Of a pointer that was itself loaded the compiler knows no
+// memory space: it would take the generic LD, which has to find out. `volatile` keeps it between two readings of the clock.
+template <class T>
+__device__ T* load_global(T* const* from) {
+#ifdef __CUDA_ARCH__
+    T* to;
+    asm volatile("ld.global.u64 %0, [%1];" : "=l"(to) : "l"(__cvta_generic_to_global(from)));
+    return to;
+#else
+    return *from;
+#endif
+}
+
+__global__ void lay_out(const uint32_t* next, int count, Line* lines) {
+    const int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < count) lines[i].next = &lines[next[i]];
+}
+
+// One thread. L1 is empty at the start of every launch, so it is warmed up here.
+__global__ void chase(const Line* at, int warm_up, int steps, Timed<const Line*>* result) {
+    for (int i = 0; i < warm_up; ++i) at = load_global(&at->next);
+    const long long begin = clock64();
+    for (int i = 0; i < steps; ++i) at = load_global(&at->next);
+    const long long end = clock64();
+    *result = {at, end - begin};
+}
+
+// The same in shared memory. `next` are offsets in bytes.
+__global__ void chase_shared(const uint32_t* next, int steps, Timed<uint32_t>* result) {
+    __shared__ uint32_t shared[kSharedWords];
+    for (int i = 0; i < kSharedWords; ++i) shared[i] = next[i];
+    uint32_t at = 0;
+    const long long begin = clock64();
+    for (int i = 0; i < steps; ++i) at = *reinterpret_cast<const uint32_t*>(reinterpret_cast<const char*>(shared) + at);
+    const long long end = clock64();
+    *result = {at, end - begin};
+}
+
+// A way through `count` elements in random order that comes back to where it began: Sattolo's algorithm.
+std::vector<uint32_t> random_cycle(uint32_t count) {
+    std::vector<uint32_t> next(count);
+    for (uint32_t i = 0; i < count; ++i) next[i] = i;
+    std::mt19937 random(count);
+    for (uint32_t i = count - 1; i > 0; --i) std::swap(next[i], next[random() % i]);
+    return next;
+}
+
+// The elements in the order in which they are visited from 0 on. Throws Failure unless it is every one, once.
+std::vector<uint32_t> visits(const std::vector<uint32_t>& next) {
+    std::vector<uint32_t> visited;
+    visited.reserve(next.size());
+    uint32_t at = 0;
+    do {
+        visited.push_back(at);
+        at = next.at(at);
+    } while (at != 0 && visited.size() < next.size());
+    if (at != 0 || visited.size() != next.size())
+        throw Failure(kWrongResult, format("the random order is no single cycle: from element 0 it visits %zu of %zu",
+                      visited.size(), next.size()));
+    return visited;
+}

@@ -1,0 +1,271 @@
+// 00_machine_limits/roofline_host: the sweep of roofline.cu on the CPU, with all of its threads, under the roof that its bandwidth
+// and its FP32 peak make. Slide 24 shows such sweeps on an i7-3770, an i7-4790, an i7-6500U and a Ryzen 7 3700X, as plots: its text
+// has no figures to compare with.
+//
+// Alone:    g++ -std=c++17 -O3 -march=native -fopenmp -I. 00_machine_limits/roofline_host.cpp -o 00_machine_limits/roofline_host
+// Articles: the slides, 24
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <fstream>
+#include <functional>
+#include <memory>
+#include <utility>
+
+#include "00_machine_limits/sweep.h"
+#include "common/command_line.h"
+#include "common/report.h"
+#include "common/times.h"
+#ifdef _OPENMP
+#include <omp.h>
+#define PARALLEL_FOR _Pragma("omp parallel for schedule(static)")
+#else
+#define PARALLEL_FOR  // one thread
+#endif
+
+// The widest registers that the compiler may use.
+#if defined(__AVX512F__)
+constexpr int kVectorBytes = 64;
+#elif defined(__AVX__)
+constexpr int kVectorBytes = 32;
+#else
+constexpr int kVectorBytes = 16;
+#endif
+// Where there is an FMA instruction, the compiler makes one of `x * kFactor + kAddend`, and the reference has to round once, too.
+#if defined(__FP_FAST_FMAF) || defined(__FMA__)
+constexpr bool kFused = true;
+#else
+constexpr bool kFused = false;
+#endif
+
+typedef float Vector __attribute__((vector_size(kVectorBytes), may_alias));
+constexpr int kLanes = kVectorBytes / sizeof(float);
+constexpr int kVectors = 10;  // independent chains. Two FMAs a cycle, of 4 cycles each, need 8; AVX has 16 registers
+constexpr int kBlock = kVectors * kLanes;  // elements that are in registers at a time
+constexpr int kChunk = 64 * kBlock;        // elements that a thread takes at a time
+constexpr int kPeakSteps = 256;            // between two looks at the loop's counter
+constexpr int kPeakTurns = 20000;
+
+inline void load(Vector (&x)[kVectors], const float* from) {
+#pragma GCC unroll 16
+    for (int v = 0; v < kVectors; ++v) x[v] = reinterpret_cast<const Vector*>(from)[v];
+}
+inline void store(float* to, const Vector (&x)[kVectors]) {
+#pragma GCC unroll 16
+    for (int v = 0; v < kVectors; ++v) reinterpret_cast<Vector*>(to)[v] = x[v];
+}
+
+// n steps for each element of a block. A loop of 16 steps is unrolled: the rest of it would take longer than the steps.
+template <int n>
+inline void steps(Vector (&x)[kVectors]) {
+#pragma GCC unroll 16
+    for (int s = 0; s < n; ++s)
+#pragma GCC unroll 16
+        for (int v = 0; v < kVectors; ++v) x[v] = x[v] * kFactor + kAddend;
+}
+
+// c = a after n steps; n = 0 copies. Bytes read and written count, not those that the caches read because they fetch a line of c
+// before it is written. count: whole chunks.
+template <int n>
+void sweep(const float* a, float* c, size_t count) {
+    PARALLEL_FOR
+    for (size_t first = 0; first < count; first += kChunk)
+        for (size_t at = first; at < first + kChunk; at += kBlock) {
+            Vector x[kVectors];
+            load(x, a + at);
+            steps<n>(x);
+            store(c + at, x);
+            asm volatile("" ::: "memory");  // or else n = 0 becomes one memcpy, which writes past the caches
+        }
+}
+
+// Each thread's part of c is a block, kPeakSteps * turns steps after a's.
+void fma_chains(const float* a, float* c, int threads, int turns) {
+    PARALLEL_FOR
+    for (int thread = 0; thread < threads; ++thread) {
+        Vector x[kVectors];
+        load(x, a + thread * kBlock);
+        for (int turn = 0; turn < turns; ++turn) steps<kPeakSteps>(x);
+        store(c + thread * kBlock, x);
+    }
+}
+
+struct Point {
+    int steps;
+    void (*run)(const float* a, float* c, size_t count);
+};
+template <size_t... i>
+std::vector<Point> points(std::index_sequence<i...>) { return {{kSteps[i], sweep<kSteps[i]>}...}; }
+
+int thread_count() {
+#ifdef _OPENMP
+    return omp_get_max_threads();
+#else
+    return 1;
+#endif
+}
+
+// "model name" of /proc/cpuinfo.
+std::string cpu_model() {
+    std::ifstream file("/proc/cpuinfo");
+    for (std::string line; std::getline(file, line);)
+        if (line.rfind("model name", 0) == 0 && line.find(": ") != std::string::npos) {
+            std::string name = line.substr(line.find(": ") + 2);
+            std::replace(name.begin(), name.end(), ',', ' ');  // it becomes a cell of a CSV
+            return name;
+        }
+    return "unknown";
+}
+
+// Two arrays, random floats that repeat themselves and what becomes of them, and the threads that go through them.
+class Bench {
+public:
+    // mib: of both arrays together.
+    explicit Bench(size_t mib)
+        : count_((mib << 20) / 2 / sizeof(float) / kChunk * kChunk), period_(random_period(1)), a_(allocate()), c_(allocate()),
+          points_(points(std::make_index_sequence<std::size(kSteps)>())) {
+        float* a = a_.get();
+        // By the threads that will read and write it: a page lies in the memory near the one that touches it first.
+        PARALLEL_FOR
+        for (size_t first = 0; first < count_; first += kChunk)
+            for (size_t i = first; i < first + kChunk; ++i) a[i] = period_[i % kPeriod];
+        clear();
+    }
+    const std::vector<Point>& all() const { return points_; }
+    double bytes() const { return 2.0 * count_ * sizeof(float); }  // read and written by a sweep or a copy
+    double flop(const Point& point) const { return 2.0 * point.steps * count_; }
+    double fma_flop() const { return 2.0 * kPeakSteps * kPeakTurns * kBlock * threads_; }
+    int threads() const { return threads_; }
+
+    void copy() { sweep<0>(a_.get(), c_.get(), count_); }
+    void run(const Point& point) { point.run(a_.get(), c_.get(), count_); }
+    void fma(int turns) { fma_chains(a_.get(), c_.get(), threads_, turns); }
+
+    // Throws Failure(kWrongResult) unless every element is what the scalar reference gives, bit by bit.
+    void verify() {
+        std::vector<float> x = period_;
+        clear();
+        copy();
+        check_periodic("copy", c_.get(), 0, count_, x);
+        int taken = 0;
+        for (const Point& point : points_) {
+            progress(format("sweep, %d steps: verifying", point.steps));
+            advance<kFused>(x, point.steps - taken);
+            taken = point.steps;
+            clear();
+            run(point);
+            check_periodic(format("sweep, %d steps", point.steps), c_.get(), 0, count_, x);
+        }
+        for (const int turns : {1, 2, 5}) {
+            x = period_;
+            advance<kFused>(x, turns * kPeakSteps);
+            clear();
+            fma(turns);
+            check_periodic(format("fp32_fma, %d turns", turns), c_.get(), 0, size_t(threads_) * kBlock, x);
+        }
+    }
+
+private:
+    struct Free {
+        void operator()(float* memory) const { std::free(memory); }
+    };
+    using Array = std::unique_ptr<float, Free>;
+
+    Array allocate() const {
+        if (size_t(threads_) * kBlock > count_)
+            throw Failure(kBadCommandLine, format("--size: too small for %d threads of %d elements each", threads_, kBlock));
+        Array array(static_cast<float*>(std::aligned_alloc(kVectorBytes, count_ * sizeof(float))));
+        if (!array) throw std::bad_alloc();
+        return array;
+    }
+    // NaN, so that what is not written is seen.
+    void clear() {
+        float* c = c_.get();
+        PARALLEL_FOR
+        for (size_t first = 0; first < count_; first += kChunk) std::memset(c + first, 0xff, kChunk * sizeof(float));
+    }
+
+    int threads_ = thread_count();
+    size_t count_;
+    std::vector<float> period_;
+    Array a_, c_;
+    std::vector<Point> points_;
+};
+
+Times time(const std::string& what, int repeat, const std::function<void()>& work) {
+    progress(what + ": timing");
+    std::vector<float> ms(repeat);
+    work();  // warm up
+    for (float& each : ms) {
+        const auto begin = std::chrono::steady_clock::now();
+        work();
+        each = std::chrono::duration<float, std::milli>(std::chrono::steady_clock::now() - begin).count();
+    }
+    progress("");
+    return summarize(ms);
+}
+
+void measure(long long mib, int repeat, bool verify_only, Report& report) {
+    Bench bench(mib);
+    const std::string cpu = cpu_model(), threads = std::to_string(bench.threads());
+    bench.verify();
+    progress("");
+    std::printf("%s, threads: %s. Each element of each result is right. Two arrays, together %lld MiB.\n", cpu.c_str(),
+                threads.c_str(), mib);
+    if (verify_only) return;
+    const long cache = sysconf(_SC_LEVEL3_CACHE_SIZE);
+    if (cache > 0 && bench.bytes() < 2.0 * cache)
+        std::printf("The last-level cache has %ld MiB: the arrays may stay in it, and copy is then not the memory's bandwidth.\n",
+                    cache >> 20);
+    std::printf("limit: GFLOP/s, min(fp32_fma, copy x flop/byte), as measured here\n");
+
+    // gbs, gflops, limit: 0 where the row has none.
+    const auto add = [&](const std::string& what, const std::string& intensity, double gbs, double gflops, double limit,
+                         const Times& times) {
+        const auto cell = [](double value) { return value > 0 ? format("%.5g", value) : "-"; };
+        report.add({{"what", "what", what}, {"flop/byte", "flop_per_byte", intensity}, {"   GB/s", "gbs", cell(gbs)},
+                    {" GFLOP/s", "gflops", cell(gflops)}, {"   limit", "limit", cell(limit)},
+                    {"% of limit", "percent_of_limit", limit > 0 ? format("%.1f", 100 * gflops / limit) : "-"},
+                    {"median ms", "median_ms", format("%.4f", times.median)}, {"min ms", "min_ms", format("%.4f", times.least)},
+                    {"max ms", "max_ms", format("%.4f", times.most)}, {"", "repeats", std::to_string(repeat)},
+                    {"", "mib", std::to_string(mib)}, {"", "cpu", cpu}, {"", "threads", threads}, {"", "date", today()}});
+    };
+    Times times = time("copy", repeat, [&] { bench.copy(); });
+    const double copied = bench.bytes() / times.median * 1e-6;
+    add("copy", "-", copied, 0, 0, times);
+    times = time("fp32_fma", repeat, [&] { bench.fma(kPeakTurns); });
+    const double fma = bench.fma_flop() / times.median * 1e-6;
+    add("fp32_fma", "-", 0, fma, 0, times);
+    std::vector<double> shares;
+    for (const Point& point : bench.all()) {
+        times = time(format("sweep, %d steps", point.steps), repeat, [&] { bench.run(point); });
+        const double gflops = bench.flop(point) / times.median * 1e-6, limit = roof(fma, copied, point.steps);
+        add("sweep", format("%g", flop_per_byte(point.steps)), bench.bytes() / times.median * 1e-6, gflops, limit, times);
+        shares.push_back(gflops / limit);
+    }
+    print_shares(shares, fma, copied);
+    report.save();
+}
+
+int main(int argc, char** argv) {
+    using Text = const std::string&;
+    long long mib = 256;
+    int repeat = 10;
+    bool verify_only = false;
+    std::string csv;
+    const std::vector<Option> options = {
+        {"csv", "FILE", "also write the rows to FILE", [&](Text value) { csv = parse_csv(value); }},
+        {"size", "MIB", "of both arrays together (default 256)",
+         [&](Text value) { mib = parse_number("--size", value, 1, 1 << 20); }},
+        {"repeat", "R", "timed runs of each (default 10)",
+         [&](Text value) { repeat = int(parse_number("--repeat", value, 1, 1000)); }},
+        {"verify-only", "", "check the results and stop", [&](Text) { verify_only = true; }},
+    };
+    const std::string about = "measures bandwidth and FP32 peak of this machine's CPU, and a sweep under the roof that they make";
+    return run_program("roofline_host", about, options, "Example:\n  roofline_host --csv limits_host.csv", argc, argv, [&] {
+        if (verify_only && !csv.empty()) throw Failure(kBadCommandLine, "--csv: there are no times with --verify-only");
+        Report report(csv);
+        measure(mib, repeat, verify_only, report);
+    });
+}

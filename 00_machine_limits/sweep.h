@@ -1,0 +1,63 @@
+// What the sweeps on the GPU (roofline.cu) and on the CPU (roofline_host.cpp) have in common: the points, the data, the reference.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "common/report.h"
+
+// A step is x = kFactor x + kAddend. It takes x from [1, 2) to (3, 4] and back, each time 2^-20 of the way nearer to 2.5. So in 256
+// steps, and in 100000, nothing overflows, becomes subnormal or comes to rest, and one or two steps fewer show in the last bits.
+constexpr float kFactor = -1 + 0x1p-20f, kAddend = 5;
+
+// The points of the sweep: how many steps each element takes between 4 bytes that are read and 4 that are written.
+constexpr int kSteps[] = {1, 2, 4, 8, 16, 32, 64, 128, 256};
+constexpr double flop_per_byte(int steps) { return 2.0 * steps / (4 + 4); }
+
+// GFLOP/s that the roofline allows. peak: GFLOP/s. gbs: GB/s, of bytes read and written.
+inline double roof(double peak, double gbs, int steps) { return std::min(peak, gbs * flop_per_byte(steps)); }
+
+// Says how near to the roof the points came. shares: of it, a point each.
+inline void print_shares(const std::vector<double>& shares, double peak, double gbs) {
+    const auto [least, most] = std::minmax_element(shares.begin(), shares.end());
+    std::printf("The points of the sweep lie at %.1f%% to %.1f%% of the roof, whose ridge is at %.1f flop/byte.\n", 100 * *least,
+                100 * *most, peak / gbs);
+}
+
+// The data repeats itself: then the reference takes little time. A prime number: no tile or stride has such a distance.
+constexpr size_t kPeriod = 16411;
+
+// kPeriod random floats in [1, 2).
+inline std::vector<float> random_period(uint32_t seed) {
+    std::mt19937 random(seed);
+    std::vector<float> x(kPeriod);
+    for (float& each : x) each = 1 + float(random() >> 9) * 0x1p-23f;
+    return x;
+}
+
+// kFused: each step is rounded once, as by an FMA instruction; else the product is rounded, too.
+template <bool kFused>
+void advance(std::vector<float>& x, int steps) {
+    for (float& each : x)
+        for (int s = 0; s < steps; ++s) each = kFused ? std::fma(each, kFactor, kAddend) : each * kFactor + kAddend;
+}
+
+// `got` is the part of a result that starts at element `first`. Throws Failure(kWrongResult) unless the whole is `period` over and
+// over, bit by bit.
+template <class T>
+void check_periodic(const std::string& what, const T* got, size_t first, size_t count, const std::vector<T>& period) {
+    for (size_t done = 0; done < count;) {
+        const size_t at = (first + done) % period.size(), length = std::min(count - done, period.size() - at);
+        if (std::memcmp(got + done, &period[at], length * sizeof(T)) != 0)
+            for (size_t i = 0; i < length; ++i)
+                if (std::memcmp(&got[done + i], &period[at + i], sizeof(T)) != 0)
+                    throw Failure(kWrongResult, what + format(": element %zu is %.9g, expected %.9g", first + done + i,
+                                                              double(got[done + i]), double(period[at + i])));
+        done += length;
+    }
+}

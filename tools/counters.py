@@ -1,0 +1,153 @@
+#!/usr/bin/env python3
+"""A GPU's own counters, through ncu (Nsight Compute), and the emulator's beside them.
+
+    counters.py measure BIN FOLDER       profiles one launch of each stage built in BIN, such as build/bin. FOLDER/counters.csv, at
+                                         256 x 256 x 256: requests, sectors and wavefronts, which the emulator counts as well.
+                                         FOLDER/rates.csv, at 4096: how busy each part is, what the caches serve, what warps wait
+                                         for. Needs a GPU, ncu and the right to read its counters.
+    counters.py table BIN FOLDER README  writes counters.csv and the emulator's counts (of the traced CPU builds in BIN) into the
+                                         table between README's markers.
+"""
+import csv
+import io
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+from results import Wrong, around, read
+
+# Column: metric of ncu. Asynchronous copies are among the loads from global memory.
+COUNTERS = {
+    "global_load_requests": "l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum",
+    "global_load_sectors": "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum",
+    "global_store_sectors": "l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum",
+    "shared_load_wavefronts": "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum",
+    "shared_store_wavefronts": "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_st.sum",
+    "shared_load_conflicts": "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_ld.sum",
+    "shared_store_conflicts": "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_st.sum",
+}
+# Those that the emulator counts, too, as its README names them.
+COMPARED = {
+    "global_load_requests": "global loads: requests",
+    "global_load_sectors": "sectors",
+    "global_store_sectors": "global stores: sectors",
+    "shared_load_wavefronts": "shared loads: wavefronts",
+    "shared_store_wavefronts": "shared stores: wavefronts",
+}
+SIZE = 256  # of the counts
+STALLS = ("long_scoreboard", "short_scoreboard", "barrier", "dispatch_stall", "math_pipe_throttle", "mio_throttle", "lg_throttle",
+          "wait", "not_selected", "no_instruction")
+RATES = {
+    "registers_per_thread": "launch__registers_per_thread",
+    "warps_active_percent": "sm__warps_active.avg.pct_of_peak_sustained_active",
+    "issue_active_percent": "smsp__issue_active.avg.pct_of_peak_sustained_active",
+    "fma_pipe_percent": "sm__pipe_fma_cycles_active.avg.pct_of_peak_sustained_active",
+    "tensor_pipe_percent": "sm__pipe_tensor_op_hmma_cycles_active.avg.pct_of_peak_sustained_active",
+    "l1_throughput_percent": "l1tex__throughput.avg.pct_of_peak_sustained_active",
+    "l2_throughput_percent": "lts__throughput.avg.pct_of_peak_sustained_elapsed",
+    "device_memory_percent": "dram__throughput.avg.pct_of_peak_sustained_elapsed",
+    "l1_hit_percent": "l1tex__t_sector_hit_rate.pct",
+    "l2_hit_percent": "lts__t_sector_hit_rate.pct",
+    "device_memory_bytes": "dram__bytes.sum",
+    **{f"waiting_{stall}": f"smsp__average_warps_issue_stalled_{stall}_per_issue_active.ratio" for stall in STALLS},
+}
+
+
+def lines(*command):
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
+
+
+def where():
+    gpu, driver = lines("nvidia-smi", "--query-gpu=name,driver_version", "--format=csv,noheader", "-i", "0")[0].split(", ")
+    version = re.search(r"Version ([\d.]+)", "\n".join(lines("ncu", "--version")))[1]
+    return {"gpu": gpu, "driver": driver, "ncu": version}
+
+
+def profile(program, size, metrics):
+    """The metrics of the program's first launch of its kernel, in the order of `metrics`. Ends the script with one line otherwise."""
+    run = subprocess.run(["ncu", "--clock-control", "none", "--csv", "--page", "raw", "--print-units", "base", "--kernel-name", "matmul",
+                          "--launch-count", "1", "--metrics", ",".join(metrics.values()), program, "--size", str(size), "--verify-only"],
+                         capture_output=True, text=True)
+    start = run.stdout.find('"ID"')
+    if run.returncode != 0 or start < 0:
+        sys.exit(f"counters.py: ncu failed on {program.name}: {(run.stdout + run.stderr).strip().splitlines()[-1]}")
+    table = list(csv.DictReader(io.StringIO(run.stdout[start:])))
+    row = table[1]  # table[0] has the units
+    missing = [metric for metric in metrics.values() if not row.get(metric)]
+    if missing:
+        print(f"{program.name}: this GPU has no {', '.join(missing)}", file=sys.stderr)
+    return {column: (row.get(metric) or "-").replace(",", "") for column, metric in metrics.items()}
+
+
+def measure(bin_folder, folder):
+    stages = sorted(path for path in bin_folder.iterdir() if re.fullmatch(r"0[1-6]_[a-z_]+", path.name) and "_cpu" not in path.name)
+    if not stages:
+        sys.exit(f"counters.py: '{bin_folder}' holds no stage that was built for a GPU")
+    for name, size, metrics in (("counters.csv", SIZE, COUNTERS), ("rates.csv", 4096, RATES)):
+        text = io.StringIO()
+        table = csv.writer(text, lineterminator="\n")
+        for number, stage in enumerate(stages):
+            row = {"stage": stage.name, "size": size, **profile(stage, size, metrics), **where()}
+            if number == 0:
+                table.writerow(row)
+            table.writerow(row.values())
+        part = folder / f"{name}.part"
+        part.write_text(text.getvalue())
+        os.replace(part, folder / name)
+        print(folder / name)
+
+
+def by_stage(path):
+    return {row["stage"]: row for row in read(path, ("stage", *COMPARED), (), "this script")}
+
+
+def counted(bin_folder, stages):
+    """What the emulator counts for each stage, as rows with the columns that counters.csv has, too."""
+    rows = {}
+    with tempfile.TemporaryDirectory() as folder:
+        for stage in stages:
+            subprocess.run([bin_folder / f"{stage}_cpu_trace", "--size", str(SIZE), "--csv", f"{folder}/csv"], check=True,
+                           stdout=subprocess.DEVNULL)
+            rows.update(by_stage(pathlib.Path(folder) / "csv"))
+    return rows
+
+
+def table(hardware, emulator):
+    """The two side by side, in Markdown: a line for each stage and what counts."""
+    lines = ["| stage | counted by | " + " | ".join(COMPARED.values()) + " |\n", "|---|---|" + "---:|" * len(COMPARED) + "\n"]
+    for stage in hardware:
+        for who, row in (("ncu", hardware[stage]), ("emulator", emulator[stage])):
+            lines.append(f"| {stage} | {who} | " + " | ".join(f"{int(row[column]):,}" for column in COMPARED) + " |\n")
+    return "".join(lines)
+
+
+def write_table(bin_folder, folder, readme):
+    hardware = by_stage(folder / "counters.csv")
+    before, _, after = around(readme, readme.read_text(), "counters")
+    readme.write_text(before + table(hardware, counted(bin_folder, hardware)) + after)
+    print(readme)
+
+
+def run(words):
+    if words[:1] == ["measure"] and len(words) == 3:
+        measure(*map(pathlib.Path, words[1:]))
+    elif words[:1] == ["table"] and len(words) == 4:
+        write_table(*map(pathlib.Path, words[1:]))
+    else:
+        print(__doc__)
+        sys.exit(0 if words in (["-h"], ["--help"]) else 2)
+
+
+def main():
+    words = sys.argv[1:]
+    try:
+        run(words)
+    except Wrong as wrong:
+        sys.exit(f"counters.py: {wrong}")
+
+
+if __name__ == "__main__":
+    main()
