@@ -4,32 +4,16 @@
 
 #include <dlfcn.h>
 
-#include <algorithm>
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
-#include <fstream>
 #include <functional>
 #include <string>
 #include <vector>
 
+#include "00_machine_limits/cpu.h"
 #include "common/times.h"
 #include "common/verify.h"
-
-inline std::string without_commas(std::string text) {
-    std::replace(text.begin(), text.end(), ',', ' ');
-    return text;
-}
-
-// "Intel(R) Xeon(R) Processor", "unknown" where /proc/cpuinfo doesn't tell. No comma, either.
-inline std::string cpu_model() {
-    std::ifstream file("/proc/cpuinfo");
-    for (std::string line; std::getline(file, line);) {
-        const size_t colon = line.find(": ");
-        if (line.compare(0, 10, "model name") == 0 && colon != std::string::npos) return without_commas(line.substr(colon + 2));
-    }
-    return "unknown";
-}
 
 // A wrong leading dimension shows only where the edges differ.
 constexpr Shape kRectangular = {37, 129, 65};

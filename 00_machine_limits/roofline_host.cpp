@@ -8,11 +8,11 @@
 
 #include <chrono>
 #include <cstdlib>
-#include <fstream>
 #include <functional>
 #include <memory>
 #include <utility>
 
+#include "00_machine_limits/cpu.h"
 #include "00_machine_limits/sweep.h"
 #include "common/command_line.h"
 #include "common/report.h"
@@ -106,18 +106,6 @@ int thread_count() {
 #endif
 }
 
-// "model name" of /proc/cpuinfo.
-std::string cpu_model() {
-    std::ifstream file("/proc/cpuinfo");
-    for (std::string line; std::getline(file, line);)
-        if (line.rfind("model name", 0) == 0 && line.find(": ") != std::string::npos) {
-            std::string name = line.substr(line.find(": ") + 2);
-            std::replace(name.begin(), name.end(), ',', ' ');  // it becomes a cell of a CSV
-            return name;
-        }
-    return "unknown";
-}
-
 // Two arrays, random floats that repeat themselves and what becomes of them, and the threads that go through them.
 class Bench {
 public:
@@ -194,17 +182,22 @@ private:
 };
 
 Times time(const std::string& what, int repeat, const std::function<void()>& work) {
+    using std::chrono::steady_clock;
     progress(what + ": timing");
+    const auto warm = steady_clock::now() + std::chrono::milliseconds(100);  // threads, clocks, page tables
+    do work();
+    while (steady_clock::now() < warm);
     std::vector<float> ms(repeat);
-    work();  // warm up
     for (float& each : ms) {
-        const auto begin = std::chrono::steady_clock::now();
+        const auto begin = steady_clock::now();
         work();
-        each = std::chrono::duration<float, std::milli>(std::chrono::steady_clock::now() - begin).count();
+        each = std::chrono::duration<float, std::milli>(steady_clock::now() - begin).count();
     }
     progress("");
     return summarize(ms);
 }
+
+long long cache_mib() { return std::max(0L, sysconf(_SC_LEVEL3_CACHE_SIZE) >> 20); }
 
 void measure(long long mib, int repeat, bool verify_only, Report& report) {
     Bench bench(mib);
@@ -214,10 +207,9 @@ void measure(long long mib, int repeat, bool verify_only, Report& report) {
     std::printf("%s, threads: %s. Each element of each result is right. Two arrays, together %lld MiB.\n", cpu.c_str(),
                 threads.c_str(), mib);
     if (verify_only) return;
-    const long cache = sysconf(_SC_LEVEL3_CACHE_SIZE);
-    if (cache > 0 && bench.bytes() < 2.0 * cache)
-        std::printf("The last-level cache has %ld MiB: the arrays may stay in it, and copy is then not the memory's bandwidth.\n",
-                    cache >> 20);
+    if (mib < 2 * cache_mib())
+        std::printf("The last-level cache has %lld MiB: the arrays may stay in it, and copy is then not the memory's bandwidth.\n",
+                    cache_mib());
     std::printf("limit: GFLOP/s, min(fp32_fma, copy x flop/byte), as measured here\n");
 
     // gbs, gflops, limit: 0 where the row has none.
@@ -250,13 +242,13 @@ void measure(long long mib, int repeat, bool verify_only, Report& report) {
 
 int main(int argc, char** argv) {
     using Text = const std::string&;
-    long long mib = 256;
+    long long mib = std::clamp(4 * cache_mib(), 256LL, 1024LL);
     int repeat = 10;
     bool verify_only = false;
     std::string csv;
     const std::vector<Option> options = {
         {"csv", "FILE", "also write the rows to FILE", [&](Text value) { csv = parse_csv(value); }},
-        {"size", "MIB", "of both arrays together (default 256)",
+        {"size", "MIB", "of both arrays together (default: four times the last-level cache, from 256 to 1024)",
          [&](Text value) { mib = parse_number("--size", value, 1, 1 << 20); }},
         {"repeat", "R", "timed runs of each (default 10)",
          [&](Text value) { repeat = int(parse_number("--repeat", value, 1, 1000)); }},

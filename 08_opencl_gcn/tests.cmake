@@ -33,7 +33,7 @@ add_opencl_test(08_opencl_gcn.command_line ${PYTHON} ${tests}/opencl_command_lin
 
 foreach(stage 01 02 03 04 05)
   add_opencl_test(08_opencl_gcn.oclgrind.${stage} ${PYTHON} ${tests}/opencl_oclgrind.py ${program} ${stage}
-    1x1x1 128x128x16 129x130x20)
+    1x1x1 128x128x16 129x130x9)
 endforeach()
 add_opencl_test(08_opencl_gcn.faults ${PYTHON} ${tests}/opencl_faults.py ${program} ${chapter})
 add_opencl_test(08_opencl_gcn.readme ${PYTHON} ${tests}/opencl_readme.py ${CMAKE_SOURCE_DIR})

@@ -61,6 +61,36 @@ for row in measured:
 if len(measured) != len(programs):
     faults.append(f"{len(programs)} stages, but {len(measured)} measured at 8192")
 
+# 00_machine_limits.
+chapter = "00_machine_limits/README.md"
+for what, row in by_what.items():
+    if what == "sweep":
+        continue
+    gbs = row["gbs"] != "-"
+    value, limit = float(row["gbs" if gbs else "gflops"]), float(row["limit"])
+    value, limit = (f"{value:.0f} GB/s", f"{limit:.0f}") if gbs else (f"{value / 1000:.1f} TFLOP/s", f"{limit / 1000:.1f}")
+    lacks(chapter, f"| `{what}` | {value} | {limit} | {row['percent_of_limit']}% |")
+sweep = [row for row in rows("limits.csv") if row["what"] == "sweep"]
+for name, cells in (("flop per byte", [row["flop_per_byte"] for row in sweep]),
+                    ("TFLOP/s", [f"{float(row['gflops']) / 1000:.2f}" for row in sweep]),
+                    ("of the roof", [f"{row['percent_of_limit']}%" for row in sweep])):
+    lacks(chapter, f"| {name} | {' | '.join(cells)} |")
+for row in rows("latency.csv"):
+    if row["kind"] != "curve" and row["what"] != "l1_bandwidth":
+        name = {"L1 hit": "L1 hit, 32 KiB", "L2 hit": "L2 hit, 8 MiB", "device memory": "device memory, 1 GiB", "MUFU":
+                "MUFU, mean of EX2 and LG2", "MULTIPLY64": "64-bit multiply, four instructions"}.get(row["kind"], row["kind"])
+        lacks(chapter, f"| {name} | {float(row['cycles']):.1f} | {row['volta']} | {row['pascal']} |")
+    elif row["what"] == "l1_bandwidth":
+        lacks(chapter, f"{row['bytes_per_clock']}")
+for row in rows("library_curves.csv"):
+    if row["n"] == "8192":
+        name = {"FP32": "FP32, no TF32", "FP16": "FP16, FP32 sums"}.get(row["precision"], row["precision"])
+        lacks(chapter, f"| {name} | {float(row['gflops']) / 1000:.1f} | {row['percent_of_peak']}% |")
+for row in rows("transfer.csv"):
+    ms = " | ".join(f"{float(row[column]):.2f}" for column in ("h2d_ms", "kernel_ms", "d2h_ms", "total_ms", "cpu_blas_ms"))
+    lacks(chapter, f"| {row['n']} | {row['memory']} | {ms} | {row['cpu_over_gpu']} |")
+    lacks(chapter, f"| N = {row['crossover_n']} |")
+
 hardware = counters.by_stage(results / "counters.csv")
 lacks("emulator/README.md", counters.table(hardware, counted))
 for stage, row in hardware.items():

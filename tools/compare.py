@@ -17,6 +17,7 @@ COMPARED = {
     "types.csv": ("a_b c d operation m_n_k", "ns_each"),
     "custom_load.csv": ("load from result", "ns_per_load")}
 TOLERANCE = 0.05  # rows that differ by more are listed
+SHOWN = 6  # of the rows that only one folder has
 
 
 def load(folder):
@@ -71,7 +72,8 @@ def compare(ours, theirs):
         print(f"{name}: {len(common)} row{'s' * (len(common) != 1)} compared{medians or '; no figures'}", *lines, sep="\n")
         for folder, more in ((ours, [key for key in a if key not in b]), (theirs, [key for key in b if key not in a])):
             if more:
-                print(f"    only in {folder}: {'; '.join(more)}")
+                rest = f" and {len(more) - SHOWN} more" if len(more) > SHOWN else ""
+                print(f"    only in {folder}: {'; '.join(more[:SHOWN])}{rest}")
 
 
 if __name__ == "__main__":
