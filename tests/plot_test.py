@@ -31,7 +31,7 @@ if python != sys.executable and not os.environ.get("IN_THE_OTHER_PYTHON"):
     os.execvpe(python, [python, "-B", *sys.argv], {**os.environ, "IN_THE_OTHER_PYTHON": "yes"})
 sys.dont_write_bytecode = True
 sys.path.append(str(root / "tools"))
-plot_py = __import__("plot")
+plot_py, tables = __import__("plot"), __import__("tables")
 
 
 def plot(*words):
@@ -58,7 +58,7 @@ def made_up():
         for n in range(1024, 8193, 1024):
             speed = round(gflops * (1 - 300 / n * (n < 8192)))
             ladder.append(f"{stage},{n},{n},{n},exact,{speed},{100 * speed / peak:.1f},{100 * speed / library:.1f},{library},"
-                          f"{of_byte},-,{predicted},{speed / predicted:.2f},{machine}")
+                          f"{of_byte},{'-' if of_byte < 3 else 2},{predicted},{speed / predicted:.2f},{machine}")
     limits = ["what,flop_per_byte,gbs,gflops,limit,percent_of_limit,repeats,gpu,driver,cuda,date"]
     rows = [("copy", "-", 4282, "-", 4917), ("read_2_write_1", "-", 4300, "-", 4917), ("shared_memory", "-", 33000, "-", 33454),
             ("fp32_fma", "-", "-", 65500, 66908), ("fp16_pairs", "-", "-", 131000, 133816),
@@ -203,4 +203,35 @@ with tempfile.TemporaryDirectory() as name:
     words = {"every": ["NVIDIA H200"], "ladder": [*stages, "66.9", "989.4"], "roofline": [*stages, "66.9", "989.4", "GB/s"],
              "library_curves": ["FP64", "FP32", "TF32", "FP16"]}
     check_pictures(results, committed, words, "as committed: else ./run --plot")
+
+def check_chapter(folder):
+    """The tables of a stage's README beside README.md."""
+    for source, text in good.items():
+        (folder / f"{source}.csv").write_text(text)
+    (folder / "README.md").write_text(made_up_readme(stages))
+    chapter = folder / "03_shared_blocking/README.md"
+    chapter.parent.mkdir()
+    empty = "# 03\n\n<!-- prediction -->\nold\n<!-- /prediction -->\n\n<!-- ncu -->\n<!-- /ncu -->\nrest\n"
+    rates = f"stage,size,{','.join(tables.RATES)}\n03_shared_blocking,4096,{','.join(['12.34'] * len(tables.RATES))}\n"
+    for what, text, counted, said in (("no rates.csv", empty, "", "rates.csv: No such file"),
+                                      ("no row in it", empty, rates.replace("03_shared", "07_shared"), "no row for 03_shared"),
+                                      ("no marker", empty.replace("<!-- ncu -->", ""), rates, "between '<!-- ncu -->' and"),
+                                      ("nothing wrong", empty, rates, "")):
+        chapter.write_text(text)
+        (folder / "rates.csv").write_text(counted)
+        if not counted:
+            (folder / "rates.csv").unlink()
+        run = plot(folder, folder / "README.md")
+        now = chapter.read_text()
+        if said:
+            check(run.returncode == 2 and said in run.stderr and run.stderr.count("\n") == 1 and now == text, f"a chapter, {what}", run)
+        else:
+            check(run.returncode == 0 and "\nold\n" not in now and now.endswith("rest\n"), f"a chapter, {what}", run)
+            for line in ("| shared memory, 33000 GB/s | 2.00 | 66.0 |", "| **predicted**, the least of these | | **65.0** |",
+                         "| **measured** | | **14.0**, 0.22 x |", "| issue slots used | 12.3% |"):
+                check(f"\n{line}\n" in now, f"its line {line}", now)
+
+
+with tempfile.TemporaryDirectory() as name:
+    check_chapter(pathlib.Path(name))
 end()
