@@ -4,6 +4,7 @@ set(chapter ${CMAKE_CURRENT_LIST_DIR})
 # On the CPU: plain, traced and under AddressSanitizer.
 if(TARGET one_tile_cpu)
   foreach(variant cpu cpu_trace cpu_asan)
+    target_compile_options(types_${variant} PRIVATE -O0)  # hundreds of small kernels: optimising them takes a minute and gains seconds
     add_skippable_test(06_one_tile.${variant} $<TARGET_FILE:one_tile_${variant}>)
     foreach(arch sm_70 sm_75 sm_80)
       add_skippable_test(06_types.${variant}.${arch} $<TARGET_FILE:types_${variant}> --arch ${arch} --seed 2)

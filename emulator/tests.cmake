@@ -7,6 +7,9 @@ add_emulated_program(emulator_test_kernels_trace ${tests}/emulator_test_kernels.
 add_emulated_program(emulator_test_wmma ${tests}/emulator_test_wmma.cu)
 add_emulated_program(emulator_test_wmma_trace ${tests}/emulator_test_wmma.cu TRACE)
 add_emulated_program(emulator_test_asan ${tests}/emulator_test_kernels_asan.cu ASAN)
+# Many small kernels: optimising them takes a minute and gains seconds. What counts accesses needs some of it.
+target_compile_options(emulator_test_wmma PRIVATE -O0)
+target_compile_options(emulator_test_wmma_trace PRIVATE -O1)
 target_link_libraries(emulator_test_kernels PRIVATE GTest::gtest_main)
 target_link_libraries(emulator_test_kernels_trace PRIVATE GTest::gtest_main)
 target_link_libraries(emulator_test_wmma PRIVATE GTest::gtest_main)
