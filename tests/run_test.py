@@ -58,6 +58,26 @@ def ladder(s):
     clean(s, "after CSVs")
 
 
+def steps(s):
+    """./run diff."""
+    for stage, text in (("01_one", "// Changed: nothing\na\nb\nc\n"), ("02_two", "// Changed:  b; and d\na\nB\nc\nd\n"),
+                        ("03_three", "a\n")):
+        (s.here / stage / "matmul.cu").write_text(text)
+    run = s.call("run", "diff", "01", "2")
+    lines = run.stdout.splitlines()
+    expect(run, 0, "diff: a step", out="\nlook for: b; and d\n--- 01_one\n+++ 02_two\n@@ -1,4 +1,5 @@\n", lines=0)
+    check(lines[0].split() == "01_one -> 02_two 5 changed lines".split() and lines[-1] == "+d" and "-b" in lines, "its lines", lines)
+    expect(s.call("run", "diff", "02_two/", "02_two"), 0, "diff: of a stage with itself", out=" 0 changed lines\n", lines=0)
+    run = s.call("run", "diff", "--sizes")
+    expect(run, 0, "diff --sizes", out="01_one                   -> 02_two                     5 changed lines\n", lines=0)
+    check(run.stdout.count("\n") == 2, "a line for every step", run.stdout)
+    for words, said in ((["01"], "diff: takes two stages, such as 03 04, or --sizes"), ([], "diff: takes two stages"),
+                        (["01", "9"], "diff '9': takes one of 01_one 02_two"), (["", "01"], "diff '': takes one of"),
+                        (["0", "01"], "diff '0': takes one of"), (["01", "04/1"], "diff '04/1': takes one of")):
+        expect(s.call("run", "diff", *words), 2, f"diff {' '.join(words)}", err=said, lines=1)
+    check(s.calls.read_text() == "", "nothing is built for it", s.calls.read_text())
+
+
 def failing_stages(s):
     for code, others in ((1, True), (2, False), (3, False), (77, False), (139, False)):
         s.stage("02_two", code)
@@ -180,6 +200,11 @@ def real_commands():
     run = call(root / "run", "--help", env=environment)
     expect(run, 0, "run --help", out=" ".join(stages), lines=0)
     check("--sizes" in run.stdout and "Examples:" in run.stdout, "run --help: examples, the options of a stage", run.stdout)
+    run = call(root / "run", "diff", "--sizes")
+    sizes = {line.split()[2]: int(line.split()[3]) for line in run.stdout.splitlines()}
+    check(len(sizes) == 9 and all(size <= 120 for name, size in sizes.items() if name != "06_wmma"),
+          "no step but that to 06 changes more than 120 lines", run.stdout)
+    expect(call(root / "run", "diff", "04", "05"), 0, "a real step", out="look for: As, Bs, a and b twice", lines=0)
     expect(call(root / "test", "--help"), 0, "test --help", out="Examples:", lines=0)
     if all((build / f"bin/{stage}_cpu_trace").exists() for stage in stages):
         run = call(root / "run", "--cpu", "--size", "16", env=environment, cwd=tempfile.gettempdir())
@@ -192,7 +217,7 @@ def real_commands():
 
 
 before = tree()
-for part in (ladder, failing_stages, bad_input, build_folder, missing_packages):
+for part in (ladder, steps, failing_stages, bad_input, build_folder, missing_packages):
     with tempfile.TemporaryDirectory() as folder:
         part(StandIns(folder))
 real_commands()

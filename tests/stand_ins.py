@@ -27,7 +27,7 @@ def call(*command, **options):
 class StandIns:
     """A folder with run and test, the stages 01_one to 03_three, two other programs, and the only tools that they see."""
 
-    tools = "awk basename bash cat dirname env grep head mkdir mktemp mv nproc python3 readlink rm rmdir sed sleep sort true"
+    tools = "awk basename bash cat diff dirname env grep head mkdir mktemp mv nproc python3 readlink rm rmdir sed sleep sort true"
 
     def __init__(self, here):
         self.here = here = pathlib.Path(here)
