@@ -22,8 +22,7 @@ constexpr int kVerifiedUpTo = 1024;
 
 class OpenBlas {
 public:
-    static constexpr const char* kMissing =
-        "libopenblas.so.0 is not here (the package libopenblas0 of Debian and Ubuntu has it)";
+    static constexpr const char* kMissing = "libopenblas.so.0 is not here (the package libopenblas0 of Debian and Ubuntu has it)";
 
     OpenBlas() {
         load();

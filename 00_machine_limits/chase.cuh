@@ -114,6 +114,6 @@ std::vector<uint32_t> visits(const std::vector<uint32_t>& next) {
     } while (at != 0 && visited.size() < next.size());
     if (at != 0 || visited.size() != next.size())
         throw Failure(kWrongResult, format("the random order is no single cycle: from element 0 it visits %zu of %zu",
-                      visited.size(), next.size()));
+                                           visited.size(), next.size()));
     return visited;
 }

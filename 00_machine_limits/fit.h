@@ -14,19 +14,19 @@
 struct FitPoint {
     double n;
     double transfer_ms;  // A and B to the device and C back: 3 N^2 elements
-    double kernel_ms;    // 2 N^3 flop
+    double kernel_ms;  // 2 N^3 flop
 };
 
 struct Fit {
-    double t_x_ns;       // T_x, for one element
-    double t_gpu_ns;     // T_gpu, for one flop
+    double t_x_ns;  // T_x, for one element
+    double t_gpu_ns;  // T_gpu, for one flop
     double worst_error;  // model / measured - 1 of the whole time, where that is furthest from 0
-    double worst_n;      // and there N
+    double worst_n;  // and there N
 
     double model_ms(double n) const { return (3 * n * n * t_x_ns + 2 * n * n * n * t_gpu_ns) * 1e-6; }
     double crossover_n() const { return 1.5 * t_x_ns / t_gpu_ns; }  // here transfer and computation take the same time
-    double gbs() const { return sizeof(float) / t_x_ns; }           // GB/s
-    double tflops() const { return 1e-3 / t_gpu_ns; }               // TFLOP/s
+    double gbs() const { return sizeof(float) / t_x_ns; }  // GB/s
+    double tflops() const { return 1e-3 / t_gpu_ns; }  // TFLOP/s
 };
 
 // The a that makes the sum of (a x / y - 1)^2 least: the errors are relative, so that a small N counts as much as a large one.
@@ -79,13 +79,15 @@ inline FitPoints read_points(const std::string& option, const std::string& path)
 }
 
 inline void print_fits(const FitPoints& all) {
-    std::printf("T = 3 N^2 T_x + 2 N^3 T_gpu, fitted with relative errors: small N count, too. The model has no constant term:\n"
-                "what it takes to start each copy and launch is missing from it.\n");
+    std::printf(
+        "T = 3 N^2 T_x + 2 N^3 T_gpu, fitted with relative errors: small N count, too. The model has no constant term:\n"
+        "what it takes to start each copy and launch is missing from it.\n");
     for (const auto& [memory, points] : all) {
         const Fit f = fit(points);
-        std::printf("%s: T_x %.4g ns per element (%.4g GB/s), T_gpu %.4g ns per flop (%.4g TFLOP/s)\n"
-                    "    transfer and computation take the same time at N = %.0f; the model is furthest off at N = %.0f: %+.1f%%\n",
-                    memory.c_str(), f.t_x_ns, f.gbs(), f.t_gpu_ns, f.tflops(), f.crossover_n(), f.worst_n, 100 * f.worst_error);
+        std::printf(
+            "%s: T_x %.4g ns per element (%.4g GB/s), T_gpu %.4g ns per flop (%.4g TFLOP/s)\n"
+            "    transfer and computation take the same time at N = %.0f; the model is furthest off at N = %.0f: %+.1f%%\n",
+            memory.c_str(), f.t_x_ns, f.gbs(), f.t_gpu_ns, f.tflops(), f.crossover_n(), f.worst_n, 100 * f.worst_error);
     }
     const Fit f = fit({kArticle});
     std::printf("The article's rates: %.3g GB/s, %.2g TFLOP/s: the same time at N = %.0f\n", f.gbs(), f.tflops(), f.crossover_n());

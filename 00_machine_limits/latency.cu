@@ -13,9 +13,9 @@
 #include "common/timing.h"
 #endif
 
-constexpr int kUnrolled = 256;      // a chain's steps between two branches: what a branch costs is spread over so many
-constexpr int kThreads = 1024;      // 32 warps: while some wait, others load
-constexpr int kChunk = 32 * 1024;   // bytes that those read in a pass
+constexpr int kUnrolled = 256;  // a chain's steps between two branches: what a branch costs is spread over so many
+constexpr int kThreads = 1024;  // 32 warps: while some wait, others load
+constexpr int kChunk = 32 * 1024;  // bytes that those read in a pass
 constexpr int kBandwidthBytes = 2 * kChunk;
 static_assert(kChunk % (kThreads * sizeof(uint4)) == 0, "every thread reads whole elements");
 
@@ -92,7 +92,7 @@ public:
                                              [&](auto* to) { chase<<<1, 1>>>(from, warm_up, steps, to); })[0];
         if (result.value != lines_ + visited_[at_])
             throw Failure(kWrongResult, name_ + format(": after %d loads it is at element %td, expected %u", warm_up + steps,
-                          result.value - lines_, visited_[at_]));
+                                                       result.value - lines_, visited_[at_]));
         return float(result.cycles) / steps;
     }
 
@@ -118,10 +118,19 @@ float walk_shared(int steps) {
     return float(result.cycles) / steps;
 }
 
-template <class T> T value_of(double number) { return T(number); }
-template <> half2 value_of(double number) { return __halves2half2(__double2half(number), __double2half(-number * 0.75)); }
+template <class T>
+T value_of(double number) {
+    return T(number);
+}
+template <>
+half2 value_of(double number) {
+    return __halves2half2(__double2half(number), __double2half(-number * 0.75));
+}
 double number_of(half2 x) { return __low2float(x); }
-template <class T> double number_of(T x) { return double(x); }
+template <class T>
+double number_of(T x) {
+    return double(x);
+}
 
 // Cycles per step of a chain, which must end as it does on the host: bit by bit, and MUFU within its error.
 template <class Op, class T = typename Op::T>
@@ -137,19 +146,17 @@ float run_chain(int rounds) {
         throw Failure(kWrongResult, Op::kName + std::string(": its last step changes nothing; one missing would not be seen"));
     DeviceArray<T> operands_device(3);
     operands_device.upload(operands);
-    const Timed<T> result = run<T>(Op::kName, Op::kOperands * sizeof(T), 0, 1, [&](auto* to) {
-        chain<Op><<<1, 1>>>(operands_device.data(), rounds, to);
-    })[0];
+    const Timed<T> result = run<T>(Op::kName, Op::kOperands * sizeof(T), 0, 1,
+                                   [&](auto* to) { chain<Op><<<1, 1>>>(operands_device.data(), rounds, to); })[0];
     bool good = std::memcmp(&result.value, &x, sizeof x) == 0;
-    if constexpr (std::is_same_v<Op, Mufu>)
-        good = std::fabs(number_of(result.value) - number_of(x)) <= 2 * steps * Op::kError;
+    if constexpr (std::is_same_v<Op, Mufu>) good = std::fabs(number_of(result.value) - number_of(x)) <= 2 * steps * Op::kError;
     if (!good)
         throw Failure(kWrongResult, Op::kName + format(": a chain of %d ends at %.17g, expected %.17g", 2 * steps,
-                      number_of(result.value), number_of(x)));
+                                                       number_of(result.value), number_of(x)));
 #ifndef CUDA_EMULATOR
     if (!(result.cycles > steps))
-        throw Failure(kWrongResult, Op::kName + format(": %d steps in %lld cycles: the compiler has left some out", steps,
-                      result.cycles));
+        throw Failure(kWrongResult,
+                      Op::kName + format(": %d steps in %lld cycles: the compiler has left some out", steps, result.cycles));
 #endif
     return float(result.cycles) / steps;
 }
@@ -179,8 +186,8 @@ float run_l1(const std::vector<uint32_t>& words, int passes) {
             for (size_t at = thread * kWords; at < kChunk / sizeof(uint32_t); at += kThreads * kWords)
                 expected += sum_on_host(&words[pass % 2 * kChunk / sizeof(uint32_t) + at], kWords);
         if (results[thread].value != expected)
-            throw Failure(kWrongResult, what + format(": thread %d adds up to %u, expected %u", thread, results[thread].value,
-                          expected));
+            throw Failure(kWrongResult,
+                          what + format(": thread %d adds up to %u, expected %u", thread, results[thread].value, expected));
     }
     long long most = 0;
     for (const auto& each : results) most = std::max(most, each.cycles);
@@ -210,9 +217,9 @@ constexpr size_t kMostBytes = 1 << 20;
 #else
 constexpr size_t kMostBytes = 1 << 30;
 constexpr size_t kL1HitBytes = 32 << 10;  // within the L1 of every GPU that CUDA 13 knows
-constexpr int kSteps = 8192;              // a timed chase; the clock may be read before its last load is back: 1 of so many
-constexpr int kRounds = 32;               // a timed chain: 32 x 256 steps
-constexpr int kPasses = 256;              // of the timed reading of L1
+constexpr int kSteps = 8192;  // a timed chase; the clock may be read before its last load is back: 1 of so many
+constexpr int kRounds = 32;  // a timed chain: 32 x 256 steps
+constexpr int kPasses = 256;  // of the timed reading of L1
 
 // Times, and writes a row for each thing timed.
 class Timing {
@@ -276,13 +283,17 @@ private:
              const char* volta, const char* pascal) {
         const Times t = summarize(cycles);  // cycles, not milliseconds
         const unsigned mhz = nvml_.sm_clock();
-        Row row = {{"what", "what", what}, {"         kind", "kind", kind},
+        Row row = {{"what", "what", what},
+                   {"         kind", "kind", kind},
                    {"     bytes", "bytes", bytes ? std::to_string(bytes) : "-"},
-                   {" cycles", "cycles", format("%.2f", t.median)}, {"    min", "min_cycles", format("%.2f", t.least)},
+                   {" cycles", "cycles", format("%.2f", t.median)},
+                   {"    min", "min_cycles", format("%.2f", t.least)},
                    {"    max", "max_cycles", format("%.2f", t.most)},
                    {"     ns", "ns", mhz ? format("%.2f", t.median * 1e3 / mhz) : "-"},
                    {"bytes/clock", "bytes_per_clock", bytes_each ? format("%.1f", bytes_each / t.median) : "-"},
-                   {"Volta", "volta", volta}, {"Pascal", "pascal", pascal}, {"", "repeats", std::to_string(repeat_)},
+                   {"Volta", "volta", volta},
+                   {"Pascal", "pascal", pascal},
+                   {"", "repeats", std::to_string(repeat_)},
                    {"", "sm_mhz", std::to_string(mhz)}};
         for (const Cell& cell : where_measured(gpu_, nvml_)) row.push_back(cell);
         report_.add(row);

@@ -13,8 +13,8 @@
 // One curve: a product of row-major matrices in one precision. A and B come as floats and are rounded to it.
 struct Curve {
     std::string name;
-    double peak;                                               // GFLOP/s, 0 if unknown
-    std::function<void(Shape, uint32_t seed)> verify;          // throws Failure(kWrongResult)
+    double peak;  // GFLOP/s, 0 if unknown
+    std::function<void(Shape, uint32_t seed)> verify;  // throws Failure(kWrongResult)
     // Gives what multiplies once; it owns its matrices.
     std::function<std::function<void()>(Shape, const std::vector<float>& A, const std::vector<float>& B)> prepare;
 };
@@ -72,7 +72,9 @@ public:
     }
     Row clocks(const std::function<void()>&) const { return {{"", "sm_mhz", "-"}, {"", "memory_mhz", "-"}}; }
     Row where() const {
-        return {{"", "cpu", cpu_model()}, {"threads", "threads", std::to_string(blas_.threads())}, {"", "library", blas_.config()},
+        return {{"", "cpu", cpu_model()},
+                {"threads", "threads", std::to_string(blas_.threads())},
+                {"", "library", blas_.config()},
                 {"", "date", today()}};
     }
 
@@ -82,9 +84,12 @@ private:
 #else
 constexpr const char* kDefaultSizes = "1024:8192:512";
 
-template <class T> constexpr cudaDataType_t kTypeOf = CUDA_R_32F;
-template <> constexpr cudaDataType_t kTypeOf<double> = CUDA_R_64F;
-template <> constexpr cudaDataType_t kTypeOf<half> = CUDA_R_16F;
+template <class T>
+constexpr cudaDataType_t kTypeOf = CUDA_R_32F;
+template <>
+constexpr cudaDataType_t kTypeOf<double> = CUDA_R_64F;
+template <>
+constexpr cudaDataType_t kTypeOf<half> = CUDA_R_16F;
 
 class Library {
 public:
@@ -164,8 +169,7 @@ void measure(int n, Library& library, const std::vector<Curve>& curves, uint32_t
         add_times(row, times[i], 2.0 * n * n * n, peak);
         row.insert(row.end() - 1, {"", "peak_gflops", peak > 0 ? format("%.0f", peak) : "-"});
         row.push_back({"", "repeats", std::to_string(repeat)});
-        for (const Row& cells : {library.clocks(functions[i]), library.where()})
-            row.insert(row.end(), cells.begin(), cells.end());
+        for (const Row& cells : {library.clocks(functions[i]), library.where()}) row.insert(row.end(), cells.begin(), cells.end());
         report.add(row);
     }
 }

@@ -22,17 +22,17 @@
 
 using namespace nvcuda;
 
-constexpr int kThreads = 256;       // per block, in every kernel here
-constexpr int kSweepQuads = 2;      // float4s per thread and piece of the sweep: 8 independent chains
-constexpr int kPieces = 4;          // of a block of the sweep
-constexpr int kChains = 8;          // per thread, independent: more than the 4 cycles that an FMA takes (latency.cu)
-constexpr int kUnroll = 64;         // steps in a row: 8 chains of them are 8 KiB of code
+constexpr int kThreads = 256;  // per block, in every kernel here
+constexpr int kSweepQuads = 2;  // float4s per thread and piece of the sweep: 8 independent chains
+constexpr int kPieces = 4;  // of a block of the sweep
+constexpr int kChains = 8;  // per thread, independent: more than the 4 cycles that an FMA takes (latency.cu)
+constexpr int kUnroll = 64;  // steps in a row: 8 chains of them are 8 KiB of code
 constexpr int kEdge = 16, kMatrix = kEdge * kEdge, kMma = 2;  // a warp multiplies 2 matrices of A by 2 of B: 4 accumulators
 constexpr int kMmaUnroll = 16;
 constexpr int kSharedQuads = 2048;  // uint4s in shared memory, 32 KiB
 constexpr int kLoads = 16, kLoadStride = 80, kBases = 512, kBaseStep = 37;  // of a turn of read_shared; in uint4s
-constexpr int kFmaBlocks = 4, kMmaBlocks = 2, kSharedBlocks = 4;            // per multiprocessor
-constexpr int kFloats = 4 * kPieces * kSweepQuads * kThreads;               // that a block of the sweep takes: arrays are multiples
+constexpr int kFmaBlocks = 4, kMmaBlocks = 2, kSharedBlocks = 4;  // per multiprocessor
+constexpr int kFloats = 4 * kPieces * kSweepQuads * kThreads;  // that a block of the sweep takes: arrays are multiples
 
 static_assert(4 * kSweepQuads == kChains, "the sweep has as many chains as the kernel that measures the peak");
 static_assert(kUnroll % 2 == 0, "half2_chains adds its two addends equally often");
@@ -99,8 +99,7 @@ __global__ void __launch_bounds__(kThreads) fma_chains(int turns, float addend, 
 }
 
 // Two addends in turns: with a factor of -1, two steps add their difference.
-__global__ void __launch_bounds__(kThreads)
-    half2_chains(int turns, half2 factor, half2 even, half2 odd, const half2* a, half2* c) {
+__global__ void __launch_bounds__(kThreads) half2_chains(int turns, half2 factor, half2 even, half2 odd, const half2* a, half2* c) {
     const size_t first = size_t(blockIdx.x) * kChains * kThreads + threadIdx.x;
     half2 x[kChains];
 #pragma unroll
@@ -213,33 +212,40 @@ public:
     }
 
     Work copy_work() {
-        return {"copy", bytes(), bytes(), 0, 0, [=] { copy<<<floats_ / 4 / kThreads, kThreads>>>(as<float4>(a_), as<float4>(c_)); }};
+        const auto launch = [=] { copy<<<floats_ / 4 / kThreads, kThreads>>>(as<float4>(a_), as<float4>(c_)); };
+        return {"copy", bytes(), bytes(), 0, 0, launch};
     }
     Work add_work() {
-        return {"read_2_write_1", 2 * bytes(), bytes(), 0, double(floats_),
-                [=] { add<<<floats_ / 4 / kThreads, kThreads>>>(as<float4>(a_), as<float4>(b_), as<float4>(c_)); }};
+        const auto launch = [=] { add<<<floats_ / 4 / kThreads, kThreads>>>(as<float4>(a_), as<float4>(b_), as<float4>(c_)); };
+        return {"read_2_write_1", 2 * bytes(), bytes(), 0, double(floats_), launch};
     }
     Work shared_work(int turns) {
         const double blocks = kSharedBlocks * sms_, threads = blocks * kThreads;
-        return {"shared_memory", blocks * kSharedQuads * sizeof(uint4), threads * sizeof(unsigned),
-                threads * kLoads * turns * sizeof(uint4), 0,
-                [=] { read_shared<<<kSharedBlocks * sms_, kThreads>>>(turns, as<uint4>(a_), as<unsigned>(c_)); }};
+        const auto launch = [=] { read_shared<<<kSharedBlocks * sms_, kThreads>>>(turns, as<uint4>(a_), as<unsigned>(c_)); };
+        return {"shared_memory",
+                blocks * kSharedQuads * sizeof(uint4),
+                threads * sizeof(unsigned),
+                threads * kLoads * turns * sizeof(uint4),
+                0,
+                launch};
     }
     Work fma_work(int turns) {
         const double bytes = chains() * sizeof(float);
-        return {"fp32_fma", bytes, bytes, 0, 2.0 * chains() * kUnroll * turns,
-                [=] { fma_chains<<<kFmaBlocks * sms_, kThreads>>>(turns, kAddend, a_.data(), c_.data()); }};
+        const auto launch = [=] { fma_chains<<<kFmaBlocks * sms_, kThreads>>>(turns, kAddend, a_.data(), c_.data()); };
+        return {"fp32_fma", bytes, bytes, 0, 2.0 * chains() * kUnroll * turns, launch};
     }
     Work half2_work(int turns, half2 even, half2 odd) {
         const double bytes = chains() * sizeof(half2);
         const half2 factor = __floats2half2_rn(-1, -1);
-        return {"fp16_pairs", bytes, bytes, 0, 4.0 * chains() * kUnroll * turns,
-                [=] { half2_chains<<<kFmaBlocks * sms_, kThreads>>>(turns, factor, even, odd, as<half2>(a_), as<half2>(c_)); }};
+        const auto launch = [=] {
+            half2_chains<<<kFmaBlocks * sms_, kThreads>>>(turns, factor, even, odd, as<half2>(a_), as<half2>(c_));
+        };
+        return {"fp16_pairs", bytes, bytes, 0, 4.0 * chains() * kUnroll * turns, launch};
     }
     Work mma_work(int turns) {
         const double loaded = 2.0 * mma_warps() * kMma * kMatrix * sizeof(half), stored = 1.0 * mma_results() * sizeof(float);
-        return {"tensor_mma_sync", loaded, stored, 0, 2.0 * mma_results() * kEdge * kMmaUnroll * turns,
-                [=] { mma_chains<<<kMmaBlocks * sms_, kThreads>>>(turns, as<half>(a_), as<half>(b_), c_.data()); }};
+        const auto launch = [=] { mma_chains<<<kMmaBlocks * sms_, kThreads>>>(turns, as<half>(a_), as<half>(b_), c_.data()); };
+        return {"tensor_mma_sync", loaded, stored, 0, 2.0 * mma_results() * kEdge * kMmaUnroll * turns, launch};
     }
     // In the order of kSteps.
     std::vector<Work> sweep_works() { return sweep_works(std::make_index_sequence<std::size(kSteps)>()); }
@@ -275,7 +281,9 @@ public:
 
 private:
     template <class T>
-    static T* as(DeviceArray<float>& array) { return reinterpret_cast<T*>(array.data()); }
+    static T* as(DeviceArray<float>& array) {
+        return reinterpret_cast<T*>(array.data());
+    }
 
     double bytes() const { return double(floats_) * sizeof(float); }
     size_t chains() const { return size_t(kFmaBlocks) * sms_ * kThreads * kChains; }
@@ -284,11 +292,13 @@ private:
     size_t mma_results() const { return mma_warps() * kMma * kMma * kMatrix; }
 
     template <size_t... i>
-    std::vector<Work> sweep_works(std::index_sequence<i...>) { return {sweep_work<kSteps[i]>()...}; }
+    std::vector<Work> sweep_works(std::index_sequence<i...>) {
+        return {sweep_work<kSteps[i]>()...};
+    }
     template <int kCount>
     Work sweep_work() {
-        return {format("sweep, %d steps", kCount), bytes(), bytes(), 0, 2.0 * kCount * floats_,
-                [=] { sweep<kCount><<<floats_ / kFloats, kThreads>>>(kAddend, as<float4>(a_), as<float4>(c_)); }};
+        const auto launch = [=] { sweep<kCount><<<floats_ / kFloats, kThreads>>>(kAddend, as<float4>(a_), as<float4>(c_)); };
+        return {format("sweep, %d steps", kCount), bytes(), bytes(), 0, 2.0 * kCount * floats_, launch};
     }
 
     // Fills the array with `period`.
@@ -364,13 +374,14 @@ void measure(int, int, bool, Report&) {
             throw Failure(failure.code, std::string("threads in ") + name + " order: " + failure.what());
         }
     }
-    std::printf("Copy, sum, sweep, chains of FP32, FP16 and tensor arithmetic, loads from shared memory: right in three orders of\n"
-                "threads%s.\nNothing was timed: the GPU build times.\n",
-                emulator::tracing() ? ", and load and store the bytes stated" : "");
+    std::printf(
+        "Copy, sum, sweep, chains of FP32, FP16 and tensor arithmetic, loads from shared memory: right in three orders of\n"
+        "threads%s.\nNothing was timed: the GPU build times.\n",
+        emulator::tracing() ? ", and load and store the bytes stated" : "");
 }
 #else
 constexpr size_t kMaxBytes = size_t(1) << 30;  // of each array
-constexpr int kTurns = 5000;                   // of a timed launch: some milliseconds, so that its start and end don't count
+constexpr int kTurns = 5000;  // of a timed launch: some milliseconds, so that its start and end don't count
 
 // Times launches and reports them, a row each. limit: in the unit of what is measured, 0 if unknown.
 class Timing {
@@ -413,12 +424,18 @@ private:
     }
     void add(const std::string& what, const std::string& intensity, const std::string& gbs, const std::string& gflops, double value,
              double limit, const Times& times) {
-        Row row = {{"what", "what", what}, {"flop/byte", "flop_per_byte", intensity}, {"   GB/s", "gbs", gbs},
-                   {" GFLOP/s", "gflops", gflops}, {"   limit", "limit", limit > 0 ? format("%.1f", limit) : "-"},
+        Row row = {{"what", "what", what},
+                   {"flop/byte", "flop_per_byte", intensity},
+                   {"   GB/s", "gbs", gbs},
+                   {" GFLOP/s", "gflops", gflops},
+                   {"   limit", "limit", limit > 0 ? format("%.1f", limit) : "-"},
                    {"% of limit", "percent_of_limit", limit > 0 ? format("%.1f", 100 * value / limit) : "-"},
-                   {"median ms", "median_ms", format("%.4f", times.median)}, {"min ms", "min_ms", format("%.4f", times.least)},
-                   {"max ms", "max_ms", format("%.4f", times.most)}, {"", "repeats", std::to_string(repeat_)},
-                   {"SM MHz", "sm_mhz", std::to_string(sm_mhz_)}, {"", "memory_mhz", std::to_string(memory_mhz_)}};
+                   {"median ms", "median_ms", format("%.4f", times.median)},
+                   {"min ms", "min_ms", format("%.4f", times.least)},
+                   {"max ms", "max_ms", format("%.4f", times.most)},
+                   {"", "repeats", std::to_string(repeat_)},
+                   {"SM MHz", "sm_mhz", std::to_string(sm_mhz_)},
+                   {"", "memory_mhz", std::to_string(memory_mhz_)}};
         for (const Cell& cell : where_measured(gpu_, nvml_)) row.push_back(cell);
         report_.add(row);
     }
@@ -438,7 +455,8 @@ void measure(int wanted_device, int repeat, bool verify_only, Report& report) {
     const size_t bytes = std::min(kMaxBytes, free / 4), l2 = size_t(attribute(cudaDevAttrL2CacheSize, device));
     if (bytes < 4 * l2)
         throw Failure(kDeviceFailed, format("%zu MiB of device memory are free, too few for three arrays that are each four times "
-                                            "as large as the L2 cache, %zu MiB", free >> 20, l2 >> 20));
+                                            "as large as the L2 cache, %zu MiB",
+                                            free >> 20, l2 >> 20));
     Bench bench(bytes / sizeof(float) / kFloats * kFloats, attribute(cudaDevAttrMultiProcessorCount, device));
     bench.verify();
     progress("");
@@ -460,8 +478,7 @@ void measure(int wanted_device, int repeat, bool verify_only, Report& report) {
     bench.put_floats();
     const std::vector<Work> works = bench.sweep_works();
     std::vector<double> shares;
-    for (size_t i = 0; i < works.size(); ++i)
-        shares.push_back(timing.point(works[i], kSteps[i], roof(fma, copied, kSteps[i])));
+    for (size_t i = 0; i < works.size(); ++i) shares.push_back(timing.point(works[i], kSteps[i], roof(fma, copied, kSteps[i])));
     print_shares(shares, fma, copied);
     report.save();
 }

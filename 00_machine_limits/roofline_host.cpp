@@ -43,8 +43,8 @@ typedef float Vector __attribute__((vector_size(kVectorBytes), may_alias));
 constexpr int kLanes = kVectorBytes / sizeof(float);
 constexpr int kVectors = 10;  // independent chains. Two FMAs a cycle, of 4 cycles each, need 8; AVX has 16 registers
 constexpr int kBlock = kVectors * kLanes;  // elements that are in registers at a time
-constexpr int kChunk = 64 * kBlock;        // elements that a thread takes at a time
-constexpr int kPeakSteps = 256;            // between two looks at the loop's counter
+constexpr int kChunk = 64 * kBlock;  // elements that a thread takes at a time
+constexpr int kPeakSteps = 256;  // between two looks at the loop's counter
 constexpr int kPeakTurns = 20000;
 
 inline void load(Vector (&x)[kVectors], const float* from) {
@@ -96,7 +96,9 @@ struct Point {
     void (*run)(const float* a, float* c, size_t count);
 };
 template <size_t... i>
-std::vector<Point> points(std::index_sequence<i...>) { return {{kSteps[i], sweep<kSteps[i]>}...}; }
+std::vector<Point> points(std::index_sequence<i...>) {
+    return {{kSteps[i], sweep<kSteps[i]>}...};
+}
 
 int thread_count() {
 #ifdef _OPENMP
@@ -216,12 +218,20 @@ void measure(long long mib, int repeat, bool verify_only, Report& report) {
     const auto add = [&](const std::string& what, const std::string& intensity, double gbs, double gflops, double limit,
                          const Times& times) {
         const auto cell = [](double value) { return value > 0 ? format("%.5g", value) : "-"; };
-        report.add({{"what", "what", what}, {"flop/byte", "flop_per_byte", intensity}, {"   GB/s", "gbs", cell(gbs)},
-                    {" GFLOP/s", "gflops", cell(gflops)}, {"   limit", "limit", cell(limit)},
+        report.add({{"what", "what", what},
+                    {"flop/byte", "flop_per_byte", intensity},
+                    {"   GB/s", "gbs", cell(gbs)},
+                    {" GFLOP/s", "gflops", cell(gflops)},
+                    {"   limit", "limit", cell(limit)},
                     {"% of limit", "percent_of_limit", limit > 0 ? format("%.1f", 100 * gflops / limit) : "-"},
-                    {"median ms", "median_ms", format("%.4f", times.median)}, {"min ms", "min_ms", format("%.4f", times.least)},
-                    {"max ms", "max_ms", format("%.4f", times.most)}, {"", "repeats", std::to_string(repeat)},
-                    {"", "mib", std::to_string(mib)}, {"", "cpu", cpu}, {"", "threads", threads}, {"", "date", today()}});
+                    {"median ms", "median_ms", format("%.4f", times.median)},
+                    {"min ms", "min_ms", format("%.4f", times.least)},
+                    {"max ms", "max_ms", format("%.4f", times.most)},
+                    {"", "repeats", std::to_string(repeat)},
+                    {"", "mib", std::to_string(mib)},
+                    {"", "cpu", cpu},
+                    {"", "threads", threads},
+                    {"", "date", today()}});
     };
     Times times = time("copy", repeat, [&] { bench.copy(); });
     const double copied = bench.bytes() / times.median * 1e-6;

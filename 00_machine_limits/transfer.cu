@@ -18,7 +18,7 @@
 constexpr int kBlock = 16;  // the article's block: 16 x 16 threads, one an element of C
 constexpr Shape kRagged[] = {{1, 1, 1}, {7, 5, 3}, {16, 16, 16}, {37, 129, 65}, {130, 31, 20}};
 
-__global__ void __launch_bounds__(kBlock * kBlock) matmul(int M, int N, int K, const float* A, const float* B, float* C) {
+__global__ void __launch_bounds__(kBlock* kBlock) matmul(int M, int N, int K, const float* A, const float* B, float* C) {
     const int row = blockIdx.y * kBlock + threadIdx.y;
     const int col = blockIdx.x * kBlock + threadIdx.x;
     if (row >= M || col >= N) return;
@@ -67,8 +67,9 @@ void verify_all() {
             if (!c.problems.empty()) throw Failure(kWrongResult, to_string(s) + ": " + c.problems[0]);
             const double loaded = 2.0 * s.M * s.N * s.K * sizeof(float), stored = double(s.M) * s.N * sizeof(float);
             if (emulator::tracing() && (double(c.global_load_bytes) != loaded || double(c.global_store_bytes) != stored))
-                throw Failure(kWrongResult, to_string(s) + format(": %.0f bytes loaded and %.0f stored, expected %.0f and %.0f",
-                              double(c.global_load_bytes), double(c.global_store_bytes), loaded, stored));
+                throw Failure(kWrongResult,
+                              to_string(s) + format(": %.0f bytes loaded and %.0f stored, expected %.0f and %.0f",
+                                                    double(c.global_load_bytes), double(c.global_store_bytes), loaded, stored));
         }
     std::printf("The kernel is exact at %zu shapes, in three orders of threads%s.\n", std::size(kRagged),
                 emulator::tracing() ? ", and loads 2 M N K floats" : "");
@@ -183,15 +184,21 @@ double first_launch_ms(int n) {
 Row row_of(const Measured& each, const Fit& f, const std::string& cpu_threads, int repeat) {
     const double n = each.n;
     const Parts& ms = each.median;
-    return {{"N", "n", std::to_string(each.n)}, {"memory  ", "memory", each.memory},
-            {"to device ms", "h2d_ms", format("%.6f", ms[kToDevice])}, {"kernel ms  ", "kernel_ms", format("%.6f", ms[kKernel])},
-            {"to host ms", "d2h_ms", format("%.6f", ms[kToHost])}, {"total ms   ", "total_ms", format("%.6f", ms[kTotal])},
+    return {{"N", "n", std::to_string(each.n)},
+            {"memory  ", "memory", each.memory},
+            {"to device ms", "h2d_ms", format("%.6f", ms[kToDevice])},
+            {"kernel ms  ", "kernel_ms", format("%.6f", ms[kKernel])},
+            {"to host ms", "d2h_ms", format("%.6f", ms[kToHost])},
+            {"total ms   ", "total_ms", format("%.6f", ms[kTotal])},
             {"model ms", "model_ms", format("%.4f", f.model_ms(n))},
-            {"CPU BLAS ms", "cpu_blas_ms", each.cpu_ms > 0 ? format("%.4f", each.cpu_ms) : "-"}, {"", "cpu_threads", cpu_threads},
+            {"CPU BLAS ms", "cpu_blas_ms", each.cpu_ms > 0 ? format("%.4f", each.cpu_ms) : "-"},
+            {"", "cpu_threads", cpu_threads},
             {"CPU/GPU", "cpu_over_gpu", each.cpu_ms > 0 ? format("%.2f", each.cpu_ms / ms[kTotal]) : "-"},
             {"kernel GFLOP/s", "kernel_gflops", format("%.0f", 2 * n * n * n / ms[kKernel] * 1e-6)},
-            {"", "t_x_ns", format("%.6g", f.t_x_ns)}, {"", "t_gpu_ns", format("%.6g", f.t_gpu_ns)},
-            {"", "crossover_n", format("%.0f", f.crossover_n())}, {"", "repeats", std::to_string(repeat)},
+            {"", "t_x_ns", format("%.6g", f.t_x_ns)},
+            {"", "t_gpu_ns", format("%.6g", f.t_gpu_ns)},
+            {"", "crossover_n", format("%.0f", f.crossover_n())},
+            {"", "repeats", std::to_string(repeat)},
             {"", "sm_mhz", std::to_string(each.sm_mhz)}};
 }
 

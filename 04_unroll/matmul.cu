@@ -19,7 +19,7 @@ constexpr int kTileM = 16 * kThreadM;  // rows of C per block
 constexpr int kTileN = 16 * kThreadN;  // columns of C per block
 constexpr int kThreads = 16 * 16;
 constexpr int kStepK = 8;  // depth of the tiles
-constexpr int kPad = 4;    // moves the two halves of a warp's transposing store 16 banks apart
+constexpr int kPad = 4;  // moves the two halves of a warp's transposing store 16 banks apart
 
 static_assert(kTileM * kStepK == 4 * kThreads && kTileN * kStepK == 4 * kThreads, "a thread brings 4 of A and 4 of B");
 
@@ -81,7 +81,7 @@ __global__ void __launch_bounds__(kThreads, 2) matmul(int M, int N, int K, const
 
 #pragma unroll
         for (int s = 0; s < kStepK; ++s) {
-            float a[kThreadM], b[kThreadN];
+            alignas(16) float a[kThreadM], b[kThreadN];
             for (int i = 0; i < kThreadM; i += 4)
                 *reinterpret_cast<float4*>(&a[i]) = *reinterpret_cast<const float4*>(&As[s][row + i / 4 * 16]);
             for (int j = 0; j < kThreadN; j += 4)

@@ -19,7 +19,7 @@ constexpr int kTileN = 16 * kThreadN;  // columns of C per block
 constexpr int kThreads = 16 * 16;
 constexpr int kStepK = 8;  // depth of the tiles
 constexpr int kStoreAt = 4;  // the next tiles are stored before multiply 4: their loads have had half a step to arrive
-constexpr int kPad = 4;    // moves the two halves of a warp's transposing store 16 banks apart
+constexpr int kPad = 4;  // moves the two halves of a warp's transposing store 16 banks apart
 
 static_assert(kTileM * kStepK == 4 * kThreads && kTileN * kStepK == 4 * kThreads, "a thread brings 4 of A and 4 of B");
 
@@ -73,7 +73,7 @@ __global__ void __launch_bounds__(kThreads, 2) matmul(int M, int N, int K, const
         *reinterpret_cast<float4*>(&Bs[buffer][b_k][b_col]) = b_next;
     };
 
-    float a[2][kThreadM], b[2][kThreadN];
+    alignas(16) float a[2][kThreadM], b[2][kThreadN];
     auto load_fragments = [&](int buffer, int s) {
         for (int i = 0; i < kThreadM; i += 4)
             *reinterpret_cast<float4*>(&a[s % 2][i]) = *reinterpret_cast<const float4*>(&As[buffer][s][row + i / 4 * 16]);

@@ -23,7 +23,7 @@ constexpr int kTileN = 16 * kThreadN;  // columns of C per block
 constexpr int kThreads = 16 * 16;
 constexpr int kStepK = 32;  // depth of the tiles
 constexpr int kBuffers = 3;  // one is read while two are on their way
-constexpr int kPad = 8;    // 16 bytes: of the 8 rows that a warp reads at a time, each then starts in other banks
+constexpr int kPad = 8;  // 16 bytes: of the 8 rows that a warp reads at a time, each then starts in other banks
 constexpr int kSharedBytes = kBuffers * (kTileM * (kStepK + kPad) + kStepK * (kTileN + kPad)) * sizeof(half);
 
 static_assert(kTileM * kStepK == 2 * 8 * kThreads && kTileN * kStepK == 4 * 8 * kThreads, "a thread brings 2 x 8 of A, 4 x 8 of B");

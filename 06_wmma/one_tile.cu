@@ -51,9 +51,7 @@ __global__ void wmma_ker(const half* A, const half* B, float* C) {
 }
 
 // Where element (row, col) lies.
-int at(wmma::layout_t layout, int row, int col) {
-    return layout == wmma::mem_row_major ? row * kEdge + col : row + col * kEdge;
-}
+int at(wmma::layout_t layout, int row, int col) { return layout == wmma::mem_row_major ? row * kEdge + col : row + col * kEdge; }
 
 // The row-major `matrix` as halves, in the order in which the kernel wants it.
 std::vector<half> stored(const std::vector<float>& matrix, wmma::layout_t layout) {
@@ -104,15 +102,15 @@ int main(int argc, char** argv) {
     };
     return run_program("one_tile", "C = A * B on tensor cores, 16 x 16, by one warp; compared exactly.", options,
                        "Example:  one_tile --seed 7", argc, argv, [&] {
-        select_device(device);
-        // A sum stays within 16 * 8 * 8 = 1024; halves have every integer up to 2048.
-        check<half>("matmul_16x16 (B, C col-major; sums in half)", wmma::mem_col_major, wmma::mem_col_major, 8, seed,
-                    [](const half* A, const half* B, half* C) { matmul_16x16<<<1, kWarp>>>(A, B, C); });
-        // Up to 16 * 64 * 64 = 65536: more than a half could count, no more than a float can.
-        check<float>("wmma_ker (B, C row-major; sums in float)", wmma::mem_row_major, wmma::mem_row_major, 64, seed,
-                     [](const half* A, const half* B, float* C) { wmma_ker<<<1, kWarp>>>(A, B, C); });
+                           select_device(device);
+                           // A sum stays within 16 * 8 * 8 = 1024; halves have every integer up to 2048.
+                           check<half>("matmul_16x16 (B, C col-major; sums in half)", wmma::mem_col_major, wmma::mem_col_major, 8,
+                                       seed, [](const half* A, const half* B, half* C) { matmul_16x16<<<1, kWarp>>>(A, B, C); });
+                           // Up to 16 * 64 * 64 = 65536: more than a half could count, no more than a float can.
+                           check<float>("wmma_ker (B, C row-major; sums in float)", wmma::mem_row_major, wmma::mem_row_major, 64,
+                                        seed, [](const half* A, const half* B, float* C) { wmma_ker<<<1, kWarp>>>(A, B, C); });
 #ifdef CUDA_EMULATOR
-        for (const std::string& problem : emulator::counts().problems) throw Failure(kWrongResult, problem);
+                           for (const std::string& problem : emulator::counts().problems) throw Failure(kWrongResult, problem);
 #endif
-    });
+                       });
 }

@@ -29,8 +29,10 @@ constexpr int kCompiledFor = __CUDA_ARCH__ / 10;
 constexpr int kCompiledFor = 1000;
 #endif
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
-namespace nvcuda::wmma::precision { struct tf32; }  // mma.h leaves it out; the table below names it
-__device__ float to_tf32(float x) { return x; }     // never called
+namespace nvcuda::wmma::precision {
+struct tf32;
+}  // namespace nvcuda::wmma::precision
+__device__ float to_tf32(float x) { return x; }  // never called
 #else
 __device__ float to_tf32(float x) { return wmma::__float_to_tf32(x); }
 #endif
@@ -47,6 +49,7 @@ struct Type {
     using Stored = StoredAs;
     static constexpr int kBits = bits, kLow = low, kHigh = high, kSince = since, kEmulatedSince = emulated_since;
 };
+// clang-format off
 template <class T> struct Element;
 template <> struct Element<half> : Type<half, 16, -512, 512, 70> { static constexpr auto kName = "half"; };
 template <> struct Element<float> : Type<float, 32, 0, 0, 70> { static constexpr auto kName = "float"; };
@@ -59,6 +62,7 @@ template <> struct Element<unsigned char> : Type<unsigned char, 8, 0, 255, 72> {
 template <> struct Element<s4> : Type<uint8_t, 4, -8, 7, 75, 90> { static constexpr auto kName = "s4"; };
 template <> struct Element<u4> : Type<uint8_t, 4, 0, 15, 75, 90> { static constexpr auto kName = "u4"; };
 template <> struct Element<b1> : Type<uint8_t, 1, 0, 1, 75, 90> { static constexpr auto kName = "b1"; };
+// clang-format on
 
 // What is done with the elements. Ints that would leave their range wrap round; with satf they stay at its end.
 enum Operation { kMultiply, kXor, kAnd, kWrap, kSatf };
@@ -121,7 +125,8 @@ __global__ void multiply(Arguments to) {
             for (int i = 0; i < to.again; ++i) multiply_add<P>(d, a, b, d);
         wmma::store_matrix_sync(static_cast<typename P::D*>(to.D), d, to.ldd, to.d_layout);
         if (threadIdx.x == 0)
-            *to.found = {kCompiledFor, {a.num_elements, b.num_elements, d.num_elements},
+            *to.found = {kCompiledFor,
+                         {a.num_elements, b.num_elements, d.num_elements},
                          {a.num_storage_elements, b.num_storage_elements, d.num_storage_elements}};
     }
 }
@@ -184,8 +189,8 @@ struct Problem {
         // tf32: A has 13 significant bits, of which 11 are kept; B lies 1/32 beside multiples of 8, which keeps the sums short.
         for (double& a : A) a = kTf32 ? sign() * random(4096, 8191) / 32 : random(low, high);
         for (size_t i = 0; i < B.size(); ++i)
-            B[i] = kTf32 ? sign() * (256 * random(17, 31) + random(-1, 1)) / 32
-                         : random(low, high) * (kOverflows && i % 2 ? -1 : 1);
+            B[i] =
+                kTf32 ? sign() * (256 * random(17, 31) + random(-1, 1)) / 32 : random(low, high) * (kOverflows && i % 2 ? -1 : 1);
         for (double& c : C) c = kOverflows ? sign() * (2147483647.0 - random(0, 100000)) : random(-500, 500);
         for (int row = 0; row < P::M; ++row)
             for (int col = 0; col < P::N; ++col) {
@@ -227,8 +232,8 @@ void run(void (*kernel)(Arguments), const Problem<P>& problem, bool a_by_rows, b
     C_device.upload(C.bytes);
     D_device.upload(D.bytes);
     found_device.upload({Found{}});
-    Arguments arguments = {A_device.data(), B_device.data(), C_device.data(), D_device.data(), A.ldm(), B.ldm(), C.ldm(), D.ldm(),
-                           C.layout(), D.layout(), 0, found_device.data()};
+    Arguments arguments = {A_device.data(), B_device.data(), C_device.data(), D_device.data(), A.ldm(), B.ldm(),
+                           C.ldm(),         D.ldm(),         C.layout(),      D.layout(),      0,       found_device.data()};
     kernel<<<1, kWarp>>>(arguments);
     check_cuda(cudaGetLastError(), "the launch of multiply");
     check_cuda(cudaDeviceSynchronize(), "multiply");
@@ -241,8 +246,7 @@ void run(void (*kernel)(Arguments), const Problem<P>& problem, bool a_by_rows, b
 
     const auto wrong = [&](const std::string& what) {
         const auto major = [](const auto& matrix) { return matrix.by_rows ? "row" : "col"; };
-        if (outcome.wrong.empty())
-            outcome.wrong = format("A %s B %s C %s D %s: ", major(A), major(B), major(C), major(D)) + what;
+        if (outcome.wrong.empty()) outcome.wrong = format("A %s B %s C %s D %s: ", major(A), major(B), major(C), major(D)) + what;
     };
     D_device.download(D.bytes);
     for (int row = 0; row < P::M; ++row)
@@ -293,8 +297,8 @@ struct Table {
                                    : o.ran > 0      ? "exact"
                                    : lacks          ? "not run"
                                    : unknown        ? "not run: the emulator lacks sm_70's fragments of this shape"
-                                   : format("not run: this build's PTX (compute_%d) lacks it", o.found.compiled_for);
-        const auto three = [&](const int (&n)[3]) { return o.ran ? format("%d %d %d", n[0], n[1], n[2]) : "-"; };
+                                             : format("not run: this build's PTX (compute_%d) lacks it", o.found.compiled_for);
+        const auto three = [&](const int(&n)[3]) { return o.ran ? format("%d %d %d", n[0], n[1], n[2]) : "-"; };
         Row row = {{"A and B", "a_b", Element<typename P::In>::kName},
                    {"     C", "c", Element<typename P::C>::kName},
                    {"     D", "d", Element<typename P::D>::kName},
@@ -304,7 +308,9 @@ struct Table {
                    {"x[] of A B D", "num_elements_a_b_d", three(o.found.elements)},
                    {"  stored", "num_storage_elements_a_b_d", three(o.found.storage_elements)},
                    {format("   sm_%d", architecture), "support",
-                    lacks ? "lacks it" : architecture >= P::kEmulatedSince ? "emulated" : "native"},
+                    lacks                               ? "lacks it"
+                    : architecture >= P::kEmulatedSince ? "emulated"
+                                                        : "native"},
                    {"ns each", "ns_each", o.ns > 0 ? format("%.1f", o.ns) : "-"},
                    {"result", "result", result}};
         row.insert(row.end(), where.begin(), where.end());
@@ -346,13 +352,13 @@ int main(int argc, char** argv) {
         {"verify-only", "", "time nothing", [&](Text) { time = false; }},
         {"csv", "FILE", "also write the rows to FILE", [&](Text value) { csv = parse_csv(value); }},
         {"device", "D", "use CUDA device D (default 0)", [&](Text value) { device = parse_number("--device", value, 0, 1023); }},
-        {"arch", "ARCH", "CPU build: sm_70, sm_75 or sm_80 (the default)", [&](Text value) {
+        {"arch", "ARCH", "CPU build: sm_70, sm_75 or sm_80 (the default)",
+         [&](Text value) {
              if (!kEmulator) throw Failure(kBadCommandLine, "--arch: only the CPU builds (their names end in _cpu) take it");
              architecture = std::stoi(parse_choice("--arch", value, {"sm_70", "sm_75", "sm_80"}).substr(3));
          }},
     };
-    return run_program("types", "D = A * B + C on tensor cores: every type and shape of the WMMA API, compared exactly.", options,
-                       "Example:  types --csv types.csv", argc, argv, [&] {
+    const auto check_all = [&] {
         Report report(csv);
         select_device(device);
         Row where;
@@ -363,7 +369,8 @@ int main(int argc, char** argv) {
         const Nvml nvml(bus_id(device));
         where = where_measured(gpu_at_hand(device), nvml);
         where.push_back({"", "sm_mhz", std::to_string(nvml.sm_clock())});
-        architecture = 10 * attribute(cudaDevAttrComputeCapabilityMajor, device) + attribute(cudaDevAttrComputeCapabilityMinor, device);
+        architecture =
+            10 * attribute(cudaDevAttrComputeCapabilityMajor, device) + attribute(cudaDevAttrComputeCapabilityMinor, device);
         std::printf("%s; ns each: one warp, %d products, each of which needs the one before\n", where[0].value.c_str(), kChain);
 #endif
         Table table{report, seed, architecture, time, where};
@@ -374,5 +381,7 @@ int main(int argc, char** argv) {
         for (const std::string& problem : emulator::counts().problems) throw Failure(kWrongResult, problem);
 #endif
         if (table.wrong > 0) throw Failure(kWrongResult, format("wrong products: %d; see their rows", table.wrong));
-    });
+    };
+    return run_program("types", "D = A * B + C on tensor cores: every type and shape of the WMMA API, compared exactly.", options,
+                       "Example:  types --csv types.csv", argc, argv, check_all);
 }

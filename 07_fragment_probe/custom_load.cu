@@ -15,7 +15,7 @@
 #include "common/timing.h"
 #endif
 
-constexpr int kInShared = 64;         // matrices in shared memory, 32 KiB
+constexpr int kInShared = 64;  // matrices in shared memory, 32 KiB
 constexpr int kInGlobal = 16 * 1024;  // 8 MiB: more than any L1 cache, less than the L2 cache of a data-centre GPU
 
 // Where the matrices are read: `from` itself, or a copy of the first kInShared of them.
@@ -59,7 +59,8 @@ void check(const half* matrices) {
         for (size_t at = 0; at < x.size(); ++at)
             if (!(float(x[at]) == float(expected[at])))  // NaN is no match
                 throw Failure(kWrongResult, name<Load, kShared>() + format(": lane %zu has %g in x[%zu], load_matrix_sync %g",
-                              at / Fragment::num_elements, float(x[at]), at % Fragment::num_elements, float(expected[at])));
+                                                                           at / Fragment::num_elements, float(x[at]),
+                                                                           at % Fragment::num_elements, float(expected[at])));
     }
 }
 
@@ -86,8 +87,7 @@ __global__ void load_used(const half* matrices, int count, unsigned factor, unsi
     for (int n = 0; n < count; ++n) {
         Fragment f;
         Load::load(f, from + at * kMatrix);
-        for (int i = 0; i < 8; i += 2)
-            sum = sum * 5 + (__half_as_ushort(f.x[i]) | unsigned(__half_as_ushort(f.x[i + 1])) << 16);
+        for (int i = 0; i < 8; i += 2) sum = sum * 5 + (__half_as_ushort(f.x[i]) | unsigned(__half_as_ushort(f.x[i + 1])) << 16);
         at = (at * factor + 12345) & mask;
     }
     sums[threadIdx.x] = sum;
@@ -141,8 +141,7 @@ public:
         sums_device.download(sums);
         std::vector<unsigned>& expected = kShared ? shared_sums_ : global_sums_;
         if (expected.empty()) expected = sums;
-        if (sums != expected)
-            throw Failure(kWrongResult, name<Load, kShared>() + ": adds up to another sum than load_matrix_sync");
+        if (sums != expected) throw Failure(kWrongResult, name<Load, kShared>() + ": adds up to another sum than load_matrix_sync");
         add(Load::name, kShared ? "shared" : "global", format("used; %d at once", kAtOnce), kUsedLoads, ms);
     }
     template <bool kShared, int kAtOnce>
@@ -155,15 +154,21 @@ public:
 
 private:
     void add(const char* load, const char* from, const std::string& result, int count, double ms) {
-        const double ns = ms * 1e6 / count, gbs = kMatrixBytes / ns, device_gbs = gpu_.limit(&Limits::bandwidth_gbs), share = gbs / device_gbs;
+        const double ns = ms * 1e6 / count, gbs = kMatrixBytes / ns, device_gbs = gpu_.limit(&Limits::bandwidth_gbs),
+                     share = gbs / device_gbs;
         const double first_ns = first_ns_.emplace(from + result, ns).first->second;  // load_matrix_sync comes first
         const std::string of_device = share > 1 ? format("%.0f x: impossible", share) : format("%.2f%%", 100 * share);
-        Row row = {{"load", "load", load}, {"from", "from", from}, {"          result", "result", result},
-                   {"     loads", "loads", std::to_string(count)}, {"   ms", "ms", format("%.3f", ms)},
-                   {"  ns/load", "ns_per_load", format("%.4g", ns)}, {"    GB/s", "gbs", format("%.4g", gbs)},
+        Row row = {{"load", "load", load},
+                   {"from", "from", from},
+                   {"          result", "result", result},
+                   {"     loads", "loads", std::to_string(count)},
+                   {"   ms", "ms", format("%.3f", ms)},
+                   {"  ns/load", "ns_per_load", format("%.4g", ns)},
+                   {"    GB/s", "gbs", format("%.4g", gbs)},
                    {"of the device's GB/s", "of_device_gbs", of_device},
                    {"of load_matrix_sync", "of_load_matrix_sync", format("%.2f x", ns / first_ns)},
-                   {"", "device_gbs", format("%.0f", device_gbs)}, {"", "repeats", std::to_string(repeat_)},
+                   {"", "device_gbs", format("%.0f", device_gbs)},
+                   {"", "repeats", std::to_string(repeat_)},
                    {"", "sm_mhz", std::to_string(nvml_.sm_clock())}};
         for (const Cell& cell : where_measured(gpu_, nvml_)) row.push_back(cell);
         report_.add(row);

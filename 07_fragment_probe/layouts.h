@@ -35,6 +35,7 @@ struct KnownLayout {
     const char *chips, *use, *type, *layout;
     Element (*at)(int lane, int i);
 };
+// clang-format off
 inline const KnownLayout kKnownLayouts[] = {
     {"sm_70 (Volta)", "matrix_a", "half", "col",
      [](int lane, int i) -> Element { return {lane / 4 % 2 * 8 + lane / 16 * 4 + i % 4, i / 4 * 4 + lane % 4}; }},
@@ -58,6 +59,7 @@ inline const KnownLayout kKnownLayouts[] = {
     {"sm_75 and later", "accumulator", "", "",
      [](int lane, int i) -> Element { return {lane / 4 + i / 2 % 2 * 8, lane % 4 * 2 + i % 2 + i / 4 * 8}; }},
 };
+// clang-format on
 
 // The chips that lay `kind` out like this, or "unknown layout". Known are those of 16x16x16.
 inline std::string recognise(const FragmentKind& kind, const Dump& dump) {

@@ -10,7 +10,7 @@
 using namespace nvcuda;
 using Fragment = wmma::fragment<wmma::matrix_a, 16, 16, 16, half, wmma::row_major>;
 
-constexpr int kMatrix = 16 * 16;      // elements, row by row
+constexpr int kMatrix = 16 * 16;  // elements, row by row
 
 // The layout of sm_75 and later: x[i] is at (lane/4 + i/2%2*8, lane%4*2 + i%2 + i/4%2*8), and x[8..15] are x[0..7] again.
 __device__ int place(int lane, int i) { return (lane / 4 + i / 2 % 2 * 8) * 16 + lane % 4 * 2 + i % 2 + i / 4 % 2 * 8; }

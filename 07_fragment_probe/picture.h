@@ -7,7 +7,7 @@
 
 // A colour for each lane: a hue for each group of four, four shades within it. All are light enough for black text, in grey too.
 inline std::string lane_colour(int lane) {
-    const int hues[8][3] = {{220, 60, 50}, {50, 110, 220}, {50, 160, 60}, {120, 70, 200},
+    const int hues[8][3] = {{220, 60, 50},  {50, 110, 220}, {50, 160, 60},  {120, 70, 200},
                             {240, 140, 20}, {20, 160, 160}, {220, 70, 160}, {120, 105, 80}};
     const int strength = 15 + 18 * (lane % 4);  // percent; the rest is white
     int mixed[3];
@@ -28,10 +28,11 @@ inline std::string draw(const FragmentKind& kind, const Dump& dump, const std::s
     const int right = left + width * kind.cols(), bottom = top + height * kind.rows();
     const int total_width = std::max(right, left + 32 * 26) + 16;
 
-    std::string svg = format("<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %d\" width=\"%d\" height=\"%d\" "
-                             "font-family=\"sans-serif\" font-size=\"12\" text-anchor=\"middle\">\n"
-                             "<rect width=\"100%%\" height=\"100%%\" fill=\"white\"/>\n",
-                             total_width, bottom + 60, total_width, bottom + 60);
+    std::string svg = format(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %d\" width=\"%d\" height=\"%d\" "
+        "font-family=\"sans-serif\" font-size=\"12\" text-anchor=\"middle\">\n"
+        "<rect width=\"100%%\" height=\"100%%\" fill=\"white\"/>\n",
+        total_width, bottom + 60, total_width, bottom + 60);
     svg += svg_text(left, 26, title, " font-size=\"18\" text-anchor=\"start\"");
     svg += svg_text(left, 48, note, " text-anchor=\"start\"");
     svg += svg_text(left + (right - left) / 2.0, 70, "column");

@@ -126,8 +126,9 @@ int main(int argc, char** argv) {
     };
     for (const Option& option : chip_options(chip)) options.push_back(option);
     const std::string about = "which element of a matrix each lane's x[i] of a WMMA fragment holds";
-    const std::string examples = "Examples:\n  probe --use accumulator --type float\n"
-                                 "  probe --use matrix_b --layout row --svg b.svg\n  probe --all --csv all.csv";
+    const std::string examples =
+        "Examples:\n  probe --use accumulator --type float\n"
+        "  probe --use matrix_b --layout row --svg b.svg\n  probe --all --csv all.csv";
     return run_program("probe", about, options, examples, argc, argv, [&] {
         if (!all && asked.use != "accumulator" && asked.type == "float")
             throw Failure(kBadCommandLine, "--type 'float': only --use accumulator takes it; " + asked.use + " takes half");
@@ -160,8 +161,7 @@ int main(int argc, char** argv) {
             if (all)
                 std::printf("%-38s %2d a lane; %s; %s; %s\n", kind.name().c_str(), elements, chips.c_str(), copies.c_str(),
                             where.c_str());
-            else
-                std::printf("%s\n%s\nlayout: %s\n", where.c_str(), copies.c_str(), chips.c_str());
+            else std::printf("%s\n%s\nlayout: %s\n", where.c_str(), copies.c_str(), chips.c_str());
             const std::string first = all ? kind.shape + "," + kind.use + "," + kind.type + "," + kind.layout + "," : "";
             for (int at = 0; at < int(dump.size()); ++at)
                 csv_text += first + format("%d,%d,%d,%d\n", at / elements, at % elements, dump[at].row, dump[at].col);

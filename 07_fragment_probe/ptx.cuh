@@ -60,10 +60,11 @@ inline __device__ void mma_m8n8k4(half (&d)[8], const half (&a)[4], const half (
                  : "r"(two(a)), "r"(two(a + 2)), "r"(two(b)), "r"(two(b + 2)));
 }
 inline __device__ void mma_m8n8k4(float (&d)[8], const half (&a)[4], const half (&b)[4]) {
-    asm volatile("mma.sync.aligned.m8n8k4.col.col.f32.f16.f16.f32 {%0, %1, %2, %3, %4, %5, %6, %7}, {%8, %9}, {%10, %11}, "
-                 "{%0, %1, %2, %3, %4, %5, %6, %7};"
-                 : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]), "+f"(d[4]), "+f"(d[5]), "+f"(d[6]), "+f"(d[7])
-                 : "r"(two(a)), "r"(two(a + 2)), "r"(two(b)), "r"(two(b + 2)));
+    asm volatile(
+        "mma.sync.aligned.m8n8k4.col.col.f32.f16.f16.f32 {%0, %1, %2, %3, %4, %5, %6, %7}, {%8, %9}, {%10, %11}, "
+        "{%0, %1, %2, %3, %4, %5, %6, %7};"
+        : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]), "+f"(d[4]), "+f"(d[5]), "+f"(d[6]), "+f"(d[7])
+        : "r"(two(a)), "r"(two(a + 2)), "r"(two(b)), "r"(two(b + 2)));
 }
 
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 750  // Volta has no ldmatrix

@@ -141,8 +141,7 @@ int main(int argc, char** argv) {
 #ifdef CUDA_EMULATOR
     chip.sm = 70;  // for the last check; mma.m8n8k4 is the same everywhere
 #endif
-    return run_program("volta_tables", "proves which of the article's fragment tables are wrong", chip_options(chip),
-                       "Example:\n  volta_tables", argc, argv, [&] {
+    const auto prove = [&] {
         select_chip(chip);
         bool proven = true;
         std::printf("%d products of 16x16x16 by mma.m8n8k4; wrong elements of C, of 256: fewest in a product, and in any\n",
@@ -194,5 +193,7 @@ int main(int argc, char** argv) {
         }
         if (!proven) throw Failure(kWrongResult, "the proof did not come out");
         std::printf("Proven: the labels of matrix_a and matrix_b are exchanged, and the accumulator's table is half's alone.\n");
-    });
+    };
+    return run_program("volta_tables", "proves which of the article's fragment tables are wrong", chip_options(chip),
+                       "Example:\n  volta_tables", argc, argv, prove);
 }

@@ -16,7 +16,7 @@ enum { kThreadN = 8 };  // columns of C per work-item
 enum { kTileM = 16 * kThreadM };  // rows of C per work-group
 enum { kTileN = 16 * kThreadN };  // columns of C per work-group
 enum { kStepK = 8 };  // depth of the tiles
-enum { kPad = 4 };    // moves the two halves of a warp's transposing store 16 banks apart
+enum { kPad = 4 };  // moves the two halves of a warp's transposing store 16 banks apart
 
 // Stores four neighbours along k of A, from (a_row, a_k) on, and four along n of B, from (b_k, b_col) on, into their tiles.
 void store_tiles(local float (*As)[kTileM + kPad], int a_row, int a_k, float4 a_next,

@@ -63,8 +63,11 @@ public:
         row.push_back({"", "kernel_local_load_bytes", format("%.0f", local)});
         const double flop = 2.0 * s.M * s.N * s.K;
         add_prediction(row, {flop / (loaded + stored), local > 0 ? flop / local : 0}, kFp32, predicted_, gflops);
-        const Row where = {{"", "predicted_for", predicted_.full_name}, {"", "gpu", name_}, {"", "driver", driver_},
-                           {"", "opencl", version_}, {"", "date", today()}};
+        const Row where = {{"", "predicted_for", predicted_.full_name},
+                           {"", "gpu", name_},
+                           {"", "driver", driver_},
+                           {"", "opencl", version_},
+                           {"", "date", today()}};
         row.insert(row.end(), where.begin(), where.end());
         return row;
     }
@@ -115,8 +118,8 @@ private:
                 clblast_.multiply(s.M, s.N, s.K, x.A_device.data(), x.B_device.data(), C);
                 in_use_.queue.enqueueMarkerWithWaitList(nullptr, &end);
                 end.wait();
-                return (end.getProfilingInfo<CL_PROFILING_COMMAND_END>() -
-                        begin.getProfilingInfo<CL_PROFILING_COMMAND_END>()) * 1e-6;
+                return (end.getProfilingInfo<CL_PROFILING_COMMAND_END>() - begin.getProfilingInfo<CL_PROFILING_COMMAND_END>()) *
+                       1e-6;
             });
         }
         add_library(row, "CLBlast", "clblast", flop, times, theirs);

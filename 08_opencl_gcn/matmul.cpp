@@ -90,20 +90,20 @@ int main(int argc, char** argv) {
     options.device = -1;
     const std::string source = __FILE__;
     options.kernels = source.substr(0, source.rfind('/'));
-    const std::string examples = "Examples:  08_opencl_gcn --list\n"
-                                 "           08_opencl_gcn --stage 04 --size 1024\n"
-                                 "           08_opencl_gcn --platform nvidia --sizes 1024:8192:1024 --csv opencl.csv";
-    return run_program(
-        "08_opencl_gcn", "C = A * B for row-major A (M x K), B (K x N), C (M x N), in OpenCL; verifies, then times.",
-        table_of(options), examples, argc, argv, [&] {
-            try {
-                const std::vector<FoundDevice> devices = find_devices(options.platform);
-                const size_t chosen = choose_device(devices, options.device);
-                if (options.sizes.empty()) options.sizes = {devices[chosen].gpu ? 4096 : 256};
-                if (options.list) list(devices, chosen);
-                else run_stages(options, devices[chosen]);
-            } catch (const cl::Error& error) {
-                throw opencl_failure(error);
-            }
-        });
+    const std::string examples =
+        "Examples:  08_opencl_gcn --list\n"
+        "           08_opencl_gcn --stage 04 --size 1024\n"
+        "           08_opencl_gcn --platform nvidia --sizes 1024:8192:1024 --csv opencl.csv";
+    return run_program("08_opencl_gcn", "C = A * B for row-major A (M x K), B (K x N), C (M x N), in OpenCL; verifies, then times.",
+                       table_of(options), examples, argc, argv, [&] {
+                           try {
+                               const std::vector<FoundDevice> devices = find_devices(options.platform);
+                               const size_t chosen = choose_device(devices, options.device);
+                               if (options.sizes.empty()) options.sizes = {devices[chosen].gpu ? 4096 : 256};
+                               if (options.list) list(devices, chosen);
+                               else run_stages(options, devices[chosen]);
+                           } catch (const cl::Error& error) {
+                               throw opencl_failure(error);
+                           }
+                       });
 }

@@ -18,7 +18,9 @@
 inline Failure opencl_failure(const cl::Error& error) {
     const auto name = [&]() -> std::string {
         switch (error.err()) {
+// clang-format off
 #define OPENCL_ERROR(code) case code: return #code
+            // clang-format on
             OPENCL_ERROR(CL_DEVICE_NOT_AVAILABLE);
             OPENCL_ERROR(CL_MEM_OBJECT_ALLOCATION_FAILURE);
             OPENCL_ERROR(CL_OUT_OF_RESOURCES);
@@ -33,7 +35,8 @@ inline Failure opencl_failure(const cl::Error& error) {
             OPENCL_ERROR(CL_INVALID_WORK_GROUP_SIZE);
             OPENCL_ERROR(CL_INVALID_GLOBAL_WORK_SIZE);
 #undef OPENCL_ERROR
-            default: return format("error %d", error.err());
+            default:
+                return format("error %d", error.err());
         }
     }();
     const bool memory = error.err() == CL_MEM_OBJECT_ALLOCATION_FAILURE || error.err() == CL_OUT_OF_RESOURCES ||
@@ -82,8 +85,9 @@ inline std::vector<FoundDevice> find_devices(const std::string& platform) {
                              (device.getInfo<CL_DEVICE_TYPE>() & CL_DEVICE_TYPE_GPU) != 0});
     }
     if (names.empty())
-        throw Failure(kNoGpu, "no OpenCL device; the package pocl-opencl-icd makes one of the CPU, and a GPU's driver is found by "
-                              "an .icd file in /etc/OpenCL/vendors or in the folder that OCL_ICD_VENDORS names");
+        throw Failure(kNoGpu,
+                      "no OpenCL device; the package pocl-opencl-icd makes one of the CPU, and a GPU's driver is found by "
+                      "an .icd file in /etc/OpenCL/vendors or in the folder that OCL_ICD_VENDORS names");
     if (found.empty())
         throw Failure(kBadCommandLine, "--platform '" + platform + "': takes a part of one of these names: " + names);
     return found;

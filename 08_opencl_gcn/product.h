@@ -12,8 +12,8 @@ constexpr int kGroup = 16;  // a work-group is 16 x 16 work-items in every stage
 
 struct Stage {
     const char* name;  // of the .cl file
-    int per_item;      // a work-item owns per_item x per_item elements of C
-    int step_k;        // K must be a multiple of it
+    int per_item;  // a work-item owns per_item x per_item elements of C
+    int step_k;  // K must be a multiple of it
     // How many elements of A and B all work-items together load from global memory, for whole tiles.
     double (*loaded_elements)(double M, double N, double K);
     // And how many bytes from local memory. nullptr: none.
@@ -37,11 +37,10 @@ struct Matrix {
 class Product {
 public:
     Product(const Stage& stage, const cl::Kernel& matmul, const cl::Kernel& resize, Operands& x)
-        : stage_(stage), matmul_(matmul), resize_(resize), shape_(padded(stage, x.shape)),
-          A_{x.A_device.data(), x.shape.M, x.shape.K}, B_{x.B_device.data(), x.shape.K, x.shape.N},
-          C_{x.C.device(), x.shape.M, x.shape.N},
-          A_padded_(room_for(A_, shape_.M, shape_.K)), B_padded_(room_for(B_, shape_.K, shape_.N)),
-          C_padded_(room_for(C_, shape_.M, shape_.N)) {}
+        : stage_(stage), matmul_(matmul), resize_(resize),
+          shape_(padded(stage, x.shape)), A_{x.A_device.data(), x.shape.M, x.shape.K}, B_{x.B_device.data(), x.shape.K, x.shape.N},
+          C_{x.C.device(), x.shape.M, x.shape.N}, A_padded_(room_for(A_, shape_.M, shape_.K)),
+          B_padded_(room_for(B_, shape_.K, shape_.N)), C_padded_(room_for(C_, shape_.M, shape_.N)) {}
 
     // Brings what C holds before a run, NaN, into its padded copy, so that what a stage does not write is seen.
     void clear() { copy(C_, C_padded_); }
@@ -63,7 +62,8 @@ public:
     double wait() {
         cl::Event::waitForEvents(events_);
         return (events_.back().getProfilingInfo<CL_PROFILING_COMMAND_END>() -
-                events_.front().getProfilingInfo<CL_PROFILING_COMMAND_START>()) * 1e-6;
+                events_.front().getProfilingInfo<CL_PROFILING_COMMAND_START>()) *
+               1e-6;
     }
 
 private:

@@ -29,7 +29,7 @@ inline void progress(const std::string& text) {
 }
 
 struct Option {
-    std::string name;   // "size" is --size, "m" is -m
+    std::string name;  // "size" is --size, "m" is -m
     std::string takes;  // what --help calls its value; "": a switch
     std::string help;
     std::function<void(const std::string& value)> set;  // throws Failure(kBadCommandLine) when the value won't do
@@ -43,8 +43,8 @@ inline long long parse_number(const std::string& option, const std::string& text
     errno = 0;
     const long long value = std::strtoll(text.c_str(), &end, 10);
     if (text.empty() || *end != '\0' || errno != 0 || value < low || value > high)
-        throw Failure(kBadCommandLine, option + " '" + text + "': takes a whole number from " + std::to_string(low) +
-                                           " to " + std::to_string(high));
+        throw Failure(kBadCommandLine,
+                      option + " '" + text + "': takes a whole number from " + std::to_string(low) + " to " + std::to_string(high));
     return value;
 }
 
@@ -85,8 +85,7 @@ inline bool parse_command_line(int argc, char** argv, const std::vector<Option>&
         for (size_t i = 0; i < options.size(); ++i)
             if (found == (options[i].name.size() == 1 ? options[i].name[0] : 256 + int(i))) options[i].set(optarg ? optarg : "");
     }
-    if (optind < argc)
-        throw Failure(kBadCommandLine, "unexpected argument '" + std::string(argv[optind]) + "'; see --help");
+    if (optind < argc) throw Failure(kBadCommandLine, "unexpected argument '" + std::string(argv[optind]) + "'; see --help");
     return true;
 }
 
@@ -108,9 +107,10 @@ inline int run_program(const std::string& name, const std::string& about, const 
         std::printf("%s: %s\n\n", name.c_str(), about.c_str());
         for (const Option& each : options)
             std::printf("  %-18s  %s\n", (each.dashed() + " " + each.takes).c_str(), each.help.c_str());
-        std::printf("  %-18s  this text\n\n%s\n\n"
-                    "Exit codes: 0 verified, 1 wrong result, 2 bad command line, 3 device or memory failed, 77 no usable GPU\n",
-                    "--help", examples.c_str());
+        std::printf(
+            "  %-18s  this text\n\n%s\n\n"
+            "Exit codes: 0 verified, 1 wrong result, 2 bad command line, 3 device or memory failed, 77 no usable GPU\n",
+            "--help", examples.c_str());
         return kVerified;
     } catch (const Failure& failure) {
         return fail(failure.code, failure.what());

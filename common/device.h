@@ -11,7 +11,7 @@
 // Throws Failure(kDeviceFailed) naming the call and what to try; returns on cudaSuccess.
 inline void check_cuda(cudaError_t status, const std::string& call) {
     if (status == cudaSuccess) return;
-    const char* advice = status == cudaErrorMemoryAllocation      ? "; try a smaller size"
+    const char* advice = status == cudaErrorMemoryAllocation         ? "; try a smaller size"
                          : status == cudaErrorNoKernelImageForDevice ? "; build for this GPU: -DCMAKE_CUDA_ARCHITECTURES=native"
                                                                      : "";
     throw Failure(kDeviceFailed, call + " failed: " + cudaGetErrorString(status) + advice);
@@ -27,7 +27,8 @@ inline int select_device(int device) {
                                   (status == cudaSuccess ? "there are none" : cudaGetErrorString(status)) +
                                   "); the CPU build, whose name ends in _cpu, verifies without one");
     if (device >= count)
-        throw Failure(kBadCommandLine, "--device '" + std::to_string(device) + "': takes a number from 0 to " + std::to_string(count - 1));
+        throw Failure(kBadCommandLine,
+                      "--device '" + std::to_string(device) + "': takes a number from 0 to " + std::to_string(count - 1));
     check_cuda(cudaSetDevice(device), "cudaSetDevice");
     return device;
 }

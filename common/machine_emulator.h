@@ -9,8 +9,7 @@ public:
     static constexpr bool kEmulated = true;
     static constexpr int kDefaultSize = 256;
 
-    Machine(const Options& options, const Arithmetic& arithmetic)
-        : options_(options), gpu_(options.gpu.value_or(kGpus[0])) {
+    Machine(const Options& options, const Arithmetic& arithmetic) : options_(options), gpu_(options.gpu.value_or(kGpus[0])) {
         std::printf("CPU emulator: verifies and counts, times nothing. ");
         print_gpu(gpu_, arithmetic);
     }
@@ -20,8 +19,8 @@ public:
     Row run(const StageOf<In, Out>& stage, Shape s) {
         Operands<In, Out> x(s);
         using emulator::Order;
-        for (const auto& [name, order] : {std::pair<std::string, Order>{"forward", Order::forward},
-                                          {"reverse", Order::reverse}, {"random", Order::random}}) {
+        for (const auto& [name, order] :
+             {std::pair<std::string, Order>{"forward", Order::forward}, {"reverse", Order::reverse}, {"random", Order::random}}) {
             if (options_.order != "all" && options_.order != name) continue;
             progress(std::string(stage.name) + " " + to_string(s) + ", threads in " + name + " order");
             emulator::set_order(order, options_.seed);
@@ -41,11 +40,11 @@ public:
         Row row = verified_cells(error);
         if (emulator::tracing()) {
             const emulator::Counts& c = counts_;
-            const double conflicts = ratio(c.shared_load_wavefronts + c.shared_store_wavefronts,
-                                           c.shared_load_ideal + c.shared_store_ideal);
+            const double conflicts =
+                ratio(c.shared_load_wavefronts + c.shared_store_wavefronts, c.shared_load_ideal + c.shared_store_ideal);
             row.push_back({"loaded bytes", "global_load_bytes", std::to_string(c.global_load_bytes)});
-            row.push_back({"sectors/request", "sectors_per_request",
-                           format("%.2f", ratio(c.global_load_sectors, c.global_load_requests))});
+            row.push_back(
+                {"sectors/request", "sectors_per_request", format("%.2f", ratio(c.global_load_sectors, c.global_load_requests))});
             row.push_back({"conflict factor", "bank_conflict_factor", conflicts > 0 ? format("%.2f", conflicts) : "-"});
             row.push_back({"barriers/block", "barriers_per_block", format("%.0f", ratio(c.barriers, c.blocks))});
             const double flop = 2.0 * s.M * s.N * s.K;
@@ -85,8 +84,8 @@ private:
             throw Failure(kWrongResult, format("%.0f bytes were loaded from shared memory, the chapter's formula says %.0f",
                                                double(c.shared_load_bytes), shared));
         if (double(c.global_store_bytes) != stored)
-            throw Failure(kWrongResult, format("%.0f bytes were stored to global memory, C has %.0f",
-                                               double(c.global_store_bytes), stored));
+            throw Failure(kWrongResult,
+                          format("%.0f bytes were stored to global memory, C has %.0f", double(c.global_store_bytes), stored));
     }
 
     // What ncu has counters for, too: in the CSV only. See emulator/README.md.

@@ -46,13 +46,12 @@ private:
         Out* C = x.C.device();
         Cublas cublas;
         unsigned sm_clock = 0, memory_clock = 0;
-        const std::vector<Times> times = Timer(device_).run(
-            {[&] { stage.launch(s.M, s.N, s.K, A, B, C); }, [&] { cublas.multiply(s.M, s.N, s.K, A, B, C); }},
-            options_.repeat,
-            [&] {
-                sm_clock = nvml_.sm_clock();
-                memory_clock = nvml_.memory_clock();
-            });
+        const std::vector<Times> times =
+            Timer(device_).run({[&] { stage.launch(s.M, s.N, s.K, A, B, C); }, [&] { cublas.multiply(s.M, s.N, s.K, A, B, C); }},
+                               options_.repeat, [&] {
+                                   sm_clock = nvml_.sm_clock();
+                                   memory_clock = nvml_.memory_clock();
+                               });
         const double flop = 2.0 * s.M * s.N * s.K;
         add_times(row, times[0], flop, here_.peak.*stage.arithmetic.peak);
         add_library(row, "cuBLAS", "cublas", flop, times[0], times[1]);

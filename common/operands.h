@@ -21,8 +21,7 @@ public:
     static constexpr size_t kGuard = 1024;  // elements on each side: at least 2 KiB, so that C stays aligned
     static constexpr float kGuardValue = 0.1234567f;
 
-    explicit GuardedOutput(size_t count)
-        : count_(count), device_(count + 2 * kGuard), raw_(count + 2 * kGuard), host_(count) {}
+    explicit GuardedOutput(size_t count) : count_(count), device_(count + 2 * kGuard), raw_(count + 2 * kGuard), host_(count) {}
 
     auto device() { return device_.slice(kGuard, count_); }
     const float* host() const { return host_.data(); }
@@ -61,8 +60,7 @@ template <class InArray, class OutArray>
 struct OperandsIn {
     using In = typename InArray::value_type;
 
-    explicit OperandsIn(Shape s)
-        : shape(s), A_device(size_t(s.M) * s.K), B_device(size_t(s.K) * s.N), C(size_t(s.M) * s.N) {}
+    explicit OperandsIn(Shape s) : shape(s), A_device(size_t(s.M) * s.K), B_device(size_t(s.K) * s.N), C(size_t(s.M) * s.N) {}
 
     void set_integers(uint32_t seed, double exact_limit) {
         const int range = exact_range(shape.K, exact_limit);
@@ -127,7 +125,9 @@ inline std::string to_string(Shape s) { return format("%d x %d x %d", s.M, s.N, 
 
 // The first cells of a row.
 inline Row row_of(const std::string& stage, Shape s) {
-    return {{"stage", "stage", stage}, {"M", "m", std::to_string(s.M)}, {"N", "n", std::to_string(s.N)},
+    return {{"stage", "stage", stage},
+            {"M", "m", std::to_string(s.M)},
+            {"N", "n", std::to_string(s.N)},
             {"K", "k", std::to_string(s.K)}};
 }
 

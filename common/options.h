@@ -17,10 +17,10 @@ struct Options {
     uint32_t seed = 1;
     int repeat = 20;
     int device = 0;
-    std::string csv;            // empty: no CSV
-    std::optional<Gpu> gpu;     // predict for this GPU rather than for the one at hand
+    std::string csv;  // empty: no CSV
+    std::optional<Gpu> gpu;  // predict for this GPU rather than for the one at hand
     std::string order = "all";  // emulator: forward, reverse, random or all three
-    bool lines = false;         // emulator: print the traffic of every source line
+    bool lines = false;  // emulator: print the traffic of every source line
 
     std::vector<long long> sizes;  // of square matrices; m, n and k, where not 0, go before
     long long m = 0, n = 0, k = 0;
@@ -81,7 +81,8 @@ inline std::vector<Option> stage_options(Options& o, int default_size, bool emul
     using Text = const std::string&;
     o.sizes = {default_size};
     const auto cpu_only = [emulated](const char* option) {
-        if (!emulated) throw Failure(kBadCommandLine, std::string(option) + ": only the CPU builds (their names end in _cpu) take it");
+        if (!emulated)
+            throw Failure(kBadCommandLine, std::string(option) + ": only the CPU builds (their names end in _cpu) take it");
     };
     std::vector<Option> options = product_options(o, std::to_string(default_size));
     const std::vector<Option> more = {
@@ -104,7 +105,6 @@ inline std::vector<Option> stage_options(Options& o, int default_size, bool emul
 // Once the command line is read: the shapes that it asks for.
 inline std::vector<Shape> shapes_of(const Options& o) {
     std::vector<Shape> shapes;
-    for (const long long size : o.sizes)
-        shapes.push_back({int(o.m ? o.m : size), int(o.n ? o.n : size), int(o.k ? o.k : size)});
+    for (const long long size : o.sizes) shapes.push_back({int(o.m ? o.m : size), int(o.n ? o.n : size), int(o.k ? o.k : size)});
     return shapes;
 }

@@ -20,7 +20,7 @@ __attribute__((format(printf, 1, 2))) inline std::string format(const char* patt
 }
 
 struct Cell {
-    std::string title;   // above the column on the terminal; "": in the CSV only
+    std::string title;  // above the column on the terminal; "": in the CSV only
     std::string column;  // its name in the CSV
     std::string value;
 };

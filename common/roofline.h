@@ -11,10 +11,10 @@
 // What a GPU can do at most; 0: it has no such unit, or there is no figure for it here.
 struct Limits {
     double bandwidth_gbs;  // device memory, GB/s (10^9 bytes)
-    double shared_gbs;     // shared memory, all multiprocessors together
+    double shared_gbs;  // shared memory, all multiprocessors together
     // GFLOP/s, a multiply-add counted as 2 flop.
     double fp32_gflops;
-    double half2_gflops;   // FP16 pairs on the ordinary lanes
+    double half2_gflops;  // FP16 pairs on the ordinary lanes
     double tensor_gflops;  // tensor cores: FP16 in, FP32 accumulate
 };
 
@@ -23,8 +23,8 @@ using Limit = double Limits::*;  // which of them
 struct Gpu {
     const char* name;  // as --gpu takes it
     std::string full_name;
-    Limits peak;       // by the vendor's figures
-    Limits measured;   // by 00_machine_limits; 0 where nothing was measured
+    Limits peak;  // by the vendor's figures
+    Limits measured;  // by 00_machine_limits; 0 where nothing was measured
     std::string source;
 
     // What a prediction is made from: what was measured or, where nothing was, what the vendor's figures give.
@@ -34,13 +34,25 @@ struct Gpu {
 inline const Gpu kGpus[] = {
     // Peaks: 3201 MHz x 2 x 6144 bits; 132 SMs x 128 bytes x 1.98 GHz; 132 x 128 lanes x 2 x 1.98 GHz; twice that; NVIDIA's H100
     // whitepaper, at 1.83 GHz.
-    {"h200", "NVIDIA H200", {4916.7, 33454.1, 66908.2, 133816.3, 989400}, {4264.9, 33241.1, 64424.1, 123242.0, 652963.3},
+    {"h200",
+     "NVIDIA H200",
+     {4916.7, 33454.1, 66908.2, 133816.3, 989400},
+     {4264.9, 33241.1, 64424.1, 123242.0, 652963.3},
      "measured, docs/results/h200/limits.csv"},
-    {"fury-x", "AMD Radeon R9 Fury X", {512, 8601.6, 8601.6, 0, 0}, {392, 0, 0, 0, 0},
+    {"fury-x",
+     "AMD Radeon R9 Fury X",
+     {512, 8601.6, 8601.6, 0, 0},
+     {392, 0, 0, 0, 0},
      "the slides, 38: bandwidth measured, read:write 2:1; 64 CUs x 64 lanes x 2 x 1.05 GHz; 36: 64 x 128 bytes x 1.05 GHz"},
-    {"rtx5060ti", "NVIDIA GeForce RTX 5060 Ti", {448, 11851.8, 23703.6, 0, 0}, {},
+    {"rtx5060ti",
+     "NVIDIA GeForce RTX 5060 Ti",
+     {448, 11851.8, 23703.6, 0, 0},
+     {},
      "vendor: 128 bits x 28 Gbit/s; 36 SMs x 128 bytes x 2.572 GHz; 4608 lanes x 2 x 2.572 GHz"},
-    {"titan-v", "NVIDIA TITAN V", {652.8, 14899.2, 14899.2, 29798.4, 119193.6}, {},
+    {"titan-v",
+     "NVIDIA TITAN V",
+     {652.8, 14899.2, 14899.2, 29798.4, 119193.6},
+     {},
      "vendor: 3072 bits x 1.7 Gbit/s; 80 SMs x 128 bytes x 1.455 GHz; 5120 lanes x 2 x 1.455 GHz; 640 tensor cores x 128 x 1.455 GHz"},
 };
 
@@ -48,7 +60,7 @@ inline const Gpu kGpus[] = {
 struct Arithmetic {
     const char* name;
     Limit peak;
-    double exact_limit;    // up to here the accumulator has every integer
+    double exact_limit;  // up to here the accumulator has every integer
     double unit_roundoff;  // of one multiply-add
 };
 
@@ -106,5 +118,6 @@ inline void add_prediction(Row& row, Intensity intensity, const Arithmetic& arit
     row.push_back({"flop/byte", "flop_per_byte", intensity_text(intensity.device)});
     row.push_back({"at shared", "shared_flop_per_byte", intensity_text(intensity.shared)});
     row.push_back({"predicted GFLOP/s", "predicted_gflops", predicted > 0 ? format("%.0f", predicted) : "-"});
-    row.push_back({both ? "measured/predicted" : "", "measured_of_predicted", both ? format("%.2f", measured_gflops / predicted) : "-"});
+    row.push_back(
+        {both ? "measured/predicted" : "", "measured_of_predicted", both ? format("%.2f", measured_gflops / predicted) : "-"});
 }

@@ -45,22 +45,28 @@ inline Gpu gpu_at_hand(int device) {
     const double bus_bytes = attribute(cudaDevAttrGlobalMemoryBusWidth, device) / 8.0;
     const double sm_ghz = attribute(cudaDevAttrMultiProcessorCount, device) * clock_ghz;
     // Shared memory: 32 banks of 4 bytes a clock, on every GPU that CUDA 13 knows.
-    return {"", properties.name, {2 * memory_ghz * bus_bytes, sm_ghz * 128, sm_ghz * lanes * 2, 0, 0}, {}, "by the device's attributes"};
+    return {"",
+            properties.name,
+            {2 * memory_ghz * bus_bytes, sm_ghz * 128, sm_ghz * lanes * 2, 0, 0},
+            {},
+            "by the device's attributes"};
 }
 
 // Where and when something was measured, as cells of a CSV's row.
 inline Row where_measured(const Gpu& gpu, const Nvml& nvml) {
     int version = 0;
     check_cuda(cudaRuntimeGetVersion(&version), "cudaRuntimeGetVersion");
-    return {{"", "gpu", gpu.full_name}, {"", "driver", nvml.driver()},
-            {"", "cuda", format("%d.%d", version / 1000, version % 1000 / 10)}, {"", "date", today()}};
+    return {{"", "gpu", gpu.full_name},
+            {"", "driver", nvml.driver()},
+            {"", "cuda", format("%d.%d", version / 1000, version % 1000 / 10)},
+            {"", "date", today()}};
 }
 
 // Times functions that launch work on the default stream, taking turns, each launch after a rest and a flush of the L2 cache.
 class Timer {
 public:
-    explicit Timer(int device) : flush_count_(2 * size_t(attribute(cudaDevAttrL2CacheSize, device)) / sizeof(float) + 1),
-                                 flush_(flush_count_) {}
+    explicit Timer(int device)
+        : flush_count_(2 * size_t(attribute(cudaDevAttrL2CacheSize, device)) / sizeof(float) + 1), flush_(flush_count_) {}
 
     // One summary per function. `while_running` is called once while a launch of the first is under way.
     std::vector<Times> run(const std::vector<std::function<void()>>& functions, int repeat,
@@ -117,8 +123,8 @@ public:
     }
     void multiply(int M, int N, int K, const half* A, const half* B, float* C) {
         const float one = 1.0f, zero = 0.0f;
-        check(cublasGemmEx(handle_, CUBLAS_OP_N, CUBLAS_OP_N, N, M, K, &one, B, CUDA_R_16F, N, A, CUDA_R_16F, K, &zero, C, CUDA_R_32F, N,
-                           CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT),
+        check(cublasGemmEx(handle_, CUBLAS_OP_N, CUBLAS_OP_N, N, M, K, &one, B, CUDA_R_16F, N, A, CUDA_R_16F, K, &zero, C,
+                           CUDA_R_32F, N, CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT),
               "cublasGemmEx");
     }
     void multiply(int M, int N, int K, const half* A, const half* B, half* C) {
@@ -128,8 +134,7 @@ public:
 
 private:
     static void check(cublasStatus_t status, const std::string& call) {
-        if (status != CUBLAS_STATUS_SUCCESS)
-            throw Failure(kDeviceFailed, call + " failed: " + cublasGetStatusString(status));
+        if (status != CUBLAS_STATUS_SUCCESS) throw Failure(kDeviceFailed, call + " failed: " + cublasGetStatusString(status));
     }
     cublasHandle_t handle_ = nullptr;
 };

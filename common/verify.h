@@ -63,8 +63,7 @@ inline std::vector<int64_t> exact_row(Shape s, const std::vector<float>& A, cons
 }
 
 // "" if row `row` of C equals A * B, else the first wrong element: "C[17][4000] is 3, expected 5".
-inline std::string first_wrong_in_row(Shape s, const std::vector<float>& A, const std::vector<float>& B, const float* C,
-                                      int row) {
+inline std::string first_wrong_in_row(Shape s, const std::vector<float>& A, const std::vector<float>& B, const float* C, int row) {
     const std::vector<int64_t> expected = exact_row(s, A, B, row);
     for (int col = 0; col < s.N; ++col) {
         const float got = C[size_t(row) * s.N + col];
@@ -126,7 +125,7 @@ inline std::vector<int> sample_indices(int size, int limit) {
 
 struct Accuracy {
     double worst = 0.0;  // largest error as a fraction of its bound: at most 1 is right, and NaN is not
-    std::string wrong;   // "" or the first element beyond its bound
+    std::string wrong;  // "" or the first element beyond its bound
 };
 
 // Compares C with a double-precision product, at all elements or at 128 rows x 128 columns of a larger C.
@@ -153,8 +152,7 @@ inline Accuracy check_accuracy(Shape s, const std::vector<float>& A, const std::
             const double error = std::fabs(got - sum[j]), bound = gamma * magnitude[j];
             if (!(error <= bound) && accuracy.wrong.empty()) {
                 char text[160];
-                std::snprintf(text, sizeof text, "C[%d][%d] is %.9g, expected %.9g within %.3g", row, cols[j], got, sum[j],
-                              bound);
+                std::snprintf(text, sizeof text, "C[%d][%d] is %.9g, expected %.9g within %.3g", row, cols[j], got, sum[j], bound);
                 accuracy.wrong = text;
                 accuracy.worst = std::numeric_limits<double>::quiet_NaN();
             }

@@ -33,9 +33,9 @@ struct Counts {
     uint64_t shared_load_bytes = 0, shared_load_requests = 0, shared_load_wavefronts = 0, shared_load_ideal = 0;
     uint64_t shared_store_bytes = 0, shared_store_requests = 0, shared_store_wavefronts = 0, shared_store_ideal = 0;
     uint64_t blocks = 0, threads = 0;
-    uint64_t barriers = 0;              // one for each block and each barrier that it passed
+    uint64_t barriers = 0;  // one for each block and each barrier that it passed
     std::vector<std::string> problems;  // races, uninitialised reads, divergence: one line each; at most 20, then "... and N more"
-    std::vector<Line> lines;            // in the order in which they first ran
+    std::vector<Line> lines;  // in the order in which they first ran
 };
 void reset_counts();
 const Counts& counts();  // everything since the start or the last reset; valid until the next call

@@ -15,11 +15,11 @@ struct Allocation {
 extern std::vector<Allocation> allocations;  // live cudaMalloc ranges, by address
 Allocation* find_allocation(uintptr_t address);
 
-extern Counts totals;                                   // barriers, blocks, threads; the rest is filled in by counts()
-void report_problem(const std::string& problem);        // keeps it for counts()
-std::string short_path(const std::string& path);        // the last folder and the name
-std::string index_name(uint3 index, dim3 extent);       // "5", "(5,1)" or "(5,1,0)", as the shape needs
-uint3 unflatten(uint64_t number, dim3 extent);          // from a linear number, x fastest
+extern Counts totals;  // barriers, blocks, threads; the rest is filled in by counts()
+void report_problem(const std::string& problem);  // keeps it for counts()
+std::string short_path(const std::string& path);  // the last folder and the name
+std::string index_name(uint3 index, dim3 extent);  // "5", "(5,1)" or "(5,1,0)", as the shape needs
+uint3 unflatten(uint64_t number, dim3 extent);  // from a linear number, x fastest
 
 // The running thread, by its linear number in the block, and how many warp-wide synchronisations its warp has passed.
 extern unsigned current_thread;
@@ -32,7 +32,7 @@ void end_interval();  // every thread of the block is at the barrier, or has ret
 void end_launch();
 void forget(Allocation& allocation);
 void resume();  // kernel code runs from here ...
-void pause();   // ... to here
+void pause();  // ... to here
 
 // A thread accesses up to 16 bytes by the instruction at `pc`, which is not compiled code but the emulator's. counted: as a request
 // of its warp; it is looked at for races in any case. copied_to: where in shared memory a load that bypasses L1 goes.

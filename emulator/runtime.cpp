@@ -28,7 +28,7 @@ unsigned warp_epoch[32];
 namespace {
 
 using Stack = boost::context::protected_fixedsize_stack;  // with a guard page at its end
-constexpr size_t kStackBytes = 128 * 1024;                 // a thread's; only the pages that it touches exist
+constexpr size_t kStackBytes = 128 * 1024;  // a thread's; only the pages that it touches exist
 constexpr unsigned kMaxThreads = 1024;
 constexpr size_t kDefaultDynamicShared = 48 * 1024, kMaxDynamicShared = 227 * 1024;  // H100, H200
 
@@ -55,7 +55,7 @@ struct Thread {
     void (*operation)(const WarpCall&) = nullptr;  // of a collective, with what the lane brings; null for a shuffle
     const void* arguments = nullptr;
     std::vector<AsyncCopy> copies;  // in the order of their batches
-    unsigned batches = 0;           // committed
+    unsigned batches = 0;  // committed
 };
 
 // Made when first needed and kept for every later block and launch. Never destroyed: a suspended fiber would be unwound.
@@ -245,8 +245,7 @@ void launch(dim3 grid, dim3 block, size_t dynamic_shared_bytes, void (*thread)(v
     for (unsigned t = 0; t < thread_count; ++t) {
         threads[t].index = unflatten(t, block);
         threads[t].copies.clear();  // a launch that failed may have left some
-        if (!threads[t].fiber)
-            threads[t].fiber = boost::context::fiber(std::allocator_arg, Stack(kStackBytes), thread_main);
+        if (!threads[t].fiber) threads[t].fiber = boost::context::fiber(std::allocator_arg, Stack(kStackBytes), thread_main);
     }
 
     running = true;
@@ -411,7 +410,8 @@ const Description& describe(cudaError_t error) {
         {cudaErrorInvalidConfiguration, "cudaErrorInvalidConfiguration", "invalid configuration argument"},
         {cudaErrorNoDevice, "cudaErrorNoDevice", "no CUDA-capable device is detected"},
         {cudaErrorInvalidDevice, "cudaErrorInvalidDevice", "invalid device ordinal"},
-        {cudaErrorNoKernelImageForDevice, "cudaErrorNoKernelImageForDevice", "no kernel image is available for execution on the device"},
+        {cudaErrorNoKernelImageForDevice, "cudaErrorNoKernelImageForDevice",
+         "no kernel image is available for execution on the device"},
         {cudaErrorLaunchFailure, "cudaErrorLaunchFailure", "unspecified launch failure"},
     };
     static const Description unknown = {cudaError_t(999), "cudaErrorUnknown", "unknown error"};

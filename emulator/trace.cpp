@@ -115,7 +115,7 @@ void finish_requests(Site& site) {
 // between them, or a warp-wide synchronisation if they are of one warp; accesses of two blocks never are.
 struct Access {
     uint32_t interval = 0;  // 0: none yet
-    uint32_t epoch = 0;     // of the warp
+    uint32_t epoch = 0;  // of the warp
     uint16_t thread = 0;
     uint16_t site = 0;
 };
@@ -332,7 +332,8 @@ const Counts& counts() {
         else if (site.store) add(r.shared_store_bytes, r.shared_store_requests, r.shared_store_wavefronts, r.shared_store_ideal);
         else add(r.shared_load_bytes, r.shared_load_requests, r.shared_load_wavefronts, r.shared_load_ideal);
 
-        const std::string key = site.where + "," + std::to_string(site.width) + (site.global ? "g" : "s") + (site.store ? "s" : "l");
+        const std::string key =
+            site.where + "," + std::to_string(site.width) + (site.global ? "g" : "s") + (site.store ? "s" : "l");
         const auto [place, is_new] = line_numbers.emplace(key, r.lines.size());
         if (is_new) r.lines.push_back({site.where, site.global, site.store, site.width, 0, 0, 0});
         Line& line = r.lines[place->second];
@@ -448,6 +449,7 @@ bool traced_as_shared(const void* address) {
 // ---- What -fsanitize=thread calls -------------------------------------------------------------------------------------------
 
 #define HERE __builtin_return_address(0)
+// clang-format off
 #define READ_WRITE(bytes, prefix, suffix)                                                                                        \
     void __tsan_##prefix##read##suffix(void* p) { if (emulator::in_kernel) emulator::access(p, bytes, false, HERE); }            \
     void __tsan_##prefix##write##suffix(void* p) { if (emulator::in_kernel) emulator::access(p, bytes, true, HERE); }
@@ -500,7 +502,10 @@ void* __tsan_memset(void* to, int value, size_t bytes) {
 }
 
 ATOMICS(8, uint8_t) ATOMICS(16, uint16_t) ATOMICS(32, uint32_t) ATOMICS(64, uint64_t)
-void __tsan_atomic_thread_fence(int) { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
+    // clang-format on
+    void __tsan_atomic_thread_fence(int) {
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+}
 void __tsan_atomic_signal_fence(int) {}
 
 }  // extern "C"

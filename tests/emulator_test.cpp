@@ -31,16 +31,20 @@ Served serve(int width, const std::function<int(int lane)>& address, uint32_t ac
 TEST(SharedWavefronts, OneWordALane) {
     EXPECT_EQ(serve(4, [](int lane) { return lane * 4; }), (Served{1, 1}));
     EXPECT_EQ(serve(4, [](int lane) { return (31 - lane) * 4; }), (Served{1, 1}));
-    EXPECT_EQ(serve(4, [](int) { return 20; }), (Served{1, 1}));                            // broadcast
+    EXPECT_EQ(serve(4, [](int) { return 20; }), (Served{1, 1}));  // broadcast
     EXPECT_EQ(serve(4, [](int lane) { return lane / 2 * 4; }), (Served{1, 1}));
-    EXPECT_EQ(serve(4, [](int lane) { return lane * 8; }), (Served{2, 1}));                 // stride 2
-    EXPECT_EQ(serve(4, [](int lane) { return lane * 12; }), (Served{1, 1}));                // odd strides are free
-    EXPECT_EQ(serve(4, [](int lane) { return lane * 128; }), (Served{32, 1}));              // stride 32: one bank
-    EXPECT_EQ(serve(4, [](int lane) { return lane * 132; }), (Served{1, 1}));               // padded to 33
-    EXPECT_EQ(serve(4, [](int lane) { return lane % 2 * 128; }), (Served{2, 1}));           // two rows of one bank
-    EXPECT_EQ(serve(4, [](int lane) { return lane * 128; }, 0xff), (Served{8, 1}));         // eight lanes only
-    EXPECT_EQ(serve(4, [](int lane) { return lane * 128; }, 0), (Served{0, 0}));
-    EXPECT_EQ(serve(2, [](int lane) { return lane * 2; }), (Served{1, 1}));                 // two halves of a word
+    EXPECT_EQ(serve(4, [](int lane) { return lane * 8; }), (Served{2, 1}));  // stride 2
+    EXPECT_EQ(serve(4, [](int lane) { return lane * 12; }), (Served{1, 1}));  // odd strides are free
+    EXPECT_EQ(serve(4, [](int lane) { return lane * 128; }), (Served{32, 1}));  // stride 32: one bank
+    EXPECT_EQ(serve(4, [](int lane) { return lane * 132; }), (Served{1, 1}));  // padded to 33
+    EXPECT_EQ(serve(4, [](int lane) { return lane % 2 * 128; }), (Served{2, 1}));  // two rows of one bank
+    EXPECT_EQ(serve(
+                  4, [](int lane) { return lane * 128; }, 0xff),
+              (Served{8, 1}));  // eight lanes only
+    EXPECT_EQ(serve(
+                  4, [](int lane) { return lane * 128; }, 0),
+              (Served{0, 0}));
+    EXPECT_EQ(serve(2, [](int lane) { return lane * 2; }), (Served{1, 1}));  // two halves of a word
     EXPECT_EQ(serve(1, [](int lane) { return lane; }), (Served{1, 1}));
 }
 
@@ -48,21 +52,23 @@ TEST(SharedWavefronts, TwoWordsALaneAreServedByHalfWarp) {
     EXPECT_EQ(serve(8, [](int lane) { return lane * 8; }), (Served{2, 2}));
     EXPECT_EQ(serve(8, [](int lane) { return lane * 16; }), (Served{4, 2}));
     EXPECT_EQ(serve(8, [](int) { return 0; }), (Served{1, 1}));
-    EXPECT_EQ(serve(8, [](int lane) { return lane / 2 * 8; }), (Served{1, 1}));             // pairs agree: both halves at once
-    EXPECT_EQ(serve(8, [](int lane) { return lane % 16 * 8; }), (Served{2, 2}));            // both halves want the same: no pair does
+    EXPECT_EQ(serve(8, [](int lane) { return lane / 2 * 8; }), (Served{1, 1}));  // pairs agree: both halves at once
+    EXPECT_EQ(serve(8, [](int lane) { return lane % 16 * 8; }), (Served{2, 2}));  // both halves want the same: no pair does
 }
 
 TEST(SharedWavefronts, FourWordsALaneAreServedByQuarterWarp) {
     EXPECT_EQ(serve(16, [](int lane) { return lane * 16; }), (Served{4, 4}));
     EXPECT_EQ(serve(16, [](int lane) { return lane * 32; }), (Served{8, 4}));
     EXPECT_EQ(serve(16, [](int lane) { return lane * 128; }), (Served{32, 4}));
-    EXPECT_EQ(serve(16, [](int lane) { return lane * 144; }), (Served{4, 4}));              // rows padded by 16 bytes
+    EXPECT_EQ(serve(16, [](int lane) { return lane * 144; }), (Served{4, 4}));  // rows padded by 16 bytes
     EXPECT_EQ(serve(16, [](int) { return 0; }), (Served{2, 2}));
-    EXPECT_EQ(serve(16, [](int lane) { return lane / 2 * 16; }), (Served{2, 2}));           // lanes i and i^1 agree
+    EXPECT_EQ(serve(16, [](int lane) { return lane / 2 * 16; }), (Served{2, 2}));  // lanes i and i^1 agree
     EXPECT_EQ(serve(16, [](int lane) { return (lane / 4 * 2 + lane % 2) * 16; }), (Served{2, 2}));  // lanes i and i^2 agree
     EXPECT_EQ(serve(16, [](int lane) { return lane / 4 % 2 * 16; }), (Served{2, 2}));
-    EXPECT_EQ(serve(16, [](int lane) { return lane % 8 * 16; }), (Served{4, 4}));           // no pairs: quarter by quarter
-    EXPECT_EQ(serve(16, [](int lane) { return lane * 16; }, 0xff), (Served{1, 1}));         // one quarter only
+    EXPECT_EQ(serve(16, [](int lane) { return lane % 8 * 16; }), (Served{4, 4}));  // no pairs: quarter by quarter
+    EXPECT_EQ(serve(
+                  16, [](int lane) { return lane * 16; }, 0xff),
+              (Served{1, 1}));  // one quarter only
 }
 
 // What nvcc makes of reads that 03 and 06 write as scalars; the sums are those of README.md and of tests/readme.py, at 256 x 256 x 256.
@@ -87,8 +93,8 @@ TEST(SharedWavefronts, AreThoseOfTheHardware) {
         {16, [](int) { return 0; }, 2, 4},
         {16, [](int l) { return l / 2 * 4; }, 2, 4},
         {16, [](int l) { return l / 4 * 4; }, 2, 4},
-        {16, [](int l) { return l / 2 % 4 * 4; }, 2, 4},              // A's tile in 04_unroll
-        {16, [](int l) { return (l / 8 * 2 + l % 2) * 4; }, 2, 4},    // B's tile in 04_unroll
+        {16, [](int l) { return l / 2 % 4 * 4; }, 2, 4},  // A's tile in 04_unroll
+        {16, [](int l) { return (l / 8 * 2 + l % 2) * 4; }, 2, 4},  // B's tile in 04_unroll
         {16, [](int l) { return l % 16 * 4; }, 4, 4},
         {16, [](int l) { return l / 16 * 4; }, 2, 4},
         {16, [](int l) { return l % 8 * 4; }, 4, 4},
@@ -112,8 +118,8 @@ TEST(SharedWavefronts, AreThoseOfTheHardware) {
         {4, [](int l) { return l * 32; }, 32, 32},
         {4, [](int l) { return l * 33; }, 1, 1},
         {4, [](int l) { return l % 16 * 8; }, 4, 4},
-        {4, [](int l) { return l % 2 * 4 * 132 + l / 2; }, 1, 1},     // the transposing store of 04_unroll
-        {4, [](int l) { return l % 2 * 4 * 128 + l / 2; }, 2, 2},     // the same without its padding
+        {4, [](int l) { return l % 2 * 4 * 132 + l / 2; }, 1, 1},  // the transposing store of 04_unroll
+        {4, [](int l) { return l % 2 * 4 * 128 + l / 2; }, 2, 2},  // the same without its padding
     };
     for (const Measured& m : measured) {
         const auto address = [&](int lane) { return 4 * m.word(lane); };
@@ -179,7 +185,8 @@ TEST_F(Rewriter, Launches) {
     EXPECT_EQ(rewrite("k<<<g, b, 4 * n, stream>>>();"), call + "k(p...); }, g, b, 4 * n, stream)();");
     EXPECT_EQ(rewrite("f(); k <<< g, b >>> (x);"), "f(); " + call + "k (p...); },  g, b ) (x);");
     EXPECT_EQ(rewrite("matmul<true, 4><<<g, b>>>(x);"), call + "matmul<true, 4>(p...); }, g, b)(x);");
-    EXPECT_EQ(rewrite("a::b<T<int>>::c<(x >> 2), (a > b), 1 << 3><<<g, b>>>(x);"), call + "a::b<T<int>>::c<(x >> 2), (a > b), 1 << 3>(p...); }, g, b)(x);");
+    EXPECT_EQ(rewrite("a::b<T<int>>::c<(x >> 2), (a > b), 1 << 3><<<g, b>>>(x);"),
+              call + "a::b<T<int>>::c<(x >> 2), (a > b), 1 << 3>(p...); }, g, b)(x);");
     EXPECT_EQ(rewrite("return ::k<<<g, b>>>(x);"), "return " + call + "::k(p...); }, g, b)(x);");
     EXPECT_EQ(rewrite("k<<<n >> 3, f(a >> 1, {b, c})>>>(x);"), call + "k(p...); }, n >> 3, f(a >> 1, {b, c}))(x);");
     EXPECT_EQ(rewrite("k<<<1, size<4>>>>(x);"), call + "k(p...); }, 1, size<4>)(x);");
@@ -189,7 +196,8 @@ TEST_F(Rewriter, Launches) {
 
 TEST_F(Rewriter, KeepsEveryLine) {
     const std::string text = "a\nk<1,\n  2><<<dim3(1,\n  2), // why <<<\n  b>>>(\n  x);\nb /* >>> */\n";
-    EXPECT_EQ(rewrite(text), std::string("a\n") + kCall + "k<1,\n  2>(p...); }, dim3(1,\n  2), // why <<<\n  b)(\n  x);\nb /* >>> */\n");
+    EXPECT_EQ(rewrite(text),
+              std::string("a\n") + kCall + "k<1,\n  2>(p...); }, dim3(1,\n  2), // why <<<\n  b)(\n  x);\nb /* >>> */\n");
     EXPECT_EQ(rewrite("#define RUN(k, ...) \\\n    k<<<1, 1>>> \\\n    (__VA_ARGS__)\nint x;\n"),
               std::string("#define RUN(k, ...) \\\n    ") + kCall + "k(p...); }, 1, 1) \\\n    (__VA_ARGS__)\nint x;\n");
 }
@@ -202,16 +210,19 @@ TEST_F(Rewriter, LeavesTextAlone) {
     expect_unchanged("int million = 1'000'000; char quote = '\\''; char less = '<';\n");
     expect_unchanged("std::cout << a << b; x = y >> 3; std::vector<std::vector<std::vector<int>>> v;\n");
     expect_unchanged("__device__ float f(float x) { return x; }\n__device__ __forceinline__ int g();\n");
-    expect_unchanged("template <int n> __host__ __device__ constexpr int h(int a = 3) { return n; }\n__constant__ float c[4] = {1};\n");
+    expect_unchanged(
+        "template <int n> __host__ __device__ constexpr int h(int a = 3) { return n; }\n__constant__ float c[4] = {1};\n");
 }
 
 TEST_F(Rewriter, SharedMemory) {
     EXPECT_EQ(rewrite("extern __shared__ float s[];"), "float* s = emulator::dynamic_shared<float>();");
-    EXPECT_EQ(rewrite("extern __shared__ __align__(16) unsigned char bytes[ ] ;"), "unsigned char* bytes = emulator::dynamic_shared<unsigned char>();");
+    EXPECT_EQ(rewrite("extern __shared__ __align__(16) unsigned char bytes[ ] ;"),
+              "unsigned char* bytes = emulator::dynamic_shared<unsigned char>();");
     EXPECT_EQ(rewrite("extern __shared__\n  float4 s[];\nx"), "float4* s = emulator::dynamic_shared<float4>();\n\nx");
     EXPECT_EQ(rewrite("// extern __shared__ float s[];"), "// extern __shared__ float s[];");
     EXPECT_EQ(rewrite("__shared__ alignas(16) float s[4];"), "alignas(16) __shared__ float s[4];");
-    EXPECT_EQ(rewrite("\nextern __shared__ float s[4];"), refusal(2, "this form of extern __shared__ (write: extern __shared__ float name[];)"));
+    EXPECT_EQ(rewrite("\nextern __shared__ float s[4];"),
+              refusal(2, "this form of extern __shared__ (write: extern __shared__ float name[];)"));
 }
 
 TEST_F(Rewriter, RefusesWhatTheEmulatorCannotRun) {

@@ -21,7 +21,9 @@ struct Device {
     Device(size_t n, T value) : Device(n) { upload(std::vector<T>(n, value)); }
     Device(const Device&) = delete;
     ~Device() { cudaFree(data); }
-    void upload(const std::vector<T>& from) { EXPECT_EQ(cudaMemcpy(data, from.data(), n * sizeof(T), cudaMemcpyHostToDevice), cudaSuccess); }
+    void upload(const std::vector<T>& from) {
+        EXPECT_EQ(cudaMemcpy(data, from.data(), n * sizeof(T), cudaMemcpyHostToDevice), cudaSuccess);
+    }
     std::vector<T> host() const {
         std::vector<T> to(n);
         EXPECT_EQ(cudaMemcpy(to.data(), data, n * sizeof(T), cudaMemcpyDeviceToHost), cudaSuccess);
@@ -48,6 +50,8 @@ protected:
     for (const std::string& p : emulator::counts().problems) all += (all.empty() ? "" : "\n") + p;
     return all;
 }
-[[maybe_unused]] bool starts_with(const std::string& text, const std::string& start) { return text.compare(0, start.size(), start) == 0; }
+[[maybe_unused]] bool starts_with(const std::string& text, const std::string& start) {
+    return text.compare(0, start.size(), start) == 0;
+}
 
 }  // namespace

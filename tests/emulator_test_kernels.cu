@@ -66,8 +66,10 @@ TEST_F(Threads, OrdersAreForwardReverseAndRandom) {
     EXPECT_EQ(random, order_of_run(Order::random, 7));
     EXPECT_NE(random, order_of_run(Order::random, 8));
     for (int interval = 0; interval < 4; ++interval)  // a barrier keeps the intervals apart
-        EXPECT_TRUE(std::is_permutation(random.begin() + interval * 50, random.begin() + (interval + 1) * 50, &random[interval / 2 * 100]));
-    EXPECT_NE(std::vector<int>(&random[0], &random[50]), std::vector<int>(&random[50], &random[100])) << "not reshuffled at the barrier";
+        EXPECT_TRUE(
+            std::is_permutation(random.begin() + interval * 50, random.begin() + (interval + 1) * 50, &random[interval / 2 * 100]));
+    EXPECT_NE(std::vector<int>(&random[0], &random[50]), std::vector<int>(&random[50], &random[100]))
+        << "not reshuffled at the barrier";
 }
 
 constexpr int kShiftWrites = __LINE__ + 5, kShiftReads = kShiftWrites + 2;
@@ -111,8 +113,10 @@ TEST_F(Trace, MissingBarrierIsARaceInEveryOrder) {
         shift<false><<<1, 64>>>(out.data);
         bool found = false;
         for (const std::string& p : emulator::counts().problems) {
-            found |= starts_with(p, "race in shared memory: " + at(kShiftWrites) + " writes what " + short_at(kShiftReads) + " reads (block 0, threads ");
-            found |= starts_with(p, "race in shared memory: " + at(kShiftReads) + " reads what " + short_at(kShiftWrites) + " writes (block 0, threads ");
+            found |= starts_with(p, "race in shared memory: " + at(kShiftWrites) + " writes what " + short_at(kShiftReads) +
+                                        " reads (block 0, threads ");
+            found |= starts_with(p, "race in shared memory: " + at(kShiftReads) + " reads what " + short_at(kShiftWrites) +
+                                        " writes (block 0, threads ");
         }
         EXPECT_TRUE(found) << problem();
     }
@@ -140,14 +144,18 @@ TEST_F(Threads, DynamicSharedMemory) {
 }
 
 template <int kFirst, bool kSecond>
-__global__ void two_values(int a, int b, int* out) { *out = a * 100 + b * 10 + kFirst + kSecond; }
+__global__ void two_values(int a, int b, int* out) {
+    *out = a * 100 + b * 10 + kFirst + kSecond;
+}
 
 TEST_F(Threads, LaunchEvaluatesItsArgumentsOnceAndTakesAnyForm) {
     Device<int> out(1);
     int calls = 0;
+    // clang-format off
     two_values<(7 > 3) ? 4 : 5, true><<<dim3(1, 1), dim3(32),
                                         0, nullptr>>>(++calls, 2,  // a comment with <<< in it
                                                       out.data);
+    // clang-format on
     EXPECT_EQ(calls, 1);
     EXPECT_EQ(out.host()[0], 125);
 #define LAUNCH(kernel, ...) kernel<<<1, 1>>>(__VA_ARGS__)
@@ -291,7 +299,9 @@ TEST_F(Warps, SyncwarpOrdersTheLanesOfOneWarp) {
 TEST_F(Trace, SyncwarpDoesNotOrderTwoWarps) {
     Device<int> out(64);
     warp_shift<true><<<1, 64>>>(out.data, 33);
-    EXPECT_NE(problem().find("race in shared memory: " + at(kWarpWrites) + " writes what " + short_at(kWarpReads) + " reads"), std::string::npos) << problem();
+    EXPECT_NE(problem().find("race in shared memory: " + at(kWarpWrites) + " writes what " + short_at(kWarpReads) + " reads"),
+              std::string::npos)
+        << problem();
     emulator::reset_counts();
     warp_shift<false><<<1, 32>>>(out.data, 33 - 32 + 63);  // t + 64 is t: no neighbour
     EXPECT_EQ(problem(), "");
@@ -340,17 +350,17 @@ TEST_F(Faults, LongListsOfProblemsEndInANumber) {
     EXPECT_EQ(problems[20], "... and 5 more");
 }
 
-constexpr int kFirstBarrier = __LINE__ + 3, kSecondBarrier = kFirstBarrier + 1;
+constexpr int kFirstBarrier = __LINE__ + 2, kSecondBarrier = kFirstBarrier + 1;
 __global__ void two_barriers() {
-    if (threadIdx.x < 32)
-        __syncthreads();
+    if (threadIdx.x < 32) __syncthreads();
     else __syncthreads();
 }
 
 TEST_F(Faults, ThreadsWaitAtTwoBarriers) {
     two_barriers<<<1, 64>>>();
     EXPECT_EQ(cudaGetLastError(), cudaErrorLaunchFailure);
-    EXPECT_EQ(problem(), "barrier divergence: 32 of the 64 threads of block 0 wait at " + at(kFirstBarrier) + ", thread 0 among them, but thread 32 waits at " + at(kSecondBarrier));
+    EXPECT_EQ(problem(), "barrier divergence: 32 of the 64 threads of block 0 wait at " + at(kFirstBarrier) +
+                             ", thread 0 among them, but thread 32 waits at " + at(kSecondBarrier));
 }
 
 constexpr int kLonelySyncwarp = __LINE__ + 3;
@@ -363,7 +373,8 @@ __global__ void warp_and_block() {
 TEST_F(Faults, LaneWaitsForALaneThatIsElsewhere) {
     warp_and_block<<<1, 32>>>();
     EXPECT_EQ(cudaGetLastError(), cudaErrorLaunchFailure);
-    EXPECT_EQ(problem(), "warp divergence: thread 0 of block 0 waits at " + at(kLonelySyncwarp) + " for lanes of its warp that never come there");
+    EXPECT_EQ(problem(), "warp divergence: thread 0 of block 0 waits at " + at(kLonelySyncwarp) +
+                             " for lanes of its warp that never come there");
 }
 
 __global__ void mask_without_self() { __syncwarp(threadIdx.x == 0 ? 0xfffffffe : 0xffffffff); }
@@ -515,7 +526,9 @@ TEST_F(Trace, TileOfTSavesAFactorOfT) {
 }
 
 template <class T>
-__global__ void copy(const T* from, T* to, int stride) { to[threadIdx.x * stride] = from[threadIdx.x * stride]; }
+__global__ void copy(const T* from, T* to, int stride) {
+    to[threadIdx.x * stride] = from[threadIdx.x * stride];
+}
 
 template <class T>
 emulator::Counts count_copy(int stride, int threads = 32, int shift = 0) {
@@ -627,10 +640,14 @@ TEST_F(Trace, UninitialisedSharedMemory) {
     half_written<<<1, 32>>>(out.data);
     EXPECT_EQ(problem(), "");
     half_written<<<1, 64>>>(out.data);
-    EXPECT_EQ(problem(), "uninitialised shared memory: " + at(kUninitialised) + " reads what no thread of the block has written (block 0, thread 32)");
+    EXPECT_EQ(problem(), "uninitialised shared memory: " + at(kUninitialised) +
+                             " reads what no thread of the block has written (block 0, thread 32)");
     emulator::reset_counts();
     half_written<<<2, 32>>>(out.data);  // what block 0 wrote is nothing to block 1
-    EXPECT_NE(problem().find("uninitialised shared memory: " + at(kUninitialised) + " reads what no thread of the block has written (block 1, thread 0)"), std::string::npos) << problem();
+    EXPECT_NE(problem().find("uninitialised shared memory: " + at(kUninitialised) +
+                             " reads what no thread of the block has written (block 1, thread 0)"),
+              std::string::npos)
+        << problem();
 }
 
 __global__ void dynamic_unwritten(float* out) {
@@ -656,7 +673,8 @@ __global__ void all_write(int* out) {
 TEST_F(Trace, TwoWritesRace) {
     Device<int> out(32);
     all_write<<<1, 32>>>(out.data);
-    EXPECT_EQ(problem(), "race in shared memory: " + at(kAllWrite) + " writes what " + short_at(kAllWrite) + " writes (block 0, threads 0 and 1)");
+    EXPECT_EQ(problem(), "race in shared memory: " + at(kAllWrite) + " writes what " + short_at(kAllWrite) +
+                             " writes (block 0, threads 0 and 1)");
 }
 
 constexpr int kReuseWrites = __LINE__ + 6, kReuseReads = kReuseWrites + 3;
@@ -699,7 +717,8 @@ __global__ void read_then_write(int* out, bool sync) {
 }
 
 TEST_F(Trace, ReadersOfEveryWarpAreRemembered) {
-    const std::string race = "race in shared memory: " + at(kReadFirst) + " reads what " + short_at(kWrittenLater) + " writes (block 0, threads ";
+    const std::string race =
+        "race in shared memory: " + at(kReadFirst) + " reads what " + short_at(kWrittenLater) + " writes (block 0, threads ";
     Device<int> out(96);
     read_then_write<<<1, 32>>>(out.data, true);  // ordered within the only warp
     EXPECT_EQ(problem(), "");
@@ -713,7 +732,9 @@ TEST_F(Trace, ReadersOfEveryWarpAreRemembered) {
 }
 
 __global__ void two_on_a_line(volatile int* x) {
+    // clang-format off
     x[0] = threadIdx.x; x[1] = threadIdx.x; x[2] = threadIdx.x;
+    // clang-format on
 }
 
 TEST_F(Trace, InstructionsOfOneLineAreOneProblem) {
@@ -743,7 +764,8 @@ TEST_F(Trace, TwoBlocksRaceInGlobalMemory) {
     write_same<<<2, 32>>>(out.data, 32);
     EXPECT_EQ(problem(), "");
     write_same<<<2, 32>>>(out.data, 31);
-    EXPECT_EQ(problem(), "race in global memory: " + at(kGlobalRace) + " writes what " + short_at(kGlobalRace) + " writes (block 0 thread 31, block 1 thread 0)");
+    EXPECT_EQ(problem(), "race in global memory: " + at(kGlobalRace) + " writes what " + short_at(kGlobalRace) +
+                             " writes (block 0 thread 31, block 1 thread 0)");
 }
 
 __global__ void shift_global(int* data, bool barrier) {

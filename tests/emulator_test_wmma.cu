@@ -112,7 +112,8 @@ TEST_F(Half, FmaIsRoundedOnce) {
     std::mt19937 random(1);
     const auto integer = [](half h) { return __int128(std::ldexp(float(h), 24)); };
     for (int i = 0; i < 300000; ++i) {
-        const half a = __ushort_as_half(random() % 65536), b = __ushort_as_half(random() % 65536), c = __ushort_as_half(random() % 65536);
+        const half a = __ushort_as_half(random() % 65536), b = __ushort_as_half(random() % 65536),
+                   c = __ushort_as_half(random() % 65536);
         if (!std::isfinite(float(a) * float(b) + float(c))) continue;
         const double expected = round_exactly(integer(a) * integer(b) + (integer(c) << 24));
         ASSERT_EQ(float(__hfma(a, b, c)), expected) << float(a) << " * " << float(b) << " + " << float(c);
@@ -153,7 +154,8 @@ TEST_F(Half, Pairs) {
     EXPECT_TRUE(is(a, 1, 2) && is(b, 3, 5) && is(__float2half2_rn(7), 7, 7) && is(__half2half2(half(4)), 4, 4));
     EXPECT_TRUE(is(a + b, 4, 7) && is(b - a, 2, 3) && is(a * b, 3, 10) && is(b / a, 3, 2.5f) && is(-a, -1, -2));
     EXPECT_TRUE(is(__hadd2(a, b), 4, 7) && is(__hmul2(a, b), 3, 10) && is(__hfma2(a, b, a), 4, 12) && is(__hsub2(a, b), -2, -3));
-    EXPECT_TRUE(is(__low2half2(a), 1, 1) && is(__high2half2(a), 2, 2) && is(__lows2half2(a, b), 1, 3) && is(__highs2half2(a, b), 2, 5));
+    EXPECT_TRUE(is(__low2half2(a), 1, 1) && is(__high2half2(a), 2, 2) && is(__lows2half2(a, b), 1, 3) &&
+                is(__highs2half2(a, b), 2, 5));
     EXPECT_TRUE(float(__low2half(b)) == 3 && float(__high2half(b)) == 5 && a == a && a != b);
     const float2 f = __half22float2(b);
     EXPECT_TRUE(f.x == 3 && f.y == 5 && is(__float22half2_rn(f), 3, 5));
@@ -199,43 +201,62 @@ struct Load {
     template <class... A>
     auto operator()(A&&... a) -> decltype(load_matrix_sync(std::forward<A>(a)...)) {}
 };
-template <class T, int m = 16, int n = 16, int k = 16> using A = fragment<matrix_a, m, n, k, T, row_major>;
-template <class T, int m = 16, int n = 16, int k = 16> using B = fragment<matrix_b, m, n, k, T, col_major>;
-template <class T, int m = 16, int n = 16, int k = 16> using C = fragment<accumulator, m, n, k, T>;
+template <class T, int m = 16, int n = 16, int k = 16>
+using A = fragment<matrix_a, m, n, k, T, row_major>;
+template <class T, int m = 16, int n = 16, int k = 16>
+using B = fragment<matrix_b, m, n, k, T, col_major>;
+template <class T, int m = 16, int n = 16, int k = 16>
+using C = fragment<accumulator, m, n, k, T>;
 template <class D, class T, class S, class... More>
 constexpr bool multiplies = compiles<Mma, C<D>&, A<T>&, B<T>&, C<S>&, More...>;
 
-static_assert(exists<A<half>> && exists<A<half, 32, 8>> && exists<A<half, 8, 32>> && !exists<A<half, 16, 16, 8>> && !exists<A<half, 8, 8>>);
-static_assert(!exists<A<float>> && !exists<C<__nv_bfloat16>> && !exists<C<double>> && !exists<A<double>> && exists<A<double, 8, 8, 4>>);
+static_assert(exists<A<half>> && exists<A<half, 32, 8>> && exists<A<half, 8, 32>> && !exists<A<half, 16, 16, 8>> &&
+              !exists<A<half, 8, 8>>);
+static_assert(!exists<A<float>> && !exists<C<__nv_bfloat16>> && !exists<C<double>> && !exists<A<double>> &&
+              exists<A<double, 8, 8, 4>>);
 static_assert(exists<A<tf32, 16, 16, 8>> && !exists<A<tf32>> && exists<C<float, 16, 16, 8>> && !exists<C<half, 16, 16, 8>>);
 static_assert(exists<A<s4, 8, 8, 32>> && exists<B<b1, 8, 8, 128>> && !exists<A<b1, 8, 8, 32>>);
 static_assert(!exists<fragment<matrix_a, 8, 8, 32, s4, col_major>> && !exists<fragment<matrix_b, 8, 8, 128, b1, row_major>>);
 static_assert(!exists<fragment<matrix_a, 16, 16, 16, half>> && !exists<fragment<accumulator, 16, 16, 16, float, row_major>>);
-static_assert(multiplies<float, half, float> && multiplies<half, half, half> && multiplies<float, half, half> && multiplies<half, half, float>);
-static_assert(multiplies<float, __nv_bfloat16, float> && !multiplies<half, __nv_bfloat16, float> && !multiplies<float, __nv_bfloat16, half>);
-static_assert(multiplies<int, signed char, int> && multiplies<int, signed char, int, bool> && !multiplies<float, half, float, bool>);
-static_assert(!multiplies<float, signed char, float> && !multiplies<int, half, int> && !compiles<Mma, C<float>&, A<half>&, A<half>&, C<float>&>);
+static_assert(multiplies<float, half, float> && multiplies<half, half, half> && multiplies<float, half, half> &&
+              multiplies<half, half, float>);
+static_assert(multiplies<float, __nv_bfloat16, float> && !multiplies<half, __nv_bfloat16, float> &&
+              !multiplies<float, __nv_bfloat16, half>);
+static_assert(multiplies<int, signed char, int> && multiplies<int, signed char, int, bool> &&
+              !multiplies<float, half, float, bool>);
+static_assert(!multiplies<float, signed char, float> && !multiplies<int, half, int> &&
+              !compiles<Mma, C<float>&, A<half>&, A<half>&, C<float>&>);
 static_assert(!compiles<Mma, C<float>&, A<half>&, B<__nv_bfloat16>&, C<float>&>);
 static_assert(!compiles<Mma, C<int, 8, 8, 128>&, A<b1, 8, 8, 128>&, B<b1, 8, 8, 128>&, C<int, 8, 8, 128>&>);
-static_assert(compiles<Load, A<half>&, half*, int> && !compiles<Load, A<half>&, float*, int> && !compiles<Load, C<half>&, half*, int>);
+static_assert(compiles<Load, A<half>&, half*, int> && !compiles<Load, A<half>&, float*, int> &&
+              !compiles<Load, C<half>&, half*, int>);
 static_assert(!compiles<Load, A<half>&, half*, int, layout_t> && compiles<Load, C<half>&, half*, int, layout_t>);
 static_assert(compiles<Load, A<s4, 8, 8, 32>&, const void*, int>);
 
-static_assert(A<half>::num_elements == 16 && A<half, 8, 32>::num_elements == 16 && C<half>::num_elements == 8 && C<float>::num_elements == 8);
-static_assert(A<signed char>::num_elements == 8 && A<signed char, 32, 8>::num_elements == 16 && B<signed char, 32, 8>::num_elements == 4);
-static_assert(A<__nv_bfloat16>::num_elements == 8 && A<__nv_bfloat16, 8, 32>::num_elements == 4 && A<tf32, 16, 16, 8>::num_elements == 4);
-static_assert(A<double, 8, 8, 4>::num_elements == 1 && C<double, 8, 8, 4>::num_elements == 2 && C<int, 8, 8, 32>::num_elements == 2);
-static_assert(A<s4, 8, 8, 32>::num_elements == 8 && A<s4, 8, 8, 32>::num_storage_elements == 1 && A<b1, 8, 8, 128>::num_elements == 32);
-static_assert(std::is_same_v<A<tf32, 16, 16, 8>::element_type, tf32> && std::is_same_v<A<tf32, 16, 16, 8>::storage_element_type, float>);
+static_assert(A<half>::num_elements == 16 && A<half, 8, 32>::num_elements == 16 && C<half>::num_elements == 8 &&
+              C<float>::num_elements == 8);
+static_assert(A<signed char>::num_elements == 8 && A<signed char, 32, 8>::num_elements == 16 &&
+              B<signed char, 32, 8>::num_elements == 4);
+static_assert(A<__nv_bfloat16>::num_elements == 8 && A<__nv_bfloat16, 8, 32>::num_elements == 4 &&
+              A<tf32, 16, 16, 8>::num_elements == 4);
+static_assert(A<double, 8, 8, 4>::num_elements == 1 && C<double, 8, 8, 4>::num_elements == 2 &&
+              C<int, 8, 8, 32>::num_elements == 2);
+static_assert(A<s4, 8, 8, 32>::num_elements == 8 && A<s4, 8, 8, 32>::num_storage_elements == 1 &&
+              A<b1, 8, 8, 128>::num_elements == 32);
+static_assert(std::is_same_v<A<tf32, 16, 16, 8>::element_type, tf32> &&
+              std::is_same_v<A<tf32, 16, 16, 8>::storage_element_type, float>);
 static_assert(sizeof(A<half>) == 32 && sizeof(C<float>) == 32 && alignof(A<half>) == 8);
 
 // ---- Products, exact --------------------------------------------------------------------------------------------------------
 
-template <class T> using Stored = typename emulator::fragments::Element<T>::Storage;
-template <class T> constexpr int kPacked = emulator::fragments::Element<T>::packed;
+template <class T>
+using Stored = typename emulator::fragments::Element<T>::Storage;
+template <class T>
+constexpr int kPacked = emulator::fragments::Element<T>::packed;
 
 template <class D, class T, int m, int n, int k, class LayoutA, class LayoutB, class S>
-__global__ void product(const Stored<T>* a, int lda, const Stored<T>* b, int ldb, const S* c, D* d, int ldc, layout_t layout, int option) {
+__global__ void product(const Stored<T>* a, int lda, const Stored<T>* b, int ldb, const S* c, D* d, int ldc, layout_t layout,
+                        int option) {
     fragment<matrix_a, m, n, k, T, LayoutA> fa;
     fragment<matrix_b, m, n, k, T, LayoutB> fb;
     fragment<accumulator, m, n, k, S> fc;
@@ -243,7 +264,8 @@ __global__ void product(const Stored<T>* a, int lda, const Stored<T>* b, int ldb
     load_matrix_sync(fa, a, lda);
     load_matrix_sync(fb, b, ldb);
     load_matrix_sync(fc, c, ldc, layout);
-    if constexpr (std::is_same_v<T, b1>) bmma_sync(fd, fa, fb, fc, option ? experimental::bmmaBitOpAND : experimental::bmmaBitOpXOR);
+    if constexpr (std::is_same_v<T, b1>)
+        bmma_sync(fd, fa, fb, fc, option ? experimental::bmmaBitOpAND : experimental::bmmaBitOpXOR);
     else if constexpr (std::is_same_v<D, int>) mma_sync(fd, fa, fb, fc, option);
     else mma_sync(fd, fa, fb, fc);
     store_matrix_sync(d, fd, ldc, layout);
@@ -255,8 +277,7 @@ struct Matrix {
     int rows, cols, lines, ld;
     bool row_major;
     std::vector<Stored<T>> data;
-    Matrix(int rows, int cols, bool row_major)
-        : rows(rows), cols(cols), lines(row_major ? rows : cols), row_major(row_major) {
+    Matrix(int rows, int cols, bool row_major) : rows(rows), cols(cols), lines(row_major ? rows : cols), row_major(row_major) {
         const int step = 16 * kPacked<T> / int(sizeof(Stored<T>));  // 16 bytes
         ld = ((row_major ? cols : rows) + step - 1) / step * step + step;
         data.resize(lines * ld / kPacked<T>);
@@ -289,8 +310,9 @@ void check_product(int lowest, int highest, int option = 0) {
         Device<S> device_c(c.data.size());
         Device<D> device_d(d.data.size());
         device_a.upload(a.data), device_b.upload(b.data), device_c.upload(c.data), device_d.upload(d.data);
-        product<D, T, m, n, k, LayoutA, LayoutB, S><<<1, 32>>>(device_a.data, a.ld, device_b.data, b.ld, device_c.data, device_d.data, c.ld,
-                                                               by_rows ? mem_row_major : mem_col_major, option);
+        product<D, T, m, n, k, LayoutA, LayoutB, S><<<1, 32>>>(device_a.data, a.ld, device_b.data, b.ld, device_c.data,
+                                                               device_d.data, c.ld, by_rows ? mem_row_major : mem_col_major,
+                                                               option);
         ASSERT_EQ(cudaPeekAtLastError(), cudaSuccess);
         const auto host = device_d.host();
         for (int row = 0; row < m; ++row)
@@ -359,7 +381,8 @@ D product_of(Stored<T> a, Stored<T> b, D c, int option = 0) {
     Device<Stored<T>> da(32 * 64, a), db(32 * 64, b);
     Device<D> dc(32 * 64, c), dd(32 * 64);
     const int ld = std::max(64, 4 * kPacked<T>);
-    product<D, T, m, n, k, row_major, col_major, D><<<1, 32>>>(da.data, ld, db.data, ld, dc.data, dd.data, 64, mem_row_major, option);
+    product<D, T, m, n, k, row_major, col_major, D>
+        <<<1, 32>>>(da.data, ld, db.data, ld, dc.data, dd.data, 64, mem_row_major, option);
     return dd.host()[0];
 }
 
@@ -371,7 +394,8 @@ TEST_F(Wmma, IntegersWrapOrSaturate) {
 }
 
 TEST_F(Wmma, RealsAreRoundedAsDescribed) {
-    EXPECT_EQ((product_of<float, half, 16, 16, 16>(half(1 + 0x1p-10f), half(1 + 0x1p-10f), 0)), 16 * (1 + 0x1p-10f) * (1 + 0x1p-10f));
+    EXPECT_EQ((product_of<float, half, 16, 16, 16>(half(1 + 0x1p-10f), half(1 + 0x1p-10f), 0)),
+              16 * (1 + 0x1p-10f) * (1 + 0x1p-10f));
     // Sums of halves are rounded once, at the end: each 2^-11 alone would be lost beside 1.
     EXPECT_EQ(float(product_of<half, half, 16, 16, 16>(half(0x1p-11f), half(1), half(1))), 1 + 16 * 0x1p-11f);
     EXPECT_EQ(float(product_of<half, half, 16, 16, 16>(half(256), half(256), half(0))), INFINITY);
@@ -379,8 +403,10 @@ TEST_F(Wmma, RealsAreRoundedAsDescribed) {
     EXPECT_TRUE(std::isnan(product_of<float, half, 16, 16, 16>(half(INFINITY), half(0), 0)));
     EXPECT_TRUE(std::isnan(product_of<float, half, 16, 16, 16>(half(1), half(1), NAN)));
     EXPECT_TRUE(std::isnan(float(product_of<half, half, 16, 16, 16>(half(NAN), half(1), half(1)))));
-    EXPECT_EQ((product_of<float, tf32, 16, 16, 8>(1 + 0x1p-10f + 0x1.8p-11f, 1, 0)), 8 * (1 + 0x1p-10f)) << "truncated, not rounded";
-    EXPECT_EQ((product_of<double, double, 8, 8, 4>(1 + 0x1p-52, 1 + 0x1p-52, -1 - 0x1p-51)), std::fma(1 + 0x1p-52, 1 + 0x1p-52, -1 - 0x1p-51) + 3 * (1 + 0x1p-51));
+    EXPECT_EQ((product_of<float, tf32, 16, 16, 8>(1 + 0x1p-10f + 0x1.8p-11f, 1, 0)), 8 * (1 + 0x1p-10f))
+        << "truncated, not rounded";
+    EXPECT_EQ((product_of<double, double, 8, 8, 4>(1 + 0x1p-52, 1 + 0x1p-52, -1 - 0x1p-51)),
+              std::fma(1 + 0x1p-52, 1 + 0x1p-52, -1 - 0x1p-51) + 3 * (1 + 0x1p-51));
     EXPECT_EQ(__float_to_tf32(1 + 0x1p-11f), 1 + 0x1p-10f) << "a tie goes away from zero";
     EXPECT_EQ(__float_to_tf32(-1 - 0x1p-11f), -1 - 0x1p-10f);
     EXPECT_EQ(__float_to_tf32(1 + 0x1.fp-12f), 1);
@@ -461,7 +487,8 @@ void expect_map(const std::vector<Seen>& lanes, const std::vector<Seen>& element
     }
 }
 template <class T, int m, int n, int k>
-void expect_maps(const std::vector<Seen>& lanes_a, const std::vector<Seen>& a, const std::vector<Seen>& lanes_b, const std::vector<Seen>& b) {
+void expect_maps(const std::vector<Seen>& lanes_a, const std::vector<Seen>& a, const std::vector<Seen>& lanes_b,
+                 const std::vector<Seen>& b) {
     expect_map<fragment<matrix_a, m, n, k, T, row_major>>(lanes_a, a);
     expect_map<fragment<matrix_b, m, n, k, T, col_major>>(lanes_b, b);
     if constexpr (kPacked<T> == 1) expect_map<fragment<matrix_a, m, n, k, T, col_major>>(lanes_a, a);
@@ -498,9 +525,11 @@ TEST_F(Wmma, FragmentsAreThoseOfAnH200) {
 TEST_F(Wmma, FragmentsOfAV100) {
     emulator::set_architecture(70);
     expect_map<A<half>>({{1, 0}, {2, 0}, {8, 0}, {0, 0}, {4, 0}}, {{0, 1}, {0, 2}, {0, 4}, {0, 8}});
-    expect_map<fragment<matrix_a, 16, 16, 16, half, col_major>>({{0, 1}, {0, 2}, {8, 0}, {0, 0}, {4, 0}}, {{1, 0}, {2, 0}, {0, 4}, {0, 8}});
+    expect_map<fragment<matrix_a, 16, 16, 16, half, col_major>>({{0, 1}, {0, 2}, {8, 0}, {0, 0}, {4, 0}},
+                                                                {{1, 0}, {2, 0}, {0, 4}, {0, 8}});
     expect_map<B<half>>({{0, 1}, {0, 2}, {0, 0}, {0, 8}, {0, 4}}, {{1, 0}, {2, 0}, {4, 0}, {8, 0}});
-    expect_map<fragment<matrix_b, 16, 16, 16, half, row_major>>({{1, 0}, {2, 0}, {0, 0}, {0, 8}, {0, 4}}, {{0, 1}, {0, 2}, {4, 0}, {8, 0}});
+    expect_map<fragment<matrix_b, 16, 16, 16, half, row_major>>({{1, 0}, {2, 0}, {0, 0}, {0, 8}, {0, 4}},
+                                                                {{0, 1}, {0, 2}, {4, 0}, {8, 0}});
     expect_map<C<half>>({{1, 0}, {2, 0}, {8, 0}, {0, 8}, {4, 0}}, {{0, 1}, {0, 2}, {0, 4}});
     expect_map<C<float>>({{1, 0}, {0, 2}, {8, 0}, {0, 8}, {4, 0}}, {{0, 1}, {2, 0}, {0, 4}});
 }
@@ -522,11 +551,14 @@ TEST_F(Wmma, ArchitecturesLackFragments) {
     EXPECT_EQ(refused(75, [] { show_zeros<A<tf32, 16, 16, 8>>(); }), "fragments of tf32 16x16x8 are not known on sm_75");
     EXPECT_EQ(refused(75, [] { show_zeros<C<float, 16, 16, 8>>(); }), "fragments of float 16x16x8 are not known on sm_75");
     EXPECT_EQ(refused(75, [] { show_zeros<C<double, 8, 8, 4>>(); }), "fragments of double 8x8x4 are not known on sm_75");
-    EXPECT_EQ(refused(75, [] {
-                  Device<unsigned> ab(64, 0);
-                  Device<int> c(64, 0);
-                  product<int, b1, 8, 8, 128, row_major, col_major, int><<<1, 32>>>(ab.data, 128, ab.data, 128, c.data, c.data, 8, mem_row_major, 1);
-              }), "bmma_sync: there is no AND on sm_75");
+    EXPECT_EQ(refused(75,
+                      [] {
+                          Device<unsigned> ab(64, 0);
+                          Device<int> c(64, 0);
+                          product<int, b1, 8, 8, 128, row_major, col_major, int>
+                              <<<1, 32>>>(ab.data, 128, ab.data, 128, c.data, c.data, 8, mem_row_major, 1);
+                      }),
+              "bmma_sync: there is no AND on sm_75");
     emulator::set_architecture(120);
     emulator::reset_counts();
     EXPECT_EQ((product_of<float, __nv_bfloat16, 16, 16, 16>(1, 1, 0)), 16);
@@ -585,11 +617,13 @@ TEST_F(Wmma, AllLanesMustComeToTheSameCall) {
             divergent<<<1, 32>>>(kind, in.data);
             EXPECT_EQ(cudaGetLastError(), cudaErrorLaunchFailure) << kind;
             const int line = kind == 4 ? kWarpCall + 2 : kWarpCall;
-            EXPECT_EQ(problem(), "warp divergence: thread 0 of block 0 waits at " + at(line) + " for lanes of its warp that never come there");
+            EXPECT_EQ(problem(),
+                      "warp divergence: thread 0 of block 0 waits at " + at(line) + " for lanes of its warp that never come there");
         }
         emulator::reset_counts();
         divergent<<<1, 48>>>(5, in.data);  // the second warp has 16 lanes
-        EXPECT_EQ(problem(), "warp divergence: thread 32 of block 0 waits at " + at(kWarpCall) + " for lanes of its warp that never come there");
+        EXPECT_EQ(problem(), "warp divergence: thread 32 of block 0 waits at " + at(kWarpCall) +
+                                 " for lanes of its warp that never come there");
         cudaGetLastError();
     }
     emulator::reset_counts();
@@ -598,11 +632,13 @@ TEST_F(Wmma, AllLanesMustComeToTheSameCall) {
     EXPECT_EQ(problem(), "");
 }
 
-constexpr int kLoad = __LINE__ + 4, kStore = kLoad + 1;
+constexpr int kLoad = __LINE__ + 5, kStore = kLoad + 2;
 template <class F>
-__global__ void load_and_store(typename F::element_type* in, unsigned ldm, unsigned ldm_of_lane_5, layout_t layout_of_lane_5, int shift) {
+__global__ void load_and_store(typename F::element_type* in, unsigned ldm, unsigned ldm_of_lane_5, layout_t layout_of_lane_5,
+                               int shift) {
     F f;
-    load_matrix_sync(f, in + (threadIdx.x == 5 ? shift : 0), threadIdx.x == 5 ? ldm_of_lane_5 : ldm, threadIdx.x == 5 ? layout_of_lane_5 : mem_row_major);
+    load_matrix_sync(f, in + (threadIdx.x == 5 ? shift : 0), threadIdx.x == 5 ? ldm_of_lane_5 : ldm,
+                     threadIdx.x == 5 ? layout_of_lane_5 : mem_row_major);
     store_matrix_sync(in + shift, f, ldm, mem_row_major);
 }
 template <class F>
@@ -619,7 +655,9 @@ TEST_F(Wmma, PointerAndLeadingDimensionAreChecked) {
         emulator::reset_counts();
         const std::string end = " at " + at(line) + " (block 0, thread 31)";
         EXPECT_EQ(text.substr(text.size() < end.size() ? 0 : text.size() - end.size()), end) << text;
-        return starts_with(text, name + "_matrix_sync: ") ? text.substr(name.size() + 14, text.size() - name.size() - 14 - end.size()) : text;
+        return starts_with(text, name + "_matrix_sync: ")
+                   ? text.substr(name.size() + 14, text.size() - name.size() - 14 - end.size())
+                   : text;
     };
     load_and_store<C<float>><<<1, 32>>>(c.data, 20, 20, mem_row_major, 0);
     EXPECT_EQ(problem(), "");
@@ -637,7 +675,8 @@ TEST_F(Wmma, PointerAndLeadingDimensionAreChecked) {
         using F = decltype(fragment);
         Device<typename F::storage_element_type> in(4096);
         load_factor<F><<<1, 32>>>(in.data, ldm);
-        EXPECT_EQ(first_problem(kStore + 5, "load"), "ldm is " + std::to_string(ldm) + ", not a multiple of " + std::to_string(least));
+        EXPECT_EQ(first_problem(kStore + 5, "load"),
+                  "ldm is " + std::to_string(ldm) + ", not a multiple of " + std::to_string(least));
         load_factor<F><<<1, 32>>>(in.data, 2 * least);
         EXPECT_EQ(problem(), "");
     };
@@ -684,7 +723,9 @@ TEST_F(Trace, WmmaOrdersNoMemory) {
         EXPECT_EQ(problem(), "");
         EXPECT_EQ(out.host(), std::vector<float>(256, 2));
         through_shared<<<1, 32>>>(out.data, false);
-        EXPECT_TRUE(starts_with(problem(), "race in shared memory: " + at(kStored) + " writes what " + short_at(kReadBack) + " reads (block 0, threads ")) << problem();
+        EXPECT_TRUE(starts_with(problem(), "race in shared memory: " + at(kStored) + " writes what " + short_at(kReadBack) +
+                                               " reads (block 0, threads "))
+            << problem();
     }
 }
 
@@ -702,7 +743,9 @@ TEST_F(Trace, LoadsOfMatricesRaceWithStores) {
     fill_and_load<<<1, 32>>>(true);
     EXPECT_EQ(problem(), "");
     fill_and_load<<<1, 32>>>(false);
-    EXPECT_TRUE(starts_with(problem(), "race in shared memory: " + at(kFilled) + " writes what " + short_at(kMatrixRead) + " reads")) << problem();
+    EXPECT_TRUE(
+        starts_with(problem(), "race in shared memory: " + at(kFilled) + " writes what " + short_at(kMatrixRead) + " reads"))
+        << problem();
 }
 
 template <class F>
@@ -716,10 +759,13 @@ __global__ void load_shared(int ldm) {
 
 struct Traffic {
     uint64_t requests, cost, ideal, bytes;
-    bool operator==(const Traffic& o) const { return requests == o.requests && cost == o.cost && ideal == o.ideal && bytes == o.bytes; }
+    bool operator==(const Traffic& o) const {
+        return requests == o.requests && cost == o.cost && ideal == o.ideal && bytes == o.bytes;
+    }
 };
 std::ostream& operator<<(std::ostream& out, const Traffic& t) {
-    return out << t.requests << " requests, " << t.cost << " sectors or wavefronts, ideal " << t.ideal << ", " << t.bytes << " bytes";
+    return out << t.requests << " requests, " << t.cost << " sectors or wavefronts, ideal " << t.ideal << ", " << t.bytes
+               << " bytes";
 }
 template <class F>
 Traffic shared_load(int ldm) {
@@ -739,41 +785,42 @@ Traffic global_load(int ldm) {
     const auto& c = emulator::counts();
     return {c.global_load_requests, c.global_load_sectors, 0, c.global_load_bytes};
 }
-template <class T, int m = 16, int n = 16, int k = 16> using ACol = fragment<matrix_a, m, n, k, T, col_major>;
+template <class T, int m = 16, int n = 16, int k = 16>
+using ACol = fragment<matrix_a, m, n, k, T, col_major>;
 
 TEST_F(Trace, SharedMatricesAreReadByLdmatrix) {
     // x4: 4 blocks of 8 lines of 16 bytes, a wavefront each if their lines lie in different banks
-    EXPECT_EQ(shared_load<A<half>>(24), (Traffic{1, 4, 4, 512}));       // rows padded by 16 bytes
-    EXPECT_EQ(shared_load<ACol<half>>(24), (Traffic{1, 4, 4, 512}));    // the other way round, turned in registers
+    EXPECT_EQ(shared_load<A<half>>(24), (Traffic{1, 4, 4, 512}));  // rows padded by 16 bytes
+    EXPECT_EQ(shared_load<ACol<half>>(24), (Traffic{1, 4, 4, 512}));  // the other way round, turned in registers
     EXPECT_EQ(shared_load<B<half>>(72), (Traffic{1, 4, 4, 512}));
-    EXPECT_EQ(shared_load<A<half>>(64), (Traffic{1, 32, 4, 512}));      // rows of 128 bytes: 8 of them in the same banks
+    EXPECT_EQ(shared_load<A<half>>(64), (Traffic{1, 32, 4, 512}));  // rows of 128 bytes: 8 of them in the same banks
     EXPECT_EQ(shared_load<ACol<half>>(64), (Traffic{1, 32, 4, 512}));
-    EXPECT_EQ(shared_load<A<half>>(16), (Traffic{1, 8, 4, 512}));       // two by two
+    EXPECT_EQ(shared_load<A<half>>(16), (Traffic{1, 8, 4, 512}));  // two by two
     EXPECT_EQ((shared_load<A<half, 32, 8>>(24)), (Traffic{2, 8, 8, 1024}));
     EXPECT_EQ((shared_load<A<half, 8, 32>>(24)), (Traffic{1, 2, 2, 256}));  // x2
     EXPECT_EQ(shared_load<A<__nv_bfloat16>>(24), (Traffic{1, 4, 4, 512}));
     EXPECT_EQ(shared_load<A<signed char>>(16), (Traffic{1, 2, 2, 256}));
     EXPECT_EQ((shared_load<A<b1, 8, 8, 128>>(128)), (Traffic{1, 1, 1, 128}));
-    EXPECT_EQ(shared_load<ACol<signed char>>(16).requests, 8u);         // bytes, one by one
+    EXPECT_EQ(shared_load<ACol<signed char>>(16).requests, 8u);  // bytes, one by one
     EXPECT_EQ((shared_load<A<tf32, 16, 16, 8>>(8)), (Traffic{4, 8, 4, 512}));  // words, no ldmatrix
     EXPECT_EQ((shared_load<A<tf32, 16, 16, 8>>(12)), (Traffic{4, 4, 4, 512}));
     emulator::set_architecture(75);
-    EXPECT_EQ(shared_load<A<half>>(24), (Traffic{2, 4, 4, 512}));       // x2 twice
+    EXPECT_EQ(shared_load<A<half>>(24), (Traffic{2, 4, 4, 512}));  // x2 twice
     emulator::set_architecture(70);
-    EXPECT_EQ(shared_load<A<half>>(24).bytes, 1024u);                   // each element by two lanes
+    EXPECT_EQ(shared_load<A<half>>(24).bytes, 1024u);  // each element by two lanes
 }
 
 TEST_F(Trace, GlobalMatricesAreReadInWords) {
-    EXPECT_EQ(global_load<A<half>>(64), (Traffic{4, 32, 0, 512}));      // each request: 8 lines, 16 bytes of each
+    EXPECT_EQ(global_load<A<half>>(64), (Traffic{4, 32, 0, 512}));  // each request: 8 lines, 16 bytes of each
     EXPECT_EQ(global_load<ACol<half>>(64), (Traffic{4, 32, 0, 512}));
     EXPECT_EQ(global_load<A<half>>(16), (Traffic{4, 32, 0, 512}));
     EXPECT_EQ(global_load<A<signed char>>(64), (Traffic{2, 16, 0, 256}));
     EXPECT_EQ(global_load<ACol<signed char>>(64).requests, 8u);
     EXPECT_EQ((global_load<A<s4, 8, 8, 32>>(32)), (Traffic{1, 4, 0, 128}));
-    EXPECT_EQ(global_load<C<float>>(64), (Traffic{4, 32, 0, 1024}));    // 8 bytes a lane
+    EXPECT_EQ(global_load<C<float>>(64), (Traffic{4, 32, 0, 1024}));  // 8 bytes a lane
     EXPECT_EQ(global_load<C<half>>(64), (Traffic{4, 32, 0, 512}));
     EXPECT_EQ((global_load<C<float, 8, 32>>(64)), (Traffic{8, 32, 0, 1024}));  // neighbours are in a column here: 4 bytes
-    EXPECT_EQ((global_load<C<half, 8, 32>>(64)), (Traffic{4, 32, 0, 512}));    // turned in registers
+    EXPECT_EQ((global_load<C<half, 8, 32>>(64)), (Traffic{4, 32, 0, 512}));  // turned in registers
     EXPECT_EQ((global_load<C<double, 8, 8, 4>>(64)), (Traffic{1, 16, 0, 512}));
 }
 
@@ -797,7 +844,8 @@ __global__ void load_unwritten() {
 
 TEST_F(Trace, UnwrittenSharedMatrixIsReported) {
     load_unwritten<<<1, 32>>>();
-    EXPECT_EQ(problem(), "uninitialised shared memory: " + at(kUnwritten) + " reads what no thread of the block has written (block 0, thread 0)");
+    EXPECT_EQ(problem(), "uninitialised shared memory: " + at(kUnwritten) +
+                             " reads what no thread of the block has written (block 0, thread 0)");
 }
 
 // ---- Asynchronous copies ----------------------------------------------------------------------------------------------------

@@ -68,9 +68,11 @@ __global__ void faulty_halves(int M, int N, int K, const half* A, const half* B,
 
 template <int kIndex, int kSkip = -1>
 std::string verdict_of_halves(Shape s = {6, 5, 4}) {
-    StageOf<half, half> stage{"test", [](int M, int N, int K, const half* A, const half* B, half* C) {
+    StageOf<half, half> stage{"test",
+                              [](int M, int N, int K, const half* A, const half* B, half* C) {
                                   faulty_halves<kIndex, kSkip><<<1, 1>>>(M, N, K, A, B, C);
-                              }, [](double M, double N, double K) { return 2 * M * N * K; }, nullptr, kHalf2};
+                              },
+                              [](double M, double N, double K) { return 2 * M * N * K; }, nullptr, kHalf2};
     return verdict_of(stage, s);
 }
 
@@ -102,9 +104,7 @@ TEST(Harness, IntegersStayExactInHalves) {
     EXPECT_EQ(std::count(used.begin(), used.end(), true), s.K);
 }
 
-TEST(Harness, NamesAFailedLaunch) {
-    EXPECT_EQ(verdict(launch_too_many_threads).substr(0, 29), "3 launching the kernel failed");
-}
+TEST(Harness, NamesAFailedLaunch) { EXPECT_EQ(verdict(launch_too_many_threads).substr(0, 29), "3 launching the kernel failed"); }
 
 int run(Stage stage, std::vector<std::string> words) {
     words.insert(words.begin(), "test");

@@ -13,8 +13,7 @@ std::vector<float> product(Shape s, const std::vector<float>& A, const std::vect
     std::vector<float> C(size_t(s.M) * s.N, 0.0f);
     for (int row = 0; row < s.M; ++row)
         for (int k = 0; k < s.K; ++k)
-            for (int col = 0; col < s.N; ++col)
-                C[size_t(row) * s.N + col] += A[size_t(row) * s.K + k] * B[size_t(k) * s.N + col];
+            for (int col = 0; col < s.N; ++col) C[size_t(row) * s.N + col] += A[size_t(row) * s.K + k] * B[size_t(k) * s.N + col];
     return C;
 }
 
@@ -129,14 +128,14 @@ TEST(Accuracy, SamplesTheCornersOfALargeMatrix) {
 
 TEST(Roofline, GivesTheFiguresOfTheSlides) {
     const Gpu& fury = *find_gpu("fury-x");
-    EXPECT_NEAR(attainable_gflops(fury, kFp32, {0.25, 0}), 98.0, 0.01);        // slide 45
+    EXPECT_NEAR(attainable_gflops(fury, kFp32, {0.25, 0}), 98.0, 0.01);  // slide 45
     EXPECT_NEAR(attainable_gflops(fury, kFp32, {2.0, 0}), 784.0, 0.01);
-    EXPECT_NEAR(attainable_gflops(fury, kFp32, {32.0, 0}), 8601.6, 0.01);      // slide 49: above 21.94 flop per byte
+    EXPECT_NEAR(attainable_gflops(fury, kFp32, {32.0, 0}), 8601.6, 0.01);  // slide 49: above 21.94 flop per byte
     EXPECT_NEAR(fury.peak.fp32_gflops / fury.measured.bandwidth_gbs, 21.94, 0.01);
     EXPECT_NEAR(attainable_gflops(fury, kFp32, {32.0, 1.0}), 8601.6, 0.01);  // slide 51: 1 flop per byte of LDS are enough
     EXPECT_NEAR(attainable_gflops(fury, kFp32, {32.0, 0.5}), 4300.8, 0.01);  // fewer are not
     EXPECT_NEAR(attainable_gflops(fury, kFp32, {0.25, 0.5}), 98.0, 0.01);
-    EXPECT_EQ(attainable_gflops(fury, kTensor, {32.0, 1.0}), 0);             // it has no tensor cores
+    EXPECT_EQ(attainable_gflops(fury, kTensor, {32.0, 1.0}), 0);  // it has no tensor cores
     EXPECT_EQ(find_gpu("gtx"), nullptr);
 }
 

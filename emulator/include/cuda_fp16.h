@@ -30,7 +30,7 @@ __forceinline__ float half_to_float(uint16_t half) {
 __forceinline__ uint16_t float_to_half(float x) {
     const uint32_t bits = __builtin_bit_cast(uint32_t, x), sign = bits >> 16 & 0x8000, rest = bits & 0x7fffffff;
     if (rest > 0x7f800000) return sign | 0x7c00 | ((rest >> 13 & 0x3ff) ? rest >> 13 & 0x3ff : 0x200);  // NaN stays NaN
-    if (rest >= 0x47800000) return sign | 0x7c00;                                                        // 65536 and more
+    if (rest >= 0x47800000) return sign | 0x7c00;  // 65536 and more
     if (rest < 0x38800000) {  // below 2^-14: beside 0.5, a float's last bit is worth 2^-24, as a subnormal half's
         const float sum = __builtin_bit_cast(float, rest) + 0.5f;
         return sign | (__builtin_bit_cast(uint32_t, sum) - __builtin_bit_cast(uint32_t, 0.5f));

@@ -17,7 +17,7 @@
 #define __global__ __attribute__((noinline))  // a kernel keeps its own frame: clearer stacks in ASan's reports
 #define __device__
 #define __host__
-#define __shared__ static                                        // all threads run on one OS thread, one block at a time
+#define __shared__ static  // all threads run on one OS thread, one block at a time
 #define __constant__ __attribute__((section("cuda_constant")))  // its own section: what is not there and is writable is shared
 #define __forceinline__ inline __attribute__((always_inline))
 #define __launch_bounds__(...)
@@ -33,6 +33,7 @@
 #else
 #define EMULATOR_NODEBUG
 #endif
+// clang-format off
 #define EMULATOR_VECTOR(Name, Type, bytes, members, parameters, ...)                                                             \
     struct __attribute__((aligned(bytes), may_alias)) Name {                                                                     \
         typedef Type Whole __attribute__((vector_size(bytes)));                                                                  \
@@ -51,6 +52,7 @@
 #define EMULATOR_VECTOR4(Name, Type)                                                                                             \
     EMULATOR_VECTOR(Name, Type, 4 * sizeof(Type), x EMULATOR_COMMA y EMULATOR_COMMA z EMULATOR_COMMA w,                          \
                     (Type x, Type y, Type z, Type w), x, y, z, w)
+// clang-format on
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wpedantic"  // the struct without a name is what makes v.x and v.whole the same bytes
 EMULATOR_VECTOR2(float2, float)
@@ -65,7 +67,9 @@ EMULATOR_VECTOR4(uint4, unsigned)
 #undef EMULATOR_COMMA
 #undef EMULATOR_VECTOR
 
-struct uint3 { unsigned x, y, z; };
+struct uint3 {
+    unsigned x, y, z;
+};
 struct dim3 {
     unsigned x, y, z;
     constexpr dim3(unsigned x = 1, unsigned y = 1, unsigned z = 1) : x(x), y(y), z(z) {}
@@ -99,7 +103,8 @@ public:
     template <class... Arguments>
     void operator()(Arguments... arguments) const {
         auto thread = [&] { call_(arguments...); };
-        launch(grid_, block_, dynamic_shared_bytes_, [](void* t) { (*static_cast<decltype(thread)*>(t))(); }, &thread);
+        launch(
+            grid_, block_, dynamic_shared_bytes_, [](void* t) { (*static_cast<decltype(thread)*>(t))(); }, &thread);
     }
 
 private:
@@ -109,7 +114,9 @@ private:
 };
 
 template <class T>
-T* dynamic_shared() { return static_cast<T*>(builtins.dynamic_shared); }
+T* dynamic_shared() {
+    return static_cast<T*>(builtins.dynamic_shared);
+}
 
 // Waits until every lane of the mask that has not returned has called this, then gives back what lane `source` brought.
 uint64_t exchange(unsigned mask, uint64_t value, int source, const char* file, int line);
@@ -129,7 +136,9 @@ T shuffle(unsigned mask, T value, int source, int width, const char* file, int l
 }
 
 template <class T>
-struct Same { using type = T; };
+struct Same {
+    using type = T;
+};
 
 }  // namespace emulator
 
@@ -175,14 +184,20 @@ __attribute__((no_sanitize("thread"), noinline)) T atomicAdd(T* address, typenam
 
 inline void __threadfence() {}
 template <class T>
-__forceinline__ T __ldg(const T* address) { return *address; }
+__forceinline__ T __ldg(const T* address) {
+    return *address;
+}
 inline float __fmaf_rn(float a, float b, float c) { return fmaf(a, b, c); }
 inline int __popc(unsigned x) { return __builtin_popcount(x); }
 
 template <class A, class B>
-constexpr std::common_type_t<A, B> min(A a, B b) { return b < a ? b : a; }
+constexpr std::common_type_t<A, B> min(A a, B b) {
+    return b < a ? b : a;
+}
 template <class A, class B>
-constexpr std::common_type_t<A, B> max(A a, B b) { return a < b ? b : a; }
+constexpr std::common_type_t<A, B> max(A a, B b) {
+    return a < b ? b : a;
+}
 inline float min(float a, float b) { return fminf(a, b); }  // NaN gives way to a number, as on the GPU
 inline float max(float a, float b) { return fmaxf(a, b); }
 inline double min(double a, double b) { return fmin(a, b); }
@@ -205,7 +220,7 @@ enum cudaFuncAttribute { cudaFuncAttributeMaxDynamicSharedMemorySize = 8, cudaFu
 
 const char* cudaGetErrorName(cudaError_t error);
 const char* cudaGetErrorString(cudaError_t error);
-cudaError_t cudaGetLastError();   // and forgets it
+cudaError_t cudaGetLastError();  // and forgets it
 cudaError_t cudaPeekAtLastError();
 cudaError_t cudaDeviceSynchronize();
 cudaError_t cudaDeviceReset();
@@ -218,10 +233,14 @@ cudaError_t cudaFree(void* pointer);
 cudaError_t cudaMemcpy(void* to, const void* from, size_t bytes, cudaMemcpyKind kind);
 cudaError_t cudaMemset(void* to, int value, size_t bytes);
 
-namespace emulator { cudaError_t allow_dynamic_shared(int bytes); }
+namespace emulator {
+cudaError_t allow_dynamic_shared(int bytes);
+}
 
 template <class T>
-cudaError_t cudaMalloc(T** pointer, size_t bytes) { return cudaMalloc(reinterpret_cast<void**>(pointer), bytes); }
+cudaError_t cudaMalloc(T** pointer, size_t bytes) {
+    return cudaMalloc(reinterpret_cast<void**>(pointer), bytes);
+}
 
 // A kernel is not known by its address here, so the limit is raised for all of them at once.
 template <class Function>

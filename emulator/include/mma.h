@@ -18,14 +18,21 @@ struct accumulator;
 struct row_major;
 struct col_major;
 enum layout_t { mem_row_major, mem_col_major };
-namespace precision { struct tf32; }
+namespace precision {
+struct tf32;
+}
 namespace experimental {
-namespace precision { struct s4; struct u4; struct b1; }
+namespace precision {
+struct s4;
+struct u4;
+struct b1;
+}  // namespace precision
 enum bmmaBitOp { bmmaBitOpXOR = 1, bmmaBitOpAND = 2 };
 enum bmmaAccumulateOp { bmmaAccumulateOpPOPC = 1 };
 }  // namespace experimental
 
-template <class Use, int m, int n, int k, class T, class Layout = void> class fragment;
+template <class Use, int m, int n, int k, class T, class Layout = void>
+class fragment;
 
 }  // namespace nvcuda::wmma
 
@@ -41,7 +48,7 @@ struct WarpCall {
 // Waits until all lanes of the warp have called it with the same operation at the same line. The last to come carries it out.
 void collective(void (*operation)(const WarpCall&), const void* arguments, const char* file, int line);
 void misuse(const std::string& what, const char* file, int line);  // ends the launch; does not come back
-int architecture();                                                // 70, 75 or 80
+int architecture();  // 70, 75 or 80
 // Tells the trace that a lane of the running warp accesses these bytes. Nothing happens where there is no trace.
 void trace_lane(int lane, const void* address, int bytes, bool store, const void* pc);
 bool traced_as_shared(const void* address);
@@ -65,6 +72,7 @@ struct Type {
     using Sum = Sum_;
     static constexpr int packed = packed_, since = since_;
 };
+// clang-format off
 template <class T> struct Element : Type<T, 1, 75, int> { static constexpr auto name = std::is_signed_v<T> ? "s8" : "u8"; };
 template <> struct Element<half> : Type<half, 1, 70, float> { static constexpr auto name = "half"; };
 template <> struct Element<float> : Type<float, 1, 70, float> { static constexpr auto name = "float"; };
@@ -75,8 +83,11 @@ template <> struct Element<double> : Type<double, 1, 80, double> { static conste
 template <> struct Element<s4> : Type<int, 8, 75, int> { static constexpr auto name = "s4"; };
 template <> struct Element<u4> : Type<unsigned, 8, 75, int> { static constexpr auto name = "u4"; };
 template <> struct Element<b1> : Type<unsigned, 32, 75, int> { static constexpr auto name = "b1"; };
+// clang-format on
 
-struct Place { int row, col; };
+struct Place {
+    int row, col;
+};
 
 // A fragment, whose rows and columns are counted in storage elements (a word of s4 or b1 is one).
 template <class Use, int m, int n, int k, class T, class Layout>
@@ -116,8 +127,7 @@ struct __align__(8) Fragment {
     static constexpr Place place_sm70(int lane, int i) {
         const int four_rows = (lane >> 2 & 1) * 8 + (lane >> 4) * 4, four_cols = (lane >> 3 & 1) * 8 + (lane >> 4) * 4;
         const int cols_of_c = (lane >> 3 & 1) * 8;
-        if (is_accumulator && std::is_same_v<T, float>)
-            return {four_rows + (lane & 1) + (i & 2), cols_of_c + (lane & 2) + (i & 5)};
+        if (is_accumulator && std::is_same_v<T, float>) return {four_rows + (lane & 1) + (i & 2), cols_of_c + (lane & 2) + (i & 5)};
         if (is_accumulator) return {four_rows + lane % 4, cols_of_c + i};
         const bool runs_along = row_major == is_a;  // a lane holds a whole line; otherwise 4 of each fourth place
         const int line = runs_along ? lane % 4 : i % 4, at = runs_along ? i : i / 4 * 4 + lane % 4;
@@ -133,7 +143,8 @@ struct __align__(8) Fragment {
         constexpr int since = oldest ? 70 : k == 8 ? 80 : std::max(75, Element<T>::since);  // 16x16x8 is tf32's
         if (architecture() >= since) return;
         misuse("fragments of " + std::string(Element<T>::name) + " " + std::to_string(m) + "x" + std::to_string(n) + "x" +
-                   std::to_string(k) + " are not known on sm_" + std::to_string(architecture()), call.file, call.line);
+                   std::to_string(k) + " are not known on sm_" + std::to_string(architecture()),
+               call.file, call.line);
     }
 };
 
@@ -161,7 +172,9 @@ struct MemoryCall {
 };
 
 template <class F>
-const MemoryCall<F>& of_lane(const WarpCall& call, int lane) { return *static_cast<const MemoryCall<F>*>(call.arguments[lane]); }
+const MemoryCall<F>& of_lane(const WarpCall& call, int lane) {
+    return *static_cast<const MemoryCall<F>*>(call.arguments[lane]);
+}
 
 template <class F>
 void check_memory(const WarpCall& call) {
@@ -338,7 +351,8 @@ namespace nvcuda::wmma {
 // ---- The fragments that CUDA has; all others are incomplete types ----
 
 #define EMULATOR_FRAGMENT(Use, m, n, k, T, Layout) \
-    template <> class fragment<Use, m, n, k, T, Layout> : public emulator::fragments::Fragment<Use, m, n, k, T, Layout> {};
+    template <>                                    \
+    class fragment<Use, m, n, k, T, Layout> : public emulator::fragments::Fragment<Use, m, n, k, T, Layout> {};
 #define EMULATOR_FACTORS(m, n, k, T)                   \
     EMULATOR_FRAGMENT(matrix_a, m, n, k, T, row_major) \
     EMULATOR_FRAGMENT(matrix_a, m, n, k, T, col_major) \
@@ -413,16 +427,18 @@ __forceinline__ void store_matrix_sync(emulator::fragments::InMemory<T>* matrix,
 }
 
 template <int m, int n, int k, class T, class LayoutA, class LayoutB, class C, class D>
-__forceinline__ emulator::fragments::IfReal<T, C, D> mma_sync(
-    fragment<accumulator, m, n, k, D>& d, const fragment<matrix_a, m, n, k, T, LayoutA>& a,
-    const fragment<matrix_b, m, n, k, T, LayoutB>& b, const fragment<accumulator, m, n, k, C>& c, EMULATOR_SITE) {
+__forceinline__ emulator::fragments::IfReal<T, C, D> mma_sync(fragment<accumulator, m, n, k, D>& d,
+                                                              const fragment<matrix_a, m, n, k, T, LayoutA>& a,
+                                                              const fragment<matrix_b, m, n, k, T, LayoutB>& b,
+                                                              const fragment<accumulator, m, n, k, C>& c, EMULATOR_SITE) {
     emulator::fragments::product(d, a, b, c, false, experimental::bmmaBitOp(), file, line);
 }
 template <int m, int n, int k, class T, class LayoutA, class LayoutB>
-__forceinline__ emulator::fragments::IfInteger<T> mma_sync(
-    fragment<accumulator, m, n, k, int>& d, const fragment<matrix_a, m, n, k, T, LayoutA>& a,
-    const fragment<matrix_b, m, n, k, T, LayoutB>& b, const fragment<accumulator, m, n, k, int>& c, bool satf = false,
-    EMULATOR_SITE) {
+__forceinline__ emulator::fragments::IfInteger<T> mma_sync(fragment<accumulator, m, n, k, int>& d,
+                                                           const fragment<matrix_a, m, n, k, T, LayoutA>& a,
+                                                           const fragment<matrix_b, m, n, k, T, LayoutB>& b,
+                                                           const fragment<accumulator, m, n, k, int>& c, bool satf = false,
+                                                           EMULATOR_SITE) {
     emulator::fragments::product(d, a, b, c, satf, experimental::bmmaBitOp(), file, line);
 }
 __forceinline__ void bmma_sync(fragment<accumulator, 8, 8, 128, int>& d,
