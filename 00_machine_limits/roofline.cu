@@ -7,6 +7,7 @@
 #include <cuda_fp16.h>
 #include <mma.h>
 
+#include <algorithm>
 #include <functional>
 #include <tuple>
 #include <utility>
@@ -363,7 +364,9 @@ private:
 
 #ifdef CUDA_EMULATOR
 void measure(int, int, bool, Report&) {
-    Bench bench(2 * kFloats, 1);
+    // Two blocks of the sweep, and at least as much as mma_chains writes.
+    constexpr int kResults = kMmaBlocks * kThreads / 32 * kMma * kMma * kMatrix;
+    Bench bench((std::max(kResults, 2 * kFloats) + kFloats - 1) / kFloats * kFloats, 1);
     using emulator::Order;
     for (const auto& [name, order] :
          {std::pair("forward", Order::forward), {"reverse", Order::reverse}, {"random", Order::random}}) {

@@ -23,7 +23,7 @@ if(TARGET one_tile_cpu)
   endforeach()
 
   add_skippable_test(06_one_tile.exercise ${PYTHON} ${CMAKE_SOURCE_DIR}/tests/wmma_exercise.py ${chapter}/one_tile.cu ${how}
-    --patch ${chapter}/exercises/scaling.patch)
+    --patch ${chapter}/exercises/1_scaling.patch)
   add_skippable_test(06_types.faults ${PYTHON} ${CMAKE_SOURCE_DIR}/tests/wmma_faults.py ${chapter}/types.cu ${how})
   set_tests_properties(06_one_tile.exercise 06_types.faults PROPERTIES TIMEOUT 600)
 else()

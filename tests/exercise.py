@@ -6,7 +6,8 @@ Above its diff the patch has, for each command that a reader types once it is ap
     exit: 0
     prints: a regular expression that the output matches; as many of these as it takes
 
-Without the patch the same commands must not do all of that, or they would show nothing.
+Without the patch the same commands must not do all of that, or they would show nothing. Skipped (exit code 77) where a command
+needs what this machine lacks: Oclgrind, an OpenCL device, clang for GCN.
 """
 import argparse
 import os
@@ -39,10 +40,12 @@ def expectations(patch):
 
 def unmet(command, exit_code, patterns, programs, folder):
     """What the command, run in `folder`, does not do of what is expected; "" if it does it all."""
-    words = shlex.split(command)
-    words[0] = str(programs.get(words[0], words[0]))
+    words = [str(programs.get(word, word)) for word in shlex.split(command)]
     run = subprocess.run(words, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace",
                          timeout=300, env={**os.environ, "ASAN_OPTIONS": "detect_leaks=0"})
+    if run.returncode == 77:
+        print(run.stdout)
+        sys.exit(77)
     lacking = [f"prints nothing like: {pattern}" for pattern in patterns if not re.search(pattern, run.stdout, re.M)]
     if run.returncode != exit_code[0]:
         lacking.append(f"exit code {run.returncode}, expected {exit_code[0]}")
@@ -50,9 +53,10 @@ def unmet(command, exit_code, patterns, programs, folder):
 
 
 def copy_of(root, chapter, patch, folder):
-    """Copies what the chapter's programs are made of, and applies the patch."""
+    """Copies what the chapter's programs are made of, makes docs/ appear beside it, and applies the patch."""
     for name in (chapter, "common"):
         shutil.copytree(root / name, folder / name)
+    (folder / "docs").symlink_to(root / "docs")
     command = ["patch", "-p1", "--fuzz=0", "-s", "-i"] if shutil.which("patch") else ["git", "apply"]
     subprocess.run([*command, str(patch)], cwd=folder, check=True, env={**os.environ, "GIT_CEILING_DIRECTORIES": str(folder)})
 
@@ -60,8 +64,8 @@ def copy_of(root, chapter, patch, folder):
 def build(arguments, program, folder):
     """Builds `program`, such as build/bin/types_cpu_trace, from the sources in `folder`. None if it is no emulated one."""
     name, _, variant = program.rpartition("/")[2].rpartition("_cpu")
-    sources = [*folder.glob(f"*/{name}.cu"), *folder.glob(f"{name}/matmul.cu")]
-    if not name or not sources:
+    sources = name and [*folder.glob(f"*/{name}.cu"), *folder.glob(f"{name}/matmul.cu")]
+    if not sources:
         return None
     flags = {"": arguments.plain, "_trace": arguments.trace, "_asan": arguments.asan}[variant]
     emulated.build(arguments, sources[0].read_text(), sources[0].with_suffix(""), flags)  # beside its source, which messages name
@@ -79,8 +83,12 @@ def main():
     arguments = parser.parse_args()
     patch, root = arguments.patch.resolve(), arguments.source.resolve()
     expected = expectations(patch)
-    used = {shlex.split(command)[0] for command, _, _ in expected}
-    as_it_is = {program: arguments.built.resolve() / program.rpartition("/")[2] for program in used if program.startswith("build/")}
+    words = [shlex.split(command) for command, _, _ in expected]
+    as_it_is = {word: arguments.built.resolve() / word.rpartition("/")[2] for word in sum(words, []) if word.startswith("build/")}
+    for program in {first for first, *_ in words} | set(as_it_is):
+        if "_cpu" not in program and not shutil.which(as_it_is.get(program, program)):
+            print(f"{program} is not there")
+            sys.exit(77)
     if not any(unmet(*each, as_it_is, root) for each in expected):
         sys.exit("without the patch all of this is so already: it shows nothing")
     with tempfile.TemporaryDirectory() as temporary:

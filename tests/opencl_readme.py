@@ -24,8 +24,11 @@ for stage in sorted(path.stem for path in chapter.glob("0*.cl")):
 last, beside = opencl["05_double_buffer", "8192"], cuda["05_double_buffer", "8192"]
 of_cuda = f"{float(last['gflops']) / float(beside['gflops']):.1%} of CUDA's 05"
 lines.append(of_cuda)
-if f"{float(last['gflops']) / 1000:.1f} TFLOP/s, {of_cuda}" not in (root / "README.md").read_text():
-    sys.exit(f"README.md lacks: {float(last['gflops']) / 1000:.1f} TFLOP/s, {of_cuda}")
+row = (f"| {float(last['predicted_gflops']) / 1000:.1f} | {float(last['gflops']) / 1000:.1f} | {last['measured_of_predicted']} x | "
+       f"{last['percent_of_peak']}% |")
+for readme_of_all in ("README.md", "README.ja.md"):
+    if row not in (root / readme_of_all).read_text():
+        sys.exit(f"{readme_of_all} lacks, in the row of 08: {row}")
 
 compiled = subprocess.run([sys.executable, "-B", chapter / "gcn.py"], capture_output=True, text=True)
 lines += [line for line in compiled.stdout.split("\n")[1:] if line]  # the first names the compiler's build

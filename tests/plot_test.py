@@ -76,7 +76,7 @@ def made_up():
 
 
 def made_up_readme(rows):
-    table = "".join(f"| [{stage}]({stage}/README.md) | idea of {stage} | ? | ? | ? | ? | ? | ? | quoted |\n" for stage in rows)
+    table = "".join(f"| [{stage}]({stage}/README.md) | idea of {stage} | slides | 60 | ? | ? | ? | ? | ? | quoted |\n" for stage in rows)
     return f"# Title\n\n<!-- ladder -->\n| stage | ... |\n|---|---|\n{table}<!-- /ladder -->\n\nrest\n"
 
 
@@ -114,10 +114,10 @@ with tempfile.TemporaryDirectory() as name:
     check(run.returncode == 0 and not run.stderr, "draws made-up results", run.stderr)
     check_pictures(folder, good, words, "of made-up results")
     table = [line for line in readme.read_text().splitlines() if line.startswith("| [0")]
-    for stage, cells in (("01_naive", "0.25 | 1.1 | 6.2 | 5.8 x | 9.3% | 12.1%"),
-                         ("06_wmma", "83.6 | 357.9 | 437.5 | 1.2 x | 44.2% | 57.8%"),
-                         ("03_shared_blocking", "31.8 | 65.0 | 14.0 | 0.22 x | 20.9% | 27.3%")):
-        row = f"| [{stage}]({stage}/README.md) | idea of {stage} | {cells} | quoted |"
+    for stage, cells in (("01_naive", "1.1 | 6.2 | 5.8 x | 9.3% | 12.1%"),
+                         ("06_wmma", "357.9 | 437.5 | 1.2 x | 44.2% | 57.8%"),
+                         ("03_shared_blocking", "65.0 | 14.0 | 0.22 x | 20.9% | 27.3%")):
+        row = f"| [{stage}]({stage}/README.md) | idea of {stage} | slides | 60 | {cells} | quoted |"
         check(row in table, f"the table's row for {stage}", table)
 
     def redrawn(what, source, old, new, *pictures):
@@ -184,22 +184,25 @@ with tempfile.TemporaryDirectory() as name:
     write(good)
     for what, text, said in (("no marker", made_up_readme(stages).replace("<!-- /ladder -->", ""), "takes a table between"),
                              ("a stage without its row", made_up_readme(stages[1:]), "has 0 rows for 01_naive"),
-                             ("a row of too few cells", made_up_readme(stages).replace(" | ?", "", 1), "has 8 cells, expected 9")):
+                             ("a row of too few cells", made_up_readme(stages).replace(" | ?", "", 1), "has 9 cells, expected 10")):
         readme.write_text(text)
         before = contents(folder)
         run = plot(folder, readme)
         check(run.returncode == 2 and said in run.stderr and contents(folder) == before, f"a README, {what}", run.stderr)
 
     # The committed results.
-    shutil.copy(root / "README.md", readme)
+    both = [folder / name for name in ("README.md", "README.ja.md")]
+    for path in both:
+        shutil.copy(root / path.name, path)
     committed = {}
     for source in good:
         path = results / f"{source}.csv"
         committed[source] = path.read_text() if path.exists() else ""
     write(committed)
-    run = plot(folder, readme)
+    run = plot(folder, *both)
     check(run.returncode == 0 and not run.stderr, "draws the committed results", run.stderr)
-    check(readme.read_text() == (root / "README.md").read_text(), "README.md's ladder is that of ladder.csv: else ./run --plot")
+    for path in both:
+        check(path.read_text() == (root / path.name).read_text(), f"{path.name}'s ladder is that of ladder.csv: else ./run --plot")
     words = {"every": ["NVIDIA H200"], "ladder": [*stages, "66.9", "989.4"], "roofline": [*stages, "66.9", "989.4", "GB/s"],
              "library_curves": ["FP64", "FP32", "TF32", "FP16"]}
     check_pictures(results, committed, words, "as committed: else ./run --plot")

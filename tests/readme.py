@@ -5,6 +5,7 @@ the emulator's counts beside the hardware's; and the H200's limits that the prog
 """
 import csv
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -34,9 +35,14 @@ def rows(name):
 counted = {}
 with tempfile.TemporaryDirectory() as folder:
     for program in programs:
-        run = subprocess.run([program, "--csv", f"{folder}/csv"], capture_output=True, text=True, check=True)
-        lacks("README.md", run.stdout.rstrip("\n").split("\n")[-1])
+        run = subprocess.run([program, "--csv", f"{folder}/csv", "--lines"], capture_output=True, text=True, check=True)
+        row, *accesses = run.stdout.rstrip("\n").split("\n")[2:]
+        lacks("README.md", row)
         counted.update(counters.by_stage(pathlib.Path(folder) / "csv"))
+        stage = row.split()[0]
+        named = set(re.findall(r"\b[Ll]ine (\d+)", (root / stage / "README.md").read_text()))
+        if lost := named - set(re.findall(r"matmul\.cu:(\d+) ", "\n".join(accesses))):
+            faults.append(f"{stage}/README.md: no access to memory in line {', '.join(sorted(lost))}")
 
 by_what = {row["what"]: row for row in rows("limits.csv")}
 limits = {name: float(by_what[what][column]) for name, what, column in (

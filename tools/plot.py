@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Draws a folder's results, and writes the figures of the READMEs' tables: plot.py FOLDER [README]
+"""Draws a folder's results, and writes the figures of the READMEs' tables: plot.py FOLDER [README...]
 
 From FOLDER/ladder.csv, limits.csv and library_curves.csv, which `./run --all FOLDER` wrote on a GPU: FOLDER/ladder.svg, speed
 against size (the figure of the slides); FOLDER/roofline.svg, every stage predicted and measured, under the measured roof; and
@@ -224,9 +224,9 @@ def with_table(readme, rows):
         if len(places) != 1:
             raise Wrong(f"{readme}: its ladder has {len(places)} rows for {row['stage']}, expected one")
         cells = lines[places[0]].split(" | ")
-        if len(cells) != 9:
-            raise Wrong(f"{readme}: its ladder's row for {row['stage']} has {len(cells)} cells, expected 9")
-        cells[2:8] = [f"{row['flop_per_byte']:.3g}", f"{row['predicted_gflops'] / 1000:.1f}", f"{row['gflops'] / 1000:.1f}",
+        if len(cells) != 10:
+            raise Wrong(f"{readme}: its ladder's row for {row['stage']} has {len(cells)} cells, expected 10")
+        cells[4:9] = [f"{row['predicted_gflops'] / 1000:.1f}", f"{row['gflops'] / 1000:.1f}",
                       times(row["gflops"] / row["predicted_gflops"]), f"{row['percent_of_peak']:.1f}%",
                       f"{row['percent_of_cublas']:.1f}%"]
         lines[places[0]] = " | ".join(cells)
@@ -248,7 +248,7 @@ def write_all(files):
 
 def main(words):
     """Returns the exit code."""
-    if len(words) not in (1, 2) or words[0].startswith("-"):
+    if not words or words[0].startswith("-"):
         print(__doc__)
         return 0 if words in (["-h"], ["--help"]) else 2
     folder, *readme = map(pathlib.Path, words)
@@ -259,8 +259,8 @@ def main(words):
             if of != machine(rows[0]):
                 raise Wrong(f"{paths[name]}: is of {of}, ladder.csv of {machine(rows[0])}")
         written = [(path, with_table(path, rows)) for path in readme]
-        for path in readme:
-            written += chapters(folder, path.parent, rows, limits)
+        for parent in {path.parent for path in readme}:
+            written += chapters(folder, parent, rows, limits)
         figures = {"ladder": (draw_ladder(rows, limits), ("ladder", "limits")),
                    "roofline": (draw_roofline(rows, limits), ("ladder", "limits")),
                    "library_curves": (draw_curves(curves), ("library_curves",))}

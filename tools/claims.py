@@ -1,0 +1,288 @@
+#!/usr/bin/env python3
+"""The articles' claims that are arithmetic, or that a small experiment on a CPU settles: computes each from the inputs stated.
+
+    python3 tools/claims.py 44          # one claim of docs/articles.md; several numbers, or none for all
+    python3 tools/claims.py --list
+
+A claim's inputs are the defaults of its function or lambda: change one and see. Units are the article's; a multiply-add is 2 flop.
+Exit codes: 0 computed, 2 bad command line, 77 a program that a claim needs is missing.
+"""
+import argparse
+import array
+import collections
+import math
+import pathlib
+import random
+import re
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import textwrap
+
+PEAK, GBS = 64 * 4 * 16 * 2 * 1.05, 392  # slide 38: GFLOPS and GB/s of a Radeon R9 Fury X
+
+
+class Missing(Exception):
+    """Its text is the line to print."""
+
+
+def find(program, package):
+    if not shutil.which(program):
+        raise Missing(f"no {program}: install the Debian package {package}")
+
+
+def integers(rows, columns, seed=1):
+    values = random.Random(seed)
+    return [[values.randint(-9, 9) for _ in range(columns)] for _ in range(rows)]
+
+
+def product(A, B, n=1, as_printed=False):
+    """C, and what it took: every work-item computes n x n elements. as_printed: it multiplies as on slide 48."""
+    C, took = [[None] * len(B[0]) for _ in A], collections.Counter()
+    for i in range(0, len(A), n):
+        for j in range(0, len(B[0]), n):
+            ab = [[0] * n for _ in range(n)]
+            for k in range(len(B)):
+                a, b = [A[i + y][k] for y in range(n)], [B[k][j + x] for x in range(n)]
+                took["loads"] += len(a) + len(b)
+                for y in range(n):
+                    for x in range(n):
+                        ab[y][x] += a[y] * (a if as_printed else b)[x]
+                        took["multiplications"] += 1
+                        took["additions"] += 1
+            for y in range(n):
+                C[i + y][j:j + n] = ab[y]
+                took["stores"] += n
+    return C, took
+
+
+def counted(m, k, columns, n=1):
+    """What the product of an m x k and a k x columns matrix takes, by work-items with n x n elements of C each."""
+    took = product(integers(m, k), integers(k, columns), n)[1]
+    flop, moved = took["multiplications"] + took["additions"], took["loads"] + took["stores"]
+    return (f"counted, {m} x {k} times {k} x {columns}, {n} x {n} a work-item: "
+            + ", ".join(f"{number} {what}" for what, number in took.items()) + f"; {flop / (4 * moved):.5f} flop per byte")
+
+
+def commuting(size=2):
+    A, B = integers(size, size, 1), integers(size, size, 2)
+    AB, BA = product(A, B)[0], product(B, A)[0]
+    return f"A = {A}, B = {B}: AB = {AB}, BA = {BA}, {'equal' if AB == BA else 'different'}"
+
+
+# Of each kind: the significand's bits with the leading one, the exponent's bits.
+def formats(kinds=(("float", 24, 8), ("double", 53, 11), ("bf16", 8, 8), ("tf32", 11, 8), ("half", 11, 5)), at=(0.001, 1e-30)):
+    lines = [f"{'':8}{'bits':>5}{'digits':>8}{'largest':>12}{'ulp of 1':>11}" + "".join(f"{f'off at {x}':>14}" for x in at)]
+    for name, bits, exponent in kinds:
+        highest = 2 ** (exponent - 1) - 1
+
+        def off(x):  # relative error of x rounded; below the smallest normal number the steps get no smaller
+            step = 2.0 ** (max(math.frexp(x)[1] - 1, 1 - highest) - (bits - 1))
+            return abs(round(x / step) * step / x - 1)
+        largest, ulp = (2 - 2.0 ** (1 - bits)) * 2.0**highest, 2.0 ** (1 - bits)
+        lines.append(f"{name:8}{bits + exponent:5}{bits * math.log10(2):8.1f}{largest:12.2e}{ulp:11.1e}"
+                     + "".join(f"{off(x):14.0e}" for x in at))
+    return "\n".join(lines)
+
+
+def overflow(bits=31):
+    n = math.isqrt(2**bits)
+    return f"int ends at {2**bits - 1}; the last index is {n * n - 1} at N = {n}, {(n + 1) ** 2 - 1} at N = {n + 1}"
+
+
+def allclose(k=8192, elements=300, rtol=1e-5, atol=1e-8, lanes=16):
+    """The kernel adds one by one, a BLAS in several sums; np.allclose(x, y) means |x - y| <= atol + rtol |y| for all."""
+    cell, lines = array.array("f", [0]), []
+
+    def to_float(x):
+        cell[0] = x
+        return cell[0]
+
+    for low in (0, -1):
+        values, off, close = random.Random(1), [], 0
+        for _ in range(elements):
+            a, b = ([to_float(values.uniform(low, 1)) for _ in range(k)] for _ in range(2))
+            gpu, sums = 0.0, [0.0] * lanes
+            for i in range(k):
+                gpu = to_float(gpu + a[i] * b[i])
+                sums[i % lanes] = to_float(sums[i % lanes] + a[i] * b[i])
+            cpu = 0.0
+            for each in sums:
+                cpu = to_float(cpu + each)
+            off.append((gpu - cpu) / cpu)
+            close += abs(gpu - cpu) <= atol + rtol * abs(cpu)
+        lines.append(f"inputs in [{low}, 1): {close} of {elements} elements agree; relative difference: at most "
+                     f"{max(map(abs, off)):.1e}, {rtol} allowed")
+        if low == 0:
+            sigma = statistics.pstdev(off)
+            farthest = statistics.NormalDist(0, sigma).inv_cdf(1 - 0.5 / k**2)
+            lines.append(f"    by their standard deviation, {sigma:.1e}, the farthest of {k**2} is at about {farthest:.1e}")
+    return "\n".join(lines)
+
+
+def attainable(pi=PEAK, beta=GBS, q=1e9, intensities=(0.25, 2, PEAK / GBS, 32)):
+    lines = []
+    for i in intensities:
+        w, seconds = q * i, max(q * i / (pi * 1e9), q / (beta * 1e9))
+        lines.append(f"I = {i:5.2f}: {w / 1e9:5.2f} Gflop in {seconds * 1000:.3f} ms, the longer of W / pi and Q / beta: "
+                     f"{w / seconds / 1e9:.1f} GFLOPS; min(pi, beta I) = {min(pi, beta * i):.1f}")
+    return "\n".join(lines)
+
+
+def assembled(chips=(("GCN 1", "gfx600"), ("GCN 2", "gfx700"), ("GCN 3, the Fury X", "gfx803")), most=128):
+    find("clang-19", "clang-19")
+    lines = []
+    for name, chip in chips:
+        command = f"clang-19 -target amdgcn-amd-amdhsa -mcpu={chip} -x assembler -c - -o /dev/null".split()
+        code = "".join(f"s_mov_b32 s{n}, 0\n" for n in range(most))
+        said = subprocess.run(command, input=code, capture_output=True, text=True).stderr
+        refused = re.findall(r"^<stdin>:(\d+):", said, re.M)
+        if said and not refused:
+            raise Missing(f"clang-19: {said.splitlines()[0]}")
+        lines.append(f"{name}: clang 19 takes {int(refused[0]) - 1 if refused else most} of the registers s0, s1, ...")
+    return "\n".join(lines)
+
+
+def vector_sum(n=13, work_items=16, group=4):
+    find("oclgrind-kernel", "oclgrind")
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        (folder / "sum.cl").write_text("kernel void sum(global float* A, global float* B, global float* C, int N) {\n"
+                                       "    const int i = get_global_id(0);\n    if (i < N) C[i] = A[i] + B[i];\n}\n")
+        (folder / "run.sim").write_text(
+            f"sum.cl sum {work_items} 1 1 {group} 1 1\n<size={4 * n} float range=0:1:{n - 1}>\n<size={4 * n} float fill=100>\n"
+            f"<size={4 * work_items} float fill=-1 dump>\n<size=4 int> {n}\n")
+        run = subprocess.run(["oclgrind-kernel", "run.sim"], cwd=folder, capture_output=True, text=True)
+    C = [float(line.split("= ")[1]) for line in run.stdout.split("\n") if "] = " in line]
+    right, kept = sum(x == 100 + i for i, x in enumerate(C[:n])), sum(x == -1 for x in C[n:])
+    return (f"Oclgrind, N = {n}, {work_items} work-items: {right} of {n} sums right, {kept} of {work_items - n} past N kept; it "
+            f"complains of {run.stderr.strip() or 'nothing'}")
+
+
+def as_printed(size=8, n=2):
+    A, B, other = (integers(size, size, seed) for seed in (1, 2, 3))
+    right, lines = [[sum(x * y for x, y in zip(row, column)) for column in zip(*B)] for row in A], []
+    for what, printed in (("a0 * a0, a0 * a1 and so on, as printed", True), ("a0 * b0, a0 * b1 and so on", False)):
+        C = product(A, B, n, printed)[0]
+        wrong = sum(x != y for row, expected in zip(C, right) for x, y in zip(row, expected))
+        uses_b = C != product(A, other, n, printed)[0]
+        lines.append(f"{what}: {wrong} of {size * size} elements wrong; another B changes {'them' if uses_b else 'nothing'}")
+    return "\n".join(lines)
+
+
+def covered(items=16 * 16, tile=128, owned=(4, 8)):
+    return "\n".join(f"{items} work-items x {n} x {n} = {items * n * n} of {tile * tile} elements, {items * n * n / tile**2:.0%}"
+                     for n in owned)
+
+
+def prefetch(tile=128, step=8, k=64):
+    loaded = [0] + [at + step for at in range(0, k, step)]  # before the loop, and in each turn the next
+    return (f"2 x ({tile} x {step} + {step} x {tile}) floats = {2 * (tile * step + step * tile) * 4} bytes of LDS\n"
+            f"K = {k}: {len(loaded)} tiles loaded, {sum(at >= k for at in loaded)} of them past K, at k = {loaded[-1]}")
+
+
+def loads_in(times=(91e-6, 77670e-6), loads=2**30, size=512, ghz=1.455, gbs=652.8):
+    return "\n".join(f"{loads} loads of {size} bytes in {s:g} s: {size * loads / s / 1e12:.2f} TB/s, "
+                     f"{size * loads / s / 1e9 / gbs:.0f} times a Titan V's memory; {loads / s / ghz / 1e9:.1f} loads a clock" for s in times)
+
+
+def places(rows=(8, 64)):
+    """Where a row-major accumulator of halves on sm_70 has its elements, if lanes 16 to 31 begin so many elements on."""
+    return "\n".join(f"lanes 16 to 31 {row} elements on: " + str(len(
+        {lane % 4 * 16 + lane // 4 % 2 * 128 + lane // 8 % 2 * 8 + lane // 16 * row + x for lane in range(32) for x in range(8)}))
+        + " of 256 places" for row in rows)
+
+
+def lanes(n, ghz):
+    return f"{n} lanes x 2 flop x {ghz} GHz = {n * 2 * ghz / 1000:.2f} TFLOPS"
+
+
+# number: what it says, how it is computed. Inputs that an article lacks are the vendors': lanes and boost clocks of V100 (PCIe 1.38
+# GHz, which its 113 TFLOPS imply, SXM2 1.53), P100, A100 and RTX 5060 Ti, MI250X's units, the Xeon's two AVX-512 units a core.
+CLAIMS = {
+    30: ("2^30 loads by one warp, by load_matrix_sync and by hand", loads_in),
+    40: ("cuBLAS, FP64, V100: about 7 TFLOPS, nearly the peak", lambda n=2560, ghz=1.38: lanes(n, ghz)),
+    41: ("FP32: about 14 TFLOPS, nearly the peak", lambda n=5120, ghz=1.38: lanes(n, ghz)),
+    43: ("tensor cores: the peak is 113 TFLOPS", lambda cores=640, each=4 * 4 * 4, ghz=1.38: lanes(cores * each, ghz)),
+    44: ("70 TFLOPS are about 70% of it", lambda got=70, peak=113, says=0.7:
+         f"{got} / {peak} = {got / peak:.1%}; {says:.0%} are {says * peak:.1f} TFLOPS"),
+    60: ("clocks of P100 and V100: about the same", lambda p=1.48, v=1.53: f"boost, SXM2: {v} / {p} GHz = {v / p:.2f}"),
+    70: ("an element: K multiplications, K additions", lambda k=100: counted(1, k, 1)),
+    71: ("AB and BA need not be equal", commuting),
+    74: ("N x N: 2 N^3 FLOPs", lambda n=12: f"{counted(n, n, n)}; 2 x {n}^3 = {2 * n**3}"),
+    75: ("A100: 19.5 TFLOPS", lambda n=108 * 64, ghz=1.41: lanes(n, ghz)),
+    76: ("2150 x 2150 takes about a second at 19.5 TFLOPS", lambda n=2150, rate=19.5e12:
+         f"2 x {n}^3 = {2 * n**3:.4g} FLOPs: {2 * n**3 / rate * 1000:.2f} ms; a second is N = {(rate / 2) ** (1 / 3):.0f}"),
+    77: ("8192: about 1 TFLOP", lambda n=8192: f"2 x {n}^3 = 2^{math.log2(2 * n**3):g} = {2 * n**3:.4e}"),
+    78: ("float, double, bf16: digits, range; bf16 keeps the precision of small values", formats),
+    81: ("the kernel's int row * K + k", overflow),
+    84: ("CPU 1.705 s, GPU 0.857 s: 2.0 times", lambda cpu=1.705, gpu=0.857, n=8192:
+         f"{cpu} / {gpu} = {cpu / gpu:.2f}; the CPU does {2 * n**3 / cpu / 1e9:.0f} GFLOPS"),
+    85: ("the kernel alone 0.787 s: 1.4 TFLOPS", lambda total=0.857, kernel=0.787, n=8192:
+         f"{2 * n**3 / kernel / 1e12:.3f} TFLOPS; the other {total - kernel:.3f} s move {12 * n * n / 1e6:.0f} MB: "
+         f"{12 * n * n / (total - kernel) / 1e9:.1f} GB/s"),
+    86: ("about 5% of an RTX 5060 Ti's 23.7 TFLOPS", lambda n=4608, ghz=2.572, kernel=0.787, size=8192:
+         f"{lanes(n, ghz)}; {2 * size**3 / kernel / 1e12:.3f} are {size**3 / kernel / (n * ghz * 1e9):.1%}"),
+    87: ("np.allclose finds GPU and CPU in agreement at K = 8192", allclose),
+    89: ("flop per byte if each matrix moves once", lambda n=8192:
+         f"2 x {n}^3 / (3 x {n}^2 x 4 bytes) = {2 * n**3 / (12 * n * n):.0f}"),
+    141: ("slide 20: i7-4790, 460.8 GFLOPS", lambda ghz=3.6, cores=4, units=2, width=8:
+          f"{ghz} GHz x {cores} x {units} x {width} x 2 = {ghz * cores * units * width * 2:.1f} GFLOPS"),
+    142: ("slide 21: its memory, 25.6 GB/s", lambda gbs=12.8, channels=2, peak=460.8:
+          f"{channels} x {gbs} = {gbs * channels:.1f} GB/s; ridge: {peak / (gbs * channels):.1f} flop per byte"),
+    143: ("slide 23: W flop on Q bytes run at min(pi, beta I)", attainable),
+    145: ("slide 27: MI250X, 28,160 FP32 units", lambda units=220, width=64, ghz=1.7:
+          f"{lanes(units * width, ghz)}; with FP32 in pairs {lanes(2 * units * width, ghz)}"),
+    146: ("slide 28: Xeon 8180, 448 units, 2.50 GHz, 2.06 TFLOPS", lambda n=448, ghz=2.5, says=2.06, units=2:
+          f"{lanes(n, ghz)}; {says} take {says * 1000 / n / 2:.2f} GHz; {units} AVX-512 units a core: {lanes(n * units, ghz)}"),
+    147: ("slide 28: V100, 80 cores, 5,120 units, 1.53 GHz, 15.7 TFLOPS", lambda cores=80, each=64, ghz=1.53:
+          lanes(cores * each, ghz)),
+    148: ("slide 28: 7.6 times the arithmetic, 7.0 times the memory", lambda gpu=15.7, cpu=2.06, beta=900, cpu_beta=127.8, n=896:
+          f"{gpu / cpu:.2f} and {beta / cpu_beta:.2f}; with both AVX-512 units, {lanes(n, 2.5)}, {gpu / (n * 2 * 2.5 / 1000):.2f}"),
+    151: ("slide 32: 4 KB of SGPRs; slide 37: 2 KB a SIMD", lambda kb=2, simds=4, gcn1=512, gcn3=800:
+          f"{simds} x {kb} KB = {simds * kb} KB a compute unit; LLVM counts {gcn1} x 4 bytes a SIMD = {gcn1 / 256:.1f} KB on GCN 1 "
+          f"and 2, {gcn3} x 4 = {gcn3 / 256:.1f} KB since GCN 3"),
+    153: ("slide 35: 64 work-items on 16 lanes take 4 cycles", lambda n=64, width=16: f"{n} / {width} = {n / width:g} cycles"),
+    156: ("slide 37: 104 SGPRs can be used", assembled),
+    159: ("slide 39: vector sum in OpenCL", vector_sum),
+    164: ("slide 44: 2K loads, 2K flop, 1 store: about 0.25 flop per byte", lambda k=8192: counted(1, k, 1)),
+    166: ("slide 45: 98 GFLOPS, 1.1% of the peak", lambda i=0.25:
+          f"{min(PEAK, GBS * i):.0f} GFLOPS, {min(PEAK, GBS * i) / PEAK:.2%}"),
+    168: ("slide 48: 2 x 2 register blocking", as_printed),
+    169: ("slide 48: 4K loads, 8K flop, 4 stores: 0.5 flop per byte", lambda k=8192: counted(2, k, 2, 2)),
+    171: ("slide 49: 128 x 128 take 16384 registers", lambda n=128, there=256:
+          f"{n * n}; a work-item has {there}: n x n + 2n fit up to n = {max(m for m in range(n) if m * m + 2 * m <= there)}"),
+    180: ("slide 55: float ab[4][4]", covered),
+    182: ("slide 57: two buffers, the next tile loaded in each turn", prefetch),
+    183: ("slide 58: 6351 GFLOPS, 73.8%, 11 times naive", lambda last=6351, before=5141, naive=567:
+          f"{last / PEAK:.1%}, {last / naive:.1f} x, {last / before - 1:+.1%} over slide 56"),
+    184: ("the slides' speeds in flop per byte at 392 GB/s", lambda speeds=(567, 2018, 5141, 6351):
+          ", ".join(f"{x}: {x / GBS:.3g}" for x in speeds)),
+    "E13": ("wmma_extension's accumulator of halves, row-major, sm_70", places),
+}
+
+
+def main():
+    parser = argparse.ArgumentParser(description="computes what the articles claim from the inputs that they state",
+                                     epilog="examples: claims.py 44; claims.py 84 85 86; claims.py --list")
+    parser.add_argument("numbers", nargs="*", metavar="NUMBER", help="of a claim in docs/articles.md (default: all of --list)")
+    parser.add_argument("--list", action="store_true", help="list the claims that are computed here")
+    arguments = parser.parse_args()
+    if unknown := [number for number in arguments.numbers if number not in map(str, CLAIMS)]:
+        parser.error(f"'{unknown[0]}': takes {', '.join(map(str, CLAIMS))}")
+    missing = False
+    for number in arguments.numbers or map(str, CLAIMS):
+        text, compute = CLAIMS[int(number) if number.isdigit() else number]
+        print(f"{number:>3}  {text}")
+        try:
+            print(textwrap.indent("" if arguments.list else f"{compute()}\n", "     "), end="")
+        except Missing as what:
+            print(f"claims.py: {number}: {what}", file=sys.stderr)
+            missing = True
+    sys.exit(77 if missing else 0)
+
+
+if __name__ == "__main__":
+    main()
