@@ -12,7 +12,7 @@
 //    . . . .     . . . . .
 //
 // Alone:    nvcc -O3 -std=c++17 -arch=native -I. 01_naive/matmul.cu -o 01_naive/matmul -lcublas
-// Articles: "CUDA Python 3: matrix product" (Zenn), sections 2 and 3; Fixstars slides 41 to 47
+// Articles: "CUDA Python 3: matrix product" (Zenn), sections 2 to 4; Fixstars slides 41 to 47
 #include "common/harness.h"
 
 constexpr int kTileM = 16;  // rows of C per block, one warp each

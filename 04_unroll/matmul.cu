@@ -1,5 +1,5 @@
-// 04_unroll: eight steps of k at a time. Each thread brings four neighbours in one 16-byte load, and 512 multiply-adds
-// follow each barrier instead of 64. The traffic is that of 03; what changes is how wide it comes and what it costs to ask.
+// 04_unroll: eight steps of k at a time. Each thread brings four neighbours in one 16-byte load; 512 multiply-adds, not 64, lie
+// between the two barriers. The traffic is that of 03; what changes is how wide it comes and what it costs to ask.
 //
 //                    B  K x N
 //                    8 [== 128 ==] .     8 rows of B's tile -> Bs
@@ -89,8 +89,8 @@ __global__ void __launch_bounds__(kThreads, 2) matmul(int M, int N, int K, const
             // To and fro along the rows: each multiply-add then shares an operand with the one before, and the register
             // file is asked for two operands instead of three.
             for (int i = 0; i < kThreadM; ++i)
-                for (int step = 0; step < kThreadN; ++step) {
-                    const int j = i % 2 ? kThreadN - 1 - step : step;
+                for (int at = 0; at < kThreadN; ++at) {
+                    const int j = i % 2 ? kThreadN - 1 - at : at;
                     acc[i][j] += a[i] * b[j];
                 }
         }

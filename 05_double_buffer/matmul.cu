@@ -1,5 +1,5 @@
 // 05_double_buffer: whatever is multiplied now was fetched before. There are two sets of tiles, one read while the other is
-// written, and two sets of fragments in registers; the loads from global memory are in flight for half a step.
+// written, and two sets of fragments in registers; loads from global memory are in flight for five multiplies.
 //
 //    multiply   0   1   2   3   4   5   6   7   | 0   1   2   3   4  ...  8 multiplies a step, out of buffer 0, then 1
 //    fragments  1   2   3   4   5   6   7   0'  | 1'  2'  3'  4'  5' ...  one multiply ahead
@@ -18,7 +18,7 @@ constexpr int kTileM = 16 * kThreadM;  // rows of C per block
 constexpr int kTileN = 16 * kThreadN;  // columns of C per block
 constexpr int kThreads = 16 * 16;
 constexpr int kStepK = 8;  // depth of the tiles
-constexpr int kStoreAt = 4;  // the next tiles are stored before multiply 4: their loads have had half a step to arrive
+constexpr int kStoreAt = 4;  // the next tiles are stored before multiply 4: their loads have had five multiplies to arrive
 constexpr int kPad = 4;  // moves the two halves of a warp's transposing store 16 banks apart
 
 static_assert(kTileM * kStepK == 4 * kThreads && kTileN * kStepK == 4 * kThreads, "a thread brings 4 of A and 4 of B");
@@ -102,8 +102,8 @@ __global__ void __launch_bounds__(kThreads, 2) matmul(int M, int N, int K, const
             // To and fro along the rows: each multiply-add then shares an operand with the one before, and the register
             // file is asked for two operands instead of three.
             for (int i = 0; i < kThreadM; ++i)
-                for (int step = 0; step < kThreadN; ++step) {
-                    const int j = i % 2 ? kThreadN - 1 - step : step;
+                for (int at = 0; at < kThreadN; ++at) {
+                    const int j = i % 2 ? kThreadN - 1 - at : at;
                     acc[i][j] += a[s % 2][i] * b[s % 2][j];
                 }
         }

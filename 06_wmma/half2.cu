@@ -15,7 +15,7 @@ constexpr int kTileM = 16 * kThreadM;  // rows of C per block
 constexpr int kTileN = 16 * kThreadN;  // columns of C per block
 constexpr int kThreads = 16 * 16;
 constexpr int kStepK = 8;  // depth of the tiles
-constexpr int kStoreAt = 4;  // the next tiles are stored before multiply 4: their loads have had half a step to arrive
+constexpr int kStoreAt = 4;  // the next tiles are stored before multiply 4: their loads have had five multiplies to arrive
 constexpr int kPad = 4;  // moves the two halves of a warp's transposing store 16 banks apart
 
 static_assert(kTileM * kStepK == 4 * kThreads && kTileN * kStepK == 8 * kThreads, "a thread brings 4 of A and 8 of B");
@@ -104,8 +104,8 @@ __global__ void __launch_bounds__(kThreads, 2) matmul(int M, int N, int K, const
             // Two rows at a time, to and fro: the two FP16 pipes take turns, and each pipe's next instruction shares an operand
             // with its last one.
             for (int i = 0; i < kThreadM; i += 2)
-                for (int step = 0; step < kThreadN / 2; ++step) {
-                    const int j = i / 2 % 2 ? kThreadN / 2 - 1 - step : step;
+                for (int at = 0; at < kThreadN / 2; ++at) {
+                    const int j = i / 2 % 2 ? kThreadN / 2 - 1 - at : at;
                     acc[i][j] = __hfma2(a[s % 2][i], b[s % 2][j], acc[i][j]);
                     acc[i + 1][j] = __hfma2(a[s % 2][i + 1], b[s % 2][j], acc[i + 1][j]);
                 }

@@ -101,9 +101,14 @@ def listed(counts, *opcodes):
 
 
 def main():
-    parser = argparse.ArgumentParser(description="counts the instructions of one mma_sync on each architecture")
-    parser.add_argument("--nvcc", default="nvcc")
-    parser.add_argument("--cuobjdump", default="cuobjdump")
+    parser = argparse.ArgumentParser(
+        description="Counts the instructions that one mma_sync, and loading its fragments, become on each architecture.",
+        epilog="Examples:    python3 07_fragment_probe/count_mma.py\n"
+               "             python3 07_fragment_probe/count_mma.py --nvcc /usr/local/cuda/bin/nvcc\n\n"
+               "Exit codes:  0 counted, 1 nvcc or cuobjdump failed, 2 bad command line, 77 no nvcc",
+        formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--nvcc", default="nvcc", help="the compiler (default: the nvcc on the PATH)")
+    parser.add_argument("--cuobjdump", default="cuobjdump", help="reads machine code; without it the PTX is counted")
     arguments = parser.parse_args()
     if not shutil.which(arguments.nvcc):
         print(f"count_mma.py: no nvcc at '{arguments.nvcc}'; it comes with the CUDA toolkit", file=sys.stderr)

@@ -5,6 +5,7 @@ set(fragment_programs probe volta_tables custom_load)
 # On the CPU: every program plain, traced and under AddressSanitizer, for each architecture whose fragments it takes.
 if(TARGET emulator)
   foreach(program ${fragment_programs})
+    target_compile_options(${program}_cpu_asan PRIVATE -O0)  # runs for milliseconds
     foreach(variant cpu cpu_trace cpu_asan)
       foreach(arch sm_70 sm_75 sm_80)
         set(options --arch ${arch})

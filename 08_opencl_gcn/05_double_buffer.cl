@@ -70,8 +70,8 @@ void matmul(int M, int N, int K, global const float* A, global const float* B, g
             for (int j = 0; j < kThreadN; j += 4) vstore4(*(local const float4*)&Bs[buffer][s][col + j / 4 * 32], 0, &b[j]);
             // To and fro along the rows: each multiply-add shares an operand with the one before (it matters to NVIDIA's chips).
             for (int i = 0; i < kThreadM; ++i)
-                for (int step = 0; step < kThreadN; ++step) {
-                    const int j = i % 2 ? kThreadN - 1 - step : step;
+                for (int at = 0; at < kThreadN; ++at) {
+                    const int j = i % 2 ? kThreadN - 1 - at : at;
                     acc[i][j] += a[i] * b[j];
                 }
         }

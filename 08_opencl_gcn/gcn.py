@@ -279,9 +279,16 @@ def find_compiler(clang):
 
 
 def main():
-    parser = argparse.ArgumentParser(description="compiles every stage for a Radeon R9 Fury X and reads the machine code")
-    parser.add_argument("folder", nargs="?", type=pathlib.Path, default=pathlib.Path(__file__).parent, help="of the stages")
-    parser.add_argument("--clang", default="clang-19")
+    parser = argparse.ArgumentParser(
+        description="Compiles every stage for a Radeon R9 Fury X and reads the machine code. No GPU is needed.",
+        epilog="Examples:    python3 08_opencl_gcn/gcn.py --check\n"
+               "             python3 08_opencl_gcn/gcn.py --save code --csv gcn.csv\n\n"
+               "Exit codes:  0 fine, 1 --check found something, or code that can't be read, 2 bad command line,\n"
+               "             3 a stage doesn't compile, 77 no clang 19 or no device libraries",
+        formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder", nargs="?", type=pathlib.Path, default=pathlib.Path(__file__).parent,
+                        help="of the stages (default: the chapter's own)")
+    parser.add_argument("--clang", default="clang-19", help="the compiler, of version 19 (default: clang-19)")
     parser.add_argument("--save", metavar="FOLDER", type=pathlib.Path, help="keep the machine code there")
     parser.add_argument("--csv", metavar="FILE", type=pathlib.Path, help="also write the table to FILE")
     parser.add_argument("--check", action="store_true", help="exit code 1 where a stage isn't what its chapter says")

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <functional>
@@ -26,6 +27,18 @@ struct Failure : std::runtime_error {
 // One line of progress on a terminal's stderr, overwritten by the next; nothing when stderr is a file.
 inline void progress(const std::string& text) {
     if (isatty(STDERR_FILENO)) std::fprintf(stderr, "\r\033[K%s", text.c_str());
+}
+
+// The name of a file that is half written, or "". Its first character is set last and cleared first.
+inline char half_written[4096] = "";
+
+// On Ctrl-C the line of progress and the half-written file go; then the signal ends the program, as it would have. Reads no
+// variable: where kernels are traced, a read is counted.
+inline void end_by_signal(int signal) {
+    if (isatty(STDERR_FILENO) && write(STDERR_FILENO, "\r\033[K", 4) < 0) {}  // nobody is left to tell
+    unlink(half_written);
+    std::signal(signal, SIG_DFL);
+    std::raise(signal);
 }
 
 struct Option {
@@ -66,7 +79,7 @@ inline std::string parse_csv(const std::string& value) {
 
 // Calls `set` for every option given. False if --help was among them. Throws Failure(kBadCommandLine).
 inline bool parse_command_line(int argc, char** argv, const std::vector<Option>& options) {
-    std::string letters = ":";
+    std::string letters = ":h";
     std::vector<option> names;
     for (size_t i = 0; i < options.size(); ++i) {
         const Option& each = options[i];
@@ -79,7 +92,7 @@ inline bool parse_command_line(int argc, char** argv, const std::vector<Option>&
     opterr = 0;  // the messages are ours
     optind = 1;
     for (int found; (found = getopt_long(argc, argv, letters.c_str(), names.data(), nullptr)) != -1;) {
-        if (found == help) return false;
+        if (found == help || found == 'h') return false;
         if (found == ':') throw Failure(kBadCommandLine, std::string(argv[optind - 1]) + ": needs a value; see --help");
         if (found == '?') throw Failure(kBadCommandLine, "unknown option '" + std::string(argv[optind - 1]) + "'; see --help");
         for (size_t i = 0; i < options.size(); ++i)
@@ -99,6 +112,8 @@ inline int run_program(const std::string& name, const std::string& about, const 
         std::fprintf(stderr, "%s: %s\n", name.c_str(), message.c_str());
         return code;
     };
+    for (const int signal : {SIGINT, SIGTERM})
+        if (std::signal(signal, end_by_signal) == SIG_IGN) std::signal(signal, SIG_IGN);  // as nohup and & have it
     try {
         if (parse_command_line(argc, argv, options)) {
             body();
@@ -110,7 +125,7 @@ inline int run_program(const std::string& name, const std::string& about, const 
         std::printf(
             "  %-18s  this text\n\n%s\n\n"
             "Exit codes: 0 verified, 1 wrong result, 2 bad command line, 3 device or memory failed, 77 no usable GPU\n",
-            "--help", examples.c_str());
+            "-h, --help", examples.c_str());
         return kVerified;
     } catch (const Failure& failure) {
         return fail(failure.code, failure.what());

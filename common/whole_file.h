@@ -25,24 +25,33 @@ public:
         if (exists && !S_ISREG(found.st_mode)) return;
         written_ = path_ + ".part";
         write("");
-        std::remove(written_.c_str());
+        remove_part();
     }
 
     void save(const std::string& text) {
         if (path_.empty()) return;
         write(text);
         if (written_ != path_ && std::rename(written_.c_str(), path_.c_str()) != 0) fail(errno);
+        half_written[0] = '\0';
     }
 
 private:
     void write(const std::string& text) {
+        if (written_ != path_ && written_.size() < sizeof(half_written)) {
+            std::strcpy(half_written + 1, written_.c_str() + 1);
+            half_written[0] = written_[0];
+        }
         FILE* file = std::fopen(written_.c_str(), "w");
         if (!file) fail(errno);
         const bool written = std::fwrite(text.data(), 1, text.size(), file) == text.size();
         if (std::fclose(file) != 0 || !written) fail(errno);
     }
+    void remove_part() {
+        std::remove(written_.c_str());
+        half_written[0] = '\0';
+    }
     [[noreturn]] void fail(int why) {
-        if (written_ != path_) std::remove(written_.c_str());
+        if (written_ != path_) remove_part();
         throw Failure(kBadCommandLine, option_ + " '" + path_ + "': can't be written: " + std::strerror(why));
     }
 

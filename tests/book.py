@@ -47,6 +47,8 @@ def link_fault(page, target, anchor):
 for page in pages:
     faults = [fault for link in links(page) if (fault := link_fault(page, *link))]
     check(not faults, f"{page.relative_to(root)}: every link leads somewhere", "\n".join(faults))
+    left = re.findall(r"@\w+@|TODO|FIXME|XXX", page.read_text())
+    check(not left, f"{page.relative_to(root)}: nothing is left to be filled in", left)
 
 for at, chapter in enumerate(chapters):
     name, text = chapter.name, (chapter / "README.md").read_text()

@@ -1,6 +1,7 @@
 // What the tests of the emulator's kernels share.
 #pragma once
 
+#include <cuda_runtime.h>
 #include <gtest/gtest.h>
 
 #include <string>

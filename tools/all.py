@@ -242,12 +242,19 @@ def run_steps(folder, steps, usual):
 
 
 def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("folder", nargs="?", type=pathlib.Path)
-    parser.add_argument("--against", type=pathlib.Path)
-    parser.add_argument("--cpu", action="store_true")
-    parser.add_argument("--programs", action="store_true")
+    parser = argparse.ArgumentParser(
+        description="Runs every chapter, once ./run --all has built the programs.",
+        epilog="Examples:    BUILD_DIR=build python3 tools/all.py mine --against docs/results/h200\n"
+               "             python3 tools/all.py --programs --cpu\n\n"
+               "Exit codes:  that of the first program that failed; 2 bad command line, or a file that can't be written; 130 Ctrl-C",
+        formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder", nargs="?", metavar="FOLDER", type=pathlib.Path, help="where the CSVs, machine.txt and log.txt go")
+    parser.add_argument("--against", metavar="FOLDER2", type=pathlib.Path, help="compare with the CSVs there, at the end")
+    parser.add_argument("--cpu", action="store_true", help="the programs that are built for the CPU")
+    parser.add_argument("--programs", action="store_true", help="list the programs that run besides the stages, and run nothing")
     given = parser.parse_args()
+    if not given.programs and not (given.folder and given.folder.is_dir()):
+        parser.error(f"'{given.folder or ''}': takes a folder that is there")
     steps = ON_CPU if given.cpu else ON_GPU
     if given.programs:
         print(*(step for step, *_ in steps if not step.startswith("ladder")), sep="\n")

@@ -1,7 +1,7 @@
 """What ./run --compare does: compare.py FOLDER FOLDER2 prints how the figures in the CSVs of two folders of results differ."""
+import argparse
 import pathlib
 import statistics
-import sys
 
 from results import Wrong, read
 
@@ -76,5 +76,19 @@ def compare(ours, theirs):
                 print(f"    only in {folder}: {'; '.join(more[:SHOWN])}{rest}")
 
 
+def main():
+    parser = argparse.ArgumentParser(
+        description="Prints how the figures in the CSVs of two folders of results differ: the ratios are FOLDER's / FOLDER2's.",
+        epilog="Example:     python3 tools/compare.py mine docs/results/h200\n\nExit codes:  0 compared, 2 bad command line",
+        formatter_class=argparse.RawDescriptionHelpFormatter)
+    for name in ("folder", "folder2"):
+        parser.add_argument(name, metavar=name.upper(), type=pathlib.Path)
+    given = parser.parse_args()
+    for folder in (given.folder, given.folder2):
+        if not folder.is_dir():
+            parser.error(f"'{folder}': takes a folder of results")
+    compare(given.folder, given.folder2)
+
+
 if __name__ == "__main__":
-    compare(*map(pathlib.Path, sys.argv[1:]))
+    main()

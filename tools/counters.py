@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A GPU's own counters, through ncu (Nsight Compute), and the emulator's beside them.
+"""counters.py: a GPU's own counters, through ncu (Nsight Compute), and the emulator's beside them.
 
     counters.py measure BIN FOLDER       profiles one launch of each stage built in BIN, such as build/bin. FOLDER/counters.csv, at
                                          256 x 256 x 256: requests, sectors and wavefronts, which the emulator counts as well.
@@ -7,6 +7,11 @@
                                          for. Needs a GPU, ncu and the right to read its counters.
     counters.py table BIN FOLDER README  writes counters.csv and the emulator's counts (of the traced CPU builds in BIN) into the
                                          table between README's markers.
+
+Examples:    python3 tools/counters.py measure build/bin docs/results/h200
+             python3 tools/counters.py table build/bin docs/results/h200 emulator/README.md
+
+Exit codes:  0 done, 1 no counters, or a file that is wrong, 2 bad command line
 """
 import csv
 import io
@@ -132,13 +137,15 @@ def write_table(bin_folder, folder, readme):
 
 
 def run(words):
-    if words[:1] == ["measure"] and len(words) == 3:
+    if words in (["-h"], ["--help"]):
+        print(__doc__.strip())
+    elif words[:1] == ["measure"] and len(words) == 3:
         measure(*map(pathlib.Path, words[1:]))
     elif words[:1] == ["table"] and len(words) == 4:
         write_table(*map(pathlib.Path, words[1:]))
     else:
-        print(__doc__)
-        sys.exit(0 if words in (["-h"], ["--help"]) else 2)
+        print("counters.py: takes measure BIN FOLDER, or table BIN FOLDER README; --help tells more", file=sys.stderr)
+        sys.exit(2)
 
 
 def main():

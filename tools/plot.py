@@ -5,17 +5,28 @@ From FOLDER/ladder.csv, limits.csv and library_curves.csv, which `./run --all FO
 against size (the figure of the slides); FOLDER/roofline.svg, every stage predicted and measured, under the measured roof; and
 FOLDER/library_curves.svg, cuBLAS in each precision (the figure of the first article). In README the table between the ladder's
 markers gets its figures from the same rows, and so do the tables of the stages' READMEs beside it, also from rates.csv. All of it
-is written, or, when anything is wrong, nothing (exit code 2).
+is written, or, when anything is wrong, nothing.
+
+Examples:    python3 tools/plot.py docs/results/h200 README.md
+             python3 tools/plot.py mine
+
+Exit codes:  0 written, 1 no matplotlib, 2 bad command line, or a file that is wrong or can't be written
 """
 import hashlib
 import io
 import math
 import pathlib
+import signal
 import sys
 
 from results import Wrong, around, read
 from tables import SIZE, chapters, times
 
+if __name__ == "__main__" and sys.argv[1:] in (["-h"], ["--help"]):  # with matplotlib or without
+    print(__doc__.strip())
+    sys.exit(0)
+if __name__ == "__main__" and signal.getsignal(signal.SIGINT) == signal.default_int_handler:
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # Ctrl-C ends this without a traceback
 try:
     import matplotlib
 except ImportError:
@@ -234,7 +245,8 @@ def with_table(readme, rows):
 
 
 def write_all(files):
-    """All (path, text), or none of them."""
+    """All (path, text), or none of them, whatever comes: Ctrl-C waits until they are written."""
+    was_blocked = signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGINT, signal.SIGTERM))
     parts = [path.with_name(path.name + ".part") for path, _ in files]
     try:
         for part, (_, text) in zip(parts, files):
@@ -244,13 +256,14 @@ def write_all(files):
     finally:
         for part in parts:
             part.unlink(missing_ok=True)
+        signal.pthread_sigmask(signal.SIG_SETMASK, was_blocked)
 
 
 def main(words):
     """Returns the exit code."""
     if not words or words[0].startswith("-"):
-        print(__doc__)
-        return 0 if words in (["-h"], ["--help"]) else 2
+        print("plot.py: takes a folder of results, and READMEs; --help tells more", file=sys.stderr)
+        return 2
     folder, *readme = map(pathlib.Path, words)
     try:
         paths = {name: folder / f"{name}.csv" for name in ("ladder", "limits", "library_curves")}

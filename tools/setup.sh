@@ -8,6 +8,10 @@ if [[ -z ${CUDACXX:-} && -x /usr/local/cuda/bin/nvcc ]] && ! command -v nvcc >/d
     export CUDACXX=/usr/local/cuda/bin/nvcc
 fi
 
+# Ctrl-C: what stands on the terminal's last line goes, be it ^C or a program's progress. Not where it is ignored, as & has it.
+trap '[[ ! -t 2 ]] || printf "\r\e[K" >&2; exit 130' INT
+trap 'exit 143' TERM
+
 say() { printf '%s: %s\n' "$0" "$*" >&2; }
 
 # fail CODE MESSAGE: ends the program.
@@ -100,7 +104,7 @@ build() {
         say "configuring $BUILD_DIR from scratch: it is of another place, or of tools that are gone"
         how=(--fresh)
     fi
-    log=$(cmake -S "$ROOT" -B "$BUILD_DIR" -DCMAKE_TARGET_MESSAGES=OFF --no-warn-unused-cli "${how[@]}" 2>&1) || {
+    log=$(cmake -S "$ROOT" -B "$BUILD_DIR" -DCMAKE_TARGET_MESSAGES=OFF --no-warn-unused-cli "-DWARNINGS_ARE_ERRORS=${CI:+ON}" "${how[@]}" 2>&1) || {
         printf '%s\n' "$log" >&2
         fail 1 "build failed"
     }

@@ -1,0 +1,22 @@
+// What an editor's clang needs to read a .cu file as CUDA. /.clangd has it included first; nothing else includes it.
+//
+// clang parses <<<>>> in CUDA alone. There a kernel must be __global__ in earnest and may call only what the device has, so all
+// that follows the standard library counts as the host's and the device's.
+#pragma once
+
+#define __host__ __attribute__((host))  // for what clang itself adds to <new> and <algorithm>
+#define __device__ __attribute__((device))
+#include <bits/stdc++.h>
+#include <cxxabi.h>
+__device__ int printf(const char* format, ...);
+__device__ float fmaf(float a, float b, float c);
+#undef __host__
+#undef __device__
+
+#pragma clang force_cuda_host_device begin
+#include <cuda_runtime.h>
+int cudaConfigureCall(dim3 grid, dim3 block, size_t shared_bytes = 0, cudaStream_t stream = nullptr);  // what <<<>>> calls
+#undef __global__
+#define __global__ __attribute__((global))
+#undef __shared__
+#define __shared__  // clang takes neither `__shared__ alignas(16)` nor `extern static`
