@@ -2,8 +2,8 @@
 
 Every claim has a row, a verdict, and a command or a reason. The commands that take no GPU are run, and what stands in code in the
 column of figures must stand in what they print. `x.csv: a, b = 1.5` there is a figure of docs/results/h200/x.csv: of a row that has
-cells with a and b in them, and one that is rounded 1.5. What lacks a tool here (a command says so by exit code 77, or by "left out"
-or "needs cuobjdump" in its output) is left out, and named.
+cells with a and b in them, and one that is rounded 1.5; `x.txt: a` stands so in docs/results/x.txt. What lacks a tool here (a
+command says so by exit code 77, or by "left out" or "needs cuobjdump" in its output) is left out, and named.
 """
 import argparse
 import collections
@@ -22,6 +22,7 @@ VERDICTS = ("reproduced", "corrected", "out of reach")
 COLUMNS = 6  # number, place, claim, verdict, command, figure
 NUMBER = r"(E?)(\d+)(?:-(E?)(\d+))?"
 SELECTOR = re.compile(r"([\w/]+\.csv): (.+) = (-?[\d.,]+)")
+QUOTED = re.compile(r"(\w+\.txt): (.+)")
 LEADING = re.compile(r"-?\d+(?:\.\d*)?(?:e[-+]?\d+)?(?=$|%| x\b)")  # the figure of '28761 x: impossible'
 SECONDS = 120  # of a command
 
@@ -140,6 +141,21 @@ def csv_fault(root, file, words, figure):
     return "" if any(rounded(cell, figure) for row in rows for cell in row) else f"{file} has no {figure} in a row with {words}"
 
 
+def results_faults(row, root):
+    """What the committed results do not hold of a row's figures; and the figures that are not theirs."""
+    faults, others = [], []
+    for figure in spans(row.figure):
+        if match := SELECTOR.fullmatch(figure):
+            faults.append(csv_fault(root, match[1], match[2], match[3]))
+        elif match := QUOTED.fullmatch(figure):
+            path = root / "docs/results" / match[1]
+            there = path.exists() and collapsed(match[2]) in collapsed(path.read_text())
+            faults.append("" if there else f"docs/results/{match[1]} lacks: {match[2]}")
+        else:
+            others.append(figure)
+    return [fault for fault in faults if fault], others
+
+
 def evidence_faults(row, commands, root):
     """What is wrong with a row's commands and figures; and what of it can't be checked here."""
     faults, left_out, texts, incomplete = [], [], [], False
@@ -160,14 +176,12 @@ def evidence_faults(row, commands, root):
     figures = spans(row.figure)
     if not figures and set(kinds) != {"test"}:
         faults.append("no figure in code")
-    selectors = [match for match in map(SELECTOR.fullmatch, figures) if match]
-    if kinds["GPU"] and not selectors:
-        faults.append("takes a GPU, but names no figure of docs/results/h200")
-    for match in selectors:
-        if fault := csv_fault(root, match[1], match[2], match[3]):
-            faults.append(fault)
-    for figure in figures:
-        if SELECTOR.fullmatch(figure) or any(collapsed(figure) in text for text in texts):
+    of_results, others = results_faults(row, root)
+    faults += of_results
+    if kinds["GPU"] and len(others) == len(figures):
+        faults.append("takes a GPU, but names no figure of docs/results")
+    for figure in others:
+        if any(collapsed(figure) in text for text in texts):
             continue
         if incomplete:
             left_out.append(figure)
@@ -221,6 +235,7 @@ def main():
                 wrong.append("out of reach, and has a command: takes a dash")
             if len(row.figure.split()) < 3:
                 wrong.append("out of reach, and does not say why")
+            wrong += results_faults(row, root)[0]
         elif not spans(row.command):
             wrong.append("has no command")
         else:
