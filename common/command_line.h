@@ -35,7 +35,7 @@ inline char half_written[4096] = "";
 // On Ctrl-C the line of progress and the half-written file go; then the signal ends the program, as it would have. Reads no
 // variable: where kernels are traced, a read is counted.
 inline void end_by_signal(int signal) {
-    if (isatty(STDERR_FILENO) && write(STDERR_FILENO, "\r\033[K", 4) < 0) {}  // nobody is left to tell
+    if (isatty(STDERR_FILENO)) (void)!write(STDERR_FILENO, "\r\033[K", 4);  // nobody is left to tell
     unlink(half_written);
     std::signal(signal, SIG_DFL);
     std::raise(signal);

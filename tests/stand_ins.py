@@ -40,7 +40,7 @@ class StandIns:
             (self.bin / tool).symlink_to(shutil.which(tool))
         (self.bin / "python3").unlink()  # this one says that it has matplotlib
         self.script(self.bin / "python3", f'[ "$2" = "import matplotlib" ] || exec {sys.executable} "$@"')
-        for tool in ("ninja", "ctest", "apt-get", "oclgrind", "clang-19"):
+        for tool in ("ninja", "ctest", "apt-get", "oclgrind", "clang-19", "clang-format-14"):
             self.tool(tool, "")
         (here / "path/pocl.icd").touch()
         (here / "path/opencl.bc").touch()

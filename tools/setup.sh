@@ -8,9 +8,13 @@ if [[ -z ${CUDACXX:-} && -x /usr/local/cuda/bin/nvcc ]] && ! command -v nvcc >/d
     export CUDACXX=/usr/local/cuda/bin/nvcc
 fi
 
-# Ctrl-C: what stands on the terminal's last line goes, be it ^C or a program's progress. Not where it is ignored, as & has it.
-trap '[[ ! -t 2 ]] || printf "\r\e[K" >&2; exit 130' INT
-trap 'exit 143' TERM
+# Ctrl-C: what stands on the terminal's last line goes, be it ^C or a program's progress.
+interrupted() {
+    [[ ! -t 2 ]] || printf '\r\e[K' >&2
+    exit 130
+}
+trap $'interrupted\n)' INT # the ) is never reached, but bash 5.2 looks for one where this comes in the midst of a $( )
+trap $'exit 143\n)' TERM
 
 say() { printf '%s: %s\n' "$0" "$*" >&2; }
 
