@@ -47,6 +47,8 @@ def link_fault(page, target, anchor):
 for page in pages:
     faults = [fault for link in links(page) if (fault := link_fault(page, *link))]
     check(not faults, f"{page.relative_to(root)}: every link leads somewhere", "\n".join(faults))
+    hidden = re.findall(r"(?m)^(?:- |\d+\. ).*\n(?:  +.*\n)*\n(    \S.*)", page.read_text())
+    check(not hidden, f"{page.relative_to(root)}: no code right below a list, which would take it for its text", hidden)
     left = re.findall(r"@\w+@|TODO|FIXME|XXX", page.read_text())
     check(not left, f"{page.relative_to(root)}: nothing is left to be filled in", left)
 
@@ -62,7 +64,7 @@ for at, chapter in enumerate(chapters):
               for way, other in (("Back", chapters[at - 1] if at else None), ("Next", (chapters + [None])[at + 1])) if other]
     last = text.rstrip("\n").split("\n")[-1]
     simple = re.sub(r"(?<=\d\d · )[^\]]*", "", last)
-    check(simple == re.sub(r"(?<=\d\d · )[^\]]*", "", " · ".join(beside)), f"{name}: ends with the way back and forward", last)
+    check(simple == re.sub(r"(?<=\d\d · )[^\]]*", "", " · ".join([*beside, "[Glossary](../docs/glossary.md)"])), f"{name}: ends with the way back and forward, and to the terms", last)
     exercises = text.split("\n## Exercises\n")[-1]
     numbered = re.findall(r"(?ms)^(\d+)\. (.*?)(?=^\d+\. |\Z)", exercises)
     solutions = [re.findall(r"\(exercises/(\d+)_\w+\.patch\)", item) for _, item in numbered]

@@ -61,8 +61,8 @@ with tempfile.TemporaryDirectory() as name:
                 left_out += 1
                 continue
             words = f"{command} -N" if command.startswith("./test") else command
-            run = subprocess.run(["bash", "-c", words], cwd=copy, env=environment, stdin=subprocess.DEVNULL, capture_output=True,
-                                 text=True, timeout=300)
+            run = subprocess.run(["timeout", "200", "bash", "-c", words], cwd=copy, env=environment, stdin=subprocess.DEVNULL,
+                                 capture_output=True, text=True)  # timeout ends all that bash has started, too
             good = run.returncode == 0 or run.returncode == 1 and command.startswith("git diff --no-index")
             if command.startswith("./test"):
                 good = good and "Total Tests: 0" not in run.stdout
