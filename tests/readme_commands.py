@@ -26,8 +26,8 @@ def commands(text):
             yield command.strip(), takes[1] if takes else ""
 
 
-# What other tests run: ./run --all (all_test.py), and all the programs of 00 at once, whose READMEs name each as well.
-ELSEWHERE = ("./run --all ", "./run 00")
+# What takes long, and other tests run: ./run --all (all_test.py), the sweep on the CPU (limits_roofline.py, articles.py).
+ELSEWHERE = ("./run --all ", "./run roofline_host", "./run 00")
 
 
 def tried(command, takes):
