@@ -12,7 +12,7 @@ import tempfile
 import time
 
 from checks import check, end
-from stand_ins import StandIns, call, expect
+from stand_ins import StandIns, call, expect, press_ctrl_c
 
 root, build = (pathlib.Path(path).resolve() for path in sys.argv[1:3])
 
@@ -102,6 +102,33 @@ def failing_stages(s):
     check(process.wait(timeout=20) == 130, "interrupted: exit code 130", process.returncode)
     clean(s, "interrupted")
     s.stage("01_one")
+
+
+def ctrl_c(s):
+    """Leaves the terminal and the files in order, whenever it comes."""
+    old = s.here / "all.csv"
+    old.write_text("old\n")
+
+    def press(what, command, when, codes=(130,), **environment):
+        code, output, left = press_ctrl_c(command, when, env={**s.environment(), **environment}, cwd=s.here)
+        there = [path.name for path in (*s.temporary.iterdir(), *s.here.glob("*.csv*"))]
+        good = code in codes and left == "" and "Traceback" not in output and there == ["all.csv"] and old.read_text() == "old\n"
+        check(good, f"Ctrl-C {what}", (code, output, left, there))
+        return output
+
+    s.stage("02_two", before="printf 'header\\rworking' >&2; sleep 30")
+    press("in a stage's line of progress", [s.here / "run", "--csv", old], "working")
+    s.stage("02_two")
+    # As ninja does: it says so, and ends with a code of its own.
+    s.tool("cmake", """[ "$1" = --version ] && echo cmake version 4.0.1
+        [ "$1" != --build ] || { trap 'echo stopped; exit 2' INT; echo building; sleep 30; }""")
+    for command in ("run", "test"):
+        output = press(f"while {command} builds", [s.here / command], "building")
+        check("build failed" not in output, "is no failure of the build", output)
+    s.tool("cmake", '[ "$1" != --version ] || echo "cmake version 3.24.0"')
+    (s.here / "matplotlib.py").write_text("import time\nprint('drawing', flush=True)\ntime.sleep(30)\n")
+    press("while plot.py draws", [sys.executable, "-B", s.here / "tools/plot.py", s.here], "drawing", (-signal.SIGINT,),
+          PYTHONPATH=str(s.here))
 
 
 def bad_input(s):
@@ -212,12 +239,20 @@ def real_commands():
         first = [line.split()[0] for line in run.stdout.splitlines()]  # words
         good = first[-len(stages) - 1:-1] == stages and first.count("stage") == 1
         check(good, "its table has a row a stage under one header", run.stdout)
+        with tempfile.TemporaryDirectory() as folder:
+            program, csv = build / f"bin/{stages[0]}_cpu_trace", pathlib.Path(folder, "new.csv")
+            code, output, left = press_ctrl_c([program, "--size", "512", "--csv", csv], "forward order")
+            good = code == -signal.SIGINT and left == "" and not list(csv.parent.iterdir())
+            check(good, "Ctrl-C in a program's line of progress: the line goes, and nothing is written", (code, output, left))
+            os.mkfifo(f"{csv}.part")  # where it waits for a reader, its CSV half written
+            code, output, left = press_ctrl_c([program, "--csv", csv], 1)
+            check(code == -signal.SIGINT and not list(csv.parent.iterdir()), "and a half-written file goes, too", (code, output))
     else:
         print("left out: the programs for the CPU are not built")
 
 
 before = tree()
-for part in (ladder, steps, failing_stages, bad_input, build_folder, missing_packages):
+for part in (ladder, steps, failing_stages, ctrl_c, bad_input, build_folder, missing_packages):
     with tempfile.TemporaryDirectory() as folder:
         part(StandIns(folder))
 real_commands()

@@ -2,10 +2,15 @@
 programs are scripts, and a PATH that holds a few ordinary tools and a cmake, a ctest and an apt-get that only note how they were
 called.
 """
+import os
 import pathlib
+import re
+import select
 import shutil
+import signal
 import subprocess
 import sys
+import time
 
 from checks import check
 
@@ -22,6 +27,32 @@ def expect(run, code, what, *, out="", err="", lines=None):
 def call(*command, **options):
     command = [str(word) for word in command]
     return subprocess.run(command, capture_output=True, text=True, stdin=subprocess.DEVNULL, **options)
+
+
+def press_ctrl_c(command, when, **options):
+    """Runs a command on a terminal of its own. SIGINT goes to all of its processes just after its output has the words `when`, or
+    after so many seconds. Returns its exit code, what came to stand on the terminal, and what is left on the last line there."""
+    terminal, its_end = os.openpty()
+    process = subprocess.Popen([str(word) for word in command], stdin=its_end, stdout=its_end, stderr=its_end,
+                               start_new_session=True, preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL), **options)
+    os.close(its_end)
+    output, start = "", time.monotonic()
+    due = None if isinstance(when, str) else start + when
+    while time.monotonic() < start + 60:
+        if due is None and when in output:
+            due = time.monotonic() + 0.1  # a shell that just starts its next command can miss it
+        if due and time.monotonic() > due:
+            os.killpg(process.pid, signal.SIGINT)
+            due = float("inf")
+        if select.select([terminal], [], [], 0.002)[0]:
+            try:
+                output += os.read(terminal, 65536).decode(errors="replace")
+            except OSError:  # no process has it open any more
+                break
+    else:
+        os.killpg(process.pid, signal.SIGKILL)
+    os.close(terminal)
+    return process.wait(), output, re.split(r"\n|\r\x1b\[K", output)[-1].strip("\r")
 
 
 class StandIns:

@@ -3,6 +3,12 @@
 all.py --programs [--cpu]                   prints the programs that it runs besides the stages
 all.py FOLDER [--against FOLDER2] [--cpu]   runs every chapter; CSVs, machine.txt, log.txt and steps.csv come to lie in FOLDER
 """
+import signal
+
+BY_KEY = signal.getsignal(signal.SIGINT)
+if __name__ == "__main__" and BY_KEY == signal.default_int_handler:  # it may be ignored
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # Ctrl-C needs no traceback while nothing has begun
+
 import argparse
 import contextlib
 import datetime
@@ -10,7 +16,6 @@ import os
 import pathlib
 import re
 import shlex
-import signal
 import statistics
 import subprocess
 import sys
@@ -281,6 +286,7 @@ if __name__ == "__main__":
     for each in (signal.SIGTERM, signal.SIGHUP):
         if signal.getsignal(each) != signal.SIG_IGN:  # as nohup sets it
             signal.signal(each, stop)
+    signal.signal(signal.SIGINT, BY_KEY)
     try:
         sys.exit(main())
     except KeyboardInterrupt as interrupt:

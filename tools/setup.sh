@@ -13,8 +13,8 @@ interrupted() {
     [[ ! -t 2 ]] || printf '\r\e[K' >&2
     exit 130
 }
-trap $'interrupted\n)' INT # the ) is never reached, but bash 5.2 looks for one where this comes in the midst of a $( )
-trap $'exit 143\n)' TERM
+trap interrupted INT
+trap 'exit 143' TERM
 
 say() { printf '%s: %s\n' "$0" "$*" >&2; }
 
