@@ -1,0 +1,36 @@
+"""What the tests share: where things are, what was built, and how a program is run."""
+import os
+import pathlib
+import shutil
+import subprocess
+
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+BUILD = pathlib.Path(os.environ.get("BUILD_DIR", ROOT / "build")).resolve()
+
+
+def call(*words, **options):
+    """Runs a program by its argument vector; the CompletedProcess has stdout, stderr and returncode. Exit code 77 skips the test."""
+    words = [str(word) for word in words]
+    run = subprocess.run(words, **{"capture_output": True, "text": True, "errors": "replace", "stdin": subprocess.DEVNULL,
+                                   "timeout": 600, **options})
+    if run.returncode == 77:
+        pytest.skip(f"{pathlib.Path(words[0]).name}: {(run.stderr or run.stdout or '').strip().splitlines()[-1:]}")
+    return run
+
+
+def program(name):
+    """The path of build/bin/NAME; skips the test where that was not built."""
+    path = BUILD / "bin" / name
+    if not path.exists():
+        pytest.skip(f"{name} is not built here")
+    return path
+
+
+def tool(name):
+    """The path of an installed program; skips the test where it is missing."""
+    path = shutil.which(name)
+    if not path:
+        pytest.skip(f"{name} is not installed")
+    return path
