@@ -1,7 +1,8 @@
 // The CPU build: verifies a stage in three thread orders and counts what it moves. It times nothing.
 #pragma once
 
-#include "common/stage.h"
+#include "common/launch.h"
+#include "common/options.h"
 #include "emulator/emulator.h"
 
 class Machine {

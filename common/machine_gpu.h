@@ -1,7 +1,8 @@
 // The GPU build: verifies a stage, then times it beside cuBLAS and the roofline's prediction.
 #pragma once
 
-#include "common/stage.h"
+#include "common/launch.h"
+#include "common/options.h"
 #include "common/timing.h"
 
 class Machine {

@@ -7,18 +7,7 @@
 #include <string>
 
 #include "common/report.h"
-
-// What a GPU can do at most; 0: it has no such unit, or there is no figure for it here.
-struct Limits {
-    double bandwidth_gbs;  // device memory, GB/s (10^9 bytes)
-    double shared_gbs;  // shared memory, all multiprocessors together
-    // GFLOP/s, a multiply-add counted as 2 flop.
-    double fp32_gflops;
-    double half2_gflops;  // FP16 pairs on the ordinary lanes
-    double tensor_gflops;  // tensor cores: FP16 in, FP32 accumulate
-};
-
-using Limit = double Limits::*;  // which of them
+#include "common/stage.h"
 
 struct Gpu {
     const char* name;  // as --gpu takes it
@@ -55,21 +44,6 @@ inline const Gpu kGpus[] = {
      {},
      "vendor: 3072 bits x 1.7 Gbit/s; 80 SMs x 128 bytes x 1.455 GHz; 5120 lanes x 2 x 1.455 GHz; 640 tensor cores x 128 x 1.455 GHz"},
 };
-
-// The unit that a stage computes with, and what its accumulator can hold.
-struct Arithmetic {
-    const char* name;
-    Limit peak;
-    double exact_limit;  // up to here the accumulator has every integer
-    double unit_roundoff;  // of one multiply-add
-};
-
-constexpr Arithmetic kFp32 = {"FP32", &Limits::fp32_gflops, 16777216.0, 0x1p-24};
-constexpr Arithmetic kHalf2 = {"FP16 pairs", &Limits::half2_gflops, 2048.0, 0x1p-11};
-// A tensor core truncates where a lane rounds (2^-23), and it shifts the addends of a block to the largest one's exponent
-// before it adds them: at most as much again. Source: M. Fasi, N. Higham, M. Mikaitis, S. Pranesh, "Numerical behavior of
-// NVIDIA tensor cores", PeerJ Computer Science 7, 2021.
-constexpr Arithmetic kTensor = {"FP16 tensor cores", &Limits::tensor_gflops, 16777216.0, 0x1p-22};
 
 // The GPU called `name`, or nullptr.
 inline const Gpu* find_gpu(const std::string& name) {

@@ -1,10 +1,32 @@
-// A CUDA stage: its launcher, what it claims to move, and its verification.
+// What a stage brings to the harness: its launcher, what it claims to move, and the arithmetic that it computes with.
 #pragma once
 
-#include <cuda_runtime.h>
+// What a GPU can do at most; 0: it has no such unit, or there is no figure for it here.
+struct Limits {
+    double bandwidth_gbs;  // device memory, GB/s (10^9 bytes)
+    double shared_gbs;  // shared memory, all multiprocessors together
+    // GFLOP/s, a multiply-add counted as 2 flop.
+    double fp32_gflops;
+    double half2_gflops;  // FP16 pairs on the ordinary lanes
+    double tensor_gflops;  // tensor cores: FP16 in, FP32 accumulate
+};
 
-#include "common/device.h"
-#include "common/operands.h"
+using Limit = double Limits::*;  // which of them
+
+// The unit that a stage computes with, and what its accumulator can hold.
+struct Arithmetic {
+    const char* name;
+    Limit peak;
+    double exact_limit;  // up to here the accumulator has every integer
+    double unit_roundoff;  // of one multiply-add
+};
+
+constexpr Arithmetic kFp32 = {"FP32", &Limits::fp32_gflops, 16777216.0, 0x1p-24};
+constexpr Arithmetic kHalf2 = {"FP16 pairs", &Limits::half2_gflops, 2048.0, 0x1p-11};
+// A tensor core truncates where a lane rounds (2^-23), and it shifts the addends of a block to the largest one's exponent
+// before it adds them: at most as much again. Source: M. Fasi, N. Higham, M. Mikaitis, S. Pranesh, "Numerical behavior of
+// NVIDIA tensor cores", PeerJ Computer Science 7, 2021.
+constexpr Arithmetic kTensor = {"FP16 tensor cores", &Limits::tensor_gflops, 16777216.0, 0x1p-22};
 
 template <class In, class Out>
 struct StageOf {
@@ -18,34 +40,3 @@ struct StageOf {
     Arithmetic arithmetic = kFp32;
 };
 using Stage = StageOf<float, float>;
-
-// Flop per byte of the traffic that the stage asks for, with no cache in between. C is written once.
-template <class In, class Out>
-Intensity intensity_of(const StageOf<In, Out>& stage, Shape s) {
-    const double M = s.M, N = s.N, K = s.K, flop = 2 * M * N * K;
-    return {flop / (sizeof(In) * stage.loaded_elements(M, N, K) + sizeof(Out) * M * N),
-            stage.shared_loaded_bytes ? flop / stage.shared_loaded_bytes(M, N, K) : 0};
-}
-
-template <class In, class Out>
-using Operands = OperandsIn<DeviceArray<In>, DeviceArray<Out>>;
-
-// Launches the stage on x once, and waits. Throws Failure.
-template <class In, class Out>
-void launch_once(const StageOf<In, Out>& stage, Operands<In, Out>& x) {
-    stage.launch(x.shape.M, x.shape.N, x.shape.K, x.A_device.data(), x.B_device.data(), x.C.device());
-    check_cuda(cudaGetLastError(), "launching the kernel");
-    check_cuda(cudaDeviceSynchronize(), "running the kernel");
-}
-
-// C must equal A * B on integers.
-template <class In, class Out>
-void verify_exact(const StageOf<In, Out>& stage, Operands<In, Out>& x, uint32_t seed) {
-    verify_exact(x, stage.arithmetic, seed, [&] { launch_once(stage, x); });
-}
-
-// On reals: returns the largest error as a fraction of its bound.
-template <class In, class Out>
-double verify_accuracy(const StageOf<In, Out>& stage, Operands<In, Out>& x, uint32_t seed) {
-    return verify_accuracy(x, stage.arithmetic, seed, [&] { launch_once(stage, x); });
-}

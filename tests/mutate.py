@@ -22,6 +22,7 @@ import pytest
 from support import BUILD, ROOT
 
 PRELUDE = """#include <stdlib.h>
+#include <string.h>
 __attribute__((noinline, unused, no_sanitize("thread"))) static int planted(int number) {
     static const char* const fault = getenv("FAULT");
     return fault && atoi(fault) == number;

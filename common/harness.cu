@@ -1,0 +1,8 @@
+// run_stage() for all kinds of operands, so that CMake's builds compile it once and not with every stage.
+#include <cuda_fp16.h>
+
+#include "common/harness.h"
+
+template int run_stage(const StageOf<float, float>&, int, char**);
+template int run_stage(const StageOf<half, float>&, int, char**);
+template int run_stage(const StageOf<half, half>&, int, char**);
