@@ -1,0 +1,66 @@
+"""What nvcc makes of the programs: nvcc.py -k NAME_OF_A_PROGRAM; the environment variable NVCC names the compiler.
+
+A stage builds by the nvcc line that a reader types, for sm_75, sm_80 and sm_90: no warning, no spill, no stack frame, and the shared
+memory that the chapter's README states. Where there is a GPU it also builds for a debugger (-G keeps nothing in registers, so that
+an address aligned by luck shows) and verifies.
+"""
+import os
+import re
+import shlex
+
+import pytest
+
+from support import BUILD, ROOT, call, tool
+
+ARCHITECTURES = [f"-gencode=arch=compute_{sm},code=sm_{sm}" for sm in (75, 80, 90)]
+STAGES = sorted(path.parent.name for path in ROOT.glob("[0-9][0-9]_*/matmul.cu"))
+OTHERS = ("half2", "one_tile", "types")  # no warning for any architecture, whatever the older ones leave out
+KERNEL = re.compile(r"Compiling entry function '(\w+)' for '(sm_\d+)'\n.*\n\s*(\d+) bytes stack frame, (\d+) bytes spill stores, "
+                    r"(\d+) bytes spill loads\n.*Used (\d+) registers(?:.*?, (\d+) bytes smem)?")
+
+
+def nvcc():
+    return os.environ.get("NVCC") or tool("nvcc")
+
+
+def build(words, made):
+    """Runs nvcc with `words`; wants no warning. Returns what it printed."""
+    run = call(nvcc(), *words, "-Werror=all-warnings", "-o", made, cwd=ROOT)
+    report = run.stdout + run.stderr
+    assert run.returncode == 0 and made.exists() and "warning" not in report, report
+    return report
+
+
+@pytest.mark.parametrize("stage", STAGES)
+def test_stage_builds_without_spills(stage, tmp_path):
+    line = re.search(r"^// Alone: +(nvcc .*)$", (ROOT / stage / "matmul.cu").read_text(), re.M)
+    stated = re.search(r"^Shared memory per block: (\d+) bytes", (ROOT / stage / "README.md").read_text(), re.M)
+    assert line and stated, "matmul.cu needs a line '// Alone: nvcc ...', README.md one 'Shared memory per block: ... bytes'"
+    words = shlex.split(line[1])[1:]
+    at = words.index("-o")
+    del words[at:at + 2]
+    words = [word for word in words if word != "-arch=native"] + ARCHITECTURES
+    if stage != STAGES[0]:  # the harness alone takes longer than all of a stage: the first stage builds it, the others link it
+        words += ["-DHARNESS_COMPILED_APART", BUILD / "libharness.a"]
+    report = build([*words, "-Xptxas=-v"], tmp_path / "matmul")
+    kernels = KERNEL.findall(report)
+    assert {sm for _, sm, *_ in kernels} == {"sm_75", "sm_80", "sm_90"}, report
+    for name, sm, stack, stores, loads, registers, shared in kernels:
+        print(f"{sm} {name}: {registers} registers, {shared or 0} bytes shared, {stores} + {loads} bytes spilled")
+        assert (stack, stores, loads) == ("0", "0", "0"), f"{sm} {name} spills: {stack} stack, {stores} stores, {loads} loads"
+        assert int(shared or 0) == int(stated[1]), f"{sm} {name} uses {shared} bytes of shared memory, README.md states {stated[1]}"
+
+
+@pytest.mark.parametrize("program", OTHERS)
+def test_program_builds_for_every_architecture(program, tmp_path):
+    build(["-O3", "-std=c++17", "-I.", "-fatbin", *ARCHITECTURES, "-Xcompiler=-Wall,-Wextra", "-DHARNESS_COMPILED_APART",
+           f"06_wmma/{program}.cu"], tmp_path / "fatbin")
+
+
+@pytest.mark.parametrize("source", [f"{stage}/matmul.cu" for stage in STAGES] + ["06_wmma/half2.cu"])
+def test_debug_build_verifies(source, tmp_path):
+    if not call(tool("nvidia-smi"), "-L").stdout.startswith("GPU"):
+        pytest.skip("no GPU")
+    build(["-g", "-G", "-std=c++17", "-arch=native", "-I.", source, "-lcublas"], tmp_path / "debug")
+    for m, n, k in ((7, 5, 3), (130, 257, 9), (129, 132, 24)):
+        assert call(tmp_path / "debug", "-m", m, "-n", n, "-k", k, "--verify-only").returncode == 0
