@@ -28,6 +28,8 @@ __attribute__((noinline, unused, no_sanitize("thread"))) static int planted(int 
     return fault && atoi(fault) == number;
 }
 """
+# Copies run for a moment only, and are soon compiled so.
+LESS_OPTIMISED = {"plain": "-O0", "trace": "-O1", "asan": "-O0"}
 
 
 class Fault(NamedTuple):
@@ -62,11 +64,19 @@ def scratch():
 
 
 def tree(chapter, faults=(), patch=None):
-    """A new folder with a copy of the chapter (its folder's name) in it, changed, beside links to all else that a build reads."""
+    """A new folder with a copy of the chapter (its folder's name) in it, changed, beside links to all else that a build reads.
+
+    The patch comes first: the faults stand in what it makes.
+    """
     folder = pathlib.Path(tempfile.mkdtemp(dir=scratch()))
     shutil.copytree(ROOT / chapter, folder / chapter, ignore=shutil.ignore_patterns("tests"))
     for name in ("common", "docs", "emulator"):
         (folder / name).symlink_to(ROOT / name)
+    if patch:
+        command = ["patch", "-p1", "--fuzz=0", "-s", "-i"] if shutil.which("patch") else ["git", "apply"]
+        if not shutil.which(command[0]):
+            pytest.skip("neither patch nor git is installed")
+        subprocess.run([*command, str(patch)], cwd=folder, check=True, env={**os.environ, "GIT_CEILING_DIRECTORIES": str(folder)})
     for file in {fault.file for fault in faults}:
         path = folder / chapter / file
         text = path.read_text()
@@ -74,11 +84,6 @@ def tree(chapter, faults=(), patch=None):
         for (begin, end), number, fault in reversed(here):
             text = text[:begin] + fault.new.replace("PLANTED", f"planted({number})") + text[end:]
         path.write_text(text)
-    if patch:
-        command = ["patch", "-p1", "--fuzz=0", "-s", "-i"] if shutil.which("patch") else ["git", "apply"]
-        if not shutil.which(command[0]):
-            pytest.skip("neither patch nor git is installed")
-        subprocess.run([*command, str(patch)], cwd=folder, check=True, env={**os.environ, "GIT_CEILING_DIRECTORIES": str(folder)})
     return folder
 
 
@@ -103,29 +108,38 @@ def build(folder, chapter, program, variant="plain"):
     subprocess.run([sys.executable, with_["rewrite"], source, generated], check=True)
     includes = [f"-I{path}" for path in (with_["includes"][0], folder, source.parent, *with_["includes"][1:])]
     flags = with_["flags"][variant]
-    subprocess.run([with_["compiler"], *flags, *includes, "-w", "-include", prelude, "-c", generated, "-o", object_file], check=True)
+    subprocess.run([with_["compiler"], *flags, LESS_OPTIMISED[variant], *includes, "-w", "-include", prelude, "-c", generated, "-o", object_file], check=True)
     subprocess.run([with_["compiler"], object_file, "-o", made, *with_["link"][variant]], check=True)
     return made
 
 
 class Planted:
-    """The faults of a chapter, in as few compiled copies as possible."""
+    """The faults of a chapter, or of what a patch makes of it, in as few compiled copies as possible."""
 
-    def __init__(self, chapter, faults):
-        self.chapter, self.faults = chapter, list(faults)
-        self.copies = []  # lists of faults that are planted together
+    def __init__(self, chapter, faults, patch=None):
+        self.chapter, self.faults, self.patch = chapter, list(faults), patch
+
+    @functools.cached_property
+    def intact(self):
+        return tree(self.chapter, (), self.patch)
+
+    @functools.cached_property
+    def copies(self):
+        """Lists of faults that are planted together."""
+        copies = []
         for fault in self.faults:
-            for together in self.copies:
+            for together in copies:
                 if self.fits(fault, together):
                     together.append(fault)
                     break
             else:
-                self.copies.append([fault])
+                copies.append([fault])
+        return copies
 
     def fits(self, fault, together):
         if "PLANTED" not in fault.new or "PLANTED" not in together[0].new or fault.program != together[0].program:
             return False
-        text = (ROOT / self.chapter / fault.file).read_text()
+        text = (self.intact / self.chapter / fault.file).read_text()
         begin, end = span_of(fault, text)
         beside = [span_of(other, text) for other in together if other.file == fault.file]
         return all(end <= begin2 or end2 <= begin for begin2, end2 in beside)
@@ -133,11 +147,11 @@ class Planted:
     @functools.lru_cache(None)
     def built(self, index):
         together = self.copies[index]
-        return build(tree(self.chapter, together), self.chapter, *together[0].program.split())
+        return build(tree(self.chapter, together, self.patch), self.chapter, *together[0].program.split())
 
     @functools.lru_cache(None)
     def built_intact(self, program):
-        return build(tree(self.chapter), self.chapter, *program.split())
+        return build(self.intact, self.chapter, *program.split())
 
     def run(self, fault, *words, **options):
         """Runs the program with that fault; `fault` may also be a program's name: then without one."""
