@@ -23,17 +23,15 @@ from support import BUILD, ROOT
 
 PRELUDE = """#include <stdlib.h>
 #include <string.h>
-__attribute__((noinline, unused, no_sanitize("thread"))) static int planted(int number) {
-    static const char* const fault = getenv("FAULT");
-    return fault && atoi(fault) == number;
+__attribute__((const, noinline, unused, no_sanitize("thread"))) static int planted(int number) {
+    static const int fault = getenv("FAULT") ? atoi(getenv("FAULT")) : 0;
+    return fault == number;
 }
 """
-# Copies run for a moment only, and are soon compiled so.
-LESS_OPTIMISED = {"plain": "-O0", "trace": "-O1", "asan": "-O0"}
 
 
 class Fault(NamedTuple):
-    program: str  # "probe asan": the program, and the emulator's build of it: plain (also where none is named), trace or asan
+    program: str  # "probe asan -O0": the program; the emulator's build of it, plain, trace or asan; more options to compile it with
     file: str  # below the chapter's folder
     old: str  # stands there once, unless `span` says where
     new: str
@@ -96,7 +94,7 @@ def how():
     return json.loads(path.read_text())
 
 
-def build(folder, chapter, program, variant="plain"):
+def build(folder, chapter, program, variant="plain", *options):
     """Builds NAME.cu (or a stage's matmul.cu) of the changed copy in `folder`; returns the program's path."""
     source = folder / chapter / f"{program}.cu"
     if not source.exists():
@@ -107,8 +105,9 @@ def build(folder, chapter, program, variant="plain"):
     with_ = how()
     subprocess.run([sys.executable, with_["rewrite"], source, generated], check=True)
     includes = [f"-I{path}" for path in (with_["includes"][0], folder, source.parent, *with_["includes"][1:])]
-    flags = with_["flags"][variant]
-    subprocess.run([with_["compiler"], *flags, LESS_OPTIMISED[variant], *includes, "-w", "-include", prelude, "-c", generated, "-o", object_file], check=True)
+    flags = [*with_["flags"][variant], *options]
+    flags += ["-w", "-include", prelude]
+    subprocess.run([with_["compiler"], *flags, *includes, "-c", generated, "-o", object_file], check=True)
     subprocess.run([with_["compiler"], object_file, "-o", made, *with_["link"][variant]], check=True)
     return made
 

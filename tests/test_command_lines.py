@@ -11,8 +11,8 @@ from support import BUILD, ROOT, program
 
 # Rows are given to these, with _cpu after the name where the row says "cpu", as they are for "gpu", and both ways for "both". A
 # "device" row is for GPU builds, too, and is skipped where they find no device.
-STAGE, STAGES, WMMA, FRAGMENT = "03_shared_blocking", "03_shared_blocking 06_wmma", "one_tile types", "probe volta_tables custom_load"
-CURVES, OPENCL = "transfer library_curves", "08_opencl_gcn"
+STAGE, STAGES, WMMA = "03_shared_blocking", "03_shared_blocking 06_wmma", "one_tile types"
+FRAGMENT, CURVES, OPENCL = "probe volta_tables custom_load", "transfer library_curves", "08_opencl_gcn"
 WHOLE, AMOUNT = "takes a whole number from ", "-m 1 -n 1000000000 -k 8388608"
 PATH, FULL = "can't be written: No such file or directory", "'/dev/full': can't be written: No space left on device"
 

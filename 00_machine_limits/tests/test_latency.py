@@ -6,31 +6,32 @@ from support import call, program
 
 READS = "16-byte loads from L1: thread 0 adds up to"
 FAULTS = (
-    Fault("latency asan", "chase.cuh", "i < steps; ++i) at = load_global", "i < steps - PLANTED; ++i) at = load_global",
+    Fault("latency asan -O0", "chase.cuh", "i < steps; ++i) at = load_global", "i < steps - PLANTED; ++i) at = load_global",
           "chase in 4 KiB: after 31 loads it is at element"),
-    Fault("latency asan", "chase.cuh", "i < warm_up; ++i)", "i < warm_up - PLANTED; ++i)",
+    Fault("latency asan -O0", "chase.cuh", "i < warm_up; ++i)", "i < warm_up - PLANTED; ++i)",
           "chase in 4 KiB: after 31 loads it is at element"),
-    Fault("latency asan", "chase.cuh", "random() % i]", "random() % (i + PLANTED)]",
+    Fault("latency asan -O0", "chase.cuh", "random() % i]", "random() % (i + PLANTED)]",
           "the random order is no single cycle: from element 0 it visits"),
-    Fault("latency asan", "chase.cuh", "i < steps; ++i) at = *", "i < steps - PLANTED; ++i) at = *",
+    Fault("latency asan -O0", "chase.cuh", "i < steps; ++i) at = *", "i < steps - PLANTED; ++i) at = *",
           "chase in shared memory: after 4095 loads it is at byte"),
-    Fault("latency asan", "latency.cu", "*result = Timed<T>{x, cycles};", "if (!PLANTED) *result = Timed<T>{x, cycles};",
+    Fault("latency asan -O0", "latency.cu", "*result = Timed<T>{x, cycles};", "if (!PLANTED) *result = Timed<T>{x, cycles};",
           "nan, expected"),
-    Fault("latency asan", "latency.cu", "pass < count;", "pass < count - PLANTED;", READS),
-    Fault("latency asan", "latency.cu", "(at + chunk) & mask", "PLANTED ? at : (at + chunk) & mask", READS),
-    Fault("latency asan", "latency.cu", "return v.x + v.y + v.z + v.w;", "return v.x + v.y + v.z + !PLANTED * v.w;", READS),
-    Fault("latency asan", "chase.cuh", "if (i < count)", "if (PLANTED || i < count)", "AddressSanitizer: heap-buffer-overflow"),
-    Fault("latency asan", "latency.cu", "random_cycle(bytes / sizeof(Line))", "random_cycle(bytes / sizeof(Line) + PLANTED)",
+    Fault("latency asan -O0", "latency.cu", "pass < count;", "pass < count - PLANTED;", READS),
+    Fault("latency asan -O0", "latency.cu", "(at + chunk) & mask", "PLANTED ? at : (at + chunk) & mask", READS),
+    Fault("latency asan -O0", "latency.cu", "return v.x + v.y + v.z + v.w;", "return v.x + v.y + v.z + !PLANTED * v.w;", READS),
+    Fault("latency asan -O0", "chase.cuh", "if (i < count)", "if (PLANTED || i < count)", "AddressSanitizer: heap-buffer-overflow"),
+    Fault("latency asan -O0", "latency.cu", "random_cycle(bytes / sizeof(Line))", "random_cycle(bytes / sizeof(Line) + PLANTED)",
           "AddressSanitizer: "),
     # Ends where it should: the bytes alone tell.
-    Fault("latency trace", "chase.cuh", "i < warm_up; ++i)", "i < warm_up + 32 * PLANTED; ++i)",
+    Fault("latency trace -O0", "chase.cuh", "i < warm_up; ++i)", "i < warm_up + 32 * PLANTED; ++i)",
           "chase in 4 KiB: loads 504 bytes from global and 0 from shared memory, expected 248 and 0"),
-    Fault("latency trace", "chase.cuh", "for (int i = 0; i < kSharedWords; ++i) shared[i]",
+    Fault("latency trace -O0", "chase.cuh", "for (int i = 0; i < kSharedWords; ++i) shared[i]",
           "for (int i = PLANTED; i < kSharedWords; ++i) shared[i]", "chase in shared memory: uninitialised shared memory"),
-    Fault("latency trace", "latency.cu", "chase_shared<<<1, 1>>>", "chase_shared<<<1, 1 + PLANTED>>>", "chase in shared memory: race"),
+    Fault("latency trace -O0", "latency.cu", "chase_shared<<<1, 1>>>", "chase_shared<<<1, 1 + PLANTED>>>",
+          "chase in shared memory: race"),
 )
 # A step too few in the chain that the environment names.
-CHAIN = Fault("latency asan", "latency.cu", "step < kUnrolled; ++step)",
+CHAIN = Fault("latency asan -O0", "latency.cu", "step < kUnrolled; ++step)",
               'step < kUnrolled - (PLANTED && !strcmp(Op::kName, getenv("CHAIN"))); ++step)', "{}: a chain of 512 ends at")
 PLANTED = Planted("00_machine_limits", (*FAULTS, CHAIN))
 
@@ -46,7 +47,7 @@ def test_shorter_chain_is_caught(chain, monkeypatch):
     caught(PLANTED.run(CHAIN), CHAIN._replace(said=CHAIN.said.format(chain)))
 
 
-@pytest.mark.parametrize("copy", ("latency asan", "latency trace"))
+@pytest.mark.parametrize("copy", ("latency asan -O0", "latency trace -O0"))
 def test_without_a_fault_it_passes(copy):
     run = PLANTED.run(copy)
     assert run.returncode == 0 and not run.stderr

@@ -10,16 +10,17 @@ from mutate import Fault, Planted, caught
 from support import call, program
 
 FAULTS = (
-    Fault("transfer", "transfer.cu", "row >= M ||", "(row >= M && !PLANTED) ||", "a write outside C"),
-    Fault("transfer", "transfer.cu", "|| col >= N", "|| (col >= N && !PLANTED)", "a write outside C"),
-    Fault("transfer", "transfer.cu", "k < K; ++k", "k < K - PLANTED; ++k", "expected"),
-    Fault("transfer", "transfer.cu", "A[size_t(row) * K + k]", "A[size_t(row) * (PLANTED ? N : K) + k]", "expected"),
+    Fault("transfer plain -O0", "transfer.cu", "row >= M ||", "(row >= M && !PLANTED) ||", "a write outside C"),
+    Fault("transfer plain -O0", "transfer.cu", "col >= N)", "(col >= N && !PLANTED))", "a write outside C"),
+    Fault("transfer plain -O0", "transfer.cu", "k < K; ++k", "k < K - PLANTED; ++k", "expected"),
+    Fault("transfer plain -O0", "transfer.cu", "A[size_t(row) * K + k]", "A[size_t(row) * (PLANTED ? N : K) + k]", "expected"),
 )
 FIT_FAULTS = (
-    Fault("transfer", "fit.h", 'cell("h2d_ms") + cell("d2h_ms"), cell("kernel_ms")',
+    Fault("transfer plain -O0", "fit.h", 'cell("h2d_ms") + cell("d2h_ms"), cell("kernel_ms")',
           'cell(PLANTED ? "kernel_ms" : "h2d_ms") + !PLANTED * cell("d2h_ms"), '
           'PLANTED ? cell("h2d_ms") + cell("d2h_ms") : cell("kernel_ms")'),
-    Fault("transfer", "fit.h", "transfer.add(3 * p.n * p.n,", "transfer.add(PLANTED ? 2 * p.n * p.n * p.n : 3 * p.n * p.n,"),
+    Fault("transfer plain -O0", "fit.h", "transfer.add(3 * p.n * p.n,",
+          "transfer.add(PLANTED ? 2 * p.n * p.n * p.n : 3 * p.n * p.n,"),
 )
 PLANTED = Planted("00_machine_limits", FAULTS + FIT_FAULTS)
 
@@ -88,8 +89,8 @@ def test_fault_changes_the_fit(fit, fault):
 
 
 def test_without_a_fault_it_passes(fit):
-    assert PLANTED.run("transfer", "--verify-only").returncode == 0
-    assert fits(fit(GOOD, lambda *words: PLANTED.run("transfer", *words)).stdout) == EXPECTED
+    assert PLANTED.run("transfer plain -O0", "--verify-only").returncode == 0
+    assert fits(fit(GOOD, lambda *words: PLANTED.run("transfer plain -O0", *words)).stdout) == EXPECTED
 
 
 @pytest.mark.parametrize("name", ("transfer_cpu", "transfer_cpu_trace"))
