@@ -146,7 +146,7 @@ def helped():
         for build in (name, name + "_cpu")[:1 + (path.suffix == ".cu")]:
             yield BUILD / "bin" / build, words.get(name, "--sizes" if path.name == "matmul.cu" else "Exit codes")
     for path in (ROOT / "run", ROOT / "test", *sorted(ROOT.glob("tools/*.py")), *sorted(ROOT.glob("[0-9][0-9]_*/*.py"))):
-        if path.suffix != ".py" or "ArgumentParser" in path.read_text():
+        if path.suffix != ".py" or re.search(r"ArgumentParser|sys\.argv", path.read_text()):
             yield path, ""
 
 
