@@ -1,6 +1,5 @@
-"""A folder of stand-ins, in which run_test.py and all_test.py try ./run and ./test: the two commands beside made-up stages, whose
-programs are scripts, and a PATH that holds a few ordinary tools and a cmake, a ctest and an apt-get that only note how they were
-called.
+"""A folder of stand-ins, in which ./run and ./test are tried: the two commands beside made-up stages, whose programs are scripts,
+and a PATH with a few ordinary tools and a cmake, a ctest and an apt-get that only note how they were called.
 """
 import os
 import pathlib
@@ -12,35 +11,55 @@ import subprocess
 import sys
 import time
 
-from checks import check
+import pytest
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
+from support import ROOT
 
-
-def expect(run, code, what, *, out="", err="", lines=None):
-    """Wants the exit code, `out` and `err` in the two outputs, and that many lines on stderr."""
-    good = run.returncode == code and out in run.stdout and err in run.stderr
-    good = good and (lines is None or len(run.stderr.splitlines()) == lines)
-    check(good, what, f"exit code {run.returncode}\n--- stdout\n{run.stdout}--- stderr\n{run.stderr}")
+STAGES = ["01_one", "02_two", "03_three"]
 
 
-def call(*command, **options):
-    command = [str(word) for word in command]
-    return subprocess.run(command, capture_output=True, text=True, stdin=subprocess.DEVNULL, **options)
+@pytest.fixture
+def s(tmp_path):
+    return StandIns(tmp_path / "it's a place")
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory):
+    """For tests that leave it as it was."""
+    return StandIns(tmp_path_factory.mktemp("shared") / "it's a place")
+
+
+def by_key():
+    """Ctrl-C is not ignored, as it is by what a shell has put in the background."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
+def eventually(condition, seconds=20):
+    """Waits for it; returns what it gave at last."""
+    end = time.monotonic() + seconds
+    while not (result := condition()) and time.monotonic() < end:
+        time.sleep(0.01)
+    return result
+
+
+def runs(pid):
+    try:
+        return pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(") ")[2][0] != "Z"
+    except OSError:
+        return False
 
 
 def press_ctrl_c(command, when, **options):
-    """Runs a command on a terminal of its own. SIGINT goes to all of its processes just after its output has the words `when`, or
-    after so many seconds. Returns its exit code, what came to stand on the terminal, and what is left on the last line there."""
+    """Runs a command on a terminal of its own. SIGINT goes to all of its processes just after its output has the words `when`.
+    Returns its exit code, what came to stand on the terminal, and what is left on the last line there."""
     terminal, its_end = os.openpty()
     process = subprocess.Popen([str(word) for word in command], stdin=its_end, stdout=its_end, stderr=its_end,
-                               start_new_session=True, preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL), **options)
+                               start_new_session=True, preexec_fn=by_key, **options)
     os.close(its_end)
-    output, start = "", time.monotonic()
-    due = None if isinstance(when, str) else start + when
+    output, due, start = "", None, time.monotonic()
     while time.monotonic() < start + 60:
         if due is None and when in output:
-            due = time.monotonic() + 0.1  # a shell that just starts its next command can miss it
+            due = time.monotonic() + 0.1
         if due and time.monotonic() > due:
             os.killpg(process.pid, signal.SIGINT)
             due = float("inf")
@@ -56,56 +75,59 @@ def press_ctrl_c(command, when, **options):
 
 
 class StandIns:
-    """A folder with run and test, the stages 01_one to 03_three, two other programs, and the only tools that they see."""
-
-    tools = "awk basename bash cat diff dirname env grep head mkdir mktemp mv nproc python3 readlink rm rmdir sed sleep sort true"
+    """A folder with run and test, the stages, two other programs, and the only tools that they see."""
 
     def __init__(self, here):
         self.here = here = pathlib.Path(here)
-        self.bin, self.temporary, self.calls = here / "path", here / "tmp", here / "calls"
-        for folder in (self.bin, self.temporary, here / "build/bin"):
+        self.bin, self.temporary, self.calls = here / "path", here / "tmp dir", here / "calls"
+        for folder in (self.bin, self.temporary, here / "build/bin", here / "tools"):
             folder.mkdir(parents=True)
-        for name in ("run", "test", "tools"):
-            (shutil.copytree if name == "tools" else shutil.copy)(ROOT / name, here / name)
-        for tool in self.tools.split():
+        for name in ("run", "test", *(path.relative_to(ROOT) for path in ROOT.glob("tools/*.py"))):
+            shutil.copy(ROOT / name, here / name)
+        for tool in "cat cp diff dirname env id mkdir readlink rm sh sleep touch true".split():
             (self.bin / tool).symlink_to(shutil.which(tool))
-        (self.bin / "python3").unlink()  # this one says that it has matplotlib
-        self.script(self.bin / "python3", f'[ "$2" = "import matplotlib" ] || exec {sys.executable} "$@"')
+        # It says that it has every module; where there is a file `ordinary_user`, it is not root's.
+        self.script(self.bin / "python3", f"""case "$*" in *"; print('yes')") echo yes; exit;; esac
+            [ -e "{here}/ordinary_user" ] || exec {sys.executable} "$@"
+            shift; exec {sys.executable} -B -c 'import os, runpy, sys
+os.geteuid = lambda: 1000
+sys.argv.pop(0)
+sys.path[0] = os.path.dirname(sys.argv[0])
+runpy.run_path(sys.argv[0], run_name="__main__")' "$@" """)
         for tool in ("ninja", "ctest", "apt-get", "oclgrind", "clang-19", "clang-format-14"):
             self.tool(tool, "")
-        (here / "path/pocl.icd").touch()
-        (here / "path/opencl.bc").touch()
-        self.tool("cmake", '[ "$1" != --version ] || echo "cmake version 3.24.0"')
+        for file in ("pocl.icd", "opencl.bc", "libopenblas.so.0"):
+            (self.bin / file).touch()
+        self.cmake("")
         # It is asked where a library is.
         self.tool("g++", f"""[ "$1" != --version ] || {{ echo "g++ 1.2"; exit; }}
-            [ -e {here}/no_libraries ] && echo none || echo {here}/run""")
-        self.tool("sudo", 'shift; exec "$@"')
-        for name in ("01_one", "02_two", "03_three"):
+            [ -e "{here}/no_libraries" ] && echo none || echo "{here}/run" """)
+        self.tool("sudo", '[ "$1" = -n ] && shift; exec "$@"')
+        for name in (*STAGES, "04_four", "00_zero"):
             (here / name).mkdir()
+        for name in STAGES:
             (here / name / "matmul.cu").touch()
             self.stage(name)
-        (here / "04_four").mkdir()
-        (here / "04_four/matmul.cpp").touch()
-        self.script(here / "build/bin/04_four", 'echo "04_four $*"')
-        (here / "00_zero").mkdir()
-        (here / "00_zero/zero_host.cpp").touch()
-        self.script(here / "build/bin/zero_host", 'echo "zero_host $*"')
-        self.script(self.bin / "ldconfig", "echo libopenblas.so.0")
+        for source, program in (("04_four/matmul.cpp", "04_four"), ("00_zero/zero_host.cpp", "zero_host"), ("00_zero/one.cu", "one_cpu")):
+            (here / source).touch()
+            self.script(here / "build/bin" / program, f'echo "{program} $*"')
         self.cache()
 
     def cache(self, **changed):
-        values = {"CMAKE_HOME_DIRECTORY": self.here, "CMAKE_CACHEFILE_DIR": self.here / "build", **changed}
-        for name, default in (("CXX_COMPILER", "g++"), ("MAKE_PROGRAM", "ninja"), ("CUDA_COMPILER", "NOTFOUND")):
-            values.setdefault(f"CMAKE_{name}", default if default == "NOTFOUND" else self.bin / default)
-        text = "".join(f"{name}:STRING={value}\n" for name, value in values.items())
-        (self.here / "build/CMakeCache.txt").write_text(text)
+        values = {"CMAKE_HOME_DIRECTORY": self.here, "CMAKE_CACHEFILE_DIR": self.here / "build", "CMAKE_GENERATOR": "Ninja",
+                  "CMAKE_CXX_COMPILER": self.bin / "g++", "CMAKE_MAKE_PROGRAM": self.bin / "ninja",
+                  "CMAKE_CUDA_COMPILER": "NOTFOUND", **changed}
+        (self.here / "build/CMakeCache.txt").write_text("".join(f"{name}:STRING={value}\n" for name, value in values.items()))
 
     def script(self, path, text):
         path.write_text(f"#!/bin/sh\n{text}\n")
         path.chmod(0o755)
 
     def tool(self, name, text):
-        self.script(self.bin / name, f'echo "{name} $*" >>{self.calls}\n{text}')
+        self.script(self.bin / name, f'echo "{name} $*" >>"{self.calls}"\n{text}')
+
+    def cmake(self, text, version="3.22.1"):
+        self.tool("cmake", f'[ "$1" != --version ] || {{ echo "cmake version {version}"; exit; }}\n{text}')
 
     def stage(self, name, code=0, before=""):
         """A program that prints two lines of header and, unless it fails, a row, and writes a CSV."""
@@ -115,10 +137,41 @@ class StandIns:
             echo "{name} $*"
             while [ $# -gt 0 ]; do [ "$1" != --csv ] || printf 'stage,x\\n{name},1\\n' >"$2"; shift; done""")
 
-    def environment(self):
+    def with_gpu(self):
+        """A GPU and nvcc; returns the environment in which they are seen."""
+        self.tool("nvcc", 'echo "Cuda compilation tools, release 13.0, V13.0.88"')
+        self.tool("nvidia-smi", """case "$*" in
+            -L) echo 'GPU 0: made up';;
+            --query-gpu*) echo 'Made-up GPU, 1.2.3, 100 MiB, 1980 MHz, 3201 MHz, 345 MHz, 3201 MHz, 700.00 W';;
+            *) echo '| NVIDIA-SMI 1.2.3    CUDA Version: 13.1 |';;
+            esac""")
+        for stage in STAGES:
+            (self.here / f"build/bin/{stage}").symlink_to(self.here / f"build/bin/{stage}_cpu_trace")
+        return {"CUDACXX": "nvcc"}
+
+    def environment(self, **more):
         self.calls.write_text("")
         return {"PATH": str(self.bin), "TMPDIR": str(self.temporary), "CUDACXX": "/nonexistent", "HOME": "/nonexistent",
-                "OCL_ICD_VENDORS": str(self.bin), "HIP_DEVICE_LIB_PATH": str(self.bin)}
+                "OCL_ICD_VENDORS": str(self.bin), "HIP_DEVICE_LIB_PATH": str(self.bin), "LD_LIBRARY_PATH": str(self.bin), **more}
 
-    def call(self, command, *words):
-        return call(self.here / command, *words, env=self.environment(), cwd=self.here)
+    def start(self, command, *words, **options):
+        environment = self.environment(**options.pop("environment", {}))
+        return subprocess.Popen([str(word) for word in (self.here / command, *words)], **{
+            "env": environment, "cwd": self.here, "stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE,
+            "stderr": subprocess.PIPE, "text": True, "start_new_session": True, "preexec_fn": by_key, **options})
+
+    def call(self, command, *words, **options):
+        """The CompletedProcess; it has `calls`, how the tools were called."""
+        process = self.start(command, *words, **options)
+        run = subprocess.CompletedProcess(words, None, *process.communicate(timeout=60))
+        run.returncode, run.calls = process.returncode, self.calls.read_text()
+        return run
+
+    def left_behind(self):
+        """What should not be there after a command."""
+        return [path.name for path in (*self.temporary.iterdir(), *self.here.glob("*.csv*"), *self.here.glob(".*"))]
+
+
+def failed(run, code, said):
+    """Demands that exit code, and those words in the one line on stderr."""
+    assert run.returncode == code and said in run.stderr and run.stderr.count("\n") == 1, run

@@ -1,86 +1,55 @@
-"""What ./run --all does, once the programs are built:
-
-all.py --programs [--cpu]                   prints the programs that it runs besides the stages
-all.py FOLDER [--against FOLDER2] [--cpu]   runs every chapter; CSVs, machine.txt, log.txt and steps.csv come to lie in FOLDER
-"""
-import signal
-
-BY_KEY = signal.getsignal(signal.SIGINT)
-if __name__ == "__main__" and BY_KEY == signal.default_int_handler:  # it may be ignored
-    signal.signal(signal.SIGINT, signal.SIG_DFL)  # Ctrl-C needs no traceback while nothing has begun
-
-import argparse
+"""What ./run all does, once the programs are built: runs every chapter, and writes CSVs, machine.txt, log.txt and steps.csv."""
 import contextlib
 import datetime
 import os
 import pathlib
 import re
 import shlex
+import signal
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
+from typing import NamedTuple
 
-from compare import compare
-from results import Wrong, read
+from machine import BUILD, COMPILER, NVCC, ROOT, output, running, say
+from results import Wrong, naming, plain, read, write_whole
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
-BUILD_DIR = pathlib.Path(os.environ.get("BUILD_DIR", ROOT / "build")).resolve()
-
-# What is run, in this order: a program of build/bin, the CSV that it writes, its options. ./run itself runs the ladder. A --limits
-# at the end takes the first program's CSV, the limits of this machine.
-ON_GPU = (
-    ("roofline", "limits.csv", ""),
-    ("roofline_host", "roofline_host.csv", ""),
-    ("latency", "latency.csv", ""),
-    ("library_curves", "library_curves.csv", ""),
-    ("transfer", "transfer.csv", ""),
-    ("ladder", "ladder.csv", "--sizes 1024:8192:1024 --limits"),
-    ("one_tile", "", ""),
-    ("half2", "half2.csv", "--sizes 1024:8192:1024 --limits"),
-    ("types", "types.csv", ""),
-    ("probe", "", "--all"),
-    ("volta_tables", "", ""),
-    ("custom_load", "custom_load.csv", ""),
-    ("08_opencl_gcn", "opencl.csv", "--sizes 4096:8192:4096 --limits"))
-ON_CPU = (
-    ("roofline_cpu", "", ""),
-    ("roofline_host", "roofline_host.csv", ""),
-    ("latency_cpu", "", ""),
-    ("library_curves_cpu", "library_curves.csv", ""),
-    ("transfer_cpu", "", ""),
-    ("ladder_cpu", "ladder.csv", "--cpu"),
-    ("one_tile_cpu", "", ""),
-    ("half2_cpu_trace", "half2.csv", ""),
-    ("types_cpu", "types.csv", ""),
-    ("probe_cpu", "", "--all"),
-    ("volta_tables_cpu", "", ""),
-    ("custom_load_cpu", "", ""),
-    ("08_opencl_gcn", "opencl.csv", "--platform 'Portable Computing Language'"))
 LIMITS = "limits.csv"
+
+
+class Step(NamedTuple):
+    name: str  # a program of build/bin; or the ladder, which ./run itself runs
+    csv: str  # that it writes; "" for none
+    on_gpu: str = ""  # its options; a --limits at the end takes the limits of this machine, the first program's CSV
+    suffix: str = "_cpu"  # of the program for the CPU
+    cpu_csv: bool = True  # does that one write the CSV, too?
+    on_cpu: str = ""
+
+    def program(self, cpu):
+        return self.name + self.suffix * cpu
+
+
+SIZES = "--sizes 1024:8192:1024 --limits"
+STEPS = (
+    Step("roofline", LIMITS, cpu_csv=False),
+    Step("roofline_host", "roofline_host.csv", suffix=""),
+    Step("latency", "latency.csv", cpu_csv=False),
+    Step("library_curves", "library_curves.csv"),
+    Step("transfer", "transfer.csv", cpu_csv=False),
+    Step("ladder", "ladder.csv", SIZES, on_cpu="--cpu"),
+    Step("one_tile", ""),
+    Step("half2", "half2.csv", SIZES, suffix="_cpu_trace"),
+    Step("types", "types.csv"),
+    Step("probe", "", "--all", on_cpu="--all"),
+    Step("volta_tables", ""),
+    Step("custom_load", "custom_load.csv", cpu_csv=False),
+    Step("08_opencl_gcn", "opencl.csv", "--sizes 4096:8192:4096 --limits", "", True, "--platform 'Portable Computing Language'"))
 
 
 def today():
     return f"{datetime.datetime.now(datetime.timezone.utc):%Y-%m-%d}"
-
-
-def write_whole(path, text):
-    part = path.with_name(path.name + ".part")
-    try:
-        part.write_text(text)
-        part.replace(path)
-    finally:
-        part.unlink(missing_ok=True)
-
-
-def output(*command):
-    """What a command prints, stripped; "" when it is not here or fails."""
-    try:
-        run = subprocess.run(command, capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=60)
-    except (OSError, subprocess.TimeoutExpired):
-        return ""
-    return run.stdout.strip() if run.returncode == 0 else ""
 
 
 def describe_machine(cpu):
@@ -111,8 +80,8 @@ def describe_machine(cpu):
               ("CPU cores", f"{len(os.sched_getaffinity(0))} of {os.cpu_count()}"),
               ("memory", f"{int(memory) / 2**20:.1f} GiB" if memory.isdigit() else memory),
               ("OS", found(r"^PRETTY_NAME=(.*)", contents("/etc/os-release"))),
-              ("C++ compiler", found(r"^(.+)", output(os.environ.get("CXX", "g++"), "--version"))),
-              ("nvcc", found(r"release ([\d.]+, V[\d.]+)", output(os.environ.get("CUDACXX", "nvcc"), "--version"))),
+              ("C++ compiler", found(r"^(.+)", output(*COMPILER, "--version"))),
+              ("nvcc", found(r"release ([\d.]+, V[\d.]+)", output(NVCC, "--version"))),
               ("cmake", found(r"version (.*)", output("cmake", "--version"))),
               ("commit", commit)]
     return "".join(f"{name}: {value}\n" for name, value in lines)
@@ -157,139 +126,89 @@ def execute(command, folder, log, tick):
     """Runs a command in `folder`, all its output going to `log`; calls `tick` every second. Returns its exit code, as a shell
     gives it, and its last line on stderr. It is stopped, with what it started, when this is interrupted."""
     with tempfile.TemporaryFile("w+", errors="replace") as errors:
-        child = subprocess.Popen(command, cwd=folder, stdin=subprocess.DEVNULL, stdout=log, stderr=errors, start_new_session=True)
-        try:
-            while True:
+        with running(command, cwd=folder, stdin=subprocess.DEVNULL, stdout=log, stderr=errors, start_new_session=True) as child:
+            while child.poll() is None:
                 tick()
                 with contextlib.suppress(subprocess.TimeoutExpired):
-                    code = child.wait(timeout=1)
-                    break
-        except BaseException:
-            for how in (signal.SIGTERM, signal.SIGKILL):
-                with contextlib.suppress(ProcessLookupError):
-                    os.killpg(child.pid, how)
-                with contextlib.suppress(subprocess.TimeoutExpired):
-                    child.wait(timeout=5)
-            raise
-        finally:
-            errors.seek(0)
-            said = errors.read()
-            log.write(said)
-            log.flush()
-    if code < 0:
-        return 128 - code, f"killed by {signal.Signals(-code).name}"
-    return code, ([f"exit code {code}"] + [line for line in said.splitlines() if line.strip()])[-1]
-
-
-def command_of(step, file, options, scratch, has_limits):
-    words = shlex.split(options)
-    if words[-1:] == ["--limits"]:
-        words = [*words, LIMITS] if has_limits else words[:-1]
-    if file:
-        words += ["--csv", f"{scratch.name}/{file}"]
-    return [str(ROOT / "run" if step.startswith("ladder") else BUILD_DIR / "bin" / step), *words]
+                    child.wait(timeout=1)
+        errors.seek(0)
+        said = errors.read()
+    log.write(said.encode())
+    if child.returncode < 0:
+        return 128 - child.returncode, f"killed by {signal.Signals(-child.returncode).name}"
+    return child.returncode, ([f"exit code {child.returncode}"] + [line for line in said.splitlines() if line.strip()])[-1]
 
 
 def show(text):
-    """Puts `text` in the place of the terminal's last line; nothing where stderr is no terminal."""
+    """Puts `text` in the place of the terminal's last line, as much as that holds; nothing where stderr is no terminal."""
     if sys.stderr.isatty():
-        print(f"\r\033[K{text}", end="", file=sys.stderr, flush=True)
+        width = os.get_terminal_size(sys.stderr.fileno()).columns or 80
+        print(f"\r\033[K{text[:width - 1]}", end="", file=sys.stderr, flush=True)
 
 
-def run_steps(folder, steps, usual):
-    """Runs them all, in the folder. Returns the exit code: that of the first that failed."""
+def run_step(step, cpu, folder, scratch, log, tick, has_limits):
+    """Runs one. Returns its exit code, the last line that it said and whether it moved a new CSV to the folder."""
+    csv = step.csv if step.cpu_csv or not cpu else ""
+    words = shlex.split(step.on_cpu if cpu else step.on_gpu)
+    if words[-1:] == ["--limits"]:
+        words = [*words, LIMITS] if has_limits else words[:-1]
+    program = "run" if step.name == "ladder" else step.program(cpu)
+    log.write(f"\n$ {shlex.join([program, *words, *(['--csv', csv] if csv else [])])}\n".encode())
+    command = [ROOT / "run" if program == "run" else BUILD / "bin" / program, *words]
+    try:
+        code, said = execute([*command, "--csv", f"{scratch.name}/{csv}"] if csv else command, folder, log, tick)
+    except FileNotFoundError:
+        code, said = 77, "not built"
+    if code == 0 and csv and not (scratch / csv).exists():
+        code, said = 1, f"wrote no {csv}"
+    if code == 0:
+        if csv:
+            os.replace(scratch / csv, folder / csv)
+        return 0, csv, bool(csv)
+    if csv and (folder / csv).exists():
+        said += f" ({csv} is an earlier run's)"
+    return code, said, False
+
+
+def run(folder, against, cpu):
+    """Runs all steps. Returns the exit code: that of the first that failed."""
+    usual = usual_seconds([each for each in (against, None if cpu else ROOT / "docs/results/h200") if each])
+    write_whole((folder / "machine.txt", describe_machine(cpu)))
     began, first_failure = time.monotonic(), 0
     rows = recorded(folder)  # of an earlier run, each until its step has been run again
+    names = [step.program(cpu) for step in STEPS]
     seconds, written, results = {}, [], []
-    # A program writes its CSV here; it moves to the folder when all went well.
-    with tempfile.TemporaryDirectory(prefix=".running-", dir=folder) as scratch, open(folder / "log.txt", "w") as log:
-        scratch = pathlib.Path(scratch)
-        for at, (step, file, options) in enumerate(steps):
+    # A program writes its CSV to the scratch folder; it moves to the other when all went well.
+    with tempfile.TemporaryDirectory(prefix=".running-", dir=folder) as scratch, open(folder / "log.txt", "wb", 0) as log:
+        for at, (name, step) in enumerate(zip(names, STEPS)):
             start = time.monotonic()
 
             def tick():
                 now = time.monotonic()
-                left = seconds_left([name for name, *_ in steps[at:]], now - start, seconds, usual)
-                show(f"[{at + 1} of {len(steps)}] {step}: {duration(now - start)}; {duration(now - began)} in all" +
+                left = seconds_left(names[at:], now - start, seconds, usual)
+                show(f"[{at + 1} of {len(STEPS)}] {name}: {duration(now - start)}; {duration(now - began)} in all" +
                      (f", about {duration(left)} left" if left is not None else ""))
 
-            program, *words = command_of(step, file, options, scratch, LIMITS in written)
-            command = shlex.join([pathlib.Path(program).name, *words]).replace(f"{scratch.name}/", "")
-            print(f"\n$ {command}", file=log, flush=True)
             try:
-                code, said = execute([program, *words], folder, log, tick)
-            except FileNotFoundError:
-                code, said = 77, "not built"
-            except KeyboardInterrupt:
-                raise KeyboardInterrupt(f"interrupted in {step}; complete: {', '.join(written) or 'nothing'}")
+                with naming(folder / "log.txt"):
+                    code, said, new = run_step(step, cpu, folder, pathlib.Path(scratch), log, tick, LIMITS in written)
+            except SystemExit:
+                show("")
+                say(f"interrupted in {name}; complete: {', '.join(written) or 'nothing'}")
+                raise
             took = time.monotonic() - start
-            if code == 0 and file and not (scratch / file).exists():
-                code, said = 1, f"wrote no {file}"
             result = {0: "done", 77: "skipped"}.get(code, "failed")
             results.append(result)
+            written += [step.csv] * new
             if result == "done":
-                seconds[step], said = took, file
-                if file:
-                    os.replace(scratch / file, folder / file)
-                    written.append(file)
-            elif file and (folder / file).exists():
-                said += f" ({file} is an earlier run's)"
-            if result == "failed":
+                seconds[name] = took
+            elif result == "failed":
                 first_failure = first_failure or code
             show("")
-            print(f"{step:<20}{result:<8}{took:8.1f} s  {said}".rstrip(), flush=True)
-            rows[step] = {"step": step, "seconds": max(took, 0.01), "result": result, "date": today()}
-            write_whole(folder / "steps.csv", "step,seconds,result,date\n" + "".join(
-                f"{row['step']},{row['seconds']:.2f},{row['result']},{row['date']}\n" for row in rows.values()))
+            print(f"{name:<20}{result:<8}{took:8.1f} s  {plain(said)}".rstrip(), flush=True)
+            rows[name] = {"step": name, "seconds": max(took, 0.01), "result": result, "date": today()}
+            write_whole((folder / "steps.csv", "step,seconds,result,date\n" + "".join(
+                f"{row['step']},{row['seconds']:.2f},{row['result']},{row['date']}\n" for row in rows.values())))
     counts = ", ".join(f"{results.count(each)} {each}" for each in ("done", "skipped", "failed"))
     print(f"{counts}, in {duration(time.monotonic() - began)}. The results, and what the programs printed (log.txt): {folder}")
     return first_failure
-
-
-def main():
-    parser = argparse.ArgumentParser(
-        description="Runs every chapter, once ./run --all has built the programs.",
-        epilog="Examples:    BUILD_DIR=build python3 tools/all.py mine --against docs/results/h200\n"
-               "             python3 tools/all.py --programs --cpu\n\n"
-               "Exit codes:  that of the first program that failed; 2 bad command line, or a file that can't be written; 130 Ctrl-C",
-        formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("folder", nargs="?", metavar="FOLDER", type=pathlib.Path, help="where the CSVs, machine.txt and log.txt go")
-    parser.add_argument("--against", metavar="FOLDER2", type=pathlib.Path, help="compare with the CSVs there, at the end")
-    parser.add_argument("--cpu", action="store_true", help="the programs that are built for the CPU")
-    parser.add_argument("--programs", action="store_true", help="list the programs that run besides the stages, and run nothing")
-    given = parser.parse_args()
-    if not given.programs and not (given.folder and given.folder.is_dir()):
-        parser.error(f"'{given.folder or ''}': takes a folder that is there")
-    steps = ON_CPU if given.cpu else ON_GPU
-    if given.programs:
-        print(*(step for step, *_ in steps if not step.startswith("ladder")), sep="\n")
-        return 0
-    h200 = ROOT / "docs/results/h200"
-    usual = usual_seconds([folder for folder in (given.against, None if given.cpu else h200) if folder])
-    os.environ["BUILD_DIR"] = str(BUILD_DIR)  # for ./run, which starts in the folder
-    try:
-        write_whole(given.folder / "machine.txt", describe_machine(given.cpu))
-        result = run_steps(given.folder, steps, usual)
-    except OSError as error:
-        print(f"{error.filename}: {error.strerror}", file=sys.stderr)
-        return 2
-    if given.against:
-        compare(given.folder, given.against)
-    return result
-
-
-def stop(how, _):
-    sys.exit(128 + how)
-
-
-if __name__ == "__main__":
-    for each in (signal.SIGTERM, signal.SIGHUP):
-        if signal.getsignal(each) != signal.SIG_IGN:  # as nohup sets it
-            signal.signal(each, stop)
-    signal.signal(signal.SIGINT, BY_KEY)
-    try:
-        sys.exit(main())
-    except KeyboardInterrupt as interrupt:
-        show("")
-        print(str(interrupt) or "interrupted", file=sys.stderr)
-        sys.exit(130)

@@ -1,9 +1,7 @@
-"""What ./run --compare does: compare.py FOLDER FOLDER2 prints how the figures in the CSVs of two folders of results differ."""
-import argparse
-import pathlib
+"""What ./run compare does: prints how the figures in the CSVs of two folders of results differ."""
 import statistics
 
-from results import Wrong, read
+from results import Wrong, plain, read
 
 # What is compared: of each CSV the columns that name a row, and those of measured figures; of a/b the first that has a figure.
 PRODUCT = ("stage m n k", "gflops")
@@ -41,11 +39,12 @@ def load(folder):
 
 
 def compare(ours, theirs):
-    """Prints how the figures in the folder `ours` differ from those in `theirs`: ratios are ours / theirs."""
+    """Prints how the figures in the folder `ours` differ from those in `theirs`: ratios are ours / theirs. Returns the exit code:
+    2 where a CSV is wrong, or there is nothing to compare."""
     tables, other = load(ours), load(theirs)
     names = sorted({*tables, *other})
     both = [name for name in names if isinstance(tables.get(name), dict) and isinstance(other.get(name), dict)]
-    print(f"{ours} against {theirs}:")
+    print(f"{plain(ours)} against {plain(theirs)}:")
     for what, columns in (("machines, which this compares", ("gpu", "cpu")), ("software", ("driver", "cuda", "opencl", "library"))):
         a, b = ({row[column] for name in both for row in side[name].values() for column in columns if column in row}
                 for side in (tables, other))
@@ -55,7 +54,7 @@ def compare(ours, theirs):
         if name not in both:
             for folder, table in ((ours, tables.get(name)), (theirs, other.get(name))):
                 if not isinstance(table, dict):
-                    print(table or f"{folder / name}: not there")
+                    print(plain(table or f"{folder / name}: not there"))
             continue
         a, b = tables[name], other[name]
         common = [key for key in a if key in b]
@@ -73,22 +72,5 @@ def compare(ours, theirs):
         for folder, more in ((ours, [key for key in a if key not in b]), (theirs, [key for key in b if key not in a])):
             if more:
                 rest = f" and {len(more) - SHOWN} more" if len(more) > SHOWN else ""
-                print(f"    only in {folder}: {'; '.join(more[:SHOWN])}{rest}")
-
-
-def main():
-    parser = argparse.ArgumentParser(
-        description="Prints how the figures in the CSVs of two folders of results differ: the ratios are FOLDER's / FOLDER2's.",
-        epilog="Example:     python3 tools/compare.py mine docs/results/h200\n\nExit codes:  0 compared, 2 bad command line",
-        formatter_class=argparse.RawDescriptionHelpFormatter)
-    for name in ("folder", "folder2"):
-        parser.add_argument(name, metavar=name.upper(), type=pathlib.Path)
-    given = parser.parse_args()
-    for folder in (given.folder, given.folder2):
-        if not folder.is_dir():
-            parser.error(f"'{folder}': takes a folder of results")
-    compare(given.folder, given.folder2)
-
-
-if __name__ == "__main__":
-    main()
+                print(f"    only in {plain(folder)}: {'; '.join(more[:SHOWN])}{rest}")
+    return 2 if not both or any(isinstance(table, Wrong) for table in (*tables.values(), *other.values())) else 0

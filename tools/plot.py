@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Draws a folder's results, and writes the figures of the READMEs' tables: plot.py FOLDER [README...]
 
-From FOLDER/ladder.csv, limits.csv and library_curves.csv, which `./run --all FOLDER` wrote on a GPU: FOLDER/ladder.svg, speed
+From FOLDER/ladder.csv, limits.csv and library_curves.csv, which `./run all FOLDER` wrote on a GPU: FOLDER/ladder.svg, speed
 against size (the figure of the slides); FOLDER/roofline.svg, every stage predicted and measured, under the measured roof; and
 FOLDER/library_curves.svg, cuBLAS in each precision (the figure of the first article). In README the table between the ladder's
 markers gets its figures from the same rows, and so do the tables of the stages' READMEs beside it, also from rates.csv. All of it
@@ -19,7 +19,7 @@ import pathlib
 import signal
 import sys
 
-from results import Wrong, around, read
+from results import Wrong, around, read, write_whole
 from tables import SIZE, chapters, times
 
 if __name__ == "__main__" and sys.argv[1:] in (["-h"], ["--help"]):  # with matplotlib or without
@@ -37,7 +37,7 @@ import matplotlib.pyplot as plt  # noqa: E402  (the backend is chosen first)
 import matplotlib.ticker  # noqa: E402
 
 MACHINE = ("gpu", "driver", "cuda")
-WRITTEN_BY = "'./run --all' on a GPU"
+WRITTEN_BY = "'./run all' on a GPU"
 # Told apart without colour: by marker, line style and shade, and named at the line's end.
 STYLES = [dict(marker=marker, linestyle=line, color=color) for marker, line, color in (
     ("o", "-", "#888888"), ("s", "--", "#7a5c00"), ("^", "-.", "#b0451b"), ("D", ":", "#1b6e8a"), ("v", "-", "#10305e"),
@@ -244,21 +244,6 @@ def with_table(readme, rows):
     return before + "".join(lines) + after
 
 
-def write_all(files):
-    """All (path, text), or none of them, whatever comes: Ctrl-C waits until they are written."""
-    was_blocked = signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGINT, signal.SIGTERM))
-    parts = [path.with_name(path.name + ".part") for path, _ in files]
-    try:
-        for part, (_, text) in zip(parts, files):
-            part.write_text(text)
-        for part, (path, _) in zip(parts, files):
-            part.replace(path)
-    finally:
-        for part in parts:
-            part.unlink(missing_ok=True)
-        signal.pthread_sigmask(signal.SIG_SETMASK, was_blocked)
-
-
 def main(words):
     """Returns the exit code."""
     if not words or words[0].startswith("-"):
@@ -284,7 +269,7 @@ def main(words):
             figure.savefig(svg, format="svg", metadata={"Date": None, "Source": source})
             plt.close(figure)
             written.append((folder / f"{name}.svg", svg.getvalue()))
-        write_all(written)
+        write_whole(*written)
     except Wrong as wrong:
         print(f"plot.py: {wrong}", file=sys.stderr)
         return 2

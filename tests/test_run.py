@@ -1,0 +1,438 @@
+"""What ./run and ./test do with bad input, failing stages, old build folders and missing packages: in a folder of stand-ins. The
+last tests take the real programs."""
+import os
+import pathlib
+import re
+import shutil
+import signal
+import subprocess
+import sys
+
+import pytest
+
+from stand_ins import STAGES, StandIns, eventually, failed, press_ctrl_c, runs, s, shared  # noqa: F401  (the fixtures)
+from support import BUILD, ROOT, program
+
+LIBRARIES = "libboost-context-dev libgtest-dev ocl-icd-opencl-dev"
+NOTE = "Counted on the CPU: the prediction is the roofline's, and nothing was timed."
+
+
+@pytest.fixture(scope="module", autouse=True)
+def source_tree():
+    """It stays as git sees it."""
+    def changed():
+        known = (ROOT / ".git").exists() and shutil.which("git")
+        return known and subprocess.run(["git", "-C", ROOT, "status", "--porcelain"], capture_output=True).stdout
+
+    before = changed()
+    yield
+    assert changed() == before
+
+
+# One table and one CSV out of several programs.
+
+@pytest.mark.parametrize("words", ([], ["02"], ["2"], ["02_two"], ["02_two/"]), ids=str)
+def test_ladder(shared, words):
+    run = shared.call("run", *words, "--size", "8")
+    stages = ["02_two"] if words else STAGES
+    assert run.returncode == 0 and run.stdout.splitlines() == [
+        f"header of {stages[0]}", "stage  options", *(f"{stage} --size 8" for stage in stages), NOTE]
+    assert "apt-get" not in run.calls and "sudo" not in run.calls
+
+
+def test_csv_gathers_all_stages(s):
+    (s.here / "all.csv").write_text("old")
+    (s.here / "all.csv").chmod(0o640)
+    victim, link = s.here / "victim", s.here / "link.csv"
+    victim.write_text("mine")
+    for name in ("all.csv.part", ".all.csv.part"):
+        (s.here / name).symlink_to(victim)
+    assert s.call("run", "--csv", "all.csv").returncode == 0
+    assert (s.here / "all.csv").read_text() == "stage,x\n01_one,1\n02_two,1\n03_three,1\n"
+    assert (s.here / "all.csv").stat().st_mode & 0o777 == 0o640
+    assert victim.read_text() == "mine" and (s.here / "all.csv.part").is_symlink()  # a predictable name is nobody's
+    assert "stage,x\n03_three,1\n" in s.call("run", "--csv=/dev/stdout", "03").stdout
+    link.symlink_to(s.here / "linked")
+    s.call("run", "--csv", "link.csv", "03")
+    assert link.is_symlink() and (s.here / "linked").read_text() == "stage,x\n03_three,1\n"
+    for name in ("all.csv", "all.csv.part", ".all.csv.part", "link.csv"):
+        (s.here / name).unlink()
+    (s.here / "-x").mkdir()
+    assert s.call("run", "03", "--csv", "./-x/-y.csv").returncode == 0 and (s.here / "-x/-y.csv").exists() and not s.left_behind()
+    umask = os.umask(0)
+    os.umask(umask)
+    assert (s.here / "-x/-y.csv").stat().st_mode & 0o777 == 0o666 & ~umask
+
+
+@pytest.mark.parametrize("words, printed, target", (
+    (["04", "--size", "8"], "04_four --size 8\n", "04_four"),
+    (["04", "--cpu"], "04_four --platform Portable Computing Language\n", "04_four"),
+    (["zero_host", "--cpu", "--repeat", "3"], "zero_host --repeat 3\n", "zero_host"),
+    (["one", "--csv", "a b.csv"], "one_cpu --csv a b.csv\n", "one_cpu"),
+    (["00", "-x"], "one_cpu:\none_cpu -x\nzero_host:\nzero_host -x\n", "one_cpu zero_host"),
+    (["0"], "one_cpu:\none_cpu \nzero_host:\nzero_host \n", "one_cpu zero_host")), ids=str)
+def test_other_programs(shared, words, printed, target):
+    run = shared.call("run", *words)
+    assert (run.returncode, run.stdout, run.stderr) == (0, printed, "") and f"--target {target}\n" in run.calls
+
+
+# ./run diff
+
+def test_diff(s):
+    for file, text in (("01_one/matmul.cu", "// Changed: nothing\na\nb\nc\n"), ("02_two/matmul.cu", "// Changed:  b; and d\na\nB\nc\nd\n"),
+                       ("03_three/matmul.cu", "a\n"), ("02_two/1_first.cu", "// Changed: b\na\nB\nc\n"), ("04_four/01_x.cl", "a\n"),
+                       ("04_four/02_y.cl", "b\n")):
+        (s.here / file).write_text(text)
+    run = s.call("run", "diff", "01", "2")
+    lines = run.stdout.splitlines()
+    assert run.returncode == 0 and run.stderr == "" and run.calls == "" and not run.stdout.count("\033")
+    assert lines[0].split() == "01_one -> 02_two 5 changed lines".split() and lines[1:3] == ["look for: b; and d", "--- 01_one"]
+    assert lines[3:5] == ["+++ 02_two", "@@ -1,4 +1,5 @@"] and lines[-1] == "+d" and "-b" in lines
+    assert " 0 changed lines\n" in s.call("run", "diff", "02_two/", "02_two").stdout
+    steps = ["01_one -> 02_two/1_first 4", "02_two/1_first -> 02_two 3", "02_two -> 03_three 4", "01_x.cl -> 02_y.cl 2"]
+    for words in (["--sizes"], []):
+        assert [" ".join(line.split()[:4]) for line in s.call("run", "diff", *words).stdout.splitlines()] == steps
+    for words, step in ((["02/1", "02"], steps[1]), (["1", "2/1_first"], steps[0]), (["04/01", "04/02_y.cl"], steps[3])):
+        run = s.call("run", "diff", *words)
+        assert run.returncode == 0 and " ".join(run.stdout.split()[:4]) == step
+
+
+# Failing stages
+
+@pytest.mark.parametrize("code, others, before", ((1, True, ""), (2, False, ""), (3, False, ""), (77, False, ""), (139, False, ""),
+                                                  (139, False, "kill -SEGV $$")), ids=str)
+def test_failing_stage(s, code, others, before):
+    s.stage("02_two", code, before)
+    run = s.call("run", "--csv", "all.csv")
+    failed(run, code, "run: 02_two: killed by SIGSEGV" if before else "02_two: failed")
+    assert "01_one" in run.stdout and "header of 02_two" not in run.stdout and ("03_three" in run.stdout) == others
+    assert not s.left_behind()
+
+
+def test_first_failure_counts(s):
+    s.stage("01_one", 1)
+    s.stage("02_two", 3)
+    assert s.call("run").returncode == 1
+    s.stage("02_two")
+    run = s.call("run")
+    assert run.returncode == 1 and "header of 02_two\nstage  options\n02_two \n03_three \n" in run.stdout
+    s.script(s.here / "build/bin/one_cpu", "exit 3")
+    s.script(s.here / "build/bin/zero_host", "exit 1")
+    assert s.call("run", "00").returncode == 3
+
+
+@pytest.mark.parametrize("how, group, code", ((signal.SIGINT, True, 130), (signal.SIGINT, False, 130), (signal.SIGTERM, False, 143),
+                                              (signal.SIGKILL, False, -9)), ids=str)
+def test_ended(s, how, group, code):
+    """By a signal: its programs end with it, and nothing is left; not even a process after kill -9."""
+    s.stage("01_one", before=f'echo $$ >"{s.here}/pid"; exec sleep 30')
+    process = s.start("run", "--csv", "all.csv")
+    pid = eventually(lambda: (s.here / "pid").exists() and (s.here / "pid").read_text().strip())
+    (os.killpg if group else os.kill)(process.pid, how)
+    assert process.wait(timeout=20) == code and eventually(lambda: not runs(pid), 5)
+    process.communicate()
+    assert how == signal.SIGKILL or not s.left_behind()
+
+
+@pytest.mark.parametrize("where, code, said", (("full", 2, "run: stdout: No space left on device\n"),
+                                               ("closed", 2, "run: stdout: is closed\n"), ("pipe", 141, "")), ids=str)
+def test_output_fails(s, where, code, said):
+    with open("/dev/full", "w") as full:
+        options = {"full": {"stdout": full}, "closed": {"preexec_fn": lambda: os.close(1)}, "pipe": {}}[where]
+        process = s.start("run", **options)
+        if where == "pipe":
+            process.stdout.close()
+        assert (process.wait(timeout=20), process.stderr.read()) == (code, said) and not s.left_behind()
+
+
+# Ctrl-C leaves the terminal and the files in order, whenever it comes.
+
+BUILDING = '[ "$1" != --build ] || { trap "echo stopped; exit 2" INT; echo building; sleep 30; }'  # as ninja ends
+
+
+@pytest.mark.parametrize("command, when", (("run", "working"), ("run", "building"), ("test", "building"), ("run", "waiting for"),
+                                           ("plot", "drawing")))
+def test_ctrl_c(s, command, when):
+    old = s.here / "all.csv"
+    old.write_text("old\n")
+    words = [s.here / command]
+    holder = None
+    if when == "working":
+        s.stage("02_two", before="printf 'header\\rworking' >&2; sleep 30")
+        words += ["--csv", old]
+    elif when == "building":
+        s.cmake(BUILDING)
+    elif when == "waiting for":
+        holder = subprocess.Popen([sys.executable, "-c", "import fcntl, sys, time\nfile = open(sys.argv[1], 'w')\n"
+                                   "fcntl.flock(file, fcntl.LOCK_EX)\nprint(7, file=file, flush=True)\nprint(7, flush=True)\ntime.sleep(60)",
+                                   s.here / "build/lock"], stdout=subprocess.PIPE)
+        holder.stdout.readline()
+    else:
+        (s.here / "matplotlib.py").write_text("import time\nprint('drawing', flush=True)\ntime.sleep(30)\n")
+        words = [s.here / "run", "plot", s.here]
+    code, output, left = press_ctrl_c(words, when, env=s.environment(PYTHONPATH=str(s.here)), cwd=s.here)
+    if holder:
+        holder.kill()
+        assert f"waiting for process 7, which is building in {s.here}/build" in output
+    assert code == 130 and left == "" and "Traceback" not in output and "build failed" not in output, (code, output, left)
+    assert s.left_behind() == ["all.csv"] and old.read_text() == "old\n"
+
+
+# Bad input is found before anything is built.
+
+BAD = (  # {0}: the folder; {1}: one without results; {2}: one with; {3}: a file
+    ("99", "unknown stage '99': takes one of 01_one 02_two 03_three, or its number, or one zero_host 04_four"),
+    ("|", "unknown stage '': takes one of 01_one 02_two"), ("\x1b[31m", "unknown stage '?[31m'"),
+    ("plot|a|b", "plot: unexpected argument 'b': takes one folder of results, or none"),
+    ("all|--against|{0}/none", "--against '{0}/none': takes a folder of results"),
+    ("all|--against={1}", "--against '{1}': takes a folder of results"), ("all|--against=", "--against '': takes a folder of results"),
+    ("all|--against", "--against: expected one argument"), ("all|--against|{2}|{2}", "--against '{2}': that is where the results would go"),
+    ("all|--size|8", "unrecognized arguments: --size"), ("all|new|b", "all: unrecognized arguments: b"),
+    ("all|", "all '': takes the name of a folder"), ("all|{3}", "all '{3}': can't be written: File exists"),
+    ("--all|{3}", "all '{3}': can't be written: File exists"), ("all|{3}/b", "all '{3}/b': can't be written: Not a directory"),
+    ("compare|{2}", "compare: takes two folders of results"), ("compare|{2}|{2}|{2}", "compare: takes two folders of results"),
+    ("compare|{2}|{1}", "compare '{1}': takes a folder of results"), ("--compare|{2}", "compare: takes two folders"),
+    ("--csv", "--csv: expected one argument"), ("--csv=", "--csv '': takes the name of a file"),
+    ("--csv|-x.csv", "--csv: expected one argument"), ("--csv=-x.csv", "--csv '-x.csv': takes the name of a file; for one of that name"),
+    ("--csv|--size|8", "--csv: expected one argument"), ("00|--csv|f", "name one of one zero_host"),
+    ("--csv|{0}/missing/out.csv", "--csv '{0}/missing/out.csv': can't be written: No such file or directory"),
+    ("one|--csv|{0}/missing/out.csv", "can't be written: No such file or directory"),
+    ("--csv|{0}", "--csv '{0}': can't be written: Is a directory"),
+    ("diff|01", "diff: takes two stages, such as 03 04, or none"), ("diff|--sizes|01", "diff: takes two stages"),
+    ("diff|01|9", "diff '9': takes one of 01_one 02_two"), ("diff||01", "diff '': takes one of"), ("diff|0|01", "diff '0': takes one of"),
+    ("diff|01|04/1", "diff '04/1': takes one of"), ("diff|01|*", "diff '*': takes one of"),
+    ("test|--bogus", "test: unrecognized arguments: --bogus"), ("test|03", "test: unrecognized arguments: 03"),
+    ("test|-R", "-R: expected one argument"))
+
+
+@pytest.mark.parametrize("words, said", BAD, ids=[words.replace("\x1b", "ESC") for words, _ in BAD])
+def test_bad_input(shared, words, said):
+    empty, full, file = places = [shared.here / name for name in ("empty", "full", "file")]
+    for folder in (empty, full):
+        folder.mkdir(exist_ok=True)
+    (full / "limits.csv").touch()
+    file.touch()
+    run = shared.call("run", *words.format(shared.here, *places).split("|"))
+    failed(run, 2, said.format(shared.here, *places))
+    assert run.stdout == "" and run.calls == "" and not shared.left_behind()
+    assert not list(shared.here.glob("results-*")) and not (shared.here / "new").exists()
+
+
+@pytest.mark.parametrize("bad", '";#[<\\')
+def test_paths_that_cmake_cannot_take(tmp_path, bad):
+    s = StandIns(tmp_path / "a place")
+    there = tmp_path / f"a{bad}b"
+    shutil.copytree(s.here, there, symlinks=True)
+    for command, words, more in ((there / "run", [], {}), (there / "test", [], {}), (there / "run", ["all", "x"], {}),
+                                 (s.here / "run", [], {"BUILD_DIR": str(there)})):
+        run = s.call(command, *words, environment=more)
+        failed(run, 2, f"{bad} in it, which CMake takes for its own")
+        assert run.stdout == "" and not run.calls and not (s.here / "x").exists()
+    assert s.call(there / "run", "diff", "01", "02").returncode == 0
+
+
+# The build folder is kept where it can be.
+
+@pytest.mark.parametrize("changed, to", (("", ""), ("CMAKE_HOME_DIRECTORY", "gone"), ("CMAKE_CACHEFILE_DIR", "gone"),
+                                         ("CMAKE_MAKE_PROGRAM", "gone"), ("CMAKE_CXX_COMPILER", "gone"), ("CMAKE_CUDA_COMPILER", "gone"),
+                                         ("CMAKE_GENERATOR", "Ninja Multi-Config")))
+def test_build_folder(s, changed, to):
+    files = s.here / "build/CMakeFiles"
+    files.mkdir()
+    s.cache(**{changed: to} if changed else {})
+    run = s.call("run", "01")
+    again = "-DWARNINGS_ARE_ERRORS=OFF" in run.calls
+    assert run.returncode == 0 and again == (not files.exists()) == ("from scratch" in run.stderr) == bool(changed)
+
+
+def test_warnings_and_generator(s):
+    """CI and CMAKE_GENERATOR matter to a new build folder only."""
+    s.cmake('echo "$CMAKE_GENERATOR" >>"$BUILD_DIR/generators"')
+    for ci, given, expected in (("true", "", "ON"), ("", "Unix Makefiles", "OFF"), (None, "Ninja Multi-Config", "OFF")):
+        environment = {"CMAKE_GENERATOR": given, **({} if ci is None else {"CI": ci})}
+        assert "WARNINGS" not in s.call("run", "01", environment=environment).calls
+        (s.here / "build/CMakeCache.txt").unlink()
+        assert f"-DWARNINGS_ARE_ERRORS={expected}\n" in s.call("run", "01", environment=environment).calls
+        s.cache()
+    used = (s.here / "build/generators").read_text().splitlines()
+    assert set(used[:4]) == {"Ninja"} and set(used[4:8]) == {"Unix Makefiles"} and set(used[8:]) == {"Ninja"}
+
+
+@pytest.mark.parametrize("step", ("-S", "--build"))
+@pytest.mark.parametrize("command", ("run", "test", "run all"))
+def test_build_fails(s, command, step):
+    s.cmake(f'[ "$1" != {step} ] || {{ echo said {step}; exit 1; }}')
+    run = s.call(*command.split())
+    assert run.returncode == 1 and run.stderr == f"said {step}\n{command[:4].strip()}: build failed\n"
+    assert not list(s.here.glob("results-*"))
+
+
+def test_two_at_once(s):
+    """The second waits for the first to have built."""
+    s.cmake(f'[ "$1" != --build ] || {{ [ ! -e "{s.here}/builds" ] || echo twice >"{s.here}/twice"; touch "{s.here}/builds"; sleep 1; '
+            f'rm "{s.here}/builds"; }}')
+    both = [s.start("run", "--csv", f"{number}.csv") for number in (1, 2)]
+    said = [process.communicate(timeout=60)[1] for process in both]
+    assert [process.returncode for process in both] == [0, 0] and not (s.here / "twice").exists()
+    assert re.fullmatch(r"run: waiting for process \d+, which is building in .*/build\n", "".join(said))
+    assert (s.here / "1.csv").read_text() == (s.here / "2.csv").read_text() != ""
+
+
+def test_readonly_build_folder(s):
+    shutil.rmtree(s.here / "build")
+    (s.here / "build").touch()
+    failed(s.call("run"), 2, f"run: {s.here}/build: File exists")
+
+
+# Missing packages
+
+def test_cannot_be_installed(s):
+    (s.here / "no_libraries").touch()
+    s.tool("apt-get", "echo 'E: Unable to locate package' >&2; exit 100")
+    line = "(Unable to locate package): libboost-context-dev; to install: apt-get install libboost-context-dev\n"
+    run = s.call("run")
+    assert run.returncode == 2 and run.stderr == f"run: installing libboost-context-dev (apt-get)\nrun: missing, and not installed {line}"
+    run = s.call("run")
+    failed(run, 2, line)  # it is not tried again
+    assert "apt-get" not in run.calls
+    run = s.call("test")
+    assert run.returncode == 2 and f"to install: apt-get install {LIBRARIES}\n" in run.stderr
+    (s.bin / "apt-get").unlink()
+    shutil.rmtree(s.here / "build")
+    failed(s.call("run"), 2, "(there is no apt-get): libboost-context-dev\n")
+
+
+def test_what_goes_on_without_libraries(s):
+    (s.here / "no_libraries").touch()
+    (s.bin / "apt-get").unlink()
+    gpu = s.with_gpu()
+    run = s.call("test", "-R", "03", environment=gpu)
+    assert run.returncode == 0 and f"{', '.join(LIBRARIES.split())}" in run.stderr and run.calls.splitlines()[-1].endswith(" -R 03")
+    run = s.call("run", "01", environment=gpu)
+    assert run.returncode == 0 and "01_one" in run.stdout and NOTE not in run.stdout
+    failed(s.call("run", "01", "--cpu", environment=gpu), 2, "libboost-context-dev\n")
+
+
+def test_is_installed(s):
+    (s.here / "no_libraries").touch()
+    s.tool("apt-get", f'case "$*" in *install*) rm "{s.here}/no_libraries";; esac')
+    run = s.call("test")
+    calls = [line for line in run.calls.splitlines() if line.startswith("apt-get")]
+    assert run.returncode == 0 and run.stderr == f"test: installing {LIBRARIES} (apt-get)\n"
+    assert len(calls) == 2 and calls[0].endswith(" update") and calls[1].endswith(f" install -y --no-install-recommends {LIBRARIES}")
+
+
+def test_cmake_too_old(s):
+    s.cmake("", "3.21.9")
+    run = s.call("run")
+    assert run.returncode == 2 and ": cmake (3.22 or later); to install" in run.stderr
+
+
+@pytest.mark.parametrize("allowed", (True, False), ids=("sudo", "no sudo"))
+def test_ordinary_user(s, allowed):
+    """Asks sudo once for what is required, never for what is optional."""
+    (s.here / "ordinary_user").touch()
+    (s.here / "no_libraries").touch()
+    (s.bin / "oclgrind").unlink()
+    if not allowed:
+        s.tool("sudo", "exit 1")
+    s.tool("apt-get", f'case "$*" in *libboost*libgtest*) rm "{s.here}/no_libraries";; esac')
+    code = 0 if allowed else 2
+
+    def asks(run):
+        return "\nsudo " in run.calls
+
+    run = s.call("test", environment={"NO_INSTALL": "1"})
+    assert run.returncode == 2 and not asks(run) and "(NO_INSTALL is set)" in run.stderr
+    run = s.call("test")
+    assert asks(run) and not re.search("install .*(oclgrind|opencl)", run.calls) and run.returncode == code
+    assert "to install: sudo apt-get install " in run.stderr
+    assert ("installing libboost-context-dev libgtest-dev (sudo apt-get)\n" in run.stderr) == allowed
+    run = s.call("test")
+    assert not asks(run) and "oclgrind; to install: sudo apt-get" in run.stderr and run.returncode == code
+
+
+def test_libraries_are_found_without_ldconfig(monkeypatch, tmp_path):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setenv("LD_LIBRARY_PATH", f"/none:{tmp_path}")
+    (tmp_path / "libmade_up.so.0").touch()
+    loads = __import__("machine").loads
+    assert loads("libmade_up.so.0") and loads("libc.so.6") and not loads("libmade_up.so.1")
+
+
+@pytest.mark.parametrize("has", ("", "apt-get"))
+def test_without_python(s, has):
+    """The few lines of sh install it, or say what is missing."""
+    (s.bin / "python3").rename(s.here / "python3")
+    s.tool("apt-get", f'case "$*" in *install*python3) cp "{s.here}/python3" "{s.bin}/python3";; esac' if has else "exit 1")
+    if has:
+        failed(s.call("run", environment={"NO_INSTALL": "1"}), 2, "run: python3 is missing; install it with: sudo apt-get install")
+        run = s.call("test")
+        assert run.returncode == 0 and run.stderr == "run: installing python3 (apt-get)\n" and "ctest" in run.calls
+    else:
+        assert s.call("run").returncode == 2
+        run = s.call("run")
+        failed(run, 2, "python3 is missing")
+        assert "apt-get" not in run.calls
+
+
+# The real tree and its programs; cmake does nothing, as others are using the build folder.
+
+@pytest.fixture(scope="module")
+def real(tmp_path_factory):
+    """./run and ./test of the real tree."""
+    folder = tmp_path_factory.mktemp("bin")
+    (folder / "cmake").write_text("#!/bin/sh\n[ \"$1\" != --version ] || echo cmake version 3.31.0\n")
+    (folder / "cmake").chmod(0o755)
+    environment = {**os.environ, "PATH": f"{folder}:{os.environ['PATH']}", "BUILD_DIR": str(BUILD), "NO_INSTALL": "1"}
+
+    def call(command, *words):
+        run = subprocess.run([ROOT / command, *words], env=environment, cwd=folder, capture_output=True, text=True)
+        assert run.returncode == 0, run
+        return run.stdout
+
+    return call
+
+
+def stages():
+    return sorted(path.parent.name for path in ROOT.glob("[0-9][0-9]_*/matmul.cu"))
+
+
+def test_real_help_and_steps(real):
+    text = real("run", "--help")
+    assert "Examples:" in text and " ".join(stages()) in text
+    assert "Examples:" in real("test", "--help")
+    sizes = {line.split()[2]: int(line.split()[3]) for line in real("run", "diff", "--sizes").splitlines()}
+    assert len(sizes) >= 9 and all(size <= 120 for name, size in sizes.items() if name != "06_wmma")
+    assert "look for: As, Bs, a and b twice" in real("run", "diff", "04", "05")
+
+
+def test_real_run(real):
+    for stage in stages():
+        program(f"{stage}_cpu_trace")
+    assert "--sizes" in real("run", "--help")
+    lines = real("run", "--cpu", "--size", "16").splitlines()
+    first = [line.split()[0] for line in lines]
+    assert first[-len(stages()) - 1:-1] == stages() and first.count("stage") == 1 and lines[-1] == NOTE
+
+
+def test_ctrl_c_in_a_real_program(tmp_path):
+    code, output, left = press_ctrl_c([program(f"{stages()[0]}_cpu_trace"), "--size", "512", "--csv", tmp_path / "new.csv"], "forward order")
+    assert code == -signal.SIGINT and left == "" and not list(tmp_path.iterdir()), (code, output, left)
+
+
+def test_programs_are_those_that_cmake_builds():
+    """run.py, all.py and CMakeLists.txt know the same programs."""
+    if not (BUILD / "CMakeCache.txt").exists() or not shutil.which("cmake"):
+        pytest.skip("nothing is configured here")
+    targets = subprocess.run(["cmake", "--build", BUILD, "--target", "help"], capture_output=True, text=True).stdout
+    targets = set(re.findall(r"(?m)^(?:\.\.\. )?([\w-]+)(?:$|: phony)", targets))
+    run_py, all_py = __import__("run"), __import__("all")
+    tests = {path.stem for path in ROOT.glob("**/tests/*.cu")}
+    built = {target[:-4] for target in targets if target.endswith("_cpu")} - tests
+    assert not built or built == {each.name for each in run_py.PROGRAMS if each.kind in ("stage", "other")}
+    for cpu in (False, True):
+        if built if cpu else "roofline" in targets:
+            wanted = {each.target(cpu) for each in run_py.PROGRAMS if each.kind != "opencl" or each.name in targets}
+            assert wanted <= targets, wanted - targets
+    assert {each.name for each in run_py.PROGRAMS if each.kind != "stage"} == {step.name for step in all_py.STEPS} - {"ladder"}

@@ -1,0 +1,377 @@
+"""What ./run does: builds and runs programs, shows steps, and hands on to what makes results, compares and draws them."""
+import signal
+import sys
+
+
+def stop(number, _):
+    """Ends the program; what it has begun is cleared away without being disturbed."""
+    for each in STOPPING:
+        signal.signal(each, signal.SIG_IGN)
+    sys.exit(128 + number)
+
+
+STOPPING = [each for each in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP) if signal.getsignal(each) != signal.SIG_IGN]
+for each in STOPPING:
+    signal.signal(each, stop)
+
+import all as everything  # noqa: E402  (Ctrl-C may come at any time)
+import argparse  # noqa: E402
+import os  # noqa: E402
+import pathlib  # noqa: E402
+import re  # noqa: E402
+import subprocess  # noqa: E402
+import tempfile  # noqa: E402
+import textwrap  # noqa: E402
+import time  # noqa: E402
+from typing import NamedTuple  # noqa: E402
+
+import machine  # noqa: E402
+from compare import compare  # noqa: E402
+from machine import BUILD, OPENCL, ROOT, fail, has_gpu, has_nvcc, need, say  # noqa: E402
+from results import part_of, write_whole  # noqa: E402
+
+
+class Program(NamedTuple):
+    name: str
+    chapter: str
+    kind: str  # "stage", "host" (times the CPU), "opencl" or "other"
+
+    def target(self, cpu):
+        """What CMake calls it. A stage's CPU build is the one that counts what moves."""
+        return self.name + {"stage": "_cpu_trace", "other": "_cpu"}.get(self.kind, "") * bool(cpu)
+
+
+def programs():
+    """The programs that the chapters' folders hold: as CMakeLists.txt finds them."""
+    found = []
+    for source in sorted((*ROOT.glob("[0-9][0-9]_*/*.cu"), *ROOT.glob("[0-9][0-9]_*/*.cpp"))):
+        name, chapter = source.stem, source.parent.name
+        if name == "matmul":
+            found.append(Program(chapter, chapter, "stage" if source.suffix == ".cu" else "opencl"))
+        elif source.suffix == ".cu" or name.endswith("_host"):
+            found.append(Program(name, chapter, "other" if source.suffix == ".cu" else "host"))
+    return found
+
+
+PROGRAMS = programs()
+STAGES = [program for program in PROGRAMS if program.kind == "stage"]
+STAGE_NAMES = " ".join(program.name for program in STAGES)
+OTHER_NAMES = " ".join(program.name for program in PROGRAMS if program.kind != "stage")
+
+HELP = f"""\
+run [STAGE | PROGRAM] [--cpu] [OPTION...]: builds and runs one program or, in one table, all stages.
+run all [FOLDER] [--against FOLDER2] [--cpu]: runs every chapter. Its CSVs, a description of the machine and a log are written
+to FOLDER (a new one, results-DATE-TIME, if none is named). Then compares them with those in FOLDER2.
+run compare FOLDER FOLDER2: compares the CSVs of two such folders, and runs nothing.
+run diff STAGE STAGE: shows what one stage changes in the other; diff alone: how many lines every step changes.
+run plot [FOLDER]: draws the CSVs in FOLDER; without FOLDER those in docs/results/h200, and writes the READMEs' tables from them.
+run test: the same as ./test.
+
+{textwrap.fill(STAGE_NAMES + ', or just the number', 120, initial_indent='  STAGE      ', subsequent_indent=' ' * 13)}
+{textwrap.fill(OTHER_NAMES, 120, initial_indent='  PROGRAM    ', subsequent_indent=' ' * 13)}
+             a chapter's number, where it has no stage, runs all of its programs
+  --cpu      verify and count on the CPU emulator, as is done anyway where there is no GPU or no nvcc; 08: a CPU's OpenCL
+  OPTION...  those of the program; --csv FILE gathers the rows of all stages that run
+
+Examples:  ./run
+           ./run 03_shared_blocking --size 4096
+           ./run --sizes 1024:8192:1024 --csv ladder.csv
+           ./run --gpu fury-x
+           ./run probe --svg fragment.svg
+           ./run 08 --stage 05
+           ./run diff 03 04
+           ./run all --against docs/results/h200
+           ./run plot
+
+Missing packages are installed with apt where that is allowed; NO_INSTALL=1 forbids it. Exit codes: that of the first stage that
+failed; also 1 when the build failed, 2 when what is needed is missing or a file can't be written, 130 Ctrl-C"""
+TEST_HELP = """\
+test [OPTION...]: builds everything that this machine can build and runs the tests. The options are ctest's:
+
+  -R REGEX  only the tests whose names match      -N  list the tests, run none
+  -E REGEX  all but those                         -V  show the output of every test
+
+Examples:  ./test
+           ./test -R 03
+           ./test -V -R faults
+
+The tests of the GPU programs are shown as skipped on a machine without a GPU. Missing packages are installed with apt where that is
+allowed; NO_INSTALL=1 forbids it. Exit codes: 0 all passed, 1 the build failed, 2 what is needed is missing, else ctest's"""
+
+
+class Parser(argparse.ArgumentParser):
+    """One whose errors are one line."""
+
+    def __init__(self, verb):
+        super().__init__(prog=verb, add_help=False, allow_abbrev=False)
+
+    def error(self, message):
+        fail(2, f"{self.prog}: {message.removeprefix('argument ')}; see --help".removeprefix(": "))
+
+
+def show_help(chosen):
+    """And the options of the first of these programs that is built."""
+    print(HELP, flush=True)
+    for program in (BUILD / "bin" / each.target(cpu) for each in chosen for cpu in (False, True)):
+        if program.exists():
+            print(flush=True)
+            return machine.call([program, "--help"])
+    print("\nOnce a stage is built, its options are shown here.")
+
+
+def emulated(cpu):
+    """Is it to be the CPU emulator?"""
+    if not cpu and has_gpu() and not has_nvcc():
+        say("there is a GPU but no nvcc: running on the CPU emulator")
+    return cpu or not has_gpu() or not has_nvcc()
+
+
+def opencl_packages(cpu):
+    """What OpenCL programs take. PoCL is a CPU's OpenCL."""
+    machine.find_opencl()
+    return OPENCL if cpu or not machine.icds() else OPENCL[:2]
+
+
+def is_csv_target(path):
+    """Ends the program where `path` can't be written, before anything is built."""
+    if not path or path.startswith("-"):
+        fail(2, f"--csv '{path}': takes the name of a file" + f"; for one of that name write ./{path}" * bool(path))
+    try:
+        part = part_of(path)
+    except OSError as error:
+        fail(2, f"--csv '{path}': can't be written: {error.strerror}")
+    if part:
+        part.unlink()
+
+
+def run_programs(words):
+    parser = Parser("")
+    for flag in (("--cpu",), ("-h", "--help")):
+        parser.add_argument(*flag, action="store_true")
+    parser.add_argument("--csv")
+    given, options = parser.parse_known_args(words)
+    chosen = STAGES
+    if options and not options[0].startswith("-"):
+        word = options.pop(0)
+
+        def meant(program):
+            number = program.chapter[:2]
+            return word.rstrip("/") in (program.chapter, number, number.removeprefix("0"))
+
+        chosen = [each for each in STAGES if meant(each)] or [
+            each for each in PROGRAMS if each.kind != "stage" and (each.name == word or meant(each))]
+        if not chosen:
+            fail(2, f"unknown stage '{word}': takes one of {STAGE_NAMES}, or its number, or {OTHER_NAMES}")
+    if given.help:
+        return show_help(chosen)
+    kinds = {program.kind for program in chosen}
+    if given.csv is not None:
+        is_csv_target(given.csv)
+        if "stage" not in kinds and len(chosen) > 1:
+            fail(2, f"--csv: each of these programs has columns of its own; name one of {' '.join(each.name for each in chosen)}")
+    if "opencl" in kinds:
+        cpu, packages = False, opencl_packages(given.cpu)
+        options += ["--platform", "Portable Computing Language"] * given.cpu
+    else:
+        cpu = emulated(given.cpu)
+        packages = ["libboost-context-dev"] * (cpu and kinds != {"host"})
+    need(("cmake", "g++", "ninja-build", *packages))
+    machine.build([program.target(cpu) for program in chosen])
+    if "stage" in kinds:
+        return run_stages(chosen, cpu, options, given.csv)
+    result = 0
+    for program in chosen:
+        if len(chosen) > 1:
+            print(f"{program.target(cpu)}:", flush=True)
+        csv = ["--csv", given.csv] if given.csv is not None else []
+        result = result or machine.call([BUILD / "bin" / program.target(cpu), *options, *csv], program.name)
+    return result
+
+
+def run_stages(chosen, cpu, options, csv):
+    """One table and one CSV out of several programs."""
+    result, with_rows, rows = 0, False, []
+    # A program's line of progress may stand on the terminal that the rows go to.
+    erase = b"\r\033[K" * (sys.stdout.isatty() and sys.stderr.isatty())
+    with tempfile.TemporaryDirectory(prefix="run-") as scratch:
+        for stage in chosen:
+            file, header = pathlib.Path(scratch, f"{stage.name}.csv"), with_rows
+            command = [BUILD / "bin" / stage.target(cpu), *options, *(["--csv", file] if csv is not None else [])]
+            with machine.running(command, stdout=subprocess.PIPE) as child:
+                for line in child.stdout:
+                    header = header and not line.startswith(f"{stage.name} ".encode())
+                    if not header:
+                        sys.stdout.buffer.write(erase + line)
+                        sys.stdout.flush()
+            code = machine.code_of(child, stage.name)
+            with_rows, result = with_rows or code == 0, result or code
+            if code > 1:
+                return result  # no other stage would fare better
+            if csv is not None and code == 0:
+                rows += file.read_text().splitlines(keepends=True)[bool(rows):]
+    if cpu:
+        print("Counted on the CPU: the prediction is the roofline's, and nothing was timed.")
+    if csv is not None and result == 0:
+        write_whole((pathlib.Path(csv), "".join(rows)))
+    return result
+
+
+def step_files():
+    """All steps in reading order: a chapter's 1_name.cu, 2_name.cu and its matmul.cu; then those in OpenCL."""
+    steps = [file for stage in STAGES for file in (*sorted((ROOT / stage.chapter).glob("[0-9]_*.cu")), ROOT / stage.chapter / "matmul.cu")]
+    return steps + sorted(ROOT.glob("[0-9][0-9]_*/[0-9][0-9]_*.cl"))
+
+
+def step_name(file):
+    if file.suffix == ".cl":
+        return file.name
+    return file.parent.name + f"/{file.stem}" * (file.stem != "matmul")
+
+
+def show_step(before, after):
+    lines = subprocess.run(["diff", before, after], capture_output=True).stdout.splitlines()
+    changed = sum(line.startswith((b"<", b">")) for line in lines)
+    print(f"{step_name(before):<24} -> {step_name(after):<24} {changed:3} changed lines", flush=True)
+
+
+def run_diff(words):
+    parser = Parser("diff")
+    parser.add_argument("--sizes", action="store_true")
+    parser.add_argument("steps", nargs="*")
+    given = parser.parse_args(words)
+    steps = step_files()
+    if not given.steps:
+        for before, after in zip(steps, steps[1:]):
+            if before.suffix == after.suffix:
+                show_step(before, after)
+        return 0
+    if given.sizes or len(given.steps) != 2:
+        fail(2, "diff: takes two stages, such as 03 04, or none")
+
+    def found(word):
+        chapter, _, step = word.rstrip("/").partition("/")
+        chapter = f"0{chapter}" if len(chapter) == 1 else chapter
+        files = [file for file in steps if chapter and file.parent.name.startswith(chapter) and (
+            file.name.startswith(step) and file.stem != "matmul" if step else file.stem == "matmul")]
+        if len(files) != 1:
+            fail(2, f"diff '{word}': takes one of {STAGE_NAMES}, or its number; 08/NN for a stage of the OpenCL chapter")
+        return files[0]
+
+    before, after = map(found, given.steps)
+    show_step(before, after)
+    for line in re.findall(r"(?m)^// Changed: *(.*)", after.read_text()):
+        print(f"look for: {line}", flush=True)
+    machine.call(["diff", "--color=auto", "-u", "--label", step_name(before), "--label", step_name(after), before, after])
+    return 0
+
+
+def results(verb, folder):
+    """A folder of results."""
+    if not list(pathlib.Path(folder).glob("*.csv")):
+        fail(2, f"{verb} '{folder}': takes a folder of results")
+    return pathlib.Path(folder)
+
+
+def run_compare(words):
+    if len(words) != 2:
+        fail(2, "compare: takes two folders of results")
+    return compare(*(results("compare", word) for word in words))
+
+
+def run_plot(words):
+    if len(words) > 1:
+        fail(2, f"plot: unexpected argument '{words[1]}': takes one folder of results, or none")
+    need(("python3-matplotlib",))
+    files = words or [ROOT / "docs/results/h200", ROOT / "README.md", ROOT / "README.ja.md"]
+    return machine.call([machine.python_with("matplotlib"), ROOT / "tools/plot.py", *files])
+
+
+def run_all(words):
+    parser = Parser("all")
+    parser.add_argument("folder", nargs="?", default=time.strftime("results-%Y%m%d-%H%M%S"))
+    parser.add_argument("--against", type=lambda word: results("--against", word))
+    parser.add_argument("--cpu", action="store_true")
+    given = parser.parse_args(words)
+    folder = pathlib.Path(given.folder)
+    if not given.folder:
+        fail(2, "all '': takes the name of a folder")
+    if given.against and folder.exists() and folder.samefile(given.against):
+        fail(2, f"--against '{given.against}': that is where the results would go")
+    new = not folder.exists()
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        part_of(folder / "steps.csv").unlink()
+    except OSError as error:
+        fail(2, f"all '{folder}': can't be written: {error.strerror}")
+    try:
+        cpu = emulated(given.cpu)
+        missing = need(("cmake", "g++", "ninja-build", *["libboost-context-dev"] * cpu), optional=(*opencl_packages(cpu), "libopenblas0"))
+        others = [step.program(cpu) for step in everything.STEPS if step.name != "ladder"]
+        if set(missing) & set(OPENCL):
+            others = [name for name in others if name not in {each.name for each in PROGRAMS if each.kind == "opencl"}]
+        machine.build([*(stage.target(cpu) for stage in STAGES), *others])
+        with machine.lock("all.lock", "running all"):
+            result = everything.run(folder, given.against, cpu)
+    finally:
+        if new and not list(folder.iterdir()):
+            folder.rmdir()
+    if given.against:
+        compare(folder, given.against)
+    return result
+
+
+def run_test(words):
+    machine.name = "test"
+    parser = Parser("")
+    for flag in "-N -V -VV -Q --progress --rerun-failed --stop-on-failure --schedule-random --print-labels --output-on-failure".split():
+        parser.add_argument(flag, action="store_true")
+    for option in "-R -E -L -LE -I -j --timeout --repeat --output-junit".split():
+        parser.add_argument(option)
+    parser.parse_args(words)  # ctest ignores what it doesn't know
+    boost = ("libboost-context-dev",)
+    need(("cmake", "g++", "ninja-build", *boost * (not has_nvcc())), (*boost, "libgtest-dev", "python3-pytest"),
+         (*OPENCL, "oclgrind", "clang-19", "rocm-device-libs", "python3-matplotlib", "libopenblas0", "clang-format-14"))
+    machine.find_opencl()
+    machine.build(["all"])
+    return machine.call(["ctest", "--test-dir", BUILD, "--output-on-failure", "--no-tests=error", f"-j{len(os.sched_getaffinity(0))}", *words])
+
+
+VERBS = {"all": run_all, "compare": run_compare, "diff": run_diff, "plot": run_plot, "test": run_test}
+
+
+def main(words):
+    """Returns the exit code."""
+    verb = words[0] if words else ""
+    verb = verb.removeprefix("--") if verb in ("--all", "--compare", "--plot") else verb  # as they once were written
+    asked = {"-h", "--help"} & set(words)
+    if verb == "test" and asked:
+        print(TEST_HELP)
+        return 0
+    if verb in VERBS and asked:
+        return show_help(STAGES)
+    if verb not in ("compare", "diff", "plot") and not asked:
+        machine.check_paths()
+    return VERBS[verb](words[1:]) if verb in VERBS else run_programs(words)
+
+
+if __name__ == "__main__":
+    for descriptor in range(3):  # a closed one's number would go to the next file that is opened
+        try:
+            os.fstat(descriptor)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)
+    try:
+        if sys.stdout is None:
+            raise OSError(9, "is closed", "stdout")
+        code = main(sys.argv[1:])
+        sys.stdout.flush()
+    except OSError as error:
+        code = 141 if isinstance(error, BrokenPipeError) else 2
+        if code == 2:
+            say(f"{error.filename or 'stdout'}: {error.strerror}")
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+    except SystemExit as ended:
+        if ended.code > 128 and sys.stderr.isatty():  # Erase ^C, or a program's progress
+            sys.stderr.write("\r\033[K")
+        raise
+    sys.exit(code)
