@@ -23,6 +23,7 @@ NVCC = os.environ.get("CUDACXX") or "nvcc"
 COMPILER = shlex.split(os.environ.get("CXX") or "g++")
 os.environ.update(BUILD_DIR=str(BUILD), PYTHONDONTWRITEBYTECODE="1")
 os.environ.setdefault("POCL_CACHE_DIR", str(BUILD / "pocl"))  # HOME need not be writable
+CORES = str(len(os.sched_getaffinity(0)))
 prctl = getattr(ctypes.CDLL(None), "prctl", lambda *_: 0)
 name = "run"  # in messages
 
@@ -56,20 +57,17 @@ def running(words, **options):
         raise
 
 
-def code_of(child, said_of):
-    """The exit code as a shell gives it. What a signal has killed is told."""
+def call(words, called=None, line=None, **options):
+    """Runs a program to its end; hands each line that it prints to `line`. Returns the exit code as a shell gives it, and tells of a
+    signal that killed it."""
+    with running(words, **({"stdout": subprocess.PIPE} if line else {}), **options) as child:
+        for each in child.stdout or ():
+            line(each)
     if child.returncode == -signal.SIGINT:
         sys.exit(130)
     if child.returncode < 0 and child.returncode != -signal.SIGPIPE:
-        say(f"{said_of}: killed by {signal.Signals(-child.returncode).name}")
+        say(f"{called or words[0]}: killed by {signal.Signals(-child.returncode).name}")
     return child.returncode if child.returncode >= 0 else 128 - child.returncode
-
-
-def call(words, said_of=None, **options):
-    """Runs a program to its end. Returns its exit code."""
-    with running(words, **options) as child:
-        pass
-    return code_of(child, said_of or words[0])
 
 
 def output(*words):
@@ -102,10 +100,9 @@ def python_with(module):
 
 
 def links(library):
-    """Does the compiler find lib... of that name?"""
-    places = subprocess.run([*COMPILER, f"-print-file-name=lib{library}"], capture_output=True, text=True, env={
-        **os.environ, "LIBRARY_PATH": f"/usr/local/lib:{os.environ.get('LIBRARY_PATH', '')}"}) if shutil.which(COMPILER[0]) else None
-    return bool(places) and os.path.isabs(places.stdout) and os.path.exists(places.stdout.strip())
+    """Does the compiler find it?"""
+    return os.path.exists(output("env", f"LIBRARY_PATH=/usr/local/lib:{os.environ.get('LIBRARY_PATH', '')}", *COMPILER,
+                                 f"-print-file-name=lib{library}") or "none")
 
 
 def loads(library):
@@ -151,9 +148,9 @@ def install(packages, sudo):
            "-o", "DPkg::Lock::Timeout=60"]
 
     def quietly(*words):
-        with running([*apt, *words], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT) as child:
-            said = child.communicate()[0].decode(errors="replace")
-        return said if child.returncode else ""
+        said = []
+        code = call([*apt, *words], line=said.append, stdin=subprocess.DEVNULL, stderr=subprocess.STDOUT)
+        return b"".join(said).decode(errors="replace") if code else ""
 
     quietly("update")  # the installation tells whether it mattered
     said = quietly("install", "-y", "--no-install-recommends", *packages)
@@ -209,7 +206,7 @@ def find_opencl():
 def check_paths():
     """CMake and nvcc can't take everything."""
     for path in (ROOT, BUILD, tempfile.gettempdir()):
-        if bad := set('";#[]\\<>|$\n') & set(str(path)):
+        if bad := set('";#[]\\<>|\n') & set(str(path)):
             fail(2, f"{path}: a path can't have {' '.join(sorted(bad))} in it, which CMake takes for its own; move it elsewhere")
 
 
@@ -244,28 +241,20 @@ def build(targets):
             shutil.rmtree(BUILD / "CMakeFiles", ignore_errors=True)
             # Only here: changed later, it would build everything again.
             options = [f"-DWARNINGS_ARE_ERRORS={'OFF' if os.environ.get('CI') in (None, '', '0', 'false') else 'ON'}"]
-        with running(["cmake", "-S", ROOT, "-B", BUILD, "-DCMAKE_TARGET_MESSAGES=OFF", "--no-warn-unused-cli", *options],
-                     stdout=subprocess.PIPE, stderr=subprocess.STDOUT) as child:
-            said = child.communicate()[0]
-        if child.returncode:
-            sys.stderr.write(said.decode(errors="replace"))
+        said = []
+        if call(["cmake", "-S", ROOT, "-B", BUILD, "-DCMAKE_TARGET_MESSAGES=OFF", "--no-warn-unused-cli", *options], line=said.append,
+                stderr=subprocess.STDOUT):
+            sys.stderr.write(b"".join(said).decode(errors="replace"))
             fail(1, "build failed")
-        jobs = str(len(os.sched_getaffinity(0)))
-        if call(["cmake", "--build", BUILD, "--parallel", jobs, "--target", *targets], stdout=sys.stderr):
+        if call(["cmake", "--build", BUILD, "--parallel", CORES, "--target", *targets], stdout=sys.stderr):
             fail(1, "build failed")
 
 
 def reusable(cache):
     """Was the build folder configured for this place, with tools that still are here?"""
-    if not cache.exists():
-        return False
-    values = dict(re.findall(r"(?m)^(\w+):[A-Z]+=(.*)$", cache.read_text(errors="replace")))
-
-    def same(key, path):
-        return os.path.realpath(values.get(key, "")) == str(path)
-
-    cuda = values.get("CMAKE_CUDA_COMPILER", "")
-    tools = [values.get(f"CMAKE_{tool}", "") for tool in ("MAKE_PROGRAM", "CXX_COMPILER")]
-    return (same("CMAKE_HOME_DIRECTORY", ROOT) and same("CMAKE_CACHEFILE_DIR", BUILD) and
-            "Multi-Config" not in values.get("CMAKE_GENERATOR", "") and all(os.access(tool, os.X_OK) for tool in tools) and
-            (not cuda or cuda.endswith("NOTFOUND") or os.access(cuda, os.X_OK)))
+    values = dict(re.findall(r"(?m)^CMAKE_(\w+):[A-Z]+=(.*)$", cache.read_text(errors="replace"))) if cache.exists() else {}
+    places, tools = (("HOME_DIRECTORY", ROOT), ("CACHEFILE_DIR", BUILD)), ["MAKE_PROGRAM", "CXX_COMPILER"]
+    if not values.get("CUDA_COMPILER", "NOTFOUND").endswith("NOTFOUND"):
+        tools.append("CUDA_COMPILER")
+    return (all(os.path.realpath(values.get(key, "")) == str(place) for key, place in places) and
+            all(os.access(values.get(tool, ""), os.X_OK) for tool in tools) and "Multi-Config" not in values.get("GENERATOR", ""))

@@ -11,24 +11,25 @@ def stop(number, _):
 
 
 STOPPING = [each for each in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP) if signal.getsignal(each) != signal.SIG_IGN]
-for each in STOPPING:
-    signal.signal(each, stop)
+if __name__ == "__main__":
+    for each in STOPPING:  # before the imports, which take a moment
+        signal.signal(each, stop)
 
-import all as everything  # noqa: E402  (Ctrl-C may come at any time)
-import argparse  # noqa: E402
-import os  # noqa: E402
-import pathlib  # noqa: E402
-import re  # noqa: E402
-import subprocess  # noqa: E402
-import tempfile  # noqa: E402
-import textwrap  # noqa: E402
-import time  # noqa: E402
-from typing import NamedTuple  # noqa: E402
+import all as everything
+import argparse
+import os
+import pathlib
+import re
+import subprocess
+import tempfile
+import textwrap
+import time
+from typing import NamedTuple
 
-import machine  # noqa: E402
-from compare import compare  # noqa: E402
-from machine import BUILD, OPENCL, ROOT, fail, has_gpu, has_nvcc, need, say  # noqa: E402
-from results import part_of, write_whole  # noqa: E402
+import machine
+from compare import compare
+from machine import BUILD, OPENCL, ROOT, fail, has_gpu, has_nvcc, need, say
+from results import part_of, write_whole
 
 
 class Program(NamedTuple):
@@ -95,8 +96,8 @@ Examples:  ./test
            ./test -R 03
            ./test -V -R faults
 
-The tests of the GPU programs are shown as skipped on a machine without a GPU. Missing packages are installed with apt where that is
-allowed; NO_INSTALL=1 forbids it. Exit codes: 0 all passed, 1 the build failed, 2 what is needed is missing, else ctest's"""
+GPU programs' tests are skipped on a machine without a GPU. Missing packages are installed with apt where that is allowed;
+NO_INSTALL=1 forbids it. Exit codes: 0 all passed, 1 the build failed, 2 what is needed is missing, else ctest's"""
 
 
 class Parser(argparse.ArgumentParser):
@@ -132,18 +133,6 @@ def opencl_packages(cpu):
     return OPENCL if cpu or not machine.icds() else OPENCL[:2]
 
 
-def is_csv_target(path):
-    """Ends the program where `path` can't be written, before anything is built."""
-    if not path or path.startswith("-"):
-        fail(2, f"--csv '{path}': takes the name of a file" + f"; for one of that name write ./{path}" * bool(path))
-    try:
-        part = part_of(path)
-    except OSError as error:
-        fail(2, f"--csv '{path}': can't be written: {error.strerror}")
-    if part:
-        part.unlink()
-
-
 def run_programs(words):
     parser = Parser("")
     for flag in (("--cpu",), ("-h", "--help")):
@@ -165,10 +154,18 @@ def run_programs(words):
     if given.help:
         return show_help(chosen)
     kinds = {program.kind for program in chosen}
-    if given.csv is not None:
-        is_csv_target(given.csv)
+    csv = given.csv
+    if csv is not None:
+        if not csv or csv.startswith("-"):
+            fail(2, f"--csv '{csv}': takes the name of a file" + f"; for one of that name write ./{csv}" * bool(csv))
         if "stage" not in kinds and len(chosen) > 1:
             fail(2, f"--csv: each of these programs has columns of its own; name one of {' '.join(each.name for each in chosen)}")
+        try:
+            part = part_of(csv)
+        except OSError as error:
+            fail(2, f"--csv '{csv}': can't be written: {error.strerror}")
+        if part:
+            part.unlink()
     if "opencl" in kinds:
         cpu, packages = False, opencl_packages(given.cpu)
         options += ["--platform", "Portable Computing Language"] * given.cpu
@@ -178,54 +175,47 @@ def run_programs(words):
     need(("cmake", "g++", "ninja-build", *packages))
     machine.build([program.target(cpu) for program in chosen])
     if "stage" in kinds:
-        return run_stages(chosen, cpu, options, given.csv)
+        return run_stages(chosen, cpu, options, csv)
     result = 0
     for program in chosen:
         if len(chosen) > 1:
             print(f"{program.target(cpu)}:", flush=True)
-        csv = ["--csv", given.csv] if given.csv is not None else []
-        result = result or machine.call([BUILD / "bin" / program.target(cpu), *options, *csv], program.name)
+        code = machine.call([BUILD / "bin" / program.target(cpu), *options, *(["--csv", csv] if csv else [])], program.name)
+        result = result or code
     return result
 
 
 def run_stages(chosen, cpu, options, csv):
     """One table and one CSV out of several programs."""
     result, with_rows, rows = 0, False, []
-    # A program's line of progress may stand on the terminal that the rows go to.
-    erase = b"\r\033[K" * (sys.stdout.isatty() and sys.stderr.isatty())
+    erase = b"\r\033[K" * (sys.stdout.isatty() and sys.stderr.isatty())  # a program's line of progress
     with tempfile.TemporaryDirectory(prefix="run-") as scratch:
         for stage in chosen:
-            file, header = pathlib.Path(scratch, f"{stage.name}.csv"), with_rows
-            command = [BUILD / "bin" / stage.target(cpu), *options, *(["--csv", file] if csv is not None else [])]
-            with machine.running(command, stdout=subprocess.PIPE) as child:
-                for line in child.stdout:
-                    header = header and not line.startswith(f"{stage.name} ".encode())
-                    if not header:
-                        sys.stdout.buffer.write(erase + line)
-                        sys.stdout.flush()
-            code = machine.code_of(child, stage.name)
+            shown = not with_rows  # the header, once
+
+            def show(line):
+                nonlocal shown
+                shown = shown or line.startswith(f"{stage.name} ".encode())
+                if shown:
+                    sys.stdout.buffer.write(erase + line)
+                    sys.stdout.flush()
+
+            file = pathlib.Path(scratch, f"{stage.name}.csv")
+            code = machine.call([BUILD / "bin" / stage.target(cpu), *options, *(["--csv", file] if csv else [])], stage.name, show)
             with_rows, result = with_rows or code == 0, result or code
             if code > 1:
                 return result  # no other stage would fare better
-            if csv is not None and code == 0:
+            if csv and code == 0:
                 rows += file.read_text().splitlines(keepends=True)[bool(rows):]
     if cpu:
         print("Counted on the CPU: the prediction is the roofline's, and nothing was timed.")
-    if csv is not None and result == 0:
+    if csv and result == 0:
         write_whole((pathlib.Path(csv), "".join(rows)))
     return result
 
 
-def step_files():
-    """All steps in reading order: a chapter's 1_name.cu, 2_name.cu and its matmul.cu; then those in OpenCL."""
-    steps = [file for stage in STAGES for file in (*sorted((ROOT / stage.chapter).glob("[0-9]_*.cu")), ROOT / stage.chapter / "matmul.cu")]
-    return steps + sorted(ROOT.glob("[0-9][0-9]_*/[0-9][0-9]_*.cl"))
-
-
 def step_name(file):
-    if file.suffix == ".cl":
-        return file.name
-    return file.parent.name + f"/{file.stem}" * (file.stem != "matmul")
+    return file.name if file.suffix == ".cl" else file.parent.name + f"/{file.stem}" * (file.stem != "matmul")
 
 
 def show_step(before, after):
@@ -239,7 +229,9 @@ def run_diff(words):
     parser.add_argument("--sizes", action="store_true")
     parser.add_argument("steps", nargs="*")
     given = parser.parse_args(words)
-    steps = step_files()
+    # In reading order: a chapter's 1_name.cu, 2_name.cu and its matmul.cu; then those in OpenCL.
+    steps = [file for stage in STAGES for file in sorted(ROOT.glob(f"{stage.chapter}/[0-9]_*.cu")) + [ROOT / stage.chapter / "matmul.cu"]]
+    steps += sorted(ROOT.glob("[0-9][0-9]_*/[0-9][0-9]_*.cl"))
     if not given.steps:
         for before, after in zip(steps, steps[1:]):
             if before.suffix == after.suffix:
@@ -333,7 +325,7 @@ def run_test(words):
          (*OPENCL, "oclgrind", "clang-19", "rocm-device-libs", "python3-matplotlib", "libopenblas0", "clang-format-14"))
     machine.find_opencl()
     machine.build(["all"])
-    return machine.call(["ctest", "--test-dir", BUILD, "--output-on-failure", "--no-tests=error", f"-j{len(os.sched_getaffinity(0))}", *words])
+    return machine.call(["ctest", "--test-dir", BUILD, "--output-on-failure", "--no-tests=error", f"-j{machine.CORES}", *words])
 
 
 VERBS = {"all": run_all, "compare": run_compare, "diff": run_diff, "plot": run_plot, "test": run_test}
