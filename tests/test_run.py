@@ -136,10 +136,11 @@ def test_ended(s, how, group, code):
 
 
 @pytest.mark.parametrize("where, code, said", (("full", 2, "run: stdout: No space left on device\n"),
-                                               ("closed", 2, "run: stdout: is closed\n"), ("pipe", 141, "")), ids=str)
+                                               ("closed", 2, "run: stdout: is closed\n"), ("pipe", 141, ""), ("no stderr", 0, "")), ids=str)
 def test_output_fails(s, where, code, said):
     with open("/dev/full", "w") as full:
-        options = {"full": {"stdout": full}, "closed": {"preexec_fn": lambda: os.close(1)}, "pipe": {}}[where]
+        options = {"full": {"stdout": full}, "closed": {"preexec_fn": lambda: os.close(1)}, "pipe": {},
+                   "no stderr": {"preexec_fn": lambda: os.close(2)}}[where]
         process = s.start("run", **options)
         if where == "pipe":
             process.stdout.close()

@@ -133,6 +133,17 @@ def opencl_packages(cpu):
     return OPENCL if cpu or not machine.icds() else OPENCL[:2]
 
 
+def check_writable(path, option, value):
+    """Ends the program now, rather than after the work, where a file can't be written."""
+    try:
+        if option == "all":
+            path.parent.mkdir(parents=True, exist_ok=True)
+        if part := part_of(path):
+            part.unlink()
+    except OSError as error:
+        fail(2, f"{option} '{value}': can't be written: {error.strerror}")
+
+
 def run_programs(words):
     parser = Parser("")
     for flag in (("--cpu",), ("-h", "--help")):
@@ -160,12 +171,7 @@ def run_programs(words):
             fail(2, f"--csv '{csv}': takes the name of a file" + f"; for one of that name write ./{csv}" * bool(csv))
         if "stage" not in kinds and len(chosen) > 1:
             fail(2, f"--csv: each of these programs has columns of its own; name one of {' '.join(each.name for each in chosen)}")
-        try:
-            part = part_of(csv)
-        except OSError as error:
-            fail(2, f"--csv '{csv}': can't be written: {error.strerror}")
-        if part:
-            part.unlink()
+        check_writable(csv, "--csv", csv)
     if "opencl" in kinds:
         cpu, packages = False, opencl_packages(given.cpu)
         options += ["--platform", "Portable Computing Language"] * given.cpu
@@ -290,11 +296,7 @@ def run_all(words):
     if given.against and folder.exists() and folder.samefile(given.against):
         fail(2, f"--against '{given.against}': that is where the results would go")
     new = not folder.exists()
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        part_of(folder / "steps.csv").unlink()
-    except OSError as error:
-        fail(2, f"all '{folder}': can't be written: {error.strerror}")
+    check_writable(folder / "steps.csv", "all", folder)
     try:
         cpu = emulated(given.cpu)
         missing = need(("cmake", "g++", "ninja-build", *["libboost-context-dev"] * cpu), optional=(*opencl_packages(cpu), "libopenblas0"))
@@ -352,6 +354,7 @@ if __name__ == "__main__":
             os.fstat(descriptor)
         except OSError:
             os.open(os.devnull, os.O_RDWR)
+    sys.stderr = sys.stderr or open(os.devnull, "w")
     try:
         if sys.stdout is None:
             raise OSError(9, "is closed", "stdout")
