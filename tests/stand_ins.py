@@ -84,7 +84,7 @@ class StandIns:
             folder.mkdir(parents=True)
         for name in ("run", "test", *(path.relative_to(ROOT) for path in ROOT.glob("tools/*.py"))):
             shutil.copy(ROOT / name, here / name)
-        for tool in "cat cp diff dirname env id mkdir readlink rm sh sleep touch true".split():
+        for tool in "cat cp diff dirname env id mkdir readlink grep rm sh sleep touch true".split():
             (self.bin / tool).symlink_to(shutil.which(tool))
         # It says that it has every module; where there is a file `ordinary_user`, it is not root's.
         self.script(self.bin / "python3", f"""case "$*" in *"; print('yes')") echo yes; exit;; esac

@@ -351,6 +351,7 @@ def test_ordinary_user(s, allowed):
     assert "to install: sudo apt-get install " in run.stderr
     assert ("installing libboost-context-dev libgtest-dev (sudo apt-get)\n" in run.stderr) == allowed
     run = s.call("test")
+    assert ("(they are optional)" in run.stderr) == allowed
     assert not asks(run) and "oclgrind; to install: sudo apt-get" in run.stderr and run.returncode == code
 
 
@@ -368,7 +369,7 @@ def test_without_python(s, has):
     (s.bin / "python3").rename(s.here / "python3")
     s.tool("apt-get", f'case "$*" in *install*python3) cp "{s.here}/python3" "{s.bin}/python3";; esac' if has else "exit 1")
     if has:
-        failed(s.call("run", environment={"NO_INSTALL": "1"}), 2, "run: python3 is missing; install it with: sudo apt-get install")
+        failed(s.call("run", environment={"NO_INSTALL": "1"}), 2, "run: python3 is missing; to install: sudo apt-get install")
         run = s.call("test")
         assert run.returncode == 0 and run.stderr == "run: installing python3 (apt-get)\n" and "ctest" in run.calls
     else:

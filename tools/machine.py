@@ -173,9 +173,10 @@ def need(required, wanted=(), optional=()):
     if os.environ.get("NO_INSTALL"):
         why = "NO_INSTALL is set"
     elif try_now:
-        why = install(try_now, sudo)
+        refusal = install(try_now, sudo)
         missing = missing_of(missing)
         if refused := [package for package in try_now if package in missing]:
+            why = refusal
             BUILD.mkdir(parents=True, exist_ok=True)
             note.write_text("".join(f"{package}: {why}\n" for package, why in {**tried, **dict.fromkeys(refused, why)}.items()))
     elif known := [package for package in missing if package in tried]:
