@@ -42,31 +42,26 @@ class Program(NamedTuple):
         return self.name + {"stage": "_cpu_trace", "other": "_cpu"}.get(self.kind, "") * bool(cpu)
 
 
-def programs():
-    """The programs that the chapters' folders hold: as CMakeLists.txt finds them."""
-    found = []
-    for source in sorted((*ROOT.glob("[0-9][0-9]_*/*.cu"), *ROOT.glob("[0-9][0-9]_*/*.cpp"))):
-        name, chapter = source.stem, source.parent.name
-        if name == "matmul":
-            found.append(Program(chapter, chapter, "stage" if source.suffix == ".cu" else "opencl"))
-        elif source.suffix == ".cu" or name.endswith("_host"):
-            found.append(Program(name, chapter, "other" if source.suffix == ".cu" else "host"))
-    return found
-
-
-PROGRAMS = programs()
+# What the chapters' folders hold: as CMakeLists.txt finds it.
+KINDS = (("matmul.cu", "stage"), ("matmul.cpp", "opencl"), ("*.cu", "other"), ("*_host.cpp", "host"))
+PROGRAMS = [Program(source.parent.name if source.stem == "matmul" else source.stem, source.parent.name,
+                    next(kind for pattern, kind in KINDS if source.match(pattern)))
+            for source in sorted(ROOT.glob("[0-9][0-9]_*/*")) if any(source.match(pattern) for pattern, _ in KINDS)]
 STAGES = [program for program in PROGRAMS if program.kind == "stage"]
 STAGE_NAMES = " ".join(program.name for program in STAGES)
 OTHER_NAMES = " ".join(program.name for program in PROGRAMS if program.kind != "stage")
 
 HELP = f"""\
+./run builds and runs the programs, ./test proves them.
+
 run [STAGE | PROGRAM] [--cpu] [OPTION...]: builds and runs one program or, in one table, all stages.
 run all [FOLDER] [--against FOLDER2] [--cpu]: runs every chapter. Its CSVs, a description of the machine and a log are written
 to FOLDER (a new one, results-DATE-TIME, if none is named). Then compares them with those in FOLDER2.
 run compare FOLDER FOLDER2: compares the CSVs of two such folders, and runs nothing.
 run diff STAGE STAGE: shows what one stage changes in the other; diff alone: how many lines every step changes.
 run plot [FOLDER]: draws the CSVs in FOLDER; without FOLDER those in docs/results/h200, and writes the READMEs' tables from them.
-run test: the same as ./test.
+run test [OPTION...], or test [OPTION...]: builds everything that this machine can build and runs the tests. The options are
+ctest's: -R REGEX only the tests whose names match, -E REGEX all but those, -N list them, -V show their output.
 
 {textwrap.fill(STAGE_NAMES + ', or just the number', 120, initial_indent='  STAGE      ', subsequent_indent=' ' * 13)}
 {textwrap.fill(OTHER_NAMES, 120, initial_indent='  PROGRAM    ', subsequent_indent=' ' * 13)}
@@ -74,30 +69,15 @@ run test: the same as ./test.
   --cpu      verify and count on the CPU emulator, as is done anyway where there is no GPU or no nvcc; 08: a CPU's OpenCL
   OPTION...  those of the program; --csv FILE gathers the rows of all stages that run
 
-Examples:  ./run
-           ./run 03_shared_blocking --size 4096
-           ./run --sizes 1024:8192:1024 --csv ladder.csv
-           ./run --gpu fury-x
-           ./run probe --svg fragment.svg
-           ./run 08 --stage 05
-           ./run diff 03 04
-           ./run all --against docs/results/h200
-           ./run plot
+Examples:  ./run                                             ./run diff 03 04
+           ./run 03_shared_blocking --size 4096              ./run all --against docs/results/h200
+           ./run --sizes 1024:8192:1024 --csv ladder.csv     ./run plot
+           ./run --gpu fury-x                                ./test
+           ./run probe --svg fragment.svg                    ./test -R 03
+           ./run 08 --stage 05                               ./test -V -R faults
 
 Missing packages are installed with apt where that is allowed; NO_INSTALL=1 forbids it. Exit codes: that of the first stage that
-failed; also 1 when the build failed, 2 when what is needed is missing or a file can't be written, 130 Ctrl-C"""
-TEST_HELP = """\
-test [OPTION...]: builds everything that this machine can build and runs the tests. The options are ctest's:
-
-  -R REGEX  only the tests whose names match      -N  list the tests, run none
-  -E REGEX  all but those                         -V  show the output of every test
-
-Examples:  ./test
-           ./test -R 03
-           ./test -V -R faults
-
-GPU programs' tests are skipped on a machine without a GPU. Missing packages are installed with apt where that is allowed;
-NO_INSTALL=1 forbids it. Exit codes: 0 all passed, 1 the build failed, 2 what is needed is missing, else ctest's"""
+failed, or ctest's; also 1 when the build failed, 2 when what is needed is missing or a file can't be written, 130 Ctrl-C"""
 
 
 class Parser(argparse.ArgumentParser):
@@ -118,6 +98,7 @@ def show_help(chosen):
             print(flush=True)
             return machine.call([program, "--help"])
     print("\nOnce a stage is built, its options are shown here.")
+    return 0
 
 
 def emulated(cpu):
@@ -338,9 +319,6 @@ def main(words):
     verb = words[0] if words else ""
     verb = verb.removeprefix("--") if verb in ("--all", "--compare", "--plot") else verb  # as they once were written
     asked = {"-h", "--help"} & set(words)
-    if verb == "test" and asked:
-        print(TEST_HELP)
-        return 0
     if verb in VERBS and asked:
         return show_help(STAGES)
     if verb not in ("compare", "diff", "plot") and not asked:
