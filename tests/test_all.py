@@ -4,7 +4,6 @@ import csv
 import fcntl
 import getpass
 import os
-import pathlib
 import re
 import signal
 import socket

@@ -1,12 +1,11 @@
 """What ./run and ./test do with bad input, failing stages, old build folders and missing packages: in a folder of stand-ins. The
 last tests take the real programs."""
+import fcntl
 import os
-import pathlib
 import re
 import shutil
 import signal
 import subprocess
-import sys
 
 import pytest
 
@@ -165,16 +164,15 @@ def test_ctrl_c(s, command, when):
     elif when == "building":
         s.cmake(BUILDING)
     elif when == "waiting for":
-        holder = subprocess.Popen([sys.executable, "-c", "import fcntl, sys, time\nfile = open(sys.argv[1], 'w')\n"
-                                   "fcntl.flock(file, fcntl.LOCK_EX)\nprint(7, file=file, flush=True)\nprint(7, flush=True)\ntime.sleep(60)",
-                                   s.here / "build/lock"], stdout=subprocess.PIPE)
-        holder.stdout.readline()
+        holder = open(s.here / "build/lock", "w")
+        print(7, file=holder, flush=True)
+        fcntl.flock(holder, fcntl.LOCK_EX)
     else:
         (s.here / "matplotlib.py").write_text("import time\nprint('drawing', flush=True)\ntime.sleep(30)\n")
         words = [s.here / "run", "plot", s.here]
     code, output, left = press_ctrl_c(words, when, env=s.environment(PYTHONPATH=str(s.here)), cwd=s.here)
     if holder:
-        holder.kill()
+        holder.close()
         assert f"waiting for process 7, which is building in {s.here}/build" in output
     assert code == 130 and left == "" and "Traceback" not in output and "build failed" not in output, (code, output, left)
     assert s.left_behind() == ["all.csv"] and old.read_text() == "old\n"
@@ -382,15 +380,11 @@ def test_without_python(s, has):
 # The real tree and its programs; cmake does nothing, as others are using the build folder.
 
 @pytest.fixture(scope="module")
-def real(tmp_path_factory):
-    """./run and ./test of the real tree."""
-    folder = tmp_path_factory.mktemp("bin")
-    (folder / "cmake").write_text("#!/bin/sh\n[ \"$1\" != --version ] || echo cmake version 3.31.0\n")
-    (folder / "cmake").chmod(0o755)
-    environment = {**os.environ, "PATH": f"{folder}:{os.environ['PATH']}", "BUILD_DIR": str(BUILD), "NO_INSTALL": "1"}
-
+def real(shared):
+    """./run and ./test of the real tree, from another folder."""
     def call(command, *words):
-        run = subprocess.run([ROOT / command, *words], env=environment, cwd=folder, capture_output=True, text=True)
+        run = subprocess.run([ROOT / command, *words], capture_output=True, text=True, cwd=shared.temporary, env={
+            **os.environ, "PATH": f"{shared.bin}:{os.environ['PATH']}", "BUILD_DIR": str(BUILD), "NO_INSTALL": "1"})
         assert run.returncode == 0, run
         return run.stdout
 
