@@ -167,11 +167,15 @@ def test_killed_in_the_ladder(s):
 
 def test_two_at_once(s):
     """One waits for the other to have ended, whatever folder it writes to."""
-    program(s, "one_tile_cpu", before=f'[ ! -e "{s.here}/now" ] || touch "{s.here}/twice"; touch "{s.here}/now"; sleep 1; rm "{s.here}/now"')
-    both = [s.start("run", "all", "there") for _ in range(2)]
-    ended = [process.communicate(timeout=60) for process in both]
-    assert [process.returncode for process in both] == [0, 0] and not (s.here / "twice").exists()
-    assert len(re.findall(r"run: waiting for process \d+, which is running all\n", "".join(err for _, err in ended))) == 1
+    program(s, "one_tile_cpu", before=f"""[ ! -e "{s.here}/now" ] || touch "{s.here}/twice"; touch "{s.here}/now"
+        while [ ! -e "{s.here}/go" ]; do sleep 0.05; done; rm "{s.here}/now" """)
+    first = s.start("run", "all", "there")
+    assert eventually((s.here / "now").exists)
+    second = s.start("run", "all", "there")
+    assert second.stderr.readline() == f"run: waiting for process {first.pid}, which is running all\n"
+    (s.here / "go").touch()
+    assert [process.communicate(timeout=60)[1] for process in (first, second)] == ["", ""]
+    assert first.returncode == second.returncode == 0 and not (s.here / "twice").exists()
 
 
 def test_full_disk(s):

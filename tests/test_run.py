@@ -269,12 +269,15 @@ def test_build_fails(s, command, step):
 
 def test_two_at_once(s):
     """The second waits for the first to have built."""
-    s.cmake(f'[ "$1" != --build ] || {{ [ ! -e "{s.here}/builds" ] || echo twice >"{s.here}/twice"; touch "{s.here}/builds"; sleep 1; '
-            f'rm "{s.here}/builds"; }}')
-    both = [s.start("run", "--csv", f"{number}.csv") for number in (1, 2)]
-    said = [process.communicate(timeout=60)[1] for process in both]
-    assert [process.returncode for process in both] == [0, 0] and not (s.here / "twice").exists()
-    assert re.fullmatch(r"run: waiting for process \d+, which is building in .*/build\n", "".join(said))
+    s.cmake(f"""[ "$1" != --build ] || {{ [ ! -e "{s.here}/now" ] || touch "{s.here}/twice"; touch "{s.here}/now"
+        while [ ! -e "{s.here}/go" ]; do sleep 0.05; done; rm "{s.here}/now"; }}""")
+    first = s.start("run", "--csv", "1.csv")
+    assert eventually((s.here / "now").exists)
+    second = s.start("run", "--csv", "2.csv")
+    assert second.stderr.readline() == f"run: waiting for process {first.pid}, which is building in {s.here}/build\n"
+    (s.here / "go").touch()
+    assert [process.communicate(timeout=60)[1] for process in (first, second)] == ["", ""]
+    assert first.returncode == second.returncode == 0 and not (s.here / "twice").exists()
     assert (s.here / "1.csv").read_text() == (s.here / "2.csv").read_text() != ""
 
 
