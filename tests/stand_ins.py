@@ -108,7 +108,8 @@ runpy.run_path(sys.argv[0], run_name="__main__")' "$@" """)
         for name in STAGES:
             (here / name / "matmul.cu").touch()
             self.stage(name)
-        for source, program in (("04_four/matmul.cpp", "04_four"), ("00_zero/zero_host.cpp", "zero_host"), ("00_zero/one.cu", "one_cpu")):
+        for source, program in (("04_four/matmul.cpp", "04_four"), ("00_zero/zero_host.cpp", "zero_host"),
+                                ("00_zero/one.cu", "one_cpu")):
             (here / source).touch()
             self.script(here / "build/bin" / program, f'echo "{program} $*"')
         self.cache()

@@ -182,7 +182,7 @@ def test_full_disk(s):
     (s.here / "there").mkdir()
     (s.here / "there/log.txt").symlink_to("/dev/full")
     run = run_all(s, "there")
-    assert run.returncode == 2 and run.stderr == "run: there/log.txt: No space left on device\n" and not left_behind(s.here / "there")
+    assert (run.returncode, run.stderr) == (2, "run: there/log.txt: No space left on device\n") and not left_behind(s.here / "there")
 
 
 def test_nobody_foresees_temporary_names(s):
@@ -222,7 +222,8 @@ def test_seconds_left(arguments, expected):
 
 def test_durations_and_records(tmp_path):
     assert [all_py.duration(seconds) for seconds in (0.4, 59.6, 61, 3600)] == ["0 s", "1 min 0 s", "1 min 1 s", "60 min 0 s"]
-    for text, expected in (("a,2.5,done,d\nb,1,failed,d\nc,1,skipped,d\n", {"a": 2.5}), ("cut", {}), ("a,nan,done,d\n", {}), ("", {})):
+    for text, expected in (("a,2.5,done,d\nb,1,failed,d\nc,1,skipped,d\n", {"a": 2.5}), ("cut", {}),
+                           ("a,nan,done,d\n", {}), ("", {})):
         (tmp_path / "steps.csv").write_text("step,seconds,result,date\n" + text)
         assert all_py.usual_seconds([tmp_path / "none", tmp_path]) == expected
 

@@ -78,8 +78,8 @@ def test_other_programs(shared, words, printed, target):
 # ./run diff
 
 def test_diff(s):
-    for file, text in (("01_one/matmul.cu", "// Changed: nothing\na\nb\nc\n"), ("02_two/matmul.cu", "// Changed:  b; and d\na\nB\nc\nd\n"),
-                       ("03_three/matmul.cu", "a\n"), ("02_two/1_first.cu", "// Changed: b\na\nB\nc\n"), ("04_four/01_x.cl", "a\n"),
+    for file, text in (("01_one/matmul.cu", "// Changed: nothing\na\nb\nc\n"),
+                       ("02_two/matmul.cu", "// Changed:  b; and d\na\nB\nc\nd\n"), ("03_three/matmul.cu", "a\n"), ("02_two/1_first.cu", "// Changed: b\na\nB\nc\n"), ("04_four/01_x.cl", "a\n"),
                        ("04_four/02_y.cl", "b\n")):
         (s.here / file).write_text(text)
     run = s.call("run", "diff", "01", "2")
@@ -135,7 +135,8 @@ def test_ended(s, how, group, code):
 
 
 @pytest.mark.parametrize("where, code, said", (("full", 2, "run: stdout: No space left on device\n"),
-                                               ("closed", 2, "run: stdout: is closed\n"), ("pipe", 141, ""), ("no stderr", 0, "")), ids=str)
+                                               ("closed", 2, "run: stdout: is closed\n"), ("pipe", 141, ""),
+                                               ("no stderr", 0, "")), ids=str)
 def test_output_fails(s, where, code, said):
     with open("/dev/full", "w") as full:
         options = {"full": {"stdout": full}, "closed": {"preexec_fn": lambda: os.close(1)}, "pipe": {},
@@ -185,21 +186,25 @@ BAD = (  # {0}: the folder; {1}: one without results; {2}: one with; {3}: a file
     ("|", "unknown stage '': takes one of 01_one 02_two"), ("\x1b[31m", "unknown stage '?[31m'"),
     ("plot|a|b", "plot: unexpected argument 'b': takes one folder of results, or none"),
     ("all|--against|{0}/none", "--against '{0}/none': takes a folder of results"),
-    ("all|--against={1}", "--against '{1}': takes a folder of results"), ("all|--against=", "--against '': takes a folder of results"),
-    ("all|--against", "--against: expected one argument"), ("all|--against|{2}|{2}", "--against '{2}': that is where the results would go"),
+    ("all|--against={1}", "--against '{1}': takes a folder of results"),
+    ("all|--against=", "--against '': takes a folder of results"),
+    ("all|--against", "--against: expected one argument"),
+    ("all|--against|{2}|{2}", "--against '{2}': that is where the results would go"),
     ("all|--size|8", "unrecognized arguments: --size"), ("all|new|b", "all: unrecognized arguments: b"),
     ("all|", "all '': takes the name of a folder"), ("all|{3}", "all '{3}': can't be written: File exists"),
     ("--all|{3}", "all '{3}': can't be written: File exists"), ("all|{3}/b", "all '{3}/b': can't be written: Not a directory"),
     ("compare|{2}", "compare: takes two folders of results"), ("compare|{2}|{2}|{2}", "compare: takes two folders of results"),
     ("compare|{2}|{1}", "compare '{1}': takes a folder of results"), ("--compare|{2}", "compare: takes two folders"),
     ("--csv", "--csv: expected one argument"), ("--csv=", "--csv '': takes the name of a file"),
-    ("--csv|-x.csv", "--csv: expected one argument"), ("--csv=-x.csv", "--csv '-x.csv': takes the name of a file; for one of that name"),
+    ("--csv|-x.csv", "--csv: expected one argument"),
+    ("--csv=-x.csv", "--csv '-x.csv': takes the name of a file; for one of that name"),
     ("--csv|--size|8", "--csv: expected one argument"), ("00|--csv|f", "name one of one zero_host"),
     ("--csv|{0}/missing/out.csv", "--csv '{0}/missing/out.csv': can't be written: No such file or directory"),
     ("one|--csv|{0}/missing/out.csv", "can't be written: No such file or directory"),
     ("--csv|{0}", "--csv '{0}': can't be written: Is a directory"),
     ("diff|01", "diff: takes two stages, such as 03 04, or none"), ("diff|--sizes|01", "diff: takes two stages"),
-    ("diff|01|9", "diff '9': takes one of 01_one 02_two"), ("diff||01", "diff '': takes one of"), ("diff|0|01", "diff '0': takes one of"),
+    ("diff|01|9", "diff '9': takes one of 01_one 02_two"),
+    ("diff||01", "diff '': takes one of"), ("diff|0|01", "diff '0': takes one of"),
     ("diff|01|04/1", "diff '04/1': takes one of"), ("diff|01|*", "diff '*': takes one of"),
     ("test|--bogus", "test: unrecognized arguments: --bogus"), ("test|03", "test: unrecognized arguments: 03"),
     ("test|-R", "-R: expected one argument"))
@@ -234,7 +239,8 @@ def test_paths_that_cmake_cannot_take(tmp_path, bad):
 # The build folder is kept where it can be.
 
 @pytest.mark.parametrize("changed, to", (("", ""), ("CMAKE_HOME_DIRECTORY", "gone"), ("CMAKE_CACHEFILE_DIR", "gone"),
-                                         ("CMAKE_MAKE_PROGRAM", "gone"), ("CMAKE_CXX_COMPILER", "gone"), ("CMAKE_CUDA_COMPILER", "gone"),
+                                         ("CMAKE_MAKE_PROGRAM", "gone"), ("CMAKE_CXX_COMPILER", "gone"),
+                                         ("CMAKE_CUDA_COMPILER", "gone"),
                                          ("CMAKE_GENERATOR", "Ninja Multi-Config")))
 def test_build_folder(s, changed, to):
     files = s.here / "build/CMakeFiles"
@@ -294,7 +300,8 @@ def test_cannot_be_installed(s):
     s.tool("apt-get", "echo 'E: Unable to locate package' >&2; exit 100")
     line = "(Unable to locate package): libboost-context-dev; to install: apt-get install libboost-context-dev\n"
     run = s.call("run")
-    assert run.returncode == 2 and run.stderr == f"run: installing libboost-context-dev (apt-get)\nrun: missing, and not installed {line}"
+    assert run.returncode == 2
+    assert run.stderr == f"run: installing libboost-context-dev (apt-get)\nrun: missing, and not installed {line}"
     run = s.call("run")
     failed(run, 2, line)  # it is not tried again
     assert "apt-get" not in run.calls
@@ -322,7 +329,8 @@ def test_is_installed(s):
     run = s.call("test")
     calls = [line for line in run.calls.splitlines() if line.startswith("apt-get")]
     assert run.returncode == 0 and run.stderr == f"test: installing {LIBRARIES} (apt-get)\n"
-    assert len(calls) == 2 and calls[0].endswith(" update") and calls[1].endswith(f" install -y --no-install-recommends {LIBRARIES}")
+    assert len(calls) == 2 and calls[0].endswith(" update")
+    assert calls[1].endswith(f" install -y --no-install-recommends {LIBRARIES}")
 
 
 def test_cmake_too_old(s):
@@ -417,7 +425,8 @@ def test_real_run(real):
 
 
 def test_ctrl_c_in_a_real_program(tmp_path):
-    code, output, left = press_ctrl_c([program(f"{stages()[0]}_cpu_trace"), "--size", "512", "--csv", tmp_path / "new.csv"], "forward order")
+    command = [program(f"{stages()[0]}_cpu_trace"), "--size", "512", "--csv", tmp_path / "new.csv"]
+    code, output, left = press_ctrl_c(command, "forward order")
     assert code == -signal.SIGINT and left == "" and not list(tmp_path.iterdir()), (code, output, left)
 
 

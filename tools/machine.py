@@ -40,7 +40,8 @@ def fail(code, text):
 @contextlib.contextmanager
 def running(words, **options):
     """A child that doesn't outlive this process, even where this is killed; on the way out it is waited for."""
-    child = subprocess.Popen([str(word) for word in words], preexec_fn=lambda: prctl(1, signal.SIGKILL), **options)  # PR_SET_PDEATHSIG
+    die_too = 1  # PR_SET_PDEATHSIG
+    child = subprocess.Popen([str(word) for word in words], preexec_fn=lambda: prctl(die_too, signal.SIGKILL), **options)
     try:
         yield child
         child.wait()
@@ -58,8 +59,8 @@ def running(words, **options):
 
 
 def call(words, called=None, line=None, **options):
-    """Runs a program to its end; hands each line that it prints to `line`. Returns the exit code as a shell gives it, and tells of a
-    signal that killed it."""
+    """Runs a program to its end; hands each line that it prints to `line`. Returns the exit code as a shell gives it, and tells
+    of a signal that killed it."""
     with running(words, **({"stdout": subprocess.PIPE} if line else {}), **options) as child:
         for each in child.stdout or ():
             line(each)
@@ -110,8 +111,8 @@ def loads(library):
     folders = os.environ.get("LD_LIBRARY_PATH", "").split(":")
     for conf in pathlib.Path("/etc/ld.so.conf.d").glob("*.conf"):
         folders += conf.read_text(errors="replace").split()
-    return any((pathlib.Path(folder) / library).exists() for folder in (*folders, "/usr/local/lib", "/usr/lib", "/usr/lib64", "/lib64")
-               if folder)
+    folders += ["/usr/local/lib", "/usr/lib", "/usr/lib64", "/lib64"]
+    return any((pathlib.Path(folder) / library).exists() for folder in folders if folder)
 
 
 BITCODE = "/usr/lib/x86_64-linux-gnu/amdgcn/bitcode"
@@ -191,8 +192,8 @@ def need(required, wanted=(), optional=()):
 
 
 def find_opencl():
-    """NVIDIA's OpenCL library is often here without a file that tells the loader of it. Names it in a folder of our own then, beside
-    all that /etc names."""
+    """NVIDIA's OpenCL library is often here without a file that tells the loader of it. Names it in a folder of our own then,
+    beside all that /etc names."""
     vendors = BUILD / "opencl_vendors"
     if "OCL_ICD_VENDORS" in os.environ or not loads("libnvidia-opencl.so.1") or not has_gpu() or any(
             "nvidia" in path.read_text(errors="replace") for path in icds()):
@@ -237,14 +238,15 @@ def build(targets):
     with lock("lock", f"building in {BUILD}"):
         cache, options = BUILD / "CMakeCache.txt", []
         if not reusable(cache):
-            say(f"configuring {BUILD}" + " from scratch: it is of another place or generator, or of tools that are gone" * cache.exists())
+            why = " from scratch: it is of another place or generator, or of tools that are gone"
+            say(f"configuring {BUILD}" + why * cache.exists())
             cache.unlink(missing_ok=True)
             shutil.rmtree(BUILD / "CMakeFiles", ignore_errors=True)
             # Only here: changed later, it would build everything again.
             options = [f"-DWARNINGS_ARE_ERRORS={'OFF' if os.environ.get('CI') in (None, '', '0', 'false') else 'ON'}"]
         said = []
-        if call(["cmake", "-S", ROOT, "-B", BUILD, "-DCMAKE_TARGET_MESSAGES=OFF", "--no-warn-unused-cli", *options], line=said.append,
-                stderr=subprocess.STDOUT):
+        if call(["cmake", "-S", ROOT, "-B", BUILD, "-DCMAKE_TARGET_MESSAGES=OFF", "--no-warn-unused-cli", *options],
+                line=said.append, stderr=subprocess.STDOUT):
             sys.stderr.write(b"".join(said).decode(errors="replace"))
             fail(1, "build failed")
         if call(["cmake", "--build", BUILD, "--parallel", CORES, "--target", *targets], stdout=sys.stderr):

@@ -217,7 +217,8 @@ def run_diff(words):
     parser.add_argument("steps", nargs="*")
     given = parser.parse_args(words)
     # In reading order: a chapter's 1_name.cu, 2_name.cu and its matmul.cu; then those in OpenCL.
-    steps = [file for stage in STAGES for file in sorted(ROOT.glob(f"{stage.chapter}/[0-9]_*.cu")) + [ROOT / stage.chapter / "matmul.cu"]]
+    steps = [file for stage in STAGES for file in (*sorted(ROOT.glob(f"{stage.chapter}/[0-9]_*.cu")),
+                                                   ROOT / stage.chapter / "matmul.cu")]
     steps += sorted(ROOT.glob("[0-9][0-9]_*/[0-9][0-9]_*.cl"))
     if not given.steps:
         for before, after in zip(steps, steps[1:]):
@@ -280,7 +281,8 @@ def run_all(words):
     check_writable(folder / "steps.csv", "all", folder)
     try:
         cpu = emulated(given.cpu)
-        missing = need(("cmake", "g++", "ninja-build", *["libboost-context-dev"] * cpu), optional=(*opencl_packages(cpu), "libopenblas0"))
+        missing = need(("cmake", "g++", "ninja-build", *["libboost-context-dev"] * cpu),
+                       optional=(*opencl_packages(cpu), "libopenblas0"))
         others = [step.program(cpu) for step in everything.STEPS if step.name != "ladder"]
         if set(missing) & set(OPENCL):
             others = [name for name in others if name not in {each.name for each in PROGRAMS if each.kind == "opencl"}]
@@ -298,7 +300,8 @@ def run_all(words):
 def run_test(words):
     machine.name = "test"
     parser = Parser("")
-    for flag in "-N -V -VV -Q --progress --rerun-failed --stop-on-failure --schedule-random --print-labels --output-on-failure".split():
+    for flag in ("-N -V -VV -Q --progress --rerun-failed --stop-on-failure --schedule-random --print-labels "
+                 "--output-on-failure").split():
         parser.add_argument(flag, action="store_true")
     for option in "-R -E -L -LE -I -j --timeout --repeat --output-junit".split():
         parser.add_argument(option)
