@@ -79,7 +79,8 @@ def test_other_programs(shared, words, printed, target):
 
 def test_diff(s):
     for file, text in (("01_one/matmul.cu", "// Changed: nothing\na\nb\nc\n"),
-                       ("02_two/matmul.cu", "// Changed:  b; and d\na\nB\nc\nd\n"), ("03_three/matmul.cu", "a\n"), ("02_two/1_first.cu", "// Changed: b\na\nB\nc\n"), ("04_four/01_x.cl", "a\n"),
+                       ("02_two/matmul.cu", "// Changed:  b; and d\na\nB\nc\nd\n"), ("03_three/matmul.cu", "a\n"),
+                       ("02_two/1_first.cu", "// Changed: b\na\nB\nc\n"), ("04_four/01_x.cl", "a\n"),
                        ("04_four/02_y.cl", "b\n")):
         (s.here / file).write_text(text)
     run = s.call("run", "diff", "01", "2")
