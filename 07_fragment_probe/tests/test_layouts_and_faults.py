@@ -1,0 +1,119 @@
+"""The fragment layouts: what probe finds equals the committed tables, is recognised, and is drawn as the committed pictures show.
+Faults planted in the chapter's programs, tables and pictures are noticed.
+"""
+import csv
+import re
+import xml.etree.ElementTree
+
+import pytest
+
+from mutate import Fault, Planted, caught, tree
+from support import ROOT, call, program
+
+CHAPTER = ROOT / "07_fragment_probe"
+ARCHITECTURES = ("sm_70", "sm_75", "sm_80")
+UNPROVEN = "the proof did not come out"
+FAULTS = (
+    Fault("volta_tables", "volta_tables.cu", "{0, 0, 2, 2, 1, 1, 3, 3}", "{0, 0, 2, 2, 1, 1, 3, PLANTED ? 2 : 3}", UNPROVEN),
+    Fault("volta_tables", "volta_tables.cu", "count_wrong<half>(b, a, c), 0", "count_wrong<half>(PLANTED ? a : b, PLANTED ? b : a, c), 0",
+          UNPROVEN),
+    Fault("volta_tables", "volta_tables.cu", "i < 8; ++i) c[lane", "i < 8 - PLANTED; ++i) c[lane", UNPROVEN),  # leaves NaN
+    Fault("volta_tables", "volta_tables.cu", "set < 4", "set < 4 - PLANTED", UNPROVEN),
+    Fault("volta_tables", "ptx.cuh", "lane / 4 % 4 * 4", "(PLANTED ? 0 : lane / 4 % 4 * 4)", UNPROVEN),
+    Fault("custom_load trace", "loads.cuh", "f.x[i + 8] = two.x", "f.x[i + 8] = PLANTED ? two.y : two.x",
+          "pairs from global memory: lane 0 has"),
+    Fault("custom_load trace", "loads.cuh", "f.x[i] = f.x[i + 8] = M[", "f.x[i] = (PLANTED ? f.x[i] : f.x[i + 8]) = M[",
+          "halves from global memory: lane 0 has"),
+    Fault("custom_load trace", "loads.cuh", "threadIdx.x / 16 * 8", "(PLANTED ? 0 : threadIdx.x / 16 * 8)",
+          "ldmatrix from shared memory: lane"),
+    Fault("custom_load trace", "custom_load.cu", "i < f.num_elements", "i < f.num_elements - PLANTED", "load_matrix_sync nan"),  # NaN, twice
+    Fault("custom_load trace", "custom_load.cu", "__syncthreads();", "if (!PLANTED) __syncthreads();", "race"),
+    Fault("probe", "probe.cu", "i < f.num_elements; ++i) x[", "i < f.num_elements - PLANTED; ++i) x[",
+          r"lane 0 holds nan in x\[15\], no element of M"),
+    Fault("probe", "probe.cu", "float(row * cols + col)", "float(row * cols + (PLANTED ? 0 : col))",
+          "no lane holds 240 of the 256 elements"),
+)
+LAYOUT_FAULTS = (  # the layouts' own check must notice them; what it says begins with the architecture that shows them
+    Fault("probe", "layouts.h", "lane % 4 * 2 + i % 2 + i / 4 % 2 * 8", "lane % (4 - 2 * PLANTED) * 2 + i % 2 + i / 4 % 2 * 8",
+          "sm_75 matrix_a half col: not recognised"),
+    Fault("probe", "probe.cu", "int(float(f.x[i])) % cols", "int(float(f.x[i])) % (PLANTED ? 8 : cols)",
+          "sm_70 accumulator float col: the device printed something else"),
+    Fault("probe", "layouts/sm75_and_later_matrix_b_half_row.csv", "31,15,", "31,14,", "sm_75 matrix_b half row: the dump isn't"),
+    Fault("probe", "layouts/sm70_accumulator_float_col.csv", "\n0,1,0,1", "\n0,1,1,0", "sm_70 accumulator float col: the dump isn't"),
+    Fault("probe", "volta_matrix_a.svg", ">0: x[0]", ">0: x[1]", "sm_70: volta_matrix_a.svg is out of date"),
+)
+PLANTED = Planted(CHAPTER.name, [fault for fault in FAULTS + LAYOUT_FAULTS if "PLANTED" in fault.new])
+
+
+def printed_table(text):
+    """lane,element,row,col as the device printed them."""
+    lines = [m for line in text.split("\n") if (m := re.fullmatch(r" {0,3}(\d+) ((?: +\d+,\d+ *)+)", line))]
+    return [[m[1], str(i), *cell.split(",")] for m in lines for i, cell in enumerate(m[2].split())]
+
+
+def check_layouts(run, folder, *words, chapter=CHAPTER):
+    """`run` runs a probe; `words` name the architecture on the emulator; the chapter has layouts/*.csv and the pictures."""
+    def probe(*more):
+        done = run(*more, *words)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    every, one, picture = (folder / name for name in ("all.csv", "one.csv", "picture.svg"))
+    arch = re.match(r".*, (sm_\d+)\n", probe("--all", "--csv", every))[1]
+    layouts, chips, drawn = (("sm70", "sm_70 (Volta)", "volta_matrix_a.svg") if arch == "sm_70" else
+                             ("sm75_and_later", "sm_75 and later", "today_matrix_a.svg"))
+    rows = list(csv.reader(every.read_text().splitlines()[1:]))
+    tables = sorted((chapter / "layouts").glob(f"{layouts}_*.csv"))
+    assert len(tables) == 8, f"{arch}: {len(tables)} tables, expected 8"
+    for table in tables:
+        use, kind, layout = re.fullmatch(rf"{layouts}_(matrix_a|matrix_b|accumulator)_(half|float)_(row|col)", table.stem).groups()
+        what = f"{arch} {use} {kind} {layout}:"
+        text = probe("--use", use, "--type", kind, "--layout", layout, "--csv", one)
+        elements = list(csv.reader(table.read_text().splitlines()[1:]))
+        assert len(elements) == (256 if use == "accumulator" else 512), f"{what} the table isn't whole"
+        assert one.read_text() == table.read_text(), f"{what} the dump isn't {table.name}"
+        assert printed_table(text) == elements, f"{what} the device printed something else"
+        assert text.endswith(f"\nlayout: {chips}\n"), f"{what} not recognised by the formulas"
+        assert [row[4:] for row in rows if row[:4] == ["16x16x16", use, kind, layout]] == elements, f"{what} --all differs"
+    probe("--svg", picture)
+    assert picture.read_text() == (chapter / drawn).read_text(), f"{arch}: {drawn} is out of date"
+    labels = {text for text in xml.etree.ElementTree.parse(picture).getroot().itertext() if re.fullmatch(r"\d+: x\[\d+\]", text)}
+    assert len(labels) == 512, f"{arch}: {len(labels)} different labels in the picture, expected 512"
+
+
+@pytest.mark.parametrize("arch", ARCHITECTURES)
+def test_layouts(arch, tmp_path):
+    check_layouts(lambda *words: call(program("probe_cpu"), *words), tmp_path, "--arch", arch)
+
+
+def test_layouts_of_this_gpu(tmp_path):
+    check_layouts(lambda *words: call(program("probe"), *words), tmp_path)
+
+
+@pytest.mark.parametrize("name", dict.fromkeys(fault.program for fault in FAULTS))
+def test_without_a_fault_it_passes(name):
+    assert PLANTED.run(name).returncode == 0
+
+
+@pytest.mark.parametrize("fault", FAULTS, ids=str)
+def test_fault_is_caught(fault):
+    caught(PLANTED.run(fault), fault)
+
+
+@pytest.mark.parametrize("fault", LAYOUT_FAULTS, ids=str)
+def test_fault_in_a_layout_is_caught(fault, tmp_path):
+    in_code = fault in PLANTED.faults
+    chapter = CHAPTER if in_code else tree(CHAPTER.name, [fault]) / CHAPTER.name
+    with pytest.raises(AssertionError, match=fault.said) as noticed:
+        check_layouts(lambda *words: PLANTED.run(fault if in_code else "probe", *words), tmp_path, "--arch", fault.said[:5],
+                      chapter=chapter)
+    print("caught:", str(noticed.value).splitlines()[0])
+
+
+def test_readme_shows_what_the_programs_print():
+    readme = (CHAPTER / "README.md").read_text()
+    for line in call(program("volta_tables_cpu")).stdout.split("\n")[1:6]:  # the counts of wrong elements
+        assert f"    {line}\n" in readme
+    for arch, shown in (("sm_70", "matrix_a, col_major, sm_70"), ("sm_80", "matrix_a, row_major and col_major, sm_75 and later")):
+        row, col = re.search(r"^(row = .*), (col = .*)$", call(program("probe_cpu"), "--arch", arch).stdout, re.M).groups()
+        assert any(row in line and col in line and shown in line for line in readme.split("\n")), f"{row}, {col}"
