@@ -111,7 +111,8 @@ def main():
     parser.add_argument("--cuobjdump", default="cuobjdump", help="reads machine code; without it the PTX is counted")
     arguments = parser.parse_args()
     if not shutil.which(arguments.nvcc):
-        print(f"count_mma.py: no compiler '{arguments.nvcc}': install the CUDA toolkit (package nvidia-cuda-toolkit)", file=sys.stderr)
+        print(f"count_mma.py: no compiler '{arguments.nvcc}': install the CUDA toolkit (package nvidia-cuda-toolkit)",
+              file=sys.stderr)
         sys.exit(77)
     version = re.search(r"release ([\d.]+)", run(arguments.nvcc, "--version"))[1]
     builds = set(run(arguments.nvcc, "--list-gpu-code").split())

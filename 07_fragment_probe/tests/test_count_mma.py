@@ -46,11 +46,11 @@ def test_with_cuobjdump_it_counts_machine_code():
     assert "sm_70" in run.stdout, "sm_70 is counted, or named as not built"
 
 
-@pytest.mark.parametrize("words, path", [(("--nvcc", "/nonexistent/nvcc"), None), ((), "/nonexistent")], ids=("named", "stripped PATH"))
-def test_without_nvcc_one_line_names_the_package(words, path):
-    run = subprocess.run([*map(str, COUNT), *words], capture_output=True, text=True, env={**os.environ, **({"PATH": path} if path else {})})
+@pytest.mark.parametrize("words, environment", (((), {"PATH": "/nonexistent"}), (("--nvcc", "/nonexistent/nvcc"), {})), ids=str)
+def test_without_nvcc_one_line_names_the_package(words, environment):
+    run = subprocess.run([*COUNT, *words], capture_output=True, text=True, env={**os.environ, **environment})
     assert run.returncode == 77 and not run.stdout
-    assert re.fullmatch(r"count_mma\.py: no compiler '.*': install the CUDA toolkit \(package nvidia-cuda-toolkit\)\n", run.stderr)
+    assert re.fullmatch(r"count_mma\.py: no compiler '.*': .* \(package nvidia-cuda-toolkit\)\n", run.stderr), run.stderr
 
 
 def test_odd_option():

@@ -1,0 +1,226 @@
+"""gcn.py reads machine code as it should, and its gates can fail.
+
+The stages pass and README.md has what is printed of them; with a fault planted they don't pass; small loops written by hand are
+read as a person would; bad input ends with one clear line.
+"""
+import csv
+import functools
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+import pytest
+
+from mutate import Fault, scratch, tree
+from support import ROOT, call
+
+CHAPTER = ROOT / "08_opencl_gcn"
+sys.path.append(str(CHAPTER))
+import gcn  # noqa: E402
+
+# What is broken; the file; what is changed there: patterns that are found once each, and what they become; what must be said.
+UNROLL, DOUBLE = "04_unroll.cl", "05_double_buffer.cl"
+KERNEL = r"(?=void matmul\()"
+LOADS = r"(        if \(k \+ kStepK < K\) \{\n(?:            .*\n)*)        \}\n(\n(?:.*\n)*?)"  # and what follows
+STORES = r"(        store_tiles.*\n)"
+SPILLS = r"[1-9]\d* VGPRs and 0 SGPRs spilled, expected none"
+MANY = r"(1[3-9]|2\d)\d VGPRs, expected 128 or fewer .*"
+SHARE = r"[5-9]\d\.\d\d% of the VALU instructions are MACs, expected 97% or more"
+NO_WAIT = "0 MACs between a global load and its wait, expected 400 to 512"
+FAULTS = (
+    ("spills: room for 4 waves wanted", "02_register_blocking.cl", [(KERNEL, "__attribute__((amdgpu_waves_per_eu(4)))\n")], SPILLS),
+    ("spills: few SGPRs allowed", "03_lds_blocking.cl", [(KERNEL, "__attribute__((amdgpu_num_sgpr(12)))\n")],
+     r"0 VGPRs and [1-9]\d* SGPRs spilled, expected none"),
+    ("spills: in 05, where reloads are loads, too", DOUBLE, [(KERNEL, "__attribute__((amdgpu_waves_per_eu(4)))\n")], SPILLS),
+    ("VGPRs: multiply-adds that can't be v_mac", UNROLL,
+     [(r"acc\[i\]\[j\] \+= a\[i\] \* b\[j\];", "acc[i][j] = fma(a[i], b[j], acc[i][j]);")], MANY),
+    ("VGPRs: loads behind the multiplies", DOUBLE, [(LOADS + STORES, r"\2\1        }\n\3")], MANY),
+    ("MACs: the loop over s isn't unrolled", UNROLL, [(r"#pragma unroll\n(?= *for \(int s)", "#pragma nounroll\n")],
+     "64 MACs in the main loop, expected 512"),
+    ("MACs: half as deep", DOUBLE, [("enum { kStepK = 8 }", "enum { kStepK = 4 }")], "256 MACs in the main loop, expected 512"),
+    ("VALU: an index computed for every element", UNROLL,
+     [(r"vstore4\(\*\(local const float4\*\)&As\[s\]\[row \+ i / 4 \* 16\], 0, &a\[i\]\);",
+       "for (int e = 0; e < 4; ++e) a[i + e] = As[s][(row + k / K + i / 4 * 16 + e) % kTileM];")], SHARE),
+    ("VALU: guards at the edges of A and B", DOUBLE,
+     [(r"(?<=            a_next = )(?=\*)", "tile_row + item / 2 >= M ? (float4)(0.0f) : "),
+      (r"(?<=            b_next = )(?=\*)", "tile_col + item % 32 * 4 >= N ? (float4)(0.0f) : ")], SHARE),
+    ("wait: loads behind the multiplies, beside the stores", DOUBLE, [(LOADS + STORES, r"\2\1    \3        }\n")], NO_WAIT),
+    ("wait: stores before the multiplies", DOUBLE, [(LOADS + STORES, r"\1        }\n\3\2")], NO_WAIT),
+    ("wait: a barrier that waits for global memory", DOUBLE,
+     [(LOADS + STORES, r"\1        }\n        barrier(CLK_GLOBAL_MEM_FENCE);\n\2\3")], NO_WAIT),
+    ("wait: no load in the loop that multiplies", UNROLL, [(r"#pragma unroll\n(?= *for \(int s)", "#pragma nounroll\n")],
+     "None MACs between a global load and its wait, expected 0 to 0"),
+    ("wait: in 04, loads a step ahead", UNROLL,
+     [(r"(    float acc.*\n.*\n)        const (float4 a_next.*\n)        const (float4 b_next.*\n)", r"    \2    \3\1"),
+      (r"(?<=barrier\(CLK_LOCAL_MEM_FENCE\);)(?=.*complete\n)",
+       "\na_next = *(global const float4*)a_from; b_next = *(global const float4*)b_from;")],
+     r"[1-9]\d* MACs between a global load and its wait, expected 0 to 0"),
+)
+
+
+@functools.lru_cache(None)
+def stages():
+    """(what was printed of the chapter's stages, the rows of the CSV, the folder with the machine code)"""
+    folder = pathlib.Path(tempfile.mkdtemp(dir=scratch()))
+    done = call(sys.executable, "-B", CHAPTER / "gcn.py", "--check", "--csv", folder / "t.csv", "--save", folder / "s", CHAPTER)
+    assert done.returncode == 0 and not done.stderr, done.stderr
+    assert [path.name for path in folder.glob("t.csv*")] == ["t.csv"]  # nothing lies beside it
+    return done.stdout, list(csv.DictReader((folder / "t.csv").read_text().splitlines())), folder / "s"
+
+
+def test_csv_has_what_is_printed_and_waves_are_those_of_llvm():
+    printed, rows, assembly = stages()
+    assert [row["stage"] for row in rows] == [path.stem for path in sorted(CHAPTER.glob("0*.cl"))]
+    for row in rows:
+        values = [f"{float(value):.1%}" if name in ("macs_of_all", "macs_of_valu") else value for name, value in row.items()]
+        assert re.search(rf"^{row['stage']} .*$", printed, re.M)[0].split()[:len(values)] == values
+        occupancy = re.findall(r"^; Occupancy: (\d+)$", (assembly / f"{row['stage']}.s").read_text(), re.M)
+        assert occupancy == [row["waves_per_simd"]], row["stage"]
+
+
+def test_figures_of_the_slides():
+    figures = ("= 8601.6 GFLOP/s", "= 21.94 flop per byte", "= 98 GFLOP/s", "= 40 per CU", "n = 88 ", " 6272\n", "= 80: 3 wave",
+               "567 GFLOP/s, 6.6%", "2018 GFLOP/s, 23.5%", "5141 GFLOP/s, 59.8%", "6351 GFLOP/s, 73.8%")
+    assert not [figure for figure in figures if figure not in stages()[0]]
+
+
+def test_readme_has_what_is_printed():
+    readme = (CHAPTER / "README.md").read_text()
+    assert not [line for line in stages()[0].split("\n")[1:] if line not in readme]  # the first names the compiler's build
+
+
+@functools.lru_cache(None)
+def compiled(name, text):
+    folder = pathlib.Path(tempfile.mkdtemp(dir=scratch()))
+    (folder / name).write_text(text)
+    return gcn.compile_and_read("clang-19", folder / name, folder)
+
+
+@pytest.mark.parametrize("what, name, edits, expected", FAULTS, ids=[fault[0] for fault in FAULTS])
+def test_fault_is_caught(what, name, edits, expected):
+    stages()  # skips where there is no compiler
+    text, faults = (CHAPTER / name).read_text(), []
+    for pattern, replacement in edits:
+        place, = re.finditer(pattern, text)
+        faults.append(Fault("", name, place[0], place.expand(replacement), span=place.span()))
+    changed = tree(CHAPTER.name, faults) / CHAPTER.name
+    said = list(gcn.gates([compiled(stage, (changed / stage).read_text()) for stage in sorted({UNROLL, DOUBLE, name})]))
+    assert all(line.startswith(f"{name[:-3]}: ") for line in said), said
+    assert any(re.fullmatch(f"{name[:-3]}: {expected}", line) for line in said), said
+    print("caught:", *said, sep="\n")
+
+
+METADATA = "".join(f"    .{name}: {value}\n" for name, value in {
+    "vgpr_count": 101, "sgpr_count": 16, "group_segment_fixed_size": 16640, "vgpr_spill_count": 3, "sgpr_spill_count": 4}.items())
+MAC = "v_mac_f32_e32 v0, v1, v2\n"
+
+
+def assembly(code, metadata=METADATA, kernel="k"):
+    return f"helper:\n{MAC}.Lfunc_end0:\n{kernel}:   ; @{kernel}\n; %bb.0:\n{code}.Lfunc_end1:\n.amdhsa_kernel {kernel}\n{metadata}"
+
+
+def loop(*body, label=".LBB0_1", end="s_endpgm\n"):
+    return "".join((f"{label}:    ; =>This Inner Loop Header\n", *(line.rstrip("\n") + "\n" for line in body),
+                    f"s_cbranch_scc1 {label}\n", end))
+
+
+TWO_BLOCKS = "\n".join((  # entered in its middle, closed by falling through: as 05 is
+    "s_branch .LBB0_2", ".LBB0_1: ; in Loop", MAC + MAC + "s_waitcnt vmcnt(0)", "ds_write_b32 v3, v4", "s_barrier",
+    "s_cbranch_vccnz .LBB0_4", ".LBB0_2:", "s_cbranch_vccnz .LBB0_1", "; %bb.3:", "flat_load_dword v4, v[5:6]",
+    "s_branch .LBB0_1", ".LBB0_4:", "s_endpgm\n"))
+LOAD, LOAD_TWO = "flat_load_dword v4, v[8:9]", "flat_load_dwordx2 v[6:7], v[8:9]"
+USE = [MAC, "s_waitcnt vmcnt(1)", "v_mac_f32 v0, v4, v1", MAC]
+REST = ["s_waitcnt vmcnt(0)", "v_fma_f32 v0, v7, v1, v0"]
+INNER = loop(MAC, MAC, end="")
+
+
+@pytest.mark.parametrize("what, code, expected", (
+    ("a loop of two blocks and a branch around one", TWO_BLOCKS,
+     dict(loop_instructions=9, macs=2, global_loads=1, lds_reads=0, lds_writes=1, barriers=1, macs_of_all=round(2 / 9, 4),
+          macs_of_valu=1.0, macs_load_to_wait=2)),
+    ("the metadata", TWO_BLOCKS,
+     dict(vgprs=101, sgprs=16, lds_bytes=16640, vgpr_spills=3, sgpr_spills=4, waves_per_simd=2, waves_per_cu=8)),
+    ("vmcnt(1) completes the first of two loads", loop(LOAD, LOAD_TWO, *USE, *REST), dict(macs_load_to_wait=1, macs=4)),
+    ("the second waits for vmcnt(0)", loop(LOAD_TWO, MAC, MAC, MAC, *REST), dict(macs_load_to_wait=3)),
+    ("vmcnt(0) completes both", loop(LOAD, LOAD_TWO, "s_waitcnt vmcnt(0) lgkmcnt(0)", *USE), dict(macs_load_to_wait=0)),
+    ("a store counts as outstanding", loop(LOAD, "flat_store_dword v[8:9], v0", *USE), dict(macs_load_to_wait=1)),
+    ("an access to LDS doesn't", loop(LOAD, "ds_read_b32 v3, v8", MAC, USE[1], MAC, REST[0]), dict(macs_load_to_wait=2)),
+    ("a load at the end, its wait in the next turn", loop(MAC, MAC, *REST, MAC, LOAD_TWO), dict(macs_load_to_wait=2)),
+    ("no load", loop(MAC), dict(macs_load_to_wait=None)),
+    ("of two loops the one with more MACs", loop(MAC, "s_nop 0", label=".LBB0_7", end="") + INNER + "s_endpgm\n",
+     dict(macs=2, loop_instructions=3)),
+    ("of two nested loops with the same MACs the inner one", f".LBB0_9:\n{INNER}s_cbranch_vccz .LBB0_9\ns_endpgm\n",
+     dict(macs=2, loop_instructions=3)),
+    ("the outer one, where it adds some", f".LBB0_9:\n{MAC}{INNER}s_cbranch_vccz .LBB0_9\ns_endpgm\n",
+     dict(macs=3, loop_instructions=5)),
+), ids=lambda value: value if isinstance(value, str) and "\n" not in value else "")
+def test_reads(what, code, expected):
+    row = gcn.read("00_made_up", assembly(code))
+    assert expected.items() <= row.items()
+
+
+EARLY = "comes before any wait for"
+
+
+@pytest.mark.parametrize("what, text, said", (
+    ("a loaded register used before its wait", assembly(loop(LOAD, LOAD_TWO, "v_mac_f32 v0, v4, v1", *REST)), EARLY),
+    ("one of a range", assembly(loop(LOAD, LOAD_TWO, *USE, "ds_write_b64 v1, v[5:6]", *REST)), EARLY),
+    ("vmcnt(2) is no wait for the first of two", assembly(loop(LOAD, LOAD_TWO, *USE).replace("vmcnt(1)", "vmcnt(2)")), EARLY),
+    ("lgkmcnt is none for either", assembly(loop(LOAD, LOAD_TWO, *USE).replace("vmcnt(1)", "lgkmcnt(0)")), EARLY),
+    ("no wait at all", assembly(loop(LOAD, MAC)), "nothing waits for 'flat_load_dword v4, v[8:9]'"),
+    ("a wait written as a number", assembly(loop(LOAD, "s_waitcnt 0xf70", MAC)), "s_waitcnt 0xf70"),
+    ("no loop with MACs", assembly(MAC + loop("s_nop 0")), "no loop"),
+    ("a call", assembly(loop(MAC, "s_swappc_b64 s[30:31], s[4:5]")), "calls a function"),
+    ("a branch to nowhere", assembly(loop(MAC).replace("scc1 .LBB0_1", "scc1 .LBB0_2")), "no such label"),
+    ("two kernels", assembly(loop(MAC)) + assembly(loop(MAC), "", "l"), "2 kernels"),
+    ("no metadata", assembly(loop(MAC), ""), "0 times .vgpr_count"),
+), ids=lambda value: value if "\n" not in value else "")
+def test_refuses_to_read(what, text, said):
+    with pytest.raises(gcn.Unreadable, match=re.escape(said)):
+        gcn.read("00_made_up", text)
+
+
+def test_waves():
+    waves = {24: 10, 25: 9, 28: 9, 29: 8, 32: 8, 36: 7, 40: 6, 48: 5, 64: 4, 65: 3, 84: 3, 85: 2, 128: 2, 129: 1, 256: 1, 257: 0}
+    assert {vgprs: gcn.waves_per_simd(vgprs) for vgprs in waves} == waves
+    waves = {0: 10, 1024: 10, 6144: 10, 6657: 9, 8320: 7, 16640: 3, 32768: 2, 32769: 1, 65536: 1}
+    assert {lds: gcn.waves_per_simd(24, 16, lds) for lds in waves} == waves
+    assert gcn.waves_per_simd(24, 80) == 10 and gcn.waves_per_simd(24, 102) == 7  # by SGPRs
+
+
+PACKAGES = "install the Debian packages clang-19 and rocm-device-libs"
+
+
+@pytest.mark.parametrize("words, code, said, environment", (
+    (["--csv", "OLD", "WRONG"], 3, r"gcn\.py: .*/02_register_blocking\.cl:\d+:\d+: error: .*\n", {}),
+    (["--check", "LACKING"], 1, r"gcn\.py: 04_unroll: there is no 04_unroll\.cl\n", {}),
+    (["--csv", "none/t", "LACKING"], 2, r"gcn\.py: --csv '.*': can't be written: No such .*\n", {}),
+    (["--csv", "LACKING", "LACKING"], 2, r"(?s).*--csv '.*': takes the name of a file\n", {}),
+    (["--save", "OLD", "LACKING"], 2, r"(?s).*--save '.*': File exists\n", {}),
+    (["NONE"], 2, r"(?s).*none': takes a folder with stages.*", {}),
+    (["--odd"], 2, r"(?s).*--odd.*", {}),
+    (["--clang", "/nonexistent"], 77, rf"gcn\.py: no compiler '/nonexistent': {PACKAGES}\n", {}),
+    ([], 77, rf"gcn\.py: no compiler 'clang-19': {PACKAGES}\n", {"PATH": "/nonexistent"}),
+    (["--clang", "CLANG"], 77, r"gcn\.py: '.*' is 'Debian clang version 14\.0\.6', but pinned is clang 19: .*\n", {}),
+    ([], 77, rf"gcn\.py: no device libraries in /nonexistent: {PACKAGES}\n", {"HIP_DEVICE_LIB_PATH": "/nonexistent"}),
+), ids=str)
+def test_bad_input(words, code, said, environment, tmp_path):
+    if "no compiler" not in said:
+        stages()  # skips where there is no compiler
+    wrong = tree(CHAPTER.name, [Fault("", "02_register_blocking.cl", "acc[i][j] +=", "acc[i][j] =+ ;")]) / CHAPTER.name
+    lacking, old, clang = (tmp_path / name for name in ("lacking", "old.csv", "clang"))
+    lacking.mkdir()
+    (lacking / DOUBLE).write_text((CHAPTER / DOUBLE).read_text())
+    old.write_text("as it was\n")
+    clang.write_text("#!/bin/sh\necho Debian clang version 14.0.6\n")
+    clang.chmod(0o755)
+    paths = {"OLD": old, "WRONG": wrong, "LACKING": lacking, "CLANG": clang, "NONE": tmp_path / "none"}
+    words = [paths.get(word, word) for word in words]
+    done = subprocess.run([sys.executable, "-B", CHAPTER / "gcn.py", *words], capture_output=True, text=True, cwd=tmp_path,
+                          env={**os.environ, **environment})
+    assert (done.returncode, bool(re.fullmatch(said, done.stderr))) == (code, True), done.stderr
+    assert old.read_text() == "as it was\n"
+    assert code not in (3, 77) or not done.stdout  # no table
