@@ -1,7 +1,5 @@
-"""gcn.py reads machine code as it should, and its gates can fail.
-
-The stages pass and README.md has what is printed of them; with a fault planted they don't pass; small loops written by hand are
-read as a person would; bad input ends with one clear line.
+"""The stages pass gcn.py's gates and README.md has what it prints of them; with a fault planted they don't pass; bad input ends
+with one clear line. All of it takes clang-19.
 """
 import csv
 import functools
@@ -113,87 +111,6 @@ def test_fault_is_caught(what, name, edits, expected):
     print("caught:", *said, sep="\n")
 
 
-METADATA = "".join(f"    .{name}: {value}\n" for name, value in {
-    "vgpr_count": 101, "sgpr_count": 16, "group_segment_fixed_size": 16640, "vgpr_spill_count": 3, "sgpr_spill_count": 4}.items())
-MAC = "v_mac_f32_e32 v0, v1, v2\n"
-
-
-def assembly(code, metadata=METADATA, kernel="k"):
-    return f"helper:\n{MAC}.Lfunc_end0:\n{kernel}:   ; @{kernel}\n; %bb.0:\n{code}.Lfunc_end1:\n.amdhsa_kernel {kernel}\n{metadata}"
-
-
-def loop(*body, label=".LBB0_1", end="s_endpgm\n"):
-    return "".join((f"{label}:    ; =>This Inner Loop Header\n", *(line.rstrip("\n") + "\n" for line in body),
-                    f"s_cbranch_scc1 {label}\n", end))
-
-
-TWO_BLOCKS = "\n".join((  # entered in its middle, closed by falling through: as 05 is
-    "s_branch .LBB0_2", ".LBB0_1: ; in Loop", MAC + MAC + "s_waitcnt vmcnt(0)", "ds_write_b32 v3, v4", "s_barrier",
-    "s_cbranch_vccnz .LBB0_4", ".LBB0_2:", "s_cbranch_vccnz .LBB0_1", "; %bb.3:", "flat_load_dword v4, v[5:6]",
-    "s_branch .LBB0_1", ".LBB0_4:", "s_endpgm\n"))
-LOAD, LOAD_TWO = "flat_load_dword v4, v[8:9]", "flat_load_dwordx2 v[6:7], v[8:9]"
-USE = [MAC, "s_waitcnt vmcnt(1)", "v_mac_f32 v0, v4, v1", MAC]
-REST = ["s_waitcnt vmcnt(0)", "v_fma_f32 v0, v7, v1, v0"]
-INNER = loop(MAC, MAC, end="")
-
-
-@pytest.mark.parametrize("what, code, expected", (
-    ("a loop of two blocks and a branch around one", TWO_BLOCKS,
-     dict(loop_instructions=9, macs=2, global_loads=1, lds_reads=0, lds_writes=1, barriers=1, macs_of_all=round(2 / 9, 4),
-          macs_of_valu=1.0, macs_load_to_wait=2)),
-    ("the metadata", TWO_BLOCKS,
-     dict(vgprs=101, sgprs=16, lds_bytes=16640, vgpr_spills=3, sgpr_spills=4, waves_per_simd=2, waves_per_cu=8)),
-    ("vmcnt(1) completes the first of two loads", loop(LOAD, LOAD_TWO, *USE, *REST), dict(macs_load_to_wait=1, macs=4)),
-    ("the second waits for vmcnt(0)", loop(LOAD_TWO, MAC, MAC, MAC, *REST), dict(macs_load_to_wait=3)),
-    ("vmcnt(0) completes both", loop(LOAD, LOAD_TWO, "s_waitcnt vmcnt(0) lgkmcnt(0)", *USE), dict(macs_load_to_wait=0)),
-    ("a store counts as outstanding", loop(LOAD, "flat_store_dword v[8:9], v0", *USE), dict(macs_load_to_wait=1)),
-    ("an access to LDS doesn't", loop(LOAD, "ds_read_b32 v3, v8", MAC, USE[1], MAC, REST[0]), dict(macs_load_to_wait=2)),
-    ("a load at the end, its wait in the next turn", loop(MAC, MAC, *REST, MAC, LOAD_TWO), dict(macs_load_to_wait=2)),
-    ("no load", loop(MAC), dict(macs_load_to_wait=None)),
-    ("of two loops the one with more MACs", loop(MAC, "s_nop 0", label=".LBB0_7", end="") + INNER + "s_endpgm\n",
-     dict(macs=2, loop_instructions=3)),
-    ("of two nested loops with the same MACs the inner one", f".LBB0_9:\n{INNER}s_cbranch_vccz .LBB0_9\ns_endpgm\n",
-     dict(macs=2, loop_instructions=3)),
-    ("the outer one, where it adds some", f".LBB0_9:\n{MAC}{INNER}s_cbranch_vccz .LBB0_9\ns_endpgm\n",
-     dict(macs=3, loop_instructions=5)),
-), ids=lambda value: value if isinstance(value, str) and "\n" not in value else "")
-def test_reads(what, code, expected):
-    row = gcn.read("00_made_up", assembly(code))
-    assert expected.items() <= row.items()
-
-
-EARLY = "comes before any wait for"
-
-
-@pytest.mark.parametrize("what, text, said", (
-    ("a loaded register used before its wait", assembly(loop(LOAD, LOAD_TWO, "v_mac_f32 v0, v4, v1", *REST)), EARLY),
-    ("one of a range", assembly(loop(LOAD, LOAD_TWO, *USE, "ds_write_b64 v1, v[5:6]", *REST)), EARLY),
-    ("vmcnt(2) is no wait for the first of two", assembly(loop(LOAD, LOAD_TWO, *USE).replace("vmcnt(1)", "vmcnt(2)")), EARLY),
-    ("lgkmcnt is none for either", assembly(loop(LOAD, LOAD_TWO, *USE).replace("vmcnt(1)", "lgkmcnt(0)")), EARLY),
-    ("no wait at all", assembly(loop(LOAD, MAC)), "nothing waits for 'flat_load_dword v4, v[8:9]'"),
-    ("a wait written as a number", assembly(loop(LOAD, "s_waitcnt 0xf70", MAC)), "s_waitcnt 0xf70"),
-    ("no loop with MACs", assembly(MAC + loop("s_nop 0")), "no loop"),
-    ("a call", assembly(loop(MAC, "s_swappc_b64 s[30:31], s[4:5]")), "calls a function"),
-    ("a branch to nowhere", assembly(loop(MAC).replace("scc1 .LBB0_1", "scc1 .LBB0_2")), "no such label"),
-    ("two kernels", assembly(loop(MAC)) + assembly(loop(MAC), "", "l"), "2 kernels"),
-    ("no metadata", assembly(loop(MAC), ""), "0 times .vgpr_count"),
-), ids=lambda value: value if "\n" not in value else "")
-def test_refuses_to_read(what, text, said):
-    with pytest.raises(gcn.Unreadable, match=re.escape(said)):
-        gcn.read("00_made_up", text)
-
-
-def test_waves():
-    waves = {24: 10, 25: 9, 28: 9, 29: 8, 32: 8, 36: 7, 40: 6, 48: 5, 64: 4, 65: 3, 84: 3, 85: 2, 128: 2, 129: 1, 256: 1, 257: 0}
-    assert {vgprs: gcn.waves_per_simd(vgprs) for vgprs in waves} == waves
-    waves = {0: 10, 1024: 10, 6144: 10, 6657: 9, 8320: 7, 16640: 3, 32768: 2, 32769: 1, 65536: 1}
-    assert {lds: gcn.waves_per_simd(24, 16, lds) for lds in waves} == waves
-    assert gcn.waves_per_simd(24, 80) == 10 and gcn.waves_per_simd(24, 102) == 7  # by SGPRs
-
-
-PACKAGES = "install the Debian packages clang-19 and rocm-device-libs"
-
-
 @pytest.mark.parametrize("words, code, said, environment", (
     (["--csv", "OLD", "WRONG"], 3, r"gcn\.py: .*/02_register_blocking\.cl:\d+:\d+: error: .*\n", {}),
     (["--check", "LACKING"], 1, r"gcn\.py: 04_unroll: there is no 04_unroll\.cl\n", {}),
@@ -202,14 +119,12 @@ PACKAGES = "install the Debian packages clang-19 and rocm-device-libs"
     (["--save", "OLD", "LACKING"], 2, r"(?s).*--save '.*': File exists\n", {}),
     (["NONE"], 2, r"(?s).*none': takes a folder with stages.*", {}),
     (["--odd"], 2, r"(?s).*--odd.*", {}),
-    (["--clang", "/nonexistent"], 77, rf"gcn\.py: no compiler '/nonexistent': {PACKAGES}\n", {}),
-    ([], 77, rf"gcn\.py: no compiler 'clang-19': {PACKAGES}\n", {"PATH": "/nonexistent"}),
     (["--clang", "CLANG"], 77, r"gcn\.py: '.*' is 'Debian clang version 14\.0\.6', but pinned is clang 19: .*\n", {}),
-    ([], 77, rf"gcn\.py: no device libraries in /nonexistent: {PACKAGES}\n", {"HIP_DEVICE_LIB_PATH": "/nonexistent"}),
+    ([], 77, r"gcn\.py: no device libraries in /nonexistent: .*clang-19 and rocm-device-libs\n",
+     {"HIP_DEVICE_LIB_PATH": "/nonexistent"}),
 ), ids=str)
 def test_bad_input(words, code, said, environment, tmp_path):
-    if "no compiler" not in said:
-        stages()  # skips where there is no compiler
+    stages()  # skips where there is no compiler
     wrong = tree(CHAPTER.name, [Fault("", "02_register_blocking.cl", "acc[i][j] +=", "acc[i][j] =+ ;")]) / CHAPTER.name
     lacking, old, clang = (tmp_path / name for name in ("lacking", "old.csv", "clang"))
     lacking.mkdir()
