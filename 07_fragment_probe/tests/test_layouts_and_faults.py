@@ -14,35 +14,35 @@ CHAPTER = ROOT / "07_fragment_probe"
 ARCHITECTURES = ("sm_70", "sm_75", "sm_80")
 UNPROVEN = "the proof did not come out"
 FAULTS = (
-    Fault("volta_tables", "volta_tables.cu", "{0, 0, 2, 2, 1, 1, 3, 3}", "{0, 0, 2, 2, 1, 1, 3, PLANTED ? 2 : 3}", UNPROVEN),
-    Fault("volta_tables", "volta_tables.cu", "count_wrong<half>(b, a, c), 0",
+    Fault("volta_tables plain -O0", "volta_tables.cu", "{0, 0, 2, 2, 1, 1, 3, 3}", "{0, 0, 2, 2, 1, 1, 3, PLANTED ? 2 : 3}", UNPROVEN),
+    Fault("volta_tables plain -O0", "volta_tables.cu", "count_wrong<half>(b, a, c), 0",
           "(PLANTED ? count_wrong<half>(a, b, c) : count_wrong<half>(b, a, c)), 0", UNPROVEN),
-    Fault("volta_tables", "volta_tables.cu", "i < 8; ++i) c[lane", "i < 8 - PLANTED; ++i) c[lane", UNPROVEN),  # leaves NaN
-    Fault("volta_tables", "volta_tables.cu", "set < 4", "set < 4 - PLANTED", UNPROVEN),
-    Fault("volta_tables", "ptx.cuh", "lane / 4 % 4 * 4", "(PLANTED ? 0 : lane / 4 % 4 * 4)", UNPROVEN),
-    Fault("custom_load trace", "loads.cuh", "f.x[i + 8] = two.x", "f.x[i + 8] = PLANTED ? two.y : two.x",
+    Fault("volta_tables plain -O0", "volta_tables.cu", "i < 8; ++i) c[lane", "i < 8 - PLANTED; ++i) c[lane", UNPROVEN),  # leaves NaN
+    Fault("volta_tables plain -O0", "volta_tables.cu", "set < 4", "set < 4 - PLANTED", UNPROVEN),
+    Fault("volta_tables plain -O0", "ptx.cuh", "lane / 4 % 4 * 4", "(PLANTED ? 0 : lane / 4 % 4 * 4)", UNPROVEN),
+    Fault("custom_load trace -O0", "loads.cuh", "f.x[i + 8] = two.x", "f.x[i + 8] = PLANTED ? two.y : two.x",
           "pairs from global memory: lane 0 has"),
-    Fault("custom_load trace", "loads.cuh", "f.x[i] = f.x[i + 8] = M[", "f.x[i] = (PLANTED ? f.x[i] : f.x[i + 8]) = M[",
+    Fault("custom_load trace -O0", "loads.cuh", "f.x[i] = f.x[i + 8] = M[", "f.x[i] = (PLANTED ? f.x[i] : f.x[i + 8]) = M[",
           "halves from global memory: lane 0 has"),
-    Fault("custom_load trace", "loads.cuh", "threadIdx.x / 16 * 8", "(PLANTED ? 0 : threadIdx.x / 16 * 8)",
+    Fault("custom_load trace -O0", "loads.cuh", "threadIdx.x / 16 * 8", "(PLANTED ? 0 : threadIdx.x / 16 * 8)",
           "ldmatrix from shared memory: lane"),
-    Fault("custom_load trace", "custom_load.cu", "i < f.num_elements", "i < f.num_elements - PLANTED",
+    Fault("custom_load trace -O0", "custom_load.cu", "i < f.num_elements", "i < f.num_elements - PLANTED",
           "load_matrix_sync nan"),  # NaN beside NaN
-    Fault("custom_load trace", "custom_load.cu", "__syncthreads();", "if (!PLANTED) __syncthreads();", "race"),
-    Fault("probe", "probe.cu", "i < f.num_elements; ++i) x[", "i < f.num_elements - PLANTED; ++i) x[",
+    Fault("custom_load trace -O0", "custom_load.cu", "__syncthreads();", "if (!PLANTED) __syncthreads();", "race"),
+    Fault("probe plain -O0", "probe.cu", "i < f.num_elements; ++i) x[", "i < f.num_elements - PLANTED; ++i) x[",
           r"lane 0 holds nan in x\[15\], no element of M"),
-    Fault("probe", "probe.cu", "float(row * cols + col)", "float(row * cols + (PLANTED ? 0 : col))",
+    Fault("probe plain -O0", "probe.cu", "float(row * cols + col)", "float(row * cols + (PLANTED ? 0 : col))",
           "no lane holds 240 of the 256 elements"),
 )
 LAYOUT_FAULTS = (  # the layouts' own check must notice them; what it says begins with the architecture that shows them
-    Fault("probe", "layouts.h", "lane % 4 * 2 + i % 2 + i / 4 % 2 * 8", "lane % (4 - 2 * PLANTED) * 2 + i % 2 + i / 4 % 2 * 8",
+    Fault("probe plain -O0", "layouts.h", "lane % 4 * 2 + i % 2 + i / 4 % 2 * 8", "lane % (4 - 2 * PLANTED) * 2 + i % 2 + i / 4 % 2 * 8",
           "sm_75 matrix_a half col: not recognised"),
-    Fault("probe", "probe.cu", "int(float(f.x[i])) % cols", "int(float(f.x[i])) % (PLANTED ? 8 : cols)",
+    Fault("probe plain -O0", "probe.cu", "int(float(f.x[i])) % cols", "int(float(f.x[i])) % (PLANTED ? 8 : cols)",
           "sm_70 accumulator float col: the device printed something else"),
-    Fault("probe", "layouts/sm75_and_later_matrix_b_half_row.csv", "31,15,", "31,14,", "sm_75 matrix_b half row: the dump isn't"),
-    Fault("probe", "layouts/sm70_accumulator_float_col.csv", "\n0,1,0,1", "\n0,1,1,0",
+    Fault("probe plain -O0", "layouts/sm75_and_later_matrix_b_half_row.csv", "31,15,", "31,14,", "sm_75 matrix_b half row: the dump isn't"),
+    Fault("probe plain -O0", "layouts/sm70_accumulator_float_col.csv", "\n0,1,0,1", "\n0,1,1,0",
           "sm_70 accumulator float col: the dump isn't"),
-    Fault("probe", "volta_matrix_a.svg", ">0: x[0]", ">0: x[1]", "sm_70: volta_matrix_a.svg is out of date"),
+    Fault("probe plain -O0", "volta_matrix_a.svg", ">0: x[0]", ">0: x[1]", "sm_70: volta_matrix_a.svg is out of date"),
 )
 PLANTED = Planted(CHAPTER.name, [fault for fault in FAULTS + LAYOUT_FAULTS if "PLANTED" in fault.new])
 
@@ -107,7 +107,7 @@ def test_fault_in_a_layout_is_caught(fault, tmp_path):
     in_code = fault in PLANTED.faults
     chapter = CHAPTER if in_code else tree(CHAPTER.name, [fault]) / CHAPTER.name
     with pytest.raises(AssertionError, match=fault.said) as noticed:
-        check_layouts(lambda *words: PLANTED.run(fault if in_code else "probe", *words), tmp_path, "--arch", fault.said[:5],
+        check_layouts(lambda *words: PLANTED.run(fault if in_code else "probe plain -O0", *words), tmp_path, "--arch", fault.said[:5],
                       chapter=chapter)
     print("caught:", str(noticed.value).splitlines()[0])
 
