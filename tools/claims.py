@@ -264,12 +264,12 @@ CLAIMS = {
 }
 
 
-def main():
+def main(words=None):
     parser = argparse.ArgumentParser(description="computes what the articles claim from the inputs that they state",
                                      epilog="examples: claims.py 44; claims.py 84 85 86; claims.py --list")
     parser.add_argument("numbers", nargs="*", metavar="NUMBER", help="of a claim in docs/articles.md (default: all of --list)")
     parser.add_argument("--list", action="store_true", help="list the claims that are computed here")
-    arguments = parser.parse_args()
+    arguments = parser.parse_args(words)
     if unknown := [number for number in arguments.numbers if number not in map(str, CLAIMS)]:
         parser.error(f"'{unknown[0]}': takes {', '.join(map(str, CLAIMS))}")
     missing = False
