@@ -40,8 +40,8 @@ def copy():
     top = pathlib.Path(tempfile.mkdtemp(prefix="commands-"))
     atexit.register(shutil.rmtree, top, ignore_errors=True)
     folder, bin_folder = top / "copy", top / "copy/build/bin"
-    shutil.copytree(ROOT, folder, symlinks=True, ignore=lambda _, names: [
-        name for name in names if name.startswith(("build", ".git", "results-")) and name != ".gitignore"])
+    shutil.copytree(ROOT, folder, symlinks=True, ignore=lambda at, names: [
+        name for name in names if name.startswith(("build", ".git", "results-")) or pathlib.Path(at, name) == BUILD])
     for path in (folder, bin_folder, top / "made"):
         path.mkdir(parents=True, exist_ok=True)
     for path in BUILD.iterdir():  # for ctest; ./run would configure a folder with a cache of another place
