@@ -25,35 +25,27 @@ import tempfile
 from results import Wrong, around, read
 
 # Column: metric of ncu. Asynchronous copies are among the loads from global memory.
-COUNTERS = {
-    "global_load_requests": "l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum",
-    "global_load_sectors": "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum",
-    "global_store_sectors": "l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum",
-    "shared_load_wavefronts": "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum",
-    "shared_store_wavefronts": "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_st.sum",
-    "shared_load_conflicts": "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_ld.sum",
-    "shared_store_conflicts": "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_st.sum",
-}
+COUNTERS = {column: f"l1tex__{metric}.sum" for column, metric in {
+    "global_load_requests": "t_requests_pipe_lsu_mem_global_op_ld",
+    "global_load_sectors": "t_sectors_pipe_lsu_mem_global_op_ld",
+    "global_store_sectors": "t_sectors_pipe_lsu_mem_global_op_st",
+    "shared_load_wavefronts": "data_pipe_lsu_wavefronts_mem_shared_op_ld",
+    "shared_store_wavefronts": "data_pipe_lsu_wavefronts_mem_shared_op_st",
+    "shared_load_conflicts": "data_bank_conflicts_pipe_lsu_mem_shared_op_ld",
+    "shared_store_conflicts": "data_bank_conflicts_pipe_lsu_mem_shared_op_st"}.items()}
 # Those that the emulator counts, too, as its README names them.
-COMPARED = {
-    "global_load_requests": "global loads: requests",
-    "global_load_sectors": "sectors",
-    "global_store_sectors": "global stores: sectors",
-    "shared_load_wavefronts": "shared loads: wavefronts",
-    "shared_store_wavefronts": "shared stores: wavefronts",
-}
+COMPARED = dict(zip(COUNTERS, ("global loads: requests", "sectors", "global stores: sectors", "shared loads: wavefronts",
+                               "shared stores: wavefronts")))
 SIZE = 256  # of the counts
 STALLS = ("long_scoreboard", "short_scoreboard", "barrier", "dispatch_stall", "math_pipe_throttle", "mio_throttle", "lg_throttle",
           "wait", "not_selected", "no_instruction")
 RATES = {
     "registers_per_thread": "launch__registers_per_thread",
-    "warps_active_percent": "sm__warps_active.avg.pct_of_peak_sustained_active",
-    "issue_active_percent": "smsp__issue_active.avg.pct_of_peak_sustained_active",
-    "fma_pipe_percent": "sm__pipe_fma_cycles_active.avg.pct_of_peak_sustained_active",
-    "tensor_pipe_percent": "sm__pipe_tensor_op_hmma_cycles_active.avg.pct_of_peak_sustained_active",
-    "l1_throughput_percent": "l1tex__throughput.avg.pct_of_peak_sustained_active",
-    "l2_throughput_percent": "lts__throughput.avg.pct_of_peak_sustained_elapsed",
-    "device_memory_percent": "dram__throughput.avg.pct_of_peak_sustained_elapsed",
+    **{f"{column}_percent": f"{metric}.avg.pct_of_peak_sustained_{of}" for column, metric, of in (
+        ("warps_active", "sm__warps_active", "active"), ("issue_active", "smsp__issue_active", "active"),
+        ("fma_pipe", "sm__pipe_fma_cycles_active", "active"), ("tensor_pipe", "sm__pipe_tensor_op_hmma_cycles_active", "active"),
+        ("l1_throughput", "l1tex__throughput", "active"), ("l2_throughput", "lts__throughput", "elapsed"),
+        ("device_memory", "dram__throughput", "elapsed"))},
     "l1_hit_percent": "l1tex__t_sector_hit_rate.pct",
     "l2_hit_percent": "lts__t_sector_hit_rate.pct",
     "device_memory_bytes": "dram__bytes.sum",
@@ -92,13 +84,9 @@ def measure(bin_folder, folder):
     if not stages:
         sys.exit(f"counters.py: '{bin_folder}' holds no stage that was built for a GPU")
     for name, size, metrics in (("counters.csv", SIZE, COUNTERS), ("rates.csv", 4096, RATES)):
+        rows = [{"stage": stage.name, "size": size, **profile(stage, size, metrics), **where()} for stage in stages]
         text = io.StringIO()
-        table = csv.writer(text, lineterminator="\n")
-        for number, stage in enumerate(stages):
-            row = {"stage": stage.name, "size": size, **profile(stage, size, metrics), **where()}
-            if number == 0:
-                table.writerow(row)
-            table.writerow(row.values())
+        csv.writer(text, lineterminator="\n").writerows([rows[0], *(row.values() for row in rows)])
         part = folder / f"{name}.part"
         part.write_text(text.getvalue())
         os.replace(part, folder / name)
@@ -136,7 +124,8 @@ def write_table(bin_folder, folder, readme):
     print(readme)
 
 
-def run(words):
+def main():
+    words = sys.argv[1:]
     if words in (["-h"], ["--help"]):
         print(__doc__.strip())
     elif words[:1] == ["measure"] and len(words) == 3:
@@ -148,13 +137,8 @@ def run(words):
         sys.exit(2)
 
 
-def main():
-    words = sys.argv[1:]
+if __name__ == "__main__":
     try:
-        run(words)
+        main()
     except Wrong as wrong:
         sys.exit(f"counters.py: {wrong}")
-
-
-if __name__ == "__main__":
-    main()
