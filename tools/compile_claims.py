@@ -37,28 +37,19 @@ struct Pointer {
 
 // D = A * B + C, loaded and stored.
 template <class T, class TC, class TD, int M, int N, int K> __device__ void multiply(Pointer p) {
-    A<T, M, N, K> a;
-    B<T, M, N, K> b;
-    C<TC, M, N, K> c;
-    C<TD, M, N, K> d;
-    load_matrix_sync(a, p, 128);
-    load_matrix_sync(b, p, 128);
-    load_matrix_sync(c, p, 128, mem_row_major);
+    A<T, M, N, K> a; B<T, M, N, K> b; C<TC, M, N, K> c; C<TD, M, N, K> d;
+    load_matrix_sync(a, p, 128), load_matrix_sync(b, p, 128), load_matrix_sync(c, p, 128, mem_row_major);
     if constexpr (std::is_same_v<T, sub::b1>) bmma_sync(d, a, b, c);  // XOR, POPC
     else mma_sync(d, a, b, c);
     store_matrix_sync(p, d, 128, mem_row_major);
 }
 template <class T, class TC, class TD> __device__ void three_shapes(Pointer p) {
-    multiply<T, TC, TD, 16, 16, 16>(p);
-    multiply<T, TC, TD, 32, 8, 16>(p);
-    multiply<T, TC, TD, 8, 32, 16>(p);
+    multiply<T, TC, TD, 16, 16, 16>(p), multiply<T, TC, TD, 32, 8, 16>(p), multiply<T, TC, TD, 8, 32, 16>(p);
 }
 
 // Operands, loaded, and sums that begin at 0.
 template <class T, class TC> struct ABC {
-    A<T> a;
-    B<T> b;
-    C<TC> c;
+    A<T> a; B<T> b; C<TC> c;
     __device__ void load(Pointer p) { load_matrix_sync(a, p, 16), load_matrix_sync(b, p, 16), fill_fragment(c, TC(0)); }
     __device__ void store(Pointer p) { store_matrix_sync(p, c, 16, mem_row_major); }
 };
@@ -119,12 +110,8 @@ def numbered(n, body):
     return f'#line 1 "snippet{n}"\n__global__ void kernel{n}(Pointer p) {{\n{body}\n}}\n'
 
 
-def incomplete(claims, arch, what, body):
-    return kernel(claims, arch, what, body, refused="incomplete type")
-
-
-def no_overload(claims, arch, what, body):
-    return kernel(claims, arch, what, body, refused="no instance of overloaded function")
+incomplete = functools.partial(kernel, refused="incomplete type")
+no_overload = functools.partial(kernel, refused="no instance of overloaded function")
 
 
 def three_shapes(claims, arch, what, types):
@@ -152,13 +139,8 @@ __global__ void product(const half* a, const half* b, half* c) {
 """, ptx={"wmma.mma": 1}),
     Snippet("4", "sm_90", "constexpr unsigned int warpSize at file scope", PRELUDE + "constexpr unsigned int warpSize = 32;\n",
             refused="declaration is incompatible with"),
-    Snippet("4", "sm_90", "constexpr unsigned int warpSize in a function", PRELUDE + """
-__global__ void empty() {}
-void launch() {
-    constexpr unsigned int warpSize = 32;
-    empty<<<1, warpSize>>>();
-}
-"""),
+    Snippet("4", "sm_90", "constexpr unsigned int warpSize in a function", PRELUDE +
+            "__global__ void empty() {}\nvoid launch() { constexpr unsigned int warpSize = 32; empty<<<1, warpSize>>>(); }\n"),
     kernel("5", "sm_90", "fill_fragment(c, __float2half(.0f))",
            "C<half> c; fill_fragment(c, __float2half(.0f)); store_matrix_sync(p, c, 16, mem_col_major);", ptx={"wmma.store": 1}),
     kernel("7 103", "sm_90", "an accumulator's Layout is void, also by default",
@@ -326,25 +308,18 @@ def judge_all(nvcc, snippets):
         judged.update(zip(snippets, pool.map(lambda n: judge(nvcc, snippets[n], folder / str(n), known), range(len(snippets)))))
 
 
-class Parser(argparse.ArgumentParser):
-    def error(self, message):
-        self.exit(2, f"compile_claims.py: {message}; --help tells more\n")
-
-
 def main(words=None):
-    parser = Parser(description="What nvcc says to what the articles claim; a line for each snippet.",
-                    formatter_class=argparse.RawDescriptionHelpFormatter,
-                    epilog="Examples:  python3 tools/compile_claims.py 17\n"
-                           "           python3 tools/compile_claims.py 28 E5\n"
-                           "           python3 tools/compile_claims.py --nvcc /usr/local/cuda/bin/nvcc\n\n"
-                           "Exit codes: 0 all as stated, 1 something is otherwise, 2 bad command line, 77 no nvcc")
+    parser = argparse.ArgumentParser(
+        description="What nvcc says to what the articles claim; a line for each snippet.",
+        epilog="Examples: compile_claims.py 17; compile_claims.py 28 E5. Exit codes: 0 all as stated, 1 something is otherwise, 2 bad "
+               "command line, 77 no nvcc")
+    parser.error = lambda message: parser.exit(2, f"compile_claims.py: {message}; --help tells more\n")
     parser.add_argument("claims", nargs="*", metavar="CLAIM", help="numbers in docs/articles.md; all without one")
     parser.add_argument("--nvcc", default="nvcc", help="the compiler (default: the nvcc on the PATH)")
     parser.add_argument("--list", action="store_true", help="what there is; compile nothing")
     arguments = parser.parse_args(words)
-    for claim in arguments.claims:
-        if claim not in CLAIMS:
-            parser.error(f"claim '{claim}': takes one of {' '.join(CLAIMS)}")
+    if unknown := [claim for claim in arguments.claims if claim not in CLAIMS]:
+        parser.error(f"claim '{unknown[0]}': takes one of {' '.join(CLAIMS)}")
     chosen = [snippet for snippet in SNIPPETS if not arguments.claims or set(arguments.claims) & set(snippet.claims.split())]
     if arguments.list:
         for snippet in chosen:
