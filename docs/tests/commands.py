@@ -95,3 +95,18 @@ def lacking(done):
     lines = done.stdout.strip().splitlines() or [f"{done.args} ended with 77"]
     said = [line for line in lines if re.search("left out|needs cuobjdump|missing, and (not|can't be) installed", line)]
     return said[-1] if said else lines[-1] if done.returncode == 77 else ""
+
+
+@functools.lru_cache(None)
+def listed_tests():
+    listed = subprocess.run(["ctest", "--test-dir", BUILD, "-N"], stdout=subprocess.PIPE, text=True).stdout
+    return re.findall(r"Test +#\d+: (.+)", listed)
+
+
+def check_named(command):
+    """./test -R NAME: there is such a test. Skips where GoogleTest is missing, which brings many of their names."""
+    words = shlex.split(command)
+    assert words[-2] == "-R", f"`{command}` takes one name after -R"
+    if not any(re.search(words[-1], test) for test in listed_tests()):
+        program("verify_test")
+        pytest.fail(f"`{command}`: ctest has no such test")

@@ -8,7 +8,7 @@ import re
 import pytest
 
 import counters
-from commands import copy, lacking, run
+from commands import check_named, copy, lacking, run
 from support import ROOT
 
 PAGES = [ROOT / "README.md", *sorted(ROOT.glob("[0-9][0-9]_*/README.md"))]
@@ -51,6 +51,13 @@ def test_command(command):
         pytest.skip(lack)
     assert done.returncode == 0 or done.returncode == 1 and command.startswith("git diff --no-index"), done.stdout[-2000:]
     assert not command.startswith("./test") or "Total Tests: 0" not in done.stdout, "ctest has no such test"
+
+
+@pytest.mark.parametrize("page", ["README.md", "[0-9][0-9]_*/README.md", "emulator/README.md", "docs/*.md"])
+def test_tests_that_the_text_names(page):
+    for command in sorted({command for path in ROOT.glob(page) for command in re.findall(r"`(\./test [^`]*-R [^`]*)`", path.read_text())}):
+        if "NAME" not in command:
+            check_named(command)
 
 
 @pytest.fixture(scope="module")
