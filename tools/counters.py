@@ -15,14 +15,13 @@ Exit codes:  0 done, 1 no counters, or a file that is wrong, 2 bad command line
 """
 import csv
 import io
-import os
 import pathlib
 import re
 import subprocess
 import sys
 import tempfile
 
-from results import Wrong, around, read
+from results import Wrong, around, read, write_whole
 
 # Column: metric of ncu. Asynchronous copies are among the loads from global memory.
 COUNTERS = {column: f"l1tex__{metric}.sum" for column, metric in {
@@ -87,9 +86,7 @@ def measure(bin_folder, folder):
         rows = [{"stage": stage.name, "size": size, **profile(stage, size, metrics), **where()} for stage in stages]
         text = io.StringIO()
         csv.writer(text, lineterminator="\n").writerows([rows[0], *(row.values() for row in rows)])
-        part = folder / f"{name}.part"
-        part.write_text(text.getvalue())
-        os.replace(part, folder / name)
+        write_whole((folder / name, text.getvalue()))
         print(folder / name)
 
 
@@ -120,7 +117,7 @@ def table(hardware, emulator):
 def write_table(bin_folder, folder, readme):
     hardware = by_stage(folder / "counters.csv")
     before, _, after = around(readme, readme.read_text(), "counters")
-    readme.write_text(before + table(hardware, counted(bin_folder, hardware)) + after)
+    write_whole((readme, before + table(hardware, counted(bin_folder, hardware)) + after))
     print(readme)
 
 
