@@ -42,8 +42,8 @@ public:
 
     // OPENBLAS_NUM_THREADS in the environment sets how many; else one for each core.
     int threads() const { return threads_(); }
-    // Version, kind of core. No comma: it goes into a CSV.
-    std::string config() const { return without_commas(config_()); }
+    // Version, kind of core.
+    std::string config() const { return config_(); }
 
     // "Intel(R) Xeon(R) Processor, 2 threads, OpenBLAS 0.3.21 ... SkylakeX MAX_THREADS=64"
     std::string describe() const { return cpu_model() + ", " + std::to_string(threads()) + " threads, " + config(); }

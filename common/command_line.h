@@ -1,6 +1,7 @@
 // The command line of every program here: a table of options, one clear line when something else is given, and exit codes.
 #pragma once
 
+#include <fcntl.h>
 #include <getopt.h>
 #include <unistd.h>
 
@@ -9,6 +10,7 @@
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <functional>
 #include <new>
 #include <stdexcept>
@@ -29,7 +31,25 @@ inline void progress(const std::string& text) {
     if (isatty(STDERR_FILENO)) std::fprintf(stderr, "\r\033[K%s", text.c_str());
 }
 
-// The name of a file that is half written, or "". Its first character is set last and cleared first.
+// `text` with a ? for each control character: what a file or a file's name holds must not steer the terminal. U+0080 to U+009f, two
+// bytes in UTF-8, do so, too.
+inline std::string printable(std::string text) {
+    for (size_t i = 0; i < text.size(); ++i) {
+        const unsigned char c = text[i], next = i + 1 < text.size() ? text[i + 1] : 0;
+        if (c == 0xc2 && next >= 0x80 && next < 0xa0) text.erase(i, 1);
+        if (c < 0x20 || c == 0x7f || (c == 0xc2 && next >= 0x80 && next < 0xa0)) text[i] = '?';
+    }
+    return text;
+}
+
+// Writes out what was printed. Throws Failure(kBadCommandLine) where it can't be written, as a CSV's does.
+inline void flush_output() {
+    const int why = std::fflush(stdout) == 0 ? 0 : errno;
+    if (why == 0 && !std::ferror(stdout)) return;
+    throw Failure(kBadCommandLine, std::string("standard output can't be written: ") + std::strerror(why ? why : EIO));
+}
+
+// The name of a file that is half written, or "".
 inline char half_written[4096] = "";
 
 // On Ctrl-C the line of progress and the half-written file go; then the signal ends the program, as it would have. Reads no
@@ -93,8 +113,11 @@ inline bool parse_command_line(int argc, char** argv, const std::vector<Option>&
     optind = 1;
     for (int found; (found = getopt_long(argc, argv, letters.c_str(), names.data(), nullptr)) != -1;) {
         if (found == help || found == 'h') return false;
-        if (found == ':') throw Failure(kBadCommandLine, std::string(argv[optind - 1]) + ": needs a value; see --help");
-        if (found == '?') throw Failure(kBadCommandLine, "unknown option '" + std::string(argv[optind - 1]) + "'; see --help");
+        const std::string word = argv[optind - 1];
+        if (found == ':') throw Failure(kBadCommandLine, word + ": needs a value; see --help");
+        if (found == '?' && optopt > 255) throw Failure(kBadCommandLine, word + ": takes no value; see --help");
+        if (found == '?')  // optopt: the letter, of letters that share a word; 0 for a long option
+            throw Failure(kBadCommandLine, "unknown option '" + (optopt ? std::string("-") + char(optopt) : word) + "'; see --help");
         for (size_t i = 0; i < options.size(); ++i)
             if (found == (options[i].name.size() == 1 ? options[i].name[0] : 256 + int(i))) options[i].set(optarg ? optarg : "");
     }
@@ -109,14 +132,21 @@ inline int run_program(const std::string& name, const std::string& about, const 
     const auto fail = [&](ExitCode code, const std::string& message) {
         progress("");
         std::fflush(stdout);
-        std::fprintf(stderr, "%s: %s\n", name.c_str(), message.c_str());
+        std::fprintf(stderr, "%s: %s\n", name.c_str(), printable(message).c_str());
         return code;
     };
+    // A file opened later must not get the number, and then the text, of a standard stream that is closed.
+    const bool output_closed = fcntl(STDOUT_FILENO, F_GETFD) == -1;
+    int opened;
+    while ((opened = open("/dev/null", O_RDWR)) >= 0 && opened <= STDERR_FILENO) {}
+    close(opened);
+    if (output_closed) return fail(kBadCommandLine, "standard output is closed");
     for (const int signal : {SIGINT, SIGTERM})
         if (std::signal(signal, end_by_signal) == SIG_IGN) std::signal(signal, SIG_IGN);  // as nohup and & have it
     try {
         if (parse_command_line(argc, argv, options)) {
             body();
+            flush_output();
             return kVerified;
         }
         std::printf("%s: %s\n\n", name.c_str(), about.c_str());
@@ -124,8 +154,10 @@ inline int run_program(const std::string& name, const std::string& about, const 
             std::printf("  %-18s  %s\n", (each.dashed() + " " + each.takes).c_str(), each.help.c_str());
         std::printf(
             "  %-18s  this text\n\n%s\n\n"
-            "Exit codes: 0 verified, 1 wrong result, 2 bad command line, 3 device or memory failed, 77 no usable GPU\n",
+            "Exit codes: 0 verified, 1 wrong result, 2 bad command line or unwritable output, 3 device or memory failed, 77 no usable "
+            "GPU\n",
             "-h, --help", examples.c_str());
+        flush_output();
         return kVerified;
     } catch (const Failure& failure) {
         return fail(failure.code, failure.what());

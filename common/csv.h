@@ -1,14 +1,13 @@
-// Reads the CSVs that the programs here write: a header and rows, no quotes.
+// Reads the CSVs that the programs here write: a header and rows (RFC 4180).
 #pragma once
 
 #include <algorithm>
 #include <cerrno>
 #include <cmath>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <fstream>
 #include <map>
-#include <sstream>
 #include <string>
 #include <vector>
 
@@ -16,40 +15,54 @@
 
 using CsvRow = std::map<std::string, std::string>;  // a cell by its column's name
 
-// The rows of the CSV at `path`, which must have these columns. `option` is named in messages.
+// The rows of the CSV at `path`, which must have these columns. Control characters come as ?. `option` is named in messages.
 // Throws Failure(kBadCommandLine) with one line that says what is wrong with it.
 inline std::vector<CsvRow> read_csv(const std::string& option, const std::string& path, const std::vector<std::string>& columns) {
+    constexpr size_t kMostBytes = 16 << 20, kMostInField = 1000;  // /dev/zero has no end
     const auto fail = [&](const std::string& why) { return Failure(kBadCommandLine, option + " '" + path + "': " + why); };
-    errno = 0;
-    std::ifstream file(path);
-    std::stringstream content;
-    if (!file || !(content << file.rdbuf())) throw fail(errno ? std::string("can't be read: ") + std::strerror(errno) : "is empty");
-    const std::string text = content.str();
-    if (text.back() != '\n') throw fail("ends in the middle of a line");
+    FILE* file = std::fopen(path.c_str(), "r");
+    if (!file) throw fail(std::string("can't be read: ") + std::strerror(errno));
+    std::string text;
+    char chunk[1 << 16];
+    for (size_t got; text.size() <= kMostBytes && (got = std::fread(chunk, 1, sizeof chunk, file)) > 0;) text.append(chunk, got);
+    const int why = std::ferror(file) ? errno : 0;
+    std::fclose(file);
+    if (why) throw fail(std::string("can't be read: ") + std::strerror(why));
+    if (text.empty()) throw fail("is empty");
+    if (text.size() > kMostBytes) throw fail("has more than 16 MiB, which no CSV of these programs has");
 
-    const auto split = [](const std::string& line) {
-        std::vector<std::string> cells(1);
-        for (const char c : line) {
-            if (c == ',') cells.emplace_back();
-            else cells.back() += c;
-        }
-        return cells;
-    };
-    std::string line;
-    std::getline(content, line);
-    const std::vector<std::string> header = split(line);
-    for (const std::string& column : columns)
-        if (std::find(header.begin(), header.end(), column) == header.end())
-            throw fail("has no column '" + column + "': another program or another version wrote it");
+    std::vector<std::string> header, cells(1);
     std::vector<CsvRow> rows;
-    while (std::getline(content, line)) {
-        const std::vector<std::string> cells = split(line);
-        if (cells.size() != header.size())
-            throw fail("line " + std::to_string(rows.size() + 2) + " has " + std::to_string(cells.size()) + " fields, the header " +
-                       std::to_string(header.size()));
-        rows.emplace_back();
-        for (size_t i = 0; i < cells.size(); ++i) rows.back()[header[i]] = cells[i];
+    size_t line = 1, row_line = 1;  // a quoted field may hold several lines
+    bool quoted = false;
+    const auto end_row = [&] {
+        if (header.empty()) {
+            header = cells;
+            for (const std::string& column : columns)
+                if (std::find(header.begin(), header.end(), column) == header.end())
+                    throw fail("has no column '" + column + "': another program or another version wrote it");
+        } else {
+            if (cells.size() != header.size())
+                throw fail("line " + std::to_string(row_line) + " has " + std::to_string(cells.size()) + " fields, the header " +
+                           std::to_string(header.size()));
+            rows.emplace_back();
+            for (size_t i = 0; i < cells.size(); ++i) rows.back()[header[i]] = printable(cells[i]);
+        }
+        cells.assign(1, "");
+        row_line = line;
+    };
+    for (size_t i = 0; i < text.size(); ++i) {
+        const char c = text[i];
+        line += c == '\n';
+        if (c == '"' && quoted && i + 1 < text.size() && text[i + 1] == '"') cells.back() += text[++i];
+        else if (c == '"') quoted = !quoted;
+        else if (c == ',' && !quoted) cells.emplace_back();
+        else if (c == '\n' && !quoted) end_row();
+        else if (c != '\r' || quoted) cells.back() += c;
+        if (cells.back().size() > kMostInField)
+            throw fail("line " + std::to_string(line) + " has a field of more than " + std::to_string(kMostInField) + " characters");
     }
+    if (text.back() != '\n' || quoted) throw fail("ends in the middle of a line");
     if (rows.empty()) throw fail("has no rows");
     return rows;
 }

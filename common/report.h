@@ -19,6 +19,14 @@ __attribute__((format(printf, 1, 2))) inline std::string format(const char* patt
     return text;
 }
 
+// `text` as a field of a CSV: in quotes where it needs them (RFC 4180).
+inline std::string csv_field(const std::string& text) {
+    if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
+    std::string quoted = "\"";
+    for (const char c : text) quoted += c == '"' ? "\"\"" : std::string(1, c);
+    return quoted + "\"";
+}
+
 struct Cell {
     std::string title;  // above the column on the terminal; "": in the CSV only
     std::string column;  // its name in the CSV
@@ -39,14 +47,17 @@ public:
     }
 
     void save() {
-        std::string text;
-        for (const Cell& cell : rows_.at(0)) text += cell.column + (&cell == &rows_[0].back() ? "\n" : ",");
-        for (const Row& row : rows_)
-            for (const Cell& cell : row) text += cell.value + (&cell == &row.back() ? "\n" : ",");
+        std::string text = line(rows_.at(0), &Cell::column);
+        for (const Row& row : rows_) text += line(row, &Cell::value);
         file_.save(text);
     }
 
 private:
+    static std::string line(const Row& row, std::string Cell::*what) {
+        std::string text;
+        for (const Cell& cell : row) text += csv_field(cell.*what) + (&cell == &row.back() ? "\n" : ",");
+        return text;
+    }
     static void print(const Row& row, std::string Cell::*what) {
         for (const Cell& cell : row) {
             if (cell.title.empty()) continue;
@@ -54,7 +65,7 @@ private:
             std::printf(&cell == &row[0] ? "%*s" : "  %*s", width, (cell.*what).c_str());
         }
         std::printf("\n");
-        std::fflush(stdout);
+        flush_output();
     }
     WholeFile file_;
     std::vector<Row> rows_;
