@@ -7,6 +7,9 @@
 #include <vector>
 
 #include "common/command_line.h"
+#ifdef CUDA_EMULATOR
+#include "emulator/emulator.h"
+#endif
 
 // Throws Failure(kDeviceFailed) naming the call and what to try; returns on cudaSuccess.
 inline void check_cuda(cudaError_t status, const std::string& call) {
@@ -53,7 +56,18 @@ public:
     }
     void download(std::vector<T>& values) {
         values.resize(count_);
-        check_cuda(cudaMemcpy(values.data(), data_, count_ * sizeof(T), cudaMemcpyDeviceToHost), "cudaMemcpy from the device");
+        read(0, count_, values.data());
+    }
+    void read(size_t first, size_t count, T* to) {
+        check_cuda(cudaMemcpy(to, data_ + first, count * sizeof(T), cudaMemcpyDeviceToHost), "cudaMemcpy from the device");
+    }
+    // What so many bytes of the device take of the host's memory.
+    static double host_bytes(double bytes) {
+#ifdef CUDA_EMULATOR
+        return emulator::host_bytes(bytes);
+#else
+        return 0 * bytes;
+#endif
     }
 
 private:

@@ -11,6 +11,9 @@ public:
     static constexpr int kDefaultSize = 256;
 
     Machine(const Options& options, const Arithmetic& arithmetic) : options_(options), gpu_(options.gpu.value_or(kGpus[0])) {
+        select_device(options.device);
+        if (options.lines && !emulator::tracing())
+            throw Failure(kBadCommandLine, "--lines: only the traced CPU builds (their names end in _cpu_trace) count by lines");
         std::printf("CPU emulator: verifies and counts, times nothing. ");
         print_gpu(gpu_, arithmetic);
     }

@@ -42,6 +42,7 @@ private:
     template <class In, class Out>
     double time(const StageOf<In, Out>& stage, Operands<In, Out>& x, Row& row, const std::string& what) {
         progress(what + ": timing");
+        x.set_timed(options_.seed);
         const Shape s = x.shape;
         const In *A = x.A_device.data(), *B = x.B_device.data();
         Out* C = x.C.device();

@@ -1,5 +1,6 @@
 // The operands of a product and its guarded output, on the host and in the memory of any device, and what verifies the product.
-// An array of a device has a value_type, upload(), download() and slice(first, count): what a kernel takes for a part of it.
+// An array of a device has a value_type, upload(), download(), read(first, count, to), slice(first, count), what a kernel takes for
+// a part of it, and host_bytes(bytes), what so many bytes take of the host's memory.
 #pragma once
 
 #include <functional>
@@ -7,12 +8,13 @@
 #include <vector>
 
 #include "common/command_line.h"
+#include "common/memory.h"
 #include "common/report.h"
 #include "common/roofline.h"
 #include "common/verify.h"
 
 // The matrix that a kernel writes, NaN before each run, between two guards. The guards hold a number: adding to a NaN would
-// leave it as it was. Array is a device's array of float or half; the host sees floats.
+// leave it as it was. Array is a device's array of float or half.
 template <class Array>
 class GuardedOutput {
     using T = typename Array::value_type;
@@ -21,29 +23,25 @@ public:
     static constexpr size_t kGuard = 1024;  // elements on each side: at least 2 KiB, so that C stays aligned
     static constexpr float kGuardValue = 0.1234567f;
 
-    explicit GuardedOutput(size_t count) : count_(count), device_(count + 2 * kGuard), raw_(count + 2 * kGuard), host_(count) {}
+    explicit GuardedOutput(size_t count) : count_(count), device_(count + 2 * kGuard), host_(count + 2 * kGuard) {}
 
     auto device() { return device_.slice(kGuard, count_); }
-    const float* host() const { return host_.data(); }
+    const T* host() const { return &host_[kGuard]; }
     void clear() {
-        std::fill(raw_.begin(), raw_.end(), T(kGuardValue));
-        std::memset(static_cast<void*>(&raw_[kGuard]), 0xff, count_ * sizeof(T));
-        device_.upload(raw_);
+        std::fill(host_.begin(), host_.begin() + kGuard, T(kGuardValue));
+        std::fill(host_.end() - kGuard, host_.end(), T(kGuardValue));
+        std::memset(static_cast<void*>(&host_[kGuard]), 0xff, count_ * sizeof(T));
+        device_.upload(host_);
     }
     // Fetches the matrix; "" if the guards are untouched, else where the kernel wrote outside C.
     std::string fetch() {
-        device_.download(raw_);
+        device_.download(host_);
         const float guard = float(T(kGuardValue));
         for (size_t i = 0; i < kGuard; ++i) {
-            if (!(float(raw_[kGuard - 1 - i]) == guard))
+            if (!(float(host_[kGuard - 1 - i]) == guard))
                 return "a write outside C, " + std::to_string(i + 1) + " elements before its start";
-            if (!(float(raw_[kGuard + count_ + i]) == guard))
+            if (!(float(host_[kGuard + count_ + i]) == guard))
                 return "a write outside C, " + std::to_string(i) + " elements past its end";
-        }
-        const uint32_t all_bits = 0xffffffff;
-        for (size_t i = 0; i < count_; ++i) {
-            const T& element = raw_[kGuard + i];
-            host_[i] = std::memcmp(&element, &all_bits, sizeof element) == 0 ? unwritten() : float(element);
         }
         return "";
     }
@@ -51,55 +49,85 @@ public:
 private:
     size_t count_;
     Array device_;
-    std::vector<T> raw_;
-    std::vector<float> host_;
+    std::vector<T> host_;
 };
 
-// The operands on both sides, and the guarded output. The host's copies are floats, with values that the device's arrays have, too.
+// The operands on both sides, and the guarded output.
 template <class InArray, class OutArray>
 struct OperandsIn {
     using In = typename InArray::value_type;
+    using Out = typename OutArray::value_type;
 
-    explicit OperandsIn(Shape s) : shape(s), A_device(size_t(s.M) * s.K), B_device(size_t(s.K) * s.N), C(size_t(s.M) * s.N) {}
+    // Throws Failure(kDeviceFailed) where the host's memory won't do.
+    explicit OperandsIn(Shape s)
+        : shape((need_memory(host_bytes(s)), s)), A(size_t(s.M) * s.K), B(size_t(s.K) * s.N), A_device(A.size()),
+          B_device(B.size()), C(size_t(s.M) * s.N) {}
 
+    // What they take of the host's memory, with what check_exact() needs and, where that is the host's, too, the device's.
+    static double host_bytes(Shape s) {
+        const double M = s.M, N = s.N, K = s.K, matrices = sizeof(In) * (M * K + K * N) + sizeof(Out) * M * N;
+        return matrices + InArray::host_bytes(matrices) + sizeof(int64_t) * (2 * N + K);
+    }
+
+    // Where K products of 1 exceed the limit, rows of A keep only so many elements.
     void set_integers(uint32_t seed, double exact_limit) {
         const int range = exact_range(shape.K, exact_limit);
-        A = random_integers(size_t(shape.M) * shape.K, range, seed);
-        // Where K products of 1 exceed the limit, each row of A keeps only so many elements, others in every row.
-        const int keep_one_in = int(std::ceil(shape.K / exact_limit));
-        for (size_t i = 0; keep_one_in > 1 && i < A.size(); ++i)
-            if ((i / shape.K + i % shape.K) % keep_one_in != 0) A[i] = 0;
-        B = random_integers(size_t(shape.K) * shape.N, range, seed + 1);
+        fill_integers(A, range, seed);
+        thin_rows(shape, A, int(std::ceil(shape.K / exact_limit)), seed);
+        fill_integers(B, range, seed + 1);
         upload();
     }
-    void set_reals(uint32_t seed) {
-        A = random_reals(size_t(shape.M) * shape.K, seed);
-        B = random_reals(size_t(shape.K) * shape.N, seed + 1);
+    // All positive: no sum cancels, so the error bound is a fraction of each element of C, and at most a quarter of it.
+    void set_reals(uint32_t seed, double unit_roundoff) {
+        fill_reals(A, 0.25f, seed);
+        thin_rows(shape, A, int(std::ceil(shape.K / most_terms(unit_roundoff))), seed);
+        fill_reals(B, 0.25f, seed + 1);
         upload();
+    }
+    // Reals of both signs, to be timed: how much power, and so time, a product takes depends on them.
+    void set_timed(uint32_t seed) {
+        fill_reals(A, -1, seed);
+        fill_reals(B, -1, seed + 1);
+        upload();
+    }
+
+    // The first element of A or B that is not on the device as it was uploaded: "A[3][5] was changed"; "" if there is none.
+    std::string changed() {
+        std::vector<In> chunk(size_t(1) << 20);
+        std::string what;
+        const auto compare = [&](const char* name, InArray& device, const std::vector<In>& host, int columns) {
+            for (size_t first = 0; what.empty() && first < host.size(); first += chunk.size()) {
+                const size_t count = std::min(chunk.size(), host.size() - first);
+                device.read(first, count, chunk.data());
+                for (size_t i = 0; what.empty() && std::memcmp(&chunk[i], &host[first + i], (count - i) * sizeof(In)) != 0; ++i)
+                    if (std::memcmp(&chunk[i], &host[first + i], sizeof(In)) != 0)
+                        what = format("%s[%zu][%zu] was changed", name, (first + i) / columns, (first + i) % columns);
+            }
+        };
+        compare("A", A_device, A, shape.K);
+        compare("B", B_device, B, shape.N);
+        return what;
     }
 
     Shape shape;
-    std::vector<float> A, B;
+    std::vector<In> A, B;
     InArray A_device, B_device;
     GuardedOutput<OutArray> C;
 
 private:
     void upload() {
-        for (auto [host, device] : {std::pair(&A, &A_device), std::pair(&B, &B_device)}) {
-            const std::vector<In> rounded(host->begin(), host->end());
-            device->upload(rounded);
-            std::copy(rounded.begin(), rounded.end(), host->begin());
-        }
+        A_device.upload(A);
+        B_device.upload(B);
     }
 };
 
-// Clears C, calls `launch`, which must have finished when it returns, and fetches C. Throws Failure on a write outside C.
+// Clears C, calls `launch`, which must have finished when it returns, and fetches C. Throws Failure where it wrote beside C.
 template <class X>
 void run_once(X& x, const std::function<void()>& launch) {
     x.C.clear();
     launch();
-    const std::string outside = x.C.fetch();
-    if (!outside.empty()) throw Failure(kWrongResult, outside);
+    for (const std::string& wrong : {x.C.fetch(), x.changed()})
+        if (!wrong.empty()) throw Failure(kWrongResult, wrong);
 }
 
 // Sets integers: C must equal A * B.
@@ -114,7 +142,7 @@ void verify_exact(X& x, const Arithmetic& arithmetic, uint32_t seed, const std::
 // Sets reals: returns the largest error as a fraction of its bound.
 template <class X>
 double verify_accuracy(X& x, const Arithmetic& arithmetic, uint32_t seed, const std::function<void()>& launch) {
-    x.set_reals(seed);
+    x.set_reals(seed, arithmetic.unit_roundoff);
     run_once(x, launch);
     const Accuracy accuracy = check_accuracy(x.shape, x.A, x.B, x.C.host(), arithmetic.unit_roundoff);
     if (!accuracy.wrong.empty()) throw Failure(kWrongResult, accuracy.wrong);

@@ -18,6 +18,9 @@ void set_architecture(int sm);
 // True in a program whose .cu file was compiled for tracing. Otherwise only barriers, blocks, threads and divergence are seen.
 bool tracing();
 
+// What so many bytes of device memory take of the host's, traced with all that is kept of their accesses.
+double host_bytes(double device_bytes);
+
 // One kind of access by one source line. requests: warp instructions. 32-byte sectors are of global memory, wavefronts of shared
 // memory; ideal: the fewest that these bytes could take.
 struct Line {

@@ -307,6 +307,8 @@ void report_problem(const std::string& problem) { other_problems.push_back(probl
 
 bool tracing() { return compiled_for_tracing; }
 
+double host_bytes(double device_bytes) { return device_bytes * (tracing() ? 1 + double(sizeof(Cell)) / kCellBytes : 1); }
+
 void reset_counts() {
     totals = Counts();
     faults.clear();

@@ -5,6 +5,7 @@
 #include <fstream>
 
 #include "common/harness.h"
+#include "common/launch.h"
 
 namespace {
 
@@ -94,8 +95,8 @@ TEST(Harness, IntegersStayExactInHalves) {
     for (int row = 0; row < s.M; ++row) {
         float sum = 0;
         for (int k = 0; k < s.K; ++k) {
-            const float a = std::fabs(x.A[size_t(row) * s.K + k]);
-            sum += a * std::max(std::fabs(x.B[2 * k]), std::fabs(x.B[2 * k + 1]));
+            const float a = std::fabs(float(x.A[size_t(row) * s.K + k]));
+            sum += a * std::max(std::fabs(float(x.B[2 * k])), std::fabs(float(x.B[2 * k + 1])));
             used[k] = used[k] || a > 0;
         }
         EXPECT_LE(sum, 2048.0f);
