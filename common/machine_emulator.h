@@ -1,7 +1,7 @@
 // The CPU build: verifies a stage in three thread orders and counts what it moves. It times nothing.
 #pragma once
 
-#include "common/launch.h"
+#include "common/large_indices.h"
 #include "common/options.h"
 #include "emulator/emulator.h"
 
@@ -61,6 +61,15 @@ public:
         add_prediction(row, intensity_of(stage, s), stage.arithmetic, gpu_, 0);
         row.push_back({"", "predicted_for", gpu_.full_name});
         return row;
+    }
+
+    // True if that was asked for instead of a shape.
+    template <class In, class Out>
+    bool verified_large_indices(const StageOf<In, Out>& stage) const {
+        if (!options_.large_indices) return false;
+        if (!options_.csv.empty()) throw Failure(kBadCommandLine, "--csv: there are no rows with --large-indices");
+        verify_large_indices(stage);
+        return true;
     }
 
     // After a row: the traffic of every source line, if asked for.

@@ -20,6 +20,7 @@ struct Options {
     std::string csv;  // empty: no CSV
     std::optional<Gpu> gpu;  // predict for this GPU rather than for the one at hand
     std::string order = "all";  // emulator: forward, reverse, random or all three
+    bool large_indices = false;  // emulator: verify only how wide the indices are
     bool lines = false;  // emulator: print the traffic of every source line
 
     std::vector<long long> sizes;  // of square matrices; m, n and k, where not 0, go before
@@ -91,6 +92,11 @@ inline std::vector<Option> stage_options(Options& o, int default_size, bool emul
          [&o, cpu_only](Text value) {
              cpu_only("--order");
              o.order = parse_choice("--order", value, {"forward", "reverse", "random", "all"});
+         }},
+        {"large-indices", "", "CPU build: instead check that indices hold at more than 2^32 elements",
+         [&o, cpu_only](Text) {
+             cpu_only("--large-indices");
+             o.large_indices = true;
          }},
         {"lines", "", "CPU build with tracing: the traffic of every source line",
          [&o, cpu_only](Text) {

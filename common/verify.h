@@ -17,9 +17,10 @@
 // What C holds before a run: every bit set, a NaN that no arithmetic produces.
 constexpr uint32_t kUnwrittenBits = 0xffffffffu;
 
-inline float unwritten() {
-    float value;
-    std::memcpy(&value, &kUnwrittenBits, sizeof value);
+template <class T = float>
+T unwritten() {
+    T value;
+    std::memcpy(static_cast<void*>(&value), &kUnwrittenBits, sizeof value);
     return value;
 }
 
@@ -102,17 +103,24 @@ std::vector<int64_t> exact_row(Shape s, const std::vector<In>& A, const std::vec
     return sums;
 }
 
+// "" if `got`, an element of C, is `expected`.
+template <class T>
+std::string wrong_element(int row, int col, const T& got, int64_t expected) {
+    if (float(got) == float(expected)) return "";  // false for NaN
+    char text[128], number[64];
+    std::snprintf(number, sizeof number, "is %.9g", float(got));
+    std::snprintf(text, sizeof text, "C[%d][%d] %s, expected %lld", row, col, is_unwritten(got) ? "was not written" : number,
+                  (long long)expected);
+    return text;
+}
+
 // "" if row `row` of C equals A * B, else the first wrong element: "C[17][4000] is 3, expected 5".
 template <class In, class Out>
 std::string first_wrong_in_row(Shape s, const std::vector<In>& A, const std::vector<In>& B, const Out* C, int row) {
     const std::vector<int64_t> expected = exact_row(s, A, B, row);
     for (int col = 0; col < s.N; ++col) {
-        const Out& got = C[size_t(row) * s.N + col];
-        if (float(got) == float(expected[col])) continue;  // false for NaN
-        const std::string where = "C[" + std::to_string(row) + "][" + std::to_string(col) + "] ";
-        char number[64];
-        std::snprintf(number, sizeof number, "is %.9g", float(got));
-        return where + (is_unwritten(got) ? "was not written" : number) + ", expected " + std::to_string(expected[col]);
+        const std::string wrong = wrong_element(row, col, C[size_t(row) * s.N + col], expected[col]);
+        if (!wrong.empty()) return wrong;
     }
     return "";
 }

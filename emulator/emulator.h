@@ -12,6 +12,9 @@ namespace emulator {
 enum class Order { forward, reverse, random };
 void set_order(Order order, unsigned seed = 1);
 
+// Of each launch only the first and the last block run.
+void run_ends_only(bool only);
+
 // Whose fragments mma.h's are: 70, 75 or 80 (which stands for all later ones; the default).
 void set_architecture(int sm);
 

@@ -1,7 +1,7 @@
 """Plants faults in every stage, and demands that the emulator's checks catch each: stage_faults.py -k NAME_OF_A_STAGE
 
-Removed in turn: every barrier, every wait for copies, every bounds guard, every toggle of a buffer, every zeroing; and every formula
-of what is loaded is halved. A fault must show on one of the shapes, first under AddressSanitizer (wrong results, accesses out of
+Removed in turn: every barrier, every wait for copies, every bounds guard, every toggle of a buffer, every zeroing; every
+index is cut to 32 bits; and every formula of what is loaded is halved. A fault must show on one of the shapes, first under AddressSanitizer (wrong results, accesses out of
 bounds), else with tracing (races, uninitialised reads, traffic that differs from the chapter's formula).
 """
 import re
@@ -22,6 +22,7 @@ PATTERNS = (
     (r"\w+(?: \+ \w+)* < (?:M|N|K|valid)\b", r"(PLANTED || \g<0>)"),
     (r"\bvalid > \d", r"(PLANTED || \g<0>)"),
     (r"\w+ >= [MN]\b", r"(!PLANTED && \g<0>)"),
+    (r"size_t\((?!i\) \* K)((?:[^()]|\([^()]*\))*)\) \* (\w+)", r"(PLANTED ? size_t(int(unsigned(\1) * unsigned(\2))) : \g<0>)"),
     (r"\bmin\((\w+ \+ \w+), [MN] - 1\)", r"(PLANTED ? \1 : \g<0>)"),
     (r"\bN - tile_col - b_col\b|\bN - c_col\b", r"(PLANTED ? 4 : \g<0>)"),
     (r"\bK - a_k\b", r"(PLANTED ? 1 << 30 : \g<0>)"),
@@ -62,9 +63,9 @@ def caught(name, fault):
     """The last line of what the first run says that notices the fault; None where none does."""
     for build in ("asan", "trace"):
         program = f"{name} {build}"
-        for m, n, k in SHAPES:
+        for words in (*(("-m", m, "-n", n, "-k", k, "--verify-only") for m, n, k in SHAPES), ("--large-indices",)):
             planted = fault._replace(program=program) if fault else program
-            run = PLANTED[name, build].run(planted, "-m", m, "-n", n, "-k", k, "--verify-only")
+            run = PLANTED[name, build].run(planted, *words)
             if run.returncode:
                 asan = re.search(r"ERROR: (AddressSanitizer: \S+)", run.stderr)
                 return asan[1] if asan else run.stderr.strip().splitlines()[-1]
