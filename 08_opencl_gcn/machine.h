@@ -17,11 +17,9 @@ public:
     Machine(const Options& options, const FoundDevice& found)
         : options_(options), in_use_(found.device), nvml_(bus_id(found.device)), name_(found.name),
           driver_(trimmed(found.device.getInfo<CL_DRIVER_VERSION>())),
-          version_(trimmed(found.device.getInfo<CL_DEVICE_VERSION>())) {
+          version_(trimmed(found.device.getInfo<CL_DEVICE_VERSION>())), known_(find_gpu(name_)) {
         in_use = &in_use_;
-        for (const Gpu& gpu : kGpus)
-            if (name_ == gpu.full_name) known_ = &gpu;
-        predicted_ = options.gpu.value_or(known_ ? *known_ : *find_gpu("fury-x"));
+        predicted_ = options.gpu.value_or(known_.value_or(gpu_named("fury-x")));
         std::printf("%s (%s), driver %s, %s, %u compute units, clock up to %u MHz\n", name_.c_str(), found.platform.c_str(),
                     driver_.c_str(), version_.c_str(), found.device.getInfo<CL_DEVICE_MAX_COMPUTE_UNITS>(),
                     found.device.getInfo<CL_DEVICE_MAX_CLOCK_FREQUENCY>());
@@ -145,6 +143,6 @@ private:
     Nvml nvml_;
     Clblast clblast_;
     std::string name_, driver_, version_;
-    const Gpu* known_ = nullptr;
+    std::optional<Gpu> known_;
     Gpu predicted_;
 };

@@ -81,14 +81,17 @@ inline long long parse_number(const std::string& option, const std::string& text
     return value;
 }
 
+// "a, b, c"
+inline std::string joined(const std::vector<std::string>& words) {
+    std::string all;
+    for (const std::string& each : words) all += (all.empty() ? "" : ", ") + each;
+    return all;
+}
+
 // Returns `text` if it is one of `accepted`; `option` is named in the message when it is not.
 inline std::string parse_choice(const std::string& option, const std::string& text, const std::vector<std::string>& accepted) {
-    std::string all;
-    for (const std::string& each : accepted) {
-        if (each == text) return text;
-        all += (all.empty() ? "" : ", ") + each;
-    }
-    throw Failure(kBadCommandLine, option + " '" + text + "': takes one of " + all);
+    if (std::find(accepted.begin(), accepted.end(), text) != accepted.end()) return text;
+    throw Failure(kBadCommandLine, option + " '" + text + "': takes one of " + joined(accepted));
 }
 
 // --csv's value.

@@ -66,12 +66,8 @@ inline std::vector<Option> product_options(Options& o, const std::string& defaul
         {"seed", "S", "another set of random inputs (default 1)", number(o.seed, "--seed", 0, UINT32_MAX)},
         {"repeat", "R", "timed launches per size (default 20)", number(o.repeat, "--repeat", 1, 10000)},
         {"csv", "FILE", "also write the rows to FILE", [&o](Text value) { o.csv = parse_csv(value); }},
-        {"gpu", "NAME", "predict for another GPU: " + gpu_names(),
-         [&o](Text value) {
-             const Gpu* gpu = find_gpu(value);
-             if (!gpu) throw Failure(kBadCommandLine, "--gpu '" + value + "': takes one of " + gpu_names());
-             o.gpu = *gpu;
-         }},
+        {"gpu", "NAME", "predict for another GPU: " + joined(gpu_names()),
+         [&o](Text value) { o.gpu = gpu_named(parse_choice("--gpu", value, gpu_names())); }},
         {"limits", "FILE", "predict from what roofline measured and wrote to FILE (its --csv)",
          [&o](Text value) { o.gpu = read_limits(value); }},
     };

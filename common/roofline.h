@@ -10,7 +10,7 @@
 #include "common/stage.h"
 
 struct Gpu {
-    const char* name;  // as --gpu takes it
+    std::string name;  // as --gpu takes it
     std::string full_name;
     Limits peak;  // by the vendor's figures
     Limits measured;  // by 00_machine_limits; 0 where nothing was measured
@@ -20,14 +20,15 @@ struct Gpu {
     double limit(Limit which) const { return measured.*which > 0 ? measured.*which : peak.*which; }
 };
 
+// By figures that others publish. What was measured here is in docs/results (see limits.h).
 inline const Gpu kGpus[] = {
     // Peaks: 3201 MHz x 2 x 6144 bits; 132 SMs x 128 bytes x 1.98 GHz; 132 x 128 lanes x 2 x 1.98 GHz; twice that; NVIDIA's H100
     // whitepaper, at 1.83 GHz.
     {"h200",
      "NVIDIA H200",
      {4916.7, 33454.1, 66908.2, 133816.3, 989400},
-     {4264.9, 33241.1, 64424.1, 123242.0, 652963.3},
-     "measured, docs/results/h200/limits.csv"},
+     {},
+     "vendor"},
     {"fury-x",
      "AMD Radeon R9 Fury X",
      {512, 8601.6, 8601.6, 0, 0},
@@ -44,20 +45,6 @@ inline const Gpu kGpus[] = {
      {},
      "vendor: 3072 bits x 1.7 Gbit/s; 80 SMs x 128 bytes x 1.455 GHz; 5120 lanes x 2 x 1.455 GHz; 640 tensor cores x 128 x 1.455 GHz"},
 };
-
-// The GPU called `name`, or nullptr.
-inline const Gpu* find_gpu(const std::string& name) {
-    for (const Gpu& gpu : kGpus)
-        if (name == gpu.name) return &gpu;
-    return nullptr;
-}
-
-// "h200, fury-x, ..." for messages.
-inline std::string gpu_names() {
-    std::string names;
-    for (const Gpu& gpu : kGpus) names += (names.empty() ? "" : ", ") + std::string(gpu.name);
-    return names;
-}
 
 // Flop per byte that the threads ask for; 0: nothing is asked for there.
 struct Intensity {

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "common/device.h"
+#include "common/limits.h"
 #include "common/nvml.h"
 #include "common/roofline.h"
 #include "common/times.h"
@@ -29,13 +30,11 @@ inline std::string bus_id(int device) {
     return bus;
 }
 
-// The limits of a device: the table's, where it has the device, else the vendor's from the device's attributes.
+// The limits of a device: as it was measured or is published, else by the device's attributes.
 inline Gpu gpu_at_hand(int device) {
     cudaDeviceProp properties;
     check_cuda(cudaGetDeviceProperties(&properties, device), "cudaGetDeviceProperties");
-    for (const Gpu& gpu : kGpus)
-        if (std::string(properties.name) == gpu.full_name) return gpu;
-
+    if (const auto known = find_gpu(properties.name)) return *known;
     const int major = attribute(cudaDevAttrComputeCapabilityMajor, device);
     const int minor = attribute(cudaDevAttrComputeCapabilityMinor, device);
     // FP32 lanes per multiprocessor: CUDA C++ Programming Guide, "Throughput of Native Arithmetic Instructions".

@@ -128,7 +128,7 @@ TEST(Accuracy, SamplesTheCornersOfALargeMatrix) {
 }
 
 TEST(Roofline, GivesTheFiguresOfTheSlides) {
-    const Gpu& fury = *find_gpu("fury-x");
+    const Gpu fury = gpu_named("fury-x");
     EXPECT_NEAR(attainable_gflops(fury, kFp32, {0.25, 0}), 98.0, 0.01);  // slide 45
     EXPECT_NEAR(attainable_gflops(fury, kFp32, {2.0, 0}), 784.0, 0.01);
     EXPECT_NEAR(attainable_gflops(fury, kFp32, {32.0, 0}), 8601.6, 0.01);  // slide 49: above 21.94 flop per byte
@@ -137,7 +137,7 @@ TEST(Roofline, GivesTheFiguresOfTheSlides) {
     EXPECT_NEAR(attainable_gflops(fury, kFp32, {32.0, 0.5}), 4300.8, 0.01);  // fewer are not
     EXPECT_NEAR(attainable_gflops(fury, kFp32, {0.25, 0.5}), 98.0, 0.01);
     EXPECT_EQ(attainable_gflops(fury, kTensor, {32.0, 1.0}), 0);  // it has no tensor cores
-    EXPECT_EQ(find_gpu("gtx"), nullptr);
+    EXPECT_FALSE(find_gpu("gtx"));
 }
 
 // What read_limits says of a file with this text: "" or the message.
