@@ -6,6 +6,10 @@
 #define CL_HPP_TARGET_OPENCL_VERSION 120
 #include <CL/opencl.hpp>
 
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <string>
@@ -56,6 +60,34 @@ inline std::string trimmed(std::string text) {
     return text.substr(std::min(text.find_first_not_of(' '), text.size()));
 }
 
+// PoCL keeps what it compiles in a folder, and without one has no device. Where the user's can't be written, there is one for as
+// long as this lives.
+class PoclCache {
+public:
+    PoclCache() {
+        namespace fs = std::filesystem;
+        const char *chosen = std::getenv("POCL_CACHE_DIR"), *cache = std::getenv("XDG_CACHE_HOME"), *home = std::getenv("HOME");
+        if (chosen) return;
+        const fs::path usual = cache ? fs::path(cache) / "pocl" : fs::path(home ? home : "") / ".cache" / "pocl";
+        std::error_code failed;
+        fs::create_directories(usual, failed);
+        if (!failed && access(usual.c_str(), W_OK) == 0) return;
+        std::string folder = fs::temp_directory_path(failed) / "pocl-XXXXXX";
+        if (!mkdtemp(&folder[0])) return;
+        folder_ = folder;
+        setenv("POCL_CACHE_DIR", folder.c_str(), 1);
+    }
+    ~PoclCache() {
+        std::error_code ignored;
+        if (!folder_.empty()) std::filesystem::remove_all(folder_, ignored);
+    }
+    PoclCache(const PoclCache&) = delete;
+    PoclCache& operator=(const PoclCache&) = delete;
+
+private:
+    std::filesystem::path folder_;
+};
+
 // All devices of the platforms whose names hold `platform` ("": all), in the loader's order. Throws Failure: kNoGpu where there is
 // no device at all, kBadCommandLine where there is none of that platform.
 inline std::vector<FoundDevice> find_devices(const std::string& platform) {
@@ -63,6 +95,7 @@ inline std::vector<FoundDevice> find_devices(const std::string& platform) {
         for (char& c : text) c = char(std::tolower(c));
         return text;
     };
+    static const PoclCache cache;
     std::vector<cl::Platform> platforms;
     try {
         cl::Platform::get(&platforms);
@@ -133,8 +166,13 @@ public:
     }
     void download(std::vector<float>& values) {
         values.resize(count_);
-        in_use->queue.enqueueReadBuffer(buffer_, CL_TRUE, 0, count_ * sizeof(float), values.data());
+        read(0, count_, values.data());
     }
+    void read(size_t first, size_t count, float* to) {
+        in_use->queue.enqueueReadBuffer(buffer_, CL_TRUE, first * sizeof(float), count * sizeof(float), to);
+    }
+    // What so many bytes of the device take of the host's memory.
+    static double host_bytes(double bytes) { return in_use->device.getInfo<CL_DEVICE_HOST_UNIFIED_MEMORY>() ? bytes : 0; }
 
 private:
     size_t count_;

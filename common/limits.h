@@ -9,8 +9,7 @@
 #include "common/roofline.h"
 
 // Throws Failure(kBadCommandLine) with one line that says what is wrong with the file.
-inline Gpu read_limits(const std::string& path) {
-    const std::string option = "--limits";
+inline Gpu read_limits(const std::string& path, const std::string& option = "--limits") {
     struct Measured {
         const char *what, *column;
         Limit limit;
@@ -58,7 +57,7 @@ inline Gpu gpu_named(const std::string& name) {
     const std::string file = "/" + name + "/limits.csv", path = results_folder().string() + file;
     if (!std::filesystem::exists(path))
         return *std::find_if(std::begin(kGpus), std::end(kGpus), [&](const Gpu& gpu) { return gpu.name == name; });
-    Gpu gpu = read_limits(path);
+    Gpu gpu = read_limits(path, "--gpu " + name + ":");
     gpu.name = name;
     gpu.source = "measured, docs/results" + file;
     for (const Gpu& published : kGpus)

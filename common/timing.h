@@ -61,11 +61,21 @@ inline Row where_measured(const Gpu& gpu, const Nvml& nvml) {
             {"", "date", today()}};
 }
 
+// Reads zeros, and so writes nothing: what has to make room for them is written back before the timed launch, not during it.
+static __global__ void flush_by_reading(const float* zeros, size_t count, float* nowhere) {
+    float sum = 0;
+    for (size_t i = blockIdx.x * size_t(blockDim.x) + threadIdx.x; i < count; i += size_t(gridDim.x) * blockDim.x) sum += zeros[i];
+    if (sum != 0) *nowhere = sum;
+}
+
 // Times functions that launch work on the default stream, taking turns, each launch after a rest and a flush of the L2 cache.
 class Timer {
 public:
     explicit Timer(int device)
-        : flush_count_(2 * size_t(attribute(cudaDevAttrL2CacheSize, device)) / sizeof(float) + 1), flush_(flush_count_) {}
+        : flush_count_(2 * size_t(attribute(cudaDevAttrL2CacheSize, device)) / sizeof(float) + 1), flush_(flush_count_),
+          flush_blocks_(8 * attribute(cudaDevAttrMultiProcessorCount, device)) {
+        check_cuda(cudaMemset(flush_.data(), 0, flush_count_ * sizeof(float)), "cudaMemset");
+    }
 
     // One summary per function. `while_running` is called once while a launch of the first is under way.
     std::vector<Times> run(const std::vector<std::function<void()>>& functions, int repeat,
@@ -80,7 +90,8 @@ public:
             for (size_t f = 0; f < functions.size(); ++f) {
                 std::this_thread::sleep_for(kRest);
                 for (int i = 0; i < kFlushes; ++i)
-                    check_cuda(cudaMemsetAsync(flush_.data(), r + i, flush_count_ * sizeof(float)), "cudaMemsetAsync");
+                    flush_by_reading<<<flush_blocks_, 256>>>(flush_.data(), flush_count_, flush_.data());
+                check_cuda(cudaGetLastError(), "launching the flush of L2");
                 check_cuda(cudaEventRecord(begin), "cudaEventRecord");
                 functions[f]();
                 check_cuda(cudaEventRecord(end), "cudaEventRecord");
@@ -102,6 +113,7 @@ private:
     static constexpr int kFlushes = 16;
     size_t flush_count_;
     DeviceArray<float> flush_;
+    int flush_blocks_;
 };
 
 // cuBLAS's product of the same data in the same precision: FP32 without TF32, FP16 with FP32 accumulate, or FP16 throughout.
