@@ -87,24 +87,25 @@ private:
     // those of common/timing.h.
     Times times_of(const std::function<double()>& launch_and_wait) {
         launch_and_wait();
-        if (!flush_()) flush_ = reading_kernel(in_use_.context);
         std::vector<float> ms;
         for (int r = 0; r < options_.repeat; ++r) {
             std::this_thread::sleep_for(std::chrono::milliseconds(10));
-            in_use_.queue.enqueueNDRangeKernel(flush_, cl::NullRange, cl::NDRange(kFlushBytes / sizeof(float)));
+            flush();
             ms.push_back(float(launch_and_wait()));
         }
         return summarize(ms);
     }
 
-    // Reads kFlushBytes of zeros and writes nothing, so that nothing is left to be written back while a launch is timed.
-    static cl::Kernel reading_kernel(const cl::Context& context) {
-        cl::Program program(context, "kernel void flush(global float* x) { if (x[get_global_id(0)] != 0) x[0] = 1; }", true);
-        cl::Kernel kernel(program, "flush");
-        OpenClArray zeros(kFlushBytes / sizeof(float));
-        in_use->queue.enqueueFillBuffer(zeros.data(), 0.0f, 0, kFlushBytes);
-        kernel.setArg(0, zeros.data());
-        return kernel;
+    // Reads zeros and writes nothing, so that nothing is left to be written back while a launch is timed.
+    void flush() {
+        using Flush = cl::KernelFunctor<cl::Buffer>;
+        if (!flush_()) {
+            zeros_ = OpenClArray(kFlushBytes / sizeof(float)).data();
+            in_use_.queue.enqueueFillBuffer(zeros_, 0.0f, 0, kFlushBytes);
+            const char* source = "kernel void flush(global float* x) { if (x[get_global_id(0)] != 0) x[0] = 1; }";
+            flush_ = cl::Kernel(cl::Program(in_use_.context, source, true), "flush");
+        }
+        Flush{flush_}(cl::EnqueueArgs(in_use_.queue, cl::NDRange(kFlushBytes / sizeof(float))), zeros_);
     }
 
     // Adds the times to the row; returns GFLOP/s.
@@ -153,6 +154,7 @@ private:
     Options options_;
     InUse in_use_;
     cl::Kernel flush_;  // made when first needed
+    cl::Buffer zeros_;
     Nvml nvml_;
     Clblast clblast_;
     std::string name_, driver_, version_;

@@ -10,6 +10,8 @@
 // The number of tiles of `size` that cover `length`. length and size >= 1.
 __host__ __device__ constexpr int ceil_div(int length, int size) { return (length - 1) / size + 1; }
 
+using Stage = StageOf<float, float>;
+
 // Runs `stage` as the command line says. Returns the program's exit code (see command_line.h).
 template <class In, class Out>
 int run_stage(const StageOf<In, Out>& stage, int argc, char** argv);

@@ -39,4 +39,3 @@ struct StageOf {
     double (*shared_loaded_bytes)(double M, double N, double K) = nullptr;
     Arithmetic arithmetic = kFp32;
 };
-using Stage = StageOf<float, float>;
