@@ -16,8 +16,8 @@ class Machine {
 public:
     Machine(const Options& options, const FoundDevice& found)
         : options_(options), in_use_(found.device), nvml_(bus_id(found.device)), name_(found.name),
-          driver_(trimmed(found.device.getInfo<CL_DRIVER_VERSION>())),
-          version_(trimmed(found.device.getInfo<CL_DEVICE_VERSION>())), known_(find_gpu(name_)) {
+          driver_(trimmed(found.device.getInfo<CL_DRIVER_VERSION>())), version_(trimmed(found.device.getInfo<CL_DEVICE_VERSION>())),
+          known_(find_gpu(name_)) {
         in_use = &in_use_;
         predicted_ = options.gpu.value_or(known_.value_or(gpu_named("fury-x")));
         std::printf("%s (%s), driver %s, %s, %u compute units, clock up to %u MHz\n", name_.c_str(), found.platform.c_str(),

@@ -120,7 +120,8 @@ inline bool parse_command_line(int argc, char** argv, const std::vector<Option>&
         if (found == ':') throw Failure(kBadCommandLine, word + ": needs a value; see --help");
         if (found == '?' && optopt > 255) throw Failure(kBadCommandLine, word + ": takes no value; see --help");
         if (found == '?')  // optopt: the letter, of letters that share a word; 0 for a long option
-            throw Failure(kBadCommandLine, "unknown option '" + (optopt ? std::string("-") + char(optopt) : word) + "'; see --help");
+            throw Failure(kBadCommandLine,
+                          "unknown option '" + (optopt ? std::string("-") + char(optopt) : word) + "'; see --help");
         for (size_t i = 0; i < options.size(); ++i)
             if (found == (options[i].name.size() == 1 ? options[i].name[0] : 256 + int(i))) options[i].set(optarg ? optarg : "");
     }
@@ -141,7 +142,8 @@ inline int run_program(const std::string& name, const std::string& about, const 
     // A file opened later must not get the number, and then the text, of a standard stream that is closed.
     const bool output_closed = fcntl(STDOUT_FILENO, F_GETFD) == -1;
     int opened;
-    while ((opened = open("/dev/null", O_RDWR)) >= 0 && opened <= STDERR_FILENO) {}
+    while ((opened = open("/dev/null", O_RDWR)) >= 0 && opened <= STDERR_FILENO) {
+    }
     close(opened);
     if (output_closed) return fail(kBadCommandLine, "standard output is closed");
     for (const int signal : {SIGINT, SIGTERM})

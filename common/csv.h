@@ -60,7 +60,8 @@ inline std::vector<CsvRow> read_csv(const std::string& option, const std::string
         else if (c == '\n' && !quoted) end_row();
         else if (c != '\r' || quoted) cells.back() += c;
         if (cells.back().size() > kMostInField)
-            throw fail("line " + std::to_string(line) + " has a field of more than " + std::to_string(kMostInField) + " characters");
+            throw fail("line " + std::to_string(line) + " has a field of more than " + std::to_string(kMostInField) +
+                       " characters");
     }
     if (text.back() != '\n' || quoted) throw fail("ends in the middle of a line");
     if (rows.empty()) throw fail("has no rows");

@@ -20,8 +20,10 @@ public:
     SparseMatrix(int rows, int cols) : rows_(rows), cols_(cols), bytes_((kBefore + size_t(rows) * cols + kAfter) * sizeof(T)) {
         memory_ = mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
         if (memory_ == MAP_FAILED)
-            throw Failure(kDeviceFailed, format("--large-indices: %zu GiB of addresses, not memory, can't be had; see ulimit -v and "
-                                                "vm.overcommit_memory", bytes_ >> 30));
+            throw Failure(kDeviceFailed,
+                          format("--large-indices: %zu GiB of addresses, not memory, can't be had; see ulimit -v and "
+                                 "vm.overcommit_memory",
+                                 bytes_ >> 30));
     }
     ~SparseMatrix() { munmap(memory_, bytes_); }
     SparseMatrix(const SparseMatrix&) = delete;

@@ -39,12 +39,12 @@ inline std::filesystem::path results_folder() {
     return std::filesystem::path(__FILE__).parent_path().parent_path() / "docs" / "results";
 }
 
-// What --gpu takes: the published GPUs, and the folders of results that hold a limits.csv.
-inline std::vector<std::string> gpu_names() {
+// What --gpu takes: the published GPUs, and the folders below `results` that hold a limits.csv.
+inline std::vector<std::string> gpu_names(const std::filesystem::path& results = results_folder()) {
     std::vector<std::string> names, folders;
     for (const Gpu& gpu : kGpus) names.push_back(gpu.name);
     std::error_code none_there;
-    for (const auto& entry : std::filesystem::directory_iterator(results_folder(), none_there))
+    for (const auto& entry : std::filesystem::directory_iterator(results, none_there))
         if (std::filesystem::exists(entry.path() / "limits.csv")) folders.push_back(entry.path().filename().string());
     std::sort(folders.begin(), folders.end());
     for (const std::string& folder : folders)
@@ -53,8 +53,8 @@ inline std::vector<std::string> gpu_names() {
 }
 
 // The GPU that is called `name` in gpu_names(): measured where there are results, with published peaks where there are such.
-inline Gpu gpu_named(const std::string& name) {
-    const std::string file = "/" + name + "/limits.csv", path = results_folder().string() + file;
+inline Gpu gpu_named(const std::string& name, const std::filesystem::path& results = results_folder()) {
+    const std::string file = "/" + name + "/limits.csv", path = results.string() + file;
     if (!std::filesystem::exists(path))
         return *std::find_if(std::begin(kGpus), std::end(kGpus), [&](const Gpu& gpu) { return gpu.name == name; });
     Gpu gpu = read_limits(path, "--gpu " + name + ":");
@@ -66,10 +66,10 @@ inline Gpu gpu_named(const std::string& name) {
 }
 
 // The GPU that its driver calls `full_name`, where it is known: rather as measured than as published.
-inline std::optional<Gpu> find_gpu(const std::string& full_name) {
+inline std::optional<Gpu> find_gpu(const std::string& full_name, const std::filesystem::path& results = results_folder()) {
     std::optional<Gpu> found;
-    for (const std::string& name : gpu_names()) try {
-            const Gpu gpu = gpu_named(name);
+    for (const std::string& name : gpu_names(results)) try {
+            const Gpu gpu = gpu_named(name, results);
             if (gpu.full_name == full_name && (!found || found->measured.fp32_gflops == 0)) found = gpu;
         } catch (const Failure&) {  // results that can't be read are no results; --gpu NAME says why
         }

@@ -10,7 +10,8 @@ public:
     static constexpr bool kEmulated = true;
     static constexpr int kDefaultSize = 256;
 
-    Machine(const Options& options, const Arithmetic& arithmetic) : options_(options), gpu_(options.gpu ? *options.gpu : find_gpu(kGpus[0].full_name).value_or(kGpus[0])) {
+    Machine(const Options& options, const Arithmetic& arithmetic)
+        : options_(options), gpu_(options.gpu ? *options.gpu : find_gpu(kGpus[0].full_name).value_or(kGpus[0])) {
         select_device(options.device);
         if (options.lines && !emulator::tracing())
             throw Failure(kBadCommandLine, "--lines: only the traced CPU builds (their names end in _cpu_trace) count by lines");

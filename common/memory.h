@@ -52,6 +52,6 @@ inline double available_memory(const std::string& root = "") {
 inline void need_memory(double bytes) {
     const double available = available_memory(), gib = 1 << 30;
     if (bytes > available)
-        throw Failure(kDeviceFailed, format("needs %.2f GiB of memory, %.2f GiB are available; try a smaller size", bytes / gib,
-                                            available / gib));
+        throw Failure(kDeviceFailed,
+                      format("needs %.2f GiB of memory, %.2f GiB are available; try a smaller size", bytes / gib, available / gib));
 }

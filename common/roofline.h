@@ -24,11 +24,7 @@ struct Gpu {
 inline const Gpu kGpus[] = {
     // Peaks: 3201 MHz x 2 x 6144 bits; 132 SMs x 128 bytes x 1.98 GHz; 132 x 128 lanes x 2 x 1.98 GHz; twice that; NVIDIA's H100
     // whitepaper, at 1.83 GHz.
-    {"h200",
-     "NVIDIA H200",
-     {4916.7, 33454.1, 66908.2, 133816.3, 989400},
-     {},
-     "vendor"},
+    {"h200", "NVIDIA H200", {4916.7, 33454.1, 66908.2, 133816.3, 989400}, {}, "vendor"},
     {"fury-x",
      "AMD Radeon R9 Fury X",
      {512, 8601.6, 8601.6, 0, 0},

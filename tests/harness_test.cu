@@ -55,6 +55,24 @@ TEST(Harness, RejectsAWriteOutsideC) {
     EXPECT_EQ(verdict(launch<-1>), "1 a write outside C, 1 elements before its start");
     EXPECT_EQ(verdict(launch<30 + 1023>), "1 a write outside C, 1023 elements past its end");
 }
+template <bool kOfA>
+__global__ void faulty_operand(float* operand, long index) {
+    operand[index] += 1;
+}
+
+template <bool kOfA, int kIndex>
+void launch_changing(int M, int N, int K, const float* A, const float* B, float* C) {
+    launch<99>(M, N, K, A, B, C);
+    faulty_operand<kOfA><<<1, 1>>>(const_cast<float*>(kOfA ? A : B), kIndex);
+}
+
+TEST(Harness, RejectsAChangedOperand) {
+    EXPECT_EQ((verdict(launch_changing<true, 14>)), "1 A[3][2] was changed");
+    EXPECT_EQ((verdict(launch_changing<true, 23>)), "1 A[5][3] was changed");
+    EXPECT_EQ((verdict(launch_changing<false, 0>)), "1 B[0][0] was changed");
+    EXPECT_EQ((verdict(launch_changing<false, 19>)), "1 B[3][4] was changed");
+}
+
 // The same in halves; the sums, too. All of it is right except what the template says.
 template <int kIndex, int kSkip>
 __global__ void faulty_halves(int M, int N, int K, const half* A, const half* B, half* C) {
@@ -105,6 +123,46 @@ TEST(Harness, IntegersStayExactInHalves) {
     EXPECT_EQ(std::count(used.begin(), used.end(), true), s.K);
 }
 
+// Also where one row is all there is, what is kept of it lies at every distance from a multiple of any tile's depth.
+TEST(Harness, KeptElementsHaveNoStride) {
+    const Shape s = {1, 1, 200000};
+    Operands<half, half> x(s);
+    x.set_integers(1, kHalf2.exact_limit);
+    int kept = 0;
+    std::vector<int> residues(64);
+    for (int k = 0; k < s.K; ++k)
+        if (float(x.A[k]) != 0) ++kept, ++residues[k % 64];
+    EXPECT_LE(kept, 2048);
+    EXPECT_GT(kept, 2000);
+    EXPECT_EQ(std::count(residues.begin(), residues.end(), 0), 0);
+}
+
+// Whatever K is, nothing passes for a product that is a third too small, 0 least of all.
+template <class In, class Out>
+void expect_sharp(const Arithmetic& arithmetic) {
+    for (const int K : {1, 2, 457, 458, 1420, 1421, 5000, 1 << 20, int(kMaxK)}) {
+        const Shape s = {3, 1, K};
+        Operands<In, Out> x(s);
+        x.set_reals(1, arithmetic.unit_roundoff);
+        std::vector<Out> right(3), zero(3, Out(0.0f)), small(3);
+        for (int row = 0; row < 3; ++row) {
+            double sum = 0;
+            for (int k = 0; k < K; ++k) sum += double(float(x.A[size_t(row) * K + k])) * double(float(x.B[k]));
+            right[row] = Out(float(sum));
+            small[row] = Out(float(sum * 2 / 3));
+        }
+        EXPECT_EQ(check_accuracy(s, x.A, x.B, right.data(), arithmetic.unit_roundoff).wrong, "") << arithmetic.name << " " << K;
+        for (const auto& wrong : {zero, small})
+            EXPECT_NE(check_accuracy(s, x.A, x.B, wrong.data(), arithmetic.unit_roundoff).wrong, "") << arithmetic.name << " " << K;
+    }
+}
+
+TEST(Harness, TheErrorBoundIsSharpForEveryK) {
+    expect_sharp<float, float>(kFp32);
+    expect_sharp<half, float>(kTensor);
+    expect_sharp<half, half>(kHalf2);
+}
+
 TEST(Harness, NamesAFailedLaunch) { EXPECT_EQ(verdict(launch_too_many_threads).substr(0, 29), "3 launching the kernel failed"); }
 
 int run(Stage stage, std::vector<std::string> words) {
@@ -129,7 +187,6 @@ TEST(Harness, ExitCodesAndCsv) {
     int lines = 0;
     while (std::getline(file, line)) ++lines;
     EXPECT_EQ(lines, 4);  // names and three sizes
-    EXPECT_FALSE(std::ifstream(path + ".part").good());
     const std::string link = path + ".link";
     ASSERT_EQ(symlink(path.c_str(), link.c_str()), 0);
     EXPECT_EQ(run(right, {"--size", "4", "--csv", link}), kVerified);

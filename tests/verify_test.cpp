@@ -3,8 +3,12 @@
 
 #include <gtest/gtest.h>
 
+#include <sys/resource.h>
+#include <sys/wait.h>
+
 #include <fstream>
 
+#include "common/memory.h"
 #include "common/report.h"
 
 namespace {
@@ -180,6 +184,192 @@ TEST(Limits, BadFiles) {
     for (const std::string bad : {"", "-", "-400", "0", "nan", "inf", "400 GB", "1e999"})
         EXPECT_EQ(said_of(kHeader + "copy,-," + bad + ",-,500,X\n" + kShared + kFma),
                   "gbs is '" + bad + "', expected a number above 0");
+}
+
+TEST(Limits, FilesThatNoProgramHereWrote) {
+    EXPECT_EQ(said_of(kHeader + "copy,-,400,-,500," + std::string(200000, 'x') + "\n"),
+              "line 2 has a field of more than 1000 characters");
+    EXPECT_EQ(said_of(kHeader + "copy,-,\x1b[2J,-,500,X\n" + kShared + kFma), "gbs is '?[2J', expected a number above 0");
+    try {
+        read_limits("/dev/zero");
+        FAIL();
+    } catch (const Failure& failure) {
+        EXPECT_STREQ(failure.what(), "--limits '/dev/zero': has more than 16 MiB, which no CSV of these programs has");
+    }
+}
+
+TEST(Limits, OfAGpuByItsResults) {
+    namespace fs = std::filesystem;
+    const std::string header = kHeader + kShared + kFma;
+    const fs::path results = fs::path(testing::TempDir()) / "results";
+    for (const char* name : {"new", "volta", "broken"}) fs::create_directories(results / name);
+    std::ofstream(results / "new/limits.csv") << header + "copy,-,400,-,500,NVIDIA New\n" << std::flush;
+    std::ofstream(results / "volta/limits.csv") << kHeader + "copy,-,600,-,650,NVIDIA TITAN V\n" + kShared + kFma << std::flush;
+    std::ofstream(results / "broken/limits.csv") << "x\n" << std::flush;
+    EXPECT_EQ(joined(gpu_names(results)), "h200, fury-x, rtx5060ti, titan-v, broken, new, volta");
+    EXPECT_EQ(gpu_named("new", results).limit(&Limits::bandwidth_gbs), 400);
+    EXPECT_EQ(gpu_named("new", results).source, "measured, docs/results/new/limits.csv");
+    const Gpu volta = *find_gpu("NVIDIA TITAN V", results);
+    EXPECT_EQ(volta.measured.bandwidth_gbs, 600);  // its own results, beside the published peaks
+    EXPECT_EQ(volta.peak.bandwidth_gbs, 652.8);
+    EXPECT_EQ(find_gpu("NVIDIA H200", results)->measured.bandwidth_gbs, 0);
+    EXPECT_GT(find_gpu("NVIDIA H200")->measured.bandwidth_gbs, 0);
+    EXPECT_THROW(gpu_named("broken", results), Failure);
+    fs::remove_all(results);
+}
+
+TEST(Csv, WhatIsWrittenIsRead) {
+    const std::string path = testing::TempDir() + "quoted.csv";
+    const std::vector<std::string> values = {"2949.0 (HSA1.1,LC)", "say \"a\", b", "\"", "two\nlines", "", "plain"};
+    Report report(path);
+    for (const std::string& value : values) report.add({{"", "driver, version", value}, {"", "n", "1"}});
+    report.save();
+    const std::vector<CsvRow> rows = read_csv("--csv", path, {"driver, version", "n"});
+    ASSERT_EQ(rows.size(), values.size());
+    for (size_t i = 0; i < rows.size(); ++i) EXPECT_EQ(rows[i].at("driver, version"), i == 3 ? "two?lines" : values[i]);
+    std::string line;
+    std::ifstream file(path);
+    std::getline(file, line);
+    EXPECT_EQ(line, "\"driver, version\",n");
+    std::getline(file, line);
+    EXPECT_EQ(line, "\"2949.0 (HSA1.1,LC)\",1");
+}
+
+TEST(Printable, NothingThatSteersTheTerminal) {
+    EXPECT_EQ(printable("a\tb\x1b[31m\x7f\r\n"), "a?b?[31m???");
+    EXPECT_EQ(printable("\xc2\x9b"
+                        "31m caf\xc3\xa9 \xe3\x83\x9b \xc2"),
+              "?31m caf\xc3\xa9 \xe3\x83\x9b \xc2");
+}
+
+std::string said_by(const std::function<void()>& call) {
+    try {
+        call();
+        return "";
+    } catch (const Failure& failure) {
+        EXPECT_EQ(failure.code, kBadCommandLine);
+        return failure.what();
+    }
+}
+
+// In a folder of its own, which is looked into at the end.
+struct WholeFiles : testing::Test {
+    WholeFiles() : folder(testing::TempDir() + "whole.XXXXXX") { EXPECT_NE(mkdtemp(&folder[0]), nullptr); }
+    ~WholeFiles() override { std::filesystem::remove_all(folder); }
+    std::string text(const std::string& name) {
+        std::ifstream file(folder + "/" + name);
+        return {std::istreambuf_iterator<char>(file), {}};
+    }
+    std::string names() {
+        std::vector<std::string> all;
+        for (const auto& entry : std::filesystem::directory_iterator(folder)) all.push_back(entry.path().filename());
+        std::sort(all.begin(), all.end());
+        return joined(all);
+    }
+    std::string folder;
+};
+
+TEST_F(WholeFiles, TouchNothingBeside) {
+    std::ofstream(folder + "/own.csv.part") << "mine";
+    std::ofstream(folder + "/target") << "also mine";
+    ASSERT_EQ(symlink("target", (folder + "/link.csv.part").c_str()), 0);
+    for (const std::string name : {"own.csv", "link.csv"}) WholeFile("--csv", folder + "/" + name).save("new");
+    EXPECT_EQ(text("own.csv") + text("link.csv") + text("own.csv.part") + text("target"), "newnewminealso mine");
+    EXPECT_EQ(names(), "link.csv, link.csv.part, own.csv, own.csv.part, target");
+}
+
+TEST_F(WholeFiles, HaveTheModeOfAnyFile) {
+    const auto mode = [&](const std::string& name) {
+        struct stat found = {};
+        stat((folder + "/" + name).c_str(), &found);
+        return found.st_mode & 0777;
+    };
+    const mode_t before = umask(027);
+    WholeFile("--csv", folder + "/a").save("");
+    umask(before);
+    EXPECT_EQ(mode("a"), 0640u);
+    chmod((folder + "/a").c_str(), 0600);
+    WholeFile("--csv", folder + "/a").save("");
+    EXPECT_EQ(mode("a"), 0600u);  // what it was
+}
+
+TEST_F(WholeFiles, OneForEachOption) {
+    const std::string a = folder + "/a", same = folder + "/../" + folder.substr(folder.rfind('/') + 1) + "/a";
+    WholeFile csv("--csv", a);
+    EXPECT_EQ(said_by([&] { WholeFile("--svg", same); }), "--svg '" + same + "': --csv writes to that file, too");
+    EXPECT_EQ(said_by([&] { WholeFile("--svg", folder + "/b"); }), "");
+    EXPECT_EQ(said_by([] { WholeFile csv("--csv", "/dev/null"), svg("--svg", "/dev/null"); }), "");
+}
+
+TEST_F(WholeFiles, LeaveNothingHalfWritten) {
+    std::ofstream(folder + "/a") << "old";
+    for (const int how : {SIGINT, SIGTERM, SIGXFSZ}) {  // the last as a full disk: the write fails
+        const pid_t child = fork();
+        if (child == 0) {
+            std::signal(SIGXFSZ, how == SIGINT    ? [](int) { std::raise(SIGINT); }
+                                 : how == SIGTERM ? [](int) { std::raise(SIGTERM); }
+                                                  : SIG_IGN);
+            for (const int signal : {SIGINT, SIGTERM}) std::signal(signal, end_by_signal);
+            const rlimit one = {1, 1};
+            WholeFile file("--csv", folder + "/a");
+            setrlimit(RLIMIT_FSIZE, &one);
+            try {
+                file.save("new");
+            } catch (const Failure&) {
+                _exit(7);
+            }
+            _exit(0);
+        }
+        int status = 0;
+        waitpid(child, &status, 0);
+        if (how == SIGXFSZ) EXPECT_EQ(WEXITSTATUS(status), 7);
+        else EXPECT_EQ(WTERMSIG(status), how);
+        EXPECT_EQ(names() + text("a"), "aold");
+    }
+}
+
+// A machine's /proc and /sys/fs/cgroup, made up.
+double available_with(const std::vector<std::pair<std::string, std::string>>& files) {
+    std::string root = testing::TempDir() + "root.XXXXXX";
+    EXPECT_NE(mkdtemp(&root[0]), nullptr);
+    for (const auto& [name, text] : files) {
+        std::filesystem::create_directories(std::filesystem::path(root + name).parent_path());
+        std::ofstream(root + name) << text;
+    }
+    const double bytes = available_memory(root);
+    std::filesystem::remove_all(root);
+    return bytes;
+}
+
+TEST(Memory, IsTheLeastThatAnyoneLeaves) {
+    const std::pair<std::string, std::string> info = {"/proc/meminfo", "MemTotal: 9000 kB\nMemAvailable: 8000 kB\n"};
+    const double all = 8000 * 1024;
+    EXPECT_EQ(available_with({info}), all);
+    EXPECT_EQ(available_with({info, {"/proc/self/cgroup", "0::/\n"}, {"/sys/fs/cgroup/memory.max", "max\n"}}), all);
+    const std::pair<std::string, std::string> inner = {"/proc/self/cgroup", "0::/a/b\n"};
+    EXPECT_EQ(
+        available_with({info, inner, {"/sys/fs/cgroup/a/b/memory.max", "5000\n"}, {"/sys/fs/cgroup/a/b/memory.current", "1000\n"}}),
+        4000);
+    // The outer group's limit holds, too; cached files count as free.
+    EXPECT_EQ(available_with({info,
+                              inner,
+                              {"/sys/fs/cgroup/a/b/memory.max", "max\n"},
+                              {"/sys/fs/cgroup/a/b/memory.current", "2000\n"},
+                              {"/sys/fs/cgroup/a/memory.max", "3000\n"},
+                              {"/sys/fs/cgroup/a/memory.current", "2500\n"},
+                              {"/sys/fs/cgroup/a/memory.stat", "anon 1900\ninactive_file 500\nactive_file 100\n"}}),
+              1100);
+    // A container: the group's path is the host's, and only the outermost folder is there.
+    EXPECT_EQ(available_with({info, {"/proc/self/cgroup", "0::/docker/0123\n"}, {"/sys/fs/cgroup/memory.max", "700\n"}}), 700);
+    EXPECT_EQ(available_with({info,
+                              {"/proc/self/cgroup", "5:cpu:/\n4:memory:/a\n0::/\n"},
+                              {"/sys/fs/cgroup/memory/memory.limit_in_bytes", "9223372036854771712\n"},
+                              {"/sys/fs/cgroup/memory/a/memory.limit_in_bytes", "600\n"},
+                              {"/sys/fs/cgroup/memory/a/memory.usage_in_bytes", "250\n"},
+                              {"/sys/fs/cgroup/memory/a/memory.stat", "inactive_file 1\ntotal_inactive_file 50\n"}}),
+              400);
+    EXPECT_EQ(available_with({info, inner, {"/sys/fs/cgroup/a/memory.max", "10\n"}, {"/sys/fs/cgroup/a/memory.current", "20\n"}}),
+              0);
 }
 
 TEST(Limits, NoFile) {
