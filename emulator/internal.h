@@ -24,6 +24,7 @@ uint3 unflatten(uint64_t number, dim3 extent);  // from a linear number, x faste
 // The running thread, by its linear number in the block, and how many warp-wide synchronisations its warp has passed.
 extern unsigned current_thread;
 extern unsigned warp_epoch[32];
+void give_way();  // called by the running thread: the others of its block run first
 
 namespace trace {
 void begin_launch(size_t dynamic_shared_bytes);
@@ -35,8 +36,9 @@ void resume();  // kernel code runs from here ...
 void pause();  // ... to here
 
 // A thread accesses up to 16 bytes by the instruction at `pc`, which is not compiled code but the emulator's. counted: as a request
-// of its warp; it is looked at for races in any case. copied_to: where in shared memory a load that bypasses L1 goes.
-void access(unsigned thread, const void* address, int bytes, bool store, const void* pc, bool counted = true,
+// of its warp; it is looked at for races in any case. copied_to: where in shared memory a load that bypasses L1 goes. True if the
+// thread should give way.
+bool access(unsigned thread, const void* address, int bytes, bool store, const void* pc, bool counted = true,
             const void* copied_to = nullptr);
 }  // namespace trace
 

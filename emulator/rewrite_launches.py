@@ -164,7 +164,8 @@ def main():
         line = text.count("\n", 0, refused.position) + 1
         sys.exit(f"{source}:{line}: error: the CUDA emulator cannot run {refused.message}")
     # nvcc includes cuda_runtime.h by itself; the #line makes every later diagnostic name the .cu file.
-    pathlib.Path(target).write_text(f'#include <cuda_runtime.h>\n#line 1 "{source}"\n{result}', encoding="utf-8")
+    name = re.sub(r'([\\"])', r"\\\1", source)
+    pathlib.Path(target).write_text(f'#include <cuda_runtime.h>\n#line 1 "{name}"\n{result}', encoding="utf-8")
 
 
 if __name__ == "__main__":

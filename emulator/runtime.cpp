@@ -285,6 +285,8 @@ void barrier(const char* file, int line) {
     suspend();
 }
 
+void give_way() { suspend(); }
+
 int lane() { return current_thread % 32; }
 
 uint64_t exchange(unsigned mask, uint64_t value, int source, const char* file, int line) {
@@ -325,7 +327,8 @@ void* async_copy(void* to, const void* from, size_t size, size_t zfill, const vo
     if (reinterpret_cast<uintptr_t>(to) % size || reinterpret_cast<uintptr_t>(from) % size)
         misuse("__pipeline_memcpy_async: an address is not aligned to the " + std::to_string(size) + " bytes", file, line);
     // How many wavefronts the store takes depends on when the data arrive, so it is not counted; see README.md.
-    if (zfill < size) trace::access(current_thread, from, int(size - zfill), false, pc, true, size == 16 ? to : nullptr);
+    if (zfill < size && trace::access(current_thread, from, int(size - zfill), false, pc, true, size == 16 ? to : nullptr))
+        give_way();
     trace::access(current_thread, to, int(size), true, pc, false);
     Thread& self = threads[current_thread];
     self.copies.push_back({to, size, self.batches, pc, {}});

@@ -3,13 +3,17 @@
 // A .cu file compiled with -fsanitize=thread calls __tsan_read4(address) and the like before every load and store. ThreadSanitizer
 // itself is not linked: these functions are ours. They see every access with no change to the kernel.
 
+#include <fcntl.h>
+#include <spawn.h>
 #include <sys/mman.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
 #include <deque>
 #include <map>
+#include <sstream>
 
 #include "emulator/internal.h"
 
@@ -42,13 +46,18 @@ struct Site {  // one load or store instruction of the program
     bool global, store;
     int width = 0;  // the widest; they differ only where a whole struct is copied
     uint64_t bytes = 0, requests = 0, cost = 0, ideal = 0;
-    // In this interval: how often each thread has executed it, and each warp's requests so far. A GPU executes an instruction for
-    // all lanes at once, so the i-th time of each lane is one request.
+    // In this interval: how often each thread has executed it, and each warp's requests: how many are counted already, and the rest.
+    // A GPU executes an instruction for all lanes at once, so the i-th time of each lane is one request.
     bool touched = false;
     uint32_t times[1024] = {};
+    uint32_t finished[32] = {};
     std::vector<Request> pending[32];
     std::string where;  // found when first reported
 };
+
+// A thread gives way to the others each time that it has executed an instruction so often, so that its warp's requests can be
+// counted and forgotten long before the next barrier.
+constexpr uint32_t kChunk = 256;
 
 std::deque<Site> sites;  // a Site stays where it is
 std::vector<Site*> touched_sites;
@@ -87,26 +96,36 @@ int global_sectors(const Request& request) {
     return count;
 }
 
-void finish_requests(Site& site) {
-    for (auto& warp : site.pending) {
-        for (const Request& request : warp) {
-            const int bytes = __builtin_popcount(request.active) * request.width;
-            ++site.requests;
-            site.bytes += bytes;
-            int ideal = 0;
-            if (site.global) {
-                const int sectors = global_sectors(request);
-                site.cost += sectors;
-                ideal = std::min(sectors, (bytes + 31) / 32);  // lanes that read the same bytes may need fewer
-            } else {
-                site.cost += shared_wavefronts(request.address, request.active, request.width, site.store, &ideal);
-            }
-            site.ideal += ideal;
+// Counts the oldest requests of a warp and forgets them.
+void finish_requests(Site& site, unsigned warp, size_t count) {
+    std::vector<Request>& pending = site.pending[warp];
+    for (size_t i = 0; i < count; ++i) {
+        const Request& request = pending[i];
+        const int bytes = __builtin_popcount(request.active) * request.width;
+        ++site.requests;
+        site.bytes += bytes;
+        int ideal = 0;
+        if (site.global) {
+            const int sectors = global_sectors(request);
+            site.cost += sectors;
+            ideal = std::min(sectors, (bytes + 31) / 32);  // lanes that read the same bytes may need fewer
+        } else {
+            site.cost += shared_wavefronts(request.address, request.active, request.width, site.store, &ideal);
         }
-        warp.clear();
+        site.ideal += ideal;
     }
-    std::fill(std::begin(site.times), std::end(site.times), 0);
-    site.touched = false;
+    pending.erase(pending.begin(), pending.begin() + count);
+    site.finished[warp] += count;
+}
+
+// The thread's next request of this instruction.
+Request& next_request(Site& site, unsigned thread) {
+    std::vector<Request>& pending = site.pending[thread / 32];
+    uint32_t &time = site.times[thread], &finished = site.finished[thread / 32];
+    if (time - finished == 2 * kChunk) finish_requests(site, thread / 32, kChunk);
+    time = std::max(time, finished);  // of lanes that far apart, the slower one joins a later request
+    if (time - finished == pending.size()) pending.emplace_back();
+    return pending[time++ - finished];
 }
 
 // ---- Races ------------------------------------------------------------------------------------------------------------------
@@ -225,21 +244,19 @@ const Allocation* find_range(uintptr_t address, bool& global) {
 // README.md. Returns an address in a sector that is the same for those, and for those only.
 uintptr_t bypass_address(uintptr_t from, const void* to) { return (from / 128 << 16 | (number(to) / 32 & 0xffff)) * 32; }
 
-void note_access(unsigned thread, const void* pointer, int width, bool store, const void* return_address, bool counted,
+// True if the thread should give way to the others.
+bool note_access(unsigned thread, const void* pointer, int width, bool store, const void* return_address, bool counted,
                  const void* copied_to = nullptr) {
     const uintptr_t address = number(pointer), pc = number(return_address);
     bool global;
     const Allocation* range = find_range(address, global);
-    if (!range || pc - kCodeBegin >= kCodeEnd - kCodeBegin) return;
+    if (!range || pc - kCodeBegin >= kCodeEnd - kCodeBegin) return false;
 
     Site& site = find_site(pc, global, store);
     if (counted) {
         site.width = std::max(site.width, width);
         if (!site.touched) site.touched = true, touched_sites.push_back(&site);
-        auto& requests = site.pending[thread / 32];
-        const uint32_t time = site.times[thread]++;
-        if (time >= requests.size()) requests.resize(time + 1);
-        Request& request = requests[time];
+        Request& request = next_request(site, thread);
         request.active |= 1u << thread % 32;
         request.width = width;
         request.address[thread % 32] = copied_to ? bypass_address(address, copied_to) : address;
@@ -247,10 +264,11 @@ void note_access(unsigned thread, const void* pointer, int width, bool store, co
     const Access now{interval, warp_epoch[thread / 32], uint16_t(thread), (*site_numbers)[pc - kCodeBegin]};
     Cell* const cells = range->cells - range->begin / kCellBytes;
     for (uintptr_t c = address / kCellBytes; c <= (address + width - 1) / kCellBytes; ++c) check_cell(cells[c], global, store, now);
+    return counted && site.times[thread] % kChunk == 0;
 }
 
 void access(const void* pointer, int width, bool store, const void* return_address) {
-    note_access(current_thread, pointer, width, store, return_address, true);
+    if (note_access(current_thread, pointer, width, store, return_address, true)) give_way();
 }
 
 void access_range(const void* pointer, size_t bytes, bool store, const void* return_address) {
@@ -264,27 +282,53 @@ void access_range(const void* pointer, size_t bytes, bool store, const void* ret
 
 // ---- Report -----------------------------------------------------------------------------------------------------------------
 
+// What addr2line prints for these addresses; nothing where there is none. Its arguments go past any shell.
+std::string addr2line(const std::vector<std::string>& addresses) {
+    const std::string program = "/proc/" + std::to_string(getpid()) + "/exe";
+    std::vector<const char*> words = {"addr2line", "-a", "-i", "-e", program.c_str()};
+    for (const std::string& address : addresses) words.push_back(address.c_str());
+    words.push_back(nullptr);
+
+    int ends[2];
+    if (pipe(ends) != 0) return "";
+    posix_spawn_file_actions_t actions;
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
+    for (const int end : ends) posix_spawn_file_actions_addclose(&actions, end);
+    posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
+    pid_t child;
+    const bool started = posix_spawnp(&child, words[0], &actions, nullptr, const_cast<char**>(words.data()), environ) == 0;
+    posix_spawn_file_actions_destroy(&actions);
+    close(ends[1]);
+
+    std::string output;
+    char text[4096];
+    for (ssize_t n; started && (n = read(ends[0], text, sizeof text)) > 0;) output.append(text, n);
+    close(ends[0]);
+    if (started) waitpid(child, nullptr, 0);
+    return output;
+}
+
 // The source lines of all instructions, from the debug info, in one call of addr2line. Where a line was inlined into another, the
 // innermost that is not the emulator's own (a float4 is copied by cuda_runtime.h) is the one that its author knows.
 void find_lines() {
-    char text[4096] = {};
-    if (readlink("/proc/self/exe", text, sizeof text - 1) < 0) return;
-    std::string command = "addr2line -a -i -e '" + std::string(text) + "'";
     std::vector<Site*> unknown;
+    std::vector<std::string> addresses;
     for (Site& site : sites) {
         if (!site.where.empty()) continue;
+        char address[32];
+        std::snprintf(address, sizeof address, "%#zx", size_t(site.pc - 1));  // a return address is one past the call
         unknown.push_back(&site);
-        std::snprintf(text, sizeof text, " %#zx", size_t(site.pc - 1));  // a return address is one past the call
-        command += text;
+        addresses.push_back(address);
     }
     if (unknown.empty()) return;
-    FILE* pipe = popen((command + " 2>/dev/null").c_str(), "r");
-    for (auto site = unknown.begin() - 1; pipe && std::fgets(text, sizeof text, pipe);) {
-        if (text[0] == '0') ++site;  // -a: the address comes before its lines
-        else if ((*site)->where.empty() && text[0] != '?' && !std::strstr(text, "emulator/include/"))
-            (*site)->where = short_path(std::string(text, std::strcspn(text, " \n")));  // "(discriminator 2)" may follow
+    std::istringstream output(addr2line(addresses));
+    auto site = unknown.begin() - 1;
+    for (std::string line; std::getline(output, line);) {
+        if (line[0] == '0') ++site;  // -a: the address comes before its lines
+        else if ((*site)->where.empty() && line[0] != '?' && line.find("emulator/include/") == line.npos)
+            (*site)->where = short_path(line.substr(0, line.find(" (discriminator", line.rfind('/'))));
     }
-    if (pipe) pclose(pipe);
     for (Site* site : unknown)
         if (site->where.empty()) site->where = "an unknown line";
 }
@@ -412,7 +456,12 @@ void begin_block() {
 
 void end_interval() {
     if (!compiled_for_tracing) return;
-    for (Site* site : touched_sites) finish_requests(*site);
+    for (Site* site : touched_sites) {
+        for (unsigned warp = 0; warp < 32; ++warp) finish_requests(*site, warp, site->pending[warp].size());
+        std::fill(std::begin(site->times), std::end(site->times), 0);
+        std::fill(std::begin(site->finished), std::end(site->finished), 0);
+        site->touched = false;
+    }
     touched_sites.clear();
     ++interval;
 }
@@ -431,8 +480,8 @@ void forget(Allocation& allocation) {
 void resume() { in_kernel = compiled_for_tracing; }
 void pause() { in_kernel = false; }
 
-void access(unsigned thread, const void* address, int bytes, bool store, const void* pc, bool counted, const void* copied_to) {
-    if (in_kernel) note_access(thread, address, bytes, store, pc, counted, copied_to);
+bool access(unsigned thread, const void* address, int bytes, bool store, const void* pc, bool counted, const void* copied_to) {
+    return in_kernel && note_access(thread, address, bytes, store, pc, counted, copied_to);
 }
 
 }  // namespace trace

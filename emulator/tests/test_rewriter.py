@@ -1,0 +1,88 @@
+"""rewrite_launches.py: what it rewrites, what it leaves alone, and what it refuses."""
+import sys
+
+import pytest
+
+from support import ROOT, call
+
+sys.path.append(str(ROOT / "emulator"))
+import rewrite_launches  # noqa: E402
+
+REWRITER = ROOT / "emulator/rewrite_launches.py"
+REWRITTEN = [  # ~ stands for the call's beginning
+    ("k<<<g, b>>>(1, x);", "~k(p...); }, g, b)(1, x);"),
+    ("k<<<g, b, 4 * n, stream>>>();", "~k(p...); }, g, b, 4 * n, stream)();"),
+    ("f(); k <<< g, b >>> (x);", "f(); ~k (p...); },  g, b ) (x);"),
+    ("matmul<true, 4><<<g, b>>>(x);", "~matmul<true, 4>(p...); }, g, b)(x);"),
+    ("a::b<T<int>>::c<(x >> 2), (a > b), 1 << 3><<<g, b>>>(x);", "~a::b<T<int>>::c<(x >> 2), (a > b), 1 << 3>(p...); }, g, b)(x);"),
+    ("return ::k<<<g, b>>>(x);", "return ~::k(p...); }, g, b)(x);"),
+    ("k<<<n >> 3, f(a >> 1, {b, c})>>>(x);", "~k(p...); }, n >> 3, f(a >> 1, {b, c}))(x);"),
+    ("k<<<1, size<4>>>>(x);", "~k(p...); }, 1, size<4>)(x);"),
+    ("if (a) k<1><<<g, b>>>(x); else k<2><<<g, b>>>(x);", "if (a) ~k<1>(p...); }, g, b)(x); else ~k<2>(p...); }, g, b)(x);"),
+    ("a\nk<1,\n  2><<<dim3(1,\n  2), // why <<<\n  b>>>(\n  x);\nb /* >>> */\n",
+     "a\n~k<1,\n  2>(p...); }, dim3(1,\n  2), // why <<<\n  b)(\n  x);\nb /* >>> */\n"),
+    ("#define RUN(k, ...) \\\n    k<<<1, 1>>> \\\n    (__VA_ARGS__)\nint x;\n",
+     "#define RUN(k, ...) \\\n    ~k(p...); }, 1, 1) \\\n    (__VA_ARGS__)\nint x;\n"),
+    ("extern __shared__ float s[];", "float* s = emulator::dynamic_shared<float>();"),
+    ("extern __shared__ __align__(16) unsigned char bytes[ ] ;",
+     "unsigned char* bytes = emulator::dynamic_shared<unsigned char>();"),
+    ("extern __shared__\n  float4 s[];\nx", "float4* s = emulator::dynamic_shared<float4>();\n\nx"),
+    ("__shared__ alignas(16) float s[4];", "alignas(16) __shared__ float s[4];"),
+]
+UNCHANGED = [
+    "// k<<<1, 1>>>(x)\n/* k<<<1, 1>>>(x) asm */\n",
+    "// goes on \\\n k<<<1, 1>>>(x)\n",
+    "const char* s = \"k<<<1, 1>>>(x) \\\" asm <<<\"; char c = '\"'; const char* t = \"<<<\";\n",
+    "auto s = R\"x(k<<<1, 1>>>(x) )\" asm <<<)x\"; auto u = u8R\"(<<<)\";\n",
+    "int million = 1'000'000; char quote = '\\''; char less = '<';\n",
+    "std::cout << a << b; x = y >> 3; std::vector<std::vector<std::vector<int>>> v;\n",
+    "__device__ float f(float x) { return x; }\n__device__ __forceinline__ int g();\n",
+    "template <int n> __host__ __device__ constexpr int h(int a = 3) { return n; }\n__constant__ float c[4] = {1};\n",
+    "// extern __shared__ float s[];",
+    "// #include <cuda.h>\n#include <cuda_runtime.h>\n#include \"common/harness.h\"\n",
+    "#include <cuda_bf16.h>\n#include <cuda_fp16.h>\n#include <cuda_pipeline.h>\n#include <mma.h>\n",
+]
+REFUSED = [
+    ("\nextern __shared__ float s[4];", 2, "this form of extern __shared__ (write: extern __shared__ float name[];)"),
+    ("\n\nasm volatile(\"bar.sync 0;\");", 3, "inline PTX (asm)"),
+    ("int x;\n#include <cuda/barrier>\n", 2, "<cuda/barrier>"),
+    *[(f"#include <{header}>\n", 1, f"<{header}>") for header in (
+        "cooperative_groups.h", "cuda/pipeline", "cuda.h", "crt/mma.h", "cuda_fp8.h", "cuda_pipeline_primitives.h")],
+    ("void f(cudaTextureObject_t t);", 1, "textures and surfaces"),
+    ("float x = tex2D<float>(t, 1, 2);", 1, "textures and surfaces"),
+    ("namespace cg = cooperative_groups;", 1, "cooperative groups"),
+    ("cuda::barrier<cuda::thread_scope_block> b;", 1, "cuda::barrier and cuda::pipeline"),
+    ("__grid_constant__ const CUtensorMap map;", 1, "TMA"),
+    ("wgmma_fence();", 1, "wgmma"),
+    ("\n__device__ int counter = 0;", 2, "__device__ variables"),
+    ("x = 1;\n<<<1, 1>>>(x);", 2, "no kernel's name before <<<"),
+    ("k<<<1, 1;", 1, "a launch's <<< without its >>>"),
+    ("k<<<1, 1>>>;", 1, "no arguments after a launch's >>>"),
+]
+
+
+@pytest.mark.parametrize("text, result", [*REWRITTEN, *((text, text) for text in UNCHANGED)])
+def test_rewrites(text, result):
+    assert rewrite_launches.rewrite(text) == result.replace("~", "emulator::Kernel([&](auto... p) { ")
+
+
+@pytest.mark.parametrize("text, line, what", REFUSED)
+def test_refuses(text, line, what):
+    with pytest.raises(rewrite_launches.Refused) as refused:
+        rewrite_launches.rewrite(text)
+    assert (text.count("\n", 0, refused.value.position) + 1, refused.value.message) == (line, what)
+
+
+def test_command(tmp_path):
+    source, target = tmp_path / 'a "b" \\c;.cu', tmp_path / "out.cpp"
+    source.write_text("k<<<1, 1>>>();\n")
+    assert call(sys.executable, REWRITER, source, target).returncode == 0
+    quoted = str(source).replace("\\", "\\\\").replace('"', '\\"')
+    assert target.read_text() == (f'#include <cuda_runtime.h>\n#line 1 "{quoted}"\n'
+                                  "emulator::Kernel([&](auto... p) { k(p...); }, 1, 1)();\n")
+    source.write_text("\nasm();\n")
+    run = call(sys.executable, REWRITER, source, target)
+    assert (run.returncode, run.stderr) == (1, f"{source}:2: error: the CUDA emulator cannot run inline PTX (asm)\n")
+    run = call(sys.executable, REWRITER, "/nowhere/matmul.cu", target)
+    assert run.returncode == 1
+    assert run.stderr == "rewrite_launches.py: /nowhere/matmul.cu: [Errno 2] No such file or directory: '/nowhere/matmul.cu'\n"
