@@ -35,6 +35,8 @@ struct Device {
 // Every test starts and ends with nothing counted, forward order and no error.
 class Base : public testing::Test {
 protected:
+    Device<int> ints{192};
+    Device<float> floats{192};
     void SetUp() override { TearDown(); }
     void TearDown() override {
         emulator::set_order(Order::forward);

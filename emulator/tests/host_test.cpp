@@ -28,51 +28,27 @@ TEST(SharedWavefronts, AreThoseOfTheHardware) {
         int load, store = kAny, ideal = kAny;
         uint32_t active = ~0u;
     } patterns[] = {
-        {4, AT(l * 4), 1, 1, 1},
-        {4, AT((31 - l) * 4), 1, kAny, 1},
-        {4, AT(20), 1, kAny, 1},  // broadcast
-        {4, AT(l / 2 * 4), 1, kAny, 1},
-        {4, AT(l * 8), 2, 2, 1},  // stride 2
-        {4, AT(l * 12), 1, kAny, 1},  // odd strides are free
-        {4, AT(l * 128), 32, 32, 1},  // stride 32: one bank
-        {4, AT(l * 132), 1, 1, 1},  // padded to 33
-        {4, AT(l % 2 * 128), 2, kAny, 1},  // two rows of one bank
-        {4, AT(l * 128), 8, kAny, 1, 0xff},  // eight lanes only
-        {4, AT(l * 128), 0, kAny, 0, 0},
-        {4, AT(l % 16 * 32), 4, 4},
-        {4, AT(l % 2 * 2112 + l / 2 * 4), 1, 1},  // the transposing store of 04_unroll
-        {4, AT(l % 2 * 2048 + l / 2 * 4), 2, 2},  // the same without its padding
-        {2, AT(l * 2), 1, kAny, 1},  // two halves of a word
-        {1, AT(l), 1, kAny, 1},
-        // Two words a lane are served by half-warp.
-        {8, AT(l * 8), 2, 2, 2},
-        {8, AT(l * 16), 4, 4, 2},
-        {8, AT(0), 1, 2, 1},
-        {8, AT(l / 2 * 8), 1, 2, 1},  // pairs agree: both halves at once
-        {8, AT((l / 4 * 2 + l % 2) * 8), 1, 2},
-        {8, AT(l % 16 * 8), 2, 2, 2},  // both halves want the same: no pair does
-        // Four words a lane by quarter-warp.
-        {16, AT(l * 16), 4, 4, 4},
-        {16, AT(l * 16), 1, kAny, 1, 0xff},  // one quarter only
-        {16, AT(l * 32), 8, 8, 4},
-        {16, AT(l * 128), 32, 32, 4},
-        {16, AT(l * 144), 4, kAny, 4},  // rows padded by 16 bytes
-        {16, AT(0), 2, 4, 2},
-        {16, AT(l / 2 * 16), 2, 4, 2},  // lanes i and i^1 agree
-        {16, AT((l / 4 * 2 + l % 2) * 16), 2, 4, 2},  // lanes i and i^2 agree
-        {16, AT(l / 4 % 2 * 16), 2, kAny, 2},
-        {16, AT(l % 8 * 16), 4, 4, 4},  // no pairs: quarter by quarter
-        {16, AT(l / 4 * 16), 2, 4},
-        {16, AT(l / 2 % 4 * 16), 2, 4},  // A's tile in 04_unroll
-        {16, AT((l / 8 * 2 + l % 2) * 16), 2, 4},  // B's tile in 04_unroll
-        {16, AT(l % 16 * 16), 4, 4},
-        {16, AT(l / 16 * 16), 2, 4},
-        {16, AT(l / 8 * 16), 2, 4},
-        {16, AT(l % 16 * 32), 8, 8},
-        {16, AT((l / 8 * 4 + l % 4) * 16), 4, 4},
-        {16, AT((l < 16 ? l / 2 : l / 4 * 2 + l % 2) * 16), 4, 4},
-        {16, AT(l < 16 ? 0 : l * 16), 4, 4},
-        {16, AT(l / 2 * 128), 16, 16},
+        // clang-format off
+        // One word a lane: neighbours, backwards, one word for all, pairs; strides of 2, 3, 32 and, padded, 33 words; two rows of one
+        // bank; eight lanes only, and none; the transposing store of 04_unroll with its padding and without; halves and bytes.
+        {4, AT(l * 4), 1, 1, 1}, {4, AT((31 - l) * 4), 1, kAny, 1}, {4, AT(20), 1, kAny, 1}, {4, AT(l / 2 * 4), 1, kAny, 1},
+        {4, AT(l * 8), 2, 2, 1}, {4, AT(l * 12), 1, kAny, 1}, {4, AT(l * 128), 32, 32, 1}, {4, AT(l * 132), 1, 1, 1},
+        {4, AT(l % 2 * 128), 2, kAny, 1}, {4, AT(l * 128), 8, kAny, 1, 0xff}, {4, AT(l * 128), 0, kAny, 0, 0},
+        {4, AT(l % 16 * 32), 4, 4}, {4, AT(l % 2 * 2112 + l / 2 * 4), 1, 1}, {4, AT(l % 2 * 2048 + l / 2 * 4), 2, 2},
+        {2, AT(l * 2), 1, kAny, 1}, {1, AT(l), 1, kAny, 1},
+        // Two words a lane are served by half-warp. Where pairs of lanes agree, both halves at once.
+        {8, AT(l * 8), 2, 2, 2}, {8, AT(l * 16), 4, 4, 2}, {8, AT(l % 16 * 8), 2, 2, 2},
+        {8, AT(0), 1, 2, 1}, {8, AT(l / 2 * 8), 1, 2, 1}, {8, AT((l / 4 * 2 + l % 2) * 8), 1, 2},
+        // Four words a lane by quarter-warp: no pairs agree; one quarter only; rows padded by 16 bytes.
+        {16, AT(l * 16), 4, 4, 4}, {16, AT(l * 16), 1, kAny, 1, 0xff}, {16, AT(l * 32), 8, 8, 4}, {16, AT(l * 128), 32, 32, 4},
+        {16, AT(l * 144), 4, kAny, 4}, {16, AT(l % 8 * 16), 4, 4, 4}, {16, AT(l % 16 * 16), 4, 4}, {16, AT(l % 16 * 32), 8, 8},
+        {16, AT((l / 8 * 4 + l % 4) * 16), 4, 4}, {16, AT((l < 16 ? l / 2 : l / 4 * 2 + l % 2) * 16), 4, 4},
+        {16, AT(l < 16 ? 0 : l * 16), 4, 4}, {16, AT(l / 2 * 128), 16, 16},
+        // Lanes i and i^1 agree, or i and i^2: half by half. The last two are the tiles of A and B in 04_unroll.
+        {16, AT(0), 2, 4, 2}, {16, AT(l / 2 * 16), 2, 4, 2}, {16, AT((l / 4 * 2 + l % 2) * 16), 2, 4, 2},
+        {16, AT(l / 4 % 2 * 16), 2, kAny, 2}, {16, AT(l / 4 * 16), 2, 4}, {16, AT(l / 8 * 16), 2, 4}, {16, AT(l / 16 * 16), 2, 4},
+        {16, AT(l / 2 % 4 * 16), 2, 4}, {16, AT((l / 8 * 2 + l % 2) * 16), 2, 4},
+        // clang-format on
     };
     for (const auto& p : patterns) {
         int ideal;
