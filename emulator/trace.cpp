@@ -290,11 +290,10 @@ std::string addr2line(const std::vector<std::string>& addresses) {
     words.push_back(nullptr);
 
     int ends[2];
-    if (pipe(ends) != 0) return "";
+    if (pipe2(ends, O_CLOEXEC) != 0) return "";
     posix_spawn_file_actions_t actions;
     posix_spawn_file_actions_init(&actions);
     posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
-    for (const int end : ends) posix_spawn_file_actions_addclose(&actions, end);
     posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
     pid_t child;
     const bool started = posix_spawnp(&child, words[0], &actions, nullptr, const_cast<char**>(words.data()), environ) == 0;
