@@ -416,10 +416,11 @@ TEST_F(Wmma, ArchitecturesLackFragments) {
         {75, load<A<__nv_bfloat16>>, "bf16 16x16x16"},    {75, load<A<tf32, 16, 16, 8>>, "tf32 16x16x8"},
         {75, load<C<float, 16, 16, 8>>, "float 16x16x8"}, {75, load<C<double, 8, 8, 4>>, "double 8x8x4"},
     };
-    for (const auto& [sm, load, fragment] : unknown) {
-        emulator::set_architecture(sm);
-        load<<<1, 32>>>(zeros.data, 128, true, nullptr);
-        expect_failure("fragments of " + fragment + " are not known on sm_" + std::to_string(sm) + " at ...");
+    for (const auto& u : unknown) {
+        const auto kernel = u.load;
+        emulator::set_architecture(u.sm);
+        kernel<<<1, 32>>>(zeros.data, 128, true, nullptr);
+        expect_failure("fragments of " + u.fragment + " are not known on sm_" + std::to_string(u.sm) + " at ...");
     }
     const auto kernel = multiply<int, b1, 8, 8, 128>(0, 1).kernel;
     kernel<<<1, 32>>>(zeros.data, 128, zeros.data, 128, zeros.data, zeros.data, 8, mem_row_major, 1);
