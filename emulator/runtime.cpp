@@ -11,6 +11,7 @@
 #include <random>
 #include <stdexcept>
 
+#include "common/memory.h"
 #include "emulator/include/cuda_pipeline.h"
 #include "emulator/include/mma.h"
 #include "emulator/internal.h"
@@ -457,6 +458,7 @@ cudaError_t cudaMalloc(void** pointer, size_t bytes) {
     *pointer = nullptr;
     if (bytes == 0) return cudaSuccess;
     if (bytes > memory_limit() || allocated_bytes + bytes > memory_limit()) return last_error = cudaErrorMemoryAllocation;
+    if (bytes >> 20 && host_bytes(double(bytes)) > available_memory()) return last_error = cudaErrorMemoryAllocation;
     void* p = allocate_aligned(256, bytes);
     if (!p) return last_error = cudaErrorMemoryAllocation;
     std::memset(p, 0xff, bytes);
