@@ -131,38 +131,97 @@ __global__ void multiply(Arguments to) {
     }
 }
 
+// The same facts for code that is compiled once for all types.
+struct ElementFacts {
+    const char* name;
+    int bits, low, high;
+    void (*put)(uint8_t* to, double value);
+    double (*take)(const uint8_t* from);
+};
+template <class T>
+ElementFacts element() {
+    using E = Element<T>;
+    using Stored = typename E::Stored;
+    const auto put = [](uint8_t* to, double value) {
+        const Stored stored = Stored(value);
+        std::memcpy(to, &stored, sizeof stored);
+    };
+    const auto take = [](const uint8_t* from) {
+        Stored stored;
+        std::memcpy(&stored, from, sizeof stored);
+        return double(stored);
+    };
+    return {E::kName, E::kBits, E::kLow, E::kHigh, put, take};
+}
+
+// A kernel, and how it takes the rows of A and B to lie.
+struct Layout {
+    void (*kernel)(Arguments);
+    bool a_by_rows, b_by_rows;
+};
+struct ProductFacts {
+    ElementFacts in, c, d;
+    int M, N, K;
+    Operation operation;
+    int since, emulated_since;
+    bool tf32, half_sums, same_sums;  // of A and B; of D; of C and D
+    std::vector<Layout> layouts;
+};
+template <class P>
+ProductFacts product() {
+    std::vector<Layout> layouts = {{multiply<P, row_major, col_major>, true, false}};
+    if constexpr (!P::kSubByte)  // of what is smaller than a byte, neighbours along k must be neighbours in memory
+        layouts.insert(layouts.end(), {{multiply<P, row_major, row_major>, true, true},
+                                       {multiply<P, col_major, col_major>, false, false},
+                                       {multiply<P, col_major, row_major>, false, true}});
+    return {element<typename P::In>(),
+            element<typename P::C>(),
+            element<typename P::D>(),
+            P::M,
+            P::N,
+            P::K,
+            P::kOperation,
+            P::kSince,
+            P::kEmulatedSince,
+            std::is_same_v<typename P::In, tf32>,
+            std::is_same_v<typename P::D, half>,
+            std::is_same_v<typename P::C, typename P::D>,
+            layouts};
+}
+
 // A matrix in memory. Its lines (rows, or columns) begin at multiples of 32 bytes, the strictest of the rules in one_tile.cu, and
 // are farther apart than they are long, as in a larger matrix.
-template <class T>
 struct Placed {
-    static constexpr int kBits = Element<T>::kBits;
+    ElementFacts element;
     int rows, cols;
     bool by_rows;
     std::vector<uint8_t> bytes;
 
-    Placed(int rows, int cols, bool by_rows, uint8_t fill) : rows(rows), cols(cols), by_rows(by_rows) {
-        bytes.assign(size_t(by_rows ? rows : cols) * ldm() * kBits / 8, fill);
+    Placed(const ElementFacts& element, int rows, int cols, bool by_rows, uint8_t fill)
+        : element(element), rows(rows), cols(cols), by_rows(by_rows) {
+        bytes.assign(size_t(by_rows ? rows : cols) * ldm() * element.bits / 8, fill);
     }
-    unsigned ldm() const { return ((by_rows ? cols : rows) * kBits / 256 + 1) * 256 / kBits; }
-    size_t at(int row, int col) const { return by_rows ? size_t(row) * ldm() + col : size_t(col) * ldm() + row; }
+    unsigned ldm() const { return ((by_rows ? cols : rows) * element.bits / 256 + 1) * 256 / element.bits; }
+    size_t bit(int row, int col) const { return (by_rows ? size_t(row) * ldm() + col : size_t(col) * ldm() + row) * element.bits; }
     wmma::layout_t layout() const { return by_rows ? wmma::mem_row_major : wmma::mem_col_major; }
 
-    void put(int row, int col, double value) {
-        using Stored = typename Element<T>::Stored;
-        uint8_t* to = &bytes[at(row, col) * kBits / 8];
-        if constexpr (kBits < 8) {  // the first element in the lowest bits of its byte
-            const unsigned shift = at(row, col) * kBits % 8, mask = (1u << kBits) - 1;
-            *to = (*to & ~(mask << shift)) | (unsigned(int(value)) & mask) << shift;
-        } else {
-            const Stored stored = Stored(value);
-            std::memcpy(to, &stored, sizeof stored);
+    void put(const std::vector<double>& values) {
+        for (size_t i = 0; i < values.size(); ++i) {
+            const size_t at = bit(i / cols, i % cols);
+            uint8_t* to = &bytes[at / 8];
+            if (element.bits < 8) {  // the first element in the lowest bits of its byte
+                const unsigned shift = at % 8, mask = (1u << element.bits) - 1;
+                *to = (*to & ~(mask << shift)) | (unsigned(int(values[i])) & mask) << shift;
+            } else {
+                element.put(to, values[i]);
+            }
         }
     }
     double take(int row, int col) {  // and leaves the bytes untouched
-        T element;
-        std::memcpy(&element, &bytes[at(row, col) * sizeof element], sizeof element);
-        std::memset(&bytes[at(row, col) * sizeof element], kUntouched, sizeof element);
-        return double(element);
+        uint8_t* from = &bytes[bit(row, col) / 8];
+        const double value = element.take(from);
+        std::memset(from, kUntouched, element.bits / 8);
+        return value;
     }
 };
 
@@ -173,37 +232,34 @@ double round_to_tf32(double x) {
 }
 
 // One product's matrices, row-major, and D = A * B + C. Every partial sum is an integer that the accumulator has.
-template <class P>
 struct Problem {
-    static constexpr bool kTf32 = std::is_same_v<typename P::In, tf32>, kOverflows = P::kOperation >= kWrap;
     std::vector<double> A, B, C, D;
 
-    explicit Problem(uint32_t seed) : A(P::M * P::K), B(P::K * P::N), C(P::M * P::N), D(P::M * P::N) {
+    Problem(const ProductFacts& p, uint32_t seed) : A(p.M * p.K), B(p.K * p.N), C(p.M * p.N), D(p.M * p.N) {
         std::mt19937 bits(seed);
         const auto random = [&bits](int low, int high) { return low + int(bits() % unsigned(high - low + 1)); };
         const auto sign = [&bits] { return bits() & 1 ? 1.0 : -1.0; };
         // Sums in half stay below 2048. Where ints overflow, a column's products have one sign: a range once left is left.
-        using In = Element<typename P::In>;
-        constexpr bool small = std::is_same_v<typename P::D, half>;
-        constexpr int low = kOverflows ? 0 : small ? -8 : In::kLow, high = small ? 8 : In::kHigh;
+        const bool overflows = p.operation >= kWrap;
+        const int low = overflows ? 0 : p.half_sums ? -8 : p.in.low, high = p.half_sums ? 8 : p.in.high;
         // tf32: A has 13 significant bits, of which 11 are kept; B lies 1/32 beside multiples of 8, which keeps the sums short.
-        for (double& a : A) a = kTf32 ? sign() * random(4096, 8191) / 32 : random(low, high);
+        for (double& a : A) a = p.tf32 ? sign() * random(4096, 8191) / 32 : random(low, high);
         for (size_t i = 0; i < B.size(); ++i)
             B[i] =
-                kTf32 ? sign() * (256 * random(17, 31) + random(-1, 1)) / 32 : random(low, high) * (kOverflows && i % 2 ? -1 : 1);
-        for (double& c : C) c = kOverflows ? sign() * (2147483647.0 - random(0, 100000)) : random(-500, 500);
-        for (int row = 0; row < P::M; ++row)
-            for (int col = 0; col < P::N; ++col) {
-                double sum = C[row * P::N + col];
-                for (int k = 0; k < P::K; ++k) sum += term(A[row * P::K + k], B[k * P::N + col]);
-                if (P::kOperation == kSatf) sum = std::min(2147483647.0, std::max(-2147483648.0, sum));
-                if (P::kOperation == kWrap) sum = int32_t(uint32_t(int64_t(sum)));
-                D[row * P::N + col] = sum;
+                p.tf32 ? sign() * (256 * random(17, 31) + random(-1, 1)) / 32 : random(low, high) * (overflows && i % 2 ? -1 : 1);
+        for (double& c : C) c = overflows ? sign() * (2147483647.0 - random(0, 100000)) : random(-500, 500);
+        for (int row = 0; row < p.M; ++row)
+            for (int col = 0; col < p.N; ++col) {
+                double sum = C[row * p.N + col];
+                for (int k = 0; k < p.K; ++k) sum += term(p, A[row * p.K + k], B[k * p.N + col]);
+                if (p.operation == kSatf) sum = std::min(2147483647.0, std::max(-2147483648.0, sum));
+                if (p.operation == kWrap) sum = int32_t(uint32_t(int64_t(sum)));
+                D[row * p.N + col] = sum;
             }
     }
-    static double term(double a, double b) {
-        if (kTf32) return round_to_tf32(a) * round_to_tf32(b);
-        return P::kOperation == kXor ? a != b : a * b;  // of bits, AND is the product
+    static double term(const ProductFacts& p, double a, double b) {
+        if (p.tf32) return round_to_tf32(a) * round_to_tf32(b);
+        return p.operation == kXor ? a != b : a * b;  // of bits, AND is the product
     }
 };
 
@@ -215,16 +271,13 @@ struct Outcome {
     double ns = 0;  // 0: not timed
 };
 
-// Launches `kernel`: is all of D right, and nothing written around it? Where the kernel has no code, outcome.ran stays as it was.
-template <class P>
-void run(void (*kernel)(Arguments), const Problem<P>& problem, bool a_by_rows, bool b_by_rows, bool c_by_rows, bool time,
-         Outcome& outcome) {
-    Placed<typename P::In> A(P::M, P::K, a_by_rows, 0xff), B(P::K, P::N, b_by_rows, 0xff);
-    Placed<typename P::C> C(P::M, P::N, c_by_rows, 0xff);
-    Placed<typename P::D> D(P::M, P::N, !c_by_rows, kUntouched);
-    for (size_t i = 0; i < problem.A.size(); ++i) A.put(i / P::K, i % P::K, problem.A[i]);
-    for (size_t i = 0; i < problem.B.size(); ++i) B.put(i / P::N, i % P::N, problem.B[i]);
-    for (size_t i = 0; i < problem.C.size(); ++i) C.put(i / P::N, i % P::N, problem.C[i]);
+// Launches the kernel: is all of D right, and nothing written around it? Where it has no code, outcome.ran stays as it was.
+void run(const ProductFacts& p, const Problem& problem, const Layout& layout, bool c_by_rows, bool time, Outcome& outcome) {
+    Placed A(p.in, p.M, p.K, layout.a_by_rows, 0xff), B(p.in, p.K, p.N, layout.b_by_rows, 0xff);
+    Placed C(p.c, p.M, p.N, c_by_rows, 0xff), D(p.d, p.M, p.N, !c_by_rows, kUntouched);
+    A.put(problem.A);
+    B.put(problem.B);
+    C.put(problem.C);
     DeviceArray<uint8_t> A_device(A.bytes.size()), B_device(B.bytes.size()), C_device(C.bytes.size()), D_device(D.bytes.size());
     DeviceArray<Found> found_device(1);
     A_device.upload(A.bytes);
@@ -234,6 +287,7 @@ void run(void (*kernel)(Arguments), const Problem<P>& problem, bool a_by_rows, b
     found_device.upload({Found{}});
     Arguments arguments = {A_device.data(), B_device.data(), C_device.data(), D_device.data(), A.ldm(), B.ldm(),
                            C.ldm(),         D.ldm(),         C.layout(),      D.layout(),      0,       found_device.data()};
+    const auto kernel = layout.kernel;
     kernel<<<1, kWarp>>>(arguments);
     check_cuda(cudaGetLastError(), "the launch of multiply");
     check_cuda(cudaDeviceSynchronize(), "multiply");
@@ -241,22 +295,22 @@ void run(void (*kernel)(Arguments), const Problem<P>& problem, bool a_by_rows, b
     found_device.download(found);
     outcome.found = found[0];
     if (outcome.found.compiled_for == 0) throw Failure(kWrongResult, "multiply has not run");
-    if (outcome.found.compiled_for < P::kSince) return;
+    if (outcome.found.compiled_for < p.since) return;
     ++outcome.ran;
 
     const auto wrong = [&](const std::string& what) {
-        const auto major = [](const auto& matrix) { return matrix.by_rows ? "row" : "col"; };
+        const auto major = [](const Placed& matrix) { return matrix.by_rows ? "row" : "col"; };
         if (outcome.wrong.empty()) outcome.wrong = format("A %s B %s C %s D %s: ", major(A), major(B), major(C), major(D)) + what;
     };
     D_device.download(D.bytes);
-    for (int row = 0; row < P::M; ++row)
-        for (int col = 0; col < P::N; ++col) {
-            const double got = D.take(row, col), expected = problem.D[row * P::N + col];
+    for (int row = 0; row < p.M; ++row)
+        for (int col = 0; col < p.N; ++col) {
+            const double got = D.take(row, col), expected = problem.D[row * p.N + col];
             if (!(got == expected)) wrong(format("D[%d][%d] is %.12g; expected %.12g", row, col, got, expected));
         }
     for (const uint8_t byte : D.bytes)
         if (byte != kUntouched) wrong("a write outside D");
-    if (!time || outcome.ran > 1 || !std::is_same_v<typename P::C, typename P::D>) return;
+    if (!time || outcome.ran > 1 || !p.same_sums) return;
 #ifndef CUDA_EMULATOR
     // Random data, of which the chain's sums run to infinity, or round and round: an instruction takes as long for any number.
     arguments.again = kChain;
@@ -276,22 +330,16 @@ struct Table {
     Row where;  // the numbers are measured
     int exact = 0, wrong = 0, not_run = 0;
 
-    template <class P>
-    void row() {
+    void row(const ProductFacts& p) {
         // Where an sm_70 has the elements of a fragment is known to the emulator for one shape only.
-        const bool lacks = architecture < P::kSince, unknown = kEmulator && architecture == 70 && P::M != P::N;
-        const Problem<P> problem(seed);
+        const bool lacks = architecture < p.since, unknown = kEmulator && architecture == 70 && p.M != p.N;
+        const Problem problem(p, seed);
         Outcome o;
-        for (const bool c_by_rows : {true, false}) {
-            o.layouts += P::kSubByte ? 1 : 4;
-            if (lacks || unknown) continue;
-            run(multiply<P, row_major, col_major>, problem, true, false, c_by_rows, time, o);
-            if constexpr (!P::kSubByte) {  // of what is smaller than a byte, neighbours along k must be neighbours in memory
-                run(multiply<P, row_major, row_major>, problem, true, true, c_by_rows, time, o);
-                run(multiply<P, col_major, col_major>, problem, false, false, c_by_rows, time, o);
-                run(multiply<P, col_major, row_major>, problem, false, true, c_by_rows, time, o);
+        for (const bool c_by_rows : {true, false})
+            for (const Layout& layout : p.layouts) {
+                ++o.layouts;
+                if (!lacks && !unknown) run(p, problem, layout, c_by_rows, time, o);
             }
-        }
         ++(o.ran == 0 ? not_run : o.wrong.empty() ? exact : wrong);
         const std::string result = !o.wrong.empty() ? "WRONG: " + o.wrong
                                    : o.ran > 0      ? "exact"
@@ -299,18 +347,18 @@ struct Table {
                                    : unknown        ? "not run: the emulator lacks sm_70's fragments of this shape"
                                              : format("not run: this build's PTX (compute_%d) lacks it", o.found.compiled_for);
         const auto three = [&](const int(&n)[3]) { return o.ran ? format("%d %d %d", n[0], n[1], n[2]) : "-"; };
-        Row row = {{"A and B", "a_b", Element<typename P::In>::kName},
-                   {"     C", "c", Element<typename P::C>::kName},
-                   {"     D", "d", Element<typename P::D>::kName},
-                   {"operation", "operation", kOperationNames[P::kOperation]},
-                   {"   shape", "m_n_k", format("%dx%dx%d", P::M, P::N, P::K)},
+        Row row = {{"A and B", "a_b", p.in.name},
+                   {"     C", "c", p.c.name},
+                   {"     D", "d", p.d.name},
+                   {"operation", "operation", kOperationNames[p.operation]},
+                   {"   shape", "m_n_k", format("%dx%dx%d", p.M, p.N, p.K)},
                    {"layouts", "layouts", format("%d of %d", o.ran, o.layouts)},
                    {"x[] of A B D", "num_elements_a_b_d", three(o.found.elements)},
                    {"  stored", "num_storage_elements_a_b_d", three(o.found.storage_elements)},
                    {format("   sm_%d", architecture), "support",
-                    lacks                               ? "lacks it"
-                    : architecture >= P::kEmulatedSince ? "emulated"
-                                                        : "native"},
+                    lacks                              ? "lacks it"
+                    : architecture >= p.emulated_since ? "emulated"
+                                                       : "native"},
                    {"ns each", "ns_each", o.ns > 0 ? format("%.1f", o.ns) : "-"},
                    {"result", "result", result}};
         row.insert(row.end(), where.begin(), where.end());
@@ -318,9 +366,9 @@ struct Table {
     }
     template <class In, class C, class D>
     void three_shapes() {
-        row<Product<In, C, D, 16, 16, 16>>();
-        row<Product<In, C, D, 32, 8, 16>>();
-        row<Product<In, C, D, 8, 32, 16>>();
+        row(product<Product<In, C, D, 16, 16, 16>>());
+        row(product<Product<In, C, D, 32, 8, 16>>());
+        row(product<Product<In, C, D, 8, 32, 16>>());
     }
     void all() {
         three_shapes<half, float, float>();
@@ -328,16 +376,16 @@ struct Table {
         three_shapes<half, half, float>();  // in neither article: C and D may differ
         three_shapes<half, float, half>();
         three_shapes<__nv_bfloat16, float, float>();
-        row<Product<tf32, float, float, 16, 16, 8>>();
-        row<Product<double, double, double, 8, 8, 4>>();
+        row(product<Product<tf32, float, float, 16, 16, 8>>());
+        row(product<Product<double, double, double, 8, 8, 4>>());
         three_shapes<signed char, int, int>();
         three_shapes<unsigned char, int, int>();
-        row<Product<signed char, int, int, 16, 16, 16, kWrap>>();
-        row<Product<signed char, int, int, 16, 16, 16, kSatf>>();
-        row<Product<s4, int, int, 8, 8, 32>>();
-        row<Product<u4, int, int, 8, 8, 32>>();
-        row<Product<b1, int, int, 8, 8, 128, kXor>>();
-        row<Product<b1, int, int, 8, 8, 128, kAnd>>();
+        row(product<Product<signed char, int, int, 16, 16, 16, kWrap>>());
+        row(product<Product<signed char, int, int, 16, 16, 16, kSatf>>());
+        row(product<Product<s4, int, int, 8, 8, 32>>());
+        row(product<Product<u4, int, int, 8, 8, 32>>());
+        row(product<Product<b1, int, int, 8, 8, 128, kXor>>());
+        row(product<Product<b1, int, int, 8, 8, 128, kAnd>>());
     }
 };
 

@@ -49,7 +49,7 @@ def build_changed(word, chapter, folder):
     name, _, variant = word.rpartition("/")[2].rpartition("_cpu")
     if not name or not (folder / chapter / f"{name}.cu").exists() and name != chapter:
         return BUILD / word.partition("/")[2]
-    return mutate.build(folder, chapter, name, variant.lstrip("_") or "plain")
+    return mutate.build(folder, chapter, name, variant.lstrip("_") or "plain", *([] if name == chapter else ["-O0"]))
 
 
 @pytest.mark.parametrize("patch", PATCHES, ids=lambda patch: f"{patch.parent.parent.name}.exercise.{patch.stem}")
