@@ -70,7 +70,7 @@ def first(fault, build, words):
 
 def caught(name, fault):
     """The last line of what the first run says that notices the fault; None where none does."""
-    for build, words in sorted(RUNS, key=lambda run: fault and not first(fault, *run)):
+    for build, words in sorted(RUNS, key=lambda run: bool(fault) and not first(fault, *run)):
         program = f"{name} {build}"
         run = PLANTED[name, build].run(fault._replace(program=program) if fault else program, *words)
         if run.returncode:
