@@ -105,9 +105,10 @@ def build(folder, chapter, program, variant="plain", *options):
     with_ = how()
     subprocess.run([sys.executable, with_["rewrite"], source, generated], check=True)
     includes = [f"-I{path}" for path in (with_["includes"][0], folder, source.parent, *with_["includes"][1:])]
-    flags = [*with_["flags"][variant], *options]
-    flags += ["-w", "-include", prelude]
-    subprocess.run([with_["compiler"], *flags, *includes, "-c", generated, "-o", object_file], check=True)
+    flags = [*with_["flags"][variant], *options, "-w", "-include", prelude]
+    compiled = subprocess.run([with_["compiler"], *flags, *includes, "-c", generated, "-o", object_file], stderr=subprocess.PIPE, text=True)
+    sys.stderr.write(compiled.stderr)
+    compiled.check_returncode()
     subprocess.run([with_["compiler"], object_file, "-o", made, *with_["link"][variant]], check=True)
     return made
 

@@ -1,0 +1,153 @@
+#!/usr/bin/env python3
+"""Changes the stages at random and lists the changes that no check notices: tests/mutation_run.py [--count 150] [--seed 1] [FILE...].
+
+A mutant differs from its stage in one place, in the kernel or its launcher: an operator, a bound, an index, a constant, or a barrier
+that is gone. It is run as the planted faults are: the shapes of stage_faults.py, on the emulator's builds asan and trace. The
+mutants of a file are compiled together, each in a namespace of its own. Last comes a list of the survivors: each is either
+equivalent to the stage or shows a hole in the checks. docs/mutations.md explains those of the last run.
+"""
+import argparse
+import concurrent.futures
+import contextlib
+import io
+import os
+import pathlib
+import random
+import re
+import subprocess
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "emulator")]
+import mutate
+from rewrite_launches import blank
+from stage_faults import SHAPES, STAGES
+
+MUTATIONS = (  # kind, what it looks like (group 1 is replaced, where there is one), what it becomes
+    ("operator", r" (\+) ", "-"), ("operator", r" (-) ", "+"), ("operator", r" (\*) ", "+"),
+    ("operator", r" (/) ", "*"), ("operator", r" (/) ", "%"), ("operator", r" (%) ", "/"),
+    ("operator", r" (&&) ", "||"), ("operator", r" (\|\|) ", "&&"),
+    ("operator", r" (\+)= ", "-"), ("operator", r" (\^)= ", "|"),
+    ("bound", r" (<) ", "<="), ("bound", r" (<=) ", "<"), ("bound", r" (>) ", ">="), ("bound", r" (>=) ", ">"),
+    ("bound", r" (==) ", "!="), ("bound", r" (!=) ", "=="),
+    ("index", r"(?<=\w|\])(\[)(?=[^\]])", "[1 + "),
+    ("constant", r"(?<![\w.])(\d+)(?![\w.])", lambda digits: str(int(digits) + 1)),
+    ("constant", r"(?<![\w.])([1-9]\d*)(?![\w.])", lambda digits: str(int(digits) - 1)),
+    ("constant", r"\b(k[A-Z]\w+)\b", r"(\1 + 1)"), ("constant", r"\b(k[A-Z]\w+)\b", r"(\1 / 2)"),
+    ("constant", r"\b(true|false)\b", lambda word: "false" if word == "true" else "true"),
+    ("barrier", r"((?:\w+::)*\w*(?:sync(?:threads|warp)|wait|commit|fence|arrive)\w*\([^;{}]*\);)", ";"),
+)
+DECLARED = re.compile(r"(?:\b(?:float|int|half2?|char|auto|uint\d*_t|unsigned|double)|[\w>]>|\)\)?)\s+\w+\s*(?:\[[^\]]*\])*$")
+
+
+class Mutant(mutate.Fault):
+    def __str__(self):
+        path, begin = ROOT / self.file, self.span[0]
+        text = path.read_text()
+        line = text[text.rfind("\n", 0, begin) + 1:text.find("\n", begin)].strip()
+        return f"{self.file}:{text.count(chr(10), 0, begin) + 1}: {self.old} -> {self.new.strip()}    in  {line}"
+
+
+def mutants(file):
+    """Every mutant of a file."""
+    text = (ROOT / file).read_text()
+    code = blank(text)
+    code = re.sub(r"(?m)^#.*|static_assert\([^;]*;", lambda match: " " * len(match[0]), code)
+    code = code[:code.index("int main(")]
+    for kind, pattern, new in MUTATIONS:
+        for match in re.finditer(pattern, code):
+            begin, end = match.span(1)
+            if kind == "index" and DECLARED.search(code[:begin]):
+                continue  # a larger array is the same program
+            if not (kind == "constant" and "<" + match[1] + "," == text[begin - 1:end + 1]):
+                yield Mutant(kind, file, match[1], new(match[1]) if callable(new) else match.expand(new), "", (begin, end))
+
+
+def built(file, chosen, variant):
+    """Builds those mutants (FAULT=1 is the first, 0 the stage itself) in one program; returns it and what the compiler refuses."""
+    chapter, name = file.split("/", 1)
+    text, refused = (ROOT / file).read_text(), {}
+    folder = mutate.tree(chapter)
+    (folder / chapter / name).chmod(0o644)
+    includes = "".join(re.findall(r"(?m)^#include.*\n", text)) + "#include <cstdlib>\n"
+    while True:
+        parts, number = [includes], range(len(chosen) + 1)
+        for each in number:
+            begin, end = chosen[each - 1].span if each else (0, 0)
+            changed = text[:begin] + (chosen[each - 1].new if each else "") + text[end:]
+            if each not in refused:
+                body = re.sub(r"(?m)^#include.*", "", changed).replace("int main(", "int stage_main(")
+                parts.append(f"namespace m{each} {{\n#line 1 \"mutant_{each}\"\n{body}\n}}\n")
+        cases = "".join(f"case {each}: return m{each}::stage_main(argc, argv); " for each in number if each not in refused)
+        parts.append(f'int main(int argc, char** argv) {{ switch (atoi(getenv("FAULT"))) {{ {cases} }} return 99; }}\n')
+        (folder / chapter / name).write_text("".join(parts))
+        try:
+            with contextlib.redirect_stderr(io.StringIO()):
+                return mutate.build(folder, chapter, pathlib.Path(name).stem, variant), refused
+        except subprocess.CalledProcessError as error:
+            said = re.findall(r"mutant_(\d+):\d+:\d+:\s+(?:error: (.*)|required from)", error.stderr or "")
+            if not said:
+                raise SystemExit(f"{file} does not build:\n{error.stderr}") from None
+            refused.update({int(each): why for each, why in said})
+
+
+def killed(program, number, shape):
+    """None if the program verifies the shape, else what it says."""
+    words = [word for pair in zip(("-m", "-n", "-k"), map(str, shape)) for word in pair]
+    try:
+        run = subprocess.run([program, *words, "--verify-only"], timeout=120, capture_output=True, text=True, errors="replace",
+                             env={**os.environ, "FAULT": str(number), "ASAN_OPTIONS": "detect_leaks=0"})
+    except subprocess.TimeoutExpired:
+        return "it does not end"
+    asan = re.search(r"AddressSanitizer: \S+", run.stderr)
+    return run.returncode and (asan[0] if asan else (run.stderr.strip().split("\n")[-1] or f"exit code {run.returncode}"))
+
+
+def verdicts(file, chosen, pool):
+    """What kills each of the mutants; None for a survivor."""
+    killer = {}
+    for variant in ("asan", "trace"):
+        left = [mutant for mutant in chosen if mutant not in killer]
+        if not left:
+            break
+        program, refused = built(file, left, variant)
+        killer.update({left[each - 1]: f"the compiler: {why}" for each, why in refused.items()})
+
+        def first(number):
+            return next((f"{variant}, {'x'.join(map(str, shape))}: {said}" for shape in SHAPES
+                         if (said := killed(program, number, shape))), None)
+        numbers = [each for each in range(len(left) + 1) if each not in refused]
+        for number, said in zip(numbers, pool.map(first, numbers)):
+            if number == 0 and said:
+                raise SystemExit(f"{file}, unchanged: {said}")
+            if said:
+                killer[left[number - 1]] = said
+    return killer
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0], epilog="Exit codes: 0 done, 1 a stage itself fails")
+    parser.add_argument("files", nargs="*", metavar="FILE", help="such as 03_shared_blocking/matmul.cu; all stages and half2 if none")
+    parser.add_argument("--count", type=int, default=150, help="how many mutants (default %(default)s)")
+    parser.add_argument("--seed", type=int, default=1, help="which ones (default %(default)s)")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="how many run at a time (default %(default)s)")
+    arguments = parser.parse_args()
+    files = arguments.files or [str(path.relative_to(ROOT)) for path in STAGES.values()]
+    every = [mutant for file in files for mutant in mutants(file)]
+    chosen = sorted(random.Random(arguments.seed).sample(every, min(arguments.count, len(every))), key=lambda each: every.index(each))
+    survivors, killed_by = [], {}
+    with concurrent.futures.ThreadPoolExecutor(arguments.jobs) as pool:
+        for file in files:
+            of_file = [mutant for mutant in chosen if mutant.file == file]
+            killer = verdicts(file, of_file, pool) if of_file else {}
+            for mutant in of_file:
+                said = killer.get(mutant)
+                print(f"{mutant.program:8} {mutant}\n         {said or 'SURVIVES'}", flush=True)
+                by = said.split(",")[0].split(":")[0] if said else "nothing"
+                killed_by[by] = killed_by.get(by, 0) + 1
+                survivors += [] if said else [mutant]
+    print(f"\n{len(chosen)} of {len(every)} mutants (seed {arguments.seed}), killed by {killed_by}; the survivors:")
+    print("\n".join(f"    {mutant}" for mutant in survivors))
+
+
+main()
