@@ -1,11 +1,10 @@
 #!/usr/bin/env python3
-"""Changes the stages at random and lists the changes that no check notices: tests/mutation_run.py [--count 150] [--seed 1] [FILE...].
+"""Changes the stages at random and lists the changes that no check notices.
 
 A mutant differs from its stage in one place, in the kernel or its launcher: an operator, a bound, an index, a constant, or a barrier
-that is gone. It is run as the planted faults are: the shapes of stage_faults.py, on the emulator's builds asan and trace. A stage's
-counts at the default size must stay those that README.md shows and ncu confirms. The mutants of a file are compiled together, each in a namespace of
-its own. Last comes a list of the survivors: each is either equivalent to the stage or shows a hole in the checks. docs/mutations.md
-explains those of the last run.
+that is gone. It is run as the planted faults are, on the emulator's builds asan and trace; and what a stage counts at the default
+size must stay what README.md shows. The mutants of a file are compiled together, each in a namespace of its own. The survivors come
+last: each is equivalent to its stage, or shows a hole in the checks. docs/mutations.md explains those of the last run.
 """
 import argparse
 import concurrent.futures
@@ -33,13 +32,14 @@ MUTATIONS = (  # kind, what it looks like (group 1 is replaced, where there is o
     ("bound", r" (<) ", "<="), ("bound", r" (<=) ", "<"), ("bound", r" (>) ", ">="), ("bound", r" (>=) ", ">"),
     ("bound", r" (==) ", "!="), ("bound", r" (!=) ", "=="),
     ("index", r"(?<=\w|\])(\[)(?=[^\]])", "[1 + "),
+    ("index", r"\b(size_t)(?=\()", "int"),
     ("constant", r"(?<![\w.])(\d+)(?![\w.])", lambda digits: str(int(digits) + 1)),
     ("constant", r"(?<![\w.])([1-9]\d*)(?![\w.])", lambda digits: str(int(digits) - 1)),
-    ("constant", r"\b(?<!constexpr int )(k[A-Z]\w+)\b", r"(\1 + 1)"), ("constant", r"\b(?<!constexpr int )(k[A-Z]\w+)\b", r"(\1 / 2)"),
+    ("constant", r"(?<!constexpr int )\b(k[A-Z]\w+)", r"(\1 + 1)"), ("constant", r"(?<!constexpr int )\b(k[A-Z]\w+)", r"(\1 / 2)"),
     ("constant", r"\b(true|false)\b", lambda word: "false" if word == "true" else "true"),
     ("barrier", r"((?:\w+::)*\w*(?:sync(?:threads|warp)|wait|commit|fence|arrive)\w*\([^;{}]*\);)", ";"),
 )
-ARRAY = re.compile(r"\s*(?:__shared__ )?(?:const )?[\w:]+ \w+\[")  # a declaration: a larger array is the same program
+ARRAY = re.compile(r"\s*(?:__shared__ +)?(?:const )?[\w:]+(?:<[^;>]*>)?\*? \w+\[")  # declared: a larger one makes the same program
 
 
 class Mutant(mutate.Fault):
@@ -68,11 +68,10 @@ def mutants(file):
 
 
 def built(file, chosen, variant):
-    """Builds those mutants (FAULT=1 is the first, 0 the stage itself) in one program; returns it and what the compiler refuses."""
+    """One program of those mutants (FAULT=1 is the first, 0 the stage itself), and which of them the compiler refuses."""
     chapter, name = file.split("/", 1)
     text, refused = (ROOT / file).read_text(), {}
     folder = mutate.tree(chapter)
-    (folder / chapter / name).chmod(0o644)
     includes = "".join(re.findall(r"(?m)^#include.*\n", text)) + "#include <cstdlib>\n"
     while True:
         parts, number = [includes], range(len(chosen) + 1)
@@ -108,8 +107,9 @@ def run(program, number, *words):
 
 def counts(program, number):
     """What it counts at the default size, as a CSV."""
-    with tempfile.NamedTemporaryFile("r") as file:
-        return run(program, number, "--csv", file.name), file.read()
+    with tempfile.TemporaryDirectory() as folder:
+        file = pathlib.Path(folder) / "csv"
+        return run(program, number, "--csv", str(file)), file.read_text() if file.exists() else ""
 
 
 def killer(file, variant, program, number):
@@ -143,14 +143,15 @@ def verdicts(file, chosen, pool):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0], epilog="Exit codes: 0 done, 1 a stage itself fails")
-    parser.add_argument("files", nargs="*", metavar="FILE", help="such as 03_shared_blocking/matmul.cu; all stages and half2 if none")
+    parser.add_argument("files", nargs="*", metavar="FILE", help="such as 03_shared_blocking/matmul.cu (default: all)")
     parser.add_argument("--count", type=int, default=150, help="how many mutants (default %(default)s)")
     parser.add_argument("--seed", type=int, default=1, help="which ones (default %(default)s)")
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="how many run at a time (default %(default)s)")
     arguments = parser.parse_args()
     files = arguments.files or [str(path.relative_to(ROOT)) for path in STAGES.values()]
     every = [mutant for file in files for mutant in mutants(file)]
-    chosen = sorted(random.Random(arguments.seed).sample(every, min(arguments.count, len(every))), key=lambda each: every.index(each))
+    chosen = random.Random(arguments.seed).sample(range(len(every)), min(arguments.count, len(every)))
+    chosen = [every[index] for index in sorted(chosen)]
     survivors, killed_by = [], {}
     with concurrent.futures.ThreadPoolExecutor(arguments.jobs) as pool:
         for file in files:
