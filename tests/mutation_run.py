@@ -2,14 +2,16 @@
 """Changes the stages at random and lists the changes that no check notices.
 
 A mutant differs from its stage in one place, in the kernel or its launcher: an operator, a bound, an index, a constant, or a barrier
-that is gone. It is run as the planted faults are, on the emulator's builds asan and trace; and what a stage counts at the default
+that is gone. It is run as the stages and their planted faults are, on the emulator's builds asan and trace; and what a stage counts at the default
 size must stay what README.md shows. The mutants of a file are compiled together, each in a namespace of its own. The survivors come
 last: each is equivalent to its stage, or shows a hole in the checks. docs/mutations.md explains those of the last run.
 """
 import argparse
 import concurrent.futures
 import contextlib
+import functools
 import io
+import json
 import os
 import pathlib
 import random
@@ -23,6 +25,7 @@ sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "emulator")]
 import mutate
 from rewrite_launches import blank
 from stage_faults import SHAPES, STAGES
+from support import BUILD
 
 MUTATIONS = (  # kind, what it looks like (group 1 is replaced, where there is one), what it becomes
     ("operator", r" (\+) ", "-"), ("operator", r" (-) ", "+"), ("operator", r" (\*) ", "+"),
@@ -112,12 +115,22 @@ def counts(program, number):
         return run(program, number, "--csv", str(file)), file.read_text() if file.exists() else ""
 
 
+@functools.lru_cache(None)
+def checks():
+    """The words of each run: the shapes of the planted faults, then those of the stages' own tests, then large indices."""
+    command = ["ctest", "--test-dir", str(BUILD), "--show-only=json-v1"]
+    tests = json.loads(subprocess.run(command, check=True, capture_output=True).stdout)["tests"]
+    words = next(test["command"] for test in tests if test["name"] == "01_naive.asan")
+    shapes = [*SHAPES, *(word.split("x") for word in words if re.fullmatch(r"\d+x\d+x\d+", word))]
+    return [*(("-m", str(m), "-n", str(n), "-k", str(k), "--verify-only") for m, n, k in shapes), ("--large-indices",)]
+
+
 def killer(file, variant, program, number):
     """What notices the mutant; None for a survivor."""
-    for m, n, k in SHAPES:
-        code, said = run(program, number, "-m", str(m), "-n", str(n), "-k", str(k), "--verify-only")
+    for words in checks():
+        code, said = run(program, number, *words)
         if code:
-            return f"{variant}, {m}x{n}x{k}: {said}"
+            return f"{variant}: {said}"
     if variant == "trace" and file.endswith("matmul.cu") and counts(program, number) != counts(program, 0):
         return "the counts: not those of README.md"
     return None
