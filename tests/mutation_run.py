@@ -130,7 +130,7 @@ def killer(file, variant, program, number):
     for words in checks():
         code, said = run(program, number, *words)
         if code:
-            return f"{variant}: {said}"
+            return f"{variant}, {'x'.join(words[1:6:2]) or words[0]}: {said}"
     if variant == "trace" and file.endswith("matmul.cu") and counts(program, number) != counts(program, 0):
         return "the counts: not those of README.md"
     return None

@@ -6,8 +6,9 @@
 
 __global__ void read_global(const float* in, float* out, int i) { *out = in[i]; }
 __global__ void write_global(float* out, int i) { out[i] = 1; }
-__global__ void write_shared(float* out, int i) {
-    __shared__ float s[10];
+template <class T>
+__global__ void write_shared(T* out, int i) {
+    __shared__ T s[10];
     s[i] = 1;  // static
     *out = s[i - 1];
 }
