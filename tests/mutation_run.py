@@ -89,7 +89,7 @@ def built(file, chosen, variant):
         (folder / chapter / name).write_text("".join(parts))
         try:
             with contextlib.redirect_stderr(io.StringIO()):
-                return mutate.build(folder, chapter, pathlib.Path(name).stem, variant), refused
+                return mutate.build(folder, chapter, pathlib.Path(name).stem, variant, "-fwrapv"), refused  # 32 bits are 32 bits
         except subprocess.CalledProcessError as error:
             said = re.findall(r"mutant_(\d+):\d+:\d+:\s+(?:error: (.*)|required from)", error.stderr or "")
             if not said:

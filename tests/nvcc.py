@@ -20,7 +20,8 @@ KERNEL = re.compile(r"Compiling entry function '(\w+)' for '(sm_\d+)'\n.*\n\s*(\
 
 
 def nvcc():
-    return os.environ.get("NVCC") or tool("nvcc")
+    named = os.environ.get("NVCC", "")  # NOTFOUND where CMake has found none
+    return named if os.path.exists(named) else tool("nvcc")
 
 
 def build(words, made):
