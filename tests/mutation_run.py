@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """Changes the stages at random and lists the changes that no check notices.
 
-A mutant differs from its stage in one place, in the kernel or its launcher: an operator, a bound, an index, a constant, or a barrier
-that is gone. It is run as the stages and their planted faults are, on the emulator's builds asan and trace; and what a stage counts at the default
-size must stay what README.md shows. The mutants of a file are compiled together, each in a namespace of its own. The survivors come
-last: each is equivalent to its stage, or shows a hole in the checks. docs/mutations.md explains those of the last run.
+A mutant differs from its stage in one place, in the kernel or its launcher: an operator, a bound, an index, a constant, or a
+barrier that is gone. It is run as the stages and their planted faults are, on the emulator's builds asan and trace; and what a stage
+counts at the default size must stay what README.md shows. The mutants of a file are compiled together, each in a namespace of its
+own. The survivors come last: each is equivalent to its stage, or shows a hole in the checks. docs/mutations.md explains those of the
+last run.
 """
 import argparse
 import concurrent.futures
@@ -38,11 +39,12 @@ MUTATIONS = (  # kind, what it looks like (group 1 is replaced, where there is o
     ("index", r"\b(size_t)(?=\()", "int"),
     ("constant", r"(?<![\w.])(\d+)(?![\w.])", lambda digits: str(int(digits) + 1)),
     ("constant", r"(?<![\w.])([1-9]\d*)(?![\w.])", lambda digits: str(int(digits) - 1)),
-    ("constant", r"(?<!constexpr int )\b(k[A-Z]\w+)", r"(\1 + 1)"), ("constant", r"(?<!constexpr int )\b(k[A-Z]\w+)", r"(\1 / 2)"),
+    ("constant", r"(?<!constexpr int )\b(k[A-Z]\w+)", r"(\1 + 1)"),
+    ("constant", r"(?<!constexpr int )\b(k[A-Z]\w+)", r"(\1 / 2)"),
     ("constant", r"\b(true|false)\b", lambda word: "false" if word == "true" else "true"),
     ("barrier", r"((?:\w+::)*\w*(?:sync(?:threads|warp)|wait|commit|fence|arrive)\w*\([^;{}]*\);)", ";"),
 )
-ARRAY = re.compile(r"\s*(?:__shared__ +)?(?:const )?[\w:]+(?:<[^;>]*>)?\*? \w+\[")  # declared: a larger one makes the same program
+ARRAY = re.compile(r"\s*(?:__shared__ +)?(?:const )?[\w:]+(?:<[^;>]*>)?\*? \w+\[")  # declared: a larger one is the same program
 
 
 class Mutant(mutate.Fault):

@@ -1,4 +1,4 @@
-"""tour.ipynb: it types what README.md shows, holds no output, and runs from top to bottom without a GPU, where Jupyter is installed."""
+"""tour.ipynb types what README.md shows, holds no output, and runs from top to bottom without a GPU, where Jupyter is installed."""
 import json
 import re
 
