@@ -379,7 +379,7 @@ def test_without_python(s, has):
     (s.bin / "python3").rename(s.here / "python3")
     s.tool("apt-get", f'case "$*" in *install*python3) cp "{s.here}/python3" "{s.bin}/python3";; esac' if has else "exit 1")
     if has:
-        failed(s.call("run", environment={"NO_INSTALL": "1"}), 2, "run: python3 is missing; to install: sudo apt-get install")
+        failed(s.call("run", environment={"NO_INSTALL": "1"}), 2, "run: python3 is missing; to install it and what else a first run takes: sudo apt-get install python3")
         run = s.call("test")
         assert run.returncode == 0 and run.stderr == "run: installing python3 (apt-get)\n" and "ctest" in run.calls
     else:
