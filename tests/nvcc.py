@@ -40,10 +40,11 @@ def test_stage_builds_without_spills(stage, tmp_path):
     words = shlex.split(line[1])[1:]
     at = words.index("-o")
     del words[at:at + 2]
-    words = [word for word in words if word != "-arch=native"] + ARCHITECTURES
-    if stage != STAGES[0]:  # the harness alone takes longer than all of a stage: the first stage builds it, the others link it
-        words += ["-DHARNESS_COMPILED_APART", BUILD / "libharness.a"]
-    report = build([*words, "-Xptxas=-v"], tmp_path / "matmul")
+    words.remove("-arch=native")
+    if stage == STAGES[0]:  # exactly as it stands; the harness takes longer than all of a stage, so that others are given it
+        build([*words, ARCHITECTURES[0]], tmp_path / "alone")
+    words += [*ARCHITECTURES, "-DHARNESS_COMPILED_APART", BUILD / "libharness.a", "-Xptxas=-v"]
+    report = build(words, tmp_path / "matmul")
     kernels = KERNEL.findall(report)
     assert {sm for _, sm, *_ in kernels} == {"sm_75", "sm_80", "sm_90"}, report
     for name, sm, stack, stores, loads, registers, shared in kernels:
@@ -54,7 +55,7 @@ def test_stage_builds_without_spills(stage, tmp_path):
 
 @pytest.mark.parametrize("program", OTHERS)
 def test_program_builds_for_every_architecture(program, tmp_path):
-    build(["-O3", "-std=c++17", "-I.", "-fatbin", *ARCHITECTURES, "-Xcompiler=-Wall,-Wextra", "-DHARNESS_COMPILED_APART",
+    build(["-std=c++17", "-I.", "-fatbin", *ARCHITECTURES, "-Xcompiler=-Wall,-Wextra", "-DHARNESS_COMPILED_APART",
            f"06_wmma/{program}.cu"], tmp_path / "fatbin")
 
 
