@@ -312,8 +312,7 @@ def run_test(words):
           "patch"))
     machine.find_opencl()
     machine.build(["all"])
-    jobs = int(machine.CORES) + 1  # some tests wait
-    return machine.call(["ctest", "--test-dir", BUILD, "--output-on-failure", "--no-tests=error", f"-j{jobs}", *words])
+    return machine.call(["ctest", "--test-dir", BUILD, "--output-on-failure", "--no-tests=error", f"-j{machine.CORES}", *words])
 
 
 VERBS = {"all": run_all, "compare": run_compare, "diff": run_diff, "plot": run_plot, "test": run_test}
