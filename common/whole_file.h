@@ -58,7 +58,7 @@ private:
     }
     void claim() {
         std::error_code ignored;
-        const auto file = std::filesystem::weakly_canonical(path_, ignored);
+        const auto file = std::filesystem::weakly_canonical(std::filesystem::absolute(path_), ignored);
         for (const auto& [option, other] : claimed())
             if (other == file && option != option_)
                 throw Failure(kBadCommandLine, option_ + " '" + path_ + "': " + option + " writes to that file, too");

@@ -32,6 +32,15 @@ ROWS = [
     (WMMA, "both", "--seed", 2, "--seed: needs a value"),
     (f"{FRAGMENT} latency", "both", "--device", 2, "--device: needs a value"),
 
+    (STAGE, "cpu", "-xm 5", 2, "unknown option '-x'"),
+    (STAGE, "cpu", "--lines=3", 2, "--lines=3: takes no value"),
+    (STAGE, "cpu", "--lines", 2, "--lines: only the traced CPU builds"),
+    (STAGE, "cpu", "--device 1", 2, "--device '1': takes a number from 0 to 0"),
+    (STAGE, "both", "--limits /dev/zero", 2, "has more than 16 MiB"),
+    (STAGE, "cpu", "--large-indices --csv a.csv", 2, "--csv: there are no rows with --large-indices"),
+    (STAGE, "gpu", "--large-indices", 2, "--large-indices: only the CPU builds"),
+    ("probe", "cpu", "--csv x --svg ./x", 2, "--csv writes to that file, too"),
+
     (STAGES, "both", "--sizes 64:128:0", 2, "--sizes '0': takes"),
     (STAGES, "both", "--sizes 64:32:8", 2, f"--sizes '32': {WHOLE}64"),
     (STAGES, "both", "--gpu gtx", 2, "--gpu 'gtx': takes one of h200, fury-x"),
