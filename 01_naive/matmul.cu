@@ -19,9 +19,11 @@ constexpr int kTileM = 16;  // rows of C per block, one warp each
 constexpr int kTileN = 32;  // columns of C per block, one lane each
 constexpr int kThreads = kTileM * kTileN;
 
-static_assert(kTileN == 32, "a warp lies along a row of C: only then are its loads of B contiguous");
+static_assert(kTileN == 32,
+              "a warp lies along a row of C: only then are its loads of B contiguous");
 
-__global__ void __launch_bounds__(kThreads) matmul(int M, int N, int K, const float* A, const float* B, float* C) {
+__global__ void __launch_bounds__(kThreads)
+    matmul(int M, int N, int K, const float* A, const float* B, float* C) {
     // Blocks are numbered along one axis: the other axes of a grid end at 65535, and a tall C has more tiles than that.
     const int tiles_n = ceil_div(N, kTileN);
     const int row = blockIdx.x / tiles_n * kTileM + threadIdx.x / kTileN;

@@ -12,7 +12,8 @@ constexpr int kTileM = 16 * kThreadM;  // rows of C per block
 constexpr int kTileN = 16 * kThreadN;  // columns of C per block
 constexpr int kThreads = 16 * 16;
 
-__global__ void __launch_bounds__(kThreads) matmul(int M, int N, int K, const float* A, const float* B, float* C) {
+__global__ void __launch_bounds__(kThreads)
+    matmul(int M, int N, int K, const float* A, const float* B, float* C) {
     const int tiles_n = ceil_div(N, kTileN);
     const int row = blockIdx.x / tiles_n * kTileM + threadIdx.x / 16 * kThreadM;
     const int col = blockIdx.x % tiles_n * kTileN + threadIdx.x % 16 * kThreadN;

@@ -19,9 +19,11 @@ constexpr int kTileM = 16 * kThreadM;  // rows of C per block
 constexpr int kTileN = 16 * kThreadN;  // columns of C per block
 constexpr int kThreads = 16 * 16;
 
-static_assert(kTileM + kTileN == kThreads, "at each k every thread brings one element, of A or of B");
+static_assert(kTileM + kTileN == kThreads,
+              "at each k every thread brings one element, of A or of B");
 
-__global__ void __launch_bounds__(kThreads) matmul(int M, int N, int K, const float* A, const float* B, float* C) {
+__global__ void __launch_bounds__(kThreads)
+    matmul(int M, int N, int K, const float* A, const float* B, float* C) {
     __shared__ float As[kTileM];
     __shared__ float Bs[kTileN];
     const int tiles_n = ceil_div(N, kTileN);

@@ -21,24 +21,28 @@ constexpr int kThreads = 16 * 16;
 constexpr int kStepK = 8;  // depth of the tiles
 constexpr int kPad = 4;  // moves the two halves of a warp's transposing store 16 banks apart
 
-static_assert(kTileM * kStepK == 4 * kThreads && kTileN * kStepK == 4 * kThreads, "a thread brings 4 of A and 4 of B");
+static_assert(kTileM * kStepK == 4 * kThreads && kTileN * kStepK == 4 * kThreads,
+              "a thread brings 4 of A and 4 of B");
 
 // Four neighbours of a row, of which `valid` are inside the matrix; zeros for the others. kWide: all or none are.
 template <bool kWide>
 __device__ float4 load4(const float* from, int valid) {
     if (kWide) return valid > 0 ? *reinterpret_cast<const float4*>(from) : make_float4(0, 0, 0, 0);
-    return make_float4(valid > 0 ? from[0] : 0, valid > 1 ? from[1] : 0, valid > 2 ? from[2] : 0, valid > 3 ? from[3] : 0);
+    return make_float4(valid > 0 ? from[0] : 0, valid > 1 ? from[1] : 0, valid > 2 ? from[2] : 0,
+                       valid > 3 ? from[3] : 0);
 }
 
 template <bool kWide>
 __device__ void store4(float* to, const float* values, int valid) {
-    if (kWide && valid > 0) *reinterpret_cast<float4*>(to) = make_float4(values[0], values[1], values[2], values[3]);
+    if (kWide && valid > 0)
+        *reinterpret_cast<float4*>(to) = make_float4(values[0], values[1], values[2], values[3]);
     for (int e = 0; !kWide && e < 4; ++e)
         if (e < valid) to[e] = values[e];
 }
 
 template <bool kWide>
-__global__ void __launch_bounds__(kThreads, 2) matmul(int M, int N, int K, const float* A, const float* B, float* C) {
+__global__ void __launch_bounds__(kThreads, 2)
+    matmul(int M, int N, int K, const float* A, const float* B, float* C) {
     __shared__ alignas(16) float As[kStepK][kTileM + kPad];
     __shared__ alignas(16) float Bs[kStepK][kTileN];
     const int tiles_n = ceil_div(N, kTileN);
@@ -83,9 +87,11 @@ __global__ void __launch_bounds__(kThreads, 2) matmul(int M, int N, int K, const
         for (int s = 0; s < kStepK; ++s) {
             alignas(16) float a[kThreadM], b[kThreadN];
             for (int i = 0; i < kThreadM; i += 4)
-                *reinterpret_cast<float4*>(&a[i]) = *reinterpret_cast<const float4*>(&As[s][row + i / 4 * 16]);
+                *reinterpret_cast<float4*>(&a[i]) =
+                    *reinterpret_cast<const float4*>(&As[s][row + i / 4 * 16]);
             for (int j = 0; j < kThreadN; j += 4)
-                *reinterpret_cast<float4*>(&b[j]) = *reinterpret_cast<const float4*>(&Bs[s][col + j / 4 * 32]);
+                *reinterpret_cast<float4*>(&b[j]) =
+                    *reinterpret_cast<const float4*>(&Bs[s][col + j / 4 * 32]);
             // To and fro along the rows: each multiply-add then shares an operand with the one before, and the register
             // file is asked for two operands instead of three.
             for (int i = 0; i < kThreadM; ++i)
@@ -99,7 +105,8 @@ __global__ void __launch_bounds__(kThreads, 2) matmul(int M, int N, int K, const
 
     for (int i = 0; i < kThreadM; ++i)
         for (int j = 0; j < kThreadN; j += 4) {
-            const int c_row = tile_row + row + i / 4 * 16 + i % 4, c_col = tile_col + col + j / 4 * 32;
+            const int c_row = tile_row + row + i / 4 * 16 + i % 4,
+                      c_col = tile_col + col + j / 4 * 32;
             if (c_row < M) store4<kWide>(&C[size_t(c_row) * N + c_col], &acc[i][j], N - c_col);
         }
 }

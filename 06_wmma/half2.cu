@@ -15,10 +15,12 @@ constexpr int kTileM = 16 * kThreadM;  // rows of C per block
 constexpr int kTileN = 16 * kThreadN;  // columns of C per block
 constexpr int kThreads = 16 * 16;
 constexpr int kStepK = 8;  // depth of the tiles
-constexpr int kStoreAt = 4;  // the next tiles are stored before multiply 4: their loads have had five multiplies to arrive
+constexpr int kStoreAt =
+    4;  // the next tiles are stored before multiply 4: their loads have had five multiplies to arrive
 constexpr int kPad = 4;  // moves the two halves of a warp's transposing store 16 banks apart
 
-static_assert(kTileM * kStepK == 4 * kThreads && kTileN * kStepK == 8 * kThreads, "a thread brings 4 of A and 8 of B");
+static_assert(kTileM * kStepK == 4 * kThreads && kTileN * kStepK == 8 * kThreads,
+              "a thread brings 4 of A and 8 of B");
 
 // As many neighbours of a row as Wide holds, uint2 or uint4, of which `valid` are inside the matrix; zeros for the others. kWide:
 // all or none are.
@@ -39,7 +41,8 @@ __device__ void store8(half* to, const half2* pairs, int valid) {
 }
 
 template <bool kWide>
-__global__ void __launch_bounds__(kThreads, 2) matmul(int M, int N, int K, const half* A, const half* B, half* C) {
+__global__ void __launch_bounds__(kThreads, 2)
+    matmul(int M, int N, int K, const half* A, const half* B, half* C) {
     __shared__ alignas(16) half2 As[2][kStepK][kTileM + kPad];  // (a, a)
     __shared__ alignas(16) half Bs[2][kStepK][kTileN];
     const int tiles_n = ceil_div(N, kTileN);
@@ -78,9 +81,11 @@ __global__ void __launch_bounds__(kThreads, 2) matmul(int M, int N, int K, const
     alignas(16) half2 a[2][kThreadM], b[2][kThreadN / 2];
     auto load_fragments = [&](int buffer, int s) {
         for (int i = 0; i < kThreadM; i += 4)
-            *reinterpret_cast<uint4*>(&a[s % 2][i]) = *reinterpret_cast<const uint4*>(&As[buffer][s][row + i / 4 * 16]);
+            *reinterpret_cast<uint4*>(&a[s % 2][i]) =
+                *reinterpret_cast<const uint4*>(&As[buffer][s][row + i / 4 * 16]);
         for (int j = 0; j < kThreadN; j += 8)
-            *reinterpret_cast<uint4*>(&b[s % 2][j / 2]) = *reinterpret_cast<const uint4*>(&Bs[buffer][s][col + j / 8 * 64]);
+            *reinterpret_cast<uint4*>(&b[s % 2][j / 2]) =
+                *reinterpret_cast<const uint4*>(&Bs[buffer][s][col + j / 8 * 64]);
     };
 
     load_tiles(0);
@@ -114,7 +119,8 @@ __global__ void __launch_bounds__(kThreads, 2) matmul(int M, int N, int K, const
 
     for (int i = 0; i < kThreadM; ++i)
         for (int j = 0; j < kThreadN; j += 8) {
-            const int c_row = tile_row + row + i / 4 * 16 + i % 4, c_col = tile_col + col + j / 8 * 64;
+            const int c_row = tile_row + row + i / 4 * 16 + i % 4,
+                      c_col = tile_col + col + j / 8 * 64;
             if (c_row < M) store8<kWide>(&C[size_t(c_row) * N + c_col], &acc[i][j / 2], N - c_col);
         }
 }
@@ -140,7 +146,8 @@ int main(int argc, char** argv) {
     // From shared memory each thread reads its kThreadM pairs and kThreadN halves at every k, and once ahead.
     stage.shared_loaded_bytes = [](double M, double N, double K) {
         const double threads = std::ceil(M / kTileM) * std::ceil(N / kTileN) * kThreads;
-        return threads * (std::ceil(K / kStepK) * kStepK + 1) * (2 * kThreadM + kThreadN) * sizeof(half);
+        return threads * (std::ceil(K / kStepK) * kStepK + 1) * (2 * kThreadM + kThreadN) *
+               sizeof(half);
     };
     stage.arithmetic = kHalf2;
     return run_stage(stage, argc, argv);

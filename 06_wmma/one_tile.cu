@@ -15,7 +15,8 @@
 using namespace nvcuda;
 
 constexpr int kEdge = 16;  // C (M x N) = A (M x K) * B (K x N), all three of them 16 x 16
-constexpr int kWarp = 32;  // the article's `warpSize` is CUDA's own name: nvcc refuses another at file scope
+constexpr int kWarp =
+    32;  // the article's `warpSize` is CUDA's own name: nvcc refuses another at file scope
 
 // Where may a matrix lie? Three documents say three things of load_matrix_sync and store_matrix_sync:
 //   the article               pointer at a multiple of 128 bits, ldm a multiple of 16 bytes
@@ -51,27 +52,33 @@ __global__ void wmma_ker(const half* A, const half* B, float* C) {
 }
 
 // Where element (row, col) lies.
-int at(wmma::layout_t layout, int row, int col) { return layout == wmma::mem_row_major ? row * kEdge + col : row + col * kEdge; }
+int at(wmma::layout_t layout, int row, int col) {
+    return layout == wmma::mem_row_major ? row * kEdge + col : row + col * kEdge;
+}
 
 // The row-major `matrix` as halves, in the order in which the kernel wants it.
 std::vector<half> stored(const std::vector<float>& matrix, wmma::layout_t layout) {
     std::vector<half> halves(matrix.size());
     for (int row = 0; row < kEdge; ++row)
-        for (int col = 0; col < kEdge; ++col) halves[at(layout, row, col)] = __float2half(matrix[row * kEdge + col]);
+        for (int col = 0; col < kEdge; ++col)
+            halves[at(layout, row, col)] = __float2half(matrix[row * kEdge + col]);
     return halves;
 }
 
 // Runs `launch` on integers from -range to range and compares all 256 elements with the host's product. Throws Failure.
 template <class Out, class Launch>
-void check(const char* what, wmma::layout_t b_layout, wmma::layout_t c_layout, int range, uint32_t seed, Launch launch) {
+void check(const char* what, wmma::layout_t b_layout, wmma::layout_t c_layout, int range,
+           uint32_t seed, Launch launch) {
     const int count = kEdge * kEdge;
-    const std::vector<float> A = random_integers(count, range, seed), B = random_integers(count, range, seed + 1);
+    const std::vector<float> A = random_integers(count, range, seed),
+                             B = random_integers(count, range, seed + 1);
     DeviceArray<half> A_device(count), B_device(count);
     DeviceArray<Out> C_device(count);
     A_device.upload(stored(A, wmma::mem_col_major));
     B_device.upload(stored(B, b_layout));
     std::vector<Out> C(count);
-    std::memset(static_cast<void*>(C.data()), 0xff, count * sizeof(Out));  // NaN, as a half and as a float
+    std::memset(static_cast<void*>(C.data()), 0xff,
+                count * sizeof(Out));  // NaN, as a half and as a float
     C_device.upload(C);
     launch(A_device.data(), B_device.data(), C_device.data());
     check_cuda(cudaGetLastError(), std::string("the launch: ") + what);
@@ -84,8 +91,10 @@ void check(const char* what, wmma::layout_t b_layout, wmma::layout_t c_layout, i
         const std::vector<int64_t> expected = exact_row({kEdge, kEdge, kEdge}, A, B, row);
         for (int col = 0; col < kEdge; ++col) {
             const float got = float(C[at(c_layout, row, col)]), want = float(expected[col]);
-            if (got == want) ++equal;  // never for NaN: an element that no lane stored is counted as wrong
-            else if (wrong.empty()) wrong = format("C[%d][%d] is %g, expected %g", row, col, got, want);
+            if (got == want)
+                ++equal;  // never for NaN: an element that no lane stored is counted as wrong
+            else if (wrong.empty())
+                wrong = format("C[%d][%d] is %g, expected %g", row, col, got, want);
         }
     }
     std::printf("%s: %d of %d elements equal\n", what, equal, count);
@@ -97,20 +106,28 @@ int main(int argc, char** argv) {
     uint32_t seed = 1;
     using Text = const std::string&;
     const std::vector<Option> options = {
-        {"seed", "S", "other inputs (default 1)", [&](Text value) { seed = parse_number("--seed", value, 0, UINT32_MAX); }},
-        {"device", "D", "use CUDA device D (default 0)", [&](Text value) { device = parse_number("--device", value, 0, 1023); }},
+        {"seed", "S", "other inputs (default 1)",
+         [&](Text value) { seed = parse_number("--seed", value, 0, UINT32_MAX); }},
+        {"device", "D", "use CUDA device D (default 0)",
+         [&](Text value) { device = parse_number("--device", value, 0, 1023); }},
     };
-    return run_program("one_tile", "C = A * B on tensor cores, 16 x 16, by one warp; compared exactly.", options,
-                       "Example:  one_tile --seed 7", argc, argv, [&] {
-                           select_device(device);
-                           // A sum stays within 16 * 8 * 8 = 1024; halves have every integer up to 2048.
-                           check<half>("matmul_16x16 (B, C col-major; sums in half)", wmma::mem_col_major, wmma::mem_col_major, 8,
-                                       seed, [](const half* A, const half* B, half* C) { matmul_16x16<<<1, kWarp>>>(A, B, C); });
-                           // Up to 16 * 64 * 64 = 65536: more than a half could count, no more than a float can.
-                           check<float>("wmma_ker (B, C row-major; sums in float)", wmma::mem_row_major, wmma::mem_row_major, 64,
-                                        seed, [](const half* A, const half* B, float* C) { wmma_ker<<<1, kWarp>>>(A, B, C); });
+    return run_program(
+        "one_tile", "C = A * B on tensor cores, 16 x 16, by one warp; compared exactly.", options,
+        "Example:  one_tile --seed 7", argc, argv, [&] {
+            select_device(device);
+            // A sum stays within 16 * 8 * 8 = 1024; halves have every integer up to 2048.
+            check<half>("matmul_16x16 (B, C col-major; sums in half)", wmma::mem_col_major,
+                        wmma::mem_col_major, 8, seed, [](const half* A, const half* B, half* C) {
+                            matmul_16x16<<<1, kWarp>>>(A, B, C);
+                        });
+            // Up to 16 * 64 * 64 = 65536: more than a half could count, no more than a float can.
+            check<float>("wmma_ker (B, C row-major; sums in float)", wmma::mem_row_major,
+                         wmma::mem_row_major, 64, seed, [](const half* A, const half* B, float* C) {
+                             wmma_ker<<<1, kWarp>>>(A, B, C);
+                         });
 #ifdef CUDA_EMULATOR
-                           for (const std::string& problem : emulator::counts().problems) throw Failure(kWrongResult, problem);
+            for (const std::string& problem : emulator::counts().problems)
+                throw Failure(kWrongResult, problem);
 #endif
-                       });
+        });
 }
