@@ -1,9 +1,14 @@
-// 02_register_blocking: one thread computes 8 x 8 elements of C and keeps their sums in registers.
-// Eight elements of A and eight of B now feed 64 multiply-adds instead of 8: a quarter flop per byte becomes 2.
+// One thread computes 8 x 8 elements of C and keeps their sums in registers. Eight elements of A
+// and eight of B then feed 64 multiply-adds instead of 8: a quarter flop per byte becomes 2.
+//
+//                    B  K x N
+//                    . [=== 8 ===] .     b: 8 neighbours in a row of B
+//    A  M x K        C  M x N
+//    . | .           .  . . . . .  .
+//    . 8 .           . [  8 x 8  ] .     a: 8 neighbours in a column of A
+//    . | .           .  . . . . .  .
 //
 // Changed:  a thread owns 8 x 8 elements; a block of 16 x 16 threads owns 128 x 128.
-// Alone:    nvcc -O3 -std=c++17 -arch=native -I. 02_register_blocking/matmul.cu -o 02_register_blocking/matmul -lcublas
-// Articles: Fixstars slides 47 to 49 (their 2 x 2 code multiplies a0 * a0 where it means a0 * b0)
 #include "common/harness.h"
 
 constexpr int kThreadM = 8;  // rows of C per thread
@@ -14,12 +19,12 @@ constexpr int kThreads = 16 * 16;
 
 __global__ void __launch_bounds__(kThreads)
     matmul(int M, int N, int K, const float* A, const float* B, float* C) {
-    const int tiles_n = ceil_div(N, kTileN);
+    const int tiles_n = ceil_div(N, kTileN);  // the grid is one row of blocks: y and z end at 65535
     const int row = blockIdx.x / tiles_n * kTileM + threadIdx.x / 16 * kThreadM;
     const int col = blockIdx.x % tiles_n * kTileN + threadIdx.x % 16 * kThreadN;
     if (row >= M || col >= N) return;
 
-    // Past the edge of C a thread reads the last row or column once more; what it makes of it is not stored.
+    // Past the edge of C a thread reads the last row or column again. Those sums are not stored.
     const float* a_from[kThreadM];
     const float* b_from[kThreadN];
     for (int i = 0; i < kThreadM; ++i) a_from[i] = A + size_t(min(row + i, M - 1)) * K;
@@ -35,8 +40,10 @@ __global__ void __launch_bounds__(kThreads)
     }
 
     for (int i = 0; i < kThreadM; ++i)
-        for (int j = 0; j < kThreadN; ++j)
-            if (row + i < M && col + j < N) C[size_t(row + i) * N + col + j] = acc[i][j];
+        for (int j = 0; j < kThreadN; ++j) {
+            const int c_row = row + i, c_col = col + j;
+            if (c_row < M && c_col < N) C[size_t(c_row) * N + c_col] = acc[i][j];
+        }
 }
 
 void launch_matmul(int M, int N, int K, const float* A, const float* B, float* C) {
@@ -44,13 +51,12 @@ void launch_matmul(int M, int N, int K, const float* A, const float* B, float* C
     matmul<<<blocks, kThreads>>>(M, N, K, A, B, C);
 }
 
+// Each thread with a part of C loads 8 elements of A and 8 of B at every k.
+double loaded_elements(double M, double N, double K) {
+    return K * (kThreadM + kThreadN) * std::ceil(M / kThreadM) * std::ceil(N / kThreadN);
+}
+
 int main(int argc, char** argv) {
-    Stage stage;
-    stage.name = "02_register_blocking";
-    stage.launch = launch_matmul;
-    // Each thread with a part of C loads 8 elements of A and 8 of B at every k.
-    stage.loaded_elements = [](double M, double N, double K) {
-        return K * (kThreadM + kThreadN) * std::ceil(M / kThreadM) * std::ceil(N / kThreadN);
-    };
+    Stage stage = {launch_matmul, loaded_elements};
     return run_stage(stage, argc, argv);
 }

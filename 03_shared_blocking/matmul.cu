@@ -1,5 +1,5 @@
-// 03_shared_blocking: the 256 threads of a block bring the operands of their 128 x 128 elements into shared memory once.
-// What 16 threads loaded 16 times over now comes from global memory once: 2 flop per byte become 32.
+// The 256 threads of a block load their operands into shared memory together. Each element comes
+// from global memory once instead of 16 times: 2 flop per byte become 32.
 //
 //                    B  K x N
 //                    . [== 128 ==] .     a row of B's tile -> Bs
@@ -8,9 +8,7 @@
 //    .128.           . [128 x 128] .     a column of A's tile -> As
 //    . | .           .  . . . . .  .
 //
-// Changed:  As and Bs, filled together at each k between two barriers, and what each thread reads comes from them.
-// Alone:    nvcc -O3 -std=c++17 -arch=native -I. 03_shared_blocking/matmul.cu -o 03_shared_blocking/matmul -lcublas
-// Articles: Fixstars slides 50 to 54
+// Changed:  As and Bs, filled at each k between two barriers; every thread reads a and b from them.
 #include "common/harness.h"
 
 constexpr int kThreadM = 8;  // rows of C per thread
@@ -19,14 +17,13 @@ constexpr int kTileM = 16 * kThreadM;  // rows of C per block
 constexpr int kTileN = 16 * kThreadN;  // columns of C per block
 constexpr int kThreads = 16 * 16;
 
-static_assert(kTileM + kTileN == kThreads,
-              "at each k every thread brings one element, of A or of B");
+static_assert(kTileM + kTileN == kThreads, "at each k a thread loads one element, of A or of B");
 
 __global__ void __launch_bounds__(kThreads)
     matmul(int M, int N, int K, const float* A, const float* B, float* C) {
     __shared__ float As[kTileM];
     __shared__ float Bs[kTileN];
-    const int tiles_n = ceil_div(N, kTileN);
+    const int tiles_n = ceil_div(N, kTileN);  // the grid is one row of blocks: y and z end at 65535
     const int tile_row = blockIdx.x / tiles_n * kTileM;
     const int tile_col = blockIdx.x % tiles_n * kTileN;
     const int row = threadIdx.x / 16 * kThreadM;  // within the tile
@@ -34,7 +31,7 @@ __global__ void __launch_bounds__(kThreads)
 
     float acc[kThreadM][kThreadN] = {};
     for (int k = 0; k < K; ++k) {
-        // Half of the threads bring A, half bring B; past the edge they bring zeros, for every thread must reach the barriers.
+        // Past the edge a thread stores zeros. It may not return: all must reach the barriers.
         const int a_row = threadIdx.x, b_col = threadIdx.x - kTileM;
         if (a_row < kTileM) {
             As[a_row] = tile_row + a_row < M ? A[size_t(tile_row + a_row) * K + k] : 0.0f;
@@ -63,18 +60,18 @@ void launch_matmul(int M, int N, int K, const float* A, const float* B, float* C
     matmul<<<blocks, kThreads>>>(M, N, K, A, B, C);
 }
 
+// A is loaded once for every column of tiles, B once for every row of tiles.
+double loaded_elements(double M, double N, double K) {
+    return K * (M * std::ceil(N / kTileN) + N * std::ceil(M / kTileM));
+}
+
+// From shared memory each thread reads its kThreadM + kThreadN operands at every k.
+double shared_loaded_bytes(double M, double N, double K) {
+    const double threads = std::ceil(M / kTileM) * std::ceil(N / kTileN) * kThreads;
+    return threads * K * (kThreadM + kThreadN) * sizeof(float);
+}
+
 int main(int argc, char** argv) {
-    Stage stage;
-    stage.name = "03_shared_blocking";
-    stage.launch = launch_matmul;
-    // A is loaded once for every column of tiles, B once for every row of tiles.
-    stage.loaded_elements = [](double M, double N, double K) {
-        return K * (M * std::ceil(N / kTileN) + N * std::ceil(M / kTileM));
-    };
-    // From shared memory each thread reads its kThreadM + kThreadN operands at every k.
-    stage.shared_loaded_bytes = [](double M, double N, double K) {
-        const double threads = std::ceil(M / kTileM) * std::ceil(N / kTileN) * kThreads;
-        return threads * K * (kThreadM + kThreadN) * sizeof(float);
-    };
+    Stage stage = {launch_matmul, loaded_elements, shared_loaded_bytes};
     return run_stage(stage, argc, argv);
 }

@@ -1,15 +1,16 @@
-// 05_double_buffer: whatever is multiplied now was fetched before. There are two sets of tiles, one read while the other is
-// written, and two sets of fragments in registers; loads from global memory are in flight for five multiplies.
+// Everything is fetched before it is needed: while one pair of tiles is read, the next is stored
+// into a second pair, and a load from global memory has five multiplies to arrive.
 //
-//    multiply   0   1   2   3   4   5   6   7   | 0   1   2   3   4  ...  8 multiplies a step, out of buffer 0, then 1
-//    fragments  1   2   3   4   5   6   7   0'  | 1'  2'  3'  4'  5' ...  one multiply ahead
-//    store                      t1              |                 t2      registers -> the other buffer
-//    load                                   t2  |                         global memory -> registers
-//    barrier                                |   |                         once a step: t1 is complete, t0 has been read
+//    multiply  0   1   2   3   4   5   6   7   | 0   1   2   3   4  ...  number s: As[s] by Bs[s]
+//    a, b      1   2   3   4   5   6   7   0'  | 1'  2'  3'  4'  5' ...  shared memory -> registers
+//    store                     T1              |                 T2      registers -> shared memory
+//    load                                  T2  |                         global memory -> registers
+//    barrier                               |   |                         T1 is stored, T0 was read
 //
-// Changed:  As, Bs, a and b twice; loads, stores and fragments run ahead of the multiplies; one barrier a step.
-// Alone:    nvcc -O3 -std=c++17 -arch=native -I. 05_double_buffer/matmul.cu -o 05_double_buffer/matmul -lcublas
-// Articles: Fixstars slides 50 and 57 to 59 (slide 57 shows no barrier and reads a tile past K; neither is done here)
+//    Time runs to the right, one step from bar to bar. T0 are the tiles of this step, T1 those of
+//    the next one; 0' is number 0 of the next step.
+//
+// Changed:  As, Bs, a and b twice; all loads and stores run ahead of the multiplies; one barrier.
 #include "common/harness.h"
 
 constexpr int kThreadM = 8;  // rows of C per thread
@@ -18,25 +19,23 @@ constexpr int kTileM = 16 * kThreadM;  // rows of C per block
 constexpr int kTileN = 16 * kThreadN;  // columns of C per block
 constexpr int kThreads = 16 * 16;
 constexpr int kStepK = 8;  // depth of the tiles
-constexpr int kStoreAt =
-    4;  // the next tiles are stored before multiply 4: their loads have had five multiplies to arrive
+constexpr int kStoreAt = 4;  // store before this multiply: five multiplies after the loads
 constexpr int kPad = 4;  // moves the two halves of a warp's transposing store 16 banks apart
 
 static_assert(kTileM * kStepK == 4 * kThreads && kTileN * kStepK == 4 * kThreads,
-              "a thread brings 4 of A and 4 of B");
+              "at each step a thread loads 4 elements of A and 4 of B");
 
-// Four neighbours of a row, of which `valid` are inside the matrix; zeros for the others. kWide: all or none are.
+// Loads neighbours in a row, zeros for all but the first `valid`. kWide: all are valid or none.
 template <bool kWide>
 __device__ float4 load4(const float* from, int valid) {
-    if (kWide) return valid > 0 ? *reinterpret_cast<const float4*>(from) : make_float4(0, 0, 0, 0);
-    return make_float4(valid > 0 ? from[0] : 0, valid > 1 ? from[1] : 0, valid > 2 ? from[2] : 0,
-                       valid > 3 ? from[3] : 0);
+    if (kWide) return valid > 0 ? *(const float4*)from : float4{};
+    return {valid > 0 ? from[0] : 0, valid > 1 ? from[1] : 0, valid > 2 ? from[2] : 0,
+            valid > 3 ? from[3] : 0};
 }
 
 template <bool kWide>
 __device__ void store4(float* to, const float* values, int valid) {
-    if (kWide && valid > 0)
-        *reinterpret_cast<float4*>(to) = make_float4(values[0], values[1], values[2], values[3]);
+    if (kWide && valid > 0) *(float4*)to = {values[0], values[1], values[2], values[3]};
     for (int e = 0; !kWide && e < 4; ++e)
         if (e < valid) to[e] = values[e];
 }
@@ -46,16 +45,16 @@ __global__ void __launch_bounds__(kThreads, 2)
     matmul(int M, int N, int K, const float* A, const float* B, float* C) {
     __shared__ alignas(16) float As[2][kStepK][kTileM + kPad];
     __shared__ alignas(16) float Bs[2][kStepK][kTileN];
-    const int tiles_n = ceil_div(N, kTileN);
+    const int tiles_n = ceil_div(N, kTileN);  // the grid is one row of blocks: y and z end at 65535
     const int tile_row = blockIdx.x / tiles_n * kTileM;
     const int tile_col = blockIdx.x % tiles_n * kTileN;
-    // A warp owns 32 x 64 elements, a lane 4 rows and 4 columns, and the same again 16 rows and 32 columns further on. Lanes
-    // that differ in bit 0 read the same of A, in bit 1 the same of B: 16-byte reads then take two wavefronts, not four.
+    // A warp owns 32 x 64 elements, a lane 4 x 4, and again 16 rows and 32 columns further on. Lanes
+    // that differ in bit 0 read the same of As, in bit 1 of Bs: a read is two wavefronts, not four.
     const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
     const int row = warp / 2 * 32 + lane / 2 % 4 * 4;
     const int col = warp % 2 * 64 + (lane / 8 * 2 + lane % 2) * 4;
 
-    // What this thread brings at each step: four neighbours along k of A, four neighbours along n of B.
+    // This thread's part of each step: neighbours along k of A, neighbours along n of B.
     const int a_row = threadIdx.x / 2, a_k = threadIdx.x % 2 * 4;
     const int b_k = threadIdx.x / 32, b_col = threadIdx.x % 32 * 4;
     const float* a_from = A + size_t(tile_row + a_row) * K + a_k;
@@ -75,17 +74,15 @@ __global__ void __launch_bounds__(kThreads, 2)
         As[buffer][a_k + 1][a_row] = a_next.y;
         As[buffer][a_k + 2][a_row] = a_next.z;
         As[buffer][a_k + 3][a_row] = a_next.w;
-        *reinterpret_cast<float4*>(&Bs[buffer][b_k][b_col]) = b_next;
+        *(float4*)&Bs[buffer][b_k][b_col] = b_next;
     };
 
     alignas(16) float a[2][kThreadM], b[2][kThreadN];
     auto load_fragments = [&](int buffer, int s) {
         for (int i = 0; i < kThreadM; i += 4)
-            *reinterpret_cast<float4*>(&a[s % 2][i]) =
-                *reinterpret_cast<const float4*>(&As[buffer][s][row + i / 4 * 16]);
+            *(float4*)&a[s % 2][i] = *(float4*)&As[buffer][s][row + i / 4 * 16];
         for (int j = 0; j < kThreadN; j += 4)
-            *reinterpret_cast<float4*>(&b[s % 2][j]) =
-                *reinterpret_cast<const float4*>(&Bs[buffer][s][col + j / 4 * 32]);
+            *(float4*)&b[s % 2][j] = *(float4*)&Bs[buffer][s][col + j / 4 * 32];
     };
 
     load_tiles(0);
@@ -95,8 +92,7 @@ __global__ void __launch_bounds__(kThreads, 2)
     load_fragments(0, 0);
 
     float acc[kThreadM][kThreadN] = {};
-    // Two steps a turn: the buffers then have addresses that the compiler knows.
-#pragma unroll 2
+#pragma unroll 2  // two steps a turn: the compiler then knows `buffer`, and with it all addresses
     for (int k = 0, buffer = 0; k < K; k += kStepK, buffer ^= 1) {
 #pragma unroll
         for (int s = 0; s < kStepK; ++s) {
@@ -106,8 +102,8 @@ __global__ void __launch_bounds__(kThreads, 2)
                 __syncthreads();  // the next tiles are complete, and everyone has read these
             }
             load_fragments(s < kStepK - 1 ? buffer : buffer ^ 1, (s + 1) % kStepK);
-            // To and fro along the rows: each multiply-add then shares an operand with the one before, and the register
-            // file is asked for two operands instead of three.
+            // To and fro along the rows: each multiply-add shares an operand with the one before,
+            // so that the register file delivers two operands instead of three.
             for (int i = 0; i < kThreadM; ++i)
                 for (int at = 0; at < kThreadN; ++at) {
                     const int j = i % 2 ? kThreadN - 1 - at : at;
@@ -118,8 +114,8 @@ __global__ void __launch_bounds__(kThreads, 2)
 
     for (int i = 0; i < kThreadM; ++i)
         for (int j = 0; j < kThreadN; j += 4) {
-            const int c_row = tile_row + row + i / 4 * 16 + i % 4,
-                      c_col = tile_col + col + j / 4 * 32;
+            const int c_row = tile_row + row + i / 4 * 16 + i % 4;
+            const int c_col = tile_col + col + j / 4 * 32;
             if (c_row < M) store4<kWide>(&C[size_t(c_row) * N + c_col], &acc[i][j], N - c_col);
         }
 }
@@ -127,26 +123,23 @@ __global__ void __launch_bounds__(kThreads, 2)
 void launch_matmul(int M, int N, int K, const float* A, const float* B, float* C) {
     const int blocks = ceil_div(M, kTileM) * ceil_div(N, kTileN);
     // 16-byte accesses need every row to start on a multiple of 16 bytes.
-    if (K % 4 == 0 && N % 4 == 0) {
-        matmul<true><<<blocks, kThreads>>>(M, N, K, A, B, C);
-    } else {
-        matmul<false><<<blocks, kThreads>>>(M, N, K, A, B, C);
-    }
+    const auto kernel = K % 4 == 0 && N % 4 == 0 ? matmul<true> : matmul<false>;
+    kernel<<<blocks, kThreads>>>(M, N, K, A, B, C);
+}
+
+// A is loaded once for every column of tiles, B once for every row of tiles.
+double loaded_elements(double M, double N, double K) {
+    return K * (M * std::ceil(N / kTileN) + N * std::ceil(M / kTileM));
+}
+
+// From shared memory each thread reads its kThreadM + kThreadN operands at every k.
+double shared_loaded_bytes(double M, double N, double K) {
+    const double threads = std::ceil(M / kTileM) * std::ceil(N / kTileN) * kThreads;
+    const double depth = std::ceil(K / kStepK) * kStepK + 1;  // once ahead
+    return threads * depth * (kThreadM + kThreadN) * sizeof(float);
 }
 
 int main(int argc, char** argv) {
-    Stage stage;
-    stage.name = "05_double_buffer";
-    stage.launch = launch_matmul;
-    // A is loaded once for every column of tiles, B once for every row of tiles.
-    stage.loaded_elements = [](double M, double N, double K) {
-        return K * (M * std::ceil(N / kTileN) + N * std::ceil(M / kTileM));
-    };
-    // From shared memory each thread reads its kThreadM + kThreadN operands at every k, and once ahead.
-    stage.shared_loaded_bytes = [](double M, double N, double K) {
-        const double threads = std::ceil(M / kTileM) * std::ceil(N / kTileN) * kThreads;
-        return threads * (std::ceil(K / kStepK) * kStepK + 1) * (kThreadM + kThreadN) *
-               sizeof(float);
-    };
+    Stage stage = {launch_matmul, loaded_elements, shared_loaded_bytes};
     return run_stage(stage, argc, argv);
 }

@@ -1,10 +1,8 @@
-// half2: the product in FP16 without tensor cores, two multiply-adds an instruction (f16x2): what the article compares them with.
-// It is 05 with pairs of halves for floats: pairs of neighbours along n in B and C, and each element of A twice. A thread's 8 x 16
-// elements take as many registers, loads and instructions as the 8 x 8 floats there.
+// The product in FP16 without tensor cores, for comparison: f16x2 instructions do two multiply-adds
+// each. It is 05 with pairs of halves, which are neighbours along n in B and C, for floats; A comes
+// twice, as (a, a). A thread's 8 x 16 elements take the registers and instructions of 8 x 8 floats.
 //
-// Changed:  (from 05) pairs of halves; tiles twice as wide; sums in FP16, as the article's.
-// Alone:    nvcc -O3 -std=c++17 -arch=native -I. 06_wmma/half2.cu -o 06_wmma/half2 -lcublas
-// Articles: "Tensorコアを使ってみた", the comparison with f16x2
+// Changed:  (from 05) pairs of halves; tiles twice as wide; the sums are FP16, too.
 #include <cuda_fp16.h>
 
 #include "common/harness.h"
@@ -15,27 +13,26 @@ constexpr int kTileM = 16 * kThreadM;  // rows of C per block
 constexpr int kTileN = 16 * kThreadN;  // columns of C per block
 constexpr int kThreads = 16 * 16;
 constexpr int kStepK = 8;  // depth of the tiles
-constexpr int kStoreAt =
-    4;  // the next tiles are stored before multiply 4: their loads have had five multiplies to arrive
+constexpr int kStoreAt = 4;  // store before this multiply: five multiplies after the loads
 constexpr int kPad = 4;  // moves the two halves of a warp's transposing store 16 banks apart
 
 static_assert(kTileM * kStepK == 4 * kThreads && kTileN * kStepK == 8 * kThreads,
-              "a thread brings 4 of A and 8 of B");
+              "at each step a thread loads 4 elements of A and 8 of B");
 
-// As many neighbours of a row as Wide holds, uint2 or uint4, of which `valid` are inside the matrix; zeros for the others. kWide:
-// all or none are.
+// Loads neighbours in a row, zeros for all but the first `valid`. kWide: all are valid or none.
+// Wide is uint2 for four halves, uint4 for eight.
 template <bool kWide, class Wide>
 __device__ Wide load(const half* from, int valid) {
-    if (kWide) return valid > 0 ? *reinterpret_cast<const Wide*>(from) : Wide{};
+    if (kWide) return valid > 0 ? *(const Wide*)from : Wide{};
     constexpr int kCount = sizeof(Wide) / sizeof(half);
     alignas(Wide) half values[kCount];
     for (int e = 0; e < kCount; ++e) values[e] = e < valid ? from[e] : __float2half(0);
-    return *reinterpret_cast<const Wide*>(values);
+    return *(const Wide*)values;
 }
 
 template <bool kWide>
 __device__ void store8(half* to, const half2* pairs, int valid) {
-    if (kWide && valid > 0) *reinterpret_cast<uint4*>(to) = *reinterpret_cast<const uint4*>(pairs);
+    if (kWide && valid > 0) *(uint4*)to = *(const uint4*)pairs;
     for (int e = 0; !kWide && e < 8; ++e)
         if (e < valid) to[e] = e % 2 ? __high2half(pairs[e / 2]) : __low2half(pairs[e / 2]);
 }
@@ -45,15 +42,15 @@ __global__ void __launch_bounds__(kThreads, 2)
     matmul(int M, int N, int K, const half* A, const half* B, half* C) {
     __shared__ alignas(16) half2 As[2][kStepK][kTileM + kPad];  // (a, a)
     __shared__ alignas(16) half Bs[2][kStepK][kTileN];
-    const int tiles_n = ceil_div(N, kTileN);
+    const int tiles_n = ceil_div(N, kTileN);  // the grid is one row of blocks: y and z end at 65535
     const int tile_row = blockIdx.x / tiles_n * kTileM;
     const int tile_col = blockIdx.x % tiles_n * kTileN;
-    // A warp owns 32 x 128 elements, a lane 4 rows and 8 columns, and the same again 16 rows and 64 columns further on.
+    // A warp owns 32 x 128 elements, a lane 4 x 8, and again 16 rows and 64 columns further on.
     const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
     const int row = warp / 2 * 32 + lane / 2 % 4 * 4;
     const int col = warp % 2 * 128 + (lane / 8 * 2 + lane % 2) * 8;
 
-    // What this thread brings at each step: four neighbours along k of A, eight neighbours along n of B.
+    // This thread's part of each step: neighbours along k of A, neighbours along n of B.
     const int a_row = threadIdx.x / 2, a_k = threadIdx.x % 2 * 4;
     const int b_k = threadIdx.x / 32, b_col = threadIdx.x % 32 * 8;
     const half* a_from = A + size_t(tile_row + a_row) * K + a_k;
@@ -70,22 +67,20 @@ __global__ void __launch_bounds__(kThreads, 2)
         b_from += size_t(kStepK) * N;
     };
     auto store_tiles = [&](int buffer) {
-        const half2* pairs = reinterpret_cast<const half2*>(&a_next);
+        const half2* pairs = (const half2*)&a_next;
         As[buffer][a_k + 0][a_row] = __low2half2(pairs[0]);
         As[buffer][a_k + 1][a_row] = __high2half2(pairs[0]);
         As[buffer][a_k + 2][a_row] = __low2half2(pairs[1]);
         As[buffer][a_k + 3][a_row] = __high2half2(pairs[1]);
-        *reinterpret_cast<uint4*>(&Bs[buffer][b_k][b_col]) = b_next;
+        *(uint4*)&Bs[buffer][b_k][b_col] = b_next;
     };
 
     alignas(16) half2 a[2][kThreadM], b[2][kThreadN / 2];
     auto load_fragments = [&](int buffer, int s) {
         for (int i = 0; i < kThreadM; i += 4)
-            *reinterpret_cast<uint4*>(&a[s % 2][i]) =
-                *reinterpret_cast<const uint4*>(&As[buffer][s][row + i / 4 * 16]);
+            *(uint4*)&a[s % 2][i] = *(uint4*)&As[buffer][s][row + i / 4 * 16];
         for (int j = 0; j < kThreadN; j += 8)
-            *reinterpret_cast<uint4*>(&b[s % 2][j / 2]) =
-                *reinterpret_cast<const uint4*>(&Bs[buffer][s][col + j / 8 * 64]);
+            *(uint4*)&b[s % 2][j / 2] = *(uint4*)&Bs[buffer][s][col + j / 8 * 64];
     };
 
     load_tiles(0);
@@ -95,8 +90,7 @@ __global__ void __launch_bounds__(kThreads, 2)
     load_fragments(0, 0);
 
     half2 acc[kThreadM][kThreadN / 2] = {};
-    // Two steps a turn: the buffers then have addresses that the compiler knows.
-#pragma unroll 2
+#pragma unroll 2  // two steps a turn: the compiler then knows `buffer`, and with it all addresses
     for (int k = 0, buffer = 0; k < K; k += kStepK, buffer ^= 1) {
 #pragma unroll
         for (int s = 0; s < kStepK; ++s) {
@@ -106,8 +100,8 @@ __global__ void __launch_bounds__(kThreads, 2)
                 __syncthreads();  // the next tiles are complete, and everyone has read these
             }
             load_fragments(s < kStepK - 1 ? buffer : buffer ^ 1, (s + 1) % kStepK);
-            // Two rows at a time, to and fro: the two FP16 pipes take turns, and each pipe's next instruction shares an operand
-            // with its last one.
+            // Two rows at a time, to and fro: the two FP16 pipes take turns, and each one's next
+            // instruction shares an operand with its last.
             for (int i = 0; i < kThreadM; i += 2)
                 for (int at = 0; at < kThreadN / 2; ++at) {
                     const int j = i / 2 % 2 ? kThreadN / 2 - 1 - at : at;
@@ -119,8 +113,8 @@ __global__ void __launch_bounds__(kThreads, 2)
 
     for (int i = 0; i < kThreadM; ++i)
         for (int j = 0; j < kThreadN; j += 8) {
-            const int c_row = tile_row + row + i / 4 * 16 + i % 4,
-                      c_col = tile_col + col + j / 8 * 64;
+            const int c_row = tile_row + row + i / 4 * 16 + i % 4;
+            const int c_col = tile_col + col + j / 8 * 64;
             if (c_row < M) store8<kWide>(&C[size_t(c_row) * N + c_col], &acc[i][j / 2], N - c_col);
         }
 }
@@ -128,27 +122,23 @@ __global__ void __launch_bounds__(kThreads, 2)
 void launch_matmul(int M, int N, int K, const half* A, const half* B, half* C) {
     const int blocks = ceil_div(M, kTileM) * ceil_div(N, kTileN);
     // Wide accesses need every row to start on a multiple of 8 bytes in A, of 16 in B and C.
-    if (K % 4 == 0 && N % 8 == 0) {
-        matmul<true><<<blocks, kThreads>>>(M, N, K, A, B, C);
-    } else {
-        matmul<false><<<blocks, kThreads>>>(M, N, K, A, B, C);
-    }
+    const auto kernel = K % 4 == 0 && N % 8 == 0 ? matmul<true> : matmul<false>;
+    kernel<<<blocks, kThreads>>>(M, N, K, A, B, C);
+}
+
+// A is loaded once for every column of tiles, B once for every row of tiles.
+double loaded_elements(double M, double N, double K) {
+    return K * (M * std::ceil(N / kTileN) + N * std::ceil(M / kTileM));
+}
+
+// From shared memory each thread reads its kThreadM pairs and kThreadN halves at every k.
+double shared_loaded_bytes(double M, double N, double K) {
+    const double threads = std::ceil(M / kTileM) * std::ceil(N / kTileN) * kThreads;
+    const double depth = std::ceil(K / kStepK) * kStepK + 1;  // once ahead
+    return threads * depth * (2 * kThreadM + kThreadN) * sizeof(half);
 }
 
 int main(int argc, char** argv) {
-    StageOf<half, half> stage;
-    stage.name = "half2";
-    stage.launch = launch_matmul;
-    // A is loaded once for every column of tiles, B once for every row of tiles.
-    stage.loaded_elements = [](double M, double N, double K) {
-        return K * (M * std::ceil(N / kTileN) + N * std::ceil(M / kTileM));
-    };
-    // From shared memory each thread reads its kThreadM pairs and kThreadN halves at every k, and once ahead.
-    stage.shared_loaded_bytes = [](double M, double N, double K) {
-        const double threads = std::ceil(M / kTileM) * std::ceil(N / kTileN) * kThreads;
-        return threads * (std::ceil(K / kStepK) * kStepK + 1) * (2 * kThreadM + kThreadN) *
-               sizeof(half);
-    };
-    stage.arithmetic = kHalf2;
+    StageOf<half, half> stage = {launch_matmul, loaded_elements, shared_loaded_bytes, kHalf2};
     return run_stage(stage, argc, argv);
 }

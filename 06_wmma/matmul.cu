@@ -1,14 +1,15 @@
-// 06_wmma: tensor cores. Where a thread multiplied element by element, a warp now multiplies 16 x 16 by 16 x 16 elements with one
-// mma_sync, halves in and floats out. To keep up the tiles grow, and copies bring them past the registers, two steps ahead.
+// Tensor cores: a warp multiplies 16 x 16 by 16 x 16 elements with one mma_sync, halves in, floats
+// out. To keep up, the tiles grow, and copies bring them two steps ahead without using registers.
 //
-//    multiply   0   1   | 0   1   | 0   1   ...    2 multiplies of depth 16 a step, out of buffer 0, then 1, then 2
-//    fragments  1   0'  | 1'  0"  | 1"  ...        one multiply ahead
-//    load           t3  |     t4  |     t5         global memory -> the buffer just read, two steps ahead
-//    barrier        |   |     |   |     |          once a step: t1 is complete, t0 has been read
+//    multiply  0   1   | 0   1   | 0   1   ...   each of depth 16
+//    a, b      1   0'  | 1'  0"  | 1"  ...       shared memory -> fragments
+//    load          T3  |     T4  |     T5        global memory -> the buffer that was just read
+//    barrier       |   |     |   |     |         T1 is stored, T0 was read
 //
-// Changed:  a, b and acc are fragments, which a warp holds together; asynchronous copies, a third buffer; C by way of Cs.
-// Alone:    nvcc -O3 -std=c++17 -arch=native -I. 06_wmma/matmul.cu -o 06_wmma/matmul -lcublas
-// Articles: "Tensorコアを使ってみた", on products of any size and on shared memory; "Tensor Core加速CUDA矩阵计算", 1
+//    Time runs to the right, one step from bar to bar. T0 are the tiles of this step, T1 those of
+//    the next one; 0' is number 0 of the next step.
+//
+// Changed:  fragments, which a warp holds; asynchronous copies into a third buffer; C through Cs.
 #include <cuda_pipeline.h>
 #include <mma.h>
 
@@ -16,37 +17,33 @@
 
 using namespace nvcuda;
 
-constexpr int kThreadM =
-    8;  // a thread's share of C is 8 x 16 elements; which ones, the hardware decides
-constexpr int kThreadN = 16;
+constexpr int kThreadM = 8;  // rows of C per thread
+constexpr int kThreadN = 16;  // columns of C per thread; the hardware decides which
 constexpr int kTileM = 16 * kThreadM;  // rows of C per block
 constexpr int kTileN = 16 * kThreadN;  // columns of C per block
 constexpr int kThreads = 16 * 16;
 constexpr int kStepK = 32;  // depth of the tiles
-constexpr int kBuffers = 3;  // one is read while two are on their way
-constexpr int kPad =
-    8;  // 16 bytes: of the 8 rows that a warp reads at a time, each then starts in other banks
-constexpr int kSharedBytes =
-    kBuffers * (kTileM * (kStepK + kPad) + kStepK * (kTileN + kPad)) * sizeof(half);
+constexpr int kBuffers = 3;  // one is read while two are being filled
+constexpr int kPad = 8;  // 16 bytes: the 8 rows that a warp reads at a time start in other banks
+constexpr int kTileElements = kTileM * (kStepK + kPad) + kStepK * (kTileN + kPad);
+constexpr int kSharedBytes = kBuffers * kTileElements * sizeof(half);  // 80 KiB; 48 without asking
 
 static_assert(kTileM * kStepK == 2 * 8 * kThreads && kTileN * kStepK == 4 * 8 * kThreads,
-              "a thread brings 2 x 8 of A, 4 x 8 of B");
-static_assert(
-    kStepK % 16 == 0 && (kStepK + kPad) % 8 == 0 && (kTileN + kPad) % 8 == 0,
-    "load_matrix_sync: fragments that start on multiples of 32 bytes, rows a multiple of 16 bytes apart");
+              "at each step a thread loads 2 x 8 elements of A and 4 x 8 of B");
+static_assert(kStepK % 16 == 0 && (kStepK + kPad) % 8 == 0 && (kTileN + kPad) % 8 == 0,
+              "load_matrix_sync: fragments on multiples of 32 bytes, rows on multiples of 16");
 
-// Copies eight neighbours of a row, of which `valid` are inside the matrix; zeros for the others. kWide: all or none are.
+// Loads neighbours in a row, zeros for all but the first `valid`. kWide: all are valid or none.
 template <bool kWide>
 __device__ void copy8(half* to, const half* from, int valid) {
     if (kWide) __pipeline_memcpy_async(to, from, 16, valid > 0 ? 0 : 16);
-#pragma unroll 4  // eight elements of all six copies at once would want more registers than there are
+#pragma unroll 4  // all eight elements of six copies at once would need too many registers
     for (int e = 0; !kWide && e < 8; ++e) to[e] = e < valid ? from[e] : __float2half(0);
 }
 
 template <bool kWide>
 __device__ void store4(float* to, const float* values, int valid) {
-    if (kWide && valid > 0)
-        *reinterpret_cast<float4*>(to) = make_float4(values[0], values[1], values[2], values[3]);
+    if (kWide && valid > 0) *(float4*)to = {values[0], values[1], values[2], values[3]};
     for (int e = 0; !kWide && e < 4; ++e)
         if (e < valid) to[e] = values[e];
 }
@@ -54,19 +51,18 @@ __device__ void store4(float* to, const float* values, int valid) {
 template <bool kWide>
 __global__ void __launch_bounds__(kThreads, 1)
     matmul(int M, int N, int K, const half* A, const half* B, float* C) {
-    extern __shared__ __align__(32)
-        half shared[];  // 80 KiB, more than the 48 that a block has without asking
+    extern __shared__ __align__(32) half shared[];
     auto As = reinterpret_cast<half(*)[kTileM][kStepK + kPad]>(shared);
     auto Bs = reinterpret_cast<half(*)[kStepK][kTileN + kPad]>(As + kBuffers);
     __shared__ alignas(32) float Cs[kThreads / 32][16][16 + kPad];
-    const int tiles_n = ceil_div(N, kTileN);
+    const int tiles_n = ceil_div(N, kTileN);  // the grid is one row of blocks: y and z end at 65535
     const int tile_row = blockIdx.x / tiles_n * kTileM;
     const int tile_col = blockIdx.x % tiles_n * kTileN;
     const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
     const int row = warp / 4 * 64;  // a warp owns 64 x 64 elements
     const int col = warp % 4 * 64;
 
-    // What this thread brings at each step: eight neighbours along k of two rows of A, eight along n of four rows of B.
+    // This thread's part of each step: neighbours along k of A, neighbours along n of B.
     const int a_row = threadIdx.x / 4, a_k = threadIdx.x % 4 * 8;
     const int b_k = threadIdx.x / 32, b_col = threadIdx.x % 32 * 8;
     const half* a_from = A + size_t(tile_row + a_row) * K + a_k;
@@ -100,8 +96,7 @@ __global__ void __launch_bounds__(kThreads, 1)
     load_fragments(0, 0);
 
     wmma::fragment<wmma::accumulator, 16, 16, 16, float> acc[4][4];
-    for (auto& fragments : acc)
-        for (auto& fragment : fragments) wmma::fill_fragment(fragment, 0.0f);
+    for (int t = 0; t < 16; ++t) wmma::fill_fragment(acc[t / 4][t % 4], 0.0f);
     for (int k = 0, buffer = 0, next = 1; k < K;
          k += kStepK, buffer = next, next = (next + 1) % kBuffers) {
 #pragma unroll
@@ -120,16 +115,14 @@ __global__ void __launch_bounds__(kThreads, 1)
 
 #pragma unroll
     for (int i = 0; i < 4; ++i)
-#pragma unroll
         for (int j = 0; j < 4; ++j) {
             wmma::store_matrix_sync(&Cs[warp][0][0], acc[i][j], 16 + kPad, wmma::mem_row_major);
-            __syncwarp();  // all lanes have stored their elements, wherever those lie
-            for (int r = lane / 4; r < 16; r += 8) {
-                const int c_row = tile_row + row + 16 * i + r,
-                          c_col = tile_col + col + 16 * j + lane % 4 * 4;
+            __syncwarp();  // all lanes have stored their elements, wherever those are
+            for (int r = lane / 4, c = lane % 4 * 4; r < 16; r += 8) {
+                const int c_row = tile_row + row + 16 * i + r;
+                const int c_col = tile_col + col + 16 * j + c;
                 if (c_row < M)
-                    store4<kWide>(&C[size_t(c_row) * N + c_col], &Cs[warp][r][lane % 4 * 4],
-                                  N - c_col);
+                    store4<kWide>(&C[size_t(c_row) * N + c_col], &Cs[warp][r][c], N - c_col);
             }
             __syncwarp();  // all lanes have read
         }
@@ -138,32 +131,24 @@ __global__ void __launch_bounds__(kThreads, 1)
 void launch_matmul(int M, int N, int K, const half* A, const half* B, float* C) {
     const int blocks = ceil_div(M, kTileM) * ceil_div(N, kTileN);
     // 16-byte accesses need every row to start on a multiple of 16 bytes.
-    if (K % 8 == 0 && N % 8 == 0) {
-        cudaFuncSetAttribute(matmul<true>, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                             kSharedBytes);
-        matmul<true><<<blocks, kThreads, kSharedBytes>>>(M, N, K, A, B, C);
-    } else {
-        cudaFuncSetAttribute(matmul<false>, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                             kSharedBytes);
-        matmul<false><<<blocks, kThreads, kSharedBytes>>>(M, N, K, A, B, C);
-    }
+    const auto kernel = K % 8 == 0 && N % 8 == 0 ? matmul<true> : matmul<false>;
+    cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, kSharedBytes);
+    kernel<<<blocks, kThreads, kSharedBytes>>>(M, N, K, A, B, C);
+}
+
+// A is loaded once for every column of tiles, B once for every row of tiles.
+double loaded_elements(double M, double N, double K) {
+    return K * (M * std::ceil(N / kTileN) + N * std::ceil(M / kTileM));
+}
+
+// From shared memory each warp reads 4 + 4 fragments at every 16 k, and C on its way out.
+double shared_loaded_bytes(double M, double N, double K) {
+    const double warps = std::ceil(M / kTileM) * std::ceil(N / kTileN) * kThreads / 32;
+    const double depth = std::ceil(K / kStepK) * kStepK + 16;  // once ahead
+    return warps * depth * (4 + 4) * 16 * sizeof(half) + M * N * sizeof(float);
 }
 
 int main(int argc, char** argv) {
-    StageOf<half, float> stage;
-    stage.name = "06_wmma";
-    stage.launch = launch_matmul;
-    // A is loaded once for every column of tiles, B once for every row of tiles.
-    stage.loaded_elements = [](double M, double N, double K) {
-        return K * (M * std::ceil(N / kTileN) + N * std::ceil(M / kTileM));
-    };
-    // From shared memory each warp reads 4 + 4 fragments for every 16 of k, and once ahead; and C on its way out.
-    stage.shared_loaded_bytes = [](double M, double N, double K) {
-        const double warps = std::ceil(M / kTileM) * std::ceil(N / kTileN) * kThreads / 32;
-        return warps * (std::ceil(K / kStepK) * kStepK / 16 + 1) * (4 + 4) * 16 * 16 *
-                   sizeof(half) +
-               M * N * sizeof(float);
-    };
-    stage.arithmetic = kTensor;
+    StageOf<half, float> stage = {launch_matmul, loaded_elements, shared_loaded_bytes, kTensor};
     return run_stage(stage, argc, argv);
 }

@@ -1,8 +1,8 @@
-// one_tile: the smallest tensor-core program. One warp multiplies two 16 x 16 matrices of halves: it loads them into fragments,
-// which lie spread over the registers of its 32 lanes, multiplies all of it at once, and stores the result.
+// The smallest tensor-core program: one warp multiplies two 16 x 16 matrices of halves. It loads
+// them into fragments, spread over the registers of its 32 lanes, and multiplies all at once.
 //
-// Alone:    nvcc -O3 -std=c++17 -arch=native -I. 06_wmma/one_tile.cu -o 06_wmma/one_tile
-// Articles: "Tensorコアを使ってみた", "WMMA APIを使用したプログラム" (matmul_16x16); "Tensor Core加速CUDA矩阵计算", section 7 (wmma_ker)
+//    A, B in memory  --load_matrix_sync-->  a_frag, b_frag  --mma_sync-->  c_frag
+//    C in memory     <--store_matrix_sync--------------------------------  c_frag
 #include <mma.h>
 
 #include "common/device.h"
@@ -15,19 +15,13 @@
 using namespace nvcuda;
 
 constexpr int kEdge = 16;  // C (M x N) = A (M x K) * B (K x N), all three of them 16 x 16
-constexpr int kWarp =
-    32;  // the article's `warpSize` is CUDA's own name: nvcc refuses another at file scope
+constexpr int kWarp = 32;  // not the Fixstars article's `warpSize`, a name that CUDA itself takes
 
-// Where may a matrix lie? Three documents say three things of load_matrix_sync and store_matrix_sync:
-//   the article               pointer at a multiple of 128 bits, ldm a multiple of 16 bytes
-//   CUDA C++ Programming      pointer at a multiple of 256 bits, ldm a multiple of 16 bytes
-//     Guide ("Warp Matrix Functions")
-//   PTX ISA ("Matrix Storage  every row (column, where col_major) at a multiple of the bytes that a lane's fragment takes: for
-//     for WMMA")              halves of this shape pointer and ldm are multiples of 32 bytes
-// What a GPU happens to accept is no promise, so the strictest is kept: cudaMalloc returns multiples of at least 256 bytes (the
-// guide's "Device Memory Accesses"), and 16 halves are 32 bytes, 16 floats 64.
+// Three documents say how load_matrix_sync and store_matrix_sync want a matrix aligned (README.md,
+// "Alignment, three times"). The strictest rule is kept here: pointers and rows on multiples of 32
+// bytes. cudaMalloc returns multiples of at least 256; 16 halves are 32 bytes, 16 floats 64.
 
-// The article's kernel: everything column-major, and the sums are halves, too.
+// "Tensorコアを使ってみた": everything is column-major, and the sums are halves, too.
 __global__ void matmul_16x16(const half* A, const half* B, half* C) {
     wmma::fragment<wmma::matrix_a, kEdge, kEdge, kEdge, half, wmma::col_major> a_frag;
     wmma::fragment<wmma::matrix_b, kEdge, kEdge, kEdge, half, wmma::col_major> b_frag;
@@ -39,7 +33,7 @@ __global__ void matmul_16x16(const half* A, const half* B, half* C) {
     wmma::store_matrix_sync(C, c_frag, kEdge, wmma::mem_col_major);
 }
 
-// The other article's: the same product, B and C row-major, and the sums are floats.
+// "Tensor Core加速CUDA矩阵计算": the same product with B and C row-major and sums in floats.
 __global__ void wmma_ker(const half* A, const half* B, float* C) {
     wmma::fragment<wmma::matrix_a, kEdge, kEdge, kEdge, half, wmma::col_major> a_frag;
     wmma::fragment<wmma::matrix_b, kEdge, kEdge, kEdge, half, wmma::row_major> b_frag;
@@ -51,12 +45,12 @@ __global__ void wmma_ker(const half* A, const half* B, float* C) {
     wmma::store_matrix_sync(C, c_frag, kEdge, wmma::mem_row_major);
 }
 
-// Where element (row, col) lies.
+// The index of element (row, col).
 int at(wmma::layout_t layout, int row, int col) {
     return layout == wmma::mem_row_major ? row * kEdge + col : row + col * kEdge;
 }
 
-// The row-major `matrix` as halves, in the order in which the kernel wants it.
+// The row-major `matrix` as halves in that layout.
 std::vector<half> stored(const std::vector<float>& matrix, wmma::layout_t layout) {
     std::vector<half> halves(matrix.size());
     for (int row = 0; row < kEdge; ++row)
@@ -65,20 +59,20 @@ std::vector<half> stored(const std::vector<float>& matrix, wmma::layout_t layout
     return halves;
 }
 
-// Runs `launch` on integers from -range to range and compares all 256 elements with the host's product. Throws Failure.
+// Runs `launch` on integers from -range to range and compares all 256 elements with the host's
+// product. Throws Failure.
 template <class Out, class Launch>
 void check(const char* what, wmma::layout_t b_layout, wmma::layout_t c_layout, int range,
            uint32_t seed, Launch launch) {
     const int count = kEdge * kEdge;
-    const std::vector<float> A = random_integers(count, range, seed),
-                             B = random_integers(count, range, seed + 1);
+    const std::vector<float> A = random_integers(count, range, seed);
+    const std::vector<float> B = random_integers(count, range, seed + 1);
     DeviceArray<half> A_device(count), B_device(count);
     DeviceArray<Out> C_device(count);
     A_device.upload(stored(A, wmma::mem_col_major));
     B_device.upload(stored(B, b_layout));
     std::vector<Out> C(count);
-    std::memset(static_cast<void*>(C.data()), 0xff,
-                count * sizeof(Out));  // NaN, as a half and as a float
+    std::memset(static_cast<void*>(C.data()), 0xff, count * sizeof(Out));  // NaN in either type
     C_device.upload(C);
     launch(A_device.data(), B_device.data(), C_device.data());
     check_cuda(cudaGetLastError(), std::string("the launch: ") + what);
@@ -91,9 +85,8 @@ void check(const char* what, wmma::layout_t b_layout, wmma::layout_t c_layout, i
         const std::vector<int64_t> expected = exact_row({kEdge, kEdge, kEdge}, A, B, row);
         for (int col = 0; col < kEdge; ++col) {
             const float got = float(C[at(c_layout, row, col)]), want = float(expected[col]);
-            if (got == want)
-                ++equal;  // never for NaN: an element that no lane stored is counted as wrong
-            else if (wrong.empty())
+            equal += got == want;  // never for NaN, which an element is that no lane has stored
+            if (got != want && wrong.empty())
                 wrong = format("C[%d][%d] is %g, expected %g", row, col, got, want);
         }
     }

@@ -3,6 +3,6 @@
 
 #include "common/harness.h"
 
-template int run_stage(const StageOf<float, float>&, int, char**);
-template int run_stage(const StageOf<half, float>&, int, char**);
-template int run_stage(const StageOf<half, half>&, int, char**);
+template int run_stage(StageOf<float, float>, int, char**, const char*);
+template int run_stage(StageOf<half, float>, int, char**, const char*);
+template int run_stage(StageOf<half, half>, int, char**, const char*);

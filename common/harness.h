@@ -13,8 +13,10 @@ __host__ __device__ constexpr int ceil_div(int length, int size) { return (lengt
 using Stage = StageOf<float, float>;
 
 // Runs `stage` as the command line says. Returns the program's exit code (see command_line.h).
+// `source` names the stage: 05_double_buffer/matmul.cu is 05_double_buffer (see stage_name()).
 template <class In, class Out>
-int run_stage(const StageOf<In, Out>& stage, int argc, char** argv);
+int run_stage(StageOf<In, Out> stage, int argc, char** argv,
+              const char* source = __builtin_FILE());
 
 // CMake compiles run_stage() once for all stages (common/harness.cu); a stage that is compiled alone brings it along.
 #ifndef HARNESS_COMPILED_APART

@@ -2,6 +2,8 @@
 // emulator), and reports.
 #pragma once
 
+#include <cctype>
+#include <filesystem>
 #include <string>
 
 #ifdef CUDA_EMULATOR
@@ -10,11 +12,21 @@
 #include "common/machine_gpu.h"
 #endif
 
+// What a stage is called: its folder for 05_double_buffer/matmul.cu, folder and file for a step of a
+// chapter, such as 04_unroll/1_name.cu, and else its file: half2 for 06_wmma/half2.cu.
+inline std::string stage_name(const char* source) {
+    const std::filesystem::path path = std::filesystem::absolute(source);
+    const std::string folder = path.parent_path().filename(), file = path.stem();
+    if (file == "matmul") return folder;
+    return std::isdigit(file[0]) ? folder + "/" + file : file;
+}
+
 template <class In, class Out>
-int run_stage(const StageOf<In, Out>& stage, int argc, char** argv) {
+int run_stage(StageOf<In, Out> stage, int argc, char** argv, const char* source) {
+    const std::string name = stage_name(source);
+    stage.name = name.c_str();
     Options options;
     const std::vector<Option> table = stage_options(options, Machine::kDefaultSize, Machine::kEmulated);
-    const std::string name = stage.name;
     const std::string examples =
         "Examples:  " + name + " --sizes 1024:8192:1024 --csv ladder.csv\n           " + name + " -m 37 -n 129 -k 65 --verify-only";
     const auto verify_and_time = [&] {

@@ -30,7 +30,6 @@ constexpr Arithmetic kTensor = {"FP16 tensor cores", &Limits::tensor_gflops, 167
 
 template <class In, class Out>
 struct StageOf {
-    const char* name;
     // C = A * B on device memory; row-major A (M x K), B (K x N), C (M x N), each packed and 256-byte aligned.
     void (*launch)(int M, int N, int K, const In* A, const In* B, Out* C);
     // How many elements of A and B all threads together load from global memory: counted by the emulator, which must agree.
@@ -38,4 +37,5 @@ struct StageOf {
     // How many bytes all threads together load from shared memory: counted likewise. nullptr: none.
     double (*shared_loaded_bytes)(double M, double N, double K) = nullptr;
     Arithmetic arithmetic = kFp32;
+    const char* name = "";  // run_stage() takes it from the stage's source
 };

@@ -6,6 +6,8 @@ Example:  python3 emulator/rewrite_launches.py 03_shared_blocking/matmul.cu matm
     matmul<8><<<grid, block>>>(M, A)   ->   emulator::Kernel([&](auto... p) { matmul<8>(p...); }, grid, block)(M, A)
     extern __shared__ float s[];       ->   float* s = emulator::dynamic_shared<float>();
 
+A launch names a kernel, an instance of a template, or a variable that holds one.
+
 What the emulator cannot run is refused here, with file and line. See README.md. Exit codes: 0 written, 1 refused
 """
 import pathlib

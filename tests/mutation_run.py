@@ -62,7 +62,7 @@ def mutants(file):
     # Not what only nvcc reads or the compiler itself checks.
     elsewhere = r"(?m)^#.*|static_assert\([^;]*;|(?:__launch_bounds__|__align__|alignas)\([^)]*\)|bool kWide"
     code = re.sub(elsewhere, lambda match: " " * len(match[0]), code)
-    code = code[:code.index("int main(")]
+    code = code[:code.index("double loaded_elements(")]
     for kind, pattern, new in MUTATIONS:
         for match in re.finditer(pattern, code):
             begin, end = match.span(1)
@@ -85,7 +85,7 @@ def built(file, chosen, variant):
             changed = text[:begin] + (chosen[each - 1].new if each else "") + text[end:]
             if each not in refused:
                 body = re.sub(r"(?m)^#include.*", "", changed).replace("int main(", "int stage_main(")
-                parts.append(f"namespace m{each} {{\n#line 1 \"mutant_{each}\"\n{body}\n}}\n")
+                parts.append(f"namespace m{each} {{\n#line 1 \"mutant_{each}/{file}\"\n{body}\n}}\n")
         cases = "".join(f"case {each}: return m{each}::stage_main(argc, argv); " for each in number if each not in refused)
         parts.append(f'int main(int argc, char** argv) {{ switch (atoi(getenv("FAULT"))) {{ {cases} }} return 99; }}\n')
         (folder / chapter / name).write_text("".join(parts))
@@ -93,7 +93,7 @@ def built(file, chosen, variant):
             with contextlib.redirect_stderr(io.StringIO()):
                 return mutate.build(folder, chapter, pathlib.Path(name).stem, variant, "-fwrapv"), refused  # 32 bits are 32 bits
         except subprocess.CalledProcessError as error:
-            said = re.findall(r"mutant_(\d+):\d+:\d+:\s+(?:error: (.*)|required from)", error.stderr or "")
+            said = re.findall(r"mutant_(\d+)/\S+?:\d+:\d+:\s+(?:error: (.*)|required from)", error.stderr or "")
             if not said:
                 raise SystemExit(f"{file} does not build:\n{error.stderr}") from None
             refused.update({int(each): why for each, why in said})

@@ -16,6 +16,8 @@ REWRITTEN = [  # ~ stands for the call's beginning
     ("matmul<true, 4><<<g, b>>>(x);", "~matmul<true, 4>(p...); }, g, b)(x);"),
     ("a::b<T<int>>::c<(x >> 2), (a > b), 1 << 3><<<g, b>>>(x);", "~a::b<T<int>>::c<(x >> 2), (a > b), 1 << 3>(p...); }, g, b)(x);"),
     ("return ::k<<<g, b>>>(x);", "return ~::k(p...); }, g, b)(x);"),
+    ("const auto kernel = n > 0 ? k<true> : k<false>;\nkernel<<<g, b>>>(x);",
+     "const auto kernel = n > 0 ? k<true> : k<false>;\n~kernel(p...); }, g, b)(x);"),
     ("k<<<n >> 3, f(a >> 1, {b, c})>>>(x);", "~k(p...); }, n >> 3, f(a >> 1, {b, c}))(x);"),
     ("k<<<1, size<4>>>>(x);", "~k(p...); }, 1, size<4>)(x);"),
     ("if (a) k<1><<<g, b>>>(x); else k<2><<<g, b>>>(x);", "if (a) ~k<1>(p...); }, g, b)(x); else ~k<2>(p...); }, g, b)(x);"),
