@@ -36,11 +36,14 @@ struct Line {
 struct Counts {
     uint64_t global_load_bytes = 0, global_load_requests = 0, global_load_sectors = 0;
     uint64_t global_store_bytes = 0, global_store_requests = 0, global_store_sectors = 0;
-    uint64_t shared_load_bytes = 0, shared_load_requests = 0, shared_load_wavefronts = 0, shared_load_ideal = 0;
-    uint64_t shared_store_bytes = 0, shared_store_requests = 0, shared_store_wavefronts = 0, shared_store_ideal = 0;
+    uint64_t shared_load_bytes = 0, shared_load_requests = 0, shared_load_wavefronts = 0,
+             shared_load_ideal = 0;
+    uint64_t shared_store_bytes = 0, shared_store_requests = 0, shared_store_wavefronts = 0,
+             shared_store_ideal = 0;
     uint64_t blocks = 0, threads = 0;
     uint64_t barriers = 0;  // one for each block and each barrier that it passed
-    std::vector<std::string> problems;  // races, uninitialised reads, divergence: one line each; at most 20, then "... and N more"
+    std::vector<std::string>
+        problems;  // races, uninitialised reads, divergence: one line each; at most 20, then "... and N more"
     std::vector<Line> lines;  // in the order in which they first ran
 };
 void reset_counts();
@@ -48,6 +51,7 @@ const Counts& counts();  // everything since the start or the last reset; valid 
 
 // The rule by which a warp's request to shared memory is served; see emulator/README.md. address[lane], for the lanes set in
 // `active`, each reading or writing `width` bytes. Pure. ideal: where not null, the wavefronts without bank conflicts.
-int shared_wavefronts(const uint64_t (&address)[32], uint32_t active, int width, bool store, int* ideal = nullptr);
+int shared_wavefronts(const uint64_t (&address)[32], uint32_t active, int width, bool store,
+                      int* ideal = nullptr);
 
 }  // namespace emulator

@@ -38,8 +38,8 @@ void pause();  // ... to here
 // A thread accesses up to 16 bytes by the instruction at `pc`, which is not compiled code but the emulator's. counted: as a request
 // of its warp; it is looked at for races in any case. copied_to: where in shared memory a load that bypasses L1 goes. True if the
 // thread should give way.
-bool access(unsigned thread, const void* address, int bytes, bool store, const void* pc, bool counted = true,
-            const void* copied_to = nullptr);
+bool access(unsigned thread, const void* address, int bytes, bool store, const void* pc,
+            bool counted = true, const void* copied_to = nullptr);
 }  // namespace trace
 
 }  // namespace emulator

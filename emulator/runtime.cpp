@@ -17,7 +17,9 @@
 #include "emulator/internal.h"
 
 // Fibers switch stacks behind AddressSanitizer's back, so its heap of fake stack frames must stay off. It reads this at its start.
-extern "C" const char* __asan_default_options() { return "detect_stack_use_after_return=0:detect_leaks=0"; }
+extern "C" const char* __asan_default_options() {
+    return "detect_stack_use_after_return=0:detect_leaks=0";
+}
 
 namespace emulator {
 
@@ -49,11 +51,13 @@ struct Thread {
     uint3 index{};
     const char* file = nullptr;  // where it waits
     int line = 0;
-    unsigned mask = 0;  // of a warp operation: the lanes that it waits for, what it brings, whose value it wants and gets
+    unsigned mask =
+        0;  // of a warp operation: the lanes that it waits for, what it brings, whose value it wants and gets
     uint64_t value = 0;
     int source = 0;
     uint64_t received = 0;
-    void (*operation)(const WarpCall&) = nullptr;  // of a collective, with what the lane brings; null for a shuffle
+    void (*operation)(const WarpCall&) =
+        nullptr;  // of a collective, with what the lane brings; null for a shuffle
     const void* arguments = nullptr;
     std::vector<AsyncCopy> copies;  // in the order of their batches
     unsigned batches = 0;  // committed
@@ -107,12 +111,14 @@ bool complete_warp(unsigned thread, const void* pc = nullptr) {
         const Thread& t = threads[first + lane];
         if (t.state == State::returned && !self.operation) continue;
         if (!(mask >> lane & 1)) whole_warp = false;
-        else if (t.state != State::at_warp || t.mask != mask || t.operation != self.operation) return false;
+        else if (t.state != State::at_warp || t.mask != mask || t.operation != self.operation)
+            return false;
         else if (self.operation && !same_site(t, self)) return false;
     }
     if (self.operation) {
         WarpCall call{{}, pc, self.file, self.line};
-        for (unsigned lane = 0; lane < 32; ++lane) call.arguments[lane] = threads[first + lane].arguments;
+        for (unsigned lane = 0; lane < 32; ++lane)
+            call.arguments[lane] = threads[first + lane].arguments;
         self.operation(call);
     }
     for (unsigned lane = 0; lane < lanes; ++lane) {
@@ -130,7 +136,8 @@ void finish_copies(Thread& thread, unsigned end_batch) {
     size_t done = 0;
     for (; done < thread.copies.size() && thread.copies[done].batch < end_batch; ++done) {
         const AsyncCopy& copy = thread.copies[done];
-        trace::access(current_thread, copy.to, int(copy.size), true, copy.pc, false);  // was counted at the call
+        trace::access(current_thread, copy.to, int(copy.size), true, copy.pc,
+                      false);  // was counted at the call
         std::memcpy(copy.to, copy.bytes, copy.size);
     }
     thread.copies.erase(thread.copies.begin(), thread.copies.begin() + done);
@@ -144,7 +151,8 @@ boost::context::fiber thread_main(boost::context::fiber&& from) {
         finish_copies(threads[current_thread], UINT_MAX);
         const unsigned self = current_thread, first = self / 32 * 32;
         threads[self].state = State::returned;
-        for (unsigned t = first; t < std::min(first + 32, thread_count); ++t)  // a lane may have waited for this one only
+        for (unsigned t = first; t < std::min(first + 32, thread_count);
+             ++t)  // a lane may have waited for this one only
             if (threads[t].state == State::at_warp && complete_warp(t)) break;
         suspend();
     }
@@ -170,24 +178,34 @@ void run_ready_threads(const std::vector<unsigned>& sequence) {
 // kernel is wrong.
 bool pass_barrier() {
     const auto with = [](State s) {
-        return std::find_if(threads.begin(), threads.begin() + thread_count, [s](const Thread& t) { return t.state == s; });
+        return std::find_if(threads.begin(), threads.begin() + thread_count,
+                            [s](const Thread& t) { return t.state == s; });
     };
     const auto end = threads.begin() + thread_count;
-    const auto name = [](std::vector<Thread>::iterator t) { return "thread " + index_name(t->index, launch_block); };
-    const auto stuck = with(State::at_warp), waiting = with(State::at_barrier), returned = with(State::returned);
+    const auto name = [](std::vector<Thread>::iterator t) {
+        return "thread " + index_name(t->index, launch_block);
+    };
+    const auto stuck = with(State::at_warp), waiting = with(State::at_barrier),
+               returned = with(State::returned);
     if (stuck != end) {
-        fail("warp divergence: " + name(stuck) + " of " + block_name() + " waits at " + site_name(*stuck) +
-             " for lanes of its warp that never come there");
+        fail("warp divergence: " + name(stuck) + " of " + block_name() + " waits at " +
+             site_name(*stuck) + " for lanes of its warp that never come there");
         return false;
     }
     if (waiting == end) return false;
-    const auto waits = [&](const Thread& t, bool here) { return t.state == State::at_barrier && same_site(t, *waiting) == here; };
-    const auto elsewhere = std::find_if(waiting, end, [&](const Thread& t) { return waits(t, false); });
+    const auto waits = [&](const Thread& t, bool here) {
+        return t.state == State::at_barrier && same_site(t, *waiting) == here;
+    };
+    const auto elsewhere =
+        std::find_if(waiting, end, [&](const Thread& t) { return waits(t, false); });
     if (returned != end || elsewhere != end) {
-        const auto there = std::count_if(waiting, end, [&](const Thread& t) { return waits(t, true); });
-        fail("barrier divergence: " + std::to_string(there) + " of the " + std::to_string(thread_count) + " threads of " +
-             block_name() + " wait at " + site_name(*waiting) + ", " + name(waiting) + " among them, but " +
-             (returned != end ? name(returned) + " has returned" : name(elsewhere) + " waits at " + site_name(*elsewhere)));
+        const auto there =
+            std::count_if(waiting, end, [&](const Thread& t) { return waits(t, true); });
+        fail("barrier divergence: " + std::to_string(there) + " of the " +
+             std::to_string(thread_count) + " threads of " + block_name() + " wait at " +
+             site_name(*waiting) + ", " + name(waiting) + " among them, but " +
+             (returned != end ? name(returned) + " has returned"
+                              : name(elsewhere) + " waits at " + site_name(*elsewhere)));
         return false;
     }
     for (auto t = threads.begin(); t != end; ++t) t->state = State::ready;
@@ -210,8 +228,10 @@ void run_block(std::vector<unsigned>& sequence) {
 
 cudaError_t check_launch(dim3 grid, dim3 block, size_t dynamic_shared_bytes) {
     const uint64_t threads = uint64_t(block.x) * block.y * block.z;
-    const bool grid_fits = grid.x && grid.y && grid.z && grid.x <= 0x7fffffff && grid.y <= 65535 && grid.z <= 65535;
-    const bool block_fits = threads > 0 && threads <= kMaxThreads && block.x <= 1024 && block.y <= 1024 && block.z <= 64;
+    const bool grid_fits =
+        grid.x && grid.y && grid.z && grid.x <= 0x7fffffff && grid.y <= 65535 && grid.z <= 65535;
+    const bool block_fits = threads > 0 && threads <= kMaxThreads && block.x <= 1024 &&
+                            block.y <= 1024 && block.z <= 64;
     if (!grid_fits || !block_fits) return cudaErrorInvalidConfiguration;
     if (dynamic_shared_bytes > allowed_dynamic_shared) return cudaErrorInvalidValue;
     return cudaSuccess;
@@ -225,8 +245,10 @@ void* allocate_aligned(size_t alignment, size_t bytes) {
 
 }  // namespace
 
-void launch(dim3 grid, dim3 block, size_t dynamic_shared_bytes, void (*thread)(void*), void* argument) {
-    if (running) return fail("a kernel launches a kernel: the emulator cannot run dynamic parallelism");
+void launch(dim3 grid, dim3 block, size_t dynamic_shared_bytes, void (*thread)(void*),
+            void* argument) {
+    if (running)
+        return fail("a kernel launches a kernel: the emulator cannot run dynamic parallelism");
     if (const cudaError_t error = check_launch(grid, block, dynamic_shared_bytes)) {
         last_error = error;
         return;
@@ -238,7 +260,8 @@ void launch(dim3 grid, dim3 block, size_t dynamic_shared_bytes, void (*thread)(v
     kernel_argument = argument;
     builtins.grid_dim = grid;
     builtins.block_dim = block;
-    builtins.dynamic_shared = dynamic_shared_bytes ? allocate_aligned(128, dynamic_shared_bytes) : nullptr;
+    builtins.dynamic_shared =
+        dynamic_shared_bytes ? allocate_aligned(128, dynamic_shared_bytes) : nullptr;
 
     if (threads.size() < thread_count) threads.resize(thread_count);
     std::vector<unsigned> sequence(thread_count);
@@ -247,7 +270,9 @@ void launch(dim3 grid, dim3 block, size_t dynamic_shared_bytes, void (*thread)(v
     for (unsigned t = 0; t < thread_count; ++t) {
         threads[t].index = unflatten(t, block);
         threads[t].copies.clear();  // a launch that failed may have left some
-        if (!threads[t].fiber) threads[t].fiber = boost::context::fiber(std::allocator_arg, Stack(kStackBytes), thread_main);
+        if (!threads[t].fiber)
+            threads[t].fiber =
+                boost::context::fiber(std::allocator_arg, Stack(kStackBytes), thread_main);
     }
 
     running = true;
@@ -262,7 +287,10 @@ void launch(dim3 grid, dim3 block, size_t dynamic_shared_bytes, void (*thread)(v
     }
     for (uint64_t b = 0; b < blocks && !failed; ++b) {
         if (ends_only && b != 0 && b != blocks - 1) continue;
-        builtins.block = unflatten(order == Order::random ? shuffled[b] : order == Order::reverse ? blocks - 1 - b : b, grid);
+        builtins.block = unflatten(order == Order::random    ? shuffled[b]
+                                   : order == Order::reverse ? blocks - 1 - b
+                                                             : b,
+                                   grid);
         if (dynamic_shared_bytes) std::memset(builtins.dynamic_shared, 0xff, dynamic_shared_bytes);
         run_block(sequence);
     }
@@ -274,7 +302,8 @@ void launch(dim3 grid, dim3 block, size_t dynamic_shared_bytes, void (*thread)(v
         last_error = cudaErrorLaunchFailure;
         // Threads that are stuck in the kernel are given up with their stacks: unwinding would run the kernel's code again.
         for (unsigned t = 0; t < thread_count; ++t)
-            if (threads[t].state != State::returned) new boost::context::fiber(std::move(threads[t].fiber));
+            if (threads[t].state != State::returned)
+                new boost::context::fiber(std::move(threads[t].fiber));
     }
 }
 
@@ -299,13 +328,15 @@ uint64_t exchange(unsigned mask, uint64_t value, int source, const char* file, i
     self.source = source;
     self.operation = nullptr;
     if (!(mask >> lane() & 1))
-        fail("the mask at " + site_name(self) + " lacks the lane that calls it, thread " + index_name(self.index, launch_block));
+        fail("the mask at " + site_name(self) + " lacks the lane that calls it, thread " +
+             index_name(self.index, launch_block));
     self.state = State::at_warp;
     if (!complete_warp(current_thread)) suspend();
     return self.received;
 }
 
-void collective(void (*operation)(const WarpCall&), const void* arguments, const char* file, int line) {
+void collective(void (*operation)(const WarpCall&), const void* arguments, const char* file,
+                int line) {
     Thread& self = threads[current_thread];
     self.file = file;
     self.line = line;
@@ -317,18 +348,23 @@ void collective(void (*operation)(const WarpCall&), const void* arguments, const
 }
 
 void misuse(const std::string& what, const char* file, int line) {
-    fail(what + " at " + short_path(file) + ":" + std::to_string(line) + " (" + block_name() + ", thread " +
-         index_name(threads[current_thread].index, launch_block) + ")");
+    fail(what + " at " + short_path(file) + ":" + std::to_string(line) + " (" + block_name() +
+         ", thread " + index_name(threads[current_thread].index, launch_block) + ")");
 }
 
-void* async_copy(void* to, const void* from, size_t size, size_t zfill, const void* pc, const char* file, int line) {
+void* async_copy(void* to, const void* from, size_t size, size_t zfill, const void* pc,
+                 const char* file, int line) {
     if ((size != 4 && size != 8 && size != 16) || zfill > size)
-        misuse("__pipeline_memcpy_async copies 4, 8 or 16 bytes, not " + std::to_string(size) + " less " + std::to_string(zfill),
+        misuse("__pipeline_memcpy_async copies 4, 8 or 16 bytes, not " + std::to_string(size) +
+                   " less " + std::to_string(zfill),
                file, line);
     if (reinterpret_cast<uintptr_t>(to) % size || reinterpret_cast<uintptr_t>(from) % size)
-        misuse("__pipeline_memcpy_async: an address is not aligned to the " + std::to_string(size) + " bytes", file, line);
+        misuse("__pipeline_memcpy_async: an address is not aligned to the " + std::to_string(size) +
+                   " bytes",
+               file, line);
     // How many wavefronts the store takes depends on when the data arrive, so it is not counted; see README.md.
-    if (zfill < size && trace::access(current_thread, from, int(size - zfill), false, pc, true, size == 16 ? to : nullptr))
+    if (zfill < size && trace::access(current_thread, from, int(size - zfill), false, pc, true,
+                                      size == 16 ? to : nullptr))
         give_way();
     trace::access(current_thread, to, int(size), true, pc, false);
     Thread& self = threads[current_thread];
@@ -346,7 +382,8 @@ void wait_for_copies(size_t but_last) {
 int architecture() { return fragment_architecture; }
 
 void set_architecture(int sm) {
-    if (sm != 70 && sm != 75 && sm < 80) throw std::invalid_argument("set_architecture: 70, 75 or 80, not " + std::to_string(sm));
+    if (sm != 70 && sm != 75 && sm < 80)
+        throw std::invalid_argument("set_architecture: 70, 75 or 80, not " + std::to_string(sm));
     fragment_architecture = std::min(sm, 80);
 }
 
@@ -359,17 +396,22 @@ void run_ends_only(bool only) { ends_only = only; }
 
 std::string short_path(const std::string& path) {
     const size_t name = path.rfind('/');
-    const size_t folder = name == std::string::npos || name == 0 ? std::string::npos : path.rfind('/', name - 1);
+    const size_t folder =
+        name == std::string::npos || name == 0 ? std::string::npos : path.rfind('/', name - 1);
     return folder == std::string::npos ? path : path.substr(folder + 1);
 }
 
 std::string index_name(uint3 index, dim3 extent) {
-    const std::string x = std::to_string(index.x), y = std::to_string(index.y), z = std::to_string(index.z);
-    return extent.z > 1 ? "(" + x + "," + y + "," + z + ")" : extent.y > 1 ? "(" + x + "," + y + ")" : x;
+    const std::string x = std::to_string(index.x), y = std::to_string(index.y),
+                      z = std::to_string(index.z);
+    return extent.z > 1   ? "(" + x + "," + y + "," + z + ")"
+           : extent.y > 1 ? "(" + x + "," + y + ")"
+                          : x;
 }
 
 uint3 unflatten(uint64_t number, dim3 extent) {
-    return {unsigned(number % extent.x), unsigned(number / extent.x % extent.y), unsigned(number / extent.x / extent.y)};
+    return {unsigned(number % extent.x), unsigned(number / extent.x % extent.y),
+            unsigned(number / extent.x / extent.y)};
 }
 
 // ---- The runtime API --------------------------------------------------------------------------------------------------------
@@ -394,7 +436,9 @@ cudaError_t allow_dynamic_shared(int bytes) {
 
 namespace {
 
-size_t memory_limit() { return size_t(sysconf(_SC_PHYS_PAGES)) * size_t(sysconf(_SC_PAGE_SIZE)) / 2; }  // leave the machine usable
+size_t memory_limit() {
+    return size_t(sysconf(_SC_PHYS_PAGES)) * size_t(sysconf(_SC_PAGE_SIZE)) / 2;
+}  // leave the machine usable
 
 bool on_device(const void* pointer, size_t bytes) {
     const auto address = reinterpret_cast<uintptr_t>(pointer);
@@ -404,7 +448,9 @@ bool on_device(const void* pointer, size_t bytes) {
 
 // A failed kernel is only seen when the host next waits for the device; asking for the error forgets it (a GPU's process would
 // have to end, but a test goes on).
-cudaError_t launch_error() { return last_error == cudaErrorLaunchFailure ? last_error : cudaSuccess; }
+cudaError_t launch_error() {
+    return last_error == cudaErrorLaunchFailure ? last_error : cudaSuccess;
+}
 
 struct Description {
     cudaError_t error;
@@ -415,7 +461,8 @@ const Description& describe(cudaError_t error) {
         {cudaSuccess, "cudaSuccess", "no error"},
         {cudaErrorInvalidValue, "cudaErrorInvalidValue", "invalid argument"},
         {cudaErrorMemoryAllocation, "cudaErrorMemoryAllocation", "out of memory"},
-        {cudaErrorInvalidConfiguration, "cudaErrorInvalidConfiguration", "invalid configuration argument"},
+        {cudaErrorInvalidConfiguration, "cudaErrorInvalidConfiguration",
+         "invalid configuration argument"},
         {cudaErrorNoDevice, "cudaErrorNoDevice", "no CUDA-capable device is detected"},
         {cudaErrorInvalidDevice, "cudaErrorInvalidDevice", "invalid device ordinal"},
         {cudaErrorNoKernelImageForDevice, "cudaErrorNoKernelImageForDevice",
@@ -423,7 +470,8 @@ const Description& describe(cudaError_t error) {
         {cudaErrorLaunchFailure, "cudaErrorLaunchFailure", "unspecified launch failure"},
     };
     static const Description unknown = {cudaError_t(999), "cudaErrorUnknown", "unknown error"};
-    const auto found = std::find_if(std::begin(all), std::end(all), [&](const Description& d) { return d.error == error; });
+    const auto found = std::find_if(std::begin(all), std::end(all),
+                                    [&](const Description& d) { return d.error == error; });
     return found != std::end(all) ? *found : unknown;
 }
 
@@ -439,7 +487,9 @@ cudaError_t cudaPeekAtLastError() { return last_error; }
 cudaError_t cudaDeviceSynchronize() { return launch_error(); }
 cudaError_t cudaGetDeviceCount(int* count) { return *count = 1, cudaSuccess; }
 cudaError_t cudaGetDevice(int* device) { return *device = 0, cudaSuccess; }
-cudaError_t cudaSetDevice(int device) { return device == 0 ? cudaSuccess : last_error = cudaErrorInvalidDevice; }
+cudaError_t cudaSetDevice(int device) {
+    return device == 0 ? cudaSuccess : last_error = cudaErrorInvalidDevice;
+}
 
 cudaError_t cudaDeviceReset() {
     while (!allocations.empty()) cudaFree(reinterpret_cast<void*>(allocations.back().begin));
@@ -457,8 +507,10 @@ cudaError_t cudaMemGetInfo(size_t* free, size_t* total) {
 cudaError_t cudaMalloc(void** pointer, size_t bytes) {
     *pointer = nullptr;
     if (bytes == 0) return cudaSuccess;
-    if (bytes > memory_limit() || allocated_bytes + bytes > memory_limit()) return last_error = cudaErrorMemoryAllocation;
-    if (bytes >> 20 && host_bytes(double(bytes)) > available_memory()) return last_error = cudaErrorMemoryAllocation;
+    if (bytes > memory_limit() || allocated_bytes + bytes > memory_limit())
+        return last_error = cudaErrorMemoryAllocation;
+    if (bytes >> 20 && host_bytes(double(bytes)) > available_memory())
+        return last_error = cudaErrorMemoryAllocation;
     void* p = allocate_aligned(256, bytes);
     if (!p) return last_error = cudaErrorMemoryAllocation;
     std::memset(p, 0xff, bytes);
@@ -472,7 +524,8 @@ cudaError_t cudaMalloc(void** pointer, size_t bytes) {
 cudaError_t cudaFree(void* pointer) {
     if (!pointer) return cudaSuccess;
     Allocation* a = find_allocation(reinterpret_cast<uintptr_t>(pointer));
-    if (!a || a->begin != reinterpret_cast<uintptr_t>(pointer)) return last_error = cudaErrorInvalidValue;
+    if (!a || a->begin != reinterpret_cast<uintptr_t>(pointer))
+        return last_error = cudaErrorInvalidValue;
     allocated_bytes -= a->end - a->begin;
     trace::forget(*a);
     allocations.erase(allocations.begin() + (a - allocations.data()));
@@ -485,7 +538,8 @@ cudaError_t cudaMemcpy(void* to, const void* from, size_t bytes, cudaMemcpyKind 
     if (bytes == 0) return cudaSuccess;
     const bool to_device = kind == cudaMemcpyHostToDevice || kind == cudaMemcpyDeviceToDevice;
     const bool from_device = kind == cudaMemcpyDeviceToHost || kind == cudaMemcpyDeviceToDevice;
-    if ((to_device && !on_device(to, bytes)) || (from_device && !on_device(from, bytes))) return last_error = cudaErrorInvalidValue;
+    if ((to_device && !on_device(to, bytes)) || (from_device && !on_device(from, bytes)))
+        return last_error = cudaErrorInvalidValue;
     std::memmove(to, from, bytes);
     return cudaSuccess;
 }

@@ -27,7 +27,8 @@ namespace {
 uintptr_t number(const void* pointer) { return reinterpret_cast<uintptr_t>(pointer); }
 const uintptr_t kCodeBegin = number(&__executable_start), kCodeEnd = number(&etext);
 const uintptr_t kDataBegin = number(&__data_start), kDataEnd = number(&_end);
-const uintptr_t kConstantBegin = number(&__start_cuda_constant), kConstantEnd = number(&__stop_cuda_constant);
+const uintptr_t kConstantBegin = number(&__start_cuda_constant),
+                kConstantEnd = number(&__stop_cuda_constant);
 
 bool compiled_for_tracing;  // set by __tsan_init, which a traced file calls before main
 bool in_kernel;
@@ -68,7 +69,9 @@ Site& find_site(uintptr_t pc, bool global, bool store) {
     if (!site_numbers) site_numbers = new std::vector<uint16_t>(kCodeEnd - kCodeBegin);
     uint16_t& first = (*site_numbers)[pc - kCodeBegin];
     if (first == 0) {
-        if (sites.size() + 4 > UINT16_MAX) std::fputs("emulator: too many loads and stores in one program\n", stderr), std::abort();
+        if (sites.size() + 4 > UINT16_MAX)
+            std::fputs("emulator: too many loads and stores in one program\n", stderr),
+                std::abort();
         first = uint16_t(sites.size() + 1);
         for (int kind = 0; kind < 4; ++kind) {
             sites.emplace_back();
@@ -88,7 +91,8 @@ int global_sectors(const Request& request) {
         if (!(request.active >> lane & 1)) continue;
         const uint64_t last = (request.address[lane] + request.width - 1) / kSectorBytes;
         for (uint64_t s = request.address[lane] / kSectorBytes; s <= last; ++s) {
-            int i = count;  // neighbouring lanes mostly meet in the sector seen last: look from the end
+            int i =
+                count;  // neighbouring lanes mostly meet in the sector seen last: look from the end
             while (i > 0 && sectors[i - 1] != s) --i;
             if (i == 0) sectors[count++] = s;
         }
@@ -108,9 +112,11 @@ void finish_requests(Site& site, unsigned warp, size_t count) {
         if (site.global) {
             const int sectors = global_sectors(request);
             site.cost += sectors;
-            ideal = std::min(sectors, (bytes + 31) / 32);  // lanes that read the same bytes may need fewer
+            ideal = std::min(sectors,
+                             (bytes + 31) / 32);  // lanes that read the same bytes may need fewer
         } else {
-            site.cost += shared_wavefronts(request.address, request.active, request.width, site.store, &ideal);
+            site.cost += shared_wavefronts(request.address, request.active, request.width,
+                                           site.store, &ideal);
         }
         site.ideal += ideal;
     }
@@ -123,7 +129,8 @@ Request& next_request(Site& site, unsigned thread) {
     std::vector<Request>& pending = site.pending[thread / 32];
     uint32_t &time = site.times[thread], &finished = site.finished[thread / 32];
     if (time - finished == 2 * kChunk) finish_requests(site, thread / 32, kChunk);
-    time = std::max(time, finished);  // of lanes that far apart, the slower one joins a later request
+    time =
+        std::max(time, finished);  // of lanes that far apart, the slower one joins a later request
     if (time - finished == pending.size()) pending.emplace_back();
     return pending[time++ - finished];
 }
@@ -150,7 +157,8 @@ struct Cell {
 
 namespace {
 
-constexpr int kCellBytes = 2;  // the narrowest access that two threads may make side by side: a half
+constexpr int kCellBytes =
+    2;  // the narrowest access that two threads may make side by side: a half
 constexpr unsigned kMaxProblems = 20;
 
 enum class Fault { race_ww, race_wr, race_rw, uninitialised };
@@ -170,17 +178,25 @@ bool in_order(const Access& before, const Access& now) {
 }
 
 std::string block_name(uint32_t at) {
-    return "block " + index_name(std::prev(blocks_by_start.upper_bound(at))->second, builtins.grid_dim);
+    return "block " +
+           index_name(std::prev(blocks_by_start.upper_bound(at))->second, builtins.grid_dim);
 }
 
 void add_fault(Fault fault, bool global, const Access& before, const Access& now) {
     for (const Problem& p : faults)
-        if (p.fault == fault && p.global == global && p.first == before.site && p.second == now.site) return;
-    const auto index = [](const Access& a) { return index_name(unflatten(a.thread, builtins.block_dim), builtins.block_dim); };
+        if (p.fault == fault && p.global == global && p.first == before.site &&
+            p.second == now.site)
+            return;
+    const auto index = [](const Access& a) {
+        return index_name(unflatten(a.thread, builtins.block_dim), builtins.block_dim);
+    };
     std::string who = block_name(now.interval);
     if (fault == Fault::uninitialised) who += ", thread " + index(now);
-    else if (before.interval >= block_start) who += ", threads " + index(before) + " and " + index(now);
-    else who = block_name(before.interval) + " thread " + index(before) + ", " + who + " thread " + index(now);
+    else if (before.interval >= block_start)
+        who += ", threads " + index(before) + " and " + index(now);
+    else
+        who = block_name(before.interval) + " thread " + index(before) + ", " + who + " thread " +
+              index(now);
     faults.push_back({fault, global, before.site, now.site, who});
 }
 
@@ -190,27 +206,37 @@ void keep_reader(Cell& cell, const Access& now, uint32_t since) {
     Access &first = cell.reader[0], &second = cell.reader[1];
     if (first.interval < since || in_order(first, now)) first = now;
     else if (second.interval < since || in_order(second, now)) second = now;
-    else if (first.interval < block_start ? second.interval < block_start : first.thread / 32 == second.thread / 32) second = now;
+    else if (first.interval < block_start ? second.interval < block_start
+                                          : first.thread / 32 == second.thread / 32)
+        second = now;
 }
 
 void check_cell(Cell& cell, bool global, bool store, const Access& now) {
-    const uint32_t since = global ? launch_start : block_start;  // shared memory starts anew with each block
-    const auto races = [&](const Access& before) { return before.interval >= since && !in_order(before, now); };
-    if (races(cell.writer)) add_fault(store ? Fault::race_ww : Fault::race_wr, global, cell.writer, now);
+    const uint32_t since =
+        global ? launch_start : block_start;  // shared memory starts anew with each block
+    const auto races = [&](const Access& before) {
+        return before.interval >= since && !in_order(before, now);
+    };
+    if (races(cell.writer))
+        add_fault(store ? Fault::race_ww : Fault::race_wr, global, cell.writer, now);
     if (store) {
         for (const Access& reader : cell.reader)
             if (races(reader)) add_fault(Fault::race_rw, global, reader, now);
         cell.writer = now;
     } else {
-        if (!global && cell.writer.interval < since) add_fault(Fault::uninitialised, global, now, now);
+        if (!global && cell.writer.interval < since)
+            add_fault(Fault::uninitialised, global, now, now);
         keep_reader(cell, now, since);
     }
 }
 
 // One untouched Cell for each kCellBytes of a range. The pages come into being, zeroed, when first touched.
-size_t cells_bytes(uintptr_t begin, uintptr_t end) { return ((end - begin) / kCellBytes + 2) * sizeof(Cell); }
+size_t cells_bytes(uintptr_t begin, uintptr_t end) {
+    return ((end - begin) / kCellBytes + 2) * sizeof(Cell);
+}
 Cell* new_cells(uintptr_t begin, uintptr_t end) {
-    void* p = mmap(nullptr, cells_bytes(begin, end), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    void* p = mmap(nullptr, cells_bytes(begin, end), PROT_READ | PROT_WRITE,
+                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (p == MAP_FAILED) std::perror("emulator: no memory to trace with"), std::abort();
     return static_cast<Cell*>(p);
 }
@@ -220,7 +246,9 @@ Cell* new_cells(uintptr_t begin, uintptr_t end) {
 Allocation static_shared{kDataBegin, kDataEnd, nullptr}, dynamic_shared_range{0, 0, nullptr};
 Allocation recent_global{0, 0, nullptr};  // most accesses fall into the range of the one before
 
-bool contains(const Allocation& range, uintptr_t address) { return address - range.begin < range.end - range.begin; }
+bool contains(const Allocation& range, uintptr_t address) {
+    return address - range.begin < range.end - range.begin;
+}
 
 // The range of shared or global memory that holds the address; null for a thread's own variables and everything else.
 const Allocation* find_range(uintptr_t address, bool& global) {
@@ -242,11 +270,13 @@ const Allocation* find_range(uintptr_t address, bool& global) {
 
 // A copy that bypasses L1 asks, for each 128-byte line, once for each 32-byte sector of shared memory that the line goes to; see
 // README.md. Returns an address in a sector that is the same for those, and for those only.
-uintptr_t bypass_address(uintptr_t from, const void* to) { return (from / 128 << 16 | (number(to) / 32 & 0xffff)) * 32; }
+uintptr_t bypass_address(uintptr_t from, const void* to) {
+    return (from / 128 << 16 | (number(to) / 32 & 0xffff)) * 32;
+}
 
 // True if the thread should give way to the others.
-bool note_access(unsigned thread, const void* pointer, int width, bool store, const void* return_address, bool counted,
-                 const void* copied_to = nullptr) {
+bool note_access(unsigned thread, const void* pointer, int width, bool store,
+                 const void* return_address, bool counted, const void* copied_to = nullptr) {
     const uintptr_t address = number(pointer), pc = number(return_address);
     bool global;
     const Allocation* range = find_range(address, global);
@@ -261,9 +291,11 @@ bool note_access(unsigned thread, const void* pointer, int width, bool store, co
         request.width = width;
         request.address[thread % 32] = copied_to ? bypass_address(address, copied_to) : address;
     }
-    const Access now{interval, warp_epoch[thread / 32], uint16_t(thread), (*site_numbers)[pc - kCodeBegin]};
+    const Access now{interval, warp_epoch[thread / 32], uint16_t(thread),
+                     (*site_numbers)[pc - kCodeBegin]};
     Cell* const cells = range->cells - range->begin / kCellBytes;
-    for (uintptr_t c = address / kCellBytes; c <= (address + width - 1) / kCellBytes; ++c) check_cell(cells[c], global, store, now);
+    for (uintptr_t c = address / kCellBytes; c <= (address + width - 1) / kCellBytes; ++c)
+        check_cell(cells[c], global, store, now);
     return counted && site.times[thread] % kChunk == 0;
 }
 
@@ -272,7 +304,8 @@ void access(const void* pointer, int width, bool store, const void* return_addre
 }
 
 void access_range(const void* pointer, size_t bytes, bool store, const void* return_address) {
-    for (const char* p = static_cast<const char*>(pointer); bytes > 0;) {  // as a GPU would: at most 16 bytes at a time
+    for (const char* p = static_cast<const char*>(pointer);
+         bytes > 0;) {  // as a GPU would: at most 16 bytes at a time
         const int width = int(std::min<size_t>(bytes, 16));
         access(p, width, store, return_address);
         p += width;
@@ -296,7 +329,8 @@ std::string addr2line(const std::vector<std::string>& addresses) {
     posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
     posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
     pid_t child;
-    const bool started = posix_spawnp(&child, words[0], &actions, nullptr, const_cast<char**>(words.data()), environ) == 0;
+    const bool started = posix_spawnp(&child, words[0], &actions, nullptr,
+                                      const_cast<char**>(words.data()), environ) == 0;
     posix_spawn_file_actions_destroy(&actions);
     close(ends[1]);
 
@@ -316,7 +350,8 @@ void find_lines() {
     for (Site& site : sites) {
         if (!site.where.empty()) continue;
         char address[32];
-        std::snprintf(address, sizeof address, "%#zx", size_t(site.pc - 1));  // a return address is one past the call
+        std::snprintf(address, sizeof address, "%#zx",
+                      size_t(site.pc - 1));  // a return address is one past the call
         unknown.push_back(&site);
         addresses.push_back(address);
     }
@@ -325,8 +360,10 @@ void find_lines() {
     auto site = unknown.begin() - 1;
     for (std::string line; std::getline(output, line);) {
         if (line[0] == '0') ++site;  // -a: the address comes before its lines
-        else if ((*site)->where.empty() && line[0] != '?' && line.find("emulator/include/") == line.npos)
-            (*site)->where = short_path(line.substr(0, line.find(" (discriminator", line.rfind('/'))));
+        else if ((*site)->where.empty() && line[0] != '?' &&
+                 line.find("emulator/include/") == line.npos)
+            (*site)->where =
+                short_path(line.substr(0, line.find(" (discriminator", line.rfind('/'))));
     }
     for (Site* site : unknown)
         if (site->where.empty()) site->where = "an unknown line";
@@ -336,11 +373,13 @@ std::string describe(const Problem& p) {
     const std::string &first = sites[p.first - 1].where, &second = sites[p.second - 1].where;
     const std::string who = " (" + p.who + ")";
     if (p.fault == Fault::uninitialised)
-        return "uninitialised shared memory: " + second + " reads what no thread of the block has written" + who;
+        return "uninitialised shared memory: " + second +
+               " reads what no thread of the block has written" + who;
     const size_t name = first.rfind('/') + 1;  // the same file is not named in full twice
     const bool same_file = name > 0 && second.compare(0, name, first, 0, name) == 0;
     return std::string("race in ") + (p.global ? "global" : "shared") + " memory: " + first +
-           (p.fault == Fault::race_rw ? " reads" : " writes") + " what " + (same_file ? second.substr(name) : second) +
+           (p.fault == Fault::race_rw ? " reads" : " writes") + " what " +
+           (same_file ? second.substr(name) : second) +
            (p.fault == Fault::race_wr ? " reads" : " writes") + who;
 }
 
@@ -350,7 +389,9 @@ void report_problem(const std::string& problem) { other_problems.push_back(probl
 
 bool tracing() { return compiled_for_tracing; }
 
-double host_bytes(double device_bytes) { return device_bytes * (tracing() ? 1 + double(sizeof(Cell)) / kCellBytes : 1); }
+double host_bytes(double device_bytes) {
+    return device_bytes * (tracing() ? 1 + double(sizeof(Cell)) / kCellBytes : 1);
+}
 
 void reset_counts() {
     totals = Counts();
@@ -372,13 +413,19 @@ const Counts& counts() {
             bytes += site.bytes, requests += site.requests, cost += site.cost, ideal += site.ideal;
         };
         Counts& r = result;
-        if (site.global && site.store) add(r.global_store_bytes, r.global_store_requests, r.global_store_sectors, none);
-        else if (site.global) add(r.global_load_bytes, r.global_load_requests, r.global_load_sectors, none);
-        else if (site.store) add(r.shared_store_bytes, r.shared_store_requests, r.shared_store_wavefronts, r.shared_store_ideal);
-        else add(r.shared_load_bytes, r.shared_load_requests, r.shared_load_wavefronts, r.shared_load_ideal);
+        if (site.global && site.store)
+            add(r.global_store_bytes, r.global_store_requests, r.global_store_sectors, none);
+        else if (site.global)
+            add(r.global_load_bytes, r.global_load_requests, r.global_load_sectors, none);
+        else if (site.store)
+            add(r.shared_store_bytes, r.shared_store_requests, r.shared_store_wavefronts,
+                r.shared_store_ideal);
+        else
+            add(r.shared_load_bytes, r.shared_load_requests, r.shared_load_wavefronts,
+                r.shared_load_ideal);
 
-        const std::string key =
-            site.where + "," + std::to_string(site.width) + (site.global ? "g" : "s") + (site.store ? "s" : "l");
+        const std::string key = site.where + "," + std::to_string(site.width) +
+                                (site.global ? "g" : "s") + (site.store ? "s" : "l");
         const auto [place, is_new] = line_numbers.emplace(key, r.lines.size());
         if (is_new) r.lines.push_back({site.where, site.global, site.store, site.width, 0, 0, 0});
         Line& line = r.lines[place->second];
@@ -386,7 +433,9 @@ const Counts& counts() {
     }
 
     std::vector<std::string> problems = other_problems, heads;
-    for (const Problem& p : faults) {  // two instructions of one line, say an unrolled loop's, are one problem to a reader
+    for (
+        const Problem& p :
+        faults) {  // two instructions of one line, say an unrolled loop's, are one problem to a reader
         const std::string line = describe(p), head = line.substr(0, line.rfind(" ("));
         if (std::find(heads.begin(), heads.end(), head) != heads.end()) continue;
         heads.push_back(head);
@@ -394,18 +443,21 @@ const Counts& counts() {
     }
     const size_t shown = std::min<size_t>(problems.size(), kMaxProblems);
     result.problems.assign(problems.begin(), problems.begin() + shown);
-    if (problems.size() > shown) result.problems.push_back("... and " + std::to_string(problems.size() - shown) + " more");
+    if (problems.size() > shown)
+        result.problems.push_back("... and " + std::to_string(problems.size() - shown) + " more");
     return result;
 }
 
-int shared_wavefronts(const uint64_t (&address)[32], uint32_t active, int width, bool store, int* ideal) {
+int shared_wavefronts(const uint64_t (&address)[32], uint32_t active, int width, bool store,
+                      int* ideal) {
     constexpr int kBanks = 32, kBankBytes = 4;
     // 128 bytes are served at a time: a whole warp of 4 bytes a lane, half a warp of 8, a quarter of 16.
     int groups = width <= 4 ? 1 : width <= 8 ? 2 : 4;
     const auto pairs_agree = [&](int distance) {
         for (int lane = 0; lane < 32; ++lane) {
             const int other = lane ^ distance;
-            if ((active >> lane & 1) && (active >> other & 1) && address[lane] != address[other]) return false;
+            if ((active >> lane & 1) && (active >> other & 1) && address[lane] != address[other])
+                return false;
         }
         return true;
     };
@@ -418,10 +470,12 @@ int shared_wavefronts(const uint64_t (&address)[32], uint32_t active, int width,
         int in_bank[kBanks] = {}, distinct = 0, most = 0;
         for (int lane = group * 32 / groups; lane < (group + 1) * 32 / groups; ++lane) {
             if (!(active >> lane & 1)) continue;
-            for (uint64_t word = address[lane] / kBankBytes; word <= (address[lane] + width - 1) / kBankBytes; ++word) {
+            for (uint64_t word = address[lane] / kBankBytes;
+                 word <= (address[lane] + width - 1) / kBankBytes; ++word) {
                 uint64_t* const bank = words[word % kBanks];
                 int& count = in_bank[word % kBanks];
-                if (std::find(bank, bank + count, word) != bank + count) continue;  // one word serves all who want it
+                if (std::find(bank, bank + count, word) != bank + count)
+                    continue;  // one word serves all who want it
                 bank[count++] = word;
                 ++distinct;
                 most = std::max(most, count);
@@ -441,7 +495,8 @@ namespace trace {
 void begin_launch(size_t dynamic_shared_bytes) {
     if (!compiled_for_tracing) return;
     const uintptr_t begin = number(builtins.dynamic_shared);
-    dynamic_shared_range = {begin, begin + dynamic_shared_bytes, new_cells(begin, begin + dynamic_shared_bytes)};
+    dynamic_shared_range = {begin, begin + dynamic_shared_bytes,
+                            new_cells(begin, begin + dynamic_shared_bytes)};
     if (!static_shared.cells) static_shared.cells = new_cells(kDataBegin, kDataEnd);
     launch_start = interval + 1;
     blocks_by_start.clear();
@@ -456,7 +511,8 @@ void begin_block() {
 void end_interval() {
     if (!compiled_for_tracing) return;
     for (Site* site : touched_sites) {
-        for (unsigned warp = 0; warp < 32; ++warp) finish_requests(*site, warp, site->pending[warp].size());
+        for (unsigned warp = 0; warp < 32; ++warp)
+            finish_requests(*site, warp, site->pending[warp].size());
         std::fill(std::begin(site->times), std::end(site->times), 0);
         std::fill(std::begin(site->finished), std::end(site->finished), 0);
         site->touched = false;
@@ -467,7 +523,8 @@ void end_interval() {
 
 void end_launch() {
     if (!compiled_for_tracing) return;
-    munmap(dynamic_shared_range.cells, cells_bytes(dynamic_shared_range.begin, dynamic_shared_range.end));
+    munmap(dynamic_shared_range.cells,
+           cells_bytes(dynamic_shared_range.begin, dynamic_shared_range.end));
     dynamic_shared_range = {0, 0, nullptr};
 }
 
@@ -479,7 +536,8 @@ void forget(Allocation& allocation) {
 void resume() { in_kernel = compiled_for_tracing; }
 void pause() { in_kernel = false; }
 
-bool access(unsigned thread, const void* address, int bytes, bool store, const void* pc, bool counted, const void* copied_to) {
+bool access(unsigned thread, const void* address, int bytes, bool store, const void* pc,
+            bool counted, const void* copied_to) {
     return in_kernel && note_access(thread, address, bytes, store, pc, counted, copied_to);
 }
 

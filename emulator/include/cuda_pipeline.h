@@ -10,13 +10,16 @@
 namespace emulator {
 
 // Checks and notes a copy of the running thread; returns where its bytes are to be kept until the wait.
-void* async_copy(void* to, const void* from, size_t size, size_t zfill, const void* pc, const char* file, int line);
+void* async_copy(void* to, const void* from, size_t size, size_t zfill, const void* pc,
+                 const char* file, int line);
 void commit_copies();
 void wait_for_copies(size_t but_last);  // all but the last so many batches
 
 // Not traced here, as async_copy() has told the trace; yet AddressSanitizer looks at these accesses.
-__attribute__((noinline, no_sanitize("thread"))) inline void start_copy(void* to, const void* from, size_t size, size_t zfill,
-                                                                        const char* file, int line) {
+__attribute__((noinline, no_sanitize("thread"))) inline void start_copy(void* to, const void* from,
+                                                                        size_t size, size_t zfill,
+                                                                        const char* file,
+                                                                        int line) {
     void* const kept = async_copy(to, from, size, zfill, __builtin_return_address(0), file, line);
     std::memcpy(kept, from, size - zfill);
     std::memset(to, 0xff, size);
@@ -25,7 +28,8 @@ __attribute__((noinline, no_sanitize("thread"))) inline void start_copy(void* to
 }  // namespace emulator
 
 // size: 4, 8 or 16 bytes, the last zfill of which become zero instead of being read. Both addresses must be multiples of size.
-__forceinline__ void __pipeline_memcpy_async(void* to, const void* from, size_t size, size_t zfill = 0, EMULATOR_SITE) {
+__forceinline__ void __pipeline_memcpy_async(void* to, const void* from, size_t size,
+                                             size_t zfill = 0, EMULATOR_SITE) {
     emulator::start_copy(to, from, size, zfill, file, line);
     asm volatile("");  // so that the call is no jump, and its return address names the user's line
 }

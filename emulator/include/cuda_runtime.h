@@ -15,11 +15,15 @@
 #define CUDA_EMULATOR 1
 
 // static: AddressSanitizer does not guard the __shared__ arrays of a template that other files may share.
-#define __global__ static __attribute__((noinline))  // a kernel keeps its own frame: clearer stacks in ASan's reports
+#define __global__         \
+    static __attribute__(( \
+        noinline))  // a kernel keeps its own frame: clearer stacks in ASan's reports
 #define __device__
 #define __host__
 #define __shared__ static  // all threads run on one OS thread, one block at a time
-#define __constant__ __attribute__((section("cuda_constant")))  // its own section: what is not there and is writable is shared
+#define __constant__        \
+    __attribute__((section( \
+        "cuda_constant")))  // its own section: what is not there and is writable is shared
 #define __forceinline__ inline __attribute__((always_inline))
 #define __launch_bounds__(...)
 #define __align__(bytes) __attribute__((aligned(bytes)))
@@ -30,7 +34,9 @@
 // arrays of other types, half for one, through them.
 
 #ifdef __clang__
-#define EMULATOR_NODEBUG __attribute__((nodebug))  // an access belongs to the line that copies; g++ keeps both lines by itself
+#define EMULATOR_NODEBUG \
+    __attribute__((      \
+        nodebug))  // an access belongs to the line that copies; g++ keeps both lines by itself
 #else
 #define EMULATOR_NODEBUG
 #endif
@@ -55,7 +61,8 @@
                     (Type x, Type y, Type z, Type w), x, y, z, w)
 // clang-format on
 #pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wpedantic"  // the struct without a name is what makes v.x and v.whole the same bytes
+#pragma GCC diagnostic ignored \
+    "-Wpedantic"  // the struct without a name is what makes v.x and v.whole the same bytes
 EMULATOR_VECTOR2(float2, float)
 EMULATOR_VECTOR4(float4, float)
 EMULATOR_VECTOR2(int2, int)
@@ -91,21 +98,24 @@ struct Builtins {
 };
 extern Builtins builtins;
 
-void launch(dim3 grid, dim3 block, size_t dynamic_shared_bytes, void (*thread)(void*), void* argument);
+void launch(dim3 grid, dim3 block, size_t dynamic_shared_bytes, void (*thread)(void*),
+            void* argument);
 
 // `matmul<8><<<grid, block>>>(M, A)` becomes `Kernel([&](auto... p) { matmul<8>(p...); }, grid, block)(M, A)`: the arguments are
 // evaluated once, and every thread gets its own copy of them.
 template <class Call>
 class Kernel {
 public:
-    Kernel(Call call, dim3 grid, dim3 block, size_t dynamic_shared_bytes = 0, cudaStream_t = nullptr)
+    Kernel(Call call, dim3 grid, dim3 block, size_t dynamic_shared_bytes = 0,
+           cudaStream_t = nullptr)
         : call_(call), grid_(grid), block_(block), dynamic_shared_bytes_(dynamic_shared_bytes) {}
 
     template <class... Arguments>
     void operator()(Arguments... arguments) const {
         auto thread = [&] { call_(arguments...); };
         launch(
-            grid_, block_, dynamic_shared_bytes_, [](void* t) { (*static_cast<decltype(thread)*>(t))(); }, &thread);
+            grid_, block_, dynamic_shared_bytes_,
+            [](void* t) { (*static_cast<decltype(thread)*>(t))(); }, &thread);
     }
 
 private:
@@ -128,7 +138,8 @@ template <class T>
 T shuffle(unsigned mask, T value, int source, int width, const char* file, int line) {
     static_assert(sizeof(T) <= sizeof(uint64_t), "a shuffle moves at most 8 bytes a lane");
     const int first = lane() & ~(width - 1);
-    if (source < first || source >= first + width) source = lane();  // outside the segment: a lane keeps its own value
+    if (source < first || source >= first + width)
+        source = lane();  // outside the segment: a lane keeps its own value
     uint64_t bits = 0;
     std::memcpy(&bits, &value, sizeof(T));
     bits = exchange(mask, bits, source, file, line);
@@ -155,7 +166,9 @@ constexpr int warpSize = 32;
 #define EMULATOR_SITE const char *file = __builtin_FILE(), int line = __builtin_LINE()
 
 inline void __syncthreads(EMULATOR_SITE) { emulator::barrier(file, line); }
-inline void __syncwarp(unsigned mask = 0xffffffffu, EMULATOR_SITE) { emulator::exchange(mask, 0, emulator::lane(), file, line); }
+inline void __syncwarp(unsigned mask = 0xffffffffu, EMULATOR_SITE) {
+    emulator::exchange(mask, 0, emulator::lane(), file, line);
+}
 
 template <class T>
 T __shfl_sync(unsigned mask, T value, int source, int width = warpSize, EMULATOR_SITE) {
@@ -177,7 +190,8 @@ T __shfl_xor_sync(unsigned mask, T value, int lane_mask, int width = warpSize, E
 
 // Threads are never interrupted between two barriers, so a plain update is atomic. It is not traced: atomics are not races.
 template <class T>
-__attribute__((no_sanitize("thread"), noinline)) T atomicAdd(T* address, typename emulator::Same<T>::type value) {
+__attribute__((no_sanitize("thread"), noinline)) T atomicAdd(
+    T* address, typename emulator::Same<T>::type value) {
     const T old = *address;
     *address = old + value;
     return old;
@@ -199,7 +213,9 @@ template <class A, class B>
 constexpr std::common_type_t<A, B> max(A a, B b) {
     return a < b ? b : a;
 }
-inline float min(float a, float b) { return fminf(a, b); }  // NaN gives way to a number, as on the GPU
+inline float min(float a, float b) {
+    return fminf(a, b);
+}  // NaN gives way to a number, as on the GPU
 inline float max(float a, float b) { return fmaxf(a, b); }
 inline double min(double a, double b) { return fmin(a, b); }
 inline double max(double a, double b) { return fmax(a, b); }
@@ -216,8 +232,16 @@ enum cudaError_t {  // CUDA's own numbers
     cudaErrorNoKernelImageForDevice = 209,
     cudaErrorLaunchFailure = 719,
 };
-enum cudaMemcpyKind { cudaMemcpyHostToHost, cudaMemcpyHostToDevice, cudaMemcpyDeviceToHost, cudaMemcpyDeviceToDevice };
-enum cudaFuncAttribute { cudaFuncAttributeMaxDynamicSharedMemorySize = 8, cudaFuncAttributePreferredSharedMemoryCarveout = 9 };
+enum cudaMemcpyKind {
+    cudaMemcpyHostToHost,
+    cudaMemcpyHostToDevice,
+    cudaMemcpyDeviceToHost,
+    cudaMemcpyDeviceToDevice
+};
+enum cudaFuncAttribute {
+    cudaFuncAttributeMaxDynamicSharedMemorySize = 8,
+    cudaFuncAttributePreferredSharedMemoryCarveout = 9
+};
 
 const char* cudaGetErrorName(cudaError_t error);
 const char* cudaGetErrorString(cudaError_t error);
@@ -229,7 +253,8 @@ cudaError_t cudaGetDeviceCount(int* count);
 cudaError_t cudaGetDevice(int* device);
 cudaError_t cudaSetDevice(int device);
 cudaError_t cudaMemGetInfo(size_t* free, size_t* total);
-cudaError_t cudaMalloc(void** pointer, size_t bytes);  // exactly so many bytes, all 0xff: floats are NaN until written
+cudaError_t cudaMalloc(
+    void** pointer, size_t bytes);  // exactly so many bytes, all 0xff: floats are NaN until written
 cudaError_t cudaFree(void* pointer);
 cudaError_t cudaMemcpy(void* to, const void* from, size_t bytes, cudaMemcpyKind kind);
 cudaError_t cudaMemset(void* to, int value, size_t bytes);
@@ -246,7 +271,9 @@ cudaError_t cudaMalloc(T** pointer, size_t bytes) {
 // A kernel is not known by its address here, so the limit is raised for all of them at once.
 template <class Function>
 cudaError_t cudaFuncSetAttribute(Function*, cudaFuncAttribute attribute, int value) {
-    return attribute == cudaFuncAttributeMaxDynamicSharedMemorySize ? emulator::allow_dynamic_shared(value) : cudaSuccess;
+    return attribute == cudaFuncAttributeMaxDynamicSharedMemorySize
+               ? emulator::allow_dynamic_shared(value)
+               : cudaSuccess;
 }
 
 template <class T>

@@ -15,7 +15,8 @@ __device__ float fmaf(float a, float b, float c);
 
 #pragma clang force_cuda_host_device begin
 #include <cuda_runtime.h>
-int cudaConfigureCall(dim3 grid, dim3 block, size_t shared_bytes = 0, cudaStream_t stream = nullptr);  // what <<<>>> calls
+int cudaConfigureCall(dim3 grid, dim3 block, size_t shared_bytes = 0,
+                      cudaStream_t stream = nullptr);  // what <<<>>> calls
 #undef __global__
 #define __global__ __attribute__((global))
 #undef __shared__

@@ -49,6 +49,7 @@ int main(int, char** argv) {
     if (kind == 6) store_matrix<<<1, 32>>>(floats, i == 9 ? 24 : 28);
     if (kind == 7) copy_async<<<1, 1>>>(in, 9, i);
     if (kind == 8) copy_async<<<1, 1>>>(in, i, 0);
-    for (void* p : {(void*)(kind == 4 ? nullptr : in), (void*)out, (void*)halves, (void*)floats}) cudaFree(p);
+    for (void* p : {(void*)(kind == 4 ? nullptr : in), (void*)out, (void*)halves, (void*)floats})
+        cudaFree(p);
     return cudaGetLastError();
 }

@@ -21,7 +21,8 @@ struct Device {
     explicit Device(size_t n) : n(n) { EXPECT_EQ(cudaMalloc(&data, n * sizeof(T)), cudaSuccess); }
     Device(size_t n, T value) : Device(std::vector<T>(n, value)) {}
     explicit Device(const std::vector<T>& from) : Device(from.size()) {
-        EXPECT_EQ(cudaMemcpy(data, from.data(), n * sizeof(T), cudaMemcpyHostToDevice), cudaSuccess);
+        EXPECT_EQ(cudaMemcpy(data, from.data(), n * sizeof(T), cudaMemcpyHostToDevice),
+                  cudaSuccess);
     }
     Device(const Device&) = delete;
     ~Device() { cudaFree(data); }
@@ -66,13 +67,17 @@ inline std::string problem() {
 // In the text, @name becomes the place of the comment "// @name" (tests/kernels_test.cu:40), ~name the same less the folder.
 inline std::string located(std::string text, const std::string& path) {
     for (size_t i; (i = text.find_first_of("@~")) != text.npos;) {
-        const size_t end = std::min(text.find_first_of(" ,", i), text.size()), file = path.rfind('/');
+        const size_t end = std::min(text.find_first_of(" ,", i), text.size()),
+                     file = path.rfind('/');
         const std::string mark = "// @" + text.substr(i + 1, end - i - 1);
         std::ifstream source(path);
         int number = 1;
         for (std::string line; std::getline(source, line); ++number)
-            if (line.size() >= mark.size() && line.compare(line.size() - mark.size(), mark.size(), mark) == 0) break;
-        const std::string name = path.substr((text[i] == '@' ? path.rfind('/', file - 1) : file) + 1);
+            if (line.size() >= mark.size() &&
+                line.compare(line.size() - mark.size(), mark.size(), mark) == 0)
+                break;
+        const std::string name =
+            path.substr((text[i] == '@' ? path.rfind('/', file - 1) : file) + 1);
         text.replace(i, end - i, name + ":" + std::to_string(number));
     }
     return text;
@@ -83,21 +88,26 @@ inline bool reported(const std::string& text, const char* file = __builtin_FILE(
 }
 
 // Demands that this and nothing else was reported, then forgets it. "..." at the end stands for anything.
-inline void expect_problem(std::string text, const char* file = __builtin_FILE(), int line = __builtin_LINE()) {
+inline void expect_problem(std::string text, const char* file = __builtin_FILE(),
+                           int line = __builtin_LINE()) {
     const testing::ScopedTrace trace(file, line, "");
     text = located(text, file);
     std::string all = problem();
-    if (text.size() > 3 && text.compare(text.size() - 3, 3, "...") == 0) all = all.substr(0, text.size() - 3) + "...";
+    if (text.size() > 3 && text.compare(text.size() - 3, 3, "...") == 0)
+        all = all.substr(0, text.size() - 3) + "...";
     EXPECT_EQ(all, text) << problem();
     emulator::reset_counts();
 }
 // And that it ended the launch.
-inline void expect_failure(const std::string& text, const char* file = __builtin_FILE(), int line = __builtin_LINE()) {
+inline void expect_failure(const std::string& text, const char* file = __builtin_FILE(),
+                           int line = __builtin_LINE()) {
     EXPECT_EQ(cudaGetLastError(), cudaErrorLaunchFailure) << line;
     expect_problem(text, file, line);
 }
 
-using Traffic = std::array<uint64_t, 4>;  // requests; sectors or wavefronts; the ideal number of wavefronts; bytes
+using Traffic =
+    std::array<uint64_t,
+               4>;  // requests; sectors or wavefronts; the ideal number of wavefronts; bytes
 #define TRAFFIC(name, kind, cost, ideal)                                    \
     inline Traffic name() {                                                 \
         const auto& c = emulator::counts();                                 \

@@ -11,7 +11,8 @@ namespace {
 
 // ---- The rule for shared memory ---------------------------------------------------------------------------------------------
 
-int wavefronts(int width, int (*address)(int lane), bool store = false, uint32_t active = ~0u, int* ideal = nullptr) {
+int wavefronts(int width, int (*address)(int lane), bool store = false, uint32_t active = ~0u,
+               int* ideal = nullptr) {
     uint64_t addresses[32];
     for (int lane = 0; lane < 32; ++lane) addresses[lane] = 0x1000 + address(lane);
     return emulator::shared_wavefronts(addresses, active, width, store, ideal);
@@ -52,29 +53,37 @@ TEST(SharedWavefronts, AreThoseOfTheHardware) {
     };
     for (const auto& p : patterns) {
         int ideal;
-        EXPECT_EQ(wavefronts(p.width, p.address, false, p.active, &ideal), p.load) << "load " << &p - patterns;
+        EXPECT_EQ(wavefronts(p.width, p.address, false, p.active, &ideal), p.load)
+            << "load " << &p - patterns;
         EXPECT_TRUE(p.ideal == kAny || p.ideal == ideal) << "load " << &p - patterns;
-        EXPECT_TRUE(p.store == kAny || p.store == wavefronts(p.width, p.address, true)) << "store " << &p - patterns;
+        EXPECT_TRUE(p.store == kAny || p.store == wavefronts(p.width, p.address, true))
+            << "store " << &p - patterns;
     }
 }
 
 // What nvcc makes of reads that 03 and 06 write as scalars; the sums are those of README.md, at 256 x 256 x 256.
 TEST(SharedWavefronts, OfReadsThatTheCompilerFuses) {
     const int a = wavefronts(16, AT(l / 16 * 32)), b = wavefronts(16, AT(l % 16 * 32));
-    EXPECT_EQ((2 * a + 2 * b) * 8 * 256 * 4, 163840);  // four reads by each of 8 warps, 256 times, in 4 blocks
-    EXPECT_EQ(8704 + 512 * wavefronts(16, AT(l / 4 * 96 + l % 4 * 16)), 12800);  // Cs, beside the fragments
+    EXPECT_EQ((2 * a + 2 * b) * 8 * 256 * 4,
+              163840);  // four reads by each of 8 warps, 256 times, in 4 blocks
+    EXPECT_EQ(8704 + 512 * wavefronts(16, AT(l / 4 * 96 + l % 4 * 16)),
+              12800);  // Cs, beside the fragments
 }
 
 // ---- half and bfloat16 ------------------------------------------------------------------------------------------------------
 
-static_assert(sizeof(half) == 2 && std::is_trivially_copyable_v<half> && std::is_trivially_default_constructible_v<half>);
+static_assert(sizeof(half) == 2 && std::is_trivially_copyable_v<half> &&
+              std::is_trivially_default_constructible_v<half>);
 static_assert(sizeof(__nv_bfloat16) == 2 && std::is_trivially_copyable_v<__nv_bfloat16>);
 static_assert(std::is_trivially_default_constructible_v<__nv_bfloat16>);
-static_assert(sizeof(half2) == 4 && alignof(half2) == 4 && std::is_trivially_default_constructible_v<half2>);
+static_assert(sizeof(half2) == 4 && alignof(half2) == 4 &&
+              std::is_trivially_default_constructible_v<half2>);
 
 float from_bits(uint32_t bits) { return __builtin_bit_cast(float, bits); }
 uint32_t bits_of(float x) { return __builtin_bit_cast(uint32_t, x); }
-bool same(double a, double b) { return (a != a && b != b) || (a == b && std::signbit(a) == std::signbit(b)); }
+bool same(double a, double b) {
+    return (a != a && b != b) || (a == b && std::signbit(a) == std::signbit(b));
+}
 
 // x rounded to nearest even, to `digits` bits of significand (11: half, 8: bfloat16) and no less than the given power of two.
 double rounded(double x, int digits, int smallest_exponent, double overflow) {
@@ -91,7 +100,8 @@ TEST(Half, EveryOneComesBackFromAFloat) {
         const half h = __ushort_as_half(bits);
         ASSERT_EQ(__half_as_ushort(__float2half(__half2float(h))), bits);
         const int exponent = bits >> 10 & 31, mantissa = bits & 1023;
-        const double size = exponent == 0 ? std::ldexp(mantissa, -24) : std::ldexp(1024 + mantissa, exponent - 25);
+        const double size =
+            exponent == 0 ? std::ldexp(mantissa, -24) : std::ldexp(1024 + mantissa, exponent - 25);
         const double value = exponent < 31 ? size : mantissa ? NAN : INFINITY;
         ASSERT_TRUE(same(float(h), bits & 0x8000 ? -value : value)) << bits;
         const __nv_bfloat16 b = __ushort_as_bfloat16(bits);
@@ -106,7 +116,8 @@ TEST(Half, FloatsAreRoundedToNearestEven) {
         ASSERT_TRUE(same(float(__nv_bfloat16(x)), as_bfloat16(x))) << x;
     };
     for (uint64_t bits = 0; bits < uint64_t(1) << 32; bits += 997) check(from_bits(bits));
-    for (unsigned bits = 0; bits < 0x7c00; ++bits) {  // around each half, and around the middle between it and the next
+    for (unsigned bits = 0; bits < 0x7c00;
+         ++bits) {  // around each half, and around the middle between it and the next
         const uint32_t here = bits_of(half(__ushort_as_half(bits)));
         const double next = bits == 0x7bff ? 65536 : float(__ushort_as_half(bits + 1));
         const uint32_t middle = bits_of(float((double(from_bits(here)) + next) / 2));
@@ -115,16 +126,24 @@ TEST(Half, FloatsAreRoundedToNearestEven) {
             check(from_bits(middle + off)), check(-from_bits(middle + off));
         }
     }
-    EXPECT_EQ(__half_as_ushort(from_bits(0x7f800001)), 0x7e00) << "NaN whose payload is lost stays NaN";
+    EXPECT_EQ(__half_as_ushort(from_bits(0x7f800001)), 0x7e00)
+        << "NaN whose payload is lost stays NaN";
     EXPECT_EQ(__bfloat16_as_ushort(from_bits(0x7f800001)), 0x7fc0);
     EXPECT_EQ(__half_as_ushort(from_bits(0xffa00000)), 0xfd00);
 }
 
 TEST(Half, DoublesAndIntsAreRoundedOnce) {
     const std::pair<half, float> rounded[] = {
-        {2049.0, 2048},         {2049 + 1e-12, 2050},  // a float would have become 2049 first
-        {-2051 + 1e-12, -2050}, {65519.999999, 65504}, {1e300, INFINITY}, {1e-300, 0}, {0x1p-25 + 0x1p-70, 0x1p-24f},
-        {-INFINITY, -INFINITY}, {2049, 2048},          {-2051ll, -2052},
+        {2049.0, 2048},
+        {2049 + 1e-12, 2050},  // a float would have become 2049 first
+        {-2051 + 1e-12, -2050},
+        {65519.999999, 65504},
+        {1e300, INFINITY},
+        {1e-300, 0},
+        {0x1p-25 + 0x1p-70, 0x1p-24f},
+        {-INFINITY, -INFINITY},
+        {2049, 2048},
+        {-2051ll, -2052},
     };
     for (const auto& [from, to] : rounded) EXPECT_EQ(float(from), to);
     EXPECT_EQ(float(__nv_bfloat16((1u << 30) + (1u << 22) + 1)), 1073741824.0f + (1 << 23));
@@ -151,10 +170,13 @@ TEST(Half, FmaIsRoundedOnce) {
         const half a = any(), b = any(), c = any();
         if (!std::isfinite(float(a) * float(b) + float(c))) continue;
         const double expected = round_exactly(integer(a) * integer(b) + (integer(c) << 24));
-        ASSERT_EQ(float(__hfma(a, b, c)), expected) << float(a) << " * " << float(b) << " + " << float(c);
+        ASSERT_EQ(float(__hfma(a, b, c)), expected)
+            << float(a) << " * " << float(b) << " + " << float(c);
     }
-    const half big = 2049 / 2048.0 * 1024, one_more = 1 + 0x1p-10;  // a product in the middle of two halves, and a little more
-    EXPECT_EQ(float(__hfma(half(1025), one_more, half(0x1p-24f))), as_half(1025 * (1 + 0x1p-10) + 0x1p-24));
+    const half big = 2049 / 2048.0 * 1024,
+               one_more = 1 + 0x1p-10;  // a product in the middle of two halves, and a little more
+    EXPECT_EQ(float(__hfma(half(1025), one_more, half(0x1p-24f))),
+              as_half(1025 * (1 + 0x1p-10) + 0x1p-24));
     EXPECT_EQ(float(__hfma(big, half(2), half(0))), float(big) * 2);
     // 385 * 3 * 2^-n has 11 bits; bfloat16 keeps 8. What decides the tie is 2^-100 of the sum, beyond a double.
     const __nv_bfloat16 x = 129, y = 1.5f, tiny = 0x1p-100f;  // 193.5, between 193 and 194
@@ -179,8 +201,10 @@ TEST(Half, Arithmetic) {
         {half(1024) + half(0.5f), 1024},  // rounded to even
         {half(60000) + half(60000), INFINITY},
     };
-    for (const auto& [result, expected] : results) EXPECT_EQ(float(result), expected) << &result - &results[0].first;
-    EXPECT_TRUE(b < a && a > b && a == a && a != b && a >= a && b <= a && __hlt(b, a) && __hgt(a, b) && __heq(a, a) && __hne(a, b));
+    for (const auto& [result, expected] : results)
+        EXPECT_EQ(float(result), expected) << &result - &results[0].first;
+    EXPECT_TRUE(b < a && a > b && a == a && a != b && a >= a && b <= a && __hlt(b, a) &&
+                __hgt(a, b) && __heq(a, a) && __hne(a, b));
     EXPECT_FALSE(nan == nan || nan < a || nan > a || nan <= a || nan >= a || __hne(nan, nan));
     EXPECT_TRUE(nan != nan);
     EXPECT_TRUE(__half_as_ushort(-half(0)) == 0x8000 && half(0) == -half(0));
@@ -206,8 +230,10 @@ TEST(Half, Pairs) {
         // clang-format on
     };
     for (const auto& [pair, low, high] : pairs)
-        EXPECT_TRUE(__low2float(pair) == low && __high2float(pair) == high) << "pair " << &low - &pairs[0].low;
-    EXPECT_TRUE(float(__low2half(b)) == 3 && float(__high2half(b)) == 5 && a == a && a != b && f.x == 3 && f.y == 5);
+        EXPECT_TRUE(__low2float(pair) == low && __high2float(pair) == high)
+            << "pair " << &low - &pairs[0].low;
+    EXPECT_TRUE(float(__low2half(b)) == 3 && float(__high2half(b)) == 5 && a == a && a != b &&
+                f.x == 3 && f.y == 5);
 }
 
 }  // namespace

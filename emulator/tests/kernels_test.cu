@@ -61,9 +61,12 @@ TEST_F(Threads, OrdersAreForwardReverseAndRandom) {
     EXPECT_NE(random, reverse);
     EXPECT_EQ(random, order_of_run(Order::random, 7));
     EXPECT_NE(random, order_of_run(Order::random, 8));
-    for (auto from = random.begin(); from != random.end(); from += 50)  // a barrier keeps the intervals apart
-        EXPECT_TRUE(std::is_permutation(from, from + 50, random.begin() + (from - random.begin()) / 100 * 100));
-    EXPECT_FALSE(std::equal(&random[0], &random[50], &random[50])) << "not reshuffled at the barrier";
+    for (auto from = random.begin(); from != random.end();
+         from += 50)  // a barrier keeps the intervals apart
+        EXPECT_TRUE(std::is_permutation(from, from + 50,
+                                        random.begin() + (from - random.begin()) / 100 * 100));
+    EXPECT_FALSE(std::equal(&random[0], &random[50], &random[50]))
+        << "not reshuffled at the barrier";
 }
 
 enum class Sync { none, warp, block };
@@ -92,9 +95,12 @@ TEST_F(Threads, MissingBarrierGivesAWrongResultInSomeOrderAndARaceInEveryOne) {
     in_every_order([&] {
         shift<Sync::none><<<1, 64>>>(ints.data, 1);
         for (int i = 0; i < 64; ++i) wrong += ints.host()[i] != (i + 1) % 64;
-        EXPECT_TRUE(!emulator::tracing() ||
-                    reported("race in shared memory: @shift_writes writes what ~shift_reads reads (block 0, threads ") ||
-                    reported("race in shared memory: @shift_reads reads what ~shift_writes writes (block 0, threads "))
+        EXPECT_TRUE(
+            !emulator::tracing() ||
+            reported(
+                "race in shared memory: @shift_writes writes what ~shift_reads reads (block 0, threads ") ||
+            reported(
+                "race in shared memory: @shift_reads reads what ~shift_writes writes (block 0, threads "))
             << problem();
     });
     EXPECT_GT(wrong, 0);
@@ -195,9 +201,11 @@ TEST_F(Warps, Shuffles) {
         const auto out = device.host();
         for (int t = 0; t < n; ++t) {
             const int lane = t % 32;
-            const int expected[] = {t - lane + 3,  lane < 2 ? t : t - 2,   lane + 5 > 31 ? t : t + 5, t ^ 1,
-                                    t / 8 * 8 + 1, t % 8 == 0 ? t : t - 1, t % 8 == 7 ? t : t + 1};
-            for (int kind = 0; kind < 7; ++kind) EXPECT_EQ(out[kind * n + t], expected[kind]) << kind << ", thread " << t;
+            const int expected[] = {
+                t - lane + 3,  lane < 2 ? t : t - 2,   lane + 5 > 31 ? t : t + 5, t ^ 1,
+                t / 8 * 8 + 1, t % 8 == 0 ? t : t - 1, t % 8 == 7 ? t : t + 1};
+            for (int kind = 0; kind < 7; ++kind)
+                EXPECT_EQ(out[kind * n + t], expected[kind]) << kind << ", thread " << t;
         }
     });
 }
@@ -255,7 +263,8 @@ TEST_F(Warps, SyncwarpOrdersTheLanesOfOneWarp) {
 
 TEST_F(Trace, SyncwarpDoesNotOrderTwoWarps) {
     shift<Sync::warp><<<1, 64>>>(ints.data, 33);
-    EXPECT_TRUE(reported("race in shared memory: @shift_writes writes what ~shift_reads reads")) << problem();
+    EXPECT_TRUE(reported("race in shared memory: @shift_writes writes what ~shift_reads reads"))
+        << problem();
     emulator::reset_counts();
     shift<Sync::none><<<1, 32>>>(ints.data, 64);  // its own element: no neighbour's
     expect_problem("");
@@ -286,7 +295,9 @@ __global__ void warp_and_block() {
     __syncwarp();  // @lonely_syncwarp
     if (threadIdx.x != 5) __syncthreads();
 }
-__global__ void mask_without_self() { __syncwarp(threadIdx.x == 0 ? 0xfffffffe : 0xffffffff); }  // @mask
+__global__ void mask_without_self() {
+    __syncwarp(threadIdx.x == 0 ? 0xfffffffe : 0xffffffff);
+}  // @mask
 __global__ void launches() { write_numbers<<<1, 1>>>(nullptr); }
 
 TEST_F(Faults, ThreadReturnsWhileOthersWait) {
@@ -317,7 +328,8 @@ TEST_F(Faults, ThreadsThatWaitForEver) {
         "barrier divergence: 32 of the 64 threads of block 0 wait at @first_barrier, thread 0 among them, but thread 32 "
         "waits at @second_barrier");
     warp_and_block<<<1, 32>>>();
-    expect_failure("warp divergence: thread 0 of block 0 waits at @lonely_syncwarp for lanes of its warp that never come there");
+    expect_failure(
+        "warp divergence: thread 0 of block 0 waits at @lonely_syncwarp for lanes of its warp that never come there");
     mask_without_self<<<1, 32>>>();
     expect_failure("the mask at @mask lacks the lane that calls it, thread 0");
     launches<<<1, 1>>>();
@@ -345,16 +357,23 @@ TEST_F(Limits, OfALaunch) {
     };
     for (const auto& [grid, block, shared, error] : launches) {
         nothing<<<grid, block, shared>>>();
-        EXPECT_EQ(cudaDeviceSynchronize(), cudaSuccess) << "a launch that never started does not fail later";
+        EXPECT_EQ(cudaDeviceSynchronize(), cudaSuccess)
+            << "a launch that never started does not fail later";
         EXPECT_EQ(cudaGetLastError(), error) << "launch " << &grid - &launches[0].grid;
     }
 }
 
 TEST_F(Limits, OfDynamicSharedMemory) {
-    const auto launch = [](size_t shared) { return nothing<<<1, 1, shared>>>(), cudaGetLastError(); };
-    EXPECT_EQ(cudaFuncSetAttribute(nothing, cudaFuncAttributeMaxDynamicSharedMemorySize, 227 * 1024 + 1), cudaErrorInvalidValue);
+    const auto launch = [](size_t shared) {
+        return nothing<<<1, 1, shared>>>(), cudaGetLastError();
+    };
+    EXPECT_EQ(
+        cudaFuncSetAttribute(nothing, cudaFuncAttributeMaxDynamicSharedMemorySize, 227 * 1024 + 1),
+        cudaErrorInvalidValue);
     EXPECT_EQ(cudaGetLastError(), cudaErrorInvalidValue);
-    EXPECT_EQ(cudaFuncSetAttribute(nothing, cudaFuncAttributeMaxDynamicSharedMemorySize, 227 * 1024), cudaSuccess);
+    EXPECT_EQ(
+        cudaFuncSetAttribute(nothing, cudaFuncAttributeMaxDynamicSharedMemorySize, 227 * 1024),
+        cudaSuccess);
     EXPECT_EQ(launch(227 * 1024), cudaSuccess);
     EXPECT_EQ(launch(227 * 1024 + 1), cudaErrorInvalidValue);
     EXPECT_EQ(cudaDeviceReset(), cudaSuccess);
@@ -422,7 +441,8 @@ using TraceProduct = Product;
 TEST_F(TraceProduct, NaiveMakesTwoLoadsForEachProduct) {
     naive<false><<<dim3(n / 32, n / 8), dim3(32, 8)>>>(n, A.data, B.data, C.data);
     EXPECT_EQ(C.host(), std::vector<float>(n * n, 2 * n));
-    EXPECT_EQ(global_loads(), (Traffic{2 * n3 / 32, n3 / 32 * (1 + 4), 0, 2 * n3 * 4}));  // A: one for all lanes; B: 32 neighbours
+    EXPECT_EQ(global_loads(), (Traffic{2 * n3 / 32, n3 / 32 * (1 + 4), 0,
+                                       2 * n3 * 4}));  // A: one for all lanes; B: 32 neighbours
     EXPECT_EQ(global_stores(), (Traffic{n * n / 32, n * n / 32 * 4, 0, n * n * 4}));
     EXPECT_EQ(shared_loads(), Traffic{});
     EXPECT_EQ(shared_stores(), Traffic{});
@@ -506,7 +526,8 @@ TEST_F(Trace, VectorIsOneAccessInEveryForm) {
     EXPECT_EQ(shared_loads(), (Traffic{1, 4, 4, 512}));
     EXPECT_EQ(global_stores()[0], 1u + 2u);
     EXPECT_EQ(global_stores()[3], 512u + 2 * 128u);
-    for (const auto& line : emulator::counts().lines) EXPECT_EQ(line.where.find("tests/kernels_test.cu:"), 0u) << line.where;
+    for (const auto& line : emulator::counts().lines)
+        EXPECT_EQ(line.where.find("tests/kernels_test.cu:"), 0u) << line.where;
     expect_problem("");
 }
 
@@ -526,7 +547,8 @@ TEST_F(Trace, PairIsOneAccess) {
     EXPECT_EQ(global_stores(), (Traffic{1, 4, 0, 128}));
     EXPECT_EQ(shared_loads(), (Traffic{1, 1, 1, 128}));
     EXPECT_EQ(shared_stores(), (Traffic{1, 1, 1, 128}));
-    for (const auto& line : emulator::counts().lines) EXPECT_EQ(line.where.find("tests/kernels_test.cu:"), 0u) << line.where;
+    for (const auto& line : emulator::counts().lines)
+        EXPECT_EQ(line.where.find("tests/kernels_test.cu:"), 0u) << line.where;
     expect_problem("");
 }
 
@@ -539,7 +561,8 @@ __global__ void strided(float* out, int stride) {
 }
 
 TEST_F(Trace, BankConflictsFollowTheStride) {
-    for (const auto& [stride, wavefronts] : {std::pair(1, 1u), {2, 2u}, {4, 4u}, {33, 1u}, {32, 32u}}) {  // 33: padded
+    for (const auto& [stride, wavefronts] :
+         {std::pair(1, 1u), {2, 2u}, {4, 4u}, {33, 1u}, {32, 32u}}) {  // 33: padded
         emulator::reset_counts();
         strided<<<1, 32>>>(floats.data, stride);
         EXPECT_EQ(shared_loads(), (Traffic{1, wavefronts, 1, 128}));
@@ -566,7 +589,8 @@ TEST_F(Trace, LongLoopsAreCountedInFull) {
     Device<int> in(32, 1), out(96);
     in_every_order([&] {
         long_loop<<<1, 96>>>(in.data, out.data, 3000, 1100);
-        EXPECT_EQ(global_loads(), (Traffic{3u * 3000, 3u * (1900 * 4 + 1100 * 4), 0, 3u * 16 * (3000 + 1900) * 4}));
+        EXPECT_EQ(global_loads(),
+                  (Traffic{3u * 3000, 3u * (1900 * 4 + 1100 * 4), 0, 3u * 16 * (3000 + 1900) * 4}));
         for (int t = 0; t < 96; ++t) ASSERT_EQ(out.host()[t], t % 2 ? 1900 : 3000);
         expect_problem("");
     });
@@ -598,7 +622,8 @@ __global__ void dynamic_unwritten(float* out) {
 }
 
 TEST_F(Trace, UninitialisedSharedMemory) {
-    const std::string read = "uninitialised shared memory: @uninitialised reads what no thread of the block has written (block ";
+    const std::string read =
+        "uninitialised shared memory: @uninitialised reads what no thread of the block has written (block ";
     half_written<<<1, 32>>>(floats.data);
     expect_problem("");
     half_written<<<1, 64>>>(floats.data);
@@ -627,7 +652,8 @@ TEST_F(Trace, RacesAreReportedOnceForEachPairOfLines) {
     all_write<<<1, 32>>>(ints.data);
     all_write<<<1, 32>>>(ints.data);
     EXPECT_EQ(emulator::counts().problems.size(), 1u);
-    expect_problem("race in shared memory: @all_write writes what ~all_write writes (block 0, threads 0 and 1)");
+    expect_problem(
+        "race in shared memory: @all_write writes what ~all_write writes (block 0, threads 0 and 1)");
     expect_problem("");
     EXPECT_EQ(emulator::counts().blocks, 0u);
     EXPECT_EQ(emulator::counts().lines.size(), 0u);
@@ -669,10 +695,12 @@ __global__ void read_then_write(int* out, bool sync) {
 }
 
 TEST_F(Trace, ReadersOfEveryWarpAreRemembered) {
-    const std::string race = "race in shared memory: @read_first reads what ~written_later writes (block 0, threads ";
+    const std::string race =
+        "race in shared memory: @read_first reads what ~written_later writes (block 0, threads ";
     read_then_write<<<1, 32>>>(ints.data, true);  // ordered within the only warp
     expect_problem("");
-    read_then_write<<<1, 96>>>(ints.data, true);  // not for the other warps, though their reads come after 32 others
+    read_then_write<<<1, 96>>>(
+        ints.data, true);  // not for the other warps, though their reads come after 32 others
     expect_problem(race + "32 and 5)");
     read_then_write<<<1, 5>>>(ints.data, false);  // thread 5 is missing
     expect_problem("");
@@ -685,7 +713,9 @@ TEST_F(Trace, TwoHalvesOfAWordDoNotRace) {
     expect_problem("");
 }
 
-__global__ void write_same(int* out, int blocks_apart) { out[threadIdx.x + blockIdx.x * blocks_apart] = 1; }  // @global_race
+__global__ void write_same(int* out, int blocks_apart) {
+    out[threadIdx.x + blockIdx.x * blocks_apart] = 1;
+}  // @global_race
 __global__ void shift_global(int* data, bool barrier) {
     data[threadIdx.x] = threadIdx.x;
     if (barrier) __syncthreads();
@@ -696,7 +726,8 @@ TEST_F(Trace, GlobalMemoryIsOrderedByBarriersWithinABlockAlone) {
     write_same<<<2, 32>>>(ints.data, 32);
     expect_problem("");
     write_same<<<2, 32>>>(ints.data, 31);
-    expect_problem("race in global memory: @global_race writes what ~global_race writes (block 0 thread 31, block 1 thread 0)");
+    expect_problem(
+        "race in global memory: @global_race writes what ~global_race writes (block 0 thread 31, block 1 thread 0)");
     shift_global<<<1, 64>>>(ints.data, true);
     shift_global<<<1, 64>>>(ints.data, true);  // nor do two launches race
     expect_problem("");
