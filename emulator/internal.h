@@ -1,12 +1,38 @@
-// Between runtime.cpp (threads, memory) and trace.cpp (what they access). Not for programs.
+// What the emulator's files share, by the file that defines it. Not for programs.
 #pragma once
+
+#include <functional>
 
 #include "emulator/emulator.h"
 #include "emulator/include/cuda_runtime.h"
 
 namespace emulator {
 
-struct Cell;  // who touched a few bytes of memory last; see trace.cpp
+constexpr unsigned kMaxThreads = 1024;  // of a block
+
+// ---- scheduler.cpp: threads, barriers, warp operations ----
+
+extern unsigned current_thread;  // the running thread's linear number in its block
+extern volatile uint64_t progress_made;  // threads that came to a barrier, warp operation or end
+bool in_launch();
+void give_way();  // called by the running thread: the others of its block run first
+// Ends the launch. Called by a kernel's thread it does not come back.
+void fail(const std::string& problem, cudaError_t error = cudaErrorLaunchFailure);
+std::string block_name();  // "block 3", the one that runs
+std::string thread_name(unsigned thread);  // "thread (5,1)"
+std::string index_name(uint3 index, dim3 extent);  // "5", "(5,1)" or "(5,1,0)", as the shape needs
+uint3 unflatten(uint64_t number, dim3 extent);  // from a linear number, x fastest
+
+// ---- async.cpp: what a thread has asked for and not waited for ----
+
+namespace async {
+void begin_launch();
+void finish();  // all copies of the running thread
+}  // namespace async
+
+// ---- api.cpp: device memory, errors, limits ----
+
+struct Cell;  // who touched two bytes of memory last; see races.cpp
 
 struct Allocation {
     uintptr_t begin, end;
@@ -14,32 +40,142 @@ struct Allocation {
 };
 extern std::vector<Allocation> allocations;  // live cudaMalloc ranges, by address
 Allocation* find_allocation(uintptr_t address);
+void* allocate_aligned(size_t alignment, size_t bytes);
+cudaError_t set_last_error(cudaError_t error);  // returns it
+bool launch_fits(const Launch& launch);  // within the limits; otherwise it is reported
 
-extern Counts totals;  // barriers, blocks, threads; the rest is filled in by counts()
-void report_problem(const std::string& problem);  // keeps it for counts()
-std::string short_path(const std::string& path);  // the last folder and the name
-std::string index_name(uint3 index, dim3 extent);  // "5", "(5,1)" or "(5,1,0)", as the shape needs
-uint3 unflatten(uint64_t number, dim3 extent);  // from a linear number, x fastest
+// ---- stacks.cpp ----
 
-// The running thread, by its linear number in the block, and how many warp-wide synchronisations its warp has passed.
-extern unsigned current_thread;
-extern unsigned warp_epoch[32];
-void give_way();  // called by the running thread: the others of its block run first
+// Every thread's stack lies in one range, with more room below it than any local array takes.
+void* reserve_stack(unsigned thread, size_t& bytes);  // its end
+constexpr unsigned kNoThread = ~0u;
+unsigned stack_owner(uintptr_t address, bool* overflow = nullptr);  // or kNoThread
+extern uintptr_t stacks_begin, stacks_bytes;
+
+// ---- accesses.cpp: to which memory an access goes ----
+
+extern bool compiled_for_tracing;  // set before main
+extern bool in_kernel;  // traced, and kernel code runs
+extern uintptr_t last_traced;  // return address of the last access
 
 namespace trace {
+enum Kind { kRead, kWrite, kAtomic };
+
 void begin_launch(size_t dynamic_shared_bytes);
 void begin_block();
 void end_interval();  // every thread of the block is at the barrier, or has returned
 void end_launch();
 void forget(Allocation& allocation);
-void resume();  // kernel code runs from here ...
-void pause();  // ... to here
 
-// A thread accesses up to 16 bytes by the instruction at `pc`, which is not compiled code but the emulator's. counted: as a request
-// of its warp; it is looked at for races in any case. copied_to: where in shared memory a load that bypasses L1 goes. True if the
-// thread should give way.
-bool access(unsigned thread, const void* address, int bytes, bool store, const void* pc,
+// A thread accesses up to 16 bytes by the instruction at `pc`, which is not compiled code but the
+// emulator's. counted: as a request of its warp; it is looked at for races in any case. copied_to:
+// where in shared memory a load that bypasses L1 goes. True if the thread should give way.
+bool access(unsigned thread, const void* address, int bytes, Kind kind, const void* pc,
             bool counted = true, const void* copied_to = nullptr);
+// The running thread's compiled code does. aligned: the address must be a multiple of the bytes.
+void compiled_access(const void* address, int bytes, Kind kind, const void* pc, bool aligned);
 }  // namespace trace
+
+// ---- requests.cpp: what a warp's lanes ask for together ----
+
+struct Request {  // one instruction, executed by the lanes of a warp together
+    uint32_t active = 0;
+    int width = 0;
+    uint64_t address[32];
+    Request() {}  // the addresses stay unset: there are millions
+};
+
+struct Site {  // one load or store instruction of the program
+    uint16_t number;  // from 1 up
+    uintptr_t pc;
+    bool global, store;
+    int width = 0;  // the widest; they differ only where a whole struct is copied
+    uint64_t bytes = 0, requests = 0, cost = 0, ideal = 0;
+    // In this interval: how often each thread has executed it, and each warp's requests: how many
+    // are counted already, and the rest. A GPU executes an instruction for all lanes at once, so
+    // the i-th time of each lane is one request.
+    bool touched = false;
+    uint32_t times[kMaxThreads] = {};
+    uint32_t finished[kMaxThreads / 32] = {};
+    std::vector<Request> pending[kMaxThreads / 32];
+    std::string where;  // found when first reported
+};
+
+Site& find_site(uintptr_t pc, bool global, bool store);
+Site& site_of(uint16_t number);
+size_t site_count();
+// True if the thread should give way to the others.
+bool count_access(Site& site, unsigned thread, uintptr_t address, int width);
+void count_pending();  // the interval is over
+
+// ---- races.cpp: what is ordered, and what is not ----
+
+// Releasing puts all that a thread has done and knows of into the object; who acquires it then
+// comes after that. One for each barrier, and each phase of it, that threads of several warps share.
+class Sync {
+public:
+    Sync();
+    void release(unsigned thread);
+    void acquire(unsigned thread) const;
+
+private:
+    std::vector<uint32_t> known_;
+};
+
+namespace races {
+void begin_launch();
+void begin_block();
+void block_barrier();
+void warp_barrier(unsigned first_thread, uint32_t lanes);  // among these lanes
+size_t cells_bytes(uintptr_t begin, uintptr_t end);
+Cell* new_cells(uintptr_t begin, uintptr_t end);  // those of a range
+void delete_cells(Cell* cells, uintptr_t begin, uintptr_t end);
+double bytes_per_byte();  // of memory that is kept track of
+// cells: the range's that begins at `begin`.
+void check(Cell* cells, uintptr_t begin, uintptr_t address, int width, bool global,
+           trace::Kind kind, unsigned thread, uint16_t site);
+}  // namespace races
+
+// ---- watchdog.cpp: crashes and endless loops ----
+
+namespace watchdog {
+void begin_launch();
+void end_launch();
+}  // namespace watchdog
+
+// ---- symbols.cpp: the program's own symbol table ----
+
+struct Symbol {  // a function or a variable
+    uintptr_t begin;
+    size_t size;
+    bool function;
+    const char* mangled;
+};
+const std::vector<Symbol>& symbols();  // by address; none in a program that was stripped
+const Symbol* find_symbol(uintptr_t address);
+uintptr_t load_address();  // 0 where the program runs where it was linked for
+std::string name_of(const Symbol& symbol);  // demangled
+bool is_data(uintptr_t address);  // of the program's writable data
+
+// ---- lines.cpp: where in the source ----
+
+std::string short_path(const std::string& path);  // the last folder and the name
+// The source line of each return address, from the debug info; "" where there is none.
+std::vector<std::string> find_lines(const std::vector<uintptr_t>& return_addresses);
+
+// ---- report.cpp: problems and counts ----
+
+extern Counts totals;  // barriers, blocks, threads; the rest is filled in by counts()
+void report_problem(const std::string& problem);  // keeps it for counts()
+
+// A race, or an uninitialised read where there is no first.
+struct Conflict {
+    bool global;
+    trace::Kind first_kind, second_kind;
+    uint16_t first, second;  // sites
+    std::string who;
+};
+// Keeps one for each pair of instructions. who: called for a new one.
+void report_conflict(Conflict conflict, const std::function<std::string()>& who);
 
 }  // namespace emulator

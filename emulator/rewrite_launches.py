@@ -3,8 +3,9 @@
 
 Example:  python3 emulator/rewrite_launches.py 03_shared_blocking/matmul.cu matmul.cpp
 
-    matmul<8><<<grid, block>>>(M, A)   ->   emulator::Kernel([&](auto... p) { matmul<8>(p...); }, grid, block)(M, A)
+    matmul<8><<<grid, block>>>(M, A)   ->   emulator::Kernel(EMULATOR_KERNEL(matmul<8>), grid, block)(M, A)
     extern __shared__ float s[];       ->   float* s = emulator::dynamic_shared<float>();
+    __launch_bounds__(256) k(int n) {  ->   __launch_bounds__(256) k(int n) {EMULATOR_BOUNDS(256);
 
 A launch names a kernel, an instance of a template, or a variable that holds one.
 
@@ -122,6 +123,11 @@ def edits(text, code):
         yield m.start(), len(m.group()), f"{kind}* {m['name']} = emulator::dynamic_shared<{kind}>();{lines}"
     for m in SHARED_ALIGNAS.finditer(code):  # `static alignas(16)` is no C++, `alignas(16) static` is
         yield m.start(), len(m.group()), f"{m[2]}{m[1]}__shared__"
+    for m in re.finditer(r"\b__launch_bounds__\s*(\()", code):
+        end = matching(code, m.start(1), "(", ")", 1)
+        body = re.compile(r"[;{]").search(code, end)
+        if body and body[0] == "{":  # a definition, not a declaration
+            yield body.end(), 0, f"EMULATOR_BOUNDS{' '.join(code[m.start(1):end + 1].split())};"
     for m in re.finditer(r"<<<", code):
         name = start_of_name(code, m.start())
         if name is None:
@@ -129,8 +135,8 @@ def edits(text, code):
         close, after = end_of_configuration(code, m.end())
         if not re.match(r"\s*(\\\n\s*)*\(", code[after:]):
             raise Refused(close, "no arguments after a launch's >>>")
-        yield name, 0, "emulator::Kernel([&](auto... p) { "
-        yield m.start(), 3, "(p...); }, "
+        yield name, 0, "emulator::Kernel(EMULATOR_KERNEL("
+        yield m.start(), 3, "), "
         yield close, 3, ")"
 
 

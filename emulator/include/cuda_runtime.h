@@ -25,7 +25,7 @@
     __attribute__((section( \
         "cuda_constant")))  // its own section: what is not there and is writable is shared
 #define __forceinline__ inline __attribute__((always_inline))
-#define __launch_bounds__(...)
+#define __launch_bounds__(...)  // rewrite_launches.py has a kernel check them: EMULATOR_BOUNDS
 #define __align__(bytes) __attribute__((aligned(bytes)))
 
 // ---- Vector types -----------------------------------------------------------------------------------------------------------
@@ -33,10 +33,9 @@
 // element wherever the compiler likes that better, and the trace would then see four narrow accesses. may_alias: kernels copy
 // arrays of other types, half for one, through them.
 
+// An access belongs to the line that copies; g++ keeps both lines by itself.
 #ifdef __clang__
-#define EMULATOR_NODEBUG \
-    __attribute__((      \
-        nodebug))  // an access belongs to the line that copies; g++ keeps both lines by itself
+#define EMULATOR_NODEBUG __attribute__((nodebug))
 #else
 #define EMULATOR_NODEBUG
 #endif
@@ -60,9 +59,9 @@
     EMULATOR_VECTOR(Name, Type, 4 * sizeof(Type), x EMULATOR_COMMA y EMULATOR_COMMA z EMULATOR_COMMA w,                          \
                     (Type x, Type y, Type z, Type w), x, y, z, w)
 // clang-format on
+// The struct without a name is what makes v.x and v.whole the same bytes.
 #pragma GCC diagnostic push
-#pragma GCC diagnostic ignored \
-    "-Wpedantic"  // the struct without a name is what makes v.x and v.whole the same bytes
+#pragma GCC diagnostic ignored "-Wpedantic"
 EMULATOR_VECTOR2(float2, float)
 EMULATOR_VECTOR4(float4, float)
 EMULATOR_VECTOR2(int2, int)
@@ -88,6 +87,9 @@ struct dim3 {
 
 using cudaStream_t = struct CUstream_st*;
 
+// The line of a call, so that a problem can be reported even where there is no debug info.
+#define EMULATOR_SITE const char *file = __builtin_FILE(), int line = __builtin_LINE()
+
 namespace emulator {
 
 // What the running thread may read of itself. The emulator writes it; the trace does not count accesses to it.
@@ -98,30 +100,52 @@ struct Builtins {
 };
 extern Builtins builtins;
 
-void launch(dim3 grid, dim3 block, size_t dynamic_shared_bytes, void (*thread)(void*),
-            void* argument);
+struct Launch {
+    const void* kernel;  // its address; null where a template's arguments were deduced
+    dim3 grid, block;
+    size_t dynamic_shared_bytes;
+    const char* file;
+    int line;
+};
+void launch(const Launch& launch, void (*thread)(void*), void* argument);
 
-// `matmul<8><<<grid, block>>>(M, A)` becomes `Kernel([&](auto... p) { matmul<8>(p...); }, grid, block)(M, A)`: the arguments are
-// evaluated once, and every thread gets its own copy of them.
-template <class Call>
+template <class Tag, class Function>
+const void* address_of(Tag, Function* function) {
+    return reinterpret_cast<const void*>(function);
+}
+
+// `matmul<8><<<grid, block>>>(M, A)` becomes `Kernel(EMULATOR_KERNEL(matmul<8>), grid, block)(M, A)`:
+// the arguments are evaluated once, and every thread gets its own copy of them. The first lambda
+// calls the kernel. The second tells its address; it can't be called where that is not known.
+#define EMULATOR_UNTRACED __attribute__((no_sanitize("thread")))
+#define EMULATOR_KERNEL(...)                                                \
+    [&](auto... p) EMULATOR_UNTRACED { __VA_ARGS__(p...); },                \
+        [&](auto tag) -> decltype(emulator::address_of(tag, __VA_ARGS__)) { \
+            return emulator::address_of(tag, __VA_ARGS__);                  \
+        }
+
+#define EMULATOR_BOUNDS(...) emulator::check_bounds(__FILE__, __LINE__, __VA_ARGS__)
+
+template <class Call, class Address>
 class Kernel {
 public:
-    Kernel(Call call, dim3 grid, dim3 block, size_t dynamic_shared_bytes = 0,
-           cudaStream_t = nullptr)
-        : call_(call), grid_(grid), block_(block), dynamic_shared_bytes_(dynamic_shared_bytes) {}
+    Kernel(Call call, Address address, dim3 grid, dim3 block, size_t dynamic_shared_bytes = 0,
+           cudaStream_t = nullptr, EMULATOR_SITE)
+        : call_(call), launch_{nullptr, grid, block, dynamic_shared_bytes, file, line} {
+        if constexpr (std::is_invocable_v<Address, int>) launch_.kernel = address(0);
+    }
 
     template <class... Arguments>
     void operator()(Arguments... arguments) const {
-        auto thread = [&] { call_(arguments...); };
+        auto thread = [&]() EMULATOR_UNTRACED { call_(arguments...); };
+        using Thread = decltype(thread);
         launch(
-            grid_, block_, dynamic_shared_bytes_,
-            [](void* t) { (*static_cast<decltype(thread)*>(t))(); }, &thread);
+            launch_, [](void* t) EMULATOR_UNTRACED { (*static_cast<Thread*>(t))(); }, &thread);
     }
 
 private:
     Call call_;
-    dim3 grid_, block_;
-    size_t dynamic_shared_bytes_;
+    Launch launch_;
 };
 
 template <class T>
@@ -129,20 +153,27 @@ T* dynamic_shared() {
     return static_cast<T*>(builtins.dynamic_shared);
 }
 
-// Waits until every lane of the mask that has not returned has called this, then gives back what lane `source` brought.
-uint64_t exchange(unsigned mask, uint64_t value, int source, const char* file, int line);
-void barrier(const char* file, int line);
+// Waits until every lane of the mask that has not returned has called this, then gives back what
+// lane `source` brought. name: of CUDA's function.
+uint64_t exchange(unsigned mask, uint64_t value, int source, const char* name, const char* file,
+                  int line);
+void barrier(const char* file, int line, int number);  // number: tells two of one line apart
 int lane();
+void check_width(const char* shuffle, int width, const char* file, int line);
+void check_bounds(const char* file, int line, unsigned threads, unsigned blocks = 0, unsigned = 0);
+void trace_atomic(const void* address, int bytes, const void* pc);
 
 template <class T>
-T shuffle(unsigned mask, T value, int source, int width, const char* file, int line) {
+T shuffle(const char* name, unsigned mask, T value, int source, int width, const char* file,
+          int line) {
     static_assert(sizeof(T) <= sizeof(uint64_t), "a shuffle moves at most 8 bytes a lane");
+    check_width(name, width, file, line);
     const int first = lane() & ~(width - 1);
-    if (source < first || source >= first + width)
-        source = lane();  // outside the segment: a lane keeps its own value
+    // Outside the segment: a lane keeps its own value.
+    if (source < first || source >= first + width) source = lane();
     uint64_t bits = 0;
     std::memcpy(&bits, &value, sizeof(T));
-    bits = exchange(mask, bits, source, file, line);
+    bits = exchange(mask, bits, source, name, file, line);
     std::memcpy(&value, &bits, sizeof(T));
     return value;
 }
@@ -161,37 +192,39 @@ inline const dim3& gridDim = emulator::builtins.grid_dim;
 constexpr int warpSize = 32;
 
 // ---- Device functions -------------------------------------------------------------------------------------------------------
-// The two defaulted parameters name the line of the call, so that a problem can be reported even where there is no debug info.
 
-#define EMULATOR_SITE const char *file = __builtin_FILE(), int line = __builtin_LINE()
-
-inline void __syncthreads(EMULATOR_SITE) { emulator::barrier(file, line); }
+#define __syncthreads() emulator::barrier(__FILE__, __LINE__, __COUNTER__)
 inline void __syncwarp(unsigned mask = 0xffffffffu, EMULATOR_SITE) {
-    emulator::exchange(mask, 0, emulator::lane(), file, line);
+    emulator::exchange(mask, 0, emulator::lane(), "__syncwarp", file, line);
 }
 
 template <class T>
 T __shfl_sync(unsigned mask, T value, int source, int width = warpSize, EMULATOR_SITE) {
     const int first = emulator::lane() & ~(width - 1);
-    return emulator::shuffle(mask, value, first + (source & (width - 1)), width, file, line);
+    return emulator::shuffle("__shfl_sync", mask, value, first + (source & (width - 1)), width,
+                             file, line);
 }
 template <class T>
 T __shfl_up_sync(unsigned mask, T value, unsigned delta, int width = warpSize, EMULATOR_SITE) {
-    return emulator::shuffle(mask, value, emulator::lane() - int(delta), width, file, line);
+    return emulator::shuffle("__shfl_up_sync", mask, value, emulator::lane() - int(delta), width,
+                             file, line);
 }
 template <class T>
 T __shfl_down_sync(unsigned mask, T value, unsigned delta, int width = warpSize, EMULATOR_SITE) {
-    return emulator::shuffle(mask, value, emulator::lane() + int(delta), width, file, line);
+    return emulator::shuffle("__shfl_down_sync", mask, value, emulator::lane() + int(delta), width,
+                             file, line);
 }
 template <class T>
 T __shfl_xor_sync(unsigned mask, T value, int lane_mask, int width = warpSize, EMULATOR_SITE) {
-    return emulator::shuffle(mask, value, emulator::lane() ^ lane_mask, width, file, line);
+    return emulator::shuffle("__shfl_xor_sync", mask, value, emulator::lane() ^ lane_mask, width,
+                             file, line);
 }
 
-// Threads are never interrupted between two barriers, so a plain update is atomic. It is not traced: atomics are not races.
+// Threads are never interrupted between two barriers, so a plain update is atomic.
 template <class T>
-__attribute__((no_sanitize("thread"), noinline)) T atomicAdd(
-    T* address, typename emulator::Same<T>::type value) {
+EMULATOR_UNTRACED __attribute__((noinline)) T atomicAdd(T* address,
+                                                        typename emulator::Same<T>::type value) {
+    emulator::trace_atomic(address, sizeof(T), __builtin_return_address(0));
     const T old = *address;
     *address = old + value;
     return old;
@@ -213,9 +246,8 @@ template <class A, class B>
 constexpr std::common_type_t<A, B> max(A a, B b) {
     return a < b ? b : a;
 }
-inline float min(float a, float b) {
-    return fminf(a, b);
-}  // NaN gives way to a number, as on the GPU
+// NaN gives way to a number, as on the GPU.
+inline float min(float a, float b) { return fminf(a, b); }
 inline float max(float a, float b) { return fmaxf(a, b); }
 inline double min(double a, double b) { return fmin(a, b); }
 inline double max(double a, double b) { return fmax(a, b); }
@@ -230,6 +262,8 @@ enum cudaError_t {  // CUDA's own numbers
     cudaErrorNoDevice = 100,
     cudaErrorInvalidDevice = 101,
     cudaErrorNoKernelImageForDevice = 209,
+    cudaErrorIllegalAddress = 700,
+    cudaErrorMisalignedAddress = 716,
     cudaErrorLaunchFailure = 719,
 };
 enum cudaMemcpyKind {
@@ -260,7 +294,7 @@ cudaError_t cudaMemcpy(void* to, const void* from, size_t bytes, cudaMemcpyKind 
 cudaError_t cudaMemset(void* to, int value, size_t bytes);
 
 namespace emulator {
-cudaError_t allow_dynamic_shared(int bytes);
+cudaError_t allow_dynamic_shared(const void* kernel, int bytes);
 }
 
 template <class T>
@@ -268,12 +302,10 @@ cudaError_t cudaMalloc(T** pointer, size_t bytes) {
     return cudaMalloc(reinterpret_cast<void**>(pointer), bytes);
 }
 
-// A kernel is not known by its address here, so the limit is raised for all of them at once.
 template <class Function>
-cudaError_t cudaFuncSetAttribute(Function*, cudaFuncAttribute attribute, int value) {
-    return attribute == cudaFuncAttributeMaxDynamicSharedMemorySize
-               ? emulator::allow_dynamic_shared(value)
-               : cudaSuccess;
+cudaError_t cudaFuncSetAttribute(Function* kernel, cudaFuncAttribute attribute, int value) {
+    if (attribute != cudaFuncAttributeMaxDynamicSharedMemorySize) return cudaSuccess;
+    return emulator::allow_dynamic_shared(reinterpret_cast<const void*>(kernel), value);
 }
 
 template <class T>

@@ -215,8 +215,9 @@ __global__ void reduce(const double* in, double* out, int n) {
     if (t >= n) return;  // the lanes that are left go on without these
     double sum = in[t];
     for (int delta = 16; delta > 0; delta /= 2) {
-        const double other = __shfl_down_sync(0xffffffff, sum, delta);
-        if (t % 32 + delta < min(32, n - t / 32 * 32)) sum += other;
+        const int from = t % 32 + delta, lanes = min(32, n - t / 32 * 32);
+        const double other = __shfl_sync(0xffffffff, sum, from < lanes ? from : t % 32);
+        if (from < lanes) sum += other;
     }
     if (t % 32 == 0) out[t / 32] = sum;
 }
@@ -296,8 +297,8 @@ __global__ void warp_and_block() {
     if (threadIdx.x != 5) __syncthreads();
 }
 __global__ void mask_without_self() {
-    __syncwarp(threadIdx.x == 0 ? 0xfffffffe : 0xffffffff);
-}  // @mask
+    __syncwarp(threadIdx.x == 0 ? 0xfffffffe : 0xffffffff);  // @mask
+}
 __global__ void launches() { write_numbers<<<1, 1>>>(nullptr); }
 
 TEST_F(Faults, ThreadReturnsWhileOthersWait) {
@@ -714,8 +715,8 @@ TEST_F(Trace, TwoHalvesOfAWordDoNotRace) {
 }
 
 __global__ void write_same(int* out, int blocks_apart) {
-    out[threadIdx.x + blockIdx.x * blocks_apart] = 1;
-}  // @global_race
+    out[threadIdx.x + blockIdx.x * blocks_apart] = 1;  // @global_race
+}
 __global__ void shift_global(int* data, bool barrier) {
     data[threadIdx.x] = threadIdx.x;
     if (barrier) __syncthreads();

@@ -1,0 +1,228 @@
+// Accesses of a traced kernel: to which memory each goes, and whether it may.
+
+#include <algorithm>
+
+#include "emulator/include/cuda_pipeline.h"
+#include "emulator/include/mma.h"
+#include "emulator/internal.h"
+
+// The linker's: the program's code, its writable data, and the __constant__ variables within (none:
+// null).
+extern "C" char __executable_start, etext, __data_start, _end;
+extern "C" __attribute__((weak)) char __start_cuda_constant, __stop_cuda_constant;
+
+namespace emulator {
+
+bool compiled_for_tracing, in_kernel;
+uintptr_t last_traced;
+
+namespace {
+
+using trace::Kind;
+
+uintptr_t number(const void* pointer) { return reinterpret_cast<uintptr_t>(pointer); }
+const uintptr_t kImageBegin = number(&__executable_start), kCodeEnd = number(&etext);
+const uintptr_t kDataBegin = number(&__data_start), kDataEnd = number(&_end);
+const uintptr_t kConstantBegin = number(&__start_cuda_constant);
+const uintptr_t kConstantEnd = number(&__stop_cuda_constant);
+
+struct Memory {
+    Allocation static_shared{kDataBegin, kDataEnd, nullptr}, dynamic_shared{0, 0, nullptr};
+    Allocation recent{0, 0, nullptr};  // most accesses go where the one before went
+    // For each byte of the program's data: 1 + the number of the symbol that has it, or 0.
+    std::vector<uint32_t> owner;
+} memory;
+
+bool contains(const Allocation& range, uintptr_t address) {
+    return address - range.begin < range.end - range.begin;
+}
+
+// Whose memory it is. own: the thread's stack, or a constant. none: nothing that a kernel may touch.
+enum class Place { own, global, shared, none };
+
+inline Place find_place(uintptr_t address, unsigned thread, const Allocation*& range) {
+    range = &memory.recent;
+    if (contains(memory.recent, address)) return Place::global;
+    if (address - stacks_begin < stacks_bytes)
+        return stack_owner(address) == thread ? Place::own : Place::none;
+    if (contains(memory.static_shared, address)) {
+        if (address - number(&builtins) < sizeof(Builtins)) return Place::own;
+        if (address - kConstantBegin < kConstantEnd - kConstantBegin) return Place::own;
+        range = &memory.static_shared;
+        return Place::shared;
+    }
+    range = &memory.dynamic_shared;
+    if (contains(memory.dynamic_shared, address)) return Place::shared;
+    if (Allocation* found = find_allocation(address)) {
+        if (!found->cells) found->cells = races::new_cells(found->begin, found->end);
+        memory.recent = *found;
+        range = &memory.recent;
+        return Place::global;
+    }
+    return address - kImageBegin < kDataEnd - kImageBegin ? Place::own : Place::none;
+}
+
+// A variable as its author knows it: As of matmul<true>(int)::As.
+std::string variable_name(const Symbol& symbol) {
+    const std::string name = name_of(symbol);
+    const size_t scope = name.rfind("::");
+    return scope == name.npos ? name : name.substr(scope + 2);
+}
+
+// "16 bytes past the end of ", or before the start.
+std::string distance(uintptr_t address, int width, uintptr_t begin, uintptr_t end) {
+    if (address < begin) return std::to_string(begin - address) + " bytes before the start of ";
+    if (address < end)
+        return "the last " + std::to_string(address + width - end) + " past the end of ";
+    return std::to_string(address - end) + " bytes past the end of ";
+}
+
+// Where an address is that no kernel may touch.
+std::string describe(uintptr_t address, int width) {
+    constexpr uintptr_t kNear = 1 << 20;
+    const auto near = [&](uintptr_t begin, uintptr_t end) {
+        return begin != end && address + kNear >= begin && address < end + kNear;
+    };
+    const unsigned owner = stack_owner(address);
+    if (owner != kNoThread) return "a local variable of " + thread_name(owner);
+    const auto name = [&](const Symbol& s) {
+        return variable_name(s) + ", " + std::to_string(s.size) + " bytes of shared memory";
+    };
+    if (contains(memory.static_shared, address)) {
+        const Symbol* below = nullptr;
+        for (const Symbol& s : symbols())
+            if (!s.function && s.begin <= address) below = &s;
+        if (!below) return "no variable";
+        return distance(address, width, below->begin, below->begin + below->size) + name(*below);
+    }
+    const Allocation& dynamic = memory.dynamic_shared;
+    if (near(dynamic.begin, dynamic.end))
+        return distance(address, width, dynamic.begin, dynamic.end) + "the " +
+               std::to_string(dynamic.end - dynamic.begin) + " bytes of dynamic shared memory";
+    for (const Allocation& a : allocations)
+        if (near(a.begin, a.end))
+            return distance(address, width, a.begin, a.end) + std::to_string(a.end - a.begin) +
+                   " bytes of device memory";
+    return address < 4096 ? "a null pointer" : "no memory of the device, but the host's or freed";
+}
+
+[[gnu::noinline]] void refuse(unsigned thread, int width, Kind kind, uintptr_t pc,
+                              const std::string& head, const std::string& where,
+                              cudaError_t error) {
+    in_kernel = false;
+    std::string line = find_lines({pc})[0];
+    if (line.empty()) line = "an unknown line";
+    fail(head + line + (kind == trace::kRead ? " reads " : " writes ") + std::to_string(width) +
+             " bytes, " + where + " (" + block_name() + ", " + thread_name(thread) + ")",
+         error);
+}
+
+// True if the thread should give way to the others.
+bool note_access(unsigned thread, const void* pointer, int width, Kind kind,
+                 const void* return_address, bool counted, const void* copied_to, bool aligned) {
+    const uintptr_t address = number(pointer), pc = number(return_address);
+    if (pc - kImageBegin >= kCodeEnd - kImageBegin) return false;
+    last_traced = pc;
+    const Allocation* range;
+    const Place place = find_place(address, thread, range);
+    if (place == Place::own) return false;
+    bool inside = place != Place::none && address + width <= range->end;
+    if (inside && range == &memory.static_shared) {
+        const uint32_t owner = memory.owner[address - kDataBegin];
+        inside = memory.owner.empty() ||
+                 (owner && owner == memory.owner[address + width - 1 - kDataBegin]);
+    }
+    if (!inside)
+        refuse(thread, width, kind, pc, "out of bounds: ", describe(address, width),
+               cudaErrorIllegalAddress);
+    if (aligned && address % width)
+        refuse(
+            thread, width, kind, pc, "misaligned: ",
+            "at an address that is " + std::to_string(address % width) + " past a multiple of them",
+            cudaErrorMisalignedAddress);
+
+    const bool global = place == Place::global;
+    Site& site = find_site(pc, global, kind != trace::kRead);
+    races::check(range->cells, range->begin, address, width, global, kind, thread, site.number);
+    if (!counted) return false;
+    // A copy that bypasses L1 asks, for each 128-byte line, once for each 32-byte sector of shared
+    // memory that the line goes to; see README.md. An address that is the same for those, and for
+    // those only, stands for it.
+    const uintptr_t asked =
+        copied_to ? (address / 128 << 16 | (number(copied_to) / 32 & 0xffff)) * 32 : address;
+    return count_access(site, thread, asked, width);
+}
+
+}  // namespace
+
+bool tracing() { return compiled_for_tracing; }
+
+double host_bytes(double device_bytes) {
+    return device_bytes * (tracing() ? 1 + races::bytes_per_byte() : 1);
+}
+
+namespace trace {
+
+void begin_launch(size_t dynamic_shared_bytes) {
+    if (!compiled_for_tracing) return;
+    const uintptr_t begin = number(builtins.dynamic_shared), end = begin + dynamic_shared_bytes;
+    memory.dynamic_shared = {begin, end, races::new_cells(begin, end)};
+    if (!memory.static_shared.cells) {
+        memory.static_shared.cells = races::new_cells(kDataBegin, kDataEnd);
+        if (!symbols().empty()) memory.owner.resize(kDataEnd - kDataBegin);
+        for (const Symbol& s : symbols())
+            if (!s.function && contains(memory.static_shared, s.begin))
+                std::fill_n(memory.owner.begin() + (s.begin - kDataBegin),
+                            std::min(s.size, kDataEnd - s.begin), 1 + (&s - symbols().data()));
+    }
+    races::begin_launch();
+}
+
+void begin_block() {
+    if (compiled_for_tracing) races::begin_block();
+}
+
+void end_interval() {
+    if (!compiled_for_tracing) return;
+    count_pending();
+    races::block_barrier();
+}
+
+void end_launch() {
+    if (!compiled_for_tracing) return;
+    races::delete_cells(memory.dynamic_shared.cells, memory.dynamic_shared.begin,
+                        memory.dynamic_shared.end);
+    memory.dynamic_shared = {0, 0, nullptr};
+}
+
+void forget(Allocation& allocation) {
+    races::delete_cells(allocation.cells, allocation.begin, allocation.end);
+    memory.recent = {0, 0, nullptr};
+}
+
+bool access(unsigned thread, const void* address, int bytes, Kind kind, const void* pc,
+            bool counted, const void* copied_to) {
+    return in_kernel && note_access(thread, address, bytes, kind, pc, counted, copied_to, false);
+}
+
+void compiled_access(const void* address, int bytes, Kind kind, const void* pc, bool aligned) {
+    if (note_access(current_thread, address, bytes, kind, pc, true, nullptr, aligned)) give_way();
+}
+
+}  // namespace trace
+
+void trace_lane(int lane, const void* address, int bytes, bool store, const void* pc) {
+    trace::access(current_thread / 32 * 32 + lane, address, bytes,
+                  store ? trace::kWrite : trace::kRead, pc);
+}
+
+void trace_atomic(const void* address, int bytes, const void* pc) {
+    trace::access(current_thread, address, bytes, trace::kAtomic, pc, false);
+}
+
+bool traced_as_shared(const void* address) {
+    const Allocation* range;
+    return find_place(number(address), current_thread, range) == Place::shared;
+}
+
+}  // namespace emulator

@@ -1,0 +1,258 @@
+// CUDA's runtime API: device memory, errors, limits.
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+#include <utility>
+
+#include "common/memory.h"
+#include "emulator/internal.h"
+
+extern "C" __attribute__((weak)) void __asan_init();  // in a program that has AddressSanitizer
+
+namespace emulator {
+
+std::vector<Allocation> allocations;
+
+namespace {
+
+constexpr size_t kStaticShared = 48 * 1024, kShared = 227 * 1024;  // H100, H200
+
+struct Device {
+    cudaError_t last_error = cudaSuccess;
+    size_t allocated_bytes = 0;
+    std::map<const void*, size_t> dynamic_shared;  // what cudaFuncSetAttribute allows each kernel
+} device;
+
+std::vector<Allocation>::iterator allocation_after(uintptr_t address) {
+    return std::upper_bound(allocations.begin(), allocations.end(), address,
+                            [](uintptr_t a, const Allocation& x) { return a < x.begin; });
+}
+
+size_t memory_limit() {  // leaves the machine usable
+    return size_t(sysconf(_SC_PHYS_PAGES)) * size_t(sysconf(_SC_PAGE_SIZE)) / 2;
+}
+
+bool on_device(const void* pointer, size_t bytes) {
+    const auto address = reinterpret_cast<uintptr_t>(pointer);
+    const Allocation* a = find_allocation(address);
+    return a && bytes <= a->end - address;
+}
+
+// A failed kernel is only seen when the host next waits for the device; asking for the error forgets
+// it (a GPU's process would have to end, but a test goes on).
+cudaError_t launch_error() {
+    const bool of_kernel = device.last_error == cudaErrorLaunchFailure ||
+                           device.last_error == cudaErrorIllegalAddress ||
+                           device.last_error == cudaErrorMisalignedAddress;
+    return of_kernel ? device.last_error : cudaSuccess;
+}
+
+// Device memory lies apart: an access past an end must not be another array's beginning.
+// AddressSanitizer has its own way for that, which needs the heap's.
+constexpr size_t kGap = 1 << 20;
+
+size_t with_gaps(size_t bytes) {
+    const size_t page = size_t(sysconf(_SC_PAGE_SIZE));
+    return kGap + (bytes + page - 1) / page * page + kGap;
+}
+
+void* allocate(size_t bytes) {
+    if (__asan_init) return allocate_aligned(256, bytes);
+    void* const all = mmap(nullptr, with_gaps(bytes), PROT_NONE,
+                           MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (all == MAP_FAILED) return nullptr;
+    void* const begin = static_cast<char*>(all) + kGap;
+    if (mprotect(begin, bytes, PROT_READ | PROT_WRITE) == 0) return begin;
+    munmap(all, with_gaps(bytes));
+    return nullptr;
+}
+
+void deallocate(void* pointer, size_t bytes) {
+    if (__asan_init) std::free(pointer);
+    else munmap(static_cast<char*>(pointer) - kGap, with_gaps(bytes));
+}
+
+struct Description {
+    cudaError_t error;
+    const char *name, *text;
+};
+const Description& describe(cudaError_t error) {
+    static const Description all[] = {
+        {cudaSuccess, "cudaSuccess", "no error"},
+        {cudaErrorInvalidValue, "cudaErrorInvalidValue", "invalid argument"},
+        {cudaErrorMemoryAllocation, "cudaErrorMemoryAllocation", "out of memory"},
+        {cudaErrorInvalidConfiguration, "cudaErrorInvalidConfiguration",
+         "invalid configuration argument"},
+        {cudaErrorNoDevice, "cudaErrorNoDevice", "no CUDA-capable device is detected"},
+        {cudaErrorInvalidDevice, "cudaErrorInvalidDevice", "invalid device ordinal"},
+        {cudaErrorNoKernelImageForDevice, "cudaErrorNoKernelImageForDevice",
+         "no kernel image is available for execution on the device"},
+        {cudaErrorIllegalAddress, "cudaErrorIllegalAddress",
+         "an illegal memory access was encountered"},
+        {cudaErrorMisalignedAddress, "cudaErrorMisalignedAddress", "misaligned address"},
+        {cudaErrorLaunchFailure, "cudaErrorLaunchFailure", "unspecified launch failure"},
+    };
+    static const Description unknown = {cudaError_t(999), "cudaErrorUnknown", "unknown error"};
+    const auto found = std::find_if(std::begin(all), std::end(all),
+                                    [&](const Description& d) { return d.error == error; });
+    return found != std::end(all) ? *found : unknown;
+}
+
+// The bytes of a kernel's own __shared__ arrays: variables whose names begin with the kernel's.
+size_t static_shared(const void* kernel) {
+    const Symbol* function = find_symbol(reinterpret_cast<uintptr_t>(kernel));
+    if (!function || std::strncmp(function->mangled, "_Z", 2) != 0) return 0;
+    const std::string local = std::string("_ZZ") + (function->mangled + 2) + "E";
+    size_t bytes = 0;
+    for (const Symbol& s : symbols())
+        if (!s.function && is_data(s.begin) &&
+            local.compare(0, local.npos, s.mangled, local.size()) == 0)
+            bytes += s.size;
+    return bytes;
+}
+
+size_t allowed_dynamic_shared(const void* kernel) {
+    size_t bytes = kStaticShared - std::min(kStaticShared, static_shared(kernel));
+    for (const auto& [of, allowed] : device.dynamic_shared)
+        if (!kernel || of == kernel) bytes = std::max(bytes, allowed);
+    return bytes;
+}
+
+}  // namespace
+
+Allocation* find_allocation(uintptr_t address) {
+    const auto after = allocation_after(address);
+    return after != allocations.begin() && address < after[-1].end ? &after[-1] : nullptr;
+}
+
+// Exactly so many bytes, so that AddressSanitizer sees an access past their end.
+void* allocate_aligned(size_t alignment, size_t bytes) {
+    void* p = nullptr;
+    return posix_memalign(&p, alignment, bytes) == 0 ? p : nullptr;
+}
+
+cudaError_t set_last_error(cudaError_t error) { return device.last_error = error; }
+
+cudaError_t allow_dynamic_shared(const void* kernel, int bytes) {
+    if (bytes < 0 || size_t(bytes) + static_shared(kernel) > kShared)
+        return set_last_error(cudaErrorInvalidValue);
+    device.dynamic_shared[kernel] = size_t(bytes);
+    return cudaSuccess;
+}
+
+bool launch_fits(const Launch& launch) {
+    const auto refuse = [&](const std::string& what, cudaError_t error) {
+        const std::string problem = "the launch at " + short_path(launch.file) + ":" +
+                                    std::to_string(launch.line) + " " + what;
+        report_problem(problem);
+        std::fprintf(stderr, "emulator: %s\n", problem.c_str());
+        set_last_error(error);
+        return false;
+    };
+    const auto size = [](dim3 d) {
+        return std::to_string(d.x) + " x " + std::to_string(d.y) + " x " + std::to_string(d.z);
+    };
+    const dim3 grid = launch.grid, block = launch.block;
+    const uint64_t threads = uint64_t(block.x) * block.y * block.z;
+    if (grid.x == 0 || grid.y == 0 || grid.z == 0 || grid.x > 0x7fffffff || grid.y > 65535 ||
+        grid.z > 65535)
+        return refuse("asks for " + size(grid) +
+                          " blocks; a grid has 1 x 1 x 1 up to 2147483647 x 65535 x 65535",
+                      cudaErrorInvalidConfiguration);
+    if (threads == 0 || threads > kMaxThreads || block.z > 64)
+        return refuse("asks for blocks of " + size(block) +
+                          " threads; a block has 1 to 1024, at most 64 along z",
+                      cudaErrorInvalidConfiguration);
+    if (const size_t bytes = static_shared(launch.kernel); bytes > kStaticShared)
+        return refuse("is of a kernel with " + std::to_string(bytes) +
+                          " bytes of static shared memory; nvcc takes at most 49152",
+                      cudaErrorInvalidValue);
+    if (const size_t bytes = allowed_dynamic_shared(launch.kernel);
+        launch.dynamic_shared_bytes > bytes)
+        return refuse(
+            "asks for " + std::to_string(launch.dynamic_shared_bytes) +
+                " bytes of dynamic shared memory; this kernel may have " + std::to_string(bytes) +
+                ", more after cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes)",
+            cudaErrorInvalidValue);
+    return true;
+}
+
+}  // namespace emulator
+
+using namespace emulator;
+
+const char* cudaGetErrorName(cudaError_t error) { return describe(error).name; }
+const char* cudaGetErrorString(cudaError_t error) { return describe(error).text; }
+cudaError_t cudaGetLastError() { return std::exchange(device.last_error, cudaSuccess); }
+cudaError_t cudaPeekAtLastError() { return device.last_error; }
+cudaError_t cudaDeviceSynchronize() { return launch_error(); }
+cudaError_t cudaGetDeviceCount(int* count) { return *count = 1, cudaSuccess; }
+cudaError_t cudaGetDevice(int* device) { return *device = 0, cudaSuccess; }
+cudaError_t cudaSetDevice(int device) {
+    return device == 0 ? cudaSuccess : set_last_error(cudaErrorInvalidDevice);
+}
+
+cudaError_t cudaDeviceReset() {
+    while (!allocations.empty()) cudaFree(reinterpret_cast<void*>(allocations.back().begin));
+    device = Device();
+    return cudaSuccess;
+}
+
+cudaError_t cudaMemGetInfo(size_t* free, size_t* total) {
+    *total = memory_limit();
+    *free = *total - std::min(*total, device.allocated_bytes);
+    return cudaSuccess;
+}
+
+cudaError_t cudaMalloc(void** pointer, size_t bytes) {
+    *pointer = nullptr;
+    if (bytes == 0) return cudaSuccess;
+    if (bytes > memory_limit() || device.allocated_bytes + bytes > memory_limit())
+        return set_last_error(cudaErrorMemoryAllocation);
+    if (bytes >> 20 && host_bytes(double(bytes)) > available_memory())
+        return set_last_error(cudaErrorMemoryAllocation);
+    void* p = allocate(bytes);
+    if (!p) return set_last_error(cudaErrorMemoryAllocation);
+    std::memset(p, 0xff, bytes);
+    const auto begin = reinterpret_cast<uintptr_t>(p);
+    allocations.insert(allocation_after(begin), {begin, begin + bytes, nullptr});
+    device.allocated_bytes += bytes;
+    *pointer = p;
+    return cudaSuccess;
+}
+
+cudaError_t cudaFree(void* pointer) {
+    if (!pointer) return cudaSuccess;
+    Allocation* a = find_allocation(reinterpret_cast<uintptr_t>(pointer));
+    if (!a || a->begin != reinterpret_cast<uintptr_t>(pointer))
+        return set_last_error(cudaErrorInvalidValue);
+    const size_t bytes = a->end - a->begin;
+    device.allocated_bytes -= bytes;
+    trace::forget(*a);
+    allocations.erase(allocations.begin() + (a - allocations.data()));
+    deallocate(pointer, bytes);
+    return cudaSuccess;
+}
+
+cudaError_t cudaMemcpy(void* to, const void* from, size_t bytes, cudaMemcpyKind kind) {
+    if (const cudaError_t error = launch_error()) return error;
+    if (bytes == 0) return cudaSuccess;
+    const bool to_device = kind == cudaMemcpyHostToDevice || kind == cudaMemcpyDeviceToDevice;
+    const bool from_device = kind == cudaMemcpyDeviceToHost || kind == cudaMemcpyDeviceToDevice;
+    if ((to_device && !on_device(to, bytes)) || (from_device && !on_device(from, bytes)))
+        return set_last_error(cudaErrorInvalidValue);
+    std::memmove(to, from, bytes);
+    return cudaSuccess;
+}
+
+cudaError_t cudaMemset(void* to, int value, size_t bytes) {
+    if (const cudaError_t error = launch_error()) return error;
+    if (bytes == 0) return cudaSuccess;
+    if (!on_device(to, bytes)) return set_last_error(cudaErrorInvalidValue);
+    std::memset(to, value, bytes);
+    return cudaSuccess;
+}

@@ -1,0 +1,278 @@
+// Races: which accesses are ordered, and two that are not.
+//
+// Vector clocks. Every access has a clock: a number that its thread keeps until it next releases,
+// that is, passes a synchronisation. A thread knows, of each other thread, the clock up to which
+// that one's accesses come before its own. A block barrier orders everything, so it needs no vector:
+// it raises `base`, the clock that every thread of the block knows of every other.
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstring>
+#include <map>
+#include <unordered_map>
+
+#include "emulator/internal.h"
+
+namespace emulator {
+
+using trace::kAtomic;
+using trace::Kind;
+using trace::kRead;
+using trace::kWrite;
+
+namespace {
+
+struct Access {
+    uint32_t clock;
+    uint16_t thread, site;
+    Kind kind;
+};
+
+// Accesses that need no order among themselves: reads, or atomics, of the same instruction and clock
+// by these lanes of a warp.
+struct Group {
+    uint32_t clock = 0;
+    uint16_t site = 0;
+    uint8_t warp = 0;
+    bool atomic = false;
+    uint32_t lanes = 0;
+};
+
+}  // namespace
+
+// The last write; and groups such that a write that comes after both comes after all (see keep()).
+struct Cell {
+    uint32_t clock;  // 0: none yet
+    uint16_t thread, site;
+    Group group[2];
+};
+
+namespace {
+
+constexpr int kCellBytes = 2;  // the narrowest access that threads may make side by side: a half
+
+// Clocks count up through all blocks and launches, so nothing must be reset for the next block.
+struct Order {
+    uint32_t last = 0;  // clock given out
+    uint32_t base = 0;  // all up to here is known to every thread of the block
+    uint32_t block_start = 0, launch_start = 0;  // clocks up to here are of others
+    uint32_t own[kMaxThreads] = {};  // where above base + 1: the thread's clock
+    uint32_t (*known)[kMaxThreads] = nullptr;  // [of thread][by thread], where above base
+    uint32_t knows_beyond_warp[kMaxThreads] = {};  // where above base: it acquired of other warps
+    bool beyond_warps = false;  // in this launch
+    std::map<uint32_t, uint3> blocks;  // of this launch, by their block_start
+    std::unordered_map<const Cell*, std::vector<Group>> more;  // groups since the last barrier
+} order;
+
+uint32_t clock_of(unsigned thread) { return std::max(order.own[thread], order.base + 1); }
+unsigned threads_of_block() {
+    return builtins.block_dim.x * builtins.block_dim.y * builtins.block_dim.z;
+}
+
+bool comes_before(uint32_t clock, unsigned thread, const Access& now) {
+    if (clock <= order.base)
+        return clock > order.block_start;  // threads of two blocks have no order
+    return thread == now.thread || clock <= order.known[now.thread][thread];
+}
+
+// A thread of the group that is not ordered with the access; -1: there is none.
+inline int unordered_thread(const Group& group, const Access& now) {
+    if (group.clock <= order.base && group.clock > order.block_start) return -1;
+    for (uint32_t lanes = group.lanes; lanes; lanes &= lanes - 1) {
+        const int thread = group.warp * 32 + __builtin_ctz(lanes);
+        if (!comes_before(group.clock, thread, now)) return thread;
+    }
+    return -1;
+}
+
+std::string block_at(uint32_t clock) {
+    const uint3 index = std::prev(order.blocks.lower_bound(clock))->second;
+    return "block " + index_name(index, builtins.grid_dim);
+}
+
+void conflict(bool global, const Access& before, const Access& now) {
+    report_conflict({global, before.kind, now.kind, before.site, now.site, ""}, [&] {
+        const auto index = [](const Access& a) {
+            return index_name(unflatten(a.thread, builtins.block_dim), builtins.block_dim);
+        };
+        const std::string block = block_at(now.clock);
+        if (before.site == 0) return block + ", thread " + index(now);
+        if (before.clock > order.block_start)
+            return block + ", threads " + index(before) + " and " + index(now);
+        return block_at(before.clock) + " thread " + index(before) + ", " + block + " thread " +
+               index(now);
+    });
+}
+
+inline bool same_but_lanes(const Group& a, const Group& b) {
+    return a.clock == b.clock && a.site == b.site && a.warp == b.warp && a.atomic == b.atomic;
+}
+
+// Keeps a read or an atomic among the groups. It may take the place of one that comes before it:
+// what is not ordered with that one later is not ordered with `now` either. One group of another
+// block or two of different warps stand for all others: no later access comes after them unless a
+// barrier orders the whole block. Where threads synchronise beyond their warps, all are kept.
+inline void keep(Cell& cell, const Access& now, uint32_t since) {
+    Group &first = cell.group[0], &second = cell.group[1];
+    if (first.clock > order.base && second.clock > order.base && first.warp != second.warp &&
+        !order.beyond_warps)
+        return;
+    const unsigned warp = now.thread / 32;
+    const uint32_t lane = 1u << now.thread % 32;
+    const bool atomic = now.kind == kAtomic;
+    const Group group{now.clock, now.site, uint8_t(warp), atomic, lane};
+    const auto joins = [&](Group& g) {
+        if (!same_but_lanes(g, group)) return false;
+        g.lanes |= lane;
+        return true;
+    };
+    const auto replaces = [&](const Group& g) {
+        return g.clock <= since || (g.atomic == atomic && unordered_thread(g, now) < 0);
+    };
+    if (joins(first) || joins(second)) return;
+    if (replaces(first)) return void(first = group);
+    if (replaces(second)) return void(second = group);
+    const bool first_other = first.clock <= order.block_start;
+    const bool second_other = second.clock <= order.block_start;
+    if (!order.beyond_warps &&
+        (first_other || second_other || first.warp != warp || second.warp != warp)) {
+        if (first_other ? second_other : !second_other && first.warp == second.warp) second = group;
+        return;
+    }
+    std::vector<Group>& more = order.more[&cell];
+    for (Group& g : more)
+        if (joins(g)) return;
+    for (Group& g : more)
+        if (replaces(g)) return void(g = group);
+    more.push_back(group);
+}
+
+void check_group(const Group& group, bool global, const Access& now, uint32_t since) {
+    if (group.clock <= since) return;
+    const int thread = unordered_thread(group, now);
+    if (thread < 0) return;
+    const Kind kind = group.atomic ? kAtomic : kRead;
+    conflict(global, {group.clock, uint16_t(thread), group.site, kind}, now);
+}
+
+// A write may not meet any group; a read no atomics, and an atomic no reads.
+inline bool may_conflict(const Group& group, Kind kind) {
+    return kind == kWrite || group.atomic != (kind == kAtomic);
+}
+
+inline void check_cell(Cell& cell, bool global, const Access& now, uint32_t since) {
+    const bool written = cell.clock > since;
+    if (written && !comes_before(cell.clock, cell.thread, now))
+        conflict(global, {cell.clock, cell.thread, cell.site, kWrite}, now);
+    for (const Group& group : cell.group)
+        if (may_conflict(group, now.kind)) check_group(group, global, now, since);
+    if (!order.more.empty())
+        if (const auto more = order.more.find(&cell); more != order.more.end())
+            for (const Group& group : more->second)
+                if (may_conflict(group, now.kind)) check_group(group, global, now, since);
+    if (now.kind == kWrite) {
+        cell.clock = now.clock, cell.thread = now.thread, cell.site = now.site;
+    } else {
+        if (!global && !written) conflict(global, {0, 0, 0, kWrite}, now);
+        keep(cell, now, since);
+    }
+}
+
+}  // namespace
+
+Sync::Sync() { order.beyond_warps = true; }
+
+void Sync::release(unsigned thread) {
+    if (!compiled_for_tracing) return;
+    known_.resize(kMaxThreads);
+    for (unsigned t = 0; t < threads_of_block(); ++t)
+        known_[t] = std::max(known_[t], order.known[thread][t]);
+    known_[thread] = clock_of(thread);
+    order.own[thread] = ++order.last;
+}
+
+void Sync::acquire(unsigned thread) const {
+    if (!compiled_for_tracing || known_.empty()) return;
+    for (unsigned t = 0; t < threads_of_block(); ++t)
+        order.known[thread][t] = std::max(order.known[thread][t], known_[t]);
+    order.knows_beyond_warp[thread] = order.last;
+}
+
+namespace races {
+
+void begin_launch() {
+    order.launch_start = order.last;
+    order.beyond_warps = false;
+    order.blocks.clear();
+    if (!order.known)  // pages come into being when touched
+        order.known =
+            static_cast<uint32_t(*)[kMaxThreads]>(std::calloc(kMaxThreads, sizeof *order.known));
+}
+
+void begin_block() {
+    block_barrier();
+    order.block_start = order.base;
+    order.blocks[order.block_start] = builtins.block;
+}
+
+void block_barrier() {
+    order.base = order.last;
+    order.last = order.base + 1;
+    order.more.clear();
+}
+
+void warp_barrier(unsigned first, uint32_t lanes) {
+    if (!compiled_for_tracing) return;
+    uint32_t joined[kMaxThreads];
+    bool beyond = false;
+    for (unsigned lane = 0; lane < 32; ++lane)
+        if (lanes >> lane & 1) beyond |= order.knows_beyond_warp[first + lane] > order.base;
+    // What the lanes know of their own warp; of others only if they know more than the base.
+    const unsigned begin = beyond ? 0 : first, end = beyond ? threads_of_block() : first + 32;
+    std::fill(joined + begin, joined + end, 0);
+    for (unsigned lane = 0; lane < 32; ++lane) {
+        if (!(lanes >> lane & 1)) continue;
+        const uint32_t* const known = order.known[first + lane];
+        for (unsigned t = begin; t < end; ++t) joined[t] = std::max(joined[t], known[t]);
+    }
+    for (unsigned lane = 0; lane < 32; ++lane)
+        if (lanes >> lane & 1) joined[first + lane] = clock_of(first + lane);
+    ++order.last;
+    for (unsigned lane = 0; lane < 32; ++lane) {
+        if (!(lanes >> lane & 1)) continue;
+        std::memcpy(order.known[first + lane] + begin, joined + begin, (end - begin) * 4);
+        order.own[first + lane] = order.last;
+        if (beyond) order.knows_beyond_warp[first + lane] = order.last;
+    }
+}
+
+void check(Cell* cells, uintptr_t begin, uintptr_t address, int width, bool global, Kind kind,
+           unsigned thread, uint16_t site) {
+    const Access now{clock_of(thread), uint16_t(thread), site, kind};
+    // Shared memory starts anew with each block.
+    const uint32_t since = global ? order.launch_start : order.block_start;
+    cells -= begin / kCellBytes;
+    for (uintptr_t c = address / kCellBytes; c <= (address + width - 1) / kCellBytes; ++c)
+        check_cell(cells[c], global, now, since);
+}
+
+// The pages come into being, zeroed, when first touched.
+size_t cells_bytes(uintptr_t begin, uintptr_t end) {
+    return ((end - begin) / kCellBytes + 2) * sizeof(Cell);
+}
+Cell* new_cells(uintptr_t begin, uintptr_t end) {
+    void* p = mmap(nullptr, cells_bytes(begin, end), PROT_READ | PROT_WRITE,
+                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (p == MAP_FAILED) std::perror("emulator: no memory to trace with"), std::abort();
+    return static_cast<Cell*>(p);
+}
+void delete_cells(Cell* cells, uintptr_t begin, uintptr_t end) {
+    if (cells) munmap(cells, cells_bytes(begin, end));
+}
+
+double bytes_per_byte() { return double(sizeof(Cell)) / kCellBytes; }
+
+}  // namespace races
+}  // namespace emulator

@@ -1,0 +1,122 @@
+// What a program may ask afterwards: problems and counts.
+
+#include <algorithm>
+#include <map>
+
+#include "emulator/internal.h"
+
+namespace emulator {
+
+Counts totals;
+
+namespace {
+
+constexpr unsigned kMaxProblems = 20;
+
+struct Problems {
+    std::vector<Conflict> conflicts;  // one for each pair of instructions
+    std::vector<std::string> others;
+} problems;
+
+// One call of addr2line finds the lines of all instructions.
+void find_sites() {
+    std::vector<Site*> unknown;
+    std::vector<uintptr_t> addresses;
+    for (size_t i = 1; i <= site_count(); ++i) {
+        Site& site = site_of(uint16_t(i));
+        if (!site.where.empty()) continue;
+        unknown.push_back(&site);
+        addresses.push_back(site.pc);
+    }
+    const std::vector<std::string> lines = find_lines(addresses);
+    for (size_t i = 0; i < lines.size(); ++i)
+        unknown[i]->where = lines[i].empty() ? "an unknown line" : lines[i];
+}
+
+std::string describe(const Conflict& c) {
+    const auto does = [](trace::Kind kind) {
+        return kind == trace::kRead ? " reads" : kind == trace::kWrite ? " writes" : " adds to";
+    };
+    const std::string& second = site_of(c.second).where;
+    const std::string who = " (" + c.who + ")";
+    if (c.first == 0)
+        return "uninitialised shared memory: " + second + does(c.second_kind) +
+               " what no thread of the block has written" + who;
+    const std::string& first = site_of(c.first).where;
+    const size_t name = first.rfind('/') + 1;  // the same file is not named in full twice
+    const bool same_file = name > 0 && second.compare(0, name, first, 0, name) == 0;
+    return std::string("race in ") + (c.global ? "global" : "shared") + " memory: " + first +
+           does(c.first_kind) + " what " + (same_file ? second.substr(name) : second) +
+           does(c.second_kind) + who;
+}
+
+}  // namespace
+
+void report_problem(const std::string& problem) { problems.others.push_back(problem); }
+
+void report_conflict(Conflict conflict, const std::function<std::string()>& who) {
+    for (const Conflict& c : problems.conflicts)
+        if (c.global == conflict.global && c.first == conflict.first && c.second == conflict.second)
+            return;
+    conflict.who = who();
+    problems.conflicts.push_back(conflict);
+}
+
+void reset_counts() {
+    totals = Counts();
+    problems = Problems();
+    for (size_t i = 1; i <= site_count(); ++i) {
+        Site& site = site_of(uint16_t(i));
+        site.bytes = site.requests = site.cost = site.ideal = 0;
+    }
+}
+
+const Counts& counts() {
+    static Counts result;
+    result = totals;
+    find_sites();
+
+    std::map<std::string, size_t> line_numbers;
+    for (size_t i = 1; i <= site_count(); ++i) {
+        const Site& site = site_of(uint16_t(i));
+        if (site.requests == 0) continue;
+        uint64_t none = 0;
+        const auto add = [&](uint64_t& bytes, uint64_t& requests, uint64_t& cost, uint64_t& ideal) {
+            bytes += site.bytes, requests += site.requests, cost += site.cost, ideal += site.ideal;
+        };
+        Counts& r = result;
+        if (site.global && site.store)
+            add(r.global_store_bytes, r.global_store_requests, r.global_store_sectors, none);
+        else if (site.global)
+            add(r.global_load_bytes, r.global_load_requests, r.global_load_sectors, none);
+        else if (site.store)
+            add(r.shared_store_bytes, r.shared_store_requests, r.shared_store_wavefronts,
+                r.shared_store_ideal);
+        else
+            add(r.shared_load_bytes, r.shared_load_requests, r.shared_load_wavefronts,
+                r.shared_load_ideal);
+
+        const std::string key = site.where + "," + std::to_string(site.width) +
+                                (site.global ? "g" : "s") + (site.store ? "s" : "l");
+        const auto [place, is_new] = line_numbers.emplace(key, r.lines.size());
+        if (is_new) r.lines.push_back({site.where, site.global, site.store, site.width, 0, 0, 0});
+        Line& line = r.lines[place->second];
+        add(none, line.requests, line.sectors_or_wavefronts, line.ideal);
+    }
+
+    std::vector<std::string> all = problems.others, heads;
+    // Two instructions of one line, say an unrolled loop's, are one problem to a reader.
+    for (const Conflict& c : problems.conflicts) {
+        const std::string line = describe(c), head = line.substr(0, line.rfind(" ("));
+        if (std::find(heads.begin(), heads.end(), head) != heads.end()) continue;
+        heads.push_back(head);
+        all.push_back(line);
+    }
+    const size_t shown = std::min<size_t>(all.size(), kMaxProblems);
+    result.problems.assign(all.begin(), all.begin() + shown);
+    if (all.size() > shown)
+        result.problems.push_back("... and " + std::to_string(all.size() - shown) + " more");
+    return result;
+}
+
+}  // namespace emulator

@@ -1,0 +1,436 @@
+// Threads, barriers and warp operations. A block's threads are fibers on one thread of the operating
+// system; each runs until it must wait or returns.
+
+#include <algorithm>
+#include <boost/context/fiber.hpp>
+#include <cstdio>
+#include <cstring>
+#include <numeric>
+#include <random>
+#include <stdexcept>
+
+#include "emulator/include/mma.h"
+#include "emulator/internal.h"
+
+// Fibers switch stacks behind AddressSanitizer's back, so its heap of fake stack frames must stay
+// off. It reads this at its start.
+extern "C" const char* __asan_default_options() {
+    return "detect_stack_use_after_return=0:detect_leaks=0";
+}
+
+namespace emulator {
+
+Builtins builtins;
+unsigned current_thread;
+volatile uint64_t progress_made;
+
+namespace {
+
+enum class State { ready, at_barrier, at_warp, returned };
+
+struct Site {  // of a call
+    const char* file = nullptr;
+    int line = 0, number = 0;  // number: of the barriers of a file
+};
+
+struct Thread {
+    boost::context::fiber fiber;
+    State state = State::returned;
+    uint3 index{};
+    Site site;  // where it waits
+    // Of a warp operation: its name, the lanes that it waits for, what it brings, whose value it
+    // wants and gets.
+    const char* name = nullptr;
+    unsigned mask = 0;
+    uint64_t value = 0;
+    int source = 0;
+    uint64_t received = 0;
+    // Of a collective, with what the lane brings; null for a shuffle.
+    void (*operation)(const WarpCall&) = nullptr;
+    const void* arguments = nullptr;
+};
+
+struct Settings {
+    Order order = Order::forward;
+    bool ends_only = false;
+    std::mt19937 random{1};
+    int architecture = 80;
+} settings;
+
+struct Run {  // the launch that runs
+    dim3 grid, block;
+    unsigned threads = 0;  // of a block
+    void (*kernel)(void*) = nullptr;
+    void* argument = nullptr;
+    bool running = false;
+    cudaError_t error = cudaSuccess;
+} run;
+
+// Made when first needed and kept for every later block and launch. Never destroyed: a suspended
+// fiber would be unwound.
+std::vector<Thread>& threads = *new std::vector<Thread>;
+boost::context::fiber scheduler;  // where a thread goes when it waits or returns
+
+struct Stack {  // as fibers ask for one
+    unsigned thread;
+    boost::context::stack_context allocate() {
+        boost::context::stack_context context;
+        context.sp = reserve_stack(thread, context.size);
+        return context;
+    }
+    void deallocate(boost::context::stack_context&) noexcept {}
+};
+
+bool same_site(const Site& a, const Site& b) {
+    return a.line == b.line && a.number == b.number &&
+           (a.file == b.file || std::strcmp(a.file, b.file) == 0);
+}
+
+std::string site_name(const Site& site) {
+    return short_path(site.file) + ":" + std::to_string(site.line);
+}
+
+std::string hexadecimal(unsigned mask) {
+    char text[16];
+    std::snprintf(text, sizeof text, "0x%x", mask);
+    return text;
+}
+
+void suspend() { scheduler = std::move(scheduler).resume(); }
+
+// The lanes of `thread`'s mask that wait for it in vain, as they wait at something else.
+void check_partners(unsigned thread) {
+    const Thread& self = threads[thread];
+    const unsigned first = thread / 32 * 32, lanes = std::min(32u, run.threads - first);
+    for (unsigned lane = 0; lane < lanes; ++lane) {
+        const Thread& t = threads[first + lane];
+        const bool mutual = (self.mask >> lane & 1) && (t.mask >> (thread - first) & 1);
+        if (t.state != State::at_warp || t.operation || self.operation || !mutual) continue;
+        const auto at = [&](const Thread& t, unsigned number) {
+            return thread_name(number) + " at " + site_name(t.site);
+        };
+        const std::string both =
+            at(t, first + lane) + " calls " + t.name + ", " + at(self, thread) + " " + self.name;
+        if (t.mask != self.mask)
+            fail("lanes of a warp give different masks: " + both + ", with " + hexadecimal(t.mask) +
+                 " and " + hexadecimal(self.mask) + " (" + block_name() + ")");
+        const bool shuffle =
+            std::strcmp(t.name, "__syncwarp") || std::strcmp(self.name, "__syncwarp");
+        if (shuffle && !same_site(t.site, self.site))
+            fail("warp divergence: " + both + ", with the same mask " + hexadecimal(self.mask) +
+                 " (" + block_name() + ")");
+    }
+}
+
+// A shuffle's lane must be there: in the mask, and still running.
+void check_source(const Thread& t, unsigned thread) {
+    const unsigned first = thread / 32 * 32, source = unsigned(t.source);
+    const char* const why = first + source >= run.threads ? "does not exist"
+                            : !(t.mask >> source & 1)     ? "is not in the mask"
+                            : threads[first + source].state == State::returned ? "has returned"
+                                                                               : nullptr;
+    if (!why) return;
+    fail(std::string(t.name) + " reads lane " + std::to_string(source) + ", which " + why +
+         ", at " + site_name(t.site) + " (" + block_name() + ", " + thread_name(thread) + ")");
+}
+
+// Lets the warp of `thread`, which waits at a warp operation, go on if all the lanes that it waits
+// for wait with it. Lanes that have returned are not waited for, except by a collective, for which
+// all 32 must have come to the same place.
+bool complete_warp(unsigned thread, const void* pc = nullptr) {
+    const unsigned first = thread / 32 * 32, lanes = std::min(32u, run.threads - first);
+    const Thread& self = threads[thread];
+    const unsigned mask = self.mask;
+    if (self.operation && lanes < 32) return false;
+    for (unsigned lane = 0; lane < lanes; ++lane) {
+        const Thread& t = threads[first + lane];
+        if (!(mask >> lane & 1) || (t.state == State::returned && !self.operation)) continue;
+        if (t.state != State::at_warp || t.mask != mask || t.operation != self.operation)
+            return false;
+        if (self.operation && !same_site(t.site, self.site)) return false;
+    }
+    if (self.operation) {
+        WarpCall call{{}, pc, self.site.file, self.site.line};
+        for (unsigned lane = 0; lane < 32; ++lane)
+            call.arguments[lane] = threads[first + lane].arguments;
+        self.operation(call);
+    }
+    for (unsigned lane = 0; lane < lanes; ++lane) {
+        Thread& t = threads[first + lane];
+        if (!(mask >> lane & 1) || t.state == State::returned) continue;
+        if (!self.operation) {
+            check_source(t, first + lane);
+            t.received = threads[first + t.source].value;
+        }
+    }
+    for (unsigned lane = 0; lane < lanes; ++lane) {
+        Thread& t = threads[first + lane];
+        if ((mask >> lane & 1) && t.state != State::returned) t.state = State::ready;
+    }
+    // A collective orders no memory. That a lane has returned is known to those that go on.
+    if (!self.operation) races::warp_barrier(first, mask & (lanes < 32 ? (1u << lanes) - 1 : ~0u));
+    return true;
+}
+
+// What a fiber does for ever: run the kernel as one thread of one block, then wait to be another.
+boost::context::fiber thread_main(boost::context::fiber&& from) {
+    scheduler = std::move(from);
+    for (;;) {
+        run.kernel(run.argument);
+        async::finish();
+        ++progress_made;
+        const unsigned self = current_thread, first = self / 32 * 32;
+        threads[self].state = State::returned;
+        for (unsigned t = first; t < std::min(first + 32, run.threads); ++t)
+            if (threads[t].state == State::at_warp && complete_warp(t))
+                break;  // a lane waited for this one only
+        suspend();
+    }
+}
+
+void run_ready_threads(const std::vector<unsigned>& sequence) {
+    for (bool any = true; any && !run.error;) {
+        any = false;
+        for (unsigned t : sequence) {
+            if (threads[t].state != State::ready) continue;
+            any = true;
+            current_thread = t;
+            builtins.thread = threads[t].index;
+            in_kernel = compiled_for_tracing;
+            threads[t].fiber = std::move(threads[t].fiber).resume();
+            in_kernel = false;
+            if (run.error) return;
+        }
+    }
+}
+
+// No thread can go on. Either all of them wait at one barrier (true: another interval follows), or
+// all have returned, or the kernel is wrong.
+bool pass_barrier() {
+    const auto end = threads.begin() + run.threads;
+    const auto with = [&](State s) {
+        return std::find_if(threads.begin(), end, [s](const Thread& t) { return t.state == s; });
+    };
+    const auto name = [](std::vector<Thread>::iterator t) {
+        return thread_name(unsigned(t - threads.begin()));
+    };
+    const auto stuck = with(State::at_warp), waiting = with(State::at_barrier),
+               returned = with(State::returned);
+    if (stuck != end) {
+        fail("warp divergence: " + name(stuck) + " of " + block_name() + " waits at " +
+             site_name(stuck->site) + " for lanes of its warp that never come there");
+        return false;
+    }
+    if (waiting == end) return false;
+    const auto waits = [&](const Thread& t, bool here) {
+        return t.state == State::at_barrier && same_site(t.site, waiting->site) == here;
+    };
+    const auto elsewhere =
+        std::find_if(waiting, end, [&](const Thread& t) { return waits(t, false); });
+    if (returned != end || elsewhere != end) {
+        const auto there =
+            std::count_if(waiting, end, [&](const Thread& t) { return waits(t, true); });
+        const std::string here = site_name(waiting->site);
+        std::string other =
+            returned != end ? name(returned) + " has returned" : name(elsewhere) + " waits at ";
+        if (returned == end) {
+            const std::string place = site_name(elsewhere->site);
+            other += place == here ? "another barrier of that line" : place;
+        }
+        fail("barrier divergence: " + std::to_string(there) + " of the " +
+             std::to_string(run.threads) + " threads of " + block_name() + " wait at " + here +
+             ", " + name(waiting) + " among them, but " + other);
+        return false;
+    }
+    for (auto t = threads.begin(); t != end; ++t) t->state = State::ready;
+    ++totals.barriers;
+    return true;
+}
+
+void run_block(std::vector<unsigned>& sequence) {
+    for (unsigned t = 0; t < run.threads; ++t) threads[t].state = State::ready;
+    trace::begin_block();
+    do {
+        if (settings.order == Order::random)
+            std::shuffle(sequence.begin(), sequence.end(), settings.random);
+        run_ready_threads(sequence);
+        trace::end_interval();
+    } while (!run.error && pass_barrier());
+    ++totals.blocks;
+    totals.threads += run.threads;
+}
+
+void run_blocks(const Launch& launch) {
+    std::vector<unsigned> sequence(run.threads);
+    std::iota(sequence.begin(), sequence.end(), 0);
+    if (settings.order == Order::reverse) std::reverse(sequence.begin(), sequence.end());
+    const uint64_t blocks = uint64_t(run.grid.x) * run.grid.y * run.grid.z;
+    std::vector<uint32_t> shuffled;
+    if (settings.order == Order::random) {
+        shuffled.resize(blocks);
+        std::iota(shuffled.begin(), shuffled.end(), 0);
+        std::shuffle(shuffled.begin(), shuffled.end(), settings.random);
+    }
+    for (uint64_t b = 0; b < blocks && !run.error; ++b) {
+        if (settings.ends_only && b != 0 && b != blocks - 1) continue;
+        const uint64_t block = settings.order == Order::random    ? shuffled[b]
+                               : settings.order == Order::reverse ? blocks - 1 - b
+                                                                  : b;
+        builtins.block = unflatten(block, run.grid);
+        if (launch.dynamic_shared_bytes)
+            std::memset(builtins.dynamic_shared, 0xff, launch.dynamic_shared_bytes);
+        run_block(sequence);
+    }
+}
+
+void make_fibers() {
+    if (threads.size() < run.threads) threads.resize(run.threads);
+    for (unsigned t = 0; t < run.threads; ++t) {
+        threads[t].index = unflatten(t, run.block);
+        if (!threads[t].fiber)
+            threads[t].fiber = boost::context::fiber(std::allocator_arg, Stack{t}, thread_main);
+    }
+}
+
+// After a failure threads are stuck in the kernel. They are given up, for unwinding would run the
+// kernel's code; others get their stacks.
+void abandon_fibers() {
+    for (Thread& t : threads) new boost::context::fiber(std::move(t.fiber));
+}
+
+void wait_at_warp(const char* file, int line) {
+    Thread& self = threads[current_thread];
+    self.site = {file, line, 0};
+    self.state = State::at_warp;
+    ++progress_made;
+}
+
+}  // namespace
+
+void launch(const Launch& launch, void (*thread)(void*), void* argument) {
+    if (run.running)
+        return fail("a kernel launches a kernel: the emulator cannot run dynamic parallelism");
+    if (!launch_fits(launch)) return;
+    run = {launch.grid, launch.block, launch.block.x * launch.block.y * launch.block.z,
+           thread,      argument,     true,
+           cudaSuccess};
+    builtins.grid_dim = launch.grid;
+    builtins.block_dim = launch.block;
+    const size_t bytes = launch.dynamic_shared_bytes;
+    builtins.dynamic_shared = bytes ? allocate_aligned(128, bytes) : nullptr;
+    make_fibers();
+    async::begin_launch();
+    trace::begin_launch(bytes);
+    watchdog::begin_launch();
+    run_blocks(launch);
+    watchdog::end_launch();
+    trace::end_launch();
+    run.running = false;
+    std::free(builtins.dynamic_shared);
+    if (run.error) {
+        set_last_error(run.error);
+        abandon_fibers();
+    }
+}
+
+void fail(const std::string& problem, cudaError_t error) {
+    report_problem(problem);
+    std::fprintf(stderr, "emulator: %s\n", problem.c_str());
+    run.error = error;
+    if (scheduler) suspend();
+}
+
+void barrier(const char* file, int line, int number) {
+    Thread& self = threads[current_thread];
+    self.state = State::at_barrier;
+    self.site = {file, line, number};
+    ++progress_made;
+    suspend();
+}
+
+bool in_launch() { return run.running; }
+
+void give_way() { suspend(); }
+
+int lane() { return current_thread % 32; }
+
+uint64_t exchange(unsigned mask, uint64_t value, int source, const char* name, const char* file,
+                  int line) {
+    wait_at_warp(file, line);
+    Thread& self = threads[current_thread];
+    self.name = name;
+    self.mask = mask;
+    self.value = value;
+    self.source = source;
+    self.operation = nullptr;
+    if (!(mask >> lane() & 1))
+        fail("the mask at " + site_name(self.site) + " lacks the lane that calls it, " +
+             thread_name(current_thread));
+    check_partners(current_thread);
+    if (!complete_warp(current_thread)) suspend();
+    return self.received;
+}
+
+void collective(void (*operation)(const WarpCall&), const void* arguments, const char* file,
+                int line) {
+    wait_at_warp(file, line);
+    Thread& self = threads[current_thread];
+    self.mask = ~0u;
+    self.operation = operation;
+    self.arguments = arguments;
+    if (!complete_warp(current_thread, __builtin_return_address(0))) suspend();
+}
+
+void misuse(const std::string& what, const char* file, int line) {
+    fail(what + " at " + short_path(file) + ":" + std::to_string(line) + " (" + block_name() +
+         ", " + thread_name(current_thread) + ")");
+}
+
+void check_width(const char* shuffle, int width, const char* file, int line) {
+    if (width > 0 && width <= 32 && (width & (width - 1)) == 0) return;
+    misuse(shuffle + (" of width " + std::to_string(width)) + ", not a power of two up to 32", file,
+           line);
+}
+
+void check_bounds(const char* file, int line, unsigned threads, unsigned, unsigned) {
+    if (run.threads <= threads) return;
+    misuse("a block of " + std::to_string(run.threads) + " threads, but __launch_bounds__ says " +
+               std::to_string(threads),
+           file, line);
+}
+
+int architecture() { return settings.architecture; }
+
+void set_architecture(int sm) {
+    if (sm != 70 && sm != 75 && sm < 80)
+        throw std::invalid_argument("set_architecture: 70, 75 or 80, not " + std::to_string(sm));
+    settings.architecture = std::min(sm, 80);
+}
+
+void set_order(Order order, unsigned seed) {
+    settings.order = order;
+    settings.random.seed(seed);
+}
+
+void run_ends_only(bool only) { settings.ends_only = only; }
+
+std::string block_name() { return "block " + index_name(builtins.block, run.grid); }
+
+std::string thread_name(unsigned thread) {
+    return "thread " + index_name(unflatten(thread, run.block), run.block);
+}
+
+std::string index_name(uint3 index, dim3 extent) {
+    const std::string x = std::to_string(index.x), y = std::to_string(index.y),
+                      z = std::to_string(index.z);
+    return extent.z > 1   ? "(" + x + "," + y + "," + z + ")"
+           : extent.y > 1 ? "(" + x + "," + y + ")"
+                          : x;
+}
+
+uint3 unflatten(uint64_t number, dim3 extent) {
+    return {unsigned(number % extent.x), unsigned(number / extent.x % extent.y),
+            unsigned(number / extent.x / extent.y)};
+}
+
+}  // namespace emulator

@@ -1,0 +1,49 @@
+// The stacks of a block's threads.
+
+#include <sys/mman.h>
+
+#include <cstdio>
+#include <cstdlib>
+
+#include "emulator/internal.h"
+
+// AddressSanitizer's, in a program that has it.
+extern "C" __attribute__((weak)) void __asan_unpoison_memory_region(void const volatile*, size_t);
+
+namespace emulator {
+namespace {
+
+// A stack has 128 KiB, of which only the pages that are touched exist. What no one may touch below
+// it is so much that a large local array does not reach another thread's.
+constexpr size_t kStackBytes = 128 * 1024, kStride = 1024 * 1024;
+
+}  // namespace
+
+uintptr_t stacks_begin, stacks_bytes;
+
+void* reserve_stack(unsigned thread, size_t& bytes) {
+    if (!stacks_begin) {
+        void* const all = mmap(nullptr, kStride * kMaxThreads, PROT_NONE,
+                               MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        if (all == MAP_FAILED) std::perror("emulator: no memory for stacks"), std::abort();
+        stacks_begin = reinterpret_cast<uintptr_t>(all);
+        stacks_bytes = kStride * kMaxThreads;
+    }
+    void* const end = reinterpret_cast<void*>(stacks_begin + (thread + 1) * kStride);
+    void* const begin = static_cast<char*>(end) - kStackBytes;
+    if (mprotect(begin, kStackBytes, PROT_READ | PROT_WRITE) != 0)
+        std::perror("emulator: no memory for stacks"), std::abort();
+    // A thread of a failed launch may have left its frames.
+    if (__asan_unpoison_memory_region) __asan_unpoison_memory_region(begin, kStackBytes);
+    bytes = kStackBytes;
+    return end;
+}
+
+unsigned stack_owner(uintptr_t address, bool* overflow) {
+    if (address - stacks_begin >= stacks_bytes) return kNoThread;
+    const uintptr_t offset = address - stacks_begin;
+    if (overflow) *overflow = offset % kStride < kStride - kStackBytes;
+    return unsigned(offset / kStride);
+}
+
+}  // namespace emulator

@@ -1,0 +1,93 @@
+// The functions and variables of the running program, from the symbol table of its own file.
+
+#include <cxxabi.h>
+#include <elf.h>
+#include <link.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+
+#include "emulator/internal.h"
+
+extern "C" char __executable_start, __data_start, _end;  // the linker's
+
+namespace emulator {
+namespace {
+
+using Header = ElfW(Ehdr);
+using Section = ElfW(Shdr);
+using Entry = ElfW(Sym);
+
+struct Table {
+    std::vector<char> names;
+    std::vector<Symbol> symbols;
+    uintptr_t load_address = 0;  // of a program that runs at any address
+
+    Table() {
+        std::ifstream file("/proc/self/exe", std::ios::binary);
+        const auto read = [&](size_t offset, auto* to, size_t count) {
+            file.seekg(std::streamoff(offset));
+            file.read(reinterpret_cast<char*>(to), std::streamsize(count * sizeof *to));
+        };
+        Header header{};
+        read(0, &header, 1);
+        if (!file) return;
+        if (header.e_type == ET_DYN)
+            load_address = reinterpret_cast<uintptr_t>(&__executable_start);
+        std::vector<Section> sections(header.e_shnum);
+        read(header.e_shoff, sections.data(), sections.size());
+        const auto table = std::find_if(sections.begin(), sections.end(),
+                                        [](const Section& s) { return s.sh_type == SHT_SYMTAB; });
+        if (!file || table == sections.end() || table->sh_link >= sections.size()) return;
+        std::vector<Entry> entries(table->sh_size / sizeof(Entry));
+        read(table->sh_offset, entries.data(), entries.size());
+        names.resize(sections[table->sh_link].sh_size);
+        read(sections[table->sh_link].sh_offset, names.data(), names.size());
+        if (!file) return;
+        for (const Entry& e : entries) {
+            const int type = e.st_info & 15;
+            if (e.st_size == 0 || e.st_shndx == SHN_UNDEF || e.st_name >= names.size()) continue;
+            if (type != STT_OBJECT && type != STT_FUNC) continue;
+            symbols.push_back({uintptr_t(e.st_value) + load_address, size_t(e.st_size),
+                               type == STT_FUNC, &names[e.st_name]});
+        }
+        std::sort(symbols.begin(), symbols.end(),
+                  [](const Symbol& a, const Symbol& b) { return a.begin < b.begin; });
+    }
+};
+
+const Table& table() {
+    static const Table& table = *new Table;  // also for what runs at the program's end
+    return table;
+}
+
+}  // namespace
+
+const std::vector<Symbol>& symbols() { return table().symbols; }
+uintptr_t load_address() { return table().load_address; }
+
+bool is_data(uintptr_t address) {
+    const auto begin = reinterpret_cast<uintptr_t>(&__data_start);
+    return address - begin < reinterpret_cast<uintptr_t>(&_end) - begin;
+}
+
+const Symbol* find_symbol(uintptr_t address) {
+    const auto after =
+        std::upper_bound(symbols().begin(), symbols().end(), address,
+                         [](uintptr_t a, const Symbol& symbol) { return a < symbol.begin; });
+    if (after == symbols().begin()) return nullptr;
+    const Symbol& symbol = *std::prev(after);
+    return address - symbol.begin < symbol.size ? &symbol : nullptr;
+}
+
+std::string name_of(const Symbol& symbol) {
+    char* const demangled = abi::__cxa_demangle(symbol.mangled, nullptr, nullptr, nullptr);
+    const std::string name = demangled ? demangled : symbol.mangled;
+    std::free(demangled);
+    return name;
+}
+
+}  // namespace emulator
