@@ -97,6 +97,34 @@ def test_diff(s):
         assert run.returncode == 0 and " ".join(run.stdout.split()[:4]) == step
 
 
+SIDE_BY_SIDE = """\
+int a = 1;    | int a = 2;
+same            same
+long line tha | long line tha
+t goes on 1   | t goes on 2
+gone          | came instead
+also gone     <
+last            last
+              >
+              > new
+"""
+
+
+def test_diff_side_by_side(s):
+    (s.here / "01_one/matmul.cu").write_text("int a = 1;\nsame\nlong line that goes on 1\ngone\nalso gone\nlast\n")
+    (s.here / "02_two/matmul.cu").write_text("int a = 2;\nsame\nlong line that goes on 2\ncame instead\nlast\n\nnew\n")
+    run = s.call("run", "diff", "--side", "01", "02", environment={"COLUMNS": "29"})
+    assert run.returncode == 0 and run.stdout.splitlines()[1:] == SIDE_BY_SIDE.splitlines()
+    failed(s.call("run", "diff", "--side"), 2, "diff: takes two stages, such as 03 04, or none")
+    terminal, its_end = os.openpty()
+    s.call("run", "diff", "--side", "01", "02", environment={"COLUMNS": "29"}, stdout=its_end)
+    os.close(its_end)
+    shown = os.read(terminal, 65536).decode()
+    os.close(terminal)
+    assert "\033[31mint a = 1;   \033[0m | \033[32mint a = 2;\033[0m\r\nsame            same\r\n" in shown  # in colour
+
+
+
 # Failing stages
 
 @pytest.mark.parametrize("code, others, before", ((1, True, ""), (2, False, ""), (3, False, ""), (77, False, ""), (139, False, ""),

@@ -17,9 +17,12 @@ if __name__ == "__main__":
 
 import all as everything
 import argparse
+import difflib
+import itertools
 import os
 import pathlib
 import re
+import shutil
 import subprocess
 import tempfile
 import textwrap
@@ -58,7 +61,8 @@ run [STAGE | PROGRAM] [--cpu] [OPTION...]: builds and runs one program or, in on
 run all [FOLDER] [--against FOLDER2] [--cpu]: runs every chapter. Its CSVs, a description of the machine and a log are written
 to FOLDER (a new one, results-DATE-TIME, if none is named). Then compares them with those in FOLDER2.
 run compare FOLDER FOLDER2: compares the CSVs of two such folders, and runs nothing.
-run diff STAGE STAGE: shows what one stage changes in the other; diff alone: how many lines every step changes.
+run diff STAGE STAGE [--side]: shows what one stage changes in the other; --side: both whole, in two columns that fill the
+terminal (203 columns take every line whole). diff alone: how many lines every step changes.
 run plot [FOLDER]: draws the CSVs in FOLDER; without FOLDER those in docs/results/h200, and writes the READMEs' tables from them.
 run test [OPTION...], or test [OPTION...]: builds everything that this machine can build and runs the tests. The options are
 ctest's: -R REGEX only the tests whose names match, -E REGEX all but those, -N list them, -V show their output.
@@ -211,16 +215,38 @@ def show_step(before, after):
     print(f"{step_name(before):<24} -> {step_name(after):<24} {changed:3} changed lines", flush=True)
 
 
+def show_side_by_side(before, after):
+    """Both files whole, in two columns: < marks a line that goes, > one that comes, | one that changes."""
+    width = max(10, (shutil.get_terminal_size((203, 24)).columns - 3) // 2)
+    red, green, plain = ("\033[31m", "\033[32m", "\033[0m") if sys.stdout.isatty() else ("", "", "")
+    lines = list(difflib.ndiff(before.read_text().splitlines(), after.read_text().splitlines()))
+    # A line that was changed is a - and a + with ? below one or both. Such pairs share a row; so do
+    # the other - and + between them, as they come.
+    pairs = re.compile(r" |-\?\+\??|-\+\?|(?:-(?!\?|\+\?)|\+)+")
+    for match in pairs.finditer("".join(line[0] for line in lines)):
+        found = lines[match.start():match.end()]
+        columns = ([line[2:] for line in found if line[0] in kinds] for kinds in (" -", " +"))
+        for left, right in itertools.zip_longest(*columns):
+            mark = " " if match[0] == " " else "<" if right is None else ">" if left is None else "|"
+            left, right = left or "", right or ""
+            for at in range(0, max(len(left), len(right), 1), width):  # a longer line goes on below
+                row = f"{left[at:at + width]:{width}}", f"{right[at:at + width]}"
+                if mark != " ":
+                    row = f"{red}{row[0]}{plain}", f"{green}{row[1]}{plain}"
+                print(f" {mark} ".join(row).rstrip(" "))
+
+
 def run_diff(words):
     parser = Parser("diff")
-    parser.add_argument("--sizes", action="store_true")
+    for option in ("--side", "--sizes"):
+        parser.add_argument(option, action="store_true")
     parser.add_argument("steps", nargs="*")
     given = parser.parse_args(words)
     # In reading order: a chapter's 1_name.cu, 2_name.cu and its matmul.cu; then those in OpenCL.
     steps = [file for stage in STAGES for file in (*sorted(ROOT.glob(f"{stage.chapter}/[0-9]_*.cu")),
                                                    ROOT / stage.chapter / "matmul.cu")]
     steps += sorted(ROOT.glob("[0-9][0-9]_*/[0-9][0-9]_*.cl"))
-    if not given.steps:
+    if not given.steps and not given.side:
         for before, after in zip(steps, steps[1:]):
             if before.suffix == after.suffix:
                 show_step(before, after)
@@ -241,7 +267,10 @@ def run_diff(words):
     show_step(before, after)
     for line in re.findall(r"(?m)^// Changed: *(.*)", after.read_text()):
         print(f"look for: {line}", flush=True)
-    machine.call(["diff", "--color=auto", "-u", "--label", step_name(before), "--label", step_name(after), before, after])
+    if given.side:
+        show_side_by_side(before, after)
+    else:
+        machine.call(["diff", "--color=auto", "-u", "--label", step_name(before), "--label", step_name(after), before, after])
     return 0
 
 
