@@ -111,8 +111,10 @@ last            last
 
 
 def test_diff_side_by_side(s):
-    (s.here / "01_one/matmul.cu").write_text("int a = 1;\nsame\nlong line that goes on 1\ngone\nalso gone\nlast\n")
-    (s.here / "02_two/matmul.cu").write_text("int a = 2;\nsame\nlong line that goes on 2\ncame instead\nlast\n\nnew\n")
+    for file, text in (
+            ("01_one", "int a = 1;\nsame\nlong line that goes on 1\ngone\nalso gone\nlast\n"),
+            ("02_two", "int a = 2;\nsame\nlong line that goes on 2\ncame instead\nlast\n\nnew\n")):
+        (s.here / file / "matmul.cu").write_text(text)
     run = s.call("run", "diff", "--side", "01", "02", environment={"COLUMNS": "29"})
     assert run.returncode == 0 and run.stdout.splitlines()[1:] == SIDE_BY_SIDE.splitlines()
     failed(s.call("run", "diff", "--side"), 2, "diff: takes two stages, such as 03 04, or none")
@@ -121,7 +123,8 @@ def test_diff_side_by_side(s):
     os.close(its_end)
     shown = os.read(terminal, 65536).decode()
     os.close(terminal)
-    assert "\033[31mint a = 1;   \033[0m | \033[32mint a = 2;\033[0m\r\nsame            same\r\n" in shown  # in colour
+    assert "\033[31mint a = 1;   \033[0m | \033[32mint a = 2;\033[0m\r\n" in shown
+    assert "\nsame            same\r\n" in shown
 
 
 

@@ -61,8 +61,8 @@ run [STAGE | PROGRAM] [--cpu] [OPTION...]: builds and runs one program or, in on
 run all [FOLDER] [--against FOLDER2] [--cpu]: runs every chapter. Its CSVs, a description of the machine and a log are written
 to FOLDER (a new one, results-DATE-TIME, if none is named). Then compares them with those in FOLDER2.
 run compare FOLDER FOLDER2: compares the CSVs of two such folders, and runs nothing.
-run diff STAGE STAGE [--side]: shows what one stage changes in the other; --side: both whole, in two columns that fill the
-terminal (203 columns take every line whole). diff alone: how many lines every step changes.
+run diff STAGE STAGE [--side]: shows what one stage changes in the other. --side: both whole, in two
+columns that fill the terminal. diff alone: how many lines every step changes.
 run plot [FOLDER]: draws the CSVs in FOLDER; without FOLDER those in docs/results/h200, and writes the READMEs' tables from them.
 run test [OPTION...], or test [OPTION...]: builds everything that this machine can build and runs the tests. The options are
 ctest's: -R REGEX only the tests whose names match, -E REGEX all but those, -N list them, -V show their output.
@@ -216,7 +216,7 @@ def show_step(before, after):
 
 
 def show_side_by_side(before, after):
-    """Both files whole, in two columns: < marks a line that goes, > one that comes, | one that changes."""
+    """Both files whole, in two columns; < marks what goes, > what comes, | what changes."""
     width = max(10, (shutil.get_terminal_size((203, 24)).columns - 3) // 2)
     red, green, plain = ("\033[31m", "\033[32m", "\033[0m") if sys.stdout.isatty() else ("", "", "")
     lines = list(difflib.ndiff(before.read_text().splitlines(), after.read_text().splitlines()))
@@ -227,7 +227,7 @@ def show_side_by_side(before, after):
         found = lines[match.start():match.end()]
         columns = ([line[2:] for line in found if line[0] in kinds] for kinds in (" -", " +"))
         for left, right in itertools.zip_longest(*columns):
-            mark = " " if match[0] == " " else "<" if right is None else ">" if left is None else "|"
+            mark = "<" if right is None else ">" if left is None else " " if match[0] == " " else "|"
             left, right = left or "", right or ""
             for at in range(0, max(len(left), len(right), 1), width):  # a longer line goes on below
                 row = f"{left[at:at + width]:{width}}", f"{right[at:at + width]}"
@@ -270,7 +270,8 @@ def run_diff(words):
     if given.side:
         show_side_by_side(before, after)
     else:
-        machine.call(["diff", "--color=auto", "-u", "--label", step_name(before), "--label", step_name(after), before, after])
+        labels = [f"--label={step_name(file)}" for file in (before, after)]
+        machine.call(["diff", "--color=auto", "-u", *labels, before, after])
     return 0
 
 
