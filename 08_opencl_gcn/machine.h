@@ -16,18 +16,21 @@ class Machine {
 public:
     Machine(const Options& options, const FoundDevice& found)
         : options_(options), in_use_(found.device), nvml_(bus_id(found.device)), name_(found.name),
-          driver_(trimmed(found.device.getInfo<CL_DRIVER_VERSION>())), version_(trimmed(found.device.getInfo<CL_DEVICE_VERSION>())),
-          known_(find_gpu(name_)) {
+          driver_(trimmed(found.device.getInfo<CL_DRIVER_VERSION>())),
+          version_(trimmed(found.device.getInfo<CL_DEVICE_VERSION>())), known_(find_gpu(name_)) {
         in_use = &in_use_;
         predicted_ = options.gpu.value_or(known_.value_or(gpu_named("fury-x")));
-        std::printf("%s (%s), driver %s, %s, %u compute units, clock up to %u MHz\n", name_.c_str(), found.platform.c_str(),
-                    driver_.c_str(), version_.c_str(), found.device.getInfo<CL_DEVICE_MAX_COMPUTE_UNITS>(),
+        std::printf("%s (%s), driver %s, %s, %u compute units, clock up to %u MHz\n", name_.c_str(),
+                    found.platform.c_str(), driver_.c_str(), version_.c_str(),
+                    found.device.getInfo<CL_DEVICE_MAX_COMPUTE_UNITS>(),
                     found.device.getInfo<CL_DEVICE_MAX_CLOCK_FREQUENCY>());
         print_gpu(predicted_, kFp32);
         const size_t most = found.device.getInfo<CL_DEVICE_MAX_WORK_GROUP_SIZE>();
         if (most < size_t(kGroup) * kGroup)
-            throw Failure(kDeviceFailed, format("%s takes at most %zu work-items in a work-group, the kernels need %d",
-                                                name_.c_str(), most, kGroup * kGroup));
+            throw Failure(
+                kDeviceFailed,
+                format("%s takes at most %zu work-items in a work-group, the kernels need %d",
+                       name_.c_str(), most, kGroup * kGroup));
     }
     ~Machine() { in_use = nullptr; }
     Machine(const Machine&) = delete;
@@ -61,7 +64,8 @@ public:
         row.push_back({"", "kernel_store_bytes", format("%.0f", stored)});
         row.push_back({"", "kernel_local_load_bytes", format("%.0f", local)});
         const double flop = 2.0 * s.M * s.N * s.K;
-        add_prediction(row, {flop / (loaded + stored), local > 0 ? flop / local : 0}, kFp32, predicted_, gflops);
+        add_prediction(row, {flop / (loaded + stored), local > 0 ? flop / local : 0}, kFp32,
+                       predicted_, gflops);
         const Row where = {{"", "predicted_for", predicted_.full_name},
                            {"", "gpu", name_},
                            {"", "driver", driver_},
@@ -74,13 +78,18 @@ public:
 private:
     // Asked beforehand: many drivers promise memory that they do not have.
     void check_memory(Shape s, Shape p) const {
-        const auto bytes = [](Shape x) { return 4 * (double(x.M) * x.K + double(x.K) * x.N + double(x.M) * x.N); };
+        const auto bytes = [](Shape x) {
+            return 4 * (double(x.M) * x.K + double(x.K) * x.N + double(x.M) * x.N);
+        };
         need_memory(Operands::host_bytes(s) + OpenClArray::host_bytes(bytes(p)));
-        const double needed = bytes(s) + bytes(p), there = double(in_use_.device.getInfo<CL_DEVICE_GLOBAL_MEM_SIZE>());
+        const double needed = bytes(s) + bytes(p),
+                     there = double(in_use_.device.getInfo<CL_DEVICE_GLOBAL_MEM_SIZE>());
         if (needed > there)
-            throw Failure(kDeviceFailed,
-                          format("the matrices and their padded copies take %.1f GiB, %s has %.1f; try a smaller size",
-                                 needed / (1 << 30), name_.c_str(), there / (1 << 30)));
+            throw Failure(
+                kDeviceFailed,
+                format(
+                    "the matrices and their padded copies take %.1f GiB, %s has %.1f; try a smaller size",
+                    needed / (1 << 30), name_.c_str(), there / (1 << 30)));
     }
 
     // Milliseconds of each launch: after one to warm up, `repeat` that each follow a rest and find the cache cold. The reasons are
@@ -102,10 +111,12 @@ private:
         if (!flush_()) {
             zeros_ = OpenClArray(kFlushBytes / sizeof(float)).data();
             in_use_.queue.enqueueFillBuffer(zeros_, 0.0f, 0, kFlushBytes);
-            const char* source = "kernel void flush(global float* x) { if (x[get_global_id(0)] != 0) x[0] = 1; }";
+            const char* source =
+                "kernel void flush(global float* x) { if (x[get_global_id(0)] != 0) x[0] = 1; }";
             flush_ = cl::Kernel(cl::Program(in_use_.context, source, true), "flush");
         }
-        Flush{flush_}(cl::EnqueueArgs(in_use_.queue, cl::NDRange(kFlushBytes / sizeof(float))), zeros_);
+        Flush{flush_}(cl::EnqueueArgs(in_use_.queue, cl::NDRange(kFlushBytes / sizeof(float))),
+                      zeros_);
     }
 
     // Adds the times to the row; returns GFLOP/s.
@@ -129,7 +140,8 @@ private:
                 clblast_.multiply(s.M, s.N, s.K, x.A_device.data(), x.B_device.data(), C);
                 in_use_.queue.enqueueMarkerWithWaitList(nullptr, &end);
                 end.wait();
-                return (end.getProfilingInfo<CL_PROFILING_COMMAND_END>() - begin.getProfilingInfo<CL_PROFILING_COMMAND_END>()) *
+                return (end.getProfilingInfo<CL_PROFILING_COMMAND_END>() -
+                        begin.getProfilingInfo<CL_PROFILING_COMMAND_END>()) *
                        1e-6;
             });
         }
@@ -142,15 +154,20 @@ private:
 
     // Where NVML finds a device of NVIDIA's, "" for others.
     static std::string bus_id(const cl::Device& device) {
-        if (device.getInfo<CL_DEVICE_EXTENSIONS>().find("cl_nv_device_attribute_query") == std::string::npos) return "";
+        if (device.getInfo<CL_DEVICE_EXTENSIONS>().find("cl_nv_device_attribute_query") ==
+            std::string::npos)
+            return "";
         cl_uint bus = 0, slot = 0, domain = 0;
-        device.getInfo(0x4008, &bus);  // CL_DEVICE_PCI_BUS_ID_NV and its two neighbours, in that extension's text
+        device.getInfo(
+            0x4008,
+            &bus);  // CL_DEVICE_PCI_BUS_ID_NV and its two neighbours, in that extension's text
         device.getInfo(0x4009, &slot);
         device.getInfo(0x400A, &domain);
         return format("%04x:%02x:%02x.0", domain, bus, slot);
     }
 
-    static constexpr size_t kFlushBytes = size_t(256) << 20;  // OpenCL does not tell how large the last cache is
+    static constexpr size_t kFlushBytes =
+        size_t(256) << 20;  // OpenCL does not tell how large the last cache is
     Options options_;
     InUse in_use_;
     cl::Kernel flush_;  // made when first needed

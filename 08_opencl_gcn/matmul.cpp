@@ -10,7 +10,9 @@ double loaded_naive(double M, double N, double K) { return M * N * 2 * K; }
 double loaded_by_items(double M, double N, double K) { return M / 8 * (N / 8) * 16 * K; }
 double loaded_by_groups(double M, double N, double K) { return M / 128 * (N / 128) * 256 * K; }
 // From local memory: at every k, each work-item its 8 + 8 operands.
-double loaded_from_local(double M, double N, double K) { return M / 8 * (N / 8) * 16 * K * sizeof(float); }
+double loaded_from_local(double M, double N, double K) {
+    return M / 8 * (N / 8) * 16 * K * sizeof(float);
+}
 
 const std::vector<Stage> kStages = {
     {"01_naive", 1, 1, loaded_naive, nullptr},
@@ -40,11 +42,15 @@ std::vector<Option> table_of(OpenClOptions& o) {
     using Text = const std::string&;
     std::vector<Option> table = product_options(o, "4096, on a CPU 256");
     const std::vector<Option> more = {
-        {"stage", "NN", "only this stage, such as 04 (default: all)", [&o](Text value) { o.stage = parse_stage(value); }},
-        {"platform", "NAME", "only devices of platforms with NAME in their name", [&o](Text value) { o.platform = value; }},
-        {"device", "D", "use device D of --list (default: the first GPU, else 0)", number(o.device, "--device", 0, 1023)},
+        {"stage", "NN", "only this stage, such as 04 (default: all)",
+         [&o](Text value) { o.stage = parse_stage(value); }},
+        {"platform", "NAME", "only devices of platforms with NAME in their name",
+         [&o](Text value) { o.platform = value; }},
+        {"device", "D", "use device D of --list (default: the first GPU, else 0)",
+         number(o.device, "--device", 0, 1023)},
         {"list", "", "list the devices and stop", [&o](Text) { o.list = true; }},
-        {"kernels", "FOLDER", "take the .cl files from FOLDER (default: this chapter's)", [&o](Text value) { o.kernels = value; }},
+        {"kernels", "FOLDER", "take the .cl files from FOLDER (default: this chapter's)",
+         [&o](Text value) { o.kernels = value; }},
     };
     table.insert(table.end(), more.begin(), more.end());
     return table;
@@ -53,8 +59,9 @@ std::vector<Option> table_of(OpenClOptions& o) {
 void list(const std::vector<FoundDevice>& devices, size_t chosen) {
     for (size_t i = 0; i < devices.size(); ++i) {
         const FoundDevice& d = devices[i];
-        std::printf("%c %zu  %s: %s, %s, %.0f GiB\n", i == chosen ? '*' : ' ', i, d.platform.c_str(), d.name.c_str(),
-                    d.gpu ? "GPU" : "not a GPU", double(d.device.getInfo<CL_DEVICE_GLOBAL_MEM_SIZE>()) / (1 << 30));
+        std::printf("%c %zu  %s: %s, %s, %.0f GiB\n", i == chosen ? '*' : ' ', i,
+                    d.platform.c_str(), d.name.c_str(), d.gpu ? "GPU" : "not a GPU",
+                    double(d.device.getInfo<CL_DEVICE_GLOBAL_MEM_SIZE>()) / (1 << 30));
     }
 }
 
@@ -65,14 +72,17 @@ void run_stages(const OpenClOptions& options, const FoundDevice& device) {
     for (const Stage& stage : kStages) {
         if (!options.stage.empty() && options.stage != stage.name) continue;
         progress(std::string(stage.name) + ": compiling");
-        const cl::Kernel matmul = build_kernel(options.kernels + "/" + stage.name + ".cl", "matmul");
+        const cl::Kernel matmul =
+            build_kernel(options.kernels + "/" + stage.name + ".cl", "matmul");
         for (const Shape& shape : shapes_of(options)) {
             Row row = row_of(stage.name, shape);
             const auto failed = [&](const Failure& why) {
-                return Failure(why.code, std::string(stage.name) + " " + to_string(shape) + ": " + why.what());
+                return Failure(
+                    why.code, std::string(stage.name) + " " + to_string(shape) + ": " + why.what());
             };
             try {
-                for (Cell& cell : machine.run(stage, matmul, resize, shape)) row.push_back(std::move(cell));
+                for (Cell& cell : machine.run(stage, matmul, resize, shape))
+                    row.push_back(std::move(cell));
             } catch (const Failure& failure) {
                 throw failed(failure);
             } catch (const cl::Error& error) {
@@ -94,16 +104,18 @@ int main(int argc, char** argv) {
         "Examples:  08_opencl_gcn --list\n"
         "           08_opencl_gcn --stage 04 --size 1024\n"
         "           08_opencl_gcn --platform nvidia --sizes 1024:8192:1024 --csv opencl.csv";
-    return run_program("08_opencl_gcn", "C = A * B for row-major A (M x K), B (K x N), C (M x N), in OpenCL; verifies, then times.",
-                       table_of(options), examples, argc, argv, [&] {
-                           try {
-                               const std::vector<FoundDevice> devices = find_devices(options.platform);
-                               const size_t chosen = choose_device(devices, options.device);
-                               if (options.sizes.empty()) options.sizes = {devices[chosen].gpu ? 4096 : 256};
-                               if (options.list) list(devices, chosen);
-                               else run_stages(options, devices[chosen]);
-                           } catch (const cl::Error& error) {
-                               throw opencl_failure(error);
-                           }
-                       });
+    return run_program(
+        "08_opencl_gcn",
+        "C = A * B for row-major A (M x K), B (K x N), C (M x N), in OpenCL; verifies, then times.",
+        table_of(options), examples, argc, argv, [&] {
+            try {
+                const std::vector<FoundDevice> devices = find_devices(options.platform);
+                const size_t chosen = choose_device(devices, options.device);
+                if (options.sizes.empty()) options.sizes = {devices[chosen].gpu ? 4096 : 256};
+                if (options.list) list(devices, chosen);
+                else run_stages(options, devices[chosen]);
+            } catch (const cl::Error& error) {
+                throw opencl_failure(error);
+            }
+        });
 }

@@ -43,9 +43,11 @@ inline Failure opencl_failure(const cl::Error& error) {
                 return format("error %d", error.err());
         }
     }();
-    const bool memory = error.err() == CL_MEM_OBJECT_ALLOCATION_FAILURE || error.err() == CL_OUT_OF_RESOURCES ||
-                        error.err() == CL_OUT_OF_HOST_MEMORY || error.err() == CL_INVALID_BUFFER_SIZE;
-    return Failure(kDeviceFailed, std::string(error.what()) + " failed: " + name + (memory ? "; try a smaller size" : ""));
+    const bool memory =
+        error.err() == CL_MEM_OBJECT_ALLOCATION_FAILURE || error.err() == CL_OUT_OF_RESOURCES ||
+        error.err() == CL_OUT_OF_HOST_MEMORY || error.err() == CL_INVALID_BUFFER_SIZE;
+    return Failure(kDeviceFailed, std::string(error.what()) + " failed: " + name +
+                                      (memory ? "; try a smaller size" : ""));
 }
 
 struct FoundDevice {
@@ -66,9 +68,11 @@ class PoclCache {
 public:
     PoclCache() {
         namespace fs = std::filesystem;
-        const char *chosen = std::getenv("POCL_CACHE_DIR"), *cache = std::getenv("XDG_CACHE_HOME"), *home = std::getenv("HOME");
+        const char *chosen = std::getenv("POCL_CACHE_DIR"), *cache = std::getenv("XDG_CACHE_HOME"),
+                   *home = std::getenv("HOME");
         if (chosen) return;
-        const fs::path usual = cache ? fs::path(cache) / "pocl" : fs::path(home ? home : "") / ".cache" / "pocl";
+        const fs::path usual =
+            cache ? fs::path(cache) / "pocl" : fs::path(home ? home : "") / ".cache" / "pocl";
         std::error_code failed;
         fs::create_directories(usual, failed);
         if (!failed && access(usual.c_str(), W_OK) == 0) return;
@@ -118,11 +122,13 @@ inline std::vector<FoundDevice> find_devices(const std::string& platform) {
                              (device.getInfo<CL_DEVICE_TYPE>() & CL_DEVICE_TYPE_GPU) != 0});
     }
     if (names.empty())
-        throw Failure(kNoGpu,
-                      "no OpenCL device; the package pocl-opencl-icd makes one of the CPU, and a GPU's driver is found by "
-                      "an .icd file in /etc/OpenCL/vendors or in the folder that OCL_ICD_VENDORS names");
+        throw Failure(
+            kNoGpu,
+            "no OpenCL device; the package pocl-opencl-icd makes one of the CPU, and a GPU's driver is found by "
+            "an .icd file in /etc/OpenCL/vendors or in the folder that OCL_ICD_VENDORS names");
     if (found.empty())
-        throw Failure(kBadCommandLine, "--platform '" + platform + "': takes a part of one of these names: " + names);
+        throw Failure(kBadCommandLine, "--platform '" + platform +
+                                           "': takes a part of one of these names: " + names);
     return found;
 }
 
@@ -130,7 +136,8 @@ inline std::vector<FoundDevice> find_devices(const std::string& platform) {
 inline size_t choose_device(const std::vector<FoundDevice>& found, int wanted) {
     if (wanted >= int(found.size()))
         throw Failure(kBadCommandLine,
-                      format("--device '%d': takes a number from 0 to %d; see --list", wanted, int(found.size()) - 1));
+                      format("--device '%d': takes a number from 0 to %d; see --list", wanted,
+                             int(found.size()) - 1));
     if (wanted >= 0) return size_t(wanted);
     for (size_t i = 0; i < found.size(); ++i)
         if (found[i].gpu) return i;
@@ -139,7 +146,8 @@ inline size_t choose_device(const std::vector<FoundDevice>& found, int wanted) {
 
 // A device in use, with a queue that records when each command began and ended.
 struct InUse {
-    explicit InUse(const cl::Device& chosen) : device(chosen), context(device), queue(context, device, CL_QUEUE_PROFILING_ENABLE) {}
+    explicit InUse(const cl::Device& chosen)
+        : device(chosen), context(device), queue(context, device, CL_QUEUE_PROFILING_ENABLE) {}
     cl::Device device;
     cl::Context context;
     cl::CommandQueue queue;
@@ -153,7 +161,8 @@ class OpenClArray {
 public:
     using value_type = float;
 
-    explicit OpenClArray(size_t count) : count_(count), buffer_(in_use->context, CL_MEM_READ_WRITE, count * sizeof(float)) {}
+    explicit OpenClArray(size_t count)
+        : count_(count), buffer_(in_use->context, CL_MEM_READ_WRITE, count * sizeof(float)) {}
 
     const cl::Buffer& data() const { return buffer_; }
     // `first` in bytes must be a multiple of the device's CL_DEVICE_MEM_BASE_ADDR_ALIGN.
@@ -162,17 +171,21 @@ public:
         return buffer_.createSubBuffer(CL_MEM_READ_WRITE, CL_BUFFER_CREATE_TYPE_REGION, &region);
     }
     void upload(const std::vector<float>& values) {
-        in_use->queue.enqueueWriteBuffer(buffer_, CL_TRUE, 0, count_ * sizeof(float), values.data());
+        in_use->queue.enqueueWriteBuffer(buffer_, CL_TRUE, 0, count_ * sizeof(float),
+                                         values.data());
     }
     void download(std::vector<float>& values) {
         values.resize(count_);
         read(0, count_, values.data());
     }
     void read(size_t first, size_t count, float* to) {
-        in_use->queue.enqueueReadBuffer(buffer_, CL_TRUE, first * sizeof(float), count * sizeof(float), to);
+        in_use->queue.enqueueReadBuffer(buffer_, CL_TRUE, first * sizeof(float),
+                                        count * sizeof(float), to);
     }
     // What so many bytes of the device take of the host's memory.
-    static double host_bytes(double bytes) { return in_use->device.getInfo<CL_DEVICE_HOST_UNIFIED_MEMORY>() ? bytes : 0; }
+    static double host_bytes(double bytes) {
+        return in_use->device.getInfo<CL_DEVICE_HOST_UNIFIED_MEMORY>() ? bytes : 0;
+    }
 
 private:
     size_t count_;
@@ -182,16 +195,22 @@ private:
 // The kernel `name` of the file `path`. Throws Failure(kDeviceFailed); when the compiler refuses the file its log goes to stderr.
 inline cl::Kernel build_kernel(const std::string& path, const std::string& name) {
     std::ifstream file(path);
-    const std::string source((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+    const std::string source((std::istreambuf_iterator<char>(file)),
+                             std::istreambuf_iterator<char>());
     if (!file || source.empty())
-        throw Failure(kBadCommandLine, "'" + path + "': can't be read; --kernels takes the folder with the .cl files");
+        throw Failure(
+            kBadCommandLine,
+            "'" + path + "': can't be read; --kernels takes the folder with the .cl files");
     cl::Program program(in_use->context, source);
     try {
         // A multiply-add may be one instruction (v_mac_f32 on GCN) instead of a rounded product and a rounded sum.
         program.build("-cl-std=CL1.2 -cl-mad-enable");
     } catch (const cl::BuildError& error) {
-        for (const auto& [device, log] : error.getBuildLog()) std::fprintf(stderr, "%s\n", trimmed(log).c_str());
-        throw Failure(kDeviceFailed, "'" + path + "' does not compile on this device: its compiler's log is above");
+        for (const auto& [device, log] : error.getBuildLog())
+            std::fprintf(stderr, "%s\n", trimmed(log).c_str());
+        throw Failure(
+            kDeviceFailed,
+            "'" + path + "' does not compile on this device: its compiler's log is above");
     }
     return cl::Kernel(program, name.c_str());
 }

@@ -38,9 +38,10 @@ class Product {
 public:
     Product(const Stage& stage, const cl::Kernel& matmul, const cl::Kernel& resize, Operands& x)
         : stage_(stage), matmul_(matmul), resize_(resize),
-          shape_(padded(stage, x.shape)), A_{x.A_device.data(), x.shape.M, x.shape.K}, B_{x.B_device.data(), x.shape.K, x.shape.N},
-          C_{x.C.device(), x.shape.M, x.shape.N}, A_padded_(room_for(A_, shape_.M, shape_.K)),
-          B_padded_(room_for(B_, shape_.K, shape_.N)), C_padded_(room_for(C_, shape_.M, shape_.N)) {}
+          shape_(padded(stage, x.shape)), A_{x.A_device.data(), x.shape.M, x.shape.K},
+          B_{x.B_device.data(), x.shape.K, x.shape.N}, C_{x.C.device(), x.shape.M, x.shape.N},
+          A_padded_(room_for(A_, shape_.M, shape_.K)), B_padded_(room_for(B_, shape_.K, shape_.N)),
+          C_padded_(room_for(C_, shape_.M, shape_.N)) {}
 
     // Brings what C holds before a run, NaN, into its padded copy, so that what a stage does not write is seen.
     void clear() { copy(C_, C_padded_); }
@@ -52,8 +53,9 @@ public:
         events_.clear();
         copy(A_, A_padded_);
         copy(B_, B_padded_);
-        events_.push_back(Matmul(matmul_)(work_items(s.M / stage_.per_item, s.N / stage_.per_item), s.M, s.N, s.K, A_padded_.buffer,
-                                          B_padded_.buffer, C_padded_.buffer));
+        events_.push_back(Matmul(matmul_)(work_items(s.M / stage_.per_item, s.N / stage_.per_item),
+                                          s.M, s.N, s.K, A_padded_.buffer, B_padded_.buffer,
+                                          C_padded_.buffer));
         copy(C_padded_, C_);
         in_use->queue.flush();
     }
@@ -77,15 +79,16 @@ private:
 
     // A work-item for each of rows x cols, rounded up to whole work-groups; dimension 0 lies along a row.
     static cl::EnqueueArgs work_items(int rows, int cols) {
-        return {in_use->queue, cl::NDRange(round_up(cols, kGroup), round_up(rows, kGroup)), cl::NDRange(kGroup, kGroup)};
+        return {in_use->queue, cl::NDRange(round_up(cols, kGroup), round_up(rows, kGroup)),
+                cl::NDRange(kGroup, kGroup)};
     }
 
     // Pads or unpads, where there is anything to do.
     void copy(const Matrix& from, const Matrix& to) {
         using Resize = cl::KernelFunctor<int, int, cl::Buffer, int, int, cl::Buffer>;
         if (same(from, to)) return;
-        events_.push_back(
-            Resize(resize_)(work_items(to.rows, to.cols), from.rows, from.cols, from.buffer, to.rows, to.cols, to.buffer));
+        events_.push_back(Resize(resize_)(work_items(to.rows, to.cols), from.rows, from.cols,
+                                          from.buffer, to.rows, to.cols, to.buffer));
     }
 
     Stage stage_;

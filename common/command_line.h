@@ -18,7 +18,13 @@
 #include <vector>
 
 // Exit codes of every program here. ctest shows 77 as skipped, never as passed.
-enum ExitCode { kVerified = 0, kWrongResult = 1, kBadCommandLine = 2, kDeviceFailed = 3, kNoGpu = 77 };
+enum ExitCode {
+    kVerified = 0,
+    kWrongResult = 1,
+    kBadCommandLine = 2,
+    kDeviceFailed = 3,
+    kNoGpu = 77
+};
 
 // A failure that ends the program with one line on stderr and an exit code.
 struct Failure : std::runtime_error {
@@ -46,7 +52,8 @@ inline std::string printable(std::string text) {
 inline void flush_output() {
     const int why = std::fflush(stdout) == 0 ? 0 : errno;
     if (why == 0 && !std::ferror(stdout)) return;
-    throw Failure(kBadCommandLine, std::string("standard output can't be written: ") + std::strerror(why ? why : EIO));
+    throw Failure(kBadCommandLine, std::string("standard output can't be written: ") +
+                                       std::strerror(why ? why : EIO));
 }
 
 // The name of a file that is half written, or "".
@@ -55,7 +62,8 @@ inline char half_written[4096] = "";
 // On Ctrl-C the line of progress and the half-written file go; then the signal ends the program, as it would have. Reads no
 // variable: where kernels are traced, a read is counted.
 inline void end_by_signal(int signal) {
-    if (isatty(STDERR_FILENO)) (void)!write(STDERR_FILENO, "\r\033[K", 4);  // nobody is left to tell
+    if (isatty(STDERR_FILENO))
+        (void)!write(STDERR_FILENO, "\r\033[K", 4);  // nobody is left to tell
     unlink(half_written);
     std::signal(signal, SIG_DFL);
     std::raise(signal);
@@ -65,19 +73,21 @@ struct Option {
     std::string name;  // "size" is --size, "m" is -m
     std::string takes;  // what --help calls its value; "": a switch
     std::string help;
-    std::function<void(const std::string& value)> set;  // throws Failure(kBadCommandLine) when the value won't do
+    std::function<void(const std::string& value)>
+        set;  // throws Failure(kBadCommandLine) when the value won't do
 
     std::string dashed() const { return (name.size() == 1 ? "-" : "--") + name; }
 };
 
 // Reads `text` as a whole number from `low` to `high`; `option` is named in the message when it is not one.
-inline long long parse_number(const std::string& option, const std::string& text, long long low, long long high) {
+inline long long parse_number(const std::string& option, const std::string& text, long long low,
+                              long long high) {
     char* end = nullptr;
     errno = 0;
     const long long value = std::strtoll(text.c_str(), &end, 10);
     if (text.empty() || *end != '\0' || errno != 0 || value < low || value > high)
-        throw Failure(kBadCommandLine,
-                      option + " '" + text + "': takes a whole number from " + std::to_string(low) + " to " + std::to_string(high));
+        throw Failure(kBadCommandLine, option + " '" + text + "': takes a whole number from " +
+                                           std::to_string(low) + " to " + std::to_string(high));
     return value;
 }
 
@@ -89,7 +99,8 @@ inline std::string joined(const std::vector<std::string>& words) {
 }
 
 // Returns `text` if it is one of `accepted`; `option` is named in the message when it is not.
-inline std::string parse_choice(const std::string& option, const std::string& text, const std::vector<std::string>& accepted) {
+inline std::string parse_choice(const std::string& option, const std::string& text,
+                                const std::vector<std::string>& accepted) {
     if (std::find(accepted.begin(), accepted.end(), text) != accepted.end()) return text;
     throw Failure(kBadCommandLine, option + " '" + text + "': takes one of " + joined(accepted));
 }
@@ -114,25 +125,32 @@ inline bool parse_command_line(int argc, char** argv, const std::vector<Option>&
     names.push_back({nullptr, 0, nullptr, 0});
     opterr = 0;  // the messages are ours
     optind = 1;
-    for (int found; (found = getopt_long(argc, argv, letters.c_str(), names.data(), nullptr)) != -1;) {
+    for (int found;
+         (found = getopt_long(argc, argv, letters.c_str(), names.data(), nullptr)) != -1;) {
         if (found == help || found == 'h') return false;
         const std::string word = argv[optind - 1];
         if (found == ':') throw Failure(kBadCommandLine, word + ": needs a value; see --help");
-        if (found == '?' && optopt > 255) throw Failure(kBadCommandLine, word + ": takes no value; see --help");
+        if (found == '?' && optopt > 255)
+            throw Failure(kBadCommandLine, word + ": takes no value; see --help");
         if (found == '?')  // optopt: the letter, of letters that share a word; 0 for a long option
-            throw Failure(kBadCommandLine,
-                          "unknown option '" + (optopt ? std::string("-") + char(optopt) : word) + "'; see --help");
+            throw Failure(kBadCommandLine, "unknown option '" +
+                                               (optopt ? std::string("-") + char(optopt) : word) +
+                                               "'; see --help");
         for (size_t i = 0; i < options.size(); ++i)
-            if (found == (options[i].name.size() == 1 ? options[i].name[0] : 256 + int(i))) options[i].set(optarg ? optarg : "");
+            if (found == (options[i].name.size() == 1 ? options[i].name[0] : 256 + int(i)))
+                options[i].set(optarg ? optarg : "");
     }
-    if (optind < argc) throw Failure(kBadCommandLine, "unexpected argument '" + std::string(argv[optind]) + "'; see --help");
+    if (optind < argc)
+        throw Failure(kBadCommandLine,
+                      "unexpected argument '" + std::string(argv[optind]) + "'; see --help");
     return true;
 }
 
 // Parses the command line and runs `body`. Prints `about`, the options and `examples` for --help. What body throws becomes one
 // line on stderr. Returns the exit code.
-inline int run_program(const std::string& name, const std::string& about, const std::vector<Option>& options,
-                       const std::string& examples, int argc, char** argv, const std::function<void()>& body) {
+inline int run_program(const std::string& name, const std::string& about,
+                       const std::vector<Option>& options, const std::string& examples, int argc,
+                       char** argv, const std::function<void()>& body) {
     const auto fail = [&](ExitCode code, const std::string& message) {
         progress("");
         std::fflush(stdout);
@@ -147,7 +165,8 @@ inline int run_program(const std::string& name, const std::string& about, const 
     close(opened);
     if (output_closed) return fail(kBadCommandLine, "standard output is closed");
     for (const int signal : {SIGINT, SIGTERM})
-        if (std::signal(signal, end_by_signal) == SIG_IGN) std::signal(signal, SIG_IGN);  // as nohup and & have it
+        if (std::signal(signal, end_by_signal) == SIG_IGN)
+            std::signal(signal, SIG_IGN);  // as nohup and & have it
     try {
         if (parse_command_line(argc, argv, options)) {
             body();
@@ -156,7 +175,8 @@ inline int run_program(const std::string& name, const std::string& about, const 
         }
         std::printf("%s: %s\n\n", name.c_str(), about.c_str());
         for (const Option& each : options)
-            std::printf("  %-18s  %s\n", (each.dashed() + " " + each.takes).c_str(), each.help.c_str());
+            std::printf("  %-18s  %s\n", (each.dashed() + " " + each.takes).c_str(),
+                        each.help.c_str());
         std::printf(
             "  %-18s  this text\n\n%s\n\n"
             "Exit codes: 0 verified, 1 wrong result, 2 bad command line or unwritable output, 3 device or memory failed, 77 no usable "

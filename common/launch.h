@@ -20,7 +20,8 @@ using Operands = OperandsIn<DeviceArray<In>, DeviceArray<Out>>;
 // Launches the stage on x once, and waits. Throws Failure.
 template <class In, class Out>
 void launch_once(const StageOf<In, Out>& stage, Operands<In, Out>& x) {
-    stage.launch(x.shape.M, x.shape.N, x.shape.K, x.A_device.data(), x.B_device.data(), x.C.device());
+    stage.launch(x.shape.M, x.shape.N, x.shape.K, x.A_device.data(), x.B_device.data(),
+                 x.C.device());
     check_cuda(cudaGetLastError(), "launching the kernel");
     check_cuda(cudaDeviceSynchronize(), "running the kernel");
 }

@@ -11,11 +11,12 @@ public:
     static constexpr int kDefaultSize = 4096;
 
     Machine(const Options& options, const Arithmetic& arithmetic)
-        : options_(options), device_(select_device(options.device)), nvml_(bus_id(device_)), here_(gpu_at_hand(device_)),
-          gpu_(options.gpu.value_or(here_)) {
+        : options_(options), device_(select_device(options.device)), nvml_(bus_id(device_)),
+          here_(gpu_at_hand(device_)), gpu_(options.gpu.value_or(here_)) {
         const Row where = where_measured(here_, nvml_);
-        std::printf("%s, driver %s, CUDA %s, clocks up to %d MHz (SM) and %d MHz (memory)\n", where[0].value.c_str(),
-                    where[1].value.c_str(), where[2].value.c_str(), attribute(cudaDevAttrClockRate, device_) / 1000,
+        std::printf("%s, driver %s, CUDA %s, clocks up to %d MHz (SM) and %d MHz (memory)\n",
+                    where[0].value.c_str(), where[1].value.c_str(), where[2].value.c_str(),
+                    attribute(cudaDevAttrClockRate, device_) / 1000,
                     attribute(cudaDevAttrMemoryClockRate, device_) / 1000);
         print_gpu(gpu_, arithmetic);
     }
@@ -44,7 +45,8 @@ public:
 private:
     // Adds the times to the row; returns GFLOP/s.
     template <class In, class Out>
-    double time(const StageOf<In, Out>& stage, Operands<In, Out>& x, Row& row, const std::string& what) {
+    double time(const StageOf<In, Out>& stage, Operands<In, Out>& x, Row& row,
+                const std::string& what) {
         progress(what + ": timing");
         x.set_timed(options_.seed);
         const Shape s = x.shape;
@@ -53,7 +55,8 @@ private:
         Cublas cublas;
         unsigned sm_clock = 0, memory_clock = 0;
         const std::vector<Times> times =
-            Timer(device_).run({[&] { stage.launch(s.M, s.N, s.K, A, B, C); }, [&] { cublas.multiply(s.M, s.N, s.K, A, B, C); }},
+            Timer(device_).run({[&] { stage.launch(s.M, s.N, s.K, A, B, C); },
+                                [&] { cublas.multiply(s.M, s.N, s.K, A, B, C); }},
                                options_.repeat, [&] {
                                    sm_clock = nvml_.sm_clock();
                                    memory_clock = nvml_.memory_clock();

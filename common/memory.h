@@ -24,22 +24,29 @@ inline double number_in(const std::string& path, const std::string& key, double 
 // Bytes: what the machine has available, or less where a control group of this process leaves less. `root`: a folder that holds
 // proc and sys.
 inline double available_memory(const std::string& root = "") {
-    double least = 1024 * number_in(root + "/proc/meminfo", "MemAvailable:", std::numeric_limits<double>::infinity());
+    double least = 1024 * number_in(root + "/proc/meminfo",
+                                    "MemAvailable:", std::numeric_limits<double>::infinity());
     std::ifstream groups(root + "/proc/self/cgroup");
-    for (std::string line; std::getline(groups, line);) {  // "0::/a/b" in version 2, "4:memory:/a/b" in version 1
+    for (std::string line;
+         std::getline(groups, line);) {  // "0::/a/b" in version 2, "4:memory:/a/b" in version 1
         const size_t one = line.find(':'), two = line.find(':', one + 1);
         if (two == std::string::npos) continue;
         const std::string controllers = "," + line.substr(one + 1, two - one - 1) + ",";
         const bool unified = controllers == ",,";
         if (!unified && controllers.find(",memory,") == std::string::npos) continue;
-        const std::string base = root + "/sys/fs/cgroup" + (unified ? "" : "/memory"), total = unified ? "" : "total_";
+        const std::string base = root + "/sys/fs/cgroup" + (unified ? "" : "/memory"),
+                          total = unified ? "" : "total_";
         // A group's limit holds for all groups in it. In a container only the outermost folder may be there.
         for (std::string group = line.substr(two + 1);; group.resize(group.rfind('/'))) {
             const std::string folder = base + group;
             const double none = std::numeric_limits<double>::infinity();
-            const double limit = number_in(folder + (unified ? "/memory.max" : "/memory.limit_in_bytes"), "", none);
-            double used = number_in(folder + (unified ? "/memory.current" : "/memory.usage_in_bytes"), "", 0);
-            for (const char* cached : {"inactive_file", "active_file"})  // counted as used, but given back when asked for
+            const double limit =
+                number_in(folder + (unified ? "/memory.max" : "/memory.limit_in_bytes"), "", none);
+            double used =
+                number_in(folder + (unified ? "/memory.current" : "/memory.usage_in_bytes"), "", 0);
+            for (const char* cached :
+                 {"inactive_file",
+                  "active_file"})  // counted as used, but given back when asked for
                 used -= number_in(folder + "/memory.stat", total + cached, 0);
             least = std::min(least, limit - used);
             if (group.find('/') == std::string::npos) break;
@@ -53,5 +60,6 @@ inline void need_memory(double bytes) {
     const double available = available_memory(), gib = 1 << 30;
     if (bytes > available)
         throw Failure(kDeviceFailed,
-                      format("needs %.2f GiB of memory, %.2f GiB are available; try a smaller size", bytes / gib, available / gib));
+                      format("needs %.2f GiB of memory, %.2f GiB are available; try a smaller size",
+                             bytes / gib, available / gib));
 }

@@ -14,11 +14,14 @@ public:
     explicit Nvml(const std::string& bus_id) {
         library_ = dlopen("libnvidia-ml.so.1", RTLD_NOW);
         if (!library_ || call<int()>("nvmlInit_v2")() != 0) return;
-        if (call<int(const char*, void**)>("nvmlDeviceGetHandleByPciBusId_v2")(bus_id.c_str(), &handle_) != 0) handle_ = nullptr;
+        if (call<int(const char*, void**)>("nvmlDeviceGetHandleByPciBusId_v2")(bus_id.c_str(),
+                                                                               &handle_) != 0)
+            handle_ = nullptr;
     }
     std::string driver() const {
         char version[96] = "unknown";
-        if (handle_) call<int(char*, unsigned)>("nvmlSystemGetDriverVersion")(version, sizeof version);
+        if (handle_)
+            call<int(char*, unsigned)>("nvmlSystemGetDriverVersion")(version, sizeof version);
         return version;
     }
     // MHz now, 0 if unknown.
@@ -34,7 +37,8 @@ private:
     }
     unsigned clock(int which) const {
         unsigned mhz = 0;
-        if (handle_) call<int(void*, int, unsigned*)>("nvmlDeviceGetClockInfo")(handle_, which, &mhz);
+        if (handle_)
+            call<int(void*, int, unsigned*)>("nvmlDeviceGetClockInfo")(handle_, which, &mhz);
         return mhz;
     }
 

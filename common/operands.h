@@ -20,10 +20,12 @@ class GuardedOutput {
     using T = typename Array::value_type;
 
 public:
-    static constexpr size_t kGuard = 1024;  // elements on each side: at least 2 KiB, so that C stays aligned
+    static constexpr size_t kGuard =
+        1024;  // elements on each side: at least 2 KiB, so that C stays aligned
     static constexpr float kGuardValue = 0.1234567f;
 
-    explicit GuardedOutput(size_t count) : count_(count), device_(count + 2 * kGuard), host_(count + 2 * kGuard) {}
+    explicit GuardedOutput(size_t count)
+        : count_(count), device_(count + 2 * kGuard), host_(count + 2 * kGuard) {}
 
     auto device() { return device_.slice(kGuard, count_); }
     const T* host() const { return &host_[kGuard]; }
@@ -60,12 +62,13 @@ struct OperandsIn {
 
     // Throws Failure(kDeviceFailed) where the host's memory won't do.
     explicit OperandsIn(Shape s)
-        : shape((need_memory(host_bytes(s)), s)), A(size_t(s.M) * s.K), B(size_t(s.K) * s.N), A_device(A.size()),
-          B_device(B.size()), C(size_t(s.M) * s.N) {}
+        : shape((need_memory(host_bytes(s)), s)), A(size_t(s.M) * s.K), B(size_t(s.K) * s.N),
+          A_device(A.size()), B_device(B.size()), C(size_t(s.M) * s.N) {}
 
     // What they take of the host's memory, with what check_exact() needs and, where that is the host's, too, the device's.
     static double host_bytes(Shape s) {
-        const double M = s.M, N = s.N, K = s.K, matrices = sizeof(In) * (M * K + K * N) + sizeof(Out) * M * N;
+        const double M = s.M, N = s.N, K = s.K,
+                     matrices = sizeof(In) * (M * K + K * N) + sizeof(Out) * M * N;
         return matrices + InArray::host_bytes(matrices) + sizeof(int64_t) * (2 * N + K);
     }
 
@@ -95,13 +98,17 @@ struct OperandsIn {
     std::string changed() {
         std::vector<In> chunk(size_t(1) << 20);
         std::string what;
-        const auto compare = [&](const char* name, InArray& device, const std::vector<In>& host, int columns) {
+        const auto compare = [&](const char* name, InArray& device, const std::vector<In>& host,
+                                 int columns) {
             for (size_t first = 0; what.empty() && first < host.size(); first += chunk.size()) {
                 const size_t count = std::min(chunk.size(), host.size() - first);
                 device.read(first, count, chunk.data());
-                for (size_t i = 0; what.empty() && std::memcmp(&chunk[i], &host[first + i], (count - i) * sizeof(In)) != 0; ++i)
+                for (size_t i = 0; what.empty() && std::memcmp(&chunk[i], &host[first + i],
+                                                               (count - i) * sizeof(In)) != 0;
+                     ++i)
                     if (std::memcmp(&chunk[i], &host[first + i], sizeof(In)) != 0)
-                        what = format("%s[%zu][%zu] was changed", name, (first + i) / columns, (first + i) % columns);
+                        what = format("%s[%zu][%zu] was changed", name, (first + i) / columns,
+                                      (first + i) % columns);
             }
         };
         compare("A", A_device, A, shape.K);
@@ -132,7 +139,8 @@ void run_once(X& x, const std::function<void()>& launch) {
 
 // Sets integers: C must equal A * B.
 template <class X>
-void verify_exact(X& x, const Arithmetic& arithmetic, uint32_t seed, const std::function<void()>& launch) {
+void verify_exact(X& x, const Arithmetic& arithmetic, uint32_t seed,
+                  const std::function<void()>& launch) {
     x.set_integers(seed, arithmetic.exact_limit);
     run_once(x, launch);
     const std::string wrong = check_exact(x.shape, x.A, x.B, x.C.host());
@@ -141,10 +149,12 @@ void verify_exact(X& x, const Arithmetic& arithmetic, uint32_t seed, const std::
 
 // Sets reals: returns the largest error as a fraction of its bound.
 template <class X>
-double verify_accuracy(X& x, const Arithmetic& arithmetic, uint32_t seed, const std::function<void()>& launch) {
+double verify_accuracy(X& x, const Arithmetic& arithmetic, uint32_t seed,
+                       const std::function<void()>& launch) {
     x.set_reals(seed, arithmetic.unit_roundoff);
     run_once(x, launch);
-    const Accuracy accuracy = check_accuracy(x.shape, x.A, x.B, x.C.host(), arithmetic.unit_roundoff);
+    const Accuracy accuracy =
+        check_accuracy(x.shape, x.A, x.B, x.C.host(), arithmetic.unit_roundoff);
     if (!accuracy.wrong.empty()) throw Failure(kWrongResult, accuracy.wrong);
     return accuracy.worst;
 }

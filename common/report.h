@@ -55,7 +55,8 @@ public:
 private:
     static std::string line(const Row& row, std::string Cell::*what) {
         std::string text;
-        for (const Cell& cell : row) text += csv_field(cell.*what) + (&cell == &row.back() ? "\n" : ",");
+        for (const Cell& cell : row)
+            text += csv_field(cell.*what) + (&cell == &row.back() ? "\n" : ",");
         return text;
     }
     static void print(const Row& row, std::string Cell::*what) {

@@ -60,21 +60,27 @@ inline double attainable_gflops(const Gpu& gpu, const Arithmetic& arithmetic, In
 // "Predicted for the NVIDIA H200: 65800 GFLOP/s (FP32), 4282 GB/s, shared memory 33000 GB/s (where the figures are from)"
 inline void print_gpu(const Gpu& gpu, const Arithmetic& arithmetic) {
     const double compute = gpu.limit(arithmetic.peak);
-    std::printf("Predicted for the %s: %s (%s), %.0f GB/s, shared memory %.0f GB/s (%s)\n", gpu.full_name.c_str(),
-                compute > 0 ? format("%.0f GFLOP/s", compute).c_str() : "no figure", arithmetic.name,
-                gpu.limit(&Limits::bandwidth_gbs), gpu.limit(&Limits::shared_gbs), gpu.source.c_str());
+    std::printf("Predicted for the %s: %s (%s), %.0f GB/s, shared memory %.0f GB/s (%s)\n",
+                gpu.full_name.c_str(),
+                compute > 0 ? format("%.0f GFLOP/s", compute).c_str() : "no figure",
+                arithmetic.name, gpu.limit(&Limits::bandwidth_gbs), gpu.limit(&Limits::shared_gbs),
+                gpu.source.c_str());
 }
 
 // "31.75", "-" where there is none.
-inline std::string intensity_text(double flop_per_byte) { return flop_per_byte > 0 ? format("%.2f", flop_per_byte) : "-"; }
+inline std::string intensity_text(double flop_per_byte) {
+    return flop_per_byte > 0 ? format("%.2f", flop_per_byte) : "-";
+}
 
 // What the roofline of `gpu` predicts, as the last cells of a row. measured_gflops: 0 where nothing was timed.
-inline void add_prediction(Row& row, Intensity intensity, const Arithmetic& arithmetic, const Gpu& gpu, double measured_gflops) {
+inline void add_prediction(Row& row, Intensity intensity, const Arithmetic& arithmetic,
+                           const Gpu& gpu, double measured_gflops) {
     const double predicted = attainable_gflops(gpu, arithmetic, intensity);
     const bool both = predicted > 0 && measured_gflops > 0;
     row.push_back({"flop/byte", "flop_per_byte", intensity_text(intensity.device)});
     row.push_back({"at shared", "shared_flop_per_byte", intensity_text(intensity.shared)});
-    row.push_back({"predicted GFLOP/s", "predicted_gflops", predicted > 0 ? format("%.0f", predicted) : "-"});
     row.push_back(
-        {both ? "measured/predicted" : "", "measured_of_predicted", both ? format("%.2f", measured_gflops / predicted) : "-"});
+        {"predicted GFLOP/s", "predicted_gflops", predicted > 0 ? format("%.0f", predicted) : "-"});
+    row.push_back({both ? "measured/predicted" : "", "measured_of_predicted",
+                   both ? format("%.2f", measured_gflops / predicted) : "-"});
 }

@@ -25,15 +25,18 @@ inline void add_times(Row& row, const Times& times, double flop, double peak) {
     row.push_back({"min ms", "min_ms", format("%.4f", times.least)});
     row.push_back({"max ms", "max_ms", format("%.4f", times.most)});
     row.push_back({"GFLOP/s", "gflops", format("%.0f", gflops)});
-    row.push_back({"% of peak", "percent_of_peak", peak > 0 ? format("%.1f", 100 * gflops / peak) : "-"});
+    row.push_back(
+        {"% of peak", "percent_of_peak", peak > 0 ? format("%.1f", 100 * gflops / peak) : "-"});
 }
 
 // Appends what a library, `name` and in the CSV `column`, takes for the same product. A median of 0: it is not here.
-inline void add_library(Row& row, const std::string& name, const std::string& column, double flop, const Times& ours,
-                        const Times& theirs) {
+inline void add_library(Row& row, const std::string& name, const std::string& column, double flop,
+                        const Times& ours, const Times& theirs) {
     const bool here = theirs.median > 0;
-    row.push_back({"% of " + name, "percent_of_" + column, here ? format("%.1f", 100 * theirs.median / ours.median) : "-"});
-    row.push_back({"", column + "_gflops", here ? format("%.0f", flop / theirs.median * 1e-6) : "-"});
+    row.push_back({"% of " + name, "percent_of_" + column,
+                   here ? format("%.1f", 100 * theirs.median / ours.median) : "-"});
+    row.push_back(
+        {"", column + "_gflops", here ? format("%.0f", flop / theirs.median * 1e-6) : "-"});
 }
 
 // "2026-01-31", in UTC.

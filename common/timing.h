@@ -64,7 +64,9 @@ inline Row where_measured(const Gpu& gpu, const Nvml& nvml) {
 // Reads zeros, and so writes nothing: what has to make room for them is written back before the timed launch, not during it.
 static __global__ void flush_by_reading(const float* zeros, size_t count, float* nowhere) {
     float sum = 0;
-    for (size_t i = blockIdx.x * size_t(blockDim.x) + threadIdx.x; i < count; i += size_t(gridDim.x) * blockDim.x) sum += zeros[i];
+    for (size_t i = blockIdx.x * size_t(blockDim.x) + threadIdx.x; i < count;
+         i += size_t(gridDim.x) * blockDim.x)
+        sum += zeros[i];
     if (sum != 0) *nowhere = sum;
 }
 
@@ -72,7 +74,8 @@ static __global__ void flush_by_reading(const float* zeros, size_t count, float*
 class Timer {
 public:
     explicit Timer(int device)
-        : flush_count_(2 * size_t(attribute(cudaDevAttrL2CacheSize, device)) / sizeof(float) + 1), flush_(flush_count_),
+        : flush_count_(2 * size_t(attribute(cudaDevAttrL2CacheSize, device)) / sizeof(float) + 1),
+          flush_(flush_count_),
           flush_blocks_(8 * attribute(cudaDevAttrMultiProcessorCount, device)) {
         check_cuda(cudaMemset(flush_.data(), 0, flush_count_ * sizeof(float)), "cudaMemset");
     }
@@ -90,7 +93,8 @@ public:
             for (size_t f = 0; f < functions.size(); ++f) {
                 std::this_thread::sleep_for(kRest);
                 for (int i = 0; i < kFlushes; ++i)
-                    flush_by_reading<<<flush_blocks_, 256>>>(flush_.data(), flush_count_, flush_.data());
+                    flush_by_reading<<<flush_blocks_, 256>>>(flush_.data(), flush_count_,
+                                                             flush_.data());
                 check_cuda(cudaGetLastError(), "launching the flush of L2");
                 check_cuda(cudaEventRecord(begin), "cudaEventRecord");
                 functions[f]();
@@ -121,7 +125,8 @@ class Cublas {
 public:
     Cublas() {
         check(cublasCreate(&handle_), "cublasCreate");
-        check(cublasSetMathMode(handle_, CUBLAS_DEFAULT_MATH), "cublasSetMathMode");  // this mode does not round to TF32
+        check(cublasSetMathMode(handle_, CUBLAS_DEFAULT_MATH),
+              "cublasSetMathMode");  // this mode does not round to TF32
     }
     ~Cublas() { cublasDestroy(handle_); }
     Cublas(const Cublas&) = delete;
@@ -130,22 +135,28 @@ public:
     // Row-major C = A * B is column-major C' = B' * A'.
     void multiply(int M, int N, int K, const float* A, const float* B, float* C) {
         const float one = 1.0f, zero = 0.0f;
-        check(cublasSgemm(handle_, CUBLAS_OP_N, CUBLAS_OP_N, N, M, K, &one, B, N, A, K, &zero, C, N), "cublasSgemm");
+        check(
+            cublasSgemm(handle_, CUBLAS_OP_N, CUBLAS_OP_N, N, M, K, &one, B, N, A, K, &zero, C, N),
+            "cublasSgemm");
     }
     void multiply(int M, int N, int K, const half* A, const half* B, float* C) {
         const float one = 1.0f, zero = 0.0f;
-        check(cublasGemmEx(handle_, CUBLAS_OP_N, CUBLAS_OP_N, N, M, K, &one, B, CUDA_R_16F, N, A, CUDA_R_16F, K, &zero, C,
-                           CUDA_R_32F, N, CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT),
+        check(cublasGemmEx(handle_, CUBLAS_OP_N, CUBLAS_OP_N, N, M, K, &one, B, CUDA_R_16F, N, A,
+                           CUDA_R_16F, K, &zero, C, CUDA_R_32F, N, CUBLAS_COMPUTE_32F,
+                           CUBLAS_GEMM_DEFAULT),
               "cublasGemmEx");
     }
     void multiply(int M, int N, int K, const half* A, const half* B, half* C) {
         const half one = 1.0f, zero = 0.0f;
-        check(cublasHgemm(handle_, CUBLAS_OP_N, CUBLAS_OP_N, N, M, K, &one, B, N, A, K, &zero, C, N), "cublasHgemm");
+        check(
+            cublasHgemm(handle_, CUBLAS_OP_N, CUBLAS_OP_N, N, M, K, &one, B, N, A, K, &zero, C, N),
+            "cublasHgemm");
     }
 
 private:
     static void check(cublasStatus_t status, const std::string& call) {
-        if (status != CUBLAS_STATUS_SUCCESS) throw Failure(kDeviceFailed, call + " failed: " + cublasGetStatusString(status));
+        if (status != CUBLAS_STATUS_SUCCESS)
+            throw Failure(kDeviceFailed, call + " failed: " + cublasGetStatusString(status));
     }
     cublasHandle_t handle_ = nullptr;
 };

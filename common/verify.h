@@ -31,7 +31,9 @@ bool is_unwritten(const T& value) {
 
 // Largest |integer| for the exact test: any sum of K products then stays within `limit`, up to which the accumulator has every
 // integer (float: 2^24).
-inline int exact_range(int K, double limit) { return std::max(1, std::min(8, int(std::sqrt(limit / K)))); }
+inline int exact_range(int K, double limit) {
+    return std::max(1, std::min(8, int(std::sqrt(limit / K))));
+}
 
 // The data repeats itself after so many elements, so that billions of them take seconds. A prime number: no row or tile is that long.
 constexpr size_t kPeriod = 1048573;
@@ -41,7 +43,8 @@ void fill_periodic(std::vector<T>& values, Next next) {
     const size_t count = values.size();
     for (size_t i = 0; i < std::min(count, kPeriod); ++i) values[i] = T(next());
     for (size_t done = kPeriod; done < count; done *= 2)
-        std::memcpy(static_cast<void*>(&values[done]), values.data(), std::min(done, count - done) * sizeof(T));
+        std::memcpy(static_cast<void*>(&values[done]), values.data(),
+                    std::min(done, count - done) * sizeof(T));
 }
 
 // Integers from -range to range without 0: a term left out or added twice always changes the sum.
@@ -56,7 +59,9 @@ void fill_integers(std::vector<T>& values, int range, uint32_t seed) {
 // Reals from low to 1, uniform in steps of about 2^-23.
 template <class T>
 void fill_reals(std::vector<T>& values, float low, uint32_t seed) {
-    fill_periodic(values, [low, bits = std::mt19937(seed)]() mutable { return low + float(bits() >> 8) * ((1 - low) * 0x1p-24f); });
+    fill_periodic(values, [low, bits = std::mt19937(seed)]() mutable {
+        return low + float(bits() >> 8) * ((1 - low) * 0x1p-24f);
+    });
 }
 
 inline std::vector<float> random_integers(size_t count, int range, uint32_t seed) {
@@ -93,7 +98,8 @@ inline double most_terms(double u) { return std::floor(std::log1p(0.25) / std::l
 
 // The row `row` of A * B in 64-bit integers. A and B hold integers.
 template <class In>
-std::vector<int64_t> exact_row(Shape s, const std::vector<In>& A, const std::vector<In>& B, int row) {
+std::vector<int64_t> exact_row(Shape s, const std::vector<In>& A, const std::vector<In>& B,
+                               int row) {
     std::vector<int64_t> sums(s.N, 0);
     for (int k = 0; k < s.K; ++k) {
         const int64_t a = int64_t(float(A[size_t(row) * s.K + k]));
@@ -109,17 +115,19 @@ std::string wrong_element(int row, int col, const T& got, int64_t expected) {
     if (float(got) == float(expected)) return "";  // false for NaN
     char text[128], number[64];
     std::snprintf(number, sizeof number, "is %.9g", float(got));
-    std::snprintf(text, sizeof text, "C[%d][%d] %s, expected %lld", row, col, is_unwritten(got) ? "was not written" : number,
-                  (long long)expected);
+    std::snprintf(text, sizeof text, "C[%d][%d] %s, expected %lld", row, col,
+                  is_unwritten(got) ? "was not written" : number, (long long)expected);
     return text;
 }
 
 // "" if row `row` of C equals A * B, else the first wrong element: "C[17][4000] is 3, expected 5".
 template <class In, class Out>
-std::string first_wrong_in_row(Shape s, const std::vector<In>& A, const std::vector<In>& B, const Out* C, int row) {
+std::string first_wrong_in_row(Shape s, const std::vector<In>& A, const std::vector<In>& B,
+                               const Out* C, int row) {
     const std::vector<int64_t> expected = exact_row(s, A, B, row);
     for (int col = 0; col < s.N; ++col) {
-        const std::string wrong = wrong_element(row, col, C[size_t(row) * s.N + col], expected[col]);
+        const std::string wrong =
+            wrong_element(row, col, C[size_t(row) * s.N + col], expected[col]);
         if (!wrong.empty()) return wrong;
     }
     return "";
@@ -135,13 +143,15 @@ public:
         std::mt19937 bits(seed);
         for (uint64_t& value : r_) value = 1 + (bits() >> 1);
         for (int k = 0; k < s.K; ++k)
-            for (int col = 0; col < s.N; ++col) Br_[k] += uint64_t(int64_t(float(B[size_t(k) * s.N + col]))) * r_[col];
+            for (int col = 0; col < s.N; ++col)
+                Br_[k] += uint64_t(int64_t(float(B[size_t(k) * s.N + col]))) * r_[col];
     }
     template <class In, class Out>
     bool wrong(const std::vector<In>& A, const Out* C, int row) const {
         uint64_t expected = 0, got = 0;
         bool integers = true;
-        for (int k = 0; k < s_.K; ++k) expected += uint64_t(int64_t(float(A[size_t(row) * s_.K + k]))) * Br_[k];
+        for (int k = 0; k < s_.K; ++k)
+            expected += uint64_t(int64_t(float(A[size_t(row) * s_.K + k]))) * Br_[k];
         for (int col = 0; col < s_.N; ++col) {
             const float c = C[size_t(row) * s_.N + col];
             const int64_t integer = std::fabs(c) <= 16777216.0f ? int64_t(c) : 0;  // false for NaN
@@ -173,12 +183,14 @@ std::string check_exact(Shape s, const std::vector<In>& A, const std::vector<In>
 inline std::vector<int> sample_indices(int size, int limit) {
     std::vector<int> indices;
     const int count = std::min(size, limit);
-    for (int i = 0; i < count; ++i) indices.push_back(count == 1 ? 0 : int(int64_t(i) * (size - 1) / (count - 1)));
+    for (int i = 0; i < count; ++i)
+        indices.push_back(count == 1 ? 0 : int(int64_t(i) * (size - 1) / (count - 1)));
     return indices;
 }
 
 struct Accuracy {
-    double worst = 0.0;  // largest error as a fraction of its bound: at most 1 is right, and NaN is not
+    double worst =
+        0.0;  // largest error as a fraction of its bound: at most 1 is right, and NaN is not
     std::string wrong;  // "" or the first element beyond its bound
 };
 
@@ -187,7 +199,8 @@ struct Accuracy {
 // terms that are not 0, in any order of summation. Source: N. Higham, "Accuracy and Stability of Numerical Algorithms", 2nd
 // edition, sections 3.1 and 3.5.
 template <class In, class Out>
-Accuracy check_accuracy(Shape s, const std::vector<In>& A, const std::vector<In>& B, const Out* C, double u) {
+Accuracy check_accuracy(Shape s, const std::vector<In>& A, const std::vector<In>& B, const Out* C,
+                        double u) {
     const int limit = std::clamp(int(std::sqrt(0x1p31 / s.K)), 16, 128);
     const std::vector<int> rows = sample_indices(s.M, limit), cols = sample_indices(s.N, limit);
     Accuracy accuracy;
@@ -212,11 +225,13 @@ Accuracy check_accuracy(Shape s, const std::vector<In>& A, const std::vector<In>
             const double error = std::fabs(got - sum[j]), bound = gamma * magnitude[j];
             if (!(error <= bound) && accuracy.wrong.empty()) {
                 char text[160];
-                std::snprintf(text, sizeof text, "C[%d][%d] is %.9g, expected %.9g within %.3g", row, cols[j], got, sum[j], bound);
+                std::snprintf(text, sizeof text, "C[%d][%d] is %.9g, expected %.9g within %.3g",
+                              row, cols[j], got, sum[j], bound);
                 accuracy.wrong = text;
                 accuracy.worst = std::numeric_limits<double>::quiet_NaN();
             }
-            if (accuracy.wrong.empty() && bound > 0.0) accuracy.worst = std::max(accuracy.worst, error / bound);
+            if (accuracy.wrong.empty() && bound > 0.0)
+                accuracy.worst = std::max(accuracy.worst, error / bound);
         }
     }
     return accuracy;

@@ -58,10 +58,12 @@ private:
     }
     void claim() {
         std::error_code ignored;
-        const auto file = std::filesystem::weakly_canonical(std::filesystem::absolute(path_), ignored);
+        const auto file =
+            std::filesystem::weakly_canonical(std::filesystem::absolute(path_), ignored);
         for (const auto& [option, other] : claimed())
             if (other == file && option != option_)
-                throw Failure(kBadCommandLine, option_ + " '" + path_ + "': " + option + " writes to that file, too");
+                throw Failure(kBadCommandLine, option_ + " '" + path_ + "': " + option +
+                                                   " writes to that file, too");
         claimed()[option_] = file;
     }
 
@@ -88,7 +90,8 @@ private:
     }
     [[noreturn]] void fail(int why) {
         remove_part();
-        throw Failure(kBadCommandLine, option_ + " '" + path_ + "': can't be written: " + std::strerror(why));
+        throw Failure(kBadCommandLine,
+                      option_ + " '" + path_ + "': can't be written: " + std::strerror(why));
     }
 
     std::string option_, path_;

@@ -17,7 +17,8 @@ std::vector<float> product(Shape s, const std::vector<float>& A, const std::vect
     std::vector<float> C(size_t(s.M) * s.N, 0.0f);
     for (int row = 0; row < s.M; ++row)
         for (int k = 0; k < s.K; ++k)
-            for (int col = 0; col < s.N; ++col) C[size_t(row) * s.N + col] += A[size_t(row) * s.K + k] * B[size_t(k) * s.N + col];
+            for (int col = 0; col < s.N; ++col)
+                C[size_t(row) * s.N + col] += A[size_t(row) * s.K + k] * B[size_t(k) * s.N + col];
     return C;
 }
 
@@ -25,7 +26,8 @@ std::vector<float> product(Shape s, const std::vector<float>& A, const std::vect
 struct IntegerProduct {
     explicit IntegerProduct(Shape s)
         : shape(s), A(random_integers(size_t(s.M) * s.K, exact_range(s.K, kFp32.exact_limit), 1)),
-          B(random_integers(size_t(s.K) * s.N, exact_range(s.K, kFp32.exact_limit), 2)), C(product(s, A, B)) {}
+          B(random_integers(size_t(s.K) * s.N, exact_range(s.K, kFp32.exact_limit), 2)),
+          C(product(s, A, B)) {}
     std::string check() const { return check_exact(shape, A, B, C.data()); }
     Shape shape;
     std::vector<float> A, B, C;
@@ -35,7 +37,8 @@ const float kNan = std::numeric_limits<float>::quiet_NaN();
 const float kInf = std::numeric_limits<float>::infinity();
 
 TEST(Exact, AcceptsWhatIsRight) {
-    for (const Shape s : {Shape{1, 1, 1}, Shape{7, 5, 3}, Shape{37, 129, 65}, Shape{1, 1, 8388608}, Shape{300, 301, 302}})
+    for (const Shape s : {Shape{1, 1, 1}, Shape{7, 5, 3}, Shape{37, 129, 65}, Shape{1, 1, 8388608},
+                          Shape{300, 301, 302}})
         EXPECT_EQ(IntegerProduct(s).check(), "") << s.M << " x " << s.N << " x " << s.K;
 }
 
@@ -43,7 +46,8 @@ TEST(Exact, RejectsEveryWrongElementOfASmallMatrix) {
     IntegerProduct x({7, 5, 3});
     for (float& c : x.C) {
         const float right = c;
-        for (const float wrong : {right + 1, right - 1, -right, 0.0f, kNan, kInf, -kInf, unwritten(), right + 0.5f}) {
+        for (const float wrong :
+             {right + 1, right - 1, -right, 0.0f, kNan, kInf, -kInf, unwritten(), right + 0.5f}) {
             c = wrong;
             EXPECT_NE(x.check(), "");
         }
@@ -57,7 +61,8 @@ TEST(Exact, NamesTheFirstWrongElement) {
     const std::string expected = std::to_string(int(x.C[17 * 400 + 399]));
     x.C[17 * 400 + 399] += 2;
     x.C[20 * 400] += 2;
-    EXPECT_EQ(x.check(), "C[17][399] is " + std::to_string(int(x.C[17 * 400 + 399])) + ", expected " + expected);
+    EXPECT_EQ(x.check(), "C[17][399] is " + std::to_string(int(x.C[17 * 400 + 399])) +
+                             ", expected " + expected);
     x.C[3 * 400 + 1] = unwritten();
     EXPECT_NE(x.check().find("C[3][1] was not written"), std::string::npos);
 }
@@ -72,11 +77,13 @@ TEST(Exact, FindsOneWrongElementAnywhereAt8192) {
         const Freivalds test(x.shape, x.B, 5);
         for (int row = 0; row < 8192; ++row) EXPECT_TRUE(test.wrong(x.A, C.data(), row)) << row;
     }
-    for (const size_t at : {size_t(0), size_t(8191), size_t(8191) * 8192, size_t(8192) * 8192 - 1, size_t(4321) * 8192 + 17}) {
+    for (const size_t at : {size_t(0), size_t(8191), size_t(8191) * 8192, size_t(8192) * 8192 - 1,
+                            size_t(4321) * 8192 + 17}) {
         for (const float wrong : {1.0f, kNan, kInf}) {
             const float right = x.C[at];
             x.C[at] += wrong;
-            EXPECT_NE(x.check().find(format("C[%zu][%zu]", at / 8192, at % 8192)), std::string::npos);
+            EXPECT_NE(x.check().find(format("C[%zu][%zu]", at / 8192, at % 8192)),
+                      std::string::npos);
             x.C[at] = right;
         }
     }
@@ -120,7 +127,10 @@ TEST(Accuracy, RejectsOperandsRoundedToTf32) {
         for (float& value : values) value = std::ldexp(std::nearbyint(std::ldexp(value, 10)), -10);
         return values;
     };
-    EXPECT_NE(check_accuracy(s, A, B, product(s, rounded(A), rounded(B)).data(), kFp32.unit_roundoff).wrong, "");
+    EXPECT_NE(
+        check_accuracy(s, A, B, product(s, rounded(A), rounded(B)).data(), kFp32.unit_roundoff)
+            .wrong,
+        "");
 }
 
 TEST(Accuracy, SamplesTheCornersOfALargeMatrix) {
@@ -135,9 +145,11 @@ TEST(Roofline, GivesTheFiguresOfTheSlides) {
     const Gpu fury = gpu_named("fury-x");
     EXPECT_NEAR(attainable_gflops(fury, kFp32, {0.25, 0}), 98.0, 0.01);  // slide 45
     EXPECT_NEAR(attainable_gflops(fury, kFp32, {2.0, 0}), 784.0, 0.01);
-    EXPECT_NEAR(attainable_gflops(fury, kFp32, {32.0, 0}), 8601.6, 0.01);  // slide 49: above 21.94 flop per byte
+    EXPECT_NEAR(attainable_gflops(fury, kFp32, {32.0, 0}), 8601.6,
+                0.01);  // slide 49: above 21.94 flop per byte
     EXPECT_NEAR(fury.peak.fp32_gflops / fury.measured.bandwidth_gbs, 21.94, 0.01);
-    EXPECT_NEAR(attainable_gflops(fury, kFp32, {32.0, 1.0}), 8601.6, 0.01);  // slide 51: 1 flop per byte of LDS are enough
+    EXPECT_NEAR(attainable_gflops(fury, kFp32, {32.0, 1.0}), 8601.6,
+                0.01);  // slide 51: 1 flop per byte of LDS are enough
     EXPECT_NEAR(attainable_gflops(fury, kFp32, {32.0, 0.5}), 4300.8, 0.01);  // fewer are not
     EXPECT_NEAR(attainable_gflops(fury, kFp32, {0.25, 0.5}), 98.0, 0.01);
     EXPECT_EQ(attainable_gflops(fury, kTensor, {32.0, 1.0}), 0);  // it has no tensor cores
@@ -158,7 +170,8 @@ std::string said_of(const std::string& text) {
 }
 
 const std::string kHeader = "what,flop_per_byte,gbs,gflops,limit,gpu\n";
-const std::string kCopy = "copy,-,400,-,500,X\n", kShared = "shared_memory,-,3000,-,-,X\n", kFma = "fp32_fma,-,-,7000,8000,X\n";
+const std::string kCopy = "copy,-,400,-,500,X\n", kShared = "shared_memory,-,3000,-,-,X\n",
+                  kFma = "fp32_fma,-,-,7000,8000,X\n";
 
 TEST(Limits, OfAFile) {
     const std::string path = testing::TempDir() + "limits.csv";
@@ -178,8 +191,10 @@ TEST(Limits, BadFiles) {
     EXPECT_EQ(said_of(""), "is empty");
     EXPECT_EQ(said_of(kHeader), "has no rows");
     EXPECT_EQ(said_of(kHeader + kCopy + "shared_mem"), "ends in the middle of a line");
-    EXPECT_EQ(said_of(kHeader + kCopy + "shared_memory,3000\n"), "line 3 has 2 fields, the header 6");
-    EXPECT_EQ(said_of("stage,m\n01,1\n"), "has no column 'what': another program or another version wrote it");
+    EXPECT_EQ(said_of(kHeader + kCopy + "shared_memory,3000\n"),
+              "line 3 has 2 fields, the header 6");
+    EXPECT_EQ(said_of("stage,m\n01,1\n"),
+              "has no column 'what': another program or another version wrote it");
     EXPECT_EQ(said_of(kHeader + kCopy + kFma), "has no row 'shared_memory'");
     for (const std::string bad : {"", "-", "-400", "0", "nan", "inf", "400 GB", "1e999"})
         EXPECT_EQ(said_of(kHeader + "copy,-," + bad + ",-,500,X\n" + kShared + kFma),
@@ -189,12 +204,15 @@ TEST(Limits, BadFiles) {
 TEST(Limits, FilesThatNoProgramHereWrote) {
     EXPECT_EQ(said_of(kHeader + "copy,-,400,-,500," + std::string(200000, 'x') + "\n"),
               "line 2 has a field of more than 1000 characters");
-    EXPECT_EQ(said_of(kHeader + "copy,-,\x1b[2J,-,500,X\n" + kShared + kFma), "gbs is '?[2J', expected a number above 0");
+    EXPECT_EQ(said_of(kHeader + "copy,-,\x1b[2J,-,500,X\n" + kShared + kFma),
+              "gbs is '?[2J', expected a number above 0");
     try {
         read_limits("/dev/zero");
         FAIL();
     } catch (const Failure& failure) {
-        EXPECT_STREQ(failure.what(), "--limits '/dev/zero': has more than 16 MiB, which no CSV of these programs has");
+        EXPECT_STREQ(
+            failure.what(),
+            "--limits '/dev/zero': has more than 16 MiB, which no CSV of these programs has");
     }
 }
 
@@ -203,8 +221,10 @@ TEST(Limits, OfAGpuByItsResults) {
     const std::string header = kHeader + kShared + kFma;
     const fs::path results = fs::path(testing::TempDir()) / "results";
     for (const char* name : {"new", "volta", "broken"}) fs::create_directories(results / name);
-    std::ofstream(results / "new/limits.csv") << header + "copy,-,400,-,500,NVIDIA New\n" << std::flush;
-    std::ofstream(results / "volta/limits.csv") << kHeader + "copy,-,600,-,650,NVIDIA TITAN V\n" + kShared + kFma << std::flush;
+    std::ofstream(results / "new/limits.csv") << header + "copy,-,400,-,500,NVIDIA New\n"
+                                              << std::flush;
+    std::ofstream(results / "volta/limits.csv")
+        << kHeader + "copy,-,600,-,650,NVIDIA TITAN V\n" + kShared + kFma << std::flush;
     std::ofstream(results / "broken/limits.csv") << "x\n" << std::flush;
     EXPECT_EQ(joined(gpu_names(results)), "h200, fury-x, rtx5060ti, titan-v, broken, new, volta");
     EXPECT_EQ(gpu_named("new", results).limit(&Limits::bandwidth_gbs), 400);
@@ -220,13 +240,16 @@ TEST(Limits, OfAGpuByItsResults) {
 
 TEST(Csv, WhatIsWrittenIsRead) {
     const std::string path = testing::TempDir() + "quoted.csv";
-    const std::vector<std::string> values = {"2949.0 (HSA1.1,LC)", "say \"a\", b", "\"", "two\nlines", "", "plain"};
+    const std::vector<std::string> values = {
+        "2949.0 (HSA1.1,LC)", "say \"a\", b", "\"", "two\nlines", "", "plain"};
     Report report(path);
-    for (const std::string& value : values) report.add({{"", "driver, version", value}, {"", "n", "1"}});
+    for (const std::string& value : values)
+        report.add({{"", "driver, version", value}, {"", "n", "1"}});
     report.save();
     const std::vector<CsvRow> rows = read_csv("--csv", path, {"driver, version", "n"});
     ASSERT_EQ(rows.size(), values.size());
-    for (size_t i = 0; i < rows.size(); ++i) EXPECT_EQ(rows[i].at("driver, version"), i == 3 ? "two?lines" : values[i]);
+    for (size_t i = 0; i < rows.size(); ++i)
+        EXPECT_EQ(rows[i].at("driver, version"), i == 3 ? "two?lines" : values[i]);
     std::string line;
     std::ifstream file(path);
     std::getline(file, line);
@@ -254,7 +277,9 @@ std::string said_by(const std::function<void()>& call) {
 
 // In a folder of its own, which is looked into at the end.
 struct WholeFiles : testing::Test {
-    WholeFiles() : folder(testing::TempDir() + "whole.XXXXXX") { EXPECT_NE(mkdtemp(&folder[0]), nullptr); }
+    WholeFiles() : folder(testing::TempDir() + "whole.XXXXXX") {
+        EXPECT_NE(mkdtemp(&folder[0]), nullptr);
+    }
     ~WholeFiles() override { std::filesystem::remove_all(folder); }
     std::string text(const std::string& name) {
         std::ifstream file(folder + "/" + name);
@@ -262,7 +287,8 @@ struct WholeFiles : testing::Test {
     }
     std::string names() {
         std::vector<std::string> all;
-        for (const auto& entry : std::filesystem::directory_iterator(folder)) all.push_back(entry.path().filename());
+        for (const auto& entry : std::filesystem::directory_iterator(folder))
+            all.push_back(entry.path().filename());
         std::sort(all.begin(), all.end());
         return joined(all);
     }
@@ -273,8 +299,10 @@ TEST_F(WholeFiles, TouchNothingBeside) {
     std::ofstream(folder + "/own.csv.part") << "mine";
     std::ofstream(folder + "/target") << "also mine";
     ASSERT_EQ(symlink("target", (folder + "/link.csv.part").c_str()), 0);
-    for (const std::string name : {"own.csv", "link.csv"}) WholeFile("--csv", folder + "/" + name).save("new");
-    EXPECT_EQ(text("own.csv") + text("link.csv") + text("own.csv.part") + text("target"), "newnewminealso mine");
+    for (const std::string name : {"own.csv", "link.csv"})
+        WholeFile("--csv", folder + "/" + name).save("new");
+    EXPECT_EQ(text("own.csv") + text("link.csv") + text("own.csv.part") + text("target"),
+              "newnewminealso mine");
     EXPECT_EQ(names(), "link.csv, link.csv.part, own.csv, own.csv.part, target");
 }
 
@@ -294,9 +322,11 @@ TEST_F(WholeFiles, HaveTheModeOfAnyFile) {
 }
 
 TEST_F(WholeFiles, OneForEachOption) {
-    const std::string a = folder + "/a", same = folder + "/../" + folder.substr(folder.rfind('/') + 1) + "/a";
+    const std::string a = folder + "/a",
+                      same = folder + "/../" + folder.substr(folder.rfind('/') + 1) + "/a";
     WholeFile csv("--csv", a);
-    EXPECT_EQ(said_by([&] { WholeFile("--svg", same); }), "--svg '" + same + "': --csv writes to that file, too");
+    EXPECT_EQ(said_by([&] { WholeFile("--svg", same); }),
+              "--svg '" + same + "': --csv writes to that file, too");
     EXPECT_EQ(said_by([&] { WholeFile("--svg", folder + "/b"); }), "");
     EXPECT_EQ(said_by([] { WholeFile csv("--csv", "/dev/null"), svg("--svg", "/dev/null"); }), "");
 }
@@ -342,14 +372,19 @@ double available_with(const std::vector<std::pair<std::string, std::string>>& fi
 }
 
 TEST(Memory, IsTheLeastThatAnyoneLeaves) {
-    const std::pair<std::string, std::string> info = {"/proc/meminfo", "MemTotal: 9000 kB\nMemAvailable: 8000 kB\n"};
+    const std::pair<std::string, std::string> info = {"/proc/meminfo",
+                                                      "MemTotal: 9000 kB\nMemAvailable: 8000 kB\n"};
     const double all = 8000 * 1024;
     EXPECT_EQ(available_with({info}), all);
-    EXPECT_EQ(available_with({info, {"/proc/self/cgroup", "0::/\n"}, {"/sys/fs/cgroup/memory.max", "max\n"}}), all);
+    EXPECT_EQ(available_with(
+                  {info, {"/proc/self/cgroup", "0::/\n"}, {"/sys/fs/cgroup/memory.max", "max\n"}}),
+              all);
     const std::pair<std::string, std::string> inner = {"/proc/self/cgroup", "0::/a/b\n"};
-    EXPECT_EQ(
-        available_with({info, inner, {"/sys/fs/cgroup/a/b/memory.max", "5000\n"}, {"/sys/fs/cgroup/a/b/memory.current", "1000\n"}}),
-        4000);
+    EXPECT_EQ(available_with({info,
+                              inner,
+                              {"/sys/fs/cgroup/a/b/memory.max", "5000\n"},
+                              {"/sys/fs/cgroup/a/b/memory.current", "1000\n"}}),
+              4000);
     // The outer group's limit holds, too; cached files count as free.
     EXPECT_EQ(available_with({info,
                               inner,
@@ -357,18 +392,27 @@ TEST(Memory, IsTheLeastThatAnyoneLeaves) {
                               {"/sys/fs/cgroup/a/b/memory.current", "2000\n"},
                               {"/sys/fs/cgroup/a/memory.max", "3000\n"},
                               {"/sys/fs/cgroup/a/memory.current", "2500\n"},
-                              {"/sys/fs/cgroup/a/memory.stat", "anon 1900\ninactive_file 500\nactive_file 100\n"}}),
+                              {"/sys/fs/cgroup/a/memory.stat",
+                               "anon 1900\ninactive_file 500\nactive_file 100\n"}}),
               1100);
     // A container: the group's path is the host's, and only the outermost folder is there.
-    EXPECT_EQ(available_with({info, {"/proc/self/cgroup", "0::/docker/0123\n"}, {"/sys/fs/cgroup/memory.max", "700\n"}}), 700);
     EXPECT_EQ(available_with({info,
-                              {"/proc/self/cgroup", "5:cpu:/\n4:memory:/a\n0::/\n"},
-                              {"/sys/fs/cgroup/memory/memory.limit_in_bytes", "9223372036854771712\n"},
-                              {"/sys/fs/cgroup/memory/a/memory.limit_in_bytes", "600\n"},
-                              {"/sys/fs/cgroup/memory/a/memory.usage_in_bytes", "250\n"},
-                              {"/sys/fs/cgroup/memory/a/memory.stat", "inactive_file 1\ntotal_inactive_file 50\n"}}),
-              400);
-    EXPECT_EQ(available_with({info, inner, {"/sys/fs/cgroup/a/memory.max", "10\n"}, {"/sys/fs/cgroup/a/memory.current", "20\n"}}),
+                              {"/proc/self/cgroup", "0::/docker/0123\n"},
+                              {"/sys/fs/cgroup/memory.max", "700\n"}}),
+              700);
+    EXPECT_EQ(
+        available_with(
+            {info,
+             {"/proc/self/cgroup", "5:cpu:/\n4:memory:/a\n0::/\n"},
+             {"/sys/fs/cgroup/memory/memory.limit_in_bytes", "9223372036854771712\n"},
+             {"/sys/fs/cgroup/memory/a/memory.limit_in_bytes", "600\n"},
+             {"/sys/fs/cgroup/memory/a/memory.usage_in_bytes", "250\n"},
+             {"/sys/fs/cgroup/memory/a/memory.stat", "inactive_file 1\ntotal_inactive_file 50\n"}}),
+        400);
+    EXPECT_EQ(available_with({info,
+                              inner,
+                              {"/sys/fs/cgroup/a/memory.max", "10\n"},
+                              {"/sys/fs/cgroup/a/memory.current", "20\n"}}),
               0);
 }
 
@@ -377,7 +421,9 @@ TEST(Limits, NoFile) {
         read_limits("/nonexistent/limits.csv");
         FAIL();
     } catch (const Failure& failure) {
-        EXPECT_STREQ(failure.what(), "--limits '/nonexistent/limits.csv': can't be read: No such file or directory");
+        EXPECT_STREQ(
+            failure.what(),
+            "--limits '/nonexistent/limits.csv': can't be read: No such file or directory");
     }
 }
 
