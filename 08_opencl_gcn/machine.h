@@ -9,22 +9,23 @@
 
 #include "08_opencl_gcn/clblast.h"
 #include "08_opencl_gcn/product.h"
-#include "common/nvml.h"
-#include "common/times.h"
 
-class Machine {
+class OpenClMachine {
 public:
-    Machine(const Options& options, const FoundDevice& found)
+    OpenClMachine(const Options& options, const FoundDevice& found)
         : options_(options), in_use_(found.device), nvml_(bus_id(found.device)), name_(found.name),
           driver_(trimmed(found.device.getInfo<CL_DRIVER_VERSION>())),
           version_(trimmed(found.device.getInfo<CL_DEVICE_VERSION>())), known_(find_gpu(name_)) {
         in_use = &in_use_;
         predicted_ = options.gpu.value_or(known_.value_or(gpu_named("fury-x")));
-        std::printf("%s (%s), driver %s, %s, %u compute units, clock up to %u MHz\n", name_.c_str(),
-                    found.platform.c_str(), driver_.c_str(), version_.c_str(),
-                    found.device.getInfo<CL_DEVICE_MAX_COMPUTE_UNITS>(),
-                    found.device.getInfo<CL_DEVICE_MAX_CLOCK_FREQUENCY>());
+        const std::string where =
+            format("%s (%s), driver %s, %s, %u compute units, clock up to %u MHz", name_.c_str(),
+                   found.platform.c_str(), driver_.c_str(), version_.c_str(),
+                   found.device.getInfo<CL_DEVICE_MAX_COMPUTE_UNITS>(),
+                   found.device.getInfo<CL_DEVICE_MAX_CLOCK_FREQUENCY>());
+        std::printf("%s\n", wrapped(where).c_str());
         print_gpu(predicted_, kFp32);
+        print_shape(options);
         const size_t most = found.device.getInfo<CL_DEVICE_MAX_WORK_GROUP_SIZE>();
         if (most < size_t(kGroup) * kGroup)
             throw Failure(
@@ -32,12 +33,19 @@ public:
                 format("%s takes at most %zu work-items in a work-group, the kernels need %d",
                        name_.c_str(), most, kGroup * kGroup));
     }
-    ~Machine() { in_use = nullptr; }
-    Machine(const Machine&) = delete;
-    Machine& operator=(const Machine&) = delete;
+    ~OpenClMachine() { in_use = nullptr; }
+    OpenClMachine(const OpenClMachine&) = delete;
+    OpenClMachine& operator=(const OpenClMachine&) = delete;
+
+    static Columns table(const Options& options) {
+        if (options.verify_only)
+            return table_of(options, {"verified", "flop_per_byte", "predicted_gflops"});
+        return table_of(options, {"median_ms", "gflops", "percent_of_peak", "percent_of_clblast",
+                                  "predicted_gflops", "measured_of_predicted"});
+    }
 
     // Verifies `stage` on one shape, then times it. Throws Failure and cl::Error.
-    Row run(const Stage& stage, const cl::Kernel& matmul, const cl::Kernel& resize, Shape s) {
+    Row run(const OpenClStage& stage, const cl::Kernel& matmul, const cl::Kernel& resize, Shape s) {
         const std::string what = std::string(stage.name) + " " + to_string(s);
         const Shape p = padded(stage, s);
         check_memory(s, p);
@@ -49,9 +57,7 @@ public:
             product.launch();
             product.wait();
         };
-        verify_exact(x, kFp32, options_.seed, launch);
-        const double error = verify_accuracy(x, kFp32, options_.seed, launch);
-        Row row = verified_cells(error);
+        Row row = row_of(stage.name, s, verify_stage(x, kFp32, options_.seed, launch));
         double gflops = 0;
         if (!options_.verify_only) {
             progress(what + ": timing");
@@ -60,19 +66,17 @@ public:
         }
         const double loaded = 4 * stage.loaded_elements(p.M, p.N, p.K), stored = 4.0 * p.M * p.N;
         const double local = stage.local_loaded_bytes ? stage.local_loaded_bytes(p.M, p.N, p.K) : 0;
-        row.push_back({"", "kernel_load_bytes", format("%.0f", loaded)});
-        row.push_back({"", "kernel_store_bytes", format("%.0f", stored)});
-        row.push_back({"", "kernel_local_load_bytes", format("%.0f", local)});
+        row.push_back({"kernel_load_bytes", format("%.0f", loaded)});
+        row.push_back({"kernel_store_bytes", format("%.0f", stored)});
+        row.push_back({"kernel_local_load_bytes", format("%.0f", local)});
         const double flop = 2.0 * s.M * s.N * s.K;
         add_prediction(row, {flop / (loaded + stored), local > 0 ? flop / local : 0}, kFp32,
                        predicted_, gflops);
-        const Row where = {{"", "predicted_for", predicted_.full_name},
-                           {"", "gpu", name_},
-                           {"", "driver", driver_},
-                           {"", "opencl", version_},
-                           {"", "date", today()}};
-        row.insert(row.end(), where.begin(), where.end());
-        return row;
+        return row + Row{{"predicted_for", predicted_.full_name},
+                         {"gpu", name_},
+                         {"driver", driver_},
+                         {"opencl", version_},
+                         {"date", today()}};
     }
 
 private:
@@ -93,7 +97,7 @@ private:
     }
 
     // Milliseconds of each launch: after one to warm up, `repeat` that each follow a rest and find the cache cold. The reasons are
-    // those of common/timing.h.
+    // those of common/gpu.h.
     Times times_of(const std::function<double()>& launch_and_wait) {
         launch_and_wait();
         std::vector<float> ms;
@@ -145,10 +149,10 @@ private:
                        1e-6;
             });
         }
-        add_library(row, "CLBlast", "clblast", flop, times, theirs);
-        row.push_back({"", "repeats", std::to_string(options_.repeat)});
-        row.push_back({"SM MHz", "sm_mhz", sm_clock ? std::to_string(sm_clock) : "-"});
-        row.push_back({"", "memory_mhz", memory_clock ? std::to_string(memory_clock) : "-"});
+        add_library(row, "clblast", flop, times, theirs);
+        row.push_back({"repeats", std::to_string(options_.repeat)});
+        row.push_back({"sm_mhz", sm_clock ? std::to_string(sm_clock) : "-"});
+        row.push_back({"memory_mhz", memory_clock ? std::to_string(memory_clock) : "-"});
         return flop / times.median * 1e-6;
     }
 

@@ -14,7 +14,7 @@ double loaded_from_local(double M, double N, double K) {
     return M / 8 * (N / 8) * 16 * K * sizeof(float);
 }
 
-const std::vector<Stage> kStages = {
+const std::vector<OpenClStage> kStages = {
     {"01_naive", 1, 1, loaded_naive, nullptr},
     {"02_register_blocking", 8, 1, loaded_by_items, nullptr},
     {"03_lds_blocking", 8, 1, loaded_by_groups, loaded_from_local},
@@ -30,7 +30,7 @@ struct OpenClOptions : Options {
 // The name of the stage that `text` means: "04_unroll", "04" or "4". Throws Failure(kBadCommandLine).
 std::string parse_stage(const std::string& text) {
     std::vector<std::string> names;
-    for (const Stage& stage : kStages) {
+    for (const OpenClStage& stage : kStages) {
         const std::string name = stage.name;
         if (text == name || text == name.substr(0, 2) || text == name.substr(1, 1)) return name;
         names.push_back(name);
@@ -66,31 +66,22 @@ void list(const std::vector<FoundDevice>& devices, size_t chosen) {
 }
 
 void run_stages(const OpenClOptions& options, const FoundDevice& device) {
-    Report report(options.csv);
-    Machine machine(options, device);
+    Report report(options.csv, OpenClMachine::table(options), options.wide);
+    OpenClMachine machine(options, device);
     const cl::Kernel resize = build_kernel(options.kernels + "/resize.cl", "resize");
-    for (const Stage& stage : kStages) {
+    for (const OpenClStage& stage : kStages) {
         if (!options.stage.empty() && options.stage != stage.name) continue;
         progress(std::string(stage.name) + ": compiling");
         const cl::Kernel matmul =
             build_kernel(options.kernels + "/" + stage.name + ".cl", "matmul");
-        for (const Shape& shape : shapes_of(options)) {
-            Row row = row_of(stage.name, shape);
-            const auto failed = [&](const Failure& why) {
-                return Failure(
-                    why.code, std::string(stage.name) + " " + to_string(shape) + ": " + why.what());
-            };
-            try {
-                for (Cell& cell : machine.run(stage, matmul, resize, shape))
-                    row.push_back(std::move(cell));
-            } catch (const Failure& failure) {
-                throw failed(failure);
-            } catch (const cl::Error& error) {
-                throw failed(opencl_failure(error));
-            }
-            progress("");
-            report.add(row);
-        }
+        for (const Shape& shape : shapes_of(options))
+            report.add(doing(std::string(stage.name) + " " + to_string(shape), [&] {
+                try {
+                    return machine.run(stage, matmul, resize, shape);
+                } catch (const cl::Error& error) {
+                    throw opencl_failure(error);
+                }
+            }));
     }
     report.save();
 }

@@ -15,8 +15,7 @@
 #include <string>
 #include <vector>
 
-#include "common/command_line.h"
-#include "common/report.h"
+#include "common/failure.h"
 
 // A call's failure as one line: "clBuildProgram failed: CL_OUT_OF_RESOURCES; try a smaller size".
 inline Failure opencl_failure(const cl::Error& error) {

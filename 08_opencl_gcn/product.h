@@ -4,13 +4,13 @@
 #include <vector>
 
 #include "08_opencl_gcn/opencl.h"
-#include "common/operands.h"
+#include "common/command_line.h"
 
 using Operands = OperandsIn<OpenClArray, OpenClArray>;
 
 constexpr int kGroup = 16;  // a work-group is 16 x 16 work-items in every stage
 
-struct Stage {
+struct OpenClStage {
     const char* name;  // of the .cl file
     int per_item;  // a work-item owns per_item x per_item elements of C
     int step_k;  // K must be a multiple of it
@@ -23,7 +23,7 @@ struct Stage {
 inline int round_up(int length, int to) { return (length + to - 1) / to * to; }
 
 // The shape that the kernel sees.
-inline Shape padded(const Stage& stage, Shape s) {
+inline Shape padded(const OpenClStage& stage, Shape s) {
     const int tile = kGroup * stage.per_item;
     return {round_up(s.M, tile), round_up(s.N, tile), round_up(s.K, stage.step_k)};
 }
@@ -36,7 +36,8 @@ struct Matrix {
 // A stage, its kernel, and a set of operands.
 class Product {
 public:
-    Product(const Stage& stage, const cl::Kernel& matmul, const cl::Kernel& resize, Operands& x)
+    Product(const OpenClStage& stage, const cl::Kernel& matmul, const cl::Kernel& resize,
+            Operands& x)
         : stage_(stage), matmul_(matmul), resize_(resize),
           shape_(padded(stage, x.shape)), A_{x.A_device.data(), x.shape.M, x.shape.K},
           B_{x.B_device.data(), x.shape.K, x.shape.N}, C_{x.C.device(), x.shape.M, x.shape.N},
@@ -91,7 +92,7 @@ private:
                                           from.buffer, to.rows, to.cols, to.buffer));
     }
 
-    Stage stage_;
+    OpenClStage stage_;
     cl::Kernel matmul_, resize_;
     Shape shape_;
     Matrix A_, B_, C_, A_padded_, B_padded_, C_padded_;

@@ -1,5 +1,103 @@
-// The command line of every program here: a table of options, one clear line when something else is given, and exit codes.
+// The command line of every program here: a table of options, and one clear line when something else is
+// given. And the options of a product of matrices.
 #pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "common/roofline.h"
+#include "common/verify.h"
+
+using Setter = std::function<void(const std::string& value)>;
+
+struct Option {
+    std::string name;  // "size" is --size, "m" is -m
+    std::string takes;  // what --help calls its value; "": a switch
+    std::string help;
+    Setter set;  // throws Failure(kBadCommandLine) when the value won't do
+
+    std::string dashed() const { return (name.size() == 1 ? "-" : "--") + name; }
+};
+
+// Reads `text` as a whole number from `low` to `high`; `option` is named in the message when it is not.
+long long parse_number(const std::string& option, const std::string& text, long long low,
+                       long long high);
+
+// Returns `text` if it is one of `accepted`.
+std::string parse_choice(const std::string& option, const std::string& text,
+                         const std::vector<std::string>& accepted);
+
+// --csv's value.
+std::string parse_csv(const std::string& value);
+
+// Reads FIRST:LAST:STEP into the sizes FIRST, FIRST + STEP, ... up to LAST.
+std::vector<long long> parse_sizes(const std::string& text);
+
+// Sets a number, or a switch.
+template <class Number>
+Setter number(Number& into, const char* option, long long low, long long high) {
+    return [&into, option, low, high](const std::string& value) {
+        into = Number(parse_number(option, value, low, high));
+    };
+}
+inline Setter flag(bool& into) {
+    return [&into](const std::string&) { into = true; };
+}
+
+// The option --wide of a Report.
+Option wide_option(bool& wide);
+
+// Parses the command line and runs `body`. Prints `about`, the options and `examples` for --help. What
+// body throws becomes one line on stderr. Returns the exit code.
+int run_program(const std::string& name, const std::string& about,
+                const std::vector<Option>& options, const std::string& examples, int argc,
+                char** argv, const std::function<void()>& body);
+
+// What a person can ask of a product of matrices.
+struct Options {
+    bool verify_only = false;
+    uint32_t seed = 1;
+    int repeat = 20;
+    int device = 0;
+    std::string csv;  // empty: no CSV
+    bool wide = false;
+    std::optional<Gpu> gpu;  // predict for this GPU rather than for the one at hand
+    std::string order = "all";  // emulator: forward, reverse, random or all three
+    bool large_indices = false;  // emulator: verify only how wide the indices are
+    bool lines = false;  // emulator: print the traffic of every source line
+
+    std::vector<long long> sizes;  // of square matrices; m, n and k, where not 0, go before
+    long long m = 0, n = 0, k = 0;
+};
+
+// An index may step a tile past the edge of a matrix and must still fit an int.
+constexpr long long kMaxEdge = 1000000000;
+// At K = 2^24 a float's rounding unit times K reaches 1 and no error bound is left (see verify.h).
+constexpr long long kMaxK = 8388608;
+
+std::vector<Option> product_options(Options& options, const std::string& default_size);
+// The same for a CUDA stage. `emulated`: in a CPU build.
+std::vector<Option> stage_options(Options& options, int default_size, bool emulated);
+
+constexpr const char* kAboutProduct =
+    "C = A * B for row-major A (M x K), B (K x N), C (M x N); verifies, then times.";
+std::string product_examples(const std::string& program);
+
+// Once the command line is read: the shapes that it asks for.
+std::vector<Shape> shapes_of(const Options& options);
+
+double work_of(const Options& options);  // of all shapes: the multiply-adds
+
+// The columns of a table of products: the stage, its size where there are several, then these.
+Columns table_of(const Options& options, const Columns& columns);
+// The line above it: the shape, where there is one for all rows.
+void print_shape(const Options& options);
+
+#ifndef HARNESS_COMPILED_APART
 
 #include <fcntl.h>
 #include <getopt.h>
@@ -10,109 +108,53 @@
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
-#include <functional>
 #include <new>
-#include <stdexcept>
-#include <string>
-#include <vector>
 
-// Exit codes of every program here. ctest shows 77 as skipped, never as passed.
-enum ExitCode {
-    kVerified = 0,
-    kWrongResult = 1,
-    kBadCommandLine = 2,
-    kDeviceFailed = 3,
-    kNoGpu = 77
-};
-
-// A failure that ends the program with one line on stderr and an exit code.
-struct Failure : std::runtime_error {
-    Failure(ExitCode code, const std::string& message) : std::runtime_error(message), code(code) {}
-    ExitCode code;
-};
-
-// One line of progress on a terminal's stderr, overwritten by the next; nothing when stderr is a file.
-inline void progress(const std::string& text) {
-    if (isatty(STDERR_FILENO)) std::fprintf(stderr, "\r\033[K%s", text.c_str());
+static Failure refused(const std::string& option, const std::string& text,
+                       const std::string& takes) {
+    return Failure(kBadCommandLine, option + " '" + text + "': takes " + takes);
 }
 
-// `text` with a ? for each control character: what a file or a file's name holds must not steer the terminal. U+0080 to U+009f, two
-// bytes in UTF-8, do so, too.
-inline std::string printable(std::string text) {
-    for (size_t i = 0; i < text.size(); ++i) {
-        const unsigned char c = text[i], next = i + 1 < text.size() ? text[i + 1] : 0;
-        if (c == 0xc2 && next >= 0x80 && next < 0xa0) text.erase(i, 1);
-        if (c < 0x20 || c == 0x7f || (c == 0xc2 && next >= 0x80 && next < 0xa0)) text[i] = '?';
-    }
-    return text;
-}
-
-// Writes out what was printed. Throws Failure(kBadCommandLine) where it can't be written, as a CSV's does.
-inline void flush_output() {
-    const int why = std::fflush(stdout) == 0 ? 0 : errno;
-    if (why == 0 && !std::ferror(stdout)) return;
-    throw Failure(kBadCommandLine, std::string("standard output can't be written: ") +
-                                       std::strerror(why ? why : EIO));
-}
-
-// The name of a file that is half written, or "".
-inline char half_written[4096] = "";
-
-// On Ctrl-C the line of progress and the half-written file go; then the signal ends the program, as it would have. Reads no
-// variable: where kernels are traced, a read is counted.
-inline void end_by_signal(int signal) {
-    if (isatty(STDERR_FILENO))
-        (void)!write(STDERR_FILENO, "\r\033[K", 4);  // nobody is left to tell
-    unlink(half_written);
-    std::signal(signal, SIG_DFL);
-    std::raise(signal);
-}
-
-struct Option {
-    std::string name;  // "size" is --size, "m" is -m
-    std::string takes;  // what --help calls its value; "": a switch
-    std::string help;
-    std::function<void(const std::string& value)>
-        set;  // throws Failure(kBadCommandLine) when the value won't do
-
-    std::string dashed() const { return (name.size() == 1 ? "-" : "--") + name; }
-};
-
-// Reads `text` as a whole number from `low` to `high`; `option` is named in the message when it is not one.
-inline long long parse_number(const std::string& option, const std::string& text, long long low,
-                              long long high) {
+long long parse_number(const std::string& option, const std::string& text, long long low,
+                       long long high) {
     char* end = nullptr;
     errno = 0;
     const long long value = std::strtoll(text.c_str(), &end, 10);
-    if (text.empty() || *end != '\0' || errno != 0 || value < low || value > high)
-        throw Failure(kBadCommandLine, option + " '" + text + "': takes a whole number from " +
-                                           std::to_string(low) + " to " + std::to_string(high));
+    if (!text.empty() && *end == '\0' && errno == 0 && value >= low && value <= high) return value;
+    throw refused(option, text, format("a whole number from %lld to %lld", low, high));
+}
+
+std::string parse_choice(const std::string& option, const std::string& text,
+                         const std::vector<std::string>& accepted) {
+    if (std::count(accepted.begin(), accepted.end(), text)) return text;
+    throw refused(option, text, "one of " + joined(accepted));
+}
+
+std::string parse_csv(const std::string& value) {
+    if (value.empty()) throw refused("--csv", value, "the name of a file");
     return value;
 }
 
-// "a, b, c"
-inline std::string joined(const std::vector<std::string>& words) {
-    std::string all;
-    for (const std::string& each : words) all += (all.empty() ? "" : ", ") + each;
-    return all;
+std::vector<long long> parse_sizes(const std::string& text) {
+    const size_t one = text.find(':'),
+                 two = one == std::string::npos ? one : text.find(':', one + 1);
+    if (two == std::string::npos)
+        throw refused("--sizes", text, "FIRST:LAST:STEP, such as 1024:8192:1024");
+    const long long first = parse_number("--sizes", text.substr(0, one), 1, kMaxK);
+    const long long last =
+        parse_number("--sizes", text.substr(one + 1, two - one - 1), first, kMaxK);
+    const long long step = parse_number("--sizes", text.substr(two + 1), 1, kMaxK);
+    std::vector<long long> sizes;
+    for (long long size = first; size <= last; size += step) sizes.push_back(size);
+    return sizes;
 }
 
-// Returns `text` if it is one of `accepted`; `option` is named in the message when it is not.
-inline std::string parse_choice(const std::string& option, const std::string& text,
-                                const std::vector<std::string>& accepted) {
-    if (std::find(accepted.begin(), accepted.end(), text) != accepted.end()) return text;
-    throw Failure(kBadCommandLine, option + " '" + text + "': takes one of " + joined(accepted));
-}
-
-// --csv's value.
-inline std::string parse_csv(const std::string& value) {
-    if (value.empty()) throw Failure(kBadCommandLine, "--csv '': takes the name of a file");
-    return value;
+Option wide_option(bool& wide) {
+    return {"wide", "", "show all columns, as --csv writes them", flag(wide)};
 }
 
 // Calls `set` for every option given. False if --help was among them. Throws Failure(kBadCommandLine).
-inline bool parse_command_line(int argc, char** argv, const std::vector<Option>& options) {
+static bool parse_command_line(int argc, char** argv, const std::vector<Option>& options) {
     std::string letters = ":h";
     std::vector<option> names;
     for (size_t i = 0; i < options.size(); ++i) {
@@ -129,28 +171,26 @@ inline bool parse_command_line(int argc, char** argv, const std::vector<Option>&
          (found = getopt_long(argc, argv, letters.c_str(), names.data(), nullptr)) != -1;) {
         if (found == help || found == 'h') return false;
         const std::string word = argv[optind - 1];
-        if (found == ':') throw Failure(kBadCommandLine, word + ": needs a value; see --help");
-        if (found == '?' && optopt > 255)
-            throw Failure(kBadCommandLine, word + ": takes no value; see --help");
-        if (found == '?')  // optopt: the letter, of letters that share a word; 0 for a long option
-            throw Failure(kBadCommandLine, "unknown option '" +
-                                               (optopt ? std::string("-") + char(optopt) : word) +
-                                               "'; see --help");
+        const auto check = [](bool good, const std::string& why) {
+            if (!good) throw Failure(kBadCommandLine, why + "; see --help");
+        };
+        check(found != ':', word + ": needs a value");
+        check(found != '?' || optopt <= 255, word + ": takes no value");
+        // optopt: the letter, of letters that share a word; 0 for a long option
+        check(found != '?',
+              "unknown option '" + (optopt ? std::string("-") + char(optopt) : word) + "'");
         for (size_t i = 0; i < options.size(); ++i)
             if (found == (options[i].name.size() == 1 ? options[i].name[0] : 256 + int(i)))
                 options[i].set(optarg ? optarg : "");
     }
-    if (optind < argc)
-        throw Failure(kBadCommandLine,
-                      "unexpected argument '" + std::string(argv[optind]) + "'; see --help");
-    return true;
+    if (optind == argc) return true;
+    throw Failure(kBadCommandLine,
+                  "unexpected argument '" + std::string(argv[optind]) + "'; see --help");
 }
 
-// Parses the command line and runs `body`. Prints `about`, the options and `examples` for --help. What body throws becomes one
-// line on stderr. Returns the exit code.
-inline int run_program(const std::string& name, const std::string& about,
-                       const std::vector<Option>& options, const std::string& examples, int argc,
-                       char** argv, const std::function<void()>& body) {
+int run_program(const std::string& name, const std::string& about,
+                const std::vector<Option>& options, const std::string& examples, int argc,
+                char** argv, const std::function<void()>& body) {
     const auto fail = [&](ExitCode code, const std::string& message) {
         progress("");
         std::fflush(stdout);
@@ -170,18 +210,17 @@ inline int run_program(const std::string& name, const std::string& about,
     try {
         if (parse_command_line(argc, argv, options)) {
             body();
-            flush_output();
-            return kVerified;
+        } else {
+            std::printf("%s: %s\n\n", name.c_str(), about.c_str());
+            for (const Option& each : options)
+                std::printf("  %-18s  %s\n", (each.dashed() + " " + each.takes).c_str(),
+                            each.help.c_str());
+            std::printf(
+                "  %-18s  this text\n\n%s\n\n"
+                "Exit codes: 0 verified, 1 wrong result, 2 bad command line or unwritable output,\n"
+                "3 device or memory failed, 77 no usable GPU\n",
+                "-h, --help", examples.c_str());
         }
-        std::printf("%s: %s\n\n", name.c_str(), about.c_str());
-        for (const Option& each : options)
-            std::printf("  %-18s  %s\n", (each.dashed() + " " + each.takes).c_str(),
-                        each.help.c_str());
-        std::printf(
-            "  %-18s  this text\n\n%s\n\n"
-            "Exit codes: 0 verified, 1 wrong result, 2 bad command line or unwritable output, 3 device or memory failed, 77 no usable "
-            "GPU\n",
-            "-h, --help", examples.c_str());
         flush_output();
         return kVerified;
     } catch (const Failure& failure) {
@@ -190,3 +229,96 @@ inline int run_program(const std::string& name, const std::string& about,
         return fail(kDeviceFailed, "out of host memory; try a smaller size");
     }
 }
+
+std::vector<Option> product_options(Options& o, const std::string& default_size) {
+    using Text = const std::string&;
+    return {
+        {"size", "S", "square matrices S x S (default " + default_size + ")",
+         [&o](Text value) { o.sizes = {parse_number("--size", value, 1, kMaxK)}; }},
+        {"sizes", "F:L:STEP", "one row for each square size from F to L",
+         [&o](Text value) { o.sizes = parse_sizes(value); }},
+        {"m", "M", "rows of A and C; what is not given of M, N, K comes from --size",
+         number(o.m, "-m", 1, kMaxEdge)},
+        {"n", "N", "columns of B and C", number(o.n, "-n", 1, kMaxEdge)},
+        {"k", "K", "columns of A, rows of B", number(o.k, "-k", 1, kMaxK)},
+        {"verify-only", "", "check the result and stop", flag(o.verify_only)},
+        {"seed", "S", "another set of random inputs (default 1)",
+         number(o.seed, "--seed", 0, UINT32_MAX)},
+        {"repeat", "R", "timed launches per size (default 20)",
+         number(o.repeat, "--repeat", 1, 10000)},
+        {"csv", "FILE", "also write the rows to FILE",
+         [&o](Text value) { o.csv = parse_csv(value); }},
+        wide_option(o.wide),
+        {"gpu", "NAME", "predict for another GPU: " + joined(gpu_names()),
+         [&o](Text value) { o.gpu = gpu_named(parse_choice("--gpu", value, gpu_names())); }},
+        {"limits", "FILE", "predict from what roofline measured and wrote to FILE (its --csv)",
+         [&o](Text value) { o.gpu = read_limits(value); }},
+    };
+}
+
+std::vector<Option> stage_options(Options& o, int default_size, bool emulated) {
+    o.sizes = {default_size};
+    const auto cpu_only = [emulated](const char* option, const Setter& set) -> Setter {
+        return [=](const std::string& value) {
+            if (!emulated)
+                throw Failure(kBadCommandLine,
+                              std::string(option) +
+                                  ": only the CPU builds (their names end in _cpu) take it");
+            set(value);
+        };
+    };
+    std::vector<Option> options = product_options(o, std::to_string(default_size));
+    for (const Option& each : std::vector<Option>{
+             {"device", "D", "use CUDA device D (default 0)",
+              number(o.device, "--device", 0, 1023)},
+             {"order", "ORDER",
+              "CPU build: run threads forward, reverse, random or all three (default all)",
+              cpu_only("--order",
+                       [&o](const std::string& value) {
+                           o.order = parse_choice("--order", value,
+                                                  {"forward", "reverse", "random", "all"});
+                       })},
+             {"large-indices", "",
+              "CPU build: instead check that indices hold at more than 2^32 elements",
+              cpu_only("--large-indices", flag(o.large_indices))},
+             {"lines", "", "CPU build with tracing: the traffic of every source line",
+              cpu_only("--lines", flag(o.lines))},
+         })
+        options.push_back(each);
+    return options;
+}
+
+std::string product_examples(const std::string& program) {
+    return "Examples:  " + program + " --sizes 1024:8192:1024 --csv ladder.csv\n           " +
+           program + " -m 37 -n 129 -k 65 --verify-only";
+}
+
+std::vector<Shape> shapes_of(const Options& o) {
+    std::vector<Shape> shapes;
+    for (const long long size : o.sizes)
+        shapes.push_back({int(o.m ? o.m : size), int(o.n ? o.n : size), int(o.k ? o.k : size)});
+    return shapes;
+}
+
+double work_of(const Options& o) {
+    double all = 0;
+    for (const Shape& s : shapes_of(o)) all += double(s.M) * s.N * s.K;
+    return all;
+}
+
+Columns table_of(const Options& o, const Columns& columns) {
+    Columns table = {"stage"};
+    const std::vector<Shape> shapes = shapes_of(o);
+    if (shapes.size() > 1) table.push_back("m");
+    if (shapes.size() > 1 && (o.m || o.n || o.k)) table.insert(table.end(), {"n", "k"});
+    table.insert(table.end(), columns.begin(), columns.end());
+    return table;
+}
+
+void print_shape(const Options& o) {
+    const std::vector<Shape> shapes = shapes_of(o);
+    if (shapes.size() == 1) std::printf("M x N x K = %s\n", to_string(shapes[0]).c_str());
+    else if (!(o.m || o.n || o.k)) std::printf("M = N = K\n");
+}
+
+#endif  // HARNESS_COMPILED_APART

@@ -1,4 +1,6 @@
-// run_stage() for all kinds of operands, so that CMake's builds compile it once and not with every stage.
+// All that the headers here define, compiled once for all of CMake's programs; and run_stage() for all
+// kinds of operands.
+#undef HARNESS_COMPILED_APART  // it is here
 #include <cuda_fp16.h>
 
 #include "common/harness.h"

@@ -1,73 +1,378 @@
-// The rows that a program prints, and the same rows as CSV.
+// The rows that a program prints, and the same rows as CSV: written here, read again by others.
 #pragma once
 
-#include <cstdarg>
-#include <cstdio>
+#include <filesystem>
+#include <map>
 #include <string>
 #include <vector>
 
-#include "common/command_line.h"
-#include "common/whole_file.h"
+#include "common/failure.h"
 
-// printf into a string.
-__attribute__((format(printf, 1, 2))) inline std::string format(const char* pattern, ...) {
-    char text[512];
-    va_list arguments;
-    va_start(arguments, pattern);
-    std::vsnprintf(text, sizeof text, pattern, arguments);
-    va_end(arguments);
-    return text;
+struct Cell {
+    Cell(const std::string& column, const std::string& value) : column(column), value(value) {}
+    // Until all programs give their Report a Columns.
+    Cell(const std::string& title, const std::string& column, const std::string& value)
+        : column(column), value(value), title(title) {}
+    std::string column, value, title;
+};
+using Row = std::vector<Cell>;  // all that a CSV gets
+Row operator+(Row row, const Row& more);
+
+// How a column is shown on a terminal. What is in no table is in the CSV and with --wide.
+struct Column {
+    Column(const char* name);  // one of those that several programs have: see kColumns
+    Column(const std::string& name, const std::string& title, int width,
+           std::string (*shown)(const std::string& value, int width) = nullptr)
+        : name(name), title(title), width(width), shown(shown) {}
+
+    std::string name;  // in the CSV
+    std::string title;  // above it; a | begins its second line
+    int width;  // negative: aligned to the left; 0: the rest of the line
+    std::string (*shown)(const std::string& value, int width);  // as a person reads it
+};
+using Columns = std::vector<Column>;
+
+std::string as_time(const std::string& ms, int);  // "22.4 ms", "94.8 us"
+std::string as_tera(const std::string& giga, int);  // "51.49"
+std::string as_mib(const std::string& bytes, int);
+std::string as_percent(const std::string& percent, int);
+std::string as_bar(const std::string& percent, int width);
+
+// A file that appears whole or not at all. The text is written beside its target, under a name that
+// nobody can foresee, and renamed onto it. What is no regular file (a link, /dev/stdout) is written
+// directly.
+class WholeFile {
+public:
+    // `option` is named in messages. Throws Failure(kBadCommandLine) when `path` can't be written: now
+    // rather than after the work. "" as a path: no file.
+    WholeFile(const std::string& option, const std::string& path);
+    ~WholeFile() { claimed().erase(option_); }
+    WholeFile(const WholeFile&) = delete;
+    WholeFile& operator=(const WholeFile&) = delete;
+
+    void save(const std::string& text) { write(&text); }
+
+private:
+    static std::map<std::string, std::filesystem::path>& claimed();  // where each option writes
+    void write(const std::string* text);  // nullptr: tries whether it could
+    [[noreturn]] void fail(int why) const;
+
+    std::string option_, path_;
+    bool beside_ = false;
+    unsigned mode_ = 0;
+};
+
+// Prints each row as it comes, and keeps it for a CSV, which save() writes.
+class Report {
+public:
+    // Throws Failure(kBadCommandLine) when `csv` can't be written. "": no CSV. wide: shows all columns,
+    // as the CSV has them.
+    explicit Report(const std::string& csv, const Columns& table = {}, bool wide = false)
+        : file_("--csv", csv), table_(table), wide_(wide) {}
+    void add(const Row& row);
+    void save();
+
+private:
+    WholeFile file_;
+    Columns table_;
+    bool wide_;
+    std::string csv_;
+};
+
+using CsvRow = std::map<std::string, std::string>;  // a cell by its column's name
+
+// The rows of the CSV at `path`, which must have these columns. Control characters come as ?. `option`
+// is named in messages. Throws Failure(kBadCommandLine) with one line that says what is wrong with it.
+std::vector<CsvRow> read_csv(const std::string& option, const std::string& path,
+                             const std::vector<std::string>& columns);
+
+// The number above 0 in `column` of a row that read_csv() gave, for the same `option` and `path`.
+double positive(const std::string& option, const std::string& path, const CsvRow& row,
+                const std::string& column);
+
+struct Times {
+    double median, least, most;  // milliseconds
+};
+Times summarize(std::vector<float> ms);
+
+// Appends times and speed to a row. `flop`: of one launch. `peak`: GFLOP/s, 0 if unknown.
+void add_times(Row& row, const Times& times, double flop, double peak);
+
+// Appends what a library, in the CSV `name`, takes for the same product. A median of 0: it is not here.
+void add_library(Row& row, const std::string& name, double flop, const Times& ours,
+                 const Times& theirs);
+
+// "2026-01-31", in UTC.
+std::string today();
+
+#ifndef HARNESS_COMPILED_APART
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cmath>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <ctime>
+
+Row operator+(Row row, const Row& more) {
+    row.insert(row.end(), more.begin(), more.end());
+    return row;
+}
+
+// `value` times `factor`; "-" stays as it is.
+static std::string scaled(const std::string& value, double factor, const char* pattern) {
+    char text[64];
+    std::snprintf(text, sizeof text, pattern, std::atof(value.c_str()) * factor);
+    return value == "-" ? value : text;
+}
+std::string as_time(const std::string& ms, int) {
+    return std::atof(ms.c_str()) < 1 ? scaled(ms, 1e3, "%.1f us") : scaled(ms, 1, "%.2f ms");
+}
+std::string as_tera(const std::string& giga, int) {
+    return scaled(giga, 1e-3, std::atof(giga.c_str()) < 1000 ? "%.3g" : "%.2f");
+}
+std::string as_mib(const std::string& bytes, int) { return scaled(bytes, 0x1p-20, "%.2f"); }
+std::string as_percent(const std::string& percent, int) { return scaled(percent, 1, "%.1f%%"); }
+std::string as_bar(const std::string& percent, int width) {
+    const double share = std::clamp(std::atof(percent.c_str()) / 100, 0.0, 1.0);
+    return std::string(size_t(std::lround(share * width)), '#');
+}
+
+static const Column kColumns[] = {
+    {"stage", "stage", -21},
+    {"m", "M", 8},
+    {"n", "N", 8},
+    {"k", "K", 8},
+    {"verified", "verified", 9},
+    {"median_ms", "time", 10, as_time},
+    {"gbs", "GB/s", 9},
+    {"gflops", "TFLOP/s", 9, as_tera},
+    {"percent_of_peak", "of|peak", 7, as_percent},
+    {"percent_of_cublas", "of|cuBLAS", 8, as_percent},
+    {"percent_of_clblast", "of|CLBlast", 8, as_percent},
+    {"global_load_bytes", "loaded|MiB", 9, as_mib},
+    {"sectors_per_request", "sectors a|request", 10},
+    {"bank_conflict_factor", "conflict|factor", 9},
+    {"barriers_per_block", "barriers|a block", 9},
+    {"flop_per_byte", "flop per|byte", 9},
+    {"predicted_gflops", "predicted|TFLOP/s", 10, as_tera},
+    {"measured_of_predicted", "ratio", 7},
+};
+
+Column::Column(const char* name)
+    : Column(*std::find_if(std::begin(kColumns), std::end(kColumns),
+                           [&](const Column& each) { return each.name == name; })) {}
+
+WholeFile::WholeFile(const std::string& option, const std::string& path)
+    : option_(option), path_(path) {
+    if (path_.empty()) return;
+    struct stat found, target;
+    const bool exists = lstat(path_.c_str(), &found) == 0;
+    if (exists && access(path_.c_str(), W_OK) != 0) fail(errno);
+    if (exists && S_ISDIR(found.st_mode)) fail(EISDIR);
+    if (stat(path_.c_str(), &target) != 0 || S_ISREG(target.st_mode)) {
+        std::error_code ignored;
+        const auto file =
+            std::filesystem::weakly_canonical(std::filesystem::absolute(path_), ignored);
+        for (const auto& [other, its] : claimed())
+            if (its == file && other != option_)
+                throw Failure(kBadCommandLine,
+                              option_ + " '" + path_ + "': " + other + " writes to that file, too");
+        claimed()[option_] = file;
+    }
+    const mode_t mask = umask(0);
+    umask(mask);
+    mode_ = exists ? found.st_mode & 07777 : 0666 & ~mask;
+    beside_ = !exists || S_ISREG(found.st_mode);
+    if (beside_) write(nullptr);
+}
+
+std::map<std::string, std::filesystem::path>& WholeFile::claimed() {
+    static std::map<std::string, std::filesystem::path> files;
+    return files;
+}
+
+void WholeFile::write(const std::string* text) {
+    if (path_.empty()) return;
+    std::string part = beside_ ? path_ + ".XXXXXX.part" : path_;
+    sigset_t ending, before;  // Ctrl-C waits until nothing is half written
+    sigemptyset(&ending);
+    for (const int signal : {SIGINT, SIGTERM}) sigaddset(&ending, signal);
+    sigprocmask(SIG_BLOCK, &ending, &before);
+    const int number =
+        beside_ ? mkstemps(&part[0], 5) : open(part.c_str(), O_WRONLY | O_CREAT | O_TRUNC, mode_);
+    FILE* file = number < 0 ? nullptr : fdopen(number, "w");
+    bool good = file != nullptr;
+    if (file && beside_) fchmod(number, mode_);
+    if (file && text) good = std::fwrite(text->data(), 1, text->size(), file) == text->size();
+    if (file) good = std::fclose(file) == 0 && good;
+    if (good && text && beside_) good = std::rename(part.c_str(), path_.c_str()) == 0;
+    const int why = errno;
+    if (file && beside_ && !(good && text)) unlink(part.c_str());
+    sigprocmask(SIG_SETMASK, &before, nullptr);
+    if (!good) fail(why);
+}
+
+void WholeFile::fail(int why) const {
+    throw Failure(kBadCommandLine,
+                  option_ + " '" + path_ + "': can't be written: " + std::strerror(why));
 }
 
 // `text` as a field of a CSV: in quotes where it needs them (RFC 4180).
-inline std::string csv_field(const std::string& text) {
+static std::string csv_field(const std::string& text) {
     if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
     std::string quoted = "\"";
     for (const char c : text) quoted += c == '"' ? "\"\"" : std::string(1, c);
     return quoted + "\"";
 }
 
-struct Cell {
-    std::string title;  // above the column on the terminal; "": in the CSV only
-    std::string column;  // its name in the CSV
-    std::string value;
-};
-using Row = std::vector<Cell>;
+// `text` in a column that is so wide; negative: aligned to the left.
+static std::string aligned(const std::string& text, int width) {
+    const std::string blanks(size_t(std::max(0, std::abs(width) - int(text.size()))), ' ');
+    return width < 0 ? text + blanks : blanks + text;
+}
 
-// Prints each row as it comes, and keeps it for a CSV, which save() writes.
-class Report {
-public:
-    // Throws Failure(kBadCommandLine) when `csv` can't be written. "": no CSV.
-    explicit Report(const std::string& csv) : file_("--csv", csv) {}
-
-    void add(const Row& row) {
-        if (rows_.empty()) print(row, &Cell::title);
-        print(row, &Cell::value);
-        rows_.push_back(row);
-    }
-
-    void save() {
-        std::string text = line(rows_.at(0), &Cell::column);
-        for (const Row& row : rows_) text += line(row, &Cell::value);
-        file_.save(text);
-    }
-
-private:
-    static std::string line(const Row& row, std::string Cell::*what) {
-        std::string text;
+void Report::add(const Row& row) {
+    progress("");
+    const bool first = csv_.empty();
+    std::string names, values, titles[2], line;
+    if (first && wide_) table_.clear();
+    if (first && !wide_ && table_.empty())
         for (const Cell& cell : row)
-            text += csv_field(cell.*what) + (&cell == &row.back() ? "\n" : ",");
-        return text;
+            if (!cell.title.empty())
+                table_.push_back(
+                    {cell.column, cell.title,
+                     &cell == &row[0] ? -21 : std::max(5, int(cell.title.size())) + 2});
+    for (const Cell& cell : row) {
+        const char* comma = names.empty() ? "" : ",";
+        names += comma + csv_field(cell.column);
+        values += comma + csv_field(cell.value);
+        const int width = int(std::max(cell.column.size(), cell.value.size()));
+        if (first && wide_)
+            table_.push_back({cell.column, cell.column, comma[0] ? width + 2 : -21});
     }
-    static void print(const Row& row, std::string Cell::*what) {
-        for (const Cell& cell : row) {
-            if (cell.title.empty()) continue;
-            const int width = &cell == &row[0] ? -21 : std::max(5, int(cell.title.size()));
-            std::printf(&cell == &row[0] ? "%*s" : "  %*s", width, (cell.*what).c_str());
+    for (const Column& column : table_) {
+        const auto cell = std::find_if(
+            row.begin(), row.end(), [&](const Cell& each) { return each.column == column.name; });
+        if (cell == row.end()) continue;
+        const int rest = std::max(0, line_width() - int(line.size()) - 2);
+        const std::string value = column.shown ? column.shown(cell->value, rest) : cell->value;
+        const size_t bar = column.title.find('|');
+        line += column.width ? aligned(value, column.width) : "  " + value;
+        titles[0] +=
+            aligned(bar == std::string::npos ? "" : column.title.substr(0, bar), column.width);
+        titles[1] += aligned(column.title.substr(bar + 1), column.width);  // npos + 1 is 0
+    }
+    for (std::string* each : {&titles[0], &titles[1], &line}) {
+        each->erase(each->find_last_not_of(' ') + 1);
+        if (!each->empty() && (first || each == &line)) std::printf("%s\n", each->c_str());
+    }
+    flush_output();
+    csv_ += (first ? names + "\n" : "") + values + "\n";
+}
+
+void Report::save() { file_.save(csv_); }
+
+std::vector<CsvRow> read_csv(const std::string& option, const std::string& path,
+                             const std::vector<std::string>& columns) {
+    constexpr size_t kMostBytes = 16 << 20, kMostInField = 1000;  // /dev/zero has no end
+    const auto check = [&](bool good, const std::string& why) {
+        if (!good) throw Failure(kBadCommandLine, option + " '" + path + "': " + why);
+    };
+    const auto reads = [&](bool good) {
+        check(good, std::string("can't be read: ") + std::strerror(errno));
+    };
+    FILE* file = std::fopen(path.c_str(), "r");
+    reads(file);
+    std::string text(kMostBytes + 1, '\0');
+    text.resize(std::fread(&text[0], 1, text.size(), file));
+    const bool failed = std::ferror(file);
+    std::fclose(file);
+    reads(!failed);
+    check(!text.empty(), "is empty");
+    check(text.size() <= kMostBytes, "has more than 16 MiB, which no CSV of these programs has");
+
+    std::vector<std::string> header, cells(1);
+    std::vector<CsvRow> rows;
+    size_t line = 1, row_line = 1;  // a quoted field may hold several lines
+    const auto end_row = [&] {
+        if (header.empty()) {
+            header = cells;
+            for (const std::string& each : columns)
+                check(std::count(header.begin(), header.end(), each),
+                      "has no column '" + each + "': another program or another version wrote it");
+        } else {
+            check(cells.size() == header.size(), format("line %zu has %zu fields, the header %zu",
+                                                        row_line, cells.size(), header.size()));
+            rows.emplace_back();
+            for (size_t i = 0; i < cells.size(); ++i) rows.back()[header[i]] = printable(cells[i]);
         }
-        std::printf("\n");
-        flush_output();
+        cells.assign(1, "");
+        row_line = line;
+    };
+    bool quoted = false;
+    for (size_t i = 0; i < text.size(); ++i) {
+        const char c = text[i];
+        line += c == '\n';
+        if (c == '"' && quoted && text[i + 1] == '"')
+            cells.back() += text[++i];  // text[size()] is 0
+        else if (c == '"') quoted = !quoted;
+        else if (c == ',' && !quoted) cells.emplace_back();
+        else if (c == '\n' && !quoted) end_row();
+        else if (c != '\r' || quoted) cells.back() += c;
+        check(cells.back().size() <= kMostInField,
+              format("line %zu has a field of more than %zu characters", line, kMostInField));
     }
-    WholeFile file_;
-    std::vector<Row> rows_;
-};
+    check(text.back() == '\n' && !quoted, "ends in the middle of a line");
+    check(!rows.empty(), "has no rows");
+    return rows;
+}
+
+double positive(const std::string& option, const std::string& path, const CsvRow& row,
+                const std::string& column) {
+    const std::string& text = row.at(column);
+    char* end = nullptr;
+    const double value = std::strtod(text.c_str(), &end);
+    if (!text.empty() && *end == '\0' && value > 0 && !std::isinf(value))
+        return value;  // not for NaN
+    throw Failure(kBadCommandLine, option + " '" + path + "': " + column + " is '" + text +
+                                       "', expected a number above 0");
+}
+
+Times summarize(std::vector<float> ms) {
+    std::sort(ms.begin(), ms.end());
+    const size_t n = ms.size();
+    return {(ms[(n - 1) / 2] + ms[n / 2]) / 2.0, ms.front(), ms.back()};
+}
+
+void add_times(Row& row, const Times& times, double flop, double peak) {
+    const double gflops = flop / times.median * 1e-6;
+    row.push_back({"median_ms", format("%.4f", times.median)});
+    row.push_back({"min_ms", format("%.4f", times.least)});
+    row.push_back({"max_ms", format("%.4f", times.most)});
+    row.push_back({"gflops", format("%.0f", gflops)});
+    row.push_back({"percent_of_peak", peak > 0 ? format("%.1f", 100 * gflops / peak) : "-"});
+}
+
+void add_library(Row& row, const std::string& name, double flop, const Times& ours,
+                 const Times& theirs) {
+    const bool here = theirs.median > 0;
+    row.push_back(
+        {"percent_of_" + name, here ? format("%.1f", 100 * theirs.median / ours.median) : "-"});
+    row.push_back({name + "_gflops", here ? format("%.0f", flop / theirs.median * 1e-6) : "-"});
+}
+
+std::string today() {
+    char text[16];
+    const std::time_t now = std::time(nullptr);
+    std::strftime(text, sizeof text, "%Y-%m-%d", std::gmtime(&now));
+    return text;
+}
+
+#endif  // HARNESS_COMPILED_APART

@@ -1,10 +1,14 @@
 // The roofline model: what memory bandwidth and peak arithmetic allow at a given arithmetic intensity.
-// Source: Williams, Waterman, Patterson, "Roofline", Communications of the ACM 52 (4), 2009; slides 19 to 23 of
-// "Theory and practice of performance models" (Fixstars, 2022). Caches are ignored: the chapters say where that shows.
+// And its figures: of GPUs as published, or as 00_machine_limits/roofline measured them.
+// Source: Williams, Waterman, Patterson, "Roofline", Communications of the ACM 52 (4), 2009; slides 19
+// to 23 of "Theory and practice of performance models" (Fixstars, 2022). Caches are ignored: the
+// chapters say where that shows.
 #pragma once
 
-#include <algorithm>
+#include <filesystem>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "common/report.h"
 #include "common/stage.h"
@@ -16,20 +20,85 @@ struct Gpu {
     Limits measured;  // by 00_machine_limits; 0 where nothing was measured
     std::string source;
 
-    // What a prediction is made from: what was measured or, where nothing was, what the vendor's figures give.
+    // What a prediction is made from: what was measured or, where nothing was, the vendor's figure.
     double limit(Limit which) const { return measured.*which > 0 ? measured.*which : peak.*which; }
 };
 
-// By figures that others publish. What was measured here is in docs/results (see limits.h).
-inline const Gpu kGpus[] = {
-    // Peaks: 3201 MHz x 2 x 6144 bits; 132 SMs x 128 bytes x 1.98 GHz; 132 x 128 lanes x 2 x 1.98 GHz; twice that; NVIDIA's H100
-    // whitepaper, at 1.83 GHz.
+// Flop per byte that the threads ask for; 0: nothing is asked for there.
+struct Intensity {
+    double device;  // of device memory, loads and stores
+    double shared;  // of shared memory, loads
+};
+
+// GFLOP/s that the roofline allows: the least of what arithmetic, device memory and shared memory do.
+// 0: there is no figure for this arithmetic on this GPU.
+double attainable_gflops(const Gpu& gpu, const Arithmetic& arithmetic, Intensity intensity);
+
+// "Predicted for the NVIDIA H200: 64424 GFLOP/s (FP32), 4265 GB/s, ... (where the figures are from)"
+void print_gpu(const Gpu& gpu, const Arithmetic& arithmetic);
+
+// "31.75", "-" where there is none.
+std::string intensity_text(double flop_per_byte);
+
+// What the roofline of `gpu` predicts, as the last cells of a row. measured_gflops: 0: nothing was timed.
+void add_prediction(Row& row, Intensity intensity, const Arithmetic& arithmetic, const Gpu& gpu,
+                    double measured_gflops);
+
+// The limits in a CSV that 00_machine_limits/roofline wrote. Throws Failure(kBadCommandLine) with one
+// line that says what is wrong with the file.
+Gpu read_limits(const std::string& path, const std::string& option = "--limits");
+
+// The folder with a folder of results for each GPU that was measured: docs/results beside the sources
+// that this was compiled from.
+std::filesystem::path results_folder();
+
+// What --gpu takes: the published GPUs, and the folders below `results` that hold a limits.csv.
+std::vector<std::string> gpu_names(const std::filesystem::path& results = results_folder());
+
+// The GPU of that name in gpu_names(): as measured where there are results, with published peaks.
+Gpu gpu_named(const std::string& name, const std::filesystem::path& results = results_folder());
+
+// The GPU that its driver calls `full_name`, where it is known: rather as measured than as published.
+std::optional<Gpu> find_gpu(const std::string& full_name,
+                            const std::filesystem::path& results = results_folder());
+
+// What NVIDIA's driver tells of a GPU, where its library is there: it is loaded at run time, so that the
+// program starts without.
+class Nvml {
+public:
+    explicit Nvml(const std::string& bus_id);  // such as "0000:1B:00.0"
+    std::string driver() const;
+    // MHz now, 0 if unknown.
+    unsigned sm_clock() const { return clock(1); }
+    unsigned memory_clock() const { return clock(2); }
+
+private:
+    template <typename Function>
+    Function* call(const char* name) const;
+    unsigned clock(int which) const;
+
+    void* library_ = nullptr;
+    void* handle_ = nullptr;
+};
+
+#ifndef HARNESS_COMPILED_APART
+
+#include <dlfcn.h>
+
+#include <algorithm>
+#include <cstdio>
+
+// By figures that others publish. What was measured here is in docs/results.
+static const Gpu kPublished[] = {
+    // Peaks: 3201 MHz x 2 x 6144 bits; 132 SMs x 128 bytes x 1.98 GHz; 132 x 128 lanes x 2 x 1.98 GHz;
+    // twice that; NVIDIA's H100 whitepaper, at 1.83 GHz.
     {"h200", "NVIDIA H200", {4916.7, 33454.1, 66908.2, 133816.3, 989400}, {}, "vendor"},
     {"fury-x",
      "AMD Radeon R9 Fury X",
      {512, 8601.6, 8601.6, 0, 0},
      {392, 0, 0, 0, 0},
-     "the slides, 38: bandwidth measured, read:write 2:1; 64 CUs x 64 lanes x 2 x 1.05 GHz; 36: 64 x 128 bytes x 1.05 GHz"},
+     "the slides, 38: bandwidth measured, read:write 2:1; 64 CUs x 64 lanes x 2 x 1.05 GHz; 36: 64 x "
+     "128 bytes x 1.05 GHz"},
     {"rtx5060ti",
      "NVIDIA GeForce RTX 5060 Ti",
      {448, 11851.8, 23703.6, 0, 0},
@@ -39,48 +108,136 @@ inline const Gpu kGpus[] = {
      "NVIDIA TITAN V",
      {652.8, 14899.2, 14899.2, 29798.4, 119193.6},
      {},
-     "vendor: 3072 bits x 1.7 Gbit/s; 80 SMs x 128 bytes x 1.455 GHz; 5120 lanes x 2 x 1.455 GHz; 640 tensor cores x 128 x 1.455 GHz"},
+     "vendor: 3072 bits x 1.7 Gbit/s; 80 SMs x 128 bytes x 1.455 GHz; 5120 lanes x 2 x 1.455 GHz; 640 "
+     "tensor cores x 128 x 1.455 GHz"},
 };
 
-// Flop per byte that the threads ask for; 0: nothing is asked for there.
-struct Intensity {
-    double device;  // of device memory, loads and stores
-    double shared;  // of shared memory, loads
-};
-
-// GFLOP/s that the roofline allows: the least of what arithmetic, device memory and shared memory do. 0: there is no figure for
-// this arithmetic on this GPU.
-inline double attainable_gflops(const Gpu& gpu, const Arithmetic& arithmetic, Intensity intensity) {
+double attainable_gflops(const Gpu& gpu, const Arithmetic& arithmetic, Intensity intensity) {
     const double by_device = gpu.limit(&Limits::bandwidth_gbs) * intensity.device;
     const double by_shared = gpu.limit(&Limits::shared_gbs) * intensity.shared;
     const double attainable = std::min(gpu.limit(arithmetic.peak), by_device);
     return intensity.shared > 0 ? std::min(attainable, by_shared) : attainable;
 }
 
-// "Predicted for the NVIDIA H200: 65800 GFLOP/s (FP32), 4282 GB/s, shared memory 33000 GB/s (where the figures are from)"
-inline void print_gpu(const Gpu& gpu, const Arithmetic& arithmetic) {
+void print_gpu(const Gpu& gpu, const Arithmetic& arithmetic) {
     const double compute = gpu.limit(arithmetic.peak);
-    std::printf("Predicted for the %s: %s (%s), %.0f GB/s, shared memory %.0f GB/s (%s)\n",
-                gpu.full_name.c_str(),
-                compute > 0 ? format("%.0f GFLOP/s", compute).c_str() : "no figure",
-                arithmetic.name, gpu.limit(&Limits::bandwidth_gbs), gpu.limit(&Limits::shared_gbs),
-                gpu.source.c_str());
+    const std::string text = format(
+        "Predicted for the %s: %s (%s), %.0f GB/s, shared memory %.0f GB/s (%s)",
+        gpu.full_name.c_str(), compute > 0 ? format("%.0f GFLOP/s", compute).c_str() : "no figure",
+        arithmetic.name, gpu.limit(&Limits::bandwidth_gbs), gpu.limit(&Limits::shared_gbs),
+        gpu.source.c_str());
+    std::printf("%s\n", wrapped(text).c_str());
 }
 
-// "31.75", "-" where there is none.
-inline std::string intensity_text(double flop_per_byte) {
+std::string intensity_text(double flop_per_byte) {
     return flop_per_byte > 0 ? format("%.2f", flop_per_byte) : "-";
 }
 
-// What the roofline of `gpu` predicts, as the last cells of a row. measured_gflops: 0 where nothing was timed.
-inline void add_prediction(Row& row, Intensity intensity, const Arithmetic& arithmetic,
-                           const Gpu& gpu, double measured_gflops) {
+void add_prediction(Row& row, Intensity intensity, const Arithmetic& arithmetic, const Gpu& gpu,
+                    double measured_gflops) {
     const double predicted = attainable_gflops(gpu, arithmetic, intensity);
     const bool both = predicted > 0 && measured_gflops > 0;
-    row.push_back({"flop/byte", "flop_per_byte", intensity_text(intensity.device)});
-    row.push_back({"at shared", "shared_flop_per_byte", intensity_text(intensity.shared)});
+    row.push_back({"flop_per_byte", intensity_text(intensity.device)});
+    row.push_back({"shared_flop_per_byte", intensity_text(intensity.shared)});
+    row.push_back({"predicted_gflops", predicted > 0 ? format("%.0f", predicted) : "-"});
     row.push_back(
-        {"predicted GFLOP/s", "predicted_gflops", predicted > 0 ? format("%.0f", predicted) : "-"});
-    row.push_back({both ? "measured/predicted" : "", "measured_of_predicted",
-                   both ? format("%.2f", measured_gflops / predicted) : "-"});
+        {"measured_of_predicted", both ? format("%.2f", measured_gflops / predicted) : "-"});
 }
+
+Gpu read_limits(const std::string& path, const std::string& option) {
+    struct Measured {
+        const char *what, *column;
+        Limit limit;
+        bool needed;
+    };
+    const Measured all[] = {{"copy", "gbs", &Limits::bandwidth_gbs, true},
+                            {"shared_memory", "gbs", &Limits::shared_gbs, true},
+                            {"fp32_fma", "gflops", &Limits::fp32_gflops, true},
+                            {"fp16_pairs", "gflops", &Limits::half2_gflops, false},
+                            {"tensor_mma_sync", "gflops", &Limits::tensor_gflops, false}};
+    const std::vector<CsvRow> rows =
+        read_csv(option, path, {"what", "gbs", "gflops", "limit", "gpu"});
+    Gpu gpu = {"", rows[0].at("gpu"), {}, {}, "measured, " + printable(path)};
+    for (const Measured& each : all) {
+        const CsvRow* found = nullptr;
+        for (const CsvRow& row : rows)
+            if (row.at("what") == each.what) found = &row;
+        if (!found && each.needed)
+            throw Failure(kBadCommandLine,
+                          option + " '" + path + "': has no row '" + each.what + "'");
+        if (!found) continue;
+        gpu.measured.*each.limit = positive(option, path, *found, each.column);
+        if (found->at("limit") != "-")
+            gpu.peak.*each.limit = positive(option, path, *found, "limit");
+    }
+    return gpu;
+}
+
+std::filesystem::path results_folder() {
+    return std::filesystem::path(__FILE__).parent_path().parent_path() / "docs" / "results";
+}
+
+std::vector<std::string> gpu_names(const std::filesystem::path& results) {
+    std::vector<std::string> names, folders;
+    for (const Gpu& gpu : kPublished) names.push_back(gpu.name);
+    std::error_code none_there;
+    for (const auto& entry : std::filesystem::directory_iterator(results, none_there))
+        if (std::filesystem::exists(entry.path() / "limits.csv"))
+            folders.push_back(entry.path().filename().string());
+    std::sort(folders.begin(), folders.end());
+    for (const std::string& folder : folders)
+        if (std::find(names.begin(), names.end(), folder) == names.end()) names.push_back(folder);
+    return names;
+}
+
+Gpu gpu_named(const std::string& name, const std::filesystem::path& results) {
+    const std::string file = "/" + name + "/limits.csv", path = results.string() + file;
+    if (!std::filesystem::exists(path))
+        return *std::find_if(std::begin(kPublished), std::end(kPublished),
+                             [&](const Gpu& gpu) { return gpu.name == name; });
+    Gpu gpu = read_limits(path, "--gpu " + name + ":");
+    gpu.name = name;
+    gpu.source = "measured, docs/results" + file;
+    for (const Gpu& published : kPublished)
+        if (published.full_name == gpu.full_name) gpu.peak = published.peak;
+    return gpu;
+}
+
+std::optional<Gpu> find_gpu(const std::string& full_name, const std::filesystem::path& results) {
+    std::optional<Gpu> found;
+    for (const std::string& name : gpu_names(results)) try {
+            const Gpu gpu = gpu_named(name, results);
+            if (gpu.full_name == full_name && (!found || found->measured.fp32_gflops == 0))
+                found = gpu;
+        } catch (
+            const Failure&) {  // results that can't be read are no results; --gpu NAME says why
+        }
+    return found;
+}
+
+template <typename Function>
+Function* Nvml::call(const char* name) const {
+    void* symbol = dlsym(library_, name);
+    if (!symbol) throw Failure(kDeviceFailed, std::string("libnvidia-ml.so.1 lacks ") + name);
+    return reinterpret_cast<Function*>(symbol);
+}
+
+Nvml::Nvml(const std::string& bus_id) : library_(dlopen("libnvidia-ml.so.1", RTLD_NOW)) {
+    if (!library_ || call<int()>("nvmlInit_v2")() != 0) return;
+    const auto find = call<int(const char*, void**)>("nvmlDeviceGetHandleByPciBusId_v2");
+    if (find(bus_id.c_str(), &handle_) != 0) handle_ = nullptr;
+}
+
+std::string Nvml::driver() const {
+    char version[96] = "unknown";
+    if (handle_) call<int(char*, unsigned)>("nvmlSystemGetDriverVersion")(version, sizeof version);
+    return version;
+}
+
+unsigned Nvml::clock(int which) const {
+    unsigned mhz = 0;
+    if (handle_) call<int(void*, int, unsigned*)>("nvmlDeviceGetClockInfo")(handle_, which, &mhz);
+    return mhz;
+}
+
+#endif  // HARNESS_COMPILED_APART

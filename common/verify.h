@@ -6,13 +6,26 @@
 #include <cmath>
 #include <cstdint>
 #include <cstring>
+#include <functional>
 #include <limits>
 #include <optional>
 #include <random>
 #include <string>
 #include <vector>
 
-#include "common/options.h"
+#include "common/report.h"
+#include "common/stage.h"
+
+struct Shape {
+    int M, N, K;
+};
+
+std::string to_string(Shape s);  // "37 x 129 x 65"
+
+// The first cells of the row of a stage that verify_stage() has passed, giving `error`.
+Row row_of(const std::string& stage, Shape s, double error);
+
+// ---- Data -----------------------------------------------------------------------------------------
 
 // What C holds before a run: every bit set, a NaN that no arithmetic produces.
 constexpr uint32_t kUnwrittenBits = 0xffffffffu;
@@ -24,22 +37,15 @@ T unwritten() {
     return value;
 }
 
-template <class T>
-bool is_unwritten(const T& value) {
-    return std::memcmp(&value, &kUnwrittenBits, sizeof value) == 0;
-}
+// Largest |integer| for the exact test: any sum of K products then stays within `limit`, up to which
+// the accumulator has every integer (float: 2^24).
+int exact_range(int K, double limit);
 
-// Largest |integer| for the exact test: any sum of K products then stays within `limit`, up to which the accumulator has every
-// integer (float: 2^24).
-inline int exact_range(int K, double limit) {
-    return std::max(1, std::min(8, int(std::sqrt(limit / K))));
-}
-
-// The data repeats itself after so many elements, so that billions of them take seconds. A prime number: no row or tile is that long.
-constexpr size_t kPeriod = 1048573;
-
+// Repeats itself after so many elements, so that billions of them take seconds. A prime number: no row
+// or tile is that long.
 template <class T, class Next>
 void fill_periodic(std::vector<T>& values, Next next) {
+    constexpr size_t kPeriod = 1048573;
     const size_t count = values.size();
     for (size_t i = 0; i < std::min(count, kPeriod); ++i) values[i] = T(next());
     for (size_t done = kPeriod; done < count; done *= 2)
@@ -64,18 +70,8 @@ void fill_reals(std::vector<T>& values, float low, uint32_t seed) {
     });
 }
 
-inline std::vector<float> random_integers(size_t count, int range, uint32_t seed) {
-    std::vector<float> values(count);
-    fill_integers(values, range, seed);
-    return values;
-}
-
-// Reals in [-1, 1).
-inline std::vector<float> random_reals(size_t count, uint32_t seed) {
-    std::vector<float> values(count);
-    fill_reals(values, -1, seed);
-    return values;
-}
+std::vector<float> random_integers(size_t count, int range, uint32_t seed);
+std::vector<float> random_reals(size_t count, uint32_t seed);  // in [-1, 1)
 
 // Keeps one of each `step` neighbours in a row of A, and another one in the next row; zeros for the rest.
 template <class T>
@@ -93,8 +89,7 @@ void thin_rows(Shape s, std::vector<T>& A, int step, uint32_t seed) {
         }
 }
 
-// The most terms of a sum for which its error bound, as a share of its terms' magnitudes, is at most a quarter (see check_accuracy).
-inline double most_terms(double u) { return std::floor(std::log1p(0.25) / std::log1p(u)); }
+// ---- Exact ----------------------------------------------------------------------------------------
 
 // The row `row` of A * B in 64-bit integers. A and B hold integers.
 template <class In>
@@ -109,33 +104,20 @@ std::vector<int64_t> exact_row(Shape s, const std::vector<In>& A, const std::vec
     return sums;
 }
 
-// "" if `got`, an element of C, is `expected`.
+// "" if `got`, an element of C, is `expected`; else "C[17][4000] is 3, expected 5".
 template <class T>
 std::string wrong_element(int row, int col, const T& got, int64_t expected) {
     if (float(got) == float(expected)) return "";  // false for NaN
-    char text[128], number[64];
-    std::snprintf(number, sizeof number, "is %.9g", float(got));
-    std::snprintf(text, sizeof text, "C[%d][%d] %s, expected %lld", row, col,
-                  is_unwritten(got) ? "was not written" : number, (long long)expected);
-    return text;
+    const bool written = std::memcmp(&got, &kUnwrittenBits, sizeof got) != 0;
+    return format("C[%d][%d] ", row, col) +
+           (written ? format("is %.9g", float(got)) : "was not written") +
+           format(", expected %lld", (long long)expected);
 }
 
-// "" if row `row` of C equals A * B, else the first wrong element: "C[17][4000] is 3, expected 5".
-template <class In, class Out>
-std::string first_wrong_in_row(Shape s, const std::vector<In>& A, const std::vector<In>& B,
-                               const Out* C, int row) {
-    const std::vector<int64_t> expected = exact_row(s, A, B, row);
-    for (int col = 0; col < s.N; ++col) {
-        const std::string wrong =
-            wrong_element(row, col, C[size_t(row) * s.N + col], expected[col]);
-        if (!wrong.empty()) return wrong;
-    }
-    return "";
-}
-
-// Tells which rows of C differ from A * B, by Freivalds' test: C r = A (B r) for a random vector r, in O(n^2).
-// Integers modulo 2^64. A single wrong element is always found (r has no 0), several in one row escape with a
-// probability of 2^-31. Source: R. Freivalds, "Probabilistic machines can use less running time", 1977.
+// Tells which rows of C differ from A * B, by Freivalds' test: C r = A (B r) for a random vector r, in
+// O(n^2). Integers modulo 2^64. A single wrong element is always found (r has no 0), several in one
+// row escape with a probability of 2^-31. Source: R. Freivalds, "Probabilistic machines can use less
+// running time", 1977.
 class Freivalds {
 public:
     template <class In>
@@ -166,27 +148,25 @@ private:
     std::vector<uint64_t> r_, Br_;
 };
 
-// "" if C equals A * B exactly, else what is wrong first. Element by element up to 2^24 products, Freivalds beyond.
+// "" if C equals A * B exactly, else what is wrong first. Element by element up to 2^24 products,
+// beyond only in the rows that Freivalds' test finds.
 template <class In, class Out>
 std::string check_exact(Shape s, const std::vector<In>& A, const std::vector<In>& B, const Out* C) {
     std::optional<Freivalds> quick;
     if (double(s.M) * s.N * s.K > 16777216.0) quick.emplace(s, B, 12345);
     for (int row = 0; row < s.M; ++row) {
         if (quick && !quick->wrong(A, C, row)) continue;
-        const std::string wrong = first_wrong_in_row(s, A, B, C, row);
-        if (!wrong.empty()) return wrong;
+        const std::vector<int64_t> expected = exact_row(s, A, B, row);
+        for (int col = 0; col < s.N; ++col) {
+            const std::string wrong =
+                wrong_element(row, col, C[size_t(row) * s.N + col], expected[col]);
+            if (!wrong.empty()) return wrong;
+        }
     }
     return "";
 }
 
-// Up to `limit` of the indices 0 .. size - 1, the first and the last among them.
-inline std::vector<int> sample_indices(int size, int limit) {
-    std::vector<int> indices;
-    const int count = std::min(size, limit);
-    for (int i = 0; i < count; ++i)
-        indices.push_back(count == 1 ? 0 : int(int64_t(i) * (size - 1) / (count - 1)));
-    return indices;
-}
+// ---- Accuracy -------------------------------------------------------------------------------------
 
 struct Accuracy {
     double worst =
@@ -194,20 +174,26 @@ struct Accuracy {
     std::string wrong;  // "" or the first element beyond its bound
 };
 
-// Compares C with a double-precision product, at all elements or at 128 rows x 128 columns of a larger C; fewer from K = 2^17 on.
-// Bound: |C - AB| <= ((1 + u)^n - 1) |A||B| element by element, u the accumulator's unit roundoff (float: 2^-24), n the number of
-// terms that are not 0, in any order of summation. Source: N. Higham, "Accuracy and Stability of Numerical Algorithms", 2nd
-// edition, sections 3.1 and 3.5.
+// The most terms of a sum for which its error bound, as a share of its terms' magnitudes, is at most a
+// quarter.
+double most_terms(double unit_roundoff);
+
+// Up to `limit` of the indices 0 .. size - 1, the first and the last among them.
+std::vector<int> sample_indices(int size, int limit);
+
+// Compares C with a double-precision product, at all elements or at 128 rows x 128 columns of a larger
+// C; fewer from K = 2^17 on. Bound: |C - AB| <= ((1 + u)^n - 1) |A||B| element by element, u the
+// accumulator's unit roundoff (float: 2^-24), n the number of terms that are not 0, in any order of
+// summation. Source: N. Higham, "Accuracy and Stability of Numerical Algorithms", 2nd edition,
+// sections 3.1 and 3.5.
 template <class In, class Out>
 Accuracy check_accuracy(Shape s, const std::vector<In>& A, const std::vector<In>& B, const Out* C,
                         double u) {
     const int limit = std::clamp(int(std::sqrt(0x1p31 / s.K)), 16, 128);
     const std::vector<int> rows = sample_indices(s.M, limit), cols = sample_indices(s.N, limit);
     Accuracy accuracy;
-    std::vector<double> sum(cols.size()), magnitude(cols.size());
     for (const int row : rows) {
-        std::fill(sum.begin(), sum.end(), 0.0);
-        std::fill(magnitude.begin(), magnitude.end(), 0.0);
+        std::vector<double> sum(cols.size(), 0.0), magnitude(cols.size(), 0.0);
         int terms = 0;
         for (int k = 0; k < s.K; ++k) {
             const double a = float(A[size_t(row) * s.K + k]);
@@ -223,16 +209,194 @@ Accuracy check_accuracy(Shape s, const std::vector<In>& A, const std::vector<In>
         for (size_t j = 0; j < cols.size(); ++j) {
             const float got = C[size_t(row) * s.N + cols[j]];
             const double error = std::fabs(got - sum[j]), bound = gamma * magnitude[j];
-            if (!(error <= bound) && accuracy.wrong.empty()) {
-                char text[160];
-                std::snprintf(text, sizeof text, "C[%d][%d] is %.9g, expected %.9g within %.3g",
-                              row, cols[j], got, sum[j], bound);
-                accuracy.wrong = text;
-                accuracy.worst = std::numeric_limits<double>::quiet_NaN();
-            }
-            if (accuracy.wrong.empty() && bound > 0.0)
-                accuracy.worst = std::max(accuracy.worst, error / bound);
+            if (!(error <= bound))
+                return {std::numeric_limits<double>::quiet_NaN(),
+                        format("C[%d][%d] is %.9g, expected %.9g within %.3g", row, cols[j], got,
+                               sum[j], bound)};
+            if (bound > 0.0) accuracy.worst = std::max(accuracy.worst, error / bound);
         }
     }
     return accuracy;
 }
+
+// ---- A product on a device ------------------------------------------------------------------------
+
+// The matrix that a kernel writes, NaN before each run, between two guards. The guards hold a number:
+// adding to a NaN would leave it as it was. Array: see OperandsIn.
+template <class Array>
+class GuardedOutput {
+    using T = typename Array::value_type;
+
+public:
+    static constexpr size_t kGuard = 1024;  // elements on each side: C stays aligned to 2 KiB
+    static constexpr float kGuardValue = 0.1234567f;
+
+    explicit GuardedOutput(size_t count)
+        : count_(count), device_(count + 2 * kGuard), host_(count + 2 * kGuard) {}
+
+    auto device() { return device_.slice(kGuard, count_); }
+    const T* host() const { return &host_[kGuard]; }
+    void clear() {
+        std::fill(host_.begin(), host_.end(), T(kGuardValue));
+        std::fill_n(host_.begin() + kGuard, count_, unwritten<T>());
+        device_.upload(host_);
+    }
+    // Fetches the matrix; "" if the guards are untouched, else where the kernel wrote outside C.
+    std::string fetch() {
+        device_.download(host_);
+        const float guard = float(T(kGuardValue));
+        for (size_t i = 0; i < kGuard; ++i) {
+            if (!(float(host_[kGuard - 1 - i]) == guard))
+                return format("a write outside C, %zu elements before its start", i + 1);
+            if (!(float(host_[kGuard + count_ + i]) == guard))
+                return format("a write outside C, %zu elements past its end", i);
+        }
+        return "";
+    }
+
+private:
+    size_t count_;
+    Array device_;
+    std::vector<T> host_;
+};
+
+// The operands on the host and on a device, and the guarded output. An array of a device has a
+// value_type, upload(), download(), read(first, count, to), slice(first, count), what a kernel takes
+// for a part of it, and host_bytes(bytes), what so many bytes take of the host's memory.
+template <class InArray, class OutArray>
+struct OperandsIn {
+    using In = typename InArray::value_type;
+    using Out = typename OutArray::value_type;
+
+    // Throws Failure(kDeviceFailed) where the host's memory won't do.
+    explicit OperandsIn(Shape s)
+        : shape((need_memory(host_bytes(s)), s)), A(size_t(s.M) * s.K), B(size_t(s.K) * s.N),
+          A_device(A.size()), B_device(B.size()), C(size_t(s.M) * s.N) {}
+
+    // What they take of the host's memory, with what check_exact() needs and, where that is the host's,
+    // too, the device's.
+    static double host_bytes(Shape s) {
+        const double M = s.M, N = s.N, K = s.K;
+        const double matrices = sizeof(In) * (M * K + K * N) + sizeof(Out) * M * N;
+        return matrices + InArray::host_bytes(matrices) + sizeof(int64_t) * (2 * N + K);
+    }
+
+    // Where K products of 1 exceed the limit, rows of A keep only so many elements.
+    void set_integers(uint32_t seed, double exact_limit) {
+        const int range = exact_range(shape.K, exact_limit);
+        fill_integers(A, range, seed);
+        thin_rows(shape, A, int(std::ceil(shape.K / exact_limit)), seed);
+        fill_integers(B, range, seed + 1);
+        upload();
+    }
+    // All positive: no sum cancels, so the error bound is a fraction of each element of C, and at most
+    // a quarter of it.
+    void set_reals(uint32_t seed, double unit_roundoff) {
+        fill_reals(A, 0.25f, seed);
+        thin_rows(shape, A, int(std::ceil(shape.K / most_terms(unit_roundoff))), seed);
+        fill_reals(B, 0.25f, seed + 1);
+        upload();
+    }
+    // Reals of both signs, to be timed: how much power, and so time, a product takes depends on them.
+    void set_timed(uint32_t seed) {
+        fill_reals(A, -1, seed);
+        fill_reals(B, -1, seed + 1);
+        upload();
+    }
+
+    // The first element of A or B that is not on the device as it was uploaded: "A[3][5] was changed".
+    std::string changed() {
+        const std::string of_a = first_changed("A", A_device, A, shape.K);
+        return of_a.empty() ? first_changed("B", B_device, B, shape.N) : of_a;
+    }
+
+    Shape shape;
+    std::vector<In> A, B;
+    InArray A_device, B_device;
+    GuardedOutput<OutArray> C;
+
+private:
+    void upload() {
+        A_device.upload(A);
+        B_device.upload(B);
+    }
+    static std::string first_changed(const char* name, InArray& device, const std::vector<In>& host,
+                                     int columns) {
+        std::vector<In> chunk(size_t(1) << 20);
+        for (size_t first = 0; first < host.size(); first += chunk.size()) {
+            const size_t count = std::min(chunk.size(), host.size() - first);
+            device.read(first, count, chunk.data());
+            if (std::memcmp(chunk.data(), &host[first], count * sizeof(In)) == 0) continue;
+            size_t i = 0;
+            while (std::memcmp(&chunk[i], &host[first + i], sizeof(In)) == 0) ++i;
+            return format("%s[%zu][%zu] was changed", name, (first + i) / columns,
+                          (first + i) % columns);
+        }
+        return "";
+    }
+};
+
+// Verifies the product that `launch` computes on x and has finished when it returns. On integers C must
+// equal A * B, as often as `once_more` asks for it: the emulator changes the order of threads between.
+// On reals C must stay within the error bound: returns the largest error as a fraction of it.
+template <class X>
+double verify_stage(
+    X& x, const Arithmetic& arithmetic, uint32_t seed, const std::function<void()>& launch,
+    const std::function<bool()>& once_more = [] { return false; }) {
+    const auto check = [](const std::string& wrong) {
+        if (!wrong.empty()) throw Failure(kWrongResult, wrong);
+    };
+    const auto run = [&] {
+        x.C.clear();
+        launch();
+        check(x.C.fetch());
+        check(x.changed());
+    };
+    x.set_integers(seed, arithmetic.exact_limit);
+    do {
+        run();
+        check(check_exact(x.shape, x.A, x.B, x.C.host()));
+    } while (once_more());
+    x.set_reals(seed, arithmetic.unit_roundoff);
+    run();
+    const Accuracy accuracy =
+        check_accuracy(x.shape, x.A, x.B, x.C.host(), arithmetic.unit_roundoff);
+    check(accuracy.wrong);
+    return accuracy.worst;
+}
+
+#ifndef HARNESS_COMPILED_APART
+
+std::string to_string(Shape s) { return format("%d x %d x %d", s.M, s.N, s.K); }
+
+Row row_of(const std::string& stage, Shape s, double error) {
+    return {{"stage", stage},           {"m", std::to_string(s.M)},
+            {"n", std::to_string(s.N)}, {"k", std::to_string(s.K)},
+            {"verified", "exact"},      {"error_of_bound", format("%.6f", error)}};
+}
+
+int exact_range(int K, double limit) { return std::max(1, std::min(8, int(std::sqrt(limit / K)))); }
+
+std::vector<float> random_integers(size_t count, int range, uint32_t seed) {
+    std::vector<float> values(count);
+    fill_integers(values, range, seed);
+    return values;
+}
+
+std::vector<float> random_reals(size_t count, uint32_t seed) {
+    std::vector<float> values(count);
+    fill_reals(values, -1, seed);
+    return values;
+}
+
+double most_terms(double u) { return std::floor(std::log1p(0.25) / std::log1p(u)); }
+
+std::vector<int> sample_indices(int size, int limit) {
+    std::vector<int> indices;
+    const int count = std::min(size, limit);
+    for (int i = 0; i < count; ++i)
+        indices.push_back(count == 1 ? 0 : int(int64_t(i) * (size - 1) / (count - 1)));
+    return indices;
+}
+
+#endif  // HARNESS_COMPILED_APART

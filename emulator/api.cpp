@@ -8,7 +8,7 @@
 #include <map>
 #include <utility>
 
-#include "common/memory.h"
+#include "common/failure.h"
 #include "emulator/internal.h"
 
 extern "C" __attribute__((weak)) void __asan_init();  // in a program that has AddressSanitizer

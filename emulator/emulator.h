@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -14,6 +15,9 @@ void set_order(Order order, unsigned seed = 1);
 
 // Of each launch only the first and the last block run.
 void run_ends_only(bool only);
+
+// `hook` is called after each block of a launch: so many of all are done. nullptr: nothing is called.
+void on_block(const std::function<void(uint64_t done, uint64_t all)>& hook);
 
 // Whose fragments mma.h's are: 70, 75 or 80 (which stands for all later ones; the default).
 void set_architecture(int sm);

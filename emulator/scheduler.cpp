@@ -53,6 +53,7 @@ struct Thread {
 struct Settings {
     Order order = Order::forward;
     bool ends_only = false;
+    std::function<void(uint64_t, uint64_t)> on_block;
     std::mt19937 random{1};
     int architecture = 80;
 } settings;
@@ -280,6 +281,7 @@ void run_blocks(const Launch& launch) {
         if (launch.dynamic_shared_bytes)
             std::memset(builtins.dynamic_shared, 0xff, launch.dynamic_shared_bytes);
         run_block(sequence);
+        if (settings.on_block) settings.on_block(b + 1, blocks);
     }
 }
 
@@ -413,6 +415,8 @@ void set_order(Order order, unsigned seed) {
 }
 
 void run_ends_only(bool only) { settings.ends_only = only; }
+
+void on_block(const std::function<void(uint64_t, uint64_t)>& hook) { settings.on_block = hook; }
 
 std::string block_name() { return "block " + index_name(builtins.block, run.grid); }
 

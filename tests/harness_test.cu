@@ -4,8 +4,8 @@
 
 #include <fstream>
 
+#include "common/emulated.h"
 #include "common/harness.h"
-#include "common/launch.h"
 
 namespace {
 
@@ -34,8 +34,7 @@ template <class In, class Out>
 std::string verdict_of(const StageOf<In, Out>& stage, Shape s) {
     Operands<In, Out> x(s);
     try {
-        verify_exact(stage, x, 1);
-        verify_accuracy(stage, x, 1);
+        verify_stage(x, stage.arithmetic, 1, [&] { launch_once(stage, x); });
     } catch (const Failure& failure) {
         return std::to_string(failure.code) + " " + failure.what();
     }
@@ -43,9 +42,8 @@ std::string verdict_of(const StageOf<In, Out>& stage, Shape s) {
 }
 
 std::string verdict(void (*launcher)(int, int, int, const float*, const float*, float*)) {
-    return verdict_of(
-        Stage{"test", launcher, [](double M, double N, double K) { return 2 * M * N * K; }},
-        {6, 5, 4});
+    return verdict_of(Stage{launcher, [](double M, double N, double K) { return 2 * M * N * K; }},
+                      {6, 5, 4});
 }
 
 TEST(Harness, AcceptsTheProduct) { EXPECT_EQ(verdict(launch<99>), "verified"); }
@@ -91,8 +89,7 @@ __global__ void faulty_halves(int M, int N, int K, const half* A, const half* B,
 
 template <int kIndex, int kSkip = -1>
 std::string verdict_of_halves(Shape s = {6, 5, 4}) {
-    StageOf<half, half> stage{"test",
-                              [](int M, int N, int K, const half* A, const half* B, half* C) {
+    StageOf<half, half> stage{[](int M, int N, int K, const half* A, const half* B, half* C) {
                                   faulty_halves<kIndex, kSkip><<<1, 1>>>(M, N, K, A, B, C);
                               },
                               [](double M, double N, double K) { return 2 * M * N * K; }, nullptr,
@@ -176,18 +173,17 @@ TEST(Harness, NamesAFailedLaunch) {
     EXPECT_EQ(verdict(launch_too_many_threads).substr(0, 29), "3 launching the kernel failed");
 }
 
-int run(Stage stage, std::vector<std::string> words) {
+int run(Stage stage, std::vector<std::string> words, const char* source = "test.cu") {
     words.insert(words.begin(), "test");
     std::vector<char*> argv;
     for (std::string& word : words) argv.push_back(&word[0]);
     argv.push_back(nullptr);
-    return run_stage(stage, int(words.size()), argv.data());
+    return run_stage(stage, int(words.size()), argv.data(), source);
 }
 
 TEST(Harness, ExitCodesAndCsv) {
-    const Stage right{"test", launch<99>,
-                      [](double M, double N, double K) { return 2 * M * N * K; }};
-    const Stage wrong{"test", launch<3>, right.loaded_elements};
+    const Stage right{launch<99>, [](double M, double N, double K) { return 2 * M * N * K; }};
+    const Stage wrong{launch<3>, right.loaded_elements};
     const std::string path = testing::TempDir() + "harness_test.csv";
     std::ofstream(path) << "old\n";
     EXPECT_EQ(run(wrong, {"--size", "5", "--csv", path}), kWrongResult);
@@ -207,6 +203,16 @@ TEST(Harness, ExitCodesAndCsv) {
                 S_ISLNK(found.st_mode));  // what the link points to was written
     std::getline(std::ifstream(path).ignore(10000, '\n'), line);
     EXPECT_EQ(line.substr(0, 11), "test,4,4,4,");
+    // It is called after its source.
+    const std::vector<std::pair<const char*, std::string>> names = {
+        {"05_double_buffer/matmul.cu", "05_double_buffer,4,"},
+        {"/a b/04_unroll/1_steps.cu", "04_unroll/1_steps,4,"},
+        {"../06_wmma/half2.cu", "half2,4,"}};
+    for (const auto& [source, name] : names) {
+        EXPECT_EQ(run(right, {"--size", "4", "--csv", path}, source), kVerified);
+        std::getline(std::ifstream(path).ignore(10000, '\n'), line);
+        EXPECT_EQ(line.substr(0, name.size()), name);
+    }
     std::remove(link.c_str());
     std::remove(path.c_str());
 }

@@ -1,5 +1,5 @@
 // The verifier must reject whatever is wrong, at any size, and nothing that is right.
-#include "common/verify.h"
+#include "common/command_line.h"
 
 #include <gtest/gtest.h>
 
@@ -7,9 +7,6 @@
 #include <sys/wait.h>
 
 #include <fstream>
-
-#include "common/memory.h"
-#include "common/report.h"
 
 namespace {
 

@@ -1,0 +1,251 @@
+// A stage on the CPU emulator: verified in three orders of threads, its traffic counted, nothing timed.
+#pragma once
+
+#include <sys/mman.h>
+
+#include "common/gpu.h"
+
+// A matrix of which only both ends of its rows and columns hold something.
+template <class T>
+class SparseMatrix {
+public:
+    SparseMatrix(int rows, int cols)
+        : rows_(rows), cols_(cols), bytes_((kBefore + size_t(rows) * cols + kAfter) * sizeof(T)),
+          memory_(mmap(nullptr, bytes_, PROT_READ | PROT_WRITE,
+                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0)) {
+        if (memory_ == MAP_FAILED)
+            throw Failure(
+                kDeviceFailed,
+                format("--large-indices: %zu GiB of addresses, not memory, can't be had; see "
+                       "ulimit -v and vm.overcommit_memory",
+                       bytes_ >> 30));
+    }
+    ~SparseMatrix() { munmap(memory_, bytes_); }
+    SparseMatrix(const SparseMatrix&) = delete;
+    SparseMatrix& operator=(const SparseMatrix&) = delete;
+
+    T* data() { return static_cast<T*>(memory_) + kBefore; }
+    template <class Value>
+    void fill(int most, Value value) {
+        for (const int row : ends(rows_, most))
+            for (const int col : ends(cols_, most))
+                data()[size_t(row) * cols_ + col] = value(row, col);
+    }
+    // The first `most` of the numbers below `length`, and the last.
+    static std::vector<int> ends(int length, int most) {
+        std::vector<int> numbers;
+        for (int i = 0; i < length; i = i + 1 == most && length > 2 * most ? length - most : i + 1)
+            numbers.push_back(i);
+        return numbers;
+    }
+
+private:
+    static constexpr size_t kBefore = size_t(1) << 31;  // an index that became negative lands there
+    static constexpr size_t kAfter = 1 << 20;
+    int rows_, cols_;
+    size_t bytes_;
+    void* memory_;
+};
+
+class EmulatedMachine {
+public:
+    static constexpr bool kEmulated = true;
+    static constexpr int kDefaultSize = 256;
+    static Columns table(const Options& options);
+
+    EmulatedMachine(const Options& options, const Arithmetic& arithmetic);
+    ~EmulatedMachine() { emulator::on_block(nullptr); }
+
+    // Returns the largest error as a fraction of its bound. Throws Failure.
+    template <class In, class Out>
+    double verify(const StageOf<In, Out>& stage, Operands<In, Out>& x) {
+        const double M = x.shape.M, N = x.shape.N, K = x.shape.K;
+        const double loaded = sizeof(In) * stage.loaded_elements(M, N, K),
+                     stored = sizeof(Out) * M * N;
+        const double shared = stage.shared_loaded_bytes ? stage.shared_loaded_bytes(M, N, K) : 0;
+        begin_order(0, stage.name, x.shape);
+        const auto once_more = [&] {
+            check_traffic(loaded, shared, stored);
+            counts_ = emulator::counts();  // of one launch
+            return begin_order(order_ + 1, stage.name, x.shape);
+        };
+        try {
+            return verify_stage(
+                x, stage.arithmetic, options_.seed, [&] { launch_once(stage, x); }, once_more);
+        } catch (const Failure& failure) {
+            throw in_this_order(failure);
+        }
+    }
+
+    // Adds what the stage moved to the row. Returns 0: nothing is timed.
+    template <class In, class Out>
+    double measure(const StageOf<In, Out>&, Operands<In, Out>& x, Row& row) {
+        add_counts(row, 2.0 * x.shape.M * x.shape.N * x.shape.K);
+        return 0;
+    }
+
+    const Gpu& predicted() const { return gpu_; }
+    Row where() const { return {{"predicted_for", gpu_.full_name}}; }
+    void explain() const;  // after a row: the traffic of every source line, if asked for
+
+    // Are the stage's indices wide enough? It gets matrices with more than 2^32 elements, of which only
+    // the touched pages exist: the emulator runs the first and the last block alone, and what these
+    // compute is compared. So no memory of that size is needed, and an index that is cut to 32 bits,
+    // with a sign or without one, reads or writes elsewhere, as it would on a GPU. Throws Failure.
+    template <class In, class Out>
+    void verify_large_indices(const StageOf<In, Out>& stage) const {
+        if (!options_.csv.empty())
+            throw Failure(kBadCommandLine, "--csv: there are no rows with --large-indices");
+        constexpr int kLong = 640000000;  // a multiple of every tile; times 7 it exceeds 2^32
+        // Long or wide, with rows that start on multiples of 16 bytes and rows that don't; more of K
+        // than any tile is deep.
+        for (const Shape& s :
+             {Shape{kLong, 8, 8}, Shape{kLong, 7, 7}, Shape{8, kLong, 72}, Shape{7, kLong - 1, 71}})
+            doing(to_string(s), [&] { verify_ends(stage, s); });
+        std::printf("%s: right at both ends of matrices with more than 2^32 elements\n",
+                    stage.name);
+    }
+
+private:
+    template <class In, class Out>
+    static void verify_ends(const StageOf<In, Out>& stage, Shape s) {
+        // The largest tile has fewer rows and columns than are touched, the smallest as many as are compared.
+        constexpr int kTouched = 1024, kCompared = 16;
+        const auto a = [](int row, int k) { return (row * 7 + k * 3) % 5 - 2; };
+        const auto b = [](int k, int col) { return (k * 5 + col * 3) % 7 - 3; };
+        SparseMatrix<In> A(s.M, s.K), B(s.K, s.N);
+        SparseMatrix<Out> C(s.M, s.N);
+        A.fill(kTouched, [&](int row, int k) { return In(float(a(row, k))); });
+        B.fill(kTouched, [&](int k, int col) { return In(float(b(k, col))); });
+        C.fill(kTouched, [](int, int) { return unwritten<Out>(); });
+        emulator::run_ends_only(true);
+        stage.launch(s.M, s.N, s.K, A.data(), B.data(), C.data());
+        emulator::run_ends_only(false);
+        check_cuda(cudaGetLastError(), "launching the kernel");
+        check_cuda(cudaDeviceSynchronize(), "running the kernel");
+        for (const int row : C.ends(s.M, kCompared))
+            for (const int col : C.ends(s.N, kCompared)) {
+                int64_t expected = 0;
+                for (int k = 0; k < s.K; ++k) expected += a(row, k) * b(k, col);
+                const std::string wrong =
+                    wrong_element(row, col, C.data()[size_t(row) * s.N + col], expected);
+                if (!wrong.empty()) throw Failure(kWrongResult, wrong);
+            }
+    }
+
+    bool begin_order(size_t order, const char* stage, Shape s);  // false: there is no such order
+    void check_traffic(double loaded, double shared, double stored) const;
+    Failure in_this_order(const Failure& failure) const;
+    void add_counts(Row& row, double flop) const;
+
+    using Order = emulator::Order;
+    Options options_;
+    Gpu gpu_;
+    std::vector<std::pair<std::string, Order>> orders_;
+    size_t order_ = 0;
+    emulator::Counts counts_;
+    std::string doing_;
+    LongWork work_;
+    double done_ = 0, now_ = 0;
+};
+
+#ifndef HARNESS_COMPILED_APART
+
+Columns EmulatedMachine::table(const Options& options) {
+    if (!emulator::tracing())
+        return table_of(options, {"verified", "flop_per_byte", "predicted_gflops"});
+    return table_of(options, {"global_load_bytes", "sectors_per_request", "bank_conflict_factor",
+                              "barriers_per_block", "flop_per_byte", "predicted_gflops"});
+}
+
+EmulatedMachine::EmulatedMachine(const Options& options, const Arithmetic& arithmetic)
+    : options_(options), gpu_(options.gpu ? *options.gpu : gpu_named("h200")),
+      work_(work_of(options)) {
+    select_device(options.device);
+    if (options.lines && !emulator::tracing())
+        throw Failure(
+            kBadCommandLine,
+            "--lines: only the traced CPU builds (their names end in _cpu_trace) count by lines");
+    for (const auto& each : {std::pair("forward", Order::forward),
+                             {"reverse", Order::reverse},
+                             {"random", Order::random}})
+        if (options.order == "all" || options.order == each.first) orders_.push_back(each);
+    emulator::on_block([this](uint64_t done, uint64_t all) {
+        work_.show(doing_, done_ + now_ * (order_ + double(done) / double(all)) /
+                                       double(orders_.size() + 1));
+    });
+    std::printf("CPU emulator: verifies and counts, times nothing.\n");
+    print_gpu(gpu_, arithmetic);
+    print_shape(options);
+}
+
+bool EmulatedMachine::begin_order(size_t order, const char* stage, Shape s) {
+    order_ = order;
+    if (order == 0) done_ += std::exchange(now_, double(s.M) * s.N * s.K);
+    if (order == orders_.size()) return false;  // what is left is the run on reals
+    doing_ =
+        std::string(stage) + " " + to_string(s) + ", threads in " + orders_[order].first + " order";
+    progress(doing_);
+    emulator::set_order(orders_[order].second, options_.seed);
+    emulator::reset_counts();
+    return true;
+}
+
+Failure EmulatedMachine::in_this_order(const Failure& failure) const {
+    const auto& problems = emulator::counts().problems;
+    return Failure(failure.code, "threads in " +
+                                     orders_[std::min(order_, orders_.size() - 1)].first +
+                                     " order: " + failure.what() +
+                                     (problems.empty() ? "" : " (" + problems[0] + ")"));
+}
+
+// Nothing may race, and the traffic must be what the chapter's formula says.
+void EmulatedMachine::check_traffic(double loaded, double shared, double stored) const {
+    const emulator::Counts& c = emulator::counts();
+    if (!c.problems.empty()) throw Failure(kWrongResult, "the result is right, but by luck");
+    if (!emulator::tracing()) return;
+    const auto check = [](uint64_t counted, const char* what, double expected) {
+        if (double(counted) != expected)
+            throw Failure(kWrongResult, format("%.0f bytes were ", double(counted)) + what +
+                                            format(" %.0f", expected));
+    };
+    check(c.global_load_bytes, "loaded from global memory, the chapter's formula says", loaded);
+    check(c.shared_load_bytes, "loaded from shared memory, the chapter's formula says", shared);
+    check(c.global_store_bytes, "stored to global memory, C has", stored);
+}
+
+void EmulatedMachine::add_counts(Row& row, double flop) const {
+    if (!emulator::tracing()) return;
+    const emulator::Counts& c = counts_;
+    const auto ratio = [](uint64_t a, uint64_t b) { return b ? double(a) / double(b) : 0.0; };
+    const double conflicts = ratio(c.shared_load_wavefronts + c.shared_store_wavefronts,
+                                   c.shared_load_ideal + c.shared_store_ideal);
+    const double moved = double(c.global_load_bytes + c.global_store_bytes);
+    row.push_back({"global_load_bytes", std::to_string(c.global_load_bytes)});
+    row.push_back({"sectors_per_request",
+                   format("%.2f", ratio(c.global_load_sectors, c.global_load_requests))});
+    row.push_back({"bank_conflict_factor", conflicts > 0 ? format("%.2f", conflicts) : "-"});
+    row.push_back({"barriers_per_block", format("%.0f", ratio(c.barriers, c.blocks))});
+    row.push_back({"counted_flop_per_byte", intensity_text(flop / moved)});
+    row.push_back({"counted_shared_flop_per_byte",
+                   intensity_text(c.shared_load_bytes ? flop / double(c.shared_load_bytes) : 0)});
+    // What ncu has counters for, too; see emulator/README.md.
+    for (const auto& [column, count] : {std::pair("global_load_requests", c.global_load_requests),
+                                        {"global_load_sectors", c.global_load_sectors},
+                                        {"global_store_sectors", c.global_store_sectors},
+                                        {"shared_load_wavefronts", c.shared_load_wavefronts},
+                                        {"shared_store_wavefronts", c.shared_store_wavefronts}})
+        row.push_back({column, std::to_string(count)});
+}
+
+void EmulatedMachine::explain() const {
+    if (!options_.lines) return;
+    for (const emulator::Line& line : counts_.lines)
+        std::printf("  %-29s %s %-5s %2d bytes a lane %8.0f requests %9.0f %s, %.0f at best\n",
+                    line.where.c_str(), line.global ? "global" : "shared",
+                    line.store ? "store" : "load", line.width, double(line.requests),
+                    double(line.sectors_or_wavefronts), line.global ? "sectors" : "wavefronts",
+                    double(line.ideal));
+}
+
+#endif  // HARNESS_COMPILED_APART

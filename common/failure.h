@@ -1,0 +1,231 @@
+// What every program here needs when something goes wrong or takes long: exit codes, one clear line,
+// progress, and how much memory there is.
+//
+// Each header of this folder declares first and defines below. A program that is compiled alone
+// compiles the definitions, too. With HARNESS_COMPILED_APART, as CMake builds, it does not: they are
+// compiled once for all programs, in harness.cu. A program is one source file in both cases.
+#pragma once
+
+#include <chrono>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+// Exit codes of every program here. ctest shows 77 as skipped, never as passed.
+enum ExitCode {
+    kVerified = 0,
+    kWrongResult = 1,
+    kBadCommandLine = 2,
+    kDeviceFailed = 3,
+    kNoGpu = 77
+};
+
+// A failure that ends the program with one line on stderr and an exit code.
+struct Failure : std::runtime_error {
+    Failure(ExitCode code, const std::string& message) : std::runtime_error(message), code(code) {}
+    ExitCode code;
+};
+
+// Does `work`; the message of a Failure then begins with `where`.
+template <class Work>
+auto doing(const std::string& where, Work work) {
+    try {
+        return work();
+    } catch (const Failure& failure) {
+        throw Failure(failure.code, where + ": " + failure.what());
+    }
+}
+
+// printf into a string.
+__attribute__((format(printf, 1, 2))) std::string format(const char* pattern, ...);
+
+// "a, b, c"
+std::string joined(const std::vector<std::string>& words);
+
+// `text` with a ? for each control character: what a file or its name holds must not steer the
+// terminal. U+0080 to U+009f, two bytes in UTF-8, steer it, too.
+std::string printable(std::string text);
+
+// How many columns a line may have: 100, or fewer on a narrower terminal.
+int line_width();
+
+// `text` in lines that are not longer, broken at blanks; all but the first are indented.
+std::string wrapped(const std::string& text);
+
+// One line of progress on a terminal's stderr, overwritten by the next; nothing when stderr is a file.
+void progress(const std::string& text);
+
+// How far long work is, and the time left, judged by the rate so far.
+class LongWork {
+public:
+    explicit LongWork(double all) : all_(all) {}  // in any unit
+    // Shows "what: 12%, about 3 min left"; where it will take minutes, says so once on a line that stays.
+    void show(const std::string& what, double done);
+
+private:
+    using Clock = std::chrono::steady_clock;
+    double all_;
+    std::string what_;
+    bool said_ = false;
+    Clock::time_point begin_ = Clock::now(), shown_ = begin_;
+};
+
+// Writes out what was printed. Throws Failure(kBadCommandLine) where it can't be written.
+void flush_output();
+
+// What Ctrl-C does: erases the line of progress, then ends the program as it would have.
+void end_by_signal(int signal);
+
+// Bytes of the host's memory that may still be taken: what the machine has available, or less where
+// a control group of this process leaves less. `root`: a folder that holds proc and sys.
+double available_memory(const std::string& root = "");
+
+// Throws Failure(kDeviceFailed) unless there are so many bytes: else the kernel would kill the program.
+void need_memory(double bytes);
+
+#ifndef HARNESS_COMPILED_APART
+
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <cstdarg>
+#include <cstdio>
+#include <cstring>
+#include <fstream>
+#include <limits>
+#include <sstream>
+
+std::string format(const char* pattern, ...) {
+    char text[512];
+    va_list arguments;
+    va_start(arguments, pattern);
+    std::vsnprintf(text, sizeof text, pattern, arguments);
+    va_end(arguments);
+    return text;
+}
+
+std::string joined(const std::vector<std::string>& words) {
+    std::string all;
+    for (const std::string& each : words) all += (all.empty() ? "" : ", ") + each;
+    return all;
+}
+
+std::string printable(std::string text) {
+    for (size_t i = 0; i < text.size(); ++i) {
+        const unsigned char c = text[i], next = i + 1 < text.size() ? text[i + 1] : 0;
+        const bool two_bytes = c == 0xc2 && next >= 0x80 && next < 0xa0;
+        if (two_bytes) text.erase(i, 1);
+        if (c < 0x20 || c == 0x7f || two_bytes) text[i] = '?';
+    }
+    return text;
+}
+
+int line_width() {
+    winsize size =
+        {};  // of stderr: ./run reads a program's stdout, and leaves its stderr to the terminal
+    const bool terminal = ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0;
+    return terminal ? std::min<int>(size.ws_col, 100) : 100;
+}
+
+std::string wrapped(const std::string& text) {
+    std::string lines, word;
+    size_t length = 0;
+    std::istringstream words(text);
+    while (words >> word) {
+        const bool breaks = length > 0 && length + 1 + word.size() > size_t(line_width());
+        lines += (breaks ? "\n  " : length > 0 ? " " : "") + word;
+        length = (breaks ? 2 : length > 0 ? length + 1 : 0) + word.size();
+    }
+    return lines;
+}
+
+void progress(const std::string& text) {
+    if (isatty(STDERR_FILENO)) std::fprintf(stderr, "\r\033[K%.*s", line_width() - 1, text.c_str());
+}
+
+void LongWork::show(const std::string& what, double done) {
+    const auto now = Clock::now();
+    const double seconds = std::chrono::duration<double>(now - begin_).count();
+    if (what == what_ && now - shown_ < std::chrono::milliseconds(200)) return;
+    what_ = what;
+    shown_ = now;
+    if (seconds < 1 || done <= 0) return progress(what);
+    const double left = seconds * (all_ / done - 1);
+    const std::string about = left < 90     ? format("%.0f s", left)
+                              : left < 5400 ? format("%.0f min", left / 60)
+                                            : format("%.1f h", left / 3600);
+    if (left > 60 && !said_) {
+        progress("");
+        std::fprintf(stderr, "%s: this takes about %s\n", what.c_str(), about.c_str());
+        said_ = true;
+    }
+    progress(format("%s: %.0f%%, about %s left", what.c_str(), 100 * done / all_, about.c_str()));
+}
+
+void flush_output() {
+    const int why = std::fflush(stdout) == 0 ? 0 : errno;
+    if (why == 0 && !std::ferror(stdout)) return;
+    throw Failure(kBadCommandLine, std::string("standard output can't be written: ") +
+                                       std::strerror(why ? why : EIO));
+}
+
+void end_by_signal(int signal) {
+    if (isatty(STDERR_FILENO))
+        (void)!write(STDERR_FILENO, "\r\033[K", 4);  // nobody is left to tell
+    std::signal(signal, SIG_DFL);
+    std::raise(signal);
+}
+
+// The number behind `key` in the file at `path`; `otherwise` where there is none, as in "max".
+static double number_in(const std::string& path, const std::string& key, double otherwise) {
+    std::ifstream file(path);
+    for (std::string line; std::getline(file, line);) {
+        std::istringstream words(line);
+        std::string word;
+        double number;
+        if ((key.empty() || (words >> word && word == key)) && words >> number) return number;
+    }
+    return otherwise;
+}
+
+double available_memory(const std::string& root) {
+    const double none = std::numeric_limits<double>::infinity();
+    double least = 1024 * number_in(root + "/proc/meminfo", "MemAvailable:", none);
+    std::ifstream groups(root + "/proc/self/cgroup");
+    for (std::string line; std::getline(groups, line);) {
+        // "0::/a/b" in version 2, "4:memory:/a/b" in version 1
+        const size_t one = line.find(':'), two = line.find(':', one + 1);
+        if (two == std::string::npos) continue;
+        const std::string controllers = "," + line.substr(one + 1, two - one - 1) + ",";
+        const bool v2 = controllers == ",,";
+        if (!v2 && controllers.find(",memory,") == std::string::npos) continue;
+        // A group's limit holds for all groups in it. In a container only the outermost may be there.
+        for (std::string group = line.substr(two + 1);; group.resize(group.rfind('/'))) {
+            const std::string folder =
+                root + "/sys/fs/cgroup" + (v2 ? "" : "/memory") + group + "/";
+            const char* limit = v2 ? "memory.max" : "memory.limit_in_bytes";
+            double used =
+                number_in(folder + (v2 ? "memory.current" : "memory.usage_in_bytes"), "", 0);
+            for (const char* cached :
+                 {"inactive_file", "active_file"})  // given back when asked for
+                used -= number_in(folder + "memory.stat",
+                                  (v2 ? "" : "total_") + std::string(cached), 0);
+            least = std::min(least, number_in(folder + limit, "", none) - used);
+            if (group.find('/') == std::string::npos) break;
+        }
+    }
+    return std::max(0.0, least);
+}
+
+void need_memory(double bytes) {
+    const double available = available_memory(), gib = 1 << 30;
+    if (!(bytes > available)) return;
+    throw Failure(kDeviceFailed, format("needs %.2f GiB of memory, %.2f GiB are available; try a "
+                                        "smaller size",
+                                        bytes / gib, available / gib));
+}
+
+#endif  // HARNESS_COMPILED_APART
