@@ -47,46 +47,105 @@ private:
     void* memory_;
 };
 
+// Verifies a stage in three orders of threads, and counts what it moves.
 class EmulatedMachine {
 public:
     static constexpr bool kEmulated = true;
     static constexpr int kDefaultSize = 256;
-    static Columns table(const Options& options);
+    static Columns table(const Options& options) {
+        if (!emulator::tracing())
+            return table_of(options, {"verified", "flop_per_byte", "predicted_gflops"});
+        return table_of(options,
+                        {"global_load_bytes", "sectors_per_request", "bank_conflict_factor",
+                         "barriers_per_block", "flop_per_byte", "predicted_gflops"});
+    }
 
-    EmulatedMachine(const Options& options, const Arithmetic& arithmetic);
+    EmulatedMachine(const Options& options, const Arithmetic& arithmetic)
+        : options_(options), gpu_(options.gpu ? *options.gpu : gpu_named("h200")),
+          work_(work_of(options)) {
+        select_device(options.device);
+        if (options.lines && !emulator::tracing())
+            throw Failure(kBadCommandLine,
+                          "--lines: only the traced CPU builds (their names end in "
+                          "_cpu_trace) count by lines");
+        for (const auto& each : {std::pair("forward", Order::forward),
+                                 {"reverse", Order::reverse},
+                                 {"random", Order::random}})
+            if (options.order == "all" || options.order == each.first) orders_.push_back(each);
+        emulator::on_block([this](uint64_t done, uint64_t all) {
+            const double share = (order_ + double(done) / double(all)) / double(orders_.size() + 1);
+            work_.show(doing_, done_ + now_ * share);
+        });
+        std::printf("CPU emulator: verifies and counts, times nothing.\n");
+        print_gpu(gpu_, arithmetic);
+        print_shape(options);
+    }
     ~EmulatedMachine() { emulator::on_block(nullptr); }
 
-    // Returns the largest error as a fraction of its bound. Throws Failure.
+    // On integers in every order; on reals in the last. Returns the largest error as a fraction of its
+    // bound. Throws Failure.
     template <class In, class Out>
     double verify(const StageOf<In, Out>& stage, Operands<In, Out>& x) {
-        const double M = x.shape.M, N = x.shape.N, K = x.shape.K;
-        const double loaded = sizeof(In) * stage.loaded_elements(M, N, K),
-                     stored = sizeof(Out) * M * N;
-        const double shared = stage.shared_loaded_bytes ? stage.shared_loaded_bytes(M, N, K) : 0;
+        done_ += std::exchange(now_, double(x.shape.M) * x.shape.N * x.shape.K);
         begin_order(0, stage.name, x.shape);
         const auto once_more = [&] {
-            check_traffic(loaded, shared, stored);
+            check_traffic(stage, x.shape);
             counts_ = emulator::counts();  // of one launch
             return begin_order(order_ + 1, stage.name, x.shape);
         };
         try {
-            return verify_stage(
-                x, stage.arithmetic, options_.seed, [&] { launch_once(stage, x); }, once_more);
+            const auto launch = [&] { launch_once(stage, x); };
+            return verify_stage(x, stage.arithmetic, options_.seed, launch, once_more);
         } catch (const Failure& failure) {
-            throw in_this_order(failure);
+            const std::string order = orders_[std::min(order_, orders_.size() - 1)].first;
+            const auto& problems = emulator::counts().problems;
+            throw Failure(failure.code, "threads in " + order + " order: " + failure.what() +
+                                            (problems.empty() ? "" : " (" + problems[0] + ")"));
         }
     }
 
     // Adds what the stage moved to the row. Returns 0: nothing is timed.
     template <class In, class Out>
-    double measure(const StageOf<In, Out>&, Operands<In, Out>& x, Row& row) {
-        add_counts(row, 2.0 * x.shape.M * x.shape.N * x.shape.K);
+    double measure(const StageOf<In, Out>&, Operands<In, Out>&, Row& row) const {
+        if (!emulator::tracing()) return 0;
+        const emulator::Counts& c = counts_;
+        const auto ratio = [](double a, double b, const char* pattern, const char* none) {
+            return a > 0 && b > 0 ? format(pattern, a / b) : none;
+        };
+        const double flop = 2 * now_;
+        row = row +
+              Row{{"global_load_bytes", std::to_string(c.global_load_bytes)},
+                  {"sectors_per_request",
+                   ratio(c.global_load_sectors, c.global_load_requests, "%.2f", "0.00")},
+                  {"bank_conflict_factor",
+                   ratio(c.shared_load_wavefronts + c.shared_store_wavefronts,
+                         c.shared_load_ideal + c.shared_store_ideal, "%.2f", "-")},
+                  {"barriers_per_block", ratio(c.barriers, c.blocks, "%.0f", "0")},
+                  {"counted_flop_per_byte",
+                   ratio(flop, c.global_load_bytes + c.global_store_bytes, "%.2f", "-")},
+                  {"counted_shared_flop_per_byte", ratio(flop, c.shared_load_bytes, "%.2f", "-")},
+                  // What ncu has counters for, too; see emulator/README.md.
+                  {"global_load_requests", std::to_string(c.global_load_requests)},
+                  {"global_load_sectors", std::to_string(c.global_load_sectors)},
+                  {"global_store_sectors", std::to_string(c.global_store_sectors)},
+                  {"shared_load_wavefronts", std::to_string(c.shared_load_wavefronts)},
+                  {"shared_store_wavefronts", std::to_string(c.shared_store_wavefronts)}};
         return 0;
     }
 
     const Gpu& predicted() const { return gpu_; }
     Row where() const { return {{"predicted_for", gpu_.full_name}}; }
-    void explain() const;  // after a row: the traffic of every source line, if asked for
+
+    // After a row: the traffic of every source line, if asked for.
+    void explain() const {
+        if (!options_.lines) return;
+        for (const emulator::Line& line : counts_.lines)
+            std::printf("  %-29s %s %-5s %2d bytes a lane %7.0f requests %8.0f %s, %.0f at best\n",
+                        line.where.c_str(), line.global ? "global" : "shared",
+                        line.store ? "store" : "load", line.width, double(line.requests),
+                        double(line.sectors_or_wavefronts), line.global ? "sectors" : "wavefronts",
+                        double(line.ideal));
+    }
 
     // Are the stage's indices wide enough? It gets matrices with more than 2^32 elements, of which only
     // the touched pages exist: the emulator runs the first and the last block alone, and what these
@@ -133,119 +192,45 @@ private:
             }
     }
 
-    bool begin_order(size_t order, const char* stage, Shape s);  // false: there is no such order
-    void check_traffic(double loaded, double shared, double stored) const;
-    Failure in_this_order(const Failure& failure) const;
-    void add_counts(Row& row, double flop) const;
+    // Returns false where there is no such order.
+    bool begin_order(size_t order, const char* stage, Shape s) {
+        order_ = order;
+        if (order == orders_.size()) return false;
+        doing_ = std::string(stage) + " " + to_string(s) + ", threads in " + orders_[order].first +
+                 " order";
+        progress(doing_);
+        emulator::set_order(orders_[order].second, options_.seed);
+        emulator::reset_counts();
+        return true;
+    }
+
+    // Nothing may race, and the traffic must be what the chapter's formula says.
+    template <class In, class Out>
+    static void check_traffic(const StageOf<In, Out>& stage, Shape s) {
+        const emulator::Counts& c = emulator::counts();
+        if (!c.problems.empty()) throw Failure(kWrongResult, "the result is right, but by luck");
+        if (!emulator::tracing()) return;
+        const auto check = [](double counted, const char* what, double expected) {
+            if (counted != expected)
+                throw Failure(kWrongResult,
+                              format("%.0f bytes were %s %.0f", counted, what, expected));
+        };
+        const auto shared = stage.shared_loaded_bytes;
+        check(c.global_load_bytes, "loaded from global memory, the chapter's formula says",
+              sizeof(In) * stage.loaded_elements(s.M, s.N, s.K));
+        check(c.shared_load_bytes, "loaded from shared memory, the chapter's formula says",
+              shared ? shared(s.M, s.N, s.K) : 0);
+        check(c.global_store_bytes, "stored to global memory, C has",
+              sizeof(Out) * double(s.M) * s.N);
+    }
 
     using Order = emulator::Order;
     Options options_;
     Gpu gpu_;
     std::vector<std::pair<std::string, Order>> orders_;
-    size_t order_ = 0;
+    size_t order_ = 0;  // the one that runs
     emulator::Counts counts_;
     std::string doing_;
     LongWork work_;
-    double done_ = 0, now_ = 0;
+    double done_ = 0, now_ = 0;  // multiply-adds
 };
-
-#ifndef HARNESS_COMPILED_APART
-
-Columns EmulatedMachine::table(const Options& options) {
-    if (!emulator::tracing())
-        return table_of(options, {"verified", "flop_per_byte", "predicted_gflops"});
-    return table_of(options, {"global_load_bytes", "sectors_per_request", "bank_conflict_factor",
-                              "barriers_per_block", "flop_per_byte", "predicted_gflops"});
-}
-
-EmulatedMachine::EmulatedMachine(const Options& options, const Arithmetic& arithmetic)
-    : options_(options), gpu_(options.gpu ? *options.gpu : gpu_named("h200")),
-      work_(work_of(options)) {
-    select_device(options.device);
-    if (options.lines && !emulator::tracing())
-        throw Failure(
-            kBadCommandLine,
-            "--lines: only the traced CPU builds (their names end in _cpu_trace) count by lines");
-    for (const auto& each : {std::pair("forward", Order::forward),
-                             {"reverse", Order::reverse},
-                             {"random", Order::random}})
-        if (options.order == "all" || options.order == each.first) orders_.push_back(each);
-    emulator::on_block([this](uint64_t done, uint64_t all) {
-        work_.show(doing_, done_ + now_ * (order_ + double(done) / double(all)) /
-                                       double(orders_.size() + 1));
-    });
-    std::printf("CPU emulator: verifies and counts, times nothing.\n");
-    print_gpu(gpu_, arithmetic);
-    print_shape(options);
-}
-
-bool EmulatedMachine::begin_order(size_t order, const char* stage, Shape s) {
-    order_ = order;
-    if (order == 0) done_ += std::exchange(now_, double(s.M) * s.N * s.K);
-    if (order == orders_.size()) return false;  // what is left is the run on reals
-    doing_ =
-        std::string(stage) + " " + to_string(s) + ", threads in " + orders_[order].first + " order";
-    progress(doing_);
-    emulator::set_order(orders_[order].second, options_.seed);
-    emulator::reset_counts();
-    return true;
-}
-
-Failure EmulatedMachine::in_this_order(const Failure& failure) const {
-    const auto& problems = emulator::counts().problems;
-    return Failure(failure.code, "threads in " +
-                                     orders_[std::min(order_, orders_.size() - 1)].first +
-                                     " order: " + failure.what() +
-                                     (problems.empty() ? "" : " (" + problems[0] + ")"));
-}
-
-// Nothing may race, and the traffic must be what the chapter's formula says.
-void EmulatedMachine::check_traffic(double loaded, double shared, double stored) const {
-    const emulator::Counts& c = emulator::counts();
-    if (!c.problems.empty()) throw Failure(kWrongResult, "the result is right, but by luck");
-    if (!emulator::tracing()) return;
-    const auto check = [](uint64_t counted, const char* what, double expected) {
-        if (double(counted) != expected)
-            throw Failure(kWrongResult, format("%.0f bytes were ", double(counted)) + what +
-                                            format(" %.0f", expected));
-    };
-    check(c.global_load_bytes, "loaded from global memory, the chapter's formula says", loaded);
-    check(c.shared_load_bytes, "loaded from shared memory, the chapter's formula says", shared);
-    check(c.global_store_bytes, "stored to global memory, C has", stored);
-}
-
-void EmulatedMachine::add_counts(Row& row, double flop) const {
-    if (!emulator::tracing()) return;
-    const emulator::Counts& c = counts_;
-    const auto ratio = [](uint64_t a, uint64_t b) { return b ? double(a) / double(b) : 0.0; };
-    const double conflicts = ratio(c.shared_load_wavefronts + c.shared_store_wavefronts,
-                                   c.shared_load_ideal + c.shared_store_ideal);
-    const double moved = double(c.global_load_bytes + c.global_store_bytes);
-    row.push_back({"global_load_bytes", std::to_string(c.global_load_bytes)});
-    row.push_back({"sectors_per_request",
-                   format("%.2f", ratio(c.global_load_sectors, c.global_load_requests))});
-    row.push_back({"bank_conflict_factor", conflicts > 0 ? format("%.2f", conflicts) : "-"});
-    row.push_back({"barriers_per_block", format("%.0f", ratio(c.barriers, c.blocks))});
-    row.push_back({"counted_flop_per_byte", intensity_text(flop / moved)});
-    row.push_back({"counted_shared_flop_per_byte",
-                   intensity_text(c.shared_load_bytes ? flop / double(c.shared_load_bytes) : 0)});
-    // What ncu has counters for, too; see emulator/README.md.
-    for (const auto& [column, count] : {std::pair("global_load_requests", c.global_load_requests),
-                                        {"global_load_sectors", c.global_load_sectors},
-                                        {"global_store_sectors", c.global_store_sectors},
-                                        {"shared_load_wavefronts", c.shared_load_wavefronts},
-                                        {"shared_store_wavefronts", c.shared_store_wavefronts}})
-        row.push_back({column, std::to_string(count)});
-}
-
-void EmulatedMachine::explain() const {
-    if (!options_.lines) return;
-    for (const emulator::Line& line : counts_.lines)
-        std::printf("  %-29s %s %-5s %2d bytes a lane %8.0f requests %9.0f %s, %.0f at best\n",
-                    line.where.c_str(), line.global ? "global" : "shared",
-                    line.store ? "store" : "load", line.width, double(line.requests),
-                    double(line.sectors_or_wavefronts), line.global ? "sectors" : "wavefronts",
-                    double(line.ideal));
-}
-
-#endif  // HARNESS_COMPILED_APART

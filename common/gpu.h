@@ -115,71 +115,42 @@ private:
 };
 
 // cuBLAS's product of the same data in the same precision: FP32 without TF32, FP16 with FP32
-// accumulate, or FP16 throughout.
+// accumulate, or FP16 throughout. Row-major C = A * B is column-major C' = B' * A'.
 class Cublas {
 public:
-    Cublas();
+    Cublas() {
+        check(cublasCreate(&handle_), "cublasCreate");
+        // This mode does not round to TF32.
+        check(cublasSetMathMode(handle_, CUBLAS_DEFAULT_MATH), "cublasSetMathMode");
+    }
     ~Cublas() { cublasDestroy(handle_); }
     Cublas(const Cublas&) = delete;
     Cublas& operator=(const Cublas&) = delete;
 
-    void multiply(int M, int N, int K, const float* A, const float* B, float* C);
-    void multiply(int M, int N, int K, const half* A, const half* B, float* C);
-    void multiply(int M, int N, int K, const half* A, const half* B, half* C);
+    void multiply(int M, int N, int K, const float* A, const float* B, float* C) {
+        const float one = 1, zero = 0;
+        check(cublasSgemm(handle_, kNo, kNo, N, M, K, &one, B, N, A, K, &zero, C, N),
+              "cublasSgemm");
+    }
+    void multiply(int M, int N, int K, const half* A, const half* B, float* C) {
+        const float one = 1, zero = 0;
+        check(cublasGemmEx(handle_, kNo, kNo, N, M, K, &one, B, CUDA_R_16F, N, A, CUDA_R_16F, K,
+                           &zero, C, CUDA_R_32F, N, CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT),
+              "cublasGemmEx");
+    }
+    void multiply(int M, int N, int K, const half* A, const half* B, half* C) {
+        const half one = 1.0f, zero = 0.0f;
+        check(cublasHgemm(handle_, kNo, kNo, N, M, K, &one, B, N, A, K, &zero, C, N),
+              "cublasHgemm");
+    }
 
 private:
+    static void check(cublasStatus_t status, const std::string& call) {
+        if (status == CUBLAS_STATUS_SUCCESS) return;
+        throw Failure(kDeviceFailed, call + " failed: " + cublasGetStatusString(status));
+    }
+    static constexpr cublasOperation_t kNo = CUBLAS_OP_N;  // as they lie, not transposed
     cublasHandle_t handle_ = nullptr;
-};
-
-// Verifies a stage, then times it beside cuBLAS.
-class GpuMachine {
-public:
-    static constexpr bool kEmulated = false;
-    static constexpr int kDefaultSize = 4096;
-    static Columns table(const Options& options);
-
-    GpuMachine(const Options& options, const Arithmetic& arithmetic);
-
-    // Returns the largest error as a fraction of its bound. Throws Failure.
-    template <class In, class Out>
-    double verify(const StageOf<In, Out>& stage, Operands<In, Out>& x) {
-        begin(stage.name, x.shape);
-        return verify_stage(x, stage.arithmetic, options_.seed, [&] { launch_once(stage, x); });
-    }
-
-    // Adds the times to the row; returns GFLOP/s, 0 where nothing is to be timed.
-    template <class In, class Out>
-    double measure(const StageOf<In, Out>& stage, Operands<In, Out>& x, Row& row) {
-        const Shape s = x.shape;
-        const double flop = 2.0 * s.M * s.N * s.K;
-        if (options_.verify_only) return 0;
-        work_.show(doing_ + ": timing", done_);
-        x.set_timed(options_.seed);
-        const In *A = x.A_device.data(), *B = x.B_device.data();
-        Out* C = x.C.device();
-        Cublas cublas;
-        return timed([&] { stage.launch(s.M, s.N, s.K, A, B, C); },
-                     [&] { cublas.multiply(s.M, s.N, s.K, A, B, C); }, flop, stage.arithmetic, row);
-    }
-
-    const Gpu& predicted() const { return gpu_; }
-    Row where() const { return where_measured(here_, nvml_); }
-    template <class AnyStage>
-    void verify_large_indices(const AnyStage&) const {}  // the command line refuses it
-    void explain() const {}
-
-private:
-    void begin(const char* stage, Shape s);
-    double timed(const std::function<void()>& launch, const std::function<void()>& library,
-                 double flop, const Arithmetic& arithmetic, Row& row);
-
-    Options options_;
-    int device_;
-    Nvml nvml_;
-    Gpu here_, gpu_;
-    std::string doing_;
-    LongWork work_;
-    double done_ = 0, now_ = 0;
 };
 
 #endif  // CUDA_EMULATOR
@@ -305,83 +276,85 @@ std::vector<Times> Timer::run(const std::vector<std::function<void()>>& function
     return times;
 }
 
-static void check_cublas(cublasStatus_t status, const std::string& call) {
-    if (status != CUBLAS_STATUS_SUCCESS)
-        throw Failure(kDeviceFailed, call + " failed: " + cublasGetStatusString(status));
-}
+// Verifies a stage, then times it beside cuBLAS.
+class GpuMachine {
+public:
+    static constexpr bool kEmulated = false;
+    static constexpr int kDefaultSize = 4096;
+    static Columns table(const Options& options) {
+        if (options.verify_only)
+            return table_of(options, {"verified", "flop_per_byte", "predicted_gflops"});
+        return table_of(options, {"median_ms",
+                                  "gflops",
+                                  "percent_of_peak",
+                                  "percent_of_cublas",
+                                  "predicted_gflops",
+                                  "measured_of_predicted",
+                                  {"percent_of_peak", "", 0, as_bar}});
+    }
 
-Cublas::Cublas() {
-    check_cublas(cublasCreate(&handle_), "cublasCreate");
-    // This mode does not round to TF32.
-    check_cublas(cublasSetMathMode(handle_, CUBLAS_DEFAULT_MATH), "cublasSetMathMode");
-}
+    GpuMachine(const Options& options, const Arithmetic& arithmetic)
+        : options_(options), device_(select_device(options.device)), nvml_(bus_id(device_)),
+          here_(gpu_at_hand(device_)), gpu_(options.gpu.value_or(here_)), work_(work_of(options)) {
+        const Row at = where();
+        std::printf("%s, driver %s, CUDA %s, clocks up to %d MHz (SM) and %d MHz (memory)\n",
+                    at[0].value.c_str(), at[1].value.c_str(), at[2].value.c_str(),
+                    attribute(cudaDevAttrClockRate, device_) / 1000,
+                    attribute(cudaDevAttrMemoryClockRate, device_) / 1000);
+        print_gpu(gpu_, arithmetic);
+        print_shape(options);
+    }
 
-// Row-major C = A * B is column-major C' = B' * A'.
-void Cublas::multiply(int M, int N, int K, const float* A, const float* B, float* C) {
-    const float one = 1.0f, zero = 0.0f;
-    check_cublas(
-        cublasSgemm(handle_, CUBLAS_OP_N, CUBLAS_OP_N, N, M, K, &one, B, N, A, K, &zero, C, N),
-        "cublasSgemm");
-}
-void Cublas::multiply(int M, int N, int K, const half* A, const half* B, float* C) {
-    const float one = 1.0f, zero = 0.0f;
-    check_cublas(cublasGemmEx(handle_, CUBLAS_OP_N, CUBLAS_OP_N, N, M, K, &one, B, CUDA_R_16F, N, A,
-                              CUDA_R_16F, K, &zero, C, CUDA_R_32F, N, CUBLAS_COMPUTE_32F,
-                              CUBLAS_GEMM_DEFAULT),
-                 "cublasGemmEx");
-}
-void Cublas::multiply(int M, int N, int K, const half* A, const half* B, half* C) {
-    const half one = 1.0f, zero = 0.0f;
-    check_cublas(
-        cublasHgemm(handle_, CUBLAS_OP_N, CUBLAS_OP_N, N, M, K, &one, B, N, A, K, &zero, C, N),
-        "cublasHgemm");
-}
+    // Returns the largest error as a fraction of its bound. Throws Failure.
+    template <class In, class Out>
+    double verify(const StageOf<In, Out>& stage, Operands<In, Out>& x) {
+        done_ += std::exchange(now_, double(x.shape.M) * x.shape.N * x.shape.K);
+        doing_ = std::string(stage.name) + " " + to_string(x.shape);
+        work_.show(doing_ + ": verifying", done_);
+        return verify_stage(x, stage.arithmetic, options_.seed, [&] { launch_once(stage, x); });
+    }
 
-Columns GpuMachine::table(const Options& options) {
-    if (options.verify_only)
-        return table_of(options, {"verified", "flop_per_byte", "predicted_gflops"});
-    return table_of(options, {"median_ms",
-                              "gflops",
-                              "percent_of_peak",
-                              "percent_of_cublas",
-                              "predicted_gflops",
-                              "measured_of_predicted",
-                              {"percent_of_peak", "", 0, as_bar}});
-}
+    // Adds the times to the row; returns GFLOP/s, 0 where nothing is to be timed.
+    template <class In, class Out>
+    double measure(const StageOf<In, Out>& stage, Operands<In, Out>& x, Row& row) {
+        if (options_.verify_only) return 0;
+        work_.show(doing_ + ": timing", done_);
+        x.set_timed(options_.seed);
+        const auto [M, N, K] = x.shape;
+        const In *A = x.A_device.data(), *B = x.B_device.data();
+        Out* C = x.C.device();
+        Cublas cublas;
+        const auto ours = [&, M = M, N = N, K = K] { stage.launch(M, N, K, A, B, C); };
+        const auto theirs = [&, M = M, N = N, K = K] { cublas.multiply(M, N, K, A, B, C); };
+        unsigned sm_clock = 0, memory_clock = 0;
+        const auto times = Timer(device_).run({ours, theirs}, options_.repeat, [&] {
+            sm_clock = nvml_.sm_clock();
+            memory_clock = nvml_.memory_clock();
+        });
+        const double flop = 2 * now_;
+        add_times(row, times[0], flop, here_.peak.*stage.arithmetic.peak);
+        add_library(row, "cublas", flop, times[0], times[1]);
+        row.push_back({"repeats", std::to_string(options_.repeat)});
+        row.push_back({"sm_mhz", std::to_string(sm_clock)});
+        row.push_back({"memory_mhz", std::to_string(memory_clock)});
+        return flop / times[0].median * 1e-6;
+    }
 
-GpuMachine::GpuMachine(const Options& options, const Arithmetic& arithmetic)
-    : options_(options), device_(select_device(options.device)), nvml_(bus_id(device_)),
-      here_(gpu_at_hand(device_)), gpu_(options.gpu.value_or(here_)), work_(work_of(options)) {
-    const Row at = where();
-    const int khz = attribute(cudaDevAttrClockRate, device_),
-              memory_khz = attribute(cudaDevAttrMemoryClockRate, device_);
-    std::printf("%s, driver %s, CUDA %s, clocks up to %d MHz (SM) and %d MHz (memory)\n",
-                at[0].value.c_str(), at[1].value.c_str(), at[2].value.c_str(), khz / 1000,
-                memory_khz / 1000);
-    print_gpu(gpu_, arithmetic);
-    print_shape(options);
-}
+    const Gpu& predicted() const { return gpu_; }
+    Row where() const { return where_measured(here_, nvml_); }
+    template <class AnyStage>
+    void verify_large_indices(const AnyStage&) const {}  // the command line refuses it
+    void explain() const {}
 
-void GpuMachine::begin(const char* stage, Shape s) {
-    done_ += std::exchange(now_, double(s.M) * s.N * s.K);
-    doing_ = std::string(stage) + " " + to_string(s);
-    work_.show(doing_ + ": verifying", done_);
-}
-
-double GpuMachine::timed(const std::function<void()>& launch, const std::function<void()>& library,
-                         double flop, const Arithmetic& arithmetic, Row& row) {
-    unsigned sm_clock = 0, memory_clock = 0;
-    const std::vector<Times> times = Timer(device_).run({launch, library}, options_.repeat, [&] {
-        sm_clock = nvml_.sm_clock();
-        memory_clock = nvml_.memory_clock();
-    });
-    add_times(row, times[0], flop, here_.peak.*arithmetic.peak);
-    add_library(row, "cublas", flop, times[0], times[1]);
-    row.push_back({"repeats", std::to_string(options_.repeat)});
-    row.push_back({"sm_mhz", std::to_string(sm_clock)});
-    row.push_back({"memory_mhz", std::to_string(memory_clock)});
-    return flop / times[0].median * 1e-6;
-}
+private:
+    Options options_;
+    int device_;
+    Nvml nvml_;
+    Gpu here_, gpu_;
+    std::string doing_;
+    LongWork work_;
+    double done_ = 0, now_ = 0;  // multiply-adds
+};
 
 #endif  // CUDA_EMULATOR
 #endif  // HARNESS_COMPILED_APART

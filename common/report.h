@@ -290,8 +290,8 @@ std::vector<CsvRow> read_csv(const std::string& option, const std::string& path,
     };
     FILE* file = std::fopen(path.c_str(), "r");
     reads(file);
-    std::string text(kMostBytes + 1, '\0');
-    text.resize(std::fread(&text[0], 1, text.size(), file));
+    std::string text;
+    for (int c; text.size() <= kMostBytes && (c = std::getc(file)) != EOF;) text += char(c);
     const bool failed = std::ferror(file);
     std::fclose(file);
     reads(!failed);
@@ -326,8 +326,9 @@ std::vector<CsvRow> read_csv(const std::string& option, const std::string& path,
         else if (c == ',' && !quoted) cells.emplace_back();
         else if (c == '\n' && !quoted) end_row();
         else if (c != '\r' || quoted) cells.back() += c;
-        check(cells.back().size() <= kMostInField,
-              format("line %zu has a field of more than %zu characters", line, kMostInField));
+        if (cells.back().size() > kMostInField)
+            check(false,
+                  format("line %zu has a field of more than %zu characters", line, kMostInField));
     }
     check(text.back() == '\n' && !quoted, "ends in the middle of a line");
     check(!rows.empty(), "has no rows");
