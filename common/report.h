@@ -147,8 +147,8 @@ std::string as_bar(const std::string& percent, int width) {
 static const Column kColumns[] = {
     {"stage", "stage", -21},
     {"m", "M", 8},
-    {"n", "N", 8},
-    {"k", "K", 8},
+    {"n", "N", 7},
+    {"k", "K", 7},
     {"verified", "verified", 9},
     {"median_ms", "time", 10, as_time},
     {"gbs", "GB/s", 9},
@@ -232,9 +232,9 @@ static std::string csv_field(const std::string& text) {
     return quoted + "\"";
 }
 
-// `text` in a column that is so wide; negative: aligned to the left.
+// `text` in a column that is so wide, with a blank at least; negative: aligned to the left.
 static std::string aligned(const std::string& text, int width) {
-    const std::string blanks(size_t(std::max(0, std::abs(width) - int(text.size()))), ' ');
+    const std::string blanks(size_t(std::max(1, std::abs(width) - int(text.size()))), ' ');
     return width < 0 ? text + blanks : blanks + text;
 }
 
@@ -261,10 +261,10 @@ void Report::add(const Row& row) {
         const auto cell = std::find_if(
             row.begin(), row.end(), [&](const Cell& each) { return each.column == column.name; });
         if (cell == row.end()) continue;
-        const int rest = std::max(0, line_width() - int(line.size()) - 2);
+        const int rest = std::max(0, line_width() - int(line.size()) - 1);
         const std::string value = column.shown ? column.shown(cell->value, rest) : cell->value;
         const size_t bar = column.title.find('|');
-        line += column.width ? aligned(value, column.width) : "  " + value;
+        line += aligned(value, column.width);
         titles[0] +=
             aligned(bar == std::string::npos ? "" : column.title.substr(0, bar), column.width);
         titles[1] += aligned(column.title.substr(bar + 1), column.width);  // npos + 1 is 0

@@ -10,7 +10,7 @@ import subprocess
 import pytest
 
 from stand_ins import STAGES, StandIns, eventually, failed, press_ctrl_c, runs, s, shared  # noqa: F401  (the fixtures)
-from support import BUILD, ROOT, program
+from support import BUILD, ROOT, call, program
 
 LIBRARIES = "libboost-context-dev libgtest-dev ocl-icd-opencl-dev"
 NOTE = "Counted on the CPU: the prediction is the roofline's, and nothing was timed."
@@ -305,6 +305,14 @@ def test_build_fails(s, command, step):
     assert not list(s.here.glob("results-*"))
 
 
+def test_building_is_quiet(s):
+    """What a build says is shown with -v alone; what goes wrong in it always."""
+    steps = "[0/2] Re-checking globbed directories...\n[1/2] Building CXX object x.o\n"
+    s.cmake(f'''[ "$1" != --build ] || printf "{steps}a.cu: warning: x\\nninja: no work to do.\\n"'''.replace("\n", "\\n"))
+    assert s.call("run", "01").stderr == "a.cu: warning: x\n"
+    assert s.call("run", "01", "-v").stderr == steps + "a.cu: warning: x\nninja: no work to do.\n"
+
+
 def test_two_at_once(s):
     """The second waits for the first to have built."""
     s.cmake(f"""[ "$1" != --build ] || {{ [ ! -e "{s.here}/now" ] || touch "{s.here}/twice"; touch "{s.here}/now"
@@ -454,6 +462,24 @@ def test_real_run(real):
     lines = real("run", "--cpu", "--size", "16").splitlines()
     first = [line.split()[0] for line in lines]
     assert first[-len(stages()) - 1:-1] == stages() and first.count("stage") == 1 and lines[-1] == NOTE
+    for words in (["--sizes", "16:32:16"], ["-m", "37", "--sizes", "16:17:1"], ["--order", "forward", "--size", "16"]):
+        lines += real("run", "--cpu", *words).splitlines()
+    assert max(map(len, lines)) <= 100, max(lines, key=len)
+
+
+def test_wide_shows_what_the_csv_has(tmp_path):
+    file = tmp_path / "x.csv"
+    shown = call(program(f"{stages()[2]}_cpu_trace"), "--wide", "--size", "16", "--csv", file).stdout.splitlines()[-2:]
+    header, row = (line.split(",") for line in file.read_text().splitlines())
+    assert [re.split("  +", line) for line in shown] == [header, row]
+
+
+def test_long_work_says_how_long(tmp_path):
+    """And how far it is; here until Ctrl-C."""
+    _, output, _ = press_ctrl_c([program(f"{stages()[2]}_cpu_trace"), "--size", "2048"], " left")
+    name = f"{stages()[2]} 2048 x 2048 x 2048, threads in forward order"
+    assert re.search(rf"\r\x1b\[K{name}: this takes about [\d.]+ (min|h)\r\n", output), output
+    assert re.search(rf"\r\x1b\[K{name[:40]}.*: \d+%, about [\d.]+ (min|h) left", output), output
 
 
 def test_ctrl_c_in_a_real_program(tmp_path):

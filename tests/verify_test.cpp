@@ -255,6 +255,46 @@ TEST(Csv, WhatIsWrittenIsRead) {
     EXPECT_EQ(line, "\"2949.0 (HSA1.1,LC)\",1");
 }
 
+// What a report shows of these rows.
+std::string shown(const Columns& columns, const std::vector<Row>& rows, bool wide = false) {
+    testing::internal::CaptureStdout();
+    Report report("", columns, wide);
+    for (const Row& row : rows) report.add(row);
+    return testing::internal::GetCapturedStdout();
+}
+
+TEST(Report, ShowsWhatAPersonReads) {
+    Row row = row_of("05_double_buffer", {4096, 4096, 4096}, 0.1);
+    add_times(row, {2.6694, 2.6682, 2.6759}, 2 * 0x1p36, 66908);
+    add_library(row, "cublas", 2 * 0x1p36, {2.6694, 0, 0}, {2.6854, 0, 0});
+    add_prediction(row, {31.51, 2}, kFp32, gpu_named("fury-x"), 51487);
+    Row fast = row_of("06_wmma", {4096, 4096, 4096}, 0.1);
+    add_times(fast, {0.3191, 0, 0}, 2 * 0x1p36, 0);
+    const Columns columns = {"stage",
+                             "median_ms",
+                             "gflops",
+                             "percent_of_peak",
+                             "percent_of_cublas",
+                             "predicted_gflops",
+                             "measured_of_predicted",
+                             {"percent_of_peak", "", 0, as_bar}};
+    const std::string table = shown(columns, {row, fast});
+    EXPECT_EQ(table.substr(0, table.find('#')),
+              "                                             of      of predicted\n"
+              "stage                      time  TFLOP/s   peak  cuBLAS   TFLOP/s  ratio\n"
+              "05_double_buffer        2.67 ms    51.49  77.0%  100.6%      8.60   5.99 ");
+    EXPECT_NE(table.find("\n06_wmma                319.1 us   430.71      -"), std::string::npos)
+        << table;
+    for (size_t begin = 0, end; (end = table.find('\n', begin)) != std::string::npos;
+         begin = end + 1)
+        EXPECT_LE(end - begin, 100u);
+    const std::string wide = shown(columns, {row}, true);
+    for (const Cell& cell : row) {
+        EXPECT_NE(wide.find(cell.column), std::string::npos);
+        EXPECT_NE(wide.find(cell.value), std::string::npos);
+    }
+}
+
 TEST(Printable, NothingThatSteersTheTerminal) {
     EXPECT_EQ(printable("a\tb\x1b[31m\x7f\r\n"), "a?b?[31m???");
     EXPECT_EQ(printable("\xc2\x9b"

@@ -26,6 +26,9 @@ os.environ.setdefault("POCL_CACHE_DIR", str(BUILD / "pocl"))  # HOME need not be
 CORES = str(len(os.sched_getaffinity(0)))
 prctl = getattr(ctypes.CDLL(None), "prctl", lambda *_: 0)
 name = "run"  # in messages
+verbose = False  # show all that the build tools say
+STEP = re.compile(rb"\[ *\d+(/\d+|%)\] ")  # of ninja and of make
+CHATTER = re.compile(rb"-- |ninja: (no work to do|Entering)|Scanning dependencies|Consolidate compiler|$")
 
 
 def say(text):
@@ -249,8 +252,29 @@ def build(targets):
                 line=said.append, stderr=subprocess.STDOUT):
             sys.stderr.write(b"".join(said).decode(errors="replace"))
             fail(1, "build failed")
-        if call(["cmake", "--build", BUILD, "--parallel", CORES, "--target", *targets], stdout=sys.stderr):
+        code = call(["cmake", "--build", BUILD, "--parallel", CORES, "--target", *targets],
+                    line=show_building, stderr=subprocess.STDOUT)
+        show_progress("")
+        if code:
             fail(1, "build failed")
+
+
+def show_progress(text):
+    """One line on a terminal, overwritten by the next."""
+    if sys.stderr.isatty():
+        sys.stderr.write("\r\033[K" + text[:shutil.get_terminal_size().columns - 1])
+        sys.stderr.flush()
+
+
+def show_building(line):
+    """A line that the build prints: a step overwrites the last one; what tells nothing is left out."""
+    text = line.decode(errors="replace")
+    if not verbose and STEP.match(line):
+        show_progress("building " + text.strip())
+    elif verbose or not CHATTER.match(line):
+        show_progress("")
+        sys.stderr.write(text)
+        sys.stderr.flush()
 
 
 def reusable(cache):

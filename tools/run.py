@@ -71,7 +71,8 @@ ctest's: -R REGEX only the tests whose names match, -E REGEX all but those, -N l
 {textwrap.fill(OTHER_NAMES, 120, initial_indent='  PROGRAM    ', subsequent_indent=' ' * 13)}
              a chapter's number, where it has no stage, runs all of its programs
   --cpu      verify and count on the CPU emulator, as is done anyway where there is no GPU or no nvcc; 08: a CPU's OpenCL
-  OPTION...  those of the program; --csv FILE gathers the rows of all stages that run
+  -v         show all that the build tools say
+  OPTION...  those of the program; --wide shows all columns, --csv FILE gathers the rows of all stages
 
 Examples:  ./run                                             ./run diff 03 04
            ./run 03_shared_blocking --size 4096              ./run all --against docs/results/h200
@@ -131,10 +132,11 @@ def check_writable(path, option, value):
 
 def run_programs(words):
     parser = Parser("")
-    for flag in (("--cpu",), ("-h", "--help")):
+    for flag in (("--cpu",), ("-v",), ("-h", "--help")):
         parser.add_argument(*flag, action="store_true")
     parser.add_argument("--csv")
     given, options = parser.parse_known_args(words)
+    machine.verbose = given.v
     chosen = STAGES
     if options and not options[0].startswith("-"):
         word = options.pop(0)
@@ -300,8 +302,10 @@ def run_all(words):
     parser = Parser("all")
     parser.add_argument("folder", nargs="?", default=time.strftime("results-%Y%m%d-%H%M%S"))
     parser.add_argument("--against", type=lambda word: results("--against", word))
-    parser.add_argument("--cpu", action="store_true")
+    for flag in ("--cpu", "-v"):
+        parser.add_argument(flag, action="store_true")
     given = parser.parse_args(words)
+    machine.verbose = given.v
     folder = pathlib.Path(given.folder)
     if not given.folder:
         fail(2, "all '': takes the name of a folder")
@@ -335,7 +339,8 @@ def run_test(words):
         parser.add_argument(flag, action="store_true")
     for option in "-R -E -L -LE -I -j --timeout --repeat --output-junit".split():
         parser.add_argument(option)
-    parser.parse_args(words)  # ctest ignores what it doesn't know
+    given = parser.parse_args(words)  # ctest ignores what it doesn't know
+    machine.verbose = given.V or given.VV
     boost = ("libboost-context-dev",)
     need(("cmake", "g++", "ninja-build", *boost * (not has_nvcc())), (*boost, "libgtest-dev", "python3-pytest"),
          (*OPENCL, "oclgrind", "clang-19", "rocm-device-libs", "python3-matplotlib", "libopenblas0", "clang-format-14",
