@@ -317,8 +317,10 @@ Columns table_of(const Options& o, const Columns& columns) {
 
 void print_shape(const Options& o) {
     const std::vector<Shape> shapes = shapes_of(o);
-    if (shapes.size() == 1) std::printf("M x N x K = %s\n", to_string(shapes[0]).c_str());
-    else if (!(o.m || o.n || o.k)) std::printf("M = N = K\n");
+    const std::string shape = shapes.size() == 1     ? "M x N x K = " + to_string(shapes[0]) + "; "
+                              : !(o.m || o.n || o.k) ? "M = N = K; "
+                                                     : "";
+    std::printf("%sa stage is verified before its row appears\n", shape.c_str());
 }
 
 #endif  // HARNESS_COMPILED_APART
