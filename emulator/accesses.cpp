@@ -202,7 +202,8 @@ void forget(Allocation& allocation) {
 
 bool access(unsigned thread, const void* address, int bytes, Kind kind, const void* pc,
             bool counted, const void* copied_to) {
-    return in_kernel && note_access(thread, address, bytes, kind, pc, counted, copied_to, false);
+    return compiled_for_tracing &&
+           note_access(thread, address, bytes, kind, pc, counted, copied_to, false);
 }
 
 void compiled_access(const void* address, int bytes, Kind kind, const void* pc, bool aligned) {

@@ -55,7 +55,7 @@ extern uintptr_t stacks_begin, stacks_bytes;
 // ---- accesses.cpp: to which memory an access goes ----
 
 extern bool compiled_for_tracing;  // set before main
-extern bool in_kernel;  // traced, and kernel code runs
+extern bool in_kernel;  // traced, and the kernel's own code runs
 extern uintptr_t last_traced;  // return address of the last access
 
 namespace trace {

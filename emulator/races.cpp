@@ -106,10 +106,6 @@ void conflict(bool global, const Access& before, const Access& now) {
     });
 }
 
-inline bool same_but_lanes(const Group& a, const Group& b) {
-    return a.clock == b.clock && a.site == b.site && a.warp == b.warp && a.atomic == b.atomic;
-}
-
 // Keeps a read or an atomic among the groups. It may take the place of one that comes before it:
 // what is not ordered with that one later is not ordered with `now` either. One group of another
 // block or two of different warps stand for all others: no later access comes after them unless a
@@ -123,15 +119,16 @@ inline void keep(Cell& cell, const Access& now, uint32_t since) {
     const uint32_t lane = 1u << now.thread % 32;
     const bool atomic = now.kind == kAtomic;
     const Group group{now.clock, now.site, uint8_t(warp), atomic, lane};
-    const auto joins = [&](Group& g) {
-        if (!same_but_lanes(g, group)) return false;
+    const auto joins = [&](Group& g, bool any_site) {
+        if (g.clock != now.clock || g.warp != warp || g.atomic != atomic) return false;
+        if (g.site != now.site && !any_site) return false;
         g.lanes |= lane;
         return true;
     };
     const auto replaces = [&](const Group& g) {
         return g.clock <= since || (g.atomic == atomic && unordered_thread(g, now) < 0);
     };
-    if (joins(first) || joins(second)) return;
+    if (joins(first, false) || joins(second, false)) return;
     if (replaces(first)) return void(first = group);
     if (replaces(second)) return void(second = group);
     const bool first_other = first.clock <= order.block_start;
@@ -141,9 +138,10 @@ inline void keep(Cell& cell, const Access& now, uint32_t since) {
         if (first_other ? second_other : !second_other && first.warp == second.warp) second = group;
         return;
     }
+    if (joins(second, true)) return;  // a third instruction: the second's line stands for it
     std::vector<Group>& more = order.more[&cell];
     for (Group& g : more)
-        if (joins(g)) return;
+        if (joins(g, true)) return;
     for (Group& g : more)
         if (replaces(g)) return void(g = group);
     more.push_back(group);

@@ -1,16 +1,14 @@
-// Threads, barriers and warp operations. A block's threads are fibers on one thread of the operating
+// Launches, blocks, threads and barriers. A block's threads are fibers on one thread of the operating
 // system; each runs until it must wait or returns.
 
 #include <algorithm>
-#include <boost/context/fiber.hpp>
 #include <cstdio>
 #include <cstring>
 #include <numeric>
 #include <random>
 #include <stdexcept>
 
-#include "emulator/include/mma.h"
-#include "emulator/internal.h"
+#include "emulator/scheduler.h"
 
 // Fibers switch stacks behind AddressSanitizer's back, so its heap of fake stack frames must stay
 // off. It reads this at its start.
@@ -23,32 +21,11 @@ namespace emulator {
 Builtins builtins;
 unsigned current_thread;
 volatile uint64_t progress_made;
+Run run;
+// Never destroyed: a suspended fiber would be unwound.
+std::vector<Thread>& threads = *new std::vector<Thread>;
 
 namespace {
-
-enum class State { ready, at_barrier, at_warp, returned };
-
-struct Site {  // of a call
-    const char* file = nullptr;
-    int line = 0, number = 0;  // number: of the barriers of a file
-};
-
-struct Thread {
-    boost::context::fiber fiber;
-    State state = State::returned;
-    uint3 index{};
-    Site site;  // where it waits
-    // Of a warp operation: its name, the lanes that it waits for, what it brings, whose value it
-    // wants and gets.
-    const char* name = nullptr;
-    unsigned mask = 0;
-    uint64_t value = 0;
-    int source = 0;
-    uint64_t received = 0;
-    // Of a collective, with what the lane brings; null for a shuffle.
-    void (*operation)(const WarpCall&) = nullptr;
-    const void* arguments = nullptr;
-};
 
 struct Settings {
     Order order = Order::forward;
@@ -58,18 +35,6 @@ struct Settings {
     int architecture = 80;
 } settings;
 
-struct Run {  // the launch that runs
-    dim3 grid, block;
-    unsigned threads = 0;  // of a block
-    void (*kernel)(void*) = nullptr;
-    void* argument = nullptr;
-    bool running = false;
-    cudaError_t error = cudaSuccess;
-} run;
-
-// Made when first needed and kept for every later block and launch. Never destroyed: a suspended
-// fiber would be unwound.
-std::vector<Thread>& threads = *new std::vector<Thread>;
 boost::context::fiber scheduler;  // where a thread goes when it waits or returns
 
 struct Stack {  // as fibers ask for one
@@ -81,97 +46,6 @@ struct Stack {  // as fibers ask for one
     }
     void deallocate(boost::context::stack_context&) noexcept {}
 };
-
-bool same_site(const Site& a, const Site& b) {
-    return a.line == b.line && a.number == b.number &&
-           (a.file == b.file || std::strcmp(a.file, b.file) == 0);
-}
-
-std::string site_name(const Site& site) {
-    return short_path(site.file) + ":" + std::to_string(site.line);
-}
-
-std::string hexadecimal(unsigned mask) {
-    char text[16];
-    std::snprintf(text, sizeof text, "0x%x", mask);
-    return text;
-}
-
-void suspend() { scheduler = std::move(scheduler).resume(); }
-
-// The lanes of `thread`'s mask that wait for it in vain, as they wait at something else.
-void check_partners(unsigned thread) {
-    const Thread& self = threads[thread];
-    const unsigned first = thread / 32 * 32, lanes = std::min(32u, run.threads - first);
-    for (unsigned lane = 0; lane < lanes; ++lane) {
-        const Thread& t = threads[first + lane];
-        const bool mutual = (self.mask >> lane & 1) && (t.mask >> (thread - first) & 1);
-        if (t.state != State::at_warp || t.operation || self.operation || !mutual) continue;
-        const auto at = [&](const Thread& t, unsigned number) {
-            return thread_name(number) + " at " + site_name(t.site);
-        };
-        const std::string both =
-            at(t, first + lane) + " calls " + t.name + ", " + at(self, thread) + " " + self.name;
-        if (t.mask != self.mask)
-            fail("lanes of a warp give different masks: " + both + ", with " + hexadecimal(t.mask) +
-                 " and " + hexadecimal(self.mask) + " (" + block_name() + ")");
-        const bool shuffle =
-            std::strcmp(t.name, "__syncwarp") || std::strcmp(self.name, "__syncwarp");
-        if (shuffle && !same_site(t.site, self.site))
-            fail("warp divergence: " + both + ", with the same mask " + hexadecimal(self.mask) +
-                 " (" + block_name() + ")");
-    }
-}
-
-// A shuffle's lane must be there: in the mask, and still running.
-void check_source(const Thread& t, unsigned thread) {
-    const unsigned first = thread / 32 * 32, source = unsigned(t.source);
-    const char* const why = first + source >= run.threads ? "does not exist"
-                            : !(t.mask >> source & 1)     ? "is not in the mask"
-                            : threads[first + source].state == State::returned ? "has returned"
-                                                                               : nullptr;
-    if (!why) return;
-    fail(std::string(t.name) + " reads lane " + std::to_string(source) + ", which " + why +
-         ", at " + site_name(t.site) + " (" + block_name() + ", " + thread_name(thread) + ")");
-}
-
-// Lets the warp of `thread`, which waits at a warp operation, go on if all the lanes that it waits
-// for wait with it. Lanes that have returned are not waited for, except by a collective, for which
-// all 32 must have come to the same place.
-bool complete_warp(unsigned thread, const void* pc = nullptr) {
-    const unsigned first = thread / 32 * 32, lanes = std::min(32u, run.threads - first);
-    const Thread& self = threads[thread];
-    const unsigned mask = self.mask;
-    if (self.operation && lanes < 32) return false;
-    for (unsigned lane = 0; lane < lanes; ++lane) {
-        const Thread& t = threads[first + lane];
-        if (!(mask >> lane & 1) || (t.state == State::returned && !self.operation)) continue;
-        if (t.state != State::at_warp || t.mask != mask || t.operation != self.operation)
-            return false;
-        if (self.operation && !same_site(t.site, self.site)) return false;
-    }
-    if (self.operation) {
-        WarpCall call{{}, pc, self.site.file, self.site.line};
-        for (unsigned lane = 0; lane < 32; ++lane)
-            call.arguments[lane] = threads[first + lane].arguments;
-        self.operation(call);
-    }
-    for (unsigned lane = 0; lane < lanes; ++lane) {
-        Thread& t = threads[first + lane];
-        if (!(mask >> lane & 1) || t.state == State::returned) continue;
-        if (!self.operation) {
-            check_source(t, first + lane);
-            t.received = threads[first + t.source].value;
-        }
-    }
-    for (unsigned lane = 0; lane < lanes; ++lane) {
-        Thread& t = threads[first + lane];
-        if ((mask >> lane & 1) && t.state != State::returned) t.state = State::ready;
-    }
-    // A collective orders no memory. That a lane has returned is known to those that go on.
-    if (!self.operation) races::warp_barrier(first, mask & (lanes < 32 ? (1u << lanes) - 1 : ~0u));
-    return true;
-}
 
 // What a fiber does for ever: run the kernel as one thread of one block, then wait to be another.
 boost::context::fiber thread_main(boost::context::fiber&& from) {
@@ -300,13 +174,6 @@ void abandon_fibers() {
     for (Thread& t : threads) new boost::context::fiber(std::move(t.fiber));
 }
 
-void wait_at_warp(const char* file, int line) {
-    Thread& self = threads[current_thread];
-    self.site = {file, line, 0};
-    self.state = State::at_warp;
-    ++progress_made;
-}
-
 }  // namespace
 
 void launch(const Launch& launch, void (*thread)(void*), void* argument) {
@@ -352,46 +219,12 @@ void barrier(const char* file, int line, int number) {
 
 bool in_launch() { return run.running; }
 
+void suspend() { scheduler = std::move(scheduler).resume(); }
 void give_way() { suspend(); }
-
-int lane() { return current_thread % 32; }
-
-uint64_t exchange(unsigned mask, uint64_t value, int source, const char* name, const char* file,
-                  int line) {
-    wait_at_warp(file, line);
-    Thread& self = threads[current_thread];
-    self.name = name;
-    self.mask = mask;
-    self.value = value;
-    self.source = source;
-    self.operation = nullptr;
-    if (!(mask >> lane() & 1))
-        fail("the mask at " + site_name(self.site) + " lacks the lane that calls it, " +
-             thread_name(current_thread));
-    check_partners(current_thread);
-    if (!complete_warp(current_thread)) suspend();
-    return self.received;
-}
-
-void collective(void (*operation)(const WarpCall&), const void* arguments, const char* file,
-                int line) {
-    wait_at_warp(file, line);
-    Thread& self = threads[current_thread];
-    self.mask = ~0u;
-    self.operation = operation;
-    self.arguments = arguments;
-    if (!complete_warp(current_thread, __builtin_return_address(0))) suspend();
-}
 
 void misuse(const std::string& what, const char* file, int line) {
     fail(what + " at " + short_path(file) + ":" + std::to_string(line) + " (" + block_name() +
          ", " + thread_name(current_thread) + ")");
-}
-
-void check_width(const char* shuffle, int width, const char* file, int line) {
-    if (width > 0 && width <= 32 && (width & (width - 1)) == 0) return;
-    misuse(shuffle + (" of width " + std::to_string(width)) + ", not a power of two up to 32", file,
-           line);
 }
 
 void check_bounds(const char* file, int line, unsigned threads, unsigned, unsigned) {
@@ -417,6 +250,15 @@ void set_order(Order order, unsigned seed) {
 void run_ends_only(bool only) { settings.ends_only = only; }
 
 void on_block(const std::function<void(uint64_t, uint64_t)>& hook) { settings.on_block = hook; }
+
+bool same_site(const Call& a, const Call& b) {
+    return a.line == b.line && a.number == b.number &&
+           (a.file == b.file || std::strcmp(a.file, b.file) == 0);
+}
+
+std::string site_name(const Call& site) {
+    return short_path(site.file) + ":" + std::to_string(site.line);
+}
 
 std::string block_name() { return "block " + index_name(builtins.block, run.grid); }
 

@@ -1,0 +1,53 @@
+// Between scheduler.cpp and warps.cpp: the threads of the block that runs.
+#pragma once
+
+#include <boost/context/fiber.hpp>
+
+#include "emulator/include/mma.h"
+#include "emulator/internal.h"
+
+namespace emulator {
+
+enum class State { ready, at_barrier, at_warp, returned };
+
+struct Call {  // where a thread waits
+    const char* file = nullptr;
+    int line = 0, number = 0;  // number: of the barriers of a file
+};
+
+struct Thread {
+    boost::context::fiber fiber;
+    State state = State::returned;
+    uint3 index{};
+    Call site;
+    // Of a warp operation: its name, the lanes that it waits for, what it brings, whose value it
+    // wants and gets.
+    const char* name = nullptr;
+    unsigned mask = 0;
+    uint64_t value = 0;
+    int source = 0;
+    uint64_t received = 0;
+    // Of a collective, with what the lane brings; null for a shuffle.
+    void (*operation)(const WarpCall&) = nullptr;
+    const void* arguments = nullptr;
+};
+
+// Made when first needed and kept for every later block and launch.
+extern std::vector<Thread>& threads;
+
+struct Run {  // the launch that runs
+    dim3 grid, block;
+    unsigned threads = 0;  // of a block
+    void (*kernel)(void*) = nullptr;
+    void* argument = nullptr;
+    bool running = false;
+    cudaError_t error = cudaSuccess;
+};
+extern Run run;
+
+void suspend();  // the running thread, until it is ready again
+bool same_site(const Call& a, const Call& b);
+std::string site_name(const Call& site);
+bool complete_warp(unsigned thread, const void* pc = nullptr);
+
+}  // namespace emulator

@@ -1,0 +1,136 @@
+// Operations of a warp: __syncwarp(), shuffles, and the collectives of mma.h.
+
+#include <algorithm>
+#include <cstdio>
+#include <cstring>
+
+#include "emulator/scheduler.h"
+
+namespace emulator {
+namespace {
+
+std::string hexadecimal(unsigned mask) {
+    char text[16];
+    std::snprintf(text, sizeof text, "0x%x", mask);
+    return text;
+}
+
+void wait_at_warp(const char* file, int line) {
+    Thread& self = threads[current_thread];
+    self.site = {file, line, 0};
+    self.state = State::at_warp;
+    ++progress_made;
+}
+
+// The lanes of `thread`'s mask that wait for it in vain, as they wait at something else.
+void check_partners(unsigned thread) {
+    const Thread& self = threads[thread];
+    const unsigned first = thread / 32 * 32, lanes = std::min(32u, run.threads - first);
+    for (unsigned lane = 0; lane < lanes; ++lane) {
+        const Thread& t = threads[first + lane];
+        const bool mutual = (self.mask >> lane & 1) && (t.mask >> (thread - first) & 1);
+        if (t.state != State::at_warp || t.operation || self.operation || !mutual) continue;
+        const bool same_masks = t.mask == self.mask;
+        // Only __syncwarp() may be called at several lines.
+        const bool same_call = t.name == self.name || std::strcmp(t.name, self.name) == 0;
+        const bool anywhere = same_call && std::strcmp(t.name, "__syncwarp") == 0;
+        if (same_masks && same_call && (anywhere || same_site(t.site, self.site))) continue;
+        const auto call = [&](const Thread& t, unsigned number) {
+            return thread_name(number) + " calls " + t.name + " at " + site_name(t.site) +
+                   " with mask " + hexadecimal(t.mask);
+        };
+        fail("warp divergence: " + call(t, first + lane) + ", but " + call(self, thread) + " (" +
+             block_name() + ")");
+    }
+}
+
+// A shuffle's lane must be there: in the mask, and still running.
+void check_source(const Thread& t, unsigned thread) {
+    const unsigned first = thread / 32 * 32, source = unsigned(t.source);
+    const char* const why = first + source >= run.threads ? "does not exist"
+                            : !(t.mask >> source & 1)     ? "is not in the mask"
+                            : threads[first + source].state == State::returned ? "has returned"
+                                                                               : nullptr;
+    if (!why) return;
+    fail(std::string(t.name) + " reads lane " + std::to_string(source) + ", which " + why +
+         ", at " + site_name(t.site) + " (" + block_name() + ", " + thread_name(thread) + ")");
+}
+
+}  // namespace
+
+// Lets the warp of `thread`, which waits at a warp operation, go on if all the lanes that it waits
+// for wait with it. Lanes that have returned are not waited for, except by a collective, for which
+// all 32 must have come to the same place.
+bool complete_warp(unsigned thread, const void* pc) {
+    const unsigned first = thread / 32 * 32, lanes = std::min(32u, run.threads - first);
+    const Thread& self = threads[thread];
+    const unsigned mask = self.mask;
+    if (self.operation && lanes < 32) return false;
+    for (unsigned lane = 0; lane < lanes; ++lane) {
+        const Thread& t = threads[first + lane];
+        if (!(mask >> lane & 1) || (t.state == State::returned && !self.operation)) continue;
+        if (t.state != State::at_warp || t.mask != mask || t.operation != self.operation)
+            return false;
+        if (self.operation && !same_site(t.site, self.site)) return false;
+    }
+    if (self.operation) {
+        WarpCall call{{}, pc, self.site.file, self.site.line};
+        for (unsigned lane = 0; lane < 32; ++lane)
+            call.arguments[lane] = threads[first + lane].arguments;
+        in_kernel = false;  // the emulator's own work: it says itself what a GPU accesses
+        self.operation(call);
+        in_kernel = compiled_for_tracing;
+    }
+    for (unsigned lane = 0; lane < lanes; ++lane) {
+        Thread& t = threads[first + lane];
+        if (!(mask >> lane & 1) || t.state == State::returned) continue;
+        if (!self.operation) {
+            check_source(t, first + lane);
+            t.received = threads[first + t.source].value;
+        }
+    }
+    for (unsigned lane = 0; lane < lanes; ++lane) {
+        Thread& t = threads[first + lane];
+        if ((mask >> lane & 1) && t.state != State::returned) t.state = State::ready;
+    }
+    // A collective orders no memory. That a lane has returned is known to those that go on.
+    if (!self.operation) races::warp_barrier(first, mask & (lanes < 32 ? (1u << lanes) - 1 : ~0u));
+    return true;
+}
+
+int lane() { return current_thread % 32; }
+
+uint64_t exchange(unsigned mask, uint64_t value, int source, const char* name, const char* file,
+                  int line) {
+    wait_at_warp(file, line);
+    Thread& self = threads[current_thread];
+    self.name = name;
+    self.mask = mask;
+    self.value = value;
+    self.source = source;
+    self.operation = nullptr;
+    if (!(mask >> lane() & 1))
+        fail("the mask at " + site_name(self.site) + " lacks the lane that calls it, " +
+             thread_name(current_thread));
+    check_partners(current_thread);
+    if (!complete_warp(current_thread)) suspend();
+    return self.received;
+}
+
+void collective(void (*operation)(const WarpCall&), const void* arguments, const char* file,
+                int line) {
+    wait_at_warp(file, line);
+    Thread& self = threads[current_thread];
+    self.mask = ~0u;
+    self.operation = operation;
+    self.arguments = arguments;
+    if (!complete_warp(current_thread, __builtin_return_address(0))) suspend();
+}
+
+void check_width(const char* shuffle, int width, const char* file, int line) {
+    if (width > 0 && width <= 32 && (width & (width - 1)) == 0) return;
+    misuse(shuffle + (" of width " + std::to_string(width)) + ", not a power of two up to 32", file,
+           line);
+}
+
+}  // namespace emulator
