@@ -1,6 +1,7 @@
 // Accesses of a traced kernel: to which memory each goes, and whether it may.
 
 #include <algorithm>
+#include <utility>
 
 #include "emulator/include/cuda_pipeline.h"
 #include "emulator/include/mma.h"
@@ -62,13 +63,6 @@ inline Place find_place(uintptr_t address, unsigned thread, const Allocation*& r
     return address - kImageBegin < kDataEnd - kImageBegin ? Place::own : Place::none;
 }
 
-// A variable as its author knows it: As of matmul<true>(int)::As.
-std::string variable_name(const Symbol& symbol) {
-    const std::string name = name_of(symbol);
-    const size_t scope = name.rfind("::");
-    return scope == name.npos ? name : name.substr(scope + 2);
-}
-
 // "16 bytes past the end of ", or before the start.
 std::string distance(uintptr_t address, int width, uintptr_t begin, uintptr_t end) {
     if (address < begin) return std::to_string(begin - address) + " bytes before the start of ";
@@ -86,7 +80,7 @@ std::string describe(uintptr_t address, int width) {
     const unsigned owner = stack_owner(address);
     if (owner != kNoThread) return "a local variable of " + thread_name(owner);
     const auto name = [&](const Symbol& s) {
-        return variable_name(s) + ", " + std::to_string(s.size) + " bytes of shared memory";
+        return short_name(s) + ", " + std::to_string(s.size) + " bytes of shared memory";
     };
     if (contains(memory.static_shared, address)) {
         const Symbol* below = nullptr;
@@ -109,7 +103,6 @@ std::string describe(uintptr_t address, int width) {
 [[gnu::noinline]] void refuse(unsigned thread, int width, Kind kind, uintptr_t pc,
                               const std::string& head, const std::string& where,
                               cudaError_t error) {
-    in_kernel = false;
     std::string line = find_lines({pc})[0];
     if (line.empty()) line = "an unknown line";
     fail(head + line + (kind == trace::kRead ? " reads " : " writes ") + std::to_string(width) +
@@ -200,14 +193,21 @@ void forget(Allocation& allocation) {
     memory.recent = {0, 0, nullptr};
 }
 
+// The emulator's own work is not traced, though it may share functions with code that is.
 bool access(unsigned thread, const void* address, int bytes, Kind kind, const void* pc,
             bool counted, const void* copied_to) {
-    return compiled_for_tracing &&
-           note_access(thread, address, bytes, kind, pc, counted, copied_to, false);
+    if (!compiled_for_tracing) return false;
+    const bool before = std::exchange(in_kernel, false);
+    const bool way = note_access(thread, address, bytes, kind, pc, counted, copied_to, false);
+    in_kernel = before;
+    return way;
 }
 
 void compiled_access(const void* address, int bytes, Kind kind, const void* pc, bool aligned) {
-    if (note_access(current_thread, address, bytes, kind, pc, true, nullptr, aligned)) give_way();
+    in_kernel = false;
+    const bool way = note_access(current_thread, address, bytes, kind, pc, true, nullptr, aligned);
+    in_kernel = true;
+    if (way) give_way();
 }
 
 }  // namespace trace

@@ -110,7 +110,7 @@ size_t static_shared(const void* kernel) {
     size_t bytes = 0;
     for (const Symbol& s : symbols())
         if (!s.function && is_data(s.begin) &&
-            local.compare(0, local.npos, s.mangled, local.size()) == 0)
+            std::strncmp(s.mangled, local.c_str(), local.size()) == 0)
             bytes += s.size;
     return bytes;
 }

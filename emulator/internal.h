@@ -20,6 +20,7 @@ void give_way();  // called by the running thread: the others of its block run f
 void fail(const std::string& problem, cudaError_t error = cudaErrorLaunchFailure);
 std::string block_name();  // "block 3", the one that runs
 std::string thread_name(unsigned thread);  // "thread (5,1)"
+std::string kernel_name();  // "matmul<true>"
 std::string index_name(uint3 index, dim3 extent);  // "5", "(5,1)" or "(5,1,0)", as the shape needs
 uint3 unflatten(uint64_t number, dim3 extent);  // from a linear number, x fastest
 
@@ -155,6 +156,7 @@ const std::vector<Symbol>& symbols();  // by address; none in a program that was
 const Symbol* find_symbol(uintptr_t address);
 uintptr_t load_address();  // 0 where the program runs where it was linked for
 std::string name_of(const Symbol& symbol);  // demangled
+std::string short_name(const Symbol& symbol);  // as its author knows it: As, matmul<true>
 bool is_data(uintptr_t address);  // of the program's writable data
 
 // ---- lines.cpp: where in the source ----

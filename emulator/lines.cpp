@@ -64,7 +64,7 @@ std::vector<std::string> find_lines(const std::vector<uintptr_t>& return_address
     size_t number = 0;
     for (std::string text; std::getline(output, text);) {
         if (text[0] == '0') ++number;  // -a: the address comes before its lines
-        else if (lines[number - 1].empty() && text[0] != '?' &&
+        else if (lines[number - 1].empty() && text.back() != '?' &&
                  text.find("emulator/include/") == text.npos)
             lines[number - 1] =
                 short_path(text.substr(0, text.find(" (discriminator", text.rfind('/'))));

@@ -51,7 +51,7 @@ struct Stack {  // as fibers ask for one
 boost::context::fiber thread_main(boost::context::fiber&& from) {
     scheduler = std::move(from);
     for (;;) {
-        run.kernel(run.argument);
+        run.thread(run.argument);
         async::finish();
         ++progress_made;
         const unsigned self = current_thread, first = self / 32 * 32;
@@ -180,9 +180,14 @@ void launch(const Launch& launch, void (*thread)(void*), void* argument) {
     if (run.running)
         return fail("a kernel launches a kernel: the emulator cannot run dynamic parallelism");
     if (!launch_fits(launch)) return;
-    run = {launch.grid, launch.block, launch.block.x * launch.block.y * launch.block.z,
-           thread,      argument,     true,
-           cudaSuccess};
+    run.grid = launch.grid;
+    run.block = launch.block;
+    run.threads = launch.block.x * launch.block.y * launch.block.z;
+    run.kernel = launch.kernel;
+    run.thread = thread;
+    run.argument = argument;
+    run.error = cudaSuccess;
+    run.running = true;
     builtins.grid_dim = launch.grid;
     builtins.block_dim = launch.block;
     const size_t bytes = launch.dynamic_shared_bytes;
@@ -203,6 +208,7 @@ void launch(const Launch& launch, void (*thread)(void*), void* argument) {
 }
 
 void fail(const std::string& problem, cudaError_t error) {
+    in_kernel = false;
     report_problem(problem);
     std::fprintf(stderr, "emulator: %s\n", problem.c_str());
     run.error = error;
@@ -261,6 +267,11 @@ std::string site_name(const Call& site) {
 }
 
 std::string block_name() { return "block " + index_name(builtins.block, run.grid); }
+
+std::string kernel_name() {
+    const Symbol* const symbol = find_symbol(reinterpret_cast<uintptr_t>(run.kernel));
+    return symbol ? short_name(*symbol) : "a kernel";
+}
 
 std::string thread_name(unsigned thread) {
     return "thread " + index_name(unflatten(thread, run.block), run.block);

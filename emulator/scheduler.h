@@ -38,7 +38,8 @@ extern std::vector<Thread>& threads;
 struct Run {  // the launch that runs
     dim3 grid, block;
     unsigned threads = 0;  // of a block
-    void (*kernel)(void*) = nullptr;
+    const void* kernel = nullptr;  // its address, where that is known
+    void (*thread)(void*) = nullptr;  // runs it as one thread
     void* argument = nullptr;
     bool running = false;
     cudaError_t error = cudaSuccess;

@@ -21,6 +21,8 @@ using Header = ElfW(Ehdr);
 using Section = ElfW(Shdr);
 using Entry = ElfW(Sym);
 
+constexpr auto kShared = "emulator_shared_";  // how rewrite_launches.py names __shared__ arrays
+
 struct Table {
     std::vector<char> names;
     std::vector<Symbol> symbols;
@@ -51,8 +53,11 @@ struct Table {
             const int type = e.st_info & 15;
             if (e.st_size == 0 || e.st_shndx == SHN_UNDEF || e.st_name >= names.size()) continue;
             if (type != STT_OBJECT && type != STT_FUNC) continue;
-            symbols.push_back({uintptr_t(e.st_value) + load_address, size_t(e.st_size),
-                               type == STT_FUNC, &names[e.st_name]});
+            size_t size = e.st_size;
+            const bool with_gap = compiled_for_tracing && std::strstr(&names[e.st_name], kShared);
+            if (with_gap) size -= std::min(size, kSharedGap);
+            symbols.push_back(
+                {uintptr_t(e.st_value) + load_address, size, type == STT_FUNC, &names[e.st_name]});
         }
         std::sort(symbols.begin(), symbols.end(),
                   [](const Symbol& a, const Symbol& b) { return a.begin < b.begin; });
@@ -81,6 +86,16 @@ const Symbol* find_symbol(uintptr_t address) {
     if (after == symbols().begin()) return nullptr;
     const Symbol& symbol = *std::prev(after);
     return address - symbol.begin < symbol.size ? &symbol : nullptr;
+}
+
+std::string short_name(const Symbol& symbol) {
+    std::string name = name_of(symbol);
+    if (name.find("void ") == 0) name.erase(0, 5);
+    for (size_t at; (at = name.find("(anonymous namespace)::")) != name.npos;) name.erase(at, 23);
+    if (const size_t scope = name.rfind("::" + std::string(kShared)); scope != name.npos)
+        return name.substr(scope + 2 + std::strlen(kShared));
+    if (!symbol.function) return name.substr(name.rfind(':') + 1);
+    return name.substr(0, name.find('('));
 }
 
 std::string name_of(const Symbol& symbol) {

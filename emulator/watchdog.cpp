@@ -37,17 +37,15 @@ uintptr_t program_counter(const void* context) {
 #endif
 }
 
-// The line, or at least the function, that was running. In the emulator's own code, or a library's:
+// The line that was running, where there is debug info. In the emulator's own code, or a library's:
 // the line of the last access that was traced.
 std::string place(const void* context) {
     const uintptr_t pc = program_counter(context);
     const Symbol* const function = find_symbol(pc);
     const std::string name = function ? name_of(*function) : "";
     const bool of_user = function && name.find("emulator::") != 0 && name.find("__tsan") != 0;
-    if (!of_user && last_traced) return "after " + find_lines({last_traced})[0];
-    const std::string line = of_user ? find_lines({pc + 1})[0] : "";
-    if (!line.empty()) return "at " + line;
-    return of_user ? "in " + name : "at an unknown line";
+    const std::string line = find_lines({of_user ? pc + 1 : last_traced})[0];
+    return line.empty() ? "" : (of_user ? ", at " : ", after ") + line + ",";
 }
 
 [[noreturn]] void end_program(const std::string& problem) {
@@ -56,9 +54,12 @@ std::string place(const void* context) {
     _exit(kExitCode);
 }
 
-std::string who() { return block_name() + ", " + thread_name(current_thread); }
+std::string who() {
+    return thread_name(current_thread) + " of " + block_name() + " of " + kernel_name();
+}
 
 void crashed(int signal, siginfo_t* info, void* context) {
+    in_kernel = false;
     if (!in_launch()) {  // not the emulator's business
         ::signal(signal, SIG_DFL);
         return;
@@ -76,7 +77,7 @@ void crashed(int signal, siginfo_t* info, void* context) {
             ? "its stack of 128 KiB is full: large local arrays, or endless recursion"
         : address < 4096 ? "a null pointer"
                          : "outside the memory of the device";
-    end_program("crash: " + who() + " " + place(context) + " accesses " +
+    end_program("crash: " + who() + place(context) + " accesses " +
                 (misaligned ? "an address" : text) + ": " + why +
                 " (the traced and the AddressSanitizer builds say more)");
 }
@@ -86,6 +87,7 @@ void tick(int, siginfo_t*, void* context) {
         watch.seen = progress_made;
         watch.ticks = 0;
     } else if (++watch.ticks == 4) {
+        in_kernel = false;
         char seconds[32];
         std::snprintf(seconds, sizeof seconds, "%g", watch.seconds);
         end_program(
@@ -97,7 +99,6 @@ void tick(int, siginfo_t*, void* context) {
 
 void install() {
     watch.installed = true;
-    if (const char* seconds = std::getenv("EMULATOR_SECONDS")) watch.seconds = std::atof(seconds);
     stack_t stack{};  // a handler can't run on a stack that is full
     stack.ss_size = 256 * 1024;
     stack.ss_sp = std::malloc(stack.ss_size);
@@ -125,6 +126,8 @@ namespace watchdog {
 void begin_launch() {
     if (!watch.installed) install();
     watch.ticks = 0;
+    const char* const seconds = std::getenv("EMULATOR_SECONDS");
+    watch.seconds = seconds ? std::atof(seconds) : kSeconds;
     if (watch.seconds > 0) set_timer(watch.seconds / 4);
 }
 

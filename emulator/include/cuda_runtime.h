@@ -148,6 +148,22 @@ private:
     Launch launch_;
 };
 
+// `__shared__ float s[8];` becomes a Shared<float[8]>. In a traced build nothing follows close behind
+// it, so that an access past its end is none of the next array's beginning.
+constexpr size_t kSharedGap = 4096;
+template <class T>
+struct Shared {
+    T value;
+#ifdef __has_feature
+#if __has_feature(thread_sanitizer)
+#define __SANITIZE_THREAD__ 1
+#endif
+#endif
+#ifdef __SANITIZE_THREAD__
+    char gap[kSharedGap];
+#endif
+};
+
 template <class T>
 T* dynamic_shared() {
     return static_cast<T*>(builtins.dynamic_shared);

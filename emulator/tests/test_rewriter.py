@@ -10,28 +10,35 @@ import rewrite_launches  # noqa: E402
 
 REWRITER = ROOT / "emulator/rewrite_launches.py"
 REWRITTEN = [  # ~ stands for the call's beginning
-    ("k<<<g, b>>>(1, x);", "~k(p...); }, g, b)(1, x);"),
-    ("k<<<g, b, 4 * n, stream>>>();", "~k(p...); }, g, b, 4 * n, stream)();"),
-    ("f(); k <<< g, b >>> (x);", "f(); ~k (p...); },  g, b ) (x);"),
-    ("matmul<true, 4><<<g, b>>>(x);", "~matmul<true, 4>(p...); }, g, b)(x);"),
-    ("a::b<T<int>>::c<(x >> 2), (a > b), 1 << 3><<<g, b>>>(x);", "~a::b<T<int>>::c<(x >> 2), (a > b), 1 << 3>(p...); }, g, b)(x);"),
-    ("return ::k<<<g, b>>>(x);", "return ~::k(p...); }, g, b)(x);"),
+    ("k<<<g, b>>>(1, x);", "~k), g, b)(1, x);"),
+    ("k<<<g, b, 4 * n, stream>>>();", "~k), g, b, 4 * n, stream)();"),
+    ("f(); k <<< g, b >>> (x);", "f(); ~k ),  g, b ) (x);"),
+    ("matmul<true, 4><<<g, b>>>(x);", "~matmul<true, 4>), g, b)(x);"),
+    ("a::b<T<int>>::c<(x >> 2), (a > b), 1 << 3><<<g, b>>>(x);", "~a::b<T<int>>::c<(x >> 2), (a > b), 1 << 3>), g, b)(x);"),
+    ("return ::k<<<g, b>>>(x);", "return ~::k), g, b)(x);"),
     ("const auto kernel = n > 0 ? k<true> : k<false>;\nkernel<<<g, b>>>(x);",
-     "const auto kernel = n > 0 ? k<true> : k<false>;\n~kernel(p...); }, g, b)(x);"),
-    ("k<<<n >> 3, f(a >> 1, {b, c})>>>(x);", "~k(p...); }, n >> 3, f(a >> 1, {b, c}))(x);"),
-    ("k<<<1, size<4>>>>(x);", "~k(p...); }, 1, size<4>)(x);"),
-    ("if (a) k<1><<<g, b>>>(x); else k<2><<<g, b>>>(x);", "if (a) ~k<1>(p...); }, g, b)(x); else ~k<2>(p...); }, g, b)(x);"),
+     "const auto kernel = n > 0 ? k<true> : k<false>;\n~kernel), g, b)(x);"),
+    ("k<<<n >> 3, f(a >> 1, {b, c})>>>(x);", "~k), n >> 3, f(a >> 1, {b, c}))(x);"),
+    ("k<<<1, size<4>>>>(x);", "~k), 1, size<4>)(x);"),
+    ("if (a) k<1><<<g, b>>>(x); else k<2><<<g, b>>>(x);", "if (a) ~k<1>), g, b)(x); else ~k<2>), g, b)(x);"),
     ("a\nk<1,\n  2><<<dim3(1,\n  2), // why <<<\n  b>>>(\n  x);\nb /* >>> */\n",
-     "a\n~k<1,\n  2>(p...); }, dim3(1,\n  2), // why <<<\n  b)(\n  x);\nb /* >>> */\n"),
+     "a\n~k<1,\n  2>), dim3(1,\n  2), // why <<<\n  b)(\n  x);\nb /* >>> */\n"),
     ("#define RUN(k, ...) \\\n    k<<<1, 1>>> \\\n    (__VA_ARGS__)\nint x;\n",
-     "#define RUN(k, ...) \\\n    ~k(p...); }, 1, 1) \\\n    (__VA_ARGS__)\nint x;\n"),
+     "#define RUN(k, ...) \\\n    ~k), 1, 1) \\\n    (__VA_ARGS__)\nint x;\n"),
     ("extern __shared__ float s[];", "float* s = emulator::dynamic_shared<float>();"),
     ("extern __shared__ __align__(16) unsigned char bytes[ ] ;",
      "unsigned char* bytes = emulator::dynamic_shared<unsigned char>();"),
     ("extern __shared__\n  float4 s[];\nx", "float4* s = emulator::dynamic_shared<float4>();\n\nx"),
-    ("__shared__ alignas(16) float s[4];", "alignas(16) __shared__ float s[4];"),
+    ("__shared__ alignas(16) float s[2][k + 4];", "alignas(16) ^<float[2][k + 4]> emulator_shared_s; static auto& s = emulator_shared_s.value;"),
+    ("__shared__ unsigned char\n  a[f<3>(4)], b;\n",
+     "^<unsigned char[f<3>(4)]> emulator_shared_a; static auto& a = emulator_shared_a.value; "
+     "^<unsigned char> emulator_shared_b; static auto& b = emulator_shared_b.value;\n\n"),
+    ("__global__ void __launch_bounds__(f(8), 2)\n  k(int n) { }", "__global__ void __launch_bounds__(f(8), 2)\n  k(int n) {EMULATOR_BOUNDS(f(8), 2); }"),
 ]
+SHARED = "static emulator::Shared"
 UNCHANGED = [
+    "__global__ void __launch_bounds__(8) k(int n);\nvoid f() {}\n",
+    "__shared__ struct { int a; } s;\n",
     "// k<<<1, 1>>>(x)\n/* k<<<1, 1>>>(x) asm */\n",
     "// goes on \\\n k<<<1, 1>>>(x)\n",
     "const char* s = \"k<<<1, 1>>>(x) \\\" asm <<<\"; char c = '\"'; const char* t = \"<<<\";\n",
@@ -65,7 +72,7 @@ REFUSED = [
 
 @pytest.mark.parametrize("text, result", [*REWRITTEN, *((text, text) for text in UNCHANGED)])
 def test_rewrites(text, result):
-    assert rewrite_launches.rewrite(text) == result.replace("~", "emulator::Kernel([&](auto... p) { ")
+    assert rewrite_launches.rewrite(text) == result.replace("~", "emulator::Kernel(EMULATOR_KERNEL(").replace("^", SHARED)
 
 
 @pytest.mark.parametrize("text, line, what", REFUSED)
@@ -81,7 +88,7 @@ def test_command(tmp_path):
     assert call(sys.executable, REWRITER, source, target).returncode == 0
     quoted = str(source).replace("\\", "\\\\").replace('"', '\\"')
     assert target.read_text() == (f'#include <cuda_runtime.h>\n#line 1 "{quoted}"\n'
-                                  "emulator::Kernel([&](auto... p) { k(p...); }, 1, 1)();\n")
+                                  "emulator::Kernel(EMULATOR_KERNEL(k), 1, 1)();\n")
     source.write_text("\nasm();\n")
     run = call(sys.executable, REWRITER, source, target)
     assert (run.returncode, run.stderr) == (1, f"{source}:2: error: the CUDA emulator cannot run inline PTX (asm)\n")

@@ -4,6 +4,8 @@ set(tests ${CMAKE_CURRENT_SOURCE_DIR}/tests)
 
 add_emulated_program(emulator_test_kernels ${tests}/kernels_test.cu)
 add_emulated_program(emulator_test_kernels_trace ${tests}/kernels_test.cu TRACE)
+add_emulated_program(emulator_test_faults ${tests}/faults_test.cu)
+add_emulated_program(emulator_test_faults_trace ${tests}/faults_test.cu TRACE)
 add_emulated_program(emulator_test_wmma_trace ${tests}/wmma_test.cu TRACE)
 add_emulated_program(emulator_test_asan ${tests}/asan_test.cu ASAN)
 # Many small kernels: optimising them takes longer than running them, and mma.h says itself what it accesses.
@@ -16,8 +18,8 @@ target_include_directories(emulator_test_host BEFORE PRIVATE ${EMULATOR_INCLUDES
 target_link_libraries(emulator_test_host PRIVATE emulator)
 set_target_properties(emulator_test_host PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bin)
 
-foreach(name host kernels kernels_trace wmma_trace)
+foreach(name host kernels kernels_trace faults faults_trace wmma_trace)
   target_link_libraries(emulator_test_${name} PRIVATE GTest::gtest_main)
   add_test(NAME emulator.${name} COMMAND emulator_test_${name} --gtest_brief=1)
 endforeach()
-set_tests_properties(emulator.kernels PROPERTIES ENVIRONMENT GTEST_FILTER=-Trace*)
+set_tests_properties(emulator.kernels emulator.faults PROPERTIES ENVIRONMENT GTEST_FILTER=-Trace*)
