@@ -90,10 +90,9 @@ void tick(int, siginfo_t*, void* context) {
         in_kernel = false;
         char seconds[32];
         std::snprintf(seconds, sizeof seconds, "%g", watch.seconds);
-        end_program(
-            "hang: " + who() + " has run for " + seconds + " seconds " + place(context) +
-            " without coming to a barrier or its end: an endless loop, or it waits for what "
-            "another thread never does (EMULATOR_SECONDS=N waits longer)");
+        end_program("hang: " + who() + place(context) + " has run for " + seconds +
+                    " seconds without coming to a barrier or its end: an endless loop, or it waits "
+                    "for what another thread never does (EMULATOR_SECONDS=N waits longer)");
     }
 }
 
