@@ -125,6 +125,7 @@ bool note_access(unsigned thread, const void* pointer, int width, Kind kind,
         inside = memory.owner.empty() ||
                  (owner && owner == memory.owner[address + width - 1 - kDataBegin]);
     }
+    if (place == Place::none && only_ends_run()) return false;
     if (!inside)
         refuse(thread, width, kind, pc, "out of bounds: ", describe(address, width),
                cudaErrorIllegalAddress);

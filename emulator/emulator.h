@@ -13,7 +13,8 @@ namespace emulator {
 enum class Order { forward, reverse, random };
 void set_order(Order order, unsigned seed = 1);
 
-// Of each launch only the first and the last block run.
+// Of each launch only the first and the last block run, and device memory may be any memory: what
+// is too large for the machine, and touched at its ends alone, need not come from cudaMalloc.
 void run_ends_only(bool only);
 
 // `hook` is called after each block of a launch: so many of all are done. nullptr: nothing is called.

@@ -15,6 +15,7 @@ constexpr unsigned kMaxThreads = 1024;  // of a block
 extern unsigned current_thread;  // the running thread's linear number in its block
 extern volatile uint64_t progress_made;  // threads that came to a barrier, warp operation or end
 bool in_launch();
+bool only_ends_run();
 void give_way();  // called by the running thread: the others of its block run first
 // Ends the launch. Called by a kernel's thread it does not come back.
 void fail(const std::string& problem, cudaError_t error = cudaErrorLaunchFailure);

@@ -224,6 +224,7 @@ void barrier(const char* file, int line, int number) {
 }
 
 bool in_launch() { return run.running; }
+bool only_ends_run() { return settings.ends_only; }
 
 void suspend() { scheduler = std::move(scheduler).resume(); }
 void give_way() { suspend(); }
