@@ -1,4 +1,5 @@
-// The chip whose fragments are looked at: a GPU, or the emulator set to an architecture. --device, and on the CPU --arch.
+// The chip whose fragments are looked at: a GPU, or the emulator set to an architecture. --device,
+// and on the CPU --arch.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -24,13 +25,17 @@ struct Chip {
 inline std::vector<Option> chip_options(Chip& chip) {
     return {
         {"device", "D", "use CUDA device D (default 0)",
-         [&chip](const std::string& value) { chip.device = int(parse_number("--device", value, 0, 1023)); }},
+         [&chip](const std::string& value) {
+             chip.device = int(parse_number("--device", value, 0, 1023));
+         }},
         {"arch", "ARCH", "CPU build: the fragments of sm_70, sm_75 or sm_80 (default sm_80)",
          [&chip](const std::string& value) {
 #ifndef CUDA_EMULATOR
-             throw Failure(kBadCommandLine, "--arch: only the CPU builds (their names end in _cpu) take it");
+             throw Failure(kBadCommandLine,
+                           "--arch: only the CPU builds (their names end in _cpu) take it");
 #endif
-             chip.sm = std::stoi(parse_choice("--arch", value, {"sm_70", "sm_75", "sm_80"}).substr(3));
+             chip.sm =
+                 std::stoi(parse_choice("--arch", value, {"sm_70", "sm_75", "sm_80"}).substr(3));
          }},
     };
 }
@@ -42,8 +47,10 @@ inline void select_chip(Chip& chip) {
     emulator::set_architecture(chip.sm);
 #else
     int major = 0, minor = 0;
-    check_cuda(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, chip.device), "cudaDeviceGetAttribute");
-    check_cuda(cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, chip.device), "cudaDeviceGetAttribute");
+    check_cuda(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, chip.device),
+               "cudaDeviceGetAttribute");
+    check_cuda(cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, chip.device),
+               "cudaDeviceGetAttribute");
     cudaDeviceProp properties;
     check_cuda(cudaGetDeviceProperties(&properties, chip.device), "cudaGetDeviceProperties");
     chip.sm = 10 * major + minor;
@@ -52,7 +59,8 @@ inline void select_chip(Chip& chip) {
     std::printf("%s, %s\n", chip.name.c_str(), chip.architecture().c_str());
 }
 
-// Waits for the kernel that was just launched; `what` is named in the message if it failed. On the CPU nothing may have raced.
+// Waits for the kernel that was just launched; `what` is named in the message if it failed. On the
+// CPU nothing may have raced.
 inline void finish(const std::string& what) {
     check_cuda(cudaGetLastError(), what);
     check_cuda(cudaDeviceSynchronize(), what);

@@ -1,4 +1,5 @@
-// Which element of a matrix each lane's x[i] holds: the known layouts of 16x16x16, and what can be read off any dump.
+// Which element of a matrix each lane's x[i] holds: the known layouts of 16x16x16, and what can be
+// read off any dump.
 #pragma once
 
 #include <map>
@@ -11,7 +12,9 @@
 struct Element {
     int row, col;
     bool operator==(const Element& other) const { return row == other.row && col == other.col; }
-    bool operator<(const Element& other) const { return row != other.row ? row < other.row : col < other.col; }
+    bool operator<(const Element& other) const {
+        return row != other.row ? row < other.row : col < other.col;
+    }
 };
 using Dump = std::vector<Element>;  // what x[i] of a lane holds is at [lane * (size / 32) + i]
 
@@ -29,8 +32,9 @@ struct FragmentKind {
     std::string name() const { return use + " " + type + " " + layout + "_major " + shape; }
 };
 
-// NVIDIA leaves the layouts unspecified. These are Volta's, which the article of 2018 printed (see volta_tables.cu), and the one
-// that came with Turing and stayed; the same as tables: layouts/*.csv. `layout` and `type`: "" where it makes no difference.
+// NVIDIA leaves the layouts unspecified. These are Volta's, which the article of 2018 printed (see
+// volta_tables.cu), and the one that came with Turing and stayed; the same as tables:
+// layouts/*.csv. `layout` and `type`: "" where it makes no difference.
 struct KnownLayout {
     const char *chips, *use, *type, *layout;
     Element (*at)(int lane, int i);
@@ -65,17 +69,20 @@ inline const KnownLayout kKnownLayouts[] = {
 inline std::string recognise(const FragmentKind& kind, const Dump& dump) {
     const int elements = int(dump.size()) / 32;
     for (const KnownLayout& known : kKnownLayouts) {
-        bool same = kind.shape == "16x16x16" && known.use == kind.use && (!*known.type || known.type == kind.type) &&
+        bool same = kind.shape == "16x16x16" && known.use == kind.use &&
+                    (!*known.type || known.type == kind.type) &&
                     (!*known.layout || known.layout == kind.layout);
         for (int lane = 0; same && lane < 32; ++lane)
-            for (int i = 0; same && i < elements; ++i) same = known.at(lane, i) == dump[lane * elements + i];
+            for (int i = 0; same && i < elements; ++i)
+                same = known.at(lane, i) == dump[lane * elements + i];
         if (same) return known.chips;
     }
     return "unknown layout";
 }
 
-// In all known layouts each bit of the lane's number and of i adds one power of two, or nothing, to the row or the column.
-// Bits 0 to 4 are the lane's; whether that explains the whole dump is in `whole`.
+// In all known layouts each bit of the lane's number and of i adds one power of two, or nothing, to
+// the row or the column. Bits 0 to 4 are the lane's; whether that explains the whole dump is in
+// `whole`.
 struct BitLayout {
     std::vector<Element> adds;
     bool whole;
@@ -89,7 +96,8 @@ inline BitLayout bits_of(const Dump& dump) {
         Element sum = {0, 0};
         const int number = int(at) / elements + int(at) % elements * 32;
         for (size_t bit = 0; bit < bits.adds.size(); ++bit)
-            if (number >> bit & 1) sum = {sum.row + bits.adds[bit].row, sum.col + bits.adds[bit].col};
+            if (number >> bit & 1)
+                sum = {sum.row + bits.adds[bit].row, sum.col + bits.adds[bit].col};
         bits.whole = bits.whole && sum == dump[at];
     }
     return bits;
@@ -102,9 +110,11 @@ inline std::string formula(const Dump& dump, int Element::*which) {
     std::string text;
     const int count = int(bits.adds.size());
     for (int bit = 0; bit < count;) {
-        const int adds = bits.adds[bit].*which, first = bit < 5 ? 0 : 5, end = bit < 5 ? 5 : count, from = bit++;
+        const int adds = bits.adds[bit].*which, first = bit < 5 ? 0 : 5, end = bit < 5 ? 5 : count,
+                  from = bit++;
         if (adds == 0) continue;
-        while (bit < end && bits.adds[bit].*which == adds << (bit - from)) ++bit;  // neighbours that move together
+        while (bit < end && bits.adds[bit].*which == adds << (bit - from))
+            ++bit;  // neighbours that move together
         text += std::string(text.empty() ? "" : " + ") + (first ? "i" : "lane");
         if (from > first) text += "/" + std::to_string(1 << (from - first));
         if (bit < end) text += "%" + std::to_string(1 << (bit - from));
@@ -118,16 +128,19 @@ using Holders = std::map<Element, std::vector<Element>>;
 inline Holders holders_of(const Dump& dump) {
     Holders holders;
     const int elements = int(dump.size()) / 32;
-    for (int at = 0; at < int(dump.size()); ++at) holders[dump[at]].push_back({at / elements, at % elements});
+    for (int at = 0; at < int(dump.size()); ++at)
+        holders[dump[at]].push_back({at / elements, at % elements});
     return holders;
 }
 
-// "each element is held 2 times: by lanes l, l^8". Throws Failure(kWrongResult) for elements that nobody holds.
+// "each element is held 2 times: by lanes l, l^8". Throws Failure(kWrongResult) for elements that
+// nobody holds.
 inline std::string describe_copies(const FragmentKind& kind, const Dump& dump) {
     const Holders holders = holders_of(dump);
     const size_t all = size_t(kind.rows()) * kind.cols();
     if (holders.size() != all)
-        throw Failure(kWrongResult, kind.name() + format(": no lane holds %zu of the %zu elements", all - holders.size(), all));
+        throw Failure(kWrongResult, kind.name() + format(": no lane holds %zu of the %zu elements",
+                                                         all - holders.size(), all));
     size_t fewest = dump.size(), most = 0;
     for (const auto& [element, list] : holders) {
         fewest = std::min(fewest, list.size());
@@ -145,6 +158,7 @@ inline std::string describe_copies(const FragmentKind& kind, const Dump& dump) {
         if (same && number < 32) lanes += format(", l^%d", number);
         if (same && number % 32 == 0) places += format(", x[i^%d]", number / 32);
     }
-    const std::string where = (lanes.empty() ? "" : ": by lanes l" + lanes) + (places.empty() ? "" : ": in x[i]" + places);
+    const std::string where = (lanes.empty() ? "" : ": by lanes l" + lanes) +
+                              (places.empty() ? "" : ": in x[i]" + places);
     return format("each element is held %zu times", most) + where;
 }

@@ -1,5 +1,6 @@
-// 07_fragment_probe/probe: which element of the matrix does each lane's x[i] hold? The matrix is M[row][col] = row * columns +
-// col, exact in half up to 2048, so a loaded value names its element; printf says it, as in the article.
+// 07_fragment_probe/probe: which element of the matrix does each lane's x[i] hold? The matrix is
+// M[row][col] = row * columns + col, exact in half up to 2048, so a loaded value names its element;
+// printf says it, as in the article.
 //
 // Alone:    nvcc -O3 -std=c++17 -arch=native -I. 07_fragment_probe/probe.cu -o 07_fragment_probe/probe
 // Articles: "Tensorコアを使ってみた", the section on nvcuda::wmma::fragment; the Volta report, the last section
@@ -17,46 +18,54 @@ using namespace nvcuda;
 
 // An accumulator's memory layout is an argument, that of the others is in their type.
 template <int m, int n, int k, class T>
-__device__ void load(wmma::fragment<wmma::accumulator, m, n, k, T>& f, const T* M, unsigned ldm, wmma::layout_t order) {
+__device__ void load(wmma::fragment<wmma::accumulator, m, n, k, T>& f, const T* M, unsigned ldm,
+                     wmma::layout_t order) {
     wmma::load_matrix_sync(f, M, ldm, order);
 }
 template <class Use, int m, int n, int k, class T, class Layout>
-__device__ void load(wmma::fragment<Use, m, n, k, T, Layout>& f, const T* M, unsigned ldm, wmma::layout_t) {
+__device__ void load(wmma::fragment<Use, m, n, k, T, Layout>& f, const T* M, unsigned ldm,
+                     wmma::layout_t) {
     wmma::load_matrix_sync(f, M, ldm);
 }
 
 // One warp. x: 32 * num_elements values.
 template <class Fragment, class T>
-__global__ void probe(const T* M, unsigned ldm, wmma::layout_t order, int cols, bool print, float* x) {
+__global__ void probe(const T* M, unsigned ldm, wmma::layout_t order, int cols, bool print,
+                      float* x) {
     Fragment f;
     load(f, M, ldm, order);
     const int lane = threadIdx.x;
     for (int i = 0; i < f.num_elements; ++i) x[lane * f.num_elements + i] = float(f.x[i]);
-    for (int turn = 0; print && turn < 32; ++turn) {  // lane by lane: printf keeps the order in which it was called
+    // Lane by lane: printf keeps the order in which it was called.
+    for (int turn = 0; print && turn < 32; ++turn) {
         if (turn == lane) {
             printf("%4d ", lane);
-            for (int i = 0; i < f.num_elements; ++i) printf(" %2d,%-2d", int(float(f.x[i])) / cols, int(float(f.x[i])) % cols);
+            for (int i = 0; i < f.num_elements; ++i)
+                printf(" %2d,%-2d", int(float(f.x[i])) / cols, int(float(f.x[i])) % cols);
             printf("\n");
         }
         __syncwarp();
     }
 }
 
-// Loads M into a fragment and returns what each lane holds. `print`: also as a table, from the device.
+// Loads M into a fragment and returns what each lane holds. `print`: also as a table, from the
+// device.
 template <class Fragment, class T>
 Dump dump_of(const FragmentKind& kind, bool print) {
     const int rows = kind.rows(), cols = kind.cols(), elements = Fragment::num_elements;
     const bool row_major = kind.layout == "row";
     std::vector<T> M(rows * cols);
     for (int row = 0; row < rows; ++row)
-        for (int col = 0; col < cols; ++col) M[row_major ? row * cols + col : col * rows + row] = T(float(row * cols + col));
+        for (int col = 0; col < cols; ++col)
+            M[row_major ? row * cols + col : col * rows + row] = T(float(row * cols + col));
     DeviceArray<T> M_device(M.size());
     DeviceArray<float> x_device(32 * elements);
     M_device.upload(M);
     std::vector<float> x(32 * elements, NAN);
     x_device.upload(x);
     if (print) {
-        std::printf("%s: M is %d x %d; x[i] of each lane as row,col\nlane ", kind.name().c_str(), rows, cols);
+        std::printf("%s: M is %d x %d; x[i] of each lane as row,col\nlane ", kind.name().c_str(),
+                    rows, cols);
         for (int i = 0; i < elements; ++i) std::printf(" %5s", format("x[%d]", i).c_str());
         std::printf("\n");
     }
@@ -70,8 +79,9 @@ Dump dump_of(const FragmentKind& kind, bool print) {
     Dump dump;
     for (int at = 0; at < 32 * elements; ++at) {
         if (!(x[at] >= 0 && x[at] < float(rows * cols) && x[at] == std::floor(x[at])))
-            throw Failure(kWrongResult, kind.name() + format(": lane %d holds %g in x[%d], no element of M", at / elements, x[at],
-                                                             at % elements));
+            throw Failure(kWrongResult,
+                          kind.name() + format(": lane %d holds %g in x[%d], no element of M",
+                                               at / elements, x[at], at % elements));
         dump.push_back({int(x[at]) / cols, int(x[at]) % cols});
     }
     return dump;
@@ -81,13 +91,18 @@ template <int m, int n, int k>
 Dump dump_of_shape(const FragmentKind& kind, bool print) {
     const bool row = kind.layout == "row";
     if (kind.use == "accumulator")
-        return kind.type == "half" ? dump_of<wmma::fragment<wmma::accumulator, m, n, k, half>, half>(kind, print)
-                                   : dump_of<wmma::fragment<wmma::accumulator, m, n, k, float>, float>(kind, print);
+        return kind.type == "half"
+                   ? dump_of<wmma::fragment<wmma::accumulator, m, n, k, half>, half>(kind, print)
+                   : dump_of<wmma::fragment<wmma::accumulator, m, n, k, float>, float>(kind, print);
     if (kind.use == "matrix_a")
-        return row ? dump_of<wmma::fragment<wmma::matrix_a, m, n, k, half, wmma::row_major>, half>(kind, print)
-                   : dump_of<wmma::fragment<wmma::matrix_a, m, n, k, half, wmma::col_major>, half>(kind, print);
-    return row ? dump_of<wmma::fragment<wmma::matrix_b, m, n, k, half, wmma::row_major>, half>(kind, print)
-               : dump_of<wmma::fragment<wmma::matrix_b, m, n, k, half, wmma::col_major>, half>(kind, print);
+        return row ? dump_of<wmma::fragment<wmma::matrix_a, m, n, k, half, wmma::row_major>, half>(
+                         kind, print)
+                   : dump_of<wmma::fragment<wmma::matrix_a, m, n, k, half, wmma::col_major>, half>(
+                         kind, print);
+    return row ? dump_of<wmma::fragment<wmma::matrix_b, m, n, k, half, wmma::row_major>, half>(
+                     kind, print)
+               : dump_of<wmma::fragment<wmma::matrix_b, m, n, k, half, wmma::col_major>, half>(
+                     kind, print);
 }
 
 Dump take_dump(const FragmentKind& kind, bool print) {
@@ -97,7 +112,8 @@ Dump take_dump(const FragmentKind& kind, bool print) {
 }
 
 using Choices = const std::vector<std::string>;
-Choices kUses = {"matrix_a", "matrix_b", "accumulator"}, kTypes = {"half", "float"}, kLayouts = {"row", "col"};
+Choices kUses = {"matrix_a", "matrix_b", "accumulator"}, kTypes = {"half", "float"},
+        kLayouts = {"row", "col"};
 Choices kShapes = {"16x16x16", "32x8x16", "8x32x16"};
 
 int main(int argc, char** argv) {
@@ -111,16 +127,19 @@ int main(int argc, char** argv) {
          [&](Text value) { asked.use = parse_choice("--use", value, kUses); }},
         {"type", "TYPE", "half, or float: accumulator only (default half)",
          [&](Text value) { asked.type = parse_choice("--type", value, kTypes); }},
-        {"layout", "LAYOUT", "M lies in memory row by row, or column by column: row or col (default col)",
+        {"layout", "LAYOUT",
+         "M lies in memory row by row, or column by column: row or col (default col)",
          [&](Text value) { asked.layout = parse_choice("--layout", value, kLayouts); }},
         {"shape", "MxNxK", "16x16x16, 32x8x16 or 8x32x16 (default 16x16x16)",
          [&](Text value) { asked.shape = parse_choice("--shape", value, kShapes); }},
         {"all", "", "every fragment there is, a line each", [&](Text) { all = true; }},
-        {"csv", "FILE", "also write lane,element,row,col to FILE; with --all after shape,use,type,layout",
+        {"csv", "FILE",
+         "also write lane,element,row,col to FILE; with --all after shape,use,type,layout",
          [&](Text value) { csv = parse_csv(value); }},
         {"svg", "FILE", "also draw the matrix, a colour a lane; not with --all",
          [&](Text value) {
-             if (value.empty()) throw Failure(kBadCommandLine, "--svg '': takes the name of a file");
+             if (value.empty())
+                 throw Failure(kBadCommandLine, "--svg '': takes the name of a file");
              svg = value;
          }},
     };
@@ -131,14 +150,17 @@ int main(int argc, char** argv) {
         "  probe --use matrix_b --layout row --svg b.svg\n  probe --all --csv all.csv";
     return run_program("probe", about, options, examples, argc, argv, [&] {
         if (!all && asked.use != "accumulator" && asked.type == "float")
-            throw Failure(kBadCommandLine, "--type 'float': only --use accumulator takes it; " + asked.use + " takes half");
-        if (all && !svg.empty()) throw Failure(kBadCommandLine, "--svg: draws one fragment, not --all of them");
+            throw Failure(kBadCommandLine, "--type 'float': only --use accumulator takes it; " +
+                                               asked.use + " takes half");
+        if (all && !svg.empty())
+            throw Failure(kBadCommandLine, "--svg: draws one fragment, not --all of them");
         WholeFile csv_file("--csv", csv), svg_file("--svg", svg);
         select_chip(chip);
 #ifdef CUDA_EMULATOR
         const bool one_shape = chip.sm == 70;  // nobody has noted down Volta's other layouts
         if (one_shape && asked.shape != "16x16x16")
-            throw Failure(kBadCommandLine, "--shape '" + asked.shape + "': of sm_70 the CPU build knows 16x16x16 alone");
+            throw Failure(kBadCommandLine, "--shape '" + asked.shape +
+                                               "': of sm_70 the CPU build knows 16x16x16 alone");
 #else
         const bool one_shape = false;
 #endif
@@ -149,24 +171,31 @@ int main(int argc, char** argv) {
                 for (const auto& use : kUses)
                     for (const auto& type : kTypes)
                         for (const auto& layout : kLayouts)
-                            if (use == "accumulator" || type == "half") kinds.push_back({use, type, layout, shape});
+                            if (use == "accumulator" || type == "half")
+                                kinds.push_back({use, type, layout, shape});
         }
-        std::string csv_text = std::string(all ? "shape,use,type,layout," : "") + "lane,element,row,col\n";
+        std::string csv_text =
+            std::string(all ? "shape,use,type,layout," : "") + "lane,element,row,col\n";
         for (const FragmentKind& kind : kinds) {
             const Dump dump = take_dump(kind, !all);
             const std::string copies = describe_copies(kind, dump), chips = recognise(kind, dump);
-            const std::string row = formula(dump, &Element::row), col = formula(dump, &Element::col);
-            const std::string where = row.empty() || col.empty() ? "no formula" : "row = " + row + ", col = " + col;
+            const std::string row = formula(dump, &Element::row),
+                              col = formula(dump, &Element::col);
+            const std::string where =
+                row.empty() || col.empty() ? "no formula" : "row = " + row + ", col = " + col;
             const int elements = int(dump.size()) / 32;
             if (all)
-                std::printf("%-38s %2d a lane; %s; %s; %s\n", kind.name().c_str(), elements, chips.c_str(), copies.c_str(),
-                            where.c_str());
+                std::printf("%-38s %2d a lane; %s; %s; %s\n", kind.name().c_str(), elements,
+                            chips.c_str(), copies.c_str(), where.c_str());
             else std::printf("%s\n%s\nlayout: %s\n", where.c_str(), copies.c_str(), chips.c_str());
-            const std::string first = all ? kind.shape + "," + kind.use + "," + kind.type + "," + kind.layout + "," : "";
+            const std::string first =
+                all ? kind.shape + "," + kind.use + "," + kind.type + "," + kind.layout + "," : "";
             for (int at = 0; at < int(dump.size()); ++at)
-                csv_text += first + format("%d,%d,%d,%d\n", at / elements, at % elements, dump[at].row, dump[at].col);
+                csv_text += first + format("%d,%d,%d,%d\n", at / elements, at % elements,
+                                           dump[at].row, dump[at].col);
             const std::string on = chips == "unknown layout" ? chip.architecture() : chips;
-            svg_file.save(draw(kind, dump, kind.name() + " on " + on, "In each cell lane: x[i]. " + where + "; " + copies));
+            svg_file.save(draw(kind, dump, kind.name() + " on " + on,
+                               "In each cell lane: x[i]. " + where + "; " + copies));
         }
         csv_file.save(csv_text);
     });

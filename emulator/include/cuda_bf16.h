@@ -17,8 +17,11 @@ struct __nv_bfloat16 : emulator::SmallFloat<__nv_bfloat16> {
     uint16_t __x;
     __nv_bfloat16() = default;
     template <class T, class = std::enable_if_t<std::is_arithmetic_v<T>>>
-    __forceinline__ __nv_bfloat16(T x) : __x(emulator::float_to_bfloat16(emulator::before_rounding(x))) {}
-    __forceinline__ operator float() const { return __builtin_bit_cast(float, uint32_t(__x) << 16); }
+    __forceinline__ __nv_bfloat16(T x)
+        : __x(emulator::float_to_bfloat16(emulator::before_rounding(x))) {}
+    __forceinline__ operator float() const {
+        return __builtin_bit_cast(float, uint32_t(__x) << 16);
+    }
 };
 using nv_bfloat16 = __nv_bfloat16;
 

@@ -1,12 +1,14 @@
-// half and half2 of CUDA's cuda_fp16.h, in software: rounded to nearest even, with subnormals, infinities and NaN.
+// half and half2 of CUDA's cuda_fp16.h, in software: rounded to nearest even, with subnormals,
+// infinities and NaN.
 #pragma once
 
 #include "cuda_runtime.h"  // this folder's, wherever it is included from
 
 namespace emulator {
 
-// `rounded` is a result rounded to its type, `error` what that lost. Rounded to odd instead (towards zero, then the last bit set),
-// it may be rounded once more, to a narrower type, and comes out as if there had been that one rounding only.
+// `rounded` is a result rounded to its type, `error` what that lost. Rounded to odd instead
+// (towards zero, then the last bit set), it may be rounded once more, to a narrower type, and comes
+// out as if there had been that one rounding only.
 template <class Bits, class Float>
 __forceinline__ Float to_odd(Float rounded, double error) {
     if (!(error < 0 || error > 0)) return rounded;  // exact, infinite or NaN
@@ -14,8 +16,11 @@ __forceinline__ Float to_odd(Float rounded, double error) {
     if ((error > 0) == std::signbit(rounded)) --bits;
     return __builtin_bit_cast(Float, bits | 1);
 }
-__forceinline__ float odd_float(double x) { return to_odd<uint32_t>(float(x), x - double(float(x))); }
-inline float odd_fma(double a, double b, double c) {  // of factors whose product a double holds exactly
+__forceinline__ float odd_float(double x) {
+    return to_odd<uint32_t>(float(x), x - double(float(x)));
+}
+inline float odd_fma(double a, double b,
+                     double c) {  // of factors whose product a double holds exactly
     const double product = a * b, sum = product + c, part = sum - product;
     return odd_float(to_odd<uint64_t>(sum, (product - (sum - part)) + (c - part)));
 }
@@ -23,24 +28,32 @@ inline float odd_fma(double a, double b, double c) {  // of factors whose produc
 // A half: sign, 5 bits of exponent (bias 15), 10 of mantissa. A float: sign, 8 (bias 127), 23.
 __forceinline__ float half_to_float(uint16_t half) {
     const uint32_t sign = uint32_t(half & 0x8000) << 16, rest = half & 0x7fff;
-    if (rest < 0x0400) return __builtin_bit_cast(float, sign | __builtin_bit_cast(uint32_t, float(rest) * 0x1p-24f));  // subnormal
-    const uint32_t bias = rest < 0x7c00 ? 127 - 15 : 255 - 31;  // infinity and NaN have the largest exponent
+    if (rest < 0x0400)
+        return __builtin_bit_cast(
+            float, sign | __builtin_bit_cast(uint32_t, float(rest) * 0x1p-24f));  // subnormal
+    const uint32_t bias =
+        rest < 0x7c00 ? 127 - 15 : 255 - 31;  // infinity and NaN have the largest exponent
     return __builtin_bit_cast(float, sign | ((rest << 13) + (bias << 23)));
 }
 __forceinline__ uint16_t float_to_half(float x) {
-    const uint32_t bits = __builtin_bit_cast(uint32_t, x), sign = bits >> 16 & 0x8000, rest = bits & 0x7fffffff;
-    if (rest > 0x7f800000) return sign | 0x7c00 | ((rest >> 13 & 0x3ff) ? rest >> 13 & 0x3ff : 0x200);  // NaN stays NaN
+    const uint32_t bits = __builtin_bit_cast(uint32_t, x), sign = bits >> 16 & 0x8000,
+                   rest = bits & 0x7fffffff;
+    if (rest > 0x7f800000)
+        return sign | 0x7c00 |
+               ((rest >> 13 & 0x3ff) ? rest >> 13 & 0x3ff : 0x200);  // NaN stays NaN
     if (rest >= 0x47800000) return sign | 0x7c00;  // 65536 and more
-    if (rest < 0x38800000) {  // below 2^-14: beside 0.5, a float's last bit is worth 2^-24, as a subnormal half's
+    if (rest < 0x38800000) {  // below 2^-14
+        // Beside 0.5, a float's last bit is worth 2^-24, as a subnormal half's is.
         const float sum = __builtin_bit_cast(float, rest) + 0.5f;
         return sign | (__builtin_bit_cast(uint32_t, sum) - __builtin_bit_cast(uint32_t, 0.5f));
     }
     const uint32_t rebiased = rest - ((127u - 15) << 23);
-    return sign | ((rebiased + 0xfff + (rebiased >> 13 & 1)) >> 13);  // a carry goes to the exponent, at the end to infinity
+    // A carry goes to the exponent, at the end to infinity.
+    return sign | ((rebiased + 0xfff + (rebiased >> 13 & 1)) >> 13);
 }
 
-// What half and __nv_bfloat16 have in common. A float has more than twice their bits, so that + - * / of floats, rounded again, are
-// correctly rounded.
+// What half and __nv_bfloat16 have in common. A float has more than twice their bits, so that + - *
+// / of floats, rounded again, are correctly rounded.
 template <class T>
 struct SmallFloat {
     friend T operator+(T a, T b) { return float(a) + float(b); }
@@ -141,10 +154,13 @@ inline half2& operator-=(half2& a, half2 b) { return a = a - b; }
 inline half2& operator*=(half2& a, half2 b) { return a = a * b; }
 inline half2& operator/=(half2& a, half2 b) { return a = a / b; }
 inline bool operator==(half2 a, half2 b) { return a.x == b.x && a.y == b.y; }
-inline bool operator!=(half2 a, half2 b) { return a.x != b.x && a.y != b.y; }  // as CUDA has it: both differ
+// As CUDA has it: both differ.
+inline bool operator!=(half2 a, half2 b) { return a.x != b.x && a.y != b.y; }
 inline half2 __hadd2(half2 a, half2 b) { return a + b; }
 inline half2 __hsub2(half2 a, half2 b) { return a - b; }
 inline half2 __hmul2(half2 a, half2 b) { return a * b; }
 inline half2 __h2div(half2 a, half2 b) { return a / b; }
 inline half2 __hneg2(half2 a) { return -a; }
-inline half2 __hfma2(half2 a, half2 b, half2 c) { return {__hfma(a.x, b.x, c.x), __hfma(a.y, b.y, c.y)}; }
+inline half2 __hfma2(half2 a, half2 b, half2 c) {
+    return {__hfma(a.x, b.x, c.x), __hfma(a.y, b.y, c.y)};
+}

@@ -1,8 +1,10 @@
-// Warp matrix functions (WMMA) of CUDA's mma.h, namespace nvcuda::wmma: which lane holds which element, checks, and the products.
+// Warp matrix functions (WMMA) of CUDA's mma.h, namespace nvcuda::wmma: which lane holds which
+// element, checks, and the products.
 //
-// A lane that calls a _sync function waits until all 32 lanes of its warp have called it; the last one carries it out for all.
-// That orders no memory among the lanes, here as on the GPU. Where an element is held several times, a product takes it from the
-// lowest lane and its lowest x[i]; a load and a product write all places. See emulator/README.md.
+// A lane that calls a _sync function waits until all 32 lanes of its warp have called it; the last
+// one carries it out for all. That orders no memory among the lanes, here as on the GPU. Where an
+// element is held several times, a product takes it from the lowest lane and its lowest x[i]; a
+// load and a product write all places. See emulator/README.md.
 #pragma once
 
 #include "cuda_bf16.h"
@@ -45,11 +47,15 @@ struct WarpCall {
     const char* file;
     int line;
 };
-// Waits until all lanes of the warp have called it with the same operation at the same line. The last to come carries it out.
-void collective(void (*operation)(const WarpCall&), const void* arguments, const char* file, int line);
-void misuse(const std::string& what, const char* file, int line);  // ends the launch; does not come back
+// Waits until all lanes of the warp have called it with the same operation at the same line. The
+// last to come carries it out.
+void collective(void (*operation)(const WarpCall&), const void* arguments, const char* file,
+                int line);
+void misuse(const std::string& what, const char* file,
+            int line);  // ends the launch; does not come back
 int architecture();  // 70, 75 or 80
-// Tells the trace that a lane of the running warp accesses these bytes. Nothing happens where there is no trace.
+// Tells the trace that a lane of the running warp accesses these bytes. Nothing happens where there
+// is no trace.
 void trace_lane(int lane, const void* address, int bytes, bool store, const void* pc);
 bool traced_as_shared(const void* address);
 bool tracing();
@@ -62,10 +68,12 @@ using nvcuda::wmma::experimental::precision::s4;
 using nvcuda::wmma::experimental::precision::u4;
 using nvcuda::wmma::precision::tf32;
 
-#define EMULATOR_UNTRACED __attribute__((no_sanitize("thread")))  // the trace is told what a GPU accesses, by trace_lane()
+#define EMULATOR_UNTRACED \
+    __attribute__((       \
+        no_sanitize("thread")))  // the trace is told what a GPU accesses, by trace_lane()
 
-// What is known of an element type: how x[] stores it, so many in one; since when (sm_70, ...) matrices A and B may be of it; the
-// type of their product's sums (half allows half sums, too).
+// What is known of an element type: how x[] stores it, so many in one; since when (sm_70, ...)
+// matrices A and B may be of it; the type of their product's sums (half allows half sums, too).
 template <class Storage_, int packed_, int since_, class Sum_>
 struct Type {
     using Storage = Storage_;
@@ -95,27 +103,36 @@ struct __align__(8) Fragment {
     using element_type = T;
     using storage_element_type = typename Element<T>::Storage;
 
-    static constexpr bool is_a = std::is_same_v<Use, matrix_a>, is_b = std::is_same_v<Use, matrix_b>;
+    static constexpr bool is_a = std::is_same_v<Use, matrix_a>,
+                          is_b = std::is_same_v<Use, matrix_b>;
     static constexpr bool is_accumulator = !is_a && !is_b;
     static constexpr bool row_major = std::is_same_v<Layout, nvcuda::wmma::row_major>;
-    static constexpr int packed = Element<T>::packed, rows = is_b ? k / packed : m, cols = is_a ? k / packed : n;
+    static constexpr int packed = Element<T>::packed, rows = is_b ? k / packed : m,
+                         cols = is_a ? k / packed : n;
     static constexpr int distinct = rows * cols / 32;  // elements of a lane on sm_75 and later
-    static constexpr int num_storage_elements = is_accumulator || !std::is_same_v<T, half> ? distinct : 16;
+    static constexpr int num_storage_elements =
+        is_accumulator || !std::is_same_v<T, half> ? distinct : 16;
     static constexpr int num_elements = num_storage_elements * packed;
     storage_element_type x[num_storage_elements];
 
-    // A line is what the lanes of a group of four share: a row of A, a column of B, a row of C. 8x32x16 is 32x8x16 transposed.
-    static constexpr bool line_is_col = is_b || (is_accumulator && n > m), of_left = is_accumulator || is_b == (n > m);
+    // A line is what the lanes of a group of four share: a row of A, a column of B, a row of C.
+    // 8x32x16 is 32x8x16 transposed.
+    static constexpr bool line_is_col = is_b || (is_accumulator && n > m),
+                          of_left = is_accumulator || is_b == (n > m);
     static constexpr int along = line_is_col ? rows : cols;
-    static constexpr int joint = is_accumulator ? 2 : std::max(1, 4 / int(sizeof(storage_element_type)));  // x[] side by side
+    static constexpr int joint =
+        is_accumulator ? 2
+                       : std::max(1, 4 / int(sizeof(storage_element_type)));  // x[] side by side
 
-    // Where x[i] of a lane belongs, on sm_75 and later. The warp holds blocks of 8 lines, each line in the registers of four lanes.
-    // turned: the block with lines and columns exchanged.
+    // Where x[i] of a lane belongs, on sm_75 and later. The warp holds blocks of 8 lines, each line
+    // in the registers of four lanes. turned: the block with lines and columns exchanged.
     static constexpr Place place_sm75(int lane, int i, bool turned) {
         constexpr int blocks_along = along / (4 * joint), blocks = distinct / joint;
         const int block = i / joint % blocks;
-        // The left factor goes through two blocks of lines, then along them, then to the next two. The right one along them first.
-        const int block_line = of_left ? block % 2 + block / (2 * blocks_along) * 2 : block / blocks_along;
+        // The left factor goes through two blocks of lines, then along them, then to the next two.
+        // The right one along them first.
+        const int block_line =
+            of_left ? block % 2 + block / (2 * blocks_along) * 2 : block / blocks_along;
         const int block_along = of_left ? block / 2 % blocks_along : block % blocks_along;
         const int in_line = lane % 4 * joint + i % joint;
         const int line = 8 * block_line + (turned ? in_line : lane / 4);
@@ -123,13 +140,17 @@ struct __align__(8) Fragment {
         return line_is_col ? Place{at, line} : Place{line, at};
     }
 
-    // On sm_70, known for half 16x16x16. Groups of four lanes hold 4 lines each of A and B, some of them twice.
+    // On sm_70, known for half 16x16x16. Groups of four lanes hold 4 lines each of A and B, some of
+    // them twice.
     static constexpr Place place_sm70(int lane, int i) {
-        const int four_rows = (lane >> 2 & 1) * 8 + (lane >> 4) * 4, four_cols = (lane >> 3 & 1) * 8 + (lane >> 4) * 4;
+        const int four_rows = (lane >> 2 & 1) * 8 + (lane >> 4) * 4,
+                  four_cols = (lane >> 3 & 1) * 8 + (lane >> 4) * 4;
         const int cols_of_c = (lane >> 3 & 1) * 8;
-        if (is_accumulator && std::is_same_v<T, float>) return {four_rows + (lane & 1) + (i & 2), cols_of_c + (lane & 2) + (i & 5)};
+        if (is_accumulator && std::is_same_v<T, float>)
+            return {four_rows + (lane & 1) + (i & 2), cols_of_c + (lane & 2) + (i & 5)};
         if (is_accumulator) return {four_rows + lane % 4, cols_of_c + i};
-        const bool runs_along = row_major == is_a;  // a lane holds a whole line; otherwise 4 of each fourth place
+        const bool runs_along =
+            row_major == is_a;  // a lane holds a whole line; otherwise 4 of each fourth place
         const int line = runs_along ? lane % 4 : i % 4, at = runs_along ? i : i / 4 * 4 + lane % 4;
         return is_a ? Place{four_rows + line, at} : Place{at, four_cols + line};
     }
@@ -139,19 +160,23 @@ struct __align__(8) Fragment {
     }
 
     static void check_architecture(const WarpCall& call) {
-        constexpr bool oldest = m == 16 && n == 16 && k == 16 && (std::is_same_v<T, half> || std::is_same_v<T, float>);
-        constexpr int since = oldest ? 70 : k == 8 ? 80 : std::max(75, Element<T>::since);  // 16x16x8 is tf32's
+        constexpr bool oldest =
+            m == 16 && n == 16 && k == 16 && (std::is_same_v<T, half> || std::is_same_v<T, float>);
+        constexpr int since = oldest   ? 70
+                              : k == 8 ? 80
+                                       : std::max(75, Element<T>::since);  // 16x16x8 is tf32's
         if (architecture() >= since) return;
-        misuse("fragments of " + std::string(Element<T>::name) + " " + std::to_string(m) + "x" + std::to_string(n) + "x" +
-                   std::to_string(k) + " are not known on sm_" + std::to_string(architecture()),
+        misuse("fragments of " + std::string(Element<T>::name) + " " + std::to_string(m) + "x" +
+                   std::to_string(n) + "x" + std::to_string(k) + " are not known on sm_" +
+                   std::to_string(architecture()),
                call.file, call.line);
     }
 };
 
-// ---- Memory -----------------------------------------------------------------------------------------------------------------
+// ---- Memory -------------------------------------------------------------------------------------
 
-// CUDA C++ Programming Guide, "Warp Matrix Functions": the matrix begins at a multiple of 256 bits, its lines 16 bytes apart or a
-// multiple of that.
+// CUDA C++ Programming Guide, "Warp Matrix Functions": the matrix begins at a multiple of 256 bits,
+// its lines 16 bytes apart or a multiple of that.
 constexpr int kMatrixAlignment = 32, kLeadingDimensionBytes = 16;
 
 template <class T>  // what the functions take a pointer to
@@ -180,24 +205,33 @@ template <class F>
 void check_memory(const WarpCall& call) {
     F::check_architecture(call);
     const auto refuse = [&](const std::string& what) {
-        misuse((std::is_const_v<F> ? "store_matrix_sync: " : "load_matrix_sync: ") + what, call.file, call.line);
+        misuse((std::is_const_v<F> ? "store_matrix_sync: " : "load_matrix_sync: ") + what,
+               call.file, call.line);
     };
     const auto& first = of_lane<F>(call, 0);
     for (int lane = 1; lane < 32; ++lane) {
         const auto& other = of_lane<F>(call, lane);
-        if (other.matrix == first.matrix && other.ldm == first.ldm && other.row_major == first.row_major) continue;
-        const char* what = other.matrix != first.matrix ? "pointers" : other.ldm != first.ldm ? "ldm" : "layouts";
+        if (other.matrix == first.matrix && other.ldm == first.ldm &&
+            other.row_major == first.row_major)
+            continue;
+        const char* what = other.matrix != first.matrix ? "pointers"
+                           : other.ldm != first.ldm     ? "ldm"
+                                                        : "layouts";
         refuse("lanes 0 and " + std::to_string(lane) + " of the warp give different " + what);
     }
-    constexpr int least = kLeadingDimensionBytes * F::packed / int(sizeof(typename F::storage_element_type));
+    constexpr int least =
+        kLeadingDimensionBytes * F::packed / int(sizeof(typename F::storage_element_type));
     if (reinterpret_cast<uintptr_t>(first.matrix) % kMatrixAlignment)
         refuse("the pointer is not aligned to " + std::to_string(kMatrixAlignment) + " bytes");
-    if (first.ldm % least) refuse("ldm is " + std::to_string(first.ldm) + ", not a multiple of " + std::to_string(least));
+    if (first.ldm % least)
+        refuse("ldm is " + std::to_string(first.ldm) + ", not a multiple of " +
+               std::to_string(least));
 }
 
-// What the hardware accesses, as seen in what nvcc makes for sm_75, sm_80 and sm_90. Matrices A and B in shared memory are read by
-// ldmatrix (LDSM): up to 4 blocks of 8 lines of 16 bytes, each line by one lane. Otherwise each lane accesses its own elements,
-// those that lie side by side together. Blocks of 16-bit elements that lie in memory the other way are turned in registers.
+// What the hardware accesses, as seen in what nvcc makes for sm_75, sm_80 and sm_90. Matrices A and
+// B in shared memory are read by ldmatrix (LDSM): up to 4 blocks of 8 lines of 16 bytes, each line
+// by one lane. Otherwise each lane accesses its own elements, those that lie side by side together.
+// Blocks of 16-bit elements that lie in memory the other way are turned in registers.
 template <class F>
 void trace_memory(const WarpCall& call, bool store) {
     if (!tracing()) return;
@@ -208,12 +242,15 @@ void trace_memory(const WarpCall& call, bool store) {
     const auto address = [&](int lane, int i) {
         return memory.address(arch == 70 ? F::place_sm70(lane, i) : F::place_sm75(lane, i, turned));
     };
-    constexpr bool fits_ldsm = !F::is_accumulator && !std::is_floating_point_v<Storage>;  // neither tf32 nor double
-    if (fits_ldsm && arch != 70 && (turned || memory.row_major != F::line_is_col) && traced_as_shared(memory.matrix)) {
+    constexpr bool fits_ldsm =
+        !F::is_accumulator && !std::is_floating_point_v<Storage>;  // neither tf32 nor double
+    if (fits_ldsm && arch != 70 && (turned || memory.row_major != F::line_is_col) &&
+        traced_as_shared(memory.matrix)) {
         const int at_once = arch == 75 ? 2 : 4;  // blocks; LDSM.x4 on sm_80 and later
         for (int block = 0; block < F::distinct / F::joint; ++block)
             for (int line = 0; line < 8; ++line)
-                trace_lane(block % at_once * 8 + line, address(4 * line, block * F::joint), 16, store, call.pc);
+                trace_lane(block % at_once * 8 + line, address(4 * line, block * F::joint), 16,
+                           store, call.pc);
         return;
     }
     for (int lane = 0; lane < 32; ++lane) {
@@ -242,10 +279,11 @@ EMULATOR_UNTRACED void store(const WarpCall& call) {
     const int arch = architecture();
     for (int lane = 0; lane < 32; ++lane)
         for (int i = 0; i < F::num_storage_elements; ++i)
-            *of_lane<const F>(call, 0).address(F::place(arch, lane, i)) = of_lane<const F>(call, lane).f->x[i];
+            *of_lane<const F>(call, 0).address(F::place(arch, lane, i)) =
+                of_lane<const F>(call, lane).f->x[i];
 }
 
-// ---- Products ---------------------------------------------------------------------------------------------------------------
+// ---- Products -----------------------------------------------------------------------------------
 
 template <class D, class A, class B, class C>
 struct ProductCall {
@@ -260,17 +298,21 @@ struct ProductCall {
 // An element as it is multiplied, and one more product.
 template <class T, class Storage>
 __forceinline__ auto operand(Storage x) {
-    if constexpr (std::is_same_v<T, tf32>) return __builtin_bit_cast(float, __builtin_bit_cast(uint32_t, x) & ~0x1fffu);
+    if constexpr (std::is_same_v<T, tf32>)
+        return __builtin_bit_cast(float, __builtin_bit_cast(uint32_t, x) & ~0x1fffu);
     else if constexpr (sizeof(Storage) == 2) return float(x);
     else return x;
 }
 template <class T, class Sum, class Operand>
 __forceinline__ Sum add_product(Sum sum, Operand a, Operand b, experimental::bmmaBitOp operation) {
-    if constexpr (std::is_same_v<T, b1>) return sum + __popc(operation == experimental::bmmaBitOpXOR ? a ^ b : a & b);
+    if constexpr (std::is_same_v<T, b1>)
+        return sum + __popc(operation == experimental::bmmaBitOpXOR ? a ^ b : a & b);
     else if constexpr (std::is_same_v<T, double>) return std::fma(a, b, sum);
-    else if constexpr (Element<T>::packed == 1) return sum + a * b;  // exact: a float holds a product of half, bf16 or tf32
+    else if constexpr (Element<T>::packed == 1)
+        return sum + a * b;  // exact: a float holds a product of half, bf16 or tf32
     else {
-        for (int up = 28; up >= 0; up -= 4)  // each 4 bits to the top and down again, which for an int keeps the sign
+        for (int up = 28; up >= 0;
+             up -= 4)  // each 4 bits to the top and down again, which for an int keeps the sign
             sum += (Operand(unsigned(a) << up) >> 28) * (Operand(unsigned(b) << up) >> 28);
         return sum;
     }
@@ -306,8 +348,10 @@ EMULATOR_UNTRACED void multiply(const WarpCall& call) {
         of_a[lane] = brought.a, of_b[lane] = brought.b, of_c[lane] = brought.c;
     }
     const auto& first = *static_cast<const ProductCall<D, A, B, C>*>(call.arguments[0]);
-    if (std::is_same_v<T, b1> && first.operation == experimental::bmmaBitOpAND && architecture() < 80)
-        misuse("bmma_sync: there is no AND on sm_" + std::to_string(architecture()), call.file, call.line);
+    if (std::is_same_v<T, b1> && first.operation == experimental::bmmaBitOpAND &&
+        architecture() < 80)
+        misuse("bmma_sync: there is no AND on sm_" + std::to_string(architecture()), call.file,
+               call.line);
 
     Operand a[A::rows][A::cols], b[B::rows][B::cols];
     Sum sum[D::rows][D::cols];
@@ -317,7 +361,8 @@ EMULATOR_UNTRACED void multiply(const WarpCall& call) {
     for (int row = 0; row < D::rows; ++row)
         for (int k = 0; k < B::rows; ++k)
             for (int col = 0; col < D::cols; ++col)
-                sum[row][col] = add_product<T>(sum[row][col], a[row][k], b[k][col], first.operation);
+                sum[row][col] =
+                    add_product<T>(sum[row][col], a[row][k], b[k][col], first.operation);
 
     for (int lane = 0; lane < 32; ++lane) {
         const auto& brought = *static_cast<const ProductCall<D, A, B, C>*>(call.arguments[lane]);
@@ -329,19 +374,23 @@ EMULATOR_UNTRACED void multiply(const WarpCall& call) {
 }
 
 template <class D, class A, class B, class C>
-__forceinline__ void product(D& d, const A& a, const B& b, const C& c, bool saturate, experimental::bmmaBitOp operation,
-                             const char* file, int line) {
+__forceinline__ void product(D& d, const A& a, const B& b, const C& c, bool saturate,
+                             experimental::bmmaBitOp operation, const char* file, int line) {
     const ProductCall<D, A, B, C> call{&d, &a, &b, &c, saturate, operation};
     collective(multiply<D, A, B, C>, &call, file, line);
 }
 
-// Whether mma_sync() can multiply T, add to C and give D: reals, and integers, whose sums may saturate.
+// Whether mma_sync() can multiply T, add to C and give D: reals, and integers, whose sums may
+// saturate.
 template <class T, class S>
-constexpr bool sums_in = std::is_same_v<S, typename Element<T>::Sum> || (std::is_same_v<T, half> && std::is_same_v<S, half>);
+constexpr bool sums_in = std::is_same_v<S, typename Element<T>::Sum> ||
+                         (std::is_same_v<T, half> && std::is_same_v<S, half>);
 template <class T, class C, class D>
-using IfReal = std::enable_if_t<!std::is_same_v<typename Element<T>::Sum, int> && sums_in<T, C> && sums_in<T, D>>;
+using IfReal = std::enable_if_t<!std::is_same_v<typename Element<T>::Sum, int> && sums_in<T, C> &&
+                                sums_in<T, D>>;
 template <class T>
-using IfInteger = std::enable_if_t<std::is_same_v<typename Element<T>::Sum, int> && !std::is_same_v<T, b1>>;
+using IfInteger =
+    std::enable_if_t<std::is_same_v<typename Element<T>::Sum, int> && !std::is_same_v<T, b1>>;
 
 }  // namespace fragments
 }  // namespace emulator
@@ -352,7 +401,8 @@ namespace nvcuda::wmma {
 
 #define EMULATOR_FRAGMENT(Use, m, n, k, T, Layout) \
     template <>                                    \
-    class fragment<Use, m, n, k, T, Layout> : public emulator::fragments::Fragment<Use, m, n, k, T, Layout> {};
+    class fragment<Use, m, n, k, T, Layout>        \
+        : public emulator::fragments::Fragment<Use, m, n, k, T, Layout> {};
 #define EMULATOR_FACTORS(m, n, k, T)                   \
     EMULATOR_FRAGMENT(matrix_a, m, n, k, T, row_major) \
     EMULATOR_FRAGMENT(matrix_a, m, n, k, T, col_major) \
@@ -395,7 +445,8 @@ inline float __float_to_tf32(float x) {
 }
 
 template <class Use, int m, int n, int k, class T, class Layout>
-void fill_fragment(fragment<Use, m, n, k, T, Layout>& f, const typename emulator::fragments::Element<T>::Storage& value) {
+void fill_fragment(fragment<Use, m, n, k, T, Layout>& f,
+                   const typename emulator::fragments::Element<T>::Storage& value) {
     using Bits = emulator::fragments::Element<T>;
     auto stored = value;
     if constexpr (Bits::packed == 8) stored = (value & 0xf) * 0x11111111u;
@@ -403,50 +454,54 @@ void fill_fragment(fragment<Use, m, n, k, T, Layout>& f, const typename emulator
     for (auto& x : f.x) x = stored;
 }
 
-template <class Use, int m, int n, int k, class T, class Layout, class = std::enable_if_t<!std::is_void_v<Layout>>>
-__forceinline__ void load_matrix_sync(fragment<Use, m, n, k, T, Layout>& f, const emulator::fragments::InMemory<T>* matrix,
-                                      unsigned ldm, EMULATOR_SITE) {
+template <class Use, int m, int n, int k, class T, class Layout,
+          class = std::enable_if_t<!std::is_void_v<Layout>>>
+__forceinline__ void load_matrix_sync(fragment<Use, m, n, k, T, Layout>& f,
+                                      const emulator::fragments::InMemory<T>* matrix, unsigned ldm,
+                                      EMULATOR_SITE) {
     using F = emulator::fragments::Fragment<Use, m, n, k, T, Layout>;
     const auto* elements = static_cast<const typename F::storage_element_type*>(matrix);
     const emulator::fragments::MemoryCall<F> call{&f, elements, ldm, F::row_major};
     emulator::collective(emulator::fragments::load<F>, &call, file, line);
 }
 template <int m, int n, int k, class T>
-__forceinline__ void load_matrix_sync(fragment<accumulator, m, n, k, T>& f, const emulator::fragments::InMemory<T>* matrix,
-                                      unsigned ldm, layout_t layout, EMULATOR_SITE) {
+__forceinline__ void load_matrix_sync(fragment<accumulator, m, n, k, T>& f,
+                                      const emulator::fragments::InMemory<T>* matrix, unsigned ldm,
+                                      layout_t layout, EMULATOR_SITE) {
     using F = emulator::fragments::Fragment<accumulator, m, n, k, T, void>;
     const emulator::fragments::MemoryCall<F> call{&f, matrix, ldm, layout == mem_row_major};
     emulator::collective(emulator::fragments::load<F>, &call, file, line);
 }
 template <int m, int n, int k, class T>
-__forceinline__ void store_matrix_sync(emulator::fragments::InMemory<T>* matrix, const fragment<accumulator, m, n, k, T>& f,
-                                       unsigned ldm, layout_t layout, EMULATOR_SITE) {
+__forceinline__ void store_matrix_sync(emulator::fragments::InMemory<T>* matrix,
+                                       const fragment<accumulator, m, n, k, T>& f, unsigned ldm,
+                                       layout_t layout, EMULATOR_SITE) {
     using F = emulator::fragments::Fragment<accumulator, m, n, k, T, void>;
     const emulator::fragments::MemoryCall<const F> call{&f, matrix, ldm, layout == mem_row_major};
     emulator::collective(emulator::fragments::store<F>, &call, file, line);
 }
 
 template <int m, int n, int k, class T, class LayoutA, class LayoutB, class C, class D>
-__forceinline__ emulator::fragments::IfReal<T, C, D> mma_sync(fragment<accumulator, m, n, k, D>& d,
-                                                              const fragment<matrix_a, m, n, k, T, LayoutA>& a,
-                                                              const fragment<matrix_b, m, n, k, T, LayoutB>& b,
-                                                              const fragment<accumulator, m, n, k, C>& c, EMULATOR_SITE) {
+__forceinline__ emulator::fragments::IfReal<T, C, D> mma_sync(
+    fragment<accumulator, m, n, k, D>& d, const fragment<matrix_a, m, n, k, T, LayoutA>& a,
+    const fragment<matrix_b, m, n, k, T, LayoutB>& b, const fragment<accumulator, m, n, k, C>& c,
+    EMULATOR_SITE) {
     emulator::fragments::product(d, a, b, c, false, experimental::bmmaBitOp(), file, line);
 }
 template <int m, int n, int k, class T, class LayoutA, class LayoutB>
-__forceinline__ emulator::fragments::IfInteger<T> mma_sync(fragment<accumulator, m, n, k, int>& d,
-                                                           const fragment<matrix_a, m, n, k, T, LayoutA>& a,
-                                                           const fragment<matrix_b, m, n, k, T, LayoutB>& b,
-                                                           const fragment<accumulator, m, n, k, int>& c, bool satf = false,
-                                                           EMULATOR_SITE) {
+__forceinline__ emulator::fragments::IfInteger<T> mma_sync(
+    fragment<accumulator, m, n, k, int>& d, const fragment<matrix_a, m, n, k, T, LayoutA>& a,
+    const fragment<matrix_b, m, n, k, T, LayoutB>& b, const fragment<accumulator, m, n, k, int>& c,
+    bool satf = false, EMULATOR_SITE) {
     emulator::fragments::product(d, a, b, c, satf, experimental::bmmaBitOp(), file, line);
 }
-__forceinline__ void bmma_sync(fragment<accumulator, 8, 8, 128, int>& d,
-                               const fragment<matrix_a, 8, 8, 128, experimental::precision::b1, row_major>& a,
-                               const fragment<matrix_b, 8, 8, 128, experimental::precision::b1, col_major>& b,
-                               const fragment<accumulator, 8, 8, 128, int>& c,
-                               experimental::bmmaBitOp operation = experimental::bmmaBitOpXOR,
-                               experimental::bmmaAccumulateOp = experimental::bmmaAccumulateOpPOPC, EMULATOR_SITE) {
+__forceinline__ void bmma_sync(
+    fragment<accumulator, 8, 8, 128, int>& d,
+    const fragment<matrix_a, 8, 8, 128, experimental::precision::b1, row_major>& a,
+    const fragment<matrix_b, 8, 8, 128, experimental::precision::b1, col_major>& b,
+    const fragment<accumulator, 8, 8, 128, int>& c,
+    experimental::bmmaBitOp operation = experimental::bmmaBitOpXOR,
+    experimental::bmmaAccumulateOp = experimental::bmmaAccumulateOpPOPC, EMULATOR_SITE) {
     emulator::fragments::product(d, a, b, c, false, operation, file, line);
 }
 

@@ -21,7 +21,7 @@ class Wmma : public Base {};
 class Pipeline : public Base {};
 class Trace : public Base {};
 
-// ---- Which fragments and products there are ---------------------------------------------------------------------------------
+// ---- Which fragments and products there are -----------------------------------------------------
 
 template <class T, class = void>
 constexpr bool exists = false;
@@ -51,16 +51,19 @@ using C = fragment<accumulator, m, n, k, T>;
 template <class D, class T, class S, class... More>
 constexpr bool multiplies = compiles<Mma, C<D>&, A<T>&, B<T>&, C<S>&, More...>;
 
-static_assert(exists<A<half>> && exists<A<half, 32, 8>> && exists<A<half, 8, 32>> && !exists<A<half, 16, 16, 8>> &&
-              !exists<A<half, 8, 8>>);
-static_assert(!exists<A<float>> && !exists<C<__nv_bfloat16>> && !exists<C<double>> && !exists<A<double>> &&
-              exists<A<double, 8, 8, 4>>);
-static_assert(exists<A<tf32, 16, 16, 8>> && !exists<A<tf32>> && exists<C<float, 16, 16, 8>> && !exists<C<half, 16, 16, 8>>);
+static_assert(exists<A<half>> && exists<A<half, 32, 8>> && exists<A<half, 8, 32>> &&
+              !exists<A<half, 16, 16, 8>> && !exists<A<half, 8, 8>>);
+static_assert(!exists<A<float>> && !exists<C<__nv_bfloat16>> && !exists<C<double>> &&
+              !exists<A<double>> && exists<A<double, 8, 8, 4>>);
+static_assert(exists<A<tf32, 16, 16, 8>> && !exists<A<tf32>> && exists<C<float, 16, 16, 8>> &&
+              !exists<C<half, 16, 16, 8>>);
 static_assert(exists<A<s4, 8, 8, 32>> && exists<B<b1, 8, 8, 128>> && !exists<A<b1, 8, 8, 32>>);
-static_assert(!exists<fragment<matrix_a, 8, 8, 32, s4, col_major>> && !exists<fragment<matrix_b, 8, 8, 128, b1, row_major>>);
-static_assert(!exists<fragment<matrix_a, 16, 16, 16, half>> && !exists<fragment<accumulator, 16, 16, 16, float, row_major>>);
-static_assert(multiplies<float, half, float> && multiplies<half, half, half> && multiplies<float, half, half> &&
-              multiplies<half, half, float>);
+static_assert(!exists<fragment<matrix_a, 8, 8, 32, s4, col_major>> &&
+              !exists<fragment<matrix_b, 8, 8, 128, b1, row_major>>);
+static_assert(!exists<fragment<matrix_a, 16, 16, 16, half>> &&
+              !exists<fragment<accumulator, 16, 16, 16, float, row_major>>);
+static_assert(multiplies<float, half, float> && multiplies<half, half, half> &&
+              multiplies<float, half, half> && multiplies<half, half, float>);
 static_assert(multiplies<float, __nv_bfloat16, float> && !multiplies<half, __nv_bfloat16, float> &&
               !multiplies<float, __nv_bfloat16, half>);
 static_assert(multiplies<int, signed char, int> && multiplies<int, signed char, int, bool> &&
@@ -68,14 +71,16 @@ static_assert(multiplies<int, signed char, int> && multiplies<int, signed char, 
 static_assert(!multiplies<float, signed char, float> && !multiplies<int, half, int> &&
               !compiles<Mma, C<float>&, A<half>&, A<half>&, C<float>&>);
 static_assert(!compiles<Mma, C<float>&, A<half>&, B<__nv_bfloat16>&, C<float>&>);
-static_assert(!compiles<Mma, C<int, 8, 8, 128>&, A<b1, 8, 8, 128>&, B<b1, 8, 8, 128>&, C<int, 8, 8, 128>&>);
+static_assert(
+    !compiles<Mma, C<int, 8, 8, 128>&, A<b1, 8, 8, 128>&, B<b1, 8, 8, 128>&, C<int, 8, 8, 128>&>);
 static_assert(compiles<Load, A<half>&, half*, int> && !compiles<Load, A<half>&, float*, int> &&
               !compiles<Load, C<half>&, half*, int>);
-static_assert(!compiles<Load, A<half>&, half*, int, layout_t> && compiles<Load, C<half>&, half*, int, layout_t>);
+static_assert(!compiles<Load, A<half>&, half*, int, layout_t> &&
+              compiles<Load, C<half>&, half*, int, layout_t>);
 static_assert(compiles<Load, A<s4, 8, 8, 32>&, const void*, int>);
 
-static_assert(A<half>::num_elements == 16 && A<half, 8, 32>::num_elements == 16 && C<half>::num_elements == 8 &&
-              C<float>::num_elements == 8);
+static_assert(A<half>::num_elements == 16 && A<half, 8, 32>::num_elements == 16 &&
+              C<half>::num_elements == 8 && C<float>::num_elements == 8);
 static_assert(A<signed char>::num_elements == 8 && A<signed char, 32, 8>::num_elements == 16 &&
               B<signed char, 32, 8>::num_elements == 4);
 static_assert(A<__nv_bfloat16>::num_elements == 8 && A<__nv_bfloat16, 8, 32>::num_elements == 4 &&
@@ -88,9 +93,10 @@ static_assert(std::is_same_v<A<tf32, 16, 16, 8>::element_type, tf32> &&
               std::is_same_v<A<tf32, 16, 16, 8>::storage_element_type, float>);
 static_assert(sizeof(A<half>) == 32 && sizeof(C<float>) == 32 && alignof(A<half>) == 8);
 
-// ---- Products, exact --------------------------------------------------------------------------------------------------------
+// ---- Products, exact ----------------------------------------------------------------------------
 
-// How elements of a type lie in memory: so many in a word of so many bytes, each set and read as a number.
+// How elements of a type lie in memory: so many in a word of so many bytes, each set and read as a
+// number.
 struct Element {
     int packed, size;
     void (*set)(void* words, size_t word, int value);
@@ -99,13 +105,14 @@ struct Element {
 template <class T>
 using Word = typename emulator::fragments::Element<T>::Storage;
 template <class T>
-const Element kElement = {emulator::fragments::Element<T>::packed, sizeof(Word<T>),
-                          [](void* words, size_t i, int value) { static_cast<Word<T>*>(words)[i] = Word<T>(value); },
-                          [](const void* words, size_t i) { return double(static_cast<const Word<T>*>(words)[i]); }};
+const Element kElement = {
+    emulator::fragments::Element<T>::packed, sizeof(Word<T>),
+    [](void* words, size_t i, int value) { static_cast<Word<T>*>(words)[i] = Word<T>(value); },
+    [](const void* words, size_t i) { return double(static_cast<const Word<T>*>(words)[i]); }};
 
 template <class D, class T, int m, int n, int k, class LayoutA, class LayoutB, class S>
-__global__ void product(const void* a, int lda, const void* b, int ldb, const void* c, void* d, int ldc, layout_t layout,
-                        int option) {
+__global__ void product(const void* a, int lda, const void* b, int ldb, const void* c, void* d,
+                        int ldc, layout_t layout, int option) {
     fragment<matrix_a, m, n, k, T, LayoutA> fa;
     fragment<matrix_b, m, n, k, T, LayoutB> fb;
     fragment<accumulator, m, n, k, S> fc;
@@ -128,7 +135,8 @@ struct Product {
     int lowest, highest, option = 0;
     bool bits = factor.packed == 32;
 };
-template <class D, class T, int m, int n, int k, class LayoutA = row_major, class LayoutB = col_major, class S = D>
+template <class D, class T, int m, int n, int k, class LayoutA = row_major,
+          class LayoutB = col_major, class S = D>
 Product multiply(int lowest, int highest, int option = 0) {
     return {product<D, T, m, n, k, LayoutA, LayoutB, S>,
             kElement<T>,
@@ -152,17 +160,22 @@ struct Matrix {
     std::vector<int> values;
     std::vector<char> memory;
     Matrix(Element element, int rows, int cols, bool by_rows, int bytes_a_line)
-        : element(element), cols(cols), lines(by_rows ? rows : cols), ld(bytes_a_line / element.size * element.packed),
-          by_rows(by_rows), values(rows * cols), memory(lines * bytes_a_line) {}
-    size_t index(int i) const { return by_rows ? i / cols * size_t(ld) + i % cols : i % cols * size_t(ld) + i / cols; }
+        : element(element), cols(cols), lines(by_rows ? rows : cols),
+          ld(bytes_a_line / element.size * element.packed), by_rows(by_rows), values(rows * cols),
+          memory(lines * bytes_a_line) {}
+    size_t index(int i) const {
+        return by_rows ? i / cols * size_t(ld) + i % cols : i % cols * size_t(ld) + i / cols;
+    }
     void fill(std::mt19937& random, int low, int high) {
         std::vector<unsigned> words(memory.size() / element.size);
         for (int i = 0; i < int(values.size()); ++i) {
             values[i] = low + int(random() % (high - low + 1));
             const unsigned bits = 32 / element.packed, mask = bits < 32 ? (1u << bits) - 1 : ~0u;
-            words[index(i) / element.packed] |= (values[i] & mask) << index(i) % element.packed * bits;
+            words[index(i) / element.packed] |= (values[i] & mask)
+                                                << index(i) % element.packed * bits;
         }
-        for (size_t word = 0; word < words.size(); ++word) element.set(memory.data(), word, int(words[word]));
+        for (size_t word = 0; word < words.size(); ++word)
+            element.set(memory.data(), word, int(words[word]));
     }
 };
 
@@ -171,12 +184,13 @@ void check(const Product& p) {
         std::mt19937 random(p.m + p.n);
         Matrix a(p.factor, p.m, p.k, p.a_by_rows, 272), b(p.factor, p.k, p.n, p.b_by_rows, 272);
         Matrix c(p.c, p.m, p.n, by_rows, 40 * p.c.size), d(p.d, p.m, p.n, by_rows, 40 * p.d.size);
-        a.fill(random, p.lowest, p.highest), b.fill(random, p.lowest, p.highest), c.fill(random, -50, 50);
+        a.fill(random, p.lowest, p.highest), b.fill(random, p.lowest, p.highest),
+            c.fill(random, -50, 50);
         for (int i = 0; i < d.lines * d.ld; ++i) p.d.set(d.memory.data(), i, -1);
         Device<char> device_a(a.memory), device_b(b.memory), device_c(c.memory), device_d(d.memory);
         const auto kernel = p.kernel;
-        kernel<<<1, 32>>>(device_a.data, a.ld, device_b.data, b.ld, device_c.data, device_d.data, d.ld,
-                          by_rows ? mem_row_major : mem_col_major, p.option);
+        kernel<<<1, 32>>>(device_a.data, a.ld, device_b.data, b.ld, device_c.data, device_d.data,
+                          d.ld, by_rows ? mem_row_major : mem_col_major, p.option);
         ASSERT_EQ(cudaPeekAtLastError(), cudaSuccess);
         const auto host = device_d.host();
         for (int at = 0; at < p.m * p.n; ++at) {
@@ -194,7 +208,8 @@ void check(const Product& p) {
 }
 
 template <class D, class T, int m, int n, int k>
-void check_layouts(int lowest, int highest) {  // of each factor; the other one's makes no difference to it
+void check_layouts(int lowest,
+                   int highest) {  // of each factor; the other one's makes no difference to it
     check(multiply<D, T, m, n, k>(lowest, highest));
     check(multiply<D, T, m, n, k, col_major, row_major>(lowest, highest));
 }
@@ -248,7 +263,8 @@ D product_of(Word<T> a, Word<T> b, D c, int option = 0) {
 }
 
 TEST_F(Wmma, IntegersWrapOrSaturate) {
-    EXPECT_EQ((product_of<int, signed char, 16, 16, 16>(127, 127, INT32_MAX)), int(uint32_t(INT32_MAX) + 16u * 127 * 127));
+    EXPECT_EQ((product_of<int, signed char, 16, 16, 16>(127, 127, INT32_MAX)),
+              int(uint32_t(INT32_MAX) + 16u * 127 * 127));
     EXPECT_EQ((product_of<int, signed char, 16, 16, 16>(127, 127, INT32_MAX, 1)), INT32_MAX);
     EXPECT_EQ((product_of<int, signed char, 16, 16, 16>(127, -128, INT32_MIN, 1)), INT32_MIN);
     EXPECT_EQ((product_of<int, u4, 8, 8, 32>(~0u, ~0u, INT32_MAX, 1)), INT32_MAX);
@@ -258,13 +274,15 @@ TEST_F(Wmma, RealsAreRoundedAsDescribed) {
     EXPECT_EQ((product_of<float, half, 16, 16, 16>(half(1 + 0x1p-10f), half(1 + 0x1p-10f), 0)),
               16 * (1 + 0x1p-10f) * (1 + 0x1p-10f));
     // Sums of halves are rounded once, at the end: each 2^-11 alone would be lost beside 1.
-    EXPECT_EQ(float(product_of<half, half, 16, 16, 16>(half(0x1p-11f), half(1), half(1))), 1 + 16 * 0x1p-11f);
+    EXPECT_EQ(float(product_of<half, half, 16, 16, 16>(half(0x1p-11f), half(1), half(1))),
+              1 + 16 * 0x1p-11f);
     EXPECT_EQ(float(product_of<half, half, 16, 16, 16>(half(256), half(256), half(0))), INFINITY);
     EXPECT_EQ((product_of<float, half, 16, 16, 16>(half(INFINITY), half(1), 0)), INFINITY);
     EXPECT_TRUE(std::isnan(product_of<float, half, 16, 16, 16>(half(INFINITY), half(0), 0)));
     EXPECT_TRUE(std::isnan(product_of<float, half, 16, 16, 16>(half(1), half(1), NAN)));
     EXPECT_TRUE(std::isnan(float(product_of<half, half, 16, 16, 16>(half(NAN), half(1), half(1)))));
-    EXPECT_EQ((product_of<float, tf32, 16, 16, 8>(1 + 0x1p-10f + 0x1.8p-11f, 1, 0)), 8 * (1 + 0x1p-10f))
+    EXPECT_EQ((product_of<float, tf32, 16, 16, 8>(1 + 0x1p-10f + 0x1.8p-11f, 1, 0)),
+              8 * (1 + 0x1p-10f))
         << "truncated, not rounded";
     EXPECT_EQ((product_of<double, double, 8, 8, 4>(1 + 0x1p-52, 1 + 0x1p-52, -1 - 0x1p-51)),
               std::fma(1 + 0x1p-52, 1 + 0x1p-52, -1 - 0x1p-51) + 3 * (1 + 0x1p-51));
@@ -294,9 +312,10 @@ TEST_F(Wmma, FillsEveryElement) {
     EXPECT_EQ(b1s.host()[0], ~0u);
 }
 
-// ---- Which lane holds what --------------------------------------------------------------------------------------------------
+// ---- Which lane holds what ----------------------------------------------------------------------
 
-// Loads from global memory, or from shared memory of zeros where that is null; x: where not null, gets every lane's x[].
+// Loads from global memory, or from shared memory of zeros where that is null; x: where not null,
+// gets every lane's x[].
 template <class F>
 __global__ void load(const void* from, int ldm, bool by_rows, void* x) {
     extern __shared__ __align__(128) float zeros[];
@@ -307,9 +326,11 @@ __global__ void load(const void* from, int ldm, bool by_rows, void* x) {
     }
     const T* const matrix = static_cast<const T*>(from ? from : zeros);
     F f;
-    if constexpr (F::is_accumulator) load_matrix_sync(f, matrix, ldm, by_rows ? mem_row_major : mem_col_major);
+    if constexpr (F::is_accumulator)
+        load_matrix_sync(f, matrix, ldm, by_rows ? mem_row_major : mem_col_major);
     else load_matrix_sync(f, matrix, ldm);  // @load
-    for (int i = 0; x && i < f.num_storage_elements; ++i) static_cast<T*>(x)[threadIdx.x * f.num_storage_elements + i] = f.x[i];
+    for (int i = 0; x && i < f.num_storage_elements; ++i)
+        static_cast<T*>(x)[threadIdx.x * f.num_storage_elements + i] = f.x[i];
 }
 
 struct Map {  // a fragment type's
@@ -320,23 +341,31 @@ struct Map {  // a fragment type's
 };
 template <class F>
 Map map_of() {
-    return {load<F>, kElement<typename F::element_type>, F::num_storage_elements, F::packed, F::is_accumulator, F::row_major};
+    return {load<F>,
+            kElement<typename F::element_type>,
+            F::num_storage_elements,
+            F::packed,
+            F::is_accumulator,
+            F::row_major};
 }
 
 // The row (or column) of lane l's x[i], at [l * words + i]; of words where elements are packed.
 std::vector<int> held(const Map& f, bool by_rows, bool rows) {
     constexpr int kLd = 64;
     std::vector<char> matrix(kLd * kLd * f.word.size);
-    for (int i = 0; i < 32 * 32; ++i) f.word.set(matrix.data(), i / 32 * kLd + i % 32, rows == by_rows ? i / 32 : i % 32);
+    for (int i = 0; i < 32 * 32; ++i)
+        f.word.set(matrix.data(), i / 32 * kLd + i % 32, rows == by_rows ? i / 32 : i % 32);
     Device<char> device(matrix), x(32 * f.words * f.word.size);
     const auto load = f.load;
     load<<<1, 32>>>(device.data, kLd * f.packed, by_rows, x.data);
     std::vector<int> result;
-    for (int at = 0; at < 32 * f.words; ++at) result.push_back(int(f.word.get(x.host().data(), at)));
+    for (int at = 0; at < 32 * f.words; ++at)
+        result.push_back(int(f.word.get(x.host().data(), at)));
     return result;
 }
 
-// What an H200 (driver 580.159, CUDA 13.0) gave for lanes 1, 2, 4, 8, 16 and elements 1, 2, 4, 8; all others are sums of these.
+// What an H200 (driver 580.159, CUDA 13.0) gave for lanes 1, 2, 4, 8, 16 and elements 1, 2, 4, 8;
+// all others are sums of these.
 struct Seen {
     int row, col;
 };
@@ -353,7 +382,8 @@ void expect_map(const Map& f, const Seens& lanes, const Seens& elements) {
                     if (number >> bit & 1) sum = {sum.row + seen[bit].row, sum.col + seen[bit].col};
             };
             add(lane, lanes), add(i, elements);
-            ASSERT_TRUE(rows[at] == sum.row && cols[at] == sum.col) << "lane " << lane << " x[" << i << "]";
+            ASSERT_TRUE(rows[at] == sum.row && cols[at] == sum.col)
+                << "lane " << lane << " x[" << i << "]";
         }
     }
 }
@@ -368,18 +398,30 @@ void expect_maps(const Seens& lanes_a, const Seens& a, const Seens& lanes_b, con
 }
 
 TEST_F(Wmma, FragmentsAreThoseOfAnH200) {
-    const Seens a16 = {{0, 2}, {0, 4}, {1, 0}, {2, 0}, {4, 0}}, b16 = {{2, 0}, {4, 0}, {0, 1}, {0, 2}, {0, 4}};
-    const Seens a8 = {{0, 4}, {0, 8}, {1, 0}, {2, 0}, {4, 0}}, b8 = {{4, 0}, {8, 0}, {0, 1}, {0, 2}, {0, 4}};
-    const Seens a32 = {{0, 1}, {0, 2}, {1, 0}, {2, 0}, {4, 0}}, b32 = {{1, 0}, {2, 0}, {0, 1}, {0, 2}, {0, 4}};
-    expect_maps<half, 16, 16, 16>(a16, {{0, 1}, {8, 0}, {0, 8}, {0, 0}}, b16, {{1, 0}, {8, 0}, {0, 8}, {0, 0}});
-    expect_maps<half, 32, 8, 16>(a16, {{0, 1}, {8, 0}, {0, 8}, {16, 0}}, b16, {{1, 0}, {8, 0}, {0, 0}, {0, 0}});
-    expect_maps<half, 8, 32, 16>(a16, {{0, 1}, {0, 8}, {0, 0}, {0, 0}}, b16, {{1, 0}, {0, 8}, {8, 0}, {0, 16}});
-    expect_maps<__nv_bfloat16, 16, 16, 16>(a16, {{0, 1}, {8, 0}, {0, 8}}, b16, {{1, 0}, {8, 0}, {0, 8}});
-    expect_maps<__nv_bfloat16, 32, 8, 16>(a16, {{0, 1}, {8, 0}, {0, 8}, {16, 0}}, b16, {{1, 0}, {8, 0}});
-    expect_maps<__nv_bfloat16, 8, 32, 16>(a16, {{0, 1}, {0, 8}}, b16, {{1, 0}, {0, 8}, {8, 0}, {0, 16}});
-    expect_maps<signed char, 16, 16, 16>(a8, {{0, 1}, {0, 2}, {8, 0}}, b8, {{1, 0}, {2, 0}, {0, 8}});
-    expect_maps<unsigned char, 32, 8, 16>(a8, {{0, 1}, {0, 2}, {8, 0}, {16, 0}}, b8, {{1, 0}, {2, 0}});
-    expect_maps<signed char, 8, 32, 16>(a8, {{0, 1}, {0, 2}}, b8, {{1, 0}, {2, 0}, {0, 8}, {0, 16}});
+    const Seens a16 = {{0, 2}, {0, 4}, {1, 0}, {2, 0}, {4, 0}},
+                b16 = {{2, 0}, {4, 0}, {0, 1}, {0, 2}, {0, 4}};
+    const Seens a8 = {{0, 4}, {0, 8}, {1, 0}, {2, 0}, {4, 0}},
+                b8 = {{4, 0}, {8, 0}, {0, 1}, {0, 2}, {0, 4}};
+    const Seens a32 = {{0, 1}, {0, 2}, {1, 0}, {2, 0}, {4, 0}},
+                b32 = {{1, 0}, {2, 0}, {0, 1}, {0, 2}, {0, 4}};
+    expect_maps<half, 16, 16, 16>(a16, {{0, 1}, {8, 0}, {0, 8}, {0, 0}}, b16,
+                                  {{1, 0}, {8, 0}, {0, 8}, {0, 0}});
+    expect_maps<half, 32, 8, 16>(a16, {{0, 1}, {8, 0}, {0, 8}, {16, 0}}, b16,
+                                 {{1, 0}, {8, 0}, {0, 0}, {0, 0}});
+    expect_maps<half, 8, 32, 16>(a16, {{0, 1}, {0, 8}, {0, 0}, {0, 0}}, b16,
+                                 {{1, 0}, {0, 8}, {8, 0}, {0, 16}});
+    expect_maps<__nv_bfloat16, 16, 16, 16>(a16, {{0, 1}, {8, 0}, {0, 8}}, b16,
+                                           {{1, 0}, {8, 0}, {0, 8}});
+    expect_maps<__nv_bfloat16, 32, 8, 16>(a16, {{0, 1}, {8, 0}, {0, 8}, {16, 0}}, b16,
+                                          {{1, 0}, {8, 0}});
+    expect_maps<__nv_bfloat16, 8, 32, 16>(a16, {{0, 1}, {0, 8}}, b16,
+                                          {{1, 0}, {0, 8}, {8, 0}, {0, 16}});
+    expect_maps<signed char, 16, 16, 16>(a8, {{0, 1}, {0, 2}, {8, 0}}, b8,
+                                         {{1, 0}, {2, 0}, {0, 8}});
+    expect_maps<unsigned char, 32, 8, 16>(a8, {{0, 1}, {0, 2}, {8, 0}, {16, 0}}, b8,
+                                          {{1, 0}, {2, 0}});
+    expect_maps<signed char, 8, 32, 16>(a8, {{0, 1}, {0, 2}}, b8,
+                                        {{1, 0}, {2, 0}, {0, 8}, {0, 16}});
     expect_maps<tf32, 16, 16, 8>(a32, {{8, 0}, {0, 4}}, b32, {{4, 0}, {0, 8}});
     expect_maps<double, 8, 8, 4>(a32, {}, b32, {});
     expect_maps<s4, 8, 8, 32>(a32, {}, b32, {});
@@ -396,12 +438,18 @@ TEST_F(Wmma, FragmentsAreThoseOfAnH200) {
 
 TEST_F(Wmma, FragmentsOfAV100) {
     emulator::set_architecture(70);
-    expect_map(map_of<A<half>>(), {{1, 0}, {2, 0}, {8, 0}, {0, 0}, {4, 0}}, {{0, 1}, {0, 2}, {0, 4}, {0, 8}});
-    expect_map(map_of<ACol<half>>(), {{0, 1}, {0, 2}, {8, 0}, {0, 0}, {4, 0}}, {{1, 0}, {2, 0}, {0, 4}, {0, 8}});
-    expect_map(map_of<B<half>>(), {{0, 1}, {0, 2}, {0, 0}, {0, 8}, {0, 4}}, {{1, 0}, {2, 0}, {4, 0}, {8, 0}});
-    expect_map(map_of<BRow<half>>(), {{1, 0}, {2, 0}, {0, 0}, {0, 8}, {0, 4}}, {{0, 1}, {0, 2}, {4, 0}, {8, 0}});
-    expect_map(map_of<C<half>>(), {{1, 0}, {2, 0}, {8, 0}, {0, 8}, {4, 0}}, {{0, 1}, {0, 2}, {0, 4}});
-    expect_map(map_of<C<float>>(), {{1, 0}, {0, 2}, {8, 0}, {0, 8}, {4, 0}}, {{0, 1}, {2, 0}, {0, 4}});
+    expect_map(map_of<A<half>>(), {{1, 0}, {2, 0}, {8, 0}, {0, 0}, {4, 0}},
+               {{0, 1}, {0, 2}, {0, 4}, {0, 8}});
+    expect_map(map_of<ACol<half>>(), {{0, 1}, {0, 2}, {8, 0}, {0, 0}, {4, 0}},
+               {{1, 0}, {2, 0}, {0, 4}, {0, 8}});
+    expect_map(map_of<B<half>>(), {{0, 1}, {0, 2}, {0, 0}, {0, 8}, {0, 4}},
+               {{1, 0}, {2, 0}, {4, 0}, {8, 0}});
+    expect_map(map_of<BRow<half>>(), {{1, 0}, {2, 0}, {0, 0}, {0, 8}, {0, 4}},
+               {{0, 1}, {0, 2}, {4, 0}, {8, 0}});
+    expect_map(map_of<C<half>>(), {{1, 0}, {2, 0}, {8, 0}, {0, 8}, {4, 0}},
+               {{0, 1}, {0, 2}, {0, 4}});
+    expect_map(map_of<C<float>>(), {{1, 0}, {0, 2}, {8, 0}, {0, 8}, {4, 0}},
+               {{0, 1}, {2, 0}, {0, 4}});
 }
 
 TEST_F(Wmma, ArchitecturesLackFragments) {
@@ -411,19 +459,25 @@ TEST_F(Wmma, ArchitecturesLackFragments) {
         void (*load)(const void*, int, bool, void*);
         std::string fragment;
     } unknown[] = {
-        {70, load<A<half, 32, 8>>, "half 32x8x16"},       {70, load<C<float, 32, 8>>, "float 32x8x16"},
-        {70, load<A<signed char>>, "s8 16x16x16"},        {70, load<C<int>>, "int 16x16x16"},
-        {75, load<A<__nv_bfloat16>>, "bf16 16x16x16"},    {75, load<A<tf32, 16, 16, 8>>, "tf32 16x16x8"},
-        {75, load<C<float, 16, 16, 8>>, "float 16x16x8"}, {75, load<C<double, 8, 8, 4>>, "double 8x8x4"},
+        {70, load<A<half, 32, 8>>, "half 32x8x16"},
+        {70, load<C<float, 32, 8>>, "float 32x8x16"},
+        {70, load<A<signed char>>, "s8 16x16x16"},
+        {70, load<C<int>>, "int 16x16x16"},
+        {75, load<A<__nv_bfloat16>>, "bf16 16x16x16"},
+        {75, load<A<tf32, 16, 16, 8>>, "tf32 16x16x8"},
+        {75, load<C<float, 16, 16, 8>>, "float 16x16x8"},
+        {75, load<C<double, 8, 8, 4>>, "double 8x8x4"},
     };
     for (const auto& u : unknown) {
         const auto kernel = u.load;
         emulator::set_architecture(u.sm);
         kernel<<<1, 32>>>(zeros.data, 128, true, nullptr);
-        expect_failure("fragments of " + u.fragment + " are not known on sm_" + std::to_string(u.sm) + " at ...");
+        expect_failure("fragments of " + u.fragment + " are not known on sm_" +
+                       std::to_string(u.sm) + " at ...");
     }
     const auto kernel = multiply<int, b1, 8, 8, 128>(0, 1).kernel;
-    kernel<<<1, 32>>>(zeros.data, 128, zeros.data, 128, zeros.data, zeros.data, 8, mem_row_major, 1);
+    kernel<<<1, 32>>>(zeros.data, 128, zeros.data, 128, zeros.data, zeros.data, 8, mem_row_major,
+                      1);
     expect_failure("bmma_sync: there is no AND on sm_75 at ...");
     emulator::set_architecture(120);
     EXPECT_EQ((product_of<float, __nv_bfloat16, 16, 16, 16>(1, 1, 0)), 16);
@@ -454,11 +508,12 @@ TEST_F(Wmma, ElementsMayBeEdited) {
     EXPECT_EQ(edit(0, ~0u), std::vector<float>(256, 480));
     EXPECT_EQ(edit(8, ~0u), std::vector<float>(256, 160));  // the second copy of each element
     emulator::set_architecture(70);
-    EXPECT_EQ(edit(0, 0xff00ff00), std::vector<float>(256, 160));  // lanes 8 to 15 hold what 0 to 7 hold
+    EXPECT_EQ(edit(0, 0xff00ff00),
+              std::vector<float>(256, 160));  // lanes 8 to 15 hold what 0 to 7 hold
     EXPECT_EQ(edit(0, 0x00ff00ff), std::vector<float>(256, 480));
 }
 
-// ---- Wrong uses -------------------------------------------------------------------------------------------------------------
+// ---- Wrong uses ---------------------------------------------------------------------------------
 
 __global__ void divergent(int kind, const half* in) {
     A<half> a;
@@ -469,7 +524,8 @@ __global__ void divergent(int kind, const half* in) {
     if (kind == 2 && lane == 7) load_matrix_sync(b, in, 16);
     if (kind != 3 || lane != 7) load_matrix_sync(a, in, 16);  // @warp_call
     if (kind == 3 && lane == 7) load_matrix_sync(a, in, 16);
-    if (kind == 4) lane == 7 ? load_matrix_sync(b, in, 16) : load_matrix_sync(a, in, 16);  // @two_calls
+    if (kind == 4)
+        lane == 7 ? load_matrix_sync(b, in, 16) : load_matrix_sync(a, in, 16);  // @two_calls
 }
 
 TEST_F(Wmma, AllLanesMustComeToTheSameCall) {
@@ -478,8 +534,8 @@ TEST_F(Wmma, AllLanesMustComeToTheSameCall) {
     in_every_order([&] {
         for (int kind : {0, 1, 2, 3, 4}) {
             divergent<<<1, 32>>>(kind, in.data);
-            expect_failure("warp divergence: thread 0 of block 0 waits at " + std::string(kind == 4 ? "@two_calls" : "@warp_call") +
-                           never);
+            expect_failure("warp divergence: thread 0 of block 0 waits at " +
+                           std::string(kind == 4 ? "@two_calls" : "@warp_call") + never);
         }
         divergent<<<1, 48>>>(5, in.data);  // the second warp has 16 lanes
         expect_failure("warp divergence: thread 32 of block 0 waits at @warp_call" + never);
@@ -489,11 +545,13 @@ TEST_F(Wmma, AllLanesMustComeToTheSameCall) {
     expect_problem("");
 }
 
-__global__ void load_and_store(float* in, unsigned ldm, unsigned ldm_of_lane_5, layout_t layout_of_lane_5, int shift) {
+__global__ void load_and_store(float* in, unsigned ldm, unsigned ldm_of_lane_5,
+                               layout_t layout_of_lane_5, int shift) {
     const bool five = threadIdx.x == 5;
     C<float> c;
-    load_matrix_sync(c, in + (five ? shift : 0), five ? ldm_of_lane_5 : ldm, five ? layout_of_lane_5 : mem_row_major);  // @lane_5
-    store_matrix_sync(in + shift, c, ldm, mem_row_major);  // @stored_back
+    if (five) in += shift, ldm = ldm_of_lane_5;
+    load_matrix_sync(c, in, ldm, five ? layout_of_lane_5 : mem_row_major);  // @lane_5
+    store_matrix_sync(in, c, ldm, mem_row_major);  // @stored_back
 }
 __global__ void store_only(float* out) {
     C<float> c;
@@ -503,7 +561,8 @@ __global__ void store_only(float* out) {
 
 TEST_F(Wmma, PointerAndLeadingDimensionAreChecked) {
     Device<float> c(1024, 0);
-    const auto expect = [&](const std::string& text, int offset, unsigned ldm, unsigned lane_5, layout_t layout, int shift) {
+    const auto expect = [&](const std::string& text, int offset, unsigned ldm, unsigned lane_5,
+                            layout_t layout, int shift) {
         load_and_store<<<1, 32>>>(c.data + offset, ldm, lane_5, layout, shift);
         if (text.empty()) expect_problem("");
         else expect_failure("load_matrix_sync: " + text + " at @lane_5 (block 0, thread 31)");
@@ -519,8 +578,8 @@ TEST_F(Wmma, PointerAndLeadingDimensionAreChecked) {
         Device<char> in(4096 * f.word.size);
         const auto load = f.load;
         load<<<1, 32>>>(in.data, ldm, true, nullptr);
-        expect_failure("load_matrix_sync: ldm is " + std::to_string(ldm) + ", not a multiple of " + std::to_string(least) +
-                       " at @load (block 0, thread 31)");
+        expect_failure("load_matrix_sync: ldm is " + std::to_string(ldm) + ", not a multiple of " +
+                       std::to_string(least) + " at @load (block 0, thread 31)");
         load<<<1, 32>>>(in.data, 2 * least, true, nullptr);
         expect_problem("");
     };
@@ -539,7 +598,7 @@ TEST_F(Wmma, StoresAreCheckedToo) {
     EXPECT_EQ(out.host(), std::vector<float>(512, 0));
 }
 
-// ---- Traffic and races ------------------------------------------------------------------------------------------------------
+// ---- Traffic and races --------------------------------------------------------------------------
 
 __global__ void through_shared(float* out, bool sync) {
     __shared__ __align__(32) float s[16 * 16];
@@ -557,7 +616,8 @@ TEST_F(Trace, WmmaOrdersNoMemory) {
         expect_problem("");
         EXPECT_EQ(out.host(), std::vector<float>(256, 2));
         through_shared<<<1, 32>>>(out.data, false);
-        expect_problem("race in shared memory: @stored writes what ~read_back reads (block 0, threads ...");
+        expect_problem(
+            "race in shared memory: @stored writes what ~read_back reads (block 0, threads ...");
     });
 }
 
@@ -576,7 +636,8 @@ TEST_F(Trace, LoadsOfMatricesRaceWithStores) {
     fill_and_load<<<1, 32>>>(true, false);
     expect_problem("race in shared memory: @filled writes what ~matrix_read reads...");
     fill_and_load<<<1, 32>>>(false, true);
-    expect_problem("uninitialised shared memory: @matrix_read reads what no thread of the block has written (block 0, thread 0)");
+    expect_problem(
+        "uninitialised shared memory: @matrix_read reads what no thread of the block has written (block 0, thread 0)");
 }
 
 template <class F>
@@ -598,9 +659,11 @@ Traffic global_load(int ldm) {
 TEST_F(Trace, SharedMatricesAreReadByLdmatrix) {
     // x4: 4 blocks of 8 lines of 16 bytes, a wavefront each if their lines lie in different banks
     EXPECT_EQ(shared_load<A<half>>(24), (Traffic{1, 4, 4, 512}));  // rows padded by 16 bytes
-    EXPECT_EQ(shared_load<ACol<half>>(24), (Traffic{1, 4, 4, 512}));  // the other way round, turned in registers
+    EXPECT_EQ(shared_load<ACol<half>>(24),
+              (Traffic{1, 4, 4, 512}));  // the other way round, turned in registers
     EXPECT_EQ(shared_load<B<half>>(72), (Traffic{1, 4, 4, 512}));
-    EXPECT_EQ(shared_load<A<half>>(64), (Traffic{1, 32, 4, 512}));  // rows of 128 bytes: 8 of them in the same banks
+    EXPECT_EQ(shared_load<A<half>>(64),
+              (Traffic{1, 32, 4, 512}));  // rows of 128 bytes: 8 of them in the same banks
     EXPECT_EQ(shared_load<ACol<half>>(64), (Traffic{1, 32, 4, 512}));
     EXPECT_EQ(shared_load<A<half>>(16), (Traffic{1, 8, 4, 512}));  // two by two
     EXPECT_EQ((shared_load<A<half, 32, 8>>(24)), (Traffic{2, 8, 8, 1024}));
@@ -618,7 +681,8 @@ TEST_F(Trace, SharedMatricesAreReadByLdmatrix) {
 }
 
 TEST_F(Trace, GlobalMatricesAreReadInWords) {
-    EXPECT_EQ(global_load<A<half>>(64), (Traffic{4, 32, 0, 512}));  // each request: 8 lines, 16 bytes of each
+    EXPECT_EQ(global_load<A<half>>(64),
+              (Traffic{4, 32, 0, 512}));  // each request: 8 lines, 16 bytes of each
     EXPECT_EQ(global_load<ACol<half>>(64), (Traffic{4, 32, 0, 512}));
     EXPECT_EQ(global_load<A<half>>(16), (Traffic{4, 32, 0, 512}));
     EXPECT_EQ(global_load<A<signed char>>(64), (Traffic{2, 16, 0, 256}));
@@ -626,7 +690,8 @@ TEST_F(Trace, GlobalMatricesAreReadInWords) {
     EXPECT_EQ((global_load<A<s4, 8, 8, 32>>(32)), (Traffic{1, 4, 0, 128}));
     EXPECT_EQ(global_load<C<float>>(64), (Traffic{4, 32, 0, 1024}));  // 8 bytes a lane
     EXPECT_EQ(global_load<C<half>>(64), (Traffic{4, 32, 0, 512}));
-    EXPECT_EQ((global_load<C<float, 8, 32>>(64)), (Traffic{8, 32, 0, 1024}));  // neighbours are in a column here: 4 bytes
+    EXPECT_EQ((global_load<C<float, 8, 32>>(64)),
+              (Traffic{8, 32, 0, 1024}));  // neighbours are in a column here: 4 bytes
     EXPECT_EQ((global_load<C<half, 8, 32>>(64)), (Traffic{4, 32, 0, 512}));  // turned in registers
     EXPECT_EQ((global_load<C<double, 8, 8, 4>>(64)), (Traffic{1, 16, 0, 512}));
 }
@@ -642,10 +707,11 @@ TEST_F(Trace, MatricesBelongToTheLineThatMovesThem) {
     EXPECT_EQ(lines[1].requests, 4u);
 }
 
-// ---- Asynchronous copies ----------------------------------------------------------------------------------------------------
+// ---- Asynchronous copies ------------------------------------------------------------------------
 
 enum Fault { kNone, kNoWait, kNoCommit, kWaitTooLittle, kTooEarly };
-// The sum of n tiles of 128 floats, each element by the thread after the one that copies it; two tiles on their way.
+// The sum of n tiles of 128 floats, each element by the thread after the one that copies it; two
+// tiles on their way.
 template <int bytes>
 __global__ void sum_tiles(const float* in, float* out, int n, Fault fault) {
     __shared__ __align__(128) float s[2][128];
@@ -659,7 +725,8 @@ __global__ void sum_tiles(const float* in, float* out, int n, Fault fault) {
     float sums[4] = {};
     for (int tile = 0; tile < n; ++tile) {
         if (tile + 1 < n && fault != kTooEarly) start(tile + 1);
-        if (fault != kNoWait) __pipeline_wait_prior(tile + 1 < n ? fault == kWaitTooLittle ? 2 : 1 : 0);
+        if (fault != kNoWait)
+            __pipeline_wait_prior(tile + 1 < n ? fault == kWaitTooLittle ? 2 : 1 : 0);
         __syncthreads();
         if (tile + 1 < n && fault == kTooEarly) start(tile);
         for (int i = 0; i < 4; ++i) sums[i] += s[tile % 2][(threadIdx.x * 4 + i + 16) % 128];
@@ -697,7 +764,8 @@ TEST_F(Pipeline, TwoTilesOnTheirWay) {
 
 TEST_F(Pipeline, MistakesGiveWrongSumsInEveryOrder) {
     in_every_order([] {
-        for (Fault fault : {kNoWait, kNoCommit, kWaitTooLittle, kTooEarly}) EXPECT_FALSE(sums_are_right<16>(fault)) << fault;
+        for (Fault fault : {kNoWait, kNoCommit, kWaitTooLittle, kTooEarly})
+            EXPECT_FALSE(sums_are_right<16>(fault)) << fault;
     });
 }
 
@@ -734,7 +802,8 @@ __global__ void never_waits(const float* in, float* out) {
     __pipeline_memcpy_async(&s[threadIdx.x], &in[threadIdx.x], 4);
     if (threadIdx.x < 32) return;  // its copies are done then
     __syncwarp();
-    out[threadIdx.x] = s[threadIdx.x - 32];  // ordered by nothing, but done with threads in forward order
+    out[threadIdx.x] =
+        s[threadIdx.x - 32];  // ordered by nothing, but done with threads in forward order
     out[threadIdx.x - 32] = s[threadIdx.x];
 }
 
@@ -766,7 +835,8 @@ TEST_F(Pipeline, BatchesAreEachThreadsOwnAndDoneInOrder) {
     three_batches<<<1, 1>>>(in.data, out.data);
     const auto host = out.host();
     EXPECT_TRUE(host[0] == 1 && host[1] == 2 && std::isnan(host[2]) && std::isnan(host[3]));
-    EXPECT_TRUE(host[4] == 1 && host[5] == 2 && host[6] == 3 && std::isnan(host[7])) << "the last was not committed";
+    EXPECT_TRUE(host[4] == 1 && host[5] == 2 && host[6] == 3 && std::isnan(host[7]))
+        << "the last was not committed";
 }
 
 __global__ void misuse_copy(const char* in, int to, int from, int bytes, int zfill) {
@@ -809,14 +879,17 @@ __global__ void copy_rows(const char* in, int lanes_a_row, int to_stride) {
 
 TEST_F(Trace, SectorsOfCopiesAreThoseOfAnH200) {
     Device<char> in(16 * 1024, 0);
-    const auto sectors = [&](void (*kernel)(const char*, int, int), int lanes_a_row, int to_stride) {
+    const auto sectors = [&](void (*kernel)(const char*, int, int), int lanes_a_row,
+                             int to_stride) {
         emulator::reset_counts();
         kernel<<<1, 32>>>(in.data, lanes_a_row, to_stride);
         return global_loads()[1];
     };
     // Past L1: measured with ncu (driver 580.159.04, CUDA 13.0).
-    for (const int stride : {64, 128, 256}) EXPECT_EQ(sectors(copy_rows<16>, 4, stride), 16u) << stride;
-    EXPECT_EQ(sectors(copy_rows<16>, 4, 80), 20u);  // every other row lies across three sectors of shared memory instead of two
+    for (const int stride : {64, 128, 256})
+        EXPECT_EQ(sectors(copy_rows<16>, 4, stride), 16u) << stride;
+    EXPECT_EQ(sectors(copy_rows<16>, 4, 80),
+              20u);  // every other row lies across three sectors of shared memory instead of two
     EXPECT_EQ(sectors(copy_rows<16>, 32, 512), 16u);
     EXPECT_EQ(sectors(copy_rows<8>, 4, 40), 8u);  // through L1, as any load
 }
