@@ -35,3 +35,11 @@ inline __nv_bfloat16 __float2bfloat16(float x) { return x; }
 inline __nv_bfloat16 __float2bfloat16_rn(float x) { return x; }
 inline __nv_bfloat16 __double2bfloat16(double x) { return x; }
 inline float __bfloat162float(__nv_bfloat16 b) { return b; }
+
+using __nv_bfloat162 = emulator::Pair<__nv_bfloat16>;
+using nv_bfloat162 = __nv_bfloat162;
+
+inline __nv_bfloat162 __halves2bfloat162(__nv_bfloat16 low, __nv_bfloat16 high) {
+    return {low, high};
+}
+inline __nv_bfloat162 __floats2bfloat162_rn(float low, float high) { return {low, high}; }

@@ -116,17 +116,25 @@ inline half __float2half_rn(float x) { return x; }
 inline half __double2half(double x) { return x; }
 inline float __half2float(half h) { return h; }
 
-struct alignas(4) __half2 {  // copied as a whole: see the vector types in cuda_runtime.h
+namespace emulator {
+
+// Two in a register, copied as a whole: see the vector types in cuda_runtime.h.
+template <class T>
+struct alignas(4) Pair {
     typedef uint32_t __attribute__((may_alias)) Whole;
-    half x, y;
-    __half2() = default;
-    __half2(half x, half y) : x(x), y(y) {}
-    EMULATOR_NODEBUG __half2(const __half2& other) { *this = other; }
-    EMULATOR_NODEBUG __half2& operator=(const __half2& other) {
+    T x, y;
+    Pair() = default;
+    Pair(T x, T y) : x(x), y(y) {}
+    EMULATOR_NODEBUG Pair(const Pair& other) { *this = other; }
+    EMULATOR_NODEBUG Pair& operator=(const Pair& other) {
         reinterpret_cast<Whole&>(*this) = reinterpret_cast<const Whole&>(other);
         return *this;
     }
 };
+
+}  // namespace emulator
+
+using __half2 = emulator::Pair<half>;
 using half2 = __half2;
 
 inline half2 __halves2half2(half low, half high) { return {low, high}; }

@@ -7,10 +7,10 @@
 // load and a product write all places. See emulator/README.md.
 #pragma once
 
-#include "cuda_bf16.h"
-
 #include <algorithm>
-#include <string>
+
+#include "cuda_bf16.h"
+#include "fragments.h"
 
 namespace nvcuda::wmma {
 
@@ -39,27 +39,6 @@ class fragment;
 }  // namespace nvcuda::wmma
 
 namespace emulator {
-
-// A _sync function, as its 32 lanes called it.
-struct WarpCall {
-    const void* arguments[32];
-    const void* pc;  // the user's code, for the trace
-    const char* file;
-    int line;
-};
-// Waits until all lanes of the warp have called it with the same operation at the same line. The
-// last to come carries it out.
-void collective(void (*operation)(const WarpCall&), const void* arguments, const char* file,
-                int line);
-void misuse(const std::string& what, const char* file,
-            int line);  // ends the launch; does not come back
-int architecture();  // 70, 75 or 80
-// Tells the trace that a lane of the running warp accesses these bytes. Nothing happens where there
-// is no trace.
-void trace_lane(int lane, const void* address, int bytes, bool store, const void* pc);
-bool traced_as_shared(const void* address);
-bool tracing();
-
 namespace fragments {
 
 using namespace nvcuda::wmma;
@@ -67,10 +46,6 @@ using nvcuda::wmma::experimental::precision::b1;
 using nvcuda::wmma::experimental::precision::s4;
 using nvcuda::wmma::experimental::precision::u4;
 using nvcuda::wmma::precision::tf32;
-
-#define EMULATOR_UNTRACED \
-    __attribute__((       \
-        no_sanitize("thread")))  // the trace is told what a GPU accesses, by trace_lane()
 
 // What is known of an element type: how x[] stores it, so many in one; since when (sm_70, ...)
 // matrices A and B may be of it; the type of their product's sums (half allows half sums, too).
@@ -93,84 +68,32 @@ template <> struct Element<u4> : Type<unsigned, 8, 75, int> { static constexpr a
 template <> struct Element<b1> : Type<unsigned, 32, 75, int> { static constexpr auto name = "b1"; };
 // clang-format on
 
-struct Place {
-    int row, col;
-};
-
 // A fragment, whose rows and columns are counted in storage elements (a word of s4 or b1 is one).
 template <class Use, int m, int n, int k, class T, class Layout>
 struct __align__(8) Fragment {
     using element_type = T;
     using storage_element_type = typename Element<T>::Storage;
 
-    static constexpr bool is_a = std::is_same_v<Use, matrix_a>,
-                          is_b = std::is_same_v<Use, matrix_b>;
-    static constexpr bool is_accumulator = !is_a && !is_b;
+    static constexpr bool is_a = std::is_same_v<Use, matrix_a>;
+    static constexpr bool is_b = std::is_same_v<Use, matrix_b>, is_accumulator = !is_a && !is_b;
     static constexpr bool row_major = std::is_same_v<Layout, nvcuda::wmma::row_major>;
-    static constexpr int packed = Element<T>::packed, rows = is_b ? k / packed : m,
-                         cols = is_a ? k / packed : n;
+    static constexpr int packed = Element<T>::packed;
+    static constexpr int rows = is_b ? k / packed : m, cols = is_a ? k / packed : n;
     static constexpr int distinct = rows * cols / 32;  // elements of a lane on sm_75 and later
-    static constexpr int num_storage_elements =
-        is_accumulator || !std::is_same_v<T, half> ? distinct : 16;
+    static constexpr bool copies = !is_accumulator && std::is_same_v<T, half>;
+    static constexpr int num_storage_elements = copies ? 16 : distinct;
     static constexpr int num_elements = num_storage_elements * packed;
     storage_element_type x[num_storage_elements];
 
-    // A line is what the lanes of a group of four share: a row of A, a column of B, a row of C.
-    // 8x32x16 is 32x8x16 transposed.
-    static constexpr bool line_is_col = is_b || (is_accumulator && n > m),
-                          of_left = is_accumulator || is_b == (n > m);
-    static constexpr int along = line_is_col ? rows : cols;
+    // On sm_75 and later: whether x[0], x[1], ... go down a column (C of 8x32x16, too), and how many
+    // of them fill 4 bytes.
+    static constexpr bool line_is_col = is_b || (is_accumulator && n > m);
     static constexpr int joint =
-        is_accumulator ? 2
-                       : std::max(1, 4 / int(sizeof(storage_element_type)));  // x[] side by side
+        is_accumulator ? 2 : std::max(1, 4 / int(sizeof(storage_element_type)));
 
-    // Where x[i] of a lane belongs, on sm_75 and later. The warp holds blocks of 8 lines, each line
-    // in the registers of four lanes. turned: the block with lines and columns exchanged.
-    static constexpr Place place_sm75(int lane, int i, bool turned) {
-        constexpr int blocks_along = along / (4 * joint), blocks = distinct / joint;
-        const int block = i / joint % blocks;
-        // The left factor goes through two blocks of lines, then along them, then to the next two.
-        // The right one along them first.
-        const int block_line =
-            of_left ? block % 2 + block / (2 * blocks_along) * 2 : block / blocks_along;
-        const int block_along = of_left ? block / 2 % blocks_along : block % blocks_along;
-        const int in_line = lane % 4 * joint + i % joint;
-        const int line = 8 * block_line + (turned ? in_line : lane / 4);
-        const int at = 4 * joint * block_along + (turned ? lane / 4 : in_line);
-        return line_is_col ? Place{at, line} : Place{line, at};
-    }
-
-    // On sm_70, known for half 16x16x16. Groups of four lanes hold 4 lines each of A and B, some of
-    // them twice.
-    static constexpr Place place_sm70(int lane, int i) {
-        const int four_rows = (lane >> 2 & 1) * 8 + (lane >> 4) * 4,
-                  four_cols = (lane >> 3 & 1) * 8 + (lane >> 4) * 4;
-        const int cols_of_c = (lane >> 3 & 1) * 8;
-        if (is_accumulator && std::is_same_v<T, float>)
-            return {four_rows + (lane & 1) + (i & 2), cols_of_c + (lane & 2) + (i & 5)};
-        if (is_accumulator) return {four_rows + lane % 4, cols_of_c + i};
-        const bool runs_along =
-            row_major == is_a;  // a lane holds a whole line; otherwise 4 of each fourth place
-        const int line = runs_along ? lane % 4 : i % 4, at = runs_along ? i : i / 4 * 4 + lane % 4;
-        return is_a ? Place{four_rows + line, at} : Place{at, four_cols + line};
-    }
-
-    static constexpr Place place(int arch, int lane, int i) {
-        return arch == 70 ? place_sm70(lane, i) : place_sm75(lane, i, false);
-    }
-
-    static void check_architecture(const WarpCall& call) {
-        constexpr bool oldest =
-            m == 16 && n == 16 && k == 16 && (std::is_same_v<T, half> || std::is_same_v<T, float>);
-        constexpr int since = oldest   ? 70
-                              : k == 8 ? 80
-                                       : std::max(75, Element<T>::since);  // 16x16x8 is tf32's
-        if (architecture() >= since) return;
-        misuse("fragments of " + std::string(Element<T>::name) + " " + std::to_string(m) + "x" +
-                   std::to_string(n) + "x" + std::to_string(k) + " are not known on sm_" +
-                   std::to_string(architecture()),
-               call.file, call.line);
-    }
+    static inline FragmentKind kind = {
+        is_a ? 'A' : is_b ? 'B' : 'C', Element<T>::name, Element<T>::since, m, n, k,
+        row_major ? "row" : "col"};
 };
 
 // ---- Memory -------------------------------------------------------------------------------------
@@ -203,7 +126,6 @@ const MemoryCall<F>& of_lane(const WarpCall& call, int lane) {
 
 template <class F>
 void check_memory(const WarpCall& call) {
-    F::check_architecture(call);
     const auto refuse = [&](const std::string& what) {
         misuse((std::is_const_v<F> ? "store_matrix_sync: " : "load_matrix_sync: ") + what,
                call.file, call.line);
@@ -237,22 +159,27 @@ void trace_memory(const WarpCall& call, bool store) {
     if (!tracing()) return;
     using Storage = typename F::storage_element_type;
     const auto& memory = of_lane<F>(call, 0);
-    const int arch = architecture(), elements = arch == 70 ? F::num_storage_elements : F::distinct;
-    const bool turned = arch != 70 && sizeof(Storage) == 2 && memory.row_major == F::line_is_col;
+    const auto& map = F::kind.map(call);
+    const bool volta = architecture() == 70, by_lines = memory.row_major != F::line_is_col;
+    const bool turned = !volta && sizeof(Storage) == 2 && !by_lines;
     const auto address = [&](int lane, int i) {
-        return memory.address(arch == 70 ? F::place_sm70(lane, i) : F::place_sm75(lane, i, turned));
+        return memory.address((turned ? map.turned : map.at)[lane][i]);
     };
-    constexpr bool fits_ldsm =
+    constexpr bool is_loaded_by_ldmatrix =
         !F::is_accumulator && !std::is_floating_point_v<Storage>;  // neither tf32 nor double
-    if (fits_ldsm && arch != 70 && (turned || memory.row_major != F::line_is_col) &&
+    if (is_loaded_by_ldmatrix && !volta && (by_lines || turned) &&
         traced_as_shared(memory.matrix)) {
-        const int at_once = arch == 75 ? 2 : 4;  // blocks; LDSM.x4 on sm_80 and later
-        for (int block = 0; block < F::distinct / F::joint; ++block)
-            for (int line = 0; line < 8; ++line)
-                trace_lane(block % at_once * 8 + line, address(4 * line, block * F::joint), 16,
-                           store, call.pc);
+        constexpr int blocks = F::distinct / F::joint;
+        const int at_once = std::min(blocks, architecture() == 75 ? 2 : 4);
+        const void* rows[32];
+        for (int block = 0; block < blocks; block += at_once) {
+            for (int lane = 0; lane < 8 * at_once; ++lane)
+                rows[lane] = address(lane % 8 * 4, (block + lane / 8) * F::joint);
+            trace_ldmatrix(rows, at_once, call.pc);
+        }
         return;
     }
+    const int elements = volta ? F::num_storage_elements : F::distinct;
     for (int lane = 0; lane < 32; ++lane) {
         for (int i = 0, end; i < elements; i = end) {
             for (end = i + 1; end < elements && end - i < 16 / int(sizeof(Storage)); ++end)
@@ -262,25 +189,20 @@ void trace_memory(const WarpCall& call, bool store) {
     }
 }
 
+// Carries out a load, or a store where F is const.
 template <class F>
-EMULATOR_UNTRACED void load(const WarpCall& call) {
+EMULATOR_UNTRACED void move(const WarpCall& call) {
+    const auto& map = F::kind.map(call);
     check_memory<F>(call);
-    trace_memory<F>(call, false);
-    const int arch = architecture();
-    for (int lane = 0; lane < 32; ++lane)
-        for (int i = 0; i < F::num_storage_elements; ++i)
-            of_lane<F>(call, lane).f->x[i] = *of_lane<F>(call, 0).address(F::place(arch, lane, i));
-}
-
-template <class F>
-EMULATOR_UNTRACED void store(const WarpCall& call) {
-    check_memory<const F>(call);
-    trace_memory<const F>(call, true);
-    const int arch = architecture();
-    for (int lane = 0; lane < 32; ++lane)
-        for (int i = 0; i < F::num_storage_elements; ++i)
-            *of_lane<const F>(call, 0).address(F::place(arch, lane, i)) =
-                of_lane<const F>(call, lane).f->x[i];
+    trace_memory<F>(call, std::is_const_v<F>);
+    for (int lane = 0; lane < 32; ++lane) {
+        for (int i = 0; i < F::num_storage_elements; ++i) {
+            auto& x = of_lane<F>(call, lane).f->x[i];
+            auto& element = *of_lane<F>(call, 0).address(map.at[lane][i]);
+            if constexpr (std::is_const_v<F>) element = x;
+            else x = element;
+        }
+    }
 }
 
 // ---- Products -----------------------------------------------------------------------------------
@@ -311,8 +233,8 @@ __forceinline__ Sum add_product(Sum sum, Operand a, Operand b, experimental::bmm
     else if constexpr (Element<T>::packed == 1)
         return sum + a * b;  // exact: a float holds a product of half, bf16 or tf32
     else {
-        for (int up = 28; up >= 0;
-             up -= 4)  // each 4 bits to the top and down again, which for an int keeps the sign
+        // Each 4 bits go to the top and down again, which for an int keeps the sign.
+        for (int up = 28; up >= 0; up -= 4)
             sum += (Operand(unsigned(a) << up) >> 28) * (Operand(unsigned(b) << up) >> 28);
         return sum;
     }
@@ -323,12 +245,13 @@ __forceinline__ T result(Sum sum, bool saturate) {
     else return int(saturate ? std::clamp<int64_t>(sum, INT32_MIN, INT32_MAX) : sum);  // or wraps
 }
 
+// The matrix that the lanes hold. Of an element's copies the lowest lane's lowest x[i] counts.
 template <class F, class To>
-EMULATOR_UNTRACED void gather(const F* const (&of_lane)[32], To (&matrix)[F::rows][F::cols]) {
-    const int arch = architecture(), elements = arch == 70 ? F::num_storage_elements : F::distinct;
-    for (int lane = 31; lane >= 0; --lane) {  // the lowest comes last and stays
-        for (int i = elements - 1; i >= 0; --i) {
-            const Place p = F::place(arch, lane, i);
+EMULATOR_UNTRACED void gather(const ElementMap& map, const F* const (&of_lane)[32],
+                              To (&matrix)[F::rows][F::cols]) {
+    for (int lane = 31; lane >= 0; --lane) {
+        for (int i = F::num_storage_elements - 1; i >= 0; --i) {
+            const Place p = map.at[lane][i];
             matrix[p.row][p.col] = operand<typename F::element_type>(of_lane[lane]->x[i]);
         }
     }
@@ -339,7 +262,8 @@ EMULATOR_UNTRACED void multiply(const WarpCall& call) {
     using T = typename A::element_type;
     using Operand = decltype(operand<T>(A().x[0]));
     using Sum = std::conditional_t<std::is_floating_point_v<Operand>, Operand, int64_t>;
-    A::check_architecture(call);
+    const auto &map_a = A::kind.map(call), &map_b = B::kind.map(call), &map_c = C::kind.map(call),
+               &map_d = D::kind.map(call);
     const A* of_a[32];
     const B* of_b[32];
     const C* of_c[32];
@@ -355,9 +279,9 @@ EMULATOR_UNTRACED void multiply(const WarpCall& call) {
 
     Operand a[A::rows][A::cols], b[B::rows][B::cols];
     Sum sum[D::rows][D::cols];
-    gather(of_a, a);
-    gather(of_b, b);
-    gather(of_c, sum);
+    gather(map_a, of_a, a);
+    gather(map_b, of_b, b);
+    gather(map_c, of_c, sum);
     for (int row = 0; row < D::rows; ++row)
         for (int k = 0; k < B::rows; ++k)
             for (int col = 0; col < D::cols; ++col)
@@ -367,7 +291,7 @@ EMULATOR_UNTRACED void multiply(const WarpCall& call) {
     for (int lane = 0; lane < 32; ++lane) {
         const auto& brought = *static_cast<const ProductCall<D, A, B, C>*>(call.arguments[lane]);
         for (int i = 0; i < D::num_storage_elements; ++i) {
-            const Place p = D::place(architecture(), lane, i);
+            const Place p = map_d.at[lane][i];
             brought.d->x[i] = result<typename D::element_type>(sum[p.row][p.col], first.saturate);
         }
     }
@@ -462,7 +386,7 @@ __forceinline__ void load_matrix_sync(fragment<Use, m, n, k, T, Layout>& f,
     using F = emulator::fragments::Fragment<Use, m, n, k, T, Layout>;
     const auto* elements = static_cast<const typename F::storage_element_type*>(matrix);
     const emulator::fragments::MemoryCall<F> call{&f, elements, ldm, F::row_major};
-    emulator::collective(emulator::fragments::load<F>, &call, file, line);
+    emulator::collective(emulator::fragments::move<F>, &call, file, line);
 }
 template <int m, int n, int k, class T>
 __forceinline__ void load_matrix_sync(fragment<accumulator, m, n, k, T>& f,
@@ -470,7 +394,7 @@ __forceinline__ void load_matrix_sync(fragment<accumulator, m, n, k, T>& f,
                                       layout_t layout, EMULATOR_SITE) {
     using F = emulator::fragments::Fragment<accumulator, m, n, k, T, void>;
     const emulator::fragments::MemoryCall<F> call{&f, matrix, ldm, layout == mem_row_major};
-    emulator::collective(emulator::fragments::load<F>, &call, file, line);
+    emulator::collective(emulator::fragments::move<F>, &call, file, line);
 }
 template <int m, int n, int k, class T>
 __forceinline__ void store_matrix_sync(emulator::fragments::InMemory<T>* matrix,
@@ -478,7 +402,7 @@ __forceinline__ void store_matrix_sync(emulator::fragments::InMemory<T>* matrix,
                                        layout_t layout, EMULATOR_SITE) {
     using F = emulator::fragments::Fragment<accumulator, m, n, k, T, void>;
     const emulator::fragments::MemoryCall<const F> call{&f, matrix, ldm, layout == mem_row_major};
-    emulator::collective(emulator::fragments::store<F>, &call, file, line);
+    emulator::collective(emulator::fragments::move<const F>, &call, file, line);
 }
 
 template <int m, int n, int k, class T, class LayoutA, class LayoutB, class C, class D>

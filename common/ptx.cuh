@@ -1,0 +1,191 @@
+// PTX instructions that CUDA C++ has no function for, each as a function of the same name. nvcc
+// compiles them to inline PTX; the emulator has its own versions (emulator/include/ptx.h).
+//
+// A half2 or __nv_bfloat162 is one 32-bit register of two elements, the lower one first; its type
+// chooses the instruction. All 32 lanes of a warp call ldmatrix and mma together. In the layouts
+// below g = lane / 4 and t = lane % 4. Source: PTX ISA, the section that is named.
+//
+// All of it compiles for older architectures, too. There ldmatrix and mma end the launch (trap),
+// and cp.async is an ordinary copy.
+#pragma once
+
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+
+#ifdef CUDA_EMULATOR
+#include "emulator/include/ptx.h"
+#else
+
+namespace ptx {
+
+#ifdef __CUDA_ARCH__
+constexpr int kCompiledFor = __CUDA_ARCH__ / 10;  // 80: sm_80
+#else
+constexpr int kCompiledFor = 0;  // the host's code, which runs none of this
+#endif
+
+// clang-format off
+#define PTX_SINCE(sm, ...) \
+    do { if constexpr (kCompiledFor >= sm) asm volatile(__VA_ARGS__); else __trap(); } while (false)
+// clang-format on
+
+// An array, of one or more dimensions, as the n registers that asm takes.
+template <int n, class Array>
+__device__ auto& registers(Array& array) {
+    static_assert(sizeof(array) == n * sizeof(unsigned), "so many registers of 32 bits");
+    using Register = std::conditional_t<std::is_const_v<std::remove_all_extents_t<Array>>,
+                                        const unsigned, unsigned>;
+    return reinterpret_cast<Register(&)[n]>(array);
+}
+inline __device__ unsigned shared_address(const void* pointer) {
+    return unsigned(__cvta_generic_to_shared(pointer));
+}
+
+// ---- ldmatrix (sm_75): 8x8 matrices of 16-bit elements, from shared memory ----------------------
+//
+// x1 reads one matrix, x2 two, x4 four. Lane 8j + r brings the address of row r of matrix j: 16
+// bytes, at a multiple of 16. Of matrix j each lane gets two neighbours in a row into register j:
+// [g][2t] and [g][2t + 1]. With trans they are neighbours in a column: [2t][g] and [2t + 1][g].
+//
+// A row-major 16x16 A, in the order in which mma_m16n8k16 takes it:
+//     half2 a[4];
+//     ptx::ldmatrix_x4(a, &A[lane % 16][lane / 16 * 8]);
+// A row-major 16x16 B, as two operands of mma_m16n8k16, of columns 0 to 7 and 8 to 15:
+//     half2 b[2][2];
+//     ptx::ldmatrix_x4_trans(b, &B[lane % 16][lane / 16 * 8]);
+// Source: "Warp-level matrix load instruction: ldmatrix".
+
+// clang-format off
+#define PTX_LDMATRIX(suffix, trans)                                                              \
+    template <class Array>                                                                       \
+    __device__ void ldmatrix_x1##suffix(Array& to, const void* row) {                            \
+        auto& r = registers<1>(to);                                                              \
+        PTX_SINCE(75, "ldmatrix.sync.aligned.m8n8.x1" trans ".shared.b16 {%0}, [%1];"            \
+                  : "=r"(r[0]) : "r"(shared_address(row)) : "memory");                           \
+    }                                                                                            \
+    template <class Array>                                                                       \
+    __device__ void ldmatrix_x2##suffix(Array& to, const void* row) {                            \
+        auto& r = registers<2>(to);                                                              \
+        PTX_SINCE(75, "ldmatrix.sync.aligned.m8n8.x2" trans ".shared.b16 {%0, %1}, [%2];"        \
+                  : "=r"(r[0]), "=r"(r[1]) : "r"(shared_address(row)) : "memory");               \
+    }                                                                                            \
+    template <class Array>                                                                       \
+    __device__ void ldmatrix_x4##suffix(Array& to, const void* row) {                            \
+        auto& r = registers<4>(to);                                                              \
+        PTX_SINCE(75, "ldmatrix.sync.aligned.m8n8.x4" trans ".shared.b16 {%0, %1, %2, %3}, [%4];" \
+                  : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3])                               \
+                  : "r"(shared_address(row)) : "memory");                                        \
+    }
+PTX_LDMATRIX(, "")
+PTX_LDMATRIX(_trans, ".trans")
+#undef PTX_LDMATRIX
+
+// ---- mma.m16n8k16 (sm_80): D = A * B + D, of 16x16 by 16x8 --------------------------------------
+//
+// Register r of each operand holds, as its low and its high element,
+//     a[r]: row g + 8 * (r % 2), k = 2t + 8 * (r / 2) and the next k
+//     b[r]: k = 2t + 8 * r and the next k, column g
+//     d[r] of half2: row g + 8 * r, column 2t and the next
+//     d[i] of float: row g + 8 * (i / 2), column 2t + i % 2
+// Source: "Matrix Fragments for mma.m16n8k16 with floating point type".
+
+#define PTX_MMA_M16N8K16(Pair, type)                                                             \
+    inline __device__ void mma_m16n8k16(float (&d)[4], const Pair (&a)[4], const Pair (&b)[2]) { \
+        auto& ra = registers<4>(a);                                                              \
+        auto& rb = registers<2>(b);                                                              \
+        PTX_SINCE(80, "mma.sync.aligned.m16n8k16.row.col.f32." type "." type ".f32 "             \
+                      "{%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"          \
+                  : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])                               \
+                  : "r"(ra[0]), "r"(ra[1]), "r"(ra[2]), "r"(ra[3]), "r"(rb[0]), "r"(rb[1]));     \
+    }
+PTX_MMA_M16N8K16(half2, "f16")
+PTX_MMA_M16N8K16(__nv_bfloat162, "bf16")
+#undef PTX_MMA_M16N8K16
+inline __device__ void mma_m16n8k16(half2 (&d)[2], const half2 (&a)[4], const half2 (&b)[2]) {
+    auto& rd = registers<2>(d);
+    auto& ra = registers<4>(a);
+    auto& rb = registers<2>(b);
+    PTX_SINCE(80, "mma.sync.aligned.m16n8k16.row.col.f16.f16.f16.f16 "
+                  "{%0, %1}, {%2, %3, %4, %5}, {%6, %7}, {%0, %1};"
+              : "+r"(rd[0]), "+r"(rd[1])
+              : "r"(ra[0]), "r"(ra[1]), "r"(ra[2]), "r"(ra[3]), "r"(rb[0]), "r"(rb[1]));
+}
+
+// ---- mma.m8n8k4 (sm_70): D = A * B + D, of 8x4 by 4x8, in each quad-pair ------------------------
+//
+// A quad-pair is lanes 4q to 4q + 3 and 4q + 16 to 4q + 19; the four of a warp have operands of
+// their own. A and B are column-major. With h = lane / 16, element i is
+//     a: row 4h + i, k = t        b: k = i, column 4h + t
+//     d of half: row 4h + t, column i
+//     d of float: row 4h + t % 2 + (i & 2), column (i & 4) + (t & 2) + i % 2
+// Source: "Matrix Fragments for mma.m8n8k4 with .f16 floating point type".
+
+inline __device__ void mma_m8n8k4(half2 (&d)[4], const half2 (&a)[2], const half2 (&b)[2]) {
+    auto& rd = registers<4>(d);
+    auto& ra = registers<2>(a);
+    auto& rb = registers<2>(b);
+    PTX_SINCE(70, "mma.sync.aligned.m8n8k4.col.col.f16.f16.f16.f16 "
+                  "{%0, %1, %2, %3}, {%4, %5}, {%6, %7}, {%0, %1, %2, %3};"
+              : "+r"(rd[0]), "+r"(rd[1]), "+r"(rd[2]), "+r"(rd[3])
+              : "r"(ra[0]), "r"(ra[1]), "r"(rb[0]), "r"(rb[1]));
+}
+inline __device__ void mma_m8n8k4(float (&d)[8], const half2 (&a)[2], const half2 (&b)[2]) {
+    auto& ra = registers<2>(a);
+    auto& rb = registers<2>(b);
+    PTX_SINCE(70, "mma.sync.aligned.m8n8k4.col.col.f32.f16.f16.f32 "
+                  "{%0, %1, %2, %3, %4, %5, %6, %7}, {%8, %9}, {%10, %11}, "
+                  "{%0, %1, %2, %3, %4, %5, %6, %7};"
+              : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]),
+                "+f"(d[4]), "+f"(d[5]), "+f"(d[6]), "+f"(d[7])
+              : "r"(ra[0]), "r"(ra[1]), "r"(rb[0]), "r"(rb[1]));
+}
+// clang-format on
+
+// ---- cp.async (sm_80): a copy from global to shared memory that does not make the thread wait ----
+//
+// Each thread copies 4, 8 or 16 bytes of its own; both addresses are multiples of that. Only the
+// first `valid` bytes are read, the others become zero. 16 bytes go past L1 (.cg), fewer through it
+// (.ca). The data are there for the thread after a wait, and for its block after a barrier behind
+// the wait; until then the destination is undefined.
+// Source: "Data Movement and Conversion Instructions: cp.async".
+
+template <int bytes>
+__device__ void cp_async(void* to, const void* from, int valid = bytes) {
+    static_assert(bytes == 4 || bytes == 8 || bytes == 16, "cp.async copies 4, 8 or 16 bytes");
+    if constexpr (kCompiledFor < 80) {
+        for (int i = 0; i < bytes; ++i)
+            static_cast<char*>(to)[i] = i < valid ? static_cast<const char*>(from)[i] : char(0);
+    } else if constexpr (bytes == 16) {
+        asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;"
+                     :
+                     : "r"(shared_address(to)), "l"(__cvta_generic_to_global(from)), "r"(valid)
+                     : "memory");
+    } else {
+        asm volatile("cp.async.ca.shared.global [%0], [%1], %2, %3;"
+                     :
+                     : "r"(shared_address(to)), "l"(__cvta_generic_to_global(from)), "n"(bytes),
+                       "r"(valid)
+                     : "memory");
+    }
+}
+
+// Puts the thread's copies since the last commit into a group.
+inline __device__ void cp_async_commit_group() {
+    if constexpr (kCompiledFor >= 80) asm volatile("cp.async.commit_group;" ::: "memory");
+}
+// Waits until all of the thread's groups but the last `but_last` are complete.
+template <int but_last>
+__device__ void cp_async_wait_group() {
+    if constexpr (kCompiledFor >= 80)
+        asm volatile("cp.async.wait_group %0;" ::"n"(but_last) : "memory");
+}
+// Waits for all of the thread's copies, in a group or not.
+inline __device__ void cp_async_wait_all() {
+    if constexpr (kCompiledFor >= 80) asm volatile("cp.async.wait_all;" ::: "memory");
+}
+
+#undef PTX_SINCE
+
+}  // namespace ptx
+
+#endif

@@ -1,0 +1,209 @@
+// Which lane holds which element of a matrix, for WMMA's fragments and PTX's mma instructions.
+
+#include "emulator/include/fragments.h"
+
+#include "emulator/include/ptx.h"
+#include "emulator/internal.h"
+
+namespace emulator {
+
+ElementMap::ElementMap(char operand, const char* lanes, const char* elements) {
+    Place adds[9] = {};  // of the lane's five bits and of i's four
+    const auto read = [&](const char* rule, Place* to) {
+        for (; *rule; ++to) {
+            const char letter = *rule++;
+            const bool row = letter == 'm' || (letter == 'k' && operand == 'B');
+            char* end;
+            (row ? to->row : to->col) = int(std::strtol(rule, &end, 10));  // of "-" it is 0
+            for (rule = end; *rule == ' ';) ++rule;
+        }
+    };
+    read(lanes, adds);
+    read(elements, adds + 5);
+    const auto expand = [&](Place(&places)[32][16]) {
+        for (int number = 0; number < 32 * 16; ++number) {
+            Place& place = places[number % 32][number / 32] = {0, 0};
+            for (int bit = 0; bit < 9; ++bit)
+                if (number >> bit & 1) place.row += adds[bit].row, place.col += adds[bit].col;
+        }
+    };
+    expand(at);
+    // Within a block x[1], lane 1 and lane 2 go along a line, lanes 4, 8 and 16 from line to line.
+    std::swap(adds[5], adds[2]);
+    std::swap(adds[0], adds[3]);
+    std::swap(adds[1], adds[4]);
+    expand(turned);
+}
+
+namespace {
+
+struct Rule {
+    int since;
+    char operand;
+    const char *types, *shapes, *layout;  // layout: "" where it makes no difference
+    const char *lanes, *elements;
+};
+// The last row that fits counts. Its type is known since Element<T>::since in mma.h at the earliest.
+// k is counted in words where elements are packed (s4, u4, b1). sm_80: dumps of an H200 (driver
+// 580.159, CUDA 13.0). sm_75: taken to be the same; for half 16x16x16, and for sm_70, the tables in
+// 07_fragment_probe/layouts.
+// clang-format off
+constexpr Rule kRules[] = {
+    // sm, operand, types,         shapes,                layout, lanes 1 2 4 8 16,  x[1] [2] [4] [8]
+    {70, 'A', "half",              "16x16x16",            "row",  "m1 m2 m8 -  m4",  "k1 k2 k4 k8"},
+    {70, 'A', "half",              "16x16x16",            "col",  "k1 k2 m8 -  m4",  "m1 m2 k4 k8"},
+    {70, 'B', "half",              "16x16x16",            "row",  "k1 k2 -  n8 n4",  "n1 n2 k4 k8"},
+    {70, 'B', "half",              "16x16x16",            "col",  "n1 n2 -  n8 n4",  "k1 k2 k4 k8"},
+    {70, 'C', "half",              "16x16x16",            "",     "m1 m2 m8 n8 m4",  "n1 n2 n4"},
+    {70, 'C', "float",             "16x16x16",            "",     "m1 n2 m8 n8 m4",  "n1 m2 n4"},
+
+    {75, 'A', "half bf16",         "16x16x16",            "",     "k2 k4 m1 m2 m4",  "k1 m8 k8 -"},
+    {75, 'A', "half bf16",         "32x8x16",             "",     "k2 k4 m1 m2 m4",  "k1 m8 k8 m16"},
+    {75, 'A', "half bf16",         "8x32x16",             "",     "k2 k4 m1 m2 m4",  "k1 k8 -  -"},
+    {75, 'B', "half bf16",         "16x16x16",            "",     "k2 k4 n1 n2 n4",  "k1 k8 n8 -"},
+    {75, 'B', "half bf16",         "32x8x16",             "",     "k2 k4 n1 n2 n4",  "k1 k8 -  -"},
+    {75, 'B', "half bf16",         "8x32x16",             "",     "k2 k4 n1 n2 n4",  "k1 n8 k8 n16"},
+    {75, 'A', "s8 u8",             "16x16x16 32x8x16",    "",     "k4 k8 m1 m2 m4",  "k1 k2 m8 m16"},
+    {75, 'A', "s8 u8",             "8x32x16",             "",     "k4 k8 m1 m2 m4",  "k1 k2"},
+    {75, 'B', "s8 u8",             "16x16x16 8x32x16",    "",     "k4 k8 n1 n2 n4",  "k1 k2 n8 n16"},
+    {75, 'B', "s8 u8",             "32x8x16",             "",     "k4 k8 n1 n2 n4",  "k1 k2"},
+    {75, 'A', "tf32",              "16x16x8",             "",     "k1 k2 m1 m2 m4",  "m8 k4"},
+    {75, 'B', "tf32",              "16x16x8",             "",     "k1 k2 n1 n2 n4",  "k4 n8"},
+    {75, 'A', "double s4 u4 b1",   "8x8x4 8x8x32 8x8x128", "",    "k1 k2 m1 m2 m4",  ""},
+    {75, 'B', "double s4 u4 b1",   "8x8x4 8x8x32 8x8x128", "",    "k1 k2 n1 n2 n4",  ""},
+    {75, 'C', "half float int",    "16x16x16",            "",     "n2 n4 m1 m2 m4",  "n1 m8 n8"},
+    {75, 'C', "half float int",    "32x8x16",             "",     "n2 n4 m1 m2 m4",  "n1 m8 m16"},
+    {75, 'C', "half float int",    "8x32x16",             "",     "m2 m4 n1 n2 n4",  "m1 n8 n16"},
+    {80, 'C', "float",             "16x16x8",             "",     "n2 n4 m1 m2 m4",  "n1 m8 n8"},
+    {75, 'C', "double int",        "8x8x4 8x8x32 8x8x128", "",    "n2 n4 m1 m2 m4",  "n1"},
+};
+// clang-format on
+
+}  // namespace
+
+const ElementMap& FragmentKind::map(const WarpCall& call) {
+    const int arch = architecture();
+    const ElementMap*& map = known[(arch - 70) / 5];
+    if (map) return *map;
+    const std::string shape = std::to_string(m) + "x" + std::to_string(n) + "x" + std::to_string(k);
+    const Rule* found = nullptr;
+    for (const Rule& rule : kRules)
+        if (std::max(rule.since, since) <= arch && rule.operand == operand &&
+            std::strstr(rule.types, type) && std::strstr(rule.shapes, shape.c_str()) &&
+            (!*rule.layout || !std::strcmp(rule.layout, layout)))
+            found = &rule;
+    if (!found)
+        misuse("fragments of " + std::string(type) + " " + shape + " are not known on sm_" +
+                   std::to_string(arch),
+               call.file, call.line);
+    return *(map = new ElementMap(operand, found->lanes, found->elements));
+}
+
+void require(int since, const char* instruction, const char* file, int line) {
+    if (architecture() < since)
+        misuse(std::string(instruction) + ": needs sm_" + std::to_string(since) + ", not sm_" +
+                   std::to_string(architecture()),
+               file, line);
+}
+
+void trace_ldmatrix(const void* const (&rows)[32], int matrices, const void* pc) {
+    for (int lane = 0; lane < 8 * matrices; ++lane) trace_lane(lane, rows[lane], 16, false, pc);
+}
+
+// ---- PTX ----------------------------------------------------------------------------------------
+
+namespace {
+
+bool is_shared(const void* address) {
+    return tracing() ? traced_as_shared(address)
+                     : !find_allocation(reinterpret_cast<uintptr_t>(address));
+}
+
+bool is_aligned(const void* address, int bytes) {
+    return reinterpret_cast<uintptr_t>(address) % bytes == 0;
+}
+
+}  // namespace
+
+void begin_ldmatrix(const WarpCall& call, int matrices, const void* (&rows)[32]) {
+    require(75, "ldmatrix", call.file, call.line);
+    for (int lane = 0; lane < 32; ++lane) {
+        rows[lane] = static_cast<const LdmatrixCall*>(call.arguments[lane])->row;
+        if (lane >= 8 * matrices && architecture() > 75) continue;  // on sm_75 all must be valid
+        const auto refuse = [&](const char* what) {
+            misuse("ldmatrix: the row of lane " + std::to_string(lane) + what, call.file,
+                   call.line);
+        };
+        if (!is_aligned(rows[lane], 16)) refuse(" is not aligned to 16 bytes");
+        if (!is_shared(rows[lane])) refuse(" is not in shared memory");
+    }
+    trace_ldmatrix(rows, matrices, call.pc);
+}
+
+void check_cp_async(const void* to, const void* from, int bytes, int valid, const char* file,
+                    int line) {
+    const auto refuse = [&](const std::string& what) { misuse("cp.async: " + what, file, line); };
+    require(80, "cp.async", file, line);
+    if (valid < 0 || valid > bytes)
+        refuse("reads " + std::to_string(valid) + " of " + std::to_string(bytes) + " bytes");
+    for (const void* address : {to, from})
+        if (!is_aligned(address, bytes))
+            refuse("an address is not aligned to the " + std::to_string(bytes) + " bytes");
+    if (!is_shared(to)) refuse("the destination is not in shared memory");
+    if (valid > 0 && !find_allocation(reinterpret_cast<uintptr_t>(from)))
+        refuse("the source is not in global memory");
+}
+
+// clang-format off
+const MmaShape kM16n8k16 = {"mma.m16n8k16", 80, 16, 8, 16, 1,
+    //    lanes 1 2 4 8 16  registers' elements 1 2 4
+    {'A', "k2 k4 m1 m2 m4", "k1 m8 k8"},
+    {'B', "k2 k4 n1 n2 n4", "k1 k8"},
+    {'C', "n2 n4 m1 m2 m4", "n1 m8"}};
+// Four quad-pairs: lanes 4q to 4q + 3 and 4q + 16 to 4q + 19, each with a product of its own.
+const MmaShape kM8n8k4_half = {"mma.m8n8k4", 70, 8, 8, 4, 4,
+    {'A', "k1 k2 -  -  m4", "m1 m2"},
+    {'B', "n1 n2 -  -  n4", "k1 k2"},
+    {'C', "m1 m2 -  -  m4", "n1 n2 n4"}};
+const MmaShape kM8n8k4_float = {"mma.m8n8k4", 70, 8, 8, 4, 4,
+    {'A', "k1 k2 -  -  m4", "m1 m2"},
+    {'B', "n1 n2 -  -  n4", "k1 k2"},
+    {'C', "m1 n2 -  -  m4", "n1 m2 n4"}};
+// clang-format on
+
+// Products are exact in float and added in float, k ascending; the lanes round the sums.
+void mma(const WarpCall& call) {
+    MmaCall* of_lane[32];
+    for (int lane = 0; lane < 32; ++lane) {
+        of_lane[lane] = static_cast<MmaCall*>(const_cast<void*>(call.arguments[lane]));
+        if (of_lane[lane]->shape != of_lane[0]->shape)
+            misuse("mma: lanes 0 and " + std::to_string(lane) + " call different instructions",
+                   call.file, call.line);
+    }
+    const MmaShape& shape = *of_lane[0]->shape;
+    require(shape.since, shape.name, call.file, call.line);
+    const int lanes = 32 / shape.groups;
+    for (int group = 0; group < shape.groups; ++group) {
+        float a[16][16], b[16][8], d[16][8];
+        // Visits the elements of an operand: the register that holds each, its row and column.
+        const auto each = [&](const ElementMap& map, int size, auto MmaCall::*registers,
+                              auto visit) {
+            for (int lane = 0; lane < 32; ++lane)
+                for (int i = 0; i < size / lanes && lane / 4 % shape.groups == group; ++i)
+                    visit((of_lane[lane]->*registers)[i], map.at[lane][i]);
+        };
+        each(shape.a, shape.m * shape.k, &MmaCall::a,
+             [&](float x, Place p) { a[p.row][p.col] = x; });
+        each(shape.b, shape.k * shape.n, &MmaCall::b,
+             [&](float x, Place p) { b[p.row][p.col] = x; });
+        each(shape.d, shape.m * shape.n, &MmaCall::d,
+             [&](float x, Place p) { d[p.row][p.col] = x; });
+        for (int row = 0; row < shape.m; ++row)
+            for (int k = 0; k < shape.k; ++k)
+                for (int col = 0; col < shape.n; ++col) d[row][col] += a[row][k] * b[k][col];
+        each(shape.d, shape.m * shape.n, &MmaCall::d,
+             [&](float& x, Place p) { x = d[p.row][p.col]; });
+    }
+}
+
+}  // namespace emulator

@@ -1,0 +1,72 @@
+// What mma.h and ptx.h share: instructions that a warp carries out together, which lane holds which
+// element of a matrix, and how ldmatrix reads.
+#pragma once
+
+#include <string>
+
+#include "cuda_runtime.h"  // this folder's, wherever it is included from
+
+namespace emulator {
+
+// ---- An instruction of a whole warp -------------------------------------------------------------
+
+// As its 32 lanes called it.
+struct WarpCall {
+    const void* arguments[32];
+    const void* pc;  // the user's code, for the trace
+    const char* file;
+    int line;
+};
+// Waits until all lanes of the warp have called it with the same operation at the same line. The
+// last to come carries it out.
+void collective(void (*operation)(const WarpCall&), const void* arguments, const char* file,
+                int line);
+// Ends the launch; does not come back.
+void misuse(const std::string& what, const char* file, int line);
+int architecture();  // 70, 75 or 80
+// Ends the launch if the chosen architecture is older than `since`.
+void require(int since, const char* instruction, const char* file, int line);
+
+// Tells the trace that a lane of the running warp accesses these bytes. Nothing happens where there
+// is no trace. A function that does so is not traced itself.
+void trace_lane(int lane, const void* address, int bytes, bool store, const void* pc);
+bool traced_as_shared(const void* address);
+bool tracing();
+#define EMULATOR_UNTRACED __attribute__((no_sanitize("thread")))
+
+// ---- Which lane holds what ----------------------------------------------------------------------
+
+struct Place {
+    int row, col;
+};
+
+// Where x[i] of each lane belongs in an operand: A (m x k), B (k x n) or C (m x n). In every layout
+// that is known, each bit of the lane's number and of i adds one number to one coordinate. So a
+// layout is a rule of two lists: what lanes 1, 2, 4, 8, 16 add, and what x[1], x[2], x[4], x[8]
+// add. "k2" adds 2 to k; "-" adds nothing: the element is held twice.
+struct ElementMap {
+    ElementMap(char operand, const char* lanes, const char* elements);
+    Place at[32][16];
+    Place turned[32][16];  // each 8x8 block with its rows and columns exchanged (16-bit elements)
+};
+
+// A kind of WMMA fragment.
+struct FragmentKind {
+    char operand;
+    const char* type;
+    int since;  // sm_70, ...: which has the type at all
+    int m, n, k;
+    const char* layout;
+    const ElementMap* known[3] = {};  // on sm_70, sm_75 and sm_80, once looked up
+
+    // On the chosen architecture, by the table in fragments.cpp. Ends the launch where there is
+    // none.
+    const ElementMap& map(const WarpCall& call);
+};
+
+// ---- ldmatrix -----------------------------------------------------------------------------------
+
+// Tells the trace of one ldmatrix: lane 8j + r reads 16 bytes, row r of matrix j.
+void trace_ldmatrix(const void* const (&rows)[32], int matrices, const void* pc);
+
+}  // namespace emulator

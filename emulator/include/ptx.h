@@ -1,0 +1,128 @@
+// The emulator's own versions of the PTX instructions in common/ptx.cuh, where each is described.
+#pragma once
+
+#include "cuda_bf16.h"
+#include "cuda_pipeline.h"
+#include "fragments.h"
+
+namespace emulator {
+
+// ---- ldmatrix -----------------------------------------------------------------------------------
+
+struct LdmatrixCall {  // of a lane
+    const void* row;
+    void* registers;
+};
+// Checks the rows that the lanes bring, tells the trace of them, and gives them back.
+void begin_ldmatrix(const WarpCall& call, int matrices, const void* (&rows)[32]);
+
+// Untraced, yet compiled with the kernel, so that AddressSanitizer looks at what is read.
+template <int matrices, bool transposed>
+EMULATOR_UNTRACED void ldmatrix(const WarpCall& call) {
+    typedef uint16_t __attribute__((may_alias)) Bits;
+    const void* rows[32];
+    begin_ldmatrix(call, matrices, rows);
+    for (int lane = 0; lane < 32; ++lane) {
+        const auto& of_lane = *static_cast<const LdmatrixCall*>(call.arguments[lane]);
+        for (int i = 0; i < 2 * matrices; ++i) {
+            const int line = lane / 4, at = lane % 4 * 2 + i % 2;
+            const int row = transposed ? at : line, col = transposed ? line : at;
+            static_cast<Bits*>(of_lane.registers)[i] =
+                static_cast<const Bits*>(rows[i / 2 * 8 + row])[col];
+        }
+    }
+}
+
+// ---- mma ----------------------------------------------------------------------------------------
+
+struct MmaShape {
+    const char* name;
+    int since, m, n, k;
+    int groups;  // lanes with the same lane / 4 % groups share a product
+    ElementMap a, b, d;
+};
+extern const MmaShape kM16n8k16, kM8n8k4_half, kM8n8k4_float;  // the latter two: the sums' type
+
+struct MmaCall {  // of a lane, its registers unpacked
+    const MmaShape* shape;
+    float a[8], b[4], d[8];
+};
+void mma(const WarpCall& call);
+
+template <class T, int n>
+EMULATOR_UNTRACED void unpack(const T (&registers)[n], float* to) {
+    for (int i = 0; i < n; ++i) {
+        if constexpr (std::is_same_v<T, float>) to[i] = registers[i];
+        else to[2 * i] = registers[i].x, to[2 * i + 1] = registers[i].y;
+    }
+}
+template <class T, int n>
+EMULATOR_UNTRACED void pack(const float* from, T (&registers)[n]) {
+    for (int i = 0; i < n; ++i) {
+        if constexpr (std::is_same_v<T, float>) registers[i] = from[i];
+        else registers[i].x = from[2 * i], registers[i].y = from[2 * i + 1];
+    }
+}
+template <class D, class A, class B>
+EMULATOR_UNTRACED void mma(const MmaShape& shape, D& d, const A& a, const B& b, const char* file,
+                           int line) {
+    MmaCall call{&shape, {}, {}, {}};
+    unpack(a, call.a), unpack(b, call.b), unpack(d, call.d);
+    collective(mma, &call, file, line);
+    pack(call.d, d);
+}
+
+// ---- cp.async -----------------------------------------------------------------------------------
+
+void check_cp_async(const void* to, const void* from, int bytes, int valid, const char* file,
+                    int line);
+
+}  // namespace emulator
+
+namespace ptx {
+
+#define EMULATOR_LDMATRIX(name, matrices, transposed)                                         \
+    template <class Array>                                                                    \
+    __forceinline__ void name(Array& to, const void* row, EMULATOR_SITE) {                    \
+        static_assert(sizeof(to) == matrices * sizeof(unsigned), "so many 32-bit registers"); \
+        const emulator::LdmatrixCall call{row, &to};                                          \
+        emulator::collective(emulator::ldmatrix<matrices, transposed>, &call, file, line);    \
+    }
+EMULATOR_LDMATRIX(ldmatrix_x1, 1, false)
+EMULATOR_LDMATRIX(ldmatrix_x2, 2, false)
+EMULATOR_LDMATRIX(ldmatrix_x4, 4, false)
+EMULATOR_LDMATRIX(ldmatrix_x1_trans, 1, true)
+EMULATOR_LDMATRIX(ldmatrix_x2_trans, 2, true)
+EMULATOR_LDMATRIX(ldmatrix_x4_trans, 4, true)
+#undef EMULATOR_LDMATRIX
+
+#define EMULATOR_MMA(name, shape, D, d_registers, Pair, a_registers, b_registers)                  \
+    inline void name(D(&d)[d_registers], const Pair(&a)[a_registers], const Pair(&b)[b_registers], \
+                     EMULATOR_SITE) {                                                              \
+        emulator::mma(emulator::shape, d, a, b, file, line);                                       \
+    }
+EMULATOR_MMA(mma_m16n8k16, kM16n8k16, float, 4, half2, 4, 2)
+EMULATOR_MMA(mma_m16n8k16, kM16n8k16, half2, 2, half2, 4, 2)
+EMULATOR_MMA(mma_m16n8k16, kM16n8k16, float, 4, __nv_bfloat162, 4, 2)
+EMULATOR_MMA(mma_m8n8k4, kM8n8k4_half, half2, 4, half2, 2, 2)
+EMULATOR_MMA(mma_m8n8k4, kM8n8k4_float, float, 8, half2, 2, 2)
+#undef EMULATOR_MMA
+
+template <int bytes>
+__forceinline__ void cp_async(void* to, const void* from, int valid = bytes, EMULATOR_SITE) {
+    static_assert(bytes == 4 || bytes == 8 || bytes == 16, "cp.async copies 4, 8 or 16 bytes");
+    emulator::check_cp_async(to, from, bytes, valid, file, line);
+    emulator::start_copy(to, from, bytes, bytes - valid, file, line);
+    asm volatile("");  // so that the call is no jump, and its return address names the user's line
+}
+__forceinline__ void cp_async_commit_group() { emulator::commit_copies(); }
+template <int but_last>
+__forceinline__ void cp_async_wait_group() {
+    emulator::wait_for_copies(but_last);
+}
+__forceinline__ void cp_async_wait_all() {
+    emulator::commit_copies();
+    emulator::wait_for_copies(0);
+}
+
+}  // namespace ptx
