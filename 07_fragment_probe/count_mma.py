@@ -21,7 +21,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 ARCHITECTURES = ("sm_70", "sm_75", "sm_80", "sm_90", "sm_100", "sm_120")
 KERNELS = """
 #include <mma.h>
-#include "07_fragment_probe/ptx.cuh"
+#include "common/ptx.cuh"
 using namespace nvcuda;
 using A = wmma::fragment<wmma::matrix_a, 16, 16, 16, half, wmma::row_major>;
 using ColumnMajorA = wmma::fragment<wmma::matrix_a, 16, 16, 16, half, wmma::col_major>;
@@ -43,17 +43,17 @@ extern "C" __global__ void mma_half(const half* a, const half* b, half* c) { mul
 extern "C" __global__ void mma_float(const half* a, const half* b, float* c) { multiply(a, b, c); }
 
 // One mma.m8n8k4, a quarter of the depth.
-template <class T>
-__device__ void multiply_quad_pairs(const half* a, T* c) {
-    alignas(16) half x[4], y[4];
-    alignas(16) T d[8];
-    for (int i = 0; i < 4; ++i) x[i] = a[threadIdx.x * 8 + i], y[i] = a[threadIdx.x * 8 + 4 + i];
-    for (int i = 0; i < 8; ++i) d[i] = c[threadIdx.x * 8 + i];
-    mma_m8n8k4(d, x, y);
-    for (int i = 0; i < 8; ++i) c[threadIdx.x * 8 + i] = d[i];
+template <class Register, int registers>
+__device__ void multiply_quad_pairs(const half2* a, Register* c) {
+    half2 x[2], y[2];
+    Register d[registers];
+    for (int i = 0; i < 2; ++i) x[i] = a[threadIdx.x * 4 + i], y[i] = a[threadIdx.x * 4 + 2 + i];
+    for (int i = 0; i < registers; ++i) d[i] = c[threadIdx.x * registers + i];
+    ptx::mma_m8n8k4(d, x, y);
+    for (int i = 0; i < registers; ++i) c[threadIdx.x * registers + i] = d[i];
 }
-extern "C" __global__ void quad_half(const half* a, half* c) { multiply_quad_pairs(a, c); }
-extern "C" __global__ void quad_float(const half* a, float* c) { multiply_quad_pairs(a, c); }
+extern "C" __global__ void quad_half(const half2* a, half2* c) { multiply_quad_pairs<half2, 4>(a, c); }
+extern "C" __global__ void quad_float(const half2* a, float* c) { multiply_quad_pairs<float, 8>(a, c); }
 
 // One load_matrix_sync of A.
 template <class Fragment>

@@ -1,19 +1,23 @@
-// Four ways to fill a fragment of A from a row-major 16x16 matrix: load_matrix_sync, and three written by hand for the layout of
-// sm_75 and later. Each is called by a whole warp, with M at a multiple of 32 bytes.
+// Four ways to fill a fragment of A from a row-major 16x16 matrix: load_matrix_sync, and three
+// written by hand for the layout of sm_75 and later. Each is called by a whole warp, with M at a
+// multiple of 32 bytes.
 #pragma once
 
 #include <cuda_fp16.h>
 #include <mma.h>
 
-#include "07_fragment_probe/ptx.cuh"
+#include "common/ptx.cuh"
 
 using namespace nvcuda;
 using Fragment = wmma::fragment<wmma::matrix_a, 16, 16, 16, half, wmma::row_major>;
 
 constexpr int kMatrix = 16 * 16;  // elements, row by row
 
-// The layout of sm_75 and later: x[i] is at (lane/4 + i/2%2*8, lane%4*2 + i%2 + i/4%2*8), and x[8..15] are x[0..7] again.
-__device__ int place(int lane, int i) { return (lane / 4 + i / 2 % 2 * 8) * 16 + lane % 4 * 2 + i % 2 + i / 4 % 2 * 8; }
+// The layout of sm_75 and later: x[i] is at (lane/4 + i/2%2*8, lane%4*2 + i%2 + i/4%2*8), and
+// x[8..15] are x[0..7] again.
+__device__ int place(int lane, int i) {
+    return (lane / 4 + i / 2 % 2 * 8) * 16 + lane % 4 * 2 + i % 2 + i / 4 % 2 * 8;
+}
 
 struct LoadMatrixSync {
     static constexpr const char* name = "load_matrix_sync";
@@ -37,12 +41,14 @@ struct Pairs {  // 4 loads of 4 bytes: x[i] and x[i + 1] are neighbours in a row
         }
     }
 };
-struct Ldmatrix {  // one instruction, from shared memory: the four 8x8 quarters, down the columns first, as x[] has them
+// One instruction, from shared memory: the four 8x8 quarters, down the columns first, as x[] has
+// them.
+struct Ldmatrix {
     static constexpr const char* name = "ldmatrix";
     static __device__ void load(Fragment& f, const half* M) {
-        alignas(16) half x[8];
-        ldmatrix_x4(x, M + threadIdx.x % 16 * 16 + threadIdx.x / 16 * 8);
+        half2 x[4];
+        ptx::ldmatrix_x4(x, M + threadIdx.x % 16 * 16 + threadIdx.x / 16 * 8);
 #pragma unroll
-        for (int i = 0; i < 8; ++i) f.x[i] = f.x[i + 8] = x[i];
+        for (int i = 0; i < 8; ++i) f.x[i] = f.x[i + 8] = i % 2 ? x[i / 2].y : x[i / 2].x;
     }
 };

@@ -12,6 +12,8 @@
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 
+#include <type_traits>
+
 #ifdef CUDA_EMULATOR
 #include "emulator/include/ptx.h"
 #else

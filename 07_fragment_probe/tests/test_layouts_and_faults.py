@@ -19,7 +19,8 @@ FAULTS = (
           "(PLANTED ? count_wrong<half>(a, b, c) : count_wrong<half>(b, a, c)), 0", UNPROVEN),
     Fault("volta_tables plain -O0", "volta_tables.cu", "i < 8; ++i) c[lane", "i < 8 - PLANTED; ++i) c[lane", UNPROVEN),  # leaves NaN
     Fault("volta_tables plain -O0", "volta_tables.cu", "set < 4", "set < 4 - PLANTED", UNPROVEN),
-    Fault("volta_tables plain -O0", "ptx.cuh", "lane / 4 % 4 * 4", "(PLANTED ? 0 : lane / 4 % 4 * 4)", UNPROVEN),
+    Fault("volta_tables plain -O0", "volta_tables.cu", "{a[at], a[at + 1]}",  # A of the quad-pair beside it
+          "{a[PLANTED ? at ^ 64 : at], a[at + 1]}", UNPROVEN),
     Fault("custom_load trace -O0", "loads.cuh", "f.x[i + 8] = two.x", "f.x[i + 8] = PLANTED ? two.y : two.x",
           "pairs from global memory: lane 0 has"),
     Fault("custom_load trace -O0", "loads.cuh", "f.x[i] = f.x[i + 8] = M[", "f.x[i] = (PLANTED ? f.x[i] : f.x[i + 8]) = M[",
@@ -34,6 +35,29 @@ FAULTS = (
     Fault("probe plain -O0", "probe.cu", "float(row * cols + col)", "float(row * cols + (PLANTED ? 0 : col))",
           "no lane holds 240 of the 256 elements"),
 )
+# A formula that is wrong at one place must differ from the instruction.
+FORMULA_FAULTS = tuple(Fault("ptx_check plain -O0", "ptx_check.cu", *row) for row in (
+    (": element(j, g, 2 * t) |", ": element(j, g, PLANTED ? t : 2 * t) |", "ldmatrix_x2 +WRONG: register 0 of lane 1 "),
+    ("? element(j, 2 * t, g) |", "? element(j, 2 * t, PLANTED ? g % 4 : g) |", "ldmatrix_x4_trans +WRONG: register 0 of lane 16 "),
+    ("words.push_back(trans ?", "words.push_back(trans && !(PLANTED && j == 3) ?", "ldmatrix_x4_trans +WRONG: register 3 of lane 0 "),
+    ("{lane / 4 + i / 2 % 2 * 8, lane % 4 * 2 + i % 2 + i / 4 * 8}",
+     "{lane / 4 + i / 2 % 2 * 8, lane % 4 * 2 + i % 2 + (PLANTED ? 0 : i / 4 * 8)}", "mma_m16n8k16, half, sums float +WRONG"),
+    ("{lane % 4 * 2 + i % 2 + i / 2 * 8, lane / 4}", "{lane % 4 * 2 + i % 2 + i / 2 * (PLANTED ? 4 : 8), lane / 4}",
+     "mma_m16n8k16, bf16, sums float +WRONG"),
+    ("{lane / 4 + i / 2 * 8, lane % 4 * 2 + i % 2}", "{lane / 4 + i / 2 * 8, lane % 4 * 2 + (PLANTED ? 1 - i % 2 : i % 2)}",
+     "mma_m16n8k16, half, sums half +WRONG"),
+    ("{lane / 16 * 4 + i, lane % 4}", "{lane / 16 * 4 + i, PLANTED ? lane % 2 : lane % 4}", "mma_m8n8k4, half, sums half +WRONG"),
+    ("{i, lane / 16 * 4 + lane % 4}", "{i, (PLANTED ? 0 : lane / 16 * 4) + lane % 4}", "mma_m8n8k4, half, sums float +WRONG"),
+    ("{lane / 16 * 4 + lane % 4, i}", "{lane / 16 * 4 + lane % 4, PLANTED ? i ^ 4 : i}", "mma_m8n8k4, half, sums half +WRONG"),
+    ("i / 4 * 4 + lane / 2 % 2 * 2 + i % 2}", "i / 4 * 4 + (PLANTED ? 0 : lane / 2 % 2 * 2) + i % 2}",
+     "mma_m8n8k4, half, sums float +WRONG"),
+    ("(1u << 8 * valid) - 1", "(1u << 8 * valid) - 1 + PLANTED", "cp_async<4> +WRONG"),
+    ("words.push_back(in[(lane ^ 5)", "words.push_back(in[(PLANTED ? lane : lane ^ 5)", "cp_async<8> +WRONG"),
+    # What the kernel does wrong: it does not wait; it takes the bytes that should be zero.
+    ("    ptx::cp_async_wait_group<1>();", "    if (!PLANTED) ptx::cp_async_wait_group<1>();", "cp_async<16> +WRONG: register 0 of lane 0 is ffffffff"),
+    ("    ptx::cp_async_wait_all();", "    if (!PLANTED) ptx::cp_async_wait_all();", "cp_async<16> +WRONG: register 8 of lane 0 is ffffffff"),
+    (", lane % (bytes + 1));", ", PLANTED ? bytes : lane % (bytes + 1));", "cp_async<4> +WRONG: register 1 of lane 0 "),
+))
 LAYOUT_FAULTS = (  # the layouts' own check must notice them; what it says begins with the architecture that shows them
     Fault("probe plain -O0", "layouts.h", "lane % 4 * 2 + i % 2 + i / 4 % 2 * 8", "lane % (4 - 2 * PLANTED) * 2 + i % 2 + i / 4 % 2 * 8",
           "sm_75 matrix_a half col: not recognised"),
@@ -44,7 +68,7 @@ LAYOUT_FAULTS = (  # the layouts' own check must notice them; what it says begin
           "sm_70 accumulator float col: the dump isn't"),
     Fault("probe plain -O0", "volta_matrix_a.svg", ">0: x[0]", ">0: x[1]", "sm_70: volta_matrix_a.svg is out of date"),
 )
-PLANTED = Planted(CHAPTER.name, [fault for fault in FAULTS + LAYOUT_FAULTS if "PLANTED" in fault.new])
+PLANTED = Planted(CHAPTER.name, [fault for fault in FAULTS + FORMULA_FAULTS + LAYOUT_FAULTS if "PLANTED" in fault.new])
 
 
 def printed_table(text):
@@ -92,12 +116,12 @@ def test_layouts_of_this_gpu(tmp_path):
     check_layouts(lambda *words: call(program("probe"), *words), tmp_path)
 
 
-@pytest.mark.parametrize("name", dict.fromkeys(fault.program for fault in FAULTS))
+@pytest.mark.parametrize("name", dict.fromkeys(fault.program for fault in FAULTS + FORMULA_FAULTS))
 def test_without_a_fault_it_passes(name):
     assert PLANTED.run(name).returncode == 0
 
 
-@pytest.mark.parametrize("fault", FAULTS, ids=str)
+@pytest.mark.parametrize("fault", FAULTS + FORMULA_FAULTS, ids=str)
 def test_fault_is_caught(fault):
     caught(PLANTED.run(fault), fault)
 

@@ -81,6 +81,8 @@ void check_cp_async(const void* to, const void* from, int bytes, int valid, cons
 
 namespace ptx {
 
+constexpr int kCompiledFor = 1000;  // all of it: emulator::set_architecture() decides
+
 #define EMULATOR_LDMATRIX(name, matrices, transposed)                                         \
     template <class Array>                                                                    \
     __forceinline__ void name(Array& to, const void* row, EMULATOR_SITE) {                    \
