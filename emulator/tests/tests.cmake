@@ -7,10 +7,12 @@ add_emulated_program(emulator_test_kernels_trace ${tests}/kernels_test.cu TRACE)
 add_emulated_program(emulator_test_faults ${tests}/faults_test.cu)
 add_emulated_program(emulator_test_faults_trace ${tests}/faults_test.cu TRACE)
 add_emulated_program(emulator_test_wmma_trace ${tests}/wmma_test.cu TRACE)
+add_emulated_program(emulator_test_ptx_trace ${tests}/ptx_test.cu TRACE)
 add_emulated_program(emulator_test_asan ${tests}/asan_test.cu ASAN)
 # Many small kernels: optimising them takes longer than running them, and mma.h says itself what it accesses.
 target_compile_options(emulator_test_kernels PRIVATE -O1)
 target_compile_options(emulator_test_wmma_trace PRIVATE -O0)
+target_compile_options(emulator_test_ptx_trace PRIVATE -O0)
 
 add_executable(emulator_test_host ${tests}/host_test.cpp)
 target_compile_options(emulator_test_host PRIVATE -O1 -Wall -Wextra -Werror)
@@ -18,7 +20,7 @@ target_include_directories(emulator_test_host BEFORE PRIVATE ${EMULATOR_INCLUDES
 target_link_libraries(emulator_test_host PRIVATE emulator)
 set_target_properties(emulator_test_host PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bin)
 
-foreach(name host kernels kernels_trace faults faults_trace wmma_trace)
+foreach(name host kernels kernels_trace faults faults_trace wmma_trace ptx_trace)
   target_link_libraries(emulator_test_${name} PRIVATE GTest::gtest_main)
   add_test(NAME emulator.${name} COMMAND emulator_test_${name} --gtest_brief=1)
 endforeach()
