@@ -110,6 +110,89 @@ void trace_ldmatrix(const void* const (&rows)[32], int matrices, const void* pc)
     for (int lane = 0; lane < 8 * matrices; ++lane) trace_lane(lane, rows[lane], 16, false, pc);
 }
 
+// ---- WMMA's loads and stores --------------------------------------------------------------------
+
+namespace {
+
+bool is_aligned(const void* address, int bytes) {
+    return reinterpret_cast<uintptr_t>(address) % bytes == 0;
+}
+
+// CUDA C++ Programming Guide, "Warp Matrix Functions": the matrix begins at a multiple of 256 bits,
+// its lines 16 bytes apart or a multiple of that.
+constexpr int kMatrixAlignment = 32, kLeadingDimensionBytes = 16;
+
+const MemoryCall& memory_of(const WarpCall& call, int lane) {
+    return *static_cast<const MemoryCall*>(call.arguments[lane]);
+}
+
+void check_move(const WarpCall& call, const FragmentKind& kind, bool store) {
+    const auto refuse = [&](const std::string& what) {
+        misuse((store ? "store_matrix_sync: " : "load_matrix_sync: ") + what, call.file, call.line);
+    };
+    const MemoryCall& first = memory_of(call, 0);
+    for (int lane = 1; lane < 32; ++lane) {
+        const MemoryCall& other = memory_of(call, lane);
+        const char* what = other.matrix != first.matrix         ? "pointers"
+                           : other.ldm != first.ldm             ? "ldm"
+                           : other.row_major != first.row_major ? "layouts"
+                                                                : nullptr;
+        if (!what) continue;
+        refuse("lanes 0 and " + std::to_string(lane) + " of the warp give different " + what);
+    }
+    if (!is_aligned(first.matrix, kMatrixAlignment))
+        refuse("the pointer is not aligned to " + std::to_string(kMatrixAlignment) + " bytes");
+    const int least = kLeadingDimensionBytes * kind.packed / kind.bytes;
+    if (first.ldm % least)
+        refuse("ldm is " + std::to_string(first.ldm) + ", not a multiple of " +
+               std::to_string(least));
+}
+
+// What the hardware accesses, as seen in what nvcc makes for sm_75, sm_80 and sm_90. Matrices A and
+// B in shared memory are read by ldmatrix (LDSM), up to 4 blocks of 8 lines of 16 bytes. Otherwise
+// each lane accesses its own elements, those that lie side by side together. Blocks of 16-bit
+// elements that lie in memory the other way are turned in registers.
+void trace_move(const WarpCall& call, const FragmentKind& kind, const ElementMap& map, bool store) {
+    const MemoryCall& memory = memory_of(call, 0);
+    // x[0], x[1], ... of a lane go along a line: down a column of B, and of 8x32x16's C.
+    const bool line_is_col = kind.operand == 'B' || (kind.operand == 'C' && kind.n > kind.m);
+    const bool volta = architecture() == 70, by_lines = memory.row_major != line_is_col;
+    const bool turned = !volta && kind.bytes == 2 && !by_lines;
+    const auto address = [&](int lane, int i) {
+        return static_cast<const char*>(
+            memory.address(kind, (turned ? map.turned : map.at)[lane][i]));
+    };
+    if (kind.operand != 'C' && !kind.is_float && !volta && (by_lines || turned) &&
+        traced_as_shared(memory.matrix)) {
+        const int joint = std::max(1, 4 / kind.bytes), blocks = kind.distinct / joint;
+        const int at_once = std::min(blocks, architecture() == 75 ? 2 : 4);
+        const void* rows[32];
+        for (int block = 0; block < blocks; block += at_once) {
+            for (int lane = 0; lane < 8 * at_once; ++lane)
+                rows[lane] = address(lane % 8 * 4, (block + lane / 8) * joint);
+            trace_ldmatrix(rows, at_once, call.pc);
+        }
+        return;
+    }
+    const int elements = volta ? kind.elements : kind.distinct;
+    for (int lane = 0; lane < 32; ++lane) {
+        for (int i = 0, end; i < elements; i = end) {
+            for (end = i + 1; end < elements && (end - i) * kind.bytes < 16; ++end)
+                if (address(lane, end) != address(lane, i) + (end - i) * kind.bytes) break;
+            trace_lane(lane, address(lane, i), (end - i) * kind.bytes, store, call.pc);
+        }
+    }
+}
+
+}  // namespace
+
+const ElementMap& begin_move(const WarpCall& call, FragmentKind& kind, bool store) {
+    const ElementMap& map = kind.map(call);
+    check_move(call, kind, store);
+    if (tracing()) trace_move(call, kind, map, store);
+    return map;
+}
+
 // ---- PTX ----------------------------------------------------------------------------------------
 
 namespace {
@@ -117,10 +200,6 @@ namespace {
 bool is_shared(const void* address) {
     return tracing() ? traced_as_shared(address)
                      : !find_allocation(reinterpret_cast<uintptr_t>(address));
-}
-
-bool is_aligned(const void* address, int bytes) {
-    return reinterpret_cast<uintptr_t>(address) % bytes == 0;
 }
 
 }  // namespace

@@ -50,19 +50,35 @@ struct ElementMap {
     Place turned[32][16];  // each 8x8 block with its rows and columns exchanged (16-bit elements)
 };
 
-// A kind of WMMA fragment.
+// A kind of WMMA fragment. Rows, columns and x[] count storage elements, words of several s4 or b1.
 struct FragmentKind {
     char operand;
     const char* type;
     int since;  // sm_70, ...: which has the type at all
     int m, n, k;
     const char* layout;
+    int packed, bytes;  // elements in one of x[], and its size
+    int elements, distinct;  // x[] of a lane; those that are no copies on sm_75 and later
+    bool is_float;  // x[]: tf32 and double
     const ElementMap* known[3] = {};  // on sm_70, sm_75 and sm_80, once looked up
 
-    // On the chosen architecture, by the table in fragments.cpp. Ends the launch where there is
-    // none.
+    // By the table in fragments.cpp, on the chosen architecture. Ends the launch where it has none.
     const ElementMap& map(const WarpCall& call);
 };
+
+struct MemoryCall {  // a load or a store, of a lane
+    void *x, *matrix;
+    unsigned ldm;  // in elements
+    bool row_major;
+
+    EMULATOR_UNTRACED void* address(const FragmentKind& kind, Place p) const {
+        const int line = row_major ? p.row : p.col, in_line = row_major ? p.col : p.row;
+        return static_cast<char*>(matrix) +
+               (line * size_t(ldm / kind.packed) + in_line) * kind.bytes;
+    }
+};
+// Checks a load or a store, and tells the trace of it.
+const ElementMap& begin_move(const WarpCall& call, FragmentKind& kind, bool store);
 
 // ---- ldmatrix -----------------------------------------------------------------------------------
 

@@ -85,134 +85,50 @@ struct __align__(8) Fragment {
     static constexpr int num_elements = num_storage_elements * packed;
     storage_element_type x[num_storage_elements];
 
-    // On sm_75 and later: whether x[0], x[1], ... go down a column (C of 8x32x16, too), and how many
-    // of them fill 4 bytes.
-    static constexpr bool line_is_col = is_b || (is_accumulator && n > m);
-    static constexpr int joint =
-        is_accumulator ? 2 : std::max(1, 4 / int(sizeof(storage_element_type)));
-
-    static inline FragmentKind kind = {
-        is_a ? 'A' : is_b ? 'B' : 'C', Element<T>::name, Element<T>::since, m, n, k,
-        row_major ? "row" : "col"};
+    static inline FragmentKind kind = {is_a   ? 'A'
+                                       : is_b ? 'B'
+                                              : 'C',
+                                       Element<T>::name,
+                                       Element<T>::since,
+                                       m,
+                                       n,
+                                       k,
+                                       row_major ? "row" : "col",
+                                       packed,
+                                       int(sizeof(storage_element_type)),
+                                       num_storage_elements,
+                                       distinct,
+                                       std::is_floating_point_v<storage_element_type>};
 };
 
 // ---- Memory -------------------------------------------------------------------------------------
 
-// CUDA C++ Programming Guide, "Warp Matrix Functions": the matrix begins at a multiple of 256 bits,
-// its lines 16 bytes apart or a multiple of that.
-constexpr int kMatrixAlignment = 32, kLeadingDimensionBytes = 16;
-
 template <class T>  // what the functions take a pointer to
 using InMemory = std::conditional_t<Element<T>::packed == 1, typename Element<T>::Storage, void>;
 
-template <class F>  // a fragment, const for a store
-struct MemoryCall {
-    using Storage = typename F::storage_element_type;
-    F* f;
-    std::conditional_t<std::is_const_v<F>, Storage, const Storage>* matrix;
-    unsigned ldm;  // in elements
-    bool row_major;
-
-    auto* address(Place p) const {
-        const int line = row_major ? p.row : p.col, in_line = row_major ? p.col : p.row;
-        return matrix + line * size_t(ldm / F::packed) + in_line;
-    }
-};
-
-template <class F>
-const MemoryCall<F>& of_lane(const WarpCall& call, int lane) {
-    return *static_cast<const MemoryCall<F>*>(call.arguments[lane]);
-}
-
-template <class F>
-void check_memory(const WarpCall& call) {
-    const auto refuse = [&](const std::string& what) {
-        misuse((std::is_const_v<F> ? "store_matrix_sync: " : "load_matrix_sync: ") + what,
-               call.file, call.line);
-    };
-    const auto& first = of_lane<F>(call, 0);
-    for (int lane = 1; lane < 32; ++lane) {
-        const auto& other = of_lane<F>(call, lane);
-        if (other.matrix == first.matrix && other.ldm == first.ldm &&
-            other.row_major == first.row_major)
-            continue;
-        const char* what = other.matrix != first.matrix ? "pointers"
-                           : other.ldm != first.ldm     ? "ldm"
-                                                        : "layouts";
-        refuse("lanes 0 and " + std::to_string(lane) + " of the warp give different " + what);
-    }
-    constexpr int least =
-        kLeadingDimensionBytes * F::packed / int(sizeof(typename F::storage_element_type));
-    if (reinterpret_cast<uintptr_t>(first.matrix) % kMatrixAlignment)
-        refuse("the pointer is not aligned to " + std::to_string(kMatrixAlignment) + " bytes");
-    if (first.ldm % least)
-        refuse("ldm is " + std::to_string(first.ldm) + ", not a multiple of " +
-               std::to_string(least));
-}
-
-// What the hardware accesses, as seen in what nvcc makes for sm_75, sm_80 and sm_90. Matrices A and
-// B in shared memory are read by ldmatrix (LDSM): up to 4 blocks of 8 lines of 16 bytes, each line
-// by one lane. Otherwise each lane accesses its own elements, those that lie side by side together.
-// Blocks of 16-bit elements that lie in memory the other way are turned in registers.
-template <class F>
-void trace_memory(const WarpCall& call, bool store) {
-    if (!tracing()) return;
-    using Storage = typename F::storage_element_type;
-    const auto& memory = of_lane<F>(call, 0);
-    const auto& map = F::kind.map(call);
-    const bool volta = architecture() == 70, by_lines = memory.row_major != F::line_is_col;
-    const bool turned = !volta && sizeof(Storage) == 2 && !by_lines;
-    const auto address = [&](int lane, int i) {
-        return memory.address((turned ? map.turned : map.at)[lane][i]);
-    };
-    constexpr bool is_loaded_by_ldmatrix =
-        !F::is_accumulator && !std::is_floating_point_v<Storage>;  // neither tf32 nor double
-    if (is_loaded_by_ldmatrix && !volta && (by_lines || turned) &&
-        traced_as_shared(memory.matrix)) {
-        constexpr int blocks = F::distinct / F::joint;
-        const int at_once = std::min(blocks, architecture() == 75 ? 2 : 4);
-        const void* rows[32];
-        for (int block = 0; block < blocks; block += at_once) {
-            for (int lane = 0; lane < 8 * at_once; ++lane)
-                rows[lane] = address(lane % 8 * 4, (block + lane / 8) * F::joint);
-            trace_ldmatrix(rows, at_once, call.pc);
-        }
-        return;
-    }
-    const int elements = volta ? F::num_storage_elements : F::distinct;
+// Untraced, yet compiled with the kernel, so that AddressSanitizer looks at what is accessed.
+template <class Storage, bool store>
+EMULATOR_UNTRACED void move(const WarpCall& call, FragmentKind& kind) {
+    const ElementMap& map = begin_move(call, kind, store);
     for (int lane = 0; lane < 32; ++lane) {
-        for (int i = 0, end; i < elements; i = end) {
-            for (end = i + 1; end < elements && end - i < 16 / int(sizeof(Storage)); ++end)
-                if (address(lane, end) != address(lane, i) + (end - i)) break;
-            trace_lane(lane, address(lane, i), (end - i) * sizeof(Storage), store, call.pc);
+        const auto& memory = *static_cast<const MemoryCall*>(call.arguments[lane]);
+        for (int i = 0; i < kind.elements; ++i) {
+            Storage* x = static_cast<Storage*>(memory.x) + i;
+            Storage* element = static_cast<Storage*>(memory.address(kind, map.at[lane][i]));
+            *(store ? element : x) = *(store ? x : element);
         }
     }
 }
-
-// Carries out a load, or a store where F is const.
-template <class F>
-EMULATOR_UNTRACED void move(const WarpCall& call) {
-    const auto& map = F::kind.map(call);
-    check_memory<F>(call);
-    trace_memory<F>(call, std::is_const_v<F>);
-    for (int lane = 0; lane < 32; ++lane) {
-        for (int i = 0; i < F::num_storage_elements; ++i) {
-            auto& x = of_lane<F>(call, lane).f->x[i];
-            auto& element = *of_lane<F>(call, 0).address(map.at[lane][i]);
-            if constexpr (std::is_const_v<F>) element = x;
-            else x = element;
-        }
-    }
+template <class F, bool store>
+void move(const WarpCall& call) {
+    move<typename F::storage_element_type, store>(call, F::kind);
 }
 
 // ---- Products -----------------------------------------------------------------------------------
 
-template <class D, class A, class B, class C>
-struct ProductCall {
-    D* d;
-    const A* a;
-    const B* b;
-    const C* c;
+struct ProductCall {  // of a lane: each operand's x[]
+    void* d;
+    const void *a, *b, *c;
     bool saturate;
     experimental::bmmaBitOp operation;
 };
@@ -246,61 +162,60 @@ __forceinline__ T result(Sum sum, bool saturate) {
 }
 
 // The matrix that the lanes hold. Of an element's copies the lowest lane's lowest x[i] counts.
-template <class F, class To>
-EMULATOR_UNTRACED void gather(const ElementMap& map, const F* const (&of_lane)[32],
-                              To (&matrix)[F::rows][F::cols]) {
+template <class T, int rows, int cols, class To>
+EMULATOR_UNTRACED void gather(const WarpCall& call, FragmentKind& kind, const void* ProductCall::*x,
+                              To (&matrix)[rows][cols]) {
+    const ElementMap& map = kind.map(call);
     for (int lane = 31; lane >= 0; --lane) {
-        for (int i = F::num_storage_elements - 1; i >= 0; --i) {
+        const auto& brought = *static_cast<const ProductCall*>(call.arguments[lane]);
+        const auto* from = static_cast<const typename Element<T>::Storage*>(brought.*x);
+        for (int i = kind.elements - 1; i >= 0; --i) {
             const Place p = map.at[lane][i];
-            matrix[p.row][p.col] = operand<typename F::element_type>(of_lane[lane]->x[i]);
+            matrix[p.row][p.col] = operand<T>(from[i]);
         }
     }
 }
 
-template <class D, class A, class B, class C>
-EMULATOR_UNTRACED void multiply(const WarpCall& call) {
-    using T = typename A::element_type;
-    using Operand = decltype(operand<T>(A().x[0]));
+template <class T, class C, class D, int m, int n, int k>  // k in words
+EMULATOR_UNTRACED void multiply(const WarpCall& call, FragmentKind& kind_a, FragmentKind& kind_b,
+                                FragmentKind& kind_c, FragmentKind& kind_d) {
+    using Operand = decltype(operand<T>(typename Element<T>::Storage()));
     using Sum = std::conditional_t<std::is_floating_point_v<Operand>, Operand, int64_t>;
-    const auto &map_a = A::kind.map(call), &map_b = B::kind.map(call), &map_c = C::kind.map(call),
-               &map_d = D::kind.map(call);
-    const A* of_a[32];
-    const B* of_b[32];
-    const C* of_c[32];
-    for (int lane = 0; lane < 32; ++lane) {
-        const auto& brought = *static_cast<const ProductCall<D, A, B, C>*>(call.arguments[lane]);
-        of_a[lane] = brought.a, of_b[lane] = brought.b, of_c[lane] = brought.c;
-    }
-    const auto& first = *static_cast<const ProductCall<D, A, B, C>*>(call.arguments[0]);
+    const auto& first = *static_cast<const ProductCall*>(call.arguments[0]);
+    Operand a[m][k], b[k][n];
+    Sum sum[m][n];
+    gather<T>(call, kind_a, &ProductCall::a, a);
+    gather<T>(call, kind_b, &ProductCall::b, b);
+    gather<C>(call, kind_c, &ProductCall::c, sum);
     if (std::is_same_v<T, b1> && first.operation == experimental::bmmaBitOpAND &&
         architecture() < 80)
         misuse("bmma_sync: there is no AND on sm_" + std::to_string(architecture()), call.file,
                call.line);
-
-    Operand a[A::rows][A::cols], b[B::rows][B::cols];
-    Sum sum[D::rows][D::cols];
-    gather(map_a, of_a, a);
-    gather(map_b, of_b, b);
-    gather(map_c, of_c, sum);
-    for (int row = 0; row < D::rows; ++row)
-        for (int k = 0; k < B::rows; ++k)
-            for (int col = 0; col < D::cols; ++col)
+    for (int row = 0; row < m; ++row)
+        for (int i = 0; i < k; ++i)
+            for (int col = 0; col < n; ++col)
                 sum[row][col] =
-                    add_product<T>(sum[row][col], a[row][k], b[k][col], first.operation);
+                    add_product<T>(sum[row][col], a[row][i], b[i][col], first.operation);
 
+    const ElementMap& map = kind_d.map(call);
     for (int lane = 0; lane < 32; ++lane) {
-        const auto& brought = *static_cast<const ProductCall<D, A, B, C>*>(call.arguments[lane]);
-        for (int i = 0; i < D::num_storage_elements; ++i) {
-            const Place p = map_d.at[lane][i];
-            brought.d->x[i] = result<typename D::element_type>(sum[p.row][p.col], first.saturate);
+        const auto& brought = *static_cast<const ProductCall*>(call.arguments[lane]);
+        for (int i = 0; i < kind_d.elements; ++i) {
+            const Place p = map.at[lane][i];
+            static_cast<D*>(brought.d)[i] = result<D>(sum[p.row][p.col], first.saturate);
         }
     }
+}
+template <class D, class A, class B, class C>
+void multiply(const WarpCall& call) {
+    multiply<typename A::element_type, typename C::element_type, typename D::element_type, D::rows,
+             D::cols, B::rows>(call, A::kind, B::kind, C::kind, D::kind);
 }
 
 template <class D, class A, class B, class C>
 __forceinline__ void product(D& d, const A& a, const B& b, const C& c, bool saturate,
                              experimental::bmmaBitOp operation, const char* file, int line) {
-    const ProductCall<D, A, B, C> call{&d, &a, &b, &c, saturate, operation};
+    const ProductCall call{d.x, a.x, b.x, c.x, saturate, operation};
     collective(multiply<D, A, B, C>, &call, file, line);
 }
 
@@ -384,25 +299,27 @@ __forceinline__ void load_matrix_sync(fragment<Use, m, n, k, T, Layout>& f,
                                       const emulator::fragments::InMemory<T>* matrix, unsigned ldm,
                                       EMULATOR_SITE) {
     using F = emulator::fragments::Fragment<Use, m, n, k, T, Layout>;
-    const auto* elements = static_cast<const typename F::storage_element_type*>(matrix);
-    const emulator::fragments::MemoryCall<F> call{&f, elements, ldm, F::row_major};
-    emulator::collective(emulator::fragments::move<F>, &call, file, line);
+    const emulator::MemoryCall call{f.x, const_cast<void*>(static_cast<const void*>(matrix)), ldm,
+                                    F::row_major};
+    emulator::collective(emulator::fragments::move<F, false>, &call, file, line);
 }
 template <int m, int n, int k, class T>
 __forceinline__ void load_matrix_sync(fragment<accumulator, m, n, k, T>& f,
                                       const emulator::fragments::InMemory<T>* matrix, unsigned ldm,
                                       layout_t layout, EMULATOR_SITE) {
     using F = emulator::fragments::Fragment<accumulator, m, n, k, T, void>;
-    const emulator::fragments::MemoryCall<F> call{&f, matrix, ldm, layout == mem_row_major};
-    emulator::collective(emulator::fragments::move<F>, &call, file, line);
+    const emulator::MemoryCall call{f.x, const_cast<void*>(static_cast<const void*>(matrix)), ldm,
+                                    layout == mem_row_major};
+    emulator::collective(emulator::fragments::move<F, false>, &call, file, line);
 }
 template <int m, int n, int k, class T>
 __forceinline__ void store_matrix_sync(emulator::fragments::InMemory<T>* matrix,
                                        const fragment<accumulator, m, n, k, T>& f, unsigned ldm,
                                        layout_t layout, EMULATOR_SITE) {
     using F = emulator::fragments::Fragment<accumulator, m, n, k, T, void>;
-    const emulator::fragments::MemoryCall<const F> call{&f, matrix, ldm, layout == mem_row_major};
-    emulator::collective(emulator::fragments::move<const F>, &call, file, line);
+    auto* x = const_cast<typename F::storage_element_type*>(f.x);
+    const emulator::MemoryCall call{x, matrix, ldm, layout == mem_row_major};
+    emulator::collective(emulator::fragments::move<F, true>, &call, file, line);
 }
 
 template <int m, int n, int k, class T, class LayoutA, class LayoutB, class C, class D>
