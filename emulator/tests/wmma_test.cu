@@ -1,7 +1,6 @@
-// The emulator's mma.h and cuda_pipeline.h, traced.
+// The emulator's mma.h, traced.
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
-#include <cuda_pipeline.h>
 #include <mma.h>
 
 #include <random>
@@ -18,7 +17,6 @@ using precision::tf32;
 namespace {
 
 class Wmma : public Base {};
-class Pipeline : public Base {};
 class Trace : public Base {};
 
 // ---- Which fragments and products there are -----------------------------------------------------
@@ -27,6 +25,10 @@ template <class T, class = void>
 constexpr bool exists = false;
 template <class T>
 constexpr bool exists<T, std::void_t<decltype(sizeof(T))>> = true;
+template <class... T>
+constexpr bool all_exist = (exists<T> && ...);
+template <class... T>
+constexpr bool none_exist = !(exists<T> || ...);
 template <class Call, class... Arguments>
 constexpr bool compiles = std::is_invocable_v<Call, Arguments...>;
 
@@ -51,17 +53,14 @@ using C = fragment<accumulator, m, n, k, T>;
 template <class D, class T, class S, class... More>
 constexpr bool multiplies = compiles<Mma, C<D>&, A<T>&, B<T>&, C<S>&, More...>;
 
-static_assert(exists<A<half>> && exists<A<half, 32, 8>> && exists<A<half, 8, 32>> &&
-              !exists<A<half, 16, 16, 8>> && !exists<A<half, 8, 8>>);
-static_assert(!exists<A<float>> && !exists<C<__nv_bfloat16>> && !exists<C<double>> &&
-              !exists<A<double>> && exists<A<double, 8, 8, 4>>);
-static_assert(exists<A<tf32, 16, 16, 8>> && !exists<A<tf32>> && exists<C<float, 16, 16, 8>> &&
-              !exists<C<half, 16, 16, 8>>);
-static_assert(exists<A<s4, 8, 8, 32>> && exists<B<b1, 8, 8, 128>> && !exists<A<b1, 8, 8, 32>>);
-static_assert(!exists<fragment<matrix_a, 8, 8, 32, s4, col_major>> &&
-              !exists<fragment<matrix_b, 8, 8, 128, b1, row_major>>);
-static_assert(!exists<fragment<matrix_a, 16, 16, 16, half>> &&
-              !exists<fragment<accumulator, 16, 16, 16, float, row_major>>);
+static_assert(
+    all_exist<A<half>, A<half, 32, 8>, A<half, 8, 32>, A<double, 8, 8, 4>, A<s4, 8, 8, 32>,
+              A<tf32, 16, 16, 8>, B<b1, 8, 8, 128>, C<float, 16, 16, 8>>);
+static_assert(none_exist<A<half, 16, 16, 8>, A<half, 8, 8>, A<float>, A<double>, A<tf32>,
+                         A<b1, 8, 8, 32>, C<__nv_bfloat16>, C<double>, C<half, 16, 16, 8>>);
+static_assert(
+    none_exist<ACol<s4, 8, 8, 32>, BRow<b1, 8, 8, 128>, fragment<matrix_a, 16, 16, 16, half>,
+               fragment<accumulator, 16, 16, 16, float, row_major>>);
 static_assert(multiplies<float, half, float> && multiplies<half, half, half> &&
               multiplies<float, half, half> && multiplies<half, half, float>);
 static_assert(multiplies<float, __nv_bfloat16, float> && !multiplies<half, __nv_bfloat16, float> &&
@@ -79,16 +78,15 @@ static_assert(!compiles<Load, A<half>&, half*, int, layout_t> &&
               compiles<Load, C<half>&, half*, int, layout_t>);
 static_assert(compiles<Load, A<s4, 8, 8, 32>&, const void*, int>);
 
-static_assert(A<half>::num_elements == 16 && A<half, 8, 32>::num_elements == 16 &&
-              C<half>::num_elements == 8 && C<float>::num_elements == 8);
-static_assert(A<signed char>::num_elements == 8 && A<signed char, 32, 8>::num_elements == 16 &&
-              B<signed char, 32, 8>::num_elements == 4);
-static_assert(A<__nv_bfloat16>::num_elements == 8 && A<__nv_bfloat16, 8, 32>::num_elements == 4 &&
-              A<tf32, 16, 16, 8>::num_elements == 4);
-static_assert(A<double, 8, 8, 4>::num_elements == 1 && C<double, 8, 8, 4>::num_elements == 2 &&
-              C<int, 8, 8, 32>::num_elements == 2);
-static_assert(A<s4, 8, 8, 32>::num_elements == 8 && A<s4, 8, 8, 32>::num_storage_elements == 1 &&
-              A<b1, 8, 8, 128>::num_elements == 32);
+template <class F, int elements, int words = elements>
+constexpr bool holds = F::num_elements == elements&& F::num_storage_elements == words;
+static_assert(holds<A<half>, 16> && holds<A<half, 8, 32>, 16> && holds<C<half>, 8> &&
+              holds<C<float>, 8> && holds<A<signed char>, 8> && holds<A<signed char, 32, 8>, 16> &&
+              holds<B<signed char, 32, 8>, 4> && holds<A<__nv_bfloat16>, 8> &&
+              holds<A<__nv_bfloat16, 8, 32>, 4> && holds<A<tf32, 16, 16, 8>, 4> &&
+              holds<A<double, 8, 8, 4>, 1> && holds<C<double, 8, 8, 4>, 2> &&
+              holds<C<int, 8, 8, 32>, 2> && holds<A<s4, 8, 8, 32>, 8, 1> &&
+              holds<A<b1, 8, 8, 128>, 32, 1>);
 static_assert(std::is_same_v<A<tf32, 16, 16, 8>::element_type, tf32> &&
               std::is_same_v<A<tf32, 16, 16, 8>::storage_element_type, float>);
 static_assert(sizeof(A<half>) == 32 && sizeof(C<float>) == 32 && alignof(A<half>) == 8);
@@ -138,18 +136,11 @@ struct Product {
 template <class D, class T, int m, int n, int k, class LayoutA = row_major,
           class LayoutB = col_major, class S = D>
 Product multiply(int lowest, int highest, int option = 0) {
-    return {product<D, T, m, n, k, LayoutA, LayoutB, S>,
-            kElement<T>,
-            kElement<S>,
-            kElement<D>,
-            m,
-            n,
-            k,
-            std::is_same_v<LayoutA, row_major>,
-            std::is_same_v<LayoutB, row_major>,
-            lowest,
-            highest,
-            option};
+    constexpr bool a_by_rows = std::is_same_v<LayoutA, row_major>;
+    constexpr bool b_by_rows = std::is_same_v<LayoutB, row_major>;
+    const auto kernel = product<D, T, m, n, k, LayoutA, LayoutB, S>;
+    return {kernel, kElement<T>, kElement<S>, kElement<D>, m,       n,
+            k,      a_by_rows,   b_by_rows,   lowest,      highest, option};
 }
 
 // A matrix of small integers in memory by rows or columns, with some room between them.
@@ -184,8 +175,8 @@ void check(const Product& p) {
         std::mt19937 random(p.m + p.n);
         Matrix a(p.factor, p.m, p.k, p.a_by_rows, 272), b(p.factor, p.k, p.n, p.b_by_rows, 272);
         Matrix c(p.c, p.m, p.n, by_rows, 40 * p.c.size), d(p.d, p.m, p.n, by_rows, 40 * p.d.size);
-        a.fill(random, p.lowest, p.highest), b.fill(random, p.lowest, p.highest),
-            c.fill(random, -50, 50);
+        for (Matrix* factor : {&a, &b}) factor->fill(random, p.lowest, p.highest);
+        c.fill(random, -50, 50);
         for (int i = 0; i < d.lines * d.ld; ++i) p.d.set(d.memory.data(), i, -1);
         Device<char> device_a(a.memory), device_b(b.memory), device_c(c.memory), device_d(d.memory);
         const auto kernel = p.kernel;
@@ -207,9 +198,9 @@ void check(const Product& p) {
     }
 }
 
+// Of each factor; the other one's makes no difference to it.
 template <class D, class T, int m, int n, int k>
-void check_layouts(int lowest,
-                   int highest) {  // of each factor; the other one's makes no difference to it
+void check_layouts(int lowest, int highest) {
     check(multiply<D, T, m, n, k>(lowest, highest));
     check(multiply<D, T, m, n, k, col_major, row_major>(lowest, highest));
 }
@@ -705,220 +696,6 @@ TEST_F(Trace, MatricesBelongToTheLineThatMovesThem) {
     EXPECT_EQ(lines[1].where, located("@stored_back", __FILE__));
     EXPECT_TRUE(!lines[0].store && lines[1].store && lines[0].global && lines[1].width == 8);
     EXPECT_EQ(lines[1].requests, 4u);
-}
-
-// ---- Asynchronous copies ------------------------------------------------------------------------
-
-enum Fault { kNone, kNoWait, kNoCommit, kWaitTooLittle, kTooEarly };
-// The sum of n tiles of 128 floats, each element by the thread after the one that copies it; two
-// tiles on their way.
-template <int bytes>
-__global__ void sum_tiles(const float* in, float* out, int n, Fault fault) {
-    __shared__ __align__(128) float s[2][128];
-    constexpr int kFloats = bytes / 4;
-    const auto start = [&](int tile) {
-        for (int i = threadIdx.x * kFloats; i < 128; i += 32 * kFloats)
-            __pipeline_memcpy_async(&s[tile % 2][i], &in[tile * 128 + i], bytes);  // @copies
-        if (fault != kNoCommit) __pipeline_commit();
-    };
-    start(0);
-    float sums[4] = {};
-    for (int tile = 0; tile < n; ++tile) {
-        if (tile + 1 < n && fault != kTooEarly) start(tile + 1);
-        if (fault != kNoWait)
-            __pipeline_wait_prior(tile + 1 < n ? fault == kWaitTooLittle ? 2 : 1 : 0);
-        __syncthreads();
-        if (tile + 1 < n && fault == kTooEarly) start(tile);
-        for (int i = 0; i < 4; ++i) sums[i] += s[tile % 2][(threadIdx.x * 4 + i + 16) % 128];
-        __syncthreads();
-    }
-    for (int i = 0; i < 4; ++i) out[threadIdx.x * 4 + i] = sums[i];
-}
-
-template <int bytes>
-bool sums_are_right(Fault fault) {
-    const int n = 5;
-    std::vector<float> in(n * 128);
-    for (int i = 0; i < n * 128; ++i) in[i] = i % 101;
-    Device<float> device(in), out(128);
-    sum_tiles<bytes><<<1, 32>>>(device.data, out.data, n, fault);
-    EXPECT_EQ(cudaGetLastError(), cudaSuccess);
-    const auto host = out.host();
-    bool right = true;
-    for (int i = 0; i < 128; ++i) {
-        float sum = 0;
-        for (int tile = 0; tile < n; ++tile) sum += in[tile * 128 + (i + 16) % 128];
-        right &= host[i] == sum;
-    }
-    return right;
-}
-
-TEST_F(Pipeline, TwoTilesOnTheirWay) {
-    in_every_order([] {
-        EXPECT_TRUE(sums_are_right<4>(kNone));
-        EXPECT_TRUE(sums_are_right<8>(kNone));
-        EXPECT_TRUE(sums_are_right<16>(kNone));
-        expect_problem("");
-    });
-}
-
-TEST_F(Pipeline, MistakesGiveWrongSumsInEveryOrder) {
-    in_every_order([] {
-        for (Fault fault : {kNoWait, kNoCommit, kWaitTooLittle, kTooEarly})
-            EXPECT_FALSE(sums_are_right<16>(fault)) << fault;
-    });
-}
-
-template <int bytes>
-__global__ void copy_some(const float* in, float* out, int zfill) {
-    __shared__ __align__(16) float s[4];
-    for (float& x : s) x = 7;
-    __pipeline_memcpy_async(s, in, bytes, zfill);
-    __pipeline_commit();
-    __pipeline_wait_prior(0);
-    for (int i = 0; i < 4; ++i) out[i] = s[i];
-}
-
-TEST_F(Pipeline, TheLastBytesMayBeZero) {
-    Device<float> in({1, 2, 3, 4}), out(4);
-    const auto copied = [&](void (*kernel)(const float*, float*, int), int zfill) {
-        emulator::reset_counts();
-        kernel<<<1, 1>>>(in.data, out.data, zfill);
-        EXPECT_EQ(problem(), "");
-        return out.host();
-    };
-    EXPECT_EQ(copied(copy_some<16>, 0), (std::vector<float>{1, 2, 3, 4}));
-    EXPECT_EQ(copied(copy_some<16>, 4), (std::vector<float>{1, 2, 3, 0}));
-    EXPECT_EQ(global_loads()[3], 12u);
-    EXPECT_EQ(copied(copy_some<16>, 12), (std::vector<float>{1, 0, 0, 0}));
-    EXPECT_EQ(copied(copy_some<16>, 16), (std::vector<float>{0, 0, 0, 0}));
-    EXPECT_EQ(global_loads()[3], 0u);
-    EXPECT_EQ(copied(copy_some<8>, 4), (std::vector<float>{1, 0, 7, 7}));
-    EXPECT_EQ(copied(copy_some<4>, 0), (std::vector<float>{1, 7, 7, 7}));
-}
-
-__global__ void never_waits(const float* in, float* out) {
-    __shared__ __align__(16) float s[64];
-    __pipeline_memcpy_async(&s[threadIdx.x], &in[threadIdx.x], 4);
-    if (threadIdx.x < 32) return;  // its copies are done then
-    __syncwarp();
-    out[threadIdx.x] =
-        s[threadIdx.x - 32];  // ordered by nothing, but done with threads in forward order
-    out[threadIdx.x - 32] = s[threadIdx.x];
-}
-
-TEST_F(Pipeline, CopiesEndWithTheirThread) {
-    Device<float> in(64, 3), out(64);
-    never_waits<<<1, 64>>>(in.data, out.data);
-    const auto host = out.host();
-    for (int t = 0; t < 32; ++t) {
-        EXPECT_EQ(host[t + 32], 3);
-        EXPECT_TRUE(std::isnan(host[t]));
-    }
-}
-
-__global__ void three_batches(const float* in, float* out) {
-    __shared__ float s[4];
-    for (int i = 0; i < 4; ++i) {
-        __pipeline_memcpy_async(&s[i], &in[i], 4);
-        if (i < 3) __pipeline_commit();
-    }
-    __pipeline_wait_prior(1);
-    for (int i = 0; i < 4; ++i) out[i] = s[i];
-    __pipeline_wait_prior(5);
-    __pipeline_wait_prior(0);
-    for (int i = 0; i < 4; ++i) out[4 + i] = s[i];
-}
-
-TEST_F(Pipeline, BatchesAreEachThreadsOwnAndDoneInOrder) {
-    Device<float> in({1, 2, 3, 4}), out(8);
-    three_batches<<<1, 1>>>(in.data, out.data);
-    const auto host = out.host();
-    EXPECT_TRUE(host[0] == 1 && host[1] == 2 && std::isnan(host[2]) && std::isnan(host[3]));
-    EXPECT_TRUE(host[4] == 1 && host[5] == 2 && host[6] == 3 && std::isnan(host[7]))
-        << "the last was not committed";
-}
-
-__global__ void misuse_copy(const char* in, int to, int from, int bytes, int zfill) {
-    __shared__ __align__(16) char s[32];
-    __pipeline_memcpy_async(s + to, in + from, bytes, zfill);  // @misused
-}
-
-TEST_F(Pipeline, SizesAndAddressesAreChecked) {
-    Device<char> in(64, 0);
-    for (const int bytes : {8, 4}) {
-        misuse_copy<<<1, 1>>>(in.data, bytes, 8, bytes, 8 - bytes);
-        EXPECT_EQ(cudaGetLastError(), cudaSuccess);
-        expect_problem("");
-    }
-    const auto fault = [&](int to, int from, int bytes, int zfill, const std::string& text) {
-        misuse_copy<<<1, 1>>>(in.data, to, from, bytes, zfill);
-        expect_failure("__pipeline_memcpy_async" + text + " at @misused (block 0, thread 0)");
-    };
-    fault(4, 8, 8, 0, ": an address is not aligned to the 8 bytes");
-    fault(16, 8, 16, 0, ": an address is not aligned to the 16 bytes");
-    fault(0, 0, 2, 0, " copies 4, 8 or 16 bytes, not 2 less 0");
-    fault(0, 0, 8, 9, " copies 4, 8 or 16 bytes, not 8 less 9");
-}
-
-TEST_F(Trace, CopiesAreCountedOnce) {
-    EXPECT_TRUE(sums_are_right<16>(kNone));
-    EXPECT_EQ(global_loads(), (Traffic{5, 5 * 16, 0, 5 * 512}));
-    EXPECT_EQ(shared_stores()[0], 0u);
-    EXPECT_EQ(emulator::counts().lines[0].where, located("@copies", __FILE__));
-    expect_problem("");
-}
-
-// Lanes in rows, 512 bytes apart in global memory, to_stride bytes in shared memory.
-template <int bytes>
-__global__ void copy_rows(const char* in, int lanes_a_row, int to_stride) {
-    __shared__ __align__(128) char s[8192];
-    const int row = threadIdx.x / lanes_a_row, at = threadIdx.x % lanes_a_row * bytes;
-    __pipeline_memcpy_async(&s[row * to_stride + at], &in[row * 512 + at], bytes);
-}
-
-TEST_F(Trace, SectorsOfCopiesAreThoseOfAnH200) {
-    Device<char> in(16 * 1024, 0);
-    const auto sectors = [&](void (*kernel)(const char*, int, int), int lanes_a_row,
-                             int to_stride) {
-        emulator::reset_counts();
-        kernel<<<1, 32>>>(in.data, lanes_a_row, to_stride);
-        return global_loads()[1];
-    };
-    // Past L1: measured with ncu (driver 580.159.04, CUDA 13.0).
-    for (const int stride : {64, 128, 256})
-        EXPECT_EQ(sectors(copy_rows<16>, 4, stride), 16u) << stride;
-    EXPECT_EQ(sectors(copy_rows<16>, 4, 80),
-              20u);  // every other row lies across three sectors of shared memory instead of two
-    EXPECT_EQ(sectors(copy_rows<16>, 32, 512), 16u);
-    EXPECT_EQ(sectors(copy_rows<8>, 4, 40), 8u);  // through L1, as any load
-}
-
-__global__ void racing_copy(const float* in, float* out, bool before, bool after) {
-    __shared__ __align__(16) float s[32];
-    s[threadIdx.x] = 1;
-    if (!before) __syncthreads();
-    __pipeline_memcpy_async(&s[(threadIdx.x + 1) % 32], &in[threadIdx.x], 4);  // @racing_copy
-    __pipeline_commit();
-    __syncthreads();
-    // Ordered with the copy's start by a barrier, but the copy ends only here:
-    __pipeline_wait_prior(0);
-    if (!after) __syncthreads();
-    out[threadIdx.x] = s[threadIdx.x];  // @racing_read
-}
-
-TEST_F(Trace, CopiesRaceFromTheirStartToTheirWait) {
-    Device<float> in(32, 1), out(32);
-    in_every_order([&] {
-        racing_copy<<<1, 32>>>(in.data, out.data, false, false);
-        expect_problem("");
-        racing_copy<<<1, 32>>>(in.data, out.data, true, false);
-        EXPECT_TRUE(reported("@racing_copy")) << problem();
-        expect_problem("race in shared memory: ...");
-        racing_copy<<<1, 32>>>(in.data, out.data, false, true);
-        EXPECT_TRUE(reported("@racing_copy")) << problem();
-        EXPECT_TRUE(reported("~racing_read")) << problem();
-    });
 }
 
 }  // namespace
