@@ -39,28 +39,28 @@ bool contains(const Allocation& range, uintptr_t address) {
 }
 
 // Whose memory it is. own: the thread's stack, or a constant. none: nothing that a kernel may touch.
-enum class Place { own, global, shared, none };
+enum class Region { own, global, shared, none };
 
-inline Place find_place(uintptr_t address, unsigned thread, const Allocation*& range) {
+inline Region find_place(uintptr_t address, unsigned thread, const Allocation*& range) {
     range = &memory.recent;
-    if (contains(memory.recent, address)) return Place::global;
+    if (contains(memory.recent, address)) return Region::global;
     if (address - stacks_begin < stacks_bytes)
-        return stack_owner(address) == thread ? Place::own : Place::none;
+        return stack_owner(address) == thread ? Region::own : Region::none;
     if (contains(memory.static_shared, address)) {
-        if (address - number(&builtins) < sizeof(Builtins)) return Place::own;
-        if (address - kConstantBegin < kConstantEnd - kConstantBegin) return Place::own;
+        if (address - number(&builtins) < sizeof(Builtins)) return Region::own;
+        if (address - kConstantBegin < kConstantEnd - kConstantBegin) return Region::own;
         range = &memory.static_shared;
-        return Place::shared;
+        return Region::shared;
     }
     range = &memory.dynamic_shared;
-    if (contains(memory.dynamic_shared, address)) return Place::shared;
+    if (contains(memory.dynamic_shared, address)) return Region::shared;
     if (Allocation* found = find_allocation(address)) {
         if (!found->cells) found->cells = races::new_cells(found->begin, found->end);
         memory.recent = *found;
         range = &memory.recent;
-        return Place::global;
+        return Region::global;
     }
-    return address - kImageBegin < kDataEnd - kImageBegin ? Place::own : Place::none;
+    return address - kImageBegin < kDataEnd - kImageBegin ? Region::own : Region::none;
 }
 
 // "16 bytes past the end of ", or before the start.
@@ -117,15 +117,15 @@ bool note_access(unsigned thread, const void* pointer, int width, Kind kind,
     if (pc - kImageBegin >= kCodeEnd - kImageBegin) return false;
     last_traced = pc;
     const Allocation* range;
-    const Place place = find_place(address, thread, range);
-    if (place == Place::own) return false;
-    bool inside = place != Place::none && address + width <= range->end;
+    const Region place = find_place(address, thread, range);
+    if (place == Region::own) return false;
+    bool inside = place != Region::none && address + width <= range->end;
     if (inside && range == &memory.static_shared) {
         const uint32_t owner = memory.owner[address - kDataBegin];
         inside = memory.owner.empty() ||
                  (owner && owner == memory.owner[address + width - 1 - kDataBegin]);
     }
-    if (place == Place::none && only_ends_run()) return false;
+    if (place == Region::none && only_ends_run()) return false;
     if (!inside)
         refuse(thread, width, kind, pc, "out of bounds: ", describe(address, width),
                cudaErrorIllegalAddress);
@@ -135,7 +135,7 @@ bool note_access(unsigned thread, const void* pointer, int width, Kind kind,
             "at an address that is " + std::to_string(address % width) + " past a multiple of them",
             cudaErrorMisalignedAddress);
 
-    const bool global = place == Place::global;
+    const bool global = place == Region::global;
     Site& site = find_site(pc, global, kind != trace::kRead);
     races::check(range->cells, range->begin, address, width, global, kind, thread, site.number);
     if (!counted) return false;
@@ -224,7 +224,7 @@ void trace_atomic(const void* address, int bytes, const void* pc) {
 
 bool traced_as_shared(const void* address) {
     const Allocation* range;
-    return find_place(number(address), current_thread, range) == Place::shared;
+    return find_place(number(address), current_thread, range) == Region::shared;
 }
 
 }  // namespace emulator
