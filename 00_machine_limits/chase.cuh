@@ -24,9 +24,11 @@ struct Timed {
 // Launches, waits, and returns what each of `threads` threads left. On the emulator nothing may have raced and, where it counts,
 // the loads must be of so many bytes. Throws Failure.
 template <class T, class Launch>
-std::vector<Timed<T>> run(const std::string& what, uint64_t global_bytes, uint64_t shared_bytes, int threads, Launch launch) {
+std::vector<Timed<T>> run(const std::string& what, uint64_t global_bytes, uint64_t shared_bytes,
+                          int threads, Launch launch) {
     DeviceArray<Timed<T>> results_device(threads);
-    check_cuda(cudaMemset(results_device.data(), 0xff, threads * sizeof(Timed<T>)), "cudaMemset");  // floats: NaN
+    check_cuda(cudaMemset(results_device.data(), 0xff, threads * sizeof(Timed<T>)),
+               "cudaMemset");  // floats: NaN
 #ifdef CUDA_EMULATOR
     emulator::reset_counts();
 #endif
@@ -36,10 +38,13 @@ std::vector<Timed<T>> run(const std::string& what, uint64_t global_bytes, uint64
 #ifdef CUDA_EMULATOR
     const emulator::Counts& c = emulator::counts();
     if (!c.problems.empty()) throw Failure(kWrongResult, what + ": " + c.problems[0]);
-    if (emulator::tracing() && !(c.global_load_bytes == global_bytes && c.shared_load_bytes == shared_bytes))
-        throw Failure(kWrongResult, what + ": loads " + std::to_string(c.global_load_bytes) + " bytes from global and " +
-                                        std::to_string(c.shared_load_bytes) + " from shared memory, expected " +
-                                        std::to_string(global_bytes) + " and " + std::to_string(shared_bytes));
+    if (emulator::tracing() &&
+        !(c.global_load_bytes == global_bytes && c.shared_load_bytes == shared_bytes))
+        throw Failure(kWrongResult,
+                      what + ": loads " + std::to_string(c.global_load_bytes) +
+                          " bytes from global and " + std::to_string(c.shared_load_bytes) +
+                          " from shared memory, expected " + std::to_string(global_bytes) +
+                          " and " + std::to_string(shared_bytes));
 #else
     (void)global_bytes, (void)shared_bytes;
 #endif
@@ -89,7 +94,8 @@ __global__ void chase_shared(const uint32_t* next, int steps, Timed<uint32_t>* r
     for (int i = 0; i < kSharedWords; ++i) shared[i] = next[i];
     uint32_t at = 0;
     const long long begin = clock64();
-    for (int i = 0; i < steps; ++i) at = *reinterpret_cast<const uint32_t*>(reinterpret_cast<const char*>(shared) + at);
+    for (int i = 0; i < steps; ++i)
+        at = *reinterpret_cast<const uint32_t*>(reinterpret_cast<const char*>(shared) + at);
     const long long end = clock64();
     *result = {at, end - begin};
 }
@@ -113,7 +119,9 @@ std::vector<uint32_t> visits(const std::vector<uint32_t>& next) {
         at = next.at(at);
     } while (at != 0 && visited.size() < next.size());
     if (at != 0 || visited.size() != next.size())
-        throw Failure(kWrongResult, format("the random order is no single cycle: from element 0 it visits %zu of %zu",
-                                           visited.size(), next.size()));
+        throw Failure(
+            kWrongResult,
+            format("the random order is no single cycle: from element 0 it visits %zu of %zu",
+                   visited.size(), next.size()));
     return visited;
 }

@@ -9,7 +9,8 @@ inline std::string cpu_model() {
     std::ifstream file("/proc/cpuinfo");
     for (std::string line; std::getline(file, line);) {
         const size_t colon = line.find(": ");
-        if (line.compare(0, 10, "model name") == 0 && colon != std::string::npos) return line.substr(colon + 2);
+        if (line.compare(0, 10, "model name") == 0 && colon != std::string::npos)
+            return line.substr(colon + 2);
     }
     return "unknown";
 }

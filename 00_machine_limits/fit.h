@@ -23,8 +23,12 @@ struct Fit {
     double worst_error;  // model / measured - 1 of the whole time, where that is furthest from 0
     double worst_n;  // and there N
 
-    double model_ms(double n) const { return (3 * n * n * t_x_ns + 2 * n * n * n * t_gpu_ns) * 1e-6; }
-    double crossover_n() const { return 1.5 * t_x_ns / t_gpu_ns; }  // here transfer and computation take the same time
+    double model_ms(double n) const {
+        return (3 * n * n * t_x_ns + 2 * n * n * n * t_gpu_ns) * 1e-6;
+    }
+    double crossover_n() const {
+        return 1.5 * t_x_ns / t_gpu_ns;
+    }  // here transfer and computation take the same time
     double gbs() const { return sizeof(float) / t_x_ns; }  // GB/s
     double tflops() const { return 1e-3 / t_gpu_ns; }  // TFLOP/s
 };
@@ -49,7 +53,8 @@ inline Fit fit(const std::vector<FitPoint>& points) {
     RelativeSlope transfer, kernel;
     for (const FitPoint& p : points) {
         for (const double value : {p.n, p.transfer_ms, p.kernel_ms})
-            if (!(value > 0 && std::isfinite(value))) throw Failure(kWrongResult, "the fit: a point is not a number above 0");
+            if (!(value > 0 && std::isfinite(value)))
+                throw Failure(kWrongResult, "the fit: a point is not a number above 0");
         transfer.add(3 * p.n * p.n, p.transfer_ms * 1e6);
         kernel.add(2 * p.n * p.n * p.n, p.kernel_ms * 1e6);
     }
@@ -71,9 +76,11 @@ using FitPoints = std::map<std::string, std::vector<FitPoint>>;  // by the kind 
 // The points of a CSV that transfer wrote. `option` is named in messages. Throws Failure(kBadCommandLine).
 inline FitPoints read_points(const std::string& option, const std::string& path) {
     FitPoints points;
-    for (const CsvRow& row : read_csv(option, path, {"n", "memory", "h2d_ms", "kernel_ms", "d2h_ms"})) {
+    for (const CsvRow& row :
+         read_csv(option, path, {"n", "memory", "h2d_ms", "kernel_ms", "d2h_ms"})) {
         const auto cell = [&](const char* column) { return positive(option, path, row, column); };
-        points[row.at("memory")].push_back({cell("n"), cell("h2d_ms") + cell("d2h_ms"), cell("kernel_ms")});
+        points[row.at("memory")].push_back(
+            {cell("n"), cell("h2d_ms") + cell("d2h_ms"), cell("kernel_ms")});
     }
     return points;
 }
@@ -87,8 +94,10 @@ inline void print_fits(const FitPoints& all) {
         std::printf(
             "%s: T_x %.4g ns per element (%.4g GB/s), T_gpu %.4g ns per flop (%.4g TFLOP/s)\n"
             "    transfer and computation take the same time at N = %.0f; the model is furthest off at N = %.0f: %+.1f%%\n",
-            memory.c_str(), f.t_x_ns, f.gbs(), f.t_gpu_ns, f.tflops(), f.crossover_n(), f.worst_n, 100 * f.worst_error);
+            memory.c_str(), f.t_x_ns, f.gbs(), f.t_gpu_ns, f.tflops(), f.crossover_n(), f.worst_n,
+            100 * f.worst_error);
     }
     const Fit f = fit({kArticle});
-    std::printf("The article's rates: %.3g GB/s, %.2g TFLOP/s: the same time at N = %.0f\n", f.gbs(), f.tflops(), f.crossover_n());
+    std::printf("The article's rates: %.3g GB/s, %.2g TFLOP/s: the same time at N = %.0f\n",
+                f.gbs(), f.tflops(), f.crossover_n());
 }

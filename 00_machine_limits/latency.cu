@@ -13,7 +13,8 @@
 #include "common/timing.h"
 #endif
 
-constexpr int kUnrolled = 256;  // a chain's steps between two branches: what a branch costs is spread over so many
+constexpr int kUnrolled =
+    256;  // a chain's steps between two branches: what a branch costs is spread over so many
 constexpr int kThreads = 1024;  // 32 warps: while some wait, others load
 constexpr int kChunk = 32 * 1024;  // bytes that those read in a pass
 constexpr int kBandwidthBytes = 2 * kChunk;
@@ -45,14 +46,16 @@ __device__ uint32_t sum_of(const uint4& v) { return v.x + v.y + v.z + v.w; }
 // One block on one SM. `from` holds two chunks; each pass reads one. `chunk`, a chunk's elements, and `mask`, both chunks' less 1,
 // are constants, but come with the launch: else the compiler would load once and keep what it has in registers.
 template <class Load>
-__global__ void read_l1(const Load* from, int chunk, int mask, int passes, Timed<uint32_t>* results) {
+__global__ void read_l1(const Load* from, int chunk, int mask, int passes,
+                        Timed<uint32_t>* results) {
     uint32_t sum = 0;
     int at = threadIdx.x;
     const auto read = [&](int count) {
 #pragma unroll 4
         for (int pass = 0; pass < count; ++pass, at = (at + chunk) & mask)
 #pragma unroll
-            for (int i = 0; i < kChunk / int(sizeof(Load)) / kThreads; ++i) sum += sum_of(from[at + i * kThreads]);
+            for (int i = 0; i < kChunk / int(sizeof(Load)) / kThreads; ++i)
+                sum += sum_of(from[at + i * kThreads]);
     };
     read(2);  // brings both chunks to L1
     __syncthreads();
@@ -65,13 +68,15 @@ __global__ void read_l1(const Load* from, int chunk, int mask, int passes, Timed
 // A kernel without shared memory leaves all of an SM's to L1.
 template <class Kernel>
 void give_to_l1(Kernel* kernel) {
-    check_cuda(cudaFuncSetAttribute(kernel, cudaFuncAttributePreferredSharedMemoryCarveout, 0), "cudaFuncSetAttribute");
+    check_cuda(cudaFuncSetAttribute(kernel, cudaFuncAttributePreferredSharedMemoryCarveout, 0),
+               "cudaFuncSetAttribute");
 }
 
 // Chases through a set of `bytes` at the start of `lines`. Each begins where the last one ended, as if it had never stopped.
 class Chase {
 public:
-    Chase(size_t bytes, Line* lines) : name_(format("chase in %zu KiB", bytes >> 10)), lines_(lines) {
+    Chase(size_t bytes, Line* lines)
+        : name_(format("chase in %zu KiB", bytes >> 10)), lines_(lines) {
         const std::vector<uint32_t> next = random_cycle(bytes / sizeof(Line));
         visited_ = visits(next);
         DeviceArray<uint32_t> next_device(next.size());
@@ -88,11 +93,13 @@ public:
     float walk(int warm_up, int steps) {
         const Line* from = lines_ + visited_[at_];
         at_ = (at_ + warm_up + steps) % visited_.size();
-        const auto result = run<const Line*>(name_, sizeof(Line*) * (uint64_t(warm_up) + steps), 0, 1,
-                                             [&](auto* to) { chase<<<1, 1>>>(from, warm_up, steps, to); })[0];
+        const auto result =
+            run<const Line*>(name_, sizeof(Line*) * (uint64_t(warm_up) + steps), 0, 1,
+                             [&](auto* to) { chase<<<1, 1>>>(from, warm_up, steps, to); })[0];
         if (result.value != lines_ + visited_[at_])
-            throw Failure(kWrongResult, name_ + format(": after %d loads it is at element %td, expected %u", warm_up + steps,
-                                                       result.value - lines_, visited_[at_]));
+            throw Failure(kWrongResult,
+                          name_ + format(": after %d loads it is at element %td, expected %u",
+                                         warm_up + steps, result.value - lines_, visited_[at_]));
         return float(result.cycles) / steps;
     }
 
@@ -111,10 +118,12 @@ float walk_shared(int steps) {
     for (uint32_t& each : next) each *= sizeof(uint32_t);
     DeviceArray<uint32_t> next_device(kSharedWords);
     next_device.upload(next);
-    const auto result = run<uint32_t>(what, kSharedWords * sizeof(uint32_t), steps * sizeof(uint32_t), 1,
-                                      [&](auto* to) { chase_shared<<<1, 1>>>(next_device.data(), steps, to); })[0];
+    const auto result =
+        run<uint32_t>(what, kSharedWords * sizeof(uint32_t), steps * sizeof(uint32_t), 1,
+                      [&](auto* to) { chase_shared<<<1, 1>>>(next_device.data(), steps, to); })[0];
     if (result.value != expected)
-        throw Failure(kWrongResult, what + format(": after %d loads it is at byte %u, expected %u", steps, result.value, expected));
+        throw Failure(kWrongResult, what + format(": after %d loads it is at byte %u, expected %u",
+                                                  steps, result.value, expected));
     return float(result.cycles) / steps;
 }
 
@@ -143,20 +152,28 @@ float run_chain(int rounds) {
         Op::step(x, y, operands[2], step);
     }
     if (std::memcmp(&x, &before, sizeof x) == 0)
-        throw Failure(kWrongResult, Op::kName + std::string(": its last step changes nothing; one missing would not be seen"));
+        throw Failure(
+            kWrongResult,
+            Op::kName +
+                std::string(": its last step changes nothing; one missing would not be seen"));
     DeviceArray<T> operands_device(3);
     operands_device.upload(operands);
-    const Timed<T> result = run<T>(Op::kName, Op::kOperands * sizeof(T), 0, 1,
-                                   [&](auto* to) { chain<Op><<<1, 1>>>(operands_device.data(), rounds, to); })[0];
+    const Timed<T> result = run<T>(Op::kName, Op::kOperands * sizeof(T), 0, 1, [&](auto* to) {
+        chain<Op><<<1, 1>>>(operands_device.data(), rounds, to);
+    })[0];
     bool good = std::memcmp(&result.value, &x, sizeof x) == 0;
-    if constexpr (std::is_same_v<Op, Mufu>) good = std::fabs(number_of(result.value) - number_of(x)) <= 2 * steps * Op::kError;
+    if constexpr (std::is_same_v<Op, Mufu>)
+        good = std::fabs(number_of(result.value) - number_of(x)) <= 2 * steps * Op::kError;
     if (!good)
-        throw Failure(kWrongResult, Op::kName + format(": a chain of %d ends at %.17g, expected %.17g", 2 * steps,
-                                                       number_of(result.value), number_of(x)));
+        throw Failure(kWrongResult,
+                      Op::kName + format(": a chain of %d ends at %.17g, expected %.17g", 2 * steps,
+                                         number_of(result.value), number_of(x)));
 #ifndef CUDA_EMULATOR
     if (!(result.cycles > steps))
-        throw Failure(kWrongResult,
-                      Op::kName + format(": %d steps in %lld cycles: the compiler has left some out", steps, result.cycles));
+        throw Failure(
+            kWrongResult,
+            Op::kName + format(": %d steps in %lld cycles: the compiler has left some out", steps,
+                               result.cycles));
 #endif
     return float(result.cycles) / steps;
 }
@@ -175,19 +192,21 @@ float run_l1(const std::vector<uint32_t>& words, int passes) {
     words_device.upload(words);
     give_to_l1(read_l1<Load>);
     constexpr int kElements = kChunk / sizeof(Load);
-    const auto results = run<uint32_t>(what, uint64_t(passes + 2) * kChunk, 0, kThreads, [&](auto* to) {
-        const Load* from = reinterpret_cast<const Load*>(words_device.data());
-        read_l1<Load><<<1, kThreads>>>(from, kElements, 2 * kElements - 1, passes, to);
-    });
+    const auto results =
+        run<uint32_t>(what, uint64_t(passes + 2) * kChunk, 0, kThreads, [&](auto* to) {
+            const Load* from = reinterpret_cast<const Load*>(words_device.data());
+            read_l1<Load><<<1, kThreads>>>(from, kElements, 2 * kElements - 1, passes, to);
+        });
     constexpr size_t kWords = sizeof(Load) / sizeof(uint32_t);
     for (int thread = 0; thread < kThreads; ++thread) {
         uint32_t expected = 0;
         for (int pass = 0; pass < passes + 2; ++pass)
-            for (size_t at = thread * kWords; at < kChunk / sizeof(uint32_t); at += kThreads * kWords)
+            for (size_t at = thread * kWords; at < kChunk / sizeof(uint32_t);
+                 at += kThreads * kWords)
                 expected += sum_on_host(&words[pass % 2 * kChunk / sizeof(uint32_t) + at], kWords);
         if (results[thread].value != expected)
-            throw Failure(kWrongResult,
-                          what + format(": thread %d adds up to %u, expected %u", thread, results[thread].value, expected));
+            throw Failure(kWrongResult, what + format(": thread %d adds up to %u, expected %u",
+                                                      thread, results[thread].value, expected));
     }
     long long most = 0;
     for (const auto& each : results) most = std::max(most, each.cycles);
@@ -197,7 +216,8 @@ float run_l1(const std::vector<uint32_t>& words, int passes) {
 void verify(Line* lines, const std::vector<uint32_t>& words) {
     for (const size_t bytes : {4 << 10, 32 << 10, 1 << 20}) {
         Chase chase(bytes, lines);
-        for (const int first : {0, 1, chase.count() / 2}) chase.walk(first, chase.count() - 1 - first);  // every element but one
+        for (const int first : {0, 1, chase.count() / 2})
+            chase.walk(first, chase.count() - 1 - first);  // every element but one
     }
     walk_shared(kSharedWords - 1);
     run_chain<Ffma>(1);
@@ -217,7 +237,8 @@ constexpr size_t kMostBytes = 1 << 20;
 #else
 constexpr size_t kMostBytes = 1 << 30;
 constexpr size_t kL1HitBytes = 32 << 10;  // within the L1 of every GPU that CUDA 13 knows
-constexpr int kSteps = 8192;  // a timed chase; the clock may be read before its last load is back: 1 of so many
+constexpr int kSteps =
+    8192;  // a timed chase; the clock may be read before its last load is back: 1 of so many
 constexpr int kRounds = 32;  // a timed chain: 32 x 256 steps
 constexpr int kPasses = 256;  // of the timed reading of L1
 
@@ -225,8 +246,8 @@ constexpr int kPasses = 256;  // of the timed reading of L1
 class Timing {
 public:
     Timing(int device, int repeat, Report& report)
-        : l2_bytes_(attribute(cudaDevAttrL2CacheSize, device)), repeat_(repeat), gpu_(gpu_at_hand(device)), nvml_(bus_id(device)),
-          report_(report) {}
+        : l2_bytes_(attribute(cudaDevAttrL2CacheSize, device)), repeat_(repeat),
+          gpu_(gpu_at_hand(device)), nvml_(bus_id(device)), report_(report) {}
 
     // A curve over working sets, and the three rows that are read from it: L1 within 32 KiB; L2 at the largest power of two that is
     // no more than a quarter of it (L1 may then still hold a few lines of it, and L2 is in two parts on some GPUs, of which the far
@@ -234,8 +255,9 @@ public:
     void time_loads(Line* lines) {
         size_t l2_hit_bytes = kL1HitBytes;
         while (2 * l2_hit_bytes <= l2_bytes_ / 4) l2_hit_bytes *= 2;
-        std::vector<size_t> sets = {160 << 10, 192 << 10, 224 << 10, 320 << 10, 384 << 10,  // about L1 and L2 of an H200
-                                    24 << 20,  40 << 20,  48 << 20,  56 << 20,  96 << 20};
+        std::vector<size_t> sets = {
+            160 << 10, 192 << 10, 224 << 10, 320 << 10, 384 << 10,  // about L1 and L2 of an H200
+            24 << 20,  40 << 20,  48 << 20,  56 << 20,  96 << 20};
         for (size_t bytes = 4 << 10; bytes <= kMostBytes; bytes *= 2) sets.push_back(bytes);
         std::sort(sets.begin(), sets.end());
         std::vector<float> l1, l2, memory;
@@ -244,7 +266,8 @@ public:
             Chase chase(bytes, lines);
             // Once through the set, for L2; of larger ones enough that what L2 holds is what was just visited and comes last again.
             chase.walk(0, int(std::min<size_t>(bytes, l2_bytes_ * 3 / 2) / sizeof(Line)));
-            const auto cycles = repeated([&] { return chase.walk(std::min(chase.count(), kSteps), kSteps); });
+            const auto cycles =
+                repeated([&] { return chase.walk(std::min(chase.count(), kSteps), kSteps); });
             progress("");
             add("load", "curve", bytes, cycles, 0, "-", "-");
             if (bytes == kL1HitBytes) l1 = cycles;
@@ -254,20 +277,22 @@ public:
         add("load", "L1 hit", kL1HitBytes, l1, 0, "28", "-");
         add("load", "L2 hit", l2_hit_bytes, l2, 0, "-", "-");
         add("load", "device memory", kMostBytes, memory, 0, "-", "-");
-        add("load", "shared memory", kSharedWords * sizeof(uint32_t), repeated([] { return walk_shared(kSteps); }), 0, "-", "-");
+        add("load", "shared memory", kSharedWords * sizeof(uint32_t),
+            repeated([] { return walk_shared(kSteps); }), 0, "-", "-");
     }
 
     // In the clocks of the SM that reads, by clock64(): events would also measure the launch, and need the clock's frequency.
     template <class Load>
     void time_l1(const std::vector<uint32_t>& words) {
         const auto cycles = repeated([&] { return run_l1<Load>(words, kPasses); });
-        add("l1_bandwidth", format("%zu-byte loads", sizeof(Load)), kBandwidthBytes, cycles, 32 * sizeof(Load),
-            sizeof(Load) == 16 ? "108" : "-", "-");
+        add("l1_bandwidth", format("%zu-byte loads", sizeof(Load)), kBandwidthBytes, cycles,
+            32 * sizeof(Load), sizeof(Load) == 16 ? "108" : "-", "-");
     }
 
     template <class Op>
     void time_chain() {
-        add("instruction", Op::kName, 0, repeated([] { return run_chain<Op>(kRounds); }), 0, Op::kVolta, Op::kPascal);
+        add("instruction", Op::kName, 0, repeated([] { return run_chain<Op>(kRounds); }), 0,
+            Op::kVolta, Op::kPascal);
     }
 
 private:
@@ -279,8 +304,9 @@ private:
 
     // cycles: per load, warp's load or instruction. bytes: of the set, 0 if none. bytes_each: that a warp's load moves, 0 if it is
     // the latency that was timed.
-    void add(const char* what, const std::string& kind, size_t bytes, const std::vector<float>& cycles, int bytes_each,
-             const char* volta, const char* pascal) {
+    void add(const char* what, const std::string& kind, size_t bytes,
+             const std::vector<float>& cycles, int bytes_each, const char* volta,
+             const char* pascal) {
         const Times t = summarize(cycles);  // cycles, not milliseconds
         const unsigned mhz = nvml_.sm_clock();
         Row row = {{"what", "what", what},
@@ -290,7 +316,8 @@ private:
                    {"    min", "min_cycles", format("%.2f", t.least)},
                    {"    max", "max_cycles", format("%.2f", t.most)},
                    {"     ns", "ns", mhz ? format("%.2f", t.median * 1e3 / mhz) : "-"},
-                   {"bytes/clock", "bytes_per_clock", bytes_each ? format("%.1f", bytes_each / t.median) : "-"},
+                   {"bytes/clock", "bytes_per_clock",
+                    bytes_each ? format("%.1f", bytes_each / t.median) : "-"},
                    {"Volta", "volta", volta},
                    {"Pascal", "pascal", pascal},
                    {"", "repeats", std::to_string(repeat_)},
@@ -314,7 +341,9 @@ int main(int argc, char** argv) {
     std::string csv;
     const auto gpu_only = [](const char* option) {
 #ifdef CUDA_EMULATOR
-        throw Failure(kBadCommandLine, std::string(option) + ": only the GPU build takes it; the CPU build times nothing");
+        throw Failure(
+            kBadCommandLine,
+            std::string(option) + ": only the GPU build takes it; the CPU build times nothing");
 #else
         (void)option;
 #endif
@@ -331,28 +360,34 @@ int main(int argc, char** argv) {
              csv = parse_csv(value);
          }},
         {"device", "D", "use CUDA device D (default 0)", number(device, "--device", 0, 1023)},
-        {"verify-only", "", "check that the kernels do what they say and stop", [&](Text) { verify_only = true; }},
+        {"verify-only", "", "check that the kernels do what they say and stop",
+         [&](Text) { verify_only = true; }},
     };
-    const std::string about = "cycles of loads from each memory and of dependent instructions, bytes a clock from L1";
-    return run_program("latency", about, options, "Example:\n  latency --csv latency.csv", argc, argv, [&] {
-        if (verify_only && !csv.empty()) throw Failure(kBadCommandLine, "--csv: there are no times with --verify-only");
-        Report report(csv);
-        select_device(device);
-        DeviceArray<Line> lines(kMostBytes / sizeof(Line));
-        std::vector<uint32_t> words(kBandwidthBytes / sizeof(uint32_t));
-        std::mt19937 random(1);
-        for (uint32_t& word : words) word = random();
+    const std::string about =
+        "cycles of loads from each memory and of dependent instructions, bytes a clock from L1";
+    return run_program(
+        "latency", about, options, "Example:\n  latency --csv latency.csv", argc, argv, [&] {
+            if (verify_only && !csv.empty())
+                throw Failure(kBadCommandLine, "--csv: there are no times with --verify-only");
+            Report report(csv);
+            select_device(device);
+            DeviceArray<Line> lines(kMostBytes / sizeof(Line));
+            std::vector<uint32_t> words(kBandwidthBytes / sizeof(uint32_t));
+            std::mt19937 random(1);
+            for (uint32_t& word : words) word = random();
 #ifdef CUDA_EMULATOR
-        for (const auto order : {emulator::Order::forward, emulator::Order::reverse, emulator::Order::random}) {
-            emulator::set_order(order);
-            verify(lines.data(), words);
-        }
+            for (const auto order :
+                 {emulator::Order::forward, emulator::Order::reverse, emulator::Order::random}) {
+                emulator::set_order(order);
+                verify(lines.data(), words);
+            }
 #else
         verify(lines.data(), words);
 #endif
-        std::printf("Every chase visits every element once; the chains and the sums are the host's.\n");
+            std::printf(
+                "Every chase visits every element once; the chains and the sums are the host's.\n");
 #ifdef CUDA_EMULATOR
-        std::printf("Nothing was timed: the GPU build times.\n");
+            std::printf("Nothing was timed: the GPU build times.\n");
 #else
         if (verify_only) return;
         std::printf("Cycles per dependent load or instruction, or where L1's bandwidth is measured per load by a warp: median,\n"
@@ -371,5 +406,5 @@ int main(int argc, char** argv) {
         timing.time_chain<Mufu>();
         report.save();
 #endif
-    });
+        });
 }

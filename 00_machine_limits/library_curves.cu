@@ -16,26 +16,32 @@ struct Curve {
     double peak;  // GFLOP/s, 0 if unknown
     std::function<void(Shape, uint32_t seed)> verify;  // throws Failure(kWrongResult)
     // Gives what multiplies once; it owns its matrices.
-    std::function<std::function<void()>(Shape, const std::vector<float>& A, const std::vector<float>& B)> prepare;
+    std::function<std::function<void()>(Shape, const std::vector<float>& A,
+                                        const std::vector<float>& B)>
+        prepare;
 };
 
 // `multiply` is a library's: (Shape, const In* A, const In* B, Out* C). Array<T>: T in the memory where it works.
 // bits, unit_roundoff: see verify_library().
 template <template <class> class Array, class In, class Out, class Multiply>
-Curve curve(const std::string& name, double peak, int bits, double unit_roundoff, Multiply multiply) {
+Curve curve(const std::string& name, double peak, int bits, double unit_roundoff,
+            Multiply multiply) {
     const auto verify = [=](Shape s, uint32_t seed) {
-        verify_library<In, Out>(name, s, seed, bits, unit_roundoff, [&](const auto& A, const auto& B, auto& C) {
-            Array<In> A_there(A.size()), B_there(B.size());
-            Array<Out> C_there(C.size());
-            A_there.upload(A);
-            B_there.upload(B);
-            C_there.upload(C);
-            multiply(s, A_there.data(), B_there.data(), C_there.data());
-            C_there.download(C);
-        });
+        verify_library<In, Out>(name, s, seed, bits, unit_roundoff,
+                                [&](const auto& A, const auto& B, auto& C) {
+                                    Array<In> A_there(A.size()), B_there(B.size());
+                                    Array<Out> C_there(C.size());
+                                    A_there.upload(A);
+                                    B_there.upload(B);
+                                    C_there.upload(C);
+                                    multiply(s, A_there.data(), B_there.data(), C_there.data());
+                                    C_there.download(C);
+                                });
     };
-    const auto prepare = [=](Shape s, const std::vector<float>& A, const std::vector<float>& B) -> std::function<void()> {
-        const auto A_there = std::make_shared<Array<In>>(A.size()), B_there = std::make_shared<Array<In>>(B.size());
+    const auto prepare = [=](Shape s, const std::vector<float>& A,
+                             const std::vector<float>& B) -> std::function<void()> {
+        const auto A_there = std::make_shared<Array<In>>(A.size()),
+                   B_there = std::make_shared<Array<In>>(B.size());
         const auto C_there = std::make_shared<Array<Out>>(size_t(s.M) * s.N);
         A_there->upload({A.begin(), A.end()});
         B_there->upload({B.begin(), B.end()});
@@ -59,18 +65,24 @@ class Library {
 public:
     static constexpr const char* kName = "OpenBLAS";
     explicit Library(int) {
-        if (!blas_) throw Failure(kNoGpu, std::string(OpenBlas::kMissing) + ", and cuBLAS needs a GPU");
-        std::printf("No cuBLAS in this build: these are times of this CPU, %s\n", blas_.describe().c_str());
+        if (!blas_)
+            throw Failure(kNoGpu, std::string(OpenBlas::kMissing) + ", and cuBLAS needs a GPU");
+        std::printf("No cuBLAS in this build: these are times of this CPU, %s\n",
+                    blas_.describe().c_str());
     }
     std::vector<Curve> curves() const {
-        const auto multiply = [this](Shape s, auto* A, auto* B, auto* C) { blas_.multiply(s, A, B, C); };
+        const auto multiply = [this](Shape s, auto* A, auto* B, auto* C) {
+            blas_.multiply(s, A, B, C);
+        };
         return {curve<HostArray, double, double>("FP64", 0, 23, kFp32.unit_roundoff, multiply),
                 curve<HostArray, float, float>("FP32", 0, 23, kFp32.unit_roundoff, multiply)};
     }
     std::vector<Times> time(const std::vector<std::function<void()>>& functions, int repeat) {
         return time_on_cpu(functions, repeat);
     }
-    Row clocks(const std::function<void()>&) const { return {{"", "sm_mhz", "-"}, {"", "memory_mhz", "-"}}; }
+    Row clocks(const std::function<void()>&) const {
+        return {{"", "sm_mhz", "-"}, {"", "memory_mhz", "-"}};
+    }
     Row where() const {
         return {{"", "cpu", cpu_model()},
                 {"threads", "threads", std::to_string(blas_.threads())},
@@ -95,9 +107,11 @@ class Library {
 public:
     static constexpr const char* kName = "cuBLAS";
     explicit Library(int device)
-        : device_(select_device(device)), gpu_(gpu_at_hand(device_)), nvml_(bus_id(device_)), timer_(device_) {
+        : device_(select_device(device)), gpu_(gpu_at_hand(device_)), nvml_(bus_id(device_)),
+          timer_(device_) {
         check(cublasCreate(&handle_), "cublasCreate");
-        check(cublasSetMathMode(handle_, CUBLAS_DEFAULT_MATH), "cublasSetMathMode");  // CUBLAS_COMPUTE_32F is then without TF32
+        check(cublasSetMathMode(handle_, CUBLAS_DEFAULT_MATH),
+              "cublasSetMathMode");  // CUBLAS_COMPUTE_32F is then without TF32
     }
     ~Library() { cublasDestroy(handle_); }
     Library(const Library&) = delete;
@@ -110,11 +124,15 @@ public:
         const double fp64_peak = h200 ? 66900 : 0, tf32_peak = h200 ? 494700 : 0;
         std::vector<Curve> all = {
             cublas<double, double>("FP64", fp64_peak, 23, kFp32.unit_roundoff, CUBLAS_COMPUTE_64F),
-            cublas<float, float>("FP32", gpu_.peak.fp32_gflops, 23, kFp32.unit_roundoff, CUBLAS_COMPUTE_32F),
-            cublas<half, float>("FP16", gpu_.peak.tensor_gflops, 10, kTensor.unit_roundoff, CUBLAS_COMPUTE_32F)};
-        if (attribute(cudaDevAttrComputeCapabilityMajor, device_) >= 8)  // else it would be FP32 under another name
+            cublas<float, float>("FP32", gpu_.peak.fp32_gflops, 23, kFp32.unit_roundoff,
+                                 CUBLAS_COMPUTE_32F),
+            cublas<half, float>("FP16", gpu_.peak.tensor_gflops, 10, kTensor.unit_roundoff,
+                                CUBLAS_COMPUTE_32F)};
+        if (attribute(cudaDevAttrComputeCapabilityMajor, device_) >=
+            8)  // else it would be FP32 under another name
             all.insert(all.begin() + 2,
-                       cublas<float, float>("TF32", tf32_peak, 10, kTensor.unit_roundoff, CUBLAS_COMPUTE_32F_FAST_TF32));
+                       cublas<float, float>("TF32", tf32_peak, 10, kTensor.unit_roundoff,
+                                            CUBLAS_COMPUTE_32F_FAST_TF32));
         return all;
     }
     std::vector<Times> time(const std::vector<std::function<void()>>& functions, int repeat) {
@@ -132,18 +150,22 @@ public:
 
 private:
     static void check(cublasStatus_t status, const std::string& call) {
-        if (status != CUBLAS_STATUS_SUCCESS) throw Failure(kDeviceFailed, call + " failed: " + cublasGetStatusString(status));
+        if (status != CUBLAS_STATUS_SUCCESS)
+            throw Failure(kDeviceFailed, call + " failed: " + cublasGetStatusString(status));
     }
     template <class In, class Out>
-    Curve cublas(const std::string& name, double peak, int bits, double unit_roundoff, cublasComputeType_t compute) const {
-        return curve<DeviceArray, In, Out>(name, peak, bits, unit_roundoff, [=](Shape s, const In* A, const In* B, Out* C) {
-            using Scalar = std::conditional_t<std::is_same_v<In, double>, double, float>;
-            const Scalar one = 1, zero = 0;
-            // Row-major C = A * B is column-major C' = B' * A'.
-            check(cublasGemmEx(handle_, CUBLAS_OP_N, CUBLAS_OP_N, s.N, s.M, s.K, &one, B, kTypeOf<In>, s.N, A, kTypeOf<In>, s.K,
-                               &zero, C, kTypeOf<Out>, s.N, compute, CUBLAS_GEMM_DEFAULT),
-                  "cublasGemmEx in " + name);
-        });
+    Curve cublas(const std::string& name, double peak, int bits, double unit_roundoff,
+                 cublasComputeType_t compute) const {
+        return curve<DeviceArray, In, Out>(
+            name, peak, bits, unit_roundoff, [=](Shape s, const In* A, const In* B, Out* C) {
+                using Scalar = std::conditional_t<std::is_same_v<In, double>, double, float>;
+                const Scalar one = 1, zero = 0;
+                // Row-major C = A * B is column-major C' = B' * A'.
+                check(cublasGemmEx(handle_, CUBLAS_OP_N, CUBLAS_OP_N, s.N, s.M, s.K, &one, B,
+                                   kTypeOf<In>, s.N, A, kTypeOf<In>, s.K, &zero, C, kTypeOf<Out>,
+                                   s.N, compute, CUBLAS_GEMM_DEFAULT),
+                      "cublasGemmEx in " + name);
+            });
     }
     int device_;
     Gpu gpu_;
@@ -154,11 +176,13 @@ private:
 #endif
 
 // Times the curves at N x N, and adds a row for each.
-void measure(int n, Library& library, const std::vector<Curve>& curves, uint32_t seed, int repeat, Report& report) {
+void measure(int n, Library& library, const std::vector<Curve>& curves, uint32_t seed, int repeat,
+             Report& report) {
     const Shape s = {n, n, n};
     std::vector<std::function<void()>> functions;
     {
-        const std::vector<float> A = random_reals(size_t(n) * n, seed), B = random_reals(size_t(n) * n, seed + 1);
+        const std::vector<float> A = random_reals(size_t(n) * n, seed),
+                                 B = random_reals(size_t(n) * n, seed + 1);
         for (const Curve& each : curves) functions.push_back(each.prepare(s, A, B));
     }
     const std::vector<Times> times = library.time(functions, repeat);
@@ -169,7 +193,8 @@ void measure(int n, Library& library, const std::vector<Curve>& curves, uint32_t
         add_times(row, times[i], 2.0 * n * n * n, peak);
         row.insert(row.end() - 1, {"", "peak_gflops", peak > 0 ? format("%.0f", peak) : "-"});
         row.push_back({"", "repeats", std::to_string(repeat)});
-        for (const Row& cells : {library.clocks(functions[i]), library.where()}) row.insert(row.end(), cells.begin(), cells.end());
+        for (const Row& cells : {library.clocks(functions[i]), library.where()})
+            row.insert(row.end(), cells.begin(), cells.end());
         report.add(row);
     }
 }
@@ -185,44 +210,55 @@ int main(int argc, char** argv) {
     bool verify_only = false;
     std::string csv;
     const std::vector<Option> options = {
-        {"sizes", "F:L:STEP", "each size from F to L (default 256, 512 and 1024:8192:512; CPU build 256:1024:256)",
+        {"sizes", "F:L:STEP",
+         "each size from F to L (default 256, 512 and 1024:8192:512; CPU build 256:1024:256)",
          [&](Text value) { sizes = parse_sizes(value); }},
         {"verify-only", "", "check the products and stop", [&](Text) { verify_only = true; }},
-        {"seed", "S", "another set of random inputs (default 1)", number(seed, "--seed", 0, UINT32_MAX)},
-        {"repeat", "R", "timed products of each size and precision (default 20)", number(repeat, "--repeat", 1, 10000)},
+        {"seed", "S", "another set of random inputs (default 1)",
+         number(seed, "--seed", 0, UINT32_MAX)},
+        {"repeat", "R", "timed products of each size and precision (default 20)",
+         number(repeat, "--repeat", 1, 10000)},
         {"csv", "FILE", "also write the rows to FILE", [&](Text value) { csv = parse_csv(value); }},
         {"device", "D", "GPU build: use CUDA device D (default 0)",
          [&](Text value) {
 #ifdef CUDA_EMULATOR
-             throw Failure(kBadCommandLine, "--device '" + value + "': only the GPU build takes it; the CPU build times the CPU");
+             throw Failure(kBadCommandLine,
+                           "--device '" + value +
+                               "': only the GPU build takes it; the CPU build times the CPU");
 #else
              device = int(parse_number("--device", value, 0, 1023));
 #endif
          }},
     };
-    const std::string about = "times a library's product of square matrices, in each precision, against their size";
-    return run_program("library_curves", about, options, "Example:\n  library_curves --csv library_curves.csv", argc, argv, [&] {
-        if (verify_only && !csv.empty()) throw Failure(kBadCommandLine, "--csv: there are no times with --verify-only");
-        Report report(csv);
-        Library library(device);
-        const std::vector<Curve> curves = library.curves();
-        std::vector<Shape> shapes = {kRectangular};  // and the squares that are not too large
-        for (const long long n : sizes)
-            if (n <= kVerifiedUpTo) shapes.push_back({int(n), int(n), int(n)});
-        for (const Shape& shape : shapes)
-            for (const Curve& each : curves) {
-                progress(format("verifying %s, %d x %d x %d", each.name.c_str(), shape.M, shape.N, shape.K));
-                each.verify(shape, seed);
+    const std::string about =
+        "times a library's product of square matrices, in each precision, against their size";
+    return run_program(
+        "library_curves", about, options, "Example:\n  library_curves --csv library_curves.csv",
+        argc, argv, [&] {
+            if (verify_only && !csv.empty())
+                throw Failure(kBadCommandLine, "--csv: there are no times with --verify-only");
+            Report report(csv);
+            Library library(device);
+            const std::vector<Curve> curves = library.curves();
+            std::vector<Shape> shapes = {kRectangular};  // and the squares that are not too large
+            for (const long long n : sizes)
+                if (n <= kVerifiedUpTo) shapes.push_back({int(n), int(n), int(n)});
+            for (const Shape& shape : shapes)
+                for (const Curve& each : curves) {
+                    progress(format("verifying %s, %d x %d x %d", each.name.c_str(), shape.M,
+                                    shape.N, shape.K));
+                    each.verify(shape, seed);
+                }
+            progress("");
+            std::string where;
+            for (const Shape& s : shapes) where += format(" %dx%dx%d", s.M, s.N, s.K);
+            std::printf("%s is exact on integers, and within the error bound on reals, at%s\n",
+                        Library::kName, where.c_str());
+            if (verify_only) return;
+            for (const long long n : sizes) {
+                progress(format("timing %lld x %lld x %lld", n, n, n));
+                measure(int(n), library, curves, seed, repeat, report);
             }
-        progress("");
-        std::string where;
-        for (const Shape& s : shapes) where += format(" %dx%dx%d", s.M, s.N, s.K);
-        std::printf("%s is exact on integers, and within the error bound on reals, at%s\n", Library::kName, where.c_str());
-        if (verify_only) return;
-        for (const long long n : sizes) {
-            progress(format("timing %lld x %lld x %lld", n, n, n));
-            measure(int(n), library, curves, seed, repeat, report);
-        }
-        report.save();
-    });
+            report.save();
+        });
 }

@@ -26,20 +26,27 @@ using namespace nvcuda;
 constexpr int kThreads = 256;  // per block, in every kernel here
 constexpr int kSweepQuads = 2;  // float4s per thread and piece of the sweep: 8 independent chains
 constexpr int kPieces = 4;  // of a block of the sweep
-constexpr int kChains = 8;  // per thread, independent: more than the 4 cycles that an FMA takes (latency.cu)
+constexpr int kChains =
+    8;  // per thread, independent: more than the 4 cycles that an FMA takes (latency.cu)
 constexpr int kUnroll = 64;  // steps in a row: 8 chains of them are 8 KiB of code
-constexpr int kEdge = 16, kMatrix = kEdge * kEdge, kMma = 2;  // a warp multiplies 2 matrices of A by 2 of B: 4 accumulators
+constexpr int kEdge = 16, kMatrix = kEdge * kEdge,
+              kMma = 2;  // a warp multiplies 2 matrices of A by 2 of B: 4 accumulators
 constexpr int kMmaUnroll = 16;
 constexpr int kSharedQuads = 2048;  // uint4s in shared memory, 32 KiB
-constexpr int kLoads = 16, kLoadStride = 80, kBases = 512, kBaseStep = 37;  // of a turn of read_shared; in uint4s
+constexpr int kLoads = 16, kLoadStride = 80, kBases = 512,
+              kBaseStep = 37;  // of a turn of read_shared; in uint4s
 constexpr int kFmaBlocks = 4, kMmaBlocks = 2, kSharedBlocks = 4;  // per multiprocessor
-constexpr int kFloats = 4 * kPieces * kSweepQuads * kThreads;  // that a block of the sweep takes: arrays are multiples
+constexpr int kFloats =
+    4 * kPieces * kSweepQuads * kThreads;  // that a block of the sweep takes: arrays are multiples
 
-static_assert(4 * kSweepQuads == kChains, "the sweep has as many chains as the kernel that measures the peak");
+static_assert(4 * kSweepQuads == kChains,
+              "the sweep has as many chains as the kernel that measures the peak");
 static_assert(kUnroll % 2 == 0, "half2_chains adds its two addends equally often");
-static_assert(kBases - 1 + kThreads - 1 + (kLoads - 1) * kLoadStride < kSharedQuads, "read_shared stays in its array");
+static_assert(kBases - 1 + kThreads - 1 + (kLoads - 1) * kLoadStride < kSharedQuads,
+              "read_shared stays in its array");
 static_assert(kSharedQuads % kThreads == 0, "each thread brings as many");
-static_assert((kBases & (kBases - 1)) == 0 && kBaseStep % 2 == 1, "the bases wrap by a mask, and all occur");
+static_assert((kBases & (kBases - 1)) == 0 && kBaseStep % 2 == 1,
+              "the bases wrap by a mask, and all occur");
 
 // One float4 a thread. On an H200 four of them, or blocks that stay, are slower: see README.md.
 __global__ void __launch_bounds__(kThreads) copy(const float4* a, float4* c) {
@@ -71,7 +78,8 @@ __global__ void __launch_bounds__(kThreads) sweep(float addend, const float4* a,
     alignas(16) float x[kChains], loaded[kChains];
     const auto load = [&] {
 #pragma unroll
-        for (int q = 0; q < kSweepQuads; ++q) reinterpret_cast<float4*>(loaded)[q] = a[at + q * kThreads];
+        for (int q = 0; q < kSweepQuads; ++q)
+            reinterpret_cast<float4*>(loaded)[q] = a[at + q * kThreads];
     };
     load();
 #pragma unroll 1
@@ -88,7 +96,8 @@ __global__ void __launch_bounds__(kThreads) sweep(float addend, const float4* a,
     }
 }
 
-__global__ void __launch_bounds__(kThreads) fma_chains(int turns, float addend, const float* a, float* c) {
+__global__ void __launch_bounds__(kThreads)
+    fma_chains(int turns, float addend, const float* a, float* c) {
     const size_t first = size_t(blockIdx.x) * kChains * kThreads + threadIdx.x;
     float x[kChains];
 #pragma unroll
@@ -100,7 +109,8 @@ __global__ void __launch_bounds__(kThreads) fma_chains(int turns, float addend, 
 }
 
 // Two addends in turns: with a factor of -1, two steps add their difference.
-__global__ void __launch_bounds__(kThreads) half2_chains(int turns, half2 factor, half2 even, half2 odd, const half2* a, half2* c) {
+__global__ void __launch_bounds__(kThreads)
+    half2_chains(int turns, half2 factor, half2 even, half2 odd, const half2* a, half2* c) {
     const size_t first = size_t(blockIdx.x) * kChains * kThreads + threadIdx.x;
     half2 x[kChains];
 #pragma unroll
@@ -116,7 +126,8 @@ __global__ void __launch_bounds__(kThreads) half2_chains(int turns, half2 factor
 }
 
 // Each warp adds the products of its own matrices to its accumulators, again and again.
-__global__ void __launch_bounds__(kThreads) mma_chains(int turns, const half* A, const half* B, float* C) {
+__global__ void __launch_bounds__(kThreads)
+    mma_chains(int turns, const half* A, const half* B, float* C) {
     const size_t warp = (size_t(blockIdx.x) * kThreads + threadIdx.x) / 32;
     wmma::fragment<wmma::matrix_a, kEdge, kEdge, kEdge, half, wmma::row_major> a[kMma];
     wmma::fragment<wmma::matrix_b, kEdge, kEdge, kEdge, half, wmma::row_major> b[kMma];
@@ -134,10 +145,12 @@ __global__ void __launch_bounds__(kThreads) mma_chains(int turns, const half* A,
         for (int s = 0; s < kMmaUnroll; ++s)
 #pragma unroll
             for (int ij = 0; ij < kMma * kMma; ++ij)
-                wmma::mma_sync(acc[ij / kMma][ij % kMma], a[ij / kMma], b[ij % kMma], acc[ij / kMma][ij % kMma]);
+                wmma::mma_sync(acc[ij / kMma][ij % kMma], a[ij / kMma], b[ij % kMma],
+                               acc[ij / kMma][ij % kMma]);
 #pragma unroll
     for (int ij = 0; ij < kMma * kMma; ++ij)
-        wmma::store_matrix_sync(C + (warp * kMma * kMma + ij) * kMatrix, acc[ij / kMma][ij % kMma], kEdge, wmma::mem_row_major);
+        wmma::store_matrix_sync(C + (warp * kMma * kMma + ij) * kMatrix, acc[ij / kMma][ij % kMma],
+                                kEdge, wmma::mem_row_major);
 }
 
 // Each thread adds up what it reads, 16 bytes at a time. The eight lanes that are served together read 128 neighbouring bytes,
@@ -180,11 +193,13 @@ void run(const Work& work) {
     const emulator::Counts& c = emulator::counts();
     if (!c.problems.empty()) throw Failure(kWrongResult, work.what + ": " + c.problems[0]);
     if (!emulator::tracing()) return;
-    for (const auto& [name, counted, stated] : {std::tuple("loaded from device memory", c.global_load_bytes, work.loaded),
-                                                {"stored to device memory", c.global_store_bytes, work.stored},
-                                                {"loaded from shared memory", c.shared_load_bytes, work.shared}})
+    for (const auto& [name, counted, stated] :
+         {std::tuple("loaded from device memory", c.global_load_bytes, work.loaded),
+          {"stored to device memory", c.global_store_bytes, work.stored},
+          {"loaded from shared memory", c.shared_load_bytes, work.shared}})
         if (double(counted) != stated)
-            throw Failure(kWrongResult, work.what + format(": %.0f bytes %s, stated are %.0f", double(counted), name, stated));
+            throw Failure(kWrongResult, work.what + format(": %.0f bytes %s, stated are %.0f",
+                                                           double(counted), name, stated));
     if (c.shared_load_wavefronts != c.shared_load_ideal)
         throw Failure(kWrongResult, work.what + ": loads from shared memory have bank conflicts");
 #endif
@@ -196,11 +211,12 @@ class Bench {
 public:
     // floats: the length of each array. sms: how many multiprocessors to fill.
     Bench(size_t floats, int sms)
-        : floats_(floats), sms_(sms), floats_a_(random_period(1)), floats_b_(random_period(2)), halves_a_(2 * kPeriod),
-          halves_b_(2 * kPeriod), a_(floats), b_(floats), c_(floats) {
+        : floats_(floats), sms_(sms), floats_a_(random_period(1)), floats_b_(random_period(2)),
+          halves_a_(2 * kPeriod), halves_b_(2 * kPeriod), a_(floats), b_(floats), c_(floats) {
         std::mt19937 random(3);
         for (std::vector<half>* halves : {&halves_a_, &halves_b_})
-            for (half& each : *halves) each = half(float(random() % 128) - 64);  // verify()'s sums of these are exact
+            for (half& each : *halves)
+                each = half(float(random() % 128) - 64);  // verify()'s sums of these are exact
     }
 
     void put_floats() {
@@ -213,16 +229,23 @@ public:
     }
 
     Work copy_work() {
-        const auto launch = [=] { copy<<<floats_ / 4 / kThreads, kThreads>>>(as<float4>(a_), as<float4>(c_)); };
+        const auto launch = [=] {
+            copy<<<floats_ / 4 / kThreads, kThreads>>>(as<float4>(a_), as<float4>(c_));
+        };
         return {"copy", bytes(), bytes(), 0, 0, launch};
     }
     Work add_work() {
-        const auto launch = [=] { add<<<floats_ / 4 / kThreads, kThreads>>>(as<float4>(a_), as<float4>(b_), as<float4>(c_)); };
+        const auto launch = [=] {
+            add<<<floats_ / 4 / kThreads, kThreads>>>(as<float4>(a_), as<float4>(b_),
+                                                      as<float4>(c_));
+        };
         return {"read_2_write_1", 2 * bytes(), bytes(), 0, double(floats_), launch};
     }
     Work shared_work(int turns) {
         const double blocks = kSharedBlocks * sms_, threads = blocks * kThreads;
-        const auto launch = [=] { read_shared<<<kSharedBlocks * sms_, kThreads>>>(turns, as<uint4>(a_), as<unsigned>(c_)); };
+        const auto launch = [=] {
+            read_shared<<<kSharedBlocks * sms_, kThreads>>>(turns, as<uint4>(a_), as<unsigned>(c_));
+        };
         return {"shared_memory",
                 blocks * kSharedQuads * sizeof(uint4),
                 threads * sizeof(unsigned),
@@ -232,24 +255,38 @@ public:
     }
     Work fma_work(int turns) {
         const double bytes = chains() * sizeof(float);
-        const auto launch = [=] { fma_chains<<<kFmaBlocks * sms_, kThreads>>>(turns, kAddend, a_.data(), c_.data()); };
+        const auto launch = [=] {
+            fma_chains<<<kFmaBlocks * sms_, kThreads>>>(turns, kAddend, a_.data(), c_.data());
+        };
         return {"fp32_fma", bytes, bytes, 0, 2.0 * chains() * kUnroll * turns, launch};
     }
     Work half2_work(int turns, half2 even, half2 odd) {
         const double bytes = chains() * sizeof(half2);
         const half2 factor = __floats2half2_rn(-1, -1);
         const auto launch = [=] {
-            half2_chains<<<kFmaBlocks * sms_, kThreads>>>(turns, factor, even, odd, as<half2>(a_), as<half2>(c_));
+            half2_chains<<<kFmaBlocks * sms_, kThreads>>>(turns, factor, even, odd, as<half2>(a_),
+                                                          as<half2>(c_));
         };
         return {"fp16_pairs", bytes, bytes, 0, 4.0 * chains() * kUnroll * turns, launch};
     }
     Work mma_work(int turns) {
-        const double loaded = 2.0 * mma_warps() * kMma * kMatrix * sizeof(half), stored = 1.0 * mma_results() * sizeof(float);
-        const auto launch = [=] { mma_chains<<<kMmaBlocks * sms_, kThreads>>>(turns, as<half>(a_), as<half>(b_), c_.data()); };
-        return {"tensor_mma_sync", loaded, stored, 0, 2.0 * mma_results() * kEdge * kMmaUnroll * turns, launch};
+        const double loaded = 2.0 * mma_warps() * kMma * kMatrix * sizeof(half),
+                     stored = 1.0 * mma_results() * sizeof(float);
+        const auto launch = [=] {
+            mma_chains<<<kMmaBlocks * sms_, kThreads>>>(turns, as<half>(a_), as<half>(b_),
+                                                        c_.data());
+        };
+        return {"tensor_mma_sync",
+                loaded,
+                stored,
+                0,
+                2.0 * mma_results() * kEdge * kMmaUnroll * turns,
+                launch};
     }
     // In the order of kSteps.
-    std::vector<Work> sweep_works() { return sweep_works(std::make_index_sequence<std::size(kSteps)>()); }
+    std::vector<Work> sweep_works() {
+        return sweep_works(std::make_index_sequence<std::size(kSteps)>());
+    }
 
     // Throws Failure(kWrongResult) where a kernel's result is not what the host computes, bit by bit.
     void verify() {
@@ -274,8 +311,10 @@ public:
         for (const int turns : {1, 2, 5}) {
             // x becomes even - x, and that odd - even + x: 2 more in the lower half of each pair, 3 less in the upper.
             std::vector<half> y = halves_a_;
-            for (size_t i = 0; i < y.size(); ++i) y[i] = half(float(y[i]) + float(i % 2 ? -3 : 2) * kUnroll / 2 * turns);
-            verify(half2_work(turns, __floats2half2_rn(0, 1), __floats2half2_rn(2, -2)), 2 * chains(), y);
+            for (size_t i = 0; i < y.size(); ++i)
+                y[i] = half(float(y[i]) + float(i % 2 ? -3 : 2) * kUnroll / 2 * turns);
+            verify(half2_work(turns, __floats2half2_rn(0, 1), __floats2half2_rn(2, -2)),
+                   2 * chains(), y);
             verify(mma_work(turns), mma_results(), mma_sums(turns));
         }
     }
@@ -298,8 +337,11 @@ private:
     }
     template <int kCount>
     Work sweep_work() {
-        const auto launch = [=] { sweep<kCount><<<floats_ / kFloats, kThreads>>>(kAddend, as<float4>(a_), as<float4>(c_)); };
-        return {format("sweep, %d steps", kCount), bytes(), bytes(), 0, 2.0 * kCount * floats_, launch};
+        const auto launch = [=] {
+            sweep<kCount><<<floats_ / kFloats, kThreads>>>(kAddend, as<float4>(a_), as<float4>(c_));
+        };
+        return {
+            format("sweep, %d steps", kCount), bytes(), bytes(), 0, 2.0 * kCount * floats_, launch};
     }
 
     // Fills the array with `period`.
@@ -308,10 +350,12 @@ private:
         char* to = as<char>(array);
         const size_t all = floats_ * sizeof(float);
         size_t done = std::min(all, period.size() * sizeof(T));
-        check_cuda(cudaMemcpy(to, period.data(), done, cudaMemcpyHostToDevice), "cudaMemcpy to the device");
+        check_cuda(cudaMemcpy(to, period.data(), done, cudaMemcpyHostToDevice),
+                   "cudaMemcpy to the device");
         for (size_t more; done < all; done += more) {
             more = std::min(done, all - done);
-            check_cuda(cudaMemcpy(to + done, to, more, cudaMemcpyDeviceToDevice), "cudaMemcpy on the device");
+            check_cuda(cudaMemcpy(to + done, to, more, cudaMemcpyDeviceToDevice),
+                       "cudaMemcpy on the device");
         }
     }
 
@@ -324,7 +368,8 @@ private:
         std::vector<T> part(std::min<size_t>(count, 1 << 24));
         for (size_t first = 0; first < count; first += part.size()) {
             const size_t length = std::min(part.size(), count - first);
-            check_cuda(cudaMemcpy(part.data(), as<T>(c_) + first, length * sizeof(T), cudaMemcpyDeviceToHost),
+            check_cuda(cudaMemcpy(part.data(), as<T>(c_) + first, length * sizeof(T),
+                                  cudaMemcpyDeviceToHost),
                        "cudaMemcpy from the device");
             check_periodic(work.what, part.data(), first, length, period);
         }
@@ -338,18 +383,22 @@ private:
             for (int turn = 0; turn < turns; ++turn)
                 for (int i = 0; i < kLoads; ++i)
                     for (int word = 0; word < 4; ++word)
-                        sums[t] += words[4 * (turn * kBaseStep % kBases + t + i * kLoadStride) + word];
+                        sums[t] +=
+                            words[4 * (turn * kBaseStep % kBases + t + i * kLoadStride) + word];
         return sums;
     }
     // The accumulators of all warps.
     std::vector<float> mma_sums(int turns) const {
-        const std::vector<float> A(halves_a_.begin(), halves_a_.end()), B(halves_b_.begin(), halves_b_.end());
+        const std::vector<float> A(halves_a_.begin(), halves_a_.end()),
+            B(halves_b_.begin(), halves_b_.end());
         std::vector<float> sums(mma_results());
         for (size_t to = 0; to < sums.size(); ++to) {
             const size_t accumulator = to / kMatrix, warp = accumulator / (kMma * kMma);
-            const size_t row = (warp * kMma + accumulator / kMma % kMma) * kMatrix + to % kMatrix / kEdge * kEdge;
+            const size_t row =
+                (warp * kMma + accumulator / kMma % kMma) * kMatrix + to % kMatrix / kEdge * kEdge;
             const size_t col = (warp * kMma + accumulator % kMma) * kMatrix + to % kEdge;
-            for (int k = 0; k < kEdge; ++k) sums[to] += A[(row + k) % A.size()] * B[(col + k * kEdge) % B.size()];
+            for (int k = 0; k < kEdge; ++k)
+                sums[to] += A[(row + k) % A.size()] * B[(col + k * kEdge) % B.size()];
             sums[to] *= float(kMmaUnroll * turns);
         }
         return sums;
@@ -368,13 +417,15 @@ void measure(int, int, bool, Report&) {
     constexpr int kResults = kMmaBlocks * kThreads / 32 * kMma * kMma * kMatrix;
     Bench bench((std::max(kResults, 2 * kFloats) + kFloats - 1) / kFloats * kFloats, 1);
     using emulator::Order;
-    for (const auto& [name, order] :
-         {std::pair("forward", Order::forward), {"reverse", Order::reverse}, {"random", Order::random}}) {
+    for (const auto& [name, order] : {std::pair("forward", Order::forward),
+                                      {"reverse", Order::reverse},
+                                      {"random", Order::random}}) {
         emulator::set_order(order, 1);
         try {
             bench.verify();
         } catch (const Failure& failure) {
-            throw Failure(failure.code, std::string("threads in ") + name + " order: " + failure.what());
+            throw Failure(failure.code,
+                          std::string("threads in ") + name + " order: " + failure.what());
         }
     }
     std::printf(
@@ -384,7 +435,8 @@ void measure(int, int, bool, Report&) {
 }
 #else
 constexpr size_t kMaxBytes = size_t(1) << 30;  // of each array
-constexpr int kTurns = 5000;  // of a timed launch: some milliseconds, so that its start and end don't count
+constexpr int kTurns =
+    5000;  // of a timed launch: some milliseconds, so that its start and end don't count
 
 // Times launches and reports them, a row each. limit: in the unit of what is measured, 0 if unknown.
 class Timing {
@@ -395,7 +447,8 @@ public:
     // Returns GB/s: of shared memory where the work is there.
     double bandwidth(const Work& work, double limit) {
         const Times times = time(work);
-        const double gbs = (work.shared > 0 ? work.shared : work.loaded + work.stored) / times.median * 1e-6;
+        const double gbs =
+            (work.shared > 0 ? work.shared : work.loaded + work.stored) / times.median * 1e-6;
         add(work.what, "-", format("%.1f", gbs), "-", gbs, limit, times);
         return gbs;
     }
@@ -409,8 +462,10 @@ public:
     // A point of the sweep. roof: GFLOP/s; returns how much of it was reached.
     double point(const Work& work, int steps, double roof) {
         const Times times = time(work);
-        const double gflops = work.flop / times.median * 1e-6, gbs = (work.loaded + work.stored) / times.median * 1e-6;
-        add("sweep", format("%g", flop_per_byte(steps)), format("%.1f", gbs), format("%.1f", gflops), gflops, roof, times);
+        const double gflops = work.flop / times.median * 1e-6,
+                     gbs = (work.loaded + work.stored) / times.median * 1e-6;
+        add("sweep", format("%g", flop_per_byte(steps)), format("%.1f", gbs),
+            format("%.1f", gflops), gflops, roof, times);
         return gflops / roof;
     }
 
@@ -425,14 +480,15 @@ private:
         progress("");
         return times;
     }
-    void add(const std::string& what, const std::string& intensity, const std::string& gbs, const std::string& gflops, double value,
-             double limit, const Times& times) {
+    void add(const std::string& what, const std::string& intensity, const std::string& gbs,
+             const std::string& gflops, double value, double limit, const Times& times) {
         Row row = {{"what", "what", what},
                    {"flop/byte", "flop_per_byte", intensity},
                    {"   GB/s", "gbs", gbs},
                    {" GFLOP/s", "gflops", gflops},
                    {"   limit", "limit", limit > 0 ? format("%.1f", limit) : "-"},
-                   {"% of limit", "percent_of_limit", limit > 0 ? format("%.1f", 100 * value / limit) : "-"},
+                   {"% of limit", "percent_of_limit",
+                    limit > 0 ? format("%.1f", 100 * value / limit) : "-"},
                    {"median ms", "median_ms", format("%.4f", times.median)},
                    {"min ms", "min_ms", format("%.4f", times.least)},
                    {"max ms", "max_ms", format("%.4f", times.most)},
@@ -455,19 +511,26 @@ void measure(int wanted_device, int repeat, bool verify_only, Report& report) {
     const int device = select_device(wanted_device);
     size_t free = 0, total = 0;
     check_cuda(cudaMemGetInfo(&free, &total), "cudaMemGetInfo");
-    const size_t bytes = std::min(kMaxBytes, free / 4), l2 = size_t(attribute(cudaDevAttrL2CacheSize, device));
+    const size_t bytes = std::min(kMaxBytes, free / 4),
+                 l2 = size_t(attribute(cudaDevAttrL2CacheSize, device));
     if (bytes < 4 * l2)
-        throw Failure(kDeviceFailed, format("%zu MiB of device memory are free, too few for three arrays that are each four times "
-                                            "as large as the L2 cache, %zu MiB",
-                                            free >> 20, l2 >> 20));
-    Bench bench(bytes / sizeof(float) / kFloats * kFloats, attribute(cudaDevAttrMultiProcessorCount, device));
+        throw Failure(
+            kDeviceFailed,
+            format(
+                "%zu MiB of device memory are free, too few for three arrays that are each four times "
+                "as large as the L2 cache, %zu MiB",
+                free >> 20, l2 >> 20));
+    Bench bench(bytes / sizeof(float) / kFloats * kFloats,
+                attribute(cudaDevAttrMultiProcessorCount, device));
     bench.verify();
     progress("");
     const Gpu gpu = gpu_at_hand(device);
-    std::printf("%s: each element of each kernel's result is right. Arrays of %zu MiB.\n", gpu.full_name.c_str(), bytes >> 20);
+    std::printf("%s: each element of each kernel's result is right. Arrays of %zu MiB.\n",
+                gpu.full_name.c_str(), bytes >> 20);
     if (verify_only) return;
 
-    std::printf("limit: GB/s or GFLOP/s by the vendor's figures; of the sweep, min(fp32_fma, copy x flop/byte) as measured here\n");
+    std::printf(
+        "limit: GB/s or GFLOP/s by the vendor's figures; of the sweep, min(fp32_fma, copy x flop/byte) as measured here\n");
     Timing timing(device, repeat, gpu, report);
     bench.put_floats();
     const double copied = timing.bandwidth(bench.copy_work(), gpu.peak.bandwidth_gbs);
@@ -481,7 +544,8 @@ void measure(int wanted_device, int repeat, bool verify_only, Report& report) {
     bench.put_floats();
     const std::vector<Work> works = bench.sweep_works();
     std::vector<double> shares;
-    for (size_t i = 0; i < works.size(); ++i) shares.push_back(timing.point(works[i], kSteps[i], roof(fma, copied, kSteps[i])));
+    for (size_t i = 0; i < works.size(); ++i)
+        shares.push_back(timing.point(works[i], kSteps[i], roof(fma, copied, kSteps[i])));
     print_shares(shares, fma, copied);
     report.save();
 }
@@ -494,7 +558,9 @@ int main(int argc, char** argv) {
     std::string csv;
     const auto gpu_only = [](const char* option) {
 #ifdef CUDA_EMULATOR
-        throw Failure(kBadCommandLine, std::string(option) + ": only the GPU build takes it; the CPU build times nothing");
+        throw Failure(
+            kBadCommandLine,
+            std::string(option) + ": only the GPU build takes it; the CPU build times nothing");
 #else
         (void)option;
 #endif
@@ -515,12 +581,16 @@ int main(int argc, char** argv) {
              gpu_only("--device");
              device = int(parse_number("--device", value, 0, 1023));
          }},
-        {"verify-only", "", "check the kernels' results and stop", [&](Text) { verify_only = true; }},
+        {"verify-only", "", "check the kernels' results and stop",
+         [&](Text) { verify_only = true; }},
     };
-    const std::string about = "measures the bandwidths and arithmetic peaks of a GPU, and a sweep under the roof that they make";
-    return run_program("roofline", about, options, "Example:\n  roofline --csv limits.csv", argc, argv, [&] {
-        if (verify_only && !csv.empty()) throw Failure(kBadCommandLine, "--csv: there are no times with --verify-only");
-        Report report(csv);
-        measure(device, repeat, verify_only, report);
-    });
+    const std::string about =
+        "measures the bandwidths and arithmetic peaks of a GPU, and a sweep under the roof that they make";
+    return run_program(
+        "roofline", about, options, "Example:\n  roofline --csv limits.csv", argc, argv, [&] {
+            if (verify_only && !csv.empty())
+                throw Failure(kBadCommandLine, "--csv: there are no times with --verify-only");
+            Report report(csv);
+            measure(device, repeat, verify_only, report);
+        });
 }

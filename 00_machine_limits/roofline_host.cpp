@@ -41,7 +41,8 @@ constexpr bool kFused = false;
 
 typedef float Vector __attribute__((vector_size(kVectorBytes), may_alias));
 constexpr int kLanes = kVectorBytes / sizeof(float);
-constexpr int kVectors = 10;  // independent chains. Two FMAs a cycle, of 4 cycles each, need 8; AVX has 16 registers
+constexpr int kVectors =
+    10;  // independent chains. Two FMAs a cycle, of 4 cycles each, need 8; AVX has 16 registers
 constexpr int kBlock = kVectors * kLanes;  // elements that are in registers at a time
 constexpr int kChunk = 64 * kBlock;  // elements that a thread takes at a time
 constexpr int kPeakSteps = 256;  // between two looks at the loop's counter
@@ -76,7 +77,9 @@ void sweep(const float* a, float* c, size_t count) {
             load(x, a + at);
             steps<n>(x);
             store(c + at, x);
-            asm volatile("" ::: "memory");  // or else n = 0 becomes one memcpy, which writes past the caches
+            asm volatile(
+                "" ::
+                    : "memory");  // or else n = 0 becomes one memcpy, which writes past the caches
         }
 }
 
@@ -113,7 +116,8 @@ class Bench {
 public:
     // mib: of both arrays together.
     explicit Bench(size_t mib)
-        : count_((mib << 20) / 2 / sizeof(float) / kChunk * kChunk), period_(random_period(1)), a_(allocate()), c_(allocate()),
+        : count_((mib << 20) / 2 / sizeof(float) / kChunk * kChunk), period_(random_period(1)),
+          a_(allocate()), c_(allocate()),
           points_(points(std::make_index_sequence<std::size(kSteps)>())) {
         float* a = a_.get();
         // By the threads that will read and write it: a page lies in the memory near the one that touches it first.
@@ -123,7 +127,9 @@ public:
         clear();
     }
     const std::vector<Point>& all() const { return points_; }
-    double bytes() const { return 2.0 * count_ * sizeof(float); }  // read and written by a sweep or a copy
+    double bytes() const {
+        return 2.0 * count_ * sizeof(float);
+    }  // read and written by a sweep or a copy
     double flop(const Point& point) const { return 2.0 * point.steps * count_; }
     double fma_flop() const { return 2.0 * kPeakSteps * kPeakTurns * kBlock * threads_; }
     int threads() const { return threads_; }
@@ -152,7 +158,8 @@ public:
             advance<kFused>(x, turns * kPeakSteps);
             clear();
             fma(turns);
-            check_periodic(format("fp32_fma, %d turns", turns), c_.get(), 0, size_t(threads_) * kBlock, x);
+            check_periodic(format("fp32_fma, %d turns", turns), c_.get(), 0,
+                           size_t(threads_) * kBlock, x);
         }
     }
 
@@ -164,7 +171,9 @@ private:
 
     Array allocate() const {
         if (size_t(threads_) * kBlock > count_)
-            throw Failure(kBadCommandLine, format("--size: too small for %d threads of %d elements each", threads_, kBlock));
+            throw Failure(
+                kBadCommandLine,
+                format("--size: too small for %d threads of %d elements each", threads_, kBlock));
         Array array(static_cast<float*>(std::aligned_alloc(kVectorBytes, count_ * sizeof(float))));
         if (!array) throw std::bad_alloc();
         return array;
@@ -173,7 +182,8 @@ private:
     void clear() {
         float* c = c_.get();
         PARALLEL_FOR
-        for (size_t first = 0; first < count_; first += kChunk) std::memset(c + first, 0xff, kChunk * sizeof(float));
+        for (size_t first = 0; first < count_; first += kChunk)
+            std::memset(c + first, 0xff, kChunk * sizeof(float));
     }
 
     int threads_ = thread_count();
@@ -186,7 +196,8 @@ private:
 Times time(const std::string& what, int repeat, const std::function<void()>& work) {
     using std::chrono::steady_clock;
     progress(what + ": timing");
-    const auto warm = steady_clock::now() + std::chrono::milliseconds(100);  // threads, clocks, page tables
+    const auto warm =
+        steady_clock::now() + std::chrono::milliseconds(100);  // threads, clocks, page tables
     do work();
     while (steady_clock::now() < warm);
     std::vector<float> ms(repeat);
@@ -206,24 +217,27 @@ void measure(long long mib, int repeat, bool verify_only, Report& report) {
     const std::string cpu = cpu_model(), threads = std::to_string(bench.threads());
     bench.verify();
     progress("");
-    std::printf("%s, threads: %s. Each element of each result is right. Two arrays, together %lld MiB.\n", cpu.c_str(),
-                threads.c_str(), mib);
+    std::printf(
+        "%s, threads: %s. Each element of each result is right. Two arrays, together %lld MiB.\n",
+        cpu.c_str(), threads.c_str(), mib);
     if (verify_only) return;
     if (mib < 2 * cache_mib())
-        std::printf("The last-level cache has %lld MiB: the arrays may stay in it, and copy is then not the memory's bandwidth.\n",
-                    cache_mib());
+        std::printf(
+            "The last-level cache has %lld MiB: the arrays may stay in it, and copy is then not the memory's bandwidth.\n",
+            cache_mib());
     std::printf("limit: GFLOP/s, min(fp32_fma, copy x flop/byte), as measured here\n");
 
     // gbs, gflops, limit: 0 where the row has none.
-    const auto add = [&](const std::string& what, const std::string& intensity, double gbs, double gflops, double limit,
-                         const Times& times) {
+    const auto add = [&](const std::string& what, const std::string& intensity, double gbs,
+                         double gflops, double limit, const Times& times) {
         const auto cell = [](double value) { return value > 0 ? format("%.5g", value) : "-"; };
         report.add({{"what", "what", what},
                     {"flop/byte", "flop_per_byte", intensity},
                     {"   GB/s", "gbs", cell(gbs)},
                     {" GFLOP/s", "gflops", cell(gflops)},
                     {"   limit", "limit", cell(limit)},
-                    {"% of limit", "percent_of_limit", limit > 0 ? format("%.1f", 100 * gflops / limit) : "-"},
+                    {"% of limit", "percent_of_limit",
+                     limit > 0 ? format("%.1f", 100 * gflops / limit) : "-"},
                     {"median ms", "median_ms", format("%.4f", times.median)},
                     {"min ms", "min_ms", format("%.4f", times.least)},
                     {"max ms", "max_ms", format("%.4f", times.most)},
@@ -242,8 +256,10 @@ void measure(long long mib, int repeat, bool verify_only, Report& report) {
     std::vector<double> shares;
     for (const Point& point : bench.all()) {
         times = time(format("sweep, %d steps", point.steps), repeat, [&] { bench.run(point); });
-        const double gflops = bench.flop(point) / times.median * 1e-6, limit = roof(fma, copied, point.steps);
-        add("sweep", format("%g", flop_per_byte(point.steps)), bench.bytes() / times.median * 1e-6, gflops, limit, times);
+        const double gflops = bench.flop(point) / times.median * 1e-6,
+                     limit = roof(fma, copied, point.steps);
+        add("sweep", format("%g", flop_per_byte(point.steps)), bench.bytes() / times.median * 1e-6,
+            gflops, limit, times);
         shares.push_back(gflops / limit);
     }
     print_shares(shares, fma, copied);
@@ -258,16 +274,21 @@ int main(int argc, char** argv) {
     std::string csv;
     const std::vector<Option> options = {
         {"csv", "FILE", "also write the rows to FILE", [&](Text value) { csv = parse_csv(value); }},
-        {"size", "MIB", "of both arrays together (default: four times the last-level cache, from 256 to 1024)",
+        {"size", "MIB",
+         "of both arrays together (default: four times the last-level cache, from 256 to 1024)",
          [&](Text value) { mib = parse_number("--size", value, 1, 1 << 20); }},
         {"repeat", "R", "timed runs of each (default 10)",
          [&](Text value) { repeat = int(parse_number("--repeat", value, 1, 1000)); }},
         {"verify-only", "", "check the results and stop", [&](Text) { verify_only = true; }},
     };
-    const std::string about = "measures bandwidth and FP32 peak of this machine's CPU, and a sweep under the roof that they make";
-    return run_program("roofline_host", about, options, "Example:\n  roofline_host --csv limits_host.csv", argc, argv, [&] {
-        if (verify_only && !csv.empty()) throw Failure(kBadCommandLine, "--csv: there are no times with --verify-only");
-        Report report(csv);
-        measure(mib, repeat, verify_only, report);
-    });
+    const std::string about =
+        "measures bandwidth and FP32 peak of this machine's CPU, and a sweep under the roof that they make";
+    return run_program("roofline_host", about, options,
+                       "Example:\n  roofline_host --csv limits_host.csv", argc, argv, [&] {
+                           if (verify_only && !csv.empty())
+                               throw Failure(kBadCommandLine,
+                                             "--csv: there are no times with --verify-only");
+                           Report report(csv);
+                           measure(mib, repeat, verify_only, report);
+                       });
 }

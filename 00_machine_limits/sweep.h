@@ -20,13 +20,16 @@ constexpr int kSteps[] = {1, 2, 4, 8, 16, 32, 64, 128, 256};
 constexpr double flop_per_byte(int steps) { return 2.0 * steps / (4 + 4); }
 
 // GFLOP/s that the roofline allows. peak: GFLOP/s. gbs: GB/s, of bytes read and written.
-inline double roof(double peak, double gbs, int steps) { return std::min(peak, gbs * flop_per_byte(steps)); }
+inline double roof(double peak, double gbs, int steps) {
+    return std::min(peak, gbs * flop_per_byte(steps));
+}
 
 // Says how near to the roof the points came. shares: of it, a point each.
 inline void print_shares(const std::vector<double>& shares, double peak, double gbs) {
     const auto [least, most] = std::minmax_element(shares.begin(), shares.end());
-    std::printf("The points of the sweep lie at %.1f%% to %.1f%% of the roof, whose ridge is at %.1f flop/byte.\n", 100 * *least,
-                100 * *most, peak / gbs);
+    std::printf(
+        "The points of the sweep lie at %.1f%% to %.1f%% of the roof, whose ridge is at %.1f flop/byte.\n",
+        100 * *least, 100 * *most, peak / gbs);
 }
 
 // The data repeats itself: then the reference takes little time. A prime number: no tile or stride has such a distance.
@@ -44,20 +47,25 @@ inline std::vector<float> random_period(uint32_t seed) {
 template <bool kFused>
 void advance(std::vector<float>& x, int steps) {
     for (float& each : x)
-        for (int s = 0; s < steps; ++s) each = kFused ? std::fma(each, kFactor, kAddend) : each * kFactor + kAddend;
+        for (int s = 0; s < steps; ++s)
+            each = kFused ? std::fma(each, kFactor, kAddend) : each * kFactor + kAddend;
 }
 
 // `got` is the part of a result that starts at element `first`. Throws Failure(kWrongResult) unless the whole is `period` over and
 // over, bit by bit.
 template <class T>
-void check_periodic(const std::string& what, const T* got, size_t first, size_t count, const std::vector<T>& period) {
+void check_periodic(const std::string& what, const T* got, size_t first, size_t count,
+                    const std::vector<T>& period) {
     for (size_t done = 0; done < count;) {
-        const size_t at = (first + done) % period.size(), length = std::min(count - done, period.size() - at);
+        const size_t at = (first + done) % period.size(),
+                     length = std::min(count - done, period.size() - at);
         if (std::memcmp(got + done, &period[at], length * sizeof(T)) != 0)
             for (size_t i = 0; i < length; ++i)
                 if (std::memcmp(&got[done + i], &period[at + i], sizeof(T)) != 0)
-                    throw Failure(kWrongResult, what + format(": element %zu is %.9g, expected %.9g", first + done + i,
-                                                              double(got[done + i]), double(period[at + i])));
+                    throw Failure(
+                        kWrongResult,
+                        what + format(": element %zu is %.9g, expected %.9g", first + done + i,
+                                      double(got[done + i]), double(period[at + i])));
         done += length;
     }
 }

@@ -16,7 +16,8 @@ constexpr bool kEmulator = true;
 #else
 #include "common/timing.h"
 constexpr bool kEmulator = false;
-constexpr int kChain = 1 << 16;  // products of a timed launch: a millisecond or more, of which starting it is 1%
+constexpr int kChain =
+    1 << 16;  // products of a timed launch: a millisecond or more, of which starting it is 1%
 #endif
 
 using namespace nvcuda;
@@ -37,17 +38,20 @@ __device__ float to_tf32(float x) { return x; }  // never called
 __device__ float to_tf32(float x) { return wmma::__float_to_tf32(x); }
 #endif
 using wmma::col_major, wmma::row_major, wmma::precision::tf32;
-using wmma::experimental::precision::b1, wmma::experimental::precision::s4, wmma::experimental::precision::u4;
+using wmma::experimental::precision::b1, wmma::experimental::precision::s4,
+    wmma::experimental::precision::u4;
 
 constexpr int kWarp = 32;
-constexpr uint8_t kUntouched = 0xa5;  // no result has these bits: a half of -0.02, a float of -3e-16, an int of -1.5e9
+constexpr uint8_t kUntouched =
+    0xa5;  // no result has these bits: a half of -0.02, a float of -3e-16, an int of -1.5e9
 
 // An element type: how it lies in memory, the test's integers, the first architecture that has it, and the first that no longer
 // has an instruction for it but calls a routine of several (as seen in the machine code that nvcc 13.0 makes).
 template <class StoredAs, int bits, int low, int high, int since, int emulated_since = 9999>
 struct Type {
     using Stored = StoredAs;
-    static constexpr int kBits = bits, kLow = low, kHigh = high, kSince = since, kEmulatedSince = emulated_since;
+    static constexpr int kBits = bits, kLow = low, kHigh = high, kSince = since,
+                         kEmulatedSince = emulated_since;
 };
 // clang-format off
 template <class T> struct Element;
@@ -67,7 +71,8 @@ template <> struct Element<b1> : Type<uint8_t, 1, 0, 1, 75, 90> { static constex
 // What is done with the elements. Ints that would leave their range wrap round; with satf they stay at its end.
 enum Operation { kMultiply, kXor, kAnd, kWrap, kSatf };
 constexpr const char* kOperationNames[] = {"mul", "xor popc", "and popc", "mul wraps", "mul satf"};
-static_assert(kXor == 1 && kAnd == 2, "bmmaBitOpXOR and bmmaBitOpAND, which has no name before sm_80");
+static_assert(kXor == 1 && kAnd == 2,
+              "bmmaBitOpXOR and bmmaBitOpAND, which has no name before sm_80");
 
 // A line of the table. C and D: element types of the accumulators.
 template <class In_, class C_, class D_, int M_, int N_, int K_, Operation operation = kMultiply>
@@ -98,8 +103,10 @@ struct Arguments {
 template <class P, class A, class B, class C, class D>
 __device__ void multiply_add(D& d, const A& a, const B& b, const C& c) {
     if constexpr (P::kOperation == kXor || P::kOperation == kAnd)
-        wmma::bmma_sync(d, a, b, c, wmma::experimental::bmmaBitOp(P::kOperation), wmma::experimental::bmmaAccumulateOpPOPC);
-    else if constexpr (std::is_same_v<typename P::D, int>) wmma::mma_sync(d, a, b, c, P::kOperation == kSatf);
+        wmma::bmma_sync(d, a, b, c, wmma::experimental::bmmaBitOp(P::kOperation),
+                        wmma::experimental::bmmaAccumulateOpPOPC);
+    else if constexpr (std::is_same_v<typename P::D, int>)
+        wmma::mma_sync(d, a, b, c, P::kOperation == kSatf);
     else wmma::mma_sync(d, a, b, c);  // CUDA 9 had satf for halves and floats, too; it is gone
 }
 
@@ -116,7 +123,9 @@ __global__ void multiply(Arguments to) {
         wmma::load_matrix_sync(a, static_cast<const Stored*>(to.A), to.lda);
         wmma::load_matrix_sync(b, static_cast<const Stored*>(to.B), to.ldb);
         wmma::load_matrix_sync(c, static_cast<const typename P::C*>(to.C), to.ldc, to.c_layout);
-        if constexpr (std::is_same_v<typename P::In, tf32>) {  // the load does not round: the program has to, all of x[]
+        if constexpr (std::is_same_v<
+                          typename P::In,
+                          tf32>) {  // the load does not round: the program has to, all of x[]
             for (int i = 0; i < a.num_elements; ++i) a.x[i] = to_tf32(a.x[i]);
             for (int i = 0; i < b.num_elements; ++i) b.x[i] = to_tf32(b.x[i]);
         }
@@ -170,7 +179,8 @@ struct ProductFacts {
 template <class P>
 ProductFacts product() {
     std::vector<Layout> layouts = {{multiply<P, row_major, col_major>, true, false}};
-    if constexpr (!P::kSubByte)  // of what is smaller than a byte, neighbours along k must be neighbours in memory
+    if constexpr (
+        !P::kSubByte)  // of what is smaller than a byte, neighbours along k must be neighbours in memory
         layouts.insert(layouts.end(), {{multiply<P, row_major, row_major>, true, true},
                                        {multiply<P, col_major, col_major>, false, false},
                                        {multiply<P, col_major, row_major>, false, true}});
@@ -201,8 +211,12 @@ struct Placed {
         : element(element), rows(rows), cols(cols), by_rows(by_rows) {
         bytes.assign(size_t(by_rows ? rows : cols) * ldm() * element.bits / 8, fill);
     }
-    unsigned ldm() const { return ((by_rows ? cols : rows) * element.bits / 256 + 1) * 256 / element.bits; }
-    size_t bit(int row, int col) const { return (by_rows ? size_t(row) * ldm() + col : size_t(col) * ldm() + row) * element.bits; }
+    unsigned ldm() const {
+        return ((by_rows ? cols : rows) * element.bits / 256 + 1) * 256 / element.bits;
+    }
+    size_t bit(int row, int col) const {
+        return (by_rows ? size_t(row) * ldm() + col : size_t(col) * ldm() + row) * element.bits;
+    }
     wmma::layout_t layout() const { return by_rows ? wmma::mem_row_major : wmma::mem_col_major; }
 
     void put(const std::vector<double>& values) {
@@ -235,24 +249,32 @@ double round_to_tf32(double x) {
 struct Problem {
     std::vector<double> A, B, C, D;
 
-    Problem(const ProductFacts& p, uint32_t seed) : A(p.M * p.K), B(p.K * p.N), C(p.M * p.N), D(p.M * p.N) {
+    Problem(const ProductFacts& p, uint32_t seed)
+        : A(p.M * p.K), B(p.K * p.N), C(p.M * p.N), D(p.M * p.N) {
         std::mt19937 bits(seed);
-        const auto random = [&bits](int low, int high) { return low + int(bits() % unsigned(high - low + 1)); };
+        const auto random = [&bits](int low, int high) {
+            return low + int(bits() % unsigned(high - low + 1));
+        };
         const auto sign = [&bits] { return bits() & 1 ? 1.0 : -1.0; };
         // Sums in half stay below 2048. Where ints overflow, a column's products have one sign: a range once left is left.
         const bool overflows = p.operation >= kWrap;
-        const int low = overflows ? 0 : p.half_sums ? -8 : p.in.low, high = p.half_sums ? 8 : p.in.high;
+        const int low = overflows     ? 0
+                        : p.half_sums ? -8
+                                      : p.in.low,
+                  high = p.half_sums ? 8 : p.in.high;
         // tf32: A has 13 significant bits, of which 11 are kept; B lies 1/32 beside multiples of 8, which keeps the sums short.
         for (double& a : A) a = p.tf32 ? sign() * random(4096, 8191) / 32 : random(low, high);
         for (size_t i = 0; i < B.size(); ++i)
-            B[i] =
-                p.tf32 ? sign() * (256 * random(17, 31) + random(-1, 1)) / 32 : random(low, high) * (overflows && i % 2 ? -1 : 1);
-        for (double& c : C) c = overflows ? sign() * (2147483647.0 - random(0, 100000)) : random(-500, 500);
+            B[i] = p.tf32 ? sign() * (256 * random(17, 31) + random(-1, 1)) / 32
+                          : random(low, high) * (overflows && i % 2 ? -1 : 1);
+        for (double& c : C)
+            c = overflows ? sign() * (2147483647.0 - random(0, 100000)) : random(-500, 500);
         for (int row = 0; row < p.M; ++row)
             for (int col = 0; col < p.N; ++col) {
                 double sum = C[row * p.N + col];
                 for (int k = 0; k < p.K; ++k) sum += term(p, A[row * p.K + k], B[k * p.N + col]);
-                if (p.operation == kSatf) sum = std::min(2147483647.0, std::max(-2147483648.0, sum));
+                if (p.operation == kSatf)
+                    sum = std::min(2147483647.0, std::max(-2147483648.0, sum));
                 if (p.operation == kWrap) sum = int32_t(uint32_t(int64_t(sum)));
                 D[row * p.N + col] = sum;
             }
@@ -272,21 +294,33 @@ struct Outcome {
 };
 
 // Launches the kernel: is all of D right, and nothing written around it? Where it has no code, outcome.ran stays as it was.
-void run(const ProductFacts& p, const Problem& problem, const Layout& layout, bool c_by_rows, bool time, Outcome& outcome) {
+void run(const ProductFacts& p, const Problem& problem, const Layout& layout, bool c_by_rows,
+         bool time, Outcome& outcome) {
     Placed A(p.in, p.M, p.K, layout.a_by_rows, 0xff), B(p.in, p.K, p.N, layout.b_by_rows, 0xff);
     Placed C(p.c, p.M, p.N, c_by_rows, 0xff), D(p.d, p.M, p.N, !c_by_rows, kUntouched);
     A.put(problem.A);
     B.put(problem.B);
     C.put(problem.C);
-    DeviceArray<uint8_t> A_device(A.bytes.size()), B_device(B.bytes.size()), C_device(C.bytes.size()), D_device(D.bytes.size());
+    DeviceArray<uint8_t> A_device(A.bytes.size()), B_device(B.bytes.size()),
+        C_device(C.bytes.size()), D_device(D.bytes.size());
     DeviceArray<Found> found_device(1);
     A_device.upload(A.bytes);
     B_device.upload(B.bytes);
     C_device.upload(C.bytes);
     D_device.upload(D.bytes);
     found_device.upload({Found{}});
-    Arguments arguments = {A_device.data(), B_device.data(), C_device.data(), D_device.data(), A.ldm(), B.ldm(),
-                           C.ldm(),         D.ldm(),         C.layout(),      D.layout(),      0,       found_device.data()};
+    Arguments arguments = {A_device.data(),
+                           B_device.data(),
+                           C_device.data(),
+                           D_device.data(),
+                           A.ldm(),
+                           B.ldm(),
+                           C.ldm(),
+                           D.ldm(),
+                           C.layout(),
+                           D.layout(),
+                           0,
+                           found_device.data()};
     const auto kernel = layout.kernel;
     kernel<<<1, kWarp>>>(arguments);
     check_cuda(cudaGetLastError(), "the launch of multiply");
@@ -300,13 +334,16 @@ void run(const ProductFacts& p, const Problem& problem, const Layout& layout, bo
 
     const auto wrong = [&](const std::string& what) {
         const auto major = [](const Placed& matrix) { return matrix.by_rows ? "row" : "col"; };
-        if (outcome.wrong.empty()) outcome.wrong = format("A %s B %s C %s D %s: ", major(A), major(B), major(C), major(D)) + what;
+        if (outcome.wrong.empty())
+            outcome.wrong =
+                format("A %s B %s C %s D %s: ", major(A), major(B), major(C), major(D)) + what;
     };
     D_device.download(D.bytes);
     for (int row = 0; row < p.M; ++row)
         for (int col = 0; col < p.N; ++col) {
             const double got = D.take(row, col), expected = problem.D[row * p.N + col];
-            if (!(got == expected)) wrong(format("D[%d][%d] is %.12g; expected %.12g", row, col, got, expected));
+            if (!(got == expected))
+                wrong(format("D[%d][%d] is %.12g; expected %.12g", row, col, got, expected));
         }
     for (const uint8_t byte : D.bytes)
         if (byte != kUntouched) wrong("a write outside D");
@@ -332,7 +369,8 @@ struct Table {
 
     void row(const ProductFacts& p) {
         // Where an sm_70 has the elements of a fragment is known to the emulator for one shape only.
-        const bool lacks = architecture < p.since, unknown = kEmulator && architecture == 70 && p.M != p.N;
+        const bool lacks = architecture < p.since,
+                   unknown = kEmulator && architecture == 70 && p.M != p.N;
         const Problem problem(p, seed);
         Outcome o;
         for (const bool c_by_rows : {true, false})
@@ -341,12 +379,16 @@ struct Table {
                 if (!lacks && !unknown) run(p, problem, layout, c_by_rows, time, o);
             }
         ++(o.ran == 0 ? not_run : o.wrong.empty() ? exact : wrong);
-        const std::string result = !o.wrong.empty() ? "WRONG: " + o.wrong
-                                   : o.ran > 0      ? "exact"
-                                   : lacks          ? "not run"
-                                   : unknown        ? "not run: the emulator lacks sm_70's fragments of this shape"
-                                             : format("not run: this build's PTX (compute_%d) lacks it", o.found.compiled_for);
-        const auto three = [&](const int(&n)[3]) { return o.ran ? format("%d %d %d", n[0], n[1], n[2]) : "-"; };
+        const std::string result =
+            !o.wrong.empty() ? "WRONG: " + o.wrong
+            : o.ran > 0      ? "exact"
+            : lacks          ? "not run"
+            : unknown
+                ? "not run: the emulator lacks sm_70's fragments of this shape"
+                : format("not run: this build's PTX (compute_%d) lacks it", o.found.compiled_for);
+        const auto three = [&](const int(&n)[3]) {
+            return o.ran ? format("%d %d %d", n[0], n[1], n[2]) : "-";
+        };
         Row row = {{"A and B", "a_b", p.in.name},
                    {"     C", "c", p.c.name},
                    {"     D", "d", p.d.name},
@@ -396,14 +438,19 @@ int main(int argc, char** argv) {
     std::string csv;
     using Text = const std::string&;
     const std::vector<Option> options = {
-        {"seed", "S", "other inputs (default 1)", [&](Text value) { seed = parse_number("--seed", value, 0, UINT32_MAX); }},
+        {"seed", "S", "other inputs (default 1)",
+         [&](Text value) { seed = parse_number("--seed", value, 0, UINT32_MAX); }},
         {"verify-only", "", "time nothing", [&](Text) { time = false; }},
         {"csv", "FILE", "also write the rows to FILE", [&](Text value) { csv = parse_csv(value); }},
-        {"device", "D", "use CUDA device D (default 0)", [&](Text value) { device = parse_number("--device", value, 0, 1023); }},
+        {"device", "D", "use CUDA device D (default 0)",
+         [&](Text value) { device = parse_number("--device", value, 0, 1023); }},
         {"arch", "ARCH", "CPU build: sm_70, sm_75 or sm_80 (the default)",
          [&](Text value) {
-             if (!kEmulator) throw Failure(kBadCommandLine, "--arch: only the CPU builds (their names end in _cpu) take it");
-             architecture = std::stoi(parse_choice("--arch", value, {"sm_70", "sm_75", "sm_80"}).substr(3));
+             if (!kEmulator)
+                 throw Failure(kBadCommandLine,
+                               "--arch: only the CPU builds (their names end in _cpu) take it");
+             architecture =
+                 std::stoi(parse_choice("--arch", value, {"sm_70", "sm_75", "sm_80"}).substr(3));
          }},
     };
     const auto check_all = [&] {
@@ -417,19 +464,24 @@ int main(int argc, char** argv) {
         const Nvml nvml(bus_id(device));
         where = where_measured(gpu_at_hand(device), nvml);
         where.push_back({"", "sm_mhz", std::to_string(nvml.sm_clock())});
-        architecture =
-            10 * attribute(cudaDevAttrComputeCapabilityMajor, device) + attribute(cudaDevAttrComputeCapabilityMinor, device);
-        std::printf("%s; ns each: one warp, %d products, each of which needs the one before\n", where[0].value.c_str(), kChain);
+        architecture = 10 * attribute(cudaDevAttrComputeCapabilityMajor, device) +
+                       attribute(cudaDevAttrComputeCapabilityMinor, device);
+        std::printf("%s; ns each: one warp, %d products, each of which needs the one before\n",
+                    where[0].value.c_str(), kChain);
 #endif
         Table table{report, seed, architecture, time, where};
         table.all();
         report.save();
         std::printf("%d exact, %d wrong, %d not run\n", table.exact, table.wrong, table.not_run);
 #ifdef CUDA_EMULATOR
-        for (const std::string& problem : emulator::counts().problems) throw Failure(kWrongResult, problem);
+        for (const std::string& problem : emulator::counts().problems)
+            throw Failure(kWrongResult, problem);
 #endif
-        if (table.wrong > 0) throw Failure(kWrongResult, format("wrong products: %d; see their rows", table.wrong));
+        if (table.wrong > 0)
+            throw Failure(kWrongResult, format("wrong products: %d; see their rows", table.wrong));
     };
-    return run_program("types", "D = A * B + C on tensor cores: every type and shape of the WMMA API, compared exactly.", options,
-                       "Example:  types --csv types.csv", argc, argv, check_all);
+    return run_program(
+        "types",
+        "D = A * B + C on tensor cores: every type and shape of the WMMA API, compared exactly.",
+        options, "Example:  types --csv types.csv", argc, argv, check_all);
 }

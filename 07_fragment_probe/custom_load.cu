@@ -16,7 +16,8 @@
 #endif
 
 constexpr int kInShared = 64;  // matrices in shared memory, 32 KiB
-constexpr int kInGlobal = 16 * 1024;  // 8 MiB: more than any L1 cache, less than the L2 cache of a data-centre GPU
+constexpr int kInGlobal =
+    16 * 1024;  // 8 MiB: more than any L1 cache, less than the L2 cache of a data-centre GPU
 
 // Where the matrices are read: `from` itself, or a copy of the first kInShared of them.
 template <bool kShared>
@@ -58,9 +59,11 @@ void check(const half* matrices) {
         }
         for (size_t at = 0; at < x.size(); ++at)
             if (!(float(x[at]) == float(expected[at])))  // NaN is no match
-                throw Failure(kWrongResult, name<Load, kShared>() + format(": lane %zu has %g in x[%zu], load_matrix_sync %g",
-                                                                           at / Fragment::num_elements, float(x[at]),
-                                                                           at % Fragment::num_elements, float(expected[at])));
+                throw Failure(kWrongResult,
+                              name<Load, kShared>() +
+                                  format(": lane %zu has %g in x[%zu], load_matrix_sync %g",
+                                         at / Fragment::num_elements, float(x[at]),
+                                         at % Fragment::num_elements, float(expected[at])));
     }
 }
 
@@ -79,7 +82,8 @@ __global__ void load_unused(const half* matrices, int count) {
 // compiler can't foresee: `factor` and `mask` come with the launch. kAtOnce 1: each load is used before the next begins; more: the
 // compiler puts so many loads before the first use.
 template <class Load, bool kShared, int kAtOnce>
-__global__ void load_used(const half* matrices, int count, unsigned factor, unsigned mask, unsigned* sums) {
+__global__ void load_used(const half* matrices, int count, unsigned factor, unsigned mask,
+                          unsigned* sums) {
     __shared__ alignas(32) half shared[kShared ? kInShared * kMatrix : 16];
     const half* from = source<kShared>(matrices, shared);
     unsigned at = 0, sum = 0;
@@ -87,7 +91,9 @@ __global__ void load_used(const half* matrices, int count, unsigned factor, unsi
     for (int n = 0; n < count; ++n) {
         Fragment f;
         Load::load(f, from + at * kMatrix);
-        for (int i = 0; i < 8; i += 2) sum = sum * 5 + (__half_as_ushort(f.x[i]) | unsigned(__half_as_ushort(f.x[i + 1])) << 16);
+        for (int i = 0; i < 8; i += 2)
+            sum =
+                sum * 5 + (__half_as_ushort(f.x[i]) | unsigned(__half_as_ushort(f.x[i + 1])) << 16);
         at = (at * factor + 12345) & mask;
     }
     sums[threadIdx.x] = sum;
@@ -116,13 +122,15 @@ double median_ms(int repeat, const std::string& what, const std::function<void()
 class Timing {
 public:
     Timing(const half* matrices, int repeat, const Chip& chip, Report& report)
-        : matrices_(matrices), repeat_(repeat), gpu_(gpu_at_hand(chip.device)), nvml_(bus_id(chip.device)), report_(report) {}
+        : matrices_(matrices), repeat_(repeat), gpu_(gpu_at_hand(chip.device)),
+          nvml_(bus_id(chip.device)), report_(report) {}
 
     template <class Load>
     void time_unused() {
         // Should a compiler keep the loads, then 2^30 take minutes: a few are enough to see it.
         const auto time = [&](int count) {
-            return median_ms(repeat_, Load::name, [&] { load_unused<Load><<<1, 32>>>(matrices_, count); });
+            return median_ms(repeat_, Load::name,
+                             [&] { load_unused<Load><<<1, 32>>>(matrices_, count); });
         };
         const int few = 1 << 16, all = 1 << 30;
         const int count = time(few) * (all / few) > 10000 ? few : all;
@@ -135,14 +143,18 @@ public:
         const unsigned mask = (kShared ? kInShared : kInGlobal) - 1;
         const double ms = median_ms(repeat_, name<Load, kShared>(), [&] {
             // 1664525 is 4 n + 1, and 12345 is odd: the walk visits every matrix.
-            load_used<Load, kShared, kAtOnce><<<1, 32>>>(matrices_, kUsedLoads, 1664525, mask, sums_device.data());
+            load_used<Load, kShared, kAtOnce>
+                <<<1, 32>>>(matrices_, kUsedLoads, 1664525, mask, sums_device.data());
         });
         std::vector<unsigned> sums;
         sums_device.download(sums);
         std::vector<unsigned>& expected = kShared ? shared_sums_ : global_sums_;
         if (expected.empty()) expected = sums;
-        if (sums != expected) throw Failure(kWrongResult, name<Load, kShared>() + ": adds up to another sum than load_matrix_sync");
-        add(Load::name, kShared ? "shared" : "global", format("used; %d at once", kAtOnce), kUsedLoads, ms);
+        if (sums != expected)
+            throw Failure(kWrongResult,
+                          name<Load, kShared>() + ": adds up to another sum than load_matrix_sync");
+        add(Load::name, kShared ? "shared" : "global", format("used; %d at once", kAtOnce),
+            kUsedLoads, ms);
     }
     template <bool kShared, int kAtOnce>
     void time_all_used() {
@@ -154,10 +166,12 @@ public:
 
 private:
     void add(const char* load, const char* from, const std::string& result, int count, double ms) {
-        const double ns = ms * 1e6 / count, gbs = kMatrixBytes / ns, device_gbs = gpu_.limit(&Limits::bandwidth_gbs),
-                     share = gbs / device_gbs;
-        const double first_ns = first_ns_.emplace(from + result, ns).first->second;  // load_matrix_sync comes first
-        const std::string of_device = share > 1 ? format("%.0f x: impossible", share) : format("%.2f%%", 100 * share);
+        const double ns = ms * 1e6 / count, gbs = kMatrixBytes / ns,
+                     device_gbs = gpu_.limit(&Limits::bandwidth_gbs), share = gbs / device_gbs;
+        const double first_ns =
+            first_ns_.emplace(from + result, ns).first->second;  // load_matrix_sync comes first
+        const std::string of_device =
+            share > 1 ? format("%.0f x: impossible", share) : format("%.2f%%", 100 * share);
         Row row = {{"load", "load", load},
                    {"from", "from", from},
                    {"          result", "result", result},
@@ -192,7 +206,9 @@ int main(int argc, char** argv) {
     std::string csv;
     const auto gpu_only = [](const char* option) {
 #ifdef CUDA_EMULATOR
-        throw Failure(kBadCommandLine, std::string(option) + ": only the GPU build takes it; the CPU build times nothing");
+        throw Failure(
+            kBadCommandLine,
+            std::string(option) + ": only the GPU build takes it; the CPU build times nothing");
 #else
         (void)option;
 #endif
@@ -209,30 +225,38 @@ int main(int argc, char** argv) {
              csv = parse_csv(value);
          }},
     };
-    options.push_back({"check-only", "", "compare what the loads fill and stop", [&](Text) { check_only = true; }});
+    options.push_back({"check-only", "", "compare what the loads fill and stop",
+                       [&](Text) { check_only = true; }});
     for (const Option& option : chip_options(chip)) options.push_back(option);
-    const std::string about = "times load_matrix_sync against loads written by hand, with the result unused and used";
-    return run_program("custom_load", about, options, "Example:\n  custom_load --csv loads.csv", argc, argv, [&] {
-        if (check_only && !csv.empty()) throw Failure(kBadCommandLine, "--csv: there are no times with --check-only");
-        Report report(csv);
-        select_chip(chip);
-        if (chip.sm < 75)
-            throw Failure(kDeviceFailed,
-                          chip.architecture() + " lays fragments out in another way: these loads are for sm_75 and later");
-        DeviceArray<half> array(kInGlobal * kMatrix);
-        std::vector<half> numbers(kInGlobal * kMatrix);
-        for (size_t i = 0; i < numbers.size(); ++i) numbers[i] = half(float(i % 2048));  // none twice in a matrix
-        array.upload(numbers);
-        const half* matrices = array.data();
-        check<LoadMatrixSync, true>(matrices);
-        check<Halves, false>(matrices);
-        check<Halves, true>(matrices);
-        check<Pairs, false>(matrices);
-        check<Pairs, true>(matrices);
-        check<Ldmatrix, true>(matrices);
-        std::printf("6 loads fill all 512 places of the fragment as load_matrix_sync from global memory does.\n");
+    const std::string about =
+        "times load_matrix_sync against loads written by hand, with the result unused and used";
+    return run_program(
+        "custom_load", about, options, "Example:\n  custom_load --csv loads.csv", argc, argv, [&] {
+            if (check_only && !csv.empty())
+                throw Failure(kBadCommandLine, "--csv: there are no times with --check-only");
+            Report report(csv);
+            select_chip(chip);
+            if (chip.sm < 75)
+                throw Failure(
+                    kDeviceFailed,
+                    chip.architecture() +
+                        " lays fragments out in another way: these loads are for sm_75 and later");
+            DeviceArray<half> array(kInGlobal * kMatrix);
+            std::vector<half> numbers(kInGlobal * kMatrix);
+            for (size_t i = 0; i < numbers.size(); ++i)
+                numbers[i] = half(float(i % 2048));  // none twice in a matrix
+            array.upload(numbers);
+            const half* matrices = array.data();
+            check<LoadMatrixSync, true>(matrices);
+            check<Halves, false>(matrices);
+            check<Halves, true>(matrices);
+            check<Pairs, false>(matrices);
+            check<Pairs, true>(matrices);
+            check<Ldmatrix, true>(matrices);
+            std::printf(
+                "6 loads fill all 512 places of the fragment as load_matrix_sync from global memory does.\n");
 #ifdef CUDA_EMULATOR
-        std::printf("Nothing was timed: the GPU build times.\n");
+            std::printf("Nothing was timed: the GPU build times.\n");
 #else
         if (check_only) return;
         std::printf("One warp loads matrices of %d bytes. unused: the article's experiment. used: each element, from %d MiB\n"
@@ -248,5 +272,5 @@ int main(int argc, char** argv) {
         timing.time_all_used<true, 8>();
         report.save();
 #endif
-    });
+        });
 }

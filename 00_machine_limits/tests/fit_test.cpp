@@ -8,10 +8,13 @@
 namespace {
 
 // What copies of t_x ns an element and a kernel of t_gpu ns a flop take, in milliseconds.
-FitPoint point(double n, double t_x, double t_gpu) { return {n, 3 * n * n * t_x * 1e-6, 2 * n * n * n * t_gpu * 1e-6}; }
+FitPoint point(double n, double t_x, double t_gpu) {
+    return {n, 3 * n * n * t_x * 1e-6, 2 * n * n * n * t_gpu * 1e-6};
+}
 
 TEST(Fit, RecoversExactTimes) {
-    const Fit f = fit({point(512, 0.08, 1.6e-4), point(1024, 0.08, 1.6e-4), point(8192, 0.08, 1.6e-4)});
+    const Fit f =
+        fit({point(512, 0.08, 1.6e-4), point(1024, 0.08, 1.6e-4), point(8192, 0.08, 1.6e-4)});
     EXPECT_NEAR(f.t_x_ns, 0.08, 1e-12);
     EXPECT_NEAR(f.t_gpu_ns, 1.6e-4, 1e-15);
     EXPECT_NEAR(f.gbs(), 50, 1e-9);
