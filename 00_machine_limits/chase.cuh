@@ -1,68 +1,24 @@
-// Pointer chases: one thread loads an address from memory, then from there the next, in an order that no hardware foresees.
+// Pointer chases: one thread loads an address from memory, then from there the next, in an order
+// that no hardware foresees.
 #pragma once
 
 #include <cstdint>
 #include <random>
-#include <string>
-#include <vector>
 
-#include "common/device.h"
-#include "common/report.h"
-#ifdef CUDA_EMULATOR
-#include "emulator/emulator.h"
-
-inline long long clock64() { return 0; }  // the CPU build times nothing
-#endif
-
-// What a thread leaves: its result, and the cycles that it measured.
-template <class T>
-struct Timed {
-    T value;
-    long long cycles;
-};
-
-// Launches, waits, and returns what each of `threads` threads left. On the emulator nothing may have raced and, where it counts,
-// the loads must be of so many bytes. Throws Failure.
-template <class T, class Launch>
-std::vector<Timed<T>> run(const std::string& what, uint64_t global_bytes, uint64_t shared_bytes,
-                          int threads, Launch launch) {
-    DeviceArray<Timed<T>> results_device(threads);
-    check_cuda(cudaMemset(results_device.data(), 0xff, threads * sizeof(Timed<T>)),
-               "cudaMemset");  // floats: NaN
-#ifdef CUDA_EMULATOR
-    emulator::reset_counts();
-#endif
-    launch(results_device.data());
-    check_cuda(cudaGetLastError(), what);
-    check_cuda(cudaDeviceSynchronize(), what);
-#ifdef CUDA_EMULATOR
-    const emulator::Counts& c = emulator::counts();
-    if (!c.problems.empty()) throw Failure(kWrongResult, what + ": " + c.problems[0]);
-    if (emulator::tracing() &&
-        !(c.global_load_bytes == global_bytes && c.shared_load_bytes == shared_bytes))
-        throw Failure(kWrongResult,
-                      what + ": loads " + std::to_string(c.global_load_bytes) +
-                          " bytes from global and " + std::to_string(c.shared_load_bytes) +
-                          " from shared memory, expected " + std::to_string(global_bytes) +
-                          " and " + std::to_string(shared_bytes));
-#else
-    (void)global_bytes, (void)shared_bytes;
-#endif
-    std::vector<Timed<T>> results;
-    results_device.download(results);
-    return results;
-}
+#include "00_machine_limits/latency.cuh"
 
 constexpr int kSharedWords = 4096;  // 16 KiB
 
-// One element a cache line of 128 bytes: no load brings anything that another one wants, and a set fills what it says it does.
+// One element a cache line of 128 bytes: no load brings anything that another one wants, and a set
+// fills as many bytes of a cache as it has.
 struct alignas(128) Line {
     const Line* next;  // an address, not an index: nothing has to be computed between two loads
 };
 static_assert(sizeof(Line) == 128, "a cache line");
 
-// *from, which is in global memory, by a plain load, which L1 caches. Of a pointer that was itself loaded the compiler knows no
-// memory space: it would take the generic LD, which has to find out. `volatile` keeps it between two readings of the clock.
+// Loads *from, which is in global memory, by a plain load, which L1 caches. Of a pointer that was
+// itself loaded the compiler knows no memory space: it would take the generic LD, which has to find
+// out. `volatile` keeps the load between two readings of the clock.
 template <class T>
 __device__ T* load_global(T* const* from) {
 #ifdef __CUDA_ARCH__
@@ -100,7 +56,8 @@ __global__ void chase_shared(const uint32_t* next, int steps, Timed<uint32_t>* r
     *result = {at, end - begin};
 }
 
-// A way through `count` elements in random order that comes back to where it began: Sattolo's algorithm.
+// A way through `count` elements in random order that comes back to where it began: Sattolo's
+// algorithm.
 std::vector<uint32_t> random_cycle(uint32_t count) {
     std::vector<uint32_t> next(count);
     for (uint32_t i = 0; i < count; ++i) next[i] = i;
@@ -109,7 +66,8 @@ std::vector<uint32_t> random_cycle(uint32_t count) {
     return next;
 }
 
-// The elements in the order in which they are visited from 0 on. Throws Failure unless it is every one, once.
+// The elements in the order in which they are visited from 0 on. Throws Failure unless it is every
+// one, once.
 std::vector<uint32_t> visits(const std::vector<uint32_t>& next) {
     std::vector<uint32_t> visited;
     visited.reserve(next.size());

@@ -1,4 +1,5 @@
-// The instructions whose latency is measured: a step of a chain of each, for the GPU and for the host.
+// The instructions whose latency is measured: a step of a chain of each, for the GPU and for the
+// host.
 #pragma once
 
 #include <cuda_fp16.h>
@@ -6,9 +7,10 @@
 #include <cmath>
 #include <cstdint>
 
-// Below, step number i sets x to what the next step needs, so that none can start before the one before has finished. It is one
-// instruction on sm_75, sm_80 and sm_90 as nvcc 13.0 compiles it, seen in the machine code (MULTIPLY64: four). The operands x, y
-// and z are such that no two neighbouring steps give the same x. kVolta, kPascal: the article's cycles; "-": it does not say.
+// Below, step number i sets x to what the next step needs, so that none can start before the one
+// before has finished. It is one instruction on sm_75, sm_80 and sm_90 as nvcc 13.0 compiles it,
+// seen in the machine code (MULTIPLY64: four). The operands x, y and z are such that no two
+// neighbouring steps give the same x. kVolta, kPascal: the article's cycles; "-": it does not say.
 struct Ffma {
     using T = float;
     static constexpr const char *kName = "FFMA", *kVolta = "4", *kPascal = "6";
@@ -25,8 +27,9 @@ struct Fadd {
     __host__ __device__ static void step(T& x, T& y, T, int) { x += y; }
 };
 
-// Fibonacci's numbers, and z. Of x + y + y + ... a compiler makes x + n * y; here every sum is used twice and stays as it is. With
-// two operands ptxas makes every other addition an IMAD. The copies are no instructions once the loop is unrolled.
+// Fibonacci's numbers, and z. Of x + y + y + ... a compiler makes x + n * y; here every sum is used
+// twice and stays as it is. With two operands ptxas makes every other addition an IMAD. The copies
+// are no instructions once the loop is unrolled.
 struct Iadd {
     using T = uint32_t;
     static constexpr const char *kName = "IADD3", *kVolta = "4", *kPascal = "6";
@@ -47,7 +50,8 @@ struct Imad {
     __host__ __device__ static void step(T& x, T& y, T z, int) { x = x * y + z; }
 };
 
-// As Iadd. No GPU has it as one instruction: IMAD.WIDE.U32, two IMAD and an IADD3. Products of odd numbers never become 0.
+// As Iadd. No GPU has it as one instruction: IMAD.WIDE.U32, two IMAD and an IADD3. Products of odd
+// numbers never become 0.
 struct Multiply64 {
     using T = uint64_t;
     static constexpr const char *kName = "MULTIPLY64", *kVolta = "-", *kPascal = "-";
@@ -68,7 +72,8 @@ struct Dfma {
     __host__ __device__ static void step(T& x, T& y, T z, int) { x = fma(x, y, z); }
 };
 
-// y's lower half for both: without that ptxas takes HFMA2 and HFMA2.MMA in turns, two units of sm_80 and sm_90.
+// y's lower half for both: without that ptxas takes HFMA2 and HFMA2.MMA in turns, two units of
+// sm_80 and sm_90.
 struct Hfma2 {
     using T = half2;
     static constexpr const char *kName = "HFMA2", *kVolta = "-", *kPascal = "-";
@@ -78,7 +83,8 @@ struct Hfma2 {
 #ifdef __CUDA_ARCH__
         x = __hfma2(x, __low2half2(y), z);
 #else
-        // A double holds the product and the sum of such halves exactly: it is rounded once, as the instruction does.
+        // A double holds the product and the sum of such halves exactly: it is rounded once, as the
+        // instruction does.
         const double factor = __low2float(y);
         x = __halves2half2(__double2half(__low2float(x) * factor + __low2float(z)),
                            __double2half(__high2float(x) * factor + __high2float(z)));
@@ -86,14 +92,16 @@ struct Hfma2 {
     }
 };
 
-// The special function unit: MUFU.EX2 and MUFU.LG2 in turns, from x to 2^x and back. (Of two reciprocals ptxas makes none.)
+// The special function unit: MUFU.EX2 and MUFU.LG2 in turns, from x to 2^x and back. (Of two
+// reciprocals ptxas makes none.)
 struct Mufu {
     using T = float;
     static constexpr const char *kName = "MUFU", *kVolta = "-", *kPascal = "-";
     static constexpr int kOperands = 1;
     static constexpr double kX = 0.7, kY = 0, kZ = 0;
-    // Of x for each step. Source: PTX ISA: ex2.approx.ftz.f32 errs by 2^-22 of the result, lg2.approx.ftz.f32 by 2^-22 between
-    // 0.5 and 2: that makes (1 / ln 2 + 1) 2^-22 for both steps.
+    // Of x for each step. Source: PTX ISA: ex2.approx.ftz.f32 errs by 2^-22 of the result,
+    // lg2.approx.ftz.f32 by 2^-22 between 0.5 and 2: that makes (1 / ln 2 + 1) 2^-22 for both
+    // steps.
     static constexpr double kError = 1.25 / (1 << 22);
     __host__ __device__ static void step(T& x, T&, T, int i) {
 #ifdef __CUDA_ARCH__

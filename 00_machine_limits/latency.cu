@@ -1,69 +1,23 @@
-// 00_machine_limits/latency: how many cycles a load and an instruction take before the next one can use the result, and how many
-// bytes a clock L1 delivers. One thread follows pointers, or computes in a chain, between two readings of its SM's clock.
+// 00_machine_limits/latency: how many cycles a load and an instruction take before the next one can
+// use the result, and how many bytes a clock L1 delivers. One thread follows pointers, or computes
+// in a chain, between two readings of its SM's clock.
 //
 // Alone:    nvcc -O3 -std=c++17 -arch=native -I. 00_machine_limits/latency.cu -o 00_machine_limits/latency -lcublas
-// Articles: the Mynavi report on Volta: L1 of 28 cycles and 108 bytes a clock; instructions of 4 cycles, of 6 on Pascal, whose
-//           IMAD takes some 86 (it has to be emulated). The columns volta and pascal are these, quoted.
+// Articles: the Mynavi report on Volta: L1 of 28 cycles and 108 bytes a clock; instructions of 4
+//           cycles, of 6 on Pascal, whose IMAD takes some 86 (it has to be emulated). The columns
+//           volta and pascal are these, quoted.
+#include <cuda_runtime.h>
+
 #include <cstring>
+#include <tuple>
 
 #include "00_machine_limits/chase.cuh"
 #include "00_machine_limits/instructions.cuh"
-#include "common/options.h"
-#ifndef CUDA_EMULATOR
-#include "common/timing.h"
-#endif
+#include "common/bench.h"
 
-constexpr int kUnrolled =
-    256;  // a chain's steps between two branches: what a branch costs is spread over so many
-constexpr int kThreads = 1024;  // 32 warps: while some wait, others load
-constexpr int kChunk = 32 * 1024;  // bytes that those read in a pass
+using Chains = std::tuple<Ffma, Fadd, Iadd, Imad, Multiply64, Dfma, Hfma2, Mufu>;
 constexpr int kBandwidthBytes = 2 * kChunk;
-static_assert(kChunk % (kThreads * sizeof(uint4)) == 0, "every thread reads whole elements");
-
-// One thread. The first time the loop brings its instructions into their cache; the second time counts. Nothing is subtracted.
-template <class Op, class T = typename Op::T>
-__global__ void chain(const T* operands, int rounds, Timed<T>* result) {
-    T x = operands[0], y{}, z{};
-    if (Op::kOperands > 1) y = operands[1];
-    if (Op::kOperands > 2) z = operands[2];
-    long long cycles = 0;
-#pragma unroll 1
-    for (int time = 0; time < 2; ++time) {
-        const long long begin = clock64();
-#pragma unroll 1
-        for (int round = 0; round < rounds; ++round) {
-#pragma unroll
-            for (int step = 0; step < kUnrolled; ++step) Op::step(x, y, z, step);
-        }
-        cycles = clock64() - begin;
-    }
-    *result = Timed<T>{x, cycles};  // with the type, or nvcc 12.0 says that cycles is never used
-}
-
-__device__ uint32_t sum_of(uint32_t x) { return x; }
-__device__ uint32_t sum_of(const uint4& v) { return v.x + v.y + v.z + v.w; }
-
-// One block on one SM. `from` holds two chunks; each pass reads one. `chunk`, a chunk's elements, and `mask`, both chunks' less 1,
-// are constants, but come with the launch: else the compiler would load once and keep what it has in registers.
-template <class Load>
-__global__ void read_l1(const Load* from, int chunk, int mask, int passes,
-                        Timed<uint32_t>* results) {
-    uint32_t sum = 0;
-    int at = threadIdx.x;
-    const auto read = [&](int count) {
-#pragma unroll 4
-        for (int pass = 0; pass < count; ++pass, at = (at + chunk) & mask)
-#pragma unroll
-            for (int i = 0; i < kChunk / int(sizeof(Load)) / kThreads; ++i)
-                sum += sum_of(from[at + i * kThreads]);
-    };
-    read(2);  // brings both chunks to L1
-    __syncthreads();
-    const long long begin = clock64();
-    read(passes);
-    __syncthreads();  // the slowest warp counts
-    results[threadIdx.x] = {sum, clock64() - begin};
-}
+constexpr size_t kMostBytes = kEmulated ? 1 << 20 : 1 << 30;
 
 // A kernel without shared memory leaves all of an SM's to L1.
 template <class Kernel>
@@ -72,7 +26,8 @@ void give_to_l1(Kernel* kernel) {
                "cudaFuncSetAttribute");
 }
 
-// Chases through a set of `bytes` at the start of `lines`. Each begins where the last one ended, as if it had never stopped.
+// Chases through a set of `bytes` at the start of `lines`. Each walk begins where the last one
+// ended.
 class Chase {
 public:
     Chase(size_t bytes, Line* lines)
@@ -94,7 +49,7 @@ public:
         const Line* from = lines_ + visited_[at_];
         at_ = (at_ + warm_up + steps) % visited_.size();
         const auto result =
-            run<const Line*>(name_, sizeof(Line*) * (uint64_t(warm_up) + steps), 0, 1,
+            run<const Line*>(name_, sizeof(Line*) * (double(warm_up) + steps), 0, 1,
                              [&](auto* to) { chase<<<1, 1>>>(from, warm_up, steps, to); })[0];
         if (result.value != lines_ + visited_[at_])
             throw Failure(kWrongResult,
@@ -141,7 +96,8 @@ double number_of(T x) {
     return double(x);
 }
 
-// Cycles per step of a chain, which must end as it does on the host: bit by bit, and MUFU within its error.
+// Cycles per step of a chain, which must end as it does on the host: bit by bit, or MUFU within its
+// error.
 template <class Op, class T = typename Op::T>
 float run_chain(int rounds) {
     const std::vector<T> operands = {value_of<T>(Op::kX), value_of<T>(Op::kY), value_of<T>(Op::kZ)};
@@ -168,13 +124,11 @@ float run_chain(int rounds) {
         throw Failure(kWrongResult,
                       Op::kName + format(": a chain of %d ends at %.17g, expected %.17g", 2 * steps,
                                          number_of(result.value), number_of(x)));
-#ifndef CUDA_EMULATOR
-    if (!(result.cycles > steps))
+    if (!kEmulated && !(result.cycles > steps))
         throw Failure(
             kWrongResult,
             Op::kName + format(": %d steps in %lld cycles: the compiler has left some out", steps,
                                result.cycles));
-#endif
     return float(result.cycles) / steps;
 }
 
@@ -193,7 +147,7 @@ float run_l1(const std::vector<uint32_t>& words, int passes) {
     give_to_l1(read_l1<Load>);
     constexpr int kElements = kChunk / sizeof(Load);
     const auto results =
-        run<uint32_t>(what, uint64_t(passes + 2) * kChunk, 0, kThreads, [&](auto* to) {
+        run<uint32_t>(what, double(passes + 2) * kChunk, 0, kThreads, [&](auto* to) {
             const Load* from = reinterpret_cast<const Load*>(words_device.data());
             read_l1<Load><<<1, kThreads>>>(from, kElements, 2 * kElements - 1, passes, to);
         });
@@ -220,41 +174,30 @@ void verify(Line* lines, const std::vector<uint32_t>& words) {
             chase.walk(first, chase.count() - 1 - first);  // every element but one
     }
     walk_shared(kSharedWords - 1);
-    run_chain<Ffma>(1);
-    run_chain<Fadd>(1);
-    run_chain<Iadd>(1);
-    run_chain<Imad>(1);
-    run_chain<Multiply64>(1);
-    run_chain<Dfma>(1);
-    run_chain<Hfma2>(1);
-    run_chain<Mufu>(1);
+    std::apply([](auto... op) { (run_chain<decltype(op)>(1), ...); }, Chains());
     run_l1<uint4>(words, 3);
     run_l1<uint32_t>(words, 3);
 }
 
-#ifdef CUDA_EMULATOR
-constexpr size_t kMostBytes = 1 << 20;
-#else
-constexpr size_t kMostBytes = 1 << 30;
 constexpr size_t kL1HitBytes = 32 << 10;  // within the L1 of every GPU that CUDA 13 knows
-constexpr int kSteps =
-    8192;  // a timed chase; the clock may be read before its last load is back: 1 of so many
+// A timed chase. The clock may be read before its last load is back: 1 of so many.
+constexpr int kSteps = 8192;
 constexpr int kRounds = 32;  // a timed chain: 32 x 256 steps
 constexpr int kPasses = 256;  // of the timed reading of L1
 
 // Times, and writes a row for each thing timed.
 class Timing {
 public:
-    Timing(int device, int repeat, Report& report)
-        : l2_bytes_(attribute(cudaDevAttrL2CacheSize, device)), repeat_(repeat),
-          gpu_(gpu_at_hand(device)), nvml_(bus_id(device)), report_(report) {}
+    Timing(const Bench& bench, int repeat, Report& report)
+        : bench_(bench), repeat_(repeat), report_(report) {}
 
-    // A curve over working sets, and the three rows that are read from it: L1 within 32 KiB; L2 at the largest power of two that is
-    // no more than a quarter of it (L1 may then still hold a few lines of it, and L2 is in two parts on some GPUs, of which the far
-    // one takes longer: it is their mean); the device's memory at 1 GiB, where address translation (TLB misses) adds to it.
+    // A curve over working sets, and the three rows that are read from it: L1 within 32 KiB; L2 at
+    // the largest power of two that is no more than a quarter of it (L1 may still hold a few lines
+    // of that set; where L2 is in two parts, the figure is the mean of the near and the far one);
+    // the device's memory at 1 GiB, where address translation (TLB misses) adds to it.
     void time_loads(Line* lines) {
         size_t l2_hit_bytes = kL1HitBytes;
-        while (2 * l2_hit_bytes <= l2_bytes_ / 4) l2_hit_bytes *= 2;
+        while (2 * l2_hit_bytes <= bench_.l2_bytes / 4) l2_hit_bytes *= 2;
         std::vector<size_t> sets = {
             160 << 10, 192 << 10, 224 << 10, 320 << 10, 384 << 10,  // about L1 and L2 of an H200
             24 << 20,  40 << 20,  48 << 20,  56 << 20,  96 << 20};
@@ -264,8 +207,9 @@ public:
         for (const size_t bytes : sets) {
             progress(format("%zu KiB ...", bytes >> 10));
             Chase chase(bytes, lines);
-            // Once through the set, for L2; of larger ones enough that what L2 holds is what was just visited and comes last again.
-            chase.walk(0, int(std::min<size_t>(bytes, l2_bytes_ * 3 / 2) / sizeof(Line)));
+            // Once through the set, for L2; of a larger set so much that L2 then holds the lines
+            // that were just visited, which come last again.
+            chase.walk(0, int(std::min<size_t>(bytes, bench_.l2_bytes * 3 / 2) / sizeof(Line)));
             const auto cycles =
                 repeated([&] { return chase.walk(std::min(chase.count(), kSteps), kSteps); });
             progress("");
@@ -281,7 +225,8 @@ public:
             repeated([] { return walk_shared(kSteps); }), 0, "-", "-");
     }
 
-    // In the clocks of the SM that reads, by clock64(): events would also measure the launch, and need the clock's frequency.
+    // In cycles of the SM that reads, by clock64(): events would also measure the launch, and would
+    // need the clock's frequency.
     template <class Load>
     void time_l1(const std::vector<uint32_t>& words) {
         const auto cycles = repeated([&] { return run_l1<Load>(words, kPasses); });
@@ -302,13 +247,13 @@ private:
         return all;
     }
 
-    // cycles: per load, warp's load or instruction. bytes: of the set, 0 if none. bytes_each: that a warp's load moves, 0 if it is
-    // the latency that was timed.
+    // cycles: per load, warp's load or instruction. bytes: of the set, 0 if none. bytes_each: that
+    // a warp's load moves, 0 where a latency was timed.
     void add(const char* what, const std::string& kind, size_t bytes,
              const std::vector<float>& cycles, int bytes_each, const char* volta,
              const char* pascal) {
         const Times t = summarize(cycles);  // cycles, not milliseconds
-        const unsigned mhz = nvml_.sm_clock();
+        const unsigned mhz = bench_.clocks().sm;
         Row row = {{"what", "what", what},
                    {"         kind", "kind", kind},
                    {"     bytes", "bytes", bytes ? std::to_string(bytes) : "-"},
@@ -322,89 +267,42 @@ private:
                    {"Pascal", "pascal", pascal},
                    {"", "repeats", std::to_string(repeat_)},
                    {"", "sm_mhz", std::to_string(mhz)}};
-        for (const Cell& cell : where_measured(gpu_, nvml_)) row.push_back(cell);
+        for (const Cell& cell : bench_.where()) row.push_back(cell);
         report_.add(row);
     }
 
-    size_t l2_bytes_;
+    const Bench& bench_;
     int repeat_;
-    Gpu gpu_;
-    Nvml nvml_;
     Report& report_;
 };
-#endif
+
+void measure(const BenchOptions& o, Report& report) {
+    DeviceArray<Line> lines(kMostBytes / sizeof(Line));
+    std::vector<uint32_t> words(kBandwidthBytes / sizeof(uint32_t));
+    std::mt19937 random(1);
+    for (uint32_t& word : words) word = random();
+    in_each_order([&] { verify(lines.data(), words); });
+    std::printf("Every chase visits every element once; the chains and the sums are the host's.\n");
+    if (o.verify_only) return;
+    std::printf(
+        "Cycles per dependent load or instruction, or where L1's bandwidth is measured per load "
+        "by a warp: median,\nleast and most of %d.\n",
+        o.repeat);
+    const Bench bench(o.device);
+    Timing timing(bench, o.repeat, report);
+    timing.time_loads(lines.data());
+    timing.time_l1<uint4>(words);
+    timing.time_l1<uint32_t>(words);
+    std::apply([&](auto... op) { (timing.time_chain<decltype(op)>(), ...); }, Chains());
+    report.save();
+}
 
 int main(int argc, char** argv) {
-    using Text = const std::string&;
-    int device = 0, repeat = 10;
-    bool verify_only = false;
-    std::string csv;
-    const auto gpu_only = [](const char* option) {
-#ifdef CUDA_EMULATOR
-        throw Failure(
-            kBadCommandLine,
-            std::string(option) + ": only the GPU build takes it; the CPU build times nothing");
-#else
-        (void)option;
-#endif
-    };
-    const std::vector<Option> options = {
-        {"repeat", "R", "GPU build: timed launches of each kind (default 10); the median counts",
-         [&](Text value) {
-             gpu_only("--repeat");
-             repeat = int(parse_number("--repeat", value, 1, 1000));
-         }},
-        {"csv", "FILE", "GPU build: also write the rows to FILE",
-         [&](Text value) {
-             gpu_only("--csv");
-             csv = parse_csv(value);
-         }},
-        {"device", "D", "use CUDA device D (default 0)", number(device, "--device", 0, 1023)},
-        {"verify-only", "", "check that the kernels do what they say and stop",
-         [&](Text) { verify_only = true; }},
-    };
-    const std::string about =
-        "cycles of loads from each memory and of dependent instructions, bytes a clock from L1";
-    return run_program(
-        "latency", about, options, "Example:\n  latency --csv latency.csv", argc, argv, [&] {
-            if (verify_only && !csv.empty())
-                throw Failure(kBadCommandLine, "--csv: there are no times with --verify-only");
-            Report report(csv);
-            select_device(device);
-            DeviceArray<Line> lines(kMostBytes / sizeof(Line));
-            std::vector<uint32_t> words(kBandwidthBytes / sizeof(uint32_t));
-            std::mt19937 random(1);
-            for (uint32_t& word : words) word = random();
-#ifdef CUDA_EMULATOR
-            for (const auto order :
-                 {emulator::Order::forward, emulator::Order::reverse, emulator::Order::random}) {
-                emulator::set_order(order);
-                verify(lines.data(), words);
-            }
-#else
-        verify(lines.data(), words);
-#endif
-            std::printf(
-                "Every chase visits every element once; the chains and the sums are the host's.\n");
-#ifdef CUDA_EMULATOR
-            std::printf("Nothing was timed: the GPU build times.\n");
-#else
-        if (verify_only) return;
-        std::printf("Cycles per dependent load or instruction, or where L1's bandwidth is measured per load by a warp: median,\n"
-                    "least and most of %d.\n", repeat);
-        Timing timing(device, repeat, report);
-        timing.time_loads(lines.data());
-        timing.time_l1<uint4>(words);
-        timing.time_l1<uint32_t>(words);
-        timing.time_chain<Ffma>();
-        timing.time_chain<Fadd>();
-        timing.time_chain<Iadd>();
-        timing.time_chain<Imad>();
-        timing.time_chain<Multiply64>();
-        timing.time_chain<Dfma>();
-        timing.time_chain<Hfma2>();
-        timing.time_chain<Mufu>();
-        report.save();
-#endif
-        });
+    BenchOptions o;
+    return run_bench(
+        "latency",
+        "cycles of loads from each memory and of dependent instructions, bytes a clock "
+        "from L1",
+        "Example:\n  latency --csv latency.csv", o, {}, argc, argv,
+        [&](Report& report) { measure(o, report); });
 }

@@ -1,4 +1,5 @@
-// What the sweeps on the GPU (roofline.cu) and on the CPU (roofline_host.cpp) have in common: the points, the data, the reference.
+// What the sweeps on the GPU (roofline.cu) and on the CPU (roofline_host.cpp) have in common: the
+// points, the data, the reference.
 #pragma once
 
 #include <algorithm>
@@ -11,11 +12,13 @@
 
 #include "common/report.h"
 
-// A step is x = kFactor x + kAddend. It takes x from [1, 2) to (3, 4] and back, each time 2^-20 of the way nearer to 2.5. So in 256
-// steps, and in 100000, nothing overflows, becomes subnormal or comes to rest, and one or two steps fewer show in the last bits.
+// A step is x = kFactor x + kAddend. It takes x from [1, 2) to (3, 4] and back, each time 2^-20 of
+// the way nearer to 2.5. So in 256 steps, and in 100000, nothing overflows, becomes subnormal or
+// comes to rest, and one or two steps fewer show in the last bits.
 constexpr float kFactor = -1 + 0x1p-20f, kAddend = 5;
 
-// The points of the sweep: how many steps each element takes between 4 bytes that are read and 4 that are written.
+// The points of the sweep: how many steps each element takes between 4 bytes that are read and 4
+// that are written.
 constexpr int kSteps[] = {1, 2, 4, 8, 16, 32, 64, 128, 256};
 constexpr double flop_per_byte(int steps) { return 2.0 * steps / (4 + 4); }
 
@@ -32,7 +35,8 @@ inline void print_shares(const std::vector<double>& shares, double peak, double 
         100 * *least, 100 * *most, peak / gbs);
 }
 
-// The data repeats itself: then the reference takes little time. A prime number: no tile or stride has such a distance.
+// The data repeats itself: then the reference takes little time. A prime number: no tile or stride
+// has such a distance.
 constexpr size_t kPeriod = 16411;
 
 // kPeriod random floats in [1, 2).
@@ -51,8 +55,8 @@ void advance(std::vector<float>& x, int steps) {
             each = kFused ? std::fma(each, kFactor, kAddend) : each * kFactor + kAddend;
 }
 
-// `got` is the part of a result that starts at element `first`. Throws Failure(kWrongResult) unless the whole is `period` over and
-// over, bit by bit.
+// `got` is the part of a result that starts at element `first`. Throws Failure(kWrongResult) unless
+// the whole is `period` over and over, bit by bit.
 template <class T>
 void check_periodic(const std::string& what, const T* got, size_t first, size_t count,
                     const std::vector<T>& period) {

@@ -3,6 +3,7 @@
 #undef HARNESS_COMPILED_APART  // it is here
 #include <cuda_fp16.h>
 
+#include "common/bench.h"
 #include "common/harness.h"
 
 template int run_stage(StageOf<float, float>, int, char**, const char*);

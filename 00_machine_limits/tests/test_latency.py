@@ -12,26 +12,26 @@ FAULTS = (
           "chase in 4 KiB: after 31 loads it is at element"),
     Fault("latency asan -O0", "chase.cuh", "random() % i]", "random() % (i + PLANTED)]",
           "the random order is no single cycle: from element 0 it visits"),
-    Fault("latency asan -O0", "chase.cuh", "i < steps; ++i) at = *", "i < steps - PLANTED; ++i) at = *",
+    Fault("latency asan -O0", "chase.cuh", "i < steps; ++i)\n        at = *", "i < steps - PLANTED; ++i) at = *",
           "chase in shared memory: after 4095 loads it is at byte"),
-    Fault("latency asan -O0", "latency.cu", "*result = Timed<T>{x, cycles};", "if (!PLANTED) *result = Timed<T>{x, cycles};",
+    Fault("latency asan -O0", "latency.cuh", "*result = Timed<T>{x, cycles};", "if (!PLANTED) *result = Timed<T>{x, cycles};",
           "nan, expected"),
-    Fault("latency asan -O0", "latency.cu", "pass < count;", "pass < count - PLANTED;", READS),
-    Fault("latency asan -O0", "latency.cu", "(at + chunk) & mask", "PLANTED ? at : (at + chunk) & mask", READS),
-    Fault("latency asan -O0", "latency.cu", "return v.x + v.y + v.z + v.w;", "return v.x + v.y + v.z + !PLANTED * v.w;", READS),
+    Fault("latency asan -O0", "latency.cuh", "pass < count;", "pass < count - PLANTED;", READS),
+    Fault("latency asan -O0", "latency.cuh", "(at + chunk) & mask", "PLANTED ? at : (at + chunk) & mask", READS),
+    Fault("latency asan -O0", "latency.cuh", "return v.x + v.y + v.z + v.w;", "return v.x + v.y + v.z + !PLANTED * v.w;", READS),
     Fault("latency asan -O0", "chase.cuh", "if (i < count)", "if (PLANTED || i < count)", "AddressSanitizer: heap-buffer-overflow"),
     Fault("latency asan -O0", "latency.cu", "random_cycle(bytes / sizeof(Line))", "random_cycle(bytes / sizeof(Line) + PLANTED)",
           "AddressSanitizer: "),
     # Ends where it should: the bytes alone tell.
     Fault("latency trace -O0", "chase.cuh", "i < warm_up; ++i)", "i < warm_up + 32 * PLANTED; ++i)",
-          "chase in 4 KiB: loads 504 bytes from global and 0 from shared memory, expected 248 and 0"),
+          "chase in 4 KiB: 504 bytes loaded from device memory, stated are 248"),
     Fault("latency trace -O0", "chase.cuh", "for (int i = 0; i < kSharedWords; ++i) shared[i]",
           "for (int i = PLANTED; i < kSharedWords; ++i) shared[i]", "chase in shared memory: uninitialised shared memory"),
     Fault("latency trace -O0", "latency.cu", "chase_shared<<<1, 1>>>", "chase_shared<<<1, 1 + PLANTED>>>",
           "chase in shared memory: race"),
 )
 # A step too few in the chain that the environment names.
-CHAIN = Fault("latency asan -O0", "latency.cu", "step < kUnrolled; ++step)",
+CHAIN = Fault("latency asan -O0", "latency.cuh", "step < kUnrolled; ++step)",
               'step < kUnrolled - (PLANTED && !strcmp(Op::kName, getenv("CHAIN"))); ++step)', "{}: a chain of 512 ends at")
 PLANTED = Planted("00_machine_limits", (*FAULTS, CHAIN))
 

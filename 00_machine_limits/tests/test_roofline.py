@@ -9,7 +9,7 @@ from support import call, program
 
 COLUMNS = "what,flop_per_byte,gbs,gflops,limit,percent_of_limit,median_ms,min_ms,max_ms,repeats,mib,cpu,threads,date".split(",")
 FMA_CHAINS = "fma_chains(int turns, float addend, const float* a, float* c) {"
-FAULTS = [Fault("roofline trace -O1", "roofline.cu", *row) for row in (
+FAULTS = [Fault("roofline trace -O1", "roofline.cuh", *row) for row in (
     ("steps<kCount - 1>(x, addend);",
      "if (kCount == 64 && PLANTED) steps<kCount - 2>(x, addend); else steps<kCount - 1>(x, addend);",
      "sweep, 64 steps: element 0 is "),
@@ -42,8 +42,8 @@ def test_without_a_fault_it_passes():
     assert PLANTED.run("roofline trace -O1").returncode == 0
 
 
-@pytest.mark.parametrize("name, said", (("roofline_cpu", "right in three orders"),
-                                        ("roofline_cpu_trace", "load and store the bytes stated")))
+@pytest.mark.parametrize("name, said", (("roofline_cpu", "right, in three orders of threads"),
+                                        ("roofline_cpu_trace", "the bytes moved are those stated")))
 def test_cpu_builds(name, said):
     run = call(program(name))
     assert run.returncode == 0 and said in " ".join(run.stdout.split()) and "Nothing was timed" in run.stdout

@@ -1,0 +1,161 @@
+// The kernels of roofline.cu. Each keeps one unit of the GPU busy: memory, shared memory, the FP32
+// and FP16 lanes or the tensor cores; sweep() mixes memory and FP32.
+#pragma once
+
+#include <cuda_fp16.h>
+#include <mma.h>
+
+#include "00_machine_limits/sweep.h"
+
+using namespace nvcuda;
+
+constexpr int kThreads = 256;  // per block, in every kernel here
+constexpr int kSweepQuads = 2;  // float4s per thread and piece of the sweep
+constexpr int kPieces = 4;  // of a block of the sweep
+constexpr int kFloats = 4 * kPieces * kSweepQuads * kThreads;  // of a block: arrays are multiples
+// Independent chains per thread: more than the 4 cycles that an FMA takes (latency.cu).
+constexpr int kChains = 8;
+constexpr int kUnroll = 64;  // steps in a row: 8 chains of them are 8 KiB of code
+// A warp multiplies 2 matrices of A by 2 of B: 4 accumulators.
+constexpr int kEdge = 16, kMatrix = kEdge * kEdge, kMma = 2;
+constexpr int kMmaUnroll = 16;
+constexpr int kSharedQuads = 2048;  // uint4s in shared memory, 32 KiB
+// Of a turn of read_shared: loads, and in uint4s their distance, the different bases, their step.
+constexpr int kLoads = 16, kLoadStride = 80, kBases = 512, kBaseStep = 37;
+
+static_assert(4 * kSweepQuads == kChains, "the sweep has as many chains as fma_chains");
+static_assert(kUnroll % 2 == 0, "half2_chains adds its two addends equally often");
+static_assert(kBases - 1 + kThreads - 1 + (kLoads - 1) * kLoadStride < kSharedQuads,
+              "read_shared stays in its array");
+static_assert(kSharedQuads % kThreads == 0, "each thread brings as many");
+static_assert((kBases & (kBases - 1)) == 0 && kBaseStep % 2 == 1,
+              "the bases wrap by a mask, and all occur");
+
+// One float4 a thread. On an H200 four of them, or blocks that stay, are slower: see README.md.
+__global__ void __launch_bounds__(kThreads) copy(const float4* a, float4* c) {
+    const size_t i = size_t(blockIdx.x) * kThreads + threadIdx.x;
+    c[i] = a[i];
+}
+
+__global__ void __launch_bounds__(kThreads) add(const float4* a, const float4* b, float4* c) {
+    const size_t i = size_t(blockIdx.x) * kThreads + threadIdx.x;
+    const float4 x = a[i], y = b[i];
+    c[i] = make_float4(x.x + y.x, x.y + y.y, x.z + y.z, x.w + y.w);
+}
+
+// kCount dependent FMAs in each of a thread's chains. The factor is an immediate operand and all
+// chains share the addend's register, so each FMA reads only one more register and no bank conflict
+// arises.
+template <int kCount>
+__device__ __forceinline__ void steps(float (&x)[kChains], float addend) {
+#pragma unroll kUnroll
+    for (int s = 0; s < kCount; ++s)
+#pragma unroll
+        for (int i = 0; i < kChains; ++i) x[i] = fmaf(x[i], kFactor, addend);
+}
+
+// A block takes kPieces neighbouring pieces, one after the other. A thread loads its elements of
+// the next piece once the first step has read those of this one. Memory then works while the FMAs
+// do, and no register has to be copied.
+template <int kCount>
+__global__ void __launch_bounds__(kThreads) sweep(float addend, const float4* a, float4* c) {
+    size_t at = size_t(blockIdx.x) * kPieces * kSweepQuads * kThreads + threadIdx.x;
+    alignas(16) float x[kChains], loaded[kChains];
+    const auto load = [&] {
+#pragma unroll
+        for (int q = 0; q < kSweepQuads; ++q)
+            reinterpret_cast<float4*>(loaded)[q] = a[at + q * kThreads];
+    };
+    load();
+#pragma unroll 1
+    for (int piece = 0; piece < kPieces; ++piece) {
+        float4* to = c + at;
+#pragma unroll
+        for (int i = 0; i < kChains; ++i) x[i] = fmaf(loaded[i], kFactor, addend);
+        at += kSweepQuads * kThreads;
+        if (piece + 1 < kPieces) load();
+        __syncwarp();  // keeps the loads here: the compiler would put them behind the FMAs
+        steps<kCount - 1>(x, addend);
+#pragma unroll
+        for (int q = 0; q < kSweepQuads; ++q) to[q * kThreads] = reinterpret_cast<float4*>(x)[q];
+    }
+}
+
+__global__ void __launch_bounds__(kThreads)
+    fma_chains(int turns, float addend, const float* a, float* c) {
+    const size_t first = size_t(blockIdx.x) * kChains * kThreads + threadIdx.x;
+    float x[kChains];
+#pragma unroll
+    for (int i = 0; i < kChains; ++i) x[i] = a[first + i * kThreads];
+#pragma unroll 1
+    for (int turn = 0; turn < turns; ++turn) steps<kUnroll>(x, addend);
+#pragma unroll
+    for (int i = 0; i < kChains; ++i) c[first + i * kThreads] = x[i];
+}
+
+// Two addends take turns: with a factor of -1, two steps add their difference.
+__global__ void __launch_bounds__(kThreads)
+    half2_chains(int turns, half2 factor, half2 even, half2 odd, const half2* a, half2* c) {
+    const size_t first = size_t(blockIdx.x) * kChains * kThreads + threadIdx.x;
+    half2 x[kChains];
+#pragma unroll
+    for (int i = 0; i < kChains; ++i) x[i] = a[first + i * kThreads];
+#pragma unroll 1
+    for (int turn = 0; turn < turns; ++turn)
+#pragma unroll
+        for (int s = 0; s < kUnroll; ++s)
+#pragma unroll
+            for (int i = 0; i < kChains; ++i) x[i] = __hfma2(x[i], factor, s % 2 ? odd : even);
+#pragma unroll
+    for (int i = 0; i < kChains; ++i) c[first + i * kThreads] = x[i];
+}
+
+// Each warp adds the products of its own matrices to its accumulators, again and again.
+__global__ void __launch_bounds__(kThreads)
+    mma_chains(int turns, const half* A, const half* B, float* C) {
+    const size_t warp = (size_t(blockIdx.x) * kThreads + threadIdx.x) / 32;
+    wmma::fragment<wmma::matrix_a, kEdge, kEdge, kEdge, half, wmma::row_major> a[kMma];
+    wmma::fragment<wmma::matrix_b, kEdge, kEdge, kEdge, half, wmma::row_major> b[kMma];
+    wmma::fragment<wmma::accumulator, kEdge, kEdge, kEdge, float> acc[kMma][kMma];
+#pragma unroll
+    for (int i = 0; i < kMma; ++i) {
+        wmma::load_matrix_sync(a[i], A + (warp * kMma + i) * kMatrix, kEdge);
+        wmma::load_matrix_sync(b[i], B + (warp * kMma + i) * kMatrix, kEdge);
+#pragma unroll
+        for (int j = 0; j < kMma; ++j) wmma::fill_fragment(acc[i][j], 0.0f);
+    }
+#pragma unroll 1
+    for (int turn = 0; turn < turns; ++turn)
+#pragma unroll
+        for (int s = 0; s < kMmaUnroll; ++s)
+#pragma unroll
+            for (int ij = 0; ij < kMma * kMma; ++ij)
+                wmma::mma_sync(acc[ij / kMma][ij % kMma], a[ij / kMma], b[ij % kMma],
+                               acc[ij / kMma][ij % kMma]);
+#pragma unroll
+    for (int ij = 0; ij < kMma * kMma; ++ij)
+        wmma::store_matrix_sync(C + (warp * kMma * kMma + ij) * kMatrix, acc[ij / kMma][ij % kMma],
+                                kEdge, wmma::mem_row_major);
+}
+
+// Each thread adds up what it reads, 16 bytes at a time. The eight lanes that are served together
+// read 128 neighbouring bytes, which are in 32 different banks wherever they start. The start
+// changes at every turn: otherwise the compiler would load once for all turns.
+__global__ void __launch_bounds__(kThreads) read_shared(int turns, const uint4* a, unsigned* c) {
+    __shared__ uint4 shared[kSharedQuads];
+#pragma unroll
+    for (int i = 0; i < kSharedQuads; i += kThreads) shared[i + threadIdx.x] = a[i + threadIdx.x];
+    __syncthreads();
+    unsigned sum = 0;
+    int base = 0;
+#pragma unroll 1
+    for (int turn = 0; turn < turns; ++turn) {
+#pragma unroll
+        for (int i = 0; i < kLoads; ++i) {
+            const uint4 v = shared[base + threadIdx.x + i * kLoadStride];
+            sum += v.x + v.y + v.z + v.w;
+        }
+        base = (base + kBaseStep) & (kBases - 1);
+    }
+    c[blockIdx.x * kThreads + threadIdx.x] = sum;
+}

@@ -1,0 +1,111 @@
+// The data of roofline.cu: three device arrays, what fills them, and what the kernels must make of
+// it.
+#pragma once
+
+#include <algorithm>
+#include <random>
+
+#include "00_machine_limits/roofline.cuh"
+#include "common/bench.h"
+
+// A launch, and what its threads do. It measures `limit`: GB/s of what moves, or GFLOP/s.
+struct Work {
+    std::string what;
+    Limit limit;
+    Traffic moved;
+    double flop;
+    std::function<void()> launch;
+
+    bool of_memory() const {
+        return limit == &Limits::bandwidth_gbs || limit == &Limits::shared_gbs;
+    }
+    double bytes() const { return moved.shared > 0 ? moved.shared : moved.loaded + moved.stored; }
+};
+
+// a, b and c have the same length. a and b hold random data that repeats itself: floats, or halves
+// for half2_chains and mma_chains.
+class Arrays {
+public:
+    explicit Arrays(size_t floats) : floats(floats), a(floats), b(floats), c(floats) {
+        std::mt19937 random(3);
+        for (std::vector<half>* halves : {&halves_a, &halves_b})
+            for (half& each : *halves) each = half(float(random() % 128) - 64);
+    }
+    double bytes() const { return double(floats) * sizeof(float); }
+
+    void put_floats() {
+        put(a, floats_a);
+        put(b, floats_b);
+    }
+    void put_halves() {
+        put(a, halves_a);
+        put(b, halves_b);
+    }
+
+    // Runs `work`: c must then start with `count` elements that are `period` over and over, bit by
+    // bit. What is not written stays NaN. Throws Failure.
+    template <class T>
+    void verify(const Work& work, size_t count, const std::vector<T>& period) {
+        progress(work.what + ": verifying");
+        check_cuda(cudaMemset(c.data(), 0xff, floats * sizeof(float)), "cudaMemset");
+        run_checked(work.what, work.moved, work.launch);
+        std::vector<T> part(std::min<size_t>(count, 1 << 24));
+        for (size_t first = 0; first < count; first += part.size()) {
+            const size_t length = std::min(part.size(), count - first);
+            const T* from = reinterpret_cast<const T*>(c.data()) + first;
+            check_cuda(cudaMemcpy(part.data(), from, length * sizeof(T), cudaMemcpyDeviceToHost),
+                       "cudaMemcpy from the device");
+            check_periodic(work.what, part.data(), first, length, period);
+        }
+    }
+
+    // What the threads of a block of read_shared add up.
+    std::vector<unsigned> shared_sums(int turns) const {
+        std::vector<unsigned> words(4 * kSharedQuads), sums(kThreads);
+        std::memcpy(words.data(), floats_a.data(), words.size() * sizeof(unsigned));
+        for (int t = 0; t < kThreads; ++t)
+            for (int turn = 0; turn < turns; ++turn)
+                for (int i = 0; i < kLoads; ++i)
+                    for (int word = 0; word < 4; ++word) {
+                        const int quad = turn * kBaseStep % kBases + t + i * kLoadStride;
+                        sums[t] += words[4 * quad + word];
+                    }
+        return sums;
+    }
+    // `count` elements of the accumulators of mma_chains, warp by warp. The sums are exact.
+    std::vector<float> mma_sums(size_t count, int turns) const {
+        const std::vector<float> A(halves_a.begin(), halves_a.end());
+        const std::vector<float> B(halves_b.begin(), halves_b.end());
+        std::vector<float> sums(count);
+        for (size_t to = 0; to < count; ++to) {
+            const size_t acc = to / kMatrix, warp = acc / (kMma * kMma), at = to % kMatrix;
+            const size_t row = (warp * kMma + acc / kMma % kMma) * kMatrix + at / kEdge * kEdge;
+            const size_t col = (warp * kMma + acc % kMma) * kMatrix + at % kEdge;
+            for (int k = 0; k < kEdge; ++k)
+                sums[to] += A[(row + k) % A.size()] * B[(col + k * kEdge) % B.size()];
+            sums[to] *= float(kMmaUnroll * turns);
+        }
+        return sums;
+    }
+
+    const size_t floats;
+    const std::vector<float> floats_a = random_period(1), floats_b = random_period(2);
+    std::vector<half> halves_a = std::vector<half>(2 * kPeriod), halves_b = halves_a;
+    DeviceArray<float> a, b, c;
+
+private:
+    // Fills the array with `period`.
+    template <class T>
+    void put(DeviceArray<float>& array, const std::vector<T>& period) {
+        char* to = reinterpret_cast<char*>(array.data());
+        const size_t all = floats * sizeof(float);
+        size_t done = std::min(all, period.size() * sizeof(T));
+        check_cuda(cudaMemcpy(to, period.data(), done, cudaMemcpyHostToDevice),
+                   "cudaMemcpy to the device");
+        for (size_t more; done < all; done += more) {
+            more = std::min(done, all - done);
+            check_cuda(cudaMemcpy(to + done, to, more, cudaMemcpyDeviceToDevice),
+                       "cudaMemcpy on the device");
+        }
+    }
+};

@@ -1,0 +1,244 @@
+// The frame of the measuring programs of 00, 06 and 07: their options, the checks of a launch in
+// each order of threads and, on a GPU, its timing and where it was measured. A CPU build verifies
+// and times nothing. A CUDA program includes cuda_runtime.h first; a program that times the CPU
+// does not.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "common/options.h"
+#include "common/report.h"
+#if defined(__CUDACC__) || defined(CUDA_EMULATOR)
+#define BENCH_OF_DEVICE
+#include "common/device.h"
+#include "common/roofline.h"
+#include "common/times.h"
+#endif
+
+#ifdef CUDA_EMULATOR
+constexpr bool kEmulated = true;
+#else
+constexpr bool kEmulated = false;
+#endif
+
+struct BenchOptions {
+    int repeat = 10;  // timed runs of each
+    int device = 0;
+    bool verify_only = false;  // always so in a CPU build
+    bool rows_without_times = false;  // else only what was timed is written to a CSV
+    std::string csv;  // empty: no CSV
+};
+
+// An option that a CPU build refuses, and one that only a CPU build takes.
+Option gpu_only(Option option);
+Option cpu_only(Option option);
+// "--arch sm_75" makes `sm` 75: the fragments that the emulator has.
+Option arch_option(int& sm);
+
+// Runs a measuring program: reads the common options and `more`, selects the device, calls
+// `measure`. Returns the exit code (see command_line.h).
+int run_bench(const std::string& name, const std::string& about, const std::string& examples,
+              BenchOptions& o, const std::vector<Option>& more, int argc, char** argv,
+              const std::function<void(Report&)>& measure);
+
+#ifdef BENCH_OF_DEVICE
+// Calls `verify`: on the emulator for each order of threads, which its failure then names. Returns
+// what was so seen besides the results: ", in three orders of threads", and "" on a GPU.
+std::string in_each_order(const std::function<void()>& verify);
+
+// Bytes that the threads of a launch load from and store to device memory, and load from shared
+// memory. Below 0: not stated.
+struct Traffic {
+    double loaded = -1, stored = -1, shared = -1;
+};
+
+// Launches and waits. On the emulator nothing may race and, where it counts, the traffic must be as
+// stated and shared memory read without bank conflicts. Throws Failure.
+void run_checked(const std::string& what, const Traffic& stated,
+                 const std::function<void()>& launch);
+
+// The GPU at hand: times launches on it, and says where that was.
+class Bench {
+public:
+    struct Clocks {
+        unsigned sm, memory;  // MHz; 0: unknown
+    };
+    explicit Bench(int device);
+    ~Bench();
+
+    // Times launches that take turns, as Timer does (timing.h). cold: L2 is flushed before each.
+    std::vector<Times> time(const std::vector<std::function<void()>>& launches, int repeat,
+                            bool cold = true);
+    // The same for one, which progress() names.
+    Times time(const std::string& what, const std::function<void()>& launch, int repeat,
+               bool cold = true);
+    Clocks timed_at() const { return timed_at_; }  // while the last of these times was taken
+    Clocks clocks() const;  // now
+    Row where() const;  // the last cells of a row
+
+    const Gpu gpu;
+    const int sm, multiprocessors;  // sm: 75 is compute capability 7.5
+    const size_t l2_bytes;
+
+private:
+    struct Parts;
+    Parts* parts_ = nullptr;
+    Clocks timed_at_ = {0, 0};
+};
+#endif
+
+#ifndef HARNESS_COMPILED_APART
+
+#ifdef CUDA_EMULATOR
+#include "emulator/emulator.h"
+#elif defined(BENCH_OF_DEVICE)
+#include "common/timing.h"
+#endif
+#include <tuple>
+
+static Option refused(Option option, const std::string& why) {
+    option.set = [says = option.dashed() + ": only the " + why](const std::string&) {
+        throw Failure(kBadCommandLine, says);
+    };
+    return option;
+}
+Option gpu_only(Option option) {
+    option.help = "GPU build: " + option.help;
+    return kEmulated ? refused(option, "GPU build takes it; the CPU build times nothing") : option;
+}
+Option cpu_only(Option option) {
+    option.help = "CPU build: " + option.help;
+    return kEmulated ? option : refused(option, "CPU builds (their names end in _cpu) take it");
+}
+Option arch_option(int& sm) {
+    const auto set = [&sm](const std::string& value) {
+        sm = std::stoi(parse_choice("--arch", value, {"sm_70", "sm_75", "sm_80"}).substr(3));
+    };
+    return cpu_only({"arch", "ARCH", "fragments of sm_70, sm_75 or sm_80 (default sm_80)", set});
+}
+
+int run_bench(const std::string& name, const std::string& about, const std::string& examples,
+              BenchOptions& o, const std::vector<Option>& more, int argc, char** argv,
+              const std::function<void(Report&)>& measure) {
+    using Text = const std::string&;
+    Option csv = {"csv", "FILE", "also write the rows to FILE",
+                  [&o](Text value) { o.csv = parse_csv(value); }};
+    Option repeat = {"repeat", "R", format("timed runs of each (default %d)", o.repeat),
+                     number(o.repeat, "--repeat", 1, 1000)};
+    std::vector<Option> options;
+#ifdef BENCH_OF_DEVICE
+    if (!o.rows_without_times) csv = gpu_only(csv);
+    repeat = gpu_only(repeat);
+    options = {
+        {"device", "D", "use CUDA device D (default 0)", number(o.device, "--device", 0, 1023)}};
+#endif
+    options.insert(options.begin(),
+                   {csv, repeat, {"verify-only", "", "check the results and stop", [&o](Text) {
+                                      o.verify_only = true;
+                                  }}});
+    options.insert(options.end(), more.begin(), more.end());
+    return run_program(name, about, options, examples, argc, argv, [&] {
+        if (o.verify_only && !o.csv.empty() && !o.rows_without_times)
+            throw Failure(kBadCommandLine, "--csv: there are no times with --verify-only");
+        Report report(o.csv);
+#ifdef BENCH_OF_DEVICE
+        select_device(o.device);
+#endif
+        o.verify_only |= kEmulated;
+        measure(report);
+        if (kEmulated) std::printf("Nothing was timed: the GPU build times.\n");
+    });
+}
+
+#ifdef CUDA_EMULATOR
+std::string in_each_order(const std::function<void()>& verify) {
+    using emulator::Order;
+    for (const auto& [name, order] : {std::pair("forward", Order::forward),
+                                      {"reverse", Order::reverse},
+                                      {"random", Order::random}}) {
+        emulator::set_order(order, 1);
+        try {
+            verify();
+        } catch (const Failure& failure) {
+            throw Failure(failure.code,
+                          std::string("threads in ") + name + " order: " + failure.what());
+        }
+    }
+    return std::string(", in three orders of threads") +
+           (emulator::tracing() ? ", and the bytes moved are those stated" : "");
+}
+
+void run_checked(const std::string& what, const Traffic& stated,
+                 const std::function<void()>& launch) {
+    emulator::reset_counts();
+    launch();
+    check_cuda(cudaGetLastError(), "launching " + what);
+    check_cuda(cudaDeviceSynchronize(), "running " + what);
+    const emulator::Counts& c = emulator::counts();
+    if (!c.problems.empty()) throw Failure(kWrongResult, what + ": " + c.problems[0]);
+    if (!emulator::tracing()) return;
+    const std::tuple<const char*, uint64_t, double> all[] = {
+        {"loaded from device memory", c.global_load_bytes, stated.loaded},
+        {"stored to device memory", c.global_store_bytes, stated.stored},
+        {"loaded from shared memory", c.shared_load_bytes, stated.shared}};
+    for (const auto& [moved, counted, expected] : all)
+        if (expected >= 0 && double(counted) != expected)
+            throw Failure(kWrongResult, what + format(": %.0f bytes %s, stated are %.0f",
+                                                      double(counted), moved, expected));
+    if (stated.shared >= 0 && c.shared_load_wavefronts != c.shared_load_ideal)
+        throw Failure(kWrongResult, what + ": loads from shared memory have bank conflicts");
+}
+
+// One multiprocessor, which times nothing.
+Bench::Bench(int) : gpu{"", "CPU emulator", {}, {}, ""}, sm(0), multiprocessors(1), l2_bytes(0) {}
+Bench::~Bench() = default;
+using Launches = std::vector<std::function<void()>>;
+std::vector<Times> Bench::time(const Launches&, int, bool) { return {}; }
+Times Bench::time(const std::string&, const std::function<void()>&, int, bool) { return {}; }
+Bench::Clocks Bench::clocks() const { return {0, 0}; }
+Row Bench::where() const { return {}; }
+#elif defined(BENCH_OF_DEVICE)
+std::string in_each_order(const std::function<void()>& verify) {
+    verify();
+    return "";
+}
+
+void run_checked(const std::string& what, const Traffic&, const std::function<void()>& launch) {
+    launch();
+    check_cuda(cudaGetLastError(), "launching " + what);
+    check_cuda(cudaDeviceSynchronize(), "running " + what);
+}
+
+struct Bench::Parts {
+    Timer timer;
+    Nvml nvml;
+};
+Bench::Bench(int device)
+    : gpu(gpu_at_hand(device)), sm(10 * attribute(cudaDevAttrComputeCapabilityMajor, device) +
+                                   attribute(cudaDevAttrComputeCapabilityMinor, device)),
+      multiprocessors(attribute(cudaDevAttrMultiProcessorCount, device)),
+      l2_bytes(attribute(cudaDevAttrL2CacheSize, device)),
+      parts_(new Parts{Timer(device), Nvml(bus_id(device))}) {}
+Bench::~Bench() { delete parts_; }
+std::vector<Times> Bench::time(const std::vector<std::function<void()>>& launches, int repeat,
+                               bool cold) {
+    return parts_->timer.run(
+        launches, repeat, [&] { timed_at_ = clocks(); }, cold);
+}
+Times Bench::time(const std::string& what, const std::function<void()>& launch, int repeat,
+                  bool cold) {
+    progress(what + ": timing");
+    const Times times = time({launch}, repeat, cold)[0];
+    check_cuda(cudaGetLastError(), "launching " + what);
+    progress("");
+    return times;
+}
+Bench::Clocks Bench::clocks() const {
+    return {parts_->nvml.sm_clock(), parts_->nvml.memory_clock()};
+}
+Row Bench::where() const { return where_measured(gpu, parts_->nvml); }
+#endif
+
+#endif  // HARNESS_COMPILED_APART
