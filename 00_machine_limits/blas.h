@@ -1,24 +1,15 @@
-// OpenBLAS's product on the CPU, where its library is there (it is loaded at run time, so that the program starts without), its
-// times, and the check that a library's product passes before it is timed.
+// OpenBLAS's product on the CPU, its check and its times. The library is loaded at run time, so that a
+// program starts without it.
 #pragma once
 
 #include <dlfcn.h>
 
 #include <chrono>
 #include <cstdlib>
-#include <cstring>
-#include <functional>
-#include <string>
-#include <vector>
 
 #include "00_machine_limits/cpu.h"
+#include "00_machine_limits/verify_library.h"
 #include "common/times.h"
-#include "common/verify.h"
-
-// A wrong leading dimension shows only where the edges differ.
-constexpr Shape kRectangular = {37, 129, 65};
-// The exact check of larger products on the host would take longer than all else.
-constexpr int kVerifiedUpTo = 1024;
 
 class OpenBlas {
 public:
@@ -28,12 +19,13 @@ public:
     OpenBlas() {
         load();
 #ifdef __x86_64__
-        // A version that is older than the CPU takes it for a Prescott, of 2004, and leaves most of its lanes idle.
+        // A version that is older than the CPU takes it for a Prescott, of 2004, and leaves most of its
+        // lanes idle.
         if (!*this || config().find(" Prescott ") == std::string::npos ||
             !__builtin_cpu_supports("avx2"))
             return;
-        setenv("OPENBLAS_CORETYPE", __builtin_cpu_supports("avx512bw") ? "SkylakeX" : "Haswell",
-               0);  // 0: the user's stays
+        const char* newer = __builtin_cpu_supports("avx512bw") ? "SkylakeX" : "Haswell";
+        setenv("OPENBLAS_CORETYPE", newer, 0);  // 0: the user's stays
         dlclose(library_);  // it chooses its kernels when it is loaded
         load();
 #endif
@@ -90,65 +82,34 @@ inline double ms_between(std::chrono::steady_clock::time_point begin,
     return std::chrono::duration<double, std::milli>(end - begin).count();
 }
 
-// Times functions on the CPU, taking turns, after a call of each that is not counted.
-inline std::vector<Times> time_on_cpu(const std::vector<std::function<void()>>& functions,
-                                      int repeat) {
-    for (const auto& function : functions) function();
-    std::vector<std::vector<float>> ms(functions.size());
-    for (int r = 0; r < repeat; ++r)
-        for (size_t f = 0; f < functions.size(); ++f) {
-            const auto begin = std::chrono::steady_clock::now();
-            functions[f]();
-            ms[f].push_back(float(ms_between(begin, std::chrono::steady_clock::now())));
-        }
-    std::vector<Times> times;
-    for (const auto& list : ms) times.push_back(summarize(list));
-    return times;
+// Throws Failure(kWrongResult) where the product of floats or doubles is wrong at one of the shapes.
+template <class T>
+void verify_blas(const OpenBlas& blas, const std::vector<Shape>& shapes, uint32_t seed) {
+    for (const Shape& s : shapes)
+        verify_library<T, T>("OpenBLAS", s, seed, 23, kFp32.unit_roundoff,
+                             [&](const auto& A, const auto& B, auto& C) {
+                                 blas.multiply(s, A.data(), B.data(), C.data());
+                             });
 }
 
-// `multiply` must give C = A * B: exactly on integers, for which FP16 and TF32 are wide enough, and on reals within the error bound
-// of `unit_roundoff`, which tells FP32 from TF32. The reals have `bits` bits of fraction. C is NaN before.
-// Throws Failure(kWrongResult).
-template <class In, class Out>
-void verify_library(const std::string& name, Shape s, uint32_t seed, int bits, double unit_roundoff,
-                    const std::function<void(const std::vector<In>& A, const std::vector<In>& B,
-                                             std::vector<Out>& C)>& multiply) {
-    const auto product = [&](const std::vector<float>& A, const std::vector<float>& B) {
-        std::vector<Out> C(size_t(s.M) * s.N);
-        std::memset(static_cast<void*>(C.data()), 0xff, C.size() * sizeof(Out));
-        multiply({A.begin(), A.end()}, {B.begin(), B.end()}, C);
-        return std::vector<float>(C.begin(), C.end());
-    };
-    const size_t a_count = size_t(s.M) * s.K, b_count = size_t(s.K) * s.N;
-    const int range = exact_range(s.K, kFp32.exact_limit);
-    std::vector<float> A = random_integers(a_count, range, seed),
-                       B = random_integers(b_count, range, seed + 1);
-    std::string wrong = check_exact(s, A, B, product(A, B).data());
-    A = random_reals(a_count, seed);
-    B = random_reals(b_count, seed + 1);
-    for (std::vector<float>* matrix : {&A, &B})
-        for (float& value : *matrix) value = std::ldexp(std::trunc(std::ldexp(value, bits)), -bits);
-    if (wrong.empty()) wrong = check_accuracy(s, A, B, product(A, B).data(), unit_roundoff).wrong;
-    if (!wrong.empty())
-        throw Failure(kWrongResult,
-                      format("%s, %d x %d x %d: %s", name.c_str(), s.M, s.N, s.K, wrong.c_str()));
-}
-
-// Times of sgemm for n x n matrices. Verified at a rectangular shape, at n x n up to kVerifiedUpTo, and in what was timed, within
-// the error bound at 128 x 128 elements. Throws Failure(kWrongResult).
-inline Times time_sgemm(const OpenBlas& blas, int n, const std::vector<float>& A,
-                        const std::vector<float>& B, int repeat) {
-    const Shape square = {n, n, n};
-    for (const Shape& s : {kRectangular, square})
-        if (s.M <= kVerifiedUpTo)
-            verify_library<float, float>(
-                "OpenBLAS", s, 1, 23, kFp32.unit_roundoff,
-                [&](auto& a, auto& b, auto& c) { blas.multiply(s, a.data(), b.data(), c.data()); });
-    std::vector<float> C(size_t(n) * n, unwritten());
-    const Times times =
-        time_on_cpu({[&] { blas.multiply(square, A.data(), B.data(), C.data()); }}, repeat)[0];
-    const std::string wrong = check_accuracy(square, A, B, C.data(), kFp32.unit_roundoff).wrong;
+// Times the product of n x n matrices, after one that is not counted. What was timed must be right
+// within the error bound, at 128 x 128 elements. Throws Failure(kWrongResult).
+template <class T>
+Times time_blas(const OpenBlas& blas, int n, const std::vector<float>& A,
+                const std::vector<float>& B, int repeat) {
+    const std::vector<T> a(A.begin(), A.end()), b(B.begin(), B.end());
+    std::vector<T> c(size_t(n) * n, std::numeric_limits<T>::quiet_NaN());
+    const auto multiply = [&] { blas.multiply({n, n, n}, a.data(), b.data(), c.data()); };
+    multiply();
+    std::vector<float> ms(repeat);
+    for (float& each : ms) {
+        const auto begin = std::chrono::steady_clock::now();
+        multiply();
+        each = float(ms_between(begin, std::chrono::steady_clock::now()));
+    }
+    const std::vector<float> C(c.begin(), c.end());
+    const std::string wrong = check_accuracy({n, n, n}, A, B, C.data(), kFp32.unit_roundoff).wrong;
     if (!wrong.empty())
         throw Failure(kWrongResult, format("OpenBLAS, N = %d: %s", n, wrong.c_str()));
-    return times;
+    return summarize(ms);
 }

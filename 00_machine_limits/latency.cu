@@ -179,6 +179,7 @@ void verify(Line* lines, const std::vector<uint32_t>& words) {
     run_l1<uint32_t>(words, 3);
 }
 
+#ifndef CUDA_EMULATOR
 constexpr size_t kL1HitBytes = 32 << 10;  // within the L1 of every GPU that CUDA 13 knows
 // A timed chase. The clock may be read before its last load is back: 1 of so many.
 constexpr int kSteps = 8192;
@@ -276,6 +277,24 @@ private:
     Report& report_;
 };
 
+void time_all(Line* lines, const std::vector<uint32_t>& words, const BenchOptions& o,
+              Report& report) {
+    std::printf(
+        "Cycles per dependent load or instruction, or where L1's bandwidth is measured per load "
+        "by a warp: median,\nleast and most of %d.\n",
+        o.repeat);
+    const Bench bench(o);
+    Timing timing(bench, o.repeat, report);
+    timing.time_loads(lines);
+    timing.time_l1<uint4>(words);
+    timing.time_l1<uint32_t>(words);
+    std::apply([&](auto... op) { (timing.time_chain<decltype(op)>(), ...); }, Chains());
+    report.save();
+}
+#else
+void time_all(Line*, const std::vector<uint32_t>&, const BenchOptions&, Report&) {}
+#endif
+
 void measure(const BenchOptions& o, Report& report) {
     DeviceArray<Line> lines(kMostBytes / sizeof(Line));
     std::vector<uint32_t> words(kBandwidthBytes / sizeof(uint32_t));
@@ -283,18 +302,7 @@ void measure(const BenchOptions& o, Report& report) {
     for (uint32_t& word : words) word = random();
     in_each_order([&] { verify(lines.data(), words); });
     std::printf("Every chase visits every element once; the chains and the sums are the host's.\n");
-    if (o.verify_only) return;
-    std::printf(
-        "Cycles per dependent load or instruction, or where L1's bandwidth is measured per load "
-        "by a warp: median,\nleast and most of %d.\n",
-        o.repeat);
-    const Bench bench(o.device);
-    Timing timing(bench, o.repeat, report);
-    timing.time_loads(lines.data());
-    timing.time_l1<uint4>(words);
-    timing.time_l1<uint32_t>(words);
-    std::apply([&](auto... op) { (timing.time_chain<decltype(op)>(), ...); }, Chains());
-    report.save();
+    if (!o.verify_only) time_all(lines.data(), words, o, report);
 }
 
 int main(int argc, char** argv) {

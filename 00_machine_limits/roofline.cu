@@ -199,7 +199,7 @@ size_t array_length(size_t l2_bytes) {
 }
 
 void measure(const BenchOptions& o, Report& report) {
-    Bench bench(o.device);
+    Bench bench(o);
     Arrays x(array_length(bench.l2_bytes));
     const Works works = {x, bench.multiprocessors};
     const std::string how = in_each_order([&] { verify(x, works); });

@@ -1,5 +1,6 @@
-// 07_fragment_probe/custom_load: load_matrix_sync against loads written by hand from the known layout. First as the article timed
-// them, with nothing using what was loaded: the compiler then loads nothing. Then with every element used, at changing addresses.
+// 07_fragment_probe/custom_load: load_matrix_sync against loads written by hand from the known
+// layout. First as the article timed them, with nothing using what was loaded: the compiler then
+// loads nothing. Then with every element used, at changing addresses.
 //
 // Alone:    nvcc -O3 -std=c++17 -arch=native -I. 07_fragment_probe/custom_load.cu -o 07_fragment_probe/custom_load -lcublas
 // Articles: "Tensorコアを使ってみた", the section on load_matrix_sync (91 us against 77670 us for 2^30 loads)
@@ -8,12 +9,8 @@
 #include <cmath>
 #include <map>
 
-#include "07_fragment_probe/chip.h"
 #include "07_fragment_probe/loads.cuh"
-#include "common/report.h"
-#ifndef CUDA_EMULATOR
-#include "common/timing.h"
-#endif
+#include "common/bench.h"
 
 constexpr int kInShared = 64;  // matrices in shared memory, 32 KiB
 constexpr int kInGlobal =
@@ -44,7 +41,8 @@ std::string name() {
     return Load::name + std::string(kShared ? " from shared memory" : " from global memory");
 }
 
-// Throws Failure(kWrongResult) unless the load fills every lane's x[] as load_matrix_sync does, and with numbers.
+// Throws Failure(kWrongResult) unless the load fills every lane's x[] as load_matrix_sync does, and
+// with numbers.
 template <class Load, bool kShared>
 void check(const half* matrices) {
     DeviceArray<half> x_device(32 * Fragment::num_elements);
@@ -52,9 +50,11 @@ void check(const half* matrices) {
         std::vector<half> expected, x;
         for (std::vector<half>* to : {&expected, &x}) {
             x_device.upload(std::vector<half>(32 * Fragment::num_elements, half(NAN)));
-            if (to == &x) fill<Load, kShared><<<1, 32>>>(matrices, which, x_device.data());
-            else fill<LoadMatrixSync, false><<<1, 32>>>(matrices, which, x_device.data());
-            finish(name<Load, kShared>());
+            half* const x_there = x_device.data();
+            run_checked(name<Load, kShared>(), {}, [&] {
+                if (to == &x) fill<Load, kShared><<<1, 32>>>(matrices, which, x_there);
+                else fill<LoadMatrixSync, false><<<1, 32>>>(matrices, which, x_there);
+            });
             x_device.download(*to);
         }
         for (size_t at = 0; at < x.size(); ++at)
@@ -78,9 +78,10 @@ __global__ void load_unused(const half* matrices, int count) {
     for (int n = 0; n < count; ++n) Load::load(f, matrices);
 }
 
-// One warp loads `count` times and adds up all that it loads. It walks through all `mask` + 1 matrices in an order that the
-// compiler can't foresee: `factor` and `mask` come with the launch. kAtOnce 1: each load is used before the next begins; more: the
-// compiler puts so many loads before the first use.
+// One warp loads `count` times and adds up all that it loads. It walks through all `mask` + 1
+// matrices in an order that the compiler can't foresee: `factor` and `mask` come with the launch.
+// kAtOnce 1: each load is used before the next begins; more: the compiler puts so many loads before
+// the first use.
 template <class Load, bool kShared, int kAtOnce>
 __global__ void load_used(const half* matrices, int count, unsigned factor, unsigned mask,
                           unsigned* sums) {
@@ -99,38 +100,17 @@ __global__ void load_used(const half* matrices, int count, unsigned factor, unsi
     sums[threadIdx.x] = sum;
 }
 
-double median_ms(int repeat, const std::string& what, const std::function<void()>& launch) {
-    cudaEvent_t start, stop;
-    check_cuda(cudaEventCreate(&start), "cudaEventCreate");
-    check_cuda(cudaEventCreate(&stop), "cudaEventCreate");
-    launch();  // warm up: module loading, clocks, and the data comes to the L2 cache, which is not flushed
-    finish(what);
-    std::vector<float> ms(repeat);
-    for (float& each : ms) {
-        check_cuda(cudaEventRecord(start), "cudaEventRecord");
-        launch();
-        check_cuda(cudaEventRecord(stop), "cudaEventRecord");
-        finish(what);
-        check_cuda(cudaEventElapsedTime(&each, start, stop), "cudaEventElapsedTime");
-    }
-    cudaEventDestroy(start);
-    cudaEventDestroy(stop);
-    return summarize(ms).median;
-}
-
 // Times the loads; a row each.
 class Timing {
 public:
-    Timing(const half* matrices, int repeat, const Chip& chip, Report& report)
-        : matrices_(matrices), repeat_(repeat), gpu_(gpu_at_hand(chip.device)),
-          nvml_(bus_id(chip.device)), report_(report) {}
+    Timing(const half* matrices, Bench& bench, int repeat, Report& report)
+        : matrices_(matrices), bench_(bench), repeat_(repeat), report_(report) {}
 
     template <class Load>
     void time_unused() {
         // Should a compiler keep the loads, then 2^30 take minutes: a few are enough to see it.
         const auto time = [&](int count) {
-            return median_ms(repeat_, Load::name,
-                             [&] { load_unused<Load><<<1, 32>>>(matrices_, count); });
+            return median_ms(Load::name, [&] { load_unused<Load><<<1, 32>>>(matrices_, count); });
         };
         const int few = 1 << 16, all = 1 << 30;
         const int count = time(few) * (all / few) > 10000 ? few : all;
@@ -141,7 +121,7 @@ public:
     void time_used() {
         DeviceArray<unsigned> sums_device(32);
         const unsigned mask = (kShared ? kInShared : kInGlobal) - 1;
-        const double ms = median_ms(repeat_, name<Load, kShared>(), [&] {
+        const double ms = median_ms(name<Load, kShared>(), [&] {
             // 1664525 is 4 n + 1, and 12345 is odd: the walk visits every matrix.
             load_used<Load, kShared, kAtOnce>
                 <<<1, 32>>>(matrices_, kUsedLoads, 1664525, mask, sums_device.data());
@@ -165,9 +145,15 @@ public:
     }
 
 private:
+    // The L2 cache, to which the warm-up launch has brought the data, is not flushed.
+    double median_ms(const std::string& what, const std::function<void()>& launch) {
+        return bench_.time(what, launch, repeat_, false).median;
+    }
+
     void add(const char* load, const char* from, const std::string& result, int count, double ms) {
         const double ns = ms * 1e6 / count, gbs = kMatrixBytes / ns,
-                     device_gbs = gpu_.limit(&Limits::bandwidth_gbs), share = gbs / device_gbs;
+                     device_gbs = bench_.gpu.limit(&Limits::bandwidth_gbs),
+                     share = gbs / device_gbs;
         const double first_ns =
             first_ns_.emplace(from + result, ns).first->second;  // load_matrix_sync comes first
         const std::string of_device =
@@ -183,94 +169,74 @@ private:
                    {"of load_matrix_sync", "of_load_matrix_sync", format("%.2f x", ns / first_ns)},
                    {"", "device_gbs", format("%.0f", device_gbs)},
                    {"", "repeats", std::to_string(repeat_)},
-                   {"", "sm_mhz", std::to_string(nvml_.sm_clock())}};
-        for (const Cell& cell : where_measured(gpu_, nvml_)) row.push_back(cell);
+                   {"", "sm_mhz", std::to_string(bench_.clocks().sm)}};
+        for (const Cell& cell : bench_.where()) row.push_back(cell);
         report_.add(row);
     }
 
     std::map<std::string, double> first_ns_;
     std::vector<unsigned> global_sums_, shared_sums_;
     const half* matrices_;
+    Bench& bench_;
     int repeat_;
-    Gpu gpu_;
-    Nvml nvml_;
     Report& report_;
 };
+
+void time_all(const half* matrices, Bench& bench, const BenchOptions& o, Report& report) {
+    std::printf(
+        "One warp loads matrices of %d bytes. unused: the article's experiment. used: each "
+        "element, from %d MiB\nin the L2 cache or %d KiB in shared memory, with fewer loads: "
+        "2^30 would take minutes.\n",
+        kMatrixBytes, kInGlobal * kMatrixBytes >> 20, kInShared * kMatrixBytes >> 10);
+    Timing timing(matrices, bench, o.repeat, report);
+    timing.time_unused<LoadMatrixSync>();
+    timing.time_unused<Halves>();
+    timing.time_unused<Pairs>();
+    timing.time_all_used<false, 1>();
+    timing.time_all_used<false, 8>();
+    timing.time_all_used<true, 1>();
+    timing.time_all_used<true, 8>();
+    report.save();
+}
+#else
+void time_all(const half*, Bench&, const BenchOptions&, Report&) {}
 #endif
 
+void check_all(const half* matrices) {
+    check<LoadMatrixSync, true>(matrices);
+    check<Halves, false>(matrices);
+    check<Halves, true>(matrices);
+    check<Pairs, false>(matrices);
+    check<Pairs, true>(matrices);
+    check<Ldmatrix, true>(matrices);
+}
+
+void measure(const BenchOptions& o, Report& report) {
+    Bench bench(o);
+    std::printf("%s, sm_%d\n", bench.gpu.full_name.c_str(), bench.sm);
+    if (bench.sm < 75)
+        throw Failure(kDeviceFailed,
+                      format("sm_%d lays fragments out in another way: these loads are "
+                             "for sm_75 and later",
+                             bench.sm));
+    DeviceArray<half> array(kInGlobal * kMatrix);
+    std::vector<half> numbers(kInGlobal * kMatrix);
+    for (size_t i = 0; i < numbers.size(); ++i)
+        numbers[i] = half(float(i % 2048));  // none twice in a matrix
+    array.upload(numbers);
+    const half* matrices = array.data();
+    in_each_order([&] { check_all(matrices); });
+    std::printf(
+        "6 loads fill all 512 places of the fragment as load_matrix_sync from global memory does.\n");
+    if (!o.verify_only) time_all(matrices, bench, o, report);
+}
+
 int main(int argc, char** argv) {
-    using Text = const std::string&;
-    Chip chip;
-    int repeat = 10;
-    bool check_only = false;
-    std::string csv;
-    const auto gpu_only = [](const char* option) {
-#ifdef CUDA_EMULATOR
-        throw Failure(
-            kBadCommandLine,
-            std::string(option) + ": only the GPU build takes it; the CPU build times nothing");
-#else
-        (void)option;
-#endif
-    };
-    std::vector<Option> options = {
-        {"repeat", "R", "GPU build: timed launches of each kernel (default 10)",
-         [&](Text value) {
-             gpu_only("--repeat");
-             repeat = int(parse_number("--repeat", value, 1, 1000));
-         }},
-        {"csv", "FILE", "GPU build: also write the rows to FILE",
-         [&](Text value) {
-             gpu_only("--csv");
-             csv = parse_csv(value);
-         }},
-    };
-    options.push_back({"check-only", "", "compare what the loads fill and stop",
-                       [&](Text) { check_only = true; }});
-    for (const Option& option : chip_options(chip)) options.push_back(option);
-    const std::string about =
-        "times load_matrix_sync against loads written by hand, with the result unused and used";
-    return run_program(
-        "custom_load", about, options, "Example:\n  custom_load --csv loads.csv", argc, argv, [&] {
-            if (check_only && !csv.empty())
-                throw Failure(kBadCommandLine, "--csv: there are no times with --check-only");
-            Report report(csv);
-            select_chip(chip);
-            if (chip.sm < 75)
-                throw Failure(
-                    kDeviceFailed,
-                    chip.architecture() +
-                        " lays fragments out in another way: these loads are for sm_75 and later");
-            DeviceArray<half> array(kInGlobal * kMatrix);
-            std::vector<half> numbers(kInGlobal * kMatrix);
-            for (size_t i = 0; i < numbers.size(); ++i)
-                numbers[i] = half(float(i % 2048));  // none twice in a matrix
-            array.upload(numbers);
-            const half* matrices = array.data();
-            check<LoadMatrixSync, true>(matrices);
-            check<Halves, false>(matrices);
-            check<Halves, true>(matrices);
-            check<Pairs, false>(matrices);
-            check<Pairs, true>(matrices);
-            check<Ldmatrix, true>(matrices);
-            std::printf(
-                "6 loads fill all 512 places of the fragment as load_matrix_sync from global memory does.\n");
-#ifdef CUDA_EMULATOR
-            std::printf("Nothing was timed: the GPU build times.\n");
-#else
-        if (check_only) return;
-        std::printf("One warp loads matrices of %d bytes. unused: the article's experiment. used: each element, from %d MiB\n"
-                    "in the L2 cache or %d KiB in shared memory, with fewer loads: 2^30 would take minutes.\n",
-                    kMatrixBytes, kInGlobal * kMatrixBytes >> 20, kInShared * kMatrixBytes >> 10);
-        Timing timing(matrices, repeat, chip, report);
-        timing.time_unused<LoadMatrixSync>();
-        timing.time_unused<Halves>();
-        timing.time_unused<Pairs>();
-        timing.time_all_used<false, 1>();
-        timing.time_all_used<false, 8>();
-        timing.time_all_used<true, 1>();
-        timing.time_all_used<true, 8>();
-        report.save();
-#endif
-        });
+    BenchOptions o;
+    return run_bench(
+        "custom_load",
+        "times load_matrix_sync against loads written by hand, with the result unused and "
+        "used",
+        "Example:\n  custom_load --csv loads.csv", o, {arch_option(o)}, argc, argv,
+        [&](Report& report) { measure(o, report); });
 }

@@ -10,11 +10,11 @@
 
 #include "common/options.h"
 #include "common/report.h"
+#include "common/times.h"
 #if defined(__CUDACC__) || defined(CUDA_EMULATOR)
 #define BENCH_OF_DEVICE
 #include "common/device.h"
 #include "common/roofline.h"
-#include "common/times.h"
 #endif
 
 #ifdef CUDA_EMULATOR
@@ -27,6 +27,7 @@ struct BenchOptions {
     int repeat = 10;  // timed runs of each
     int device = 0;
     bool verify_only = false;  // always so in a CPU build
+    int arch = 80;  // on the emulator: whose fragments, sm_80's
     bool rows_without_times = false;  // else only what was timed is written to a CSV
     std::string csv;  // empty: no CSV
 };
@@ -34,8 +35,7 @@ struct BenchOptions {
 // An option that a CPU build refuses, and one that only a CPU build takes.
 Option gpu_only(Option option);
 Option cpu_only(Option option);
-// "--arch sm_75" makes `sm` 75: the fragments that the emulator has.
-Option arch_option(int& sm);
+Option arch_option(BenchOptions& o);  // --arch sm_75
 
 // Runs a measuring program: reads the common options and `more`, selects the device, calls
 // `measure`. Returns the exit code (see command_line.h).
@@ -65,7 +65,7 @@ public:
     struct Clocks {
         unsigned sm, memory;  // MHz; 0: unknown
     };
-    explicit Bench(int device);
+    explicit Bench(const BenchOptions& o);
     ~Bench();
 
     // Times launches that take turns, as Timer does (timing.h). cold: L2 is flushed before each.
@@ -112,9 +112,9 @@ Option cpu_only(Option option) {
     option.help = "CPU build: " + option.help;
     return kEmulated ? option : refused(option, "CPU builds (their names end in _cpu) take it");
 }
-Option arch_option(int& sm) {
-    const auto set = [&sm](const std::string& value) {
-        sm = std::stoi(parse_choice("--arch", value, {"sm_70", "sm_75", "sm_80"}).substr(3));
+Option arch_option(BenchOptions& o) {
+    const auto set = [&o](const std::string& value) {
+        o.arch = std::stoi(parse_choice("--arch", value, {"sm_70", "sm_75", "sm_80"}).substr(3));
     };
     return cpu_only({"arch", "ARCH", "fragments of sm_70, sm_75 or sm_80 (default sm_80)", set});
 }
@@ -192,7 +192,10 @@ void run_checked(const std::string& what, const Traffic& stated,
 }
 
 // One multiprocessor, which times nothing.
-Bench::Bench(int) : gpu{"", "CPU emulator", {}, {}, ""}, sm(0), multiprocessors(1), l2_bytes(0) {}
+Bench::Bench(const BenchOptions& o)
+    : gpu{"", "CPU emulator", {}, {}, ""}, sm(o.arch), multiprocessors(1), l2_bytes(0) {
+    emulator::set_architecture(o.arch);
+}
 Bench::~Bench() = default;
 using Launches = std::vector<std::function<void()>>;
 std::vector<Times> Bench::time(const Launches&, int, bool) { return {}; }
@@ -215,12 +218,12 @@ struct Bench::Parts {
     Timer timer;
     Nvml nvml;
 };
-Bench::Bench(int device)
-    : gpu(gpu_at_hand(device)), sm(10 * attribute(cudaDevAttrComputeCapabilityMajor, device) +
-                                   attribute(cudaDevAttrComputeCapabilityMinor, device)),
-      multiprocessors(attribute(cudaDevAttrMultiProcessorCount, device)),
-      l2_bytes(attribute(cudaDevAttrL2CacheSize, device)),
-      parts_(new Parts{Timer(device), Nvml(bus_id(device))}) {}
+Bench::Bench(const BenchOptions& o)
+    : gpu(gpu_at_hand(o.device)), sm(10 * attribute(cudaDevAttrComputeCapabilityMajor, o.device) +
+                                     attribute(cudaDevAttrComputeCapabilityMinor, o.device)),
+      multiprocessors(attribute(cudaDevAttrMultiProcessorCount, o.device)),
+      l2_bytes(attribute(cudaDevAttrL2CacheSize, o.device)),
+      parts_(new Parts{Timer(o.device), Nvml(bus_id(o.device))}) {}
 Bench::~Bench() { delete parts_; }
 std::vector<Times> Bench::time(const std::vector<std::function<void()>>& launches, int repeat,
                                bool cold) {

@@ -67,8 +67,8 @@ def tree(chapter, faults=(), patch=None):
     The patch comes first: the faults stand in what it makes.
     """
     folder = pathlib.Path(tempfile.mkdtemp(dir=scratch()))
-    shutil.copytree(ROOT / chapter, folder / chapter, ignore=shutil.ignore_patterns("tests"))
-    for name in ("common", "docs", "emulator"):
+    shutil.copytree(ROOT / chapter, folder / chapter, ignore=shutil.ignore_patterns("test_*", "__pycache__"))
+    for name in ("common", "docs", "emulator", "tools"):
         (folder / name).symlink_to(ROOT / name)
     if patch:
         command = ["patch", "-p1", "--fuzz=0", "-s", "-i"] if shutil.which("patch") else ["git", "apply"]
@@ -96,9 +96,8 @@ def how():
 
 def build(folder, chapter, program, variant="plain", *options):
     """Builds NAME.cu (or a stage's matmul.cu) of the changed copy in `folder`; returns the program's path."""
-    source = folder / chapter / f"{program}.cu"
-    if not source.exists():
-        source = folder / chapter / "matmul.cu"
+    named = sorted((folder / chapter).rglob(f"{program}.cu"))  # in the chapter or in its tests
+    source = named[0] if named else folder / chapter / "matmul.cu"
     made = folder / f"{program}_{variant}"
     prelude, generated, object_file = folder / "planted.h", made.with_suffix(".cpp"), made.with_suffix(".o")
     prelude.write_text(PRELUDE)

@@ -59,7 +59,7 @@ def test_stage_builds_without_spills(stage, tmp_path):
 @pytest.mark.parametrize("program", OTHERS)
 def test_program_builds_for_every_architecture(program, tmp_path):
     build(["-std=c++17", "-I.", "-fatbin", *ARCHITECTURES, "-Xcompiler=-Wall,-Wextra", "-DHARNESS_COMPILED_APART",
-           f"06_wmma/{program}.cu"], tmp_path / "fatbin")
+           *ROOT.glob(f"06_wmma/**/{program}.cu")], tmp_path / "fatbin")
 
 
 @pytest.mark.parametrize("source", [f"{stage}/matmul.cu" for stage in STAGES] + ["06_wmma/half2.cu"])

@@ -17,10 +17,11 @@ from stand_ins import STAGES, StandIns, eventually, runs
 from support import ROOT
 
 all_py, compare_py, results = __import__("all"), __import__("compare"), __import__("results")
-CPU_STEPS = ["roofline_cpu", "roofline_host", "latency_cpu", "library_curves_cpu", "transfer_cpu", "ladder_cpu", "one_tile_cpu",
-             "half2_cpu_trace", "types_cpu", "probe_cpu", "volta_tables_cpu", "custom_load_cpu", "08_opencl_gcn"]
-GPU_STEPS = ["roofline", "roofline_host", "latency", "library_curves", "transfer", "ladder", "one_tile", "half2", "types", "probe",
-             "volta_tables", "custom_load", "08_opencl_gcn"]
+CPU_STEPS = ["roofline_cpu", "roofline_host", "latency_cpu", "blas_host", "transfer_cpu",
+             "ladder_cpu", "one_tile_cpu", "half2_cpu_trace", "types_cpu", "probe_cpu", "volta_tables_cpu", "custom_load_cpu", "08_opencl_gcn"]
+GPU_STEPS = ["roofline", "roofline_host", "latency", "library_curves", "blas_host", "transfer",
+             "ladder", "one_tile", "half2", "types", "probe", "volta_tables", "custom_load",
+             "08_opencl_gcn"]
 
 
 def program(s, name, code=0, before="", csv="what,x\\nnew,1\\n"):
@@ -65,7 +66,7 @@ def test_everything_runs(s):
     wanted = {"half2_cpu_trace": "--csv half2.csv", "probe_cpu": "--all", "latency_cpu": "",
               "08_opencl_gcn": "--platform Portable Computing Language --csv opencl.csv"}
     assert {name: run.options[name] for name in wanted} == wanted
-    assert {path.name for path in there.iterdir()} == {"half2.csv", "ladder.csv", "library_curves.csv", "log.txt", "machine.txt",
+    assert {path.name for path in there.iterdir()} == {"half2.csv", "ladder.csv", "blas_host.csv", "log.txt", "machine.txt",
                                                        "opencl.csv", "roofline_host.csv", "steps.csv", "types.csv"}
     assert (there / "ladder.csv").read_text() == "stage,x\n01_one,1\n02_two,1\n03_three,1\n"
     log = (there / "log.txt").read_text()
@@ -89,12 +90,12 @@ def test_folder_by_default(s):
 
 
 def test_failures(s):
-    there, old = s.here / "there", ("roofline_host.csv", "library_curves.csv", "half2.csv")
+    there, old = s.here / "there", ("roofline_host.csv", "blas_host.csv", "half2.csv")
     there.mkdir()
     for name in old:
         (there / name).write_text("what,x\nold,1\n")
     program(s, "roofline_host", 1)
-    program(s, "library_curves_cpu", 77)
+    program(s, "blas_host", 77)
     program(s, "half2_cpu_trace", 3, before="printf '\\033[31mred\\n' >&2")
     program(s, "types_cpu", csv="", before="rm -f .running-*/types.csv")
     program(s, "transfer_cpu", before="kill -9 $$")
@@ -104,7 +105,7 @@ def test_failures(s):
     run = run_all(s, "there")
     assert run.returncode == 1 and run.stderr == "" and "5 done, 2 skipped, 6 failed" in run.stdout
     for step, said in (("roofline_host", r"failed .* roofline_host: said why \(roofline_host.csv is an earlier run's\)"),
-                       ("library_curves_cpu", r"skipped .* library_curves_cpu: said why \(library_curves.csv is an"),
+                       ("blas_host", r"skipped .* blas_host: said why \(blas_host.csv is an"),
                        ("transfer_cpu", r"failed .* killed by SIGKILL$"), ("ladder_cpu", r"failed .* 02_two: failed$"),
                        ("half2_cpu_trace", "failed"), ("types_cpu", r"failed .* wrote no types.csv"),
                        ("custom_load_cpu", r"failed .* a \?\[31mred\? line$"),
@@ -123,7 +124,7 @@ def test_failures(s):
 def test_on_a_gpu(s):
     gpu = s.with_gpu()
     run = run_all(s, "there", environment=gpu)
-    assert run.returncode == 0 and "13 done" in run.stdout and list(run.lines)[:-1] == GPU_STEPS
+    assert run.returncode == 0 and "14 done" in run.stdout and list(run.lines)[:-1] == GPU_STEPS
     log = (s.here / "there/log.txt").read_text()
     assert run.options["half2"] == "--sizes 1024:8192:1024 --limits limits.csv --csv half2.csv"  # with the limits just measured
     assert run.options["08_opencl_gcn"] == "--sizes 4096:8192:4096 --limits limits.csv --csv opencl.csv"
@@ -134,7 +135,7 @@ def test_on_a_gpu(s):
         assert line in text
     program(s, "roofline", 3)
     run = run_all(s, "there", environment=gpu)
-    assert run.returncode == 3 and "12 done" in run.stdout and "--limits" not in run.options["half2"]  # not with an earlier run's
+    assert run.returncode == 3 and "13 done" in run.stdout and "--limits" not in run.options["half2"]  # not with an earlier run's
 
 
 @pytest.mark.parametrize("how, code", ((signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGKILL, -9)), ids=str)
@@ -150,7 +151,7 @@ def test_interrupted(s, how, code):
     assert eventually(lambda: not runs(step), 5)
     assert list(all_py.recorded(there)) == CPU_STEPS[:7]
     if how != signal.SIGKILL:
-        assert said == "run: interrupted in half2_cpu_trace; complete: roofline_host.csv, library_curves.csv, ladder.csv\n"
+        assert said == "run: interrupted in half2_cpu_trace; complete: roofline_host.csv, blas_host.csv, ladder.csv\n"
         assert eventually(lambda: not runs(started), 5) and not left_behind(there) and not (there / "half2.csv").exists()
     else:
         os.kill(int(started), signal.SIGKILL)

@@ -11,7 +11,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from typing import NamedTuple
+from typing import NamedTuple, Optional
 
 from machine import BUILD, COMPILER, NVCC, ROOT, output, running, say
 from results import Wrong, naming, plain, read, write_whole
@@ -23,12 +23,12 @@ class Step(NamedTuple):
     name: str  # a program of build/bin; or the ladder, which ./run itself runs
     csv: str  # that it writes; "" for none
     on_gpu: str = ""  # its options; a --limits at the end takes the limits of this machine, the first program's CSV
-    suffix: str = "_cpu"  # of the program for the CPU
+    suffix: Optional[str] = "_cpu"  # of the program for the CPU; None: there is none
     cpu_csv: bool = True  # does that one write the CSV, too?
     on_cpu: str = ""
 
     def program(self, cpu):
-        return self.name + self.suffix * cpu
+        return self.name + (self.suffix if cpu else "")
 
 
 SIZES = "--sizes 1024:8192:1024 --limits"
@@ -36,7 +36,8 @@ STEPS = (
     Step("roofline", LIMITS, cpu_csv=False),
     Step("roofline_host", "roofline_host.csv", suffix=""),
     Step("latency", "latency.csv", cpu_csv=False),
-    Step("library_curves", "library_curves.csv"),
+    Step("library_curves", "library_curves.csv", suffix=None),
+    Step("blas_host", "blas_host.csv", suffix=""),
     Step("transfer", "transfer.csv", cpu_csv=False),
     Step("ladder", "ladder.csv", SIZES, on_cpu="--cpu"),
     Step("one_tile", ""),
@@ -46,6 +47,10 @@ STEPS = (
     Step("volta_tables", ""),
     Step("custom_load", "custom_load.csv", cpu_csv=False),
     Step("08_opencl_gcn", "opencl.csv", "--sizes 4096:8192:4096 --limits", "", True, "--platform 'Portable Computing Language'"))
+
+
+def steps(cpu):
+    return [step for step in STEPS if not cpu or step.suffix is not None]
 
 
 def today():
@@ -176,17 +181,18 @@ def run(folder, against, cpu):
     write_whole((folder / "machine.txt", describe_machine(cpu)))
     began, first_failure = time.monotonic(), 0
     rows = recorded(folder)  # of an earlier run, each until its step has been run again
-    names = [step.program(cpu) for step in STEPS]
+    todo = steps(cpu)
+    names = [step.program(cpu) for step in todo]
     seconds, written, results = {}, [], []
     # A program writes its CSV to the scratch folder; it moves to the other when all went well.
     with tempfile.TemporaryDirectory(prefix=".running-", dir=folder) as scratch, open(folder / "log.txt", "wb", 0) as log:
-        for at, (name, step) in enumerate(zip(names, STEPS)):
+        for at, (name, step) in enumerate(zip(names, todo)):
             start = time.monotonic()
 
             def tick():
                 now = time.monotonic()
                 left = seconds_left(names[at:], now - start, seconds, usual)
-                show(f"[{at + 1} of {len(STEPS)}] {name}: {duration(now - start)}; {duration(now - began)} in all" +
+                show(f"[{at + 1} of {len(todo)}] {name}: {duration(now - start)}; {duration(now - began)} in all" +
                      (f", about {duration(left)} left" if left is not None else ""))
 
             try:

@@ -10,6 +10,7 @@ COMPARED = {
     "roofline_host.csv": ("what flop_per_byte", "gflops/gbs"),
     "latency.csv": ("what kind bytes", "cycles"),
     "library_curves.csv": ("precision n", "gflops"),
+    "blas_host.csv": ("precision n", "gflops"),
     "transfer.csv": ("n memory", "h2d_ms kernel_ms d2h_ms"),
     "ladder.csv": PRODUCT, "half2.csv": PRODUCT, "opencl.csv": PRODUCT, "opencl_cuda.csv": PRODUCT,
     "types.csv": ("a_b c d operation m_n_k", "ns_each"),

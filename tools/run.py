@@ -18,6 +18,7 @@ if __name__ == "__main__":
 import all as everything
 import argparse
 import difflib
+import functools
 import itertools
 import os
 import pathlib
@@ -38,7 +39,7 @@ from results import part_of, write_whole
 class Program(NamedTuple):
     name: str
     chapter: str
-    kind: str  # "stage", "host" (times the CPU), "opencl" or "other"
+    kind: str  # "stage", "host" (times the CPU), "gpu" (times a GPU's library), "opencl" or "other"
 
     def target(self, cpu):
         """What CMake calls it. A stage's CPU build is the one that counts what moves."""
@@ -47,9 +48,18 @@ class Program(NamedTuple):
 
 # What the chapters' folders hold: as CMakeLists.txt finds it.
 KINDS = (("matmul.cu", "stage"), ("matmul.cpp", "opencl"), ("*.cu", "other"), ("*_host.cpp", "host"))
-PROGRAMS = [Program(source.parent.name if source.stem == "matmul" else source.stem, source.parent.name,
-                    next(kind for pattern, kind in KINDS if source.match(pattern)))
-            for source in sorted(ROOT.glob("[0-9][0-9]_*/*")) if any(source.match(pattern) for pattern, _ in KINDS)]
+
+
+def programs():
+    for source in sorted((*ROOT.glob("[0-9][0-9]_*/*"), *ROOT.glob("[0-9][0-9]_*/tests/*.cu"))):
+        chapter = source.relative_to(ROOT).parts[0]
+        for kind in [kind for pattern, kind in KINDS if source.match(pattern)][:1]:
+            if kind == "other" and "#include <cublas" in source.read_text():
+                kind = "gpu"
+            yield Program(chapter if source.stem == "matmul" else source.stem, chapter, kind)
+
+
+PROGRAMS = list(programs())
 STAGES = [program for program in PROGRAMS if program.kind == "stage"]
 STAGE_NAMES = " ".join(program.name for program in STAGES)
 OTHER_NAMES = " ".join(program.name for program in PROGRAMS if program.kind != "stage")
@@ -151,6 +161,9 @@ def run_programs(words):
             fail(2, f"unknown stage '{word}': takes one of {STAGE_NAMES}, or its number, or {OTHER_NAMES}")
     if given.help:
         return show_help(chosen)
+    if "--fit" in options and [program.name for program in chosen] == ["transfer"]:
+        words = [word for word in options if word != "--fit"]
+        return machine.call([sys.executable, ROOT / "00_machine_limits/fit.py", *words])
     kinds = {program.kind for program in chosen}
     csv = given.csv
     if csv is not None:
@@ -164,7 +177,12 @@ def run_programs(words):
         options += ["--platform", "Portable Computing Language"] * given.cpu
     else:
         cpu = emulated(given.cpu)
-        packages = ["libboost-context-dev"] * (cpu and kinds != {"host"})
+        packages = ["libboost-context-dev"] * (cpu and not kinds <= {"host", "gpu"})
+        for program in [each for each in chosen if cpu and each.kind == "gpu"]:
+            chosen = [each for each in chosen if each is not program]
+            (say if chosen else functools.partial(fail, 2))(
+                f"{program.name} times a library on a GPU: left out without one; "
+                "blas_host times this CPU's")
     need(("cmake", "g++", "ninja-build", *packages))
     machine.build([program.target(cpu) for program in chosen])
     if "stage" in kinds:
@@ -317,7 +335,7 @@ def run_all(words):
         cpu = emulated(given.cpu)
         missing = need(("cmake", "g++", "ninja-build", *["libboost-context-dev"] * cpu),
                        optional=(*opencl_packages(cpu), "libopenblas0"))
-        others = [step.program(cpu) for step in everything.STEPS if step.name != "ladder"]
+        others = [step.program(cpu) for step in everything.steps(cpu) if step.name != "ladder"]
         if set(missing) & set(OPENCL):
             others = [name for name in others if name not in {each.name for each in PROGRAMS if each.kind == "opencl"}]
         machine.build([*(stage.target(cpu) for stage in STAGES), *others])

@@ -7,7 +7,7 @@ from mutate import Fault, Planted
 from support import call, program
 
 # What stands there, what it becomes; which rows are then wrong: element type and operation.
-FAULTS = {Fault("types plain -O0", "types.cu", old, new): row for old, new, row in (
+FAULTS = {Fault("types plain -O0", "tests/types.cuh", old, new): row for old, new, row in (
     ("to_tf32(a.x[i])", "PLANTED ? a.x[i] : to_tf32(a.x[i])", ("tf32", "mul")),
     ("P::kOperation == kSatf);", "!PLANTED && P::kOperation == kSatf);", ("s8", "mul satf")),
     ("bmmaBitOp(P::kOperation)", "bmmaBitOp(PLANTED ? kXor : P::kOperation)", ("b1", "and popc")),
@@ -28,7 +28,7 @@ FAULTS = {Fault("types plain -O0", "types.cu", old, new): row for old, new, row 
 )}
 # As PTX for compute_75 on a later GPU: what that lacks is not run, and is not wrong.
 CHECK = "    if (threadIdx.x == 0) to.found->compiled_for = kCompiledFor;\n    if constexpr (kCompiledFor >= P::kSince) {"
-OLD_PTX = Fault("types plain -O0", "types.cu", CHECK, "const int compiled_for = PLANTED ? 75 : kCompiledFor;\n" +
+OLD_PTX = Fault("types plain -O0", "tests/types.cuh", CHECK, "const int compiled_for = PLANTED ? 75 : kCompiledFor;\n" +
                 CHECK.replace("kCompiledFor", "compiled_for").replace("if constexpr", "if"))
 LACKING = {("bf16", "mul"), ("tf32", "mul"), ("double", "mul"), ("b1", "and popc")}
 PLANTED = Planted("06_wmma", (*FAULTS, OLD_PTX))

@@ -30,7 +30,7 @@ STAND_INS = {  # a program's name, or a pattern of those in build/bin; what it d
 fi
 exec REAL "$@\"""",
     "build/bin/08_opencl_gcn": 'exec REAL --repeat 1 "$@"',  # how long a CPU takes shows nothing here
-    "build/bin/library_curves_cpu": 'exec REAL --repeat 1 "$@"'}
+    "build/bin/blas_host": 'exec REAL --repeat 1 "$@"'}
 
 
 @functools.lru_cache(None)

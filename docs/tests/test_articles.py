@@ -66,7 +66,7 @@ def kind(command):
 def check_program(command):
     """A command that takes a GPU: there is such a program, or such a stage."""
     name = command.split()[1]
-    assert name.startswith("--") or any(ROOT.glob(f"[0-9][0-9]_*/{name}.c*")) or any(ROOT.glob(f"{name}*/README.md")), command
+    assert name.startswith("--") or any(ROOT.glob(f"[0-9][0-9]_*/**/{name}.c*")) or any(ROOT.glob(f"{name}*/README.md")), command
 
 
 def check_result(figure):

@@ -1,0 +1,60 @@
+// 00_machine_limits/blas_host: what OpenBLAS reaches on the CPU, in FP64 and FP32, against the size of
+// square matrices. library_curves does the same with cuBLAS on a GPU.
+//
+// Alone:    g++ -std=c++17 -O2 -I. 00_machine_limits/blas_host.cpp -o 00_machine_limits/blas_host -ldl
+// Articles: "CUDA Python 3: matrix product" (Zenn), section 4.3 (NumPy's product)
+#include "00_machine_limits/blas.h"
+#include "common/bench.h"
+
+// Times both precisions at n x n, and adds a row for each.
+void measure(int n, const OpenBlas& blas, uint32_t seed, int repeat, Report& report) {
+    progress(format("timing %d x %d x %d", n, n, n));
+    const std::vector<float> A = random_reals(size_t(n) * n, seed);
+    const std::vector<float> B = random_reals(size_t(n) * n, seed + 1);
+    const Times fp64 = time_blas<double>(blas, n, A, B, repeat);
+    const Times fp32 = time_blas<float>(blas, n, A, B, repeat);
+    progress("");
+    for (const auto& [precision, times] : {std::pair("FP64", fp64), {"FP32", fp32}}) {
+        Row row = {{"precision", "precision", precision}, {"N", "n", std::to_string(n)}};
+        add_times(row, times, 2.0 * n * n * n, 0);
+        row.insert(row.end() - 1, {"", "peak_gflops", "-"});
+        for (const Cell& cell : Row{{"", "repeats", std::to_string(repeat)},
+                                    {"", "sm_mhz", "-"},
+                                    {"", "memory_mhz", "-"},
+                                    {"", "cpu", cpu_model()},
+                                    {"threads", "threads", std::to_string(blas.threads())},
+                                    {"", "library", blas.config()},
+                                    {"", "date", today()}})
+            row.push_back(cell);
+        report.add(row);
+    }
+}
+
+int main(int argc, char** argv) {
+    std::vector<long long> sizes = parse_sizes("256:1024:256");
+    BenchOptions o;
+    o.repeat = 20;
+    uint32_t seed = 1;
+    const std::vector<Option> more = {
+        {"sizes", "F:L:STEP", "each size from F to L (default 256:1024:256)",
+         [&](const std::string& value) { sizes = parse_sizes(value); }},
+        {"seed", "S", "another set of random inputs (default 1)",
+         number(seed, "--seed", 0, UINT32_MAX)}};
+    return run_bench(
+        "blas_host", "times OpenBLAS's product of square matrices on this CPU, against their size",
+        "Example:\n  blas_host --csv blas_host.csv", o, more, argc, argv, [&](Report& report) {
+            const OpenBlas blas;
+            if (!blas) throw Failure(kNoGpu, OpenBlas::kMissing);
+            std::printf("%s\n", blas.describe().c_str());
+            const std::vector<Shape> shapes = verified_shapes(sizes);
+            verify_blas<double>(blas, shapes, seed);
+            verify_blas<float>(blas, shapes, seed);
+            progress("");
+            std::printf(
+                "OpenBLAS is exact on integers, and within the error bound on reals, at%s\n",
+                listed(shapes).c_str());
+            if (o.verify_only) return;
+            for (const long long n : sizes) measure(int(n), blas, seed, o.repeat, report);
+            report.save();
+        });
+}

@@ -1,0 +1,278 @@
+// types: every element type and shape that the WMMA API multiplies. D = A * B + C by one warp, in
+// every layout that the type allows, compared exactly with the host; on a GPU also what a product
+// costs in a chain where each needs the one before.
+//
+// Alone:    nvcc -O3 -std=c++17 -arch=native -I. 06_wmma/tests/types.cu -o 06_wmma/types -lcublas
+// Articles: "Tensorコアを使ってみた", "nvcuda::wmma::fragment構造体" (half in three shapes: all there was
+//           in CUDA 9); "Tensor Core加速CUDA矩阵计算", sections 2 to 4 (bf16, tf32, double, sub-byte)
+//           and 6 (the table of types)
+#include <mma.h>
+
+#include <cmath>
+#include <random>
+
+#include "06_wmma/tests/types.cuh"
+#include "common/bench.h"
+
+constexpr int kChain = 1 << 16;  // products of a timed launch: a millisecond or more
+
+// A matrix in memory. Its lines (rows, or columns) begin at multiples of 32 bytes, the strictest of
+// the rules in one_tile.cu, and are farther apart than they are long, as in a larger matrix.
+struct Placed {
+    ElementFacts element;
+    int rows, cols;
+    bool by_rows;
+    std::vector<uint8_t> bytes;
+
+    Placed(const ElementFacts& element, int rows, int cols, bool by_rows, uint8_t fill)
+        : element(element), rows(rows), cols(cols), by_rows(by_rows) {
+        bytes.assign(size_t(by_rows ? rows : cols) * ldm() * element.bits / 8, fill);
+    }
+    unsigned ldm() const {
+        return ((by_rows ? cols : rows) * element.bits / 256 + 1) * 256 / element.bits;
+    }
+    size_t bit(int row, int col) const {
+        return (by_rows ? size_t(row) * ldm() + col : size_t(col) * ldm() + row) * element.bits;
+    }
+    wmma::layout_t layout() const { return by_rows ? wmma::mem_row_major : wmma::mem_col_major; }
+
+    void put(const std::vector<double>& values) {
+        for (size_t i = 0; i < values.size(); ++i) {
+            const size_t at = bit(i / cols, i % cols);
+            uint8_t* to = &bytes[at / 8];
+            if (element.bits < 8) {  // the first element in the lowest bits of its byte
+                const unsigned shift = at % 8, mask = (1u << element.bits) - 1;
+                *to = (*to & ~(mask << shift)) | (unsigned(int(values[i])) & mask) << shift;
+            } else {
+                element.put(to, values[i]);
+            }
+        }
+    }
+    double take(int row, int col) {  // and leaves the bytes untouched
+        uint8_t* from = &bytes[bit(row, col) / 8];
+        const double value = element.take(from);
+        std::memset(from, kUntouched, element.bits / 8);
+        return value;
+    }
+};
+
+// x with tf32's 11 significant bits, halfway cases away from zero; by arithmetic alone.
+double round_to_tf32(double x) {
+    const double unit = std::ldexp(1.0, std::ilogb(x) - 10);
+    return std::copysign(std::floor(std::fabs(x) / unit + 0.5) * unit, x);
+}
+
+// One product's matrices, row-major, and D = A * B + C. Every partial sum is an integer that the
+// accumulator has.
+struct Problem {
+    std::vector<double> A, B, C, D;
+
+    Problem(const ProductFacts& p, uint32_t seed)
+        : A(p.M * p.K), B(p.K * p.N), C(p.M * p.N), D(p.M * p.N) {
+        std::mt19937 bits(seed);
+        const auto random = [&bits](int low, int high) {
+            return low + int(bits() % unsigned(high - low + 1));
+        };
+        const auto sign = [&bits] { return bits() & 1 ? 1.0 : -1.0; };
+        // Sums in half stay below 2048. Where ints overflow, a column's products have one sign: a
+        // range once left is left.
+        const bool overflows = p.operation >= kWrap;
+        const int low = overflows     ? 0
+                        : p.half_sums ? -8
+                                      : p.in.low,
+                  high = p.half_sums ? 8 : p.in.high;
+        // tf32: A has 13 significant bits, of which 11 are kept; B lies 1/32 beside multiples of 8,
+        // which keeps the sums short.
+        for (double& a : A) a = p.tf32 ? sign() * random(4096, 8191) / 32 : random(low, high);
+        for (size_t i = 0; i < B.size(); ++i)
+            B[i] = p.tf32 ? sign() * (256 * random(17, 31) + random(-1, 1)) / 32
+                          : random(low, high) * (overflows && i % 2 ? -1 : 1);
+        for (double& c : C)
+            c = overflows ? sign() * (2147483647.0 - random(0, 100000)) : random(-500, 500);
+        for (int row = 0; row < p.M; ++row)
+            for (int col = 0; col < p.N; ++col) {
+                double sum = C[row * p.N + col];
+                for (int k = 0; k < p.K; ++k) sum += term(p, A[row * p.K + k], B[k * p.N + col]);
+                if (p.operation == kSatf)
+                    sum = std::min(2147483647.0, std::max(-2147483648.0, sum));
+                if (p.operation == kWrap) sum = int32_t(uint32_t(int64_t(sum)));
+                D[row * p.N + col] = sum;
+            }
+    }
+    static double term(const ProductFacts& p, double a, double b) {
+        if (p.tf32) return round_to_tf32(a) * round_to_tf32(b);
+        return p.operation == kXor ? a != b : a * b;  // of bits, AND is the product
+    }
+};
+
+// What became of a product in the layouts tried.
+struct Outcome {
+    std::string wrong;  // "" or what was wrong first
+    Found found = {};
+    int ran = 0, layouts = 0;
+    double ns = 0;  // 0: not timed
+};
+
+// Launches the kernel: is all of D right, and nothing written around it? Where it has no code,
+// outcome.ran stays as it was. repeat: timed chains, 0 for none.
+void run(const ProductFacts& p, const Problem& problem, const Layout& layout, bool c_by_rows,
+         Bench& bench, int repeat, Outcome& outcome) {
+    Placed A(p.in, p.M, p.K, layout.a_by_rows, 0xff), B(p.in, p.K, p.N, layout.b_by_rows, 0xff);
+    Placed C(p.c, p.M, p.N, c_by_rows, 0xff), D(p.d, p.M, p.N, !c_by_rows, kUntouched);
+    A.put(problem.A);
+    B.put(problem.B);
+    C.put(problem.C);
+    DeviceArray<uint8_t> A_device(A.bytes.size()), B_device(B.bytes.size()),
+        C_device(C.bytes.size()), D_device(D.bytes.size());
+    DeviceArray<Found> found_device(1);
+    A_device.upload(A.bytes);
+    B_device.upload(B.bytes);
+    C_device.upload(C.bytes);
+    D_device.upload(D.bytes);
+    found_device.upload({Found{}});
+    Arguments arguments = {A_device.data(),
+                           B_device.data(),
+                           C_device.data(),
+                           D_device.data(),
+                           A.ldm(),
+                           B.ldm(),
+                           C.ldm(),
+                           D.ldm(),
+                           C.layout(),
+                           D.layout(),
+                           0,
+                           found_device.data()};
+    const auto kernel = layout.kernel;
+    run_checked("multiply", {}, [&] { kernel<<<1, kWarp>>>(arguments); });
+    std::vector<Found> found;
+    found_device.download(found);
+    outcome.found = found[0];
+    if (outcome.found.compiled_for == 0) throw Failure(kWrongResult, "multiply has not run");
+    if (outcome.found.compiled_for < p.since) return;
+    ++outcome.ran;
+
+    const auto wrong = [&](const std::string& what) {
+        const auto major = [](const Placed& matrix) { return matrix.by_rows ? "row" : "col"; };
+        if (outcome.wrong.empty())
+            outcome.wrong =
+                format("A %s B %s C %s D %s: ", major(A), major(B), major(C), major(D)) + what;
+    };
+    D_device.download(D.bytes);
+    for (int row = 0; row < p.M; ++row)
+        for (int col = 0; col < p.N; ++col) {
+            const double got = D.take(row, col), expected = problem.D[row * p.N + col];
+            if (!(got == expected))
+                wrong(format("D[%d][%d] is %.12g; expected %.12g", row, col, got, expected));
+        }
+    for (const uint8_t byte : D.bytes)
+        if (byte != kUntouched) wrong("a write outside D");
+    if (repeat == 0 || outcome.ran > 1 || !p.same_sums) return;
+    // Random data, of which the chain's sums run to infinity, or round and round: an instruction
+    // takes as long for any number.
+    arguments.again = kChain;
+    const auto chain = [&] { kernel<<<1, kWarp>>>(arguments); };
+    outcome.ns = bench.time({chain}, repeat)[0].median * 1e6 / kChain;
+}
+
+// Row by row: what was asked for, and what the device made of it.
+struct Table {
+    Bench& bench;
+    Report& report;
+    uint32_t seed;
+    int repeat;
+    Row where;  // the last cells
+    int exact = 0, wrong = 0, not_run = 0;
+
+    void row(const ProductFacts& p) {
+        // Where an sm_70 has the elements of a fragment is known to the emulator for one shape
+        // only.
+        const bool lacks = bench.sm < p.since;
+        const bool unknown = kEmulated && bench.sm == 70 && p.M != p.N;
+        const Problem problem(p, seed);
+        Outcome o;
+        for (const bool c_by_rows : {true, false})
+            for (const Layout& layout : p.layouts) {
+                ++o.layouts;
+                if (!lacks && !unknown) run(p, problem, layout, c_by_rows, bench, repeat, o);
+            }
+        ++(o.ran == 0 ? not_run : o.wrong.empty() ? exact : wrong);
+        const std::string result =
+            !o.wrong.empty() ? "WRONG: " + o.wrong
+            : o.ran > 0      ? "exact"
+            : lacks          ? "not run"
+            : unknown
+                ? "not run: the emulator lacks sm_70's fragments of this shape"
+                : format("not run: this build's PTX (compute_%d) lacks it", o.found.compiled_for);
+        const auto three = [&](const int(&n)[3]) {
+            return o.ran ? format("%d %d %d", n[0], n[1], n[2]) : "-";
+        };
+        Row row = {{"A and B", "a_b", p.in.name},
+                   {"     C", "c", p.c.name},
+                   {"     D", "d", p.d.name},
+                   {"operation", "operation", kOperationNames[p.operation]},
+                   {"   shape", "m_n_k", format("%dx%dx%d", p.M, p.N, p.K)},
+                   {"layouts", "layouts", format("%d of %d", o.ran, o.layouts)},
+                   {"x[] of A B D", "num_elements_a_b_d", three(o.found.elements)},
+                   {"  stored", "num_storage_elements_a_b_d", three(o.found.storage_elements)},
+                   {format("   sm_%d", bench.sm), "support",
+                    lacks                          ? "lacks it"
+                    : bench.sm >= p.emulated_since ? "emulated"
+                                                   : "native"},
+                   {"ns each", "ns_each", o.ns > 0 ? format("%.1f", o.ns) : "-"},
+                   {"result", "result", result}};
+        row.insert(row.end(), where.begin(), where.end());
+        report.add(row);
+    }
+    template <class In, class C, class D>
+    void three_shapes() {
+        row(product<Product<In, C, D, 16, 16, 16>>());
+        row(product<Product<In, C, D, 32, 8, 16>>());
+        row(product<Product<In, C, D, 8, 32, 16>>());
+    }
+    void all() {
+        three_shapes<half, float, float>();
+        three_shapes<half, half, half>();
+        three_shapes<half, half, float>();  // in neither article: C and D may differ
+        three_shapes<half, float, half>();
+        three_shapes<__nv_bfloat16, float, float>();
+        row(product<Product<tf32, float, float, 16, 16, 8>>());
+        row(product<Product<double, double, double, 8, 8, 4>>());
+        three_shapes<signed char, int, int>();
+        three_shapes<unsigned char, int, int>();
+        row(product<Product<signed char, int, int, 16, 16, 16, kWrap>>());
+        row(product<Product<signed char, int, int, 16, 16, 16, kSatf>>());
+        row(product<Product<s4, int, int, 8, 8, 32>>());
+        row(product<Product<u4, int, int, 8, 8, 32>>());
+        row(product<Product<b1, int, int, 8, 8, 128, kXor>>());
+        row(product<Product<b1, int, int, 8, 8, 128, kAnd>>());
+    }
+};
+
+int main(int argc, char** argv) {
+    BenchOptions o;
+    o.repeat = 5;
+    o.rows_without_times = true;
+    uint32_t seed = 1;
+    const std::vector<Option> more = {
+        {"seed", "S", "other inputs (default 1)", number(seed, "--seed", 0, UINT32_MAX)},
+        arch_option(o)};
+    return run_bench(
+        "types",
+        "D = A * B + C on tensor cores: every type and shape of the WMMA API, compared exactly.",
+        "Example:  types --csv types.csv", o, more, argc, argv, [&](Report& report) {
+            Bench bench(o);
+            std::printf(
+                "%s, sm_%d; ns each: one warp, %d products, each of which needs the one before\n",
+                bench.gpu.full_name.c_str(), bench.sm, kChain);
+            Row where = bench.where();
+            if (!kEmulated) where.push_back({"", "sm_mhz", std::to_string(bench.clocks().sm)});
+            Table table{bench, report, seed, o.verify_only ? 0 : o.repeat, where};
+            table.all();
+            report.save();
+            std::printf("%d exact, %d wrong, %d not run\n", table.exact, table.wrong,
+                        table.not_run);
+            if (table.wrong > 0)
+                throw Failure(kWrongResult,
+                              format("wrong products: %d; see their rows", table.wrong));
+        });
+}
