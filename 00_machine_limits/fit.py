@@ -66,10 +66,12 @@ def fit(points):
 def read_points(path):
     """The points of a CSV by the kind of host memory. Raises Wrong."""
     points = {}
-    for row in read(path, ("memory",), ("n", "h2d_ms", "kernel_ms", "d2h_ms"), "transfer"):
-        n, to_device, kernel, to_host = (row[name] for name in ("n", "h2d_ms", "kernel_ms", "d2h_ms"))
-        if None in (n, to_device, kernel, to_host):
-            raise Wrong(f"{path}: has a row without a time")
+    numbers = ("n", "h2d_ms", "kernel_ms", "d2h_ms")
+    for at, row in enumerate(read(path, ("memory",), numbers, "transfer"), 2):
+        for name in numbers:
+            if row[name] is None:
+                raise Wrong(f"{path}, line {at}: {name} is '-', expected a number above 0")
+        n, to_device, kernel, to_host = (row[name] for name in numbers)
         points.setdefault(row["memory"], []).append(Point(n, to_device + to_host, kernel))
     return points
 

@@ -13,24 +13,27 @@ from support import BUILD, ROOT, program
 # The builds of the programs in a row: "cpu", with _cpu after their names; "gpu"; "both"; "host", of programs that are built once.
 # "device": as built for a device, and skipped without one.
 STAGE, STAGES, WMMA = "03_shared_blocking", "03_shared_blocking 06_wmma", "one_tile types"
-FRAGMENT, CURVES, OPENCL = "probe volta_tables custom_load", "transfer library_curves", "08_opencl_gcn"
+FRAGMENT, BENCHES = "probe volta_tables custom_load", "custom_load latency roofline transfer"
+HOSTS, OPENCL = "roofline_host blas_host", "08_opencl_gcn"
 AMOUNT, WHOLE, NAME = "-m 1 -n 1000000000 -k 8388608", "takes a whole number from ", "takes the name of a file"
 MISSING, FOLDER = "can't be written: No such file or directory", "can't be written: Is a directory"
 FULL, NO_TIMES = "can't be written: No space left on device", "--csv: there are no times with "
 
 # Programs, builds, words, exit code (77: run with all devices hidden), what stands in the one line on stderr.
 ROWS = [
-    (f"{STAGES} {FRAGMENT} {CURVES} latency roofline", "both", "--fast", 2, "unknown option '--fast'"),
-    ("roofline_host", "host", "--fast", 2, "unknown option '--fast'"),
+    (f"{STAGES} {FRAGMENT} transfer latency roofline", "both", "--fast", 2, "unknown option '--fast'"),
+    (f"{HOSTS} library_curves", "host", "--fast", 2, "unknown option '--fast'"),
     (f"{STAGES} {WMMA} {FRAGMENT}", "both", "-x", 2, "unknown option '-x'"),
     (WMMA, "both", "--size 16", 2, "unknown option '--size'"),
     ("one_tile", "both", "--csv a.csv", 2, "unknown option '--csv'"),
     (OPENCL, "host", "--order forward", 2, "unknown option '--order'"),
-    (f"{STAGES} {WMMA} {FRAGMENT} {CURVES} latency roofline", "both", "04", 2, "unexpected argument '04'"),
-    (f"{OPENCL} roofline_host", "host", "04", 2, "unexpected argument '04'"),
+    (f"{STAGES} {WMMA} {FRAGMENT} transfer latency roofline", "both", "04", 2,
+     "unexpected argument '04'"),
+    (f"{OPENCL} {HOSTS} library_curves", "host", "04", 2, "unexpected argument '04'"),
     (STAGES, "both", "--size", 2, "--size: needs a value"),
     (WMMA, "both", "--seed", 2, "--seed: needs a value"),
     (f"{FRAGMENT} latency", "both", "--device", 2, "--device: needs a value"),
+    (HOSTS, "host", "--device 0", 2, "unknown option '--device'"),
 
     (STAGE, "cpu", "-xm 5", 2, "unknown option '-x'"),
     (STAGE, "cpu", "--lines=3", 2, "--lines=3: takes no value"),
@@ -52,11 +55,11 @@ ROWS = [
     (STAGES, "cpu", AMOUNT, 3, "GiB are available; try a smaller size"),
     (STAGE, "device", AMOUNT, 3, "GiB are available; try a smaller size"),
     (STAGE, "device", "--device 99", 2, "--device '99': takes a number from 0 to"),
-    (f"{FRAGMENT} latency types", "cpu", "--device 7", 2, "--device '7': takes a number from 0 to 0"),
+    (f"{FRAGMENT} {BENCHES} types", "cpu", "--device 7", 2,
+     "--device '7': takes a number from 0 to 0"),
     (f"{FRAGMENT} types", "gpu", "--arch sm_80", 2, "--arch: only the CPU builds (their names end in _cpu) take it"),
-    ("custom_load latency roofline", "cpu", "--repeat 3", 2, "--repeat: only the GPU build takes it; the CPU build times nothing"),
-    (CURVES, "cpu", "--device 0", 2, "--device"),
-    ("roofline", "cpu", "--device 0", 2, "--device: only the GPU build takes it"),
+    (f"{BENCHES} types", "cpu", "--repeat 3", 2,
+     "--repeat: only the GPU build takes it; the CPU build times nothing"),
     ("custom_load", "cpu", "--arch sm_70", 3, "sm_70 lays fragments out in another way: these loads are for sm_75 and later"),
     ("probe", "both", "--use a", 2, "--use 'a': takes one of matrix_a, matrix_b, accumulator"),
     ("probe", "both", "--type double", 2, "--type 'double': takes one of half, float"),
@@ -65,8 +68,6 @@ ROWS = [
     ("probe", "both", "--all --svg a.svg", 2, "--svg: draws one fragment, not --all of them"),
     ("probe", "cpu", "--arch sm_70 --shape 32x8x16 --csv a.csv", 2,
      "--shape '32x8x16': of sm_70 the CPU build knows 16x16x16 alone"),
-    ("transfer", "cpu", "--fit ''", 2, f"--fit '': {NAME}"),
-    ("transfer", "cpu", "--fit missing.csv", 2, "can't be read: No such file"),
 
     (f"{STAGES} types probe", "both", "--csv ''", 2, f"--csv '': {NAME}"),
     (f"{STAGES} types probe", "both", "--csv missing/a.csv", 2, f"--csv 'missing/a.csv': {MISSING}"),
@@ -78,21 +79,20 @@ ROWS = [
     ("probe", "cpu", "--svg /dev/full", 2, f"--svg '/dev/full': {FULL}"),
     ("custom_load latency", "gpu", "--csv ''", 2, f"--csv '': {NAME}"),
     ("custom_load latency", "gpu", "--csv missing/a.csv", 2, f"--csv 'missing/a.csv': {MISSING}"),
-    ("roofline_host", "host", "--csv ''", 2, f"--csv '': {NAME}"),
-    ("roofline_host", "host", "--csv missing/a.csv", 2, MISSING),
+    (HOSTS, "host", "--csv ''", 2, f"--csv '': {NAME}"),
+    (HOSTS, "host", "--csv missing/a.csv", 2, MISSING),
     (OPENCL, "device", "--size 8 --csv missing/a.csv", 2, f"--csv 'missing/a.csv': {MISSING}"),
     (OPENCL, "device", "--stage 1 --size 8 --csv /dev/full", 2, f"--csv '/dev/full': {FULL}"),
-    ("custom_load latency roofline", "cpu", "--csv a.csv", 2, "--csv: only the GPU build takes it; the CPU build times nothing"),
-    ("transfer", "cpu", "--csv a.csv", 2, "--csv: only the GPU build takes it"),
+    (BENCHES, "cpu", "--csv a.csv", 2,
+     "--csv: only the GPU build takes it; the CPU build times nothing"),
     ("roofline", "cpu", "--csv ''", 2, "--csv: only"),
-    ("custom_load", "gpu", "--check-only --csv a.csv", 2, NO_TIMES + "--check-only"),
-    ("latency", "gpu", "--verify-only --csv a.csv", 2, NO_TIMES + "--verify-only"),
-    ("library_curves", "cpu", "--csv a.csv --verify-only", 2, NO_TIMES + "--verify-only"),
-    ("roofline_host", "host", "--verify-only --csv a.csv", 2, NO_TIMES + "--verify-only"),
+    ("custom_load latency library_curves", "gpu", "--verify-only --csv a.csv", 2,
+     NO_TIMES + "--verify-only"),
+    (HOSTS, "host", "--verify-only --csv a.csv", 2, NO_TIMES + "--verify-only"),
 
     (STAGE, "gpu", "--size 8", 77, "no usable GPU"),
     (f"{WMMA} {FRAGMENT}", "gpu", "", 77, "no usable GPU"),
-    ("latency", "gpu", "--csv a.csv", 77, "no usable GPU"),
+    ("latency library_curves", "gpu", "--csv a.csv", 77, "no usable GPU"),
     ("probe", "gpu", "--csv a.csv --svg a.svg", 77, "no usable GPU"),
     (OPENCL, "host", "--list", 77, "no OpenCL device; the package pocl-opencl-icd"),
     (OPENCL, "host", "--stage 6", 2, "--stage '6': takes one of 01_naive, 02_register_blocking"),
@@ -108,12 +108,14 @@ VALUES = (
     (STAGES, "both", "--size -m -n -k --repeat", "0,-5,abc,1000000000000,4x,,99999999999999999999", WHOLE + "1 to"),
     (OPENCL, "host", "--size", "0,-5,abc,4x,,99999999999999999999", WHOLE + "1 to"),
     ("roofline_host", "host", "--size", "0,abc,1048577", WHOLE + "1 to 1048576"),
-    ("roofline_host", "host", "--repeat", "0,-1,abc,,1x,1001", WHOLE + "1 to 1000"),
-    ("custom_load latency", "gpu", "--repeat", "0,-1,1001,many,", WHOLE + "1 to 1000"),
-    (CURVES, "cpu", "--repeat", "0,abc,,1x", WHOLE + "1 to"),
-    (f"{STAGES} {CURVES}", "both", "--sizes", "64", "takes FIRST:LAST:STEP"),
+    (HOSTS, "host", "--repeat", "0,-1,abc,,1x,1001", WHOLE + "1 to 1000"),
+    ("custom_load latency transfer library_curves", "gpu", "--repeat", "0,-1,1001,many,,1x",
+     WHOLE + "1 to 1000"),
+    (f"{STAGES} transfer", "both", "--sizes", "64", "takes FIRST:LAST:STEP"),
+    ("library_curves blas_host", "host", "--sizes", "64", "takes FIRST:LAST:STEP"),
     (WMMA, "both", "--seed", "-1,abc,,1x,4294967296", WHOLE + "0 to 4294967295"),
-    (f"{STAGES} library_curves", "both", "--seed", "-1", WHOLE + "0"),
+    (STAGES, "both", "--seed", "-1", WHOLE + "0"),
+    ("library_curves blas_host", "host", "--seed", "-1", WHOLE + "0"),
     ("latency", "both", "--device", "-1,1024,first,", WHOLE + "0 to 1023"),
     (f"{STAGES} {WMMA} {FRAGMENT}", "both", "--device", "-1", WHOLE + "0 to"),
     (OPENCL, "host", "--device", "-1", WHOLE + "0 to"),
@@ -148,11 +150,14 @@ def test_bad_input(name, needs_device, words, code, said, folder):
 
 def helped():
     """What a person may ask: (path, a word that must be in the answer)."""
-    words = {**dict.fromkeys(("latency", "transfer", "library_curves"), "--verify-only"), **dict.fromkeys(WMMA.split(), "--seed"),
+    words = {**dict.fromkeys(("latency", "transfer", "library_curves", "blas_host"), "--verify-only"),
+             **dict.fromkeys(WMMA.split(), "--seed"),
              **dict.fromkeys(FRAGMENT.split(), "--arch"), OPENCL: "--platform", "half2": "--sizes"}
-    for path in (*sorted(ROOT.glob("[0-9][0-9]_*/*.cu")), *ROOT.glob("[0-9][0-9]_*/*_host.cpp"), ROOT / OPENCL / "matmul.cpp"):
+    for path in (*sorted(ROOT.glob("[0-9][0-9]_*/*.cu")), *ROOT.glob("[0-9][0-9]_*/tests/*.cu"),
+                 *ROOT.glob("[0-9][0-9]_*/*_host.cpp"), ROOT / OPENCL / "matmul.cpp"):
         name = path.parent.name if path.stem == "matmul" else path.stem
-        for build in (name, name + "_cpu")[:1 + (path.suffix == ".cu")]:
+        emulated = path.suffix == ".cu" and "#include <cublas" not in path.read_text()
+        for build in (name, name + "_cpu")[:1 + emulated]:
             yield BUILD / "bin" / build, words.get(name, "--sizes" if path.name == "matmul.cu" else "Exit codes")
     for path in (ROOT / "run", ROOT / "test", *sorted(ROOT.glob("tools/*.py")), *sorted(ROOT.glob("[0-9][0-9]_*/*.py"))):
         if path.suffix != ".py" or re.search(r"ArgumentParser|sys\.argv", path.read_text()):
