@@ -1,7 +1,6 @@
 // The rows that a program prints, and the same rows as CSV: written here, read again by others.
 #pragma once
 
-#include <filesystem>
 #include <map>
 #include <string>
 #include <vector>
@@ -46,14 +45,13 @@ public:
     // `option` is named in messages. Throws Failure(kBadCommandLine) when `path` can't be written: now
     // rather than after the work. "" as a path: no file.
     WholeFile(const std::string& option, const std::string& path);
-    ~WholeFile() { claimed().erase(option_); }
+    ~WholeFile();
     WholeFile(const WholeFile&) = delete;
     WholeFile& operator=(const WholeFile&) = delete;
 
     void save(const std::string& text) { write(&text); }
 
 private:
-    static std::map<std::string, std::filesystem::path>& claimed();  // where each option writes
     void write(const std::string* text);  // nullptr: tries whether it could
     [[noreturn]] void fail(int why) const;
 
@@ -119,6 +117,7 @@ std::string today();
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
+#include <filesystem>
 
 Row operator+(Row row, const Row& more) {
     row.insert(row.end(), more.begin(), more.end());
@@ -169,6 +168,12 @@ Column::Column(const char* name)
     : Column(*std::find_if(std::begin(kColumns), std::end(kColumns),
                            [&](const Column& each) { return each.name == name; })) {}
 
+// Where each option writes.
+static std::map<std::string, std::filesystem::path>& claimed() {
+    static std::map<std::string, std::filesystem::path> files;
+    return files;
+}
+
 WholeFile::WholeFile(const std::string& option, const std::string& path)
     : option_(option), path_(path) {
     if (path_.empty()) return;
@@ -193,10 +198,7 @@ WholeFile::WholeFile(const std::string& option, const std::string& path)
     if (beside_) write(nullptr);
 }
 
-std::map<std::string, std::filesystem::path>& WholeFile::claimed() {
-    static std::map<std::string, std::filesystem::path> files;
-    return files;
-}
+WholeFile::~WholeFile() { claimed().erase(option_); }
 
 void WholeFile::write(const std::string* text) {
     if (path_.empty()) return;

@@ -5,7 +5,6 @@
 // chapters say where that shows.
 #pragma once
 
-#include <filesystem>
 #include <optional>
 #include <string>
 #include <vector>
@@ -50,17 +49,17 @@ Gpu read_limits(const std::string& path, const std::string& option = "--limits")
 
 // The folder with a folder of results for each GPU that was measured: docs/results beside the sources
 // that this was compiled from.
-std::filesystem::path results_folder();
+std::string results_folder();
 
 // What --gpu takes: the published GPUs, and the folders below `results` that hold a limits.csv.
-std::vector<std::string> gpu_names(const std::filesystem::path& results = results_folder());
+std::vector<std::string> gpu_names(const std::string& results = results_folder());
 
 // The GPU of that name in gpu_names(): as measured where there are results, with published peaks.
-Gpu gpu_named(const std::string& name, const std::filesystem::path& results = results_folder());
+Gpu gpu_named(const std::string& name, const std::string& results = results_folder());
 
 // The GPU that its driver calls `full_name`, where it is known: rather as measured than as published.
 std::optional<Gpu> find_gpu(const std::string& full_name,
-                            const std::filesystem::path& results = results_folder());
+                            const std::string& results = results_folder());
 
 // What NVIDIA's driver tells of a GPU, where its library is there: it is loaded at run time, so that the
 // program starts without.
@@ -87,6 +86,7 @@ private:
 
 #include <algorithm>
 #include <cstdio>
+#include <filesystem>
 
 // By figures that others publish. What was measured here is in docs/results.
 static const Gpu kPublished[] = {
@@ -173,11 +173,11 @@ Gpu read_limits(const std::string& path, const std::string& option) {
     return gpu;
 }
 
-std::filesystem::path results_folder() {
+std::string results_folder() {
     return std::filesystem::path(__FILE__).parent_path().parent_path() / "docs" / "results";
 }
 
-std::vector<std::string> gpu_names(const std::filesystem::path& results) {
+std::vector<std::string> gpu_names(const std::string& results) {
     std::vector<std::string> names, folders;
     for (const Gpu& gpu : kPublished) names.push_back(gpu.name);
     std::error_code none_there;
@@ -190,8 +190,8 @@ std::vector<std::string> gpu_names(const std::filesystem::path& results) {
     return names;
 }
 
-Gpu gpu_named(const std::string& name, const std::filesystem::path& results) {
-    const std::string file = "/" + name + "/limits.csv", path = results.string() + file;
+Gpu gpu_named(const std::string& name, const std::string& results) {
+    const std::string file = "/" + name + "/limits.csv", path = results + file;
     if (!std::filesystem::exists(path))
         return *std::find_if(std::begin(kPublished), std::end(kPublished),
                              [&](const Gpu& gpu) { return gpu.name == name; });
@@ -203,7 +203,7 @@ Gpu gpu_named(const std::string& name, const std::filesystem::path& results) {
     return gpu;
 }
 
-std::optional<Gpu> find_gpu(const std::string& full_name, const std::filesystem::path& results) {
+std::optional<Gpu> find_gpu(const std::string& full_name, const std::string& results) {
     std::optional<Gpu> found;
     for (const std::string& name : gpu_names(results)) try {
             const Gpu gpu = gpu_named(name, results);

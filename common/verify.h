@@ -9,7 +9,6 @@
 #include <functional>
 #include <limits>
 #include <optional>
-#include <random>
 #include <string>
 #include <vector>
 
@@ -54,35 +53,22 @@ void fill_periodic(std::vector<T>& values, Next next) {
 }
 
 // Integers from -range to range without 0: a term left out or added twice always changes the sum.
-template <class T>
-void fill_integers(std::vector<T>& values, int range, uint32_t seed) {
-    fill_periodic(values, [range, bits = std::mt19937(seed)]() mutable {
-        const int magnitude = 1 + int((bits() >> 1) % unsigned(range));
-        return float(bits() & 1 ? magnitude : -magnitude);
-    });
-}
-
+std::function<float()> integers(int range, uint32_t seed);
 // Reals from low to 1, uniform in steps of about 2^-23.
-template <class T>
-void fill_reals(std::vector<T>& values, float low, uint32_t seed) {
-    fill_periodic(values, [low, bits = std::mt19937(seed)]() mutable {
-        return low + float(bits() >> 8) * ((1 - low) * 0x1p-24f);
-    });
-}
-
+std::function<float()> reals(float low, uint32_t seed);
+std::vector<uint32_t> random_bits(size_t count, uint32_t seed);
 std::vector<float> random_integers(size_t count, int range, uint32_t seed);
 std::vector<float> random_reals(size_t count, uint32_t seed);  // in [-1, 1)
 
 // Keeps one of each `step` neighbours in a row of A, and another one in the next row; zeros for the rest.
 template <class T>
 void thin_rows(Shape s, std::vector<T>& A, int step, uint32_t seed) {
-    std::mt19937 random(seed);
-    std::vector<int> kept(s.K / step + 1);
-    for (int& each : kept) each = int(random() % unsigned(step));
+    const std::vector<uint32_t> bits = random_bits(s.K / step + 1, seed);
     for (int row = 0; step > 1 && row < s.M; ++row)
         for (int k = 0; k < s.K; k += step) {
             const auto begin = A.begin() + size_t(row) * s.K + k;
-            const int length = std::min(step, s.K - k), at = (kept[k / step] + row % step) % step;
+            const int length = std::min(step, s.K - k),
+                      at = int(bits[k / step] % unsigned(step) + row % step) % step;
             const T value = at < length ? begin[at] : T(0.0f);
             std::fill_n(begin, length, T(0.0f));
             if (at < length) begin[at] = value;
@@ -121,9 +107,9 @@ std::string wrong_element(int row, int col, const T& got, int64_t expected) {
 class Freivalds {
 public:
     template <class In>
-    Freivalds(Shape s, const std::vector<In>& B, uint32_t seed) : s_(s), r_(s.N), Br_(s.K, 0) {
-        std::mt19937 bits(seed);
-        for (uint64_t& value : r_) value = 1 + (bits() >> 1);
+    Freivalds(Shape s, const std::vector<In>& B, uint32_t seed)
+        : s_(s), r_(random_bits(s.N, seed)), Br_(s.K, 0) {
+        for (uint32_t& value : r_) value = 1 + (value >> 1);
         for (int k = 0; k < s.K; ++k)
             for (int col = 0; col < s.N; ++col)
                 Br_[k] += uint64_t(int64_t(float(B[size_t(k) * s.N + col]))) * r_[col];
@@ -145,7 +131,8 @@ public:
 
 private:
     Shape s_;
-    std::vector<uint64_t> r_, Br_;
+    std::vector<uint32_t> r_;
+    std::vector<uint64_t> Br_;
 };
 
 // "" if C equals A * B exactly, else what is wrong first. Element by element up to 2^24 products,
@@ -284,23 +271,23 @@ struct OperandsIn {
     // Where K products of 1 exceed the limit, rows of A keep only so many elements.
     void set_integers(uint32_t seed, double exact_limit) {
         const int range = exact_range(shape.K, exact_limit);
-        fill_integers(A, range, seed);
+        fill_periodic(A, integers(range, seed));
         thin_rows(shape, A, int(std::ceil(shape.K / exact_limit)), seed);
-        fill_integers(B, range, seed + 1);
+        fill_periodic(B, integers(range, seed + 1));
         upload();
     }
     // All positive: no sum cancels, so the error bound is a fraction of each element of C, and at most
     // a quarter of it.
     void set_reals(uint32_t seed, double unit_roundoff) {
-        fill_reals(A, 0.25f, seed);
+        fill_periodic(A, reals(0.25f, seed));
         thin_rows(shape, A, int(std::ceil(shape.K / most_terms(unit_roundoff))), seed);
-        fill_reals(B, 0.25f, seed + 1);
+        fill_periodic(B, reals(0.25f, seed + 1));
         upload();
     }
     // Reals of both signs, to be timed: how much power, and so time, a product takes depends on them.
     void set_timed(uint32_t seed) {
-        fill_reals(A, -1, seed);
-        fill_reals(B, -1, seed + 1);
+        fill_periodic(A, reals(-1, seed));
+        fill_periodic(B, reals(-1, seed + 1));
         upload();
     }
 
@@ -367,6 +354,8 @@ double verify_stage(
 
 #ifndef HARNESS_COMPILED_APART
 
+#include <random>
+
 std::string to_string(Shape s) { return format("%d x %d x %d", s.M, s.N, s.K); }
 
 Row row_of(const std::string& stage, Shape s, double error) {
@@ -377,15 +366,35 @@ Row row_of(const std::string& stage, Shape s, double error) {
 
 int exact_range(int K, double limit) { return std::max(1, std::min(8, int(std::sqrt(limit / K)))); }
 
+std::function<float()> integers(int range, uint32_t seed) {
+    return [range, bits = std::mt19937(seed)]() mutable {
+        const int magnitude = 1 + int((bits() >> 1) % unsigned(range));
+        return float(bits() & 1 ? magnitude : -magnitude);
+    };
+}
+
+std::function<float()> reals(float low, uint32_t seed) {
+    return [low, bits = std::mt19937(seed)]() mutable {
+        return low + float(bits() >> 8) * ((1 - low) * 0x1p-24f);
+    };
+}
+
+std::vector<uint32_t> random_bits(size_t count, uint32_t seed) {
+    std::mt19937 random(seed);
+    std::vector<uint32_t> bits(count);
+    for (uint32_t& each : bits) each = random();
+    return bits;
+}
+
 std::vector<float> random_integers(size_t count, int range, uint32_t seed) {
     std::vector<float> values(count);
-    fill_integers(values, range, seed);
+    fill_periodic(values, integers(range, seed));
     return values;
 }
 
 std::vector<float> random_reals(size_t count, uint32_t seed) {
     std::vector<float> values(count);
-    fill_reals(values, -1, seed);
+    fill_periodic(values, reals(-1, seed));
     return values;
 }
 

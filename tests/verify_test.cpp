@@ -6,6 +6,7 @@
 #include <sys/resource.h>
 #include <sys/wait.h>
 
+#include <filesystem>
 #include <fstream>
 
 namespace {
