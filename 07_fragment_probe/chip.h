@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "common/command_line.h"
-#include "common/device.h"
+#include "common/gpu.h"
 #ifdef CUDA_EMULATOR
 #include "emulator/emulator.h"
 #endif

@@ -12,7 +12,7 @@
 #include "07_fragment_probe/chip.h"
 #include "07_fragment_probe/layouts.h"
 #include "07_fragment_probe/picture.h"
-#include "common/whole_file.h"
+#include "common/report.h"
 
 using namespace nvcuda;
 
