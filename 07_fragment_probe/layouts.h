@@ -42,26 +42,38 @@ struct KnownLayout {
 // clang-format off
 inline const KnownLayout kKnownLayouts[] = {
     {"sm_70 (Volta)", "matrix_a", "half", "col",
-     [](int lane, int i) -> Element { return {lane / 4 % 2 * 8 + lane / 16 * 4 + i % 4, i / 4 * 4 + lane % 4}; }},
+     [](int lane, int i) -> Element {
+         return {lane / 4 % 2 * 8 + lane / 16 * 4 + i % 4, i / 4 * 4 + lane % 4};
+     }},
     {"sm_70 (Volta)", "matrix_a", "half", "row",
      [](int lane, int i) -> Element { return {lane / 4 % 2 * 8 + lane / 16 * 4 + lane % 4, i}; }},
     {"sm_70 (Volta)", "matrix_b", "half", "col",
      [](int lane, int i) -> Element { return {i, lane / 8 % 2 * 8 + lane / 16 * 4 + lane % 4}; }},
     {"sm_70 (Volta)", "matrix_b", "half", "row",
-     [](int lane, int i) -> Element { return {i / 4 * 4 + lane % 4, lane / 8 % 2 * 8 + lane / 16 * 4 + i % 4}; }},
+     [](int lane, int i) -> Element {
+         return {i / 4 * 4 + lane % 4, lane / 8 % 2 * 8 + lane / 16 * 4 + i % 4};
+     }},
     {"sm_70 (Volta)", "accumulator", "half", "",
-     [](int lane, int i) -> Element { return {lane / 4 % 2 * 8 + lane / 16 * 4 + lane % 4, lane / 8 % 2 * 8 + i}; }},
+     [](int lane, int i) -> Element {
+         return {lane / 4 % 2 * 8 + lane / 16 * 4 + lane % 4, lane / 8 % 2 * 8 + i};
+     }},
     {"sm_70 (Volta)", "accumulator", "float", "",
      [](int lane, int i) -> Element {
          return {lane / 4 % 2 * 8 + lane / 16 * 4 + i / 2 % 2 * 2 + lane % 2,
                  lane / 8 % 2 * 8 + i / 4 * 4 + lane / 2 % 2 * 2 + i % 2};
      }},
     {"sm_75 and later", "matrix_a", "half", "",
-     [](int lane, int i) -> Element { return {lane / 4 + i / 2 % 2 * 8, lane % 4 * 2 + i % 2 + i / 4 % 2 * 8}; }},
+     [](int lane, int i) -> Element {
+         return {lane / 4 + i / 2 % 2 * 8, lane % 4 * 2 + i % 2 + i / 4 % 2 * 8};
+     }},
     {"sm_75 and later", "matrix_b", "half", "",
-     [](int lane, int i) -> Element { return {lane % 4 * 2 + i % 2 + i / 2 % 2 * 8, lane / 4 + i / 4 % 2 * 8}; }},
+     [](int lane, int i) -> Element {
+         return {lane % 4 * 2 + i % 2 + i / 2 % 2 * 8, lane / 4 + i / 4 % 2 * 8};
+     }},
     {"sm_75 and later", "accumulator", "", "",
-     [](int lane, int i) -> Element { return {lane / 4 + i / 2 % 2 * 8, lane % 4 * 2 + i % 2 + i / 4 * 8}; }},
+     [](int lane, int i) -> Element {
+         return {lane / 4 + i / 2 % 2 * 8, lane % 4 * 2 + i % 2 + i / 4 * 8};
+     }},
 };
 // clang-format on
 

@@ -32,7 +32,8 @@ inline std::string draw(const FragmentKind& kind, const Dump& dump, const std::s
     const int total_width = std::max(right, left + 32 * 26) + 16;
 
     std::string svg = format(
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %d\" width=\"%d\" height=\"%d\" "
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %d\" "
+        "width=\"%d\" height=\"%d\" "
         "font-family=\"sans-serif\" font-size=\"12\" text-anchor=\"middle\">\n"
         "<rect width=\"100%%\" height=\"100%%\" fill=\"white\"/>\n",
         total_width, bottom + 60, total_width, bottom + 60);

@@ -1,9 +1,6 @@
 // 07_fragment_probe/probe: which element of the matrix does each lane's x[i] hold? The matrix is
 // M[row][col] = row * columns + col, exact in half up to 2048, so a loaded value names its element;
 // printf says it, as in the article.
-//
-// Alone:    nvcc -O3 -std=c++17 -arch=native -I. 07_fragment_probe/probe.cu -o 07_fragment_probe/probe
-// Articles: "Tensorコアを使ってみた", the section on nvcuda::wmma::fragment; the Volta report, the last section
 #include <cuda_fp16.h>
 #include <mma.h>
 

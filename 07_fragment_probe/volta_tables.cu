@@ -1,9 +1,6 @@
 // 07_fragment_probe/volta_tables: the article's tables of Volta's fragments, put to work.
 // mma.m8n8k4 was made for Volta's layout and newer chips still honour it, so a product filled and
 // read by a table is right only if the table is.
-//
-// Alone:    nvcc -O3 -std=c++17 -arch=native -I. 07_fragment_probe/volta_tables.cu -o 07_fragment_probe/volta_tables
-// Articles: "Tensorコアを使ってみた", the tables of fragments; the Volta report, the last section
 #include <cuda_fp16.h>
 #include <mma.h>
 
@@ -156,7 +153,8 @@ int main(int argc, char** argv) {
         select_chip(chip);
         bool proven = true;
         std::printf(
-            "%d products of 16x16x16 by mma.m8n8k4; wrong elements of C, of 256: fewest in a product, and in any\n",
+            "%d products of 16x16x16 by mma.m8n8k4; wrong elements of C, of 256: "
+            "fewest in a product, and in any\n",
             kProducts);
         const auto product = [&](const char* what, const Wrong& wrong, int ever) {
             expect(proven, wrong.ever == ever,
@@ -172,7 +170,8 @@ int main(int argc, char** argv) {
                 count_wrong<float>(b, a, c), 128);
 
         std::printf(
-            "Of the 128 elements of A, and of B, that lanes 0-3 and 16-19 need for their 8x8 of C they hold\n");
+            "Of the 128 elements of A, and of B, that lanes 0-3 and 16-19 need for their 8x8 of C "
+            "they hold\n");
         const auto holds = [&](const char* what, Table a, Table b, int all) {
             const int of_a = count_held(a, &Element::row), of_b = count_held(b, &Element::col);
             expect(proven, of_a == all && of_b == all, format("  %-66s %4d %4d", what, of_a, of_b));
@@ -210,12 +209,14 @@ int main(int argc, char** argv) {
             agrees("float accumulator and the table printed for \"half/float\"", held_c, c, 128);
         } else {
             std::printf(
-                "load_matrix_sync itself lays fragments out in another way on %s; the CPU build compares Volta's.\n",
+                "load_matrix_sync itself lays fragments out in another way on %s; the CPU build "
+                "compares Volta's.\n",
                 chip.architecture().c_str());
         }
         if (!proven) throw Failure(kWrongResult, "the proof did not come out");
         std::printf(
-            "Proven: the labels of matrix_a and matrix_b are exchanged, and the accumulator's table is half's alone.\n");
+            "Proven: the labels of matrix_a and matrix_b are exchanged, and the accumulator's table "
+            "is half's alone.\n");
     };
     return run_program("volta_tables", "proves which of the article's fragment tables are wrong",
                        chip_options(chip), "Example:\n  volta_tables", argc, argv, prove);

@@ -143,7 +143,7 @@ inline __device__ void mma_m8n8k4(float (&d)[8], const half2 (&a)[2], const half
 }
 // clang-format on
 
-// ---- cp.async (sm_80): a copy from global to shared memory that does not make the thread wait ----
+// ---- cp.async (sm_80): a copy from global to shared memory that nobody waits for yet ------------
 //
 // Each thread copies 4, 8 or 16 bytes of its own; both addresses are multiples of that. Only the
 // first `valid` bytes are read, the others become zero. 16 bytes go past L1 (.cg), fewer through it

@@ -43,39 +43,39 @@ struct Rule {
     const char *types, *shapes, *layout;  // layout: "" where it makes no difference
     const char *lanes, *elements;
 };
-// The last row that fits counts. Its type is known since Element<T>::since in mma.h at the earliest.
-// k is counted in words where elements are packed (s4, u4, b1). sm_80: dumps of an H200 (driver
-// 580.159, CUDA 13.0). sm_75: taken to be the same; for half 16x16x16, and for sm_70, the tables in
+// The last row that fits counts, and none before Element<T>::since in mma.h. k is counted in words
+// where elements are packed (s4, u4, b1). Sources: for sm_80, dumps of an H200 (driver 580.159, CUDA
+// 13.0); sm_75 is taken to be the same; for sm_70, and for half 16x16x16 on sm_75, the tables in
 // 07_fragment_probe/layouts.
 // clang-format off
 constexpr Rule kRules[] = {
-    // sm, operand, types,         shapes,                layout, lanes 1 2 4 8 16,  x[1] [2] [4] [8]
-    {70, 'A', "half",              "16x16x16",            "row",  "m1 m2 m8 -  m4",  "k1 k2 k4 k8"},
-    {70, 'A', "half",              "16x16x16",            "col",  "k1 k2 m8 -  m4",  "m1 m2 k4 k8"},
-    {70, 'B', "half",              "16x16x16",            "row",  "k1 k2 -  n8 n4",  "n1 n2 k4 k8"},
-    {70, 'B', "half",              "16x16x16",            "col",  "n1 n2 -  n8 n4",  "k1 k2 k4 k8"},
-    {70, 'C', "half",              "16x16x16",            "",     "m1 m2 m8 n8 m4",  "n1 n2 n4"},
-    {70, 'C', "float",             "16x16x16",            "",     "m1 n2 m8 n8 m4",  "n1 m2 n4"},
+    // sm  of  types              shapes                 layout  lanes 1 2 4 8 16  x[1] [2] [4] [8]
+    {70, 'A', "half",            "16x16x16",             "row", "m1 m2 m8 -  m4", "k1 k2 k4 k8"},
+    {70, 'A', "half",            "16x16x16",             "col", "k1 k2 m8 -  m4", "m1 m2 k4 k8"},
+    {70, 'B', "half",            "16x16x16",             "row", "k1 k2 -  n8 n4", "n1 n2 k4 k8"},
+    {70, 'B', "half",            "16x16x16",             "col", "n1 n2 -  n8 n4", "k1 k2 k4 k8"},
+    {70, 'C', "half",            "16x16x16",             "",    "m1 m2 m8 n8 m4", "n1 n2 n4"},
+    {70, 'C', "float",           "16x16x16",             "",    "m1 n2 m8 n8 m4", "n1 m2 n4"},
 
-    {75, 'A', "half bf16",         "16x16x16",            "",     "k2 k4 m1 m2 m4",  "k1 m8 k8 -"},
-    {75, 'A', "half bf16",         "32x8x16",             "",     "k2 k4 m1 m2 m4",  "k1 m8 k8 m16"},
-    {75, 'A', "half bf16",         "8x32x16",             "",     "k2 k4 m1 m2 m4",  "k1 k8 -  -"},
-    {75, 'B', "half bf16",         "16x16x16",            "",     "k2 k4 n1 n2 n4",  "k1 k8 n8 -"},
-    {75, 'B', "half bf16",         "32x8x16",             "",     "k2 k4 n1 n2 n4",  "k1 k8 -  -"},
-    {75, 'B', "half bf16",         "8x32x16",             "",     "k2 k4 n1 n2 n4",  "k1 n8 k8 n16"},
-    {75, 'A', "s8 u8",             "16x16x16 32x8x16",    "",     "k4 k8 m1 m2 m4",  "k1 k2 m8 m16"},
-    {75, 'A', "s8 u8",             "8x32x16",             "",     "k4 k8 m1 m2 m4",  "k1 k2"},
-    {75, 'B', "s8 u8",             "16x16x16 8x32x16",    "",     "k4 k8 n1 n2 n4",  "k1 k2 n8 n16"},
-    {75, 'B', "s8 u8",             "32x8x16",             "",     "k4 k8 n1 n2 n4",  "k1 k2"},
-    {75, 'A', "tf32",              "16x16x8",             "",     "k1 k2 m1 m2 m4",  "m8 k4"},
-    {75, 'B', "tf32",              "16x16x8",             "",     "k1 k2 n1 n2 n4",  "k4 n8"},
-    {75, 'A', "double s4 u4 b1",   "8x8x4 8x8x32 8x8x128", "",    "k1 k2 m1 m2 m4",  ""},
-    {75, 'B', "double s4 u4 b1",   "8x8x4 8x8x32 8x8x128", "",    "k1 k2 n1 n2 n4",  ""},
-    {75, 'C', "half float int",    "16x16x16",            "",     "n2 n4 m1 m2 m4",  "n1 m8 n8"},
-    {75, 'C', "half float int",    "32x8x16",             "",     "n2 n4 m1 m2 m4",  "n1 m8 m16"},
-    {75, 'C', "half float int",    "8x32x16",             "",     "m2 m4 n1 n2 n4",  "m1 n8 n16"},
-    {80, 'C', "float",             "16x16x8",             "",     "n2 n4 m1 m2 m4",  "n1 m8 n8"},
-    {75, 'C', "double int",        "8x8x4 8x8x32 8x8x128", "",    "n2 n4 m1 m2 m4",  "n1"},
+    {75, 'A', "half bf16",       "16x16x16",             "",    "k2 k4 m1 m2 m4", "k1 m8 k8 -"},
+    {75, 'A', "half bf16",       "32x8x16",              "",    "k2 k4 m1 m2 m4", "k1 m8 k8 m16"},
+    {75, 'A', "half bf16",       "8x32x16",              "",    "k2 k4 m1 m2 m4", "k1 k8 -  -"},
+    {75, 'B', "half bf16",       "16x16x16",             "",    "k2 k4 n1 n2 n4", "k1 k8 n8 -"},
+    {75, 'B', "half bf16",       "32x8x16",              "",    "k2 k4 n1 n2 n4", "k1 k8 -  -"},
+    {75, 'B', "half bf16",       "8x32x16",              "",    "k2 k4 n1 n2 n4", "k1 n8 k8 n16"},
+    {75, 'A', "s8 u8",           "16x16x16 32x8x16",     "",    "k4 k8 m1 m2 m4", "k1 k2 m8 m16"},
+    {75, 'A', "s8 u8",           "8x32x16",              "",    "k4 k8 m1 m2 m4", "k1 k2"},
+    {75, 'B', "s8 u8",           "16x16x16 8x32x16",     "",    "k4 k8 n1 n2 n4", "k1 k2 n8 n16"},
+    {75, 'B', "s8 u8",           "32x8x16",              "",    "k4 k8 n1 n2 n4", "k1 k2"},
+    {75, 'A', "tf32",            "16x16x8",              "",    "k1 k2 m1 m2 m4", "m8 k4"},
+    {75, 'B', "tf32",            "16x16x8",              "",    "k1 k2 n1 n2 n4", "k4 n8"},
+    {75, 'A', "double s4 u4 b1", "8x8x4 8x8x32 8x8x128", "",    "k1 k2 m1 m2 m4", ""},
+    {75, 'B', "double s4 u4 b1", "8x8x4 8x8x32 8x8x128", "",    "k1 k2 n1 n2 n4", ""},
+    {75, 'C', "half float int",  "16x16x16",             "",    "n2 n4 m1 m2 m4", "n1 m8 n8"},
+    {75, 'C', "half float int",  "32x8x16",              "",    "n2 n4 m1 m2 m4", "n1 m8 m16"},
+    {75, 'C', "half float int",  "8x32x16",              "",    "m2 m4 n1 n2 n4", "m1 n8 n16"},
+    {80, 'C', "float",           "16x16x8",              "",    "n2 n4 m1 m2 m4", "n1 m8 n8"},
+    {75, 'C', "double int",      "8x8x4 8x8x32 8x8x128", "",    "n2 n4 m1 m2 m4", "n1"},
 };
 // clang-format on
 

@@ -49,24 +49,28 @@ using nvcuda::wmma::precision::tf32;
 
 // What is known of an element type: how x[] stores it, so many in one; since when (sm_70, ...)
 // matrices A and B may be of it; the type of their product's sums (half allows half sums, too).
-template <class Storage_, int packed_, int since_, class Sum_>
-struct Type {
-    using Storage = Storage_;
-    using Sum = Sum_;
-    static constexpr int packed = packed_, since = since_;
-};
-// clang-format off
-template <class T> struct Element : Type<T, 1, 75, int> { static constexpr auto name = std::is_signed_v<T> ? "s8" : "u8"; };
-template <> struct Element<half> : Type<half, 1, 70, float> { static constexpr auto name = "half"; };
-template <> struct Element<float> : Type<float, 1, 70, float> { static constexpr auto name = "float"; };
-template <> struct Element<int> : Type<int, 1, 75, int> { static constexpr auto name = "int"; };
-template <> struct Element<__nv_bfloat16> : Type<__nv_bfloat16, 1, 80, float> { static constexpr auto name = "bf16"; };
-template <> struct Element<tf32> : Type<float, 1, 80, float> { static constexpr auto name = "tf32"; };
-template <> struct Element<double> : Type<double, 1, 80, double> { static constexpr auto name = "double"; };
-template <> struct Element<s4> : Type<int, 8, 75, int> { static constexpr auto name = "s4"; };
-template <> struct Element<u4> : Type<unsigned, 8, 75, int> { static constexpr auto name = "u4"; };
-template <> struct Element<b1> : Type<unsigned, 32, 75, int> { static constexpr auto name = "b1"; };
-// clang-format on
+template <class T>
+struct Element;
+#define EMULATOR_ELEMENT(T, name_, Storage_, packed_, since_, Sum_) \
+    template <>                                                     \
+    struct Element<T> {                                             \
+        using Storage = Storage_;                                   \
+        using Sum = Sum_;                                           \
+        static constexpr auto name = name_;                         \
+        static constexpr int packed = packed_, since = since_;      \
+    };
+EMULATOR_ELEMENT(half, "half", half, 1, 70, float)
+EMULATOR_ELEMENT(float, "float", float, 1, 70, float)
+EMULATOR_ELEMENT(int, "int", int, 1, 75, int)
+EMULATOR_ELEMENT(signed char, "s8", signed char, 1, 75, int)
+EMULATOR_ELEMENT(unsigned char, "u8", unsigned char, 1, 75, int)
+EMULATOR_ELEMENT(__nv_bfloat16, "bf16", __nv_bfloat16, 1, 80, float)
+EMULATOR_ELEMENT(tf32, "tf32", float, 1, 80, float)
+EMULATOR_ELEMENT(double, "double", double, 1, 80, double)
+EMULATOR_ELEMENT(s4, "s4", int, 8, 75, int)
+EMULATOR_ELEMENT(u4, "u4", unsigned, 8, 75, int)
+EMULATOR_ELEMENT(b1, "b1", unsigned, 32, 75, int)
+#undef EMULATOR_ELEMENT
 
 // A fragment, whose rows and columns are counted in storage elements (a word of s4 or b1 is one).
 template <class Use, int m, int n, int k, class T, class Layout>

@@ -13,7 +13,7 @@ class Trace : public Base {};
 
 // ---- ldmatrix -----------------------------------------------------------------------------------
 
-// Reads a 16x16 matrix from shared memory, rows `pitch` bytes apart, after lane 9 did what it wants.
+// Reads a 16x16 matrix from shared memory, its rows `pitch` bytes apart. Lane 9 may make a mistake.
 enum Mistake { kFine, kMisaligned, kGlobal, kReturns, kElsewhere, kNoSync, kNothingWritten };
 template <class Load>
 __global__ void load(Load read, Mistake mistake, int pitch, const half* global, half2* out) {

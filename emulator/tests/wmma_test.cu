@@ -628,7 +628,8 @@ TEST_F(Trace, LoadsOfMatricesRaceWithStores) {
     expect_problem("race in shared memory: @filled writes what ~matrix_read reads...");
     fill_and_load<<<1, 32>>>(false, true);
     expect_problem(
-        "uninitialised shared memory: @matrix_read reads what no thread of the block has written (block 0, thread 0)");
+        "uninitialised shared memory: @matrix_read reads what no thread of the block has written "
+        "(block 0, thread 0)");
 }
 
 template <class F>
