@@ -70,7 +70,7 @@ struct Place {
     int row, col;
 };
 using Formula = Place (*)(int lane, int i);
-struct Shape {
+struct MmaShape {
     int m, n, k, groups;  // lanes with the same lane / 4 % groups share a product
     Formula a, b, d;
 };
@@ -85,9 +85,9 @@ Place d_884_half(int lane, int i) { return {lane / 16 * 4 + lane % 4, i}; }
 Place d_884_float(int lane, int i) {
     return {lane / 16 * 4 + lane % 2 + i / 2 % 2 * 2, i / 4 * 4 + lane / 2 % 2 * 2 + i % 2};
 }
-const Shape k16816 = {16, 8, 16, 1, a_16816, b_16816, d_16816};
-const Shape k884_half = {8, 8, 4, 4, a_884, b_884, d_884_half};
-const Shape k884_float = {8, 8, 4, 4, a_884, b_884, d_884_float};
+const MmaShape k16816 = {16, 8, 16, 1, a_16816, b_16816, d_16816};
+const MmaShape k884_half = {8, 8, 4, 4, a_884, b_884, d_884_half};
+const MmaShape k884_float = {8, 8, 4, 4, a_884, b_884, d_884_float};
 
 // ---- cp.async -----------------------------------------------------------------------------------
 
@@ -163,7 +163,7 @@ void append(Words& words, const std::vector<float>& elements) {
 }
 
 template <class D, class Pair, int d_count, int a_count, int b_count>
-Check check_mma(const char* name, int since, const Shape& s) {
+Check check_mma(const char* name, int since, const MmaShape& s) {
     std::mt19937 random;
     const auto matrix = [&](int rows, int cols) {  // integers whose sums are exact in any type
         std::vector<int> numbers(s.groups * rows * cols);
