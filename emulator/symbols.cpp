@@ -54,8 +54,10 @@ struct Table {
             if (e.st_size == 0 || e.st_shndx == SHN_UNDEF || e.st_name >= names.size()) continue;
             if (type != STT_OBJECT && type != STT_FUNC) continue;
             size_t size = e.st_size;
-            const bool with_gap = compiled_for_tracing && std::strstr(&names[e.st_name], kShared);
-            if (with_gap) size -= std::min(size, kSharedGap);
+            // clang may split the array from its gap: it is ...s.0 then.
+            const char* const shared = std::strstr(&names[e.st_name], kShared);
+            if (compiled_for_tracing && shared && !std::strchr(shared, '.'))
+                size -= std::min(size, kSharedGap);
             symbols.push_back(
                 {uintptr_t(e.st_value) + load_address, size, type == STT_FUNC, &names[e.st_name]});
         }
