@@ -1,6 +1,7 @@
 // Faults such as learners write, each of which must be reported with thread, line and reason. Built
 // twice: plain, and traced (the suite Trace runs in the traced build only).
 #include "device.h"
+#include "emulator/internal.h"
 
 #include <cuda_fp16.h>
 
@@ -202,6 +203,38 @@ TEST_F(Trace, EveryGroupOfReadersIsRemembered) {
                         reported("@group_writes writes what ~group_reads reads"))
                 << std::hex << mask << problem();
         });
+}
+
+// What mbarriers will do: warp 0 releases to an object that the others acquire; warp 3 then writes
+// again. The threads run one after the other, so none needs to wait.
+__global__ void across_warps(int* out, emulator::Sync* full, emulator::Sync* empty, bool acquire,
+                             bool third) {
+    __shared__ int s[32];
+    const int t = threadIdx.x, warp = t / 32;
+    if (warp == 0) s[t] = t;  // @producer
+    if (warp == 0) full->release(t);
+    if (warp > 0 && acquire) full->acquire(t);
+    if (warp == 1 || warp == 2) out[t] = s[t % 32 ^ 1];  // @consumer
+    if (warp == 1 || (warp == 2 && third)) empty->release(t);
+    if (warp == 3) empty->acquire(t);
+    if (warp == 3) s[t % 32] = 0;  // @next
+}
+
+TEST_F(Trace, ReleaseAndAcquireOrderWarps) {
+    const auto run = [&](bool acquire, bool third) {
+        emulator::Sync full, empty;
+        emulator::reset_counts();
+        across_warps<<<1, 128>>>(ints.data, &full, &empty, acquire, third);
+    };
+    run(true, true);
+    expect_problem("");
+    run(false, true);
+    EXPECT_TRUE(reported("@producer writes what ~consumer reads (block 0, threads 1 and 32)"))
+        << problem();
+    EXPECT_FALSE(reported("~consumer reads what")) << problem();
+    run(true, false);
+    expect_problem(
+        "race in shared memory: @consumer reads what ~next writes (block 0, threads 65 and 96)");
 }
 
 // ---- Warp operations and barriers -------------------------------------------------------------------
