@@ -109,15 +109,16 @@ void conflict(bool global, const Access& before, const Access& now) {
 // Keeps a read or an atomic among the groups. It may take the place of one that comes before it:
 // what is not ordered with that one later is not ordered with `now` either. One group of another
 // block or two of different warps stand for all others: no later access comes after them unless a
-// barrier orders the whole block. Where threads synchronise beyond their warps, all are kept.
+// barrier orders the whole block. Where reads and atomics meet, or threads synchronise beyond their
+// warps, all are kept.
 inline void keep(Cell& cell, const Access& now, uint32_t since) {
     Group &first = cell.group[0], &second = cell.group[1];
-    if (first.clock > order.base && second.clock > order.base && first.warp != second.warp &&
-        !order.beyond_warps)
+    const bool atomic = now.kind == kAtomic;
+    const bool alike = first.atomic == atomic && second.atomic == atomic && !order.beyond_warps;
+    if (alike && first.clock > order.base && second.clock > order.base && first.warp != second.warp)
         return;
     const unsigned warp = now.thread / 32;
     const uint32_t lane = 1u << now.thread % 32;
-    const bool atomic = now.kind == kAtomic;
     const Group group{now.clock, now.site, uint8_t(warp), atomic, lane};
     const auto joins = [&](Group& g, bool any_site) {
         if (g.clock != now.clock || g.warp != warp || g.atomic != atomic) return false;
@@ -133,13 +134,17 @@ inline void keep(Cell& cell, const Access& now, uint32_t since) {
     if (replaces(second)) return void(second = group);
     const bool first_other = first.clock <= order.block_start;
     const bool second_other = second.clock <= order.block_start;
-    if (!order.beyond_warps &&
-        (first_other || second_other || first.warp != warp || second.warp != warp)) {
+    if (alike && (first_other || second_other || first.warp != warp || second.warp != warp)) {
         if (first_other ? second_other : !second_other && first.warp == second.warp) second = group;
         return;
     }
     if (joins(second, true)) return;  // a third instruction: the second's line stands for it
     std::vector<Group>& more = order.more[&cell];
+    if (first.atomic == second.atomic && first.atomic != atomic) {  // keep one of each kind here
+        more.push_back(second);
+        second = group;
+        return;
+    }
     for (Group& g : more)
         if (joins(g, true)) return;
     for (Group& g : more)
