@@ -1,5 +1,5 @@
-// OpenBLAS's product on the CPU, its check and its times. The library is loaded at run time, so that a
-// program starts without it.
+// OpenBLAS's product on the CPU, its check and its times. The library is loaded at run time, so
+// that a program starts without it.
 #pragma once
 
 #include <dlfcn.h>
@@ -9,7 +9,6 @@
 
 #include "00_machine_limits/cpu.h"
 #include "00_machine_limits/verify_library.h"
-#include "common/times.h"
 
 class OpenBlas {
 public:
@@ -19,8 +18,8 @@ public:
     OpenBlas() {
         load();
 #ifdef __x86_64__
-        // A version that is older than the CPU takes it for a Prescott, of 2004, and leaves most of its
-        // lanes idle.
+        // A version that is older than the CPU takes it for a Prescott, of 2004, and leaves most of
+        // its lanes idle.
         if (!*this || config().find(" Prescott ") == std::string::npos ||
             !__builtin_cpu_supports("avx2"))
             return;
@@ -82,7 +81,8 @@ inline double ms_between(std::chrono::steady_clock::time_point begin,
     return std::chrono::duration<double, std::milli>(end - begin).count();
 }
 
-// Throws Failure(kWrongResult) where the product of floats or doubles is wrong at one of the shapes.
+// Throws Failure(kWrongResult) where the product of floats or doubles is wrong at one of the
+// shapes.
 template <class T>
 void verify_blas(const OpenBlas& blas, const std::vector<Shape>& shapes, uint32_t seed) {
     for (const Shape& s : shapes)

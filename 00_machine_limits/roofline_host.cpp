@@ -16,7 +16,6 @@
 #include "00_machine_limits/sweep.h"
 #include "common/command_line.h"
 #include "common/report.h"
-#include "common/times.h"
 #ifdef _OPENMP
 #include <omp.h>
 #define PARALLEL_FOR _Pragma("omp parallel for schedule(static)")

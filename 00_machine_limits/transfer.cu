@@ -11,7 +11,7 @@
 
 #include "00_machine_limits/blas.h"
 #include "common/bench.h"
-#include "common/operands.h"
+#include "common/verify.h"
 
 constexpr int kBlock = 16;  // the article's block: 16 x 16 threads, one an element of C
 constexpr Shape kRagged[] = {{1, 1, 1}, {7, 5, 3}, {16, 16, 16}, {37, 129, 65}, {130, 31, 20}};
@@ -32,7 +32,7 @@ void launch_matmul(Shape s, const float* A, const float* B, float* C) {
     check_cuda(cudaGetLastError(), "launching the kernel");
 }
 
-// C must equal A * B on integers, with nothing written beside it. The kernel reuses nothing: it
+// C must be A * B, with nothing written beside it. The kernel reuses nothing: it
 // must load 2 M N K floats. Throws Failure.
 void verify(Shape s) {
     OperandsIn<DeviceArray<float>, DeviceArray<float>> x(s);
@@ -42,11 +42,7 @@ void verify(Shape s) {
         run_checked("matmul", {loaded, stored, 0},
                     [&] { launch_matmul(s, x.A_device.data(), x.B_device.data(), x.C.device()); });
     };
-    try {
-        verify_exact(x, kFp32, 1, launch);
-    } catch (const Failure& failure) {
-        throw Failure(failure.code, to_string(s) + ": " + failure.what());
-    }
+    doing(to_string(s), [&] { verify_stage(x, kFp32, 1, launch); });
 }
 
 // Milliseconds of the first launch of this process, in which CUDA loads the kernel: the article

@@ -26,9 +26,9 @@ inline std::string listed(const std::vector<Shape>& shapes) {
     return all;
 }
 
-// `multiply` must give C = A * B: exactly on integers, for which FP16 and TF32 are wide enough, and on
-// reals within the error bound of `unit_roundoff`, which tells FP32 from TF32. The reals have `bits`
-// bits of fraction. C is NaN before. Throws Failure(kWrongResult).
+// `multiply` must give C = A * B: exactly on integers, for which FP16 and TF32 are wide enough, and
+// on reals within the error bound of `unit_roundoff`, which tells FP32 from TF32. The reals have
+// `bits` bits of fraction. C is NaN before. Throws Failure(kWrongResult).
 template <class In, class Out, class Multiply>
 void verify_library(const std::string& name, Shape s, uint32_t seed, int bits, double unit_roundoff,
                     Multiply multiply) {

@@ -8,12 +8,11 @@
 #include <string>
 #include <vector>
 
-#include "common/options.h"
+#include "common/command_line.h"
 #include "common/report.h"
-#include "common/times.h"
 #if defined(__CUDACC__) || defined(CUDA_EMULATOR)
 #define BENCH_OF_DEVICE
-#include "common/device.h"
+#include "common/gpu.h"
 #include "common/roofline.h"
 #endif
 
@@ -91,11 +90,6 @@ private:
 
 #ifndef HARNESS_COMPILED_APART
 
-#ifdef CUDA_EMULATOR
-#include "emulator/emulator.h"
-#elif defined(BENCH_OF_DEVICE)
-#include "common/timing.h"
-#endif
 #include <tuple>
 
 static Option refused(Option option, const std::string& why) {
