@@ -50,6 +50,11 @@ int run_stage(StageOf<In, Out> stage, int argc, char** argv, const char* source)
         Report report(options.csv, Machine::table(options), options.wide);
         Machine machine(options, stage.arithmetic);
         if (options.large_indices) return machine.verify_large_indices(stage);
+        for (const Shape& shape : machine.ragged())
+            doing(to_string(shape), [&] {
+                Operands<In, Out> x(shape);
+                return machine.verify(stage, x);
+            });
         for (const Shape& shape : shapes_of(options)) {
             const Row row = doing(to_string(shape), [&] {
                 Operands<In, Out> x(shape);
