@@ -68,7 +68,8 @@ std::string distance(uintptr_t address, int width, uintptr_t begin, uintptr_t en
     if (address < begin) return std::to_string(begin - address) + " bytes before the start of ";
     if (address < end)
         return "the last " + std::to_string(address + width - end) + " past the end of ";
-    return std::to_string(address - end) + " bytes past the end of ";
+    const std::string bytes = std::to_string(address - end) + " bytes";
+    return (address == end ? "just" : bytes) + " past the end of ";
 }
 
 // Where an address is that no kernel may touch.

@@ -3,7 +3,7 @@
 #include "device.h"
 #include "emulator/internal.h"
 
-#include <cuda_fp16.h>
+#include <random>
 
 namespace {
 
@@ -34,7 +34,7 @@ TEST_F(Trace, DeviceMemoryHasBounds) {
     read_at<<<1, 4>>>(a.data, floats.data, 96);
     EXPECT_EQ(cudaGetLastError(), cudaSuccess);
     expect_problem("");
-    for (const auto& [i, where] : {std::pair<long, const char*>{97, "0 bytes past the end"},
+    for (const auto& [i, where] : {std::pair<long, const char*>{97, "just past the end"},
                                    {5000, "19600 bytes past the end"},
                                    {-1, "4 bytes before the start"}}) {
         const std::string thread = i == 97 ? "3" : "0";
@@ -85,13 +85,13 @@ TEST_F(Trace, SharedArraysHaveBounds) {
     dynamic_bounds<<<1, 32, 128>>>(floats.data, 0);
     expect_problem("");
     neighbours<<<1, 32>>>(floats.data, 1);
-    EXPECT_TRUE(reported("out of bounds: @neighbours reads 4 bytes, 0 bytes past the end of "))
+    EXPECT_TRUE(reported("out of bounds: @neighbours reads 4 bytes, just past the end of "))
         << problem();
     expect_error(cudaErrorIllegalAddress, "out of bounds: ...");
     dynamic_bounds<<<1, 32, 128>>>(floats.data, 32);
     expect_error(
         cudaErrorIllegalAddress,
-        "out of bounds: @dynamic_bounds reads 4 bytes, 0 bytes past the end of the 128 bytes of "
+        "out of bounds: @dynamic_bounds reads 4 bytes, just past the end of the 128 bytes of "
         "dynamic shared memory (block 0, thread 0)");
 }
 
@@ -203,6 +203,108 @@ TEST_F(Trace, EveryGroupOfReadersIsRemembered) {
                         reported("@group_writes writes what ~group_reads reads"))
                 << std::hex << mask << problem();
         });
+}
+
+// Random kernels: each warp at each step synchronises some of its lanes, or the block synchronises, or
+// lanes access one word.
+constexpr int kSteps = 7, kWarps = 3, kLanes = 32 * kWarps;
+enum Access : unsigned char { nothing, load, store, add };
+struct Script {
+    bool block[kSteps];
+    unsigned mask[kSteps][kWarps];  // 0: the warp accesses
+    Access access[kSteps][kLanes];
+};
+__global__ void play(const Script* script, int* out) {
+    __shared__ volatile int s;
+    const int t = threadIdx.x;
+    if (t == 0) s = 0;
+    __syncthreads();
+    for (int i = 0; i < kSteps; ++i) {
+        const unsigned mask = script->mask[i][t / 32];
+        const Access access = script->access[i][t];
+        if (script->block[i]) __syncthreads();
+        else if (mask >> t % 32 & 1) __syncwarp(mask);
+        else if (mask == 0 && access == load) out[t] = s;
+        else if (mask == 0 && access == store) s = i;
+        else if (mask == 0 && access == add) atomicAdd(const_cast<int*>(&s), 1);
+    }
+}
+
+Script random_script(std::mt19937& random) {
+    Script script{};
+    const unsigned density = 1 + random() % 10;
+    for (int i = 0; i < kSteps; ++i) {
+        script.block[i] = random() % 5 == 0;
+        const int alone = random() % 4;  // the one warp that accesses, or 3: all
+        for (unsigned& mask : script.mask[i])
+            if (random() % 2)
+                mask = random() % 4 == 0 ? ~0u
+                       : random() % 2    ? 0xffu << random() % 4 * 8
+                                         : random() | 1;
+        for (int t = 0; t < kLanes; ++t)
+            if (random() % 40 < density && (alone == 3 || alone == t / 32))
+                script.access[i][t] = random() % 8   ? load
+                                      : random() % 2 ? add
+                                      : random() % 4 ? load
+                                                     : store;
+    }
+    return script;
+}
+
+// Whether two of its accesses race: by vector clocks in full, and every access remembered.
+bool has_race(const Script& script) {
+    using Clock = std::array<int, kLanes>;
+    std::vector<Clock> clocks(kLanes, Clock{});
+    for (int t = 0; t < kLanes; ++t) clocks[t][t] = 1;
+    const auto synchronise = [&](const std::vector<int>& lanes) {
+        Clock all{};
+        for (int t : lanes)
+            for (int u = 0; u < kLanes; ++u) all[u] = std::max(all[u], clocks[t][u]);
+        for (int t : lanes) clocks[t] = all, ++clocks[t][t];
+    };
+    struct Done {
+        int thread;
+        Access access;
+        Clock clock;
+    };
+    std::vector<Done> done;
+    for (int i = 0; i < kSteps; ++i) {
+        std::vector<int> block, lanes[kWarps];
+        for (int t = 0; t < kLanes; ++t) {
+            const unsigned mask = script.mask[i][t / 32];
+            block.push_back(t);
+            if (mask >> t % 32 & 1) lanes[t / 32].push_back(t);
+            if (!script.block[i] && mask == 0 && script.access[i][t])
+                done.push_back({t, script.access[i][t], clocks[t]});
+        }
+        if (script.block[i]) synchronise(block);
+        else
+            for (const auto& of_warp : lanes) synchronise(of_warp);
+    }
+    for (const Done& a : done)
+        for (const Done& b : done)
+            if (a.thread < b.thread && (a.access != b.access || a.access == store) &&
+                a.clock[b.thread] < b.clock[b.thread] && b.clock[a.thread] < a.clock[a.thread])
+                return true;
+    return false;
+}
+
+TEST_F(Trace, RandomKernelsRaceAsTheirClocksSay) {
+    std::mt19937 random(1);
+    int races = 0;
+    for (int i = 0; i < 200; ++i) {
+        const Script script = random_script(random);
+        const Device<Script> device(std::vector<Script>{script});
+        const bool race = has_race(script);
+        races += race;
+        in_every_order([&] {
+            play<<<1, kLanes>>>(device.data, ints.data);
+            ASSERT_EQ(cudaGetLastError(), cudaSuccess);
+            EXPECT_EQ(problem().empty(), !race) << i << problem();
+        });
+    }
+    EXPECT_GT(races, 50);
+    EXPECT_LT(races, 150);
 }
 
 // What mbarriers will do: warp 0 releases to an object that the others acquire; warp 3 then writes
