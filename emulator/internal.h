@@ -16,6 +16,7 @@ extern unsigned current_thread;  // the running thread's linear number in its bl
 extern volatile uint64_t progress_made;  // threads that came to a barrier, warp operation or end
 bool in_launch();
 bool only_ends_run();
+unsigned ready_threads();  // that wait for nothing
 void give_way();  // called by the running thread: the others of its block run first
 // Ends the launch. Called by a kernel's thread it does not come back.
 void fail(const std::string& problem, cudaError_t error = cudaErrorLaunchFailure);

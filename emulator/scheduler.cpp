@@ -225,6 +225,10 @@ void barrier(const char* file, int line, int number) {
 
 bool in_launch() { return run.running; }
 bool only_ends_run() { return settings.ends_only; }
+unsigned ready_threads() {
+    return unsigned(std::count_if(threads.begin(), threads.begin() + run.threads,
+                                  [](const Thread& t) { return t.state == State::ready; }));
+}
 
 void suspend() { scheduler = std::move(scheduler).resume(); }
 void give_way() { suspend(); }

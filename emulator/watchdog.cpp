@@ -22,7 +22,7 @@ constexpr double kSeconds = 10;
 struct Watch {
     double seconds = kSeconds;  // of the processor's time; 0: for ever
     uint64_t seen = 0;  // of progress_made
-    int ticks = 0;
+    unsigned ticks = 0;
     bool installed = false;
 } watch;
 
@@ -82,14 +82,17 @@ void crashed(int signal, siginfo_t* info, void* context) {
                 " (the traced and the AddressSanitizer builds say more)");
 }
 
+// A traced block's threads take turns in a long loop, and all come to its end late.
+unsigned patience() { return tracing() ? 1 + ready_threads() / 32 : 1; }
+
 void tick(int, siginfo_t*, void* context) {
     if (watch.seen != progress_made) {
         watch.seen = progress_made;
         watch.ticks = 0;
-    } else if (++watch.ticks == 4) {
+    } else if (++watch.ticks >= 4 * patience()) {
         in_kernel = false;
         char seconds[32];
-        std::snprintf(seconds, sizeof seconds, "%g", watch.seconds);
+        std::snprintf(seconds, sizeof seconds, "%g", watch.seconds * patience());
         end_program("hang: " + who() + place(context) + " has run for " + seconds +
                     " seconds without coming to a barrier or its end: an endless loop, or it waits "
                     "for what another thread never does (EMULATOR_SECONDS=N waits longer)");

@@ -310,11 +310,12 @@ TEST_F(Trace, RandomKernelsRaceAsTheirClocksSay) {
 // What mbarriers will do: warp 0 releases to an object that the others acquire; warp 3 then writes
 // again. The threads run one after the other, so none needs to wait.
 __global__ void across_warps(int* out, emulator::Sync* full, emulator::Sync* empty, bool acquire,
-                             bool third) {
+                             bool third, bool late) {
     __shared__ int s[32];
     const int t = threadIdx.x, warp = t / 32;
     if (warp == 0) s[t] = t;  // @producer
     if (warp == 0) full->release(t);
+    if (warp == 0 && late) s[t] = 1;  // @late
     if (warp > 0 && acquire) full->acquire(t);
     if (warp == 1 || warp == 2) out[t] = s[t % 32 ^ 1];  // @consumer
     if (warp == 1 || (warp == 2 && third)) empty->release(t);
@@ -323,10 +324,10 @@ __global__ void across_warps(int* out, emulator::Sync* full, emulator::Sync* emp
 }
 
 TEST_F(Trace, ReleaseAndAcquireOrderWarps) {
-    const auto run = [&](bool acquire, bool third) {
+    const auto run = [&](bool acquire, bool third, bool late = false) {
         emulator::Sync full, empty;
         emulator::reset_counts();
-        across_warps<<<1, 128>>>(ints.data, &full, &empty, acquire, third);
+        across_warps<<<1, 128>>>(ints.data, &full, &empty, acquire, third, late);
     };
     run(true, true);
     expect_problem("");
@@ -334,6 +335,9 @@ TEST_F(Trace, ReleaseAndAcquireOrderWarps) {
     EXPECT_TRUE(reported("@producer writes what ~consumer reads (block 0, threads 1 and 32)"))
         << problem();
     EXPECT_FALSE(reported("~consumer reads what")) << problem();
+    run(true, true, true);
+    EXPECT_TRUE(reported("@late writes what ~consumer reads (block 0, threads 1 and 32)"))
+        << problem();
     run(true, false);
     expect_problem(
         "race in shared memory: @consumer reads what ~next writes (block 0, threads 65 and 96)");
