@@ -52,6 +52,7 @@ boost::context::fiber thread_main(boost::context::fiber&& from) {
     scheduler = std::move(from);
     for (;;) {
         run.thread(run.argument);
+        threads[current_thread].in_kernel = false;
         async::finish();
         ++progress_made;
         const unsigned self = current_thread, first = self / 32 * 32;
@@ -71,7 +72,7 @@ void run_ready_threads(const std::vector<unsigned>& sequence) {
             any = true;
             current_thread = t;
             builtins.thread = threads[t].index;
-            in_kernel = compiled_for_tracing;
+            in_kernel = compiled_for_tracing && threads[t].in_kernel;
             threads[t].fiber = std::move(threads[t].fiber).resume();
             in_kernel = false;
             if (run.error) return;
@@ -163,6 +164,7 @@ void make_fibers() {
     if (threads.size() < run.threads) threads.resize(run.threads);
     for (unsigned t = 0; t < run.threads; ++t) {
         threads[t].index = unflatten(t, run.block);
+        threads[t].in_kernel = false;
         if (!threads[t].fiber)
             threads[t].fiber = boost::context::fiber(std::allocator_arg, Stack{t}, thread_main);
     }
@@ -221,6 +223,11 @@ void barrier(const char* file, int line, int number) {
     self.site = {file, line, number};
     ++progress_made;
     suspend();
+}
+
+void enter_kernel() {
+    threads[current_thread].in_kernel = true;
+    in_kernel = compiled_for_tracing;
 }
 
 bool in_launch() { return run.running; }

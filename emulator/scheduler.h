@@ -19,6 +19,7 @@ struct Thread {
     boost::context::fiber fiber;
     State state = State::returned;
     uint3 index{};
+    bool in_kernel = false;  // or still copying the kernel's arguments
     Call site;
     // Of a warp operation: its name, the lanes that it waits for, what it brings, whose value it
     // wants and gets.

@@ -108,6 +108,7 @@ struct Launch {
     int line;
 };
 void launch(const Launch& launch, void (*thread)(void*), void* argument);
+void enter_kernel();  // a thread has copied its arguments from the host's
 
 template <class Tag, class Function>
 const void* address_of(Tag, Function* function) {
@@ -119,11 +120,13 @@ const void* address_of(Tag, Function* function) {
 // calls the kernel. The second tells its address; it can't be called where that is not known.
 #define EMULATOR_UNTRACED __attribute__((no_sanitize("thread")))
 #define EMULATOR_KERNEL(...)                                                \
-    [&](auto... p) EMULATOR_UNTRACED { __VA_ARGS__(p...); },                \
+    [&](auto... p) EMULATOR_UNTRACED {                                      \
+        emulator::enter_kernel();                                           \
+        __VA_ARGS__(p...);                                                  \
+    },                                                                      \
         [&](auto tag) -> decltype(emulator::address_of(tag, __VA_ARGS__)) { \
             return emulator::address_of(tag, __VA_ARGS__);                  \
         }
-
 #define EMULATOR_BOUNDS(...) emulator::check_bounds(__FILE__, __LINE__, __VA_ARGS__)
 
 template <class Call, class Address>

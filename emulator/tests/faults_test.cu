@@ -50,6 +50,15 @@ TEST_F(Trace, DeviceMemoryHasBounds) {
     for (int i = 0; i < 97; ++i) EXPECT_EQ(b.host()[i], 2);
 }
 
+__global__ void by_value(float4 v, float* out) { out[threadIdx.x] = v.x + v.w; }
+
+TEST_F(Trace, ArgumentsAreCopiedFromTheHost) {
+    const float4 v(1, 2, 3, 4);
+    by_value<<<1, 4>>>(v, floats.data);
+    expect_problem("");
+    EXPECT_EQ(floats.host()[3], 5);
+}
+
 TEST_F(Trace, HostPointersAreNoDeviceMemory) {
     std::vector<float> heap(8);
     float stack[8] = {};
