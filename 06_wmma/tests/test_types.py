@@ -15,7 +15,7 @@ FAULTS = {Fault("types plain -O0", "tests/types.cuh", old, new): row for old, ne
     ("wmma::load_matrix_sync(b,", "if (PLANTED && sizeof(Stored) == 8) wmma::fill_fragment(b, 1); else wmma::load_matrix_sync(b,",
      ("double", "mul")),
     ("to.ldc, to.c_layout);",
-     "to.ldc, PLANTED && std::is_same_v<typename P::In, __nv_bfloat16> ? wmma::mem_row_major : to.c_layout);", ("bf16", "mul")),
+     "to.ldc, PLANTED && std::is_same_v<typename P::In, tf32> ? wmma::mem_row_major : to.c_layout);", ("tf32", "mul")),
     # An element that is not written.
     ("        wmma::store_matrix_sync(static_cast<typename P::D*>(to.D), d, to.ldd, to.d_layout);",
      "        typename P::D last = static_cast<typename P::D*>(to.D)[0];\n"
