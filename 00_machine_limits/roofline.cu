@@ -163,19 +163,18 @@ private:
         const double gbs = work.bytes() / times.median * 1e-6,
                      gflops = work.flop / times.median * 1e-6;
         const double value = with_gflops ? gflops : gbs;
-        Row row = {{"what", "what", what},
-                   {"flop/byte", "flop_per_byte", intensity},
-                   {"   GB/s", "gbs", with_gbs ? format("%.1f", gbs) : "-"},
-                   {" GFLOP/s", "gflops", with_gflops ? format("%.1f", gflops) : "-"},
-                   {"   limit", "limit", limit > 0 ? format("%.1f", limit) : "-"},
-                   {"% of limit", "percent_of_limit",
-                    limit > 0 ? format("%.1f", 100 * value / limit) : "-"},
-                   {"median ms", "median_ms", format("%.4f", times.median)},
-                   {"min ms", "min_ms", format("%.4f", times.least)},
-                   {"max ms", "max_ms", format("%.4f", times.most)},
-                   {"", "repeats", std::to_string(repeat)},
-                   {"SM MHz", "sm_mhz", std::to_string(bench.timed_at().sm)},
-                   {"", "memory_mhz", std::to_string(bench.timed_at().memory)}};
+        Row row = {{"what", what},
+                   {"flop_per_byte", intensity},
+                   {"gbs", with_gbs ? format("%.1f", gbs) : "-"},
+                   {"gflops", with_gflops ? format("%.1f", gflops) : "-"},
+                   {"limit", limit > 0 ? format("%.1f", limit) : "-"},
+                   {"percent_of_limit", limit > 0 ? format("%.1f", 100 * value / limit) : "-"},
+                   {"median_ms", format("%.4f", times.median)},
+                   {"min_ms", format("%.4f", times.least)},
+                   {"max_ms", format("%.4f", times.most)},
+                   {"repeats", std::to_string(repeat)},
+                   {"sm_mhz", std::to_string(bench.timed_at().sm)},
+                   {"memory_mhz", std::to_string(bench.timed_at().memory)}};
         for (const Cell& cell : bench.where()) row.push_back(cell);
         report.add(row);
         return value;
@@ -233,6 +232,15 @@ void measure(const BenchOptions& o, Report& report) {
 
 int main(int argc, char** argv) {
     BenchOptions o;
+    o.columns = {{"what", "what", -21},
+                 "flop_per_byte",
+                 "gbs",
+                 {"gflops", "GFLOP/s", 11},
+                 {"limit", "limit", 10},
+                 {"percent_of_limit", "of|limit", 8, as_percent},
+                 "median_ms",
+                 "sm_mhz",
+                 {"percent_of_limit", "", 0, as_bar}};
     return run_bench(
         "roofline",
         "measures the bandwidths and arithmetic peaks of a GPU, and a sweep under the roof "

@@ -8,13 +8,10 @@
 #include <string>
 #include <vector>
 
-#include "common/options.h"
-#include "common/report.h"
-#include "common/times.h"
+#include "common/command_line.h"
 #if defined(__CUDACC__) || defined(CUDA_EMULATOR)
 #define BENCH_OF_DEVICE
-#include "common/device.h"
-#include "common/roofline.h"
+#include "common/gpu.h"
 #endif
 
 #ifdef CUDA_EMULATOR
@@ -30,6 +27,8 @@ struct BenchOptions {
     int arch = 80;  // on the emulator: whose fragments, sm_80's
     bool rows_without_times = false;  // else only what was timed is written to a CSV
     std::string csv;  // empty: no CSV
+    bool wide = false;  // show all columns
+    Columns columns;  // what else is shown of the rows
 };
 
 // An option that a CPU build refuses, and one that only a CPU build takes.
@@ -91,11 +90,6 @@ private:
 
 #ifndef HARNESS_COMPILED_APART
 
-#ifdef CUDA_EMULATOR
-#include "emulator/emulator.h"
-#elif defined(BENCH_OF_DEVICE)
-#include "common/timing.h"
-#endif
 #include <tuple>
 
 static Option refused(Option option, const std::string& why) {
@@ -135,14 +129,15 @@ int run_bench(const std::string& name, const std::string& about, const std::stri
         {"device", "D", "use CUDA device D (default 0)", number(o.device, "--device", 0, 1023)}};
 #endif
     options.insert(options.begin(),
-                   {csv, repeat, {"verify-only", "", "check the results and stop", [&o](Text) {
-                                      o.verify_only = true;
-                                  }}});
+                   {csv,
+                    wide_option(o.wide),
+                    repeat,
+                    {"verify-only", "", "check the results and stop", flag(o.verify_only)}});
     options.insert(options.end(), more.begin(), more.end());
     return run_program(name, about, options, examples, argc, argv, [&] {
         if (o.verify_only && !o.csv.empty() && !o.rows_without_times)
             throw Failure(kBadCommandLine, "--csv: there are no times with --verify-only");
-        Report report(o.csv);
+        Report report(o.csv, o.columns, o.wide);
 #ifdef BENCH_OF_DEVICE
         select_device(o.device);
 #endif

@@ -8,11 +8,7 @@
 #include "common/failure.h"
 
 struct Cell {
-    Cell(const std::string& column, const std::string& value) : column(column), value(value) {}
-    // Until all programs give their Report a Columns.
-    Cell(const std::string& title, const std::string& column, const std::string& value)
-        : column(column), value(value), title(title) {}
-    std::string column, value, title;
+    std::string column, value;
 };
 using Row = std::vector<Cell>;  // all that a CSV gets
 Row operator+(Row row, const Row& more);
@@ -65,7 +61,7 @@ class Report {
 public:
     // Throws Failure(kBadCommandLine) when `csv` can't be written. "": no CSV. wide: shows all columns,
     // as the CSV has them.
-    explicit Report(const std::string& csv, const Columns& table = {}, bool wide = false)
+    Report(const std::string& csv, const Columns& table, bool wide = false)
         : file_("--csv", csv), table_(table), wide_(wide) {}
     void add(const Row& row);
     void save();
@@ -162,6 +158,7 @@ static const Column kColumns[] = {
     {"flop_per_byte", "flop per|byte", 9},
     {"predicted_gflops", "predicted|TFLOP/s", 10, as_tera},
     {"measured_of_predicted", "ratio", 7},
+    {"sm_mhz", "SM|MHz", 6},
 };
 
 Column::Column(const char* name)
@@ -245,12 +242,6 @@ void Report::add(const Row& row) {
     const bool first = csv_.empty();
     std::string names, values, titles[2], line;
     if (first && wide_) table_.clear();
-    if (first && !wide_ && table_.empty())
-        for (const Cell& cell : row)
-            if (!cell.title.empty())
-                table_.push_back(
-                    {cell.column, cell.title,
-                     &cell == &row[0] ? -21 : std::max(5, int(cell.title.size())) + 2});
     for (const Cell& cell : row) {
         const char* comma = names.empty() ? "" : ",";
         names += comma + csv_field(cell.column);
