@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "common/clock.h"
 #include "common/command_line.h"
 #ifdef CUDA_EMULATOR
 #include "emulator/emulator.h"
@@ -96,23 +97,34 @@ Gpu gpu_at_hand(int device);
 // Where and when something was measured, as cells of a CSV's row.
 Row where_measured(const Gpu& gpu, const Nvml& nvml);
 
-// Times functions that launch work on the default stream, taking turns, each launch after a rest and a
-// flush of the L2 cache.
+// GFLOP/s of all multiprocessors at that clock; 0: no figure here.
+double peak_at(double mhz, Limit which, int device);
+
+// Times functions that launch work on the default stream.
 class Timer {
 public:
     explicit Timer(int device);
 
-    // One summary per function. `while_running` is called once while a launch of the first is under way.
-    // cold: L2 is flushed.
-    std::vector<Times> run(const std::vector<std::function<void()>>& functions, int repeat,
-                           const std::function<void()>& while_running, bool cold = true);
+    // The functions take turns, each launch after a rest. cold: L2 is flushed, too.
+    std::vector<Rested> run(const std::vector<std::function<void()>>& functions, int repeat,
+                            bool cold = true);
+
+    // Launches `function`, which takes `ms` milliseconds, over and over until the device is hot. Then
+    // timed launches and launches beside the clock's probe take turns, still without a rest.
+    Sustained sustained(const std::function<void()>& function, double ms);
+
+    Clocks clocks() const;  // now, by NVML
 
 private:
-    void flush();
+    void rest(bool cold);
+    void beside_probe(const std::function<void()>& function, double ms);
+    void add_probed(Clocks& clocks);
 
+    Nvml nvml_;
     size_t flush_count_;
     DeviceArray<float> flush_;
     int flush_blocks_;
+    ClockProbe probe_;
 };
 
 // cuBLAS's product of the same data in the same precision: FP32 without TF32, FP16 with FP32
@@ -184,6 +196,8 @@ int select_device(int device) {
 
 #ifndef CUDA_EMULATOR
 
+#include <chrono>
+#include <cmath>
 #include <thread>
 
 int attribute(cudaDeviceAttr which, int device) {
@@ -198,20 +212,32 @@ std::string bus_id(int device) {
     return bus;
 }
 
+// Lanes: CUDA C++ Programming Guide, "Throughput of Native Arithmetic Instructions". Tensor cores, FP16
+// with FP32 sums: NVIDIA's whitepapers on V100, A100 and H100; of other architectures a GeForce has half
+// of what the other cards have.
+double peak_at(double mhz, Limit which, int device) {
+    const int sm = 10 * attribute(cudaDevAttrComputeCapabilityMajor, device) +
+                   attribute(cudaDevAttrComputeCapabilityMinor, device);
+    double flop = 0;  // a clock, of a multiprocessor
+    if (which == &Limits::fp32_gflops) flop = sm <= 80 ? 128 : 256;
+    if (which == &Limits::half2_gflops) flop = sm == 80 || sm == 90 ? 512 : sm < 90 ? 256 : 0;
+    if (which == &Limits::tensor_gflops)
+        flop = sm == 70 ? 1024 : sm == 80 ? 2048 : sm == 90 ? 4096 : 0;
+    return flop * attribute(cudaDevAttrMultiProcessorCount, device) * mhz * 1e-3;
+}
+
 Gpu gpu_at_hand(int device) {
     cudaDeviceProp properties;
     check_cuda(cudaGetDeviceProperties(&properties, device), "cudaGetDeviceProperties");
     if (const auto known = find_gpu(properties.name)) return *known;
-    const int major = attribute(cudaDevAttrComputeCapabilityMajor, device);
-    const int minor = attribute(cudaDevAttrComputeCapabilityMinor, device);
-    // FP32 lanes per multiprocessor: CUDA C++ Programming Guide, "Throughput of Native Arithmetic
-    // Instructions". Shared memory: 32 banks of 4 bytes a clock, on every GPU that CUDA 13 knows.
-    const int lanes = major < 8 || (major == 8 && minor == 0) ? 64 : 128;
-    const double clock_ghz = attribute(cudaDevAttrClockRate, device) * 1e-6;
+    const double mhz = attribute(cudaDevAttrClockRate, device) * 1e-3;
     const double memory_ghz = attribute(cudaDevAttrMemoryClockRate, device) * 1e-6;
     const double bus_bytes = attribute(cudaDevAttrGlobalMemoryBusWidth, device) / 8.0;
-    const double sm_ghz = attribute(cudaDevAttrMultiProcessorCount, device) * clock_ghz;
-    const Limits limits = {2 * memory_ghz * bus_bytes, sm_ghz * 128, sm_ghz * lanes * 2, 0, 0};
+    // Shared memory: 32 banks of 4 bytes a clock, on every GPU that CUDA 13 knows.
+    const double shared = attribute(cudaDevAttrMultiProcessorCount, device) * mhz * 0.128;
+    const auto peak = [&](Limit which) { return peak_at(mhz, which, device); };
+    const Limits limits = {2 * memory_ghz * bus_bytes, shared, peak(&Limits::fp32_gflops),
+                           peak(&Limits::half2_gflops), peak(&Limits::tensor_gflops)};
     return {"", properties.name, limits, {}, "by the device's attributes"};
 }
 
@@ -224,8 +250,32 @@ Row where_measured(const Gpu& gpu, const Nvml& nvml) {
             {"date", today()}};
 }
 
+class Event {
+public:
+    Event() { check_cuda(cudaEventCreate(&event_), "cudaEventCreate"); }
+    ~Event() { cudaEventDestroy(event_); }
+    Event(const Event&) = delete;
+    Event& operator=(const Event&) = delete;
+    void record() { check_cuda(cudaEventRecord(event_), "cudaEventRecord"); }
+    void wait() const { check_cuda(cudaEventSynchronize(event_), "a timed launch"); }
+    bool reached() const {
+        const cudaError_t status = cudaEventQuery(event_);
+        if (status != cudaErrorNotReady) check_cuda(status, "a timed launch");
+        return status == cudaSuccess;
+    }
+    float ms_since(const Event& begin) const {
+        float ms = 0;
+        check_cuda(cudaEventElapsedTime(&ms, begin.event_, event_), "cudaEventElapsedTime");
+        return ms;
+    }
+
+private:
+    cudaEvent_t event_;
+};
+
 Timer::Timer(int device)
-    : flush_count_(2 * size_t(attribute(cudaDevAttrL2CacheSize, device)) / sizeof(float) + 1),
+    : nvml_(bus_id(device)),
+      flush_count_(2 * size_t(attribute(cudaDevAttrL2CacheSize, device)) / sizeof(float) + 1),
       flush_(flush_count_), flush_blocks_(8 * attribute(cudaDevAttrMultiProcessorCount, device)) {
     check_cuda(cudaMemset(flush_.data(), 0, flush_count_ * sizeof(float)), "cudaMemset");
 }
@@ -240,41 +290,100 @@ static __global__ void flush_by_reading(const float* zeros, size_t count, float*
     if (sum != 0) *nowhere = sum;
 }
 
-// One would do for the cache. So many keep the device busy until the host has queued what follows: it
-// is not waited for then.
-void Timer::flush() {
-    for (int i = 0; i < 16; ++i)
+// Tensor cores that work without a break can exceed the device's power limit, and then its clock falls.
+// One flush would do for the cache. So many keep the device busy until the host has queued what follows:
+// it is not waited for then.
+void Timer::rest(bool cold) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    for (int i = 0; i < (cold ? 16 : 0); ++i)
         flush_by_reading<<<flush_blocks_, 256>>>(flush_.data(), flush_count_, flush_.data());
     check_cuda(cudaGetLastError(), "launching the flush of L2");
 }
 
-std::vector<Times> Timer::run(const std::vector<std::function<void()>>& functions, int repeat,
-                              const std::function<void()>& while_running, bool cold) {
-    // Tensor cores that work without a break can exceed the device's power limit, and then its clock
-    // falls.
-    constexpr std::chrono::milliseconds kRest{10};
-    cudaEvent_t begin, end;
-    check_cuda(cudaEventCreate(&begin), "cudaEventCreate");
-    check_cuda(cudaEventCreate(&end), "cudaEventCreate");
+static void launch_times(const std::function<void()>& function, int times) {
+    for (int i = 0; i < times; ++i) function();
+}
+
+// Launches for two milliseconds, in rounds of a tenth or more.
+void Timer::beside_probe(const std::function<void()>& function, double ms) {
+    const int times = std::ceil(0.1 / ms);
+    for (double done = 0; done < 2; done += times * ms)
+        probe_.beside([&] { launch_times(function, times); }, times * ms);
+}
+
+Clocks Timer::clocks() const {
+    const unsigned sm = nvml_.sm_clock();
+    return {double(sm), "nvml", sm, nvml_.memory_clock()};
+}
+
+void Timer::add_probed(Clocks& clocks) {
+    const double mhz = probe_.mhz();
+    if (mhz > 0) clocks.sm = mhz, clocks.by = "probe";
+}
+
+std::vector<Rested> Timer::run(const std::vector<std::function<void()>>& functions, int repeat,
+                               bool cold) {
+    Event begin, end;
     for (const auto& function : functions) function();  // warm up: module loading, clocks
     check_cuda(cudaDeviceSynchronize(), "the warm-up launch");
     std::vector<std::vector<float>> ms(functions.size(), std::vector<float>(repeat));
+    std::vector<Rested> rested(functions.size());
     for (int r = 0; r < repeat; ++r)
         for (size_t f = 0; f < functions.size(); ++f) {
-            std::this_thread::sleep_for(kRest);
-            if (cold) flush();
-            check_cuda(cudaEventRecord(begin), "cudaEventRecord");
+            rest(cold);
+            begin.record();
             functions[f]();
-            check_cuda(cudaEventRecord(end), "cudaEventRecord");
-            if (r == 0 && f == 0) while_running();
-            check_cuda(cudaEventSynchronize(end), "a timed launch");
-            check_cuda(cudaEventElapsedTime(&ms[f][r], begin, end), "cudaEventElapsedTime");
+            end.record();
+            if (r == 0) rested[f].clocks = clocks();
+            end.wait();
+            ms[f][r] = end.ms_since(begin);
         }
-    cudaEventDestroy(begin);
-    cudaEventDestroy(end);
-    std::vector<Times> times;
-    for (const auto& list : ms) times.push_back(summarize(list));
-    return times;
+    for (size_t f = 0; f < functions.size(); ++f) {
+        rested[f].times = summarize(ms[f]);
+        rest(cold);
+        beside_probe(functions[f], rested[f].times.median);
+        add_probed(rested[f].clocks);
+    }
+    return rested;
+}
+
+Sustained Timer::sustained(const std::function<void()>& function, double ms) {
+    constexpr double kHeating = 200, kPortion = 20, kTimed = 400;  // milliseconds
+    struct {
+        Event begin, end, next;
+    } portions[2];
+    Event cold, hot;
+    const int heating = std::ceil(kHeating / ms);
+    cold.record();
+    launch_times(function, heating);
+    hot.record();
+    hot.wait();
+    ms = hot.ms_since(cold) / heating;
+    const int launches = std::ceil(kPortion / ms);
+    double total = 0, watts = 0;
+    int readings = 0, done = 0;
+    Clocks meanwhile;
+    // One portion runs while the next is queued, and while the host asks for the power.
+    for (int queued = 0; total < kTimed; ++done) {
+        for (; queued < done + 2; ++queued) {
+            auto& portion = portions[queued % 2];
+            portion.begin.record();
+            launch_times(function, launches);
+            portion.end.record();
+            beside_probe(function, ms);
+            portion.next.record();
+        }
+        const auto& portion = portions[done % 2];
+        do {
+            watts += nvml_.power();
+            ++readings;
+            meanwhile = clocks();
+            std::this_thread::sleep_for(std::chrono::milliseconds(5));
+        } while (!portion.next.reached());
+        total += portion.end.ms_since(portion.begin);
+    }
+    add_probed(meanwhile);
+    return {total / (done * launches), watts / readings, meanwhile};
 }
 
 // Verifies a stage, then times it beside cuBLAS.
@@ -289,6 +398,7 @@ public:
                                   "gflops",
                                   "percent_of_peak",
                                   "percent_of_cublas",
+                                  "sm_mhz",
                                   "predicted_gflops",
                                   "measured_of_predicted",
                                   {"percent_of_peak", "", 0, as_bar}});
@@ -296,7 +406,7 @@ public:
 
     GpuMachine(const Options& options, const Arithmetic& arithmetic)
         : options_(options), device_(select_device(options.device)), nvml_(bus_id(device_)),
-          here_(gpu_at_hand(device_)), gpu_(options.gpu.value_or(here_)), work_(work_of(options)) {
+          here_(gpu_at_hand(device_)), gpu_(options.gpu.value_or(here_)), work_(cost(options)) {
         const Row at = where();
         std::printf("%s, driver %s, CUDA %s, clocks up to %d MHz (SM) and %d MHz (memory)\n",
                     at[0].value.c_str(), at[1].value.c_str(), at[2].value.c_str(),
@@ -309,7 +419,7 @@ public:
     // Returns the largest error as a fraction of its bound. Throws Failure.
     template <class In, class Out>
     double verify(const StageOf<In, Out>& stage, Operands<In, Out>& x) {
-        done_ += std::exchange(now_, double(x.shape.M) * x.shape.N * x.shape.K);
+        done_ += std::exchange(now_, cost(x.shape));
         doing_ = std::string(stage.name) + " " + to_string(x.shape);
         work_.show(doing_ + ": verifying", done_);
         return verify_stage(x, stage.arithmetic, options_.seed, [&] { launch_once(stage, x); });
@@ -327,18 +437,22 @@ public:
         Cublas cublas;
         const auto ours = [&, M = M, N = N, K = K] { stage.launch(M, N, K, A, B, C); };
         const auto theirs = [&, M = M, N = N, K = K] { cublas.multiply(M, N, K, A, B, C); };
-        unsigned sm_clock = 0, memory_clock = 0;
-        const auto times = Timer(device_).run({ours, theirs}, options_.repeat, [&] {
-            sm_clock = nvml_.sm_clock();
-            memory_clock = nvml_.memory_clock();
-        });
-        const double flop = 2 * now_;
-        add_times(row, times[0], flop, here_.peak.*stage.arithmetic.peak);
-        add_library(row, "cublas", flop, times[0], times[1]);
+        Timer timer(device_);
+        const std::vector<Rested> rested = timer.run({ours, theirs}, options_.repeat);
+        const Times &mine = rested[0].times, &its = rested[1].times;
+        const double flop = 2.0 * M * N * K, gflops = flop / mine.median * 1e-6;
+        const double at_clock = peak_at(rested[0].clocks.sm, stage.arithmetic.peak, device_);
+        add_times(row, mine, flop, here_.peak.*stage.arithmetic.peak);
+        add_library(row, "cublas", flop, mine, its);
         row.push_back({"repeats", std::to_string(options_.repeat)});
-        row.push_back({"sm_mhz", std::to_string(sm_clock)});
-        row.push_back({"memory_mhz", std::to_string(memory_clock)});
-        return flop / times[0].median * 1e-6;
+        add_clocks(row, rested[0].clocks);
+        row.push_back({"percent_of_peak_at_clock",
+                       figure(at_clock > 0 ? 100 * gflops / at_clock : 0, "%.1f")});
+        row.push_back({"cublas_mhz", figure(rested[1].clocks.sm)});
+        work_.show(doing_ + ": timing without a rest", done_);
+        add_sustained(row, timer.sustained(ours, mine.median), flop);
+        add_sustained(row, timer.sustained(theirs, its.median), flop, "cublas_");
+        return gflops;
     }
 
     const Gpu& predicted() const { return gpu_; }
@@ -348,13 +462,23 @@ public:
     void explain() const {}
 
 private:
+    // About so many seconds: most of the time goes into verifying on the host, and into resting.
+    static double cost(Shape s) {
+        return 2.5 + 2e-8 * (double(s.M) * s.K + double(s.K) * s.N + double(s.M) * s.N);
+    }
+    static double cost(const Options& options) {
+        double all = 0;
+        for (const Shape& shape : shapes_of(options)) all += cost(shape);
+        return all;
+    }
+
     Options options_;
     int device_;
     Nvml nvml_;
     Gpu here_, gpu_;
     std::string doing_;
     LongWork work_;
-    double done_ = 0, now_ = 0;  // multiply-adds
+    double done_ = 0, now_ = 0;  // as cost() says
 };
 
 #endif  // CUDA_EMULATOR

@@ -96,6 +96,33 @@ void add_times(Row& row, const Times& times, double flop, double peak);
 void add_library(Row& row, const std::string& name, double flop, const Times& ours,
                  const Times& theirs);
 
+// What the clocks were while something ran, in MHz; 0: unknown.
+struct Clocks {
+    double sm = 0;  // of the multiprocessors
+    const char* by = "-";  // "kernel": it read its own; "probe": beside it (clock.h); or "nvml"
+    unsigned nvml = 0, memory = 0;  // what NVML says: of the multiprocessors, of the memory
+};
+
+// Each launch after a rest and a flush of L2.
+struct Rested {
+    Times times;
+    Clocks clocks;
+};
+
+// Launches without a rest: the milliseconds of each, and the power meanwhile.
+struct Sustained {
+    double ms, watts;
+    Clocks clocks;
+};
+
+// A figure of a row; "-" where it is not above 0.
+std::string figure(double value, const char* pattern = "%.0f");
+
+// Append to a row. `flop`: of one launch, 0 where none are counted. `whose`: goes before the names.
+void add_clocks(Row& row, const Clocks& clocks);
+void add_sustained(Row& row, const Sustained& sustained, double flop,
+                   const std::string& whose = "");
+
 // "2026-01-31", in UTC.
 std::string today();
 
@@ -150,6 +177,7 @@ static const Column kColumns[] = {
     {"gflops", "TFLOP/s", 9, as_tera},
     {"percent_of_peak", "of|peak", 7, as_percent},
     {"percent_of_cublas", "of|cuBLAS", 8, as_percent},
+    {"sm_mhz", "MHz", 6},
     {"percent_of_clblast", "of|CLBlast", 8, as_percent},
     {"global_load_bytes", "loaded|MiB", 9, as_mib},
     {"sectors_per_request", "sectors a|request", 10},
@@ -360,6 +388,26 @@ void add_library(Row& row, const std::string& name, double flop, const Times& ou
     row.push_back(
         {"percent_of_" + name, here ? format("%.1f", 100 * theirs.median / ours.median) : "-"});
     row.push_back({name + "_gflops", here ? format("%.0f", flop / theirs.median * 1e-6) : "-"});
+}
+
+std::string figure(double value, const char* pattern) {
+    char text[64];
+    std::snprintf(text, sizeof text, pattern, value);
+    return value > 0 ? text : "-";
+}
+
+void add_clocks(Row& row, const Clocks& clocks) {
+    row.push_back({"sm_mhz", figure(clocks.sm)});
+    row.push_back({"clock_by", clocks.by});
+    row.push_back({"nvml_mhz", figure(clocks.nvml)});
+    row.push_back({"memory_mhz", figure(clocks.memory)});
+}
+
+void add_sustained(Row& row, const Sustained& sustained, double flop, const std::string& whose) {
+    row.push_back({whose + "sustained_ms", figure(sustained.ms, "%.4f")});
+    row.push_back({whose + "sustained_gflops", figure(flop / sustained.ms * 1e-6)});
+    row.push_back({whose + "sustained_mhz", figure(sustained.clocks.sm)});
+    row.push_back({whose + "power_w", figure(sustained.watts)});
 }
 
 std::string today() {

@@ -70,6 +70,8 @@ public:
     // MHz now, 0 if unknown.
     unsigned sm_clock() const { return clock(1); }
     unsigned memory_clock() const { return clock(2); }
+    // Watts now, or of the last second where the driver gives only that; 0 if unknown.
+    double power() const;
 
 private:
     template <typename Function>
@@ -93,6 +95,8 @@ static const Gpu kPublished[] = {
     // Peaks: 3201 MHz x 2 x 6144 bits; 132 SMs x 128 bytes x 1.98 GHz; 132 x 128 lanes x 2 x 1.98 GHz;
     // twice that; NVIDIA's H100 whitepaper, at 1.83 GHz.
     {"h200", "NVIDIA H200", {4916.7, 33454.1, 66908.2, 133816.3, 989400}, {}, "vendor"},
+    // The same but for 2619 MHz x 2 x 5120 bits.
+    {"h100", "NVIDIA H100 80GB HBM3", {3352.3, 33454.1, 66908.2, 133816.3, 989400}, {}, "vendor"},
     {"fury-x",
      "AMD Radeon R9 Fury X",
      {512, 8601.6, 8601.6, 0, 0},
@@ -232,6 +236,22 @@ std::string Nvml::driver() const {
     char version[96] = "unknown";
     if (handle_) call<int(char*, unsigned)>("nvmlSystemGetDriverVersion")(version, sizeof version);
     return version;
+}
+
+double Nvml::power() const {
+    struct {  // nvmlFieldValue_t
+        unsigned field, scope;
+        long long timestamp, latency;
+        int type, status;
+        unsigned long long value;
+    } now = {186, 0, 0, 0, 0, -1, 0};  // NVML_FI_DEV_POWER_INSTANT
+    unsigned milliwatts = 0;
+    if (!handle_) return 0;
+    if (call<int(void*, int, void*)>("nvmlDeviceGetFieldValues")(handle_, 1, &now) == 0 &&
+        now.status == 0)
+        return unsigned(now.value) * 1e-3;
+    call<int(void*, unsigned*)>("nvmlDeviceGetPowerUsage")(handle_, &milliwatts);
+    return milliwatts * 1e-3;
 }
 
 unsigned Nvml::clock(int which) const {
