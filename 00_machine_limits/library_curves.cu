@@ -121,18 +121,12 @@ void measure(int n, Bench& bench, const std::vector<Curve>& curves, uint32_t see
     const std::vector<Times> times = bench.time(launches, repeat);
     progress("");
     for (size_t i = 0; i < curves.size(); ++i) {
-        // Each precision has its own clocks, as tensor cores may lower them: those of one launch
-        // more.
-        launches[i]();
-        const Bench::Clocks clocks = bench.clocks();
-        check_cuda(cudaDeviceSynchronize(), "cuBLAS's product");
         const double peak = curves[i].peak;
         Row row = {{"precision", curves[i].name}, {"n", std::to_string(n)}};
         add_times(row, times[i], 2.0 * n * n * n, peak);
         row.insert(row.end() - 1, {"peak_gflops", peak > 0 ? format("%.0f", peak) : "-"});
         row.push_back({"repeats", std::to_string(repeat)});
-        row.push_back({"sm_mhz", std::to_string(clocks.sm)});
-        row.push_back({"memory_mhz", std::to_string(clocks.memory)});
+        add_clocks(row, bench.timed_at(i));
         for (const Cell& cell : bench.where()) row.push_back(cell);
         report.add(row);
     }

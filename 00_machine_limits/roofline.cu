@@ -11,10 +11,10 @@
 #include <utility>
 
 #include "00_machine_limits/roofline.cuh"
-#include "00_machine_limits/roofline_data.h"
-#include "common/bench.h"
+#include "00_machine_limits/roofline_timing.h"
 
-constexpr int kFmaBlocks = 4, kMmaBlocks = 2, kSharedBlocks = 4;  // per multiprocessor
+// Per multiprocessor.
+constexpr int kFmaBlocks = 4, kMmaBlocks = kEmulated ? 1 : 2, kSharedBlocks = 4;
 constexpr int kTurns = 5000;  // of a timed launch: some milliseconds, so its start doesn't count
 
 template <class T>
@@ -31,8 +31,17 @@ struct Works {
 
     size_t chains() const { return size_t(kFmaBlocks) * multiprocessors * kThreads * kChains; }
     size_t sums() const { return size_t(kSharedBlocks) * multiprocessors * kThreads; }
-    size_t mma_warps() const { return size_t(kMmaBlocks) * multiprocessors * kThreads / 32; }
+    size_t mma_warps() const { return size_t(kMmaBlocks) * multiprocessors * kMmaThreads / 32; }
     size_t mma_results() const { return mma_warps() * kMma * kMma * kMatrix; }
+
+    // By the chains in registers.
+    Traffic chains_moved(int blocks, size_t element) const {
+        const double bytes = double(chains()) * element;
+        return {bytes, bytes + blocks * sizeof(Elapsed), 0};
+    }
+    static double issued(int turns) {
+        return double(kFmaBlocks) * kThreads / 32 / 4 * kChains * kUnroll * turns;
+    }
 
     Work copied() const {
         const auto launch = [x = &x] {
@@ -60,33 +69,48 @@ struct Works {
     }
     Work fma(int turns) const {
         const int blocks = kFmaBlocks * multiprocessors;
-        const double bytes = double(chains()) * sizeof(float);
         const auto launch = [=, x = &x] {
-            fma_chains<<<blocks, kThreads>>>(turns, kAddend, x->a.data(), x->c.data());
+            fma_chains<<<blocks, kThreads>>>(turns, kAddend, x->a.data(), x->c.data(),
+                                             x->own.data());
         };
         const double flop = 2.0 * chains() * kUnroll * turns;
-        return {"fp32_fma", &Limits::fp32_gflops, {bytes, bytes, 0}, flop, launch};
+        const Traffic moved = chains_moved(blocks, sizeof(float));
+        return {"fp32_fma", &Limits::fp32_gflops, moved, flop, launch, blocks, issued(turns)};
     }
     Work half2s(int turns, half2 even, half2 odd) const {
         const int blocks = kFmaBlocks * multiprocessors;
-        const double bytes = double(chains()) * sizeof(half2);
         const half2 factor = __floats2half2_rn(-1, -1);
         const auto launch = [=, x = &x] {
             half2_chains<<<blocks, kThreads>>>(turns, factor, even, odd, as<half2>(x->a),
-                                               as<half2>(x->c));
+                                               as<half2>(x->c), x->own.data());
         };
         const double flop = 4.0 * chains() * kUnroll * turns;
-        return {"fp16_pairs", &Limits::half2_gflops, {bytes, bytes, 0}, flop, launch};
+        const Traffic moved = chains_moved(blocks, sizeof(half2));
+        return {"fp16_pairs", &Limits::half2_gflops, moved, flop, launch, blocks, issued(turns)};
     }
     Work mma(int turns) const {
         const int blocks = kMmaBlocks * multiprocessors;
         const Traffic moved = {2.0 * mma_warps() * kMma * kMatrix * sizeof(half),
-                               double(mma_results()) * sizeof(float), 0};
+                               double(mma_results()) * sizeof(float) + blocks * sizeof(Elapsed), 0};
         const auto launch = [=, x = &x] {
-            mma_chains<<<blocks, kThreads>>>(turns, as<half>(x->a), as<half>(x->b), x->c.data());
+            mma_chains<<<blocks, kMmaThreads>>>(turns, as<half>(x->a), as<half>(x->b), x->c.data(),
+                                                x->own.data());
         };
         const double flop = 2.0 * mma_results() * kEdge * kMmaUnroll * turns;
-        return {"tensor_mma_sync", &Limits::tensor_gflops, moved, flop, launch};
+        // Each mma_sync is two m16n8k16.
+        const double each =
+            2.0 * kMma * kMma * kMmaUnroll * turns * kMmaBlocks * kMmaThreads / 32 / 4;
+        return {"tensor_mma_sync", &Limits::tensor_gflops, moved, flop, launch, blocks, each};
+    }
+    Work warpgroup_mma(int turns) const {
+        const int blocks = multiprocessors;
+        const auto launch = [=, x = &x] {
+            launch_wgmma_chains(blocks, turns, as<half>(x->a), as<half>(x->b), x->c.data(),
+                                x->own.data());
+        };
+        const double all = double(kWgGroups) * kWgUnroll * kWgK / 16 * turns;  // m64n256k16
+        const double flop = 2.0 * 64 * 256 * 16 * all * blocks;
+        return {"tensor_wgmma", &Limits::tensor_gflops, {}, flop, launch, blocks, all};
     }
     template <int kCount>
     Work swept() const {
@@ -137,54 +161,16 @@ void verify(Arrays& x, const Works& works) {
         const half2 even = __floats2half2_rn(0, 1), odd = __floats2half2_rn(2, -2);
         x.verify(works.half2s(turns, even, odd), 2 * works.chains(), z);
         x.verify(works.mma(turns), works.mma_results(), x.mma_sums(works.mma_results(), turns));
+        if (!has_wgmma()) continue;
+        const std::vector<float> sums = x.warpgroup_sums(works.multiprocessors, turns);
+        x.verify(works.warpgroup_mma(turns), sums.size(), sums);
     }
 }
-
-// Times works and reports them, a row each.
-struct Timing {
-    Bench& bench;
-    int repeat;
-    Report& report;
-
-    // Beside the vendor's figure. Returns GB/s or GFLOP/s.
-    double limit(const Work& work) {
-        return add(work, work.what, "-", bench.gpu.peak.*work.limit, work.of_memory(),
-                   !work.of_memory());
-    }
-    // A point of the sweep, beside the roof there. Returns how much of the roof was reached.
-    double point(const Work& work, int steps, double roof) {
-        return add(work, "sweep", format("%g", flop_per_byte(steps)), roof, true, true) / roof;
-    }
-
-private:
-    double add(const Work& work, const std::string& what, const std::string& intensity,
-               double limit, bool with_gbs, bool with_gflops) {
-        const Times times = bench.time(work.what, work.launch, repeat);
-        const double gbs = work.bytes() / times.median * 1e-6,
-                     gflops = work.flop / times.median * 1e-6;
-        const double value = with_gflops ? gflops : gbs;
-        Row row = {{"what", what},
-                   {"flop_per_byte", intensity},
-                   {"gbs", with_gbs ? format("%.1f", gbs) : "-"},
-                   {"gflops", with_gflops ? format("%.1f", gflops) : "-"},
-                   {"limit", limit > 0 ? format("%.1f", limit) : "-"},
-                   {"percent_of_limit", limit > 0 ? format("%.1f", 100 * value / limit) : "-"},
-                   {"median_ms", format("%.4f", times.median)},
-                   {"min_ms", format("%.4f", times.least)},
-                   {"max_ms", format("%.4f", times.most)},
-                   {"repeats", std::to_string(repeat)},
-                   {"sm_mhz", std::to_string(bench.timed_at().sm)},
-                   {"memory_mhz", std::to_string(bench.timed_at().memory)}};
-        for (const Cell& cell : bench.where()) row.push_back(cell);
-        report.add(row);
-        return value;
-    }
-};
 
 // The length of each array: on a GPU far more than its L2 cache holds, on the emulator two blocks
 // of the sweep, and as much as mma_chains writes.
 size_t array_length(size_t l2_bytes) {
-    constexpr int kResults = kMmaBlocks * kThreads / 32 * kMma * kMma * kMatrix;
+    constexpr int kResults = kMmaBlocks * kMmaThreads / 32 * kMma * kMma * kMatrix;
     if (kEmulated) return (std::max(kResults, 2 * kFloats) + kFloats - 1) / kFloats * kFloats;
     size_t free = 0, total = 0;
     check_cuda(cudaMemGetInfo(&free, &total), "cudaMemGetInfo");
@@ -197,10 +183,15 @@ size_t array_length(size_t l2_bytes) {
     return bytes / sizeof(float) / kFloats * kFloats;
 }
 
-void measure(const BenchOptions& o, Report& report) {
+void measure(const BenchOptions& o, bool clock_only, Report& report) {
     Bench bench(o);
-    Arrays x(array_length(bench.l2_bytes));
+    Arrays x(array_length(bench.l2_bytes), kFmaBlocks * bench.multiprocessors);
     const Works works = {x, bench.multiprocessors};
+    if (clock_only) {  // FMAs keep the full clock, mma.sync lowers it, wgmma lowers it further
+        std::vector<Work> all = {works.fma(kTurns), works.mma(kTurns)};
+        if (has_wgmma()) all.push_back(works.warpgroup_mma(kTurns));
+        return check_clock(bench, x, all);
+    }
     const std::string how = in_each_order([&] { verify(x, works); });
     progress("");
     std::printf("%s: each element of each kernel's result is right%s. Arrays of %.1f MiB.\n",
@@ -210,7 +201,7 @@ void measure(const BenchOptions& o, Report& report) {
     std::printf(
         "limit: GB/s or GFLOP/s by the vendor's figures; of the sweep, min(fp32_fma, copy x "
         "flop/byte) as measured here\n");
-    Timing timing = {bench, o.repeat, report};
+    Timing timing = {bench, x, o.repeat, report};
     x.put_floats();
     const double copied = timing.limit(works.copied());
     timing.limit(works.added());
@@ -219,7 +210,10 @@ void measure(const BenchOptions& o, Report& report) {
     x.put_halves();
     const half2 one = __floats2half2_rn(1, 1);  // 1 - z and z take turns
     timing.limit(works.half2s(kTurns, one, one));
+    x.put_real_halves();
     timing.limit(works.mma(kTurns));
+    if (has_wgmma()) timing.limit(works.warpgroup_mma(kTurns));
+    else std::printf("tensor_wgmma is left out: this program has no code of sm_90a for this GPU\n");
     x.put_floats();
     std::vector<double> shares;
     for (const Work& work : works.all_swept(kAllSteps)) {
@@ -240,11 +234,16 @@ int main(int argc, char** argv) {
                  {"percent_of_limit", "of|limit", 8, as_percent},
                  "median_ms",
                  "sm_mhz",
+                 {"cycles_per_instruction", "cycles|each", 9},
                  {"percent_of_limit", "", 0, as_bar}};
+    bool clock_only = false;
+    const Option clock = {"clock", "",
+                          "compare the clock that kernels read with the probe's, and stop",
+                          [&](const std::string&) { clock_only = true; }};
     return run_bench(
         "roofline",
         "measures the bandwidths and arithmetic peaks of a GPU, and a sweep under the roof "
         "that they make",
-        "Example:\n  roofline --csv limits.csv", o, {}, argc, argv,
-        [&](Report& report) { measure(o, report); });
+        "Example:\n  roofline --csv limits.csv", o, {gpu_only(clock)}, argc, argv,
+        [&](Report& report) { measure(o, clock_only, report); });
 }

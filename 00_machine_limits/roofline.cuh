@@ -1,24 +1,26 @@
 // The kernels of roofline.cu. Each keeps one unit of the GPU busy: memory, shared memory, the FP32
-// and FP16 lanes or the tensor cores; sweep() mixes memory and FP32.
+// and FP16 lanes or the tensor cores; sweep() mixes memory and FP32. The chains say what their own
+// clock was: how many cycles a block has taken, and how many nanoseconds.
 #pragma once
 
 #include <cuda_fp16.h>
 #include <mma.h>
 
 #include "00_machine_limits/sweep.h"
+#include "common/clock.h"
 
 using namespace nvcuda;
 
-constexpr int kThreads = 256;  // per block, in every kernel here
+constexpr int kThreads = 256;  // per block, in every kernel but mma_chains
 constexpr int kSweepQuads = 2;  // float4s per thread and piece of the sweep
 constexpr int kPieces = 4;  // of a block of the sweep
 constexpr int kFloats = 4 * kPieces * kSweepQuads * kThreads;  // of a block: arrays are multiples
 // Independent chains per thread: more than the 4 cycles that an FMA takes (latency.cu).
 constexpr int kChains = 8;
 constexpr int kUnroll = 64;  // steps in a row: 8 chains of them are 8 KiB of code
-// A warp multiplies 2 matrices of A by 2 of B: 4 accumulators.
-constexpr int kEdge = 16, kMatrix = kEdge * kEdge, kMma = 2;
-constexpr int kMmaUnroll = 16;
+// A warp multiplies 4 matrices of A by 4 of B, as in 06: 16 accumulators.
+constexpr int kEdge = 16, kMatrix = kEdge * kEdge, kMma = 4;
+constexpr int kMmaUnroll = 4, kMmaThreads = 128;
 constexpr int kSharedQuads = 2048;  // uint4s in shared memory, 32 KiB
 // Of a turn of read_shared: loads, and in uint4s their distance, the different bases, their step.
 constexpr int kLoads = 16, kLoadStride = 80, kBases = 512, kBaseStep = 37;
@@ -82,38 +84,43 @@ __global__ void __launch_bounds__(kThreads) sweep(float addend, const float4* a,
 }
 
 __global__ void __launch_bounds__(kThreads)
-    fma_chains(int turns, float addend, const float* a, float* c) {
+    fma_chains(int turns, float addend, const float* a, float* c, Elapsed* own) {
     const size_t first = size_t(blockIdx.x) * kChains * kThreads + threadIdx.x;
     float x[kChains];
 #pragma unroll
     for (int i = 0; i < kChains; ++i) x[i] = a[first + i * kThreads];
+    const Elapsed begin = clock_now();
 #pragma unroll 1
     for (int turn = 0; turn < turns; ++turn) steps<kUnroll>(x, addend);
+    report_elapsed(begin, own);
 #pragma unroll
     for (int i = 0; i < kChains; ++i) c[first + i * kThreads] = x[i];
 }
 
 // Two addends take turns: with a factor of -1, two steps add their difference.
 __global__ void __launch_bounds__(kThreads)
-    half2_chains(int turns, half2 factor, half2 even, half2 odd, const half2* a, half2* c) {
+    half2_chains(int turns, half2 factor, half2 even, half2 odd, const half2* a, half2* c,
+                 Elapsed* own) {
     const size_t first = size_t(blockIdx.x) * kChains * kThreads + threadIdx.x;
     half2 x[kChains];
 #pragma unroll
     for (int i = 0; i < kChains; ++i) x[i] = a[first + i * kThreads];
+    const Elapsed begin = clock_now();
 #pragma unroll 1
     for (int turn = 0; turn < turns; ++turn)
 #pragma unroll
         for (int s = 0; s < kUnroll; ++s)
 #pragma unroll
             for (int i = 0; i < kChains; ++i) x[i] = __hfma2(x[i], factor, s % 2 ? odd : even);
+    report_elapsed(begin, own);
 #pragma unroll
     for (int i = 0; i < kChains; ++i) c[first + i * kThreads] = x[i];
 }
 
 // Each warp adds the products of its own matrices to its accumulators, again and again.
-__global__ void __launch_bounds__(kThreads)
-    mma_chains(int turns, const half* A, const half* B, float* C) {
-    const size_t warp = (size_t(blockIdx.x) * kThreads + threadIdx.x) / 32;
+__global__ void __launch_bounds__(kMmaThreads)
+    mma_chains(int turns, const half* A, const half* B, float* C, Elapsed* own) {
+    const size_t warp = (size_t(blockIdx.x) * kMmaThreads + threadIdx.x) / 32;
     wmma::fragment<wmma::matrix_a, kEdge, kEdge, kEdge, half, wmma::row_major> a[kMma];
     wmma::fragment<wmma::matrix_b, kEdge, kEdge, kEdge, half, wmma::row_major> b[kMma];
     wmma::fragment<wmma::accumulator, kEdge, kEdge, kEdge, float> acc[kMma][kMma];
@@ -124,6 +131,7 @@ __global__ void __launch_bounds__(kThreads)
 #pragma unroll
         for (int j = 0; j < kMma; ++j) wmma::fill_fragment(acc[i][j], 0.0f);
     }
+    const Elapsed begin = clock_now();
 #pragma unroll 1
     for (int turn = 0; turn < turns; ++turn)
 #pragma unroll
@@ -132,6 +140,7 @@ __global__ void __launch_bounds__(kThreads)
             for (int ij = 0; ij < kMma * kMma; ++ij)
                 wmma::mma_sync(acc[ij / kMma][ij % kMma], a[ij / kMma], b[ij % kMma],
                                acc[ij / kMma][ij % kMma]);
+    report_elapsed(begin, own);
 #pragma unroll
     for (int ij = 0; ij < kMma * kMma; ++ij)
         wmma::store_matrix_sync(C + (warp * kMma * kMma + ij) * kMatrix, acc[ij / kMma][ij % kMma],

@@ -6,6 +6,7 @@
 #include <random>
 
 #include "00_machine_limits/roofline.cuh"
+#include "00_machine_limits/wgmma.cuh"
 #include "common/bench.h"
 
 // A launch, and what its threads do. It measures `limit`: GB/s of what moves, or GFLOP/s.
@@ -15,6 +16,10 @@ struct Work {
     Traffic moved;
     double flop;
     std::function<void()> launch;
+    // Where the kernel reads its own clock: its blocks, and the instructions that each of a
+    // multiprocessor's four schedulers issues (of wgmma: the multiprocessor).
+    int blocks = 0;
+    double instructions = 0;
 
     bool of_memory() const {
         return limit == &Limits::bandwidth_gbs || limit == &Limits::shared_gbs;
@@ -23,10 +28,11 @@ struct Work {
 };
 
 // a, b and c have the same length. a and b hold random data that repeats itself: floats, or halves
-// for half2_chains and mma_chains.
+// for half2_chains and the tensor cores.
 class Arrays {
 public:
-    explicit Arrays(size_t floats) : floats(floats), a(floats), b(floats), c(floats) {
+    Arrays(size_t floats, int most_blocks)
+        : floats(floats), a(floats), b(floats), c(floats), own(most_blocks) {
         std::mt19937 random(3);
         for (std::vector<half>* halves : {&halves_a, &halves_b})
             for (half& each : *halves) each = half(float(random() % 128) - 64);
@@ -40,6 +46,37 @@ public:
     void put_halves() {
         put(a, halves_a);
         put(b, halves_b);
+    }
+
+    // Reals in [-1, 1), which tensor cores are timed on: integers as small as those above would
+    // leave bits at rest, and so draw less power.
+    void put_real_halves() {
+        std::mt19937 random(4);
+        std::vector<half> reals(halves_a.size());
+        for (DeviceArray<float>* array : {&a, &b}) {
+            for (half& each : reals) each = half(float(random() >> 8) * 0x1p-23f - 1);
+            put(*array, reals);
+        }
+    }
+
+    // Of the last launch of a kernel that reads its own clock: the mean clock of its blocks, which differ
+    // by up to 1%, and the cycles of one that was slower than 95% of them. Schedulers may prefer the
+    // warps of one block, and the clock's probe may leave a block more to another multiprocessor.
+    struct Own {
+        double mhz, cycles;
+    };
+    Own own_clock(int blocks) {
+        std::vector<Elapsed> all(blocks);
+        own.read(0, blocks, all.data());
+        Elapsed sum = {0, 0};
+        for (const Elapsed& each : all) {
+            sum.cycles += each.cycles;
+            sum.nanoseconds += each.nanoseconds;
+        }
+        const auto less = [](const Elapsed& x, const Elapsed& y) { return x.cycles < y.cycles; };
+        const auto slow = all.begin() + blocks * 95 / 100;
+        std::nth_element(all.begin(), slow, all.end(), less);
+        return {mhz_of(sum), double(slow->cycles)};
     }
 
     // Runs `work`: c must then start with `count` elements that are `period` over and over, bit by
@@ -88,10 +125,28 @@ public:
         return sums;
     }
 
+    // The same for wgmma_chains. Rows of its A and columns of its B are kWgK neighbours.
+    std::vector<float> warpgroup_sums(int blocks, int turns) const {
+        std::vector<float> A(halves_a.begin(), halves_a.end()), B(halves_b.begin(), halves_b.end());
+        const size_t period = A.size();
+        for (std::vector<float>* each : {&A, &B})
+            each->insert(each->end(), each->begin(), each->begin() + kWgK);
+        std::vector<float> sums(size_t(blocks) * kWgGroups * kWgM * kWgN);
+        for (size_t to = 0; to < sums.size(); ++to) {
+            const size_t row = to / kWgN, block = row / (kWgM * kWgGroups);
+            const float* a = &A[row * kWgK % period];
+            const float* b = &B[(block * kWgN + to % kWgN) * kWgK % period];
+            for (int k = 0; k < kWgK; ++k) sums[to] += a[k] * b[k];
+            sums[to] *= float(kWgUnroll * turns);
+        }
+        return sums;
+    }
+
     const size_t floats;
     const std::vector<float> floats_a = random_period(1), floats_b = random_period(2);
     std::vector<half> halves_a = std::vector<half>(2 * kPeriod), halves_b = halves_a;
     DeviceArray<float> a, b, c;
+    DeviceArray<Elapsed> own;
 
 private:
     // Fills the array with `period`.

@@ -169,7 +169,7 @@ private:
                    {"of_load_matrix_sync", format("%.2f x", ns / first_ns)},
                    {"device_gbs", format("%.0f", device_gbs)},
                    {"repeats", std::to_string(repeat_)},
-                   {"sm_mhz", std::to_string(bench_.clocks().sm)}};
+                   {"sm_mhz", figure(bench_.timed_at().sm)}};
         for (const Cell& cell : bench_.where()) row.push_back(cell);
         report_.add(row);
     }

@@ -61,21 +61,22 @@ void run_checked(const std::string& what, const Traffic& stated,
 // The GPU at hand: times launches on it, and says where that was.
 class Bench {
 public:
-    struct Clocks {
-        unsigned sm, memory;  // MHz; 0: unknown
-    };
     explicit Bench(const BenchOptions& o);
     ~Bench();
 
-    // Times launches that take turns, as Timer does (timing.h). cold: L2 is flushed before each.
+    // Times launches that take turns, as Timer does (gpu.h). cold: L2 is flushed before each.
     std::vector<Times> time(const std::vector<std::function<void()>>& launches, int repeat,
                             bool cold = true);
     // The same for one, which progress() names.
     Times time(const std::string& what, const std::function<void()>& launch, int repeat,
                bool cold = true);
-    Clocks timed_at() const { return timed_at_; }  // while the last of these times was taken
-    Clocks clocks() const;  // now
+    Clocks timed_at(size_t i = 0) const { return timed_at_.at(i); }  // launches[i], the last time
+    // Without a rest in between. ms: as time() has found.
+    Sustained sustained(const std::function<void()>& launch, double ms);
+    Clocks clocks() const;  // now, by NVML
     Row where() const;  // the last cells of a row
+    // GFLOP/s of all multiprocessors at that clock; 0: no figure here.
+    double peak_at(double mhz, Limit which) const;
 
     const Gpu gpu;
     const int sm, multiprocessors;  // sm: 75 is compute capability 7.5
@@ -84,7 +85,7 @@ public:
 private:
     struct Parts;
     Parts* parts_ = nullptr;
-    Clocks timed_at_ = {0, 0};
+    std::vector<Clocks> timed_at_;
 };
 #endif
 
@@ -195,8 +196,10 @@ Bench::~Bench() = default;
 using Launches = std::vector<std::function<void()>>;
 std::vector<Times> Bench::time(const Launches&, int, bool) { return {}; }
 Times Bench::time(const std::string&, const std::function<void()>&, int, bool) { return {}; }
-Bench::Clocks Bench::clocks() const { return {0, 0}; }
+Sustained Bench::sustained(const std::function<void()>&, double) { return {}; }
+Clocks Bench::clocks() const { return {}; }
 Row Bench::where() const { return {}; }
+double Bench::peak_at(double, Limit) const { return 0; }
 #elif defined(BENCH_OF_DEVICE)
 std::string in_each_order(const std::function<void()>& verify) {
     verify();
@@ -210,20 +213,27 @@ void run_checked(const std::string& what, const Traffic&, const std::function<vo
 }
 
 struct Bench::Parts {
-    Timer timer;
+    explicit Parts(int device) : device(device), nvml(bus_id(device)), timer(device) {}
+    int device;
     Nvml nvml;
+    Timer timer;
 };
 Bench::Bench(const BenchOptions& o)
     : gpu(gpu_at_hand(o.device)), sm(10 * attribute(cudaDevAttrComputeCapabilityMajor, o.device) +
                                      attribute(cudaDevAttrComputeCapabilityMinor, o.device)),
       multiprocessors(attribute(cudaDevAttrMultiProcessorCount, o.device)),
-      l2_bytes(attribute(cudaDevAttrL2CacheSize, o.device)),
-      parts_(new Parts{Timer(o.device), Nvml(bus_id(o.device))}) {}
+      l2_bytes(attribute(cudaDevAttrL2CacheSize, o.device)), parts_(new Parts(o.device)) {}
 Bench::~Bench() { delete parts_; }
 std::vector<Times> Bench::time(const std::vector<std::function<void()>>& launches, int repeat,
                                bool cold) {
-    return parts_->timer.run(
-        launches, repeat, [&] { timed_at_ = clocks(); }, cold);
+    std::vector<Times> times;
+    const auto rested = parts_->timer.run(launches, repeat, cold);
+    timed_at_.clear();
+    for (const Rested& each : rested) {
+        times.push_back(each.times);
+        timed_at_.push_back(each.clocks);
+    }
+    return times;
 }
 Times Bench::time(const std::string& what, const std::function<void()>& launch, int repeat,
                   bool cold) {
@@ -233,10 +243,14 @@ Times Bench::time(const std::string& what, const std::function<void()>& launch, 
     progress("");
     return times;
 }
-Bench::Clocks Bench::clocks() const {
-    return {parts_->nvml.sm_clock(), parts_->nvml.memory_clock()};
+Sustained Bench::sustained(const std::function<void()>& launch, double ms) {
+    return parts_->timer.sustained(launch, ms);
 }
+Clocks Bench::clocks() const { return parts_->timer.clocks(); }
 Row Bench::where() const { return where_measured(gpu, parts_->nvml); }
+double Bench::peak_at(double mhz, Limit which) const {
+    return ::peak_at(mhz, which, parts_->device);
+}
 #endif
 
 #endif  // HARNESS_COMPILED_APART

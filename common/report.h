@@ -177,7 +177,6 @@ static const Column kColumns[] = {
     {"gflops", "TFLOP/s", 9, as_tera},
     {"percent_of_peak", "of|peak", 7, as_percent},
     {"percent_of_cublas", "of|cuBLAS", 8, as_percent},
-    {"sm_mhz", "MHz", 6},
     {"percent_of_clblast", "of|CLBlast", 8, as_percent},
     {"global_load_bytes", "loaded|MiB", 9, as_mib},
     {"sectors_per_request", "sectors a|request", 10},

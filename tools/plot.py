@@ -20,7 +20,7 @@ import signal
 import sys
 
 from results import Wrong, around, read, write_whole
-from tables import SIZE, chapters, times
+from tables import SIZE, chapters, clocks, times
 
 if __name__ == "__main__" and sys.argv[1:] in (["-h"], ["--help"]):  # with matplotlib or without
     print(__doc__.strip())
@@ -91,7 +91,7 @@ def read_limits(path):
     tensor = by_name.get("tensor_mma_sync", {"gflops": None, "limit": None})
     return dict(machine=machine(rows[0]), bandwidth=by_name["copy"]["gbs"], shared=by_name["shared_memory"]["gbs"],
                 fp32=by_name["fp32_fma"]["gflops"], fp32_peak=by_name["fp32_fma"]["limit"],
-                tensor=tensor["gflops"], tensor_peak=tensor["limit"],
+                tensor=tensor["gflops"], tensor_peak=tensor["limit"], **clocks(rows),
                 sweep=[(row["flop_per_byte"], row["gflops"]) for row in sweep])
 
 

@@ -1,4 +1,5 @@
-"""The two tables that every stage's README has: what the measured limits allow beside what was measured, and what ncu saw."""
+"""The tables of the chapters' READMEs: what bounds the machine (00); of a stage, what these limits allow beside what was measured,
+and what ncu saw."""
 from results import Wrong, around, read
 
 SIZE, RATES_SIZE = 8192, 4096
@@ -12,17 +13,61 @@ def times(ratio):
     return f"{ratio:.0f} x" if ratio >= 9.95 else f"{ratio:#.2g} x"
 
 
+def clocks(rows):
+    """{"fp32_mhz": 1979.0, "tensor_mhz": ...}: the clocks at which limits.csv's `rows` were measured; nothing of older ones."""
+    return {f"{name}_mhz": float(row["sm_mhz"]) for name, what in (("fp32", "fp32_fma"), ("tensor", "tensor_mma_sync"))
+            for row in rows if row["what"] == what and row.get("clock_by", "-") in ("kernel", "probe")}
+
+
 def prediction(row, limits):
     """The rows' table of a stage: `row` is the ladder's of SIZE, `limits` what plot.py's read_limits() gives."""
-    units, peak = ("mma_sync on tensor cores", limits["tensor"]) if "wmma" in row["stage"] else ("FP32 multiply-adds", limits["fp32"])
+    unit, units = ("tensor", "mma_sync on tensor cores") if "wmma" in row["stage"] else ("fp32", "FP32 multiply-adds")
+    peak, mhz = limits[unit] / 1000, limits.get(f"{unit}_mhz")
     lines = [f"| {row['gpu']}, {SIZE} x {SIZE} x {SIZE} | flop per byte | TFLOP/s |", "|---|---:|---:|"]
     for memory, gbs, of_byte in (("device", limits["bandwidth"], row["flop_per_byte"]),
                                  ("shared", limits["shared"], row["shared_flop_per_byte"])):
         if of_byte:
             lines.append(f"| {memory} memory, {gbs:.0f} GB/s | {of_byte:.2f} | {gbs * of_byte / 1000:.1f} |")
-    lines.append(f"| {units} | | {peak / 1000:.1f} |")
+    lines.append(f"| {units}{f', at {mhz:.0f} MHz' if mhz else ''} | | {peak:.1f} |")
     lines.append(f"| **predicted**, the least of these | | **{row['predicted_gflops'] / 1000:.1f}** |")
     lines.append(f"| **measured** | | **{row['gflops'] / 1000:.1f}**, {times(row['gflops'] / row['predicted_gflops'])} |")
+    return "\n".join(lines + run_at(row, units, peak, mhz)) + "\n"
+
+
+def run_at(row, units, peak, mhz):
+    """The rows that say at which clock the stage ran, and what it reaches without a rest; none for rows that were timed without."""
+    if row.get("clock_by", "-") == "-" or not mhz:
+        return []
+    had, gflops = float(row["sm_mhz"]), float(row["gflops"])
+    at_clock = peak * had / mhz
+    by = {"probe": "", "nvml": " by NVML"}[row["clock_by"]]
+    return [f"| clock while it ran{by}: {had:.0f} MHz. {units} at that clock | | {at_clock:.1f} |",
+            f"| measured, of that; of the hardware's peak at that clock | | {gflops / at_clock / 10:.1f}%; "
+            f"{row['percent_of_peak_at_clock']}% |",
+            f"| **sustained**, without a rest: {row['sustained_mhz']} MHz, {row['power_w']} W | | "
+            f"**{float(row['sustained_gflops']) / 1000:.1f}** |",
+            f"| cuBLAS: rested at {row['cublas_mhz']} MHz; sustained at {row['cublas_sustained_mhz']} MHz | | "
+            f"{float(row['cublas_gflops']) / 1000:.1f}; {float(row['cublas_sustained_gflops']) / 1000:.1f} |"]
+
+
+def machine_limits(rows, before):
+    """The tables of what bounds a GPU, out of the rows of limits.csv. What was expected stays as in the tables `before`."""
+    expected = {cells[1]: cells[-2] for cells in (line.split("|") for line in before.splitlines()) if len(cells) == 7}
+    rows = [row for row in rows if row["what"] != "sweep"]
+    lines = ["| | measured | nominal | of it | expected |", "|---|---:|---:|---:|---|"]
+    for row in rows:
+        value, limit = float(row["gflops" if row["gbs"] == "-" else "gbs"]), float(row["limit"])
+        shown = (f"{value / 1000:.1f} TFLOP/s | {limit / 1000:.1f}" if row["gbs"] == "-" else f"{value:.0f} GB/s | {limit:.0f}")
+        lines.append(f"| `{row['what']}` | {shown} | {row['percent_of_limit']}% |" + expected.get(f" `{row['what']}` ", " - ") + "|")
+    if "clock_by" in rows[0]:
+        lines += ["", "| | MHz | cycles an instruction | of the peak at that clock | sustained | then MHz | W |",
+                  "|---|---:|---:|---:|---:|---:|---:|"]
+    for row in rows if "clock_by" in rows[0] else ():
+        of_peak = row["percent_of_peak_at_clock"]
+        lines.append(f"| `{row['what']}` | {row['sm_mhz']} | {row['cycles_per_instruction'][:5]} | "
+                     f"{of_peak}{'%' * (of_peak != '-')} | " + (
+                         f"{float(row['sustained_gflops']) / 1000:.1f} TFLOP/s" if row["gbs"] == "-" else
+                         f"{float(row['sustained_gbs']):.0f} GB/s") + f" | {row['sustained_mhz']} | {row['power_w']} |")
     return "\n".join(lines) + "\n"
 
 
@@ -45,14 +90,18 @@ def evidence(rates):
 
 
 def chapters(folder, root, rows, limits):
-    """(path, text) of the stages' READMEs beside `root`, where there are any, with these tables. `rows`: the ladder's. Raises
+    """(path, text) of 00's and the stages' READMEs beside `root`, where there are any, with these tables. `rows`: the ladder's. Raises
     Wrong."""
+    written = []
+    if (path := root / "00_machine_limits/README.md").exists():
+        before, table, after = around(path, path.read_text(), "limits")
+        table = machine_limits(read(folder / "limits.csv", ("what", "gbs", "gflops", "limit", "percent_of_limit")), table)
+        written.append((path, before + table + after))
     beside = [(root / row["stage"] / "README.md", row) for row in rows if row["m"] == SIZE]
     beside = [(path, row) for path, row in beside if path.exists()]
     if not beside:
-        return []
+        return written
     rates = {row["stage"]: row for row in read(folder / "rates.csv", ("stage", *RATES), (), "tools/counters.py")}
-    written = []
     for path, row in beside:
         if row["stage"] not in rates:
             raise Wrong(f"{folder / 'rates.csv'}: has no row for {row['stage']}")

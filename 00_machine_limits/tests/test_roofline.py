@@ -8,7 +8,7 @@ from mutate import Fault, Planted, caught
 from support import call, program
 
 COLUMNS = "what,flop_per_byte,gbs,gflops,limit,percent_of_limit,median_ms,min_ms,max_ms,repeats,mib,cpu,threads,date".split(",")
-FMA_CHAINS = "fma_chains(int turns, float addend, const float* a, float* c) {"
+FMA_CHAINS = "fma_chains(int turns, float addend, const float* a, float* c, Elapsed* own) {"
 FAULTS = [Fault("roofline trace -O1", "roofline.cuh", *row) for row in (
     ("steps<kCount - 1>(x, addend);",
      "if (kCount == 64 && PLANTED) steps<kCount - 2>(x, addend); else steps<kCount - 1>(x, addend);",

@@ -275,7 +275,7 @@ int main(int argc, char** argv) {
                 "%s, sm_%d; ns each: one warp, %d products, each of which needs the one before\n",
                 bench.gpu.full_name.c_str(), bench.sm, kChain);
             Row where = bench.where();
-            if (!kEmulated) where.push_back({"sm_mhz", std::to_string(bench.clocks().sm)});
+            if (!kEmulated) where.push_back({"sm_mhz", figure(bench.clocks().sm)});
             Table table{bench, report, seed, o.verify_only ? 0 : o.repeat, where};
             table.all();
             report.save();

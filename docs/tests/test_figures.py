@@ -28,6 +28,7 @@ def stages():
     """(page, what it must have) of the stages' figures at 8192."""
     by_what, rates = {row["what"]: row for row in rows("limits.csv")}, {row["stage"]: row for row in rows("rates.csv")}
     limits = {name: float(by_what[what][column]) for name, (what, column) in LIMITS.items()}
+    limits |= tables.clocks(rows("limits.csv"))
     for row in rows("ladder.csv"):
         if row["m"] == row["n"] == row["k"] == "8192":
             page = f"{row['stage']}/README.md"
@@ -47,11 +48,7 @@ def machine():
     yield cells("flop per byte", *(row["flop_per_byte"] for row in sweep))
     yield cells("TFLOP/s", *(f"{float(row['gflops']) / 1000:.2f}" for row in sweep))
     yield cells("of the roof", *(f"{row['percent_of_limit']}%" for row in sweep))
-    for row in rows("limits.csv"):
-        value, limit = float(row["gflops" if row["gbs"] == "-" else "gbs"]), float(row["limit"])
-        shown = (f"{value / 1000:.1f} TFLOP/s", f"{limit / 1000:.1f}") if row["gbs"] == "-" else (f"{value:.0f} GB/s", f"{limit:.0f}")
-        if row["what"] != "sweep":
-            yield cells(f"`{row['what']}`", *shown, f"{row['percent_of_limit']}%")
+    yield tables.machine_limits(rows("limits.csv"), (ROOT / "00_machine_limits/README.md").read_text())
     for row in rows("latency.csv"):
         if row["what"] == "l1_bandwidth":
             yield row["bytes_per_clock"]

@@ -1,0 +1,80 @@
+// What roofline.cu times: a row for each work, and its clock.
+#pragma once
+
+#include <cmath>
+
+#include "00_machine_limits/roofline_data.h"
+
+// Times works and reports them, a row each.
+struct Timing {
+    Bench& bench;
+    Arrays& x;
+    int repeat;
+    Report& report;
+
+    // Beside the vendor's figure. Returns GB/s or GFLOP/s.
+    double limit(const Work& work) {
+        return add(work, work.what, "-", bench.gpu.peak.*work.limit, work.of_memory(),
+                   !work.of_memory());
+    }
+    // A point of the sweep, beside the roof there. Returns how much of the roof was reached.
+    double point(const Work& work, int steps, double roof) {
+        return add(work, "sweep", format("%g", flop_per_byte(steps)), roof, true, true) / roof;
+    }
+
+private:
+    double add(const Work& work, const std::string& what, const std::string& intensity,
+               double limit, bool with_gbs, bool with_gflops) {
+        const Times times = bench.time(work.what, work.launch, repeat);
+        Clocks clocks = bench.timed_at();
+        double cycles = 0;
+        if (work.instructions > 0) {
+            const Arrays::Own own = x.own_clock(work.blocks);
+            clocks.sm = own.mhz;
+            clocks.by = "kernel";
+            cycles = own.cycles / work.instructions;
+        }
+        progress(work.what + ": timing without a rest");
+        const Sustained sustained = bench.sustained(work.launch, times.median);
+        progress("");
+        const double gbs = work.bytes() / times.median * 1e-6,
+                     gflops = work.flop / times.median * 1e-6;
+        const double value = with_gflops ? gflops : gbs;
+        const double peak = work.of_memory() ? 0 : bench.peak_at(clocks.sm, work.limit);
+        Row row = {{"what", what},
+                   {"flop_per_byte", intensity},
+                   {"gbs", with_gbs ? format("%.1f", gbs) : "-"},
+                   {"gflops", with_gflops ? format("%.1f", gflops) : "-"},
+                   {"limit", figure(limit, "%.1f")},
+                   {"percent_of_limit", figure(limit > 0 ? 100 * value / limit : 0, "%.1f")},
+                   {"median_ms", format("%.4f", times.median)},
+                   {"min_ms", format("%.4f", times.least)},
+                   {"max_ms", format("%.4f", times.most)},
+                   {"repeats", std::to_string(repeat)}};
+        add_clocks(row, clocks);
+        row.push_back({"cycles_per_instruction", figure(cycles, "%.3f")});
+        row.push_back(
+            {"percent_of_peak_at_clock", figure(peak > 0 ? 100 * gflops / peak : 0, "%.1f")});
+        row.push_back(
+            {"sustained_gbs", with_gbs ? figure(work.bytes() / sustained.ms * 1e-6, "%.1f") : "-"});
+        add_sustained(row, sustained, with_gflops ? work.flop : 0);
+        for (const Cell& cell : bench.where()) row.push_back(cell);
+        report.add(row);
+        return value;
+    }
+};
+
+// These must read what the probe beside them reads. Multiprocessors differ by up to 1% among themselves.
+// Throws Failure(kWrongResult).
+inline void check_clock(Bench& bench, Arrays& x, const std::vector<Work>& works) {
+    constexpr double kTolerance = 0.015;
+    x.put_real_halves();
+    for (const Work& work : works) {
+        bench.time(work.what, work.launch, 3);
+        const double own = x.own_clock(work.blocks).mhz, probed = bench.timed_at().sm;
+        std::printf("%s: %.1f MHz by its own clock, %.1f by the %s\n", work.what.c_str(), own,
+                    probed, bench.timed_at().by);
+        if (!(std::abs(probed - own) <= kTolerance * own))
+            throw Failure(kWrongResult, work.what + ": the two clocks differ by more than 1.5%");
+    }
+}
