@@ -18,16 +18,16 @@ void check(cublasStatus_t status, const std::string& call) {
         throw Failure(kDeviceFailed, call + " failed: " + cublasGetStatusString(status));
 }
 
-class Cublas {
+class Library {
 public:
-    Cublas() {
+    Library() {
         check(cublasCreate(&handle_), "cublasCreate");
         // CUBLAS_COMPUTE_32F is then without TF32.
         check(cublasSetMathMode(handle_, CUBLAS_DEFAULT_MATH), "cublasSetMathMode");
     }
-    ~Cublas() { cublasDestroy(handle_); }
-    Cublas(const Cublas&) = delete;
-    Cublas& operator=(const Cublas&) = delete;
+    ~Library() { cublasDestroy(handle_); }
+    Library(const Library&) = delete;
+    Library& operator=(const Library&) = delete;
 
     // Row-major C = A * B is column-major C' = B' * A'.
     template <class In, class Out>
@@ -62,7 +62,7 @@ struct Curve {
 
 // bits, unit_roundoff: see verify_library().
 template <class In, class Out>
-Curve curve(const Cublas& cublas, const std::string& name, double peak, int bits,
+Curve curve(const Library& cublas, const std::string& name, double peak, int bits,
             double unit_roundoff, cublasComputeType_t compute) {
     const auto verify = [=, &cublas](Shape s, uint32_t seed) {
         verify_library<In, Out>(name, s, seed, bits, unit_roundoff,
@@ -91,7 +91,7 @@ Curve curve(const Cublas& cublas, const std::string& name, double peak, int bits
     return {name, peak, verify, prepare};
 }
 
-std::vector<Curve> curves(const Cublas& cublas, const Bench& bench) {
+std::vector<Curve> curves(const Library& cublas, const Bench& bench) {
     // Source: NVIDIA's H100 whitepaper, H100 SXM5, whose multiprocessors and clocks the H200 has:
     // FP64 on tensor cores, and TF32 without sparsity at 1.83 GHz.
     const bool h200 = bench.gpu.full_name == "NVIDIA H200";
@@ -156,7 +156,7 @@ int main(int argc, char** argv) {
         "Example:\n  library_curves --csv library_curves.csv", o, more, argc, argv,
         [&](Report& report) {
             Bench bench(o);
-            const Cublas cublas;
+            const Library cublas;
             const std::vector<Curve> all = curves(cublas, bench);
             const std::vector<Shape> shapes = verified_shapes(sizes);
             for (const Shape& shape : shapes)
