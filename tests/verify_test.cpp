@@ -65,7 +65,8 @@ TEST(Exact, NamesTheFirstWrongElement) {
     EXPECT_NE(x.check().find("C[3][1] was not written"), std::string::npos);
 }
 
-// One wrong element in each row of an 8192 x 8192 matrix, together in every column once: all 8192 must be found.
+// One wrong element in each row of an 8192 x 8192 matrix, together in every column once: all 8192
+// must be found.
 TEST(Exact, FindsOneWrongElementAnywhereAt8192) {
     IntegerProduct x({8192, 8192, 8});
     ASSERT_EQ(x.check(), "");
