@@ -15,16 +15,16 @@ void measure(int n, const OpenBlas& blas, uint32_t seed, int repeat, Report& rep
     const Times fp32 = time_blas<float>(blas, n, A, B, repeat);
     progress("");
     for (const auto& [precision, times] : {std::pair("FP64", fp64), {"FP32", fp32}}) {
-        Row row = {{"precision", "precision", precision}, {"N", "n", std::to_string(n)}};
+        Row row = {{"precision", precision}, {"n", std::to_string(n)}};
         add_times(row, times, 2.0 * n * n * n, 0);
-        row.insert(row.end() - 1, {"", "peak_gflops", "-"});
-        for (const Cell& cell : Row{{"", "repeats", std::to_string(repeat)},
-                                    {"", "sm_mhz", "-"},
-                                    {"", "memory_mhz", "-"},
-                                    {"", "cpu", cpu_model()},
-                                    {"threads", "threads", std::to_string(blas.threads())},
-                                    {"", "library", blas.config()},
-                                    {"", "date", today()}})
+        row.insert(row.end() - 1, {"peak_gflops", "-"});
+        for (const Cell& cell : Row{{"repeats", std::to_string(repeat)},
+                                    {"sm_mhz", "-"},
+                                    {"memory_mhz", "-"},
+                                    {"cpu", cpu_model()},
+                                    {"threads", std::to_string(blas.threads())},
+                                    {"library", blas.config()},
+                                    {"date", today()}})
             row.push_back(cell);
         report.add(row);
     }
@@ -33,6 +33,11 @@ void measure(int n, const OpenBlas& blas, uint32_t seed, int repeat, Report& rep
 int main(int argc, char** argv) {
     std::vector<long long> sizes = parse_sizes("256:1024:256");
     BenchOptions o;
+    o.columns = {{"precision", "precision", -10},
+                 {"n", "N", 7},
+                 "median_ms",
+                 {"gflops", "GFLOP/s", 9},
+                 {"threads", "threads", 9}};
     o.repeat = 20;
     uint32_t seed = 1;
     const std::vector<Option> more = {

@@ -255,19 +255,18 @@ private:
              const char* pascal) {
         const Times t = summarize(cycles);  // cycles, not milliseconds
         const unsigned mhz = bench_.clocks().sm;
-        Row row = {{"what", "what", what},
-                   {"         kind", "kind", kind},
-                   {"     bytes", "bytes", bytes ? std::to_string(bytes) : "-"},
-                   {" cycles", "cycles", format("%.2f", t.median)},
-                   {"    min", "min_cycles", format("%.2f", t.least)},
-                   {"    max", "max_cycles", format("%.2f", t.most)},
-                   {"     ns", "ns", mhz ? format("%.2f", t.median * 1e3 / mhz) : "-"},
-                   {"bytes/clock", "bytes_per_clock",
-                    bytes_each ? format("%.1f", bytes_each / t.median) : "-"},
-                   {"Volta", "volta", volta},
-                   {"Pascal", "pascal", pascal},
-                   {"", "repeats", std::to_string(repeat_)},
-                   {"", "sm_mhz", std::to_string(mhz)}};
+        Row row = {{"what", what},
+                   {"kind", kind},
+                   {"bytes", bytes ? std::to_string(bytes) : "-"},
+                   {"cycles", format("%.2f", t.median)},
+                   {"min_cycles", format("%.2f", t.least)},
+                   {"max_cycles", format("%.2f", t.most)},
+                   {"ns", mhz ? format("%.2f", t.median * 1e3 / mhz) : "-"},
+                   {"bytes_per_clock", bytes_each ? format("%.1f", bytes_each / t.median) : "-"},
+                   {"volta", volta},
+                   {"pascal", pascal},
+                   {"repeats", std::to_string(repeat_)},
+                   {"sm_mhz", std::to_string(mhz)}};
         for (const Cell& cell : bench_.where()) row.push_back(cell);
         report_.add(row);
     }
@@ -307,6 +306,11 @@ void measure(const BenchOptions& o, Report& report) {
 
 int main(int argc, char** argv) {
     BenchOptions o;
+    o.columns = {{"what", "what", -14},    {"kind", "kind", -16},
+                 {"bytes", "bytes", 11},   {"cycles", "cycles", 9},
+                 {"min_cycles", "min", 8}, {"max_cycles", "max", 8},
+                 {"ns", "ns", 8},          {"bytes_per_clock", "bytes|a clock", 8},
+                 {"volta", "Volta", 7},    {"pascal", "Pascal", 7}};
     return run_bench(
         "latency",
         "cycles of loads from each memory and of dependent instructions, bytes a clock "

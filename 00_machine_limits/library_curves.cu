@@ -122,10 +122,10 @@ void measure(int n, Bench& bench, const std::vector<Curve>& curves, uint32_t see
     progress("");
     for (size_t i = 0; i < curves.size(); ++i) {
         const double peak = curves[i].peak;
-        Row row = {{"precision", "precision", curves[i].name}, {"N", "n", std::to_string(n)}};
+        Row row = {{"precision", curves[i].name}, {"n", std::to_string(n)}};
         add_times(row, times[i], 2.0 * n * n * n, peak);
-        row.insert(row.end() - 1, {"", "peak_gflops", peak > 0 ? format("%.0f", peak) : "-"});
-        row.push_back({"", "repeats", std::to_string(repeat)});
+        row.insert(row.end() - 1, {"peak_gflops", peak > 0 ? format("%.0f", peak) : "-"});
+        row.push_back({"repeats", std::to_string(repeat)});
         add_clocks(row, bench.timed_at(i));
         for (const Cell& cell : bench.where()) row.push_back(cell);
         report.add(row);
@@ -136,6 +136,13 @@ int main(int argc, char** argv) {
     std::vector<long long> sizes = parse_sizes("1024:8192:512");
     sizes.insert(sizes.begin(), {256, 512});
     BenchOptions o;
+    o.columns = {{"precision", "precision", -10},
+                 {"n", "N", 7},
+                 "median_ms",
+                 "gflops",
+                 "percent_of_peak",
+                 "sm_mhz",
+                 {"percent_of_peak", "", 0, as_bar}};
     o.repeat = 20;
     uint32_t seed = 1;
     const std::vector<Option> more = {

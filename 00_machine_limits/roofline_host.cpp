@@ -230,21 +230,20 @@ void measure(long long mib, int repeat, bool verify_only, Report& report) {
     const auto add = [&](const std::string& what, const std::string& intensity, double gbs,
                          double gflops, double limit, const Times& times) {
         const auto cell = [](double value) { return value > 0 ? format("%.5g", value) : "-"; };
-        report.add({{"what", "what", what},
-                    {"flop/byte", "flop_per_byte", intensity},
-                    {"   GB/s", "gbs", cell(gbs)},
-                    {" GFLOP/s", "gflops", cell(gflops)},
-                    {"   limit", "limit", cell(limit)},
-                    {"% of limit", "percent_of_limit",
-                     limit > 0 ? format("%.1f", 100 * gflops / limit) : "-"},
-                    {"median ms", "median_ms", format("%.4f", times.median)},
-                    {"min ms", "min_ms", format("%.4f", times.least)},
-                    {"max ms", "max_ms", format("%.4f", times.most)},
-                    {"", "repeats", std::to_string(repeat)},
-                    {"", "mib", std::to_string(mib)},
-                    {"", "cpu", cpu},
-                    {"", "threads", threads},
-                    {"", "date", today()}});
+        report.add({{"what", what},
+                    {"flop_per_byte", intensity},
+                    {"gbs", cell(gbs)},
+                    {"gflops", cell(gflops)},
+                    {"limit", cell(limit)},
+                    {"percent_of_limit", limit > 0 ? format("%.1f", 100 * gflops / limit) : "-"},
+                    {"median_ms", format("%.4f", times.median)},
+                    {"min_ms", format("%.4f", times.least)},
+                    {"max_ms", format("%.4f", times.most)},
+                    {"repeats", std::to_string(repeat)},
+                    {"mib", std::to_string(mib)},
+                    {"cpu", cpu},
+                    {"threads", threads},
+                    {"date", today()}});
     };
     Times times = time("copy", repeat, [&] { bench.copy(); });
     const double copied = bench.bytes() / times.median * 1e-6;
@@ -269,10 +268,11 @@ int main(int argc, char** argv) {
     using Text = const std::string&;
     long long mib = std::clamp(4 * cache_mib(), 256LL, 1024LL);
     int repeat = 10;
-    bool verify_only = false;
+    bool verify_only = false, wide = false;
     std::string csv;
     const std::vector<Option> options = {
         {"csv", "FILE", "also write the rows to FILE", [&](Text value) { csv = parse_csv(value); }},
+        wide_option(wide),
         {"size", "MIB",
          "of both arrays together (default: four times the last-level cache, from 256 to 1024)",
          [&](Text value) { mib = parse_number("--size", value, 1, 1 << 20); }},
@@ -287,7 +287,15 @@ int main(int argc, char** argv) {
                            if (verify_only && !csv.empty())
                                throw Failure(kBadCommandLine,
                                              "--csv: there are no times with --verify-only");
-                           Report report(csv);
+                           const Columns columns = {{"what", "what", -10},
+                                                    "flop_per_byte",
+                                                    "gbs",
+                                                    {"gflops", "GFLOP/s", 11},
+                                                    {"limit", "limit", 10},
+                                                    {"percent_of_limit", "of|limit", 8, as_percent},
+                                                    "median_ms",
+                                                    {"percent_of_limit", "", 0, as_bar}};
+                           Report report(csv, columns, wide);
                            measure(mib, repeat, verify_only, report);
                        });
 }

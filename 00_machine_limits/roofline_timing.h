@@ -41,23 +41,22 @@ private:
                      gflops = work.flop / times.median * 1e-6;
         const double value = with_gflops ? gflops : gbs;
         const double peak = work.of_memory() ? 0 : bench.peak_at(clocks.sm, work.limit);
-        Row row = {
-            {"what", "what", what},
-            {"flop/byte", "flop_per_byte", intensity},
-            {"   GB/s", "gbs", with_gbs ? format("%.1f", gbs) : "-"},
-            {" GFLOP/s", "gflops", with_gflops ? format("%.1f", gflops) : "-"},
-            {"   limit", "limit", figure(limit, "%.1f")},
-            {"% of limit", "percent_of_limit", figure(limit > 0 ? 100 * value / limit : 0, "%.1f")},
-            {"median ms", "median_ms", format("%.4f", times.median)},
-            {"min ms", "min_ms", format("%.4f", times.least)},
-            {"max ms", "max_ms", format("%.4f", times.most)},
-            {"", "repeats", std::to_string(repeat)}};
+        Row row = {{"what", what},
+                   {"flop_per_byte", intensity},
+                   {"gbs", with_gbs ? format("%.1f", gbs) : "-"},
+                   {"gflops", with_gflops ? format("%.1f", gflops) : "-"},
+                   {"limit", figure(limit, "%.1f")},
+                   {"percent_of_limit", figure(limit > 0 ? 100 * value / limit : 0, "%.1f")},
+                   {"median_ms", format("%.4f", times.median)},
+                   {"min_ms", format("%.4f", times.least)},
+                   {"max_ms", format("%.4f", times.most)},
+                   {"repeats", std::to_string(repeat)}};
         add_clocks(row, clocks);
-        row.push_back({"cycles each", "cycles_per_instruction", figure(cycles, "%.3f")});
+        row.push_back({"cycles_per_instruction", figure(cycles, "%.3f")});
         row.push_back(
-            {"", "percent_of_peak_at_clock", figure(peak > 0 ? 100 * gflops / peak : 0, "%.1f")});
-        row.push_back({"", "sustained_gbs",
-                       with_gbs ? figure(work.bytes() / sustained.ms * 1e-6, "%.1f") : "-"});
+            {"percent_of_peak_at_clock", figure(peak > 0 ? 100 * gflops / peak : 0, "%.1f")});
+        row.push_back(
+            {"sustained_gbs", with_gbs ? figure(work.bytes() / sustained.ms * 1e-6, "%.1f") : "-"});
         add_sustained(row, sustained, with_gflops ? work.flop : 0);
         for (const Cell& cell : bench.where()) row.push_back(cell);
         report.add(row);

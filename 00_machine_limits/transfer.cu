@@ -170,23 +170,22 @@ Model fit(const std::vector<Measured>& all, const std::string& memory) {
 Row row_of(const Measured& each, const Model& model, const std::string& cpu_threads, int repeat) {
     const double n = each.n;
     const Parts& ms = each.median;
-    return {{"N", "n", std::to_string(each.n)},
-            {"memory  ", "memory", each.memory},
-            {"to device ms", "h2d_ms", format("%.6f", ms[kToDevice])},
-            {"kernel ms  ", "kernel_ms", format("%.6f", ms[kKernel])},
-            {"to host ms", "d2h_ms", format("%.6f", ms[kToHost])},
-            {"total ms   ", "total_ms", format("%.6f", ms[kTotal])},
-            {"model ms", "model_ms", format("%.4f", model.ms(n))},
-            {"CPU BLAS ms", "cpu_blas_ms", each.cpu_ms > 0 ? format("%.4f", each.cpu_ms) : "-"},
-            {"", "cpu_threads", cpu_threads},
-            {"CPU/GPU", "cpu_over_gpu",
-             each.cpu_ms > 0 ? format("%.2f", each.cpu_ms / ms[kTotal]) : "-"},
-            {"kernel GFLOP/s", "kernel_gflops", format("%.0f", 2 * n * n * n / ms[kKernel] * 1e-6)},
-            {"", "t_x_ns", format("%.6g", model.t_x_ns)},
-            {"", "t_gpu_ns", format("%.6g", model.t_gpu_ns)},
-            {"", "crossover_n", format("%.0f", 1.5 * model.t_x_ns / model.t_gpu_ns)},
-            {"", "repeats", std::to_string(repeat)},
-            {"", "sm_mhz", std::to_string(each.sm_mhz)}};
+    return {{"n", std::to_string(each.n)},
+            {"memory", each.memory},
+            {"h2d_ms", format("%.6f", ms[kToDevice])},
+            {"kernel_ms", format("%.6f", ms[kKernel])},
+            {"d2h_ms", format("%.6f", ms[kToHost])},
+            {"total_ms", format("%.6f", ms[kTotal])},
+            {"model_ms", format("%.4f", model.ms(n))},
+            {"cpu_blas_ms", each.cpu_ms > 0 ? format("%.4f", each.cpu_ms) : "-"},
+            {"cpu_threads", cpu_threads},
+            {"cpu_over_gpu", each.cpu_ms > 0 ? format("%.2f", each.cpu_ms / ms[kTotal]) : "-"},
+            {"kernel_gflops", format("%.0f", 2 * n * n * n / ms[kKernel] * 1e-6)},
+            {"t_x_ns", format("%.6g", model.t_x_ns)},
+            {"t_gpu_ns", format("%.6g", model.t_gpu_ns)},
+            {"crossover_n", format("%.0f", 1.5 * model.t_x_ns / model.t_gpu_ns)},
+            {"repeats", std::to_string(repeat)},
+            {"sm_mhz", std::to_string(each.sm_mhz)}};
 }
 
 void time_all(const std::vector<long long>& sizes, double first_ms, const BenchOptions& o,
@@ -238,6 +237,16 @@ void time_all(const std::vector<long long>&, double, const BenchOptions&, Report
 int main(int argc, char** argv) {
     std::vector<long long> sizes = {512, 1024, 2048, 4096, 8192};
     BenchOptions o;
+    o.columns = {{"n", "N", -6},
+                 {"memory", "memory", -8},
+                 {"h2d_ms", "to|device", 10, as_time},
+                 {"kernel_ms", "kernel", 10, as_time},
+                 {"d2h_ms", "to|host", 10, as_time},
+                 {"total_ms", "total", 10, as_time},
+                 {"model_ms", "model", 10, as_time},
+                 {"cpu_blas_ms", "CPU's|BLAS", 10, as_time},
+                 {"cpu_over_gpu", "CPU|/ GPU", 7},
+                 {"kernel_gflops", "kernel|TFLOP/s", 8, as_tera}};
     o.repeat = 5;
     const std::vector<Option> more = {
         {"sizes", "F:L:STEP",

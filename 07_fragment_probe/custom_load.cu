@@ -158,18 +158,18 @@ private:
             first_ns_.emplace(from + result, ns).first->second;  // load_matrix_sync comes first
         const std::string of_device =
             share > 1 ? format("%.0f x: impossible", share) : format("%.2f%%", 100 * share);
-        Row row = {{"load", "load", load},
-                   {"from", "from", from},
-                   {"          result", "result", result},
-                   {"     loads", "loads", std::to_string(count)},
-                   {"   ms", "ms", format("%.3f", ms)},
-                   {"  ns/load", "ns_per_load", format("%.4g", ns)},
-                   {"    GB/s", "gbs", format("%.4g", gbs)},
-                   {"of the device's GB/s", "of_device_gbs", of_device},
-                   {"of load_matrix_sync", "of_load_matrix_sync", format("%.2f x", ns / first_ns)},
-                   {"", "device_gbs", format("%.0f", device_gbs)},
-                   {"", "repeats", std::to_string(repeat_)},
-                   {"", "sm_mhz", figure(bench_.timed_at().sm)}};
+        Row row = {{"load", load},
+                   {"from", from},
+                   {"result", result},
+                   {"loads", std::to_string(count)},
+                   {"ms", format("%.3f", ms)},
+                   {"ns_per_load", format("%.4g", ns)},
+                   {"gbs", format("%.4g", gbs)},
+                   {"of_device_gbs", of_device},
+                   {"of_load_matrix_sync", format("%.2f x", ns / first_ns)},
+                   {"device_gbs", format("%.0f", device_gbs)},
+                   {"repeats", std::to_string(repeat_)},
+                   {"sm_mhz", figure(bench_.timed_at().sm)}};
         for (const Cell& cell : bench_.where()) row.push_back(cell);
         report_.add(row);
     }
@@ -233,6 +233,14 @@ void measure(const BenchOptions& o, Report& report) {
 
 int main(int argc, char** argv) {
     BenchOptions o;
+    o.columns = {{"load", "load", -17},
+                 {"from", "from", -7},
+                 {"result", "result", -17},
+                 {"ms", "time", 10, as_time},
+                 {"ns_per_load", "ns|a load", 8},
+                 {"gbs", "GB/s", 10},
+                 {"of_device_gbs", "of the device's|GB/s", 19},
+                 {"of_load_matrix_sync", "of load_|matrix_sync", 12}};
     return run_bench(
         "custom_load",
         "times load_matrix_sync against loads written by hand, with the result unused and "

@@ -9,11 +9,9 @@
 #include <vector>
 
 #include "common/command_line.h"
-#include "common/report.h"
 #if defined(__CUDACC__) || defined(CUDA_EMULATOR)
 #define BENCH_OF_DEVICE
 #include "common/gpu.h"
-#include "common/roofline.h"
 #endif
 
 #ifdef CUDA_EMULATOR
@@ -29,6 +27,8 @@ struct BenchOptions {
     int arch = 80;  // on the emulator: whose fragments, sm_80's
     bool rows_without_times = false;  // else only what was timed is written to a CSV
     std::string csv;  // empty: no CSV
+    bool wide = false;  // show all columns
+    Columns columns;  // what else is shown of the rows
 };
 
 // An option that a CPU build refuses, and one that only a CPU build takes.
@@ -130,14 +130,15 @@ int run_bench(const std::string& name, const std::string& about, const std::stri
         {"device", "D", "use CUDA device D (default 0)", number(o.device, "--device", 0, 1023)}};
 #endif
     options.insert(options.begin(),
-                   {csv, repeat, {"verify-only", "", "check the results and stop", [&o](Text) {
-                                      o.verify_only = true;
-                                  }}});
+                   {csv,
+                    wide_option(o.wide),
+                    repeat,
+                    {"verify-only", "", "check the results and stop", flag(o.verify_only)}});
     options.insert(options.end(), more.begin(), more.end());
     return run_program(name, about, options, examples, argc, argv, [&] {
         if (o.verify_only && !o.csv.empty() && !o.rows_without_times)
             throw Failure(kBadCommandLine, "--csv: there are no times with --verify-only");
-        Report report(o.csv);
+        Report report(o.csv, o.columns, o.wide);
 #ifdef BENCH_OF_DEVICE
         select_device(o.device);
 #endif

@@ -8,11 +8,7 @@
 #include "common/failure.h"
 
 struct Cell {
-    Cell(const std::string& column, const std::string& value) : column(column), value(value) {}
-    // Until all programs give their Report a Columns.
-    Cell(const std::string& title, const std::string& column, const std::string& value)
-        : column(column), value(value), title(title) {}
-    std::string column, value, title;
+    std::string column, value;
 };
 using Row = std::vector<Cell>;  // all that a CSV gets
 Row operator+(Row row, const Row& more);
@@ -42,8 +38,8 @@ std::string as_bar(const std::string& percent, int width);
 // directly.
 class WholeFile {
 public:
-    // `option` is named in messages. Throws Failure(kBadCommandLine) when `path` can't be written: now
-    // rather than after the work. "" as a path: no file.
+    // `option` is named in messages. Throws Failure(kBadCommandLine) when `path` can't be written:
+    // now rather than after the work. "" as a path: no file.
     WholeFile(const std::string& option, const std::string& path);
     ~WholeFile();
     WholeFile(const WholeFile&) = delete;
@@ -63,9 +59,9 @@ private:
 // Prints each row as it comes, and keeps it for a CSV, which save() writes.
 class Report {
 public:
-    // Throws Failure(kBadCommandLine) when `csv` can't be written. "": no CSV. wide: shows all columns,
-    // as the CSV has them.
-    explicit Report(const std::string& csv, const Columns& table = {}, bool wide = false)
+    // Throws Failure(kBadCommandLine) when `csv` can't be written. "": no CSV. wide: shows all
+    // columns, as the CSV has them.
+    Report(const std::string& csv, const Columns& table, bool wide = false)
         : file_("--csv", csv), table_(table), wide_(wide) {}
     void add(const Row& row);
     void save();
@@ -79,8 +75,9 @@ private:
 
 using CsvRow = std::map<std::string, std::string>;  // a cell by its column's name
 
-// The rows of the CSV at `path`, which must have these columns. Control characters come as ?. `option`
-// is named in messages. Throws Failure(kBadCommandLine) with one line that says what is wrong with it.
+// The rows of the CSV at `path`, which must have these columns. Control characters come as ?.
+// `option` is named in messages. Throws Failure(kBadCommandLine) with one line that says what is
+// wrong with it.
 std::vector<CsvRow> read_csv(const std::string& option, const std::string& path,
                              const std::vector<std::string>& columns);
 
@@ -96,7 +93,8 @@ Times summarize(std::vector<float> ms);
 // Appends times and speed to a row. `flop`: of one launch. `peak`: GFLOP/s, 0 if unknown.
 void add_times(Row& row, const Times& times, double flop, double peak);
 
-// Appends what a library, in the CSV `name`, takes for the same product. A median of 0: it is not here.
+// Appends what a library, in the CSV `name`, takes for the same product. A median of 0: it is not
+// here.
 void add_library(Row& row, const std::string& name, double flop, const Times& ours,
                  const Times& theirs);
 
@@ -190,6 +188,7 @@ static const Column kColumns[] = {
     {"flop_per_byte", "flop per|byte", 9},
     {"predicted_gflops", "predicted|TFLOP/s", 10, as_tera},
     {"measured_of_predicted", "ratio", 7},
+    {"sm_mhz", "SM|MHz", 6},
 };
 
 Column::Column(const char* name)
@@ -273,12 +272,6 @@ void Report::add(const Row& row) {
     const bool first = csv_.empty();
     std::string names, values, titles[2], line;
     if (first && wide_) table_.clear();
-    if (first && !wide_ && table_.empty())
-        for (const Cell& cell : row)
-            if (!cell.title.empty())
-                table_.push_back(
-                    {cell.column, cell.title,
-                     &cell == &row[0] ? -21 : std::max(5, int(cell.title.size())) + 2});
     for (const Cell& cell : row) {
         const char* comma = names.empty() ? "" : ",";
         names += comma + csv_field(cell.column);

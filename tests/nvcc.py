@@ -63,6 +63,14 @@ def test_program_builds_for_every_architecture(program, tmp_path):
            *ROOT.glob(f"06_wmma/**/{program}.cu")], tmp_path / "fatbin")
 
 
+def test_roofline_has_wgmma(tmp_path):
+    report = build(["-std=c++17", "-I.", "-cubin", "-gencode=arch=compute_90a,code=sm_90a", "-DHARNESS_COMPILED_APART",
+                    "-Xptxas=-v", "00_machine_limits/roofline.cu"], tmp_path / "cubin")
+    found = re.search(r"Compiling entry function '\w*wgmma_chains\w*' for 'sm_90a'\n.*\n\s*(.*)\n.*Used (\d+) registers", report)
+    assert found and found[1] == "0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads", report
+    assert int(found[2]) > 128, "its sums are 128 registers a thread: this is the empty kernel of other architectures"
+
+
 @pytest.mark.parametrize("source", [f"{stage}/matmul.cu" for stage in STAGES] + ["06_wmma/half2.cu"])
 def test_debug_build_verifies(source, tmp_path):
     if not call(tool("nvidia-smi"), "-L").stdout.startswith("GPU"):

@@ -86,6 +86,7 @@ ROWS = [
     (BENCHES, "cpu", "--csv a.csv", 2,
      "--csv: only the GPU build takes it; the CPU build times nothing"),
     ("roofline", "cpu", "--csv ''", 2, "--csv: only"),
+    ("roofline", "cpu", "--clock", 2, "--clock: only the GPU build takes it"),
     ("custom_load latency library_curves", "gpu", "--verify-only --csv a.csv", 2,
      NO_TIMES + "--verify-only"),
     (HOSTS, "host", "--verify-only --csv a.csv", 2, NO_TIMES + "--verify-only"),

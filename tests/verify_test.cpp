@@ -65,7 +65,8 @@ TEST(Exact, NamesTheFirstWrongElement) {
     EXPECT_NE(x.check().find("C[3][1] was not written"), std::string::npos);
 }
 
-// One wrong element in each row of an 8192 x 8192 matrix, together in every column once: all 8192 must be found.
+// One wrong element in each row of an 8192 x 8192 matrix, together in every column once: all 8192
+// must be found.
 TEST(Exact, FindsOneWrongElementAnywhereAt8192) {
     IntegerProduct x({8192, 8192, 8});
     ASSERT_EQ(x.check(), "");
@@ -240,9 +241,8 @@ TEST(Csv, WhatIsWrittenIsRead) {
     const std::string path = testing::TempDir() + "quoted.csv";
     const std::vector<std::string> values = {
         "2949.0 (HSA1.1,LC)", "say \"a\", b", "\"", "two\nlines", "", "plain"};
-    Report report(path);
-    for (const std::string& value : values)
-        report.add({{"", "driver, version", value}, {"", "n", "1"}});
+    Report report(path, {});
+    for (const std::string& value : values) report.add({{"driver, version", value}, {"n", "1"}});
     report.save();
     const std::vector<CsvRow> rows = read_csv("--csv", path, {"driver, version", "n"});
     ASSERT_EQ(rows.size(), values.size());

@@ -206,20 +206,19 @@ struct Table {
         const auto three = [&](const int(&n)[3]) {
             return o.ran ? format("%d %d %d", n[0], n[1], n[2]) : "-";
         };
-        Row row = {{"A and B", "a_b", p.in.name},
-                   {"     C", "c", p.c.name},
-                   {"     D", "d", p.d.name},
-                   {"operation", "operation", kOperationNames[p.operation]},
-                   {"   shape", "m_n_k", format("%dx%dx%d", p.M, p.N, p.K)},
-                   {"layouts", "layouts", format("%d of %d", o.ran, o.layouts)},
-                   {"x[] of A B D", "num_elements_a_b_d", three(o.found.elements)},
-                   {"  stored", "num_storage_elements_a_b_d", three(o.found.storage_elements)},
-                   {format("   sm_%d", bench.sm), "support",
-                    lacks                          ? "lacks it"
-                    : bench.sm >= p.emulated_since ? "emulated"
-                                                   : "native"},
-                   {"ns each", "ns_each", o.ns > 0 ? format("%.1f", o.ns) : "-"},
-                   {"result", "result", result}};
+        Row row = {{"a_b", p.in.name},
+                   {"c", p.c.name},
+                   {"d", p.d.name},
+                   {"operation", kOperationNames[p.operation]},
+                   {"m_n_k", format("%dx%dx%d", p.M, p.N, p.K)},
+                   {"layouts", format("%d of %d", o.ran, o.layouts)},
+                   {"num_elements_a_b_d", three(o.found.elements)},
+                   {"num_storage_elements_a_b_d", three(o.found.storage_elements)},
+                   {"support", lacks                          ? "lacks it"
+                               : bench.sm >= p.emulated_since ? "emulated"
+                                                              : "native"},
+                   {"ns_each", o.ns > 0 ? format("%.1f", o.ns) : "-"},
+                   {"result", result}};
         row.insert(row.end(), where.begin(), where.end());
         report.add(row);
     }
@@ -250,6 +249,17 @@ struct Table {
 
 int main(int argc, char** argv) {
     BenchOptions o;
+    o.columns = {{"a_b", "A and B", -8},
+                 {"c", "C", -6},
+                 {"d", "D", -6},
+                 {"operation", "operation", -10},
+                 {"m_n_k", "shape", -9},
+                 {"layouts", "layouts", -8},
+                 {"num_elements_a_b_d", "x[] of|A B D", -9},
+                 {"num_storage_elements_a_b_d", "stored", -9},
+                 {"support", "this|device", -9},
+                 {"ns_each", "ns each", -8},
+                 {"result", "result", -5}};
     o.repeat = 5;
     o.rows_without_times = true;
     uint32_t seed = 1;
@@ -265,7 +275,7 @@ int main(int argc, char** argv) {
                 "%s, sm_%d; ns each: one warp, %d products, each of which needs the one before\n",
                 bench.gpu.full_name.c_str(), bench.sm, kChain);
             Row where = bench.where();
-            if (!kEmulated) where.push_back({"", "sm_mhz", figure(bench.clocks().sm)});
+            if (!kEmulated) where.push_back({"sm_mhz", figure(bench.clocks().sm)});
             Table table{bench, report, seed, o.verify_only ? 0 : o.repeat, where};
             table.all();
             report.save();

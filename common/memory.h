@@ -1,2 +1,0 @@
-#pragma once  // forwards until all others use the new name
-#include "common/failure.h"
