@@ -3,9 +3,10 @@
 
 Example:  python3 emulator/rewrite_launches.py 03_shared_blocking/matmul.cu matmul.cpp
 
-    matmul<8><<<grid, block>>>(M, A)   ->   emulator::Kernel(EMULATOR_KERNEL(matmul<8>), grid, block)(M, A)
+    matmul<8><<<grid, block>>>(M)      ->   emulator::Kernel(EMULATOR_KERNEL(matmul<8>), grid, block)(M)
     extern __shared__ float s[];       ->   float* s = emulator::dynamic_shared<float>();
-    __shared__ float s[8];             ->   static emulator::Shared<float[8]> emulator_shared_s; static auto& s = emulator_shared_s.value;
+    __shared__ float s[8];             ->   static emulator::Shared<float[8]> emulator_shared_s;
+                                            static auto& s = emulator_shared_s.value;
     __launch_bounds__(256) k(int n) {  ->   __launch_bounds__(256) k(int n) {EMULATOR_BOUNDS(256);
 
 A launch names a kernel, an instance of a template, or a variable that holds one.
@@ -41,7 +42,8 @@ TOKEN = re.compile(r"""
 """, re.VERBOSE | re.DOTALL)
 EXTERN_SHARED = re.compile(r"\b(?:extern\s+__shared__|__shared__\s+extern)\s+(?:(?:__align__|alignas)\s*\([^()]*\)\s*)?"
                            r"(?P<type>[\w:<>,\s]*[\w>])\s+(?P<name>\w+)\s*\[\s*\]\s*;")
-SHARED = re.compile(r"(?<!extern )\b__shared__\s+(?P<align>(?:alignas|__align__)\s*\((?:[^()]|\([^()]*\))*\)\s*)?"
+SHARED = re.compile(r"(?<!extern )\b__shared__\s+"
+                    r"(?P<align>(?:alignas|__align__)\s*\((?:[^()]|\([^()]*\))*\)\s*)?"
                     r"(?P<type>(?!extern)[\w:]+(?:\s*<[^;=<>]*>)?(?:\s+[a-zA-Z]\w*)*)\s+"
                     r"(?P<arrays>\w+\s*(?:\[[^;={}]+)?(?:,[^;={}]*)?);")
 
@@ -127,9 +129,11 @@ def edits(text, code):
     for m in SHARED.finditer(code):
         arrays = re.findall(r"(\w+)\s*((?:\[[^\]]*\]\s*)*)(?:,|$)", m["arrays"])
         align, kind = m["align"] or "", " ".join(m["type"].split())
-        declared = (f"{align}static emulator::Shared<{kind}{' '.join(size.split())}> emulator_shared_{name}; "
-                    f"static auto& {name} = emulator_shared_{name}.value;" for name, size in arrays)
-        yield m.start(), len(m.group()), " ".join(declared) + "\n" * (m.group().count("\n") - align.count("\n"))
+        declared = (f"{align}static emulator::Shared<{kind}{' '.join(size.split())}> "
+                    f"emulator_shared_{name}; static auto& {name} = emulator_shared_{name}.value;"
+                    for name, size in arrays)
+        lines = "\n" * (m.group().count("\n") - align.count("\n"))
+        yield m.start(), len(m.group()), " ".join(declared) + lines
     for m in re.finditer(r"\b__launch_bounds__\s*(\()", code):
         end = matching(code, m.start(1), "(", ")", 1)
         body = re.compile(r"[;{]").search(code, end)

@@ -1,4 +1,4 @@
-"""Stages that leave their matrices are caught by the traced build as ./run starts it: without a shape on the command line."""
+"""Stages that leave their matrices are caught by the traced build as ./run starts it, without a shape."""
 import re
 
 import pytest
@@ -6,17 +6,20 @@ import pytest
 import mutate
 from support import call
 
-FAULTS = {  # the stage, what is replaced (a regular expression) how often, what it becomes, and what must be said
+PAST = r"(just|\d+ bytes) past the end of \d+ bytes of device memory"
+FAULTS = {  # the stage, what is replaced (a pattern) how often, what it becomes, what must be said
     "03 without its guards": (
-        "03_shared_blocking", r"(tile_\w+ \+ \w+ < [MN]|c_row < M && c_col < N)", 3, r"(true || \1)",
-        r"7 x 5 x 3: threads in forward order: .*\(out of bounds: 03_shared_blocking/matmul.cu:\d+ reads 4 bytes, "
+        "03_shared_blocking",
+        r"(tile_\w+ \+ \w+ < [MN]|c_row < M && c_col < N)", 3, r"(true || \1)",
+        r"7 x 5 x 3: threads in forward order: .*"
+        r"\(out of bounds: 03_shared_blocking/matmul.cu:\d+ reads 4 bytes, "
         r"just past the end of 84 bytes of device memory \(block 0, thread 7\)\)"),
     "05 loads a row past K": (
         "05_double_buffer", r"k \+ b_k < K \?", 1, "true ?",
-        r"out of bounds: 05_double_buffer/matmul.cu:\d+ reads (4|16) bytes, (just|\d+ bytes) past the end of \d+ bytes of device memory"),
+        r"out of bounds: 05_double_buffer/matmul.cu:\d+ reads (4|16) bytes, " + PAST),
     "03 writes 5000 elements past C": (
         "03_shared_blocking", r"C\[size_t", 1, "C[5000 + size_t",
-        r"out of bounds: 03_shared_blocking/matmul.cu:\d+ writes 4 bytes, \d+ bytes past the end of \d+ bytes of device memory"),
+        r"out of bounds: 03_shared_blocking/matmul.cu:\d+ writes 4 bytes, " + PAST),
 }
 
 

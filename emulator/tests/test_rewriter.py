@@ -29,11 +29,13 @@ REWRITTEN = [  # ~ stands for the call's beginning
     ("extern __shared__ __align__(16) unsigned char bytes[ ] ;",
      "unsigned char* bytes = emulator::dynamic_shared<unsigned char>();"),
     ("extern __shared__\n  float4 s[];\nx", "float4* s = emulator::dynamic_shared<float4>();\n\nx"),
-    ("__shared__ alignas(16) float s[2][k + 4];", "alignas(16) ^<float[2][k + 4]> emulator_shared_s; static auto& s = emulator_shared_s.value;"),
+    ("__shared__ alignas(16) float s[2][k + 4];",
+     "alignas(16) ^<float[2][k + 4]> emulator_shared_s; static auto& s = emulator_shared_s.value;"),
     ("__shared__ unsigned char\n  a[f<3>(4)], b;\n",
      "^<unsigned char[f<3>(4)]> emulator_shared_a; static auto& a = emulator_shared_a.value; "
      "^<unsigned char> emulator_shared_b; static auto& b = emulator_shared_b.value;\n\n"),
-    ("__global__ void __launch_bounds__(f(8), 2)\n  k(int n) { }", "__global__ void __launch_bounds__(f(8), 2)\n  k(int n) {EMULATOR_BOUNDS(f(8), 2); }"),
+    ("__global__ void __launch_bounds__(f(8), 2)\n  k(int n) { }",
+     "__global__ void __launch_bounds__(f(8), 2)\n  k(int n) {EMULATOR_BOUNDS(f(8), 2); }"),
 ]
 SHARED = "static emulator::Shared"
 UNCHANGED = [
@@ -72,7 +74,8 @@ REFUSED = [
 
 @pytest.mark.parametrize("text, result", [*REWRITTEN, *((text, text) for text in UNCHANGED)])
 def test_rewrites(text, result):
-    assert rewrite_launches.rewrite(text) == result.replace("~", "emulator::Kernel(EMULATOR_KERNEL(").replace("^", SHARED)
+    result = result.replace("~", "emulator::Kernel(EMULATOR_KERNEL(").replace("^", SHARED)
+    assert rewrite_launches.rewrite(text) == result
 
 
 @pytest.mark.parametrize("text, line, what", REFUSED)
