@@ -1,4 +1,5 @@
-// CLBlast's product beside ours, where its library is there (it is loaded at run time, so that the program starts without).
+// CLBlast's product beside ours, where its library is there (it is loaded at run time, so that the
+// program starts without).
 #pragma once
 
 #include <dlfcn.h>

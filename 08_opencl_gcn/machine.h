@@ -1,4 +1,5 @@
-// A device at work: verifies the stages, then times them beside CLBlast and the roofline's prediction.
+// A device at work: verifies the stages, then times them beside CLBlast and the roofline's
+// prediction.
 #pragma once
 
 #include <chrono>
@@ -96,8 +97,8 @@ private:
                     needed / (1 << 30), name_.c_str(), there / (1 << 30)));
     }
 
-    // Milliseconds of each launch: after one to warm up, `repeat` that each follow a rest and find the cache cold. The reasons are
-    // those of common/gpu.h.
+    // Milliseconds of each launch: after one to warm up, `repeat` that each follow a rest and find
+    // the cache cold. The reasons are those of common/gpu.h.
     Times times_of(const std::function<double()>& launch_and_wait) {
         launch_and_wait();
         std::vector<float> ms;
@@ -109,7 +110,8 @@ private:
         return summarize(ms);
     }
 
-    // Reads zeros and writes nothing, so that nothing is left to be written back while a launch is timed.
+    // Reads zeros and writes nothing, so that nothing is left to be written back while a launch is
+    // timed.
     void flush() {
         using Flush = cl::KernelFunctor<cl::Buffer>;
         if (!flush_()) {

@@ -1,11 +1,13 @@
-// 08_opencl_gcn: the ladder of the slides in OpenCL C, one .cl file per stage, on any OpenCL device. This is the host's side: it
-// picks a device, compiles the stages' kernels, pads the matrices to whole tiles, verifies, and times by profiling events.
+// 08_opencl_gcn: the ladder of the slides in OpenCL C, one .cl file per stage, on any OpenCL
+// device. This is the host's side: it picks a device, compiles the stages' kernels, pads the
+// matrices to whole tiles, verifies, and times by profiling events.
 //
 // Alone:    g++ -O3 -std=c++17 -I. 08_opencl_gcn/matmul.cpp -o 08_opencl_gcn/matmul -lOpenCL -ldl
 // Articles: Fixstars slides 26 to 59
 #include "08_opencl_gcn/machine.h"
 
-// Of each element of C: a row of A and a column of B. Of 8 x 8: eight rows and eight columns. Of 128 x 128: 128 and 128.
+// Of each element of C: a row of A and a column of B. Of 8 x 8: eight rows and eight columns. Of
+// 128 x 128: 128 and 128.
 double loaded_naive(double M, double N, double K) { return M * N * 2 * K; }
 double loaded_by_items(double M, double N, double K) { return M / 8 * (N / 8) * 16 * K; }
 double loaded_by_groups(double M, double N, double K) { return M / 128 * (N / 128) * 256 * K; }
@@ -27,7 +29,8 @@ struct OpenClOptions : Options {
     bool list = false;
 };
 
-// The name of the stage that `text` means: "04_unroll", "04" or "4". Throws Failure(kBadCommandLine).
+// The name of the stage that `text` means: "04_unroll", "04" or "4". Throws
+// Failure(kBadCommandLine).
 std::string parse_stage(const std::string& text) {
     std::vector<std::string> names;
     for (const OpenClStage& stage : kStages) {

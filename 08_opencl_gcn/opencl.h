@@ -1,4 +1,5 @@
-// OpenCL as this chapter needs it: the devices there are, memory on one of them, and programs built from files.
+// OpenCL as this chapter needs it: the devices there are, memory on one of them, and programs built
+// from files.
 #pragma once
 
 #define CL_HPP_ENABLE_EXCEPTIONS
@@ -61,8 +62,8 @@ inline std::string trimmed(std::string text) {
     return text.substr(std::min(text.find_first_not_of(' '), text.size()));
 }
 
-// PoCL keeps what it compiles in a folder, and without one has no device. Where the user's can't be written, there is one for as
-// long as this lives.
+// PoCL keeps what it compiles in a folder, and without one has no device. Where the user's can't be
+// written, there is one for as long as this lives.
 class PoclCache {
 public:
     PoclCache() {
@@ -91,8 +92,9 @@ private:
     std::filesystem::path folder_;
 };
 
-// All devices of the platforms whose names hold `platform` ("": all), in the loader's order. Throws Failure: kNoGpu where there is
-// no device at all, kBadCommandLine where there is none of that platform.
+// All devices of the platforms whose names hold `platform` ("": all), in the loader's order. Throws
+// Failure: kNoGpu where there is no device at all, kBadCommandLine where there is none of that
+// platform.
 inline std::vector<FoundDevice> find_devices(const std::string& platform) {
     const auto lower = [](std::string text) {
         for (char& c : text) c = char(std::tolower(c));
@@ -131,7 +133,8 @@ inline std::vector<FoundDevice> find_devices(const std::string& platform) {
     return found;
 }
 
-// Which of `found` is used: the one numbered `wanted`, or for -1 the first GPU, or without a GPU the first.
+// Which of `found` is used: the one numbered `wanted`, or for -1 the first GPU, or without a GPU
+// the first.
 inline size_t choose_device(const std::vector<FoundDevice>& found, int wanted) {
     if (wanted >= int(found.size()))
         throw Failure(kBadCommandLine,
@@ -191,7 +194,8 @@ private:
     cl::Buffer buffer_;
 };
 
-// The kernel `name` of the file `path`. Throws Failure(kDeviceFailed); when the compiler refuses the file its log goes to stderr.
+// The kernel `name` of the file `path`. Throws Failure(kDeviceFailed); when the compiler refuses
+// the file its log goes to stderr.
 inline cl::Kernel build_kernel(const std::string& path, const std::string& name) {
     std::ifstream file(path);
     const std::string source((std::istreambuf_iterator<char>(file)),
@@ -202,7 +206,8 @@ inline cl::Kernel build_kernel(const std::string& path, const std::string& name)
             "'" + path + "': can't be read; --kernels takes the folder with the .cl files");
     cl::Program program(in_use->context, source);
     try {
-        // A multiply-add may be one instruction (v_mac_f32 on GCN) instead of a rounded product and a rounded sum.
+        // A multiply-add may be one instruction (v_mac_f32 on GCN) instead of a rounded product and
+        // a rounded sum.
         program.build("-cl-std=CL1.2 -cl-mad-enable");
     } catch (const cl::BuildError& error) {
         for (const auto& [device, log] : error.getBuildLog())

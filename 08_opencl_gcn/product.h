@@ -14,7 +14,8 @@ struct OpenClStage {
     const char* name;  // of the .cl file
     int per_item;  // a work-item owns per_item x per_item elements of C
     int step_k;  // K must be a multiple of it
-    // How many elements of A and B all work-items together load from global memory, for whole tiles.
+    // How many elements of A and B all work-items together load from global memory, for whole
+    // tiles.
     double (*loaded_elements)(double M, double N, double K);
     // And how many bytes from local memory. nullptr: none.
     double (*local_loaded_bytes)(double M, double N, double K);
@@ -44,7 +45,8 @@ public:
           A_padded_(room_for(A_, shape_.M, shape_.K)), B_padded_(room_for(B_, shape_.K, shape_.N)),
           C_padded_(room_for(C_, shape_.M, shape_.N)) {}
 
-    // Brings what C holds before a run, NaN, into its padded copy, so that what a stage does not write is seen.
+    // Brings what C holds before a run, NaN, into its padded copy, so that what a stage does not
+    // write is seen.
     void clear() { copy(C_, C_padded_); }
 
     // Enqueues C = A * B with the padding that it needs.
@@ -61,7 +63,8 @@ public:
         in_use->queue.flush();
     }
 
-    // Waits for what was launched. Returns the milliseconds from the start of its first kernel to the end of its last.
+    // Waits for what was launched. Returns the milliseconds from the start of its first kernel to
+    // the end of its last.
     double wait() {
         cl::Event::waitForEvents(events_);
         return (events_.back().getProfilingInfo<CL_PROFILING_COMMAND_END>() -
@@ -78,7 +81,8 @@ private:
         return {OpenClArray(size_t(rows) * cols).data(), rows, cols};
     }
 
-    // A work-item for each of rows x cols, rounded up to whole work-groups; dimension 0 lies along a row.
+    // A work-item for each of rows x cols, rounded up to whole work-groups; dimension 0 lies along
+    // a row.
     static cl::EnqueueArgs work_items(int rows, int cols) {
         return {in_use->queue, cl::NDRange(round_up(cols, kGroup), round_up(rows, kGroup)),
                 cl::NDRange(kGroup, kGroup)};

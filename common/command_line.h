@@ -1,5 +1,5 @@
-// The command line of every program here: a table of options, and one clear line when something else is
-// given. And the options of a product of matrices.
+// The command line of every program here: a table of options, and one clear line when something
+// else is given. And the options of a product of matrices.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,8 @@ struct Option {
     std::string dashed() const { return (name.size() == 1 ? "-" : "--") + name; }
 };
 
-// Reads `text` as a whole number from `low` to `high`; `option` is named in the message when it is not.
+// Reads `text` as a whole number from `low` to `high`; `option` is named in the message when it is
+// not.
 long long parse_number(const std::string& option, const std::string& text, long long low,
                        long long high);
 
@@ -51,8 +52,8 @@ inline Setter flag(bool& into) {
 // The option --wide of a Report.
 Option wide_option(bool& wide);
 
-// Parses the command line and runs `body`. Prints `about`, the options and `examples` for --help. What
-// body throws becomes one line on stderr. Returns the exit code.
+// Parses the command line and runs `body`. Prints `about`, the options and `examples` for --help.
+// What body throws becomes one line on stderr. Returns the exit code.
 int run_program(const std::string& name, const std::string& about,
                 const std::vector<Option>& options, const std::string& examples, int argc,
                 char** argv, const std::function<void()>& body);
@@ -153,7 +154,8 @@ Option wide_option(bool& wide) {
     return {"wide", "", "show all columns, as --csv writes them", flag(wide)};
 }
 
-// Calls `set` for every option given. False if --help was among them. Throws Failure(kBadCommandLine).
+// Calls `set` for every option given. False if --help was among them. Throws
+// Failure(kBadCommandLine).
 static bool parse_command_line(int argc, char** argv, const std::vector<Option>& options) {
     std::string letters = ":h";
     std::vector<option> names;
@@ -197,7 +199,8 @@ int run_program(const std::string& name, const std::string& about,
         std::fprintf(stderr, "%s: %s\n", name.c_str(), printable(message).c_str());
         return code;
     };
-    // A file opened later must not get the number, and then the text, of a standard stream that is closed.
+    // A file opened later must not get the number, and then the text, of a standard stream that is
+    // closed.
     const bool output_closed = fcntl(STDOUT_FILENO, F_GETFD) == -1;
     int opened;
     while ((opened = open("/dev/null", O_RDWR)) >= 0 && opened <= STDERR_FILENO) {

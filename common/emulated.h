@@ -1,4 +1,5 @@
-// A stage on the CPU emulator: verified in three orders of threads, its traffic counted, nothing timed.
+// A stage on the CPU emulator: verified in three orders of threads, its traffic counted, nothing
+// timed.
 #pragma once
 
 #include <sys/mman.h>
@@ -82,8 +83,8 @@ public:
     }
     ~EmulatedMachine() { emulator::on_block(nullptr); }
 
-    // On integers in every order; on reals in the last. Returns the largest error as a fraction of its
-    // bound. Throws Failure.
+    // On integers in every order; on reals in the last. Returns the largest error as a fraction of
+    // its bound. Throws Failure.
     template <class In, class Out>
     double verify(const StageOf<In, Out>& stage, Operands<In, Out>& x) {
         done_ += std::exchange(now_, double(x.shape.M) * x.shape.N * x.shape.K);
@@ -133,8 +134,8 @@ public:
         return 0;
     }
 
-    // Verified before square shapes, which need no guards: two that no tile fits, the second with rows
-    // on multiples of 16 bytes.
+    // Verified before square shapes, which need no guards: two that no tile fits, the second with
+    // rows on multiples of 16 bytes.
     std::vector<Shape> ragged() const {
         if (options_.m || options_.n || options_.k) return {};
         return {{7, 5, 3}, {130, 264, 24}};
@@ -154,17 +155,18 @@ public:
                         double(line.ideal));
     }
 
-    // Are the stage's indices wide enough? It gets matrices with more than 2^32 elements, of which only
-    // the touched pages exist: the emulator runs the first and the last block alone, and what these
-    // compute is compared. So no memory of that size is needed, and an index that is cut to 32 bits,
-    // with a sign or without one, reads or writes elsewhere, as it would on a GPU. Throws Failure.
+    // Are the stage's indices wide enough? It gets matrices with more than 2^32 elements, of which
+    // only the touched pages exist: the emulator runs the first and the last block alone, and what
+    // these compute is compared. So no memory of that size is needed, and an index that is cut to
+    // 32 bits, with a sign or without one, reads or writes elsewhere, as it would on a GPU. Throws
+    // Failure.
     template <class In, class Out>
     void verify_large_indices(const StageOf<In, Out>& stage) const {
         if (!options_.csv.empty())
             throw Failure(kBadCommandLine, "--csv: there are no rows with --large-indices");
         constexpr int kLong = 640000000;  // a multiple of every tile; times 7 it exceeds 2^32
-        // Long or wide, with rows that start on multiples of 16 bytes and rows that don't; more of K
-        // than any tile is deep.
+        // Long or wide, with rows that start on multiples of 16 bytes and rows that don't; more of
+        // K than any tile is deep.
         for (const Shape& s :
              {Shape{kLong, 8, 8}, Shape{kLong, 7, 7}, Shape{8, kLong, 72}, Shape{7, kLong - 1, 71}})
             doing(to_string(s), [&] { verify_ends(stage, s); });
@@ -175,7 +177,8 @@ public:
 private:
     template <class In, class Out>
     static void verify_ends(const StageOf<In, Out>& stage, Shape s) {
-        // The largest tile has fewer rows and columns than are touched, the smallest as many as are compared.
+        // The largest tile has fewer rows and columns than are touched, the smallest as many as are
+        // compared.
         constexpr int kTouched = 1024, kCompared = 16;
         const auto a = [](int row, int k) { return (row * 7 + k * 3) % 5 - 2; };
         const auto b = [](int k, int col) { return (k * 5 + col * 3) % 7 - 3; };

@@ -1,9 +1,9 @@
-// What every program here needs when something goes wrong or takes long: exit codes, one clear line,
-// progress, and how much memory there is.
+// What every program here needs when something goes wrong or takes long: exit codes, one clear
+// line, progress, and how much memory there is.
 //
 // Each header of this folder declares first and defines below. A program that is compiled alone
-// compiles the definitions, too. With HARNESS_COMPILED_APART, as CMake builds, it does not: they are
-// compiled once for all programs, in harness.cu. A program is one source file in both cases.
+// compiles the definitions, too. With HARNESS_COMPILED_APART, as CMake builds, it does not: they
+// are compiled once for all programs, in harness.cu. A program is one source file in both cases.
 #pragma once
 
 #include <chrono>
@@ -52,14 +52,16 @@ int line_width();
 // `text` in lines that are not longer, broken at blanks; all but the first are indented.
 std::string wrapped(const std::string& text);
 
-// One line of progress on a terminal's stderr, overwritten by the next; nothing when stderr is a file.
+// One line of progress on a terminal's stderr, overwritten by the next; nothing when stderr is a
+// file.
 void progress(const std::string& text);
 
 // How far long work is, and the time left, judged by the rate so far.
 class LongWork {
 public:
     explicit LongWork(double all) : all_(all) {}  // in any unit
-    // Shows "what: 12%, about 3 min left"; where it will take minutes, says so once on a line that stays.
+    // Shows "what: 12%, about 3 min left"; where it will take minutes, says so once on a line that
+    // stays.
     void show(const std::string& what, double done);
 
 private:
@@ -80,7 +82,8 @@ void end_by_signal(int signal);
 // a control group of this process leaves less. `root`: a folder that holds proc and sys.
 double available_memory(const std::string& root = "");
 
-// Throws Failure(kDeviceFailed) unless there are so many bytes: else the kernel would kill the program.
+// Throws Failure(kDeviceFailed) unless there are so many bytes: else the kernel would kill the
+// program.
 void need_memory(double bytes);
 
 #ifndef HARNESS_COMPILED_APART
@@ -202,7 +205,8 @@ double available_memory(const std::string& root) {
         const std::string controllers = "," + line.substr(one + 1, two - one - 1) + ",";
         const bool v2 = controllers == ",,";
         if (!v2 && controllers.find(",memory,") == std::string::npos) continue;
-        // A group's limit holds for all groups in it. In a container only the outermost may be there.
+        // A group's limit holds for all groups in it. In a container only the outermost may be
+        // there.
         for (std::string group = line.substr(two + 1);; group.resize(group.rfind('/'))) {
             const std::string folder =
                 root + "/sys/fs/cgroup" + (v2 ? "" : "/memory") + group + "/";

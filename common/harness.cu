@@ -1,5 +1,5 @@
-// All that the headers here define, compiled once for all of CMake's programs; and run_stage() for all
-// kinds of operands.
+// All that the headers here define, compiled once for all of CMake's programs; and run_stage() for
+// all kinds of operands.
 #undef HARNESS_COMPILED_APART  // it is here
 #include <cuda_fp16.h>
 

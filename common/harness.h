@@ -31,8 +31,8 @@ using Machine = EmulatedMachine;
 using Machine = GpuMachine;
 #endif
 
-// What a stage is called: its folder for 05_double_buffer/matmul.cu, folder and file for a step of a
-// chapter, such as 04_unroll/1_name.cu, and else its file: half2 for 06_wmma/half2.cu.
+// What a stage is called: its folder for 05_double_buffer/matmul.cu, folder and file for a step of
+// a chapter, such as 04_unroll/1_name.cu, and else its file: half2 for 06_wmma/half2.cu.
 inline std::string stage_name(const char* source) {
     const std::filesystem::path path = std::filesystem::absolute(source);
     const std::string folder = path.parent_path().filename(), file = path.stem();

@@ -42,8 +42,8 @@ std::string as_bar(const std::string& percent, int width);
 // directly.
 class WholeFile {
 public:
-    // `option` is named in messages. Throws Failure(kBadCommandLine) when `path` can't be written: now
-    // rather than after the work. "" as a path: no file.
+    // `option` is named in messages. Throws Failure(kBadCommandLine) when `path` can't be written:
+    // now rather than after the work. "" as a path: no file.
     WholeFile(const std::string& option, const std::string& path);
     ~WholeFile();
     WholeFile(const WholeFile&) = delete;
@@ -63,8 +63,8 @@ private:
 // Prints each row as it comes, and keeps it for a CSV, which save() writes.
 class Report {
 public:
-    // Throws Failure(kBadCommandLine) when `csv` can't be written. "": no CSV. wide: shows all columns,
-    // as the CSV has them.
+    // Throws Failure(kBadCommandLine) when `csv` can't be written. "": no CSV. wide: shows all
+    // columns, as the CSV has them.
     explicit Report(const std::string& csv, const Columns& table = {}, bool wide = false)
         : file_("--csv", csv), table_(table), wide_(wide) {}
     void add(const Row& row);
@@ -79,8 +79,9 @@ private:
 
 using CsvRow = std::map<std::string, std::string>;  // a cell by its column's name
 
-// The rows of the CSV at `path`, which must have these columns. Control characters come as ?. `option`
-// is named in messages. Throws Failure(kBadCommandLine) with one line that says what is wrong with it.
+// The rows of the CSV at `path`, which must have these columns. Control characters come as ?.
+// `option` is named in messages. Throws Failure(kBadCommandLine) with one line that says what is
+// wrong with it.
 std::vector<CsvRow> read_csv(const std::string& option, const std::string& path,
                              const std::vector<std::string>& columns);
 
@@ -96,7 +97,8 @@ Times summarize(std::vector<float> ms);
 // Appends times and speed to a row. `flop`: of one launch. `peak`: GFLOP/s, 0 if unknown.
 void add_times(Row& row, const Times& times, double flop, double peak);
 
-// Appends what a library, in the CSV `name`, takes for the same product. A median of 0: it is not here.
+// Appends what a library, in the CSV `name`, takes for the same product. A median of 0: it is not
+// here.
 void add_library(Row& row, const std::string& name, double flop, const Times& ours,
                  const Times& theirs);
 

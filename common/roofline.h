@@ -1,7 +1,7 @@
-// The roofline model: what memory bandwidth and peak arithmetic allow at a given arithmetic intensity.
-// And its figures: of GPUs as published, or as 00_machine_limits/roofline measured them.
-// Source: Williams, Waterman, Patterson, "Roofline", Communications of the ACM 52 (4), 2009; slides 19
-// to 23 of "Theory and practice of performance models" (Fixstars, 2022). Caches are ignored: the
+// The roofline model: what memory bandwidth and peak arithmetic allow at a given arithmetic
+// intensity. And its figures: of GPUs as published, or as 00_machine_limits/roofline measured them.
+// Source: Williams, Waterman, Patterson, "Roofline", Communications of the ACM 52 (4), 2009; slides
+// 19 to 23 of "Theory and practice of performance models" (Fixstars, 2022). Caches are ignored: the
 // chapters say where that shows.
 #pragma once
 
@@ -29,26 +29,28 @@ struct Intensity {
     double shared;  // of shared memory, loads
 };
 
-// GFLOP/s that the roofline allows: the least of what arithmetic, device memory and shared memory do.
-// 0: there is no figure for this arithmetic on this GPU.
+// GFLOP/s that the roofline allows: the least of what arithmetic, device memory and shared memory
+// do. 0: there is no figure for this arithmetic on this GPU.
 double attainable_gflops(const Gpu& gpu, const Arithmetic& arithmetic, Intensity intensity);
 
-// "Predicted for the NVIDIA H200: 64424 GFLOP/s (FP32), 4265 GB/s, ... (where the figures are from)"
+// "Predicted for the NVIDIA H200: 64424 GFLOP/s (FP32), 4265 GB/s, ... (where the figures are
+// from)"
 void print_gpu(const Gpu& gpu, const Arithmetic& arithmetic);
 
 // "31.75", "-" where there is none.
 std::string intensity_text(double flop_per_byte);
 
-// What the roofline of `gpu` predicts, as the last cells of a row. measured_gflops: 0: nothing was timed.
+// What the roofline of `gpu` predicts, as the last cells of a row. measured_gflops: 0: nothing was
+// timed.
 void add_prediction(Row& row, Intensity intensity, const Arithmetic& arithmetic, const Gpu& gpu,
                     double measured_gflops);
 
-// The limits in a CSV that 00_machine_limits/roofline wrote. Throws Failure(kBadCommandLine) with one
-// line that says what is wrong with the file.
+// The limits in a CSV that 00_machine_limits/roofline wrote. Throws Failure(kBadCommandLine) with
+// one line that says what is wrong with the file.
 Gpu read_limits(const std::string& path, const std::string& option = "--limits");
 
-// The folder with a folder of results for each GPU that was measured: docs/results beside the sources
-// that this was compiled from.
+// The folder with a folder of results for each GPU that was measured: docs/results beside the
+// sources that this was compiled from.
 std::string results_folder();
 
 // What --gpu takes: the published GPUs, and the folders below `results` that hold a limits.csv.
@@ -57,12 +59,13 @@ std::vector<std::string> gpu_names(const std::string& results = results_folder()
 // The GPU of that name in gpu_names(): as measured where there are results, with published peaks.
 Gpu gpu_named(const std::string& name, const std::string& results = results_folder());
 
-// The GPU that its driver calls `full_name`, where it is known: rather as measured than as published.
+// The GPU that its driver calls `full_name`, where it is known: rather as measured than as
+// published.
 std::optional<Gpu> find_gpu(const std::string& full_name,
                             const std::string& results = results_folder());
 
-// What NVIDIA's driver tells of a GPU, where its library is there: it is loaded at run time, so that the
-// program starts without.
+// What NVIDIA's driver tells of a GPU, where its library is there: it is loaded at run time, so
+// that the program starts without.
 class Nvml {
 public:
     explicit Nvml(const std::string& bus_id);  // such as "0000:1B:00.0"
@@ -92,8 +95,8 @@ private:
 
 // By figures that others publish. What was measured here is in docs/results.
 static const Gpu kPublished[] = {
-    // Peaks: 3201 MHz x 2 x 6144 bits; 132 SMs x 128 bytes x 1.98 GHz; 132 x 128 lanes x 2 x 1.98 GHz;
-    // twice that; NVIDIA's H100 whitepaper, at 1.83 GHz.
+    // Peaks: 3201 MHz x 2 x 6144 bits; 132 SMs x 128 bytes x 1.98 GHz; 132 x 128 lanes x 2 x 1.98
+    // GHz; twice that; NVIDIA's H100 whitepaper, at 1.83 GHz.
     {"h200", "NVIDIA H200", {4916.7, 33454.1, 66908.2, 133816.3, 989400}, {}, "vendor"},
     // The same but for 2619 MHz x 2 x 5120 bits.
     {"h100", "NVIDIA H100 80GB HBM3", {3352.3, 33454.1, 66908.2, 133816.3, 989400}, {}, "vendor"},

@@ -1,5 +1,5 @@
-// What a stage brings to the harness: its launcher, what it claims to move, and the arithmetic that it
-// computes with. All that a stage is compiled against: so nothing is included here.
+// What a stage brings to the harness: its launcher, what it claims to move, and the arithmetic that
+// it computes with. All that a stage is compiled against: so nothing is included here.
 #pragma once
 
 // What a GPU can do at most; 0: it has no such unit, or there is no figure for it here.
@@ -25,14 +25,15 @@ struct Arithmetic {
 constexpr Arithmetic kFp32 = {"FP32", &Limits::fp32_gflops, 16777216.0, 0x1p-24};
 constexpr Arithmetic kHalf2 = {"FP16 pairs", &Limits::half2_gflops, 2048.0, 0x1p-11};
 // A tensor core truncates where a lane rounds (2^-23), and it shifts the addends of a block to the
-// largest one's exponent before it adds them: at most as much again. Source: M. Fasi, N. Higham,
-// M. Mikaitis, S. Pranesh, "Numerical behavior of NVIDIA tensor cores", PeerJ Computer Science 7, 2021.
+// largest one's exponent before it adds them: at most as much again. Source: M. Fasi, N. Higham, M.
+// Mikaitis, S. Pranesh, "Numerical behavior of NVIDIA tensor cores", PeerJ Computer Science 7,
+// 2021.
 constexpr Arithmetic kTensor = {"FP16 tensor cores", &Limits::tensor_gflops, 16777216.0, 0x1p-22};
 
 template <class In, class Out>
 struct StageOf {
-    // C = A * B on device memory; row-major A (M x K), B (K x N), C (M x N), each packed and 256-byte
-    // aligned.
+    // C = A * B on device memory; row-major A (M x K), B (K x N), C (M x N), each packed and
+    // 256-byte aligned.
     void (*launch)(int M, int N, int K, const In* A, const In* B, Out* C);
     // How many elements of A and B all threads together load from global memory: counted by the
     // emulator, which must agree.

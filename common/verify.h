@@ -1,5 +1,5 @@
-// Is C = A * B? First exactly, on small integers; then on random reals, against a proven error bound.
-// Nothing here needs a GPU or a BLAS.
+// Is C = A * B? First exactly, on small integers; then on random reals, against a proven error
+// bound. Nothing here needs a GPU or a BLAS.
 #pragma once
 
 #include <algorithm>
@@ -24,7 +24,7 @@ std::string to_string(Shape s);  // "37 x 129 x 65"
 // The first cells of the row of a stage that verify_stage() has passed, giving `error`.
 Row row_of(const std::string& stage, Shape s, double error);
 
-// ---- Data -----------------------------------------------------------------------------------------
+// ---- Data ----
 
 // What C holds before a run: every bit set, a NaN that no arithmetic produces.
 constexpr uint32_t kUnwrittenBits = 0xffffffffu;
@@ -36,12 +36,12 @@ T unwritten() {
     return value;
 }
 
-// Largest |integer| for the exact test: any sum of K products then stays within `limit`, up to which
-// the accumulator has every integer (float: 2^24).
+// Largest |integer| for the exact test: any sum of K products then stays within `limit`, up to
+// which the accumulator has every integer (float: 2^24).
 int exact_range(int K, double limit);
 
-// Repeats itself after so many elements, so that billions of them take seconds. A prime number: no row
-// or tile is that long.
+// Repeats itself after so many elements, so that billions of them take seconds. A prime number: no
+// row or tile is that long.
 template <class T, class Next>
 void fill_periodic(std::vector<T>& values, Next next) {
     constexpr size_t kPeriod = 1048573;
@@ -60,7 +60,8 @@ std::vector<uint32_t> random_bits(size_t count, uint32_t seed);
 std::vector<float> random_integers(size_t count, int range, uint32_t seed);
 std::vector<float> random_reals(size_t count, uint32_t seed);  // in [-1, 1)
 
-// Keeps one of each `step` neighbours in a row of A, and another one in the next row; zeros for the rest.
+// Keeps one of each `step` neighbours in a row of A, and another one in the next row; zeros for the
+// rest.
 template <class T>
 void thin_rows(Shape s, std::vector<T>& A, int step, uint32_t seed) {
     const std::vector<uint32_t> bits = random_bits(s.K / step + 1, seed);
@@ -75,7 +76,7 @@ void thin_rows(Shape s, std::vector<T>& A, int step, uint32_t seed) {
         }
 }
 
-// ---- Exact ----------------------------------------------------------------------------------------
+// ---- Exact ----
 
 // The row `row` of A * B in 64-bit integers. A and B hold integers.
 template <class In>
@@ -100,10 +101,10 @@ std::string wrong_element(int row, int col, const T& got, int64_t expected) {
            format(", expected %lld", (long long)expected);
 }
 
-// Tells which rows of C differ from A * B, by Freivalds' test: C r = A (B r) for a random vector r, in
-// O(n^2). Integers modulo 2^64. A single wrong element is always found (r has no 0), several in one
-// row escape with a probability of 2^-31. Source: R. Freivalds, "Probabilistic machines can use less
-// running time", 1977.
+// Tells which rows of C differ from A * B, by Freivalds' test: C r = A (B r) for a random vector r,
+// in O(n^2). Integers modulo 2^64. A single wrong element is always found (r has no 0), several in
+// one row escape with a probability of 2^-31. Source: R. Freivalds, "Probabilistic machines can use
+// less running time", 1977.
 class Freivalds {
 public:
     template <class In>
@@ -153,7 +154,7 @@ std::string check_exact(Shape s, const std::vector<In>& A, const std::vector<In>
     return "";
 }
 
-// ---- Accuracy -------------------------------------------------------------------------------------
+// ---- Accuracy ----
 
 struct Accuracy {
     double worst =
@@ -161,18 +162,18 @@ struct Accuracy {
     std::string wrong;  // "" or the first element beyond its bound
 };
 
-// The most terms of a sum for which its error bound, as a share of its terms' magnitudes, is at most a
-// quarter.
+// The most terms of a sum for which its error bound, as a share of its terms' magnitudes, is at
+// most a quarter.
 double most_terms(double unit_roundoff);
 
 // Up to `limit` of the indices 0 .. size - 1, the first and the last among them.
 std::vector<int> sample_indices(int size, int limit);
 
-// Compares C with a double-precision product, at all elements or at 128 rows x 128 columns of a larger
-// C; fewer from K = 2^17 on. Bound: |C - AB| <= ((1 + u)^n - 1) |A||B| element by element, u the
-// accumulator's unit roundoff (float: 2^-24), n the number of terms that are not 0, in any order of
-// summation. Source: N. Higham, "Accuracy and Stability of Numerical Algorithms", 2nd edition,
-// sections 3.1 and 3.5.
+// Compares C with a double-precision product, at all elements or at 128 rows x 128 columns of a
+// larger C; fewer from K = 2^17 on. Bound: |C - AB| <= ((1 + u)^n - 1) |A||B| element by element, u
+// the accumulator's unit roundoff (float: 2^-24), n the number of terms that are not 0, in any
+// order of summation. Source: N. Higham, "Accuracy and Stability of Numerical Algorithms", 2nd
+// edition, sections 3.1 and 3.5.
 template <class In, class Out>
 Accuracy check_accuracy(Shape s, const std::vector<In>& A, const std::vector<In>& B, const Out* C,
                         double u) {
@@ -206,10 +207,10 @@ Accuracy check_accuracy(Shape s, const std::vector<In>& A, const std::vector<In>
     return accuracy;
 }
 
-// ---- A product on a device ------------------------------------------------------------------------
+// ---- A product on a device ----
 
-// The matrix that a kernel writes, NaN before each run, between two guards. The guards hold a number:
-// adding to a NaN would leave it as it was. Array: see OperandsIn.
+// The matrix that a kernel writes, NaN before each run, between two guards. The guards hold a
+// number: adding to a NaN would leave it as it was. Array: see OperandsIn.
 template <class Array>
 class GuardedOutput {
     using T = typename Array::value_type;
@@ -248,8 +249,8 @@ private:
 };
 
 // The operands on the host and on a device, and the guarded output. An array of a device has a
-// value_type, upload(), download(), read(first, count, to), slice(first, count), what a kernel takes
-// for a part of it, and host_bytes(bytes), what so many bytes take of the host's memory.
+// value_type, upload(), download(), read(first, count, to), slice(first, count), what a kernel
+// takes for a part of it, and host_bytes(bytes), what so many bytes take of the host's memory.
 template <class InArray, class OutArray>
 struct OperandsIn {
     using In = typename InArray::value_type;
@@ -260,8 +261,8 @@ struct OperandsIn {
         : shape((need_memory(host_bytes(s)), s)), A(size_t(s.M) * s.K), B(size_t(s.K) * s.N),
           A_device(A.size()), B_device(B.size()), C(size_t(s.M) * s.N) {}
 
-    // What they take of the host's memory, with what check_exact() needs and, where that is the host's,
-    // too, the device's.
+    // What they take of the host's memory, with what check_exact() needs and, where that is the
+    // host's, too, the device's.
     static double host_bytes(Shape s) {
         const double M = s.M, N = s.N, K = s.K;
         const double matrices = sizeof(In) * (M * K + K * N) + sizeof(Out) * M * N;
@@ -276,22 +277,24 @@ struct OperandsIn {
         fill_periodic(B, integers(range, seed + 1));
         upload();
     }
-    // All positive: no sum cancels, so the error bound is a fraction of each element of C, and at most
-    // a quarter of it.
+    // All positive: no sum cancels, so the error bound is a fraction of each element of C, and at
+    // most a quarter of it.
     void set_reals(uint32_t seed, double unit_roundoff) {
         fill_periodic(A, reals(0.25f, seed));
         thin_rows(shape, A, int(std::ceil(shape.K / most_terms(unit_roundoff))), seed);
         fill_periodic(B, reals(0.25f, seed + 1));
         upload();
     }
-    // Reals of both signs, to be timed: how much power, and so time, a product takes depends on them.
+    // Reals of both signs, to be timed: how much power, and so time, a product takes depends on
+    // them.
     void set_timed(uint32_t seed) {
         fill_periodic(A, reals(-1, seed));
         fill_periodic(B, reals(-1, seed + 1));
         upload();
     }
 
-    // The first element of A or B that is not on the device as it was uploaded: "A[3][5] was changed".
+    // The first element of A or B that is not on the device as it was uploaded: "A[3][5] was
+    // changed".
     std::string changed() {
         const std::string of_a = first_changed("A", A_device, A, shape.K);
         return of_a.empty() ? first_changed("B", B_device, B, shape.N) : of_a;
@@ -323,9 +326,10 @@ private:
     }
 };
 
-// Verifies the product that `launch` computes on x and has finished when it returns. On integers C must
-// equal A * B, as often as `once_more` asks for it: the emulator changes the order of threads between.
-// On reals C must stay within the error bound: returns the largest error as a fraction of it.
+// Verifies the product that `launch` computes on x and has finished when it returns. On integers C
+// must equal A * B, as often as `once_more` asks for it: the emulator changes the order of threads
+// between. On reals C must stay within the error bound: returns the largest error as a fraction of
+// it.
 template <class X>
 double verify_stage(
     X& x, const Arithmetic& arithmetic, uint32_t seed, const std::function<void()>& launch,

@@ -9,7 +9,8 @@
 
 namespace {
 
-// Adds `add` to element `index` of the product, which may lie outside C; leaves element `skip` unwritten.
+// Adds `add` to element `index` of the product, which may lie outside C; leaves element `skip`
+// unwritten.
 __global__ void faulty(int M, int N, int K, const float* A, const float* B, float* C, long index,
                        float add, long skip) {
     for (int row = 0; row < M; ++row)
@@ -107,7 +108,8 @@ TEST(Harness, Halves) {
               "verified");  // more products than a half can count
 }
 
-// Halves count to 2048: with more products a row of A keeps that many elements, and all of its columns are used by some row.
+// Halves count to 2048: with more products a row of A keeps that many elements, and all of its
+// columns are used by some row.
 TEST(Harness, IntegersStayExactInHalves) {
     const Shape s = {9, 2, 5000};
     Operands<half, half> x(s);
@@ -126,7 +128,8 @@ TEST(Harness, IntegersStayExactInHalves) {
     EXPECT_EQ(std::count(used.begin(), used.end(), true), s.K);
 }
 
-// Also where one row is all there is, what is kept of it lies at every distance from a multiple of any tile's depth.
+// Also where one row is all there is, what is kept of it lies at every distance from a multiple of
+// any tile's depth.
 TEST(Harness, KeptElementsHaveNoStride) {
     const Shape s = {1, 1, 200000};
     Operands<half, half> x(s);

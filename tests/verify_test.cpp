@@ -65,7 +65,8 @@ TEST(Exact, NamesTheFirstWrongElement) {
     EXPECT_NE(x.check().find("C[3][1] was not written"), std::string::npos);
 }
 
-// One wrong element in each row of an 8192 x 8192 matrix, together in every column once: all 8192 must be found.
+// One wrong element in each row of an 8192 x 8192 matrix, together in every column once: all 8192
+// must be found.
 TEST(Exact, FindsOneWrongElementAnywhereAt8192) {
     IntegerProduct x({8192, 8192, 8});
     ASSERT_EQ(x.check(), "");
@@ -224,7 +225,8 @@ TEST(Limits, OfAGpuByItsResults) {
     std::ofstream(results / "volta/limits.csv")
         << kHeader + "copy,-,600,-,650,NVIDIA TITAN V\n" + kShared + kFma << std::flush;
     std::ofstream(results / "broken/limits.csv") << "x\n" << std::flush;
-    EXPECT_EQ(joined(gpu_names(results)), "h200, h100, fury-x, rtx5060ti, titan-v, broken, new, volta");
+    EXPECT_EQ(joined(gpu_names(results)),
+              "h200, h100, fury-x, rtx5060ti, titan-v, broken, new, volta");
     EXPECT_EQ(gpu_named("new", results).limit(&Limits::bandwidth_gbs), 400);
     EXPECT_EQ(gpu_named("new", results).source, "measured, docs/results/new/limits.csv");
     const Gpu volta = *find_gpu("NVIDIA TITAN V", results);
