@@ -64,8 +64,8 @@ private:
     }
 };
 
-// These must read what the probe beside them reads. Multiprocessors differ by up to 1% among themselves.
-// Throws Failure(kWrongResult).
+// These must read what the probe beside them reads. Multiprocessors differ by up to 1% among
+// themselves. Throws Failure(kWrongResult).
 inline void check_clock(Bench& bench, Arrays& x, const std::vector<Work>& works) {
     constexpr double kTolerance = 0.015;
     x.put_real_halves();

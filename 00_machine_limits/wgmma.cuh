@@ -1,5 +1,6 @@
-// Chains of wgmma, Hopper's own tensor instruction: four warps, a warpgroup, together multiply 64 x 16 by
-// 16 x 256, both from shared memory. Only code for sm_90a has it: -gencode arch=compute_90a,code=sm_90a.
+// Chains of wgmma, Hopper's own tensor instruction: four warps, a warpgroup, together multiply 64 x
+// 16 by 16 x 256, both from shared memory. Only code for sm_90a has it: -gencode
+// arch=compute_90a,code=sm_90a.
 #pragma once
 
 #include <cuda_fp16.h>
@@ -8,7 +9,8 @@
 #include "common/clock.h"
 #include "common/gpu.h"
 
-// Of a warpgroup's tile, which four instructions multiply; and how often they do until they are waited for.
+// Of a warpgroup's tile, which four instructions multiply; and how often they do until they are
+// waited for.
 constexpr int kWgM = 64, kWgN = 256, kWgK = 64, kWgUnroll = 4;
 constexpr int kWgGroups = 2;  // a block: each with an A of its own, B is common
 
@@ -20,7 +22,8 @@ inline void launch_wgmma_chains(int, int, const half*, const half*, float*, Elap
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
 constexpr bool kHasWgmma = true;
 
-// D += A * B of this warpgroup: the 64 x 256 sums are 128 registers a thread. a, b: descriptors of the operands.
+// D += A * B of this warpgroup: the 64 x 256 sums are 128 registers a thread. a, b: descriptors of
+// the operands.
 __device__ __forceinline__ void wgmma_m64n256k16(float (&d)[128], unsigned long long a,
                                                  unsigned long long b) {
 #define R8(i)                                                                                   \
@@ -31,14 +34,16 @@ __device__ __forceinline__ void wgmma_m64n256k16(float (&d)[128], unsigned long 
     asm volatile(
         "{ .reg .pred p; setp.ne.b32 p, 1, 0;\n"
         "wgmma.mma_async.sync.aligned.m64n256k16.f32.f16.f16 {"
-        "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15,"
-        "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31,"
-        "%32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47,"
-        "%48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63,"
-        "%64, %65, %66, %67, %68, %69, %70, %71, %72, %73, %74, %75, %76, %77, %78, %79,"
-        "%80, %81, %82, %83, %84, %85, %86, %87, %88, %89, %90, %91, %92, %93, %94, %95,"
-        "%96, %97, %98, %99, %100, %101, %102, %103, %104, %105, %106, %107, %108, %109, %110, %111,"
-        "%112, %113, %114, %115, %116, %117, %118, %119, %120, %121, %122, %123, %124, %125, %126, %127},"
+        "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13,"
+        "%14, %15, %16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27,"
+        "%28, %29, %30, %31, %32, %33, %34, %35, %36, %37, %38, %39, %40, %41,"
+        "%42, %43, %44, %45, %46, %47, %48, %49, %50, %51, %52, %53, %54, %55,"
+        "%56, %57, %58, %59, %60, %61, %62, %63, %64, %65, %66, %67, %68, %69,"
+        "%70, %71, %72, %73, %74, %75, %76, %77, %78, %79, %80, %81, %82, %83,"
+        "%84, %85, %86, %87, %88, %89, %90, %91, %92, %93, %94, %95, %96, %97,"
+        "%98, %99, %100, %101, %102, %103, %104, %105, %106, %107, %108, %109, %110, %111,"
+        "%112, %113, %114, %115, %116, %117, %118, %119, %120, %121, %122, %123, %124, %125,"
+        "%126, %127},"
         "%128, %129, p, 1, 1, 0, 0; }"
         : R64(0), R64(64)
         : "l"(a), "l"(b));
@@ -46,8 +51,9 @@ __device__ __forceinline__ void wgmma_m64n256k16(float (&d)[128], unsigned long 
 #undef R8
 }
 
-// Describes a tile in shared memory: rows of 128 bytes along k, each eight of them 1024 bytes, the 16-byte pieces of a row
-// exchanged by its number modulo 8 (128-byte swizzle). PTX ISA, "Asynchronous Warpgroup Level Matrix Shared Memory Layout".
+// Describes a tile in shared memory: rows of 128 bytes along k, each eight of them 1024 bytes, the
+// 16-byte pieces of a row exchanged by its number modulo 8 (128-byte swizzle). PTX ISA,
+// "Asynchronous Warpgroup Level Matrix Shared Memory Layout".
 __device__ inline unsigned long long wgmma_tile(const void* shared) {
     const unsigned long long at = __cvta_generic_to_shared(shared);
     return at >> 4 | 1ull << 16 | 1024ull >> 4 << 32 | 1ull << 62;
@@ -63,8 +69,8 @@ __device__ inline void bring_tile(uint4* shared, const half* from, int rows, int
 constexpr bool kHasWgmma = false;
 #endif
 
-// Each warpgroup adds the products of its A (64 x 64, row by row) and the block's B (64 x 256, column by column), again and
-// again, to a C of its own (64 x 256, row by row).
+// Each warpgroup adds the products of its A (64 x 64, row by row) and the block's B (64 x 256,
+// column by column), again and again, to a C of its own (64 x 256, row by row).
 static __global__ void __launch_bounds__(128 * kWgGroups, 1)
     wgmma_chains(int turns, const half* A, const half* B, float* C, Elapsed* own) {
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL

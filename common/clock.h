@@ -1,7 +1,8 @@
 // The clock that the multiprocessors really have while kernels run. A GPU slows down within
-// microseconds of its tensor cores' getting to work, and recovers as fast. So a driver that is asked
-// from the host reports another clock, and so would a kernel before or after. Here one thread, in a
-// stream of its own, counts its multiprocessor's cycles beside the launches in question.
+// microseconds of its tensor cores' getting to work, and recovers as fast. So a driver that is
+// asked from the host reports another clock, and so would a kernel before or after. Here one
+// thread, in a stream of its own, counts its multiprocessor's cycles beside the launches in
+// question.
 #pragma once
 
 #include <cuda_runtime.h>
