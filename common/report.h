@@ -61,7 +61,7 @@ class Report {
 public:
     // Throws Failure(kBadCommandLine) when `csv` can't be written. "": no CSV. wide: shows all
     // columns, as the CSV has them.
-    explicit Report(const std::string& csv, const Columns& table = {}, bool wide = false)
+    Report(const std::string& csv, const Columns& table, bool wide = false)
         : file_("--csv", csv), table_(table), wide_(wide) {}
     void add(const Row& row);
     void save();
