@@ -101,16 +101,18 @@ __global__ void __launch_bounds__(kThreads, 2)
     }
 
 #pragma unroll
-    for (int t = 0; t < 8; ++t) {
-        wmma::store_matrix_sync(&Cs[warp][0][0], acc[t / 4][t % 4], 16 + kPad, wmma::mem_row_major);
-        __syncwarp();  // all lanes have stored their elements, wherever those are
-        for (int r = lane / 4, c = lane % 4 * 4; r < 16; r += 8) {
-            const int c_row = tile_row + row + t / 4 * 16 + r;
-            const int c_col = tile_col + col + t % 4 * 16 + c;
-            if (c_row < M) store4<kWide>(&C[size_t(c_row) * N + c_col], &Cs[warp][r][c], N - c_col);
+    for (int i = 0; i < 2; ++i)
+        for (int j = 0; j < 4; ++j) {
+            wmma::store_matrix_sync(&Cs[warp][0][0], acc[i][j], 16 + kPad, wmma::mem_row_major);
+            __syncwarp();  // all lanes have stored their elements, wherever those are
+            for (int r = lane / 4, c = lane % 4 * 4; r < 16; r += 8) {
+                const int c_row = tile_row + row + 16 * i + r;
+                const int c_col = tile_col + col + 16 * j + c;
+                if (c_row < M)
+                    store4<kWide>(&C[size_t(c_row) * N + c_col], &Cs[warp][r][c], N - c_col);
+            }
+            __syncwarp();  // all lanes have read
         }
-        __syncwarp();  // all lanes have read
-    }
 }
 
 void launch_matmul(int M, int N, int K, const half* A, const half* B, float* C) {
