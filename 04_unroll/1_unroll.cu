@@ -1,5 +1,5 @@
 // A step covers eight values of k instead of one: 512 multiply-adds of a thread lie between two
-// barriers instead of 64, and the compiler writes them out without a loop.
+// barriers instead of 64, and the compiler writes them out without a loop. The bytes are as in 03.
 //
 //                    B  K x N
 //                    8 [== 128 ==] .     8 rows of B's tile -> Bs

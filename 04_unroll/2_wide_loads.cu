@@ -1,5 +1,5 @@
-// Each thread loads four neighbours at once, 16 bytes, and stores four at once. A load of a warp then
-// asks for 16 whole sectors instead of a part of each, four times.
+// Each thread loads four neighbours at once, 16 bytes, and stores four at once. A load of a warp
+// then asks for 16 whole sectors once, instead of four times for a quarter of each.
 //
 //                    B  K x N
 //                    8 [== 128 ==] .     8 rows of B's tile -> Bs

@@ -5,7 +5,7 @@
 //    a[0]   acc   acc   acc   acc       each a 16 x 16 fragment; together 32 x 64 of C a warp
 //    a[1]   acc   acc   acc   acc
 //
-// Changed:  fragments for a, b and acc; As and Bs are halves, as they lie in A and B; C by way of Cs.
+// Changed:  fragments for a, b and acc; As and Bs hold halves as A and B do; C by way of Cs.
 #include <mma.h>
 
 #include "common/harness.h"

@@ -1,5 +1,5 @@
-// Tensor cores: a warp multiplies 16 x 16 by 16 x 16 elements with one mma_sync, halves in, floats
-// out. To keep up, the tiles grow, and copies bring them two steps ahead without using registers.
+// Fewer and larger tiles: a warp owns 64 x 64 elements, and each fragment serves four multiplies.
+// One block fills a multiprocessor, so deeper steps and fragments read ahead keep it busy.
 //
 //    multiply  0   1   | 0   1   | 0   1   ...   each of depth 16
 //    a, b      1   0'  | 1'  0"  | 1"  ...       shared memory -> fragments
@@ -9,7 +9,7 @@
 //    Time runs to the right, one step from bar to bar. T0 are the tiles of this step, T1 those of
 //    the next one; 0' is number 0 of the next step.
 //
-// Changed:  fragments, which a warp holds; asynchronous copies into a third buffer; C through Cs.
+// Changed:  128 x 256 elements a block, 32 k a step; fragments one multiply ahead; 80 KiB of it.
 #include <cuda_pipeline.h>
 #include <mma.h>
 
