@@ -9,7 +9,7 @@
 //    Time runs to the right, one step from bar to bar. T0 are the tiles of this step, T1 those of
 //    the next one; 0' is number 0 of the next step.
 //
-// Changed:  128 x 256 elements a block, 32 k a step; fragments one multiply ahead; 80 KiB of it.
+// Changed:  128 x 256 of C a block, 32 k a step; fragments one multiply ahead; 80 KiB of buffers.
 #include <cuda_pipeline.h>
 #include <mma.h>
 

@@ -42,6 +42,7 @@ STEPS = (
     Step("ladder", "ladder.csv", SIZES, on_cpu="--cpu"),
     Step("one_tile", ""),
     Step("half2", "half2.csv", SIZES, suffix="_cpu_trace"),
+    Step("plain", "plain.csv", SIZES, suffix="_cpu_trace"),
     Step("types", "types.csv"),
     Step("probe", "", "--all", on_cpu="--all"),
     Step("volta_tables", ""),
