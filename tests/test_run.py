@@ -43,7 +43,7 @@ def test_steps_of_a_chapter(s):
     (s.here / "02_two/1_first.cu").write_text("")
     s.stage("02_two/1_first")
     for words, rows in ((["02"], ["02_two/1_first", "02_two"]), (["2/1"], ["02_two/1_first"]),
-                        ([], ["01_one", "02_two/1_first", *STAGES[1:]])):
+                        ([], STAGES), (["--steps"], ["01_one", "02_two/1_first", *STAGES[1:]])):
         run = s.call("run", *words, "--csv", "steps.csv")
         assert run.returncode == 0
         assert [line.split(",")[0] for line in (s.here / "steps.csv").read_text().splitlines()] == ["stage", *rows]
@@ -509,11 +509,11 @@ def test_programs_are_those_that_cmake_builds():
     if not (BUILD / "CMakeCache.txt").exists() or not shutil.which("cmake"):
         pytest.skip("nothing is configured here")
     targets = subprocess.run(["cmake", "--build", BUILD, "--target", "help"], capture_output=True, text=True).stdout
-    targets = set(re.findall(r"(?m)^(?:\.\.\. )?([\w-]+)(?:$|: phony)", targets))
+    targets = set(re.findall(r"(?m)^(?:\.\.\. )?([\w.-]+)(?:$|: phony)", targets))
     run_py, all_py = __import__("run"), __import__("all")
     tests = {path.stem for path in ROOT.glob("*/*.cu") if not path.parent.name[0].isdigit()}
     built = {target[:-4] for target in targets if target.endswith("_cpu")} - tests
-    assert not built or built == {each.name for each in run_py.PROGRAMS if each.kind in ("stage", "other")}
+    assert not built or built == {each.target(False) for each in run_py.PROGRAMS if each.kind in ("stage", "other")}
     for cpu in (False, True):
         if built if cpu else "roofline" in targets:
             wanted = {each.target(cpu) for each in run_py.PROGRAMS

@@ -39,7 +39,7 @@ STEPS = (
     Step("library_curves", "library_curves.csv", suffix=None),
     Step("blas_host", "blas_host.csv", suffix=""),
     Step("transfer", "transfer.csv", cpu_csv=False),
-    Step("ladder", "ladder.csv", SIZES, on_cpu="--cpu"),
+    Step("ladder", "ladder.csv", f"--steps {SIZES}", on_cpu="--cpu --steps"),
     Step("one_tile", ""),
     Step("half2", "half2.csv", SIZES, suffix="_cpu_trace"),
     Step("plain", "plain.csv", SIZES, suffix="_cpu_trace"),

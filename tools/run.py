@@ -70,7 +70,8 @@ OTHER_NAMES = " ".join(program.name for program in PROGRAMS if program.kind != "
 HELP = f"""\
 ./run builds and runs the programs, ./test proves them.
 
-run [STAGE | PROGRAM] [--cpu] [OPTION...]: builds and runs one program or, in one table, all stages.
+run [STAGE | PROGRAM] [--cpu] [OPTION...]: builds and runs one program or, in one table, all stages. 04 runs all
+steps of that stage, 04/1 the first of them; without a stage, --steps runs those of all stages.
 run all [FOLDER] [--against FOLDER2] [--cpu]: runs every chapter. Its CSVs, a description of the machine and a log are written
 to FOLDER (a new one, results-DATE-TIME, if none is named). Then compares them with those in FOLDER2.
 run compare FOLDER FOLDER2: compares the CSVs of two such folders, and runs nothing.
@@ -146,12 +147,12 @@ def check_writable(path, option, value):
 
 def run_programs(words):
     parser = Parser("")
-    for flag in (("--cpu",), ("-v",), ("-h", "--help")):
+    for flag in (("--cpu",), ("--steps",), ("-v",), ("-h", "--help")):
         parser.add_argument(*flag, action="store_true")
     parser.add_argument("--csv")
     given, options = parser.parse_known_args(words)
     machine.verbose = given.v
-    chosen = STAGES
+    chosen = [each for each in STAGES if given.steps or "/" not in each.name]
     if options and not options[0].startswith("-"):
         word = options.pop(0)
 
