@@ -18,9 +18,10 @@ from support import ROOT
 
 all_py, compare_py, results = __import__("all"), __import__("compare"), __import__("results")
 CPU_STEPS = ["roofline_cpu", "roofline_host", "latency_cpu", "blas_host", "transfer_cpu",
-             "ladder_cpu", "one_tile_cpu", "half2_cpu_trace", "types_cpu", "probe_cpu", "volta_tables_cpu", "custom_load_cpu", "08_opencl_gcn"]
+             "ladder_cpu", "one_tile_cpu", "half2_cpu_trace", "plain_cpu_trace", "types_cpu", "probe_cpu",
+             "volta_tables_cpu", "custom_load_cpu", "08_opencl_gcn"]
 GPU_STEPS = ["roofline", "roofline_host", "latency", "library_curves", "blas_host", "transfer",
-             "ladder", "one_tile", "half2", "types", "probe", "volta_tables", "custom_load",
+             "ladder", "one_tile", "half2", "plain", "types", "probe", "volta_tables", "custom_load",
              "08_opencl_gcn"]
 
 
@@ -59,7 +60,7 @@ def left_behind(folder):
 
 def test_everything_runs(s):
     run, there = run_all(s, "there"), s.here / "there"
-    assert run.returncode == 0 and run.stderr == "" and "13 done, 0 skipped, 0 failed" in run.stdout
+    assert run.returncode == 0 and run.stderr == "" and "14 done, 0 skipped, 0 failed" in run.stdout
     assert list(run.lines)[:-1] == CPU_STEPS
     [build] = [line for line in run.calls.splitlines() if "--target" in line][:-1]  # and the ladder's
     assert {*CPU_STEPS, *(f"{stage}_cpu_trace" for stage in STAGES)} - {"ladder_cpu"} <= set(build.split())
@@ -67,7 +68,8 @@ def test_everything_runs(s):
               "08_opencl_gcn": "--platform Portable Computing Language --csv opencl.csv"}
     assert {name: run.options[name] for name in wanted} == wanted
     assert {path.name for path in there.iterdir()} == {"half2.csv", "ladder.csv", "blas_host.csv", "log.txt", "machine.txt",
-                                                       "opencl.csv", "roofline_host.csv", "steps.csv", "types.csv"}
+                                                       "opencl.csv", "plain.csv", "roofline_host.csv", "steps.csv",
+                                                       "types.csv"}
     assert (there / "ladder.csv").read_text() == "stage,x\n01_one,1\n02_two,1\n03_three,1\n"
     log = (there / "log.txt").read_text()
     assert "\n$ probe_cpu --all\nprobe_cpu --all\n\n$ volta_tables_cpu\n" in log and "header of 01_one" in log
@@ -103,7 +105,7 @@ def test_failures(s):
     (s.here / "build/bin/probe_cpu").unlink()
     s.stage("02_two", 1)
     run = run_all(s, "there")
-    assert run.returncode == 1 and run.stderr == "" and "5 done, 2 skipped, 6 failed" in run.stdout
+    assert run.returncode == 1 and run.stderr == "" and "6 done, 2 skipped, 6 failed" in run.stdout
     for step, said in (("roofline_host", r"failed .* roofline_host: said why \(roofline_host.csv is an earlier run's\)"),
                        ("blas_host", r"skipped .* blas_host: said why \(blas_host.csv is an"),
                        ("transfer_cpu", r"failed .* killed by SIGKILL$"), ("ladder_cpu", r"failed .* 02_two: failed$"),
