@@ -126,7 +126,7 @@ def test_failures(s):
 def test_on_a_gpu(s):
     gpu = s.with_gpu()
     run = run_all(s, "there", environment=gpu)
-    assert run.returncode == 0 and "14 done" in run.stdout and list(run.lines)[:-1] == GPU_STEPS
+    assert run.returncode == 0 and "15 done" in run.stdout and list(run.lines)[:-1] == GPU_STEPS
     log = (s.here / "there/log.txt").read_text()
     assert run.options["half2"] == "--sizes 1024:8192:1024 --limits limits.csv --csv half2.csv"  # with the limits just measured
     assert run.options["08_opencl_gcn"] == "--sizes 4096:8192:4096 --limits limits.csv --csv opencl.csv"
@@ -137,7 +137,7 @@ def test_on_a_gpu(s):
         assert line in text
     program(s, "roofline", 3)
     run = run_all(s, "there", environment=gpu)
-    assert run.returncode == 3 and "13 done" in run.stdout and "--limits" not in run.options["half2"]  # not with an earlier run's
+    assert run.returncode == 3 and "14 done" in run.stdout and "--limits" not in run.options["half2"]  # not with an earlier run's
 
 
 @pytest.mark.parametrize("how, code", ((signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGKILL, -9)), ids=str)
