@@ -143,7 +143,7 @@ def test_diff_side_by_side(s):
 
 # Failing stages
 
-@pytest.mark.parametrize("code, others, before", ((1, True, ""), (2, False, ""), (3, False, ""), (77, False, ""), (139, False, ""),
+@pytest.mark.parametrize("code, others, before", ((1, True, ""), (2, False, ""), (3, False, ""), (139, False, ""),
                                                   (139, False, "kill -SEGV $$")), ids=str)
 def test_failing_stage(s, code, others, before):
     s.stage("02_two", code, before)
@@ -151,6 +151,17 @@ def test_failing_stage(s, code, others, before):
     failed(run, code, "run: 02_two: killed by SIGSEGV" if before else "02_two: failed")
     assert "01_one" in run.stdout and "header of 02_two" not in run.stdout and ("03_three" in run.stdout) == others
     assert not s.left_behind()
+
+
+def test_stage_that_this_gpu_lacks_something_for(s):
+    s.stage("02_two", 77)
+    run = s.call("run", "--csv", "all.csv")
+    assert run.returncode == 0 and run.stderr.endswith("02_two: failed\n") and "03_three" in run.stdout
+    assert (s.here / "all.csv").read_text() == "stage,x\n01_one,1\n03_three,1\n"
+    s.stage("01_one", 77)  # the first one: there is no GPU
+    run = s.call("run")
+    failed(run, 77, "01_one: failed")
+    assert "03_three" not in run.stdout
 
 
 def test_first_failure_counts(s):
