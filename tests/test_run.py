@@ -477,7 +477,7 @@ def test_real_help_and_steps(real):
     assert "Examples:" in real("test", "--help")
     lines = real("run", "diff", "--sizes").splitlines()
     sizes = {line.split()[2]: int(line.split()[3]) for line in lines if " -> " in line}
-    assert len(sizes) >= 14 and all(size <= 100 for size in sizes.values()), sizes
+    assert all(size <= 100 for size in sizes.values()) and len(sizes) >= 14, sizes
     assert len(lines) == 2 * len(sizes)  # every step says what it changes
     assert "    As, Bs, a and b twice" in real("run", "diff", "04", "05")
 
