@@ -1,5 +1,5 @@
-// A step covers eight values of k: each thread loads four neighbours at once, 16 bytes, and 512
-// multiply-adds instead of 64 lie between two barriers. As many bytes are loaded as in 03.
+// The same bytes in fewer wavefronts: a pad and new places for the lanes keep the banks of shared
+// memory free of conflicts. The multiply-adds go to and fro, so that each shares an operand.
 //
 //                    B  K x N
 //                    8 [== 128 ==] .     8 rows of B's tile -> Bs
@@ -8,7 +8,7 @@
 //    .128.           . [128 x 128] .     8 columns of A's tile -> As, transposed: As[k][row]
 //    . | .           .  . . . . .  .
 //
-// Changed:  kStepK; 16-byte accesses; pointers that advance; a thread's 8 x 8 are four 4 x 4.
+// Changed:  kPad; a thread's 8 x 8 are four 4 x 4; the lanes' places; to and fro; two blocks.
 #include "common/harness.h"
 
 constexpr int kThreadM = 8;  // rows of C per thread

@@ -1,5 +1,5 @@
-// Tensor cores: a warp multiplies 16 x 16 by 16 x 16 elements with one mma_sync, halves in, floats
-// out. To keep up, the tiles grow, and copies bring them two steps ahead without using registers.
+// Fewer and larger tiles: a warp owns 64 x 64 elements, and each fragment serves four multiplies.
+// One block fills a multiprocessor, so deeper steps and fragments read ahead keep it busy.
 //
 //    multiply  0   1   | 0   1   | 0   1   ...   each of depth 16
 //    a, b      1   0'  | 1'  0"  | 1"  ...       shared memory -> fragments
@@ -9,7 +9,7 @@
 //    Time runs to the right, one step from bar to bar. T0 are the tiles of this step, T1 those of
 //    the next one; 0' is number 0 of the next step.
 //
-// Changed:  fragments, which a warp holds; asynchronous copies into a third buffer; C through Cs.
+// Changed:  128 x 256 of C a block, 32 k a step; fragments one multiply ahead; 80 KiB of buffers.
 #include <cuda_pipeline.h>
 #include <mma.h>
 
@@ -150,5 +150,7 @@ double shared_loaded_bytes(double M, double N, double K) {
 
 int main(int argc, char** argv) {
     StageOf<half, float> stage = {launch_matmul, loaded_elements, shared_loaded_bytes, kTensor};
+    stage.shared_bytes = kSharedBytes + kThreads / 32 * 16 * (16 + kPad) * sizeof(float);  // and Cs
+    stage.smaller_step = "06_wmma/3_async";
     return run_stage(stage, argc, argv);
 }

@@ -76,8 +76,18 @@ void launch_once(const StageOf<In, Out>& stage, Operands<In, Out>& x) {
     check_cuda(cudaDeviceSynchronize(), "running the kernel");
 }
 
-// Flop per byte of the traffic that the stage asks for, with no cache in between. C is written
-// once.
+// Throws Failure(kNoGpu) where a block of the stage takes more than the `most` bytes of shared memory
+// that a GPU gives it.
+template <class In, class Out>
+void check_shared_memory(const StageOf<In, Out>& stage, int most) {
+    if (stage.shared_bytes > most)
+        throw Failure(kNoGpu,
+                      format("a block takes %d KiB of shared memory, this GPU gives it %d KiB; "
+                             "%s takes less",
+                             (stage.shared_bytes + 1023) / 1024, most / 1024, stage.smaller_step));
+}
+
+// Flop per byte of the traffic that the stage asks for, with no cache in between. C is written once.
 template <class In, class Out>
 Intensity intensity_of(const StageOf<In, Out>& stage, Shape s) {
     const double M = s.M, N = s.N, K = s.K, flop = 2 * M * N * K;
@@ -424,6 +434,7 @@ public:
     double verify(const StageOf<In, Out>& stage, Operands<In, Out>& x) {
         done_ += std::exchange(now_, cost(x.shape));
         doing_ = std::string(stage.name) + " " + to_string(x.shape);
+        check_shared_memory(stage, attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin, device_));
         work_.show(doing_ + ": verifying", done_);
         return verify_stage(x, stage.arithmetic, options_.seed, [&] { launch_once(stage, x); });
     }

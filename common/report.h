@@ -169,7 +169,7 @@ std::string as_bar(const std::string& percent, int width) {
 }
 
 static const Column kColumns[] = {
-    {"stage", "stage", -21},
+    {"stage", "stage", -22},
     {"m", "M", 8},
     {"n", "N", 7},
     {"k", "K", 7},

@@ -176,6 +176,23 @@ TEST(Harness, NamesAFailedLaunch) {
     EXPECT_EQ(verdict(launch_too_many_threads).substr(0, 29), "3 launching the kernel failed");
 }
 
+TEST(Harness, SaysWhatSharedMemoryItTakes) {
+    Stage stage{};
+    check_shared_memory(stage, 0);
+    stage.shared_bytes = 93696;
+    stage.smaller_step = "06_wmma/3_async";
+    check_shared_memory(stage, 93696);
+    try {
+        check_shared_memory(stage, 65536);
+        ADD_FAILURE() << "64 KiB are too few";
+    } catch (const Failure& failure) {
+        EXPECT_EQ(failure.code, kNoGpu);
+        EXPECT_STREQ(
+            failure.what(),
+            "a block takes 92 KiB of shared memory, this GPU gives it 64 KiB; 06_wmma/3_async takes less");
+    }
+}
+
 int run(Stage stage, std::vector<std::string> words, const char* source = "test.cu") {
     words.insert(words.begin(), "test");
     std::vector<char*> argv;

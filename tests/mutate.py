@@ -95,8 +95,8 @@ def how():
 
 
 def build(folder, chapter, program, variant="plain", *options):
-    """Builds NAME.cu (or a stage's matmul.cu) of the changed copy in `folder`; returns the program's path."""
-    named = sorted((folder / chapter).rglob(f"{program}.cu"))  # in the chapter or in its tests
+    """Builds NAME.cu (a stage's matmul.cu; CHAPTER.NAME is a step) of the changed copy in `folder`; returns the program's path."""
+    named = sorted((folder / chapter).rglob(f"{program.removeprefix(chapter + '.')}.cu"))  # in the chapter or in its tests
     source = named[0] if named else folder / chapter / "matmul.cu"
     made = folder / f"{program}_{variant}"
     prelude, generated, object_file = folder / "planted.h", made.with_suffix(".cpp"), made.with_suffix(".o")

@@ -52,7 +52,8 @@ def stages():
     """The programs that are a matrix product with a stage's command line: (name, source)."""
     for path in sorted(ROOT.glob("[0-9][0-9]_*/*.cu")):
         if "return run_stage(" in path.read_text():
-            yield (path.parent.name if path.name == "matmul.cu" else path.stem), path
+            step = f"{path.parent.name}.{path.stem}".removesuffix(".matmul")
+            yield (path.stem if path.stem[0].isalpha() and path.stem != "matmul" else step), path
 
 
 STAGES = dict(stages())

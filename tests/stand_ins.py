@@ -132,7 +132,7 @@ runpy.run_path(sys.argv[0], run_name="__main__")' "$@" """)
 
     def stage(self, name, code=0, before=""):
         """A program that prints two lines of header and, unless it fails, a row, and writes a CSV."""
-        self.script(self.here / f"build/bin/{name}_cpu_trace", f"""{before}
+        self.script(self.here / f"build/bin/{name.replace('/', '.')}_cpu_trace", f"""{before}
             echo "header of {name}"; echo "stage  options"
             [ {code} = 0 ] || {{ echo "{name}: failed" >&2; exit {code}; }}
             echo "{name} $*"

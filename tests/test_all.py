@@ -18,9 +18,11 @@ from support import ROOT
 
 all_py, compare_py, results = __import__("all"), __import__("compare"), __import__("results")
 CPU_STEPS = ["roofline_cpu", "roofline_host", "latency_cpu", "blas_host", "transfer_cpu",
-             "ladder_cpu", "one_tile_cpu", "half2_cpu_trace", "types_cpu", "probe_cpu", "volta_tables_cpu", "ptx_check_cpu", "custom_load_cpu", "08_opencl_gcn"]
+             "ladder_cpu", "one_tile_cpu", "half2_cpu_trace", "plain_cpu_trace", "types_cpu", "probe_cpu",
+             "volta_tables_cpu", "ptx_check_cpu", "custom_load_cpu", "08_opencl_gcn"]
 GPU_STEPS = ["roofline", "roofline_host", "latency", "library_curves", "blas_host", "transfer",
-             "ladder", "one_tile", "half2", "types", "probe", "volta_tables", "ptx_check", "custom_load",
+             "ladder", "one_tile", "half2", "plain", "types", "probe", "volta_tables",
+             "ptx_check", "custom_load",
              "08_opencl_gcn"]
 
 
@@ -67,7 +69,8 @@ def test_everything_runs(s):
               "08_opencl_gcn": "--platform Portable Computing Language --csv opencl.csv"}
     assert {name: run.options[name] for name in wanted} == wanted
     assert {path.name for path in there.iterdir()} == {"half2.csv", "ladder.csv", "blas_host.csv", "log.txt", "machine.txt",
-                                                       "opencl.csv", "roofline_host.csv", "steps.csv", "types.csv"}
+                                                       "opencl.csv", "plain.csv", "roofline_host.csv", "steps.csv",
+                                                       "types.csv"}
     assert (there / "ladder.csv").read_text() == "stage,x\n01_one,1\n02_two,1\n03_three,1\n"
     log = (there / "log.txt").read_text()
     assert "\n$ probe_cpu --all\nprobe_cpu --all\n\n$ volta_tables_cpu\n" in log and "header of 01_one" in log
@@ -135,7 +138,7 @@ def test_on_a_gpu(s):
         assert line in text
     program(s, "roofline", 3)
     run = run_all(s, "there", environment=gpu)
-    assert run.returncode == 3 and "13 done" in run.stdout and "--limits" not in run.options["half2"]  # not with an earlier run's
+    assert run.returncode == 3 and "14 done" in run.stdout and "--limits" not in run.options["half2"]  # not with an earlier run's
 
 
 @pytest.mark.parametrize("how, code", ((signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGKILL, -9)), ids=str)

@@ -39,6 +39,17 @@ def test_ladder(shared, words):
     assert "apt-get" not in run.calls and "sudo" not in run.calls
 
 
+def test_steps_of_a_chapter(s):
+    (s.here / "02_two/1_first.cu").write_text("")
+    s.stage("02_two/1_first")
+    for words, rows in ((["02"], ["02_two/1_first", "02_two"]), (["2/1"], ["02_two/1_first"]),
+                        ([], STAGES), (["--steps"], ["01_one", "02_two/1_first", *STAGES[1:]])):
+        run = s.call("run", *words, "--csv", "steps.csv")
+        assert run.returncode == 0
+        assert [line.split(",")[0] for line in (s.here / "steps.csv").read_text().splitlines()] == ["stage", *rows]
+    failed(s.call("run", "02/7"), 2, "unknown stage '02/7'")
+
+
 def test_csv_gathers_all_stages(s):
     (s.here / "all.csv").write_text("old")
     (s.here / "all.csv").chmod(0o640)
@@ -79,22 +90,24 @@ def test_other_programs(shared, words, printed, target):
 
 def test_diff(s):
     for file, text in (("01_one/matmul.cu", "// Changed: nothing\na\nb\nc\n"),
-                       ("02_two/matmul.cu", "// Changed:  b; and d\na\nB\nc\nd\n"), ("03_three/matmul.cu", "a\n"),
+                       ("02_two/matmul.cu", "// Changed:  b; and d\na\nB\nc\nd\n"), ("03_three/matmul.cu", "// Changed:  (from 01) less\na\n"),
                        ("02_two/1_first.cu", "// Changed: b\na\nB\nc\n"), ("04_four/01_x.cl", "a\n"),
                        ("04_four/02_y.cl", "b\n")):
         (s.here / file).write_text(text)
     run = s.call("run", "diff", "01", "2")
     lines = run.stdout.splitlines()
     assert run.returncode == 0 and run.stderr == "" and run.calls == "" and not run.stdout.count("\033")
-    assert lines[0].split() == "01_one -> 02_two 5 changed lines".split() and lines[1:3] == ["look for: b; and d", "--- 01_one"]
+    assert lines[0].split() == "01_one -> 02_two 3 changed lines, 5 with the comment".split()
+    assert lines[1:3] == ["    b; and d", "--- 01_one"]
     assert lines[3:5] == ["+++ 02_two", "@@ -1,4 +1,5 @@"] and lines[-1] == "+d" and "-b" in lines
-    assert " 0 changed lines\n" in s.call("run", "diff", "02_two/", "02_two").stdout
-    steps = ["01_one -> 02_two/1_first 4", "02_two/1_first -> 02_two 3", "02_two -> 03_three 4", "01_x.cl -> 02_y.cl 2"]
-    for words in (["--sizes"], []):
-        assert [" ".join(line.split()[:4]) for line in s.call("run", "diff", *words).stdout.splitlines()] == steps
-    for words, step in ((["02/1", "02"], steps[1]), (["1", "2/1_first"], steps[0]), (["04/01", "04/02_y.cl"], steps[3])):
+    assert " 0 changed lines, " in s.call("run", "diff", "02_two/", "02_two").stdout
+    steps = ["01_one -> 02_two/1_first 2", "02_two/1_first -> 02_two 1", "01_one -> 03_three 2", "01_x.cl -> 02_y.cl 2"]
+    for words, shown in (([], steps), (["--sizes"], steps), (["02"], steps[:2]), (["02/1"], steps[:1]), (["3"], steps[2:3]),
+                         (["04"], steps[3:]), (["01"], []), (["02/1", "02"], steps[1:2]), (["1", "2/1_first"], steps[:1]),
+                         (["04/01", "04/02_y.cl"], steps[3:])):
         run = s.call("run", "diff", *words)
-        assert run.returncode == 0 and " ".join(run.stdout.split()[:4]) == step
+        assert run.returncode == 0
+        assert [" ".join(line.split()[:4]) for line in run.stdout.splitlines() if " -> " in line] == shown
 
 
 SIDE_BY_SIDE = """\
@@ -117,7 +130,7 @@ def test_diff_side_by_side(s):
         (s.here / file / "matmul.cu").write_text(text)
     run = s.call("run", "diff", "--side", "01", "02", environment={"COLUMNS": "29"})
     assert run.returncode == 0 and run.stdout.splitlines()[1:] == SIDE_BY_SIDE.splitlines()
-    failed(s.call("run", "diff", "--side"), 2, "diff: takes two stages, such as 03 04, or none")
+    failed(s.call("run", "diff", "--side"), 2, "diff: takes a chapter, two steps such as 03 04/1, or none")
     terminal, its_end = os.openpty()
     s.call("run", "diff", "--side", "01", "02", environment={"COLUMNS": "29"}, stdout=its_end)
     os.close(its_end)
@@ -130,7 +143,7 @@ def test_diff_side_by_side(s):
 
 # Failing stages
 
-@pytest.mark.parametrize("code, others, before", ((1, True, ""), (2, False, ""), (3, False, ""), (77, False, ""), (139, False, ""),
+@pytest.mark.parametrize("code, others, before", ((1, True, ""), (2, False, ""), (3, False, ""), (139, False, ""),
                                                   (139, False, "kill -SEGV $$")), ids=str)
 def test_failing_stage(s, code, others, before):
     s.stage("02_two", code, before)
@@ -138,6 +151,17 @@ def test_failing_stage(s, code, others, before):
     failed(run, code, "run: 02_two: killed by SIGSEGV" if before else "02_two: failed")
     assert "01_one" in run.stdout and "header of 02_two" not in run.stdout and ("03_three" in run.stdout) == others
     assert not s.left_behind()
+
+
+def test_stage_that_this_gpu_lacks_something_for(s):
+    s.stage("02_two", 77)
+    run = s.call("run", "--csv", "all.csv")
+    assert run.returncode == 0 and run.stderr.endswith("02_two: failed\n") and "03_three" in run.stdout
+    assert (s.here / "all.csv").read_text() == "stage,x\n01_one,1\n03_three,1\n"
+    s.stage("01_one", 77)  # the first one: there is no GPU
+    run = s.call("run")
+    failed(run, 77, "01_one: failed")
+    assert "03_three" not in run.stdout
 
 
 def test_first_failure_counts(s):
@@ -234,7 +258,8 @@ BAD = (  # {0}: the folder; {1}: one without results; {2}: one with; {3}: a file
     ("--csv|{0}/missing/out.csv", "--csv '{0}/missing/out.csv': can't be written: No such file or directory"),
     ("one|--csv|{0}/missing/out.csv", "can't be written: No such file or directory"),
     ("--csv|{0}", "--csv '{0}': can't be written: Is a directory"),
-    ("diff|01", "diff: takes two stages, such as 03 04, or none"), ("diff|--sizes|01", "diff: takes two stages"),
+    ("diff|01|02|03", "diff: takes a chapter, two steps such as 03 04/1, or none"),
+    ("diff|--sizes|01", "diff: takes a chapter"),
     ("diff|01|9", "diff '9': takes one of 01_one 02_two"),
     ("diff||01", "diff '': takes one of"), ("diff|0|01", "diff '0': takes one of"),
     ("diff|01|04/1", "diff '04/1': takes one of"), ("diff|01|*", "diff '*': takes one of"),
@@ -450,9 +475,11 @@ def test_real_help_and_steps(real):
     text = real("run", "--help")
     assert "Examples:" in text and " ".join(stages()) in text
     assert "Examples:" in real("test", "--help")
-    sizes = {line.split()[2]: int(line.split()[3]) for line in real("run", "diff", "--sizes").splitlines()}
-    assert len(sizes) >= 9 and all(size <= 120 for name, size in sizes.items() if name != "06_wmma")
-    assert "look for: As, Bs, a and b twice" in real("run", "diff", "04", "05")
+    lines = real("run", "diff", "--sizes").splitlines()
+    sizes = {line.split()[2]: int(line.split()[3]) for line in lines if " -> " in line}
+    assert all(size <= 100 for size in sizes.values()) and len(sizes) >= 14, sizes
+    assert len(lines) == 2 * len(sizes)  # every step says what it changes
+    assert "    As, Bs, a and b twice" in real("run", "diff", "04", "05")
 
 
 def test_real_run(real):
@@ -493,11 +520,11 @@ def test_programs_are_those_that_cmake_builds():
     if not (BUILD / "CMakeCache.txt").exists() or not shutil.which("cmake"):
         pytest.skip("nothing is configured here")
     targets = subprocess.run(["cmake", "--build", BUILD, "--target", "help"], capture_output=True, text=True).stdout
-    targets = set(re.findall(r"(?m)^(?:\.\.\. )?([\w-]+)(?:$|: phony)", targets))
+    targets = set(re.findall(r"(?m)^(?:\.\.\. )?([\w.-]+)(?:$|: phony)", targets))
     run_py, all_py = __import__("run"), __import__("all")
     tests = {path.stem for path in ROOT.glob("*/*.cu") if not path.parent.name[0].isdigit()}
     built = {target[:-4] for target in targets if target.endswith("_cpu")} - tests
-    assert not built or built == {each.name for each in run_py.PROGRAMS if each.kind in ("stage", "other")}
+    assert not built or built == {each.target(False) for each in run_py.PROGRAMS if each.kind in ("stage", "other")}
     for cpu in (False, True):
         if built if cpu else "roofline" in targets:
             wanted = {each.target(cpu) for each in run_py.PROGRAMS

@@ -14,13 +14,14 @@ Exit codes:  0 written, 1 no matplotlib, 2 bad command line, or a file that is w
 """
 import hashlib
 import io
+import itertools
 import math
 import pathlib
 import signal
 import sys
 
 from results import Wrong, around, read, write_whole
-from tables import SIZE, chapters, clocks, times
+from tables import SIZE, chapters, clocks, on_tensor_cores, times
 
 if __name__ == "__main__" and sys.argv[1:] in (["-h"], ["--help"]):  # with matplotlib or without
     print(__doc__.strip())
@@ -41,7 +42,7 @@ WRITTEN_BY = "'./run all' on a GPU"
 # Told apart without colour: by marker, line style and shade, and named at the line's end.
 STYLES = [dict(marker=marker, linestyle=line, color=color) for marker, line, color in (
     ("o", "-", "#888888"), ("s", "--", "#7a5c00"), ("^", "-.", "#b0451b"), ("D", ":", "#1b6e8a"), ("v", "-", "#10305e"),
-    ("P", "-", "#555555"))]
+    ("P", "-", "#555555"), ("X", "--", "#2f7d32"), ("*", "-.", "#6a3d9a"), ("h", ":", "#a0522d"))]
 LIBRARY = dict(marker="x", linestyle="--", color="black", linewidth=1)
 plt.rcParams.update({"font.size": 9, "svg.fonttype": "none", "svg.hashsalt": "ladder", "axes.grid": True, "axes.axisbelow": True,
                      "grid.color": "#dddddd", "axes.spines.top": False, "axes.spines.right": False, "lines.markersize": 4.5})
@@ -117,14 +118,14 @@ def label_ends(axes, x, ends, gap, scale=lambda y: y, inverse=lambda y: y):
 def draw_ladder(rows, limits):
     """Speed against size: the FP32 stages with cuBLAS and the vendor's peak, and beside them the tensor cores."""
     figure, both = plt.subplots(1, 2, figsize=(10, 4.6), gridspec_kw={"width_ratios": [3, 2]})
-    stages = sorted({row["stage"] for row in rows})
-    panels = (("FP32", [stage for stage in stages if "wmma" not in stage], limits["fp32_peak"],
+    unit = {row["stage"]: on_tensor_cores(row, limits) for row in rows if "/" not in row["stage"]}  # a chapter's last step
+    panels = (("FP32", sorted(stage for stage in unit if not unit[stage]), limits["fp32_peak"],
                "cuBLAS (FP32, no TF32)"),
-              ("FP16 in, FP32 sums", [stage for stage in stages if "wmma" in stage], limits["tensor_peak"],
+              ("FP16 in, FP32 sums", sorted(stage for stage in unit if unit[stage]), limits["tensor_peak"],
                "cuBLAS (the same)"))
     for axes, (name, chosen, limit, library) in zip(both, panels):
         ends = []
-        for style, stage in zip(STYLES, chosen):
+        for style, stage in zip(itertools.cycle(STYLES), chosen):
             points = sorted((row["n"], row["gflops"] / 1000, row["cublas_gflops"] / 1000) for row in rows if row["stage"] == stage)
             sizes, speeds, beside = zip(*points)
             axes.plot(sizes, speeds, **style)
@@ -170,7 +171,7 @@ def draw_roofline(rows, limits):
     axes.annotate("dots: the sweep of 00_machine_limits", (most, bandwidth * least / 1000), xytext=(0, 6),
                   textcoords="offset points", ha="right", fontsize=8, color="#555555")
     places = []
-    for style, row in zip(STYLES, (row for row in rows if row["m"] == SIZE)):
+    for style, row in zip(itertools.cycle(STYLES), (row for row in rows if row["m"] == SIZE and "/" not in row["stage"])):
         at, predicted, measured = row["flop_per_byte"], row["predicted_gflops"] / 1000, row["gflops"] / 1000
         while any(abs(math.log(at / other)) < 0.1 for other in places):  # side by side, those with the same intensity can be read
             at *= 1.16
@@ -199,7 +200,7 @@ def draw_curves(rows):
     figure, axes = plt.subplots(figsize=(8, 5))
     ends, peaks = [], {}
     precisions = list(dict.fromkeys(row["precision"] for row in rows))
-    for style, precision in zip(STYLES[1:], precisions):
+    for style, precision in zip(itertools.cycle(STYLES[1:]), precisions):
         points = sorted((row["n"], row["gflops"] / 1000) for row in rows if row["precision"] == precision)
         axes.plot(*zip(*points), **style)
         ends.append((points[-1][1], precision))
@@ -230,7 +231,7 @@ def with_table(readme, rows):
     """`readme` with the figures of `rows` in its ladder. What a row says besides stays as it is."""
     before, table, after = around(readme, readme.read_text(), "ladder")
     lines = table.splitlines(keepends=True)
-    for row in (row for row in rows if row["m"] == SIZE):
+    for row in (row for row in rows if row["m"] == SIZE and "/" not in row["stage"]):
         places = [number for number, line in enumerate(lines) if line.startswith(f"| [{row['stage']}]")]
         if len(places) != 1:
             raise Wrong(f"{readme}: its ladder has {len(places)} rows for {row['stage']}, expected one")

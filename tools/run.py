@@ -30,6 +30,7 @@ import textwrap
 import time
 from typing import NamedTuple
 
+import ladder
 import machine
 from compare import compare
 from machine import BUILD, OPENCL, ROOT, fail, has_gpu, has_nvcc, need, say
@@ -43,11 +44,13 @@ class Program(NamedTuple):
 
     def target(self, cpu):
         """What CMake calls it. A stage's CPU build is the one that counts what moves."""
-        return self.name + {"stage": "_cpu_trace", "other": "_cpu"}.get(self.kind, "") * bool(cpu)
+        suffix = {"stage": "_cpu_trace", "other": "_cpu"}.get(self.kind, "") * bool(cpu)
+        return self.name.replace("/", ".") + suffix
 
 
 # What the chapters' folders hold: as CMakeLists.txt finds it.
-KINDS = (("matmul.cu", "stage"), ("matmul.cpp", "opencl"), ("*.cu", "other"), ("*_host.cpp", "host"))
+KINDS = (("matmul.cu", "stage"), ("[0-9]_*.cu", "stage"), ("matmul.cpp", "opencl"), ("*.cu", "other"),
+         ("*_host.cpp", "host"))
 
 
 def programs():
@@ -56,23 +59,25 @@ def programs():
         for kind in [kind for pattern, kind in KINDS if source.match(pattern)][:1]:
             if kind == "other" and "#include <cublas" in source.read_text():
                 kind = "gpu"
-            yield Program(chapter if source.stem == "matmul" else source.stem, chapter, kind)
+            yield Program(ladder.name(source), chapter, kind)
 
 
 PROGRAMS = list(programs())
 STAGES = [program for program in PROGRAMS if program.kind == "stage"]
-STAGE_NAMES = " ".join(program.name for program in STAGES)
+STAGE_NAMES = " ".join(program.name for program in STAGES if "/" not in program.name)
 OTHER_NAMES = " ".join(program.name for program in PROGRAMS if program.kind != "stage")
 
 HELP = f"""\
 ./run builds and runs the programs, ./test proves them.
 
-run [STAGE | PROGRAM] [--cpu] [OPTION...]: builds and runs one program or, in one table, all stages.
+run [STAGE | PROGRAM] [--cpu] [OPTION...]: builds and runs one program or, in one table, all stages. 04 runs all
+steps of that stage, 04/1 the first of them; without a stage, --steps runs those of all stages.
 run all [FOLDER] [--against FOLDER2] [--cpu]: runs every chapter. Its CSVs, a description of the machine and a log are written
 to FOLDER (a new one, results-DATE-TIME, if none is named). Then compares them with those in FOLDER2.
 run compare FOLDER FOLDER2: compares the CSVs of two such folders, and runs nothing.
-run diff STAGE STAGE [--side]: shows what one stage changes in the other. --side: both whole, in two
-columns that fill the terminal. diff alone: how many lines every step changes.
+run diff STAGE [--side]: shows step by step what a stage changes. diff STAGE STAGE: from one to the
+other at once; 04/1 is the first step of 04. --side: both files whole, in two columns that fill the
+terminal. diff alone: how many lines every step changes.
 run plot [FOLDER]: draws the CSVs in FOLDER; without FOLDER those in docs/results/h200, and writes the READMEs' tables from them.
 run test [OPTION...], or test [OPTION...]: builds everything that this machine can build and runs the tests. The options are
 ctest's: -R REGEX only the tests whose names match, -E REGEX all but those, -N list them, -V show their output.
@@ -142,18 +147,20 @@ def check_writable(path, option, value):
 
 def run_programs(words):
     parser = Parser("")
-    for flag in (("--cpu",), ("-v",), ("-h", "--help")):
+    for flag in (("--cpu",), ("--steps",), ("-v",), ("-h", "--help")):
         parser.add_argument(*flag, action="store_true")
     parser.add_argument("--csv")
     given, options = parser.parse_known_args(words)
     machine.verbose = given.v
-    chosen = STAGES
+    chosen = [each for each in STAGES if given.steps or "/" not in each.name]
     if options and not options[0].startswith("-"):
         word = options.pop(0)
 
         def meant(program):
+            chapter, _, step = word.rstrip("/").partition("/")
             number = program.chapter[:2]
-            return word.rstrip("/") in (program.chapter, number, number.removeprefix("0"))
+            return chapter in (program.chapter, number, number.removeprefix("0")) and (
+                not step or program.name.startswith(f"{program.chapter}/{step}"))
 
         chosen = [each for each in STAGES if meant(each)] or [
             each for each in PROGRAMS if each.kind != "stage" and (each.name == word or meant(each))]
@@ -211,8 +218,10 @@ def run_stages(chosen, cpu, options, csv):
                     sys.stdout.buffer.write(erase + line)
                     sys.stdout.flush()
 
-            file = pathlib.Path(scratch, f"{stage.name}.csv")
+            file = pathlib.Path(scratch, f"{stage.target(cpu)}.csv")
             code = machine.call([BUILD / "bin" / stage.target(cpu), *options, *(["--csv", file] if csv else [])], stage.name, show)
+            if code == 77 and with_rows:  # this GPU lacks something that the others don't need
+                continue
             with_rows, result = with_rows or code == 0, result or code
             if code > 1:
                 return result  # no other stage would fare better
@@ -225,14 +234,12 @@ def run_stages(chosen, cpu, options, csv):
     return result
 
 
-def step_name(file):
-    return file.name if file.suffix == ".cl" else file.parent.name + f"/{file.stem}" * (file.stem != "matmul")
-
-
 def show_step(before, after):
-    lines = subprocess.run(["diff", before, after], capture_output=True).stdout.splitlines()
-    changed = sum(line.startswith((b"<", b">")) for line in lines)
-    print(f"{step_name(before):<24} -> {step_name(after):<24} {changed:3} changed lines", flush=True)
+    every, below = ladder.changed_lines(before, after)
+    print(f"{ladder.name(before):<24} -> {ladder.name(after):<24} {below:3} changed lines, {every:3} with the comment",
+          flush=True)
+    if changes := ladder.changes(after):
+        print(f"    {changes}", flush=True)
 
 
 def show_side_by_side(before, after):
@@ -262,36 +269,34 @@ def run_diff(words):
         parser.add_argument(option, action="store_true")
     parser.add_argument("steps", nargs="*")
     given = parser.parse_args(words)
-    # In reading order: a chapter's 1_name.cu, 2_name.cu and its matmul.cu; then those in OpenCL.
-    steps = [file for stage in STAGES for file in (*sorted(ROOT.glob(f"{stage.chapter}/[0-9]_*.cu")),
-                                                   ROOT / stage.chapter / "matmul.cu")]
-    steps += sorted(ROOT.glob("[0-9][0-9]_*/[0-9][0-9]_*.cl"))
-    if not given.steps and not given.side:
-        for before, after in zip(steps, steps[1:]):
-            if before.suffix == after.suffix:
-                show_step(before, after)
-        return 0
-    if given.sizes or len(given.steps) != 2:
-        fail(2, "diff: takes two stages, such as 03 04, or none")
+    if given.sizes and (given.steps or given.side) or given.side and not given.steps or len(given.steps) > 2:
+        fail(2, "diff: takes a chapter, two steps such as 03 04/1, or none")
+    steps = ladder.steps()
 
-    def found(word):
+    def found(word, one):
+        """The steps that are meant: a chapter's last or all of them, or the one that is named."""
         chapter, _, step = word.rstrip("/").partition("/")
         chapter = f"0{chapter}" if len(chapter) == 1 else chapter
         files = [file for file in steps if chapter and file.parent.name.startswith(chapter) and (
-            file.name.startswith(step) and file.stem != "matmul" if step else file.stem == "matmul")]
-        if len(files) != 1:
-            fail(2, f"diff '{word}': takes one of {STAGE_NAMES}, or its number; 08/NN for a stage of the OpenCL chapter")
-        return files[0]
+            not step or file.name.startswith(step) and file.stem != "matmul")]
+        files = files[-1:] if one and not step else files
+        if not files or step and len(files) > 1:
+            fail(2, f"diff '{word}': takes one of {STAGE_NAMES}, or its number; 04/1 for the first step "
+                    "of 04; 08/NN for a stage of the OpenCL chapter")
+        return files
 
-    before, after = map(found, given.steps)
-    show_step(before, after)
-    for line in re.findall(r"(?m)^// Changed: *(.*)", after.read_text()):
-        print(f"look for: {line}", flush=True)
-    if given.side:
-        show_side_by_side(before, after)
+    if len(given.steps) == 2:
+        pairs = [[found(word, True)[0] for word in given.steps]]
     else:
-        labels = [f"--label={step_name(file)}" for file in (before, after)]
-        machine.call(["diff", "--color=auto", "-u", *labels, before, after])
+        chosen = found(given.steps[0], False) if given.steps else steps
+        pairs = [(before, step) for step in chosen if (before := ladder.before(step))]
+    for before, after in pairs:
+        show_step(before, after)
+        if given.side:
+            show_side_by_side(before, after)
+        elif given.steps:
+            labels = [f"--label={ladder.name(file)}" for file in (before, after)]
+            machine.call(["diff", "--color=auto", "-u", *labels, before, after])
     return 0
 
 

@@ -1,5 +1,6 @@
 """The tables of the chapters' READMEs: what bounds the machine (00); of a stage, what these limits allow beside what was measured,
-and what ncu saw."""
+and what ncu saw; and, in a chapter of several steps, what each step changes and how fast it is."""
+import ladder
 from results import Wrong, around, read
 
 SIZE, RATES_SIZE = 8192, 4096
@@ -19,9 +20,15 @@ def clocks(rows):
             for row in rows if row["what"] == what and row.get("clock_by", "-") in ("kernel", "probe")}
 
 
+def on_tensor_cores(row, limits):
+    """Is the row's percent_of_peak that of the tensor cores?"""
+    peak = float(row["gflops"]) / float(row["percent_of_peak"]) * 100
+    return bool(limits["tensor"]) and abs(peak - limits["tensor"]) < abs(peak - limits["fp32"])
+
+
 def prediction(row, limits):
     """The rows' table of a stage: `row` is the ladder's of SIZE, `limits` what plot.py's read_limits() gives."""
-    unit, units = ("tensor", "mma_sync on tensor cores") if "wmma" in row["stage"] else ("fp32", "FP32 multiply-adds")
+    unit, units = ("tensor", "mma_sync on tensor cores") if on_tensor_cores(row, limits) else ("fp32", "FP32 multiply-adds")
     peak, mhz = limits[unit] / 1000, limits.get(f"{unit}_mhz")
     lines = [f"| {row['gpu']}, {SIZE} x {SIZE} x {SIZE} | flop per byte | TFLOP/s |", "|---|---:|---:|"]
     for memory, gbs, of_byte in (("device", limits["bandwidth"], row["flop_per_byte"]),
@@ -89,6 +96,20 @@ def evidence(rates):
         f"{waiting} |")) + "\n"
 
 
+def steps(chapter, rows):
+    """The table of a chapter's steps; `chapter` is its folder, `rows` the ladder's of SIZE."""
+    speeds = {row["stage"]: row for row in rows}
+    files = [file for file in ladder.steps(chapter.parent) if file.parent == chapter]
+    lines = [f"| step | what it changes | lines | TFLOP/s at {SIZE} |", "|---|---|---:|---:|"]
+    for file in (ladder.before(files[0], chapter.parent), *files):
+        before = ladder.before(file, chapter.parent)
+        changes, count = (ladder.changes(file), ladder.changed_lines(before, file)[1]) if file in files else ("", "")
+        row = speeds.get(ladder.name(file))
+        speed = f"{float(row['gflops']) / 1000:.1f}" if row else "-"
+        lines.append(f"| {ladder.name(file)} | {changes} | {count} | {speed} |")
+    return "\n".join(lines) + "\n"
+
+
 def chapters(folder, root, rows, limits):
     """(path, text) of 00's and the stages' READMEs beside `root`, where there are any, with these tables. `rows`: the ladder's. Raises
     Wrong."""
@@ -106,7 +127,10 @@ def chapters(folder, root, rows, limits):
         if row["stage"] not in rates:
             raise Wrong(f"{folder / 'rates.csv'}: has no row for {row['stage']}")
         text = path.read_text()
-        for name, table in (("prediction", prediction(row, limits)), ("ncu", evidence(rates[row["stage"]]))):
+        tables = [("prediction", prediction(row, limits)), ("ncu", evidence(rates[row["stage"]]))]
+        if any(path.parent.glob("[0-9]_*.cu")):
+            tables.append(("steps", steps(path.parent, [row for row in rows if row["m"] == SIZE])))
+        for name, table in tables:
             before, _, after = around(path, text, name)
             text = before + table + after
         written.append((path, text))

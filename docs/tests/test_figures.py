@@ -29,8 +29,11 @@ def stages():
     by_what, rates = {row["what"]: row for row in rows("limits.csv")}, {row["stage"]: row for row in rows("rates.csv")}
     limits = {name: float(by_what[what][column]) for name, (what, column) in LIMITS.items()}
     limits |= tables.clocks(rows("limits.csv"))
-    for row in rows("ladder.csv"):
-        if row["m"] == row["n"] == row["k"] == "8192":
+    at_8192 = [row for row in rows("ladder.csv") if row["m"] == row["n"] == row["k"] == "8192"]
+    for chapter in sorted({path.parent for path in ROOT.glob("[0-9][0-9]_*/[0-9]_*.cu")}):
+        yield f"{chapter.name}/README.md", "<!-- steps -->\n" + tables.steps(chapter, at_8192)
+    for row in at_8192:
+        if "/" not in row["stage"]:
             page = f"{row['stage']}/README.md"
             numbers = {name: None if row[name] == "-" else float(row[name])
                        for name in ("gflops", "predicted_gflops", "flop_per_byte", "shared_flop_per_byte")}

@@ -1,0 +1,135 @@
+// A and B are halves: they take half the bytes, and 16 bytes hold eight neighbours. On their way
+// to shared memory they become floats. All arithmetic is that of 05.
+//
+// Changed:  half; load8; a step covers 16 values of k, again 16 bytes of A and of B a thread.
+#include <cuda_fp16.h>
+
+#include "common/harness.h"
+
+constexpr int kThreadM = 8;  // rows of C per thread
+constexpr int kThreadN = 8;  // columns of C per thread
+constexpr int kTileM = 16 * kThreadM;  // rows of C per block
+constexpr int kTileN = 16 * kThreadN;  // columns of C per block
+constexpr int kThreads = 16 * 16;
+constexpr int kStepK = 16;  // depth of the tiles
+constexpr int kStoreAt = 12;  // store before this multiply: 13 multiplies after the loads
+
+static_assert(kTileM * kStepK == 8 * kThreads && kTileN * kStepK == 8 * kThreads,
+              "at each step a thread loads 8 elements of A and 8 of B");
+
+// Loads neighbours in a row, zeros for all but the first `valid`. kWide: all are valid or none.
+template <bool kWide>
+__device__ uint4 load8(const half* from, int valid) {
+    alignas(16) half values[8];
+    if (kWide) *(uint4*)values = valid > 0 ? *(const uint4*)from : uint4{};
+    for (int e = 0; !kWide && e < 8; ++e) values[e] = e < valid ? from[e] : __float2half(0);
+    return *(const uint4*)values;
+}
+
+template <bool kWide>
+__device__ void store4(float* to, const float* values, int valid) {
+    if (kWide && valid > 0) *(float4*)to = {values[0], values[1], values[2], values[3]};
+    for (int e = 0; !kWide && e < 4; ++e)
+        if (e < valid) to[e] = values[e];
+}
+
+template <bool kWide>
+__global__ void __launch_bounds__(kThreads, 2)
+    matmul(int M, int N, int K, const half* A, const half* B, float* C) {
+    __shared__ alignas(16) float As[2][kStepK][kTileM];
+    __shared__ alignas(16) float Bs[2][kStepK][kTileN];
+    const int tiles_n = ceil_div(N, kTileN);  // the grid is one row of blocks: y and z end at 65535
+    const int tile_row = blockIdx.x / tiles_n * kTileM;
+    const int tile_col = blockIdx.x % tiles_n * kTileN;
+    // A warp owns 32 x 64 elements, a lane 4 x 4, and again 16 rows and 32 columns further on. Lanes
+    // that differ in bit 0 read the same of As, in bit 1 of Bs: a read is two wavefronts, not four.
+    const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+    const int row = warp / 2 * 32 + lane / 2 % 4 * 4;
+    const int col = warp % 2 * 64 + (lane / 8 * 2 + lane % 2) * 4;
+
+    // This thread's part of each step: neighbours along k of A, neighbours along n of B.
+    const int a_row = threadIdx.x / 2, a_k = threadIdx.x % 2 * 8;
+    const int b_k = threadIdx.x / 16, b_col = threadIdx.x % 16 * 8;
+    const half* a_from = A + size_t(tile_row + a_row) * K + a_k;
+    const half* b_from = B + size_t(b_k) * N + tile_col + b_col;
+    const int a_end = tile_row + a_row < M ? K - a_k : 0;
+    const int b_valid = N - tile_col - b_col;
+
+    uint4 a_next, b_next;
+    auto load_tiles = [&](int k) {
+        a_next = load8<kWide>(a_from, a_end - k);
+        a_from += kStepK;
+        b_next = load8<kWide>(b_from, k + b_k < K ? b_valid : 0);
+        b_from += size_t(kStepK) * N;
+    };
+    auto store_tiles = [&](int buffer) {
+        for (int e = 0; e < 8; ++e) As[buffer][a_k + e][a_row] = ((const half*)&a_next)[e];
+        for (int e = 0; e < 8; ++e) Bs[buffer][b_k][b_col + e] = ((const half*)&b_next)[e];
+    };
+
+    alignas(16) float a[2][kThreadM], b[2][kThreadN];
+    auto load_fragments = [&](int buffer, int s) {
+        for (int i = 0; i < kThreadM; i += 4)
+            *(float4*)&a[s % 2][i] = *(float4*)&As[buffer][s][row + i / 4 * 16];
+        for (int j = 0; j < kThreadN; j += 4)
+            *(float4*)&b[s % 2][j] = *(float4*)&Bs[buffer][s][col + j / 4 * 32];
+    };
+
+    load_tiles(0);
+    store_tiles(0);
+    __syncthreads();  // the first tiles are complete
+    load_tiles(kStepK);
+    load_fragments(0, 0);
+
+    float acc[kThreadM][kThreadN] = {};
+#pragma unroll 2  // two steps a turn: the compiler then knows `buffer`, and with it all addresses
+    for (int k = 0, buffer = 0; k < K; k += kStepK, buffer ^= 1) {
+#pragma unroll
+        for (int s = 0; s < kStepK; ++s) {
+            if (s == kStoreAt) store_tiles(buffer ^ 1);
+            if (s == kStepK - 1) {
+                load_tiles(k + 2 * kStepK);
+                __syncthreads();  // the next tiles are complete, and everyone has read these
+            }
+            load_fragments(s < kStepK - 1 ? buffer : buffer ^ 1, (s + 1) % kStepK);
+            // To and fro along the rows: each multiply-add shares an operand with the one before,
+            // so that the register file delivers two operands instead of three.
+            for (int i = 0; i < kThreadM; ++i)
+                for (int at = 0; at < kThreadN; ++at) {
+                    const int j = i % 2 ? kThreadN - 1 - at : at;
+                    acc[i][j] += a[s % 2][i] * b[s % 2][j];
+                }
+        }
+    }
+
+    for (int i = 0; i < kThreadM; ++i)
+        for (int j = 0; j < kThreadN; j += 4) {
+            const int c_row = tile_row + row + i / 4 * 16 + i % 4;
+            const int c_col = tile_col + col + j / 4 * 32;
+            if (c_row < M) store4<kWide>(&C[size_t(c_row) * N + c_col], &acc[i][j], N - c_col);
+        }
+}
+
+void launch_matmul(int M, int N, int K, const half* A, const half* B, float* C) {
+    const int blocks = ceil_div(M, kTileM) * ceil_div(N, kTileN);
+    // 16-byte accesses need every row to start on a multiple of 16 bytes.
+    const auto kernel = K % 8 == 0 && N % 8 == 0 ? matmul<true> : matmul<false>;
+    kernel<<<blocks, kThreads>>>(M, N, K, A, B, C);
+}
+
+// A is loaded once for every column of tiles, B once for every row of tiles.
+double loaded_elements(double M, double N, double K) {
+    return K * (M * std::ceil(N / kTileN) + N * std::ceil(M / kTileM));
+}
+
+// From shared memory each thread reads its kThreadM + kThreadN operands at every k.
+double shared_loaded_bytes(double M, double N, double K) {
+    const double threads = std::ceil(M / kTileM) * std::ceil(N / kTileN) * kThreads;
+    const double depth = std::ceil(K / kStepK) * kStepK + 1;  // once ahead
+    return threads * depth * (kThreadM + kThreadN) * sizeof(float);
+}
+
+int main(int argc, char** argv) {
+    StageOf<half, float> stage = {launch_matmul, loaded_elements, shared_loaded_bytes};
+    return run_stage(stage, argc, argv);
+}
