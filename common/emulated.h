@@ -134,8 +134,8 @@ public:
         return 0;
     }
 
-    // Verified before square shapes, which need no guards: two that no tile fits, the second with rows
-    // on multiples of 16 bytes.
+    // Verified before square shapes, which need no guards: two that no tile fits, the second with
+    // rows on multiples of 16 bytes.
     std::vector<Shape> ragged() const {
         if (options_.m || options_.n || options_.k) return {};
         return {{7, 5, 3}, {130, 264, 24}};

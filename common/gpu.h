@@ -1,5 +1,5 @@
-// A GPU, or what the emulator takes for one: its memory and its errors. Then, on a GPU alone: what it
-// is, its times, and cuBLAS's product beside a stage's.
+// A GPU, or what the emulator takes for one: its memory and its errors. Then, on a GPU alone: what
+// it is, its times, and cuBLAS's product beside a stage's.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -76,7 +76,8 @@ void launch_once(const StageOf<In, Out>& stage, Operands<In, Out>& x) {
     check_cuda(cudaDeviceSynchronize(), "running the kernel");
 }
 
-// Flop per byte of the traffic that the stage asks for, with no cache in between. C is written once.
+// Flop per byte of the traffic that the stage asks for, with no cache in between. C is written
+// once.
 template <class In, class Out>
 Intensity intensity_of(const StageOf<In, Out>& stage, Shape s) {
     const double M = s.M, N = s.N, K = s.K, flop = 2 * M * N * K;
@@ -109,8 +110,8 @@ public:
     std::vector<Rested> run(const std::vector<std::function<void()>>& functions, int repeat,
                             bool cold = true);
 
-    // Launches `function`, which takes `ms` milliseconds, over and over until the device is hot. Then
-    // timed launches and launches beside the clock's probe take turns, still without a rest.
+    // Launches `function`, which takes `ms` milliseconds, over and over until the device is hot.
+    // Then timed launches and launches beside the clock's probe take turns, still without a rest.
     Sustained sustained(const std::function<void()>& function, double ms);
 
     Clocks clocks() const;  // now, by NVML
@@ -214,9 +215,9 @@ std::string bus_id(int device) {
     return bus;
 }
 
-// Lanes: CUDA C++ Programming Guide, "Throughput of Native Arithmetic Instructions". Tensor cores, FP16
-// with FP32 sums: NVIDIA's whitepapers on V100, A100 and H100; of other architectures a GeForce has half
-// of what the other cards have.
+// Lanes: CUDA C++ Programming Guide, "Throughput of Native Arithmetic Instructions". Tensor cores,
+// FP16 with FP32 sums: NVIDIA's whitepapers on V100, A100 and H100; of other architectures a
+// GeForce has half of what the other cards have.
 double peak_at(double mhz, Limit which, int device) {
     const int sm = 10 * attribute(cudaDevAttrComputeCapabilityMajor, device) +
                    attribute(cudaDevAttrComputeCapabilityMinor, device);
@@ -282,8 +283,8 @@ Timer::Timer(int device)
     check_cuda(cudaMemset(flush_.data(), 0, flush_count_ * sizeof(float)), "cudaMemset");
 }
 
-// Reads zeros, and so writes nothing: what has to make room for them is written back before the timed
-// launch, not during it.
+// Reads zeros, and so writes nothing: what has to make room for them is written back before the
+// timed launch, not during it.
 static __global__ void flush_by_reading(const float* zeros, size_t count, float* nowhere) {
     float sum = 0;
     for (size_t i = blockIdx.x * size_t(blockDim.x) + threadIdx.x; i < count;
@@ -292,9 +293,9 @@ static __global__ void flush_by_reading(const float* zeros, size_t count, float*
     if (sum != 0) *nowhere = sum;
 }
 
-// Tensor cores that work without a break can exceed the device's power limit, and then its clock falls.
-// One flush would do for the cache. So many keep the device busy until the host has queued what follows:
-// it is not waited for then.
+// Tensor cores that work without a break can exceed the device's power limit, and then its clock
+// falls. One flush would do for the cache. So many keep the device busy until the host has queued
+// what follows: it is not waited for then.
 void Timer::rest(bool cold) {
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
     for (int i = 0; i < (cold ? 16 : 0); ++i)

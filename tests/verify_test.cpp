@@ -225,7 +225,8 @@ TEST(Limits, OfAGpuByItsResults) {
     std::ofstream(results / "volta/limits.csv")
         << kHeader + "copy,-,600,-,650,NVIDIA TITAN V\n" + kShared + kFma << std::flush;
     std::ofstream(results / "broken/limits.csv") << "x\n" << std::flush;
-    EXPECT_EQ(joined(gpu_names(results)), "h200, h100, fury-x, rtx5060ti, titan-v, broken, new, volta");
+    EXPECT_EQ(joined(gpu_names(results)),
+              "h200, h100, fury-x, rtx5060ti, titan-v, broken, new, volta");
     EXPECT_EQ(gpu_named("new", results).limit(&Limits::bandwidth_gbs), 400);
     EXPECT_EQ(gpu_named("new", results).source, "measured, docs/results/new/limits.csv");
     const Gpu volta = *find_gpu("NVIDIA TITAN V", results);
