@@ -135,7 +135,7 @@ def test_on_a_gpu(s):
         assert line in text
     program(s, "roofline", 3)
     run = run_all(s, "there", environment=gpu)
-    assert run.returncode == 3 and "13 done" in run.stdout and "--limits" not in run.options["half2"]  # not with an earlier run's
+    assert run.returncode == 3 and "14 done" in run.stdout and "--limits" not in run.options["half2"]  # not with an earlier run's
 
 
 @pytest.mark.parametrize("how, code", ((signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGKILL, -9)), ids=str)
