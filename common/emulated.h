@@ -134,10 +134,12 @@ public:
         return 0;
     }
 
-    // Verified before square shapes, which need no guards: two that no tile fits, the second with
-    // rows on multiples of 16 bytes.
+    // Verified before the default size, which needs no guards: two shapes that no tile fits, the
+    // second with rows on multiples of 16 bytes.
     std::vector<Shape> ragged() const {
-        if (options_.m || options_.n || options_.k) return {};
+        const bool shape_given =
+            options_.m || options_.n || options_.k || options_.sizes[0] != kDefaultSize;
+        if (shape_given) return {};
         return {{7, 5, 3}, {130, 264, 24}};
     }
 

@@ -11,7 +11,7 @@
 #include "common/command_line.h"
 #ifdef CUDA_EMULATOR
 #include "emulator/emulator.h"
-#elif !defined(HARNESS_COMPILED_APART)
+#elif !defined(HARNESS_COMPILED_APART) || defined(RUN_STAGE_IS_HERE)
 #include <cublas_v2.h>  // takes as long to compile as all else here
 #include <cuda_fp16.h>
 #endif
@@ -137,47 +137,6 @@ private:
     int flush_blocks_;
     ClockProbe probe_;
 };
-
-#ifndef HARNESS_COMPILED_APART
-// cuBLAS's product of the same data in the same precision: FP32 without TF32, FP16 with FP32
-// accumulate, or FP16 throughout. Row-major C = A * B is column-major C' = B' * A'.
-class Cublas {
-public:
-    Cublas() {
-        check(cublasCreate(&handle_), "cublasCreate");
-        // This mode does not round to TF32.
-        check(cublasSetMathMode(handle_, CUBLAS_DEFAULT_MATH), "cublasSetMathMode");
-    }
-    ~Cublas() { cublasDestroy(handle_); }
-    Cublas(const Cublas&) = delete;
-    Cublas& operator=(const Cublas&) = delete;
-
-    void multiply(int M, int N, int K, const float* A, const float* B, float* C) {
-        const float one = 1, zero = 0;
-        check(cublasSgemm(handle_, kNo, kNo, N, M, K, &one, B, N, A, K, &zero, C, N),
-              "cublasSgemm");
-    }
-    void multiply(int M, int N, int K, const half* A, const half* B, float* C) {
-        const float one = 1, zero = 0;
-        check(cublasGemmEx(handle_, kNo, kNo, N, M, K, &one, B, CUDA_R_16F, N, A, CUDA_R_16F, K,
-                           &zero, C, CUDA_R_32F, N, CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT),
-              "cublasGemmEx");
-    }
-    void multiply(int M, int N, int K, const half* A, const half* B, half* C) {
-        const half one = 1.0f, zero = 0.0f;
-        check(cublasHgemm(handle_, kNo, kNo, N, M, K, &one, B, N, A, K, &zero, C, N),
-              "cublasHgemm");
-    }
-
-private:
-    static void check(cublasStatus_t status, const std::string& call) {
-        if (status == CUBLAS_STATUS_SUCCESS) return;
-        throw Failure(kDeviceFailed, call + " failed: " + cublasGetStatusString(status));
-    }
-    static constexpr cublasOperation_t kNo = CUBLAS_OP_N;  // as they lie, not transposed
-    cublasHandle_t handle_ = nullptr;
-};
-#endif
 
 #endif  // CUDA_EMULATOR
 
@@ -399,6 +358,51 @@ Sustained Timer::sustained(const std::function<void()>& function, double ms) {
     return {total / (done * launches), watts / readings, meanwhile};
 }
 
+#endif  // CUDA_EMULATOR
+#endif  // HARNESS_COMPILED_APART
+
+#ifndef CUDA_EMULATOR
+#if !defined(HARNESS_COMPILED_APART) || defined(RUN_STAGE_IS_HERE)
+
+// cuBLAS's product of the same data in the same precision: FP32 without TF32, FP16 with FP32
+// accumulate, or FP16 throughout. Row-major C = A * B is column-major C' = B' * A'.
+class Cublas {
+public:
+    Cublas() {
+        check(cublasCreate(&handle_), "cublasCreate");
+        // This mode does not round to TF32.
+        check(cublasSetMathMode(handle_, CUBLAS_DEFAULT_MATH), "cublasSetMathMode");
+    }
+    ~Cublas() { cublasDestroy(handle_); }
+    Cublas(const Cublas&) = delete;
+    Cublas& operator=(const Cublas&) = delete;
+
+    void multiply(int M, int N, int K, const float* A, const float* B, float* C) {
+        const float one = 1, zero = 0;
+        check(cublasSgemm(handle_, kNo, kNo, N, M, K, &one, B, N, A, K, &zero, C, N),
+              "cublasSgemm");
+    }
+    void multiply(int M, int N, int K, const half* A, const half* B, float* C) {
+        const float one = 1, zero = 0;
+        check(cublasGemmEx(handle_, kNo, kNo, N, M, K, &one, B, CUDA_R_16F, N, A, CUDA_R_16F, K,
+                           &zero, C, CUDA_R_32F, N, CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT),
+              "cublasGemmEx");
+    }
+    void multiply(int M, int N, int K, const half* A, const half* B, half* C) {
+        const half one = 1.0f, zero = 0.0f;
+        check(cublasHgemm(handle_, kNo, kNo, N, M, K, &one, B, N, A, K, &zero, C, N),
+              "cublasHgemm");
+    }
+
+private:
+    static void check(cublasStatus_t status, const std::string& call) {
+        if (status == CUBLAS_STATUS_SUCCESS) return;
+        throw Failure(kDeviceFailed, call + " failed: " + cublasGetStatusString(status));
+    }
+    static constexpr cublasOperation_t kNo = CUBLAS_OP_N;  // as they lie, not transposed
+    cublasHandle_t handle_ = nullptr;
+};
+
 // Verifies a stage, then times it beside cuBLAS.
 class GpuMachine {
 public:
@@ -496,5 +500,5 @@ private:
     double done_ = 0, now_ = 0;  // as cost() says
 };
 
+#endif  // RUN_STAGE_IS_HERE
 #endif  // CUDA_EMULATOR
-#endif  // HARNESS_COMPILED_APART

@@ -18,7 +18,7 @@ using Stage = StageOf<float, float>;
 template <class In, class Out>
 int run_stage(StageOf<In, Out> stage, int argc, char** argv, const char* source = __builtin_FILE());
 
-#ifndef HARNESS_COMPILED_APART
+#if !defined(HARNESS_COMPILED_APART) || defined(RUN_STAGE_IS_HERE)
 
 #include <cctype>
 #include <filesystem>
@@ -71,4 +71,4 @@ int run_stage(StageOf<In, Out> stage, int argc, char** argv, const char* source)
     });
 }
 
-#endif  // HARNESS_COMPILED_APART
+#endif  // RUN_STAGE_IS_HERE

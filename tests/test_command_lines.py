@@ -46,7 +46,7 @@ ROWS = [
 
     (STAGES, "both", "--sizes 64:128:0", 2, "--sizes '0': takes"),
     (STAGES, "both", "--sizes 64:32:8", 2, f"--sizes '32': {WHOLE}64"),
-    (STAGES, "both", "--gpu gtx", 2, "--gpu 'gtx': takes one of h200, fury-x"),
+    (STAGES, "both", "--gpu gtx", 2, "--gpu 'gtx': takes one of h200, h100, fury-x"),
     (STAGES, "both", "--limits /", 2, "--limits '/': can't be read: Is a directory"),
     (STAGES, "both", "--limits ''", 2, "--limits '': can't be read: No such file or directory"),
     (STAGES, "both", f"--limits {__file__!r}", 2, f"--limits '{__file__}': has no column 'what'"),

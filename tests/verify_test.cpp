@@ -6,6 +6,7 @@
 #include <sys/resource.h>
 #include <sys/wait.h>
 
+#include <csignal>
 #include <filesystem>
 #include <fstream>
 
@@ -282,10 +283,10 @@ TEST(Report, ShowsWhatAPersonReads) {
                              {"percent_of_peak", "", 0, as_bar}};
     const std::string table = shown(columns, {row, fast});
     EXPECT_EQ(table.substr(0, table.find('#')),
-              "                                             of      of predicted\n"
-              "stage                      time  TFLOP/s   peak  cuBLAS   TFLOP/s  ratio\n"
-              "05_double_buffer        2.67 ms    51.49  77.0%  100.6%      8.60   5.99 ");
-    EXPECT_NE(table.find("\n06_wmma                319.1 us   430.71      -"), std::string::npos)
+              "                                              of      of predicted\n"
+              "stage                       time  TFLOP/s   peak  cuBLAS   TFLOP/s  ratio\n"
+              "05_double_buffer         2.67 ms    51.49  77.0%  100.6%      8.60   5.99 ");
+    EXPECT_NE(table.find("\n06_wmma                 319.1 us   430.71      -"), std::string::npos)
         << table;
     for (size_t begin = 0, end; (end = table.find('\n', begin)) != std::string::npos;
          begin = end + 1)

@@ -48,7 +48,7 @@ BLAS = """
 #include <cstring>
 static bool planted(const char* fault) { const char* text = getenv("FAULT"); return text && !std::strcmp(text, fault); }
 template <class T> void gemm(int m, int n, int k, const T* a, int lda, const T* b, int ldb, T* c, int ldc) {
-    if (planted("another matrix' leading dimension")) lda = ldb;
+    if (planted("another matrix' leading dimension")) lda = ldb = lda < ldb ? lda : ldb;
     for (int i = 0; i < m; ++i)
         for (int j = 0; j < n; ++j) {
             T sum = 0;

@@ -67,7 +67,7 @@ def emulated():
     for stage in STAGES:
         done = run(f"build/bin/{stage}_cpu_trace --csv {stage}.csv")
         assert done.returncode == 0, done.stdout
-        found[stage] = done.stdout.splitlines()[2], counters.by_stage(folder / f"{stage}.csv")[stage]
+        found[stage] = done.stdout.splitlines()[-1], counters.by_stage(folder / f"{stage}.csv")[stage]
     return found
 
 
