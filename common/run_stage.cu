@@ -1,0 +1,10 @@
+// run_stage() for all kinds of operands, compiled once for all stages: apart from harness.cu, so that
+// programs that are no stage do not load cuBLAS.
+#define RUN_STAGE_IS_HERE
+#include <cuda_fp16.h>
+
+#include "common/harness.h"
+
+template int run_stage(StageOf<float, float>, int, char**, const char*);
+template int run_stage(StageOf<half, float>, int, char**, const char*);
+template int run_stage(StageOf<half, half>, int, char**, const char*);
