@@ -28,7 +28,7 @@ prctl = getattr(ctypes.CDLL(None), "prctl", lambda *_: 0)
 name = "run"  # in messages
 verbose = False  # show all that the build tools say
 STEP = re.compile(rb"\[ *\d+(/\d+|%)\] ")  # of ninja and of make
-CHATTER = re.compile(rb"-- |ninja: (no work to do|Entering)|Scanning dependencies|Consolidate compiler|$")
+CHATTER = re.compile(rb"-- |ninja: (no work to do|Entering)|Scanning dependencies|Consolidate compiler|.*Re-checking globbed|$")
 
 
 def say(text):
@@ -269,9 +269,11 @@ def show_progress(text):
 def show_building(line):
     """A line that the build prints: a step overwrites the last one; what tells nothing is left out."""
     text = line.decode(errors="replace")
+    if not verbose and CHATTER.match(line):
+        return
     if not verbose and STEP.match(line):
         show_progress("building " + text.strip())
-    elif verbose or not CHATTER.match(line):
+    else:
         show_progress("")
         sys.stderr.write(text)
         sys.stderr.flush()
