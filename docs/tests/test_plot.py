@@ -18,7 +18,7 @@ RESULTS = ROOT / "docs/results/h200"
 SOURCES = {"ladder": ("ladder", "limits"), "roofline": ("ladder", "limits"), "library_curves": ("library_curves",)}
 GOOD = {name: (RESULTS / f"{name}.csv").read_text() for name in ("ladder", "limits", "library_curves")}
 LINES = GOOD["ladder"].splitlines(keepends=True)
-STAGES = sorted({line.split(",")[0] for line in LINES[1:]})
+STAGES = sorted({stage for stage, *_ in (line.split(",") for line in LINES[1:]) if "/" not in stage})
 README = (ROOT / "README.md").read_text()
 LAST_05 = next(line for line in LINES if line.startswith("05_double_buffer,8192"))
 
@@ -166,5 +166,5 @@ def test_chapters_tables(chapter, rates, said, folder, capsys):
     now = page.read_text()
     assert "\nold\n" not in now and now.endswith("rest\n")
     for line in ("| shared memory, 33286 GB/s | 2.00 | 66.6 |", "| **predicted**, the least of these | | **65.9** |",
-                 "| **measured** | | **14.0**, 0.22 x |", "| issue slots used | 12.3% |"):
+                 "| **measured** | | **14.0**, 0.21 x |", "| issue slots used | 12.3% |"):
         assert f"\n{line}\n" in now
