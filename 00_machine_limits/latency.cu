@@ -267,8 +267,7 @@ private:
                    {"pascal", pascal},
                    {"repeats", std::to_string(repeat_)},
                    {"sm_mhz", std::to_string(mhz)}};
-        for (const Cell& cell : bench_.where()) row.push_back(cell);
-        report_.add(row);
+        report_.add(row + bench_.where());
     }
 
     const Bench& bench_;

@@ -127,8 +127,7 @@ void measure(int n, Bench& bench, const std::vector<Curve>& curves, uint32_t see
         row.insert(row.end() - 1, {"peak_gflops", peak > 0 ? format("%.0f", peak) : "-"});
         row.push_back({"repeats", std::to_string(repeat)});
         add_clocks(row, bench.timed_at(i));
-        for (const Cell& cell : bench.where()) row.push_back(cell);
-        report.add(row);
+        report.add(row + bench.where());
     }
 }
 

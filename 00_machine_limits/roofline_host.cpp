@@ -1,6 +1,7 @@
-// 00_machine_limits/roofline_host: the sweep of roofline.cu on the CPU, with all of its threads, under the roof that its bandwidth
-// and its FP32 peak make. Slide 24 shows such sweeps on an i7-3770, an i7-4790, an i7-6500U and a Ryzen 7 3700X, as plots: its text
-// has no figures to compare with.
+// 00_machine_limits/roofline_host: the sweep of roofline.cu on the CPU, with all of its threads,
+// under the roof that its bandwidth and its FP32 peak make. Slide 24 shows such sweeps on an
+// i7-3770, an i7-4790, an i7-6500U and a Ryzen 7 3700X, as plots: its text has no figures to
+// compare with.
 //
 // Alone:    g++ -std=c++17 -O3 -march=native -fopenmp -I. 00_machine_limits/roofline_host.cpp -o 00_machine_limits/roofline_host
 // Articles: the slides, 24
@@ -14,8 +15,7 @@
 
 #include "00_machine_limits/cpu.h"
 #include "00_machine_limits/sweep.h"
-#include "common/command_line.h"
-#include "common/report.h"
+#include "common/bench.h"
 #ifdef _OPENMP
 #include <omp.h>
 #define PARALLEL_FOR _Pragma("omp parallel for schedule(static)")
@@ -31,7 +31,8 @@ constexpr int kVectorBytes = 32;
 #else
 constexpr int kVectorBytes = 16;
 #endif
-// Where there is an FMA instruction, the compiler makes one of `x * kFactor + kAddend`, and the reference has to round once, too.
+// Where there is an FMA instruction, the compiler makes one of `x * kFactor + kAddend`, and the
+// reference has to round once, too.
 #if defined(__FP_FAST_FMAF) || defined(__FMA__)
 constexpr bool kFused = true;
 #else
@@ -40,8 +41,8 @@ constexpr bool kFused = false;
 
 typedef float Vector __attribute__((vector_size(kVectorBytes), may_alias));
 constexpr int kLanes = kVectorBytes / sizeof(float);
-constexpr int kVectors =
-    10;  // independent chains. Two FMAs a cycle, of 4 cycles each, need 8; AVX has 16 registers
+// Independent chains. Two FMAs a cycle, of 4 cycles each, need 8; AVX has 16 registers.
+constexpr int kVectors = 10;
 constexpr int kBlock = kVectors * kLanes;  // elements that are in registers at a time
 constexpr int kChunk = 64 * kBlock;  // elements that a thread takes at a time
 constexpr int kPeakSteps = 256;  // between two looks at the loop's counter
@@ -56,7 +57,8 @@ inline void store(float* to, const Vector (&x)[kVectors]) {
     for (int v = 0; v < kVectors; ++v) reinterpret_cast<Vector*>(to)[v] = x[v];
 }
 
-// n steps for each element of a block. A loop of 16 steps is unrolled: the rest of it would take longer than the steps.
+// n steps for each element of a block. A loop of 16 steps is unrolled: the rest of it would take
+// longer than the steps.
 template <int n>
 inline void steps(Vector (&x)[kVectors]) {
 #pragma GCC unroll 16
@@ -65,8 +67,8 @@ inline void steps(Vector (&x)[kVectors]) {
         for (int v = 0; v < kVectors; ++v) x[v] = x[v] * kFactor + kAddend;
 }
 
-// c = a after n steps; n = 0 copies. Bytes read and written count, not those that the caches read because they fetch a line of c
-// before it is written. count: whole chunks.
+// c = a after n steps; n = 0 copies. Bytes read and written count, not those that the caches read
+// because they fetch a line of c before it is written. count: whole chunks.
 template <int n>
 void sweep(const float* a, float* c, size_t count) {
     PARALLEL_FOR
@@ -76,9 +78,8 @@ void sweep(const float* a, float* c, size_t count) {
             load(x, a + at);
             steps<n>(x);
             store(c + at, x);
-            asm volatile(
-                "" ::
-                    : "memory");  // or else n = 0 becomes one memcpy, which writes past the caches
+            // Or else n = 0 becomes one memcpy, which writes past the caches.
+            asm volatile("" ::: "memory");
         }
 }
 
@@ -110,25 +111,26 @@ int thread_count() {
 #endif
 }
 
-// Two arrays, random floats that repeat themselves and what becomes of them, and the threads that go through them.
-class Bench {
+// Two arrays, random floats that repeat themselves and what becomes of them, and the threads that
+// go through them.
+class Arrays {
 public:
     // mib: of both arrays together.
-    explicit Bench(size_t mib)
+    explicit Arrays(size_t mib)
         : count_((mib << 20) / 2 / sizeof(float) / kChunk * kChunk), period_(random_period(1)),
           a_(allocate()), c_(allocate()),
           points_(points(std::make_index_sequence<std::size(kSteps)>())) {
         float* a = a_.get();
-        // By the threads that will read and write it: a page lies in the memory near the one that touches it first.
+        // By the threads that will read and write it: a page lies in the memory near the one that
+        // touches it first.
         PARALLEL_FOR
         for (size_t first = 0; first < count_; first += kChunk)
             for (size_t i = first; i < first + kChunk; ++i) a[i] = period_[i % kPeriod];
         clear();
     }
     const std::vector<Point>& all() const { return points_; }
-    double bytes() const {
-        return 2.0 * count_ * sizeof(float);
-    }  // read and written by a sweep or a copy
+    // Read and written by a sweep or a copy.
+    double bytes() const { return 2.0 * count_ * sizeof(float); }
     double flop(const Point& point) const { return 2.0 * point.steps * count_; }
     double fma_flop() const { return 2.0 * kPeakSteps * kPeakTurns * kBlock * threads_; }
     int threads() const { return threads_; }
@@ -137,7 +139,8 @@ public:
     void run(const Point& point) { point.run(a_.get(), c_.get(), count_); }
     void fma(int turns) { fma_chains(a_.get(), c_.get(), threads_, turns); }
 
-    // Throws Failure(kWrongResult) unless every element is what the scalar reference gives, bit by bit.
+    // Throws Failure(kWrongResult) unless every element is what the scalar reference gives, bit by
+    // bit.
     void verify() {
         std::vector<float> x = period_;
         clear();
@@ -195,8 +198,8 @@ private:
 Times time(const std::string& what, int repeat, const std::function<void()>& work) {
     using std::chrono::steady_clock;
     progress(what + ": timing");
-    const auto warm =
-        steady_clock::now() + std::chrono::milliseconds(100);  // threads, clocks, page tables
+    // Threads, clocks and page tables warm up.
+    const auto warm = steady_clock::now() + std::chrono::milliseconds(100);
     do work();
     while (steady_clock::now() < warm);
     std::vector<float> ms(repeat);
@@ -212,9 +215,9 @@ Times time(const std::string& what, int repeat, const std::function<void()>& wor
 long long cache_mib() { return std::max(0L, sysconf(_SC_LEVEL3_CACHE_SIZE) >> 20); }
 
 void measure(long long mib, int repeat, bool verify_only, Report& report) {
-    Bench bench(mib);
-    const std::string cpu = cpu_model(), threads = std::to_string(bench.threads());
-    bench.verify();
+    Arrays arrays(mib);
+    const std::string cpu = cpu_model(), threads = std::to_string(arrays.threads());
+    arrays.verify();
     progress("");
     std::printf(
         "%s, threads: %s. Each element of each result is right. Two arrays, together %lld MiB.\n",
@@ -222,7 +225,8 @@ void measure(long long mib, int repeat, bool verify_only, Report& report) {
     if (verify_only) return;
     if (mib < 2 * cache_mib())
         std::printf(
-            "The last-level cache has %lld MiB: the arrays may stay in it, and copy is then not the memory's bandwidth.\n",
+            "The last-level cache has %lld MiB: the arrays may stay in it, and copy is then not the "
+            "memory's bandwidth.\n",
             cache_mib());
     std::printf("limit: GFLOP/s, min(fp32_fma, copy x flop/byte), as measured here\n");
 
@@ -245,18 +249,18 @@ void measure(long long mib, int repeat, bool verify_only, Report& report) {
                     {"threads", threads},
                     {"date", today()}});
     };
-    Times times = time("copy", repeat, [&] { bench.copy(); });
-    const double copied = bench.bytes() / times.median * 1e-6;
+    Times times = time("copy", repeat, [&] { arrays.copy(); });
+    const double copied = arrays.bytes() / times.median * 1e-6;
     add("copy", "-", copied, 0, 0, times);
-    times = time("fp32_fma", repeat, [&] { bench.fma(kPeakTurns); });
-    const double fma = bench.fma_flop() / times.median * 1e-6;
+    times = time("fp32_fma", repeat, [&] { arrays.fma(kPeakTurns); });
+    const double fma = arrays.fma_flop() / times.median * 1e-6;
     add("fp32_fma", "-", 0, fma, 0, times);
     std::vector<double> shares;
-    for (const Point& point : bench.all()) {
-        times = time(format("sweep, %d steps", point.steps), repeat, [&] { bench.run(point); });
-        const double gflops = bench.flop(point) / times.median * 1e-6,
+    for (const Point& point : arrays.all()) {
+        times = time(format("sweep, %d steps", point.steps), repeat, [&] { arrays.run(point); });
+        const double gflops = arrays.flop(point) / times.median * 1e-6,
                      limit = roof(fma, copied, point.steps);
-        add("sweep", format("%g", flop_per_byte(point.steps)), bench.bytes() / times.median * 1e-6,
+        add("sweep", format("%g", flop_per_byte(point.steps)), arrays.bytes() / times.median * 1e-6,
             gflops, limit, times);
         shares.push_back(gflops / limit);
     }
@@ -265,37 +269,24 @@ void measure(long long mib, int repeat, bool verify_only, Report& report) {
 }
 
 int main(int argc, char** argv) {
-    using Text = const std::string&;
     long long mib = std::clamp(4 * cache_mib(), 256LL, 1024LL);
-    int repeat = 10;
-    bool verify_only = false, wide = false;
-    std::string csv;
-    const std::vector<Option> options = {
-        {"csv", "FILE", "also write the rows to FILE", [&](Text value) { csv = parse_csv(value); }},
-        wide_option(wide),
-        {"size", "MIB",
-         "of both arrays together (default: four times the last-level cache, from 256 to 1024)",
-         [&](Text value) { mib = parse_number("--size", value, 1, 1 << 20); }},
-        {"repeat", "R", "timed runs of each (default 10)",
-         [&](Text value) { repeat = int(parse_number("--repeat", value, 1, 1000)); }},
-        {"verify-only", "", "check the results and stop", [&](Text) { verify_only = true; }},
-    };
-    const std::string about =
-        "measures bandwidth and FP32 peak of this machine's CPU, and a sweep under the roof that they make";
-    return run_program("roofline_host", about, options,
-                       "Example:\n  roofline_host --csv limits_host.csv", argc, argv, [&] {
-                           if (verify_only && !csv.empty())
-                               throw Failure(kBadCommandLine,
-                                             "--csv: there are no times with --verify-only");
-                           const Columns columns = {{"what", "what", -10},
-                                                    "flop_per_byte",
-                                                    "gbs",
-                                                    {"gflops", "GFLOP/s", 11},
-                                                    {"limit", "limit", 10},
-                                                    {"percent_of_limit", "of|limit", 8, as_percent},
-                                                    "median_ms",
-                                                    {"percent_of_limit", "", 0, as_bar}};
-                           Report report(csv, columns, wide);
-                           measure(mib, repeat, verify_only, report);
-                       });
+    BenchOptions o;
+    o.columns = {{"what", "what", -10},
+                 "flop_per_byte",
+                 "gbs",
+                 {"gflops", "GFLOP/s", 11},
+                 {"limit", "limit", 10},
+                 {"percent_of_limit", "of|limit", 8, as_percent},
+                 "median_ms",
+                 {"percent_of_limit", "", 0, as_bar}};
+    const Option size = {
+        "size", "MIB",
+        "of both arrays together (default: four times the last-level cache, from 256 to 1024)",
+        number(mib, "--size", 1, 1 << 20)};
+    return run_bench(
+        "roofline_host",
+        "measures bandwidth and FP32 peak of this machine's CPU, and a sweep under the roof that "
+        "they make",
+        "Example:\n  roofline_host --csv limits_host.csv", o, {size}, argc, argv,
+        [&](Report& report) { measure(mib, o.repeat, o.verify_only, report); });
 }

@@ -58,8 +58,7 @@ private:
         row.push_back(
             {"sustained_gbs", with_gbs ? figure(work.bytes() / sustained.ms * 1e-6, "%.1f") : "-"});
         add_sustained(row, sustained, with_gflops ? work.flop : 0);
-        for (const Cell& cell : bench.where()) row.push_back(cell);
-        report.add(row);
+        report.add(row + bench.where());
         return value;
     }
 };

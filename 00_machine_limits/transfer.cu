@@ -219,8 +219,7 @@ void time_all(const std::vector<long long>& sizes, double first_ms, const BenchO
     for (const Measured& each : all) {
         const std::string threads = blas ? std::to_string(blas.threads()) : "-";
         Row row = row_of(each, fit(all, each.memory), threads, o.repeat);
-        for (const Cell& cell : bench.where()) row.push_back(cell);
-        report.add(row);
+        report.add(row + bench.where());
     }
     std::printf(
         "N = %d: the first launch in this process took %.3f ms, the median one %.3f ms; the "

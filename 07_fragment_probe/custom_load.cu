@@ -13,8 +13,8 @@
 #include "common/bench.h"
 
 constexpr int kInShared = 64;  // matrices in shared memory, 32 KiB
-constexpr int kInGlobal =
-    16 * 1024;  // 8 MiB: more than any L1 cache, less than the L2 cache of a data-centre GPU
+// 8 MiB: more than any L1 cache, less than the L2 cache of a data-centre GPU.
+constexpr int kInGlobal = 16 * 1024;
 
 // Where the matrices are read: `from` itself, or a copy of the first kInShared of them.
 template <bool kShared>
@@ -154,8 +154,8 @@ private:
         const double ns = ms * 1e6 / count, gbs = kMatrixBytes / ns,
                      device_gbs = bench_.gpu.limit(&Limits::bandwidth_gbs),
                      share = gbs / device_gbs;
-        const double first_ns =
-            first_ns_.emplace(from + result, ns).first->second;  // load_matrix_sync comes first
+        // load_matrix_sync comes first.
+        const double first_ns = first_ns_.emplace(from + result, ns).first->second;
         const std::string of_device =
             share > 1 ? format("%.0f x: impossible", share) : format("%.2f%%", 100 * share);
         Row row = {{"load", load},
@@ -170,8 +170,7 @@ private:
                    {"device_gbs", format("%.0f", device_gbs)},
                    {"repeats", std::to_string(repeat_)},
                    {"sm_mhz", figure(bench_.timed_at().sm)}};
-        for (const Cell& cell : bench_.where()) row.push_back(cell);
-        report_.add(row);
+        report_.add(row + bench_.where());
     }
 
     std::map<std::string, double> first_ns_;

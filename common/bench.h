@@ -93,19 +93,13 @@ private:
 
 #include <tuple>
 
-static Option refused(Option option, const std::string& why) {
-    option.set = [says = option.dashed() + ": only the " + why](const std::string&) {
-        throw Failure(kBadCommandLine, says);
-    };
-    return option;
-}
 Option gpu_only(Option option) {
     option.help = "GPU build: " + option.help;
-    return kEmulated ? refused(option, "GPU build takes it; the CPU build times nothing") : option;
+    return only_for(!kEmulated, option, "GPU build takes it; the CPU build times nothing");
 }
 Option cpu_only(Option option) {
     option.help = "CPU build: " + option.help;
-    return kEmulated ? option : refused(option, "CPU builds (their names end in _cpu) take it");
+    return only_for(kEmulated, option, kCpuBuilds);
 }
 Option arch_option(BenchOptions& o) {
     const auto set = [&o](const std::string& value) {
@@ -150,17 +144,9 @@ int run_bench(const std::string& name, const std::string& about, const std::stri
 
 #ifdef CUDA_EMULATOR
 std::string in_each_order(const std::function<void()>& verify) {
-    using emulator::Order;
-    for (const auto& [name, order] : {std::pair("forward", Order::forward),
-                                      {"reverse", Order::reverse},
-                                      {"random", Order::random}}) {
-        emulator::set_order(order, 1);
-        try {
-            verify();
-        } catch (const Failure& failure) {
-            throw Failure(failure.code,
-                          std::string("threads in ") + name + " order: " + failure.what());
-        }
+    for (const auto& [name, order] : emulator::kOrders) {
+        emulator::set_order(order);
+        doing(format("threads in %s order", name), verify);
     }
     return std::string(", in three orders of threads") +
            (emulator::tracing() ? ", and the bytes moved are those stated" : "");
@@ -170,8 +156,7 @@ void run_checked(const std::string& what, const Traffic& stated,
                  const std::function<void()>& launch) {
     emulator::reset_counts();
     launch();
-    check_cuda(cudaGetLastError(), "launching " + what);
-    check_cuda(cudaDeviceSynchronize(), "running " + what);
+    finish_launch(what);
     const emulator::Counts& c = emulator::counts();
     if (!c.problems.empty()) throw Failure(kWrongResult, what + ": " + c.problems[0]);
     if (!emulator::tracing()) return;
@@ -208,8 +193,7 @@ std::string in_each_order(const std::function<void()>& verify) {
 
 void run_checked(const std::string& what, const Traffic&, const std::function<void()>& launch) {
     launch();
-    check_cuda(cudaGetLastError(), "launching " + what);
-    check_cuda(cudaDeviceSynchronize(), "running " + what);
+    finish_launch(what);
 }
 
 struct Bench::Parts {

@@ -49,6 +49,10 @@ inline Setter flag(bool& into) {
     return [&into](const std::string&) { into = true; };
 }
 
+// The option where this build takes it. Elsewhere one that is refused: "--lines: only the " `builds`.
+Option only_for(bool taken, Option option, const std::string& builds);
+constexpr const char* kCpuBuilds = "CPU builds (their names end in _cpu) take it";
+
 // The option --wide of a Report.
 Option wide_option(bool& wide);
 
@@ -148,6 +152,14 @@ std::vector<long long> parse_sizes(const std::string& text) {
     std::vector<long long> sizes;
     for (long long size = first; size <= last; size += step) sizes.push_back(size);
     return sizes;
+}
+
+Option only_for(bool taken, Option option, const std::string& builds) {
+    if (!taken)
+        option.set = [says = option.dashed() + ": only the " + builds](const std::string&) {
+            throw Failure(kBadCommandLine, says);
+        };
+    return option;
 }
 
 Option wide_option(bool& wide) {
@@ -261,33 +273,22 @@ std::vector<Option> product_options(Options& o, const std::string& default_size)
 
 std::vector<Option> stage_options(Options& o, int default_size, bool emulated) {
     o.sizes = {default_size};
-    const auto cpu_only = [emulated](const char* option, const Setter& set) -> Setter {
-        return [=](const std::string& value) {
-            if (!emulated)
-                throw Failure(kBadCommandLine,
-                              std::string(option) +
-                                  ": only the CPU builds (their names end in _cpu) take it");
-            set(value);
-        };
+    const auto set_order = [&o](const std::string& value) {
+        o.order = parse_choice("--order", value, {"forward", "reverse", "random", "all"});
     };
     std::vector<Option> options = product_options(o, std::to_string(default_size));
+    options.push_back(
+        {"device", "D", "use CUDA device D (default 0)", number(o.device, "--device", 0, 1023)});
     for (const Option& each : std::vector<Option>{
-             {"device", "D", "use CUDA device D (default 0)",
-              number(o.device, "--device", 0, 1023)},
              {"order", "ORDER",
               "CPU build: run threads forward, reverse, random or all three (default all)",
-              cpu_only("--order",
-                       [&o](const std::string& value) {
-                           o.order = parse_choice("--order", value,
-                                                  {"forward", "reverse", "random", "all"});
-                       })},
+              set_order},
              {"large-indices", "",
               "CPU build: instead check that indices hold at more than 2^32 elements",
-              cpu_only("--large-indices", flag(o.large_indices))},
+              flag(o.large_indices)},
              {"lines", "", "CPU build with tracing: the traffic of every source line",
-              cpu_only("--lines", flag(o.lines))},
-         })
-        options.push_back(each);
+              flag(o.lines)}})
+        options.push_back(only_for(emulated, each, kCpuBuilds));
     return options;
 }
 

@@ -69,10 +69,8 @@ public:
             throw Failure(kBadCommandLine,
                           "--lines: only the traced CPU builds (their names end in "
                           "_cpu_trace) count by lines");
-        for (const auto& each : {std::pair("forward", Order::forward),
-                                 {"reverse", Order::reverse},
-                                 {"random", Order::random}})
-            if (options.order == "all" || options.order == each.first) orders_.push_back(each);
+        for (const emulator::NamedOrder& each : emulator::kOrders)
+            if (options.order == "all" || options.order == each.name) orders_.push_back(each);
         emulator::on_block([this](uint64_t done, uint64_t all) {
             const double share = (order_ + double(done) / double(all)) / double(orders_.size() + 1);
             work_.show(doing_, done_ + now_ * share);
@@ -98,7 +96,7 @@ public:
             const auto launch = [&] { launch_once(stage, x); };
             return verify_stage(x, stage.arithmetic, options_.seed, launch, once_more);
         } catch (const Failure& failure) {
-            const std::string order = orders_[std::min(order_, orders_.size() - 1)].first;
+            const std::string order = orders_[std::min(order_, orders_.size() - 1)].name;
             const auto& problems = emulator::counts().problems;
             throw Failure(failure.code, "threads in " + order + " order: " + failure.what() +
                                             (problems.empty() ? "" : " (" + problems[0] + ")"));
@@ -192,8 +190,7 @@ private:
         emulator::run_ends_only(true);
         stage.launch(s.M, s.N, s.K, A.data(), B.data(), C.data());
         emulator::run_ends_only(false);
-        check_cuda(cudaGetLastError(), "launching the kernel");
-        check_cuda(cudaDeviceSynchronize(), "running the kernel");
+        finish_launch();
         for (const int row : C.ends(s.M, kCompared))
             for (const int col : C.ends(s.N, kCompared)) {
                 int64_t expected = 0;
@@ -208,10 +205,10 @@ private:
     bool begin_order(size_t order, const char* stage, Shape s) {
         order_ = order;
         if (order == orders_.size()) return false;
-        doing_ = std::string(stage) + " " + to_string(s) + ", threads in " + orders_[order].first +
+        doing_ = std::string(stage) + " " + to_string(s) + ", threads in " + orders_[order].name +
                  " order";
         progress(doing_);
-        emulator::set_order(orders_[order].second, options_.seed);
+        emulator::set_order(orders_[order].order, options_.seed);
         emulator::reset_counts();
         return true;
     }
@@ -236,10 +233,9 @@ private:
               sizeof(Out) * double(s.M) * s.N);
     }
 
-    using Order = emulator::Order;
     Options options_;
     Gpu gpu_;
-    std::vector<std::pair<std::string, Order>> orders_;
+    std::vector<emulator::NamedOrder> orders_;
     size_t order_ = 0;  // the one that runs
     emulator::Counts counts_;
     std::string doing_;

@@ -127,8 +127,7 @@ std::string printable(std::string text) {
 }
 
 int line_width() {
-    winsize size =
-        {};  // of stderr: ./run reads a program's stdout, and leaves its stderr to the terminal
+    winsize size = {};  // of stderr: ./run reads a program's stdout and leaves its stderr alone
     const bool terminal = ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0;
     return terminal ? std::min<int>(size.ws_col, 100) : 100;
 }

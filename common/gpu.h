@@ -64,6 +64,9 @@ private:
     T* data_ = nullptr;
 };
 
+// Waits for the kernel that was just launched. Throws Failure(kDeviceFailed), which names `what`.
+void finish_launch(const std::string& what = "the kernel");
+
 template <class In, class Out>
 using Operands = OperandsIn<DeviceArray<In>, DeviceArray<Out>>;
 
@@ -72,8 +75,7 @@ template <class In, class Out>
 void launch_once(const StageOf<In, Out>& stage, Operands<In, Out>& x) {
     stage.launch(x.shape.M, x.shape.N, x.shape.K, x.A_device.data(), x.B_device.data(),
                  x.C.device());
-    check_cuda(cudaGetLastError(), "launching the kernel");
-    check_cuda(cudaDeviceSynchronize(), "running the kernel");
+    finish_launch();
 }
 
 // Throws Failure(kNoGpu) where a block of the stage takes more than the `most` bytes of shared memory
@@ -149,6 +151,11 @@ void check_cuda(cudaError_t status, const std::string& call) {
                              ? "; build for this GPU: -DCMAKE_CUDA_ARCHITECTURES=native"
                              : "";
     throw Failure(kDeviceFailed, call + " failed: " + cudaGetErrorString(status) + advice);
+}
+
+void finish_launch(const std::string& what) {
+    check_cuda(cudaGetLastError(), "launching " + what);
+    check_cuda(cudaDeviceSynchronize(), "running " + what);
 }
 
 int select_device(int device) {

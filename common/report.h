@@ -188,7 +188,6 @@ static const Column kColumns[] = {
     {"flop_per_byte", "flop per|byte", 9},
     {"predicted_gflops", "predicted|TFLOP/s", 10, as_tera},
     {"measured_of_predicted", "ratio", 7},
-    {"sm_mhz", "SM|MHz", 6},
 };
 
 Column::Column(const char* name)

@@ -216,8 +216,8 @@ std::optional<Gpu> find_gpu(const std::string& full_name, const std::string& res
             const Gpu gpu = gpu_named(name, results);
             if (gpu.full_name == full_name && (!found || found->measured.fp32_gflops == 0))
                 found = gpu;
-        } catch (
-            const Failure&) {  // results that can't be read are no results; --gpu NAME says why
+        } catch (const Failure&) {
+            // Results that can't be read are no results; --gpu NAME says why.
         }
     return found;
 }

@@ -157,8 +157,7 @@ std::string check_exact(Shape s, const std::vector<In>& A, const std::vector<In>
 // ---- Accuracy ----
 
 struct Accuracy {
-    double worst =
-        0.0;  // largest error as a fraction of its bound: at most 1 is right, and NaN is not
+    double worst = 0.0;  // largest error as a fraction of its bound: right up to 1, wrong if NaN
     std::string wrong;  // "" or the first element beyond its bound
 };
 

@@ -41,7 +41,7 @@ bool contains(const Allocation& range, uintptr_t address) {
 // Whose memory it is. own: the thread's stack, or a constant. none: nothing that a kernel may touch.
 enum class Region { own, global, shared, none };
 
-inline Region find_place(uintptr_t address, unsigned thread, const Allocation*& range) {
+inline Region find_region(uintptr_t address, unsigned thread, const Allocation*& range) {
     range = &memory.recent;
     if (contains(memory.recent, address)) return Region::global;
     if (address - stacks_begin < stacks_bytes)
@@ -118,15 +118,15 @@ bool note_access(unsigned thread, const void* pointer, int width, Kind kind,
     if (pc - kImageBegin >= kCodeEnd - kImageBegin) return false;
     last_traced = pc;
     const Allocation* range;
-    const Region place = find_place(address, thread, range);
-    if (place == Region::own) return false;
-    bool inside = place != Region::none && address + width <= range->end;
+    const Region region = find_region(address, thread, range);
+    if (region == Region::own) return false;
+    bool inside = region != Region::none && address + width <= range->end;
     if (inside && range == &memory.static_shared) {
         const uint32_t owner = memory.owner[address - kDataBegin];
         inside = memory.owner.empty() ||
                  (owner && owner == memory.owner[address + width - 1 - kDataBegin]);
     }
-    if (place == Region::none && only_ends_run()) return false;
+    if (region == Region::none && only_ends_run()) return false;
     if (!inside)
         refuse(thread, width, kind, pc, "out of bounds: ", describe(address, width),
                cudaErrorIllegalAddress);
@@ -136,7 +136,7 @@ bool note_access(unsigned thread, const void* pointer, int width, Kind kind,
             "at an address that is " + std::to_string(address % width) + " past a multiple of them",
             cudaErrorMisalignedAddress);
 
-    const bool global = place == Region::global;
+    const bool global = region == Region::global;
     Site& site = find_site(pc, global, kind != trace::kRead);
     races::check(range->cells, range->begin, address, width, global, kind, thread, site.number);
     if (!counted) return false;
@@ -225,7 +225,7 @@ void trace_atomic(const void* address, int bytes, const void* pc) {
 
 bool traced_as_shared(const void* address) {
     const Allocation* range;
-    return find_place(number(address), current_thread, range) == Region::shared;
+    return find_region(number(address), current_thread, range) == Region::shared;
 }
 
 }  // namespace emulator

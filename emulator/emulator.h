@@ -11,6 +11,12 @@ namespace emulator {
 // The order in which the threads of a block run between two barriers, and blocks one after the other. A kernel that lacks a
 // barrier computes something wrong in at least one of them. random: reshuffled at every barrier, the same for the same seed.
 enum class Order { forward, reverse, random };
+struct NamedOrder {
+    const char* name;
+    Order order;
+};
+constexpr NamedOrder kOrders[] = {
+    {"forward", Order::forward}, {"reverse", Order::reverse}, {"random", Order::random}};
 void set_order(Order order, unsigned seed = 1);
 
 // Of each launch only the first and the last block run, and device memory may be any memory: what
@@ -20,7 +26,7 @@ void run_ends_only(bool only);
 // `hook` is called after each block of a launch: so many of all are done. nullptr: nothing is called.
 void on_block(const std::function<void(uint64_t done, uint64_t all)>& hook);
 
-// Whose fragments mma.h's are: 70, 75 or 80 (which stands for all later ones; the default).
+// Fragment layout to emulate: 70, 75 or 80 (default; also later architectures).
 void set_architecture(int sm);
 
 // True in a program whose .cu file was compiled for tracing. Otherwise only barriers, blocks, threads and divergence are seen.
@@ -47,8 +53,8 @@ struct Counts {
              shared_store_ideal = 0;
     uint64_t blocks = 0, threads = 0;
     uint64_t barriers = 0;  // one for each block and each barrier that it passed
-    std::vector<std::string>
-        problems;  // races, uninitialised reads, divergence: one line each; at most 20, then "... and N more"
+    // Races, uninitialised reads, divergence: one line each; at most 20, then "... and N more".
+    std::vector<std::string> problems;
     std::vector<Line> lines;  // in the order in which they first ran
 };
 void reset_counts();

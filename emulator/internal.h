@@ -1,6 +1,7 @@
 // What the emulator's files share, by the file that defines it. Not for programs.
 #pragma once
 
+#include <deque>
 #include <functional>
 
 #include "emulator/emulator.h"
@@ -105,8 +106,8 @@ struct Site {  // one load or store instruction of the program
 };
 
 Site& find_site(uintptr_t pc, bool global, bool store);
+std::deque<Site>& all_sites();
 Site& site_of(uint16_t number);
-size_t site_count();
 // True if the thread should give way to the others.
 bool count_access(Site& site, unsigned thread, uintptr_t address, int width);
 void count_pending();  // the interval is over

@@ -22,8 +22,7 @@ struct Problems {
 void find_sites() {
     std::vector<Site*> unknown;
     std::vector<uintptr_t> addresses;
-    for (size_t i = 1; i <= site_count(); ++i) {
-        Site& site = site_of(uint16_t(i));
+    for (Site& site : all_sites()) {
         if (!site.where.empty()) continue;
         unknown.push_back(&site);
         addresses.push_back(site.pc);
@@ -65,10 +64,7 @@ void report_conflict(Conflict conflict, const std::function<std::string()>& who)
 void reset_counts() {
     totals = Counts();
     problems = Problems();
-    for (size_t i = 1; i <= site_count(); ++i) {
-        Site& site = site_of(uint16_t(i));
-        site.bytes = site.requests = site.cost = site.ideal = 0;
-    }
+    for (Site& site : all_sites()) site.bytes = site.requests = site.cost = site.ideal = 0;
 }
 
 const Counts& counts() {
@@ -77,8 +73,7 @@ const Counts& counts() {
     find_sites();
 
     std::map<std::string, size_t> line_numbers;
-    for (size_t i = 1; i <= site_count(); ++i) {
-        const Site& site = site_of(uint16_t(i));
+    for (const Site& site : all_sites()) {
         if (site.requests == 0) continue;
         uint64_t none = 0;
         const auto add = [&](uint64_t& bytes, uint64_t& requests, uint64_t& cost, uint64_t& ideal) {

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <deque>
 
 #include "emulator/internal.h"
 
@@ -95,8 +94,8 @@ Site& find_site(uintptr_t pc, bool global, bool store) {
     return sites.all[first - 1 + global * 2 + store];
 }
 
+std::deque<Site>& all_sites() { return sites.all; }
 Site& site_of(uint16_t number) { return sites.all[number - 1]; }
-size_t site_count() { return sites.all.size(); }
 
 bool count_access(Site& site, unsigned thread, uintptr_t address, int width) {
     site.width = std::max(site.width, width);

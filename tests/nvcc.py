@@ -2,8 +2,8 @@
 
 A stage builds by the nvcc line that its chapter's README shows, for sm_75, sm_80 and sm_90: no
 warning, no spill, no stack frame, and the shared memory that the README states. So do the steps that
-lead to it, with their name in that line. Where there is a GPU all of them also build for a debugger (-G keeps nothing in registers, so that an address aligned by luck
-shows) and verifies.
+lead to it, with their name in that line. Where there is a GPU all of them also build for a debugger
+and verify: -G keeps nothing in registers, so that an address aligned by luck shows.
 """
 import os
 import re

@@ -205,7 +205,7 @@ def test_progress_fits_the_terminal(columns, monkeypatch):
     fcntl.ioctl(its_end, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
     with open(its_end, "w") as stderr, monkeypatch.context() as patch:
         patch.setattr("sys.stderr", stderr)
-        all_py.show("x" * 100)
+        all_py.show_progress("x" * 100)
         assert os.read(terminal, 1000).decode() == "\r\x1b[K" + "x" * min(100, columns - 1)
     os.close(terminal)
 

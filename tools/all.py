@@ -13,7 +13,7 @@ import tempfile
 import time
 from typing import NamedTuple, Optional
 
-from machine import BUILD, COMPILER, NVCC, ROOT, output, running, say
+from machine import BUILD, COMPILER, NVCC, ROOT, output, running, say, show_progress
 from results import Wrong, naming, plain, read, write_whole
 
 LIMITS = "limits.csv"
@@ -146,13 +146,6 @@ def execute(command, folder, log, tick):
     return child.returncode, ([f"exit code {child.returncode}"] + [line for line in said.splitlines() if line.strip()])[-1]
 
 
-def show(text):
-    """Puts `text` in the place of the terminal's last line, as much as that holds; nothing where stderr is no terminal."""
-    if sys.stderr.isatty():
-        width = os.get_terminal_size(sys.stderr.fileno()).columns or 80
-        print(f"\r\033[K{text[:width - 1]}", end="", file=sys.stderr, flush=True)
-
-
 def run_step(step, cpu, folder, scratch, log, tick, has_limits):
     """Runs one. Returns its exit code, the last line that it said and whether it moved a new CSV to the folder."""
     csv = step.csv if step.cpu_csv or not cpu else ""
@@ -194,14 +187,14 @@ def run(folder, against, cpu):
             def tick():
                 now = time.monotonic()
                 left = seconds_left(names[at:], now - start, seconds, usual)
-                show(f"[{at + 1} of {len(todo)}] {name}: {duration(now - start)}; {duration(now - began)} in all" +
+                show_progress(f"[{at + 1} of {len(todo)}] {name}: {duration(now - start)}; {duration(now - began)} in all" +
                      (f", about {duration(left)} left" if left is not None else ""))
 
             try:
                 with naming(folder / "log.txt"):
                     code, said, new = run_step(step, cpu, folder, pathlib.Path(scratch), log, tick, LIMITS in written)
             except SystemExit:
-                show("")
+                show_progress("")
                 say(f"interrupted in {name}; complete: {', '.join(written) or 'nothing'}")
                 raise
             took = time.monotonic() - start
@@ -212,7 +205,7 @@ def run(folder, against, cpu):
                 seconds[name] = took
             elif result == "failed":
                 first_failure = first_failure or code
-            show("")
+            show_progress("")
             print(f"{name:<20}{result:<8}{took:8.1f} s  {plain(said)}".rstrip(), flush=True)
             rows[name] = {"step": name, "seconds": max(took, 0.01), "result": result, "date": today()}
             write_whole((folder / "steps.csv", "step,seconds,result,date\n" + "".join(

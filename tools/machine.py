@@ -260,10 +260,10 @@ def build(targets):
 
 
 def show_progress(text):
-    """One line on a terminal, overwritten by the next."""
+    """Puts `text` in the place of the terminal's last line, as much as that holds; nothing where stderr is no terminal."""
     if sys.stderr.isatty():
-        sys.stderr.write("\r\033[K" + text[:shutil.get_terminal_size().columns - 1])
-        sys.stderr.flush()
+        width = os.get_terminal_size(sys.stderr.fileno()).columns or 80
+        print(f"\r\033[K{text[:width - 1]}", end="", file=sys.stderr, flush=True)
 
 
 def show_building(line):

@@ -219,8 +219,7 @@ struct Table {
                                                               : "native"},
                    {"ns_each", o.ns > 0 ? format("%.1f", o.ns) : "-"},
                    {"result", result}};
-        row.insert(row.end(), where.begin(), where.end());
-        report.add(row);
+        report.add(row + where);
     }
     template <class In, class C, class D>
     void three_shapes() {

@@ -21,7 +21,8 @@ from support import BUILD, ROOT, program
 SECONDS = 200  # of a command
 STAND_INS = {  # a program's name, or a pattern of those in build/bin; what it does
     "cmake": '[ "$1" != --version ] || echo cmake version 3.31.0',  # the programs are there already
-    # A stage at its default size, which many commands run: once for each build, then what it printed again.
+    # A stage at its default size, which many commands run: once for each build and the limits that it predicts from, then what
+    # it printed again.
     "build/bin/0*_cpu_trace": """if [ $# = 0 ] || [ $# = 2 -a "$1" = --csv ]; then
     made=MADE/${0##*/}
     [ "$made" -nt REAL ] && [ "$made" -nt LIMITS ] || { REAL --csv "$made.$$.csv" >"$made.$$" && mv "$made.$$.csv" "$made.csv" && mv "$made.$$" "$made"; } || exit
@@ -30,7 +31,7 @@ STAND_INS = {  # a program's name, or a pattern of those in build/bin; what it d
 fi
 exec REAL "$@\"""",
     # The harness takes longer to compile than all else, and one stage's line is typed as it stands by its own test.
-    "nvcc": 'case " $* " in *" -o "*) compile="-c -DHARNESS_COMPILED_APART";; esac; exec NVCC $compile "$@"',
+    "nvcc": 'case " $* " in *" -o "*) compile="-c -DHARNESS_COMPILED_APART";; esac; exec REAL $compile "$@"',
     "build/bin/08_opencl_gcn": 'exec REAL --repeat 1 "$@"',  # how long a CPU takes shows nothing here
     "build/bin/blas_host": 'exec REAL --repeat 1 "$@"'}
 
@@ -53,14 +54,15 @@ def copy():
     for path in (BUILD / "bin").iterdir():
         (bin_folder / path.name).symlink_to(path)
     for pattern, script in STAND_INS.items():
-        if pattern == "nvcc" and not shutil.which("nvcc"):
-            continue
         for path in sorted(folder.glob(pattern)) if "/" in pattern else [top / pattern]:
-            real = script.replace("MADE", shlex.quote(str(made))).replace("REAL", shlex.quote(str(BUILD / "bin" / path.name)))
-            real = real.replace("LIMITS", shlex.quote(str(ROOT / "docs/results/h200/limits.csv")))  # it predicts from these
-            real = real.replace("NVCC", shlex.quote(str(shutil.which("nvcc"))))
+            real = BUILD / "bin" / path.name if "/" in pattern else shutil.which(pattern)
+            if "REAL" in script and not real:
+                continue  # nothing to stand in for
+            text = script
+            for name, value in (("MADE", made), ("REAL", real), ("LIMITS", ROOT / "docs/results/h200/limits.csv")):
+                text = text.replace(name, shlex.quote(str(value)))
             path.unlink(missing_ok=True)
-            path.write_text(f"#!/bin/sh\n{real}\n")
+            path.write_text(f"#!/bin/sh\n{text}\n")
             path.chmod(0o755)
     return folder, {**os.environ, "PATH": f"{top}:{os.environ['PATH']}", "BUILD_DIR": str(folder / "build"), "NO_INSTALL": "1",
                     "GIT_CEILING_DIRECTORIES": str(top), "PYTHONDONTWRITEBYTECODE": "1", "LC_ALL": "C.UTF-8"}
