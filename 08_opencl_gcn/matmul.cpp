@@ -105,7 +105,8 @@ int main(int argc, char** argv) {
             try {
                 const std::vector<FoundDevice> devices = find_devices(options.platform);
                 const size_t chosen = choose_device(devices, options.device);
-                if (options.sizes.empty()) options.sizes = {devices[chosen].gpu ? 4096 : 256};
+                if (options.shapes.empty())
+                    options.shapes = {square(devices[chosen].gpu ? 4096 : 256)};
                 if (options.list) list(devices, chosen);
                 else run_stages(options, devices[chosen]);
             } catch (const cl::Error& error) {

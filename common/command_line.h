@@ -38,6 +38,9 @@ std::string parse_csv(const std::string& value);
 // Reads FIRST:LAST:STEP into the sizes FIRST, FIRST + STEP, ... up to LAST.
 std::vector<long long> parse_sizes(const std::string& text);
 
+// Reads MxNxK,MxNxK,...
+std::vector<Shape> parse_shapes(const std::string& text);
+
 // Sets a number, or a switch.
 template <class Number>
 Setter number(Number& into, const char* option, long long low, long long high) {
@@ -75,7 +78,7 @@ struct Options {
     bool large_indices = false;  // emulator: verify only how wide the indices are
     bool lines = false;  // emulator: print the traffic of every source line
 
-    std::vector<long long> sizes;  // of square matrices; m, n and k, where not 0, go before
+    std::vector<Shape> shapes;  // m, n and k, where not 0, go before
     long long m = 0, n = 0, k = 0;
 };
 
@@ -83,6 +86,8 @@ struct Options {
 constexpr long long kMaxEdge = 1000000000;
 // At K = 2^24 a float's rounding unit times K reaches 1 and no error bound is left (see verify.h).
 constexpr long long kMaxK = 8388608;
+
+Shape square(long long size);
 
 std::vector<Option> product_options(Options& options, const std::string& default_size);
 // The same for a CUDA stage. `emulated`: in a CPU build.
@@ -114,6 +119,7 @@ void print_shape(const Options& options);
 #include <cstdio>
 #include <cstdlib>
 #include <new>
+#include <sstream>
 
 static Failure refused(const std::string& option, const std::string& text,
                        const std::string& takes) {
@@ -153,6 +159,26 @@ std::vector<long long> parse_sizes(const std::string& text) {
     for (long long size = first; size <= last; size += step) sizes.push_back(size);
     return sizes;
 }
+
+std::vector<Shape> parse_shapes(const std::string& text) {
+    std::vector<Shape> shapes;
+    std::istringstream list(text + ",");
+    for (std::string each; std::getline(list, each, ',');) {
+        long long m = 0, n = 0, k = 0;
+        char more;
+        const bool three =
+            std::sscanf(each.c_str(), "%10lldx%10lldx%10lld%c", &m, &n, &k, &more) == 3;
+        if (!three || std::min({m, n, k}) < 1 || std::max(m, n) > kMaxEdge || k > kMaxK)
+            throw refused("--shapes", each,
+                          format("MxNxK or several, 37x129x65,16x16x16: M and N from 1 to %lld, K "
+                                 "from 1 to %lld",
+                                 kMaxEdge, kMaxK));
+        shapes.push_back({int(m), int(n), int(k)});
+    }
+    return shapes;
+}
+
+Shape square(long long size) { return {int(size), int(size), int(size)}; }
 
 Option only_for(bool taken, Option option, const std::string& builds) {
     if (!taken)
@@ -249,9 +275,14 @@ std::vector<Option> product_options(Options& o, const std::string& default_size)
     using Text = const std::string&;
     return {
         {"size", "S", "square matrices S x S (default " + default_size + ")",
-         [&o](Text value) { o.sizes = {parse_number("--size", value, 1, kMaxK)}; }},
+         [&o](Text value) { o.shapes = {square(parse_number("--size", value, 1, kMaxK))}; }},
         {"sizes", "F:L:STEP", "one row for each square size from F to L",
-         [&o](Text value) { o.sizes = parse_sizes(value); }},
+         [&o](Text value) {
+             o.shapes.clear();
+             for (const long long size : parse_sizes(value)) o.shapes.push_back(square(size));
+         }},
+        {"shapes", "MxNxK,...", "one row for each of these shapes",
+         [&o](Text value) { o.shapes = parse_shapes(value); }},
         {"m", "M", "rows of A and C; what is not given of M, N, K comes from --size",
          number(o.m, "-m", 1, kMaxEdge)},
         {"n", "N", "columns of B and C", number(o.n, "-n", 1, kMaxEdge)},
@@ -272,7 +303,7 @@ std::vector<Option> product_options(Options& o, const std::string& default_size)
 }
 
 std::vector<Option> stage_options(Options& o, int default_size, bool emulated) {
-    o.sizes = {default_size};
+    o.shapes = {square(default_size)};
     const auto set_order = [&o](const std::string& value) {
         o.order = parse_choice("--order", value, {"forward", "reverse", "random", "all"});
     };
@@ -299,8 +330,8 @@ std::string product_examples(const std::string& program) {
 
 std::vector<Shape> shapes_of(const Options& o) {
     std::vector<Shape> shapes;
-    for (const long long size : o.sizes)
-        shapes.push_back({int(o.m ? o.m : size), int(o.n ? o.n : size), int(o.k ? o.k : size)});
+    for (const Shape& s : o.shapes)
+        shapes.push_back({int(o.m ? o.m : s.M), int(o.n ? o.n : s.N), int(o.k ? o.k : s.K)});
     return shapes;
 }
 
@@ -310,20 +341,25 @@ double work_of(const Options& o) {
     return all;
 }
 
+static bool all_square(const std::vector<Shape>& shapes) {
+    return std::all_of(shapes.begin(), shapes.end(),
+                       [](Shape s) { return s.M == s.N && s.N == s.K; });
+}
+
 Columns table_of(const Options& o, const Columns& columns) {
     Columns table = {"stage"};
     const std::vector<Shape> shapes = shapes_of(o);
     if (shapes.size() > 1) table.push_back("m");
-    if (shapes.size() > 1 && (o.m || o.n || o.k)) table.insert(table.end(), {"n", "k"});
+    if (shapes.size() > 1 && !all_square(shapes)) table.insert(table.end(), {"n", "k"});
     table.insert(table.end(), columns.begin(), columns.end());
     return table;
 }
 
 void print_shape(const Options& o) {
     const std::vector<Shape> shapes = shapes_of(o);
-    const std::string shape = shapes.size() == 1     ? "M x N x K = " + to_string(shapes[0]) + "; "
-                              : !(o.m || o.n || o.k) ? "M = N = K; "
-                                                     : "";
+    const std::string shape = shapes.size() == 1   ? "M x N x K = " + to_string(shapes[0]) + "; "
+                              : all_square(shapes) ? "M = N = K; "
+                                                   : "";
     std::printf("%sa stage is verified before its row appears\n", shape.c_str());
 }
 

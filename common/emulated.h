@@ -135,8 +135,8 @@ public:
     // Verified before the default size, which needs no guards: two shapes that no tile fits, the
     // second with rows on multiples of 16 bytes.
     std::vector<Shape> ragged() const {
-        const bool shape_given =
-            options_.m || options_.n || options_.k || options_.sizes[0] != kDefaultSize;
+        const bool shape_given = options_.m || options_.n || options_.k ||
+                                 to_string(options_.shapes[0]) != to_string(square(kDefaultSize));
         if (shape_given) return {};
         return {{7, 5, 3}, {130, 264, 24}};
     }

@@ -46,6 +46,11 @@ ROWS = [
 
     (STAGES, "both", "--sizes 64:128:0", 2, "--sizes '0': takes"),
     (STAGES, "both", "--sizes 64:32:8", 2, f"--sizes '32': {WHOLE}64"),
+    (STAGES, "both", "--shapes 16x16", 2, "--shapes '16x16': takes MxNxK or several"),
+    (STAGES, "both", "--shapes 1x1x1,,", 2, "--shapes '': takes MxNxK or several"),
+    (STAGES, "both", "--shapes 1x2x3x4", 2, "--shapes '1x2x3x4': takes"),
+    (STAGES, "both", "--shapes 1x0x3", 2, "--shapes '1x0x3': takes"),
+    (STAGES, "both", "--shapes 1x1x8388609", 2, "--shapes '1x1x8388609': takes"),
     (STAGES, "both", "--gpu gtx", 2, "--gpu 'gtx': takes one of h200, h100, fury-x"),
     (STAGES, "both", "--limits /", 2, "--limits '/': can't be read: Is a directory"),
     (STAGES, "both", "--limits ''", 2, "--limits '': can't be read: No such file or directory"),

@@ -30,8 +30,9 @@ STAND_INS = {  # a program's name, or a pattern of those in build/bin; what it d
     exec cat "$made"
 fi
 exec REAL "$@\"""",
-    # The harness takes longer to compile than all else, and one stage's line is typed as it stands by its own test.
-    "nvcc": 'case " $* " in *" -o "*) compile="-c -DHARNESS_COMPILED_APART";; esac; exec REAL $compile "$@"',
+    # The host's code takes longer to compile than all else. The build has compiled it, and one stage's line is typed as it stands by
+    # its own test.
+    "nvcc": 'case " $* " in *"-cubin"*|*"-ptx"*) ;; *" -o "*) compile="-ptx -DHARNESS_COMPILED_APART";; esac; exec REAL $compile "$@"',
     "build/bin/08_opencl_gcn": 'exec REAL --repeat 1 "$@"',  # how long a CPU takes shows nothing here
     "build/bin/blas_host": 'exec REAL --repeat 1 "$@"'}
 
