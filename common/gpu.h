@@ -453,30 +453,49 @@ public:
     // Adds the times to the row; returns GFLOP/s, 0 where nothing is to be timed.
     template <class In, class Out>
     double measure(const StageOf<In, Out>& stage, Operands<In, Out>& x, Row& row) {
-        if (options_.verify_only) return 0;
+        return measure(std::vector{stage}, x, &row)[0];
+    }
+
+    // The same of several stages, each with a row: they and cuBLAS take turns.
+    template <class In, class Out>
+    std::vector<double> measure(const std::vector<StageOf<In, Out>>& stages, Operands<In, Out>& x,
+                                Row* rows) {
+        std::vector<double> gflops(stages.size());
+        if (options_.verify_only) return gflops;
         work_.show(doing_ + ": timing", done_);
         x.set_timed(options_.seed);
         const auto [M, N, K] = x.shape;
         const In *A = x.A_device.data(), *B = x.B_device.data();
         Out* C = x.C.device();
         Cublas cublas;
-        const auto ours = [&, M = M, N = N, K = K] { stage.launch(M, N, K, A, B, C); };
-        const auto theirs = [&, M = M, N = N, K = K] { cublas.multiply(M, N, K, A, B, C); };
+        std::vector<std::function<void()>> functions;
+        for (const StageOf<In, Out>& stage : stages)
+            functions.push_back([&, M = M, N = N, K = K] { stage.launch(M, N, K, A, B, C); });
+        functions.push_back([&, M = M, N = N, K = K] { cublas.multiply(M, N, K, A, B, C); });
         Timer timer(device_);
-        const std::vector<Rested> rested = timer.run({ours, theirs}, options_.repeat);
-        const Times &mine = rested[0].times, &its = rested[1].times;
-        const double flop = 2.0 * M * N * K, gflops = flop / mine.median * 1e-6;
-        const double at_clock = peak_at(rested[0].clocks.sm, stage.arithmetic.peak, device_);
-        add_times(row, mine, flop, here_.peak.*stage.arithmetic.peak);
-        add_library(row, "cublas", flop, mine, its);
-        row.push_back({"repeats", std::to_string(options_.repeat)});
-        add_clocks(row, rested[0].clocks);
-        row.push_back({"percent_of_peak_at_clock",
-                       figure(at_clock > 0 ? 100 * gflops / at_clock : 0, "%.1f")});
-        row.push_back({"cublas_mhz", figure(rested[1].clocks.sm)});
+        const std::vector<Rested> rested = timer.run(functions, options_.repeat);
         work_.show(doing_ + ": timing without a rest", done_);
-        add_sustained(row, timer.sustained(ours, mine.median), flop);
-        add_sustained(row, timer.sustained(theirs, its.median), flop, "cublas_");
+        std::vector<Sustained> sustained;
+        for (size_t f = 0; f < functions.size(); ++f)
+            sustained.push_back(timer.sustained(functions[f], rested[f].times.median));
+        const double flop = 2.0 * M * N * K;
+        const Rested& its = rested.back();
+        for (size_t i = 0; i < stages.size(); ++i) {
+            const Arithmetic& arithmetic = stages[i].arithmetic;
+            const Times& mine = rested[i].times;
+            const double at_clock = peak_at(rested[i].clocks.sm, arithmetic.peak, device_);
+            Row& row = rows[i];
+            gflops[i] = flop / mine.median * 1e-6;
+            add_times(row, mine, flop, here_.peak.*arithmetic.peak);
+            add_library(row, "cublas", flop, mine, its.times);
+            row.push_back({"repeats", std::to_string(options_.repeat)});
+            add_clocks(row, rested[i].clocks);
+            row.push_back({"percent_of_peak_at_clock",
+                           figure(at_clock > 0 ? 100 * gflops[i] / at_clock : 0, "%.1f")});
+            row.push_back({"cublas_mhz", figure(its.clocks.sm)});
+            add_sustained(row, sustained[i], flop);
+            add_sustained(row, sustained.back(), flop, "cublas_");
+        }
         return gflops;
     }
 

@@ -19,6 +19,7 @@ from typing import NamedTuple, Optional
 
 import pytest
 
+import patches
 from support import BUILD, ROOT
 
 PRELUDE = """#include <stdlib.h>
@@ -70,11 +71,8 @@ def tree(chapter, faults=(), patch=None):
     shutil.copytree(ROOT / chapter, folder / chapter, ignore=shutil.ignore_patterns("test_*", "__pycache__"))
     for name in ("common", "docs", "emulator", "tools"):
         (folder / name).symlink_to(ROOT / name)
-    if patch:
-        command = ["patch", "-p1", "--fuzz=0", "-s", "-i"] if shutil.which("patch") else ["git", "apply"]
-        if not shutil.which(command[0]):
-            pytest.skip("neither patch nor git is installed")
-        subprocess.run([*command, str(patch)], cwd=folder, check=True, env={**os.environ, "GIT_CEILING_DIRECTORIES": str(folder)})
+    for path, text in (patches.patched(patch, folder) if patch else {}).items():
+        (folder / path).write_text(text)
     for file in {fault.file for fault in faults}:
         path = folder / chapter / file
         text = path.read_text()

@@ -30,6 +30,7 @@ import textwrap
 import time
 from typing import NamedTuple
 
+import ablation
 import ladder
 import machine
 from compare import compare
@@ -78,6 +79,8 @@ run compare FOLDER FOLDER2: compares the CSVs of two such folders, and runs noth
 run diff STAGE [--side]: shows step by step what a stage changes. diff STAGE STAGE: from one to the
 other at once; 04/1 is the first step of 04. --side: both files whole, in two columns that fill the
 terminal. diff alone: how many lines every step changes.
+run ablation [STAGE...] [--csv FILE] [OPTION...]: what each part of a stage is worth. Builds the stage with each of its parts left
+out, verifies these forms and times them in turns, at 8192 unless --size says otherwise. The options are those of a stage.
 run plot [FOLDER]: draws the CSVs in FOLDER; without FOLDER those in docs/results/h200, and writes the READMEs' tables from them.
 run test [OPTION...], or test [OPTION...]: builds everything that this machine can build and runs the tests. The options are
 ctest's: -R REGEX only the tests whose names match, -E REGEX all but those, -N list them, -V show their output.
@@ -307,6 +310,26 @@ def results(verb, folder):
     return pathlib.Path(folder)
 
 
+def run_ablation(words):
+    parser = Parser("ablation")
+    parser.add_argument("--csv")
+    parser.add_argument("-v", action="store_true")
+    stages = list(itertools.takewhile(lambda word: not word.startswith("-"), words))
+    given, options = parser.parse_known_args(words[len(stages):])
+    machine.verbose = given.v
+    have = {chapter.name: chapter for chapter in sorted(ROOT.glob("[0-9][0-9]_*")) if ablation.forms(chapter)}
+    chosen = [have[name] for name in have if not stages or {name, name[:2], name[1:2]} & {*stages}]
+    for word in stages:
+        if not any(word in (name, name[:2], name[1:2]) for name in have):
+            fail(2, f"ablation '{word}': takes one of {' '.join(have)}, or its number")
+    if given.csv is not None:
+        check_writable(given.csv, "--csv", given.csv)
+    if not has_gpu() or not has_nvcc():
+        fail(77, "ablation: times forms of the stages on a GPU, which takes one, and nvcc")
+    need(("cmake", "g++", "ninja-build"))
+    return ablation.run(chosen, options if "--size" in options else ["--size", "8192", *options], given.csv)
+
+
 def run_compare(words):
     if len(words) != 2:
         fail(2, "compare: takes two folders of results")
@@ -366,14 +389,13 @@ def run_test(words):
     machine.verbose = given.V or given.VV
     boost = ("libboost-context-dev",)
     need(("cmake", "g++", "ninja-build", *boost * (not has_nvcc())), (*boost, "libgtest-dev", "python3-pytest"),
-         (*OPENCL, "oclgrind", "clang-19", "rocm-device-libs", "python3-matplotlib", "libopenblas0", "clang-format-14",
-          "patch"))
+         (*OPENCL, "oclgrind", "clang-19", "rocm-device-libs", "python3-matplotlib", "libopenblas0", "clang-format-14"))
     machine.find_opencl()
     machine.build(["all"])
     return machine.call(["ctest", "--test-dir", BUILD, "--output-on-failure", "--no-tests=error", f"-j{machine.CORES}", *words])
 
 
-VERBS = {"all": run_all, "compare": run_compare, "diff": run_diff, "plot": run_plot, "test": run_test}
+VERBS = {"ablation": run_ablation, "all": run_all, "compare": run_compare, "diff": run_diff, "plot": run_plot, "test": run_test}
 
 
 def main(words):

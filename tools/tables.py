@@ -1,5 +1,5 @@
 """The tables of the chapters' READMEs: what bounds the machine (00); of a stage, what these limits allow beside what was measured,
-and what ncu saw; and, in a chapter of several steps, what each step changes and how fast it is."""
+and what ncu saw; what each of its parts is worth; and, in a chapter of several steps, what each step changes and how fast it is."""
 import ladder
 from results import Wrong, around, read
 
@@ -110,6 +110,23 @@ def steps(chapter, rows):
     return "\n".join(lines) + "\n"
 
 
+def ablation(rows):
+    """The table of what each part of a chapter is worth; `rows` are ablation.csv's of the chapter. Each stage is followed by its forms,
+    the slowest first: what that one leaves out is worth most."""
+    lines = [f"| {rows[0]['gpu']}, {rows[0]['m']} x {rows[0]['n']} x {rows[0]['k']}, without | TFLOP/s | of all parts | registers | "
+             "others | three operands | of one bank |", "|---|---:|---:|---:|---:|---:|---:|"]
+    for stage in dict.fromkeys(row["stage"] for row in rows):
+        whole, *others = (row for row in rows if row["stage"] == stage)
+        for row in (whole, *sorted(others, key=lambda row: float(row["gflops"]))):
+            what = f"nothing: **{stage}**" if row is whole else row["without"]
+            spilled = f", {row['spilled_bytes']} bytes spilled" * (row["spilled_bytes"] not in ("0", 0))
+            of_adds = [f"{100 * int(row[column]) / int(row['loop_multiply_adds']):.1f}%" if row[column] != "-" else "-"
+                       for column in ("loop_others", "loop_three_operands", "loop_one_bank")]
+            lines.append(f"| {what} | {float(row['gflops']) / 1000:.1f} | {100 * float(row['gflops']) / float(whole['gflops']):.1f}% | "
+                         f"{row['registers']}{spilled} | {' | '.join(of_adds)} |")
+    return "\n".join(lines) + "\n"
+
+
 def chapters(folder, root, rows, limits):
     """(path, text) of 00's and the stages' READMEs beside `root`, where there are any, with these tables. `rows`: the ladder's. Raises
     Wrong."""
@@ -123,6 +140,9 @@ def chapters(folder, root, rows, limits):
     if not beside:
         return written
     rates = {row["stage"]: row for row in read(folder / "rates.csv", ("stage", *RATES), (), "tools/counters.py")}
+    ablated = []
+    if (folder / "ablation.csv").exists():
+        ablated = read(folder / "ablation.csv", ("stage", "without", "registers"), ("gflops",), "./run ablation")
     for path, row in beside:
         if row["stage"] not in rates:
             raise Wrong(f"{folder / 'rates.csv'}: has no row for {row['stage']}")
@@ -130,6 +150,8 @@ def chapters(folder, root, rows, limits):
         tables = [("prediction", prediction(row, limits)), ("ncu", evidence(rates[row["stage"]]))]
         if any(path.parent.glob("[0-9]_*.cu")):
             tables.append(("steps", steps(path.parent, [row for row in rows if row["m"] == SIZE])))
+        if parts := [each for each in ablated if each["stage"].split("/")[0] == row["stage"]]:
+            tables.append(("ablation", ablation(parts)))
         for name, table in tables:
             before, _, after = around(path, text, name)
             text = before + table + after

@@ -1,0 +1,87 @@
+// Several forms of a stage in one program, which tools/ablation.py builds: each with another part
+// left out. A GPU verifies them one by one and times them in turns. The emulator runs them one after
+// the other, each as a program of its own would.
+#ifndef CUDA_EMULATOR
+#define RUN_STAGE_IS_HERE
+#endif
+#include <cuda_fp16.h>
+
+#include <cstring>
+#include <vector>
+
+#include "common/harness.h"
+
+using Main = int (*)(int, char**);
+
+static std::vector<Main>& mains() {
+    static std::vector<Main> all;
+    return all;
+}
+
+// Called by each form before main().
+bool add_form(Main main) {
+    mains().push_back(main);
+    return true;
+}
+
+#ifdef CUDA_EMULATOR
+
+int main(int argc, char** argv) {
+    int code = 0;
+    for (const Main form : mains()) code = code ? code : form(argc, argv);
+    return code;
+}
+
+#else
+
+template <class In>
+std::vector<StageOf<In, float>> forms;
+
+template <class In>
+static int collect(StageOf<In, float> stage, const char* source) {
+    stage.name = strdup(stage_name(source).c_str());
+    forms<In>.push_back(stage);
+    return 0;
+}
+
+// In place of those that run a stage: its main() calls them.
+template <>
+int run_stage(StageOf<float, float> stage, int, char**, const char* source) {
+    return collect(stage, source);
+}
+template <>
+int run_stage(StageOf<half, float> stage, int, char**, const char* source) {
+    return collect(stage, source);
+}
+
+template <class In>
+static int run_forms(int argc, char** argv) {
+    Options options;
+    const auto table = stage_options(options, GpuMachine::kDefaultSize, GpuMachine::kEmulated);
+    return run_program("forms", kAboutProduct, table, product_examples("forms"), argc, argv, [&] {
+        Report report(options.csv, GpuMachine::table(options), options.wide);
+        GpuMachine machine(options, forms<In>[0].arithmetic);
+        for (const Shape& shape : shapes_of(options)) {
+            Operands<In, float> x(shape);
+            std::vector<Row> rows;
+            for (const StageOf<In, float>& form : forms<In>)
+                doing(std::string(form.name) + ", " + to_string(shape),
+                      [&] { rows.push_back(row_of(form.name, shape, machine.verify(form, x))); });
+            const std::vector<double> gflops = machine.measure(forms<In>, x, rows.data());
+            for (size_t i = 0; i < rows.size(); ++i) {
+                const StageOf<In, float>& form = forms<In>[i];
+                add_prediction(rows[i], intensity_of(form, shape), form.arithmetic,
+                               machine.predicted(), gflops[i]);
+                report.add(rows[i] + machine.where());
+            }
+        }
+        report.save();
+    });
+}
+
+int main(int argc, char** argv) {
+    for (const Main form : mains()) form(argc, argv);
+    return forms<half>.empty() ? run_forms<float>(argc, argv) : run_forms<half>(argc, argv);
+}
+
+#endif  // CUDA_EMULATOR

@@ -1,0 +1,168 @@
+"""What ./run ablation does: what each part of a stage is worth. Of every patch in a chapter that has a line 'without: A PART' above its
+diff it builds that form of the stage, and the stage with all parts; verifies them; and times them in turns, with cuBLAS beside.
+"""
+import concurrent.futures
+import csv
+import io
+import pathlib
+import re
+import shutil
+import subprocess
+import tempfile
+from typing import NamedTuple
+
+import ladder
+import machine
+import tables
+from machine import BUILD, NVCC, ROOT, fail, say, show_progress
+from patches import patched, said
+from results import read, write_whole
+
+ALL = "-"  # in the column `without`: nothing, the form has all parts
+COLUMNS = ("registers", "spilled_bytes", "loop_multiply_adds", "loop_others", "loop_three_operands", "loop_one_bank")
+RAGGED = ((37, 129, 65), (37, 136, 72))  # the second with rows on multiples of 16 bytes
+
+
+class Form(NamedTuple):
+    name: str  # in messages
+    stage: str  # as in the ladder
+    without: str
+    text: str  # its source
+
+
+def forms(chapter):
+    """Those of a chapter's folder: each source that has forms, whole, and then those without a part."""
+    found = {}
+    for patch in sorted(chapter.glob("*/*.patch")):
+        if without := said(patch, "without"):
+            [(source, text)] = patched(patch, ROOT).items()
+            source = ROOT / source
+            stage = ladder.name(source)
+            whole = Form(stage.replace("/", "."), stage, ALL, source.read_text())
+            found.setdefault(source, [whole]).append(Form(patch.stem, stage, without, text))
+    return [form for source in sorted(found, key=lambda source: (source.stem != "matmul", source)) for form in found[source]]
+
+
+def wrapped(form, number):
+    """Its source as a part of a program that has others: in a namespace, and known to common/forms.cu."""
+    include = re.compile(r"(?m)^#include .*$")
+    return "\n".join((*include.findall(form.text), "bool add_form(int (*main)(int, char**));", f"namespace form_{number} {{",
+                      f'#line 1 "{form.name}/matmul.cu"', include.sub("", form.text), "}",
+                      f"static const bool added_{number} = add_form(form_{number}::main);", ""))
+
+
+def program(its_forms):
+    """The source of a program that has them all."""
+    return "".join((*map(wrapped, its_forms, range(len(its_forms))), '#include "common/forms.cu"\n'))
+
+
+def registers(report):
+    """What ptxas says of the kernel that is timed: the one for wide accesses, where there are two."""
+    kernels = re.findall(r"function '(\w+)'.*\n.*\n.* (\d+) bytes spill stores, (\d+) bytes spill loads\n.*Used (\d+) registers", report)
+    _, stores, loads, used = max(kernels, key=lambda kernel: "Lb1E" in kernel[0])
+    return {"registers": used, "spilled_bytes": int(stores) + int(loads)}
+
+
+def loop(listing):
+    """The main loop of that kernel in cuobjdump's listing: how many multiply-adds, how many other instructions, how many FFMAs fetch
+    three operands from the register file, and how many of these from one of its banks, which takes a cycle more. There are two banks,
+    of the even registers and of the odd ones. An operand that the instruction before marks .reuse is not fetched."""
+    kernels = listing.split("Function : ")[1:]
+    if not kernels:
+        return {}
+    code = [(int(at, 16), text) for at, text in re.findall(r"(?m)^\s+/\*([0-9a-f]{4,})\*/\s+(?:@!?U?P\w+ )?([^;]*?) *;",
+                                                            max(kernels, key=lambda kernel: "Lb1E" in kernel.split()[0]))]
+    jumps = [(int(to[1], 16), at) for at, text in code if (to := re.match(r"BRA\S* .*\b0x([0-9a-f]+)", text)) and int(to[1], 16) < at]
+    loops = [[text for at, text in code if begin <= at <= end] for begin, end in jumps]
+    count = [sum(text.startswith(("FFMA", "HMMA")) for text in body) for body in loops]
+    adds, body = max(((n, body) for n, body in zip(count, loops) if n), key=lambda each: each[0] / len(each[1]), default=(0, []))
+    three, one_bank, kept = 0, 0, set()
+    for text in body:
+        operands = list(enumerate(text.partition(" ")[2].split(", ")[1:])) if text.startswith("FFMA") else []
+        fetched = [(place, int(each[1])) for place, operand in operands if (each := re.match(r"-?R(\d+)", operand))]
+        fetched = [number for place, number in fetched if (place, number) not in kept]
+        three += len(fetched) == 3
+        one_bank += len(fetched) == 3 and len({number % 2 for number in fetched}) == 1
+        kept = {(place, int(re.search(r"R(\d+)", operand)[1])) for place, operand in operands if ".reuse" in operand}
+    return dict(zip(COLUMNS[2:], (adds, len(body) - adds, three, one_bank))) if body else {}
+
+
+def compile_form(form, number, folder):
+    """Its object file, and its columns of machine code. Raises CalledProcessError."""
+    source, made = folder / f"{number}.cu", folder / f"{number}.o"
+    source.write_text(wrapped(form, number))
+    report = nvcc("-Xptxas=-v", "-c", source, "-o", made)
+    columns = {**dict.fromkeys(COLUMNS, "-"), **registers(report)}
+    if dump := shutil.which("cuobjdump") or shutil.which("cuobjdump", path=pathlib.Path(shutil.which(NVCC) or "").resolve().parent):
+        columns.update(loop(subprocess.run([dump, "-sass", made], capture_output=True, text=True).stdout))
+    return made, columns
+
+
+def nvcc(*words):
+    """Returns what it printed. Raises CalledProcessError."""
+    command = [NVCC, "-std=c++17", "-O1", f"-arch={ARCHITECTURE}", f"-I{ROOT}", "-DHARNESS_COMPILED_APART", "-w", *map(str, words)]
+    return subprocess.run(command, check=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True).stdout
+
+
+ARCHITECTURE = "native"
+
+
+def built(chapters, folder):
+    """[(forms, their program, [columns of machine code])] of the chapters' folders. Ends the program where one does not build."""
+    machine.build(["harness"])
+    every = [(chapter, form) for chapter in chapters for form in forms(chapter)]
+    with concurrent.futures.ThreadPoolExecutor(int(machine.CORES)) as pool:
+        main = pool.submit(nvcc, "-c", ROOT / "common/forms.cu", "-o", folder / "forms.o")
+        jobs = [pool.submit(compile_form, form, number, folder) for number, (_, form) in enumerate(every)]
+        try:
+            for at, (_, form) in enumerate(every):
+                show_progress(f"building {form.stage} without {form.without} [{at + 1}/{len(every)}]")
+                jobs[at].result()
+            main.result()
+            show_progress("")
+            programs = []
+            for chapter in chapters:
+                its = [job.result() for job, (of, _) in zip(jobs, every) if of == chapter]
+                program = folder / chapter.name
+                nvcc(folder / "forms.o", *(made for made, _ in its), BUILD / "libharness.a", "-lcublas", "-ldl", "-o", program)
+                programs.append((forms(chapter), program, [columns for _, columns in its]))
+            return programs
+        except subprocess.CalledProcessError as error:
+            pool.shutdown(cancel_futures=True)
+            show_progress("")
+            print(error.output, end="", flush=True)
+            fail(1, f"{chapter.name if main.done() and not main.exception() else 'common/forms.cu'}: does not build"
+                 if error is main.exception() else f"{form.stage} without {form.without}: does not build")
+
+
+def rows_of(its_forms, program, codes, options, folder):
+    """The rows of a chapter's forms. Ends the program where one of them is wrong."""
+    for shape in RAGGED:
+        said = []
+        words = [word for option, length in zip("mnk", shape) for word in (f"-{option}", length)]
+        if code := machine.call([program, *words, "--verify-only"], line=said.append):
+            fail(code, f"{program.name}: a form is wrong, or can't run; see above")
+    file = folder / f"{program.name}.csv"
+    if code := machine.call([program, *options, "--csv", file]):
+        fail(code, f"{program.name}: a form is wrong, or can't run; see above")
+    rows = read(file, ("stage", "gflops"), (), "a form")
+    by_name = {row.pop("stage"): row for row in rows}
+    return [{"stage": form.stage, "without": form.without, **by_name[form.name], **code} for form, code in zip(its_forms, codes)]
+
+
+def run(chapters, options, path):
+    """Builds, verifies and times the forms of these chapters; writes their rows to the CSV `path`, if there is one."""
+    rows = []
+    with tempfile.TemporaryDirectory(prefix="ablation-") as folder:
+        folder = pathlib.Path(folder)
+        for its_forms, program, codes in built(chapters, folder):
+            rows.append(rows_of(its_forms, program, codes, options, folder))
+            print("\n" + tables.ablation(rows[-1]), flush=True)
+    text = io.StringIO()
+    writer = csv.DictWriter(text, rows[0][0], lineterminator="\n")
+    writer.writeheader()
+    for row in rows:
+        writer.writerows(row)
+    if path:
+        write_whole((pathlib.Path(path), text.getvalue()))
+    return 0
