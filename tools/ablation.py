@@ -1,5 +1,7 @@
-"""What ./run ablation does: what each part of a stage is worth. Of every patch in a chapter that has a line 'without: A PART' above its
-diff it builds that form of the stage, and the stage with all parts; verifies them; and times them in turns, with cuBLAS beside.
+"""What ./run ablation does: what each part of a stage is worth.
+
+A patch in a chapter that has a line 'without: A PART' above its diff makes a form of the stage. All forms of a chapter, and the
+stage with all parts, are built, verified, and timed in turns, with cuBLAS beside.
 """
 import concurrent.futures
 import csv
@@ -58,22 +60,23 @@ def program(its_forms):
 
 def registers(report):
     """What ptxas says of the kernel that is timed: the one for wide accesses, where there are two."""
-    kernels = re.findall(r"function '(\w+)'.*\n.*\n.* (\d+) bytes spill stores, (\d+) bytes spill loads\n.*Used (\d+) registers", report)
+    kernels = re.findall(r"function '(\w+)'.*\n.*\n.* (\d+) bytes spill stores, (\d+) bytes spill loads\n.*Used (\d+) registers",
+                         report)
     _, stores, loads, used = max(kernels, key=lambda kernel: "Lb1E" in kernel[0])
     return {"registers": used, "spilled_bytes": int(stores) + int(loads)}
 
 
 def loop(listing):
-    """The main loop of that kernel in cuobjdump's listing: how many multiply-adds, how many other instructions, how many FFMAs fetch
-    three operands from the register file, and how many of these from one of its banks, which takes a cycle more. There are two banks,
-    of the even registers and of the odd ones. An operand that the instruction before marks .reuse is not fetched."""
+    """The main loop of that kernel in cuobjdump's listing: how many multiply-adds, how many other instructions, how many FFMAs
+    fetch three operands from the register file, and how many of these from one of its banks, which takes a cycle more. There are
+    two banks, of the even registers and of the odd ones. An operand that the instruction before marks .reuse is not fetched."""
     kernels = listing.split("Function : ")[1:]
     if not kernels:
         return {}
     code = [(int(at, 16), text) for at, text in re.findall(r"(?m)^\s+/\*([0-9a-f]{4,})\*/\s+(?:@!?U?P\w+ )?([^;]*?) *;",
                                                             max(kernels, key=lambda kernel: "Lb1E" in kernel.split()[0]))]
-    jumps = [(int(to[1], 16), at) for at, text in code if (to := re.match(r"BRA\S* .*\b0x([0-9a-f]+)", text)) and int(to[1], 16) < at]
-    loops = [[text for at, text in code if begin <= at <= end] for begin, end in jumps]
+    jumps = [(int(to[1], 16), at) for at, text in code if (to := re.match(r"BRA\S* .*\b0x([0-9a-f]+)", text))]
+    loops = [[text for at, text in code if begin <= at <= end] for begin, end in jumps if begin < end]
     count = [sum(text.startswith(("FFMA", "HMMA")) for text in body) for body in loops]
     adds, body = max(((n, body) for n, body in zip(count, loops) if n), key=lambda each: each[0] / len(each[1]), default=(0, []))
     three, one_bank, kept = 0, 0, set()
@@ -151,18 +154,17 @@ def rows_of(its_forms, program, codes, options, folder):
 
 
 def run(chapters, options, path):
-    """Builds, verifies and times the forms of these chapters; writes their rows to the CSV `path`, if there is one."""
-    rows = []
+    """Builds, verifies and times the forms of these chapters; adds the rows of each chapter to the CSV `path`, if there is one."""
+    text = io.StringIO()
     with tempfile.TemporaryDirectory(prefix="ablation-") as folder:
         folder = pathlib.Path(folder)
-        for its_forms, program, codes in built(chapters, folder):
-            rows.append(rows_of(its_forms, program, codes, options, folder))
-            print("\n" + tables.ablation(rows[-1]), flush=True)
-    text = io.StringIO()
-    writer = csv.DictWriter(text, rows[0][0], lineterminator="\n")
-    writer.writeheader()
-    for row in rows:
-        writer.writerows(row)
-    if path:
-        write_whole((pathlib.Path(path), text.getvalue()))
+        for its_forms, program_path, codes in built(chapters, folder):
+            rows = rows_of(its_forms, program_path, codes, options, folder)
+            writer = csv.DictWriter(text, rows[0], lineterminator="\n")
+            if not text.tell():
+                writer.writeheader()
+            writer.writerows(rows)
+            if path:
+                write_whole((pathlib.Path(path), text.getvalue()))
+            print("\n" + tables.ablation(rows), flush=True)
     return 0

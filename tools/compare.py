@@ -12,6 +12,7 @@ COMPARED = {
     "library_curves.csv": ("precision n", "gflops"),
     "blas_host.csv": ("precision n", "gflops"),
     "transfer.csv": ("n memory", "h2d_ms kernel_ms d2h_ms"),
+    "ablation.csv": ("stage without m n k", "gflops"),
     "ladder.csv": PRODUCT, "half2.csv": PRODUCT, "opencl.csv": PRODUCT, "opencl_cuda.csv": PRODUCT,
     "types.csv": ("a_b c d operation m_n_k", "ns_each"),
     "custom_load.csv": ("load from result", "ns_per_load")}

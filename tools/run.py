@@ -35,7 +35,7 @@ import ladder
 import machine
 from compare import compare
 from machine import BUILD, OPENCL, ROOT, fail, has_gpu, has_nvcc, need, say
-from results import part_of, write_whole
+from results import Wrong, part_of, write_whole
 
 
 class Program(NamedTuple):
@@ -317,7 +317,10 @@ def run_ablation(words):
     stages = list(itertools.takewhile(lambda word: not word.startswith("-"), words))
     given, options = parser.parse_known_args(words[len(stages):])
     machine.verbose = given.v
-    have = {chapter.name: chapter for chapter in sorted(ROOT.glob("[0-9][0-9]_*")) if ablation.forms(chapter)}
+    try:
+        have = {chapter.name: chapter for chapter in sorted(ROOT.glob("[0-9][0-9]_*")) if ablation.forms(chapter)}
+    except Wrong as wrong:  # a patch is older than its source
+        fail(1, str(wrong))
     chosen = [have[name] for name in have if not stages or {name, name[:2], name[1:2]} & {*stages}]
     for word in stages:
         if not any(word in (name, name[:2], name[1:2]) for name in have):

@@ -111,19 +111,20 @@ def steps(chapter, rows):
 
 
 def ablation(rows):
-    """The table of what each part of a chapter is worth; `rows` are ablation.csv's of the chapter. Each stage is followed by its forms,
-    the slowest first: what that one leaves out is worth most."""
-    lines = [f"| {rows[0]['gpu']}, {rows[0]['m']} x {rows[0]['n']} x {rows[0]['k']}, without | TFLOP/s | of all parts | registers | "
-             "others | three operands | of one bank |", "|---|---:|---:|---:|---:|---:|---:|"]
+    """The table of what each part of a chapter is worth; `rows` are ablation.csv's of the chapter. Each stage is followed by its
+    forms, the slowest first: what that one leaves out is worth most."""
+    where = f"{rows[0]['gpu']}, {rows[0]['m']} x {rows[0]['n']} x {rows[0]['k']}"
+    lines = [f"| {where}, without | TFLOP/s | of all parts | registers | others | three operands | of one bank |",
+             "|---|---:|---:|---:|---:|---:|---:|"]
     for stage in dict.fromkeys(row["stage"] for row in rows):
         whole, *others = (row for row in rows if row["stage"] == stage)
         for row in (whole, *sorted(others, key=lambda row: float(row["gflops"]))):
             what = f"nothing: **{stage}**" if row is whole else row["without"]
-            spilled = f", {row['spilled_bytes']} bytes spilled" * (row["spilled_bytes"] not in ("0", 0))
+            speed, of_all = float(row["gflops"]) / 1000, 100 * float(row["gflops"]) / float(whole["gflops"])
+            spilled = f", {row['spilled_bytes']} bytes spilled" * (int(row["spilled_bytes"]) > 0)
             of_adds = [f"{100 * int(row[column]) / int(row['loop_multiply_adds']):.1f}%" if row[column] != "-" else "-"
                        for column in ("loop_others", "loop_three_operands", "loop_one_bank")]
-            lines.append(f"| {what} | {float(row['gflops']) / 1000:.1f} | {100 * float(row['gflops']) / float(whole['gflops']):.1f}% | "
-                         f"{row['registers']}{spilled} | {' | '.join(of_adds)} |")
+            lines.append(f"| {what} | {speed:.1f} | {of_all:.1f}% | {row['registers']}{spilled} | {' | '.join(of_adds)} |")
     return "\n".join(lines) + "\n"
 
 

@@ -5,6 +5,7 @@ import csv
 
 import pytest
 
+import ablation
 import tables
 from support import ROOT
 
@@ -24,6 +25,14 @@ def cells(*values):
     return f"| {' | '.join(values)} |"
 
 
+def ablated():
+    """{chapter: its rows of ablation.csv}"""
+    found = {}
+    for row in rows("ablation.csv") if (ROOT / "docs/results/h200/ablation.csv").exists() else ():
+        found.setdefault(row["stage"].split("/")[0], []).append(row)
+    return found
+
+
 def stages():
     """(page, what it must have) of the stages' figures at 8192."""
     by_what, rates = {row["what"]: row for row in rows("limits.csv")}, {row["stage"]: row for row in rows("rates.csv")}
@@ -32,6 +41,8 @@ def stages():
     at_8192 = [row for row in rows("ladder.csv") if row["m"] == row["n"] == row["k"] == "8192"]
     for chapter in sorted({path.parent for path in ROOT.glob("[0-9][0-9]_*/[0-9]_*.cu")}):
         yield f"{chapter.name}/README.md", "<!-- steps -->\n" + tables.steps(chapter, at_8192)
+    for chapter, parts in ablated().items():
+        yield f"{chapter}/README.md", "<!-- ablation -->\n" + tables.ablation(parts)
     for row in at_8192:
         if "/" not in row["stage"]:
             page = f"{row['stage']}/README.md"
@@ -77,3 +88,9 @@ def test_figure(page, text):
 def test_every_stage_is_measured():
     measured = {page for page, _ in EXPECTED } - {"README.md", "00_machine_limits/README.md"}
     assert measured == {f"{path.parent.name}/README.md" for path in ROOT.glob("[0-9][0-9]_*/matmul.cu")}
+
+
+@pytest.mark.parametrize("chapter", ablated())
+def test_every_part_is_measured(chapter):
+    measured = [(row["stage"], row["without"]) for row in ablated()[chapter]]
+    assert measured == [(form.stage, form.without) for form in ablation.forms(ROOT / chapter)]
