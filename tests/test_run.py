@@ -110,6 +110,21 @@ def test_diff(s):
         assert [" ".join(line.split()[:4]) for line in run.stdout.splitlines() if " -> " in line] == shown
 
 
+def test_ablation(s):
+    """Without a GPU it says so. (tests/test_ablation.py verifies what it would time.)"""
+    (s.here / "02_two/matmul.cu").write_text("a\n")
+    (s.here / "02_two/ablations").mkdir()
+    patch = s.here / "02_two/ablations/a.patch"
+    patch.write_text("without: a\n\n--- a/02_two/matmul.cu\n+++ b/02_two/matmul.cu\n@@ -1 +1 @@\n-a\n+b\n")
+    for words in ([], ["2"], ["02_two", "--repeat", "3"]):
+        failed(s.call("run", "ablation", *words), 77, "ablation: times forms of the stages on a GPU")
+    failed(s.call("run", "ablation", "3"), 2, "ablation '3': takes one of 02_two, or its number")
+    failed(s.call("run", "ablation", "--sizes", "8:8:8"), 2, "ablation: unrecognized arguments: --sizes")
+    failed(s.call("run", "ablation", "--csv", "no/such"), 2, "--csv 'no/such': can't be written")
+    patch.write_text(patch.read_text().replace("-a", "-c"))
+    failed(s.call("run", "ablation"), 1, "a.patch: what it replaces at @@ -1 +1 @@ stands 0 times in 02_two/matmul.cu, expected once")
+
+
 SIDE_BY_SIDE = """\
 int a = 1;    | int a = 2;
 same            same

@@ -20,6 +20,7 @@ from machine import BUILD, NVCC, ROOT, fail, say, show_progress
 from patches import patched, said
 from results import read, write_whole
 
+ARCHITECTURE = "native"
 ALL = "-"  # in the column `without`: nothing, the form has all parts
 COLUMNS = ("registers", "spilled_bytes", "loop_multiply_adds", "loop_others", "loop_three_operands", "loop_one_bank")
 RAGGED = ((37, 129, 65), (37, 136, 72))  # the second with rows on multiples of 16 bytes
@@ -107,49 +108,41 @@ def nvcc(*words):
     return subprocess.run(command, check=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True).stdout
 
 
-ARCHITECTURE = "native"
-
-
 def built(chapters, folder):
     """[(forms, their program, [columns of machine code])] of the chapters' folders. Ends the program where one does not build."""
     machine.build(["harness"])
-    every = [(chapter, form) for chapter in chapters for form in forms(chapter)]
+    every = [form for chapter in chapters for form in forms(chapter)]
     with concurrent.futures.ThreadPoolExecutor(int(machine.CORES)) as pool:
-        main = pool.submit(nvcc, "-c", ROOT / "common/forms.cu", "-o", folder / "forms.o")
-        jobs = [pool.submit(compile_form, form, number, folder) for number, (_, form) in enumerate(every)]
         try:
-            for at, (_, form) in enumerate(every):
-                show_progress(f"building {form.stage} without {form.without} [{at + 1}/{len(every)}]")
-                jobs[at].result()
+            main = pool.submit(nvcc, "-c", ROOT / "common/forms.cu", "-o", folder / "forms.o")
+            jobs = [pool.submit(compile_form, form, number, folder) for number, form in enumerate(every)]
+            for job, form in zip(jobs, every):
+                show_progress(f"building {form.stage} without {form.without}")
+                job.result()
             main.result()
-            show_progress("")
-            programs = []
+            programs, done = [], iter(jobs)
             for chapter in chapters:
-                its = [job.result() for job, (of, _) in zip(jobs, every) if of == chapter]
-                program = folder / chapter.name
-                nvcc(folder / "forms.o", *(made for made, _ in its), BUILD / "libharness.a", "-lcublas", "-ldl", "-o", program)
-                programs.append((forms(chapter), program, [columns for _, columns in its]))
-            return programs
+                its_forms, made = forms(chapter), folder / chapter.name
+                objects, codes = zip(*(next(done).result() for _ in its_forms))
+                nvcc(folder / "forms.o", *objects, BUILD / "libharness.a", "-lcublas", "-ldl", "-o", made)
+                programs.append((its_forms, made, codes))
         except subprocess.CalledProcessError as error:
             pool.shutdown(cancel_futures=True)
             show_progress("")
             print(error.output, end="", flush=True)
-            fail(1, f"{chapter.name if main.done() and not main.exception() else 'common/forms.cu'}: does not build"
-                 if error is main.exception() else f"{form.stage} without {form.without}: does not build")
+            fail(1, "ablation: that does not build")
+    show_progress("")
+    return programs
 
 
-def rows_of(its_forms, program, codes, options, folder):
+def rows_of(its_forms, made, codes, options, folder):
     """The rows of a chapter's forms. Ends the program where one of them is wrong."""
-    for shape in RAGGED:
-        said = []
-        words = [word for option, length in zip("mnk", shape) for word in (f"-{option}", length)]
-        if code := machine.call([program, *words, "--verify-only"], line=said.append):
-            fail(code, f"{program.name}: a form is wrong, or can't run; see above")
-    file = folder / f"{program.name}.csv"
-    if code := machine.call([program, *options, "--csv", file]):
-        fail(code, f"{program.name}: a form is wrong, or can't run; see above")
-    rows = read(file, ("stage", "gflops"), (), "a form")
-    by_name = {row.pop("stage"): row for row in rows}
+    file = folder / f"{made.name}.csv"
+    ragged = [[word for option, length in zip("mnk", shape) for word in (f"-{option}", length)] for shape in RAGGED]
+    for words in (*([*shape, "--verify-only"] for shape in ragged), [*options, "--csv", file]):
+        if code := machine.call([made, *words], made.name):
+            fail(code, f"ablation: a form of {made.name} is wrong, or can't run")
+    by_name = {row.pop("stage"): row for row in read(file, ("stage", "gflops"), (), "a form")}
     return [{"stage": form.stage, "without": form.without, **by_name[form.name], **code} for form, code in zip(its_forms, codes)]
 
 
@@ -158,8 +151,8 @@ def run(chapters, options, path):
     text = io.StringIO()
     with tempfile.TemporaryDirectory(prefix="ablation-") as folder:
         folder = pathlib.Path(folder)
-        for its_forms, program_path, codes in built(chapters, folder):
-            rows = rows_of(its_forms, program_path, codes, options, folder)
+        for its_forms, made, codes in built(chapters, folder):
+            rows = rows_of(its_forms, made, codes, options, folder)
             writer = csv.DictWriter(text, rows[0], lineterminator="\n")
             if not text.tell():
                 writer.writeheader()

@@ -79,8 +79,8 @@ run compare FOLDER FOLDER2: compares the CSVs of two such folders, and runs noth
 run diff STAGE [--side]: shows step by step what a stage changes. diff STAGE STAGE: from one to the
 other at once; 04/1 is the first step of 04. --side: both files whole, in two columns that fill the
 terminal. diff alone: how many lines every step changes.
-run ablation [STAGE...] [--csv FILE] [OPTION...]: what each part of a stage is worth. Builds the stage with each of its parts left
-out, verifies these forms and times them in turns, at 8192 unless --size says otherwise. The options are those of a stage.
+run ablation [STAGE...] [--size N] [--repeat N] [--device N] [--csv FILE]: what each part of a stage is worth, on a GPU. Builds
+the stage with each of its parts left out, verifies these forms and times them in turns, at 8192 unless --size says otherwise.
 run plot [FOLDER]: draws the CSVs in FOLDER; without FOLDER those in docs/results/h200, and writes the READMEs' tables from them.
 run test [OPTION...], or test [OPTION...]: builds everything that this machine can build and runs the tests. The options are
 ctest's: -R REGEX only the tests whose names match, -E REGEX all but those, -N list them, -V show their output.
@@ -312,17 +312,18 @@ def results(verb, folder):
 
 def run_ablation(words):
     parser = Parser("ablation")
-    parser.add_argument("--csv")
+    parser.add_argument("stages", nargs="*")
     parser.add_argument("-v", action="store_true")
-    stages = list(itertools.takewhile(lambda word: not word.startswith("-"), words))
-    given, options = parser.parse_known_args(words[len(stages):])
+    for option in ("--csv", "--size", "--repeat", "--device"):
+        parser.add_argument(option)
+    given = parser.parse_args(words)
     machine.verbose = given.v
     try:
         have = {chapter.name: chapter for chapter in sorted(ROOT.glob("[0-9][0-9]_*")) if ablation.forms(chapter)}
     except Wrong as wrong:  # a patch is older than its source
         fail(1, str(wrong))
-    chosen = [have[name] for name in have if not stages or {name, name[:2], name[1:2]} & {*stages}]
-    for word in stages:
+    chosen = [have[name] for name in have if not given.stages or {name, name[:2], name[1:2]} & {*given.stages}]
+    for word in given.stages:
         if not any(word in (name, name[:2], name[1:2]) for name in have):
             fail(2, f"ablation '{word}': takes one of {' '.join(have)}, or its number")
     if given.csv is not None:
@@ -330,7 +331,8 @@ def run_ablation(words):
     if not has_gpu() or not has_nvcc():
         fail(77, "ablation: times forms of the stages on a GPU, which takes one, and nvcc")
     need(("cmake", "g++", "ninja-build"))
-    return ablation.run(chosen, options if "--size" in options else ["--size", "8192", *options], given.csv)
+    options = {"--size": given.size or "8192", "--repeat": given.repeat, "--device": given.device}
+    return ablation.run(chosen, [word for option in options.items() if option[1] for word in option], given.csv)
 
 
 def run_compare(words):
