@@ -1,4 +1,4 @@
-"""The forms of the stages that ./run ablation times, each without a part, are right: on the emulator, traced, at shapes that no
+"""The forms of the stages that ./run ablation times, each without a part, are right: on the emulator, traced, at a shape that no
 tile fits. So they are exact and race-free, and their traffic is what their formulas say.
 """
 import pytest
@@ -17,6 +17,6 @@ def test_forms_are_right(chapter):
     assert len({*names}) == len(names) and len({(form.stage, form.without) for form in forms}) == len(names)
     (folder / chapter.name / "forms.cu").write_text(ablation.program(forms))
     program = mutate.build(folder, chapter.name, "forms", "trace", "-O1")
-    run = call(program, "--shapes", ablation.RAGGED, "--order", "random")  # what races does so in any order
+    run = call(program, "--shapes", ablation.RAGGED[0], "--order", "random")  # what races does so in any order
     assert run.returncode == 0, run.stderr
-    assert [name for name, *_ in map(str.split, run.stdout.splitlines()) if name in names] == [name for name in names for _ in "12"]
+    assert [name for name, *_ in map(str.split, run.stdout.splitlines()) if name in names] == names
