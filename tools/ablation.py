@@ -16,7 +16,7 @@ from typing import NamedTuple
 import ladder
 import machine
 import tables
-from machine import BUILD, NVCC, ROOT, fail, say, show_progress
+from machine import BUILD, NVCC, ROOT, fail, show_progress
 from patches import patched, said
 from results import read, write_whole
 
