@@ -1,14 +1,14 @@
-// 04_unroll: eight steps of k at a time. Each work-item brings four neighbours in one 16-byte load, and 512 multiply-adds
-// follow each barrier instead of 64. The traffic is that of 03; what changes is how wide it comes and what it costs to ask.
+// 04_unroll: the same bytes in fewer wavefronts: a pad and new places for the work-items keep the banks of local memory free of
+// conflicts. The multiply-adds go to and fro, so that each shares an operand with the one before.
 //
 //                    B  K x N
-//                    . [== 128 ==] .     rows of B -> Bs
+//                    8 [== 128 ==] .     8 rows of B's tile -> Bs
 //    A  M x K        C  M x N
 //    . | .           .  . . . . .  .
-//    .128.           . [128 x 128] .     columns of A -> As
+//    .128.           . [128 x 128] .     8 columns of A's tile -> As, transposed: As[k][row]
 //    . | .           .  . . . . .  .
 //
-// Changed:  kStepK; 16-byte loads from global memory, stored into their tiles by store_tiles; multiplies to and fro.
+// Changed:  kPad; a work-item's 8 x 8 are four 4 x 4; the work-items' places; to and fro.
 // See also: 04_unroll/matmul.cu; Fixstars slides 54 to 56 (slide 55 declares ab[4][4] where 8 x 8 are used)
 
 enum { kThreadM = 8 };  // rows of C per work-item

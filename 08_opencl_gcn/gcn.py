@@ -30,7 +30,8 @@ PEAK = CUS * SIMDS * LANES * 2 * CLOCK_GHZ  # GFLOP/s
 SGPRS, VGPR_GRANULE, SGPR_GRANULE, LDS_GRANULE = 800, 4, 16, 512
 GROUP, TILE = 256, 8  # work-items per work-group; 02 to 05: a work-item has 8 x 8 elements
 # GFLOP/s of the slides' own kernels on their Fury X (slides 43, 53, 56, 58); 03 has only a curve there.
-SLIDES = {"01": 567, "02": 2018, "03": "lower than that", "04": 5141, "05": 6351}
+SLIDES = {"01_naive": 567, "02_register_blocking": 2018, "03_lds_blocking": "lower than that", "04_unroll": 5141,
+          "05_double_buffer": 6351}
 
 DEVICE_LIBRARIES = os.environ.get("HIP_DEVICE_LIB_PATH", "/usr/lib/x86_64-linux-gnu/amdgcn/bitcode")
 FLAGS = ("-x cl -cl-std=CL1.2 -target amdgcn-amd-amdhsa -mcpu=gfx803 -Xclang -finclude-default-header -O3 -cl-mad-enable "
@@ -192,13 +193,12 @@ def reasoning(rows):
     """What the slides conclude from the machine, every figure computed."""
     ratio, theory, lds_flop, sums = PEAK / MEASURED_GBS, PEAK / THEORY_GBS, SIMDS * LANES * 2, TILE * TILE + TILE + TILE
     blocks = [f"{n:16} {8 * n:13} {2 * n * n:12} {n / 4:22} {min(PEAK, MEASURED_GBS * n / 4):17.0f}" for n in (2, 4, 8, 64, 128)]
-    used = [f"{row['stage'][:2]} {row['vgprs']} ({row['waves_per_simd']})" for row in rows]
+    used = [f"{re.match(r'[0-9_]*[0-9]', row['stage'])[0]} {row['vgprs']} ({row['waves_per_simd']})" for row in rows]
     ceilings = []
     for row in rows:
-        slides = SLIDES.get(row["stage"][:2], "-")
+        slides, share = SLIDES.get(row["stage"]), row["macs_of_valu"]
         slides = f"{slides} GFLOP/s, {slides / PEAK:.1%} of peak" if isinstance(slides, int) else slides
-        share = row["macs_of_valu"]
-        ceilings.append(f"  {row['stage']:22}{share * PEAK:5.0f} GFLOP/s, {share:.1%}    the slides: {slides}")
+        ceilings.append(f"  {row['stage']:22}{share * PEAK:5.0f} GFLOP/s, {share:.1%}" + (f"    the slides: {slides}" if slides else ""))
     return [f"""
 The slides' reasoning, computed:
   peak       {CUS} CUs x {SIMDS} SIMDs x {LANES} lanes x 2 flop x {CLOCK_GHZ} GHz = {PEAK:.1f} GFLOP/s

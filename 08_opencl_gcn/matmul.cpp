@@ -20,6 +20,8 @@ const std::vector<OpenClStage> kStages = {
     {"01_naive", 1, 1, loaded_naive, nullptr},
     {"02_register_blocking", 8, 1, loaded_by_items, nullptr},
     {"03_lds_blocking", 8, 1, loaded_by_groups, loaded_from_local},
+    {"04_1_unroll", 8, 8, loaded_by_groups, loaded_from_local},
+    {"04_2_wide_loads", 8, 8, loaded_by_groups, loaded_from_local},
     {"04_unroll", 8, 8, loaded_by_groups, loaded_from_local},
     {"05_double_buffer", 8, 8, loaded_by_groups, loaded_from_local},
 };
@@ -29,16 +31,17 @@ struct OpenClOptions : Options {
     bool list = false;
 };
 
-// The name of the stage that `text` means: "04_unroll", "04" or "4". Throws
-// Failure(kBadCommandLine).
+// The name of the stage that `text` means: "04_unroll", "04" or "4"; "04_1" is the first step to it.
+// Throws Failure(kBadCommandLine).
 std::string parse_stage(const std::string& text) {
+    std::string found;
     std::vector<std::string> names;
     for (const OpenClStage& stage : kStages) {
-        const std::string name = stage.name;
-        if (text == name || text == name.substr(0, 2) || text == name.substr(1, 1)) return name;
+        const std::string name = stage.name, begin = name.substr(0, text.size() + 1);
+        if (text == name || begin == text + "_" || "0" + text == name.substr(0, 2)) found = name;
         names.push_back(name);
     }
-    return parse_choice("--stage", text, names);
+    return found.empty() ? parse_choice("--stage", text, names) : found;
 }
 
 std::vector<Option> table_of(OpenClOptions& o) {

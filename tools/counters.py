@@ -5,11 +5,12 @@
                                          256 x 256 x 256: requests, sectors and wavefronts, which the emulator counts as well.
                                          FOLDER/rates.csv, at 4096: how busy each part is, what the caches serve, what warps wait
                                          for. Needs a GPU, ncu and the right to read its counters.
-    counters.py table BIN FOLDER README  writes counters.csv and the emulator's counts (of the traced CPU builds in BIN) into the
-                                         table between README's markers.
+    counters.py table BIN FOLDER README...
+                                         writes what the emulator counts (of the traced CPU builds in BIN) between a README's
+                                         markers: beside counters.csv, or as ./run prints it.
 
 Examples:    python3 tools/counters.py measure build/bin docs/results/h200
-             python3 tools/counters.py table build/bin docs/results/h200 emulator/README.md
+             python3 tools/counters.py table build/bin docs/results/h200 emulator/README.md README.md README.ja.md
 
 Exit codes:  0 done, 1 no counters, or a file that is wrong, 2 bad command line
 """
@@ -21,7 +22,9 @@ import subprocess
 import sys
 import tempfile
 
+from machine import ROOT
 from results import Wrong, around, read, write_whole
+from tables import with_rows
 
 # Column: metric of ncu. Asynchronous copies are among the loads from global memory.
 COUNTERS = {column: f"l1tex__{metric}.sum" for column, metric in {
@@ -36,6 +39,7 @@ COUNTERS = {column: f"l1tex__{metric}.sum" for column, metric in {
 COMPARED = dict(zip(COUNTERS, ("global loads: requests", "sectors", "global stores: sectors", "shared loads: wavefronts",
                                "shared stores: wavefronts")))
 SIZE = 256  # of the counts
+STAGES = sorted(path.parent.name for path in ROOT.glob("[0-9][0-9]_*/matmul.cu"))
 STALLS = ("long_scoreboard", "short_scoreboard", "barrier", "dispatch_stall", "math_pipe_throttle", "mio_throttle", "lg_throttle",
           "wait", "not_selected", "no_instruction")
 RATES = {
@@ -79,7 +83,7 @@ def profile(program, size, metrics):
 
 
 def measure(bin_folder, folder):
-    stages = sorted(path for path in bin_folder.iterdir() if re.fullmatch(r"0[1-6]_[a-z_]+", path.name) and "_cpu" not in path.name)
+    stages = [path for stage in STAGES if (path := bin_folder / stage).exists()]
     if not stages:
         sys.exit(f"counters.py: '{bin_folder}' holds no stage that was built for a GPU")
     for name, size, metrics in (("counters.csv", SIZE, COUNTERS), ("rates.csv", 4096, RATES)):
@@ -94,15 +98,14 @@ def by_stage(path):
     return {row["stage"]: row for row in read(path, ("stage", *COMPARED), (), "this script")}
 
 
-def counted(bin_folder, stages):
-    """What the emulator counts for each stage, as rows with the columns that counters.csv has, too."""
-    rows = {}
+def counted(bin_folder):
+    """{stage: (its row as ./run prints it, its counts with the columns that counters.csv has, too)} by the emulator."""
+    found = {}
     with tempfile.TemporaryDirectory() as folder:
-        for stage in stages:
-            subprocess.run([bin_folder / f"{stage}_cpu_trace", "--size", str(SIZE), "--csv", f"{folder}/csv"], check=True,
-                           stdout=subprocess.DEVNULL)
-            rows.update(by_stage(pathlib.Path(folder) / "csv"))
-    return rows
+        for stage in STAGES:
+            printed = lines(bin_folder / f"{stage}_cpu_trace", "--size", str(SIZE), "--csv", f"{folder}/csv")
+            found[stage] = printed[-1], by_stage(pathlib.Path(folder) / "csv")[stage]
+    return found
 
 
 def table(hardware, emulator):
@@ -114,11 +117,17 @@ def table(hardware, emulator):
     return "".join(lines)
 
 
-def write_table(bin_folder, folder, readme):
-    hardware = by_stage(folder / "counters.csv")
-    before, _, after = around(readme, readme.read_text(), "counters")
-    write_whole((readme, before + table(hardware, counted(bin_folder, hardware)) + after))
-    print(readme)
+def write_tables(bin_folder, folder, *readmes):
+    emulator, written = counted(bin_folder), []
+    for readme in readmes:
+        text = readme.read_text()
+        name = "counters" if "<!-- counters -->" in text else "counted"
+        before, block, after = around(readme, text, name)
+        new = table(by_stage(folder / "counters.csv"), {stage: counts for stage, (_, counts) in emulator.items()}
+                    ) if name == "counters" else with_rows(block, [row for row, _ in emulator.values()])
+        written.append((readme, before + new + after))
+    write_whole(*written)
+    print(*readmes, sep="\n")
 
 
 def main():
@@ -127,10 +136,10 @@ def main():
         print(__doc__.strip())
     elif words[:1] == ["measure"] and len(words) == 3:
         measure(*map(pathlib.Path, words[1:]))
-    elif words[:1] == ["table"] and len(words) == 4:
-        write_table(*map(pathlib.Path, words[1:]))
+    elif words[:1] == ["table"] and len(words) > 3:
+        write_tables(*map(pathlib.Path, words[1:]))
     else:
-        print("counters.py: takes measure BIN FOLDER, or table BIN FOLDER README; --help tells more", file=sys.stderr)
+        print("counters.py: takes measure BIN FOLDER, or table BIN FOLDER README...; --help tells more", file=sys.stderr)
         sys.exit(2)
 
 

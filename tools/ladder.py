@@ -41,6 +41,11 @@ def before(step, root=ROOT):
     return above[-1] if above else None
 
 
+def twin(step):
+    """The name of the step of CUDA's ladder that a stage of the OpenCL chapter says it mirrors."""
+    return name(ROOT / re.search(r"(?m)^// See also: (\S+\.cu)", step.read_text())[1])
+
+
 def changed_lines(old, new):
     """How many lines come and go between two files: (all, those below the header comments)."""
     def count(*texts):

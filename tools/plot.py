@@ -3,9 +3,9 @@
 
 From FOLDER/ladder.csv, limits.csv and library_curves.csv, which `./run all FOLDER` wrote on a GPU: FOLDER/ladder.svg, speed
 against size (the figure of the slides); FOLDER/roofline.svg, every stage predicted and measured, under the measured roof; and
-FOLDER/library_curves.svg, cuBLAS in each precision (the figure of the first article). In README the table between the ladder's
-markers gets its figures from the same rows, and so do the tables of the stages' READMEs beside it, also from rates.csv. All of it
-is written, or, when anything is wrong, nothing.
+FOLDER/library_curves.svg, cuBLAS in each precision (the figure of the first article). In README the tables between
+markers get their figures from the same rows and from opencl.csv, and so do the tables of the chapters' READMEs beside it, also
+from rates.csv. All of it is written, or, when anything is wrong, nothing.
 
 Examples:    python3 tools/plot.py docs/results/h200 README.md
              python3 tools/plot.py mine
@@ -20,8 +20,8 @@ import pathlib
 import signal
 import sys
 
-from results import Wrong, around, read, write_whole
-from tables import SIZE, chapters, clocks, on_tensor_cores, times
+from results import Wrong, write_whole
+from tables import SIZE, chapters, first_page, machine, on_tensor_cores, read_curves, read_ladder, read_limits
 
 if __name__ == "__main__" and sys.argv[1:] in (["-h"], ["--help"]):  # with matplotlib or without
     print(__doc__.strip())
@@ -37,8 +37,6 @@ matplotlib.use("svg")
 import matplotlib.pyplot as plt  # noqa: E402  (the backend is chosen first)
 import matplotlib.ticker  # noqa: E402
 
-MACHINE = ("gpu", "driver", "cuda")
-WRITTEN_BY = "'./run all' on a GPU"
 # Told apart without colour: by marker, line style and shade, and named at the line's end.
 STYLES = [dict(marker=marker, linestyle=line, color=color) for marker, line, color in (
     ("o", "-", "#888888"), ("s", "--", "#7a5c00"), ("^", "-.", "#b0451b"), ("D", ":", "#1b6e8a"), ("v", "-", "#10305e"),
@@ -46,65 +44,6 @@ STYLES = [dict(marker=marker, linestyle=line, color=color) for marker, line, col
 LIBRARY = dict(marker="x", linestyle="--", color="black", linewidth=1)
 plt.rcParams.update({"font.size": 9, "svg.fonttype": "none", "svg.hashsalt": "ladder", "axes.grid": True, "axes.axisbelow": True,
                      "grid.color": "#dddddd", "axes.spines.top": False, "axes.spines.right": False, "lines.markersize": 4.5})
-
-
-def read_one_machine(path, columns, numbers):
-    """The rows of a CSV, numbers as floats (None where there is none). Raises Wrong with one line that names what is wrong."""
-    rows = read(path, (*columns, *MACHINE), numbers, WRITTEN_BY)
-    if len({machine(row) for row in rows}) > 1:
-        raise Wrong(f"{path}: has rows of several machines")
-    return rows
-
-
-def needed(path, row, *columns):
-    """Raises Wrong where one of these columns of the row has no figure."""
-    for column in columns:
-        if row[column] is None:
-            raise Wrong(f"{path}: {row.get('stage') or row.get('what') or row.get('precision')} has no {column}")
-
-
-def read_ladder(path):
-    """The rows of square matrices; every stage must have one of SIZE."""
-    numbers = ("m", "n", "k", "gflops", "percent_of_peak", "percent_of_cublas", "cublas_gflops", "flop_per_byte",
-               "predicted_gflops")
-    rows = [row for row in read_one_machine(path, ("stage",), (*numbers, "shared_flop_per_byte")) if row["m"] == row["n"] == row["k"]]
-    for row in rows:
-        needed(path, row, *numbers)
-    for stage in sorted({row["stage"] for row in rows}) or ["any stage"]:
-        if not any(row["stage"] == stage and row["m"] == SIZE for row in rows):
-            raise Wrong(f"{path}: has no row of {SIZE} x {SIZE} x {SIZE} for {stage}")
-    return rows
-
-
-def read_limits(path):
-    """What was measured and what the vendor's figures give, None where there is none: bandwidth in GB/s, the others in GFLOP/s;
-    and the measured points of the sweep, (flop per byte, GFLOP/s)."""
-    rows = read_one_machine(path, ("what",), ("flop_per_byte", "gbs", "gflops", "limit"))
-    by_name = {row["what"]: row for row in rows}
-    if missing := [what for what in ("copy", "shared_memory", "fp32_fma", "sweep") if what not in by_name]:
-        raise Wrong(f"{path}: has no row '{missing[0]}'")
-    needed(path, by_name["copy"], "gbs")
-    needed(path, by_name["shared_memory"], "gbs")
-    needed(path, by_name["fp32_fma"], "gflops", "limit")
-    sweep = [row for row in rows if row["what"] == "sweep"]
-    for row in sweep:
-        needed(path, row, "flop_per_byte", "gflops")
-    tensor = by_name.get("tensor_mma_sync", {"gflops": None, "limit": None})
-    return dict(machine=machine(rows[0]), bandwidth=by_name["copy"]["gbs"], shared=by_name["shared_memory"]["gbs"],
-                fp32=by_name["fp32_fma"]["gflops"], fp32_peak=by_name["fp32_fma"]["limit"],
-                tensor=tensor["gflops"], tensor_peak=tensor["limit"], **clocks(rows),
-                sweep=[(row["flop_per_byte"], row["gflops"]) for row in sweep])
-
-
-def read_curves(path):
-    rows = read_one_machine(path, ("precision",), ("n", "gflops", "peak_gflops"))
-    for row in rows:
-        needed(path, row, "n", "gflops")
-    return rows
-
-
-def machine(row):
-    return f"{row['gpu']}, driver {row['driver']}, CUDA {row['cuda']}"
 
 
 def label_ends(axes, x, ends, gap, scale=lambda y: y, inverse=lambda y: y):
@@ -118,7 +57,7 @@ def label_ends(axes, x, ends, gap, scale=lambda y: y, inverse=lambda y: y):
 def draw_ladder(rows, limits):
     """Speed against size: the FP32 stages with cuBLAS and the vendor's peak, and beside them the tensor cores."""
     figure, both = plt.subplots(1, 2, figsize=(10, 4.6), gridspec_kw={"width_ratios": [3, 2]})
-    unit = {row["stage"]: on_tensor_cores(row, limits) for row in rows if "/" not in row["stage"]}  # a chapter's last step
+    unit = {row["stage"]: on_tensor_cores(row["stage"], limits) for row in rows if "/" not in row["stage"]}  # a chapter's last step
     panels = (("FP32", sorted(stage for stage in unit if not unit[stage]), limits["fp32_peak"],
                "cuBLAS (FP32, no TF32)"),
               ("FP16 in, FP32 sums", sorted(stage for stage in unit if unit[stage]), limits["tensor_peak"],
@@ -227,24 +166,6 @@ def draw_curves(rows):
     return figure
 
 
-def with_table(readme, rows):
-    """`readme` with the figures of `rows` in its ladder. What a row says besides stays as it is."""
-    before, table, after = around(readme, readme.read_text(), "ladder")
-    lines = table.splitlines(keepends=True)
-    for row in (row for row in rows if row["m"] == SIZE and "/" not in row["stage"]):
-        places = [number for number, line in enumerate(lines) if line.startswith(f"| [{row['stage']}]")]
-        if len(places) != 1:
-            raise Wrong(f"{readme}: its ladder has {len(places)} rows for {row['stage']}, expected one")
-        cells = lines[places[0]].split(" | ")
-        if len(cells) != 10:
-            raise Wrong(f"{readme}: its ladder's row for {row['stage']} has {len(cells)} cells, expected 10")
-        cells[4:9] = [f"{row['predicted_gflops'] / 1000:.1f}", f"{row['gflops'] / 1000:.1f}",
-                      times(row["gflops"] / row["predicted_gflops"]), f"{row['percent_of_peak']:.1f}%",
-                      f"{row['percent_of_cublas']:.1f}%"]
-        lines[places[0]] = " | ".join(cells)
-    return before + "".join(lines) + after
-
-
 def main(words):
     """Returns the exit code."""
     if not words or words[0].startswith("-"):
@@ -257,9 +178,9 @@ def main(words):
         for name, of in (("limits", limits["machine"]), ("library_curves", machine(curves[0]))):
             if of != machine(rows[0]):
                 raise Wrong(f"{paths[name]}: is of {of}, ladder.csv of {machine(rows[0])}")
-        written = [(path, with_table(path, rows)) for path in readme]
+        written = [(path, first_page(path, folder, rows)) for path in readme]
         for parent in {path.parent for path in readme}:
-            written += chapters(folder, parent, rows, limits)
+            written += chapters(folder, parent, rows, limits).items()
         figures = {"ladder": (draw_ladder(rows, limits), ("ladder", "limits")),
                    "roofline": (draw_roofline(rows, limits), ("ladder", "limits")),
                    "library_curves": (draw_curves(curves), ("library_curves",))}

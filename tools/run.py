@@ -276,22 +276,21 @@ def run_diff(words):
         fail(2, "diff: takes a chapter, two steps such as 03 04/1, or none")
     steps = ladder.steps()
 
-    def found(word, one):
-        """The steps that are meant: a chapter's last or all of them, or the one that is named."""
+    def found(word):
+        """The steps that are meant: all of a chapter, or those whose names begin so."""
         chapter, _, step = word.rstrip("/").partition("/")
         chapter = f"0{chapter}" if len(chapter) == 1 else chapter
         files = [file for file in steps if chapter and file.parent.name.startswith(chapter) and (
             not step or file.name.startswith(step) and file.stem != "matmul")]
-        files = files[-1:] if one and not step else files
-        if not files or step and len(files) > 1:
+        if not files:
             fail(2, f"diff '{word}': takes one of {STAGE_NAMES}, or its number; 04/1 for the first step "
                     "of 04; 08/NN for a stage of the OpenCL chapter")
         return files
 
     if len(given.steps) == 2:
-        pairs = [[found(word, True)[0] for word in given.steps]]
+        pairs = [[found(word)[-1] for word in given.steps]]
     else:
-        chosen = found(given.steps[0], False) if given.steps else steps
+        chosen = found(given.steps[0]) if given.steps else steps
         pairs = [(before, step) for step in chosen if (before := ladder.before(step))]
     for before, after in pairs:
         show_step(before, after)

@@ -1,12 +1,77 @@
-"""The tables of the chapters' READMEs: what bounds the machine (00); of a stage, what these limits allow beside what was measured,
-and what ncu saw; what each of its parts is worth; and, in a chapter of several steps, what each step changes and how fast it is."""
+"""The tables of the READMEs. Of README.md: the ladder, a row a chapter, and what ./run prints. Of the chapters': what bounds the
+machine (00); of a stage, what these limits allow beside what was measured, what ncu saw, and what each of its parts is worth; in a
+chapter of several steps, what each changes and how fast it is; of the OpenCL ladder, each stage beside CUDA's; and each chapter's last line, the ways to others."""
+import re
+
 import ladder
+from machine import ROOT
 from results import Wrong, around, read
 
 SIZE, RATES_SIZE = 8192, 4096
 RATES = ("l1_hit_percent", "l2_hit_percent", "l1_throughput_percent", "l2_throughput_percent", "device_memory_percent",
          "warps_active_percent", "issue_active_percent", "waiting_long_scoreboard", "waiting_short_scoreboard", "waiting_barrier",
          "waiting_dispatch_stall", "waiting_math_pipe_throttle")
+MACHINE = ("gpu", "driver", "cuda")
+WRITTEN_BY = "'./run all' on a GPU"
+
+
+def read_one_machine(path, columns, numbers):
+    """The rows of a CSV, numbers as floats (None where there is none). Raises Wrong with one line that names what is wrong."""
+    rows = read(path, (*columns, *MACHINE), numbers, WRITTEN_BY)
+    if len({machine(row) for row in rows}) > 1:
+        raise Wrong(f"{path}: has rows of several machines")
+    return rows
+
+
+def needed(path, row, *columns):
+    """Raises Wrong where one of these columns of the row has no figure."""
+    for column in columns:
+        if row[column] is None:
+            raise Wrong(f"{path}: {row.get('stage') or row.get('what') or row.get('precision')} has no {column}")
+
+
+def read_ladder(path):
+    """The rows of square matrices; every stage must have one of SIZE."""
+    numbers = ("m", "n", "k", "gflops", "percent_of_peak", "percent_of_cublas", "cublas_gflops", "flop_per_byte",
+               "predicted_gflops")
+    rows = [row for row in read_one_machine(path, ("stage",), (*numbers, "shared_flop_per_byte")) if row["m"] == row["n"] == row["k"]]
+    for row in rows:
+        needed(path, row, *numbers)
+    for stage in sorted({row["stage"] for row in rows}) or ["any stage"]:
+        if not any(row["stage"] == stage and row["m"] == SIZE for row in rows):
+            raise Wrong(f"{path}: has no row of {SIZE} x {SIZE} x {SIZE} for {stage}")
+    return rows
+
+
+def read_limits(path):
+    """What was measured and what the vendor's figures give, None where there is none: bandwidth in GB/s, the others in GFLOP/s;
+    and the measured points of the sweep, (flop per byte, GFLOP/s)."""
+    rows = read_one_machine(path, ("what",), ("flop_per_byte", "gbs", "gflops", "limit"))
+    by_name = {row["what"]: row for row in rows}
+    if missing := [what for what in ("copy", "shared_memory", "fp32_fma", "sweep") if what not in by_name]:
+        raise Wrong(f"{path}: has no row '{missing[0]}'")
+    needed(path, by_name["copy"], "gbs")
+    needed(path, by_name["shared_memory"], "gbs")
+    needed(path, by_name["fp32_fma"], "gflops", "limit")
+    sweep = [row for row in rows if row["what"] == "sweep"]
+    for row in sweep:
+        needed(path, row, "flop_per_byte", "gflops")
+    tensor = by_name.get("tensor_mma_sync", {"gflops": None, "limit": None})
+    return dict(machine=machine(rows[0]), bandwidth=by_name["copy"]["gbs"], shared=by_name["shared_memory"]["gbs"],
+                fp32=by_name["fp32_fma"]["gflops"], fp32_peak=by_name["fp32_fma"]["limit"],
+                tensor=tensor["gflops"], tensor_peak=tensor["limit"], **clocks(rows),
+                sweep=[(row["flop_per_byte"], row["gflops"]) for row in sweep])
+
+
+def read_curves(path):
+    rows = read_one_machine(path, ("precision",), ("n", "gflops", "peak_gflops"))
+    for row in rows:
+        needed(path, row, "n", "gflops")
+    return rows
+
+
+def machine(row):
+    return f"{row['gpu']}, driver {row['driver']}, CUDA {row['cuda']}"
 
 
 def times(ratio):
@@ -20,15 +85,14 @@ def clocks(rows):
             for row in rows if row["what"] == what and row.get("clock_by", "-") in ("kernel", "probe")}
 
 
-def on_tensor_cores(row, limits):
-    """Is the row's percent_of_peak that of the tensor cores?"""
-    peak = float(row["gflops"]) / float(row["percent_of_peak"]) * 100
-    return bool(limits["tensor"]) and abs(peak - limits["tensor"]) < abs(peak - limits["fp32"])
+def on_tensor_cores(stage, limits):
+    """Does the stage say that tensor cores limit it? Only where their limit is known."""
+    return bool(limits["tensor"]) and any("kTensor" in file.read_text() for file in ladder.steps() if ladder.name(file) == stage)
 
 
 def prediction(row, limits):
     """The rows' table of a stage: `row` is the ladder's of SIZE, `limits` what plot.py's read_limits() gives."""
-    unit, units = ("tensor", "mma_sync on tensor cores") if on_tensor_cores(row, limits) else ("fp32", "FP32 multiply-adds")
+    unit, units = ("tensor", "mma_sync on tensor cores") if on_tensor_cores(row["stage"], limits) else ("fp32", "FP32 multiply-adds")
     peak, mhz = limits[unit] / 1000, limits.get(f"{unit}_mhz")
     lines = [f"| {row['gpu']}, {SIZE} x {SIZE} x {SIZE} | flop per byte | TFLOP/s |", "|---|---:|---:|"]
     for memory, gbs, of_byte in (("device", limits["bandwidth"], row["flop_per_byte"]),
@@ -100,11 +164,12 @@ def steps(chapter, rows):
     """The table of a chapter's steps; `chapter` is its folder, `rows` the ladder's of SIZE."""
     speeds = {row["stage"]: row for row in rows}
     files = [file for file in ladder.steps(chapter.parent) if file.parent == chapter]
+    first = ladder.before(files[0], chapter.parent) or files.pop(0)
     lines = [f"| step | what it changes | lines | TFLOP/s at {SIZE} |", "|---|---|---:|---:|"]
-    for file in (ladder.before(files[0], chapter.parent), *files):
+    for file in (first, *files):
         before = ladder.before(file, chapter.parent)
-        changes, count = (ladder.changes(file), ladder.changed_lines(before, file)[1]) if file in files else ("", "")
-        row = speeds.get(ladder.name(file))
+        changes, count = (ladder.changes(file), ladder.changed_lines(before, file)[1]) if file != first else ("", "")
+        row = speeds.get(ladder.name(file).removesuffix(".cl"))
         speed = f"{float(row['gflops']) / 1000:.1f}" if row else "-"
         lines.append(f"| {ladder.name(file)} | {changes} | {count} | {speed} |")
     return "\n".join(lines) + "\n"
@@ -128,33 +193,118 @@ def ablation(rows):
     return "\n".join(lines) + "\n"
 
 
+def opencl(rows, clblast, cuda):
+    """The table of the OpenCL stages: `rows` of opencl.csv; CLBlast's GFLOP/s at SIZE; `cuda`: the ladder's rows of SIZE."""
+    beside = {row["stage"]: row for row in cuda}
+    lines = [f"| stage | TFLOP/s at 4096 | at {SIZE} | predicted | measured / predicted | of peak | of CLBlast | "
+             f"CUDA's at {SIZE} |", "|---|---:|---:|---:|---:|---:|---:|---:|"]
+    for file in ladder.steps():
+        if file.suffix == ".cl":
+            speeds = {row["m"]: row for row in rows if row["stage"] == file.stem}
+            small, large, twin = speeds.get(4096), speeds.get(SIZE), beside.get(ladder.twin(file))
+            lines.append(" | ".join((
+                f"| {file.stem}", f"{small['gflops'] / 1000:.1f}" if small else "-",
+                *((f"{large['gflops'] / 1000:.1f}", f"{large['predicted_gflops'] / 1000:.1f}",
+                   f"{large['measured_of_predicted']} x", f"{large['percent_of_peak']:.1f}%",
+                   f"{large['gflops'] / clblast:.1%}") if large else "-----"),
+                f"{twin['gflops'] / 1000:.1f} |" if twin else "- |")))
+    return "\n".join(lines) + "\n"
+
+
+def read_opencl(path):
+    return read(path, ("stage", "measured_of_predicted"), ("m", "gflops", "predicted_gflops", "percent_of_peak"), "08_opencl_gcn")
+
+
+def first_page(path, folder, rows):
+    """The text of README.md, or its translation, with the figures of `rows`, the ladder's, and of opencl.csv. The words in its
+    tables stay. Raises Wrong."""
+    measured = {row["stage"]: row for row in rows if row["m"] == SIZE}
+    *_, last = (file for file in ladder.steps() if file.suffix == ".cl")
+    measured |= {last.parent.name: row for row in read_opencl(folder / "opencl.csv") if (row["stage"], row["m"]) == (last.stem, SIZE)}
+    before, table, after = around(path, path.read_text(), "ladder")
+    lines = table.splitlines(keepends=True)
+    for page in sorted(ROOT.glob("[0-9][0-9]_*/README.md")):
+        chapter = page.parent.name
+        places = [number for number, line in enumerate(lines) if line.startswith(f"| [{chapter}]")]
+        if len(places) != 1:
+            raise Wrong(f"{path}: its ladder has {len(places)} rows for {chapter}, expected one")
+        cells = lines[places[0]].split(" | ")
+        if len(cells) != 10:
+            raise Wrong(f"{path}: its ladder's row for {chapter} has {len(cells)} cells, expected 10")
+        sizes = [ladder.changed_lines(step, file)[1] for file in ladder.steps()
+                 if file.parent.name == chapter and (step := ladder.before(file))]
+        cells[3:9] = [", ".join(map(str, sizes)) or "-", *ladder_figures(measured.get(chapter))]
+        lines[places[0]] = " | ".join(cells)
+    text = before + "".join(lines) + after
+    before, block, after = around(path, text, "timed")
+    return before + with_rows(block, [printed(row) for row in rows if row["m"] == RATES_SIZE and "/" not in row["stage"]]) + after
+
+
+def ladder_figures(row):
+    """Predicted, measured, measured / predicted, of peak, of cuBLAS; dashes for what was not measured."""
+    if not row:
+        return "-----"
+    cublas = row.get("percent_of_cublas")
+    return (f"{row['predicted_gflops'] / 1000:.1f}", f"{row['gflops'] / 1000:.1f}", times(row["gflops"] / row["predicted_gflops"]),
+            f"{row['percent_of_peak']:.1f}%", f"{cublas:.1f}%" if cublas else "-")
+
+
+def printed(row):
+    """The row of ladder.csv as ./run prints it (common/gpu.h has the columns)."""
+    ms = float(row["median_ms"])
+    return (f"{row['stage']:<22}{f'{ms * 1000:.1f} us' if ms < 1 else f'{ms:.2f} ms':>10}{row['gflops'] / 1000:9.2f}"
+            f"{row['percent_of_peak']:6.1f}%{row['percent_of_cublas']:7.1f}%{row['sm_mhz']:>6}"
+            f"{row['predicted_gflops'] / 1000:10.2f}{row['measured_of_predicted']:>7} {'#' * round(row['percent_of_peak'] / 5)}").rstrip()
+
+
+def with_rows(block, rows):
+    """A block of what ./run prints, with these rows below its heading in the place of those that it has."""
+    lines = [line for line in block.splitlines(keepends=True) if not re.match(r"    \d\d_", line)]
+    at = next((number for number, line in enumerate(lines, 1) if line.startswith("    stage ")), len(lines))
+    return "".join([*lines[:at], *(f"    {row}\n" for row in rows), *lines[at:]])
+
+
+def ways(texts):
+    """{page: text} of all chapters, with the ways to the ones before and after as their last lines."""
+    pages = list(texts)
+    links = [f"[{re.match('# ([^:]*)', texts[page])[1]}](../{page.parent.name}/README.md)" for page in pages]
+    for at, page in enumerate(pages):
+        line = " · ".join([*(f"Back: {link}" for link in links[:at][-1:]), *(f"Next: {link}" for link in links[at + 1:][:1]),
+                           "[Glossary](../docs/glossary.md)\n"])
+        texts[page] = re.sub(r"(?m)^(Back|Next): .*\n\Z", line, texts[page])
+    return texts
+
+
 def chapters(folder, root, rows, limits):
-    """(path, text) of 00's and the stages' READMEs beside `root`, where there are any, with these tables. `rows`: the ladder's. Raises
+    """{path: text} of the chapters' READMEs beside `root`, where there are any, with these tables. `rows`: the ladder's. Raises
     Wrong."""
-    written = []
-    if (path := root / "00_machine_limits/README.md").exists():
-        before, table, after = around(path, path.read_text(), "limits")
-        table = machine_limits(read(folder / "limits.csv", ("what", "gbs", "gflops", "limit", "percent_of_limit")), table)
-        written.append((path, before + table + after))
-    beside = [(root / row["stage"] / "README.md", row) for row in rows if row["m"] == SIZE]
-    beside = [(path, row) for path, row in beside if path.exists()]
-    if not beside:
-        return written
-    rates = {row["stage"]: row for row in read(folder / "rates.csv", ("stage", *RATES), (), "tools/counters.py")}
-    ablated = []
+    texts = ways({path: path.read_text() for path in sorted(root.glob("[0-9][0-9]_*/README.md"))})
+    at_size = [row for row in rows if row["m"] == SIZE]
+    rates, ablated = None, []
     if (folder / "ablation.csv").exists():
         ablated = read(folder / "ablation.csv", ("stage", "without", "registers"), ("gflops",), "./run ablation")
-    for path, row in beside:
-        if row["stage"] not in rates:
-            raise Wrong(f"{folder / 'rates.csv'}: has no row for {row['stage']}")
-        text = path.read_text()
-        tables = [("prediction", prediction(row, limits)), ("ncu", evidence(rates[row["stage"]]))]
-        if any(path.parent.glob("[0-9]_*.cu")):
-            tables.append(("steps", steps(path.parent, [row for row in rows if row["m"] == SIZE])))
-        if parts := [each for each in ablated if each["stage"].split("/")[0] == row["stage"]]:
+    for path, text in texts.items():
+        chapter, tables = path.parent, []
+        if chapter.name == "00_machine_limits":
+            _, table, _ = around(path, text, "limits")
+            of_machine = read(folder / "limits.csv", ("what", "gbs", "gflops", "limit", "percent_of_limit"))
+            tables.append(("limits", machine_limits(of_machine, table)))
+        for row in at_size:
+            if row["stage"] == chapter.name:
+                rates = rates or {row["stage"]: row for row in read(folder / "rates.csv", ("stage", *RATES), (), "tools/counters.py")}
+                if row["stage"] not in rates:
+                    raise Wrong(f"{folder / 'rates.csv'}: has no row for {row['stage']}")
+                tables += [("prediction", prediction(row, limits)), ("ncu", evidence(rates[row["stage"]]))]
+        if any(chapter.glob("[0-9]_*.cu")):
+            tables.append(("steps", steps(chapter, at_size)))
+        if parts := [row for row in ablated if row["stage"].split("/")[0] == chapter.name]:
             tables.append(("ablation", ablation(parts)))
+        if any(chapter.glob("[0-9][0-9]_*.cl")):
+            of_opencl = read_opencl(folder / "opencl.csv")
+            clblast = read(folder / "opencl_clblast.csv", ("stage",), ("m", "clblast_gflops"))[-1]["clblast_gflops"]
+            tables += [("steps", steps(chapter, [row for row in of_opencl if row["m"] == SIZE])),
+                       ("opencl", opencl(of_opencl, clblast, at_size))]
         for name, table in tables:
-            before, _, after = around(path, text, name)
-            text = before + table + after
-        written.append((path, text))
-    return written
+            before, _, after = around(path, texts[path], name)
+            texts[path] = before + table + after
+    return texts

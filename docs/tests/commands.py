@@ -23,7 +23,7 @@ STAND_INS = {  # a program's name, or a pattern of those in build/bin; what it d
     "cmake": '[ "$1" != --version ] || echo cmake version 3.31.0',  # the programs are there already
     # A stage at its default size, which many commands run: once for each build and the limits that it predicts from, then what
     # it printed again.
-    "build/bin/0*_cpu_trace": """if [ $# = 0 ] || [ $# = 2 -a "$1" = --csv ]; then
+    "build/bin/[0-9]*_cpu_trace": """if [ $# = 0 ] || [ $# = 2 -a "$1" = --csv ]; then
     made=MADE/${0##*/}
     [ "$made" -nt REAL ] && [ "$made" -nt LIMITS ] || { REAL --csv "$made.$$.csv" >"$made.$$" && mv "$made.$$.csv" "$made.csv" && mv "$made.$$" "$made"; } || exit
     [ $# = 0 ] || cp "$made.csv" "$2"

@@ -1,11 +1,11 @@
 """The READMEs as a book: no dead link; every chapter in the one form, with a solution for each exercise and the way forward and back;
-README.md's sizes of the steps; README.ja.md with README.md's commands, links and figures.
+README.ja.md with README.md's commands, links and figures.
 """
 import re
 
 import pytest
 
-from support import ROOT, call
+from support import ROOT
 
 SECTIONS = ["What changed", "Prediction", "Measurement", "Why they differ", "Run it", "Articles", "Exercises"]
 CHAPTERS = sorted(path.parent for path in ROOT.glob("[0-9][0-9]_*/README.md"))
@@ -65,17 +65,6 @@ def test_exercises(chapter):
     assert [re.findall(r"\(exercises/(\d+)_\w+\.patch\)", text) for _, text in exercises] == [[number] for number in numbers]
     assert len(list(chapter.glob("exercises/*"))) == len(exercises), "a solution for each"
     assert all(re.search(r"\*[^*]+\*", text) for _, text in exercises), "an answer in each"
-
-
-def test_sizes_of_the_steps():
-    sizes = call(ROOT / "run", "diff", "--sizes").stdout
-    chapters, readme = {}, (ROOT / "README.md").read_text()
-    for step, lines in re.findall(r"(?m)^\S+ +-> (\S+) +(\d+) changed lines", sizes):
-        chapters.setdefault("08_opencl_gcn" if step.endswith(".cl") else step.partition("/")[0], []).append(lines)
-    assert len(chapters) == 6
-    for chapter, lines in chapters.items():
-        row = rf"(?m)^\| \[{chapter}\][^|]*\|[^|]*\|[^|]*\| {', '.join(lines)} \|"
-        assert re.search(row, readme), f"{chapter}: {lines} lines"
 
 
 def commands(text):

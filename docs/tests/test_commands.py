@@ -16,7 +16,6 @@ PROGRAMS = ("./run", "./test", "build/bin/", "nvcc ", "ncu ", "cuda-gdb ", "comp
             "cmake ", "ctest ")
 # What takes long, and other tests run: run's, 00_machine_limits' and the articles'.
 ELSEWHERE = r"./run (--)?all |./run roofline_host|./run 00"
-STAGES = sorted(path.parent.name for path in ROOT.glob("[0-9][0-9]_*/matmul.cu"))
 # Where the hardware counts otherwise than the emulator by more than 1%: what the emulator's rule gives for the instructions that the
 # compiler chose, or how much more the hardware may count. The reasons are in emulator/README.md.
 OTHERWISE = {("03_shared_blocking", "shared_load_wavefronts"): 163840, ("06_wmma", "shared_load_wavefronts"): 12800}
@@ -64,14 +63,14 @@ def test_tests_that_the_text_names(page):
 def emulated():
     """{stage: (its row, its counts)} at the default size, 256 x 256 x 256."""
     found, folder = {}, copy()[0]
-    for stage in STAGES:
+    for stage in counters.STAGES:
         done = run(f"build/bin/{stage}_cpu_trace --csv {stage}.csv")
         assert done.returncode == 0, done.stdout
         found[stage] = done.stdout.splitlines()[-1], counters.by_stage(folder / f"{stage}.csv")[stage]
     return found
 
 
-@pytest.mark.parametrize("stage", STAGES)
+@pytest.mark.parametrize("stage", counters.STAGES)
 def test_readme_has_the_row_of(stage, emulated):
     assert emulated[stage][0] in (ROOT / "README.md").read_text()
 

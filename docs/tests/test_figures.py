@@ -1,5 +1,5 @@
-"""The figures in the READMEs are those of the committed results: the ladder, every stage's prediction and what ncu saw of it, the
-tables of 00_machine_limits, and the H200's limits that the programs hold. (test_commands.py has those that programs print.)
+"""The figures in the READMEs are those of the committed results: all that `./run plot` writes into them, and figures in the text.
+(test_commands.py has those that programs print.)
 """
 import csv
 
@@ -9,15 +9,15 @@ import ablation
 import tables
 from support import ROOT
 
-LIMITS = {"bandwidth": ("copy", "gbs"), "shared": ("shared_memory", "gbs"), "fp32": ("fp32_fma", "gflops"),
-          "half2": ("fp16_pairs", "gflops"), "tensor": ("tensor_mma_sync", "gflops")}
+RESULTS = ROOT / "docs/results/h200"
+LADDER = tables.read_ladder(RESULTS / "ladder.csv")
 NAMES = {"L1 hit": "L1 hit, 32 KiB", "L2 hit": "L2 hit, 8 MiB", "device memory": "device memory, 1 GiB",
          "MUFU": "MUFU, mean of EX2 and LG2", "MULTIPLY64": "64-bit multiply, four instructions",
          "FP32": "FP32, no TF32", "FP16": "FP16, FP32 sums"}
 
 
 def rows(name):
-    with open(ROOT / "docs/results/h200" / name) as file:
+    with open(RESULTS / name) as file:
         return list(csv.DictReader(file))
 
 
@@ -25,35 +25,14 @@ def cells(*values):
     return f"| {' | '.join(values)} |"
 
 
-def ablated():
-    """{chapter: its rows of ablation.csv}"""
-    found = {}
-    for row in rows("ablation.csv") if (ROOT / "docs/results/h200/ablation.csv").exists() else ():
-        found.setdefault(row["stage"].split("/")[0], []).append(row)
-    return found
-
-
 def stages():
-    """(page, what it must have) of the stages' figures at 8192."""
-    by_what, rates = {row["what"]: row for row in rows("limits.csv")}, {row["stage"]: row for row in rows("rates.csv")}
-    limits = {name: float(by_what[what][column]) for name, (what, column) in LIMITS.items()}
-    limits |= tables.clocks(rows("limits.csv"))
-    at_8192 = [row for row in rows("ladder.csv") if row["m"] == row["n"] == row["k"] == "8192"]
-    for chapter in sorted({path.parent for path in ROOT.glob("[0-9][0-9]_*/[0-9]_*.cu")}):
-        yield f"{chapter.name}/README.md", "<!-- steps -->\n" + tables.steps(chapter, at_8192)
-    for chapter, parts in ablated().items():
-        yield f"{chapter}/README.md", "<!-- ablation -->\n" + tables.ablation(parts)
-    for row in at_8192:
-        if "/" not in row["stage"]:
-            page = f"{row['stage']}/README.md"
-            numbers = {name: None if row[name] == "-" else float(row[name])
-                       for name in ("gflops", "predicted_gflops", "flop_per_byte", "shared_flop_per_byte")}
-            predicted, measured = (f"{numbers[name] / 1000:.1f}" for name in ("predicted_gflops", "gflops"))
-            yield page, f"**{measured} TFLOP/s**, {row['percent_of_peak']}% of"
-            yield page, tables.prediction({**row, **numbers}, limits)
-            yield page, "## Why they differ\n\n<!-- ncu -->\n" + tables.evidence(rates[row["stage"]])
-            yield "README.md", cells("", predicted, measured, tables.times(numbers["gflops"] / numbers["predicted_gflops"]),
-                                     f"{row['percent_of_peak']}%", f"{row['percent_of_cublas']}%", "")[2:-2]
+    """(page, what its text says) of the stages at 8192."""
+    for row in LADDER:
+        if row["m"] == tables.SIZE and "/" not in row["stage"]:
+            yield f"{row['stage']}/README.md", f"**{row['gflops'] / 1000:.1f} TFLOP/s**, {row['percent_of_peak']}% of"
+    cuda, opencl = (next(row["gflops"] for row in of if (row["stage"], row["m"]) == ("05_double_buffer", tables.SIZE))
+                    for of in (LADDER, tables.read_opencl(RESULTS / "opencl.csv")))
+    yield "08_opencl_gcn/README.md", f"{opencl / cuda:.1%} of CUDA's 05"
 
 
 def machine():
@@ -62,7 +41,6 @@ def machine():
     yield cells("flop per byte", *(row["flop_per_byte"] for row in sweep))
     yield cells("TFLOP/s", *(f"{float(row['gflops']) / 1000:.2f}" for row in sweep))
     yield cells("of the roof", *(f"{row['percent_of_limit']}%" for row in sweep))
-    yield tables.machine_limits(rows("limits.csv"), (ROOT / "00_machine_limits/README.md").read_text())
     for row in rows("latency.csv"):
         if row["what"] == "l1_bandwidth":
             yield row["bytes_per_clock"]
@@ -85,12 +63,22 @@ def test_figure(page, text):
     assert text in (ROOT / page).read_text(), f"{page} lacks:\n{text}"
 
 
+GENERATED = {**{ROOT / name: tables.first_page(ROOT / name, RESULTS, LADDER) for name in ("README.md", "README.ja.md")},
+             **tables.chapters(RESULTS, ROOT, LADDER, tables.read_limits(RESULTS / "limits.csv"))}
+
+
+@pytest.mark.parametrize("page", GENERATED, ids=lambda page: str(page.relative_to(ROOT)))
+def test_tables(page):
+    assert page.read_text() == GENERATED[page], "not what ./run plot writes"
+
+
 def test_every_stage_is_measured():
-    measured = {page for page, _ in EXPECTED } - {"README.md", "00_machine_limits/README.md"}
-    assert measured == {f"{path.parent.name}/README.md" for path in ROOT.glob("[0-9][0-9]_*/matmul.cu")}
+    measured = {page for page, _ in EXPECTED} - {"00_machine_limits/README.md"}
+    assert measured == {f"{path.parent.name}/README.md" for path in ROOT.glob("[0-9][0-9]_*/matmul.c*")}
 
 
-@pytest.mark.parametrize("chapter", ablated())
+@pytest.mark.parametrize("chapter", sorted({row["stage"].split("/")[0] for row in rows("ablation.csv")})
+                         if (RESULTS / "ablation.csv").exists() else ())
 def test_every_part_is_measured(chapter):
-    measured = [(row["stage"], row["without"]) for row in ablated()[chapter]]
+    measured = [(row["stage"], row["without"]) for row in rows("ablation.csv") if row["stage"].split("/")[0] == chapter]
     assert measured == [(form.stage, form.without) for form in ablation.forms(ROOT / chapter)]

@@ -46,6 +46,7 @@ def drawn(tmp_path_factory):
     """A folder with all that is made of the CSVs."""
     folder = tmp_path_factory.mktemp("drawn")
     write(folder, GOOD)
+    shutil.copy(RESULTS / "opencl.csv", folder)
     readmes = [shutil.copy(ROOT / name, folder) for name in ("README.md", "README.ja.md")]
     run = call(sys.executable, ROOT / "tools/plot.py", folder, *readmes)
     assert run.returncode == 0 and not run.stderr, run.stderr
@@ -66,8 +67,8 @@ def refused(folder, capsys, said):
 
 
 @pytest.mark.parametrize("name", ["README.md", "README.ja.md"])
-def test_committed_ladder(name, drawn):
-    assert (drawn / name).read_text() == (ROOT / name).read_text(), f"{name}'s ladder is not ladder.csv's: ./run plot"
+def test_committed_tables(name, drawn):
+    assert (drawn / name).read_text() == (ROOT / name).read_text(), f"{name}'s tables are not those of the CSVs: ./run plot"
 
 
 @pytest.mark.parametrize("name, words", [
@@ -140,7 +141,7 @@ def test_bad_csv(source, text, said, folder, capsys):
 @pytest.mark.parametrize("old, new, said", [
     ("<!-- /ladder -->", "", "takes a table between"),
     ("| [01_naive]", "| [no_stage]", "has 0 rows for 01_naive"),
-    (" | 5.8 x", "", "has 9 cells, expected 10")])
+    (" | 5.8 x", "", "has 9 cells, expected 10"), ("<!-- timed -->", "", "takes a table between")])
 def test_bad_readme(old, new, said, folder, capsys):
     (folder / "README.md").write_text(README.replace(old, new, 1))
     refused(folder, capsys, said)

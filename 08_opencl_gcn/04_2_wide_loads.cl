@@ -1,0 +1,70 @@
+// 04_2_wide_loads: each work-item loads four neighbours at once, 16 bytes, and stores four at once: a quarter as many requests.
+//
+//                    B  K x N
+//                    8 [== 128 ==] .     8 rows of B's tile -> Bs
+//    A  M x K        C  M x N
+//    . | .           .  . . . . .  .
+//    .128.           . [128 x 128] .     8 columns of A's tile -> As, transposed: As[k][row]
+//    . | .           .  . . . . .  .
+//
+// Changed:  16-byte loads and stores, of local memory, too; store_tiles; pointers that advance.
+// See also: 04_unroll/2_wide_loads.cu; Fixstars slides 54 to 56
+
+enum { kThreadM = 8 };  // rows of C per work-item
+enum { kThreadN = 8 };  // columns of C per work-item
+enum { kTileM = 16 * kThreadM };  // rows of C per work-group
+enum { kTileN = 16 * kThreadN };  // columns of C per work-group
+enum { kStepK = 8 };  // depth of the tiles
+
+// Stores four neighbours along k of A, from (a_row, a_k) on, and four along n of B, from (b_k, b_col) on, into their tiles.
+void store_tiles(local float (*As)[kTileM], int a_row, int a_k, float4 a_next,
+                 local float (*Bs)[kTileN], int b_k, int b_col, float4 b_next) {
+    As[a_k + 0][a_row] = a_next.x;
+    As[a_k + 1][a_row] = a_next.y;
+    As[a_k + 2][a_row] = a_next.z;
+    As[a_k + 3][a_row] = a_next.w;
+    *(local float4*)&Bs[b_k][b_col] = b_next;
+}
+
+// The host pads M, N and K to whole tiles: no kernel here needs a guard.
+kernel __attribute__((reqd_work_group_size(16, 16, 1)))
+void matmul(int M, int N, int K, global const float* A, global const float* B, global float* C) {
+    local float As[kStepK][kTileM] __attribute__((aligned(16)));
+    local float Bs[kStepK][kTileN] __attribute__((aligned(16)));
+    const int tile_row = get_group_id(1) * kTileM;
+    const int tile_col = get_group_id(0) * kTileN;
+    const uint item = get_local_id(1) * 16 + get_local_id(0);
+    const int row = item / 16 * kThreadM;  // within the tile
+    const int col = item % 16 * kThreadN;
+    // What this work-item brings at each step: four neighbours along k of A, four neighbours along n of B.
+    const int a_row = item / 2, a_k = item % 2 * 4;
+    const int b_k = item / 32, b_col = item % 32 * 4;
+    global const float* a_from = A + (size_t)(tile_row + a_row) * K + a_k;
+    global const float* b_from = B + (size_t)b_k * N + tile_col + b_col;
+
+    float acc[kThreadM][kThreadN] = {{0.0f}};
+    for (int k = 0; k < K; k += kStepK) {
+        const float4 a_next = *(global const float4*)a_from;
+        const float4 b_next = *(global const float4*)b_from;
+        a_from += kStepK;
+        b_from += (size_t)kStepK * N;
+        store_tiles(As, a_row, a_k, a_next, Bs, b_k, b_col, b_next);
+        barrier(CLK_LOCAL_MEM_FENCE);  // the tiles are complete
+
+#pragma unroll
+        for (int s = 0; s < kStepK; ++s) {
+            float a[kThreadM], b[kThreadN];
+            for (int i = 0; i < kThreadM; i += 4) vstore4(*(local const float4*)&As[s][row + i], 0, &a[i]);
+            for (int j = 0; j < kThreadN; j += 4) vstore4(*(local const float4*)&Bs[s][col + j], 0, &b[j]);
+            for (int i = 0; i < kThreadM; ++i)
+                for (int j = 0; j < kThreadN; ++j) acc[i][j] += a[i] * b[j];
+        }
+        barrier(CLK_LOCAL_MEM_FENCE);  // the tiles may be overwritten
+    }
+
+    for (int i = 0; i < kThreadM; ++i)
+        for (int j = 0; j < kThreadN; j += 4) {
+            const int c_row = tile_row + row + i, c_col = tile_col + col + j;
+            *(global float4*)&C[(size_t)c_row * N + c_col] = vload4(0, &acc[i][j]);
+        }
+}
