@@ -41,8 +41,8 @@ __global__ void __launch_bounds__(kThreads, 2)
     const int tiles_n = ceil_div(N, kTileN);  // the grid is one row of blocks: y and z end at 65535
     const int tile_row = blockIdx.x / tiles_n * kTileM;
     const int tile_col = blockIdx.x % tiles_n * kTileN;
-    // A warp owns 32 x 64 elements, a lane 4 x 4, and again 16 rows and 32 columns further on. Lanes
-    // that differ in bit 0 read the same of As, in bit 1 of Bs: a read is two wavefronts, not four.
+    // A warp owns 32 x 64 elements, a lane 4 x 4, and again 16 rows and 32 columns further on.
+    // Lanes that differ in bit 0 read the same of As, in bit 1 of Bs: two wavefronts, not four.
     const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
     const int row = warp / 2 * 32 + lane / 2 % 4 * 4;
     const int col = warp % 2 * 64 + (lane / 8 * 2 + lane % 2) * 4;

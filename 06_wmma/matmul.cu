@@ -18,7 +18,7 @@
 using namespace nvcuda;
 
 constexpr int kThreadM = 8;  // rows of C per thread
-constexpr int kThreadN = 16;  // columns of C per thread; the hardware decides which
+constexpr int kThreadN = 16;  // columns of C per thread
 constexpr int kTileM = 16 * kThreadM;  // rows of C per block
 constexpr int kTileN = 16 * kThreadN;  // columns of C per block
 constexpr int kThreads = 16 * 16;
@@ -96,7 +96,8 @@ __global__ void __launch_bounds__(kThreads, 1)
     load_fragments(0, 0);
 
     wmma::fragment<wmma::accumulator, 16, 16, 16, float> acc[4][4];
-    for (int t = 0; t < 16; ++t) wmma::fill_fragment(acc[t / 4][t % 4], 0.0f);
+    for (auto& across : acc)
+        for (auto& sums : across) wmma::fill_fragment(sums, 0.0f);
     for (int k = 0, buffer = 0, next = 1; k < K;
          k += kStepK, buffer = next, next = (next + 1) % kBuffers) {
 #pragma unroll
@@ -141,11 +142,11 @@ double loaded_elements(double M, double N, double K) {
     return K * (M * std::ceil(N / kTileN) + N * std::ceil(M / kTileM));
 }
 
-// From shared memory each warp reads 4 + 4 fragments at every 16 k, and C on its way out.
+// From shared memory each warp reads its fragments of A and B at every 16 k, and C once.
 double shared_loaded_bytes(double M, double N, double K) {
-    const double warps = std::ceil(M / kTileM) * std::ceil(N / kTileN) * kThreads / 32;
+    const double threads = std::ceil(M / kTileM) * std::ceil(N / kTileN) * kThreads;
     const double depth = std::ceil(K / kStepK) * kStepK + 16;  // once ahead
-    return warps * depth * (4 + 4) * 16 * sizeof(half) + M * N * sizeof(float);
+    return threads / 32 * depth * (4 + 4) * 16 * sizeof(half) + M * N * sizeof(float);
 }
 
 int main(int argc, char** argv) {

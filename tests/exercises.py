@@ -51,9 +51,10 @@ def unmet(words, exit_code, patterns, programs, folder):
 def build_changed(word, chapter, folder):
     """The program build/bin/NAME_cpu_trace, or such, of the changed chapter; as it was where it is no emulated one."""
     name, _, variant = word.rpartition("/")[2].rpartition("_cpu")
-    if not name or not (folder / chapter / f"{name}.cu").exists() and name != chapter:
+    stage = name.partition(".")[0] == chapter  # or a step, CHAPTER.NAME
+    if not name or not stage and not (folder / chapter / f"{name}.cu").exists():
         return BUILD / word.partition("/")[2]
-    less_optimised = [] if name == chapter else ["-O1" if variant else "-O0"]  # as emulator/CMakeLists.txt has it
+    less_optimised = [] if stage else ["-O1" if variant else "-O0"]  # as emulator/CMakeLists.txt has it
     return mutate.build(folder, chapter, name, variant.lstrip("_") or "plain", *less_optimised)
 
 
