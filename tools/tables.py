@@ -217,7 +217,7 @@ def read_opencl(path):
 
 def first_page(path, folder, rows):
     """The text of README.md, or its translation, with the figures of `rows`, the ladder's, and of opencl.csv. The words in its
-    tables stay. Raises Wrong."""
+    tables stay, and a chapter without a row gets one. Raises Wrong."""
     measured = {row["stage"]: row for row in rows if row["m"] == SIZE}
     *_, last = (file for file in ladder.steps() if file.suffix == ".cl")
     measured |= {last.parent.name: row for row in read_opencl(folder / "opencl.csv") if (row["stage"], row["m"]) == (last.stem, SIZE)}
@@ -226,7 +226,11 @@ def first_page(path, folder, rows):
     for page in sorted(ROOT.glob("[0-9][0-9]_*/README.md")):
         chapter = page.parent.name
         places = [number for number, line in enumerate(lines) if line.startswith(f"| [{chapter}]")]
-        if len(places) != 1:
+        if not places:  # a new one: its heading has the idea
+            places = [next((number for number, line in enumerate(lines[2:], 2) if line[3:] > chapter), len(lines))]
+            idea = page.read_text().split("\n")[0].partition(": ")[2]
+            lines.insert(places[0], " | ".join((f"| [{chapter}]({chapter}/README.md)", idea, *"--------")) + " |\n")
+        if len(places) > 1:
             raise Wrong(f"{path}: its ladder has {len(places)} rows for {chapter}, expected one")
         cells = lines[places[0]].split(" | ")
         if len(cells) != 10:

@@ -140,11 +140,19 @@ def test_bad_csv(source, text, said, folder, capsys):
 
 @pytest.mark.parametrize("old, new, said", [
     ("<!-- /ladder -->", "", "takes a table between"),
-    ("| [01_naive]", "| [no_stage]", "has 0 rows for 01_naive"),
+    ("| [02_register_blocking]", "| [01_naive]", "has 2 rows for 01_naive"),
     (" | 5.8 x", "", "has 9 cells, expected 10"), ("<!-- timed -->", "", "takes a table between")])
 def test_bad_readme(old, new, said, folder, capsys):
     (folder / "README.md").write_text(README.replace(old, new, 1))
     refused(folder, capsys, said)
+
+
+def test_a_new_chapter_gets_a_row(folder):
+    row, = (line for line in README.splitlines(keepends=True) if line.startswith("| [04_unroll]"))
+    (folder / "README.md").write_text(README.replace(row, ""))
+    assert plot.main([str(folder), str(folder / "README.md")]) == 0
+    new = (folder / "README.md").read_text().splitlines()
+    assert new[README.splitlines().index(row.rstrip())].startswith("| [04_unroll](04_unroll/README.md) | eight steps of k at a time | - | 40, ")
 
 
 CHAPTER = "# 03\n\n<!-- prediction -->\nold\n<!-- /prediction -->\n\n<!-- ncu -->\n<!-- /ncu -->\nrest\n"
