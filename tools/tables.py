@@ -1,6 +1,7 @@
 """The tables of the READMEs. Of README.md: the ladder, a row a chapter, and what ./run prints. Of the chapters': what bounds the
 machine (00); of a stage, what these limits allow beside what was measured, what ncu saw, and what each of its parts is worth; in a
-chapter of several steps, what each changes and how fast it is; of the OpenCL ladder, each stage beside CUDA's; and each chapter's last line, the ways to others."""
+chapter of several steps, what each changes and how fast it is; of the OpenCL ladder, each stage beside CUDA's; and each chapter's
+last line, the ways to others."""
 import re
 
 import ladder
