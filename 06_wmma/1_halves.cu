@@ -12,7 +12,7 @@ constexpr int kTileM = 16 * kThreadM;  // rows of C per block
 constexpr int kTileN = 16 * kThreadN;  // columns of C per block
 constexpr int kThreads = 16 * 16;
 constexpr int kStepK = 16;  // depth of the tiles
-constexpr int kStoreAt = 12;  // store before this multiply: 13 multiplies after the loads
+constexpr int kStoreAt = 8;  // store before this multiply: nine multiplies after the loads
 
 static_assert(kTileM * kStepK == 8 * kThreads && kTileN * kStepK == 8 * kThreads,
               "at each step a thread loads 8 elements of A and 8 of B");
