@@ -48,24 +48,25 @@ FILES = {
 # Without a fault: one work-group whose tiles are padded, and several in both directions. A group reads what it wrote itself, so
 # uninitialised values are followed in one group alone (and in 01's, which are small). From 04 on there are several steps of k in
 # one group, or several groups in one step: both together take twice as long, and groups share nothing but C. The steps of 04
-# find their tiles as 03 and 04 do.
-CLEAN = [(file, shape.replace("128x128", "97x101").replace("16", "9"), EVERYTHING) for file, shape in FILES.items()]
+# find their tiles as 03 and 04 do, and 04_2 reads and writes them as 04 does.
+CLEAN = [(file, shape.replace("128x128", "97x101").replace("16", "9"), RACES if file == "04_2_wide_loads" else EVERYTHING)
+         for file, shape in FILES.items()]
 CLEAN += [("01_naive", "1x1x1", EVERYTHING), ("01_naive", "33x18x9", EVERYTHING), ("02_register_blocking", "129x130x3", RACES),
           ("03_lds_blocking", "129x130x3", RACES), ("04_unroll", "129x130x1", RACES), ("05_double_buffer", "129x130x1", RACES)]
 
 RACE, UNINITIALISED, RESULT = "data race", "Uninitialized value", r"C\[\d+\]\[\d+\] is |a write outside C"
 WRONG = rf"Invalid (read|write|memory)|exceeds static array|{RACE}|{RESULT}"
 # kind, what it looks like, what it becomes, at how many places each file has it, in the order of FILES, what must be said. None:
-# not planted, as the lines are those of the step before or of 05. The simulator takes its time.
+# not planted, as such lines are those of 03, 04 or 05. The simulator takes its time.
 PATTERNS = (
     ("no barrier", r"\bbarrier\([^;]*;", r";", (0, 0, 2, 2, 2, 2, 2, 0), RACE),
     ("wrong fence", r"CLK_LOCAL_MEM_FENCE", r"CLK_GLOBAL_MEM_FENCE", (0, 0, 2, 2, 2, 2, 2, 0), RACE),
     ("barrier for half", r"\bbarrier\(", r"if (item < 128) \g<0>", (0, 0, 2, 2, 2, 2, 2, 0), "divergence detected"),
     ("no toggle", r"buffer \^= 1", r"buffer ^= 0", (0, 0, 0, 0, 0, 0, 1, 0), RESULT),
     ("no toggle", r"buffer \^ 1", r"buffer", (0, 0, 0, 0, 0, 0, 2, 0), RACE),
-    ("not zeroed", r" = (?:\{\{0\.0f\}\}|0\.0f);", r";", (1, 1, 1, 1, None, None, 1, 0), UNINITIALISED),
+    ("not zeroed", r" = (?:\{\{0\.0f\}\}|0\.0f);", r";", (1, 1, 1, None, None, 1, 1, 0), UNINITIALISED),
     ("no guard", r"if \(k \+ kStepK < K\)", r"", (0, 0, 0, 0, 0, 0, 1, 0), WRONG),
-    ("a step too many", r"(?<=; )k < K(?=;)", r"k <= K", (1, 1, 1, 1, None, None, 1, 0), WRONG),
+    ("a step too many", r"(?<=; )k < K(?=;)", r"k <= K", (1, 1, 1, None, None, 1, 1, 0), WRONG),
     # Off by one: rows and columns in global memory, of loads and stores; then places in local memory.
     ("tile", r"get_group_id\(\d\) \* kTile[MN]", r"\g<0> + 1", (0, 0, 2, None, None, None, 2, 0), WRONG),
     ("row", r"\(size_t\)(row|k|c_row|b_k|\([^()]*\)) \* (?=[KN]\b|\w+_cols)", r"(size_t)(\1 + 1) * ",
@@ -73,7 +74,7 @@ PATTERNS = (
     ("step of the pointer", r"\(size_t\)kStepK \* N", r"(size_t)(kStepK + 1) * N", (0, 0, 0, 0, None, None, 1, 0), WRONG),
     ("step of the pointer", r"_from \+= kStepK", r"\g<0> + 1", (0, 0, 0, 0, None, None, 1, 0), WRONG),
     ("column", r"\+ (?:k|col|col \+ j|c_col|b_col)(?=\])|\+ (?:a_k|b_col)(?=;| \+ e\])", r"\g<0> + 1",
-     (3, 3, 3, 3, None, None, 3, 2), WRONG),
+     (3, 3, 3, None, None, None, 3, 2), WRONG),
     ("local store", r"(?<=As\[)(?:a_k \+ [3e]|a_row)|(?<=a_k \+ 0\]\[)a_row|(?<=\[)b_(?:k|col)(?=\])", r"\g<0> + 1",
      (0, 0, 2, 2, None, None, 4, 0), WRONG),
     ("local load", r"(?<=\[)s(?=\])", r"s + 1", (0, 0, 0, None, None, None, 2, 0), WRONG),
