@@ -189,16 +189,6 @@ def test_full_disk(s):
     assert (run.returncode, run.stderr) == (2, "run: there/log.txt: No space left on device\n") and not left_behind(s.here / "there")
 
 
-def test_nobody_foresees_temporary_names(s):
-    there, victim = s.here / "there", s.here / "victim"
-    there.mkdir()
-    victim.write_text("mine")
-    for name in ("steps.csv.part", "machine.txt.part"):
-        (there / name).symlink_to(victim)
-    assert run_all(s, "there").returncode == 0
-    assert victim.read_text() == "mine" and (there / "steps.csv.part").is_symlink() and (there / "steps.csv").exists()
-
-
 @pytest.mark.parametrize("columns", (20, 132))
 def test_progress_fits_the_terminal(columns, monkeypatch):
     terminal, its_end = os.openpty()

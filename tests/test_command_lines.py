@@ -4,10 +4,10 @@ import re
 import shlex
 import subprocess
 import sys
-import tempfile
 
 import pytest
 
+from run import PROGRAMS, STAGE_NAMES
 from support import BUILD, ROOT, program
 
 # The builds of the programs in a row: "cpu", with _cpu after their names; "gpu"; "both"; "host", of programs that are built once.
@@ -111,7 +111,8 @@ ROWS = [
 ]
 # Programs, builds, options, values that none of them takes (with commas between), and what they take.
 VALUES = (
-    (STAGES, "both", "--size -m -n -k --repeat", "0,-5,abc,1000000000000,4x,,99999999999999999999", WHOLE + "1 to"),
+    (STAGES, "cpu", "--size -m -n -k --repeat", "0,-5,abc,1000000000000,4x,,99999999999999999999", WHOLE + "1 to"),
+    (STAGE, "gpu", "--size -m -n -k --repeat", "0", WHOLE + "1 to"),  # the same parser: each start loads cuBLAS
     (OPENCL, "host", "--size", "0,-5,abc,4x,,99999999999999999999", WHOLE + "1 to"),
     ("roofline_host", "host", "--size", "0,abc,1048577", WHOLE + "1 to 1048576"),
     (HOSTS, "host", "--repeat", "0,-1,abc,,1x,1001", WHOLE + "1 to 1000"),
@@ -136,42 +137,34 @@ CASES = [pytest.param(name + suffix, builds == "device", shlex.split(words), cod
          if name + suffix != "06_wmma"]  # each start loads cuBLAS: one stage's GPU build is enough
 
 
-@pytest.fixture
-def folder():
-    with tempfile.TemporaryDirectory() as name:
-        yield name
-
-
 @pytest.mark.parametrize("name, needs_device, words, code, said", CASES)
-def test_bad_input(name, needs_device, words, code, said, folder):
-    environment = {**os.environ, **({"CUDA_VISIBLE_DEVICES": "", "OCL_ICD_VENDORS": folder} if code == 77 else {})}
-    run = subprocess.run([program(name), *words], capture_output=True, text=True, cwd=folder, env=environment)
+def test_bad_input(name, needs_device, words, code, said, tmp_path):
+    hidden = {"CUDA_VISIBLE_DEVICES": "", "OCL_ICD_VENDORS": str(tmp_path)} if code == 77 else {}
+    run = subprocess.run([program(name), *words], capture_output=True, text=True, cwd=tmp_path, env={**os.environ, **hidden})
     if needs_device and run.returncode == 77:
         pytest.skip(run.stderr.strip())
     if name == OPENCL and code == 77 and run.returncode == 0:
         pytest.skip("the OpenCL loader looks elsewhere, too")
     assert run.returncode == code and said in run.stderr and run.stderr.strip().count("\n") == 0, run.stderr
-    assert not os.listdir(folder), "something is left behind"
+    assert not os.listdir(tmp_path), "something is left behind"
 
 
 def helped():
-    """What a person may ask: (path, a word that must be in the answer)."""
+    """What a person may ask: (path, what the program calls itself, a word that must be in the answer)."""
     words = {**dict.fromkeys(("latency", "transfer", "library_curves", "blas_host"), "--verify-only"),
-             **dict.fromkeys(WMMA.split(), "--seed"),
-             **dict.fromkeys(FRAGMENT.split(), "--arch"), OPENCL: "--platform", "half2": "--sizes"}
-    for path in (*sorted(ROOT.glob("[0-9][0-9]_*/*.cu")), *ROOT.glob("[0-9][0-9]_*/tests/*.cu"),
-                 *ROOT.glob("[0-9][0-9]_*/*_host.cpp"), ROOT / OPENCL / "matmul.cpp"):
-        name = path.parent.name if path.stem == "matmul" else path.stem
-        emulated = path.suffix == ".cu" and "#include <cublas" not in path.read_text()
-        for build in (name, name + "_cpu")[:1 + emulated]:
-            yield BUILD / "bin" / build, words.get(name, "--sizes" if path.name == "matmul.cu" else "Exit codes")
-    for path in (ROOT / "run", ROOT / "test", *sorted(ROOT.glob("tools/*.py")), *sorted(ROOT.glob("[0-9][0-9]_*/*.py"))):
-        if path.suffix != ".py" or re.search(r"ArgumentParser|sys\.argv", path.read_text()):
-            yield path, ""
+             **dict.fromkeys(WMMA.split(), "--seed"), **dict.fromkeys(FRAGMENT.split(), "--arch"), OPENCL: "--platform", "half2": "--sizes"}
+    for each in PROGRAMS:
+        for suffix in ("", "_cpu")[:1 + (each.kind in ("stage", "other"))]:
+            yield (BUILD / "bin" / (each.target(False) + suffix), each.name,
+                   words.get(each.name, "--sizes" if each.kind == "stage" else "Exit codes"))
+    yield ROOT / "run", "run", STAGE_NAMES
+    for path in (ROOT / "test", *sorted(ROOT.glob("tools/*.py")), *sorted(ROOT.glob("[0-9][0-9]_*/*.py"))):
+        if path.stem != "run" and (path.suffix != ".py" or re.search(r"ArgumentParser|sys\.argv", path.read_text())):
+            yield path, path.stem, ""
 
 
-@pytest.mark.parametrize("path, word", [pytest.param(*each, id=each[0].name) for each in helped()])
-def test_help(path, word):
+@pytest.mark.parametrize("path, name, word", [pytest.param(*each, id=each[0].name) for each in helped()])
+def test_help(path, name, word):
     """On stdout and nowhere else; the first line names the program; there is an example; no line is over 132 characters."""
     if path.parent == BUILD / "bin":
         program(path.name)
@@ -180,7 +173,7 @@ def test_help(path, word):
     for run in answers:
         assert run.returncode == 0 and not run.stderr, run.stderr
         lines = run.stdout.replace(str(path), f"./{path.name}").splitlines()  # as it is called from its own folder
-        assert re.search(rf"(?<!\w){re.escape(path.stem.removesuffix('_cpu'))}(?!\w)", lines[0])
+        assert re.search(rf"(?<!\w){re.escape(name)}(?!\w)", lines[0])
         assert "xample" in run.stdout and word in run.stdout
         assert not word or "Exit codes" in run.stdout
         assert all(len(line) <= 132 for line in lines)

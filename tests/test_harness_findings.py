@@ -36,20 +36,6 @@ def test_closed_error_output_does_not_end_in_the_csv(tmp_path):
     assert (tmp_path / "x.csv").read_text().startswith("stage,m,n,k,")
 
 
-def test_nothing_beside_the_csv_is_touched(tmp_path):
-    (tmp_path / "mine").write_text("mine")
-    (tmp_path / "x.csv.part").symlink_to("mine")
-    assert call(program(STAGE), *SMALL, "--csv", tmp_path / "x.csv").returncode == 0
-    assert (tmp_path / "mine").read_text() == "mine" and (tmp_path / "x.csv").read_text().startswith("stage,")
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["mine", "x.csv", "x.csv.part"]
-
-
-def test_two_outputs_in_one_file(tmp_path):
-    run = call(program("probe_cpu"), "--csv", tmp_path / "x", "--svg", f"{tmp_path}/./x")
-    said(run, 2, "--csv writes to that file, too")
-    assert not list(tmp_path.iterdir())
-
-
 def test_no_escape_passes_through(tmp_path):
     path = tmp_path / "a\x1b[31m\n.csv"
     said(call(program(STAGE), *SMALL, "--limits", path), 2, "a?[31m?.csv': can't be read")
@@ -62,11 +48,6 @@ def test_no_escape_passes_through(tmp_path):
 def test_little_memory(limit):
     run = call(program(STAGE), "-m", 100000000, "-n", 1, "-k", 1, preexec_fn=lambda: resource.setrlimit(limit, (1 << 30, 1 << 30)))
     said(run, 3, "try a smaller size")
-
-
-def test_more_memory_than_there_is():
-    run = call(program(STAGE), "-m", 1000000000, "-n", 1000000, "-k", 1)
-    said(run, 3, "GiB are available; try a smaller size")
 
 
 def test_opencl_without_a_home(tmp_path):

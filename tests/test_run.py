@@ -12,6 +12,8 @@ import pytest
 from stand_ins import STAGES, StandIns, eventually, failed, press_ctrl_c, runs, s, shared  # noqa: F401  (the fixtures)
 from support import BUILD, ROOT, call, program
 
+all_py, machine, run_py = (__import__(name) for name in ("all", "machine", "run"))
+
 LIBRARIES = "libboost-context-dev libgtest-dev ocl-icd-opencl-dev"
 NOTE = "Counted on the CPU: the prediction is the roofline's, and nothing was timed."
 
@@ -253,8 +255,8 @@ def test_ctrl_c(s, command, when):
 # Bad input is found before anything is built.
 
 BAD = (  # {0}: the folder; {1}: one without results; {2}: one with; {3}: a file
-    ("99", "unknown stage '99': takes one of 01_one 02_two 03_three, or its number, or one zero_host 04_four"),
-    ("|", "unknown stage '': takes one of 01_one 02_two"), ("\x1b[31m", "unknown stage '?[31m'"),
+    ("99", f"unknown stage '99': takes one of {run_py.STAGE_NAMES}, or its number, or {run_py.OTHER_NAMES}"),
+    ("|", "unknown stage '': takes one of 01_naive 02_"), ("\x1b[31m", "unknown stage '?[31m'"),
     ("plot|a|b", "plot: unexpected argument 'b': takes one folder of results, or none"),
     ("all|--against|{0}/none", "--against '{0}/none': takes a folder of results"),
     ("all|--against={1}", "--against '{1}': takes a folder of results"),
@@ -269,43 +271,55 @@ BAD = (  # {0}: the folder; {1}: one without results; {2}: one with; {3}: a file
     ("--csv", "--csv: expected one argument"), ("--csv=", "--csv '': takes the name of a file"),
     ("--csv|-x.csv", "--csv: expected one argument"),
     ("--csv=-x.csv", "--csv '-x.csv': takes the name of a file; for one of that name"),
-    ("--csv|--size|8", "--csv: expected one argument"), ("00|--csv|f", "name one of one zero_host"),
+    ("--csv|--size|8", "--csv: expected one argument"), ("00|--csv|f", "name one of blas_host latency "),
     ("--csv|{0}/missing/out.csv", "--csv '{0}/missing/out.csv': can't be written: No such file or directory"),
-    ("one|--csv|{0}/missing/out.csv", "can't be written: No such file or directory"),
+    ("probe|--csv|{0}/missing/out.csv", "can't be written: No such file or directory"),
     ("--csv|{0}", "--csv '{0}': can't be written: Is a directory"),
     ("diff|01|02|03", "diff: takes a chapter, two steps such as 03 04/1, or none"),
     ("diff|--sizes|01", "diff: takes a chapter"),
-    ("diff|01|9", "diff '9': takes one of 01_one 02_two"),
+    ("diff|01|9", "diff '9': takes one of 01_naive 02_"),
     ("diff||01", "diff '': takes one of"), ("diff|0|01", "diff '0': takes one of"),
-    ("diff|01|04/1", "diff '04/1': takes one of"), ("diff|01|*", "diff '*': takes one of"),
+    ("diff|01|04/7", "diff '04/7': takes one of"), ("diff|01|*", "diff '*': takes one of"),
     ("test|--bogus", "test: unrecognized arguments: --bogus"), ("test|03", "test: unrecognized arguments: 03"),
     ("test|-R", "-R: expected one argument"))
 
 
 @pytest.mark.parametrize("words, said", BAD, ids=[words.replace("\x1b", "ESC") for words, _ in BAD])
-def test_bad_input(shared, words, said):
-    empty, full, file = places = [shared.here / name for name in ("empty", "full", "file")]
+def test_bad_input(words, said, tmp_path, monkeypatch, capsys):
+    empty, full, file = places = [tmp_path / name for name in ("empty", "full", "file")]
     for folder in (empty, full):
-        folder.mkdir(exist_ok=True)
+        folder.mkdir()
     (full / "limits.csv").touch()
     file.touch()
-    run = shared.call("run", *words.format(shared.here, *places).split("|"))
-    failed(run, 2, said.format(shared.here, *places))
-    assert run.stdout == "" and run.calls == "" and not shared.left_behind()
-    assert not list(shared.here.glob("results-*")) and not (shared.here / "new").exists()
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(machine, "name", "run")
+    monkeypatch.setattr(machine, "running", None)  # nothing is started
+    with pytest.raises(SystemExit) as ended:
+        run_py.main(words.format(tmp_path, *places).split("|"))
+    out, error = capsys.readouterr()
+    assert (ended.value.code, out, error.count("\n")) == (2, "", 1) and said.format(tmp_path, *places) in error, error
+    assert sorted(tmp_path.iterdir()) == sorted(places)
 
 
+@pytest.mark.parametrize("place", ("ROOT", "BUILD", "tempfile.tempdir"))
 @pytest.mark.parametrize("bad", '";#[<\\')
-def test_paths_that_cmake_cannot_take(tmp_path, bad):
-    s = StandIns(tmp_path / "a place")
-    there = tmp_path / f"a{bad}b"
-    shutil.copytree(s.here, there, symlinks=True)
-    for command, words, more in ((there / "run", [], {}), (there / "test", [], {}), (there / "run", ["all", "x"], {}),
-                                 (s.here / "run", [], {"BUILD_DIR": str(there)})):
-        run = s.call(command, *words, environment=more)
-        failed(run, 2, f"{bad} in it, which CMake takes for its own")
-        assert run.stdout == "" and not run.calls and not (s.here / "x").exists()
-    assert s.call(there / "run", "diff", "01", "02").returncode == 0
+def test_paths_that_cmake_cannot_take(bad, place, monkeypatch, capsys):
+    monkeypatch.setattr(f"machine.{place}", f"/a{bad}b")
+    monkeypatch.setattr(machine, "running", None)  # nothing is started
+    for words in ([], ["test"], ["all", "x"]):
+        with pytest.raises(SystemExit) as ended:
+            run_py.main(words)
+        out, error = capsys.readouterr()
+        assert (ended.value.code, out, error.count("\n")) == (2, "", 1) and f"{bad} in it, which CMake takes for its own" in error
+
+
+def test_a_path_that_cmake_cannot_take(tmp_path):
+    s = StandIns(tmp_path / "a;b")
+    for command in ("run", "test"):
+        run = s.call(command)
+        failed(run, 2, "; in it, which CMake takes for its own")
+        assert run.stdout == "" and not run.calls
+    assert s.call("run", "diff", "01", "02").returncode == 0
 
 
 # The build folder is kept where it can be.
@@ -448,7 +462,7 @@ def test_libraries_are_found_without_ldconfig(monkeypatch, tmp_path):
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.setenv("LD_LIBRARY_PATH", f"/none:{tmp_path}")
     (tmp_path / "libmade_up.so.0").touch()
-    loads = __import__("machine").loads
+    loads = machine.loads
     assert loads("libmade_up.so.0") and loads("libc.so.6") and not loads("libmade_up.so.1")
 
 
@@ -486,21 +500,9 @@ def stages():
     return sorted(path.parent.name for path in ROOT.glob("[0-9][0-9]_*/matmul.cu"))
 
 
-def test_real_help_and_steps(real):
-    text = real("run", "--help")
-    assert "Examples:" in text and " ".join(stages()) in text
-    assert "Examples:" in real("test", "--help")
-    lines = real("run", "diff", "--sizes").splitlines()
-    sizes = {line.split()[2]: int(line.split()[3]) for line in lines if " -> " in line}
-    assert all(size <= 100 for size in sizes.values()) and len(sizes) >= 14, sizes
-    assert len(lines) == 2 * len(sizes)  # every step says what it changes
-    assert "    As, Bs, a and b twice" in real("run", "diff", "04", "05")
-
-
 def test_real_run(real):
     for stage in stages():
         program(f"{stage}_cpu_trace")
-    assert "--sizes" in real("run", "--help")
     lines = real("run", "--cpu", "--size", "16").splitlines()
     first = [line.split()[0] for line in lines]
     assert first[-len(stages()) - 1:-1] == stages() and first.count("stage") == 1 and lines[-1] == NOTE
@@ -536,7 +538,6 @@ def test_programs_are_those_that_cmake_builds():
         pytest.skip("nothing is configured here")
     targets = subprocess.run(["cmake", "--build", BUILD, "--target", "help"], capture_output=True, text=True).stdout
     targets = set(re.findall(r"(?m)^(?:\.\.\. )?([\w.-]+)(?:$|: phony)", targets))
-    run_py, all_py = __import__("run"), __import__("all")
     tests = {path.stem for path in ROOT.glob("*/*.cu") if not path.parent.name[0].isdigit()}
     built = {target[:-4] for target in targets if target.endswith("_cpu")} - tests
     assert not built or built == {each.target(False) for each in run_py.PROGRAMS if each.kind in ("stage", "other")}

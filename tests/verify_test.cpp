@@ -156,17 +156,23 @@ TEST(Roofline, GivesTheFiguresOfTheSlides) {
     EXPECT_FALSE(find_gpu("gtx"));
 }
 
+// The message of the Failure that it throws; "" for none.
+std::string said_by(const std::function<void()>& call) {
+    try {
+        call();
+        return "";
+    } catch (const Failure& failure) {
+        EXPECT_EQ(failure.code, kBadCommandLine);
+        return failure.what();
+    }
+}
+
 // What read_limits says of a file with this text: "" or the message.
 std::string said_of(const std::string& text) {
     const std::string path = testing::TempDir() + "limits.csv";
     std::ofstream(path) << text;
-    try {
-        read_limits(path);
-        return "";
-    } catch (const Failure& failure) {
-        EXPECT_EQ(failure.code, kBadCommandLine);
-        return std::string(failure.what()).substr(("--limits '" + path + "': ").size());
-    }
+    const std::string said = said_by([&] { read_limits(path); });
+    return said.empty() ? "" : said.substr(("--limits '" + path + "': ").size());
 }
 
 const std::string kHeader = "what,flop_per_byte,gbs,gflops,limit,gpu\n";
@@ -188,32 +194,25 @@ TEST(Limits, OfAFile) {
 }
 
 TEST(Limits, BadFiles) {
-    EXPECT_EQ(said_of(""), "is empty");
-    EXPECT_EQ(said_of(kHeader), "has no rows");
-    EXPECT_EQ(said_of(kHeader + kCopy + "shared_mem"), "ends in the middle of a line");
-    EXPECT_EQ(said_of(kHeader + kCopy + "shared_memory,3000\n"),
-              "line 3 has 2 fields, the header 6");
-    EXPECT_EQ(said_of("stage,m\n01,1\n"),
-              "has no column 'what': another program or another version wrote it");
-    EXPECT_EQ(said_of(kHeader + kCopy + kFma), "has no row 'shared_memory'");
+    std::vector<std::pair<std::string, std::string>> files = {
+        {"", "is empty"},
+        {kHeader, "has no rows"},
+        {kHeader + kCopy + "shared_mem", "ends in the middle of a line"},
+        {kHeader + kCopy + "shared_memory,3000\n", "line 3 has 2 fields, the header 6"},
+        {"stage,m\n01,1\n", "has no column 'what': another program or another version wrote it"},
+        {kHeader + kCopy + kFma, "has no row 'shared_memory'"},
+        {kHeader + "copy,-,400,-,500," + std::string(200000, 'x') + "\n",
+         "line 2 has a field of more than 1000 characters"},
+        {kHeader + "copy,-,\x1b[2J,-,500,X\n" + kShared + kFma,
+         "gbs is '?[2J', expected a number above 0"}};
     for (const std::string bad : {"", "-", "-400", "0", "nan", "inf", "400 GB", "1e999"})
-        EXPECT_EQ(said_of(kHeader + "copy,-," + bad + ",-,500,X\n" + kShared + kFma),
-                  "gbs is '" + bad + "', expected a number above 0");
-}
-
-TEST(Limits, FilesThatNoProgramHereWrote) {
-    EXPECT_EQ(said_of(kHeader + "copy,-,400,-,500," + std::string(200000, 'x') + "\n"),
-              "line 2 has a field of more than 1000 characters");
-    EXPECT_EQ(said_of(kHeader + "copy,-,\x1b[2J,-,500,X\n" + kShared + kFma),
-              "gbs is '?[2J', expected a number above 0");
-    try {
-        read_limits("/dev/zero");
-        FAIL();
-    } catch (const Failure& failure) {
-        EXPECT_STREQ(
-            failure.what(),
-            "--limits '/dev/zero': has more than 16 MiB, which no CSV of these programs has");
-    }
+        files.push_back({kHeader + "copy,-," + bad + ",-,500,X\n" + kShared + kFma,
+                         "gbs is '" + bad + "', expected a number above 0"});
+    for (const auto& [text, said] : files) EXPECT_EQ(said_of(text), said);
+    EXPECT_EQ(said_by([] { read_limits("/dev/zero"); }),
+              "--limits '/dev/zero': has more than 16 MiB, which no CSV of these programs has");
+    EXPECT_EQ(said_by([] { read_limits("/nonexistent/limits.csv"); }),
+              "--limits '/nonexistent/limits.csv': can't be read: No such file or directory");
 }
 
 TEST(Limits, OfAGpuByItsResults) {
@@ -305,16 +304,6 @@ TEST(Printable, NothingThatSteersTheTerminal) {
               "?31m caf\xc3\xa9 \xe3\x83\x9b \xc2");
 }
 
-std::string said_by(const std::function<void()>& call) {
-    try {
-        call();
-        return "";
-    } catch (const Failure& failure) {
-        EXPECT_EQ(failure.code, kBadCommandLine);
-        return failure.what();
-    }
-}
-
 // In a folder of its own, which is looked into at the end.
 struct WholeFiles : testing::Test {
     WholeFiles() : folder(testing::TempDir() + "whole.XXXXXX") {
@@ -399,7 +388,8 @@ TEST_F(WholeFiles, LeaveNothingHalfWritten) {
 }
 
 // A machine's /proc and /sys/fs/cgroup, made up.
-double available_with(const std::vector<std::pair<std::string, std::string>>& files) {
+using Files = std::vector<std::pair<std::string, std::string>>;
+double available_with(const Files& files) {
     std::string root = testing::TempDir() + "root.XXXXXX";
     EXPECT_NE(mkdtemp(&root[0]), nullptr);
     for (const auto& [name, text] : files) {
@@ -412,58 +402,39 @@ double available_with(const std::vector<std::pair<std::string, std::string>>& fi
 }
 
 TEST(Memory, IsTheLeastThatAnyoneLeaves) {
-    const std::pair<std::string, std::string> info = {"/proc/meminfo",
-                                                      "MemTotal: 9000 kB\nMemAvailable: 8000 kB\n"};
+    const std::string group = "/proc/self/cgroup", top = "/sys/fs/cgroup/", outer = top + "a/",
+                      inner = top + "a/b/", v1 = top + "memory/";
     const double all = 8000 * 1024;
-    EXPECT_EQ(available_with({info}), all);
-    EXPECT_EQ(available_with(
-                  {info, {"/proc/self/cgroup", "0::/\n"}, {"/sys/fs/cgroup/memory.max", "max\n"}}),
-              all);
-    const std::pair<std::string, std::string> inner = {"/proc/self/cgroup", "0::/a/b\n"};
-    EXPECT_EQ(available_with({info,
-                              inner,
-                              {"/sys/fs/cgroup/a/b/memory.max", "5000\n"},
-                              {"/sys/fs/cgroup/a/b/memory.current", "1000\n"}}),
-              4000);
-    // The outer group's limit holds, too; cached files count as free.
-    EXPECT_EQ(available_with({info,
-                              inner,
-                              {"/sys/fs/cgroup/a/b/memory.max", "max\n"},
-                              {"/sys/fs/cgroup/a/b/memory.current", "2000\n"},
-                              {"/sys/fs/cgroup/a/memory.max", "3000\n"},
-                              {"/sys/fs/cgroup/a/memory.current", "2500\n"},
-                              {"/sys/fs/cgroup/a/memory.stat",
-                               "anon 1900\ninactive_file 500\nactive_file 100\n"}}),
-              1100);
-    // A container: the group's path is the host's, and only the outermost folder is there.
-    EXPECT_EQ(available_with({info,
-                              {"/proc/self/cgroup", "0::/docker/0123\n"},
-                              {"/sys/fs/cgroup/memory.max", "700\n"}}),
-              700);
-    EXPECT_EQ(
-        available_with(
-            {info,
-             {"/proc/self/cgroup", "5:cpu:/\n4:memory:/a\n0::/\n"},
-             {"/sys/fs/cgroup/memory/memory.limit_in_bytes", "9223372036854771712\n"},
-             {"/sys/fs/cgroup/memory/a/memory.limit_in_bytes", "600\n"},
-             {"/sys/fs/cgroup/memory/a/memory.usage_in_bytes", "250\n"},
-             {"/sys/fs/cgroup/memory/a/memory.stat", "inactive_file 1\ntotal_inactive_file 50\n"}}),
-        400);
-    EXPECT_EQ(available_with({info,
-                              inner,
-                              {"/sys/fs/cgroup/a/memory.max", "10\n"},
-                              {"/sys/fs/cgroup/a/memory.current", "20\n"}}),
-              0);
-}
-
-TEST(Limits, NoFile) {
-    try {
-        read_limits("/nonexistent/limits.csv");
-        FAIL();
-    } catch (const Failure& failure) {
-        EXPECT_STREQ(
-            failure.what(),
-            "--limits '/nonexistent/limits.csv': can't be read: No such file or directory");
+    const std::pair<double, Files> machines[] = {
+        {all, {}},
+        {all, {{group, "0::/\n"}, {top + "memory.max", "max\n"}}},
+        {4000,
+         {{group, "0::/a/b\n"},
+          {inner + "memory.max", "5000\n"},
+          {inner + "memory.current", "1000\n"}}},
+        // The outer group's limit holds, too; cached files count as free.
+        {1100,
+         {{group, "0::/a/b\n"},
+          {inner + "memory.max", "max\n"},
+          {inner + "memory.current", "2000\n"},
+          {outer + "memory.max", "3000\n"},
+          {outer + "memory.current", "2500\n"},
+          {outer + "memory.stat", "anon 1900\ninactive_file 500\nactive_file 100\n"}}},
+        // A container: the group's path is the host's, and only the outermost folder is there.
+        {700, {{group, "0::/docker/0123\n"}, {top + "memory.max", "700\n"}}},
+        {400,
+         {{group, "5:cpu:/\n4:memory:/a\n0::/\n"},
+          {v1 + "memory.limit_in_bytes", "9223372036854771712\n"},
+          {v1 + "a/memory.limit_in_bytes", "600\n"},
+          {v1 + "a/memory.usage_in_bytes", "250\n"},
+          {v1 + "a/memory.stat", "inactive_file 1\ntotal_inactive_file 50\n"}}},
+        {0,
+         {{group, "0::/a/b\n"},
+          {outer + "memory.max", "10\n"},
+          {outer + "memory.current", "20\n"}}}};
+    for (auto [expected, files] : machines) {
+        files.push_back({"/proc/meminfo", "MemTotal: 9000 kB\nMemAvailable: 8000 kB\n"});
+        EXPECT_EQ(available_with(files), expected) << "machine " << expected;
     }
 }
 

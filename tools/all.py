@@ -8,7 +8,6 @@ import shlex
 import signal
 import statistics
 import subprocess
-import sys
 import tempfile
 import time
 from typing import NamedTuple, Optional

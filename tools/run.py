@@ -24,7 +24,6 @@ import os
 import pathlib
 import re
 import shutil
-import subprocess
 import tempfile
 import textwrap
 import time

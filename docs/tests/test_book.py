@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from support import ROOT
+from support import ROOT, call
 
 SECTIONS = ["What changed", "Prediction", "Measurement", "Why they differ", "Run it", "Articles", "Exercises"]
 CHAPTERS = sorted(path.parent for path in ROOT.glob("[0-9][0-9]_*/README.md"))
@@ -65,6 +65,13 @@ def test_exercises(chapter):
     assert [re.findall(r"\(exercises/(\d+)_\w+\.patch\)", text) for _, text in exercises] == [[number] for number in numbers]
     assert len(list(chapter.glob("exercises/*"))) == len(exercises), "a solution for each"
     assert all(re.search(r"\*[^*]+\*", text) for _, text in exercises), "an answer in each"
+
+
+def test_sizes_of_the_steps():
+    """No step changes more than 100 lines, and each says what it changes."""
+    sizes = call(ROOT / "run", "diff", "--sizes").stdout
+    steps = re.findall(r"(?m)^\S+ +-> \S+ +(\d+) changed lines.*\n    \S", sizes)
+    assert len(steps) == len(sizes.splitlines()) / 2 >= 14 and all(int(lines) <= 100 for lines in steps), sizes
 
 
 def commands(text):
