@@ -9,6 +9,7 @@ import re
 
 import pytest
 
+import mutate
 from mutate import Fault, Planted
 from support import ROOT
 
@@ -84,6 +85,23 @@ def test_without_a_fault_it_passes(name):
 def test_fault_is_caught(name, fault):
     assert (said := caught(name, fault))
     print("caught:", said)
+
+
+# Stage: a guard, and what its stage says without it when it is started as ./run starts it, without a shape.
+SAID = {
+    "03_shared_blocking": (
+        "tile_row + a_row < M", r"7 x 5 x 3: threads in forward order: .*\(out of bounds: 03_shared_blocking/matmul.cu:\d+ reads "
+        r"4 bytes, just past the end of 84 bytes of device memory \(block 0, thread 7\)\)"),
+    "05_double_buffer": (
+        "k + b_k < K", r"out of bounds: 05_double_buffer/matmul.cu:\d+ reads (4|16) bytes, (just|\d+ bytes) past the end of \d+ "
+        "bytes of device memory")}
+
+
+@pytest.mark.parametrize("name", SAID)
+def test_missing_guard_is_reported_where_it_was(name):
+    code, said = SAID[name]
+    [fault] = [fault._replace(program=f"{name} trace") for fault in FAULTS[name] if fault.old == code]
+    mutate.caught(PLANTED[name, "trace"].run(fault), fault._replace(said=said))
 
 
 @pytest.mark.parametrize("name", STAGES)

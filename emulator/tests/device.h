@@ -105,9 +105,16 @@ inline void expect_failure(const std::string& text, const char* file = __builtin
     expect_problem(text, file, line);
 }
 
-using Traffic =
-    std::array<uint64_t,
-               4>;  // requests; sectors or wavefronts; the ideal number of wavefronts; bytes
+// Or that the thread waited at this place for lanes that went elsewhere.
+inline void expect_lonely(const std::string& place, const std::string& thread = "0",
+                          const char* file = __builtin_FILE(), int line = __builtin_LINE()) {
+    expect_failure("warp divergence: thread " + thread + " of block 0 waits at " + place +
+                       " for lanes of its warp that never come there",
+                   file, line);
+}
+
+// Requests; sectors or wavefronts; the ideal number of wavefronts; bytes.
+using Traffic = std::array<uint64_t, 4>;
 #define TRAFFIC(name, kind, cost, ideal)                                    \
     inline Traffic name() {                                                 \
         const auto& c = emulator::counts();                                 \

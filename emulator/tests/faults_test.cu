@@ -20,6 +20,11 @@ void expect_error(cudaError_t error, const std::string& text, const char* file =
     expect_problem(text, file, line);
 }
 
+void expect_out_of_bounds(const std::string& text, const char* file = __builtin_FILE(),
+                          int line = __builtin_LINE()) {
+    expect_error(cudaErrorIllegalAddress, "out of bounds: " + text, file, line);
+}
+
 // ---- Memory -----------------------------------------------------------------------------------------
 
 __global__ void read_at(const float* in, float* out, long i) {
@@ -37,15 +42,13 @@ TEST_F(Trace, DeviceMemoryHasBounds) {
     for (const auto& [i, where] : {std::pair<long, const char*>{97, "just past the end"},
                                    {5000, "19600 bytes past the end"},
                                    {-1, "4 bytes before the start"}}) {
-        const std::string thread = i == 97 ? "3" : "0";
+        const std::string what = std::string(" 4 bytes, ") + where +
+                                 " of 400 bytes of device memory (block 0, thread " +
+                                 (i == 97 ? "3)" : "0)");
         read_at<<<1, 4>>>(a.data, floats.data, i);
-        expect_error(cudaErrorIllegalAddress,
-                     std::string("out of bounds: @read_at reads 4 bytes, ") + where +
-                         " of 400 bytes of device memory (block 0, thread " + thread + ")");
+        expect_out_of_bounds("@read_at reads" + what);
         write_at<<<1, 4>>>(b.data, i);
-        expect_error(cudaErrorIllegalAddress,
-                     std::string("out of bounds: @write_at writes 4 bytes, ") + where +
-                         " of 400 bytes of device memory (block 0, thread " + thread + ")");
+        expect_out_of_bounds("@write_at writes" + what);
     }
     for (int i = 0; i < 97; ++i) EXPECT_EQ(b.host()[i], 2);
 }
@@ -64,14 +67,12 @@ TEST_F(Trace, HostPointersAreNoDeviceMemory) {
     float stack[8] = {};
     for (const float* host : {&heap[0], &stack[0]}) {
         read_at<<<1, 4>>>(host, floats.data, 0);
-        expect_error(
-            cudaErrorIllegalAddress,
-            "out of bounds: @read_at reads 4 bytes, no memory of the device, but the host's or "
-            "freed (block 0, thread 0)");
+        expect_out_of_bounds(
+            "@read_at reads 4 bytes, no memory of the device, but the host's or freed (block 0, "
+            "thread 0)");
     }
     read_at<<<1, 4>>>(nullptr, floats.data, 0);
-    expect_error(cudaErrorIllegalAddress,
-                 "out of bounds: @read_at reads 4 bytes, a null pointer (block 0, thread 0)");
+    expect_out_of_bounds("@read_at reads 4 bytes, a null pointer (block 0, thread 0)");
 }
 
 __global__ void neighbours(float* out, int i) {
@@ -96,12 +97,11 @@ TEST_F(Trace, SharedArraysHaveBounds) {
     neighbours<<<1, 32>>>(floats.data, 1);
     EXPECT_TRUE(reported("out of bounds: @neighbours reads 4 bytes, just past the end of "))
         << problem();
-    expect_error(cudaErrorIllegalAddress, "out of bounds: ...");
+    expect_out_of_bounds("...");
     dynamic_bounds<<<1, 32, 128>>>(floats.data, 32);
-    expect_error(
-        cudaErrorIllegalAddress,
-        "out of bounds: @dynamic_bounds reads 4 bytes, just past the end of the 128 bytes of "
-        "dynamic shared memory (block 0, thread 0)");
+    expect_out_of_bounds(
+        "@dynamic_bounds reads 4 bytes, just past the end of the 128 bytes of dynamic shared "
+        "memory (block 0, thread 0)");
 }
 
 __global__ void others_variable(int* out) {
@@ -114,10 +114,8 @@ __global__ void others_variable(int* out) {
 
 TEST_F(Trace, LocalVariablesAreAThreadsOwn) {
     others_variable<<<1, 2>>>(ints.data);
-    expect_error(
-        cudaErrorIllegalAddress,
-        "out of bounds: @others_variable reads 4 bytes, a local variable of thread 0 (block 0, "
-        "thread 1)");
+    expect_out_of_bounds(
+        "@others_variable reads 4 bytes, a local variable of thread 0 (block 0, thread 1)");
 }
 
 template <class Vector>
@@ -130,16 +128,15 @@ TEST_F(Trace, VectorsAreAligned) {
     copy_vector<float4><<<1, 1>>>(floats.data, floats.data, 4);
     EXPECT_EQ(cudaGetLastError(), cudaSuccess);
     expect_problem("");
+    const auto misaligned = [](const std::string& bytes, const std::string& past) {
+        expect_error(cudaErrorMisalignedAddress,
+                     "misaligned: @copy_vector reads " + bytes + " bytes, at an address that is " +
+                         past + " past a multiple of them (block 0, thread 0)");
+    };
     copy_vector<float2><<<1, 1>>>(floats.data, floats.data, 1);
-    expect_error(
-        cudaErrorMisalignedAddress,
-        "misaligned: @copy_vector reads 8 bytes, at an address that is 4 past a multiple of them "
-        "(block 0, thread 0)");
+    misaligned("8", "4");
     copy_vector<float4><<<1, 1>>>(floats.data, floats.data, 2);
-    expect_error(
-        cudaErrorMisalignedAddress,
-        "misaligned: @copy_vector reads 16 bytes, at an address that is 8 past a multiple of them "
-        "(block 0, thread 0)");
+    misaligned("16", "8");
 }
 
 // ---- Order ------------------------------------------------------------------------------------------
@@ -375,51 +372,50 @@ __global__ void in_branch() {
     if (x < 16) x += __shfl_down_sync(0xffffffff, x, 8);  // @in_branch
     __syncwarp();  // @after_branch
 }
-__global__ void two_branches(int* out) {
-    int x = threadIdx.x;
-    if (x < 16) x = __shfl_sync(0xffffffff, x, 1);  // @one_branch
-    else x = __shfl_sync(0xffffffff, x, 2);  // @other_branch
-    out[threadIdx.x] = x;
+__global__ void two_branches() {
+    if (threadIdx.x < 16) __shfl_sync(0xffffffff, 1, 1);  // @one_branch
+    else __shfl_sync(0xffffffff, 1, 2);  // @other_branch
 }
-
-TEST_F(Shuffles, NeedTheirPartners) {
-    from_outside<<<1, 32>>>();
-    expect_failure(
-        "__shfl_sync reads lane 20, which is not in the mask, at @from_outside (block 0, thread 0)");
-    from_returned<<<1, 32>>>();
-    expect_failure(
-        "__shfl_xor_sync reads lane 16, which has returned, at @from_returned (block 0, thread 0)");
-    from_missing<<<1, 30>>>();
-    expect_failure(
-        "__shfl_down_sync reads lane 30, which does not exist, at @from_missing (block 0, thread 26)");
-    odd_width<<<1, 32>>>();
-    expect_failure(
-        "__shfl_sync of width 12, not a power of two up to 32 at @odd_width (block 0, thread 0)");
-    unequal_masks<<<1, 32>>>();
-    expect_failure(
-        "warp divergence: thread 1 calls __syncwarp at @unequal_masks with mask 0xffffffff, but thread 16 "
-        "calls __syncwarp at @unequal_masks with mask 0xfffffffe (block 0)");
-    in_branch<<<1, 32>>>();
-    expect_failure(
-        "warp divergence: thread 0 calls __shfl_down_sync at @in_branch with mask 0xffffffff, but thread 16 "
-        "calls __syncwarp at @after_branch with mask 0xffffffff (block 0)");
-    two_branches<<<1, 32>>>(ints.data);
-    expect_failure(
-        "warp divergence: thread 0 calls __shfl_sync at @one_branch with mask 0xffffffff, but thread 16 "
-        "calls __shfl_sync at @other_branch with mask 0xffffffff (block 0)");
-}
-
 __global__ void barriers_of_a_line() {
     // clang-format off
     if (threadIdx.x < 7) __syncthreads(); else __syncthreads();  // @barriers_of_a_line
     // clang-format on
 }
 
-TEST_F(Shuffles, TwoBarriersOfALineAreTwo) {
-    barriers_of_a_line<<<1, 32>>>();
-    expect_failure(
-        "barrier divergence: 7 of the 32 threads of block 0 wait at @barriers_of_a_line, thread 0 among "
-        "them, but thread 7 waits at another barrier of that line");
+TEST_F(Shuffles, AndBarriersNeedTheirPartners) {
+    const struct {
+        void (*kernel)();
+        int threads;
+        const char* said;
+    } faults[] = {
+        {from_outside, 32,
+         "__shfl_sync reads lane 20, which is not in the mask, at @from_outside (block 0, "
+         "thread 0)"},
+        {from_returned, 32,
+         "__shfl_xor_sync reads lane 16, which has returned, at @from_returned (block 0, thread 0)"},
+        {from_missing, 30,
+         "__shfl_down_sync reads lane 30, which does not exist, at @from_missing (block 0, "
+         "thread 26)"},
+        {odd_width, 32,
+         "__shfl_sync of width 12, not a power of two up to 32 at @odd_width (block 0, thread 0)"},
+        {unequal_masks, 32,
+         "warp divergence: thread 1 calls __syncwarp at @unequal_masks with mask 0xffffffff, but "
+         "thread 16 calls __syncwarp at @unequal_masks with mask 0xfffffffe (block 0)"},
+        {in_branch, 32,
+         "warp divergence: thread 0 calls __shfl_down_sync at @in_branch with mask 0xffffffff, but "
+         "thread 16 calls __syncwarp at @after_branch with mask 0xffffffff (block 0)"},
+        {two_branches, 32,
+         "warp divergence: thread 0 calls __shfl_sync at @one_branch with mask 0xffffffff, but "
+         "thread 16 calls __shfl_sync at @other_branch with mask 0xffffffff (block 0)"},
+        {barriers_of_a_line, 32,
+         "barrier divergence: 7 of the 32 threads of block 0 wait at @barriers_of_a_line, thread 0 "
+         "among them, but thread 7 waits at another barrier of that line"},
+    };
+    for (const auto& fault : faults) {
+        const auto kernel = fault.kernel;
+        kernel<<<1, fault.threads>>>();
+        expect_failure(fault.said);
+    }
 }
 
 // ---- Limits -----------------------------------------------------------------------------------------

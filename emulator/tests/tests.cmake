@@ -10,7 +10,7 @@ add_emulated_program(emulator_test_wmma_trace ${tests}/wmma_test.cu TRACE)
 add_emulated_program(emulator_test_ptx_trace ${tests}/ptx_test.cu TRACE)
 add_emulated_program(emulator_test_asan ${tests}/asan_test.cu ASAN)
 # Many small kernels: optimising them takes longer than running them, and mma.h says itself what it accesses.
-target_compile_options(emulator_test_kernels PRIVATE -O1)
+target_compile_options(emulator_test_kernels PRIVATE -O0)
 target_compile_options(emulator_test_wmma_trace PRIVATE -O0)
 target_compile_options(emulator_test_ptx_trace PRIVATE -O0)
 
