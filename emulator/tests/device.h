@@ -64,7 +64,7 @@ inline std::string problem() {
     return all;
 }
 
-// In the text, @name becomes the place of the comment "// @name" (tests/kernels_test.cu:40), ~name the same less the folder.
+// In the text, @name becomes the place of the comment "// @name" (tests/trace_test.cu:40), ~name the same less the folder.
 inline std::string located(std::string text, const std::string& path) {
     for (size_t i; (i = text.find_first_of("@~")) != text.npos;) {
         const size_t end = std::min(text.find_first_of(" ,", i), text.size()),
@@ -98,11 +98,15 @@ inline void expect_problem(std::string text, const char* file = __builtin_FILE()
     EXPECT_EQ(all, text) << problem();
     emulator::reset_counts();
 }
-// And that it ended the launch.
+// And that it ended the launch, with this error.
+inline void expect_error(cudaError_t error, const std::string& text,
+                         const char* file = __builtin_FILE(), int line = __builtin_LINE()) {
+    EXPECT_EQ(cudaGetLastError(), error) << line;
+    expect_problem(text, file, line);
+}
 inline void expect_failure(const std::string& text, const char* file = __builtin_FILE(),
                            int line = __builtin_LINE()) {
-    EXPECT_EQ(cudaGetLastError(), cudaErrorLaunchFailure) << line;
-    expect_problem(text, file, line);
+    expect_error(cudaErrorLaunchFailure, text, file, line);
 }
 
 // Or that the thread waited at this place for lanes that went elsewhere.

@@ -1,9 +1,5 @@
-// Small kernels with a known right answer, known traffic or a known fault, run on the emulator. Built twice: plain, and traced
-// (the suite Trace runs in the traced build only).
+// Small kernels with a known right answer, and faults that every build notices. Built twice: plain, and traced.
 #include "device.h"
-
-#include <cuda_fp16.h>
-#include <sys/resource.h>
 
 #include <algorithm>
 
@@ -13,7 +9,8 @@ class Threads : public Base {};
 class Warps : public Base {};
 class Faults : public Base {};
 class Limits : public Base {};
-class Trace : public Base {};
+class Shuffles : public Base {};
+class Death : public Base {};
 
 // ---- Threads, blocks, barriers ----------------------------------------------------------------------------------------------
 
@@ -262,12 +259,19 @@ TEST_F(Warps, SyncwarpOrdersTheLanesOfOneWarp) {
     });
 }
 
-TEST_F(Trace, SyncwarpDoesNotOrderTwoWarps) {
+TEST_F(Warps, SyncwarpDoesNotOrderTwoWarps) {
+    if (!emulator::tracing()) GTEST_SKIP() << "takes tracing";
     shift<Sync::warp><<<1, 64>>>(ints.data, 33);
     EXPECT_TRUE(reported("race in shared memory: @shift_writes writes what ~shift_reads reads"))
         << problem();
     emulator::reset_counts();
     shift<Sync::none><<<1, 32>>>(ints.data, 64);  // its own element: no neighbour's
+    expect_problem("");
+}
+
+TEST_F(Warps, TwoHalvesOfAWordDoNotRace) {
+    if (!emulator::tracing()) GTEST_SKIP() << "takes tracing";
+    shift<Sync::block><<<1, 64>>>(Device<short>(64).data, 33);
     expect_problem("");
 }
 
@@ -336,6 +340,73 @@ TEST_F(Faults, ThreadsThatWaitForEver) {
     expect_failure("a kernel launches a kernel: the emulator cannot run dynamic parallelism");
 }
 
+__global__ void from_outside() {
+    if (threadIdx.x < 16) __shfl_sync(0xffff, 1, 20);  // @from_outside
+}
+__global__ void from_returned() {
+    if (threadIdx.x >= 16) return;
+    __shfl_xor_sync(0xffffffff, 1, 16);  // @from_returned
+}
+__global__ void from_missing() {
+    __shfl_down_sync(0xffffffff, 1, 4);  // @from_missing
+}
+__global__ void odd_width() {
+    __shfl_sync(0xffffffff, 1, 0, 12);  // @odd_width
+}
+__global__ void unequal_masks() {
+    __syncwarp(threadIdx.x < 16 ? 0xffffffff : 0x7fffffff << 1);  // @unequal_masks
+}
+__global__ void in_branch() {
+    int x = threadIdx.x;
+    if (x < 16) x += __shfl_down_sync(0xffffffff, x, 8);  // @in_branch
+    __syncwarp();  // @after_branch
+}
+__global__ void two_branches() {
+    if (threadIdx.x < 16) __shfl_sync(0xffffffff, 1, 1);  // @one_branch
+    else __shfl_sync(0xffffffff, 1, 2);  // @other_branch
+}
+__global__ void barriers_of_a_line() {
+    // clang-format off
+    if (threadIdx.x < 7) __syncthreads(); else __syncthreads();  // @barriers_of_a_line
+    // clang-format on
+}
+
+TEST_F(Shuffles, AndBarriersNeedTheirPartners) {
+    const struct {
+        void (*kernel)();
+        int threads;
+        const char* said;
+    } faults[] = {
+        {from_outside, 32,
+         "__shfl_sync reads lane 20, which is not in the mask, at @from_outside (block 0, "
+         "thread 0)"},
+        {from_returned, 32,
+         "__shfl_xor_sync reads lane 16, which has returned, at @from_returned (block 0, thread 0)"},
+        {from_missing, 30,
+         "__shfl_down_sync reads lane 30, which does not exist, at @from_missing (block 0, "
+         "thread 26)"},
+        {odd_width, 32,
+         "__shfl_sync of width 12, not a power of two up to 32 at @odd_width (block 0, thread 0)"},
+        {unequal_masks, 32,
+         "warp divergence: thread 1 calls __syncwarp at @unequal_masks with mask 0xffffffff, but "
+         "thread 16 calls __syncwarp at @unequal_masks with mask 0xfffffffe (block 0)"},
+        {in_branch, 32,
+         "warp divergence: thread 0 calls __shfl_down_sync at @in_branch with mask 0xffffffff, but "
+         "thread 16 calls __syncwarp at @after_branch with mask 0xffffffff (block 0)"},
+        {two_branches, 32,
+         "warp divergence: thread 0 calls __shfl_sync at @one_branch with mask 0xffffffff, but "
+         "thread 16 calls __shfl_sync at @other_branch with mask 0xffffffff (block 0)"},
+        {barriers_of_a_line, 32,
+         "barrier divergence: 7 of the 32 threads of block 0 wait at @barriers_of_a_line, thread 0 "
+         "among them, but thread 7 waits at another barrier of that line"},
+    };
+    for (const auto& fault : faults) {
+        const auto kernel = fault.kernel;
+        kernel<<<1, fault.threads>>>();
+        expect_failure(fault.said);
+    }
+}
+
 // ---- Limits -----------------------------------------------------------------------------------------------------------------
 
 __global__ void nothing() {}
@@ -401,338 +472,126 @@ TEST_F(Limits, OfMemory) {
     EXPECT_STREQ(cudaGetErrorName(cudaErrorInvalidDevice), "cudaErrorInvalidDevice");
 }
 
-// ---- Counts -----------------------------------------------------------------------------------------------------------------
-
-TEST_F(Trace, IsOnInThisBuild) { EXPECT_TRUE(emulator::tracing()); }
-
-template <bool swapped>
-__global__ void naive(int n, const float* A, const float* B, float* C) {
-    const int x = blockIdx.x * blockDim.x + threadIdx.x, y = blockIdx.y * blockDim.y + threadIdx.y;
-    const int row = swapped ? x : y, col = swapped ? y : x;
-    float acc = 0;
-    for (int k = 0; k < n; ++k) acc += A[row * n + k] * B[k * n + col];
-    C[row * n + col] = acc;
+template <int threads>
+__global__ void __launch_bounds__(threads, 1) bounded(int* out) {  // @bounded
+    out[threadIdx.x] = 1;
+}
+__global__ void big_static(float* out, int i) {
+    __shared__ float s[48 * 256 + 1];
+    s[i] = 1;
+    __syncthreads();  // or the compiler would not read what it has just written
+    out[0] = s[i];
+}
+template <bool wide>
+__global__ void dynamic(char* out) {
+    extern __shared__ char s[];
+    s[0] = wide;
+    out[0] = s[0];
+}
+__global__ void dynamic_and_static(char* out) {
+    __shared__ char fixed[1000];
+    fixed[threadIdx.x] = 1;
+    __syncthreads();
+    out[threadIdx.x] = fixed[threadIdx.x];
 }
 
-constexpr int kTile = 16;
-__global__ void tiled(int n, const float* A, const float* B, float* C) {
-    __shared__ float As[kTile][kTile], Bs[kTile][kTile];
-    const int tx = threadIdx.x, ty = threadIdx.y;
-    const int row = blockIdx.y * kTile + ty, col = blockIdx.x * kTile + tx;
-    float acc = 0;
-    for (int k = 0; k < n; k += kTile) {
-        As[ty][tx] = A[row * n + k + tx];
-        Bs[ty][tx] = B[(k + ty) * n + col];
-        __syncthreads();
-#pragma unroll
-        for (int i = 0; i < kTile; ++i) acc += As[ty][i] * Bs[i][tx];
-        __syncthreads();
+TEST_F(Limits, LaunchBounds) {
+    bounded<64><<<1, 64>>>(ints.data);
+    EXPECT_EQ(cudaGetLastError(), cudaSuccess);
+    bounded<64><<<1, 65>>>(ints.data);
+    expect_failure(
+        "a block of 65 threads, but __launch_bounds__ says 64 at @bounded (block 0, thread 0)");
+}
+
+TEST_F(Limits, StaticSharedMemory) {
+    const int line = __LINE__ + 1;
+    big_static<<<1, 1>>>(floats.data, 3);
+    expect_error(
+        cudaErrorInvalidValue,
+        "the launch at tests/kernels_test.cu:" + std::to_string(line) +
+            " is of a kernel with 49156 bytes of static shared memory; nvcc takes at most 49152");
+}
+
+TEST_F(Limits, DynamicSharedMemoryIsAllowedToOneKernel) {
+    Device<char> out(1000);
+    const auto kMax = cudaFuncAttributeMaxDynamicSharedMemorySize;
+    EXPECT_EQ(cudaFuncSetAttribute(dynamic<true>, kMax, 60000), cudaSuccess);
+    const auto right = dynamic<true>, wrong = dynamic<false>;
+    right<<<1, 1, 60000>>>(out.data);
+    EXPECT_EQ(cudaGetLastError(), cudaSuccess);
+    expect_problem("");
+    const int line = __LINE__ + 1;
+    wrong<<<1, 1, 60000>>>(out.data);
+    expect_error(
+        cudaErrorInvalidValue,
+        "the launch at tests/kernels_test.cu:" + std::to_string(line) +
+            " asks for 60000 bytes of dynamic shared memory; this kernel may have 49152, more "
+            "after cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes)");
+    dynamic_and_static<<<1, 1, 48152>>>(out.data);
+    EXPECT_EQ(cudaGetLastError(), cudaSuccess);
+    dynamic_and_static<<<1, 1, 48153>>>(out.data);
+    EXPECT_EQ(cudaGetLastError(), cudaErrorInvalidValue);
+    EXPECT_EQ(cudaFuncSetAttribute(dynamic_and_static, kMax, 227 * 1024 - 1000), cudaSuccess);
+    EXPECT_EQ(cudaFuncSetAttribute(dynamic_and_static, kMax, 227 * 1024), cudaErrorInvalidValue);
+    cudaDeviceReset();
+}
+
+TEST_F(Limits, AGridHasABlock) {
+    const int line = __LINE__ + 1;
+    nothing<<<0, 32>>>();
+    expect_error(
+        cudaErrorInvalidConfiguration,
+        "the launch at tests/kernels_test.cu:" + std::to_string(line) +
+            " asks for 0 x 1 x 1 blocks; a grid has 1 x 1 x 1 up to 2147483647 x 65535 x 65535");
+}
+
+// ---- What ends the program --------------------------------------------------------------------------
+
+__global__ void far_away() {
+    if (threadIdx.x == 3) *reinterpret_cast<volatile int*>(size_t(1) << 40) = 1;
+}
+__global__ void big_frame(int* out, int n) {
+    volatile int large[200 * 256];
+    for (int i = 0; i < n; ++i) large[i * 16] = i;
+    out[threadIdx.x] = large[0];
+}
+__global__ void endless(volatile int* flag) {
+    if (threadIdx.x == 1)
+        while (*flag == 0) {  // @endless
+        }
+}
+template <class Vector>
+__global__ void copy_vector(const float* in, float* out, int i) {
+    *reinterpret_cast<Vector*>(&out[0]) = *reinterpret_cast<const Vector*>(&in[i]);
+}
+
+TEST_F(Death, CrashesSayWhere) {
+    if (!emulator::tracing()) {  // a traced one is stopped before it happens
+        EXPECT_EXIT(
+            (far_away<<<1, 4>>>()), testing::ExitedWithCode(3),
+            "emulator: crash: thread 3 of block 0 of far_away.* accesses 0x10000000000: outside");
+        EXPECT_EXIT(
+            (copy_vector<float4><<<1, 1>>>(floats.data, floats.data, 2)),
+            testing::ExitedWithCode(3),
+            "emulator: crash: thread 0 of block 0 of copy_vector<float4>.* accesses an address: misaligned");
     }
-    C[row * n + col] = acc;
+    EXPECT_EXIT((big_frame<<<2, 4>>>(ints.data, 3200)), testing::ExitedWithCode(3),
+                "emulator: crash: thread 0 of block 0 of big_frame.* its stack of 128 KiB is full");
 }
 
-class Product : public Trace {
-protected:
-    const uint64_t n = 64, n3 = n * n * n, blocks = (n / kTile) * (n / kTile);
-    Device<float> A{n * n, 1}, B{n * n, 2}, C{n * n};
-};
-using TraceProduct = Product;
-
-TEST_F(TraceProduct, NaiveMakesTwoLoadsForEachProduct) {
-    naive<false><<<dim3(n / 32, n / 8), dim3(32, 8)>>>(n, A.data, B.data, C.data);
-    EXPECT_EQ(C.host(), std::vector<float>(n * n, 2 * n));
-    EXPECT_EQ(global_loads(), (Traffic{2 * n3 / 32, n3 / 32 * (1 + 4), 0,
-                                       2 * n3 * 4}));  // A: one for all lanes; B: 32 neighbours
-    EXPECT_EQ(global_stores(), (Traffic{n * n / 32, n * n / 32 * 4, 0, n * n * 4}));
-    EXPECT_EQ(shared_loads(), Traffic{});
-    EXPECT_EQ(shared_stores(), Traffic{});
-    expect_problem("");
-}
-
-TEST_F(TraceProduct, SwappedIndicesTake32SectorsARequest) {
-    naive<true><<<dim3(n / 32, n / 8), dim3(32, 8)>>>(n, A.data, B.data, C.data);
-    EXPECT_EQ(global_loads(), (Traffic{2 * n3 / 32, n3 / 32 * (32 + 1), 0, 2 * n3 * 4}));
-    EXPECT_EQ(global_stores()[1], n * n / 32 * 32);
-}
-
-TEST_F(TraceProduct, TileOfTSavesAFactorOfT) {
-    in_every_order([&] {
-        tiled<<<dim3(n / kTile, n / kTile), dim3(kTile, kTile)>>>(n, A.data, B.data, C.data);
-        EXPECT_EQ(C.host(), std::vector<float>(n * n, 2 * n));
-        EXPECT_EQ(global_loads()[3], 2 * n3 / kTile * 4);
-        EXPECT_EQ(shared_stores()[3], 2 * n3 / kTile * 4);
-        EXPECT_EQ(shared_loads()[3], 2 * n3 * 4);
-        EXPECT_EQ(shared_loads()[1], shared_loads()[0]);
-        EXPECT_EQ(emulator::counts().barriers, 2 * n / kTile * blocks);
-        EXPECT_EQ(emulator::counts().blocks, blocks);
-        expect_problem("");
-    });
-}
-
-template <class T>
-__global__ void copy(const T* from, T* to, int stride) {
-    to[threadIdx.x * stride] = from[threadIdx.x * stride];
-}
-
-// The requests and sectors of the loads.
-template <class T>
-std::array<uint64_t, 2> copied(int stride, int threads = 32, int shift = 0) {
-    Device<T> from(threads * stride + shift), to(threads * stride + shift);
-    cudaMemset(from.data, 0, from.n * sizeof(T));
-    emulator::reset_counts();
-    copy<<<1, threads>>>(from.data + shift, to.data + shift, stride);
-    return {global_loads()[0], global_loads()[1]};
-}
-
-TEST_F(Trace, SectorsFollowTheStrideAndTheAlignment) {
-    using Loads = std::array<uint64_t, 2>;
-    EXPECT_EQ(copied<float>(1), (Loads{1, 4}));
-    EXPECT_EQ(emulator::counts().lines[0].width, 4);
-    EXPECT_EQ(copied<float>(1, 32, 1), (Loads{1, 5}));  // not aligned
-    EXPECT_EQ(copied<float>(2), (Loads{1, 8}));
-    EXPECT_EQ(copied<float>(8), (Loads{1, 32}));
-    EXPECT_EQ(copied<float>(100), (Loads{1, 32}));
-    EXPECT_EQ(global_stores()[1], 32u);
-    EXPECT_EQ(copied<float>(1, 40), (Loads{2, 5}));  // the second warp has 8 lanes
-    EXPECT_EQ(copied<double>(1), (Loads{1, 8}));
-    EXPECT_EQ(copied<char>(1), (Loads{1, 1}));
-    EXPECT_EQ(copied<int2>(1)[0], 1u);
-    EXPECT_EQ(copied<float4>(1), (Loads{1, 16}));
-    EXPECT_EQ(global_loads()[3], 512u);
-    EXPECT_EQ(global_stores()[0], 1u);
-    const auto& lines = emulator::counts().lines;
-    ASSERT_EQ(lines.size(), 2u);
-    EXPECT_EQ(lines[0].width, 16);
-    EXPECT_EQ(lines[0].where, lines[1].where);
-}
-
-// The forms in which kernels move four floats at once: from const float*, through a variable, and put together.
-__global__ void vectors(const float* from, float* to, float* spread) {
-    __shared__ __align__(16) float s[128];
-    const int t = threadIdx.x;
-    *reinterpret_cast<float4*>(&s[t * 4]) = reinterpret_cast<const float4*>(from)[t];
-    __syncwarp();  // or the compiler would not read back what it has just written
-    const float4 v = *reinterpret_cast<const float4*>(&s[t * 4]);
-    reinterpret_cast<float4*>(to)[t] = make_float4(v.w, v.z, v.y, v.x);
-    spread[t] = v.x;
-    spread[t + 32] = v.y;
-}
-
-TEST_F(Trace, VectorIsOneAccessInEveryForm) {
-    Device<float> from(128, 1), to(128), spread(64);
-    vectors<<<1, 32>>>(from.data, to.data, spread.data);
-    EXPECT_EQ(global_loads()[0], 1u);
-    EXPECT_EQ(shared_stores()[0], 1u);
-    EXPECT_EQ(shared_loads(), (Traffic{1, 4, 4, 512}));
-    EXPECT_EQ(global_stores()[0], 1u + 2u);
-    EXPECT_EQ(global_stores()[3], 512u + 2 * 128u);
-    for (const auto& line : emulator::counts().lines)
-        EXPECT_EQ(line.where.find("tests/kernels_test.cu:"), 0u) << line.where;
-    expect_problem("");
-}
-
-__global__ void move_pairs(const half* in, half* out) {
-    __shared__ __align__(16) half s[64];
-    const int t = threadIdx.x;
-    reinterpret_cast<half2*>(s)[t] = reinterpret_cast<const half2*>(in)[t];
-    __syncwarp();
-    reinterpret_cast<half2*>(out)[31 - t] = reinterpret_cast<half2*>(s)[t];
-}
-
-TEST_F(Trace, PairIsOneAccess) {
-    Device<half> in(64, half(3)), out(64);
-    move_pairs<<<1, 32>>>(in.data, out.data);
-    for (half h : out.host()) ASSERT_EQ(float(h), 3);
-    EXPECT_EQ(global_loads(), (Traffic{1, 4, 0, 128}));
-    EXPECT_EQ(global_stores(), (Traffic{1, 4, 0, 128}));
-    EXPECT_EQ(shared_loads(), (Traffic{1, 1, 1, 128}));
-    EXPECT_EQ(shared_stores(), (Traffic{1, 1, 1, 128}));
-    for (const auto& line : emulator::counts().lines)
-        EXPECT_EQ(line.where.find("tests/kernels_test.cu:"), 0u) << line.where;
-    expect_problem("");
-}
-
-__global__ void strided(float* out, int stride) {
-    __shared__ float s[32 * 33];
-    const int i = threadIdx.x * stride;
-    s[i] = i;  // @strided_store
-    __syncwarp();
-    out[threadIdx.x] = s[i];  // @strided_load
-}
-
-TEST_F(Trace, BankConflictsFollowTheStride) {
-    for (const auto& [stride, wavefronts] :
-         {std::pair(1, 1u), {2, 2u}, {4, 4u}, {33, 1u}, {32, 32u}}) {  // 33: padded
-        emulator::reset_counts();
-        strided<<<1, 32>>>(floats.data, stride);
-        EXPECT_EQ(shared_loads(), (Traffic{1, wavefronts, 1, 128}));
-        EXPECT_EQ(shared_stores(), (Traffic{1, wavefronts, 1, 128}));
-    }
-    const auto& lines = emulator::counts().lines;
-    ASSERT_EQ(lines.size(), 3u);
-    EXPECT_EQ(lines[0].where, located("@strided_store", __FILE__));
-    EXPECT_TRUE(lines[0].store);
-    EXPECT_FALSE(lines[0].global);
-    EXPECT_EQ(lines[1].where, located("@strided_load", __FILE__));
-    EXPECT_EQ(lines[1].sectors_or_wavefronts, 32u);
-    EXPECT_EQ(lines[1].ideal, 1u);
-}
-
-// Each lane adds up `turns` of 32 numbers, odd ones that many less. A thread of a trace gives way to others from time to time.
-__global__ void long_loop(const int* in, int* out, int turns, int less) {
-    int sum = 0;
-    for (int i = 0; i < turns - int(threadIdx.x % 2) * less; ++i) sum += in[(i + threadIdx.x) % 32];
-    out[threadIdx.x] = sum;
-}
-
-TEST_F(Trace, LongLoopsAreCountedInFull) {
-    Device<int> in(32, 1), out(96);
-    in_every_order([&] {
-        long_loop<<<1, 96>>>(in.data, out.data, 3000, 1100);
-        EXPECT_EQ(global_loads(),
-                  (Traffic{3u * 3000, 3u * (1900 * 4 + 1100 * 4), 0, 3u * 16 * (3000 + 1900) * 4}));
-        for (int t = 0; t < 96; ++t) ASSERT_EQ(out.host()[t], t % 2 ? 1900 : 3000);
-        expect_problem("");
-    });
-}
-
-TEST_F(Trace, LongLoopsTakeLittleMemory) {
-    const auto peak_kib = [] {
-        rusage usage{};
-        getrusage(RUSAGE_SELF, &usage);
-        return usage.ru_maxrss;
+TEST_F(Death, EndlessLoopsSayWhere) {
+    setenv("EMULATOR_SECONDS", "0.4", 1);
+    const std::string place =
+        emulator::tracing() ? "endless, .*" + located("~endless", __FILE__) : "endless";
+    const auto hang = [&] {
+        emulator::set_order(Order::forward);
+        Device<int> flag(1, 0);
+        endless<<<1, 4>>>(flag.data);
     };
-    Device<int> in(32, 1), out(32);
-    const long before = peak_kib();
-    long_loop<<<1, 32>>>(in.data, out.data, 200000, 0);
-    EXPECT_EQ(global_loads()[0], 200000u);
-    EXPECT_LT(peak_kib() - before, 20000);
-}
-
-// ---- Races and uninitialised reads ------------------------------------------------------------------------------------------
-
-__global__ void half_written(float* out) {
-    __shared__ float s[64];
-    if (threadIdx.x < 32 && blockIdx.x == 0) s[threadIdx.x] = 1;
-    out[threadIdx.x] = s[threadIdx.x];  // @uninitialised
-}
-__global__ void dynamic_unwritten(float* out) {
-    extern __shared__ float s[];
-    out[threadIdx.x] = s[threadIdx.x];
-}
-
-TEST_F(Trace, UninitialisedSharedMemory) {
-    const std::string read =
-        "uninitialised shared memory: @uninitialised reads what no thread of the block has written (block ";
-    half_written<<<1, 32>>>(floats.data);
-    expect_problem("");
-    half_written<<<1, 64>>>(floats.data);
-    expect_problem(read + "0, thread 32)");
-    half_written<<<2, 32>>>(floats.data);  // what block 0 wrote is nothing to block 1
-    EXPECT_TRUE(reported(read + "1, thread 0)")) << problem();
-    emulator::reset_counts();
-    dynamic_unwritten<<<1, 32, 128>>>(floats.data);
-    expect_problem("uninitialised shared memory: ...");
-    EXPECT_TRUE(floats.host()[0] != floats.host()[0]) << "and it is NaN";
-}
-
-__global__ void all_write(int* out) {
-    __shared__ int s;
-    s = threadIdx.x;  // @all_write
-    __syncthreads();
-    out[threadIdx.x] = s;
-}
-__global__ void three_on_a_line(volatile int* x) {
-    // clang-format off
-    x[0] = threadIdx.x; x[1] = threadIdx.x; x[2] = threadIdx.x;
-    // clang-format on
-}
-
-TEST_F(Trace, RacesAreReportedOnceForEachPairOfLines) {
-    all_write<<<1, 32>>>(ints.data);
-    all_write<<<1, 32>>>(ints.data);
-    EXPECT_EQ(emulator::counts().problems.size(), 1u);
-    expect_problem(
-        "race in shared memory: @all_write writes what ~all_write writes (block 0, threads 0 and 1)");
-    expect_problem("");
-    EXPECT_EQ(emulator::counts().blocks, 0u);
-    EXPECT_EQ(emulator::counts().lines.size(), 0u);
-    three_on_a_line<<<1, 32>>>(ints.data);
-    EXPECT_EQ(emulator::counts().problems.size(), 1u) << problem();
-}
-
-template <bool second_barrier>
-__global__ void reuse(int* out) {
-    __shared__ int s[64];
-    int sum = 0;
-    for (int i = 0; i < 3; ++i) {
-        s[threadIdx.x] = threadIdx.x;  // @reuse_writes
-        __syncthreads();
-        // Read by another warp's thread, and written again by its own in the next turn:
-        sum += s[63 - threadIdx.x];  // @reuse_reads
-        if (second_barrier) __syncthreads();
-    }
-    out[blockIdx.x * 64 + threadIdx.x] = sum;
-}
-
-TEST_F(Trace, WriteAfterReadRaces) {
-    in_every_order([&] {
-        reuse<true><<<2, 64>>>(ints.data);
-        expect_problem("");
-        reuse<false><<<2, 64>>>(ints.data);
-        EXPECT_TRUE(reported("~reuse_reads") && reported("~reuse_writes")) << problem();
-        expect_problem("race in shared memory: ...");
-    });
-}
-
-__global__ void read_then_write(int* out, bool sync) {
-    __shared__ int s;
-    if (threadIdx.x == 0) s = 1;
-    __syncthreads();
-    out[threadIdx.x] = s;  // @read_first
-    if (sync) __syncwarp();
-    if (threadIdx.x == 5) s = 2;  // @written_later
-}
-
-TEST_F(Trace, ReadersOfEveryWarpAreRemembered) {
-    const std::string race =
-        "race in shared memory: @read_first reads what ~written_later writes (block 0, threads ";
-    read_then_write<<<1, 32>>>(ints.data, true);  // ordered within the only warp
-    expect_problem("");
-    read_then_write<<<1, 96>>>(
-        ints.data, true);  // not for the other warps, though their reads come after 32 others
-    expect_problem(race + "32 and 5)");
-    read_then_write<<<1, 5>>>(ints.data, false);  // thread 5 is missing
-    expect_problem("");
-    read_then_write<<<1, 6>>>(ints.data, false);
-    expect_problem(race + "0 and 5)");
-}
-
-TEST_F(Trace, TwoHalvesOfAWordDoNotRace) {
-    shift<Sync::block><<<1, 64>>>(Device<short>(64).data, 33);
-    expect_problem("");
-}
-
-__global__ void write_same(int* out, int blocks_apart) {
-    out[threadIdx.x + blockIdx.x * blocks_apart] = 1;  // @global_race
-}
-__global__ void shift_global(int* data, bool barrier) {
-    data[threadIdx.x] = threadIdx.x;
-    if (barrier) __syncthreads();
-    data[64 + threadIdx.x] = data[63 - threadIdx.x];
-}
-
-TEST_F(Trace, GlobalMemoryIsOrderedByBarriersWithinABlockAlone) {
-    write_same<<<2, 32>>>(ints.data, 32);
-    expect_problem("");
-    write_same<<<2, 32>>>(ints.data, 31);
-    expect_problem(
-        "race in global memory: @global_race writes what ~global_race writes (block 0 thread 31, block 1 thread 0)");
-    shift_global<<<1, 64>>>(ints.data, true);
-    shift_global<<<1, 64>>>(ints.data, true);  // nor do two launches race
-    expect_problem("");
-    shift_global<<<1, 64>>>(ints.data, false);
-    expect_problem("race in global memory: ...");
+    EXPECT_EXIT(hang(), testing::ExitedWithCode(3),
+                "emulator: hang: thread 1 of block 0 of " + place +
+                    ".* has run for 0.4 seconds without coming to a barrier or its end");
+    unsetenv("EMULATOR_SECONDS");
 }
 
 }  // namespace
