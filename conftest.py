@@ -4,7 +4,7 @@ import sys
 
 sys.dont_write_bytecode = True
 ROOT = pathlib.Path(__file__).resolve().parent
-sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "tools")]
+sys.path[:0] = [str(ROOT / folder) for folder in ("tests", "tools", "docs/tests")]
 
 
 def pytest_sessionfinish(session, exitstatus):

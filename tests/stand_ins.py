@@ -168,6 +168,21 @@ runpy.run_path(sys.argv[0], run_name="__main__")' "$@" """)
         run.returncode, run.calls = process.returncode, self.calls.read_text()
         return run
 
+    def busy(self):
+        """What a script does that must not run twice at once: it works until there is a file `go`."""
+        return f"""[ ! -e "{self.here}/now" ] || touch "{self.here}/twice"; touch "{self.here}/now"
+            while [ ! -e "{self.here}/go" ]; do sleep 0.05; done; rm "{self.here}/now" """
+
+    def two_at_once(self, first, second, doing):
+        """Starts both; the second must say what it waits for, and wait until the first is no longer busy()."""
+        first = self.start("run", *first)
+        assert eventually((self.here / "now").exists)
+        second = self.start("run", *second)
+        assert second.stderr.readline() == f"run: waiting for process {first.pid}, which is {doing}\n"
+        (self.here / "go").touch()
+        assert [process.communicate(timeout=60)[1] for process in (first, second)] == ["", ""]
+        assert first.returncode == second.returncode == 0 and not (self.here / "twice").exists()
+
     def left_behind(self):
         """What should not be there after a command."""
         return [path.name for path in (*self.temporary.iterdir(), *self.here.glob("*.csv*"), *self.here.glob(".*"))]

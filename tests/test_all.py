@@ -171,15 +171,8 @@ def test_killed_in_the_ladder(s):
 
 def test_two_at_once(s):
     """One waits for the other to have ended, whatever folder it writes to."""
-    program(s, "one_tile_cpu", before=f"""[ ! -e "{s.here}/now" ] || touch "{s.here}/twice"; touch "{s.here}/now"
-        while [ ! -e "{s.here}/go" ]; do sleep 0.05; done; rm "{s.here}/now" """)
-    first = s.start("run", "all", "there")
-    assert eventually((s.here / "now").exists)
-    second = s.start("run", "all", "there")
-    assert second.stderr.readline() == f"run: waiting for process {first.pid}, which is running all\n"
-    (s.here / "go").touch()
-    assert [process.communicate(timeout=60)[1] for process in (first, second)] == ["", ""]
-    assert first.returncode == second.returncode == 0 and not (s.here / "twice").exists()
+    program(s, "one_tile_cpu", before=s.busy())
+    s.two_at_once(["all", "there"], ["all", "there"], "running all")
 
 
 def test_full_disk(s):

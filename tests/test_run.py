@@ -369,15 +369,8 @@ def test_building_is_quiet(s):
 
 def test_two_at_once(s):
     """The second waits for the first to have built."""
-    s.cmake(f"""[ "$1" != --build ] || {{ [ ! -e "{s.here}/now" ] || touch "{s.here}/twice"; touch "{s.here}/now"
-        while [ ! -e "{s.here}/go" ]; do sleep 0.05; done; rm "{s.here}/now"; }}""")
-    first = s.start("run", "--csv", "1.csv")
-    assert eventually((s.here / "now").exists)
-    second = s.start("run", "--csv", "2.csv")
-    assert second.stderr.readline() == f"run: waiting for process {first.pid}, which is building in {s.here}/build\n"
-    (s.here / "go").touch()
-    assert [process.communicate(timeout=60)[1] for process in (first, second)] == ["", ""]
-    assert first.returncode == second.returncode == 0 and not (s.here / "twice").exists()
+    s.cmake(f'[ "$1" != --build ] || {{ {s.busy()}; }}')
+    s.two_at_once(["--csv", "1.csv"], ["--csv", "2.csv"], f"building in {s.here}/build")
     assert (s.here / "1.csv").read_text() == (s.here / "2.csv").read_text() != ""
 
 
@@ -462,8 +455,7 @@ def test_libraries_are_found_without_ldconfig(monkeypatch, tmp_path):
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.setenv("LD_LIBRARY_PATH", f"/none:{tmp_path}")
     (tmp_path / "libmade_up.so.0").touch()
-    loads = machine.loads
-    assert loads("libmade_up.so.0") and loads("libc.so.6") and not loads("libmade_up.so.1")
+    assert [machine.loads(f"lib{name}") for name in ("made_up.so.0", "c.so.6", "made_up.so.1")] == [True, True, False]
 
 
 @pytest.mark.parametrize("has", ("", "apt-get"))
@@ -518,7 +510,7 @@ def test_wide_shows_what_the_csv_has(tmp_path):
     assert [re.split("  +", line) for line in shown] == [header, row]
 
 
-def test_long_work_says_how_long(tmp_path):
+def test_long_work_says_how_long():
     """And how far it is; here until Ctrl-C."""
     _, output, _ = press_ctrl_c([program(f"{stages()[2]}_cpu_trace"), "--size", "2048"], " left")
     name = f"{stages()[2]} 2048 x 2048 x 2048, threads in forward order"

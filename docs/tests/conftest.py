@@ -1,5 +1,0 @@
-"""The book's tests import commands.py from this folder."""
-import pathlib
-import sys
-
-sys.path.insert(0, str(pathlib.Path(__file__).parent))
