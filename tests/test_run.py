@@ -294,6 +294,7 @@ def test_bad_input(words, said, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(machine, "name", "run")
     monkeypatch.setattr(machine, "running", None)  # nothing is started
+    monkeypatch.setattr(machine, "BUILD", tmp_path / "build")  # nor is the real one touched
     with pytest.raises(SystemExit) as ended:
         run_py.main(words.format(tmp_path, *places).split("|"))
     out, error = capsys.readouterr()
@@ -303,9 +304,10 @@ def test_bad_input(words, said, tmp_path, monkeypatch, capsys):
 
 @pytest.mark.parametrize("place", ("ROOT", "BUILD", "tempfile.tempdir"))
 @pytest.mark.parametrize("bad", '";#[<\\')
-def test_paths_that_cmake_cannot_take(bad, place, monkeypatch, capsys):
-    monkeypatch.setattr(f"machine.{place}", f"/a{bad}b")
+def test_paths_that_cmake_cannot_take(bad, place, tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(machine, "running", None)  # nothing is started
+    monkeypatch.setattr(machine, "BUILD", tmp_path / "build")
+    monkeypatch.setattr(f"machine.{place}", f"/a{bad}b")
     for words in ([], ["test"], ["all", "x"]):
         with pytest.raises(SystemExit) as ended:
             run_py.main(words)
