@@ -10,37 +10,30 @@
 #include <array>
 
 #include "00_machine_limits/blas.h"
+#include "00_machine_limits/transfer_kernel.cuh"
 #include "common/bench.h"
 #include "common/verify.h"
 
-constexpr int kBlock = 16;  // the article's block: 16 x 16 threads, one an element of C
 constexpr Shape kRagged[] = {{1, 1, 1}, {7, 5, 3}, {16, 16, 16}, {37, 129, 65}, {130, 31, 20}};
 
-__global__ void __launch_bounds__(kBlock* kBlock)
-    matmul(int M, int N, int K, const float* A, const float* B, float* C) {
-    const int row = blockIdx.y * kBlock + threadIdx.y;
-    const int col = blockIdx.x * kBlock + threadIdx.x;
-    if (row >= M || col >= N) return;
-    float acc = 0.0f;
-    for (int k = 0; k < K; ++k) acc += A[size_t(row) * K + k] * B[size_t(k) * N + col];
-    C[size_t(row) * N + col] = acc;
-}
-
+template <class Index = size_t>
 void launch_matmul(Shape s, const float* A, const float* B, float* C) {
     const dim3 blocks((s.N - 1) / kBlock + 1, (s.M - 1) / kBlock + 1);
-    matmul<<<blocks, dim3(kBlock, kBlock)>>>(s.M, s.N, s.K, A, B, C);
+    matmul<Index><<<blocks, dim3(kBlock, kBlock)>>>(s.M, s.N, s.K, A, B, C);
     check_cuda(cudaGetLastError(), "launching the kernel");
 }
 
 // C must be A * B, with nothing written beside it. The kernel reuses nothing: it
 // must load 2 M N K floats. Throws Failure.
+template <class Index>
 void verify(Shape s) {
     OperandsIn<DeviceArray<float>, DeviceArray<float>> x(s);
     const double loaded = 2.0 * s.M * s.N * s.K * sizeof(float);
     const double stored = double(s.M) * s.N * sizeof(float);
     const auto launch = [&] {
-        run_checked("matmul", {loaded, stored, 0},
-                    [&] { launch_matmul(s, x.A_device.data(), x.B_device.data(), x.C.device()); });
+        run_checked("matmul", {loaded, stored, 0}, [&] {
+            launch_matmul<Index>(s, x.A_device.data(), x.B_device.data(), x.C.device());
+        });
     };
     doing(to_string(s), [&] { verify_stage(x, kFp32, 1, launch); });
 }
@@ -258,10 +251,10 @@ int main(int argc, char** argv) {
         o, more, argc, argv, [&](Report& report) {
             const double first_ms = kEmulated ? 0 : first_launch_ms(int(sizes[0]));
             const std::string how = in_each_order([&] {
-                for (const Shape& s : kRagged) verify(s);
+                for (const Shape& s : kRagged) verify<size_t>(s), verify<int>(s);
             });
             for (const long long n : sizes)
-                if (n <= kVerifiedUpTo && !kEmulated) verify({int(n), int(n), int(n)});
+                if (n <= kVerifiedUpTo && !kEmulated) verify<size_t>({int(n), int(n), int(n)});
             std::printf("The kernel is exact at %zu ragged shapes%s%s.\n", std::size(kRagged),
                         kEmulated ? "" : " and at the sizes up to 1024", how.c_str());
             if (!o.verify_only) time_all(sizes, first_ms, o, report);

@@ -10,15 +10,15 @@ from mutate import Fault, Planted, caught
 from support import call, program
 
 FAULTS = (
-    Fault("transfer plain -O0", "transfer.cu", "row >= M ||", "(row >= M && !PLANTED) ||",
+    Fault("transfer plain -O0", "transfer_kernel.cuh", "row >= M ||", "(row >= M && !PLANTED) ||",
           "a write outside C"),
-    Fault("transfer plain -O0", "transfer.cu", "col >= N)", "(col >= N && !PLANTED))",
+    Fault("transfer plain -O0", "transfer_kernel.cuh", "col >= N)", "(col >= N && !PLANTED))",
           "a write outside C"),
-    Fault("transfer plain -O0", "transfer.cu", "k < K; ++k", "k < K - PLANTED; ++k", "expected"),
-    Fault("transfer plain -O0", "transfer.cu", "A[size_t(row) * K + k]",
-          "A[size_t(row) * (PLANTED ? N : K) + k]", "expected"),
+    Fault("transfer plain -O0", "transfer_kernel.cuh", "k < K; ++k", "k < K - PLANTED; ++k", "expected"),
+    Fault("transfer plain -O0", "transfer_kernel.cuh", "A[Index(row) * K + k]",
+          "A[Index(row) * (PLANTED ? N : K) + k]", "expected"),
     # Right, but it loads what it has already loaded: the bytes alone tell.
-    Fault("transfer trace -O0", "transfer.cu", "float acc = 0.0f;",
+    Fault("transfer trace -O0", "transfer_kernel.cuh", "float acc = 0.0f;",
           "float acc = PLANTED ? A[0] * 0.0f : 0.0f;", "bytes loaded from device memory, stated are"),
 )
 PLANTED = Planted("00_machine_limits", FAULTS)
