@@ -5,6 +5,7 @@
 // Alone:    g++ -O3 -std=c++17 -I. 08_opencl_gcn/matmul.cpp -o 08_opencl_gcn/matmul -lOpenCL -ldl
 // Articles: Fixstars slides 26 to 59
 #include "08_opencl_gcn/machine.h"
+#include "08_opencl_gcn/slides.h"
 
 // Of each element of C: a row of A and a column of B. Of 8 x 8: eight rows and eight columns. Of
 // 128 x 128: 128 and 128.
@@ -28,7 +29,7 @@ const std::vector<OpenClStage> kStages = {
 
 struct OpenClOptions : Options {
     std::string stage, platform, kernels;
-    bool list = false;
+    bool list = false, slides = false;
 };
 
 // The name of the stage that `text` means: "04_unroll", "04" or "4"; "04_1" is the first step to it.
@@ -54,6 +55,8 @@ std::vector<Option> table_of(OpenClOptions& o) {
          [&o](Text value) { o.platform = value; }},
         {"device", "D", "use device D of --list (default: the first GPU, else 0)",
          number(o.device, "--device", 0, 1023)},
+        {"slides", "", "run the slides' own listings, in slides/, instead of the stages",
+         [&o](Text) { o.slides = true; }},
         {"list", "", "list the devices and stop", [&o](Text) { o.list = true; }},
         {"kernels", "FOLDER", "take the .cl files from FOLDER (default: this chapter's)",
          [&o](Text value) { o.kernels = value; }},
@@ -72,6 +75,11 @@ void list(const std::vector<FoundDevice>& devices, size_t chosen) {
 }
 
 void run_stages(const OpenClOptions& options, const FoundDevice& device) {
+    if (options.slides) {
+        Report report(options.csv, Slides::table(), options.wide);
+        Slides(options, options.kernels, device).run(report);
+        return report.save();
+    }
     Report report(options.csv, OpenClMachine::table(options), options.wide);
     OpenClMachine machine(options, device);
     const cl::Kernel resize = build_kernel(options.kernels + "/resize.cl", "resize");

@@ -47,7 +47,7 @@ STEPS = (
     Step("volta_tables", ""),
     Step("ptx_check", ""),
     Step("custom_load", "custom_load.csv", cpu_csv=False),
-    Step("08_opencl_gcn", "opencl.csv", "--sizes 4096:8192:4096 --limits", "", True, "--platform 'Portable Computing Language'"))
+    Step("08_opencl_gcn", "opencl.csv", SIZES, "", True, "--platform 'Portable Computing Language'"))
 
 
 def steps(cpu):
