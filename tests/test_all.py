@@ -130,7 +130,7 @@ def test_on_a_gpu(s):
     assert run.returncode == 0 and f"{len(GPU_STEPS)} done" in run.stdout and list(run.lines)[:-1] == GPU_STEPS
     log = (s.here / "there/log.txt").read_text()
     assert run.options["half2"] == "--sizes 1024:8192:1024 --limits limits.csv --csv half2.csv"  # with the limits just measured
-    assert run.options["08_opencl_gcn"] == "--sizes 4096:8192:4096 --limits limits.csv --csv opencl.csv"
+    assert run.options["08_opencl_gcn"] == "--sizes 1024:8192:1024 --limits limits.csv --csv opencl.csv"
     assert "01_one --sizes 1024:8192:1024 --limits limits.csv\n" in re.sub(" --csv.*", "", log)
     text = (s.here / "there/machine.txt").read_text()
     for line in ("GPU 0, name: Made-up GPU\n", "GPU 0, clocks.max.sm: 1980 MHz\n", "nvcc: 13.0, V13.0.88\n",
