@@ -10,7 +10,16 @@
 #include "common/verify.h"
 #ifdef CUDA_EMULATOR
 #include "emulator/emulator.h"
+enum File { fragA, fragB };
+int compiled_for[2];
+// Not traced: compiled_for is no kernel's memory.
+__attribute__((no_sanitize("thread"))) void begin_code_of(File file) {
+    emulator::set_architecture(compiled_for[file]);
+}
+#define COMPILED_FOR begin_code_of
 #endif
+#include "06_wmma/link/fragA.cu"
+#include "06_wmma/link/fragB.cu"
 
 using namespace nvcuda;
 
@@ -94,6 +103,27 @@ void check(const char* what, wmma::layout_t b_layout, wmma::layout_t c_layout, i
     if (equal != count) throw Failure(kWrongResult, std::string(what) + ": " + wrong);
 }
 
+// The API article, section 5: a fragment that foo() loads and bar() takes for its own. Where the two
+// are compiled for architectures with different fragments, elements must be wrong. Throws Failure.
+void pass(const std::string& what, bool same_fragments) {
+    const int count = kEdge * kEdge;
+    std::vector<float> A = random_integers(count, 64, 1), identity(count), C(count);
+    for (int i = 0; i < kEdge; ++i) identity[i * kEdge + i] = 1;
+    DeviceArray<half> A_device(count), identity_device(count);
+    DeviceArray<float> C_device(count);
+    A_device.upload(stored(A, wmma::mem_row_major));
+    identity_device.upload(stored(identity, wmma::mem_row_major));
+    foo<<<1, kWarp>>>(A_device.data(), identity_device.data(), C_device.data());
+    check_cuda(cudaDeviceSynchronize(), what.c_str());
+    C_device.download(C);
+    int wrong = 0;
+    for (int i = 0; i < count; ++i) wrong += !(C[i] == A[i]);
+    std::printf("%s: %d of %d elements wrong\n", what.c_str(), wrong, count);
+    if ((wrong == 0) != same_fragments)
+        throw Failure(kWrongResult,
+                      what + ": the fragments are" + (wrong ? "" : " not") + " the same");
+}
+
 int main(int argc, char** argv) {
     int device = 0;
     uint32_t seed = 1;
@@ -118,7 +148,15 @@ int main(int argc, char** argv) {
                          wmma::mem_row_major, 64, seed, [](const half* A, const half* B, float* C) {
                              wmma_ker<<<1, kWarp>>>(A, B, C);
                          });
-#ifdef CUDA_EMULATOR
+#ifndef CUDA_EMULATOR
+            pass("a fragment passed from foo to bar", true);
+#else
+            for (const auto& [from, to] : {std::pair(70, 75), {75, 70}, {75, 80}}) {
+                compiled_for[fragA] = from;
+                compiled_for[fragB] = to;
+                pass(format("a fragment passed from foo, for sm_%d, to bar, for sm_%d", from, to),
+                     from >= 75 && to >= 75);
+            }
             for (const std::string& problem : emulator::counts().problems)
                 throw Failure(kWrongResult, problem);
 #endif

@@ -20,7 +20,10 @@ FAULTS = [Fault("one_tile trace -O0", "one_tile.cu", *row) for row in (
     ("kEdge, wmma::mem_row_major", "kEdge, PLANTED ? wmma::mem_col_major : wmma::mem_row_major", "one_tile: wmma_ker"),
     # Half a warp.
     ("wmma_ker<<<1, kWarp>>>", "wmma_ker<<<1, kWarp / (1 + PLANTED)>>>", "one_tile: the launch: wmma_ker"),
-)]
+)] + [  # What is linked, all compiled for one architecture.
+    Fault("one_tile trace -O0", "link/fragB.cu", "COMPILED_FOR(fragB);", "if (!PLANTED) COMPILED_FOR(fragB);",
+          "one_tile: a fragment .*not the same"),
+]
 PLANTED = Planted("06_wmma", FAULTS)
 
 # In the loop over x[]: the first element that is then wrong.
