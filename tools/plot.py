@@ -3,9 +3,10 @@
 
 From FOLDER/ladder.csv, limits.csv and library_curves.csv, which `./run all FOLDER` wrote on a GPU: FOLDER/ladder.svg, speed
 against size (the figure of the slides); FOLDER/roofline.svg, every stage predicted and measured, under the measured roof; and
-FOLDER/library_curves.svg, cuBLAS in each precision (the figure of the first article). In README the tables between
-markers get their figures from the same rows and from opencl.csv, and so do the tables of the chapters' READMEs beside it, also
-from rates.csv. All of it is written, or, when anything is wrong, nothing.
+FOLDER/library_curves.svg, cuBLAS in each precision (the figure of the first article). From opencl.csv, where it is there,
+FOLDER/opencl.svg, the OpenCL stages in % of peak beside what the slides reached. In README the tables between markers get their
+figures from the same rows and from opencl.csv, and so do the tables of the chapters' READMEs beside it, also from rates.csv. All of
+it is written, or, when anything is wrong, nothing.
 
 Examples:    python3 tools/plot.py docs/results/h200 README.md
              python3 tools/plot.py mine
@@ -21,7 +22,7 @@ import signal
 import sys
 
 from results import Wrong, write_whole
-from tables import SIZE, chapters, first_page, machine, on_tensor_cores, read_curves, read_ladder, read_limits
+from tables import SIZE, chapters, first_page, machine, on_tensor_cores, read_curves, read_ladder, read_limits, read_opencl
 
 if __name__ == "__main__" and sys.argv[1:] in (["-h"], ["--help"]):  # with matplotlib or without
     print(__doc__.strip())
@@ -166,6 +167,35 @@ def draw_curves(rows):
     return figure
 
 
+# The highest points of the slides' curves, GFLOP/s, on a Radeon R9 Fury X. The fifth, LDS blocking (slide 53), has no figure there.
+SLIDES = (("slide 43, naive", 567), ("slide 53, registers", 2018), ("slide 56, unrolled", 5141), ("slide 58, the last", 6351))
+FURY_X = 8601.6
+
+
+def draw_opencl(rows):
+    """The OpenCL stages against the size, in % of the GPU's peak, and what the slides reached of theirs."""
+    figure, axes = plt.subplots(figsize=(8, 5))
+    ends, sizes = [], sorted({row["m"] for row in rows})
+    for style, stage in zip(itertools.cycle(STYLES), dict.fromkeys(row["stage"] for row in rows)):
+        points = sorted((row["m"], row["percent_of_peak"]) for row in rows if row["stage"] == stage)
+        axes.plot(*zip(*points), **style)
+        ends.append((points[-1][1], stage))
+    label_ends(axes, sizes[-1], ends, 3.2)
+    left = sizes[0] - 0.25 * (sizes[-1] - sizes[0] or sizes[0])  # room for what the dotted lines are
+    for what, gflops in SLIDES:
+        share = 100 * gflops / FURY_X
+        axes.axhline(share, color="#777777", linewidth=0.8, linestyle=(0, (1, 3)))
+        axes.annotate(f"{what}: {share:.1f}%", (left, share), xytext=(3, 2), textcoords="offset points", fontsize=7, color="#444444")
+    axes.set_xticks(sizes, [f"{size:.0f}" for size in sizes])
+    axes.set_xlim(left, sizes[-1] * 1.02)
+    axes.set_ylim(0, 100)
+    axes.set(xlabel="M = N = K", ylabel="% of peak (FP32)",
+             title=f"OpenCL on {rows[0]['gpu']}, driver {rows[0]['driver']}; dotted: the slides' Radeon R9 Fury X at its best size")
+    axes.title.set_fontsize(9)
+    figure.tight_layout()
+    return figure
+
+
 def main(words):
     """Returns the exit code."""
     if not words or words[0].startswith("-"):
@@ -184,6 +214,9 @@ def main(words):
         figures = {"ladder": (draw_ladder(rows, limits), ("ladder", "limits")),
                    "roofline": (draw_roofline(rows, limits), ("ladder", "limits")),
                    "library_curves": (draw_curves(curves), ("library_curves",))}
+        if (opencl := folder / "opencl.csv").exists():
+            paths["opencl"] = opencl
+            figures["opencl"] = draw_opencl(read_opencl(opencl)), ("opencl",)
         for name, (figure, sources) in figures.items():
             # Tells whether a picture is of these rows.
             source = "; ".join(f"{each}.csv, SHA-256 {hashlib.sha256(paths[each].read_bytes()).hexdigest()}" for each in sources)
