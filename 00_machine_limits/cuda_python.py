@@ -1,8 +1,11 @@
 """The Zenn article's program: NumPy's matrices go to the GPU and C comes back, in Python alone (cuda.core and CuPy).
 
-Each run copies A and B with CuPy, launches the kernel of transfer_kernel.cuh with cuda.core, copies C back, does the same product with
-NumPy and compares the two. As in the article CuPy copies on one stream and the kernel runs on another, which nobody tells to wait. Then
-the same again on one stream. Device memory holds NaN beforehand: a kernel that does not wait for its operands is seen.
+Each run copies A and B with CuPy, launches the kernel of transfer_kernel.cuh with cuda.core, copies C back, does the same product
+with NumPy and compares the two. As in the article CuPy copies on one stream and the kernel runs on another, which nobody tells to
+wait. Then the same again on one stream. Device memory holds NaN beforehand, so a kernel that does not wait for its operands is seen.
+
+Examples:    python3 00_machine_limits/cuda_python.py
+             python3 00_machine_limits/cuda_python.py --overflow
 """
 import argparse
 import csv
@@ -50,7 +53,8 @@ class Gpu:
         chip = self.device.compute_capability
         options = cuda.ProgramOptions(std="c++17", arch=f"sm_{chip.major}{chip.minor}")
         names = ("matmul<int>", "matmul<size_t>")
-        module = cuda.Program((FOLDER / "transfer_kernel.cuh").read_text(), "c++", options=options).compile("cubin", name_expressions=names)
+        program = cuda.Program((FOLDER / "transfer_kernel.cuh").read_text(), "c++", options=options)
+        module = program.compile("cubin", name_expressions=names)
         self.kernels = {name[7:-1]: module.get_kernel(name) for name in names}
 
     def launch(self, streams, index, m, n, k, *pointers):
@@ -92,7 +96,8 @@ def run_once(gpu, streams, A, B):
 def time_all(gpu, n, runs):
     """Prints the article's two tables; returns the rows of all runs."""
     A, B = (np.random.rand(n, n).astype(np.float32) for _ in range(2))
-    rows = [{"n": n, "streams": streams, "run": run + 1, **run_once(gpu, streams, A, B)} for streams in gpu.streams for run in range(runs)]
+    rows = [{"n": n, "streams": streams, "run": run + 1, **run_once(gpu, streams, A, B)}
+            for streams in gpu.streams for run in range(runs)]
     for row in rows:
         row["kernel_tflops"] = 2 * n**3 / row["kernel_s"] / 1e12
     print(f"N = {n}, means of {runs} runs, by time.time(){'the article, RTX 5060 Ti, N = 8192':>50}")
@@ -107,7 +112,7 @@ def time_all(gpu, n, runs):
             print(f"    {what:<20}{mean[name]:8.3f} s {tells(mean, n):<14}(run 1: {these[0][name]:.3f} s){ARTICLE[name]:12.3f} s "
                   f"{tells(ARTICLE, 8192)}".rstrip())
         right = sum(row["allclose"] == "True" for row in these)
-        print(f"    np.allclose: {right} of {runs} runs; elements of C that differ: " + ", ".join(str(row["wrong"]) for row in these))
+        print(f"    np.allclose: {right} of {runs} runs; elements of C that differ:", ", ".join(str(row["wrong"]) for row in these))
     return rows
 
 
@@ -116,8 +121,8 @@ def pieces(array, step=2**28):
 
 
 def overflow(gpu, n):
-    """Launches three products in which one matrix each has more than 2^31 elements, with int and with size_t. So much NaN lies before
-    that matrix that a negative index ends there. All operands are 1, so every element must be K."""
+    """Launches three products in which one matrix each has more than 2^31 elements, with int and with size_t. So much NaN lies
+    before that matrix that a negative index ends there. All operands are 1, so every element must be K."""
     memory = cp.empty(INT_END + n * n, np.float32)
     rows = []
     print(f"N = {n}: {n * n} elements, {n * n - INT_END} more than an int can number")

@@ -64,12 +64,12 @@ private:
         return build_kernel(folder_ + "/slides/" + file + ".cl", name);
     }
 
-    // `expected`: is it one of the right ones?
+    // A listing that is not right must give wrong elements and take no notice of B.
     static Row row_of(const char* slide, const char* file, const std::vector<float>& C,
-                      const std::vector<float>& right, bool uses_b, bool expected = true) {
+                      const std::vector<float>& expected, bool uses_b, bool right = true) {
         size_t wrong = 0;
-        for (size_t i = 0; i < C.size(); ++i) wrong += !(C[i] == right[i]);
-        if ((wrong == 0 && uses_b) != expected)
+        for (size_t i = 0; i < C.size(); ++i) wrong += !(C[i] == expected[i]);
+        if ((wrong == 0) != right || uses_b != right)
             throw Failure(kWrongResult, format("%s: %zu of %zu elements differ from the sequential "
                                                "code's, and another B changes %s",
                                                file, wrong, C.size(), uses_b ? "them" : "nothing"));

@@ -51,8 +51,8 @@ INT_END = 2**10
 
 @pytest.fixture
 def program(monkeypatch):
-    device = types.SimpleNamespace(set_current=int, create_stream=lambda: "another", default_stream="default", name="a GPU", sync=finish,
-                                   compute_capability=types.SimpleNamespace(major=9, minor=0))
+    device = types.SimpleNamespace(set_current=int, create_stream=lambda: "another", default_stream="default", name="a GPU",
+                                   sync=finish, compute_capability=types.SimpleNamespace(major=9, minor=0))
     compiled = types.SimpleNamespace(get_kernel=lambda name: name)
     core = types.SimpleNamespace(Device=lambda: device, ProgramOptions=dict, LaunchConfig=dict, launch=launch, __version__="0",
                                  Program=lambda *_, **__: types.SimpleNamespace(compile=lambda *_, **__: compiled))
@@ -74,7 +74,8 @@ def rows(path):
 def test_a_kernel_that_does_not_wait_is_seen(program, tmp_path, capsys):
     assert program.main(["--size", "17", "--runs", "2", "--csv", str(tmp_path / "x.csv")]) == 0
     found = [(row["streams"], row["run"], row["wrong"], row["allclose"]) for row in rows(tmp_path / "x.csv")]
-    assert found == [("two", "1", "289", "False"), ("two", "2", "289", "False"), ("one", "1", "0", "True"), ("one", "2", "0", "True")]
+    assert found[:2] == [("two", "1", "289", "False"), ("two", "2", "289", "False")]
+    assert found[2:] == [("one", "1", "0", "True"), ("one", "2", "0", "True")]
     said = capsys.readouterr().out
     assert "np.allclose: 0 of 2 runs; elements of C that differ: 289, 289" in said and "np.allclose: 2 of 2 runs" in said
 
