@@ -89,8 +89,8 @@ def run_once(gpu, streams, A, B):
     expected = np.matmul(A, B)
     end_cpu = time.time()
     wrong = int(np.count_nonzero(~np.isclose(C, expected)))
-    return {"gpu_s": end - start, "kernel_s": end_kernel - start_kernel, "cpu_s": end_cpu - end, "wrong": wrong,
-            "allclose": "False" if wrong else "True"}
+    return {"to_device_s": start_kernel - start, "kernel_s": end_kernel - start_kernel, "to_host_s": end - end_kernel,
+            "gpu_s": end - start, "cpu_s": end_cpu - end, "wrong": wrong, "allclose": "False" if wrong else "True"}
 
 
 def time_all(gpu, n, runs):
