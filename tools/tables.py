@@ -3,6 +3,7 @@ machine (00); of a stage, what these limits allow beside what was measured, what
 chapter of several steps, what each changes and how fast it is; of the OpenCL ladder, each stage beside CUDA's; and each chapter's
 last line, the ways to others."""
 import re
+import statistics
 
 import ladder
 from machine import ROOT
@@ -216,6 +217,56 @@ def read_opencl(path):
     return read(path, ("stage", "measured_of_predicted"), ("m", "gflops", "predicted_gflops", "percent_of_peak"), "08_opencl_gcn")
 
 
+def half_sums(rows):
+    """06 with halves throughout, beside half2."""
+    speeds = {(row["stage"], row["m"]): row["gflops"] / 1000 for row in rows}
+    return markdown("N | tensor cores, halves throughout, TFLOP/s | f16x2, TFLOP/s | times", [
+        f"{m:.0f} | {speeds['06_wmma', m]:.1f} | {speeds['half2', m]:.1f} | {speeds['06_wmma', m] / speeds['half2', m]:.1f}"
+        for m in sorted({m for _, m in speeds})])
+
+
+def cuda_python(rows):
+    """The Zenn article's two tables in one, for each way to use streams."""
+    lines = ["the article, RTX 5060 Ti | 1.705 | 0.857 | 2.0 | 0.787 | 1.4 | not printed"]
+    for streams in dict.fromkeys(row["streams"] for row in rows):
+        runs = [row for row in rows if row["streams"] == streams]
+        cpu, gpu, kernel = (statistics.mean(row[name] for row in runs) for name in ("cpu_s", "gpu_s", "kernel_s"))
+        right, off = sum(row["allclose"] == "True" for row in runs), [int(row["wrong"]) for row in runs]
+        lines.append(f"{runs[0]['gpu'].replace('NVIDIA ', '')}, {streams} stream{'s' * (streams == 'two')} | {cpu:.3f} | {gpu:.3f} | "
+                     f"{cpu / gpu:.1f} | {kernel:.3f} | {2 * runs[0]['n']**3 / kernel / 1e12:.1f} | {right} of {len(runs)} runs"
+                     + f"; {min(off)} to {max(off)} elements differ" * (max(off) > 0))
+    return markdown("means of five runs, N = 8192 | NumPy, s | GPU with copies, s | times | kernel, s | TFLOP/s | np.allclose", lines)
+
+
+def cuda_python_overflow(rows):
+    """What an int index does where a matrix has more than 2^31 elements."""
+    cells = {(row["large"], row["index"]): row for row in rows}
+    return markdown("matrix of 46341 x 46341 | shape of the product | elements of C wrong with int | with size_t", [
+        f"{large} | {row['m']} x {row['n']} x {row['k']} | {row['wrong']} | {cells[large, 'size_t']['wrong']}"
+        for (large, index), row in cells.items() if index == "int"])
+
+
+def slides(rows):
+    """The slides' listings at each size."""
+    speeds = {(row["file"], row["m"]): row["gflops"] / 1000 for row in rows}
+    sizes = sorted({m for _, m in speeds})
+    return markdown(" | ".join(["listing", *(f"TFLOP/s at {m:.0f}" for m in sizes), "elements that differ"]), [
+        " | ".join([f"[{row['file']}.cl](slides/{row['file']}.cl)", *(f"{speeds[row['file'], m]:.2f}" for m in sizes),
+                    f"{row['wrong']} of {row['elements']}"]) for row in rows if row["m"] == sizes[0]])
+
+
+def markdown(head, lines):
+    """A table; its first column is text."""
+    return "\n".join((f"| {head} |", f"|---{'|---:' * head.count(' | ')}|", *(f"| {line} |" for line in lines))) + "\n"
+
+
+# What is run beside the stages, where its CSV is there: of which chapter, its table, and the columns that this takes.
+BESIDE = {"half_sums": ("06_wmma", half_sums, ("stage",), ("m", "gflops")),
+          "cuda_python": ("00_machine_limits", cuda_python, ("streams", "wrong", "allclose"), ("n", "cpu_s", "gpu_s", "kernel_s")),
+          "cuda_python_overflow": ("00_machine_limits", cuda_python_overflow, ("large", "m", "n", "k", "index", "wrong"), ()),
+          "slides": ("08_opencl_gcn", slides, ("file", "elements", "wrong"), ("m", "gflops"))}
+
+
 def first_page(path, folder, rows):
     """The text of README.md, or its translation, with the figures of `rows`, the ladder's, and of opencl.csv. The words in its
     tables stay, and a chapter without a row gets one. Raises Wrong."""
@@ -309,7 +360,10 @@ def chapters(folder, root, rows, limits):
             clblast = read(folder / "opencl_clblast.csv", ("stage",), ("m", "clblast_gflops"))[-1]["clblast_gflops"]
             tables += [("steps", steps(chapter, [row for row in of_opencl if row["m"] == SIZE])),
                        ("opencl", opencl(of_opencl, clblast, at_size))]
-        for name, table in tables:
+        for name, (of, made_of, columns, numbers) in BESIDE.items():
+            if of == chapter.name and (folder / f"{name}.csv").exists():
+                tables.append((name, made_of(read(folder / f"{name}.csv", columns, numbers))))
+        for name, made in tables:
             before, _, after = around(path, texts[path], name)
-            texts[path] = before + table + after
+            texts[path] = before + made + after
     return texts
