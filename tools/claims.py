@@ -11,14 +11,12 @@ import argparse
 import array
 import collections
 import math
-import pathlib
 import random
 import re
 import shutil
 import statistics
 import subprocess
 import sys
-import tempfile
 import textwrap
 
 PEAK, GBS = 64 * 4 * 16 * 2 * 1.05, 392  # slide 38: GFLOPS and GB/s of a Radeon R9 Fury X
@@ -38,8 +36,8 @@ def integers(rows, columns, seed=1):
     return [[values.randint(-9, 9) for _ in range(columns)] for _ in range(rows)]
 
 
-def product(A, B, n=1, as_printed=False):
-    """C, and what it took: every work-item computes n x n elements. as_printed: it multiplies as on slide 48."""
+def product(A, B, n=1):
+    """C, and what it took: every work-item computes n x n elements."""
     C, took = [[None] * len(B[0]) for _ in A], collections.Counter()
     for i in range(0, len(A), n):
         for j in range(0, len(B[0]), n):
@@ -49,7 +47,7 @@ def product(A, B, n=1, as_printed=False):
                 took["loads"] += len(a) + len(b)
                 for y in range(n):
                     for x in range(n):
-                        ab[y][x] += a[y] * (a if as_printed else b)[x]
+                        ab[y][x] += a[y] * b[x]
                         took["multiplications"] += 1
                         took["additions"] += 1
             for y in range(n):
@@ -145,33 +143,6 @@ def assembled(chips=(("GCN 1", "gfx600"), ("GCN 2", "gfx700"), ("GCN 3, the Fury
     return "\n".join(lines)
 
 
-def vector_sum(n=13, work_items=16, group=4):
-    find("oclgrind-kernel", "oclgrind")
-    with tempfile.TemporaryDirectory() as name:
-        folder = pathlib.Path(name)
-        (folder / "sum.cl").write_text("kernel void sum(global float* A, global float* B, global float* C, int N) {\n"
-                                       "    const int i = get_global_id(0);\n    if (i < N) C[i] = A[i] + B[i];\n}\n")
-        (folder / "run.sim").write_text(
-            f"sum.cl sum {work_items} 1 1 {group} 1 1\n<size={4 * n} float range=0:1:{n - 1}>\n<size={4 * n} float fill=100>\n"
-            f"<size={4 * work_items} float fill=-1 dump>\n<size=4 int> {n}\n")
-        run = subprocess.run(["oclgrind-kernel", "run.sim"], cwd=folder, capture_output=True, text=True)
-    C = [float(line.split("= ")[1]) for line in run.stdout.split("\n") if "] = " in line]
-    right, kept = sum(x == 100 + i for i, x in enumerate(C[:n])), sum(x == -1 for x in C[n:])
-    return (f"Oclgrind, N = {n}, {work_items} work-items: {right} of {n} sums right, {kept} of {work_items - n} past N kept; it "
-            f"complains of {run.stderr.strip() or 'nothing'}")
-
-
-def as_printed(size=8, n=2):
-    A, B, other = (integers(size, size, seed) for seed in (1, 2, 3))
-    right, lines = [[sum(x * y for x, y in zip(row, column)) for column in zip(*B)] for row in A], []
-    for what, printed in (("a0 * a0, a0 * a1 and so on, as printed", True), ("a0 * b0, a0 * b1 and so on", False)):
-        C = product(A, B, n, printed)[0]
-        wrong = sum(x != y for row, expected in zip(C, right) for x, y in zip(row, expected))
-        uses_b = C != product(A, other, n, printed)[0]
-        lines.append(f"{what}: {wrong} of {size * size} elements wrong; another B changes {'them' if uses_b else 'nothing'}")
-    return "\n".join(lines)
-
-
 def covered(items=16 * 16, tile=128, owned=(4, 8)):
     return "\n".join(f"{items} work-items x {n} x {n} = {items * n * n} of {tile * tile} elements, {items * n * n / tile**2:.0%}"
                      for n in owned)
@@ -246,11 +217,9 @@ CLAIMS = {
           f"and 2, {gcn3} x 4 = {gcn3 / 256:.1f} KB since GCN 3"),
     153: ("slide 35: 64 work-items on 16 lanes take 4 cycles", lambda n=64, width=16: f"{n} / {width} = {n / width:g} cycles"),
     156: ("slide 37: 104 SGPRs can be used", assembled),
-    159: ("slide 39: vector sum in OpenCL", vector_sum),
     164: ("slide 44: 2K loads, 2K flop, 1 store: about 0.25 flop per byte", lambda k=8192: counted(1, k, 1)),
     166: ("slide 45: 98 GFLOPS, 1.1% of the peak", lambda i=0.25:
           f"{min(PEAK, GBS * i):.0f} GFLOPS, {min(PEAK, GBS * i) / PEAK:.2%}"),
-    168: ("slide 48: 2 x 2 register blocking", as_printed),
     169: ("slide 48: 4K loads, 8K flop, 4 stores: 0.5 flop per byte", lambda k=8192: counted(2, k, 2, 2)),
     171: ("slide 49: 128 x 128 take 16384 registers", lambda n=128, there=256:
           f"{n * n}; a work-item has {there}: n x n + 2n fit up to n = {max(m for m in range(n) if m * m + 2 * m <= there)}"),

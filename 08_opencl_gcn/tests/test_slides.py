@@ -2,7 +2,7 @@
 import pytest
 
 from mutate import Fault, tree
-from support import call, program
+from support import call, program, tool
 
 TABLE = """\
 39   39_vector_sum       1008      0       changes C
@@ -27,6 +27,11 @@ def slides(*words):
 def test_table():
     run = slides()
     assert run.returncode == 0 and run.stdout.endswith(TABLE), run.stdout + run.stderr
+
+
+def test_oclgrind_has_nothing_to_say():
+    run = call(tool("oclgrind"), "--data-races", "--uninitialized", program("08_opencl_gcn"), "--slides", "--verify-only")
+    assert run.returncode == 0 and run.stdout.endswith(TABLE) and not run.stderr, run.stdout + run.stderr
 
 
 @pytest.mark.parametrize("file, old, new, said", FAULTS)
