@@ -151,7 +151,8 @@ int main(int argc, char** argv) {
 #ifndef CUDA_EMULATOR
             pass("a fragment passed from foo to bar", true);
 #else
-            for (const auto& [from, to] : {std::pair(70, 75), {75, 70}, {75, 80}}) {
+            constexpr int kPairs[][2] = {{70, 75}, {75, 70}, {75, 80}};
+            for (const auto& [from, to] : kPairs) {
                 compiled_for[fragA] = from;
                 compiled_for[fragB] = to;
                 pass(format("a fragment passed from foo, for sm_%d, to bar, for sm_%d", from, to),
