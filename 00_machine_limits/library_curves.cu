@@ -118,16 +118,16 @@ void measure(int n, Bench& bench, const std::vector<Curve>& curves, uint32_t see
         const std::vector<float> B = random_reals(size_t(n) * n, seed + 1);
         for (const Curve& each : curves) launches.push_back(each.prepare({n, n, n}, A, B));
     }
-    const std::vector<Times> times = bench.time(launches, repeat);
+    const std::vector<Rested> times = bench.time(launches, repeat);
     progress("");
     for (size_t i = 0; i < curves.size(); ++i) {
         const double peak = curves[i].peak;
         Row row = {{"precision", curves[i].name}, {"n", std::to_string(n)}};
         add_times(row, times[i], 2.0 * n * n * n, peak);
         row.insert(row.end() - 1, {"peak_gflops", peak > 0 ? format("%.0f", peak) : "-"});
-        row.push_back({"repeats", std::to_string(repeat)});
-        add_clocks(row, bench.timed_at(i));
-        report.add(row + bench.where());
+        row += {{"repeats", std::to_string(repeat)}};
+        add_clocks(row, times[i].clocks);
+        report.add(row += bench.where());
     }
 }
 
@@ -154,7 +154,7 @@ int main(int argc, char** argv) {
         "times cuBLAS's product of square matrices, in each precision, against their size",
         "Example:\n  library_curves --csv library_curves.csv", o, more, argc, argv,
         [&](Report& report) {
-            Bench bench(o);
+            Bench bench(o.device);
             const Library cublas;
             const std::vector<Curve> all = curves(cublas, bench);
             const std::vector<Shape> shapes = verified_shapes(sizes);

@@ -38,9 +38,6 @@ std::string parse_csv(const std::string& value);
 // Reads FIRST:LAST:STEP into the sizes FIRST, FIRST + STEP, ... up to LAST.
 std::vector<long long> parse_sizes(const std::string& text);
 
-// Reads MxNxK,MxNxK,...
-std::vector<Shape> parse_shapes(const std::string& text);
-
 // Sets a number, or a switch.
 template <class Number>
 Setter number(Number& into, const char* option, long long low, long long high) {
@@ -97,10 +94,9 @@ constexpr const char* kAboutProduct =
     "C = A * B for row-major A (M x K), B (K x N), C (M x N); verifies, then times.";
 std::string product_examples(const std::string& program);
 
-// Once the command line is read: the shapes that it asks for.
+// Once the command line is read: the shapes that it asks for, and what all of them cost.
 std::vector<Shape> shapes_of(const Options& options);
-
-double work_of(const Options& options);  // of all shapes: the multiply-adds
+double sum_of(const Options& options, double (*cost)(Shape));
 
 // The columns of a table of products: the stage, its size where there are several, then these.
 Columns table_of(const Options& options, const Columns& columns);
@@ -160,7 +156,8 @@ std::vector<long long> parse_sizes(const std::string& text) {
     return sizes;
 }
 
-std::vector<Shape> parse_shapes(const std::string& text) {
+// Reads MxNxK,MxNxK,...
+static std::vector<Shape> parse_shapes(const std::string& text) {
     std::vector<Shape> shapes;
     std::istringstream list(text + ",");
     for (std::string each; std::getline(list, each, ',');) {
@@ -335,9 +332,9 @@ std::vector<Shape> shapes_of(const Options& o) {
     return shapes;
 }
 
-double work_of(const Options& o) {
+double sum_of(const Options& o, double (*cost)(Shape)) {
     double all = 0;
-    for (const Shape& s : shapes_of(o)) all += double(s.M) * s.N * s.K;
+    for (const Shape& shape : shapes_of(o)) all += cost(shape);
     return all;
 }
 
