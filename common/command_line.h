@@ -49,7 +49,7 @@ inline Setter flag(bool& into) {
     return [&into](const std::string&) { into = true; };
 }
 
-// The option where this build takes it. Elsewhere one that is refused: "--lines: only the " `builds`.
+// The option if this build takes it, else one that is refused: "--lines: only the " `builds`.
 Option only_for(bool taken, Option option, const std::string& builds);
 constexpr const char* kCpuBuilds = "CPU builds (their names end in _cpu) take it";
 

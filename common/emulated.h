@@ -176,8 +176,8 @@ private:
 
     template <class In, class Out>
     static void verify_ends(const StageOf<In, Out>& stage, Shape s) {
-        // The largest tile has fewer rows and columns than are touched, the smallest, which an edge may
-        // cut from 16 to 15, no fewer than are compared.
+        // The largest tile has fewer rows and columns than are touched. The smallest, which an edge
+        // may cut from 16 to 15, has no fewer than are compared.
         constexpr int kTouched = 1024, kCompared = 15;
         const auto a = [](int row, int k) { return (row * 7 + k * 3) % 5 - 2; };
         const auto b = [](int k, int col) { return (k * 5 + col * 3) % 7 - 3; };

@@ -3,7 +3,8 @@
 //
 // Each header of this folder declares first and defines below. A program that is compiled alone
 // compiles the definitions, too. With HARNESS_COMPILED_APART, as CMake builds, it does not: they
-// are compiled once for all programs, in harness.cu. A program is one source file in both cases.
+// are compiled once for all programs: in harness.cpp and, of gpu.h and run_stage(), in harness.cu and
+// run_stage.cu. A program is one source file in both cases.
 #pragma once
 
 #include <chrono>

@@ -97,8 +97,7 @@ void launch_once(const StageOf<In, Out>& stage, Operands<In, Out>& x) {
     finish_launch();
 }
 
-// Throws Failure(kNoGpu) where a block of the stage takes more than the `most` bytes of shared memory
-// that a GPU gives it.
+// Throws Failure(kNoGpu) where a block of the stage takes more shared memory than `most` bytes.
 template <class In, class Out>
 void check_shared_memory(const StageOf<In, Out>& stage, int most) {
     if (stage.shared_bytes > most)
@@ -108,7 +107,7 @@ void check_shared_memory(const StageOf<In, Out>& stage, int most) {
                              (stage.shared_bytes + 1023) / 1024, most / 1024, stage.smaller_step));
 }
 
-// Flop per byte of the traffic that the stage asks for, with no cache in between. C is written once.
+// Flop per byte of the traffic that the stage asks for, without caches. C is written once.
 template <class In, class Out>
 Intensity intensity_of(const StageOf<In, Out>& stage, Shape s) {
     const double M = s.M, N = s.N, K = s.K, flop = 2 * M * N * K;
@@ -202,7 +201,7 @@ struct Sustained {
     double ms, watts;
     Clocks clocks;
 };
-// Appends to a row. `flop`: of one launch, 0 where none are counted. `whose`: goes before the names.
+// Appends to a row. flop: of one launch, 0 where none are counted. whose: goes before the names.
 void add_sustained(Row& row, const Sustained& sustained, double flop,
                    const std::string& whose = "");
 

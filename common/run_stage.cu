@@ -1,4 +1,4 @@
-// run_stage() for all kinds of operands, compiled once for all stages: apart from harness.cu, so that
+// run_stage() for all kinds of operands, compiled once for all stages. Apart from harness.cu:
 // programs that are no stage do not load cuBLAS.
 #include "common/gpu.h"  // defined in harness.cu
 #undef HARNESS_COMPILED_APART  // run_stage() is defined here
