@@ -6,29 +6,15 @@
 // Articles: the Mynavi report on Volta: its figure of cuBLAS in FP64, FP32 and mixed precision (7, 14
 //           and 70 TFLOP/s)
 #include <cublas_v2.h>
-#include <cuda_fp16.h>
 
 #include <memory>
 
 #include "00_machine_limits/verify_library.h"
 #include "common/bench.h"
+#include "common/measured.h"
 
-void check(cublasStatus_t status, const std::string& call) {
-    if (status != CUBLAS_STATUS_SUCCESS)
-        throw Failure(kDeviceFailed, call + " failed: " + cublasGetStatusString(status));
-}
-
-class Library {
+class Library : public Cublas {
 public:
-    Library() {
-        check(cublasCreate(&handle_), "cublasCreate");
-        // CUBLAS_COMPUTE_32F is then without TF32.
-        check(cublasSetMathMode(handle_, CUBLAS_DEFAULT_MATH), "cublasSetMathMode");
-    }
-    ~Library() { cublasDestroy(handle_); }
-    Library(const Library&) = delete;
-    Library& operator=(const Library&) = delete;
-
     // Row-major C = A * B is column-major C' = B' * A'.
     template <class In, class Out>
     void multiply(const std::string& name, cublasComputeType_t compute, Shape s, const In* A,
@@ -46,7 +32,6 @@ private:
     static constexpr cudaDataType_t kType = std::is_same_v<T, double>  ? CUDA_R_64F
                                             : std::is_same_v<T, float> ? CUDA_R_32F
                                                                        : CUDA_R_16F;
-    cublasHandle_t handle_ = nullptr;
 };
 
 // A product of row-major matrices in one precision. A and B come as floats and are rounded to it.

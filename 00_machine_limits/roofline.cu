@@ -45,43 +45,38 @@ struct Works {
     }
 
     Work copied() const {
-        const auto launch = [*this] {
-            copy<<<x.floats / 4 / kThreads, kThreads>>>(as<float4>(x.a), as<float4>(x.c));
-        };
-        return {"copy", &Limits::bandwidth_gbs, {x.bytes(), x.bytes(), 0}, 0, launch};
+        return {"copy", &Limits::bandwidth_gbs, {x.bytes(), x.bytes(), 0}, 0, [*this] {
+                    copy<<<x.floats / 4 / kThreads, kThreads>>>(as<float4>(x.a), as<float4>(x.c));
+                }};
     }
     Work added() const {
-        const auto launch = [*this] {
-            add<<<x.floats / 4 / kThreads, kThreads>>>(as<float4>(x.a), as<float4>(x.b),
-                                                       as<float4>(x.c));
-        };
         const Traffic moved = {2 * x.bytes(), x.bytes(), 0};
-        return {"read_2_write_1", &Limits::bandwidth_gbs, moved, 0, launch};
+        return {"read_2_write_1", &Limits::bandwidth_gbs, moved, 0, [*this] {
+                    add<<<x.floats / 4 / kThreads, kThreads>>>(as<float4>(x.a), as<float4>(x.b),
+                                                               as<float4>(x.c));
+                }};
     }
     Work shared(int turns) const {
         const int blocks = kSharedBlocks * multiprocessors;
         const Traffic moved = {double(blocks) * kSharedQuads * sizeof(uint4),
                                double(sums()) * sizeof(unsigned),
                                double(sums()) * kLoads * turns * sizeof(uint4)};
-        const auto launch = [=, *this] {
-            read_shared<<<blocks, kThreads>>>(turns, as<uint4>(x.a), as<unsigned>(x.c));
-        };
-        return {"shared_memory", &Limits::shared_gbs, moved, 0, launch};
+        return {"shared_memory", &Limits::shared_gbs, moved, 0, [=, *this] {
+                    read_shared<<<blocks, kThreads>>>(turns, as<uint4>(x.a), as<unsigned>(x.c));
+                }};
     }
     Work fma(int turns) const {
-        const auto launch = [=, *this] {
+        return in_chains("fp32_fma", &Limits::fp32_gflops, sizeof(float), 2, turns, [=, *this] {
             fma_chains<<<kFmaBlocks * multiprocessors, kThreads>>>(turns, kAddend, x.a.data(),
                                                                    x.c.data(), x.own.data());
-        };
-        return in_chains("fp32_fma", &Limits::fp32_gflops, sizeof(float), 2, turns, launch);
+        });
     }
     Work half2s(int turns, half2 even, half2 odd) const {
-        const auto launch = [=, *this] {
+        return in_chains("fp16_pairs", &Limits::half2_gflops, sizeof(half2), 4, turns, [=, *this] {
             half2_chains<<<kFmaBlocks * multiprocessors, kThreads>>>(
                 turns, __floats2half2_rn(-1, -1), even, odd, as<half2>(x.a), as<half2>(x.c),
                 x.own.data());
-        };
-        return in_chains("fp16_pairs", &Limits::half2_gflops, sizeof(half2), 4, turns, launch);
+        });
     }
     Work mma(int turns) const {
         const int blocks = kMmaBlocks * multiprocessors;
@@ -109,13 +104,12 @@ struct Works {
     }
     template <int kCount>
     Work swept() const {
-        const auto launch = [*this] {
-            sweep<kCount>
-                <<<x.floats / kFloats, kThreads>>>(kAddend, as<float4>(x.a), as<float4>(x.c));
-        };
         const Traffic moved = {x.bytes(), x.bytes(), 0};
-        return {format("sweep, %d steps", kCount), &Limits::fp32_gflops, moved,
-                2.0 * kCount * x.floats, launch};
+        const double flop = 2.0 * kCount * x.floats;
+        return {format("sweep, %d steps", kCount), &Limits::fp32_gflops, moved, flop, [*this] {
+                    sweep<kCount><<<x.floats / kFloats, kThreads>>>(kAddend, as<float4>(x.a),
+                                                                    as<float4>(x.c));
+                }};
     }
     template <size_t... i>
     std::vector<Work> all_swept(std::index_sequence<i...>) const {

@@ -36,7 +36,7 @@ public:
               "cublasHgemm");
     }
 
-private:
+protected:
     static void check(cublasStatus_t status, const std::string& call) {
         if (status == CUBLAS_STATUS_SUCCESS) return;
         throw Failure(kDeviceFailed, call + " failed: " + cublasGetStatusString(status));
