@@ -171,7 +171,8 @@ private:
                    {"of_load_matrix_sync", format("%.2f x", ns / first_ns)},
                    {"device_gbs", format("%.0f", device_gbs)},
                    {"repeats", std::to_string(repeat_)},
-                   {"sm_mhz", figure(clocks_.sm)}};
+                   {"sm_mhz", figure(clocks_.sm)},
+                   {"clock_by", clocks_.by}};
         report_.add(row += bench_.where());
     }
 
