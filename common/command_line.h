@@ -117,28 +117,23 @@ void print_shape(const Options& options);
 #include <new>
 #include <sstream>
 
-static Failure refused(const std::string& option, const std::string& text,
-                       const std::string& takes) {
-    return Failure(kBadCommandLine, option + " '" + text + "': takes " + takes);
-}
-
 long long parse_number(const std::string& option, const std::string& text, long long low,
                        long long high) {
     char* end = nullptr;
     errno = 0;
     const long long value = std::strtoll(text.c_str(), &end, 10);
     if (!text.empty() && *end == '\0' && errno == 0 && value >= low && value <= high) return value;
-    throw refused(option, text, format("a whole number from %lld to %lld", low, high));
+    throw refused(option, text, format("takes a whole number from %lld to %lld", low, high));
 }
 
 std::string parse_choice(const std::string& option, const std::string& text,
                          const std::vector<std::string>& accepted) {
     if (std::count(accepted.begin(), accepted.end(), text)) return text;
-    throw refused(option, text, "one of " + joined(accepted));
+    throw refused(option, text, "takes one of " + joined(accepted));
 }
 
 std::string parse_csv(const std::string& value) {
-    if (value.empty()) throw refused("--csv", value, "the name of a file");
+    if (value.empty()) throw refused("--csv", value, "takes the name of a file");
     return value;
 }
 
@@ -146,7 +141,7 @@ std::vector<long long> parse_sizes(const std::string& text) {
     const size_t one = text.find(':'),
                  two = one == std::string::npos ? one : text.find(':', one + 1);
     if (two == std::string::npos)
-        throw refused("--sizes", text, "FIRST:LAST:STEP, such as 1024:8192:1024");
+        throw refused("--sizes", text, "takes FIRST:LAST:STEP, such as 1024:8192:1024");
     const long long first = parse_number("--sizes", text.substr(0, one), 1, kMaxK);
     const long long last =
         parse_number("--sizes", text.substr(one + 1, two - one - 1), first, kMaxK);
@@ -166,10 +161,11 @@ static std::vector<Shape> parse_shapes(const std::string& text) {
         const bool three =
             std::sscanf(each.c_str(), "%10lldx%10lldx%10lld%c", &m, &n, &k, &more) == 3;
         if (!three || std::min({m, n, k}) < 1 || std::max(m, n) > kMaxEdge || k > kMaxK)
-            throw refused("--shapes", each,
-                          format("MxNxK or several, 37x129x65,16x16x16: M and N from 1 to %lld, K "
-                                 "from 1 to %lld",
-                                 kMaxEdge, kMaxK));
+            throw refused(
+                "--shapes", each,
+                format("takes MxNxK or several, 37x129x65,16x16x16: M and N from 1 to %lld, K "
+                       "from 1 to %lld",
+                       kMaxEdge, kMaxK));
         shapes.push_back({int(m), int(n), int(k)});
     }
     return shapes;

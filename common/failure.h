@@ -28,6 +28,12 @@ struct Failure : std::runtime_error {
     ExitCode code;
 };
 
+// Says why an option's value won't do.
+inline Failure refused(const std::string& option, const std::string& value,
+                       const std::string& why) {
+    return Failure(kBadCommandLine, option + " '" + value + "': " + why);
+}
+
 // Does `work`; the message of a Failure then begins with `where`.
 template <class Work>
 auto doing(const std::string& where, Work work) {

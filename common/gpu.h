@@ -277,8 +277,8 @@ int select_device(int device) {
                           (status == cudaSuccess ? "there are none" : cudaGetErrorString(status)) +
                           "); the CPU build, whose name ends in _cpu, verifies without one");
     if (device >= count)
-        throw Failure(kBadCommandLine,
-                      format("--device '%d': takes a number from 0 to %d", device, count - 1));
+        throw refused("--device", std::to_string(device),
+                      format("takes a number from 0 to %d", count - 1));
     check_cuda(cudaSetDevice(device), "cudaSetDevice");
     return device;
 }

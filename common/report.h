@@ -193,8 +193,7 @@ WholeFile::WholeFile(const std::string& option, const std::string& path)
             std::filesystem::weakly_canonical(std::filesystem::absolute(path_), ignored);
         for (const auto& [other, its] : claimed())
             if (its == file && other != option_)
-                throw Failure(kBadCommandLine,
-                              option_ + " '" + path_ + "': " + other + " writes to that file, too");
+                throw refused(option_, path_, other + " writes to that file, too");
         claimed()[option_] = file;
     }
     const mode_t mask = umask(0);
@@ -228,8 +227,7 @@ void WholeFile::write(const std::string* text) {
 }
 
 void WholeFile::fail(int why) const {
-    throw Failure(kBadCommandLine,
-                  option_ + " '" + path_ + "': can't be written: " + std::strerror(why));
+    throw refused(option_, path_, std::string("can't be written: ") + std::strerror(why));
 }
 
 // `text` as a field of a CSV: in quotes where it needs them (RFC 4180).
@@ -285,7 +283,7 @@ std::vector<CsvRow> read_csv(const std::string& option, const std::string& path,
                              const std::vector<std::string>& columns) {
     constexpr size_t kMostBytes = 16 << 20, kMostInField = 1000;  // /dev/zero has no end
     const auto check = [&](bool good, const std::string& why) {
-        if (!good) throw Failure(kBadCommandLine, option + " '" + path + "': " + why);
+        if (!good) throw refused(option, path, why);
     };
     const auto reads = [&](bool good) {
         check(good, std::string("can't be read: ") + std::strerror(errno));

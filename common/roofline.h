@@ -160,7 +160,7 @@ Gpu read_limits(const std::string& path, const std::string& option) {
     const std::vector<CsvRow> rows =
         read_csv(option, path, {"what", "gbs", "gflops", "limit", "gpu"});
     const auto check = [&](bool good, const std::string& why) {
-        if (!good) throw Failure(kBadCommandLine, option + " '" + path + "': " + why);
+        if (!good) throw refused(option, path, why);
     };
     const auto positive = [&](const CsvRow& row, const std::string& column) {
         const std::string& text = row.at(column);
