@@ -18,13 +18,13 @@ void measure(int n, const OpenBlas& blas, uint32_t seed, int repeat, Report& rep
         Row row = {{"precision", precision}, {"n", std::to_string(n)}};
         add_times(row, times, 2.0 * n * n * n, 0);
         row.insert(row.end() - 1, {"peak_gflops", "-"});
-        report.add(row + Row{{"repeats", std::to_string(repeat)},
-                             {"sm_mhz", "-"},
-                             {"memory_mhz", "-"},
-                             {"cpu", cpu_model()},
-                             {"threads", std::to_string(blas.threads())},
-                             {"library", blas.config()},
-                             {"date", today()}});
+        report.add(row += {{"repeats", std::to_string(repeat)},
+                           {"sm_mhz", "-"},
+                           {"memory_mhz", "-"},
+                           {"cpu", cpu_model()},
+                           {"threads", std::to_string(blas.threads())},
+                           {"library", blas.config()},
+                           {"date", today()}});
     }
 }
 

@@ -9,6 +9,7 @@
 #include <cuda_runtime.h>
 
 #include <cstring>
+#include <map>
 #include <tuple>
 
 #include "00_machine_limits/chase.cuh"
@@ -19,6 +20,12 @@ using Chains = std::tuple<Ffma, Fadd, Iadd, Imad, Multiply64, Dfma, Hfma2, Mufu>
 constexpr int kBandwidthBytes = 2 * kChunk;
 constexpr size_t kMostBytes = kEmulated ? 1 << 20 : 1 << 30;
 
+// Throws Failure(kWrongResult) unless `good`.
+template <class... Values>
+void demand(bool good, const char* pattern, Values... values) {
+    if (!good) throw Failure(kWrongResult, format(pattern, values...));
+}
+
 // A kernel without shared memory leaves all of an SM's to L1.
 template <class Kernel>
 void give_to_l1(Kernel* kernel) {
@@ -26,8 +33,7 @@ void give_to_l1(Kernel* kernel) {
                "cudaFuncSetAttribute");
 }
 
-// Chases through a set of `bytes` at the start of `lines`. Each walk begins where the last one
-// ended.
+// Chases through a set of `bytes` at the start of `lines`. Each walk begins where the last ended.
 class Chase {
 public:
     Chase(size_t bytes, Line* lines)
@@ -38,8 +44,7 @@ public:
         next_device.upload(next);
         check_cuda(cudaMemset(lines, 0xff, bytes), "cudaMemset");
         lay_out<<<int(next.size() + 255) / 256, 256>>>(next_device.data(), int(next.size()), lines);
-        check_cuda(cudaGetLastError(), "lay_out");
-        check_cuda(cudaDeviceSynchronize(), "lay_out");
+        finish_launch("lay_out");
         give_to_l1(chase);
     }
     int count() const { return int(visited_.size()); }
@@ -51,10 +56,9 @@ public:
         const auto result =
             run<const Line*>(name_, sizeof(Line*) * (double(warm_up) + steps), 0, 1,
                              [&](auto* to) { chase<<<1, 1>>>(from, warm_up, steps, to); })[0];
-        if (result.value != lines_ + visited_[at_])
-            throw Failure(kWrongResult,
-                          name_ + format(": after %d loads it is at element %td, expected %u",
-                                         warm_up + steps, result.value - lines_, visited_[at_]));
+        demand(result.value == lines_ + visited_[at_],
+               "%s: after %d loads it is at element %td, expected %u", name_.c_str(),
+               warm_up + steps, result.value - lines_, visited_[at_]);
         return float(result.cycles) / steps;
     }
 
@@ -67,7 +71,7 @@ private:
 
 // Cycles per load.
 float walk_shared(int steps) {
-    const std::string what = "chase in shared memory";
+    const char* what = "chase in shared memory";
     std::vector<uint32_t> next = random_cycle(kSharedWords);
     const uint32_t expected = visits(next)[steps % kSharedWords] * sizeof(uint32_t);
     for (uint32_t& each : next) each *= sizeof(uint32_t);
@@ -76,28 +80,23 @@ float walk_shared(int steps) {
     const auto result =
         run<uint32_t>(what, kSharedWords * sizeof(uint32_t), steps * sizeof(uint32_t), 1,
                       [&](auto* to) { chase_shared<<<1, 1>>>(next_device.data(), steps, to); })[0];
-    if (result.value != expected)
-        throw Failure(kWrongResult, what + format(": after %d loads it is at byte %u, expected %u",
-                                                  steps, result.value, expected));
+    demand(result.value == expected, "%s: after %d loads it is at byte %u, expected %u", what,
+           steps, result.value, expected);
     return float(result.cycles) / steps;
 }
 
 template <class T>
 T value_of(double number) {
-    return T(number);
+    if constexpr (!std::is_same_v<T, half2>) return T(number);
+    else return __halves2half2(__double2half(number), __double2half(-number * 0.75));
 }
-template <>
-half2 value_of(double number) {
-    return __halves2half2(__double2half(number), __double2half(-number * 0.75));
-}
-double number_of(half2 x) { return __low2float(x); }
 template <class T>
 double number_of(T x) {
-    return double(x);
+    if constexpr (!std::is_same_v<T, half2>) return double(x);
+    else return __low2float(x);
 }
 
-// Cycles per step of a chain, which must end as it does on the host: bit by bit, or MUFU within its
-// error.
+// Cycles per step of a chain. It must end as on the host: bit by bit, or MUFU within its error.
 template <class Op, class T = typename Op::T>
 float run_chain(int rounds) {
     const std::vector<T> operands = {value_of<T>(Op::kX), value_of<T>(Op::kY), value_of<T>(Op::kZ)};
@@ -107,11 +106,8 @@ float run_chain(int rounds) {
         before = x;
         Op::step(x, y, operands[2], step);
     }
-    if (std::memcmp(&x, &before, sizeof x) == 0)
-        throw Failure(
-            kWrongResult,
-            Op::kName +
-                std::string(": its last step changes nothing; one missing would not be seen"));
+    demand(std::memcmp(&x, &before, sizeof x) != 0,
+           "%s: its last step changes nothing; one missing would not be seen", Op::kName);
     DeviceArray<T> operands_device(3);
     operands_device.upload(operands);
     const Timed<T> result = run<T>(Op::kName, Op::kOperands * sizeof(T), 0, 1, [&](auto* to) {
@@ -120,22 +116,12 @@ float run_chain(int rounds) {
     bool good = std::memcmp(&result.value, &x, sizeof x) == 0;
     if constexpr (std::is_same_v<Op, Mufu>)
         good = std::fabs(number_of(result.value) - number_of(x)) <= 2 * steps * Op::kError;
-    if (!good)
-        throw Failure(kWrongResult,
-                      Op::kName + format(": a chain of %d ends at %.17g, expected %.17g", 2 * steps,
-                                         number_of(result.value), number_of(x)));
-    if (!kEmulated && !(result.cycles > steps))
-        throw Failure(
-            kWrongResult,
-            Op::kName + format(": %d steps in %lld cycles: the compiler has left some out", steps,
-                               result.cycles));
+    demand(good, "%s: a chain of %d ends at %.17g, expected %.17g", Op::kName, 2 * steps,
+           number_of(result.value), number_of(x));
+    demand(kEmulated || result.cycles > steps,
+           "%s: %d steps in %lld cycles: the compiler has left some out", Op::kName, steps,
+           result.cycles);
     return float(result.cycles) / steps;
-}
-
-uint32_t sum_on_host(const uint32_t* words, size_t count) {
-    uint32_t sum = 0;
-    for (size_t i = 0; i < count; ++i) sum += words[i];
-    return sum;
 }
 
 // Cycles that L1 takes for one load by one warp, with all warps of a block loading.
@@ -157,10 +143,10 @@ float run_l1(const std::vector<uint32_t>& words, int passes) {
         for (int pass = 0; pass < passes + 2; ++pass)
             for (size_t at = thread * kWords; at < kChunk / sizeof(uint32_t);
                  at += kThreads * kWords)
-                expected += sum_on_host(&words[pass % 2 * kChunk / sizeof(uint32_t) + at], kWords);
-        if (results[thread].value != expected)
-            throw Failure(kWrongResult, what + format(": thread %d adds up to %u, expected %u",
-                                                      thread, results[thread].value, expected));
+                for (size_t word = 0; word < kWords; ++word)
+                    expected += words[pass % 2 * kChunk / sizeof(uint32_t) + at + word];
+        demand(results[thread].value == expected, "%s: thread %d adds up to %u, expected %u",
+               what.c_str(), thread, results[thread].value, expected);
     }
     long long most = 0;
     for (const auto& each : results) most = std::max(most, each.cycles);
@@ -187,10 +173,25 @@ constexpr int kRounds = 32;  // a timed chain: 32 x 256 steps
 constexpr int kPasses = 256;  // of the timed reading of L1
 
 // Times, and writes a row for each thing timed.
-class Timing {
-public:
-    Timing(const Bench& bench, int repeat, Report& report)
-        : bench_(bench), repeat_(repeat), report_(report) {}
+struct Timing {
+    Bench& bench;
+    int repeat;
+    Report& report;
+    DeviceArray<float> operands{3};
+    DeviceArray<Timed<float>> result{1};
+
+    void all(Line* lines, const std::vector<uint32_t>& words) {
+        std::printf(
+            "Cycles per dependent load or instruction, or where L1's bandwidth is measured per "
+            "load by a warp: median,\nleast and most of %d.\n",
+            repeat);
+        operands.upload({1, 1, 1});
+        time_loads(lines);
+        time_l1<uint4>(words, "108");
+        time_l1<uint32_t>(words, "-");
+        std::apply([&](auto... op) { (time_chain<decltype(op)>(), ...); }, Chains());
+        report.save();
+    }
 
     // A curve over working sets, and the three rows that are read from it: L1 within 32 KiB; L2 at
     // the largest power of two that is no more than a quarter of it (L1 may still hold a few lines
@@ -198,41 +199,34 @@ public:
     // the device's memory at 1 GiB, where address translation (TLB misses) adds to it.
     void time_loads(Line* lines) {
         size_t l2_hit_bytes = kL1HitBytes;
-        while (2 * l2_hit_bytes <= bench_.l2_bytes / 4) l2_hit_bytes *= 2;
-        std::vector<size_t> sets = {
-            160 << 10, 192 << 10, 224 << 10, 320 << 10, 384 << 10,  // about L1 and L2 of an H200
-            24 << 20,  40 << 20,  48 << 20,  56 << 20,  96 << 20};
-        for (size_t bytes = 4 << 10; bytes <= kMostBytes; bytes *= 2) sets.push_back(bytes);
-        std::sort(sets.begin(), sets.end());
-        std::vector<float> l1, l2, memory;
-        for (const size_t bytes : sets) {
+        while (2 * l2_hit_bytes <= bench.l2_bytes / 4) l2_hit_bytes *= 2;
+        std::map<size_t, std::vector<float>> curve;  // cycles by bytes
+        for (const int kib : {160, 192, 224, 320, 384}) curve[kib << 10];  // about an H200's L1
+        for (const int mib : {24, 40, 48, 56, 96}) curve[mib << 20];  // and L2
+        for (size_t bytes = 4 << 10; bytes <= kMostBytes; bytes *= 2) curve[bytes];
+        for (auto& [bytes, cycles] : curve) {
             progress(format("%zu KiB ...", bytes >> 10));
             Chase chase(bytes, lines);
             // Once through the set, for L2; of a larger set so much that L2 then holds the lines
             // that were just visited, which come last again.
-            chase.walk(0, int(std::min<size_t>(bytes, bench_.l2_bytes * 3 / 2) / sizeof(Line)));
-            const auto cycles =
-                repeated([&] { return chase.walk(std::min(chase.count(), kSteps), kSteps); });
+            chase.walk(0, int(std::min<size_t>(bytes, bench.l2_bytes * 3 / 2) / sizeof(Line)));
+            cycles = repeated([&] { return chase.walk(std::min(chase.count(), kSteps), kSteps); });
             progress("");
-            add("load", "curve", bytes, cycles, 0, "-", "-");
-            if (bytes == kL1HitBytes) l1 = cycles;
-            if (bytes == l2_hit_bytes) l2 = cycles;
-            if (bytes == kMostBytes) memory = cycles;
+            add("load", "curve", bytes, cycles);
         }
-        add("load", "L1 hit", kL1HitBytes, l1, 0, "28", "-");
-        add("load", "L2 hit", l2_hit_bytes, l2, 0, "-", "-");
-        add("load", "device memory", kMostBytes, memory, 0, "-", "-");
+        add("load", "L1 hit", kL1HitBytes, curve[kL1HitBytes], 0, "28");
+        add("load", "L2 hit", l2_hit_bytes, curve[l2_hit_bytes]);
+        add("load", "device memory", kMostBytes, curve[kMostBytes]);
         add("load", "shared memory", kSharedWords * sizeof(uint32_t),
-            repeated([] { return walk_shared(kSteps); }), 0, "-", "-");
+            repeated([] { return walk_shared(kSteps); }));
     }
 
-    // In cycles of the SM that reads, by clock64(): events would also measure the launch, and would
-    // need the clock's frequency.
+    // By clock64() of the SM that reads: events would time the launch, too, in milliseconds.
     template <class Load>
-    void time_l1(const std::vector<uint32_t>& words) {
+    void time_l1(const std::vector<uint32_t>& words, const char* volta) {
         const auto cycles = repeated([&] { return run_l1<Load>(words, kPasses); });
         add("l1_bandwidth", format("%zu-byte loads", sizeof(Load)), kBandwidthBytes, cycles,
-            32 * sizeof(Load), sizeof(Load) == 16 ? "108" : "-", "-");
+            32 * sizeof(Load), volta);
     }
 
     template <class Op>
@@ -241,9 +235,8 @@ public:
             Op::kVolta, Op::kPascal);
     }
 
-private:
     std::vector<float> repeated(const std::function<float()>& cycles) const {
-        std::vector<float> all(repeat_);
+        std::vector<float> all(repeat);
         for (float& each : all) each = cycles();
         return all;
     }
@@ -251,56 +244,43 @@ private:
     // cycles: per load, warp's load or instruction. bytes: of the set, 0 if none. bytes_each: that
     // a warp's load moves, 0 where a latency was timed.
     void add(const char* what, const std::string& kind, size_t bytes,
-             const std::vector<float>& cycles, int bytes_each, const char* volta,
-             const char* pascal) {
+             const std::vector<float>& cycles, int bytes_each = 0, const char* volta = "-",
+             const char* pascal = "-") {
         const Times t = summarize(cycles);  // cycles, not milliseconds
-        const unsigned mhz = bench_.clocks().sm;
+        // One multiprocessor at work does not lower the clock: a chain stands for what was timed.
+        const auto chained = [&] {
+            chain<Ffma><<<1, 1>>>(operands.data(), kRounds, result.data());
+        };
+        const Clocks clocks = bench.clocks_beside(chained, 0.03);
         Row row = {{"what", what},
                    {"kind", kind},
                    {"bytes", bytes ? std::to_string(bytes) : "-"},
                    {"cycles", format("%.2f", t.median)},
                    {"min_cycles", format("%.2f", t.least)},
                    {"max_cycles", format("%.2f", t.most)},
-                   {"ns", mhz ? format("%.2f", t.median * 1e3 / mhz) : "-"},
+                   {"ns", clocks.sm > 0 ? format("%.2f", t.median * 1e3 / clocks.sm) : "-"},
                    {"bytes_per_clock", bytes_each ? format("%.1f", bytes_each / t.median) : "-"},
                    {"volta", volta},
                    {"pascal", pascal},
-                   {"repeats", std::to_string(repeat_)},
-                   {"sm_mhz", std::to_string(mhz)}};
-        report_.add(row + bench_.where());
+                   {"repeats", std::to_string(repeat)},
+                   {"sm_mhz", figure(clocks.sm)},
+                   {"clock_by", clocks.by}};
+        report.add(row += bench.where());
     }
-
-    const Bench& bench_;
-    int repeat_;
-    Report& report_;
 };
-
-void time_all(Line* lines, const std::vector<uint32_t>& words, const BenchOptions& o,
-              Report& report) {
-    std::printf(
-        "Cycles per dependent load or instruction, or where L1's bandwidth is measured per load "
-        "by a warp: median,\nleast and most of %d.\n",
-        o.repeat);
-    const Bench bench(o);
-    Timing timing(bench, o.repeat, report);
-    timing.time_loads(lines);
-    timing.time_l1<uint4>(words);
-    timing.time_l1<uint32_t>(words);
-    std::apply([&](auto... op) { (timing.time_chain<decltype(op)>(), ...); }, Chains());
-    report.save();
-}
-#else
-void time_all(Line*, const std::vector<uint32_t>&, const BenchOptions&, Report&) {}
 #endif
 
-void measure(const BenchOptions& o, Report& report) {
+void measure(const BenchOptions& o, [[maybe_unused]] Report& report) {
+    Bench bench(o.device);
     DeviceArray<Line> lines(kMostBytes / sizeof(Line));
     std::vector<uint32_t> words(kBandwidthBytes / sizeof(uint32_t));
     std::mt19937 random(1);
     for (uint32_t& word : words) word = random();
     in_each_order([&] { verify(lines.data(), words); });
     std::printf("Every chase visits every element once; the chains and the sums are the host's.\n");
-    if (!o.verify_only) time_all(lines.data(), words, o, report);
+#ifndef CUDA_EMULATOR
+    if (!o.verify_only) Timing{bench, o.repeat, report}.all(lines.data(), words);
+#endif
 }
 
 int main(int argc, char** argv) {

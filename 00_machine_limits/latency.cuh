@@ -20,21 +20,21 @@ struct Timed {
 };
 
 // Launches, waits, and returns what each of `threads` threads left. global, shared: bytes loaded
-// from device and from shared memory (run_checked() in bench.h). Throws Failure.
+// from device and from shared memory (run_checked() in gpu.h). Throws Failure.
 template <class T, class Launch>
 std::vector<Timed<T>> run(const std::string& what, double global, double shared, int threads,
                           Launch launch) {
     DeviceArray<Timed<T>> results_device(threads);
-    check_cuda(cudaMemset(results_device.data(), 0xff, threads * sizeof(Timed<T>)),
-               "cudaMemset");  // floats: NaN
+    // Floats: NaN.
+    check_cuda(cudaMemset(results_device.data(), 0xff, threads * sizeof(Timed<T>)), "cudaMemset");
     run_checked(what, {global, -1, shared}, [&] { launch(results_device.data()); });
     std::vector<Timed<T>> results;
     results_device.download(results);
     return results;
 }
 
-constexpr int kUnrolled =
-    256;  // a chain's steps between two branches, whose cost is spread over them
+// A chain's steps between two branches, whose cost is spread over them.
+constexpr int kUnrolled = 256;
 constexpr int kThreads = 1024;  // 32 warps read L1: while some wait, others load
 constexpr int kChunk = 32 * 1024;  // bytes that those read in a pass
 static_assert(kChunk % (kThreads * sizeof(uint4)) == 0, "every thread reads whole elements");

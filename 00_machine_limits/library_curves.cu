@@ -6,29 +6,15 @@
 // Articles: the Mynavi report on Volta: its figure of cuBLAS in FP64, FP32 and mixed precision (7, 14
 //           and 70 TFLOP/s)
 #include <cublas_v2.h>
-#include <cuda_fp16.h>
 
 #include <memory>
 
 #include "00_machine_limits/verify_library.h"
 #include "common/bench.h"
+#include "common/measured.h"
 
-void check(cublasStatus_t status, const std::string& call) {
-    if (status != CUBLAS_STATUS_SUCCESS)
-        throw Failure(kDeviceFailed, call + " failed: " + cublasGetStatusString(status));
-}
-
-class Library {
+class Library : public Cublas {
 public:
-    Library() {
-        check(cublasCreate(&handle_), "cublasCreate");
-        // CUBLAS_COMPUTE_32F is then without TF32.
-        check(cublasSetMathMode(handle_, CUBLAS_DEFAULT_MATH), "cublasSetMathMode");
-    }
-    ~Library() { cublasDestroy(handle_); }
-    Library(const Library&) = delete;
-    Library& operator=(const Library&) = delete;
-
     // Row-major C = A * B is column-major C' = B' * A'.
     template <class In, class Out>
     void multiply(const std::string& name, cublasComputeType_t compute, Shape s, const In* A,
@@ -46,7 +32,6 @@ private:
     static constexpr cudaDataType_t kType = std::is_same_v<T, double>  ? CUDA_R_64F
                                             : std::is_same_v<T, float> ? CUDA_R_32F
                                                                        : CUDA_R_16F;
-    cublasHandle_t handle_ = nullptr;
 };
 
 // A product of row-major matrices in one precision. A and B come as floats and are rounded to it.
@@ -118,16 +103,16 @@ void measure(int n, Bench& bench, const std::vector<Curve>& curves, uint32_t see
         const std::vector<float> B = random_reals(size_t(n) * n, seed + 1);
         for (const Curve& each : curves) launches.push_back(each.prepare({n, n, n}, A, B));
     }
-    const std::vector<Times> times = bench.time(launches, repeat);
+    const std::vector<Rested> times = bench.time(launches, repeat);
     progress("");
     for (size_t i = 0; i < curves.size(); ++i) {
         const double peak = curves[i].peak;
         Row row = {{"precision", curves[i].name}, {"n", std::to_string(n)}};
         add_times(row, times[i], 2.0 * n * n * n, peak);
         row.insert(row.end() - 1, {"peak_gflops", peak > 0 ? format("%.0f", peak) : "-"});
-        row.push_back({"repeats", std::to_string(repeat)});
-        add_clocks(row, bench.timed_at(i));
-        report.add(row + bench.where());
+        row += {{"repeats", std::to_string(repeat)}};
+        add_clocks(row, times[i].clocks);
+        report.add(row += bench.where());
     }
 }
 
@@ -154,7 +139,7 @@ int main(int argc, char** argv) {
         "times cuBLAS's product of square matrices, in each precision, against their size",
         "Example:\n  library_curves --csv library_curves.csv", o, more, argc, argv,
         [&](Report& report) {
-            Bench bench(o);
+            Bench bench(o.device);
             const Library cublas;
             const std::vector<Curve> all = curves(cublas, bench);
             const std::vector<Shape> shapes = verified_shapes(sizes);

@@ -34,67 +34,57 @@ struct Works {
     size_t mma_warps() const { return size_t(kMmaBlocks) * multiprocessors * kMmaThreads / 32; }
     size_t mma_results() const { return mma_warps() * kMma * kMma * kMatrix; }
 
-    // By the chains in registers.
-    Traffic chains_moved(int blocks, size_t element) const {
-        const double bytes = double(chains()) * element;
-        return {bytes, bytes + blocks * sizeof(Elapsed), 0};
-    }
-    static double issued(int turns) {
-        return double(kFmaBlocks) * kThreads / 32 / 4 * kChains * kUnroll * turns;
+    // Chains in registers, which start from an element each. flop: of an instruction's lane.
+    Work in_chains(const char* name, Limit limit, size_t element, double flop, int turns,
+                   const std::function<void()>& launch) const {
+        const int blocks = kFmaBlocks * multiprocessors;
+        const double bytes = double(chains()) * element, steps = double(kUnroll) * turns;
+        const Traffic moved = {bytes, bytes + blocks * sizeof(Elapsed), 0};
+        const double issued = double(kFmaBlocks) * kThreads / 32 / 4 * kChains * steps;
+        return {name, limit, moved, flop * chains() * steps, launch, blocks, issued};
     }
 
     Work copied() const {
-        const auto launch = [x = &x] {
-            copy<<<x->floats / 4 / kThreads, kThreads>>>(as<float4>(x->a), as<float4>(x->c));
-        };
-        return {"copy", &Limits::bandwidth_gbs, {x.bytes(), x.bytes(), 0}, 0, launch};
+        return {"copy", &Limits::bandwidth_gbs, {x.bytes(), x.bytes(), 0}, 0, [*this] {
+                    copy<<<x.floats / 4 / kThreads, kThreads>>>(as<float4>(x.a), as<float4>(x.c));
+                }};
     }
     Work added() const {
-        const auto launch = [x = &x] {
-            add<<<x->floats / 4 / kThreads, kThreads>>>(as<float4>(x->a), as<float4>(x->b),
-                                                        as<float4>(x->c));
-        };
         const Traffic moved = {2 * x.bytes(), x.bytes(), 0};
-        return {"read_2_write_1", &Limits::bandwidth_gbs, moved, 0, launch};
+        return {"read_2_write_1", &Limits::bandwidth_gbs, moved, 0, [*this] {
+                    add<<<x.floats / 4 / kThreads, kThreads>>>(as<float4>(x.a), as<float4>(x.b),
+                                                               as<float4>(x.c));
+                }};
     }
     Work shared(int turns) const {
         const int blocks = kSharedBlocks * multiprocessors;
         const Traffic moved = {double(blocks) * kSharedQuads * sizeof(uint4),
                                double(sums()) * sizeof(unsigned),
                                double(sums()) * kLoads * turns * sizeof(uint4)};
-        const auto launch = [=, x = &x] {
-            read_shared<<<blocks, kThreads>>>(turns, as<uint4>(x->a), as<unsigned>(x->c));
-        };
-        return {"shared_memory", &Limits::shared_gbs, moved, 0, launch};
+        return {"shared_memory", &Limits::shared_gbs, moved, 0, [=, *this] {
+                    read_shared<<<blocks, kThreads>>>(turns, as<uint4>(x.a), as<unsigned>(x.c));
+                }};
     }
     Work fma(int turns) const {
-        const int blocks = kFmaBlocks * multiprocessors;
-        const auto launch = [=, x = &x] {
-            fma_chains<<<blocks, kThreads>>>(turns, kAddend, x->a.data(), x->c.data(),
-                                             x->own.data());
-        };
-        const double flop = 2.0 * chains() * kUnroll * turns;
-        const Traffic moved = chains_moved(blocks, sizeof(float));
-        return {"fp32_fma", &Limits::fp32_gflops, moved, flop, launch, blocks, issued(turns)};
+        return in_chains("fp32_fma", &Limits::fp32_gflops, sizeof(float), 2, turns, [=, *this] {
+            fma_chains<<<kFmaBlocks * multiprocessors, kThreads>>>(turns, kAddend, x.a.data(),
+                                                                   x.c.data(), x.own.data());
+        });
     }
     Work half2s(int turns, half2 even, half2 odd) const {
-        const int blocks = kFmaBlocks * multiprocessors;
-        const half2 factor = __floats2half2_rn(-1, -1);
-        const auto launch = [=, x = &x] {
-            half2_chains<<<blocks, kThreads>>>(turns, factor, even, odd, as<half2>(x->a),
-                                               as<half2>(x->c), x->own.data());
-        };
-        const double flop = 4.0 * chains() * kUnroll * turns;
-        const Traffic moved = chains_moved(blocks, sizeof(half2));
-        return {"fp16_pairs", &Limits::half2_gflops, moved, flop, launch, blocks, issued(turns)};
+        return in_chains("fp16_pairs", &Limits::half2_gflops, sizeof(half2), 4, turns, [=, *this] {
+            half2_chains<<<kFmaBlocks * multiprocessors, kThreads>>>(
+                turns, __floats2half2_rn(-1, -1), even, odd, as<half2>(x.a), as<half2>(x.c),
+                x.own.data());
+        });
     }
     Work mma(int turns) const {
         const int blocks = kMmaBlocks * multiprocessors;
         const Traffic moved = {2.0 * mma_warps() * kMma * kMatrix * sizeof(half),
                                double(mma_results()) * sizeof(float) + blocks * sizeof(Elapsed), 0};
-        const auto launch = [=, x = &x] {
-            mma_chains<<<blocks, kMmaThreads>>>(turns, as<half>(x->a), as<half>(x->b), x->c.data(),
-                                                x->own.data());
+        const auto launch = [=, *this] {
+            mma_chains<<<blocks, kMmaThreads>>>(turns, as<half>(x.a), as<half>(x.b), x.c.data(),
+                                                x.own.data());
         };
         const double flop = 2.0 * mma_results() * kEdge * kMmaUnroll * turns;
         // Each mma_sync is two m16n8k16.
@@ -104,9 +94,9 @@ struct Works {
     }
     Work warpgroup_mma(int turns) const {
         const int blocks = multiprocessors;
-        const auto launch = [=, x = &x] {
-            launch_wgmma_chains(blocks, turns, as<half>(x->a), as<half>(x->b), x->c.data(),
-                                x->own.data());
+        const auto launch = [=, *this] {
+            launch_wgmma_chains(blocks, turns, as<half>(x.a), as<half>(x.b), x.c.data(),
+                                x.own.data());
         };
         const double all = double(kWgGroups) * kWgUnroll * kWgK / 16 * turns;  // m64n256k16
         const double flop = 2.0 * 64 * 256 * 16 * all * blocks;
@@ -114,15 +104,12 @@ struct Works {
     }
     template <int kCount>
     Work swept() const {
-        const auto launch = [=, x = &x] {
-            sweep<kCount>
-                <<<x->floats / kFloats, kThreads>>>(kAddend, as<float4>(x->a), as<float4>(x->c));
-        };
-        return {format("sweep, %d steps", kCount),
-                &Limits::fp32_gflops,
-                {x.bytes(), x.bytes(), 0},
-                2.0 * kCount * x.floats,
-                launch};
+        const Traffic moved = {x.bytes(), x.bytes(), 0};
+        const double flop = 2.0 * kCount * x.floats;
+        return {format("sweep, %d steps", kCount), &Limits::fp32_gflops, moved, flop, [*this] {
+                    sweep<kCount><<<x.floats / kFloats, kThreads>>>(kAddend, as<float4>(x.a),
+                                                                    as<float4>(x.c));
+                }};
     }
     template <size_t... i>
     std::vector<Work> all_swept(std::index_sequence<i...>) const {
@@ -184,7 +171,7 @@ size_t array_length(size_t l2_bytes) {
 }
 
 void measure(const BenchOptions& o, bool clock_only, Report& report) {
-    Bench bench(o);
+    Bench bench(o.device);
     Arrays x(array_length(bench.l2_bytes), kFmaBlocks * bench.multiprocessors);
     const Works works = {x, bench.multiprocessors};
     if (clock_only) {  // FMAs keep the full clock, mma.sync lowers it, wgmma lowers it further
@@ -239,7 +226,7 @@ int main(int argc, char** argv) {
     bool clock_only = false;
     const Option clock = {"clock", "",
                           "compare the clock that kernels read with the probe's, and stop",
-                          [&](const std::string&) { clock_only = true; }};
+                          flag(clock_only)};
     return run_bench(
         "roofline",
         "measures the bandwidths and arithmetic peaks of a GPU, and a sweep under the roof "

@@ -7,7 +7,7 @@
 #include <mma.h>
 
 #include "00_machine_limits/sweep.h"
-#include "common/clock.h"
+#include "common/gpu.h"
 
 using namespace nvcuda;
 

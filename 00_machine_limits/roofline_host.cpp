@@ -20,7 +20,8 @@
 #include <omp.h>
 #define PARALLEL_FOR _Pragma("omp parallel for schedule(static)")
 #else
-#define PARALLEL_FOR  // one thread
+#define PARALLEL_FOR
+inline int omp_get_max_threads() { return 1; }
 #endif
 
 // The widest registers that the compiler may use.
@@ -103,14 +104,6 @@ std::vector<Point> points(std::index_sequence<i...>) {
     return {{kSteps[i], sweep<kSteps[i]>}...};
 }
 
-int thread_count() {
-#ifdef _OPENMP
-    return omp_get_max_threads();
-#else
-    return 1;
-#endif
-}
-
 // Two arrays, random floats that repeat themselves and what becomes of them, and the threads that
 // go through them.
 class Arrays {
@@ -188,7 +181,7 @@ private:
             std::memset(c + first, 0xff, kChunk * sizeof(float));
     }
 
-    int threads_ = thread_count();
+    int threads_ = omp_get_max_threads();
     size_t count_;
     std::vector<float> period_;
     Array a_, c_;
@@ -233,12 +226,11 @@ void measure(long long mib, int repeat, bool verify_only, Report& report) {
     // gbs, gflops, limit: 0 where the row has none.
     const auto add = [&](const std::string& what, const std::string& intensity, double gbs,
                          double gflops, double limit, const Times& times) {
-        const auto cell = [](double value) { return value > 0 ? format("%.5g", value) : "-"; };
         report.add({{"what", what},
                     {"flop_per_byte", intensity},
-                    {"gbs", cell(gbs)},
-                    {"gflops", cell(gflops)},
-                    {"limit", cell(limit)},
+                    {"gbs", figure(gbs, "%.5g")},
+                    {"gflops", figure(gflops, "%.5g")},
+                    {"limit", figure(limit, "%.5g")},
                     {"percent_of_limit", limit > 0 ? format("%.1f", 100 * gflops / limit) : "-"},
                     {"median_ms", format("%.4f", times.median)},
                     {"min_ms", format("%.4f", times.least)},

@@ -25,8 +25,8 @@ struct Timing {
 private:
     double add(const Work& work, const std::string& what, const std::string& intensity,
                double limit, bool with_gbs, bool with_gflops) {
-        const Times times = bench.time(work.what, work.launch, repeat);
-        Clocks clocks = bench.timed_at();
+        const Rested times = bench.time(work.what, work.launch, repeat);
+        Clocks clocks = times.clocks;
         double cycles = 0;
         if (work.instructions > 0) {
             const Arrays::Own own = x.own_clock(work.blocks);
@@ -52,13 +52,12 @@ private:
                    {"max_ms", format("%.4f", times.most)},
                    {"repeats", std::to_string(repeat)}};
         add_clocks(row, clocks);
-        row.push_back({"cycles_per_instruction", figure(cycles, "%.3f")});
-        row.push_back(
-            {"percent_of_peak_at_clock", figure(peak > 0 ? 100 * gflops / peak : 0, "%.1f")});
-        row.push_back(
-            {"sustained_gbs", with_gbs ? figure(work.bytes() / sustained.ms * 1e-6, "%.1f") : "-"});
+        row += {
+            {"cycles_per_instruction", figure(cycles, "%.3f")},
+            {"percent_of_peak_at_clock", figure(peak > 0 ? 100 * gflops / peak : 0, "%.1f")},
+            {"sustained_gbs", with_gbs ? figure(work.bytes() / sustained.ms * 1e-6, "%.1f") : "-"}};
         add_sustained(row, sustained, with_gflops ? work.flop : 0);
-        report.add(row + bench.where());
+        report.add(row += bench.where());
         return value;
     }
 };
@@ -69,11 +68,11 @@ inline void check_clock(Bench& bench, Arrays& x, const std::vector<Work>& works)
     constexpr double kTolerance = 0.015;
     x.put_real_halves();
     for (const Work& work : works) {
-        bench.time(work.what, work.launch, 3);
-        const double own = x.own_clock(work.blocks).mhz, probed = bench.timed_at().sm;
+        const Clocks beside = bench.time(work.what, work.launch, 3).clocks;
+        const double own = x.own_clock(work.blocks).mhz;
         std::printf("%s: %.1f MHz by its own clock, %.1f by the %s\n", work.what.c_str(), own,
-                    probed, bench.timed_at().by);
-        if (!(std::abs(probed - own) <= kTolerance * own))
+                    beside.sm, beside.by);
+        if (!(std::abs(beside.sm - own) <= kTolerance * own))
             throw Failure(kWrongResult, work.what + ": the two clocks differ by more than 1.5%");
     }
 }

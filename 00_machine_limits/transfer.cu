@@ -106,7 +106,7 @@ struct Measured {
     int n;
     std::string memory;
     Parts median;
-    unsigned sm_mhz;
+    Clocks clocks;  // of launches without copies, after those that are timed
     double cpu_ms;  // 0: there is no BLAS
 };
 
@@ -114,7 +114,7 @@ struct Measured {
 // `host` holds.
 Measured measure(int n, const std::string& memory, const HostMatrices& host,
                  const std::vector<float>& A, const std::vector<float>& B, int repeat,
-                 const Bench& bench) {
+                 Bench& bench) {
     progress(format("N = %d: timing with %s memory", n, memory.c_str()));
     const size_t count = size_t(n) * n;
     DeviceMatrices device = {DeviceArray<float>(count), DeviceArray<float>(count),
@@ -122,9 +122,6 @@ Measured measure(int n, const std::string& memory, const HostMatrices& host,
     std::fill(host.C, host.C + count, unwritten());
     check_cuda(cudaMemset(device[2].data(), 0xff, count * sizeof(float)), "cudaMemset");
     multiply_once(n, host, device);
-    launch_matmul({n, n, n}, device[0].data(), device[1].data(), device[2].data());
-    // While a launch runs that is not timed: asking takes time, too.
-    const unsigned sm_mhz = bench.clocks().sm;
     std::vector<float> ms[kParts];
     for (int r = 0; r < repeat; ++r) {
         const Parts parts = multiply_once(n, host, device);
@@ -136,7 +133,10 @@ Measured measure(int n, const std::string& memory, const HostMatrices& host,
                       format("N = %d, %s memory: %s", n, memory.c_str(), wrong.c_str()));
     Parts median;
     for (int part = 0; part < kParts; ++part) median[part] = summarize(ms[part]).median;
-    return {n, memory, median, sm_mhz, 0};
+    const auto launch = [&] {
+        launch_matmul({n, n, n}, device[0].data(), device[1].data(), device[2].data());
+    };
+    return {n, memory, median, bench.clocks_beside(launch, median[kKernel]), 0};
 }
 
 // The article's model, T = 3 N^2 T_x + 2 N^3 T_gpu, for one kind of memory.
@@ -178,12 +178,12 @@ Row row_of(const Measured& each, const Model& model, const std::string& cpu_thre
             {"t_gpu_ns", format("%.6g", model.t_gpu_ns)},
             {"crossover_n", format("%.0f", 1.5 * model.t_x_ns / model.t_gpu_ns)},
             {"repeats", std::to_string(repeat)},
-            {"sm_mhz", std::to_string(each.sm_mhz)}};
+            {"sm_mhz", figure(each.clocks.sm)},
+            {"clock_by", each.clocks.by}};
 }
 
 void time_all(const std::vector<long long>& sizes, double first_ms, const BenchOptions& o,
-              Report& report) {
-    const Bench bench(o);
+              Bench& bench, Report& report) {
     const OpenBlas blas;
     std::printf("%s\n",
                 blas ? blas.describe().c_str()
@@ -212,7 +212,7 @@ void time_all(const std::vector<long long>& sizes, double first_ms, const BenchO
     for (const Measured& each : all) {
         const std::string threads = blas ? std::to_string(blas.threads()) : "-";
         Row row = row_of(each, fit(all, each.memory), threads, o.repeat);
-        report.add(row + bench.where());
+        report.add(row += bench.where());
     }
     std::printf(
         "N = %d: the first launch in this process took %.3f ms, the median one %.3f ms; the "
@@ -223,7 +223,7 @@ void time_all(const std::vector<long long>& sizes, double first_ms, const BenchO
         std::printf("How well the model fits says: ./run transfer --fit %s\n", o.csv.c_str());
 }
 #else
-void time_all(const std::vector<long long>&, double, const BenchOptions&, Report&) {}
+void time_all(const std::vector<long long>&, double, const BenchOptions&, Bench&, Report&) {}
 #endif
 
 int main(int argc, char** argv) {
@@ -249,6 +249,7 @@ int main(int argc, char** argv) {
         "Examples:  transfer --csv transfer.csv\n"
         "           python3 00_machine_limits/fit.py transfer.csv    fits a model to the times",
         o, more, argc, argv, [&](Report& report) {
+            Bench bench(o.device);
             const double first_ms = kEmulated ? 0 : first_launch_ms(int(sizes[0]));
             const std::string how = in_each_order([&] {
                 for (const Shape& s : kRagged) verify<size_t>(s), verify<int>(s);
@@ -257,6 +258,6 @@ int main(int argc, char** argv) {
                 if (n <= kVerifiedUpTo && !kEmulated) verify<size_t>({int(n), int(n), int(n)});
             std::printf("The kernel is exact at %zu ragged shapes%s%s.\n", std::size(kRagged),
                         kEmulated ? "" : " and at the sizes up to 1024", how.c_str());
-            if (!o.verify_only) time_all(sizes, first_ms, o, report);
+            if (!o.verify_only) time_all(sizes, first_ms, o, bench, report);
         });
 }

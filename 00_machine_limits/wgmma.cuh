@@ -6,7 +6,6 @@
 #include <cuda_fp16.h>
 #include <cuda_runtime.h>
 
-#include "common/clock.h"
 #include "common/gpu.h"
 
 // Of a warpgroup's tile, which four instructions multiply; and how often they do until they are
@@ -79,8 +78,8 @@ static __global__ void __launch_bounds__(128 * kWgGroups, 1)
     const size_t to = size_t(blockIdx.x) * kWgGroups + group;
     bring_tile(As[group], A + to * kWgM * kWgK, kWgM, thread, 128);
     bring_tile(Bs, B + size_t(blockIdx.x) * kWgN * kWgK, kWgN, threadIdx.x, 128 * kWgGroups);
-    asm volatile("fence.proxy.async.shared::cta;" ::
-                     : "memory");  // wgmma reads past the path that has just written
+    // wgmma reads past the path that has just written.
+    asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
     __syncthreads();
     const unsigned long long a = wgmma_tile(As[group]), b = wgmma_tile(Bs);
     float d[128] = {};

@@ -147,7 +147,9 @@ public:
 private:
     // The L2 cache, to which the warm-up launch has brought the data, is not flushed.
     double median_ms(const std::string& what, const std::function<void()>& launch) {
-        return bench_.time(what, launch, repeat_, false).median;
+        const Rested rested = bench_.time(what, launch, repeat_, false);
+        clocks_ = rested.clocks;
+        return rested.median;
     }
 
     void add(const char* load, const char* from, const std::string& result, int count, double ms) {
@@ -169,8 +171,9 @@ private:
                    {"of_load_matrix_sync", format("%.2f x", ns / first_ns)},
                    {"device_gbs", format("%.0f", device_gbs)},
                    {"repeats", std::to_string(repeat_)},
-                   {"sm_mhz", figure(bench_.timed_at().sm)}};
-        report_.add(row + bench_.where());
+                   {"sm_mhz", figure(clocks_.sm)},
+                   {"clock_by", clocks_.by}};
+        report_.add(row += bench_.where());
     }
 
     std::map<std::string, double> first_ns_;
@@ -179,6 +182,7 @@ private:
     Bench& bench_;
     int repeat_;
     Report& report_;
+    Clocks clocks_;  // of what was timed last
 };
 
 void time_all(const half* matrices, Bench& bench, const BenchOptions& o, Report& report) {
@@ -211,7 +215,7 @@ void check_all(const half* matrices) {
 }
 
 void measure(const BenchOptions& o, Report& report) {
-    Bench bench(o);
+    Bench bench(o.device, o.arch);
     std::printf("%s, sm_%d\n", bench.gpu.full_name.c_str(), bench.sm);
     if (bench.sm < 75)
         throw Failure(kDeviceFailed,

@@ -70,9 +70,9 @@ __global__ void load(const half* M, const float* M_float, float* a, float* b, fl
 
 constexpr int kProducts = 16;  // wrong elements that agree by chance in one product don't in all
 
+// Elements of C, of 256: in the product that has fewest, and in any.
 struct Wrong {
-    int fewest = 256,
-        ever = 0;  // elements of C, of 256: in the product that has fewest, and in any
+    int fewest = 256, ever = 0;
 };
 
 // Fills A and B by two tables, multiplies, reads C by a third, and compares with the integers.

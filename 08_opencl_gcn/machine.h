@@ -67,17 +67,17 @@ public:
         }
         const double loaded = 4 * stage.loaded_elements(p.M, p.N, p.K), stored = 4.0 * p.M * p.N;
         const double local = stage.local_loaded_bytes ? stage.local_loaded_bytes(p.M, p.N, p.K) : 0;
-        row.push_back({"kernel_load_bytes", format("%.0f", loaded)});
-        row.push_back({"kernel_store_bytes", format("%.0f", stored)});
-        row.push_back({"kernel_local_load_bytes", format("%.0f", local)});
+        row += {{"kernel_load_bytes", format("%.0f", loaded)},
+                {"kernel_store_bytes", format("%.0f", stored)},
+                {"kernel_local_load_bytes", format("%.0f", local)}};
         const double flop = 2.0 * s.M * s.N * s.K;
         add_prediction(row, {flop / (loaded + stored), local > 0 ? flop / local : 0}, kFp32,
                        predicted_, gflops);
-        return row + Row{{"predicted_for", predicted_.full_name},
-                         {"gpu", name_},
-                         {"driver", driver_},
-                         {"opencl", version_},
-                         {"date", today()}};
+        return row += {{"predicted_for", predicted_.full_name},
+                       {"gpu", name_},
+                       {"driver", driver_},
+                       {"opencl", version_},
+                       {"date", today()}};
     }
 
 private:
@@ -152,9 +152,10 @@ private:
             });
         }
         add_library(row, "clblast", flop, times, theirs);
-        row.push_back({"repeats", std::to_string(options_.repeat)});
-        row.push_back({"sm_mhz", sm_clock ? std::to_string(sm_clock) : "-"});
-        row.push_back({"memory_mhz", memory_clock ? std::to_string(memory_clock) : "-"});
+        row += {{"repeats", std::to_string(options_.repeat)},
+                {"sm_mhz", figure(sm_clock)},
+                {"clock_by", sm_clock ? "nvml" : "-"},
+                {"memory_mhz", figure(memory_clock)}};
         return flop / times.median * 1e-6;
     }
 
@@ -164,16 +165,15 @@ private:
             std::string::npos)
             return "";
         cl_uint bus = 0, slot = 0, domain = 0;
-        device.getInfo(
-            0x4008,
-            &bus);  // CL_DEVICE_PCI_BUS_ID_NV and its two neighbours, in that extension's text
+        // CL_DEVICE_PCI_BUS_ID_NV and its two neighbours, in that extension's text.
+        device.getInfo(0x4008, &bus);
         device.getInfo(0x4009, &slot);
         device.getInfo(0x400A, &domain);
         return format("%04x:%02x:%02x.0", domain, bus, slot);
     }
 
-    static constexpr size_t kFlushBytes =
-        size_t(256) << 20;  // OpenCL does not tell how large the last cache is
+    // OpenCL does not tell how large the last cache is.
+    static constexpr size_t kFlushBytes = size_t(256) << 20;
     Options options_;
     InUse in_use_;
     cl::Kernel flush_;  // made when first needed

@@ -38,9 +38,6 @@ std::string parse_csv(const std::string& value);
 // Reads FIRST:LAST:STEP into the sizes FIRST, FIRST + STEP, ... up to LAST.
 std::vector<long long> parse_sizes(const std::string& text);
 
-// Reads MxNxK,MxNxK,...
-std::vector<Shape> parse_shapes(const std::string& text);
-
 // Sets a number, or a switch.
 template <class Number>
 Setter number(Number& into, const char* option, long long low, long long high) {
@@ -52,7 +49,7 @@ inline Setter flag(bool& into) {
     return [&into](const std::string&) { into = true; };
 }
 
-// The option where this build takes it. Elsewhere one that is refused: "--lines: only the " `builds`.
+// The option if this build takes it, else one that is refused: "--lines: only the " `builds`.
 Option only_for(bool taken, Option option, const std::string& builds);
 constexpr const char* kCpuBuilds = "CPU builds (their names end in _cpu) take it";
 
@@ -97,10 +94,9 @@ constexpr const char* kAboutProduct =
     "C = A * B for row-major A (M x K), B (K x N), C (M x N); verifies, then times.";
 std::string product_examples(const std::string& program);
 
-// Once the command line is read: the shapes that it asks for.
+// Once the command line is read: the shapes that it asks for, and what all of them cost.
 std::vector<Shape> shapes_of(const Options& options);
-
-double work_of(const Options& options);  // of all shapes: the multiply-adds
+double sum_of(const Options& options, double (*cost)(Shape));
 
 // The columns of a table of products: the stage, its size where there are several, then these.
 Columns table_of(const Options& options, const Columns& columns);
@@ -121,28 +117,23 @@ void print_shape(const Options& options);
 #include <new>
 #include <sstream>
 
-static Failure refused(const std::string& option, const std::string& text,
-                       const std::string& takes) {
-    return Failure(kBadCommandLine, option + " '" + text + "': takes " + takes);
-}
-
 long long parse_number(const std::string& option, const std::string& text, long long low,
                        long long high) {
     char* end = nullptr;
     errno = 0;
     const long long value = std::strtoll(text.c_str(), &end, 10);
     if (!text.empty() && *end == '\0' && errno == 0 && value >= low && value <= high) return value;
-    throw refused(option, text, format("a whole number from %lld to %lld", low, high));
+    throw refused(option, text, format("takes a whole number from %lld to %lld", low, high));
 }
 
 std::string parse_choice(const std::string& option, const std::string& text,
                          const std::vector<std::string>& accepted) {
     if (std::count(accepted.begin(), accepted.end(), text)) return text;
-    throw refused(option, text, "one of " + joined(accepted));
+    throw refused(option, text, "takes one of " + joined(accepted));
 }
 
 std::string parse_csv(const std::string& value) {
-    if (value.empty()) throw refused("--csv", value, "the name of a file");
+    if (value.empty()) throw refused("--csv", value, "takes the name of a file");
     return value;
 }
 
@@ -150,7 +141,7 @@ std::vector<long long> parse_sizes(const std::string& text) {
     const size_t one = text.find(':'),
                  two = one == std::string::npos ? one : text.find(':', one + 1);
     if (two == std::string::npos)
-        throw refused("--sizes", text, "FIRST:LAST:STEP, such as 1024:8192:1024");
+        throw refused("--sizes", text, "takes FIRST:LAST:STEP, such as 1024:8192:1024");
     const long long first = parse_number("--sizes", text.substr(0, one), 1, kMaxK);
     const long long last =
         parse_number("--sizes", text.substr(one + 1, two - one - 1), first, kMaxK);
@@ -160,7 +151,8 @@ std::vector<long long> parse_sizes(const std::string& text) {
     return sizes;
 }
 
-std::vector<Shape> parse_shapes(const std::string& text) {
+// Reads MxNxK,MxNxK,...
+static std::vector<Shape> parse_shapes(const std::string& text) {
     std::vector<Shape> shapes;
     std::istringstream list(text + ",");
     for (std::string each; std::getline(list, each, ',');) {
@@ -169,10 +161,11 @@ std::vector<Shape> parse_shapes(const std::string& text) {
         const bool three =
             std::sscanf(each.c_str(), "%10lldx%10lldx%10lld%c", &m, &n, &k, &more) == 3;
         if (!three || std::min({m, n, k}) < 1 || std::max(m, n) > kMaxEdge || k > kMaxK)
-            throw refused("--shapes", each,
-                          format("MxNxK or several, 37x129x65,16x16x16: M and N from 1 to %lld, K "
-                                 "from 1 to %lld",
-                                 kMaxEdge, kMaxK));
+            throw refused(
+                "--shapes", each,
+                format("takes MxNxK or several, 37x129x65,16x16x16: M and N from 1 to %lld, K "
+                       "from 1 to %lld",
+                       kMaxEdge, kMaxK));
         shapes.push_back({int(m), int(n), int(k)});
     }
     return shapes;
@@ -335,9 +328,9 @@ std::vector<Shape> shapes_of(const Options& o) {
     return shapes;
 }
 
-double work_of(const Options& o) {
+double sum_of(const Options& o, double (*cost)(Shape)) {
     double all = 0;
-    for (const Shape& s : shapes_of(o)) all += double(s.M) * s.N * s.K;
+    for (const Shape& shape : shapes_of(o)) all += cost(shape);
     return all;
 }
 

@@ -51,7 +51,6 @@ private:
 // Verifies a stage in three orders of threads, and counts what it moves.
 class EmulatedMachine {
 public:
-    static constexpr bool kEmulated = true;
     static constexpr int kDefaultSize = 256;
     static Columns table(const Options& options) {
         if (!emulator::tracing())
@@ -63,7 +62,7 @@ public:
 
     EmulatedMachine(const Options& options, const Arithmetic& arithmetic)
         : options_(options), gpu_(options.gpu ? *options.gpu : gpu_named("h200")),
-          work_(work_of(options)) {
+          work_(sum_of(options, multiply_adds)) {
         select_device(options.device);
         if (options.lines && !emulator::tracing())
             throw Failure(kBadCommandLine,
@@ -72,8 +71,7 @@ public:
         for (const emulator::NamedOrder& each : emulator::kOrders)
             if (options.order == "all" || options.order == each.name) orders_.push_back(each);
         emulator::on_block([this](uint64_t done, uint64_t all) {
-            const double share = (order_ + double(done) / double(all)) / double(orders_.size() + 1);
-            work_.show(doing_, done_ + now_ * share);
+            work_.show(doing_, (order_ + double(done) / double(all)) / double(orders_.size() + 1));
         });
         std::printf("CPU emulator: verifies and counts, times nothing.\n");
         print_gpu(gpu_, arithmetic);
@@ -85,7 +83,7 @@ public:
     // its bound. Throws Failure.
     template <class In, class Out>
     double verify(const StageOf<In, Out>& stage, Operands<In, Out>& x) {
-        done_ += std::exchange(now_, double(x.shape.M) * x.shape.N * x.shape.K);
+        work_.begin(multiply_adds(x.shape));
         begin_order(0, stage.name, x.shape);
         const auto once_more = [&] {
             check_traffic(stage, x.shape);
@@ -105,30 +103,29 @@ public:
 
     // Adds what the stage moved to the row. Returns 0: nothing is timed.
     template <class In, class Out>
-    double measure(const StageOf<In, Out>&, Operands<In, Out>&, Row& row) const {
+    double measure(const StageOf<In, Out>&, Operands<In, Out>& x, Row& row) const {
         if (!emulator::tracing()) return 0;
         const emulator::Counts& c = counts_;
         const auto ratio = [](double a, double b, const char* pattern, const char* none) {
             return a > 0 && b > 0 ? format(pattern, a / b) : none;
         };
-        const double flop = 2 * now_;
-        row = row +
-              Row{{"global_load_bytes", std::to_string(c.global_load_bytes)},
-                  {"sectors_per_request",
-                   ratio(c.global_load_sectors, c.global_load_requests, "%.2f", "0.00")},
-                  {"bank_conflict_factor",
-                   ratio(c.shared_load_wavefronts + c.shared_store_wavefronts,
-                         c.shared_load_ideal + c.shared_store_ideal, "%.2f", "-")},
-                  {"barriers_per_block", ratio(c.barriers, c.blocks, "%.0f", "0")},
-                  {"counted_flop_per_byte",
-                   ratio(flop, c.global_load_bytes + c.global_store_bytes, "%.2f", "-")},
-                  {"counted_shared_flop_per_byte", ratio(flop, c.shared_load_bytes, "%.2f", "-")},
-                  // What ncu has counters for, too; see emulator/README.md.
-                  {"global_load_requests", std::to_string(c.global_load_requests)},
-                  {"global_load_sectors", std::to_string(c.global_load_sectors)},
-                  {"global_store_sectors", std::to_string(c.global_store_sectors)},
-                  {"shared_load_wavefronts", std::to_string(c.shared_load_wavefronts)},
-                  {"shared_store_wavefronts", std::to_string(c.shared_store_wavefronts)}};
+        const double flop = 2 * multiply_adds(x.shape);
+        row += {{"global_load_bytes", std::to_string(c.global_load_bytes)},
+                {"sectors_per_request",
+                 ratio(c.global_load_sectors, c.global_load_requests, "%.2f", "0.00")},
+                {"bank_conflict_factor",
+                 ratio(c.shared_load_wavefronts + c.shared_store_wavefronts,
+                       c.shared_load_ideal + c.shared_store_ideal, "%.2f", "-")},
+                {"barriers_per_block", ratio(c.barriers, c.blocks, "%.0f", "0")},
+                {"counted_flop_per_byte",
+                 ratio(flop, c.global_load_bytes + c.global_store_bytes, "%.2f", "-")},
+                {"counted_shared_flop_per_byte", ratio(flop, c.shared_load_bytes, "%.2f", "-")},
+                // What ncu has counters for, too; see emulator/README.md.
+                {"global_load_requests", std::to_string(c.global_load_requests)},
+                {"global_load_sectors", std::to_string(c.global_load_sectors)},
+                {"global_store_sectors", std::to_string(c.global_store_sectors)},
+                {"shared_load_wavefronts", std::to_string(c.shared_load_wavefronts)},
+                {"shared_store_wavefronts", std::to_string(c.shared_store_wavefronts)}};
         return 0;
     }
 
@@ -175,10 +172,12 @@ public:
     }
 
 private:
+    static double multiply_adds(Shape s) { return double(s.M) * s.N * s.K; }
+
     template <class In, class Out>
     static void verify_ends(const StageOf<In, Out>& stage, Shape s) {
-        // The largest tile has fewer rows and columns than are touched, the smallest, which an edge may
-        // cut from 16 to 15, no fewer than are compared.
+        // The largest tile has fewer rows and columns than are touched. The smallest, which an edge
+        // may cut from 16 to 15, has no fewer than are compared.
         constexpr int kTouched = 1024, kCompared = 15;
         const auto a = [](int row, int k) { return (row * 7 + k * 3) % 5 - 2; };
         const auto b = [](int k, int col) { return (k * 5 + col * 3) % 7 - 3; };
@@ -240,5 +239,4 @@ private:
     emulator::Counts counts_;
     std::string doing_;
     LongWork work_;
-    double done_ = 0, now_ = 0;  // multiply-adds
 };

@@ -3,12 +3,14 @@
 //
 // Each header of this folder declares first and defines below. A program that is compiled alone
 // compiles the definitions, too. With HARNESS_COMPILED_APART, as CMake builds, it does not: they
-// are compiled once for all programs, in harness.cu. A program is one source file in both cases.
+// are compiled once for all programs: in harness.cpp and, of gpu.h and run_stage(), in harness.cu and
+// run_stage.cu. A program is one source file in both cases.
 #pragma once
 
 #include <chrono>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 // Exit codes of every program here. ctest shows 77 as skipped, never as passed.
@@ -25,6 +27,12 @@ struct Failure : std::runtime_error {
     Failure(ExitCode code, const std::string& message) : std::runtime_error(message), code(code) {}
     ExitCode code;
 };
+
+// Says why an option's value won't do.
+inline Failure refused(const std::string& option, const std::string& value,
+                       const std::string& why) {
+    return Failure(kBadCommandLine, option + " '" + value + "': " + why);
+}
 
 // Does `work`; the message of a Failure then begins with `where`.
 template <class Work>
@@ -60,13 +68,14 @@ void progress(const std::string& text);
 class LongWork {
 public:
     explicit LongWork(double all) : all_(all) {}  // in any unit
+    void begin(double part) { done_ += std::exchange(part_, part); }  // the one before is done
     // Shows "what: 12%, about 3 min left"; where it will take minutes, says so once on a line that
-    // stays.
-    void show(const std::string& what, double done);
+    // stays. share: of the part, done.
+    void show(const std::string& what, double share = 0);
 
 private:
     using Clock = std::chrono::steady_clock;
-    double all_;
+    double all_, done_ = 0, part_ = 0;
     std::string what_;
     bool said_ = false;
     Clock::time_point begin_ = Clock::now(), shown_ = begin_;
@@ -148,8 +157,9 @@ void progress(const std::string& text) {
     if (isatty(STDERR_FILENO)) std::fprintf(stderr, "\r\033[K%.*s", line_width() - 1, text.c_str());
 }
 
-void LongWork::show(const std::string& what, double done) {
+void LongWork::show(const std::string& what, double share) {
     const auto now = Clock::now();
+    const double done = done_ + share * part_;
     const double seconds = std::chrono::duration<double>(now - begin_).count();
     if (what == what_ && now - shown_ < std::chrono::milliseconds(200)) return;
     what_ = what;
@@ -197,26 +207,22 @@ double available_memory(const std::string& root) {
     const double none = std::numeric_limits<double>::infinity();
     double least = 1024 * number_in(root + "/proc/meminfo", "MemAvailable:", none);
     std::ifstream groups(root + "/proc/self/cgroup");
+    // "0::/a/b" in version 2, "4:memory:/a/b" in version 1.
     for (std::string line; std::getline(groups, line);) {
-        // "0::/a/b" in version 2, "4:memory:/a/b" in version 1
         const size_t one = line.find(':'), two = line.find(':', one + 1);
         if (two == std::string::npos) continue;
         const std::string controllers = "," + line.substr(one + 1, two - one - 1) + ",";
         const bool v2 = controllers == ",,";
         if (!v2 && controllers.find(",memory,") == std::string::npos) continue;
-        // A group's limit holds for all groups in it. In a container only the outermost may be
-        // there.
+        // A group's limit holds for all groups in it. A container may show only the outermost.
         for (std::string group = line.substr(two + 1);; group.resize(group.rfind('/'))) {
-            const std::string folder =
-                root + "/sys/fs/cgroup" + (v2 ? "" : "/memory") + group + "/";
-            const char* limit = v2 ? "memory.max" : "memory.limit_in_bytes";
-            double used =
-                number_in(folder + (v2 ? "memory.current" : "memory.usage_in_bytes"), "", 0);
-            for (const char* cached :
-                 {"inactive_file", "active_file"})  // given back when asked for
-                used -= number_in(folder + "memory.stat",
-                                  (v2 ? "" : "total_") + std::string(cached), 0);
-            least = std::min(least, number_in(folder + limit, "", none) - used);
+            const std::string file =
+                root + "/sys/fs/cgroup" + (v2 ? "" : "/memory") + group + "/memory.";
+            double left = number_in(file + (v2 ? "max" : "limit_in_bytes"), "", none) -
+                          number_in(file + (v2 ? "current" : "usage_in_bytes"), "", 0);
+            for (const char* cached : {"inactive_file", "active_file"})  // given back on demand
+                left += number_in(file + "stat", (v2 ? "" : "total_") + std::string(cached), 0);
+            least = std::min(least, left);
             if (group.find('/') == std::string::npos) break;
         }
     }

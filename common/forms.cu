@@ -2,7 +2,8 @@
 // left out. A GPU verifies them one by one and times them in turns. The emulator runs them one after
 // the other, each as a program of its own would.
 #ifndef CUDA_EMULATOR
-#define RUN_STAGE_IS_HERE
+#include "common/gpu.h"  // defined in harness.cu
+#undef HARNESS_COMPILED_APART  // run_stage() is defined here
 #endif
 #include <cuda_fp16.h>
 
@@ -57,7 +58,7 @@ int run_stage(StageOf<half, float> stage, int, char**, const char* source) {
 template <class In>
 static int run_forms(int argc, char** argv) {
     Options options;
-    const auto table = stage_options(options, GpuMachine::kDefaultSize, GpuMachine::kEmulated);
+    const auto table = stage_options(options, GpuMachine::kDefaultSize, kEmulated);
     return run_program("forms", kAboutProduct, table, product_examples("forms"), argc, argv, [&] {
         Report report(options.csv, GpuMachine::table(options), options.wide);
         GpuMachine machine(options, forms<In>[0].arithmetic);
@@ -72,7 +73,7 @@ static int run_forms(int argc, char** argv) {
                 const StageOf<In, float>& form = forms<In>[i];
                 add_prediction(rows[i], intensity_of(form, shape), form.arithmetic,
                                machine.predicted(), gflops[i]);
-                report.add(rows[i] + machine.where());
+                report.add(rows[i] += machine.where());
             }
         }
         report.save();

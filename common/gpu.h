@@ -1,20 +1,23 @@
-// A GPU, or what the emulator takes for one: its memory and its errors. Then, on a GPU alone: what
-// it is, its times, and cuBLAS's product beside a stage's.
+// A GPU, or what the emulator takes for one: its memory, its errors, launches on it. Then what it
+// is, what launches take, and the clock that it really has meanwhile.
 #pragma once
 
 #include <cuda_runtime.h>
 
+#include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
-#include "common/clock.h"
 #include "common/command_line.h"
 #ifdef CUDA_EMULATOR
 #include "emulator/emulator.h"
-#elif !defined(HARNESS_COMPILED_APART) || defined(RUN_STAGE_IS_HERE)
-#include <cublas_v2.h>  // takes as long to compile as all else here
-#include <cuda_fp16.h>
+constexpr bool kEmulated = true;
+#else
+constexpr bool kEmulated = false;
 #endif
+
+// ---- Memory, errors, launches ----
 
 // Throws Failure(kDeviceFailed) naming the call and what to try; returns on cudaSuccess.
 void check_cuda(cudaError_t status, const std::string& call);
@@ -36,6 +39,7 @@ public:
     DeviceArray(const DeviceArray&) = delete;
     DeviceArray& operator=(const DeviceArray&) = delete;
 
+    size_t size() const { return count_; }
     T* data() { return data_; }
     T* slice(size_t first, size_t /*count*/) { return data_ + first; }
     void upload(const std::vector<T>& values) {
@@ -67,6 +71,21 @@ private:
 // Waits for the kernel that was just launched. Throws Failure(kDeviceFailed), which names `what`.
 void finish_launch(const std::string& what = "the kernel");
 
+// Calls `verify`: on the emulator for each order of threads, which its failure then names. Returns
+// what was so seen besides the results: ", in three orders of threads", and "" on a GPU.
+std::string in_each_order(const std::function<void()>& verify);
+
+// Bytes that the threads of a launch load from and store to device memory, and load from shared
+// memory. Below 0: not stated.
+struct Traffic {
+    double loaded = -1, stored = -1, shared = -1;
+};
+
+// Launches and waits. On the emulator nothing may race and, where it counts, the traffic must be as
+// stated and shared memory read without bank conflicts. Throws Failure.
+void run_checked(const std::string& what, const Traffic& stated,
+                 const std::function<void()>& launch);
+
 template <class In, class Out>
 using Operands = OperandsIn<DeviceArray<In>, DeviceArray<Out>>;
 
@@ -78,8 +97,7 @@ void launch_once(const StageOf<In, Out>& stage, Operands<In, Out>& x) {
     finish_launch();
 }
 
-// Throws Failure(kNoGpu) where a block of the stage takes more than the `most` bytes of shared memory
-// that a GPU gives it.
+// Throws Failure(kNoGpu) where a block of the stage takes more shared memory than `most` bytes.
 template <class In, class Out>
 void check_shared_memory(const StageOf<In, Out>& stage, int most) {
     if (stage.shared_bytes > most)
@@ -89,7 +107,7 @@ void check_shared_memory(const StageOf<In, Out>& stage, int most) {
                              (stage.shared_bytes + 1023) / 1024, most / 1024, stage.smaller_step));
 }
 
-// Flop per byte of the traffic that the stage asks for, with no cache in between. C is written once.
+// Flop per byte of the traffic that the stage asks for, without caches. C is written once.
 template <class In, class Out>
 Intensity intensity_of(const StageOf<In, Out>& stage, Shape s) {
     const double M = s.M, N = s.N, K = s.K, flop = 2 * M * N * K;
@@ -97,50 +115,142 @@ Intensity intensity_of(const StageOf<In, Out>& stage, Shape s) {
             stage.shared_loaded_bytes ? flop / stage.shared_loaded_bytes(M, N, K) : 0};
 }
 
+// ---- Clocks ----
+// A GPU slows down within microseconds of its tensor cores' getting to work, and recovers as fast.
+// So a driver that is asked from the host reports another clock, and so would a kernel before or
+// after. A kernel reads its own clock, or one thread, in a stream of its own, counts its
+// multiprocessor's cycles beside the launches in question.
+
+// Cycles of a multiprocessor, and nanoseconds. 0 on the emulator.
+struct Elapsed {
+    unsigned long long cycles, nanoseconds;
+};
+
+__device__ inline unsigned long long nanoseconds_now() {
+#ifdef CUDA_EMULATOR
+    return 0;
+#else
+    unsigned long long nanoseconds;
+    asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(nanoseconds));
+    return nanoseconds;
+#endif
+}
+
+__device__ inline Elapsed clock_now() {
+#ifdef CUDA_EMULATOR
+    return {0, 0};
+#else
+    return {static_cast<unsigned long long>(clock64()), nanoseconds_now()};
+#endif
+}
+
+// A kernel that reads its own clock ends with this: an entry a block, until its last warp is done.
+__device__ inline void report_elapsed(const Elapsed& begin, Elapsed* own) {
+    __syncthreads();
+    const Elapsed end = clock_now();
+    if (threadIdx.x == 0)
+        own[blockIdx.x] = {end.cycles - begin.cycles, end.nanoseconds - begin.nanoseconds};
+}
+
+inline double mhz_of(const Elapsed& elapsed) {
+    const double ns = double(elapsed.nanoseconds);
+    return ns > 0 ? 1e3 * double(elapsed.cycles) / ns : 0;
+}
+
 #ifndef CUDA_EMULATOR
 
-int attribute(cudaDeviceAttr which, int device);
+// Rounds are numbered from 1. In each, the thread counts from the round's opening to its close.
+struct Counting {
+    unsigned running, opened, closed;  // the last such round
+    Elapsed all;  // in all rounds
+};
 
-// Where NVML finds `device`.
-std::string bus_id(int device);
-
-// The limits of a device: as it was measured or is published, else by the device's attributes.
-Gpu gpu_at_hand(int device);
-
-// Where and when something was measured, as cells of a CSV's row.
-Row where_measured(const Gpu& gpu, const Nvml& nvml);
-
-// GFLOP/s of all multiprocessors at that clock; 0: no figure here.
-double peak_at(double mhz, Limit which, int device);
-
-// Times functions that launch work on the default stream.
-class Timer {
+class ClockProbe {
 public:
-    explicit Timer(int device);
+    ClockProbe();
+    ~ClockProbe();
+    ClockProbe(const ClockProbe&) = delete;
+    ClockProbe& operator=(const ClockProbe&) = delete;
 
-    // The functions take turns, each launch after a rest. cold: L2 is flushed, too.
-    std::vector<Rested> run(const std::vector<std::function<void()>>& functions, int repeat,
-                            bool cold = true);
+    // Queues `launches` on the default stream, with the thread counting beside them. They take `ms`
+    // milliseconds: what comes after does not count. (One block may have to wait for the thread's
+    // multiprocessor, and then run alone.)
+    void beside(const std::function<void()>& launches, double ms);
 
-    // Launches `function`, which takes `ms` milliseconds, over and over until the device is hot.
-    // Then timed launches and launches beside the clock's probe take turns, still without a rest.
-    Sustained sustained(const std::function<void()>& function, double ms);
-
-    Clocks clocks() const;  // now, by NVML
+    // Waits. MHz in all rounds since the last call; 0 where the thread could not run beside any.
+    double mhz();
 
 private:
-    void rest(bool cold);
-    void beside_probe(const std::function<void()>& function, double ms);
-    void add_probed(Clocks& clocks);
-
-    Nvml nvml_;
-    size_t flush_count_;
-    DeviceArray<float> flush_;
-    int flush_blocks_;
-    ClockProbe probe_;
+    cudaStream_t stream_;
+    cudaEvent_t before_;
+    Counting* counting_;
+    unsigned round_ = 0;
 };
 
 #endif  // CUDA_EMULATOR
+
+// ---- Times ----
+
+// Each launch after a rest: their times.
+struct Rested : Times {
+    Clocks clocks;
+};
+
+// Launches without a rest: the milliseconds of each, and the power meanwhile.
+struct Sustained {
+    double ms, watts;
+    Clocks clocks;
+};
+// Appends to a row. flop: of one launch, 0 where none are counted. whose: goes before the names.
+void add_sustained(Row& row, const Sustained& sustained, double flop,
+                   const std::string& whose = "");
+
+// The GPU at hand: what it is, and what launches on its default stream take. The emulator's is one
+// multiprocessor, and times nothing.
+class Bench {
+public:
+    // Takes the device into use. Throws as select_device() does.
+    explicit Bench(int device, int emulated_sm = 80);
+
+    // The launches take turns, each after a rest. cold: L2 is flushed, too.
+    std::vector<Rested> time(const std::vector<std::function<void()>>& launches, int repeat,
+                             bool cold = true);
+    // The same for one, which progress() names.
+    Rested time(const std::string& what, const std::function<void()>& launch, int repeat,
+                bool cold = true);
+    // Launches `launch`, which takes `ms` milliseconds, over and over until the device is hot. Then
+    // timed launches and launches beside the clock's probe take turns, still without a rest.
+    Sustained sustained(const std::function<void()>& launch, double ms);
+    // The clocks while `launch` runs.
+    Clocks clocks_beside(const std::function<void()>& launch, double ms);
+
+    Row where() const;  // it was measured, and when: the last cells of a row
+    // GFLOP/s of all multiprocessors at that clock; 0: no figure here.
+    double peak_at(double mhz, Limit which) const;
+
+    const int device, sm, multiprocessors;  // sm: 75 is compute capability 7.5
+    const size_t l2_bytes;
+    const Gpu gpu;  // its limits: as it was measured or is published, else by its attributes
+
+#ifndef CUDA_EMULATOR
+    int attribute(cudaDeviceAttr which) const;
+
+private:
+    Gpu at_hand() const;
+    void get_ready();
+    void rest(bool cold);
+    void beside_probe(const std::function<void()>& launch, double ms);
+    Clocks clocks() const;  // now, by NVML
+    void add_probed(Clocks& clocks);
+
+    Nvml nvml_;
+    struct Timing {
+        DeviceArray<float> zeros;  // twice as long as L2
+        ClockProbe probe;
+    };
+    std::unique_ptr<Timing> timing_;  // made when first needed
+#endif
+};
 
 #ifndef HARNESS_COMPILED_APART
 
@@ -167,64 +277,209 @@ int select_device(int device) {
                           (status == cudaSuccess ? "there are none" : cudaGetErrorString(status)) +
                           "); the CPU build, whose name ends in _cpu, verifies without one");
     if (device >= count)
-        throw Failure(kBadCommandLine,
-                      format("--device '%d': takes a number from 0 to %d", device, count - 1));
+        throw refused("--device", std::to_string(device),
+                      format("takes a number from 0 to %d", count - 1));
     check_cuda(cudaSetDevice(device), "cudaSetDevice");
     return device;
 }
 
-#ifndef CUDA_EMULATOR
+void add_sustained(Row& row, const Sustained& sustained, double flop, const std::string& whose) {
+    row += {{whose + "sustained_ms", figure(sustained.ms, "%.4f")},
+            {whose + "sustained_gflops", figure(flop / sustained.ms * 1e-6)},
+            {whose + "sustained_mhz", figure(sustained.clocks.sm)},
+            {whose + "power_w", figure(sustained.watts)}};
+}
+
+#ifdef CUDA_EMULATOR
+
+#include <tuple>
+
+std::string in_each_order(const std::function<void()>& verify) {
+    for (const auto& [name, order] : emulator::kOrders) {
+        emulator::set_order(order);
+        doing(format("threads in %s order", name), verify);
+    }
+    return std::string(", in three orders of threads") +
+           (emulator::tracing() ? ", and the bytes moved are those stated" : "");
+}
+
+void run_checked(const std::string& what, const Traffic& stated,
+                 const std::function<void()>& launch) {
+    emulator::reset_counts();
+    launch();
+    finish_launch(what);
+    const emulator::Counts& c = emulator::counts();
+    if (!c.problems.empty()) throw Failure(kWrongResult, what + ": " + c.problems[0]);
+    if (!emulator::tracing()) return;
+    const std::tuple<const char*, uint64_t, double> all[] = {
+        {"loaded from device memory", c.global_load_bytes, stated.loaded},
+        {"stored to device memory", c.global_store_bytes, stated.stored},
+        {"loaded from shared memory", c.shared_load_bytes, stated.shared}};
+    for (const auto& [moved, counted, expected] : all)
+        if (expected >= 0 && double(counted) != expected)
+            throw Failure(kWrongResult, what + format(": %.0f bytes %s, stated are %.0f",
+                                                      double(counted), moved, expected));
+    if (stated.shared >= 0 && c.shared_load_wavefronts != c.shared_load_ideal)
+        throw Failure(kWrongResult, what + ": loads from shared memory have bank conflicts");
+}
+
+Bench::Bench(int device, int emulated_sm)
+    : device(select_device(device)), sm(emulated_sm), multiprocessors(1),
+      l2_bytes(0), gpu{"", "CPU emulator", {}, {}, ""} {
+    emulator::set_architecture(sm);
+}
+using Launch = std::function<void()>;
+std::vector<Rested> Bench::time(const std::vector<Launch>&, int, bool) { return {}; }
+Rested Bench::time(const std::string&, const Launch&, int, bool) { return {}; }
+Sustained Bench::sustained(const Launch&, double) { return {}; }
+Clocks Bench::clocks_beside(const Launch&, double) { return {}; }
+Row Bench::where() const { return {}; }
+double Bench::peak_at(double, Limit) const { return 0; }
+
+#else
 
 #include <chrono>
 #include <cmath>
 #include <thread>
 
-int attribute(cudaDeviceAttr which, int device) {
-    int value = 0;
-    check_cuda(cudaDeviceGetAttribute(&value, which, device), "cudaDeviceGetAttribute");
-    return value;
+std::string in_each_order(const std::function<void()>& verify) {
+    verify();
+    return "";
 }
 
-std::string bus_id(int device) {
+void run_checked(const std::string& what, const Traffic&, const std::function<void()>& launch) {
+    launch();
+    finish_launch(what);
+}
+
+// Counts no longer than `limit` nanoseconds.
+static __global__ void count_cycles(volatile Counting* counting, unsigned round,
+                                    unsigned long long limit) {
+    const auto pause = [] {  // polling without one costs power
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 700
+        __nanosleep(200);
+#endif
+    };
+    counting->running = round;
+    // Where kernels can't run side by side (in a profiler, for one), no round is opened meanwhile.
+    const unsigned long long give_up = nanoseconds_now() + 2'000'000;
+    while (counting->opened != round && nanoseconds_now() < give_up) pause();
+    if (counting->opened != round || counting->closed == round) return;
+    const Elapsed begin = clock_now();
+    while (counting->closed != round && nanoseconds_now() - begin.nanoseconds < limit) pause();
+    const Elapsed end = clock_now();
+    counting->all.cycles += end.cycles - begin.cycles;
+    counting->all.nanoseconds += end.nanoseconds - begin.nanoseconds;
+}
+
+// The launches that follow shall find the counting thread in its place, unless that takes too long.
+static __global__ void open_round(volatile Counting* counting, unsigned round) {
+    const unsigned long long give_up = nanoseconds_now() + 1'000'000;
+    while (counting->running != round && nanoseconds_now() < give_up) continue;
+    counting->opened = round;
+}
+
+static __global__ void close_round(volatile Counting* counting, unsigned round) {
+    counting->closed = round;
+}
+
+ClockProbe::ClockProbe() {
+    int least = 0, greatest = 0;
+    check_cuda(cudaDeviceGetStreamPriorityRange(&least, &greatest),
+               "cudaDeviceGetStreamPriorityRange");
+    // Non-blocking: the default stream does not wait for this one, nor this one for it.
+    check_cuda(cudaStreamCreateWithPriority(&stream_, cudaStreamNonBlocking, greatest),
+               "cudaStreamCreateWithPriority");
+    check_cuda(cudaEventCreateWithFlags(&before_, cudaEventDisableTiming),
+               "cudaEventCreateWithFlags");
+    check_cuda(cudaMalloc(&counting_, sizeof(Counting)), "cudaMalloc");
+    check_cuda(cudaMemset(counting_, 0, sizeof(Counting)), "cudaMemset");
+    // A block with shared memory can join the thread on its multiprocessor only if that has some.
+    check_cuda(cudaFuncSetAttribute(count_cycles, cudaFuncAttributePreferredSharedMemoryCarveout,
+                                    cudaSharedmemCarveoutMaxShared),
+               "cudaFuncSetAttribute");
+    beside([] {}, 0);  // loads the kernels: later that might have to wait for what runs
+    mhz();
+}
+
+ClockProbe::~ClockProbe() {
+    cudaStreamSynchronize(stream_);
+    cudaFree(counting_);
+    cudaEventDestroy(before_);
+    cudaStreamDestroy(stream_);
+}
+
+void ClockProbe::beside(const std::function<void()>& launches, double ms) {
+    ++round_;
+    check_cuda(cudaEventRecord(before_, cudaStreamLegacy), "cudaEventRecord");
+    check_cuda(cudaStreamWaitEvent(stream_, before_, 0), "cudaStreamWaitEvent");
+    count_cycles<<<1, 1, 0, stream_>>>(counting_, round_, ms * 1e6);
+    open_round<<<1, 1>>>(counting_, round_);
+    launches();
+    close_round<<<1, 1>>>(counting_, round_);
+    check_cuda(cudaGetLastError(), "launching the clock's probe");
+}
+
+double ClockProbe::mhz() {
+    check_cuda(cudaStreamSynchronize(cudaStreamLegacy), "launches beside the clock's probe");
+    check_cuda(cudaStreamSynchronize(stream_), "the clock's probe");
+    Counting counting;
+    check_cuda(cudaMemcpy(&counting, counting_, sizeof counting, cudaMemcpyDeviceToHost),
+               "cudaMemcpy from the device");
+    check_cuda(cudaMemset(counting_, 0, sizeof counting), "cudaMemset");
+    return mhz_of(counting.all);
+}
+
+static std::string bus_id(int device) {
     char bus[32];
     check_cuda(cudaDeviceGetPCIBusId(bus, sizeof bus, device), "cudaDeviceGetPCIBusId");
     return bus;
 }
 
+Bench::Bench(int device, int)
+    : device(select_device(device)), sm(10 * attribute(cudaDevAttrComputeCapabilityMajor) +
+                                        attribute(cudaDevAttrComputeCapabilityMinor)),
+      multiprocessors(attribute(cudaDevAttrMultiProcessorCount)),
+      l2_bytes(attribute(cudaDevAttrL2CacheSize)), gpu(at_hand()), nvml_(bus_id(device)) {}
+
+int Bench::attribute(cudaDeviceAttr which) const {
+    int value = 0;
+    check_cuda(cudaDeviceGetAttribute(&value, which, device), "cudaDeviceGetAttribute");
+    return value;
+}
+
 // Lanes: CUDA C++ Programming Guide, "Throughput of Native Arithmetic Instructions". Tensor cores,
 // FP16 with FP32 sums: NVIDIA's whitepapers on V100, A100 and H100; of other architectures a
 // GeForce has half of what the other cards have.
-double peak_at(double mhz, Limit which, int device) {
-    const int sm = 10 * attribute(cudaDevAttrComputeCapabilityMajor, device) +
-                   attribute(cudaDevAttrComputeCapabilityMinor, device);
+double Bench::peak_at(double mhz, Limit which) const {
     double flop = 0;  // a clock, of a multiprocessor
     if (which == &Limits::fp32_gflops) flop = sm <= 80 ? 128 : 256;
     if (which == &Limits::half2_gflops) flop = sm == 80 || sm == 90 ? 512 : sm < 90 ? 256 : 0;
     if (which == &Limits::tensor_gflops)
         flop = sm == 70 ? 1024 : sm == 80 ? 2048 : sm == 90 ? 4096 : 0;
-    return flop * attribute(cudaDevAttrMultiProcessorCount, device) * mhz * 1e-3;
+    return flop * multiprocessors * mhz * 1e-3;
 }
 
-Gpu gpu_at_hand(int device) {
+Gpu Bench::at_hand() const {
     cudaDeviceProp properties;
     check_cuda(cudaGetDeviceProperties(&properties, device), "cudaGetDeviceProperties");
     if (const auto known = find_gpu(properties.name)) return *known;
-    const double mhz = attribute(cudaDevAttrClockRate, device) * 1e-3;
-    const double memory_ghz = attribute(cudaDevAttrMemoryClockRate, device) * 1e-6;
-    const double bus_bytes = attribute(cudaDevAttrGlobalMemoryBusWidth, device) / 8.0;
+    const double mhz = attribute(cudaDevAttrClockRate) * 1e-3;
+    const double memory_ghz = attribute(cudaDevAttrMemoryClockRate) * 1e-6;
+    const double bus_bytes = attribute(cudaDevAttrGlobalMemoryBusWidth) / 8.0;
     // Shared memory: 32 banks of 4 bytes a clock, on every GPU that CUDA 13 knows.
-    const double shared = attribute(cudaDevAttrMultiProcessorCount, device) * mhz * 0.128;
-    const auto peak = [&](Limit which) { return peak_at(mhz, which, device); };
+    const double shared = multiprocessors * mhz * 0.128;
+    const auto peak = [&](Limit which) { return peak_at(mhz, which); };
     const Limits limits = {2 * memory_ghz * bus_bytes, shared, peak(&Limits::fp32_gflops),
                            peak(&Limits::half2_gflops), peak(&Limits::tensor_gflops)};
     return {"", properties.name, limits, {}, "by the device's attributes"};
 }
 
-Row where_measured(const Gpu& gpu, const Nvml& nvml) {
+Row Bench::where() const {
     int version = 0;
     check_cuda(cudaRuntimeGetVersion(&version), "cudaRuntimeGetVersion");
     return {{"gpu", gpu.full_name},
-            {"driver", nvml.driver()},
+            {"driver", nvml_.driver()},
             {"cuda", format("%d.%d", version / 1000, version % 1000 / 10)},
             {"date", today()}};
 }
@@ -252,13 +507,6 @@ private:
     cudaEvent_t event_;
 };
 
-Timer::Timer(int device)
-    : nvml_(bus_id(device)),
-      flush_count_(2 * size_t(attribute(cudaDevAttrL2CacheSize, device)) / sizeof(float) + 1),
-      flush_(flush_count_), flush_blocks_(8 * attribute(cudaDevAttrMultiProcessorCount, device)) {
-    check_cuda(cudaMemset(flush_.data(), 0, flush_count_ * sizeof(float)), "cudaMemset");
-}
-
 // Reads zeros, and so writes nothing: what has to make room for them is written back before the
 // timed launch, not during it.
 static __global__ void flush_by_reading(const float* zeros, size_t count, float* nowhere) {
@@ -269,64 +517,91 @@ static __global__ void flush_by_reading(const float* zeros, size_t count, float*
     if (sum != 0) *nowhere = sum;
 }
 
+void Bench::get_ready() {
+    if (timing_) return;
+    const size_t count = 2 * l2_bytes / sizeof(float) + 1;
+    timing_.reset(new Timing{DeviceArray<float>(count), {}});
+    check_cuda(cudaMemset(timing_->zeros.data(), 0, count * sizeof(float)), "cudaMemset");
+}
+
 // Tensor cores that work without a break can exceed the device's power limit, and then its clock
 // falls. One flush would do for the cache. So many keep the device busy until the host has queued
 // what follows: it is not waited for then.
-void Timer::rest(bool cold) {
+void Bench::rest(bool cold) {
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    float* zeros = timing_->zeros.data();
     for (int i = 0; i < (cold ? 16 : 0); ++i)
-        flush_by_reading<<<flush_blocks_, 256>>>(flush_.data(), flush_count_, flush_.data());
+        flush_by_reading<<<8 * multiprocessors, 256>>>(zeros, timing_->zeros.size(), zeros);
     check_cuda(cudaGetLastError(), "launching the flush of L2");
 }
 
-static void launch_times(const std::function<void()>& function, int times) {
-    for (int i = 0; i < times; ++i) function();
+static void launch_times(const std::function<void()>& launch, int times) {
+    for (int i = 0; i < times; ++i) launch();
 }
 
 // Launches for two milliseconds, in rounds of a tenth or more.
-void Timer::beside_probe(const std::function<void()>& function, double ms) {
+void Bench::beside_probe(const std::function<void()>& launch, double ms) {
     const int times = std::ceil(0.1 / ms);
     for (double done = 0; done < 2; done += times * ms)
-        probe_.beside([&] { launch_times(function, times); }, times * ms);
+        timing_->probe.beside([&] { launch_times(launch, times); }, times * ms);
 }
 
-Clocks Timer::clocks() const {
-    const unsigned sm = nvml_.sm_clock();
-    return {double(sm), "nvml", sm, nvml_.memory_clock()};
+Clocks Bench::clocks() const {
+    const unsigned sm_clock = nvml_.sm_clock();
+    return {double(sm_clock), "nvml", sm_clock, nvml_.memory_clock()};
 }
 
-void Timer::add_probed(Clocks& clocks) {
-    const double mhz = probe_.mhz();
+void Bench::add_probed(Clocks& clocks) {
+    const double mhz = timing_->probe.mhz();
     if (mhz > 0) clocks.sm = mhz, clocks.by = "probe";
 }
 
-std::vector<Rested> Timer::run(const std::vector<std::function<void()>>& functions, int repeat,
-                               bool cold) {
+Clocks Bench::clocks_beside(const std::function<void()>& launch, double ms) {
+    get_ready();
+    beside_probe(launch, ms);
+    Clocks all = clocks();
+    add_probed(all);
+    return all;
+}
+
+std::vector<Rested> Bench::time(const std::vector<std::function<void()>>& launches, int repeat,
+                                bool cold) {
+    get_ready();
     Event begin, end;
-    for (const auto& function : functions) function();  // warm up: module loading, clocks
+    for (const auto& launch : launches) launch();  // warm up: module loading, clocks
     check_cuda(cudaDeviceSynchronize(), "the warm-up launch");
-    std::vector<std::vector<float>> ms(functions.size(), std::vector<float>(repeat));
-    std::vector<Rested> rested(functions.size());
+    std::vector<std::vector<float>> ms(launches.size(), std::vector<float>(repeat));
+    std::vector<Rested> rested(launches.size());
     for (int r = 0; r < repeat; ++r)
-        for (size_t f = 0; f < functions.size(); ++f) {
+        for (size_t i = 0; i < launches.size(); ++i) {
             rest(cold);
             begin.record();
-            functions[f]();
+            launches[i]();
             end.record();
-            if (r == 0) rested[f].clocks = clocks();
+            if (r == 0) rested[i].clocks = clocks();
             end.wait();
-            ms[f][r] = end.ms_since(begin);
+            ms[i][r] = end.ms_since(begin);
         }
-    for (size_t f = 0; f < functions.size(); ++f) {
-        rested[f].times = summarize(ms[f]);
+    for (size_t i = 0; i < launches.size(); ++i) {
+        static_cast<Times&>(rested[i]) = summarize(ms[i]);
         rest(cold);
-        beside_probe(functions[f], rested[f].times.median);
-        add_probed(rested[f].clocks);
+        beside_probe(launches[i], rested[i].median);
+        add_probed(rested[i].clocks);
     }
     return rested;
 }
 
-Sustained Timer::sustained(const std::function<void()>& function, double ms) {
+Rested Bench::time(const std::string& what, const std::function<void()>& launch, int repeat,
+                   bool cold) {
+    progress(what + ": timing");
+    const Rested rested = time({launch}, repeat, cold)[0];
+    check_cuda(cudaGetLastError(), "launching " + what);
+    progress("");
+    return rested;
+}
+
+Sustained Bench::sustained(const std::function<void()>& launch, double ms) {
+    get_ready();
     constexpr double kHeating = 200, kPortion = 20, kTimed = 400;  // milliseconds
     struct {
         Event begin, end, next;
@@ -334,7 +609,7 @@ Sustained Timer::sustained(const std::function<void()>& function, double ms) {
     Event cold, hot;
     const int heating = std::ceil(kHeating / ms);
     cold.record();
-    launch_times(function, heating);
+    launch_times(launch, heating);
     hot.record();
     hot.wait();
     ms = hot.ms_since(cold) / heating;
@@ -347,9 +622,9 @@ Sustained Timer::sustained(const std::function<void()>& function, double ms) {
         for (; queued < done + 2; ++queued) {
             auto& portion = portions[queued % 2];
             portion.begin.record();
-            launch_times(function, launches);
+            launch_times(launch, launches);
             portion.end.record();
-            beside_probe(function, ms);
+            beside_probe(launch, ms);
             portion.next.record();
         }
         const auto& portion = portions[done % 2];
@@ -367,164 +642,3 @@ Sustained Timer::sustained(const std::function<void()>& function, double ms) {
 
 #endif  // CUDA_EMULATOR
 #endif  // HARNESS_COMPILED_APART
-
-#ifndef CUDA_EMULATOR
-#if !defined(HARNESS_COMPILED_APART) || defined(RUN_STAGE_IS_HERE)
-
-// cuBLAS's product of the same data in the same precision: FP32 without TF32, FP16 with FP32
-// accumulate, or FP16 throughout. Row-major C = A * B is column-major C' = B' * A'.
-class Cublas {
-public:
-    Cublas() {
-        check(cublasCreate(&handle_), "cublasCreate");
-        // This mode does not round to TF32.
-        check(cublasSetMathMode(handle_, CUBLAS_DEFAULT_MATH), "cublasSetMathMode");
-    }
-    ~Cublas() { cublasDestroy(handle_); }
-    Cublas(const Cublas&) = delete;
-    Cublas& operator=(const Cublas&) = delete;
-
-    void multiply(int M, int N, int K, const float* A, const float* B, float* C) {
-        const float one = 1, zero = 0;
-        check(cublasSgemm(handle_, kNo, kNo, N, M, K, &one, B, N, A, K, &zero, C, N),
-              "cublasSgemm");
-    }
-    void multiply(int M, int N, int K, const half* A, const half* B, float* C) {
-        const float one = 1, zero = 0;
-        check(cublasGemmEx(handle_, kNo, kNo, N, M, K, &one, B, CUDA_R_16F, N, A, CUDA_R_16F, K,
-                           &zero, C, CUDA_R_32F, N, CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT),
-              "cublasGemmEx");
-    }
-    void multiply(int M, int N, int K, const half* A, const half* B, half* C) {
-        const half one = 1.0f, zero = 0.0f;
-        check(cublasHgemm(handle_, kNo, kNo, N, M, K, &one, B, N, A, K, &zero, C, N),
-              "cublasHgemm");
-    }
-
-private:
-    static void check(cublasStatus_t status, const std::string& call) {
-        if (status == CUBLAS_STATUS_SUCCESS) return;
-        throw Failure(kDeviceFailed, call + " failed: " + cublasGetStatusString(status));
-    }
-    static constexpr cublasOperation_t kNo = CUBLAS_OP_N;  // as they lie, not transposed
-    cublasHandle_t handle_ = nullptr;
-};
-
-// Verifies a stage, then times it beside cuBLAS.
-class GpuMachine {
-public:
-    static constexpr bool kEmulated = false;
-    static constexpr int kDefaultSize = 4096;
-    static Columns table(const Options& options) {
-        if (options.verify_only)
-            return table_of(options, {"verified", "flop_per_byte", "predicted_gflops"});
-        return table_of(options, {"median_ms",
-                                  "gflops",
-                                  "percent_of_peak",
-                                  "percent_of_cublas",
-                                  "sm_mhz",
-                                  "predicted_gflops",
-                                  "measured_of_predicted",
-                                  {"percent_of_peak", "", 0, as_bar}});
-    }
-
-    GpuMachine(const Options& options, const Arithmetic& arithmetic)
-        : options_(options), device_(select_device(options.device)), nvml_(bus_id(device_)),
-          here_(gpu_at_hand(device_)), gpu_(options.gpu.value_or(here_)), work_(cost(options)) {
-        const Row at = where();
-        std::printf("%s, driver %s, CUDA %s, clocks up to %d MHz (SM) and %d MHz (memory)\n",
-                    at[0].value.c_str(), at[1].value.c_str(), at[2].value.c_str(),
-                    attribute(cudaDevAttrClockRate, device_) / 1000,
-                    attribute(cudaDevAttrMemoryClockRate, device_) / 1000);
-        print_gpu(gpu_, arithmetic);
-        print_shape(options);
-    }
-
-    // Returns the largest error as a fraction of its bound. Throws Failure.
-    template <class In, class Out>
-    double verify(const StageOf<In, Out>& stage, Operands<In, Out>& x) {
-        done_ += std::exchange(now_, cost(x.shape));
-        doing_ = std::string(stage.name) + " " + to_string(x.shape);
-        check_shared_memory(stage, attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin, device_));
-        work_.show(doing_ + ": verifying", done_);
-        return verify_stage(x, stage.arithmetic, options_.seed, [&] { launch_once(stage, x); });
-    }
-
-    // Adds the times to the row; returns GFLOP/s, 0 where nothing is to be timed.
-    template <class In, class Out>
-    double measure(const StageOf<In, Out>& stage, Operands<In, Out>& x, Row& row) {
-        return measure(std::vector{stage}, x, &row)[0];
-    }
-
-    // The same of several stages, each with a row: they and cuBLAS take turns.
-    template <class In, class Out>
-    std::vector<double> measure(const std::vector<StageOf<In, Out>>& stages, Operands<In, Out>& x,
-                                Row* rows) {
-        std::vector<double> gflops(stages.size());
-        if (options_.verify_only) return gflops;
-        work_.show(doing_ + ": timing", done_);
-        x.set_timed(options_.seed);
-        const auto [M, N, K] = x.shape;
-        const In *A = x.A_device.data(), *B = x.B_device.data();
-        Out* C = x.C.device();
-        Cublas cublas;
-        std::vector<std::function<void()>> functions;
-        for (const StageOf<In, Out>& stage : stages)
-            functions.push_back([&, M = M, N = N, K = K] { stage.launch(M, N, K, A, B, C); });
-        functions.push_back([&, M = M, N = N, K = K] { cublas.multiply(M, N, K, A, B, C); });
-        Timer timer(device_);
-        const std::vector<Rested> rested = timer.run(functions, options_.repeat);
-        work_.show(doing_ + ": timing without a rest", done_);
-        std::vector<Sustained> sustained;
-        for (size_t f = 0; f < functions.size(); ++f)
-            sustained.push_back(timer.sustained(functions[f], rested[f].times.median));
-        const double flop = 2.0 * M * N * K;
-        const Rested& its = rested.back();
-        for (size_t i = 0; i < stages.size(); ++i) {
-            const Arithmetic& arithmetic = stages[i].arithmetic;
-            const Times& mine = rested[i].times;
-            const double at_clock = peak_at(rested[i].clocks.sm, arithmetic.peak, device_);
-            Row& row = rows[i];
-            gflops[i] = flop / mine.median * 1e-6;
-            add_times(row, mine, flop, here_.peak.*arithmetic.peak);
-            add_library(row, "cublas", flop, mine, its.times);
-            row.push_back({"repeats", std::to_string(options_.repeat)});
-            add_clocks(row, rested[i].clocks);
-            row.push_back({"percent_of_peak_at_clock",
-                           figure(at_clock > 0 ? 100 * gflops[i] / at_clock : 0, "%.1f")});
-            row.push_back({"cublas_mhz", figure(its.clocks.sm)});
-            add_sustained(row, sustained[i], flop);
-            add_sustained(row, sustained.back(), flop, "cublas_");
-        }
-        return gflops;
-    }
-
-    static std::vector<Shape> ragged() { return {}; }
-    const Gpu& predicted() const { return gpu_; }
-    Row where() const { return where_measured(here_, nvml_); }
-    template <class AnyStage>
-    void verify_large_indices(const AnyStage&) const {}  // the command line refuses it
-    void explain() const {}
-
-private:
-    // About so many seconds: most of the time goes into verifying on the host, and into resting.
-    static double cost(Shape s) {
-        return 2.5 + 2e-8 * (double(s.M) * s.K + double(s.K) * s.N + double(s.M) * s.N);
-    }
-    static double cost(const Options& options) {
-        double all = 0;
-        for (const Shape& shape : shapes_of(options)) all += cost(shape);
-        return all;
-    }
-
-    Options options_;
-    int device_;
-    Nvml nvml_;
-    Gpu here_, gpu_;
-    std::string doing_;
-    LongWork work_;
-    double done_ = 0, now_ = 0;  // as cost() says
-};
-
-#endif  // RUN_STAGE_IS_HERE
-#endif  // CUDA_EMULATOR

@@ -1,3 +1,3 @@
-// All that the headers here define for programs without CUDA, compiled once for those of CMake.
+// All that the headers here define without CUDA, compiled once for all of CMake's programs.
 #undef HARNESS_COMPILED_APART  // it is here
 #include "common/bench.h"

@@ -1,5 +1,4 @@
-// All that the headers here define, compiled once for all of CMake's programs.
-#undef HARNESS_COMPILED_APART  // it is here
-#include <cuda_runtime.h>
-
-#include "common/bench.h"
+// What gpu.h defines, compiled once for all of CMake's programs.
+#include "common/command_line.h"  // defined in harness.cpp, as are the headers that it includes
+#undef HARNESS_COMPILED_APART  // gpu.h is defined here
+#include "common/gpu.h"

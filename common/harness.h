@@ -18,7 +18,7 @@ using Stage = StageOf<float, float>;
 template <class In, class Out>
 int run_stage(StageOf<In, Out> stage, int argc, char** argv, const char* source = __builtin_FILE());
 
-#if !defined(HARNESS_COMPILED_APART) || defined(RUN_STAGE_IS_HERE)
+#ifndef HARNESS_COMPILED_APART
 
 #include <cctype>
 #include <filesystem>
@@ -27,7 +27,7 @@ int run_stage(StageOf<In, Out> stage, int argc, char** argv, const char* source 
 #include "common/emulated.h"
 using Machine = EmulatedMachine;
 #else
-#include "common/gpu.h"
+#include "common/measured.h"
 using Machine = GpuMachine;
 #endif
 
@@ -45,30 +45,31 @@ int run_stage(StageOf<In, Out> stage, int argc, char** argv, const char* source)
     const std::string name = stage_name(source);
     stage.name = name.c_str();
     Options options;
-    const auto table = stage_options(options, Machine::kDefaultSize, Machine::kEmulated);
+    const auto table = stage_options(options, Machine::kDefaultSize, kEmulated);
     return run_program(name, kAboutProduct, table, product_examples(name), argc, argv, [&] {
         Report report(options.csv, Machine::table(options), options.wide);
         Machine machine(options, stage.arithmetic);
         if (options.large_indices) return machine.verify_large_indices(stage);
-        for (const Shape& shape : machine.ragged())
-            doing(to_string(shape), [&] {
+        const auto with_operands = [](const Shape& shape, auto work) {
+            return doing(to_string(shape), [&] {
                 Operands<In, Out> x(shape);
-                return machine.verify(stage, x);
+                return work(x);
             });
+        };
+        for (const Shape& shape : machine.ragged())
+            with_operands(shape, [&](auto& x) { return machine.verify(stage, x); });
         for (const Shape& shape : shapes_of(options)) {
-            const Row row = doing(to_string(shape), [&] {
-                Operands<In, Out> x(shape);
+            report.add(with_operands(shape, [&](auto& x) {
                 Row row = row_of(stage.name, shape, machine.verify(stage, x));
                 const double gflops = machine.measure(stage, x, row);
                 add_prediction(row, intensity_of(stage, shape), stage.arithmetic,
                                machine.predicted(), gflops);
-                return row + machine.where();
-            });
-            report.add(row);
+                return row += machine.where();
+            }));
             machine.explain();
         }
         report.save();
     });
 }
 
-#endif  // RUN_STAGE_IS_HERE
+#endif  // HARNESS_COMPILED_APART

@@ -11,7 +11,7 @@ struct Cell {
     std::string column, value;
 };
 using Row = std::vector<Cell>;  // all that a CSV gets
-Row operator+(Row row, const Row& more);
+Row& operator+=(Row& row, const Row& more);
 
 // How a column is shown on a terminal. What is in no table is in the CSV and with --wide.
 struct Column {
@@ -81,10 +81,6 @@ using CsvRow = std::map<std::string, std::string>;  // a cell by its column's na
 std::vector<CsvRow> read_csv(const std::string& option, const std::string& path,
                              const std::vector<std::string>& columns);
 
-// The number above 0 in `column` of a row that read_csv() gave, for the same `option` and `path`.
-double positive(const std::string& option, const std::string& path, const CsvRow& row,
-                const std::string& column);
-
 struct Times {
     double median, least, most;  // milliseconds
 };
@@ -101,29 +97,15 @@ void add_library(Row& row, const std::string& name, double flop, const Times& ou
 // What the clocks were while something ran, in MHz; 0: unknown.
 struct Clocks {
     double sm = 0;  // of the multiprocessors
-    const char* by = "-";  // "kernel": it read its own; "probe": beside it (clock.h); or "nvml"
+    const char* by = "-";  // "kernel": it read its own; "probe": beside it (gpu.h); or "nvml"
     unsigned nvml = 0, memory = 0;  // what NVML says: of the multiprocessors, of the memory
-};
-
-// Each launch after a rest and a flush of L2.
-struct Rested {
-    Times times;
-    Clocks clocks;
-};
-
-// Launches without a rest: the milliseconds of each, and the power meanwhile.
-struct Sustained {
-    double ms, watts;
-    Clocks clocks;
 };
 
 // A figure of a row; "-" where it is not above 0.
 std::string figure(double value, const char* pattern = "%.0f");
 
-// Append to a row. `flop`: of one launch, 0 where none are counted. `whose`: goes before the names.
+// Appends to a row.
 void add_clocks(Row& row, const Clocks& clocks);
-void add_sustained(Row& row, const Sustained& sustained, double flop,
-                   const std::string& whose = "");
 
 // "2026-01-31", in UTC.
 std::string today();
@@ -144,16 +126,14 @@ std::string today();
 #include <ctime>
 #include <filesystem>
 
-Row operator+(Row row, const Row& more) {
+Row& operator+=(Row& row, const Row& more) {
     row.insert(row.end(), more.begin(), more.end());
     return row;
 }
 
 // `value` times `factor`; "-" stays as it is.
 static std::string scaled(const std::string& value, double factor, const char* pattern) {
-    char text[64];
-    std::snprintf(text, sizeof text, pattern, std::atof(value.c_str()) * factor);
-    return value == "-" ? value : text;
+    return value == "-" ? value : format(pattern, std::atof(value.c_str()) * factor);
 }
 std::string as_time(const std::string& ms, int) {
     return std::atof(ms.c_str()) < 1 ? scaled(ms, 1e3, "%.1f us") : scaled(ms, 1, "%.2f ms");
@@ -213,8 +193,7 @@ WholeFile::WholeFile(const std::string& option, const std::string& path)
             std::filesystem::weakly_canonical(std::filesystem::absolute(path_), ignored);
         for (const auto& [other, its] : claimed())
             if (its == file && other != option_)
-                throw Failure(kBadCommandLine,
-                              option_ + " '" + path_ + "': " + other + " writes to that file, too");
+                throw refused(option_, path_, other + " writes to that file, too");
         claimed()[option_] = file;
     }
     const mode_t mask = umask(0);
@@ -248,8 +227,7 @@ void WholeFile::write(const std::string* text) {
 }
 
 void WholeFile::fail(int why) const {
-    throw Failure(kBadCommandLine,
-                  option_ + " '" + path_ + "': can't be written: " + std::strerror(why));
+    throw refused(option_, path_, std::string("can't be written: ") + std::strerror(why));
 }
 
 // `text` as a field of a CSV: in quotes where it needs them (RFC 4180).
@@ -305,7 +283,7 @@ std::vector<CsvRow> read_csv(const std::string& option, const std::string& path,
                              const std::vector<std::string>& columns) {
     constexpr size_t kMostBytes = 16 << 20, kMostInField = 1000;  // /dev/zero has no end
     const auto check = [&](bool good, const std::string& why) {
-        if (!good) throw Failure(kBadCommandLine, option + " '" + path + "': " + why);
+        if (!good) throw refused(option, path, why);
     };
     const auto reads = [&](bool good) {
         check(good, std::string("can't be read: ") + std::strerror(errno));
@@ -357,17 +335,6 @@ std::vector<CsvRow> read_csv(const std::string& option, const std::string& path,
     return rows;
 }
 
-double positive(const std::string& option, const std::string& path, const CsvRow& row,
-                const std::string& column) {
-    const std::string& text = row.at(column);
-    char* end = nullptr;
-    const double value = std::strtod(text.c_str(), &end);
-    if (!text.empty() && *end == '\0' && value > 0 && !std::isinf(value))
-        return value;  // not for NaN
-    throw Failure(kBadCommandLine, option + " '" + path + "': " + column + " is '" + text +
-                                       "', expected a number above 0");
-}
-
 Times summarize(std::vector<float> ms) {
     std::sort(ms.begin(), ms.end());
     const size_t n = ms.size();
@@ -376,39 +343,29 @@ Times summarize(std::vector<float> ms) {
 
 void add_times(Row& row, const Times& times, double flop, double peak) {
     const double gflops = flop / times.median * 1e-6;
-    row.push_back({"median_ms", format("%.4f", times.median)});
-    row.push_back({"min_ms", format("%.4f", times.least)});
-    row.push_back({"max_ms", format("%.4f", times.most)});
-    row.push_back({"gflops", format("%.0f", gflops)});
-    row.push_back({"percent_of_peak", peak > 0 ? format("%.1f", 100 * gflops / peak) : "-"});
+    row += {{"median_ms", format("%.4f", times.median)},
+            {"min_ms", format("%.4f", times.least)},
+            {"max_ms", format("%.4f", times.most)},
+            {"gflops", format("%.0f", gflops)},
+            {"percent_of_peak", peak > 0 ? format("%.1f", 100 * gflops / peak) : "-"}};
 }
 
 void add_library(Row& row, const std::string& name, double flop, const Times& ours,
                  const Times& theirs) {
     const bool here = theirs.median > 0;
-    row.push_back(
-        {"percent_of_" + name, here ? format("%.1f", 100 * theirs.median / ours.median) : "-"});
-    row.push_back({name + "_gflops", here ? format("%.0f", flop / theirs.median * 1e-6) : "-"});
+    row += {{"percent_of_" + name, figure(100 * theirs.median / ours.median, "%.1f")},
+            {name + "_gflops", here ? format("%.0f", flop / theirs.median * 1e-6) : "-"}};
 }
 
 std::string figure(double value, const char* pattern) {
-    char text[64];
-    std::snprintf(text, sizeof text, pattern, value);
-    return value > 0 ? text : "-";
+    return value > 0 ? format(pattern, value) : "-";
 }
 
 void add_clocks(Row& row, const Clocks& clocks) {
-    row.push_back({"sm_mhz", figure(clocks.sm)});
-    row.push_back({"clock_by", clocks.by});
-    row.push_back({"nvml_mhz", figure(clocks.nvml)});
-    row.push_back({"memory_mhz", figure(clocks.memory)});
-}
-
-void add_sustained(Row& row, const Sustained& sustained, double flop, const std::string& whose) {
-    row.push_back({whose + "sustained_ms", figure(sustained.ms, "%.4f")});
-    row.push_back({whose + "sustained_gflops", figure(flop / sustained.ms * 1e-6)});
-    row.push_back({whose + "sustained_mhz", figure(sustained.clocks.sm)});
-    row.push_back({whose + "power_w", figure(sustained.watts)});
+    row += {{"sm_mhz", figure(clocks.sm)},
+            {"clock_by", clocks.by},
+            {"nvml_mhz", figure(clocks.nvml)},
+            {"memory_mhz", figure(clocks.memory)}};
 }
 
 std::string today() {

@@ -37,9 +37,6 @@ double attainable_gflops(const Gpu& gpu, const Arithmetic& arithmetic, Intensity
 // from)"
 void print_gpu(const Gpu& gpu, const Arithmetic& arithmetic);
 
-// "31.75", "-" where there is none.
-std::string intensity_text(double flop_per_byte);
-
 // What the roofline of `gpu` predicts, as the last cells of a row. measured_gflops: 0: nothing was
 // timed.
 void add_prediction(Row& row, Intensity intensity, const Arithmetic& arithmetic, const Gpu& gpu,
@@ -77,8 +74,9 @@ public:
     double power() const;
 
 private:
-    template <typename Function>
-    Function* call(const char* name) const;
+    // What the driver's function returns: 0 if all went well.
+    template <class... Arguments>
+    int call(const char* name, Arguments... arguments) const;
     unsigned clock(int which) const;
 
     void* library_ = nullptr;
@@ -90,7 +88,9 @@ private:
 #include <dlfcn.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
+#include <cstdlib>
 #include <filesystem>
 
 // By figures that others publish. What was measured here is in docs/results.
@@ -136,19 +136,14 @@ void print_gpu(const Gpu& gpu, const Arithmetic& arithmetic) {
     std::printf("%s\n", wrapped(text).c_str());
 }
 
-std::string intensity_text(double flop_per_byte) {
-    return flop_per_byte > 0 ? format("%.2f", flop_per_byte) : "-";
-}
-
 void add_prediction(Row& row, Intensity intensity, const Arithmetic& arithmetic, const Gpu& gpu,
                     double measured_gflops) {
     const double predicted = attainable_gflops(gpu, arithmetic, intensity);
     const bool both = predicted > 0 && measured_gflops > 0;
-    row.push_back({"flop_per_byte", intensity_text(intensity.device)});
-    row.push_back({"shared_flop_per_byte", intensity_text(intensity.shared)});
-    row.push_back({"predicted_gflops", predicted > 0 ? format("%.0f", predicted) : "-"});
-    row.push_back(
-        {"measured_of_predicted", both ? format("%.2f", measured_gflops / predicted) : "-"});
+    row += {{"flop_per_byte", figure(intensity.device, "%.2f")},
+            {"shared_flop_per_byte", figure(intensity.shared, "%.2f")},
+            {"predicted_gflops", figure(predicted)},
+            {"measured_of_predicted", both ? format("%.2f", measured_gflops / predicted) : "-"}};
 }
 
 Gpu read_limits(const std::string& path, const std::string& option) {
@@ -164,18 +159,26 @@ Gpu read_limits(const std::string& path, const std::string& option) {
                             {"tensor_mma_sync", "gflops", &Limits::tensor_gflops, false}};
     const std::vector<CsvRow> rows =
         read_csv(option, path, {"what", "gbs", "gflops", "limit", "gpu"});
+    const auto check = [&](bool good, const std::string& why) {
+        if (!good) throw refused(option, path, why);
+    };
+    const auto positive = [&](const CsvRow& row, const std::string& column) {
+        const std::string& text = row.at(column);
+        char* end = nullptr;
+        const double value = std::strtod(text.c_str(), &end);
+        check(*end == '\0' && value > 0 && !std::isinf(value),  // not for NaN, nor for ""
+              column + " is '" + text + "', expected a number above 0");
+        return value;
+    };
     Gpu gpu = {"", rows[0].at("gpu"), {}, {}, "measured, " + printable(path)};
     for (const Measured& each : all) {
-        const CsvRow* found = nullptr;
-        for (const CsvRow& row : rows)
-            if (row.at("what") == each.what) found = &row;
-        if (!found && each.needed)
-            throw Failure(kBadCommandLine,
-                          option + " '" + path + "': has no row '" + each.what + "'");
-        if (!found) continue;
-        gpu.measured.*each.limit = positive(option, path, *found, each.column);
-        if (found->at("limit") != "-")
-            gpu.peak.*each.limit = positive(option, path, *found, "limit");
+        const auto row = std::find_if(rows.rbegin(), rows.rend(), [&](const CsvRow& row) {
+            return row.at("what") == each.what;
+        });
+        check(row != rows.rend() || !each.needed, std::string("has no row '") + each.what + "'");
+        if (row == rows.rend()) continue;
+        gpu.measured.*each.limit = positive(*row, each.column);
+        if (row->at("limit") != "-") gpu.peak.*each.limit = positive(*row, "limit");
     }
     return gpu;
 }
@@ -222,22 +225,23 @@ std::optional<Gpu> find_gpu(const std::string& full_name, const std::string& res
     return found;
 }
 
-template <typename Function>
-Function* Nvml::call(const char* name) const {
-    void* symbol = dlsym(library_, name);
-    if (!symbol) throw Failure(kDeviceFailed, std::string("libnvidia-ml.so.1 lacks ") + name);
-    return reinterpret_cast<Function*>(symbol);
+template <class... Arguments>
+int Nvml::call(const char* name, Arguments... arguments) const {
+    const auto function = reinterpret_cast<int (*)(Arguments...)>(dlsym(library_, name));
+    if (!function) throw Failure(kDeviceFailed, std::string("libnvidia-ml.so.1 lacks ") + name);
+    return function(arguments...);
 }
 
 Nvml::Nvml(const std::string& bus_id) : library_(dlopen("libnvidia-ml.so.1", RTLD_NOW)) {
-    if (!library_ || call<int()>("nvmlInit_v2")() != 0) return;
-    const auto find = call<int(const char*, void**)>("nvmlDeviceGetHandleByPciBusId_v2");
-    if (find(bus_id.c_str(), &handle_) != 0) handle_ = nullptr;
+    void* handle = nullptr;
+    if (library_ && call("nvmlInit_v2") == 0 &&
+        call("nvmlDeviceGetHandleByPciBusId_v2", bus_id.c_str(), &handle) == 0)
+        handle_ = handle;
 }
 
 std::string Nvml::driver() const {
     char version[96] = "unknown";
-    if (handle_) call<int(char*, unsigned)>("nvmlSystemGetDriverVersion")(version, sizeof version);
+    if (handle_) call("nvmlSystemGetDriverVersion", &version[0], unsigned(sizeof version));
     return version;
 }
 
@@ -250,16 +254,16 @@ double Nvml::power() const {
     } now = {186, 0, 0, 0, 0, -1, 0};  // NVML_FI_DEV_POWER_INSTANT
     unsigned milliwatts = 0;
     if (!handle_) return 0;
-    if (call<int(void*, int, void*)>("nvmlDeviceGetFieldValues")(handle_, 1, &now) == 0 &&
+    if (call("nvmlDeviceGetFieldValues", handle_, 1, static_cast<void*>(&now)) == 0 &&
         now.status == 0)
         return unsigned(now.value) * 1e-3;
-    call<int(void*, unsigned*)>("nvmlDeviceGetPowerUsage")(handle_, &milliwatts);
+    call("nvmlDeviceGetPowerUsage", handle_, &milliwatts);
     return milliwatts * 1e-3;
 }
 
 unsigned Nvml::clock(int which) const {
     unsigned mhz = 0;
-    if (handle_) call<int(void*, int, unsigned*)>("nvmlDeviceGetClockInfo")(handle_, which, &mhz);
+    if (handle_) call("nvmlDeviceGetClockInfo", handle_, which, &mhz);
     return mhz;
 }
 

@@ -1,6 +1,7 @@
-// run_stage() for all kinds of operands, compiled once for all stages: apart from harness.cu, so that
+// run_stage() for all kinds of operands, compiled once for all stages. Apart from harness.cu:
 // programs that are no stage do not load cuBLAS.
-#define RUN_STAGE_IS_HERE
+#include "common/gpu.h"  // defined in harness.cu
+#undef HARNESS_COMPILED_APART  // run_stage() is defined here
 #include <cuda_fp16.h>
 
 #include "common/harness.h"

@@ -41,8 +41,8 @@ struct StageOf {
     // How many bytes all threads together load from shared memory: counted likewise. nullptr: none.
     double (*shared_loaded_bytes)(double M, double N, double K) = nullptr;
     Arithmetic arithmetic = kFp32;
-    // Where a block takes more than the 48 KiB of shared memory that every GPU gives it: how many bytes,
-    // and the step that takes less.
+    // Where a block takes more than the 48 KiB of shared memory that every GPU gives it: how many
+    // bytes, and the step that takes less.
     int shared_bytes = 0;
     const char* smaller_step = "";
     const char* name = "";  // run_stage() takes it from the stage's source

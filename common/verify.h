@@ -161,10 +161,6 @@ struct Accuracy {
     std::string wrong;  // "" or the first element beyond its bound
 };
 
-// The most terms of a sum for which its error bound, as a share of its terms' magnitudes, is at
-// most a quarter.
-double most_terms(double unit_roundoff);
-
 // Up to `limit` of the indices 0 .. size - 1, the first and the last among them.
 std::vector<int> sample_indices(int size, int limit);
 
@@ -280,7 +276,8 @@ struct OperandsIn {
     // most a quarter of it.
     void set_reals(uint32_t seed, double unit_roundoff) {
         fill_periodic(A, reals(0.25f, seed));
-        thin_rows(shape, A, int(std::ceil(shape.K / most_terms(unit_roundoff))), seed);
+        const double most_terms = std::floor(std::log1p(0.25) / std::log1p(unit_roundoff));
+        thin_rows(shape, A, int(std::ceil(shape.K / most_terms)), seed);
         fill_periodic(B, reals(0.25f, seed + 1));
         upload();
     }
@@ -400,8 +397,6 @@ std::vector<float> random_reals(size_t count, uint32_t seed) {
     fill_periodic(values, reals(-1, seed));
     return values;
 }
-
-double most_terms(double u) { return std::floor(std::log1p(0.25) / std::log1p(u)); }
 
 std::vector<int> sample_indices(int size, int limit) {
     std::vector<int> indices;

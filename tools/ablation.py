@@ -110,7 +110,7 @@ def nvcc(*words):
 
 def built(chapters, folder):
     """[(forms, their program, [columns of machine code])] of the chapters' folders. Ends the program where one does not build."""
-    machine.build(["harness"])
+    machine.build(["harness", "harness_host"])
     every = [form for chapter in chapters for form in forms(chapter)]
     with concurrent.futures.ThreadPoolExecutor(int(machine.CORES)) as pool:
         try:
@@ -124,7 +124,7 @@ def built(chapters, folder):
             for chapter in chapters:
                 its_forms, made = forms(chapter), folder / chapter.name
                 objects, codes = zip(*(next(done).result() for _ in its_forms))
-                nvcc(folder / "forms.o", *objects, BUILD / "libharness.a", "-lcublas", "-ldl", "-o", made)
+                nvcc(folder / "forms.o", *objects, BUILD / "libharness.a", BUILD / "libharness_host.a", "-lcublas", "-ldl", "-o", made)
                 programs.append((its_forms, made, codes))
         except subprocess.CalledProcessError as error:
             pool.shutdown(cancel_futures=True)

@@ -9,6 +9,7 @@
 #include <mma.h>
 
 #include <cmath>
+#include <map>
 #include <random>
 
 #include "06_wmma/tests/types.cuh"
@@ -111,6 +112,7 @@ struct Outcome {
     Found found = {};
     int ran = 0, layouts = 0;
     double ns = 0;  // 0: not timed
+    Clocks clocks;
 };
 
 // Launches the kernel: is all of D right, and nothing written around it? Where it has no code,
@@ -171,7 +173,9 @@ void run(const ProductFacts& p, const Problem& problem, const Layout& layout, bo
     // takes as long for any number.
     arguments.again = kChain;
     const auto chain = [&] { kernel<<<1, kWarp>>>(arguments); };
-    outcome.ns = bench.time({chain}, repeat)[0].median * 1e6 / kChain;
+    const Rested rested = bench.time({chain}, repeat)[0];
+    outcome.ns = rested.median * 1e6 / kChain;
+    outcome.clocks = rested.clocks;
 }
 
 // Row by row: what was asked for, and what the device made of it.
@@ -180,8 +184,8 @@ struct Table {
     Report& report;
     uint32_t seed;
     int repeat;
-    Row where;  // the last cells
     int exact = 0, wrong = 0, not_run = 0;
+    std::map<std::string, int> reasons = {};  // why so many were not run
 
     void row(const ProductFacts& p) {
         // Where an sm_70 has the elements of a fragment is known to the emulator for one shape
@@ -219,7 +223,10 @@ struct Table {
                                                               : "native"},
                    {"ns_each", o.ns > 0 ? format("%.1f", o.ns) : "-"},
                    {"result", result}};
-        report.add(row + where);
+        row += bench.where();
+        if (!kEmulated) add_clocks(row, o.clocks);
+        report.add(row);
+        if (result.find(": ") != result.npos && o.wrong.empty()) ++reasons[result];
     }
     template <class In, class C, class D>
     void three_shapes() {
@@ -258,7 +265,11 @@ int main(int argc, char** argv) {
                  {"num_storage_elements_a_b_d", "stored", -9},
                  {"support", "this|device", -9},
                  {"ns_each", "ns each", -8},
-                 {"result", "result", -5}};
+                 {"result", "result", 0, [](const std::string& result, int rest) {
+                      // The reason goes below the table where the line has no room for it.
+                      const bool short_of = result[0] == 'n' && int(result.size()) > rest;
+                      return short_of ? result.substr(0, result.find(':')) : result;
+                  }}};
     o.repeat = 5;
     o.rows_without_times = true;
     uint32_t seed = 1;
@@ -269,15 +280,15 @@ int main(int argc, char** argv) {
         "types",
         "D = A * B + C on tensor cores: every type and shape of the WMMA API, compared exactly.",
         "Example:  types --csv types.csv", o, more, argc, argv, [&](Report& report) {
-            Bench bench(o);
+            Bench bench(o.device, o.arch);
             std::printf(
                 "%s, sm_%d; ns each: one warp, %d products, each of which needs the one before\n",
                 bench.gpu.full_name.c_str(), bench.sm, kChain);
-            Row where = bench.where();
-            if (!kEmulated) where.push_back({"sm_mhz", figure(bench.clocks().sm)});
-            Table table{bench, report, seed, o.verify_only ? 0 : o.repeat, where};
+            Table table{bench, report, seed, o.verify_only ? 0 : o.repeat};
             table.all();
             report.save();
+            for (const auto& [reason, rows] : table.reasons)
+                std::printf("%d %s\n", rows, reason.c_str());
             std::printf("%d exact, %d wrong, %d not run\n", table.exact, table.wrong,
                         table.not_run);
             if (table.wrong > 0)

@@ -28,11 +28,12 @@ inline float odd_fma(double a, double b,
 // A half: sign, 5 bits of exponent (bias 15), 10 of mantissa. A float: sign, 8 (bias 127), 23.
 __forceinline__ float half_to_float(uint16_t half) {
     const uint32_t sign = uint32_t(half & 0x8000) << 16, rest = half & 0x7fff;
-    if (rest < 0x0400)
-        return __builtin_bit_cast(
-            float, sign | __builtin_bit_cast(uint32_t, float(rest) * 0x1p-24f));  // subnormal
-    const uint32_t bias =
-        rest < 0x7c00 ? 127 - 15 : 255 - 31;  // infinity and NaN have the largest exponent
+    if (rest < 0x0400) {  // subnormal
+        const uint32_t bits = __builtin_bit_cast(uint32_t, float(rest) * 0x1p-24f);
+        return __builtin_bit_cast(float, sign | bits);
+    }
+    // Infinity and NaN have the largest exponent.
+    const uint32_t bias = rest < 0x7c00 ? 127 - 15 : 255 - 31;
     return __builtin_bit_cast(float, sign | ((rest << 13) + (bias << 23)));
 }
 __forceinline__ uint16_t float_to_half(float x) {

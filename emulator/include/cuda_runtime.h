@@ -306,8 +306,8 @@ cudaError_t cudaGetDeviceCount(int* count);
 cudaError_t cudaGetDevice(int* device);
 cudaError_t cudaSetDevice(int device);
 cudaError_t cudaMemGetInfo(size_t* free, size_t* total);
-cudaError_t cudaMalloc(
-    void** pointer, size_t bytes);  // exactly so many bytes, all 0xff: floats are NaN until written
+// Exactly so many bytes, all 0xff: floats are NaN until written.
+cudaError_t cudaMalloc(void** pointer, size_t bytes);
 cudaError_t cudaFree(void* pointer);
 cudaError_t cudaMemcpy(void* to, const void* from, size_t bytes, cudaMemcpyKind kind);
 cudaError_t cudaMemset(void* to, int value, size_t bytes);

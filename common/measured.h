@@ -1,0 +1,153 @@
+// A stage on a GPU: verified, then timed beside cuBLAS's product of the same matrices.
+#pragma once
+
+#include <cublas_v2.h>  // takes as long to compile as all else here
+#include <cuda_fp16.h>
+
+#include "common/gpu.h"
+
+// cuBLAS's product of the same data in the same precision: FP32 without TF32, FP16 with FP32
+// accumulate, or FP16 throughout. Row-major C = A * B is column-major C' = B' * A'.
+class Cublas {
+public:
+    Cublas() {
+        check(cublasCreate(&handle_), "cublasCreate");
+        // This mode does not round to TF32.
+        check(cublasSetMathMode(handle_, CUBLAS_DEFAULT_MATH), "cublasSetMathMode");
+    }
+    ~Cublas() { cublasDestroy(handle_); }
+    Cublas(const Cublas&) = delete;
+    Cublas& operator=(const Cublas&) = delete;
+
+    void multiply(int M, int N, int K, const float* A, const float* B, float* C) {
+        const float one = 1, zero = 0;
+        check(cublasSgemm(handle_, kNo, kNo, N, M, K, &one, B, N, A, K, &zero, C, N),
+              "cublasSgemm");
+    }
+    void multiply(int M, int N, int K, const half* A, const half* B, float* C) {
+        const float one = 1, zero = 0;
+        check(cublasGemmEx(handle_, kNo, kNo, N, M, K, &one, B, CUDA_R_16F, N, A, CUDA_R_16F, K,
+                           &zero, C, CUDA_R_32F, N, CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT),
+              "cublasGemmEx");
+    }
+    void multiply(int M, int N, int K, const half* A, const half* B, half* C) {
+        const half one = 1.0f, zero = 0.0f;
+        check(cublasHgemm(handle_, kNo, kNo, N, M, K, &one, B, N, A, K, &zero, C, N),
+              "cublasHgemm");
+    }
+
+protected:
+    static void check(cublasStatus_t status, const std::string& call) {
+        if (status == CUBLAS_STATUS_SUCCESS) return;
+        throw Failure(kDeviceFailed, call + " failed: " + cublasGetStatusString(status));
+    }
+    static constexpr cublasOperation_t kNo = CUBLAS_OP_N;  // as they lie, not transposed
+    cublasHandle_t handle_ = nullptr;
+};
+
+// Verifies a stage, then times it beside cuBLAS.
+class GpuMachine {
+public:
+    static constexpr int kDefaultSize = 4096;
+    static Columns table(const Options& options) {
+        if (options.verify_only)
+            return table_of(options, {"verified", "flop_per_byte", "predicted_gflops"});
+        return table_of(options, {"median_ms",
+                                  "gflops",
+                                  "percent_of_peak",
+                                  "percent_of_cublas",
+                                  "sm_mhz",
+                                  "predicted_gflops",
+                                  "measured_of_predicted",
+                                  {"percent_of_peak", "", 0, as_bar}});
+    }
+
+    GpuMachine(const Options& options, const Arithmetic& arithmetic)
+        : options_(options), bench_(options.device), gpu_(options.gpu.value_or(bench_.gpu)),
+          work_(sum_of(options, cost)) {
+        const Row at = where();
+        std::printf("%s, driver %s, CUDA %s, clocks up to %d MHz (SM) and %d MHz (memory)\n",
+                    at[0].value.c_str(), at[1].value.c_str(), at[2].value.c_str(),
+                    bench_.attribute(cudaDevAttrClockRate) / 1000,
+                    bench_.attribute(cudaDevAttrMemoryClockRate) / 1000);
+        print_gpu(gpu_, arithmetic);
+        print_shape(options);
+    }
+
+    // Returns the largest error as a fraction of its bound. Throws Failure.
+    template <class In, class Out>
+    double verify(const StageOf<In, Out>& stage, Operands<In, Out>& x) {
+        work_.begin(cost(x.shape));
+        doing_ = std::string(stage.name) + " " + to_string(x.shape);
+        check_shared_memory(stage, bench_.attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin));
+        work_.show(doing_ + ": verifying");
+        return verify_stage(x, stage.arithmetic, options_.seed, [&] { launch_once(stage, x); });
+    }
+
+    // Adds the times to the row; returns GFLOP/s, 0 where nothing is to be timed.
+    template <class In, class Out>
+    double measure(const StageOf<In, Out>& stage, Operands<In, Out>& x, Row& row) {
+        return measure(std::vector{stage}, x, &row)[0];
+    }
+
+    // The same of several stages, each with a row: they and cuBLAS take turns.
+    template <class In, class Out>
+    std::vector<double> measure(const std::vector<StageOf<In, Out>>& stages, Operands<In, Out>& x,
+                                Row* rows) {
+        std::vector<double> gflops(stages.size());
+        if (options_.verify_only) return gflops;
+        work_.show(doing_ + ": timing");
+        x.set_timed(options_.seed);
+        const auto [M, N, K] = x.shape;
+        const In *A = x.A_device.data(), *B = x.B_device.data();
+        Out* C = x.C.device();
+        Cublas cublas;
+        std::vector<std::function<void()>> launches;
+        for (const StageOf<In, Out>& stage : stages)
+            launches.push_back([&, M = M, N = N, K = K] { stage.launch(M, N, K, A, B, C); });
+        launches.push_back([&, M = M, N = N, K = K] { cublas.multiply(M, N, K, A, B, C); });
+        const std::vector<Rested> rested = bench_.time(launches, options_.repeat);
+        work_.show(doing_ + ": timing without a rest");
+        std::vector<Sustained> sustained;
+        for (size_t i = 0; i < launches.size(); ++i)
+            sustained.push_back(bench_.sustained(launches[i], rested[i].median));
+        const double flop = 2.0 * M * N * K;
+        const Rested& its = rested.back();
+        for (size_t i = 0; i < stages.size(); ++i) {
+            const Limit peak = stages[i].arithmetic.peak;
+            const Rested& mine = rested[i];
+            const double at_clock = bench_.peak_at(mine.clocks.sm, peak);
+            Row& row = rows[i];
+            gflops[i] = flop / mine.median * 1e-6;
+            add_times(row, mine, flop, bench_.gpu.peak.*peak);
+            add_library(row, "cublas", flop, mine, its);
+            row += {{"repeats", std::to_string(options_.repeat)}};
+            add_clocks(row, mine.clocks);
+            row += {{"percent_of_peak_at_clock",
+                     figure(at_clock > 0 ? 100 * gflops[i] / at_clock : 0, "%.1f")},
+                    {"cublas_mhz", figure(its.clocks.sm)}};
+            add_sustained(row, sustained[i], flop);
+            add_sustained(row, sustained.back(), flop, "cublas_");
+        }
+        return gflops;
+    }
+
+    static std::vector<Shape> ragged() { return {}; }
+    const Gpu& predicted() const { return gpu_; }
+    Row where() const { return bench_.where(); }
+    template <class AnyStage>
+    void verify_large_indices(const AnyStage&) const {}  // the command line refuses it
+    void explain() const {}
+
+private:
+    // About so many seconds: most of the time goes into verifying on the host, and into resting.
+    static double cost(Shape s) {
+        return 2.5 + 2e-8 * (double(s.M) * s.K + double(s.K) * s.N + double(s.M) * s.N);
+    }
+
+    Options options_;
+    Bench bench_;
+    Gpu gpu_;
+    std::string doing_;
+    LongWork work_;
+};
