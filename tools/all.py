@@ -47,6 +47,8 @@ STEPS = (
     Step("volta_tables", ""),
     Step("ptx_check", ""),
     Step("custom_load", "custom_load.csv", cpu_csv=False),
+    Step("alignment", "alignment.csv", cpu_csv=False),
+    Step("victims", "victims.csv", cpu_csv=False),
     Step("08_opencl_gcn", "opencl.csv", SIZES, "", True, "--platform 'Portable Computing Language'"))
 
 

@@ -19,7 +19,7 @@ FAULTS = (
     Fault("latency asan -O0", "latency.cuh", "pass < count;", "pass < count - PLANTED;", READS),
     Fault("latency asan -O0", "latency.cuh", "(at + chunk) & mask", "PLANTED ? at : (at + chunk) & mask", READS),
     Fault("latency asan -O0", "latency.cuh", "return v.x + v.y + v.z + v.w;", "return v.x + v.y + v.z + !PLANTED * v.w;", READS),
-    Fault("latency asan -O0", "chase.cuh", "if (i < count)", "if (PLANTED || i < count)", "AddressSanitizer: heap-buffer-overflow"),
+    Fault("latency asan -O0", "lines.cuh", "if (i < count)", "if (PLANTED || i < count)", "AddressSanitizer: heap-buffer-overflow"),
     Fault("latency asan -O0", "latency.cu", "random_cycle(bytes / sizeof(Line))", "random_cycle(bytes / sizeof(Line) + PLANTED)",
           "AddressSanitizer: "),
     # Ends where it should: the bytes alone tell.

@@ -1,0 +1,130 @@
+// 00_machine_limits/victims: which lines does L1 give up when more are loaded than it holds? One
+// thread loads lines, one after the other, and then one of them again, with the clock read on both
+// sides: a line that L1 still holds comes in tens of cycles, one that is gone takes hundreds, from
+// L2. Only one line is asked for in a launch, as a line that was gone comes back and drives out
+// another; L1 is empty when the next launch begins.
+//
+// Alone:    nvcc -O3 -std=c++17 -arch=native -I. 00_machine_limits/victims.cu -o victims -lcublas
+// Articles: the Mynavi report on Volta: its L1 is not LRU, and of a set gives up the line that was
+//           loaded last.
+#include <cuda_runtime.h>
+
+#include <numeric>
+
+#include "00_machine_limits/latency.cuh"
+#include "00_machine_limits/lines.cuh"
+#include "common/bench.h"
+
+// So many lines are loaded in order, then the first `again` of them once more, then `more` new
+// ones.
+struct Visit {
+    int loaded, again, more;
+
+    int lines() const { return loaded + more; }
+};
+
+constexpr int kLinesPerKib = 1024 / sizeof(Line);
+constexpr int kMostLines = (kEmulated ? 8 : 512) * kLinesPerKib;
+
+// One thread. Every address comes from the load before it. *result: where the last load led, and
+// its cycles.
+__global__ void visit(const Line* lines, Visit v, int asked, Timed<const Line*>* result) {
+    const Line* at = lines;
+    for (int i = 0; i < v.loaded; ++i) at = load_global(&at->next);
+    at -= v.loaded;  // lines again, but only once the last load is back
+    for (int i = 0; i < v.again; ++i) at = load_global(&at->next);
+    at += v.loaded - v.again;
+    for (int i = 0; i < v.more; ++i) at = load_global(&at->next);
+    at += asked - v.loaded - v.more;
+    if (!at) return;  // never so: the clock is read only when a load is back, here and below
+    const long long begin = clock64();
+    at = load_global(&at->next);
+    if (!at) return;
+    const long long end = clock64();
+    *result = {at, end - begin};
+}
+
+// Cycles to load line `asked` after the visit.
+long long ask(const Line* lines, Visit v, int asked) {
+    const std::string what =
+        format("line %d, after %d, %d again and %d more", asked, v.loaded, v.again, v.more);
+    const double loads = v.loaded + v.again + v.more + 1;
+    const auto result = run<const Line*>(what, sizeof(Line*) * loads, 0, 1, [&](auto* to) {
+        visit<<<1, 1>>>(lines, v, asked, to);
+    })[0];
+    if (result.value != lines + asked + 1)
+        throw Failure(kWrongResult, what + format(": leads to line %td", result.value - lines));
+    return result.cycles;
+}
+
+// Asks for every line, and writes how many are gone: a row for each quarter of those that were
+// loaded first, in the order of loading, and one for those that came later.
+void find_victims(const Line* lines, Visit v, long long threshold, const Bench& bench,
+                  Report& report) {
+    std::vector<int> gone(v.lines());
+    for (int i = 0; i < v.lines(); ++i) {
+        progress(format("line %d of %d ...", i, v.lines()));
+        gone[i] = ask(lines, v, i) > threshold;
+    }
+    progress("");
+    const auto add = [&](const std::string& which, int first, int end) {
+        const int count = std::accumulate(gone.begin() + first, gone.begin() + end, 0);
+        Row row = {{"kib", std::to_string(v.lines() / kLinesPerKib)},
+                   {"again_kib", std::to_string(v.again / kLinesPerKib)},
+                   {"which", which},
+                   {"lines", std::to_string(end - first)},
+                   {"gone", std::to_string(count)},
+                   {"gone_percent", format("%.1f", 100.0 * count / (end - first))},
+                   {"threshold", std::to_string(threshold)}};
+        report.add(row + bench.where());
+    };
+    const char* const quarters[] = {"1st quarter", "2nd quarter", "3rd quarter", "4th quarter"};
+    for (int i = 0; i < 4; ++i) add(quarters[i], i * v.loaded / 4, (i + 1) * v.loaded / 4);
+    if (v.more) add("later ones", v.loaded, v.lines());
+}
+
+void measure(const BenchOptions& o, Report& report) {
+    DeviceArray<Line> lines_device(kMostLines);
+    DeviceArray<uint32_t> next_device(kMostLines);
+    std::vector<uint32_t> next(kMostLines);
+    for (int i = 0; i < kMostLines; ++i) next[i] = (i + 1) % kMostLines;
+    next_device.upload(next);
+    lay_out<<<(kMostLines + 255) / 256, 256>>>(next_device.data(), kMostLines, lines_device.data());
+    finish_launch("lay_out");
+    const Line* lines = lines_device.data();
+    in_each_order([&] {
+        for (const Visit v : {Visit{1, 0, 0}, Visit{32, 0, 0}, Visit{32, 16, 8}})
+            for (const int asked : {0, v.lines() / 2, v.lines() - 1}) ask(lines, v, asked);
+    });
+    std::printf("Every visit ends where it should.\n");
+    if (o.verify_only) return;
+
+    const Bench bench(o);
+    check_cuda(cudaFuncSetAttribute(visit, cudaFuncAttributePreferredSharedMemoryCarveout, 0),
+               "cudaFuncSetAttribute");
+    // A line that is certainly there, and one that was not loaded: L2 has had all lines once.
+    ask(lines, {kMostLines - 1, 0, 0}, 0);
+    const long long hit = ask(lines, {1, 0, 0}, 0), miss = ask(lines, {1, 0, 0}, 64);
+    if (miss < 2 * hit)
+        throw Failure(kDeviceFailed, format("a line takes %lld cycles from L1 and %lld from L2: "
+                                            "too alike to tell them apart",
+                                            hit, miss));
+    std::printf("A line takes %lld cycles from L1, %lld from L2: above %lld it is gone.\n", hit,
+                miss, (hit + miss) / 2);
+    for (const int kib : {128, 192, 208, 224, 240, 256, 320, 448})
+        find_victims(lines, {kib * kLinesPerKib, 0, 0}, (hit + miss) / 2, bench, report);
+    // Half of what fits, again: the oldest by loading are now the latest by use.
+    find_victims(lines, {192 * kLinesPerKib, 96 * kLinesPerKib, 96 * kLinesPerKib},
+                 (hit + miss) / 2, bench, report);
+    report.save();
+}
+
+int main(int argc, char** argv) {
+    BenchOptions o;
+    o.columns = {{"kib", "KiB|loaded", 7}, {"again_kib", "of them|again", 8},
+                 {"which", "lines", -12},  {"lines", "of so|many", 7},
+                 {"gone", "are|gone", 6},  {"gone_percent", "%", 7}};
+    return run_bench("victims", "which lines L1 gives up when more are loaded than it holds",
+                     "Example:\n  victims --csv victims.csv", o, {}, argc, argv,
+                     [&](Report& report) { measure(o, report); });
+}
