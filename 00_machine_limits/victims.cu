@@ -76,7 +76,7 @@ void find_victims(const Line* lines, Visit v, long long threshold, const Bench& 
                    {"gone", std::to_string(count)},
                    {"gone_percent", format("%.1f", 100.0 * count / (end - first))},
                    {"threshold", std::to_string(threshold)}};
-        report.add(row + bench.where());
+        report.add(row += bench.where());
     };
     const char* const quarters[] = {"1st quarter", "2nd quarter", "3rd quarter", "4th quarter"};
     for (int i = 0; i < 4; ++i) add(quarters[i], i * v.loaded / 4, (i + 1) * v.loaded / 4);
@@ -99,7 +99,7 @@ void measure(const BenchOptions& o, Report& report) {
     std::printf("Every visit ends where it should.\n");
     if (o.verify_only) return;
 
-    const Bench bench(o);
+    const Bench bench(o.device);
     check_cuda(cudaFuncSetAttribute(visit, cudaFuncAttributePreferredSharedMemoryCarveout, 0),
                "cudaFuncSetAttribute");
     // A line that is certainly there, and one that was not loaded: L2 has had all lines once.

@@ -198,9 +198,9 @@ void try_all(const BenchOptions& o, Report& report) {
     Row where;
     if (!kEmulated) {
         select_device(o.device);
-        where = Bench(o).where();
+        where = Bench(o.device).where();
     }
-    for (const Row& row : rows) report.add(row + where);
+    for (Row& row : rows) report.add(row += where);
     report.save();
 }
 
