@@ -167,7 +167,7 @@ private:
         Row row = {
             {"m", std::to_string(s.M)}, {"n", std::to_string(s.N)}, {"k", std::to_string(s.K)}};
         add_times(row, summarize(ms), 2.0 * s.M * s.N * s.K, 0);
-        return row + Row{{"repeats", std::to_string(options_.repeat)}};
+        return row += {{"repeats", std::to_string(options_.repeat)}};
     }
 
     Options options_;
