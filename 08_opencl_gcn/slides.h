@@ -49,13 +49,14 @@ public:
 
     // A row for each listing and each shape. Throws Failure and cl::Error.
     void run(Report& report) {
-        if (options_.verify_only) report.add(add_vectors(1000) + where_);
+        const auto add = [&](Row row, const Row& more) { report.add((row += more) += where_); };
+        if (options_.verify_only) add(add_vectors(1000), {});
         for (const Listing& what : kListings) {
             progress(std::string(what.file) + ": verifying");
             const Row row = verify(what);
-            if (options_.verify_only) report.add(row + where_);
+            if (options_.verify_only) add(row, {});
             else
-                for (const Shape& s : shapes_of(options_)) report.add(row + time(what, s) + where_);
+                for (const Shape& s : shapes_of(options_)) add(row, time(what, s));
         }
     }
 
