@@ -7,7 +7,7 @@ import pytest
 
 from support import ROOT, call
 
-SECTIONS = ["What changed", "Prediction", "Measurement", "Why they differ", "Run it", "Articles", "Exercises"]
+SECTIONS = ["What changed", "Prediction", "Measurement", "Why they differ", "Run it", "Exercises", "Reading along"]
 CHAPTERS = sorted(path.parent for path in ROOT.glob("[0-9][0-9]_*/README.md"))
 PAGES = sorted(path for path in ROOT.rglob("*.md") if not path.relative_to(ROOT).parts[0].startswith(("build", ".", "results-")))
 
@@ -21,6 +21,10 @@ def anchors(text):
     """The names that the headings have on a page, as GitHub makes them."""
     headings = re.findall(r"(?m)^#+ (.*)$", re.sub(r"(?m)^    .*$", "", text))
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+def chapter_section(chapter, heading):
+    return (chapter / "README.md").read_text().split(f"\n## {heading}\n")[-1].split("\n## ")[0]
 
 
 def name(path):
@@ -59,12 +63,13 @@ def test_chapter(chapter):
 
 @pytest.mark.parametrize("chapter", CHAPTERS, ids=name)
 def test_exercises(chapter):
-    exercises = re.findall(r"(?ms)^(\d+)\. (.*?)(?=^\d+\. |\Z)", (chapter / "README.md").read_text().split("\n## Exercises\n")[-1])
+    exercises = re.findall(r"(?ms)^(\d+)\. (.*?)(?=^\d+\. |\Z)", chapter_section(chapter, "Exercises"))
     numbers = [str(n + 1) for n in range(len(exercises))]
     assert exercises and [number for number, _ in exercises] == numbers
     assert [re.findall(r"\(exercises/(\d+)_\w+\.patch\)", text) for _, text in exercises] == [[number] for number in numbers]
     assert len(list(chapter.glob("exercises/*"))) == len(exercises), "a solution for each"
-    assert all(re.search(r"\*[^*]+\*", text) for _, text in exercises), "an answer in each"
+    folded = [re.findall(r"<details><summary>Answer</summary>\n\n +\S(?:.|\n)*?\n\n +</details>", text) for _, text in exercises]
+    assert all(len(answers) == 1 for answers in folded), "an answer in each, folded away"
 
 
 def test_sizes_of_the_steps():
