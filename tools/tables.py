@@ -13,6 +13,10 @@ SIZE, RATES_SIZE = 8192, 4096
 RATES = ("l1_hit_percent", "l2_hit_percent", "l1_throughput_percent", "l2_throughput_percent", "device_memory_percent",
          "warps_active_percent", "issue_active_percent", "waiting_long_scoreboard", "waiting_short_scoreboard", "waiting_barrier",
          "waiting_dispatch_stall", "waiting_math_pipe_throttle")
+SEEN = ("sectors that L1 had", "of the others: sectors that L2 had", "L1 was busy", "L2 was busy", "device memory was busy",
+        "occupancy: warps on a multiprocessor, of the 64 it can hold", "issue slots used",
+        "warps that wait at each issue, on average: for global memory", "... for shared memory", "... at a barrier",
+        "... for the register file", "... for a unit that is full")
 MACHINE = ("gpu", "driver", "cuda")
 WRITTEN_BY = "'./run all' on a GPU"
 
@@ -146,20 +150,11 @@ def machine_limits(rows, before):
 
 def evidence(rates):
     """What ncu saw of a stage: `rates` is its row of rates.csv."""
-    def percent(*columns):
-        return ", ".join(f"{float(rates[column]):.1f}%" for column in columns)
-
-    waiting = ", ".join(f"{float(rates[f'waiting_{what}']):.1f}" for what in (
-        "long_scoreboard", "short_scoreboard", "barrier", "dispatch_stall", "math_pipe_throttle"))
-    return "\n".join((
-        f"| ncu, {RATES_SIZE} x {RATES_SIZE} x {RATES_SIZE} | |", "|---|---:|",
-        f"| of the sectors asked for, found in L1; of the others, in L2 | {percent('l1_hit_percent', 'l2_hit_percent')} |",
-        "| how busy L1, L2 and device memory are | "
-        f"{percent('l1_throughput_percent', 'l2_throughput_percent', 'device_memory_percent')} |",
-        f"| warps on a multiprocessor, of the 64 it can hold (occupancy) | {percent('warps_active_percent')} |",
-        f"| issue slots used | {percent('issue_active_percent')} |",
-        "| warps that wait, for each instruction issued: for global memory, shared memory, a barrier, the register file, a pipe | "
-        f"{waiting} |")) + "\n"
+    lines = [f"| ncu, {RATES_SIZE} x {RATES_SIZE} x {RATES_SIZE} | |", "|---|---:|"]
+    for column, what in zip(RATES, SEEN):
+        value = f"{float(rates[column]):.1f}"
+        lines.append(f"| {what} | {value}{'%' * column.endswith('percent')} |")
+    return "\n".join(lines) + "\n"
 
 
 def steps(chapter, rows):
