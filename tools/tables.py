@@ -276,28 +276,24 @@ def first_page(path, folder, rows):
         if not places:  # a new one: its heading has the idea
             places = [next((number for number, line in enumerate(lines[2:], 2) if line[3:] > chapter), len(lines))]
             idea = page.read_text().split("\n")[0].partition(": ")[2]
-            lines.insert(places[0], " | ".join((f"| [{chapter}]({chapter}/README.md)", idea, *"--------")) + " |\n")
+            lines.insert(places[0], f"| [{chapter}]({chapter}/README.md) | {idea} | - | - | - |\n")
         if len(places) > 1:
             raise Wrong(f"{path}: its ladder has {len(places)} rows for {chapter}, expected one")
         cells = lines[places[0]].split(" | ")
-        if len(cells) != 10:
-            raise Wrong(f"{path}: its ladder's row for {chapter} has {len(cells)} cells, expected 10")
-        sizes = [ladder.changed_lines(step, file)[1] for file in ladder.steps()
-                 if file.parent.name == chapter and (step := ladder.before(file))]
-        cells[3:9] = [", ".join(map(str, sizes)) or "-", *ladder_figures(measured.get(chapter))]
-        lines[places[0]] = " | ".join(cells)
+        if len(cells) != 5:
+            raise Wrong(f"{path}: its ladder's row for {chapter} has {len(cells)} cells, expected 5")
+        lines[places[0]] = " | ".join((*cells[:2], *ladder_figures(measured.get(chapter)))) + " |\n"
     text = before + "".join(lines) + after
     before, block, after = around(path, text, "timed")
     return before + with_rows(block, [printed(row) for row in rows if row["m"] == RATES_SIZE and "/" not in row["stage"]]) + after
 
 
 def ladder_figures(row):
-    """Predicted, measured, measured / predicted, of peak, of cuBLAS; dashes for what was not measured."""
+    """Predicted, measured, of cuBLAS; dashes for what was not measured."""
     if not row:
-        return "-----"
+        return "---"
     cublas = row.get("percent_of_cublas")
-    return (f"{row['predicted_gflops'] / 1000:.1f}", f"{row['gflops'] / 1000:.1f}", times(row["gflops"] / row["predicted_gflops"]),
-            f"{row['percent_of_peak']:.1f}%", f"{cublas:.1f}%" if cublas else "-")
+    return f"{row['predicted_gflops'] / 1000:.1f}", f"{row['gflops'] / 1000:.1f}", f"{cublas:.1f}%" if cublas else "-"
 
 
 def printed(row):
