@@ -55,10 +55,21 @@ def test_chapter(chapter):
     opening = text.split("\n## ")[0]
     assert re.search(r"(?m)^# \d\d · .*\n\n\*\*[^*]+\?\*\*$", opening), "begins with its question"
     assert re.search(r"(?m)^ {4,}(?!\./)\S|^!\[", opening), "has a diagram above its first section"
+    assert "\n\nLegend: " in opening, "its diagram has a legend below it"
     ways = [f"{way}: [{other.name[:2]} · ](../{other.name}/README.md)"
             for way, other in zip(("Back", "Next"), (CHAPTERS[at - 1] if at else None, (CHAPTERS + [None])[at + 1])) if other]
     last = re.sub(r"(?<=\d\d · )[^\]]*", "", text.rstrip("\n").split("\n")[-1])
     assert last == " · ".join([*ways, "[Glossary](../docs/glossary.md)"]), "ends with the ways back and forward, and to the terms"
+
+
+GLOSSARY = re.findall(r"(?m)^\| ([^|]+) \|.* \| (primer|\d\d) \|$", (ROOT / "docs/glossary.md").read_text())
+
+
+@pytest.mark.parametrize("term, seen_in", GLOSSARY)
+def test_glossary(term, seen_in):
+    page = ROOT / "docs/primer.md" if seen_in == "primer" else next(ROOT.glob(f"{seen_in}_*/README.md"))
+    forms = [form.strip(" `()") for form in re.split(r"[,;(]", term)]
+    assert any(form.lower() in " ".join(page.read_text().lower().split()) for form in forms), f"{page} has none of {forms}"
 
 
 @pytest.mark.parametrize("chapter", CHAPTERS, ids=name)
