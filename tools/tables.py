@@ -118,13 +118,13 @@ def run_at(row, units, peak, mhz):
     had, gflops = float(row["sm_mhz"]), float(row["gflops"])
     at_clock = peak * had / mhz
     by = {"probe": "", "nvml": " by NVML"}[row["clock_by"]]
-    return [f"| clock while it ran{by}: {had:.0f} MHz. {units} at that clock | | {at_clock:.1f} |",
-            f"| measured, of that; of the hardware's peak at that clock | | {gflops / at_clock / 10:.1f}%; "
-            f"{row['percent_of_peak_at_clock']}% |",
+    return [f"| {units} at the clock of this run, {had:.0f} MHz{by} | | {at_clock:.1f} |",
+            f"| measured, of that | | {gflops / at_clock / 10:.1f}% |",
+            f"| measured, of the hardware's peak at this clock | | {row['percent_of_peak_at_clock']}% |",
             f"| **sustained**, without a rest: {row['sustained_mhz']} MHz, {row['power_w']} W | | "
             f"**{float(row['sustained_gflops']) / 1000:.1f}** |",
-            f"| cuBLAS: rested at {row['cublas_mhz']} MHz; sustained at {row['cublas_sustained_mhz']} MHz | | "
-            f"{float(row['cublas_gflops']) / 1000:.1f}; {float(row['cublas_sustained_gflops']) / 1000:.1f} |"]
+            f"| cuBLAS, at {row['cublas_mhz']} MHz | | {float(row['cublas_gflops']) / 1000:.1f} |",
+            f"| cuBLAS, sustained: {row['cublas_sustained_mhz']} MHz | | {float(row['cublas_sustained_gflops']) / 1000:.1f} |"]
 
 
 def machine_limits(rows, before):
