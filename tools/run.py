@@ -71,24 +71,24 @@ HELP = f"""\
 ./run builds and runs the programs, ./test proves them.
 
 run [STAGE | PROGRAM] [--cpu] [OPTION...]: builds and runs one program or, in one table, all stages. 04 runs all
-steps of that stage, 04/1 the first of them; without a stage, --steps runs those of all stages.
+steps of that stage, and 04/1 the first of them. Without a stage, --steps runs the steps of all stages.
 run all [FOLDER] [--against FOLDER2] [--cpu]: runs every chapter. Its CSVs, a description of the machine and a log are written
 to FOLDER (a new one, results-DATE-TIME, if none is named). Then compares them with those in FOLDER2.
 run compare FOLDER FOLDER2: compares the CSVs of two such folders, and runs nothing.
-run diff STAGE [--side]: shows step by step what a stage changes. diff STAGE STAGE: from one to the
-other at once; 04/1 is the first step of 04. --side: both files whole, in two columns that fill the
-terminal. diff alone: how many lines every step changes.
-run ablation [STAGE...] [--size N] [--repeat N] [--device N] [--csv FILE]: what each part of a stage is worth, on a GPU. Builds
-the stage with each of its parts left out, verifies these forms and times them in turns, at 8192 unless --size says otherwise.
-run plot [FOLDER]: draws the CSVs in FOLDER; without FOLDER those in docs/results/h200, and writes the READMEs' tables from them.
+run diff STAGE [--side]: shows step by step what a stage changes. diff STAGE STAGE compares two stages
+directly; 04/1 is the first step of 04. --side shows both files whole, in two columns that fill the
+terminal. diff alone lists how many lines every step changes.
+run ablation [STAGE...] [--size N] [--repeat N] [--device N] [--csv FILE]: measures what each part of a stage is worth, on a GPU.
+Builds the stage with each of its parts left out, verifies these forms and times them in turns (at 8192, or --size).
+run plot [FOLDER]: draws the CSVs in FOLDER. Without FOLDER it draws those in docs/results/h200 and writes the READMEs' tables.
 run test [OPTION...], or test [OPTION...]: builds everything that this machine can build and runs the tests. The options are
 ctest's: -R REGEX only the tests whose names match, -E REGEX all but those, -N list them, -V show their output.
 
 {textwrap.fill(STAGE_NAMES + ', or just the number', 120, initial_indent='  STAGE      ', subsequent_indent=' ' * 13)}
 {textwrap.fill(OTHER_NAMES, 120, initial_indent='  PROGRAM    ', subsequent_indent=' ' * 13)}
-             a chapter's number, where it has no stage, runs all of its programs
-  --cpu      verify and count on the CPU emulator, as is done anyway where there is no GPU or no nvcc; 08: a CPU's OpenCL
-  -v         show all that the build tools say
+             the number of a chapter without a stage runs all of its programs
+  --cpu      verify and count on the CPU emulator (the default without a GPU or nvcc); 08: use a CPU's OpenCL
+  -v         show the whole output of the build tools
   OPTION...  those of the program; --wide shows all columns, --csv FILE gathers the rows of all stages
 
 Examples:  ./run                                             ./run diff 03 04
@@ -98,8 +98,8 @@ Examples:  ./run                                             ./run diff 03 04
            ./run probe --svg fragment.svg                    ./test -R 03
            ./run 08 --stage 05                               ./test -V -R faults
 
-Missing packages are installed with apt where that is allowed; NO_INSTALL=1 forbids it. Exit codes: that of the first stage that
-failed, or ctest's; also 1 when the build failed, 2 when what is needed is missing or a file can't be written, 130 Ctrl-C"""
+Installs missing packages with apt if that is allowed; NO_INSTALL=1 forbids it. Exit codes: that of the first stage that failed, or
+ctest's; also 1 if the build failed, 2 if something needed is missing or a file can't be written, 130 for Ctrl-C"""
 
 
 class Parser(argparse.ArgumentParser):

@@ -13,6 +13,10 @@ SIZE, RATES_SIZE = 8192, 4096
 RATES = ("l1_hit_percent", "l2_hit_percent", "l1_throughput_percent", "l2_throughput_percent", "device_memory_percent",
          "warps_active_percent", "issue_active_percent", "waiting_long_scoreboard", "waiting_short_scoreboard", "waiting_barrier",
          "waiting_dispatch_stall", "waiting_math_pipe_throttle")
+SEEN = ("sectors that L1 had", "of the others: sectors that L2 had", "L1 was busy", "L2 was busy", "device memory was busy",
+        "occupancy: warps on a multiprocessor, of the 64 it can hold", "issue slots used",
+        "warps that wait at each issue, on average: for global memory", "... for shared memory", "... at a barrier",
+        "... for the register file", "... for a unit that is full")
 MACHINE = ("gpu", "driver", "cuda")
 WRITTEN_BY = "'./run all' on a GPU"
 
@@ -114,13 +118,13 @@ def run_at(row, units, peak, mhz):
     had, gflops = float(row["sm_mhz"]), float(row["gflops"])
     at_clock = peak * had / mhz
     by = {"probe": "", "nvml": " by NVML"}[row["clock_by"]]
-    return [f"| clock while it ran{by}: {had:.0f} MHz. {units} at that clock | | {at_clock:.1f} |",
-            f"| measured, of that; of the hardware's peak at that clock | | {gflops / at_clock / 10:.1f}%; "
-            f"{row['percent_of_peak_at_clock']}% |",
+    return [f"| {units} at the clock of this run, {had:.0f} MHz{by} | | {at_clock:.1f} |",
+            f"| measured, of that | | {gflops / at_clock / 10:.1f}% |",
+            f"| measured, of the hardware's peak at this clock | | {row['percent_of_peak_at_clock']}% |",
             f"| **sustained**, without a rest: {row['sustained_mhz']} MHz, {row['power_w']} W | | "
             f"**{float(row['sustained_gflops']) / 1000:.1f}** |",
-            f"| cuBLAS: rested at {row['cublas_mhz']} MHz; sustained at {row['cublas_sustained_mhz']} MHz | | "
-            f"{float(row['cublas_gflops']) / 1000:.1f}; {float(row['cublas_sustained_gflops']) / 1000:.1f} |"]
+            f"| cuBLAS, at {row['cublas_mhz']} MHz | | {float(row['cublas_gflops']) / 1000:.1f} |",
+            f"| cuBLAS, sustained: {row['cublas_sustained_mhz']} MHz | | {float(row['cublas_sustained_gflops']) / 1000:.1f} |"]
 
 
 def machine_limits(rows, before):
@@ -146,20 +150,11 @@ def machine_limits(rows, before):
 
 def evidence(rates):
     """What ncu saw of a stage: `rates` is its row of rates.csv."""
-    def percent(*columns):
-        return ", ".join(f"{float(rates[column]):.1f}%" for column in columns)
-
-    waiting = ", ".join(f"{float(rates[f'waiting_{what}']):.1f}" for what in (
-        "long_scoreboard", "short_scoreboard", "barrier", "dispatch_stall", "math_pipe_throttle"))
-    return "\n".join((
-        f"| ncu, {RATES_SIZE} x {RATES_SIZE} x {RATES_SIZE} | |", "|---|---:|",
-        f"| of the sectors asked for, found in L1; of the others, in L2 | {percent('l1_hit_percent', 'l2_hit_percent')} |",
-        "| how busy L1, L2 and device memory are | "
-        f"{percent('l1_throughput_percent', 'l2_throughput_percent', 'device_memory_percent')} |",
-        f"| warps on a multiprocessor, of the 64 it can hold (occupancy) | {percent('warps_active_percent')} |",
-        f"| issue slots used | {percent('issue_active_percent')} |",
-        "| warps that wait, for each instruction issued: for global memory, shared memory, a barrier, the register file, a pipe | "
-        f"{waiting} |")) + "\n"
+    lines = [f"| ncu, {RATES_SIZE} x {RATES_SIZE} x {RATES_SIZE} | |", "|---|---:|"]
+    for column, what in zip(RATES, SEEN):
+        value = f"{float(rates[column]):.1f}"
+        lines.append(f"| {what} | {value}{'%' * column.endswith('percent')} |")
+    return "\n".join(lines) + "\n"
 
 
 def steps(chapter, rows):
@@ -281,28 +276,24 @@ def first_page(path, folder, rows):
         if not places:  # a new one: its heading has the idea
             places = [next((number for number, line in enumerate(lines[2:], 2) if line[3:] > chapter), len(lines))]
             idea = page.read_text().split("\n")[0].partition(": ")[2]
-            lines.insert(places[0], " | ".join((f"| [{chapter}]({chapter}/README.md)", idea, *"--------")) + " |\n")
+            lines.insert(places[0], f"| [{chapter}]({chapter}/README.md) | {idea} | - | - | - |\n")
         if len(places) > 1:
             raise Wrong(f"{path}: its ladder has {len(places)} rows for {chapter}, expected one")
         cells = lines[places[0]].split(" | ")
-        if len(cells) != 10:
-            raise Wrong(f"{path}: its ladder's row for {chapter} has {len(cells)} cells, expected 10")
-        sizes = [ladder.changed_lines(step, file)[1] for file in ladder.steps()
-                 if file.parent.name == chapter and (step := ladder.before(file))]
-        cells[3:9] = [", ".join(map(str, sizes)) or "-", *ladder_figures(measured.get(chapter))]
-        lines[places[0]] = " | ".join(cells)
+        if len(cells) != 5:
+            raise Wrong(f"{path}: its ladder's row for {chapter} has {len(cells)} cells, expected 5")
+        lines[places[0]] = " | ".join((*cells[:2], *ladder_figures(measured.get(chapter)))) + " |\n"
     text = before + "".join(lines) + after
     before, block, after = around(path, text, "timed")
     return before + with_rows(block, [printed(row) for row in rows if row["m"] == RATES_SIZE and "/" not in row["stage"]]) + after
 
 
 def ladder_figures(row):
-    """Predicted, measured, measured / predicted, of peak, of cuBLAS; dashes for what was not measured."""
+    """Predicted, measured, of cuBLAS; dashes for what was not measured."""
     if not row:
-        return "-----"
+        return "---"
     cublas = row.get("percent_of_cublas")
-    return (f"{row['predicted_gflops'] / 1000:.1f}", f"{row['gflops'] / 1000:.1f}", times(row["gflops"] / row["predicted_gflops"]),
-            f"{row['percent_of_peak']:.1f}%", f"{cublas:.1f}%" if cublas else "-")
+    return f"{row['predicted_gflops'] / 1000:.1f}", f"{row['gflops'] / 1000:.1f}", f"{cublas:.1f}%" if cublas else "-"
 
 
 def printed(row):

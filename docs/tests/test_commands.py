@@ -11,7 +11,7 @@ import counters
 from commands import check_named, copy, lacking, run
 from support import ROOT
 
-PAGES = [ROOT / "README.md", *sorted(ROOT.glob("[0-9][0-9]_*/README.md"))]
+PAGES = [ROOT / "README.md", ROOT / "docs/primer.md", ROOT / "docs/usage.md", *sorted(ROOT.glob("[0-9][0-9]_*/README.md"))]
 PROGRAMS = ("./run", "./test", "build/bin/", "nvcc ", "ncu ", "cuda-gdb ", "compute-sanitizer ", "git ", "python3 ", "cuobjdump ",
             "cmake ", "ctest ")
 # What takes long, and other tests run: run's, 00_machine_limits' and the articles'.

@@ -1,4 +1,4 @@
-"""tour.ipynb types what README.md shows, holds no output, and runs from top to bottom without a GPU, where Jupyter is installed."""
+"""tour.ipynb types what README.md or docs/usage.md shows, holds no output, and runs from top to bottom without a GPU, where Jupyter is installed."""
 import json
 import re
 
@@ -14,7 +14,8 @@ CODE = [cell for cell in json.loads(PATH.read_text())["cells"] if cell["cell_typ
 def test_its_commands_are_the_readmes():
     typed = re.findall(r"(?m)^!(\./.*)$", "\n".join("".join(cell["source"]) for cell in CODE))
     assert len(typed) == 3
-    shown = re.findall(r"(?m)^    (\S.*?)(?: +#.*)?$", (ROOT / "README.md").read_text())
+    shown = [command for page in ("README.md", "docs/usage.md")
+             for command in re.findall(r"(?m)^    (\S.*?)(?: +#.*)?$", (ROOT / page).read_text())]
     assert not set(typed) - set(shown)
 
 
