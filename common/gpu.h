@@ -234,9 +234,8 @@ public:
 
 #ifndef CUDA_EMULATOR
     int attribute(cudaDeviceAttr which) const;
-    void free_memory() {
-        timing_.reset();
-    }  // that time() has taken: what comes next finds it as before
+    // What time() has taken: what is allocated next finds the memory as it was before.
+    void free_memory() { timing_.reset(); }
 
 private:
     Gpu at_hand() const;
