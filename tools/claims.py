@@ -90,7 +90,7 @@ def overflow(bits=31):
     return f"int ends at {2**bits - 1}; the last index is {n * n - 1} at N = {n}, {(n + 1) ** 2 - 1} at N = {n + 1}"
 
 
-def allclose(k=8192, elements=150, rtol=1e-5, atol=1e-8, lanes=16):
+def allclose(k=8192, elements=64, rtol=1e-5, atol=1e-8, lanes=16):
     """The kernel adds one by one, a BLAS in several sums; np.allclose(x, y) means |x - y| <= atol + rtol |y| for all."""
     cell, lines = array.array("f", [0]), []
 
