@@ -21,7 +21,7 @@ import shutil
 import sys
 import tempfile
 
-from count_mma import HERE, KERNELS, count, listed, run
+from count_mma import HERE, KERNELS, listed, run
 
 KINDS = [(use, kind, order) for use, kind in (("matrix_a", "half"), ("matrix_b", "half"), ("accumulator", "half"),
                                               ("accumulator", "float")) for order in ("row", "col")]
@@ -168,8 +168,6 @@ class Warp:
                 else:
                     self.stored[address % self.SPACE + 4 * i] = self.registers[lane][first + i]
             return
-        elif kind == "HMMA":  # multiplies; the numbers stay where they are
-            return
         else:
             sys.exit(f"volta_code.py: can't execute {name} {', '.join(words)}")
         self.registers[lane][to] = value & 0xFFFFFFFF
@@ -220,15 +218,15 @@ def span(numbers):
 
 def sets(code):
     """Lines about the HMMA of one mma_sync with sums in floats: the elements of A, B and C that the registers of each hold."""
-    loads = [each for each in code if each[2].startswith("HMMA")]
-    warp = Warp(2, 2, 4).run(code[:code.index(loads[0])])
+    products = [each for each in code if each[2].startswith("HMMA")]
+    warp = Warp(2, 2, 4).run(code[:code.index(products[0])])
     held = {}
 
     def elements(register, bytes, count, lanes=range(32)):
         first = int(re.match(r" *R(\d+)", register)[1])
         return [divmod(n, 16) for lane in lanes for i in range(count) for n in numbers(warp.registers[lane][first + i], bytes)]
 
-    for set_, group in enumerate(itertools.zip_longest(*[iter(loads)] * 4), 1):
+    for set_, group in enumerate(itertools.zip_longest(*[iter(products)] * 4), 1):
         for _, _, name, operands in group:
             to, a, b, _ = operands.split(",")
             held.setdefault(set_, []).append((name.partition(".STEP")[2], to.strip(), span({k for _, k in elements(a, 2, 2)}),

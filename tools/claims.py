@@ -146,8 +146,8 @@ def assembled(chips=(("GCN 1", "gfx600"), ("GCN 2", "gfx700"), ("GCN 3, the Fury
 def compiled(chip, source, *words):
     """What clang 19 says of OpenCL C for a GCN chip."""
     find("clang-19", "clang-19")
-    return subprocess.run(["clang-19", "-target", "amdgcn-amd-amdhsa", f"-mcpu={chip}", "-x", "cl", "-nogpulib", "-O2", "-S", *words,
-                           "-", "-o", "/dev/null"], input=source, capture_output=True, text=True)
+    return subprocess.run(["clang-19", "-target", "amdgcn-amd-amdhsa", f"-mcpu={chip}", "-x", "cl", "-nogpulib", "-O2", "-S",
+                           *words, "-", "-o", "/dev/null"], input=source, capture_output=True, text=True)
 
 
 def scalar_registers(kb=2, simds=4, chips=(("GCN 2", "gfx700"), ("GCN 3, the Fury X", "gfx803")), waves=8):
