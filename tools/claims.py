@@ -90,7 +90,7 @@ def overflow(bits=31):
     return f"int ends at {2**bits - 1}; the last index is {n * n - 1} at N = {n}, {(n + 1) ** 2 - 1} at N = {n + 1}"
 
 
-def allclose(k=8192, elements=300, rtol=1e-5, atol=1e-8, lanes=16):
+def allclose(k=8192, elements=64, rtol=1e-5, atol=1e-8, lanes=16):
     """The kernel adds one by one, a BLAS in several sums; np.allclose(x, y) means |x - y| <= atol + rtol |y| for all."""
     cell, lines = array.array("f", [0]), []
 
@@ -143,6 +143,84 @@ def assembled(chips=(("GCN 1", "gfx600"), ("GCN 2", "gfx700"), ("GCN 3, the Fury
     return "\n".join(lines)
 
 
+def compiled(chip, source, *words):
+    """What clang 19 says of OpenCL C for a GCN chip."""
+    find("clang-19", "clang-19")
+    return subprocess.run(["clang-19", "-target", "amdgcn-amd-amdhsa", f"-mcpu={chip}", "-x", "cl", "-nogpulib", "-O2", "-S",
+                           *words, "-", "-o", "/dev/null"], input=source, capture_output=True, text=True)
+
+
+def scalar_registers(kb=2, simds=4, chips=(("GCN 2", "gfx700"), ("GCN 3, the Fury X", "gfx803")), waves=8):
+    """By the most SGPRs with which clang still counts so many waves a SIMD."""
+    lines = [f"{simds} x {kb} KB = {simds * kb} KB a compute unit"]
+    for name, chip in chips:
+        most = 0
+        for n in range(16, 104, 16):
+            said = compiled(chip, f'kernel void k() {{ __asm volatile("" ::: "s{n - 1}"); }}\n',
+                            "-Rpass-analysis=kernel-resource-usage").stderr
+            found = re.search(r"Occupancy \[waves/SIMD\]: (\d+)", said)
+            if not found:
+                raise Missing(f"clang-19 counts no waves: {said[:200]}")
+            if int(found[1]) >= waves:
+                most = n
+        lines.append(f"{name}: clang 19 has {waves} waves a SIMD up to {most} SGPRs each: {waves} x {most} x 4 bytes = "
+                     f"{waves * most / 256:.1f} KB a SIMD")
+    return "\n".join(lines)
+
+
+def languages(chip="gfx803"):
+    opencl = compiled(chip, "kernel void k(global int* x) { *x = 1; }\n")
+    words = {"OpenCL C": opencl.returncode}
+    for name, options in (("HIP", ("-x", "hip", f"--offload-arch={chip}", "-nogpulib", "-nogpuinc", "--offload-device-only", "-S")),
+                          ("HC C++", ("-hc", "-x", "c++", "-S"))):
+        words[name] = subprocess.run(["clang-19", *options, "/dev/null", "-o", "/dev/null"], capture_output=True).returncode
+    return f"clang 19 for {chip}: " + ", ".join(f"{name} {'refused' if code else 'compiles'}" for name, code in words.items())
+
+
+# One instruction of each of GCN's kinds.
+def units(chip="gfx803", kinds=(("vector ALU", "v_add_f32 v0, v1, v2"), ("vector memory", "buffer_load_dword v0, off, s[0:3], 0"),
+                                ("scalar ALU", "s_add_u32 s0, s1, s2"), ("scalar memory", "s_load_dword s0, s[2:3], 0x0"),
+                                ("branch", "s_branch 0"), ("LDS", "ds_read_b32 v0, v1"), ("export", "exp mrt0 v0, v0, v0, v0"))):
+    find("clang-19", "clang-19")
+    good = [name for name, line in kinds if not subprocess.run(
+        f"clang-19 -target amdgcn-amd-amdhsa -mcpu={chip} -x assembler -c - -o /dev/null".split(), input=line + "\n",
+        capture_output=True, text=True).returncode]
+    return f"{len(good)} of {len(kinds)} kinds assemble for {chip}: {', '.join(good)}"
+
+
+def inner(shapes=((2, 3, 3, 2), (2, 3, 2, 3))):
+    lines = []
+    for rows, columns, b_rows, b_columns in shapes:
+        missing = sum(k >= b_rows for k in range(columns)) + sum(k >= columns for k in range(b_rows))
+        lines.append(f"{rows}x{columns} times {b_rows}x{b_columns}: " + (
+            f"{missing} factors of each element have no partner" if missing else
+            f"{rows}x{b_columns}, {len(product(integers(rows, columns), integers(b_rows, b_columns))[0])} rows"))
+    return "\n".join(lines)
+
+
+def flattened(rows=3, width=4):
+    matrix = memoryview(bytes(range(rows * width))).cast("B", [rows, width])
+    line = matrix.tobytes()
+    same = sum(line[row * width + col] == matrix[row, col] for row in range(rows) for col in range(width))
+    return f"{rows} x {width}: {same} of {rows * width} elements at row x {width} + col"
+
+
+def split_k(size=8, parts=4):
+    A, B = integers(size, size, 1), integers(size, size, 2)
+    whole, step = product(A, B)[0], size // parts
+    sums = [[0] * size for _ in A]
+    for k in range(0, size, step):
+        part = product([row[k:k + step] for row in A], B[k:k + step])[0]
+        sums = [[x + y for x, y in zip(*rows)] for rows in zip(sums, part)]
+    same = sum(x == y for rows in zip(whole, sums) for x, y in zip(*rows))
+    return f"k in {parts} parts, each summed alone, then added: {same} of {size * size} elements equal"
+
+
+def wrapped(n=46341, bits=32):
+    last = n * n - 1
+    return f"{overflow()}\nin {bits} bits it becomes {(last + 2 ** (bits - 1)) % 2**bits - 2 ** (bits - 1)}: before the array"
+
+
 def covered(items=16 * 16, tile=128, owned=(4, 8)):
     return "\n".join(f"{items} work-items x {n} x {n} = {items * n * n} of {tile * tile} elements, {items * n * n / tile**2:.0%}"
                      for n in owned)
@@ -154,9 +232,13 @@ def prefetch(tile=128, step=8, k=64):
             f"K = {k}: {len(loaded)} tiles loaded, {sum(at >= k for at in loaded)} of them past K, at k = {loaded[-1]}")
 
 
-def loads_in(times=(91e-6, 77670e-6), loads=2**30, size=512, ghz=1.455, gbs=652.8):
-    return "\n".join(f"{loads} loads of {size} bytes in {s:g} s: {size * loads / s / 1e12:.2f} TB/s, "
-                     f"{size * loads / s / 1e9 / gbs:.0f} times a Titan V's memory; {loads / s / ghz / 1e9:.1f} loads a clock" for s in times)
+def loads_in(times=(91e-6, 77670e-6), loads=2**30, size=512, ghz=1.455, multiprocessors=80, l1_bytes=128):
+    l1 = multiprocessors * l1_bytes * ghz / 1000
+    return "\n".join([f"all L1 of a Titan V: {multiprocessors} x {l1_bytes} bytes x {ghz} GHz = {l1:.1f} TB/s",
+                      *(f"{loads} loads of {size} bytes in {s:g} s: {size * loads / s / 1e12:.2f} TB/s, "
+                        f"{size * loads / s / 1e12 / l1:.3g} times all L1; by one warp {loads / s / ghz / 1e9:.1f} loads a clock"
+                        for s in times),
+                      f"{times[1] / times[0]:.1f} times"])
 
 
 def places(rows=(8, 64)):
@@ -173,6 +255,9 @@ def lanes(n, ghz):
 # number: what it says, how it is computed. Inputs that an article lacks are the vendors': lanes and boost clocks of V100 (PCIe 1.38
 # GHz, which its 113 TFLOPS imply, SXM2 1.53), P100, A100 and RTX 5060 Ti, MI250X's units, the Xeon's two AVX-512 units a core.
 CLAIMS = {
+    1: ("a tensor core multiplies 4x4 by 4x4 a clock", lambda tflops=125, cores=640, ghz=1.53:
+        f"NVIDIA's {tflops} TFLOPS of a V100 / {cores} tensor cores / {ghz} GHz = {tflops * 1000 / cores / ghz:.1f} flop a clock; "
+        f"4 x 4 x 4 multiply-adds are {4 * 4 * 4 * 2}"),
     30: ("2^30 loads by one warp, by load_matrix_sync and by hand", loads_in),
     40: ("cuBLAS, FP64, V100: about 7 TFLOPS, nearly the peak", lambda n=2560, ghz=1.38: lanes(n, ghz)),
     41: ("FP32: about 14 TFLOPS, nearly the peak", lambda n=5120, ghz=1.38: lanes(n, ghz)),
@@ -188,7 +273,7 @@ CLAIMS = {
          f"2 x {n}^3 = {2 * n**3:.4g} FLOPs: {2 * n**3 / rate * 1000:.2f} ms; a second is N = {(rate / 2) ** (1 / 3):.0f}"),
     77: ("8192: about 1 TFLOP", lambda n=8192: f"2 x {n}^3 = 2^{math.log2(2 * n**3):g} = {2 * n**3:.4e}"),
     78: ("float, double, bf16: digits, range; bf16 keeps the precision of small values", formats),
-    81: ("the kernel's int row * K + k", overflow),
+    81: ("the kernel's int row * K + k", wrapped),
     84: ("CPU 1.705 s, GPU 0.857 s: 2.0 times", lambda cpu=1.705, gpu=0.857, n=8192:
          f"{cpu} / {gpu} = {cpu / gpu:.2f}; the CPU does {2 * n**3 / cpu / 1e9:.0f} GFLOPS"),
     85: ("the kernel alone 0.787 s: 1.4 TFLOPS", lambda total=0.857, kernel=0.787, n=8192:
@@ -199,6 +284,8 @@ CLAIMS = {
     87: ("np.allclose finds GPU and CPU in agreement at K = 8192", allclose),
     89: ("flop per byte if each matrix moves once", lambda n=8192:
          f"2 x {n}^3 / (3 x {n}^2 x 4 bytes) = {2 * n**3 / (12 * n * n):.0f}"),
+    90: ("A's columns are as many as B's rows", inner),
+    94: ("row-major: row, then row", flattened),
     141: ("slide 20: i7-4790, 460.8 GFLOPS", lambda ghz=3.6, cores=4, units=2, width=8:
           f"{ghz} GHz x {cores} x {units} x {width} x 2 = {ghz * cores * units * width * 2:.1f} GFLOPS"),
     142: ("slide 21: its memory, 25.6 GB/s", lambda gbs=12.8, channels=2, peak=460.8:
@@ -212,11 +299,14 @@ CLAIMS = {
           lanes(cores * each, ghz)),
     148: ("slide 28: 7.6 times the arithmetic, 7.0 times the memory", lambda gpu=15.7, cpu=2.06, beta=900, cpu_beta=127.8, n=896:
           f"{gpu / cpu:.2f} and {beta / cpu_beta:.2f}; with both AVX-512 units, {lanes(n, 2.5)}, {gpu / (n * 2 * 2.5 / 1000):.2f}"),
-    151: ("slide 32: 4 KB of SGPRs; slide 37: 2 KB a SIMD", lambda kb=2, simds=4, gcn1=512, gcn3=800:
-          f"{simds} x {kb} KB = {simds * kb} KB a compute unit; LLVM counts {gcn1} x 4 bytes a SIMD = {gcn1 / 256:.1f} KB on GCN 1 "
-          f"and 2, {gcn3} x 4 = {gcn3 / 256:.1f} KB since GCN 3"),
+    149: ("slide 29: GCN is programmed in OpenCL, HIP and HC C++", languages),
+    151: ("slide 32: 4 KB of SGPRs; slide 37: 2 KB a SIMD", scalar_registers),
+    152: ("slide 32: 16 KB of instructions a compute unit", lambda kb=32, units=4:
+          f"{kb} KB / {units} compute units = {kb / units:g} KB each"),
     153: ("slide 35: 64 work-items on 16 lanes take 4 cycles", lambda n=64, width=16: f"{n} / {width} = {n / width:g} cycles"),
     156: ("slide 37: 104 SGPRs can be used", assembled),
+    158: ("slide 38: 512 GB/s in theory, 392 measured", lambda bits=4096, gbit=1, got=GBS:
+          f"{bits} bits x {gbit} Gbit/s / 8 = {bits * gbit / 8:.0f} GB/s; {got} are {got / (bits * gbit / 8):.1%}"),
     164: ("slide 44: 2K loads, 2K flop, 1 store: about 0.25 flop per byte", lambda k=8192: counted(1, k, 1)),
     166: ("slide 45: 98 GFLOPS, 1.1% of the peak", lambda i=0.25:
           f"{min(PEAK, GBS * i):.0f} GFLOPS, {min(PEAK, GBS * i) / PEAK:.2%}"),
@@ -224,11 +314,14 @@ CLAIMS = {
     171: ("slide 49: 128 x 128 take 16384 registers", lambda n=128, there=256:
           f"{n * n}; a work-item has {there}: n x n + 2n fit up to n = {max(m for m in range(n) if m * m + 2 * m <= there)}"),
     180: ("slide 55: float ab[4][4]", covered),
+    181: ("slide 56: 5141 GFLOPS, 59.8%", lambda got=5141: f"{got / PEAK:.1%}"),
     182: ("slide 57: two buffers, the next tile loaded in each turn", prefetch),
     183: ("slide 58: 6351 GFLOPS, 73.8%, 11 times naive", lambda last=6351, before=5141, naive=567:
           f"{last / PEAK:.1%}, {last / naive:.1f} x, {last / before - 1:+.1%} over slide 56"),
     184: ("the slides' speeds in flop per byte at 392 GB/s", lambda speeds=(567, 2018, 5141, 6351):
           ", ".join(f"{x}: {x / GBS:.3g}" for x in speeds)),
+    192: ("slide 31: seven kinds of unit", units),
+    194: ("slide 41: the sum over k can be done in parts", split_k),
     "E13": ("wmma_extension's accumulator of halves, row-major, sm_70", places),
 }
 

@@ -194,6 +194,11 @@ __global__ void product(const half* a, const half* b, half* c) {
       for arch, differs in (("sm_75", True), ("sm_80", False), ("sm_90", False))),
     kernel("29 33 E9", "sm_90", "two loads and a fill, a product, a store", IN_PLACE,
            ptx={"wmma.load": 2, "wmma.mma": 1, "wmma.store": 1}),
+    kernel("37", "sm_75", "the PTX of three shapes", "three_shapes<half, float, float>(p);", ptx={
+        f"wmma.mma.sync.aligned.row.col.{shape}.f32.f32": 1 for shape in ("m16n16k16", "m8n32k16", "m32n8k16")}),
+    assembly("100", "sm_75", "wmma, PTX 6.2 for sm_60", "6.2", "sm_60", SHAPE, aligned="",
+             refused="requires .target sm_70 or higher"),
+    assembly("100", "sm_75", "wmma, PTX 6.2 for sm_70", "6.2", "sm_70", SHAPE, aligned=""),
     kernel("101", "sm_80", "experimental::precision::u4, s4, b1", "sizeof(experimental::precision::u4*), "
            "sizeof(experimental::precision::s4*), sizeof(experimental::precision::b1*);"),
     kernel("101", "sm_80", "precision::u4", "sizeof(precision::u4*);", refused='has no member "u4"'),

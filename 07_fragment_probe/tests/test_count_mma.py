@@ -55,3 +55,10 @@ def test_without_nvcc_one_line_names_the_package(words, environment):
 
 def test_odd_option():
     assert call(*COUNT, "--odd").returncode == 2
+
+
+@pytest.mark.parametrize("words", ((), ("--nvcc", "/nonexistent/nvcc")), ids=str)
+def test_volta_code_says_what_it_lacks(words):
+    """Only an nvcc up to 12.9 builds for a Volta; docs/results/volta_code.txt has what the program then prints."""
+    run = subprocess.run([sys.executable, "-B", ROOT / "07_fragment_probe/volta_code.py", *words], capture_output=True, text=True)
+    assert run.returncode == 0 or run.returncode == 77 and re.fullmatch(r"volta_code\.py: n.*\n", run.stderr), run.stderr
