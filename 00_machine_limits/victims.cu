@@ -84,6 +84,7 @@ void find_victims(const Line* lines, Visit v, long long threshold, const Bench& 
 }
 
 void measure(const BenchOptions& o, Report& report) {
+    const Bench bench(o.device);
     DeviceArray<Line> lines_device(kMostLines);
     DeviceArray<uint32_t> next_device(kMostLines);
     std::vector<uint32_t> next(kMostLines);
@@ -99,7 +100,6 @@ void measure(const BenchOptions& o, Report& report) {
     std::printf("Every visit ends where it should.\n");
     if (o.verify_only) return;
 
-    const Bench bench(o.device);
     check_cuda(cudaFuncSetAttribute(visit, cudaFuncAttributePreferredSharedMemoryCarveout, 0),
                "cudaFuncSetAttribute");
     // A line that is certainly there, and one that was not loaded: L2 has had all lines once.
