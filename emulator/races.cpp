@@ -93,7 +93,9 @@ std::string block_at(uint32_t clock) {
 }
 
 void conflict(bool global, const Access& before, const Access& now) {
-    report_conflict({global, before.kind, now.kind, before.site, now.site, ""}, [&] {
+    const Conflict found{global,   before.kind,   now.kind,   before.site,
+                         now.site, before.thread, now.thread, ""};
+    report_conflict(found, [&] {
         const auto index = [](const Access& a) {
             return index_name(unflatten(a.thread, builtins.block_dim), builtins.block_dim);
         };
