@@ -100,7 +100,7 @@ std::string text_of(size_t warp, const Event& e) {
     for (const int number : {e.width, e.cost, e.ideal}) text += "," + std::to_string(number);
     for (int lane = 0; lane < 32; ++lane) {
         text += ",";
-        if (e.active >> lane & 1) text += std::to_string(e.address[lane]);
+        if (site && e.active >> lane & 1) text += std::to_string(e.address[lane]);
         if (e.copies >> lane & 1) text += ">" + std::to_string(e.to[lane]);
     }
     return text + "\n";

@@ -1,0 +1,141 @@
+"""A page to step through a kernel: what its traced build writes with --record, and a page that shows it (view.html).
+
+A record is text, a line each (emulator/record.cpp): the matrices and shared arrays with their addresses, the problems, and of each
+block every warp's events in program order. The page gets it as JSON. Lanes' distances from the first repeat themselves all the
+time, so each list of them stands there once, as a pattern.
+"""
+import ast
+import csv
+import html
+import json
+import operator
+import pathlib
+import re
+
+from machine import ROOT
+
+TEMPLATE = pathlib.Path(__file__).with_name("view.html")
+SIZES = {"half": 2, "float": 4, "double": 8, "float4": 16}
+OPERATORS = {ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.floordiv,
+             ast.Mod: operator.mod}
+
+
+def value(expression, constants):
+    """Of an expression of whole numbers, + - * / % and constants; KeyError where there is anything else."""
+    def of(node):
+        if isinstance(node, ast.BinOp):
+            return OPERATORS[type(node.op)](of(node.left), of(node.right))
+        return constants[node.id] if isinstance(node, ast.Name) else {int: node.value}[type(node.value)]
+
+    try:
+        return of(ast.parse(expression.strip(), mode="eval").body)
+    except (SyntaxError, AttributeError) as error:
+        raise KeyError(expression) from error
+
+
+def constants(source):
+    """The whole numbers that a stage's source names, as far as they are sums and products of others."""
+    found = {}
+    for name, expression in re.findall(r"constexpr int (\w+) = ([^;]+);", source):
+        try:
+            found[name] = value(expression, found)
+        except KeyError:
+            pass
+    return found
+
+
+def default_shape(source):
+    """One block's tile and three of its steps along k: what a page can show."""
+    known = constants(source)
+    return known.get("kTileM", 64), known.get("kTileN", 64), 3 * known.get("kStepK", 4)
+
+
+def array_of(name, source):
+    """(bytes of an element, lengths) of a shared array as its source declares it; words of 4 bytes where that can't be read."""
+    found = re.search(rf"__shared__ (?:alignas\(\d+\) |__align__\(\d+\) )?(\w+) {name}((?:\[[^]]*\])+)", source)
+    try:
+        return SIZES[found[1]], [value(length, constants(source)) for length in re.findall(r"\[([^]]+)\]", found[2])]
+    except (KeyError, TypeError):
+        return SIZES.get(found[1], 4) if found else 4, []
+
+
+def read(text, name, shape, root=ROOT):
+    """The record as the page takes it."""
+    rows = list(csv.reader(text.splitlines()))
+    of_kind = {kind: [row[1:] for row in rows if row[0] == kind] for kind in ("matrix", "array", "event")}
+    files = dict.fromkeys(row[2].rpartition(":")[0] for row in of_kind["event"])
+    sources = {file: (root / file).read_text() for file in files if (root / file).is_file()}
+    everything = "\n".join(sources.values())
+    data = {"name": name, "shape": shape, "sources": sources, "problems": [], "matrices": [], "arrays": [], "sites": [],
+            "patterns": [], "blocks": []}
+    ranges = []  # (begin, end, where that begins on the page)
+    at = 0
+    for matrix, begin, m, n, size in of_kind["matrix"]:
+        begin, m, n, size = map(int, (begin, m, n, size))
+        data["matrices"].append({"name": matrix, "begin": at, "rows": m, "cols": n, "size": size})
+        ranges.append((begin, begin + m * n * size, at))
+        at += -(-m * n * size // 256) * 256
+    lines = [int(row[1]) // 128 for row in of_kind["array"]]
+    base = min(lines, default=0) * 128
+    for array, begin, length in sorted(of_kind["array"], key=lambda row: int(row[1])):
+        begin, (size, lengths) = int(begin), array_of(array, everything)
+        data["arrays"].append({"name": array, "begin": begin - base, "bytes": int(length), "size": size, "lengths": lengths})
+        ranges.append((begin, begin + int(length), begin - base))
+    dynamic = None  # where the block's dynamic shared memory begins; on the page it comes behind the arrays
+    behind = max((-(-(a["begin"] + a["bytes"]) // 128) * 128 for a in data["arrays"]), default=0)
+    dynamic_bytes = 0
+    indices = {"sites": {}, "patterns": {}}
+
+    def index(kind, key):
+        known = indices[kind]
+        if key not in known:
+            known[key] = len(known)
+            data[kind].append(key)
+        return known[key]
+
+    def moved(address):
+        nonlocal dynamic_bytes
+        for begin, end, to in ranges:
+            if begin <= address < end:
+                return address - begin + to
+        dynamic_bytes = max(dynamic_bytes, address - dynamic + 16)
+        return address - dynamic + behind
+
+    def lanes(texts):
+        """A first address and a pattern; None where no lane has one."""
+        addresses = [moved(int(text)) if text else None for text in texts]
+        first = next((each for each in addresses if each is not None), None)
+        if first is None:
+            return []
+        return [first, index("patterns", tuple(None if each is None else each - first for each in addresses))]
+
+    for row in rows:
+        if row[0] == "problem":
+            data["problems"].append({"text": ",".join(row[1:])})
+        elif row[0] == "block":
+            dynamic = int(row[2])
+            data["blocks"].append({"name": row[1], "warps": []})
+        elif row[0] == "event":
+            warp, what, where, width, cost, ideal = row[1:7]
+            warps = data["blocks"][-1]["warps"]
+            warps.extend([] for _ in range(int(warp) + 1 - len(warps)))
+            file, _, line = where.rpartition(":")
+            pairs = [cell.partition(">") for cell in row[7:]]
+            event = [index("sites", (what, file, int(line or 0), int(width))), int(cost), int(ideal)]
+            warps[int(warp)].append(event + lanes([pair[0] for pair in pairs]) + lanes([pair[2] for pair in pairs]))
+        elif row[0] == "conflict":
+            text = ",".join(row[7:])
+            for problem in data["problems"]:
+                if problem["text"] == text:
+                    problem.update(block=len(data["blocks"]) - 1, accesses=[
+                        [int(number) for number in side] for side in (row[1:4], row[4:7]) if side[0]])
+    if dynamic_bytes:
+        size, _ = array_of(r"\w+", "".join(re.findall(r"extern (__shared__.*)", everything)))
+        data["arrays"].append({"name": "dynamic", "begin": behind, "bytes": dynamic_bytes, "size": size, "lengths": []})
+    return data
+
+
+def page(title, records):
+    """The whole page."""
+    text = json.dumps(records, separators=(",", ":")).replace("</", "<\\/")
+    return TEMPLATE.read_text().replace("TITLE", html.escape(title)).replace('"RECORDS"', text)
