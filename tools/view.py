@@ -11,9 +11,13 @@ import json
 import operator
 import pathlib
 import re
+import subprocess
+import sys
+import tempfile
 
 from machine import ROOT
 
+LONGEST = 512  # an edge that a page can show
 TEMPLATE = pathlib.Path(__file__).with_name("view.html")
 SIZES = {"half": 2, "float": 4, "double": 8, "float4": 16}
 OPERATORS = {ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.floordiv,
@@ -57,6 +61,17 @@ def array_of(name, source):
         return SIZES[found[1]], [value(length, constants(source)) for length in re.findall(r"\[([^]]+)\]", found[2])]
     except (KeyError, TypeError):
         return SIZES.get(found[1], 4) if found else 4, []
+
+
+def record(program, shape):
+    """What the program writes; ends this one where it writes nothing. A wrong result, or a race, is what one wants to see."""
+    with tempfile.TemporaryDirectory(prefix="view-") as folder:
+        file = pathlib.Path(folder, "record")
+        options = [word for option, number in zip(("-m", "-n", "-k"), shape) for word in (option, str(number))]
+        run = subprocess.run([program, *options, "--order", "forward", "--verify-only", "--record", file], stdout=subprocess.PIPE)
+        if not file.exists():
+            sys.exit(run.returncode or 1)
+        return file.read_text()
 
 
 def read(text, name, shape, root=ROOT):
