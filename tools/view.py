@@ -8,6 +8,7 @@ import ast
 import csv
 import html
 import json
+import math
 import operator
 import pathlib
 import re
@@ -19,7 +20,7 @@ from machine import ROOT
 
 LONGEST = 512  # an edge that a page can show
 TEMPLATE = pathlib.Path(__file__).with_name("view.html")
-SIZES = {"half": 2, "float": 4, "double": 8, "float4": 16}
+SIZES = {"half": 2, "float": 4, "double": 8, "float4": 16, "half2": 4}
 OPERATORS = {ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.floordiv,
              ast.Mod: operator.mod}
 
@@ -61,6 +62,20 @@ def array_of(name, source):
         return SIZES[found[1]], [value(length, constants(source)) for length in re.findall(r"\[([^]]+)\]", found[2])]
     except (KeyError, TypeError):
         return SIZES.get(found[1], 4) if found else 4, []
+
+
+def dynamic_arrays(source, begin, length):
+    """The arrays that a source sees in its dynamic shared memory; one without a name where that can't be read."""
+    starts, rows = {}, {}  # a row: what the pointer steps over
+    for name, kind, lengths, base, more in re.findall(
+            r"auto (\w+) = reinterpret_cast<(\w+)\(\*\)((?:\[[^]]*\])+)>\((\w+)(?: \+ (\w+))?\)", source):
+        lengths = [value(each, constants(source)) for each in re.findall(r"\[([^]]+)\]", lengths)]
+        starts[name] = starts.get(base, begin) + (value(more, constants(source)) * rows[base][1] if more else 0)
+        rows[name] = lengths, math.prod(lengths) * SIZES[kind], SIZES[kind]
+    ends = [*list(starts.values())[1:], begin + length]
+    return [{"name": name, "begin": start, "bytes": end - start, "size": rows[name][2],
+             "lengths": [(end - start) // rows[name][1], *rows[name][0]]} for (name, start), end in zip(starts.items(), ends)] or [
+        {"name": "shared", "begin": begin, "bytes": length, "size": 4, "lengths": []}]
 
 
 def record(program, shape):
@@ -144,9 +159,7 @@ def read(text, name, shape, root=ROOT):
                 if problem["text"] == text:
                     problem.update(block=len(data["blocks"]) - 1, accesses=[
                         [int(number) for number in side] for side in (row[1:4], row[4:7]) if side[0]])
-    if dynamic_bytes:
-        size, _ = array_of(r"\w+", "".join(re.findall(r"extern (__shared__.*)", everything)))
-        data["arrays"].append({"name": "dynamic", "begin": behind, "bytes": dynamic_bytes, "size": size, "lengths": []})
+    data["arrays"] += dynamic_arrays(everything, behind, dynamic_bytes) if dynamic_bytes else []
     return data
 
 
