@@ -37,7 +37,8 @@ class Browser:
             self.call(f"{domain}.enable")
 
     def close(self):
-        self.process.kill()
+        self.session = None
+        self.call("Browser.close")
         self.process.wait()
         shutil.rmtree(self.folder, ignore_errors=True)
 

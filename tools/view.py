@@ -74,7 +74,7 @@ def dynamic_arrays(source, begin, length):
         rows[name] = lengths, math.prod(lengths) * SIZES[kind], SIZES[kind]
     ends = [*list(starts.values())[1:], begin + length]
     return [{"name": name, "begin": start, "bytes": end - start, "size": rows[name][2],
-             "lengths": [(end - start) // rows[name][1], *rows[name][0]]} for (name, start), end in zip(starts.items(), ends)] or [
+             "lengths": [-(-(end - start) // rows[name][1]), *rows[name][0]]} for (name, start), end in zip(starts.items(), ends)] or [
         {"name": "shared", "begin": begin, "bytes": length, "size": 4, "lengths": []}]
 
 

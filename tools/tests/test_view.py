@@ -1,0 +1,206 @@
+"""./run view: the record holds what the emulator counted, the page holds the record, and a browser shows it."""
+import csv
+import io
+import pathlib
+import re
+import subprocess
+import sys
+
+import pytest
+
+import browser
+import mutate
+import view
+from support import BUILD, ROOT, call, program
+
+STAGES = sorted(path.parent.name for path in ROOT.glob("[0-9][0-9]_*/matmul.cu"))
+SHAPES = {"usual": None, "odd": (37, 129, 20)}
+
+
+def built(stage):
+    program(f"{stage}_cpu_trace")  # or skipped
+    return ROOT / stage / "matmul.cu"
+
+
+def record_of(stage, shape=None):
+    source = built(stage).read_text()
+    shape = shape or view.default_shape(source)
+    return view.read(view.record(BUILD / "bin" / f"{stage}_cpu_trace", shape), stage, shape)
+
+
+def sums(record, kind):
+    """[requests, sectors or wavefronts, at best] of the events of a kind."""
+    events = [event for block in record["blocks"] for warp in block["warps"] for event in warp if record["sites"][event[0]][0] in kind]
+    return [len(events), sum(event[1] for event in events), sum(event[2] for event in events)]
+
+
+@pytest.mark.parametrize("stage", STAGES)
+def test_record_is_what_the_emulator_counted(stage, tmp_path):
+    """Of a launch of one or two blocks, which are recorded whole."""
+    built(stage)
+    m, n, k = view.default_shape(built(stage).read_text())
+    for shape in ((m, n, k), (m + 1, n, k - 1)):
+        record, file = record_of(stage, shape), tmp_path / "counts.csv"
+        call(program(f"{stage}_cpu_trace"), *(word for pair in zip(("-m", "-n", "-k"), map(str, shape)) for word in pair),
+             "--order", "forward", "--csv", file)
+        counted = next(csv.DictReader(io.StringIO(file.read_text())))
+        loads = sums(record, ("global load", "copy"))
+        assert loads[:2] == [int(counted["global_load_requests"]), int(counted["global_load_sectors"])]
+        assert sums(record, ("global store",))[1] == int(counted["global_store_sectors"])
+        shared = [sums(record, (f"shared {what}",)) for what in ("load", "store")]
+        assert [each[1] for each in shared] == [int(counted[f"shared_{what}_wavefronts"]) for what in ("load", "store")]
+        if best := sum(each[2] for each in shared):
+            assert f"{sum(each[1] for each in shared) / best:.2f}" == counted["bank_conflict_factor"]
+        barriers = {sum(record["sites"][event[0]][0] == "barrier" for event in warp)
+                    for block in record["blocks"] for warp in block["warps"]}
+        assert barriers == {int(counted["barriers_per_block"])}
+        assert len(record["blocks"]) == (1 if shape == (m, n, k) else 2)
+
+
+def test_addresses_are_elements():
+    """03 loads a column of A, a row of B, and stores C once."""
+    record = record_of(STAGES[2], (128, 128, 8))
+    written = []
+    for event in record["blocks"][0]["warps"][3]:
+        what, _, _, width = record["sites"][event[0]]
+        if what == "global load":  # 32 rows of one column of A, from row 96
+            offsets = record["patterns"][event[4]]
+            assert width == 4 and offsets == tuple(32 * lane for lane in range(32)) and event[3] // 32 == 96
+        elif what == "global store":
+            begin = record["matrices"][2]["begin"]
+            written += [(event[3] + offset - begin) // 4 for offset in record["patterns"][event[4]]]
+    assert len(written) == len(set(written)) == 128 * 128 // 8
+    names = {array["name"]: (array["bytes"], array["size"], array["lengths"]) for array in record["arrays"]}
+    assert names == {"As": (512, 4, [128]), "Bs": (512, 4, [128])}
+
+
+def test_arrays_in_dynamic_memory():
+    record = record_of("06_wmma")
+    lengths = {array["name"]: array["lengths"] for array in record["arrays"]}
+    assert lengths == {"As": [3, 128, 40], "Bs": [3, 32, 264], "Cs": [8, 16, 24]}
+    assert sums(record, ("tensor",))[0] == 96 // 16 * 16 * 8  # 4 x 4 products a warp and 16 k
+
+
+def run(*words):
+    return call(sys.executable, "-B", ROOT / "tools/run.py", "view", *words)
+
+
+@pytest.mark.parametrize("words, said", [
+    ([], "view: takes a step"), (["03", "04", "05"], "view: takes a step"), (["99"], "view '99': takes one of 01_naive"),
+    (["08"], "What runs in OpenCL is not traced"), (["04/9"], "view '04/9': takes one of"),
+    (["03", "-k", "0"], "-k: '0': takes a whole number from 1 to 512"), (["03", "-m", "1e3"], "takes a whole number from 1 to 512"),
+    (["03", "--size", "64"], "unrecognized arguments: --size"), (["03", "--html", "/none/x.html"], "can't be written")])
+def test_refused(words, said):
+    refused = run(*words)
+    assert refused.returncode == 2 and said in refused.stderr and refused.stderr.count("\n") == 1, refused
+
+
+@pytest.fixture(scope="module")
+def chromium():
+    opened = browser.Browser()
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
+def shown(chromium, tmp_path):
+    """Opens a page of records, and holds the console against errors at the end."""
+    def show(*records, **how):
+        path = tmp_path / "page.html"
+        path.write_text(view.page("test", records))
+        assert path.stat().st_size < 2e6 and not re.search(r"(src|href)\s*=|https?:", view.TEMPLATE.read_text())
+        chromium.open(path, **how)
+        assert chromium.ask("disagreements()") == 0  # the page's own rule for each request against the emulator's count
+        return chromium
+
+    yield show
+    assert chromium.errors() == []
+
+
+def what(page):
+    return page.ask("document.querySelector('.what').textContent")
+
+
+def test_steps(shown):
+    page = shown(record_of(STAGES[2]))
+    assert what(page).startswith("Warp 0, 1 of 304: global load, line 37, 4 bytes a lane, 32 lanes: 32 sectors, 4 at best")
+    assert page.ask("views[0].coloured") == 32 and page.ask("document.querySelector('.now').dataset.line") == "37"
+    page.press("ArrowRight")
+    assert "shared store, line 37" in what(page) and page.ask("views[0].asked") == 32
+    page.press("ArrowLeft")
+    page.press("c")
+    assert "4 wavefronts, 1 at best" in what(page)
+    page.press("b")
+    assert "barrier, line 48" in what(page)
+    page.press("b", shift=True)
+    assert "barrier, line 41" in what(page)
+    page.press("u")
+    assert "2 of 304" not in what(page) and "32 sectors, 4 at best" in what(page)
+    for key in ("ArrowDown", "End", "]"):
+        page.press(key)
+    assert what(page).startswith("Warp 1, 304 of 304: global store") and "lane 1: C[" in what(page)
+    page.press("u")
+    assert "No further uncoalesced request in this warp." in what(page)
+    page.press("Home")
+    for button in ("step", "step", "back", "barrier"):
+        page.click(f"[data-do={button}]")
+    assert "barrier, line 41" in what(page)
+    page.click("[data-do=play]")
+    assert page.ask("new Promise(done => setTimeout(() => done(views[0].index), 500))") > 2
+
+
+def test_each_stage_in_a_browser(shown):
+    """All requests, and the cells that each colours: those of the addresses."""
+    for stage in STAGES:
+        page = shown(record_of(stage, (48, 40, 24)))
+        checked, right = page.ask("""(v => {
+            const chosen = v.events.filter((e, i) => e.access && i % 37 < 2);
+            return [chosen.length, chosen.filter(e => {
+                v.index = v.events.indexOf(e);
+                e.global ? v.drawMatrices() : v.drawBanks();
+                const cells = new Set();
+                e.addresses.forEach(a => {
+                    for (let at = a; a !== null && at < a + e.width; at += 2)
+                        cells.add(e.global ? JSON.stringify(v.placeOf(at)) : Math.floor(at / 4));
+                });
+                return cells.size === (e.global ? v.coloured : v.asked);
+            }).length];
+        })(views[0])""")
+        assert checked == right > 2, stage
+
+
+def test_hover(shown):
+    page = shown(record_of(STAGES[2]))
+    page.press("u")
+    x, y = page.ask("(r => [r.x, r.y])(document.querySelector('.matrices').getBoundingClientRect())")
+    a, left, top = page.ask("views[0].corners[0]")
+    page.move(x + left + 1, y + top + 1)
+    tip = page.ask("document.getElementById('tip').textContent").splitlines()
+    assert tip == ["A[0][0]", "warp 0, 1: global load, line 37, lane 0"]
+
+
+@pytest.mark.parametrize("width, height", [(1280, 720), (390, 844)])
+def test_two_side_by_side_and_on_a_phone(shown, width, height):
+    records = [record_of(stage) for stage in STAGES[2:4]]
+    page = shown(*records[:2 if width > 1000 else 1], width=width, height=height, phone=width < 1000)
+    assert page.ask("document.documentElement.scrollWidth") <= width
+    if width > 1000:
+        page.click(".view:last-child .together input")
+        page.press("ArrowRight")
+        assert page.ask("views.map(view => view.index)") == [1, 1]
+
+
+def test_race(shown):
+    """The two accesses of a broken kernel: 03 without the barrier after its multiply-adds."""
+    chapter = STAGES[2]
+    built(chapter)
+    folder = mutate.tree(chapter, patch=ROOT / chapter / "exercises/1_no_barrier.patch")
+    made, shape = mutate.build(folder, chapter, chapter, "trace"), (128, 128, 4)
+    page = shown(view.read(view.record(made, shape), chapter, shape, folder))
+    assert page.ask("document.querySelector('.problem').textContent").startswith("race in shared memory: 03_shared_blocking/matmul.cu:37 writes what")
+    seen = []
+    for child in ("first", "last"):
+        page.click(f".problem:first-child button:{child}-of-type")
+        seen.append(what(page))
+    assert "shared store, line 37" in seen[0] and "lane 0: As[0]" in seen[0]
+    assert "shared load, line 44" in seen[1] and "lane 1: As[0]" in seen[1]
