@@ -315,7 +315,10 @@ std::vector<Option> stage_options(Options& o, int default_size, bool emulated) {
               flag(o.lines)},
              {"record", "FILE",
               "CPU build with tracing: write what the first and the last block access, in order",
-              [&o](const std::string& value) { o.record = value; }}})
+              [&o](const std::string& value) {
+                  if (value.empty()) throw refused("--record", value, "the name of a file");
+                  o.record = value;
+              }}})
         options.push_back(only_for(emulated, each, kCpuBuilds));
     return options;
 }

@@ -346,6 +346,10 @@ def run_view(words):
     parser.add_argument("-v", action="store_true")
     given = parser.parse_args(words)
     machine.verbose = given.v
+    if given.html is not None:
+        check_writable(given.html, "--html", given.html)
+    if given.steps in (["7"], ["07"], ["07_fragment_probe"]):
+        return show_page(given.html, "07_fragment_probe", view.page("Fragments", view.fragments(), "fragments"))
     if not 1 <= len(given.steps) <= 2:
         fail(2, "view: takes a step, such as 03 or 04/1, or two, which it shows side by side; or 07, for fragments")
     traced = {ladder.name(file): file for file in ladder.steps() if file.suffix == ".cu"}
@@ -358,8 +362,6 @@ def run_view(words):
             fail(2, f"view '{word}': takes one of {' '.join(name for name in traced if '/' not in name)}, or its number; 04/1 for the "
                     "first step of 04; 07 for fragments. What runs in OpenCL is not traced")
         chosen.append(found[0])
-    path = pathlib.Path(given.html or BUILD / "view" / f"{'_and_'.join(chosen).replace('/', '.')}.html")
-    check_writable(path, "--html" if given.html else "all", path)
     need(("cmake", "g++", "ninja-build", "libboost-context-dev"))
     targets = {name: f"{name.replace('/', '.')}_cpu_trace" for name in chosen}
     machine.build(list(targets.values()))
@@ -368,10 +370,14 @@ def run_view(words):
         shape = [asked or usual for asked, usual in zip((given.m, given.n, given.k), view.default_shape(traced[name].read_text()))]
         record = view.record(BUILD / "bin" / targets[name], shape)
         records.append(view.read(record, name, shape))
-    return show_page(path, view.page(" and ".join(chosen), records))
+    return show_page(given.html, "_and_".join(chosen).replace("/", "."), view.page(" and ".join(chosen), records))
 
 
-def show_page(path, text):
+def show_page(html, name, text):
+    """Writes it to the file that is asked for, or to one of that name, and opens it where there is a display."""
+    path = pathlib.Path(html or BUILD / "view" / f"{name}.html")
+    if not html:
+        path.parent.mkdir(parents=True, exist_ok=True)
     write_whole((path, text))
     print(path)
     if os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"):
@@ -444,7 +450,7 @@ def run_test(words):
     machine.verbose = given.V or given.VV
     boost = ("libboost-context-dev",)
     need(("cmake", "g++", "ninja-build", *boost * (not has_nvcc())), (*boost, "libgtest-dev", "python3-pytest"),
-         (*OPENCL, "oclgrind", "clang-19", "rocm-device-libs", "python3-matplotlib", "libopenblas0", "clang-format-14"))
+         (*OPENCL, "oclgrind", "clang-19", "rocm-device-libs", "python3-matplotlib", "libopenblas0", "clang-format-14", "chromium"))
     machine.find_opencl()
     machine.build(["all"])
     return machine.call(["ctest", "--test-dir", BUILD, "--output-on-failure", "--no-tests=error", f"-j{machine.CORES}", *words])

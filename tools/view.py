@@ -19,7 +19,7 @@ import tempfile
 from machine import ROOT
 
 LONGEST = 512  # an edge that a page can show
-TEMPLATE = pathlib.Path(__file__).with_name("view.html")
+HERE = pathlib.Path(__file__).parent
 SIZES = {"half": 2, "float": 4, "double": 8, "float4": 16, "half2": 4}
 OPERATORS = {ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.floordiv,
              ast.Mod: operator.mod}
@@ -163,7 +163,22 @@ def read(text, name, shape, root=ROOT):
     return data
 
 
-def page(title, records):
-    """The whole page."""
-    text = json.dumps(records, separators=(",", ":")).replace("</", "<\\/")
-    return TEMPLATE.read_text().replace("TITLE", html.escape(title)).replace('"RECORDS"', text)
+def page(title, records, template="view"):
+    """The whole page, in one file."""
+    text = (HERE / f"{template}.html").read_text()
+    for mark, fill in (("TITLE", html.escape(title)), ("/* STYLE */", (HERE / "view_common.css").read_text()),
+                       ("/* COMMON */", (HERE / "view_common.js").read_text()),
+                       ('"RECORDS"', json.dumps(records, separators=(",", ":")).replace("</", "<\\/"))):
+        text = text.replace(mark, fill, 1)
+    return text
+
+
+def fragments():
+    """{architecture: {"matrix_a half col": for lane and x[i], lane by lane, 16 * row + column}} of 07's tables."""
+    tables = {}
+    for path in sorted((ROOT / "07_fragment_probe/layouts").glob("*.csv")):
+        architecture, use = re.match(r"(sm\d+(?:_and_later)?)_(\w+)", path.stem).groups()
+        rows = csv.DictReader(path.read_text().splitlines())
+        tables.setdefault(architecture.replace("_", " "), {})[" ".join(use.rsplit("_", 2))] = [
+            16 * int(row["row"]) + int(row["col"]) for row in rows]
+    return tables
