@@ -197,6 +197,7 @@ struct Conflict {
     trace::Kind first_kind, second_kind;
     uint16_t first, second;  // sites
     uint16_t first_thread, second_thread;
+    bool same_block;  // the first is of the block that runs
     std::string who;
 };
 std::string describe(const Conflict& conflict);  // once counts() has found the lines

@@ -80,7 +80,7 @@ Instruction instruction_of(const Site& site) { return {site.pc, site.global, sit
 
 // The first thread's last access, by that instruction, to one of the bytes that the second one wants.
 const Event* first_of(const Conflict& conflict, uintptr_t address, int width) {
-    if (conflict.first == 0) return nullptr;  // nobody wrote
+    if (!conflict.same_block) return nullptr;
     const std::list<Event>& events = warp_of(conflict.first_thread).events;
     const unsigned lane = conflict.first_thread % 32;
     for (auto e = events.rbegin(); e != events.rend(); ++e)
