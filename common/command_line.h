@@ -316,7 +316,7 @@ std::vector<Option> stage_options(Options& o, int default_size, bool emulated) {
              {"record", "FILE",
               "CPU build with tracing: write what the first and the last block access, in order",
               [&o](const std::string& value) {
-                  if (value.empty()) throw refused("--record", value, "the name of a file");
+                  if (value.empty()) throw refused("--record", value, "takes the name of a file");
                   o.record = value;
               }}})
         options.push_back(only_for(emulated, each, kCpuBuilds));

@@ -60,8 +60,8 @@ struct Counts {
 void reset_counts();
 const Counts& counts();  // everything since the start or the last reset; valid until the next call
 
-// Of the next launch, what each warp of its first and last block asks for goes to `to` as text, in order
-// and with what was counted of it; see record.cpp. Traced programs only.
+// What each warp of the next launch's first and last block asks for goes to `to`, as text, in order;
+// see README.md, "A record of a launch". Traced programs only.
 struct RecordedMatrix {  // row-major
     const char* name;
     const void* data;
