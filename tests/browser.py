@@ -23,8 +23,9 @@ class Browser:
             os.dup2(held[0], 3)
             os.dup2(held[1], 4)
 
-        words = ["--headless=new", "--no-sandbox", "--disable-gpu", "--remote-debugging-pipe", "--no-first-run", "--disable-extensions",
-                 "--disable-background-networking", "--disable-component-update", "--disable-dev-shm-usage",
+        words = ["--headless=new", "--no-sandbox", "--disable-gpu", "--remote-debugging-pipe", "--no-first-run",
+                 "--disable-extensions", "--disable-background-networking", "--disable-component-update",
+                 "--disable-dev-shm-usage",
                  f"--user-data-dir={self.folder}", f"--window-size={width},{height}", "about:blank"]
         self.process = subprocess.Popen([path, *words], preexec_fn=pipes, close_fds=False, stdin=subprocess.DEVNULL,
                                         stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
@@ -78,7 +79,8 @@ class Browser:
             self.call("Input.dispatchKeyEvent", type=kind, key=key, modifiers=8 * shift)
 
     def click(self, selector):
-        x, y = self.ask(f"(r => [r.x + r.width / 2, r.y + r.height / 2])(document.querySelector({json.dumps(selector)}).getBoundingClientRect())")
+        x, y = self.ask("(r => [r.x + r.width / 2, r.y + r.height / 2])"
+                        f"(document.querySelector({json.dumps(selector)}).getBoundingClientRect())")
         for kind in ("mousePressed", "mouseReleased"):
             self.call("Input.dispatchMouseEvent", type=kind, x=x, y=y, button="left", clickCount=1)
 

@@ -359,8 +359,8 @@ def run_view(words):
         of_chapter = [name for name in traced if chapter in (name.partition("/")[0], name[:2], name[:2].removeprefix("0"))]
         found = [name for name in of_chapter if name.partition("/")[2].startswith(step or "/") or not step and "/" not in name]
         if not found:
-            fail(2, f"view '{word}': takes one of {' '.join(name for name in traced if '/' not in name)}, or its number; 04/1 for the "
-                    "first step of 04; 07 for fragments. What runs in OpenCL is not traced")
+            fail(2, f"view '{word}': takes one of {' '.join(name for name in traced if '/' not in name)}, or its number; 04/1 for "
+                    "the first step of 04; 07 for fragments. What runs in OpenCL is not traced")
         chosen.append(found[0])
     need(("cmake", "g++", "ninja-build", "libboost-context-dev"))
     targets = {name: f"{name.replace('/', '.')}_cpu_trace" for name in chosen}

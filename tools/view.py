@@ -73,9 +73,9 @@ def dynamic_arrays(source, begin, length):
         starts[name] = starts.get(base, begin) + (value(more, constants(source)) * rows[base][1] if more else 0)
         rows[name] = lengths, math.prod(lengths) * SIZES[kind], SIZES[kind]
     ends = [*list(starts.values())[1:], begin + length]
-    return [{"name": name, "begin": start, "bytes": end - start, "size": rows[name][2],
-             "lengths": [-(-(end - start) // rows[name][1]), *rows[name][0]]} for (name, start), end in zip(starts.items(), ends)] or [
-        {"name": "shared", "begin": begin, "bytes": length, "size": 4, "lengths": []}]
+    found = [{"name": name, "begin": start, "bytes": end - start, "size": rows[name][2],
+              "lengths": [-(-(end - start) // rows[name][1]), *rows[name][0]]} for (name, start), end in zip(starts.items(), ends)]
+    return found or [{"name": "shared", "begin": begin, "bytes": length, "size": 4, "lengths": []}]
 
 
 def record(program, shape):
@@ -168,6 +168,7 @@ def page(title, records, template="view"):
     text = (HERE / f"{template}.html").read_text()
     for mark, fill in (("TITLE", html.escape(title)), ("/* STYLE */", (HERE / "view_common.css").read_text()),
                        ("/* COMMON */", (HERE / "view_common.js").read_text()),
+                       ("/* RECORD */", (HERE / "view_record.js").read_text()),
                        ('"RECORDS"', json.dumps(records, separators=(",", ":")).replace("</", "<\\/"))):
         text = text.replace(mark, fill, 1)
     return text

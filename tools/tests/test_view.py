@@ -29,7 +29,8 @@ def record_of(stage, shape=None):
 
 def sums(record, kind):
     """[requests, sectors or wavefronts, at best] of the events of a kind."""
-    events = [event for block in record["blocks"] for warp in block["warps"] for event in warp if record["sites"][event[0]][0] in kind]
+    events = [event for block in record["blocks"] for warp in block["warps"] for event in warp
+              if record["sites"][event[0]][0] in kind]
     return [len(events), sum(event[1] for event in events), sum(event[2] for event in events)]
 
 
@@ -120,7 +121,7 @@ def test_page_is_all_in_one_file():
     for template in ("view", "fragments"):
         text = view.page("<&>", [{"name": "</script>"}], template)
         assert text.count("<title>&lt;&amp;&gt;</title>") == text.count("</script>") == 1 and "<\\/script>" in text
-        assert not re.search(r"(src|href)\s*=|https?:|import\s*\(|fetch\(|/\* (STYLE|COMMON) \*/", text)
+        assert not re.search(r"(src|href)\s*=|https?:|import\s*\(|fetch\(|/\* (STYLE|COMMON|RECORD) \*/", text)
 
 
 def what(page):
@@ -129,7 +130,7 @@ def what(page):
 
 def test_steps(shown):
     page = shown(record_of(STAGES[2]))
-    assert what(page).startswith("Warp 0, 1 of 304: global load, line 37, 4 bytes a lane, 32 lanes: 32 sectors, 4 at best")
+    assert what(page).startswith("Warp 0, event 1 of 304: global load, line 37, 4 bytes a lane, 32 lanes: 32 sectors, 4 at best")
     assert page.ask("views[0].coloured") == 32 and page.ask("document.querySelector('.now').dataset.line") == "37"
     page.press("ArrowRight")
     assert "shared store, line 37" in what(page) and page.ask("views[0].asked") == 32
@@ -141,10 +142,10 @@ def test_steps(shown):
     page.press("b", shift=True)
     assert "barrier, line 41" in what(page)
     page.press("u")
-    assert "2 of 304" not in what(page) and "32 sectors, 4 at best" in what(page)
+    assert "event 2 of 304" not in what(page) and "32 sectors, 4 at best" in what(page)
     for key in ("ArrowDown", "End", "]"):
         page.press(key)
-    assert what(page).startswith("Warp 1, 304 of 304: global store") and "lane 1: C[" in what(page)
+    assert what(page).startswith("Warp 1, event 304 of 304: global store") and "lane 1: C[" in what(page)
     page.press("u")
     assert "No further uncoalesced request in this warp." in what(page)
     page.press("Home")
@@ -182,7 +183,7 @@ def test_hover(shown):
     a, left, top = page.ask("views[0].corners[0]")
     page.move(x + left + 1, y + top + 1)
     tip = page.ask("document.getElementById('tip').textContent").splitlines()
-    assert tip == ["A[0][0]", "warp 0, 1: global load, line 37, lane 0"]
+    assert tip == ["A[0][0]", "warp 0, event 1: global load, line 37, lane 0"]
 
 
 @pytest.mark.parametrize("width, height", [(1280, 720), (390, 844)])
@@ -227,7 +228,8 @@ def test_race(shown):
     folder = mutate.tree(chapter, patch=ROOT / chapter / "exercises/1_no_barrier.patch")
     made, shape = mutate.build(folder, chapter, chapter, "trace"), (128, 128, 4)
     page = shown(view.read(view.record(made, shape), chapter, shape, folder))
-    assert page.ask("document.querySelector('.problem').textContent").startswith("race in shared memory: 03_shared_blocking/matmul.cu:37 writes what")
+    said = page.ask("document.querySelector('.problem').textContent")
+    assert said.startswith("race in shared memory: 03_shared_blocking/matmul.cu:37 writes what matmul.cu:44 reads")
     seen = []
     for child in ("first", "last"):
         page.click(f".problem:first-child button:{child}-of-type")
