@@ -105,15 +105,14 @@ def read(text, name, shape, root=ROOT):
         data["matrices"].append({"name": matrix, "begin": at, "rows": m, "cols": n, "size": size})
         ranges.append((begin, begin + m * n * size, at))
         at += -(-m * n * size // 256) * 256
-    lines = [int(row[1]) // 128 for row in of_kind["array"]]
-    base = min(lines, default=0) * 128
-    for array, begin, length in sorted(of_kind["array"], key=lambda row: int(row[1])):
-        begin, (size, lengths) = int(begin), array_of(array, everything)
-        data["arrays"].append({"name": array, "begin": begin - base, "bytes": int(length), "size": size, "lengths": lengths})
-        ranges.append((begin, begin + int(length), begin - base))
-    dynamic = None  # where the block's dynamic shared memory begins; on the page it comes behind the arrays
-    behind = max((-(-(a["begin"] + a["bytes"]) // 128) * 128 for a in data["arrays"]), default=0)
-    dynamic_bytes = 0
+    behind = 0  # Where g++ puts shared arrays means nothing, within 32 bytes: on the page each begins in the first banks.
+    for array, begin, length in sorted(of_kind["array"], key=lambda row: everything.find(f" {row[0]}[")):
+        begin, length, (size, lengths) = int(begin), int(length), array_of(array, everything)
+        to = behind + begin % 32
+        data["arrays"].append({"name": array, "begin": to, "bytes": length, "size": size, "lengths": lengths})
+        ranges.append((begin, begin + length, to))
+        behind += -(-(begin % 32 + length) // 128) * 128
+    dynamic, dynamic_bytes = None, 0  # the block's dynamic shared memory: it comes behind the arrays
     indices = {"sites": {}, "patterns": {}}
 
     def index(kind, key):

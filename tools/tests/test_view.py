@@ -140,7 +140,7 @@ def test_steps(shown):
     page.press("b")
     assert "barrier, line 48" in what(page)
     page.press("b", shift=True)
-    assert "barrier, line 41" in what(page)
+    assert "event 3 of 304: barrier, line 41" in what(page)
     page.press("u")
     assert "event 2 of 304" not in what(page) and "32 sectors, 4 at best" in what(page)
     for key in ("ArrowDown", "End", "]"):
