@@ -79,8 +79,8 @@ class Browser:
             self.call("Input.dispatchKeyEvent", type=kind, key=key, modifiers=8 * shift)
 
     def click(self, selector):
-        x, y = self.ask("(r => [r.x + r.width / 2, r.y + r.height / 2])"
-                        f"(document.querySelector({json.dumps(selector)}).getBoundingClientRect())")
+        x, y = self.ask("(e => { e.scrollIntoView({ block: 'nearest' }); const r = e.getBoundingClientRect();"
+                        f"return [r.x + r.width / 2, r.y + r.height / 2] }})(document.querySelector({json.dumps(selector)}))")
         for kind in ("mousePressed", "mouseReleased"):
             self.call("Input.dispatchMouseEvent", type=kind, x=x, y=y, button="left", clickCount=1)
 

@@ -222,17 +222,26 @@ def test_fragments(chromium, tmp_path):
 
 
 def test_race(shown):
-    """The two accesses of a broken kernel: 03 without the barrier after its multiply-adds."""
-    chapter = STAGES[2]
+    """The accesses of a broken kernel, 03 without its first barrier: those that the emulator's line names."""
+    chapter, shape = STAGES[2], (128, 128, 4)
     built(chapter)
-    folder = mutate.tree(chapter, patch=ROOT / chapter / "exercises/1_no_barrier.patch")
-    made, shape = mutate.build(folder, chapter, chapter, "trace"), (128, 128, 4)
-    page = shown(view.read(view.record(made, shape), chapter, shape, folder))
-    said = page.ask("document.querySelector('.problem').textContent")
-    assert said.startswith("race in shared memory: 03_shared_blocking/matmul.cu:37 writes what matmul.cu:44 reads")
-    seen = []
+    barrier = mutate.Fault("", "matmul.cu", "__syncthreads();  // the tiles are complete", "")
+    folder = mutate.tree(chapter, [barrier])
+    record = view.read(view.record(mutate.build(folder, chapter, chapter, "trace"), shape), chapter, shape, folder)
+    does = {"reads": "shared load", "writes": "shared store"}
+    for problem in record["problems"]:
+        said = [(does[verb], int(line)) for line, verb in re.findall(r"matmul.cu:(\d+) (reads|writes)", problem["text"])]
+        events = [record["blocks"][problem["block"]]["warps"][warp][event] for warp, event, lane in problem["accesses"]]
+        sites = [record["sites"][event[0]] for event in events]
+        assert said == [(what, line) for what, _, line, _ in sites]
+        touched = {event[3] + record["patterns"][event[4]][lane] for event, (_, _, lane) in zip(events, problem["accesses"])}
+        assert len(touched) == 1
+    kinds = {problem["text"].partition(":")[0] for problem in record["problems"]}
+    assert kinds == {"race in shared memory", "uninitialised shared memory"}
+    page, seen = shown(record), []
+    race = [problem["text"].startswith("race") for problem in record["problems"]].index(True) + 1
     for child in ("first", "last"):
-        page.click(f".problem:first-child button:{child}-of-type")
+        page.click(f".problem:nth-child({race}) button:{child}-of-type")
         seen.append(what(page))
-    assert "shared store, line 37" in seen[0] and "lane 0: As[0]" in seen[0]
-    assert "shared load, line 44" in seen[1] and "lane 1: As[0]" in seen[1]
+    assert "shared load, line 44" in seen[0] and "shared store, line 37" in seen[1]
+    assert seen[0].split(": As[")[1] == seen[1].split(": As[")[1]
