@@ -38,7 +38,7 @@ struct Executed {
 using Instruction = std::tuple<uintptr_t, int, int>;
 
 struct Warp {
-    std::list<Event> events{1};  // the first stands for the beginning
+    std::list<Event> events = std::list<Event>(1);  // the first stands for the beginning
     Position last[32];  // of each lane
     std::map<Instruction, Executed> executed;
     Warp() { std::fill(std::begin(last), std::end(last), events.begin()); }

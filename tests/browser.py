@@ -9,12 +9,12 @@ import tempfile
 
 import pytest
 
-NAMES = ("chromium", "chromium-browser", "google-chrome")
+from machine import BROWSERS
 
 
 class Browser:
     def __init__(self, width=1280, height=720):
-        path = next(filter(None, map(shutil.which, NAMES)), None) or pytest.skip("chromium is not installed")
+        path = next(filter(None, map(shutil.which, BROWSERS)), None) or pytest.skip("chromium is not installed")
         self.folder = tempfile.mkdtemp(prefix="browser-")
         (page_reads, self.to), (self.of, page_writes) = os.pipe(), os.pipe()
 

@@ -4,12 +4,10 @@ A record is text, a line each (emulator/record.cpp): the matrices and shared arr
 block every warp's events in program order. The page gets it as JSON. Lanes' distances from the first repeat themselves all the
 time, so each list of them stands there once, as a pattern.
 """
-import ast
 import csv
 import html
 import json
 import math
-import operator
 import pathlib
 import re
 import subprocess
@@ -21,20 +19,15 @@ from machine import ROOT
 LONGEST = 512  # an edge that a page can show
 HERE = pathlib.Path(__file__).parent
 SIZES = {"half": 2, "float": 4, "double": 8, "float4": 16, "half2": 4}
-OPERATORS = {ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.floordiv,
-             ast.Mod: operator.mod}
 
 
 def value(expression, constants):
-    """Of an expression of whole numbers, + - * / % and constants; KeyError where there is anything else."""
-    def of(node):
-        if isinstance(node, ast.BinOp):
-            return OPERATORS[type(node.op)](of(node.left), of(node.right))
-        return constants[node.id] if isinstance(node, ast.Name) else {int: node.value}[type(node.value)]
-
+    """Of an expression of whole numbers and constants; KeyError where there is anything else."""
+    if not re.fullmatch(r"[\w\s()+*/%-]+", expression):
+        raise KeyError(expression)
     try:
-        return of(ast.parse(expression.strip(), mode="eval").body)
-    except (SyntaxError, AttributeError) as error:
+        return int(eval(expression.replace("/", "//"), {"__builtins__": {}}, constants))
+    except (NameError, SyntaxError, TypeError) as error:
         raise KeyError(expression) from error
 
 
@@ -100,43 +93,41 @@ def read(text, name, shape, root=ROOT):
             "patterns": [], "blocks": []}
     ranges = []  # (begin, end, where that begins on the page)
     at = 0
-    for matrix, begin, m, n, size in of_kind["matrix"]:
-        begin, m, n, size = map(int, (begin, m, n, size))
+    for matrix, *numbers in of_kind["matrix"]:
+        begin, m, n, size = map(int, numbers)
         data["matrices"].append({"name": matrix, "begin": at, "rows": m, "cols": n, "size": size})
         ranges.append((begin, begin + m * n * size, at))
         at += -(-m * n * size // 256) * 256
     behind = 0  # Where g++ puts shared arrays means nothing, within 32 bytes: on the page each begins in the first banks.
-    for array, begin, length in sorted(of_kind["array"], key=lambda row: everything.find(f" {row[0]}[")):
-        begin, length, (size, lengths) = int(begin), int(length), array_of(array, everything)
+    for array, *numbers in sorted(of_kind["array"], key=lambda row: everything.find(f" {row[0]}[")):
+        (begin, length), (size, lengths) = map(int, numbers), array_of(array, everything)
         to = behind + begin % 32
         data["arrays"].append({"name": array, "begin": to, "bytes": length, "size": size, "lengths": lengths})
         ranges.append((begin, begin + length, to))
         behind += -(-(begin % 32 + length) // 128) * 128
-    dynamic, dynamic_bytes = None, 0  # the block's dynamic shared memory: it comes behind the arrays
+    dynamic, dynamic_end = 0, 0  # the block's dynamic shared memory: on the page it comes behind the arrays
     indices = {"sites": {}, "patterns": {}}
 
     def index(kind, key):
-        known = indices[kind]
-        if key not in known:
-            known[key] = len(known)
+        if key not in indices[kind]:
+            indices[kind][key] = len(data[kind])
             data[kind].append(key)
-        return known[key]
+        return indices[kind][key]
 
     def moved(address):
-        nonlocal dynamic_bytes
+        nonlocal dynamic_end
         for begin, end, to in ranges:
             if begin <= address < end:
                 return address - begin + to
-        dynamic_bytes = max(dynamic_bytes, address - dynamic + 16)
+        dynamic_end = max(dynamic_end, address - dynamic + behind + 16)
         return address - dynamic + behind
 
     def lanes(texts):
-        """A first address and a pattern; None where no lane has one."""
+        """A first address and a pattern; nothing where no lane has one."""
         addresses = [moved(int(text)) if text else None for text in texts]
         first = next((each for each in addresses if each is not None), None)
-        if first is None:
-            return []
-        return [first, index("patterns", tuple(None if each is None else each - first for each in addresses))]
+        return [] if first is None else [
+            first, index("patterns", tuple(None if each is None else each - first for each in addresses))]
 
     for row in rows:
         if row[0] == "problem":
@@ -158,7 +149,7 @@ def read(text, name, shape, root=ROOT):
                 if problem["text"] == text:
                     problem.update(block=len(data["blocks"]) - 1, accesses=[
                         [int(number) for number in side] for side in (row[1:4], row[4:7]) if side[0]])
-    data["arrays"] += dynamic_arrays(everything, behind, dynamic_bytes) if dynamic_bytes else []
+    data["arrays"] += dynamic_arrays(everything, behind, dynamic_end - behind) if dynamic_end else []
     return data
 
 
