@@ -141,7 +141,7 @@ def read(text, name, shape, root=ROOT):
             warps.extend([] for _ in range(int(warp) + 1 - len(warps)))
             file, _, line = where.rpartition(":")
             pairs = [cell.partition(">") for cell in row[7:]]
-            event = [index("sites", (what, file, int(line or 0), int(width))), int(cost), int(ideal)]
+            event = [index("sites", (what, file, int(line) if line.isdigit() else 0, int(width))), int(cost), int(ideal)]
             warps[int(warp)].append(event + lanes([pair[0] for pair in pairs]) + lanes([pair[2] for pair in pairs]))
         elif row[0] == "conflict":
             text = ",".join(row[7:])

@@ -86,6 +86,17 @@ def test_each_stage_in_a_browser(shown):
         assert checked == right > 2, stage
 
 
+def test_a_warp_that_accesses_nothing(shown):
+    """And lines that the compiler does not name."""
+    record = record_of(STAGES[0], (1, 1, 3))
+    block = {"name": "block 0", "warps": [*record["blocks"][0]["warps"], []]}
+    page = shown({**record, "blocks": [block], "sites": [(what, "", 0, width) for what, _, _, width in record["sites"]]})
+    assert "1 of 7: global load, line unknown, 4 bytes a lane, 1 lane: 1 sector" in what(page)
+    page.press("ArrowUp")
+    assert "accesses nothing: its threads return at once." in what(page)
+    page.press("End")
+
+
 def test_hover(shown):
     page = shown(record_of(STAGES[2]))
     page.press("u")
