@@ -74,6 +74,7 @@ struct Options {
     std::string order = "all";  // emulator: forward, reverse, random or all three
     bool large_indices = false;  // emulator: verify only how wide the indices are
     bool lines = false;  // emulator: print the traffic of every source line
+    std::string record;  // emulator: the file for what two blocks access; empty: none
 
     std::vector<Shape> shapes;  // m, n and k, where not 0, go before
     long long m = 0, n = 0, k = 0;
@@ -311,7 +312,13 @@ std::vector<Option> stage_options(Options& o, int default_size, bool emulated) {
               "CPU build: instead check that indices hold at more than 2^32 elements",
               flag(o.large_indices)},
              {"lines", "", "CPU build with tracing: the traffic of every source line",
-              flag(o.lines)}})
+              flag(o.lines)},
+             {"record", "FILE",
+              "CPU build with tracing: write what the first and the last block access, in order",
+              [&o](const std::string& value) {
+                  if (value.empty()) throw refused("--record", value, "takes the name of a file");
+                  o.record = value;
+              }}})
         options.push_back(only_for(emulated, each, kCpuBuilds));
     return options;
 }

@@ -4,6 +4,8 @@
 
 #include <sys/mman.h>
 
+#include <memory>
+
 #include "common/gpu.h"
 
 // A matrix of which only both ends of its rows and columns hold something.
@@ -64,10 +66,11 @@ public:
         : options_(options), gpu_(options.gpu ? *options.gpu : gpu_named("h200")),
           work_(sum_of(options, multiply_adds)) {
         select_device(options.device);
-        if (options.lines && !emulator::tracing())
-            throw Failure(kBadCommandLine,
-                          "--lines: only the traced CPU builds (their names end in "
-                          "_cpu_trace) count by lines");
+        if ((options.lines || !options.record.empty()) && !emulator::tracing())
+            throw Failure(
+                kBadCommandLine,
+                std::string(options.lines ? "--lines" : "--record") +
+                    ": only the traced CPU builds (their names end in _cpu_trace) have it");
         for (const emulator::NamedOrder& each : emulator::kOrders)
             if (options.order == "all" || options.order == each.name) orders_.push_back(each);
         emulator::on_block([this](uint64_t done, uint64_t all) {
@@ -85,6 +88,7 @@ public:
     double verify(const StageOf<In, Out>& stage, Operands<In, Out>& x) {
         work_.begin(multiply_adds(x.shape));
         begin_order(0, stage.name, x.shape);
+        if (!options_.record.empty()) record_next_launch(x);
         const auto once_more = [&] {
             check_traffic(stage, x.shape);
             counts_ = emulator::counts();  // of one launch
@@ -198,6 +202,16 @@ private:
                     wrong_element(row, col, C.data()[size_t(row) * s.N + col], expected);
                 if (!wrong.empty()) throw Failure(kWrongResult, wrong);
             }
+    }
+
+    template <class In, class Out>
+    void record_next_launch(Operands<In, Out>& x) {
+        const auto file = std::make_shared<WholeFile>("--record", options_.record);
+        const auto [M, N, K] = x.shape;
+        emulator::record_next_launch({{"A", x.A_device.data(), M, K, sizeof(In)},
+                                      {"B", x.B_device.data(), K, N, sizeof(In)},
+                                      {"C", x.C.device(), M, N, sizeof(Out)}},
+                                     [file](const std::string& text) { file->save(text); });
     }
 
     // Returns false where there is no such order.

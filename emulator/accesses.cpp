@@ -139,13 +139,14 @@ bool note_access(unsigned thread, const void* pointer, int width, Kind kind,
     const bool global = region == Region::global;
     Site& site = find_site(pc, global, kind != trace::kRead);
     races::check(range->cells, range->begin, address, width, global, kind, thread, site.number);
-    if (!counted) return false;
     // A copy that bypasses L1 asks, for each 128-byte line, once for each 32-byte sector of shared
     // memory that the line goes to; see README.md. An address that is the same for those, and for
     // those only, stands for it.
     const uintptr_t asked =
         copied_to ? (address / 128 << 16 | (number(copied_to) / 32 & 0xffff)) * 32 : address;
-    return count_access(site, thread, asked, width);
+    const bool way = counted && count_access(site, thread, asked, width);
+    if (record::on) record::access(thread, site, address, width, counted);
+    return way;
 }
 
 }  // namespace
@@ -180,6 +181,7 @@ void begin_block() {
 void end_interval() {
     if (!compiled_for_tracing) return;
     count_pending();
+    if (record::on) record::end_interval();
     races::block_barrier();
 }
 

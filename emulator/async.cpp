@@ -59,7 +59,8 @@ void* async_copy(void* to, const void* from, size_t size, size_t zfill, const vo
 
 void commit_copies() { ++pipelines[current_thread].batches; }
 
-void wait_for_copies(size_t but_last) {
+void wait_for_copies(size_t but_last, const char* file, int line) {
+    if (record::on) record::call(current_thread, "wait", file, line);
     Pipeline& self = pipelines[current_thread];
     if (self.batches > but_last) self.finish(self.batches - unsigned(but_last));
 }

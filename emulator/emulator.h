@@ -60,6 +60,16 @@ struct Counts {
 void reset_counts();
 const Counts& counts();  // everything since the start or the last reset; valid until the next call
 
+// What each warp of the next launch's first and last block asks for goes to `to`, as text, in order;
+// see README.md, "A record of a launch". Traced programs only.
+struct RecordedMatrix {  // row-major
+    const char* name;
+    const void* data;
+    int rows, cols, bytes;  // of an element
+};
+void record_next_launch(const std::vector<RecordedMatrix>& matrices,
+                        std::function<void(const std::string&)> to);
+
 // The rule by which a warp's request to shared memory is served; see emulator/README.md. address[lane], for the lanes set in
 // `active`, each reading or writing `width` bytes. Pure. ideal: where not null, the wavefronts without bank conflicts.
 int shared_wavefronts(const uint64_t (&address)[32], uint32_t active, int width, bool store,

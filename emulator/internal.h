@@ -140,6 +140,24 @@ void check(Cell* cells, uintptr_t begin, uintptr_t address, int width, bool glob
            trace::Kind kind, unsigned thread, uint16_t site);
 }  // namespace races
 
+// ---- record.cpp: what a block's warps ask for, in order ----
+
+struct Conflict;
+
+namespace record {
+extern bool on;  // while a block that is to be recorded runs; what follows is called only then
+extern bool accessed;  // set by access()
+void begin_block(bool first_or_last);
+void access(unsigned thread, const Site& site, uintptr_t address, int width, bool counted);
+void cost(const Site& site, unsigned warp, size_t index, int cost,
+          int ideal);  // since the last barrier
+void call(unsigned thread, const char* name, const char* file,
+          int line);  // that accesses no memory
+void conflict(const Conflict& conflict);  // the access that comes next is the second
+void end_interval();
+void end_launch();
+}  // namespace record
+
 // ---- watchdog.cpp: crashes and endless loops ----
 
 namespace watchdog {
@@ -178,8 +196,11 @@ struct Conflict {
     bool global;
     trace::Kind first_kind, second_kind;
     uint16_t first, second;  // sites
+    uint16_t first_thread, second_thread;
+    bool same_block;  // the first is of the block that runs
     std::string who;
 };
+std::string describe(const Conflict& conflict);  // once counts() has found the lines
 // Keeps one for each pair of instructions. who: called for a new one.
 void report_conflict(Conflict conflict, const std::function<std::string()>& who);
 

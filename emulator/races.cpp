@@ -93,14 +93,16 @@ std::string block_at(uint32_t clock) {
 }
 
 void conflict(bool global, const Access& before, const Access& now) {
-    report_conflict({global, before.kind, now.kind, before.site, now.site, ""}, [&] {
+    const bool same_block = before.site != 0 && before.clock > order.block_start;
+    const Conflict found{global,        before.kind, now.kind,   before.site, now.site,
+                         before.thread, now.thread,  same_block, ""};
+    report_conflict(found, [&] {
         const auto index = [](const Access& a) {
             return index_name(unflatten(a.thread, builtins.block_dim), builtins.block_dim);
         };
         const std::string block = block_at(now.clock);
         if (before.site == 0) return block + ", thread " + index(now);
-        if (before.clock > order.block_start)
-            return block + ", threads " + index(before) + " and " + index(now);
+        if (same_block) return block + ", threads " + index(before) + " and " + index(now);
         return block_at(before.clock) + " thread " + index(before) + ", " + block + " thread " +
                index(now);
     });

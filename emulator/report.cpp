@@ -32,6 +32,8 @@ void find_sites() {
         unknown[i]->where = lines[i].empty() ? "an unknown line" : lines[i];
 }
 
+}  // namespace
+
 std::string describe(const Conflict& c) {
     const auto does = [](trace::Kind kind) {
         return kind == trace::kRead ? " reads" : kind == trace::kWrite ? " writes" : " adds to";
@@ -49,8 +51,6 @@ std::string describe(const Conflict& c) {
            does(c.second_kind) + who;
 }
 
-}  // namespace
-
 void report_problem(const std::string& problem) { problems.others.push_back(problem); }
 
 void report_conflict(Conflict conflict, const std::function<std::string()>& who) {
@@ -59,6 +59,7 @@ void report_conflict(Conflict conflict, const std::function<std::string()>& who)
             return;
     conflict.who = who();
     problems.conflicts.push_back(conflict);
+    if (record::on) record::conflict(conflict);
 }
 
 void reset_counts() {

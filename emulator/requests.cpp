@@ -46,16 +46,17 @@ void finish_requests(Site& site, unsigned warp, size_t count) {
         const int bytes = __builtin_popcount(request.active) * request.width;
         ++site.requests;
         site.bytes += bytes;
-        int ideal = 0;
+        int cost, ideal;
         if (site.global) {
-            const int sectors = global_sectors(request);
-            site.cost += sectors;
-            ideal = std::min(sectors, (bytes + 31) / 32);  // fewer where lanes read the same bytes
+            cost = global_sectors(request);
+            ideal = std::min(cost, (bytes + 31) / 32);  // fewer where lanes read the same bytes
         } else {
-            site.cost += shared_wavefronts(request.address, request.active, request.width,
-                                           site.store, &ideal);
+            cost = shared_wavefronts(request.address, request.active, request.width, site.store,
+                                     &ideal);
         }
+        site.cost += cost;
         site.ideal += ideal;
+        if (record::on) record::cost(site, warp, site.finished[warp] + i, cost, ideal);
     }
     pending.erase(pending.begin(), pending.begin() + count);
     site.finished[warp] += count;

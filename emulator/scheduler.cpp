@@ -123,9 +123,10 @@ bool pass_barrier() {
     return true;
 }
 
-void run_block(std::vector<unsigned>& sequence) {
+void run_block(std::vector<unsigned>& sequence, bool first_or_last) {
     for (unsigned t = 0; t < run.threads; ++t) threads[t].state = State::ready;
     trace::begin_block();
+    record::begin_block(first_or_last);
     do {
         if (settings.order == Order::random)
             std::shuffle(sequence.begin(), sequence.end(), settings.random);
@@ -148,14 +149,15 @@ void run_blocks(const Launch& launch) {
         std::shuffle(shuffled.begin(), shuffled.end(), settings.random);
     }
     for (uint64_t b = 0; b < blocks && !run.error; ++b) {
-        if (settings.ends_only && b != 0 && b != blocks - 1) continue;
+        const bool first_or_last = b == 0 || b == blocks - 1;
+        if (settings.ends_only && !first_or_last) continue;
         const uint64_t block = settings.order == Order::random    ? shuffled[b]
                                : settings.order == Order::reverse ? blocks - 1 - b
                                                                   : b;
         builtins.block = unflatten(block, run.grid);
         if (launch.dynamic_shared_bytes)
             std::memset(builtins.dynamic_shared, 0xff, launch.dynamic_shared_bytes);
-        run_block(sequence);
+        run_block(sequence, first_or_last);
         if (settings.on_block) settings.on_block(b + 1, blocks);
     }
 }
@@ -207,6 +209,7 @@ void launch(const Launch& launch, void (*thread)(void*), void* argument) {
         set_last_error(run.error);
         abandon_fibers();
     }
+    record::end_launch();
 }
 
 void fail(const std::string& problem, cudaError_t error) {
@@ -221,6 +224,7 @@ void barrier(const char* file, int line, int number) {
     Thread& self = threads[current_thread];
     self.state = State::at_barrier;
     self.site = {file, line, number};
+    if (record::on) record::call(current_thread, "barrier", file, line);
     ++progress_made;
     suspend();
 }

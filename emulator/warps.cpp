@@ -78,7 +78,10 @@ bool complete_warp(unsigned thread, const void* pc) {
         for (unsigned lane = 0; lane < 32; ++lane)
             call.arguments[lane] = threads[first + lane].arguments;
         in_kernel = false;  // the emulator's own work: it says itself what a GPU accesses
+        record::accessed = false;
         self.operation(call);
+        for (unsigned lane = 0; record::on && !record::accessed && lane < 32; ++lane)
+            record::call(first + lane, "tensor", call.file, call.line);
         in_kernel = compiled_for_tracing;
     }
     for (unsigned lane = 0; lane < lanes; ++lane) {
@@ -109,6 +112,7 @@ uint64_t exchange(unsigned mask, uint64_t value, int source, const char* name, c
     self.value = value;
     self.source = source;
     self.operation = nullptr;
+    if (record::on) record::call(current_thread, "warp sync", file, line);
     if (!(mask >> lane() & 1))
         fail("the mask at " + site_name(self.site) + " lacks the lane that calls it, " +
              thread_name(current_thread));

@@ -94,7 +94,7 @@ os.geteuid = lambda: 1000
 sys.argv.pop(0)
 sys.path[0] = os.path.dirname(sys.argv[0])
 runpy.run_path(sys.argv[0], run_name="__main__")' "$@" """)
-        for tool in ("ninja", "ctest", "apt-get", "oclgrind", "clang-19", "clang-format-14"):
+        for tool in ("ninja", "ctest", "apt-get", "oclgrind", "clang-19", "clang-format-14", "chromium"):
             self.tool(tool, "")
         for file in ("pocl.icd", "opencl.bc", "libopenblas.so.0"):
             (self.bin / file).touch()

@@ -6,6 +6,7 @@ import sys
 
 import pytest
 
+from machine import BROWSERS
 from support import ROOT, program
 
 # What is hidden, as the skip line names it; the programs that PATH then lacks; the tests that use it.
@@ -21,6 +22,7 @@ HIDDEN = (
     ("oclgrind", ("oclgrind",), ("08_opencl_gcn/tests/oclgrind.py", "-k", "clean and 01_naive")),
     ("oclgrind", ("oclgrind",), ("tests/exercises.py", "-k", "08_opencl_gcn and past_k")),
     ("clang-19", ("clang-19",), ("08_opencl_gcn/tests/test_gcn.py",)),
+    ("chromium", BROWSERS, ("tools/tests/test_pages.py", "-k", "hover")),
     ("clangd", ("clangd", "clangd-14"), ("docs/tests/test_editor.py",)),
 )
 

@@ -120,9 +120,11 @@ def loads(library):
 
 BITCODE = "/usr/lib/x86_64-linux-gnu/amdgcn/bitcode"
 OLDEST_CMAKE = (3, 22)
+BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 OPENCL = ("opencl-clhpp-headers", "ocl-icd-opencl-dev", "pocl-opencl-icd")
 # Is here what a Debian package brings, from that package or from elsewhere? Those that are not named bring a program of their name.
 HAS = {
+    "chromium": lambda: any(map(shutil.which, BROWSERS)),
     "cmake": lambda: (tuple(map(int, re.findall(r"\d+", output("cmake", "--version"))[:2])) or (0,)) >= OLDEST_CMAKE,
     "g++": lambda: shutil.which(COMPILER[0]),
     "ninja-build": lambda: shutil.which("ninja") or shutil.which("make"),

@@ -27,11 +27,13 @@ import shutil
 import tempfile
 import textwrap
 import time
+import webbrowser
 from typing import NamedTuple
 
 import ablation
 import ladder
 import machine
+import view
 from compare import compare
 from machine import BUILD, OPENCL, ROOT, fail, has_gpu, has_nvcc, need, say
 from results import Wrong, part_of, write_whole
@@ -81,6 +83,8 @@ terminal. diff alone lists how many lines every step changes.
 run ablation [STAGE...] [--size N] [--repeat N] [--device N] [--csv FILE]: measures what each part of a stage is worth, on a GPU.
 Builds the stage with each of its parts left out, verifies these forms and times them in turns (at 8192, or --size).
 run plot [FOLDER]: draws the CSVs in FOLDER. Without FOLDER it draws those in docs/results/h200 and writes the READMEs' tables.
+run view STEP [STEP] [-m M] [-n N] [-k K] [--html FILE]: makes a page to step through a kernel: what each warp reads and writes,
+in order. Two steps stand side by side. view 07: which lane holds which element of a fragment.
 run test [OPTION...], or test [OPTION...]: builds everything that this machine can build and runs the tests. The options are
 ctest's: -R REGEX only the tests whose names match, -E REGEX all but those, -N list them, -V show their output.
 
@@ -333,6 +337,60 @@ def run_ablation(words):
     return ablation.run(chosen, [word for option in options.items() if option[1] for word in option], given.csv)
 
 
+def run_view(words):
+    parser = Parser("view")
+    parser.add_argument("steps", nargs="*")
+    for option in ("-m", "-n", "-k"):
+        parser.add_argument(option, type=whole_number)
+    parser.add_argument("--html")
+    parser.add_argument("-v", action="store_true")
+    given = parser.parse_args(words)
+    machine.verbose = given.v
+    if given.html is not None:
+        check_writable(given.html, "--html", given.html)
+    if given.steps in (["7"], ["07"], ["07_fragment_probe"]):
+        return show_page(given.html, "07_fragment_probe", view.page("Fragments", view.fragments(), "fragments"))
+    if not 1 <= len(given.steps) <= 2:
+        fail(2, "view: takes a step, such as 03 or 04/1, or two, which it shows side by side; or 07, for fragments")
+    traced = {ladder.name(file): file for file in ladder.steps() if file.suffix == ".cu"}
+    chosen = []
+    for word in given.steps:
+        chapter, _, step = word.rstrip("/").partition("/")
+        of_chapter = [name for name in traced if chapter in (name.partition("/")[0], name[:2], name[:2].removeprefix("0"))]
+        found = [name for name in of_chapter if name.partition("/")[2].startswith(step or "/") or not step and "/" not in name]
+        if not found:
+            fail(2, f"view '{word}': takes one of {' '.join(name for name in traced if '/' not in name)}, or its number; 04/1 for "
+                    "the first step of 04; 07 for fragments. What runs in OpenCL is not traced")
+        chosen.append(found[0])
+    need(("cmake", "g++", "ninja-build", "libboost-context-dev"))
+    targets = {name: f"{name.replace('/', '.')}_cpu_trace" for name in chosen}
+    machine.build(list(targets.values()))
+    records = []
+    for name in chosen:
+        shape = [asked or usual for asked, usual in zip((given.m, given.n, given.k), view.default_shape(traced[name].read_text()))]
+        record = view.record(BUILD / "bin" / targets[name], shape)
+        records.append(view.read(record, name, shape))
+    return show_page(given.html, "_and_".join(chosen).replace("/", "."), view.page(" and ".join(chosen), records))
+
+
+def show_page(html, name, text):
+    """Writes it to the file that is asked for, or to one of that name, and opens it where there is a display."""
+    path = pathlib.Path(html or BUILD / "view" / f"{name}.html")
+    if not html:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    write_whole((path, text))
+    print(path)
+    if os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"):
+        webbrowser.open(path.resolve().as_uri())
+    return 0
+
+
+def whole_number(text):
+    if not (text.isdigit() and 1 <= int(text) <= view.LONGEST):
+        raise argparse.ArgumentTypeError(f"'{text}': takes a whole number from 1 to {view.LONGEST}")
+    return int(text)
+
+
 def run_compare(words):
     if len(words) != 2:
         fail(2, "compare: takes two folders of results")
@@ -392,13 +450,14 @@ def run_test(words):
     machine.verbose = given.V or given.VV
     boost = ("libboost-context-dev",)
     need(("cmake", "g++", "ninja-build", *boost * (not has_nvcc())), (*boost, "libgtest-dev", "python3-pytest"),
-         (*OPENCL, "oclgrind", "clang-19", "rocm-device-libs", "python3-matplotlib", "libopenblas0", "clang-format-14"))
+         (*OPENCL, "oclgrind", "clang-19", "rocm-device-libs", "python3-matplotlib", "libopenblas0", "clang-format-14", "chromium"))
     machine.find_opencl()
     machine.build(["all"])
     return machine.call(["ctest", "--test-dir", BUILD, "--output-on-failure", "--no-tests=error", f"-j{machine.CORES}", *words])
 
 
-VERBS = {"ablation": run_ablation, "all": run_all, "compare": run_compare, "diff": run_diff, "plot": run_plot, "test": run_test}
+VERBS = {"ablation": run_ablation, "all": run_all, "compare": run_compare, "diff": run_diff, "plot": run_plot, "test": run_test,
+         "view": run_view}
 
 
 def main(words):

@@ -13,7 +13,8 @@ namespace emulator {
 void* async_copy(void* to, const void* from, size_t size, size_t zfill, const void* pc,
                  const char* file, int line);
 void commit_copies();
-void wait_for_copies(size_t but_last);  // all but the last so many batches
+void wait_for_copies(size_t but_last, const char* file,
+                     int line);  // all but the last so many batches
 
 // Not traced here, as async_copy() has told the trace; yet AddressSanitizer looks at these accesses.
 __attribute__((noinline, no_sanitize("thread"))) inline void start_copy(void* to, const void* from,
@@ -34,4 +35,6 @@ __forceinline__ void __pipeline_memcpy_async(void* to, const void* from, size_t 
     asm volatile("");  // so that the call is no jump, and its return address names the user's line
 }
 __forceinline__ void __pipeline_commit() { emulator::commit_copies(); }
-__forceinline__ void __pipeline_wait_prior(size_t but_last) { emulator::wait_for_copies(but_last); }
+__forceinline__ void __pipeline_wait_prior(size_t but_last, EMULATOR_SITE) {
+    emulator::wait_for_copies(but_last, file, line);
+}

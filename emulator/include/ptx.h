@@ -119,12 +119,12 @@ __forceinline__ void cp_async(void* to, const void* from, int valid = bytes, EMU
 }
 __forceinline__ void cp_async_commit_group() { emulator::commit_copies(); }
 template <int but_last>
-__forceinline__ void cp_async_wait_group() {
-    emulator::wait_for_copies(but_last);
+__forceinline__ void cp_async_wait_group(EMULATOR_SITE) {
+    emulator::wait_for_copies(but_last, file, line);
 }
-__forceinline__ void cp_async_wait_all() {
+__forceinline__ void cp_async_wait_all(EMULATOR_SITE) {
     emulator::commit_copies();
-    emulator::wait_for_copies(0);
+    emulator::wait_for_copies(0, file, line);
 }
 
 }  // namespace ptx

@@ -122,6 +122,34 @@ TEST_F(Trace, SectorsFollowTheStrideAndTheAlignment) {
     EXPECT_EQ(lines[0].where, lines[1].where);
 }
 
+__global__ void branches(volatile int* data) {
+    for (int i = 0; i < 2; ++i) {
+        if (threadIdx.x < 16) data[threadIdx.x] = i;
+        else data[threadIdx.x * 8] = i;
+        data[threadIdx.x + 256] = i;
+    }
+}
+constexpr int kBranches = __LINE__ - 7;  // its first line
+
+TEST_F(Trace, ARecordHasTheFirstAndTheLastBlocksEventsInEachLanesOrder) {
+    Device<int> data(288, 0);
+    std::string text, events;
+    emulator::record_next_launch({{"A", data.data, 2, 144, 4}},
+                                 [&](const std::string& record) { text += record; });
+    branches<<<3, 32>>>(data.data);
+    branches<<<1, 32>>>(data.data);  // is not recorded
+    std::istringstream lines(text);
+    for (std::string line; std::getline(lines, line);) {
+        if (line.rfind("block,", 0) == 0) events += line.substr(6, 8) + ":";
+        if (line.rfind("event,0,global store,", 0) != 0) continue;
+        const size_t number = line.find(".cu:") + 4;  // LINE,4,SECTORS,...
+        const int at = std::stoi(line.substr(number)) - kBranches;
+        events += " " + std::to_string(at) + line.substr(line.find(',', number), 5);
+    }
+    const std::string each = ": 3,4,16 2,4,2, 4,4,4, 3,4,16 2,4,2, 4,4,4,";
+    EXPECT_EQ(events, "block 0," + each + "block 2," + each) << text;
+}
+
 // The forms in which kernels move four floats at once: from const float*, through a variable, and put together.
 __global__ void vectors(const float* from, float* to, float* spread) {
     __shared__ __align__(16) float s[128];

@@ -1,0 +1,86 @@
+"""./run view: the record holds what the emulator counted, and the page holds the record. (test_pages.py shows it in a browser.)"""
+import csv
+import io
+import re
+import sys
+
+import pytest
+
+import view
+from records import STAGES, built, record_of
+from support import ROOT, call, program
+
+
+def sums(record, kind):
+    """[requests, sectors or wavefronts, at best] of the events of a kind."""
+    events = [event for block in record["blocks"] for warp in block["warps"] for event in warp
+              if record["sites"][event[0]][0] in kind]
+    return [len(events), sum(event[1] for event in events), sum(event[2] for event in events)]
+
+
+@pytest.mark.parametrize("stage", STAGES)
+def test_record_is_what_the_emulator_counted(stage, tmp_path):
+    """Of a launch of one or two blocks, which are recorded whole."""
+    built(stage)
+    m, n, k = view.default_shape(built(stage).read_text())
+    for shape in ((m, n, k), (m + 1, n, k - 1)):
+        record, file = record_of(stage, shape), tmp_path / "counts.csv"
+        call(program(f"{stage}_cpu_trace"), *(word for pair in zip(("-m", "-n", "-k"), map(str, shape)) for word in pair),
+             "--order", "forward", "--csv", file)
+        counted = next(csv.DictReader(io.StringIO(file.read_text())))
+        loads = sums(record, ("global load", "copy"))
+        assert loads[:2] == [int(counted["global_load_requests"]), int(counted["global_load_sectors"])]
+        assert sums(record, ("global store",))[1] == int(counted["global_store_sectors"])
+        shared = [sums(record, (f"shared {what}",)) for what in ("load", "store")]
+        assert [each[1] for each in shared] == [int(counted[f"shared_{what}_wavefronts"]) for what in ("load", "store")]
+        if best := sum(each[2] for each in shared):
+            assert f"{sum(each[1] for each in shared) / best:.2f}" == counted["bank_conflict_factor"]
+        barriers = {sum(record["sites"][event[0]][0] == "barrier" for event in warp)
+                    for block in record["blocks"] for warp in block["warps"]}
+        assert barriers == {int(counted["barriers_per_block"])}
+        assert len(record["blocks"]) == (1 if shape == (m, n, k) else 2)
+
+
+def test_addresses_are_elements():
+    """03 loads a column of A, a row of B, and stores C once."""
+    record = record_of(STAGES[2], (128, 128, 8))
+    written = []
+    for event in record["blocks"][0]["warps"][3]:
+        what, _, _, width = record["sites"][event[0]]
+        if what == "global load":  # 32 rows of one column of A, from row 96
+            offsets = record["patterns"][event[4]]
+            assert width == 4 and offsets == tuple(32 * lane for lane in range(32)) and event[3] // 32 == 96
+        elif what == "global store":
+            begin = record["matrices"][2]["begin"]
+            written += [(event[3] + offset - begin) // 4 for offset in record["patterns"][event[4]]]
+    assert len(written) == len(set(written)) == 128 * 128 // 8
+    names = {array["name"]: (array["bytes"], array["size"], array["lengths"]) for array in record["arrays"]}
+    assert names == {"As": (512, 4, [128]), "Bs": (512, 4, [128])}
+
+
+def test_arrays_in_dynamic_memory():
+    record = record_of("06_wmma")
+    lengths = {array["name"]: array["lengths"] for array in record["arrays"]}
+    assert lengths == {"As": [3, 128, 40], "Bs": [3, 32, 264], "Cs": [8, 16, 24]}
+    assert sums(record, ("tensor",))[0] == 96 // 16 * 16 * 8  # 4 x 4 products a warp and 16 k
+
+
+def run(*words):
+    return call(sys.executable, "-B", ROOT / "tools/run.py", "view", *words)
+
+
+@pytest.mark.parametrize("words, said", [
+    ([], "view: takes a step"), (["03", "04", "05"], "view: takes a step"), (["99"], "view '99': takes one of 01_naive"),
+    (["08"], "What runs in OpenCL is not traced"), (["04/9"], "view '04/9': takes one of"),
+    (["03", "-k", "0"], "-k: '0': takes a whole number from 1 to 512"), (["03", "-m", "1e3"], "takes a whole number from 1 to 512"),
+    (["03", "--size", "64"], "unrecognized arguments: --size"), (["03", "--html", "/none/x.html"], "can't be written")])
+def test_refused(words, said):
+    refused = run(*words)
+    assert refused.returncode == 2 and said in refused.stderr and refused.stderr.count("\n") == 1, refused
+
+
+def test_page_is_all_in_one_file():
+    for template in ("view", "fragments"):
+        text = view.page("<&>", [{"name": "</script>"}], template)
+        assert text.count("<title>&lt;&amp;&gt;</title>") == text.count("</script>") == 1 and "<\\/script>" in text
+        assert not re.search(r"(src|href)\s*=|https?:|import\s*\(|fetch\(|/\* (STYLE|COMMON|RECORD) \*/", text)

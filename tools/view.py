@@ -1,0 +1,175 @@
+"""A page to step through a kernel: what its traced build writes with --record, and a page that shows it (view.html).
+
+A record is text, a line each (emulator/record.cpp): the matrices and shared arrays with their addresses, the problems, and of each
+block every warp's events in program order. The page gets it as JSON. Lanes' distances from the first repeat themselves all the
+time, so each list of them stands there once, as a pattern.
+"""
+import csv
+import html
+import json
+import math
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+from machine import ROOT
+
+LONGEST = 512  # an edge that a page can show
+HERE = pathlib.Path(__file__).parent
+SIZES = {"half": 2, "float": 4, "double": 8, "float4": 16, "half2": 4}
+
+
+def value(expression, constants):
+    """Of an expression of whole numbers and constants; KeyError where there is anything else."""
+    if not re.fullmatch(r"[\w\s()+*/%-]+", expression):
+        raise KeyError(expression)
+    try:
+        return int(eval(expression.replace("/", "//"), {"__builtins__": {}}, constants))
+    except (NameError, SyntaxError, TypeError) as error:
+        raise KeyError(expression) from error
+
+
+def constants(source):
+    """The whole numbers that a stage's source names, as far as they are sums and products of others."""
+    found = {}
+    for name, expression in re.findall(r"constexpr int (\w+) = ([^;]+);", source):
+        try:
+            found[name] = value(expression, found)
+        except KeyError:
+            pass
+    return found
+
+
+def default_shape(source):
+    """One block's tile and three of its steps along k: what a page can show."""
+    known = constants(source)
+    return known.get("kTileM", 64), known.get("kTileN", 64), 3 * known.get("kStepK", 4)
+
+
+def array_of(name, source):
+    """(bytes of an element, lengths) of a shared array as its source declares it; words of 4 bytes where that can't be read."""
+    found = re.search(rf"__shared__ (?:alignas\(\d+\) |__align__\(\d+\) )?(\w+) {name}((?:\[[^]]*\])+)", source)
+    try:
+        return SIZES[found[1]], [value(length, constants(source)) for length in re.findall(r"\[([^]]+)\]", found[2])]
+    except (KeyError, TypeError):
+        return SIZES.get(found[1], 4) if found else 4, []
+
+
+def dynamic_arrays(source, begin, length):
+    """The arrays that a source sees in its dynamic shared memory; one without a name where that can't be read."""
+    starts, rows = {}, {}  # a row: what the pointer steps over
+    for name, kind, lengths, base, more in re.findall(
+            r"auto (\w+) = reinterpret_cast<(\w+)\(\*\)((?:\[[^]]*\])+)>\((\w+)(?: \+ (\w+))?\)", source):
+        lengths = [value(each, constants(source)) for each in re.findall(r"\[([^]]+)\]", lengths)]
+        starts[name] = starts.get(base, begin) + (value(more, constants(source)) * rows[base][1] if more else 0)
+        rows[name] = lengths, math.prod(lengths) * SIZES[kind], SIZES[kind]
+    ends = [*list(starts.values())[1:], begin + length]
+    found = [{"name": name, "begin": start, "bytes": end - start, "size": rows[name][2],
+              "lengths": [-(-(end - start) // rows[name][1]), *rows[name][0]]} for (name, start), end in zip(starts.items(), ends)]
+    return found or [{"name": "shared", "begin": begin, "bytes": length, "size": 4, "lengths": []}]
+
+
+def record(program, shape):
+    """What the program writes; ends this one where it writes nothing. A wrong result, or a race, is what one wants to see."""
+    with tempfile.TemporaryDirectory(prefix="view-") as folder:
+        file = pathlib.Path(folder, "record")
+        options = [word for option, number in zip(("-m", "-n", "-k"), shape) for word in (option, str(number))]
+        run = subprocess.run([program, *options, "--order", "forward", "--verify-only", "--record", file], stdout=subprocess.PIPE)
+        if not file.exists():
+            sys.exit(run.returncode or 1)
+        return file.read_text()
+
+
+def read(text, name, shape, root=ROOT):
+    """The record as the page takes it."""
+    rows = list(csv.reader(text.splitlines()))
+    of_kind = {kind: [row[1:] for row in rows if row[0] == kind] for kind in ("matrix", "array", "event")}
+    files = dict.fromkeys(row[2].rpartition(":")[0] for row in of_kind["event"])
+    sources = {file: (root / file).read_text() for file in files if (root / file).is_file()}
+    everything = "\n".join(sources.values())
+    data = {"name": name, "shape": shape, "sources": sources, "problems": [], "matrices": [], "arrays": [], "sites": [],
+            "patterns": [], "blocks": []}
+    ranges = []  # (begin, end, where that begins on the page)
+    at = 0
+    for matrix, *numbers in of_kind["matrix"]:
+        begin, m, n, size = map(int, numbers)
+        data["matrices"].append({"name": matrix, "begin": at, "rows": m, "cols": n, "size": size})
+        ranges.append((begin, begin + m * n * size, at))
+        at += -(-m * n * size // 256) * 256
+    behind = 0  # Where g++ puts shared arrays means nothing, within 32 bytes: on the page each begins in the first banks.
+    for array, *numbers in sorted(of_kind["array"], key=lambda row: everything.find(f" {row[0]}[")):
+        (begin, length), (size, lengths) = map(int, numbers), array_of(array, everything)
+        to = behind + begin % 32
+        data["arrays"].append({"name": array, "begin": to, "bytes": length, "size": size, "lengths": lengths})
+        ranges.append((begin, begin + length, to))
+        behind += -(-(begin % 32 + length) // 128) * 128
+    dynamic, dynamic_end = 0, 0  # the block's dynamic shared memory: on the page it comes behind the arrays
+    indices = {"sites": {}, "patterns": {}}
+
+    def index(kind, key):
+        if key not in indices[kind]:
+            indices[kind][key] = len(data[kind])
+            data[kind].append(key)
+        return indices[kind][key]
+
+    def moved(address):
+        nonlocal dynamic_end
+        for begin, end, to in ranges:
+            if begin <= address < end:
+                return address - begin + to
+        dynamic_end = max(dynamic_end, address - dynamic + behind + 16)
+        return address - dynamic + behind
+
+    def lanes(texts):
+        """A first address and a pattern; nothing where no lane has one."""
+        addresses = [moved(int(text)) if text else None for text in texts]
+        first = next((each for each in addresses if each is not None), None)
+        return [] if first is None else [
+            first, index("patterns", tuple(None if each is None else each - first for each in addresses))]
+
+    for row in rows:
+        if row[0] == "problem":
+            data["problems"].append({"text": ",".join(row[1:])})
+        elif row[0] == "block":
+            dynamic = int(row[2])
+            data["blocks"].append({"name": row[1], "warps": []})
+        elif row[0] == "event":
+            warp, what, where, width, cost, ideal = row[1:7]
+            warps = data["blocks"][-1]["warps"]
+            warps.extend([] for _ in range(int(warp) + 1 - len(warps)))
+            file, _, line = where.rpartition(":")
+            pairs = [cell.partition(">") for cell in row[7:]]
+            event = [index("sites", (what, file, int(line) if line.isdigit() else 0, int(width))), int(cost), int(ideal)]
+            warps[int(warp)].append(event + lanes([pair[0] for pair in pairs]) + lanes([pair[2] for pair in pairs]))
+        elif row[0] == "conflict":
+            text = ",".join(row[7:])
+            for problem in data["problems"]:
+                if problem["text"] == text:
+                    problem.update(block=len(data["blocks"]) - 1, accesses=[
+                        [int(number) for number in side] for side in (row[1:4], row[4:7]) if side[0]])
+    data["arrays"] += dynamic_arrays(everything, behind, dynamic_end - behind) if dynamic_end else []
+    return data
+
+
+def page(title, records, template="view"):
+    """The whole page, in one file."""
+    text = (HERE / f"{template}.html").read_text()
+    for mark, fill in (("TITLE", html.escape(title)), ("/* STYLE */", (HERE / "view_common.css").read_text()),
+                       ("/* COMMON */", (HERE / "view_common.js").read_text()),
+                       ("/* RECORD */", (HERE / "view_record.js").read_text()),
+                       ('"RECORDS"', json.dumps(records, separators=(",", ":")).replace("</", "<\\/"))):
+        text = text.replace(mark, fill, 1)
+    return text
+
+
+def fragments():
+    """{architecture: {"matrix_a half col": for lane and x[i], lane by lane, 16 * row + column}} of 07's tables."""
+    tables = {}
+    for path in sorted((ROOT / "07_fragment_probe/layouts").glob("*.csv")):
+        architecture, use = re.match(r"(sm\d+(?:_and_later)?)_(\w+)", path.stem).groups()
+        rows = csv.DictReader(path.read_text().splitlines())
+        tables.setdefault(architecture.replace("_", " "), {})[" ".join(use.rsplit("_", 2))] = [
+            16 * int(row["row"]) + int(row["col"]) for row in rows]
+    return tables

@@ -1,0 +1,83 @@
+// What is in a record, and what its requests cost: the emulator's rules once more, to show each sector and each wavefront.
+
+const SECTOR = 32, LINE = 128, BANKS = 32, WORD = 4;
+
+// An event as an object. addresses: of each lane, or null; to: where in shared memory a copy goes.
+function decode(data, [site, cost, ideal, base, pattern, toBase, toPattern]) {
+  const [kind, file, line, width] = data.sites[site];
+  const spread = (first, list) => list === undefined ? null : data.patterns[list].map(d => d === null ? null : first + d);
+  return { kind, file, line, width, cost, ideal, addresses: spread(base, pattern), to: spread(toBase, toPattern),
+    global: kind.startsWith("global") || kind === "copy", store: kind.endsWith("store"), access: pattern !== undefined };
+}
+
+// The 32-byte pieces of global memory that a request touches, and how many the emulator's rule counts. A copy of 16 bytes bypasses
+// L1: of each line of 128 bytes it asks once for each sector of shared memory that the line goes to.
+function sectorsOf(event) {
+  const sectors = new Map(), asked = new Set();
+  event.addresses.forEach((address, lane) => {
+    if (address === null) return;
+    for (let s = Math.floor(address / SECTOR); s * SECTOR < address + event.width; ++s) {
+      if (!sectors.has(s)) sectors.set(s, []);
+      sectors.get(s).push(lane);
+    }
+    if (event.to && event.width === 16) asked.add(Math.floor(address / LINE) + " " + Math.floor(event.to[lane] / SECTOR));
+  });
+  return { sectors, count: asked.size || sectors.size };
+}
+
+// Each word of shared memory that a request asks for, with the wavefront that serves it: the emulator's rule (requests.cpp).
+function wavefrontsOf(event) {
+  const { addresses, width } = event;
+  let groups = width <= 4 ? 1 : width <= 8 ? 2 : 4;
+  const agree = distance => addresses.every((a, lane) => a === null || [a, null].includes(addresses[lane ^ distance]));
+  if (!event.store && groups > 1 && (agree(1) || agree(2))) groups /= 2;
+  const words = [];
+  let count = 0;
+  for (let group = 0; group < groups; ++group) {
+    const banks = Array.from({ length: BANKS }, () => []);
+    for (let lane = group * 32 / groups; lane < (group + 1) * 32 / groups; ++lane) {
+      if (addresses[lane] === null) continue;
+      for (let word = Math.floor(addresses[lane] / WORD); word * WORD < addresses[lane] + width; ++word) {
+        const bank = banks[word % BANKS], known = bank.find(each => each.word === word);
+        if (known) { known.lanes.push(lane); continue; }  // one word serves all who want it
+        const fresh = { word, wavefront: count + bank.length + 1, lanes: [lane] };
+        bank.push(fresh);
+        words.push(fresh);
+      }
+    }
+    count += Math.max(...banks.map(bank => bank.length));
+  }
+  return { words, count };
+}
+
+// [word, lane] of each 4-byte word that the lanes' bytes lie in.
+function wordsOf(addresses, width) {
+  const words = [];
+  addresses.forEach((address, lane) => {
+    if (address === null) return;
+    for (let word = Math.floor(address / WORD); word * WORD < address + width; ++word) words.push([word, lane]);
+  });
+  return words;
+}
+
+const isCostly = event => event.access && event.cost > event.ideal;
+const WANTED = {  // where one can jump to
+  barrier: event => event.kind === "barrier",
+  uncoalesced: event => event.global && isCostly(event),
+  conflict: event => !event.global && isCostly(event),
+};
+
+// A[3][5], or As[1][0..3]: the elements in these bytes.
+function elementName(data, global, address, width) {
+  const range = (global ? data.matrices : data.arrays).find(each => address >= each.begin && address < each.begin + bytesOf(each));
+  if (!range) return "other memory";
+  const at = Math.floor((address - range.begin) / range.size), more = Math.ceil(width / range.size) - 1;
+  const lengths = global ? [range.rows, range.cols] : range.lengths.length ? range.lengths : [0];
+  const places = lengths.map((length, i) => {
+    const below = lengths.slice(i + 1).reduce((a, b) => a * b, 1), index = Math.floor(at / below);
+    return i ? index % length : index;
+  });
+  return range.name + places.map((p, i) => `[${p}${i === places.length - 1 && more > 0 ? ".." + (p + more) : ""}]`).join("");
+}
+const plural = (number, what) => `${number} ${what}${number === 1 ? "" : "s"}`;
+const bytesOf = range => range.rows ? range.rows * range.cols * range.size : range.bytes;
