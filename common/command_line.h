@@ -71,7 +71,7 @@ struct Options {
     std::string csv;  // empty: no CSV
     bool wide = false;
     std::optional<Gpu> gpu;  // predict for this GPU rather than for the one at hand
-    std::string order = "all";  // emulator: forward, reverse, random or all three
+    std::string order;  // emulator: forward, reverse, random or all three
     bool large_indices = false;  // emulator: verify only how wide the indices are
     bool lines = false;  // emulator: print the traffic of every source line
     std::string record;  // emulator: the file for what two blocks access; empty: none
@@ -306,7 +306,8 @@ std::vector<Option> stage_options(Options& o, int default_size, bool emulated) {
         {"device", "D", "use CUDA device D (default 0)", number(o.device, "--device", 0, 1023)});
     for (const Option& each : std::vector<Option>{
              {"order", "ORDER",
-              "CPU build: run threads forward, reverse, random or all three (default all)",
+              "CPU build: run threads forward, reverse, random or all three (default all; traced: "
+              "forward)",
               set_order},
              {"large-indices", "",
               "CPU build: instead check that indices hold at more than 2^32 elements",

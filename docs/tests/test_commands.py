@@ -15,7 +15,7 @@ PAGES = [ROOT / "README.md", ROOT / "docs/primer.md", ROOT / "docs/usage.md", *s
 PROGRAMS = ("./run", "./test", "build/bin/", "nvcc ", "ncu ", "cuda-gdb ", "compute-sanitizer ", "git ", "python3 ", "cuobjdump ",
             "cmake ", "ctest ")
 # What takes long, and other tests run: run's, 00_machine_limits' and the articles'.
-ELSEWHERE = r"./run (--)?all |./run roofline_host|./run 00"
+ELSEWHERE = r"./run (--)?all |./run roofline_host|./run 00|python3 07_fragment_probe/count_mma.py"
 # Where the hardware counts otherwise than the emulator by more than 1%: what the emulator's rule gives for the instructions that the
 # compiler chose, or how much more the hardware may count. The reasons are in emulator/README.md.
 OTHERWISE = {("03_shared_blocking", "shared_load_wavefronts"): 163840, ("06_wmma", "shared_load_wavefronts"): 12800}
