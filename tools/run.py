@@ -33,6 +33,7 @@ from typing import NamedTuple
 import ablation
 import ladder
 import machine
+import pictures
 import view
 from compare import compare
 from machine import BUILD, OPENCL, ROOT, fail, has_gpu, has_nvcc, need, say
@@ -83,6 +84,7 @@ terminal. diff alone lists how many lines every step changes.
 run ablation [STAGE...] [--size N] [--repeat N] [--device N] [--csv FILE]: measures what each part of a stage is worth, on a GPU.
 Builds the stage with each of its parts left out, verifies these forms and times them in turns (at 8192, or --size).
 run plot [FOLDER]: draws the CSVs in FOLDER. Without FOLDER it draws those in docs/results/h200 and writes the READMEs' tables.
+run pictures: draws the chapters' pictures, docs/pictures, from what the kernels access.
 run view STEP [STEP] [-m M] [-n N] [-k K] [--html FILE]: makes a page to step through a kernel: what each warp reads and writes,
 in order. Two steps stand side by side. view 07: which lane holds which element of a fragment.
 run test [OPTION...], or test [OPTION...]: builds everything that this machine can build and runs the tests. The options are
@@ -405,6 +407,14 @@ def run_plot(words):
     return machine.call([machine.python_with("matplotlib"), ROOT / "tools/plot.py", *files])
 
 
+def run_pictures(words):
+    if words:
+        fail(2, f"pictures: unexpected argument '{words[0]}': takes none")
+    need(("cmake", "g++", "ninja-build", "libboost-context-dev"))
+    machine.build(pictures.targets())
+    return pictures.write()
+
+
 def run_all(words):
     parser = Parser("all")
     parser.add_argument("folder", nargs="?", default=time.strftime("results-%Y%m%d-%H%M%S"))
@@ -456,8 +466,8 @@ def run_test(words):
     return machine.call(["ctest", "--test-dir", BUILD, "--output-on-failure", "--no-tests=error", f"-j{machine.CORES}", *words])
 
 
-VERBS = {"ablation": run_ablation, "all": run_all, "compare": run_compare, "diff": run_diff, "plot": run_plot, "test": run_test,
-         "view": run_view}
+VERBS = {"ablation": run_ablation, "all": run_all, "compare": run_compare, "diff": run_diff, "pictures": run_pictures,
+         "plot": run_plot, "test": run_test, "view": run_view}
 
 
 def main(words):

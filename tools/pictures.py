@@ -1,0 +1,423 @@
+"""The chapters' pictures, docs/pictures/*.svg: drawn from what the kernels' traced builds access, or from other files of the book.
+
+A picture is a function. @picture gives its file's name, and the runs of traced programs whose records the function gets. It returns
+the drawing, and a line that says what it was drawn from.
+"""
+import csv
+import re
+from typing import NamedTuple
+
+import view
+from machine import BUILD, ROOT
+from results import write_whole
+from svg import Grid, Svg
+
+FOLDER = ROOT / "docs/pictures"
+PICTURES = {}  # name: (function, {step: shape})
+
+
+def picture(name, **runs):
+    """runs: steps with their shapes; a step is named as its program is, 04_unroll.1_unroll."""
+    def add(draw):
+        PICTURES[name] = draw, runs
+        return draw
+    return add
+
+
+class Request(NamedTuple):
+    """What a warp does at one place of its program."""
+    what: str  # "global load", "shared store", "barrier", "tensor", ...
+    memory: str = ""  # the matrix or shared array
+    size: int = 0  # of its elements, in bytes
+    lengths: tuple = ()  # of its dimensions
+    width: int = 0  # bytes that each lane wants
+    cost: int = 0  # sectors, or wavefronts
+    at: dict = {}  # lane: bytes from the memory's begin
+
+    def place(self, lane):
+        """The indices of the first element that the lane wants."""
+        indices, rest = [], self.at[lane] // self.size
+        for length in reversed(self.lengths[1:]):
+            rest, index = divmod(rest, length)
+            indices.append(index)
+        return (rest, *reversed(indices))
+
+    def places(self):
+        """{indices of an element: the lanes that want it}."""
+        found = {}
+        for lane in self.at:
+            *row, first = self.place(lane)
+            for element in range(first, first + self.width // self.size):
+                found.setdefault((*row, element), []).append(lane)
+        return found
+
+
+class Record:
+    """What the first and the last block of a run do."""
+
+    def __init__(self, step, shape, program):
+        self.shape, self.data = shape, view.read(view.record(program, shape), step.replace(".", "/"), shape)
+
+    def warps(self, block=0):
+        return range(len(self.data["blocks"][block]["warps"]))
+
+    def requests(self, what="", memory="", warp=0, block=0):
+        """A warp's, in program order: those whose kind begins with `what`, and of that matrix or array."""
+        found = []
+        for site, cost, _, *lanes in self.data["blocks"][block]["warps"][warp]:
+            request = Request(self.data["sites"][site][0])
+            if lanes:
+                first, pattern = lanes[0], self.data["patterns"][lanes[1]]
+                where = self.data["arrays" if request.what.startswith("shared") else "matrices"]
+                of = [each for each in where if each["begin"] <= first][-1]
+                at = {lane: first + offset - of["begin"] for lane, offset in enumerate(pattern) if offset is not None}
+                lengths = of.get("lengths") or (of["rows"], of["cols"])
+                request = Request(request.what, of["name"], of["size"], lengths, self.data["sites"][site][3], cost, at)
+            if request.what.startswith(what) and memory in ("", request.memory):
+                found.append(request)
+        return found
+
+    def stored(self, warp, block=0):
+        """{element of C: the lanes that store it}."""
+        return {place: lanes for r in self.requests("global store", "C", warp, block) for place, lanes in r.places().items()}
+
+
+def drawn_from(*records):
+    runs = "; ".join("{} at {} x {} x {}".format(record.data["name"], *record.shape) for record in records)
+    return f"Drawn from the accesses of {runs} (M x N x K), on the emulator."
+
+
+def count(number, what):
+    return f"{number} {what}{'s' * (number != 1)}"
+
+
+def corners(places):
+    """(top, left, rows, columns) of the rectangle that these elements are."""
+    (top, left), (bottom, right) = min(places), max(places)
+    assert len(set(places)) == (bottom - top + 1) * (right - left + 1), "no rectangle"
+    return top, left, bottom - top + 1, right - left + 1
+
+
+def rows_of(path):
+    with open(ROOT / path) as file:
+        return list(csv.DictReader(file))
+
+
+@picture("00_memory")
+def memory():
+    folder = "docs/results/h200"
+    loads = {row["kind"]: row for row in rows_of(f"{folder}/latency.csv") if row["kind"] != "curve"}
+    speeds = {row["what"]: float(row["gbs"]) / 1000 for row in rows_of(f"{folder}/limits.csv") if row["gbs"] != "-"}
+    total = re.search(r"memory.total: (\d+) MiB", (ROOT / folder / "machine.txt").read_text())[1]
+    sms, ghz, l1 = 132, 1.98, loads["16-byte loads"]["bytes_per_clock"]
+    rows = [("registers", "256 KB", None, None), ("shared memory", "256 KB", "shared memory", speeds["shared_memory"]),
+            ("L1 cache", "for both", "L1 hit", sms * float(l1) * ghz / 1000), ("L2 cache", "60 MB", "L2 hit", None),
+            ("device memory", f"{int(total) / 1024:.0f} GiB", "device memory", speeds["copy"])]
+    svg = Svg("The farther a memory is from the threads, the larger and slower it is")
+    for x, head, unit in ((240, "capacity", "of an SM; of all"), (370, "latency", "cycles"), (610, "bandwidth", "TB/s, all SMs")):
+        svg.text(x, 56, head, "strong")
+        svg.text(x, 71, unit, "small lesser")
+    for number, (name, size, kind, tb) in enumerate(rows):
+        y, shared = 84 + 38 * number, number > 2
+        svg.box(20 if shared else 32, y, 200 if shared else 176, 30, 2 if shared else 1, name, "edge", "middle")
+        svg.text(240, y + 19, size)
+        for x, value, scale, digits in ((370, kind and float(loads[kind]["cycles"]), 0.28, 0), (610, tb, 5, 1)):
+            if value is None:
+                svg.text(x, y + 19, "not measured", "lesser")
+            else:
+                svg.box(x, y + 5, scale * value, 20, 3)
+                svg.text(x + scale * value + 6, y + 19, f"{value:.{digits}f}")
+    svg.legend(y + 42, (1, f"each of the {sms} SMs has its own"), (2, "one for all SMs"))
+    return svg, ("Measured on an H200 (docs/results/h200); the capacities of an SM and of L2 are NVIDIA's figures. "
+                 f"L1: {l1} bytes a cycle.")
+
+
+@picture("01_threads", **{"01_naive": (16, 64, 8)})
+def threads(naive):
+    k, (m, n, depth) = 3, naive.shape
+    loads = {warp: {matrix: naive.requests("global load", matrix, warp)[k].places() for matrix in "AB"} for warp in naive.warps()}
+    of_a, of_b = (len(loads[0][matrix]) for matrix in "AB")
+    svg = Svg(f"At each k a warp loads {count(of_a, 'element')} of A and {of_b} neighbours in a row of B")
+    grids = {"A": Grid(svg, 40, 170, m, depth, 10), "B": Grid(svg, 160, 70, depth, n, 10), "C": Grid(svg, 160, 170, m, n, 10)}
+    for matrix, grid in grids.items():
+        touched = {}  # element: the warps of block 0
+        for warp in naive.warps():
+            for place in naive.stored(warp) if matrix == "C" else loads[warp][matrix]:
+                touched.setdefault(place, []).append(warp)
+        for place, warps in touched.items():
+            grid.cell(*place, 4 if len(warps) > 1 else {0: 3, 1: 2}.get(warps[0], 1))
+        grid.ruled()
+        svg.text(grid.x, grid.y - 8, f"{matrix}, {grid.rows} x {grid.columns}" + ": the grid has two blocks" * (matrix == "C"))
+    svg.text(grids["A"].middle(0, k)[0], 346, f"k = {k}", "middle")
+    grids["B"].named(rows={k: f"k = {k}"}, css="")
+    for block in (0, 1):
+        top, left, rows, columns = corners([place for warp in naive.warps(block) for place in naive.stored(warp, block)])
+        grids["C"].cell(top, left, rows=rows, columns=columns, edge="edge")
+        svg.text(grids["C"].middle(0, left + columns / 2)[0], 346,
+                 f"block {block}: {len(naive.warps(block))} warps, {rows} x {columns} elements of C", "middle")
+    svg.text(20, 386, "Warp 1 of block 0 is 32 lanes. Each computes one element of C:")
+    for place, (lane,) in naive.stored(1).items():
+        svg.box(30 + 24 * lane, 396, 24, 24, 2, lane, "grid")
+        if lane in (0, 31):
+            svg.text(30 + 24 * (lane + lane // 31), 438, "lane {}: C[{}][{}]".format(lane, *place), "end" if lane else "")
+    svg.legend(454, (3, "warp 0"), (2, "warp 1"), (1, "the block's other warps"), (4, "all warps of the block"))
+    return svg, drawn_from(naive)
+
+
+@picture("02_sectors", **{"01_naive": (32, 128, 1), "02_register_blocking": (128, 128, 1)})
+def sectors(naive, blocked):
+    requests = {"01": naive.requests("global load", "B")[0], "02": blocked.requests("global load", "B")[0]}
+    svg = Svg("A load of B takes a warp " + " and ".join(f"{request.cost} sectors in {name}" for name, request in requests.items()))
+    for y, (name, request) in zip((60, 156), requests.items()):
+        fetched = {}  # sector: the lanes that want something of it
+        grid = Grid(svg, 20, y + 10, 1, 128, 6, 30, 0)
+        for (_, column), lanes in request.places().items():
+            fetched.setdefault(column // 8, []).extend(lanes)
+            grid.cell(0, column, 3)
+        assert len(fetched) == request.cost, "as the emulator counts them"
+        svg.text(20, y, f"{name}: {len(fetched)} sectors of 32 bytes are fetched. {4 * len(request.places())} of their "
+                        f"{32 * len(fetched)} bytes are used.", "strong")
+        for sector, lanes in fetched.items():
+            grid.cell(0, 8 * sector, 1, columns=8)
+            between = ", " if len(lanes) == 2 else " .. "
+            svg.text(44 + 48 * sector, y + 56, f"{lanes[0]}{between}{lanes[-1]}", "small middle", False)
+        grid.ruled()
+        grid.ruled("edge", 8)
+    svg.text(20, 236, "A bar is the first 128 floats of a row of B, in 16 sectors. The lanes of warp 0 stand below what they want.")
+    svg.legend(250, (3, "wanted by a lane"), (1, "fetched with it, not used by this load"), (0, "not fetched"))
+    return svg, drawn_from(naive, blocked)
+
+
+def draw_banks(svg, y, request, fill=lambda lane: 3):
+    """The words that a request wants of the 32 banks: a row for each 128 bytes that it touches. Returns the y below."""
+    words = {}
+    for lane, at in request.at.items():
+        words.setdefault(at // 4, []).append(lane)
+    rows = sorted({word // 32 for word in words})
+    busy = {bank: sum(word % 32 == bank for word in words) for bank in {word % 32 for word in words}}
+    assert max(busy.values()) == request.cost, "as the emulator counts them"
+    grid = Grid(svg, 90, y, len(rows), 32, 22.5, 30, 0)
+    for word, lanes in words.items():
+        grid.cell(rows.index(word // 32), word % 32, fill(lanes[0]), "\n".join(map(str, lanes)))
+    grid.ruled()
+    grid.named(range(32), [f"words {32 * row} .." for row in rows])
+    svg.text(84, y - 6, "bank", "small lesser end", False)
+    svg.text(20, y + 30 * len(rows) + 20,
+             f"{count(len(busy), 'bank')} must serve {count(request.cost, 'word')} each, one in a wavefront: "
+             f"{count(request.cost, 'wavefront')}." + f" The other {32 - len(busy)} have nothing to do." * (len(busy) < 32))
+    return y + 30 * len(rows) + 28
+
+
+@picture("03_banks", **{"03_shared_blocking": (128, 128, 1)})
+def stride(blocked):
+    request = blocked.requests("shared load", "Bs")[0]
+    svg = Svg(f"Lanes that are {request.at[1] // 4 - request.at[0] // 4} words apart meet in a few of the 32 banks")
+    svg.text(20, 56, "Warp 0 reads Bs[col]. Each number is a lane, in the word that it wants.")
+    draw_banks(svg, 86, request)
+    return svg, drawn_from(blocked)
+
+
+@picture("04_pad", **{"04_unroll.2_wide_loads": (128, 128, 8), "04_unroll": (128, 128, 8)})
+def pad(without, padded):
+    svg, y = Svg("The pad moves the odd lanes' words to the other 16 banks"), 56
+    for name, record in (("Without the pad", without), ("With the pad", padded)):
+        request = record.requests("shared store", "As")[0]
+        svg.text(20, y, f"{name} a row of As has {request.lengths[-1]} floats. Lane 1 stores "
+                        f"{request.at[1] // 4 - request.at[0] // 4} words behind lane 0.", "strong")
+        y = draw_banks(svg, y + 30, request, lambda lane: 2 if lane % 2 else 3) + 28
+    svg.legend(y - 14, (3, "an even lane's word"), (2, "an odd lane's word"))
+    return svg, drawn_from(without, padded)
+
+
+@picture("04_lanes", **{"04_unroll": (128, 128, 8)})
+def lanes(unrolled):
+    owner = {place: lane for place, (lane,) in unrolled.stored(0).items()}
+    _, _, rows, columns = corners(owner)
+    starts = [at for at in owner if owner.get((at[0] - 1, at[1])) != owner[at] != owner.get((at[0], at[1] - 1))]
+    tall, wide = next(row for row, column in starts if row), next(column for row, column in starts if column)
+    mine = [at for at in starts if owner[at] == 0]
+    down, across = (last - first for first, last in zip(mine[0], mine[-1]))
+    svg = Svg(f"A lane owns {len(mine)} pieces of {tall} x {wide} elements, {down} rows and {across} columns apart")
+    svg.text(20, 54, f"Warp 0's {rows} x {columns} elements of C. The number in a piece is its lane; lane 0's pieces are marked.")
+    grid = Grid(svg, 48, 82, rows, columns, 12)
+    for row, column in starts:
+        lane = owner[row, column]
+        grid.cell(row, column, 0 if lane else 3, lane, tall, wide, "grid", "middle")
+    grid.named({column: column for column in range(0, columns, wide)}, {row: row for row in range(0, rows, tall)})
+    grid.cell(0, 0, rows=rows, columns=columns, edge="edge")
+    return svg, drawn_from(unrolled)
+
+
+def order_of(source):
+    """[(i, j) ...] in which a source's two loops visit acc[i][j]. j is the second one's counter, or its first line computes it."""
+    known = view.constants(source)
+    rows, counter, columns, condition, then, other = re.search(
+        r"for \(int i = 0; i < (\w+); \+\+i\)\s+for \(int (\w+) = 0; \w+ < (\w+); \+\+\w+\)(?: \{\s+const int j = "
+        r"(\w+ % \d+) \? ([^:;]+) : ([^;]+);)?\s+acc\[i\]\[j\] \+=", source).groups()
+
+    def column(i, at):
+        names = {**known, "i": i, counter: at}
+        return view.value((then if view.value(condition, names) else other) if condition else "j", names)
+
+    return [(i, column(i, at)) for i in range(known[rows]) for at in range(known[columns])]
+
+
+@picture("04_to_and_fro")
+def to_and_fro():
+    svg = Svg("To and fro, each multiply-add shares an operand with the one before")
+    for x, name in ((64, "04_unroll/2_wide_loads.cu"), (479, "04_unroll/matmul.cu")):
+        order = order_of((ROOT / name).read_text())
+        steps = list(zip(order, order[1:]))
+        apart = [step for step in steps if step[0][0] != step[1][0] and step[0][1] != step[1][1]]
+        grid = Grid(svg, x, 96, 8, 8, 36, fill=0)
+        grid.ruled()
+        grid.named([f"b[{j}]" for j in range(8)], [f"a[{i}]" for i in range(8)])
+        for step in steps:
+            ends = (*grid.middle(*step[0]), *grid.middle(*step[1]))
+            svg.line("M{:g} {:g}L{:g} {:g}".format(*ends), "dash") if step in apart else svg.arrow(*ends)
+        svg.text(x, 62, name, "strong")
+        svg.text(x, 406, f"{len(steps) - len(apart)} of {len(steps)} steps keep a[i] or b[j]"
+                 + f"; {len(apart)} keep neither (dashed)" * bool(apart))
+    return svg, "Drawn from the loops over acc[i][j] in the two sources. (Registers are not recorded.)"
+
+
+TRACKS = {"global load": "load", "shared store": "store", "barrier": "barrier", "shared load": "read", "": "multiply"}
+
+
+def strip_of(record):
+    """[(kind, s)]: warp 0's requests in program order, those of a kind and of one s together, from a load of tiles to the next.
+
+    Registers are not recorded. Where multiplies stand is computed: one follows each read of operands, and there are K of them. If
+    there are more reads than that, the first ones are ahead."""
+    found = []
+    for request in record.requests():
+        key = request.what, request.place(0)[-2] if request.what == "shared load" else ""
+        if request.what in TRACKS and (found[-1:] != [key] or request.what == "barrier"):
+            found.append(key)
+    reads = [s for what, s in found if what == "shared load"]
+    strip, multiplied = [], record.shape[2] - len(reads)  # below 0: reads ahead
+    for each in found:
+        strip.append(each)
+        if each[0] == "shared load":
+            if multiplied >= 0:
+                strip.append(("", reads[multiplied]))
+            multiplied += 1
+    loads = [at for at, (what, _) in enumerate(strip) if what == "global load"]
+    return strip[loads[-2]:loads[-1] + 1]
+
+
+@picture("05_step", **{"04_unroll": (128, 128, 40), "05_double_buffer": (128, 128, 40)})
+def step(unrolled, buffered):
+    svg, y = Svg("In 05 multiplies run between a load and the store that waits for it"), 56
+    for name, record in (("04", unrolled), ("05", buffered)):
+        strip, rows = strip_of(record), list(TRACKS)
+        grid = Grid(svg, 84, y + 12, len(rows), len(strip), 730 / len(strip), 24)
+        grid.named(rows=TRACKS.values(), css="")
+        for at, (what, s) in enumerate(strip):
+            grid.cell(rows.index(what), at, (3, 2, 4, 0, 1)[rows.index(what)], s, edge="grid")
+        Grid(svg, 84, y + 12, len(rows), 1, 730, 24).ruled()
+        store = [what for what, _ in strip].index("shared store")
+        between = [what for what, _ in strip[:store]].count("")
+        svg.text(20, y, f"{name}: {between} multiplies between a load and its store", "strong")
+        svg.line("M{:g} {:g}v12".format(grid.middle(0, 0)[0], y + 36))
+        svg.arrow(grid.middle(0, 0)[0], y + 48, grid.middle(0, store - .5)[0], y + 48)
+        y += 160
+    svg.text(20, y, "Program order of one warp runs to the right; it is not time. Load: from global memory to registers.")
+    svg.text(20, y + 16, "Store: from there to shared memory. The numbers are s: the operands read, and those multiplied.")
+    return svg, drawn_from(unrolled, buffered)
+
+
+def layout(name):
+    return rows_of(f"07_fragment_probe/layouts/{name}.csv")
+
+
+@picture("06_fragments", **{"06_wmma": (128, 256, 32)})
+def fragments(wmma):
+    m, n, depth = wmma.shape
+    a, b = ([corners([place[1:] for place in r.places()]) for r in wmma.requests("shared load", memory)
+             if (r.place(0)[0], r.place(0)[k]) == (0, 0)] for memory, k in (("As", 2), ("Bs", 1)))  # those of the first multiply
+    kinds = [r.what for r in wmma.requests() if r.what in ("barrier", "tensor")][1:]
+    products = kinds.index("barrier")
+    svg = Svg(f"A warp reads {len(a)} + {len(b)} fragments for {products} products: each fragment serves {products // len(a)}")
+    for name, grid, found in (("a", Grid(svg, 30, 164, m, depth, 2, fill=0), a), ("b", Grid(svg, 112, 78, depth, n, 2, fill=0), b)):
+        grid.cell(0, 0, rows=grid.rows, columns=grid.columns, edge="edge")
+        for number, (top, left, *size) in enumerate(found):
+            grid.cell(top, left, 3, f"{name}[{number}]", *size, "edge", "middle")
+        svg.text(grid.x, grid.y - 10, f"{name.upper()}s, {grid.rows} x {grid.columns}" + ": the tiles of one step" * (name == "b"))
+    grid = Grid(svg, 112, 164, m, n, 2, fill=0)
+    for top, left, rows, _ in a:
+        for _, column, _, columns in b:
+            grid.cell(top, column, 2, "acc", rows, columns, "grid", "middle")
+    for warp in wmma.warps():
+        top, left, *size = corners(wmma.stored(warp))
+        grid.cell(top, left, None, f"warp {warp}" if warp else "", *size, "edge", "middle")
+    svg.text(112, 438, f"A block computes {m} x {n} elements of C, a warp {size[0]} x {size[1]}. acc[i][j] += a[i] b[j].")
+    held = [(int(row["row"]), int(row["col"])) for row in layout("sm75_and_later_accumulator_float_row") if row["lane"] == "0"]
+    svg.text(648, 166, "One acc: 16 x 16 sums,")
+    svg.text(648, 182, f"{len(held)} in each lane. Lane 0's:")
+    grid = Grid(svg, 648, 192, 16, 16, 9)
+    for row, column in held:
+        grid.cell(row, column, 3)
+    grid.ruled()
+    grid.cell(0, 0, rows=16, columns=16, edge="edge")
+    return svg, drawn_from(wmma) + " Lane 0's: the table of 07."
+
+
+@picture("07_lanes")
+def layouts():
+    svg = Svg("Which lane holds an element? The answer changed once, after Volta")
+    for x, of, name in ((38, "sm70", "Volta"), (442, "sm75_and_later", "Turing and later")):
+        holders = {}
+        for row in layout(f"{of}_matrix_a_half_col"):
+            holders.setdefault((int(row["row"]), int(row["col"])), []).append(int(row["lane"]))
+        grid = Grid(svg, x, 82, 16, 16, 23, 20)
+        for place, held in holders.items():
+            grid.cell(*place, 3 if 0 in held else 0, min(held))
+        grid.ruled()
+        grid.named(range(16), range(16))
+        further = {max(held) - min(held) for held in holders.values()}
+        svg.text(x, 58, name, "strong")
+        svg.text(x, 422, "The lane in the box holds it" + (" twice." if further == {0} else f", and lane + {further.pop()} too."))
+        svg.text(x, 438, f"Lane 0 holds {sum(0 in held for held in holders.values())} of 256 elements, which are marked.")
+    return svg, "matrix_a, half, column-major, 16 x 16. Drawn from the tables in 07_fragment_probe/layouts."
+
+
+@picture("08_waves")
+def waves():
+    svg = Svg("The fewer registers a wave takes, the more waves fit on a SIMD")
+    table = (ROOT / "08_opencl_gcn/README.md").read_text()
+    rows = re.findall(r"(?m)^    (0\w+) +(\d+) +\d+ +\d+ +\d+ +\d+ +(\d+) +\d+ ", table)
+    for number, (name, registers, waves) in enumerate(rows):
+        grid = Grid(svg, 170, 62 + 34 * number, 1, 256, 2, 26, 0)
+        grid.named(["0"] * (not number) or {}, [name], "")
+        for wave in range(int(waves)):
+            given = -(-int(registers) // 4) * 4
+            grid.cell(0, given * wave, 1, registers, columns=given, edge="edge")
+        svg.text(694, grid.y + 17, count(int(waves), "wave"))
+    svg.text(682, 56, "256 VGPRs", "small lesser end")
+    svg.text(20, grid.y + 48, "A SIMD, a quarter of a compute unit, has 256 VGPRs a lane. A box is a wave with its VGPRs.")
+    return svg, "Drawn from the table in 08_opencl_gcn/README.md. VGPRs are given out in fours; 10 waves are the most."
+
+
+def target(step):
+    return f"{step}_cpu_trace"
+
+
+def targets():
+    """What must be built."""
+    return sorted({target(step) for _, runs in PICTURES.values() for step in runs})
+
+
+def drawn(name, program=lambda step: BUILD / "bin" / target(step)):
+    """The text of its file."""
+    draw, runs = PICTURES[name]
+    svg, source = draw(*(Record(step, shape, program(step)) for step, shape in runs.items()))
+    return svg.render(source)
+
+
+def write():
+    FOLDER.mkdir(exist_ok=True)
+    files = [(FOLDER / f"{name}.svg", drawn(name)) for name in PICTURES]
+    write_whole(*files)
+    print(*(path for path, _ in files), sep="\n")
+    return 0

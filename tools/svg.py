@@ -1,0 +1,108 @@
+"""A small SVG drawing: grids of boxes, arrows and text on a card 830 wide, a README's width on GitHub, in light and in dark."""
+import html
+
+WIDTH = 830
+# Card, text, lesser text, grid; fills 0 (nothing happens here) to 4, each further from the card than the one before, so that grey
+# tells them apart; then the text on each fill.
+LIGHT = "#fff #1f2328 #59636e #c4ccd4  #eff2f5 #b6d3f7 #f0a830 #2a6fc4 #5d1f10  #59636e #1f2328 #1f2328 #fff #fff"
+DARK = "#0d1117 #e6edf3 #9aa4af #3d444d  #1c2128 #1f4470 #b3730f #82bcff #ffe3d3  #9aa4af #e6edf3 #0d1117 #0d1117 #0d1117"
+
+
+def rules(colours):
+    card, ink, lesser, grid, *fills = colours.split()
+    fixed = f".card{{fill:{card}}}text{{fill:{ink}}}.lesser{{fill:{lesser}}}.grid{{stroke:{grid}}}.edge,.dash{{stroke:{ink}}}"
+    return fixed + "".join(f".f{i}{{fill:{fills[i]}}}.t{i}{{fill:{fills[5 + i]}}}" for i in range(5))
+
+
+STYLE = ("text{font:12px -apple-system,'Segoe UI','Noto Sans',Helvetica,Arial,sans-serif}.title{font-size:16px;font-weight:600}"
+         ".strong{font-weight:600}.small{font-size:11px}.middle{text-anchor:middle}.end{text-anchor:end}"
+         ".grid,.edge,.dash{fill:none}.edge,.dash{stroke-width:1.5}.dash{stroke-dasharray:4 3}" + rules(LIGHT)
+         + f"@media(prefers-color-scheme:dark){{{rules(DARK)}}}")
+
+
+class Svg:
+    """Boxes lie below lines, and lines below text, whatever comes first. Its description is what it says in sentences."""
+
+    def __init__(self, title):
+        self.title, self.bottom = title, 0
+        self.boxes, self.lines, self.texts, self.said = {}, {}, [], []
+        self.text(20, 28, title, "title", False)
+
+    def text(self, x, y, text, css="", said=True):
+        self.bottom = max(self.bottom, y + 4)
+        self.said += [text] * said
+        self.texts.append(f'<text x="{x:g}" y="{y:g}"' + (f' class="{css}"' if css else "") + f">{html.escape(str(text), False)}</text>")
+
+    def box(self, x, y, width, height, fill=None, text="", edge=None, css="small middle"):
+        """Filled with a colour of the palette, or empty; `text` in its middle, and lines around it."""
+        path = f"M{x:g} {y:g}h{width:g}v{height:g}h{-width:g}z"
+        self.bottom = max(self.bottom, y + height)
+        if fill is not None:
+            self.boxes.setdefault(fill, []).append(path)
+            css += f" t{fill}"
+        if edge:
+            self.line(path, edge)
+        lines = str(text).split("\n") if text != "" else []
+        for number, line in enumerate(lines):
+            self.text(x + width / 2, y + height / 2 + 4.5 + 13 * (number - (len(lines) - 1) / 2), line, css, False)
+
+    def line(self, path, kind="edge"):
+        self.lines.setdefault(kind, []).append(path)
+
+    def arrow(self, x, y, to_x, to_y):
+        """Straight across or down."""
+        along, across = ((to_x > x) - (to_x < x)) * 6, ((to_y > y) - (to_y < y)) * 6
+        back = [(to_x - along + side * across / 2, to_y - across + side * along / 2) for side in (1, -1)]
+        self.line(f"M{x:g} {y:g}L{to_x:g} {to_y:g}" + "M{:g} {:g}L{:g} {:g}L{:g} {:g}".format(*back[0], to_x, to_y, *back[1]))
+
+    def legend(self, y, *items):
+        """(fill, what it means) ... in a row."""
+        x = 20
+        for fill, text in items:
+            self.box(x, y, 14, 14, fill, edge="grid")
+            self.text(x + 20, y + 11.5, text)
+            x += 48 + 6.3 * len(text)
+
+    def render(self, source):
+        """The file's text; `source` is what it was drawn from, and stands at its foot."""
+        self.text(20, self.bottom + 22, source, "small lesser")
+        height = self.bottom + 12
+        return "\n".join([
+            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height:g}" width="{WIDTH}" height="{height:g}">',
+            f"<title>{html.escape(self.title, False)}</title>",
+            f"<desc>{html.escape(' '.join(self.said), False)}</desc>",
+            f"<style>{STYLE}</style>",
+            f'<rect class="card" width="{WIDTH}" height="{height:g}" rx="8"/>',
+            *(f'<path class="f{fill}" d="{"".join(paths)}"/>' for fill, paths in sorted(self.boxes.items())),
+            *(f'<path class="{kind}" d="{"".join(paths)}"/>' for kind, paths in sorted(self.lines.items(), reverse=True)),
+            *self.texts, "</svg>", ""])
+
+
+class Grid:
+    """A matrix, or an array, as cells of a drawing."""
+
+    def __init__(self, svg, x, y, rows, columns, width, height=None, fill=None):
+        self.svg, self.x, self.y, self.rows, self.columns = svg, x, y, rows, columns
+        self.width, self.height = width, height or width  # of a cell
+        if fill is not None:
+            self.cell(0, 0, fill, rows=rows, columns=columns)
+
+    def cell(self, row, column, fill=None, text="", rows=1, columns=1, edge=None, css="small middle"):
+        """One, or a rectangle of them."""
+        self.svg.box(self.x + self.width * column, self.y + self.height * row, self.width * columns, self.height * rows, fill, text,
+                     edge, css)
+
+    def middle(self, row, column):
+        return self.x + self.width * (column + .5), self.y + self.height * (row + .5)
+
+    def ruled(self, kind="grid", every=1):
+        x, y, across, down = self.x, self.y, self.width * self.columns, self.height * self.rows
+        self.svg.line("".join([*(f"M{x + self.width * column:g} {y:g}v{down:g}" for column in range(0, self.columns + 1, every)),
+                               *(f"M{x:g} {y + self.height * row:g}h{across:g}" for row in range(self.rows + 1))]), kind)
+
+    def named(self, columns=(), rows=(), css="small lesser"):
+        """{column: text}, {row: text} beside it, or lists of texts."""
+        for column, text in dict(columns if isinstance(columns, dict) else enumerate(columns)).items():
+            self.svg.text(self.middle(0, column)[0], self.y - 6, text, css + " middle", False)
+        for row, text in dict(rows if isinstance(rows, dict) else enumerate(rows)).items():
+            self.svg.text(self.x - 6, self.middle(row, 0)[1] + 4, text, css + " end", False)
