@@ -189,13 +189,13 @@ def sectors(naive, blocked):
 
 
 def draw_banks(svg, y, request, fill=lambda lane: 3):
-    """The words that a request wants of the 32 banks: a row for each 128 bytes that it touches. Returns the y below."""
+    """The words that a request of 4 bytes a lane wants of the 32 banks: a row for each 128 bytes. Returns the y below."""
     words = {}
     for lane, at in request.at.items():
         words.setdefault(at // 4, []).append(lane)
     rows = sorted({word // 32 for word in words})
     busy = {bank: sum(word % 32 == bank for word in words) for bank in {word % 32 for word in words}}
-    assert max(busy.values()) == request.cost, "as the emulator counts them"
+    assert request.width == 4 and max(busy.values()) == request.cost, "as the emulator counts them"
     grid = Grid(svg, 90, y, len(rows), 32, 22.5, 30, 0)
     for word, lanes in words.items():
         grid.cell(rows.index(word // 32), word % 32, fill(lanes[0]), "\n".join(map(str, lanes)))
@@ -230,22 +230,22 @@ def pad(without, padded):
 
 
 @picture("04_lanes", **{"04_unroll": (128, 128, 8)})
-def lanes(unrolled):
-    owner = {place: lane for place, (lane,) in unrolled.stored(0).items()}
+def lanes(stage):
+    owner = {place: lane for place, (lane,) in stage.stored(0).items()}
     _, _, rows, columns = corners(owner)
-    starts = [at for at in owner if owner.get((at[0] - 1, at[1])) != owner[at] != owner.get((at[0], at[1] - 1))]
-    tall, wide = next(row for row, column in starts if row), next(column for row, column in starts if column)
+    starts = sorted(at for at in owner if owner.get((at[0] - 1, at[1])) != owner[at] != owner.get((at[0], at[1] - 1)))
+    tall, wide = (sorted({at[axis] for at in starts})[1] for axis in (0, 1))
     mine = [at for at in starts if owner[at] == 0]
-    down, across = (last - first for first, last in zip(mine[0], mine[-1]))
+    down, across = (sorted({at[axis] for at in mine})[1] for axis in (0, 1))
     svg = Svg(f"A lane owns {len(mine)} pieces of {tall} x {wide} elements, {down} rows and {across} columns apart")
     svg.text(20, 54, f"Warp 0's {rows} x {columns} elements of C. The number in a piece is its lane; lane 0's pieces are marked.")
-    grid = Grid(svg, 48, 82, rows, columns, 12)
+    grid = Grid(svg, 48, 82, rows, columns, min(12, 512 // rows))
     for row, column in starts:
         lane = owner[row, column]
         grid.cell(row, column, 0 if lane else 3, lane, tall, wide, "grid", "middle")
     grid.named({column: column for column in range(0, columns, wide)}, {row: row for row in range(0, rows, tall)})
     grid.cell(0, 0, rows=rows, columns=columns, edge="edge")
-    return svg, drawn_from(unrolled)
+    return svg, drawn_from(stage)
 
 
 def order_of(source):

@@ -21,7 +21,7 @@ def drawn(name, instead={}):
 
 @pytest.mark.parametrize("name", FILES)
 def test_committed(name):
-    assert FILES[name].read_text() == drawn(name), "else ./run pictures"
+    assert FILES[name].read_text() == drawn(name), "is not what the kernels do, or was edited by hand: ./run pictures"
 
 
 OTHERS = {"01_naive": "02_register_blocking", "02_register_blocking": "01_naive", "03_shared_blocking": "04_unroll",
