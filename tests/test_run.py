@@ -268,6 +268,7 @@ BAD = (  # {0}: the folder; {1}: one without results; {2}: one with; {3}: a file
     ("--all|{3}", "all '{3}': can't be written: File exists"), ("all|{3}/b", "all '{3}/b': can't be written: Not a directory"),
     ("compare|{2}", "compare: takes two folders of results"), ("compare|{2}|{2}|{2}", "compare: takes two folders of results"),
     ("compare|{2}|{1}", "compare '{1}': takes a folder of results"), ("--compare|{2}", "compare: takes two folders"),
+    ("pictures|x", "pictures: unexpected argument 'x': takes none"),
     ("--csv", "--csv: expected one argument"), ("--csv=", "--csv '': takes the name of a file"),
     ("--csv|-x.csv", "--csv: expected one argument"),
     ("--csv=-x.csv", "--csv '-x.csv': takes the name of a file; for one of that name"),

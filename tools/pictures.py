@@ -107,12 +107,14 @@ def rows_of(path):
 def memory():
     folder = "docs/results/h200"
     loads = {row["kind"]: row for row in rows_of(f"{folder}/latency.csv") if row["kind"] != "curve"}
-    speeds = {row["what"]: float(row["gbs"]) / 1000 for row in rows_of(f"{folder}/limits.csv") if row["gbs"] != "-"}
+    limits = {row["what"]: row for row in rows_of(f"{folder}/limits.csv")}
     total = re.search(r"memory.total: (\d+) MiB", (ROOT / folder / "machine.txt").read_text())[1]
-    sms, ghz, l1 = 132, 1.98, loads["16-byte loads"]["bytes_per_clock"]
-    rows = [("registers", "256 KB", None, None), ("shared memory", "256 KB", "shared memory", speeds["shared_memory"]),
-            ("L1 cache", "for both", "L1 hit", sms * float(l1) * ghz / 1000), ("L2 cache", "60 MB", "L2 hit", None),
-            ("device memory", f"{int(total) / 1024:.0f} GiB", "device memory", speeds["copy"])]
+    l1 = loads["16-byte loads"]["bytes_per_clock"]  # an SM's, of 128; at shared memory's limit all SMs get 128
+    speeds = [float(limits["shared_memory"]["gbs"]), float(limits["shared_memory"]["limit"]) * float(l1) / 128,
+              float(limits["copy"]["gbs"])]
+    rows = [("registers", "256 KB", None, None), ("shared memory", "256 KB", "shared memory", speeds[0] / 1000),
+            ("L1 cache", "for both", "L1 hit", speeds[1] / 1000), ("L2 cache", "60 MB", "L2 hit", None),
+            ("device memory", f"{int(total) / 1024:.0f} GiB", "device memory", speeds[2] / 1000)]
     svg = Svg("The farther a memory is from the threads, the larger and slower it is")
     for x, head, unit in ((240, "capacity", "of an SM; of all"), (370, "latency", "cycles"), (610, "bandwidth", "TB/s, all SMs")):
         svg.text(x, 56, head, "strong")
@@ -127,9 +129,9 @@ def memory():
             else:
                 svg.box(x, y + 5, scale * value, 20, 3)
                 svg.text(x + scale * value + 6, y + 19, f"{value:.{digits}f}")
-    svg.legend(y + 42, (1, f"each of the {sms} SMs has its own"), (2, "one for all SMs"))
+    svg.legend(y + 42, (1, "each SM has its own"), (2, "one for all SMs"))
     return svg, ("Measured on an H200 (docs/results/h200); the capacities of an SM and of L2 are NVIDIA's figures. "
-                 f"L1: {l1} bytes a cycle.")
+                 f"L1: {l1} bytes a cycle and SM.")
 
 
 @picture("01_threads", **{"01_naive": (16, 64, 8)})
