@@ -5,13 +5,15 @@
 // chooses the instruction. All 32 lanes of a warp call ldmatrix and mma together. In the layouts
 // below g = lane / 4 and t = lane % 4. Source: PTX ISA, the section that is named.
 //
-// All of it compiles for older architectures, too. There ldmatrix and mma end the launch (trap),
-// and cp.async is an ordinary copy.
+// All of it compiles for older architectures, too. There cp.async is an ordinary copy, and all else
+// ends the launch (trap).
 #pragma once
 
+#include <cuda.h>
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 
+#include <cstdint>
 #include <type_traits>
 
 #ifdef CUDA_EMULATOR
@@ -185,6 +187,76 @@ __device__ void cp_async_wait_group() {
 inline __device__ void cp_async_wait_all() {
     if constexpr (kCompiledFor >= 80) asm volatile("cp.async.wait_all;" ::: "memory");
 }
+
+// clang-format off
+// ---- mbarrier (sm_90): a barrier in shared memory that counts arrivals and bytes ----------------
+//
+// It goes through phases, numbered from 0. A phase is complete when all of its arrivals have come,
+// and as many bytes as were expected; then the next one begins. A wait names the parity of the
+// phase, its number modulo 2, and is over at once where that phase, the current one less 1, is
+// complete. So on a new barrier a wait for parity 1 is over at once. A wait sees everything that
+// happened before the arrivals, and the bytes.
+// Source: "Parallel Synchronization and Communication Instructions: mbarrier".
+
+inline __device__ void mbarrier_init(uint64_t* barrier, int arrivals) {
+    PTX_SINCE(90, "mbarrier.init.shared::cta.b64 [%0], %1;"
+              :: "r"(shared_address(barrier)), "r"(arrivals) : "memory");
+}
+// The memory may be used for something else.
+inline __device__ void mbarrier_inval(uint64_t* barrier) {
+    PTX_SINCE(90, "mbarrier.inval.shared::cta.b64 [%0];"
+              :: "r"(shared_address(barrier)) : "memory");
+}
+// By the thread that did mbarrier_init, before a barrier of the block: bulk copies see it, too.
+inline __device__ void fence_mbarrier_init() {
+    PTX_SINCE(90, "fence.mbarrier_init.release.cluster;" ::: "memory");
+}
+inline __device__ void mbarrier_arrive(uint64_t* barrier) {
+    PTX_SINCE(90, "mbarrier.arrive.shared::cta.b64 _, [%0];"
+              :: "r"(shared_address(barrier)) : "memory");
+}
+// Expects so many bytes more, 2^20 - 1 at most, then arrives.
+inline __device__ void mbarrier_arrive_expect_tx(uint64_t* barrier, int bytes) {
+    PTX_SINCE(90, "mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;"
+              :: "r"(shared_address(barrier)), "r"(bytes) : "memory");
+}
+inline __device__ void mbarrier_wait(uint64_t* barrier, int parity) {
+    PTX_SINCE(90, "{\n.reg .pred complete;\n"
+                  "WAIT:\n"
+                  "mbarrier.try_wait.parity.shared::cta.b64 complete, [%0], %1;\n"
+                  "@complete bra DONE;\n"
+                  "bra WAIT;\n"
+                  "DONE:\n}"
+              :: "r"(shared_address(barrier)), "r"(parity) : "memory");
+}
+
+// ---- Bulk tensor copies (sm_90): TMA, a box of a matrix in global memory ------------------------
+//
+// One thread asks for the whole box. The map (common/tensor_map.h) says where the matrix lies, its
+// size, the box's and the swizzle; it is a kernel's parameter: const __grid_constant__ CUtensorMap.
+// The box begins at column x and row y, which may lie outside. Elements outside become zero, and
+// count as bytes: the barrier is told of the whole box in any case. The box's rows lie without gaps
+// at `to`, a multiple of 128 bytes. With a swizzle of 128 bytes 16 bytes that would lie at address a
+// lie at a ^ (a >> 7 & 7) << 4 (64: & 3, 32: & 1), and `to` is a multiple of 1024 (512, 256).
+// What has been written to `to` by other than bulk copies needs fence_proxy_async() before.
+// Source: "Data Movement and Conversion Instructions: cp.async.bulk.tensor".
+
+inline __device__ void bulk_tensor_load(void* to, const CUtensorMap* map, int x, int y,
+                                        uint64_t* barrier) {
+    PTX_SINCE(90, "cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes "
+                  "[%0], [%1, {%2, %3}], [%4];"
+              :: "r"(shared_address(to)), "l"(map), "r"(x), "r"(y), "r"(shared_address(barrier))
+              : "memory");
+}
+// Fetches the map itself, which the first copy would wait for.
+inline __device__ void prefetch_tensormap(const CUtensorMap* map) {
+    PTX_SINCE(90, "prefetch.tensormap [%0];" :: "l"(map) : "memory");
+}
+// The thread's writes to shared memory come before what bulk copies and wgmma do after a barrier.
+inline __device__ void fence_proxy_async() {
+    PTX_SINCE(90, "fence.proxy.async.shared::cta;" ::: "memory");
+}
+// clang-format on
 
 #undef PTX_SINCE
 
