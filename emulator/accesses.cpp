@@ -111,22 +111,19 @@ std::string describe(uintptr_t address, int width) {
          error);
 }
 
-// True if the thread should give way to the others.
-bool note_access(unsigned thread, const void* pointer, int width, Kind kind,
-                 const void* return_address, bool counted, const void* copied_to, bool aligned) {
-    const uintptr_t address = number(pointer), pc = number(return_address);
-    if (pc - kImageBegin >= kCodeEnd - kImageBegin) return false;
-    last_traced = pc;
-    const Allocation* range;
+// Where the access goes; own where it is nobody's business. One that goes where it may not ends the
+// launch.
+inline Region checked_region(unsigned thread, uintptr_t address, int width, Kind kind, uintptr_t pc,
+                             bool aligned, const Allocation*& range) {
     const Region region = find_region(address, thread, range);
-    if (region == Region::own) return false;
+    if (region == Region::own) return region;
     bool inside = region != Region::none && address + width <= range->end;
     if (inside && range == &memory.static_shared) {
         const uint32_t owner = memory.owner[address - kDataBegin];
         inside = memory.owner.empty() ||
                  (owner && owner == memory.owner[address + width - 1 - kDataBegin]);
     }
-    if (region == Region::none && only_ends_run()) return false;
+    if (region == Region::none && only_ends_run()) return Region::own;
     if (!inside)
         refuse(thread, width, kind, pc, "out of bounds: ", describe(address, width),
                cudaErrorIllegalAddress);
@@ -135,7 +132,18 @@ bool note_access(unsigned thread, const void* pointer, int width, Kind kind,
             thread, width, kind, pc, "misaligned: ",
             "at an address that is " + std::to_string(address % width) + " past a multiple of them",
             cudaErrorMisalignedAddress);
+    return region;
+}
 
+// True if the thread should give way to the others.
+bool note_access(unsigned thread, const void* pointer, int width, Kind kind,
+                 const void* return_address, bool counted, const void* copied_to, bool aligned) {
+    const uintptr_t address = number(pointer), pc = number(return_address);
+    if (pc - kImageBegin >= kCodeEnd - kImageBegin) return false;
+    last_traced = pc;
+    const Allocation* range;
+    const Region region = checked_region(thread, address, width, kind, pc, aligned, range);
+    if (region == Region::own) return false;
     const bool global = region == Region::global;
     Site& site = find_site(pc, global, kind != trace::kRead);
     races::check(range->cells, range->begin, address, width, global, kind, thread, site.number);
@@ -205,6 +213,27 @@ bool access(unsigned thread, const void* address, int bytes, Kind kind, const vo
     const bool way = note_access(thread, address, bytes, kind, pc, counted, copied_to, false);
     in_kernel = before;
     return way;
+}
+
+void bulk_access(unsigned thread, const void* pointer, size_t bytes, Kind kind, const void* pc) {
+    if (!compiled_for_tracing) return;
+    const Allocation* range;
+    const uintptr_t begin = number(pointer);
+    const Region region =
+        checked_region(thread, begin, int(bytes), kind, number(pc), false, range);
+    if (region == Region::own) return;
+    const bool global = region == Region::global;
+    const Site& site = find_site(number(pc), global, kind != kRead);
+    for (uintptr_t at = begin; at < begin + bytes; at += 16)
+        races::check(range->cells, range->begin, at, int(std::min<size_t>(16, begin + bytes - at)),
+                     global, kind, thread, site.number);
+}
+
+void bulk_bounds(const void* pointer, size_t bytes, const void* pc) {
+    const Allocation* range;
+    if (compiled_for_tracing)
+        checked_region(current_thread, number(pointer), int(bytes), kWrite, number(pc), false,
+                       range);
 }
 
 void compiled_access(const void* address, int bytes, Kind kind, const void* pc, bool aligned) {

@@ -27,7 +27,7 @@ UNSUPPORTED = [
     (re.compile(r"\b(cudaTextureObject_t|cudaSurfaceObject_t|texture\s*<|tex[123]D\w*\s*[<(])"), "textures and surfaces"),
     (re.compile(r"\b(cooperative_groups|cudaLaunchCooperativeKernel\w*)\b"), "cooperative groups"),
     (re.compile(r"\bcuda::(barrier|pipeline|memcpy_async)\b"), "cuda::barrier and cuda::pipeline"),
-    (re.compile(r"\b(CUtensorMap|cp_async_bulk\w*|cuTensorMapEncode\w*)\b"), "TMA"),
+    (re.compile(r"\bcp_async_bulk\w*"), "cuda::ptx and other ways to TMA than common/ptx.cuh"),
     (re.compile(r"\bwgmma\w*"), "wgmma"),
     (re.compile(r"__cluster_dims__|\bcudaLaunchKernelEx\w*"), "thread block clusters"),
     # A __device__ function has a parenthesis before its body; a variable has none before its ;, = or {.

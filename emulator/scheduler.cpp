@@ -90,6 +90,7 @@ bool pass_barrier() {
     const auto name = [](std::vector<Thread>::iterator t) {
         return thread_name(unsigned(t - threads.begin()));
     };
+    if (with(State::at_mbarrier) != end) return mbarriers::report_deadlock(), false;
     const auto stuck = with(State::at_warp), waiting = with(State::at_barrier),
                returned = with(State::returned);
     if (stuck != end) {
@@ -127,12 +128,20 @@ void run_block(std::vector<unsigned>& sequence, bool first_or_last) {
     for (unsigned t = 0; t < run.threads; ++t) threads[t].state = State::ready;
     trace::begin_block();
     record::begin_block(first_or_last);
+    mbarriers::begin_block();
+    tensor_copies::begin_block();
+    const auto at_mbarrier = [](const Thread& t) { return t.state == State::at_mbarrier; };
     do {
         if (settings.order == Order::random)
             std::shuffle(sequence.begin(), sequence.end(), settings.random);
-        run_ready_threads(sequence);
+        do run_ready_threads(sequence);
+        while (!run.error &&
+               std::any_of(threads.begin(), threads.begin() + run.threads, at_mbarrier) &&
+               tensor_copies::any_lands());
         trace::end_interval();
     } while (!run.error && pass_barrier());
+    if (!run.error) tensor_copies::end_block();
+    if (!run.error) mbarriers::end_block();
     ++totals.blocks;
     totals.threads += run.threads;
 }
@@ -195,7 +204,7 @@ void launch(const Launch& launch, void (*thread)(void*), void* argument) {
     builtins.grid_dim = launch.grid;
     builtins.block_dim = launch.block;
     const size_t bytes = launch.dynamic_shared_bytes;
-    builtins.dynamic_shared = bytes ? allocate_aligned(128, bytes) : nullptr;
+    builtins.dynamic_shared = bytes ? allocate_aligned(1024, bytes) : nullptr;
     make_fibers();
     async::begin_launch();
     trace::begin_launch(bytes);
@@ -244,9 +253,12 @@ unsigned ready_threads() {
 void suspend() { scheduler = std::move(scheduler).resume(); }
 void give_way() { suspend(); }
 
-void misuse(const std::string& what, const char* file, int line) {
+void misuse_by(unsigned thread, const std::string& what, const char* file, int line) {
     fail(what + " at " + short_path(file) + ":" + std::to_string(line) + " (" + block_name() +
-         ", " + thread_name(current_thread) + ")");
+         ", " + thread_name(thread) + ")");
+}
+void misuse(const std::string& what, const char* file, int line) {
+    misuse_by(current_thread, what, file, line);
 }
 
 void check_bounds(const char* file, int line, unsigned threads, unsigned, unsigned) {
@@ -257,6 +269,8 @@ void check_bounds(const char* file, int line, unsigned threads, unsigned, unsign
 }
 
 int architecture() { return settings.architecture; }
+Order thread_order() { return settings.order; }
+unsigned random_number() { return settings.random(); }
 
 void set_architecture(int sm) {
     if (sm != 70 && sm != 75 && sm < 80)

@@ -8,7 +8,9 @@
 
 namespace emulator {
 
-enum class State { ready, at_barrier, at_warp, returned };
+enum class State { ready, at_barrier, at_mbarrier, at_warp, returned };
+
+struct Mbarrier;  // see mbarriers.cpp
 
 struct Call {  // where a thread waits
     const char* file = nullptr;
@@ -31,6 +33,9 @@ struct Thread {
     // Of a collective, with what the lane brings; null for a shuffle.
     void (*operation)(const WarpCall&) = nullptr;
     const void* arguments = nullptr;
+    // Of a wait at an mbarrier: which, and the phase; null once the thread has gone on.
+    Mbarrier* mbarrier = nullptr;
+    uint32_t phase = 0;
 };
 
 // Made when first needed and kept for every later block and launch.

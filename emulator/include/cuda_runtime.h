@@ -21,6 +21,7 @@
 #define __device__
 #define __host__
 #define __shared__ static  // all threads run on one OS thread, one block at a time
+#define __grid_constant__
 #define __constant__        \
     __attribute__((section( \
         "cuda_constant")))  // its own section: what is not there and is writable is shared

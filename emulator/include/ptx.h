@@ -1,6 +1,7 @@
 // The emulator's own versions of the PTX instructions in common/ptx.cuh, where each is described.
 #pragma once
 
+#include "cuda.h"
 #include "cuda_bf16.h"
 #include "cuda_pipeline.h"
 #include "fragments.h"
@@ -77,6 +78,19 @@ EMULATOR_UNTRACED void mma(const MmaShape& shape, D& d, const A& a, const B& b, 
 void check_cp_async(const void* to, const void* from, int bytes, int valid, const char* file,
                     int line);
 
+// ---- mbarriers and bulk copies ------------------------------------------------------------------
+
+void mbarrier_init(uint64_t* barrier, int arrivals, const char* file, int line);
+void mbarrier_inval(uint64_t* barrier, const char* file, int line);
+void mbarrier_arrive(uint64_t* barrier, const char* file, int line);
+void mbarrier_arrive_expect_tx(uint64_t* barrier, int bytes, const char* file, int line);
+void mbarrier_wait(uint64_t* barrier, int parity, const char* file, int line);
+void fence_mbarrier_init();
+void fence_proxy_async();
+void bulk_tensor_load(void* to, const CUtensorMap* map, int x, int y, uint64_t* barrier,
+                      const char* file, int line);
+void prefetch_tensormap(const CUtensorMap* map, const char* file, int line);
+
 }  // namespace emulator
 
 namespace ptx {
@@ -125,6 +139,33 @@ __forceinline__ void cp_async_wait_group(EMULATOR_SITE) {
 __forceinline__ void cp_async_wait_all(EMULATOR_SITE) {
     emulator::commit_copies();
     emulator::wait_for_copies(0, file, line);
+}
+
+using emulator::fence_mbarrier_init;
+using emulator::fence_proxy_async;
+__forceinline__ void mbarrier_init(uint64_t* barrier, int arrivals, EMULATOR_SITE) {
+    emulator::mbarrier_init(barrier, arrivals, file, line);
+    asm volatile("");  // as in cp_async
+}
+__forceinline__ void mbarrier_inval(uint64_t* barrier, EMULATOR_SITE) {
+    emulator::mbarrier_inval(barrier, file, line);
+}
+__forceinline__ void mbarrier_arrive(uint64_t* barrier, EMULATOR_SITE) {
+    emulator::mbarrier_arrive(barrier, file, line);
+}
+__forceinline__ void mbarrier_arrive_expect_tx(uint64_t* barrier, int bytes, EMULATOR_SITE) {
+    emulator::mbarrier_arrive_expect_tx(barrier, bytes, file, line);
+}
+__forceinline__ void mbarrier_wait(uint64_t* barrier, int parity, EMULATOR_SITE) {
+    emulator::mbarrier_wait(barrier, parity, file, line);
+}
+__forceinline__ void bulk_tensor_load(void* to, const CUtensorMap* map, int x, int y,
+                                      uint64_t* barrier, EMULATOR_SITE) {
+    emulator::bulk_tensor_load(to, map, x, y, barrier, file, line);
+    asm volatile("");
+}
+__forceinline__ void prefetch_tensormap(const CUtensorMap* map, EMULATOR_SITE) {
+    emulator::prefetch_tensormap(map, file, line);
 }
 
 }  // namespace ptx
