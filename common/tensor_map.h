@@ -23,7 +23,8 @@ inline decltype(&cuTensorMapEncodeTiled) tensor_map_encoder() {
         cudaGetDriverEntryPoint("cuTensorMapEncodeTiled", &function, cudaEnableDefault, &found);
 #endif
     if (error != cudaSuccess || found != cudaDriverEntryPointSuccess || !function)
-        throw Failure(kDeviceFailed, "the driver has no cuTensorMapEncodeTiled; it is part of CUDA 12");
+        throw Failure(kDeviceFailed,
+                      "the driver has no cuTensorMapEncodeTiled; it is part of CUDA 12");
     return reinterpret_cast<decltype(&cuTensorMapEncodeTiled)>(function);
 }
 
@@ -60,7 +61,8 @@ CUtensorMap tensor_map(const T* matrix, int rows, int columns, int box_rows, int
     if (encode(&map, type, 2, const_cast<T*>(matrix), dims, strides, box, ones,
                CU_TENSOR_MAP_INTERLEAVE_NONE, kind, CU_TENSOR_MAP_L2_PROMOTION_L2_256B,
                CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE) != CUDA_SUCCESS)
-        refuse("the driver takes a matrix at a multiple of 16 bytes, boxes of 1 to 256 rows and "
-               "columns, box rows of a multiple of 16 bytes and no more than the swizzle's");
+        refuse(
+            "the driver takes a matrix at a multiple of 16 bytes, boxes of 1 to 256 rows and "
+            "columns, box rows of a multiple of 16 bytes and no more than the swizzle's");
     return map;
 }

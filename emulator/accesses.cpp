@@ -219,8 +219,7 @@ void bulk_access(unsigned thread, const void* pointer, size_t bytes, Kind kind, 
     if (!compiled_for_tracing) return;
     const Allocation* range;
     const uintptr_t begin = number(pointer);
-    const Region region =
-        checked_region(thread, begin, int(bytes), kind, number(pc), false, range);
+    const Region region = checked_region(thread, begin, int(bytes), kind, number(pc), false, range);
     if (region == Region::own) return;
     const bool global = region == Region::global;
     const Site& site = find_site(number(pc), global, kind != kRead);

@@ -49,18 +49,15 @@ void complete_phase(Mbarrier& b) {
     }
 }
 
-// The thread comes after the phase that was completed last.
-void acquire(Mbarrier& b, unsigned thread, const Call& site) {
-    if (tracing() && b.phase > 1 && !races::knows(thread, races::agent(&b), b.completed[1]))
-        misuse_by(thread,
-                  "mbarrier_wait: lapped: the wait for parity " +
-                      std::to_string((b.phase - 1) % 2) + " of " + name_of(b) +
-                      " is over with phase " + std::to_string(b.phase - 1) +
-                      ", but the thread has not seen phase " + std::to_string(b.phase - 2) +
-                      ", so it could be any phase of that parity",
-                  site.file, site.line);
-    see(b.unseen, b.complete);
-    b.complete.acquire(thread);
+// A parity stands for one phase only if the thread knows that the one before is complete.
+void check_phase(Mbarrier& b, uint32_t phase, const Call& site) {
+    if (!tracing() || phase == 0) return;
+    if (races::knows(current_thread, races::agent(&b), b.completed[b.phase - phase])) return;
+    misuse("mbarrier_wait: lapped: parity " + std::to_string(phase % 2) + " of " + name_of(b) +
+               " stands for phase " + std::to_string(phase) +
+               " by now, but nothing says that the thread comes after phase " +
+               std::to_string(phase - 1),
+           site.file, site.line);
 }
 
 void arrive(uint64_t* memory, const char* instruction, int64_t bytes, const char* file, int line) {
@@ -158,22 +155,22 @@ void report_deadlock() {
     const auto place = [](std::vector<Thread>::iterator t) {
         return thread_name(unsigned(t - threads.begin())) + at(t->site);
     };
-    fail("deadlock: no thread of " + block_name() + " can go on: " +
-         count(std::count_if(threads.begin(), end, waits), "thread") + " in mbarrier_wait, " +
-         place(first) + " for phase " + std::to_string(first->phase) + " of " +
-         name_of(*first->mbarrier) +
+    fail("deadlock: no thread of " + block_name() +
+         " can go on: " + count(std::count_if(threads.begin(), end, waits), "thread") +
+         " in mbarrier_wait, " + place(first) + " for phase " + std::to_string(first->phase) +
+         " of " + name_of(*first->mbarrier) +
          (other == end ? "" : "; others at a barrier or warp operation, " + place(other)));
     for (const auto& [memory, b] : barriers) {
         const auto waiting = std::count_if(threads.begin(), end, [&b = b](const Thread& t) {
             return t.state == State::at_mbarrier && t.mbarrier == &b;
         });
-        const std::string bytes =
-            b.bytes < 0 ? count(-b.bytes, "byte") + " more than expected have come"
-                        : count(b.bytes, "expected byte") + " to come";
+        const std::string bytes = b.bytes < 0
+                                      ? count(-b.bytes, "byte") + " more than expected have come"
+                                      : count(b.bytes, "expected byte") + " to come";
         const std::string text = name_of(b) + ", set up" + at(b.site) + ": phase " +
                                  std::to_string(b.phase) + ", " + std::to_string(b.pending) +
-                                 " of " + std::to_string(b.arrivals) + " arrivals and " + bytes + ", " +
-                                 count(waiting, "thread") + " waiting";
+                                 " of " + std::to_string(b.arrivals) + " arrivals and " + bytes +
+                                 ", " + count(waiting, "thread") + " waiting";
         report_problem(text);
         std::fprintf(stderr, "emulator: %s\n", text.c_str());
     }
@@ -187,7 +184,9 @@ void mbarrier_init(uint64_t* memory, int arrivals, const char* file, int line) {
     const void* const pc = __builtin_return_address(0);
     EmulatorsWork work;
     require(90, "mbarrier_init", file, line);
-    const auto refuse = [&](const std::string& why) { misuse("mbarrier_init: " + why, file, line); };
+    const auto refuse = [&](const std::string& why) {
+        misuse("mbarrier_init: " + why, file, line);
+    };
     if (reinterpret_cast<uintptr_t>(memory) % 8) refuse("the address is not a multiple of 8");
     if (!is_shared(memory)) refuse("the address is not in shared memory");
     if (arrivals < 1 || arrivals > kMost)
@@ -241,16 +240,18 @@ void mbarrier_wait(uint64_t* memory, int parity, const char* file, int line) {
         misuse("mbarrier_wait: parity " + std::to_string(parity) + ", not 0 or 1", file, line);
     Thread& self = threads[current_thread];
     self.site = {file, line, 0};
-    if (int(b.phase % 2) == parity) {
+    const bool blocks = int(b.phase % 2) == parity;
+    if (!blocks && b.phase == 0) return;  // before the first phase
+    self.phase = b.phase - !blocks;
+    check_phase(b, self.phase, self.site);
+    if (blocks) {
         self.state = State::at_mbarrier;
         self.mbarrier = &b;
-        self.phase = b.phase;
         suspend();
         self.mbarrier = nullptr;
-    } else if (b.phase == 0) {
-        return;  // before the first phase
     }
-    acquire(b, current_thread, self.site);
+    see(b.unseen, b.complete);
+    b.complete.acquire(current_thread);
 }
 
 }  // namespace emulator

@@ -109,9 +109,10 @@ void conflict(bool global, const Access& before, const Access& now, bool unfence
     const auto thread = [&](const Access& a) {
         return uint16_t(a.thread < threads ? a.thread : order.issuer[a.thread - threads]);
     };
-    const Conflict found{global,         before.kind, now.kind,   before.site,           now.site,
-                         thread(before), thread(now), same_block, now.thread >= threads, unfenced,
-                         ""};
+    const Conflict found{global,      before.kind, now.kind,
+                         before.site, now.site,    thread(before),
+                         thread(now), same_block,  now.thread >= threads,
+                         unfenced,    ""};
     report_conflict(found, [&] {
         const auto index = [&](const Access& a) {
             return index_name(unflatten(thread(a), builtins.block_dim), builtins.block_dim) +
@@ -215,8 +216,7 @@ Sync::Sync() { order.beyond_warps = true; }
 void Sync::release(unsigned thread) {
     if (!compiled_for_tracing) return;
     known_.resize(kActors);
-    for (unsigned t = 0; t < actors(); ++t)
-        known_[t] = std::max(known_[t], order.known[thread][t]);
+    for (unsigned t = 0; t < actors(); ++t) known_[t] = std::max(known_[t], order.known[thread][t]);
     known_[thread] = clock_of(thread);
     order.own[thread] = ++order.last;
 }
@@ -314,8 +314,9 @@ unsigned agent(const void* whose) {
     const auto found = std::find(order.agents.begin(), order.agents.end(), whose);
     const auto number = unsigned(found - order.agents.begin());
     if (number == kAgents)
-        fail("more than " + std::to_string(kAgents) + " mbarriers and threads with bulk copies in " +
-             block_name() + ": the emulator has no room for them");
+        fail("more than " + std::to_string(kAgents) +
+             " mbarriers and threads with bulk copies in " + block_name() +
+             ": the emulator has no room for them");
     if (found == order.agents.end()) order.agents.push_back(whose);
     return threads_of_block() + number;
 }
@@ -329,7 +330,8 @@ AsyncOrder begin_async(unsigned thread, const void* whose) {
     operation.known.assign(order.known[thread], order.known[thread] + actors());
     operation.known[thread] = clock_of(thread);
     operation.fenced.assign(order.fenced, order.fenced + threads_of_block());
-    order.own[thread] = ++order.last;  // what the thread does from now on, the operation does not know
+    order.own[thread] =
+        ++order.last;  // what the thread does from now on, the operation does not know
     return operation;
 }
 

@@ -87,8 +87,8 @@ void check(const TensorLoad& load, const CUtensorMap* map) {
         refuse("the box of " + std::to_string(m.box_bytes()) +
                " bytes does not fit at the destination");
     if (!load.barrier->fenced)
-        refuse("no fence_mbarrier_init() follows the mbarrier_init() of " +
-               name_of(*load.barrier) + " at " + site_name(load.barrier->site));
+        refuse("no fence_mbarrier_init() follows the mbarrier_init() of " + name_of(*load.barrier) +
+               " at " + site_name(load.barrier->site));
     for (const TensorLoad& other : under_way)
         if (other.to < load.to + m.box_bytes() && load.to < other.to + other.map.box_bytes())
             refuse("the one at " + site_name(other.site) + " is still writing there");
@@ -133,8 +133,8 @@ void bulk_tensor_load(void* to, const CUtensorMap* map, int x, int y, uint64_t* 
     EmulatorsWork work;
     Mbarrier& b = mbarrier_at(barrier, kLoad, file, line);
     if (record::on) record::call(current_thread, "bulk load", file, line);
-    TensorLoad load{{}, static_cast<char*>(to), x,  y, &b, b.phase, current_thread, {file, line, 0},
-                    pc, {}};
+    TensorLoad load{
+        {}, static_cast<char*>(to), x, y, &b, b.phase, current_thread, {file, line, 0}, pc, {}};
     std::memcpy(&load.map, map, sizeof load.map);
     check(load, map);
     trace_source(load);

@@ -24,8 +24,7 @@ std::string why_no_tensor_map(const TensorMap& m, const uint32_t* box,
         if (box[i] == 0 || box[i] > 256) return text("boxDim[", i, box[i], "1 to 256");
         if (element_strides[i] == 0 || element_strides[i] > 8)
             return text("elementStrides[", i, element_strides[i], "1 to 8");
-        if (i > 0 && element_strides[i] != 1)
-            return "the emulator has no elementStrides but 1";
+        if (i > 0 && element_strides[i] != 1) return "the emulator has no elementStrides but 1";
     }
     const uint64_t row = uint64_t(box[0]) * m.element_bytes;
     if (row % 16)
