@@ -4,12 +4,15 @@
 // Source of the formulas: PTX ISA, the sections that common/ptx.cuh names.
 #include <algorithm>
 #include <cstring>
+#include <functional>
 #include <random>
 #include <type_traits>
 
+#include "07_fragment_probe/boxes.h"
 #include "07_fragment_probe/chip.h"
 #include "common/ptx.cuh"
 #include "common/report.h"
+#include "common/tensor_map.h"
 
 using Words = std::vector<unsigned>;  // registers: those of lane 0, then those of lane 1, ...
 
@@ -126,28 +129,60 @@ Words copied(const Words& in, int bytes) {
     return words;
 }
 
+// ---- bulk_tensor_load ---------------------------------------------------------------------------
+
+// Fetches boxes, one after the other, and writes each as it lies in shared memory. Of every other
+// one the bytes may come before they are expected.
+template <int bytes>
+__global__ void fetch(const __grid_constant__ CUtensorMap map, const Boxes::Start* starts,
+                      unsigned* out) {
+    __shared__ alignas(1024) unsigned box[bytes / 4];
+    __shared__ uint64_t full;
+    if (threadIdx.x == 0) {
+        ptx::prefetch_tensormap(&map);
+        ptx::mbarrier_init(&full, 1);
+        ptx::fence_mbarrier_init();
+    }
+    __syncthreads();
+    ptx::mbarrier_wait(&full, 1);  // for the phase before the first
+    for (int i = 0; i < Boxes::kCount; ++i) {
+        if (threadIdx.x == 0) {
+            if (i % 2 == 0) ptx::mbarrier_arrive_expect_tx(&full, bytes);
+            ptx::bulk_tensor_load(box, &map, starts[i].x, starts[i].y, &full);
+            if (i % 2 == 1) ptx::mbarrier_arrive_expect_tx(&full, bytes);
+        }
+        ptx::mbarrier_wait(&full, i % 2);
+        for (int word = threadIdx.x; word < bytes / 4; word += 32)
+            out[i * bytes / 4 + word] = box[word];
+        __syncthreads();
+    }
+}
+
 // ---- The checks ---------------------------------------------------------------------------------
 
 struct Check {
     std::string name;
     int since;
-    void (*kernel)(const void* in, void* out);
+    std::function<void(const void* in, void* out)> launch;
     Words in, expected;
 };
+auto launched(void (*kernel)(const void*, void*)) {
+    return [kernel](const void* in, void* out) { kernel<<<1, 32>>>(in, out); };
+}
 
 template <int matrices, bool trans>
 Check check_ldmatrix() {
     Words in;
     for (unsigned i = 0; i < 32 * 8; i += 2) in.push_back(i | (i + 1) << 16);
-    return {format("ldmatrix_x%d%s", matrices, trans ? "_trans" : ""), 75, load<matrices, trans>,
-            in, loaded(matrices, trans)};
+    return {format("ldmatrix_x%d%s", matrices, trans ? "_trans" : ""), 75,
+            launched(load<matrices, trans>), in, loaded(matrices, trans)};
 }
 
 template <int bytes>
 Check check_cp_async() {
     Words in;
     for (unsigned i = 0; i < 32 * 4; ++i) in.push_back(0x12345678 + i * 0x01010101);
-    return {format("cp_async<%d>", bytes), 80, copy<bytes>, in, copied(in, bytes)};
+    return {format("cp_async<%d>", bytes), 80, launched(copy<bytes>), in, copied(in, bytes)};
 }
 
 // Puts elements into registers: floats, or pairs of smaller ones.
@@ -171,7 +206,7 @@ Check check_mma(const char* name, int since, const MmaShape& s) {
         return numbers;
     };
     const auto A = matrix(s.m, s.k), B = matrix(s.k, s.n), C = matrix(s.m, s.n);
-    Check check{name, since, multiply<D, d_count, Pair, a_count, b_count>, {}, {}};
+    Check check{name, since, launched(multiply<D, d_count, Pair, a_count, b_count>), {}, {}};
     for (int lane = 0; lane < 32; ++lane) {
         const int group = lane / 4 % s.groups, lanes = 32 / s.groups;
         std::vector<float> a, b, c, d;
@@ -193,6 +228,22 @@ Check check_mma(const char* name, int since, const MmaShape& s) {
     return check;
 }
 
+template <class T, int rows, int columns>
+Check check_load(const char* type, int swizzle) {
+    const Boxes boxes(rows, columns, sizeof(T), swizzle);
+    const auto launch = [=](const void* in, void* out) {
+        DeviceArray<Boxes::Start> starts(boxes.starts.size());
+        starts.upload(boxes.starts);
+        const CUtensorMap map =
+            tensor_map(static_cast<const T*>(in), Boxes::kMatrixRows, Boxes::kMatrixColumns, rows,
+                       columns, swizzle, Boxes::kLeadingDimension);
+        fetch<rows * columns * sizeof(T)>
+            <<<1, 32>>>(map, starts.data(), static_cast<unsigned*>(out));
+    };
+    return {format("load %d x %d %s, swizzle %d", rows, columns, type, swizzle), 90, launch,
+            boxes.matrix, boxes.loaded()};
+}
+
 int main(int argc, char** argv) {
     Chip chip;
     const auto run = [&] {
@@ -212,13 +263,22 @@ int main(int argc, char** argv) {
             check_cp_async<4>(),
             check_cp_async<8>(),
             check_cp_async<16>(),
+            check_load<half, 64, 64>("half", 128),
+            check_load<half, 16, 32>("half", 64),
+            check_load<half, 24, 16>("half", 32),
+            check_load<half, 24, 64>("half", 0),
+            check_load<half, 16, 24>("half", 128),  // narrower than the swizzle
+            check_load<__nv_bfloat16, 40, 64>("bf16", 128),
+            check_load<float, 32, 32>("float", 128),
+            check_load<float, 7, 12>("float", 0),
         };
         DeviceArray<int> sm_device(1);
         std::vector<int> sm;
         compiled_for<<<1, 1>>>(sm_device.data());
         finish("the question what this was compiled for");
         sm_device.download(sm);
-        const int has = std::min(sm[0], chip.sm);
+        // The emulator's sm_80 stands for all later ones.
+        const int has = sm[0] > 900 && chip.sm == 80 ? 90 : std::min(sm[0], chip.sm);
         bool wrong = false;
         for (const Check& check : checks) {
             std::printf("  %-32s", check.name.c_str());
@@ -230,14 +290,13 @@ int main(int argc, char** argv) {
             in.upload(check.in);
             Words words(check.expected.size(), ~0u);
             out.upload(words);
-            const auto kernel = check.kernel;
-            kernel<<<1, 32>>>(in.data(), out.data());
+            check.launch(in.data(), out.data());
             finish(check.name);
             out.download(words);
             const auto [got, by_formula] =
                 std::mismatch(words.begin(), words.end(), check.expected.begin());
             const int at = int(got - words.begin()), registers = int(words.size()) / 32;
-            if (got == words.end()) std::printf("%3zu registers as by the formula\n", words.size());
+            if (got == words.end()) std::printf("%5zu words as by the formula\n", words.size());
             else
                 std::printf("WRONG: register %d of lane %d is %08x, by the formula %08x\n",
                             at % registers, at / registers, *got, *by_formula);

@@ -36,7 +36,7 @@ FAULTS = (
           "no lane holds 240 of the 256 elements"),
 )
 # A formula that is wrong at one place must differ from the instruction.
-FORMULA_FAULTS = tuple(Fault("ptx_check plain -O0", "ptx_check.cu", *row) for row in (
+FORMULA_FAULTS = tuple(Fault("ptx_check plain -O0", "boxes.h" if len(row) == 4 else "ptx_check.cu", *row[:3]) for row in (
     (": element(j, g, 2 * t) |", ": element(j, g, PLANTED ? t : 2 * t) |", "ldmatrix_x2 +WRONG: register 0 of lane 1 "),
     ("? element(j, 2 * t, g) |", "? element(j, 2 * t, PLANTED ? g % 4 : g) |", "ldmatrix_x4_trans +WRONG: register 0 of lane 16 "),
     ("words.push_back(trans ?", "words.push_back(trans && !(PLANTED && j == 3) ?", "ldmatrix_x4_trans +WRONG: register 3 of lane 0 "),
@@ -57,6 +57,12 @@ FORMULA_FAULTS = tuple(Fault("ptx_check plain -O0", "ptx_check.cu", *row) for ro
     ("    ptx::cp_async_wait_group<1>();", "    if (!PLANTED) ptx::cp_async_wait_group<1>();", "cp_async<16> +WRONG: register 0 of lane 0 is ffffffff"),
     ("    ptx::cp_async_wait_all();", "    if (!PLANTED) ptx::cp_async_wait_all();", "cp_async<16> +WRONG: register 8 of lane 0 is ffffffff"),
     (", lane % (bytes + 1));", ", PLANTED ? bytes : lane % (bytes + 1));", "cp_async<4> +WRONG: register 1 of lane 0 "),
+    ("(swizzle / 16) * 16", "(swizzle / (PLANTED ? 32 : 16)) * 16", "load 16 x 32 half, swizzle 64 +WRONG", "boxes"),
+    ("at ^ at / 128", "at ^ at / (PLANTED ? 64 : 128)", "load 24 x 16 half, swizzle 32 +WRONG", "boxes"),
+    ("x < kMatrixColumns &&", "x < kMatrixColumns + PLANTED &&", "load 7 x 12 float, swizzle 0 +WRONG", "boxes"),
+    ("y < kMatrixRows;", "y < kMatrixRows - PLANTED;", "load 24 x 64 half, swizzle 0 +WRONG", "boxes"),
+    ("x >= 0 &&", "x >= PLANTED &&", "load 40 x 64 bf16, swizzle 128 +WRONG", "boxes"),
+    ("ptx::mbarrier_wait(&full, i % 2);", "if (!PLANTED) ptx::mbarrier_wait(&full, i % 2);", "the one at .* is still writing there"),
 ))
 LAYOUT_FAULTS = (  # the layouts' own check must notice them; what it says begins with the architecture that shows them
     Fault("probe plain -O0", "layouts.h", "lane % 4 * 2 + i % 2 + i / 4 % 2 * 8", "lane % (4 - 2 * PLANTED) * 2 + i % 2 + i / 4 % 2 * 8",

@@ -1,0 +1,66 @@
+// What bulk tensor copies do, by formula: where each byte of a box comes to lie. Source: PTX ISA,
+// "Tensor", its sections on out-of-boundary accesses and on swizzling modes.
+#pragma once
+
+#include <cstring>
+#include <random>
+#include <vector>
+
+// A matrix of 50 x 70 elements, 80 from row to row, and boxes that begin inside, across each edge,
+// outside or anywhere. An element's bytes tell where it lies.
+struct Boxes {
+    static constexpr int kMatrixRows = 50, kMatrixColumns = 70, kLeadingDimension = 80, kCount = 48;
+    struct Start {
+        int x, y;
+    };
+
+    int rows, columns, element, swizzle;  // bytes
+    std::vector<Start> starts;
+    std::vector<unsigned> matrix;
+
+    Boxes(int rows, int columns, int element, int swizzle)
+        : rows(rows), columns(columns), element(element), swizzle(swizzle),
+          matrix(kMatrixRows * kLeadingDimension * element / 4) {
+        std::mt19937 random;
+        const auto some = [&](int length, int box) {
+            const int special[] = {0,      -box / 2, length - box / 2, -box,
+                                   length, 1 << 20,  -(1 << 20)};
+            const unsigned i = random() % 14;
+            return i < 7 ? special[i] : int(random() % unsigned(length + 2 * box)) - box;
+        };
+        while (starts.size() < kCount) {
+            const int x = some(kMatrixColumns, columns);
+            starts.push_back({x, some(kMatrixRows, rows)});
+        }
+        for (unsigned i = 0; i < matrix.size(); ++i) matrix[i] = (2 * i + 1) | (2 * i + 2) << 16;
+    }
+    int bytes() const { return rows * columns * element; }
+
+    // Where byte `at` of a box lies, from its beginning.
+    int swizzled(int at) const { return swizzle ? at ^ at / 128 % (swizzle / 16) * 16 : at; }
+
+    // Calls visit(the element's byte in shared memory, its byte in the matrix or -1 outside).
+    template <class Visit>
+    void each_element(const Start& start, Visit visit) const {
+        for (int row = 0; row < rows; ++row)
+            for (int col = 0; col < columns; ++col) {
+                const int x = start.x + col, y = start.y + row;
+                const bool inside = x >= 0 && x < kMatrixColumns && y >= 0 && y < kMatrixRows;
+                visit(swizzled((row * columns + col) * element),
+                      inside ? (y * kLeadingDimension + x) * element : -1);
+            }
+    }
+
+    // All boxes, one behind the other, as they lie in shared memory.
+    std::vector<unsigned> loaded() const {
+        std::vector<unsigned> words(kCount * bytes() / 4);
+        for (int i = 0; i < kCount; ++i) {
+            char* const box = reinterpret_cast<char*>(words.data()) + i * bytes();
+            each_element(starts[i], [&](int to, int from) {
+                if (from < 0) return;
+                std::memcpy(box + to, reinterpret_cast<const char*>(matrix.data()) + from, element);
+            });
+        }
+        return words;
+    }
+};
