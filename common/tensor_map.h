@@ -57,12 +57,14 @@ CUtensorMap tensor_map(const T* matrix, int rows, int columns, int box_rows, int
                                       : CU_TENSOR_MAP_SWIZZLE_128B;
     if (kind == CU_TENSOR_MAP_SWIZZLE_128B && swizzle != 128)
         refuse(format("a swizzle of %d bytes, not 0, 32, 64 or 128", swizzle));
-    CUtensorMap map;
-    if (encode(&map, type, 2, const_cast<T*>(matrix), dims, strides, box, ones,
+    struct {
+        CUtensorMap map;
+    } local;  // and not what is returned: GCC may put that at no multiple of 64
+    if (encode(&local.map, type, 2, const_cast<T*>(matrix), dims, strides, box, ones,
                CU_TENSOR_MAP_INTERLEAVE_NONE, kind, CU_TENSOR_MAP_L2_PROMOTION_L2_256B,
                CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE) != CUDA_SUCCESS)
         refuse(
             "the driver takes a matrix at a multiple of 16 bytes, boxes of 1 to 256 rows and "
             "columns, box rows of a multiple of 16 bytes and no more than the swizzle's");
-    return map;
+    return local.map;
 }

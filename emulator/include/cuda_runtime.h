@@ -310,6 +310,7 @@ cudaError_t cudaMemGetInfo(size_t* free, size_t* total);
 // Exactly so many bytes, all 0xff: floats are NaN until written.
 cudaError_t cudaMalloc(void** pointer, size_t bytes);
 cudaError_t cudaFree(void* pointer);
+inline cudaError_t cudaFreeAsync(void* pointer, cudaStream_t) { return cudaFree(pointer); }
 cudaError_t cudaMemcpy(void* to, const void* from, size_t bytes, cudaMemcpyKind kind);
 cudaError_t cudaMemset(void* to, int value, size_t bytes);
 
@@ -320,6 +321,10 @@ cudaError_t allow_dynamic_shared(const void* kernel, int bytes);
 template <class T>
 cudaError_t cudaMalloc(T** pointer, size_t bytes) {
     return cudaMalloc(reinterpret_cast<void**>(pointer), bytes);
+}
+template <class T>
+cudaError_t cudaMallocAsync(T** pointer, size_t bytes, cudaStream_t) {
+    return cudaMalloc(pointer, bytes);
 }
 
 template <class Function>
