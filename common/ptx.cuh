@@ -248,6 +248,25 @@ inline __device__ void bulk_tensor_load(void* to, const CUtensorMap* map, int x,
               :: "r"(shared_address(to)), "l"(map), "r"(x), "r"(y), "r"(shared_address(barrier))
               : "memory");
 }
+// The other way: elements outside the matrix are not written. What the box holds must be fenced
+// (fence_proxy_async) by the threads that wrote it, then a barrier passed. The copy belongs to the
+// thread's next group; only this thread can wait for it. Shared memory may be overwritten after
+// bulk_wait_group_read, the matrix is written after bulk_wait_group; both leave out the last groups.
+inline __device__ void bulk_tensor_store(const CUtensorMap* map, int x, int y, const void* from) {
+    PTX_SINCE(90, "cp.async.bulk.tensor.2d.global.shared::cta.tile.bulk_group [%0, {%1, %2}], [%3];"
+              :: "l"(map), "r"(x), "r"(y), "r"(shared_address(from)) : "memory");
+}
+inline __device__ void bulk_commit_group() {
+    PTX_SINCE(90, "cp.async.bulk.commit_group;" ::: "memory");
+}
+template <int but_last>
+__device__ void bulk_wait_group() {
+    PTX_SINCE(90, "cp.async.bulk.wait_group %0;" :: "n"(but_last) : "memory");
+}
+template <int but_last>
+__device__ void bulk_wait_group_read() {
+    PTX_SINCE(90, "cp.async.bulk.wait_group.read %0;" :: "n"(but_last) : "memory");
+}
 // Fetches the map itself, which the first copy would wait for.
 inline __device__ void prefetch_tensormap(const CUtensorMap* map) {
     PTX_SINCE(90, "prefetch.tensormap [%0];" :: "l"(map) : "memory");

@@ -228,11 +228,10 @@ void bulk_access(unsigned thread, const void* pointer, size_t bytes, Kind kind, 
                      global, kind, thread, site.number);
 }
 
-void bulk_bounds(const void* pointer, size_t bytes, const void* pc) {
+void bulk_bounds(const void* pointer, size_t bytes, Kind kind, const void* pc) {
     const Allocation* range;
     if (compiled_for_tracing)
-        checked_region(current_thread, number(pointer), int(bytes), kWrite, number(pc), false,
-                       range);
+        checked_region(current_thread, number(pointer), int(bytes), kind, number(pc), false, range);
 }
 
 void compiled_access(const void* address, int bytes, Kind kind, const void* pc, bool aligned) {

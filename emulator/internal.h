@@ -37,7 +37,7 @@ void begin_launch();
 void finish();  // all copies of the running thread
 }  // namespace async
 
-// ---- mbarriers.cpp, tensor_copies.cpp ----
+// ---- mbarriers.cpp, tensor_loads.cpp, tensor_stores.cpp ----
 
 // No traced access within is the kernel's.
 struct EmulatorsWork {
@@ -52,11 +52,15 @@ void end_block();
 void report_deadlock();  // threads wait, and nothing can end that
 }  // namespace mbarriers
 
-namespace tensor_copies {
+namespace tensor_loads {
 void begin_block();
 void end_block();
 bool any_lands();  // one of those under way has; false: none is under way
-}  // namespace tensor_copies
+}  // namespace tensor_loads
+namespace tensor_stores {
+void begin_block();
+void end_block();
+}  // namespace tensor_stores
 
 // ---- api.cpp: device memory, errors, limits ----
 
@@ -102,8 +106,8 @@ bool access(unsigned thread, const void* address, int bytes, Kind kind, const vo
             bool counted = true, const void* copied_to = nullptr);
 // A bulk copy does, by rows; not counted.
 void bulk_access(unsigned thread, const void* address, size_t bytes, Kind kind, const void* pc);
-void bulk_bounds(const void* address, size_t bytes, const void* pc);  // may it write there?
-void count_bulk(const void* pc, uint64_t bytes, uint64_t sectors);  // a load's, of global memory
+void bulk_bounds(const void* address, size_t bytes, Kind kind, const void* pc);  // may it?
+void count_bulk(const void* pc, bool store, uint64_t bytes, uint64_t sectors);  // of global memory
 // The running thread's compiled code does. aligned: the address must be a multiple of the bytes.
 void compiled_access(const void* address, int bytes, Kind kind, const void* pc, bool aligned);
 }  // namespace trace
@@ -176,6 +180,7 @@ bool knows(unsigned thread, unsigned other, uint32_t clock);  // comes after wha
 void fence_proxy(unsigned thread);
 unsigned agent(const void* whose);  // its number, this block's
 AsyncOrder begin_async(unsigned thread, const void* whose);
+void learn(unsigned thread, const AsyncOrder& operation);  // it comes after what that did
 void act(AsyncOrder& operation,
          const std::function<void()>& accesses);  // which are looked at as the operation's
 size_t cells_bytes(uintptr_t begin, uintptr_t end);

@@ -1,4 +1,4 @@
-// Between mbarriers.cpp and tensor_copies.cpp.
+// Between mbarriers.cpp and tensor_loads.cpp.
 #pragma once
 
 #include "emulator/tensor_copies.h"
@@ -19,7 +19,7 @@ struct Mbarrier {
     // What a wait for the last phase that is complete comes after; the copies that completed it and
     // that no one has waited for yet; the same of this phase.
     Sync complete, arriving;
-    std::vector<TensorLoad> unseen, landed;
+    std::vector<TensorCopy> unseen, landed;
     uint32_t completed[2] = {};  // when the last phase was, and the one before
 
     Mbarrier(uint64_t* memory, Call site, int arrivals);
@@ -29,6 +29,6 @@ struct Mbarrier {
 Mbarrier& mbarrier_at(uint64_t* memory, const char* instruction, const char* file, int line);
 std::string name_of(const Mbarrier& barrier);
 void bytes_came(Mbarrier& barrier, int64_t bytes);
-void see(std::vector<TensorLoad>& loads, Sync& sync);  // what they wrote is there from now on
+void see(std::vector<TensorCopy>& loads, Sync& sync);  // what they wrote is there from now on
 
 }  // namespace emulator

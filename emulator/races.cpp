@@ -189,7 +189,7 @@ inline void check_cell(Cell& cell, bool global, const Access& now, uint32_t sinc
     const bool written = cell.clock > since;
     if (written && !comes_before(cell.clock, cell.thread, now))
         conflict(global, {cell.clock, cell.thread, cell.site, kWrite}, now);
-    else if (written && order.acting && !order.acting->sees(cell.clock, cell.thread))
+    else if (written && !global && order.acting && !order.acting->sees(cell.clock, cell.thread))
         conflict(global, {cell.clock, cell.thread, cell.site, kWrite}, now, true);
     for (const Group& group : cell.group)
         if (may_conflict(group, now.kind)) check_group(group, global, now, since);
@@ -324,6 +324,7 @@ unsigned agent(const void* whose) {
 AsyncOrder begin_async(unsigned thread, const void* whose) {
     AsyncOrder operation;
     if (!compiled_for_tracing) return operation;
+    order.beyond_warps = true;
     operation.agent = agent(whose);
     order.issuer[operation.agent - threads_of_block()] = thread;
     operation.base = order.base;
@@ -333,6 +334,13 @@ AsyncOrder begin_async(unsigned thread, const void* whose) {
     order.own[thread] =
         ++order.last;  // what the thread does from now on, the operation does not know
     return operation;
+}
+
+void learn(unsigned thread, const AsyncOrder& operation) {
+    if (!compiled_for_tracing) return;
+    uint32_t& known = order.known[thread][operation.agent];
+    known = std::max(known, operation.clock);
+    order.knows_beyond_warp[thread] = order.last;
 }
 
 void act(AsyncOrder& operation, const std::function<void()>& accesses) {

@@ -108,9 +108,9 @@ bool count_access(Site& site, unsigned thread, uintptr_t address, int width) {
     return site.times[thread] % kChunk == 0;
 }
 
-void trace::count_bulk(const void* pc, uint64_t bytes, uint64_t sectors) {
+void trace::count_bulk(const void* pc, bool store, uint64_t bytes, uint64_t sectors) {
     if (!compiled_for_tracing) return;
-    Site& site = find_site(reinterpret_cast<uintptr_t>(pc), true, false);
+    Site& site = find_site(reinterpret_cast<uintptr_t>(pc), true, store);
     ++site.requests;
     site.bytes += bytes, site.cost += sectors;
     site.ideal += std::min(sectors, (bytes + 31) / 32);

@@ -129,7 +129,8 @@ void run_block(std::vector<unsigned>& sequence, bool first_or_last) {
     trace::begin_block();
     record::begin_block(first_or_last);
     mbarriers::begin_block();
-    tensor_copies::begin_block();
+    tensor_loads::begin_block();
+    tensor_stores::begin_block();
     const auto at_mbarrier = [](const Thread& t) { return t.state == State::at_mbarrier; };
     do {
         if (settings.order == Order::random)
@@ -137,11 +138,12 @@ void run_block(std::vector<unsigned>& sequence, bool first_or_last) {
         do run_ready_threads(sequence);
         while (!run.error &&
                std::any_of(threads.begin(), threads.begin() + run.threads, at_mbarrier) &&
-               tensor_copies::any_lands());
+               tensor_loads::any_lands());
         trace::end_interval();
     } while (!run.error && pass_barrier());
-    if (!run.error) tensor_copies::end_block();
+    if (!run.error) tensor_loads::end_block();
     if (!run.error) mbarriers::end_block();
+    if (!run.error) tensor_stores::end_block();
     ++totals.blocks;
     totals.threads += run.threads;
 }

@@ -90,6 +90,10 @@ void fence_proxy_async();
 void bulk_tensor_load(void* to, const CUtensorMap* map, int x, int y, uint64_t* barrier,
                       const char* file, int line);
 void prefetch_tensormap(const CUtensorMap* map, const char* file, int line);
+void bulk_tensor_store(const CUtensorMap* map, int x, int y, const void* from, const char* file,
+                       int line);
+void bulk_commit_group();
+void bulk_wait_group(unsigned but_last, bool read, const char* file, int line);
 
 }  // namespace emulator
 
@@ -163,6 +167,20 @@ __forceinline__ void bulk_tensor_load(void* to, const CUtensorMap* map, int x, i
                                       uint64_t* barrier, EMULATOR_SITE) {
     emulator::bulk_tensor_load(to, map, x, y, barrier, file, line);
     asm volatile("");
+}
+using emulator::bulk_commit_group;
+__forceinline__ void bulk_tensor_store(const CUtensorMap* map, int x, int y, const void* from,
+                                       EMULATOR_SITE) {
+    emulator::bulk_tensor_store(map, x, y, from, file, line);
+    asm volatile("");
+}
+template <int but_last>
+__forceinline__ void bulk_wait_group(EMULATOR_SITE) {
+    emulator::bulk_wait_group(but_last, false, file, line);
+}
+template <int but_last>
+__forceinline__ void bulk_wait_group_read(EMULATOR_SITE) {
+    emulator::bulk_wait_group(but_last, true, file, line);
 }
 __forceinline__ void prefetch_tensormap(const CUtensorMap* map, EMULATOR_SITE) {
     emulator::prefetch_tensormap(map, file, line);

@@ -239,10 +239,11 @@ TEST_F(Async, MistakesInACopy) {
     };
     const std::string at = " at @fetch (block 0, thread 0)";
     expect(map, 128, "");
-    expect(map, 16, "bulk_tensor_load: the destination is not a multiple of 128" + at);
-    expect(swizzled, 128,
-           "bulk_tensor_load: the destination is not a multiple of 1024, where the swizzle begins" +
-               at);
+    expect(map, 16, "bulk_tensor_load: the address in shared memory is not a multiple of 128" + at);
+    expect(
+        swizzled, 128,
+        "bulk_tensor_load: the address in shared memory is not a multiple of 1024, where the swizzle begins" +
+            at);
     expect(
         CUtensorMap{}, 0,
         "bulk_tensor_load: that is no tensor map (const __grid_constant__ CUtensorMap, a kernel's "
@@ -275,6 +276,93 @@ TEST_F(Async, MistakesInACopy) {
     expect(
         gone, 0,
         "out of bounds: @fetch reads 128 bytes, no memory of the device, but the host's or freed ...");
+}
+
+// ---- Stores -------------------------------------------------------------------------------------
+
+enum StoreMistake {
+    kStoreFine,
+    kNoFence,
+    kNoBarrierBefore,
+    kNoReadWait,
+    kNoBarrierBehind,
+    kNoCommit,
+    kLastGroupLeftOut,
+    kNoWaitAtEnd,
+    kMatrixReadTooEarly,
+};
+// Tiles of 8 x 32 floats, all filled by 64 threads and stored from one place; row * 100 + column.
+__global__ void store_tiles(const __grid_constant__ CUtensorMap map, int tiles,
+                            StoreMistake mistake, const float* matrix, float* seen) {
+    __shared__ alignas(1024) float tile[kRows * kColumns];
+    for (int t = 0; t < tiles; ++t) {
+        for (int i = threadIdx.x; i < kRows * kColumns; i += 64) {
+            const int at = i ^ i / 32 % 8 * 4;  // the swizzle of 128 bytes
+            tile[at] = (t * kRows + i / kColumns) * 100 + i % kColumns;  // @fill
+        }
+        if (mistake != kNoFence) ptx::fence_proxy_async();
+        if (mistake != kNoBarrierBefore) __syncthreads();
+        if (threadIdx.x == 0) {
+            ptx::bulk_tensor_store(&map, 0, t * kRows, tile);  // @store
+            if (mistake != kNoCommit) ptx::bulk_commit_group();
+        }
+        // Of the threads only the one that committed waits here.
+        if (mistake == kLastGroupLeftOut) ptx::bulk_wait_group_read<1>();
+        else if (mistake != kNoReadWait && mistake != kNoWaitAtEnd) ptx::bulk_wait_group_read<0>();
+        if (mistake != kNoBarrierBehind) __syncthreads();
+    }
+    if (mistake != kMatrixReadTooEarly) ptx::bulk_wait_group<0>();
+    if (threadIdx.x == 0) seen[0] = matrix[0];  // @see
+}
+
+bool run_store(StoreMistake mistake) {
+    constexpr int kHeight = 21, kWidth = 30;
+    Device<float> out(kHeight * 32, -1.f), seen(1);
+    const auto map = tensor_map(out.data, kHeight, kWidth, kRows, kColumns, 128, 32);
+    store_tiles<<<1, 64>>>(map, 3, mistake, out.data, seen.data);
+    if (cudaPeekAtLastError() != cudaSuccess) return false;
+    const auto host = out.host();
+    bool right = seen.host()[0] == 0;
+    for (int i = 0; i < kHeight * 32; ++i)
+        right &= host[i] == (i % 32 < kWidth ? i / 32 * 100 + i % 32 : -1);
+    return right;
+}
+
+TEST_F(Async, StoresAreClippedAndCounted) {
+    in_every_order([] {
+        EXPECT_TRUE(run_store(kStoreFine));
+        expect_problem("");
+        run_store(kStoreFine);
+        EXPECT_EQ(global_stores(), (Traffic{4, 21 * 4 + 1, 0, 21 * 30 * 4 + 4}));  // @see's as well
+    });
+}
+
+TEST_F(Async, MistakesWithStores) {
+    const struct {
+        StoreMistake mistake;
+        std::string said, or_said = said;
+    } all[] = {
+        {kNoFence, "no fence_proxy_async() after @fill writes what @store reads asynchronously "},
+        {kNoBarrierBefore, "race in shared memory: @fill writes what ~store reads (block 0, ",
+         "race in shared memory: @store reads what ~fill writes (block 0, "},
+        {kNoReadWait, "race in shared memory: @fill writes what ~store reads (block 0, "},
+        {kNoBarrierBehind, "race in shared memory: @fill writes what ~store reads (block 0, ",
+         "race in shared memory: @store reads what ~fill writes (block 0, "},
+        {kNoCommit,
+         "the block ends, and no bulk_wait_group_read() covers the bulk_tensor_store at "
+         "@store (block 0, thread 0)"},
+        {kLastGroupLeftOut, "race in shared memory: @fill writes what ~store reads (block 0, "},
+        {kNoWaitAtEnd, "race in shared memory: @fill writes what ~store reads (block 0, "},
+        {kMatrixReadTooEarly, "race in global memory: @see reads what ~store writes (block 0, "},
+    };
+    for (const auto& row : all) {
+        SCOPED_TRACE(row.said);
+        in_every_order([&] {
+            run_store(row.mistake);
+            EXPECT_TRUE(reported(row.said) || reported(row.or_said)) << problem();
+            cudaGetLastError();
+        });
+    }
 }
 
 // ---- mbarriers ----------------------------------------------------------------------------------
