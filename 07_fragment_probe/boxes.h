@@ -29,7 +29,7 @@ struct Boxes {
             return i < 7 ? special[i] : int(random() % unsigned(length + 2 * box)) - box;
         };
         while (starts.size() < kCount) {
-            const int x = some(kMatrixColumns, columns);
+            const int x = some(kMatrixColumns, columns) * element / 16 * 16 / element;
             starts.push_back({x, some(kMatrixRows, rows)});
         }
         for (unsigned i = 0; i < matrix.size(); ++i) matrix[i] = (2 * i + 1) | (2 * i + 2) << 16;
@@ -49,6 +49,24 @@ struct Boxes {
                 visit(swizzled((row * columns + col) * element),
                       inside ? (y * kLeadingDimension + x) * element : -1);
             }
+    }
+
+    // Boxes to store, as they lie in shared memory, and the matrix that they make of one of ~0.
+    std::vector<unsigned> some_boxes() const {
+        std::vector<unsigned> words(kCount * bytes() / 4);
+        for (unsigned i = 0; i < words.size(); ++i) words[i] = i * 2654435761u;
+        return words;
+    }
+    std::vector<unsigned> stored(const std::vector<unsigned>& boxes) const {
+        std::vector<unsigned> words(matrix.size(), ~0u);
+        for (int i = 0; i < kCount; ++i) {
+            const char* const box = reinterpret_cast<const char*>(boxes.data()) + i * bytes();
+            each_element(starts[i], [&](int from, int to) {
+                if (to < 0) return;
+                std::memcpy(reinterpret_cast<char*>(words.data()) + to, box + from, element);
+            });
+        }
+        return words;
     }
 
     // All boxes, one behind the other, as they lie in shared memory.

@@ -10,14 +10,16 @@
 
 #include "07_fragment_probe/boxes.h"
 #include "07_fragment_probe/chip.h"
-#include "common/ptx.cuh"
+#include "07_fragment_probe/products.h"
 #include "common/report.h"
 #include "common/tensor_map.h"
+#include "common/wgmma.cuh"
 
 using Words = std::vector<unsigned>;  // registers: those of lane 0, then those of lane 1, ...
 
 // What this was compiled for. As PTX for an older architecture it runs on later chips, too.
-__global__ void compiled_for(int* sm) { *sm = ptx::kCompiledFor; }
+constexpr int kSm90a = 91;
+__global__ void compiled_for(int* sm) { *sm = ptx::kHasWgmma ? kSm90a : ptx::kCompiledFor; }
 
 // ---- ldmatrix -----------------------------------------------------------------------------------
 
@@ -158,6 +160,59 @@ __global__ void fetch(const __grid_constant__ CUtensorMap map, const Boxes::Star
     }
 }
 
+// ---- bulk_tensor_store --------------------------------------------------------------------------
+
+// Stores the boxes of `in`, as they lie in shared memory, each behind the one before.
+template <int bytes>
+__global__ void store(const __grid_constant__ CUtensorMap map, const Boxes::Start* starts,
+                      const unsigned* in) {
+    __shared__ alignas(1024) unsigned box[bytes / 4];
+    for (int i = 0; i < Boxes::kCount; ++i) {
+        for (int word = threadIdx.x; word < bytes / 4; word += 32)
+            box[word] = in[i * bytes / 4 + word];
+        ptx::fence_proxy_async();
+        __syncthreads();
+        if (threadIdx.x == 0) {
+            ptx::bulk_tensor_store(&map, starts[i].x, starts[i].y, box);
+            ptx::bulk_commit_group();
+            if (i % 2 == 0) ptx::bulk_wait_group_read<0>();
+            ptx::bulk_wait_group<0>();
+        }
+        __syncthreads();
+    }
+}
+
+// ---- wgmma --------------------------------------------------------------------------------------
+
+// in: the shared memory, C's registers, A's registers.
+template <class T, int n, int transposed_a, int transposed_b, bool a_in_registers>
+__global__ void __launch_bounds__(128)
+    multiply_wide(DescribedOperand a, DescribedOperand b, const unsigned* in, float* out) {
+    __shared__ alignas(1024) unsigned memory[Products::kBytes / 4];
+    constexpr int words = Products::kBytes / 4;
+    for (int i = threadIdx.x; i < words; i += 128) memory[i] = in[i];
+    ptx::fence_proxy_async();
+    __syncthreads();
+    const char* const bytes = reinterpret_cast<const char*>(memory);
+    const uint64_t a_memory =
+        ptx::wgmma_descriptor(bytes + a.start, a.swizzle, a.stride, a.leading);
+    const uint64_t b_memory =
+        ptx::wgmma_descriptor(bytes + b.start, b.swizzle, b.stride, b.leading);
+    float d[n / 16][8];
+    half2 a_registers[4];
+    const float* const c = reinterpret_cast<const float*>(in + words) + threadIdx.x * (n / 2);
+    for (int i = 0; i < n / 2; ++i) d[i / 8][i % 8] = c[i];
+    for (int i = 0; i < 4; ++i)
+        a_registers[i] = reinterpret_cast<const half2*>(in + words + 64 * n)[threadIdx.x * 4 + i];
+    ptx::wgmma_fence();
+    if constexpr (a_in_registers) ptx::wgmma_m64k16<T, transposed_b>(d, a_registers, b_memory);
+    else ptx::wgmma_m64k16<T, transposed_a, transposed_b>(d, a_memory, b_memory);
+    ptx::wgmma_commit_group();
+    ptx::wgmma_wait_group<0>();
+    ptx::wgmma_keep(d);
+    for (int i = 0; i < n / 2; ++i) out[threadIdx.x * (n / 2) + i] = d[i / 8][i % 8];
+}
+
 // ---- The checks ---------------------------------------------------------------------------------
 
 struct Check {
@@ -244,6 +299,39 @@ Check check_load(const char* type, int swizzle) {
             boxes.matrix, boxes.loaded()};
 }
 
+// The matrix is written by the boxes, one after the other.
+template <class T, int rows, int columns>
+Check check_store(const char* type, int swizzle) {
+    const Boxes boxes(rows, columns, sizeof(T), swizzle);
+    const Words in = boxes.some_boxes();
+    const auto launch = [=](const void* in, void* out) {
+        DeviceArray<Boxes::Start> starts(boxes.starts.size());
+        starts.upload(boxes.starts);
+        const CUtensorMap map =
+            tensor_map(static_cast<const T*>(out), Boxes::kMatrixRows, Boxes::kMatrixColumns, rows,
+                       columns, swizzle, Boxes::kLeadingDimension);
+        store<rows * columns * sizeof(T)>
+            <<<1, 32>>>(map, starts.data(), static_cast<const unsigned*>(in));
+    };
+    return {format("store %d x %d %s, swizzle %d", rows, columns, type, swizzle), 90, launch, in,
+            boxes.stored(in)};
+}
+
+template <class T, class Pair, int n, int transposed_a, int transposed_b, bool a_in_registers>
+Check check_wgmma(const char* name, const DescribedOperand& a, const DescribedOperand& b) {
+    const Products products(n, a_in_registers, a, b);
+    Check check{name, kSm90a, {}, {}, {}};
+    append<Pair>(check.in, {products.shared.begin(), products.shared.end()});
+    append<float>(check.in, products.sums(false));
+    append<Pair>(check.in, products.a_registers());
+    append<float>(check.expected, products.sums(true));
+    check.launch = [=](const void* in, void* out) {
+        multiply_wide<T, n, transposed_a, transposed_b, a_in_registers>
+            <<<1, 128>>>(a, b, static_cast<const unsigned*>(in), static_cast<float*>(out));
+    };
+    return check;
+}
+
 int main(int argc, char** argv) {
     Chip chip;
     const auto run = [&] {
@@ -271,6 +359,48 @@ int main(int argc, char** argv) {
             check_load<__nv_bfloat16, 40, 64>("bf16", 128),
             check_load<float, 32, 32>("float", 128),
             check_load<float, 7, 12>("float", 0),
+            check_store<half, 64, 64>("half", 128),
+            check_store<half, 16, 32>("half", 64),
+            check_store<half, 24, 16>("half", 32),
+            check_store<float, 32, 32>("float", 128),
+            check_store<float, 7, 12>("float", 0),
+            // Operands: start, swizzle, stride, leading, transposed.
+            check_wgmma<half, half2, 64, 0, 0, false>("wgmma 64, K-major, swizzle 128",
+                                                      {0, 128, 1024, 0, false},
+                                                      {8192, 128, 1024, 0, false}),
+            check_wgmma<half, half2, 256, 0, 1, false>("wgmma 256, B MN-major, swizzle 128",
+                                                       {32, 128, 1024, 0, false},
+                                                       {8192, 128, 1024, 2048, true}),
+            check_wgmma<half, half2, 128, 1, 1, false>("wgmma 128, MN-major, swizzle 128",
+                                                       {4096, 128, 1024, 0, true},
+                                                       {8192, 128, 2048, 8192, true}),
+            check_wgmma<half, half2, 96, 0, 0, false>("wgmma 96, K-major, swizzle 64",
+                                                      {512, 64, 512, 0, false},
+                                                      {8192 + 32, 64, 1024, 0, false}),
+            check_wgmma<half, half2, 32, 0, 0, false>("wgmma 32, K-major, swizzle 32",
+                                                      {256, 32, 768, 0, false},
+                                                      {8192, 32, 256, 0, false}),
+            check_wgmma<half, half2, 160, 0, 0, false>("wgmma 160, K-major, no swizzle",
+                                                       {16, 0, 256, 128, false},
+                                                       {8192, 0, 128, 4096, false}),
+            check_wgmma<half, half2, 64, 1, 1, false>("wgmma 64, MN-major, no swizzle",
+                                                      {0, 0, 128, 1024, true},
+                                                      {8192, 0, 256, 128, true}),
+            check_wgmma<half, half2, 192, 1, 1, false>("wgmma 192, MN-major, swizzle 64",
+                                                       {0, 64, 1024, 512, true},
+                                                       {8192, 64, 512, 1024, true}),
+            check_wgmma<half, half2, 224, 1, 1, false>("wgmma 224, MN-major, swizzle 32",
+                                                       {0, 32, 256, 512, true},
+                                                       {8192, 32, 4096, 256, true}),
+            check_wgmma<__nv_bfloat16, __nv_bfloat162, 256, 0, 1, false>(
+                "wgmma 256 bf16, B MN-major", {96, 128, 2048, 0, false},
+                {16384, 128, 1024, 4096, true}),
+            check_wgmma<half, half2, 256, 0, 1, true>("wgmma 256, A in registers",
+                                                      {0, 128, 1024, 0, false},
+                                                      {8192, 128, 1024, 2048, true}),
+            check_wgmma<__nv_bfloat16, __nv_bfloat162, 32, 0, 0, true>(
+                "wgmma 32 bf16, A in registers", {0, 128, 1024, 0, false},
+                {8192, 128, 1024, 0, false}),
         };
         DeviceArray<int> sm_device(1);
         std::vector<int> sm;
@@ -278,12 +408,16 @@ int main(int argc, char** argv) {
         finish("the question what this was compiled for");
         sm_device.download(sm);
         // The emulator's sm_80 stands for all later ones.
-        const int has = sm[0] > 900 && chip.sm == 80 ? 90 : std::min(sm[0], chip.sm);
+        const bool all = kEmulated && chip.sm == 80;
+        const int has =
+            sm[0] == kSm90a && (all || chip.sm == 90) ? kSm90a : std::min(sm[0], chip.sm);
         bool wrong = false;
         for (const Check& check : checks) {
-            std::printf("  %-32s", check.name.c_str());
+            std::printf("  %-36s", check.name.c_str());
             if (has < check.since) {
-                std::printf("not run: needs sm_%d, and this is sm_%d\n", check.since, has);
+                std::printf("not run: needs sm_%s, and this is sm_%d\n",
+                            check.since == kSm90a ? "90a" : std::to_string(check.since).c_str(),
+                            has);
                 continue;
             }
             DeviceArray<unsigned> in(check.in.size()), out(check.expected.size());

@@ -3,7 +3,8 @@
 //
 // A half2 or __nv_bfloat162 is one 32-bit register of two elements, the lower one first; its type
 // chooses the instruction. All 32 lanes of a warp call ldmatrix and mma together. In the layouts
-// below g = lane / 4 and t = lane % 4. Source: PTX ISA, the section that is named.
+// below g = lane / 4 and t = lane % 4. Source: PTX ISA, the section that is named. wgmma.cuh has
+// what only sm_90a has.
 //
 // All of it compiles for older architectures, too. There cp.async is an ordinary copy, and all else
 // ends the launch (trap).
@@ -234,26 +235,28 @@ inline __device__ void mbarrier_wait(uint64_t* barrier, int parity) {
 //
 // One thread asks for the whole box. The map (common/tensor_map.h) says where the matrix lies, its
 // size, the box's and the swizzle; it is a kernel's parameter: const __grid_constant__ CUtensorMap.
-// The box begins at column x and row y, which may lie outside. Elements outside become zero, and
-// count as bytes: the barrier is told of the whole box in any case. The box's rows lie without gaps
-// at `to`, a multiple of 128 bytes. With a swizzle of 128 bytes 16 bytes that would lie at address a
-// lie at a ^ (a >> 7 & 7) << 4 (64: & 3, 32: & 1), and `to` is a multiple of 1024 (512, 256).
-// What has been written to `to` by other than bulk copies needs fence_proxy_async() before.
+// The box begins at column x, a multiple of 16 bytes, and row y. Both may lie outside the matrix.
+// Elements outside become zero, and count as bytes: the barrier is told of the whole box anyway.
+// The box's rows lie without gaps at `to`, a multiple of 128 bytes. A swizzle of 128 bytes puts the
+// 16 bytes that belong at address a at a ^ (a >> 7 & 7) << 4 (64: & 3, 32: & 1), and `to` is a
+// multiple of 1024 (512, 256). What ordinary stores wrote there needs fence_proxy_async() before.
 // Source: "Data Movement and Conversion Instructions: cp.async.bulk.tensor".
 
 inline __device__ void bulk_tensor_load(void* to, const CUtensorMap* map, int x, int y,
                                         uint64_t* barrier) {
-    PTX_SINCE(90, "cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes "
-                  "[%0], [%1, {%2, %3}], [%4];"
+    PTX_SINCE(90, "cp.async.bulk.tensor.2d.shared::cluster.global.tile"
+                  ".mbarrier::complete_tx::bytes [%0], [%1, {%2, %3}], [%4];"
               :: "r"(shared_address(to)), "l"(map), "r"(x), "r"(y), "r"(shared_address(barrier))
               : "memory");
 }
 // The other way: elements outside the matrix are not written. What the box holds must be fenced
 // (fence_proxy_async) by the threads that wrote it, then a barrier passed. The copy belongs to the
 // thread's next group; only this thread can wait for it. Shared memory may be overwritten after
-// bulk_wait_group_read, the matrix is written after bulk_wait_group; both leave out the last groups.
+// bulk_wait_group_read, the matrix is written after bulk_wait_group; both leave out the last
+// groups.
 inline __device__ void bulk_tensor_store(const CUtensorMap* map, int x, int y, const void* from) {
-    PTX_SINCE(90, "cp.async.bulk.tensor.2d.global.shared::cta.tile.bulk_group [%0, {%1, %2}], [%3];"
+    PTX_SINCE(90, "cp.async.bulk.tensor.2d.global.shared::cta.tile.bulk_group "
+                  "[%0, {%1, %2}], [%3];"
               :: "l"(map), "r"(x), "r"(y), "r"(shared_address(from)) : "memory");
 }
 inline __device__ void bulk_commit_group() {

@@ -37,7 +37,7 @@ void begin_launch();
 void finish();  // all copies of the running thread
 }  // namespace async
 
-// ---- mbarriers.cpp, tensor_loads.cpp, tensor_stores.cpp ----
+// ---- mbarriers.cpp, tensor_loads.cpp, tensor_stores.cpp, wgmma.cpp ----
 
 // No traced access within is the kernel's.
 struct EmulatorsWork {
@@ -61,6 +61,10 @@ namespace tensor_stores {
 void begin_block();
 void end_block();
 }  // namespace tensor_stores
+namespace wgmma_state {
+void begin_block();
+void end_block();
+}  // namespace wgmma_state
 
 // ---- api.cpp: device memory, errors, limits ----
 
@@ -179,7 +183,8 @@ uint32_t now(unsigned thread);  // its clock
 bool knows(unsigned thread, unsigned other, uint32_t clock);  // comes after what `other` did then
 void fence_proxy(unsigned thread);
 unsigned agent(const void* whose);  // its number, this block's
-AsyncOrder begin_async(unsigned thread, const void* whose);
+AsyncOrder begin_async(unsigned thread, const void* whose,
+                       unsigned threads = 1);  // of `thread` and those behind it
 void learn(unsigned thread, const AsyncOrder& operation);  // it comes after what that did
 void act(AsyncOrder& operation,
          const std::function<void()>& accesses);  // which are looked at as the operation's

@@ -321,18 +321,22 @@ unsigned agent(const void* whose) {
     return threads_of_block() + number;
 }
 
-AsyncOrder begin_async(unsigned thread, const void* whose) {
+AsyncOrder begin_async(unsigned first, const void* whose, unsigned threads) {
     AsyncOrder operation;
     if (!compiled_for_tracing) return operation;
     order.beyond_warps = true;
     operation.agent = agent(whose);
-    order.issuer[operation.agent - threads_of_block()] = thread;
+    order.issuer[operation.agent - threads_of_block()] = first;
     operation.base = order.base;
-    operation.known.assign(order.known[thread], order.known[thread] + actors());
-    operation.known[thread] = clock_of(thread);
+    operation.known.resize(actors());
+    for (unsigned thread = first; thread < first + threads; ++thread) {
+        for (unsigned t = 0; t < actors(); ++t)
+            operation.known[t] = std::max(operation.known[t], order.known[thread][t]);
+        operation.known[thread] = std::max(operation.known[thread], clock_of(thread));
+    }
     operation.fenced.assign(order.fenced, order.fenced + threads_of_block());
-    order.own[thread] =
-        ++order.last;  // what the thread does from now on, the operation does not know
+    ++order.last;  // what the threads do from now on, the operation does not know
+    std::fill_n(order.own + first, threads, order.last);
     return operation;
 }
 

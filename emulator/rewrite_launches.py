@@ -28,7 +28,6 @@ UNSUPPORTED = [
     (re.compile(r"\b(cooperative_groups|cudaLaunchCooperativeKernel\w*)\b"), "cooperative groups"),
     (re.compile(r"\bcuda::(barrier|pipeline|memcpy_async)\b"), "cuda::barrier and cuda::pipeline"),
     (re.compile(r"\bcp_async_bulk\w*"), "cuda::ptx and other ways to TMA than common/ptx.cuh"),
-    (re.compile(r"\bwgmma\w*"), "wgmma"),
     (re.compile(r"__cluster_dims__|\bcudaLaunchKernelEx\w*"), "thread block clusters"),
     # A __device__ function has a parenthesis before its body; a variable has none before its ;, = or {.
     (re.compile(r"(?<!_)\b__device__\s+(?!__constant__)[\w\s:<>,*&\[\]]*[;={]"), "__device__ variables"),

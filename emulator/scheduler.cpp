@@ -131,6 +131,7 @@ void run_block(std::vector<unsigned>& sequence, bool first_or_last) {
     mbarriers::begin_block();
     tensor_loads::begin_block();
     tensor_stores::begin_block();
+    wgmma_state::begin_block();
     const auto at_mbarrier = [](const Thread& t) { return t.state == State::at_mbarrier; };
     do {
         if (settings.order == Order::random)
@@ -144,6 +145,7 @@ void run_block(std::vector<unsigned>& sequence, bool first_or_last) {
     if (!run.error) tensor_loads::end_block();
     if (!run.error) mbarriers::end_block();
     if (!run.error) tensor_stores::end_block();
+    if (!run.error) wgmma_state::end_block();
     ++totals.blocks;
     totals.threads += run.threads;
 }
@@ -202,6 +204,7 @@ void launch(const Launch& launch, void (*thread)(void*), void* argument) {
     run.thread = thread;
     run.argument = argument;
     run.error = cudaSuccess;
+    run.bounded = false;
     run.running = true;
     builtins.grid_dim = launch.grid;
     builtins.block_dim = launch.block;
@@ -264,6 +267,7 @@ void misuse(const std::string& what, const char* file, int line) {
 }
 
 void check_bounds(const char* file, int line, unsigned threads, unsigned, unsigned) {
+    run.bounded = true;
     if (run.threads <= threads) return;
     misuse("a block of " + std::to_string(run.threads) + " threads, but __launch_bounds__ says " +
                std::to_string(threads),

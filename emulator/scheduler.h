@@ -48,6 +48,7 @@ struct Run {  // the launch that runs
     void (*thread)(void*) = nullptr;  // runs it as one thread
     void* argument = nullptr;
     bool running = false;
+    bool bounded = false;  // by __launch_bounds__
     cudaError_t error = cudaSuccess;
 };
 extern Run run;

@@ -23,6 +23,8 @@ TensorCopy::TensorCopy(bool store, const CUtensorMap* from, void* shared, int x,
     if (map.magic != TensorMap::kMagic)
         refuse("that is no tensor map (const __grid_constant__ CUtensorMap, a kernel's parameter)");
     if (map.rank != 2) refuse("the map is of rank " + std::to_string(map.rank) + ", not 2");
+    if (int64_t(x) * map.element_bytes % 16)  // an H200 says: an illegal instruction
+        refuse("x is " + std::to_string(x) + ", whose bytes are not a multiple of 16");
     const int alignment = map.swizzle_bytes ? 8 * map.swizzle_bytes : 128;
     if (reinterpret_cast<uintptr_t>(shared) % alignment)
         refuse("the address in shared memory is not a multiple of " + std::to_string(alignment) +

@@ -197,7 +197,7 @@ std::vector<float> box(int rows, int columns, int swizzle, int x, int y) {
 template <class T>
 void check_boxes(int swizzle) {
     const int columns = (swizzle ? swizzle : 32) / int(sizeof(T)), rows = 20;
-    for (const int x : {0, 3, -2, -columns, kWidth - 4, kWidth, 1 << 30, -(1 << 30)})
+    for (const int x : {0, 8, -8, -columns, kWidth - 8, kWidth, 1 << 29, -(1 << 29)})
         for (const int y : {0, 5, -7, -rows, kHeight, 1 << 30}) {
             const auto got = box<T>(rows, columns, swizzle, x, y);
             for (int i = 0; i < rows; ++i)
@@ -239,6 +239,8 @@ TEST_F(Async, MistakesInACopy) {
     };
     const std::string at = " at @fetch (block 0, thread 0)";
     expect(map, 128, "");
+    fetch<float><<<1, 32, 4096>>>(map, 2, 0, 1024, out.data, 0, 0);
+    expect_failure("bulk_tensor_load: x is 2, whose bytes are not a multiple of 16" + at);
     expect(map, 16, "bulk_tensor_load: the address in shared memory is not a multiple of 128" + at);
     expect(
         swizzled, 128,

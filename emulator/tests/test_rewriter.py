@@ -65,7 +65,6 @@ REFUSED = [
     ("namespace cg = cooperative_groups;", 1, "cooperative groups"),
     ("cuda::barrier<cuda::thread_scope_block> b;", 1, "cuda::barrier and cuda::pipeline"),
     ("cuda::ptx::cp_async_bulk_tensor(a);", 1, "cuda::ptx and other ways to TMA than common/ptx.cuh"),
-    ("wgmma_fence();", 1, "wgmma"),
     ("\n__device__ int counter = 0;", 2, "__device__ variables"),
     ("x = 1;\n<<<1, 1>>>(x);", 2, "no kernel's name before <<<"),
     ("k<<<1, 1;", 1, "a launch's <<< without its >>>"),
