@@ -13,7 +13,7 @@
 #include "07_fragment_probe/products.h"
 #include "common/report.h"
 #include "common/tensor_map.h"
-#include "common/wgmma.cuh"
+#include "common/hopper.cuh"
 
 using Words = std::vector<unsigned>;  // registers: those of lane 0, then those of lane 1, ...
 

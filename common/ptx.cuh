@@ -3,8 +3,8 @@
 //
 // A half2 or __nv_bfloat162 is one 32-bit register of two elements, the lower one first; its type
 // chooses the instruction. All 32 lanes of a warp call ldmatrix and mma together. In the layouts
-// below g = lane / 4 and t = lane % 4. Source: PTX ISA, the section that is named. wgmma.cuh has
-// what only sm_90a has.
+// below g = lane / 4 and t = lane % 4. Source: PTX ISA, the section that is named. hopper.cuh has
+// clusters and wgmma.
 //
 // All of it compiles for older architectures, too. There cp.async is an ordinary copy, and all else
 // ends the launch (trap).
@@ -277,6 +277,18 @@ inline __device__ void prefetch_tensormap(const CUtensorMap* map) {
 // The thread's writes to shared memory come before what bulk copies and wgmma do after a barrier.
 inline __device__ void fence_proxy_async() {
     PTX_SINCE(90, "fence.proxy.async.shared::cta;" ::: "memory");
+}
+
+// ---- Barriers of a part of a block --------------------------------------------------------------
+//
+// `threads`, a multiple of 32, of whole warps, are those that sync or arrive; who arrives does not
+// wait. id: 0 to 15; __syncthreads() is 0. Source: "... Instructions: bar".
+
+inline __device__ void named_barrier_sync(int id, int threads) {
+    asm volatile("bar.sync %0, %1;" :: "r"(id), "r"(threads) : "memory");
+}
+inline __device__ void named_barrier_arrive(int id, int threads) {
+    asm volatile("bar.arrive %0, %1;" :: "r"(id), "r"(threads) : "memory");
 }
 // clang-format on
 

@@ -102,6 +102,8 @@ const Description& describe(cudaError_t error) {
     return found != std::end(all) ? *found : unknown;
 }
 
+}  // namespace
+
 // The bytes of a kernel's own __shared__ arrays: variables whose names begin with the kernel's.
 size_t static_shared(const void* kernel) {
     const Symbol* function = find_symbol(reinterpret_cast<uintptr_t>(kernel));
@@ -114,6 +116,8 @@ size_t static_shared(const void* kernel) {
             bytes += s.size;
     return bytes;
 }
+
+namespace {
 
 size_t allowed_dynamic_shared(const void* kernel) {
     size_t bytes = kStaticShared - std::min(kStaticShared, static_shared(kernel));

@@ -37,7 +37,8 @@ void begin_launch();
 void finish();  // all copies of the running thread
 }  // namespace async
 
-// ---- mbarriers.cpp, tensor_loads.cpp, tensor_stores.cpp, wgmma.cpp ----
+// ---- mbarriers.cpp, tensor_loads.cpp, tensor_stores.cpp, wgmma.cpp, named_barriers.cpp,
+// clusters.cpp ----
 
 // No traced access within is the kernel's.
 struct EmulatorsWork {
@@ -65,6 +66,12 @@ namespace wgmma_state {
 void begin_block();
 void end_block();
 }  // namespace wgmma_state
+namespace named_barriers {
+void begin_block();
+}  // namespace named_barriers
+namespace clusters {
+void begin_block();
+}  // namespace clusters
 
 // ---- api.cpp: device memory, errors, limits ----
 
@@ -78,6 +85,7 @@ extern std::vector<Allocation> allocations;  // live cudaMalloc ranges, by addre
 Allocation* find_allocation(uintptr_t address);
 void* allocate_aligned(size_t alignment, size_t bytes);
 cudaError_t set_last_error(cudaError_t error);  // returns it
+size_t static_shared(const void* kernel);  // bytes of its own __shared__ arrays
 bool launch_fits(const Launch& launch);  // within the limits; otherwise it is reported
 
 // ---- stacks.cpp ----
@@ -97,7 +105,8 @@ extern uintptr_t last_traced;  // return address of the last access
 namespace trace {
 enum Kind { kRead, kWrite, kAtomic };
 
-void begin_launch(size_t dynamic_shared_bytes);
+// Of each block that runs with others, `stride` bytes apart.
+void begin_launch(size_t dynamic_shared_bytes, size_t stride, unsigned blocks);
 void begin_block();
 void end_interval();  // every thread of the block is at the barrier, or has returned
 void end_launch();

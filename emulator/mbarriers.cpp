@@ -9,6 +9,8 @@
 #include <map>
 #include <utility>
 
+#include "emulator/include/hopper.h"
+
 namespace emulator {
 namespace {
 
@@ -60,9 +62,19 @@ void check_phase(Mbarrier& b, uint32_t phase, const Call& site) {
            site.file, site.line);
 }
 
-void arrive(uint64_t* memory, const char* instruction, int64_t bytes, const char* file, int line) {
+// Only mbarrier_arrive_remote reaches another block's.
+void check_own(const Mbarrier& b, const char* instruction, const char* file, int line) {
+    const auto address = reinterpret_cast<char*>(b.memory);
+    const size_t offset = size_t(address - static_cast<char*>(run.shared));
+    if (run.ranks == 1 || offset / run.shared_stride == rank_of(current_thread)) return;
+    misuse(std::string(instruction) + ": " + name_of(b) + " is another block's", file, line);
+}
+
+void arrive(uint64_t* memory, const char* instruction, int64_t bytes, const char* file, int line,
+            bool remote = false) {
     EmulatorsWork work;
     Mbarrier& b = mbarrier_at(memory, instruction, file, line);
+    if (!remote) check_own(b, instruction, file, line);
     if (record::on) record::call(current_thread, "arrive", file, line);
     ++progress_made;
     if (bytes < 0 || b.bytes + bytes > kMost)
@@ -93,9 +105,11 @@ std::string name_of(const Mbarrier& barrier) {
         const std::string index = "[" + std::to_string((address - symbol->begin) / 8) + "]";
         return "mbarrier " + short_name(*symbol) + (symbol->size > 8 ? index : "");
     }
-    return "the mbarrier at byte " +
-           std::to_string(address - reinterpret_cast<uintptr_t>(builtins.dynamic_shared)) +
-           " of dynamic shared memory";
+    const size_t offset = address - reinterpret_cast<uintptr_t>(run.shared);
+    const std::string rank =
+        run.ranks > 1 ? " of rank " + std::to_string(offset / run.shared_stride) : "";
+    return "the mbarrier at byte " + std::to_string(offset % run.shared_stride) +
+           " of dynamic shared memory" + rank;
 }
 
 Mbarrier& mbarrier_at(uint64_t* memory, const char* instruction, const char* file, int line) {
@@ -148,13 +162,19 @@ void end_block() {
 void report_deadlock() {
     const auto waits = [](const Thread& t) { return t.state == State::at_mbarrier; };
     const auto end = threads.begin() + run.threads;
-    const auto first = std::find_if(threads.begin(), end, waits);
-    const auto other = std::find_if(threads.begin(), end, [&](const Thread& t) {
-        return t.state == State::at_barrier || t.state == State::at_warp;
-    });
     const auto place = [](std::vector<Thread>::iterator t) {
         return thread_name(unsigned(t - threads.begin())) + at(t->site);
     };
+    const auto first = std::find_if(threads.begin(), end, waits);
+    const auto other = std::find_if(threads.begin(), end, [&](const Thread& t) {
+        return t.state != State::ready && t.state != State::returned && !waits(t);
+    });
+    if (first == end) {
+        fail("deadlock: no thread of " + block_name() + " can go on: " + place(other) +
+             (other->state == State::at_named ? " waits at a barrier, " + state_of(*other->named)
+                                              : " waits for the cluster"));
+        return;
+    }
     fail("deadlock: no thread of " + block_name() +
          " can go on: " + count(std::count_if(threads.begin(), end, waits), "thread") +
          " in mbarrier_wait, " + place(first) + " for phase " + std::to_string(first->phase) +
@@ -227,6 +247,14 @@ void fence_proxy_async() {
 void mbarrier_arrive(uint64_t* memory, const char* file, int line) {
     arrive(memory, "mbarrier_arrive", 0, file, line);
 }
+void mbarrier_arrive_remote(uint64_t* memory, int rank, const char* file, int line) {
+    {
+        EmulatorsWork work;
+        remote_request(unsigned(rank), "mbarrier_arrive_remote", file, line);
+    }
+    auto* const there = static_cast<uint64_t*>(map_shared(memory, rank, file, line));
+    arrive(there, "mbarrier_arrive_remote", 0, file, line, true);
+}
 void mbarrier_arrive_expect_tx(uint64_t* memory, int bytes, const char* file, int line) {
     arrive(memory, "mbarrier_arrive_expect_tx", bytes, file, line);
 }
@@ -234,6 +262,7 @@ void mbarrier_arrive_expect_tx(uint64_t* memory, int bytes, const char* file, in
 void mbarrier_wait(uint64_t* memory, int parity, const char* file, int line) {
     EmulatorsWork work;
     Mbarrier& b = mbarrier_at(memory, "mbarrier_wait", file, line);
+    check_own(b, "mbarrier_wait", file, line);
     if (record::on) record::call(current_thread, "wait", file, line);
     ++progress_made;
     if (parity != 0 && parity != 1)

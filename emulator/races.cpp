@@ -14,7 +14,7 @@
 #include <unordered_map>
 #include <utility>
 
-#include "emulator/internal.h"
+#include "emulator/scheduler.h"
 
 namespace emulator {
 
@@ -76,9 +76,7 @@ struct Order {
 } order;
 
 uint32_t clock_of(unsigned thread) { return std::max(order.own[thread], order.base + 1); }
-unsigned threads_of_block() {
-    return builtins.block_dim.x * builtins.block_dim.y * builtins.block_dim.z;
-}
+unsigned threads_of_block() { return run.threads; }  // or of a cluster
 
 unsigned actors() { return threads_of_block() + unsigned(order.agents.size()); }
 
@@ -115,7 +113,7 @@ void conflict(bool global, const Access& before, const Access& now, bool unfence
                          unfenced,    ""};
     report_conflict(found, [&] {
         const auto index = [&](const Access& a) {
-            return index_name(unflatten(thread(a), builtins.block_dim), builtins.block_dim) +
+            return thread_name(thread(a)).substr(7) +  // less "thread "
                    (same_block && a.thread >= threads ? "'s copy" : "");
         };
         const std::string block = block_at(now.clock);

@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
+#include "emulator/include/hopper.h"
 #include "emulator/mbarriers.h"
 
 namespace emulator {
@@ -61,12 +63,13 @@ void see(std::vector<TensorCopy>& loads, Sync& sync) {
     loads.clear();
 }
 
-void bulk_tensor_load(void* to, const CUtensorMap* map, int x, int y, uint64_t* barrier,
-                      const char* file, int line) {
-    EmulatorsWork work;
-    TensorCopy load(false, map, to, x, y, {file, line, 0}, __builtin_return_address(0));
-    if (record::on) record::call(current_thread, "bulk load", file, line);
-    Mbarrier& b = mbarrier_at(barrier, load.name, file, line);
+namespace {
+
+// to: of the block that gets the box, as is the barrier. counted: the first copy of a multicast.
+void start_load(void* to, const CUtensorMap* map, int x, int y, uint64_t* barrier, const Call& site,
+                const void* pc, bool counted) {
+    TensorCopy load(false, map, to, x, y, site, pc);
+    Mbarrier& b = mbarrier_at(barrier, load.name, site.file, site.line);
     load.barrier = &b, load.phase = b.phase;
     if (!b.fenced)
         load.refuse("no fence_mbarrier_init() follows the mbarrier_init() of " + name_of(b) +
@@ -75,13 +78,41 @@ void bulk_tensor_load(void* to, const CUtensorMap* map, int x, int y, uint64_t* 
         if (other.shared < load.shared + load.map.box_bytes() &&
             load.shared < other.shared + other.map.box_bytes())
             load.refuse("the one at " + site_name(other.site) + " is still writing there");
-    load.trace_matrix(false);
+    if (counted) load.trace_matrix(false);
     each_part(load, [](char* begin, uint64_t bytes) { std::memset(begin, 0xff, bytes); });
     load.order = races::begin_async(current_thread, &b);
     under_way.push_back(std::move(load));
     if (thread_order() == Order::reverse) land(under_way.size() - 1);
     while (thread_order() == Order::random && !under_way.empty() && random_number() % 2)
         land(random_number() % under_way.size());
+}
+
+}  // namespace
+
+void bulk_tensor_load(void* to, const CUtensorMap* map, int x, int y, uint64_t* barrier,
+                      const char* file, int line) {
+    EmulatorsWork work;
+    if (record::on) record::call(current_thread, "bulk load", file, line);
+    start_load(to, map, x, y, barrier, {file, line, 0}, __builtin_return_address(0), true);
+}
+
+// Each block gets the box at the same place, and its barrier is told.
+void bulk_tensor_load_multicast(void* to, const CUtensorMap* map, int x, int y, uint64_t* barrier,
+                                unsigned ranks, const char* file, int line) {
+    EmulatorsWork work;
+    if (record::on) record::call(current_thread, "bulk load", file, line);
+    if (ranks == 0 || ranks >> run.ranks)
+        misuse("bulk_tensor_load_multicast: the ranks " + std::to_string(ranks) +
+                   " are none, or more than those of the cluster",
+               file, line);
+    bool first = true;
+    for (unsigned rank = 0; rank < run.ranks; ++rank) {
+        if (!(ranks >> rank & 1)) continue;
+        remote_request(rank, "bulk_tensor_load_multicast", file, line);
+        auto* const there = static_cast<uint64_t*>(map_shared(barrier, int(rank), file, line));
+        start_load(map_shared(to, int(rank), file, line), map, x, y, there, {file, line, 0},
+                   __builtin_return_address(0), std::exchange(first, false));
+    }
 }
 
 namespace tensor_loads {

@@ -2,7 +2,7 @@
 // at some time between the call and the wait: at once where threads run in reverse order, as late as
 // can be in forward order, at any time in random order. Until the wait the accumulators hold NaN.
 
-#include "emulator/include/wgmma.h"
+#include "emulator/include/hopper.h"
 
 #include <algorithm>
 #include <cstring>
@@ -344,8 +344,9 @@ void set_max_registers(const WarpCall& call) {
         refuse(std::to_string(registers) + " registers, not a multiple of 8 from 24 to 256");
     if (!run.bounded) refuse("the kernel has no __launch_bounds__");
     warps[number].registers = registers;
+    const unsigned in_block = run.block_threads / 32, begin = number / in_block * in_block;
     int sum = 0;
-    for (unsigned w = 0; w < run.threads / 32; ++w) sum += warps[w].registers * 32;
+    for (unsigned w = begin; w < begin + in_block; ++w) sum += warps[w].registers * 32;
     if (sum > 65536) refuse("the warps would have " + std::to_string(sum) + " registers of 65536");
 }
 

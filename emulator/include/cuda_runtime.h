@@ -128,6 +128,8 @@ const void* address_of(Tag, Function* function) {
         [&](auto tag) -> decltype(emulator::address_of(tag, __VA_ARGS__)) { \
             return emulator::address_of(tag, __VA_ARGS__);                  \
         }
+#define __cluster_dims__(...)  // the same: EMULATOR_CLUSTER
+#define EMULATOR_CLUSTER(...) emulator::set_cluster(__VA_ARGS__)
 #define EMULATOR_BOUNDS(...) emulator::check_bounds(__FILE__, __LINE__, __VA_ARGS__)
 
 template <class Call, class Address>
@@ -181,6 +183,7 @@ void barrier(const char* file, int line, int number);  // number: tells two of o
 int lane();
 void check_width(const char* shuffle, int width, const char* file, int line);
 void check_bounds(const char* file, int line, unsigned threads, unsigned blocks = 0, unsigned = 0);
+void set_cluster(unsigned x, unsigned y = 1, unsigned z = 1);
 void trace_atomic(const void* address, int bytes, const void* pc);
 
 template <class T>

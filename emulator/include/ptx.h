@@ -87,6 +87,8 @@ void mbarrier_arrive_expect_tx(uint64_t* barrier, int bytes, const char* file, i
 void mbarrier_wait(uint64_t* barrier, int parity, const char* file, int line);
 void fence_mbarrier_init();
 void fence_proxy_async();
+void named_barrier_sync(int id, int count, const char* file, int line);
+void named_barrier_arrive(int id, int count, const char* file, int line);
 void bulk_tensor_load(void* to, const CUtensorMap* map, int x, int y, uint64_t* barrier,
                       const char* file, int line);
 void prefetch_tensormap(const CUtensorMap* map, const char* file, int line);
@@ -167,6 +169,12 @@ __forceinline__ void bulk_tensor_load(void* to, const CUtensorMap* map, int x, i
                                       uint64_t* barrier, EMULATOR_SITE) {
     emulator::bulk_tensor_load(to, map, x, y, barrier, file, line);
     asm volatile("");
+}
+__forceinline__ void named_barrier_sync(int id, int threads, EMULATOR_SITE) {
+    emulator::named_barrier_sync(id, threads, file, line);
+}
+__forceinline__ void named_barrier_arrive(int id, int threads, EMULATOR_SITE) {
+    emulator::named_barrier_arrive(id, threads, file, line);
 }
 using emulator::bulk_commit_group;
 __forceinline__ void bulk_tensor_store(const CUtensorMap* map, int x, int y, const void* from,

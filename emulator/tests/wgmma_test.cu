@@ -1,6 +1,6 @@
 // wgmma and setmaxnreg, traced: what they report. That wgmma computes by its formulas,
 // 07_fragment_probe/ptx_check.cu shows.
-#include "common/wgmma.cuh"
+#include "common/hopper.cuh"
 #include "device.h"
 
 namespace {

@@ -1,17 +1,73 @@
-// Hopper's own instructions, which only code for sm_90a has: wgmma and setmaxnreg. As in ptx.cuh;
+// Hopper's own instructions, as in ptx.cuh: clusters, wgmma, setmaxnreg. They are for code=sm_90a;
 // compiled for anything else, sm_90 too, they end the launch (trap).
 #pragma once
 
 #include "common/ptx.cuh"
 
 #ifdef CUDA_EMULATOR
-#include "emulator/include/wgmma.h"
+#include "emulator/include/hopper.h"
 #else
+
+#if !defined __CUDA_ARCH__ || __CUDA_ARCH__ >= 900
+#define CLUSTER_DIMS(...) __cluster_dims__(__VA_ARGS__)
+#else
+#define CLUSTER_DIMS(...)  // which nvcc refuses for older architectures
+#endif
 
 namespace ptx {
 
 // clang-format off
-// ---- wgmma (sm_90a): D = A * B + D, of 64x16 by 16xN, by the 128 threads of a warpgroup ---------
+#ifdef __CUDA_ARCH_FEAT_SM90_ALL
+constexpr bool kHasWgmma = true;
+#else
+constexpr bool kHasWgmma = false;
+#endif
+#define PTX_SM_90A(...) \
+    do { if constexpr (kHasWgmma) asm volatile(__VA_ARGS__); else __trap(); } while (false)
+
+// ---- Clusters -----------------------------------------------------------------------------------
+//
+// Blocks of a kernel with CLUSTER_DIMS(x, y, z) run together, and reach each other's shared
+// memory. A block must not return while others may still ask it for something.
+// Source: "... Instructions: barrier.cluster", "mapa".
+
+inline __device__ int cluster_rank() {
+    int rank = 0;
+    PTX_SM_90A("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
+    return rank;
+}
+// All threads of the cluster arrive, then each waits.
+inline __device__ void cluster_arrive() {
+    PTX_SM_90A("barrier.cluster.arrive.release;" ::: "memory");
+}
+inline __device__ void cluster_wait() {
+    PTX_SM_90A("barrier.cluster.wait.acquire;" ::: "memory");
+}
+// What `pointer` is to this block's shared memory, of the block with that rank.
+template <class T>
+__device__ T* map_shared(T* pointer, int rank) {
+    uint64_t there = 0;
+    PTX_SM_90A("mapa.u64 %0, %1, %2;" : "=l"(there) : "l"(pointer), "r"(rank));
+    return reinterpret_cast<T*>(there);
+}
+// At the barrier that lies there in the block with that rank.
+inline __device__ void mbarrier_arrive_remote(uint64_t* barrier, int rank) {
+    PTX_SM_90A("{.reg .b32 there;\n"
+                  "mapa.shared::cluster.u32 there, %0, %1;\n"
+                  "mbarrier.arrive.release.cluster.shared::cluster.b64 _, [there];}"
+              :: "r"(shared_address(barrier)), "r"(rank) : "memory");
+}
+// The box comes to each block whose bit is set in `ranks`, at the same place; its barrier is told.
+inline __device__ void bulk_tensor_load_multicast(void* to, const CUtensorMap* map, int x, int y,
+                                                  uint64_t* barrier, unsigned ranks) {
+    PTX_SM_90A("cp.async.bulk.tensor.2d.shared::cluster.global.tile"
+                  ".mbarrier::complete_tx::bytes.multicast::cluster "
+                  "[%0], [%1, {%2, %3}], [%4], %5;"
+              :: "r"(shared_address(to)), "l"(map), "r"(x), "r"(y), "r"(shared_address(barrier)),
+                 "h"(static_cast<unsigned short>(ranks)) : "memory");
+}
+
+// ---- wgmma: D = A * B + D, of 64x16 by 16xN, by the 128 threads of a warpgroup ------------------
 //
 // N is a multiple of 32 up to 256. Both operands lie in shared memory, which a descriptor tells of;
 // A may be in registers instead. The elements of D are floats: with g and t as above, and w the
@@ -23,14 +79,6 @@ namespace ptx {
 // after each access of other instructions to these registers. What ordinary stores wrote to shared
 // memory needs fence_proxy_async and a barrier.
 // Source: "Asynchronous Warpgroup Level Matrix Multiply-Accumulate Instructions".
-
-#ifdef __CUDA_ARCH_FEAT_SM90_ALL
-constexpr bool kHasWgmma = true;
-#else
-constexpr bool kHasWgmma = false;
-#endif
-#define PTX_SM_90A(...) \
-    do { if constexpr (kHasWgmma) asm volatile(__VA_ARGS__); else __trap(); } while (false)
 
 // An operand in rows of W = `swizzle` bytes: 128, 64 or 32, which TMA loaded with that swizzle. It
 // begins at `start`; the swizzle counts from the multiple of 8 * W before. Eight rows lie together,
@@ -163,7 +211,7 @@ __device__ void wgmma_m64k16(Array& d, const Pair (&a)[4], uint64_t b, bool accu
     if constexpr (std::is_same_v<T, half>) { PTX_WGMMA_A_F16 } else { PTX_WGMMA_A_BF16 }
 }
 
-// ---- setmaxnreg (sm_90a) ------------------------------------------------------------------------
+// ---- setmaxnreg ---------------------------------------------------------------------------------
 //
 // Each warp of a warpgroup calls it. Its threads then have that many registers: 24 to 256, a
 // multiple of 8. more: waits until others have given up so many. Needs __launch_bounds__.

@@ -1,9 +1,20 @@
-// The emulator's own versions of the instructions in common/wgmma.cuh, where each is described.
+// The emulator's own versions of the instructions in common/hopper.cuh, where each is described.
 #pragma once
 
 #include "ptx.h"
 
+// rewrite_launches.py puts EMULATOR_CLUSTER into the kernel.
+#define CLUSTER_DIMS(...)
+
 namespace emulator {
+
+int cluster_rank();
+void cluster_arrive(const char* file, int line);
+void cluster_wait(const char* file, int line);
+void* map_shared(void* pointer, int rank, const char* file, int line);
+void bulk_tensor_load_multicast(void* to, const CUtensorMap* map, int x, int y, uint64_t* barrier,
+                                unsigned ranks, const char* file, int line);
+void mbarrier_arrive_remote(uint64_t* barrier, int rank, const char* file, int line);
 
 struct WgmmaCall {  // of a lane
     float* d;
@@ -25,6 +36,22 @@ uint64_t wgmma_descriptor(const void* start, int swizzle, int stride, int leadin
 namespace ptx {
 
 constexpr bool kHasWgmma = true;
+
+__forceinline__ void bulk_tensor_load_multicast(void* to, const CUtensorMap* map, int x, int y,
+                                                uint64_t* barrier, unsigned ranks, EMULATOR_SITE) {
+    emulator::bulk_tensor_load_multicast(to, map, x, y, barrier, ranks, file, line);
+    asm volatile("");
+}
+using emulator::cluster_rank;
+__forceinline__ void cluster_arrive(EMULATOR_SITE) { emulator::cluster_arrive(file, line); }
+__forceinline__ void cluster_wait(EMULATOR_SITE) { emulator::cluster_wait(file, line); }
+template <class T>
+__forceinline__ T* map_shared(T* pointer, int rank, EMULATOR_SITE) {
+    return static_cast<T*>(emulator::map_shared(pointer, rank, file, line));
+}
+__forceinline__ void mbarrier_arrive_remote(uint64_t* barrier, int rank, EMULATOR_SITE) {
+    emulator::mbarrier_arrive_remote(barrier, rank, file, line);
+}
 
 __forceinline__ uint64_t wgmma_descriptor(const void* start, int swizzle, int stride,
                                           int leading = 0, EMULATOR_SITE) {
