@@ -34,7 +34,9 @@ struct Boxes {
         }
         for (unsigned i = 0; i < matrix.size(); ++i) matrix[i] = (2 * i + 1) | (2 * i + 2) << 16;
     }
-    int bytes() const { return rows * columns * element; }
+    // In shared memory, where a row takes the whole width of a swizzle.
+    int pitch() const { return swizzle ? swizzle : columns * element; }
+    int bytes() const { return rows * pitch(); }
 
     // Where byte `at` of a box lies, from its beginning.
     int swizzled(int at) const { return swizzle ? at ^ at / 128 % (swizzle / 16) * 16 : at; }
@@ -46,7 +48,7 @@ struct Boxes {
             for (int col = 0; col < columns; ++col) {
                 const int x = start.x + col, y = start.y + row;
                 const bool inside = x >= 0 && x < kMatrixColumns && y >= 0 && y < kMatrixRows;
-                visit(swizzled((row * columns + col) * element),
+                visit(swizzled(row * pitch() + col * element),
                       inside ? (y * kLeadingDimension + x) * element : -1);
             }
     }

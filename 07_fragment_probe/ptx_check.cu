@@ -11,9 +11,9 @@
 #include "07_fragment_probe/boxes.h"
 #include "07_fragment_probe/chip.h"
 #include "07_fragment_probe/products.h"
+#include "common/hopper.cuh"
 #include "common/report.h"
 #include "common/tensor_map.h"
-#include "common/hopper.cuh"
 
 using Words = std::vector<unsigned>;  // registers: those of lane 0, then those of lane 1, ...
 
@@ -137,9 +137,11 @@ Words copied(const Words& in, int bytes) {
 // one the bytes may come before they are expected.
 template <int bytes>
 __global__ void fetch(const __grid_constant__ CUtensorMap map, const Boxes::Start* starts,
-                      unsigned* out) {
+                      int copied, unsigned* out) {
     __shared__ alignas(1024) unsigned box[bytes / 4];
     __shared__ uint64_t full;
+    for (int word = threadIdx.x; word < bytes / 4; word += 32) box[word] = 0;
+    ptx::fence_proxy_async();
     if (threadIdx.x == 0) {
         ptx::prefetch_tensormap(&map);
         ptx::mbarrier_init(&full, 1);
@@ -149,9 +151,9 @@ __global__ void fetch(const __grid_constant__ CUtensorMap map, const Boxes::Star
     ptx::mbarrier_wait(&full, 1);  // for the phase before the first
     for (int i = 0; i < Boxes::kCount; ++i) {
         if (threadIdx.x == 0) {
-            if (i % 2 == 0) ptx::mbarrier_arrive_expect_tx(&full, bytes);
+            if (i % 2 == 0) ptx::mbarrier_arrive_expect_tx(&full, copied);
             ptx::bulk_tensor_load(box, &map, starts[i].x, starts[i].y, &full);
-            if (i % 2 == 1) ptx::mbarrier_arrive_expect_tx(&full, bytes);
+            if (i % 2 == 1) ptx::mbarrier_arrive_expect_tx(&full, copied);
         }
         ptx::mbarrier_wait(&full, i % 2);
         for (int word = threadIdx.x; word < bytes / 4; word += 32)
@@ -283,26 +285,28 @@ Check check_mma(const char* name, int since, const MmaShape& s) {
     return check;
 }
 
-template <class T, int rows, int columns>
-Check check_load(const char* type, int swizzle) {
+template <class T, int rows, int columns, int swizzle>
+Check check_load(const char* type) {
     const Boxes boxes(rows, columns, sizeof(T), swizzle);
+    constexpr int bytes = rows * (swizzle ? swizzle : columns * int(sizeof(T)));
     const auto launch = [=](const void* in, void* out) {
         DeviceArray<Boxes::Start> starts(boxes.starts.size());
         starts.upload(boxes.starts);
         const CUtensorMap map =
             tensor_map(static_cast<const T*>(in), Boxes::kMatrixRows, Boxes::kMatrixColumns, rows,
                        columns, swizzle, Boxes::kLeadingDimension);
-        fetch<rows * columns * sizeof(T)>
-            <<<1, 32>>>(map, starts.data(), static_cast<unsigned*>(out));
+        fetch<bytes><<<1, 32>>>(map, starts.data(), rows * columns * int(sizeof(T)),
+                                static_cast<unsigned*>(out));
     };
     return {format("load %d x %d %s, swizzle %d", rows, columns, type, swizzle), 90, launch,
             boxes.matrix, boxes.loaded()};
 }
 
 // The matrix is written by the boxes, one after the other.
-template <class T, int rows, int columns>
-Check check_store(const char* type, int swizzle) {
+template <class T, int rows, int columns, int swizzle>
+Check check_store(const char* type) {
     const Boxes boxes(rows, columns, sizeof(T), swizzle);
+    constexpr int bytes = rows * (swizzle ? swizzle : columns * int(sizeof(T)));
     const Words in = boxes.some_boxes();
     const auto launch = [=](const void* in, void* out) {
         DeviceArray<Boxes::Start> starts(boxes.starts.size());
@@ -310,8 +314,7 @@ Check check_store(const char* type, int swizzle) {
         const CUtensorMap map =
             tensor_map(static_cast<const T*>(out), Boxes::kMatrixRows, Boxes::kMatrixColumns, rows,
                        columns, swizzle, Boxes::kLeadingDimension);
-        store<rows * columns * sizeof(T)>
-            <<<1, 32>>>(map, starts.data(), static_cast<const unsigned*>(in));
+        store<bytes><<<1, 32>>>(map, starts.data(), static_cast<const unsigned*>(in));
     };
     return {format("store %d x %d %s, swizzle %d", rows, columns, type, swizzle), 90, launch, in,
             boxes.stored(in)};
@@ -351,19 +354,23 @@ int main(int argc, char** argv) {
             check_cp_async<4>(),
             check_cp_async<8>(),
             check_cp_async<16>(),
-            check_load<half, 64, 64>("half", 128),
-            check_load<half, 16, 32>("half", 64),
-            check_load<half, 24, 16>("half", 32),
-            check_load<half, 24, 64>("half", 0),
-            check_load<half, 16, 24>("half", 128),  // narrower than the swizzle
-            check_load<__nv_bfloat16, 40, 64>("bf16", 128),
-            check_load<float, 32, 32>("float", 128),
-            check_load<float, 7, 12>("float", 0),
-            check_store<half, 64, 64>("half", 128),
-            check_store<half, 16, 32>("half", 64),
-            check_store<half, 24, 16>("half", 32),
-            check_store<float, 32, 32>("float", 128),
-            check_store<float, 7, 12>("float", 0),
+            check_load<half, 64, 64, 128>("half"),
+            check_load<half, 16, 32, 64>("half"),
+            check_load<half, 24, 16, 32>("half"),
+            check_load<half, 24, 64, 0>("half"),
+            check_load<half, 16, 24, 128>("half"),  // narrower than the swizzle
+            check_load<half, 40, 8, 64>("half"),
+            check_load<__nv_bfloat16, 8, 8, 32>("bf16"),
+            check_load<__nv_bfloat16, 40, 64, 128>("bf16"),
+            check_load<float, 32, 32, 128>("float"),
+            check_load<float, 7, 12, 0>("float"),
+            check_store<half, 64, 64, 128>("half"),
+            check_store<half, 16, 32, 64>("half"),
+            check_store<half, 24, 16, 32>("half"),
+            check_store<float, 32, 32, 128>("float"),
+            check_store<float, 7, 12, 0>("float"),
+            check_store<half, 16, 24, 128>("half"),  // narrower than the swizzle
+            check_store<half, 40, 8, 64>("half"),
             // Operands: start, swizzle, stride, leading, transposed.
             check_wgmma<half, half2, 64, 0, 0, false>("wgmma 64, K-major, swizzle 128",
                                                       {0, 128, 1024, 0, false},

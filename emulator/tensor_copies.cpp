@@ -30,10 +30,10 @@ TensorCopy::TensorCopy(bool store, const CUtensorMap* from, void* shared, int x,
         refuse("the address in shared memory is not a multiple of " + std::to_string(alignment) +
                (map.swizzle_bytes ? ", where the swizzle begins" : ""));
     if (!is_shared(shared)) refuse("that address is not in shared memory");
-    if (__asan_region_is_poisoned && __asan_region_is_poisoned(shared, map.box_bytes()))
-        refuse("the box of " + std::to_string(map.box_bytes()) +
+    if (__asan_region_is_poisoned && __asan_region_is_poisoned(shared, map.footprint()))
+        refuse("the box of " + std::to_string(map.footprint()) +
                " bytes is larger than what is there in shared memory");
-    trace::bulk_bounds(shared, map.box_bytes(), store ? trace::kRead : trace::kWrite, pc);
+    trace::bulk_bounds(shared, map.footprint(), store ? trace::kRead : trace::kWrite, pc);
 }
 
 void TensorCopy::refuse(const std::string& why) const {
@@ -49,22 +49,31 @@ TensorCopy::Row TensorCopy::row(int number) const {
             int(begin - x) * map.element_bytes, int(end - begin) * map.element_bytes};
 }
 
-char* TensorCopy::place(uint64_t at) const {
-    return reinterpret_cast<char*>(map.swizzled(reinterpret_cast<uintptr_t>(shared + at)));
+char* TensorCopy::place(uint64_t row, uint64_t at) const {
+    const auto address = reinterpret_cast<uintptr_t>(shared + row * map.pitch() + at);
+    return reinterpret_cast<char*>(map.swizzled(address));
 }
 
+// Sectors: those of all rows of the box, outside the matrix too, as an H200 counts them.
 void TensorCopy::trace_matrix(bool store) const {
     uint64_t bytes = 0, sectors = 0;
     for (int i = 0; i < map.box[1]; ++i) {
         const Row row = this->row(i);
-        if (!row.bytes) continue;
-        const auto begin = reinterpret_cast<uintptr_t>(row.begin), end = begin + row.bytes;
-        const Allocation* memory = find_allocation(begin);
-        if (!tracing() && !only_ends_run() && (!memory || end > memory->end))
-            refuse("row " + std::to_string(int64_t(y) + i) +
-                   " of the map's matrix is not all in device memory");
-        if (!store) trace::bulk_access(thread, row.begin, row.bytes, trace::kRead, pc);
-        bytes += row.bytes;
+        const auto origin =
+            reinterpret_cast<uintptr_t>(map.address) + int64_t(x) * map.element_bytes;
+        auto begin = origin + (int64_t(y) + i) * map.strides[0], end = begin + map.row_bytes();
+        if (row.bytes) {
+            const auto inside = reinterpret_cast<uintptr_t>(row.begin);
+            const Allocation* memory = find_allocation(inside);
+            if (!tracing() && !only_ends_run() && (!memory || inside + row.bytes > memory->end))
+                refuse("row " + std::to_string(int64_t(y) + i) +
+                       " of the map's matrix is not all in device memory");
+            if (!store) trace::bulk_access(thread, row.begin, row.bytes, trace::kRead, pc);
+            bytes += row.bytes;
+            if (store) begin = inside, end = inside + row.bytes;
+        } else if (store) {
+            continue;
+        }
         sectors += (end + 31) / 32 - begin / 32;
     }
     trace::count_bulk(pc, store, bytes, sectors);

@@ -35,8 +35,8 @@ struct TensorCopy {
         int skipped = 0, bytes = 0;  // skipped: of the box's row, before it
     };
     Row row(int number) const;
-    // Where the 16 bytes `at` bytes into the box lie.
-    char* place(uint64_t at) const;
+    // Where the 16 bytes `at` bytes into the box's row lie.
+    char* place(uint64_t row, uint64_t at) const;
     void trace_matrix(bool store) const;  // counts the request
 };
 

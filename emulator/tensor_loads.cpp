@@ -13,12 +13,15 @@ namespace {
 
 std::vector<TensorCopy> under_way;
 
-// Calls visit(begin, bytes) for what lies in shared memory, which only a swizzle can tear apart.
+// Calls visit(begin, bytes) for what the copy writes: all at once where that is in one piece.
 template <class Visit>
 void each_part(const TensorCopy& load, const Visit& visit) {
-    const uint64_t bytes = load.map.box_bytes();
-    if (!load.map.swizzle_bytes || bytes % 1024 == 0) return visit(load.shared, bytes);
-    for (uint64_t at = 0; at < bytes; at += 16) visit(load.place(at), 16);
+    const TensorMap& map = load.map;
+    const bool whole = map.pitch() == map.row_bytes();
+    if (whole && (!map.swizzle_bytes || map.box_bytes() % 1024 == 0))
+        return visit(load.shared, map.box_bytes());
+    for (int row = 0; row < map.box[1]; ++row)
+        for (uint64_t at = 0; at < map.row_bytes(); at += 16) visit(load.place(row, at), 16);
 }
 
 void fill_box(const TensorCopy& load) {
@@ -28,8 +31,7 @@ void fill_box(const TensorCopy& load) {
         std::memset(line, 0, bytes);
         const TensorCopy::Row row = load.row(i);
         if (row.bytes) std::memcpy(line + row.skipped, row.begin, row.bytes);
-        for (int at = 0; at < bytes; at += 16)
-            std::memcpy(load.place(size_t(i) * bytes + at), line + at, 16);
+        for (int at = 0; at < bytes; at += 16) std::memcpy(load.place(i, at), line + at, 16);
     }
 }
 
@@ -75,8 +77,8 @@ void start_load(void* to, const CUtensorMap* map, int x, int y, uint64_t* barrie
         load.refuse("no fence_mbarrier_init() follows the mbarrier_init() of " + name_of(b) +
                     " at " + site_name(b.site));
     for (const TensorCopy& other : under_way)
-        if (other.shared < load.shared + load.map.box_bytes() &&
-            load.shared < other.shared + other.map.box_bytes())
+        if (other.shared < load.shared + load.map.footprint() &&
+            load.shared < other.shared + other.map.footprint())
             load.refuse("the one at " + site_name(other.site) + " is still writing there");
     if (counted) load.trace_matrix(false);
     each_part(load, [](char* begin, uint64_t bytes) { std::memset(begin, 0xff, bytes); });

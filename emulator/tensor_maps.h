@@ -17,6 +17,9 @@ struct TensorMap {
 
     uint64_t row_bytes() const { return uint64_t(box[0]) * element_bytes; }  // of the box
     uint64_t box_bytes() const { return row_bytes() * box[1]; }
+    // In shared memory a row takes the whole width of a swizzle.
+    uint64_t pitch() const { return swizzle_bytes ? swizzle_bytes : row_bytes(); }
+    uint64_t footprint() const { return pitch() * box[1]; }
     // Where the hardware puts the 16 bytes that belong at `address`.
     uintptr_t swizzled(uintptr_t address) const {
         const unsigned chunks = swizzle_bytes / 16;

@@ -17,9 +17,10 @@ struct Stores {  // of a thread
 
 void read_box(TensorCopy& store) {
     if (!store.box.empty()) return;
+    const uint64_t bytes = store.map.row_bytes();
     store.box.resize(store.map.box_bytes());
     for (size_t at = 0; at < store.box.size(); at += 16)
-        std::memcpy(&store.box[at], store.place(at), 16);
+        std::memcpy(&store.box[at], store.place(at / bytes, at % bytes), 16);
 }
 
 void write_matrix(TensorCopy& store) {
@@ -37,7 +38,7 @@ void trace_read(TensorCopy& store) {
             const TensorCopy::Row row = store.row(i);
             for (int at = row.skipped, next; at < row.skipped + row.bytes; at = next) {
                 next = std::min(row.skipped + row.bytes, at / 16 * 16 + 16);
-                char* const chunk = store.place(i * store.map.row_bytes() + at / 16 * 16);
+                char* const chunk = store.place(i, at / 16 * 16);
                 trace::bulk_access(store.order.agent, chunk + at % 16, next - at, trace::kRead,
                                    store.pc);
             }
