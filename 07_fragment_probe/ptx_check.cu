@@ -184,6 +184,42 @@ __global__ void store(const __grid_constant__ CUtensorMap map, const Boxes::Star
     }
 }
 
+// ---- Clusters -----------------------------------------------------------------------------------
+
+// Each of two blocks fetches a box for both. It writes both boxes, then the first as it lies in the
+// other block, once that one has said that it is there.
+template <int bytes>
+__global__ void CLUSTER_DIMS(2, 1, 1)
+    share(const __grid_constant__ CUtensorMap map, const Boxes::Start* starts, unsigned* out) {
+    extern __shared__ __align__(1024) unsigned shared[];
+    uint64_t* const full = reinterpret_cast<uint64_t*>(shared + 2 * bytes / 4);
+    uint64_t* const others = full + 1;
+    const int rank = ptx::cluster_rank();
+    if (threadIdx.x == 0) {
+        ptx::mbarrier_init(full, 1);
+        ptx::mbarrier_init(others, 1);
+        ptx::fence_mbarrier_init();
+    }
+    ptx::cluster_arrive();
+    ptx::cluster_wait();
+    if (threadIdx.x == 0) {
+        ptx::mbarrier_arrive_expect_tx(full, 2 * bytes);
+        ptx::bulk_tensor_load_multicast(shared + rank * bytes / 4, &map, starts[rank].x,
+                                        starts[rank].y, full, 3);
+    }
+    ptx::mbarrier_wait(full, 0);
+    __syncwarp();
+    if (threadIdx.x == 0) ptx::mbarrier_arrive_remote(others, 1 - rank);
+    ptx::mbarrier_wait(others, 0);
+    const unsigned* const there = ptx::map_shared(shared, 1 - rank);
+    unsigned* const to = out + rank * 3 * bytes / 4;
+    for (int word = threadIdx.x; word < 2 * bytes / 4; word += 32) to[word] = shared[word];
+    for (int word = threadIdx.x; word < bytes / 4; word += 32)
+        to[2 * bytes / 4 + word] = there[word];
+    ptx::cluster_arrive();  // the other block may still read here
+    ptx::cluster_wait();
+}
+
 // ---- wgmma --------------------------------------------------------------------------------------
 
 // in: the shared memory, C's registers, A's registers.
@@ -320,6 +356,24 @@ Check check_store(const char* type) {
             boxes.stored(in)};
 }
 
+Check check_cluster() {
+    constexpr int rows = 64, columns = 64, bytes = rows * columns * 2;
+    const Boxes boxes(rows, columns, sizeof(half), 128);
+    const auto launch = [=](const void* in, void* out) {
+        DeviceArray<Boxes::Start> starts(boxes.starts.size());
+        starts.upload(boxes.starts);
+        const CUtensorMap map =
+            tensor_map(static_cast<const half*>(in), Boxes::kMatrixRows, Boxes::kMatrixColumns,
+                       rows, columns, 128, Boxes::kLeadingDimension);
+        share<bytes><<<2, 32, 2 * bytes + 16>>>(map, starts.data(), static_cast<unsigned*>(out));
+    };
+    Words loaded = boxes.loaded(), expected;
+    for (int rank = 0; rank < 2; ++rank)
+        for (const int words : {2 * bytes / 4, bytes / 4})
+            expected.insert(expected.end(), loaded.begin(), loaded.begin() + words);
+    return {"cluster, multicast, mapa", kSm90a, launch, boxes.matrix, expected};
+}
+
 template <class T, class Pair, int n, int transposed_a, int transposed_b, bool a_in_registers>
 Check check_wgmma(const char* name, const DescribedOperand& a, const DescribedOperand& b) {
     const Products products(n, a_in_registers, a, b);
@@ -371,6 +425,7 @@ int main(int argc, char** argv) {
             check_store<float, 7, 12, 0>("float"),
             check_store<half, 16, 24, 128>("half"),  // narrower than the swizzle
             check_store<half, 40, 8, 64>("half"),
+            check_cluster(),
             // Operands: start, swizzle, stride, leading, transposed.
             check_wgmma<half, half2, 64, 0, 0, false>("wgmma 64, K-major, swizzle 128",
                                                       {0, 128, 1024, 0, false},
