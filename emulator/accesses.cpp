@@ -30,6 +30,7 @@ const uintptr_t kConstantEnd = number(&__stop_cuda_constant);
 struct Memory {
     Allocation static_shared{kDataBegin, kDataEnd, nullptr}, dynamic_shared{0, 0, nullptr};
     size_t dynamic_bytes = 0, dynamic_stride = 0;  // of each block of a cluster
+    unsigned ranks = 1;
     Allocation recent{0, 0, nullptr};  // most accesses go where the one before went
     // For each byte of the program's data: 1 + the number of the symbol that has it, or 0.
     std::vector<uint32_t> owner;
@@ -124,8 +125,11 @@ inline Region checked_region(unsigned thread, uintptr_t address, int width, Kind
         inside = memory.owner.empty() ||
                  (owner && owner == memory.owner[address + width - 1 - kDataBegin]);
     }
-    if (range == &memory.dynamic_shared && region == Region::shared)  // and of one block
-        inside &= (address - range->begin) % memory.dynamic_stride + width <= memory.dynamic_bytes;
+    if (memory.ranks > 1 && range == &memory.dynamic_shared && region == Region::shared) {
+        const size_t offset = address - range->begin;  // within one block's, too
+        inside &= offset % memory.dynamic_stride + width <= memory.dynamic_bytes;
+        note_remote_access(thread, unsigned(offset / memory.dynamic_stride), pc);
+    }
     if (region == Region::none && only_ends_run()) return Region::own;
     if (!inside)
         refuse(thread, width, kind, pc, "out of bounds: ", describe(address, width),
@@ -175,6 +179,7 @@ void begin_launch(size_t dynamic_shared_bytes, size_t stride, unsigned blocks) {
     const uintptr_t begin = number(builtins.dynamic_shared);
     const uintptr_t end = begin + (blocks - 1) * stride + dynamic_shared_bytes;
     memory.dynamic_bytes = dynamic_shared_bytes, memory.dynamic_stride = stride;
+    memory.ranks = blocks;
     memory.dynamic_shared = {begin, end, races::new_cells(begin, end)};
     if (!memory.static_shared.cells) {
         memory.static_shared.cells = races::new_cells(kDataBegin, kDataEnd);

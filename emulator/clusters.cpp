@@ -19,6 +19,7 @@ struct ClusterBarrier {
 struct Asked {
     const char* name = nullptr;
     Call site;
+    uintptr_t pc = 0;  // of an access, which has no site
     uint32_t clock = 0;
 };
 Asked asked[kMaxRanks][kMaxThreads];
@@ -65,7 +66,7 @@ void set_cluster(unsigned x, unsigned y, unsigned z) {
     restart_launch();
 }
 
-void remote_request(unsigned rank, const char* name, const char* file, int line) {
+void* in_rank(void* pointer, unsigned rank, const char* name, const char* file, int line) {
     if (rank >= run.ranks)
         misuse(std::string(name) + ": rank " + std::to_string(rank) + " of a cluster of " +
                    std::to_string(run.ranks),
@@ -75,7 +76,17 @@ void remote_request(unsigned rank, const char* name, const char* file, int line)
                    " has left its cluster",
                file, line);
     if (rank != rank_of(current_thread))
-        asked[rank][current_thread] = {name, {file, line, 0}, races::now(current_thread)};
+        asked[rank][current_thread] = {name, {file, line, 0}, 0, races::now(current_thread)};
+    const auto offset = static_cast<char*>(pointer) - static_cast<char*>(builtins.dynamic_shared);
+    if (offset < 0 || size_t(offset) >= run.shared_stride)
+        misuse(std::string(name) + ": the address is not in the block's own shared memory", file,
+               line);
+    return static_cast<char*>(run.shared) + size_t(rank) * run.shared_stride + offset;
+}
+
+void note_remote_access(unsigned thread, unsigned rank, uintptr_t pc) {
+    if (thread < run.threads && rank != rank_of(thread))
+        asked[rank][thread] = {"access", {}, pc, races::now(thread)};
 }
 
 // What is asked last comes after all else that the thread asked. Whoever asked a block for something must have been heard before that block's last thread returned.
@@ -93,20 +104,16 @@ void check_leaving(unsigned thread) {
         if (heard) continue;
         report_problem("the block of rank " + std::to_string(rank) +
                        " leaves its cluster too early: it has not waited for the " + request.name +
-                       " at " + site_name(request.site) + " (" + block_name() + ", " +
-                       thread_name(asking) + ")");
+                       " at " +
+                       (request.pc ? find_lines({request.pc})[0] : site_name(request.site)) + " (" +
+                       block_name() + ", " + thread_name(asking) + ")");
         return;
     }
 }
 
 void* map_shared(void* pointer, int rank, const char* file, int line) {
     EmulatorsWork work;
-    remote_request(unsigned(rank), "map_shared", file, line);
-    const auto mine = static_cast<char*>(builtins.dynamic_shared);
-    const auto offset = static_cast<char*>(pointer) - mine;
-    if (offset < 0 || size_t(offset) >= run.shared_stride)
-        misuse("map_shared: the address is not in the block's own shared memory", file, line);
-    return static_cast<char*>(run.shared) + size_t(rank) * run.shared_stride + offset;
+    return in_rank(pointer, unsigned(rank), "map_shared", file, line);
 }
 
 int cluster_rank() { return int(rank_of(current_thread)); }

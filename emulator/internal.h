@@ -72,6 +72,7 @@ void begin_block();
 namespace clusters {
 void begin_block();
 }  // namespace clusters
+void note_remote_access(unsigned thread, unsigned rank, uintptr_t pc);
 
 // ---- api.cpp: device memory, errors, limits ----
 

@@ -248,12 +248,10 @@ void mbarrier_arrive(uint64_t* memory, const char* file, int line) {
     arrive(memory, "mbarrier_arrive", 0, file, line);
 }
 void mbarrier_arrive_remote(uint64_t* memory, int rank, const char* file, int line) {
-    {
-        EmulatorsWork work;
-        remote_request(unsigned(rank), "mbarrier_arrive_remote", file, line);
-    }
-    auto* const there = static_cast<uint64_t*>(map_shared(memory, rank, file, line));
-    arrive(there, "mbarrier_arrive_remote", 0, file, line, true);
+    EmulatorsWork work;
+    const char* const name = "mbarrier_arrive_remote";
+    void* const there = in_rank(memory, unsigned(rank), name, file, line);
+    arrive(static_cast<uint64_t*>(there), name, 0, file, line, true);
 }
 void mbarrier_arrive_expect_tx(uint64_t* memory, int bytes, const char* file, int line) {
     arrive(memory, "mbarrier_arrive_expect_tx", bytes, file, line);

@@ -70,8 +70,9 @@ void block_barrier_in_cluster(const char* file, int line, int number);
 unsigned rank_of(unsigned thread);
 void restart_launch();  // with blocks that run together; does not come back
 void check_leaving(unsigned thread);  // it has returned
-// The running thread asks something of another block of its cluster.
-void remote_request(unsigned rank, const char* name, const char* file, int line);
+// The running thread asks something of another block of its cluster: of what lies there where
+// `pointer` points in its own.
+void* in_rank(void* pointer, unsigned rank, const char* name, const char* file, int line);
 bool complete_warp(unsigned thread, const void* pc = nullptr);
 
 }  // namespace emulator

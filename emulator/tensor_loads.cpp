@@ -110,9 +110,10 @@ void bulk_tensor_load_multicast(void* to, const CUtensorMap* map, int x, int y, 
     bool first = true;
     for (unsigned rank = 0; rank < run.ranks; ++rank) {
         if (!(ranks >> rank & 1)) continue;
-        remote_request(rank, "bulk_tensor_load_multicast", file, line);
-        auto* const there = static_cast<uint64_t*>(map_shared(barrier, int(rank), file, line));
-        start_load(map_shared(to, int(rank), file, line), map, x, y, there, {file, line, 0},
+        const auto there = [&](void* mine) {
+            return in_rank(mine, rank, "bulk_tensor_load_multicast", file, line);
+        };
+        start_load(there(to), map, x, y, static_cast<uint64_t*>(there(barrier)), {file, line, 0},
                    __builtin_return_address(0), std::exchange(first, false));
     }
 }
