@@ -172,7 +172,10 @@ void report_deadlock() {
     if (first == end) {
         fail("deadlock: no thread of " + block_name() + " can go on: " + place(other) +
              (other->state == State::at_named ? " waits at a barrier, " + state_of(*other->named)
-                                              : " waits for the cluster"));
+              : other->state == State::at_wgmma
+                  ? " waits for a wgmma that not all warps have called"
+              : other->state == State::at_cluster ? " waits for the cluster"
+                                                  : " waits"));
         return;
     }
     fail("deadlock: no thread of " + block_name() +

@@ -99,7 +99,8 @@ bool pass_barrier() {
     const auto name = [](std::vector<Thread>::iterator t) {
         return thread_name(unsigned(t - threads.begin()));
     };
-    for (const State state : {State::at_mbarrier, State::at_named, State::at_cluster})
+    for (const State state :
+         {State::at_mbarrier, State::at_named, State::at_cluster, State::at_wgmma})
         if (with(state) != end) return mbarriers::report_deadlock(), false;
     const auto stuck = with(State::at_warp), waiting = with(State::at_barrier),
                returned = with(State::returned);

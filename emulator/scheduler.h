@@ -8,7 +8,16 @@
 
 namespace emulator {
 
-enum class State { ready, at_barrier, at_named, at_cluster, at_mbarrier, at_warp, returned };
+enum class State {
+    ready,
+    at_barrier,
+    at_named,
+    at_cluster,
+    at_wgmma,
+    at_mbarrier,
+    at_warp,
+    returned
+};
 
 struct Mbarrier;  // see mbarriers.cpp
 struct NamedBarrier;  // see named_barriers.cpp

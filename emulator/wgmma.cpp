@@ -74,9 +74,10 @@ struct Product {
     std::vector<unsigned> a_registers;  // 4 a lane
     const void* a_lanes[32];
     unsigned warp, group;
+    size_t number;  // of the warp's calls
     Call site;
     const void* pc;
-    AsyncOrder order;
+    AsyncOrder order{};
     bool computed = false;
 };
 
@@ -86,6 +87,7 @@ struct Warp {
     unsigned groups = 0;  // committed
     bool fenced = false;  // ever
     size_t calls = 0;
+    std::vector<uint32_t> clocks;  // by call: of what it read; 0: not looked at yet
     int registers = 0;  // set by setmaxnreg; 0: never
 } warps[kMaxThreads / 32];
 
@@ -146,6 +148,8 @@ void compute(Product& p) {
 
 // Tells the trace what the warp reads: its rows of A, and B.
 void trace_operands(Product& p) {
+    uint32_t& clock = warps[p.warp].clocks[p.number];
+    if (clock) return;
     races::act(p.order, [&] {
         const auto read = [&](const char* chunk, unsigned, unsigned) {
             trace::bulk_access(p.order.agent, chunk, 16, trace::kRead, p.pc);
@@ -158,6 +162,15 @@ void trace_operands(Product& p) {
                 });
         Operand(p.call.b, p.call.transposed_b).each(p.call.n * 2, read);
     });
+    clock = p.order.clock + !tracing();
+}
+
+// Calls of the warp's that a wait for all groups but so many covers.
+size_t covered(const Warp& warp, unsigned but_last) {
+    size_t calls = warp.calls;
+    for (auto p = warp.under_way.rbegin(); p != warp.under_way.rend(); ++p)
+        if (p->group + but_last >= warp.groups) --calls;
+    return calls;
 }
 
 constexpr uint32_t kPoison = ~0u;
@@ -292,7 +305,8 @@ void wgmma(const WarpCall& call) {
     if (d.pending++ == 0) each_register(d, [&](float& x, int i) { d.sums[i] = x; });
     each_register(d, [](float& x, int) { x = __builtin_bit_cast(float, kPoison); });
 
-    Product product{mine, &d, {}, {}, number, warp.groups, site, call.pc, {}};
+    Product product{mine, &d, {}, {}, number, warp.groups, warp.calls - 1, site, call.pc};
+    warp.clocks.push_back(0);
     if (mine.a_registers)
         for (int lane = 0; lane < 32; ++lane) {
             product.a_lanes[lane] = call_of(call, lane).a_registers;
@@ -303,6 +317,8 @@ void wgmma(const WarpCall& call) {
     product.order = races::begin_async(number * 32, &warp, 32);
     warp.under_way.push_back(std::move(product));
     make_progress(warp);
+    for (unsigned t = number / 4 * 128; t < number / 4 * 128 + 128; ++t)  // look again
+        if (threads[t].state == State::at_wgmma) threads[t].state = State::ready;
 }
 
 void wgmma_fence(const WarpCall& call) {
@@ -316,17 +332,40 @@ void wgmma_fence(const WarpCall& call) {
 
 void wgmma_commit_group(const WarpCall& call) { ++warps[warp_of(call)].groups; }
 
+// A product is complete when all four warps have called it, for each of them.
+void wgmma_wait_for_warps(int but_last, const char* file, int line) {
+    EmulatorsWork work;
+    Thread& self = threads[current_thread];
+    const unsigned number = current_thread / 32, first = number / 4 * 4;
+    const size_t calls = covered(warps[number], unsigned(but_last));
+    const auto missing = [&] {
+        for (unsigned w = first; w < first + 4; ++w)
+            if (warps[w].calls < calls) return true;
+        return false;
+    };
+    while (missing()) {
+        self.site = {file, line, 0};
+        self.state = State::at_wgmma;
+        suspend();
+    }
+}
+
 void wgmma_wait_group(const WarpCall& call) {
     const unsigned number = warp_of(call), but_last = *static_cast<const int*>(call.arguments[0]);
     Warp& warp = warps[number];
     check_untouched(warp, call.file, call.line);
     make_progress(warp);
-    while (!warp.under_way.empty() && warp.under_way.front().group + but_last < warp.groups) {
-        Product& p = warp.under_way.front();
-        compute(p);
-        trace_operands(p);
-        for (unsigned lane = 0; lane < 32; ++lane) races::learn(number * 32 + lane, p.order);
-        Accumulators& d = *p.to;
+    const size_t done = covered(warp, but_last);
+    for (unsigned w = number / 4 * 4; done && w < number / 4 * 4 + 4; ++w) {
+        for (Product& p : warps[w].under_way)
+            if (p.number < done) compute(p), trace_operands(p);
+        AsyncOrder last;
+        last.agent = tracing() ? races::agent(&warps[w]) : 0;
+        last.clock = warps[w].clocks[done - 1];
+        for (unsigned lane = 0; lane < 32; ++lane) races::learn(number * 32 + lane, last);
+    }
+    while (!warp.under_way.empty() && warp.under_way.front().number < done) {
+        Accumulators& d = *warp.under_way.front().to;
         if (--d.pending == 0) each_register(d, [&](float& x, int i) { d.seen[i] = x = d.sums[i]; });
         warp.under_way.pop_front();
     }

@@ -26,6 +26,7 @@ struct WgmmaCall {  // of a lane
 void wgmma(const WarpCall& call);
 void wgmma_fence(const WarpCall& call);
 void wgmma_commit_group(const WarpCall& call);
+void wgmma_wait_for_warps(int but_last, const char* file, int line);
 void wgmma_wait_group(const WarpCall& call);  // its argument: all but the last so many
 void set_max_registers(const WarpCall& call);  // its argument: so many, negative for fewer
 uint64_t wgmma_descriptor(const void* start, int swizzle, int stride, int leading, const char* file,
@@ -66,6 +67,7 @@ __forceinline__ void wgmma_commit_group(EMULATOR_SITE) {
 template <int but_last>
 __forceinline__ void wgmma_wait_group(EMULATOR_SITE) {
     const int count = but_last;
+    emulator::wgmma_wait_for_warps(but_last, file, line);
     emulator::collective(emulator::wgmma_wait_group, &count, file, line);
 }
 template <class Array>
