@@ -2,6 +2,7 @@
 // "Tensor", its sections on out-of-boundary accesses and on swizzling modes.
 #pragma once
 
+#include <cstdlib>
 #include <cstring>
 #include <random>
 #include <vector>
@@ -14,12 +15,13 @@ struct Boxes {
         int x, y;
     };
 
+    bool store;
     int rows, columns, element, swizzle;  // bytes
     std::vector<Start> starts;
     std::vector<unsigned> matrix;
 
-    Boxes(int rows, int columns, int element, int swizzle)
-        : rows(rows), columns(columns), element(element), swizzle(swizzle),
+    Boxes(bool store, int rows, int columns, int element, int swizzle)
+        : store(store), rows(rows), columns(columns), element(element), swizzle(swizzle),
           matrix(kMatrixRows * kLeadingDimension * element / 4) {
         std::mt19937 random;
         const auto some = [&](int length, int box) {
@@ -30,7 +32,8 @@ struct Boxes {
         };
         while (starts.size() < kCount) {
             const int x = some(kMatrixColumns, columns) * element / 16 * 16 / element;
-            starts.push_back({x, some(kMatrixRows, rows)});
+            const int y = some(kMatrixRows, rows);
+            starts.push_back(store ? Start{std::abs(x), std::abs(y)} : Start{x, y});
         }
         for (unsigned i = 0; i < matrix.size(); ++i) matrix[i] = (2 * i + 1) | (2 * i + 2) << 16;
     }
@@ -42,12 +45,15 @@ struct Boxes {
     int swizzled(int at) const { return swizzle ? at ^ at / 128 % (swizzle / 16) * 16 : at; }
 
     // Calls visit(the element's byte in shared memory, its byte in the matrix or -1 outside).
+    // A store's may not begin before the matrix, and is cut off behind the last element's 16 bytes.
     template <class Visit>
     void each_element(const Start& start, Visit visit) const {
+        const int in_16 = store ? 16 / element : 1;
+        const int width = (kMatrixColumns + in_16 - 1) / in_16 * in_16;
         for (int row = 0; row < rows; ++row)
             for (int col = 0; col < columns; ++col) {
                 const int x = start.x + col, y = start.y + row;
-                const bool inside = x >= 0 && x < kMatrixColumns && y >= 0 && y < kMatrixRows;
+                const bool inside = x >= 0 && x < width && y >= 0 && y < kMatrixRows;
                 visit(swizzled(row * pitch() + col * element),
                       inside ? (y * kLeadingDimension + x) * element : -1);
             }

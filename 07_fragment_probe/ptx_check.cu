@@ -323,7 +323,7 @@ Check check_mma(const char* name, int since, const MmaShape& s) {
 
 template <class T, int rows, int columns, int swizzle>
 Check check_load(const char* type) {
-    const Boxes boxes(rows, columns, sizeof(T), swizzle);
+    const Boxes boxes(false, rows, columns, sizeof(T), swizzle);
     constexpr int bytes = rows * (swizzle ? swizzle : columns * int(sizeof(T)));
     const auto launch = [=](const void* in, void* out) {
         DeviceArray<Boxes::Start> starts(boxes.starts.size());
@@ -341,7 +341,7 @@ Check check_load(const char* type) {
 // The matrix is written by the boxes, one after the other.
 template <class T, int rows, int columns, int swizzle>
 Check check_store(const char* type) {
-    const Boxes boxes(rows, columns, sizeof(T), swizzle);
+    const Boxes boxes(true, rows, columns, sizeof(T), swizzle);
     constexpr int bytes = rows * (swizzle ? swizzle : columns * int(sizeof(T)));
     const Words in = boxes.some_boxes();
     const auto launch = [=](const void* in, void* out) {
@@ -358,7 +358,7 @@ Check check_store(const char* type) {
 
 Check check_cluster() {
     constexpr int rows = 64, columns = 64, bytes = rows * columns * 2;
-    const Boxes boxes(rows, columns, sizeof(half), 128);
+    const Boxes boxes(false, rows, columns, sizeof(half), 128);
     const auto launch = [=](const void* in, void* out) {
         DeviceArray<Boxes::Start> starts(boxes.starts.size());
         starts.upload(boxes.starts);

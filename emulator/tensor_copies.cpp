@@ -15,16 +15,20 @@ namespace emulator {
 
 TensorCopy::TensorCopy(bool store, const CUtensorMap* from, void* shared, int x, int y, Call site,
                        const void* pc)
-    : name(store ? "bulk_tensor_store" : "bulk_tensor_load"), shared(static_cast<char*>(shared)),
-      x(x), y(y), thread(current_thread), site(site), pc(pc) {
+    : name(store ? "bulk_tensor_store" : "bulk_tensor_load"), store(store),
+      shared(static_cast<char*>(shared)), x(x), y(y), thread(current_thread), site(site), pc(pc) {
     require(90, name, site.file, site.line);
     if (reinterpret_cast<uintptr_t>(from) % 64 == 0) std::memcpy(&map, from, sizeof map);
     else map.magic = 0;
     if (map.magic != TensorMap::kMagic)
         refuse("that is no tensor map (const __grid_constant__ CUtensorMap, a kernel's parameter)");
     if (map.rank != 2) refuse("the map is of rank " + std::to_string(map.rank) + ", not 2");
-    if (int64_t(x) * map.element_bytes % 16)  // an H200 says: an illegal instruction
+    // To these an H200 says: an illegal instruction.
+    if (int64_t(x) * map.element_bytes % 16)
         refuse("x is " + std::to_string(x) + ", whose bytes are not a multiple of 16");
+    if (store && (x < 0 || y < 0))
+        refuse("the box begins at x " + std::to_string(x) + " and y " + std::to_string(y) +
+               "; a store's may not be negative");
     const int alignment = map.swizzle_bytes ? 8 * map.swizzle_bytes : 128;
     if (reinterpret_cast<uintptr_t>(shared) % alignment)
         refuse("the address in shared memory is not a multiple of " + std::to_string(alignment) +
@@ -43,7 +47,10 @@ void TensorCopy::refuse(const std::string& why) const {
 
 TensorCopy::Row TensorCopy::row(int number) const {
     const int64_t line = int64_t(y) + number, begin = std::max<int64_t>(x, 0);
-    const int64_t end = std::min(int64_t(x) + map.box[0], int64_t(map.dims[0]));
+    // An H200 cuts stores off behind the 16 bytes that the last element is in.
+    const int in_16 = store ? 16 / map.element_bytes : 1;
+    const int64_t columns = (int64_t(map.dims[0]) + in_16 - 1) / in_16 * in_16;
+    const int64_t end = std::min(int64_t(x) + map.box[0], columns);
     if (line < 0 || line >= int64_t(map.dims[1]) || begin >= end) return {};
     return {map.address + line * map.strides[0] + begin * map.element_bytes,
             int(begin - x) * map.element_bytes, int(end - begin) * map.element_bytes};
@@ -55,7 +62,7 @@ char* TensorCopy::place(uint64_t row, uint64_t at) const {
 }
 
 // Sectors: those of all rows of the box, outside the matrix too, as an H200 counts them.
-void TensorCopy::trace_matrix(bool store) const {
+void TensorCopy::trace_matrix() const {
     uint64_t bytes = 0, sectors = 0;
     for (int i = 0; i < map.box[1]; ++i) {
         const Row row = this->row(i);

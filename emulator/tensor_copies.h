@@ -9,6 +9,7 @@ namespace emulator {
 
 struct TensorCopy {
     const char* name;  // bulk_tensor_load, bulk_tensor_store
+    bool store;
     TensorMap map;
     char* shared;
     int x, y;
@@ -37,7 +38,7 @@ struct TensorCopy {
     Row row(int number) const;
     // Where the 16 bytes `at` bytes into the box's row lie.
     char* place(uint64_t row, uint64_t at) const;
-    void trace_matrix(bool store) const;  // counts the request
+    void trace_matrix() const;  // counts the request
 };
 
 }  // namespace emulator

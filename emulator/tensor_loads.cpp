@@ -80,7 +80,7 @@ void start_load(void* to, const CUtensorMap* map, int x, int y, uint64_t* barrie
         if (other.shared < load.shared + load.map.footprint() &&
             load.shared < other.shared + other.map.footprint())
             load.refuse("the one at " + site_name(other.site) + " is still writing there");
-    if (counted) load.trace_matrix(false);
+    if (counted) load.trace_matrix();
     each_part(load, [](char* begin, uint64_t bytes) { std::memset(begin, 0xff, bytes); });
     load.order = races::begin_async(current_thread, &b);
     under_way.push_back(std::move(load));

@@ -77,7 +77,7 @@ void bulk_tensor_store(const CUtensorMap* map, int x, int y, const void* from, c
     if (record::on) record::call(current_thread, "bulk store", file, line);
     Stores& mine = all[current_thread];
     store.group = mine.groups;
-    store.trace_matrix(true);
+    store.trace_matrix();
     store.order = races::begin_async(current_thread, &mine);
     mine.under_way.push_back(std::move(store));
     make_progress(mine);

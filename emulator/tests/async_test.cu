@@ -318,7 +318,7 @@ __global__ void store_tiles(const __grid_constant__ CUtensorMap map, int tiles,
 }
 
 bool run_store(StoreMistake mistake) {
-    constexpr int kHeight = 21, kWidth = 30;
+    constexpr int kHeight = 21, kWidth = 28;
     Device<float> out(kHeight * 32, -1.f), seen(1);
     const auto map = tensor_map(out.data, kHeight, kWidth, kRows, kColumns, 128, 32);
     store_tiles<<<1, 64>>>(map, 3, mistake, out.data, seen.data);
@@ -335,8 +335,32 @@ TEST_F(Async, StoresAreClippedAndCounted) {
         EXPECT_TRUE(run_store(kStoreFine));
         expect_problem("");
         run_store(kStoreFine);
-        EXPECT_EQ(global_stores(), (Traffic{4, 21 * 4 + 1, 0, 21 * 30 * 4 + 4}));  // @see's as well
+        EXPECT_EQ(global_stores(), (Traffic{4, 21 * 4 + 1, 0, 21 * 28 * 4 + 4}));  // @see's as well
     });
+}
+
+__global__ void store_one(const __grid_constant__ CUtensorMap map, int x, int y) {
+    __shared__ alignas(128) float tile[kRows * kColumns];
+    for (float& element : tile) element = 1;
+    ptx::fence_proxy_async();
+    ptx::bulk_tensor_store(&map, x, y, tile);  // @one
+    ptx::bulk_commit_group();
+    ptx::bulk_wait_group<0>();
+}
+
+TEST_F(Async, StoresAsAnH200DoesThem) {
+    // Whole pieces of 16 bytes: of 29 columns 32 are written.
+    Device<float> out(8 * 32, 0.f);
+    const auto map = tensor_map(out.data, 8, 29, kRows, kColumns, 0, 32);
+    store_one<<<1, 1>>>(map, 16, 0);
+    expect_problem("");
+    for (int i = 0; i < 8 * 32; ++i) EXPECT_EQ(out.host()[i], i % 32 >= 16);
+    const std::string said = "bulk_tensor_store: the box begins at x ";
+    for (const int x : {-32, 0}) {
+        store_one<<<1, 1>>>(map, x, x == 0 ? -8 : 0);
+        expect_failure(said + (x == 0 ? "0 and y -8" : "-32 and y 0") +
+                       "; a store's may not be negative at @one (block 0, thread 0)");
+    }
 }
 
 TEST_F(Async, MistakesWithStores) {
