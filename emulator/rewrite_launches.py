@@ -8,6 +8,7 @@ Example:  python3 emulator/rewrite_launches.py 03_shared_blocking/matmul.cu matm
     __shared__ float s[8];             ->   static emulator::Shared<float[8]> emulator_shared_s;
                                             static auto& s = emulator_shared_s.value;
     __launch_bounds__(256) k(int n) {  ->   __launch_bounds__(256) k(int n) {EMULATOR_BOUNDS(256);
+    CLUSTER_DIMS(2) k(int n) {         ->   CLUSTER_DIMS(2) k(int n) {EMULATOR_CLUSTER(2);     and so __cluster_dims__
 
 A launch names a kernel, an instance of a template, or a variable that holds one.
 

@@ -36,6 +36,9 @@ REWRITTEN = [  # ~ stands for the call's beginning
      "^<unsigned char> emulator_shared_b; static auto& b = emulator_shared_b.value;\n\n"),
     ("__global__ void __launch_bounds__(f(8), 2)\n  k(int n) { }",
      "__global__ void __launch_bounds__(f(8), 2)\n  k(int n) {EMULATOR_BOUNDS(f(8), 2); }"),
+    ("void CLUSTER_DIMS(2) __launch_bounds__(8) k() {}",
+     "void CLUSTER_DIMS(2) __launch_bounds__(8) k() {EMULATOR_BOUNDS(8);EMULATOR_CLUSTER(2);}"),
+    ("void __cluster_dims__(2, n) k() {}", "void __cluster_dims__(2, n) k() {EMULATOR_CLUSTER(2, n);}"),
 ]
 SHARED = "static emulator::Shared"
 UNCHANGED = [
@@ -64,6 +67,7 @@ REFUSED = [
     ("float x = tex2D<float>(t, 1, 2);", 1, "textures and surfaces"),
     ("namespace cg = cooperative_groups;", 1, "cooperative groups"),
     ("cuda::barrier<cuda::thread_scope_block> b;", 1, "cuda::barrier and cuda::pipeline"),
+    ("cudaLaunchKernelEx(&config, k);", 1, "thread block clusters other than by __cluster_dims__"),
     ("cuda::ptx::cp_async_bulk_tensor(a);", 1, "cuda::ptx and other ways to TMA than common/ptx.cuh"),
     ("\n__device__ int counter = 0;", 2, "__device__ variables"),
     ("x = 1;\n<<<1, 1>>>(x);", 2, "no kernel's name before <<<"),
