@@ -106,9 +106,8 @@ std::string describe(uintptr_t address, int width) {
                               cudaError_t error) {
     std::string line = find_lines({pc})[0];
     if (line.empty()) line = "an unknown line";
-    fail(head + line + (kind == trace::kRead ? " reads " : " writes ") + std::to_string(width) +
-             " bytes, " + where + " (" + block_name() + ", " + thread_name(thread) + ")",
-         error);
+    refuse_access(thread, head + line + (kind == trace::kRead ? " reads" : " writes"), width, where,
+                  error);
 }
 
 // True if the thread should give way to the others.
@@ -131,10 +130,8 @@ bool note_access(unsigned thread, const void* pointer, int width, Kind kind,
         refuse(thread, width, kind, pc, "out of bounds: ", describe(address, width),
                cudaErrorIllegalAddress);
     if (aligned && address % width)
-        refuse(
-            thread, width, kind, pc, "misaligned: ",
-            "at an address that is " + std::to_string(address % width) + " past a multiple of them",
-            cudaErrorMisalignedAddress);
+        refuse(thread, width, kind, pc, "misaligned: ", past_multiple(address, width),
+               cudaErrorMisalignedAddress);
 
     const bool global = region == Region::global;
     Site& site = find_site(pc, global, kind != trace::kRead);
@@ -150,6 +147,17 @@ bool note_access(unsigned thread, const void* pointer, int width, Kind kind,
 }
 
 }  // namespace
+
+std::string past_multiple(uintptr_t address, int width) {
+    return "at an address that is " + std::to_string(address % width) + " past a multiple of them";
+}
+
+void refuse_access(unsigned thread, const std::string& what, int width, const std::string& where,
+                   cudaError_t error) {
+    fail(what + " " + std::to_string(width) + " bytes, " + where + " (" + block_name() + ", " +
+             thread_name(thread) + ")",
+         error);
+}
 
 bool tracing() { return compiled_for_tracing; }
 
