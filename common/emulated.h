@@ -94,7 +94,9 @@ public:
         begin_order(0, stage.name, x.shape);
         if (!options_.record.empty()) record_next_launch(x);
         const auto once_more = [&] {
-            check_traffic(stage, x.shape);
+            if (!emulator::counts().problems.empty())
+                throw Failure(kWrongResult, "the result is right, but by luck");
+            check_traffic(traffic_of(stage, x.shape));
             counts_ = emulator::counts();  // of one launch
             return begin_order(order_ + 1, stage.name, x.shape);
         };
@@ -228,26 +230,6 @@ private:
         emulator::set_order(orders_[order].order, options_.seed);
         emulator::reset_counts();
         return true;
-    }
-
-    // Nothing may race, and the traffic must be what the chapter's formula says.
-    template <class In, class Out>
-    static void check_traffic(const StageOf<In, Out>& stage, Shape s) {
-        const emulator::Counts& c = emulator::counts();
-        if (!c.problems.empty()) throw Failure(kWrongResult, "the result is right, but by luck");
-        if (!emulator::tracing()) return;
-        const auto check = [](double counted, const char* what, double expected) {
-            if (counted != expected)
-                throw Failure(kWrongResult,
-                              format("%.0f bytes were %s %.0f", counted, what, expected));
-        };
-        const auto shared = stage.shared_loaded_bytes;
-        check(c.global_load_bytes, "loaded from global memory, the chapter's formula says",
-              sizeof(In) * stage.loaded_elements(s.M, s.N, s.K));
-        check(c.shared_load_bytes, "loaded from shared memory, the chapter's formula says",
-              shared ? shared(s.M, s.N, s.K) : 0);
-        check(c.global_store_bytes, "stored to global memory, C has",
-              sizeof(Out) * double(s.M) * s.N);
     }
 
     Options options_;
