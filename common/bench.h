@@ -21,15 +21,11 @@ constexpr Build kBuild = kTimesGpu;
 constexpr Build kBuild = kTimesCpu;
 #endif
 
-struct BenchOptions {
-    int repeat = 10;  // timed runs of each
-    int device = 0;
-    bool verify_only = false;  // always so in a CPU build
+struct BenchOptions : RunOptions {  // verify_only: always so in a CPU build
+    BenchOptions() { repeat = 10; }
     int arch = 80;  // on the emulator: whose fragments, sm_80's
     bool rows_without_times = false;  // else only what was timed is written to a CSV
-    std::string csv;  // empty: no CSV
-    bool wide = false;  // show all columns
-    Columns columns;  // what else is shown of the rows
+    Columns columns;  // of the table
 };
 
 // An option that a CPU build refuses, and one that only a CPU build takes.
@@ -64,20 +60,12 @@ Option arch_option(BenchOptions& o, Build build) {
 int run_bench(const std::string& name, const std::string& about, const std::string& examples,
               BenchOptions& o, const std::vector<Option>& more, int argc, char** argv,
               const std::function<void(Report&)>& measure, Build build) {
-    Option csv = {"csv", "FILE", "also write the rows to FILE",
-                  [&o](const std::string& value) { o.csv = parse_csv(value); }};
-    Option repeat = {"repeat", "R", format("timed runs of each (default %d)", o.repeat),
-                     number(o.repeat, "--repeat", 1, 1000)};
-    if (build != kTimesCpu && !o.rows_without_times) csv = gpu_only(csv, build);
-    if (build != kTimesCpu) repeat = gpu_only(repeat, build);
-    std::vector<Option> options = {
-        csv,
-        wide_option(o.wide),
-        repeat,
-        {"verify-only", "", "check the results and stop", flag(o.verify_only)}};
-    if (build != kTimesCpu)
-        options.push_back({"device", "D", "use CUDA device D (default 0)",
-                           number(o.device, "--device", 0, 1023)});
+    std::vector<Option> options = run_options(o, 1000);
+    for (Option& each : options)
+        if (build != kTimesCpu &&
+            (each.name == "repeat" || (each.name == "csv" && !o.rows_without_times)))
+            each = gpu_only(each, build);
+    if (build != kTimesCpu) options.push_back(device_option(o));
     options.insert(options.end(), more.begin(), more.end());
     return run_program(name, about, options, examples, argc, argv, [&] {
         if (o.verify_only && !o.csv.empty() && !o.rows_without_times)

@@ -53,8 +53,16 @@ inline Setter flag(bool& into) {
 Option only_for(bool taken, Option option, const std::string& builds);
 constexpr const char* kCpuBuilds = "CPU builds (their names end in _cpu) take it";
 
-// The option --wide of a Report.
-Option wide_option(bool& wide);
+// What a person can ask of any program that verifies and measures.
+struct RunOptions {
+    bool verify_only = false;
+    int repeat = 20;  // timed runs of each
+    std::string csv;  // empty: no CSV
+    bool wide = false;
+    int device = 0;
+};
+std::vector<Option> run_options(RunOptions& options, int most_repeats);
+Option device_option(RunOptions& options);
 
 // Parses the command line and runs `body`. Prints `about`, the options and `examples` for --help.
 // What body throws becomes one line on stderr. Returns the exit code.
@@ -63,13 +71,8 @@ int run_program(const std::string& name, const std::string& about,
                 char** argv, const std::function<void()>& body);
 
 // What a person can ask of a product of matrices.
-struct Options {
-    bool verify_only = false;
+struct Options : RunOptions {
     uint32_t seed = 1;
-    int repeat = 20;
-    int device = 0;
-    std::string csv;  // empty: no CSV
-    bool wide = false;
     std::optional<Gpu> gpu;  // predict for this GPU rather than for the one at hand
     std::string order;  // emulator: forward, reverse, random or all three
     bool large_indices = false;  // emulator: verify only how wide the indices are
@@ -182,8 +185,17 @@ Option only_for(bool taken, Option option, const std::string& builds) {
     return option;
 }
 
-Option wide_option(bool& wide) {
-    return {"wide", "", "show all columns, as --csv writes them", flag(wide)};
+std::vector<Option> run_options(RunOptions& o, int most_repeats) {
+    return {{"verify-only", "", "check the results and stop", flag(o.verify_only)},
+            {"repeat", "R", format("timed runs of each (default %d)", o.repeat),
+             number(o.repeat, "--repeat", 1, most_repeats)},
+            {"csv", "FILE", "also write the rows to FILE",
+             [&o](const std::string& value) { o.csv = parse_csv(value); }},
+            {"wide", "", "show all columns, as --csv writes them", flag(o.wide)}};
+}
+
+Option device_option(RunOptions& o) {
+    return {"device", "D", "use CUDA device D (default 0)", number(o.device, "--device", 0, 1023)};
 }
 
 // Calls `set` for every option given. False if --help was among them. Throws
@@ -267,7 +279,7 @@ int run_program(const std::string& name, const std::string& about,
 
 std::vector<Option> product_options(Options& o, const std::string& default_size) {
     using Text = const std::string&;
-    return {
+    std::vector<Option> options = {
         {"size", "S", "square matrices S x S (default " + default_size + ")",
          [&o](Text value) { o.shapes = {square(parse_number("--size", value, 1, kMaxK))}; }},
         {"sizes", "F:L:STEP", "one row for each square size from F to L",
@@ -281,19 +293,15 @@ std::vector<Option> product_options(Options& o, const std::string& default_size)
          number(o.m, "-m", 1, kMaxEdge)},
         {"n", "N", "columns of B and C", number(o.n, "-n", 1, kMaxEdge)},
         {"k", "K", "columns of A, rows of B", number(o.k, "-k", 1, kMaxK)},
-        {"verify-only", "", "check the result and stop", flag(o.verify_only)},
         {"seed", "S", "another set of random inputs (default 1)",
          number(o.seed, "--seed", 0, UINT32_MAX)},
-        {"repeat", "R", "timed launches per size (default 20)",
-         number(o.repeat, "--repeat", 1, 10000)},
-        {"csv", "FILE", "also write the rows to FILE",
-         [&o](Text value) { o.csv = parse_csv(value); }},
-        wide_option(o.wide),
         {"gpu", "NAME", "predict for another GPU: " + joined(gpu_names()),
          [&o](Text value) { o.gpu = gpu_named(parse_choice("--gpu", value, gpu_names())); }},
         {"limits", "FILE", "predict from what roofline measured and wrote to FILE (its --csv)",
-         [&o](Text value) { o.gpu = read_limits(value); }},
-    };
+         [&o](Text value) { o.gpu = read_limits(value); }}};
+    const std::vector<Option> common = run_options(o, 10000);
+    options.insert(options.end(), common.begin(), common.end());
+    return options;
 }
 
 std::vector<Option> stage_options(Options& o, int default_size, bool emulated) {
@@ -302,8 +310,7 @@ std::vector<Option> stage_options(Options& o, int default_size, bool emulated) {
         o.order = parse_choice("--order", value, {"forward", "reverse", "random", "all"});
     };
     std::vector<Option> options = product_options(o, std::to_string(default_size));
-    options.push_back(
-        {"device", "D", "use CUDA device D (default 0)", number(o.device, "--device", 0, 1023)});
+    options.push_back(device_option(o));
     for (const Option& each : std::vector<Option>{
              {"order", "ORDER",
               "CPU build: run threads forward, reverse, random or all three (default all; traced: "

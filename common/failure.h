@@ -34,13 +34,13 @@ inline Failure refused(const std::string& option, const std::string& value,
     return Failure(kBadCommandLine, option + " '" + value + "': " + why);
 }
 
-// Does `work`; the message of a Failure then begins with `where`.
+// Does `work`; the message of a Failure then begins with `where`, if that is not "".
 template <class Work>
 auto doing(const std::string& where, Work work) {
     try {
         return work();
     } catch (const Failure& failure) {
-        throw Failure(failure.code, where + ": " + failure.what());
+        throw Failure(failure.code, where + (where.empty() ? "" : ": ") + failure.what());
     }
 }
 
