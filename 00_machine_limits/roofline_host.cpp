@@ -231,7 +231,7 @@ void measure(long long mib, int repeat, bool verify_only, Report& report) {
                     {"gbs", figure(gbs, "%.5g")},
                     {"gflops", figure(gflops, "%.5g")},
                     {"limit", figure(limit, "%.5g")},
-                    {"percent_of_limit", limit > 0 ? format("%.1f", 100 * gflops / limit) : "-"},
+                    {"percent_of_limit", percent(gflops, limit)},
                     {"median_ms", format("%.4f", times.median)},
                     {"min_ms", format("%.4f", times.least)},
                     {"max_ms", format("%.4f", times.most)},

@@ -31,7 +31,7 @@ struct BenchOptions : RunOptions {  // verify_only: always so in a CPU build
 // An option that a CPU build refuses, and one that only a CPU build takes.
 Option gpu_only(Option option, Build build = kBuild);
 Option cpu_only(Option option, Build build = kBuild);
-Option arch_option(BenchOptions& o, Build build = kBuild);  // --arch sm_75
+Option arch_option(int& sm, Build build = kBuild);  // --arch sm_75
 
 // Runs a measuring program: reads the common options and `more`, calls `measure`. Returns the exit
 // code (see failure.h).
@@ -49,11 +49,13 @@ Option cpu_only(Option option, Build build) {
     option.help = "CPU build: " + option.help;
     return only_for(build == kVerifiesOnCpu, option, kCpuBuilds);
 }
-Option arch_option(BenchOptions& o, Build build) {
-    const auto set = [&o](const std::string& value) {
-        o.arch = std::stoi(parse_choice("--arch", value, {"sm_70", "sm_75", "sm_80"}).substr(3));
-    };
-    return cpu_only({"arch", "ARCH", "fragments of sm_70, sm_75 or sm_80 (default sm_80)", set},
+Option arch_option(int& sm, Build build) {
+    const std::string help = format("fragments of sm_70, sm_75 or sm_80 (default sm_%d)", sm);
+    return cpu_only({"arch", "ARCH", help,
+                     [&sm](const std::string& value) {
+                         const std::vector<std::string> all = {"sm_70", "sm_75", "sm_80"};
+                         sm = std::stoi(parse_choice("--arch", value, all).substr(3));
+                     }},
                     build);
 }
 
@@ -65,7 +67,7 @@ int run_bench(const std::string& name, const std::string& about, const std::stri
         if (build != kTimesCpu &&
             (each.name == "repeat" || (each.name == "csv" && !o.rows_without_times)))
             each = gpu_only(each, build);
-    if (build != kTimesCpu) options.push_back(device_option(o));
+    if (build != kTimesCpu) options.push_back(device_option(o.device));
     options.insert(options.end(), more.begin(), more.end());
     return run_program(name, about, options, examples, argc, argv, [&] {
         if (o.verify_only && !o.csv.empty() && !o.rows_without_times)

@@ -32,19 +32,18 @@ long long parse_number(const std::string& option, const std::string& text, long 
 std::string parse_choice(const std::string& option, const std::string& text,
                          const std::vector<std::string>& accepted);
 
-// --csv's value.
-std::string parse_csv(const std::string& value);
-
 // Reads FIRST:LAST:STEP into the sizes FIRST, FIRST + STEP, ... up to LAST.
 std::vector<long long> parse_sizes(const std::string& text);
 
-// Sets a number, or a switch.
+// Sets a number, a word, the name of a file, or a switch.
 template <class Number>
 Setter number(Number& into, const char* option, long long low, long long high) {
     return [&into, option, low, high](const std::string& value) {
         into = Number(parse_number(option, value, low, high));
     };
 }
+Setter choice(std::string& into, const char* option, const std::vector<std::string>& accepted);
+Setter file_name(std::string& into, const char* option);
 inline Setter flag(bool& into) {
     return [&into](const std::string&) { into = true; };
 }
@@ -62,7 +61,7 @@ struct RunOptions {
     int device = 0;
 };
 std::vector<Option> run_options(RunOptions& options, int most_repeats);
-Option device_option(RunOptions& options);
+Option device_option(int& device);
 
 // Parses the command line and runs `body`. Prints `about`, the options and `examples` for --help.
 // What body throws becomes one line on stderr. Returns the exit code.
@@ -136,9 +135,17 @@ std::string parse_choice(const std::string& option, const std::string& text,
     throw refused(option, text, "takes one of " + joined(accepted));
 }
 
-std::string parse_csv(const std::string& value) {
-    if (value.empty()) throw refused("--csv", value, "takes the name of a file");
-    return value;
+Setter choice(std::string& into, const char* option, const std::vector<std::string>& accepted) {
+    return [&into, option, accepted](const std::string& value) {
+        into = parse_choice(option, value, accepted);
+    };
+}
+
+Setter file_name(std::string& into, const char* option) {
+    return [&into, option](const std::string& value) {
+        if (value.empty()) throw refused(option, value, "takes the name of a file");
+        into = value;
+    };
 }
 
 std::vector<long long> parse_sizes(const std::string& text) {
@@ -189,13 +196,12 @@ std::vector<Option> run_options(RunOptions& o, int most_repeats) {
     return {{"verify-only", "", "check the results and stop", flag(o.verify_only)},
             {"repeat", "R", format("timed runs of each (default %d)", o.repeat),
              number(o.repeat, "--repeat", 1, most_repeats)},
-            {"csv", "FILE", "also write the rows to FILE",
-             [&o](const std::string& value) { o.csv = parse_csv(value); }},
+            {"csv", "FILE", "also write the rows to FILE", file_name(o.csv, "--csv")},
             {"wide", "", "show all columns, as --csv writes them", flag(o.wide)}};
 }
 
-Option device_option(RunOptions& o) {
-    return {"device", "D", "use CUDA device D (default 0)", number(o.device, "--device", 0, 1023)};
+Option device_option(int& device) {
+    return {"device", "D", "use CUDA device D (default 0)", number(device, "--device", 0, 1023)};
 }
 
 // Calls `set` for every option given. False if --help was among them. Throws
@@ -306,16 +312,13 @@ std::vector<Option> product_options(Options& o, const std::string& default_size)
 
 std::vector<Option> stage_options(Options& o, int default_size, bool emulated) {
     o.shapes = {square(default_size)};
-    const auto set_order = [&o](const std::string& value) {
-        o.order = parse_choice("--order", value, {"forward", "reverse", "random", "all"});
-    };
     std::vector<Option> options = product_options(o, std::to_string(default_size));
-    options.push_back(device_option(o));
+    options.push_back(device_option(o.device));
     for (const Option& each : std::vector<Option>{
              {"order", "ORDER",
               "CPU build: run threads forward, reverse, random or all three (default all; traced: "
               "forward)",
-              set_order},
+              choice(o.order, "--order", {"forward", "reverse", "random", "all"})},
              {"large-indices", "",
               "CPU build: instead check that indices hold at more than 2^32 elements",
               flag(o.large_indices)},
@@ -323,10 +326,7 @@ std::vector<Option> stage_options(Options& o, int default_size, bool emulated) {
               flag(o.lines)},
              {"record", "FILE",
               "CPU build with tracing: write what the first and the last block access, in order",
-              [&o](const std::string& value) {
-                  if (value.empty()) throw refused("--record", value, "takes the name of a file");
-                  o.record = value;
-              }}})
+              file_name(o.record, "--record")}})
         options.push_back(only_for(emulated, each, kCpuBuilds));
     return options;
 }

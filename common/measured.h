@@ -119,8 +119,7 @@ public:
             add_library(row, "cublas", flop, mine, its);
             row += {{"repeats", std::to_string(options_.repeat)}};
             add_clocks(row, mine.clocks);
-            row += {{"percent_of_peak_at_clock",
-                     figure(at_clock > 0 ? 100 * gflops[i] / at_clock : 0, "%.1f")},
+            row += {{"percent_of_peak_at_clock", percent(gflops[i], at_clock)},
                     {"cublas_mhz", figure(its.clocks.sm)}};
             add_sustained(row, sustained[i], flop);
             add_sustained(row, sustained.back(), flop, "cublas_");
