@@ -87,7 +87,7 @@ constexpr long long kMaxEdge = 1000000000;
 // At K = 2^24 a float's rounding unit times K reaches 1 and no error bound is left (see verify.h).
 constexpr long long kMaxK = 8388608;
 
-Shape square(long long size);
+inline Shape square(long long size) { return {int(size), int(size), int(size)}; }
 
 std::vector<Option> product_options(Options& options, const std::string& default_size);
 // The same for a CUDA stage. `emulated`: in a CPU build.
@@ -162,9 +162,13 @@ std::vector<long long> parse_sizes(const std::string& text) {
     return sizes;
 }
 
-// Reads MxNxK,MxNxK,...
+// Reads FIRST:LAST:STEP, or MxNxK,MxNxK,...
 static std::vector<Shape> parse_shapes(const std::string& text) {
     std::vector<Shape> shapes;
+    if (text.find('x') == std::string::npos) {
+        for (const long long size : parse_sizes(text)) shapes.push_back(square(size));
+        return shapes;
+    }
     std::istringstream list(text + ",");
     for (std::string each; std::getline(list, each, ',');) {
         long long m = 0, n = 0, k = 0;
@@ -173,7 +177,7 @@ static std::vector<Shape> parse_shapes(const std::string& text) {
             std::sscanf(each.c_str(), "%10lldx%10lldx%10lld%c", &m, &n, &k, &more) == 3;
         if (!three || std::min({m, n, k}) < 1 || std::max(m, n) > kMaxEdge || k > kMaxK)
             throw refused(
-                "--shapes", each,
+                "--sizes", each,
                 format("takes MxNxK or several, 37x129x65,16x16x16: M and N from 1 to %lld, K "
                        "from 1 to %lld",
                        kMaxEdge, kMaxK));
@@ -181,8 +185,6 @@ static std::vector<Shape> parse_shapes(const std::string& text) {
     }
     return shapes;
 }
-
-Shape square(long long size) { return {int(size), int(size), int(size)}; }
 
 Option only_for(bool taken, Option option, const std::string& builds) {
     if (!taken)
@@ -288,12 +290,7 @@ std::vector<Option> product_options(Options& o, const std::string& default_size)
     std::vector<Option> options = {
         {"size", "S", "square matrices S x S (default " + default_size + ")",
          [&o](Text value) { o.shapes = {square(parse_number("--size", value, 1, kMaxK))}; }},
-        {"sizes", "F:L:STEP", "one row for each square size from F to L",
-         [&o](Text value) {
-             o.shapes.clear();
-             for (const long long size : parse_sizes(value)) o.shapes.push_back(square(size));
-         }},
-        {"shapes", "MxNxK,...", "one row for each of these shapes",
+        {"sizes", "LIST", "a row for each: FIRST:LAST:STEP of squares, or MxNxK,MxNxK,...",
          [&o](Text value) { o.shapes = parse_shapes(value); }},
         {"m", "M", "rows of A and C; what is not given of M, N, K comes from --size",
          number(o.m, "-m", 1, kMaxEdge)},
