@@ -90,12 +90,10 @@ constexpr long long kMaxK = 8388608;
 inline Shape square(long long size) { return {int(size), int(size), int(size)}; }
 
 std::vector<Option> product_options(Options& options, const std::string& default_size);
-// The same for a CUDA stage. `emulated`: in a CPU build.
-std::vector<Option> stage_options(Options& options, int default_size, bool emulated);
 
-constexpr const char* kAboutProduct =
-    "C = A * B for row-major A (M x K), B (K x N), C (M x N); verifies, then times.";
-std::string product_examples(const std::string& program);
+// Runs a CUDA program with these options, as run_program() does. `emulated`: it is a CPU build.
+int run_product(const std::string& name, Options& options, int default_size, bool emulated,
+                int argc, char** argv, const std::function<void()>& body);
 
 // Once the command line is read: the shapes that it asks for, and what all of them cost.
 std::vector<Shape> shapes_of(const Options& options);
@@ -307,7 +305,8 @@ std::vector<Option> product_options(Options& o, const std::string& default_size)
     return options;
 }
 
-std::vector<Option> stage_options(Options& o, int default_size, bool emulated) {
+int run_product(const std::string& name, Options& o, int default_size, bool emulated, int argc,
+                char** argv, const std::function<void()>& body) {
     o.shapes = {square(default_size)};
     std::vector<Option> options = product_options(o, std::to_string(default_size));
     options.push_back(device_option(o.device));
@@ -325,12 +324,12 @@ std::vector<Option> stage_options(Options& o, int default_size, bool emulated) {
               "CPU build with tracing: write what the first and the last block access, in order",
               file_name(o.record, "--record")}})
         options.push_back(only_for(emulated, each, kCpuBuilds));
-    return options;
-}
-
-std::string product_examples(const std::string& program) {
-    return "Examples:  " + program + " --sizes 1024:8192:1024 --csv ladder.csv\n           " +
-           program + " -m 37 -n 129 -k 65 --verify-only";
+    const std::string about =
+        "C = A * B for row-major A (M x K), B (K x N), C (M x N); verifies, then times.";
+    const std::string examples = "Examples:  " + name +
+                                 " --sizes 1024:8192:1024 --csv ladder.csv\n           " + name +
+                                 " -m 37 -n 129 -k 65 --verify-only";
+    return run_program(name, about, options, examples, argc, argv, body);
 }
 
 std::vector<Shape> shapes_of(const Options& o) {
@@ -346,25 +345,25 @@ double sum_of(const Options& o, double (*cost)(Shape)) {
     return all;
 }
 
-static bool all_square(const std::vector<Shape>& shapes) {
+static bool all_square(const Options& o) {
+    const std::vector<Shape> shapes = shapes_of(o);
     return std::all_of(shapes.begin(), shapes.end(),
                        [](Shape s) { return s.M == s.N && s.N == s.K; });
 }
 
 Columns table_of(const Options& o, const Columns& columns) {
     Columns table = {"stage"};
-    const std::vector<Shape> shapes = shapes_of(o);
-    if (shapes.size() > 1) table.push_back("m");
-    if (shapes.size() > 1 && !all_square(shapes)) table.insert(table.end(), {"n", "k"});
+    if (o.shapes.size() > 1) table.push_back("m");
+    if (o.shapes.size() > 1 && !all_square(o)) table.insert(table.end(), {"n", "k"});
     table.insert(table.end(), columns.begin(), columns.end());
     return table;
 }
 
 void print_shape(const Options& o) {
-    const std::vector<Shape> shapes = shapes_of(o);
-    const std::string shape = shapes.size() == 1   ? "M x N x K = " + to_string(shapes[0]) + "; "
-                              : all_square(shapes) ? "M = N = K; "
-                                                   : "";
+    const std::string shape = o.shapes.size() == 1
+                                  ? "M x N x K = " + to_string(shapes_of(o)[0]) + "; "
+                              : all_square(o) ? "M = N = K; "
+                                              : "";
     std::printf("%sa stage is verified before its row appears\n", shape.c_str());
 }
 

@@ -151,14 +151,6 @@ __device__ inline Elapsed clock_now() {
 }
 #endif
 
-// A kernel that reads its own clock ends with this: an entry a block, until its last warp is done.
-__device__ inline void report_elapsed(const Elapsed& begin, Elapsed* own) {
-    __syncthreads();
-    const Elapsed end = clock_now();
-    if (threadIdx.x == 0)
-        own[blockIdx.x] = {end.cycles - begin.cycles, end.nanoseconds - begin.nanoseconds};
-}
-
 inline double mhz_of(const Elapsed& elapsed) {
     const double ns = double(elapsed.nanoseconds);
     return ns > 0 ? 1e3 * double(elapsed.cycles) / ns : 0;

@@ -62,8 +62,7 @@ template <class In, class Out>
 int run_stages(const std::string& name, const std::vector<StageOf<In, Out>>& stages, int argc,
                char** argv) {
     Options options;
-    const auto table = stage_options(options, Machine::kDefaultSize, kEmulated);
-    return run_program(name, kAboutProduct, table, product_examples(name), argc, argv, [&] {
+    return run_product(name, options, Machine::kDefaultSize, kEmulated, argc, argv, [&] {
         Report report(options.csv, Machine::table(options), options.wide);
         Machine machine(options, stages[0].arithmetic);
         if (options.large_indices) return machine.verify_large_indices(stages[0]);
