@@ -107,7 +107,6 @@ void print_shape(const Options& options);
 #ifndef HARNESS_COMPILED_APART
 
 #include <fcntl.h>
-#include <getopt.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -207,37 +206,24 @@ Option device_option(int& device) {
 // Calls `set` for every option given. False if --help was among them. Throws
 // Failure(kBadCommandLine).
 static bool parse_command_line(int argc, char** argv, const std::vector<Option>& options) {
-    std::string letters = ":h";
-    std::vector<option> names;
-    for (size_t i = 0; i < options.size(); ++i) {
-        const Option& each = options[i];
-        if (each.name.size() == 1) letters += each.name + (each.takes.empty() ? "" : ":");
-        else names.push_back({each.name.c_str(), !each.takes.empty(), nullptr, 256 + int(i)});
+    const auto check = [](bool good, const std::string& why) {
+        if (!good) throw Failure(kBadCommandLine, why + "; see --help");
+    };
+    for (int i = 1; i < argc; ++i) {  // --name value, --name=value, -n value or -nvalue
+        const std::string word = argv[i];
+        check(word.size() > 1 && word[0] == '-', "unexpected argument '" + word + "'");
+        const bool is_long = word[1] == '-';
+        const std::string name = word.substr(0, is_long ? word.find('=') : 2);
+        if (name == "-h" || name == "--help") return false;
+        const auto option = std::find_if(options.begin(), options.end(),
+                                         [&](const Option& each) { return each.dashed() == name; });
+        check(option != options.end(), "unknown option '" + name + "'");
+        const bool takes = !option->takes.empty(), joined_to_it = name != word;
+        check(takes || !joined_to_it, word + ": takes no value");
+        check(!takes || joined_to_it || i + 1 < argc, word + ": needs a value");
+        option->set(!takes ? "" : joined_to_it ? word.substr(name.size() + is_long) : argv[++i]);
     }
-    const int help = 256 + int(options.size());
-    names.push_back({"help", 0, nullptr, help});
-    names.push_back({nullptr, 0, nullptr, 0});
-    opterr = 0;  // the messages are ours
-    optind = 1;
-    for (int found;
-         (found = getopt_long(argc, argv, letters.c_str(), names.data(), nullptr)) != -1;) {
-        if (found == help || found == 'h') return false;
-        const std::string word = argv[optind - 1];
-        const auto check = [](bool good, const std::string& why) {
-            if (!good) throw Failure(kBadCommandLine, why + "; see --help");
-        };
-        check(found != ':', word + ": needs a value");
-        check(found != '?' || optopt <= 255, word + ": takes no value");
-        // optopt: the letter, of letters that share a word; 0 for a long option
-        check(found != '?',
-              "unknown option '" + (optopt ? std::string("-") + char(optopt) : word) + "'");
-        for (size_t i = 0; i < options.size(); ++i)
-            if (found == (options[i].name.size() == 1 ? options[i].name[0] : 256 + int(i)))
-                options[i].set(optarg ? optarg : "");
-    }
-    if (optind == argc) return true;
-    throw Failure(kBadCommandLine,
-                  "unexpected argument '" + std::string(argv[optind]) + "'; see --help");
+    return true;
 }
 
 int run_program(const std::string& name, const std::string& about,
