@@ -233,8 +233,6 @@ public:
 
 #ifndef CUDA_EMULATOR
     int attribute(cudaDeviceAttr which) const;
-    // What time() has taken: what is allocated next finds the memory as it was before.
-    void free_memory() { timing_.reset(); }
 
 private:
     Gpu at_hand() const;

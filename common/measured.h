@@ -106,7 +106,6 @@ public:
         std::vector<Sustained> sustained;
         for (size_t i = 0; i < launches.size(); ++i)
             sustained.push_back(bench_.sustained(launches[i], rested[i].median));
-        bench_.free_memory();
         const double flop = 2.0 * M * N * K;
         const Rested& its = rested.back();
         for (size_t i = 0; i < stages.size(); ++i) {
