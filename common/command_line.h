@@ -90,10 +90,12 @@ constexpr long long kMaxK = 8388608;
 inline Shape square(long long size) { return {int(size), int(size), int(size)}; }
 
 std::vector<Option> product_options(Options& options, const std::string& default_size);
+// The same for a CUDA stage. `emulated`: in a CPU build.
+std::vector<Option> stage_options(Options& options, int default_size, bool emulated);
 
-// Runs a CUDA program with these options, as run_program() does. `emulated`: it is a CPU build.
-int run_product(const std::string& name, Options& options, int default_size, bool emulated,
-                int argc, char** argv, const std::function<void()>& body);
+constexpr const char* kAboutProduct =
+    "C = A * B for row-major A (M x K), B (K x N), C (M x N); verifies, then times.";
+std::string product_examples(const std::string& program);
 
 // Once the command line is read: the shapes that it asks for, and what all of them cost.
 std::vector<Shape> shapes_of(const Options& options);
@@ -291,8 +293,7 @@ std::vector<Option> product_options(Options& o, const std::string& default_size)
     return options;
 }
 
-int run_product(const std::string& name, Options& o, int default_size, bool emulated, int argc,
-                char** argv, const std::function<void()>& body) {
+std::vector<Option> stage_options(Options& o, int default_size, bool emulated) {
     o.shapes = {square(default_size)};
     std::vector<Option> options = product_options(o, std::to_string(default_size));
     options.push_back(device_option(o.device));
@@ -310,12 +311,12 @@ int run_product(const std::string& name, Options& o, int default_size, bool emul
               "CPU build with tracing: write what the first and the last block access, in order",
               file_name(o.record, "--record")}})
         options.push_back(only_for(emulated, each, kCpuBuilds));
-    const std::string about =
-        "C = A * B for row-major A (M x K), B (K x N), C (M x N); verifies, then times.";
-    const std::string examples = "Examples:  " + name +
-                                 " --sizes 1024:8192:1024 --csv ladder.csv\n           " + name +
-                                 " -m 37 -n 129 -k 65 --verify-only";
-    return run_program(name, about, options, examples, argc, argv, body);
+    return options;
+}
+
+std::string product_examples(const std::string& program) {
+    return "Examples:  " + program + " --sizes 1024:8192:1024 --csv ladder.csv\n           " +
+           program + " -m 37 -n 129 -k 65 --verify-only";
 }
 
 std::vector<Shape> shapes_of(const Options& o) {

@@ -40,37 +40,33 @@ inline std::string stage_name(const char* source) {
     return std::isdigit(file[0]) ? folder + "/" + file : file;
 }
 
-// A row each at one shape: verified one by one, then measured in turns or counted, and predicted.
-template <class In, class Out>
-std::vector<Row> rows_at(const Shape& shape, const std::vector<StageOf<In, Out>>& stages,
-                         Machine& machine) {
-    Operands<In, Out> x(shape);
-    std::vector<Row> rows;
-    for (const auto& stage : stages)
-        doing(stages.size() > 1 ? stage.name : "",
-              [&] { rows.push_back(row_of(stage.name, shape, machine.verify(stage, x))); });
-    const std::vector<double> gflops = machine.measure(stages, x, rows);
-    for (size_t i = 0; i < stages.size(); ++i) {
-        add_prediction(rows[i], intensity_of(stages[i], shape), stages[i].arithmetic,
-                       machine.predicted(), gflops[i]);
-        rows[i] += machine.where();
-    }
-    return rows;
-}
-
+// Stages that have a shape's operands in common: verified one by one, then measured in turns or
+// counted, and predicted: a row each.
 template <class In, class Out>
 int run_stages(const std::string& name, const std::vector<StageOf<In, Out>>& stages, int argc,
                char** argv) {
     Options options;
-    return run_product(name, options, Machine::kDefaultSize, kEmulated, argc, argv, [&] {
+    const auto table = stage_options(options, Machine::kDefaultSize, kEmulated);
+    return run_program(name, kAboutProduct, table, product_examples(name), argc, argv, [&] {
         Report report(options.csv, Machine::table(options), options.wide);
         Machine machine(options, stages[0].arithmetic);
         if (options.large_indices) return machine.verify_large_indices(stages[0]);
         machine.verify_ragged(stages[0]);
+        const auto run_all = [&](const Shape& shape) {
+            Operands<In, Out> x(shape);
+            std::vector<Row> rows;
+            for (const auto& stage : stages)
+                doing(stages.size() > 1 ? stage.name : "",
+                      [&] { rows.push_back(row_of(stage.name, shape, machine.verify(stage, x))); });
+            const std::vector<double> gflops = machine.measure(stages, x, rows);
+            for (size_t i = 0; i < stages.size(); ++i) {
+                add_prediction(rows[i], intensity_of(stages[i], shape), stages[i].arithmetic,
+                               machine.predicted(), gflops[i]);
+                report.add(rows[i] += machine.where());
+            }
+        };
         for (const Shape& shape : shapes_of(options)) {
-            doing(to_string(shape), [&] {
-                for (const Row& row : rows_at(shape, stages, machine)) report.add(row);
-            });
+            doing(to_string(shape), [&] { run_all(shape); });
             machine.explain();
         }
         report.save();
