@@ -87,7 +87,7 @@ run plot [FOLDER]: draws the CSVs in FOLDER. Without FOLDER it draws those in do
 run pictures: draws the chapters' pictures, docs/pictures, from what the kernels access.
 run view STEP [STEP] [-m M] [-n N] [-k K] [--html FILE]: makes a page to step through a kernel: what each warp reads and writes,
 in order. Two steps stand side by side. view 07: which lane holds which element of a fragment.
-run test [OPTION...], or test [OPTION...]: builds everything that this machine can build and runs the tests. The options are
+run test [--all] [OPTION...], or test: builds and runs the tests that verify every stage; with --all every test. The options are
 ctest's: -R REGEX only the tests whose names match, -E REGEX all but those, -N list them, -V show their output.
 
 {textwrap.fill(STAGE_NAMES + ', or just the number', 120, initial_indent='  STAGE      ', subsequent_indent=' ' * 13)}
@@ -451,19 +451,25 @@ def run_all(words):
 def run_test(words):
     machine.name = "test"
     parser = Parser("")
-    for flag in ("-N -V -VV -Q --progress --rerun-failed --stop-on-failure --schedule-random --print-labels "
+    for flag in ("--all -N -V -VV -Q --progress --rerun-failed --stop-on-failure --schedule-random --print-labels "
                  "--output-on-failure").split():
         parser.add_argument(flag, action="store_true")
     for option in "-R -E -L -LE -I -j --timeout --repeat --output-junit".split():
         parser.add_argument(option)
     given = parser.parse_args(words)  # ctest ignores what it doesn't know
     machine.verbose = given.V or given.VV
+    every = given.all or given.rerun_failed or given.R or given.L or given.LE or given.I  # or those that are named
     boost = ("libboost-context-dev",)
-    need(("cmake", "g++", "ninja-build", *boost * (not has_nvcc())), (*boost, "libgtest-dev", "python3-pytest"),
-         (*OPENCL, "oclgrind", "clang-19", "rocm-device-libs", "python3-matplotlib", "libopenblas0", "clang-format-14", "chromium"))
+    need(("cmake", "g++", "ninja-build", *boost * (not has_nvcc())), (*boost, "libgtest-dev", "python3-pytest"), (*OPENCL, "libopenblas0",
+         *("oclgrind", "clang-19", "rocm-device-libs", "python3-matplotlib", "clang-format-14", "chromium") * bool(every)))
     machine.find_opencl()
-    machine.build(["all"])
-    return machine.call(["ctest", "--test-dir", BUILD, "--output-on-failure", "--no-tests=error", f"-j{machine.CORES}", *words])
+    machine.build(["all" if every else "everyday"])
+    ctest = ["ctest", "--test-dir", BUILD]
+    chosen = [word for word in words if word != "--all"] + ["-LE", "thorough"] * (not every)
+    code = machine.call([*ctest, "--output-on-failure", "--no-tests=error", f"-j{machine.CORES}", *chosen])
+    if not every and (left := re.search(r"Total Tests: (\d+)", machine.output(*ctest, "-N", "-L", "thorough"))):
+        print(f"{left[1]} more tests, of planted faults, exercises, nvcc lines and the texts: ./test --all")
+    return code
 
 
 VERBS = {"ablation": run_ablation, "all": run_all, "compare": run_compare, "diff": run_diff, "pictures": run_pictures,
