@@ -100,7 +100,7 @@ def build(folder, chapter, program, variant="plain", *options):
     prelude, generated, object_file = folder / "planted.h", made.with_suffix(".cpp"), made.with_suffix(".o")
     prelude.write_text(PRELUDE)
     with_ = how()
-    subprocess.run([sys.executable, with_["rewrite"], source, generated], check=True)
+    subprocess.run([sys.executable, "-IS", with_["rewrite"], source, generated], check=True)
     includes = [f"-I{path}" for path in (with_["includes"][0], folder, source.parent, *with_["includes"][1:])]
     flags = [*with_["flags"][variant], *options, "-w", "-include", prelude]
     compiled = subprocess.run([with_["compiler"], *flags, *includes, "-c", generated, "-o", object_file], stderr=subprocess.PIPE, text=True)

@@ -15,9 +15,7 @@ if __name__ == "__main__":
     for each in STOPPING:  # before the imports, which take a moment
         signal.signal(each, stop)
 
-import all as everything
 import argparse
-import difflib
 import functools
 import itertools
 import os
@@ -27,15 +25,10 @@ import shutil
 import tempfile
 import textwrap
 import time
-import webbrowser
 from typing import NamedTuple
 
-import ablation
-import ladder
+import ladder  # what only one verb takes is imported there
 import machine
-import pictures
-import view
-from compare import compare
 from machine import BUILD, OPENCL, ROOT, fail, has_gpu, has_nvcc, need, say
 from results import Wrong, part_of, write_whole
 
@@ -252,6 +245,7 @@ def show_step(before, after):
 
 def show_side_by_side(before, after):
     """Both files whole, in two columns; < marks what goes, > what comes, | what changes."""
+    import difflib
     width = max(10, (shutil.get_terminal_size((203, 24)).columns - 3) // 2)
     red, green, plain = ("\033[31m", "\033[32m", "\033[0m") if sys.stdout.isatty() else ("", "", "")
     lines = list(difflib.ndiff(before.read_text().splitlines(), after.read_text().splitlines()))
@@ -315,6 +309,7 @@ def results(verb, folder):
 
 
 def run_ablation(words):
+    import ablation
     parser = Parser("ablation")
     parser.add_argument("stages", nargs="*")
     parser.add_argument("-v", action="store_true")
@@ -340,6 +335,13 @@ def run_ablation(words):
 
 
 def run_view(words):
+    import view
+
+    def whole_number(text):
+        if not (text.isdigit() and 1 <= int(text) <= view.LONGEST):
+            raise argparse.ArgumentTypeError(f"'{text}': takes a whole number from 1 to {view.LONGEST}")
+        return int(text)
+
     parser = Parser("view")
     parser.add_argument("steps", nargs="*")
     for option in ("-m", "-n", "-k"):
@@ -383,17 +385,13 @@ def show_page(html, name, text):
     write_whole((path, text))
     print(path)
     if os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"):
+        import webbrowser
         webbrowser.open(path.resolve().as_uri())
     return 0
 
 
-def whole_number(text):
-    if not (text.isdigit() and 1 <= int(text) <= view.LONGEST):
-        raise argparse.ArgumentTypeError(f"'{text}': takes a whole number from 1 to {view.LONGEST}")
-    return int(text)
-
-
 def run_compare(words):
+    from compare import compare
     if len(words) != 2:
         fail(2, "compare: takes two folders of results")
     return compare(*(results("compare", word) for word in words))
@@ -408,6 +406,7 @@ def run_plot(words):
 
 
 def run_pictures(words):
+    import pictures
     if words:
         fail(2, f"pictures: unexpected argument '{words[0]}': takes none")
     need(("cmake", "g++", "ninja-build", "libboost-context-dev"))
@@ -416,6 +415,8 @@ def run_pictures(words):
 
 
 def run_all(words):
+    import all as everything
+    from compare import compare
     parser = Parser("all")
     parser.add_argument("folder", nargs="?", default=time.strftime("results-%Y%m%d-%H%M%S"))
     parser.add_argument("--against", type=lambda word: results("--against", word))
