@@ -135,6 +135,12 @@ def opencl_packages(cpu):
     return OPENCL if cpu or not machine.icds() else OPENCL[:2]
 
 
+def meant(word, chapter, step=""):
+    """Does a word such as 04, 4, 04_unroll or 04/1 name that chapter and, if it has a part for one, that step of it?"""
+    its_chapter, _, its_step = word.rstrip("/").partition("/")
+    return its_chapter in (chapter, chapter[:2], chapter[:2].removeprefix("0")) and step.startswith(its_step)
+
+
 def check_writable(path, option, value):
     """Ends the program now, rather than after the work, where a file can't be written."""
     try:
@@ -156,15 +162,8 @@ def run_programs(words):
     chosen = [each for each in STAGES if given.steps or "/" not in each.name]
     if options and not options[0].startswith("-"):
         word = options.pop(0)
-
-        def meant(program):
-            chapter, _, step = word.rstrip("/").partition("/")
-            number = program.chapter[:2]
-            return chapter in (program.chapter, number, number.removeprefix("0")) and (
-                not step or program.name.startswith(f"{program.chapter}/{step}"))
-
-        chosen = [each for each in STAGES if meant(each)] or [
-            each for each in PROGRAMS if each.kind != "stage" and (each.name == word or meant(each))]
+        chosen = [each for each in STAGES if meant(word, each.chapter, each.name.partition("/")[2])] or [
+            each for each in PROGRAMS if each.kind != "stage" and (each.name == word or meant(word, each.chapter))]
         if not chosen:
             fail(2, f"unknown stage '{word}': takes one of {STAGE_NAMES}, or its number, or {OTHER_NAMES}")
     if given.help:
@@ -277,10 +276,7 @@ def run_diff(words):
 
     def found(word):
         """The steps that are meant: all of a chapter, or those whose names begin so."""
-        chapter, _, step = word.rstrip("/").partition("/")
-        chapter = f"0{chapter}" if len(chapter) == 1 else chapter
-        files = [file for file in steps if chapter and file.parent.name.startswith(chapter) and (
-            not step or file.name.startswith(step) and file.stem != "matmul")]
+        files = [file for file in steps if meant(word, file.parent.name, file.name * (file.stem != "matmul"))]
         if not files:
             fail(2, f"diff '{word}': takes one of {STAGE_NAMES}, or its number; 04/1 for the first step "
                     "of 04; 08/NN for a stage of the OpenCL chapter")
@@ -321,9 +317,9 @@ def run_ablation(words):
         have = {chapter.name: chapter for chapter in sorted(ROOT.glob("[0-9][0-9]_*")) if ablation.forms(chapter)}
     except Wrong as wrong:  # a patch is older than its source
         fail(1, str(wrong))
-    chosen = [have[name] for name in have if not given.stages or {name, name[:2], name[1:2]} & {*given.stages}]
+    chosen = [have[name] for name in have if not given.stages or any(meant(word, name) for word in given.stages)]
     for word in given.stages:
-        if not any(word in (name, name[:2], name[1:2]) for name in have):
+        if not any(meant(word, name) for name in have):
             fail(2, f"ablation '{word}': takes one of {' '.join(have)}, or its number")
     if given.csv is not None:
         check_writable(given.csv, "--csv", given.csv)
@@ -359,13 +355,11 @@ def run_view(words):
     traced = {ladder.name(file): file for file in ladder.steps() if file.suffix == ".cu"}
     chosen = []
     for word in given.steps:
-        chapter, _, step = word.rstrip("/").partition("/")
-        of_chapter = [name for name in traced if chapter in (name.partition("/")[0], name[:2], name[:2].removeprefix("0"))]
-        found = [name for name in of_chapter if name.partition("/")[2].startswith(step or "/") or not step and "/" not in name]
+        found = [name for name in traced if meant(word, name.partition("/")[0], name.partition("/")[2])]
         if not found:
             fail(2, f"view '{word}': takes one of {' '.join(name for name in traced if '/' not in name)}, or its number; 04/1 for "
                     "the first step of 04; 07 for fragments. What runs in OpenCL is not traced")
-        chosen.append(found[0])
+        chosen.append(found[-1])  # a chapter's own step is its last
     need(("cmake", "g++", "ninja-build", "libboost-context-dev"))
     targets = {name: f"{name.replace('/', '.')}_cpu_trace" for name in chosen}
     machine.build(list(targets.values()))
