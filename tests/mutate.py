@@ -163,6 +163,20 @@ class Planted:
                               env={**os.environ, "ASAN_OPTIONS": "detect_leaks=0", "FAULT": str(number)}, **options)
 
 
+    def tests(self, *words, faults=()):
+        """Two tests for a file: its programs, run with these words, catch each of the faults (all, or these) and pass without."""
+        @pytest.mark.parametrize("fault", faults or self.faults, ids=str)
+        def test_fault_is_caught(fault):
+            caught(self.run(fault, *words), fault)
+
+        @pytest.mark.parametrize("program", dict.fromkeys(fault.program for fault in self.faults))
+        def test_without_a_fault_it_passes(program):
+            run = self.run(program, *words)
+            assert run.returncode == 0 and not run.stderr, run.stderr
+
+        return test_fault_is_caught, test_without_a_fault_it_passes
+
+
 def caught(run, fault):
     """Demands that the run ended as a failure and said what the fault's row wants; prints the line."""
     lines = [line for line in (run.stdout + run.stderr).splitlines() if re.search(fault.said, line)]
