@@ -383,10 +383,10 @@ def test_tiers(s, words, every):
     """./test leaves what is thorough, and says how much; --all runs it, and so does who names it."""
     s.tool("ctest", 'case "$*" in *"-N -L thorough") echo "Total Tests: 7";; esac')
     run = s.call("test", *words.split())
-    call, *counts = [line for line in run.calls.splitlines() if line.startswith("ctest")]
+    *counts, call = [line for line in run.calls.splitlines() if line.startswith("ctest")]
     assert run.returncode == 0 and f" --target {'all' if every else 'everyday'}\n" in run.calls
     assert call.endswith(" ".join(["", *words.removeprefix("--all").split(), "-LE thorough" * (not every)]).rstrip())
-    assert run.stdout.startswith("7 more tests") == (not every) == bool(counts) == ("-LE" in call)
+    assert run.stdout.startswith("7 more tests") == (not every) == bool(counts)
 
 
 def test_readonly_build_folder(s):
