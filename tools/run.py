@@ -454,9 +454,10 @@ def run_test(words):
     given = parser.parse_args(words)  # ctest ignores what it doesn't know
     machine.verbose = given.V or given.VV
     every = given.all or given.rerun_failed or given.R or given.L or given.LE or given.I  # or those that are named
-    boost = ("libboost-context-dev",)
-    need(("cmake", "g++", "ninja-build", *boost * (not has_nvcc())), (*boost, "libgtest-dev", "python3-pytest"), (*OPENCL, "libopenblas0",
-         *("oclgrind", "clang-19", "rocm-device-libs", "python3-matplotlib", "clang-format-14", "chromium") * bool(every)))
+    boost, thorough = ("libboost-context-dev",), ("oclgrind", "clang-19", "rocm-device-libs", "python3-matplotlib", "clang-format-14",
+                                                  "chromium")
+    need(("cmake", "g++", "ninja-build", *boost * (not has_nvcc())), (*boost, "libgtest-dev", "python3-pytest"),
+         (*OPENCL, "libopenblas0", *thorough * bool(every)))
     machine.find_opencl()
     machine.build(["all" if every else "everyday"])
     ctest = ["ctest", "--test-dir", BUILD]
