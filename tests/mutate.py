@@ -100,7 +100,7 @@ def build(folder, chapter, program, variant="plain", *options):
     prelude, generated, object_file = folder / "planted.h", made.with_suffix(".cpp"), made.with_suffix(".o")
     prelude.write_text(PRELUDE)
     with_ = how()
-    subprocess.run([sys.executable, with_["rewrite"], source, generated], check=True)
+    subprocess.run([sys.executable, "-IS", with_["rewrite"], source, generated], check=True)
     includes = [f"-I{path}" for path in (with_["includes"][0], folder, source.parent, *with_["includes"][1:])]
     flags = [*with_["flags"][variant], *options, "-w", "-include", prelude]
     compiled = subprocess.run([with_["compiler"], *flags, *includes, "-c", generated, "-o", object_file], stderr=subprocess.PIPE, text=True)
@@ -161,6 +161,20 @@ class Planted:
             path = self.built(shared[0]) if shared else self.built_intact(fault)
         return subprocess.run([str(word) for word in (path, *words)], capture_output=True, text=True, errors="replace", timeout=300,
                               env={**os.environ, "ASAN_OPTIONS": "detect_leaks=0", "FAULT": str(number)}, **options)
+
+
+    def tests(self, *words, faults=()):
+        """Two tests for a file: its programs, run with these words, catch each of the faults (all, or these) and pass without."""
+        @pytest.mark.parametrize("fault", faults or self.faults, ids=str)
+        def test_fault_is_caught(fault):
+            caught(self.run(fault, *words), fault)
+
+        @pytest.mark.parametrize("program", dict.fromkeys(fault.program for fault in self.faults))
+        def test_without_a_fault_it_passes(program):
+            run = self.run(program, *words)
+            assert run.returncode == 0 and not run.stderr, run.stderr
+
+        return test_fault_is_caught, test_without_a_fault_it_passes
 
 
 def caught(run, fault):

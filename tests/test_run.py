@@ -377,6 +377,18 @@ def test_two_at_once(s):
     assert (s.here / "1.csv").read_text() == (s.here / "2.csv").read_text() != ""
 
 
+@pytest.mark.parametrize("words, every", (("", False), ("-E style", False), ("--all", True), ("--all -V", True), ("-R 03", True),
+                                          ("--rerun-failed", True)), ids=str)
+def test_tiers(s, words, every):
+    """./test leaves what is thorough, and says how much; --all runs it, and so does who names it."""
+    s.tool("ctest", 'case "$*" in *"-N -L thorough") echo "Total Tests: 7";; esac')
+    run = s.call("test", *words.split())
+    *counts, call = [line for line in run.calls.splitlines() if line.startswith("ctest")]
+    assert run.returncode == 0 and f" --target {'all' if every else 'everyday'}\n" in run.calls
+    assert call.endswith(" ".join(["", *words.removeprefix("--all").split(), "-LE thorough" * (not every)]).rstrip())
+    assert run.stdout.startswith("7 more tests") == (not every) == bool(counts)
+
+
 def test_readonly_build_folder(s):
     shutil.rmtree(s.here / "build")
     (s.here / "build").touch()
@@ -443,13 +455,13 @@ def test_ordinary_user(s, allowed):
     def asks(run):
         return "\nsudo " in run.calls
 
-    run = s.call("test", environment={"NO_INSTALL": "1"})
+    run = s.call("test", "--all", environment={"NO_INSTALL": "1"})
     assert run.returncode == 2 and not asks(run) and "(NO_INSTALL is set)" in run.stderr
-    run = s.call("test")
+    run = s.call("test", "--all")
     assert asks(run) and not re.search("install .*(oclgrind|opencl)", run.calls) and run.returncode == code
     assert "to install: sudo apt-get install " in run.stderr
     assert ("installing libboost-context-dev libgtest-dev (sudo apt-get)\n" in run.stderr) == allowed
-    run = s.call("test")
+    run = s.call("test", "--all")
     assert ("(they are optional)" in run.stderr) == allowed
     assert not asks(run) and "oclgrind; to install: sudo apt-get" in run.stderr and run.returncode == code
 

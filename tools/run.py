@@ -15,9 +15,7 @@ if __name__ == "__main__":
     for each in STOPPING:  # before the imports, which take a moment
         signal.signal(each, stop)
 
-import all as everything
 import argparse
-import difflib
 import functools
 import itertools
 import os
@@ -27,15 +25,10 @@ import shutil
 import tempfile
 import textwrap
 import time
-import webbrowser
 from typing import NamedTuple
 
-import ablation
-import ladder
+import ladder  # what only one verb takes is imported there
 import machine
-import pictures
-import view
-from compare import compare
 from machine import BUILD, OPENCL, ROOT, fail, has_gpu, has_nvcc, need, say
 from results import Wrong, part_of, write_whole
 
@@ -87,7 +80,7 @@ run plot [FOLDER]: draws the CSVs in FOLDER. Without FOLDER it draws those in do
 run pictures: draws the chapters' pictures, docs/pictures, from what the kernels access.
 run view STEP [STEP] [-m M] [-n N] [-k K] [--html FILE]: makes a page to step through a kernel: what each warp reads and writes,
 in order. Two steps stand side by side. view 07: which lane holds which element of a fragment.
-run test [OPTION...], or test [OPTION...]: builds everything that this machine can build and runs the tests. The options are
+run test [--all] [OPTION...], or test: builds and runs the tests that verify every stage; with --all every test. The options are
 ctest's: -R REGEX only the tests whose names match, -E REGEX all but those, -N list them, -V show their output.
 
 {textwrap.fill(STAGE_NAMES + ', or just the number', 120, initial_indent='  STAGE      ', subsequent_indent=' ' * 13)}
@@ -142,6 +135,12 @@ def opencl_packages(cpu):
     return OPENCL if cpu or not machine.icds() else OPENCL[:2]
 
 
+def meant(word, chapter, step=""):
+    """Does a word such as 04, 4, 04_unroll or 04/1 name that chapter and, if it has a part for one, that step of it?"""
+    its_chapter, _, its_step = word.rstrip("/").partition("/")
+    return its_chapter in (chapter, chapter[:2], chapter[:2].removeprefix("0")) and step.startswith(its_step)
+
+
 def check_writable(path, option, value):
     """Ends the program now, rather than after the work, where a file can't be written."""
     try:
@@ -163,15 +162,8 @@ def run_programs(words):
     chosen = [each for each in STAGES if given.steps or "/" not in each.name]
     if options and not options[0].startswith("-"):
         word = options.pop(0)
-
-        def meant(program):
-            chapter, _, step = word.rstrip("/").partition("/")
-            number = program.chapter[:2]
-            return chapter in (program.chapter, number, number.removeprefix("0")) and (
-                not step or program.name.startswith(f"{program.chapter}/{step}"))
-
-        chosen = [each for each in STAGES if meant(each)] or [
-            each for each in PROGRAMS if each.kind != "stage" and (each.name == word or meant(each))]
+        chosen = [each for each in STAGES if meant(word, each.chapter, each.name.partition("/")[2])] or [
+            each for each in PROGRAMS if each.kind != "stage" and (each.name == word or meant(word, each.chapter))]
         if not chosen:
             fail(2, f"unknown stage '{word}': takes one of {STAGE_NAMES}, or its number, or {OTHER_NAMES}")
     if given.help:
@@ -252,6 +244,7 @@ def show_step(before, after):
 
 def show_side_by_side(before, after):
     """Both files whole, in two columns; < marks what goes, > what comes, | what changes."""
+    import difflib
     width = max(10, (shutil.get_terminal_size((203, 24)).columns - 3) // 2)
     red, green, plain = ("\033[31m", "\033[32m", "\033[0m") if sys.stdout.isatty() else ("", "", "")
     lines = list(difflib.ndiff(before.read_text().splitlines(), after.read_text().splitlines()))
@@ -283,10 +276,7 @@ def run_diff(words):
 
     def found(word):
         """The steps that are meant: all of a chapter, or those whose names begin so."""
-        chapter, _, step = word.rstrip("/").partition("/")
-        chapter = f"0{chapter}" if len(chapter) == 1 else chapter
-        files = [file for file in steps if chapter and file.parent.name.startswith(chapter) and (
-            not step or file.name.startswith(step) and file.stem != "matmul")]
+        files = [file for file in steps if meant(word, file.parent.name, file.name * (file.stem != "matmul"))]
         if not files:
             fail(2, f"diff '{word}': takes one of {STAGE_NAMES}, or its number; 04/1 for the first step "
                     "of 04; 08/NN for a stage of the OpenCL chapter")
@@ -315,6 +305,7 @@ def results(verb, folder):
 
 
 def run_ablation(words):
+    import ablation
     parser = Parser("ablation")
     parser.add_argument("stages", nargs="*")
     parser.add_argument("-v", action="store_true")
@@ -326,9 +317,9 @@ def run_ablation(words):
         have = {chapter.name: chapter for chapter in sorted(ROOT.glob("[0-9][0-9]_*")) if ablation.forms(chapter)}
     except Wrong as wrong:  # a patch is older than its source
         fail(1, str(wrong))
-    chosen = [have[name] for name in have if not given.stages or {name, name[:2], name[1:2]} & {*given.stages}]
+    chosen = [have[name] for name in have if not given.stages or any(meant(word, name) for word in given.stages)]
     for word in given.stages:
-        if not any(word in (name, name[:2], name[1:2]) for name in have):
+        if not any(meant(word, name) for name in have):
             fail(2, f"ablation '{word}': takes one of {' '.join(have)}, or its number")
     if given.csv is not None:
         check_writable(given.csv, "--csv", given.csv)
@@ -340,6 +331,13 @@ def run_ablation(words):
 
 
 def run_view(words):
+    import view
+
+    def whole_number(text):
+        if not (text.isdigit() and 1 <= int(text) <= view.LONGEST):
+            raise argparse.ArgumentTypeError(f"'{text}': takes a whole number from 1 to {view.LONGEST}")
+        return int(text)
+
     parser = Parser("view")
     parser.add_argument("steps", nargs="*")
     for option in ("-m", "-n", "-k"):
@@ -357,13 +355,11 @@ def run_view(words):
     traced = {ladder.name(file): file for file in ladder.steps() if file.suffix == ".cu"}
     chosen = []
     for word in given.steps:
-        chapter, _, step = word.rstrip("/").partition("/")
-        of_chapter = [name for name in traced if chapter in (name.partition("/")[0], name[:2], name[:2].removeprefix("0"))]
-        found = [name for name in of_chapter if name.partition("/")[2].startswith(step or "/") or not step and "/" not in name]
+        found = [name for name in traced if meant(word, name.partition("/")[0], name.partition("/")[2])]
         if not found:
             fail(2, f"view '{word}': takes one of {' '.join(name for name in traced if '/' not in name)}, or its number; 04/1 for "
                     "the first step of 04; 07 for fragments. What runs in OpenCL is not traced")
-        chosen.append(found[0])
+        chosen.append(found[-1])  # a chapter's own step is its last
     need(("cmake", "g++", "ninja-build", "libboost-context-dev"))
     targets = {name: f"{name.replace('/', '.')}_cpu_trace" for name in chosen}
     machine.build(list(targets.values()))
@@ -383,17 +379,13 @@ def show_page(html, name, text):
     write_whole((path, text))
     print(path)
     if os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"):
+        import webbrowser
         webbrowser.open(path.resolve().as_uri())
     return 0
 
 
-def whole_number(text):
-    if not (text.isdigit() and 1 <= int(text) <= view.LONGEST):
-        raise argparse.ArgumentTypeError(f"'{text}': takes a whole number from 1 to {view.LONGEST}")
-    return int(text)
-
-
 def run_compare(words):
+    from compare import compare
     if len(words) != 2:
         fail(2, "compare: takes two folders of results")
     return compare(*(results("compare", word) for word in words))
@@ -408,6 +400,7 @@ def run_plot(words):
 
 
 def run_pictures(words):
+    import pictures
     if words:
         fail(2, f"pictures: unexpected argument '{words[0]}': takes none")
     need(("cmake", "g++", "ninja-build", "libboost-context-dev"))
@@ -416,6 +409,8 @@ def run_pictures(words):
 
 
 def run_all(words):
+    import all as everything
+    from compare import compare
     parser = Parser("all")
     parser.add_argument("folder", nargs="?", default=time.strftime("results-%Y%m%d-%H%M%S"))
     parser.add_argument("--against", type=lambda word: results("--against", word))
@@ -451,19 +446,28 @@ def run_all(words):
 def run_test(words):
     machine.name = "test"
     parser = Parser("")
-    for flag in ("-N -V -VV -Q --progress --rerun-failed --stop-on-failure --schedule-random --print-labels "
+    for flag in ("--all -N -V -VV -Q --progress --rerun-failed --stop-on-failure --schedule-random --print-labels "
                  "--output-on-failure").split():
         parser.add_argument(flag, action="store_true")
     for option in "-R -E -L -LE -I -j --timeout --repeat --output-junit".split():
         parser.add_argument(option)
     given = parser.parse_args(words)  # ctest ignores what it doesn't know
     machine.verbose = given.V or given.VV
-    boost = ("libboost-context-dev",)
+    every = given.all or given.rerun_failed or given.R or given.L or given.LE or given.I  # or those that are named
+    boost, thorough = ("libboost-context-dev",), ("oclgrind", "clang-19", "rocm-device-libs", "python3-matplotlib", "clang-format-14",
+                                                  "chromium")
     need(("cmake", "g++", "ninja-build", *boost * (not has_nvcc())), (*boost, "libgtest-dev", "python3-pytest"),
-         (*OPENCL, "oclgrind", "clang-19", "rocm-device-libs", "python3-matplotlib", "libopenblas0", "clang-format-14", "chromium"))
+         (*OPENCL, "libopenblas0", *thorough * bool(every)))
     machine.find_opencl()
-    machine.build(["all"])
-    return machine.call(["ctest", "--test-dir", BUILD, "--output-on-failure", "--no-tests=error", f"-j{machine.CORES}", *words])
+    machine.build(["all" if every else "everyday"])
+    ctest = ["ctest", "--test-dir", BUILD]
+    chosen = [word for word in words if word != "--all"] + ["-LE", "thorough"] * (not every)
+    # Counted first, as it also begins ctest's log anew.
+    left = None if every else re.search(r"Total Tests: (\d+)", machine.output(*ctest, "-N", "-L", "thorough"))
+    code = machine.call([*ctest, "--output-on-failure", "--no-tests=error", f"-j{machine.CORES}", *chosen])
+    if left:
+        print(f"{left[1]} more tests, of planted faults, exercises, nvcc lines and the texts: ./test --all")
+    return code
 
 
 VERBS = {"ablation": run_ablation, "all": run_all, "compare": run_compare, "diff": run_diff, "pictures": run_pictures,

@@ -34,23 +34,13 @@ FAULTS = (
 CHAIN = Fault("latency asan -O0", "latency.cuh", "step < kUnrolled; ++step)",
               'step < kUnrolled - (PLANTED && !strcmp(Op::kName, getenv("CHAIN"))); ++step)', "{}: a chain of 512 ends at")
 PLANTED = Planted("00_machine_limits", (*FAULTS, CHAIN))
-
-
-@pytest.mark.parametrize("fault", FAULTS, ids=str)
-def test_fault_is_caught(fault):
-    caught(PLANTED.run(fault), fault)
+test_fault_is_caught, test_without_a_fault_it_passes = PLANTED.tests(faults=FAULTS)
 
 
 @pytest.mark.parametrize("chain", ("FFMA", "FADD", "IADD3", "IMAD", "MULTIPLY64", "DFMA", "HFMA2", "MUFU"))
 def test_shorter_chain_is_caught(chain, monkeypatch):
     monkeypatch.setenv("CHAIN", chain)
     caught(PLANTED.run(CHAIN), CHAIN._replace(said=CHAIN.said.format(chain)))
-
-
-@pytest.mark.parametrize("copy", ("latency asan -O0", "latency trace -O0"))
-def test_without_a_fault_it_passes(copy):
-    run = PLANTED.run(copy)
-    assert run.returncode == 0 and not run.stderr
 
 
 def test_cpu_build_prints_no_time():

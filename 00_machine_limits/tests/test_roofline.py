@@ -4,12 +4,12 @@ import math
 
 import pytest
 
-from mutate import Fault, Planted, caught
+from mutate import Fault, Planted
 from support import call, program
 
 COLUMNS = "what,flop_per_byte,gbs,gflops,limit,percent_of_limit,median_ms,min_ms,max_ms,repeats,mib,cpu,threads,date".split(",")
 FMA_CHAINS = "fma_chains(int turns, float addend, const float* a, float* c, Elapsed* own) {"
-FAULTS = [Fault("roofline trace -O1", "roofline.cuh", *row) for row in (
+FAULTS = [Fault("roofline trace -O1", "roofline.cuh", old, new, f"threads in forward order: {said}") for old, new, said in (
     ("steps<kCount - 1>(x, addend);",
      "if (kCount == 64 && PLANTED) steps<kCount - 2>(x, addend); else steps<kCount - 1>(x, addend);",
      "sweep, 64 steps: element 0 is "),
@@ -28,18 +28,7 @@ FAULTS = [Fault("roofline trace -O1", "roofline.cuh", *row) for row in (
     ("c[i] = a[i];", "c[i] = a[PLANTED ? i ^ 1 : i];", "copy: element 0 is "),
     ("x.w + y.w", "x.w + (PLANTED ? x.w : y.w)", "read_2_write_1: element 3 is "),
 )]
-PLANTED = Planted("00_machine_limits", FAULTS)
-
-
-@pytest.mark.parametrize("fault", FAULTS, ids=str)
-def test_fault_is_caught(fault):
-    run = PLANTED.run(fault)
-    assert run.returncode == 1
-    caught(run, fault._replace(said="threads in forward order: " + fault.said))
-
-
-def test_without_a_fault_it_passes():
-    assert PLANTED.run("roofline trace -O1").returncode == 0
+test_fault_is_caught, test_without_a_fault_it_passes = Planted("00_machine_limits", FAULTS).tests()
 
 
 @pytest.mark.parametrize("name, said", (("roofline_cpu", "right, in three orders of threads"),

@@ -6,7 +6,7 @@ import subprocess
 import pytest
 
 import mutate
-from mutate import Fault, Planted, caught
+from mutate import Fault, Planted
 from support import call, program
 
 FAULTS = (
@@ -21,17 +21,7 @@ FAULTS = (
     Fault("transfer trace -O0", "transfer_kernel.cuh", "float acc = 0.0f;",
           "float acc = PLANTED ? A[0] * 0.0f : 0.0f;", "bytes loaded from device memory, stated are"),
 )
-PLANTED = Planted("00_machine_limits", FAULTS)
-
-
-@pytest.mark.parametrize("fault", FAULTS, ids=str)
-def test_fault_is_caught(fault):
-    caught(PLANTED.run(fault, "--verify-only"), fault)
-
-
-@pytest.mark.parametrize("copy", ("transfer plain -O0", "transfer trace -O0"))
-def test_without_a_fault_it_passes(copy):
-    assert PLANTED.run(copy, "--verify-only").returncode == 0
+test_fault_is_caught, test_without_a_fault_it_passes = Planted("00_machine_limits", FAULTS).tests("--verify-only")
 
 
 @pytest.mark.parametrize("name", ("transfer_cpu", "transfer_cpu_trace"))

@@ -1,9 +1,7 @@
 """one_tile, and exercise 1's solution in it (C = alpha * A * B through x[]), notice every fault planted in them."""
 import re
 
-import pytest
-
-from mutate import Fault, Planted, caught
+from mutate import Fault, Planted
 from support import ROOT
 
 MULTIPLY = "wmma::mma_sync(c_frag, a_frag, b_frag, c_frag);  // C = A * B + C\n"
@@ -24,7 +22,7 @@ FAULTS = [Fault("one_tile trace -O0", "one_tile.cu", *row) for row in (
     Fault("one_tile trace -O0", "link/fragB.cu", "COMPILED_FOR(fragB);", "if (!PLANTED) COMPILED_FOR(fragB);",
           "one_tile: a fragment .*not the same"),
 ]
-PLANTED = Planted("06_wmma", FAULTS)
+test_fault_is_caught, test_without_a_fault_it_passes = Planted("06_wmma", FAULTS).tests()
 
 # In the loop over x[]: the first element that is then wrong.
 PATCH = ROOT / "06_wmma/exercises/1_scaling.patch"
@@ -37,16 +35,7 @@ SCALING_FAULTS = [Fault("one_tile trace -O0", "one_tile.cu", old, new, rf"wmma_k
     (" alpha;\n    wmma::store", " (PLANTED ? alpha * alpha : alpha);\n    wmma::store", "C[0][0]"),
 )]
 SCALING = Planted("06_wmma", SCALING_FAULTS, PATCH)
-
-
-@pytest.mark.parametrize("planted, fault", [(PLANTED, fault) for fault in FAULTS] + [(SCALING, fault) for fault in SCALING_FAULTS],
-                         ids=lambda value: str(value) if isinstance(value, Fault) else "patched" if value is SCALING else "")
-def test_fault_is_caught(planted, fault):
-    caught(planted.run(fault), fault)
-
-
-def test_without_a_fault_it_passes():
-    assert PLANTED.run("one_tile trace -O0").returncode == 0
+test_fault_in_the_solution_is_caught, test_solution_passes = SCALING.tests()
 
 
 def test_solution():

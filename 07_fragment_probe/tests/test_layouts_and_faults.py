@@ -7,7 +7,7 @@ import xml.etree.ElementTree
 
 import pytest
 
-from mutate import Fault, Planted, caught, tree
+from mutate import Fault, Planted, tree
 from support import ROOT, call, program
 
 CHAPTER = ROOT / "07_fragment_probe"
@@ -116,14 +116,7 @@ def test_layouts_of_this_gpu(tmp_path):
     check_layouts(lambda *words: call(program("probe"), *words), tmp_path)
 
 
-@pytest.mark.parametrize("name", dict.fromkeys(fault.program for fault in FAULTS + FORMULA_FAULTS))
-def test_without_a_fault_it_passes(name):
-    assert PLANTED.run(name).returncode == 0
-
-
-@pytest.mark.parametrize("fault", FAULTS + FORMULA_FAULTS, ids=str)
-def test_fault_is_caught(fault):
-    caught(PLANTED.run(fault), fault)
+test_fault_is_caught, test_without_a_fault_it_passes = PLANTED.tests(faults=FAULTS + FORMULA_FAULTS)
 
 
 @pytest.mark.parametrize("fault", LAYOUT_FAULTS, ids=str)
