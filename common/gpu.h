@@ -111,11 +111,13 @@ void check_shared_memory(const StageOf<In, Out>& stage, int most) {
                              (stage.shared_bytes + 1023) / 1024, most / 1024, stage.smaller_step));
 }
 
-// What the stage states. C is written once.
+// What the stage states.
 template <class In, class Out>
 Traffic traffic_of(const StageOf<In, Out>& stage, Shape s) {
-    return {sizeof(In) * stage.loaded_elements(s.M, s.N, s.K), sizeof(Out) * double(s.M) * s.N,
-            stage.shared_loaded_bytes ? stage.shared_loaded_bytes(s.M, s.N, s.K) : 0};
+    const auto [M, N, K] = s;
+    return {sizeof(In) * stage.loaded_elements(M, N, K),
+            sizeof(Out) * (stage.stored_elements ? stage.stored_elements(M, N, K) : double(M) * N),
+            stage.shared_loaded_bytes ? stage.shared_loaded_bytes(M, N, K) : 0};
 }
 
 // Flop per byte of that traffic, without caches.

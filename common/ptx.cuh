@@ -186,6 +186,30 @@ inline __device__ void cp_async_wait_all() {
     if constexpr (kCompiledFor >= 80) asm volatile("cp.async.wait_all;" ::: "memory");
 }
 
+// ---- red (sm_90): adds four floats to neighbours in global memory -------------------------------
+//
+// Each is added as by atomicAdd; the address is a multiple of 16. Four atomicAdds before sm_90, and
+// before CUDA 12.1.
+// Source: "Parallel Synchronization and Communication Instructions: red".
+
+inline __device__ void red_add(float* to, float4 values) {
+#if __CUDACC_VER_MAJOR__ * 100 + __CUDACC_VER_MINOR__ >= 1201
+    constexpr bool kCompiles = kCompiledFor >= 90;
+#else
+    constexpr bool kCompiles = false;
+#endif
+    if constexpr (kCompiles) {
+        asm volatile("red.relaxed.gpu.global.add.v4.f32 [%0], {%1, %2, %3, %4};"
+                     :
+                     : "l"(__cvta_generic_to_global(to)), "f"(values.x), "f"(values.y),
+                       "f"(values.z), "f"(values.w)
+                     : "memory");
+    } else {
+        atomicAdd(to, values.x), atomicAdd(to + 1, values.y);
+        atomicAdd(to + 2, values.z), atomicAdd(to + 3, values.w);
+    }
+}
+
 #undef PTX_SINCE
 
 }  // namespace ptx

@@ -45,5 +45,8 @@ struct StageOf {
     // bytes, and the step that takes less.
     int shared_bytes = 0;
     const char* smaller_step = "";
+    // How many elements all threads together store; nullptr: each of C once. What is added to C by
+    // atomicAdd is not counted.
+    double (*stored_elements)(double M, double N, double K) = nullptr;
     const char* name = "";  // run_stage() takes it from the stage's source
 };

@@ -229,8 +229,12 @@ void check_cp_async(const void* to, const void* from, int bytes, int valid, cons
         if (!is_aligned(address, bytes))
             refuse("an address is not aligned to the " + std::to_string(bytes) + " bytes");
     if (!is_shared(to)) refuse("the destination is not in shared memory");
-    if (valid > 0 && !find_allocation(reinterpret_cast<uintptr_t>(from)))
+    if (valid > 0 && !only_ends_run() && !find_allocation(reinterpret_cast<uintptr_t>(from)))
         refuse("the source is not in global memory");
+}
+
+void check_red(const void* to, const char* file, int line) {
+    if (!is_aligned(to, 16)) misuse("red: the address is not aligned to 16 bytes", file, line);
 }
 
 // clang-format off

@@ -291,6 +291,7 @@ enum cudaMemcpyKind {
     cudaMemcpyDeviceToHost,
     cudaMemcpyDeviceToDevice
 };
+enum cudaDeviceAttr { cudaDevAttrMultiProcessorCount = 16 };
 enum cudaFuncAttribute {
     cudaFuncAttributeMaxDynamicSharedMemorySize = 8,
     cudaFuncAttributePreferredSharedMemoryCarveout = 9
@@ -305,6 +306,8 @@ cudaError_t cudaDeviceReset();
 cudaError_t cudaGetDeviceCount(int* count);
 cudaError_t cudaGetDevice(int* device);
 cudaError_t cudaSetDevice(int device);
+// Few multiprocessors, so that small shapes have more tiles than these; one with run_ends_only().
+cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int device);
 cudaError_t cudaMemGetInfo(size_t* free, size_t* total);
 // Exactly so many bytes, all 0xff: floats are NaN until written.
 cudaError_t cudaMalloc(void** pointer, size_t bytes);

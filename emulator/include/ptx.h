@@ -76,6 +76,7 @@ EMULATOR_UNTRACED void mma(const MmaShape& shape, D& d, const A& a, const B& b, 
 
 void check_cp_async(const void* to, const void* from, int bytes, int valid, const char* file,
                     int line);
+void check_red(const void* to, const char* file, int line);
 
 }  // namespace emulator
 
@@ -125,6 +126,12 @@ __forceinline__ void cp_async_wait_group(EMULATOR_SITE) {
 __forceinline__ void cp_async_wait_all(EMULATOR_SITE) {
     emulator::commit_copies();
     emulator::wait_for_copies(0, file, line);
+}
+
+inline void red_add(float* to, float4 values, EMULATOR_SITE) {
+    emulator::check_red(to, file, line);
+    const float each[] = {values.x, values.y, values.z, values.w};
+    for (int i = 0; i < 4; ++i) atomicAdd(to + i, each[i]);
 }
 
 }  // namespace ptx
