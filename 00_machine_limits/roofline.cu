@@ -100,7 +100,7 @@ struct Works {
         };
         const double all = double(kWgGroups) * kWgUnroll * kWgK / 16 * turns;  // m64n256k16
         const double flop = 2.0 * 64 * 256 * 16 * all * blocks;
-        return {"tensor_wgmma", &Limits::tensor_gflops, {}, flop, launch, blocks, all};
+        return {"tensor_wgmma", &Limits::wgmma_gflops, {}, flop, launch, blocks, all};
     }
     template <int kCount>
     Work swept() const {

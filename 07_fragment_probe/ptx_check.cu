@@ -4,17 +4,22 @@
 // Source of the formulas: PTX ISA, the sections that common/ptx.cuh names.
 #include <algorithm>
 #include <cstring>
+#include <functional>
 #include <random>
 #include <type_traits>
 
+#include "07_fragment_probe/boxes.h"
 #include "07_fragment_probe/chip.h"
-#include "common/ptx.cuh"
+#include "07_fragment_probe/products.h"
+#include "common/hopper.cuh"
 #include "common/report.h"
+#include "common/tensor_map.h"
 
 using Words = std::vector<unsigned>;  // registers: those of lane 0, then those of lane 1, ...
 
 // What this was compiled for. As PTX for an older architecture it runs on later chips, too.
-__global__ void compiled_for(int* sm) { *sm = ptx::kCompiledFor; }
+constexpr int kSm90a = 91;
+__global__ void compiled_for(int* sm) { *sm = ptx::kHasWgmma ? kSm90a : ptx::kCompiledFor; }
 
 // ---- ldmatrix -----------------------------------------------------------------------------------
 
@@ -126,28 +131,151 @@ Words copied(const Words& in, int bytes) {
     return words;
 }
 
+// ---- bulk_tensor_load ---------------------------------------------------------------------------
+
+// Fetches boxes, one after the other, and writes each as it lies in shared memory. Of every other
+// one the bytes may come before they are expected.
+template <int bytes>
+__global__ void fetch(const __grid_constant__ CUtensorMap map, const Boxes::Start* starts,
+                      int copied, unsigned* out) {
+    __shared__ alignas(1024) unsigned box[bytes / 4];
+    __shared__ uint64_t full;
+    for (int word = threadIdx.x; word < bytes / 4; word += 32) box[word] = 0;
+    ptx::fence_proxy_async();
+    if (threadIdx.x == 0) {
+        ptx::prefetch_tensormap(&map);
+        ptx::mbarrier_init(&full, 1);
+        ptx::fence_mbarrier_init();
+    }
+    __syncthreads();
+    ptx::mbarrier_wait(&full, 1);  // for the phase before the first
+    for (int i = 0; i < Boxes::kCount; ++i) {
+        if (threadIdx.x == 0) {
+            if (i % 2 == 0) ptx::mbarrier_arrive_expect_tx(&full, copied);
+            ptx::bulk_tensor_load(box, &map, starts[i].x, starts[i].y, &full);
+            if (i % 2 == 1) ptx::mbarrier_arrive_expect_tx(&full, copied);
+        }
+        ptx::mbarrier_wait(&full, i % 2);
+        for (int word = threadIdx.x; word < bytes / 4; word += 32)
+            out[i * bytes / 4 + word] = box[word];
+        __syncthreads();
+    }
+}
+
+// ---- bulk_tensor_store --------------------------------------------------------------------------
+
+// Stores the boxes of `in`, as they lie in shared memory, each behind the one before.
+template <int bytes>
+__global__ void store(const __grid_constant__ CUtensorMap map, const Boxes::Start* starts,
+                      const unsigned* in) {
+    __shared__ alignas(1024) unsigned box[bytes / 4];
+    for (int i = 0; i < Boxes::kCount; ++i) {
+        for (int word = threadIdx.x; word < bytes / 4; word += 32)
+            box[word] = in[i * bytes / 4 + word];
+        ptx::fence_proxy_async();
+        __syncthreads();
+        if (threadIdx.x == 0) {
+            ptx::bulk_tensor_store(&map, starts[i].x, starts[i].y, box);
+            ptx::bulk_commit_group();
+            if (i % 2 == 0) ptx::bulk_wait_group_read<0>();
+            ptx::bulk_wait_group<0>();
+        }
+        __syncthreads();
+    }
+}
+
+// ---- Clusters -----------------------------------------------------------------------------------
+
+// Each of two blocks fetches a box for both. It writes both boxes, then the first as it lies in the
+// other block, once that one has said that it is there.
+template <int bytes>
+__global__ void CLUSTER_DIMS(2, 1, 1)
+    share(const __grid_constant__ CUtensorMap map, const Boxes::Start* starts, unsigned* out) {
+    extern __shared__ __align__(1024) unsigned shared[];
+    uint64_t* const full = reinterpret_cast<uint64_t*>(shared + 2 * bytes / 4);
+    uint64_t* const others = full + 1;
+    const int rank = ptx::cluster_rank();
+    if (threadIdx.x == 0) {
+        ptx::mbarrier_init(full, 1);
+        ptx::mbarrier_init(others, 1);
+        ptx::fence_mbarrier_init();
+    }
+    ptx::cluster_arrive();
+    ptx::cluster_wait();
+    if (threadIdx.x == 0) {
+        ptx::mbarrier_arrive_expect_tx(full, 2 * bytes);
+        ptx::bulk_tensor_load_multicast(shared + rank * bytes / 4, &map, starts[rank].x,
+                                        starts[rank].y, full, 3);
+    }
+    ptx::mbarrier_wait(full, 0);
+    __syncwarp();
+    if (threadIdx.x == 0) ptx::mbarrier_arrive_remote(others, 1 - rank);
+    ptx::mbarrier_wait(others, 0);
+    const unsigned* const there = ptx::map_shared(shared, 1 - rank);
+    unsigned* const to = out + rank * 3 * bytes / 4;
+    for (int word = threadIdx.x; word < 2 * bytes / 4; word += 32) to[word] = shared[word];
+    for (int word = threadIdx.x; word < bytes / 4; word += 32)
+        to[2 * bytes / 4 + word] = there[word];
+    ptx::cluster_arrive();  // the other block may still read here
+    ptx::cluster_wait();
+}
+
+// ---- wgmma --------------------------------------------------------------------------------------
+
+// in: the shared memory, C's registers, A's registers.
+template <class T, int n, int transposed_a, int transposed_b, bool a_in_registers>
+__global__ void __launch_bounds__(128)
+    multiply_wide(DescribedOperand a, DescribedOperand b, const unsigned* in, float* out) {
+    __shared__ alignas(1024) unsigned memory[Products::kBytes / 4];
+    constexpr int words = Products::kBytes / 4;
+    for (int i = threadIdx.x; i < words; i += 128) memory[i] = in[i];
+    ptx::fence_proxy_async();
+    __syncthreads();
+    const char* const bytes = reinterpret_cast<const char*>(memory);
+    const uint64_t a_memory =
+        ptx::wgmma_descriptor(bytes + a.start, a.swizzle, a.stride, a.leading);
+    const uint64_t b_memory =
+        ptx::wgmma_descriptor(bytes + b.start, b.swizzle, b.stride, b.leading);
+    float d[n / 16][8];
+    half2 a_registers[4];
+    const float* const c = reinterpret_cast<const float*>(in + words) + threadIdx.x * (n / 2);
+    for (int i = 0; i < n / 2; ++i) d[i / 8][i % 8] = c[i];
+    for (int i = 0; i < 4; ++i)
+        a_registers[i] = reinterpret_cast<const half2*>(in + words + 64 * n)[threadIdx.x * 4 + i];
+    ptx::wgmma_fence();
+    if constexpr (a_in_registers) ptx::wgmma_m64k16<T, transposed_b>(d, a_registers, b_memory);
+    else ptx::wgmma_m64k16<T, transposed_a, transposed_b>(d, a_memory, b_memory);
+    ptx::wgmma_commit_group();
+    ptx::wgmma_wait_group<0>();
+    ptx::wgmma_keep(d);
+    for (int i = 0; i < n / 2; ++i) out[threadIdx.x * (n / 2) + i] = d[i / 8][i % 8];
+}
+
 // ---- The checks ---------------------------------------------------------------------------------
 
 struct Check {
     std::string name;
     int since;
-    void (*kernel)(const void* in, void* out);
+    std::function<void(const void* in, void* out)> launch;
     Words in, expected;
 };
+auto launched(void (*kernel)(const void*, void*)) {
+    return [kernel](const void* in, void* out) { kernel<<<1, 32>>>(in, out); };
+}
 
 template <int matrices, bool trans>
 Check check_ldmatrix() {
     Words in;
     for (unsigned i = 0; i < 32 * 8; i += 2) in.push_back(i | (i + 1) << 16);
-    return {format("ldmatrix_x%d%s", matrices, trans ? "_trans" : ""), 75, load<matrices, trans>,
-            in, loaded(matrices, trans)};
+    return {format("ldmatrix_x%d%s", matrices, trans ? "_trans" : ""), 75,
+            launched(load<matrices, trans>), in, loaded(matrices, trans)};
 }
 
 template <int bytes>
 Check check_cp_async() {
     Words in;
     for (unsigned i = 0; i < 32 * 4; ++i) in.push_back(0x12345678 + i * 0x01010101);
-    return {format("cp_async<%d>", bytes), 80, copy<bytes>, in, copied(in, bytes)};
+    return {format("cp_async<%d>", bytes), 80, launched(copy<bytes>), in, copied(in, bytes)};
 }
 
 // Puts elements into registers: floats, or pairs of smaller ones.
@@ -171,7 +299,7 @@ Check check_mma(const char* name, int since, const MmaShape& s) {
         return numbers;
     };
     const auto A = matrix(s.m, s.k), B = matrix(s.k, s.n), C = matrix(s.m, s.n);
-    Check check{name, since, multiply<D, d_count, Pair, a_count, b_count>, {}, {}};
+    Check check{name, since, launched(multiply<D, d_count, Pair, a_count, b_count>), {}, {}};
     for (int lane = 0; lane < 32; ++lane) {
         const int group = lane / 4 % s.groups, lanes = 32 / s.groups;
         std::vector<float> a, b, c, d;
@@ -190,6 +318,74 @@ Check check_mma(const char* name, int since, const MmaShape& s) {
         append<Pair>(check.in, a), append<Pair>(check.in, b), append<D>(check.in, c);
         append<D>(check.expected, d);
     }
+    return check;
+}
+
+template <class T, int rows, int columns, int swizzle>
+Check check_load(const char* type) {
+    const Boxes boxes(false, rows, columns, sizeof(T), swizzle);
+    constexpr int bytes = rows * (swizzle ? swizzle : columns * int(sizeof(T)));
+    const auto launch = [=](const void* in, void* out) {
+        DeviceArray<Boxes::Start> starts(boxes.starts.size());
+        starts.upload(boxes.starts);
+        const CUtensorMap map =
+            tensor_map(static_cast<const T*>(in), Boxes::kMatrixRows, Boxes::kMatrixColumns, rows,
+                       columns, swizzle, Boxes::kLeadingDimension);
+        fetch<bytes><<<1, 32>>>(map, starts.data(), rows * columns * int(sizeof(T)),
+                                static_cast<unsigned*>(out));
+    };
+    return {format("load %d x %d %s, swizzle %d", rows, columns, type, swizzle), 90, launch,
+            boxes.matrix, boxes.loaded()};
+}
+
+// The matrix is written by the boxes, one after the other.
+template <class T, int rows, int columns, int swizzle>
+Check check_store(const char* type) {
+    const Boxes boxes(true, rows, columns, sizeof(T), swizzle);
+    constexpr int bytes = rows * (swizzle ? swizzle : columns * int(sizeof(T)));
+    const Words in = boxes.some_boxes();
+    const auto launch = [=](const void* in, void* out) {
+        DeviceArray<Boxes::Start> starts(boxes.starts.size());
+        starts.upload(boxes.starts);
+        const CUtensorMap map =
+            tensor_map(static_cast<const T*>(out), Boxes::kMatrixRows, Boxes::kMatrixColumns, rows,
+                       columns, swizzle, Boxes::kLeadingDimension);
+        store<bytes><<<1, 32>>>(map, starts.data(), static_cast<const unsigned*>(in));
+    };
+    return {format("store %d x %d %s, swizzle %d", rows, columns, type, swizzle), 90, launch, in,
+            boxes.stored(in)};
+}
+
+Check check_cluster() {
+    constexpr int rows = 64, columns = 64, bytes = rows * columns * 2;
+    const Boxes boxes(false, rows, columns, sizeof(half), 128);
+    const auto launch = [=](const void* in, void* out) {
+        DeviceArray<Boxes::Start> starts(boxes.starts.size());
+        starts.upload(boxes.starts);
+        const CUtensorMap map =
+            tensor_map(static_cast<const half*>(in), Boxes::kMatrixRows, Boxes::kMatrixColumns,
+                       rows, columns, 128, Boxes::kLeadingDimension);
+        share<bytes><<<2, 32, 2 * bytes + 16>>>(map, starts.data(), static_cast<unsigned*>(out));
+    };
+    Words loaded = boxes.loaded(), expected;
+    for (int rank = 0; rank < 2; ++rank)
+        for (const int words : {2 * bytes / 4, bytes / 4})
+            expected.insert(expected.end(), loaded.begin(), loaded.begin() + words);
+    return {"cluster, multicast, mapa", kSm90a, launch, boxes.matrix, expected};
+}
+
+template <class T, class Pair, int n, int transposed_a, int transposed_b, bool a_in_registers>
+Check check_wgmma(const char* name, const DescribedOperand& a, const DescribedOperand& b) {
+    const Products products(n, a_in_registers, a, b);
+    Check check{name, kSm90a, {}, {}, {}};
+    append<Pair>(check.in, {products.shared.begin(), products.shared.end()});
+    append<float>(check.in, products.sums(false));
+    append<Pair>(check.in, products.a_registers());
+    append<float>(check.expected, products.sums(true));
+    check.launch = [=](const void* in, void* out) {
+        multiply_wide<T, n, transposed_a, transposed_b, a_in_registers>
+            <<<1, 128>>>(a, b, static_cast<const unsigned*>(in), static_cast<float*>(out));
+    };
     return check;
 }
 
@@ -212,32 +408,91 @@ int main(int argc, char** argv) {
             check_cp_async<4>(),
             check_cp_async<8>(),
             check_cp_async<16>(),
+            check_load<half, 64, 64, 128>("half"),
+            check_load<half, 16, 32, 64>("half"),
+            check_load<half, 24, 16, 32>("half"),
+            check_load<half, 24, 64, 0>("half"),
+            check_load<half, 16, 24, 128>("half"),  // narrower than the swizzle
+            check_load<half, 40, 8, 64>("half"),
+            check_load<__nv_bfloat16, 8, 8, 32>("bf16"),
+            check_load<__nv_bfloat16, 40, 64, 128>("bf16"),
+            check_load<float, 32, 32, 128>("float"),
+            check_load<float, 7, 12, 0>("float"),
+            check_store<half, 64, 64, 128>("half"),
+            check_store<half, 16, 32, 64>("half"),
+            check_store<half, 24, 16, 32>("half"),
+            check_store<float, 32, 32, 128>("float"),
+            check_store<float, 7, 12, 0>("float"),
+            check_store<half, 16, 24, 128>("half"),  // narrower than the swizzle
+            check_store<half, 40, 8, 64>("half"),
+            check_cluster(),
+            // Operands: start, swizzle, stride, leading, transposed.
+            check_wgmma<half, half2, 64, 0, 0, false>("wgmma 64, K-major, swizzle 128",
+                                                      {0, 128, 1024, 0, false},
+                                                      {8192, 128, 1024, 0, false}),
+            check_wgmma<half, half2, 256, 0, 1, false>("wgmma 256, B MN-major, swizzle 128",
+                                                       {32, 128, 1024, 0, false},
+                                                       {8192, 128, 1024, 2048, true}),
+            check_wgmma<half, half2, 128, 1, 1, false>("wgmma 128, MN-major, swizzle 128",
+                                                       {4096, 128, 1024, 0, true},
+                                                       {8192, 128, 2048, 8192, true}),
+            check_wgmma<half, half2, 96, 0, 0, false>("wgmma 96, K-major, swizzle 64",
+                                                      {512, 64, 512, 0, false},
+                                                      {8192 + 32, 64, 1024, 0, false}),
+            check_wgmma<half, half2, 32, 0, 0, false>("wgmma 32, K-major, swizzle 32",
+                                                      {256, 32, 768, 0, false},
+                                                      {8192, 32, 256, 0, false}),
+            check_wgmma<half, half2, 160, 0, 0, false>("wgmma 160, K-major, no swizzle",
+                                                       {16, 0, 256, 128, false},
+                                                       {8192, 0, 128, 4096, false}),
+            check_wgmma<half, half2, 64, 1, 1, false>("wgmma 64, MN-major, no swizzle",
+                                                      {0, 0, 128, 1024, true},
+                                                      {8192, 0, 256, 128, true}),
+            check_wgmma<half, half2, 192, 1, 1, false>("wgmma 192, MN-major, swizzle 64",
+                                                       {0, 64, 1024, 512, true},
+                                                       {8192, 64, 512, 1024, true}),
+            check_wgmma<half, half2, 224, 1, 1, false>("wgmma 224, MN-major, swizzle 32",
+                                                       {0, 32, 256, 512, true},
+                                                       {8192, 32, 4096, 256, true}),
+            check_wgmma<__nv_bfloat16, __nv_bfloat162, 256, 0, 1, false>(
+                "wgmma 256 bf16, B MN-major", {96, 128, 2048, 0, false},
+                {16384, 128, 1024, 4096, true}),
+            check_wgmma<half, half2, 256, 0, 1, true>("wgmma 256, A in registers",
+                                                      {0, 128, 1024, 0, false},
+                                                      {8192, 128, 1024, 2048, true}),
+            check_wgmma<__nv_bfloat16, __nv_bfloat162, 32, 0, 0, true>(
+                "wgmma 32 bf16, A in registers", {0, 128, 1024, 0, false},
+                {8192, 128, 1024, 0, false}),
         };
         DeviceArray<int> sm_device(1);
         std::vector<int> sm;
         compiled_for<<<1, 1>>>(sm_device.data());
         finish("the question what this was compiled for");
         sm_device.download(sm);
-        const int has = std::min(sm[0], chip.sm);
+        // The emulator's sm_80 stands for all later ones.
+        const bool all = kEmulated && chip.sm == 80;
+        const int has =
+            sm[0] == kSm90a && (all || chip.sm == 90) ? kSm90a : std::min(sm[0], chip.sm);
         bool wrong = false;
         for (const Check& check : checks) {
-            std::printf("  %-32s", check.name.c_str());
+            std::printf("  %-36s", check.name.c_str());
             if (has < check.since) {
-                std::printf("not run: needs sm_%d, and this is sm_%d\n", check.since, has);
+                std::printf("not run: needs sm_%s, and this is sm_%d\n",
+                            check.since == kSm90a ? "90a" : std::to_string(check.since).c_str(),
+                            has);
                 continue;
             }
             DeviceArray<unsigned> in(check.in.size()), out(check.expected.size());
             in.upload(check.in);
             Words words(check.expected.size(), ~0u);
             out.upload(words);
-            const auto kernel = check.kernel;
-            kernel<<<1, 32>>>(in.data(), out.data());
+            check.launch(in.data(), out.data());
             finish(check.name);
             out.download(words);
             const auto [got, by_formula] =
                 std::mismatch(words.begin(), words.end(), check.expected.begin());
             const int at = int(got - words.begin()), registers = int(words.size()) / 32;
-            if (got == words.end()) std::printf("%3zu registers as by the formula\n", words.size());
+            if (got == words.end()) std::printf("%5zu words as by the formula\n", words.size());
             else
                 std::printf("WRONG: register %d of lane %d is %08x, by the formula %08x\n",
                             at % registers, at / registers, *got, *by_formula);

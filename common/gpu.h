@@ -111,11 +111,13 @@ void check_shared_memory(const StageOf<In, Out>& stage, int most) {
                              (stage.shared_bytes + 1023) / 1024, most / 1024, stage.smaller_step));
 }
 
-// What the stage states. C is written once.
+// What the stage states.
 template <class In, class Out>
 Traffic traffic_of(const StageOf<In, Out>& stage, Shape s) {
-    return {sizeof(In) * stage.loaded_elements(s.M, s.N, s.K), sizeof(Out) * double(s.M) * s.N,
-            stage.shared_loaded_bytes ? stage.shared_loaded_bytes(s.M, s.N, s.K) : 0};
+    const auto [M, N, K] = s;
+    return {sizeof(In) * stage.loaded_elements(M, N, K),
+            sizeof(Out) * (stage.stored_elements ? stage.stored_elements(M, N, K) : double(M) * N),
+            stage.shared_loaded_bytes ? stage.shared_loaded_bytes(M, N, K) : 0};
 }
 
 // Flop per byte of that traffic, without caches.
@@ -461,6 +463,7 @@ double Bench::peak_at(double mhz, Limit which) const {
     if (which == &Limits::half2_gflops) flop = sm == 80 || sm == 90 ? 512 : sm < 90 ? 256 : 0;
     if (which == &Limits::tensor_gflops)
         flop = sm == 70 ? 1024 : sm == 80 ? 2048 : sm == 90 ? 4096 : 0;
+    if (which == &Limits::wgmma_gflops) flop = sm == 90 ? 4096 : 0;
     return flop * multiprocessors * mhz * 1e-3;
 }
 
@@ -474,8 +477,9 @@ Gpu Bench::at_hand() const {
     // Shared memory: 32 banks of 4 bytes a clock, on every GPU that CUDA 13 knows.
     const double shared = multiprocessors * mhz * 0.128;
     const auto peak = [&](Limit which) { return peak_at(mhz, which); };
-    const Limits limits = {2 * memory_ghz * bus_bytes, shared, peak(&Limits::fp32_gflops),
-                           peak(&Limits::half2_gflops), peak(&Limits::tensor_gflops)};
+    const Limits limits = {2 * memory_ghz * bus_bytes,   shared,
+                           peak(&Limits::fp32_gflops),   peak(&Limits::half2_gflops),
+                           peak(&Limits::tensor_gflops), peak(&Limits::wgmma_gflops)};
     return {"", properties.name, limits, {}, "by the device's attributes"};
 }
 

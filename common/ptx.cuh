@@ -3,15 +3,18 @@
 //
 // A half2 or __nv_bfloat162 is one 32-bit register of two elements, the lower one first; its type
 // chooses the instruction. All 32 lanes of a warp call ldmatrix and mma together. In the layouts
-// below g = lane / 4 and t = lane % 4. Source: PTX ISA, the section that is named.
+// below g = lane / 4 and t = lane % 4. Source: PTX ISA, the section that is named. hopper.cuh has
+// clusters and wgmma.
 //
-// All of it compiles for older architectures, too. There ldmatrix and mma end the launch (trap),
-// and cp.async is an ordinary copy.
+// All of it compiles for older architectures, too. There cp.async is an ordinary copy, and all else
+// ends the launch (trap).
 #pragma once
 
+#include <cuda.h>
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 
+#include <cstdint>
 #include <type_traits>
 
 #ifdef CUDA_EMULATOR
@@ -185,6 +188,133 @@ __device__ void cp_async_wait_group() {
 inline __device__ void cp_async_wait_all() {
     if constexpr (kCompiledFor >= 80) asm volatile("cp.async.wait_all;" ::: "memory");
 }
+
+// ---- red (sm_90): adds four floats to neighbours in global memory -------------------------------
+//
+// Each is added as by atomicAdd; the address is a multiple of 16. Four atomicAdds before sm_90, and
+// before CUDA 12.1.
+// Source: "Parallel Synchronization and Communication Instructions: red".
+
+inline __device__ void red_add(float* to, float4 values) {
+#if __CUDACC_VER_MAJOR__ * 100 + __CUDACC_VER_MINOR__ >= 1201
+    constexpr bool kCompiles = kCompiledFor >= 90;
+#else
+    constexpr bool kCompiles = false;
+#endif
+    if constexpr (kCompiles) {
+        asm volatile("red.relaxed.gpu.global.add.v4.f32 [%0], {%1, %2, %3, %4};"
+                     :
+                     : "l"(__cvta_generic_to_global(to)), "f"(values.x), "f"(values.y),
+                       "f"(values.z), "f"(values.w)
+                     : "memory");
+    } else {
+        atomicAdd(to, values.x), atomicAdd(to + 1, values.y);
+        atomicAdd(to + 2, values.z), atomicAdd(to + 3, values.w);
+    }
+}
+
+// clang-format off
+// ---- mbarrier (sm_90): a barrier in shared memory that counts arrivals and bytes ----------------
+//
+// It goes through phases, numbered from 0. A phase is complete when all of its arrivals have come,
+// and as many bytes as were expected; then the next one begins. A wait names the parity of the
+// phase, its number modulo 2, and is over at once where that phase, the current one less 1, is
+// complete. So on a new barrier a wait for parity 1 is over at once. A wait sees everything that
+// happened before the arrivals, and the bytes.
+// Source: "Parallel Synchronization and Communication Instructions: mbarrier".
+
+inline __device__ void mbarrier_init(uint64_t* barrier, int arrivals) {
+    PTX_SINCE(90, "mbarrier.init.shared::cta.b64 [%0], %1;"
+              :: "r"(shared_address(barrier)), "r"(arrivals) : "memory");
+}
+// The memory may be used for something else.
+inline __device__ void mbarrier_inval(uint64_t* barrier) {
+    PTX_SINCE(90, "mbarrier.inval.shared::cta.b64 [%0];"
+              :: "r"(shared_address(barrier)) : "memory");
+}
+// By the thread that did mbarrier_init, before a barrier of the block: bulk copies see it, too.
+inline __device__ void fence_mbarrier_init() {
+    PTX_SINCE(90, "fence.mbarrier_init.release.cluster;" ::: "memory");
+}
+inline __device__ void mbarrier_arrive(uint64_t* barrier) {
+    PTX_SINCE(90, "mbarrier.arrive.shared::cta.b64 _, [%0];"
+              :: "r"(shared_address(barrier)) : "memory");
+}
+// Expects so many bytes more, 2^20 - 1 at most, then arrives.
+inline __device__ void mbarrier_arrive_expect_tx(uint64_t* barrier, int bytes) {
+    PTX_SINCE(90, "mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;"
+              :: "r"(shared_address(barrier)), "r"(bytes) : "memory");
+}
+inline __device__ void mbarrier_wait(uint64_t* barrier, int parity) {
+    PTX_SINCE(90, "{\n.reg .pred complete;\n"
+                  "WAIT:\n"
+                  "mbarrier.try_wait.parity.shared::cta.b64 complete, [%0], %1;\n"
+                  "@complete bra DONE;\n"
+                  "bra WAIT;\n"
+                  "DONE:\n}"
+              :: "r"(shared_address(barrier)), "r"(parity) : "memory");
+}
+
+// ---- Bulk tensor copies (sm_90): TMA, a box of a matrix in global memory ------------------------
+//
+// One thread asks for the whole box. The map (common/tensor_map.h) says where the matrix lies, its
+// size, the box's and the swizzle; it is a kernel's parameter: const __grid_constant__ CUtensorMap.
+// The box begins at column x, a multiple of 16 bytes, and row y. Both may lie outside the matrix.
+// Elements outside become zero, and count as bytes: the barrier is told of the whole box anyway.
+// The box's rows lie without gaps at `to`, a multiple of 128 bytes. A swizzle of 128 bytes puts the
+// 16 bytes that belong at address a at a ^ (a >> 7 & 7) << 4 (64: & 3, 32: & 1), and `to` is a
+// multiple of 1024 (512, 256). What ordinary stores wrote there needs fence_proxy_async() before.
+// Source: "Data Movement and Conversion Instructions: cp.async.bulk.tensor".
+
+inline __device__ void bulk_tensor_load(void* to, const CUtensorMap* map, int x, int y,
+                                        uint64_t* barrier) {
+    PTX_SINCE(90, "cp.async.bulk.tensor.2d.shared::cluster.global.tile"
+                  ".mbarrier::complete_tx::bytes [%0], [%1, {%2, %3}], [%4];"
+              :: "r"(shared_address(to)), "l"(map), "r"(x), "r"(y), "r"(shared_address(barrier))
+              : "memory");
+}
+// The other way: elements outside the matrix are not written. What the box holds must be fenced
+// (fence_proxy_async) by the threads that wrote it, then a barrier passed. The copy belongs to the
+// thread's next group; only this thread can wait for it. Shared memory may be overwritten after
+// bulk_wait_group_read, the matrix is written after bulk_wait_group; both leave out the last
+// groups.
+inline __device__ void bulk_tensor_store(const CUtensorMap* map, int x, int y, const void* from) {
+    PTX_SINCE(90, "cp.async.bulk.tensor.2d.global.shared::cta.tile.bulk_group "
+                  "[%0, {%1, %2}], [%3];"
+              :: "l"(map), "r"(x), "r"(y), "r"(shared_address(from)) : "memory");
+}
+inline __device__ void bulk_commit_group() {
+    PTX_SINCE(90, "cp.async.bulk.commit_group;" ::: "memory");
+}
+template <int but_last>
+__device__ void bulk_wait_group() {
+    PTX_SINCE(90, "cp.async.bulk.wait_group %0;" :: "n"(but_last) : "memory");
+}
+template <int but_last>
+__device__ void bulk_wait_group_read() {
+    PTX_SINCE(90, "cp.async.bulk.wait_group.read %0;" :: "n"(but_last) : "memory");
+}
+// Fetches the map itself, which the first copy would wait for.
+inline __device__ void prefetch_tensormap(const CUtensorMap* map) {
+    PTX_SINCE(90, "prefetch.tensormap [%0];" :: "l"(map) : "memory");
+}
+// The thread's writes to shared memory come before what bulk copies and wgmma do after a barrier.
+inline __device__ void fence_proxy_async() {
+    PTX_SINCE(90, "fence.proxy.async.shared::cta;" ::: "memory");
+}
+
+// ---- Barriers of a part of a block --------------------------------------------------------------
+//
+// `threads`, a multiple of 32, of whole warps, are those that sync or arrive; who arrives does not
+// wait. id: 0 to 15; __syncthreads() is 0. Source: "... Instructions: bar".
+
+inline __device__ void named_barrier_sync(int id, int threads) {
+    asm volatile("bar.sync %0, %1;" :: "r"(id), "r"(threads) : "memory");
+}
+inline __device__ void named_barrier_arrive(int id, int threads) {
+    asm volatile("bar.arrive %0, %1;" :: "r"(id), "r"(threads) : "memory");
+}
+// clang-format on
 
 #undef PTX_SINCE
 

@@ -157,7 +157,8 @@ Gpu read_limits(const std::string& path, const std::string& option) {
                             {"shared_memory", "gbs", &Limits::shared_gbs, true},
                             {"fp32_fma", "gflops", &Limits::fp32_gflops, true},
                             {"fp16_pairs", "gflops", &Limits::half2_gflops, false},
-                            {"tensor_mma_sync", "gflops", &Limits::tensor_gflops, false}};
+                            {"tensor_mma_sync", "gflops", &Limits::tensor_gflops, false},
+                            {"tensor_wgmma", "gflops", &Limits::wgmma_gflops, false}};
     const std::vector<CsvRow> rows =
         read_csv(option, path, {"what", "gbs", "gflops", "limit", "gpu"});
     const auto check = [&](bool good, const std::string& why) {

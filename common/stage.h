@@ -9,7 +9,8 @@ struct Limits {
     // GFLOP/s, a multiply-add counted as 2 flop.
     double fp32_gflops;
     double half2_gflops;  // FP16 pairs on the ordinary lanes
-    double tensor_gflops;  // tensor cores: FP16 in, FP32 accumulate
+    double tensor_gflops;  // tensor cores: FP16 in, FP32 accumulate; by mma_sync
+    double wgmma_gflops = 0;  // the same by wgmma
 };
 
 using Limit = double Limits::*;  // which of them
@@ -29,6 +30,7 @@ constexpr Arithmetic kHalf2 = {"FP16 pairs", &Limits::half2_gflops, 2048.0, 0x1p
 // Mikaitis, S. Pranesh, "Numerical behavior of NVIDIA tensor cores", PeerJ Computer Science 7,
 // 2021.
 constexpr Arithmetic kTensor = {"FP16 tensor cores", &Limits::tensor_gflops, 16777216.0, 0x1p-22};
+constexpr Arithmetic kWgmma = {"FP16 by wgmma", &Limits::wgmma_gflops, 16777216.0, 0x1p-22};
 
 template <class In, class Out>
 struct StageOf {
@@ -45,5 +47,8 @@ struct StageOf {
     // bytes, and the step that takes less.
     int shared_bytes = 0;
     const char* smaller_step = "";
+    // How many elements of C's size all threads together store; nullptr: each of C once. What is
+    // added to C by atomicAdd is not counted.
+    double (*stored_elements)(double M, double N, double K) = nullptr;
     const char* name = "";  // run_stage() takes it from the stage's source
 };

@@ -29,6 +29,8 @@ const uintptr_t kConstantEnd = number(&__stop_cuda_constant);
 
 struct Memory {
     Allocation static_shared{kDataBegin, kDataEnd, nullptr}, dynamic_shared{0, 0, nullptr};
+    size_t dynamic_bytes = 0, dynamic_stride = 0;  // of each block of a cluster
+    unsigned ranks = 1;
     Allocation recent{0, 0, nullptr};  // most accesses go where the one before went
     // For each byte of the program's data: 1 + the number of the symbol that has it, or 0.
     std::vector<uint32_t> owner;
@@ -110,6 +112,33 @@ std::string describe(uintptr_t address, int width) {
                   error);
 }
 
+// Where the access goes; own where it is nobody's business. One that goes where it may not ends the
+// launch.
+inline Region checked_region(unsigned thread, uintptr_t address, int width, Kind kind, uintptr_t pc,
+                             bool aligned, const Allocation*& range) {
+    const Region region = find_region(address, thread, range);
+    if (region == Region::own) return region;
+    bool inside = region != Region::none && address + width <= range->end;
+    if (inside && range == &memory.static_shared) {
+        const uint32_t owner = memory.owner[address - kDataBegin];
+        inside = memory.owner.empty() ||
+                 (owner && owner == memory.owner[address + width - 1 - kDataBegin]);
+    }
+    if (memory.ranks > 1 && range == &memory.dynamic_shared && region == Region::shared) {
+        const size_t offset = address - range->begin;  // within one block's, too
+        inside &= offset % memory.dynamic_stride + width <= memory.dynamic_bytes;
+        note_remote_access(thread, unsigned(offset / memory.dynamic_stride), pc);
+    }
+    if (region == Region::none && only_ends_run()) return Region::own;
+    if (!inside)
+        refuse(thread, width, kind, pc, "out of bounds: ", describe(address, width),
+               cudaErrorIllegalAddress);
+    if (aligned && address % width)
+        refuse(thread, width, kind, pc, "misaligned: ", past_multiple(address, width),
+               cudaErrorMisalignedAddress);
+    return region;
+}
+
 // True if the thread should give way to the others.
 bool note_access(unsigned thread, const void* pointer, int width, Kind kind,
                  const void* return_address, bool counted, const void* copied_to, bool aligned) {
@@ -117,22 +146,8 @@ bool note_access(unsigned thread, const void* pointer, int width, Kind kind,
     if (pc - kImageBegin >= kCodeEnd - kImageBegin) return false;
     last_traced = pc;
     const Allocation* range;
-    const Region region = find_region(address, thread, range);
+    const Region region = checked_region(thread, address, width, kind, pc, aligned, range);
     if (region == Region::own) return false;
-    bool inside = region != Region::none && address + width <= range->end;
-    if (inside && range == &memory.static_shared) {
-        const uint32_t owner = memory.owner[address - kDataBegin];
-        inside = memory.owner.empty() ||
-                 (owner && owner == memory.owner[address + width - 1 - kDataBegin]);
-    }
-    if (region == Region::none && only_ends_run()) return false;
-    if (!inside)
-        refuse(thread, width, kind, pc, "out of bounds: ", describe(address, width),
-               cudaErrorIllegalAddress);
-    if (aligned && address % width)
-        refuse(thread, width, kind, pc, "misaligned: ", past_multiple(address, width),
-               cudaErrorMisalignedAddress);
-
     const bool global = region == Region::global;
     Site& site = find_site(pc, global, kind != trace::kRead);
     races::check(range->cells, range->begin, address, width, global, kind, thread, site.number);
@@ -167,9 +182,12 @@ double host_bytes(double device_bytes) {
 
 namespace trace {
 
-void begin_launch(size_t dynamic_shared_bytes) {
+void begin_launch(size_t dynamic_shared_bytes, size_t stride, unsigned blocks) {
     if (!compiled_for_tracing) return;
-    const uintptr_t begin = number(builtins.dynamic_shared), end = begin + dynamic_shared_bytes;
+    const uintptr_t begin = number(builtins.dynamic_shared);
+    const uintptr_t end = begin + (blocks - 1) * stride + dynamic_shared_bytes;
+    memory.dynamic_bytes = dynamic_shared_bytes, memory.dynamic_stride = stride;
+    memory.ranks = blocks;
     memory.dynamic_shared = {begin, end, races::new_cells(begin, end)};
     if (!memory.static_shared.cells) {
         memory.static_shared.cells = races::new_cells(kDataBegin, kDataEnd);
@@ -213,6 +231,25 @@ bool access(unsigned thread, const void* address, int bytes, Kind kind, const vo
     const bool way = note_access(thread, address, bytes, kind, pc, counted, copied_to, false);
     in_kernel = before;
     return way;
+}
+
+void bulk_access(unsigned thread, const void* pointer, size_t bytes, Kind kind, const void* pc) {
+    if (!compiled_for_tracing) return;
+    const Allocation* range;
+    const uintptr_t begin = number(pointer);
+    const Region region = checked_region(thread, begin, int(bytes), kind, number(pc), false, range);
+    if (region == Region::own) return;
+    const bool global = region == Region::global;
+    const Site& site = find_site(number(pc), global, kind != kRead);
+    for (uintptr_t at = begin; at < begin + bytes; at += 16)
+        races::check(range->cells, range->begin, at, int(std::min<size_t>(16, begin + bytes - at)),
+                     global, kind, thread, site.number);
+}
+
+void bulk_bounds(const void* pointer, size_t bytes, Kind kind, const void* pc) {
+    const Allocation* range;
+    if (compiled_for_tracing)
+        checked_region(current_thread, number(pointer), int(bytes), kind, number(pc), false, range);
 }
 
 void compiled_access(const void* address, int bytes, Kind kind, const void* pc, bool aligned) {

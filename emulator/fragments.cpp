@@ -100,7 +100,7 @@ const ElementMap& FragmentKind::map(const WarpCall& call) {
 }
 
 void require(int since, const char* instruction, const char* file, int line) {
-    if (architecture() < since)
+    if (architecture() < std::min(since, 80))  // which stands for all later ones
         misuse(std::string(instruction) + ": needs sm_" + std::to_string(since) + ", not sm_" +
                    std::to_string(architecture()),
                file, line);
@@ -195,14 +195,10 @@ const ElementMap& begin_move(const WarpCall& call, FragmentKind& kind, bool stor
 
 // ---- PTX ----------------------------------------------------------------------------------------
 
-namespace {
-
 bool is_shared(const void* address) {
     return tracing() ? traced_as_shared(address)
                      : !find_allocation(reinterpret_cast<uintptr_t>(address));
 }
-
-}  // namespace
 
 void begin_ldmatrix(const WarpCall& call, int matrices, const void* (&rows)[32]) {
     require(75, "ldmatrix", call.file, call.line);
@@ -229,8 +225,12 @@ void check_cp_async(const void* to, const void* from, int bytes, int valid, cons
         if (!is_aligned(address, bytes))
             refuse("an address is not aligned to the " + std::to_string(bytes) + " bytes");
     if (!is_shared(to)) refuse("the destination is not in shared memory");
-    if (valid > 0 && !find_allocation(reinterpret_cast<uintptr_t>(from)))
+    if (valid > 0 && !only_ends_run() && !find_allocation(reinterpret_cast<uintptr_t>(from)))
         refuse("the source is not in global memory");
+}
+
+void check_red(const void* to, const char* file, int line) {
+    if (!is_aligned(to, 16)) misuse("red: the address is not aligned to 16 bytes", file, line);
 }
 
 // clang-format off

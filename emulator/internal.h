@@ -21,6 +21,9 @@ unsigned ready_threads();  // that wait for nothing
 void give_way();  // called by the running thread: the others of its block run first
 // Ends the launch. Called by a kernel's thread it does not come back.
 void fail(const std::string& problem, cudaError_t error = cudaErrorLaunchFailure);
+void misuse_by(unsigned thread, const std::string& what, const char* file, int line);
+Order thread_order();
+unsigned random_number();  // of the sequence that random orders come from
 std::string block_name();  // "block 3", the one that runs
 std::string thread_name(unsigned thread);  // "thread (5,1)"
 std::string kernel_name();  // "matmul<true>"
@@ -34,6 +37,43 @@ void begin_launch();
 void finish();  // all copies of the running thread
 }  // namespace async
 
+// ---- mbarriers.cpp, tensor_loads.cpp, tensor_stores.cpp, wgmma.cpp, named_barriers.cpp,
+// clusters.cpp ----
+
+// No traced access within is the kernel's.
+struct EmulatorsWork {
+    bool before;
+    EmulatorsWork();
+    ~EmulatorsWork();
+};
+
+namespace mbarriers {
+void begin_block();
+void end_block();
+void report_deadlock();  // threads wait, and nothing can end that
+}  // namespace mbarriers
+
+namespace tensor_loads {
+void begin_block();
+void end_block();
+bool any_lands();  // one of those under way has; false: none is under way
+}  // namespace tensor_loads
+namespace tensor_stores {
+void begin_block();
+void end_block();
+}  // namespace tensor_stores
+namespace wgmma_state {
+void begin_block();
+void end_block();
+}  // namespace wgmma_state
+namespace named_barriers {
+void begin_block();
+}  // namespace named_barriers
+namespace clusters {
+void begin_block();
+}  // namespace clusters
+void note_remote_access(unsigned thread, unsigned rank, uintptr_t pc);
+
 // ---- api.cpp: device memory, errors, limits ----
 
 struct Cell;  // who touched two bytes of memory last; see races.cpp
@@ -46,6 +86,7 @@ extern std::vector<Allocation> allocations;  // live cudaMalloc ranges, by addre
 Allocation* find_allocation(uintptr_t address);
 void* allocate_aligned(size_t alignment, size_t bytes);
 cudaError_t set_last_error(cudaError_t error);  // returns it
+size_t static_shared(const void* kernel);  // bytes of its own __shared__ arrays
 bool launch_fits(const Launch& launch);  // within the limits; otherwise it is reported
 
 // ---- stacks.cpp ----
@@ -70,7 +111,8 @@ std::string past_multiple(uintptr_t address, int width);  // where a misaligned 
 namespace trace {
 enum Kind { kRead, kWrite, kAtomic };
 
-void begin_launch(size_t dynamic_shared_bytes);
+// Of each block that runs with others, `stride` bytes apart.
+void begin_launch(size_t dynamic_shared_bytes, size_t stride, unsigned blocks);
 void begin_block();
 void end_interval();  // every thread of the block is at the barrier, or has returned
 void end_launch();
@@ -81,6 +123,10 @@ void forget(Allocation& allocation);
 // where in shared memory a load that bypasses L1 goes. True if the thread should give way.
 bool access(unsigned thread, const void* address, int bytes, Kind kind, const void* pc,
             bool counted = true, const void* copied_to = nullptr);
+// A bulk copy does, by rows; not counted.
+void bulk_access(unsigned thread, const void* address, size_t bytes, Kind kind, const void* pc);
+void bulk_bounds(const void* address, size_t bytes, Kind kind, const void* pc);  // may it?
+void count_bulk(const void* pc, bool store, uint64_t bytes, uint64_t sectors);  // of global memory
 // The running thread's compiled code does. aligned: the address must be a multiple of the bytes.
 void compiled_access(const void* address, int bytes, Kind kind, const void* pc, bool aligned);
 }  // namespace trace
@@ -89,7 +135,7 @@ void compiled_access(const void* address, int bytes, Kind kind, const void* pc, 
 
 struct Request {  // one instruction, executed by the lanes of a warp together
     uint32_t active = 0;
-    int width = 0;
+    int width = 0, bytes = 0;  // of a lane, at most; of all lanes
     uint64_t address[32];
     Request() {}  // the addresses stay unset: there are millions
 };
@@ -119,12 +165,24 @@ void count_pending();  // the interval is over
 
 // ---- races.cpp: what is ordered, and what is not ----
 
+// How an asynchronous operation is ordered: it knows what the thread that asked for it knew then. It
+// takes place at some time between that and a wait, which is another's, an agent's, doing. All
+// operations that come to the same mbarrier are one agent's, as are all of a thread that end there.
+struct AsyncOrder {
+    unsigned agent = 0;  // a number behind those of the block's threads
+    uint32_t base = 0, clock = 0;  // clock: that of its accesses
+    std::vector<uint32_t> known, fenced;  // by thread; fenced: up to its last proxy fence
+    bool sees(uint32_t clock, unsigned thread) const;  // a write that it knows of: fenced?
+};
+
 // Releasing puts all that a thread has done and knows of into the object; who acquires it then
 // comes after that. One for each barrier, and each phase of it, that threads of several warps share.
 class Sync {
 public:
     Sync();
     void release(unsigned thread);
+    void release(const AsyncOrder& operation);
+    uint32_t release_agent(const void* whose);  // gives its clock
     void acquire(unsigned thread) const;
 
 private:
@@ -136,6 +194,15 @@ void begin_launch();
 void begin_block();
 void block_barrier();
 void warp_barrier(unsigned first_thread, uint32_t lanes);  // among these lanes
+uint32_t now(unsigned thread);  // its clock
+bool knows(unsigned thread, unsigned other, uint32_t clock);  // comes after what `other` did then
+void fence_proxy(unsigned thread);
+unsigned agent(const void* whose);  // its number, this block's
+AsyncOrder begin_async(unsigned thread, const void* whose,
+                       unsigned threads = 1);  // of `thread` and those behind it
+void learn(unsigned thread, const AsyncOrder& operation);  // it comes after what that did
+void act(AsyncOrder& operation,
+         const std::function<void()>& accesses);  // which are looked at as the operation's
 size_t cells_bytes(uintptr_t begin, uintptr_t end);
 Cell* new_cells(uintptr_t begin, uintptr_t end);  // those of a range
 void delete_cells(Cell* cells, uintptr_t begin, uintptr_t end);
@@ -203,6 +270,8 @@ struct Conflict {
     uint16_t first, second;  // sites
     uint16_t first_thread, second_thread;
     bool same_block;  // the first is of the block that runs
+    bool async;  // the second is an asynchronous operation's
+    bool unfenced;  // they are in order, but no proxy fence lies between
     std::string who;
 };
 std::string describe(const Conflict& conflict);  // once counts() has found the lines

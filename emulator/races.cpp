@@ -12,8 +12,9 @@
 #include <cstring>
 #include <map>
 #include <unordered_map>
+#include <utility>
 
-#include "emulator/internal.h"
+#include "emulator/scheduler.h"
 
 namespace emulator {
 
@@ -51,6 +52,8 @@ struct Cell {
 
 namespace {
 
+constexpr unsigned kAgents = 256;  // of a block
+constexpr unsigned kActors = kMaxThreads + kAgents;
 constexpr int kCellBytes = 2;  // the narrowest access that threads may make side by side: a half
 
 // Clocks count up through all blocks and launches, so nothing must be reset for the next block.
@@ -58,18 +61,24 @@ struct Order {
     uint32_t last = 0;  // clock given out
     uint32_t base = 0;  // all up to here is known to every thread of the block
     uint32_t block_start = 0, launch_start = 0;  // clocks up to here are of others
-    uint32_t own[kMaxThreads] = {};  // where above base + 1: the thread's clock
-    uint32_t (*known)[kMaxThreads] = nullptr;  // [of thread][by thread], where above base
+    uint32_t own[kActors] = {};  // where above base + 1: the thread's clock
+    uint32_t (*known)[kActors] = nullptr;  // [of thread][by thread], where above base
     uint32_t knows_beyond_warp[kMaxThreads] = {};  // where above base: it acquired of other warps
     bool beyond_warps = false;  // in this launch
+    // Whose asynchronous operations are agents, by number; the thread that asked each last. Agents
+    // come behind the block's threads in all that is indexed by threads.
+    std::vector<const void*> agents;
+    unsigned issuer[kAgents] = {};
+    const AsyncOrder* acting = nullptr;  // the operation whose accesses are looked at
+    uint32_t fenced[kMaxThreads] = {};  // the thread's clock at its last proxy fence
     std::map<uint32_t, uint3> blocks;  // of this launch, by their block_start
     std::unordered_map<const Cell*, std::vector<Group>> more;  // groups since the last barrier
 } order;
 
 uint32_t clock_of(unsigned thread) { return std::max(order.own[thread], order.base + 1); }
-unsigned threads_of_block() {
-    return builtins.block_dim.x * builtins.block_dim.y * builtins.block_dim.z;
-}
+unsigned threads_of_block() { return run.threads; }  // or of a cluster
+
+unsigned actors() { return threads_of_block() + unsigned(order.agents.size()); }
 
 bool comes_before(uint32_t clock, unsigned thread, const Access& now) {
     if (clock <= order.base)
@@ -92,13 +101,20 @@ std::string block_at(uint32_t clock) {
     return "block " + index_name(index, builtins.grid_dim);
 }
 
-void conflict(bool global, const Access& before, const Access& now) {
+void conflict(bool global, const Access& before, const Access& now, bool unfenced = false) {
     const bool same_block = before.site != 0 && before.clock > order.block_start;
-    const Conflict found{global,        before.kind, now.kind,   before.site, now.site,
-                         before.thread, now.thread,  same_block, ""};
+    const unsigned threads = threads_of_block();
+    const auto thread = [&](const Access& a) {
+        return uint16_t(a.thread < threads ? a.thread : order.issuer[a.thread - threads]);
+    };
+    const Conflict found{global,      before.kind, now.kind,
+                         before.site, now.site,    thread(before),
+                         thread(now), same_block,  now.thread >= threads,
+                         unfenced,    ""};
     report_conflict(found, [&] {
-        const auto index = [](const Access& a) {
-            return index_name(unflatten(a.thread, builtins.block_dim), builtins.block_dim);
+        const auto index = [&](const Access& a) {
+            return thread_name(thread(a)).substr(7) +  // less "thread "
+                   (same_block && a.thread >= threads ? "'s copy" : "");
         };
         const std::string block = block_at(now.clock);
         if (before.site == 0) return block + ", thread " + index(now);
@@ -171,6 +187,8 @@ inline void check_cell(Cell& cell, bool global, const Access& now, uint32_t sinc
     const bool written = cell.clock > since;
     if (written && !comes_before(cell.clock, cell.thread, now))
         conflict(global, {cell.clock, cell.thread, cell.site, kWrite}, now);
+    else if (written && !global && order.acting && !order.acting->sees(cell.clock, cell.thread))
+        conflict(global, {cell.clock, cell.thread, cell.site, kWrite}, now, true);
     for (const Group& group : cell.group)
         if (may_conflict(group, now.kind)) check_group(group, global, now, since);
     if (!order.more.empty())
@@ -187,20 +205,37 @@ inline void check_cell(Cell& cell, bool global, const Access& now, uint32_t sinc
 
 }  // namespace
 
+bool AsyncOrder::sees(uint32_t clock, unsigned thread) const {
+    return thread >= fenced.size() || clock <= fenced[thread];
+}
+
 Sync::Sync() { order.beyond_warps = true; }
 
 void Sync::release(unsigned thread) {
     if (!compiled_for_tracing) return;
-    known_.resize(kMaxThreads);
-    for (unsigned t = 0; t < threads_of_block(); ++t)
-        known_[t] = std::max(known_[t], order.known[thread][t]);
+    known_.resize(kActors);
+    for (unsigned t = 0; t < actors(); ++t) known_[t] = std::max(known_[t], order.known[thread][t]);
     known_[thread] = clock_of(thread);
     order.own[thread] = ++order.last;
 }
 
+void Sync::release(const AsyncOrder& operation) {
+    if (!compiled_for_tracing) return;
+    known_.resize(kActors);
+    for (size_t t = 0; t < operation.known.size(); ++t)
+        known_[t] = std::max(known_[t], operation.known[t]);
+    known_[operation.agent] = std::max(known_[operation.agent], operation.clock);
+}
+
+uint32_t Sync::release_agent(const void* whose) {
+    if (!compiled_for_tracing) return 0;
+    known_.resize(kActors);
+    return known_[races::agent(whose)] = ++order.last;
+}
+
 void Sync::acquire(unsigned thread) const {
     if (!compiled_for_tracing || known_.empty()) return;
-    for (unsigned t = 0; t < threads_of_block(); ++t)
+    for (unsigned t = 0; t < actors(); ++t)
         order.known[thread][t] = std::max(order.known[thread][t], known_[t]);
     order.knows_beyond_warp[thread] = order.last;
 }
@@ -212,14 +247,14 @@ void begin_launch() {
     order.beyond_warps = false;
     order.blocks.clear();
     if (!order.known)  // pages come into being when touched
-        order.known =
-            static_cast<uint32_t(*)[kMaxThreads]>(std::calloc(kMaxThreads, sizeof *order.known));
+        order.known = static_cast<uint32_t(*)[kActors]>(std::calloc(kActors, sizeof *order.known));
 }
 
 void begin_block() {
     block_barrier();
     order.block_start = order.base;
     order.blocks[order.block_start] = builtins.block;
+    order.agents.clear();
 }
 
 void block_barrier() {
@@ -230,12 +265,12 @@ void block_barrier() {
 
 void warp_barrier(unsigned first, uint32_t lanes) {
     if (!compiled_for_tracing) return;
-    uint32_t joined[kMaxThreads];
+    uint32_t joined[kActors];
     bool beyond = false;
     for (unsigned lane = 0; lane < 32; ++lane)
         if (lanes >> lane & 1) beyond |= order.knows_beyond_warp[first + lane] > order.base;
     // What the lanes know of their own warp; of others only if they know more than the base.
-    const unsigned begin = beyond ? 0 : first, end = beyond ? threads_of_block() : first + 32;
+    const unsigned begin = beyond ? 0 : first, end = beyond ? actors() : first + 32;
     std::fill(joined + begin, joined + end, 0);
     for (unsigned lane = 0; lane < 32; ++lane) {
         if (!(lanes >> lane & 1)) continue;
@@ -261,6 +296,64 @@ void check(Cell* cells, uintptr_t begin, uintptr_t address, int width, bool glob
     cells -= begin / kCellBytes;
     for (uintptr_t c = address / kCellBytes; c <= (address + width - 1) / kCellBytes; ++c)
         check_cell(cells[c], global, now, since);
+}
+
+uint32_t now(unsigned thread) { return clock_of(thread); }
+bool knows(unsigned thread, unsigned other, uint32_t clock) {
+    return comes_before(clock, other, {0, uint16_t(thread), 0, kRead});
+}
+
+void fence_proxy(unsigned thread) {
+    order.fenced[thread] = clock_of(thread);
+    order.own[thread] = ++order.last;
+}
+
+unsigned agent(const void* whose) {
+    const auto found = std::find(order.agents.begin(), order.agents.end(), whose);
+    const auto number = unsigned(found - order.agents.begin());
+    if (number == kAgents)
+        fail("more than " + std::to_string(kAgents) +
+             " mbarriers and threads with bulk copies in " + block_name() +
+             ": the emulator has no room for them");
+    if (found == order.agents.end()) order.agents.push_back(whose);
+    return threads_of_block() + number;
+}
+
+AsyncOrder begin_async(unsigned first, const void* whose, unsigned threads) {
+    AsyncOrder operation;
+    if (!compiled_for_tracing) return operation;
+    order.beyond_warps = true;
+    operation.agent = agent(whose);
+    order.issuer[operation.agent - threads_of_block()] = first;
+    operation.base = order.base;
+    operation.known.resize(actors());
+    for (unsigned thread = first; thread < first + threads; ++thread) {
+        for (unsigned t = 0; t < actors(); ++t)
+            operation.known[t] = std::max(operation.known[t], order.known[thread][t]);
+        operation.known[thread] = std::max(operation.known[thread], clock_of(thread));
+    }
+    operation.fenced.assign(order.fenced, order.fenced + threads_of_block());
+    ++order.last;  // what the threads do from now on, the operation does not know
+    std::fill_n(order.own + first, threads, order.last);
+    return operation;
+}
+
+void learn(unsigned thread, const AsyncOrder& operation) {
+    if (!compiled_for_tracing) return;
+    uint32_t& known = order.known[thread][operation.agent];
+    known = std::max(known, operation.clock);
+    order.knows_beyond_warp[thread] = order.last;
+}
+
+void act(AsyncOrder& operation, const std::function<void()>& accesses) {
+    if (!compiled_for_tracing) return;
+    operation.clock = order.own[operation.agent] = ++order.last;
+    std::copy(operation.known.begin(), operation.known.end(), order.known[operation.agent]);
+    const uint32_t base = std::exchange(order.base, operation.base);
+    order.acting = &operation;
+    accesses();
+    order.acting = nullptr;
+    order.base = base;
 }
 
 // The pages come into being, zeroed, when first touched.

@@ -44,6 +44,9 @@ std::string describe(const Conflict& c) {
         return "uninitialised shared memory: " + second + does(c.second_kind) +
                " what no thread of the block has written" + who;
     const std::string& first = site_of(c.first).where;
+    if (c.unfenced)
+        return "no fence_proxy_async() after " + first + does(c.first_kind) + " what " + second +
+               does(c.second_kind) + " asynchronously" + who;
     const size_t name = first.rfind('/') + 1;  // the same file is not named in full twice
     const bool same_file = name > 0 && second.compare(0, name, first, 0, name) == 0;
     return std::string("race in ") + (c.global ? "global" : "shared") + " memory: " + first +
@@ -55,11 +58,12 @@ void report_problem(const std::string& problem) { problems.others.push_back(prob
 
 void report_conflict(Conflict conflict, const std::function<std::string()>& who) {
     for (const Conflict& c : problems.conflicts)
-        if (c.global == conflict.global && c.first == conflict.first && c.second == conflict.second)
+        if (c.global == conflict.global && c.first == conflict.first &&
+            c.second == conflict.second && c.unfenced == conflict.unfenced)
             return;
     conflict.who = who();
     problems.conflicts.push_back(conflict);
-    if (record::on) record::conflict(conflict);
+    if (record::on && !conflict.async) record::conflict(conflict);
 }
 
 void reset_counts() {

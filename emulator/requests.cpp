@@ -43,13 +43,12 @@ void finish_requests(Site& site, unsigned warp, size_t count) {
     std::vector<Request>& pending = site.pending[warp];
     for (size_t i = 0; i < count; ++i) {
         const Request& request = pending[i];
-        const int bytes = __builtin_popcount(request.active) * request.width;
         ++site.requests;
-        site.bytes += bytes;
+        site.bytes += request.bytes;
         int cost, ideal;
         if (site.global) {
             cost = global_sectors(request);
-            ideal = std::min(cost, (bytes + 31) / 32);  // fewer where lanes read the same bytes
+            ideal = std::min(cost, (request.bytes + 31) / 32);  // fewer where lanes read the same bytes
         } else {
             cost = shared_wavefronts(request.address, request.active, request.width, site.store,
                                      &ideal);
@@ -103,9 +102,18 @@ bool count_access(Site& site, unsigned thread, uintptr_t address, int width) {
     if (!site.touched) site.touched = true, sites.touched.push_back(&site);
     Request& request = next_request(site, thread);
     request.active |= 1u << thread % 32;
-    request.width = width;
+    request.width = std::max(request.width, width);
+    request.bytes += width;
     request.address[thread % 32] = address;
     return site.times[thread] % kChunk == 0;
+}
+
+void trace::count_bulk(const void* pc, bool store, uint64_t bytes, uint64_t sectors) {
+    if (!compiled_for_tracing) return;
+    Site& site = find_site(reinterpret_cast<uintptr_t>(pc), true, store);
+    ++site.requests;
+    site.bytes += bytes, site.cost += sectors;
+    site.ideal += std::min(sectors, (bytes + 31) / 32);
 }
 
 void count_pending() {

@@ -8,6 +8,7 @@ Example:  python3 emulator/rewrite_launches.py 03_shared_blocking/matmul.cu matm
     __shared__ float s[8];             ->   static emulator::Shared<float[8]> emulator_shared_s;
                                             static auto& s = emulator_shared_s.value;
     __launch_bounds__(256) k(int n) {  ->   __launch_bounds__(256) k(int n) {EMULATOR_BOUNDS(256);
+    CLUSTER_DIMS(2) k(int n) {         ->   CLUSTER_DIMS(2) k(int n) {EMULATOR_CLUSTER(2);     and so __cluster_dims__
 
 A launch names a kernel, an instance of a template, or a variable that holds one.
 
@@ -27,9 +28,8 @@ UNSUPPORTED = [
     (re.compile(r"\b(cudaTextureObject_t|cudaSurfaceObject_t|texture\s*<|tex[123]D\w*\s*[<(])"), "textures and surfaces"),
     (re.compile(r"\b(cooperative_groups|cudaLaunchCooperativeKernel\w*)\b"), "cooperative groups"),
     (re.compile(r"\bcuda::(barrier|pipeline|memcpy_async)\b"), "cuda::barrier and cuda::pipeline"),
-    (re.compile(r"\b(CUtensorMap|cp_async_bulk\w*|cuTensorMapEncode\w*)\b"), "TMA"),
-    (re.compile(r"\bwgmma\w*"), "wgmma"),
-    (re.compile(r"__cluster_dims__|\bcudaLaunchKernelEx\w*"), "thread block clusters"),
+    (re.compile(r"\bcp_async_bulk\w*"), "cuda::ptx and other ways to TMA than common/ptx.cuh"),
+    (re.compile(r"\bcudaLaunchKernelEx\w*"), "thread block clusters other than by __cluster_dims__"),
     # A __device__ function has a parenthesis before its body; a variable has none before its ;, = or {.
     (re.compile(r"(?<!_)\b__device__\s+(?!__constant__)[\w\s:<>,*&\[\]]*[;={]"), "__device__ variables"),
 ]
@@ -134,11 +134,12 @@ def edits(text, code):
                     for name, size in arrays)
         lines = "\n" * (m.group().count("\n") - align.count("\n"))
         yield m.start(), len(m.group()), " ".join(declared) + lines
-    for m in re.finditer(r"\b__launch_bounds__\s*(\()", code):
+    for m in re.finditer(r"\b(?:__launch_bounds__|__cluster_dims__|CLUSTER_DIMS)\s*(\()", code):
         end = matching(code, m.start(1), "(", ")", 1)
         body = re.compile(r"[;{]").search(code, end)
         if body and body[0] == "{":  # a definition, not a declaration
-            yield body.end(), 0, f"EMULATOR_BOUNDS{' '.join(code[m.start(1):end + 1].split())};"
+            name = "EMULATOR_BOUNDS" if "bounds" in m[0] else "EMULATOR_CLUSTER"
+            yield body.end(), 0, f"{name}{' '.join(code[m.start(1):end + 1].split())};"
     for m in re.finditer(r"<<<", code):
         name = start_of_name(code, m.start())
         if name is None:

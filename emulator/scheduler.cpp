@@ -57,6 +57,7 @@ boost::context::fiber thread_main(boost::context::fiber&& from) {
         ++progress_made;
         const unsigned self = current_thread, first = self / 32 * 32;
         threads[self].state = State::returned;
+        check_leaving(self);
         for (unsigned t = first; t < std::min(first + 32, run.threads); ++t)
             if (threads[t].state == State::at_warp && complete_warp(t))
                 break;  // a lane waited for this one only
@@ -64,18 +65,26 @@ boost::context::fiber thread_main(boost::context::fiber&& from) {
     }
 }
 
+// What differs between the blocks of a cluster.
+void enter_rank(unsigned rank) {
+    const uint3 first = run.first_block, at = unflatten(rank, run.cluster);
+    builtins.block = {first.x + at.x, first.y + at.y, first.z + at.z};
+    builtins.dynamic_shared = static_cast<char*>(run.shared) + rank * run.shared_stride;
+}
+
 void run_ready_threads(const std::vector<unsigned>& sequence) {
-    for (bool any = true; any && !run.error;) {
+    for (bool any = true; any && !run.error && !run.restart;) {
         any = false;
         for (unsigned t : sequence) {
             if (threads[t].state != State::ready) continue;
             any = true;
             current_thread = t;
             builtins.thread = threads[t].index;
+            if (run.ranks > 1) enter_rank(rank_of(t));
             in_kernel = compiled_for_tracing && threads[t].in_kernel;
             threads[t].fiber = std::move(threads[t].fiber).resume();
             in_kernel = false;
-            if (run.error) return;
+            if (run.error || run.restart) return;
         }
     }
 }
@@ -90,6 +99,9 @@ bool pass_barrier() {
     const auto name = [](std::vector<Thread>::iterator t) {
         return thread_name(unsigned(t - threads.begin()));
     };
+    for (const State state :
+         {State::at_mbarrier, State::at_named, State::at_cluster, State::at_wgmma})
+        if (with(state) != end) return mbarriers::report_deadlock(), false;
     const auto stuck = with(State::at_warp), waiting = with(State::at_barrier),
                returned = with(State::returned);
     if (stuck != end) {
@@ -127,13 +139,28 @@ void run_block(std::vector<unsigned>& sequence, bool first_or_last) {
     for (unsigned t = 0; t < run.threads; ++t) threads[t].state = State::ready;
     trace::begin_block();
     record::begin_block(first_or_last);
+    mbarriers::begin_block();
+    tensor_loads::begin_block();
+    tensor_stores::begin_block();
+    wgmma_state::begin_block();
+    named_barriers::begin_block();
+    clusters::begin_block();
+    const auto at_mbarrier = [](const Thread& t) { return t.state == State::at_mbarrier; };
     do {
         if (settings.order == Order::random)
             std::shuffle(sequence.begin(), sequence.end(), settings.random);
-        run_ready_threads(sequence);
+        do run_ready_threads(sequence);
+        while (!run.error && !run.restart &&
+               std::any_of(threads.begin(), threads.begin() + run.threads, at_mbarrier) &&
+               tensor_loads::any_lands());
+        if (run.restart) return;
         trace::end_interval();
     } while (!run.error && pass_barrier());
-    ++totals.blocks;
+    if (!run.error) tensor_loads::end_block();
+    if (!run.error) mbarriers::end_block();
+    if (!run.error) tensor_stores::end_block();
+    if (!run.error) wgmma_state::end_block();
+    totals.blocks += run.ranks;
     totals.threads += run.threads;
 }
 
@@ -141,7 +168,9 @@ void run_blocks(const Launch& launch) {
     std::vector<unsigned> sequence(run.threads);
     std::iota(sequence.begin(), sequence.end(), 0);
     if (settings.order == Order::reverse) std::reverse(sequence.begin(), sequence.end());
-    const uint64_t blocks = uint64_t(run.grid.x) * run.grid.y * run.grid.z;
+    const dim3 clusters(run.grid.x / run.cluster.x, run.grid.y / run.cluster.y,
+                        run.grid.z / run.cluster.z);
+    const uint64_t blocks = uint64_t(clusters.x) * clusters.y * clusters.z;
     std::vector<uint32_t> shuffled;
     if (settings.order == Order::random) {
         shuffled.resize(blocks);
@@ -154,10 +183,14 @@ void run_blocks(const Launch& launch) {
         const uint64_t block = settings.order == Order::random    ? shuffled[b]
                                : settings.order == Order::reverse ? blocks - 1 - b
                                                                   : b;
-        builtins.block = unflatten(block, run.grid);
+        const uint3 first = unflatten(block, clusters);
+        run.first_block = {first.x * run.cluster.x, first.y * run.cluster.y,
+                           first.z * run.cluster.z};
+        builtins.block = run.first_block;
         if (launch.dynamic_shared_bytes)
-            std::memset(builtins.dynamic_shared, 0xff, launch.dynamic_shared_bytes);
+            std::memset(run.shared, 0xff, run.ranks * run.shared_stride);
         run_block(sequence, first_or_last);
+        if (run.restart) return;
         if (settings.on_block) settings.on_block(b + 1, blocks);
     }
 }
@@ -165,7 +198,7 @@ void run_blocks(const Launch& launch) {
 void make_fibers() {
     if (threads.size() < run.threads) threads.resize(run.threads);
     for (unsigned t = 0; t < run.threads; ++t) {
-        threads[t].index = unflatten(t, run.block);
+        threads[t].index = unflatten(t % run.block_threads, run.block);
         threads[t].in_kernel = false;
         if (!threads[t].fiber)
             threads[t].fiber = boost::context::fiber(std::allocator_arg, Stack{t}, thread_main);
@@ -180,31 +213,56 @@ void abandon_fibers() {
 
 }  // namespace
 
+namespace {
+
+// Until it ends, or says that blocks run together: its first thread does at once.
+void run_attempt(const Launch& launch) {
+    constexpr size_t kAlignment = 1024, kGap = 4096;
+    const size_t bytes = launch.dynamic_shared_bytes;
+    run.threads = run.ranks * run.block_threads;
+    run.shared_stride =
+        run.ranks == 1 ? bytes : (bytes + kAlignment - 1) / kAlignment * kAlignment + kGap;
+    run.shared = bytes ? allocate_aligned(kAlignment, run.ranks * run.shared_stride) : nullptr;
+    builtins.dynamic_shared = run.shared;
+    make_fibers();
+    async::begin_launch();
+    trace::begin_launch(bytes, run.shared_stride, run.ranks);
+    watchdog::begin_launch();
+    run_blocks(launch);
+    watchdog::end_launch();
+    trace::end_launch();
+    std::free(run.shared);
+    if (run.restart) abandon_fibers();
+}
+
+}  // namespace
+
+void restart_launch() {
+    in_kernel = false;
+    run.restart = true;
+    suspend();
+}
+
 void launch(const Launch& launch, void (*thread)(void*), void* argument) {
     if (run.running)
         return fail("a kernel launches a kernel: the emulator cannot run dynamic parallelism");
     if (!launch_fits(launch)) return;
     run.grid = launch.grid;
     run.block = launch.block;
-    run.threads = launch.block.x * launch.block.y * launch.block.z;
+    run.cluster = {1, 1, 1};
+    run.ranks = 1;
+    run.block_threads = launch.block.x * launch.block.y * launch.block.z;
     run.kernel = launch.kernel;
     run.thread = thread;
     run.argument = argument;
     run.error = cudaSuccess;
+    run.bounded = false;
     run.running = true;
     builtins.grid_dim = launch.grid;
     builtins.block_dim = launch.block;
-    const size_t bytes = launch.dynamic_shared_bytes;
-    builtins.dynamic_shared = bytes ? allocate_aligned(128, bytes) : nullptr;
-    make_fibers();
-    async::begin_launch();
-    trace::begin_launch(bytes);
-    watchdog::begin_launch();
-    run_blocks(launch);
-    watchdog::end_launch();
-    trace::end_launch();
+    do run_attempt(launch);
+    while (std::exchange(run.restart, false));
     run.running = false;
-    std::free(builtins.dynamic_shared);
     if (run.error) {
         set_last_error(run.error);
         abandon_fibers();
@@ -221,6 +279,7 @@ void fail(const std::string& problem, cudaError_t error) {
 }
 
 void barrier(const char* file, int line, int number) {
+    if (run.ranks > 1) return block_barrier_in_cluster(file, line, number);
     Thread& self = threads[current_thread];
     self.state = State::at_barrier;
     self.site = {file, line, number};
@@ -244,19 +303,25 @@ unsigned ready_threads() {
 void suspend() { scheduler = std::move(scheduler).resume(); }
 void give_way() { suspend(); }
 
-void misuse(const std::string& what, const char* file, int line) {
+void misuse_by(unsigned thread, const std::string& what, const char* file, int line) {
     fail(what + " at " + short_path(file) + ":" + std::to_string(line) + " (" + block_name() +
-         ", " + thread_name(current_thread) + ")");
+         ", " + thread_name(thread) + ")");
+}
+void misuse(const std::string& what, const char* file, int line) {
+    misuse_by(current_thread, what, file, line);
 }
 
 void check_bounds(const char* file, int line, unsigned threads, unsigned, unsigned) {
-    if (run.threads <= threads) return;
-    misuse("a block of " + std::to_string(run.threads) + " threads, but __launch_bounds__ says " +
-               std::to_string(threads),
+    run.bounded = true;
+    if (run.block_threads <= threads) return;
+    misuse("a block of " + std::to_string(run.block_threads) +
+               " threads, but __launch_bounds__ says " + std::to_string(threads),
            file, line);
 }
 
 int architecture() { return settings.architecture; }
+Order thread_order() { return settings.order; }
+unsigned random_number() { return settings.random(); }
 
 void set_architecture(int sm) {
     if (sm != 70 && sm != 75 && sm < 80)
@@ -290,7 +355,9 @@ std::string kernel_name() {
 }
 
 std::string thread_name(unsigned thread) {
-    return "thread " + index_name(unflatten(thread, run.block), run.block);
+    const std::string name =
+        "thread " + index_name(unflatten(thread % run.block_threads, run.block), run.block);
+    return run.ranks > 1 ? name + " of rank " + std::to_string(rank_of(thread)) : name;
 }
 
 std::string index_name(uint3 index, dim3 extent) {

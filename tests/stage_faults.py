@@ -13,24 +13,27 @@ import mutate
 from mutate import Fault, Planted
 from support import ROOT
 
-# Ragged in M, N and K; with rows that start on 16 bytes (the first for floats, the last for halves) and rows that don't.
-SHAPES = "7x5x3,3x7x6,129x132x20,130x257x9,131x264x104"
+# Ragged in M, N and K; with rows that start on 16 bytes (the third for floats, the fifth for halves) and rows that don't; the
+# last with steps enough to be shared out among multiprocessors.
+SHAPES = "7x5x3,3x7x6,129x132x20,130x257x9,131x264x104,3x5x250"
 RUNS = [(build, words) for build in ("trace", "asan") for words in (("--sizes", SHAPES, "--verify-only"), ("--large-indices",))]
 BARRIER = r"__sync(?:threads|warp)\(\);"
 
 # What it looks like, what it becomes; \g<0>: the code as it was.
 PATTERNS = (
     (BARRIER, r"if (!PLANTED) \g<0>"),
-    (r"__pipeline_wait_prior\([^;]*;", r"if (!PLANTED) \g<0>"),
-    (r"\w+(?: \+ \w+)* < (?:M|N|K|valid)\b", r"(PLANTED || \g<0>)"),
+    (r"(?:__pipeline_wait_prior|ptx::cp_async_wait_all)\([^;]*;", r"if (!PLANTED) \g<0>"),
+    (r"\w+(?: \+ \w+)* < (?:M|N|K|k_end|valid|[ab]_left)\b", r"(PLANTED || \g<0>)"),
     (r"\bvalid > \d", r"(PLANTED || \g<0>)"),
     (r"\w+ >= [MN]\b", r"(!PLANTED && \g<0>)"),
     (r"size_t\((?!i\) \* K)((?:[^()]|\([^()]*\))*)\) \* (\w+)", r"(PLANTED ? size_t(int(unsigned(\1) * unsigned(\2))) : \g<0>)"),
-    (r"\bmin\((\w+ \+ \w+), [MN] - 1\)", r"(PLANTED ? \1 : \g<0>)"),
+    (r"\bmin\((\w+(?: [+*] \w+)*), (?:[MN] - 1|K)\)", r"(PLANTED ? \1 : \g<0>)"),
     (r"\bN - tile_col - b_col\b|\bN - c_col\b", r"(PLANTED ? 4 : \g<0>)"),
-    (r"\bK - a_k\b", r"(PLANTED ? 1 << 30 : \g<0>)"),
+    (r"\bparts == 1\b", r"(PLANTED || \g<0>)"),
+    (r"\b(?:K|k_end)(?: - k)? - a_k\b", r"(PLANTED ? 1 << 30 : \g<0>)"),
     (r"\bbuffer \^= 1", r"buffer ^= !PLANTED"),
     (r"\bbuffer \^ 1\b", r"(buffer ^ !PLANTED)"),
+    (r"(?:\w+ \+= |= -)other\b", r"\g<0> * !PLANTED"),
     (r"\b(\w+) = (next|\(next \+ 1\) % kBuffers)(?=[,)])", r"\1 = (PLANTED ? \1 : \2)"),
     (r"((?:float|half2) (acc)(?:\[[\w/ ]+\])*) = (?:\{\}|0\.0f);", r"\1; if (!PLANTED) memset((void*)&\2, 0, sizeof \2);"),
     (r"wmma::fill_fragment\([^;]*;", r"if (!PLANTED) \g<0>"),
@@ -42,10 +45,10 @@ def faults_of(path):
     source = path.read_text()
     launcher = source.index("void launch_matmul")
     # Comments are left alone, and a loop's own bound is no guard.
-    code = re.sub(r"//.*|for \(int [ke] = 0[^;]*; [^;]*;", lambda match: " " * len(match[0]), source[:launcher])
+    code = re.sub(r"//.*|for \(int [kej] = [^;]*; [^;]*;", lambda match: " " * len(match[0]), source[:launcher])
     places = [(match, replacement) for pattern, replacement in PATTERNS for match in re.finditer(pattern, code)]
-    formulas = re.compile(r"\breturn (?!run_stage)")
-    places += [(match, "return (PLANTED ? 0.5 : 1.0) * ") for match in formulas.finditer(source, launcher)]
+    of_the_host = ((r"\breturn (?!run_stage)", "return (PLANTED ? 0.5 : 1.0) * "), (r"cudaMemset\(", r"if (!PLANTED) \g<0>"))
+    places += [(match, new) for pattern, new in of_the_host for match in re.compile(pattern).finditer(source, launcher)]
     return [Fault("", path.name, match[0], match.expand(replacement), span=match.span()) for match, replacement in places]
 
 

@@ -93,7 +93,7 @@ def clocks(rows):
 
 def on_tensor_cores(stage, limits):
     """Does the stage say that tensor cores limit it? Only where their limit is known."""
-    return bool(limits["tensor"]) and any("kTensor" in file.read_text() for file in ladder.steps() if ladder.name(file) == stage)
+    return bool(limits["tensor"]) and any(re.search("kTensor|kWgmma", file.read_text()) for file in ladder.steps() if ladder.name(file) == stage)
 
 
 def prediction(row, limits):

@@ -21,6 +21,7 @@
 #define __device__
 #define __host__
 #define __shared__ static  // all threads run on one OS thread, one block at a time
+#define __grid_constant__
 #define __constant__        \
     __attribute__((section( \
         "cuda_constant")))  // its own section: what is not there and is writable is shared
@@ -127,6 +128,8 @@ const void* address_of(Tag, Function* function) {
         [&](auto tag) -> decltype(emulator::address_of(tag, __VA_ARGS__)) { \
             return emulator::address_of(tag, __VA_ARGS__);                  \
         }
+#define __cluster_dims__(...)  // the same: EMULATOR_CLUSTER
+#define EMULATOR_CLUSTER(...) emulator::set_cluster(__VA_ARGS__)
 #define EMULATOR_BOUNDS(...) emulator::check_bounds(__FILE__, __LINE__, __VA_ARGS__)
 
 template <class Call, class Address>
@@ -180,6 +183,7 @@ void barrier(const char* file, int line, int number);  // number: tells two of o
 int lane();
 void check_width(const char* shuffle, int width, const char* file, int line);
 void check_bounds(const char* file, int line, unsigned threads, unsigned blocks = 0, unsigned = 0);
+void set_cluster(unsigned x, unsigned y = 1, unsigned z = 1);
 void trace_atomic(const void* address, int bytes, const void* pc);
 
 template <class T>
@@ -291,6 +295,7 @@ enum cudaMemcpyKind {
     cudaMemcpyDeviceToHost,
     cudaMemcpyDeviceToDevice
 };
+enum cudaDeviceAttr { cudaDevAttrMultiProcessorCount = 16 };
 enum cudaFuncAttribute {
     cudaFuncAttributeMaxDynamicSharedMemorySize = 8,
     cudaFuncAttributePreferredSharedMemoryCarveout = 9
@@ -305,10 +310,13 @@ cudaError_t cudaDeviceReset();
 cudaError_t cudaGetDeviceCount(int* count);
 cudaError_t cudaGetDevice(int* device);
 cudaError_t cudaSetDevice(int device);
+// Few multiprocessors, so that small shapes have more tiles than these; one with run_ends_only().
+cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int device);
 cudaError_t cudaMemGetInfo(size_t* free, size_t* total);
 // Exactly so many bytes, all 0xff: floats are NaN until written.
 cudaError_t cudaMalloc(void** pointer, size_t bytes);
 cudaError_t cudaFree(void* pointer);
+inline cudaError_t cudaFreeAsync(void* pointer, cudaStream_t) { return cudaFree(pointer); }
 cudaError_t cudaMemcpy(void* to, const void* from, size_t bytes, cudaMemcpyKind kind);
 cudaError_t cudaMemset(void* to, int value, size_t bytes);
 
@@ -319,6 +327,10 @@ cudaError_t allow_dynamic_shared(const void* kernel, int bytes);
 template <class T>
 cudaError_t cudaMalloc(T** pointer, size_t bytes) {
     return cudaMalloc(reinterpret_cast<void**>(pointer), bytes);
+}
+template <class T>
+cudaError_t cudaMallocAsync(T** pointer, size_t bytes, cudaStream_t) {
+    return cudaMalloc(pointer, bytes);
 }
 
 template <class Function>

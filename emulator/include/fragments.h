@@ -31,6 +31,7 @@ void require(int since, const char* instruction, const char* file, int line);
 // is no trace. A function that does so is not traced itself.
 void trace_lane(int lane, const void* address, int bytes, bool store, const void* pc);
 bool traced_as_shared(const void* address);
+bool is_shared(const void* address);
 bool tracing();
 #define EMULATOR_UNTRACED __attribute__((no_sanitize("thread")))
 

@@ -1,6 +1,7 @@
 // The emulator's own versions of the PTX instructions in common/ptx.cuh, where each is described.
 #pragma once
 
+#include "cuda.h"
 #include "cuda_bf16.h"
 #include "cuda_pipeline.h"
 #include "fragments.h"
@@ -76,6 +77,26 @@ EMULATOR_UNTRACED void mma(const MmaShape& shape, D& d, const A& a, const B& b, 
 
 void check_cp_async(const void* to, const void* from, int bytes, int valid, const char* file,
                     int line);
+void check_red(const void* to, const char* file, int line);
+
+// ---- mbarriers and bulk copies ------------------------------------------------------------------
+
+void mbarrier_init(uint64_t* barrier, int arrivals, const char* file, int line);
+void mbarrier_inval(uint64_t* barrier, const char* file, int line);
+void mbarrier_arrive(uint64_t* barrier, const char* file, int line);
+void mbarrier_arrive_expect_tx(uint64_t* barrier, int bytes, const char* file, int line);
+void mbarrier_wait(uint64_t* barrier, int parity, const char* file, int line);
+void fence_mbarrier_init();
+void fence_proxy_async();
+void named_barrier_sync(int id, int count, const char* file, int line);
+void named_barrier_arrive(int id, int count, const char* file, int line);
+void bulk_tensor_load(void* to, const CUtensorMap* map, int x, int y, uint64_t* barrier,
+                      const char* file, int line);
+void prefetch_tensormap(const CUtensorMap* map, const char* file, int line);
+void bulk_tensor_store(const CUtensorMap* map, int x, int y, const void* from, const char* file,
+                       int line);
+void bulk_commit_group();
+void bulk_wait_group(unsigned but_last, bool read, const char* file, int line);
 
 }  // namespace emulator
 
@@ -125,6 +146,59 @@ __forceinline__ void cp_async_wait_group(EMULATOR_SITE) {
 __forceinline__ void cp_async_wait_all(EMULATOR_SITE) {
     emulator::commit_copies();
     emulator::wait_for_copies(0, file, line);
+}
+
+inline void red_add(float* to, float4 values, EMULATOR_SITE) {
+    emulator::check_red(to, file, line);
+    const float each[] = {values.x, values.y, values.z, values.w};
+    for (int i = 0; i < 4; ++i) atomicAdd(to + i, each[i]);
+}
+
+using emulator::fence_mbarrier_init;
+using emulator::fence_proxy_async;
+__forceinline__ void mbarrier_init(uint64_t* barrier, int arrivals, EMULATOR_SITE) {
+    emulator::mbarrier_init(barrier, arrivals, file, line);
+    asm volatile("");  // as in cp_async
+}
+__forceinline__ void mbarrier_inval(uint64_t* barrier, EMULATOR_SITE) {
+    emulator::mbarrier_inval(barrier, file, line);
+}
+__forceinline__ void mbarrier_arrive(uint64_t* barrier, EMULATOR_SITE) {
+    emulator::mbarrier_arrive(barrier, file, line);
+}
+__forceinline__ void mbarrier_arrive_expect_tx(uint64_t* barrier, int bytes, EMULATOR_SITE) {
+    emulator::mbarrier_arrive_expect_tx(barrier, bytes, file, line);
+}
+__forceinline__ void mbarrier_wait(uint64_t* barrier, int parity, EMULATOR_SITE) {
+    emulator::mbarrier_wait(barrier, parity, file, line);
+}
+__forceinline__ void bulk_tensor_load(void* to, const CUtensorMap* map, int x, int y,
+                                      uint64_t* barrier, EMULATOR_SITE) {
+    emulator::bulk_tensor_load(to, map, x, y, barrier, file, line);
+    asm volatile("");
+}
+__forceinline__ void named_barrier_sync(int id, int threads, EMULATOR_SITE) {
+    emulator::named_barrier_sync(id, threads, file, line);
+}
+__forceinline__ void named_barrier_arrive(int id, int threads, EMULATOR_SITE) {
+    emulator::named_barrier_arrive(id, threads, file, line);
+}
+using emulator::bulk_commit_group;
+__forceinline__ void bulk_tensor_store(const CUtensorMap* map, int x, int y, const void* from,
+                                       EMULATOR_SITE) {
+    emulator::bulk_tensor_store(map, x, y, from, file, line);
+    asm volatile("");
+}
+template <int but_last>
+__forceinline__ void bulk_wait_group(EMULATOR_SITE) {
+    emulator::bulk_wait_group(but_last, false, file, line);
+}
+template <int but_last>
+__forceinline__ void bulk_wait_group_read(EMULATOR_SITE) {
+    emulator::bulk_wait_group(but_last, true, file, line);
+}
+__forceinline__ void prefetch_tensormap(const CUtensorMap* map, EMULATOR_SITE) {
+    emulator::prefetch_tensormap(map, file, line);
 }
 
 }  // namespace ptx

@@ -67,7 +67,7 @@ inline std::string problem() {
 // In the text, @name becomes the place of the comment "// @name" (tests/trace_test.cu:40), ~name the same less the folder.
 inline std::string located(std::string text, const std::string& path) {
     for (size_t i; (i = text.find_first_of("@~")) != text.npos;) {
-        const size_t end = std::min(text.find_first_of(" ,", i), text.size()),
+        const size_t end = std::min(text.find_first_of(" ,:;\n", i), text.size()),
                      file = path.rfind('/');
         const std::string mark = "// @" + text.substr(i + 1, end - i - 1);
         std::ifstream source(path);

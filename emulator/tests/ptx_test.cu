@@ -456,4 +456,21 @@ TEST_F(Copies, CpAsyncReportsMisuse) {
     expect("needs sm_80, not sm_75", 0, 0, 0, 8);
 }
 
+// ---- red ----------------------------------------------------------------------------------------
+
+__global__ void add_four(float* to, int first) {
+    const float t = threadIdx.x;
+    ptx::red_add(to + first, {t, 1, 2 * t, -1});  // @red
+}
+
+TEST_F(Copies, RedAddsFourNeighbours) {
+    Device<float> to(8, 5);
+    add_four<<<1, 3>>>(to.data, 4);
+    expect_problem("");
+    EXPECT_EQ(std::vector<float>(to.data, to.data + 8),
+              (std::vector<float>{5, 5, 5, 5, 8, 8, 11, 2}));
+    add_four<<<1, 1>>>(to.data, 2);
+    expect_failure("red: the address is not aligned to 16 bytes at @red (block 0, thread 0)");
+}
+
 }  // namespace

@@ -36,6 +36,9 @@ REWRITTEN = [  # ~ stands for the call's beginning
      "^<unsigned char> emulator_shared_b; static auto& b = emulator_shared_b.value;\n\n"),
     ("__global__ void __launch_bounds__(f(8), 2)\n  k(int n) { }",
      "__global__ void __launch_bounds__(f(8), 2)\n  k(int n) {EMULATOR_BOUNDS(f(8), 2); }"),
+    ("void CLUSTER_DIMS(2) __launch_bounds__(8) k() {}",
+     "void CLUSTER_DIMS(2) __launch_bounds__(8) k() {EMULATOR_BOUNDS(8);EMULATOR_CLUSTER(2);}"),
+    ("void __cluster_dims__(2, n) k() {}", "void __cluster_dims__(2, n) k() {EMULATOR_CLUSTER(2, n);}"),
 ]
 SHARED = "static emulator::Shared"
 UNCHANGED = [
@@ -50,7 +53,8 @@ UNCHANGED = [
     "__device__ float f(float x) { return x; }\n__device__ __forceinline__ int g();\n",
     "template <int n> __host__ __device__ constexpr int h(int a = 3) { return n; }\n__constant__ float c[4] = {1};\n",
     "// extern __shared__ float s[];",
-    "// #include <cuda.h>\n#include <cuda_runtime.h>\n#include \"common/harness.h\"\n",
+    "__global__ void k(__grid_constant__ const CUtensorMap map);",
+    "// #include <cub/x>\n#include <cuda.h>\n#include <cuda_runtime.h>\n#include \"common/harness.h\"\n",
     "#include <cuda_bf16.h>\n#include <cuda_fp16.h>\n#include <cuda_pipeline.h>\n#include <mma.h>\n",
 ]
 REFUSED = [
@@ -58,13 +62,13 @@ REFUSED = [
     ("\n\nasm volatile(\"bar.sync 0;\");", 3, "inline PTX (asm)"),
     ("int x;\n#include <cuda/barrier>\n", 2, "<cuda/barrier>"),
     *[(f"#include <{header}>\n", 1, f"<{header}>") for header in (
-        "cooperative_groups.h", "cuda/pipeline", "cuda.h", "crt/mma.h", "cuda_fp8.h", "cuda_pipeline_primitives.h")],
+        "cooperative_groups.h", "cuda/pipeline", "crt/mma.h", "cuda_fp8.h", "cuda_pipeline_primitives.h")],
     ("void f(cudaTextureObject_t t);", 1, "textures and surfaces"),
     ("float x = tex2D<float>(t, 1, 2);", 1, "textures and surfaces"),
     ("namespace cg = cooperative_groups;", 1, "cooperative groups"),
     ("cuda::barrier<cuda::thread_scope_block> b;", 1, "cuda::barrier and cuda::pipeline"),
-    ("__grid_constant__ const CUtensorMap map;", 1, "TMA"),
-    ("wgmma_fence();", 1, "wgmma"),
+    ("cudaLaunchKernelEx(&config, k);", 1, "thread block clusters other than by __cluster_dims__"),
+    ("cuda::ptx::cp_async_bulk_tensor(a);", 1, "cuda::ptx and other ways to TMA than common/ptx.cuh"),
     ("\n__device__ int counter = 0;", 2, "__device__ variables"),
     ("x = 1;\n<<<1, 1>>>(x);", 2, "no kernel's name before <<<"),
     ("k<<<1, 1;", 1, "a launch's <<< without its >>>"),

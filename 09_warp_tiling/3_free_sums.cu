@@ -1,0 +1,126 @@
+// Each sum is stored by itself. Stored four at a time, the four must lie in neighbouring registers,
+// which ties the sums to the register file's banks where the operands lie, too.
+//
+//    b[0 .. 3], read as float4:         R8  R9  R10 R11    bank of register R: R % 2
+//    acc[i][0 .. 3], stored as float4:  R4  R5  R6  R7     acc[i][j] in the bank of b[j]
+//    acc[i][0 .. 3], free to choose:    R5  R4  R7  R6     in the other one, for each i and j
+//
+// Changed:  C is stored element by element, so that nvcc may choose any register for any sum.
+#include "common/harness.h"
+#include "common/ptx.cuh"
+
+constexpr int kThreadM = 16;  // rows of C per thread
+constexpr int kThreadN = 8;  // columns of C per thread
+constexpr int kTileM = 8 * kThreadM;  // rows of C per block
+constexpr int kTileN = 32 * kThreadN;  // columns of C per block
+constexpr int kThreads = 8 * 32;
+constexpr int kStepK = 8;  // depth of the tiles
+constexpr int kPad = 8;  // a warp's copies of 8 rows by 4 k go to 32 different banks
+
+static_assert(kTileM * kStepK == 4 * kThreads && kTileN * kStepK == 8 * kThreads,
+              "at each step a thread copies 4 elements of A and 8 of B");
+
+template <bool kWide>
+__global__ void __launch_bounds__(kThreads, 1)
+    matmul(int M, int N, int K, const float* A, const float* B, float* C) {
+    __shared__ alignas(16) float As[2][kStepK][kTileM + kPad];
+    __shared__ alignas(16) float Bs[2][kStepK][kTileN];
+    const int tiles_n = ceil_div(N, kTileN);  // the grid is one row of blocks: y and z end at 65535
+    const int tile_row = blockIdx.x / tiles_n * kTileM;
+    const int tile_col = blockIdx.x % tiles_n * kTileN;
+    // A warp owns 64 x 64 elements, a lane 4 x 4, and again 16 rows and 32 columns further on.
+    // Lanes that differ in bit 0 read the same of As, in bit 1 of Bs: two wavefronts, not four.
+    const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+    const int row = warp / 4 * 64 + lane / 2 % 4 * 4;
+    const int col = warp % 4 * 64 + (lane / 8 * 2 + lane % 2) * 4;
+
+    // This thread's part of each step: every fourth k of two rows of A, and of B as many neighbours
+    // along n as one copy takes, and again 32 copies further on.
+    constexpr int kCopied = kWide ? 4 : 1;
+    const int a_row = threadIdx.x / 4, a_k = threadIdx.x % 4;
+    const int b_k = threadIdx.x / 32, b_col = threadIdx.x % 32 * kCopied;
+    const float* a_from[2];  // below A's last row this one again: no sum of these is stored
+    for (int i = 0; i < 2; ++i)
+        a_from[i] = A + size_t(min(tile_row + a_row + i * 64, M - 1)) * K + a_k;
+    const float* b_from = B + size_t(b_k) * N + tile_col + b_col;
+    const int b_valid = N - tile_col - b_col;
+
+    auto copy_tiles = [&](int k, int buffer) {
+        const int a_left = K - k - a_k, b_left = k + b_k < K ? b_valid : 0;
+        for (int j = 0; j < kTileN; j += 32 * kCopied)
+            ptx::cp_async<4 * kCopied>(&Bs[buffer][b_k][b_col + j], b_from + j,
+                                       j < b_left ? 4 * kCopied : 0);
+        b_from += size_t(kStepK) * N;
+        for (int i = 0; i < 2; ++i) {
+            for (int e = 0; e < kStepK; e += 4)
+                ptx::cp_async<4>(&As[buffer][a_k + e][a_row + i * 64], a_from[i] + e,
+                                 e < a_left ? 4 : 0);
+            a_from[i] += kStepK;
+        }
+    };
+
+    alignas(16) float a[2][kThreadM], b[2][kThreadN];
+    auto load_fragments = [&](int buffer, int s) {
+        for (int i = 0; i < kThreadM; i += 4)
+            *(float4*)&a[s % 2][i] = *(float4*)&As[buffer][s][row + i / 4 * 16];
+        for (int j = 0; j < kThreadN; j += 4)
+            *(float4*)&b[s % 2][j] = *(float4*)&Bs[buffer][s][col + j / 4 * 32];
+    };
+
+    copy_tiles(0, 0);
+    ptx::cp_async_wait_all();
+    __syncthreads();  // the first tiles are complete
+    load_fragments(0, 0);
+
+    float acc[kThreadM][kThreadN] = {};
+#pragma unroll 2  // two steps a turn: the compiler then knows `buffer`, and with it all addresses
+    for (int k = 0, buffer = 0; k < K; k += kStepK, buffer ^= 1) {
+#pragma unroll
+        for (int s = 0; s < kStepK; ++s) {
+            if (s == 0) copy_tiles(k + kStepK, buffer ^ 1);
+            if (s == kStepK - 1) {
+                ptx::cp_async_wait_all();
+                __syncthreads();  // the next tiles are complete, and everyone has read these
+            }
+            load_fragments(s < kStepK - 1 ? buffer : buffer ^ 1, (s + 1) % kStepK);
+            // To and fro along the rows: each multiply-add shares an operand with the one before,
+            // so that the register file delivers two operands instead of three.
+            for (int i = 0; i < kThreadM; ++i)
+                for (int at = 0; at < kThreadN; ++at) {
+                    const int j = i % 2 ? kThreadN - 1 - at : at;
+                    acc[i][j] += a[s % 2][i] * b[s % 2][j];
+                }
+        }
+    }
+
+    for (int i = 0; i < kThreadM; ++i)
+        for (int j = 0; j < kThreadN; ++j) {
+            const int c_row = tile_row + row + i / 4 * 16 + i % 4;
+            const int c_col = tile_col + col + j / 4 * 32 + j % 4;
+            if (c_row < M && c_col < N) C[size_t(c_row) * N + c_col] = acc[i][j];
+        }
+}
+
+void launch_matmul(int M, int N, int K, const float* A, const float* B, float* C) {
+    const int blocks = ceil_div(M, kTileM) * ceil_div(N, kTileN);
+    // 16-byte copies need every row of B to start on a multiple of 16 bytes.
+    const auto kernel = N % 4 == 0 ? matmul<true> : matmul<false>;
+    kernel<<<blocks, kThreads>>>(M, N, K, A, B, C);
+}
+
+// A, to the end of its last tile, once for every column of tiles; B once for every row of tiles.
+double loaded_elements(double M, double N, double K) {
+    return K * std::ceil(M / kTileM) * (kTileM * std::ceil(N / kTileN) + N);
+}
+
+// From shared memory each thread reads its kThreadM + kThreadN operands at every k.
+double shared_loaded_bytes(double M, double N, double K) {
+    const double threads = std::ceil(M / kTileM) * std::ceil(N / kTileN) * kThreads;
+    const double depth = std::ceil(K / kStepK) * kStepK + 1;  // once ahead
+    return threads * depth * (kThreadM + kThreadN) * sizeof(float);
+}
+
+int main(int argc, char** argv) {
+    Stage stage = {launch_matmul, loaded_elements, shared_loaded_bytes};
+    return run_stage(stage, argc, argv);
+}

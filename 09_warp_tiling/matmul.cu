@@ -1,0 +1,191 @@
+// Parts are added to C four sums at a time, by one instruction (red). That ties the sums' registers
+// together as in step 2, so the parts, a few percent of the work, get a kernel of their own.
+//
+//    matmul<kWide, false>   whole tiles   each sum stored by itself, 128 stores a thread
+//    matmul<kWide, true>    parts         4 sums added at a time,    32 additions a thread
+//
+// Changed:  kParts; ptx::red_add for atomicAdd where rows of C allow it; so parts cost less.
+#include "common/harness.h"
+#include "common/ptx.cuh"
+
+constexpr int kThreadM = 16;  // rows of C per thread
+constexpr int kThreadN = 8;  // columns of C per thread
+constexpr int kTileM = 8 * kThreadM;  // rows of C per block
+constexpr int kTileN = 32 * kThreadN;  // columns of C per block
+constexpr int kThreads = 8 * 32;
+constexpr int kStepK = 8;  // depth of the tiles
+constexpr int kStepsLost = 6;  // what a part of a tile costs beside its own steps
+constexpr int kPitchA = kTileM + 8;  // a warp's copies of 8 rows by 4 k go to 32 different banks
+
+static_assert(kTileM * kStepK == 4 * kThreads && kTileN * kStepK == 8 * kThreads,
+              "at each step a thread copies 4 elements of A and 8 of B");
+
+template <bool kWide, bool kParts>
+__global__ void __launch_bounds__(kThreads, 1)
+    matmul(int M, int N, int K, const float* A, const float* B, float* C, int first, int parts) {
+    struct Tiles {
+        float A[kStepK][kPitchA], B[kStepK][kTileN];
+    };
+    __shared__ alignas(16) Tiles tiles[2];
+    const int tiles_n = ceil_div(N, kTileN);  // the grid is one row of blocks: y and z end at 65535
+    const int tile = first + blockIdx.x / parts, part = blockIdx.x % parts;
+    const int tile_row = tile / tiles_n * kTileM;
+    const int tile_col = tile % tiles_n * kTileN;
+    const int depth = ceil_div(ceil_div(K, kStepK), parts) * kStepK;  // of a part, in whole steps
+    const int k_begin = part * depth, k_end = min(k_begin + depth, K);
+    // A warp owns 64 x 64 elements, a lane 4 x 4, and again 16 rows and 32 columns further on.
+    // Lanes that differ in bit 0 read the same of A, in bit 1 of B: two wavefronts, not four.
+    const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+    const int row = warp / 4 * 64 + lane / 2 % 4 * 4;
+    const int col = warp % 4 * 64 + (lane / 8 * 2 + lane % 2) * 4;
+
+    // This thread's part of each step: every fourth k of two rows of A, and of B as many neighbours
+    // along n as one copy takes, and again 32 copies further on.
+    constexpr int kCopied = kWide ? 4 : 1;
+    const int a_row = threadIdx.x / 4, a_k = threadIdx.x % 4;
+    const int b_k = threadIdx.x / 32, b_col = threadIdx.x % 32 * kCopied;
+    const float* a_from[2];  // below A's last row this one again: no sum of these is stored
+    for (int i = 0; i < 2; ++i)
+        a_from[i] = A + size_t(min(tile_row + a_row + i * 64, M - 1)) * K + k_begin + a_k;
+    const float* b_from = B + size_t(k_begin + b_k) * N + tile_col + b_col;
+    const int b_valid = N - tile_col - b_col;
+
+    // Where this thread copies to and where it reads. `other` floats further is the other buffer,
+    // before or behind.
+    float *a_to = &tiles[0].A[a_k][a_row], *b_to = &tiles[0].B[b_k][b_col];
+    const float *a_at = &tiles[0].A[0][row], *b_at = &tiles[0].B[0][col];
+    int other = sizeof(Tiles) / sizeof(float);
+
+    auto copy_tiles = [&](int k) {
+        const int a_left = k_end - k - a_k, b_left = k + b_k < k_end ? b_valid : 0;
+        for (int j = 0; j < kTileN; j += 32 * kCopied)
+            ptx::cp_async<4 * kCopied>(b_to + j, b_from + j, j < b_left ? 4 * kCopied : 0);
+        b_from += size_t(kStepK) * N;
+        for (int i = 0; i < 2; ++i) {
+            for (int e = 0; e < kStepK; e += 4)
+                ptx::cp_async<4>(a_to + e * kPitchA + i * 64, a_from[i] + e, e < a_left ? 4 : 0);
+            a_from[i] += kStepK;
+        }
+    };
+
+    alignas(16) float a[2][kThreadM], b[2][kThreadN];
+    auto load_fragments = [&](int s) {
+        for (int i = 0; i < kThreadM; i += 4)
+            *(float4*)&a[s % 2][i] = *(const float4*)(a_at + s * kPitchA + i / 4 * 16);
+        for (int j = 0; j < kThreadN; j += 4)
+            *(float4*)&b[s % 2][j] = *(const float4*)(b_at + s * kTileN + j / 4 * 32);
+    };
+
+    copy_tiles(k_begin);
+    ptx::cp_async_wait_all();
+    __syncthreads();  // the first tiles are complete
+    load_fragments(0);
+    a_to += other, b_to += other;
+
+    alignas(16) float acc[kThreadM][kThreadN] = {};
+#pragma unroll 1  // two steps would not fit into the instruction cache
+    for (int k = k_begin; k < k_end; k += kStepK) {
+#pragma unroll
+        for (int s = 0; s < kStepK; ++s) {
+            if (s == 0) copy_tiles(k + kStepK);
+            if (s == kStepK - 1) {
+                ptx::cp_async_wait_all();
+                __syncthreads();  // the next tiles are complete, and everyone has read these
+                a_at += other, b_at += other;
+                other = -other;
+                a_to += other, b_to += other;
+            }
+            load_fragments((s + 1) % kStepK);
+            // To and fro along the rows: each multiply-add shares an operand with the one before,
+            // so that the register file delivers two operands instead of three.
+            for (int i = 0; i < kThreadM; ++i)
+                for (int at = 0; at < kThreadN; ++at) {
+                    const int j = i % 2 ? kThreadN - 1 - at : at;
+                    acc[i][j] += a[s % 2][i] * b[s % 2][j];
+                }
+        }
+    }
+
+    constexpr int kAtOnce = kWide && kParts ? 4 : 1;
+    for (int i = 0; i < kThreadM; ++i)
+        for (int j = 0; j < kThreadN; j += kAtOnce) {
+            const int c_row = tile_row + row + i / 4 * 16 + i % 4;
+            const int c_col = tile_col + col + j / 4 * 32 + j % 4;
+            if (c_row >= M || c_col >= N) continue;
+            float* const to = &C[size_t(c_row) * N + c_col];
+            if constexpr (!kParts) *to = acc[i][j];
+            else if constexpr (!kWide) atomicAdd(to, acc[i][j]);
+            else ptx::red_add(to, *(const float4*)&acc[i][j]);
+        }
+}
+
+// How C's tiles are handed out: whole ones as long as each multiprocessor has one, and then, where
+// that is faster, the rest in parts along K.
+struct Work {
+    int tiles, whole, parts;
+};
+
+int multiprocessors() {
+    int device, count = 1;
+    cudaGetDevice(&device);
+    cudaDeviceGetAttribute(&count, cudaDevAttrMultiProcessorCount, device);
+    return count;
+}
+
+Work work(int M, int N, int K) {
+    const int tiles = ceil_div(M, kTileM) * ceil_div(N, kTileN), steps = ceil_div(K, kStepK);
+    const int at_once = multiprocessors(), rest = tiles % at_once;
+    Work best = {tiles, tiles, 1};
+    for (int parts = 2, least = steps; rest && parts <= min(steps, at_once); ++parts) {
+        const int depth = ceil_div(steps, parts);
+        const int time = ceil_div(rest * parts, at_once) * (depth + kStepsLost);
+        if (time < least) {
+            least = time;
+            best = {tiles, tiles - rest, ceil_div(steps, depth)};
+        }
+    }
+    return best;
+}
+
+void launch_matmul(int M, int N, int K, const float* A, const float* B, float* C) {
+    const auto [tiles, whole, parts] = work(M, N, K);
+    // 16-byte copies and sums need every row of B and C to start on a multiple of 16 bytes.
+    const bool wide = N % 4 == 0;
+    const auto of_whole = wide ? matmul<true, false> : matmul<false, false>;
+    const auto of_parts = wide ? matmul<true, true> : matmul<false, true>;
+    if (whole < tiles) {  // the parts are added up: to zeros
+        const size_t from = size_t(whole / ceil_div(N, kTileN)) * kTileM * N;
+        cudaMemset(C + from, 0, (size_t(M) * N - from) * sizeof(float));
+    }
+    if (whole) of_whole<<<whole, kThreads>>>(M, N, K, A, B, C, 0, 1);
+    if (whole < tiles)
+        of_parts<<<(tiles - whole) * parts, kThreads>>>(M, N, K, A, B, C, whole, parts);
+}
+
+// A, to the end of its last tile, once for every column of tiles; B once for every row of tiles.
+double loaded_elements(double M, double N, double K) {
+    return K * std::ceil(M / kTileM) * (kTileM * std::ceil(N / kTileN) + N);
+}
+
+// From shared memory each thread reads its kThreadM + kThreadN operands at every k.
+double shared_loaded_bytes(double M, double N, double K) {
+    const auto [tiles, whole, parts] = work(int(M), int(N), int(K));
+    const double depth = tiles * std::ceil(K / kStepK) * kStepK + whole + (tiles - whole) * parts;
+    return kThreads * depth * (kThreadM + kThreadN) * sizeof(float);  // once ahead in every block
+}
+
+// Sums that parts add to C are not stores.
+double stored_elements(double M, double N, double K) {
+    const auto [tiles, whole, parts] = work(int(M), int(N), int(K));
+    double stored = M * N;
+    for (int tile = whole; tile < tiles; ++tile)
+        stored -= std::min(kTileM, int(M) - tile / ceil_div(int(N), kTileN) * kTileM) *
+                  std::min(kTileN, int(N) - tile % ceil_div(int(N), kTileN) * kTileN);
+    return stored;
+}
+
+int main(int argc, char** argv) {
+    Stage stage = {launch_matmul, loaded_elements, shared_loaded_bytes};
+    stage.stored_elements = stored_elements;
+    return run_stage(stage, argc, argv);
+}

@@ -1,0 +1,175 @@
+// Every row starts on a multiple of 16 bytes. Where rows of A or B do not, they are copied to such rows
+// before the product: a few microseconds. Then one way to load serves every size: 16 bytes at a time.
+//
+//    K = 5:   a a a a a b b b b b c c c ...   ->   a a a a a 0 0 0 b b b b b 0 0 0 c c c ...
+//
+// Changed:  rows of lda and ldb elements instead of K and N; no loads element by element.
+#include <cuda_pipeline.h>
+
+#include "common/harness.h"
+#include "common/ptx.cuh"
+
+constexpr int kThreadM = 8;  // rows of C per thread
+constexpr int kThreadN = 16;  // columns of C per thread
+constexpr int kTileM = 16 * kThreadM;  // rows of C per block
+constexpr int kTileN = 16 * kThreadN;  // columns of C per block
+constexpr int kThreads = 16 * 16;
+constexpr int kStepK = 32;  // depth of the tiles
+constexpr int kBuffers = 3;  // one is read while two are being filled
+constexpr int kPad = 8;  // 16 bytes: the 8 rows that a warp reads at a time start in other banks
+constexpr int kTileElements = kTileM * (kStepK + kPad) + kStepK * (kTileN + kPad);
+constexpr int kSharedBytes = kBuffers * kTileElements * sizeof(half);  // 80 KiB; 48 without asking
+
+static_assert(kTileM * kStepK == 2 * 8 * kThreads && kTileN * kStepK == 4 * 8 * kThreads,
+              "at each step a thread loads 2 x 8 elements of A and 4 x 8 of B");
+static_assert(kStepK % 16 == 0 && (kStepK + kPad) % 8 == 0 && (kTileN + kPad) % 8 == 0,
+              "ldmatrix reads rows of 16 bytes that start on multiples of 16");
+
+// Copies 8 neighbours in a row, or writes zeros where the row has ended.
+__device__ void copy8(half* to, const half* from, bool valid) {
+    __pipeline_memcpy_async(to, from, 16, valid ? 0 : 16);
+}
+
+template <bool kWide>
+__device__ void store2(float* to, const float* values, int valid) {
+    if (kWide && valid > 0) *(float2*)to = {values[0], values[1]};
+    for (int e = 0; !kWide && e < 2; ++e)
+        if (e < valid) to[e] = values[e];
+}
+
+template <bool kWide>
+__global__ void __launch_bounds__(kThreads, 1)
+    matmul(int M, int N, int K, const half* A, int lda, const half* B, int ldb, float* C) {
+    extern __shared__ __align__(16) half shared[];
+    auto As = reinterpret_cast<half(*)[kTileM][kStepK + kPad]>(shared);
+    auto Bs = reinterpret_cast<half(*)[kStepK][kTileN + kPad]>(As + kBuffers);
+    const int tiles_n = ceil_div(N, kTileN);  // the grid is one row of blocks: y and z end at 65535
+    const int tile_row = blockIdx.x / tiles_n * kTileM;
+    const int tile_col = blockIdx.x % tiles_n * kTileN;
+    const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+    const int row = warp / 4 * 64;  // a warp owns 64 x 64 elements
+    const int col = warp % 4 * 64;
+
+    // This thread's part of each step: neighbours along k of A, neighbours along n of B.
+    const int a_row = threadIdx.x / 4, a_k = threadIdx.x % 4 * 8;
+    const int b_k = threadIdx.x / 32, b_col = threadIdx.x % 32 * 8;
+    const half* a_from = A + size_t(tile_row + a_row) * lda + a_k;
+    const half* b_from = B + size_t(b_k) * ldb + tile_col + b_col;
+
+    auto load_tiles = [&](int k, int buffer) {
+        for (int i = 0; i < kTileM; i += 64)
+            copy8(&As[buffer][a_row + i][a_k], a_from + size_t(i) * lda,
+                  tile_row + a_row + i < M && k + a_k < K);
+        a_from += kStepK;
+        for (int i = 0; i < kStepK; i += 8)
+            copy8(&Bs[buffer][b_k + i][b_col], b_from + size_t(i) * ldb,
+                  k + b_k + i < K && tile_col + b_col < N);
+        b_from += size_t(kStepK) * ldb;
+        __pipeline_commit();
+    };
+
+    // Each half2 is a register. A is taken in tiles of 16 x 16, B in pairs of tiles of 16 x 8.
+    half2 a[2][4][4], b[2][4][2][2];
+    auto load_fragments = [&](int buffer, int s) {
+        for (int i = 0; i < 4; ++i)
+            ptx::ldmatrix_x4(a[s / 16 % 2][i],
+                             &As[buffer][row + 16 * i + lane % 16][s + lane / 16 * 8]);
+        for (int j = 0; j < 4; ++j)
+            ptx::ldmatrix_x4_trans(b[s / 16 % 2][j],
+                                   &Bs[buffer][s + lane % 16][col + 16 * j + lane / 16 * 8]);
+    };
+
+    for (int buffer = 0; buffer < kBuffers; ++buffer) load_tiles(buffer * kStepK, buffer);
+    __pipeline_wait_prior(kBuffers - 1);
+    __syncthreads();  // the first tiles are complete
+    load_fragments(0, 0);
+
+    float acc[4][8][4] = {};  // of tiles of 16 x 8
+    for (int k = 0, buffer = 0, next = 1; k < K;
+         k += kStepK, buffer = next, next = (next + 1) % kBuffers) {
+#pragma unroll
+        for (int s = 0; s < kStepK; s += 16) {
+            if (s == kStepK - 16) {
+                __pipeline_wait_prior(kBuffers - 2);
+                __syncthreads();  // the next tiles are complete, and everyone has read these
+            }
+            load_fragments(s < kStepK - 16 ? buffer : next, (s + 16) % kStepK);
+            if (s == kStepK - 16) load_tiles(k + kBuffers * kStepK, buffer);
+            for (int i = 0; i < 4; ++i)
+                for (int j = 0; j < 8; ++j)
+                    ptx::mma_m16n8k16(acc[i][j], a[s / 16 % 2][i], b[s / 16 % 2][j / 2][j % 2]);
+        }
+    }
+
+    for (int i = 0; i < 4; ++i)
+        for (int j = 0; j < 8; ++j)
+            for (int r = 0; r < 16; r += 8) {  // the two rows that the lane has elements of
+                const int c_row = tile_row + row + 16 * i + r + lane / 4;
+                const int c_col = tile_col + col + 8 * j + lane % 4 * 2;
+                if (c_row < M)
+                    store2<kWide>(&C[size_t(c_row) * N + c_col], &acc[i][j][r / 4], N - c_col);
+            }
+}
+
+// Copies a row of `columns` elements, and adds zeros up to `stride`.
+__global__ void copy_rows(int columns, int stride, const half* from, half* to) {
+    for (int i = threadIdx.x; i < stride; i += blockDim.x)
+        to[size_t(blockIdx.x) * stride + i] =
+            i < columns ? from[size_t(blockIdx.x) * columns + i] : __float2half(0);
+}
+
+// Rows that start on multiples of 16 bytes: the matrix's own, else those of a copy.
+struct AlignedRows {
+    AlignedRows(const half* matrix, int rows, int columns)
+        : data(matrix), stride(ceil_div(columns, 8) * 8) {
+        if (stride == columns) return;
+        if (cudaMallocAsync(&copy, size_t(rows) * stride * sizeof(half), 0)) return;  // reported
+        copy_rows<<<rows, 256>>>(columns, stride, matrix, copy);
+        data = copy;
+    }
+    ~AlignedRows() {
+        if (copy) cudaFreeAsync(copy, 0);
+    }
+
+    const half* data;
+    int stride;
+    half* copy = nullptr;
+};
+
+void launch_matmul(int M, int N, int K, const half* A, const half* B, float* C) {
+    const AlignedRows A_rows(A, M, K), B_rows(B, K, N);
+    const int blocks = ceil_div(M, kTileM) * ceil_div(N, kTileN);
+    const auto kernel = N % 2 == 0 ? matmul<true> : matmul<false>;  // stores of 8 bytes
+    cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, kSharedBytes);
+    kernel<<<blocks, kThreads, kSharedBytes>>>(M, N, K, A_rows.data, A_rows.stride, B_rows.data,
+                                               B_rows.stride, C);
+}
+
+// A is loaded once for every column of tiles, B once for every row of tiles, with the zeros at the
+// ends of their rows; and once for a copy.
+double loaded_elements(double M, double N, double K) {
+    const double lda = std::ceil(K / 8) * 8, ldb = std::ceil(N / 8) * 8;
+    return M * lda * std::ceil(N / kTileN) + K * ldb * std::ceil(M / kTileM) +
+           (lda > K ? M * K : 0) + (ldb > N ? K * N : 0);
+}
+
+// C, and the copies: a half is half an element of C.
+double stored_elements(double M, double N, double K) {
+    const double lda = std::ceil(K / 8) * 8, ldb = std::ceil(N / 8) * 8;
+    return M * N + (lda > K ? M * lda / 2 : 0) + (ldb > N ? K * ldb / 2 : 0);
+}
+
+// From shared memory each warp reads its fragments of A and B at every 16 k.
+double shared_loaded_bytes(double M, double N, double K) {
+    const double threads = std::ceil(M / kTileM) * std::ceil(N / kTileN) * kThreads;
+    const double depth = std::ceil(K / kStepK) * kStepK + 16;  // once ahead
+    return threads / 32 * depth * (4 + 4) * 16 * sizeof(half);
+}
+
+int main(int argc, char** argv) {
+    StageOf<half, float> stage = {launch_matmul, loaded_elements, shared_loaded_bytes, kTensor};
+    stage.stored_elements = stored_elements;
+    stage.shared_bytes = kSharedBytes;
+    stage.smaller_step = "06_wmma/3_async";
+    return run_stage(stage, argc, argv);
+}

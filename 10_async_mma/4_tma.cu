@@ -1,0 +1,186 @@
+// One thread asks the TMA, a unit of the multiprocessor, for whole tiles: no thread computes addresses
+// and copies. Barriers that count, mbarriers, take the place of __syncthreads(): a warp waits for the
+// tiles that it reads, but not for the other warps.
+//
+//    full[b]    waited for before reading b      complete: all bytes of both tiles have come
+//    empty[b]   waited for before refilling b    complete: all eight warps have read them
+//
+//    Each goes through phases 0, 1, 0, 1 ... : one for each time that the buffer is filled.
+//
+// Changed:  tiles by TMA, which swizzles them, too; mbarriers instead of __syncthreads().
+#include "common/harness.h"
+#include "common/ptx.cuh"
+#include "common/tensor_map.h"
+
+constexpr int kThreadM = 8;  // rows of C per thread
+constexpr int kThreadN = 16;  // columns of C per thread
+constexpr int kTileM = 16 * kThreadM;  // rows of C per block
+constexpr int kTileN = 16 * kThreadN;  // columns of C per block
+constexpr int kThreads = 16 * 16;
+constexpr int kStepK = 64;  // depth of the tiles: a row of As is 128 bytes
+constexpr int kBuffers = 4;  // one is read while three are being filled
+
+struct Shared {  // TMA wants tiles of 128-byte rows, on multiples of 1024 bytes
+    half As[kBuffers][kTileM][kStepK];
+    half Bs[kBuffers][kTileN / 64][kStepK][64];
+    uint64_t full[kBuffers], empty[kBuffers];
+};
+static_assert(kStepK == 64 && kTileN % 64 == 0, "64 elements are 128 bytes");
+
+// Where the piece that starts at `column` of that row is. column is a multiple of 8.
+__device__ constexpr int swizzled(int row, int column) { return column ^ row % 8 * 8; }
+
+template <bool kWide>
+__device__ void store2(float* to, const float* values, int valid) {
+    if (kWide && valid > 0) *(float2*)to = {values[0], values[1]};
+    for (int e = 0; !kWide && e < 2; ++e)
+        if (e < valid) to[e] = values[e];
+}
+
+template <bool kWide>
+__global__ void __launch_bounds__(kThreads, 1)
+    matmul(int M, int N, int K, const __grid_constant__ CUtensorMap A,
+           const __grid_constant__ CUtensorMap B, float* C) {
+    extern __shared__ __align__(1024) char memory[];
+    Shared& shared = *reinterpret_cast<Shared*>(memory);
+    const int tiles_n = ceil_div(N, kTileN);  // the grid is one row of blocks: y and z end at 65535
+    const int tile_row = blockIdx.x / tiles_n * kTileM;
+    const int tile_col = blockIdx.x % tiles_n * kTileN;
+    const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+    const int row = warp / 4 * 64;  // a warp owns 64 x 64 elements
+    const int col = warp % 4 * 64;
+
+    if (threadIdx.x == 0) {
+        for (int buffer = 0; buffer < kBuffers; ++buffer) {
+            ptx::mbarrier_init(&shared.full[buffer], 1);  // of the thread that loads; and the bytes
+            ptx::mbarrier_init(&shared.empty[buffer], kThreads / 32);  // one of each warp
+        }
+        ptx::fence_mbarrier_init();
+    }
+    __syncthreads();  // the barriers are there
+
+    auto load_tiles = [&](int k, int buffer) {  // by one thread
+        ptx::mbarrier_arrive_expect_tx(&shared.full[buffer],
+                                       sizeof(shared.As[0]) + sizeof(shared.Bs[0]));
+        ptx::bulk_tensor_load(shared.As[buffer], &A, k, tile_row, &shared.full[buffer]);
+        for (int j = 0; j < kTileN; j += 64)
+            ptx::bulk_tensor_load(shared.Bs[buffer][j / 64], &B, tile_col + j, k,
+                                  &shared.full[buffer]);
+    };
+
+    // Each half2 is a register. A is taken in tiles of 16 x 16, B in pairs of tiles of 16 x 8.
+    half2 a[2][4][4], b[2][4][2][2];
+    auto load_fragments = [&](int buffer, int s) {
+        for (int i = 0; i < 4; ++i)
+            ptx::ldmatrix_x4(
+                a[s / 16 % 2][i],
+                &shared.As[buffer][row + 16 * i + lane % 16][swizzled(lane, s + lane / 16 * 8)]);
+        for (int j = 0; j < 4; ++j)
+            ptx::ldmatrix_x4_trans(b[s / 16 % 2][j],
+                                   &shared.Bs[buffer][col / 64][s + lane % 16]
+                                             [swizzled(lane, 16 * j + lane / 16 * 8)]);
+    };
+
+    if (threadIdx.x == 0)
+        for (int buffer = 0; buffer < kBuffers && buffer * kStepK < K; ++buffer)
+            load_tiles(buffer * kStepK, buffer);
+    ptx::mbarrier_wait(&shared.full[0], 0);
+    load_fragments(0, 0);
+
+    float acc[4][8][4] = {};  // of tiles of 16 x 8
+    for (int k = 0, buffer = 0, phase = 0; k < K; k += kStepK) {
+        const int next = (buffer + 1) % kBuffers, next_phase = phase ^ (next == 0);
+#pragma unroll
+        for (int s = 0; s < kStepK; s += 16) {
+            if (s < kStepK - 16) {
+                load_fragments(buffer, s + 16);
+            } else if (k + kStepK < K) {
+                ptx::mbarrier_wait(&shared.full[next], next_phase);
+                load_fragments(next, 0);
+            }
+            for (int i = 0; i < 4; ++i)
+                for (int j = 0; j < 8; ++j)
+                    ptx::mma_m16n8k16(acc[i][j], a[s / 16 % 2][i], b[s / 16 % 2][j / 2][j % 2]);
+        }
+        ptx::fence_proxy_async();  // what has been read may be overwritten by TMA
+        __syncwarp();
+        if (lane == 0) ptx::mbarrier_arrive(&shared.empty[buffer]);
+        if (threadIdx.x == 0 && k + kBuffers * kStepK < K) {
+            ptx::mbarrier_wait(&shared.empty[buffer], phase);
+            load_tiles(k + kBuffers * kStepK, buffer);
+        }
+        buffer = next, phase = next_phase;
+    }
+
+    for (int i = 0; i < 4; ++i)
+        for (int j = 0; j < 8; ++j)
+            for (int r = 0; r < 16; r += 8) {  // the two rows that the lane has elements of
+                const int c_row = tile_row + row + 16 * i + r + lane / 4;
+                const int c_col = tile_col + col + 8 * j + lane % 4 * 2;
+                if (c_row < M)
+                    store2<kWide>(&C[size_t(c_row) * N + c_col], &acc[i][j][r / 4], N - c_col);
+            }
+}
+
+// Copies a row of `columns` elements, and adds zeros up to `stride`.
+__global__ void copy_rows(int columns, int stride, const half* from, half* to) {
+    for (int i = threadIdx.x; i < stride; i += blockDim.x)
+        to[size_t(blockIdx.x) * stride + i] =
+            i < columns ? from[size_t(blockIdx.x) * columns + i] : __float2half(0);
+}
+
+// Rows that start on multiples of 16 bytes: the matrix's own, else those of a copy.
+struct AlignedRows {
+    AlignedRows(const half* matrix, int rows, int columns)
+        : data(matrix), stride(ceil_div(columns, 8) * 8) {
+        if (stride == columns) return;
+        if (cudaMallocAsync(&copy, size_t(rows) * stride * sizeof(half), 0)) return;  // reported
+        copy_rows<<<rows, 256>>>(columns, stride, matrix, copy);
+        data = copy;
+    }
+    ~AlignedRows() {
+        if (copy) cudaFreeAsync(copy, 0);
+    }
+
+    const half* data;
+    int stride;
+    half* copy = nullptr;
+};
+
+void launch_matmul(int M, int N, int K, const half* A, const half* B, float* C) {
+    const AlignedRows A_rows(A, M, K), B_rows(B, K, N);
+    const auto A_map = tensor_map(A_rows.data, M, K, kTileM, kStepK, 128, A_rows.stride);
+    const auto B_map = tensor_map(B_rows.data, K, N, kStepK, 64, 128, B_rows.stride);
+    const int blocks = ceil_div(M, kTileM) * ceil_div(N, kTileN);
+    const auto kernel = N % 2 == 0 ? matmul<true> : matmul<false>;  // stores of 8 bytes
+    cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, sizeof(Shared));
+    kernel<<<blocks, kThreads, sizeof(Shared)>>>(M, N, K, A_map, B_map, C);
+}
+
+// A is loaded once for every column of tiles, B once for every row of tiles; and once for a copy.
+double loaded_elements(double M, double N, double K) {
+    const double lda = std::ceil(K / 8) * 8, ldb = std::ceil(N / 8) * 8;
+    return M * K * std::ceil(N / kTileN) + K * N * std::ceil(M / kTileM) + (lda > K ? M * K : 0) +
+           (ldb > N ? K * N : 0);
+}
+
+// C, and the copies: a half is half an element of C.
+double stored_elements(double M, double N, double K) {
+    const double lda = std::ceil(K / 8) * 8, ldb = std::ceil(N / 8) * 8;
+    return M * N + (lda > K ? M * lda / 2 : 0) + (ldb > N ? K * ldb / 2 : 0);
+}
+
+// From shared memory each warp reads its fragments of A and B at every 16 k.
+double shared_loaded_bytes(double M, double N, double K) {
+    const double threads = std::ceil(M / kTileM) * std::ceil(N / kTileN) * kThreads;
+    const double depth = std::ceil(K / kStepK) * kStepK;
+    return threads / 32 * depth * (4 + 4) * 16 * sizeof(half);
+}
+
+int main(int argc, char** argv) {
+    StageOf<half, float> stage = {launch_matmul, loaded_elements, shared_loaded_bytes, kTensor};
+    stage.stored_elements = stored_elements;
+    stage.shared_bytes = sizeof(Shared);
+    stage.smaller_step = "06_wmma/3_async";
+    return run_stage(stage, argc, argv);
+}

@@ -1,0 +1,232 @@
+// Hopper's own instructions, as in ptx.cuh: clusters, wgmma, setmaxnreg. They are for code=sm_90a;
+// compiled for anything else, sm_90 too, they end the launch (trap).
+#pragma once
+
+#include "common/ptx.cuh"
+
+#ifdef CUDA_EMULATOR
+#include "emulator/include/hopper.h"
+#else
+
+#if !defined __CUDA_ARCH__ || __CUDA_ARCH__ >= 900
+#define CLUSTER_DIMS(...) __cluster_dims__(__VA_ARGS__)
+#else
+#define CLUSTER_DIMS(...)  // which nvcc refuses for older architectures
+#endif
+
+namespace ptx {
+
+// clang-format off
+#ifdef __CUDA_ARCH_FEAT_SM90_ALL
+constexpr bool kHasWgmma = true;
+#else
+constexpr bool kHasWgmma = false;
+#endif
+#define PTX_SM_90A(...) \
+    do { if constexpr (kHasWgmma) asm volatile(__VA_ARGS__); else __trap(); } while (false)
+
+// ---- Clusters -----------------------------------------------------------------------------------
+//
+// Blocks of a kernel with CLUSTER_DIMS(x, y, z) run together, and reach each other's shared
+// memory. A block must not return while others may still ask it for something.
+// Source: "... Instructions: barrier.cluster", "mapa".
+
+inline __device__ int cluster_rank() {
+    int rank = 0;
+    PTX_SM_90A("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
+    return rank;
+}
+// All threads of the cluster arrive, then each waits.
+inline __device__ void cluster_arrive() {
+    PTX_SM_90A("barrier.cluster.arrive.release;" ::: "memory");
+}
+inline __device__ void cluster_wait() {
+    PTX_SM_90A("barrier.cluster.wait.acquire;" ::: "memory");
+}
+// What `pointer` is to this block's shared memory, of the block with that rank.
+template <class T>
+__device__ T* map_shared(T* pointer, int rank) {
+    uint64_t there = 0;
+    PTX_SM_90A("mapa.u64 %0, %1, %2;" : "=l"(there) : "l"(pointer), "r"(rank));
+    return reinterpret_cast<T*>(there);
+}
+// At the barrier that lies there in the block with that rank.
+inline __device__ void mbarrier_arrive_remote(uint64_t* barrier, int rank) {
+    PTX_SM_90A("{.reg .b32 there;\n"
+                  "mapa.shared::cluster.u32 there, %0, %1;\n"
+                  "mbarrier.arrive.release.cluster.shared::cluster.b64 _, [there];}"
+              :: "r"(shared_address(barrier)), "r"(rank) : "memory");
+}
+// The box comes to each block whose bit is set in `ranks`, at the same place; its barrier is told.
+inline __device__ void bulk_tensor_load_multicast(void* to, const CUtensorMap* map, int x, int y,
+                                                  uint64_t* barrier, unsigned ranks) {
+    PTX_SM_90A("cp.async.bulk.tensor.2d.shared::cluster.global.tile"
+                  ".mbarrier::complete_tx::bytes.multicast::cluster "
+                  "[%0], [%1, {%2, %3}], [%4], %5;"
+              :: "r"(shared_address(to)), "l"(map), "r"(x), "r"(y), "r"(shared_address(barrier)),
+                 "h"(static_cast<unsigned short>(ranks)) : "memory");
+}
+
+// ---- wgmma: D = A * B + D, of 64x16 by 16xN, by the 128 threads of a warpgroup ------------------
+//
+// N is a multiple of 32 up to 256. Both operands lie in shared memory, which a descriptor tells of;
+// A may be in registers instead. The elements of D are floats: with g and t as above, and w the
+// warp of the warpgroup,
+//     d[i]: row 16w + g + 8 * (i / 2 % 2), column 8 * (i / 4) + 2t + i % 2
+//     a[r], a register of two: row 16w + g + 8 * (r % 2), k = 2t + 8 * (r / 2) and the next k
+// A call returns at once. Until wgmma_wait_group the registers of D must not be touched, nor those
+// of A and the operands in shared memory be written. wgmma_fence comes before the first call, and
+// after each access of other instructions to these registers. What ordinary stores wrote to shared
+// memory needs fence_proxy_async and a barrier.
+// Source: "Asynchronous Warpgroup Level Matrix Multiply-Accumulate Instructions".
+
+// An operand in rows of W = `swizzle` bytes: 128, 64 or 32, which TMA loaded with that swizzle. It
+// begins at `start`; the swizzle counts from the multiple of 8 * W before. Eight rows lie together,
+// `stride` bytes from the next eight.
+//   K-major, a row for each m or n: row r is at r / 8 * stride + r % 8 * W, its k along the row
+//   MN-major (transposed: 1), a row for each k: row k is at k / 8 * stride + k % 8 * W. It has
+//      W / 2 elements of m or n; the next W / 2 lie `leading` bytes further.
+// swizzle 0: pieces of 8 elements, eight of them in 128 bytes.
+//   K-major: r / 8 * stride + k / 8 * leading + r % 8 * 16; MN-major: ... + k % 8 * 16
+// An operand 32 bytes further has a descriptor larger by 2.
+inline __device__ uint64_t wgmma_descriptor(const void* start, int swizzle, int stride,
+                                            int leading = 0) {
+    const uint64_t mode = swizzle == 128 ? 1 : swizzle == 64 ? 2 : swizzle == 32 ? 3 : 0;
+    return (shared_address(start) >> 4 & 0x3fff) | uint64_t(leading >> 4) << 16 |
+           uint64_t(stride >> 4) << 32 | mode << 62;
+}
+
+inline __device__ void wgmma_fence() { PTX_SM_90A("wgmma.fence.sync.aligned;" ::: "memory"); }
+inline __device__ void wgmma_commit_group() {
+    PTX_SM_90A("wgmma.commit_group.sync.aligned;" ::: "memory");
+}
+// Waits until all of the warp's groups but the last `but_last` are complete.
+template <int but_last>
+__device__ void wgmma_wait_group() {
+    PTX_SM_90A("wgmma.wait_group.sync.aligned %0;" :: "n"(but_last) : "memory");
+}
+// No instruction. Behind a wait it keeps the compiler from reading these registers before.
+template <class Array>
+__device__ void wgmma_keep(Array& d) {
+    for (auto& x : reinterpret_cast<float(&)[sizeof(d) / 4]>(d))
+        asm volatile("" : "+f"(x) :: "memory");
+}
+
+#define PTX_OUT4(i) "+f"(r[i]), "+f"(r[i + 1]), "+f"(r[i + 2]), "+f"(r[i + 3])
+#define PTX_OUT16(i) PTX_OUT4(i), PTX_OUT4(i + 4), PTX_OUT4(i + 8), PTX_OUT4(i + 12)
+#define PTX_LIST1 "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15"
+#define PTX_LIST2 PTX_LIST1 ", " \
+    "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31"
+#define PTX_LIST3 PTX_LIST2 ", " \
+    "%32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47"
+#define PTX_LIST4 PTX_LIST3 ", " \
+    "%48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63"
+#define PTX_LIST5 PTX_LIST4 ", " \
+    "%64, %65, %66, %67, %68, %69, %70, %71, %72, %73, %74, %75, %76, %77, %78, %79"
+#define PTX_LIST6 PTX_LIST5 ", " \
+    "%80, %81, %82, %83, %84, %85, %86, %87, %88, %89, %90, %91, %92, %93, %94, %95"
+#define PTX_LIST7 PTX_LIST6 ", " \
+    "%96, %97, %98, %99, %100, %101, %102, %103, %104, %105, %106, %107, %108, %109, %110, %111"
+#define PTX_LIST8 PTX_LIST7 ", " \
+    "%112, %113, %114, %115, %116, %117, %118, %119, %120, %121, %122, %123, %124, %125, %126, %127"
+#define PTX_OUTS1 PTX_OUT16(0)
+#define PTX_OUTS2 PTX_OUTS1, PTX_OUT16(16)
+#define PTX_OUTS3 PTX_OUTS2, PTX_OUT16(32)
+#define PTX_OUTS4 PTX_OUTS3, PTX_OUT16(48)
+#define PTX_OUTS5 PTX_OUTS4, PTX_OUT16(64)
+#define PTX_OUTS6 PTX_OUTS5, PTX_OUT16(80)
+#define PTX_OUTS7 PTX_OUTS6, PTX_OUT16(96)
+#define PTX_OUTS8 PTX_OUTS7, PTX_OUT16(112)
+
+// D in 16 * j registers, then the operands, numbered from there on.
+#define PTX_WGMMA(j, N, type, o0, o1, o2, o3, o4)                                                \
+    if constexpr (n == 16 * j)                                                                   \
+        PTX_SM_90A("{.reg .pred p; setp.ne.b32 p, %" o2 ", 0;\n"                                 \
+                   "wgmma.mma_async.sync.aligned.m64n" N "k16.f32." type "." type " {" PTX_LIST##j \
+                   "}, %" o0 ", %" o1 ", p, 1, 1, %" o3 ", %" o4 ";}"                            \
+                   : PTX_OUTS##j                                                                 \
+                   : "l"(a), "l"(b), "r"(int(accumulate)), "n"(transposed_a), "n"(transposed_b)  \
+                   : "memory");
+#define PTX_WGMMA_A(j, N, type, o0, o1, o2, o3, o4, o5, o6)                                      \
+    if constexpr (n == 16 * j)                                                                   \
+        PTX_SM_90A("{.reg .pred p; setp.ne.b32 p, %" o5 ", 0;\n"                                 \
+                   "wgmma.mma_async.sync.aligned.m64n" N "k16.f32." type "." type " {" PTX_LIST##j \
+                   "}, {%" o0 ", %" o1 ", %" o2 ", %" o3 "}, %" o4 ", p, 1, 1, %" o6 ";}"        \
+                   : PTX_OUTS##j                                                                 \
+                   : "r"(ra[0]), "r"(ra[1]), "r"(ra[2]), "r"(ra[3]), "l"(b), "r"(int(accumulate)), \
+                     "n"(transposed_b)                                                           \
+                   : "memory");
+#define PTX_WGMMA_F16 \
+    PTX_WGMMA(1, "32", "f16", "16", "17", "18", "19", "20") \
+    PTX_WGMMA(2, "64", "f16", "32", "33", "34", "35", "36") \
+    PTX_WGMMA(3, "96", "f16", "48", "49", "50", "51", "52") \
+    PTX_WGMMA(4, "128", "f16", "64", "65", "66", "67", "68") \
+    PTX_WGMMA(5, "160", "f16", "80", "81", "82", "83", "84") \
+    PTX_WGMMA(6, "192", "f16", "96", "97", "98", "99", "100") \
+    PTX_WGMMA(7, "224", "f16", "112", "113", "114", "115", "116") \
+    PTX_WGMMA(8, "256", "f16", "128", "129", "130", "131", "132")
+#define PTX_WGMMA_A_F16 \
+    PTX_WGMMA_A(1, "32", "f16", "16", "17", "18", "19", "20", "21", "22") \
+    PTX_WGMMA_A(2, "64", "f16", "32", "33", "34", "35", "36", "37", "38") \
+    PTX_WGMMA_A(3, "96", "f16", "48", "49", "50", "51", "52", "53", "54") \
+    PTX_WGMMA_A(4, "128", "f16", "64", "65", "66", "67", "68", "69", "70") \
+    PTX_WGMMA_A(5, "160", "f16", "80", "81", "82", "83", "84", "85", "86") \
+    PTX_WGMMA_A(6, "192", "f16", "96", "97", "98", "99", "100", "101", "102") \
+    PTX_WGMMA_A(7, "224", "f16", "112", "113", "114", "115", "116", "117", "118") \
+    PTX_WGMMA_A(8, "256", "f16", "128", "129", "130", "131", "132", "133", "134")
+#define PTX_WGMMA_BF16 \
+    PTX_WGMMA(1, "32", "bf16", "16", "17", "18", "19", "20") \
+    PTX_WGMMA(2, "64", "bf16", "32", "33", "34", "35", "36") \
+    PTX_WGMMA(3, "96", "bf16", "48", "49", "50", "51", "52") \
+    PTX_WGMMA(4, "128", "bf16", "64", "65", "66", "67", "68") \
+    PTX_WGMMA(5, "160", "bf16", "80", "81", "82", "83", "84") \
+    PTX_WGMMA(6, "192", "bf16", "96", "97", "98", "99", "100") \
+    PTX_WGMMA(7, "224", "bf16", "112", "113", "114", "115", "116") \
+    PTX_WGMMA(8, "256", "bf16", "128", "129", "130", "131", "132")
+#define PTX_WGMMA_A_BF16 \
+    PTX_WGMMA_A(1, "32", "bf16", "16", "17", "18", "19", "20", "21", "22") \
+    PTX_WGMMA_A(2, "64", "bf16", "32", "33", "34", "35", "36", "37", "38") \
+    PTX_WGMMA_A(3, "96", "bf16", "48", "49", "50", "51", "52", "53", "54") \
+    PTX_WGMMA_A(4, "128", "bf16", "64", "65", "66", "67", "68", "69", "70") \
+    PTX_WGMMA_A(5, "160", "bf16", "80", "81", "82", "83", "84", "85", "86") \
+    PTX_WGMMA_A(6, "192", "bf16", "96", "97", "98", "99", "100", "101", "102") \
+    PTX_WGMMA_A(7, "224", "bf16", "112", "113", "114", "115", "116", "117", "118") \
+    PTX_WGMMA_A(8, "256", "bf16", "128", "129", "130", "131", "132", "133", "134")
+
+// T: half or __nv_bfloat16. d: N / 2 floats, of any dimensions. accumulate: false for D = A * B.
+template <class T, int transposed_a = 0, int transposed_b = 0, class Array>
+__device__ void wgmma_m64k16(Array& d, uint64_t a, uint64_t b, bool accumulate = true) {
+    constexpr int n = sizeof(d) / sizeof(float);
+    static_assert(n % 16 == 0 && n <= 128, "N / 2 floats, N a multiple of 32 up to 256");
+    auto& r = reinterpret_cast<float(&)[n]>(d);
+    if constexpr (std::is_same_v<T, half>) { PTX_WGMMA_F16 } else { PTX_WGMMA_BF16 }
+}
+// With A in registers: half2 or __nv_bfloat162.
+template <class T, int transposed_b = 0, class Array, class Pair>
+__device__ void wgmma_m64k16(Array& d, const Pair (&a)[4], uint64_t b, bool accumulate = true) {
+    constexpr int n = sizeof(d) / sizeof(float);
+    static_assert(n % 16 == 0 && n <= 128, "N / 2 floats, N a multiple of 32 up to 256");
+    auto& r = reinterpret_cast<float(&)[n]>(d);
+    auto& ra = registers<4>(a);
+    if constexpr (std::is_same_v<T, half>) { PTX_WGMMA_A_F16 } else { PTX_WGMMA_A_BF16 }
+}
+
+// ---- setmaxnreg ---------------------------------------------------------------------------------
+//
+// Each warp of a warpgroup calls it. Its threads then have that many registers: 24 to 256, a
+// multiple of 8. more: waits until others have given up so many. Needs __launch_bounds__.
+// Source: "Miscellaneous Instructions: setmaxnreg".
+
+template <int count>
+__device__ void setmaxnreg_more() {
+    PTX_SM_90A("setmaxnreg.inc.sync.aligned.u32 %0;" :: "n"(count));
+}
+template <int count>
+__device__ void setmaxnreg_fewer() {
+    PTX_SM_90A("setmaxnreg.dec.sync.aligned.u32 %0;" :: "n"(count));
+}
+// clang-format on
+
+}  // namespace ptx
+
+#endif

@@ -1,0 +1,70 @@
+// Tensor maps: what bulk_tensor_load() of ptx.cuh must know of a matrix. The host makes one, and the
+// kernel gets it by value: const __grid_constant__ CUtensorMap map.
+#pragma once
+
+#include <cuda.h>
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+#include <cuda_runtime.h>
+
+#include <type_traits>
+
+#include "common/failure.h"
+
+// The driver's function, found at run time, so that no program links libcuda.
+inline decltype(&cuTensorMapEncodeTiled) tensor_map_encoder() {
+    void* function = nullptr;
+    cudaDriverEntryPointQueryResult found = cudaDriverEntryPointSymbolNotFound;
+#if defined CUDA_EMULATOR || CUDART_VERSION >= 12050
+    const cudaError_t error = cudaGetDriverEntryPointByVersion("cuTensorMapEncodeTiled", &function,
+                                                               12000, cudaEnableDefault, &found);
+#else
+    const cudaError_t error =
+        cudaGetDriverEntryPoint("cuTensorMapEncodeTiled", &function, cudaEnableDefault, &found);
+#endif
+    if (error != cudaSuccess || found != cudaDriverEntryPointSuccess || !function)
+        throw Failure(kDeviceFailed,
+                      "the driver has no cuTensorMapEncodeTiled; it is part of CUDA 12");
+    return reinterpret_cast<decltype(&cuTensorMapEncodeTiled)>(function);
+}
+
+// Of a row-major matrix of half, __nv_bfloat16 or float. A copy moves a box of it. swizzle: 0, 32,
+// 64 or 128 bytes, the most that a row of the box may then have. leading_dimension: elements from
+// row to row, `columns` where it is 0; their bytes must be a multiple of 16. Throws Failure.
+template <class T>
+CUtensorMap tensor_map(const T* matrix, int rows, int columns, int box_rows, int box_columns,
+                       int swizzle = 0, int leading_dimension = 0) {
+    static const auto encode = tensor_map_encoder();
+    constexpr auto type = std::is_same_v<T, half>            ? CU_TENSOR_MAP_DATA_TYPE_FLOAT16
+                          : std::is_same_v<T, __nv_bfloat16> ? CU_TENSOR_MAP_DATA_TYPE_BFLOAT16
+                                                             : CU_TENSOR_MAP_DATA_TYPE_FLOAT32;
+    static_assert(type != CU_TENSOR_MAP_DATA_TYPE_FLOAT32 || std::is_same_v<T, float>,
+                  "half, __nv_bfloat16 or float");
+    if (leading_dimension == 0) leading_dimension = columns;
+    const cuuint64_t dims[] = {cuuint64_t(columns), cuuint64_t(rows)};
+    const cuuint64_t strides[] = {cuuint64_t(leading_dimension) * sizeof(T)};
+    const cuuint32_t box[] = {cuuint32_t(box_columns), cuuint32_t(box_rows)}, ones[] = {1, 1};
+    const auto refuse = [&](const std::string& why) {
+        throw Failure(kDeviceFailed, format("tensor map of %d x %d elements, boxes of %d x %d: %s",
+                                            rows, columns, box_rows, box_columns, why.c_str()));
+    };
+    if (strides[0] % 16 || leading_dimension < columns)
+        refuse(format("rows lie %zu bytes apart, not a multiple of 16 that holds a row",
+                      size_t(strides[0])));
+    const auto kind = swizzle == 0    ? CU_TENSOR_MAP_SWIZZLE_NONE
+                      : swizzle == 32 ? CU_TENSOR_MAP_SWIZZLE_32B
+                      : swizzle == 64 ? CU_TENSOR_MAP_SWIZZLE_64B
+                                      : CU_TENSOR_MAP_SWIZZLE_128B;
+    if (kind == CU_TENSOR_MAP_SWIZZLE_128B && swizzle != 128)
+        refuse(format("a swizzle of %d bytes, not 0, 32, 64 or 128", swizzle));
+    struct {
+        CUtensorMap map;
+    } local;  // and not what is returned: GCC may put that at no multiple of 64
+    if (encode(&local.map, type, 2, const_cast<T*>(matrix), dims, strides, box, ones,
+               CU_TENSOR_MAP_INTERLEAVE_NONE, kind, CU_TENSOR_MAP_L2_PROMOTION_L2_256B,
+               CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE) != CUDA_SUCCESS)
+        refuse(
+            "the driver takes a matrix at a multiple of 16 bytes, boxes of 1 to 256 rows and "
+            "columns, box rows of a multiple of 16 bytes and no more than the swizzle's");
+    return local.map;
+}

@@ -1,0 +1,120 @@
+// The emulator's own versions of the instructions in common/hopper.cuh, where each is described.
+#pragma once
+
+#include "ptx.h"
+
+// rewrite_launches.py puts EMULATOR_CLUSTER into the kernel.
+#define CLUSTER_DIMS(...)
+
+namespace emulator {
+
+int cluster_rank();
+void cluster_arrive(const char* file, int line);
+void cluster_wait(const char* file, int line);
+void* map_shared(void* pointer, int rank, const char* file, int line);
+void bulk_tensor_load_multicast(void* to, const CUtensorMap* map, int x, int y, uint64_t* barrier,
+                                unsigned ranks, const char* file, int line);
+void mbarrier_arrive_remote(uint64_t* barrier, int rank, const char* file, int line);
+
+struct WgmmaCall {  // of a lane
+    float* d;
+    int n;  // floats of d
+    uint64_t a, b;  // descriptors
+    const void* a_registers;  // 4, or null: A is in memory
+    bool is_half, transposed_a, transposed_b, accumulate;
+};
+void wgmma(const WarpCall& call);
+void wgmma_fence(const WarpCall& call);
+void wgmma_commit_group(const WarpCall& call);
+void wgmma_wait_for_warps(int but_last, const char* file, int line);
+void wgmma_wait_group(const WarpCall& call);  // its argument: all but the last so many
+void set_max_registers(const WarpCall& call);  // its argument: so many, negative for fewer
+uint64_t wgmma_descriptor(const void* start, int swizzle, int stride, int leading, const char* file,
+                          int line);
+
+}  // namespace emulator
+
+namespace ptx {
+
+constexpr bool kHasWgmma = true;
+
+__forceinline__ void bulk_tensor_load_multicast(void* to, const CUtensorMap* map, int x, int y,
+                                                uint64_t* barrier, unsigned ranks, EMULATOR_SITE) {
+    emulator::bulk_tensor_load_multicast(to, map, x, y, barrier, ranks, file, line);
+    asm volatile("");
+}
+using emulator::cluster_rank;
+__forceinline__ void cluster_arrive(EMULATOR_SITE) { emulator::cluster_arrive(file, line); }
+__forceinline__ void cluster_wait(EMULATOR_SITE) { emulator::cluster_wait(file, line); }
+template <class T>
+__forceinline__ T* map_shared(T* pointer, int rank, EMULATOR_SITE) {
+    return static_cast<T*>(emulator::map_shared(pointer, rank, file, line));
+}
+__forceinline__ void mbarrier_arrive_remote(uint64_t* barrier, int rank, EMULATOR_SITE) {
+    emulator::mbarrier_arrive_remote(barrier, rank, file, line);
+}
+
+__forceinline__ uint64_t wgmma_descriptor(const void* start, int swizzle, int stride,
+                                          int leading = 0, EMULATOR_SITE) {
+    return emulator::wgmma_descriptor(start, swizzle, stride, leading, file, line);
+}
+__forceinline__ void wgmma_fence(EMULATOR_SITE) {
+    emulator::collective(emulator::wgmma_fence, nullptr, file, line);
+}
+__forceinline__ void wgmma_commit_group(EMULATOR_SITE) {
+    emulator::collective(emulator::wgmma_commit_group, nullptr, file, line);
+}
+template <int but_last>
+__forceinline__ void wgmma_wait_group(EMULATOR_SITE) {
+    const int count = but_last;
+    emulator::wgmma_wait_for_warps(but_last, file, line);
+    emulator::collective(emulator::wgmma_wait_group, &count, file, line);
+}
+template <class Array>
+void wgmma_keep(Array&) {}
+
+template <class T, int transposed_a = 0, int transposed_b = 0, class Array>
+__forceinline__ void wgmma_m64k16(Array& d, uint64_t a, uint64_t b, bool accumulate = true,
+                                  EMULATOR_SITE) {
+    constexpr int n = sizeof(d) / sizeof(float);
+    static_assert(n % 16 == 0 && n <= 128, "N / 2 floats, N a multiple of 32 up to 256");
+    const emulator::WgmmaCall call{reinterpret_cast<float*>(&d),
+                                   n,
+                                   a,
+                                   b,
+                                   nullptr,
+                                   std::is_same_v<T, half>,
+                                   transposed_a != 0,
+                                   transposed_b != 0,
+                                   accumulate};
+    emulator::collective(emulator::wgmma, &call, file, line);
+}
+template <class T, int transposed_b = 0, class Array, class Pair>
+__forceinline__ void wgmma_m64k16(Array& d, const Pair (&a)[4], uint64_t b, bool accumulate = true,
+                                  EMULATOR_SITE) {
+    constexpr int n = sizeof(d) / sizeof(float);
+    static_assert(n % 16 == 0 && n <= 128, "N / 2 floats, N a multiple of 32 up to 256");
+    const emulator::WgmmaCall call{reinterpret_cast<float*>(&d),
+                                   n,
+                                   0,
+                                   b,
+                                   a,
+                                   std::is_same_v<T, half>,
+                                   false,
+                                   transposed_b != 0,
+                                   accumulate};
+    emulator::collective(emulator::wgmma, &call, file, line);
+}
+
+template <int count>
+__forceinline__ void setmaxnreg_more(EMULATOR_SITE) {
+    const int registers = count;
+    emulator::collective(emulator::set_max_registers, &registers, file, line);
+}
+template <int count>
+__forceinline__ void setmaxnreg_fewer(EMULATOR_SITE) {
+    const int registers = -count;
+    emulator::collective(emulator::set_max_registers, &registers, file, line);
+}
+
+}  // namespace ptx

@@ -1,0 +1,287 @@
+// mbarriers. What they count is kept here; their 64 bits hold a mark alone, by which it is seen if
+// something else is written there.
+
+#include "emulator/mbarriers.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <cstring>
+#include <map>
+#include <utility>
+
+#include "emulator/include/hopper.h"
+
+namespace emulator {
+namespace {
+
+constexpr int kMost = (1 << 20) - 1;  // arrivals; bytes
+
+std::map<uint64_t*, Mbarrier> barriers;  // of the block, by address
+
+uint64_t mark(const uint64_t* memory) {
+    return reinterpret_cast<uintptr_t>(memory) ^ 0x7265697272616200;
+}
+
+std::string at(const Call& site) { return " at " + site_name(site); }
+
+std::string count(int64_t n, const char* what) {
+    return std::to_string(n) + " " + what + (n == 1 ? "" : "s");
+}
+
+// Does what every phase ends with, if this one does.
+void complete_phase(Mbarrier& b) {
+    if (b.pending > 0 || b.bytes != 0) return;
+    see(b.unseen, b.complete);  // waited for by nobody
+    b.unseen = std::move(b.landed);
+    b.complete = std::exchange(b.arriving, Sync());
+    b.landed.clear();
+    b.completed[1] = std::exchange(b.completed[0], b.complete.release_agent(&b));
+    b.pending = b.arrivals;
+    ++b.phase;
+    for (unsigned t = 0; t < run.threads; ++t) {
+        Thread& thread = threads[t];
+        if (thread.mbarrier != &b) continue;
+        if (thread.state == State::ready && thread.phase + 2 == b.phase)
+            misuse_by(t,
+                      "mbarrier_wait: phase " + std::to_string(thread.phase + 1) + " of " +
+                          name_of(b) + " is complete before the thread that waits for phase " +
+                          std::to_string(thread.phase) + " has gone on: it may wait for ever",
+                      thread.site.file, thread.site.line);
+        if (thread.state == State::at_mbarrier) thread.state = State::ready;
+    }
+}
+
+// A parity stands for one phase only if the thread knows that the one before is complete.
+void check_phase(Mbarrier& b, uint32_t phase, const Call& site) {
+    if (!tracing() || phase == 0) return;
+    if (races::knows(current_thread, races::agent(&b), b.completed[b.phase - phase])) return;
+    misuse("mbarrier_wait: lapped: parity " + std::to_string(phase % 2) + " of " + name_of(b) +
+               " stands for phase " + std::to_string(phase) +
+               " by now, but nothing says that the thread comes after phase " +
+               std::to_string(phase - 1),
+           site.file, site.line);
+}
+
+// Only mbarrier_arrive_remote reaches another block's.
+void check_own(const Mbarrier& b, const char* instruction, const char* file, int line) {
+    const auto address = reinterpret_cast<char*>(b.memory);
+    const size_t offset = size_t(address - static_cast<char*>(run.shared));
+    if (run.ranks == 1 || offset / run.shared_stride == rank_of(current_thread)) return;
+    misuse(std::string(instruction) + ": " + name_of(b) + " is another block's", file, line);
+}
+
+void arrive(uint64_t* memory, const char* instruction, int64_t bytes, const char* file, int line,
+            bool remote = false) {
+    EmulatorsWork work;
+    Mbarrier& b = mbarrier_at(memory, instruction, file, line);
+    if (!remote) check_own(b, instruction, file, line);
+    if (record::on) record::call(current_thread, "arrive", file, line);
+    ++progress_made;
+    if (bytes < 0 || b.bytes + bytes > kMost)
+        misuse(std::string(instruction) + ": " + std::to_string(b.bytes + bytes) +
+                   " bytes expected of " + name_of(b) + ", not 0 to " + std::to_string(kMost),
+               file, line);
+    if (b.pending == 0)
+        misuse(std::string(instruction) + ": one arrival more than the " +
+                   std::to_string(b.arrivals) + " of phase " + std::to_string(b.phase) + " of " +
+                   name_of(b),
+               file, line);
+    b.bytes += bytes;
+    b.arriving.release(current_thread);
+    --b.pending;
+    complete_phase(b);
+}
+
+}  // namespace
+
+Mbarrier::Mbarrier(uint64_t* memory, Call site, int arrivals)
+    : memory(memory), site(site), thread(current_thread), clock(races::now(current_thread)),
+      arrivals(arrivals), pending(arrivals) {}
+
+std::string name_of(const Mbarrier& barrier) {
+    const auto address = reinterpret_cast<uintptr_t>(barrier.memory);
+    const Symbol* const symbol = find_symbol(address);
+    if (symbol) {
+        const std::string index = "[" + std::to_string((address - symbol->begin) / 8) + "]";
+        return "mbarrier " + short_name(*symbol) + (symbol->size > 8 ? index : "");
+    }
+    const size_t offset = address - reinterpret_cast<uintptr_t>(run.shared);
+    const std::string rank =
+        run.ranks > 1 ? " of rank " + std::to_string(offset / run.shared_stride) : "";
+    return "the mbarrier at byte " + std::to_string(offset % run.shared_stride) +
+           " of dynamic shared memory" + rank;
+}
+
+Mbarrier& mbarrier_at(uint64_t* memory, const char* instruction, const char* file, int line) {
+    const auto refuse = [&](const std::string& why) {
+        misuse(std::string(instruction) + ": " + why, file, line);
+    };
+    const auto found = barriers.find(memory);
+    if (found == barriers.end()) refuse("no mbarrier is there: mbarrier_init() comes first");
+    Mbarrier& b = found->second;
+    if (*memory != mark(memory))
+        refuse(name_of(b) + " has been overwritten since its mbarrier_init()" + at(b.site));
+    if (tracing() && !races::knows(current_thread, b.thread, b.clock))
+        refuse("no barrier lies between this and the mbarrier_init() of " + name_of(b) +
+               at(b.site) + " by " + thread_name(b.thread));
+    return b;
+}
+
+void bytes_came(Mbarrier& barrier, int64_t bytes) {
+    barrier.bytes -= bytes;
+    complete_phase(barrier);
+}
+
+EmulatorsWork::EmulatorsWork() : before(std::exchange(in_kernel, false)) {}
+EmulatorsWork::~EmulatorsWork() { in_kernel = before; }
+
+namespace mbarriers {
+
+void begin_block() {
+    barriers.clear();
+    for (Thread& thread : threads) thread.mbarrier = nullptr;
+}
+
+void end_block() {
+    for (auto& [memory, b] : barriers) {
+        for (const auto* loads : {&b.unseen, &b.landed})
+            if (!loads->empty())
+                report_problem("the block ends, and no thread has waited for the bulk_tensor_load" +
+                               at((*loads)[0].site) + " (" + block_name() + ", " +
+                               thread_name((*loads)[0].thread) + ")");
+        see(b.unseen, b.complete), see(b.landed, b.arriving);
+        if (b.bytes == 0) continue;
+        const std::string state =
+            b.bytes > 0 ? count(b.bytes, "byte") + " that " + name_of(b) + " expects have not come"
+                        : count(-b.bytes, "byte") + " more than " + name_of(b) + " expects came";
+        report_problem("the block ends, but " + state + " (set up" + at(b.site) + ", " +
+                       block_name() + ", phase " + std::to_string(b.phase) + ")");
+    }
+}
+
+void report_deadlock() {
+    const auto waits = [](const Thread& t) { return t.state == State::at_mbarrier; };
+    const auto end = threads.begin() + run.threads;
+    const auto place = [](std::vector<Thread>::iterator t) {
+        return thread_name(unsigned(t - threads.begin())) + at(t->site);
+    };
+    const auto first = std::find_if(threads.begin(), end, waits);
+    const auto other = std::find_if(threads.begin(), end, [&](const Thread& t) {
+        return t.state != State::ready && t.state != State::returned && !waits(t);
+    });
+    if (first == end) {
+        fail("deadlock: no thread of " + block_name() + " can go on: " + place(other) +
+             (other->state == State::at_named ? " waits at a barrier, " + state_of(*other->named)
+              : other->state == State::at_wgmma
+                  ? " waits for a wgmma that not all warps have called"
+              : other->state == State::at_cluster ? " waits for the cluster"
+                                                  : " waits"));
+        return;
+    }
+    fail("deadlock: no thread of " + block_name() +
+         " can go on: " + count(std::count_if(threads.begin(), end, waits), "thread") +
+         " in mbarrier_wait, " + place(first) + " for phase " + std::to_string(first->phase) +
+         " of " + name_of(*first->mbarrier) +
+         (other == end ? "" : "; others at a barrier or warp operation, " + place(other)));
+    for (const auto& [memory, b] : barriers) {
+        const auto waiting = std::count_if(threads.begin(), end, [&b = b](const Thread& t) {
+            return t.state == State::at_mbarrier && t.mbarrier == &b;
+        });
+        const std::string bytes = b.bytes < 0
+                                      ? count(-b.bytes, "byte") + " more than expected have come"
+                                      : count(b.bytes, "expected byte") + " to come";
+        const std::string text = name_of(b) + ", set up" + at(b.site) + ": phase " +
+                                 std::to_string(b.phase) + ", " + std::to_string(b.pending) +
+                                 " of " + std::to_string(b.arrivals) + " arrivals and " + bytes +
+                                 ", " + count(waiting, "thread") + " waiting";
+        report_problem(text);
+        std::fprintf(stderr, "emulator: %s\n", text.c_str());
+    }
+}
+
+}  // namespace mbarriers
+
+// ---- The instructions ---------------------------------------------------------------------------
+
+void mbarrier_init(uint64_t* memory, int arrivals, const char* file, int line) {
+    const void* const pc = __builtin_return_address(0);
+    EmulatorsWork work;
+    require(90, "mbarrier_init", file, line);
+    const auto refuse = [&](const std::string& why) {
+        misuse("mbarrier_init: " + why, file, line);
+    };
+    if (reinterpret_cast<uintptr_t>(memory) % 8) refuse("the address is not a multiple of 8");
+    if (!is_shared(memory)) refuse("the address is not in shared memory");
+    if (arrivals < 1 || arrivals > kMost)
+        refuse(std::to_string(arrivals) + " arrivals, not 1 to " + std::to_string(kMost));
+    trace::access(current_thread, memory, 8, trace::kWrite, pc, false);
+    const auto [place, is_new] =
+        barriers.try_emplace(memory, memory, Call{file, line, 0}, arrivals);
+    if (!is_new)
+        refuse(name_of(place->second) + " is set up already" + at(place->second.site) +
+               ": mbarrier_inval() comes first");
+    *memory = mark(memory);
+}
+
+void mbarrier_inval(uint64_t* memory, const char* file, int line) {
+    EmulatorsWork work;
+    Mbarrier& b = mbarrier_at(memory, "mbarrier_inval", file, line);
+    for (unsigned t = 0; t < run.threads; ++t)
+        if (threads[t].state == State::at_mbarrier && threads[t].mbarrier == &b)
+            misuse("mbarrier_inval: " + thread_name(t) + " waits for " + name_of(b), file, line);
+    if (b.bytes != 0) misuse("mbarrier_inval: bytes are on their way to " + name_of(b), file, line);
+    see(b.unseen, b.complete), see(b.landed, b.arriving);
+    barriers.erase(memory);
+    *memory = ~uint64_t(0);
+}
+
+void fence_mbarrier_init() {
+    EmulatorsWork work;
+    for (auto& [memory, b] : barriers)
+        if (b.thread == current_thread) b.fenced = true;
+}
+
+void fence_proxy_async() {
+    EmulatorsWork work;
+    fence_mbarrier_init();
+    races::fence_proxy(current_thread);
+}
+
+void mbarrier_arrive(uint64_t* memory, const char* file, int line) {
+    arrive(memory, "mbarrier_arrive", 0, file, line);
+}
+void mbarrier_arrive_remote(uint64_t* memory, int rank, const char* file, int line) {
+    EmulatorsWork work;
+    const char* const name = "mbarrier_arrive_remote";
+    void* const there = in_rank(memory, unsigned(rank), name, file, line);
+    arrive(static_cast<uint64_t*>(there), name, 0, file, line, true);
+}
+void mbarrier_arrive_expect_tx(uint64_t* memory, int bytes, const char* file, int line) {
+    arrive(memory, "mbarrier_arrive_expect_tx", bytes, file, line);
+}
+
+void mbarrier_wait(uint64_t* memory, int parity, const char* file, int line) {
+    EmulatorsWork work;
+    Mbarrier& b = mbarrier_at(memory, "mbarrier_wait", file, line);
+    check_own(b, "mbarrier_wait", file, line);
+    if (record::on) record::call(current_thread, "wait", file, line);
+    ++progress_made;
+    if (parity != 0 && parity != 1)
+        misuse("mbarrier_wait: parity " + std::to_string(parity) + ", not 0 or 1", file, line);
+    Thread& self = threads[current_thread];
+    self.site = {file, line, 0};
+    const bool blocks = int(b.phase % 2) == parity;
+    if (!blocks && b.phase == 0) return;  // before the first phase
+    self.phase = b.phase - !blocks;
+    check_phase(b, self.phase, self.site);
+    if (blocks) {
+        self.state = State::at_mbarrier;
+        self.mbarrier = &b;
+        suspend();
+        self.mbarrier = nullptr;
+    }
+    see(b.unseen, b.complete);
+    b.complete.acquire(current_thread);
+}
+
+}  // namespace emulator

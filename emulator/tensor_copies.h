@@ -1,0 +1,44 @@
+// Bulk tensor copies under way; between mbarriers.cpp, tensor_copies.cpp, tensor_loads.cpp and
+// tensor_stores.cpp.
+#pragma once
+
+#include "emulator/scheduler.h"
+#include "emulator/tensor_maps.h"
+
+namespace emulator {
+
+struct TensorCopy {
+    const char* name;  // bulk_tensor_load, bulk_tensor_store
+    bool store;
+    TensorMap map;
+    char* shared;
+    int x, y;
+    unsigned thread;
+    Call site;
+    const void* pc;
+    AsyncOrder order{};
+    // Of a load: whom it tells of its bytes, and the phase when it was asked for.
+    Mbarrier* barrier = nullptr;
+    uint32_t phase = 0;
+    // Of a store: how many groups its thread had committed before; the box, once it has been read;
+    // whether the thread has waited for that.
+    unsigned group = 0;
+    std::vector<char> box{};
+    bool read = false;
+
+    TensorCopy(bool store, const CUtensorMap* map, void* shared, int x, int y, Call site,
+               const void* pc);
+
+    [[noreturn]] void refuse(const std::string& why) const;
+    // Of the box's row: what of it lies in the matrix.
+    struct Row {
+        char* begin = nullptr;
+        int skipped = 0, bytes = 0;  // skipped: of the box's row, before it
+    };
+    Row row(int number) const;
+    // Where the 16 bytes `at` bytes into the box's row lie.
+    char* place(uint64_t row, uint64_t at) const;
+    void trace_matrix() const;  // counts the request
+};
+
+}  // namespace emulator

@@ -1,0 +1,149 @@
+// Bulk tensor loads: boxes on their way to shared memory. Until one lands, what it is going to write
+// holds 0xff.
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "emulator/include/hopper.h"
+#include "emulator/mbarriers.h"
+
+namespace emulator {
+namespace {
+
+std::vector<TensorCopy> under_way;
+
+// Calls visit(begin, bytes) for what the copy writes: all at once where that is in one piece.
+template <class Visit>
+void each_part(const TensorCopy& load, const Visit& visit) {
+    const TensorMap& map = load.map;
+    const bool whole = map.pitch() == map.row_bytes();
+    if (whole && (!map.swizzle_bytes || map.box_bytes() % 1024 == 0))
+        return visit(load.shared, map.box_bytes());
+    for (int row = 0; row < map.box[1]; ++row)
+        for (uint64_t at = 0; at < map.row_bytes(); at += 16) visit(load.place(row, at), 16);
+}
+
+void fill_box(const TensorCopy& load) {
+    char line[2048];  // of 256 elements of 8 bytes
+    const int bytes = int(load.map.row_bytes());
+    for (int i = 0; i < load.map.box[1]; ++i) {
+        std::memset(line, 0, bytes);
+        const TensorCopy::Row row = load.row(i);
+        if (row.bytes) std::memcpy(line + row.skipped, row.begin, row.bytes);
+        for (int at = 0; at < bytes; at += 16) std::memcpy(load.place(i, at), line + at, 16);
+    }
+}
+
+void land(size_t number) {
+    TensorCopy load = std::move(under_way[number]);
+    under_way.erase(under_way.begin() + number);
+    fill_box(load);
+    Mbarrier& barrier = *load.barrier;
+    const auto bytes = int64_t(load.map.box_bytes());
+    if (barrier.phase != load.phase)
+        return misuse_by(load.thread,
+                         "bulk_tensor_load: phase " + std::to_string(load.phase) + " of " +
+                             name_of(barrier) + " was complete before these " +
+                             std::to_string(bytes) + " bytes came: more come than are expected",
+                         load.site.file, load.site.line);
+    barrier.landed.push_back(std::move(load));
+    bytes_came(barrier, bytes);
+}
+
+}  // namespace
+
+void see(std::vector<TensorCopy>& loads, Sync& sync) {
+    for (TensorCopy& load : loads) {
+        races::act(load.order, [&] {
+            each_part(load, [&](char* begin, uint64_t bytes) {
+                trace::bulk_access(load.order.agent, begin, bytes, trace::kWrite, load.pc);
+            });
+        });
+        sync.release(load.order);
+    }
+    loads.clear();
+}
+
+namespace {
+
+// to: of the block that gets the box, as is the barrier. counted: the first copy of a multicast.
+void start_load(void* to, const CUtensorMap* map, int x, int y, uint64_t* barrier, const Call& site,
+                const void* pc, bool counted) {
+    TensorCopy load(false, map, to, x, y, site, pc);
+    Mbarrier& b = mbarrier_at(barrier, load.name, site.file, site.line);
+    load.barrier = &b, load.phase = b.phase;
+    if (!b.fenced)
+        load.refuse("no fence_mbarrier_init() follows the mbarrier_init() of " + name_of(b) +
+                    " at " + site_name(b.site));
+    for (const TensorCopy& other : under_way)
+        if (other.shared < load.shared + load.map.footprint() &&
+            load.shared < other.shared + other.map.footprint())
+            load.refuse("the one at " + site_name(other.site) + " is still writing there");
+    if (counted) load.trace_matrix();
+    each_part(load, [](char* begin, uint64_t bytes) { std::memset(begin, 0xff, bytes); });
+    load.order = races::begin_async(current_thread, &b);
+    under_way.push_back(std::move(load));
+    if (thread_order() == Order::reverse) land(under_way.size() - 1);
+    while (thread_order() == Order::random && !under_way.empty() && random_number() % 2)
+        land(random_number() % under_way.size());
+}
+
+}  // namespace
+
+void bulk_tensor_load(void* to, const CUtensorMap* map, int x, int y, uint64_t* barrier,
+                      const char* file, int line) {
+    EmulatorsWork work;
+    if (record::on) record::call(current_thread, "bulk load", file, line);
+    start_load(to, map, x, y, barrier, {file, line, 0}, __builtin_return_address(0), true);
+}
+
+// Each block gets the box at the same place, and its barrier is told.
+void bulk_tensor_load_multicast(void* to, const CUtensorMap* map, int x, int y, uint64_t* barrier,
+                                unsigned ranks, const char* file, int line) {
+    EmulatorsWork work;
+    if (record::on) record::call(current_thread, "bulk load", file, line);
+    if (ranks == 0 || ranks >> run.ranks)
+        misuse("bulk_tensor_load_multicast: the ranks " + std::to_string(ranks) +
+                   " are none, or more than those of the cluster",
+               file, line);
+    bool first = true;
+    for (unsigned rank = 0; rank < run.ranks; ++rank) {
+        if (!(ranks >> rank & 1)) continue;
+        const auto there = [&](void* mine) {
+            return in_rank(mine, rank, "bulk_tensor_load_multicast", file, line);
+        };
+        start_load(there(to), map, x, y, static_cast<uint64_t*>(there(barrier)), {file, line, 0},
+                   __builtin_return_address(0), std::exchange(first, false));
+    }
+}
+
+namespace tensor_loads {
+
+void begin_block() { under_way.clear(); }
+
+bool any_lands() {
+    if (under_way.empty()) return false;
+    size_t number = 0;
+    if (thread_order() == Order::random) {
+        number = random_number() % under_way.size();
+    } else {  // one that is waited for: the others may still be late
+        const auto awaited = [](const TensorCopy& load) {
+            return std::any_of(threads.begin(), threads.begin() + run.threads, [&](Thread& t) {
+                return t.state == State::at_mbarrier && t.mbarrier == load.barrier;
+            });
+        };
+        const auto found = std::find_if(under_way.begin(), under_way.end(), awaited);
+        if (found != under_way.end()) number = size_t(found - under_way.begin());
+    }
+    land(number);
+    return true;
+}
+
+void end_block() {
+    while (any_lands()) {
+    }
+}
+
+}  // namespace tensor_loads
+}  // namespace emulator

@@ -1,0 +1,35 @@
+// What a CUtensorMap holds on the emulator.
+#pragma once
+
+#include "emulator/include/cuda.h"
+#include "emulator/internal.h"
+
+namespace emulator {
+
+struct TensorMap {
+    static constexpr uint64_t kMagic = 0x70616d726f736e65;
+    uint64_t magic;
+    char* address;
+    uint64_t strides[4];  // bytes; strides[0] is that of rows
+    uint64_t dims[5];  // elements; dims[0] are columns
+    uint16_t box[5];
+    uint8_t rank, element_bytes, swizzle_bytes;  // 0: none
+
+    uint64_t row_bytes() const { return uint64_t(box[0]) * element_bytes; }  // of the box
+    uint64_t box_bytes() const { return row_bytes() * box[1]; }
+    // In shared memory a row takes the whole width of a swizzle.
+    uint64_t pitch() const { return swizzle_bytes ? swizzle_bytes : row_bytes(); }
+    uint64_t footprint() const { return pitch() * box[1]; }
+    // Where the hardware puts the 16 bytes that belong at `address`.
+    uintptr_t swizzled(uintptr_t address) const {
+        const unsigned chunks = swizzle_bytes / 16;
+        return chunks ? address ^ (address >> 7 & (chunks - 1)) << 4 : address;
+    }
+};
+static_assert(sizeof(TensorMap) <= sizeof(CUtensorMap));
+
+// Why a map of that kind cannot be; "" where it can.
+std::string why_no_tensor_map(const TensorMap& map, const uint32_t* box,
+                              const uint32_t* element_strides);
+
+}  // namespace emulator

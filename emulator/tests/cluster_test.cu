@@ -1,0 +1,230 @@
+// Clusters and named barriers, traced: what they do and report.
+#include "common/hopper.cuh"
+#include "common/tensor_map.h"
+#include "device.h"
+
+namespace {
+
+class Cluster : public Base {};
+
+// ---- Named barriers -----------------------------------------------------------------------------
+
+enum Named {
+    kFine,
+    kNoBarrier,
+    kOneWarpMissing,
+    kOtherCount,
+    kUneven,
+    kNumber16,
+    kTwice,
+    kOnlyArrives,
+};
+// Warps 0 and 1 write for each other, then warps 2 and 3 read what they wrote.
+__global__ void __launch_bounds__(128) pass_on(Named kind, int* out) {
+    __shared__ int s[64];
+    const int thread = threadIdx.x;
+    if (thread < 64) {
+        s[thread] = thread;  // @write
+        if (kind == kUneven) ptx::named_barrier_sync(1, 48);  // @uneven
+        if (kind == kNumber16) ptx::named_barrier_sync(16, 64);  // @number16
+        if (kind == kOneWarpMissing && thread >= 32) return;
+        if (kind == kOtherCount && thread >= 32) ptx::named_barrier_sync(1, 96);  // @other
+        else if (kind != kNoBarrier) ptx::named_barrier_sync(1, 64);  // @sync
+        out[thread] = s[63 - thread];  // @read
+        ptx::named_barrier_arrive(2, 128);  // @arrive
+        if (kind == kTwice) ptx::named_barrier_arrive(2, 128);  // @twice
+    } else {
+        if (kind == kOnlyArrives) ptx::named_barrier_arrive(2, 128);
+        else ptx::named_barrier_sync(2, 128);  // @sync2
+        out[thread] = s[thread - 64];  // @read2
+    }
+}
+
+TEST_F(Cluster, NamedBarriers) {
+    const struct {
+        Named kind;
+        std::string said, or_said = said;
+    } all[] = {
+        {kNoBarrier, "race in shared memory: @write writes what ~read reads (block 0, ",
+         "uninitialised shared memory: @read reads what no thread of the block has written"},
+        {kOneWarpMissing,
+         "deadlock: no thread of block 0 can go on: thread 0 at @sync waits at a barrier, 32 of 64 "
+         "threads have come"},
+        {kOtherCount, " threads for barrier 1, but whoever came first, at @", "said "},
+        {kUneven,
+         "named_barrier_sync: 48 threads, not a multiple of 32 up to the block's 128 at @uneven "},
+        {kNumber16, "named_barrier_sync: barrier 16, not 0 to 15 at @number16 "},
+        {kTwice, "named_barrier_arrive: the thread has come to barrier 2 already at @twice "},
+        {kOnlyArrives, "race in shared memory: @write writes what ~read2 reads (block 0, ",
+         "uninitialised shared memory: @read2 reads what no thread of the block has written"},
+    };
+    Device<int> out(128);
+    in_every_order([&] {
+        pass_on<<<1, 128>>>(kFine, out.data);
+        expect_problem("");
+        for (int i = 0; i < 128; ++i) EXPECT_EQ(out.host()[i], i < 64 ? 63 - i : i - 64);
+    });
+    for (const auto& row : all)
+        in_every_order([&] {
+            pass_on<<<1, 128>>>(row.kind, out.data);
+            EXPECT_TRUE(reported(row.said) || reported(row.or_said)) << row.said << "\n"
+                                                                     << problem();
+            cudaGetLastError();
+        });
+}
+
+// ---- Clusters -----------------------------------------------------------------------------------
+
+enum Mistake {
+    kNone,
+    kNoClusterBarrier,
+    kNoBarrierAtEnd,
+    kNoWaitForArrival,
+    kWrongRank,
+    kNoArrive,
+    kOneBlockMissing,
+    kForeignWait,
+    kOtherBarrier,
+    kPastTheEnd,
+};
+// Two blocks: each multicasts its half of 8 x 32 floats to both. Then each reads the first row of the
+// other's, and says so; nobody leaves before it has heard that.
+__global__ void CLUSTER_DIMS(2) __launch_bounds__(64)
+    exchange(const __grid_constant__ CUtensorMap map, Mistake mistake, float* out) {
+    extern __shared__ __align__(1024) float s[];  // two boxes
+    uint64_t* const full = (uint64_t*)(s + 512);
+    uint64_t* const heard = full + 1;
+    const int rank = ptx::cluster_rank(), thread = threadIdx.x;
+    if (thread == 0) {
+        ptx::mbarrier_init(full, 1);  // @init
+        ptx::mbarrier_init(heard, 2);
+        ptx::fence_mbarrier_init();
+    }
+    if (mistake == kNoClusterBarrier) __syncthreads();
+    if (mistake != kNoClusterBarrier && mistake != kNoArrive) ptx::cluster_arrive();
+    if (mistake != kNoClusterBarrier) ptx::cluster_wait();  // @cluster_wait
+    if (mistake == kOneBlockMissing && rank == 1) {
+        ptx::cluster_arrive();
+        ptx::cluster_wait();  // @second
+    }
+    if (thread == 0) {
+        ptx::mbarrier_arrive_expect_tx(full, 2048);
+        ptx::bulk_tensor_load_multicast(s + rank * 256, &map, 0, rank * 8, full,
+                                        mistake == kWrongRank ? 7 : 3);  // multicast
+    }
+    uint64_t* const foreign = ptx::map_shared(full, 1 - rank);
+    ptx::mbarrier_wait(mistake == kForeignWait ? foreign : full, 0);  // @wait_full
+    if (mistake == kOtherBarrier && thread % 2) __syncthreads();  // @odd
+    __syncthreads();  // @even
+    if (mistake == kPastTheEnd) out[thread] = s[520];  // @past
+    // The other's memory is complete when the other says so.
+    if (thread == 0) ptx::mbarrier_arrive_remote(heard, 1 - rank);  // @first_arrival
+    if (thread == 32) ptx::mbarrier_arrive_remote(heard, 1 - rank);  // @arrival
+    if (mistake != kNoWaitForArrival) ptx::mbarrier_wait(heard, 0);
+    out[rank * 64 + thread] = ptx::map_shared(s, 1 - rank)[thread] + s[256 + thread];  // @read
+    if (mistake != kNoBarrierAtEnd) ptx::cluster_arrive(), ptx::cluster_wait();
+}
+
+bool run(Mistake mistake) {
+    std::vector<float> in(16 * 32);
+    for (size_t i = 0; i < in.size(); ++i) in[i] = float(i);
+    Device<float> device(in), out(128);
+    exchange<<<4, 64, 2048 + 16>>>(tensor_map(device.data, 16, 32, 8, 32), mistake, out.data);
+    if (cudaPeekAtLastError() != cudaSuccess) return false;
+    bool right = true;
+    for (int i = 0; i < 128; ++i) right &= out.host()[i] == i % 64 * 2 + 256;
+    return right;
+}
+
+TEST_F(Cluster, TwoBlocksShare) {
+    in_every_order([] {
+        EXPECT_TRUE(run(kNone));
+        EXPECT_EQ(cudaGetLastError(), cudaSuccess);
+        // Both clusters write the same elements.
+        const std::string said = problem();
+        EXPECT_EQ(said.find("race in global memory: "), 0u);
+        EXPECT_EQ(said.find('\n'), std::string::npos) << said;
+        EXPECT_EQ(emulator::counts().blocks, 4u);
+        EXPECT_EQ(emulator::counts().barriers, 4u);
+    });
+}
+
+TEST_F(Cluster, Mistakes) {
+    const struct {
+        Mistake mistake;
+        std::string said, or_said = said;
+    } all[] = {
+        {kNoClusterBarrier, "no mbarrier is there: mbarrier_init() comes first",
+         "no barrier lies between this and the mbarrier_init() of "},
+        {kNoBarrierAtEnd,
+         " leaves its cluster too early: it has not waited for the access at @read ",
+         "has left its cluster"},
+        {kNoWaitForArrival, "race in shared memory: ", "uninitialised shared memory: "},
+        {kWrongRank,
+         "bulk_tensor_load_multicast: the ranks 7 are none, or more than those of the cluster"},
+        {kNoArrive, "cluster_wait: no cluster_arrive() before at @cluster_wait "},
+        {kOneBlockMissing, "deadlock: no thread of block "},
+        {kForeignWait, "is another block's at @wait_full "},
+        {kOtherBarrier, "barrier divergence: thread "},
+        {kPastTheEnd, "out of bounds: @past reads 4 bytes, "},
+    };
+    for (const auto& row : all)
+        in_every_order([&] {
+            run(row.mistake);
+            EXPECT_TRUE(reported(row.said) || reported(row.or_said)) << row.said << "\n"
+                                                                     << problem();
+            cudaGetLastError();
+        });
+}
+
+// Each block arrives at the other's barrier; only rank 0 waits before it leaves.
+__global__ void CLUSTER_DIMS(2) leave(bool wait) {
+    extern __shared__ uint64_t heard[];
+    const int rank = ptx::cluster_rank();
+    if (threadIdx.x == 0) ptx::mbarrier_init(heard, 1), ptx::fence_mbarrier_init();
+    ptx::cluster_arrive();
+    ptx::cluster_wait();
+    if (threadIdx.x == 0) ptx::mbarrier_arrive_remote(heard, 1 - rank);  // @leaving
+    if (rank == 0 || wait) ptx::mbarrier_wait(heard, 0);
+}
+
+TEST_F(Cluster, ABlockLeavesTooEarly) {
+    in_every_order([] {
+        leave<<<2, 32, 16>>>(true);
+        expect_problem("");
+        leave<<<2, 32, 16>>>(false);
+        EXPECT_TRUE(
+            reported("the block of rank 1 leaves its cluster too early: it has not waited for the "
+                     "mbarrier_arrive_remote at @leaving (block ") ||
+            reported(
+                "mbarrier_arrive_remote: the block of rank 1 has left its cluster at @leaving"))
+            << problem();
+        cudaGetLastError();
+    });
+}
+
+__global__ void CLUSTER_DIMS(4) four(int* out) { out[blockIdx.x * 8 + ptx::cluster_rank()] = 1; }
+__global__ void CLUSTER_DIMS(2, 2) square(int* ranks) {
+    if (threadIdx.x == 0) ranks[blockIdx.y * 4 + blockIdx.x] = ptx::cluster_rank();
+}
+__global__ void CLUSTER_DIMS(2) with_static(int* out) {
+    __shared__ int s[4];
+    s[threadIdx.x % 4] = 1;
+    out[0] = s[0];
+}
+
+TEST_F(Cluster, Shapes) {
+    Device<int> out(16, -1);
+    square<<<dim3(4, 4), 32>>>(out.data);
+    expect_problem("");
+    EXPECT_EQ(out.host(), (std::vector<int>{0, 1, 0, 1, 2, 3, 2, 3, 0, 1, 0, 1, 2, 3, 2, 3}));
+    four<<<6, 32>>>(out.data);
+    expect_failure("__cluster_dims__: the grid is not a multiple of the cluster");
+    four<<<4, 512>>>(out.data);
+    expect_failure("__cluster_dims__: 4 blocks of 512 threads are more than the emulator's 1024");
+    with_static<<<2, 32>>>(out.data);
+    expect_failure(
+        "__cluster_dims__: the emulator wants all shared memory of a cluster's kernel to be dynamic");
+}
+
+}  // namespace

@@ -1,0 +1,420 @@
+// wgmma: products that a warpgroup asks for and waits for later. Each warp computes its own 16 rows,
+// at some time between the call and the wait: at once where threads run in reverse order, as late as
+// can be in forward order, at any time in random order. Until the wait the accumulators hold NaN.
+
+#include "emulator/include/hopper.h"
+
+#include <algorithm>
+#include <cstring>
+#include <deque>
+#include <list>
+#include <map>
+#include <tuple>
+#include <utility>
+
+#include "emulator/scheduler.h"
+
+// AddressSanitizer's, in a program that has it.
+extern "C" __attribute__((weak)) void* __asan_region_is_poisoned(void* begin, size_t bytes);
+
+namespace emulator {
+namespace {
+
+constexpr int kRows = 16, kDepth = 16, kMostColumns = 256;
+
+// ---- Descriptors --------------------------------------------------------------------------------
+
+// A descriptor has room for 18 bits of an address, and 10 bits that the hardware ignores: the number
+// of the array.
+std::vector<uintptr_t> arrays;  // where each begins, or before that a multiple of 1024
+
+struct Operand {  // r: the row of A, or the column of B
+    uintptr_t base, start;  // start: from base
+    unsigned leading, stride, row;  // bytes; row: 16 without a swizzle
+    bool transposed;
+
+    Operand(uint64_t descriptor, bool transposed) : transposed(transposed) {
+        const auto field = [&](int first) { return unsigned(descriptor >> first & 0x3fff) << 4; };
+        const size_t array = descriptor >> 52 & 0x3ff;
+        base = array < arrays.size() ? arrays[array] : 0;
+        start = field(0), leading = field(16), stride = field(32);
+        constexpr unsigned kRowBytes[] = {16, 128, 64, 32};
+        row = kRowBytes[descriptor >> 62];
+    }
+    // Where the 16 bytes lie that the element is in, and those beside it along the row.
+    char* chunk(unsigned r, unsigned k) const {
+        const unsigned in_row = transposed ? r : k, across = transposed ? k : r, most = row / 2;
+        uintptr_t at = start + across % 8 * row + in_row % most / 8 * 16;
+        if (row == 16) return place(at + r / 8 * stride + k / 8 * leading);
+        at += across / 8 * stride + in_row / most * leading;
+        return place(at ^ (at >> 7 & (row / 16 - 1)) << 4);
+    }
+    char* place(uintptr_t at) const { return reinterpret_cast<char*>(base + at); }
+    // Visits the chunks of r below `size` and all k: visit(chunk, r, k of its first element).
+    template <class Visit>
+    void each(unsigned size, const Visit& visit) const {
+        for (unsigned r = 0; r < size; r += transposed ? 8 : 1)
+            for (unsigned k = 0; k < kDepth; k += transposed ? 1 : 8) visit(chunk(r, k), r, k);
+    }
+};
+
+// ---- Products under way -------------------------------------------------------------------------
+
+struct Accumulators {  // of a warp: an array d of each lane
+    float* lanes[32];
+    int n;
+    std::vector<float> sums;  // by lane; what the registers are going to hold
+    std::vector<float> seen;  // what they held when wgmma or a fence last saw them
+    unsigned pending = 0;  // products under way
+};
+
+struct Product {
+    WgmmaCall call;
+    Accumulators* to;
+    std::vector<unsigned> a_registers;  // 4 a lane
+    const void* a_lanes[32];
+    unsigned warp, group;
+    size_t number;  // of the warp's calls
+    Call site;
+    const void* pc;
+    AsyncOrder order{};
+    bool computed = false;
+};
+
+struct Warp {
+    std::list<Product> under_way;
+    std::map<float*, Accumulators> accumulators;  // by lane 0's
+    unsigned groups = 0;  // committed
+    bool fenced = false;  // ever
+    size_t calls = 0;
+    std::vector<uint32_t> clocks;  // by call: of what it read; 0: not looked at yet
+    int registers = 0;  // set by setmaxnreg; 0: never
+} warps[kMaxThreads / 32];
+
+struct Issued {  // by the warps of a warpgroup that came to it
+    uint64_t a, b;
+    int n;
+    Call site;
+};
+std::deque<Issued> issued[kMaxThreads / 128];  // calls that not all four have made yet
+size_t forgotten[kMaxThreads / 128];
+
+unsigned warp_of(const WarpCall&) { return current_thread / 32; }
+
+float number(uint16_t bits, bool is_half) {
+    return is_half ? half_to_float(bits) : __builtin_bit_cast(float, uint32_t(bits) << 16);
+}
+
+// The operands' elements of a chunk, in a matrix with k down and r across.
+template <unsigned width>
+void read(const Operand& from, unsigned size, unsigned first, bool is_half,
+          float (&to)[kDepth][width]) {
+    from.each(size, [&](const char* chunk, unsigned r, unsigned k) {
+        if (r / 8 < first / 8 || r < (from.transposed ? r : first)) return;
+        uint16_t bits[8];
+        std::memcpy(bits, chunk, 16);
+        for (unsigned i = 0; i < 8; ++i) {
+            const unsigned row = (from.transposed ? r + i : r) - first;
+            if (row < width) to[from.transposed ? k : k + i][row] = number(bits[i], is_half);
+        }
+    });
+}
+
+void compute(Product& p) {
+    if (std::exchange(p.computed, true)) return;
+    static float a[kDepth][kRows], b[kDepth][kMostColumns], d[kRows][kMostColumns];
+    const unsigned first = p.warp % 4 * kRows, columns = unsigned(p.call.n) * 2;
+    if (p.call.a_registers) {
+        for (int lane = 0; lane < 32; ++lane)
+            for (int i = 0; i < 8; ++i)
+                a[lane % 4 * 2 + i % 2 + i / 4 * 8][lane / 4 + i / 2 % 2 * 8] = number(
+                    uint16_t(p.a_registers[lane * 4 + i / 2] >> 16 * (i % 2)), p.call.is_half);
+    } else {
+        read(Operand(p.call.a, p.call.transposed_a), first + kRows, first, p.call.is_half, a);
+    }
+    read(Operand(p.call.b, p.call.transposed_b), columns, 0, p.call.is_half, b);
+    const auto each = [&](auto visit) {  // of D
+        for (int lane = 0; lane < 32; ++lane)
+            for (int i = 0; i < p.call.n; ++i)
+                visit(p.to->sums[lane * p.call.n + i],
+                      d[lane / 4 + i / 2 % 2 * 8][i / 4 * 8 + lane % 4 * 2 + i % 2]);
+    };
+    each([&](float sum, float& x) { x = p.call.accumulate ? sum : 0; });
+    for (int row = 0; row < kRows; ++row)
+        for (int k = 0; k < kDepth; ++k)
+            for (unsigned col = 0; col < columns; ++col) d[row][col] += a[k][row] * b[k][col];
+    each([&](float& sum, float x) { sum = x; });
+}
+
+// Tells the trace what the warp reads: its rows of A, and B.
+void trace_operands(Product& p) {
+    uint32_t& clock = warps[p.warp].clocks[p.number];
+    if (clock) return;
+    races::act(p.order, [&] {
+        const auto read = [&](const char* chunk, unsigned, unsigned) {
+            trace::bulk_access(p.order.agent, chunk, 16, trace::kRead, p.pc);
+        };
+        const unsigned first = p.warp % 4 * kRows;
+        if (!p.call.a_registers)
+            Operand(p.call.a, p.call.transposed_a)
+                .each(first + kRows, [&](const char* chunk, unsigned r, unsigned k) {
+                    if (r >= first) read(chunk, r, k);
+                });
+        Operand(p.call.b, p.call.transposed_b).each(p.call.n * 2, read);
+    });
+    clock = p.order.clock + !tracing();
+}
+
+// Calls of the warp's that a wait for all groups but so many covers.
+size_t covered(const Warp& warp, unsigned but_last) {
+    size_t calls = warp.calls;
+    for (auto p = warp.under_way.rbegin(); p != warp.under_way.rend(); ++p)
+        if (p->group + but_last >= warp.groups) --calls;
+    return calls;
+}
+
+constexpr uint32_t kPoison = ~0u;
+
+template <class Visit>
+void each_register(Accumulators& d, const Visit& visit) {
+    for (int lane = 0; lane < 32; ++lane)
+        for (int i = 0; i < d.n; ++i) visit(d.lanes[lane][i], lane * d.n + i);
+}
+bool holds(Accumulators& d, const float* values) {  // null: the poison
+    bool same = true;
+    each_register(d, [&](float& x, int i) {
+        const uint32_t bits = values ? __builtin_bit_cast(uint32_t, values[i]) : kPoison;
+        same &= __builtin_bit_cast(uint32_t, x) == bits;
+    });
+    return same;
+}
+
+void check_untouched(Warp& warp, const char* file, int line) {
+    for (Product& p : warp.under_way) {
+        if (!holds(*p.to, nullptr))
+            misuse("wgmma: accumulators were written while the wgmma at " + site_name(p.site) +
+                       " was under way",
+                   file, line);
+        if (p.call.a_registers)
+            for (int lane = 0; lane < 32; ++lane)
+                if (std::memcmp(p.a_lanes[lane], &p.a_registers[lane * 4], 16) != 0)
+                    misuse("wgmma: A's registers were written while the wgmma at " +
+                               site_name(p.site) + " was under way",
+                           file, line);
+    }
+}
+
+// Some of what is under way may be done already.
+void make_progress(Warp& warp) {
+    for (Product& p : warp.under_way) {
+        const bool now = thread_order() == Order::reverse ||
+                         (thread_order() == Order::random && random_number() % 2);
+        if (!p.computed && !now) return;
+        compute(p);
+    }
+}
+
+// The four warps must make the same calls.
+void check_warpgroup(const WgmmaCall& call, Warp& warp, unsigned number, const Call& site) {
+    const unsigned group = number / 4;
+    auto& list = issued[group];
+    const size_t index = warp.calls++ - forgotten[group];
+    if (index == list.size()) list.push_back({call.a, call.b, call.n, site});
+    const Issued& first = list[index];
+    if (!same_site(first.site, site) || first.n != call.n || first.b != call.b || first.a != call.a)
+        misuse("wgmma: the warps of the warpgroup call different ones: warp " +
+                   std::to_string(number) + " this one, another the one at " +
+                   site_name(first.site) +
+                   (same_site(first.site, site) ? ", of other operands" : ""),
+               site.file, site.line);
+    size_t least = warp.calls;
+    for (unsigned w = group * 4; w < group * 4 + 4; ++w) least = std::min(least, warps[w].calls);
+    for (; forgotten[group] < least; ++forgotten[group]) list.pop_front();
+}
+
+const WgmmaCall& call_of(const WarpCall& call, int lane) {
+    return *static_cast<const WgmmaCall*>(call.arguments[lane]);
+}
+
+}  // namespace
+
+uint64_t wgmma_descriptor(const void* start, int swizzle, int stride, int leading, const char* file,
+                          int line) {
+    EmulatorsWork work;
+    const auto refuse = [&](const std::string& why) {
+        misuse("wgmma_descriptor: " + why, file, line);
+    };
+    const auto address = reinterpret_cast<uintptr_t>(start);
+    if (swizzle != 0 && swizzle != 32 && swizzle != 64 && swizzle != 128)
+        refuse("a swizzle of " + std::to_string(swizzle) + " bytes, not 0, 32, 64 or 128");
+    if (address % 16) refuse("the start is not a multiple of 16");
+    if (!is_shared(start)) refuse("the start is not in shared memory");
+    for (const int bytes : {stride, leading})
+        if (bytes < 0 || bytes % 16 || bytes >= 1 << 18)
+            refuse(std::to_string(bytes) + " bytes, not a multiple of 16 below 2^18");
+    const auto dynamic = reinterpret_cast<uintptr_t>(builtins.dynamic_shared);
+    const Symbol* const symbol = find_symbol(address);
+    const uintptr_t array = (symbol ? symbol->begin : dynamic) & ~uintptr_t(1023);
+    const auto found = std::find(arrays.begin(), arrays.end(), array);
+    const auto number = uint64_t(found - arrays.begin());
+    if (found == arrays.end()) arrays.push_back(array);
+    if (number > 0x3ff) refuse("more than 1024 arrays: the emulator has no room for them");
+    const uint64_t mode = swizzle == 128 ? 1 : swizzle == 64 ? 2 : swizzle == 32 ? 3 : 0;
+    return (address - array) >> 4 | uint64_t(leading >> 4) << 16 | uint64_t(stride >> 4) << 32 |
+           number << 52 | mode << 62;
+}
+
+void wgmma(const WarpCall& call) {
+    const WgmmaCall& mine = call_of(call, 0);
+    const auto refuse = [&](const std::string& why) {
+        misuse("wgmma: " + why, call.file, call.line);
+    };
+    require(90, "wgmma", call.file, call.line);
+    const unsigned number = warp_of(call);
+    if ((number / 4 + 1) * 128 > run.threads)
+        refuse("the block has no 128 threads for this warpgroup");
+    Warp& warp = warps[number];
+    for (int lane = 1; lane < 32; ++lane)
+        if (call_of(call, lane).a != mine.a || call_of(call, lane).b != mine.b ||
+            call_of(call, lane).accumulate != mine.accumulate)
+            refuse("lanes 0 and " + std::to_string(lane) + " give different operands");
+    const Call site{call.file, call.line, 0};
+    check_warpgroup(mine, warp, number, site);
+    check_untouched(warp, call.file, call.line);
+
+    for (const auto& [descriptor, size, transposed] :
+         {std::tuple(mine.a, mine.a_registers ? 0 : 64, mine.transposed_a),
+          std::tuple(mine.b, mine.n * 2, mine.transposed_b)}) {
+        const Operand operand(descriptor, transposed);
+        if (size && !operand.base) refuse("that is no descriptor of wgmma_descriptor()");
+        operand.each(unsigned(size), [&](char* chunk, unsigned, unsigned) {
+            if (__asan_region_is_poisoned && __asan_region_is_poisoned(chunk, 16))
+                refuse("an operand goes past the end of its array");
+            trace::bulk_bounds(chunk, 16, trace::kRead, call.pc);
+        });
+    }
+
+    // The registers: as a fence has left them, and from now on nobody's.
+    Accumulators& d = warp.accumulators[mine.d];
+    const bool is_new = d.n != mine.n;
+    if (is_new) d.n = mine.n, d.sums.resize(32 * d.n), d.seen.resize(32 * d.n);
+    for (int lane = 0; lane < 32; ++lane) d.lanes[lane] = call_of(call, lane).d;
+    if (!warp.fenced || (!is_new && d.pending == 0 && !holds(d, d.seen.data())))
+        refuse(warp.fenced ? "no wgmma_fence() since the accumulators were written"
+                           : "no wgmma_fence() before the first one");
+    if (d.pending++ == 0) each_register(d, [&](float& x, int i) { d.sums[i] = x; });
+    each_register(d, [](float& x, int) { x = __builtin_bit_cast(float, kPoison); });
+
+    Product product{mine, &d, {}, {}, number, warp.groups, warp.calls - 1, site, call.pc};
+    warp.clocks.push_back(0);
+    if (mine.a_registers)
+        for (int lane = 0; lane < 32; ++lane) {
+            product.a_lanes[lane] = call_of(call, lane).a_registers;
+            const auto* const words = static_cast<const unsigned char*>(product.a_lanes[lane]);
+            product.a_registers.resize(32 * 4);
+            std::memcpy(&product.a_registers[lane * 4], words, 16);
+        }
+    product.order = races::begin_async(number * 32, &warp, 32);
+    warp.under_way.push_back(std::move(product));
+    make_progress(warp);
+    for (unsigned t = number / 4 * 128; t < number / 4 * 128 + 128; ++t)  // look again
+        if (threads[t].state == State::at_wgmma) threads[t].state = State::ready;
+}
+
+void wgmma_fence(const WarpCall& call) {
+    require(90, "wgmma_fence", call.file, call.line);
+    Warp& warp = warps[warp_of(call)];
+    check_untouched(warp, call.file, call.line);
+    warp.fenced = true;
+    for (auto& [key, d] : warp.accumulators)
+        if (d.pending == 0) each_register(d, [&d = d](float& x, int i) { d.seen[i] = x; });
+}
+
+void wgmma_commit_group(const WarpCall& call) { ++warps[warp_of(call)].groups; }
+
+// A product is complete when all four warps have called it, for each of them.
+void wgmma_wait_for_warps(int but_last, const char* file, int line) {
+    EmulatorsWork work;
+    Thread& self = threads[current_thread];
+    const unsigned number = current_thread / 32, first = number / 4 * 4;
+    const size_t calls = covered(warps[number], unsigned(but_last));
+    const auto missing = [&] {
+        for (unsigned w = first; w < first + 4; ++w)
+            if (warps[w].calls < calls) return true;
+        return false;
+    };
+    while (missing()) {
+        self.site = {file, line, 0};
+        self.state = State::at_wgmma;
+        suspend();
+    }
+}
+
+void wgmma_wait_group(const WarpCall& call) {
+    const unsigned number = warp_of(call), but_last = *static_cast<const int*>(call.arguments[0]);
+    Warp& warp = warps[number];
+    check_untouched(warp, call.file, call.line);
+    make_progress(warp);
+    const size_t done = covered(warp, but_last);
+    for (unsigned w = number / 4 * 4; done && w < number / 4 * 4 + 4; ++w) {
+        for (Product& p : warps[w].under_way)
+            if (p.number < done) compute(p), trace_operands(p);
+        AsyncOrder last;
+        last.agent = tracing() ? races::agent(&warps[w]) : 0;
+        last.clock = warps[w].clocks[done - 1];
+        for (unsigned lane = 0; lane < 32; ++lane) races::learn(number * 32 + lane, last);
+    }
+    while (!warp.under_way.empty() && warp.under_way.front().number < done) {
+        Accumulators& d = *warp.under_way.front().to;
+        if (--d.pending == 0) each_register(d, [&](float& x, int i) { d.seen[i] = x = d.sums[i]; });
+        warp.under_way.pop_front();
+    }
+}
+
+void set_max_registers(const WarpCall& call) {
+    const int count = *static_cast<const int*>(call.arguments[0]), registers = std::abs(count);
+    const char* const name = count < 0 ? "setmaxnreg_fewer" : "setmaxnreg_more";
+    const auto refuse = [&](const std::string& why) {
+        misuse(std::string(name) + ": " + why, call.file, call.line);
+    };
+    require(90, name, call.file, call.line);
+    const unsigned number = warp_of(call);
+    if (registers < 24 || registers > 256 || registers % 8)
+        refuse(std::to_string(registers) + " registers, not a multiple of 8 from 24 to 256");
+    if (!run.bounded) refuse("the kernel has no __launch_bounds__");
+    warps[number].registers = registers;
+    const unsigned in_block = run.block_threads / 32, begin = number / in_block * in_block;
+    int sum = 0;
+    for (unsigned w = begin; w < begin + in_block; ++w) sum += warps[w].registers * 32;
+    if (sum > 65536) refuse("the warps would have " + std::to_string(sum) + " registers of 65536");
+}
+
+namespace wgmma_state {
+
+void begin_block() {
+    for (unsigned w = 0; w < (run.threads + 31) / 32; ++w) warps[w] = Warp();
+    for (unsigned g = 0; g < (run.threads + 127) / 128; ++g) issued[g].clear(), forgotten[g] = 0;
+}
+
+void end_block() {
+    for (unsigned w = 0; w < (run.threads + 31) / 32; ++w) {
+        const unsigned first = w / 4 * 4;
+        if (!warps[w].under_way.empty())
+            report_problem("the block ends, and no wgmma_wait_group() of warp " +
+                           std::to_string(w) + " covers the wgmma at " +
+                           site_name(warps[w].under_way.front().site) + " (" + block_name() + ")");
+        if (warps[w].calls != warps[first].calls)
+            report_problem("the block ends, and warp " + std::to_string(w) + " has called wgmma " +
+                           std::to_string(warps[w].calls) + " times, warp " +
+                           std::to_string(first) + " " + std::to_string(warps[first].calls) +
+                           " times (" + block_name() + ")");
+        if (warps[w].registers != warps[first].registers)
+            report_problem("the block ends, and the warps of a warpgroup have set " +
+                           std::to_string(warps[first].registers) + " and " +
+                           std::to_string(warps[w].registers) + " registers (" + block_name() +
+                           ")");
+    }
+}
+
+}  // namespace wgmma_state
+}  // namespace emulator
