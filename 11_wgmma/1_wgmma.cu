@@ -1,0 +1,176 @@
+// Hopper's own multiply. wgmma is asked for by a warpgroup, four warps, and takes both operands from
+// shared memory, where TMA has put them: no fragments, no ldmatrix. It runs on by itself, until it is
+// waited for, at the tensor core's full rate, which mma.sync misses by a third.
+//
+//    warpgroup 0    multiplies rows  0 to  63 of the tile of A by the whole tile of B
+//    warpgroup 1               rows 64 to 127
+//
+//    A descriptor of 64 bits tells where a tile begins, and how its rows lie.
+//
+// Changed:  (from 10) wgmma in place of ldmatrix and mma.sync.
+#include "common/harness.h"
+#include "common/hopper.cuh"
+#include "common/tensor_map.h"
+
+constexpr int kTileM = 128;  // rows of C per block, 64 for each warpgroup
+constexpr int kTileN = 256;  // columns of C per block
+constexpr int kThreads = 2 * 128;  // that multiply: two warpgroups
+constexpr int kProducers = 128;  // a warpgroup, though one thread does it all
+constexpr int kStepK = 64;  // depth of the tiles: a row of As is 128 bytes
+constexpr int kGroup = 16;  // rows of tiles that are computed together
+constexpr int kBuffers = 4;  // one is read while three are being filled
+
+struct Shared {  // TMA wants tiles of 128-byte rows, on multiples of 1024 bytes
+    half As[kBuffers][kTileM][kStepK];
+    half Bs[kBuffers][kTileN / 64][kStepK][64];
+    uint64_t full[kBuffers], empty[kBuffers];
+};
+static_assert(kStepK == 64 && kTileN % 64 == 0, "64 elements are 128 bytes");
+
+// Tile number `tile` of C: its first row and column.
+struct Place {
+    __device__ Place(int M, int N, int tile) {
+        const int tiles_n = ceil_div(N, kTileN), group = tile / (kGroup * tiles_n);
+        const int rows = min(kGroup, ceil_div(M, kTileM) - group * kGroup);  // of this group
+        tile %= kGroup * tiles_n;
+        row = (group * kGroup + tile % rows) * kTileM, col = tile / rows * kTileN;
+    }
+    int row, col;
+};
+
+template <bool kWide>
+__device__ void store2(float* to, const float* values, int valid) {
+    if (kWide && valid > 0) *(float2*)to = {values[0], values[1]};
+    for (int e = 0; !kWide && e < 2; ++e)
+        if (e < valid) to[e] = values[e];
+}
+
+template <bool kWide>
+__global__ void __launch_bounds__(kThreads + kProducers, 1)
+    matmul(int M, int N, int K, const __grid_constant__ CUtensorMap A,
+           const __grid_constant__ CUtensorMap B, float* C) {
+    extern __shared__ __align__(1024) char memory[];
+    Shared& shared = *reinterpret_cast<Shared*>(memory);
+    const int tiles = ceil_div(M, kTileM) * ceil_div(N, kTileN);
+    const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+
+    if (threadIdx.x == 0) {
+        for (int buffer = 0; buffer < kBuffers; ++buffer) {
+            ptx::mbarrier_init(&shared.full[buffer], 1);  // of the thread that loads; and the bytes
+            ptx::mbarrier_init(&shared.empty[buffer], kThreads / 32);  // one of each warp
+        }
+        ptx::fence_mbarrier_init();
+    }
+    __syncthreads();  // the barriers are there
+
+    if (warp >= kThreads / 32) {
+        ptx::setmaxnreg_fewer<24>();
+        if (threadIdx.x > kThreads) return;
+        int buffer = 0, phase = 1;
+        for (int tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
+            const Place at(M, N, tile);
+            for (int k = 0; k < K; k += kStepK) {
+                ptx::mbarrier_wait(&shared.empty[buffer],
+                                   phase);  // over at once in the first round
+                ptx::mbarrier_arrive_expect_tx(&shared.full[buffer],
+                                               sizeof(shared.As[0]) + sizeof(shared.Bs[0]));
+                ptx::bulk_tensor_load(shared.As[buffer], &A, k, at.row, &shared.full[buffer]);
+                for (int j = 0; j < kTileN; j += 64)
+                    ptx::bulk_tensor_load(shared.Bs[buffer][j / 64], &B, at.col + j, k,
+                                          &shared.full[buffer]);
+                buffer = (buffer + 1) % kBuffers, phase ^= buffer == 0;
+            }
+        }
+        return;
+    }
+    ptx::setmaxnreg_more<240>();
+
+    const int row = warp / 4 * 64;  // a warpgroup owns 64 x 256 elements
+    int buffer = 0, phase = 0;
+    for (int tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
+        float acc[kTileN / 8][4];  // of tiles of 16 x 8, a row of them for each warp
+        for (int k = 0; k < K; k += kStepK) {
+            ptx::mbarrier_wait(&shared.full[buffer], phase);
+            ptx::wgmma_fence();
+            for (int s = 0; s < kStepK; s += 16) {
+                const uint64_t a = ptx::wgmma_descriptor(&shared.As[buffer][row][s], 128, 1024);
+                const uint64_t b = ptx::wgmma_descriptor(&shared.Bs[buffer][0][s], 128, 1024,
+                                                         sizeof(shared.Bs[0][0]));
+                ptx::wgmma_m64k16<half, 0, 1>(acc, a, b, k + s > 0);
+            }
+            ptx::wgmma_commit_group();
+            ptx::wgmma_wait_group<0>();
+            if (lane == 0) ptx::mbarrier_arrive(&shared.empty[buffer]);
+            buffer = (buffer + 1) % kBuffers, phase ^= buffer == 0;
+        }
+        ptx::wgmma_keep(acc);
+
+        const Place at(M, N, tile);
+        for (int j = 0; j < kTileN / 8; ++j)
+            for (int r = 0; r < 16; r += 8) {  // the two rows that the lane has elements of
+                const int c_row = at.row + 16 * warp + r + lane / 4;
+                const int c_col = at.col + 8 * j + lane % 4 * 2;
+                if (c_row < M)
+                    store2<kWide>(&C[size_t(c_row) * N + c_col], &acc[j][r / 4], N - c_col);
+            }
+    }
+}
+
+// Copies a row of `columns` elements, and adds zeros up to `stride`.
+__global__ void copy_rows(int columns, int stride, const half* from, half* to) {
+    for (int i = threadIdx.x; i < stride; i += blockDim.x)
+        to[size_t(blockIdx.x) * stride + i] =
+            i < columns ? from[size_t(blockIdx.x) * columns + i] : __float2half(0);
+}
+
+// Rows that start on multiples of 16 bytes: the matrix's own, else those of a copy.
+struct AlignedRows {
+    AlignedRows(const half* matrix, int rows, int columns)
+        : data(matrix), stride(ceil_div(columns, 8) * 8) {
+        if (stride == columns) return;
+        if (cudaMallocAsync(&copy, size_t(rows) * stride * sizeof(half), 0)) return;  // reported
+        copy_rows<<<rows, 256>>>(columns, stride, matrix, copy);
+        data = copy;
+    }
+    ~AlignedRows() {
+        if (copy) cudaFreeAsync(copy, 0);
+    }
+
+    const half* data;
+    int stride;
+    half* copy = nullptr;
+};
+
+void launch_matmul(int M, int N, int K, const half* A, const half* B, float* C) {
+    const AlignedRows A_rows(A, M, K), B_rows(B, K, N);
+    const auto A_map = tensor_map(A_rows.data, M, K, kTileM, kStepK, 128, A_rows.stride);
+    const auto B_map = tensor_map(B_rows.data, K, N, kStepK, 64, 128, B_rows.stride);
+    int device, blocks;
+    cudaGetDevice(&device);
+    cudaDeviceGetAttribute(&blocks, cudaDevAttrMultiProcessorCount, device);
+    blocks = std::min(blocks, ceil_div(M, kTileM) * ceil_div(N, kTileN));
+    const auto kernel = N % 2 == 0 ? matmul<true> : matmul<false>;  // stores of 8 bytes
+    cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, sizeof(Shared));
+    kernel<<<blocks, kThreads + kProducers, sizeof(Shared)>>>(M, N, K, A_map, B_map, C);
+}
+
+// A is loaded once for every column of tiles, B once for every row of tiles; and once for a copy.
+double loaded_elements(double M, double N, double K) {
+    const double lda = std::ceil(K / 8) * 8, ldb = std::ceil(N / 8) * 8;
+    return M * K * std::ceil(N / kTileN) + K * N * std::ceil(M / kTileM) + (lda > K ? M * K : 0) +
+           (ldb > N ? K * N : 0);
+}
+
+// C, and the copies: a half is half an element of C.
+double stored_elements(double M, double N, double K) {
+    const double lda = std::ceil(K / 8) * 8, ldb = std::ceil(N / 8) * 8;
+    return M * N + (lda > K ? M * lda / 2 : 0) + (ldb > N ? K * ldb / 2 : 0);
+}
+
+int main(int argc, char** argv) {
+    StageOf<half, float> stage = {launch_matmul, loaded_elements, nullptr, kWgmma};
+    stage.stored_elements = stored_elements;
+    stage.shared_bytes = sizeof(Shared);
+    stage.smaller_step = "06_wmma/3_async";
+    return run_stage(stage, argc, argv);
+}
