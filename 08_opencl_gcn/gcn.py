@@ -112,7 +112,7 @@ def main_loop(blocks, successors):
 
     @functools.cache
     def turn(block):
-        """The way to the latch that passes the most loads. A branch around them is taken in the last turn only."""
+        """One turn of the loop: the path to the latch with the most loads. Only the last turn branches around them."""
         if block == latch:
             return [latch]
         ways = [turn(onward) for onward in successors[block] if onward in loop and not dominates(onward, block)]
@@ -267,7 +267,7 @@ def compile_and_read(clang, source, folder):
 
 
 def find_compiler(clang):
-    """What it says of its version."""
+    """Finds clang and returns its version line."""
     for there, what in ((shutil.which(clang), f"compiler '{clang}'"),
                         (os.path.exists(f"{DEVICE_LIBRARIES}/opencl.bc"), f"device libraries in {DEVICE_LIBRARIES}")):
         if not there:
