@@ -14,7 +14,8 @@ SIZE, RATES_SIZE = 8192, 4096
 SEEN = {"l1_hit_percent": "sectors that L1 had", "l2_hit_percent": "of the others: sectors that L2 had",
         "l1_throughput_percent": "L1 and shared memory, one unit, were busy", "l2_throughput_percent": "L2 was busy",
         "device_memory_percent": "device memory was busy",
-        "warps_active_percent": "occupancy: warps on a multiprocessor, of the 64 it can hold", "issue_active_percent": "issue slots used"}
+        "warps_active_percent": "occupancy: warps on a multiprocessor, of the 64 it can hold",
+        "issue_active_percent": "issue slots used"}
 WAITS = {"long_scoreboard": "waiting for global memory", "short_scoreboard": "for shared memory", "barrier": "at a barrier",
          "dispatch_stall": "for the register file", "math_pipe_throttle": "for a unit that is full",
          "lg_throttle": "for room in L1's queue", "wait": "for its own instruction before",
@@ -34,7 +35,7 @@ def read_one_machine(path, columns, numbers):
 
 
 def needed(path, row, *columns):
-    """Raises Wrong where one of these columns of the row has no figure."""
+    """Raises Wrong if one of these columns of the row has no figure."""
     for column in columns:
         if row[column] is None:
             raise Wrong(f"{path}: {row.get('stage') or row.get('what') or row.get('precision')} has no {column}")
@@ -96,7 +97,7 @@ def clocks(rows):
 
 
 def on_tensor_cores(stage, limits):
-    """Does the stage say that tensor cores limit it? Only where their limit is known."""
+    """Whether tensor cores are the stage's unit, and their limit is known."""
     return bool(limits["tensor"]) and any("kTensor" in file.read_text() for file in ladder.steps() if ladder.name(file) == stage)
 
 
@@ -153,7 +154,7 @@ def machine_limits(rows, before):
 
 
 def evidence(rates):
-    """What ncu saw of a stage: `rates` is its row of rates.csv."""
+    """The table of ncu's figures for a stage. `rates`: its row of rates.csv."""
     lines = [f"| ncu, {RATES_SIZE} x {RATES_SIZE} x {RATES_SIZE} | |", "|---|---:|"]
     lines += [f"| {what} | {float(rates[column]):.1f}% |" for column, what in SEEN.items()]
     # A quarter of the multiprocessor's 64 warps shares a scheduler, which starts an instruction in a share of its cycles.
@@ -265,7 +266,7 @@ def markdown(head, lines):
     return "\n".join((f"| {head} |", f"|---{'|---:' * head.count(' | ')}|", *(f"| {line} |" for line in lines))) + "\n"
 
 
-# What is run beside the stages, where its CSV is there: of which chapter, its table, and the columns that this takes.
+# CSVs of programs beside the stages: the chapter, the function that makes its table, and the columns that it needs.
 BESIDE = {"half_sums": ("06_wmma", half_sums, ("stage",), ("m", "gflops")),
           "cuda_python": ("00_machine_limits", cuda_python, ("streams", "wrong", "allclose"), ("n", "cpu_s", "gpu_s", "kernel_s")),
           "cuda_python_overflow": ("00_machine_limits", cuda_python_overflow, ("large", "m", "n", "k", "index", "wrong"), ()),
@@ -283,7 +284,7 @@ def first_page(path, folder, rows):
     for page in sorted(ROOT.glob("[0-9][0-9]_*/README.md")):
         chapter = page.parent.name
         places = [number for number, line in enumerate(lines) if line.startswith(f"| [{chapter}]")]
-        if not places:  # a new one: its heading has the idea
+        if not places:  # a new chapter: take the idea from its heading
             places = [next((number for number, line in enumerate(lines[2:], 2) if line[3:] > chapter), len(lines))]
             idea = page.read_text().split("\n")[0].partition(": ")[2]
             lines.insert(places[0], f"| [{chapter}]({chapter}/README.md) | {idea} | - | - | - |\n")
@@ -322,7 +323,7 @@ def with_rows(block, rows):
 
 
 def ways(texts):
-    """{page: text} of all chapters, with the ways to the ones before and after as their last lines."""
+    """{page: text} of all chapters, each with the links to its neighbours as the last line."""
     pages = list(texts)
     links = [f"[{re.match('# ([^:]*)', texts[page])[1]}](../{page.parent.name}/README.md)" for page in pages]
     for at, page in enumerate(pages):
