@@ -1,4 +1,4 @@
-"""For every Python test: the folders that it imports from, and exit code 77 where all of a file's tests were skipped."""
+"""For every Python test: the folders that it imports from, and exit code 77 if all tests of a file were skipped."""
 import pathlib
 import sys
 

@@ -19,8 +19,8 @@ public:
     OpenBlas() {
         load();
 #ifdef __x86_64__
-        // A version that is older than the CPU takes it for a Prescott, of 2004, and leaves most of
-        // its lanes idle.
+        // An OpenBLAS older than the CPU falls back to its kernels for Prescott (2004), which leave
+        // most lanes idle.
         if (!*this || config().find(" Prescott ") == std::string::npos ||
             !__builtin_cpu_supports("avx2"))
             return;

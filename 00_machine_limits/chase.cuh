@@ -1,5 +1,5 @@
-// Pointer chases: one thread loads an address from memory, then from there the next, in an order
-// that no hardware foresees.
+// Pointer chases: each load gives one thread the address of the next, in an order that no
+// prefetcher can predict.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// What is said of the CPU in a row of a CSV.
+// The CPU's name, for a row of a CSV.
 #pragma once
 
 #include <fstream>

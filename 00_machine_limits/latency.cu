@@ -167,7 +167,8 @@ void verify(Line* lines, const std::vector<uint32_t>& words) {
 
 #ifndef CUDA_EMULATOR
 constexpr size_t kL1HitBytes = 32 << 10;  // within the L1 of every GPU that CUDA 13 knows
-// A timed chase. The clock may be read before its last load is back: 1 of so many.
+// Loads of a timed chase. The clock may be read before the last load is back, an error of 1 in
+// kSteps.
 constexpr int kSteps = 8192;
 constexpr int kRounds = 32;  // a timed chain: 32 x 256 steps
 constexpr int kPasses = 256;  // of the timed reading of L1

@@ -5,8 +5,8 @@
 
 #include <cstdint>
 
-// One element a cache line of 128 bytes: no load brings anything that another one wants, and a set
-// fills as many bytes of a cache as it has.
+// One element fills a cache line of 128 bytes. So no load brings data that another one needs, and a
+// set takes exactly its own size in the cache.
 struct alignas(128) Line {
     const Line* next;  // an address, not an index: nothing has to be computed between two loads
 };

@@ -24,7 +24,7 @@ T* as(DeviceArray<float>& array) {
 
 constexpr std::make_index_sequence<std::size(kSteps)> kAllSteps;
 
-// The kernels at work on the arrays, on so many multiprocessors.
+// The launches of all kernels on the arrays, for a GPU with that many multiprocessors.
 struct Works {
     Arrays& x;
     int multiprocessors;

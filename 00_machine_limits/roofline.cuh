@@ -1,6 +1,6 @@
 // The kernels of roofline.cu. Each keeps one unit of the GPU busy: memory, shared memory, the FP32
-// and FP16 lanes or the tensor cores; sweep() mixes memory and FP32. The chains say what their own
-// clock was: how many cycles a block has taken, and how many nanoseconds.
+// or FP16 lanes, or the tensor cores. sweep() uses memory and FP32 together. The chains also
+// measure their own clock: each block stores how many cycles and how many nanoseconds it took.
 #pragma once
 
 #include <cuda_fp16.h>
@@ -84,7 +84,7 @@ __global__ void __launch_bounds__(kThreads) sweep(float addend, const float4* a,
         for (int i = 0; i < kChains; ++i) x[i] = fmaf(loaded[i], kFactor, addend);
         at += kSweepQuads * kThreads;
         if (piece + 1 < kPieces) load();
-        __syncwarp();  // keeps the loads here: the compiler would put them behind the FMAs
+        __syncwarp();  // keeps the compiler from moving the loads behind the FMAs
         steps<kCount - 1>(x, addend);
 #pragma unroll
         for (int q = 0; q < kSweepQuads; ++q) to[q * kThreads] = reinterpret_cast<float4*>(x)[q];

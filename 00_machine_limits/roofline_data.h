@@ -1,5 +1,5 @@
-// The data of roofline.cu: three device arrays, what fills them, and what the kernels must make of
-// it.
+// The data of roofline.cu: three device arrays, their contents, and the results that kernels must
+// give.
 #pragma once
 
 #include <algorithm>
@@ -48,8 +48,8 @@ public:
         put(b, halves_b);
     }
 
-    // Reals in [-1, 1), which tensor cores are timed on: integers as small as those above would
-    // leave bits at rest, and so draw less power.
+    // Reals in [-1, 1), for timing tensor cores. Integers as small as those above have many zero
+    // bits and would draw less power.
     void put_real_halves() {
         std::mt19937 random(4);
         std::vector<half> reals(halves_a.size());

@@ -79,7 +79,7 @@ void sweep(const float* a, float* c, size_t count) {
             load(x, a + at);
             steps<n>(x);
             store(c + at, x);
-            // Or else n = 0 becomes one memcpy, which writes past the caches.
+            // Prevents n = 0 from becoming a memcpy, which would bypass the caches.
             asm volatile("" ::: "memory");
         }
 }
@@ -173,7 +173,7 @@ private:
         if (!array) throw std::bad_alloc();
         return array;
     }
-    // NaN, so that what is not written is seen.
+    // NaN, so that missing writes are noticed.
     void clear() {
         float* c = c_.get();
         PARALLEL_FOR

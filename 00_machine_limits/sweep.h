@@ -41,7 +41,7 @@ inline Columns limit_columns() {
             {"percent_of_limit", "", 0, as_bar}};
 }
 
-// Says how near to the roof the points came. shares: of it, a point each.
+// Prints how close to the roof the points came. shares: each point's fraction of it.
 inline void print_shares(const std::vector<double>& shares, double peak, double gbs) {
     const auto [least, most] = std::minmax_element(shares.begin(), shares.end());
     std::printf(
@@ -49,8 +49,8 @@ inline void print_shares(const std::vector<double>& shares, double peak, double 
         100 * *least, 100 * *most, peak / gbs);
 }
 
-// The data repeats itself: then the reference takes little time. A prime number: no tile or stride
-// has such a distance.
+// The data repeats after this many elements, so that the reference takes little time. The period is
+// a prime number, which no tile or stride divides.
 constexpr size_t kPeriod = 16411;
 
 // kPeriod random floats in [1, 2).

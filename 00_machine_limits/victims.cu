@@ -1,8 +1,7 @@
-// 00_machine_limits/victims: which lines does L1 give up when more are loaded than it holds? One
-// thread loads lines, one after the other, and then one of them again, with the clock read on both
-// sides: a line that L1 still holds comes in tens of cycles, one that is gone takes hundreds, from
-// L2. Only one line is asked for in a launch, as a line that was gone comes back and drives out
-// another; L1 is empty when the next launch begins.
+// 00_machine_limits/victims: which lines does L1 evict when more are loaded than it holds? One
+// thread loads lines in order, then times a second load of one of them: tens of cycles if L1 still
+// has the line, hundreds if it comes from L2. Each launch asks for one line only, because a line
+// that comes back evicts another. L1 is empty when the next launch begins.
 //
 // Alone:    nvcc -O3 -std=c++17 -arch=native -I. 00_machine_limits/victims.cu -o victims -lcublas
 // Articles: the Mynavi report on Volta: its L1 is not LRU, and of a set gives up the line that was
@@ -31,12 +30,12 @@ constexpr int kMostLines = (kEmulated ? 8 : 512) * kLinesPerKib;
 __global__ void visit(const Line* lines, Visit v, int asked, Timed<const Line*>* result) {
     const Line* at = lines;
     for (int i = 0; i < v.loaded; ++i) at = load_global(&at->next);
-    at -= v.loaded;  // lines again, but only once the last load is back
+    at -= v.loaded;  // the first line again, by an address that waits for the last load
     for (int i = 0; i < v.again; ++i) at = load_global(&at->next);
     at += v.loaded - v.again;
     for (int i = 0; i < v.more; ++i) at = load_global(&at->next);
     at += asked - v.loaded - v.more;
-    if (!at) return;  // never so: the clock is read only when a load is back, here and below
+    if (!at) return;  // never true; makes the clock wait until the load is back, here and below
     const long long begin = clock64();
     at = load_global(&at->next);
     if (!at) return;

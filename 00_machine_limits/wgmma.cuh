@@ -8,8 +8,8 @@
 
 #include "00_machine_limits/roofline.cuh"
 
-// Of a warpgroup's tile, which four instructions multiply; and how often they do until they are
-// waited for.
+// The tile of a warpgroup, which takes four instructions, and how many times they are issued before
+// a wait.
 constexpr int kWgM = 64, kWgN = 256, kWgK = 64, kWgUnroll = 4;
 constexpr int kWgGroups = 2;  // a block: each with an A of its own, B is common
 
@@ -78,7 +78,7 @@ static __global__ void __launch_bounds__(128 * kWgGroups, 1)
     const size_t to = size_t(blockIdx.x) * kWgGroups + group;
     bring_tile(As[group], A + to * kWgM * kWgK, kWgM, thread, 128);
     bring_tile(Bs, B + size_t(blockIdx.x) * kWgN * kWgK, kWgN, threadIdx.x, 128 * kWgGroups);
-    // wgmma reads past the path that has just written.
+    // wgmma reads shared memory through another path (the async proxy), which must see the stores.
     asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
     __syncthreads();
     const unsigned long long a = wgmma_tile(As[group]), b = wgmma_tile(Bs);
@@ -106,7 +106,7 @@ static __global__ void __launch_bounds__(128 * kWgGroups, 1)
 
 static __global__ void tell_wgmma(int* answer) { *answer = kHasWgmma; }
 
-// Whether this program has code for wgmma that the GPU at hand runs.
+// Whether this program has code for wgmma that runs on this GPU.
 inline bool has_wgmma() {
     DeviceArray<int> device(1);
     int answer = 0;

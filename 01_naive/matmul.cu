@@ -1,5 +1,5 @@
 // One thread computes one element of C, the dot product of a row of A and a column of B. The 32
-// lanes of a warp compute neighbours in a row of C: each load of B then reads 128 contiguous bytes
+// lanes of a warp compute 32 neighbours in a row of C. So each load of B reads 128 contiguous bytes
 // (it is coalesced), and each load of A reads one address for the whole warp (a broadcast).
 //
 //                B  K x N
@@ -20,14 +20,14 @@ static_assert(kTileN == 32, "a warp's lanes share a row, so that its loads of B 
 
 __global__ void __launch_bounds__(kThreads)
     matmul(int M, int N, int K, const float* A, const float* B, float* C) {
-    const int tiles_n = ceil_div(N, kTileN);  // the grid is one row of blocks: y and z end at 65535
+    const int tiles_n = ceil_div(N, kTileN);  // 1-D: the grid's y and z may only reach 65535
     const int row = blockIdx.x / tiles_n * kTileM + threadIdx.x / kTileN;
     const int col = blockIdx.x % tiles_n * kTileN + threadIdx.x % kTileN;
     if (row >= M || col >= N) return;
 
     float acc = 0.0f;
     for (int k = 0; k < K; ++k) {
-        const float a = A[size_t(row) * K + k];  // size_t: 46341 rows of 46341 exceed 2^31 elements
+        const float a = A[size_t(row) * K + k];  // size_t: 46341 x 46341 overflow an int
         const float b = B[size_t(k) * N + col];
         acc += a * b;
     }

@@ -1,5 +1,5 @@
 // One thread computes 8 x 8 elements of C and keeps their sums in registers. Eight elements of A
-// and eight of B then feed 64 multiply-adds instead of 8: a quarter flop per byte becomes 2.
+// and eight of B then feed 64 multiply-adds instead of 8: 2 flop per byte instead of 0.25.
 //
 //                    B  K x N
 //                    . [=== 8 ===] .     b: 8 neighbours in a row of B
@@ -19,7 +19,7 @@ constexpr int kThreads = 16 * 16;
 
 __global__ void __launch_bounds__(kThreads)
     matmul(int M, int N, int K, const float* A, const float* B, float* C) {
-    const int tiles_n = ceil_div(N, kTileN);  // the grid is one row of blocks: y and z end at 65535
+    const int tiles_n = ceil_div(N, kTileN);  // 1-D: the grid's y and z may only reach 65535
     const int row = blockIdx.x / tiles_n * kTileM + threadIdx.x / 16 * kThreadM;
     const int col = blockIdx.x % tiles_n * kTileN + threadIdx.x % 16 * kThreadN;
     if (row >= M || col >= N) return;

@@ -1,5 +1,5 @@
 // The 256 threads of a block load their operands into shared memory together. Each element comes
-// from global memory once instead of 16 times: 2 flop per byte become 32.
+// from global memory once instead of 16 times: 32 flop per byte instead of 2.
 //
 //                    B  K x N
 //                    . [== 128 ==] .     a row of B's tile -> Bs
@@ -23,7 +23,7 @@ __global__ void __launch_bounds__(kThreads)
     matmul(int M, int N, int K, const float* A, const float* B, float* C) {
     __shared__ float As[kTileM];
     __shared__ float Bs[kTileN];
-    const int tiles_n = ceil_div(N, kTileN);  // the grid is one row of blocks: y and z end at 65535
+    const int tiles_n = ceil_div(N, kTileN);  // 1-D: the grid's y and z may only reach 65535
     const int tile_row = blockIdx.x / tiles_n * kTileM;
     const int tile_col = blockIdx.x % tiles_n * kTileN;
     const int row = threadIdx.x / 16 * kThreadM;  // within the tile

@@ -1,5 +1,5 @@
-// A step covers eight values of k instead of one: 512 multiply-adds of a thread lie between two
-// barriers instead of 64, and the compiler writes them out without a loop. The bytes are as in 03.
+// A step covers eight values of k instead of one. A thread then does 512 multiply-adds between two
+// barriers instead of 64, and the compiler unrolls them. The block loads as many bytes as in 03.
 //
 //                    B  K x N
 //                    8 [== 128 ==] .     8 rows of B's tile -> Bs
@@ -25,13 +25,13 @@ __global__ void __launch_bounds__(kThreads)
     matmul(int M, int N, int K, const float* A, const float* B, float* C) {
     __shared__ float As[kStepK][kTileM];
     __shared__ float Bs[kStepK][kTileN];
-    const int tiles_n = ceil_div(N, kTileN);  // the grid is one row of blocks: y and z end at 65535
+    const int tiles_n = ceil_div(N, kTileN);  // 1-D: the grid's y and z may only reach 65535
     const int tile_row = blockIdx.x / tiles_n * kTileM;
     const int tile_col = blockIdx.x % tiles_n * kTileN;
     const int row = threadIdx.x / 16 * kThreadM;  // within the tile
     const int col = threadIdx.x % 16 * kThreadN;
 
-    // This thread's part of each step: neighbours along k of A, neighbours along n of B.
+    // What this thread loads at each step: neighbours in a row of A, neighbours in a row of B.
     const int a_row = threadIdx.x / 2, a_k = threadIdx.x % 2 * 4;
     const int b_k = threadIdx.x / 32, b_col = threadIdx.x % 32 * 4;
 

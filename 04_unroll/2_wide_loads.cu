@@ -1,5 +1,5 @@
-// Each thread loads four neighbours at once, 16 bytes, and stores four at once. A load of a warp
-// then asks for 16 whole sectors once, instead of four times for a quarter of each.
+// Each thread loads and stores 16 bytes, four neighbours, with one instruction. A warp then asks
+// for its 16 sectors once and uses them whole. Before, it asked four times for a quarter of each.
 //
 //                    B  K x N
 //                    8 [== 128 ==] .     8 rows of B's tile -> Bs
@@ -8,7 +8,7 @@
 //    .128.           . [128 x 128] .     8 columns of A's tile -> As, transposed: As[k][row]
 //    . | .           .  . . . . .  .
 //
-// Changed:  load4 and store4, where rows start on 16 bytes (kWide); pointers that advance.
+// Changed:  load4 and store4, if every row is 16-byte aligned (kWide); pointers that advance.
 #include "common/harness.h"
 
 constexpr int kThreadM = 8;  // rows of C per thread
@@ -21,7 +21,7 @@ constexpr int kStepK = 8;  // depth of the tiles
 static_assert(kTileM * kStepK == 4 * kThreads && kTileN * kStepK == 4 * kThreads,
               "at each step a thread loads 4 elements of A and 4 of B");
 
-// Loads neighbours in a row, zeros for all but the first `valid`. kWide: all are valid or none.
+// Loads neighbours of a row; zeros past the first `valid`. kWide: all of them are valid or none.
 template <bool kWide>
 __device__ float4 load4(const float* from, int valid) {
     if (kWide) return valid > 0 ? *(const float4*)from : float4{};
@@ -41,13 +41,13 @@ __global__ void __launch_bounds__(kThreads)
     matmul(int M, int N, int K, const float* A, const float* B, float* C) {
     __shared__ alignas(16) float As[kStepK][kTileM];
     __shared__ alignas(16) float Bs[kStepK][kTileN];
-    const int tiles_n = ceil_div(N, kTileN);  // the grid is one row of blocks: y and z end at 65535
+    const int tiles_n = ceil_div(N, kTileN);  // 1-D: the grid's y and z may only reach 65535
     const int tile_row = blockIdx.x / tiles_n * kTileM;
     const int tile_col = blockIdx.x % tiles_n * kTileN;
     const int row = threadIdx.x / 16 * kThreadM;  // within the tile
     const int col = threadIdx.x % 16 * kThreadN;
 
-    // This thread's part of each step: neighbours along k of A, neighbours along n of B.
+    // What this thread loads at each step: neighbours in a row of A, neighbours in a row of B.
     const int a_row = threadIdx.x / 2, a_k = threadIdx.x % 2 * 4;
     const int b_k = threadIdx.x / 32, b_col = threadIdx.x % 32 * 4;
     const float* a_from = A + size_t(tile_row + a_row) * K + a_k;

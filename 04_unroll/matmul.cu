@@ -1,5 +1,5 @@
-// The same bytes in fewer wavefronts: a pad and new places for the lanes keep the banks of shared
-// memory free of conflicts. The multiply-adds go to and fro, so that each shares an operand.
+// The same bytes in fewer wavefronts. A pad and another arrangement of the lanes remove the bank
+// conflicts of shared memory. The multiply-adds go to and fro, so that neighbours share an operand.
 //
 //                    B  K x N
 //                    8 [== 128 ==] .     8 rows of B's tile -> Bs
@@ -8,7 +8,7 @@
 //    .128.           . [128 x 128] .     8 columns of A's tile -> As, transposed: As[k][row]
 //    . | .           .  . . . . .  .
 //
-// Changed:  kPad; a thread's 8 x 8 are four 4 x 4; the lanes' places; to and fro; two blocks.
+// Changed:  kPad; four 4 x 4 a thread; the lanes' places; to and fro; registers for two blocks.
 #include "common/harness.h"
 
 constexpr int kThreadM = 8;  // rows of C per thread
@@ -17,12 +17,12 @@ constexpr int kTileM = 16 * kThreadM;  // rows of C per block
 constexpr int kTileN = 16 * kThreadN;  // columns of C per block
 constexpr int kThreads = 16 * 16;
 constexpr int kStepK = 8;  // depth of the tiles
-constexpr int kPad = 4;  // moves the two halves of a warp's transposing store 16 banks apart
+constexpr int kPad = 4;  // keeps even and odd lanes of the transposing store 16 banks apart
 
 static_assert(kTileM * kStepK == 4 * kThreads && kTileN * kStepK == 4 * kThreads,
               "at each step a thread loads 4 elements of A and 4 of B");
 
-// Loads neighbours in a row, zeros for all but the first `valid`. kWide: all are valid or none.
+// Loads neighbours of a row; zeros past the first `valid`. kWide: all of them are valid or none.
 template <bool kWide>
 __device__ float4 load4(const float* from, int valid) {
     if (kWide) return valid > 0 ? *(const float4*)from : float4{};
@@ -42,16 +42,16 @@ __global__ void __launch_bounds__(kThreads, 2)
     matmul(int M, int N, int K, const float* A, const float* B, float* C) {
     __shared__ alignas(16) float As[kStepK][kTileM + kPad];
     __shared__ alignas(16) float Bs[kStepK][kTileN];
-    const int tiles_n = ceil_div(N, kTileN);  // the grid is one row of blocks: y and z end at 65535
+    const int tiles_n = ceil_div(N, kTileN);  // 1-D: the grid's y and z may only reach 65535
     const int tile_row = blockIdx.x / tiles_n * kTileM;
     const int tile_col = blockIdx.x % tiles_n * kTileN;
-    // A warp owns 32 x 64 elements, a lane 4 x 4, and again 16 rows and 32 columns further on.
-    // Lanes that differ in bit 0 read the same of As, in bit 1 of Bs: two wavefronts, not four.
+    // A warp owns 32 x 64 elements, a lane four pieces of 4 x 4, 16 rows and 32 columns apart.
+    // Lanes that differ only in bit 0 read the same of As, in bit 1 of Bs: 2 wavefronts, not 4.
     const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
     const int row = warp / 2 * 32 + lane / 2 % 4 * 4;
     const int col = warp % 2 * 64 + (lane / 8 * 2 + lane % 2) * 4;
 
-    // This thread's part of each step: neighbours along k of A, neighbours along n of B.
+    // What this thread loads at each step: neighbours in a row of A, neighbours in a row of B.
     const int a_row = threadIdx.x / 2, a_k = threadIdx.x % 2 * 4;
     const int b_k = threadIdx.x / 32, b_col = threadIdx.x % 32 * 4;
     const float* a_from = A + size_t(tile_row + a_row) * K + a_k;

@@ -1,16 +1,16 @@
-// Everything is fetched before it is needed: while one pair of tiles is read, the next is stored
-// into a second pair, and a load from global memory has five multiplies to arrive.
+// Everything is fetched before it is needed. While one pair of tiles is read, the next one is
+// stored into a second pair. Five multiplies pass between a load from global memory and its store.
 //
-//    multiply  0   1   2   3   4   5   6   7   | 0   1   2   3   4  ...  number s: As[s] by Bs[s]
+//    multiply  0   1   2   3   4   5   6   7   | 0   1   2   3   4  ...  s: As[s] times Bs[s]
 //    a, b      1   2   3   4   5   6   7   0'  | 1'  2'  3'  4'  5' ...  shared memory -> registers
 //    store                     T1              |                 T2      registers -> shared memory
 //    load                                  T2  |                         global memory -> registers
 //    barrier                               |   |                         T1 is stored, T0 was read
 //
 //    Time runs to the right, one step from bar to bar. T0 are the tiles of this step, T1 those of
-//    the next one; 0' is number 0 of the next step.
+//    the next one. 0' is multiply 0 of the next step.
 //
-// Changed:  As, Bs, a and b twice; all loads and stores run ahead of the multiplies; one barrier.
+// Changed:  As, Bs, a and b exist twice; loads and stores run ahead; one barrier a step.
 #include "common/harness.h"
 
 constexpr int kThreadM = 8;  // rows of C per thread
@@ -20,12 +20,12 @@ constexpr int kTileN = 16 * kThreadN;  // columns of C per block
 constexpr int kThreads = 16 * 16;
 constexpr int kStepK = 8;  // depth of the tiles
 constexpr int kStoreAt = 4;  // store before this multiply: five multiplies after the loads
-constexpr int kPad = 4;  // moves the two halves of a warp's transposing store 16 banks apart
+constexpr int kPad = 4;  // keeps even and odd lanes of the transposing store 16 banks apart
 
 static_assert(kTileM * kStepK == 4 * kThreads && kTileN * kStepK == 4 * kThreads,
               "at each step a thread loads 4 elements of A and 4 of B");
 
-// Loads neighbours in a row, zeros for all but the first `valid`. kWide: all are valid or none.
+// Loads neighbours of a row; zeros past the first `valid`. kWide: all of them are valid or none.
 template <bool kWide>
 __device__ float4 load4(const float* from, int valid) {
     if (kWide) return valid > 0 ? *(const float4*)from : float4{};
@@ -45,16 +45,16 @@ __global__ void __launch_bounds__(kThreads, 2)
     matmul(int M, int N, int K, const float* A, const float* B, float* C) {
     __shared__ alignas(16) float As[2][kStepK][kTileM + kPad];
     __shared__ alignas(16) float Bs[2][kStepK][kTileN];
-    const int tiles_n = ceil_div(N, kTileN);  // the grid is one row of blocks: y and z end at 65535
+    const int tiles_n = ceil_div(N, kTileN);  // 1-D: the grid's y and z may only reach 65535
     const int tile_row = blockIdx.x / tiles_n * kTileM;
     const int tile_col = blockIdx.x % tiles_n * kTileN;
-    // A warp owns 32 x 64 elements, a lane 4 x 4, and again 16 rows and 32 columns further on.
-    // Lanes that differ in bit 0 read the same of As, in bit 1 of Bs: two wavefronts, not four.
+    // A warp owns 32 x 64 elements, a lane four pieces of 4 x 4, 16 rows and 32 columns apart.
+    // Lanes that differ only in bit 0 read the same of As, in bit 1 of Bs: 2 wavefronts, not 4.
     const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
     const int row = warp / 2 * 32 + lane / 2 % 4 * 4;
     const int col = warp % 2 * 64 + (lane / 8 * 2 + lane % 2) * 4;
 
-    // This thread's part of each step: neighbours along k of A, neighbours along n of B.
+    // What this thread loads at each step: neighbours in a row of A, neighbours in a row of B.
     const int a_row = threadIdx.x / 2, a_k = threadIdx.x % 2 * 4;
     const int b_k = threadIdx.x / 32, b_col = threadIdx.x % 32 * 4;
     const float* a_from = A + size_t(tile_row + a_row) * K + a_k;
@@ -135,7 +135,7 @@ double loaded_elements(double M, double N, double K) {
 // From shared memory each thread reads its kThreadM + kThreadN operands at every k.
 double shared_loaded_bytes(double M, double N, double K) {
     const double threads = std::ceil(M / kTileM) * std::ceil(N / kTileN) * kThreads;
-    const double depth = std::ceil(K / kStepK) * kStepK + 1;  // once ahead
+    const double depth = std::ceil(K / kStepK) * kStepK + 1;  // + 1: fragments read ahead
     return threads * depth * (kThreadM + kThreadN) * sizeof(float);
 }
 

@@ -1,7 +1,7 @@
-// A and B are halves: they take half the bytes, and 16 bytes hold eight neighbours. On their way
-// to shared memory they become floats. All arithmetic is that of 05.
+// A and B are halves: they take half the bytes, and 16 bytes hold eight neighbours. They become
+// floats on their way to shared memory. All arithmetic is that of 05.
 //
-// Changed:  half; load8; a step covers 16 values of k, again 16 bytes of A and of B a thread.
+// Changed:  half; load8; a step covers 16 values of k, so a thread still loads 16 bytes of each.
 #include <cuda_fp16.h>
 
 #include "common/harness.h"
@@ -17,7 +17,7 @@ constexpr int kStoreAt = 8;  // store before this multiply: nine multiplies afte
 static_assert(kTileM * kStepK == 8 * kThreads && kTileN * kStepK == 8 * kThreads,
               "at each step a thread loads 8 elements of A and 8 of B");
 
-// Loads neighbours in a row, zeros for all but the first `valid`. kWide: all are valid or none.
+// Loads neighbours of a row; zeros past the first `valid`. kWide: all of them are valid or none.
 template <bool kWide>
 __device__ uint4 load8(const half* from, int valid) {
     alignas(16) half values[8];
@@ -38,16 +38,16 @@ __global__ void __launch_bounds__(kThreads, 2)
     matmul(int M, int N, int K, const half* A, const half* B, float* C) {
     __shared__ alignas(16) float As[2][kStepK][kTileM];
     __shared__ alignas(16) float Bs[2][kStepK][kTileN];
-    const int tiles_n = ceil_div(N, kTileN);  // the grid is one row of blocks: y and z end at 65535
+    const int tiles_n = ceil_div(N, kTileN);  // 1-D: the grid's y and z may only reach 65535
     const int tile_row = blockIdx.x / tiles_n * kTileM;
     const int tile_col = blockIdx.x % tiles_n * kTileN;
-    // A warp owns 32 x 64 elements, a lane 4 x 4, and again 16 rows and 32 columns further on.
-    // Lanes that differ in bit 0 read the same of As, in bit 1 of Bs: two wavefronts, not four.
+    // A warp owns 32 x 64 elements, a lane four pieces of 4 x 4, 16 rows and 32 columns apart.
+    // Lanes that differ only in bit 0 read the same of As, in bit 1 of Bs: 2 wavefronts, not 4.
     const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
     const int row = warp / 2 * 32 + lane / 2 % 4 * 4;
     const int col = warp % 2 * 64 + (lane / 8 * 2 + lane % 2) * 4;
 
-    // This thread's part of each step: neighbours along k of A, neighbours along n of B.
+    // What this thread loads at each step: neighbours in a row of A, neighbours in a row of B.
     const int a_row = threadIdx.x / 2, a_k = threadIdx.x % 2 * 8;
     const int b_k = threadIdx.x / 16, b_col = threadIdx.x % 16 * 8;
     const half* a_from = A + size_t(tile_row + a_row) * K + a_k;
@@ -125,7 +125,7 @@ double loaded_elements(double M, double N, double K) {
 // From shared memory each thread reads its kThreadM + kThreadN operands at every k.
 double shared_loaded_bytes(double M, double N, double K) {
     const double threads = std::ceil(M / kTileM) * std::ceil(N / kTileN) * kThreads;
-    const double depth = std::ceil(K / kStepK) * kStepK + 1;  // once ahead
+    const double depth = std::ceil(K / kStepK) * kStepK + 1;  // + 1: fragments read ahead
     return threads * depth * (kThreadM + kThreadN) * sizeof(float);
 }
 

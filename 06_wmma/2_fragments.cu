@@ -5,27 +5,27 @@
 //    a[0]   acc   acc   acc   acc       each a 16 x 16 fragment; together 32 x 64 of C a warp
 //    a[1]   acc   acc   acc   acc
 //
-// Changed:  fragments for a, b and acc; As and Bs hold halves as A and B do; C by way of Cs.
+// Changed:  a, b and acc are fragments; As and Bs hold halves, as A and B do; C goes through Cs.
 #include <mma.h>
 
 #include "common/harness.h"
 
 using namespace nvcuda;
 
-constexpr int kThreadM = 8;  // rows of C per thread
-constexpr int kThreadN = 8;  // columns of C per thread
+constexpr int kThreadM = 8;  // rows of the tile / 16: no thread owns any
+constexpr int kThreadN = 8;  // columns of the tile / 16
 constexpr int kTileM = 16 * kThreadM;  // rows of C per block
 constexpr int kTileN = 16 * kThreadN;  // columns of C per block
 constexpr int kThreads = 16 * 16;
 constexpr int kStepK = 16;  // depth of the tiles
-constexpr int kPad = 8;  // 16 bytes: the 8 rows that a warp reads at a time start in other banks
+constexpr int kPad = 8;  // 16 bytes: the 8 rows that a warp reads together start in different banks
 
 static_assert(kTileM * kStepK == 8 * kThreads && kTileN * kStepK == 8 * kThreads,
               "at each step a thread loads 8 elements of A and 8 of B");
 static_assert(kStepK % 16 == 0 && (kStepK + kPad) % 8 == 0 && (kTileN + kPad) % 8 == 0,
               "load_matrix_sync: fragments on multiples of 32 bytes, rows on multiples of 16");
 
-// Loads neighbours in a row, zeros for all but the first `valid`. kWide: all are valid or none.
+// Loads neighbours of a row; zeros past the first `valid`. kWide: all of them are valid or none.
 template <bool kWide>
 __device__ uint4 load8(const half* from, int valid) {
     alignas(16) half values[8];
@@ -47,14 +47,14 @@ __global__ void __launch_bounds__(kThreads, 2)
     __shared__ alignas(32) half As[2][kTileM][kStepK + kPad];
     __shared__ alignas(32) half Bs[2][kStepK][kTileN + kPad];
     __shared__ alignas(32) float Cs[kThreads / 32][16][16 + kPad];
-    const int tiles_n = ceil_div(N, kTileN);  // the grid is one row of blocks: y and z end at 65535
+    const int tiles_n = ceil_div(N, kTileN);  // 1-D: the grid's y and z may only reach 65535
     const int tile_row = blockIdx.x / tiles_n * kTileM;
     const int tile_col = blockIdx.x % tiles_n * kTileN;
     const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
     const int row = warp / 2 * 32;  // a warp owns 32 x 64 elements
     const int col = warp % 2 * 64;
 
-    // This thread's part of each step: neighbours along k of A, neighbours along n of B.
+    // What this thread loads at each step: neighbours in a row of A, neighbours in a row of B.
     const int a_row = threadIdx.x / 2, a_k = threadIdx.x % 2 * 8;
     const int b_k = threadIdx.x / 16, b_col = threadIdx.x % 16 * 8;
     const half* a_from = A + size_t(tile_row + a_row) * K + a_k;

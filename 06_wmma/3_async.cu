@@ -1,9 +1,9 @@
-// Copies go from global to shared memory past the registers, which frees those that waited for the
-// next tiles. With a third buffer the copies start two steps before the tiles are needed.
+// Copies go from global to shared memory without passing through registers, so no registers hold
+// the next tiles. With a third buffer the copies start two steps before the tiles are needed.
 //
 //    multiply  T0  | T1  | T2  ...
 //    load      T2  | T3  | T4        global memory -> the buffer that was read in the step before
-//    barrier       |     |           T1 has arrived, T0 was read
+//    barrier       |     |           T1 has arrived, T0 was read (T0: tiles of the first step)
 //
 // Changed:  copy8 for load8; As and Bs three times; __pipeline_wait_prior before the barrier.
 #include <cuda_pipeline.h>
@@ -13,21 +13,21 @@
 
 using namespace nvcuda;
 
-constexpr int kThreadM = 8;  // rows of C per thread
-constexpr int kThreadN = 8;  // columns of C per thread
+constexpr int kThreadM = 8;  // rows of the tile / 16: no thread owns any
+constexpr int kThreadN = 8;  // columns of the tile / 16
 constexpr int kTileM = 16 * kThreadM;  // rows of C per block
 constexpr int kTileN = 16 * kThreadN;  // columns of C per block
 constexpr int kThreads = 16 * 16;
 constexpr int kStepK = 16;  // depth of the tiles
 constexpr int kBuffers = 3;  // one is read while two are being filled
-constexpr int kPad = 8;  // 16 bytes: the 8 rows that a warp reads at a time start in other banks
+constexpr int kPad = 8;  // 16 bytes: the 8 rows that a warp reads together start in different banks
 
 static_assert(kTileM * kStepK == 8 * kThreads && kTileN * kStepK == 8 * kThreads,
               "at each step a thread loads 8 elements of A and 8 of B");
 static_assert(kStepK % 16 == 0 && (kStepK + kPad) % 8 == 0 && (kTileN + kPad) % 8 == 0,
               "load_matrix_sync: fragments on multiples of 32 bytes, rows on multiples of 16");
 
-// Loads neighbours in a row, zeros for all but the first `valid`. kWide: all are valid or none.
+// Copies neighbours of a row; zeros past the first `valid`. kWide: all of them are valid or none.
 template <bool kWide>
 __device__ void copy8(half* to, const half* from, int valid) {
     if (kWide) __pipeline_memcpy_async(to, from, 16, valid > 0 ? 0 : 16);
@@ -47,14 +47,14 @@ __global__ void __launch_bounds__(kThreads, 2)
     __shared__ alignas(32) half As[kBuffers][kTileM][kStepK + kPad];
     __shared__ alignas(32) half Bs[kBuffers][kStepK][kTileN + kPad];
     __shared__ alignas(32) float Cs[kThreads / 32][16][16 + kPad];
-    const int tiles_n = ceil_div(N, kTileN);  // the grid is one row of blocks: y and z end at 65535
+    const int tiles_n = ceil_div(N, kTileN);  // 1-D: the grid's y and z may only reach 65535
     const int tile_row = blockIdx.x / tiles_n * kTileM;
     const int tile_col = blockIdx.x % tiles_n * kTileN;
     const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
     const int row = warp / 2 * 32;  // a warp owns 32 x 64 elements
     const int col = warp % 2 * 64;
 
-    // This thread's part of each step: neighbours along k of A, neighbours along n of B.
+    // What this thread loads at each step: neighbours in a row of A, neighbours in a row of B.
     const int a_row = threadIdx.x / 2, a_k = threadIdx.x % 2 * 8;
     const int b_k = threadIdx.x / 16, b_col = threadIdx.x % 16 * 8;
     const half* a_from = A + size_t(tile_row + a_row) * K + a_k;

@@ -1,6 +1,7 @@
-// The product in FP16 without tensor cores, for comparison: f16x2 instructions do two multiply-adds
-// each. It is 05 with pairs of halves, which are neighbours along n in B and C, for floats; A comes
-// twice, as (a, a). A thread's 8 x 16 elements take the registers and instructions of 8 x 8 floats.
+// The product in FP16 without tensor cores, for comparison. An f16x2 instruction does two
+// multiply-adds. It is 05 with a pair of halves in the place of each float: two neighbours in a row
+// of B and C, and (a, a) for A. A thread's 8 x 16 elements take as many registers and instructions
+// as 8 x 8 floats.
 //
 // Changed:  (from 05) pairs of halves; tiles twice as wide; the sums are FP16, too.
 #include <cuda_fp16.h>
@@ -14,12 +15,12 @@ constexpr int kTileN = 16 * kThreadN;  // columns of C per block
 constexpr int kThreads = 16 * 16;
 constexpr int kStepK = 8;  // depth of the tiles
 constexpr int kStoreAt = 4;  // store before this multiply: five multiplies after the loads
-constexpr int kPad = 4;  // moves the two halves of a warp's transposing store 16 banks apart
+constexpr int kPad = 4;  // keeps even and odd lanes of the transposing store 16 banks apart
 
 static_assert(kTileM * kStepK == 4 * kThreads && kTileN * kStepK == 8 * kThreads,
               "at each step a thread loads 4 elements of A and 8 of B");
 
-// Loads neighbours in a row, zeros for all but the first `valid`. kWide: all are valid or none.
+// Loads neighbours of a row; zeros past the first `valid`. kWide: all of them are valid or none.
 // Wide is uint2 for four halves, uint4 for eight.
 template <bool kWide, class Wide>
 __device__ Wide load(const half* from, int valid) {
@@ -42,15 +43,15 @@ __global__ void __launch_bounds__(kThreads, 2)
     matmul(int M, int N, int K, const half* A, const half* B, half* C) {
     __shared__ alignas(16) half2 As[2][kStepK][kTileM + kPad];  // (a, a)
     __shared__ alignas(16) half Bs[2][kStepK][kTileN];
-    const int tiles_n = ceil_div(N, kTileN);  // the grid is one row of blocks: y and z end at 65535
+    const int tiles_n = ceil_div(N, kTileN);  // 1-D: the grid's y and z may only reach 65535
     const int tile_row = blockIdx.x / tiles_n * kTileM;
     const int tile_col = blockIdx.x % tiles_n * kTileN;
-    // A warp owns 32 x 128 elements, a lane 4 x 8, and again 16 rows and 64 columns further on.
+    // A warp owns 32 x 128 elements of C, a lane four times 4 x 8, 16 rows and 64 columns apart.
     const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
     const int row = warp / 2 * 32 + lane / 2 % 4 * 4;
     const int col = warp % 2 * 128 + (lane / 8 * 2 + lane % 2) * 8;
 
-    // This thread's part of each step: neighbours along k of A, neighbours along n of B.
+    // What this thread loads at each step: neighbours in a row of A, neighbours in a row of B.
     const int a_row = threadIdx.x / 2, a_k = threadIdx.x % 2 * 4;
     const int b_k = threadIdx.x / 32, b_col = threadIdx.x % 32 * 8;
     const half* a_from = A + size_t(tile_row + a_row) * K + a_k;
@@ -100,8 +101,9 @@ __global__ void __launch_bounds__(kThreads, 2)
                 __syncthreads();  // the next tiles are complete, and everyone has read these
             }
             load_fragments(s < kStepK - 1 ? buffer : buffer ^ 1, (s + 1) % kStepK);
-            // Two rows at a time, to and fro: the two FP16 pipes take turns, and each one's next
-            // instruction shares an operand with its last.
+            // Two rows at a time, to and fro: the two FP16 pipes take turns, and the next
+            // instruction of each
+            // one shares an operand with its last.
             for (int i = 0; i < kThreadM; i += 2)
                 for (int at = 0; at < kThreadN / 2; ++at) {
                     const int j = i / 2 % 2 ? kThreadN / 2 - 1 - at : at;
@@ -134,7 +136,7 @@ double loaded_elements(double M, double N, double K) {
 // From shared memory each thread reads its kThreadM pairs and kThreadN halves at every k.
 double shared_loaded_bytes(double M, double N, double K) {
     const double threads = std::ceil(M / kTileM) * std::ceil(N / kTileN) * kThreads;
-    const double depth = std::ceil(K / kStepK) * kStepK + 1;  // once ahead
+    const double depth = std::ceil(K / kStepK) * kStepK + 1;  // + 1: fragments read ahead
     return threads * depth * (2 * kThreadM + kThreadN) * sizeof(half);
 }
 

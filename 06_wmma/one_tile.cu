@@ -12,7 +12,7 @@
 #include "emulator/emulator.h"
 enum File { fragA, fragB };
 int compiled_for[2];
-// Not traced: compiled_for is no kernel's memory.
+// Not traced, because compiled_for is not device memory.
 __attribute__((no_sanitize("thread"))) void begin_code_of(File file) {
     emulator::set_architecture(compiled_for[file]);
 }
@@ -24,7 +24,7 @@ __attribute__((no_sanitize("thread"))) void begin_code_of(File file) {
 using namespace nvcuda;
 
 constexpr int kEdge = 16;  // C (M x N) = A (M x K) * B (K x N), all three of them 16 x 16
-constexpr int kWarp = 32;  // not the Fixstars article's `warpSize`, a name that CUDA itself takes
+constexpr int kWarp = 32;  // the Tensor Core article's name, `warpSize`, is reserved by CUDA
 
 // Three documents say how load_matrix_sync and store_matrix_sync want a matrix aligned (README.md,
 // "Alignment, three times"). The strictest rule is kept here: pointers and rows on multiples of 32
@@ -94,7 +94,7 @@ void check(const char* what, wmma::layout_t b_layout, wmma::layout_t c_layout, i
         const std::vector<int64_t> expected = exact_row({kEdge, kEdge, kEdge}, A, B, row);
         for (int col = 0; col < kEdge; ++col) {
             const float got = float(C[at(c_layout, row, col)]), want = float(expected[col]);
-            equal += got == want;  // never for NaN, which an element is that no lane has stored
+            equal += got == want;  // NaN, an element that no lane has stored, equals nothing
             if (got != want && wrong.empty())
                 wrong = format("C[%d][%d] is %g, expected %g", row, col, got, want);
         }
@@ -103,8 +103,8 @@ void check(const char* what, wmma::layout_t b_layout, wmma::layout_t c_layout, i
     if (equal != count) throw Failure(kWrongResult, std::string(what) + ": " + wrong);
 }
 
-// The API article, section 5: a fragment that foo() loads and bar() takes for its own. Where the two
-// are compiled for architectures with different fragments, elements must be wrong. Throws Failure.
+// The API article, section 5: foo() loads a fragment and bar() uses it. If they are compiled for
+// architectures whose fragments differ, elements must be wrong. Throws Failure.
 void pass(const std::string& what, bool same_fragments) {
     const int count = kEdge * kEdge;
     std::vector<float> A = random_integers(count, 64, 1), identity(count), C(count);
@@ -140,7 +140,7 @@ int main(int argc, char** argv) {
                         wmma::mem_col_major, 8, seed, [](const half* A, const half* B, half* C) {
                             matmul_16x16<<<1, kWarp>>>(A, B, C);
                         });
-            // Up to 16 * 64 * 64 = 65536: more than a half could count, no more than a float can.
+            // Sums up to 16 * 64 * 64 = 65536: exact in a float, too large for a half.
             check<float>("wmma_ker (B, C row-major; sums in float)", wmma::mem_row_major,
                          wmma::mem_row_major, 64, seed, [](const half* A, const half* B, float* C) {
                              wmma_ker<<<1, kWarp>>>(A, B, C);

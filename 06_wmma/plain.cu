@@ -1,4 +1,4 @@
-// The Tensor Core article's way to a product of any size: C is cut into 16 x 16 blocks, and one warp
+// The Tensor Core article's product of any size: C is cut into 16 x 16 blocks, and one warp
 // computes each. It copies a block of A and one of B into shared memory, with zeros past the edges,
 // loads them from there as fragments, multiplies, and goes on along k.
 //
@@ -24,7 +24,7 @@ __global__ void __launch_bounds__(kThreads)
     __shared__ alignas(32) half As[kTileM][kStepK];
     __shared__ alignas(32) half Bs[kStepK][kTileN];
     __shared__ alignas(32) float Cs[kTileM][kTileN];
-    const int tiles_n = ceil_div(N, kTileN);  // the grid is one row of blocks: y and z end at 65535
+    const int tiles_n = ceil_div(N, kTileN);  // 1-D: the grid's y and z may only reach 65535
     const int tile_row = blockIdx.x / tiles_n * kTileM;
     const int tile_col = blockIdx.x % tiles_n * kTileN;
 

@@ -1,7 +1,7 @@
 // 07_fragment_probe/alignment: what becomes of a fragment loaded from, or stored to, memory that is
 // less aligned than the CUDA guide wants? It wants the pointer on 32 bytes, and rows 16 bytes or a
-// multiple of that apart. The emulator refuses all else; a GPU has to be asked. A misaligned access
-// ends the use of the GPU for the process that did it: every case is a process of its own.
+// multiple of that apart. The emulator refuses all else; a GPU has to be asked. After a misaligned
+// access a process can no longer use the GPU, so every case runs in a process of its own.
 //
 // Alone:    nvcc -O3 -std=c++17 -arch=native -I. 07_fragment_probe/alignment.cu -o alignment -lcublas
 // Articles: "Tensorコアを使ってみた" wants a pointer on 128 bits, "Tensor Core加速CUDA矩阵计算" on 256.
@@ -64,7 +64,7 @@ struct Case {
     const char* from() const { return shared ? "shared" : "global"; }
 };
 
-// Element (row, col) is 16 row + col + 1, and what is no element 0.
+// Element (row, col) is 16 * row + col + 1. Memory outside the matrix is 0.
 template <class T>
 std::vector<char> matrix_at(int offset, unsigned ldm) {
     std::vector<char> bytes(kBytes, 0);
@@ -76,14 +76,14 @@ std::vector<char> matrix_at(int offset, unsigned ldm) {
     return bytes;
 }
 
-// What came is right, or so many are not; or why nothing came.
+// The result as text: all right, how many elements are wrong, or why the load failed.
 template <class T>
 std::string outcome(DeviceArray<T>& got_device, const std::vector<T>& expected) {
     const cudaError_t status = cudaDeviceSynchronize();
 #ifdef CUDA_EMULATOR
     if (!emulator::counts().problems.empty()) {
         const std::string problem = emulator::counts().problems[0];
-        return "refused: " + problem.substr(0, problem.find(" at "));  // where it is, is known
+        return "refused: " + problem.substr(0, problem.find(" at "));  // without the place
     }
 #endif
     if (status != cudaSuccess) return std::string("refused: ") + cudaGetErrorString(status);
@@ -143,7 +143,7 @@ std::string apart(const std::function<std::string()>& run) {
     const pid_t child = fork();
     if (child < 0) throw Failure(kDeviceFailed, "fork: too many processes");
     if (child == 0) {
-        if (kEmulated) close(STDERR_FILENO);  // the emulator says there, too, what it refuses
+        if (kEmulated) close(STDERR_FILENO);  // the emulator would print its refusals there, too
         std::string said;
         int code = kVerified;
         try {

@@ -21,7 +21,7 @@ inline std::vector<Option> chip_options(Chip& chip) {
     return {device_option(chip.device), arch_option(chip.sm)};
 }
 
-// Takes the chip into use and prints which one it is. Throws Failure where there is none.
+// Selects the chip and prints its name. Throws Failure if there is none.
 inline void select_chip(Chip& chip) {
     const Bench bench(chip.device, chip.sm);
     chip.sm = bench.sm;

@@ -79,9 +79,9 @@ __global__ void load_unused(const half* matrices, int count) {
 }
 
 // One warp loads `count` times and adds up all that it loads. It walks through all `mask` + 1
-// matrices in an order that the compiler can't foresee: `factor` and `mask` come with the launch.
-// kAtOnce 1: each load is used before the next begins; more: the compiler puts so many loads before
-// the first use.
+// matrices in an order that the compiler can't foresee, because `factor` and `mask` come with the
+// launch. kAtOnce = 1: each load is used before the next begins. Otherwise the compiler issues
+// kAtOnce loads before the first use.
 template <class Load, bool kShared, int kAtOnce>
 __global__ void load_used(const half* matrices, int count, unsigned factor, unsigned mask,
                           unsigned* sums) {
@@ -108,7 +108,7 @@ public:
 
     template <class Load>
     void time_unused() {
-        // Should a compiler keep the loads, then 2^30 take minutes: a few are enough to see it.
+        // If the compiler kept the loads, 2^30 of them would take minutes. So try a few first.
         const auto time = [&](int count) {
             return median_ms(Load::name, [&] { load_unused<Load><<<1, 32>>>(matrices_, count); });
         };
@@ -122,7 +122,8 @@ public:
         DeviceArray<unsigned> sums_device(32);
         const unsigned mask = (kShared ? kInShared : kInGlobal) - 1;
         const double ms = median_ms(name<Load, kShared>(), [&] {
-            // 1664525 is 4 n + 1, and 12345 is odd: the walk visits every matrix.
+            // A full-period generator (1664525 = 4 n + 1, 12345 odd), so the walk visits every
+            // matrix.
             load_used<Load, kShared, kAtOnce>
                 <<<1, 32>>>(matrices_, kUsedLoads, 1664525, mask, sums_device.data());
         });

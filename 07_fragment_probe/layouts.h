@@ -160,7 +160,7 @@ inline std::string describe_copies(const FragmentKind& kind, const Dump& dump) {
     }
     if (most == 1) return "each element is held once";
     if (fewest != most) return format("elements are held %zu to %zu times", fewest, most);
-    // Lane and x[] numbers that differ in nothing but bits which add nothing hold the same.
+    // Places whose numbers differ only in bits that add nothing hold the same element.
     std::string lanes, places;
     const BitLayout bits = bits_of(dump);
     for (int number = 1; bits.whole && number < 1 << bits.adds.size(); ++number) {

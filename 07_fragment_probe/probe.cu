@@ -149,7 +149,7 @@ int main(int argc, char** argv) {
         WholeFile csv_file("--csv", csv), svg_file("--svg", svg);
         select_chip(chip);
 #ifdef CUDA_EMULATOR
-        const bool one_shape = chip.sm == 70;  // nobody has noted down Volta's other layouts
+        const bool one_shape = chip.sm == 70;  // Volta's layouts of other shapes are not known
         if (one_shape && asked.shape != "16x16x16")
             throw Failure(kBadCommandLine, "--shape '" + asked.shape +
                                                "': of sm_70 the CPU build knows 16x16x16 alone");

@@ -23,7 +23,8 @@ __global__ void compiled_for(int* sm) { *sm = ptx::kHasWgmma ? kSm90a : ptx::kCo
 
 // ---- ldmatrix -----------------------------------------------------------------------------------
 
-// Lane 8j + r puts row r of matrix j, its four words of `in`, where only its address says.
+// Lane 8j + r stores row r of matrix j, its four words of `in`, at a shuffled place. Only the
+// address that it passes to ldmatrix tells where.
 template <int matrices, bool trans>
 __global__ void load(const void* in, void* out) {
     __shared__ alignas(16) unsigned rows[32][12];

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What does the machine code that nvcc makes for a Volta say? There is no Volta here, and nvcc 13 no longer builds for one; an nvcc
+"""What does nvcc's machine code for Volta show? There is no Volta here, and nvcc 13 no longer builds for one; an nvcc
 up to 12.9 does. This compiles small kernels for sm_70, and executes the integer instructions that compute the addresses of their
 loads, for all 32 lanes.
 
@@ -242,7 +242,7 @@ def sets(code):
 
 
 def in_loops(code):
-    """The LDG between a jump back and where it leads to."""
+    """The LDG inside loops, between a backward jump and its target."""
     jumps = [(int(operands.split()[-1].strip("`()"), 16), at) for at, _, name, operands in code if name == "BRA"]
     loops = [(to, at) for to, at in jumps if to < at]
     return listed(collections.Counter(name for at, _, name, _ in code if any(to <= at <= end for to, end in loops)), "LDG")

@@ -68,7 +68,7 @@ __global__ void load(const half* M, const float* M_float, float* a, float* b, fl
     for (int i = 0; i < 8; ++i) c[threadIdx.x * 8 + i] = float(C.x[i]);
 }
 
-constexpr int kProducts = 16;  // wrong elements that agree by chance in one product don't in all
+constexpr int kProducts = 16;  // chance hits in one product are misses in another
 
 // Elements of C, of 256: in the product that has fewest, and in any.
 struct Wrong {

@@ -1,5 +1,5 @@
-// 03_lds_blocking: the 256 work-items of a work-group bring the operands of their 128 x 128 elements into local memory once.
-// What 16 work-items loaded 16 times over now comes from global memory once: 2 flop per byte become 32.
+// 03_lds_blocking: the 256 work-items of a work-group load the operands of their 128 x 128 elements into local memory together.
+// Each element comes from global memory once instead of 16 times: 32 flop per byte instead of 2.
 //
 //                    B  K x N
 //                    . [== 128 ==] .     a row of B's tile -> Bs

@@ -1,5 +1,5 @@
-// 04_1_unroll: a step covers eight values of k instead of one. 512 multiply-adds follow each barrier instead of 64, and the
-// compiler writes them out without a loop. The bytes are those of 03.
+// 04_1_unroll: a step covers eight values of k instead of one. A work-item then does 512 multiply-adds between two barriers instead
+// of 64, and the compiler unrolls them. The work-group loads as many bytes as in 03.
 //
 //                    B  K x N
 //                    8 [== 128 ==] .     8 rows of B's tile -> Bs
@@ -27,7 +27,7 @@ void matmul(int M, int N, int K, global const float* A, global const float* B, g
     const uint item = get_local_id(1) * 16 + get_local_id(0);
     const int row = item / 16 * kThreadM;  // within the tile
     const int col = item % 16 * kThreadN;
-    // What this work-item brings at each step: four neighbours along k of A, four neighbours along n of B.
+    // What this work-item loads at each step: four neighbours in a row of A, four neighbours in a row of B.
     const int a_row = item / 2, a_k = item % 2 * 4;
     const int b_k = item / 32, b_col = item % 32 * 4;
 

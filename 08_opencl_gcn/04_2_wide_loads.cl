@@ -1,4 +1,4 @@
-// 04_2_wide_loads: each work-item loads four neighbours at once, 16 bytes, and stores four at once: a quarter as many requests.
+// 04_2_wide_loads: each work-item loads and stores 16 bytes, four neighbours, with one instruction: a quarter as many requests.
 //
 //                    B  K x N
 //                    8 [== 128 ==] .     8 rows of B's tile -> Bs
@@ -36,7 +36,7 @@ void matmul(int M, int N, int K, global const float* A, global const float* B, g
     const uint item = get_local_id(1) * 16 + get_local_id(0);
     const int row = item / 16 * kThreadM;  // within the tile
     const int col = item % 16 * kThreadN;
-    // What this work-item brings at each step: four neighbours along k of A, four neighbours along n of B.
+    // What this work-item loads at each step: four neighbours in a row of A, four neighbours in a row of B.
     const int a_row = item / 2, a_k = item % 2 * 4;
     const int b_k = item / 32, b_col = item % 32 * 4;
     global const float* a_from = A + (size_t)(tile_row + a_row) * K + a_k;

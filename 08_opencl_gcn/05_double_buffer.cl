@@ -1,10 +1,12 @@
-// 05_double_buffer: whatever is multiplied now was fetched before. There are two sets of tiles: while one is multiplied, the
-// next is on its way from global memory into registers, and from there into the other set.
+// 05_double_buffer: the tiles are fetched one step before they are multiplied. There are two sets of tiles. While one set is
+// multiplied, the next tiles go from global memory into registers, and from there into the other set.
 //
-//    multiply   0 1 2 3 4 5 6 7      | 0 1 2 3 4 5 6 7      |       8 multiplies a step, out of buffer 0, then 1
-//    load       t1                   | t2                   |       global memory -> registers
-//    store                        t1 |                   t2 |       registers -> the other buffer
-//    barrier                         |                      |       once a step: t1 is complete, t0 has been read
+//    multiply   0 1 2 3 4 5 6 7      | 0 1 2 3 4 5 6 7      |       8 multiplies a step, from buffer 0, then from buffer 1
+//    load       T1                   | T2                   |       global memory -> registers
+//    store                        T1 |                   T2 |       registers -> the other buffer
+//    barrier                         |                      |       once a step: T1 is complete, T0 has been read
+//
+//    T0, T1, T2 are the tiles of the first, second and third step.
 //
 // Changed:  As and Bs twice; the loads start a step ahead, the stores follow the multiplies; one barrier a step.
 // See also: 05_double_buffer/matmul.cu; Fixstars slides 50 and 57 to 59 (slide 57 shows no barrier and reads a tile past K)
@@ -14,7 +16,7 @@ enum { kThreadN = 8 };  // columns of C per work-item
 enum { kTileM = 16 * kThreadM };  // rows of C per work-group
 enum { kTileN = 16 * kThreadN };  // columns of C per work-group
 enum { kStepK = 8 };  // depth of the tiles
-enum { kPad = 4 };  // moves the two halves of a warp's transposing store 16 banks apart
+enum { kPad = 4 };  // keeps even and odd lanes of the transposing store 16 banks apart
 
 // Stores four neighbours along k of A, from (a_row, a_k) on, and four along n of B, from (b_k, b_col) on, into their tiles.
 void store_tiles(local float (*As)[kTileM + kPad], int a_row, int a_k, float4 a_next,
@@ -34,12 +36,12 @@ void matmul(int M, int N, int K, global const float* A, global const float* B, g
     const int tile_row = get_group_id(1) * kTileM;
     const int tile_col = get_group_id(0) * kTileN;
     const uint item = get_local_id(1) * 16 + get_local_id(0);
-    // A warp (half a wavefront) owns 32 x 64 elements, a lane 4 rows and 4 columns, and the same again 16 rows and 32 columns
-    // further on. Lanes that differ in bit 0 read the same of A, in bit 1 the same of B.
+    // A warp (half of GCN's wavefront) owns 32 x 64 elements of C, a lane four pieces of 4 x 4, 16 rows and 32 columns apart. Lanes
+    // that differ only in bit 0 read the same 16 bytes of As, those that differ only in bit 1 the same of Bs.
     const int warp = item / 32, lane = item % 32;
     const int row = warp / 2 * 32 + lane / 2 % 4 * 4;
     const int col = warp % 2 * 64 + (lane / 8 * 2 + lane % 2) * 4;
-    // What this work-item brings at each step: four neighbours along k of A, four neighbours along n of B.
+    // What this work-item loads at each step: four neighbours in a row of A, four neighbours in a row of B.
     const int a_row = item / 2, a_k = item % 2 * 4;
     const int b_k = item / 32, b_col = item % 32 * 4;
     global const float* a_from = A + (size_t)(tile_row + a_row) * K + a_k;
@@ -52,10 +54,10 @@ void matmul(int M, int N, int K, global const float* A, global const float* B, g
 
     float acc[kThreadM][kThreadN] = {{0.0f}};
 #ifdef cl_nv_pragma_unroll
-#pragma unroll 2  // NVIDIA's compiler: two steps a turn, the buffers then have addresses that it knows
+#pragma unroll 2  // two steps a turn, so that NVIDIA's compiler knows the buffers' addresses
 #endif
     for (int k = 0, buffer = 0; k < K; k += kStepK, buffer ^= 1) {
-        // The same for all work-items: on GCN a scalar branch. Nothing past K is read.
+        // Reads nothing past K. The condition is the same for all work-items, so GCN makes it a scalar branch.
         if (k + kStepK < K) {
             a_from += kStepK;
             b_from += (size_t)kStepK * N;
@@ -68,7 +70,7 @@ void matmul(int M, int N, int K, global const float* A, global const float* B, g
             float a[kThreadM], b[kThreadN];
             for (int i = 0; i < kThreadM; i += 4) vstore4(*(local const float4*)&As[buffer][s][row + i / 4 * 16], 0, &a[i]);
             for (int j = 0; j < kThreadN; j += 4) vstore4(*(local const float4*)&Bs[buffer][s][col + j / 4 * 32], 0, &b[j]);
-            // To and fro along the rows: each multiply-add shares an operand with the one before (it matters to NVIDIA's chips).
+            // To and fro along the rows: each multiply-add shares an operand with the one before (for NVIDIA's chips).
             for (int i = 0; i < kThreadM; ++i)
                 for (int at = 0; at < kThreadN; ++at) {
                     const int j = i % 2 ? kThreadN - 1 - at : at;

@@ -40,8 +40,9 @@ MAC = r"v_(mac|mad|fma)_f32"
 LOAD = r"(flat|global|buffer|scratch)_load_"
 VECTOR_MEMORY = r"(flat|global|t?buffer|scratch|image)_"  # what vmcnt counts on GCN3: loads, stores, atomics
 
-COLUMNS = {"stage": "|stage", "vgprs": "|VGPR", "sgprs": "|SGPR", "lds_bytes": "LDS|bytes", "vgpr_spills": "VGPR|spills",
-           "sgpr_spills": "SGPR|spills", "waves_per_simd": "waves|/SIMD", "waves_per_cu": f"of {MAX_WAVES * SIMDS}|/CU",
+# Of a row: what stands above each column of the table. None: only the CSV has it.
+COLUMNS = {"stage": "|stage", "vgprs": "|VGPR", "sgprs": "|SGPR", "lds_bytes": "LDS|bytes", "vgpr_spills": None,
+           "sgpr_spills": None, "waves_per_simd": "waves|/SIMD", "waves_per_cu": None,
            "loop_instructions": "main|loop", "global_loads": "|loads", "lds_reads": "LDS|reads", "lds_writes": "LDS|writes",
            "barriers": "bar-|riers", "macs": "|MACs", "macs_of_all": "of|all", "macs_of_valu": "of|VALU",
            "macs_load_to_wait": "load-|wait"}
@@ -112,7 +113,7 @@ def main_loop(blocks, successors):
 
     @functools.cache
     def turn(block):
-        """The way to the latch that passes the most loads. A branch around them is taken in the last turn only."""
+        """One turn of the loop: the path to the latch with the most loads. Only the last turn branches around them."""
         if block == latch:
             return [latch]
         ways = [turn(onward) for onward in successors[block] if onward in loop and not dominates(onward, block)]
@@ -182,11 +183,12 @@ def read(stage, text):
 
 
 def table(rows):
-    lines = [[heading.split("|")[part] for heading in COLUMNS.values()] for part in (0, 1)]
+    shown = {column: heading.split("|") for column, heading in COLUMNS.items() if heading}
+    lines = [[heading[part] for heading in shown.values()] for part in (0, 1)]
     for row in rows:
-        lines.append([f"{x:.1%}" if isinstance(x, float) else "-" if x is None else str(x) for x in row.values()])
+        lines.append([f"{row[x]:.1%}" if isinstance(row[x], float) else "-" if row[x] is None else str(row[x]) for x in shown])
     widths = [max(map(len, column)) for column in zip(*lines)]
-    return ["  ".join([line[0].ljust(widths[0]), *map(str.rjust, line[1:], widths[1:])]) for line in lines]
+    return [" ".join([line[0].ljust(widths[0]), *map(str.rjust, line[1:], widths[1:])]) for line in lines]
 
 
 def reasoning(rows):
@@ -205,19 +207,22 @@ The slides' reasoning, computed:
   memory     {PEAK:.1f} / {MEASURED_GBS} GB/s measured = {ratio:.2f} flop per byte ({theory:.2f} at {THEORY_GBS} GB/s, in theory)
   naive      {1 / 4} flop per byte: min({PEAK:.0f}, {MEASURED_GBS} x {1 / 4}) = {min(PEAK, MEASURED_GBS / 4):.0f} GFLOP/s
   blocks     n x n   bytes per k   flop per k   flop per byte, n / 4   GFLOP/s at most""", *blocks, f"""\
-             From n = {math.ceil(4 * ratio)} (4 x {ratio:.2f}) on device memory is no longer the limit; the slides say 128.
+             From n = {math.ceil(4 * ratio)} (4 x {ratio:.2f}) on device memory is no longer the limit (slides: 128).
   LDS        {lds_flop} flop and {LDS_BYTES_PER_CLOCK} bytes per clock and CU = {lds_flop / LDS_BYTES_PER_CLOCK:g} flop per byte
              In registers n = {4 * lds_flop / LDS_BYTES_PER_CLOCK:g} suffices; {TILE} x {TILE} have {TILE / 4:g}.
   waves      {SIMDS} SIMDs x {MAX_WAVES} = {SIMDS * MAX_WAVES} per CU, where registers and LDS leave room for them
   registers  {VGPR_BYTES // 1024} KiB per SIMD / {WAVE} lanes / 4 bytes = {VGPRS} VGPRs
              {TILE} x {TILE} sums + {TILE} of A + {TILE} of B = {sums}: {waves_per_simd(sums)} waves per SIMD
-             The compiler takes (waves): {', '.join(used)}.
+             The compiler takes (waves): {', '.join(used[:4])},
+             {', '.join(used[4:])}.
 
-If all VALU instructions took as long as a MAC, and nothing else any time, a stage would have its MACs' share of the peak. Beside it
-what the slides measured on a Fury X, with kernels of their own:""", *ceilings, f"""
-The counts are static: each instruction of the main loop once, as it stands in the machine code. Nothing ran on a GCN chip.
-waves: as many as VGPRs, LDS and SGPRs ({SGPRS} per SIMD: never the limit here) leave room for, in whole work-groups of {GROUP}.
-load-wait: MACs between a load from global memory and the instruction that waits for it, the least of the stage's loads."""]
+If all VALU instructions took as long as a MAC, and nothing else any time, a stage would have
+its MACs' share of the peak. Beside it what the slides measured, with kernels of their own:""", *ceilings, f"""
+The counts are static: each instruction of the main loop once. Nothing ran on a GCN chip.
+waves: as many as VGPRs, LDS and SGPRs ({SGPRS} per SIMD: never the limit here) leave room for, in
+  whole work-groups of {GROUP}. A stage that spills a register is refused.
+load-wait: MACs between a load from global memory and the instruction that waits for it, the
+  least of the stage's loads."""]
 
 
 def gates(rows):
@@ -267,7 +272,7 @@ def compile_and_read(clang, source, folder):
 
 
 def find_compiler(clang):
-    """What it says of its version."""
+    """Finds clang and returns its version line."""
     for there, what in ((shutil.which(clang), f"compiler '{clang}'"),
                         (os.path.exists(f"{DEVICE_LIBRARIES}/opencl.bc"), f"device libraries in {DEVICE_LIBRARIES}")):
         if not there:

@@ -81,7 +81,7 @@ public:
     }
 
 private:
-    // Asked beforehand: many drivers promise memory that they do not have.
+    // Check before allocating, because many drivers promise memory that they do not have.
     void check_memory(Shape s, Shape p) const {
         const auto bytes = [](Shape x) {
             return 4 * (double(x.M) * x.K + double(x.K) * x.N + double(x.M) * x.N);

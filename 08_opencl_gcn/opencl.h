@@ -62,8 +62,8 @@ inline std::string trimmed(std::string text) {
     return text.substr(std::min(text.find_first_not_of(' '), text.size()));
 }
 
-// PoCL keeps what it compiles in a folder, and without one has no device. Where the user's can't be
-// written, there is one for as long as this lives.
+// PoCL needs a writable cache folder, or it offers no device. If the user's is read-only, provides
+// one for the lifetime of this object.
 class PoclCache {
 public:
     PoclCache() {
@@ -155,7 +155,7 @@ struct InUse {
     cl::CommandQueue queue;
 };
 
-// The one that arrays, programs and launches refer to; set while it lives.
+// The device that arrays, programs and launches use. Set while the object exists.
 inline InUse* in_use = nullptr;
 
 // `count` floats of the device's memory.
@@ -184,7 +184,7 @@ public:
         in_use->queue.enqueueReadBuffer(buffer_, CL_TRUE, first * sizeof(float),
                                         count * sizeof(float), to);
     }
-    // What so many bytes of the device take of the host's memory.
+    // Host memory that an array of this size takes.
     static double host_bytes(double bytes) {
         return in_use->device.getInfo<CL_DEVICE_HOST_UNIFIED_MEMORY>() ? bytes : 0;
     }

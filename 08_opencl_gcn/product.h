@@ -45,8 +45,8 @@ public:
           A_padded_(room_for(A_, shape_.M, shape_.K)), B_padded_(room_for(B_, shape_.K, shape_.N)),
           C_padded_(room_for(C_, shape_.M, shape_.N)) {}
 
-    // Brings what C holds before a run, NaN, into its padded copy, so that what a stage does not
-    // write is seen.
+    // Copies C's NaN into the padded copy, so that elements which a stage does not write are
+    // noticed.
     void clear() { copy(C_, C_padded_); }
 
     // Enqueues C = A * B with the padding that it needs.

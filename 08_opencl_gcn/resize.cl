@@ -1,7 +1,7 @@
 // What surrounds every stage: padding to whole tiles and back, so that the kernels of the stages need no guard.
 //
-// Copies a row-major matrix into one of another size. What lies outside `from` becomes zero (padding: a product is the same
-// with zeros added), what lies outside `to` is left behind (unpadding).
+// Copies a row-major matrix into one of another size. Elements outside `from` become zero: padding, which does not change a
+// product. Elements outside `to` are dropped: unpadding.
 kernel void resize(int from_rows, int from_cols, global const float* from, int to_rows, int to_cols, global float* to) {
     const int row = get_global_id(1);
     const int col = get_global_id(0);

@@ -65,7 +65,7 @@ private:
         return build_kernel(folder_ + "/slides/" + file + ".cl", name);
     }
 
-    // A listing that is not right must give wrong elements and take no notice of B.
+    // A wrong listing must give wrong elements, and must not depend on B.
     static Row row_of(const char* slide, const char* file, const std::vector<float>& C,
                       const std::vector<float>& expected, bool uses_b, bool right = true) {
         size_t wrong = 0;

@@ -1,6 +1,5 @@
-// The frame of the measuring programs of 00, 06 and 07: their options, and where they verify
-// without timing. A CUDA program includes cuda_runtime.h first; a program that times the CPU does
-// not.
+// What the measuring programs of 00, 06 and 07 share: their options, and which builds only verify.
+// A CUDA program includes cuda_runtime.h first. A program that times the CPU does not.
 #pragma once
 
 #include <functional>
@@ -23,8 +22,8 @@ constexpr Build kBuild = kTimesCpu;
 
 struct BenchOptions : RunOptions {  // verify_only: always so in a CPU build
     BenchOptions() { repeat = 10; }
-    int arch = 80;  // on the emulator: whose fragments, sm_80's
-    bool rows_without_times = false;  // else only what was timed is written to a CSV
+    int arch = 80;  // the emulator's fragment layout: sm_80
+    bool rows_without_times = false;  // also write rows that were only verified to the CSV
     Columns columns;  // of the table
 };
 

@@ -1,5 +1,5 @@
-// The command line of every program here: a table of options, and one clear line when something
-// else is given. And the options of a product of matrices.
+// The command line of every program: a table of options, and one clear line for bad input. Also the
+// options of programs that multiply matrices.
 #pragma once
 
 #include <cstdint>
@@ -18,13 +18,12 @@ struct Option {
     std::string name;  // "size" is --size, "m" is -m
     std::string takes;  // what --help calls its value; "": a switch
     std::string help;
-    Setter set;  // throws Failure(kBadCommandLine) when the value won't do
+    Setter set;  // throws Failure(kBadCommandLine) if the value is bad
 
     std::string dashed() const { return (name.size() == 1 ? "-" : "--") + name; }
 };
 
-// Reads `text` as a whole number from `low` to `high`; `option` is named in the message when it is
-// not.
+// Parses an integer in [low, high]. Otherwise throws a Failure that names `option`.
 long long parse_number(const std::string& option, const std::string& text, long long low,
                        long long high);
 
@@ -48,7 +47,7 @@ inline Setter flag(bool& into) {
     return [&into](const std::string&) { into = true; };
 }
 
-// The option if this build takes it, else one that is refused: "--lines: only the " `builds`.
+// The option itself if `taken`. Otherwise an option that fails with "--lines: only the " + builds.
 Option only_for(bool taken, Option option, const std::string& builds);
 constexpr const char* kCpuBuilds = "CPU builds (their names end in _cpu) take it";
 
@@ -63,26 +62,26 @@ struct RunOptions {
 std::vector<Option> run_options(RunOptions& options, int most_repeats);
 Option device_option(int& device);
 
-// Parses the command line and runs `body`. Prints `about`, the options and `examples` for --help.
-// What body throws becomes one line on stderr. Returns the exit code.
+// Parses the command line and runs `body`, or prints the help. A Failure that body throws becomes
+// one line on stderr. Returns the exit code.
 int run_program(const std::string& name, const std::string& about,
                 const std::vector<Option>& options, const std::string& examples, int argc,
                 char** argv, const std::function<void()>& body);
 
-// What a person can ask of a product of matrices.
+// The options of a program that multiplies matrices.
 struct Options : RunOptions {
     uint32_t seed = 1;
     std::optional<Gpu> gpu;  // predict for this GPU rather than for the one at hand
     std::string order;  // emulator: forward, reverse, random or all three
-    bool large_indices = false;  // emulator: verify only how wide the indices are
+    bool large_indices = false;  // emulator: only check that indices do not overflow
     bool lines = false;  // emulator: print the traffic of every source line
     std::string record;  // emulator: the file for what two blocks access; empty: none
 
-    std::vector<Shape> shapes;  // m, n and k, where not 0, go before
+    std::vector<Shape> shapes;  // m, n and k replace its lengths if they are not 0
     long long m = 0, n = 0, k = 0;
 };
 
-// An index may step a tile past the edge of a matrix and must still fit an int.
+// An index may run one tile past the edge, and must not overflow an int there.
 constexpr long long kMaxEdge = 1000000000;
 // At K = 2^24 a float's rounding unit times K reaches 1 and no error bound is left (see verify.h).
 constexpr long long kMaxK = 8388608;
@@ -90,20 +89,20 @@ constexpr long long kMaxK = 8388608;
 inline Shape square(long long size) { return {int(size), int(size), int(size)}; }
 
 std::vector<Option> product_options(Options& options, const std::string& default_size);
-// The same for a CUDA stage. `emulated`: in a CPU build.
+// Those, plus the options that only CUDA stages have. emulated: this is a CPU build.
 std::vector<Option> stage_options(Options& options, int default_size, bool emulated);
 
 constexpr const char* kAboutProduct =
     "C = A * B for row-major A (M x K), B (K x N), C (M x N); verifies, then times.";
 std::string product_examples(const std::string& program);
 
-// Once the command line is read: the shapes that it asks for, and what all of them cost.
+// The shapes that the command line asks for, and the sum of their costs.
 std::vector<Shape> shapes_of(const Options& options);
 double sum_of(const Options& options, double (*cost)(Shape));
 
-// The columns of a table of products: the stage, its size where there are several, then these.
+// The columns of a table of products: the stage, its size if there are several, then `columns`.
 Columns table_of(const Options& options, const Columns& columns);
-// The line above it: the shape, where there is one for all rows.
+// Prints the line above that table, with the shape if all rows have the same.
 void print_shape(const Options& options);
 
 #ifndef HARNESS_COMPILED_APART
@@ -237,8 +236,8 @@ int run_program(const std::string& name, const std::string& about,
         std::fprintf(stderr, "%s: %s\n", name.c_str(), printable(message).c_str());
         return code;
     };
-    // A file opened later must not get the number, and then the text, of a standard stream that is
-    // closed.
+    // If a standard stream is closed, the next file opened would get its descriptor, and its text.
+    // So occupy the three descriptors with /dev/null.
     const bool output_closed = fcntl(STDOUT_FILENO, F_GETFD) == -1;
     int opened;
     while ((opened = open("/dev/null", O_RDWR)) >= 0 && opened <= STDERR_FILENO) {
@@ -247,7 +246,7 @@ int run_program(const std::string& name, const std::string& about,
     if (output_closed) return fail(kBadCommandLine, "standard output is closed");
     for (const int signal : {SIGINT, SIGTERM})
         if (std::signal(signal, end_by_signal) == SIG_IGN)
-            std::signal(signal, SIG_IGN);  // as nohup and & have it
+            std::signal(signal, SIG_IGN);  // keep it ignored, as nohup and & want
     try {
         if (parse_command_line(argc, argv, options)) {
             body();

@@ -1,5 +1,5 @@
-// A stage on the CPU emulator: verified in three orders of threads, or traced in one and its traffic
-// counted; nothing timed.
+// A stage on the CPU emulator. The plain build verifies it in three orders of threads. The traced
+// build runs one order and also counts its traffic. Nothing is timed.
 #pragma once
 
 #include <sys/mman.h>
@@ -8,7 +8,7 @@
 
 #include "common/gpu.h"
 
-// A matrix of which only both ends of its rows and columns hold something.
+// A matrix with data only at both ends of its rows and columns. Untouched pages take no memory.
 template <class T>
 class SparseMatrix {
 public:
@@ -43,7 +43,7 @@ public:
     }
 
 private:
-    static constexpr size_t kBefore = size_t(1) << 31;  // an index that became negative lands there
+    static constexpr size_t kBefore = size_t(1) << 31;  // catches negative indices
     static constexpr size_t kAfter = 1 << 20;
     int rows_, cols_;
     size_t bytes_;
@@ -71,7 +71,7 @@ public:
                 kBadCommandLine,
                 std::string(options.lines ? "--lines" : "--record") +
                     ": only the traced CPU builds (their names end in _cpu_trace) have it");
-        // A trace sees a race in any order.
+        // One order is enough for a trace: it finds every race in any order.
         const std::string order = !options.order.empty() ? options.order
                                   : emulator::tracing()  ? "forward"
                                                          : "all";
@@ -86,8 +86,8 @@ public:
     }
     ~EmulatedMachine() { emulator::on_block(nullptr); }
 
-    // On integers in every order; on reals in the last. Returns the largest error as a fraction of
-    // its bound. Throws Failure.
+    // Multiplies integers in every order, and reals in the last one. Returns the largest error as a
+    // fraction of its bound. Throws Failure.
     template <class In, class Out>
     double verify(const StageOf<In, Out>& stage, Operands<In, Out>& x) {
         work_.begin(multiply_adds(x.shape));
@@ -97,7 +97,7 @@ public:
             if (!emulator::counts().problems.empty())
                 throw Failure(kWrongResult, "the result is right, but by luck");
             check_traffic(traffic_of(stage, x.shape));
-            counts_ = emulator::counts();  // of one launch
+            counts_ = emulator::counts();  // of one launch only
             return begin_order(order_ + 1, stage.name, x.shape);
         };
         try {
@@ -131,7 +131,7 @@ public:
                     {"counted_flop_per_byte",
                      ratio(flop, c.global_load_bytes + c.global_store_bytes, "%.2f", "-")},
                     {"counted_shared_flop_per_byte", ratio(flop, c.shared_load_bytes, "%.2f", "-")},
-                    // What ncu has counters for, too; see emulator/README.md.
+                    // ncu counts these, too; emulator/README.md compares them.
                     {"global_load_requests", std::to_string(c.global_load_requests)},
                     {"global_load_sectors", std::to_string(c.global_load_sectors)},
                     {"global_store_sectors", std::to_string(c.global_store_sectors)},
@@ -168,18 +168,16 @@ public:
                         double(line.ideal));
     }
 
-    // Are the stage's indices wide enough? It gets matrices with more than 2^32 elements, of which
-    // only the touched pages exist: the emulator runs the first and the last block alone, and what
-    // these compute is compared. So no memory of that size is needed, and an index that is cut to
-    // 32 bits, with a sign or without one, reads or writes elsewhere, as it would on a GPU. Throws
-    // Failure.
+    // Checks that the stage's indices are wide enough, with matrices of more than 2^32 elements.
+    // The emulator runs only the first and the last block, so only a few pages are ever touched. An
+    // index that was cut to 32 bits reads or writes the wrong place, as on a GPU. Throws Failure.
     template <class In, class Out>
     void verify_large_indices(const StageOf<In, Out>& stage) const {
         if (!options_.csv.empty())
             throw Failure(kBadCommandLine, "--csv: there are no rows with --large-indices");
         constexpr int kLong = 640000000;  // a multiple of every tile; times 7 it exceeds 2^32
-        // Long or wide, with rows that start on multiples of 16 bytes and rows that don't; more of
-        // K than any tile is deep.
+        // Long and wide matrices, each with 16-byte-aligned rows and without. K of the wide ones
+        // exceeds the depth of every tile.
         for (const Shape& s :
              {Shape{kLong, 8, 8}, Shape{kLong, 7, 7}, Shape{8, kLong, 72}, Shape{7, kLong - 1, 71}})
             doing(to_string(s), [&] { verify_ends(stage, s); });
@@ -192,8 +190,8 @@ private:
 
     template <class In, class Out>
     static void verify_ends(const StageOf<In, Out>& stage, Shape s) {
-        // The largest tile has fewer rows and columns than are touched. The smallest, which an edge
-        // may cut from 16 to 15, has no fewer than are compared.
+        // kTouched exceeds the largest tile, so all that the two blocks read is there. kCompared is
+        // the smallest tile, 16, less the one row or column that an edge may cut off.
         constexpr int kTouched = 1024, kCompared = 15;
         const auto a = [](int row, int k) { return (row * 7 + k * 3) % 5 - 2; };
         const auto b = [](int k, int col) { return (k * 5 + col * 3) % 7 - 3; };
@@ -226,7 +224,7 @@ private:
                                      [file](const std::string& text) { file->save(text); });
     }
 
-    // Returns false where there is no such order.
+    // Returns false after the last order.
     bool begin_order(size_t order, const char* stage, Shape s) {
         order_ = order;
         if (order == orders_.size()) return false;
@@ -241,7 +239,7 @@ private:
     Options options_;
     Gpu gpu_;
     std::vector<emulator::NamedOrder> orders_;
-    size_t order_ = 0;  // the one that runs
+    size_t order_ = 0;  // index of the current order
     emulator::Counts counts_;
     std::string doing_;
     LongWork work_;

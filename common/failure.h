@@ -1,5 +1,5 @@
-// What every program here needs when something goes wrong or takes long: exit codes, one clear
-// line, progress, and how much memory there is.
+// What every program needs when something fails or takes long: exit codes, messages of one line,
+// progress, and the amount of free memory.
 //
 // Each header of this folder declares first and defines below. A program that is compiled alone
 // compiles both. CMake sets HARNESS_COMPILED_APART and compiles the definitions once for all
@@ -27,7 +27,7 @@ struct Failure : std::runtime_error {
     ExitCode code;
 };
 
-// Says why an option's value won't do.
+// The failure for a bad value of an option.
 inline Failure refused(const std::string& option, const std::string& value,
                        const std::string& why) {
     return Failure(kBadCommandLine, option + " '" + value + "': " + why);
@@ -49,26 +49,26 @@ __attribute__((format(printf, 1, 2))) std::string format(const char* pattern, ..
 // "a, b, c"
 std::string joined(const std::vector<std::string>& words);
 
-// `text` with a ? for each control character: what a file or its name holds must not steer the
-// terminal. U+0080 to U+009f, two bytes in UTF-8, steer it, too.
+// Replaces control characters by ?, because text from a file must not steer the terminal. U+0080 to
+// U+009f, two bytes in UTF-8, are control characters, too.
 std::string printable(std::string text);
 
 // How many columns a line may have: 100, or fewer on a narrower terminal.
 int line_width();
 
-// `text` in lines that are not longer, broken at blanks; all but the first are indented.
+// Breaks `text` at blanks into lines of at most that width. All but the first are indented.
 std::string wrapped(const std::string& text);
 
 // One line of progress on a terminal, overwritten by the next; nothing when stderr is a file.
 void progress(const std::string& text);
 
-// How far long work is, and the time left, judged by the rate so far.
+// Shows how much of a long task is done, and estimates the time left from the rate so far.
 class LongWork {
 public:
     explicit LongWork(double all) : all_(all) {}  // in any unit
-    void begin(double part) { done_ += std::exchange(part_, part); }  // the one before is done
-    // Shows "what: 12%, about 3 min left"; where it will take minutes, says so once on a line that
-    // stays. share: of the part, done.
+    void begin(double part) { done_ += std::exchange(part_, part); }  // the part before it is done
+    // Shows "what: 12%, about 3 min left". If it will take minutes, also says so once on a line of
+    // its own. share: the fraction of the current part that is done.
     void show(const std::string& what, double share = 0);
 
 private:
@@ -79,14 +79,14 @@ private:
     Clock::time_point begin_ = Clock::now(), shown_ = begin_;
 };
 
-// Writes out what was printed. Throws Failure(kBadCommandLine) where it can't be written.
+// Flushes stdout. Throws Failure(kBadCommandLine) if that fails.
 void flush_output();
 
-// What Ctrl-C does: erases the line of progress, then ends the program as it would have.
+// Handles Ctrl-C: erases the progress line, then lets the signal end the program.
 void end_by_signal(int signal);
 
-// Bytes of the host's memory that may still be taken: what the machine has available, or less where
-// a control group of this process leaves less. `root`: a folder that holds proc and sys.
+// Bytes of host memory that are still free: the machine's, or what a control group of this process
+// leaves of it. root: a folder that stands for / in tests.
 double available_memory(const std::string& root = "");
 
 // Throws Failure(kDeviceFailed) unless there are so many: else the kernel would kill the program.
@@ -133,7 +133,7 @@ std::string printable(std::string text) {
 }
 
 int line_width() {
-    winsize size = {};  // of stderr: ./run reads a program's stdout and leaves its stderr alone
+    winsize size = {};  // stderr's, because ./run pipes stdout
     const bool terminal = ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0;
     return terminal ? std::min<int>(size.ws_col, 100) : 100;
 }
@@ -183,12 +183,12 @@ void flush_output() {
 
 void end_by_signal(int signal) {
     if (isatty(STDERR_FILENO))
-        (void)!write(STDERR_FILENO, "\r\033[K", 4);  // nobody is left to tell
+        (void)!write(STDERR_FILENO, "\r\033[K", 4);  // an error here can't be reported
     std::signal(signal, SIG_DFL);
     std::raise(signal);
 }
 
-// The number behind `key` in the file at `path`; `otherwise` where there is none, as in "max".
+// The number after `key` in the file at `path`, or `otherwise` if there is none ("max").
 static double number_in(const std::string& path, const std::string& key, double otherwise) {
     std::ifstream file(path);
     for (std::string line; std::getline(file, line);) {
@@ -217,7 +217,7 @@ double available_memory(const std::string& root) {
                 root + "/sys/fs/cgroup" + (v2 ? "" : "/memory") + group + "/memory.";
             double left = number_in(file + (v2 ? "max" : "limit_in_bytes"), "", none) -
                           number_in(file + (v2 ? "current" : "usage_in_bytes"), "", 0);
-            for (const char* cached : {"inactive_file", "active_file"})  // given back on demand
+            for (const char* cached : {"inactive_file", "active_file"})  // Linux frees it on demand
                 left += number_in(file + "stat", (v2 ? "" : "total_") + std::string(cached), 0);
             least = std::min(least, left);
             if (group.find('/') == std::string::npos) break;

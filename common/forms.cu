@@ -1,6 +1,6 @@
-// Several forms of a stage in one program, which tools/ablation.py builds: each with another part
-// left out. A GPU verifies them one by one and times them in turns. The emulator runs them one after
-// the other, each as a program of its own would.
+// tools/ablation.py builds several forms of a stage into one program, each without another part. On
+// a GPU they are verified one by one and timed in turns. On the emulator each one's main() runs,
+// one after the other.
 #ifndef CUDA_EMULATOR
 #include "common/gpu.h"  // defined in harness.cu
 #undef HARNESS_COMPILED_APART  // run_stage() is defined here
@@ -45,7 +45,7 @@ static int collect(StageOf<In, float> stage, const char* source) {
     return 0;
 }
 
-// In place of those that run a stage: its main() calls them.
+// These replace run_stage(): each form's main() then registers its stage instead of running it.
 template <>
 int run_stage(StageOf<float, float> stage, int, char**, const char* source) {
     return collect(stage, source);

@@ -1,5 +1,5 @@
-// A GPU, or what the emulator takes for one: its memory, its errors, launches on it. Then what it
-// is, what launches take, and the clock that it really has meanwhile.
+// A GPU, or the emulator in its place: memory, errors and launches; then its limits, the time of
+// launches, and its clock while they run.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -19,11 +19,11 @@ constexpr bool kEmulated = false;
 
 // ---- Memory, errors, launches ----
 
-// Throws Failure(kDeviceFailed) naming the call and what to try; returns on cudaSuccess.
+// Throws Failure(kDeviceFailed), with the call and some advice, unless status is cudaSuccess.
 void check_cuda(cudaError_t status, const std::string& call);
 
-// Makes `device` the one in use and returns it. Throws Failure(kNoGpu) where there is none,
-// kBadCommandLine where it is not one of those there are.
+// Selects `device` and returns it. Throws Failure: kNoGpu if there is no GPU, kBadCommandLine if
+// there is none of that number.
 int select_device(int device);
 
 // `count` elements of device memory.
@@ -54,7 +54,7 @@ public:
         check_cuda(cudaMemcpy(to, data_ + first, count * sizeof(T), cudaMemcpyDeviceToHost),
                    "cudaMemcpy from the device");
     }
-    // What so many bytes of the device take of the host's memory.
+    // Host memory that an array of this size takes: some on the emulator, none on a GPU.
     static double host_bytes(double bytes) {
 #ifdef CUDA_EMULATOR
         return emulator::host_bytes(bytes);
@@ -71,12 +71,12 @@ private:
 // Waits for the kernel that was just launched. Throws Failure(kDeviceFailed), which names `what`.
 void finish_launch(const std::string& what = "the kernel");
 
-// Calls `verify`: on the emulator for each order of threads, which its failure then names. Returns
-// what was so seen besides the results: ", in three orders of threads", and "" on a GPU.
+// Calls `verify`, on the emulator once for each order of threads. Returns what that proves beyond
+// the result: ", in three orders of threads", or "" on a GPU.
 std::string in_each_order(const std::function<void()>& verify);
 
-// Bytes that the threads of a launch load from and store to device memory, and load from shared
-// memory. Below 0: not stated.
+// Bytes that all threads of a launch load from device memory, store to it, and load from shared
+// memory. Negative: not stated.
 struct Traffic {
     double loaded = -1, stored = -1, shared = -1;
 };
@@ -101,7 +101,7 @@ void launch_once(const StageOf<In, Out>& stage, Operands<In, Out>& x) {
     finish_launch();
 }
 
-// Throws Failure(kNoGpu) where a block of the stage takes more shared memory than `most` bytes.
+// Throws Failure(kNoGpu) if a block of the stage takes more than `most` bytes of shared memory.
 template <class In, class Out>
 void check_shared_memory(const StageOf<In, Out>& stage, int most) {
     if (stage.shared_bytes > most)
@@ -129,10 +129,10 @@ Intensity intensity_of(const StageOf<In, Out>& stage, Shape s) {
 }
 
 // ---- Clocks ----
-// A GPU slows down within microseconds of its tensor cores' getting to work, and recovers as fast.
-// So a driver that is asked from the host reports another clock, and so would a kernel before or
-// after. A kernel reads its own clock, or one thread, in a stream of its own, counts its
-// multiprocessor's cycles beside the launches in question.
+// A GPU lowers its clock within microseconds when its tensor cores start to work, and raises it as
+// fast. The driver, or a kernel before or after, would therefore report the wrong clock. So either
+// the kernel reads its own clock, or one thread in a second stream counts the cycles of its
+// multiprocessor while the launches run.
 
 // Cycles of a multiprocessor, and nanoseconds. 0 on the emulator.
 struct Elapsed {
@@ -160,9 +160,9 @@ inline double mhz_of(const Elapsed& elapsed) {
 
 #ifndef CUDA_EMULATOR
 
-// Rounds are numbered from 1. In each, the thread counts from the round's opening to its close.
+// The thread counts from the opening of a round to its close. Rounds are numbered from 1.
 struct Counting {
-    unsigned running, opened, closed;  // the last such round
+    unsigned running, opened, closed;  // last round that ran, was opened, was closed
     Elapsed all;  // in all rounds
 };
 
@@ -173,12 +173,12 @@ public:
     ClockProbe(const ClockProbe&) = delete;
     ClockProbe& operator=(const ClockProbe&) = delete;
 
-    // Queues `launches` on the default stream, with the thread counting beside them. They take `ms`
-    // milliseconds: what comes after does not count. (One block may have to wait for the thread's
-    // multiprocessor, and then run alone.)
+    // Queues `launches` on the default stream and lets the thread count beside them, for at most
+    // `ms` milliseconds, the time that they take. (A block may have to wait for the thread's
+    // multiprocessor and then run alone; that tail must not count.)
     void beside(const std::function<void()>& launches, double ms);
 
-    // Waits. MHz in all rounds since the last call; 0 where the thread could not run beside any.
+    // Waits. Returns the mean MHz of all rounds since the last call, or 0 if none was counted.
     double mhz();
 
 private:
@@ -192,22 +192,22 @@ private:
 
 // ---- Times ----
 
-// Each launch after a rest: their times.
+// Times of launches that each came after a rest.
 struct Rested : Times {
     Clocks clocks;
 };
 
-// Launches without a rest: the milliseconds of each, and the power meanwhile.
+// Launches without a rest: the mean milliseconds of one, and the power.
 struct Sustained {
     double ms, watts;
     Clocks clocks;
 };
-// Appends to a row. flop: of one launch, 0 where none are counted. whose: goes before the names.
+// Appends them to a row. flop: of one launch, or 0. whose: prefix of the columns' names.
 void add_sustained(Row& row, const Sustained& sustained, double flop,
                    const std::string& whose = "");
 
-// The GPU at hand: what it is, and what launches on its default stream take. The emulator's is one
-// multiprocessor, and times nothing.
+// The GPU in use: its limits, and the times of launches on its default stream. On the emulator it
+// has one multiprocessor and times nothing.
 class Bench {
 public:
     // Takes the device into use. Throws as select_device() does.
@@ -219,19 +219,19 @@ public:
     // The same for one, which progress() names.
     Rested time(const std::string& what, const std::function<void()>& launch, int repeat,
                 bool cold = true);
-    // Launches `launch`, which takes `ms` milliseconds, over and over until the device is hot. Then
-    // timed launches and launches beside the clock's probe take turns, still without a rest.
+    // Repeats `launch`, which takes `ms` milliseconds, until the device is hot. Then portions of
+    // timed launches alternate with launches beside the clock probe, still without a rest.
     Sustained sustained(const std::function<void()>& launch, double ms);
     // The clocks while `launch` runs.
     Clocks clocks_beside(const std::function<void()>& launch, double ms);
 
-    Row where() const;  // it was measured, and when: the last cells of a row
-    // GFLOP/s of all multiprocessors at that clock; 0: no figure here.
+    Row where() const;  // GPU, driver, CUDA and date: the last cells of a row
+    // GFLOP/s of the whole GPU at that clock, or 0 if unknown.
     double peak_at(double mhz, Limit which) const;
 
     const int device, sm, multiprocessors;  // sm: 75 is compute capability 7.5
     const size_t l2_bytes;
-    const Gpu gpu;  // its limits: as it was measured or is published, else by its attributes
+    const Gpu gpu;  // its limits: measured, else published, else computed from its attributes
 
 #ifndef CUDA_EMULATOR
     int attribute(cudaDeviceAttr which) const;
@@ -358,16 +358,16 @@ void run_checked(const std::string& what, const Traffic&, const std::function<vo
     finish_launch(what);
 }
 
-// Counts no longer than `limit` nanoseconds.
+// Counts for at most `limit` nanoseconds.
 static __global__ void count_cycles(volatile Counting* counting, unsigned round,
                                     unsigned long long limit) {
-    const auto pause = [] {  // polling without one costs power
+    const auto pause = [] {  // polling without a pause would cost power
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 700
         __nanosleep(200);
 #endif
     };
     counting->running = round;
-    // Where kernels can't run side by side (in a profiler, for one), no round is opened meanwhile.
+    // If kernels can't run side by side, as under a profiler, nobody opens the round: give up.
     const unsigned long long give_up = nanoseconds_now() + 2'000'000;
     while (counting->opened != round && nanoseconds_now() < give_up) pause();
     if (counting->opened != round || counting->closed == round) return;
@@ -378,7 +378,8 @@ static __global__ void count_cycles(volatile Counting* counting, unsigned round,
     counting->all.nanoseconds += end.nanoseconds - begin.nanoseconds;
 }
 
-// The launches that follow shall find the counting thread in its place, unless that takes too long.
+// Waits until the counting thread runs, so that the launches that follow are counted from their
+// start. Gives up after a millisecond.
 static __global__ void open_round(volatile Counting* counting, unsigned round) {
     const unsigned long long give_up = nanoseconds_now() + 1'000'000;
     while (counting->running != round && nanoseconds_now() < give_up) continue;
@@ -400,11 +401,11 @@ ClockProbe::ClockProbe() {
                "cudaEventCreateWithFlags");
     check_cuda(cudaMalloc(&counting_, sizeof(Counting)), "cudaMalloc");
     check_cuda(cudaMemset(counting_, 0, sizeof(Counting)), "cudaMemset");
-    // A block with shared memory can join the thread on its multiprocessor only if that has some.
+    // Give the thread's multiprocessor shared memory: a block that needs some could not join it.
     check_cuda(cudaFuncSetAttribute(count_cycles, cudaFuncAttributePreferredSharedMemoryCarveout,
                                     cudaSharedmemCarveoutMaxShared),
                "cudaFuncSetAttribute");
-    beside([] {}, 0);  // loads the kernels: later that might have to wait for what runs
+    beside([] {}, 0);  // loads the kernels now: later that might have to wait for a running one
     mhz();
 }
 
@@ -454,9 +455,9 @@ int Bench::attribute(cudaDeviceAttr which) const {
     return value;
 }
 
-// Lanes: CUDA C++ Programming Guide, "Throughput of Native Arithmetic Instructions". Tensor cores,
-// FP16 with FP32 sums: NVIDIA's whitepapers on V100, A100 and H100; of other architectures a
-// GeForce has half of what the other cards have.
+// Sources: for lanes the CUDA C++ Programming Guide, "Throughput of Native Arithmetic
+// Instructions"; for tensor cores (FP16, FP32 sums) NVIDIA's whitepapers on V100, A100 and H100.
+// Other architectures get 0: there a GeForce has half the rate of the professional cards.
 double Bench::peak_at(double mhz, Limit which) const {
     double flop = 0;  // a clock, of a multiprocessor
     if (which == &Limits::fp32_gflops) flop = sm <= 80 ? 128 : 256;
@@ -515,8 +516,8 @@ private:
     cudaEvent_t event_;
 };
 
-// Reads zeros, and so writes nothing: what has to make room for them is written back before the
-// timed launch, not during it.
+// Flushes L2 by reading zeros. A flush that writes would leave dirty lines, which would be written
+// back during the timed launch.
 static __global__ void flush_by_reading(const float* zeros, size_t count, float* nowhere) {
     float sum = 0;
     for (size_t i = blockIdx.x * size_t(blockDim.x) + threadIdx.x; i < count;
@@ -532,9 +533,9 @@ void Bench::get_ready() {
     check_cuda(cudaMemset(timing_->zeros.data(), 0, count * sizeof(float)), "cudaMemset");
 }
 
-// Tensor cores that work without a break can exceed the device's power limit, and then its clock
-// falls. One flush would do for the cache. So many keep the device busy until the host has queued
-// what follows: it is not waited for then.
+// Rests, because tensor cores that work without a break exceed the power limit, which lowers the
+// clock. Then flushes L2 if cold. One flush is enough for the cache. Sixteen also keep the device
+// busy until the host has queued the timed launch.
 void Bench::rest(bool cold) {
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
     float* zeros = timing_->zeros.data();
@@ -547,7 +548,7 @@ static void launch_times(const std::function<void()>& launch, int times) {
     for (int i = 0; i < times; ++i) launch();
 }
 
-// Launches for two milliseconds, in rounds of a tenth or more.
+// Launches for two milliseconds, in rounds of at least a tenth of a millisecond.
 void Bench::beside_probe(const std::function<void()>& launch, double ms) {
     const int times = std::ceil(0.1 / ms);
     for (double done = 0; done < 2; done += times * ms)

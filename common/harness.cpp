@@ -1,3 +1,3 @@
-// All that the headers here define without CUDA, compiled once for all of CMake's programs.
-#undef HARNESS_COMPILED_APART  // it is here
+// The definitions that need no CUDA, compiled once for all programs that CMake builds.
+#undef HARNESS_COMPILED_APART  // they are compiled here
 #include "common/bench.h"

@@ -1,4 +1,4 @@
-// What gpu.h defines, compiled once for all of CMake's programs.
+// The definitions of gpu.h, compiled once for all programs that CMake builds.
 #include "common/command_line.h"  // defined in harness.cpp, as are the headers that it includes
 #undef HARNESS_COMPILED_APART  // gpu.h is defined here
 #include "common/gpu.h"

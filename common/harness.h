@@ -1,5 +1,5 @@
-// What every stage includes. A stage brings its launcher and the facts to predict from; run_stage()
-// does the rest.
+// Every stage includes this. A stage provides a launcher and two formulas of its traffic, and
+// run_stage() does the rest.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -31,8 +31,8 @@ using Machine = EmulatedMachine;
 using Machine = GpuMachine;
 #endif
 
-// What a stage is called: its folder for 05_double_buffer/matmul.cu, folder and file for a step of
-// a chapter, such as 04_unroll/1_name.cu, and else its file: half2 for 06_wmma/half2.cu.
+// The name of a stage: 05_double_buffer for 05_double_buffer/matmul.cu, 04_unroll/1_name for a step
+// of a chapter, half2 for any other program such as 06_wmma/half2.cu.
 inline std::string stage_name(const char* source) {
     const std::filesystem::path path = std::filesystem::absolute(source);
     const std::string folder = path.parent_path().filename(), file = path.stem();

@@ -1,7 +1,7 @@
 // A stage on a GPU: verified, then timed beside cuBLAS's product of the same matrices.
 #pragma once
 
-#include <cublas_v2.h>  // takes as long to compile as all else here
+#include <cublas_v2.h>  // takes as long to compile as the rest of the harness
 #include <cuda_fp16.h>
 
 #include "common/gpu.h"
@@ -41,7 +41,7 @@ protected:
         if (status == CUBLAS_STATUS_SUCCESS) return;
         throw Failure(kDeviceFailed, call + " failed: " + cublasGetStatusString(status));
     }
-    static constexpr cublasOperation_t kNo = CUBLAS_OP_N;  // as they lie, not transposed
+    static constexpr cublasOperation_t kNo = CUBLAS_OP_N;  // not transposed
     cublasHandle_t handle_ = nullptr;
 };
 
@@ -136,7 +136,7 @@ public:
     void explain() const {}
 
 private:
-    // About so many seconds: most of the time goes into verifying on the host, and into resting.
+    // Estimated seconds. Most of them are verification on the host, and rests.
     static double cost(Shape s) {
         return 2.5 + 2e-8 * (double(s.M) * s.K + double(s.K) * s.N + double(s.M) * s.N);
     }

@@ -1,4 +1,4 @@
-// The rows that a program prints, and the same rows as CSV: written here, read again by others.
+// Prints rows as a table, writes the same rows as CSV, and reads such CSVs.
 #pragma once
 
 #include <map>
@@ -10,12 +10,12 @@
 struct Cell {
     std::string column, value;
 };
-using Row = std::vector<Cell>;  // all that a CSV gets
+using Row = std::vector<Cell>;  // all columns of the CSV
 Row& operator+=(Row& row, const Row& more);
 
-// How a column is shown on a terminal. What is in no table is in the CSV and with --wide.
+// How a column is shown on a terminal. Columns that no table shows are in the CSV and in --wide.
 struct Column {
-    Column(const char* name);  // one of those that several programs have: see kColumns
+    Column(const char* name);  // a column that several programs share, from kColumns
     Column(const std::string& name, const std::string& title, int width,
            std::string (*shown)(const std::string& value, int width) = nullptr)
         : name(name), title(title), width(width), shown(shown) {}
@@ -23,7 +23,7 @@ struct Column {
     std::string name;  // in the CSV
     std::string title;  // above it; a | begins its second line
     int width;  // negative: aligned to the left; 0: the rest of the line
-    std::string (*shown)(const std::string& value, int width);  // as a person reads it
+    std::string (*shown)(const std::string& value, int width);  // formats the value for a reader
 };
 using Columns = std::vector<Column>;
 
@@ -33,13 +33,12 @@ std::string as_mib(const std::string& bytes, int);
 std::string as_percent(const std::string& percent, int);
 std::string as_bar(const std::string& percent, int width);
 
-// A file that appears whole or not at all. The text is written beside its target, under a name that
-// nobody can foresee, and renamed onto it. What is no regular file (a link, /dev/stdout) is written
-// directly.
+// A file that is written completely or not at all: under an unpredictable name beside its target,
+// and then renamed. Links and devices such as /dev/stdout are written directly.
 class WholeFile {
 public:
-    // `option` is named in messages. Throws Failure(kBadCommandLine) when `path` can't be written:
-    // now rather than after the work. "" as a path: no file.
+    // Throws Failure(kBadCommandLine), naming `option`, if `path` can't be written. The constructor
+    // checks that, so that the program fails before the work. path "": no file.
     WholeFile(const std::string& option, const std::string& path);
     ~WholeFile();
     WholeFile(const WholeFile&) = delete;
@@ -48,7 +47,7 @@ public:
     void save(const std::string& text) { write(&text); }
 
 private:
-    void write(const std::string* text);  // nullptr: tries whether it could
+    void write(const std::string* text);  // nullptr: only checks that it could
     [[noreturn]] void fail(int why) const;
 
     std::string option_, path_;
@@ -73,11 +72,10 @@ private:
     std::string csv_;
 };
 
-using CsvRow = std::map<std::string, std::string>;  // a cell by its column's name
+using CsvRow = std::map<std::string, std::string>;  // column -> value
 
-// The rows of the CSV at `path`, which must have these columns. Control characters come as ?.
-// `option` is named in messages. Throws Failure(kBadCommandLine) with one line that says what is
-// wrong with it.
+// Reads the CSV at `path`, which must have these columns. Control characters become ?. Throws
+// Failure(kBadCommandLine), naming `option`, if the file is bad.
 std::vector<CsvRow> read_csv(const std::string& option, const std::string& path,
                              const std::vector<std::string>& columns);
 
@@ -89,19 +87,19 @@ Times summarize(std::vector<float> ms);
 // Appends times and speed to a row. `flop`: of one launch. `peak`: GFLOP/s, 0 if unknown.
 void add_times(Row& row, const Times& times, double flop, double peak);
 
-// Appends what a library, in the CSV `name`, takes for the same product. A median of 0: it is not
-// here.
+// Appends a library's speed for the same product. `name`: prefix of its columns. A median of 0
+// means that the library is missing.
 void add_library(Row& row, const std::string& name, double flop, const Times& ours,
                  const Times& theirs);
 
-// What the clocks were while something ran, in MHz; 0: unknown.
+// The clocks while something ran, in MHz. 0: unknown.
 struct Clocks {
     double sm = 0;  // of the multiprocessors
-    const char* by = "-";  // "kernel": it read its own; "probe": beside it (gpu.h); or "nvml"
+    const char* by = "-";  // who read it: "kernel" itself, "probe" (gpu.h) or "nvml"
     unsigned nvml = 0, memory = 0;  // what NVML says: of the multiprocessors, of the memory
 };
 
-// A figure of a row; "-" where it is not above 0.
+// Formats a figure; "-" unless it is positive.
 std::string figure(double value, const char* pattern = "%.0f");
 
 std::string percent(double part, double whole);  // "-" where the whole is not above 0
@@ -176,7 +174,7 @@ Column::Column(const char* name)
     : Column(*std::find_if(std::begin(kColumns), std::end(kColumns),
                            [&](const Column& each) { return each.name == name; })) {}
 
-// Where each option writes.
+// {option: the file that it writes}, to notice two options with the same file.
 static std::map<std::string, std::filesystem::path>& claimed() {
     static std::map<std::string, std::filesystem::path> files;
     return files;
@@ -210,7 +208,7 @@ WholeFile::~WholeFile() { claimed().erase(option_); }
 void WholeFile::write(const std::string* text) {
     if (path_.empty()) return;
     std::string part = beside_ ? path_ + ".XXXXXX.part" : path_;
-    sigset_t ending, before;  // Ctrl-C waits until nothing is half written
+    sigset_t ending, before;  // block Ctrl-C until the file is complete
     sigemptyset(&ending);
     for (const int signal : {SIGINT, SIGTERM}) sigaddset(&ending, signal);
     sigprocmask(SIG_BLOCK, &ending, &before);
@@ -240,7 +238,7 @@ static std::string csv_field(const std::string& text) {
     return quoted + "\"";
 }
 
-// `text` in a column that is so wide, with a blank at least; negative: aligned to the left.
+// Pads `text` to `width`, with at least one blank. Negative width: left-aligned.
 static std::string aligned(const std::string& text, int width) {
     const std::string blanks(size_t(std::max(1, std::abs(width) - int(text.size()))), ' ');
     return width < 0 ? text + blanks : blanks + text;
@@ -283,7 +281,7 @@ void Report::save() { file_.save(csv_); }
 
 std::vector<CsvRow> read_csv(const std::string& option, const std::string& path,
                              const std::vector<std::string>& columns) {
-    constexpr size_t kMostBytes = 16 << 20, kMostInField = 1000;  // /dev/zero has no end
+    constexpr size_t kMostBytes = 16 << 20, kMostInField = 1000;  // /dev/zero is endless
     const auto check = [&](bool good, const std::string& why) {
         if (!good) throw refused(option, path, why);
     };

@@ -19,26 +19,24 @@ struct Gpu {
     Limits measured;  // by 00_machine_limits; 0 where nothing was measured
     std::string source;
 
-    // What a prediction is made from: what was measured or, where nothing was, the vendor's figure.
+    // The limit to predict from: the measured one, or the vendor's if there is none.
     double limit(Limit which) const { return measured.*which > 0 ? measured.*which : peak.*which; }
 };
 
-// Flop per byte that the threads ask for; 0: nothing is asked for there.
+// Flop per byte that the threads ask for. 0: they use no such memory.
 struct Intensity {
     double device;  // of device memory, loads and stores
     double shared;  // of shared memory, loads
 };
 
-// GFLOP/s that the roofline allows: the least of what arithmetic, device memory and shared memory
-// do. 0: there is no figure for this arithmetic on this GPU.
+// GFLOP/s that the roofline allows: the lowest of the limits of arithmetic, device memory and
+// shared memory. 0: no figure for this arithmetic on this GPU.
 double attainable_gflops(const Gpu& gpu, const Arithmetic& arithmetic, Intensity intensity);
 
-// "Predicted for the NVIDIA H200: 64424 GFLOP/s (FP32), 4265 GB/s, ... (where the figures are
-// from)"
+// Prints "Predicted for the NVIDIA H200: 65896 GFLOP/s (FP32), 4290 GB/s, ... (the source)".
 void print_gpu(const Gpu& gpu, const Arithmetic& arithmetic);
 
-// What the roofline of `gpu` predicts, as the last cells of a row. measured_gflops: 0: nothing was
-// timed.
+// Appends the prediction for `gpu` to a row. measured_gflops: 0 if nothing was timed.
 void add_prediction(Row& row, Intensity intensity, const Arithmetic& arithmetic, const Gpu& gpu,
                     double measured_gflops);
 
@@ -56,13 +54,11 @@ std::vector<std::string> gpu_names(const std::string& results = results_folder()
 // The GPU of that name in gpu_names(): as measured where there are results, with published peaks.
 Gpu gpu_named(const std::string& name, const std::string& results = results_folder());
 
-// The GPU that its driver calls `full_name`, where it is known: rather as measured than as
-// published.
+// The GPU that its driver calls `full_name`, if known. Measured limits are preferred to published.
 std::optional<Gpu> find_gpu(const std::string& full_name,
                             const std::string& results = results_folder());
 
-// What NVIDIA's driver tells of a GPU, where its library is there: it is loaded at run time, so
-// that the program starts without.
+// NVIDIA's driver library (NVML). It is loaded at run time, so that programs start without it.
 class Nvml {
 public:
     explicit Nvml(const std::string& bus_id);  // such as "0000:1B:00.0"
@@ -70,7 +66,7 @@ public:
     // MHz now, 0 if unknown.
     unsigned sm_clock() const { return clock(1); }
     unsigned memory_clock() const { return clock(2); }
-    // Watts now, or of the last second where the driver gives only that; 0 if unknown.
+    // Watts now, or averaged over the last second if the driver gives only that. 0 if unknown.
     double power() const;
 
 private:
@@ -94,7 +90,7 @@ private:
 #include <filesystem>
 #include <set>
 
-// By figures that others publish. What was measured here is in docs/results.
+// Published figures. Measured ones are in docs/results.
 static const Gpu kPublished[] = {
     // Peaks: 3201 MHz x 2 x 6144 bits; 132 SMs x 128 bytes x 1.98 GHz; 132 x 128 lanes x 2 x 1.98
     // GHz; twice that; NVIDIA's H100 whitepaper, at 1.83 GHz.
@@ -168,7 +164,7 @@ Gpu read_limits(const std::string& path, const std::string& option) {
         const std::string& text = row.at(column);
         char* end = nullptr;
         const double value = std::strtod(text.c_str(), &end);
-        check(*end == '\0' && value > 0 && !std::isinf(value),  // not for NaN, nor for ""
+        check(*end == '\0' && value > 0 && !std::isinf(value),  // rejects NaN and ""
               column + " is '" + text + "', expected a number above 0");
         return value;
     };
@@ -222,7 +218,7 @@ std::optional<Gpu> find_gpu(const std::string& full_name, const std::string& res
             if (gpu.full_name == full_name && (!found || found->measured.fp32_gflops == 0))
                 found = gpu;
         } catch (const Failure&) {
-            // Results that can't be read are no results; --gpu NAME says why.
+            // Ignore a bad CSV here. --gpu NAME reports it.
         }
     return found;
 }

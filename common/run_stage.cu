@@ -1,5 +1,5 @@
-// run_stage() for all kinds of operands, compiled once for all stages. Apart from harness.cu:
-// programs that are no stage do not load cuBLAS.
+// run_stage() for all types of operands, compiled once for all stages. It is not part of
+// harness.cu, because only stages need cuBLAS.
 #include "common/gpu.h"  // defined in harness.cu
 #undef HARNESS_COMPILED_APART  // run_stage() is defined here
 #include <cuda_fp16.h>

@@ -1,8 +1,8 @@
-// What a stage brings to the harness: its launcher, what it claims to move, and the arithmetic that
-// it computes with. All that a stage is compiled against: so nothing is included here.
+// What a stage gives to the harness: its launcher, the bytes that it claims to move, and its kind
+// of arithmetic. Nothing is included here, so that a stage compiles fast.
 #pragma once
 
-// What a GPU can do at most; 0: it has no such unit, or there is no figure for it here.
+// The limits of a GPU. 0: it has no such unit, or the figure is unknown.
 struct Limits {
     double bandwidth_gbs;  // device memory, GB/s (10^9 bytes)
     double shared_gbs;  // shared memory, all multiprocessors together
@@ -19,16 +19,16 @@ using Limit = double Limits::*;  // which of them
 struct Arithmetic {
     const char* name;
     Limit peak;
-    double exact_limit;  // up to here the accumulator has every integer
+    double exact_limit;  // the accumulator holds every integer up to this
     double unit_roundoff;  // of one multiply-add
 };
 
 constexpr Arithmetic kFp32 = {"FP32", &Limits::fp32_gflops, 16777216.0, 0x1p-24};
 constexpr Arithmetic kHalf2 = {"FP16 pairs", &Limits::half2_gflops, 2048.0, 0x1p-11};
-// A tensor core truncates where a lane rounds (2^-23), and it shifts the addends of a block to the
-// largest one's exponent before it adds them: at most as much again. Source: M. Fasi, N. Higham, M.
-// Mikaitis, S. Pranesh, "Numerical behavior of NVIDIA tensor cores", PeerJ Computer Science 7,
-// 2021.
+// A tensor core truncates where an ordinary lane rounds, an error of up to 2^-23. It also aligns
+// the addends to the largest exponent before it adds them, which can lose as much again. Source: M.
+// Fasi, N. Higham, M. Mikaitis, S. Pranesh, "Numerical behavior of NVIDIA tensor cores", PeerJ
+// Computer Science 7, 2021.
 constexpr Arithmetic kTensor = {"FP16 tensor cores", &Limits::tensor_gflops, 16777216.0, 0x1p-22};
 constexpr Arithmetic kWgmma = {"FP16 by wgmma", &Limits::wgmma_gflops, 16777216.0, 0x1p-22};
 
@@ -43,8 +43,8 @@ struct StageOf {
     // How many bytes all threads together load from shared memory: counted likewise. nullptr: none.
     double (*shared_loaded_bytes)(double M, double N, double K) = nullptr;
     Arithmetic arithmetic = kFp32;
-    // Where a block takes more than the 48 KiB of shared memory that every GPU gives it: how many
-    // bytes, and the step that takes less.
+    // Only if a block takes more shared memory than the 48 KiB that every GPU allows: how many
+    // bytes, and which step takes less.
     int shared_bytes = 0;
     const char* smaller_step = "";
     // How many elements of C's size all threads together store; nullptr: each of C once. What is

@@ -1,5 +1,5 @@
-// Is C = A * B? First exactly, on small integers; then on random reals, against a proven error
-// bound. Nothing here needs a GPU or a BLAS.
+// Verifies C = A * B: exactly on small integers, then on random reals within a proven error bound.
+// Needs neither a GPU nor a BLAS.
 #pragma once
 
 #include <algorithm>
@@ -21,7 +21,7 @@ struct Shape {
 
 std::string to_string(Shape s);  // "37 x 129 x 65"
 
-// The first cells of the row of a stage that verify_stage() has passed, giving `error`.
+// The first cells of a verified stage's row. error: what verify_stage() returned.
 Row row_of(const std::string& stage, Shape s, double error);
 
 // ---- Data ----
@@ -36,12 +36,12 @@ T unwritten() {
     return value;
 }
 
-// Largest |integer| for the exact test: any sum of K products then stays within `limit`, up to
-// which the accumulator has every integer (float: 2^24).
+// The largest |integer| of the exact test. No sum of K products then exceeds `limit`, up to which
+// the accumulator holds every integer (float: 2^24).
 int exact_range(int K, double limit);
 
-// Repeats itself after so many elements, so that billions of them take seconds. A prime number: no
-// row or tile is that long.
+// Fills with values that repeat after kPeriod, so that billions of elements take only seconds. The
+// period is a prime number, which no row or tile has as its length.
 template <class T, class Next>
 void fill_periodic(std::vector<T>& values, Next next) {
     constexpr size_t kPeriod = 1048573;
@@ -52,7 +52,8 @@ void fill_periodic(std::vector<T>& values, Next next) {
                     std::min(done, count - done) * sizeof(T));
 }
 
-// Integers from -range to range without 0: a term left out or added twice always changes the sum.
+// Integers from -range to range without 0, so that a missing or doubled term always changes the
+// sum.
 std::function<float()> integers(int range, uint32_t seed);
 // Reals from low to 1, uniform in steps of about 2^-23.
 std::function<float()> reals(float low, uint32_t seed);
@@ -60,8 +61,8 @@ std::vector<uint32_t> random_bits(size_t count, uint32_t seed);
 std::vector<float> random_integers(size_t count, int range, uint32_t seed);
 std::vector<float> random_reals(size_t count, uint32_t seed);  // in [-1, 1)
 
-// Keeps one of each `step` neighbours in a row of A, and another one in the next row; zeros for the
-// rest.
+// Keeps one of every `step` neighbours in a row of A, at another place in the next row, and zeroes
+// the others. A sum then has fewer terms: see set_integers() and set_reals().
 template <class T>
 void thin_rows(Shape s, std::vector<T>& A, int step, uint32_t seed) {
     const std::vector<uint32_t> bits = random_bits(s.K / step + 1, seed);
@@ -101,10 +102,10 @@ std::string wrong_element(int row, int col, const T& got, int64_t expected) {
            format(", expected %lld", (long long)expected);
 }
 
-// Tells which rows of C differ from A * B, by Freivalds' test: C r = A (B r) for a random vector r,
-// in O(n^2). Integers modulo 2^64. A single wrong element is always found (r has no 0), several in
-// one row escape with a probability of 2^-31. Source: R. Freivalds, "Probabilistic machines can use
-// less running time", 1977.
+// Finds the rows of C that differ from A * B in O(n^2), by Freivalds' test: C r = A (B r) for a
+// random vector r, modulo 2^64. A single wrong element is always found, because r has no 0. Several
+// in one row escape with a probability of 2^-31. Source: R. Freivalds, "Probabilistic machines can
+// use less running time", 1977.
 class Freivalds {
 public:
     template <class In>
@@ -157,7 +158,7 @@ std::string check_exact(Shape s, const std::vector<In>& A, const std::vector<In>
 // ---- Accuracy ----
 
 struct Accuracy {
-    double worst = 0.0;  // largest error as a fraction of its bound: right up to 1, wrong if NaN
+    double worst = 0.0;  // largest error / bound: at most 1 if right, NaN if wrong
     std::string wrong;  // "" or the first element beyond its bound
 };
 
@@ -204,14 +205,14 @@ Accuracy check_accuracy(Shape s, const std::vector<In>& A, const std::vector<In>
 
 // ---- A product on a device ----
 
-// The matrix that a kernel writes, NaN before each run, between two guards. The guards hold a
-// number: adding to a NaN would leave it as it was. Array: see OperandsIn.
+// The matrix that a kernel writes, between two guards. It holds NaN before each run. The guards
+// hold a number, because a kernel that adds to a NaN would not change it. Array: see OperandsIn.
 template <class Array>
 class GuardedOutput {
     using T = typename Array::value_type;
 
 public:
-    static constexpr size_t kGuard = 1024;  // elements on each side: C stays aligned to 2 KiB
+    static constexpr size_t kGuard = 1024;  // elements on each side, so that C stays 2 KiB aligned
     static constexpr float kGuardValue = 0.1234567f;
 
     explicit GuardedOutput(size_t count)
@@ -224,7 +225,7 @@ public:
         std::fill_n(host_.begin() + kGuard, count_, unwritten<T>());
         device_.upload(host_);
     }
-    // Fetches the matrix; "" if the guards are untouched, else where the kernel wrote outside C.
+    // Downloads the matrix. Returns where the kernel wrote outside C, or "".
     std::string fetch() {
         device_.download(host_);
         const float guard = float(T(kGuardValue));
@@ -243,28 +244,28 @@ private:
     std::vector<T> host_;
 };
 
-// The operands on the host and on a device, and the guarded output. An array of a device has a
-// value_type, upload(), download(), read(first, count, to), slice(first, count), what a kernel
-// takes for a part of it, and host_bytes(bytes), what so many bytes take of the host's memory.
+// The operands on the host and on a device, and the guarded output. A device array needs
+// value_type, upload(), download(), read(first, count, to), slice(first, count), which gives a
+// kernel's argument for a part of it, and host_bytes(bytes), the host memory that it takes.
 template <class InArray, class OutArray>
 struct OperandsIn {
     using In = typename InArray::value_type;
     using Out = typename OutArray::value_type;
 
-    // Throws Failure(kDeviceFailed) where the host's memory won't do.
+    // Throws Failure(kDeviceFailed) if there is not enough host memory.
     explicit OperandsIn(Shape s)
         : shape((need_memory(host_bytes(s)), s)), A(size_t(s.M) * s.K), B(size_t(s.K) * s.N),
           A_device(A.size()), B_device(B.size()), C(size_t(s.M) * s.N) {}
 
-    // What they take of the host's memory, with what check_exact() needs and, where that is the
-    // host's, too, the device's.
+    // The host memory that they take, including that of check_exact(), and of the device's arrays
+    // if those are on the host.
     static double host_bytes(Shape s) {
         const double M = s.M, N = s.N, K = s.K;
         const double matrices = sizeof(In) * (M * K + K * N) + sizeof(Out) * M * N;
         return matrices + InArray::host_bytes(matrices) + sizeof(int64_t) * (2 * N + K);
     }
 
-    // Where K products of 1 exceed the limit, rows of A keep only so many elements.
+    // If even K products of 1 exceed the limit, rows of A keep only so many elements.
     void set_integers(uint32_t seed, double exact_limit) {
         const int range = exact_range(shape.K, exact_limit);
         fill_periodic(A, integers(range, seed));
@@ -281,16 +282,15 @@ struct OperandsIn {
         fill_periodic(B, reals(0.25f, seed + 1));
         upload();
     }
-    // Reals of both signs, to be timed: how much power, and so time, a product takes depends on
-    // them.
+    // Reals of both signs, for timing. Simpler data would draw less power, which can raise the
+    // clock.
     void set_timed(uint32_t seed) {
         fill_periodic(A, reals(-1, seed));
         fill_periodic(B, reals(-1, seed + 1));
         upload();
     }
 
-    // The first element of A or B that is not on the device as it was uploaded: "A[3][5] was
-    // changed".
+    // The first element of A or B that the kernel changed, "A[3][5] was changed", or "".
     std::string changed() {
         const std::string of_a = first_changed("A", A_device, A, shape.K);
         return of_a.empty() ? first_changed("B", B_device, B, shape.N) : of_a;
@@ -322,10 +322,10 @@ private:
     }
 };
 
-// Verifies the product that `launch` computes on x and has finished when it returns. On integers C
-// must equal A * B, as often as `once_more` asks for it: the emulator changes the order of threads
-// between. On reals C must stay within the error bound: returns the largest error as a fraction of
-// it.
+// Verifies the product that `launch` computes on x. launch must wait until it is done. On integers
+// C must equal A * B. This is repeated while once_more() returns true: the emulator uses that to
+// change the order of threads. On reals C must stay within the error bound. Returns the largest
+// error / bound.
 template <class X>
 double verify_stage(
     X& x, const Arithmetic& arithmetic, uint32_t seed, const std::function<void()>& launch,

@@ -7,8 +7,8 @@
 #include "emulator/include/mma.h"
 #include "emulator/internal.h"
 
-// The linker's: the program's code, its writable data, and the __constant__ variables within (none:
-// null).
+// Symbols of the linker: the program's code, its writable data, and the __constant__ variables in
+// it (null if there are none).
 extern "C" char __executable_start, etext, __data_start, _end;
 extern "C" __attribute__((weak)) char __start_cuda_constant, __stop_cuda_constant;
 
@@ -32,7 +32,7 @@ struct Memory {
     size_t dynamic_bytes = 0, dynamic_stride = 0;  // of each block of a cluster
     unsigned ranks = 1;
     Allocation recent{0, 0, nullptr};  // most accesses go where the one before went
-    // For each byte of the program's data: 1 + the number of the symbol that has it, or 0.
+    // For each byte of the program's data: 1 + the index of its symbol, or 0 if it has none.
     std::vector<uint32_t> owner;
 } memory;
 
@@ -40,7 +40,7 @@ bool contains(const Allocation& range, uintptr_t address) {
     return address - range.begin < range.end - range.begin;
 }
 
-// Whose memory it is. own: the thread's stack, or a constant. none: nothing that a kernel may touch.
+// own: the thread's stack or a constant. none: memory that no kernel may touch.
 enum class Region { own, global, shared, none };
 
 inline Region find_region(uintptr_t address, unsigned thread, const Allocation*& range) {
@@ -74,7 +74,7 @@ std::string distance(uintptr_t address, int width, uintptr_t begin, uintptr_t en
     return (address == end ? "just" : bytes) + " past the end of ";
 }
 
-// Where an address is that no kernel may touch.
+// Describes an address that no kernel may touch.
 std::string describe(uintptr_t address, int width) {
     constexpr uintptr_t kNear = 1 << 20;
     const auto near = [&](uintptr_t begin, uintptr_t end) {
@@ -151,9 +151,9 @@ bool note_access(unsigned thread, const void* pointer, int width, Kind kind,
     const bool global = region == Region::global;
     Site& site = find_site(pc, global, kind != trace::kRead);
     races::check(range->cells, range->begin, address, width, global, kind, thread, site.number);
-    // A copy that bypasses L1 asks, for each 128-byte line, once for each 32-byte sector of shared
-    // memory that the line goes to; see README.md. An address that is the same for those, and for
-    // those only, stands for it.
+    // A copy that bypasses L1 costs, for each 128-byte line, one sector for each 32-byte sector of
+    // shared memory that it writes (see README.md). So count a made-up address, which is the same
+    // exactly for accesses that share both.
     const uintptr_t asked =
         copied_to ? (address / 128 << 16 | (number(copied_to) / 32 & 0xffff)) * 32 : address;
     const bool way = counted && count_access(site, thread, asked, width);
@@ -223,7 +223,7 @@ void forget(Allocation& allocation) {
     memory.recent = {0, 0, nullptr};
 }
 
-// The emulator's own work is not traced, though it may share functions with code that is.
+// in_kernel is off here, because the emulator's own accesses are not the kernel's.
 bool access(unsigned thread, const void* address, int bytes, Kind kind, const void* pc,
             bool counted, const void* copied_to) {
     if (!compiled_for_tracing) return false;

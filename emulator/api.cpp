@@ -32,7 +32,7 @@ std::vector<Allocation>::iterator allocation_after(uintptr_t address) {
                             [](uintptr_t a, const Allocation& x) { return a < x.begin; });
 }
 
-size_t memory_limit() {  // leaves the machine usable
+size_t memory_limit() {  // half of the memory, so that the machine stays usable
     return size_t(sysconf(_SC_PHYS_PAGES)) * size_t(sysconf(_SC_PAGE_SIZE)) / 2;
 }
 
@@ -42,8 +42,8 @@ bool on_device(const void* pointer, size_t bytes) {
     return a && bytes <= a->end - address;
 }
 
-// A failed kernel is only seen when the host next waits for the device; asking for the error forgets
-// it (a GPU's process would have to end, but a test goes on).
+// As on a GPU, the host sees a failed kernel only when it next waits for the device. Unlike there,
+// cudaGetLastError() forgets the failure, so that tests can go on.
 cudaError_t launch_error() {
     const bool of_kernel = device.last_error == cudaErrorLaunchFailure ||
                            device.last_error == cudaErrorIllegalAddress ||
@@ -51,8 +51,8 @@ cudaError_t launch_error() {
     return of_kernel ? device.last_error : cudaSuccess;
 }
 
-// Device memory lies apart: an access past an end must not be another array's beginning.
-// AddressSanitizer has its own way for that, which needs the heap's.
+// A gap surrounds each allocation, so that an access past its end does not hit the next array.
+// AddressSanitizer has red zones of its own, but only for memory from the heap.
 constexpr size_t kGap = 1 << 20;
 
 size_t with_gaps(size_t bytes) {
@@ -133,7 +133,7 @@ Allocation* find_allocation(uintptr_t address) {
     return after != allocations.begin() && address < after[-1].end ? &after[-1] : nullptr;
 }
 
-// Exactly so many bytes, so that AddressSanitizer sees an access past their end.
+// Allocates exactly `bytes`, so that AddressSanitizer notices an access past the end.
 void* allocate_aligned(size_t alignment, size_t bytes) {
     void* p = nullptr;
     return posix_memalign(&p, alignment, bytes) == 0 ? p : nullptr;

@@ -25,7 +25,7 @@ struct Pipeline {  // of a thread
     void finish(unsigned end_batch) {
         size_t done = 0;
         for (; done < copies.size() && copies[done].batch < end_batch; ++done) {
-            const Copy& copy = copies[done];  // was counted at the call
+            const Copy& copy = copies[done];  // counted at the call already
             trace::access(current_thread, copy.to, int(copy.size), trace::kWrite, copy.pc, false);
             std::memcpy(copy.to, copy.bytes, copy.size);
         }
@@ -67,7 +67,7 @@ void wait_for_copies(size_t but_last, const char* file, int line) {
 
 namespace async {
 
-// A launch that failed may have left some.
+// A failed launch may have left some copies.
 void begin_launch() {
     for (Pipeline& pipeline : pipelines) pipeline.copies.clear();
 }

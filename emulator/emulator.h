@@ -1,4 +1,4 @@
-// What a program built on the emulator can ask of it: the order in which threads run, and what they did.
+// The emulator's interface for programs: the order in which threads run, and counts of what they did.
 #pragma once
 
 #include <cstdint>
@@ -19,20 +19,21 @@ constexpr NamedOrder kOrders[] = {
     {"forward", Order::forward}, {"reverse", Order::reverse}, {"random", Order::random}};
 void set_order(Order order, unsigned seed = 1);
 
-// Of each launch only the first and the last block run, and device memory may be any memory: what
-// is too large for the machine, and touched at its ends alone, need not come from cudaMalloc.
+// Runs only the first and the last block of each launch, and accepts any memory as device memory. So a kernel can run on matrices
+// that are too large for the machine, of which only the ends are touched.
 void run_ends_only(bool only);
 
-// `hook` is called after each block of a launch: so many of all are done. nullptr: nothing is called.
+// Calls hook(blocks done, all blocks) after each block of a launch. nullptr: no hook.
 void on_block(const std::function<void(uint64_t done, uint64_t all)>& hook);
 
 // Fragment layout to emulate: 70, 75 or 80 (default; also later architectures).
 void set_architecture(int sm);
 
-// True in a program whose .cu file was compiled for tracing. Otherwise only barriers, blocks, threads and divergence are seen.
+// True in a program whose .cu file was compiled for tracing. Without it the emulator sees only barriers, blocks, threads and
+// divergence.
 bool tracing();
 
-// What so many bytes of device memory take of the host's, traced with all that is kept of their accesses.
+// Host memory that this much device memory takes, in a traced build including the records of its accesses.
 double host_bytes(double device_bytes);
 
 // One kind of access by one source line. requests: warp instructions. 32-byte sectors are of global memory, wavefronts of shared
@@ -58,10 +59,10 @@ struct Counts {
     std::vector<Line> lines;  // in the order in which they first ran
 };
 void reset_counts();
-const Counts& counts();  // everything since the start or the last reset; valid until the next call
+const Counts& counts();  // since the start or the last reset; valid until the next call
 
-// What each warp of the next launch's first and last block asks for goes to `to`, as text, in order;
-// see README.md, "A record of a launch". Traced programs only.
+// Records the requests of each warp in the first and the last block of the next launch, in order, and passes them to `to` as text.
+// See README.md, "A record of a launch". Traced programs only.
 struct RecordedMatrix {  // row-major
     const char* name;
     const void* data;
@@ -71,7 +72,7 @@ void record_next_launch(const std::vector<RecordedMatrix>& matrices,
                         std::function<void(const std::string&)> to);
 
 // The rule by which a warp's request to shared memory is served; see emulator/README.md. address[lane], for the lanes set in
-// `active`, each reading or writing `width` bytes. Pure. ideal: where not null, the wavefronts without bank conflicts.
+// `active`, each reading or writing `width` bytes. A pure function. *ideal, if given, gets the wavefronts without bank conflicts.
 int shared_wavefronts(const uint64_t (&address)[32], uint32_t active, int width, bool store,
                       int* ideal = nullptr);
 

@@ -14,7 +14,7 @@ ElementMap::ElementMap(char operand, const char* lanes, const char* elements) {
             const char letter = *rule++;
             const bool row = letter == 'm' || (letter == 'k' && operand == 'B');
             char* end;
-            (row ? to->row : to->col) = int(std::strtol(rule, &end, 10));  // of "-" it is 0
+            (row ? to->row : to->col) = int(std::strtol(rule, &end, 10));  // "-" gives 0
             for (rule = end; *rule == ' ';) ++rule;
         }
     };
@@ -28,7 +28,7 @@ ElementMap::ElementMap(char operand, const char* lanes, const char* elements) {
         }
     };
     expand(at);
-    // Within a block x[1], lane 1 and lane 2 go along a line, lanes 4, 8 and 16 from line to line.
+    // In an 8x8 block x[1] and lanes 1 and 2 move along a row, lanes 4, 8 and 16 to other rows.
     std::swap(adds[5], adds[2]);
     std::swap(adds[0], adds[3]);
     std::swap(adds[1], adds[4]);
@@ -43,7 +43,7 @@ struct Rule {
     const char *types, *shapes, *layout;  // layout: "" where it makes no difference
     const char *lanes, *elements;
 };
-// The last row that fits counts, and none before Element<T>::since in mma.h. k is counted in words
+// The last matching row applies, but none before Element<T>::since in mma.h. k is counted in words
 // where elements are packed (s4, u4, b1). Sources: for sm_80, dumps of an H200 (driver 580.159, CUDA
 // 13.0); sm_75 is taken to be the same; for sm_70, and for half 16x16x16 on sm_75, the tables in
 // 07_fragment_probe/layouts.
@@ -118,8 +118,8 @@ bool is_aligned(const void* address, int bytes) {
     return reinterpret_cast<uintptr_t>(address) % bytes == 0;
 }
 
-// CUDA C++ Programming Guide, "Warp Matrix Functions": the matrix begins at a multiple of 256 bits,
-// its lines 16 bytes apart or a multiple of that.
+// CUDA C++ Programming Guide, "Warp Matrix Functions": the matrix begins at a multiple of 32 bytes,
+// and the leading dimension is a multiple of 16 bytes.
 constexpr int kMatrixAlignment = 32, kLeadingDimensionBytes = 16;
 
 const MemoryCall& memory_of(const WarpCall& call, int lane) {
@@ -148,13 +148,13 @@ void check_move(const WarpCall& call, const FragmentKind& kind, bool store) {
                std::to_string(least));
 }
 
-// What the hardware accesses, as seen in what nvcc makes for sm_75, sm_80 and sm_90. Matrices A and
-// B in shared memory are read by ldmatrix (LDSM), up to 4 blocks of 8 lines of 16 bytes. Otherwise
-// each lane accesses its own elements, those that lie side by side together. Blocks of 16-bit
-// elements that lie in memory the other way are turned in registers.
+// Traces what the hardware accesses, according to nvcc's machine code for sm_75, sm_80 and sm_90. A
+// and B in shared memory are read by ldmatrix, up to 4 blocks of 8 rows of 16 bytes. Otherwise each
+// lane accesses its own elements, neighbours together. Blocks of 16-bit elements in the other
+// memory order are transposed in registers.
 void trace_move(const WarpCall& call, const FragmentKind& kind, const ElementMap& map, bool store) {
     const MemoryCall& memory = memory_of(call, 0);
-    // x[0], x[1], ... of a lane go along a line: down a column of B, and of 8x32x16's C.
+    // x[0], x[1], ... of a lane run along a row, but down a column in B and in the C of 8x32x16.
     const bool line_is_col = kind.operand == 'B' || (kind.operand == 'C' && kind.n > kind.m);
     const bool volta = architecture() == 70, by_lines = memory.row_major != line_is_col;
     const bool turned = !volta && kind.bytes == 2 && !by_lines;
@@ -250,7 +250,7 @@ const MmaShape kM8n8k4_float = {"mma.m8n8k4", 70, 8, 8, 4, 4,
     {'C', "m1 n2 -  -  m4", "n1 m2 n4"}};
 // clang-format on
 
-// Products are exact in float and added in float, k ascending; the lanes round the sums.
+// Products are exact in float and are added in float, in the order of k. The lanes round the sums.
 void mma(const WarpCall& call) {
     MmaCall* of_lane[32];
     for (int lane = 0; lane < 32; ++lane) {

@@ -1,4 +1,4 @@
-// What the emulator's files share, by the file that defines it. Not for programs.
+// What the emulator's files share, grouped by the file that defines it. Programs do not include it.
 #pragma once
 
 #include <deque>
@@ -14,12 +14,12 @@ constexpr unsigned kMaxThreads = 1024;  // of a block
 // ---- scheduler.cpp: threads, barriers, warp operations ----
 
 extern unsigned current_thread;  // the running thread's linear number in its block
-extern volatile uint64_t progress_made;  // threads that came to a barrier, warp operation or end
+extern volatile uint64_t progress_made;  // arrivals at a barrier, a warp operation or the end
 bool in_launch();
 bool only_ends_run();
-unsigned ready_threads();  // that wait for nothing
+unsigned ready_threads();  // how many threads can run
 void give_way();  // called by the running thread: the others of its block run first
-// Ends the launch. Called by a kernel's thread it does not come back.
+// Ends the launch. Does not return if a kernel's thread calls it.
 void fail(const std::string& problem, cudaError_t error = cudaErrorLaunchFailure);
 void misuse_by(unsigned thread, const std::string& what, const char* file, int line);
 Order thread_order();
@@ -91,7 +91,7 @@ bool launch_fits(const Launch& launch);  // within the limits; otherwise it is r
 
 // ---- stacks.cpp ----
 
-// Every thread's stack lies in one range, with more room below it than any local array takes.
+// All stacks lie in one range. The unmapped gap below each is larger than any local array.
 void* reserve_stack(unsigned thread, size_t& bytes);  // its end
 constexpr unsigned kNoThread = ~0u;
 unsigned stack_owner(uintptr_t address, bool* overflow = nullptr);  // or kNoThread
@@ -118,16 +118,14 @@ void end_interval();  // every thread of the block is at the barrier, or has ret
 void end_launch();
 void forget(Allocation& allocation);
 
-// A thread accesses up to 16 bytes by the instruction at `pc`, which is not compiled code but the
-// emulator's. counted: as a request of its warp; it is looked at for races in any case. copied_to:
-// where in shared memory a load that bypasses L1 goes. True if the thread should give way.
+// The emulator itself accesses up to 16 bytes for a thread, on behalf of the instruction at `pc`.
+// The access is always checked for races. counted: also count it as a request of the warp.
+// copied_to: where a load that bypasses L1 goes in shared memory. Returns true if the thread should
+// give way.
 bool access(unsigned thread, const void* address, int bytes, Kind kind, const void* pc,
             bool counted = true, const void* copied_to = nullptr);
-// A bulk copy does, by rows; not counted.
-void bulk_access(unsigned thread, const void* address, size_t bytes, Kind kind, const void* pc);
-void bulk_bounds(const void* address, size_t bytes, Kind kind, const void* pc);  // may it?
-void count_bulk(const void* pc, bool store, uint64_t bytes, uint64_t sectors);  // of global memory
-// The running thread's compiled code does. aligned: the address must be a multiple of the bytes.
+// The same for an access by the kernel's compiled code. aligned: the address must be a multiple of
+// `bytes`.
 void compiled_access(const void* address, int bytes, Kind kind, const void* pc, bool aligned);
 }  // namespace trace
 
@@ -137,7 +135,7 @@ struct Request {  // one instruction, executed by the lanes of a warp together
     uint32_t active = 0;
     int width = 0, bytes = 0;  // of a lane, at most; of all lanes
     uint64_t address[32];
-    Request() {}  // the addresses stay unset: there are millions
+    Request() {}  // leaves the addresses unset, because there are millions of requests
 };
 
 struct Site {  // one load or store instruction of the program
@@ -146,14 +144,14 @@ struct Site {  // one load or store instruction of the program
     bool global, store;
     int width = 0;  // the widest; they differ only where a whole struct is copied
     uint64_t bytes = 0, requests = 0, cost = 0, ideal = 0;
-    // In this interval: how often each thread has executed it, and each warp's requests: how many
-    // are counted already, and the rest. A GPU executes an instruction for all lanes at once, so
-    // the i-th time of each lane is one request.
+    // Since the last barrier: how often each thread has executed it (times), how many requests of
+    // each warp are already counted (finished), and those that are not (pending). A GPU executes an
+    // instruction for all lanes at once, so the lanes' i-th executions make one request.
     bool touched = false;
     uint32_t times[kMaxThreads] = {};
     uint32_t finished[kMaxThreads / 32] = {};
     std::vector<Request> pending[kMaxThreads / 32];
-    std::string where;  // found when first reported
+    std::string where;  // its source line, looked up when first reported
 };
 
 Site& find_site(uintptr_t pc, bool global, bool store);
@@ -165,18 +163,8 @@ void count_pending();  // the interval is over
 
 // ---- races.cpp: what is ordered, and what is not ----
 
-// How an asynchronous operation is ordered: it knows what the thread that asked for it knew then. It
-// takes place at some time between that and a wait, which is another's, an agent's, doing. All
-// operations that come to the same mbarrier are one agent's, as are all of a thread that end there.
-struct AsyncOrder {
-    unsigned agent = 0;  // a number behind those of the block's threads
-    uint32_t base = 0, clock = 0;  // clock: that of its accesses
-    std::vector<uint32_t> known, fenced;  // by thread; fenced: up to its last proxy fence
-    bool sees(uint32_t clock, unsigned thread) const;  // a write that it knows of: fenced?
-};
-
-// Releasing puts all that a thread has done and knows of into the object; who acquires it then
-// comes after that. One for each barrier, and each phase of it, that threads of several warps share.
+// release() stores everything that a thread has done or knows of. A thread that then calls
+// acquire() comes after all that. One object serves one phase of one barrier between several warps.
 class Sync {
 public:
     Sync();
@@ -206,8 +194,8 @@ void act(AsyncOrder& operation,
 size_t cells_bytes(uintptr_t begin, uintptr_t end);
 Cell* new_cells(uintptr_t begin, uintptr_t end);  // those of a range
 void delete_cells(Cell* cells, uintptr_t begin, uintptr_t end);
-double bytes_per_byte();  // of memory that is kept track of
-// cells: the range's that begins at `begin`.
+double bytes_per_byte();  // bytes of bookkeeping for each byte of memory
+// cells: those of the range that begins at `begin`.
 void check(Cell* cells, uintptr_t begin, uintptr_t address, int width, bool global,
            trace::Kind kind, unsigned thread, uint16_t site);
 }  // namespace races
@@ -217,7 +205,7 @@ void check(Cell* cells, uintptr_t begin, uintptr_t address, int width, bool glob
 struct Conflict;
 
 namespace record {
-extern bool on;  // while a block that is to be recorded runs; what follows is called only then
+extern bool on;  // true while a recorded block runs; the functions below are called only then
 extern bool accessed;  // set by access()
 void begin_block(bool first_or_last);
 void access(unsigned thread, const Site& site, uintptr_t address, int width, bool counted);
@@ -225,7 +213,7 @@ void cost(const Site& site, unsigned warp, size_t index, int cost,
           int ideal);  // since the last barrier
 void call(unsigned thread, const char* name, const char* file,
           int line);  // that accesses no memory
-void conflict(const Conflict& conflict);  // the access that comes next is the second
+void conflict(const Conflict& conflict);  // its second access is the next one recorded
 void end_interval();
 void end_launch();
 }  // namespace record
@@ -245,11 +233,11 @@ struct Symbol {  // a function or a variable
     bool function;
     const char* mangled;
 };
-const std::vector<Symbol>& symbols();  // by address; none in a program that was stripped
+const std::vector<Symbol>& symbols();  // sorted by address; empty in a stripped program
 const Symbol* find_symbol(uintptr_t address);
-uintptr_t load_address();  // 0 where the program runs where it was linked for
+uintptr_t load_address();  // 0 if the program runs at its link address
 std::string name_of(const Symbol& symbol);  // demangled
-std::string short_name(const Symbol& symbol);  // as its author knows it: As, matmul<true>
+std::string short_name(const Symbol& symbol);  // as in the source: As, matmul<true>
 bool is_data(uintptr_t address);  // of the program's writable data
 
 // ---- lines.cpp: where in the source ----
@@ -263,7 +251,7 @@ std::vector<std::string> find_lines(const std::vector<uintptr_t>& return_address
 extern Counts totals;  // barriers, blocks, threads; the rest is filled in by counts()
 void report_problem(const std::string& problem);  // keeps it for counts()
 
-// A race, or an uninitialised read where there is no first.
+// A race. If there is no first access: an uninitialised read.
 struct Conflict {
     bool global;
     trace::Kind first_kind, second_kind;
@@ -274,8 +262,8 @@ struct Conflict {
     bool unfenced;  // they are in order, but no proxy fence lies between
     std::string who;
 };
-std::string describe(const Conflict& conflict);  // once counts() has found the lines
-// Keeps one for each pair of instructions. who: called for a new one.
+std::string describe(const Conflict& conflict);  // call counts() first, which looks up the lines
+// Keeps one conflict for each pair of instructions, and calls who() only for a new one.
 void report_conflict(Conflict conflict, const std::function<std::string()>& who);
 
 }  // namespace emulator

@@ -13,8 +13,7 @@
 namespace emulator {
 namespace {
 
-// What addr2line prints for these addresses; nothing where there is none. Its arguments go past any
-// shell.
+// What addr2line prints for these addresses, or "" if it is missing. No shell sees the arguments.
 std::string addr2line(const std::vector<std::string>& addresses) {
     const std::string program = "/proc/" + std::to_string(getpid()) + "/exe";
     std::vector<const char*> words = {"addr2line", "-a", "-i", "-e", program.c_str()};
@@ -50,8 +49,8 @@ std::string short_path(const std::string& path) {
     return folder == std::string::npos ? path : path.substr(folder + 1);
 }
 
-// Where a line was inlined into another, the innermost that is not the emulator's own (a float4 is
-// copied by cuda_runtime.h) is the one that its author knows.
+// Of inlined lines, take the innermost one outside the emulator: a copy of a float4, for example,
+// is inlined from cuda_runtime.h, and the user wants the line that copies.
 std::vector<std::string> find_lines(const std::vector<uintptr_t>& return_addresses) {
     std::vector<std::string> addresses, lines(return_addresses.size());
     for (const uintptr_t pc : return_addresses) {

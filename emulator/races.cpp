@@ -1,9 +1,9 @@
-// Races: which accesses are ordered, and two that are not.
+// Finds races: pairs of accesses that nothing orders.
 //
-// Vector clocks. Every access has a clock: a number that its thread keeps until it next releases,
-// that is, passes a synchronisation. A thread knows, of each other thread, the clock up to which
-// that one's accesses come before its own. A block barrier orders everything, so it needs no vector:
-// it raises `base`, the clock that every thread of the block knows of every other.
+// Vector clocks. Every access gets its thread's clock, a number that changes when the thread passes
+// a synchronisation. For each other thread, a thread knows up to which clock that thread's accesses
+// come before its own. A block barrier orders everything, so it needs no vector: it raises `base`,
+// the clock that every thread knows of every other.
 
 #include <sys/mman.h>
 
@@ -31,8 +31,8 @@ struct Access {
     Kind kind;
 };
 
-// Accesses that need no order among themselves: reads, or atomics, of the same instruction and clock
-// by these lanes of a warp.
+// Accesses that need no order among themselves: reads (or atomics) by lanes of one warp, by the
+// same instruction and at the same clock.
 struct Group {
     uint32_t clock = 0;
     uint16_t site = 0;
@@ -43,7 +43,8 @@ struct Group {
 
 }  // namespace
 
-// The last write; and groups such that a write that comes after both comes after all (see keep()).
+// The last write, and two groups of readers. A write that comes after both comes after all readers
+// (see keep()).
 struct Cell {
     uint32_t clock;  // 0: none yet
     uint16_t thread, site;
@@ -52,18 +53,16 @@ struct Cell {
 
 namespace {
 
-constexpr unsigned kAgents = 256;  // of a block
-constexpr unsigned kActors = kMaxThreads + kAgents;
-constexpr int kCellBytes = 2;  // the narrowest access that threads may make side by side: a half
+constexpr int kCellBytes = 2;  // a half: the narrowest access that neighbouring threads make
 
-// Clocks count up through all blocks and launches, so nothing must be reset for the next block.
+// Clocks never restart, so nothing has to be reset for the next block or launch.
 struct Order {
     uint32_t last = 0;  // clock given out
     uint32_t base = 0;  // all up to here is known to every thread of the block
-    uint32_t block_start = 0, launch_start = 0;  // clocks up to here are of others
-    uint32_t own[kActors] = {};  // where above base + 1: the thread's clock
-    uint32_t (*known)[kActors] = nullptr;  // [of thread][by thread], where above base
-    uint32_t knows_beyond_warp[kMaxThreads] = {};  // where above base: it acquired of other warps
+    uint32_t block_start = 0, launch_start = 0;  // up to here: earlier blocks, launches
+    uint32_t own[kMaxThreads] = {};  // where above base + 1: the thread's clock
+    uint32_t (*known)[kMaxThreads] = nullptr;  // [of thread][by thread], where above base
+    uint32_t knows_beyond_warp[kMaxThreads] = {};  // if above base: it acquired from other warps
     bool beyond_warps = false;  // in this launch
     // Whose asynchronous operations are agents, by number; the thread that asked each last. Agents
     // come behind the block's threads in all that is indexed by threads.
@@ -86,7 +85,7 @@ bool comes_before(uint32_t clock, unsigned thread, const Access& now) {
     return thread == now.thread || clock <= order.known[now.thread][thread];
 }
 
-// A thread of the group that is not ordered with the access; -1: there is none.
+// A thread of the group that is not ordered with the access, or -1.
 inline int unordered_thread(const Group& group, const Access& now) {
     if (group.clock <= order.base && group.clock > order.block_start) return -1;
     for (uint32_t lanes = group.lanes; lanes; lanes &= lanes - 1) {
@@ -124,10 +123,10 @@ void conflict(bool global, const Access& before, const Access& now, bool unfence
     });
 }
 
-// Keeps a read or an atomic among the groups. It may take the place of one that comes before it:
-// what is not ordered with that one later is not ordered with `now` either. One group of another
-// block or two of different warps stand for all others: no later access comes after them unless a
-// barrier orders the whole block. Where reads and atomics meet, or threads synchronise beyond their
+// Keeps a read or an atomic in the groups. It may replace a group that comes before it, because any
+// later access that is unordered with the old group is also unordered with `now`. One group of
+// another block, or two groups of different warps, stand for all others: only a barrier of the
+// block can order an access after them. If reads and atomics mix, or threads synchronise across
 // warps, all are kept.
 inline void keep(Cell& cell, const Access& now, uint32_t since) {
     Group &first = cell.group[0], &second = cell.group[1];
@@ -158,7 +157,7 @@ inline void keep(Cell& cell, const Access& now, uint32_t since) {
     }
     if (joins(second, true)) return;  // a third instruction: the second's line stands for it
     std::vector<Group>& more = order.more[&cell];
-    if (first.atomic == second.atomic && first.atomic != atomic) {  // keep one of each kind here
+    if (first.atomic == second.atomic && first.atomic != atomic) {  // one of each kind stays
         more.push_back(second);
         second = group;
         return;
@@ -178,7 +177,7 @@ void check_group(const Group& group, bool global, const Access& now, uint32_t si
     conflict(global, {group.clock, uint16_t(thread), group.site, kind}, now);
 }
 
-// A write may not meet any group; a read no atomics, and an atomic no reads.
+// A write conflicts with every group, a read only with atomics, an atomic only with reads.
 inline bool may_conflict(const Group& group, Kind kind) {
     return kind == kWrite || group.atomic != (kind == kAtomic);
 }
@@ -246,8 +245,9 @@ void begin_launch() {
     order.launch_start = order.last;
     order.beyond_warps = false;
     order.blocks.clear();
-    if (!order.known)  // pages come into being when touched
-        order.known = static_cast<uint32_t(*)[kActors]>(std::calloc(kActors, sizeof *order.known));
+    if (!order.known)  // calloc: pages exist only once touched
+        order.known =
+            static_cast<uint32_t(*)[kMaxThreads]>(std::calloc(kMaxThreads, sizeof *order.known));
 }
 
 void begin_block() {
@@ -269,8 +269,8 @@ void warp_barrier(unsigned first, uint32_t lanes) {
     bool beyond = false;
     for (unsigned lane = 0; lane < 32; ++lane)
         if (lanes >> lane & 1) beyond |= order.knows_beyond_warp[first + lane] > order.base;
-    // What the lanes know of their own warp; of others only if they know more than the base.
-    const unsigned begin = beyond ? 0 : first, end = beyond ? actors() : first + 32;
+    // Joins what the lanes know of their own warp, and of others if one knows more than the base.
+    const unsigned begin = beyond ? 0 : first, end = beyond ? threads_of_block() : first + 32;
     std::fill(joined + begin, joined + end, 0);
     for (unsigned lane = 0; lane < 32; ++lane) {
         if (!(lanes >> lane & 1)) continue;
@@ -291,72 +291,14 @@ void warp_barrier(unsigned first, uint32_t lanes) {
 void check(Cell* cells, uintptr_t begin, uintptr_t address, int width, bool global, Kind kind,
            unsigned thread, uint16_t site) {
     const Access now{clock_of(thread), uint16_t(thread), site, kind};
-    // Shared memory starts anew with each block.
+    // Accesses of earlier blocks do not count in shared memory.
     const uint32_t since = global ? order.launch_start : order.block_start;
     cells -= begin / kCellBytes;
     for (uintptr_t c = address / kCellBytes; c <= (address + width - 1) / kCellBytes; ++c)
         check_cell(cells[c], global, now, since);
 }
 
-uint32_t now(unsigned thread) { return clock_of(thread); }
-bool knows(unsigned thread, unsigned other, uint32_t clock) {
-    return comes_before(clock, other, {0, uint16_t(thread), 0, kRead});
-}
-
-void fence_proxy(unsigned thread) {
-    order.fenced[thread] = clock_of(thread);
-    order.own[thread] = ++order.last;
-}
-
-unsigned agent(const void* whose) {
-    const auto found = std::find(order.agents.begin(), order.agents.end(), whose);
-    const auto number = unsigned(found - order.agents.begin());
-    if (number == kAgents)
-        fail("more than " + std::to_string(kAgents) +
-             " mbarriers and threads with bulk copies in " + block_name() +
-             ": the emulator has no room for them");
-    if (found == order.agents.end()) order.agents.push_back(whose);
-    return threads_of_block() + number;
-}
-
-AsyncOrder begin_async(unsigned first, const void* whose, unsigned threads) {
-    AsyncOrder operation;
-    if (!compiled_for_tracing) return operation;
-    order.beyond_warps = true;
-    operation.agent = agent(whose);
-    order.issuer[operation.agent - threads_of_block()] = first;
-    operation.base = order.base;
-    operation.known.resize(actors());
-    for (unsigned thread = first; thread < first + threads; ++thread) {
-        for (unsigned t = 0; t < actors(); ++t)
-            operation.known[t] = std::max(operation.known[t], order.known[thread][t]);
-        operation.known[thread] = std::max(operation.known[thread], clock_of(thread));
-    }
-    operation.fenced.assign(order.fenced, order.fenced + threads_of_block());
-    ++order.last;  // what the threads do from now on, the operation does not know
-    std::fill_n(order.own + first, threads, order.last);
-    return operation;
-}
-
-void learn(unsigned thread, const AsyncOrder& operation) {
-    if (!compiled_for_tracing) return;
-    uint32_t& known = order.known[thread][operation.agent];
-    known = std::max(known, operation.clock);
-    order.knows_beyond_warp[thread] = order.last;
-}
-
-void act(AsyncOrder& operation, const std::function<void()>& accesses) {
-    if (!compiled_for_tracing) return;
-    operation.clock = order.own[operation.agent] = ++order.last;
-    std::copy(operation.known.begin(), operation.known.end(), order.known[operation.agent]);
-    const uint32_t base = std::exchange(order.base, operation.base);
-    order.acting = &operation;
-    accesses();
-    order.acting = nullptr;
-    order.base = base;
-}
-
-// The pages come into being, zeroed, when first touched.
+// mmap: the pages exist, zeroed, only once touched.
 size_t cells_bytes(uintptr_t begin, uintptr_t end) {
     return ((end - begin) / kCellBytes + 2) * sizeof(Cell);
 }

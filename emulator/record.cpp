@@ -1,7 +1,7 @@
-// What the warps of a block ask for, request by request, for a page to step through (tools/view.py).
+// Records the requests of each warp, for a page that steps through them (tools/view.py).
 //
-// Two blocks of a launch are recorded, the first and the last. A warp's requests are kept in program
-// order: a lane's next request goes right behind its last one, and the other lanes join it there.
+// The first and the last block of a launch are recorded. A warp's requests are in program order:
+// the first lane to make one inserts it after its own last request, and the other lanes join it.
 
 #include <list>
 #include <map>
@@ -18,8 +18,8 @@ bool record::on, record::accessed;
 namespace {
 
 struct Event {
-    uint16_t site = 0;  // a load or store; or
-    const char* call = "";  // what else it is, in this line
+    uint16_t site = 0;  // of a load or store, or 0 and:
+    const char* call = "";  // another event (barrier, wait, ...), at `where`
     std::string where;
     uint32_t active = 0, copies = 0;  // lanes
     int width = 0;  // bytes a lane
@@ -34,11 +34,11 @@ struct Executed {
     std::vector<Position> events;
     uint32_t times[32] = {};  // by each lane
 };
-// Of a site its address, and what it does; of a call its file and line.
+// Key of an instruction: a site's address and kind, or a call's file and line.
 using Instruction = std::tuple<uintptr_t, int, int>;
 
 struct Warp {
-    std::list<Event> events = std::list<Event>(1);  // the first stands for the beginning
+    std::list<Event> events = std::list<Event>(1);  // the first is a sentinel
     Position last[32];  // of each lane
     std::map<Instruction, Executed> executed;
     Warp() { std::fill(std::begin(last), std::end(last), events.begin()); }
@@ -62,7 +62,7 @@ std::set<const Symbol*> arrays;  // of shared memory
 
 Warp& warp_of(unsigned thread) { return blocks.back().warps[thread / 32]; }
 
-// The index-th time since the last barrier that the thread executes the instruction.
+// The event of the thread's index-th execution of the instruction since the last barrier.
 Event& event_of(unsigned thread, const Instruction& instruction, uint32_t index) {
     Warp& warp = warp_of(thread);
     Position& last = warp.last[thread % 32];
@@ -78,7 +78,7 @@ Event& event_of(unsigned thread, const Instruction& instruction, uint32_t index)
 
 Instruction instruction_of(const Site& site) { return {site.pc, site.global, site.store}; }
 
-// The first thread's last access, by that instruction, to one of the bytes that the second one wants.
+// The last access of the first thread, by that instruction, to bytes of the second access.
 const Event* first_of(const Conflict& conflict, uintptr_t address, int width) {
     if (!conflict.same_block) return nullptr;
     const std::list<Event>& events = warp_of(conflict.first_thread).events;
@@ -135,7 +135,7 @@ std::string text_of_launch() {
     for (Block& block : blocks) {
         range("block,", block.name, builtins.dynamic_shared), text += "\n";
         for (Warp& warp : block.warps) {
-            int number = -1;  // the first event is none
+            int number = -1;  // skips the sentinel
             for (Event& e : warp.events) e.number = number++;
             for (const Event& e : warp.events)
                 if (e.number >= 0) text += text_of(size_t(&warp - &block.warps[0]), e);
@@ -160,7 +160,7 @@ void begin_block(bool first_or_last) {
     if (on) blocks.push_back({block_name(), std::vector<Warp>((run.threads + 31) / 32), {}});
 }
 
-// What is not counted is a copy's store, once at its call and once at the wait for it; or an atomic.
+// Not counted are atomics and the store of a copy, which comes twice: at the call and at the wait.
 void access(unsigned thread, const Site& site, uintptr_t address, int width, bool counted) {
     const unsigned lane = thread % 32;
     accessed = true;

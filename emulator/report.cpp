@@ -1,4 +1,4 @@
-// What a program may ask afterwards: problems and counts.
+// Problems and counts, for the program to read after a launch.
 
 #include <algorithm>
 #include <map>
@@ -44,10 +44,7 @@ std::string describe(const Conflict& c) {
         return "uninitialised shared memory: " + second + does(c.second_kind) +
                " what no thread of the block has written" + who;
     const std::string& first = site_of(c.first).where;
-    if (c.unfenced)
-        return "no fence_proxy_async() after " + first + does(c.first_kind) + " what " + second +
-               does(c.second_kind) + " asynchronously" + who;
-    const size_t name = first.rfind('/') + 1;  // the same file is not named in full twice
+    const size_t name = first.rfind('/') + 1;  // do not repeat the file's name
     const bool same_file = name > 0 && second.compare(0, name, first, 0, name) == 0;
     return std::string("race in ") + (c.global ? "global" : "shared") + " memory: " + first +
            does(c.first_kind) + " what " + (same_file ? second.substr(name) : second) +
@@ -105,7 +102,7 @@ const Counts& counts() {
     }
 
     std::vector<std::string> all = problems.others, heads;
-    // Two instructions of one line, say an unrolled loop's, are one problem to a reader.
+    // To a reader two instructions of one line, as in an unrolled loop, are one problem.
     for (const Conflict& c : problems.conflicts) {
         const std::string line = describe(c), head = line.substr(0, line.rfind(" ("));
         if (std::find(heads.begin(), heads.end(), head) != heads.end()) continue;

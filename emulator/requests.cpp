@@ -1,4 +1,4 @@
-// Requests: what the lanes of a warp ask for together, and what it takes to serve them.
+// Requests: what the lanes of a warp ask for together, and their cost in sectors or wavefronts.
 
 #include <algorithm>
 #include <cstdio>
@@ -10,12 +10,12 @@ extern "C" char __executable_start, etext;  // the linker's: the program's code
 namespace emulator {
 namespace {
 
-// A thread gives way to the others each time that it has executed an instruction so often, so that
-// its warp's requests can be counted and forgotten long before the next barrier.
+// A thread gives way after so many executions of an instruction. The lanes of a warp then stay
+// close together, and their requests can be counted and forgotten long before the next barrier.
 constexpr uint32_t kChunk = 256;
 
 struct Sites {
-    std::deque<Site> all;  // a Site stays where it is
+    std::deque<Site> all;  // a deque, because references to a Site must stay valid
     std::vector<Site*> touched;
     // For each address of the program's code: the number of the first Site of that instruction, or
     // 0. An instruction has up to four.
@@ -30,7 +30,7 @@ int global_sectors(const Request& request) {
         if (!(request.active >> lane & 1)) continue;
         const uint64_t last = (request.address[lane] + request.width - 1) / kSectorBytes;
         for (uint64_t s = request.address[lane] / kSectorBytes; s <= last; ++s) {
-            int i = count;  // neighbouring lanes mostly meet in the sector seen last: from the end
+            int i = count;  // search from the end: neighbours mostly share the last sector
             while (i > 0 && sectors[i - 1] != s) --i;
             if (i == 0) sectors[count++] = s;
         }
@@ -48,7 +48,7 @@ void finish_requests(Site& site, unsigned warp, size_t count) {
         int cost, ideal;
         if (site.global) {
             cost = global_sectors(request);
-            ideal = std::min(cost, (request.bytes + 31) / 32);  // fewer where lanes read the same bytes
+            ideal = std::min(cost, (bytes + 31) / 32);  // cost is less if lanes read the same bytes
         } else {
             cost = shared_wavefronts(request.address, request.active, request.width, site.store,
                                      &ideal);
@@ -66,7 +66,7 @@ Request& next_request(Site& site, unsigned thread) {
     std::vector<Request>& pending = site.pending[thread / 32];
     uint32_t &time = site.times[thread], &finished = site.finished[thread / 32];
     if (time - finished == 2 * kChunk) finish_requests(site, thread / 32, kChunk);
-    time = std::max(time, finished);  // of lanes that far apart, the slower joins a later request
+    time = std::max(time, finished);  // a lane that is too far behind joins a later request
     if (time - finished == pending.size()) pending.emplace_back();
     return pending[time++ - finished];
 }
@@ -145,7 +145,7 @@ int shared_wavefronts(const uint64_t (&address)[32], uint32_t active, int width,
 
     int wavefronts = 0, least = 0;
     for (int group = 0; group < groups; ++group) {
-        uint64_t words[kBanks][32];  // the distinct words wanted of each bank
+        uint64_t words[kBanks][32];  // the distinct words that lanes want from each bank
         int in_bank[kBanks] = {}, distinct = 0, most = 0;
         for (int lane = group * 32 / groups; lane < (group + 1) * 32 / groups; ++lane) {
             if (!(active >> lane & 1)) continue;
@@ -154,7 +154,7 @@ int shared_wavefronts(const uint64_t (&address)[32], uint32_t active, int width,
                 uint64_t* const bank = words[word % kBanks];
                 int& count = in_bank[word % kBanks];
                 if (std::find(bank, bank + count, word) != bank + count)
-                    continue;  // one word serves all who want it
+                    continue;  // a word serves all lanes that want it
                 bank[count++] = word;
                 ++distinct;
                 most = std::max(most, count);

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""rewrite_launches.py IN.cu OUT.cpp: rewrites what C++ cannot parse in a .cu file, and leaves all else, line by line, as it is.
+"""rewrite_launches.py IN.cu OUT.cpp: rewrites what is not C++ in a .cu file. Everything else stays as it is, line by line.
 
 Example:  python3 emulator/rewrite_launches.py 03_shared_blocking/matmul.cu matmul.cpp
 
@@ -20,7 +20,7 @@ import sys
 
 HEADERS = pathlib.Path(__file__).resolve().parent / "include"
 
-# Headers of CUDA that the emulator lacks, unless a file of that name lies in include/.
+# Headers of CUDA. The emulator has those for which include/ has a file of that name.
 CUDA_HEADER = re.compile(r"cooperative_groups|cuda/|cuda[_.A-Z]|mma\.h|crt/|nv/|cub/|thrust/|cute/|cutlass/|cublas|curand|"
                          r"texture|surface|device_")
 UNSUPPORTED = [
@@ -54,7 +54,7 @@ class Refused(Exception):
 
 
 def blank(text):
-    """The same text with comments, strings and characters blanked out; every position and line stays."""
+    """Blanks out comments, strings and characters. Positions and lines stay the same."""
     return TOKEN.sub(lambda m: re.sub(r"[^\n]", " ", m.group()), text)
 
 
@@ -70,7 +70,7 @@ def matching(code, position, opening, closing, step):
 
 
 def start_of_name(code, end):
-    """Where `ns::kernel<true, 4>` begins, which ends before `end`; None where nothing like that does."""
+    """The start of the kernel's name, such as `ns::kernel<true, 4>`, that ends before `end`; None if there is none."""
     while True:
         end = len(code[:end].rstrip())
         if end and code[end - 1] == ">":  # template arguments: back to the < that opens them

@@ -10,8 +10,8 @@
 
 #include "emulator/scheduler.h"
 
-// Fibers switch stacks behind AddressSanitizer's back, so its heap of fake stack frames must stay
-// off. It reads this at its start.
+// Fibers switch stacks without AddressSanitizer's knowledge, so its fake stack frames must be off.
+// It calls this function when it starts.
 extern "C" const char* __asan_default_options() {
     return "detect_stack_use_after_return=0:detect_leaks=0";
 }
@@ -35,9 +35,9 @@ struct Settings {
     int architecture = 80;
 } settings;
 
-boost::context::fiber scheduler;  // where a thread goes when it waits or returns
+boost::context::fiber scheduler;  // the fiber to resume when a thread waits or returns
 
-struct Stack {  // as fibers ask for one
+struct Stack {  // Boost.Context's interface of a stack allocator
     unsigned thread;
     boost::context::stack_context allocate() {
         boost::context::stack_context context;
@@ -60,7 +60,7 @@ boost::context::fiber thread_main(boost::context::fiber&& from) {
         check_leaving(self);
         for (unsigned t = first; t < std::min(first + 32, run.threads); ++t)
             if (threads[t].state == State::at_warp && complete_warp(t))
-                break;  // a lane waited for this one only
+                break;  // a lane was waiting only for this one
         suspend();
     }
 }
@@ -89,8 +89,8 @@ void run_ready_threads(const std::vector<unsigned>& sequence) {
     }
 }
 
-// No thread can go on. Either all of them wait at one barrier (true: another interval follows), or
-// all have returned, or the kernel is wrong.
+// Called when no thread can go on. Returns true if all wait at the same barrier, which they then
+// pass. Otherwise all have returned, or the kernel is wrong and fail() reports it.
 bool pass_barrier() {
     const auto end = threads.begin() + run.threads;
     const auto with = [&](State s) {
@@ -205,8 +205,8 @@ void make_fibers() {
     }
 }
 
-// After a failure threads are stuck in the kernel. They are given up, for unwinding would run the
-// kernel's code; others get their stacks.
+// After a failure threads are stuck in the kernel. Destroying their fibers would unwind the stacks
+// and run kernel code, so leak the fibers. New fibers reuse the stacks.
 void abandon_fibers() {
     for (Thread& t : threads) new boost::context::fiber(std::move(t.fiber));
 }

@@ -1,4 +1,4 @@
-// Between scheduler.cpp and warps.cpp: the threads of the block that runs.
+// Shared by scheduler.cpp and warps.cpp: the threads of the running block.
 #pragma once
 
 #include <boost/context/fiber.hpp>
@@ -24,23 +24,23 @@ struct NamedBarrier;  // see named_barriers.cpp
 
 struct Call {  // where a thread waits
     const char* file = nullptr;
-    int line = 0, number = 0;  // number: of the barriers of a file
+    int line = 0, number = 0;  // number: tells barriers on one line apart
 };
 
 struct Thread {
     boost::context::fiber fiber;
     State state = State::returned;
     uint3 index{};
-    bool in_kernel = false;  // or still copying the kernel's arguments
+    bool in_kernel = false;  // false while it still copies the kernel's arguments
     Call site;
-    // Of a warp operation: its name, the lanes that it waits for, what it brings, whose value it
-    // wants and gets.
+    // In a warp operation: its name, the lanes it waits for, the value it brings, the lane it
+    // reads, and the value it receives.
     const char* name = nullptr;
     unsigned mask = 0;
     uint64_t value = 0;
     int source = 0;
     uint64_t received = 0;
-    // Of a collective, with what the lane brings; null for a shuffle.
+    // In a collective: the operation and this lane's arguments. Null in a shuffle.
     void (*operation)(const WarpCall&) = nullptr;
     const void* arguments = nullptr;
     // Of a wait at an mbarrier: which, and the phase; null once the thread has gone on.
@@ -49,7 +49,7 @@ struct Thread {
     NamedBarrier* named = nullptr;
 };
 
-// Made when first needed and kept for every later block and launch.
+// Created when first needed and reused by all later blocks and launches.
 extern std::vector<Thread>& threads;
 
 constexpr unsigned kMaxRanks = 8;  // blocks of a cluster

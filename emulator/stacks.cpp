@@ -13,8 +13,8 @@ extern "C" __attribute__((weak)) void __asan_unpoison_memory_region(void const v
 namespace emulator {
 namespace {
 
-// A stack has 128 KiB, of which only the pages that are touched exist. What no one may touch below
-// it is so much that a large local array does not reach another thread's.
+// A stack has 128 KiB, of which only touched pages exist. The inaccessible gap below it is so large
+// that a large local array does not reach another thread's stack.
 constexpr size_t kStackBytes = 128 * 1024, kStride = 1024 * 1024;
 
 }  // namespace
@@ -33,7 +33,7 @@ void* reserve_stack(unsigned thread, size_t& bytes) {
     void* const begin = static_cast<char*>(end) - kStackBytes;
     if (mprotect(begin, kStackBytes, PROT_READ | PROT_WRITE) != 0)
         std::perror("emulator: no memory for stacks"), std::abort();
-    // A thread of a failed launch may have left its frames.
+    // A failed launch may have left poisoned frames here.
     if (__asan_unpoison_memory_region) __asan_unpoison_memory_region(begin, kStackBytes);
     bytes = kStackBytes;
     return end;

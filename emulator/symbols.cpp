@@ -54,7 +54,7 @@ struct Table {
             if (e.st_size == 0 || e.st_shndx == SHN_UNDEF || e.st_name >= names.size()) continue;
             if (type != STT_OBJECT && type != STT_FUNC) continue;
             size_t size = e.st_size;
-            // clang may split the array from its gap: it is ...s.0 then.
+            // clang may split the gap off the array, which is then named ...s.0.
             const char* const shared = std::strstr(&names[e.st_name], kShared);
             if (compiled_for_tracing && shared && !std::strchr(shared, '.'))
                 size -= std::min(size, kSharedGap);
@@ -67,7 +67,7 @@ struct Table {
 };
 
 const Table& table() {
-    static const Table& table = *new Table;  // also for what runs at the program's end
+    static const Table& table = *new Table;  // never destroyed: code that runs at exit may need it
     return table;
 }
 

@@ -1,5 +1,6 @@
-// What -fsanitize=thread calls before each load and store: __tsan_read4(address) and the like.
-// ThreadSanitizer itself is not linked; these functions see every access of an unchanged kernel.
+// -fsanitize=thread makes the compiler call __tsan_read4(address) and the like before each load and
+// store. ThreadSanitizer itself is not linked: these functions take its place and trace the
+// accesses.
 
 #include <algorithm>
 #include <cstring>
@@ -20,7 +21,7 @@ void access(const void* p, int bytes, emulator::trace::Kind kind, const void* pc
 
 void access_range(const void* pointer, size_t bytes, emulator::trace::Kind kind, const void* pc) {
     if (!in_kernel) return;
-    // As a GPU would: at most 16 bytes at a time.
+    // A GPU's widest access has 16 bytes.
     for (auto p = static_cast<const char*>(pointer); bytes > 0;) {
         const int width = int(std::min<size_t>(bytes, 16));
         access(p, width, kind, pc, false);
@@ -39,7 +40,7 @@ void __tsan_func_exit() {}
 void __tsan_vptr_update(void**, void*) {}
 void __tsan_vptr_read(void**) {}
 
-// `unaligned`: the source says that the address may be anything, as memcpy does.
+// unaligned: the source allows any address, as memcpy does.
 #define READ_WRITE(bytes, prefix, aligned)                      \
     void __tsan_##prefix##read##bytes(void* p) {                \
         if (in_kernel) access(p, bytes, kRead, HERE, aligned);  \
@@ -76,7 +77,7 @@ void* __tsan_memset(void* to, int value, size_t bytes) {
 }
 
 // Host code in a traced file uses atomics too (guards of static variables, std::shared_ptr). They
-// are done, not traced.
+// are executed but not traced.
 #define ATOMIC_FETCH(bits, T, name)                                 \
     T __tsan_atomic##bits##_fetch_##name(volatile T* p, T v, int) { \
         return __atomic_fetch_##name(p, v, __ATOMIC_SEQ_CST);       \

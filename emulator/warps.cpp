@@ -22,7 +22,7 @@ void wait_at_warp(const char* file, int line) {
     ++progress_made;
 }
 
-// The lanes of `thread`'s mask that wait for it in vain, as they wait at something else.
+// Fails if a lane in the mask of `thread` waits for it at another call, or with another mask.
 void check_partners(unsigned thread) {
     const Thread& self = threads[thread];
     const unsigned first = thread / 32 * 32, lanes = std::min(32u, run.threads - first);
@@ -44,7 +44,7 @@ void check_partners(unsigned thread) {
     }
 }
 
-// A shuffle's lane must be there: in the mask, and still running.
+// The lane that a shuffle reads must be in the mask and still running.
 void check_source(const Thread& t, unsigned thread) {
     const unsigned first = thread / 32 * 32, source = unsigned(t.source);
     const char* const why = first + source >= run.threads ? "does not exist"
@@ -58,9 +58,9 @@ void check_source(const Thread& t, unsigned thread) {
 
 }  // namespace
 
-// Lets the warp of `thread`, which waits at a warp operation, go on if all the lanes that it waits
-// for wait with it. Lanes that have returned are not waited for, except by a collective, for which
-// all 32 must have come to the same place.
+// Completes the warp operation at which `thread` waits if all lanes of its mask have arrived. A
+// shuffle does not wait for lanes that have returned. A collective needs all 32 lanes at the same
+// place.
 bool complete_warp(unsigned thread, const void* pc) {
     const unsigned first = thread / 32 * 32, lanes = std::min(32u, run.threads - first);
     const Thread& self = threads[thread];
@@ -77,7 +77,7 @@ bool complete_warp(unsigned thread, const void* pc) {
         WarpCall call{{}, pc, self.site.file, self.site.line};
         for (unsigned lane = 0; lane < 32; ++lane)
             call.arguments[lane] = threads[first + lane].arguments;
-        in_kernel = false;  // the emulator's own work: it says itself what a GPU accesses
+        in_kernel = false;  // the operation reports itself what a GPU would access
         record::accessed = false;
         self.operation(call);
         for (unsigned lane = 0; record::on && !record::accessed && lane < 32; ++lane)
@@ -96,7 +96,8 @@ bool complete_warp(unsigned thread, const void* pc) {
         Thread& t = threads[first + lane];
         if ((mask >> lane & 1) && t.state != State::returned) t.state = State::ready;
     }
-    // A collective orders no memory. That a lane has returned is known to those that go on.
+    // A collective orders no memory. A shuffle also orders the accesses of lanes that have
+    // returned.
     if (!self.operation) races::warp_barrier(first, mask & (lanes < 32 ? (1u << lanes) - 1 : ~0u));
     return true;
 }

@@ -1,5 +1,4 @@
-// What would otherwise end in silence: a kernel that crashes, and one that never ends. Both end the
-// program, with a line and exit code 3.
+// Ends the program, with a message and exit code 3, if a kernel crashes or never ends.
 
 #include <signal.h>
 #include <sys/time.h>
@@ -16,7 +15,7 @@ extern "C" __attribute__((weak)) void __asan_init();  // in a program that has A
 namespace emulator {
 namespace {
 
-constexpr int kExitCode = 3;  // as the harness's for a device that failed
+constexpr int kExitCode = 3;  // kDeviceFailed in common/failure.h
 constexpr double kSeconds = 10;
 
 struct Watch {
@@ -37,8 +36,8 @@ uintptr_t program_counter(const void* context) {
 #endif
 }
 
-// The line that was running, where there is debug info. In the emulator's own code, or a library's:
-// the line of the last access that was traced.
+// The line that was running, if there is debug info. Inside the emulator or a library it is the
+// line of the last traced access instead.
 std::string place(const void* context) {
     const uintptr_t pc = program_counter(context);
     const Symbol* const function = find_symbol(pc);
@@ -60,7 +59,7 @@ std::string who() {
 
 void crashed(int signal, siginfo_t* info, void* context) {
     in_kernel = false;
-    if (!in_launch()) {  // not the emulator's business
+    if (!in_launch()) {  // the program's own crash: let it happen
         ::signal(signal, SIG_DFL);
         return;
     }
@@ -69,7 +68,7 @@ void crashed(int signal, siginfo_t* info, void* context) {
     const unsigned owner = stack_owner(address, &overflow);
     char text[32];
     std::snprintf(text, sizeof text, "%#zx", size_t(address));
-    // A misaligned vector access has no address to tell (x86).
+    // On x86 a misaligned vector access reports no address.
     const bool misaligned = signal == SIGBUS || info->si_code == SI_KERNEL;
     const std::string why =
         misaligned ? "misaligned, or outside all memory"
@@ -82,7 +81,7 @@ void crashed(int signal, siginfo_t* info, void* context) {
                 " (the traced and the AddressSanitizer builds say more)");
 }
 
-// A traced block's threads take turns in a long loop, and all come to its end late.
+// The threads of a traced block take turns in a long loop, so all of them reach its end late.
 unsigned patience() { return tracing() ? 1 + ready_threads() / 32 : 1; }
 
 void tick(int, siginfo_t*, void* context) {
@@ -111,7 +110,7 @@ void install() {
     sigaction(SIGVTALRM, &action, nullptr);
     action.sa_sigaction = crashed;
     for (const int signal : {SIGSEGV, SIGBUS})
-        if (!__asan_init) sigaction(signal, &action, nullptr);  // which reports them itself
+        if (!__asan_init) sigaction(signal, &action, nullptr);  // ASan reports them itself
 }
 
 void set_timer(double seconds) {

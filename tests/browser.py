@@ -19,7 +19,7 @@ class Browser:
         (page_reads, self.to), (self.of, page_writes) = os.pipe(), os.pipe()
 
         def pipes():  # Chromium reads descriptor 3 and writes 4
-            held = os.dup(page_reads), os.dup(page_writes)  # they may be 3 and 4 now
+            held = os.dup(page_reads), os.dup(page_writes)  # duplicate them first, as they may be 3 or 4 themselves
             os.dup2(held[0], 3)
             os.dup2(held[1], 4)
 
@@ -69,7 +69,7 @@ class Browser:
             self.events.append(self.message())
 
     def ask(self, expression):
-        """What an expression of JavaScript is."""
+        """Evaluates a JavaScript expression on the page."""
         answer = self.call("Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True)
         assert "exceptionDetails" not in answer, answer
         return answer["result"].get("value")
@@ -88,7 +88,7 @@ class Browser:
         self.call("Input.dispatchMouseEvent", type="mouseMoved", x=x, y=y)
 
     def errors(self):
-        """What the console was told."""
+        """The errors in the browser's console."""
         self.ask("0")
         return [event for event in self.events if event.get("method") in ("Runtime.exceptionThrown", "Log.entryAdded")]
 

@@ -36,11 +36,11 @@ def expectations(patch):
     return found
 
 
-once = functools.lru_cache(None)(call)  # several exercises begin with what the same command says of the chapter as it is
+once = functools.lru_cache(None)(call)  # several exercises run the same command on the unchanged chapter
 
 
 def unmet(words, exit_code, patterns, programs, folder):
-    """What the command, run in `folder`, does not do of what is expected; "" if it does it all."""
+    """Runs the command in `folder` and returns the first expectation that it does not meet, or ""."""
     run = once(*(programs.get(word, word) for word in words), cwd=folder)
     lacking = [f"prints nothing like: {pattern}" for pattern in patterns if not re.search(pattern, run.stdout + run.stderr, re.M)]
     if run.returncode != exit_code:

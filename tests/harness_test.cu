@@ -1,4 +1,4 @@
-// Kernels that do what a kernel must not do: the harness has to say so.
+// Faulty kernels, each of which the harness must report.
 #include <cuda_fp16.h>
 #include <gtest/gtest.h>
 
@@ -143,7 +143,7 @@ TEST(Harness, KeptElementsHaveNoStride) {
     EXPECT_EQ(std::count(residues.begin(), residues.end(), 0), 0);
 }
 
-// Whatever K is, nothing passes for a product that is a third too small, 0 least of all.
+// For every K, a product that is a third too small must be rejected, and 0 all the more.
 template <class In, class Out>
 void expect_sharp(const Arithmetic& arithmetic) {
     for (const int K : {1, 2, 457, 458, 1420, 1421, 5000, 1 << 20, int(kMaxK)}) {

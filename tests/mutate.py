@@ -1,4 +1,4 @@
-"""Plants faults in copies of a chapter, and builds and runs what comes of them.
+"""Plants faults in copies of a chapter, builds the copies and runs them.
 
 A fault is a row of a table: the program that must notice it, the file in the chapter that it goes into, the code that stands there
 and what that becomes, and what must then be said. Where the new code holds the word PLANTED, a number that is 1 for this fault and 0
@@ -85,7 +85,7 @@ def tree(chapter, faults=(), patch=None):
 
 @functools.lru_cache(None)
 def how():
-    """How CMake builds emulated programs (emulator/CMakeLists.txt writes it); skips the test where it can't."""
+    """How CMake builds emulated programs, as emulator/CMakeLists.txt wrote it down. Skips the test if it can't build them."""
     path = BUILD / "emulated.json"
     if not path.exists():
         pytest.skip("not built: Boost.Context is missing (libboost-context-dev)")

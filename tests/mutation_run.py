@@ -111,7 +111,7 @@ def run(program, number, *words):
 
 
 def counts(program, number):
-    """What it counts at the default size, as a CSV."""
+    """The mutant's counts at the default size, as a CSV."""
     with tempfile.TemporaryDirectory() as folder:
         file = pathlib.Path(folder) / "csv"
         return run(program, number, "--csv", str(file)), file.read_text() if file.exists() else ""
@@ -127,7 +127,7 @@ def checks():
 
 
 def killer(file, variant, program, number):
-    """What notices the mutant; None for a survivor."""
+    """The check that notices the mutant, or None if it survives."""
     for words in checks():
         code, said = run(program, number, *words)
         if code:

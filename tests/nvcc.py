@@ -22,7 +22,7 @@ KERNEL = re.compile(r"Compiling entry function '(\w+)' for '(sm_\d+)'\n.*\n\s*(\
 
 
 def nvcc():
-    named = os.environ.get("NVCC", "")  # NOTFOUND where CMake has found none
+    named = os.environ.get("NVCC", "")  # NOTFOUND if CMake has found no nvcc
     return named if os.path.exists(named) else tool("nvcc")
 
 
@@ -46,7 +46,7 @@ def test_stage_builds_without_spills(source, tmp_path):
     at = words.index("-o")
     del words[at:at + 2]
     words.remove("-arch=native")
-    if source == STEPS[0]:  # exactly as it stands; the harness takes longer than all of a stage, so that others are given it
+    if source == STEPS[0]:  # the line as it stands; the others skip the harness, which takes longest to compile
         build([*words, ARCHITECTURES[0]], tmp_path / "alone")
     words.remove("-lcublas")
     report = build([*words, *ARCHITECTURES, "-fatbin", "-DHARNESS_COMPILED_APART", "-Xptxas=-v"], tmp_path / "fatbin")

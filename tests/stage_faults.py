@@ -19,7 +19,7 @@ SHAPES = "7x5x3,3x7x6,129x132x20,130x257x9,131x264x104,3x5x250"
 RUNS = [(build, words) for build in ("trace", "asan") for words in (("--sizes", SHAPES, "--verify-only"), ("--large-indices",))]
 BARRIER = r"__sync(?:threads|warp)\(\);"
 
-# What it looks like, what it becomes; \g<0>: the code as it was.
+# Pattern of the code, and its faulty replacement. \g<0> is the original code.
 PATTERNS = (
     (BARRIER, r"if (!PLANTED) \g<0>"),
     (r"(?:__pipeline_wait_prior|ptx::cp_async_wait_all)\([^;]*;", r"if (!PLANTED) \g<0>"),
@@ -69,7 +69,7 @@ PLANTED = {(name, build): Planted(path.parent.name, [fault._replace(program=f"{n
 def caught(name, fault):
     """The last line of what the first run says that notices the fault; None where none does."""
     runs = RUNS if fault else [run for run in RUNS if run[0] == "trace"]  # without a fault, NAME.asan runs the other
-    wide = fault and "size_t(int(" in fault.new  # these show there alone
+    wide = fault and "size_t(int(" in fault.new  # these faults show only at large indices
     for build, words in sorted(runs, key=lambda run: bool(wide) and "--large-indices" not in run[1]):
         program = f"{name} {build}"
         run = PLANTED[name, build].run(fault._replace(program=program) if fault else program, *words)

@@ -25,7 +25,7 @@ def s(tmp_path):
 
 @pytest.fixture(scope="module")
 def shared(tmp_path_factory):
-    """For tests that leave it as it was."""
+    """A folder shared by tests that do not change it."""
     return StandIns(tmp_path_factory.mktemp("shared") / "it's a place")
 
 
@@ -35,7 +35,7 @@ def by_key():
 
 
 def eventually(condition, seconds=20):
-    """Waits for it; returns what it gave at last."""
+    """Polls until the result is true, and returns it."""
     end = time.monotonic() + seconds
     while not (result := condition()) and time.monotonic() < end:
         time.sleep(0.01)

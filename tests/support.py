@@ -1,4 +1,4 @@
-"""What the tests share: where things are, what was built, and how a program is run."""
+"""Shared by the tests: paths, built programs, and a way to run them."""
 import os
 import pathlib
 import shutil
@@ -21,7 +21,7 @@ def call(*words, **options):
 
 
 def program(name):
-    """The path of build/bin/NAME; skips the test where that was not built."""
+    """The path of build/bin/NAME. Skips the test if it was not built."""
     path = BUILD / "bin" / name
     if not path.exists():
         pytest.skip(f"{name} is not built here")

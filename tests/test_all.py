@@ -297,7 +297,7 @@ def test_comparison_of_unlike_folders(folders, capsys):
     assert compare_py.compare(a, b) == 0 and "ladder.csv: 1 row compared; no figures" in capsys.readouterr().out
     (b / "ladder.csv").unlink()
     assert compare_py.compare(a, b) == 2  # nothing to compare
-    (b / "ladder.csv").symlink_to("/dev/null")  # as /dev/zero, which never ends
+    (b / "ladder.csv").symlink_to("/dev/null")  # not a regular file: /dev/zero, for example, never ends
     assert compare_py.compare(a, b) == 2 and "ladder.csv: is no regular file" in capsys.readouterr().out
 
 

@@ -1,4 +1,4 @@
-"""What the programs do where the machine, not the command line, is odd: outputs that can't be written, files of the same name, little
+"""What the programs do on an odd machine: outputs that can't be written, files of the same name, little
 memory, a home that can't be written."""
 import os
 import resource

@@ -62,7 +62,7 @@ def test_csv_gathers_all_stages(s):
     assert s.call("run", "--csv", "all.csv").returncode == 0
     assert (s.here / "all.csv").read_text() == "stage,x\n01_one,1\n02_two,1\n03_three,1\n"
     assert (s.here / "all.csv").stat().st_mode & 0o777 == 0o640
-    assert victim.read_text() == "mine" and (s.here / "all.csv.part").is_symlink()  # a predictable name is nobody's
+    assert victim.read_text() == "mine" and (s.here / "all.csv.part").is_symlink()  # no file of a predictable name is overwritten
     assert "stage,x\n03_three,1\n" in s.call("run", "--csv=/dev/stdout", "03").stdout
     link.symlink_to(s.here / "linked")
     s.call("run", "--csv", "link.csv", "03")

@@ -1,4 +1,4 @@
-// The verifier must reject whatever is wrong, at any size, and nothing that is right.
+// The verifier must reject every wrong result, at any size, and accept every right one.
 #include "common/command_line.h"
 
 #include <gtest/gtest.h>

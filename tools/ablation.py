@@ -21,9 +21,9 @@ from patches import patched, said
 from results import read, write_whole
 
 ARCHITECTURE = "native"
-ALL = "-"  # in the column `without`: nothing, the form has all parts
+ALL = "-"  # the value of `without` for a form with all parts
 COLUMNS = ("registers", "spilled_bytes", "loop_multiply_adds", "loop_others", "loop_three_operands", "loop_one_bank")
-RAGGED = ("37x136x72", "37x129x65")  # no tile fits; rows on multiples of 16 bytes, as those that are timed, and others
+RAGGED = ("37x136x72", "37x129x65")  # no tile divides them; rows with and without 16-byte alignment
 
 
 class Form(NamedTuple):
@@ -34,7 +34,7 @@ class Form(NamedTuple):
 
 
 def forms(chapter):
-    """Those of a chapter's folder: each source that has forms, whole, and then those without a part."""
+    """The forms of a chapter: for each source that has patches, the whole stage first, then the forms without a part."""
     found = {}
     for patch in sorted(chapter.glob("*/*.patch")):
         if without := said(patch, "without"):
@@ -47,7 +47,7 @@ def forms(chapter):
 
 
 def wrapped(form, number):
-    """Its source as a part of a program that has others: in a namespace, and known to common/forms.cu."""
+    """The form's source, in a namespace of its own and registered with common/forms.cu, so that one program can hold several."""
     include = re.compile(r"(?m)^#include .*$")
     return "\n".join((*include.findall(form.text), "bool add_form(int (*main)(int, char**));", f"namespace form_{number} {{",
                       f'#line 1 "{form.name}/matmul.cu"', include.sub("", form.text), "}",
@@ -55,12 +55,12 @@ def wrapped(form, number):
 
 
 def program(its_forms):
-    """The source of a program that has them all."""
+    """The source of one program with all these forms."""
     return "".join((*map(wrapped, its_forms, range(len(its_forms))), '#include "common/forms.cu"\n'))
 
 
 def registers(report):
-    """What ptxas says of the kernel that is timed: the one for wide accesses, where there are two."""
+    """Registers and spills of the timed kernel, from ptxas. If there are two kernels, that is the one with wide accesses."""
     kernels = re.findall(r"function '(\w+)'.*\n.*\n.* (\d+) bytes spill stores, (\d+) bytes spill loads\n.*Used (\d+) registers",
                          report)
     _, stores, loads, used = max(kernels, key=lambda kernel: "Lb1E" in kernel[0])
@@ -92,7 +92,7 @@ def loop(listing):
 
 
 def compile_form(form, number, folder):
-    """Its object file, and its columns of machine code. Raises CalledProcessError."""
+    """Compiles a form. Returns its object file and the columns that describe its machine code. Raises CalledProcessError."""
     source, made = folder / f"{number}.cu", folder / f"{number}.o"
     source.write_text(wrapped(form, number))
     report = nvcc("-Xptxas=-v", "-c", source, "-o", made)
@@ -103,13 +103,13 @@ def compile_form(form, number, folder):
 
 
 def nvcc(*words):
-    """Returns what it printed. Raises CalledProcessError."""
+    """Runs nvcc and returns its output. Raises CalledProcessError."""
     command = [NVCC, "-std=c++17", "-O1", f"-arch={ARCHITECTURE}", f"-I{ROOT}", "-DHARNESS_COMPILED_APART", "-w", *map(str, words)]
     return subprocess.run(command, check=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True).stdout
 
 
 def built(chapters, folder):
-    """[(forms, their program, [columns of machine code])] of the chapters' folders. Ends the program where one does not build."""
+    """[(forms, their program, [columns of machine code])] of the chapters' folders. Exits if one does not build."""
     machine.build(["harness", "harness_host"])
     every = [form for chapter in chapters for form in forms(chapter)]
     with concurrent.futures.ThreadPoolExecutor(int(machine.CORES)) as pool:
@@ -136,7 +136,7 @@ def built(chapters, folder):
 
 
 def rows_of(its_forms, made, codes, options, folder):
-    """The rows of a chapter's forms. Ends the program where one of them is wrong."""
+    """Verifies and times a chapter's forms and returns their rows. Exits if one of them is wrong."""
     file = folder / f"{made.name}.csv"
     for words in (["--sizes", ",".join(RAGGED), "--verify-only"], [*options, "--csv", file]):
         if code := machine.call([made, *words], made.name):

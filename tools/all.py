@@ -19,11 +19,11 @@ LIMITS = "limits.csv"
 
 
 class Step(NamedTuple):
-    name: str  # a program of build/bin; or the ladder, which ./run itself runs
-    csv: str  # that it writes; "" for none
-    on_gpu: str = ""  # its options; a --limits at the end takes the limits of this machine, the first program's CSV
-    suffix: Optional[str] = "_cpu"  # of the program for the CPU; None: there is none
-    cpu_csv: bool = True  # does that one write the CSV, too?
+    name: str  # a program in build/bin, or "ladder", which ./run itself runs
+    csv: str  # the CSV that it writes, or ""
+    on_gpu: str = ""  # options; a --limits at the end gets the CSV of this run's first program
+    suffix: Optional[str] = "_cpu"  # appended to the name of its CPU build; None: it has no CPU build
+    cpu_csv: bool = True  # whether the CPU build writes the CSV, too
     on_cpu: str = ""
 
     def program(self, cpu):
@@ -61,7 +61,7 @@ def today():
 
 
 def describe_machine(cpu):
-    """The text of machine.txt: what the results depend on, and nothing that tells whose machine it is."""
+    """The text of machine.txt: everything that the results depend on, but nothing that identifies the owner."""
     def found(pattern, text):
         match = re.search(pattern, text, re.MULTILINE)
         return match[1].strip().strip('"') if match else "unknown"
@@ -101,7 +101,7 @@ def duration(seconds):
 
 
 def recorded(folder):
-    """{step: row} of the folder's steps.csv; {} where there is no good one."""
+    """{step: row} of the folder's steps.csv, or {} if it is missing or bad."""
     try:
         return {row["step"]: row for row in read(folder / "steps.csv", ("step", "result", "date"), ("seconds",))}
     except Wrong:
@@ -109,7 +109,7 @@ def recorded(folder):
 
 
 def usual_seconds(folders):
-    """{step: seconds} of the steps that were done, as the first of the folders that knows any recorded them."""
+    """{step: seconds} of finished steps, from the first folder that has a record."""
     for folder in folders:
         if found := {step: row["seconds"] for step, row in recorded(folder).items() if row["result"] == "done"}:
             return found
@@ -117,9 +117,9 @@ def usual_seconds(folders):
 
 
 def seconds_left(left, running, done, usual):
-    """About how many seconds the steps `left` will take, the first of which has been running for `running`. `done` and `usual`:
-    {step: seconds}, in this run and in a recorded one, which is scaled by how this one has been going. A step without a record
-    counts as the mean of the others. None: there is nothing to judge by."""
+    """Estimates how many seconds the steps `left` still take. The first of them has been running for `running` seconds. `done` and
+    `usual` are {step: seconds} of this run and of a recorded one. The record is scaled by the speed of this run so far. A step
+    without a record counts as the mean of the others. None: no data."""
     both = [step for step in done if step in usual]
     scale = sum(done[step] for step in both) / sum(usual[step] for step in both) if both else 1
     expected = {**{step: scale * seconds for step, seconds in usual.items()}, **done}
@@ -148,7 +148,7 @@ def execute(command, folder, log, tick):
 
 
 def run_step(step, cpu, folder, scratch, log, tick, has_limits):
-    """Runs one. Returns its exit code, the last line that it said and whether it moved a new CSV to the folder."""
+    """Runs a step. Returns its exit code, its last line of output, and whether the folder has a new CSV."""
     csv = step.csv if step.cpu_csv or not cpu else ""
     words = shlex.split(step.on_cpu if cpu else step.on_gpu)
     if words[-1:] == ["--limits"]:
@@ -176,11 +176,11 @@ def run(folder, against, cpu):
     usual = usual_seconds([each for each in (against, None if cpu else ROOT / "docs/results/h200") if each])
     write_whole((folder / "machine.txt", describe_machine(cpu)))
     began, first_failure = time.monotonic(), 0
-    rows = recorded(folder)  # of an earlier run, each until its step has been run again
+    rows = recorded(folder)  # rows of an earlier run stay until their step has run again
     todo = steps(cpu)
     names = [step.program(cpu) for step in todo]
     seconds, written, results = {}, [], []
-    # A program writes its CSV to the scratch folder; it moves to the other when all went well.
+    # A program writes its CSV to the scratch folder. It is moved to `folder` only after success.
     with tempfile.TemporaryDirectory(prefix=".running-", dir=folder) as scratch, open(folder / "log.txt", "wb", 0) as log:
         for at, (name, step) in enumerate(zip(names, todo)):
             start = time.monotonic()

@@ -23,7 +23,7 @@ PEAK, GBS = 64 * 4 * 16 * 2 * 1.05, 392  # slide 38: GFLOPS and GB/s of a Radeon
 
 
 class Missing(Exception):
-    """Its text is the line to print."""
+    """A program is missing. The text is the line to print."""
 
 
 def find(program, package):
@@ -37,7 +37,7 @@ def integers(rows, columns, seed=1):
 
 
 def product(A, B, n=1):
-    """C, and what it took: every work-item computes n x n elements."""
+    """C, and counts of the operations if every work-item computes n x n elements."""
     C, took = [[None] * len(B[0]) for _ in A], collections.Counter()
     for i in range(0, len(A), n):
         for j in range(0, len(B[0]), n):
@@ -151,7 +151,7 @@ def compiled(chip, source, *words):
 
 
 def scalar_registers(kb=2, simds=4, chips=(("GCN 2", "gfx700"), ("GCN 3, the Fury X", "gfx803")), waves=8):
-    """By the most SGPRs with which clang still counts so many waves a SIMD."""
+    """Derives the size of a SIMD's SGPR file: the most SGPRs a wave may have so that clang still fits that many waves."""
     lines = [f"{simds} x {kb} KB = {simds * kb} KB a compute unit"]
     for name, chip in chips:
         most = 0
@@ -177,7 +177,7 @@ def languages(chip="gfx803"):
     return f"clang 19 for {chip}: " + ", ".join(f"{name} {'refused' if code else 'compiles'}" for name, code in words.items())
 
 
-# One instruction of each of GCN's kinds.
+# Tries to assemble one instruction for each kind of GCN unit.
 def units(chip="gfx803", kinds=(("vector ALU", "v_add_f32 v0, v1, v2"), ("vector memory", "buffer_load_dword v0, off, s[0:3], 0"),
                                 ("scalar ALU", "s_add_u32 s0, s1, s2"), ("scalar memory", "s_load_dword s0, s[2:3], 0x0"),
                                 ("branch", "s_branch 0"), ("LDS", "ds_read_b32 v0, v1"), ("export", "exp mrt0 v0, v0, v0, v0"))):

@@ -3,7 +3,7 @@ import statistics
 
 from results import Wrong, plain, read
 
-# What is compared: of each CSV the columns that name a row, and those of measured figures; of a/b the first that has a figure.
+# For each CSV: the columns that identify a row, and the columns to compare. a/b: the first of them that has a figure.
 PRODUCT = ("stage m n k", "gflops")
 COMPARED = {
     "limits.csv": ("what flop_per_byte", "gflops/gbs"),
@@ -17,7 +17,7 @@ COMPARED = {
     "types.csv": ("a_b c d operation m_n_k", "ns_each"),
     "custom_load.csv": ("load from result", "ns_per_load")}
 TOLERANCE = 0.05  # rows that differ by more are listed
-SHOWN = 6  # of the rows that only one folder has
+SHOWN = 6  # how many rows that only one folder has are listed
 
 
 def load(folder):

@@ -98,7 +98,7 @@ class Snippet:
     twin: Optional[str] = None
     differs: bool = False
     flags: str = ""
-    body: str = ""  # of a kernel, which can be compiled along with others
+    body: str = ""  # a kernel's body; such snippets can be compiled together
 
 
 def kernel(claims, arch, what, body, **expected):
@@ -241,7 +241,7 @@ CLAIMS = sorted({claim for snippet in SNIPPETS for claim in snippet.claims.split
 
 
 def compiled(nvcc, snippet, source, folder):
-    """(what nvcc said, the PTX, the machine code); of a source that is refused the last two are None."""
+    """(nvcc's output, the PTX, the machine code). The last two are None if nvcc refuses the source."""
     kind = "ptx" if source.startswith(".version") else "cu"
     folder.mkdir(parents=True)
     (folder / f"snippet.{kind}").write_text(source)
@@ -256,8 +256,8 @@ def compiled(nvcc, snippet, source, folder):
 
 
 def compiled_together(nvcc, kernels, folder):
-    """{snippet: what compiled() gives} of kernels for one architecture, by one call of nvcc. Those are left out of which it says
-    nothing: where one is refused, that another would not be."""
+    """{snippet: compiled(snippet)} of kernels for one architecture, from a single call of nvcc. If one is refused, the others are
+    left out, because nvcc does not say whether they would compile."""
     said, ptx, code = compiled(nvcc, kernels[0], PRELUDE + "".join(numbered(n, each.body) for n, each in enumerate(kernels)), folder)
     if code is not None:
         found = {int(n): ("", entry, code) for n, entry in re.findall(r"(?s)\.entry \w*kernel(\d+)7Pointer(.*?)(?=\.entry|$)", ptx)}
@@ -274,7 +274,7 @@ def shown(said):
 
 
 def judge(nvcc, snippet, folder, known):
-    """Whether all is as stated, and what is seen. `known`: what compiled() gives of some snippets."""
+    """(whether the snippet behaves as stated, what nvcc did). `known`: results of compiled() that are available already."""
     dropped = snippet.arch == "compute_70"
     if (snippet.arch in ask(nvcc, "--list-gpu-code") + ask(nvcc, "--list-gpu-arch")) == dropped:
         return True, f"left out: this nvcc builds {'still' if dropped else 'nothing'} for {snippet.arch}"

@@ -99,7 +99,7 @@ def by_stage(path):
 
 
 def counted(bin_folder):
-    """{stage: (its row as ./run prints it, its counts with the columns that counters.csv has, too)} by the emulator."""
+    """{stage: (its row as ./run prints it, the emulator's counts in the columns of counters.csv)}."""
     found = {}
     with tempfile.TemporaryDirectory() as folder:
         for stage in STAGES:
@@ -109,7 +109,7 @@ def counted(bin_folder):
 
 
 def table(hardware, emulator):
-    """The two side by side, in Markdown: a line for each stage and what counts."""
+    """A Markdown table with two lines for each stage: ncu's counts and the emulator's."""
     lines = ["| stage | counted by | " + " | ".join(COMPARED.values()) + " |\n", "|---|---|" + "---:|" * len(COMPARED) + "\n"]
     for stage in hardware:
         for who, row in (("ncu", hardware[stage]), ("emulator", emulator[stage])):

@@ -11,7 +11,7 @@ from machine import ROOT
 
 
 def steps(root=ROOT):
-    """The files of both ladders, one after the other."""
+    """The files of CUDA's ladder, then those of OpenCL's."""
     files = [*root.glob("[0-9][0-9]_*/[0-9]_*.cu"), *root.glob("[0-9][0-9]_*/matmul.cu")]
     return sorted(files) + sorted(root.glob("[0-9][0-9]_*/[0-9][0-9]_*.cl"))
 
@@ -47,7 +47,7 @@ def twin(step):
 
 
 def changed_lines(old, new):
-    """How many lines come and go between two files: (all, those below the header comments)."""
+    """The number of lines that differ between two files: (in all, below the header comments)."""
     def count(*texts):
         return sum(line[0] in "+-" for line in list(difflib.unified_diff(*texts, n=0))[2:])
 

@@ -1,4 +1,4 @@
-"""What ./run needs of the machine: packages, programs that end with this one, the build folder."""
+"""What ./run needs from the machine: packages, child processes that end with it, the build folder."""
 import contextlib
 import ctypes
 import fcntl
@@ -22,12 +22,12 @@ if "CUDACXX" not in os.environ and not shutil.which("nvcc") and os.access("/usr/
 NVCC = os.environ.get("CUDACXX") or "nvcc"
 COMPILER = shlex.split(os.environ.get("CXX") or "g++")
 os.environ.update(BUILD_DIR=str(BUILD), PYTHONDONTWRITEBYTECODE="1")
-os.environ.setdefault("POCL_CACHE_DIR", str(BUILD / "pocl"))  # HOME need not be writable
+os.environ.setdefault("POCL_CACHE_DIR", str(BUILD / "pocl"))  # because HOME may be read-only
 CORES = str(len(os.sched_getaffinity(0)))
 prctl = getattr(ctypes.CDLL(None), "prctl", lambda *_: 0)
 name = "run"  # in messages
-verbose = False  # show all that the build tools say
-STEP = re.compile(rb"\[ *\d+(/\d+|%)\] ")  # of ninja and of make
+verbose = False  # show all output of the build tools
+STEP = re.compile(rb"\[ *\d+(/\d+|%)\] ")  # a line of ninja's or make's progress
 CHATTER = re.compile(rb"-- |ninja: (no work to do|Entering)|Scanning dependencies|Consolidate compiler|.*Re-checking globbed|$")
 
 
@@ -42,13 +42,13 @@ def fail(code, text):
 
 @contextlib.contextmanager
 def running(words, **options):
-    """A child that doesn't outlive this process, even where this is killed; on the way out it is waited for."""
+    """Starts a child that ends with this process, even if this one is killed. Waits for it at the end."""
     die_too = 1  # PR_SET_PDEATHSIG
     child = subprocess.Popen([str(word) for word in words], preexec_fn=lambda: prctl(die_too, signal.SIGKILL), **options)
     try:
         yield child
         child.wait()
-    except BaseException:  # after Ctrl-C it is ending by itself, unless it has a session of its own
+    except BaseException:  # Ctrl-C has reached the child, too, unless it has a session of its own
         own = options.get("start_new_session")
         for how, seconds in ((None, 0 if own else 1), (signal.SIGTERM, 5), (signal.SIGKILL, 5)):
             with contextlib.suppress(ProcessLookupError):
@@ -62,8 +62,8 @@ def running(words, **options):
 
 
 def call(words, called=None, line=None, **options):
-    """Runs a program to its end; hands each line that it prints to `line`. Returns the exit code as a shell gives it, and tells
-    of a signal that killed it."""
+    """Runs a program and passes each line of its output to `line`. Returns the exit code as a shell does, and says so if a signal
+    killed it."""
     with running(words, **({"stdout": subprocess.PIPE} if line else {}), **options) as child:
         for each in child.stdout or ():
             line(each)
@@ -75,7 +75,7 @@ def call(words, called=None, line=None, **options):
 
 
 def output(*words):
-    """What a program prints, stripped; "" when it is not here or fails."""
+    """A program's output, stripped; "" if it is missing or fails."""
     try:
         run = subprocess.run(words, capture_output=True, text=True, errors="replace", stdin=subprocess.DEVNULL, timeout=60)
     except (OSError, subprocess.TimeoutExpired):
@@ -98,19 +98,19 @@ def icds(pattern="*"):
 
 
 def python_with(module):
-    """A Python that has it: a package's is Debian's own, which need not be the first on the PATH."""
+    """A Python that has the module. Packages install it for Debian's own Python, which may not be the first on the PATH."""
     return next((python for python in ("python3", "/usr/bin/python3")
                  if output(python, "-c", f"import {module}; print('yes')")), None)
 
 
 def links(library):
-    """Does the compiler find it?"""
+    """Whether the compiler can link the library."""
     return os.path.exists(output("env", f"LIBRARY_PATH=/usr/local/lib:{os.environ.get('LIBRARY_PATH', '')}", *COMPILER,
                                  f"-print-file-name=lib{library}") or "none")
 
 
 def loads(library):
-    """Is it where the loader looks? Without ldconfig, which is not on an ordinary user's PATH."""
+    """Whether the loader finds the library. Does not use ldconfig, which an ordinary user's PATH lacks."""
     folders = os.environ.get("LD_LIBRARY_PATH", "").split(":")
     for conf in pathlib.Path("/etc/ld.so.conf.d").glob("*.conf"):
         folders += conf.read_text(errors="replace").split()
@@ -122,7 +122,8 @@ BITCODE = "/usr/lib/x86_64-linux-gnu/amdgcn/bitcode"
 OLDEST_CMAKE = (3, 22)
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 OPENCL = ("opencl-clhpp-headers", "ocl-icd-opencl-dev", "pocl-opencl-icd")
-# Is here what a Debian package brings, from that package or from elsewhere? Those that are not named bring a program of their name.
+# How to tell whether a Debian package's content is here, wherever it came from. Packages that are not listed have a program of
+# the same name.
 HAS = {
     "chromium": lambda: any(map(shutil.which, BROWSERS)),
     "cmake": lambda: (tuple(map(int, re.findall(r"\d+", output("cmake", "--version"))[:2])) or (0,)) >= OLDEST_CMAKE,
@@ -158,16 +159,16 @@ def install(packages, sudo):
         code = call([*apt, *words], line=said.append, stdin=subprocess.DEVNULL, stderr=subprocess.STDOUT)
         return b"".join(said).decode(errors="replace") if code else ""
 
-    quietly("update")  # the installation tells whether it mattered
+    quietly("update")  # ignore errors: if they matter, the installation fails
     said = quietly("install", "-y", "--no-install-recommends", *packages)
-    for package in packages if said and len(packages) > 1 else ():  # one that there is none of holds up the others
+    for package in packages if said and len(packages) > 1 else ():  # a name that does not exist stops apt: one by one
         quietly("install", "-y", "--no-install-recommends", package)
     return next((line[3:] for line in said.splitlines() if line.startswith("E: ")), "apt-get's is too old")
 
 
 def need(required, wanted=(), optional=()):
-    """Installs what is missing, where that is allowed: the optional ones as root, but not by sudo. Ends the program without the
-    required ones. Returns the others that are missing, having said so."""
+    """Installs missing packages if allowed: required ones as root or with sudo, optional ones only as root. Exits if a required
+    one is still missing. Reports the optional ones that are missing, and returns them."""
     missing = missing_of(dict.fromkeys((*required, *wanted, *optional)))
     if not missing:
         return []
@@ -197,8 +198,8 @@ def need(required, wanted=(), optional=()):
 
 
 def find_opencl():
-    """NVIDIA's OpenCL library is often here without a file that tells the loader of it. Names it in a folder of our own then,
-    beside all that /etc names."""
+    """NVIDIA's OpenCL library is often installed without the file that registers it with the loader. If so, makes a folder that
+    registers it beside all libraries that /etc registers."""
     vendors = BUILD / "opencl_vendors"
     if "OCL_ICD_VENDORS" in os.environ or not loads("libnvidia-opencl.so.1") or not has_gpu() or any(
             "nvidia" in path.read_text(errors="replace") for path in icds()):
@@ -211,7 +212,7 @@ def find_opencl():
 
 
 def check_paths():
-    """CMake and nvcc can't take everything."""
+    """Exits if a path has characters that CMake or nvcc cannot handle."""
     for path in (ROOT, BUILD, tempfile.gettempdir()):
         if bad := set('";#[]\\<>|\n') & set(str(path)):
             fail(2, f"{path}: a path can't have {' '.join(sorted(bad))} in it, which CMake takes for its own; move it elsewhere")
@@ -219,7 +220,7 @@ def check_paths():
 
 @contextlib.contextmanager
 def lock(file, doing):
-    """Keeps other processes out, as long as this one lives; waits for one that is `doing` something."""
+    """Locks out other processes until this one ends. If one of them holds the lock, says what it is `doing` and waits."""
     BUILD.mkdir(parents=True, exist_ok=True)
     with open(BUILD / file, "a+") as held:
         try:
@@ -237,8 +238,8 @@ def lock(file, doing):
 
 def build(targets):
     """Configures and builds. Shows on stderr what goes wrong, and then ends the program."""
-    given = os.environ.get("CMAKE_GENERATOR", "")  # matters to a new build folder only
-    if not given or "Multi-Config" in given:  # that has other places for the programs
+    given = os.environ.get("CMAKE_GENERATOR", "")  # only a new build folder can use it
+    if not given or "Multi-Config" in given:  # such generators put the programs elsewhere
         os.environ["CMAKE_GENERATOR"] = "Ninja" if shutil.which("ninja") else "Unix Makefiles"
     with lock("lock", f"building in {BUILD}"):
         cache, options = BUILD / "CMakeCache.txt", []
@@ -247,7 +248,7 @@ def build(targets):
             say(f"configuring {BUILD}" + why * cache.exists())
             cache.unlink(missing_ok=True)
             shutil.rmtree(BUILD / "CMakeFiles", ignore_errors=True)
-            # Only here: changed later, it would build everything again.
+            # Only in a new folder, because a later change would rebuild everything.
             options = [f"-DWARNINGS_ARE_ERRORS={'OFF' if os.environ.get('CI') in (None, '', '0', 'false') else 'ON'}"]
         said = []
         if call(["cmake", "-S", ROOT, "-B", BUILD, "-DCMAKE_TARGET_MESSAGES=OFF", "--no-warn-unused-cli", *options],
@@ -262,14 +263,14 @@ def build(targets):
 
 
 def show_progress(text):
-    """Puts `text` in the place of the terminal's last line, as much as that holds; nothing where stderr is no terminal."""
+    """Overwrites the last line of the terminal with `text`, cut to its width. Does nothing if stderr is no terminal."""
     if sys.stderr.isatty():
         width = os.get_terminal_size(sys.stderr.fileno()).columns or 80
         print(f"\r\033[K{text[:width - 1]}", end="", file=sys.stderr, flush=True)
 
 
 def show_building(line):
-    """A line that the build prints: a step overwrites the last one; what tells nothing is left out."""
+    """Shows a line of the build's output. A progress line overwrites the one before; chatter is dropped."""
     text = line.decode(errors="replace")
     if not verbose and CHATTER.match(line):
         return
@@ -282,7 +283,7 @@ def show_building(line):
 
 
 def reusable(cache):
-    """Was the build folder configured for this place, with tools that still are here?"""
+    """Whether the build folder was configured at this path, with tools that still exist."""
     values = dict(re.findall(r"(?m)^CMAKE_(\w+):[A-Z]+=(.*)$", cache.read_text(errors="replace"))) if cache.exists() else {}
     places, tools = (("HOME_DIRECTORY", ROOT), ("CACHEFILE_DIR", BUILD)), ["MAKE_PROGRAM", "CXX_COMPILER"]
     if not values.get("CUDA_COMPILER", "NOTFOUND").endswith("NOTFOUND"):

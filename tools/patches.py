@@ -1,4 +1,4 @@
-"""Changes texts as a patch says: a unified diff, below lines that say what it does."""
+"""Applies patches. A patch is a unified diff below some lines that describe it."""
 import re
 
 from results import Wrong

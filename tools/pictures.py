@@ -388,7 +388,7 @@ def layouts():
 def waves():
     svg = Svg("The fewer registers a wave takes, the more waves fit on a SIMD")
     table = (ROOT / "08_opencl_gcn/README.md").read_text()
-    rows = re.findall(r"(?m)^    (0\w+) +(\d+) +\d+ +\d+ +\d+ +\d+ +(\d+) +\d+ ", table)
+    rows = re.findall(r"(?m)^    (0\w+) +(\d+) +\d+ +\d+ +(\d+) +\d+ ", table)
     for number, (name, registers, waves) in enumerate(rows):
         grid = Grid(svg, 170, 62 + 34 * number, 1, 256, 2, 26, 0)
         grid.named(["0"] * (not number) or {}, [name], "")

@@ -24,7 +24,7 @@ import sys
 from results import Wrong, write_whole
 from tables import SIZE, chapters, first_page, machine, on_tensor_cores, read_curves, read_ladder, read_limits, read_opencl
 
-if __name__ == "__main__" and sys.argv[1:] in (["-h"], ["--help"]):  # with matplotlib or without
+if __name__ == "__main__" and sys.argv[1:] in (["-h"], ["--help"]):  # works without matplotlib, too
     print(__doc__.strip())
     sys.exit(0)
 if __name__ == "__main__" and signal.getsignal(signal.SIGINT) == signal.default_int_handler:
@@ -38,7 +38,7 @@ matplotlib.use("svg")
 import matplotlib.pyplot as plt  # noqa: E402  (the backend is chosen first)
 import matplotlib.ticker  # noqa: E402
 
-# Told apart without colour: by marker, line style and shade, and named at the line's end.
+# Lines differ in marker, style and shade, and are named at their end, so that no colour is needed.
 STYLES = [dict(marker=marker, linestyle=line, color=color) for marker, line, color in (
     ("o", "-", "#888888"), ("s", "--", "#7a5c00"), ("^", "-.", "#b0451b"), ("D", ":", "#1b6e8a"), ("v", "-", "#10305e"),
     ("P", "-", "#555555"), ("X", "--", "#2f7d32"), ("*", "-.", "#6a3d9a"), ("h", ":", "#a0522d"))]
@@ -48,7 +48,7 @@ plt.rcParams.update({"font.size": 9, "svg.fonttype": "none", "svg.hashsalt": "la
 
 
 def label_ends(axes, x, ends, gap, scale=lambda y: y, inverse=lambda y: y):
-    """Writes each (y, text) of `ends` to the right of x; those nearer to each other than `gap`, on the axis's scale, move up."""
+    """Writes each (y, text) of `ends` to the right of x. Moves labels up that would be closer than `gap`."""
     last = -math.inf
     for y, text in sorted(ends):
         last = max(scale(y), last + gap)
@@ -113,7 +113,7 @@ def draw_roofline(rows, limits):
     places = []
     for style, row in zip(itertools.cycle(STYLES), (row for row in rows if row["m"] == SIZE and "/" not in row["stage"])):
         at, predicted, measured = row["flop_per_byte"], row["predicted_gflops"] / 1000, row["gflops"] / 1000
-        while any(abs(math.log(at / other)) < 0.1 for other in places):  # side by side, those with the same intensity can be read
+        while any(abs(math.log(at / other)) < 0.1 for other in places):  # side by side, so that both can be read
             at *= 1.16
         places.append(at)
         axes.plot([at, at], [predicted, measured], color=style["color"], linewidth=0.8, linestyle=":")
@@ -181,7 +181,7 @@ def draw_opencl(rows):
         axes.plot(*zip(*points), **style)
         ends.append((points[-1][1], stage))
     label_ends(axes, sizes[-1], ends, 3.2)
-    left = sizes[0] - 0.25 * (sizes[-1] - sizes[0] or sizes[0])  # room for what the dotted lines are
+    left = sizes[0] - 0.25 * (sizes[-1] - sizes[0] or sizes[0])  # room for the labels of the dotted lines
     for what, gflops in SLIDES:
         share = 100 * gflops / FURY_X
         axes.axhline(share, color="#777777", linewidth=0.8, linestyle=(0, (1, 3)))
@@ -218,7 +218,7 @@ def main(words):
             paths["opencl"] = opencl
             figures["opencl"] = draw_opencl(read_opencl(opencl)), ("opencl",)
         for name, (figure, sources) in figures.items():
-            # Tells whether a picture is of these rows.
+            # Written into the picture, to tell later whether it shows these rows.
             source = "; ".join(f"{each}.csv, SHA-256 {hashlib.sha256(paths[each].read_bytes()).hexdigest()}" for each in sources)
             svg = io.StringIO()
             figure.savefig(svg, format="svg", metadata={"Date": None, "Source": source})

@@ -10,11 +10,11 @@ import tempfile
 
 
 class Wrong(Exception):
-    """Its text is the line to print."""
+    """A bad file of results. The text is the line to print."""
 
 
 def plain(text):
-    """`text` as it may go to a terminal: a line without control characters."""
+    """`text` as one line without control characters, safe to print on a terminal."""
     return "".join(c if c.isprintable() else "?" for c in str(text))
 
 
@@ -76,7 +76,7 @@ def around(path, text, name):
 
 @contextlib.contextmanager
 def naming(path):
-    """An OSError in here names `path`."""
+    """Turns an OSError in the block into one that names `path`."""
     try:
         yield
     except OSError as error:
@@ -102,7 +102,7 @@ def part_of(path):
 
 
 def write_whole(*files):
-    """Writes all (path, text), or none of them, whatever comes: a signal waits until they are written."""
+    """Writes all (path, text), or none of them. Signals are delayed until they are written."""
     was_blocked = signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGINT, signal.SIGTERM, signal.SIGHUP))
     parts = []
     try:

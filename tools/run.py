@@ -1,10 +1,10 @@
-"""What ./run does: builds and runs programs, shows steps, and hands on to what makes results, compares and draws them."""
+"""Implements ./run: builds and runs programs, shows diffs, and calls the tools that make, compare and draw results."""
 import signal
 import sys
 
 
 def stop(number, _):
-    """Ends the program; what it has begun is cleared away without being disturbed."""
+    """Exits on a signal, and ignores further ones so that the clean-up is not interrupted."""
     for each in STOPPING:
         signal.signal(each, signal.SIG_IGN)
     sys.exit(128 + number)
@@ -12,7 +12,7 @@ def stop(number, _):
 
 STOPPING = [each for each in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP) if signal.getsignal(each) != signal.SIG_IGN]
 if __name__ == "__main__":
-    for each in STOPPING:  # before the imports, which take a moment
+    for each in STOPPING:  # install these before the imports, which take a moment
         signal.signal(each, stop)
 
 import argparse
@@ -39,12 +39,12 @@ class Program(NamedTuple):
     kind: str  # "stage", "host" (times the CPU), "gpu" (times a GPU's library), "opencl" or "other"
 
     def target(self, cpu):
-        """What CMake calls it. A stage's CPU build is the one that counts what moves."""
+        """The name of its CMake target. For a stage on the CPU that is the traced build, which counts."""
         suffix = {"stage": "_cpu_trace", "other": "_cpu"}.get(self.kind, "") * bool(cpu)
         return self.name.replace("/", ".") + suffix
 
 
-# What the chapters' folders hold: as CMakeLists.txt finds it.
+# How to find the programs in the chapters' folders; CMakeLists.txt uses the same patterns.
 KINDS = (("matmul.cu", "stage"), ("[0-9]_*.cu", "stage"), ("matmul.cpp", "opencl"), ("*.cu", "other"),
          ("*_host.cpp", "host"))
 
@@ -102,7 +102,7 @@ ctest's; also 1 if the build failed, 2 if something needed is missing or a file 
 
 
 class Parser(argparse.ArgumentParser):
-    """One whose errors are one line."""
+    """An ArgumentParser that reports errors in one line."""
 
     def __init__(self, verb):
         super().__init__(prog=verb, add_help=False, allow_abbrev=False)
@@ -123,14 +123,14 @@ def show_help(chosen):
 
 
 def emulated(cpu):
-    """Is it to be the CPU emulator?"""
+    """Whether to use the CPU emulator."""
     if not cpu and has_gpu() and not has_nvcc():
         say("there is a GPU but no nvcc: running on the CPU emulator")
     return cpu or not has_gpu() or not has_nvcc()
 
 
 def opencl_packages(cpu):
-    """What OpenCL programs take. PoCL is a CPU's OpenCL."""
+    """The packages that OpenCL programs need. PoCL runs OpenCL on the CPU."""
     machine.find_opencl()
     return OPENCL if cpu or not machine.icds() else OPENCL[:2]
 
@@ -204,12 +204,12 @@ def run_programs(words):
 
 
 def run_stages(chosen, cpu, options, csv):
-    """One table and one CSV out of several programs."""
+    """Runs several stages and merges their output into one table and one CSV."""
     result, with_rows, rows = 0, False, []
-    erase = b"\r\033[K" * (sys.stdout.isatty() and sys.stderr.isatty())  # a program's line of progress
+    erase = b"\r\033[K" * (sys.stdout.isatty() and sys.stderr.isatty())  # erases a program's progress line
     with tempfile.TemporaryDirectory(prefix="run-") as scratch:
         for stage in chosen:
-            shown = not with_rows  # the header, once
+            shown = not with_rows  # print the header only once
 
             def show(line):
                 nonlocal shown
@@ -224,7 +224,7 @@ def run_stages(chosen, cpu, options, csv):
                 continue
             with_rows, result = with_rows or code == 0, result or code
             if code > 1:
-                return result  # no other stage would fare better
+                return result  # the others would fail in the same way
             if csv and code == 0:
                 rows += file.read_text().splitlines(keepends=True)[bool(rows):]
     if cpu:
@@ -275,7 +275,7 @@ def run_diff(words):
     steps = ladder.steps()
 
     def found(word):
-        """The steps that are meant: all of a chapter, or those whose names begin so."""
+        """The steps that the text names: all of a chapter, or those whose names begin with it."""
         files = [file for file in steps if meant(word, file.parent.name, file.name * (file.stem != "matmul"))]
         if not files:
             fail(2, f"diff '{word}': takes one of {STAGE_NAMES}, or its number; 04/1 for the first step "
@@ -451,7 +451,7 @@ def run_test(words):
         parser.add_argument(flag, action="store_true")
     for option in "-R -E -L -LE -I -j --timeout --repeat --output-junit".split():
         parser.add_argument(option)
-    given = parser.parse_args(words)  # ctest ignores what it doesn't know
+    given = parser.parse_args(words)  # ctest would silently ignore unknown options
     machine.verbose = given.V or given.VV
     every = given.all or given.rerun_failed or given.R or given.L or given.LE or given.I  # or those that are named
     boost, thorough = ("libboost-context-dev",), ("oclgrind", "clang-19", "rocm-device-libs", "python3-matplotlib", "clang-format-14",
@@ -477,7 +477,7 @@ VERBS = {"ablation": run_ablation, "all": run_all, "compare": run_compare, "diff
 def main(words):
     """Returns the exit code."""
     verb = words[0] if words else ""
-    verb = verb.removeprefix("--") if verb in ("--all", "--compare", "--plot") else verb  # as they once were written
+    verb = verb.removeprefix("--") if verb in ("--all", "--compare", "--plot") else verb  # the old spelling
     asked = {"-h", "--help"} & set(words)
     if verb in VERBS and asked:
         return show_help(STAGES)
@@ -487,7 +487,7 @@ def main(words):
 
 
 if __name__ == "__main__":
-    for descriptor in range(3):  # a closed one's number would go to the next file that is opened
+    for descriptor in range(3):  # otherwise the next opened file would get a closed stream's descriptor
         try:
             os.fstat(descriptor)
         except OSError:

@@ -10,13 +10,18 @@ from machine import ROOT
 from results import Wrong, around, read
 
 SIZE, RATES_SIZE = 8192, 4096
-RATES = ("l1_hit_percent", "l2_hit_percent", "l1_throughput_percent", "l2_throughput_percent", "device_memory_percent",
-         "warps_active_percent", "issue_active_percent", "waiting_long_scoreboard", "waiting_short_scoreboard", "waiting_barrier",
-         "waiting_dispatch_stall", "waiting_math_pipe_throttle")
-SEEN = ("sectors that L1 had", "of the others: sectors that L2 had", "L1 was busy", "L2 was busy", "device memory was busy",
-        "occupancy: warps on a multiprocessor, of the 64 it can hold", "issue slots used",
-        "warps that wait at each issue, on average: for global memory", "... for shared memory", "... at a barrier",
-        "... for the register file", "... for a unit that is full")
+# The columns of rates.csv that a chapter shows, and their words: how busy each part is, then where a warp's cycles go.
+SEEN = {"l1_hit_percent": "sectors that L1 had", "l2_hit_percent": "of the others: sectors that L2 had",
+        "l1_throughput_percent": "L1 and shared memory, one unit, were busy", "l2_throughput_percent": "L2 was busy",
+        "device_memory_percent": "device memory was busy",
+        "warps_active_percent": "occupancy: warps on a multiprocessor, of the 64 it can hold",
+        "issue_active_percent": "issue slots used"}
+WAITS = {"long_scoreboard": "waiting for global memory", "short_scoreboard": "for shared memory", "barrier": "at a barrier",
+         "dispatch_stall": "for the register file", "math_pipe_throttle": "for a unit that is full",
+         "lg_throttle": "for room in L1's queue", "wait": "for its own instruction before",
+         "not_selected": "ready, but another warp is chosen"}
+RATES = (*SEEN, *(f"waiting_{reason}" for reason in WAITS))
+LOOP = {"loop_others": "others", "loop_three_operands": "three operands", "loop_one_bank": "of one bank"}
 MACHINE = ("gpu", "driver", "cuda")
 WRITTEN_BY = "'./run all' on a GPU"
 
@@ -30,7 +35,7 @@ def read_one_machine(path, columns, numbers):
 
 
 def needed(path, row, *columns):
-    """Raises Wrong where one of these columns of the row has no figure."""
+    """Raises Wrong if one of these columns of the row has no figure."""
     for column in columns:
         if row[column] is None:
             raise Wrong(f"{path}: {row.get('stage') or row.get('what') or row.get('precision')} has no {column}")
@@ -92,8 +97,9 @@ def clocks(rows):
 
 
 def on_tensor_cores(stage, limits):
-    """Does the stage say that tensor cores limit it? Only where their limit is known."""
-    return bool(limits["tensor"]) and any(re.search("kTensor|kWgmma", file.read_text()) for file in ladder.steps() if ladder.name(file) == stage)
+    """Whether tensor cores are the stage's unit, and their limit is known."""
+    return bool(limits["tensor"]) and any(
+        re.search("kTensor|kWgmma", file.read_text()) for file in ladder.steps() if ladder.name(file) == stage)
 
 
 def prediction(row, limits):
@@ -118,9 +124,9 @@ def run_at(row, units, peak, mhz):
     had, gflops = float(row["sm_mhz"]), float(row["gflops"])
     at_clock = peak * had / mhz
     by = {"probe": "", "nvml": " by NVML"}[row["clock_by"]]
-    return [f"| {units} at the clock of this run, {had:.0f} MHz{by} | | {at_clock:.1f} |",
-            f"| measured, of that | | {gflops / at_clock / 10:.1f}% |",
-            f"| measured, of the hardware's peak at this clock | | {row['percent_of_peak_at_clock']}% |",
+    slower = [f"| {units} at the clock of this run, {had:.0f} MHz{by} | | {at_clock:.1f} |",
+              f"| measured / {units} at this clock | | {gflops / at_clock / 10:.1f}% |"] if had < 0.99 * mhz else []
+    return [*slower, f"| measured / the hardware's peak at {had:.0f} MHz{by} | | {row['percent_of_peak_at_clock']}% |",
             f"| **sustained**, without a rest: {row['sustained_mhz']} MHz, {row['power_w']} W | | "
             f"**{float(row['sustained_gflops']) / 1000:.1f}** |",
             f"| cuBLAS, at {row['cublas_mhz']} MHz | | {float(row['cublas_gflops']) / 1000:.1f} |",
@@ -149,11 +155,13 @@ def machine_limits(rows, before):
 
 
 def evidence(rates):
-    """What ncu saw of a stage: `rates` is its row of rates.csv."""
+    """The table of ncu's figures for a stage. `rates`: its row of rates.csv."""
     lines = [f"| ncu, {RATES_SIZE} x {RATES_SIZE} x {RATES_SIZE} | |", "|---|---:|"]
-    for column, what in zip(RATES, SEEN):
-        value = f"{float(rates[column]):.1f}"
-        lines.append(f"| {what} | {value}{'%' * column.endswith('percent')} |")
+    lines += [f"| {what} | {float(rates[column]):.1f}% |" for column, what in SEEN.items()]
+    # A quarter of the multiprocessor's 64 warps shares a scheduler, which starts an instruction in a share of its cycles.
+    between = 16 * float(rates["warps_active_percent"]) / float(rates["issue_active_percent"])
+    lines.append(f"| **cycles from one instruction of a warp to its next** | **{between:.1f}** |")
+    lines += [f"| ... {what} | {float(rates[f'waiting_{reason}']):.1f} |" for reason, what in WAITS.items()]
     return "\n".join(lines) + "\n"
 
 
@@ -162,7 +170,7 @@ def steps(chapter, rows):
     speeds = {row["stage"]: row for row in rows}
     files = [file for file in ladder.steps(chapter.parent) if file.parent == chapter]
     first = ladder.before(files[0], chapter.parent) or files.pop(0)
-    lines = [f"| step | what it changes | lines | TFLOP/s at {SIZE} |", "|---|---|---:|---:|"]
+    lines = [f"| program | what it changes | lines | TFLOP/s at {SIZE} |", "|---|---|---:|---:|"]
     for file in (first, *files):
         before = ladder.before(file, chapter.parent)
         changes, count = (ladder.changes(file), ladder.changed_lines(before, file)[1]) if file != first else ("", "")
@@ -176,18 +184,22 @@ def ablation(rows):
     """The table of what each part of a chapter is worth; `rows` are ablation.csv's of the chapter. Each stage is followed by its
     forms, the slowest first: what that one leaves out is worth most."""
     where = f"{rows[0]['gpu']}, {rows[0]['m']} x {rows[0]['n']} x {rows[0]['k']}"
-    lines = [f"| {where}, without | TFLOP/s | of all parts | registers | others | three operands | of one bank |",
-             "|---|---:|---:|---:|---:|---:|---:|"]
+    tables = []
     for stage in dict.fromkeys(row["stage"] for row in rows):
         whole, *others = (row for row in rows if row["stage"] == stage)
+        # 04 explains the columns about multiply-adds of the lanes, and tensor cores do theirs without them.
+        columns = LOOP if stage >= "04" and whole["loop_three_operands"] not in ("-", "0") else {}
+        lines = [" | ".join((f"| {where}, without", "TFLOP/s", "of all parts", "registers", *columns.values())) + " |",
+                 f"|---|{'---:|' * (3 + len(columns))}"]
         for row in (whole, *sorted(others, key=lambda row: float(row["gflops"]))):
             what = f"nothing: **{stage}**" if row is whole else row["without"]
             speed, of_all = float(row["gflops"]) / 1000, 100 * float(row["gflops"]) / float(whole["gflops"])
-            spilled = f", {row['spilled_bytes']} bytes spilled" * (int(row["spilled_bytes"]) > 0)
-            of_adds = [f"{100 * int(row[column]) / int(row['loop_multiply_adds']):.1f}%" if row[column] != "-" else "-"
-                       for column in ("loop_others", "loop_three_operands", "loop_one_bank")]
-            lines.append(f"| {what} | {speed:.1f} | {of_all:.1f}% | {row['registers']}{spilled} | {' | '.join(of_adds)} |")
-    return "\n".join(lines) + "\n"
+            spilled = f" + {row['spilled_bytes']} bytes" * (int(row["spilled_bytes"]) > 0)
+            of_adds = [f" {100 * int(row[column]) / int(row['loop_multiply_adds']):.1f}% |" if row[column] != "-" else " - |"
+                       for column in columns]
+            lines.append(f"| {what} | {speed:.1f} | {of_all:.1f}% | {row['registers']}{spilled} |" + "".join(of_adds))
+        tables.append("\n".join(lines) + "\n")
+    return "\n".join(tables)
 
 
 def opencl(rows, clblast, cuda):
@@ -222,7 +234,7 @@ def half_sums(rows):
 
 def cuda_python(rows):
     """The Zenn article's two tables in one, for each way to use streams."""
-    lines = ["the article, RTX 5060 Ti | 1.705 | 0.857 | 2.0 | 0.787 | 1.4 | not printed"]
+    lines = ["the Zenn article, RTX 5060 Ti | 1.705 | 0.857 | 2.0 | 0.787 | 1.4 | not printed"]
     for streams in dict.fromkeys(row["streams"] for row in rows):
         runs = [row for row in rows if row["streams"] == streams]
         cpu, gpu, kernel = (statistics.mean(row[name] for row in runs) for name in ("cpu_s", "gpu_s", "kernel_s"))
@@ -255,7 +267,7 @@ def markdown(head, lines):
     return "\n".join((f"| {head} |", f"|---{'|---:' * head.count(' | ')}|", *(f"| {line} |" for line in lines))) + "\n"
 
 
-# What is run beside the stages, where its CSV is there: of which chapter, its table, and the columns that this takes.
+# CSVs of programs beside the stages: the chapter, the function that makes its table, and the columns that it needs.
 BESIDE = {"half_sums": ("06_wmma", half_sums, ("stage",), ("m", "gflops")),
           "cuda_python": ("00_machine_limits", cuda_python, ("streams", "wrong", "allclose"), ("n", "cpu_s", "gpu_s", "kernel_s")),
           "cuda_python_overflow": ("00_machine_limits", cuda_python_overflow, ("large", "m", "n", "k", "index", "wrong"), ()),
@@ -273,7 +285,7 @@ def first_page(path, folder, rows):
     for page in sorted(ROOT.glob("[0-9][0-9]_*/README.md")):
         chapter = page.parent.name
         places = [number for number, line in enumerate(lines) if line.startswith(f"| [{chapter}]")]
-        if not places:  # a new one: its heading has the idea
+        if not places:  # a new chapter: take the idea from its heading
             places = [next((number for number, line in enumerate(lines[2:], 2) if line[3:] > chapter), len(lines))]
             idea = page.read_text().split("\n")[0].partition(": ")[2]
             lines.insert(places[0], f"| [{chapter}]({chapter}/README.md) | {idea} | - | - | - |\n")
@@ -312,7 +324,7 @@ def with_rows(block, rows):
 
 
 def ways(texts):
-    """{page: text} of all chapters, with the ways to the ones before and after as their last lines."""
+    """{page: text} of all chapters, each with the links to its neighbours as the last line."""
     pages = list(texts)
     links = [f"[{re.match('# ([^:]*)', texts[page])[1]}](../{page.parent.name}/README.md)" for page in pages]
     for at, page in enumerate(pages):

@@ -16,13 +16,13 @@ import tempfile
 
 from machine import ROOT
 
-LONGEST = 512  # an edge that a page can show
+LONGEST = 512  # the longest edge of a matrix that a page can show
 HERE = pathlib.Path(__file__).parent
 SIZES = {"half": 2, "float": 4, "double": 8, "float4": 16, "half2": 4}
 
 
 def value(expression, constants):
-    """Of an expression of whole numbers and constants; KeyError where there is anything else."""
+    """Evaluates an expression of integers and constants. Raises KeyError for anything else."""
     if not re.fullmatch(r"[\w\s()+*/%-]+", expression):
         raise KeyError(expression)
     try:
@@ -72,7 +72,7 @@ def dynamic_arrays(source, begin, length):
 
 
 def record(program, shape):
-    """What the program writes; ends this one where it writes nothing. A wrong result, or a race, is what one wants to see."""
+    """The program's record. A wrong result or a race is no failure: the page is to show it. Exits if there is no record."""
     with tempfile.TemporaryDirectory(prefix="view-") as folder:
         file = pathlib.Path(folder, "record")
         options = [word for option, number in zip(("-m", "-n", "-k"), shape) for word in (option, str(number))]
@@ -98,7 +98,7 @@ def read(text, name, shape, root=ROOT):
         data["matrices"].append({"name": matrix, "begin": at, "rows": m, "cols": n, "size": size})
         ranges.append((begin, begin + m * n * size, at))
         at += -(-m * n * size // 256) * 256
-    behind = 0  # Where g++ puts shared arrays means nothing, within 32 bytes: on the page each begins in the first banks.
+    behind = 0  # g++ places arrays at any bank. On the page each starts in the first banks.
     for array, *numbers in sorted(of_kind["array"], key=lambda row: everything.find(f" {row[0]}[")):
         (begin, length), (size, lengths) = map(int, numbers), array_of(array, everything)
         to = behind + begin % 32

@@ -169,8 +169,7 @@ void run(const ProductFacts& p, const Problem& problem, const Layout& layout, bo
     for (const uint8_t byte : D.bytes)
         if (byte != kUntouched) wrong("a write outside D");
     if (repeat == 0 || outcome.ran > 1 || !p.same_sums) return;
-    // Random data, of which the chain's sums run to infinity, or round and round: an instruction
-    // takes as long for any number.
+    // Random data. The chain's sums overflow, which does not change the time of an instruction.
     arguments.again = kChain;
     const auto chain = [&] { kernel<<<1, kWarp>>>(arguments); };
     const Rested rested = bench.time({chain}, repeat)[0];
@@ -178,18 +177,17 @@ void run(const ProductFacts& p, const Problem& problem, const Layout& layout, bo
     outcome.clocks = rested.clocks;
 }
 
-// Row by row: what was asked for, and what the device made of it.
+// Prints a row for each product: what was asked for, and the result.
 struct Table {
     Bench& bench;
     Report& report;
     uint32_t seed;
     int repeat;
     int exact = 0, wrong = 0, not_run = 0;
-    std::map<std::string, int> reasons = {};  // why so many were not run
+    std::map<std::string, int> reasons = {};  // {reason: how many rows were not run}
 
     void row(const ProductFacts& p) {
-        // Where an sm_70 has the elements of a fragment is known to the emulator for one shape
-        // only.
+        // The emulator knows sm_70's fragments for one shape only.
         const bool lacks = bench.sm < p.since;
         const bool unknown = kEmulated && bench.sm == 70 && p.M != p.N;
         const Problem problem(p, seed);

@@ -96,7 +96,7 @@ __device__ void multiply_add(D& d, const A& a, const B& b, const C& c) {
                         wmma::experimental::bmmaAccumulateOpPOPC);
     else if constexpr (std::is_same_v<typename P::D, int>)
         wmma::mma_sync(d, a, b, c, P::kOperation == kSatf);
-    else wmma::mma_sync(d, a, b, c);  // CUDA 9 had satf for halves and floats, too; it is gone
+    else wmma::mma_sync(d, a, b, c);  // only integers: satf for halves and floats ended with CUDA 9
 }
 
 // D = A * B + C; for timing, D = A * B + D is done `again` times more.
@@ -152,7 +152,7 @@ ElementFacts element() {
     return {E::kName, E::kBits, E::kLow, E::kHigh, put, take};
 }
 
-// A kernel, and how it takes the rows of A and B to lie.
+// A kernel, and the layouts in which it expects A and B.
 struct Layout {
     void (*kernel)(Arguments);
     bool a_by_rows, b_by_rows;

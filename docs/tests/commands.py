@@ -1,5 +1,5 @@
 """The commands that the book shows, each run once: as a reader types them, in a copy of the repository with the programs that were
-built, and with stand-ins where the real thing takes long and shows nothing more.
+built, and with stand-ins for programs that take long and would show nothing more.
 """
 import atexit
 import contextlib

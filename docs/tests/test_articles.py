@@ -34,7 +34,7 @@ QUOTED = re.compile(r"([\w./-]+\.\w+): (.+)", re.S)
 FILE = re.compile(r"[\w./-]+\.(?:py|cu|cuh|h|cl|cpp|patch|csv|txt|md|svg)")
 LEADING = re.compile(r"-?\d+(?:\.\d*)?(?:e[-+]?\d+)?(?=$|%| x\b)")  # the figure of '28761 x: impossible'
 NUMBERS = r"\d[\w.]*(?:(?:,|, and| and| to| or) \d[\w.]*)*"
-ALLOWED = re.compile(  # what prose may have of numbers: they name something
+ALLOWED = re.compile(  # numbers that prose may contain, because they are part of a name
     r"\"[^\"]*\"|\[[^]]*\]\([^)]*\)"  # quoted from an article or a document; links
     rf"|\b(?:CUDA|PTX|nvcc|GCN|RDNA|clang|cuda\.core|rows?|slides?|chapters?|exercises?|Windows|steps?|lanes?) {NUMBERS}"
     r"|\b[MNKnk] = \d+\b|\bat \d{3,5}\b|\b\d+(?: ?x ?\d+)+\b"  # shapes and sizes

@@ -44,6 +44,8 @@ def test_page(page):
             assert not anchor or anchor in anchors(to.read_text()), f"{target} has no heading for #{anchor}"
     hidden = re.findall(r"(?m)^(?:- |\d+\. ).*\n(?:  +.*\n)*\n(    \S.*)", text)
     assert not hidden, "code right below a list would be taken for its text"
+    rules = [line for line in without_code(text).splitlines() if "|---" in line]
+    assert all(re.fullmatch(r" *\|[-:|]+\|", line) for line in rules), "a table has two rows in one line"
     assert not re.findall(r"@\w+@|TODO|FIXME|XXX", text), "something is left to be filled in"
 
 

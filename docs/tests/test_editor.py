@@ -26,7 +26,7 @@ def clangd():
 
 
 def errors_of(file, folder):
-    """What clangd has to say against a file, and a word more where it did not come to the end; "" when all is well."""
+    """clangd's complaints about a file, plus a note if it did not finish; "" if there are none."""
     run = call(clangd(), f"--check={file}", "--check-lines=1-1", "--log=info",
                env={**os.environ, "XDG_CONFIG_HOME": str(folder / "no config of the user's own")})
     said = re.findall(r"(?m)^E\[.*", run.stderr)

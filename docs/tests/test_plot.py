@@ -155,7 +155,7 @@ def test_a_new_chapter_gets_a_row(folder):
     (folder / "README.md").write_text(README.replace(row, ""))
     assert plot.main([str(folder), str(folder / "README.md")]) == 0
     new = (folder / "README.md").read_text().splitlines()
-    assert new[README.splitlines().index(row.rstrip())].startswith("| [04_unroll](04_unroll/README.md) | eight steps of k at a time | 65.9 | 39.4 | ")
+    assert new[README.splitlines().index(row.rstrip())].startswith("| [04_unroll](04_unroll/README.md) | eight values of k at a time | 65.9 | 39.4 | ")
 
 
 CHAPTER = "# 03\n\n<!-- prediction -->\nold\n<!-- /prediction -->\n\n<!-- ncu -->\n<!-- /ncu -->\nrest\n"

@@ -6,9 +6,9 @@
 
 namespace emulator {
 
-// `rounded` is a result rounded to its type, `error` what that lost. Rounded to odd instead
-// (towards zero, then the last bit set), it may be rounded once more, to a narrower type, and comes
-// out as if there had been that one rounding only.
+// rounded: a result in its type. error: what the rounding lost. Returns the result rounded to odd
+// (towards zero, with the last bit set). Rounding that once more, to a narrower type, gives the
+// same as a single rounding.
 template <class Bits, class Float>
 __forceinline__ Float to_odd(Float rounded, double error) {
     if (!(error < 0 || error > 0)) return rounded;  // exact, infinite or NaN

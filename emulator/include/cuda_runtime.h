@@ -93,7 +93,7 @@ using cudaStream_t = struct CUstream_st*;
 
 namespace emulator {
 
-// What the running thread may read of itself. The emulator writes it; the trace does not count accesses to it.
+// threadIdx and the like of the running thread. The emulator sets them; accesses to them are not traced.
 struct Builtins {
     uint3 thread{}, block{};
     dim3 block_dim, grid_dim;
@@ -269,7 +269,7 @@ template <class A, class B>
 constexpr std::common_type_t<A, B> max(A a, B b) {
     return a < b ? b : a;
 }
-// NaN gives way to a number, as on the GPU.
+// As on the GPU, a number wins over NaN.
 inline float min(float a, float b) { return fminf(a, b); }
 inline float max(float a, float b) { return fmaxf(a, b); }
 inline double min(double a, double b) { return fmin(a, b); }
@@ -313,7 +313,7 @@ cudaError_t cudaSetDevice(int device);
 // Few multiprocessors, so that small shapes have more tiles than these; one with run_ends_only().
 cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int device);
 cudaError_t cudaMemGetInfo(size_t* free, size_t* total);
-// Exactly so many bytes, all 0xff: floats are NaN until written.
+// Allocates exactly `bytes` and fills them with 0xff, so that floats are NaN until written.
 cudaError_t cudaMalloc(void** pointer, size_t bytes);
 cudaError_t cudaFree(void* pointer);
 inline cudaError_t cudaFreeAsync(void* pointer, cudaStream_t) { return cudaFree(pointer); }

@@ -18,7 +18,7 @@ struct WarpCall {
     int line;
 };
 // Waits until all lanes of the warp have called it with the same operation at the same line. The
-// last to come carries it out.
+// last one to arrive carries it out.
 void collective(void (*operation)(const WarpCall&), const void* arguments, const char* file,
                 int line);
 // Ends the launch; does not come back.

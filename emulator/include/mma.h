@@ -47,7 +47,7 @@ using nvcuda::wmma::experimental::precision::s4;
 using nvcuda::wmma::experimental::precision::u4;
 using nvcuda::wmma::precision::tf32;
 
-// What is known of an element type: how x[] stores it, so many in one; since when (sm_70, ...)
+// Facts of an element type: how x[] stores it, and how many in one x[i]; since when (sm_70, ...)
 // matrices A and B may be of it; the type of their product's sums (half allows half sums, too).
 template <class T>
 struct Element;

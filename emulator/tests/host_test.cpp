@@ -1,4 +1,4 @@
-// What of the emulator needs no kernel: its rule for bank conflicts, and its half and bfloat16.
+// Tests that need no kernel: the rule for bank conflicts, and the types half and bfloat16.
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 #include <gtest/gtest.h>

@@ -315,7 +315,7 @@ TEST_F(Faults, ThreadReturnsWhileOthersWait) {
             "thread (2,1) has returned");
         EXPECT_EQ(cudaGetLastError(), cudaSuccess);
     });
-    shift<Sync::block><<<1, 64>>>(Device<int>(64).data, 1);  // the emulator is none the worse
+    shift<Sync::block><<<1, 64>>>(Device<int>(64).data, 1);  // the emulator still works
     EXPECT_EQ(cudaGetLastError(), cudaSuccess);
 }
 

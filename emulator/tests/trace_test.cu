@@ -1,5 +1,5 @@
-// What tracing adds: counts of what moves, bounds, and the order of accesses. Small kernels with known traffic or a known
-// fault, such as learners write, each of which must be reported with thread, line and reason.
+// Tests of tracing: counts, bounds and the order of accesses. Small kernels with known traffic, or with a fault that a learner
+// might make. Each fault must be reported with thread, line and reason.
 #include "device.h"
 #include "emulator/internal.h"
 
@@ -662,8 +662,8 @@ TEST_F(Trace, RandomKernelsRaceAsTheirClocksSay) {
     EXPECT_LT(races, 150);
 }
 
-// What mbarriers will do: warp 0 releases to an object that the others acquire; warp 3 then writes
-// again. The threads run one after the other, so none needs to wait.
+// As mbarriers would: warp 0 releases an object, the others acquire it, then warp 3 writes again. The threads run one after the
+// other, so none has to wait.
 __global__ void across_warps(int* out, emulator::Sync* full, emulator::Sync* empty, bool acquire,
                              bool third, bool late) {
     __shared__ int s[32];

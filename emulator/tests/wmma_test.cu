@@ -93,8 +93,8 @@ static_assert(sizeof(A<half>) == 32 && sizeof(C<float>) == 32 && alignof(A<half>
 
 // ---- Products, exact ----------------------------------------------------------------------------
 
-// How elements of a type lie in memory: so many in a word of so many bytes, each set and read as a
-// number.
+// The storage of an element type: `packed` elements in a word of `size` bytes, set and read as
+// numbers.
 struct Element {
     int packed, size;
     void (*set)(void* words, size_t word, int value);
