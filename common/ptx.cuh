@@ -1,5 +1,5 @@
-// PTX instructions that CUDA C++ has no function for, each as a function of the same name. nvcc
-// compiles them to inline PTX; the emulator has its own versions (emulator/include/ptx.h).
+// PTX instructions for which CUDA C++ has no function. Each is a function of the same name here.
+// nvcc compiles it to inline PTX. The emulator has versions of its own (emulator/include/ptx.h).
 //
 // A half2 or __nv_bfloat162 is one 32-bit register of two elements, the lower one first; its type
 // chooses the instruction. All 32 lanes of a warp call ldmatrix and mma together. In the layouts
@@ -34,7 +34,7 @@ constexpr int kCompiledFor = 0;  // the host's code, which runs none of this
     do { if constexpr (kCompiledFor >= sm) asm volatile(__VA_ARGS__); else __trap(); } while (false)
 // clang-format on
 
-// An array, of one or more dimensions, as the n registers that asm takes.
+// An array as the n registers that asm takes. It may have several dimensions.
 template <int n, class Array>
 __device__ auto& registers(Array& array) {
     static_assert(sizeof(array) == n * sizeof(unsigned), "so many registers of 32 bits");
@@ -146,12 +146,12 @@ inline __device__ void mma_m8n8k4(float (&d)[8], const half2 (&a)[2], const half
 }
 // clang-format on
 
-// ---- cp.async (sm_80): a copy from global to shared memory that nobody waits for yet ------------
+// ---- cp.async (sm_80): an asynchronous copy from global to shared memory ------------------------
 //
-// Each thread copies 4, 8 or 16 bytes of its own; both addresses are multiples of that. Only the
-// first `valid` bytes are read, the others become zero. 16 bytes go past L1 (.cg), fewer through it
-// (.ca). The data are there for the thread after a wait, and for its block after a barrier behind
-// the wait; until then the destination is undefined.
+// Each thread copies 4, 8 or 16 bytes. Both addresses are multiples of that. Only the first `valid`
+// bytes are read, the others become zero. Copies of 16 bytes bypass L1 (.cg), smaller ones go
+// through it (.ca). After a wait the thread may read the data, and after the wait and a barrier its
+// block may. Until then the destination is undefined.
 // Source: "Data Movement and Conversion Instructions: cp.async".
 
 template <int bytes>
