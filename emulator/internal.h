@@ -124,6 +124,10 @@ void forget(Allocation& allocation);
 // give way.
 bool access(unsigned thread, const void* address, int bytes, Kind kind, const void* pc,
             bool counted = true, const void* copied_to = nullptr);
+// A bulk copy does, by rows; not counted.
+void bulk_access(unsigned thread, const void* address, size_t bytes, Kind kind, const void* pc);
+void bulk_bounds(const void* address, size_t bytes, Kind kind, const void* pc);  // may it?
+void count_bulk(const void* pc, bool store, uint64_t bytes, uint64_t sectors);  // of global memory
 // The same for an access by the kernel's compiled code. aligned: the address must be a multiple of
 // `bytes`.
 void compiled_access(const void* address, int bytes, Kind kind, const void* pc, bool aligned);
@@ -162,6 +166,16 @@ bool count_access(Site& site, unsigned thread, uintptr_t address, int width);
 void count_pending();  // the interval is over
 
 // ---- races.cpp: what is ordered, and what is not ----
+
+// How an asynchronous operation is ordered: it knows what the thread that asked for it knew then. It
+// takes place at some time between that and a wait, which is another's, an agent's, doing. All
+// operations that come to the same mbarrier are one agent's, as are all of a thread that end there.
+struct AsyncOrder {
+    unsigned agent = 0;  // a number behind those of the block's threads
+    uint32_t base = 0, clock = 0;  // clock: that of its accesses
+    std::vector<uint32_t> known, fenced;  // by thread; fenced: up to its last proxy fence
+    bool sees(uint32_t clock, unsigned thread) const;  // a write that it knows of: fenced?
+};
 
 // release() stores everything that a thread has done or knows of. A thread that then calls
 // acquire() comes after all that. One object serves one phase of one barrier between several warps.

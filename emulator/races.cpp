@@ -53,6 +53,8 @@ struct Cell {
 
 namespace {
 
+constexpr unsigned kAgents = 256;  // of a block
+constexpr unsigned kActors = kMaxThreads + kAgents;
 constexpr int kCellBytes = 2;  // a half: the narrowest access that neighbouring threads make
 
 // Clocks never restart, so nothing has to be reset for the next block or launch.
@@ -60,8 +62,8 @@ struct Order {
     uint32_t last = 0;  // clock given out
     uint32_t base = 0;  // all up to here is known to every thread of the block
     uint32_t block_start = 0, launch_start = 0;  // up to here: earlier blocks, launches
-    uint32_t own[kMaxThreads] = {};  // where above base + 1: the thread's clock
-    uint32_t (*known)[kMaxThreads] = nullptr;  // [of thread][by thread], where above base
+    uint32_t own[kActors] = {};  // where above base + 1: the thread's clock
+    uint32_t (*known)[kActors] = nullptr;  // [of thread][by thread], where above base
     uint32_t knows_beyond_warp[kMaxThreads] = {};  // if above base: it acquired from other warps
     bool beyond_warps = false;  // in this launch
     // Whose asynchronous operations are agents, by number; the thread that asked each last. Agents
@@ -169,12 +171,24 @@ inline void keep(Cell& cell, const Access& now, uint32_t since) {
     more.push_back(group);
 }
 
+// Of the group's threads one that has not fenced what it read from what the acting operation writes,
+// or -1. A block barrier is enough in practice, an mbarrier is not: see README.md, "Order".
+inline int unfenced_thread(const Group& group, const Access& now) {
+    if (!order.acting || now.kind != kWrite || group.clock <= order.base) return -1;
+    for (uint32_t lanes = group.lanes; lanes; lanes &= lanes - 1) {
+        const int thread = group.warp * 32 + __builtin_ctz(lanes);
+        if (!order.acting->sees(group.clock, thread)) return thread;
+    }
+    return -1;
+}
+
 void check_group(const Group& group, bool global, const Access& now, uint32_t since) {
     if (group.clock <= since) return;
-    const int thread = unordered_thread(group, now);
-    if (thread < 0) return;
     const Kind kind = group.atomic ? kAtomic : kRead;
-    conflict(global, {group.clock, uint16_t(thread), group.site, kind}, now);
+    if (const int thread = unordered_thread(group, now); thread >= 0)
+        conflict(global, {group.clock, uint16_t(thread), group.site, kind}, now);
+    else if (const int thread = global ? -1 : unfenced_thread(group, now); thread >= 0)
+        conflict(global, {group.clock, uint16_t(thread), group.site, kind}, now, true);
 }
 
 // A write conflicts with every group, a read only with atomics, an atomic only with reads.
@@ -246,8 +260,7 @@ void begin_launch() {
     order.beyond_warps = false;
     order.blocks.clear();
     if (!order.known)  // calloc: pages exist only once touched
-        order.known =
-            static_cast<uint32_t(*)[kMaxThreads]>(std::calloc(kMaxThreads, sizeof *order.known));
+        order.known = static_cast<uint32_t(*)[kActors]>(std::calloc(kActors, sizeof *order.known));
 }
 
 void begin_block() {
@@ -270,7 +283,7 @@ void warp_barrier(unsigned first, uint32_t lanes) {
     for (unsigned lane = 0; lane < 32; ++lane)
         if (lanes >> lane & 1) beyond |= order.knows_beyond_warp[first + lane] > order.base;
     // Joins what the lanes know of their own warp, and of others if one knows more than the base.
-    const unsigned begin = beyond ? 0 : first, end = beyond ? threads_of_block() : first + 32;
+    const unsigned begin = beyond ? 0 : first, end = beyond ? actors() : first + 32;
     std::fill(joined + begin, joined + end, 0);
     for (unsigned lane = 0; lane < 32; ++lane) {
         if (!(lanes >> lane & 1)) continue;
@@ -296,6 +309,64 @@ void check(Cell* cells, uintptr_t begin, uintptr_t address, int width, bool glob
     cells -= begin / kCellBytes;
     for (uintptr_t c = address / kCellBytes; c <= (address + width - 1) / kCellBytes; ++c)
         check_cell(cells[c], global, now, since);
+}
+
+uint32_t now(unsigned thread) { return clock_of(thread); }
+bool knows(unsigned thread, unsigned other, uint32_t clock) {
+    return comes_before(clock, other, {0, uint16_t(thread), 0, kRead});
+}
+
+void fence_proxy(unsigned thread) {
+    order.fenced[thread] = clock_of(thread);
+    order.own[thread] = ++order.last;
+}
+
+unsigned agent(const void* whose) {
+    const auto found = std::find(order.agents.begin(), order.agents.end(), whose);
+    const auto number = unsigned(found - order.agents.begin());
+    if (number == kAgents)
+        fail("more than " + std::to_string(kAgents) +
+             " mbarriers and threads with bulk copies in " + block_name() +
+             ": the emulator has no room for them");
+    if (found == order.agents.end()) order.agents.push_back(whose);
+    return threads_of_block() + number;
+}
+
+AsyncOrder begin_async(unsigned first, const void* whose, unsigned threads) {
+    AsyncOrder operation;
+    if (!compiled_for_tracing) return operation;
+    order.beyond_warps = true;
+    operation.agent = agent(whose);
+    order.issuer[operation.agent - threads_of_block()] = first;
+    operation.base = order.base;
+    operation.known.resize(actors());
+    for (unsigned thread = first; thread < first + threads; ++thread) {
+        for (unsigned t = 0; t < actors(); ++t)
+            operation.known[t] = std::max(operation.known[t], order.known[thread][t]);
+        operation.known[thread] = std::max(operation.known[thread], clock_of(thread));
+    }
+    operation.fenced.assign(order.fenced, order.fenced + threads_of_block());
+    ++order.last;  // what the threads do from now on, the operation does not know
+    std::fill_n(order.own + first, threads, order.last);
+    return operation;
+}
+
+void learn(unsigned thread, const AsyncOrder& operation) {
+    if (!compiled_for_tracing) return;
+    uint32_t& known = order.known[thread][operation.agent];
+    known = std::max(known, operation.clock);
+    order.knows_beyond_warp[thread] = order.last;
+}
+
+void act(AsyncOrder& operation, const std::function<void()>& accesses) {
+    if (!compiled_for_tracing) return;
+    operation.clock = order.own[operation.agent] = ++order.last;
+    std::copy(operation.known.begin(), operation.known.end(), order.known[operation.agent]);
+    const uint32_t base = std::exchange(order.base, operation.base);
+    order.acting = &operation;
+    accesses();
+    order.acting = nullptr;
+    order.base = base;
 }
 
 // mmap: the pages exist, zeroed, only once touched.

@@ -44,6 +44,9 @@ std::string describe(const Conflict& c) {
         return "uninitialised shared memory: " + second + does(c.second_kind) +
                " what no thread of the block has written" + who;
     const std::string& first = site_of(c.first).where;
+    if (c.unfenced)
+        return "no fence_proxy_async() after " + first + does(c.first_kind) + " what " + second +
+               does(c.second_kind) + " asynchronously" + who;
     const size_t name = first.rfind('/') + 1;  // do not repeat the file's name
     const bool same_file = name > 0 && second.compare(0, name, first, 0, name) == 0;
     return std::string("race in ") + (c.global ? "global" : "shared") + " memory: " + first +

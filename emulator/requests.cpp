@@ -48,7 +48,8 @@ void finish_requests(Site& site, unsigned warp, size_t count) {
         int cost, ideal;
         if (site.global) {
             cost = global_sectors(request);
-            ideal = std::min(cost, (bytes + 31) / 32);  // cost is less if lanes read the same bytes
+            ideal = std::min(
+                cost, (request.bytes + 31) / 32);  // cost is less if lanes read the same bytes
         } else {
             cost = shared_wavefronts(request.address, request.active, request.width, site.store,
                                      &ideal);
