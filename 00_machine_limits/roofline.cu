@@ -213,16 +213,7 @@ void measure(const BenchOptions& o, bool clock_only, Report& report) {
 
 int main(int argc, char** argv) {
     BenchOptions o;
-    o.columns = {{"what", "what", -21},
-                 "flop_per_byte",
-                 "gbs",
-                 {"gflops", "GFLOP/s", 11},
-                 {"limit", "limit", 10},
-                 {"percent_of_limit", "of|limit", 8, as_percent},
-                 "median_ms",
-                 "sm_mhz",
-                 {"cycles_per_instruction", "cycles|each", 9},
-                 {"percent_of_limit", "", 0, as_bar}};
+    o.columns = limit_columns();
     bool clock_only = false;
     const Option clock = {"clock", "",
                           "compare the clock that kernels read with the probe's, and stop",

@@ -33,6 +33,14 @@ static_assert(kSharedQuads % kThreads == 0, "each thread brings as many");
 static_assert((kBases & (kBases - 1)) == 0 && kBaseStep % 2 == 1,
               "the bases wrap by a mask, and all occur");
 
+// A kernel that reads its own clock ends with this: an entry a block, until its last warp is done.
+__device__ inline void report_elapsed(const Elapsed& begin, Elapsed* own) {
+    __syncthreads();
+    const Elapsed end = clock_now();
+    if (threadIdx.x == 0)
+        own[blockIdx.x] = {end.cycles - begin.cycles, end.nanoseconds - begin.nanoseconds};
+}
+
 // One float4 a thread. On an H200 four of them, or blocks that stay, are slower: see README.md.
 __global__ void __launch_bounds__(kThreads) copy(const float4* a, float4* c) {
     const size_t i = size_t(blockIdx.x) * kThreads + threadIdx.x;

@@ -231,7 +231,7 @@ void measure(long long mib, int repeat, bool verify_only, Report& report) {
                     {"gbs", figure(gbs, "%.5g")},
                     {"gflops", figure(gflops, "%.5g")},
                     {"limit", figure(limit, "%.5g")},
-                    {"percent_of_limit", limit > 0 ? format("%.1f", 100 * gflops / limit) : "-"},
+                    {"percent_of_limit", percent(gflops, limit)},
                     {"median_ms", format("%.4f", times.median)},
                     {"min_ms", format("%.4f", times.least)},
                     {"max_ms", format("%.4f", times.most)},
@@ -263,14 +263,7 @@ void measure(long long mib, int repeat, bool verify_only, Report& report) {
 int main(int argc, char** argv) {
     long long mib = std::clamp(4 * cache_mib(), 256LL, 1024LL);
     BenchOptions o;
-    o.columns = {{"what", "what", -10},
-                 "flop_per_byte",
-                 "gbs",
-                 {"gflops", "GFLOP/s", 11},
-                 {"limit", "limit", 10},
-                 {"percent_of_limit", "of|limit", 8, as_percent},
-                 "median_ms",
-                 {"percent_of_limit", "", 0, as_bar}};
+    o.columns = limit_columns();
     const Option size = {
         "size", "MIB",
         "of both arrays together (default: four times the last-level cache, from 256 to 1024)",

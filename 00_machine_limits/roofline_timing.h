@@ -46,7 +46,7 @@ private:
                    {"gbs", with_gbs ? format("%.1f", gbs) : "-"},
                    {"gflops", with_gflops ? format("%.1f", gflops) : "-"},
                    {"limit", figure(limit, "%.1f")},
-                   {"percent_of_limit", figure(limit > 0 ? 100 * value / limit : 0, "%.1f")},
+                   {"percent_of_limit", percent(value, limit)},
                    {"median_ms", format("%.4f", times.median)},
                    {"min_ms", format("%.4f", times.least)},
                    {"max_ms", format("%.4f", times.most)},
@@ -54,7 +54,7 @@ private:
         add_clocks(row, clocks);
         row += {
             {"cycles_per_instruction", figure(cycles, "%.3f")},
-            {"percent_of_peak_at_clock", figure(peak > 0 ? 100 * gflops / peak : 0, "%.1f")},
+            {"percent_of_peak_at_clock", percent(gflops, peak)},
             {"sustained_gbs", with_gbs ? figure(work.bytes() / sustained.ms * 1e-6, "%.1f") : "-"}};
         add_sustained(row, sustained, with_gflops ? work.flop : 0);
         report.add(row += bench.where());

@@ -1,5 +1,5 @@
 // What the sweeps on the GPU (roofline.cu) and on the CPU (roofline_host.cpp) have in common: the
-// points, the data, the reference.
+// points, the data, the reference, the table.
 #pragma once
 
 #include <algorithm>
@@ -25,6 +25,20 @@ constexpr double flop_per_byte(int steps) { return 2.0 * steps / (4 + 4); }
 // GFLOP/s that the roofline allows. peak: GFLOP/s. gbs: GB/s, of bytes read and written.
 inline double roof(double peak, double gbs, int steps) {
     return std::min(peak, gbs * flop_per_byte(steps));
+}
+
+// A table of limits. Of a CPU there are no clocks and no cycles.
+inline Columns limit_columns() {
+    return {{"what", "what", -21},
+            "flop_per_byte",
+            "gbs",
+            {"gflops", "GFLOP/s", 11},
+            {"limit", "limit", 10},
+            {"percent_of_limit", "of|limit", 8, as_percent},
+            "median_ms",
+            "sm_mhz",
+            {"cycles_per_instruction", "cycles|each", 9},
+            {"percent_of_limit", "", 0, as_bar}};
 }
 
 // Says how near to the roof the points came. shares: of it, a point each.

@@ -6,7 +6,7 @@
 #include <cuda_fp16.h>
 #include <cuda_runtime.h>
 
-#include "common/gpu.h"
+#include "00_machine_limits/roofline.cuh"
 
 // Of a warpgroup's tile, which four instructions multiply; and how often they do until they are
 // waited for.

@@ -127,12 +127,9 @@ void pass(const std::string& what, bool same_fragments) {
 int main(int argc, char** argv) {
     int device = 0;
     uint32_t seed = 1;
-    using Text = const std::string&;
     const std::vector<Option> options = {
-        {"seed", "S", "other inputs (default 1)",
-         [&](Text value) { seed = parse_number("--seed", value, 0, UINT32_MAX); }},
-        {"device", "D", "use CUDA device D (default 0)",
-         [&](Text value) { device = parse_number("--device", value, 0, 1023); }},
+        {"seed", "S", "other inputs (default 1)", number(seed, "--seed", 0, UINT32_MAX)},
+        device_option(device),
     };
     return run_program(
         "one_tile", "C = A * B on tensor cores, 16 x 16, by one warp; compared exactly.", options,

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "common/gpu.h"
+#include "common/bench.h"
 
 struct Chip {
     int device = 0;
@@ -18,15 +18,7 @@ struct Chip {
 
 // The two options, which write to `chip`.
 inline std::vector<Option> chip_options(Chip& chip) {
-    const auto set_arch = [&chip](const std::string& value) {
-        chip.sm = std::stoi(parse_choice("--arch", value, {"sm_70", "sm_75", "sm_80"}).substr(3));
-    };
-    return {
-        {"device", "D", "use CUDA device D (default 0)", number(chip.device, "--device", 0, 1023)},
-        only_for(kEmulated,
-                 {"arch", "ARCH",
-                  "CPU build: the fragments of sm_70, sm_75 or sm_80 (default sm_80)", set_arch},
-                 kCpuBuilds)};
+    return {device_option(chip.device), arch_option(chip.sm)};
 }
 
 // Takes the chip into use and prints which one it is. Throws Failure where there is none.
@@ -39,8 +31,7 @@ inline void select_chip(Chip& chip) {
 // Waits for the kernel that was just launched; `what` is named in the message if it failed. On the
 // CPU nothing may have raced.
 inline void finish(const std::string& what) {
-    check_cuda(cudaGetLastError(), what);
-    check_cuda(cudaDeviceSynchronize(), what);
+    finish_launch(what);
 #ifdef CUDA_EMULATOR
     const auto& problems = emulator::counts().problems;
     if (!problems.empty()) throw Failure(kWrongResult, what + ": " + problems[0]);

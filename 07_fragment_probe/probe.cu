@@ -114,31 +114,26 @@ Choices kUses = {"matrix_a", "matrix_b", "accumulator"}, kTypes = {"half", "floa
 Choices kShapes = {"16x16x16", "32x8x16", "8x32x16"};
 
 int main(int argc, char** argv) {
-    using Text = const std::string&;
     Chip chip;
     FragmentKind asked;
     bool all = false;
     std::string csv, svg;
     std::vector<Option> options = {
         {"use", "USE", "matrix_a, matrix_b or accumulator (default matrix_a)",
-         [&](Text value) { asked.use = parse_choice("--use", value, kUses); }},
+         choice(asked.use, "--use", kUses)},
         {"type", "TYPE", "half, or float: accumulator only (default half)",
-         [&](Text value) { asked.type = parse_choice("--type", value, kTypes); }},
+         choice(asked.type, "--type", kTypes)},
         {"layout", "LAYOUT",
          "M lies in memory row by row, or column by column: row or col (default col)",
-         [&](Text value) { asked.layout = parse_choice("--layout", value, kLayouts); }},
+         choice(asked.layout, "--layout", kLayouts)},
         {"shape", "MxNxK", "16x16x16, 32x8x16 or 8x32x16 (default 16x16x16)",
-         [&](Text value) { asked.shape = parse_choice("--shape", value, kShapes); }},
-        {"all", "", "every fragment there is, a line each", [&](Text) { all = true; }},
+         choice(asked.shape, "--shape", kShapes)},
+        {"all", "", "every fragment there is, a line each", flag(all)},
         {"csv", "FILE",
          "also write lane,element,row,col to FILE; with --all after shape,use,type,layout",
-         [&](Text value) { csv = parse_csv(value); }},
+         file_name(csv, "--csv")},
         {"svg", "FILE", "also draw the matrix, a colour a lane; not with --all",
-         [&](Text value) {
-             if (value.empty())
-                 throw Failure(kBadCommandLine, "--svg '': takes the name of a file");
-             svg = value;
-         }},
+         file_name(svg, "--svg")},
     };
     for (const Option& option : chip_options(chip)) options.push_back(option);
     const std::string about = "which element of a matrix each lane's x[i] of a WMMA fragment holds";

@@ -21,21 +21,17 @@ constexpr Build kBuild = kTimesGpu;
 constexpr Build kBuild = kTimesCpu;
 #endif
 
-struct BenchOptions {
-    int repeat = 10;  // timed runs of each
-    int device = 0;
-    bool verify_only = false;  // always so in a CPU build
+struct BenchOptions : RunOptions {  // verify_only: always so in a CPU build
+    BenchOptions() { repeat = 10; }
     int arch = 80;  // on the emulator: whose fragments, sm_80's
     bool rows_without_times = false;  // else only what was timed is written to a CSV
-    std::string csv;  // empty: no CSV
-    bool wide = false;  // show all columns
-    Columns columns;  // what else is shown of the rows
+    Columns columns;  // of the table
 };
 
 // An option that a CPU build refuses, and one that only a CPU build takes.
 Option gpu_only(Option option, Build build = kBuild);
 Option cpu_only(Option option, Build build = kBuild);
-Option arch_option(BenchOptions& o, Build build = kBuild);  // --arch sm_75
+Option arch_option(int& sm, Build build = kBuild);  // --arch sm_75
 
 // Runs a measuring program: reads the common options and `more`, calls `measure`. Returns the exit
 // code (see failure.h).
@@ -53,31 +49,25 @@ Option cpu_only(Option option, Build build) {
     option.help = "CPU build: " + option.help;
     return only_for(build == kVerifiesOnCpu, option, kCpuBuilds);
 }
-Option arch_option(BenchOptions& o, Build build) {
-    const auto set = [&o](const std::string& value) {
-        o.arch = std::stoi(parse_choice("--arch", value, {"sm_70", "sm_75", "sm_80"}).substr(3));
-    };
-    return cpu_only({"arch", "ARCH", "fragments of sm_70, sm_75 or sm_80 (default sm_80)", set},
+Option arch_option(int& sm, Build build) {
+    const std::string help = format("fragments of sm_70, sm_75 or sm_80 (default sm_%d)", sm);
+    return cpu_only({"arch", "ARCH", help,
+                     [&sm](const std::string& value) {
+                         const std::vector<std::string> all = {"sm_70", "sm_75", "sm_80"};
+                         sm = std::stoi(parse_choice("--arch", value, all).substr(3));
+                     }},
                     build);
 }
 
 int run_bench(const std::string& name, const std::string& about, const std::string& examples,
               BenchOptions& o, const std::vector<Option>& more, int argc, char** argv,
               const std::function<void(Report&)>& measure, Build build) {
-    Option csv = {"csv", "FILE", "also write the rows to FILE",
-                  [&o](const std::string& value) { o.csv = parse_csv(value); }};
-    Option repeat = {"repeat", "R", format("timed runs of each (default %d)", o.repeat),
-                     number(o.repeat, "--repeat", 1, 1000)};
-    if (build != kTimesCpu && !o.rows_without_times) csv = gpu_only(csv, build);
-    if (build != kTimesCpu) repeat = gpu_only(repeat, build);
-    std::vector<Option> options = {
-        csv,
-        wide_option(o.wide),
-        repeat,
-        {"verify-only", "", "check the results and stop", flag(o.verify_only)}};
-    if (build != kTimesCpu)
-        options.push_back({"device", "D", "use CUDA device D (default 0)",
-                           number(o.device, "--device", 0, 1023)});
+    std::vector<Option> options = run_options(o, 1000);
+    for (Option& each : options)
+        if (build != kTimesCpu &&
+            (each.name == "repeat" || (each.name == "csv" && !o.rows_without_times)))
+            each = gpu_only(each, build);
+    if (build != kTimesCpu) options.push_back(device_option(o.device));
     options.insert(options.end(), more.begin(), more.end());
     return run_program(name, about, options, examples, argc, argv, [&] {
         if (o.verify_only && !o.csv.empty() && !o.rows_without_times)

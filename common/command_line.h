@@ -32,19 +32,18 @@ long long parse_number(const std::string& option, const std::string& text, long 
 std::string parse_choice(const std::string& option, const std::string& text,
                          const std::vector<std::string>& accepted);
 
-// --csv's value.
-std::string parse_csv(const std::string& value);
-
 // Reads FIRST:LAST:STEP into the sizes FIRST, FIRST + STEP, ... up to LAST.
 std::vector<long long> parse_sizes(const std::string& text);
 
-// Sets a number, or a switch.
+// Sets a number, a word, the name of a file, or a switch.
 template <class Number>
 Setter number(Number& into, const char* option, long long low, long long high) {
     return [&into, option, low, high](const std::string& value) {
         into = Number(parse_number(option, value, low, high));
     };
 }
+Setter choice(std::string& into, const char* option, const std::vector<std::string>& accepted);
+Setter file_name(std::string& into, const char* option);
 inline Setter flag(bool& into) {
     return [&into](const std::string&) { into = true; };
 }
@@ -53,8 +52,16 @@ inline Setter flag(bool& into) {
 Option only_for(bool taken, Option option, const std::string& builds);
 constexpr const char* kCpuBuilds = "CPU builds (their names end in _cpu) take it";
 
-// The option --wide of a Report.
-Option wide_option(bool& wide);
+// What a person can ask of any program that verifies and measures.
+struct RunOptions {
+    bool verify_only = false;
+    int repeat = 20;  // timed runs of each
+    std::string csv;  // empty: no CSV
+    bool wide = false;
+    int device = 0;
+};
+std::vector<Option> run_options(RunOptions& options, int most_repeats);
+Option device_option(int& device);
 
 // Parses the command line and runs `body`. Prints `about`, the options and `examples` for --help.
 // What body throws becomes one line on stderr. Returns the exit code.
@@ -63,13 +70,8 @@ int run_program(const std::string& name, const std::string& about,
                 char** argv, const std::function<void()>& body);
 
 // What a person can ask of a product of matrices.
-struct Options {
-    bool verify_only = false;
+struct Options : RunOptions {
     uint32_t seed = 1;
-    int repeat = 20;
-    int device = 0;
-    std::string csv;  // empty: no CSV
-    bool wide = false;
     std::optional<Gpu> gpu;  // predict for this GPU rather than for the one at hand
     std::string order;  // emulator: forward, reverse, random or all three
     bool large_indices = false;  // emulator: verify only how wide the indices are
@@ -85,7 +87,7 @@ constexpr long long kMaxEdge = 1000000000;
 // At K = 2^24 a float's rounding unit times K reaches 1 and no error bound is left (see verify.h).
 constexpr long long kMaxK = 8388608;
 
-Shape square(long long size);
+inline Shape square(long long size) { return {int(size), int(size), int(size)}; }
 
 std::vector<Option> product_options(Options& options, const std::string& default_size);
 // The same for a CUDA stage. `emulated`: in a CPU build.
@@ -107,7 +109,6 @@ void print_shape(const Options& options);
 #ifndef HARNESS_COMPILED_APART
 
 #include <fcntl.h>
-#include <getopt.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -133,9 +134,17 @@ std::string parse_choice(const std::string& option, const std::string& text,
     throw refused(option, text, "takes one of " + joined(accepted));
 }
 
-std::string parse_csv(const std::string& value) {
-    if (value.empty()) throw refused("--csv", value, "takes the name of a file");
-    return value;
+Setter choice(std::string& into, const char* option, const std::vector<std::string>& accepted) {
+    return [&into, option, accepted](const std::string& value) {
+        into = parse_choice(option, value, accepted);
+    };
+}
+
+Setter file_name(std::string& into, const char* option) {
+    return [&into, option](const std::string& value) {
+        if (value.empty()) throw refused(option, value, "takes the name of a file");
+        into = value;
+    };
 }
 
 std::vector<long long> parse_sizes(const std::string& text) {
@@ -152,9 +161,13 @@ std::vector<long long> parse_sizes(const std::string& text) {
     return sizes;
 }
 
-// Reads MxNxK,MxNxK,...
+// Reads FIRST:LAST:STEP, or MxNxK,MxNxK,...
 static std::vector<Shape> parse_shapes(const std::string& text) {
     std::vector<Shape> shapes;
+    if (text.find('x') == std::string::npos) {
+        for (const long long size : parse_sizes(text)) shapes.push_back(square(size));
+        return shapes;
+    }
     std::istringstream list(text + ",");
     for (std::string each; std::getline(list, each, ',');) {
         long long m = 0, n = 0, k = 0;
@@ -163,7 +176,7 @@ static std::vector<Shape> parse_shapes(const std::string& text) {
             std::sscanf(each.c_str(), "%10lldx%10lldx%10lld%c", &m, &n, &k, &more) == 3;
         if (!three || std::min({m, n, k}) < 1 || std::max(m, n) > kMaxEdge || k > kMaxK)
             throw refused(
-                "--shapes", each,
+                "--sizes", each,
                 format("takes MxNxK or several, 37x129x65,16x16x16: M and N from 1 to %lld, K "
                        "from 1 to %lld",
                        kMaxEdge, kMaxK));
@@ -171,8 +184,6 @@ static std::vector<Shape> parse_shapes(const std::string& text) {
     }
     return shapes;
 }
-
-Shape square(long long size) { return {int(size), int(size), int(size)}; }
 
 Option only_for(bool taken, Option option, const std::string& builds) {
     if (!taken)
@@ -182,44 +193,39 @@ Option only_for(bool taken, Option option, const std::string& builds) {
     return option;
 }
 
-Option wide_option(bool& wide) {
-    return {"wide", "", "show all columns, as --csv writes them", flag(wide)};
+std::vector<Option> run_options(RunOptions& o, int most_repeats) {
+    return {{"verify-only", "", "check the results and stop", flag(o.verify_only)},
+            {"repeat", "R", format("timed runs of each (default %d)", o.repeat),
+             number(o.repeat, "--repeat", 1, most_repeats)},
+            {"csv", "FILE", "also write the rows to FILE", file_name(o.csv, "--csv")},
+            {"wide", "", "show all columns, as --csv writes them", flag(o.wide)}};
+}
+
+Option device_option(int& device) {
+    return {"device", "D", "use CUDA device D (default 0)", number(device, "--device", 0, 1023)};
 }
 
 // Calls `set` for every option given. False if --help was among them. Throws
 // Failure(kBadCommandLine).
 static bool parse_command_line(int argc, char** argv, const std::vector<Option>& options) {
-    std::string letters = ":h";
-    std::vector<option> names;
-    for (size_t i = 0; i < options.size(); ++i) {
-        const Option& each = options[i];
-        if (each.name.size() == 1) letters += each.name + (each.takes.empty() ? "" : ":");
-        else names.push_back({each.name.c_str(), !each.takes.empty(), nullptr, 256 + int(i)});
+    const auto check = [](bool good, const std::string& why) {
+        if (!good) throw Failure(kBadCommandLine, why + "; see --help");
+    };
+    for (int i = 1; i < argc; ++i) {  // --name value, --name=value, -n value or -nvalue
+        const std::string word = argv[i];
+        check(word.size() > 1 && word[0] == '-', "unexpected argument '" + word + "'");
+        const bool is_long = word[1] == '-';
+        const std::string name = word.substr(0, is_long ? word.find('=') : 2);
+        if (name == "-h" || name == "--help") return false;
+        const auto option = std::find_if(options.begin(), options.end(),
+                                         [&](const Option& each) { return each.dashed() == name; });
+        check(option != options.end(), "unknown option '" + name + "'");
+        const bool takes = !option->takes.empty(), joined_to_it = name != word;
+        check(takes || !joined_to_it, word + ": takes no value");
+        check(!takes || joined_to_it || i + 1 < argc, word + ": needs a value");
+        option->set(!takes ? "" : joined_to_it ? word.substr(name.size() + is_long) : argv[++i]);
     }
-    const int help = 256 + int(options.size());
-    names.push_back({"help", 0, nullptr, help});
-    names.push_back({nullptr, 0, nullptr, 0});
-    opterr = 0;  // the messages are ours
-    optind = 1;
-    for (int found;
-         (found = getopt_long(argc, argv, letters.c_str(), names.data(), nullptr)) != -1;) {
-        if (found == help || found == 'h') return false;
-        const std::string word = argv[optind - 1];
-        const auto check = [](bool good, const std::string& why) {
-            if (!good) throw Failure(kBadCommandLine, why + "; see --help");
-        };
-        check(found != ':', word + ": needs a value");
-        check(found != '?' || optopt <= 255, word + ": takes no value");
-        // optopt: the letter, of letters that share a word; 0 for a long option
-        check(found != '?',
-              "unknown option '" + (optopt ? std::string("-") + char(optopt) : word) + "'");
-        for (size_t i = 0; i < options.size(); ++i)
-            if (found == (options[i].name.size() == 1 ? options[i].name[0] : 256 + int(i)))
-                options[i].set(optarg ? optarg : "");
-    }
-    if (optind == argc) return true;
-    throw Failure(kBadCommandLine,
-                  "unexpected argument '" + std::string(argv[optind]) + "'; see --help");
+    return true;
 }
 
 int run_program(const std::string& name, const std::string& about,
@@ -267,48 +273,35 @@ int run_program(const std::string& name, const std::string& about,
 
 std::vector<Option> product_options(Options& o, const std::string& default_size) {
     using Text = const std::string&;
-    return {
+    std::vector<Option> options = {
         {"size", "S", "square matrices S x S (default " + default_size + ")",
          [&o](Text value) { o.shapes = {square(parse_number("--size", value, 1, kMaxK))}; }},
-        {"sizes", "F:L:STEP", "one row for each square size from F to L",
-         [&o](Text value) {
-             o.shapes.clear();
-             for (const long long size : parse_sizes(value)) o.shapes.push_back(square(size));
-         }},
-        {"shapes", "MxNxK,...", "one row for each of these shapes",
+        {"sizes", "LIST", "a row for each: FIRST:LAST:STEP of squares, or MxNxK,MxNxK,...",
          [&o](Text value) { o.shapes = parse_shapes(value); }},
         {"m", "M", "rows of A and C; what is not given of M, N, K comes from --size",
          number(o.m, "-m", 1, kMaxEdge)},
         {"n", "N", "columns of B and C", number(o.n, "-n", 1, kMaxEdge)},
         {"k", "K", "columns of A, rows of B", number(o.k, "-k", 1, kMaxK)},
-        {"verify-only", "", "check the result and stop", flag(o.verify_only)},
         {"seed", "S", "another set of random inputs (default 1)",
          number(o.seed, "--seed", 0, UINT32_MAX)},
-        {"repeat", "R", "timed launches per size (default 20)",
-         number(o.repeat, "--repeat", 1, 10000)},
-        {"csv", "FILE", "also write the rows to FILE",
-         [&o](Text value) { o.csv = parse_csv(value); }},
-        wide_option(o.wide),
         {"gpu", "NAME", "predict for another GPU: " + joined(gpu_names()),
          [&o](Text value) { o.gpu = gpu_named(parse_choice("--gpu", value, gpu_names())); }},
         {"limits", "FILE", "predict from what roofline measured and wrote to FILE (its --csv)",
-         [&o](Text value) { o.gpu = read_limits(value); }},
-    };
+         [&o](Text value) { o.gpu = read_limits(value); }}};
+    const std::vector<Option> common = run_options(o, 10000);
+    options.insert(options.end(), common.begin(), common.end());
+    return options;
 }
 
 std::vector<Option> stage_options(Options& o, int default_size, bool emulated) {
     o.shapes = {square(default_size)};
-    const auto set_order = [&o](const std::string& value) {
-        o.order = parse_choice("--order", value, {"forward", "reverse", "random", "all"});
-    };
     std::vector<Option> options = product_options(o, std::to_string(default_size));
-    options.push_back(
-        {"device", "D", "use CUDA device D (default 0)", number(o.device, "--device", 0, 1023)});
+    options.push_back(device_option(o.device));
     for (const Option& each : std::vector<Option>{
              {"order", "ORDER",
               "CPU build: run threads forward, reverse, random or all three (default all; traced: "
               "forward)",
-              set_order},
+              choice(o.order, "--order", {"forward", "reverse", "random", "all"})},
              {"large-indices", "",
               "CPU build: instead check that indices hold at more than 2^32 elements",
               flag(o.large_indices)},
@@ -316,10 +309,7 @@ std::vector<Option> stage_options(Options& o, int default_size, bool emulated) {
               flag(o.lines)},
              {"record", "FILE",
               "CPU build with tracing: write what the first and the last block access, in order",
-              [&o](const std::string& value) {
-                  if (value.empty()) throw refused("--record", value, "takes the name of a file");
-                  o.record = value;
-              }}})
+              file_name(o.record, "--record")}})
         options.push_back(only_for(emulated, each, kCpuBuilds));
     return options;
 }
@@ -342,25 +332,25 @@ double sum_of(const Options& o, double (*cost)(Shape)) {
     return all;
 }
 
-static bool all_square(const std::vector<Shape>& shapes) {
+static bool all_square(const Options& o) {
+    const std::vector<Shape> shapes = shapes_of(o);
     return std::all_of(shapes.begin(), shapes.end(),
                        [](Shape s) { return s.M == s.N && s.N == s.K; });
 }
 
 Columns table_of(const Options& o, const Columns& columns) {
     Columns table = {"stage"};
-    const std::vector<Shape> shapes = shapes_of(o);
-    if (shapes.size() > 1) table.push_back("m");
-    if (shapes.size() > 1 && !all_square(shapes)) table.insert(table.end(), {"n", "k"});
+    if (o.shapes.size() > 1) table.push_back("m");
+    if (o.shapes.size() > 1 && !all_square(o)) table.insert(table.end(), {"n", "k"});
     table.insert(table.end(), columns.begin(), columns.end());
     return table;
 }
 
 void print_shape(const Options& o) {
-    const std::vector<Shape> shapes = shapes_of(o);
-    const std::string shape = shapes.size() == 1   ? "M x N x K = " + to_string(shapes[0]) + "; "
-                              : all_square(shapes) ? "M = N = K; "
-                                                   : "";
+    const std::string shape = o.shapes.size() == 1
+                                  ? "M x N x K = " + to_string(shapes_of(o)[0]) + "; "
+                              : all_square(o) ? "M = N = K; "
+                                              : "";
     std::printf("%sa stage is verified before its row appears\n", shape.c_str());
 }
 

@@ -94,7 +94,9 @@ public:
         begin_order(0, stage.name, x.shape);
         if (!options_.record.empty()) record_next_launch(x);
         const auto once_more = [&] {
-            check_traffic(stage, x.shape);
+            if (!emulator::counts().problems.empty())
+                throw Failure(kWrongResult, "the result is right, but by luck");
+            check_traffic(traffic_of(stage, x.shape));
             counts_ = emulator::counts();  // of one launch
             return begin_order(order_ + 1, stage.name, x.shape);
         };
@@ -109,41 +111,47 @@ public:
         }
     }
 
-    // Adds what the stage moved to the row. Returns 0: nothing is timed.
+    // Adds what the one stage moved to its row. Returns 0: nothing is timed.
     template <class In, class Out>
-    double measure(const StageOf<In, Out>&, Operands<In, Out>& x, Row& row) const {
-        if (!emulator::tracing()) return 0;
+    std::vector<double> measure(const std::vector<StageOf<In, Out>>&, Operands<In, Out>& x,
+                                std::vector<Row>& rows) const {
+        if (!emulator::tracing()) return {0};
         const emulator::Counts& c = counts_;
         const auto ratio = [](double a, double b, const char* pattern, const char* none) {
             return a > 0 && b > 0 ? format(pattern, a / b) : none;
         };
         const double flop = 2 * multiply_adds(x.shape);
-        row += {{"global_load_bytes", std::to_string(c.global_load_bytes)},
-                {"sectors_per_request",
-                 ratio(c.global_load_sectors, c.global_load_requests, "%.2f", "0.00")},
-                {"bank_conflict_factor",
-                 ratio(c.shared_load_wavefronts + c.shared_store_wavefronts,
-                       c.shared_load_ideal + c.shared_store_ideal, "%.2f", "-")},
-                {"barriers_per_block", ratio(c.barriers, c.blocks, "%.0f", "0")},
-                {"counted_flop_per_byte",
-                 ratio(flop, c.global_load_bytes + c.global_store_bytes, "%.2f", "-")},
-                {"counted_shared_flop_per_byte", ratio(flop, c.shared_load_bytes, "%.2f", "-")},
-                // What ncu has counters for, too; see emulator/README.md.
-                {"global_load_requests", std::to_string(c.global_load_requests)},
-                {"global_load_sectors", std::to_string(c.global_load_sectors)},
-                {"global_store_sectors", std::to_string(c.global_store_sectors)},
-                {"shared_load_wavefronts", std::to_string(c.shared_load_wavefronts)},
-                {"shared_store_wavefronts", std::to_string(c.shared_store_wavefronts)}};
-        return 0;
+        rows[0] += {{"global_load_bytes", std::to_string(c.global_load_bytes)},
+                    {"sectors_per_request",
+                     ratio(c.global_load_sectors, c.global_load_requests, "%.2f", "0.00")},
+                    {"bank_conflict_factor",
+                     ratio(c.shared_load_wavefronts + c.shared_store_wavefronts,
+                           c.shared_load_ideal + c.shared_store_ideal, "%.2f", "-")},
+                    {"barriers_per_block", ratio(c.barriers, c.blocks, "%.0f", "0")},
+                    {"counted_flop_per_byte",
+                     ratio(flop, c.global_load_bytes + c.global_store_bytes, "%.2f", "-")},
+                    {"counted_shared_flop_per_byte", ratio(flop, c.shared_load_bytes, "%.2f", "-")},
+                    // What ncu has counters for, too; see emulator/README.md.
+                    {"global_load_requests", std::to_string(c.global_load_requests)},
+                    {"global_load_sectors", std::to_string(c.global_load_sectors)},
+                    {"global_store_sectors", std::to_string(c.global_store_sectors)},
+                    {"shared_load_wavefronts", std::to_string(c.shared_load_wavefronts)},
+                    {"shared_store_wavefronts", std::to_string(c.shared_store_wavefronts)}};
+        return {0};
     }
 
-    // Verified before the default size, which needs no guards: two shapes that no tile fits, the
-    // second with rows on multiples of 16 bytes.
-    std::vector<Shape> ragged() const {
+    // Before the default size, which needs no guards: two shapes that no tile fits, the second with
+    // rows on multiples of 16 bytes.
+    template <class In, class Out>
+    void verify_ragged(const StageOf<In, Out>& stage) {
         const bool shape_given = options_.m || options_.n || options_.k ||
                                  to_string(options_.shapes[0]) != to_string(square(kDefaultSize));
-        if (shape_given) return {};
-        return {{7, 5, 3}, {130, 264, 24}};
+        for (const Shape& shape : {Shape{7, 5, 3}, Shape{130, 264, 24}})
+            if (!shape_given)
+                doing(to_string(shape), [&] {
+                    Operands<In, Out> x(shape);
+                    verify(stage, x);
+                });
     }
 
     const Gpu& predicted() const { return gpu_; }
@@ -228,26 +236,6 @@ private:
         emulator::set_order(orders_[order].order, options_.seed);
         emulator::reset_counts();
         return true;
-    }
-
-    // Nothing may race, and the traffic must be what the chapter's formula says.
-    template <class In, class Out>
-    static void check_traffic(const StageOf<In, Out>& stage, Shape s) {
-        const emulator::Counts& c = emulator::counts();
-        if (!c.problems.empty()) throw Failure(kWrongResult, "the result is right, but by luck");
-        if (!emulator::tracing()) return;
-        const auto check = [](double counted, const char* what, double expected) {
-            if (counted != expected)
-                throw Failure(kWrongResult,
-                              format("%.0f bytes were %s %.0f", counted, what, expected));
-        };
-        const auto shared = stage.shared_loaded_bytes;
-        check(c.global_load_bytes, "loaded from global memory, the chapter's formula says",
-              sizeof(In) * stage.loaded_elements(s.M, s.N, s.K));
-        check(c.shared_load_bytes, "loaded from shared memory, the chapter's formula says",
-              shared ? shared(s.M, s.N, s.K) : 0);
-        check(c.global_store_bytes, "stored to global memory, C has",
-              sizeof(Out) * double(s.M) * s.N);
     }
 
     Options options_;

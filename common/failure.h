@@ -2,9 +2,8 @@
 // line, progress, and how much memory there is.
 //
 // Each header of this folder declares first and defines below. A program that is compiled alone
-// compiles the definitions, too. With HARNESS_COMPILED_APART, as CMake builds, it does not: they
-// are compiled once for all programs: in harness.cpp and, of gpu.h and run_stage(), in harness.cu and
-// run_stage.cu. A program is one source file in both cases.
+// compiles both. CMake sets HARNESS_COMPILED_APART and compiles the definitions once for all
+// programs: in harness.cpp and, what takes CUDA, in harness.cu and run_stage.cu.
 #pragma once
 
 #include <chrono>
@@ -34,13 +33,13 @@ inline Failure refused(const std::string& option, const std::string& value,
     return Failure(kBadCommandLine, option + " '" + value + "': " + why);
 }
 
-// Does `work`; the message of a Failure then begins with `where`.
+// Does `work`; the message of a Failure then begins with `where`, if that is not "".
 template <class Work>
 auto doing(const std::string& where, Work work) {
     try {
         return work();
     } catch (const Failure& failure) {
-        throw Failure(failure.code, where + ": " + failure.what());
+        throw Failure(failure.code, where + (where.empty() ? "" : ": ") + failure.what());
     }
 }
 
@@ -60,8 +59,7 @@ int line_width();
 // `text` in lines that are not longer, broken at blanks; all but the first are indented.
 std::string wrapped(const std::string& text);
 
-// One line of progress on a terminal's stderr, overwritten by the next; nothing when stderr is a
-// file.
+// One line of progress on a terminal, overwritten by the next; nothing when stderr is a file.
 void progress(const std::string& text);
 
 // How far long work is, and the time left, judged by the rate so far.
@@ -91,8 +89,7 @@ void end_by_signal(int signal);
 // a control group of this process leaves less. `root`: a folder that holds proc and sys.
 double available_memory(const std::string& root = "");
 
-// Throws Failure(kDeviceFailed) unless there are so many bytes: else the kernel would kill the
-// program.
+// Throws Failure(kDeviceFailed) unless there are so many: else the kernel would kill the program.
 void need_memory(double bytes);
 
 #ifndef HARNESS_COMPILED_APART

@@ -55,34 +55,10 @@ int run_stage(StageOf<half, float> stage, int, char**, const char* source) {
     return collect(stage, source);
 }
 
-template <class In>
-static int run_forms(int argc, char** argv) {
-    Options options;
-    const auto table = stage_options(options, GpuMachine::kDefaultSize, kEmulated);
-    return run_program("forms", kAboutProduct, table, product_examples("forms"), argc, argv, [&] {
-        Report report(options.csv, GpuMachine::table(options), options.wide);
-        GpuMachine machine(options, forms<In>[0].arithmetic);
-        for (const Shape& shape : shapes_of(options)) {
-            Operands<In, float> x(shape);
-            std::vector<Row> rows;
-            for (const StageOf<In, float>& form : forms<In>)
-                doing(std::string(form.name) + ", " + to_string(shape),
-                      [&] { rows.push_back(row_of(form.name, shape, machine.verify(form, x))); });
-            const std::vector<double> gflops = machine.measure(forms<In>, x, rows.data());
-            for (size_t i = 0; i < rows.size(); ++i) {
-                const StageOf<In, float>& form = forms<In>[i];
-                add_prediction(rows[i], intensity_of(form, shape), form.arithmetic,
-                               machine.predicted(), gflops[i]);
-                report.add(rows[i] += machine.where());
-            }
-        }
-        report.save();
-    });
-}
-
 int main(int argc, char** argv) {
     for (const Main form : mains()) form(argc, argv);
-    return forms<half>.empty() ? run_forms<float>(argc, argv) : run_forms<half>(argc, argv);
+    return forms<half>.empty() ? run_stages("forms", forms<float>, argc, argv)
+                               : run_stages("forms", forms<half>, argc, argv);
 }
 
 #endif  // CUDA_EMULATOR

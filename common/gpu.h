@@ -81,8 +81,12 @@ struct Traffic {
     double loaded = -1, stored = -1, shared = -1;
 };
 
-// Launches and waits. On the emulator nothing may race and, where it counts, the traffic must be as
-// stated and shared memory read without bank conflicts. Throws Failure.
+// On the emulator, where it is traced: throws Failure(kWrongResult) unless the last launch moved as
+// many bytes as stated.
+void check_traffic(const Traffic& stated);
+
+// Launches and waits. On the emulator nothing may race, the traffic must be as stated, and shared
+// memory whose traffic is stated must be read without bank conflicts. Throws Failure.
 void run_checked(const std::string& what, const Traffic& stated,
                  const std::function<void()>& launch);
 
@@ -107,12 +111,19 @@ void check_shared_memory(const StageOf<In, Out>& stage, int most) {
                              (stage.shared_bytes + 1023) / 1024, most / 1024, stage.smaller_step));
 }
 
-// Flop per byte of the traffic that the stage asks for, without caches. C is written once.
+// What the stage states. C is written once.
+template <class In, class Out>
+Traffic traffic_of(const StageOf<In, Out>& stage, Shape s) {
+    return {sizeof(In) * stage.loaded_elements(s.M, s.N, s.K), sizeof(Out) * double(s.M) * s.N,
+            stage.shared_loaded_bytes ? stage.shared_loaded_bytes(s.M, s.N, s.K) : 0};
+}
+
+// Flop per byte of that traffic, without caches.
 template <class In, class Out>
 Intensity intensity_of(const StageOf<In, Out>& stage, Shape s) {
-    const double M = s.M, N = s.N, K = s.K, flop = 2 * M * N * K;
-    return {flop / (sizeof(In) * stage.loaded_elements(M, N, K) + sizeof(Out) * M * N),
-            stage.shared_loaded_bytes ? flop / stage.shared_loaded_bytes(M, N, K) : 0};
+    const double flop = 2.0 * s.M * s.N * s.K;
+    const Traffic all = traffic_of(stage, s);
+    return {flop / (all.loaded + all.stored), all.shared > 0 ? flop / all.shared : 0};
 }
 
 // ---- Clocks ----
@@ -126,31 +137,19 @@ struct Elapsed {
     unsigned long long cycles, nanoseconds;
 };
 
-__device__ inline unsigned long long nanoseconds_now() {
 #ifdef CUDA_EMULATOR
-    return 0;
+inline Elapsed clock_now() { return {0, 0}; }
 #else
+__device__ inline unsigned long long nanoseconds_now() {
     unsigned long long nanoseconds;
     asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(nanoseconds));
     return nanoseconds;
-#endif
 }
 
 __device__ inline Elapsed clock_now() {
-#ifdef CUDA_EMULATOR
-    return {0, 0};
-#else
     return {static_cast<unsigned long long>(clock64()), nanoseconds_now()};
+}
 #endif
-}
-
-// A kernel that reads its own clock ends with this: an entry a block, until its last warp is done.
-__device__ inline void report_elapsed(const Elapsed& begin, Elapsed* own) {
-    __syncthreads();
-    const Elapsed end = clock_now();
-    if (threadIdx.x == 0)
-        own[blockIdx.x] = {end.cycles - begin.cycles, end.nanoseconds - begin.nanoseconds};
-}
 
 inline double mhz_of(const Elapsed& elapsed) {
     const double ns = double(elapsed.nanoseconds);
@@ -234,8 +233,6 @@ public:
 
 #ifndef CUDA_EMULATOR
     int attribute(cudaDeviceAttr which) const;
-    // What time() has taken: what is allocated next finds the memory as it was before.
-    void free_memory() { timing_.reset(); }
 
 private:
     Gpu at_hand() const;
@@ -305,6 +302,19 @@ std::string in_each_order(const std::function<void()>& verify) {
            (emulator::tracing() ? ", and the bytes moved are those stated" : "");
 }
 
+void check_traffic(const Traffic& stated) {
+    if (!emulator::tracing()) return;
+    const emulator::Counts& c = emulator::counts();
+    const std::tuple<const char*, uint64_t, double> all[] = {
+        {"loaded from device memory", c.global_load_bytes, stated.loaded},
+        {"stored to device memory", c.global_store_bytes, stated.stored},
+        {"loaded from shared memory", c.shared_load_bytes, stated.shared}};
+    for (const auto& [moved, counted, expected] : all)
+        if (expected >= 0 && double(counted) != expected)
+            throw Failure(kWrongResult, format("%.0f bytes %s, stated are %.0f", double(counted),
+                                               moved, expected));
+}
+
 void run_checked(const std::string& what, const Traffic& stated,
                  const std::function<void()>& launch) {
     emulator::reset_counts();
@@ -312,15 +322,7 @@ void run_checked(const std::string& what, const Traffic& stated,
     finish_launch(what);
     const emulator::Counts& c = emulator::counts();
     if (!c.problems.empty()) throw Failure(kWrongResult, what + ": " + c.problems[0]);
-    if (!emulator::tracing()) return;
-    const std::tuple<const char*, uint64_t, double> all[] = {
-        {"loaded from device memory", c.global_load_bytes, stated.loaded},
-        {"stored to device memory", c.global_store_bytes, stated.stored},
-        {"loaded from shared memory", c.shared_load_bytes, stated.shared}};
-    for (const auto& [moved, counted, expected] : all)
-        if (expected >= 0 && double(counted) != expected)
-            throw Failure(kWrongResult, what + format(": %.0f bytes %s, stated are %.0f",
-                                                      double(counted), moved, expected));
+    doing(what, [&] { check_traffic(stated); });
     if (stated.shared >= 0 && c.shared_load_wavefronts != c.shared_load_ideal)
         throw Failure(kWrongResult, what + ": loads from shared memory have bank conflicts");
 }

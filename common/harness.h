@@ -40,36 +40,44 @@ inline std::string stage_name(const char* source) {
     return std::isdigit(file[0]) ? folder + "/" + file : file;
 }
 
+// Stages that have a shape's operands in common: verified one by one, then measured in turns or
+// counted, and predicted: a row each.
 template <class In, class Out>
-int run_stage(StageOf<In, Out> stage, int argc, char** argv, const char* source) {
-    const std::string name = stage_name(source);
-    stage.name = name.c_str();
+int run_stages(const std::string& name, const std::vector<StageOf<In, Out>>& stages, int argc,
+               char** argv) {
     Options options;
     const auto table = stage_options(options, Machine::kDefaultSize, kEmulated);
     return run_program(name, kAboutProduct, table, product_examples(name), argc, argv, [&] {
         Report report(options.csv, Machine::table(options), options.wide);
-        Machine machine(options, stage.arithmetic);
-        if (options.large_indices) return machine.verify_large_indices(stage);
-        const auto with_operands = [](const Shape& shape, auto work) {
-            return doing(to_string(shape), [&] {
-                Operands<In, Out> x(shape);
-                return work(x);
-            });
+        Machine machine(options, stages[0].arithmetic);
+        if (options.large_indices) return machine.verify_large_indices(stages[0]);
+        machine.verify_ragged(stages[0]);
+        const auto run_all = [&](const Shape& shape) {
+            Operands<In, Out> x(shape);
+            std::vector<Row> rows;
+            for (const auto& stage : stages)
+                doing(stages.size() > 1 ? stage.name : "",
+                      [&] { rows.push_back(row_of(stage.name, shape, machine.verify(stage, x))); });
+            const std::vector<double> gflops = machine.measure(stages, x, rows);
+            for (size_t i = 0; i < stages.size(); ++i) {
+                add_prediction(rows[i], intensity_of(stages[i], shape), stages[i].arithmetic,
+                               machine.predicted(), gflops[i]);
+                report.add(rows[i] += machine.where());
+            }
         };
-        for (const Shape& shape : machine.ragged())
-            with_operands(shape, [&](auto& x) { return machine.verify(stage, x); });
         for (const Shape& shape : shapes_of(options)) {
-            report.add(with_operands(shape, [&](auto& x) {
-                Row row = row_of(stage.name, shape, machine.verify(stage, x));
-                const double gflops = machine.measure(stage, x, row);
-                add_prediction(row, intensity_of(stage, shape), stage.arithmetic,
-                               machine.predicted(), gflops);
-                return row += machine.where();
-            }));
+            doing(to_string(shape), [&] { run_all(shape); });
             machine.explain();
         }
         report.save();
     });
+}
+
+template <class In, class Out>
+int run_stage(StageOf<In, Out> stage, int argc, char** argv, const char* source) {
+    const std::string name = stage_name(source);
+    stage.name = name.c_str();
+    return run_stages(name, std::vector{stage}, argc, argv);
 }
 
 #endif  // HARNESS_COMPILED_APART

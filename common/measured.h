@@ -84,16 +84,11 @@ public:
         return verify_stage(x, stage.arithmetic, options_.seed, [&] { launch_once(stage, x); });
     }
 
-    // Adds the times to the row; returns GFLOP/s, 0 where nothing is to be timed.
-    template <class In, class Out>
-    double measure(const StageOf<In, Out>& stage, Operands<In, Out>& x, Row& row) {
-        return measure(std::vector{stage}, x, &row)[0];
-    }
-
-    // The same of several stages, each with a row: they and cuBLAS take turns.
+    // Adds the times of the stages, which take turns with each other and with cuBLAS, to their rows.
+    // Returns GFLOP/s, 0 where nothing is to be timed.
     template <class In, class Out>
     std::vector<double> measure(const std::vector<StageOf<In, Out>>& stages, Operands<In, Out>& x,
-                                Row* rows) {
+                                std::vector<Row>& rows) {
         std::vector<double> gflops(stages.size());
         if (options_.verify_only) return gflops;
         work_.show(doing_ + ": timing");
@@ -111,7 +106,6 @@ public:
         std::vector<Sustained> sustained;
         for (size_t i = 0; i < launches.size(); ++i)
             sustained.push_back(bench_.sustained(launches[i], rested[i].median));
-        bench_.free_memory();
         const double flop = 2.0 * M * N * K;
         const Rested& its = rested.back();
         for (size_t i = 0; i < stages.size(); ++i) {
@@ -124,8 +118,7 @@ public:
             add_library(row, "cublas", flop, mine, its);
             row += {{"repeats", std::to_string(options_.repeat)}};
             add_clocks(row, mine.clocks);
-            row += {{"percent_of_peak_at_clock",
-                     figure(at_clock > 0 ? 100 * gflops[i] / at_clock : 0, "%.1f")},
+            row += {{"percent_of_peak_at_clock", percent(gflops[i], at_clock)},
                     {"cublas_mhz", figure(its.clocks.sm)}};
             add_sustained(row, sustained[i], flop);
             add_sustained(row, sustained.back(), flop, "cublas_");
@@ -133,11 +126,13 @@ public:
         return gflops;
     }
 
-    static std::vector<Shape> ragged() { return {}; }
     const Gpu& predicted() const { return gpu_; }
     Row where() const { return bench_.where(); }
+    // The emulator's alone.
     template <class AnyStage>
-    void verify_large_indices(const AnyStage&) const {}  // the command line refuses it
+    void verify_large_indices(const AnyStage&) const {}
+    template <class AnyStage>
+    void verify_ragged(const AnyStage&) const {}
     void explain() const {}
 
 private:

@@ -104,6 +104,8 @@ struct Clocks {
 // A figure of a row; "-" where it is not above 0.
 std::string figure(double value, const char* pattern = "%.0f");
 
+std::string percent(double part, double whole);  // "-" where the whole is not above 0
+
 // Appends to a row.
 void add_clocks(Row& row, const Clocks& clocks);
 
@@ -347,18 +349,22 @@ void add_times(Row& row, const Times& times, double flop, double peak) {
             {"min_ms", format("%.4f", times.least)},
             {"max_ms", format("%.4f", times.most)},
             {"gflops", format("%.0f", gflops)},
-            {"percent_of_peak", peak > 0 ? format("%.1f", 100 * gflops / peak) : "-"}};
+            {"percent_of_peak", percent(gflops, peak)}};
 }
 
 void add_library(Row& row, const std::string& name, double flop, const Times& ours,
                  const Times& theirs) {
-    const bool here = theirs.median > 0;
-    row += {{"percent_of_" + name, figure(100 * theirs.median / ours.median, "%.1f")},
-            {name + "_gflops", here ? format("%.0f", flop / theirs.median * 1e-6) : "-"}};
+    const double its = theirs.median;
+    row += {{"percent_of_" + name, percent(its, its > 0 ? ours.median : 0)},
+            {name + "_gflops", figure(its > 0 ? flop / its * 1e-6 : 0)}};
 }
 
 std::string figure(double value, const char* pattern) {
     return value > 0 ? format(pattern, value) : "-";
+}
+
+std::string percent(double part, double whole) {
+    return whole > 0 ? format("%.1f", 100 * part / whole) : "-";
 }
 
 void add_clocks(Row& row, const Clocks& clocks) {

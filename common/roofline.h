@@ -92,6 +92,7 @@ private:
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
+#include <set>
 
 // By figures that others publish. What was measured here is in docs/results.
 static const Gpu kPublished[] = {
@@ -188,15 +189,15 @@ std::string results_folder() {
 }
 
 std::vector<std::string> gpu_names(const std::string& results) {
-    std::vector<std::string> names, folders;
+    std::vector<std::string> names;
     for (const Gpu& gpu : kPublished) names.push_back(gpu.name);
+    std::set<std::string> measured;
     std::error_code none_there;
     for (const auto& entry : std::filesystem::directory_iterator(results, none_there))
         if (std::filesystem::exists(entry.path() / "limits.csv"))
-            folders.push_back(entry.path().filename().string());
-    std::sort(folders.begin(), folders.end());
-    for (const std::string& folder : folders)
-        if (std::find(names.begin(), names.end(), folder) == names.end()) names.push_back(folder);
+            measured.insert(entry.path().filename());
+    for (const std::string& name : names) measured.erase(name);
+    names.insert(names.end(), measured.begin(), measured.end());
     return names;
 }
 

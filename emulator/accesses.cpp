@@ -108,9 +108,8 @@ std::string describe(uintptr_t address, int width) {
                               cudaError_t error) {
     std::string line = find_lines({pc})[0];
     if (line.empty()) line = "an unknown line";
-    fail(head + line + (kind == trace::kRead ? " reads " : " writes ") + std::to_string(width) +
-             " bytes, " + where + " (" + block_name() + ", " + thread_name(thread) + ")",
-         error);
+    refuse_access(thread, head + line + (kind == trace::kRead ? " reads" : " writes"), width, where,
+                  error);
 }
 
 // Where the access goes; own where it is nobody's business. One that goes where it may not ends the
@@ -135,10 +134,8 @@ inline Region checked_region(unsigned thread, uintptr_t address, int width, Kind
         refuse(thread, width, kind, pc, "out of bounds: ", describe(address, width),
                cudaErrorIllegalAddress);
     if (aligned && address % width)
-        refuse(
-            thread, width, kind, pc, "misaligned: ",
-            "at an address that is " + std::to_string(address % width) + " past a multiple of them",
-            cudaErrorMisalignedAddress);
+        refuse(thread, width, kind, pc, "misaligned: ", past_multiple(address, width),
+               cudaErrorMisalignedAddress);
     return region;
 }
 
@@ -165,6 +162,17 @@ bool note_access(unsigned thread, const void* pointer, int width, Kind kind,
 }
 
 }  // namespace
+
+std::string past_multiple(uintptr_t address, int width) {
+    return "at an address that is " + std::to_string(address % width) + " past a multiple of them";
+}
+
+void refuse_access(unsigned thread, const std::string& what, int width, const std::string& where,
+                   cudaError_t error) {
+    fail(what + " " + std::to_string(width) + " bytes, " + where + " (" + block_name() + ", " +
+             thread_name(thread) + ")",
+         error);
+}
 
 bool tracing() { return compiled_for_tracing; }
 

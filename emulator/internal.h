@@ -103,6 +103,11 @@ extern bool compiled_for_tracing;  // set before main
 extern bool in_kernel;  // traced, and the kernel's own code runs
 extern uintptr_t last_traced;  // return address of the last access
 
+// As fail() does: "`what` 8 bytes, `where` (block 0, thread 3)".
+void refuse_access(unsigned thread, const std::string& what, int width, const std::string& where,
+                   cudaError_t error);
+std::string past_multiple(uintptr_t address, int width);  // where a misaligned access is
+
 namespace trace {
 enum Kind { kRead, kWrite, kAtomic };
 

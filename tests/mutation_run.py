@@ -123,7 +123,7 @@ def checks():
     command = ["ctest", "--test-dir", str(BUILD), "--show-only=json-v1"]
     tests = json.loads(subprocess.run(command, check=True, capture_output=True).stdout)["tests"]
     words = next(test["command"] for test in tests if test["name"] == "01_naive.asan")
-    return [("--shapes", SHAPES, "--verify-only"), tuple(words[words.index("--shapes"):]), ("--large-indices",)]
+    return [("--sizes", SHAPES, "--verify-only"), tuple(words[words.index("--sizes"):]), ("--large-indices",)]
 
 
 def killer(file, variant, program, number):

@@ -15,7 +15,7 @@ from support import ROOT
 
 # Ragged in M, N and K; with rows that start on 16 bytes (the first for floats, the last for halves) and rows that don't.
 SHAPES = "7x5x3,3x7x6,129x132x20,130x257x9,131x264x104"
-RUNS = [(build, words) for build in ("trace", "asan") for words in (("--shapes", SHAPES, "--verify-only"), ("--large-indices",))]
+RUNS = [(build, words) for build in ("trace", "asan") for words in (("--sizes", SHAPES, "--verify-only"), ("--large-indices",))]
 BARRIER = r"__sync(?:threads|warp)\(\);"
 
 # What it looks like, what it becomes; \g<0>: the code as it was.

@@ -17,6 +17,6 @@ def test_forms_are_right(chapter):
     assert len({*names}) == len(names) and len({(form.stage, form.without) for form in forms}) == len(names)
     (folder / chapter.name / "forms.cu").write_text(ablation.program(forms))
     program = mutate.build(folder, chapter.name, "forms", "trace", "-O1")
-    run = call(program, "--shapes", ablation.RAGGED[0], "--order", "random")  # what races does so in any order
+    run = call(program, "--sizes", ablation.RAGGED[0], "--order", "random")  # what races does so in any order
     assert run.returncode == 0, run.stderr
     assert [name for name, *_ in map(str.split, run.stdout.splitlines()) if name in names] == names

@@ -138,7 +138,7 @@ def built(chapters, folder):
 def rows_of(its_forms, made, codes, options, folder):
     """The rows of a chapter's forms. Ends the program where one of them is wrong."""
     file = folder / f"{made.name}.csv"
-    for words in (["--shapes", ",".join(RAGGED), "--verify-only"], [*options, "--csv", file]):
+    for words in (["--sizes", ",".join(RAGGED), "--verify-only"], [*options, "--csv", file]):
         if code := machine.call([made, *words], made.name):
             fail(code, f"ablation: a form of {made.name} is wrong, or can't run")
     by_name = {row.pop("stage"): row for row in read(file, ("stage", "gflops"), (), "a form")}

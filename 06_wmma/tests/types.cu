@@ -275,7 +275,7 @@ int main(int argc, char** argv) {
     uint32_t seed = 1;
     const std::vector<Option> more = {
         {"seed", "S", "other inputs (default 1)", number(seed, "--seed", 0, UINT32_MAX)},
-        arch_option(o)};
+        arch_option(o.arch)};
     return run_bench(
         "types",
         "D = A * B + C on tensor cores: every type and shape of the WMMA API, compared exactly.",

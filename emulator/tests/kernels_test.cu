@@ -545,6 +545,35 @@ TEST_F(Limits, AGridHasABlock) {
             " asks for 0 x 1 x 1 blocks; a grid has 1 x 1 x 1 up to 2147483647 x 65535 x 65535");
 }
 
+// ---- Alignment --------------------------------------------------------------------------------------
+
+template <class Vector>
+__global__ void copy_vector(const float* in, float* out) {
+    const auto from = reinterpret_cast<const Vector*>(in);
+    *reinterpret_cast<Vector*>(out) = *from;  // @copy_vector
+}
+
+TEST_F(Faults, VectorsAreAligned) {  // trace_test.cu has the traced build's
+    if (emulator::tracing()) GTEST_SKIP() << "takes a build without tracing";
+    const auto misaligned = [](const std::string& bytes, const std::string& past) {
+        expect_error(cudaErrorMisalignedAddress,
+                     "misaligned: @copy_vector accesses " + bytes +
+                         " bytes, at an address that is " + past +
+                         " past a multiple of them (block 0, thread 0)");
+    };
+    float* const x = floats.data;
+    copy_vector<float2><<<1, 1>>>(x + 2, x);
+    copy_vector<float4><<<1, 1>>>(x + 4, x);
+    EXPECT_EQ(cudaGetLastError(), cudaSuccess);
+    expect_problem("");
+    copy_vector<float2><<<1, 1>>>(x + 1, x);
+    misaligned("8", "4");
+    copy_vector<float2><<<1, 1>>>(x, x + 3);
+    misaligned("8", "4");
+    copy_vector<float4><<<1, 1>>>(x + 2, x);
+    misaligned("16", "8");
+}
+
 // ---- What ends the program --------------------------------------------------------------------------
 
 __global__ void far_away() {
@@ -560,20 +589,11 @@ __global__ void endless(volatile int* flag) {
         while (*flag == 0) {  // @endless
         }
 }
-template <class Vector>
-__global__ void copy_vector(const float* in, float* out, int i) {
-    *reinterpret_cast<Vector*>(&out[0]) = *reinterpret_cast<const Vector*>(&in[i]);
-}
-
 TEST_F(Death, CrashesSayWhere) {
     if (!emulator::tracing()) {  // a traced one is stopped before it happens
         EXPECT_EXIT(
             (far_away<<<1, 4>>>()), testing::ExitedWithCode(3),
             "emulator: crash: thread 3 of block 0 of far_away.* accesses 0x10000000000: outside");
-        EXPECT_EXIT(
-            (copy_vector<float4><<<1, 1>>>(floats.data, floats.data, 2)),
-            testing::ExitedWithCode(3),
-            "emulator: crash: thread 0 of block 0 of copy_vector<float4>.* accesses an address: misaligned");
     }
     EXPECT_EXIT((big_frame<<<2, 4>>>(ints.data, 3200)), testing::ExitedWithCode(3),
                 "emulator: crash: thread 0 of block 0 of big_frame.* its stack of 128 KiB is full");
