@@ -114,8 +114,9 @@ std::string describe(uintptr_t address, int width) {
 
 // Where the access goes; own where it is nobody's business. One that goes where it may not ends the
 // launch.
-inline Region checked_region(unsigned thread, uintptr_t address, int width, Kind kind, uintptr_t pc,
-                             bool aligned, const Allocation*& range) {
+[[gnu::always_inline]] inline Region checked_region(unsigned thread, uintptr_t address, int width,
+                                                    Kind kind, uintptr_t pc, bool aligned,
+                                                    const Allocation*& range) {
     const Region region = find_region(address, thread, range);
     if (region == Region::own) return region;
     bool inside = region != Region::none && address + width <= range->end;

@@ -181,7 +181,6 @@ struct AsyncOrder {
 // acquire() comes after all that. One object serves one phase of one barrier between several warps.
 class Sync {
 public:
-    Sync();
     void release(unsigned thread);
     void release(const AsyncOrder& operation);
     uint32_t release_agent(const void* whose);  // gives its clock
@@ -196,6 +195,7 @@ void begin_launch();
 void begin_block();
 void block_barrier();
 void warp_barrier(unsigned first_thread, uint32_t lanes);  // among these lanes
+void keep_all_readers();  // from now on: threads are going to synchronise beyond their warps
 uint32_t now(unsigned thread);  // its clock
 bool knows(unsigned thread, unsigned other, uint32_t clock);  // comes after what `other` did then
 void fence_proxy(unsigned thread);

@@ -96,7 +96,9 @@ void arrive(uint64_t* memory, const char* instruction, int64_t bytes, const char
 
 Mbarrier::Mbarrier(uint64_t* memory, Call site, int arrivals)
     : memory(memory), site(site), thread(current_thread), clock(races::now(current_thread)),
-      arrivals(arrivals), pending(arrivals) {}
+      arrivals(arrivals), pending(arrivals) {
+    races::keep_all_readers();
+}
 
 std::string name_of(const Mbarrier& barrier) {
     const auto address = reinterpret_cast<uintptr_t>(barrier.memory);

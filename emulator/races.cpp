@@ -88,7 +88,7 @@ bool comes_before(uint32_t clock, unsigned thread, const Access& now) {
 }
 
 // A thread of the group that is not ordered with the access, or -1.
-inline int unordered_thread(const Group& group, const Access& now) {
+[[gnu::always_inline]] inline int unordered_thread(const Group& group, const Access& now) {
     if (group.clock <= order.base && group.clock > order.block_start) return -1;
     for (uint32_t lanes = group.lanes; lanes; lanes &= lanes - 1) {
         const int thread = group.warp * 32 + __builtin_ctz(lanes);
@@ -102,7 +102,8 @@ std::string block_at(uint32_t clock) {
     return "block " + index_name(index, builtins.grid_dim);
 }
 
-void conflict(bool global, const Access& before, const Access& now, bool unfenced = false) {
+[[gnu::cold]] void conflict(bool global, const Access& before, const Access& now,
+                            bool unfenced = false) {
     const bool same_block = before.site != 0 && before.clock > order.block_start;
     const unsigned threads = threads_of_block();
     const auto thread = [&](const Access& a) {
@@ -130,7 +131,7 @@ void conflict(bool global, const Access& before, const Access& now, bool unfence
 // another block, or two groups of different warps, stand for all others: only a barrier of the
 // block can order an access after them. If reads and atomics mix, or threads synchronise across
 // warps, all are kept.
-inline void keep(Cell& cell, const Access& now, uint32_t since) {
+[[gnu::always_inline]] inline void keep(Cell& cell, const Access& now, uint32_t since) {
     Group &first = cell.group[0], &second = cell.group[1];
     const bool atomic = now.kind == kAtomic;
     const bool alike = first.atomic == atomic && second.atomic == atomic && !order.beyond_warps;
@@ -196,11 +197,13 @@ inline bool may_conflict(const Group& group, Kind kind) {
     return kind == kWrite || group.atomic != (kind == kAtomic);
 }
 
+// acting: as an asynchronous operation, to which ordinary writes must be fenced.
+template <bool acting>
 inline void check_cell(Cell& cell, bool global, const Access& now, uint32_t since) {
     const bool written = cell.clock > since;
     if (written && !comes_before(cell.clock, cell.thread, now))
         conflict(global, {cell.clock, cell.thread, cell.site, kWrite}, now);
-    else if (written && !global && order.acting && !order.acting->sees(cell.clock, cell.thread))
+    else if (acting && written && !global && !order.acting->sees(cell.clock, cell.thread))
         conflict(global, {cell.clock, cell.thread, cell.site, kWrite}, now, true);
     for (const Group& group : cell.group)
         if (may_conflict(group, now.kind)) check_group(group, global, now, since);
@@ -222,10 +225,9 @@ bool AsyncOrder::sees(uint32_t clock, unsigned thread) const {
     return thread >= fenced.size() || clock <= fenced[thread];
 }
 
-Sync::Sync() { order.beyond_warps = true; }
-
 void Sync::release(unsigned thread) {
     if (!compiled_for_tracing) return;
+    order.beyond_warps = true;
     known_.resize(kActors);
     for (unsigned t = 0; t < actors(); ++t) known_[t] = std::max(known_[t], order.known[thread][t]);
     known_[thread] = clock_of(thread);
@@ -307,10 +309,14 @@ void check(Cell* cells, uintptr_t begin, uintptr_t address, int width, bool glob
     // Accesses of earlier blocks do not count in shared memory.
     const uint32_t since = global ? order.launch_start : order.block_start;
     cells -= begin / kCellBytes;
-    for (uintptr_t c = address / kCellBytes; c <= (address + width - 1) / kCellBytes; ++c)
-        check_cell(cells[c], global, now, since);
+    Cell *cell = cells + address / kCellBytes, *last = cells + (address + width - 1) / kCellBytes;
+    if (order.acting)
+        for (; cell <= last; ++cell) check_cell<true>(*cell, global, now, since);
+    else
+        for (; cell <= last; ++cell) check_cell<false>(*cell, global, now, since);
 }
 
+void keep_all_readers() { order.beyond_warps = true; }
 uint32_t now(unsigned thread) { return clock_of(thread); }
 bool knows(unsigned thread, unsigned other, uint32_t clock) {
     return comes_before(clock, other, {0, uint16_t(thread), 0, kRead});

@@ -160,6 +160,33 @@ TEST_F(Async, MistakesInARing) {
     }
 }
 
+TEST_F(Async, LateBytesAreReportedWhenTheyCome) {
+    run_sum(kWrongBarrier);  // in forward order they come late
+    expect_failure(
+        "bulk_tensor_load: phase 0 of mbarrier full[0] was complete before these 1024 bytes "
+        "came: more come than are expected at @load (block 0, thread 0)");
+}
+
+// A read before the wait gives NaN, also where something was written before.
+__global__ void read_too_early(const __grid_constant__ CUtensorMap map, float* out) {
+    __shared__ alignas(128) float box[kRows * kColumns];
+    __shared__ uint64_t full;
+    for (float& x : box) x = 1;
+    ptx::mbarrier_init(&full, 1), ptx::fence_mbarrier_init(), ptx::fence_proxy_async();
+    ptx::mbarrier_arrive_expect_tx(&full, kBoxBytes);
+    ptx::bulk_tensor_load(box, &map, 0, 0, &full);
+    out[0] = box[3];
+    ptx::mbarrier_wait(&full, 0);
+    out[1] = box[3];
+}
+
+TEST_F(Async, UntilTheWaitThereIsNaN) {
+    Device<float> in(kRows * kColumns, 5.f), out(2);
+    read_too_early<<<1, 1>>>(tensor_map(in.data, kRows, kColumns, kRows, kColumns), out.data);
+    EXPECT_TRUE(std::isnan(out.host()[0]));
+    EXPECT_EQ(out.host()[1], 5);
+}
+
 // ---- Boxes, their edges and their swizzles ------------------------------------------------------
 
 // One box, as its 16-byte pieces lie in shared memory.
