@@ -28,6 +28,7 @@ enum Mistake {
     kTooFewArrivals,
     kNobodyWaits,
     kWrongBarrier,
+    kNoReadFence,
 };
 constexpr int kRows = 8, kColumns = 32, kBoxBytes = kRows * kColumns * 4;
 
@@ -67,6 +68,7 @@ __global__ void __launch_bounds__(64)
         if (mistake == kReleaseTooEarly) ptx::mbarrier_arrive(&empty[s]);
         if (!(mistake == kNobodyWaits && box + 1 == boxes))
             for (int i = thread; i < kRows * kColumns; i += 64) total += ring[s][i];  // @read
+        if (mistake != kNoReadFence) ptx::fence_proxy_async();
         if (mistake != kReleaseTooEarly && mistake != kNoRelease &&
             !(mistake == kNobodyWaits && box + 1 == boxes))
             ptx::mbarrier_arrive(&empty[s]);  // @release
@@ -124,6 +126,9 @@ TEST_F(Async, MistakesInARing) {
          {"deadlock: no thread of block 0 can go on: 64 threads in mbarrier_wait, thread 0 at "
           "@wait_full for phase 0 of mbarrier full[0]\nmbarrier full[0], set up at @init_full: "
           "phase 0, 0 of 1 arrivals and 16 expected bytes to come, 64 threads waiting\n"}},
+        {kNoReadFence,
+         {"no fence_proxy_async() after @read reads what @load writes asynchronously (block 0, "
+          "threads "}},
         {kNoWait,
          {"uninitialised shared memory: @read reads what no thread of the block has written"}},
         {kNoToggle,
