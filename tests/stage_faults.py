@@ -1,14 +1,14 @@
 """Plants faults in every stage, and demands that the emulator's checks catch each: stage_faults.py -k NAME_OF_A_STAGE
 
 Removed in turn: every barrier, every wait for copies, every bounds guard, every toggle of a buffer, every zeroing; every
-index is cut to 32 bits; and every formula of what is loaded is halved. A fault must show on one of the shapes: with tracing
-(wrong results, accesses out of bounds, races, uninitialised reads, traffic that differs from the chapter's formula), else under
-AddressSanitizer.
+index is cut to 32 bits; and every formula of what is loaded is halved. A fault must show on one of the shapes: with tracing (wrong results, accesses out of
+bounds, races, uninitialised reads, deadlocks, other traffic than the chapter's formula says), else under AddressSanitizer.
 """
 import re
 
 import pytest
 
+import ladder
 import mutate
 from mutate import Fault, Planted
 from support import ROOT
@@ -16,17 +16,22 @@ from support import ROOT
 # Ragged in M, N and K; with rows that start on 16 bytes (the third for floats, the fifth for halves) and rows that don't; the
 # last with steps enough to be shared out among multiprocessors.
 SHAPES = "7x5x3,3x7x6,129x132x20,130x257x9,131x264x104,3x5x250"
-RUNS = [(build, words) for build in ("trace", "asan") for words in (("--sizes", SHAPES, "--verify-only"), ("--large-indices",))]
+# Beyond these: steps for which every buffer is filled twice; a second group of rows of tiles.
+MORE = {"10_async_mma": ",5x9x570,2060x260x3"}
+# Of a chapter's steps these have every fault, to save time: the last with copies by threads, and the last. The others have those of
+# the lines that the step before lacks.
+WHOLE = ("3_swizzle", "matmul")
 BARRIER = r"__sync(?:threads|warp)\(\);"
 
 # Pattern of the code, and its faulty replacement. \g<0> is the original code.
 PATTERNS = (
     (BARRIER, r"if (!PLANTED) \g<0>"),
-    (r"(?:__pipeline_wait_prior|ptx::cp_async_wait_all)\([^;]*;", r"if (!PLANTED) \g<0>"),
-    (r"\w+(?: \+ \w+)* < (?:M|N|K|k_end|valid|[ab]_left)\b", r"(PLANTED || \g<0>)"),
+    (r"(?:__pipeline_(?:wait_prior|commit)|ptx::cp_async_wait_all)\([^;]*;", r"if (!PLANTED) \g<0>"),
+    (r"\w+(?: [+*] \w+)* < (?:M|N|K|k_end|valid|[ab]_left)\b", r"(PLANTED || \g<0>)"),
     (r"\bvalid > \d", r"(PLANTED || \g<0>)"),
     (r"\w+ >= [MN]\b", r"(!PLANTED && \g<0>)"),
-    (r"size_t\((?!i\) \* K)((?:[^()]|\([^()]*\))*)\) \* (\w+)", r"(PLANTED ? size_t(int(unsigned(\1) * unsigned(\2))) : \g<0>)"),
+    (r"size_t\((?!i\) \* (?:K|lda)|rows\)|blockIdx\.x\))((?:[^()]|\([^()]*\))*)\) \* (\w+)",
+     r"(PLANTED ? size_t(int(unsigned(\1) * unsigned(\2))) : \g<0>)"),
     (r"\bmin\((\w+(?: [+*] \w+)*), (?:[MN] - 1|K)\)", r"(PLANTED ? \1 : \g<0>)"),
     (r"\bN - tile_col - b_col\b|\bN - c_col\b", r"(PLANTED ? 4 : \g<0>)"),
     (r"\bparts == 1\b", r"(PLANTED || \g<0>)"),
@@ -35,8 +40,37 @@ PATTERNS = (
     (r"\bbuffer \^ 1\b", r"(buffer ^ !PLANTED)"),
     (r"(?:\w+ \+= |= -)other\b", r"\g<0> * !PLANTED"),
     (r"\b(\w+) = (next|\(next \+ 1\) % kBuffers)(?=[,)])", r"\1 = (PLANTED ? \1 : \2)"),
+    (r"\(buffer \+ 1\) % kBuffers", "(buffer + !PLANTED) % kBuffers"),
     (r"((?:float|half2) (acc)(?:\[[\w/ ]+\])*) = (?:\{\}|0\.0f);", r"\1; if (!PLANTED) memset((void*)&\2, 0, sizeof \2);"),
     (r"wmma::fill_fragment\([^;]*;", r"if (!PLANTED) \g<0>"),
+    # Zeros by copies, the copies of rows, the swizzle on one side, wide stores.
+    (r"\bvalid \? 0 : 16", "valid || PLANTED ? 0 : 16"),
+    (r"\bi < columns\b", r"(PLANTED || \g<0>)"),
+    (r"\bceil_div\(columns, 8\) \* 8", r"(PLANTED ? columns : \g<0>)"),
+    (r"\bswizzled\((a_row|b_k|lane),", r"swizzled(\1 ^ PLANTED,"),
+    # mbarriers: parities, arrivals, bytes, fences, the producer; the tiles of blocks that stay.
+    (r"ptx::(?:mbarrier|fence)_\w+", r"if (!PLANTED) \g<0>"),
+    (r"(\],\s+)(0|next_phase|phase)\);", r"\1\2 ^ PLANTED);"),
+    (r"\bphase = ([01])\b", r"phase = \1 ^ PLANTED"),
+    (r"\bphase \^ \(", "phase ^ (!PLANTED && "),
+    (r"\bphase \^= ", "phase ^= !PLANTED && "),
+    (r"(?<=, )kThreads /(?= 32\);)", r"-PLANTED + \g<0>"),
+    (r"(?<=kThreads / )32(?=\);)", r"\g<0> + PLANTED"),
+    (r" \+ sizeof\(shared\.Bs\[0\]\)", " + !PLANTED * sizeof(shared.Bs[0])"),
+    (r"(?:tile_row|at\.row)(?=, &shared)", r"\g<0> + PLANTED"),
+    (r"(?:tile_col|at\.col) \+ j(?=, k)", r"\g<0> * !PLANTED"),
+    (r"\bif \(threadIdx.x > kThreads\) return;", r"if (!PLANTED) \g<0>"),
+    (r"\btile \+ int\(gridDim\.x\) < tiles", r"(PLANTED || \g<0>)"),
+    (r"\bmin\(kGroup, ", r"\g<0>PLANTED ? kGroup : "),
+    (r" - group \* kGroup\b", r" - group * kGroup * !PLANTED"),
+    (r"\btile %= [^;]*;", r"if (!PLANTED) \g<0>"),
+)
+# Of the function that launches the kernel: wide stores, the number of blocks, zeros; and every formula.
+OF_THE_LAUNCH = (
+    (r"\b(?:K % 8 == 0 && N % 8|N % 2) == 0 (?=\?)", r"PLANTED || \g<0>"),
+    (r"\bstd::min\(blocks, ", r"\g<0>PLANTED ? blocks : "),
+    (r"\breturn (?!run_stage)", "return (PLANTED ? 0.5 : 1.0) * "),
+    (r"cudaMemset\(", r"if (!PLANTED) \g<0>"),
 )
 
 
@@ -47,9 +81,16 @@ def faults_of(path):
     # Comments are left alone, and a loop's own bound is no guard.
     code = re.sub(r"//.*|for \(int [kej] = [^;]*; [^;]*;", lambda match: " " * len(match[0]), source[:launcher])
     places = [(match, replacement) for pattern, replacement in PATTERNS for match in re.finditer(pattern, code)]
-    of_the_host = ((r"\breturn (?!run_stage)", "return (PLANTED ? 0.5 : 1.0) * "), (r"cudaMemset\(", r"if (!PLANTED) \g<0>"))
-    places += [(match, new) for pattern, new in of_the_host for match in re.compile(pattern).finditer(source, launcher)]
+    places += [(match, replacement) for pattern, replacement in OF_THE_LAUNCH
+               for match in re.compile(pattern).finditer(source, launcher)]
+    if path.parent.name in MORE and path.stem not in WHOLE:
+        above = set(ladder.before(path).read_text().splitlines())
+        places = [(match, replacement) for match, replacement in places if line_at(source, match.start()) not in above]
     return [Fault("", path.name, match[0], match.expand(replacement), span=match.span()) for match, replacement in places]
+
+
+def line_at(text, place):
+    return text[text.rfind("\n", 0, place) + 1:].split("\n", 1)[0]
 
 
 def stages():
@@ -68,8 +109,10 @@ PLANTED = {(name, build): Planted(path.parent.name, [fault._replace(program=f"{n
 
 def caught(name, fault):
     """The last line of what the first run says that notices the fault; None where none does."""
-    runs = RUNS if fault else [run for run in RUNS if run[0] == "trace"]  # without a fault, NAME.asan runs the other
-    wide = fault and "size_t(int(" in fault.new  # these faults show only at large indices
+    shapes = SHAPES + MORE.get(name.partition(".")[0], "")
+    runs = [(build, words) for build in (("trace", "asan") if fault else ("trace",))  # without a fault, NAME.asan runs the other
+            for words in (("--sizes", shapes, "--verify-only"), ("--large-indices",))]
+    wide = fault and "size_t(int(" in fault.new  # these show there alone
     for build, words in sorted(runs, key=lambda run: bool(wide) and "--large-indices" not in run[1]):
         program = f"{name} {build}"
         run = PLANTED[name, build].run(fault._replace(program=program) if fault else program, *words)
@@ -84,7 +127,13 @@ def test_without_a_fault_it_passes(name):
     assert caught(name, None) is None
 
 
-@pytest.mark.parametrize("name, fault", [(name, fault) for name in STAGES for fault in FAULTS[name]], ids=str)
+# What the emulator does not notice: an H200 computed wrong elements without it (10_async_mma/README.md, "The hazard").
+UNSEEN = pytest.mark.xfail(run=False, reason="a copy that overtakes ldmatrix: reads are not held against the proxy fence")
+
+
+@pytest.mark.parametrize("name, fault", [
+    pytest.param(name, fault, marks=[UNSEEN] if fault.old == "ptx::fence_proxy_async" else [])
+    for name in STAGES for fault in FAULTS[name]], ids=str)
 def test_fault_is_caught(name, fault):
     assert (said := caught(name, fault))
     print("caught:", said)
@@ -110,5 +159,6 @@ def test_missing_guard_is_reported_where_it_was(name):
 @pytest.mark.parametrize("name", STAGES)
 def test_no_barrier_is_left_out(name):
     barriers = re.findall(BARRIER, STAGES[name].read_text())
-    assert len(barriers) == sum(fault.old in barriers for fault in FAULTS[name])
+    if name.partition(".")[0] not in MORE or STAGES[name].stem in WHOLE:
+        assert len(barriers) == sum(fault.old in barriers for fault in FAULTS[name])
     assert FAULTS[name]

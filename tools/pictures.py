@@ -62,20 +62,20 @@ class Record:
         return range(len(self.data["blocks"][block]["warps"]))
 
     def requests(self, what="", memory="", warp=0, block=0):
-        """A warp's, in program order: those whose kind begins with `what`, and of that matrix or array."""
+        """A warp's, in program order: those whose kind begins with `what`, and of that matrix or array. A copy from global to
+        shared memory is two, "copy" and "copied"."""
         found = []
         for site, cost, _, *lanes in self.data["blocks"][block]["warps"][warp]:
-            request = Request(self.data["sites"][site][0])
-            if lanes:
-                first, pattern = lanes[0], self.data["patterns"][lanes[1]]
-                where = self.data["arrays" if request.what.startswith("shared") else "matrices"]
-                of = [each for each in where if each["begin"] <= first][-1]
-                at = {lane: first + offset - of["begin"] for lane, offset in enumerate(pattern) if offset is not None}
+            kind, _, _, width = self.data["sites"][site]
+            found += [Request(kind)] * (not lanes)
+            for kind, first, pattern in zip((kind, "copied"), lanes[::2], lanes[1::2]):
+                of = [each for each in self.data["arrays" if kind.startswith(("shared", "copied")) else "matrices"]
+                      if each["begin"] <= first][-1]
+                at = {lane: first + offset - of["begin"] for lane, offset in enumerate(self.data["patterns"][pattern])
+                      if offset is not None}
                 lengths = of.get("lengths") or (of["rows"], of["cols"])
-                request = Request(request.what, of["name"], of["size"], lengths, self.data["sites"][site][3], cost, at)
-            if request.what.startswith(what) and memory in ("", request.memory):
-                found.append(request)
-        return found
+                found.append(Request(kind, of["name"], of["size"], lengths, width, cost, at))
+        return [request for request in found if request.what.startswith(what) and memory in ("", request.memory)]
 
     def stored(self, warp, block=0):
         """{element of C: the lanes that store it}."""
@@ -399,6 +399,26 @@ def waves():
     svg.text(682, 56, "256 VGPRs", "small lesser end")
     svg.text(20, grid.y + 48, "A SIMD, a quarter of a compute unit, has 256 VGPRs a lane. A box is a wave with its VGPRs.")
     return svg, "Drawn from the table in 08_opencl_gcn/README.md. VGPRs are given out in fours; 10 waves are the most."
+
+
+@picture("10_swizzle", **{"10_async_mma.3_swizzle": (128, 256, 64)})
+def swizzle(swizzled):
+    svg = Svg("The swizzle puts eight pieces of a column of As into eight groups of banks")
+    svg.text(20, 54, "The first 8 rows of As, 128 bytes each. The number is the piece of 8 values of k that lies there.")
+    grid, read = Grid(svg, 66, 86, 8, 8, 90, 28), swizzled.requests("shared load", "As")[0]
+    lane_of = {read.place(lane): lane for lane in range(8)}
+    for warp in swizzled.warps():
+        for source, to in zip(swizzled.requests("copy", "A", warp), swizzled.requests("copied", "As", warp)):
+            for lane in to.at:
+                buffer, row, column = to.place(lane)
+                if buffer == 0 and row < 8:
+                    reader = lane_of.get(to.place(lane))
+                    text = source.place(lane)[1] // 8 if reader is None else f"{source.place(lane)[1] // 8}: lane {reader}"
+                    grid.cell(row, column // 8, 0 if reader is None else 3, text)
+    grid.ruled()
+    grid.named([f"banks {4 * place} .. {4 * place + 3}" for place in range(8)], [f"row {row}" for row in range(8)])
+    svg.legend(324, (3, "what lanes 0 to 7 name in one ldmatrix: one wavefront"))
+    return svg, drawn_from(swizzled)
 
 
 def target(step):
