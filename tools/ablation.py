@@ -95,16 +95,16 @@ def compile_form(form, number, folder):
     """Compiles a form. Returns its object file and the columns that describe its machine code. Raises CalledProcessError."""
     source, made = folder / f"{number}.cu", folder / f"{number}.o"
     source.write_text(wrapped(form, number))
-    report = nvcc("-Xptxas=-v", "-c", source, "-o", made)
+    report = nvcc("-Xptxas=-v", "-c", source, "-o", made, architecture="sm_90a" if "/wgmma.cuh" in form.text else ARCHITECTURE)
     columns = {**dict.fromkeys(COLUMNS, "-"), **registers(report)}
     if dump := shutil.which("cuobjdump") or shutil.which("cuobjdump", path=pathlib.Path(shutil.which(NVCC) or "").resolve().parent):
         columns.update(loop(subprocess.run([dump, "-sass", made], capture_output=True, text=True).stdout))
     return made, columns
 
 
-def nvcc(*words):
-    """Runs nvcc and returns its output. Raises CalledProcessError."""
-    command = [NVCC, "-std=c++17", "-O1", f"-arch={ARCHITECTURE}", f"-I{ROOT}", "-DHARNESS_COMPILED_APART", "-w", *map(str, words)]
+def nvcc(*words, architecture=ARCHITECTURE):
+    """Returns what it printed. Raises CalledProcessError."""
+    command = [NVCC, "-std=c++17", "-O1", f"-arch={architecture}", f"-I{ROOT}", "-DHARNESS_COMPILED_APART", "-w", *map(str, words)]
     return subprocess.run(command, check=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True).stdout
 
 
