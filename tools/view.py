@@ -59,6 +59,15 @@ def array_of(name, source):
 
 def dynamic_arrays(source, begin, length):
     """The arrays that a source sees in its dynamic shared memory; one without a name where that can't be read."""
+    found, at = [], begin  # the members of struct Shared, else arrays by pointers
+    for kind, name, lengths in re.findall(r"(half|float) (\w+)((?:\[[^]]*\])+);",
+                                          "".join(re.findall(r"(?s)struct Shared \{.*?\n\}", source))):
+        lengths = [value(each, constants(source)) for each in re.findall(r"\[([^]]+)\]", lengths)]
+        size = SIZES[kind]
+        found.append({"name": name, "begin": at, "bytes": math.prod(lengths) * size, "size": size, "lengths": lengths})
+        at += found[-1]["bytes"]
+    if found:
+        return found
     starts, rows = {}, {}  # a row: what the pointer steps over
     for name, kind, lengths, base, more in re.findall(
             r"auto (\w+) = reinterpret_cast<(\w+)\(\*\)((?:\[[^]]*\])+)>\((\w+)(?: \+ (\w+))?\)", source):

@@ -65,6 +65,12 @@ def test_arrays_in_dynamic_memory():
     assert sums(record, ("tensor",))[0] == 96 // 16 * 16 * 8  # 4 x 4 products a warp and 16 k
 
 
+def test_arrays_in_a_struct():
+    record = record_of("10_async_mma")
+    lengths = {array["name"]: array["lengths"] for array in record["arrays"]}
+    assert lengths == {"As": [4, 128, 64], "Bs": [4, 4, 64, 64]}
+
+
 def run(*words):
     return call(sys.executable, "-B", ROOT / "tools/run.py", "view", *words)
 
