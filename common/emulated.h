@@ -180,8 +180,8 @@ public:
         // K than any tile is deep.
         for (const Shape& s : {Shape{kLong, 8, 8}, Shape{kLong, 7, 7}, Shape{8, kLong, 72},
                                Shape{7, kLong - 1, 71}}) {
-            const auto stored = stage.stored_elements;
-            if (stored && stored(s.M, s.N, s.K) > double(s.M) * s.N) continue;  // copies: real memory
+            const auto stored = stage.stored_elements;  // copies would take real memory
+            if (stored && stored(s.M, s.N, s.K) > double(s.M) * s.N) continue;
             doing(to_string(s), [&] { verify_ends(stage, s); });
         }
         std::printf("%s: right at both ends of matrices with more than 2^32 elements\n",

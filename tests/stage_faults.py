@@ -1,8 +1,9 @@
 """Plants faults in every stage, and demands that the emulator's checks catch each: stage_faults.py -k NAME_OF_A_STAGE
 
 Removed in turn: every barrier, every wait for copies, every bounds guard, every toggle of a buffer, every zeroing; every
-index is cut to 32 bits; and every formula of what is loaded is halved. A fault must show on one of the shapes: with tracing (wrong results, accesses out of
-bounds, races, uninitialised reads, deadlocks, other traffic than the chapter's formula says), else under AddressSanitizer.
+index is cut to 32 bits; and every formula of what is loaded is halved. A fault must show on one of the shapes: with tracing
+(wrong results, accesses out of bounds, races, uninitialised reads, deadlocks, other traffic than the chapter's formula says), else
+under AddressSanitizer.
 """
 import re
 
@@ -21,6 +22,8 @@ MORE = {"10_async_mma": ",5x9x570,2060x260x3"}
 # Of a chapter's steps these have every fault, to save time: the last with copies by threads, and the last. The others have those of
 # the lines that the step before lacks.
 WHOLE = ("3_swizzle", "matmul")
+# Where blocks stay, --large-indices would take hours: the first block walks through all tiles. Their indices are the step's before.
+STAY = "tile += gridDim.x"
 BARRIER = r"__sync(?:threads|warp)\(\);"
 
 # Pattern of the code, and its faulty replacement. \g<0> is the original code.
@@ -86,7 +89,8 @@ def faults_of(path):
     if path.parent.name in MORE and path.stem not in WHOLE:
         above = set(ladder.before(path).read_text().splitlines())
         places = [(match, replacement) for match, replacement in places if line_at(source, match.start()) not in above]
-    return [Fault("", path.name, match[0], match.expand(replacement), span=match.span()) for match, replacement in places]
+    return [Fault("", path.name, match[0], match.expand(replacement), span=match.span()) for match, replacement in places
+            if STAY not in source or "size_t(int(" not in replacement]
 
 
 def line_at(text, place):
@@ -111,7 +115,7 @@ def caught(name, fault):
     """The last line of what the first run says that notices the fault; None where none does."""
     shapes = SHAPES + MORE.get(name.partition(".")[0], "")
     runs = [(build, words) for build in (("trace", "asan") if fault else ("trace",))  # without a fault, NAME.asan runs the other
-            for words in (("--sizes", shapes, "--verify-only"), ("--large-indices",))]
+            for words in (("--sizes", shapes, "--verify-only"), ("--large-indices",))[:2 - (STAY in STAGES[name].read_text())]]
     wide = fault and "size_t(int(" in fault.new  # these show there alone
     for build, words in sorted(runs, key=lambda run: bool(wide) and "--large-indices" not in run[1]):
         program = f"{name} {build}"
