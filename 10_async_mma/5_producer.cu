@@ -62,8 +62,7 @@ __global__ void __launch_bounds__(kThreads + kProducers, 1)
         ptx::setmaxnreg_fewer<24>();
         if (threadIdx.x > kThreads) return;
         for (int k = 0, buffer = 0, phase = 1; k < K; k += kStepK) {
-            ptx::mbarrier_wait(&shared.empty[buffer],
-                               phase);  // over at once in a buffer's first round
+            ptx::mbarrier_wait(&shared.empty[buffer], phase);  // at once in the first round
             ptx::mbarrier_arrive_expect_tx(&shared.full[buffer],
                                            sizeof(shared.As[0]) + sizeof(shared.Bs[0]));
             ptx::bulk_tensor_load(shared.As[buffer], &A, k, tile_row, &shared.full[buffer]);

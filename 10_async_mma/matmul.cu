@@ -76,8 +76,7 @@ __global__ void __launch_bounds__(kThreads + kProducers, 1)
         for (int tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
             const Place at(M, N, tile);
             for (int k = 0; k < K; k += kStepK) {
-                ptx::mbarrier_wait(&shared.empty[buffer],
-                                   phase);  // over at once in the first round
+                ptx::mbarrier_wait(&shared.empty[buffer], phase);  // at once in the first round
                 ptx::mbarrier_arrive_expect_tx(&shared.full[buffer],
                                                sizeof(shared.As[0]) + sizeof(shared.Bs[0]));
                 ptx::bulk_tensor_load(shared.As[buffer], &A, k, at.row, &shared.full[buffer]);
