@@ -18,7 +18,7 @@ from support import ROOT
 # last with steps enough to be shared out among multiprocessors.
 SHAPES = "7x5x3,3x7x6,129x132x20,130x257x9,131x264x104,3x5x250"
 # Beyond these: steps for which every buffer is filled twice; a second group of rows of tiles.
-MORE = {"10_async_mma": ",5x9x570,2060x260x3"}
+MORE = dict.fromkeys(("10_async_mma", "11_wgmma"), ",5x9x570,2060x260x3")
 # Of a chapter's steps these have every fault, to save time: the last with copies by threads, and the last. The others have those of
 # the lines that the step before lacks.
 WHOLE = ("3_swizzle", "matmul")
@@ -30,7 +30,7 @@ BARRIER = r"__sync(?:threads|warp)\(\);"
 PATTERNS = (
     (BARRIER, r"if (!PLANTED) \g<0>"),
     (r"(?:__pipeline_(?:wait_prior|commit)|ptx::cp_async_wait_all)\([^;]*;", r"if (!PLANTED) \g<0>"),
-    (r"\w+(?: [+*] \w+)* < (?:M|N|K|k_end|valid|[ab]_left)\b", r"(PLANTED || \g<0>)"),
+    (r"[\w.]+(?: [+*] \w+)* < (?:M|N|K|k_end|valid|[ab]_left)\b", r"(PLANTED || \g<0>)"),
     (r"\bvalid > \d", r"(PLANTED || \g<0>)"),
     (r"\w+ >= [MN]\b", r"(!PLANTED && \g<0>)"),
     (r"size_t\((?!i\) \* (?:K|lda)|rows\)|blockIdx\.x\))((?:[^()]|\([^()]*\))*)\) \* (\w+)",
