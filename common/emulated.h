@@ -176,8 +176,8 @@ public:
         if (!options_.csv.empty())
             throw Failure(kBadCommandLine, "--csv: there are no rows with --large-indices");
         constexpr int kLong = 640000000;  // a multiple of every tile; times 7 it exceeds 2^32
-        // Long or wide, with rows that start on multiples of 16 bytes and rows that don't; more of
-        // K than any tile is deep.
+        // Long and wide matrices, each with 16-byte-aligned rows and without. K of the wide ones
+        // exceeds the depth of every tile.
         for (const Shape& s : {Shape{kLong, 8, 8}, Shape{kLong, 7, 7}, Shape{8, kLong, 72},
                                Shape{7, kLong - 1, 71}}) {
             const auto stored = stage.stored_elements;  // copies would take real memory
