@@ -81,7 +81,7 @@ def test_roofline_has_wgmma(tmp_path):
 def test_debug_build_verifies(source, tmp_path):
     if not call(tool("nvidia-smi"), "-L").stdout.startswith("GPU"):
         pytest.skip("no GPU")
-    architecture = "-gencode=arch=compute_90a,code=sm_90a" if "/wgmma.cuh" in (ROOT / source).read_text() else "-arch=native"
+    architecture = "-gencode=arch=compute_90a,code=sm_90a" if "/hopper.cuh" in (ROOT / source).read_text() else "-arch=native"
     build(["-g", "-G", "-std=c++17", architecture, "-I.", source, "-lcublas"], tmp_path / "debug")
     for m, n, k in ((7, 5, 3), (130, 257, 9), (129, 132, 24)):
         assert call(tmp_path / "debug", "-m", m, "-n", n, "-k", k, "--verify-only").returncode in (0, 77)

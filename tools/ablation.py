@@ -95,7 +95,7 @@ def compile_form(form, number, folder):
     """Compiles a form. Returns its object file and the columns that describe its machine code. Raises CalledProcessError."""
     source, made = folder / f"{number}.cu", folder / f"{number}.o"
     source.write_text(wrapped(form, number))
-    report = nvcc("-Xptxas=-v", "-c", source, "-o", made, architecture="sm_90a" if "/wgmma.cuh" in form.text else ARCHITECTURE)
+    report = nvcc("-Xptxas=-v", "-c", source, "-o", made, architecture="sm_90a" if "/hopper.cuh" in form.text else ARCHITECTURE)
     columns = {**dict.fromkeys(COLUMNS, "-"), **registers(report)}
     if dump := shutil.which("cuobjdump") or shutil.which("cuobjdump", path=pathlib.Path(shutil.which(NVCC) or "").resolve().parent):
         columns.update(loop(subprocess.run([dump, "-sass", made], capture_output=True, text=True).stdout))
