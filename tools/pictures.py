@@ -421,6 +421,26 @@ def swizzle(swizzled):
     return svg, drawn_from(swizzled)
 
 
+@picture("11_box", **{"11_wgmma.2_store": (128, 256, 64)})
+def box(store):
+    svg = Svg("One store of a warp reaches every bank twice, once for each half of the warp")
+    svg.text(20, 54, "The first 8 rows of a box of C in shared memory, 128 bytes each: 32 floats. The number is the piece of 4 columns.")
+    grid, first = Grid(svg, 66, 86, 8, 8, 90, 28), store.requests("shared store", "Cs")[0]
+    lanes = {}  # place of 16 bytes: the lanes that store there
+    for lane in first.at:
+        *_, row, column = first.place(lane)
+        lanes.setdefault((row, column // 4), []).append(lane)
+    for row in range(8):
+        for place in range(8):
+            of = lanes.get((row, place))
+            text = str(place ^ row) + (f": lanes {of[0]}, {of[-1]}" if of else "")
+            grid.cell(row, place, (3 if of[0] < 16 else 2) if of else 0, text)
+    grid.ruled()
+    grid.named([f"banks {4 * place} .. {4 * place + 3}" for place in range(8)], [f"row {row}" for row in range(8)])
+    svg.legend(324, (3, "8 bytes of each of lanes 0 to 15: one wavefront"), (2, "of lanes 16 to 31: another"))
+    return svg, drawn_from(store)
+
+
 def target(step):
     return f"{step}_cpu_trace"
 

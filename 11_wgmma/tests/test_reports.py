@@ -7,59 +7,75 @@ import pytest
 from mutate import Fault, Planted, caught
 
 ONE, TWO, LAST = "11_wgmma.1_wgmma trace", "11_wgmma.2_store trace", "11_wgmma trace"
-SHAPES = {ONE: "133x264x328", TWO: "133x264x264,300x520x72", LAST: "388x196x72,133x224x72"}
+FILES = {ONE: "1_wgmma.cu", TWO: "2_store.cu", LAST: "matmul.cu"}
+# More steps than buffers, more tiles than the emulator's three multiprocessors; the last: tiles of 224 and of 64.
+SHAPES = {ONE: "133x264x328", TWO: "133x264x264,300x520x72", LAST: "388x448x72,516x64x72"}
 
-ROWS = [
+DEADLOCK = r"deadlock: no thread of block 0 can go on: 257 threads in mbarrier_wait, thread 0 at \S+:\d+ for phase {} of the mbarrier"
+ONE_MORE = r"mbarrier_arrive_expect_tx: one arrival more than the 1 of phase 0 of the mbarrier at byte \d+ .* at \S+:\d+ \("
+WRITTEN = r"wgmma: accumulators were written while the wgmma at \S+:\d+ was under way at \S+:\d+ \("
+OPERANDS = r"race in shared memory: \S+:\d+ reads what \S+:\d+ writes \(block 0, threads \d+'s copy and 256's copy\)"
+BOX = r"race in shared memory: \S+:\d+ writes what \S+:\d+ reads \(block 0, threads \d+ and 0's copy\)"
+NO_READ = r"the block ends, and no bulk_wait_group_read\(\) covers the bulk_tensor_store at \S+:\d+ \(block 0, thread 0\)"
+WRONG = r"C\[{}\]\[{}\] is \S+, expected -?\d+$"
+
+ROWS = (  # the program, its code, what that becomes (@: the code as it was), what is said
     # Loads: who waits for whom, for how many arrivals and bytes.
-    (TWO, "ptx::mbarrier_wait(&shared.full[buffer], phase);", "if (!PLANTED) @", ""),
-    (ONE, "ptx::mbarrier_wait(&shared.empty[buffer],", "if (!PLANTED) @", ""),
-    (TWO, "int buffer = 0, phase = 1;", "int buffer = 0, phase = 1 ^ PLANTED;", ""),
-    (ONE, "int buffer = 0, phase = 0;", "int buffer = 0, phase = 0 ^ PLANTED;", ""),
-    (TWO, "sizeof(shared.As[0]) + sizeof(shared.Bs[0])", "sizeof(shared.As[0]) + !PLANTED * sizeof(shared.Bs[0])", ""),
-    (ONE, "sizeof(shared.As[0]) + sizeof(shared.Bs[0])", "@ + PLANTED * 16", ""),
-    (TWO, "kThreads / 32);", "kThreads / 32 + PLANTED);", ""),
-    (ONE, "kThreads / 32);", "kThreads / 32 - PLANTED);", ""),
-    (TWO, "ptx::fence_mbarrier_init();", "if (!PLANTED) @", ""),
-    # wgmma: its fence, its groups, the arrival after the wait.
-    (TWO, "ptx::wgmma_fence();", "if (!PLANTED) @", ""),
-    (TWO, "ptx::wgmma_commit_group();", "if (!PLANTED) @", ""),
-    (TWO, "ptx::wgmma_wait_group<0>();", "if (!PLANTED) @", ""),
-    (LAST, "ptx::wgmma_wait_group<0>();", "PLANTED ? ptx::wgmma_wait_group<1>() : @", ""),
+    (TWO, "ptx::mbarrier_wait(&shared.full[buffer], phase);", "if (!PLANTED) @", ONE_MORE),
+    (ONE, "ptx::mbarrier_wait(&shared.empty[buffer],", "if (!PLANTED) @", ONE_MORE),
+    (TWO, "int buffer = 0, phase = 1;", "int buffer = 0, phase = 1 ^ PLANTED;", DEADLOCK.format(0)),
+    (ONE, "int buffer = 0, phase = 0;", "int buffer = 0, phase = 0 ^ PLANTED;", ONE_MORE),
+    (TWO, "sizeof(shared.As[0]) + sizeof(shared.Bs[0])", "sizeof(shared.As[0]) + !PLANTED * sizeof(shared.Bs[0])",
+     r"bulk_tensor_load: the one at \S+:\d+ is still writing there at \S+:\d+ \("),
+    (ONE, "sizeof(shared.As[0]) + sizeof(shared.Bs[0])", "@ + PLANTED * 16", r"1 of 1 arrivals and 16 expected bytes to come|"
+     r"0 of 1 arrivals and 16 expected bytes to come, 256 threads waiting"),
+    (TWO, "kThreads / 32);", "kThreads / 32 + PLANTED);", DEADLOCK.format(1)),
+    (ONE, "kThreads / 32);", "kThreads / (32 << PLANTED));", OPERANDS),  # one warpgroup's arrivals suffice
+    (TWO, "ptx::fence_mbarrier_init();", "if (!PLANTED) @",
+     r"bulk_tensor_load: no fence_mbarrier_init\(\) follows the mbarrier_init\(\) of the mbarrier .* at \S+:\d+ at \S+:\d+ \("),
+    # wgmma: its fence, its groups, the arrival after the wait, registers.
+    (TWO, "ptx::wgmma_fence();", "if (!PLANTED) @", r"wgmma: no wgmma_fence\(\) before the first one at \S+:\d+ \("),
+    (TWO, "ptx::wgmma_commit_group();", "if (!PLANTED) @", WRITTEN),
+    (TWO, "ptx::wgmma_wait_group<0>();", "if (!PLANTED) @", WRITTEN),
+    (LAST, "ptx::wgmma_wait_group<0>();", "PLANTED ? ptx::wgmma_wait_group<1>() : @", WRITTEN),
     (ONE, "ptx::wgmma_wait_group<0>();\n            if (lane == 0)", "if (!PLANTED) ptx::wgmma_wait_group<0>();\n"
-     "            if (lane == 0) ptx::mbarrier_arrive(&shared.empty[buffer]);\n"
-     "            if (PLANTED) ptx::wgmma_wait_group<0>();\n            if (!PLANTED && lane == 0)", ""),
-    # The descriptors, and whether the first product begins with zeros.
-    (TWO, "[row][s], 128, 1024)", "[row][s], 128, 1024 >> PLANTED)", ""),
-    (ONE, "[row][s], 128, 1024)", "[row][s], 128 >> PLANTED, 1024)", ""),
-    (TWO, "sizeof(shared.Bs[0][0]))", "sizeof(shared.Bs[0][0]) >> PLANTED)", ""),
-    (TWO, "[0][s], 128, 1024,", "[0][s], PLANTED ? 0 : 128, 1024,", ""),
-    (LAST, "wgmma_m64k16<half, 0, 1>(acc, a, b, k + s > 0)", "wgmma_m64k16<half, 0, 1>(acc, a, b, PLANTED || k + s > 0)", ""),
-    (ONE, "k + s > 0", "!PLANTED && @", ""),
-    (TWO, "k + s > 0", "PLANTED ? s > 0 : @", ""),
-    (TWO, "ptx::setmaxnreg_fewer<24>();", "if (!PLANTED) @", ""),
+     "            if (PLANTED && lane == 0) ptx::mbarrier_arrive(&shared.empty[buffer]);\n"
+     "            if (PLANTED) ptx::wgmma_wait_group<0>();\n            if (!PLANTED && lane == 0)", OPERANDS),
+    (TWO, "ptx::setmaxnreg_more<240>();", "PLANTED ? ptx::setmaxnreg_more<256>() : @",
+     r"setmaxnreg_more: the warps would have \d+ registers of 65536 at \S+:\d+ \("),
+    # The descriptors, and which product begins with zeros.
+    (TWO, "[row][s], 128, 1024)", "[row][s], 128, 1024 >> PLANTED)", WRONG.format(8, 0)),
+    (ONE, "[row][s], 128, 1024)", "[row][s], 128 >> PLANTED, 1024)", WRONG.format(1, 0)),
+    (TWO, "sizeof(shared.Bs[0][0]))", "sizeof(shared.Bs[0][0]) >> PLANTED)", WRONG.format(0, 64)),
+    (TWO, "[0][s], 128, 1024,", "[0][s], PLANTED ? 0 : 128, 1024,", r"uninitialised shared memory: \S+:\d+ reads what no thread"),
+    (LAST, "k + s > 0", "PLANTED || @", r"C\[0\]\[0\] is -?\d\S*e\+\d+, expected -?\d+$"),
+    (ONE, "k + s > 0", "!PLANTED && @", WRONG.format(0, 0)),
+    (TWO, "k + s > 0", "PLANTED ? s > 0 : @", WRONG.format(0, 0)),
     # C: box by box, by TMA.
-    (TWO, "b_col ^ b_row % 8 * 4", "b_col ^ b_row % 8 * 4 * !PLANTED", ""),
-    (TWO, "ptx::named_barrier_sync(1 + warp / 4, 128);  // the box is full", "if (!PLANTED) @", ""),
-    (LAST, "ptx::named_barrier_sync(1 + warp / 4, 128);  // the box is full", "ptx::named_barrier_sync(1 + warp / 4 * !PLANTED, 128);", ""),
-    (LAST, "ptx::bulk_wait_group_read<kBoxes - 1>();", "ptx::bulk_wait_group_read<kBoxes - 1 + PLANTED>();", ""),
+    (TWO, "b_col ^ b_row % 8 * 4", "b_col ^ b_row % 8 * 4 * !PLANTED", WRONG.format(1, 0)),
+    (TWO, "ptx::named_barrier_sync(1 + warp / 4, 128);  // the box is full", "if (!PLANTED) @", BOX),
+    (LAST, "ptx::named_barrier_sync(1 + warp / 4, 128);  // the box is full",
+     "ptx::named_barrier_sync(1 + warp / 4 * !PLANTED, 128);", BOX),
+    (LAST, "ptx::bulk_wait_group_read<kBoxes - 1>();", "PLANTED ? ptx::bulk_wait_group_read<kBoxes>() : @", BOX),
     (LAST, "if (kTma) ptx::named_barrier_sync(1 + warp / 4, 128);  // the box is free",
-     "if (!PLANTED && kTma) ptx::named_barrier_sync(1 + warp / 4, 128);", ""),
-    (TWO, "ptx::bulk_commit_group();", "if (!PLANTED) @", ""),
-    (TWO, "ptx::bulk_wait_group<0>();", "if (!PLANTED) @", ""),
-    # The box's number begins again at 0 for each tile: wrong where the tiles are no multiple of four boxes wide.
-    (LAST, "const Place<kTileN> at(M, N, tile);\n#pragma unroll", "const Place<kTileN> at(M, N, tile);\n"
-     "        if (PLANTED) next_box = 0;\n#pragma unroll", ""),
+     "if (!PLANTED && kTma) ptx::named_barrier_sync(1 + warp / 4, 128);", BOX),
+    (TWO, "ptx::bulk_commit_group();", "if (!PLANTED) @", NO_READ),
+    (TWO, "ptx::bulk_wait_group<0>();", "if (!PLANTED) @", NO_READ),
+    # The number of the box begins again at 0 for each tile: wrong where a tile is no multiple of four boxes wide.
+    (LAST, "const Place<kTileN> at(M, N, tile);\n#pragma unroll",
+     "const Place<kTileN> at(M, N, tile);\n        if (PLANTED) next_box = 0;\n#pragma unroll", BOX),
     # The two of a public kernel (README.md, "Two races of a public kernel"): no fence before the store; each thread waits for
     # stores, though one alone has asked for any, and no barrier follows.
-    (TWO, "ptx::fence_proxy_async();", "if (!PLANTED) @", ""),
+    (TWO, "ptx::fence_proxy_async();", "if (!PLANTED) @", r"no fence_proxy_async\(\) after \S+:\d+ writes what \S+:\d+ reads "
+     r"asynchronously \(block 0, threads 0 and 0's copy\)"),
     (TWO, "if (kTma && threadIdx.x % 128 == 0) ptx::bulk_wait_group_read<kBoxes - 1>();\n"
      "            if (kTma) ptx::named_barrier_sync(1 + warp / 4, 128);  // the box is free",
      "if (kTma && (PLANTED || threadIdx.x % 128 == 0)) ptx::bulk_wait_group_read<kBoxes - 1>();\n"
-     "            if (!PLANTED && kTma) ptx::named_barrier_sync(1 + warp / 4, 128);", ""),
-    # The table of widths: the tile is not the one that the formula counts.
-    (LAST, "launch<64>}", "PLANTED ? launch<128> : launch<64>}", ""),
-]
-FILES = {ONE: "1_wgmma.cu", TWO: "2_store.cu", LAST: "matmul.cu"}
+     "            if (!PLANTED && kTma) ptx::named_barrier_sync(1 + warp / 4, 128);", BOX),
+    # The width that is launched is not the one that the formula counts.
+    (LAST, "best_form(M, N).launch(", "(PLANTED ? launch<192> : best_form(M, N).launch)(",
+     r"\d+ bytes loaded from device memory, stated are \d+"),
+)
 FAULTS = [Fault(program, FILES[program], old, new.replace("@", old), said) for program, old, new, said in ROWS]
 PLANTED = Planted("11_wgmma", FAULTS)
 
@@ -67,3 +83,8 @@ PLANTED = Planted("11_wgmma", FAULTS)
 @pytest.mark.parametrize("fault", FAULTS, ids=str)
 def test_mistake_is_reported(fault):
     caught(PLANTED.run(fault, "--sizes", SHAPES[fault.program], "--verify-only"), fault)
+
+
+@pytest.mark.parametrize("program", FILES)
+def test_without_a_mistake_it_passes(program):
+    assert PLANTED.run(program, "--sizes", SHAPES[program], "--verify-only").returncode == 0
