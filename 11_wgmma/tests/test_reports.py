@@ -30,7 +30,8 @@ ROWS = (  # the program, its code, what that becomes (@: the code as it was), wh
     (ONE, "sizeof(shared.As[0]) + sizeof(shared.Bs[0])", "@ + PLANTED * 16", r"1 of 1 arrivals and 16 expected bytes to come|"
      r"0 of 1 arrivals and 16 expected bytes to come, 256 threads waiting"),
     (TWO, "kThreads / 32);", "kThreads / 32 + PLANTED);", DEADLOCK.format(1)),
-    (ONE, "kThreads / 32);", "kThreads / (32 << PLANTED));", OPERANDS),  # one warpgroup's arrivals suffice
+    (ONE, "kThreads / 32);", "kThreads / (32 << PLANTED));",
+     r"mbarrier_wait: phase 1 of the mbarrier .* is complete before the thread that waits for phase 0 has gone on: .* at \S+:\d+ \("),  # one warpgroup's arrivals suffice
     (TWO, "ptx::fence_mbarrier_init();", "if (!PLANTED) @",
      r"bulk_tensor_load: no fence_mbarrier_init\(\) follows the mbarrier_init\(\) of the mbarrier .* at \S+:\d+ at \S+:\d+ \("),
     # wgmma: its fence, its groups, the arrival after the wait, registers.
@@ -42,7 +43,7 @@ ROWS = (  # the program, its code, what that becomes (@: the code as it was), wh
      "            if (PLANTED && lane == 0) ptx::mbarrier_arrive(&shared.empty[buffer]);\n"
      "            if (PLANTED) ptx::wgmma_wait_group<0>();\n            if (!PLANTED && lane == 0)", OPERANDS),
     (TWO, "ptx::setmaxnreg_more<240>();", "PLANTED ? ptx::setmaxnreg_more<256>() : @",
-     r"setmaxnreg_more: the warps would have \d+ registers of 65536 at \S+:\d+ \("),
+     r"setmaxnreg_\w+: the warps would have \d+ registers of 65536 at \S+:\d+ \("),
     # The descriptors, and which product begins with zeros.
     (TWO, "[row][s], 128, 1024)", "[row][s], 128, 1024 >> PLANTED)", WRONG.format(8, 0)),
     (ONE, "[row][s], 128, 1024)", "[row][s], 128 >> PLANTED, 1024)", WRONG.format(1, 0)),
