@@ -24,6 +24,7 @@ RATES = (*SEEN, *(f"waiting_{reason}" for reason in WAITS))
 LOOP = {"loop_others": "others", "loop_three_operands": "three operands", "loop_one_bank": "of one bank"}
 MACHINE = ("gpu", "driver", "cuda")
 WRITTEN_BY = "'./run all' on a GPU"
+UNITS = {"fp32": "fp32_fma", "tensor": "tensor_mma_sync", "wgmma": "tensor_wgmma"}  # what a stage multiplies with, in limits.csv
 
 
 def read_one_machine(path, columns, numbers):
@@ -70,7 +71,7 @@ def read_limits(path):
     tensor = by_name.get("tensor_mma_sync", {"gflops": None, "limit": None})
     return dict(machine=machine(rows[0]), bandwidth=by_name["copy"]["gbs"], shared=by_name["shared_memory"]["gbs"],
                 fp32=by_name["fp32_fma"]["gflops"], fp32_peak=by_name["fp32_fma"]["limit"],
-                tensor=tensor["gflops"], tensor_peak=tensor["limit"], **clocks(rows),
+                tensor=tensor["gflops"], wgmma=by_name.get("tensor_wgmma", {}).get("gflops"), tensor_peak=tensor["limit"], **clocks(rows),
                 sweep=[(row["flop_per_byte"], row["gflops"]) for row in sweep])
 
 
@@ -92,19 +93,26 @@ def times(ratio):
 
 def clocks(rows):
     """{"fp32_mhz": 1979.0, "tensor_mhz": ...}: the clocks at which limits.csv's `rows` were measured; nothing of older ones."""
-    return {f"{name}_mhz": float(row["sm_mhz"]) for name, what in (("fp32", "fp32_fma"), ("tensor", "tensor_mma_sync"))
+    return {f"{name}_mhz": float(row["sm_mhz"]) for name, what in UNITS.items()
             for row in rows if row["what"] == what and row.get("clock_by", "-") in ("kernel", "probe")}
 
 
 def on_tensor_cores(stage, limits):
-    """Whether tensor cores are the stage's unit, and their limit is known."""
-    return bool(limits["tensor"]) and any(
-        re.search("kTensor|kWgmma", file.read_text()) for file in ladder.steps() if ladder.name(file) == stage)
+    """Does the stage say that tensor cores limit it? Only where their limit is known."""
+    return unit_of(stage, limits) != "fp32"
+
+
+def unit_of(stage, limits):
+    named = {"kTensor": "tensor", "kWgmma": "wgmma"}
+    [unit] = {named[word] for file in ladder.steps() if ladder.name(file) == stage
+              for word in re.findall("kTensor|kWgmma", file.read_text())} or {"fp32"}
+    return next((known for known in (unit, unit != "fp32" and "tensor") if limits.get(known)), "fp32")
 
 
 def prediction(row, limits):
     """The rows' table of a stage: `row` is the ladder's of SIZE, `limits` what plot.py's read_limits() gives."""
-    unit, units = ("tensor", "mma_sync on tensor cores") if on_tensor_cores(row["stage"], limits) else ("fp32", "FP32 multiply-adds")
+    unit = unit_of(row["stage"], limits)
+    units = {"fp32": "FP32 multiply-adds", "tensor": "mma_sync on tensor cores", "wgmma": "wgmma on tensor cores"}[unit]
     peak, mhz = limits[unit] / 1000, limits.get(f"{unit}_mhz")
     lines = [f"| {row['gpu']}, {SIZE} x {SIZE} x {SIZE} | flop per byte | TFLOP/s |", "|---|---:|---:|"]
     for memory, gbs, of_byte in (("device", limits["bandwidth"], row["flop_per_byte"]),
