@@ -18,7 +18,8 @@ from support import ROOT
 # last with steps enough to be shared out among multiprocessors.
 SHAPES = "7x5x3,3x7x6,129x132x20,130x257x9,131x264x104,3x5x250"
 # Beyond these: steps for which every buffer is filled twice; a second group of rows of tiles.
-MORE = dict.fromkeys(("10_async_mma", "11_wgmma"), ",5x9x570,2060x260x3")
+# 11: of eight arrivals seven suffice, as a product is complete for a whole warpgroup, until those left over make up a phase.
+MORE = {"10_async_mma": ",5x9x570,2060x260x3", "11_wgmma": ",5x9x1800,2060x260x3"}
 # Of a chapter's steps these have every fault, to save time: the last with copies by threads, and the last. The others have those of
 # the lines that the step before lacks.
 WHOLE = ("3_swizzle", "matmul")

@@ -62,7 +62,10 @@ def dynamic_arrays(source, begin, length):
     found, at = [], begin  # the members of struct Shared, else arrays by pointers
     for kind, name, lengths in re.findall(r"(half|float) (\w+)((?:\[[^]]*\])+);",
                                           "".join(re.findall(r"(?s)struct Shared \{.*?\n\}", source))):
-        lengths = [value(each, constants(source)) for each in re.findall(r"\[([^]]+)\]", lengths)]
+        try:
+            lengths = [value(each, constants(source)) for each in re.findall(r"\[([^]]+)\]", lengths)]
+        except KeyError:  # a template's parameter
+            return [{"name": "shared", "begin": begin, "bytes": length, "size": 4, "lengths": []}]
         size = SIZES[kind]
         found.append({"name": name, "begin": at, "bytes": math.prod(lengths) * size, "size": size, "lengths": lengths})
         at += found[-1]["bytes"]
