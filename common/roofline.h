@@ -94,9 +94,13 @@ private:
 static const Gpu kPublished[] = {
     // Peaks: 3201 MHz x 2 x 6144 bits; 132 SMs x 128 bytes x 1.98 GHz; 132 x 128 lanes x 2 x 1.98
     // GHz; twice that; NVIDIA's H100 whitepaper, at 1.83 GHz.
-    {"h200", "NVIDIA H200", {4916.7, 33454.1, 66908.2, 133816.3, 989400}, {}, "vendor"},
+    {"h200", "NVIDIA H200", {4916.7, 33454.1, 66908.2, 133816.3, 989400, 989400}, {}, "vendor"},
     // The same but for 2619 MHz x 2 x 5120 bits.
-    {"h100", "NVIDIA H100 80GB HBM3", {3352.3, 33454.1, 66908.2, 133816.3, 989400}, {}, "vendor"},
+    {"h100",
+     "NVIDIA H100 80GB HBM3",
+     {3352.3, 33454.1, 66908.2, 133816.3, 989400, 989400},
+     {},
+     "vendor"},
     {"fury-x",
      "AMD Radeon R9 Fury X",
      {512, 8601.6, 8601.6, 0, 0},
