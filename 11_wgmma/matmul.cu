@@ -88,7 +88,7 @@ __global__ void __launch_bounds__(kThreads + kProducers, 1)
     }
     ptx::setmaxnreg_more<240>();
 
-    const int row = warp / 4 * 64;  // a warpgroup owns 64 x 256 elements
+    const int row = warp / 4 * 64;  // a warpgroup owns 64 x kTileN elements
     int buffer = 0, phase = 0, next_box = 0;
     for (int tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
         float acc[kTileN / 8][4];  // of tiles of 16 x 8, a row of them for each warp

@@ -358,10 +358,13 @@ def chapters(folder, root, rows, limits):
             tables.append(("limits", machine_limits(of_machine, table)))
         for row in at_size:
             if row["stage"] == chapter.name:
+                tables.append(("prediction", prediction(row, limits)))
+                if "<!-- ncu -->" not in text:  # the chapter brings figures of its own
+                    continue
                 rates = rates or {row["stage"]: row for row in read(folder / "rates.csv", ("stage", *RATES), (), "tools/counters.py")}
                 if row["stage"] not in rates:
                     raise Wrong(f"{folder / 'rates.csv'}: has no row for {row['stage']}")
-                tables += [("prediction", prediction(row, limits)), ("ncu", evidence(rates[row["stage"]]))]
+                tables.append(("ncu", evidence(rates[row["stage"]])))
         if any(chapter.glob("[0-9]_*.cu")):
             tables.append(("steps", steps(chapter, at_size)))
         if parts := [row for row in ablated if row["stage"].split("/")[0] == chapter.name]:
