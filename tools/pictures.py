@@ -73,7 +73,7 @@ class Record:
                       if each["begin"] <= first][-1]
                 at = {lane: first + offset - of["begin"] for lane, offset in enumerate(self.data["patterns"][pattern])
                       if offset is not None}
-                lengths = of.get("lengths") or (of["rows"], of["cols"])
+                lengths = of.get("lengths") or (of.get("rows", 1), of.get("cols", 1))
                 found.append(Request(kind, of["name"], of["size"], lengths, width, cost, at))
         return [request for request in found if request.what.startswith(what) and memory in ("", request.memory)]
 
@@ -231,6 +231,7 @@ def pad(without, padded):
     return svg, drawn_from(without, padded)
 
 
+@picture("09_lanes", **{"09_warp_tiling": (128, 256, 8)})
 @picture("04_lanes", **{"04_unroll": (128, 128, 8)})
 def lanes(stage):
     owner = {place: lane for place, (lane,) in stage.stored(0).items()}

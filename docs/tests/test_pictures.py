@@ -27,7 +27,7 @@ def test_committed(name):
 OTHERS = {"01_naive": "02_register_blocking", "02_register_blocking": "01_naive", "03_shared_blocking": "04_unroll",
           "04_unroll": "04_unroll.2_wide_loads", "04_unroll.2_wide_loads": "04_unroll",  # without the pad, and with it
           "05_step 04_unroll": "05_double_buffer", "05_double_buffer": "04_unroll", "06_wmma": "06_wmma.2_fragments",
-          "10_async_mma.3_swizzle": "10_async_mma.2_aligned_rows",
+          "09_warp_tiling": "05_double_buffer", "10_async_mma.3_swizzle": "10_async_mma.2_aligned_rows",
           "11_wgmma.2_store": "11_wgmma.1_wgmma"}
 
 

@@ -164,7 +164,7 @@ RATES = f"stage,size,{','.join(tables.RATES)}\n03_shared_blocking,4096,{','.join
 
 @pytest.mark.parametrize("chapter, rates, said", [
     (CHAPTER, None, "rates.csv: No such file"), (CHAPTER, RATES.replace("03_shared", "07_shared"), "no row for 03_shared"),
-    (CHAPTER.replace("<!-- ncu -->", ""), RATES, "between '<!-- ncu -->' and"), (CHAPTER, RATES, "")],
+    (CHAPTER.replace("<!-- /ncu -->", ""), RATES, "between '<!-- ncu -->' and"), (CHAPTER, RATES, "")],
     ids=["no rates.csv", "no row in it", "no marker", "nothing wrong"])
 def test_chapters_tables(chapter, rates, said, folder, capsys):
     page = folder / "03_shared_blocking/README.md"
