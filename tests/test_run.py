@@ -278,7 +278,7 @@ BAD = (  # {0}: the folder; {1}: one without results; {2}: one with; {3}: a file
     ("--csv|{0}", "--csv '{0}': can't be written: Is a directory"),
     ("diff|01|02|03", "diff: takes a chapter, two steps such as 03 04/1, or none"),
     ("diff|--sizes|01", "diff: takes a chapter"),
-    ("diff|01|9", "diff '9': takes one of 01_naive 02_"),
+    ("diff|01|99", "diff '99': takes one of 01_naive 02_"),
     ("diff||01", "diff '': takes one of"), ("diff|0|01", "diff '0': takes one of"),
     ("diff|01|04/7", "diff '04/7': takes one of"), ("diff|01|*", "diff '*': takes one of"),
     ("test|--bogus", "test: unrecognized arguments: --bogus"), ("test|03", "test: unrecognized arguments: 03"),
