@@ -22,6 +22,7 @@ enum Mistake {
     kExpectTooMuch,
     kNoWait,
     kNoToggle,
+    kNoReadFence,
     kNoRelease,
     kReleaseTooEarly,
     kNoWaitForRelease,
@@ -67,6 +68,7 @@ __global__ void __launch_bounds__(64)
         if (mistake == kReleaseTooEarly) ptx::mbarrier_arrive(&empty[s]);
         if (!(mistake == kNobodyWaits && box + 1 == boxes))
             for (int i = thread; i < kRows * kColumns; i += 64) total += ring[s][i];  // @read
+        if (mistake != kNoReadFence) ptx::fence_proxy_async();
         if (mistake != kReleaseTooEarly && mistake != kNoRelease &&
             !(mistake == kNobodyWaits && box + 1 == boxes))
             ptx::mbarrier_arrive(&empty[s]);  // @release
@@ -132,6 +134,8 @@ TEST_F(Async, MistakesInARing) {
           "race in shared memory: @read reads what ~load writes",
           "mbarrier_wait: phase 1 of mbarrier empty[0] is complete before the thread that waits "
           "for phase 0 has gone on: it may wait for ever at @wait_empty (block 0, thread 0)"}},
+        {kNoReadFence,
+         {"no fence_proxy_async() after @read reads what @load writes asynchronously (block 0, "}},
         {kNoRelease,
          {"64 threads in mbarrier_wait, thread 0 at @wait_empty for phase 0 of mbarrier empty[0]"}},
         {kReleaseTooEarly, {"race in shared memory: @read reads what ~load writes (block 0, "}},
