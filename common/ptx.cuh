@@ -263,7 +263,8 @@ inline __device__ void mbarrier_wait(uint64_t* barrier, int parity) {
 // Elements outside become zero, and count as bytes: the barrier is told of the whole box anyway.
 // The box's rows lie without gaps at `to`, a multiple of 128 bytes. A swizzle of 128 bytes puts the
 // 16 bytes that belong at address a at a ^ (a >> 7 & 7) << 4 (64: & 3, 32: & 1), and `to` is a
-// multiple of 1024 (512, 256). What ordinary stores wrote there needs fence_proxy_async() before.
+// multiple of 1024 (512, 256). What ordinary stores wrote there needs fence_proxy_async() before,
+// and so does what was read there, where only an mbarrier lies between.
 // Source: "Data Movement and Conversion Instructions: cp.async.bulk.tensor".
 
 inline __device__ void bulk_tensor_load(void* to, const CUtensorMap* map, int x, int y,
