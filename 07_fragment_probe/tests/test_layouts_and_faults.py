@@ -163,6 +163,6 @@ def test_readme_shows_what_the_programs_print():
     readme = (CHAPTER / "README.md").read_text()
     for line in call(program("volta_tables_cpu")).stdout.split("\n")[1:6]:  # the counts of wrong elements
         assert f"    {line}\n" in readme
-    for arch, shown in (("sm_70", "matrix_a, col_major, sm_70"), ("sm_80", "matrix_a, row_major and col_major, sm_75 and later")):
+    for arch, shown in (("sm_70", "matrix_a, col_major, sm_70"), ("sm_80", "matrix_a, both layouts, sm_75 and later")):
         row, col = re.search(r"^(row = .*), (col = .*)$", call(program("probe_cpu"), "--arch", arch).stdout, re.M).groups()
-        assert any(row in line and col in line and shown in line for line in readme.split("\n")), f"{row}, {col}"
+        assert re.search(rf" {re.escape(shown)}: +{re.escape(row)}\n +{re.escape(col)}\n", readme), f"{row}, {col}"
