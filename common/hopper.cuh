@@ -156,42 +156,24 @@ __device__ void wgmma_keep(Array& d) {
                    : "r"(ra[0]), "r"(ra[1]), "r"(ra[2]), "r"(ra[3]), "l"(b), "r"(int(accumulate)), \
                      "n"(transposed_b)                                                           \
                    : "memory");
-#define PTX_WGMMA_F16 \
-    PTX_WGMMA(1, "32", "f16", "16", "17", "18", "19", "20") \
-    PTX_WGMMA(2, "64", "f16", "32", "33", "34", "35", "36") \
-    PTX_WGMMA(3, "96", "f16", "48", "49", "50", "51", "52") \
-    PTX_WGMMA(4, "128", "f16", "64", "65", "66", "67", "68") \
-    PTX_WGMMA(5, "160", "f16", "80", "81", "82", "83", "84") \
-    PTX_WGMMA(6, "192", "f16", "96", "97", "98", "99", "100") \
-    PTX_WGMMA(7, "224", "f16", "112", "113", "114", "115", "116") \
-    PTX_WGMMA(8, "256", "f16", "128", "129", "130", "131", "132")
-#define PTX_WGMMA_A_F16 \
-    PTX_WGMMA_A(1, "32", "f16", "16", "17", "18", "19", "20", "21", "22") \
-    PTX_WGMMA_A(2, "64", "f16", "32", "33", "34", "35", "36", "37", "38") \
-    PTX_WGMMA_A(3, "96", "f16", "48", "49", "50", "51", "52", "53", "54") \
-    PTX_WGMMA_A(4, "128", "f16", "64", "65", "66", "67", "68", "69", "70") \
-    PTX_WGMMA_A(5, "160", "f16", "80", "81", "82", "83", "84", "85", "86") \
-    PTX_WGMMA_A(6, "192", "f16", "96", "97", "98", "99", "100", "101", "102") \
-    PTX_WGMMA_A(7, "224", "f16", "112", "113", "114", "115", "116", "117", "118") \
-    PTX_WGMMA_A(8, "256", "f16", "128", "129", "130", "131", "132", "133", "134")
-#define PTX_WGMMA_BF16 \
-    PTX_WGMMA(1, "32", "bf16", "16", "17", "18", "19", "20") \
-    PTX_WGMMA(2, "64", "bf16", "32", "33", "34", "35", "36") \
-    PTX_WGMMA(3, "96", "bf16", "48", "49", "50", "51", "52") \
-    PTX_WGMMA(4, "128", "bf16", "64", "65", "66", "67", "68") \
-    PTX_WGMMA(5, "160", "bf16", "80", "81", "82", "83", "84") \
-    PTX_WGMMA(6, "192", "bf16", "96", "97", "98", "99", "100") \
-    PTX_WGMMA(7, "224", "bf16", "112", "113", "114", "115", "116") \
-    PTX_WGMMA(8, "256", "bf16", "128", "129", "130", "131", "132")
-#define PTX_WGMMA_A_BF16 \
-    PTX_WGMMA_A(1, "32", "bf16", "16", "17", "18", "19", "20", "21", "22") \
-    PTX_WGMMA_A(2, "64", "bf16", "32", "33", "34", "35", "36", "37", "38") \
-    PTX_WGMMA_A(3, "96", "bf16", "48", "49", "50", "51", "52", "53", "54") \
-    PTX_WGMMA_A(4, "128", "bf16", "64", "65", "66", "67", "68", "69", "70") \
-    PTX_WGMMA_A(5, "160", "bf16", "80", "81", "82", "83", "84", "85", "86") \
-    PTX_WGMMA_A(6, "192", "bf16", "96", "97", "98", "99", "100", "101", "102") \
-    PTX_WGMMA_A(7, "224", "bf16", "112", "113", "114", "115", "116", "117", "118") \
-    PTX_WGMMA_A(8, "256", "bf16", "128", "129", "130", "131", "132", "133", "134")
+#define PTX_WGMMA_ANY(type) \
+    PTX_WGMMA(1, "32", type, "16", "17", "18", "19", "20") \
+    PTX_WGMMA(2, "64", type, "32", "33", "34", "35", "36") \
+    PTX_WGMMA(3, "96", type, "48", "49", "50", "51", "52") \
+    PTX_WGMMA(4, "128", type, "64", "65", "66", "67", "68") \
+    PTX_WGMMA(5, "160", type, "80", "81", "82", "83", "84") \
+    PTX_WGMMA(6, "192", type, "96", "97", "98", "99", "100") \
+    PTX_WGMMA(7, "224", type, "112", "113", "114", "115", "116") \
+    PTX_WGMMA(8, "256", type, "128", "129", "130", "131", "132")
+#define PTX_WGMMA_A_ANY(type) \
+    PTX_WGMMA_A(1, "32", type, "16", "17", "18", "19", "20", "21", "22") \
+    PTX_WGMMA_A(2, "64", type, "32", "33", "34", "35", "36", "37", "38") \
+    PTX_WGMMA_A(3, "96", type, "48", "49", "50", "51", "52", "53", "54") \
+    PTX_WGMMA_A(4, "128", type, "64", "65", "66", "67", "68", "69", "70") \
+    PTX_WGMMA_A(5, "160", type, "80", "81", "82", "83", "84", "85", "86") \
+    PTX_WGMMA_A(6, "192", type, "96", "97", "98", "99", "100", "101", "102") \
+    PTX_WGMMA_A(7, "224", type, "112", "113", "114", "115", "116", "117", "118") \
+    PTX_WGMMA_A(8, "256", type, "128", "129", "130", "131", "132", "133", "134")
 
 // T: half or __nv_bfloat16. d: N / 2 floats, of any dimensions. accumulate: false for D = A * B.
 template <class T, int transposed_a = 0, int transposed_b = 0, class Array>
@@ -199,7 +181,7 @@ __device__ void wgmma_m64k16(Array& d, uint64_t a, uint64_t b, bool accumulate =
     constexpr int n = sizeof(d) / sizeof(float);
     static_assert(n % 16 == 0 && n <= 128, "N / 2 floats, N a multiple of 32 up to 256");
     auto& r = reinterpret_cast<float(&)[n]>(d);
-    if constexpr (std::is_same_v<T, half>) { PTX_WGMMA_F16 } else { PTX_WGMMA_BF16 }
+    if constexpr (std::is_same_v<T, half>) { PTX_WGMMA_ANY("f16") } else { PTX_WGMMA_ANY("bf16") }
 }
 // With A in registers: half2 or __nv_bfloat162.
 template <class T, int transposed_b = 0, class Array, class Pair>
@@ -208,7 +190,7 @@ __device__ void wgmma_m64k16(Array& d, const Pair (&a)[4], uint64_t b, bool accu
     static_assert(n % 16 == 0 && n <= 128, "N / 2 floats, N a multiple of 32 up to 256");
     auto& r = reinterpret_cast<float(&)[n]>(d);
     auto& ra = registers<4>(a);
-    if constexpr (std::is_same_v<T, half>) { PTX_WGMMA_A_F16 } else { PTX_WGMMA_A_BF16 }
+    if constexpr (std::is_same_v<T, half>) { PTX_WGMMA_A_ANY("f16") } else { PTX_WGMMA_A_ANY("bf16") }
 }
 
 // ---- setmaxnreg ---------------------------------------------------------------------------------
