@@ -11,11 +11,20 @@
 // it (null if there are none).
 extern "C" char __executable_start, etext, __data_start, _end;
 extern "C" __attribute__((weak)) char __start_cuda_constant, __stop_cuda_constant;
+// AddressSanitizer's, in a program that has it.
+extern "C" __attribute__((weak)) void* __asan_region_is_poisoned(void* begin, size_t bytes);
 
 namespace emulator {
 
 bool compiled_for_tracing, in_kernel;
 uintptr_t last_traced;
+
+EmulatorsWork::EmulatorsWork() : before(std::exchange(in_kernel, false)) {}
+EmulatorsWork::~EmulatorsWork() { in_kernel = before; }
+
+bool poisoned(const void* begin, size_t bytes) {
+    return __asan_region_is_poisoned && __asan_region_is_poisoned(const_cast<void*>(begin), bytes);
+}
 
 namespace {
 
@@ -224,14 +233,11 @@ void forget(Allocation& allocation) {
     memory.recent = {0, 0, nullptr};
 }
 
-// in_kernel is off here, because the emulator's own accesses are not the kernel's.
 bool access(unsigned thread, const void* address, int bytes, Kind kind, const void* pc,
             bool counted, const void* copied_to) {
     if (!compiled_for_tracing) return false;
-    const bool before = std::exchange(in_kernel, false);
-    const bool way = note_access(thread, address, bytes, kind, pc, counted, copied_to, false);
-    in_kernel = before;
-    return way;
+    EmulatorsWork work;
+    return note_access(thread, address, bytes, kind, pc, counted, copied_to, false);
 }
 
 void bulk_access(unsigned thread, const void* pointer, size_t bytes, Kind kind, const void* pc) {

@@ -89,7 +89,8 @@ void note_remote_access(unsigned thread, unsigned rank, uintptr_t pc) {
         asked[rank][thread] = {"access", {}, pc, races::now(thread)};
 }
 
-// What is asked last comes after all else that the thread asked. Whoever asked a block for something must have been heard before that block's last thread returned.
+// Whoever asked a block for something must have been heard before that block's last thread returns.
+// The last thing that a thread asked stands for all before it.
 void check_leaving(unsigned thread) {
     if (run.ranks == 1) return;
     pass_if_complete();

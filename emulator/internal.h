@@ -24,6 +24,9 @@ void fail(const std::string& problem, cudaError_t error = cudaErrorLaunchFailure
 void misuse_by(unsigned thread, const std::string& what, const char* file, int line);
 Order thread_order();
 unsigned random_number();  // of the sequence that random orders come from
+// Whether asynchronous work takes place now, though nobody waits for it yet: always in reverse order,
+// by chance in random order.
+bool happens_early();
 std::string block_name();  // "block 3", the one that runs
 std::string thread_name(unsigned thread);  // "thread (5,1)"
 std::string kernel_name();  // "matmul<true>"
@@ -39,13 +42,6 @@ void finish();  // all copies of the running thread
 
 // ---- mbarriers.cpp, tensor_loads.cpp, tensor_stores.cpp, wgmma.cpp, named_barriers.cpp,
 // clusters.cpp ----
-
-// No traced access within is the kernel's.
-struct EmulatorsWork {
-    bool before;
-    EmulatorsWork();
-    ~EmulatorsWork();
-};
 
 namespace mbarriers {
 void begin_block();
@@ -101,6 +97,14 @@ extern uintptr_t stacks_begin, stacks_bytes;
 
 extern bool compiled_for_tracing;  // set before main
 extern bool in_kernel;  // traced, and the kernel's own code runs
+// No traced access within is the kernel's.
+struct EmulatorsWork {
+    bool before;
+    EmulatorsWork();
+    ~EmulatorsWork();
+};
+// AddressSanitizer, if the program has it, says that some of these bytes are not to be touched.
+bool poisoned(const void* begin, size_t bytes);
 extern uintptr_t last_traced;  // return address of the last access
 
 // As fail() does: "`what` 8 bytes, `where` (block 0, thread 3)".

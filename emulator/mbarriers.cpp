@@ -134,9 +134,6 @@ void bytes_came(Mbarrier& barrier, int64_t bytes) {
     complete_phase(barrier);
 }
 
-EmulatorsWork::EmulatorsWork() : before(std::exchange(in_kernel, false)) {}
-EmulatorsWork::~EmulatorsWork() { in_kernel = before; }
-
 namespace mbarriers {
 
 void begin_block() {

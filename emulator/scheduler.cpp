@@ -322,6 +322,10 @@ void check_bounds(const char* file, int line, unsigned threads, unsigned, unsign
 int architecture() { return settings.architecture; }
 Order thread_order() { return settings.order; }
 unsigned random_number() { return settings.random(); }
+bool happens_early() {
+    return settings.order == Order::reverse ||
+           (settings.order == Order::random && random_number() % 2);
+}
 
 void set_architecture(int sm) {
     if (sm != 70 && sm != 75 && sm < 80)

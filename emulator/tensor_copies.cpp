@@ -8,9 +8,6 @@
 #include <algorithm>
 #include <cstring>
 
-// AddressSanitizer's, in a program that has it.
-extern "C" __attribute__((weak)) void* __asan_region_is_poisoned(void* begin, size_t bytes);
-
 namespace emulator {
 
 TensorCopy::TensorCopy(bool store, const CUtensorMap* from, void* shared, int x, int y, Call site,
@@ -34,7 +31,7 @@ TensorCopy::TensorCopy(bool store, const CUtensorMap* from, void* shared, int x,
         refuse("the address in shared memory is not a multiple of " + std::to_string(alignment) +
                (map.swizzle_bytes ? ", where the swizzle begins" : ""));
     if (!is_shared(shared)) refuse("that address is not in shared memory");
-    if (__asan_region_is_poisoned && __asan_region_is_poisoned(shared, map.footprint()))
+    if (poisoned(shared, map.footprint()))
         refuse("the box of " + std::to_string(map.footprint()) +
                " bytes is larger than what is there in shared memory");
     trace::bulk_bounds(shared, map.footprint(), store ? trace::kRead : trace::kWrite, pc);

@@ -58,12 +58,9 @@ void trace_write(TensorCopy& store) {
 
 // Before their wait: at once, at random, or not.
 void make_progress(Stores& stores) {
-    const auto now = [order = thread_order()] {
-        return order == Order::reverse || (order == Order::random && random_number() % 2);
-    };
     for (TensorCopy& store : stores.under_way) {
-        if (now()) read_box(store);
-        if (!store.box.empty() && now()) write_matrix(store);
+        if (happens_early()) read_box(store);
+        if (!store.box.empty() && happens_early()) write_matrix(store);
     }
 }
 

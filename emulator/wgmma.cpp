@@ -14,9 +14,6 @@
 
 #include "emulator/scheduler.h"
 
-// AddressSanitizer's, in a program that has it.
-extern "C" __attribute__((weak)) void* __asan_region_is_poisoned(void* begin, size_t bytes);
-
 namespace emulator {
 namespace {
 
@@ -207,8 +204,7 @@ void check_untouched(Warp& warp, const char* file, int line) {
 // Some of what is under way may be done already.
 void make_progress(Warp& warp) {
     for (Product& p : warp.under_way) {
-        const bool now = thread_order() == Order::reverse ||
-                         (thread_order() == Order::random && random_number() % 2);
+        const bool now = happens_early();
         if (!p.computed && !now) return;
         compute(p);
     }
@@ -288,8 +284,7 @@ void wgmma(const WarpCall& call) {
         const Operand operand(descriptor, transposed);
         if (size && !operand.base) refuse("that is no descriptor of wgmma_descriptor()");
         operand.each(unsigned(size), [&](char* chunk, unsigned, unsigned) {
-            if (__asan_region_is_poisoned && __asan_region_is_poisoned(chunk, 16))
-                refuse("an operand goes past the end of its array");
+            if (poisoned(chunk, 16)) refuse("an operand goes past the end of its array");
             trace::bulk_bounds(chunk, 16, trace::kRead, call.pc);
         });
     }

@@ -115,8 +115,11 @@ PLANTED = {(name, build): Planted(path.parent.name, [fault._replace(program=f"{n
 def caught(name, fault):
     """The last line of what the first run says that notices the fault; None where none does."""
     shapes = SHAPES + MORE.get(name.partition(".")[0], "")
-    runs = [(build, words) for build in (("trace", "asan") if fault else ("trace",))  # without a fault, NAME.asan runs the other
-            for words in (("--sizes", shapes, "--verify-only"), ("--large-indices",))[:2 - (STAY in STAGES[name].read_text())]]
+    inputs = [("--sizes", shapes, "--verify-only")]
+    if STAY not in STAGES[name].read_text():
+        inputs.append(("--large-indices",))
+    builds = ("trace", "asan") if fault else ("trace",)  # without a fault, NAME.asan runs the other
+    runs = [(build, words) for build in builds for words in inputs]
     wide = fault and "size_t(int(" in fault.new  # these show there alone
     for build, words in sorted(runs, key=lambda run: bool(wide) and "--large-indices" not in run[1]):
         program = f"{name} {build}"

@@ -73,7 +73,7 @@ class Record:
                       if each["begin"] <= first][-1]
                 at = {lane: first + offset - of["begin"] for lane, offset in enumerate(self.data["patterns"][pattern])
                       if offset is not None}
-                lengths = of.get("lengths") or (of.get("rows", 1), of.get("cols", 1))
+                lengths = of["lengths"] if "lengths" in of else (of["rows"], of["cols"])
                 found.append(Request(kind, of["name"], of["size"], lengths, width, cost, at))
         return [request for request in found if request.what.startswith(what) and memory in ("", request.memory)]
 

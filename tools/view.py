@@ -59,13 +59,14 @@ def array_of(name, source):
 
 def dynamic_arrays(source, begin, length):
     """The arrays that a source sees in its dynamic shared memory; one without a name where that can't be read."""
+    unread = [{"name": "shared", "begin": begin, "bytes": length, "size": 4, "lengths": []}]
     found, at = [], begin  # the members of struct Shared, else arrays by pointers
     for kind, name, lengths in re.findall(r"(half|float) (\w+)((?:\[[^]]*\])+);",
                                           "".join(re.findall(r"(?s)struct Shared \{.*?\n\}", source))):
         try:
             lengths = [value(each, constants(source)) for each in re.findall(r"\[([^]]+)\]", lengths)]
         except KeyError:  # a template's parameter
-            return [{"name": "shared", "begin": begin, "bytes": length, "size": 4, "lengths": []}]
+            return unread
         size = SIZES[kind]
         found.append({"name": name, "begin": at, "bytes": math.prod(lengths) * size, "size": size, "lengths": lengths})
         at += found[-1]["bytes"]
@@ -80,7 +81,7 @@ def dynamic_arrays(source, begin, length):
     ends = [*list(starts.values())[1:], begin + length]
     found = [{"name": name, "begin": start, "bytes": end - start, "size": rows[name][2],
               "lengths": [-(-(end - start) // rows[name][1]), *rows[name][0]]} for (name, start), end in zip(starts.items(), ends)]
-    return found or [{"name": "shared", "begin": begin, "bytes": length, "size": 4, "lengths": []}]
+    return found or unread
 
 
 def record(program, shape):
