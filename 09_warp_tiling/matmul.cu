@@ -125,13 +125,6 @@ struct Work {
     int tiles, whole, parts;
 };
 
-int multiprocessors() {
-    int device, count = 1;
-    cudaGetDevice(&device);
-    cudaDeviceGetAttribute(&count, cudaDevAttrMultiProcessorCount, device);
-    return count;
-}
-
 Work work(int M, int N, int K) {
     const int tiles = ceil_div(M, kTileM) * ceil_div(N, kTileN), steps = ceil_div(K, kStepK);
     const int at_once = multiprocessors(), rest = tiles % at_once;

@@ -1,11 +1,13 @@
 // Every row starts on a multiple of 16 bytes. Where rows of A or B do not, they are copied to such rows
 // before the product: a few microseconds. Then one way to load serves every size: 16 bytes at a time.
+// AlignedRows makes the copies. It is in common/aligned_rows.h, since 11 needs it, too.
 //
 //    K = 5:   a a a a a b b b b b c c c ...   ->   a a a a a 0 0 0 b b b b b 0 0 0 c c c ...
 //
 // Changed:  rows of lda and ldb elements instead of K and N; no loads element by element.
 #include <cuda_pipeline.h>
 
+#include "common/aligned_rows.h"
 #include "common/harness.h"
 #include "common/ptx.cuh"
 
@@ -111,31 +113,6 @@ __global__ void __launch_bounds__(kThreads, 1)
             }
 }
 
-// Copies a row of `columns` elements, and adds zeros up to `stride`.
-__global__ void copy_rows(int columns, int stride, const half* from, half* to) {
-    for (int i = threadIdx.x; i < stride; i += blockDim.x)
-        to[size_t(blockIdx.x) * stride + i] =
-            i < columns ? from[size_t(blockIdx.x) * columns + i] : __float2half(0);
-}
-
-// Rows that start on multiples of 16 bytes: the matrix's own, else those of a copy.
-struct AlignedRows {
-    AlignedRows(const half* matrix, int rows, int columns)
-        : data(matrix), stride(ceil_div(columns, 8) * 8) {
-        if (stride == columns) return;
-        if (cudaMallocAsync(&copy, size_t(rows) * stride * sizeof(half), 0)) return;  // reported
-        copy_rows<<<rows, 256>>>(columns, stride, matrix, copy);
-        data = copy;
-    }
-    ~AlignedRows() {
-        if (copy) cudaFreeAsync(copy, 0);
-    }
-
-    const half* data;
-    int stride;
-    half* copy = nullptr;
-};
-
 void launch_matmul(int M, int N, int K, const half* A, const half* B, float* C) {
     const AlignedRows A_rows(A, M, K), B_rows(B, K, N);
     const int blocks = ceil_div(M, kTileM) * ceil_div(N, kTileN);
@@ -148,15 +125,8 @@ void launch_matmul(int M, int N, int K, const half* A, const half* B, float* C) 
 // A is loaded once for every column of tiles, B once for every row of tiles, with the zeros at the
 // ends of their rows; and once for a copy.
 double loaded_elements(double M, double N, double K) {
-    const double lda = std::ceil(K / 8) * 8, ldb = std::ceil(N / 8) * 8;
-    return M * lda * std::ceil(N / kTileN) + K * ldb * std::ceil(M / kTileM) +
-           (lda > K ? M * K : 0) + (ldb > N ? K * N : 0);
-}
-
-// C, and the copies: a half is half an element of C.
-double stored_elements(double M, double N, double K) {
-    const double lda = std::ceil(K / 8) * 8, ldb = std::ceil(N / 8) * 8;
-    return M * N + (lda > K ? M * lda / 2 : 0) + (ldb > N ? K * ldb / 2 : 0);
+    return M * aligned(K) * std::ceil(N / kTileN) + K * aligned(N) * std::ceil(M / kTileM) +
+           loaded_by_copies(M, N, K);
 }
 
 // From shared memory each warp reads its fragments of A and B at every 16 k.
@@ -168,7 +138,7 @@ double shared_loaded_bytes(double M, double N, double K) {
 
 int main(int argc, char** argv) {
     StageOf<half, float> stage = {launch_matmul, loaded_elements, shared_loaded_bytes, kTensor};
-    stage.stored_elements = stored_elements;
+    stage.stored_elements = stored_with_copies;
     stage.shared_bytes = kSharedBytes;
     stage.smaller_step = "06_wmma/3_async";
     return run_stage(stage, argc, argv);

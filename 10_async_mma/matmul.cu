@@ -7,6 +7,7 @@
 //    4  8 12 16 | 20 24 28 32     their rows of A and columns of B in the L2 cache.
 //
 // Changed:  a loop over tiles around both loops over k; the order of the tiles.
+#include "common/aligned_rows.h"
 #include "common/harness.h"
 #include "common/hopper.cuh"
 #include "common/tensor_map.h"
@@ -141,39 +142,11 @@ __global__ void __launch_bounds__(kThreads + kProducers, 1)
     }
 }
 
-// Copies a row of `columns` elements, and adds zeros up to `stride`.
-__global__ void copy_rows(int columns, int stride, const half* from, half* to) {
-    for (int i = threadIdx.x; i < stride; i += blockDim.x)
-        to[size_t(blockIdx.x) * stride + i] =
-            i < columns ? from[size_t(blockIdx.x) * columns + i] : __float2half(0);
-}
-
-// Rows that start on multiples of 16 bytes: the matrix's own, else those of a copy.
-struct AlignedRows {
-    AlignedRows(const half* matrix, int rows, int columns)
-        : data(matrix), stride(ceil_div(columns, 8) * 8) {
-        if (stride == columns) return;
-        if (cudaMallocAsync(&copy, size_t(rows) * stride * sizeof(half), 0)) return;  // reported
-        copy_rows<<<rows, 256>>>(columns, stride, matrix, copy);
-        data = copy;
-    }
-    ~AlignedRows() {
-        if (copy) cudaFreeAsync(copy, 0);
-    }
-
-    const half* data;
-    int stride;
-    half* copy = nullptr;
-};
-
 void launch_matmul(int M, int N, int K, const half* A, const half* B, float* C) {
     const AlignedRows A_rows(A, M, K), B_rows(B, K, N);
     const auto A_map = tensor_map(A_rows.data, M, K, kTileM, kStepK, 128, A_rows.stride);
     const auto B_map = tensor_map(B_rows.data, K, N, kStepK, 64, 128, B_rows.stride);
-    int device, blocks;
-    cudaGetDevice(&device);
-    cudaDeviceGetAttribute(&blocks, cudaDevAttrMultiProcessorCount, device);
-    blocks = std::min(blocks, ceil_div(M, kTileM) * ceil_div(N, kTileN));
+    const int blocks = std::min(multiprocessors(), ceil_div(M, kTileM) * ceil_div(N, kTileN));
     const auto kernel = N % 2 == 0 ? matmul<true> : matmul<false>;  // stores of 8 bytes
     cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, sizeof(Shared));
     kernel<<<blocks, kThreads + kProducers, sizeof(Shared)>>>(M, N, K, A_map, B_map, C);
@@ -181,15 +154,8 @@ void launch_matmul(int M, int N, int K, const half* A, const half* B, float* C) 
 
 // A is loaded once for every column of tiles, B once for every row of tiles; and once for a copy.
 double loaded_elements(double M, double N, double K) {
-    const double lda = std::ceil(K / 8) * 8, ldb = std::ceil(N / 8) * 8;
-    return M * K * std::ceil(N / kTileN) + K * N * std::ceil(M / kTileM) + (lda > K ? M * K : 0) +
-           (ldb > N ? K * N : 0);
-}
-
-// C, and the copies: a half is half an element of C.
-double stored_elements(double M, double N, double K) {
-    const double lda = std::ceil(K / 8) * 8, ldb = std::ceil(N / 8) * 8;
-    return M * N + (lda > K ? M * lda / 2 : 0) + (ldb > N ? K * ldb / 2 : 0);
+    return M * K * std::ceil(N / kTileN) + K * N * std::ceil(M / kTileM) +
+           loaded_by_copies(M, N, K);
 }
 
 // From shared memory each warp reads its fragments of A and B at every 16 k.
@@ -201,7 +167,7 @@ double shared_loaded_bytes(double M, double N, double K) {
 
 int main(int argc, char** argv) {
     StageOf<half, float> stage = {launch_matmul, loaded_elements, shared_loaded_bytes, kTensor};
-    stage.stored_elements = stored_elements;
+    stage.stored_elements = stored_with_copies;
     stage.shared_bytes = sizeof(Shared);
     stage.smaller_step = "06_wmma/3_async";
     return run_stage(stage, argc, argv);

@@ -9,6 +9,7 @@
 // Changed:  the tile's width is a template parameter, chosen by the number of waves.
 #include <algorithm>
 
+#include "common/aligned_rows.h"
 #include "common/harness.h"
 #include "common/hopper.cuh"
 #include "common/tensor_map.h"
@@ -140,38 +141,6 @@ __global__ void __launch_bounds__(kThreads + kProducers, 1)
     if (kTma && threadIdx.x % 128 == 0) ptx::bulk_wait_group<0>();  // shared memory must outlive it
 }
 
-int multiprocessors() {
-    int device, count;
-    cudaGetDevice(&device);
-    cudaDeviceGetAttribute(&count, cudaDevAttrMultiProcessorCount, device);
-    return count;
-}
-
-// Copies a row of `columns` elements, and adds zeros up to `stride`.
-__global__ void copy_rows(int columns, int stride, const half* from, half* to) {
-    for (int i = threadIdx.x; i < stride; i += blockDim.x)
-        to[size_t(blockIdx.x) * stride + i] =
-            i < columns ? from[size_t(blockIdx.x) * columns + i] : __float2half(0);
-}
-
-// Rows that start on multiples of 16 bytes: the matrix's own, else those of a copy.
-struct AlignedRows {
-    AlignedRows(const half* matrix, int rows, int columns)
-        : data(matrix), stride(ceil_div(columns, 8) * 8) {
-        if (stride == columns) return;
-        if (cudaMallocAsync(&copy, size_t(rows) * stride * sizeof(half), 0)) return;  // reported
-        copy_rows<<<rows, 256>>>(columns, stride, matrix, copy);
-        data = copy;
-    }
-    ~AlignedRows() {
-        if (copy) cudaFreeAsync(copy, 0);
-    }
-
-    const half* data;
-    int stride;
-    half* copy = nullptr;
-};
-
 template <int kTileN>
 void launch(int M, int N, int K, const half* A, const half* B, float* C) {
     const AlignedRows A_rows(A, M, K), B_rows(B, K, N);
@@ -216,20 +185,13 @@ double loaded_elements(double M, double N, double K) {
     double columns = 0;
     for (int col = 0; col < N; col += width)
         columns += std::min(N - col, std::ceil(width / 64.0) * 64);
-    const double lda = std::ceil(K / 8) * 8, ldb = std::ceil(N / 8) * 8;
     return M * K * std::ceil(N / width) + K * columns * std::ceil(M / kTileM) +
-           (lda > K ? M * K : 0) + (ldb > N ? K * N : 0);
-}
-
-// C, and the copies: a half is half an element of C.
-double stored_elements(double M, double N, double K) {
-    const double lda = std::ceil(K / 8) * 8, ldb = std::ceil(N / 8) * 8;
-    return M * N + (lda > K ? M * lda / 2 : 0) + (ldb > N ? K * ldb / 2 : 0);
+           loaded_by_copies(M, N, K);
 }
 
 int main(int argc, char** argv) {
     StageOf<half, float> stage = {launch_matmul, loaded_elements, nullptr, kWgmma};
-    stage.stored_elements = stored_elements;
+    stage.stored_elements = stored_with_copies;
     stage.shared_bytes = sizeof(Shared<256>);
     stage.smaller_step = "06_wmma/3_async";
     return run_stage(stage, argc, argv);

@@ -11,6 +11,14 @@
 // The number of tiles of `size` that cover `length`. length and size >= 1.
 __host__ __device__ constexpr int ceil_div(int length, int size) { return (length - 1) / size + 1; }
 
+// How many multiprocessors the GPU in use has.
+inline int multiprocessors() {
+    int device, count = 1;
+    cudaGetDevice(&device);
+    cudaDeviceGetAttribute(&count, cudaDevAttrMultiProcessorCount, device);
+    return count;
+}
+
 using Stage = StageOf<float, float>;
 
 // Runs `stage` as the command line says. Returns the program's exit code (see failure.h).

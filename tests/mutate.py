@@ -33,7 +33,7 @@ __attribute__((const, noinline, unused, no_sanitize("thread"))) static int plant
 
 class Fault(NamedTuple):
     program: str  # "probe asan -O0": the program; the emulator's build of it, plain, trace or asan; more options to compile it with
-    file: str  # below the chapter's folder
+    file: str  # below the chapter's folder, or common/NAME
     old: str  # stands there once, unless `span` says where
     new: str
     said: str = ""  # a regular expression that a line of its output matches
@@ -42,6 +42,10 @@ class Fault(NamedTuple):
     def __str__(self):
         old, new = (" ".join(text.split()) or "nothing" for text in (self.old, self.new))
         return f"{self.program}, {self.file}: {old} -> {new}"
+
+
+def place(folder, chapter, file):
+    return folder / file if file.startswith("common/") else folder / chapter / file
 
 
 def span_of(fault, text):
@@ -63,18 +67,19 @@ def scratch():
 
 
 def tree(chapter, faults=(), patch=None):
-    """A new folder with a copy of the chapter (its folder's name) in it, changed, beside links to all else that a build reads.
+    """A new folder with copies of the chapter (its folder's name) and of common/, changed, beside links to all else that a build reads.
 
     The patch comes first: the faults stand in what it makes.
     """
     folder = pathlib.Path(tempfile.mkdtemp(dir=scratch()))
-    shutil.copytree(ROOT / chapter, folder / chapter, ignore=shutil.ignore_patterns("test_*", "__pycache__"))
-    for name in ("common", "docs", "emulator", "tools"):
+    for name in (chapter, "common"):
+        shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("test_*", "__pycache__"))
+    for name in ("docs", "emulator", "tools"):
         (folder / name).symlink_to(ROOT / name)
     for path, text in (patches.patched(patch, folder) if patch else {}).items():
         (folder / path).write_text(text)
     for file in {fault.file for fault in faults}:
-        path = folder / chapter / file
+        path = place(folder, chapter, file)
         text = path.read_text()
         here = sorted((span_of(fault, text), number, fault) for number, fault in enumerate(faults, 1) if fault.file == file)
         for (begin, end), number, fault in reversed(here):
@@ -136,7 +141,7 @@ class Planted:
     def fits(self, fault, together):
         if "PLANTED" not in fault.new or "PLANTED" not in together[0].new or fault.program != together[0].program:
             return False
-        text = (self.intact / self.chapter / fault.file).read_text()
+        text = place(self.intact, self.chapter, fault.file).read_text()
         begin, end = span_of(fault, text)
         beside = [span_of(other, text) for other in together if other.file == fault.file]
         return all(end <= begin2 or end2 <= begin for begin2, end2 in beside)

@@ -72,26 +72,34 @@ PATTERNS = (
 # Of the function that launches the kernel: wide stores, the number of blocks, zeros; and every formula.
 OF_THE_LAUNCH = (
     (r"\b(?:K % 8 == 0 && N % 8|N % 2) == 0 (?=\?)", r"PLANTED || \g<0>"),
-    (r"\bstd::min\(blocks, ", r"\g<0>PLANTED ? blocks : "),
+    (r"\bstd::min\((multiprocessors\(\)), ", r"\g<0>PLANTED ? \1 : "),
     (r"\breturn (?!run_stage)", "return (PLANTED ? 0.5 : 1.0) * "),
     (r"cudaMemset\(", r"if (!PLANTED) \g<0>"),
 )
 
 
+ALIGNED_ROWS = "common/aligned_rows.h"  # code of a stage that several have in common
+
+
+def places_in(text, launcher):
+    """[(match, replacement)] of a file in which the host's functions begin at `launcher`."""
+    # Comments are left alone, and a loop's own bound is no guard.
+    code = re.sub(r"//.*|for \(int [kej] = [^;]*; [^;]*;", lambda match: " " * len(match[0]), text[:launcher])
+    places = [(match, replacement) for pattern, replacement in PATTERNS for match in re.finditer(pattern, code)]
+    return places + [(match, replacement) for pattern, replacement in OF_THE_LAUNCH
+                     for match in re.compile(pattern).finditer(text, launcher)]
+
+
 def faults_of(path):
     """The faults of a stage, without the program that is to notice them."""
     source = path.read_text()
-    launcher = source.index("void launch_matmul")
-    # Comments are left alone, and a loop's own bound is no guard.
-    code = re.sub(r"//.*|for \(int [kej] = [^;]*; [^;]*;", lambda match: " " * len(match[0]), source[:launcher])
-    places = [(match, replacement) for pattern, replacement in PATTERNS for match in re.finditer(pattern, code)]
-    places += [(match, replacement) for pattern, replacement in OF_THE_LAUNCH
-               for match in re.compile(pattern).finditer(source, launcher)]
-    if path.parent.name in MORE and path.stem not in WHOLE:
-        above = set(ladder.before(path).read_text().splitlines())
-        places = [(match, replacement) for match, replacement in places if line_at(source, match.start()) not in above]
-    return [Fault("", path.name, match[0], match.expand(replacement), span=match.span()) for match, replacement in places
-            if STAY not in source or "size_t(int(" not in replacement]
+    above = ladder.before(path).read_text() if path.parent.name in MORE and path.stem not in WHOLE else ""
+    files = {path.name: (source, "void launch_matmul")}
+    if ALIGNED_ROWS in source and ALIGNED_ROWS not in above:
+        files[ALIGNED_ROWS] = (ROOT / ALIGNED_ROWS).read_text(), "inline double"
+    return [Fault("", file, match[0], match.expand(replacement), span=match.span())
+            for file, (text, launcher) in files.items() for match, replacement in places_in(text, text.index(launcher))
+            if line_at(text, match.start()) not in above.splitlines() and (STAY not in source or "size_t(int(" not in replacement)]
 
 
 def line_at(text, place):

@@ -1,0 +1,50 @@
+// Rows that start on multiples of 16 bytes, as TMA and copies of 16 bytes need them. 10_async_mma's
+// 2_aligned_rows.cu explains them.
+#pragma once
+
+#include "common/harness.h"
+
+// Copies a row of `columns` elements, and adds zeros up to `stride`.
+template <class T>
+__global__ void copy_rows(int columns, int stride, const T* from, T* to) {
+    for (int i = threadIdx.x; i < stride; i += blockDim.x)
+        to[size_t(blockIdx.x) * stride + i] =
+            i < columns ? from[size_t(blockIdx.x) * columns + i] : T(0.0f);
+}
+
+// The matrix's own rows where they do, else those of a copy. T has 2 bytes.
+template <class T>
+struct AlignedRows {
+    AlignedRows(const T* matrix, int rows, int columns)
+        : data(matrix), stride(ceil_div(columns, 8) * 8) {
+        if (stride == columns) return;
+        if (cudaMallocAsync(&copy, size_t(rows) * stride * sizeof(T), 0)) return;  // reported
+#ifdef CUDA_EMULATOR  // it knows <<<>>> in .cu files alone
+        emulator::Kernel(EMULATOR_KERNEL(copy_rows<T>), rows, 256)(columns, stride, matrix, copy);
+#else
+        copy_rows<<<rows, 256>>>(columns, stride, matrix, copy);
+#endif
+        data = copy;
+    }
+    ~AlignedRows() {
+        if (copy) cudaFreeAsync(copy, 0);
+    }
+
+    const T* data;
+    int stride;
+    T* copy = nullptr;
+};
+
+// The formulas of the traffic, where A (M x K) and B (K x N) are copied if their rows need it.
+inline double aligned(double columns) { return std::ceil(columns / 8) * 8; }
+
+// How many elements the copies load.
+inline double loaded_by_copies(double M, double N, double K) {
+    return (aligned(K) > K ? M * K : 0) + (aligned(N) > N ? K * N : 0);
+}
+
+// C, and the copies, whose elements are half as large as one of C.
+inline double stored_with_copies(double M, double N, double K) {
+    return M * N + (aligned(K) > K ? M * aligned(K) / 2 : 0) +
+           (aligned(N) > N ? K * aligned(N) / 2 : 0);
+}
