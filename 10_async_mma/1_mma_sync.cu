@@ -41,6 +41,20 @@ __device__ void store2(float* to, const float* values, int valid) {
         if (e < valid) to[e] = values[e];
 }
 
+// Stores a warp's 64 x 64 sums, of which the first is C[row][col].
+template <bool kWide>
+__device__ void store_sums(const float (&acc)[4][8][4], int row, int col, int M, int N, float* C) {
+    const int lane = threadIdx.x % 32;
+    for (int i = 0; i < 4; ++i)
+        for (int j = 0; j < 8; ++j)
+            for (int r = 0; r < 16; r += 8) {  // the two rows that the lane has elements of
+                const int c_row = row + 16 * i + r + lane / 4;
+                const int c_col = col + 8 * j + lane % 4 * 2;
+                if (c_row < M)
+                    store2<kWide>(&C[size_t(c_row) * N + c_col], &acc[i][j][r / 4], N - c_col);
+            }
+}
+
 template <bool kWide>
 __global__ void __launch_bounds__(kThreads, 1)
     matmul(int M, int N, int K, const half* A, const half* B, float* C) {
@@ -106,14 +120,7 @@ __global__ void __launch_bounds__(kThreads, 1)
         }
     }
 
-    for (int i = 0; i < 4; ++i)
-        for (int j = 0; j < 8; ++j)
-            for (int r = 0; r < 16; r += 8) {  // the two rows that the lane has elements of
-                const int c_row = tile_row + row + 16 * i + r + lane / 4;
-                const int c_col = tile_col + col + 8 * j + lane % 4 * 2;
-                if (c_row < M)
-                    store2<kWide>(&C[size_t(c_row) * N + c_col], &acc[i][j][r / 4], N - c_col);
-            }
+    store_sums<kWide>(acc, tile_row + row, tile_col + col, M, N, C);
 }
 
 void launch_matmul(int M, int N, int K, const half* A, const half* B, float* C) {

@@ -25,6 +25,7 @@ struct Shared {
     half As[kBuffers][kTileM][kStepK];
     half Bs[kBuffers][kTileN / 64][kStepK][64];  // rows of 128 bytes, as those of As
 };
+constexpr int kSharedBytes = sizeof(Shared);  // 192 KiB; 48 without asking
 static_assert(kTileM * kStepK == 4 * 8 * kThreads && kTileN * kStepK == 8 * 8 * kThreads,
               "at each step a thread loads 4 x 8 elements of A and 8 x 8 of B");
 static_assert(kStepK == 64 && kTileN % 64 == 0, "64 elements are 128 bytes");
@@ -42,6 +43,20 @@ __device__ void store2(float* to, const float* values, int valid) {
     if (kWide && valid > 0) *(float2*)to = {values[0], values[1]};
     for (int e = 0; !kWide && e < 2; ++e)
         if (e < valid) to[e] = values[e];
+}
+
+// Stores a warp's 64 x 64 sums, of which the first is C[row][col].
+template <bool kWide>
+__device__ void store_sums(const float (&acc)[4][8][4], int row, int col, int M, int N, float* C) {
+    const int lane = threadIdx.x % 32;
+    for (int i = 0; i < 4; ++i)
+        for (int j = 0; j < 8; ++j)
+            for (int r = 0; r < 16; r += 8) {  // the two rows that the lane has elements of
+                const int c_row = row + 16 * i + r + lane / 4;
+                const int c_col = col + 8 * j + lane % 4 * 2;
+                if (c_row < M)
+                    store2<kWide>(&C[size_t(c_row) * N + c_col], &acc[i][j][r / 4], N - c_col);
+            }
 }
 
 template <bool kWide>
@@ -109,23 +124,16 @@ __global__ void __launch_bounds__(kThreads, 1)
         }
     }
 
-    for (int i = 0; i < 4; ++i)
-        for (int j = 0; j < 8; ++j)
-            for (int r = 0; r < 16; r += 8) {  // the two rows that the lane has elements of
-                const int c_row = tile_row + row + 16 * i + r + lane / 4;
-                const int c_col = tile_col + col + 8 * j + lane % 4 * 2;
-                if (c_row < M)
-                    store2<kWide>(&C[size_t(c_row) * N + c_col], &acc[i][j][r / 4], N - c_col);
-            }
+    store_sums<kWide>(acc, tile_row + row, tile_col + col, M, N, C);
 }
 
 void launch_matmul(int M, int N, int K, const half* A, const half* B, float* C) {
     const AlignedRows A_rows(A, M, K), B_rows(B, K, N);
     const int blocks = ceil_div(M, kTileM) * ceil_div(N, kTileN);
     const auto kernel = N % 2 == 0 ? matmul<true> : matmul<false>;  // stores of 8 bytes
-    cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, sizeof(Shared));
-    kernel<<<blocks, kThreads, sizeof(Shared)>>>(M, N, K, A_rows.data, A_rows.stride, B_rows.data,
-                                                 B_rows.stride, C);
+    cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, kSharedBytes);
+    kernel<<<blocks, kThreads, kSharedBytes>>>(M, N, K, A_rows.data, A_rows.stride, B_rows.data,
+                                               B_rows.stride, C);
 }
 
 // A is loaded once for every column of tiles, B once for every row of tiles, with the zeros at the
@@ -145,7 +153,7 @@ double shared_loaded_bytes(double M, double N, double K) {
 int main(int argc, char** argv) {
     StageOf<half, float> stage = {launch_matmul, loaded_elements, shared_loaded_bytes, kTensor};
     stage.stored_elements = stored_with_copies;
-    stage.shared_bytes = sizeof(Shared);
+    stage.shared_bytes = kSharedBytes;
     stage.smaller_step = "06_wmma/3_async";
     return run_stage(stage, argc, argv);
 }

@@ -25,6 +25,7 @@ struct Shared {  // TMA wants tiles of 128-byte rows, on multiples of 1024 bytes
     half Bs[kBuffers][kTileN / 64][kStepK][64];
     uint64_t full[kBuffers], empty[kBuffers];
 };
+constexpr int kSharedBytes = sizeof(Shared);  // 192 KiB; 48 without asking
 static_assert(kStepK == 64 && kTileN % 64 == 0, "64 elements are 128 bytes");
 
 // Where the piece that starts at `column` of that row is. column is a multiple of 8.
@@ -35,6 +36,20 @@ __device__ void store2(float* to, const float* values, int valid) {
     if (kWide && valid > 0) *(float2*)to = {values[0], values[1]};
     for (int e = 0; !kWide && e < 2; ++e)
         if (e < valid) to[e] = values[e];
+}
+
+// Stores a warp's 64 x 64 sums, of which the first is C[row][col].
+template <bool kWide>
+__device__ void store_sums(const float (&acc)[4][8][4], int row, int col, int M, int N, float* C) {
+    const int lane = threadIdx.x % 32;
+    for (int i = 0; i < 4; ++i)
+        for (int j = 0; j < 8; ++j)
+            for (int r = 0; r < 16; r += 8) {  // the two rows that the lane has elements of
+                const int c_row = row + 16 * i + r + lane / 4;
+                const int c_col = col + 8 * j + lane % 4 * 2;
+                if (c_row < M)
+                    store2<kWide>(&C[size_t(c_row) * N + c_col], &acc[i][j][r / 4], N - c_col);
+            }
 }
 
 template <bool kWide>
@@ -113,14 +128,7 @@ __global__ void __launch_bounds__(kThreads + kProducers, 1)
         buffer = next, phase = next_phase;
     }
 
-    for (int i = 0; i < 4; ++i)
-        for (int j = 0; j < 8; ++j)
-            for (int r = 0; r < 16; r += 8) {  // the two rows that the lane has elements of
-                const int c_row = tile_row + row + 16 * i + r + lane / 4;
-                const int c_col = tile_col + col + 8 * j + lane % 4 * 2;
-                if (c_row < M)
-                    store2<kWide>(&C[size_t(c_row) * N + c_col], &acc[i][j][r / 4], N - c_col);
-            }
+    store_sums<kWide>(acc, tile_row + row, tile_col + col, M, N, C);
 }
 
 void launch_matmul(int M, int N, int K, const half* A, const half* B, float* C) {
@@ -129,8 +137,8 @@ void launch_matmul(int M, int N, int K, const half* A, const half* B, float* C) 
     const auto B_map = tensor_map(B_rows.data, K, N, kStepK, 64, 128, B_rows.stride);
     const int blocks = ceil_div(M, kTileM) * ceil_div(N, kTileN);
     const auto kernel = N % 2 == 0 ? matmul<true> : matmul<false>;  // stores of 8 bytes
-    cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, sizeof(Shared));
-    kernel<<<blocks, kThreads + kProducers, sizeof(Shared)>>>(M, N, K, A_map, B_map, C);
+    cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, kSharedBytes);
+    kernel<<<blocks, kThreads + kProducers, kSharedBytes>>>(M, N, K, A_map, B_map, C);
 }
 
 // A is loaded once for every column of tiles, B once for every row of tiles; and once for a copy.
@@ -149,7 +157,7 @@ double shared_loaded_bytes(double M, double N, double K) {
 int main(int argc, char** argv) {
     StageOf<half, float> stage = {launch_matmul, loaded_elements, shared_loaded_bytes, kTensor};
     stage.stored_elements = stored_with_copies;
-    stage.shared_bytes = sizeof(Shared);
+    stage.shared_bytes = kSharedBytes;
     stage.smaller_step = "06_wmma/3_async";
     return run_stage(stage, argc, argv);
 }
