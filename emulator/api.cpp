@@ -198,7 +198,7 @@ cudaError_t cudaGetDeviceCount(int* count) { return *count = 1, cudaSuccess; }
 cudaError_t cudaGetDevice(int* device) { return *device = 0, cudaSuccess; }
 // Few multiprocessors, so that a grid of one block for each has to loop even over a small matrix.
 cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr, int) {
-    return *value = emulator::only_ends_run() ? 1 : 3, cudaSuccess;
+    return *value = emulator::only_ends_run() ? emulator::only_ends_run() : 3, cudaSuccess;
 }
 cudaError_t cudaSetDevice(int device) {
     return device == 0 ? cudaSuccess : set_last_error(cudaErrorInvalidDevice);

@@ -19,9 +19,10 @@ constexpr NamedOrder kOrders[] = {
     {"forward", Order::forward}, {"reverse", Order::reverse}, {"random", Order::random}};
 void set_order(Order order, unsigned seed = 1);
 
-// Runs only the first and the last block of each launch, and accepts any memory as device memory. So a kernel can run on matrices
-// that are too large for the machine, of which only the ends are touched.
-void run_ends_only(bool only);
+// Runs only the first and the last block of each launch of more than 1000, and accepts any memory as device memory. So a kernel can
+// run on matrices that are too large for the machine, of which only the ends are touched. Kernels are told of so many
+// multiprocessors; 0: runs all as usual. A launch of a single block is left out, because that block computes everything.
+void run_ends_only(int multiprocessors);
 
 // Calls hook(blocks done, all blocks) after each block of a launch. nullptr: no hook.
 void on_block(const std::function<void(uint64_t done, uint64_t all)>& hook);

@@ -16,7 +16,7 @@ constexpr unsigned kMaxThreads = 1024;  // of a block
 extern unsigned current_thread;  // the running thread's linear number in its block
 extern volatile uint64_t progress_made;  // arrivals at a barrier, a warp operation or the end
 bool in_launch();
-bool only_ends_run();
+int only_ends_run();
 unsigned ready_threads();  // how many threads can run
 void give_way();  // called by the running thread: the others of its block run first
 // Ends the launch. Does not return if a kernel's thread calls it.

@@ -23,8 +23,6 @@ MORE = {"10_async_mma": ",5x9x570,2060x260x3", "11_wgmma": ",5x9x1800,2060x260x3
 # Of a chapter's steps these have every fault, to save time: the last with copies by threads, and the last. The others have those of
 # the lines that the step before lacks.
 WHOLE = ("3_swizzle", "matmul")
-# Where blocks stay, --large-indices would take hours: the first block walks through all tiles. Their indices are the step's before.
-STAY = "tile += gridDim.x"
 BARRIER = r"__sync(?:threads|warp)\(\);"
 
 # Pattern of the code, and its faulty replacement. \g<0> is the original code.
@@ -99,7 +97,7 @@ def faults_of(path):
         files[ALIGNED_ROWS] = (ROOT / ALIGNED_ROWS).read_text(), "inline double"
     return [Fault("", file, match[0], match.expand(replacement), span=match.span())
             for file, (text, launcher) in files.items() for match, replacement in places_in(text, text.index(launcher))
-            if line_at(text, match.start()) not in above.splitlines() and (STAY not in source or "size_t(int(" not in replacement)]
+            if line_at(text, match.start()) not in above.splitlines()]
 
 
 def line_at(text, place):
@@ -123,9 +121,7 @@ PLANTED = {(name, build): Planted(path.parent.name, [fault._replace(program=f"{n
 def caught(name, fault):
     """The last line of what the first run says that notices the fault; None where none does."""
     shapes = SHAPES + MORE.get(name.partition(".")[0], "")
-    inputs = [("--sizes", shapes, "--verify-only")]
-    if STAY not in STAGES[name].read_text():
-        inputs.append(("--large-indices",))
+    inputs = [("--sizes", shapes, "--verify-only"), ("--large-indices",)]
     builds = ("trace", "asan") if fault else ("trace",)  # without a fault, NAME.asan runs the other
     runs = [(build, words) for build in builds for words in inputs]
     wide = fault and "size_t(int(" in fault.new  # these show there alone

@@ -310,7 +310,7 @@ cudaError_t cudaDeviceReset();
 cudaError_t cudaGetDeviceCount(int* count);
 cudaError_t cudaGetDevice(int* device);
 cudaError_t cudaSetDevice(int device);
-// Few multiprocessors, so that small shapes have more tiles than these; one with run_ends_only().
+// Three multiprocessors, so that small shapes have more tiles; or as many as run_ends_only() says.
 cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int device);
 cudaError_t cudaMemGetInfo(size_t* free, size_t* total);
 // Allocates exactly `bytes` and fills them with 0xff, so that floats are NaN until written.
