@@ -60,8 +60,8 @@ def program(its_forms):
 
 
 def timed(name):
-    """Whether a kernel of that mangled name is the one whose code counts: that with wide accesses, matmul<true>. 09 has it for whole
-    tiles, <true, false>, and for parts, <true, true>."""
+    """Whether a kernel of that mangled name is the one whose code counts: that with wide accesses, matmul<true>. 09 has one for
+    whole tiles, <true, false>, and another for parts, <true, true>."""
     return bool(re.search("(?<!Lb[01]E)Lb1E(?!Lb1E)", name))
 
 
