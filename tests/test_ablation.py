@@ -20,3 +20,10 @@ def test_forms_are_right(chapter):
     run = call(program, "--sizes", ablation.RAGGED[0], "--order", "random")  # the traced build finds races in any order
     assert run.returncode == 0, run.stderr
     assert [name for name, *_ in map(str.split, run.stdout.splitlines()) if name in names] == names
+
+
+def test_whose_code_counts():
+    """The kernel with wide accesses, and in 09 that of whole tiles: matmul<true> and matmul<true, false>."""
+    kernels = {f"_ZN6form_06matmulI{flags}EEviiiPKfS2_Pf": flags for flags in ("Lb0ELb0E", "Lb0ELb1E", "Lb1ELb0E", "Lb1ELb1E")}
+    assert [flags for name, flags in kernels.items() if ablation.timed(name)] == ["Lb1ELb0E"]
+    assert [ablation.timed(f"_Z6matmulI{flags}EEviii") for flags in ("Lb0E", "Lb1E", "13__nv_bfloat16Lb1E")] == [False, True, True]

@@ -59,23 +59,29 @@ def program(its_forms):
     return "".join((*map(wrapped, its_forms, range(len(its_forms))), '#include "common/forms.cu"\n'))
 
 
+def timed(name):
+    """Whether a kernel of that mangled name is the one whose code counts: that with wide accesses, matmul<true>. 09 has one for
+    whole tiles, <true, false>, and another for parts, <true, true>."""
+    return bool(re.search("(?<!Lb[01]E)Lb1E(?!Lb1E)", name))
+
+
 def registers(report):
-    """Registers and spills of the timed kernel, from ptxas. If there are two kernels, that is the one with wide accesses."""
+    """Registers and spills of the timed kernel, from ptxas."""
     kernels = re.findall(r"function '(\w+)'.*\n.*\n.* (\d+) bytes spill stores, (\d+) bytes spill loads\n.*Used (\d+) registers",
                          report)
-    _, stores, loads, used = max(kernels, key=lambda kernel: "Lb1E" in kernel[0])
+    _, stores, loads, used = max(kernels, key=lambda kernel: timed(kernel[0]))
     return {"registers": used, "spilled_bytes": int(stores) + int(loads)}
 
 
 def loop(listing):
-    """The main loop of that kernel in cuobjdump's listing: how many multiply-adds, how many other instructions, how many FFMAs
+    """The main loop of the timed kernel in cuobjdump's listing: how many multiply-adds, how many other instructions, how many FFMAs
     fetch three operands from the register file, and how many of these from one of its banks, which takes a cycle more. There are
     two banks, of the even registers and of the odd ones. An operand that the instruction before marks .reuse is not fetched."""
     kernels = listing.split("Function : ")[1:]
     if not kernels:
         return {}
     code = [(int(at, 16), text) for at, text in re.findall(r"(?m)^\s+/\*([0-9a-f]{4,})\*/\s+(?:@!?U?P\w+ )?([^;]*?) *;",
-                                                            max(kernels, key=lambda kernel: "Lb1E" in kernel.split()[0]))]
+                                                            max(kernels, key=lambda kernel: timed(kernel.split()[0])))]
     jumps = [(int(to[1], 16), at) for at, text in code if (to := re.match(r"BRA\S* .*\b0x([0-9a-f]+)", text))]
     loops = [[text for at, text in code if begin <= at <= end] for begin, end in jumps if begin < end]
     count = [sum(text.startswith(("FFMA", "HMMA")) for text in body) for body in loops]
