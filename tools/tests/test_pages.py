@@ -135,7 +135,7 @@ def test_ring(shown):
 def test_a_warp_that_accesses_nothing(shown):
     """And lines that the compiler does not name."""
     record = record_of(STAGES[0], (1, 1, 3))
-    block = {"name": "block 0", "warps": [*record["blocks"][0]["warps"], []]}
+    block = {**record["blocks"][0], "warps": [*record["blocks"][0]["warps"], []]}
     page = shown({**record, "blocks": [block], "sites": [(what, "", 0, width) for what, _, _, width in record["sites"]]})
     assert "1 of 7: global load, line unknown, 4 bytes a lane, 1 lane: 1 sector" in what(page)
     page.press("ArrowUp")
