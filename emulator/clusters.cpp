@@ -121,7 +121,7 @@ int cluster_rank() { return int(rank_of(current_thread)); }
 
 void cluster_arrive(const char* file, int line) {
     EmulatorsWork work;
-    if (record::on) record::call(current_thread, "arrive", file, line);
+    if (record::on) record::call(current_thread, "cluster arrive", file, line);
     if (cluster_barrier.waits_for[current_thread])
         misuse("cluster_arrive: the thread has not waited since its last one", file, line);
     cluster_barrier.waits_for[current_thread] = cluster_barrier.phase + 1;
@@ -133,7 +133,7 @@ void cluster_arrive(const char* file, int line) {
 
 void cluster_wait(const char* file, int line) {
     EmulatorsWork work;
-    if (record::on) record::call(current_thread, "wait", file, line);
+    if (record::on) record::call(current_thread, "cluster wait", file, line);
     uint32_t& phase = cluster_barrier.waits_for[current_thread];
     if (phase == 0) misuse("cluster_wait: no cluster_arrive() before", file, line);
     Thread& self = threads[current_thread];

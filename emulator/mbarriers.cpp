@@ -28,6 +28,12 @@ std::string count(int64_t n, const char* what) {
     return std::to_string(n) + " " + what + (n == 1 ? "" : "s");
 }
 
+std::string numbers(std::initializer_list<int64_t> of) {
+    std::string text;
+    for (const int64_t number : of) text += "," + std::to_string(number);
+    return text;
+}
+
 // Does what every phase ends with, if this one does.
 void complete_phase(Mbarrier& b) {
     if (b.pending > 0 || b.bytes != 0) return;
@@ -86,6 +92,9 @@ void arrive(uint64_t* memory, const char* instruction, int64_t bytes, const char
                    std::to_string(b.arrivals) + " of phase " + std::to_string(b.phase) + " of " +
                    name_of(b),
                file, line);
+    if (record::on)
+        record::note("arrive" + record::number(b.memory) +
+                     numbers({current_thread, bytes, b.phase}));
     b.bytes += bytes;
     b.arriving.release(current_thread);
     --b.pending;
@@ -220,6 +229,7 @@ void mbarrier_init(uint64_t* memory, int arrivals, const char* file, int line) {
         refuse(name_of(place->second) + " is set up already" + at(place->second.site) +
                ": mbarrier_inval() comes first");
     *memory = mark(memory);
+    if (record::on) record::note("barrier" + record::number(memory) + numbers({arrivals}));
 }
 
 void mbarrier_inval(uint64_t* memory, const char* file, int line) {
@@ -270,13 +280,20 @@ void mbarrier_wait(uint64_t* memory, int parity, const char* file, int line) {
     Thread& self = threads[current_thread];
     self.site = {file, line, 0};
     const bool blocks = int(b.phase % 2) == parity;
-    if (!blocks && b.phase == 0) return;  // before the first phase
-    self.phase = b.phase - !blocks;
+    const int64_t phase = int64_t(b.phase) - !blocks;
+    const auto note = [&](const char* what, bool own) {
+        const std::string text = numbers({current_thread / 32, phase});
+        if (record::on) record::note(what + record::number(memory) + text, own);
+    };
+    note(blocks ? "wait" : "look", true);
+    if (phase < 0) return;  // before the first phase
+    self.phase = uint32_t(phase);
     check_phase(b, self.phase, self.site);
     if (blocks) {
         self.state = State::at_mbarrier;
         self.mbarrier = &b;
         suspend();
+        note("pass", false);
         self.mbarrier = nullptr;
     }
     see(b.unseen, b.complete);

@@ -77,7 +77,7 @@ void named_barrier_sync(int id, int count, const char* file, int line) {
 
 void named_barrier_arrive(int id, int count, const char* file, int line) {
     EmulatorsWork work;
-    if (record::on) record::call(current_thread, "arrive", file, line);
+    if (record::on) record::call(current_thread, "barrier arrive", file, line);
     arrive(named("named_barrier_arrive", id, count, file, line), unsigned(count), {file, line, 0});
 }
 

@@ -13,7 +13,8 @@
 
 namespace emulator {
 
-bool record::on, record::accessed;
+bool record::on;
+const char* record::collective;
 
 namespace {
 
@@ -26,6 +27,7 @@ struct Event {
     uint64_t address[32] = {}, to[32] = {};  // to: where in shared memory a copy goes
     int cost = 0, ideal = 0;  // sectors or wavefronts
     int number = 0;  // in its warp
+    size_t moment = 0;  // how many notes there were when its last lane had come
 };
 using Position = std::list<Event>::iterator;
 
@@ -53,6 +55,7 @@ struct Block {
     std::string name;
     std::vector<Warp> warps;
     std::vector<Found> found;
+    std::vector<std::string> notes;
 };
 
 std::function<void(const std::string&)> hand_over;  // empty: nothing is to be recorded
@@ -73,6 +76,7 @@ Event& event_of(unsigned thread, const Instruction& instruction, uint32_t index)
     }
     last = events[index];
     last->active |= 1u << thread % 32;
+    last->moment = blocks.back().notes.size();
     return *last;
 }
 
@@ -90,14 +94,15 @@ const Event* first_of(const Conflict& conflict, uintptr_t address, int width) {
     return nullptr;
 }
 
-// event,WARP,KIND,WHERE,WIDTH,COST,IDEAL and for each lane its address; a copy's is FROM>TO.
+// event,WARP,KIND,WHERE,WIDTH,COST,IDEAL,NOTES and for each lane its address; a copy's is FROM>TO.
 std::string text_of(size_t warp, const Event& e) {
     const Site* const site = e.site ? &site_of(e.site) : nullptr;
     const std::string space = site && site->global ? "global " : "shared ";
     std::string text = "event," + std::to_string(warp) + ",";
     text += !site ? e.call : e.copies ? "copy" : space + (site->store ? "store" : "load");
     text += "," + (site ? site->where : e.where);
-    for (const int number : {e.width, e.cost, e.ideal}) text += "," + std::to_string(number);
+    for (const int number : {e.width, e.cost, e.ideal, int(e.moment)})
+        text += "," + std::to_string(number);
     for (int lane = 0; lane < 32; ++lane) {
         text += ",";
         if (site && e.active >> lane & 1) text += std::to_string(e.address[lane]);
@@ -118,7 +123,7 @@ std::string text_of(const Found& found) {
 }
 
 std::string text_of_launch() {
-    std::string text;
+    std::string text = "kernel," + kernel_name() + "\n";
     for (const std::string& problem : counts().problems) text += "problem," + problem + "\n";
     const auto range = [&](const char* kind, const std::string& name, const void* begin) {
         text += kind + name + "," + std::to_string(reinterpret_cast<uintptr_t>(begin));
@@ -133,7 +138,9 @@ std::string text_of_launch() {
         text += "," + std::to_string(s->size) + "\n";
     }
     for (Block& block : blocks) {
-        range("block,", block.name, builtins.dynamic_shared), text += "\n";
+        range("block,", block.name, builtins.dynamic_shared);
+        text += "," + std::to_string(run.shared_stride) + "," + std::to_string(run.ranks) + "\n";
+        for (const std::string& note : block.notes) text += "note," + note + "\n";
         for (Warp& warp : block.warps) {
             int number = -1;  // skips the sentinel
             for (Event& e : warp.events) e.number = number++;
@@ -155,15 +162,20 @@ void record_next_launch(const std::vector<RecordedMatrix>& of,
 
 namespace record {
 
+void begin_launch() {  // of blocks alone, or once more of those of a cluster
+    blocks.clear();
+    arrays.clear();
+}
+
 void begin_block(bool first_or_last) {
     on = hand_over && first_or_last && compiled_for_tracing;
-    if (on) blocks.push_back({block_name(), std::vector<Warp>((run.threads + 31) / 32), {}});
+    if (on) blocks.push_back({block_name(), std::vector<Warp>((run.threads + 31) / 32), {}, {}});
 }
 
 // Not counted are atomics and the store of a copy, which comes twice: at the call and at the wait.
 void access(unsigned thread, const Site& site, uintptr_t address, int width, bool counted) {
     const unsigned lane = thread % 32;
-    accessed = true;
+    collective = nullptr;
     if (counted) {
         Event& e = event_of(thread, instruction_of(site), site.times[thread] - 1);
         e.site = site.number, e.width = width, e.address[lane] = address;
@@ -190,6 +202,17 @@ void call(unsigned thread, const char* name, const char* file, int line) {
     e.call = name, e.where = short_path(file) + ":" + std::to_string(line);
 }
 
+size_t note(const std::string& text, bool own) {
+    std::vector<std::string>& notes = blocks.back().notes;
+    if (notes.empty() || notes.back() != text) notes.push_back(text);  // lanes say the same
+    if (own) warp_of(current_thread).last[current_thread % 32]->moment = notes.size();
+    return notes.size() - 1;
+}
+
+std::string number(const void* address) {
+    return "," + std::to_string(reinterpret_cast<uintptr_t>(address));
+}
+
 void conflict(const Conflict& conflict) {
     blocks.back().found.push_back({conflict, nullptr, nullptr});
 }
@@ -202,8 +225,6 @@ void end_launch() {
     on = false;
     if (!hand_over) return;
     std::exchange(hand_over, nullptr)(text_of_launch());
-    blocks.clear();
-    arrays.clear();
 }
 
 }  // namespace record

@@ -227,6 +227,7 @@ void run_attempt(const Launch& launch) {
     make_fibers();
     async::begin_launch();
     trace::begin_launch(bytes, run.shared_stride, run.ranks);
+    record::begin_launch();
     watchdog::begin_launch();
     run_blocks(launch);
     watchdog::end_launch();

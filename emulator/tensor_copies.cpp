@@ -3,7 +3,7 @@
 // A copy takes place at some time between its call and the wait for it: at once where threads run in
 // reverse order, as late as can be in forward order, at any time in random order.
 
-#include "emulator/tensor_copies.h"
+#include "emulator/mbarriers.h"
 
 #include <algorithm>
 #include <cstring>
@@ -81,6 +81,23 @@ void TensorCopy::trace_matrix() const {
         sectors += (end + 31) / 32 - begin / 32;
     }
     trace::count_bulk(pc, store, bytes, sectors);
+}
+
+// "load,WARP,MBARRIER,MATRIX,X,Y,COLUMNS,ROWS" and the place of each 16 bytes, row by row.
+void TensorCopy::start_note() {
+    if (!record::on) return;
+    std::string text = (store ? "store," : "load,") + std::to_string(thread / 32) +
+                       record::number(barrier ? barrier->memory : nullptr) +
+                       record::number(map.address);
+    for (const int number : {x, y, int(map.box[0]), int(map.box[1])})
+        text += "," + std::to_string(number);
+    for (int i = 0; i < map.box[1]; ++i)
+        for (uint64_t at = 0; at < map.row_bytes(); at += 16) text += record::number(place(i, at));
+    note = record::note(text);
+}
+
+void TensorCopy::end_note() const {
+    if (record::on) record::note("done," + std::to_string(note), false);
 }
 
 void prefetch_tensormap(const CUtensorMap* map, const char* file, int line) {

@@ -17,6 +17,7 @@ struct TensorCopy {
     Call site;
     const void* pc;
     AsyncOrder order{};
+    size_t note = 0;  // its number in the record
     // Of a load: whom it tells of its bytes, and the phase when it was asked for.
     Mbarrier* barrier = nullptr;
     uint32_t phase = 0;
@@ -39,6 +40,8 @@ struct TensorCopy {
     // Where the 16 bytes `at` bytes into the box's row lie.
     char* place(uint64_t row, uint64_t at) const;
     void trace_matrix() const;  // counts the request
+    void start_note();
+    void end_note() const;  // the box is there, or has been read
 };
 
 }  // namespace emulator

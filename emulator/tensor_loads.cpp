@@ -39,6 +39,7 @@ void land(size_t number) {
     TensorCopy load = std::move(under_way[number]);
     under_way.erase(under_way.begin() + number);
     fill_box(load);
+    load.end_note();
     Mbarrier& barrier = *load.barrier;
     const auto bytes = int64_t(load.map.box_bytes());
     if (barrier.phase != load.phase)
@@ -83,6 +84,7 @@ void start_load(void* to, const CUtensorMap* map, int x, int y, uint64_t* barrie
     if (counted) load.trace_matrix();
     each_part(load, [](char* begin, uint64_t bytes) { std::memset(begin, 0xff, bytes); });
     load.order = races::begin_async(current_thread, &b);
+    load.start_note();
     under_way.push_back(std::move(load));
     if (thread_order() == Order::reverse) land(under_way.size() - 1);
     while (thread_order() == Order::random && !under_way.empty() && random_number() % 2)

@@ -21,6 +21,7 @@ void read_box(TensorCopy& store) {
     store.box.resize(store.map.box_bytes());
     for (size_t at = 0; at < store.box.size(); at += 16)
         std::memcpy(&store.box[at], store.place(at / bytes, at % bytes), 16);
+    store.end_note();
 }
 
 void write_matrix(TensorCopy& store) {
@@ -76,6 +77,7 @@ void bulk_tensor_store(const CUtensorMap* map, int x, int y, const void* from, c
     store.group = mine.groups;
     store.trace_matrix();
     store.order = races::begin_async(current_thread, &mine);
+    store.start_note();
     mine.under_way.push_back(std::move(store));
     make_progress(mine);
 }
@@ -84,7 +86,7 @@ void bulk_commit_group() { ++all[current_thread].groups; }
 
 void bulk_wait_group(unsigned but_last, bool read, const char* file, int line) {
     EmulatorsWork work;
-    if (record::on) record::call(current_thread, "wait", file, line);
+    if (record::on) record::call(current_thread, "store wait", file, line);
     Stores& mine = all[current_thread];
     auto& list = mine.under_way;
     make_progress(mine);

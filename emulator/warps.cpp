@@ -78,10 +78,10 @@ bool complete_warp(unsigned thread, const void* pc) {
         for (unsigned lane = 0; lane < 32; ++lane)
             call.arguments[lane] = threads[first + lane].arguments;
         in_kernel = false;  // the operation reports itself what a GPU would access
-        record::accessed = false;
+        record::collective = "tensor";
         self.operation(call);
-        for (unsigned lane = 0; record::on && !record::accessed && lane < 32; ++lane)
-            record::call(first + lane, "tensor", call.file, call.line);
+        for (unsigned lane = 0; record::on && record::collective && lane < 32; ++lane)
+            record::call(first + lane, record::collective, call.file, call.line);
         in_kernel = compiled_for_tracing;
     }
     for (unsigned lane = 0; lane < lanes; ++lane) {

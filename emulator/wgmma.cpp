@@ -76,6 +76,7 @@ struct Product {
     const void* pc;
     AsyncOrder order{};
     bool computed = false;
+    size_t note = 0;  // its number in the record
 };
 
 struct Warp {
@@ -119,6 +120,7 @@ void read(const Operand& from, unsigned size, unsigned first, bool is_half,
 
 void compute(Product& p) {
     if (std::exchange(p.computed, true)) return;
+    if (record::on) record::note("done," + std::to_string(p.note), false);
     static float a[kDepth][kRows], b[kDepth][kMostColumns], d[kRows][kMostColumns];
     const unsigned first = p.warp % 4 * kRows, columns = unsigned(p.call.n) * 2;
     if (p.call.a_registers) {
@@ -160,6 +162,24 @@ void trace_operands(Product& p) {
         Operand(p.call.b, p.call.transposed_b).each(p.call.n * 2, read);
     });
     clock = p.order.clock + !tracing();
+}
+
+// "wgmma,WARP" and the places of 16 bytes that it reads: its rows of A, and, after a -, B.
+void start_note(Product& p) {
+    if (!record::on) return;
+    record::collective = "wgmma";
+    std::string text = "wgmma," + std::to_string(p.warp);
+    const unsigned first = p.warp % 4 * kRows;
+    if (!p.call.a_registers)
+        Operand(p.call.a, p.call.transposed_a)
+            .each(first + kRows, [&](const char* chunk, unsigned r, unsigned) {
+                if (r >= first) text += record::number(chunk);
+            });
+    text += ",-";
+    Operand(p.call.b, p.call.transposed_b)
+        .each(p.call.n * 2,
+              [&](const char* chunk, unsigned, unsigned) { text += record::number(chunk); });
+    p.note = record::note(text, false);
 }
 
 // Calls of the warp's that a wait for all groups but so many covers.
@@ -310,6 +330,7 @@ void wgmma(const WarpCall& call) {
             std::memcpy(&product.a_registers[lane * 4], words, 16);
         }
     product.order = races::begin_async(number * 32, &warp, 32);
+    start_note(product);
     warp.under_way.push_back(std::move(product));
     make_progress(warp);
     for (unsigned t = number / 4 * 128; t < number / 4 * 128 + 128; ++t)  // look again
@@ -320,16 +341,21 @@ void wgmma_fence(const WarpCall& call) {
     require(90, "wgmma_fence", call.file, call.line);
     Warp& warp = warps[warp_of(call)];
     check_untouched(warp, call.file, call.line);
+    record::collective = "wgmma fence";
     warp.fenced = true;
     for (auto& [key, d] : warp.accumulators)
         if (d.pending == 0) each_register(d, [&d = d](float& x, int i) { d.seen[i] = x; });
 }
 
-void wgmma_commit_group(const WarpCall& call) { ++warps[warp_of(call)].groups; }
+void wgmma_commit_group(const WarpCall& call) {
+    record::collective = "wgmma commit";
+    ++warps[warp_of(call)].groups;
+}
 
 // A product is complete when all four warps have called it, for each of them.
 void wgmma_wait_for_warps(int but_last, const char* file, int line) {
     EmulatorsWork work;
+    if (record::on) record::call(current_thread, "wgmma wait", file, line);
     Thread& self = threads[current_thread];
     const unsigned number = current_thread / 32, first = number / 4 * 4;
     const size_t calls = covered(warps[number], unsigned(but_last));
@@ -349,6 +375,7 @@ void wgmma_wait_group(const WarpCall& call) {
     const unsigned number = warp_of(call), but_last = *static_cast<const int*>(call.arguments[0]);
     Warp& warp = warps[number];
     check_untouched(warp, call.file, call.line);
+    record::collective = nullptr;  // each thread has said that it waits
     make_progress(warp);
     const size_t done = covered(warp, but_last);
     for (unsigned w = number / 4 * 4; done && w < number / 4 * 4 + 4; ++w) {
@@ -373,6 +400,7 @@ void set_max_registers(const WarpCall& call) {
         misuse(std::string(name) + ": " + why, call.file, call.line);
     };
     require(90, name, call.file, call.line);
+    record::collective = "setmaxnreg";
     const unsigned number = warp_of(call);
     if (registers < 24 || registers > 256 || registers % 8)
         refuse(std::to_string(registers) + " registers, not a multiple of 8 from 24 to 256");

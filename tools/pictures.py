@@ -65,7 +65,7 @@ class Record:
         """A warp's, in program order: those whose kind begins with `what`, and of that matrix or array. A copy from global to
         shared memory is two, "copy" and "copied"."""
         found = []
-        for site, cost, _, *lanes in self.data["blocks"][block]["warps"][warp]:
+        for site, cost, _, _, *lanes in self.data["blocks"][block]["warps"][warp]:
             kind, _, _, width = self.data["sites"][site]
             found += [Request(kind)] * (not lanes)
             for kind, first, pattern in zip((kind, "copied"), lanes[::2], lanes[1::2]):

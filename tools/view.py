@@ -1,8 +1,8 @@
 """A page to step through a kernel: what its traced build writes with --record, and a page that shows it (view.html).
 
 A record is text, a line each (emulator/record.cpp): the matrices and shared arrays with their addresses, the problems, and of each
-block every warp's events in program order. The page gets it as JSON. Lanes' distances from the first repeat themselves all the
-time, so each list of them stands there once, as a pattern.
+block every warp's events in program order, and notes of what went on beside the warps: mbarriers, TMA, wgmma. The page gets it as
+JSON. Lanes' distances from the first repeat themselves all the time, so each list of them stands there once, as a pattern.
 """
 import csv
 import html
@@ -18,22 +18,26 @@ from machine import ROOT
 
 LONGEST = 512  # the longest edge of a matrix that a page can show
 HERE = pathlib.Path(__file__).parent
-SIZES = {"half": 2, "float": 4, "double": 8, "float4": 16, "half2": 4}
+SIZES = {"half": 2, "float": 4, "double": 8, "float4": 16, "half2": 4, "uint64_t": 8}
 
 
 def value(expression, constants):
     """Evaluates an expression of integers and constants. Raises KeyError for anything else."""
-    if not re.fullmatch(r"[\w\s()+*/%-]+", expression):
+    if not re.fullmatch(r"[\w\s()+*/%,-]+", expression):
         raise KeyError(expression)
     try:
-        return int(eval(expression.replace("/", "//"), {"__builtins__": {}}, constants))
+        return int(eval(expression.replace("/", "//"), {"__builtins__": {}, "ceil_div": lambda a, b: -(-a // b)}, constants))
     except (NameError, SyntaxError, TypeError) as error:
         raise KeyError(expression) from error
 
 
-def constants(source):
-    """The whole numbers that a stage's source names, as far as they are sums and products of others."""
-    found = {}
+def constants(source, kernel=""):
+    """The whole numbers that a stage's source names, as far as they are sums and products of others. kernel: matmul<256, true>,
+    whose template's parameters are among them."""
+    name, _, given = kernel.rstrip(">").partition("<")
+    declared = re.search(rf"template <([^>]*)>\s+__global__[^;{{]*\b{name}\(", source)
+    found = {parameter.split()[-1]: int({"true": 1, "false": 0}.get(value, value)) for parameter, value in zip(
+        declared[1].split(",") if declared else (), given.split(", ")) if re.fullmatch(r"\d+|true|false", value)}
     for name, expression in re.findall(r"constexpr int (\w+) = ([^;]+);", source):
         try:
             found[name] = value(expression, found)
@@ -43,9 +47,9 @@ def constants(source):
 
 
 def default_shape(source):
-    """One block's tile and three of its steps along k: what a page can show."""
+    """One block's tile, and so many steps along k that the third buffer, or the first once more, is used: what a page can show."""
     known = constants(source)
-    return known.get("kTileM", 64), known.get("kTileN", 64), 3 * known.get("kStepK", 4)
+    return known.get("kTileM", 64), known.get("kTileN", 64), max(3, known.get("kBuffers", 0) + 2) * known.get("kStepK", 4)
 
 
 def array_of(name, source):
@@ -57,26 +61,26 @@ def array_of(name, source):
         return SIZES.get(found[1], 4) if found else 4, []
 
 
-def dynamic_arrays(source, begin, length):
+def dynamic_arrays(source, known, begin, length):
     """The arrays that a source sees in its dynamic shared memory; one without a name where that can't be read."""
     unread = [{"name": "shared", "begin": begin, "bytes": length, "size": 4, "lengths": []}]
     found, at = [], begin  # the members of struct Shared, else arrays by pointers
-    for kind, name, lengths in re.findall(r"(half|float) (\w+)((?:\[[^]]*\])+);",
-                                          "".join(re.findall(r"(?s)struct Shared \{.*?\n\}", source))):
-        try:
-            lengths = [value(each, constants(source)) for each in re.findall(r"\[([^]]+)\]", lengths)]
-        except KeyError:  # a template's parameter
-            return unread
-        size = SIZES[kind]
-        found.append({"name": name, "begin": at, "bytes": math.prod(lengths) * size, "size": size, "lengths": lengths})
-        at += found[-1]["bytes"]
+    for kind, names in re.findall(r"(half|float|uint64_t) ([^;]+\]);", "".join(re.findall(r"(?s)struct Shared \{.*?\n\}", source))):
+        for name, lengths in re.findall(r"(\w+)((?:\[[^]]*\])+)", names):
+            try:
+                lengths = [value(each, known) for each in re.findall(r"\[([^]]+)\]", lengths)]
+            except KeyError:
+                return unread
+            size = SIZES[kind]
+            found.append({"name": name, "begin": at, "bytes": math.prod(lengths) * size, "size": size, "lengths": lengths})
+            at += found[-1]["bytes"]
     if found:
         return found
     starts, rows = {}, {}  # a row: what the pointer steps over
     for name, kind, lengths, base, more in re.findall(
             r"auto (\w+) = reinterpret_cast<(\w+)\(\*\)((?:\[[^]]*\])+)>\((\w+)(?: \+ (\w+))?\)", source):
-        lengths = [value(each, constants(source)) for each in re.findall(r"\[([^]]+)\]", lengths)]
-        starts[name] = starts.get(base, begin) + (value(more, constants(source)) * rows[base][1] if more else 0)
+        lengths = [value(each, known) for each in re.findall(r"\[([^]]+)\]", lengths)]
+        starts[name] = starts.get(base, begin) + (value(more, known) * rows[base][1] if more else 0)
         rows[name] = lengths, math.prod(lengths) * SIZES[kind], SIZES[kind]
     ends = [*list(starts.values())[1:], begin + length]
     found = [{"name": name, "begin": start, "bytes": end - start, "size": rows[name][2],
@@ -142,19 +146,31 @@ def read(text, name, shape, root=ROOT):
         return [] if first is None else [
             first, index("patterns", tuple(None if each is None else each - first for each in addresses))]
 
+    def note_of(kind, *cells):
+        """["load", warp, mbarrier, matrix, x, y, columns, rows, places], ["wgmma", warp, A's places, B's], or kind and numbers."""
+        if kind in ("load", "store"):
+            warp, barrier, matrix, *box = cells[:7]
+            name = next((each[0] for each in of_kind["matrix"] if each[1] == matrix), "a copy")
+            return [kind, int(warp), moved(int(barrier)) if kind == "load" else None, name, *map(int, box), lanes(cells[7:])]
+        if kind == "wgmma":
+            return [kind, int(cells[0]), lanes(cells[1:cells.index("-")]), lanes(cells[cells.index("-") + 1:])]
+        return [kind, int(cells[0]) if kind == "done" else moved(int(cells[0])), *map(int, cells[1:])]
+
     for row in rows:
         if row[0] == "problem":
             data["problems"].append({"text": ",".join(row[1:])})
         elif row[0] == "block":
-            dynamic = int(row[2])
-            data["blocks"].append({"name": row[1], "warps": []})
+            dynamic, stride, ranks = map(int, row[2:5])
+            data["blocks"].append({"name": row[1], "warps": [], "notes": []})
+        elif row[0] == "note":
+            data["blocks"][-1]["notes"].append(note_of(*row[1:]))
         elif row[0] == "event":
-            warp, what, where, width, cost, ideal = row[1:7]
+            warp, what, where, width, cost, ideal, notes = row[1:8]
             warps = data["blocks"][-1]["warps"]
             warps.extend([] for _ in range(int(warp) + 1 - len(warps)))
             file, _, line = where.rpartition(":")
-            pairs = [cell.partition(">") for cell in row[7:]]
-            event = [index("sites", (what, file, int(line) if line.isdigit() else 0, int(width))), int(cost), int(ideal)]
+            pairs = [cell.partition(">") for cell in row[8:]]
+            event = [index("sites", (what, file, int(line) if line.isdigit() else 0, int(width))), int(cost), int(ideal), int(notes)]
             warps[int(warp)].append(event + lanes([pair[0] for pair in pairs]) + lanes([pair[2] for pair in pairs]))
         elif row[0] == "conflict":
             text = ",".join(row[7:])
@@ -162,7 +178,10 @@ def read(text, name, shape, root=ROOT):
                 if problem["text"] == text:
                     problem.update(block=len(data["blocks"]) - 1, accesses=[
                         [int(number) for number in side] for side in (row[1:4], row[4:7]) if side[0]])
-    data["arrays"] += dynamic_arrays(everything, behind, dynamic_end - behind) if dynamic_end else []
+    known = constants(everything, next((",".join(row[1:]) for row in rows if row[0] == "kernel"), ""))
+    for rank in range(ranks if dynamic_end else 0):  # blocks of a cluster
+        arrays = dynamic_arrays(everything, known, behind + rank * stride, dynamic_end - behind - (ranks - 1) * stride)
+        data["arrays"] += [{**each, "name": f"rank {rank} {each['name']}" if rank else each["name"]} for each in arrays]
     return data
 
 

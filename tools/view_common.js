@@ -7,6 +7,7 @@ function laneColour(lane) {
   return `rgb(${stops[i].map((from, c) => Math.round(from + (stops[i + 1][c] - from) * (at - i)))})`;
 }
 const LANE_COLOURS = Array.from({ length: 32 }, (_, lane) => laneColour(lane));
+const pieceColour = piece => LANE_COLOURS[4 * piece];
 const inkOn = lane => lane < 13 ? "#fff" : "#000";
 
 // A canvas as sharp as the screen.

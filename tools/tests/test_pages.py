@@ -86,10 +86,56 @@ def test_each_stage_in_a_browser(shown):
         assert checked == right > 1, stage
 
 
+def test_ring(shown):
+    """11: phases, arrivals, bytes, who waits, what is under way; and where the swizzle has put the pieces."""
+    page = shown(record_of("11_wgmma"))
+    rows = "[...document.querySelectorAll('.ring tbody tr')].map(row => [...row.children].map(cell => cell.textContent))"
+
+    def at(warp, kind, number=0):
+        """Goes to the warp's event of that kind. Gives the table."""
+        index = page.ask(f"views[0].blocks[0][{warp}].map((e, i) => e.kind === '{kind}' ? i : -1).filter(i => i >= 0).at({number})")
+        page.ask(f"views[0].go(0, {warp}, {index}, 0)")
+        return page.ask(rows)
+
+    def pieces():
+        return page.ask("[...views[0].piecesNow()].map(([word, piece]) => [word * 4, piece])")
+
+    _, n, k = view.default_shape(built("11_wgmma").read_text())
+    expects = (128 + n) * 64 * 2
+    first = at(0, "wait")
+    assert what(page).endswith("waits until phase 0 of full[0] is complete") and len(first) == 3 + 1
+    assert first[0][1:3] == ["phase 0; 0 of 1 arrived; waiting: warps 0..7", "phase 0; 0 of 8 arrived"]
+    arrived = at(8, "arrive")
+    assert what(page).endswith(f"at full[0], which expects {expects} bytes more")
+    assert arrived[0][1] == f"phase 0; 1 of 1 arrived, warp 8; {expects} bytes to come; waiting: warps 0..7"
+    assert page.ask("document.querySelector('.ring .now').textContent") == arrived[0][1]
+    loaded = at(8, "bulk load")
+    assert what(page).endswith("A[0..127][0..63] to As[0], which full[0] is told of") and loaded[0][3] == "A[0..127][0..63] coming"
+    assert pieces() == [[128 * row + 16 * (piece ^ row % 8), piece] for row in range(128) for piece in range(8)]
+    product = at(3, "wgmma", 1)
+    assert what(page).endswith("reads As[0] and Bs[0][0]") and product[0][1] == "phase 1; 0 of 1 arrived"
+    assert product[0][3] == f"A[0..127][0..63]; B[0..63][0..{n - 1}]" and "coming" in product[1][3] and "coming" in product[2][3]
+    assert re.match(r"wgmma: 2 by warps 0\.\.3, \d by warps 4\.\.7$", product[0][4])
+    a = pieces()[:32]
+    assert {piece for _, piece in a} == {2, 3} and len({place // 16 % 8 for place, _ in a}) == 8
+    assert at(0, "wgmma wait")[0][4] == "wgmma: 4 by warps 0..7" and at(0, "arrive")[0][4] == ""
+    assert re.match(r"phase 0; \d of 8 arrived, warps 0\.\.", at(3, "arrive")[0][2])
+    assert at(0, "bulk store")[-1][1].startswith("TMA is to read Cs[0][0] to C[0..63][0..31]")
+    assert at(0, "store wait", -1)[-1][1] != "none" and at(0, "wait")[-1][1] == "none"
+    again = at(8, "arrive", 3)  # the first buffer once more
+    assert again[0][1].startswith("phase 1; 1 of 1 arrived") and again[0][2] == "phase 1; 0 of 8 arrived"
+    at(3, "arrive")
+    page.ask("document.querySelector('.banks').scrollTop = 0")
+    x, y, high = page.ask("(r => [r.x, r.y, views[0].bankHigh])(document.querySelector('.banks canvas').getBoundingClientRect())")
+    page.move(x + page.ask("BANK_LABEL") + 1, y + high + 3)
+    tip = page.ask("document.getElementById('tip').textContent").splitlines()
+    assert tip[:2] == ["As[0][1][0..1]", "piece 1: A[1][8..15]"]
+
+
 def test_a_warp_that_accesses_nothing(shown):
     """And lines that the compiler does not name."""
     record = record_of(STAGES[0], (1, 1, 3))
-    block = {"name": "block 0", "warps": [*record["blocks"][0]["warps"], []]}
+    block = {**record["blocks"][0], "warps": [*record["blocks"][0]["warps"], []]}
     page = shown({**record, "blocks": [block], "sites": [(what, "", 0, width) for what, _, _, width in record["sites"]]})
     assert "1 of 7: global load, line unknown, 4 bytes a lane, 1 lane: 1 sector" in what(page)
     page.press("ArrowUp")
@@ -155,7 +201,7 @@ def test_race(shown):
         events = [record["blocks"][problem["block"]]["warps"][warp][event] for warp, event, lane in problem["accesses"]]
         sites = [record["sites"][event[0]] for event in events]
         assert said == [(what, line) for what, _, line, _ in sites]
-        touched = {event[3] + record["patterns"][event[4]][lane] for event, (_, _, lane) in zip(events, problem["accesses"])}
+        touched = {event[4] + record["patterns"][event[5]][lane] for event, (_, _, lane) in zip(events, problem["accesses"])}
         assert len(touched) == 1
     kinds = {problem["text"].partition(":")[0] for problem in record["problems"]}
     assert kinds == {"race in shared memory", "uninitialised shared memory"}

@@ -50,11 +50,11 @@ def test_addresses_are_elements():
     for event in record["blocks"][0]["warps"][3]:
         what, _, _, width = record["sites"][event[0]]
         if what == "global load":  # 32 rows of one column of A, from row 96
-            offsets = record["patterns"][event[4]]
-            assert width == 4 and offsets == tuple(32 * lane for lane in range(32)) and event[3] // 32 == 96
+            offsets = record["patterns"][event[5]]
+            assert width == 4 and offsets == tuple(32 * lane for lane in range(32)) and event[4] // 32 == 96
         elif what == "global store":
             begin = record["matrices"][2]["begin"]
-            written += [(event[3] + offset - begin) // 4 for offset in record["patterns"][event[4]]]
+            written += [(event[4] + offset - begin) // 4 for offset in record["patterns"][event[5]]]
     assert len(written) == len(set(written)) == 128 * 128 // 8
     names = {array["name"]: (array["bytes"], array["size"], array["lengths"]) for array in record["arrays"]}
     assert names == {"As": (512, 4, [128]), "Bs": (512, 4, [128])}
@@ -64,13 +64,48 @@ def test_arrays_in_dynamic_memory():
     record = record_of("06_wmma")
     lengths = {array["name"]: array["lengths"] for array in record["arrays"]}
     assert lengths == {"As": [3, 128, 40], "Bs": [3, 32, 264], "Cs": [8, 16, 24]}
-    assert sums(record, ("tensor",))[0] == 96 // 16 * 16 * 8  # 4 x 4 products a warp and 16 k
+    assert sums(record, ("tensor",))[0] == record["shape"][2] // 16 * 16 * 8  # 4 x 4 products a warp and 16 k
 
 
 def test_arrays_in_a_struct():
     record = record_of("10_async_mma")
     lengths = {array["name"]: array["lengths"] for array in record["arrays"]}
-    assert lengths == {"As": [4, 128, 64], "Bs": [4, 4, 64, 64]}
+    assert lengths == {"As": [4, 128, 64], "Bs": [4, 4, 64, 64], "full": [4], "empty": [4]}
+
+
+@pytest.mark.parametrize("stage", ["10_async_mma", "11_wgmma"])
+def test_notes(stage):
+    """TMA's boxes lie as their arrays and the swizzle say. An mbarrier gets the bytes that it expects, and wgmma reads what has come."""
+    record = record_of(stage)
+    (block,), arrays = record["blocks"], {array["name"]: array for array in record["arrays"]}
+    notes, coming, there = block["notes"], {}, {}
+
+    def places(first, pattern):
+        return [first + distance for distance in record["patterns"][pattern]]
+
+    def buffer(address, name):
+        begin, size = arrays[name]["begin"], arrays[name]["bytes"] // arrays[name]["lengths"][0]
+        return divmod(address - begin, size)
+
+    for kind, first, *rest in notes:
+        if kind == "arrive":
+            coming[first] = coming.get(first, 0) + rest[1]
+        elif kind == "load":
+            barrier, matrix, x, y, columns, rows, list = rest
+            (number, offset), places_of = buffer(list[0], matrix + "s"), places(*list)
+            assert barrier == arrays["full"]["begin"] + 8 * number and offset % 8192 == 0
+            assert places_of == [list[0] + 128 * row + 16 * (piece ^ row % 8) for row in range(rows) for piece in range(8)]
+            coming[barrier] -= 16 * len(places_of)
+        elif kind == "done" and notes[first][0] == "load":
+            there.update({place: notes[first][4:6] for place in places(*notes[first][8])})
+        elif kind == "wgmma":
+            for list in rest:
+                assert {place for place in places(*list)} <= set(there)
+            k = {there[place][0] for place in places(*rest[0])} | {there[place][1] for place in places(*rest[1])}
+            assert len(k) == 1, "A and B are of one step"
+    assert coming and not any(coming.values())
+    assert {"barrier", "arrive", "wait", "look", "pass", "load", "done"} <= {kind for kind, *_ in notes}
+    assert (stage == "11_wgmma") == ("wgmma" in {kind for kind, *_ in notes})
 
 
 def run(*words):
