@@ -122,37 +122,36 @@ __global__ void __launch_bounds__(kThreads, 1)
 // How C's tiles are handed out: whole ones as long as each multiprocessor has one, and then, where
 // that is faster, the rest in parts along K.
 struct Work {
-    int tiles, whole, parts;
+    int whole, rest, parts;  // tiles that are whole, tiles that are cut, parts of each of these
 };
 
 Work work(int M, int N, int K) {
     const int tiles = ceil_div(M, kTileM) * ceil_div(N, kTileN), steps = ceil_div(K, kStepK);
     const int at_once = multiprocessors(), rest = tiles % at_once;
-    Work best = {tiles, tiles, 1};
+    Work best = {tiles, 0, 1};
     for (int parts = 2, least = steps; rest && parts <= min(steps, at_once); ++parts) {
         const int depth = ceil_div(steps, parts);
         const int time = ceil_div(rest * parts, at_once) * (depth + kStepsLost);
         if (time < least) {
             least = time;
-            best = {tiles, tiles - rest, ceil_div(steps, depth)};
+            best = {tiles - rest, rest, ceil_div(steps, depth)};
         }
     }
     return best;
 }
 
 void launch_matmul(int M, int N, int K, const float* A, const float* B, float* C) {
-    const auto [tiles, whole, parts] = work(M, N, K);
+    const auto [whole, rest, parts] = work(M, N, K);
     // 16-byte copies and sums need every row of B and C to start on a multiple of 16 bytes.
     const bool wide = N % 4 == 0;
     const auto of_whole = wide ? matmul<true, false> : matmul<false, false>;
     const auto of_parts = wide ? matmul<true, true> : matmul<false, true>;
-    if (whole < tiles) {  // the parts are added up: to zeros
+    if (rest) {  // the parts are added up: to zeros
         const size_t from = size_t(whole / ceil_div(N, kTileN)) * kTileM * N;
         cudaMemset(C + from, 0, (size_t(M) * N - from) * sizeof(float));
     }
     if (whole) of_whole<<<whole, kThreads>>>(M, N, K, A, B, C, 0, 1);
-    if (whole < tiles)
-        of_parts<<<(tiles - whole) * parts, kThreads>>>(M, N, K, A, B, C, whole, parts);
+    if (rest) of_parts<<<rest * parts, kThreads>>>(M, N, K, A, B, C, whole, parts);
 }
 
 // A, to the end of its last tile, once for every column of tiles; B once for every row of tiles.
@@ -162,19 +161,16 @@ double loaded_elements(double M, double N, double K) {
 
 // From shared memory each thread reads its kThreadM + kThreadN operands at every k.
 double shared_loaded_bytes(double M, double N, double K) {
-    const auto [tiles, whole, parts] = work(int(M), int(N), int(K));
-    const double depth = tiles * std::ceil(K / kStepK) * kStepK + whole + (tiles - whole) * parts;
+    const auto [whole, rest, parts] = work(M, N, K);
+    const double depth = (whole + rest) * std::ceil(K / kStepK) * kStepK + whole + rest * parts;
     return kThreads * depth * (kThreadM + kThreadN) * sizeof(float);  // once ahead in every block
 }
 
-// Sums that parts add to C are not stores.
+// The whole tiles: rows of tiles, and the first tiles of one more. What parts add are not stores.
 double stored_elements(double M, double N, double K) {
-    const auto [tiles, whole, parts] = work(int(M), int(N), int(K));
-    double stored = M * N;
-    for (int tile = whole; tile < tiles; ++tile)
-        stored -= std::min(kTileM, int(M) - tile / ceil_div(int(N), kTileN) * kTileM) *
-                  std::min(kTileN, int(N) - tile % ceil_div(int(N), kTileN) * kTileN);
-    return stored;
+    const int whole = work(M, N, K).whole, tiles_n = ceil_div(N, kTileN);
+    const double rows = std::min(M, whole / tiles_n * double(kTileM));
+    return rows * N + std::min<double>(kTileM, M - rows) * (whole % tiles_n * kTileN);
 }
 
 int main(int argc, char** argv) {
