@@ -222,6 +222,6 @@ int main(int argc, char** argv) {
         "roofline",
         "measures the bandwidths and arithmetic peaks of a GPU, and a sweep under the roof "
         "that they make",
-        "Example:\n  roofline --csv limits.csv", o, {gpu_only(clock)}, argc, argv,
+        "Example:\n  roofline --csv limits.csv", o, {gpu_only(clock, !kEmulated)}, argc, argv,
         [&](Report& report) { measure(o, clock_only, report); });
 }

@@ -243,7 +243,7 @@ int main(int argc, char** argv) {
     const std::vector<Option> more = {
         {"sizes", "F:L:STEP",
          "matrices of each size from F to L (default 512, 1024, 2048, 4096, 8192)",
-         [&](const std::string& value) { sizes = parse_sizes(value); }}};
+         size_list(sizes)}};
     return run_bench(
         "transfer", "times a product on the GPU with the copies that it needs",
         "Examples:  transfer --csv transfer.csv\n"

@@ -27,55 +27,32 @@ struct BenchOptions : RunOptions {  // verify_only: always so in a CPU build
     Columns columns;  // of the table
 };
 
-// An option that a CPU build refuses, and one that only a CPU build takes.
-Option gpu_only(Option option, Build build = kBuild);
-Option cpu_only(Option option, Build build = kBuild);
-Option arch_option(int& sm, Build build = kBuild);  // --arch sm_75
+inline Option arch_option(int& sm) {  // --arch sm_75
+    const std::string help = format("fragments of sm_70, sm_75 or sm_80 (default sm_%d)", sm);
+    const auto set = [&sm](const std::string& option, const std::string& value) {
+        sm = std::stoi(parse_choice(option, value, {"sm_70", "sm_75", "sm_80"}).substr(3));
+    };
+    return cpu_only({"arch", "ARCH", help, set}, kBuild == kVerifiesOnCpu);
+}
 
 // Runs a measuring program: reads the common options and `more`, calls `measure`. Returns the exit
 // code (see failure.h).
-int run_bench(const std::string& name, const std::string& about, const std::string& examples,
-              BenchOptions& o, const std::vector<Option>& more, int argc, char** argv,
-              const std::function<void(Report&)>& measure, Build build = kBuild);
-
-#ifndef HARNESS_COMPILED_APART
-
-Option gpu_only(Option option, Build build) {
-    option.help = "GPU build: " + option.help;
-    return only_for(build == kTimesGpu, option, "GPU build takes it; the CPU build times nothing");
-}
-Option cpu_only(Option option, Build build) {
-    option.help = "CPU build: " + option.help;
-    return only_for(build == kVerifiesOnCpu, option, kCpuBuilds);
-}
-Option arch_option(int& sm, Build build) {
-    const std::string help = format("fragments of sm_70, sm_75 or sm_80 (default sm_%d)", sm);
-    return cpu_only({"arch", "ARCH", help,
-                     [&sm](const std::string& value) {
-                         const std::vector<std::string> all = {"sm_70", "sm_75", "sm_80"};
-                         sm = std::stoi(parse_choice("--arch", value, all).substr(3));
-                     }},
-                    build);
-}
-
-int run_bench(const std::string& name, const std::string& about, const std::string& examples,
-              BenchOptions& o, const std::vector<Option>& more, int argc, char** argv,
-              const std::function<void(Report&)>& measure, Build build) {
+inline int run_bench(const std::string& name, const std::string& about, const std::string& examples,
+                     BenchOptions& o, const std::vector<Option>& more, int argc, char** argv,
+                     const std::function<void(Report&)>& measure) {
     std::vector<Option> options = run_options(o, 1000);
     for (Option& each : options)
-        if (build != kTimesCpu &&
+        if (kBuild != kTimesCpu &&
             (each.name == "repeat" || (each.name == "csv" && !o.rows_without_times)))
-            each = gpu_only(each, build);
-    if (build != kTimesCpu) options.push_back(device_option(o.device));
+            each = gpu_only(each, kBuild == kTimesGpu);
+    if (kBuild != kTimesCpu) options.push_back(device_option(o.device));
     options.insert(options.end(), more.begin(), more.end());
     return run_program(name, about, options, examples, argc, argv, [&] {
         if (o.verify_only && !o.csv.empty() && !o.rows_without_times)
             throw Failure(kBadCommandLine, "--csv: there are no times with --verify-only");
         Report report(o.csv, o.columns, o.wide);
-        o.verify_only |= build == kVerifiesOnCpu;
+        o.verify_only |= kBuild == kVerifiesOnCpu;
         measure(report);
-        if (build == kVerifiesOnCpu) std::printf("Nothing was timed: the GPU build times.\n");
+        if (kBuild == kVerifiesOnCpu) std::printf("Nothing was timed: the GPU build times.\n");
     });
 }
-
-#endif  // HARNESS_COMPILED_APART

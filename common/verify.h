@@ -35,6 +35,10 @@ T unwritten() {
     std::memcpy(static_cast<void*>(&value), &kUnwrittenBits, sizeof value);
     return value;
 }
+template <class T>
+bool is_written(const T& value) {
+    return std::memcmp(&value, &kUnwrittenBits, sizeof value) != 0;
+}
 
 // The largest |integer| of the exact test. No sum of K products then exceeds `limit`, up to which
 // the accumulator holds every integer (float: 2^24).
@@ -96,9 +100,8 @@ std::vector<int64_t> exact_row(Shape s, const std::vector<In>& A, const std::vec
 template <class T>
 std::string wrong_element(int row, int col, const T& got, int64_t expected) {
     if (float(got) == float(expected)) return "";  // false for NaN
-    const bool written = std::memcmp(&got, &kUnwrittenBits, sizeof got) != 0;
     return format("C[%d][%d] ", row, col) +
-           (written ? format("is %.9g", float(got)) : "was not written") +
+           (is_written(got) ? format("is %.9g", float(got)) : "was not written") +
            format(", expected %lld", (long long)expected);
 }
 
