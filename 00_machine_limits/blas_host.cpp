@@ -4,7 +4,7 @@
 // Alone:    g++ -std=c++17 -O2 -I. 00_machine_limits/blas_host.cpp -o 00_machine_limits/blas_host -ldl
 // Articles: "CUDA Python 3: matrix product" (Zenn), section 4.3 (NumPy's product)
 #include "00_machine_limits/blas.h"
-#include "common/bench.h"
+#include "common/command_line.h"
 
 // Times both precisions at n x n, and adds a row for each.
 void measure(int n, const OpenBlas& blas, uint32_t seed, int repeat, Report& report) {

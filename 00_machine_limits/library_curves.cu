@@ -10,7 +10,7 @@
 #include <memory>
 
 #include "00_machine_limits/verify_library.h"
-#include "common/bench.h"
+#include "common/gpu.h"
 #include "common/measured.h"
 
 class Library : public Cublas {

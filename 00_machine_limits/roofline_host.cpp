@@ -15,7 +15,7 @@
 
 #include "00_machine_limits/cpu.h"
 #include "00_machine_limits/sweep.h"
-#include "common/bench.h"
+#include "common/command_line.h"
 #ifdef _OPENMP
 #include <omp.h>
 #define PARALLEL_FOR _Pragma("omp parallel for schedule(static)")

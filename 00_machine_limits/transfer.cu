@@ -11,7 +11,7 @@
 
 #include "00_machine_limits/blas.h"
 #include "00_machine_limits/transfer_kernel.cuh"
-#include "common/bench.h"
+#include "common/gpu.h"
 #include "common/verify.h"
 
 constexpr Shape kRagged[] = {{1, 1, 1}, {7, 5, 3}, {16, 16, 16}, {37, 129, 65}, {130, 31, 20}};

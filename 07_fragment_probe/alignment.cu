@@ -12,7 +12,7 @@
 
 #include <cstring>
 
-#include "common/bench.h"
+#include "common/gpu.h"
 
 using namespace nvcuda;
 

@@ -1,5 +1,6 @@
-// The command line of every program: a table of options, and one clear line for bad input. Also the
-// options of programs that multiply matrices.
+// The command line of every program: a table of options, and one clear line for bad input. Then the
+// options of the programs that measure, and of those that multiply matrices. A CUDA program includes
+// cuda_runtime.h first.
 #pragma once
 
 #include <cstdint>
@@ -43,10 +44,18 @@ Setter file_name(std::string& into);
 Setter flag(bool& into);
 Setter size_list(std::vector<long long>& into);
 
-// Options that a GPU build or a CPU build alone takes. --help says so, and another build refuses
-// them.
-Option gpu_only(Option option, bool taken);
-Option cpu_only(Option option, bool taken);
+// What this program is built for.
+enum Build { kTimesCpu, kTimesGpu, kVerifiesOnCpu };
+#ifdef CUDA_EMULATOR
+constexpr Build kBuild = kVerifiesOnCpu;
+#elif defined(__CUDACC__)
+constexpr Build kBuild = kTimesGpu;
+#else
+constexpr Build kBuild = kTimesCpu;
+#endif
+
+// An option that --help calls one of this kind of build. Another kind of build refuses it.
+Option only_for(Build taker, Option option, Build build = kBuild);
 
 // What a person can ask of any program that verifies and measures.
 struct RunOptions {
@@ -64,6 +73,43 @@ Option device_option(int& device);
 int run_program(const std::string& name, const std::string& about,
                 const std::vector<Option>& options, const std::string& examples, int argc,
                 char** argv, const std::function<void()>& body);
+
+struct BenchOptions : RunOptions {  // verify_only: always so in a CPU build
+    BenchOptions() { repeat = 10; }
+    int arch = 80;  // the emulator's fragment layout: sm_80
+    bool rows_without_times = false;  // also write rows that were only verified to the CSV
+    Columns columns;  // of the table
+};
+
+inline Option arch_option(int& sm) {  // --arch sm_75
+    const std::string help = format("fragments of sm_70, sm_75 or sm_80 (default sm_%d)", sm);
+    const auto set = [&sm](const std::string& option, const std::string& value) {
+        sm = std::stoi(parse_choice(option, value, {"sm_70", "sm_75", "sm_80"}).substr(3));
+    };
+    return only_for(kVerifiesOnCpu, {"arch", "ARCH", help, set});
+}
+
+// Runs a measuring program: reads the common options and `more`, calls `measure`. Returns the exit
+// code (see failure.h).
+inline int run_bench(const std::string& name, const std::string& about, const std::string& examples,
+                     BenchOptions& o, const std::vector<Option>& more, int argc, char** argv,
+                     const std::function<void(Report&)>& measure) {
+    std::vector<Option> options = run_options(o, 1000);
+    for (Option& each : options)
+        if (kBuild != kTimesCpu &&
+            (each.name == "repeat" || (each.name == "csv" && !o.rows_without_times)))
+            each = only_for(kTimesGpu, each);
+    if (kBuild != kTimesCpu) options.push_back(device_option(o.device));
+    options.insert(options.end(), more.begin(), more.end());
+    return run_program(name, about, options, examples, argc, argv, [&] {
+        if (o.verify_only && !o.csv.empty() && !o.rows_without_times)
+            throw Failure(kBadCommandLine, "--csv: there are no times with --verify-only");
+        Report report(o.csv, o.columns, o.wide);
+        o.verify_only |= kBuild == kVerifiesOnCpu;
+        measure(report);
+        if (kBuild == kVerifiesOnCpu) std::printf("Nothing was timed: the GPU build times.\n");
+    });
+}
 
 // The options of a program that multiplies matrices.
 struct Options : RunOptions {
@@ -86,8 +132,6 @@ constexpr long long kMaxK = 8388608;
 inline Shape square(long long size) { return {int(size), int(size), int(size)}; }
 
 std::vector<Option> product_options(Options& options, const std::string& default_size);
-// Those, plus the options that only CUDA stages have. emulated: this is a CPU build.
-std::vector<Option> stage_options(Options& options, int default_size, bool emulated);
 
 // The shapes that the command line asks for.
 std::vector<Shape> shapes_of(const Options& options);
@@ -198,20 +242,16 @@ static std::vector<Shape> parse_shapes(const std::string& option, const std::str
     return shapes;
 }
 
-static Option only_for(bool taken, const std::string& build, Option option,
-                       const std::string& builds) {
-    option.help = build + " build: " + option.help;
-    if (!taken)
-        option.set = [builds](const std::string& name, const std::string&) {
-            throw Failure(kBadCommandLine, name + ": only the " + builds);
+Option only_for(Build taker, Option option, Build build) {
+    const bool gpu = taker == kTimesGpu;
+    option.help = (gpu ? "GPU build: " : "CPU build: ") + option.help;
+    if (build != taker)
+        option.set = [gpu](const std::string& name, const std::string&) {
+            throw Failure(kBadCommandLine,
+                          name + (gpu ? ": only the GPU build takes it; the CPU build times nothing"
+                                      : ": only the CPU builds (their names end in _cpu) take it"));
         };
     return option;
-}
-Option gpu_only(Option option, bool taken) {
-    return only_for(taken, "GPU", option, "GPU build takes it; the CPU build times nothing");
-}
-Option cpu_only(Option option, bool taken) {
-    return only_for(taken, "CPU", option, "CPU builds (their names end in _cpu) take it");
 }
 
 std::vector<Option> run_options(RunOptions& o, int most_repeats) {
@@ -316,24 +356,6 @@ std::vector<Option> product_options(Options& o, const std::string& default_size)
          [&o](Text option, Text value) { o.gpu = read_limits(value, option); }}};
     const std::vector<Option> common = run_options(o, 10000);
     options.insert(options.end(), common.begin(), common.end());
-    return options;
-}
-
-std::vector<Option> stage_options(Options& o, int default_size, bool emulated) {
-    o.shapes = {square(default_size)};
-    std::vector<Option> options = product_options(o, std::to_string(default_size));
-    options.push_back(device_option(o.device));
-    for (const Option& each : std::vector<Option>{
-             {"order", "ORDER",
-              "run threads forward, reverse, random or all three (default all; traced: forward)",
-              choice(o.order, {"forward", "reverse", "random", "all"})},
-             {"large-indices", "", "instead check that indices hold at more than 2^32 elements",
-              flag(o.large_indices)},
-             {"lines", "", "with tracing, the traffic of every source line", flag(o.lines)},
-             {"record", "FILE",
-              "with tracing, write what the first and the last block access, in order",
-              file_name(o.record)}})
-        options.push_back(cpu_only(each, emulated));
     return options;
 }
 

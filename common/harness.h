@@ -46,19 +46,37 @@ inline std::string stage_name(const char* source) {
     return std::isdigit(file[0]) ? folder + "/" + file : file;
 }
 
+// The options of a program that multiplies matrices, and those that only CUDA stages have.
+inline std::vector<Option> stage_options(Options& o) {
+    o.shapes = {square(Machine::kDefaultSize)};
+    std::vector<Option> options = product_options(o, std::to_string(Machine::kDefaultSize));
+    options.push_back(device_option(o.device));
+    for (const Option& each : std::vector<Option>{
+             {"order", "ORDER",
+              "run threads forward, reverse, random or all three (default all; traced: forward)",
+              choice(o.order, {"forward", "reverse", "random", "all"})},
+             {"large-indices", "", "instead check that indices hold at more than 2^32 elements",
+              flag(o.large_indices)},
+             {"lines", "", "with tracing, the traffic of every source line", flag(o.lines)},
+             {"record", "FILE",
+              "with tracing, write what the first and the last block access, in order",
+              file_name(o.record)}})
+        options.push_back(only_for(kVerifiesOnCpu, each));
+    return options;
+}
+
 // Stages that have a shape's operands in common: verified one by one, then measured in turns or
 // counted, and predicted: a row each.
 template <class In, class Out>
 int run_stages(const std::string& name, const std::vector<StageOf<In, Out>>& stages, int argc,
                char** argv) {
     Options options;
-    const auto table = stage_options(options, Machine::kDefaultSize, kEmulated);
     const char* about =
         "C = A * B for row-major A (M x K), B (K x N), C (M x N); verifies, then times.";
     const std::string examples = "Examples:  " + name +
                                  " --sizes 1024:8192:1024 --csv ladder.csv\n           " + name +
                                  " -m 37 -n 129 -k 65 --verify-only";
-    return run_program(name, about, table, examples, argc, argv, [&] {
+    return run_program(name, about, stage_options(options), examples, argc, argv, [&] {
         Report report(options.csv, Machine::table(options), options.wide);
         Machine machine(options, stages[0].arithmetic);
         if (!machine.begin(stages[0])) return;

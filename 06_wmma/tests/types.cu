@@ -13,7 +13,7 @@
 #include <random>
 
 #include "06_wmma/tests/types.cuh"
-#include "common/bench.h"
+#include "common/gpu.h"
 
 constexpr int kChain = 1 << 16;  // products of a timed launch: a millisecond or more
 
