@@ -4,7 +4,7 @@
 // Alone:    g++ -std=c++17 -O2 -I. 00_machine_limits/blas_host.cpp -o 00_machine_limits/blas_host -ldl
 // Articles: "CUDA Python 3: matrix product" (Zenn), section 4.3 (NumPy's product)
 #include "00_machine_limits/blas.h"
-#include "common/bench.h"
+#include "common/command_line.h"
 
 // Times both precisions at n x n, and adds a row for each.
 void measure(int n, const OpenBlas& blas, uint32_t seed, int repeat, Report& report) {
@@ -29,7 +29,7 @@ void measure(int n, const OpenBlas& blas, uint32_t seed, int repeat, Report& rep
 }
 
 int main(int argc, char** argv) {
-    std::vector<long long> sizes = parse_sizes("256:1024:256");
+    std::vector<long long> sizes = {256, 512, 768, 1024};
     BenchOptions o;
     o.columns = {{"precision", "precision", -10},
                  {"n", "N", 7},
@@ -39,10 +39,8 @@ int main(int argc, char** argv) {
     o.repeat = 20;
     uint32_t seed = 1;
     const std::vector<Option> more = {
-        {"sizes", "F:L:STEP", "each size from F to L (default 256:1024:256)",
-         [&](const std::string& value) { sizes = parse_sizes(value); }},
-        {"seed", "S", "another set of random inputs (default 1)",
-         number(seed, "--seed", 0, UINT32_MAX)}};
+        {"sizes", "F:L:STEP", "each size from F to L (default 256:1024:256)", size_list(sizes)},
+        {"seed", "S", "another set of random inputs (default 1)", number(seed, 0, UINT32_MAX)}};
     return run_bench(
         "blas_host", "times OpenBLAS's product of square matrices on this CPU, against their size",
         "Example:\n  blas_host --csv blas_host.csv", o, more, argc, argv, [&](Report& report) {

@@ -14,7 +14,7 @@
 
 #include "00_machine_limits/chase.cuh"
 #include "00_machine_limits/instructions.cuh"
-#include "common/bench.h"
+#include "common/gpu.h"
 
 using Chains = std::tuple<Ffma, Fadd, Iadd, Imad, Multiply64, Dfma, Hfma2, Mufu>;
 constexpr int kBandwidthBytes = 2 * kChunk;

@@ -6,7 +6,7 @@
 
 #include <cstdint>
 
-#include "common/bench.h"
+#include "common/gpu.h"
 
 #ifdef CUDA_EMULATOR
 inline long long clock64() { return 0; }  // the CPU build times nothing

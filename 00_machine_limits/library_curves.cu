@@ -10,7 +10,7 @@
 #include <memory>
 
 #include "00_machine_limits/verify_library.h"
-#include "common/bench.h"
+#include "common/gpu.h"
 #include "common/measured.h"
 
 class Library : public Cublas {
@@ -117,8 +117,8 @@ void measure(int n, Bench& bench, const std::vector<Curve>& curves, uint32_t see
 }
 
 int main(int argc, char** argv) {
-    std::vector<long long> sizes = parse_sizes("1024:8192:512");
-    sizes.insert(sizes.begin(), {256, 512});
+    std::vector<long long> sizes = {256, 512};
+    for (int n = 1024; n <= 8192; n += 512) sizes.push_back(n);
     BenchOptions o;
     o.columns = {{"precision", "precision", -10},
                  {"n", "N", 7},
@@ -131,9 +131,8 @@ int main(int argc, char** argv) {
     uint32_t seed = 1;
     const std::vector<Option> more = {
         {"sizes", "F:L:STEP", "each size from F to L (default 256, 512 and 1024:8192:512)",
-         [&](const std::string& value) { sizes = parse_sizes(value); }},
-        {"seed", "S", "another set of random inputs (default 1)",
-         number(seed, "--seed", 0, UINT32_MAX)}};
+         size_list(sizes)},
+        {"seed", "S", "another set of random inputs (default 1)", number(seed, 0, UINT32_MAX)}};
     return run_bench(
         "library_curves",
         "times cuBLAS's product of square matrices, in each precision, against their size",

@@ -12,6 +12,7 @@
 
 #include "00_machine_limits/roofline.cuh"
 #include "00_machine_limits/roofline_timing.h"
+#include "00_machine_limits/wgmma.cuh"
 
 // Per multiprocessor.
 constexpr int kFmaBlocks = 4, kMmaBlocks = kEmulated ? 1 : 2, kSharedBlocks = 4;
@@ -222,6 +223,6 @@ int main(int argc, char** argv) {
         "roofline",
         "measures the bandwidths and arithmetic peaks of a GPU, and a sweep under the roof "
         "that they make",
-        "Example:\n  roofline --csv limits.csv", o, {gpu_only(clock)}, argc, argv,
+        "Example:\n  roofline --csv limits.csv", o, {only_for(kTimesGpu, clock)}, argc, argv,
         [&](Report& report) { measure(o, clock_only, report); });
 }

@@ -15,7 +15,7 @@
 
 #include "00_machine_limits/cpu.h"
 #include "00_machine_limits/sweep.h"
-#include "common/bench.h"
+#include "common/command_line.h"
 #ifdef _OPENMP
 #include <omp.h>
 #define PARALLEL_FOR _Pragma("omp parallel for schedule(static)")
@@ -267,7 +267,7 @@ int main(int argc, char** argv) {
     const Option size = {
         "size", "MIB",
         "of both arrays together (default: four times the last-level cache, from 256 to 1024)",
-        number(mib, "--size", 1, 1 << 20)};
+        number(mib, 1, 1 << 20)};
     return run_bench(
         "roofline_host",
         "measures bandwidth and FP32 peak of this machine's CPU, and a sweep under the roof that "

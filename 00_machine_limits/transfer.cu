@@ -11,7 +11,7 @@
 
 #include "00_machine_limits/blas.h"
 #include "00_machine_limits/transfer_kernel.cuh"
-#include "common/bench.h"
+#include "common/gpu.h"
 #include "common/verify.h"
 
 constexpr Shape kRagged[] = {{1, 1, 1}, {7, 5, 3}, {16, 16, 16}, {37, 129, 65}, {130, 31, 20}};
@@ -243,7 +243,7 @@ int main(int argc, char** argv) {
     const std::vector<Option> more = {
         {"sizes", "F:L:STEP",
          "matrices of each size from F to L (default 512, 1024, 2048, 4096, 8192)",
-         [&](const std::string& value) { sizes = parse_sizes(value); }}};
+         size_list(sizes)}};
     return run_bench(
         "transfer", "times a product on the GPU with the copies that it needs",
         "Examples:  transfer --csv transfer.csv\n"

@@ -12,7 +12,7 @@
 
 #include "00_machine_limits/latency.cuh"
 #include "00_machine_limits/lines.cuh"
-#include "common/bench.h"
+#include "common/gpu.h"
 
 // So many lines are loaded in order, then the first `again` of them once more, then `more` new
 // ones.

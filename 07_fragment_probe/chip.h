@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "common/bench.h"
+#include "common/gpu.h"
 
 struct Chip {
     int device = 0;

@@ -10,7 +10,7 @@
 #include <map>
 
 #include "07_fragment_probe/loads.cuh"
-#include "common/bench.h"
+#include "common/gpu.h"
 
 constexpr int kInShared = 64;  // matrices in shared memory, 32 KiB
 // 8 MiB: more than any L1 cache, less than the L2 cache of a data-centre GPU.

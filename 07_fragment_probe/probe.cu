@@ -120,20 +120,19 @@ int main(int argc, char** argv) {
     std::string csv, svg;
     std::vector<Option> options = {
         {"use", "USE", "matrix_a, matrix_b or accumulator (default matrix_a)",
-         choice(asked.use, "--use", kUses)},
+         choice(asked.use, kUses)},
         {"type", "TYPE", "half, or float: accumulator only (default half)",
-         choice(asked.type, "--type", kTypes)},
+         choice(asked.type, kTypes)},
         {"layout", "LAYOUT",
          "M lies in memory row by row, or column by column: row or col (default col)",
-         choice(asked.layout, "--layout", kLayouts)},
+         choice(asked.layout, kLayouts)},
         {"shape", "MxNxK", "16x16x16, 32x8x16 or 8x32x16 (default 16x16x16)",
-         choice(asked.shape, "--shape", kShapes)},
+         choice(asked.shape, kShapes)},
         {"all", "", "every fragment there is, a line each", flag(all)},
         {"csv", "FILE",
          "also write lane,element,row,col to FILE; with --all after shape,use,type,layout",
-         file_name(csv, "--csv")},
-        {"svg", "FILE", "also draw the matrix, a colour a lane; not with --all",
-         file_name(svg, "--svg")},
+         file_name(csv)},
+        {"svg", "FILE", "also draw the matrix, a colour a lane; not with --all", file_name(svg)},
     };
     for (const Option& option : chip_options(chip)) options.push_back(option);
     const std::string about = "which element of a matrix each lane's x[i] of a WMMA fragment holds";

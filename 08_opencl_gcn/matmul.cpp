@@ -34,7 +34,7 @@ struct OpenClOptions : Options {
 
 // The name of the stage that `text` means: "04_unroll", "04" or "4"; "04_1" is the first step to it.
 // Throws Failure(kBadCommandLine).
-std::string parse_stage(const std::string& text) {
+std::string parse_stage(const std::string& option, const std::string& text) {
     std::string found;
     std::vector<std::string> names;
     for (const OpenClStage& stage : kStages) {
@@ -42,7 +42,7 @@ std::string parse_stage(const std::string& text) {
         if (text == name || begin == text + "_" || "0" + text == name.substr(0, 2)) found = name;
         names.push_back(name);
     }
-    return found.empty() ? parse_choice("--stage", text, names) : found;
+    return found.empty() ? parse_choice(option, text, names) : found;
 }
 
 std::vector<Option> table_of(OpenClOptions& o) {
@@ -50,16 +50,16 @@ std::vector<Option> table_of(OpenClOptions& o) {
     std::vector<Option> table = product_options(o, "4096, on a CPU 256");
     const std::vector<Option> more = {
         {"stage", "NN", "only this stage, such as 04 (default: all)",
-         [&o](Text value) { o.stage = parse_stage(value); }},
+         [&o](Text option, Text value) { o.stage = parse_stage(option, value); }},
         {"platform", "NAME", "only devices of platforms with NAME in their name",
-         [&o](Text value) { o.platform = value; }},
+         [&o](Text, Text value) { o.platform = value; }},
         {"device", "D", "use device D of --list (default: the first GPU, else 0)",
-         number(o.device, "--device", 0, 1023)},
+         number(o.device, 0, 1023)},
         {"slides", "", "run the slides' own listings, in slides/, instead of the stages",
-         [&o](Text) { o.slides = true; }},
-        {"list", "", "list the devices and stop", [&o](Text) { o.list = true; }},
+         flag(o.slides)},
+        {"list", "", "list the devices and stop", flag(o.list)},
         {"kernels", "FOLDER", "take the .cl files from FOLDER (default: this chapter's)",
-         [&o](Text value) { o.kernels = value; }},
+         [&o](Text, Text value) { o.kernels = value; }},
     };
     table.insert(table.end(), more.begin(), more.end());
     return table;

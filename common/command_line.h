@@ -1,5 +1,6 @@
-// The command line of every program: a table of options, and one clear line for bad input. Also the
-// options of programs that multiply matrices.
+// The command line of every program: a table of options, and one clear line for bad input. Then the
+// options of the programs that measure, and of those that multiply matrices. A CUDA program includes
+// cuda_runtime.h first.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +13,7 @@
 #include "common/roofline.h"
 #include "common/verify.h"
 
-using Setter = std::function<void(const std::string& value)>;
+using Setter = std::function<void(const std::string& option, const std::string& value)>;
 
 struct Option {
     std::string name;  // "size" is --size, "m" is -m
@@ -31,25 +32,30 @@ long long parse_number(const std::string& option, const std::string& text, long 
 std::string parse_choice(const std::string& option, const std::string& text,
                          const std::vector<std::string>& accepted);
 
-// Reads FIRST:LAST:STEP into the sizes FIRST, FIRST + STEP, ... up to LAST.
-std::vector<long long> parse_sizes(const std::string& text);
-
-// Sets a number, a word, the name of a file, or a switch.
+// Sets a number, a word, the name of a file, a switch, or the sizes of FIRST:LAST:STEP.
 template <class Number>
-Setter number(Number& into, const char* option, long long low, long long high) {
-    return [&into, option, low, high](const std::string& value) {
+Setter number(Number& into, long long low, long long high) {
+    return [&into, low, high](const std::string& option, const std::string& value) {
         into = Number(parse_number(option, value, low, high));
     };
 }
-Setter choice(std::string& into, const char* option, const std::vector<std::string>& accepted);
-Setter file_name(std::string& into, const char* option);
-inline Setter flag(bool& into) {
-    return [&into](const std::string&) { into = true; };
-}
+Setter choice(std::string& into, const std::vector<std::string>& accepted);
+Setter file_name(std::string& into);
+Setter flag(bool& into);
+Setter size_list(std::vector<long long>& into);
 
-// The option itself if `taken`. Otherwise an option that fails with "--lines: only the " + builds.
-Option only_for(bool taken, Option option, const std::string& builds);
-constexpr const char* kCpuBuilds = "CPU builds (their names end in _cpu) take it";
+// What this program is built for.
+enum Build { kTimesCpu, kTimesGpu, kVerifiesOnCpu };
+#ifdef CUDA_EMULATOR
+constexpr Build kBuild = kVerifiesOnCpu;
+#elif defined(__CUDACC__)
+constexpr Build kBuild = kTimesGpu;
+#else
+constexpr Build kBuild = kTimesCpu;
+#endif
+
+// An option that --help calls one of this kind of build. Another kind of build refuses it.
+Option only_for(Build taker, Option option, Build build = kBuild);
 
 // What a person can ask of any program that verifies and measures.
 struct RunOptions {
@@ -67,6 +73,43 @@ Option device_option(int& device);
 int run_program(const std::string& name, const std::string& about,
                 const std::vector<Option>& options, const std::string& examples, int argc,
                 char** argv, const std::function<void()>& body);
+
+struct BenchOptions : RunOptions {  // verify_only: always so in a CPU build
+    BenchOptions() { repeat = 10; }
+    int arch = 80;  // the emulator's fragment layout: sm_80
+    bool rows_without_times = false;  // also write rows that were only verified to the CSV
+    Columns columns;  // of the table
+};
+
+inline Option arch_option(int& sm) {  // --arch sm_75
+    const std::string help = format("fragments of sm_70, sm_75 or sm_80 (default sm_%d)", sm);
+    const auto set = [&sm](const std::string& option, const std::string& value) {
+        sm = std::stoi(parse_choice(option, value, {"sm_70", "sm_75", "sm_80"}).substr(3));
+    };
+    return only_for(kVerifiesOnCpu, {"arch", "ARCH", help, set});
+}
+
+// Runs a measuring program: reads the common options and `more`, calls `measure`. Returns the exit
+// code (see failure.h).
+inline int run_bench(const std::string& name, const std::string& about, const std::string& examples,
+                     BenchOptions& o, const std::vector<Option>& more, int argc, char** argv,
+                     const std::function<void(Report&)>& measure) {
+    std::vector<Option> options = run_options(o, 1000);
+    for (Option& each : options)
+        if (kBuild != kTimesCpu &&
+            (each.name == "repeat" || (each.name == "csv" && !o.rows_without_times)))
+            each = only_for(kTimesGpu, each);
+    if (kBuild != kTimesCpu) options.push_back(device_option(o.device));
+    options.insert(options.end(), more.begin(), more.end());
+    return run_program(name, about, options, examples, argc, argv, [&] {
+        if (o.verify_only && !o.csv.empty() && !o.rows_without_times)
+            throw Failure(kBadCommandLine, "--csv: there are no times with --verify-only");
+        Report report(o.csv, o.columns, o.wide);
+        o.verify_only |= kBuild == kVerifiesOnCpu;
+        measure(report);
+        if (kBuild == kVerifiesOnCpu) std::printf("Nothing was timed: the GPU build times.\n");
+    });
+}
 
 // The options of a program that multiplies matrices.
 struct Options : RunOptions {
@@ -89,16 +132,25 @@ constexpr long long kMaxK = 8388608;
 inline Shape square(long long size) { return {int(size), int(size), int(size)}; }
 
 std::vector<Option> product_options(Options& options, const std::string& default_size);
-// Those, plus the options that only CUDA stages have. emulated: this is a CPU build.
-std::vector<Option> stage_options(Options& options, int default_size, bool emulated);
 
-constexpr const char* kAboutProduct =
-    "C = A * B for row-major A (M x K), B (K x N), C (M x N); verifies, then times.";
-std::string product_examples(const std::string& program);
-
-// The shapes that the command line asks for, and the sum of their costs.
+// The shapes that the command line asks for.
 std::vector<Shape> shapes_of(const Options& options);
-double sum_of(const Options& options, double (*cost)(Shape));
+
+// Shows how much of all shapes is done, and estimates the time left from the rate so far.
+class LongWork {
+public:
+    LongWork(const Options& options, double (*cost)(Shape));  // cost: in any unit
+    void begin(Shape shape) { done_ += std::exchange(part_, cost_(shape)); }  // ends the one before
+    // Shows "what: 12%, about 3 min left". If it will take minutes, also says so once on a line of
+    // its own. share: the fraction of the current shape that is done.
+    void show(const std::string& what, double share = 0);
+
+private:
+    double (*cost_)(Shape);
+    double all_ = 0, done_ = 0, part_ = 0, began_, shown_ = 0;  // the last two: in seconds
+    std::string what_;
+    bool said_ = false;
+};
 
 // The columns of a table of products: the stage, its size if there are several, then `columns`.
 Columns table_of(const Options& options, const Columns& columns);
@@ -112,6 +164,7 @@ void print_shape(const Options& options);
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -133,61 +186,70 @@ std::string parse_choice(const std::string& option, const std::string& text,
     throw refused(option, text, "takes one of " + joined(accepted));
 }
 
-Setter choice(std::string& into, const char* option, const std::vector<std::string>& accepted) {
-    return [&into, option, accepted](const std::string& value) {
+Setter choice(std::string& into, const std::vector<std::string>& accepted) {
+    return [&into, accepted](const std::string& option, const std::string& value) {
         into = parse_choice(option, value, accepted);
     };
 }
 
-Setter file_name(std::string& into, const char* option) {
-    return [&into, option](const std::string& value) {
+Setter file_name(std::string& into) {
+    return [&into](const std::string& option, const std::string& value) {
         if (value.empty()) throw refused(option, value, "takes the name of a file");
         into = value;
     };
 }
 
-std::vector<long long> parse_sizes(const std::string& text) {
-    const size_t one = text.find(':'),
-                 two = one == std::string::npos ? one : text.find(':', one + 1);
-    if (two == std::string::npos)
-        throw refused("--sizes", text, "takes FIRST:LAST:STEP, such as 1024:8192:1024");
-    const long long first = parse_number("--sizes", text.substr(0, one), 1, kMaxK);
-    const long long last =
-        parse_number("--sizes", text.substr(one + 1, two - one - 1), first, kMaxK);
-    const long long step = parse_number("--sizes", text.substr(two + 1), 1, kMaxK);
-    std::vector<long long> sizes;
-    for (long long size = first; size <= last; size += step) sizes.push_back(size);
-    return sizes;
+Setter flag(bool& into) {
+    return [&into](const std::string&, const std::string&) { into = true; };
+}
+
+Setter size_list(std::vector<long long>& into) {
+    return [&into](const std::string& option, const std::string& value) {
+        std::istringstream three(value);
+        std::string parts[3];
+        for (std::string& part : parts)
+            if (!std::getline(three, part, &part == &parts[2] ? '\n' : ':'))
+                throw refused(option, value, "takes FIRST:LAST:STEP, such as 1024:8192:1024");
+        const long long first = parse_number(option, parts[0], 1, kMaxK),
+                        last = parse_number(option, parts[1], first, kMaxK),
+                        step = parse_number(option, parts[2], 1, kMaxK);
+        into.clear();
+        for (long long size = first; size <= last; size += step) into.push_back(size);
+    };
 }
 
 // Reads FIRST:LAST:STEP, or MxNxK,MxNxK,...
-static std::vector<Shape> parse_shapes(const std::string& text) {
+static std::vector<Shape> parse_shapes(const std::string& option, const std::string& text) {
     std::vector<Shape> shapes;
     if (text.find('x') == std::string::npos) {
-        for (const long long size : parse_sizes(text)) shapes.push_back(square(size));
+        std::vector<long long> squares;
+        size_list(squares)(option, text);
+        for (const long long size : squares) shapes.push_back(square(size));
         return shapes;
     }
     std::istringstream list(text + ",");
     for (std::string each; std::getline(list, each, ',');) {
         long long m = 0, n = 0, k = 0;
         char more;
-        const bool three =
-            std::sscanf(each.c_str(), "%10lldx%10lldx%10lld%c", &m, &n, &k, &more) == 3;
-        if (!three || std::min({m, n, k}) < 1 || std::max(m, n) > kMaxEdge || k > kMaxK)
-            throw refused(
-                "--sizes", each,
-                format("takes MxNxK or several, 37x129x65,16x16x16: M and N from 1 to %lld, K "
-                       "from 1 to %lld",
-                       kMaxEdge, kMaxK));
+        if (std::sscanf(each.c_str(), "%10lldx%10lldx%10lld%c", &m, &n, &k, &more) != 3 ||
+            std::min({m, n, k}) < 1 || std::max(m, n) > kMaxEdge || k > kMaxK)
+            throw refused(option, each,
+                          format("takes MxNxK or several, 37x129x65,16x16x16: M and N from 1 to "
+                                 "%lld, K from 1 to %lld",
+                                 kMaxEdge, kMaxK));
         shapes.push_back({int(m), int(n), int(k)});
     }
     return shapes;
 }
 
-Option only_for(bool taken, Option option, const std::string& builds) {
-    if (!taken)
-        option.set = [says = option.dashed() + ": only the " + builds](const std::string&) {
-            throw Failure(kBadCommandLine, says);
+Option only_for(Build taker, Option option, Build build) {
+    const bool gpu = taker == kTimesGpu;
+    option.help = (gpu ? "GPU build: " : "CPU build: ") + option.help;
+    if (build != taker)
+        option.set = [gpu](const std::string& name, const std::string&) {
+            throw Failure(kBadCommandLine,
+                          name + (gpu ? ": only the GPU build takes it; the CPU build times nothing"
+                                      : ": only the CPU builds (their names end in _cpu) take it"));
         };
     return option;
 }
@@ -195,13 +257,13 @@ Option only_for(bool taken, Option option, const std::string& builds) {
 std::vector<Option> run_options(RunOptions& o, int most_repeats) {
     return {{"verify-only", "", "check the results and stop", flag(o.verify_only)},
             {"repeat", "R", format("timed runs of each (default %d)", o.repeat),
-             number(o.repeat, "--repeat", 1, most_repeats)},
-            {"csv", "FILE", "also write the rows to FILE", file_name(o.csv, "--csv")},
+             number(o.repeat, 1, most_repeats)},
+            {"csv", "FILE", "also write the rows to FILE", file_name(o.csv)},
             {"wide", "", "show all columns, as --csv writes them", flag(o.wide)}};
 }
 
 Option device_option(int& device) {
-    return {"device", "D", "use CUDA device D (default 0)", number(device, "--device", 0, 1023)};
+    return {"device", "D", "use CUDA device D (default 0)", number(device, 0, 1023)};
 }
 
 // Calls `set` for every option given. False if --help was among them. Throws
@@ -222,7 +284,9 @@ static bool parse_command_line(int argc, char** argv, const std::vector<Option>&
         const bool takes = !option->takes.empty(), joined_to_it = name != word;
         check(takes || !joined_to_it, word + ": takes no value");
         check(!takes || joined_to_it || i + 1 < argc, word + ": needs a value");
-        option->set(!takes ? "" : joined_to_it ? word.substr(name.size() + is_long) : argv[++i]);
+        option->set(name, !takes         ? ""
+                          : joined_to_it ? word.substr(name.size() + is_long)
+                                         : argv[++i]);
     }
     return true;
 }
@@ -274,48 +338,25 @@ std::vector<Option> product_options(Options& o, const std::string& default_size)
     using Text = const std::string&;
     std::vector<Option> options = {
         {"size", "S", "square matrices S x S (default " + default_size + ")",
-         [&o](Text value) { o.shapes = {square(parse_number("--size", value, 1, kMaxK))}; }},
+         [&o](Text option, Text value) {
+             o.shapes = {square(parse_number(option, value, 1, kMaxK))};
+         }},
         {"sizes", "LIST", "a row for each: FIRST:LAST:STEP of squares, or MxNxK,MxNxK,...",
-         [&o](Text value) { o.shapes = parse_shapes(value); }},
+         [&o](Text option, Text value) { o.shapes = parse_shapes(option, value); }},
         {"m", "M", "rows of A and C; what is not given of M, N, K comes from --size",
-         number(o.m, "-m", 1, kMaxEdge)},
-        {"n", "N", "columns of B and C", number(o.n, "-n", 1, kMaxEdge)},
-        {"k", "K", "columns of A, rows of B", number(o.k, "-k", 1, kMaxK)},
-        {"seed", "S", "another set of random inputs (default 1)",
-         number(o.seed, "--seed", 0, UINT32_MAX)},
+         number(o.m, 1, kMaxEdge)},
+        {"n", "N", "columns of B and C", number(o.n, 1, kMaxEdge)},
+        {"k", "K", "columns of A, rows of B", number(o.k, 1, kMaxK)},
+        {"seed", "S", "another set of random inputs (default 1)", number(o.seed, 0, UINT32_MAX)},
         {"gpu", "NAME", "predict for another GPU: " + joined(gpu_names()),
-         [&o](Text value) { o.gpu = gpu_named(parse_choice("--gpu", value, gpu_names())); }},
+         [&o](Text option, Text value) {
+             o.gpu = gpu_named(parse_choice(option, value, gpu_names()));
+         }},
         {"limits", "FILE", "predict from what roofline measured and wrote to FILE (its --csv)",
-         [&o](Text value) { o.gpu = read_limits(value); }}};
+         [&o](Text option, Text value) { o.gpu = read_limits(value, option); }}};
     const std::vector<Option> common = run_options(o, 10000);
     options.insert(options.end(), common.begin(), common.end());
     return options;
-}
-
-std::vector<Option> stage_options(Options& o, int default_size, bool emulated) {
-    o.shapes = {square(default_size)};
-    std::vector<Option> options = product_options(o, std::to_string(default_size));
-    options.push_back(device_option(o.device));
-    for (const Option& each : std::vector<Option>{
-             {"order", "ORDER",
-              "CPU build: run threads forward, reverse, random or all three (default all; traced: "
-              "forward)",
-              choice(o.order, "--order", {"forward", "reverse", "random", "all"})},
-             {"large-indices", "",
-              "CPU build: instead check that indices hold at more than 2^32 elements",
-              flag(o.large_indices)},
-             {"lines", "", "CPU build with tracing: the traffic of every source line",
-              flag(o.lines)},
-             {"record", "FILE",
-              "CPU build with tracing: write what the first and the last block access, in order",
-              file_name(o.record, "--record")}})
-        options.push_back(only_for(emulated, each, kCpuBuilds));
-    return options;
-}
-
-std::string product_examples(const std::string& program) {
-    return "Examples:  " + program + " --sizes 1024:8192:1024 --csv ladder.csv\n           " +
-           program + " -m 37 -n 129 -k 65 --verify-only";
 }
 
 std::vector<Shape> shapes_of(const Options& o) {
@@ -325,10 +366,31 @@ std::vector<Shape> shapes_of(const Options& o) {
     return shapes;
 }
 
-double sum_of(const Options& o, double (*cost)(Shape)) {
-    double all = 0;
-    for (const Shape& shape : shapes_of(o)) all += cost(shape);
-    return all;
+static double seconds_now() {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch())
+        .count();
+}
+
+LongWork::LongWork(const Options& options, double (*cost)(Shape))
+    : cost_(cost), began_(seconds_now()) {
+    for (const Shape& shape : shapes_of(options)) all_ += cost(shape);
+}
+
+void LongWork::show(const std::string& what, double share) {
+    const double now = seconds_now(), done = done_ + share * part_;
+    if (what == what_ && now < shown_ + 0.2) return;
+    what_ = what;
+    shown_ = now;
+    if (now < began_ + 1 || done <= 0) return progress(what);
+    const double left = (now - began_) * (all_ / done - 1);
+    const std::string about = left < 90     ? format("%.0f s", left)
+                              : left < 5400 ? format("%.0f min", left / 60)
+                                            : format("%.1f h", left / 3600);
+    if (left > 60 && !std::exchange(said_, true)) {
+        progress("");
+        std::fprintf(stderr, "%s: this takes about %s\n", what.c_str(), about.c_str());
+    }
+    progress(format("%s: %.0f%%, about %s left", what.c_str(), 100 * done / all_, about.c_str()));
 }
 
 static bool all_square(const Options& o) {

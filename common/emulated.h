@@ -28,18 +28,15 @@ public:
     SparseMatrix& operator=(const SparseMatrix&) = delete;
 
     T* data() { return static_cast<T*>(memory_) + kBefore; }
-    template <class Value>
-    void fill(int most, Value value) {
-        for (const int row : ends(rows_, most))
-            for (const int col : ends(cols_, most))
-                data()[size_t(row) * cols_ + col] = value(row, col);
-    }
-    // The first `most` of the numbers below `length`, and the last.
-    static std::vector<int> ends(int length, int most) {
-        std::vector<int> numbers;
-        for (int i = 0; i < length; i = i + 1 == most && length > 2 * most ? length - most : i + 1)
-            numbers.push_back(i);
-        return numbers;
+    // Calls visit(row, col, element) for the first `most` and the last of the rows and columns.
+    template <class Visit>
+    void at_ends(int most, Visit visit) {
+        const auto next = [most](int i, int length) {
+            return i + 1 == most && length > 2 * most ? length - most : i + 1;
+        };
+        for (int row = 0; row < rows_; row = next(row, rows_))
+            for (int col = 0; col < cols_; col = next(col, cols_))
+                visit(row, col, data()[size_t(row) * cols_ + col]);
     }
 
 private:
@@ -51,7 +48,7 @@ private:
 };
 
 // Verifies a stage, and counts what it moves where it is traced.
-class EmulatedMachine {
+class Machine {
 public:
     static constexpr int kDefaultSize = 256;
     static Columns table(const Options& options) {
@@ -62,9 +59,9 @@ public:
                          "barriers_per_block", "flop_per_byte", "predicted_gflops"});
     }
 
-    EmulatedMachine(const Options& options, const Arithmetic& arithmetic)
-        : options_(options), gpu_(options.gpu ? *options.gpu : gpu_named("h200")),
-          work_(sum_of(options, multiply_adds)) {
+    Machine(const Options& options, const Arithmetic& arithmetic)
+        : gpu(options.gpu ? *options.gpu : gpu_named("h200")), options_(options),
+          work_(options, multiply_adds) {
         select_device(options.device);
         if ((options.lines || !options.record.empty()) && !emulator::tracing())
             throw Failure(
@@ -81,16 +78,36 @@ public:
             work_.show(doing_, (order_ + double(done) / double(all)) / double(orders_.size() + 1));
         });
         std::printf("CPU emulator: verifies and counts, times nothing.\n");
-        print_gpu(gpu_, arithmetic);
+        print_gpu(gpu, arithmetic);
         print_shape(options);
     }
-    ~EmulatedMachine() { emulator::on_block(nullptr); }
+    ~Machine() { emulator::on_block(nullptr); }
+
+    const Gpu gpu;  // to predict for
+    Row where() const { return {{"predicted_for", gpu.full_name}}; }
+
+    // What comes before the shapes asked for. Returns false if that is all. The default size needs
+    // no guards, so two shapes that no tile fits come before it, the second with rows on multiples
+    // of 16 bytes.
+    template <class In, class Out>
+    bool begin(const StageOf<In, Out>& stage) {
+        if (options_.large_indices) return verify_large_indices(stage), false;
+        const bool shape_given = options_.m || options_.n || options_.k ||
+                                 to_string(options_.shapes[0]) != to_string(square(kDefaultSize));
+        for (const Shape& shape : {Shape{7, 5, 3}, Shape{130, 264, 24}})
+            if (!shape_given)
+                doing(to_string(shape), [&] {
+                    Operands<In, Out> x(shape);
+                    verify(stage, x);
+                });
+        return true;
+    }
 
     // Multiplies integers in every order, and reals in the last one. Returns the largest error as a
     // fraction of its bound. Throws Failure.
     template <class In, class Out>
     double verify(const StageOf<In, Out>& stage, Operands<In, Out>& x) {
-        work_.begin(multiply_adds(x.shape));
+        work_.begin(x.shape);
         begin_order(0, stage.name, x.shape);
         if (!options_.record.empty()) record_next_launch(x);
         const auto once_more = [&] {
@@ -140,23 +157,6 @@ public:
         return {0};
     }
 
-    // Before the default size, which needs no guards: two shapes that no tile fits, the second with
-    // rows on multiples of 16 bytes.
-    template <class In, class Out>
-    void verify_ragged(const StageOf<In, Out>& stage) {
-        const bool shape_given = options_.m || options_.n || options_.k ||
-                                 to_string(options_.shapes[0]) != to_string(square(kDefaultSize));
-        for (const Shape& shape : {Shape{7, 5, 3}, Shape{130, 264, 24}})
-            if (!shape_given)
-                doing(to_string(shape), [&] {
-                    Operands<In, Out> x(shape);
-                    verify(stage, x);
-                });
-    }
-
-    const Gpu& predicted() const { return gpu_; }
-    Row where() const { return {{"predicted_for", gpu_.full_name}}; }
-
     // After a row: the traffic of every source line, if asked for.
     void explain() const {
         if (!options_.lines) return;
@@ -167,6 +167,9 @@ public:
                         double(line.sectors_or_wavefronts), line.global ? "sectors" : "wavefronts",
                         double(line.ideal));
     }
+
+private:
+    static double multiply_adds(Shape s) { return double(s.M) * s.N * s.K; }
 
     // Checks that the stage's indices are wide enough, with matrices of more than 2^32 elements.
     // The emulator runs only the first and the last block, so only a few pages are ever touched. An
@@ -188,9 +191,6 @@ public:
                     stage.name);
     }
 
-private:
-    static double multiply_adds(Shape s) { return double(s.M) * s.N * s.K; }
-
     template <class In, class Out>
     static void verify_ends(const StageOf<In, Out>& stage, Shape s) {
         // kTouched exceeds the largest tile, so all that the two blocks read is there. kCompared is
@@ -200,26 +200,24 @@ private:
         const auto b = [](int k, int col) { return (k * 5 + col * 3) % 7 - 3; };
         SparseMatrix<In> A(s.M, s.K), B(s.K, s.N);
         SparseMatrix<Out> C(s.M, s.N);
-        A.fill(kTouched, [&](int row, int k) { return In(float(a(row, k))); });
-        B.fill(kTouched, [&](int k, int col) { return In(float(b(k, col))); });
-        C.fill(kTouched, [](int, int) { return unwritten<Out>(); });
+        A.at_ends(kTouched, [&](int row, int k, In& to) { to = In(float(a(row, k))); });
+        B.at_ends(kTouched, [&](int k, int col, In& to) { to = In(float(b(k, col))); });
+        C.at_ends(kTouched, [](int, int, Out& to) { to = unwritten<Out>(); });
         // With one multiprocessor there are only whole tiles. But if blocks stay, one would compute
         // all of them: with more multiprocessors than tiles each block computes one.
         for (const int multiprocessors : {1, 1 << 30}) {
             emulator::run_ends_only(multiprocessors);
             stage.launch(s.M, s.N, s.K, A.data(), B.data(), C.data());
             emulator::run_ends_only(0);
-            if (wrong_element(0, 0, *C.data(), 0).find("not written") == std::string::npos) break;
+            if (is_written(*C.data())) break;
         }
         finish_launch();
-        for (const int row : C.ends(s.M, kCompared))
-            for (const int col : C.ends(s.N, kCompared)) {
-                int64_t expected = 0;
-                for (int k = 0; k < s.K; ++k) expected += a(row, k) * b(k, col);
-                const std::string wrong =
-                    wrong_element(row, col, C.data()[size_t(row) * s.N + col], expected);
-                if (!wrong.empty()) throw Failure(kWrongResult, wrong);
-            }
+        C.at_ends(kCompared, [&](int row, int col, const Out& got) {
+            int64_t expected = 0;
+            for (int k = 0; k < s.K; ++k) expected += a(row, k) * b(k, col);
+            const std::string wrong = wrong_element(row, col, got, expected);
+            if (!wrong.empty()) throw Failure(kWrongResult, wrong);
+        });
     }
 
     template <class In, class Out>
@@ -245,7 +243,6 @@ private:
     }
 
     Options options_;
-    Gpu gpu_;
     std::vector<emulator::NamedOrder> orders_;
     size_t order_ = 0;  // index of the current order
     emulator::Counts counts_;

@@ -6,10 +6,8 @@
 // programs: in harness.cpp and, what takes CUDA, in harness.cu and run_stage.cu.
 #pragma once
 
-#include <chrono>
 #include <stdexcept>
 #include <string>
-#include <utility>
 #include <vector>
 
 // Exit codes of every program here. ctest shows 77 as skipped, never as passed.
@@ -47,7 +45,11 @@ auto doing(const std::string& where, Work work) {
 __attribute__((format(printf, 1, 2))) std::string format(const char* pattern, ...);
 
 // "a, b, c"
-std::string joined(const std::vector<std::string>& words);
+inline std::string joined(const std::vector<std::string>& words) {
+    std::string all;
+    for (const std::string& each : words) all += (all.empty() ? "" : ", ") + each;
+    return all;
+}
 
 // Replaces control characters by ?, because text from a file must not steer the terminal. U+0080 to
 // U+009f, two bytes in UTF-8, are control characters, too.
@@ -61,23 +63,6 @@ std::string wrapped(const std::string& text);
 
 // One line of progress on a terminal, overwritten by the next; nothing when stderr is a file.
 void progress(const std::string& text);
-
-// Shows how much of a long task is done, and estimates the time left from the rate so far.
-class LongWork {
-public:
-    explicit LongWork(double all) : all_(all) {}  // in any unit
-    void begin(double part) { done_ += std::exchange(part_, part); }  // the part before it is done
-    // Shows "what: 12%, about 3 min left". If it will take minutes, also says so once on a line of
-    // its own. share: the fraction of the current part that is done.
-    void show(const std::string& what, double share = 0);
-
-private:
-    using Clock = std::chrono::steady_clock;
-    double all_, done_ = 0, part_ = 0;
-    std::string what_;
-    bool said_ = false;
-    Clock::time_point begin_ = Clock::now(), shown_ = begin_;
-};
 
 // Flushes stdout. Throws Failure(kBadCommandLine) if that fails.
 void flush_output();
@@ -116,12 +101,6 @@ std::string format(const char* pattern, ...) {
     return text;
 }
 
-std::string joined(const std::vector<std::string>& words) {
-    std::string all;
-    for (const std::string& each : words) all += (all.empty() ? "" : ", ") + each;
-    return all;
-}
-
 std::string printable(std::string text) {
     for (size_t i = 0; i < text.size(); ++i) {
         const unsigned char c = text[i], next = i + 1 < text.size() ? text[i + 1] : 0;
@@ -154,36 +133,15 @@ void progress(const std::string& text) {
     if (isatty(STDERR_FILENO)) std::fprintf(stderr, "\r\033[K%.*s", line_width() - 1, text.c_str());
 }
 
-void LongWork::show(const std::string& what, double share) {
-    const auto now = Clock::now();
-    const double done = done_ + share * part_;
-    const double seconds = std::chrono::duration<double>(now - begin_).count();
-    if (what == what_ && now - shown_ < std::chrono::milliseconds(200)) return;
-    what_ = what;
-    shown_ = now;
-    if (seconds < 1 || done <= 0) return progress(what);
-    const double left = seconds * (all_ / done - 1);
-    const std::string about = left < 90     ? format("%.0f s", left)
-                              : left < 5400 ? format("%.0f min", left / 60)
-                                            : format("%.1f h", left / 3600);
-    if (left > 60 && !said_) {
-        progress("");
-        std::fprintf(stderr, "%s: this takes about %s\n", what.c_str(), about.c_str());
-        said_ = true;
-    }
-    progress(format("%s: %.0f%%, about %s left", what.c_str(), 100 * done / all_, about.c_str()));
-}
-
 void flush_output() {
-    const int why = std::fflush(stdout) == 0 ? 0 : errno;
-    if (why == 0 && !std::ferror(stdout)) return;
-    throw Failure(kBadCommandLine, std::string("standard output can't be written: ") +
-                                       std::strerror(why ? why : EIO));
+    errno = EIO;  // of a failure before this one
+    if (std::fflush(stdout) == 0 && !std::ferror(stdout)) return;
+    throw Failure(kBadCommandLine,
+                  std::string("standard output can't be written: ") + std::strerror(errno));
 }
 
 void end_by_signal(int signal) {
-    if (isatty(STDERR_FILENO))
-        (void)!write(STDERR_FILENO, "\r\033[K", 4);  // an error here can't be reported
+    if (isatty(STDERR_FILENO)) (void)!write(STDERR_FILENO, "\r\033[K", 4);
     std::signal(signal, SIG_DFL);
     std::raise(signal);
 }

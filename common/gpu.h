@@ -158,49 +158,18 @@ inline double mhz_of(const Elapsed& elapsed) {
     return ns > 0 ? 1e3 * double(elapsed.cycles) / ns : 0;
 }
 
-#ifndef CUDA_EMULATOR
-
-// The thread counts from the opening of a round to its close. Rounds are numbered from 1.
-struct Counting {
-    unsigned running, opened, closed;  // last round that ran, was opened, was closed
-    Elapsed all;  // in all rounds
-};
-
-class ClockProbe {
-public:
-    ClockProbe();
-    ~ClockProbe();
-    ClockProbe(const ClockProbe&) = delete;
-    ClockProbe& operator=(const ClockProbe&) = delete;
-
-    // Queues `launches` on the default stream and lets the thread count beside them, for at most
-    // `ms` milliseconds, the time that they take. (A block may have to wait for the thread's
-    // multiprocessor and then run alone; that tail must not count.)
-    void beside(const std::function<void()>& launches, double ms);
-
-    // Waits. Returns the mean MHz of all rounds since the last call, or 0 if none was counted.
-    double mhz();
-
-private:
-    cudaStream_t stream_;
-    cudaEvent_t before_;
-    Counting* counting_;
-    unsigned round_ = 0;
-};
-
-#endif  // CUDA_EMULATOR
-
 // ---- Times ----
+
+using Launch = std::function<void()>;
 
 // Times of launches that each came after a rest.
 struct Rested : Times {
     Clocks clocks;
 };
 
-// Launches without a rest: the mean milliseconds of one, and the power.
+// Launches without a rest: the mean milliseconds of one, the power, and the clock; 0: unknown.
 struct Sustained {
-    double ms, watts;
-    Clocks clocks;
+    double ms, watts, mhz;
 };
 // Appends them to a row. flop: of one launch, or 0. whose: prefix of the columns' names.
 void add_sustained(Row& row, const Sustained& sustained, double flop,
@@ -214,16 +183,14 @@ public:
     explicit Bench(int device, int emulated_sm = 80);
 
     // The launches take turns, each after a rest. cold: L2 is flushed, too.
-    std::vector<Rested> time(const std::vector<std::function<void()>>& launches, int repeat,
-                             bool cold = true);
+    std::vector<Rested> time(const std::vector<Launch>& launches, int repeat, bool cold = true);
     // The same for one, which progress() names.
-    Rested time(const std::string& what, const std::function<void()>& launch, int repeat,
-                bool cold = true);
+    Rested time(const std::string& what, const Launch& launch, int repeat, bool cold = true);
     // Repeats `launch`, which takes `ms` milliseconds, until the device is hot. Then portions of
     // timed launches alternate with launches beside the clock probe, still without a rest.
-    Sustained sustained(const std::function<void()>& launch, double ms);
+    Sustained sustained(const Launch& launch, double ms);
     // The clocks while `launch` runs.
-    Clocks clocks_beside(const std::function<void()>& launch, double ms);
+    Clocks clocks_beside(const Launch& launch, double ms);
 
     Row where() const;  // GPU, driver, CUDA and date: the last cells of a row
     // GFLOP/s of the whole GPU at that clock, or 0 if unknown.
@@ -238,18 +205,10 @@ public:
 
 private:
     Gpu at_hand() const;
-    void get_ready();
-    void rest(bool cold);
-    void beside_probe(const std::function<void()>& launch, double ms);
-    Clocks clocks() const;  // now, by NVML
-    void add_probed(Clocks& clocks);
-
     Nvml nvml_;
-    struct Timing {
-        DeviceArray<float> zeros;  // twice as long as L2
-        ClockProbe probe;
-    };
-    std::unique_ptr<Timing> timing_;  // made when first needed
+    struct Timing;  // what only timing needs: made when first asked for
+    Timing& timing();
+    std::shared_ptr<Timing> timing_;
 #endif
 };
 
@@ -287,7 +246,7 @@ int select_device(int device) {
 void add_sustained(Row& row, const Sustained& sustained, double flop, const std::string& whose) {
     row += {{whose + "sustained_ms", figure(sustained.ms, "%.4f")},
             {whose + "sustained_gflops", figure(flop / sustained.ms * 1e-6)},
-            {whose + "sustained_mhz", figure(sustained.clocks.sm)},
+            {whose + "sustained_mhz", figure(sustained.mhz)},
             {whose + "power_w", figure(sustained.watts)}};
 }
 
@@ -334,7 +293,6 @@ Bench::Bench(int device, int emulated_sm)
       l2_bytes(0), gpu{"", "CPU emulator", {}, {}, ""} {
     emulator::set_architecture(sm);
 }
-using Launch = std::function<void()>;
 std::vector<Rested> Bench::time(const std::vector<Launch>&, int, bool) { return {}; }
 Rested Bench::time(const std::string&, const Launch&, int, bool) { return {}; }
 Sustained Bench::sustained(const Launch&, double) { return {}; }
@@ -357,6 +315,39 @@ void run_checked(const std::string& what, const Traffic&, const std::function<vo
     launch();
     finish_launch(what);
 }
+
+// A GPU's event.
+class Event {
+public:
+    explicit Event(unsigned flags = cudaEventDefault) {
+        check_cuda(cudaEventCreateWithFlags(&event_, flags), "cudaEventCreateWithFlags");
+    }
+    ~Event() { cudaEventDestroy(event_); }
+    Event(const Event&) = delete;
+    Event& operator=(const Event&) = delete;
+    operator cudaEvent_t() const { return event_; }
+    void record() { check_cuda(cudaEventRecord(event_), "cudaEventRecord"); }
+    void wait() const { check_cuda(cudaEventSynchronize(event_), "a timed launch"); }
+    bool reached() const {
+        const cudaError_t status = cudaEventQuery(event_);
+        if (status != cudaErrorNotReady) check_cuda(status, "a timed launch");
+        return status == cudaSuccess;
+    }
+    float ms_since(const Event& begin) const {
+        float ms = 0;
+        check_cuda(cudaEventElapsedTime(&ms, begin, event_), "cudaEventElapsedTime");
+        return ms;
+    }
+
+private:
+    cudaEvent_t event_;
+};
+
+// The probe's thread counts from the opening of a round to its close. Rounds are numbered from 1.
+struct Counting {
+    unsigned running, opened, closed;  // last round that ran, was opened, was closed
+    Elapsed all;  // in all rounds
+};
 
 // Counts for at most `limit` nanoseconds.
 static __global__ void count_cycles(volatile Counting* counting, unsigned round,
@@ -390,52 +381,62 @@ static __global__ void close_round(volatile Counting* counting, unsigned round) 
     counting->closed = round;
 }
 
-ClockProbe::ClockProbe() {
-    int least = 0, greatest = 0;
-    check_cuda(cudaDeviceGetStreamPriorityRange(&least, &greatest),
-               "cudaDeviceGetStreamPriorityRange");
-    // Non-blocking: the default stream does not wait for this one, nor this one for it.
-    check_cuda(cudaStreamCreateWithPriority(&stream_, cudaStreamNonBlocking, greatest),
-               "cudaStreamCreateWithPriority");
-    check_cuda(cudaEventCreateWithFlags(&before_, cudaEventDisableTiming),
-               "cudaEventCreateWithFlags");
-    check_cuda(cudaMalloc(&counting_, sizeof(Counting)), "cudaMalloc");
-    check_cuda(cudaMemset(counting_, 0, sizeof(Counting)), "cudaMemset");
-    // Give the thread's multiprocessor shared memory: a block that needs some could not join it.
-    check_cuda(cudaFuncSetAttribute(count_cycles, cudaFuncAttributePreferredSharedMemoryCarveout,
-                                    cudaSharedmemCarveoutMaxShared),
-               "cudaFuncSetAttribute");
-    beside([] {}, 0);  // loads the kernels now: later that might have to wait for a running one
-    mhz();
-}
+class ClockProbe {
+public:
+    ClockProbe() {
+        int least = 0, greatest = 0;
+        check_cuda(cudaDeviceGetStreamPriorityRange(&least, &greatest),
+                   "cudaDeviceGetStreamPriorityRange");
+        // Non-blocking: the default stream does not wait for this one, nor this one for it.
+        check_cuda(cudaStreamCreateWithPriority(&stream_, cudaStreamNonBlocking, greatest),
+                   "cudaStreamCreateWithPriority");
+        // Give the thread's multiprocessor shared memory: a block that needs some could not join
+        // it.
+        check_cuda(
+            cudaFuncSetAttribute(count_cycles, cudaFuncAttributePreferredSharedMemoryCarveout,
+                                 cudaSharedmemCarveoutMaxShared),
+            "cudaFuncSetAttribute");
+        counting_.upload({Counting{}});
+        beside([] {}, 0);  // loads the kernels now: later that might have to wait for a running one
+        mhz();
+    }
+    ~ClockProbe() {
+        cudaStreamSynchronize(stream_);
+        cudaStreamDestroy(stream_);
+    }
+    ClockProbe(const ClockProbe&) = delete;
+    ClockProbe& operator=(const ClockProbe&) = delete;
 
-ClockProbe::~ClockProbe() {
-    cudaStreamSynchronize(stream_);
-    cudaFree(counting_);
-    cudaEventDestroy(before_);
-    cudaStreamDestroy(stream_);
-}
+    // Queues `launches` on the default stream and lets the thread count beside them, for at most
+    // `ms` milliseconds, the time that they take. (A block may have to wait for the thread's
+    // multiprocessor and then run alone; that tail must not count.)
+    void beside(const Launch& launches, double ms) {
+        ++round_;
+        before_.record();
+        check_cuda(cudaStreamWaitEvent(stream_, before_, 0), "cudaStreamWaitEvent");
+        count_cycles<<<1, 1, 0, stream_>>>(counting_.data(), round_, ms * 1e6);
+        open_round<<<1, 1>>>(counting_.data(), round_);
+        launches();
+        close_round<<<1, 1>>>(counting_.data(), round_);
+        check_cuda(cudaGetLastError(), "launching the clock's probe");
+    }
 
-void ClockProbe::beside(const std::function<void()>& launches, double ms) {
-    ++round_;
-    check_cuda(cudaEventRecord(before_, cudaStreamLegacy), "cudaEventRecord");
-    check_cuda(cudaStreamWaitEvent(stream_, before_, 0), "cudaStreamWaitEvent");
-    count_cycles<<<1, 1, 0, stream_>>>(counting_, round_, ms * 1e6);
-    open_round<<<1, 1>>>(counting_, round_);
-    launches();
-    close_round<<<1, 1>>>(counting_, round_);
-    check_cuda(cudaGetLastError(), "launching the clock's probe");
-}
+    // Waits. Returns the mean MHz of all rounds since the last call, or 0 if none was counted.
+    double mhz() {
+        check_cuda(cudaStreamSynchronize(cudaStreamLegacy), "launches beside the clock's probe");
+        check_cuda(cudaStreamSynchronize(stream_), "the clock's probe");
+        Counting counting;
+        counting_.read(0, 1, &counting);
+        counting_.upload({Counting{}});
+        return mhz_of(counting.all);
+    }
 
-double ClockProbe::mhz() {
-    check_cuda(cudaStreamSynchronize(cudaStreamLegacy), "launches beside the clock's probe");
-    check_cuda(cudaStreamSynchronize(stream_), "the clock's probe");
-    Counting counting;
-    check_cuda(cudaMemcpy(&counting, counting_, sizeof counting, cudaMemcpyDeviceToHost),
-               "cudaMemcpy from the device");
-    check_cuda(cudaMemset(counting_, 0, sizeof counting), "cudaMemset");
-    return mhz_of(counting.all);
-}
+private:
+    cudaStream_t stream_;
+    Event before_{cudaEventDisableTiming};
+    DeviceArray<Counting> counting_{1};
+    unsigned round_ = 0;
+};
 
 static std::string bus_id(int device) {
     char bus[32];
@@ -493,29 +494,6 @@ Row Bench::where() const {
             {"date", today()}};
 }
 
-class Event {
-public:
-    Event() { check_cuda(cudaEventCreate(&event_), "cudaEventCreate"); }
-    ~Event() { cudaEventDestroy(event_); }
-    Event(const Event&) = delete;
-    Event& operator=(const Event&) = delete;
-    void record() { check_cuda(cudaEventRecord(event_), "cudaEventRecord"); }
-    void wait() const { check_cuda(cudaEventSynchronize(event_), "a timed launch"); }
-    bool reached() const {
-        const cudaError_t status = cudaEventQuery(event_);
-        if (status != cudaErrorNotReady) check_cuda(status, "a timed launch");
-        return status == cudaSuccess;
-    }
-    float ms_since(const Event& begin) const {
-        float ms = 0;
-        check_cuda(cudaEventElapsedTime(&ms, begin.event_, event_), "cudaEventElapsedTime");
-        return ms;
-    }
-
-private:
-    cudaEvent_t event_;
-};
-
 // Flushes L2 by reading zeros. A flush that writes would leave dirty lines, which would be written
 // back during the timed launch.
 static __global__ void flush_by_reading(const float* zeros, size_t count, float* nowhere) {
@@ -526,82 +504,71 @@ static __global__ void flush_by_reading(const float* zeros, size_t count, float*
     if (sum != 0) *nowhere = sum;
 }
 
-void Bench::get_ready() {
-    if (timing_) return;
-    const size_t count = 2 * l2_bytes / sizeof(float) + 1;
-    timing_.reset(new Timing{DeviceArray<float>(count), {}});
-    check_cuda(cudaMemset(timing_->zeros.data(), 0, count * sizeof(float)), "cudaMemset");
-}
-
-// Rests, because tensor cores that work without a break exceed the power limit, which lowers the
-// clock. Then flushes L2 if cold. One flush is enough for the cache. Sixteen also keep the device
-// busy until the host has queued the timed launch.
-void Bench::rest(bool cold) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(10));
-    float* zeros = timing_->zeros.data();
-    for (int i = 0; i < (cold ? 16 : 0); ++i)
-        flush_by_reading<<<8 * multiprocessors, 256>>>(zeros, timing_->zeros.size(), zeros);
-    check_cuda(cudaGetLastError(), "launching the flush of L2");
-}
-
-static void launch_times(const std::function<void()>& launch, int times) {
+static void launch_times(const Launch& launch, int times) {
     for (int i = 0; i < times; ++i) launch();
 }
 
-// Launches for two milliseconds, in rounds of at least a tenth of a millisecond.
-void Bench::beside_probe(const std::function<void()>& launch, double ms) {
-    const int times = std::ceil(0.1 / ms);
-    for (double done = 0; done < 2; done += times * ms)
-        timing_->probe.beside([&] { launch_times(launch, times); }, times * ms);
+struct Bench::Timing {
+    DeviceArray<float> zeros;  // twice as long as L2
+    int blocks;  // of the flush
+    ClockProbe probe = {};
+
+    // Rests, because tensor cores that work without a break exceed the power limit, which lowers
+    // the clock. Then flushes L2 if cold. One flush is enough for the cache. Sixteen also keep the
+    // device busy until the host has queued the timed launch.
+    void rest(bool cold) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(10));
+        for (int i = 0; i < (cold ? 16 : 0); ++i)
+            flush_by_reading<<<blocks, 256>>>(zeros.data(), zeros.size(), zeros.data());
+        check_cuda(cudaGetLastError(), "launching the flush of L2");
+    }
+    // Launches for two milliseconds, in rounds of at least a tenth of a millisecond.
+    void beside_probe(const Launch& launch, double ms) {
+        const int times = std::ceil(0.1 / ms);
+        for (double done = 0; done < 2; done += times * ms)
+            probe.beside([&] { launch_times(launch, times); }, times * ms);
+    }
+};
+
+Bench::Timing& Bench::timing() {
+    if (timing_) return *timing_;
+    const size_t count = 2 * l2_bytes / sizeof(float) + 1;
+    timing_.reset(new Timing{DeviceArray<float>(count), 8 * multiprocessors});
+    check_cuda(cudaMemset(timing_->zeros.data(), 0, count * sizeof(float)), "cudaMemset");
+    return *timing_;
 }
 
-Clocks Bench::clocks() const {
-    const unsigned sm_clock = nvml_.sm_clock();
-    return {double(sm_clock), "nvml", sm_clock, nvml_.memory_clock()};
+Clocks Bench::clocks_beside(const Launch& launch, double ms) {
+    timing().beside_probe(launch, ms);
+    const unsigned nvml = nvml_.sm_clock(), memory = nvml_.memory_clock();
+    const double mhz = timing().probe.mhz();
+    return {mhz > 0 ? mhz : nvml, mhz > 0 ? "probe" : "nvml", nvml, memory};
 }
 
-void Bench::add_probed(Clocks& clocks) {
-    const double mhz = timing_->probe.mhz();
-    if (mhz > 0) clocks.sm = mhz, clocks.by = "probe";
-}
-
-Clocks Bench::clocks_beside(const std::function<void()>& launch, double ms) {
-    get_ready();
-    beside_probe(launch, ms);
-    Clocks all = clocks();
-    add_probed(all);
-    return all;
-}
-
-std::vector<Rested> Bench::time(const std::vector<std::function<void()>>& launches, int repeat,
-                                bool cold) {
-    get_ready();
+std::vector<Rested> Bench::time(const std::vector<Launch>& launches, int repeat, bool cold) {
     Event begin, end;
-    for (const auto& launch : launches) launch();  // warm up: module loading, clocks
+    for (const Launch& launch : launches) launch();  // warm up: module loading, clocks
     check_cuda(cudaDeviceSynchronize(), "the warm-up launch");
-    std::vector<std::vector<float>> ms(launches.size(), std::vector<float>(repeat));
-    std::vector<Rested> rested(launches.size());
+    std::vector<std::vector<float>> ms(launches.size());
     for (int r = 0; r < repeat; ++r)
         for (size_t i = 0; i < launches.size(); ++i) {
-            rest(cold);
+            timing().rest(cold);
             begin.record();
             launches[i]();
             end.record();
-            if (r == 0) rested[i].clocks = clocks();
             end.wait();
-            ms[i][r] = end.ms_since(begin);
+            ms[i].push_back(end.ms_since(begin));
         }
+    std::vector<Rested> rested;
     for (size_t i = 0; i < launches.size(); ++i) {
-        static_cast<Times&>(rested[i]) = summarize(ms[i]);
-        rest(cold);
-        beside_probe(launches[i], rested[i].median);
-        add_probed(rested[i].clocks);
+        const Times times = summarize(ms[i]);
+        timing().rest(cold);
+        rested.push_back({times, clocks_beside(launches[i], times.median)});
     }
     return rested;
 }
 
-Rested Bench::time(const std::string& what, const std::function<void()>& launch, int repeat,
-                   bool cold) {
+Rested Bench::time(const std::string& what, const Launch& launch, int repeat, bool cold) {
     progress(what + ": timing");
     const Rested rested = time({launch}, repeat, cold)[0];
     check_cuda(cudaGetLastError(), "launching " + what);
@@ -609,8 +576,7 @@ Rested Bench::time(const std::string& what, const std::function<void()>& launch,
     return rested;
 }
 
-Sustained Bench::sustained(const std::function<void()>& launch, double ms) {
-    get_ready();
+Sustained Bench::sustained(const Launch& launch, double ms) {
     constexpr double kHeating = 200, kPortion = 20, kTimed = 400;  // milliseconds
     struct {
         Event begin, end, next;
@@ -625,7 +591,6 @@ Sustained Bench::sustained(const std::function<void()>& launch, double ms) {
     const int launches = std::ceil(kPortion / ms);
     double total = 0, watts = 0;
     int readings = 0, done = 0;
-    Clocks meanwhile;
     // One portion runs while the next is queued, and while the host asks for the power.
     for (int queued = 0; total < kTimed; ++done) {
         for (; queued < done + 2; ++queued) {
@@ -633,20 +598,18 @@ Sustained Bench::sustained(const std::function<void()>& launch, double ms) {
             portion.begin.record();
             launch_times(launch, launches);
             portion.end.record();
-            beside_probe(launch, ms);
+            timing().beside_probe(launch, ms);
             portion.next.record();
         }
         const auto& portion = portions[done % 2];
         do {
             watts += nvml_.power();
             ++readings;
-            meanwhile = clocks();
             std::this_thread::sleep_for(std::chrono::milliseconds(5));
         } while (!portion.next.reached());
         total += portion.end.ms_since(portion.begin);
     }
-    add_probed(meanwhile);
-    return {total / (done * launches), watts / readings, meanwhile};
+    return {total / (done * launches), watts / readings, timing().probe.mhz()};
 }
 
 #endif  // CUDA_EMULATOR

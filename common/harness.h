@@ -33,10 +33,8 @@ int run_stage(StageOf<In, Out> stage, int argc, char** argv, const char* source 
 
 #ifdef CUDA_EMULATOR
 #include "common/emulated.h"
-using Machine = EmulatedMachine;
 #else
 #include "common/measured.h"
-using Machine = GpuMachine;
 #endif
 
 // The name of a stage: 05_double_buffer for 05_double_buffer/matmul.cu, 04_unroll/1_name for a step
@@ -48,18 +46,40 @@ inline std::string stage_name(const char* source) {
     return std::isdigit(file[0]) ? folder + "/" + file : file;
 }
 
+// The options of a program that multiplies matrices, and those that only CUDA stages have.
+inline std::vector<Option> stage_options(Options& o) {
+    o.shapes = {square(Machine::kDefaultSize)};
+    std::vector<Option> options = product_options(o, std::to_string(Machine::kDefaultSize));
+    options.push_back(device_option(o.device));
+    for (const Option& each : std::vector<Option>{
+             {"order", "ORDER",
+              "run threads forward, reverse, random or all three (default all; traced: forward)",
+              choice(o.order, {"forward", "reverse", "random", "all"})},
+             {"large-indices", "", "instead check that indices hold at more than 2^32 elements",
+              flag(o.large_indices)},
+             {"lines", "", "with tracing, the traffic of every source line", flag(o.lines)},
+             {"record", "FILE",
+              "with tracing, write what the first and the last block access, in order",
+              file_name(o.record)}})
+        options.push_back(only_for(kVerifiesOnCpu, each));
+    return options;
+}
+
 // Stages that have a shape's operands in common: verified one by one, then measured in turns or
 // counted, and predicted: a row each.
 template <class In, class Out>
 int run_stages(const std::string& name, const std::vector<StageOf<In, Out>>& stages, int argc,
                char** argv) {
     Options options;
-    const auto table = stage_options(options, Machine::kDefaultSize, kEmulated);
-    return run_program(name, kAboutProduct, table, product_examples(name), argc, argv, [&] {
+    const char* about =
+        "C = A * B for row-major A (M x K), B (K x N), C (M x N); verifies, then times.";
+    const std::string examples = "Examples:  " + name +
+                                 " --sizes 1024:8192:1024 --csv ladder.csv\n           " + name +
+                                 " -m 37 -n 129 -k 65 --verify-only";
+    return run_program(name, about, stage_options(options), examples, argc, argv, [&] {
         Report report(options.csv, Machine::table(options), options.wide);
         Machine machine(options, stages[0].arithmetic);
-        if (options.large_indices) return machine.verify_large_indices(stages[0]);
-        machine.verify_ragged(stages[0]);
+        if (!machine.begin(stages[0])) return;
         const auto run_all = [&](const Shape& shape) {
             Operands<In, Out> x(shape);
             std::vector<Row> rows;
@@ -69,7 +89,7 @@ int run_stages(const std::string& name, const std::vector<StageOf<In, Out>>& sta
             const std::vector<double> gflops = machine.measure(stages, x, rows);
             for (size_t i = 0; i < stages.size(); ++i) {
                 add_prediction(rows[i], intensity_of(stages[i], shape), stages[i].arithmetic,
-                               machine.predicted(), gflops[i]);
+                               machine.gpu, gflops[i]);
                 report.add(rows[i] += machine.where());
             }
         };

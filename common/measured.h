@@ -46,7 +46,7 @@ protected:
 };
 
 // Verifies a stage, then times it beside cuBLAS.
-class GpuMachine {
+class Machine {
 public:
     static constexpr int kDefaultSize = 4096;
     static Columns table(const Options& options) {
@@ -62,22 +62,22 @@ public:
                                   {"percent_of_peak", "", 0, as_bar}});
     }
 
-    GpuMachine(const Options& options, const Arithmetic& arithmetic)
-        : options_(options), bench_(options.device), gpu_(options.gpu.value_or(bench_.gpu)),
-          work_(sum_of(options, cost)) {
+    Machine(const Options& options, const Arithmetic& arithmetic)
+        : options_(options), bench_(options.device), work_(options, cost),
+          gpu(options.gpu.value_or(bench_.gpu)) {
         const Row at = where();
         std::printf("%s, driver %s, CUDA %s, clocks up to %d MHz (SM) and %d MHz (memory)\n",
                     at[0].value.c_str(), at[1].value.c_str(), at[2].value.c_str(),
                     bench_.attribute(cudaDevAttrClockRate) / 1000,
                     bench_.attribute(cudaDevAttrMemoryClockRate) / 1000);
-        print_gpu(gpu_, arithmetic);
+        print_gpu(gpu, arithmetic);
         print_shape(options);
     }
 
     // Returns the largest error as a fraction of its bound. Throws Failure.
     template <class In, class Out>
     double verify(const StageOf<In, Out>& stage, Operands<In, Out>& x) {
-        work_.begin(cost(x.shape));
+        work_.begin(x.shape);
         doing_ = std::string(stage.name) + " " + to_string(x.shape);
         check_shared_memory(stage, bench_.attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin));
         work_.show(doing_ + ": verifying");
@@ -93,14 +93,14 @@ public:
         if (options_.verify_only) return gflops;
         work_.show(doing_ + ": timing");
         x.set_timed(options_.seed);
-        const auto [M, N, K] = x.shape;
+        const int M = x.shape.M, N = x.shape.N, K = x.shape.K;
         const In *A = x.A_device.data(), *B = x.B_device.data();
         Out* C = x.C.device();
         Cublas cublas;
-        std::vector<std::function<void()>> launches;
+        std::vector<Launch> launches;
         for (const StageOf<In, Out>& stage : stages)
-            launches.push_back([&, M = M, N = N, K = K] { stage.launch(M, N, K, A, B, C); });
-        launches.push_back([&, M = M, N = N, K = K] { cublas.multiply(M, N, K, A, B, C); });
+            launches.push_back([=] { stage.launch(M, N, K, A, B, C); });
+        launches.push_back([=, &cublas] { cublas.multiply(M, N, K, A, B, C); });
         const std::vector<Rested> rested = bench_.time(launches, options_.repeat);
         work_.show(doing_ + ": timing without a rest");
         std::vector<Sustained> sustained;
@@ -126,13 +126,12 @@ public:
         return gflops;
     }
 
-    const Gpu& predicted() const { return gpu_; }
     Row where() const { return bench_.where(); }
-    // The emulator's alone.
+    // Only the emulator has work before the shapes asked for and after a row.
     template <class AnyStage>
-    void verify_large_indices(const AnyStage&) const {}
-    template <class AnyStage>
-    void verify_ragged(const AnyStage&) const {}
+    bool begin(const AnyStage&) const {
+        return true;
+    }
     void explain() const {}
 
 private:
@@ -143,7 +142,9 @@ private:
 
     Options options_;
     Bench bench_;
-    Gpu gpu_;
     std::string doing_;
     LongWork work_;
+
+public:
+    const Gpu gpu;  // to predict for
 };

@@ -11,7 +11,10 @@ struct Cell {
     std::string column, value;
 };
 using Row = std::vector<Cell>;  // all columns of the CSV
-Row& operator+=(Row& row, const Row& more);
+inline Row& operator+=(Row& row, const Row& more) {
+    row.insert(row.end(), more.begin(), more.end());
+    return row;
+}
 
 // How a column is shown on a terminal. Columns that no table shows are in the CSV and in --wide.
 struct Column {
@@ -29,7 +32,6 @@ using Columns = std::vector<Column>;
 
 std::string as_time(const std::string& ms, int);  // "22.4 ms", "94.8 us"
 std::string as_tera(const std::string& giga, int);  // "51.49"
-std::string as_mib(const std::string& bytes, int);
 std::string as_percent(const std::string& percent, int);
 std::string as_bar(const std::string& percent, int width);
 
@@ -48,7 +50,7 @@ public:
 
 private:
     void write(const std::string* text);  // nullptr: only checks that it could
-    [[noreturn]] void fail(int why) const;
+    Failure unwritable(int why) const;
 
     std::string option_, path_;
     bool beside_ = false;
@@ -58,12 +60,11 @@ private:
 // Prints each row as it comes, and keeps it for a CSV, which save() writes.
 class Report {
 public:
-    // Throws Failure(kBadCommandLine) when `csv` can't be written. "": no CSV. wide: shows all
-    // columns, as the CSV has them.
+    // csv: see WholeFile. wide: shows all columns, as the CSV has them.
     Report(const std::string& csv, const Columns& table, bool wide = false)
         : file_("--csv", csv), table_(table), wide_(wide) {}
     void add(const Row& row);
-    void save();
+    void save() { file_.save(csv_); }
 
 private:
     WholeFile file_;
@@ -84,14 +85,6 @@ struct Times {
 };
 Times summarize(std::vector<float> ms);
 
-// Appends times and speed to a row. `flop`: of one launch. `peak`: GFLOP/s, 0 if unknown.
-void add_times(Row& row, const Times& times, double flop, double peak);
-
-// Appends a library's speed for the same product. `name`: prefix of its columns. A median of 0
-// means that the library is missing.
-void add_library(Row& row, const std::string& name, double flop, const Times& ours,
-                 const Times& theirs);
-
 // The clocks while something ran, in MHz. 0: unknown.
 struct Clocks {
     double sm = 0;  // of the multiprocessors
@@ -100,15 +93,21 @@ struct Clocks {
 };
 
 // Formats a figure; "-" unless it is positive.
-std::string figure(double value, const char* pattern = "%.0f");
+inline std::string figure(double value, const char* pattern = "%.0f") {
+    return value > 0 ? format(pattern, value) : "-";
+}
+inline std::string percent(double part, double whole) {  // "-" unless the whole is positive
+    return whole > 0 ? format("%.1f", 100 * part / whole) : "-";
+}
 
-std::string percent(double part, double whole);  // "-" where the whole is not above 0
-
-// Appends to a row.
+// Append to a row: times and speed, where `flop` is of one launch and `peak` is in GFLOP/s or 0; a
+// library's speed for the same product, with a median of 0 if it is missing; clocks.
+void add_times(Row& row, const Times& times, double flop, double peak);
+void add_library(Row& row, const std::string& name, double flop, const Times& ours,
+                 const Times& theirs);
 void add_clocks(Row& row, const Clocks& clocks);
 
-// "2026-01-31", in UTC.
-std::string today();
+std::string today();  // "2026-01-31", in UTC
 
 #ifndef HARNESS_COMPILED_APART
 
@@ -126,11 +125,6 @@ std::string today();
 #include <ctime>
 #include <filesystem>
 
-Row& operator+=(Row& row, const Row& more) {
-    row.insert(row.end(), more.begin(), more.end());
-    return row;
-}
-
 // `value` times `factor`; "-" stays as it is.
 static std::string scaled(const std::string& value, double factor, const char* pattern) {
     return value == "-" ? value : format(pattern, std::atof(value.c_str()) * factor);
@@ -141,7 +135,7 @@ std::string as_time(const std::string& ms, int) {
 std::string as_tera(const std::string& giga, int) {
     return scaled(giga, 1e-3, std::atof(giga.c_str()) < 1000 ? "%.3g" : "%.2f");
 }
-std::string as_mib(const std::string& bytes, int) { return scaled(bytes, 0x1p-20, "%.2f"); }
+static std::string as_mib(const std::string& bytes, int) { return scaled(bytes, 0x1p-20, "%.2f"); }
 std::string as_percent(const std::string& percent, int) { return scaled(percent, 1, "%.1f%%"); }
 std::string as_bar(const std::string& percent, int width) {
     const double share = std::clamp(std::atof(percent.c_str()) / 100, 0.0, 1.0);
@@ -175,26 +169,23 @@ Column::Column(const char* name)
                            [&](const Column& each) { return each.name == name; })) {}
 
 // {option: the file that it writes}, to notice two options with the same file.
-static std::map<std::string, std::filesystem::path>& claimed() {
-    static std::map<std::string, std::filesystem::path> files;
-    return files;
-}
+static std::map<std::string, std::filesystem::path> claimed;
 
 WholeFile::WholeFile(const std::string& option, const std::string& path)
     : option_(option), path_(path) {
     if (path_.empty()) return;
     struct stat found, target;
     const bool exists = lstat(path_.c_str(), &found) == 0;
-    if (exists && access(path_.c_str(), W_OK) != 0) fail(errno);
-    if (exists && S_ISDIR(found.st_mode)) fail(EISDIR);
+    if (exists && access(path_.c_str(), W_OK) != 0) throw unwritable(errno);
+    if (exists && S_ISDIR(found.st_mode)) throw unwritable(EISDIR);
     if (stat(path_.c_str(), &target) != 0 || S_ISREG(target.st_mode)) {
         std::error_code ignored;
         const auto file =
             std::filesystem::weakly_canonical(std::filesystem::absolute(path_), ignored);
-        for (const auto& [other, its] : claimed())
+        for (const auto& [other, its] : claimed)
             if (its == file && other != option_)
                 throw refused(option_, path_, other + " writes to that file, too");
-        claimed()[option_] = file;
+        claimed[option_] = file;
     }
     const mode_t mask = umask(0);
     umask(mask);
@@ -203,7 +194,7 @@ WholeFile::WholeFile(const std::string& option, const std::string& path)
     if (beside_) write(nullptr);
 }
 
-WholeFile::~WholeFile() { claimed().erase(option_); }
+WholeFile::~WholeFile() { claimed.erase(option_); }
 
 void WholeFile::write(const std::string* text) {
     if (path_.empty()) return;
@@ -223,11 +214,11 @@ void WholeFile::write(const std::string* text) {
     const int why = errno;
     if (file && beside_ && !(good && text)) unlink(part.c_str());
     sigprocmask(SIG_SETMASK, &before, nullptr);
-    if (!good) fail(why);
+    if (!good) throw unwritable(why);
 }
 
-void WholeFile::fail(int why) const {
-    throw refused(option_, path_, std::string("can't be written: ") + std::strerror(why));
+Failure WholeFile::unwritable(int why) const {
+    return refused(option_, path_, std::string("can't be written: ") + std::strerror(why));
 }
 
 // `text` as a field of a CSV: in quotes where it needs them (RFC 4180).
@@ -247,37 +238,32 @@ static std::string aligned(const std::string& text, int width) {
 void Report::add(const Row& row) {
     progress("");
     const bool first = csv_.empty();
-    std::string names, values, titles[2], line;
     if (first && wide_) table_.clear();
+    std::string names, values, titles[2], line;
     for (const Cell& cell : row) {
         const char* comma = names.empty() ? "" : ",";
         names += comma + csv_field(cell.column);
         values += comma + csv_field(cell.value);
-        const int width = int(std::max(cell.column.size(), cell.value.size()));
-        if (first && wide_)
-            table_.push_back({cell.column, cell.column, comma[0] ? width + 2 : -21});
+        const int width = int(std::max(cell.column.size(), cell.value.size())) + 2;
+        if (first && wide_) table_.push_back({cell.column, cell.column, comma[0] ? width : -21});
     }
-    for (const Column& column : table_) {
-        const auto cell = std::find_if(
-            row.begin(), row.end(), [&](const Cell& each) { return each.column == column.name; });
-        if (cell == row.end()) continue;
-        const int rest = std::max(0, line_width() - int(line.size()) - 1);
-        const std::string value = column.shown ? column.shown(cell->value, rest) : cell->value;
-        const size_t bar = column.title.find('|');
-        line += aligned(value, column.width);
-        titles[0] +=
-            aligned(bar == std::string::npos ? "" : column.title.substr(0, bar), column.width);
-        titles[1] += aligned(column.title.substr(bar + 1), column.width);  // npos + 1 is 0
-    }
+    csv_ += (first ? names + "\n" : "") + values + "\n";
+    for (const Column& column : table_)
+        for (const Cell& cell : row) {
+            if (cell.column != column.name) continue;
+            const int rest = std::max(0, line_width() - int(line.size()) - 1);
+            line +=
+                aligned(column.shown ? column.shown(cell.value, rest) : cell.value, column.width);
+            const size_t bar = column.title.find('|') + 1;  // npos + 1 is 0
+            titles[0] += aligned(column.title.substr(0, bar ? bar - 1 : 0), column.width);
+            titles[1] += aligned(column.title.substr(bar), column.width);
+        }
     for (std::string* each : {&titles[0], &titles[1], &line}) {
         each->erase(each->find_last_not_of(' ') + 1);
         if (!each->empty() && (first || each == &line)) std::printf("%s\n", each->c_str());
     }
     flush_output();
-    csv_ += (first ? names + "\n" : "") + values + "\n";
 }
-
-void Report::save() { file_.save(csv_); }
 
 std::vector<CsvRow> read_csv(const std::string& option, const std::string& path,
                              const std::vector<std::string>& columns) {
@@ -285,16 +271,12 @@ std::vector<CsvRow> read_csv(const std::string& option, const std::string& path,
     const auto check = [&](bool good, const std::string& why) {
         if (!good) throw refused(option, path, why);
     };
-    const auto reads = [&](bool good) {
-        check(good, std::string("can't be read: ") + std::strerror(errno));
-    };
+    errno = 0;
     FILE* file = std::fopen(path.c_str(), "r");
-    reads(file);
     std::string text;
-    for (int c; text.size() <= kMostBytes && (c = std::getc(file)) != EOF;) text += char(c);
-    const bool failed = std::ferror(file);
+    for (int c; file && text.size() <= kMostBytes && (c = std::getc(file)) != EOF;) text += char(c);
+    check(file && !std::ferror(file), std::string("can't be read: ") + std::strerror(errno));
     std::fclose(file);
-    reads(!failed);
     check(!text.empty(), "is empty");
     check(text.size() <= kMostBytes, "has more than 16 MiB, which no CSV of these programs has");
 
@@ -320,15 +302,13 @@ std::vector<CsvRow> read_csv(const std::string& option, const std::string& path,
     for (size_t i = 0; i < text.size(); ++i) {
         const char c = text[i];
         line += c == '\n';
-        if (c == '"' && quoted && text[i + 1] == '"')
-            cells.back() += text[++i];  // text[size()] is 0
+        if (c == '"' && quoted && text[i + 1] == '"') cells.back() += text[++i];  // text[size()]: 0
         else if (c == '"') quoted = !quoted;
         else if (c == ',' && !quoted) cells.emplace_back();
         else if (c == '\n' && !quoted) end_row();
         else if (c != '\r' || quoted) cells.back() += c;
         if (cells.back().size() > kMostInField)
-            check(false,
-                  format("line %zu has a field of more than %zu characters", line, kMostInField));
+            check(false, format("line %zu has a field of more than 1000 characters", line));
     }
     check(text.back() == '\n' && !quoted, "ends in the middle of a line");
     check(!rows.empty(), "has no rows");
@@ -355,14 +335,6 @@ void add_library(Row& row, const std::string& name, double flop, const Times& ou
     const double its = theirs.median;
     row += {{"percent_of_" + name, percent(its, its > 0 ? ours.median : 0)},
             {name + "_gflops", figure(its > 0 ? flop / its * 1e-6 : 0)}};
-}
-
-std::string figure(double value, const char* pattern) {
-    return value > 0 ? format(pattern, value) : "-";
-}
-
-std::string percent(double part, double whole) {
-    return whole > 0 ? format("%.1f", 100 * part / whole) : "-";
 }
 
 void add_clocks(Row& row, const Clocks& clocks) {

@@ -5,6 +5,8 @@
 // chapters say where that shows.
 #pragma once
 
+#include <dlfcn.h>
+
 #include <optional>
 #include <string>
 #include <vector>
@@ -61,34 +63,57 @@ std::optional<Gpu> find_gpu(const std::string& full_name,
 // NVIDIA's driver library (NVML). It is loaded at run time, so that programs start without it.
 class Nvml {
 public:
-    explicit Nvml(const std::string& bus_id);  // such as "0000:1B:00.0"
-    std::string driver() const;
+    explicit Nvml(const std::string& bus_id)  // such as "0000:1B:00.0"
+        : library_(dlopen("libnvidia-ml.so.1", RTLD_NOW)) {
+        if (!library_ || call("nvmlInit_v2") != 0 ||
+            call("nvmlDeviceGetHandleByPciBusId_v2", bus_id.c_str(), &device_) != 0)
+            device_ = nullptr;
+    }
+    std::string driver() const {
+        char version[96] = "unknown";
+        if (device_) call("nvmlSystemGetDriverVersion", &version[0], unsigned(sizeof version));
+        return version;
+    }
     // MHz now, 0 if unknown.
-    unsigned sm_clock() const { return clock(1); }
-    unsigned memory_clock() const { return clock(2); }
+    unsigned sm_clock() const { return ask("nvmlDeviceGetClockInfo", 1); }
+    unsigned memory_clock() const { return ask("nvmlDeviceGetClockInfo", 2); }
     // Watts now, or averaged over the last second if the driver gives only that. 0 if unknown.
-    double power() const;
+    double power() const {
+        struct {  // nvmlFieldValue_t
+            unsigned field, scope;
+            long long timestamp, latency;
+            int type, status;
+            unsigned long long value;
+        } now = {186, 0, 0, 0, 0, -1, 0};  // NVML_FI_DEV_POWER_INSTANT
+        if (device_) call("nvmlDeviceGetFieldValues", device_, 1, static_cast<void*>(&now));
+        return (now.status == 0 ? unsigned(now.value) : ask("nvmlDeviceGetPowerUsage")) * 1e-3;
+    }
 
 private:
     // What the driver's function returns: 0 if all went well.
     template <class... Arguments>
-    int call(const char* name, Arguments... arguments) const;
-    unsigned clock(int which) const;
-
-    void* library_ = nullptr;
-    void* handle_ = nullptr;
+    int call(const char* name, Arguments... arguments) const {
+        const auto function = reinterpret_cast<int (*)(Arguments...)>(dlsym(library_, name));
+        if (!function) throw Failure(kDeviceFailed, std::string("libnvidia-ml.so.1 lacks ") + name);
+        return function(arguments...);
+    }
+    // What it says of the device, 0 if nothing.
+    template <class... Arguments>
+    unsigned ask(const char* name, Arguments... arguments) const {
+        unsigned said = 0;
+        if (device_) call(name, device_, arguments..., &said);
+        return said;
+    }
+    void *library_, *device_ = nullptr;
 };
 
 #ifndef HARNESS_COMPILED_APART
-
-#include <dlfcn.h>
 
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
-#include <set>
 
 // Published figures. Measured ones are in docs/results.
 static const Gpu kPublished[] = {
@@ -148,17 +173,16 @@ void add_prediction(Row& row, Intensity intensity, const Arithmetic& arithmetic,
 }
 
 Gpu read_limits(const std::string& path, const std::string& option) {
-    struct Measured {
+    const struct {
         const char *what, *column;
         Limit limit;
         bool needed;
-    };
-    const Measured all[] = {{"copy", "gbs", &Limits::bandwidth_gbs, true},
-                            {"shared_memory", "gbs", &Limits::shared_gbs, true},
-                            {"fp32_fma", "gflops", &Limits::fp32_gflops, true},
-                            {"fp16_pairs", "gflops", &Limits::half2_gflops, false},
-                            {"tensor_mma_sync", "gflops", &Limits::tensor_gflops, false},
-                            {"tensor_wgmma", "gflops", &Limits::wgmma_gflops, false}};
+    } all[] = {{"copy", "gbs", &Limits::bandwidth_gbs, true},
+               {"shared_memory", "gbs", &Limits::shared_gbs, true},
+               {"fp32_fma", "gflops", &Limits::fp32_gflops, true},
+               {"fp16_pairs", "gflops", &Limits::half2_gflops, false},
+               {"tensor_mma_sync", "gflops", &Limits::tensor_gflops, false},
+               {"tensor_wgmma", "gflops", &Limits::wgmma_gflops, false}};
     const std::vector<CsvRow> rows =
         read_csv(option, path, {"what", "gbs", "gflops", "limit", "gpu"});
     const auto check = [&](bool good, const std::string& why) {
@@ -173,7 +197,7 @@ Gpu read_limits(const std::string& path, const std::string& option) {
         return value;
     };
     Gpu gpu = {"", rows[0].at("gpu"), {}, {}, "measured, " + printable(path)};
-    for (const Measured& each : all) {
+    for (const auto& each : all) {
         const auto row = std::find_if(rows.rbegin(), rows.rend(), [&](const CsvRow& row) {
             return row.at("what") == each.what;
         });
@@ -192,13 +216,14 @@ std::string results_folder() {
 std::vector<std::string> gpu_names(const std::string& results) {
     std::vector<std::string> names;
     for (const Gpu& gpu : kPublished) names.push_back(gpu.name);
-    std::set<std::string> measured;
     std::error_code none_there;
-    for (const auto& entry : std::filesystem::directory_iterator(results, none_there))
-        if (std::filesystem::exists(entry.path() / "limits.csv"))
-            measured.insert(entry.path().filename());
-    for (const std::string& name : names) measured.erase(name);
-    names.insert(names.end(), measured.begin(), measured.end());
+    for (const auto& entry : std::filesystem::directory_iterator(results, none_there)) {
+        const std::string name = entry.path().filename();
+        if (std::filesystem::exists(entry.path() / "limits.csv") &&
+            !std::count(names.begin(), names.end(), name))
+            names.push_back(name);
+    }
+    std::sort(names.begin() + std::size(kPublished), names.end());
     return names;
 }
 
@@ -225,48 +250,6 @@ std::optional<Gpu> find_gpu(const std::string& full_name, const std::string& res
             // Ignore a bad CSV here. --gpu NAME reports it.
         }
     return found;
-}
-
-template <class... Arguments>
-int Nvml::call(const char* name, Arguments... arguments) const {
-    const auto function = reinterpret_cast<int (*)(Arguments...)>(dlsym(library_, name));
-    if (!function) throw Failure(kDeviceFailed, std::string("libnvidia-ml.so.1 lacks ") + name);
-    return function(arguments...);
-}
-
-Nvml::Nvml(const std::string& bus_id) : library_(dlopen("libnvidia-ml.so.1", RTLD_NOW)) {
-    void* handle = nullptr;
-    if (library_ && call("nvmlInit_v2") == 0 &&
-        call("nvmlDeviceGetHandleByPciBusId_v2", bus_id.c_str(), &handle) == 0)
-        handle_ = handle;
-}
-
-std::string Nvml::driver() const {
-    char version[96] = "unknown";
-    if (handle_) call("nvmlSystemGetDriverVersion", &version[0], unsigned(sizeof version));
-    return version;
-}
-
-double Nvml::power() const {
-    struct {  // nvmlFieldValue_t
-        unsigned field, scope;
-        long long timestamp, latency;
-        int type, status;
-        unsigned long long value;
-    } now = {186, 0, 0, 0, 0, -1, 0};  // NVML_FI_DEV_POWER_INSTANT
-    unsigned milliwatts = 0;
-    if (!handle_) return 0;
-    if (call("nvmlDeviceGetFieldValues", handle_, 1, static_cast<void*>(&now)) == 0 &&
-        now.status == 0)
-        return unsigned(now.value) * 1e-3;
-    call("nvmlDeviceGetPowerUsage", handle_, &milliwatts);
-    return milliwatts * 1e-3;
-}
-
-unsigned Nvml::clock(int which) const {
-    unsigned mhz = 0;
-    if (handle_) call("nvmlDeviceGetClockInfo", handle_, which, &mhz);
-    return mhz;
 }
 
 #endif  // HARNESS_COMPILED_APART

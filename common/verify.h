@@ -9,6 +9,7 @@
 #include <functional>
 #include <limits>
 #include <optional>
+#include <random>
 #include <string>
 #include <vector>
 
@@ -19,10 +20,14 @@ struct Shape {
     int M, N, K;
 };
 
-std::string to_string(Shape s);  // "37 x 129 x 65"
+inline std::string to_string(Shape s) { return format("%d x %d x %d", s.M, s.N, s.K); }
 
 // The first cells of a verified stage's row. error: what verify_stage() returned.
-Row row_of(const std::string& stage, Shape s, double error);
+inline Row row_of(const std::string& stage, Shape s, double error) {
+    return {{"stage", stage},           {"m", std::to_string(s.M)},
+            {"n", std::to_string(s.N)}, {"k", std::to_string(s.K)},
+            {"verified", "exact"},      {"error_of_bound", format("%.6f", error)}};
+}
 
 // ---- Data ----
 
@@ -35,18 +40,25 @@ T unwritten() {
     std::memcpy(static_cast<void*>(&value), &kUnwrittenBits, sizeof value);
     return value;
 }
+template <class T>
+bool is_written(const T& value) {
+    return std::memcmp(&value, &kUnwrittenBits, sizeof value) != 0;
+}
 
 // The largest |integer| of the exact test. No sum of K products then exceeds `limit`, up to which
 // the accumulator holds every integer (float: 2^24).
-int exact_range(int K, double limit);
+inline int exact_range(int K, double limit) {
+    return std::max(1, std::min(8, int(std::sqrt(limit / K))));
+}
 
-// Fills with values that repeat after kPeriod, so that billions of elements take only seconds. The
-// period is a prime number, which no row or tile has as its length.
+// Fills with values of `next(random)` that repeat after kPeriod, so that billions of elements take
+// only seconds. The period is a prime number, which no row or tile has as its length.
 template <class T, class Next>
-void fill_periodic(std::vector<T>& values, Next next) {
+void fill(std::vector<T>& values, uint32_t seed, Next next) {
     constexpr size_t kPeriod = 1048573;
     const size_t count = values.size();
-    for (size_t i = 0; i < std::min(count, kPeriod); ++i) values[i] = T(next());
+    std::mt19937 random(seed);
+    for (size_t i = 0; i < std::min(count, kPeriod); ++i) values[i] = T(next(random));
     for (size_t done = kPeriod; done < count; done *= 2)
         std::memcpy(static_cast<void*>(&values[done]), values.data(),
                     std::min(done, count - done) * sizeof(T));
@@ -54,27 +66,31 @@ void fill_periodic(std::vector<T>& values, Next next) {
 
 // Integers from -range to range without 0, so that a missing or doubled term always changes the
 // sum.
-std::function<float()> integers(int range, uint32_t seed);
-// Reals from low to 1, uniform in steps of about 2^-23.
-std::function<float()> reals(float low, uint32_t seed);
-std::vector<uint32_t> random_bits(size_t count, uint32_t seed);
-std::vector<float> random_integers(size_t count, int range, uint32_t seed);
-std::vector<float> random_reals(size_t count, uint32_t seed);  // in [-1, 1)
-
-// Keeps one of every `step` neighbours in a row of A, at another place in the next row, and zeroes
-// the others. A sum then has fewer terms: see set_integers() and set_reals().
 template <class T>
-void thin_rows(Shape s, std::vector<T>& A, int step, uint32_t seed) {
-    const std::vector<uint32_t> bits = random_bits(s.K / step + 1, seed);
-    for (int row = 0; step > 1 && row < s.M; ++row)
-        for (int k = 0; k < s.K; k += step) {
-            const auto begin = A.begin() + size_t(row) * s.K + k;
-            const int length = std::min(step, s.K - k),
-                      at = int(bits[k / step] % unsigned(step) + row % step) % step;
-            const T value = at < length ? begin[at] : T(0.0f);
-            std::fill_n(begin, length, T(0.0f));
-            if (at < length) begin[at] = value;
-        }
+void fill_integers(std::vector<T>& values, int range, uint32_t seed) {
+    fill(values, seed, [range](std::mt19937& random) {
+        const int magnitude = 1 + int((random() >> 1) % unsigned(range));
+        return float(random() & 1 ? magnitude : -magnitude);
+    });
+}
+
+// Reals from low to 1, uniform in steps of about 2^-23.
+template <class T>
+void fill_reals(std::vector<T>& values, float low, uint32_t seed) {
+    fill(values, seed, [low](std::mt19937& random) {
+        return low + float(random() >> 8) * ((1 - low) * 0x1p-24f);
+    });
+}
+
+inline std::vector<float> random_integers(size_t count, int range, uint32_t seed) {
+    std::vector<float> values(count);
+    fill_integers(values, range, seed);
+    return values;
+}
+inline std::vector<float> random_reals(size_t count, uint32_t seed) {  // in [-1, 1)
+    std::vector<float> values(count);
+    fill_reals(values, -1, seed);
+    return values;
 }
 
 // ---- Exact ----
@@ -96,9 +112,8 @@ std::vector<int64_t> exact_row(Shape s, const std::vector<In>& A, const std::vec
 template <class T>
 std::string wrong_element(int row, int col, const T& got, int64_t expected) {
     if (float(got) == float(expected)) return "";  // false for NaN
-    const bool written = std::memcmp(&got, &kUnwrittenBits, sizeof got) != 0;
     return format("C[%d][%d] ", row, col) +
-           (written ? format("is %.9g", float(got)) : "was not written") +
+           (is_written(got) ? format("is %.9g", float(got)) : "was not written") +
            format(", expected %lld", (long long)expected);
 }
 
@@ -109,9 +124,9 @@ std::string wrong_element(int row, int col, const T& got, int64_t expected) {
 class Freivalds {
 public:
     template <class In>
-    Freivalds(Shape s, const std::vector<In>& B, uint32_t seed)
-        : s_(s), r_(random_bits(s.N, seed)), Br_(s.K, 0) {
-        for (uint32_t& value : r_) value = 1 + (value >> 1);
+    Freivalds(Shape s, const std::vector<In>& B, uint32_t seed) : s_(s), r_(s.N), Br_(s.K, 0) {
+        std::mt19937 random(seed);
+        for (uint32_t& value : r_) value = 1 + uint32_t(random() >> 1);
         for (int k = 0; k < s.K; ++k)
             for (int col = 0; col < s.N; ++col)
                 Br_[k] += uint64_t(int64_t(float(B[size_t(k) * s.N + col]))) * r_[col];
@@ -163,7 +178,12 @@ struct Accuracy {
 };
 
 // Up to `limit` of the indices 0 .. size - 1, the first and the last among them.
-std::vector<int> sample_indices(int size, int limit);
+inline std::vector<int> sample_indices(int size, int limit) {
+    std::vector<int> indices(std::min(size, limit));
+    for (size_t i = 0; i < indices.size(); ++i)
+        indices[i] = int(i * (size - 1) / std::max<size_t>(1, indices.size() - 1));
+    return indices;
+}
 
 // Compares C with a double-precision product, at all elements or at 128 rows x 128 columns of a
 // larger C; fewer from K = 2^17 on. Bound: |C - AB| <= ((1 + u)^n - 1) |A||B| element by element, u
@@ -268,26 +288,23 @@ struct OperandsIn {
     // If even K products of 1 exceed the limit, rows of A keep only so many elements.
     void set_integers(uint32_t seed, double exact_limit) {
         const int range = exact_range(shape.K, exact_limit);
-        fill_periodic(A, integers(range, seed));
-        thin_rows(shape, A, int(std::ceil(shape.K / exact_limit)), seed);
-        fill_periodic(B, integers(range, seed + 1));
-        upload();
+        fill_integers(A, range, seed);
+        fill_integers(B, range, seed + 1);
+        upload(exact_limit, seed);
     }
     // All positive: no sum cancels, so the error bound is a fraction of each element of C, and at
     // most a quarter of it.
     void set_reals(uint32_t seed, double unit_roundoff) {
-        fill_periodic(A, reals(0.25f, seed));
-        const double most_terms = std::floor(std::log1p(0.25) / std::log1p(unit_roundoff));
-        thin_rows(shape, A, int(std::ceil(shape.K / most_terms)), seed);
-        fill_periodic(B, reals(0.25f, seed + 1));
-        upload();
+        fill_reals(A, 0.25f, seed);
+        fill_reals(B, 0.25f, seed + 1);
+        upload(std::floor(std::log1p(0.25) / std::log1p(unit_roundoff)), seed);
     }
     // Reals of both signs, for timing. Simpler data would draw less power, which can raise the
     // clock.
     void set_timed(uint32_t seed) {
-        fill_periodic(A, reals(-1, seed));
-        fill_periodic(B, reals(-1, seed + 1));
-        upload();
+        fill_reals(A, -1, seed);
+        fill_reals(B, -1, seed + 1);
+        upload(shape.K, seed);
     }
 
     // The first element of A or B that the kernel changed, "A[3][5] was changed", or "".
@@ -302,7 +319,18 @@ struct OperandsIn {
     GuardedOutput<OutArray> C;
 
 private:
-    void upload() {
+    // Uploads them, after thinning the rows of A, so that a sum has no more than `most_terms`: of
+    // neighbours all but one become zero, another one in the next row.
+    void upload(double most_terms, uint32_t seed) {
+        const int step = int(std::ceil(shape.K / most_terms));
+        std::mt19937 random(seed);
+        for (int k = 0; step > 1 && k < shape.K; k += step) {
+            const int length = std::min(step, shape.K - k), first = int(random() % unsigned(step));
+            for (int row = 0; row < shape.M; ++row)
+                for (int i = 0; i < length; ++i)
+                    if (i != (first + row % step) % step)
+                        A[size_t(row) * shape.K + k + i] = In(0.0f);
+        }
         A_device.upload(A);
         B_device.upload(B);
     }
@@ -351,59 +379,3 @@ double verify_stage(
     check(accuracy.wrong);
     return accuracy.worst;
 }
-
-#ifndef HARNESS_COMPILED_APART
-
-#include <random>
-
-std::string to_string(Shape s) { return format("%d x %d x %d", s.M, s.N, s.K); }
-
-Row row_of(const std::string& stage, Shape s, double error) {
-    return {{"stage", stage},           {"m", std::to_string(s.M)},
-            {"n", std::to_string(s.N)}, {"k", std::to_string(s.K)},
-            {"verified", "exact"},      {"error_of_bound", format("%.6f", error)}};
-}
-
-int exact_range(int K, double limit) { return std::max(1, std::min(8, int(std::sqrt(limit / K)))); }
-
-std::function<float()> integers(int range, uint32_t seed) {
-    return [range, bits = std::mt19937(seed)]() mutable {
-        const int magnitude = 1 + int((bits() >> 1) % unsigned(range));
-        return float(bits() & 1 ? magnitude : -magnitude);
-    };
-}
-
-std::function<float()> reals(float low, uint32_t seed) {
-    return [low, bits = std::mt19937(seed)]() mutable {
-        return low + float(bits() >> 8) * ((1 - low) * 0x1p-24f);
-    };
-}
-
-std::vector<uint32_t> random_bits(size_t count, uint32_t seed) {
-    std::mt19937 random(seed);
-    std::vector<uint32_t> bits(count);
-    for (uint32_t& each : bits) each = random();
-    return bits;
-}
-
-std::vector<float> random_integers(size_t count, int range, uint32_t seed) {
-    std::vector<float> values(count);
-    fill_periodic(values, integers(range, seed));
-    return values;
-}
-
-std::vector<float> random_reals(size_t count, uint32_t seed) {
-    std::vector<float> values(count);
-    fill_periodic(values, reals(-1, seed));
-    return values;
-}
-
-std::vector<int> sample_indices(int size, int limit) {
-    std::vector<int> indices;
-    const int count = std::min(size, limit);
-    for (int i = 0; i < count; ++i)
-        indices.push_back(count == 1 ? 0 : int(int64_t(i) * (size - 1) / (count - 1)));
-    return indices;
-}
-
-#endif  // HARNESS_COMPILED_APART

@@ -4,7 +4,7 @@
 
 #include <fstream>
 
-#include "common/emulated.h"
+#include "common/gpu.h"
 #include "common/harness.h"
 
 namespace {

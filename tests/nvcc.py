@@ -12,6 +12,7 @@ import shlex
 
 import pytest
 
+import ladder
 from support import ROOT, call, tool
 
 ARCHITECTURES = [f"-gencode=arch=compute_{sm},code=sm_{sm}" for sm in (75, 80, 90)]
@@ -81,7 +82,7 @@ def test_roofline_has_wgmma(tmp_path):
 def test_debug_build_verifies(source, tmp_path):
     if not call(tool("nvidia-smi"), "-L").stdout.startswith("GPU"):
         pytest.skip("no GPU")
-    architecture = "-gencode=arch=compute_90a,code=sm_90a" if "/hopper.cuh" in (ROOT / source).read_text() else "-arch=native"
-    build(["-g", "-G", "-std=c++17", architecture, "-I.", source, "-lcublas"], tmp_path / "debug")
+    architecture = ladder.architecture((ROOT / source).read_text())
+    build(["-g", "-G", "-std=c++17", f"-arch={architecture}", "-I.", source, "-lcublas"], tmp_path / "debug")
     for m, n, k in ((7, 5, 3), (130, 257, 9), (129, 132, 24)):
         assert call(tmp_path / "debug", "-m", m, "-n", n, "-k", k, "--verify-only").returncode in (0, 77)

@@ -20,7 +20,6 @@ from machine import BUILD, NVCC, ROOT, fail, show_progress
 from patches import patched, said
 from results import read, write_whole
 
-ARCHITECTURE = "native"
 ALL = "-"  # the value of `without` for a form with all parts
 COLUMNS = ("registers", "spilled_bytes", "loop_multiply_adds", "loop_others", "loop_three_operands", "loop_one_bank")
 RAGGED = ("37x136x72", "37x129x65")  # no tile divides them; rows with and without 16-byte alignment
@@ -101,14 +100,14 @@ def compile_form(form, number, folder):
     """Compiles a form. Returns its object file and the columns that describe its machine code. Raises CalledProcessError."""
     source, made = folder / f"{number}.cu", folder / f"{number}.o"
     source.write_text(wrapped(form, number))
-    report = nvcc("-Xptxas=-v", "-c", source, "-o", made, architecture="sm_90a" if "/hopper.cuh" in form.text else ARCHITECTURE)
+    report = nvcc("-Xptxas=-v", "-c", source, "-o", made, architecture=ladder.architecture(form.text))
     columns = {**dict.fromkeys(COLUMNS, "-"), **registers(report)}
     if dump := shutil.which("cuobjdump") or shutil.which("cuobjdump", path=pathlib.Path(shutil.which(NVCC) or "").resolve().parent):
         columns.update(loop(subprocess.run([dump, "-sass", made], capture_output=True, text=True).stdout))
     return made, columns
 
 
-def nvcc(*words, architecture=ARCHITECTURE):
+def nvcc(*words, architecture="native"):
     """Returns what it printed. Raises CalledProcessError."""
     command = [NVCC, "-std=c++17", "-O1", f"-arch={architecture}", f"-I{ROOT}", "-DHARNESS_COMPILED_APART", "-w", *map(str, words)]
     return subprocess.run(command, check=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True).stdout

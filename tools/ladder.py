@@ -26,6 +26,11 @@ def name(file):
     return f"{file.parent.name}/{file.stem}" if file.stem[0].isdigit() else file.stem
 
 
+def architecture(text):
+    """What nvcc's -arch takes for a program: only code of sm_90a has the instructions of hopper.cuh."""
+    return "sm_90a" if "/hopper.cuh" in text else "native"
+
+
 def changes(step):
     """What its header comment says that it changes; "" where there is none."""
     found = re.search(r"(?m)^// Changed: *(?:\(from \w+\) *)?(.*)", step.read_text())

@@ -13,7 +13,7 @@
 #include <random>
 
 #include "06_wmma/tests/types.cuh"
-#include "common/bench.h"
+#include "common/gpu.h"
 
 constexpr int kChain = 1 << 16;  // products of a timed launch: a millisecond or more
 
@@ -272,7 +272,7 @@ int main(int argc, char** argv) {
     o.rows_without_times = true;
     uint32_t seed = 1;
     const std::vector<Option> more = {
-        {"seed", "S", "other inputs (default 1)", number(seed, "--seed", 0, UINT32_MAX)},
+        {"seed", "S", "other inputs (default 1)", number(seed, 0, UINT32_MAX)},
         arch_option(o.arch)};
     return run_bench(
         "types",
