@@ -73,6 +73,7 @@ struct Options : RunOptions {
     uint32_t seed = 1;
     std::optional<Gpu> gpu;  // predict for this GPU rather than for the one at hand
     std::string order;  // emulator: forward, reverse, random or all three
+    bool bf16 = false;  // operands of bfloat16 in place of FP16
     bool large_indices = false;  // emulator: only check that indices do not overflow
     bool lines = false;  // emulator: print the traffic of every source line
     std::string record;  // emulator: the file for what two blocks access; empty: none
@@ -89,8 +90,9 @@ constexpr long long kMaxK = 8388608;
 inline Shape square(long long size) { return {int(size), int(size), int(size)}; }
 
 std::vector<Option> product_options(Options& options, const std::string& default_size);
-// Those, plus the options that only CUDA stages have. emulated: this is a CPU build.
-std::vector<Option> stage_options(Options& options, int default_size, bool emulated);
+// Those, plus the options that only CUDA stages have. emulated: this is a CPU build. has_bf16: so
+// has the stage.
+std::vector<Option> stage_options(Options& options, int default_size, bool emulated, bool has_bf16);
 
 constexpr const char* kAboutProduct =
     "C = A * B for row-major A (M x K), B (K x N), C (M x N); verifies, then times.";
@@ -292,10 +294,14 @@ std::vector<Option> product_options(Options& o, const std::string& default_size)
     return options;
 }
 
-std::vector<Option> stage_options(Options& o, int default_size, bool emulated) {
+std::vector<Option> stage_options(Options& o, int default_size, bool emulated, bool has_bf16) {
     o.shapes = {square(default_size)};
     std::vector<Option> options = product_options(o, std::to_string(default_size));
     options.push_back(device_option(o.device));
+    options.push_back(only_for(
+        has_bf16,
+        {"bf16", "", "10_async_mma, 11_wgmma: A and B of bfloat16 instead of FP16", flag(o.bf16)},
+        "stages 10_async_mma and 11_wgmma take it"));
     for (const Option& each : std::vector<Option>{
              {"order", "ORDER",
               "CPU build: run threads forward, reverse, random or all three (default all; traced: "
