@@ -91,7 +91,7 @@ __global__ void __launch_bounds__(kThreads + kProducers, 1)
     }
     ptx::setmaxnreg_more<240>();
 
-    // Each half2 is a register. A is taken in tiles of 16 x 16, B in pairs of tiles of 16 x 8.
+    // A register holds two elements. A is taken in tiles of 16 x 16, B in pairs of tiles of 16 x 8.
     half2 a[2][4][4], b[2][4][2][2];
     auto load_fragments = [&](int buffer, int s) {
         for (int i = 0; i < 4; ++i)

@@ -22,12 +22,13 @@ constexpr int kStepK = 64;  // depth of the tiles: a row of As is 128 bytes
 constexpr int kGroup = 16;  // rows of tiles that are computed together
 constexpr int kBuffers = 4;  // one is read while three are being filled
 
+template <class T>  // half or __nv_bfloat16
 struct Shared {  // TMA wants tiles of 128-byte rows, on multiples of 1024 bytes
-    half As[kBuffers][kTileM][kStepK];
-    half Bs[kBuffers][kTileN / 64][kStepK][64];
+    T As[kBuffers][kTileM][kStepK];
+    T Bs[kBuffers][kTileN / 64][kStepK][64];
     uint64_t full[kBuffers], empty[kBuffers];
 };
-constexpr int kSharedBytes = sizeof(Shared);  // 192 KiB; 48 without asking
+constexpr int kSharedBytes = sizeof(Shared<half>);  // 192 KiB; 48 without asking
 static_assert(kStepK == 64 && kTileN % 64 == 0, "64 elements are 128 bytes");
 
 // Where the piece that starts at `column` of that row is. column is a multiple of 8.
@@ -65,12 +66,12 @@ __device__ void store_sums(const float (&acc)[4][8][4], int row, int col, int M,
             }
 }
 
-template <bool kWide>
+template <class T, bool kWide>
 __global__ void __launch_bounds__(kThreads + kProducers, 1)
     matmul(int M, int N, int K, const __grid_constant__ CUtensorMap A,
            const __grid_constant__ CUtensorMap B, float* C) {
     extern __shared__ __align__(1024) char memory[];
-    Shared& shared = *reinterpret_cast<Shared*>(memory);
+    auto& shared = *reinterpret_cast<Shared<T>*>(memory);
     const int tiles = ceil_div(M, kTileM) * ceil_div(N, kTileN);
     const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
     const int row = warp / 4 * 64;  // a warp owns 64 x 64 elements
@@ -106,8 +107,8 @@ __global__ void __launch_bounds__(kThreads + kProducers, 1)
     }
     ptx::setmaxnreg_more<240>();
 
-    // Each half2 is a register. A is taken in tiles of 16 x 16, B in pairs of tiles of 16 x 8.
-    half2 a[2][4][4], b[2][4][2][2];
+    // A register holds two elements. A is taken in tiles of 16 x 16, B in pairs of tiles of 16 x 8.
+    ptx::Pair<T> a[2][4][4], b[2][4][2][2];
     auto load_fragments = [&](int buffer, int s) {
         for (int i = 0; i < 4; ++i)
             ptx::ldmatrix_x4(
@@ -150,12 +151,13 @@ __global__ void __launch_bounds__(kThreads + kProducers, 1)
     }
 }
 
-void launch_matmul(int M, int N, int K, const half* A, const half* B, float* C) {
+template <class T>
+void launch_matmul(int M, int N, int K, const T* A, const T* B, float* C) {
     const AlignedRows A_rows(A, M, K), B_rows(B, K, N);
     const auto A_map = tensor_map(A_rows.data, M, K, kTileM, kStepK, 128, A_rows.stride);
     const auto B_map = tensor_map(B_rows.data, K, N, kStepK, 64, 128, B_rows.stride);
     const int blocks = std::min(multiprocessors(), ceil_div(M, kTileM) * ceil_div(N, kTileN));
-    const auto kernel = N % 2 == 0 ? matmul<true> : matmul<false>;  // stores of 8 bytes
+    const auto kernel = N % 2 == 0 ? matmul<T, true> : matmul<T, false>;  // stores of 8 bytes
     cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, kSharedBytes);
     kernel<<<blocks, kThreads + kProducers, kSharedBytes>>>(M, N, K, A_map, B_map, C);
 }
@@ -175,6 +177,7 @@ double shared_loaded_bytes(double M, double N, double K) {
 
 int main(int argc, char** argv) {
     StageOf<half, float> stage = {launch_matmul, loaded_elements, shared_loaded_bytes, kTensor};
+    stage.launch_bf16 = launch_matmul;
     stage.stored_elements = stored_with_copies;
     stage.shared_bytes = kSharedBytes;
     stage.smaller_step = "06_wmma/3_async";

@@ -22,12 +22,14 @@ constexpr int kGroup = 16;  // rows of tiles that are computed together
 constexpr int kBuffers = 3;  // one is read while two are being filled
 constexpr int kBoxes = 4;  // of C, for each warpgroup
 
+template <class T>  // half or __nv_bfloat16
 struct Shared {  // TMA wants tiles of 128-byte rows, on multiples of 1024 bytes
-    half As[kBuffers][kTileM][kStepK];
-    half Bs[kBuffers][kTileN / 64][kStepK][64];
+    T As[kBuffers][kTileM][kStepK];
+    T Bs[kBuffers][kTileN / 64][kStepK][64];
     float Cs[2][kBoxes][64][32];
     uint64_t full[kBuffers], empty[kBuffers];
 };
+constexpr int kSharedBytes = sizeof(Shared<half>);  // 208 KiB; 48 without asking
 static_assert(kStepK == 64 && kTileN % 64 == 0, "64 elements are 128 bytes");
 
 // Tile number `tile` of C: its first row and column.
@@ -46,13 +48,13 @@ __device__ void store2(float* to, float x, float y, int valid) {
     if (valid > 1) to[1] = y;
 }
 
-template <bool kTma>
+template <class T, bool kTma>
 __global__ void __launch_bounds__(kThreads + kProducers, 1)
     matmul(int M, int N, int K, const __grid_constant__ CUtensorMap A,
            const __grid_constant__ CUtensorMap B, const __grid_constant__ CUtensorMap C_map,
            float* C) {
     extern __shared__ __align__(1024) char memory[];
-    Shared& shared = *reinterpret_cast<Shared*>(memory);
+    auto& shared = *reinterpret_cast<Shared<T>*>(memory);
     const int tiles = ceil_div(M, kTileM) * ceil_div(N, kTileN);
     const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
 
@@ -98,7 +100,7 @@ __global__ void __launch_bounds__(kThreads + kProducers, 1)
                 const uint64_t a = ptx::wgmma_descriptor(&shared.As[buffer][row][s], 128, 1024);
                 const uint64_t b = ptx::wgmma_descriptor(&shared.Bs[buffer][0][s], 128, 1024,
                                                          sizeof(shared.Bs[0][0]));
-                ptx::wgmma_m64k16<half, 0, 1>(acc, a, b, k + s > 0);
+                ptx::wgmma_m64k16<T, 0, 1>(acc, a, b, k + s > 0);
             }
             ptx::wgmma_commit_group();
             ptx::wgmma_wait_group<0>();
@@ -139,16 +141,17 @@ __global__ void __launch_bounds__(kThreads + kProducers, 1)
     if (kTma && threadIdx.x % 128 == 0) ptx::bulk_wait_group<0>();  // shared memory must outlive it
 }
 
-void launch_matmul(int M, int N, int K, const half* A, const half* B, float* C) {
+template <class T>
+void launch_matmul(int M, int N, int K, const T* A, const T* B, float* C) {
     const AlignedRows A_rows(A, M, K), B_rows(B, K, N);
     const auto A_map = tensor_map(A_rows.data, M, K, kTileM, kStepK, 128, A_rows.stride);
     const auto B_map = tensor_map(B_rows.data, K, N, kStepK, 64, 128, B_rows.stride);
     const int blocks = std::min(multiprocessors(), ceil_div(M, kTileM) * ceil_div(N, kTileN));
     const bool tma = N % 4 == 0;  // it stores rows that start on multiples of 16 bytes
     const auto C_map = tma ? tensor_map(C, M, N, 64, 32, 128) : CUtensorMap();
-    const auto kernel = tma ? matmul<true> : matmul<false>;
-    cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, sizeof(Shared));
-    kernel<<<blocks, kThreads + kProducers, sizeof(Shared)>>>(M, N, K, A_map, B_map, C_map, C);
+    const auto kernel = tma ? matmul<T, true> : matmul<T, false>;
+    cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, kSharedBytes);
+    kernel<<<blocks, kThreads + kProducers, kSharedBytes>>>(M, N, K, A_map, B_map, C_map, C);
 }
 
 // A is loaded once for every column of tiles, B once for every row of tiles; and once for a copy.
@@ -159,8 +162,9 @@ double loaded_elements(double M, double N, double K) {
 
 int main(int argc, char** argv) {
     StageOf<half, float> stage = {launch_matmul, loaded_elements, nullptr, kWgmma};
+    stage.launch_bf16 = launch_matmul;
     stage.stored_elements = stored_with_copies;
-    stage.shared_bytes = sizeof(Shared);
+    stage.shared_bytes = kSharedBytes;
     stage.smaller_step = "06_wmma/3_async";
     return run_stage(stage, argc, argv);
 }

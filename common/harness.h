@@ -28,8 +28,12 @@ int run_stage(StageOf<In, Out> stage, int argc, char** argv, const char* source 
 
 #ifndef HARNESS_COMPILED_APART
 
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+
 #include <cctype>
 #include <filesystem>
+#include <type_traits>
 
 #ifdef CUDA_EMULATOR
 #include "common/emulated.h"
@@ -47,10 +51,17 @@ inline std::string stage_name(const char* source) {
 }
 
 // The options of a program that multiplies matrices, and those that only CUDA stages have.
-inline std::vector<Option> stage_options(Options& o) {
+inline std::vector<Option> stage_options(Options& o, bool has_bf16) {
     o.shapes = {square(Machine::kDefaultSize)};
     std::vector<Option> options = product_options(o, std::to_string(Machine::kDefaultSize));
     options.push_back(device_option(o.device));
+    options.push_back(
+        {"bf16", "", "10_async_mma, 11_wgmma: A and B of bfloat16 instead of FP16", flag(o.bf16)});
+    if (!has_bf16)
+        options.back().set = [](const std::string& name, const std::string&) {
+            throw Failure(kBadCommandLine,
+                          name + ": only the stages 10_async_mma and 11_wgmma take it");
+        };
     for (const Option& each : std::vector<Option>{
              {"order", "ORDER",
               "run threads forward, reverse, random or all three (default all; traced: forward)",
@@ -68,6 +79,40 @@ inline std::vector<Option> stage_options(Options& o) {
 // Stages that have a shape's operands in common: verified one by one, then measured in turns or
 // counted, and predicted: a row each.
 template <class In, class Out>
+void run_all(const std::vector<StageOf<In, Out>>& stages, const Options& options) {
+    Report report(options.csv, Machine::table(options), options.wide);
+    Machine machine(options, stages[0].arithmetic);
+    if (!machine.begin(stages[0])) return;
+    const auto run_shape = [&](const Shape& shape) {
+        Operands<In, Out> x(shape);
+        std::vector<Row> rows;
+        for (const auto& stage : stages)
+            doing(stages.size() > 1 ? stage.name : "", [&] {
+                rows.push_back(row_of(stage.name + std::string(options.bf16 ? " bf16" : ""), shape,
+                                      machine.verify(stage, x)));
+            });
+        const std::vector<double> gflops = machine.measure(stages, x, rows);
+        for (size_t i = 0; i < stages.size(); ++i) {
+            add_prediction(rows[i], intensity_of(stages[i], shape), stages[i].arithmetic,
+                           machine.gpu, gflops[i]);
+            report.add(rows[i] += machine.where());
+        }
+    };
+    for (const Shape& shape : shapes_of(options)) {
+        doing(to_string(shape), [&] { run_shape(shape); });
+        machine.explain();
+    }
+    report.save();
+}
+
+// The same stage, of bfloat16.
+inline StageOf<__nv_bfloat16, float> in_bf16(const StageOf<half, float>& s) {
+    return {s.launch_bf16,     s.loaded_elements, s.shared_loaded_bytes,
+            s.arithmetic,      s.shared_bytes,    s.smaller_step,
+            s.stored_elements, nullptr,           s.name};
+}
+
+template <class In, class Out>
 int run_stages(const std::string& name, const std::vector<StageOf<In, Out>>& stages, int argc,
                char** argv) {
     Options options;
@@ -76,28 +121,15 @@ int run_stages(const std::string& name, const std::vector<StageOf<In, Out>>& sta
     const std::string examples = "Examples:  " + name +
                                  " --sizes 1024:8192:1024 --csv ladder.csv\n           " + name +
                                  " -m 37 -n 129 -k 65 --verify-only";
-    return run_program(name, about, stage_options(options), examples, argc, argv, [&] {
-        Report report(options.csv, Machine::table(options), options.wide);
-        Machine machine(options, stages[0].arithmetic);
-        if (!machine.begin(stages[0])) return;
-        const auto run_all = [&](const Shape& shape) {
-            Operands<In, Out> x(shape);
-            std::vector<Row> rows;
-            for (const auto& stage : stages)
-                doing(stages.size() > 1 ? stage.name : "",
-                      [&] { rows.push_back(row_of(stage.name, shape, machine.verify(stage, x))); });
-            const std::vector<double> gflops = machine.measure(stages, x, rows);
-            for (size_t i = 0; i < stages.size(); ++i) {
-                add_prediction(rows[i], intensity_of(stages[i], shape), stages[i].arithmetic,
-                               machine.gpu, gflops[i]);
-                report.add(rows[i] += machine.where());
+    const std::vector<Option> taken = stage_options(options, stages[0].launch_bf16);
+    return run_program(name, about, taken, examples, argc, argv, [&] {
+        if constexpr (std::is_same_v<StageOf<In, Out>, StageOf<half, float>>)
+            if (options.bf16) {
+                std::vector<StageOf<__nv_bfloat16, float>> others;
+                for (const auto& stage : stages) others.push_back(in_bf16(stage));
+                return run_all(others, options);
             }
-        };
-        for (const Shape& shape : shapes_of(options)) {
-            doing(to_string(shape), [&] { run_all(shape); });
-            machine.explain();
-        }
-        report.save();
+        run_all(stages, options);
     });
 }
 

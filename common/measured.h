@@ -2,12 +2,15 @@
 #pragma once
 
 #include <cublas_v2.h>  // takes as long to compile as the rest of the harness
+#include <cuda_bf16.h>
 #include <cuda_fp16.h>
+
+#include <type_traits>
 
 #include "common/gpu.h"
 
-// cuBLAS's product of the same data in the same precision: FP32 without TF32, FP16 with FP32
-// accumulate, or FP16 throughout. Row-major C = A * B is column-major C' = B' * A'.
+// cuBLAS's product of the same data in the same precision: FP32 without TF32, FP16 or bfloat16 with
+// FP32 accumulate, or FP16 throughout. Row-major C = A * B is column-major C' = B' * A'.
 class Cublas {
 public:
     Cublas() {
@@ -24,10 +27,12 @@ public:
         check(cublasSgemm(handle_, kNo, kNo, N, M, K, &one, B, N, A, K, &zero, C, N),
               "cublasSgemm");
     }
-    void multiply(int M, int N, int K, const half* A, const half* B, float* C) {
+    template <class T>
+    void multiply(int M, int N, int K, const T* A, const T* B, float* C) {
         const float one = 1, zero = 0;
-        check(cublasGemmEx(handle_, kNo, kNo, N, M, K, &one, B, CUDA_R_16F, N, A, CUDA_R_16F, K,
-                           &zero, C, CUDA_R_32F, N, CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT),
+        constexpr auto type = std::is_same_v<T, half> ? CUDA_R_16F : CUDA_R_16BF;
+        check(cublasGemmEx(handle_, kNo, kNo, N, M, K, &one, B, type, N, A, type, K, &zero, C,
+                           CUDA_R_32F, N, CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT),
               "cublasGemmEx");
     }
     void multiply(int M, int N, int K, const half* A, const half* B, half* C) {

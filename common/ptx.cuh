@@ -17,6 +17,14 @@
 #include <cstdint>
 #include <type_traits>
 
+namespace ptx {
+
+// A register of two T: half2 or __nv_bfloat162.
+template <class T>
+using Pair = std::conditional_t<std::is_same_v<T, half>, half2, __nv_bfloat162>;
+
+}  // namespace ptx
+
 #ifdef CUDA_EMULATOR
 #include "emulator/include/ptx.h"
 #else

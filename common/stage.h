@@ -29,8 +29,10 @@ constexpr Arithmetic kHalf2 = {"FP16 pairs", &Limits::half2_gflops, 2048.0, 0x1p
 // the addends to the largest exponent before it adds them, which can lose as much again. Source: M.
 // Fasi, N. Higham, M. Mikaitis, S. Pranesh, "Numerical behavior of NVIDIA tensor cores", PeerJ
 // Computer Science 7, 2021.
-constexpr Arithmetic kTensor = {"FP16 tensor cores", &Limits::tensor_gflops, 16777216.0, 0x1p-22};
-constexpr Arithmetic kWgmma = {"FP16 by wgmma", &Limits::wgmma_gflops, 16777216.0, 0x1p-22};
+constexpr Arithmetic kTensor = {"tensor cores", &Limits::tensor_gflops, 16777216.0, 0x1p-22};
+constexpr Arithmetic kWgmma = {"wgmma", &Limits::wgmma_gflops, 16777216.0, 0x1p-22};
+
+struct __nv_bfloat16;
 
 template <class In, class Out>
 struct StageOf {
@@ -50,5 +52,8 @@ struct StageOf {
     // How many elements of C's size all threads together store; nullptr: each of C once. What is
     // added to C by atomicAdd is not counted.
     double (*stored_elements)(double M, double N, double K) = nullptr;
+    // Only if the stage also multiplies bfloat16 (--bf16), with the same traffic.
+    void (*launch_bf16)(int M, int N, int K, const __nv_bfloat16* A, const __nv_bfloat16* B,
+                        Out* C) = nullptr;
     const char* name = "";  // run_stage() takes it from the stage's source
 };

@@ -1,4 +1,5 @@
 // Faulty kernels, each of which the harness must report.
+#include <cuda_bf16.h>
 #include <cuda_fp16.h>
 #include <gtest/gtest.h>
 
@@ -169,6 +170,7 @@ void expect_sharp(const Arithmetic& arithmetic) {
 TEST(Harness, TheErrorBoundIsSharpForEveryK) {
     expect_sharp<float, float>(kFp32);
     expect_sharp<half, float>(kTensor);
+    expect_sharp<__nv_bfloat16, float>(kTensor);
     expect_sharp<half, half>(kHalf2);
 }
 

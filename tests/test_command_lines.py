@@ -58,6 +58,7 @@ ROWS = [
     (STAGES, "both", "--limits ''", 2, "--limits '': can't be read: No such file or directory"),
     (STAGES, "both", f"--limits {__file__!r}", 2, f"--limits '{__file__}': has no column 'what'"),
     (STAGES, "cpu", "--order sideways", 2, "--order 'sideways': takes one of forward, reverse, random, all"),
+    (STAGES, "both", "--bf16", 2, "--bf16: only the stages 10_async_mma and 11_wgmma take it"),
     (STAGE, "gpu", "--order forward", 2, "--order: only the CPU builds"),
     (STAGES, "cpu", AMOUNT, 3, "GiB are available; try a smaller size"),
     (STAGE, "device", AMOUNT, 3, "GiB are available; try a smaller size"),
