@@ -1,5 +1,6 @@
-// The tensor core's own instructions in place of WMMA. ldmatrix loads a fragment, mma.sync multiplies
-// two, and both say which lane holds which element. So C goes from registers to global memory.
+// The tensor core's own instructions in place of WMMA: ldmatrix loads a fragment, mma.sync
+// multiplies two. PTX's manual says which lane holds which element. So C goes from registers to
+// global memory.
 //
 //    lane 0 1 2 3        0 1 2 3        of a 16 x 8 tile of sums a lane holds four elements:
 //         4 5 6 7  ...   4 5 6 7        two neighbours in row lane / 4, two in the row 8 below

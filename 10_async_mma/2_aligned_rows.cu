@@ -1,6 +1,6 @@
-// Every row starts on a multiple of 16 bytes. Where rows of A or B do not, they are copied to such rows
-// before the product: a few microseconds. Then one way to load serves every size: 16 bytes at a time.
-// AlignedRows makes the copies. It is in common/aligned_rows.h, since 11 needs it, too.
+// Every row starts on a multiple of 16 bytes. If rows of A or B do not, AlignedRows first copies
+// them to rows that do, which takes a few microseconds. Then every size is loaded in one way, 16
+// bytes at a time. AlignedRows is in common/aligned_rows.h, because 11 needs it, too.
 //
 //    K = 5:   a a a a a b b b b b c c c ...   ->   a a a a a 0 0 0 b b b b b 0 0 0 c c c ...
 //

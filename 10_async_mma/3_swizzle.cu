@@ -1,6 +1,6 @@
-// Swizzled tiles in place of padded ones: the eight pieces of a row, 16 bytes each, change places by
-// the number of the row. So a row stays 128 bytes long, and eight pieces below each other lie in
-// eight different places: no bank conflict, and no space lost.
+// Swizzled tiles in place of padded ones. A row has eight pieces of 16 bytes, and they change
+// places by the row's number. Eight pieces below each other then lie in eight different places, so
+// no banks conflict. A row needs no pad for that, and stays 128 bytes long.
 //
 //    row 0  | 0 | 1 | 2 | 3 | 4 | 5 | 6 | 7 |     piece p of row r is at place p ^ (r % 8)
 //    row 1  | 1 | 0 | 3 | 2 | 5 | 4 | 7 | 6 |

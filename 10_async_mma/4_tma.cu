@@ -1,11 +1,11 @@
-// One thread asks the TMA, a unit of the multiprocessor, for whole tiles: no thread computes addresses
-// and copies. Barriers that count, mbarriers, take the place of __syncthreads(): a warp waits for the
-// tiles that it reads, but not for the other warps.
+// One thread asks TMA, a unit of the multiprocessor, for whole tiles. No thread computes addresses
+// or copies. Barriers that count, mbarriers, replace __syncthreads(). So a warp waits for the tiles
+// that it reads, but not for the other warps.
 //
-//    full[b]    waited for before reading b      complete: all bytes of both tiles have come
-//    empty[b]   waited for before refilling b    complete: all eight warps have read them
+//    full[b]    a warp waits for it before it reads b       complete: both tiles have come
+//    empty[b]   thread 0 waits for it before it refills b   complete: all eight warps have read b
 //
-//    Each goes through phases 0, 1, 0, 1 ... : one for each time that the buffer is filled.
+//    Each goes through phases 0, 1, 0, 1 ..., one for each time that the buffer is filled.
 //
 // Changed:  tiles by TMA, which swizzles them, too; mbarriers instead of __syncthreads().
 #include "common/aligned_rows.h"
@@ -68,7 +68,7 @@ __global__ void __launch_bounds__(kThreads, 1)
 
     if (threadIdx.x == 0) {
         for (int buffer = 0; buffer < kBuffers; ++buffer) {
-            ptx::mbarrier_init(&shared.full[buffer], 1);  // of the thread that loads; and the bytes
+            ptx::mbarrier_init(&shared.full[buffer], 1);  // the thread that loads, and its bytes
             ptx::mbarrier_init(&shared.empty[buffer], kThreads / 32);  // one of each warp
         }
         ptx::fence_mbarrier_init();

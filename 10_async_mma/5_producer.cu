@@ -1,9 +1,9 @@
-// A warp of its own loads the tiles. Until now thread 0 did, and its warp had to wait for the slowest
-// one before it could go on multiplying. The producer only waits and loads, far ahead of the others,
-// the consumers only wait and multiply.
+// A warp of its own loads the tiles. Until now thread 0 did that, and its warp had to wait for the
+// slowest one before it could multiply again. The new warp, the producer, only waits and loads, far
+// ahead of the others. These, the consumers, only wait and multiply.
 //
-//    A warpgroup is four warps. Registers are handed out by warpgroups, 168 to each thread here. The
-//    producer's gives most of them back, and the two that multiply take them: 24 and 240.
+//    A warpgroup is four warps. Registers are handed out by warpgroups, 168 to each thread here.
+//    The producer's keeps 24 of them, and the two that multiply take 240.
 //
 // Changed:  a third warpgroup, of which one thread loads; registers moved between warpgroups.
 #include "common/aligned_rows.h"
@@ -67,7 +67,7 @@ __global__ void __launch_bounds__(kThreads + kProducers, 1)
 
     if (threadIdx.x == 0) {
         for (int buffer = 0; buffer < kBuffers; ++buffer) {
-            ptx::mbarrier_init(&shared.full[buffer], 1);  // of the thread that loads; and the bytes
+            ptx::mbarrier_init(&shared.full[buffer], 1);  // the thread that loads, and its bytes
             ptx::mbarrier_init(&shared.empty[buffer], kThreads / 32);  // one of each warp
         }
         ptx::fence_mbarrier_init();

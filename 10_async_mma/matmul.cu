@@ -1,12 +1,12 @@
-// Blocks that stay: as many as there are multiprocessors. Each computes one tile of C after the other,
-// and its producer already loads for the next one while the sums of this one are stored.
+// Blocks that stay, as many as there are multiprocessors. Each computes one tile of C after the
+// other. While it stores the sums of a tile, its producer already loads for the next one.
 //
 //    1  5  9 13 | 17 21 25 29     The order of the tiles: down in groups of 16 rows (here 4), then
-//    2  6 10 14 | 18 22 26 30     to the right. The tiles that are computed at the same time lie
-//    3  7 11 15 | 19 23 27 31     in a block that is nearly square, so that they share more of
-//    4  8 12 16 | 20 24 28 32     their rows of A and columns of B in the L2 cache.
+//    2  6 10 14 | 18 22 26 30     to the right. Tiles that are computed at the same time form a
+//    3  7 11 15 | 19 23 27 31     block that is nearly square. So they share more rows of A and
+//    4  8 12 16 | 20 24 28 32     columns of B in the L2 cache.
 //
-// Changed:  a loop over tiles around both loops over k; the order of the tiles.
+// Changed:  a loop over tiles around both loops over k; the order of the tiles; half or bfloat16.
 #include "common/aligned_rows.h"
 #include "common/harness.h"
 #include "common/hopper.cuh"
@@ -79,7 +79,7 @@ __global__ void __launch_bounds__(kThreads + kProducers, 1)
 
     if (threadIdx.x == 0) {
         for (int buffer = 0; buffer < kBuffers; ++buffer) {
-            ptx::mbarrier_init(&shared.full[buffer], 1);  // of the thread that loads; and the bytes
+            ptx::mbarrier_init(&shared.full[buffer], 1);  // the thread that loads, and its bytes
             ptx::mbarrier_init(&shared.empty[buffer], kThreads / 32);  // one of each warp
         }
         ptx::fence_mbarrier_init();

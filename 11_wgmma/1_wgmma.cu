@@ -59,7 +59,7 @@ __global__ void __launch_bounds__(kThreads + kProducers, 1)
 
     if (threadIdx.x == 0) {
         for (int buffer = 0; buffer < kBuffers; ++buffer) {
-            ptx::mbarrier_init(&shared.full[buffer], 1);  // of the thread that loads; and the bytes
+            ptx::mbarrier_init(&shared.full[buffer], 1);  // the thread that loads, and its bytes
             ptx::mbarrier_init(&shared.empty[buffer], kThreads / 32);  // one of each warp
         }
         ptx::fence_mbarrier_init();
