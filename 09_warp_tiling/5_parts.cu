@@ -28,7 +28,7 @@ __global__ void __launch_bounds__(kThreads, 1)
     struct Tiles {
         float A[kStepK][kPitchA], B[kStepK][kTileN];
     };
-    __shared__ alignas(16) Tiles tiles[2];
+    __shared__ alignas(32) Tiles tiles[2];
     const int tiles_n = ceil_div(N, kTileN);  // the grid is one row of blocks: y and z end at 65535
     const int tile = first + blockIdx.x / parts, part = blockIdx.x % parts;
     const int tile_row = tile / tiles_n * kTileM;

@@ -27,3 +27,18 @@ def test_whose_code_counts():
     kernels = {f"_ZN6form_06matmulI{flags}EEviiiPKfS2_Pf": flags for flags in ("Lb0ELb0E", "Lb0ELb1E", "Lb1ELb0E", "Lb1ELb1E")}
     assert [flags for name, flags in kernels.items() if ablation.timed(name)] == ["Lb1ELb0E"]
     assert [ablation.timed(f"_Z6matmulI{flags}EEviii") for flags in ("Lb0E", "Lb1E", "13__nv_bfloat16Lb1E")] == [False, True, True]
+
+
+def test_programs_are_kept(tmp_path, monkeypatch):
+    """They are built again when a form or a header is another."""
+    report = "function 'f'\n\n 0 bytes spill stores, 0 bytes spill loads\nUsed 9 registers"
+    words, forms = [], ablation.forms(CHAPTERS[0])
+    monkeypatch.setattr(ablation, "nvcc", lambda *given, **_: words.append(given) or report)
+    monkeypatch.setattr(ablation.machine, "build", lambda targets: None)
+    for expected in (len(forms) + 2, 0):  # the forms, forms.cu, the program
+        words.clear()
+        ablation.build(CHAPTERS[:1], tmp_path, tmp_path)
+        assert len(words) == expected
+    monkeypatch.setattr(ablation, "forms", lambda chapter: [forms[0], *(form._replace(text=form.text + " ") for form in forms[1:])])
+    ablation.build(CHAPTERS[:1], tmp_path, tmp_path)
+    assert len(words) == len(forms) + 2

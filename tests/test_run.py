@@ -123,6 +123,7 @@ def test_ablation(s):
     failed(s.call("run", "ablation", "3"), 2, "ablation '3': takes one of 02_two, or its number")
     failed(s.call("run", "ablation", "--sizes", "8:8:8"), 2, "ablation: unrecognized arguments: --sizes")
     failed(s.call("run", "ablation", "--csv", "no/such"), 2, "--csv 'no/such': can't be written")
+    failed(s.call("run", "ablation", "--programs", "no/such"), 2, "--programs 'no/such': takes a folder")
     patch.write_text(patch.read_text().replace("-a", "-c"))
     failed(s.call("run", "ablation"), 1, "a.patch: what it replaces at @@ -1 +1 @@ stands 0 times in 02_two/matmul.cu, expected once")
 

@@ -5,7 +5,10 @@ stage with all parts, are built, verified, and timed in turns, with cuBLAS besid
 """
 import concurrent.futures
 import csv
+import hashlib
 import io
+import json
+import os
 import pathlib
 import re
 import shutil
@@ -108,55 +111,69 @@ def compile_form(form, number, folder):
 
 
 def nvcc(*words, architecture="native"):
-    """Returns what it printed. Raises CalledProcessError."""
+    """Returns what it printed. Raises CalledProcessError. CUDAARCHS, such as 90, stands for a GPU that is not here, as in CMake."""
+    if architecture == "native" and os.environ.get("CUDAARCHS"):
+        architecture = f"sm_{os.environ['CUDAARCHS']}"
     command = [NVCC, "-std=c++17", "-O1", f"-arch={architecture}", f"-I{ROOT}", "-DHARNESS_COMPILED_APART", "-w", *map(str, words)]
     return subprocess.run(command, check=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True).stdout
 
 
-def built(chapters, folder):
-    """[(forms, their program, [columns of machine code])] of the chapters' folders. Exits if one does not build."""
+def program_of(chapter, folder):
+    """The program of the chapter's forms as they are now. Beside it a .json has the columns of their machine code."""
+    sources = [*(form.text for form in forms(chapter)), *(file.read_text() for file in sorted((ROOT / "common").iterdir()))]
+    return folder / hashlib.sha256("".join(sources).encode()).hexdigest()[:12] / chapter.name
+
+
+def build(chapters, folder, scratch):
+    """Builds the programs that `folder` lacks. `scratch`: a folder for what they are made of. Exits if one does not build."""
+    chapters = [chapter for chapter in chapters if not program_of(chapter, folder).with_suffix(".json").exists()]
+    if not chapters:
+        return
     machine.build(["harness", "harness_host"])
     every = [form for chapter in chapters for form in forms(chapter)]
     with concurrent.futures.ThreadPoolExecutor(int(machine.CORES)) as pool:
         try:
-            main = pool.submit(nvcc, "-c", ROOT / "common/forms.cu", "-o", folder / "forms.o")
-            jobs = [pool.submit(compile_form, form, number, folder) for number, form in enumerate(every)]
+            main = pool.submit(nvcc, "-c", ROOT / "common/forms.cu", "-o", scratch / "forms.o")
+            jobs = [pool.submit(compile_form, form, number, scratch) for number, form in enumerate(every)]
             for job, form in zip(jobs, every):
                 show_progress(f"building {form.stage} without {form.without}")
                 job.result()
             main.result()
-            programs, done = [], iter(jobs)
+            done = iter(jobs)
             for chapter in chapters:
-                its_forms, made = forms(chapter), folder / chapter.name
-                objects, codes = zip(*(next(done).result() for _ in its_forms))
-                nvcc(folder / "forms.o", *objects, BUILD / "libharness.a", BUILD / "libharness_host.a", "-lcublas", "-ldl", "-o", made)
-                programs.append((its_forms, made, codes))
+                made = program_of(chapter, folder)
+                made.parent.mkdir(exist_ok=True)
+                objects, codes = zip(*(next(done).result() for _ in forms(chapter)))
+                harness = (BUILD / "libharness.a", BUILD / "libharness_host.a", "-lcublas", "-ldl")
+                nvcc(scratch / "forms.o", *objects, *harness, "-o", made)
+                made.with_suffix(".json").write_text(json.dumps(codes))
         except subprocess.CalledProcessError as error:
             pool.shutdown(cancel_futures=True)
             show_progress("")
             print(error.output, end="", flush=True)
             fail(1, "ablation: that does not build")
     show_progress("")
-    return programs
 
 
-def rows_of(its_forms, made, codes, options, folder):
+def rows_of(chapter, made, options):
     """Verifies and times a chapter's forms and returns their rows. Exits if one of them is wrong."""
-    file = folder / f"{made.name}.csv"
+    codes, file = json.loads(made.with_suffix(".json").read_text()), made.with_suffix(".csv")
     for words in (["--sizes", ",".join(RAGGED), "--verify-only"], [*options, "--csv", file]):
         if code := machine.call([made, *words], made.name):
             fail(code, f"ablation: a form of {made.name} is wrong, or can't run")
     by_name = {row.pop("stage"): row for row in read(file, ("stage", "gflops"), (), "a form")}
-    return [{"stage": form.stage, "without": form.without, **by_name[form.name], **code} for form, code in zip(its_forms, codes)]
+    return [{"stage": form.stage, "without": form.without, **by_name[form.name], **code} for form, code in zip(forms(chapter), codes)]
 
 
-def run(chapters, options, path):
-    """Builds, verifies and times the forms of these chapters; adds the rows of each chapter to the CSV `path`, if there is one."""
+def run(chapters, options, path, programs):
+    """Builds, verifies and times the forms of these chapters; adds each chapter's rows to the CSV `path`, if there is one.
+    programs: the folder that keeps the programs, or None. Without a GPU they are only built."""
     text = io.StringIO()
-    with tempfile.TemporaryDirectory(prefix="ablation-") as folder:
-        folder = pathlib.Path(folder)
-        for its_forms, made, codes in built(chapters, folder):
-            rows = rows_of(its_forms, made, codes, options, folder)
+    with tempfile.TemporaryDirectory(prefix="ablation-") as scratch:
+        folder = pathlib.Path(programs or scratch)
+        build(chapters, folder, pathlib.Path(scratch))
+        for chapter in chapters if machine.has_gpu() else ():
+            rows = rows_of(chapter, program_of(chapter, folder), options)
             writer = csv.DictWriter(text, rows[0], lineterminator="\n")
             if not text.tell():
                 writer.writeheader()

@@ -26,10 +26,11 @@ from machine import ROOT
 from results import Wrong, around, read, write_whole
 from tables import with_rows
 
-# Column: metric of ncu. Asynchronous copies are among the loads from global memory.
-COUNTERS = {column: f"l1tex__{metric}.sum" for column, metric in {
+# Column: metric of ncu, or several that are added. Asynchronous copies are among the loads from global memory; TMA's have a counter
+# of sectors, and none of requests.
+COUNTERS = {column: ",".join(f"l1tex__{metric}.sum" for metric in metrics.split()) for column, metrics in {
     "global_load_requests": "t_requests_pipe_lsu_mem_global_op_ld",
-    "global_load_sectors": "t_sectors_pipe_lsu_mem_global_op_ld",
+    "global_load_sectors": "t_sectors_pipe_lsu_mem_global_op_ld m_xbar2l1tex_read_sectors_mem_global_op_tma_ld",
     "global_store_sectors": "t_sectors_pipe_lsu_mem_global_op_st",
     "shared_load_wavefronts": "data_pipe_lsu_wavefronts_mem_shared_op_ld",
     "shared_store_wavefronts": "data_pipe_lsu_wavefronts_mem_shared_op_st",
@@ -76,10 +77,14 @@ def profile(program, size, metrics):
         sys.exit(f"counters.py: ncu failed on {program.name}: {(run.stdout + run.stderr).strip().splitlines()[-1]}")
     table = list(csv.DictReader(io.StringIO(run.stdout[start:])))
     row = table[1]  # table[0] has the units
-    missing = [metric for metric in metrics.values() if not row.get(metric)]
+    missing, found = [], {}
+    for column, named in metrics.items():
+        values = {metric: (row.get(metric) or "").replace(",", "") for metric in named.split(",")}
+        missing += [metric for metric, value in values.items() if not value]
+        found[column] = str(sum(int(value or 0) for value in values.values())) if "," in named else values[named] or "-"
     if missing:
         print(f"{program.name}: this GPU has no {', '.join(missing)}", file=sys.stderr)
-    return {column: (row.get(metric) or "-").replace(",", "") for column, metric in metrics.items()}
+    return found
 
 
 def measure(bin_folder, folder):

@@ -75,7 +75,8 @@ run diff STAGE [--side]: shows step by step what a stage changes. diff STAGE STA
 directly; 04/1 is the first step of 04. --side shows both files whole, in two columns that fill the
 terminal. diff alone lists how many lines every step changes.
 run ablation [STAGE...] [--size N] [--repeat N] [--device N] [--csv FILE]: measures what each part of a stage is worth, on a GPU.
-Builds the stage with each of its parts left out, verifies these forms and times them in turns (at 8192, or --size).
+Builds the stage with each of its parts left out, verifies these forms and times them in turns (at 8192, or --size). --programs
+FOLDER keeps the built programs there. They can be built on another machine: with CUDAARCHS=90, say, for an H100.
 run plot [FOLDER]: draws the CSVs in FOLDER. Without FOLDER it draws those in docs/results/h200 and writes the READMEs' tables.
 run pictures: draws the chapters' pictures, docs/pictures, from what the kernels access.
 run view STEP [STEP] [-m M] [-n N] [-k K] [--html FILE]: makes a page to step through a kernel: what each warp reads and writes,
@@ -309,7 +310,7 @@ def run_ablation(words):
     parser = Parser("ablation")
     parser.add_argument("stages", nargs="*")
     parser.add_argument("-v", action="store_true")
-    for option in ("--csv", "--size", "--repeat", "--device"):
+    for option in ("--csv", "--programs", "--size", "--repeat", "--device"):
         parser.add_argument(option)
     given = parser.parse_args(words)
     machine.verbose = given.v
@@ -323,11 +324,13 @@ def run_ablation(words):
             fail(2, f"ablation '{word}': takes one of {' '.join(have)}, or its number")
     if given.csv is not None:
         check_writable(given.csv, "--csv", given.csv)
-    if not has_gpu() or not has_nvcc():
+    if given.programs is not None and not os.path.isdir(given.programs):
+        fail(2, f"--programs '{given.programs}': takes a folder")
+    if not has_nvcc() or not has_gpu() and not given.programs:
         fail(77, "ablation: times forms of the stages on a GPU, which takes one, and nvcc")
     need(("cmake", "g++", "ninja-build"))
     options = {"--size": given.size or "8192", "--repeat": given.repeat, "--device": given.device}
-    return ablation.run(chosen, [word for option in options.items() if option[1] for word in option], given.csv)
+    return ablation.run(chosen, [word for option in options.items() if option[1] for word in option], given.csv, given.programs)
 
 
 def run_view(words):
