@@ -117,6 +117,7 @@ struct Options : RunOptions {
     std::optional<Gpu> gpu;  // predict for this GPU rather than for the one at hand
     std::string order;  // emulator: forward, reverse, random or all three
     bool bf16 = false;  // operands of bfloat16 in place of FP16
+    bool half_c = false;  // C of FP16 in place of float
     bool large_indices = false;  // emulator: only check that indices do not overflow
     bool lines = false;  // emulator: print the traffic of every source line
     std::string record;  // emulator: the file for what two blocks access; empty: none

@@ -115,8 +115,9 @@ void check_shared_memory(const StageOf<In, Out>& stage, int most) {
 template <class In, class Out>
 Traffic traffic_of(const StageOf<In, Out>& stage, Shape s) {
     const auto [M, N, K] = s;
+    const double more = stage.stored_elements ? stage.stored_elements(M, N, K) - double(M) * N : 0;
     return {sizeof(In) * stage.loaded_elements(M, N, K),
-            sizeof(Out) * (stage.stored_elements ? stage.stored_elements(M, N, K) : double(M) * N),
+            sizeof(Out) * double(M) * N + sizeof(float) * more,
             stage.shared_loaded_bytes ? stage.shared_loaded_bytes(M, N, K) : 0};
 }
 

@@ -51,17 +51,20 @@ inline std::string stage_name(const char* source) {
 }
 
 // The options of a program that multiplies matrices, and those that only CUDA stages have.
-inline std::vector<Option> stage_options(Options& o, bool has_bf16) {
+inline std::vector<Option> stage_options(Options& o, bool has_bf16, bool has_half_c) {
     o.shapes = {square(Machine::kDefaultSize)};
     std::vector<Option> options = product_options(o, std::to_string(Machine::kDefaultSize));
     options.push_back(device_option(o.device));
-    options.push_back(
-        {"bf16", "", "10_async_mma, 11_wgmma: A and B of bfloat16 instead of FP16", flag(o.bf16)});
-    if (!has_bf16)
-        options.back().set = [](const std::string& name, const std::string&) {
-            throw Failure(kBadCommandLine,
-                          name + ": only the stages 10_async_mma and 11_wgmma take it");
+    const auto add = [&](bool taken, const char* name, const char* by, const char* what,
+                         bool& chosen) {
+        options.push_back({name, "", by + std::string(": ") + what, flag(chosen)});
+        if (taken) return;
+        options.back().set = [by](const std::string& option, const std::string&) {
+            throw Failure(kBadCommandLine, option + ": only these stages take it: " + by);
         };
+    };
+    add(has_bf16, "bf16", "10_async_mma, 11_wgmma", "A and B of bfloat16 instead of FP16", o.bf16);
+    add(has_half_c, "half-c", "11_wgmma", "C of FP16 instead of float", o.half_c);
     for (const Option& each : std::vector<Option>{
              {"order", "ORDER",
               "run threads forward, reverse, random or all three (default all; traced: forward)",
@@ -83,13 +86,13 @@ void run_all(const std::vector<StageOf<In, Out>>& stages, const Options& options
     Report report(options.csv, Machine::table(options), options.wide);
     Machine machine(options, stages[0].arithmetic);
     if (!machine.begin(stages[0])) return;
+    const std::string type = options.bf16 ? " bf16" : options.half_c ? " half C" : "";
     const auto run_shape = [&](const Shape& shape) {
         Operands<In, Out> x(shape);
         std::vector<Row> rows;
         for (const auto& stage : stages)
             doing(stages.size() > 1 ? stage.name : "", [&] {
-                rows.push_back(row_of(stage.name + std::string(options.bf16 ? " bf16" : ""), shape,
-                                      machine.verify(stage, x)));
+                rows.push_back(row_of(stage.name + type, shape, machine.verify(stage, x)));
             });
         const std::vector<double> gflops = machine.measure(stages, x, rows);
         for (size_t i = 0; i < stages.size(); ++i) {
@@ -105,11 +108,17 @@ void run_all(const std::vector<StageOf<In, Out>>& stages, const Options& options
     report.save();
 }
 
-// The same stage, of bfloat16.
-inline StageOf<__nv_bfloat16, float> in_bf16(const StageOf<half, float>& s) {
-    return {s.launch_bf16,     s.loaded_elements, s.shared_loaded_bytes,
-            s.arithmetic,      s.shared_bytes,    s.smaller_step,
-            s.stored_elements, nullptr,           s.name};
+// The same stages, of other types.
+template <class In, class Out>
+std::vector<StageOf<In, Out>> of_types(
+    const std::vector<StageOf<half, float>>& stages,
+    decltype(StageOf<In, Out>::launch) StageOf<half, float>::*launch) {
+    std::vector<StageOf<In, Out>> others;
+    for (const auto& s : stages)
+        others.push_back({s.*launch, s.loaded_elements, s.shared_loaded_bytes, s.arithmetic,
+                          s.shared_bytes, s.smaller_step, s.stored_elements, nullptr, nullptr,
+                          s.name});
+    return others;
 }
 
 template <class In, class Out>
@@ -121,14 +130,19 @@ int run_stages(const std::string& name, const std::vector<StageOf<In, Out>>& sta
     const std::string examples = "Examples:  " + name +
                                  " --sizes 1024:8192:1024 --csv ladder.csv\n           " + name +
                                  " -m 37 -n 129 -k 65 --verify-only";
-    const std::vector<Option> taken = stage_options(options, stages[0].launch_bf16);
+    const std::vector<Option> taken =
+        stage_options(options, stages[0].launch_bf16, stages[0].launch_half_c);
     return run_program(name, about, taken, examples, argc, argv, [&] {
-        if constexpr (std::is_same_v<StageOf<In, Out>, StageOf<half, float>>)
-            if (options.bf16) {
-                std::vector<StageOf<__nv_bfloat16, float>> others;
-                for (const auto& stage : stages) others.push_back(in_bf16(stage));
-                return run_all(others, options);
-            }
+        if constexpr (std::is_same_v<StageOf<In, Out>, StageOf<half, float>>) {
+            using Stage = StageOf<half, float>;
+            if (options.bf16 && options.half_c)
+                throw Failure(kBadCommandLine, "--half-c: not together with --bf16");
+            if (options.bf16)
+                return run_all(of_types<__nv_bfloat16, float>(stages, &Stage::launch_bf16),
+                               options);
+            if (options.half_c)
+                return run_all(of_types<half, half>(stages, &Stage::launch_half_c), options);
+        }
         run_all(stages, options);
     });
 }

@@ -32,6 +32,7 @@ constexpr Arithmetic kHalf2 = {"FP16 pairs", &Limits::half2_gflops, 2048.0, 0x1p
 constexpr Arithmetic kTensor = {"tensor cores", &Limits::tensor_gflops, 16777216.0, 0x1p-22};
 constexpr Arithmetic kWgmma = {"wgmma", &Limits::wgmma_gflops, 16777216.0, 0x1p-22};
 
+struct __half;
 struct __nv_bfloat16;
 
 template <class In, class Out>
@@ -49,11 +50,13 @@ struct StageOf {
     // bytes, and which step takes less.
     int shared_bytes = 0;
     const char* smaller_step = "";
-    // How many elements of C's size all threads together store; nullptr: each of C once. What is
-    // added to C by atomicAdd is not counted.
+    // How many floats all threads together store; nullptr: each of C once. What is added to C by
+    // atomicAdd is not counted.
     double (*stored_elements)(double M, double N, double K) = nullptr;
     // Only if the stage also multiplies bfloat16 (--bf16), with the same traffic.
     void (*launch_bf16)(int M, int N, int K, const __nv_bfloat16* A, const __nv_bfloat16* B,
                         Out* C) = nullptr;
+    // Likewise if it also rounds C to half (--half-c).
+    void (*launch_half_c)(int M, int N, int K, const In* A, const In* B, __half* C) = nullptr;
     const char* name = "";  // run_stage() takes it from the stage's source
 };

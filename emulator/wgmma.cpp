@@ -164,11 +164,13 @@ void trace_operands(Product& p) {
     clock = p.order.clock + !tracing();
 }
 
-// "wgmma,WARP" and the places of 16 bytes that it reads: its rows of A, and, after a -, B.
+// "wgmma,WARP,A,B", its descriptors, and the places of 16 bytes that it reads: its rows of A, and,
+// after a -, B.
 void start_note(Product& p) {
     if (!record::on) return;
     record::collective = "wgmma";
-    std::string text = "wgmma," + std::to_string(p.warp);
+    std::string text = "wgmma," + std::to_string(p.warp) + "," + std::to_string(p.call.a) + "," +
+                       std::to_string(p.call.b);
     const unsigned first = p.warp % 4 * kRows;
     if (!p.call.a_registers)
         Operand(p.call.a, p.call.transposed_a)

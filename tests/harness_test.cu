@@ -172,6 +172,18 @@ TEST(Harness, TheErrorBoundIsSharpForEveryK) {
     expect_sharp<half, float>(kTensor);
     expect_sharp<__nv_bfloat16, float>(kTensor);
     expect_sharp<half, half>(kHalf2);
+    expect_sharp<half, half>(kWgmma);
+}
+
+// Two units of the last place are more than the rounding of FP32 sums.
+TEST(Harness, HalvesOfFloatSumsAreRoundedOnce) {
+    Operands<half, half> x({1, 1, 3});
+    x.set_reals(1, kWgmma.unit_roundoff);
+    float sum = 0;
+    for (int k = 0; k < 3; ++k) sum += float(x.A[k]) * float(x.B[k]);
+    const half right = sum, wrong = float(right) * (1 + 0x1p-9f);
+    EXPECT_EQ(check_accuracy(x.shape, x.A, x.B, &right, kWgmma.unit_roundoff).wrong, "");
+    EXPECT_NE(check_accuracy(x.shape, x.A, x.B, &wrong, kWgmma.unit_roundoff).wrong, "");
 }
 
 TEST(Harness, NamesAFailedLaunch) {

@@ -77,6 +77,13 @@ class Record:
                 found.append(Request(kind, of["name"], of["size"], lengths, width, cost, at))
         return [request for request in found if request.what.startswith(what) and memory in ("", request.memory)]
 
+    def array(self, name):
+        return next(each for each in self.data["arrays"] if each["name"] == name)
+
+    def places(self, list):
+        """Of a note: the addresses of 16 bytes."""
+        return [list[0] + distance for distance in self.data["patterns"][list[1]]]
+
     def stored(self, warp, block=0):
         """{element of C: the lanes that store it}."""
         return {place: lanes for r in self.requests("global store", "C", warp, block) for place, lanes in r.places().items()}
@@ -439,6 +446,101 @@ def box(store):
     grid.ruled()
     grid.named([f"banks {4 * place} .. {4 * place + 3}" for place in range(8)], [f"row {row}" for row in range(8)])
     svg.legend(324, (3, "8 bytes of each of lanes 0 to 15: one wavefront"), (2, "of lanes 16 to 31: another"))
+    return svg, drawn_from(store)
+
+
+@picture("11_ring", **{"11_wgmma.2_store": (128, 256, 384)})
+def ring(store):
+    """Time is the order of the notes; those of one kind and one buffer that follow each other are one column."""
+    notes, at = store.data["blocks"][0]["notes"], {each["name"]: each["begin"] for each in store.data["arrays"]}
+    buffers = store.array("full")["lengths"][0]
+    rounds = [[] for _ in range(buffers)]  # of each buffer: {what: column} of each step
+    ends = {name: [[] for _ in range(buffers)] for name in ("full", "empty")}  # columns at which a phase ends
+    arrived, column, last = [0] * buffers, 0, None
+    for kind, first, *rest in notes:
+        note = notes[first] if kind == "done" else [kind, first, *rest]
+        if note[0] == "arrive":
+            name, buffer = ("full" if note[1] < at["empty"] else "empty"), (note[1] - at["full"]) // 8 % buffers
+        elif note[0] == "load":
+            name, buffer = "load", (note[2] - at["full"]) // 8
+        elif note[0] == "wgmma":
+            name, buffer = "wgmma", (note[2][0] - at["As"]) // (store.array("As")["bytes"] // buffers)
+        else:
+            continue
+        column += (kind, name, buffer) != last
+        last = kind, name, buffer
+        if (kind, name) == ("arrive", "full"):
+            rounds[buffer].append({"load": column})
+        elif (kind, name) == ("done", "load"):
+            rounds[buffer][-1]["there"] = column + 1
+        elif name == "wgmma":
+            rounds[buffer][-1].setdefault("wgmma", column)
+        elif (kind, name) == ("arrive", "empty"):
+            arrived[buffer] += 1
+            rounds[buffer][-1]["free"] = column + 1
+    warps = arrived[0] // len(rounds[0])
+    width = 730 / (column + 2)
+    svg = Svg(f"While wgmma reads one buffer, TMA fills the other {('one', 'two', 'three')[buffers - 2]}")
+    svg.text(20, 54, "A row for each buffer, with the step of 64 k that it serves. Below it, its two mbarriers and their phases.")
+    for buffer, steps in enumerate(rounds):
+        y = 76 + 84 * buffer
+        grid = Grid(svg, 84, y, 1, column + 2, width, 30, 0)
+        grid.named(rows=[f"buffer {buffer}"], css="")
+        for number, step in enumerate(steps):
+            for fill, what, begin, end in ((1, "load", "load", "there"), (3, "wgmma", "there", "free")):
+                grid.cell(0, step[begin], fill, f"{what} {buffers * number + buffer}", columns=step[end] - step[begin], edge="grid")
+        for row, (name, end) in enumerate((("full", "there"), ("empty", "free")), 1):
+            line = Grid(svg, 84, y + 18 * row + 14, 1, column + 2, width, 16)
+            line.named(rows=[f"{name}[{buffer}]"])
+            starts = [0, *(step[end] for step in steps), column + 2]
+            for phase, (begin, to) in enumerate(zip(starts, starts[1:])):
+                line.cell(0, begin, None, f"phase {phase}" if to - begin > 2 else phase, columns=to - begin, edge="grid")
+    svg.legend(y + 84, (1, "TMA writes"), (3, f"wgmma reads, until {warps} warps have arrived"), (0, "free"))
+    svg.text(20, y + 122, f"A phase of full[b] ends when all its bytes have come, one of empty[b] when {warps} warps have arrived.")
+    svg.text(20, y + 138, "To the right is the order in which the emulator ran them, not time. Its copies land when awaited.")
+    return svg, drawn_from(store)
+
+
+@picture("11_descriptor", **{"11_wgmma.2_store": (128, 256, 64)})
+def descriptor(store):
+    notes = store.data["blocks"][0]["notes"]
+    _, _, *places, a, b = [note for note in notes if note[:2] == ["wgmma", 0]][1]  # k 16 .. 31, of warp 0
+    holds = {}  # 16 bytes: their piece
+    for note in notes:
+        if note[0] == "load":
+            holds.update({place: number % 8 for number, place in enumerate(store.places(note[8]))})
+    svg = Svg("A descriptor says how far rows lie apart; the swizzle, where in its row a piece lies")
+    strides = {}
+    for y, name, bits in ((72, "A", int(a)), (102, "B", int(b))):
+        grid = Grid(svg, 40, y, 1, 64, 12, 24, 0)
+        grid.named({column: 63 - column for column in (0, 12, 31, 47, 63)} if name == "A" else {}, [name], "")
+        grid.cell(0, 0, 1, bits >> 62, columns=2, edge="grid")
+        grid.cell(0, 12, 1, 0, columns=3, edge="grid")  # the base offset; the emulator uses the bits around it itself
+        for field, first, fill in (("start", 0, 1), ("LBO", 16, 3), ("SBO", 32, 2)):
+            value = bits >> first & 0x3fff
+            strides[name, field] = 16 * value
+            grid.cell(0, 50 - first, fill, f"{field} {value}: {16 * value} bytes", columns=14, edge="grid")
+    svg.text(40, 142, "Bits 63 and 62: the swizzle, 1 for 128 bytes. Bits 51 to 49: the base offset, 0. A does not use its LBO.")
+    for x, name, begin, of, said in ((72, "A", 0, places[0], "row"), (350, "B", 0, places[1], "k"),
+                                     (600, "B", strides["B", "LBO"], places[1], "")):
+        read = store.places(of)
+        begin += min(read) // 1024 * 1024
+        first = min(read) % 8192 // 128 // 8 * 8  # row of the box
+        grid, eight = Grid(svg, x, 186, 16, 8, 25, 15, 0), strides[name, "SBO"] // 128  # rows
+        for row in range(16):
+            for place in range(8):
+                at = begin + 128 * row + 16 * place
+                grid.cell(row, place, 3 if at in read else 0, holds[at])
+        grid.ruled()
+        grid.named(rows={row: f"{said} {first + row}" for row in (0, eight)} if said else {})
+        svg.text(x, 172, "As[0]: rows of warp 0" if name == "A" else f"Bs[0][{int(not said)}]: 64 columns")
+        if said:
+            svg.arrow(x + 218, 193, x + 218, 193 + 15 * eight)
+            svg.text(x + 218, 193 + 15 * eight + 16, "SBO", "strong middle", False)
+    svg.arrow(350, 440, 600, 440)
+    svg.text(475, 456, "LBO", "strong middle", False)
+    k = 8 * min(holds[place] for place in store.places(places[0]))
+    svg.legend(446, (3, f"what one wgmma reads: k {k} to {k + 15}"))
     return svg, drawn_from(store)
 
 

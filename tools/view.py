@@ -147,13 +147,15 @@ def read(text, name, shape, root=ROOT):
             first, index("patterns", tuple(None if each is None else each - first for each in addresses))]
 
     def note_of(kind, *cells):
-        """["load", warp, mbarrier, matrix, x, y, columns, rows, places], ["wgmma", warp, A's places, B's], or kind and numbers."""
+        """["load", warp, mbarrier, matrix, x, y, columns, rows, places], ["wgmma", warp, A's places, B's, A's descriptor, B's],
+        or kind and numbers."""
         if kind in ("load", "store"):
             warp, barrier, matrix, *box = cells[:7]
             name = next((each[0] for each in of_kind["matrix"] if each[1] == matrix), "a copy")
             return [kind, int(warp), moved(int(barrier)) if kind == "load" else None, name, *map(int, box), lanes(cells[7:])]
         if kind == "wgmma":
-            return [kind, int(cells[0]), lanes(cells[1:cells.index("-")]), lanes(cells[cells.index("-") + 1:])]
+            middle = cells.index("-")
+            return [kind, int(cells[0]), lanes(cells[3:middle]), lanes(cells[middle + 1:]), *cells[1:3]]
         return [kind, int(cells[0]) if kind == "done" else moved(int(cells[0])), *map(int, cells[1:])]
 
     for row in rows:

@@ -99,7 +99,7 @@ def test_notes(stage):
         elif kind == "done" and notes[first][0] == "load":
             there.update({place: notes[first][4:6] for place in places(*notes[first][8])})
         elif kind == "wgmma":
-            for list in rest:
+            for list in rest[:2]:
                 assert {place for place in places(*list)} <= set(there)
             k = {there[place][0] for place in places(*rest[0])} | {there[place][1] for place in places(*rest[1])}
             assert len(k) == 1, "A and B are of one step"
