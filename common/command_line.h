@@ -39,9 +39,15 @@ Setter number(Number& into, long long low, long long high) {
         into = Number(parse_number(option, value, low, high));
     };
 }
-Setter choice(std::string& into, const std::vector<std::string>& accepted);
+inline Setter choice(std::string& into, const std::vector<std::string>& accepted) {
+    return [&into, accepted](const std::string& option, const std::string& value) {
+        into = parse_choice(option, value, accepted);
+    };
+}
+inline Setter flag(bool& into) {
+    return [&into](const std::string&, const std::string&) { into = true; };
+}
 Setter file_name(std::string& into);
-Setter flag(bool& into);
 Setter size_list(std::vector<long long>& into);
 
 // What this program is built for.
@@ -66,7 +72,9 @@ struct RunOptions {
     int device = 0;
 };
 std::vector<Option> run_options(RunOptions& options, int most_repeats);
-Option device_option(int& device);
+inline Option device_option(int& device) {
+    return {"device", "D", "use CUDA device D (default 0)", number(device, 0, 1023)};
+}
 
 // Parses the command line and runs `body`, or prints the help. A Failure that body throws becomes
 // one line on stderr. Returns the exit code.
@@ -136,7 +144,12 @@ inline Shape square(long long size) { return {int(size), int(size), int(size)}; 
 std::vector<Option> product_options(Options& options, const std::string& default_size);
 
 // The shapes that the command line asks for.
-std::vector<Shape> shapes_of(const Options& options);
+inline std::vector<Shape> shapes_of(const Options& o) {
+    std::vector<Shape> shapes;
+    for (const Shape& s : o.shapes)
+        shapes.push_back({int(o.m ? o.m : s.M), int(o.n ? o.n : s.N), int(o.k ? o.k : s.K)});
+    return shapes;
+}
 
 // Shows how much of all shapes is done, and estimates the time left from the rate so far.
 class LongWork {
@@ -188,21 +201,11 @@ std::string parse_choice(const std::string& option, const std::string& text,
     throw refused(option, text, "takes one of " + joined(accepted));
 }
 
-Setter choice(std::string& into, const std::vector<std::string>& accepted) {
-    return [&into, accepted](const std::string& option, const std::string& value) {
-        into = parse_choice(option, value, accepted);
-    };
-}
-
 Setter file_name(std::string& into) {
     return [&into](const std::string& option, const std::string& value) {
         if (value.empty()) throw refused(option, value, "takes the name of a file");
         into = value;
     };
-}
-
-Setter flag(bool& into) {
-    return [&into](const std::string&, const std::string&) { into = true; };
 }
 
 Setter size_list(std::vector<long long>& into) {
@@ -262,10 +265,6 @@ std::vector<Option> run_options(RunOptions& o, int most_repeats) {
              number(o.repeat, 1, most_repeats)},
             {"csv", "FILE", "also write the rows to FILE", file_name(o.csv)},
             {"wide", "", "show all columns, as --csv writes them", flag(o.wide)}};
-}
-
-Option device_option(int& device) {
-    return {"device", "D", "use CUDA device D (default 0)", number(device, 0, 1023)};
 }
 
 // Calls `set` for every option given. False if --help was among them. Throws
@@ -361,13 +360,6 @@ std::vector<Option> product_options(Options& o, const std::string& default_size)
     return options;
 }
 
-std::vector<Shape> shapes_of(const Options& o) {
-    std::vector<Shape> shapes;
-    for (const Shape& s : o.shapes)
-        shapes.push_back({int(o.m ? o.m : s.M), int(o.n ? o.n : s.N), int(o.k ? o.k : s.K)});
-    return shapes;
-}
-
 static double seconds_now() {
     return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch())
         .count();
@@ -396,9 +388,9 @@ void LongWork::show(const std::string& what, double share) {
 }
 
 static bool all_square(const Options& o) {
-    const std::vector<Shape> shapes = shapes_of(o);
-    return std::all_of(shapes.begin(), shapes.end(),
-                       [](Shape s) { return s.M == s.N && s.N == s.K; });
+    bool square = true;
+    for (const Shape& s : shapes_of(o)) square = square && s.M == s.N && s.N == s.K;
+    return square;
 }
 
 Columns table_of(const Options& o, const Columns& columns) {
@@ -410,11 +402,9 @@ Columns table_of(const Options& o, const Columns& columns) {
 }
 
 void print_shape(const Options& o) {
-    const std::string shape = o.shapes.size() == 1
-                                  ? "M x N x K = " + to_string(shapes_of(o)[0]) + "; "
-                              : all_square(o) ? "M = N = K; "
-                                              : "";
-    std::printf("%sa stage is verified before its row appears\n", shape.c_str());
+    if (o.shapes.size() == 1) std::printf("M x N x K = %s; ", to_string(shapes_of(o)[0]).c_str());
+    else if (all_square(o)) std::printf("M = N = K; ");
+    std::printf("a stage is verified before its row appears\n");
 }
 
 #endif  // HARNESS_COMPILED_APART

@@ -69,7 +69,10 @@ private:
 };
 
 // Waits for the kernel that was just launched. Throws Failure(kDeviceFailed), which names `what`.
-void finish_launch(const std::string& what = "the kernel");
+inline void finish_launch(const std::string& what = "the kernel") {
+    check_cuda(cudaGetLastError(), "launching " + what);
+    check_cuda(cudaDeviceSynchronize(), "running " + what);
+}
 
 // Calls `verify`, on the emulator once for each order of threads. Returns what that proves beyond
 // the result: ", in three orders of threads", or "" on a GPU.
@@ -222,11 +225,6 @@ void check_cuda(cudaError_t status, const std::string& call) {
                              ? "; build for this GPU: -DCMAKE_CUDA_ARCHITECTURES=native"
                              : "";
     throw Failure(kDeviceFailed, call + " failed: " + cudaGetErrorString(status) + advice);
-}
-
-void finish_launch(const std::string& what) {
-    check_cuda(cudaGetLastError(), "launching " + what);
-    check_cuda(cudaDeviceSynchronize(), "running " + what);
 }
 
 int select_device(int device) {
