@@ -35,6 +35,16 @@ def stages():
     yield "08_opencl_gcn/README.md", f"{opencl / cuda:.1%} of CUDA's 05"
 
 
+def bf16():
+    """(page, a row of its table) of a stage with halves and with bfloat16."""
+    sizes = {(row["stage"], row["m"]): row for row in rows("bf16.csv")}
+    for stage in dict.fromkeys(name for name, _ in sizes):
+        at = [sizes[stage, m] for m in ("8192", "4096")]
+        tera = [[f"{float(row[column]) / 1000:.1f}" for row in at] for column in ("gflops", "cublas_gflops")]
+        yield f"{stage.split()[0]}/README.md", cells("bfloat16" if " " in stage else "FP16", *tera[0], at[0]["sm_mhz"], *tera[1],
+                                                     at[0]["cublas_mhz"])
+
+
 def machine():
     """What 00_machine_limits/README.md must have."""
     sweep = [row for row in rows("limits.csv") if row["what"] == "sweep"]
@@ -55,7 +65,7 @@ def machine():
         yield cells(f"N = {row['crossover_n']}")
 
 
-EXPECTED = [*stages(), *(("00_machine_limits/README.md", text) for text in machine())]
+EXPECTED = [*stages(), *bf16(), *(("00_machine_limits/README.md", text) for text in machine())]
 
 
 @pytest.mark.parametrize("page, text", EXPECTED, ids=lambda text: " ".join(text.split())[:60])
