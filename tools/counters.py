@@ -26,16 +26,15 @@ from machine import ROOT
 from results import Wrong, around, read, write_whole
 from tables import with_rows
 
-# Column: metric of ncu, or several that are added. Asynchronous copies are among the loads from global memory; TMA's have a counter
-# of sectors, and none of requests.
-COUNTERS = {column: ",".join(f"l1tex__{metric}.sum" for metric in metrics.split()) for column, metrics in {
-    "global_load_requests": "t_requests_pipe_lsu_mem_global_op_ld",
-    "global_load_sectors": "t_sectors_pipe_lsu_mem_global_op_ld m_xbar2l1tex_read_sectors_mem_global_op_tma_ld",
-    "global_store_sectors": "t_sectors_pipe_lsu_mem_global_op_st",
-    "shared_load_wavefronts": "data_pipe_lsu_wavefronts_mem_shared_op_ld",
-    "shared_store_wavefronts": "data_pipe_lsu_wavefronts_mem_shared_op_st",
-    "shared_load_conflicts": "data_bank_conflicts_pipe_lsu_mem_shared_op_ld",
-    "shared_store_conflicts": "data_bank_conflicts_pipe_lsu_mem_shared_op_st"}.items()}
+# Column: metric of ncu, or several that are added. Asynchronous copies are among the loads from global memory, TMA's as well.
+COUNTERS = {column: ",".join(f"{metric}.sum" for metric in metrics.split()) for column, metrics in {
+    "global_load_requests": "l1tex__t_requests_pipe_lsu_mem_global_op_ld sm__sass_inst_executed_op_tma_ld",
+    "global_load_sectors": "l1tex__t_sectors_pipe_lsu_mem_global_op_ld l1tex__m_xbar2l1tex_read_sectors_mem_global_op_tma_ld",
+    "global_store_sectors": "l1tex__t_sectors_pipe_lsu_mem_global_op_st",
+    "shared_load_wavefronts": "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld",
+    "shared_store_wavefronts": "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_st",
+    "shared_load_conflicts": "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_ld",
+    "shared_store_conflicts": "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_st"}.items()}
 # Those that the emulator counts, too, as its README names them.
 COMPARED = dict(zip(COUNTERS, ("global loads: requests", "sectors", "global stores: sectors", "shared loads: wavefronts",
                                "shared stores: wavefronts")))
