@@ -82,7 +82,7 @@ def test_arrays_of_a_cluster():
     assert begin["full"] == 212992 and begin["rank 1 empty"] == apart + 212992 + 24 and len(begin) == 10
 
 
-@pytest.mark.parametrize("stage", ["10_async_mma", "11_wgmma"])
+@pytest.mark.parametrize("stage", ["10_async_mma", "11_wgmma", "11_wgmma.2_store"])
 def test_notes(stage):
     """TMA's boxes lie as their arrays and the swizzle say. An mbarrier gets the bytes that it expects, and wgmma reads what has come."""
     record = record_of(stage)
@@ -114,7 +114,7 @@ def test_notes(stage):
             assert len(k) == 1, "A and B are of one step"
     assert coming and not any(coming.values())
     assert {"barrier", "arrive", "wait", "look", "pass", "load", "done"} <= {kind for kind, *_ in notes}
-    assert (stage == "11_wgmma") == ("wgmma" in {kind for kind, *_ in notes})
+    assert stage.startswith("11") == ("wgmma" in {kind for kind, *_ in notes})
 
 
 def run(*words):
