@@ -169,7 +169,7 @@ def test_fragments(chromium, tmp_path):
     made = call(sys.executable, "-B", ROOT / "tools/run.py", "view", "07", "--html", path)
     assert made.returncode == 0 and made.stdout == f"{path}\n"
     chromium.open(path)
-    for number, table in enumerate(sorted((ROOT / "07_fragment_probe/layouts").glob("*.csv"))):
+    for number, table in enumerate(sorted((ROOT / "07_fragment_probe/layouts").glob("sm*.csv"))):
         architecture, use, kind, layout = re.match(r"(sm70|sm75_and_later)_(\w+)_(\w+)_(\w+)", table.stem).groups()
         choices = {"use": use, "type": kind, "layout": layout, "architecture": architecture.replace("_", " ")}
         lane = 2 * number + 1
