@@ -8,8 +8,10 @@ STAGES = sorted(path.parent.name for path in ROOT.glob("[0-9][0-9]_*/matmul.cu")
 
 
 def built(stage):
+    """The source of a stage or a step: 11_wgmma or 11_wgmma.2_store."""
     program(f"{stage}_cpu_trace")  # or skipped
-    return ROOT / stage / "matmul.cu"
+    chapter, _, step = stage.partition(".")
+    return ROOT / chapter / f"{step or 'matmul'}.cu"
 
 
 @functools.lru_cache(None)

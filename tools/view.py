@@ -201,7 +201,7 @@ def page(title, records, template="view"):
 def fragments():
     """{architecture: {"matrix_a half col": for lane and x[i], lane by lane, 16 * row + column}} of 07's tables."""
     tables = {}
-    for path in sorted((ROOT / "07_fragment_probe/layouts").glob("*.csv")):
+    for path in sorted((ROOT / "07_fragment_probe/layouts").glob("sm*.csv")):
         architecture, use = re.match(r"(sm\d+(?:_and_later)?)_(\w+)", path.stem).groups()
         rows = csv.DictReader(path.read_text().splitlines())
         tables.setdefault(architecture.replace("_", " "), {})[" ".join(use.rsplit("_", 2))] = [

@@ -15,12 +15,12 @@ EDITS = {  # {(code, what that becomes; @: the code as it was) ... or an option:
          7510: "wgmma pipeline crossing function boundary at a function call"},
     ((WAIT, "@ if (M == 12345) acc[k % 32][0] = 0;"),):
         {7511: "insufficient register resources for the wgmma pipeline", 7519: "warpgroup.arrive is injected"},
-    ((WAIT, "ptx::wgmma_wait_group<1>();"),):
+    ((WAIT, "if (acc[0][0] == 1e30f) C[0] = 1; @"),):
         {7514: "non wgmma instructions reading accumulator registers", 7517: "warpgroup.wait is injected"},
     ((WAIT, "if (lane < M) @"), "-rdc=true"):
         {7504: "'setmaxnreg' ignored to maintain compatibility across compilation units",
          7518: "program dependence on compiler-inserted WG.DP in divergent path"},
-    (("for (int s = 0;", "if (row < M) @"), (MORE, "setmaxnreg_more<152>")):
+    (("for (int s = 0;", "if (lane < M) @"), (MORE, "setmaxnreg_more<152>")):
         {7507: "'setmaxnreg' ignored to maintain minimum register requirements",
          7520: "program dependence on compiler-inserted WG.AR in divergent path"},
     ("-G",): {7505: "'setmaxnreg' ignored to allow debugging"},

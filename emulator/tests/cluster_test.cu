@@ -149,6 +149,21 @@ TEST_F(Cluster, TwoBlocksShare) {
     });
 }
 
+// Not once more what ran before the launch was known to be of clusters.
+TEST_F(Cluster, ARecordHasEachClusterOnce) {
+    std::string text;
+    emulator::record_next_launch({}, [&](const std::string& record) { text = record; });
+    run(kNone);
+    const auto count = [&](const std::string& what) {
+        size_t found = 0;
+        for (size_t at = 0; (at = text.find("\n" + what, at)) != std::string::npos; ++at) ++found;
+        return found;
+    };
+    EXPECT_EQ(count("block,"), 2u) << text;
+    EXPECT_EQ(count("note,load,"), 2u * 4) << text;  // two multicasts to two blocks each
+    cudaGetLastError();
+}
+
 TEST_F(Cluster, Mistakes) {
     const struct {
         Mistake mistake;

@@ -88,7 +88,7 @@ def test_each_stage_in_a_browser(shown):
 
 def test_ring(shown):
     """11: phases, arrivals, bytes, who waits, what is under way; and where the swizzle has put the pieces."""
-    page = shown(record_of("11_wgmma"))
+    page = shown(record_of("11_wgmma.2_store"))
     rows = "[...document.querySelectorAll('.ring tbody tr')].map(row => [...row.children].map(cell => cell.textContent))"
 
     def at(warp, kind, number=0):
@@ -100,8 +100,7 @@ def test_ring(shown):
     def pieces():
         return page.ask("[...views[0].piecesNow()].map(([word, piece]) => [word * 4, piece])")
 
-    _, n, k = view.default_shape(built("11_wgmma").read_text())
-    expects = (128 + n) * 64 * 2
+    expects = (128 + 256) * 64 * 2
     first = at(0, "wait")
     assert what(page).endswith("waits until phase 0 of full[0] is complete") and len(first) == 3 + 1
     assert first[0][1:3] == ["phase 0; 0 of 1 arrived; waiting: warps 0..7", "phase 0; 0 of 8 arrived"]
@@ -114,7 +113,7 @@ def test_ring(shown):
     assert pieces() == [[128 * row + 16 * (piece ^ row % 8), piece] for row in range(128) for piece in range(8)]
     product = at(3, "wgmma", 1)
     assert what(page).endswith("reads As[0] and Bs[0][0]") and product[0][1] == "phase 1; 0 of 1 arrived"
-    assert product[0][3] == f"A[0..127][0..63]; B[0..63][0..{n - 1}]" and "coming" in product[1][3] and "coming" in product[2][3]
+    assert product[0][3] == "A[0..127][0..63]; B[0..63][0..255]" and "coming" in product[1][3] and "coming" in product[2][3]
     assert re.match(r"wgmma: 2 by warps 0\.\.3, \d by warps 4\.\.7$", product[0][4])
     a = pieces()[:32]
     assert {piece for _, piece in a} == {2, 3} and len({place // 16 % 8 for place, _ in a}) == 8
@@ -170,7 +169,7 @@ def test_fragments(chromium, tmp_path):
     made = call(sys.executable, "-B", ROOT / "tools/run.py", "view", "07", "--html", path)
     assert made.returncode == 0 and made.stdout == f"{path}\n"
     chromium.open(path)
-    for number, table in enumerate(sorted((ROOT / "07_fragment_probe/layouts").glob("*.csv"))):
+    for number, table in enumerate(sorted((ROOT / "07_fragment_probe/layouts").glob("sm*.csv"))):
         architecture, use, kind, layout = re.match(r"(sm70|sm75_and_later)_(\w+)_(\w+)_(\w+)", table.stem).groups()
         choices = {"use": use, "type": kind, "layout": layout, "architecture": architecture.replace("_", " ")}
         lane = 2 * number + 1
