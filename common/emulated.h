@@ -211,7 +211,7 @@ private:
         const auto [M, N, K] = x.shape;
         emulator::record_next_launch({{"A", x.A_device.data(), M, K, sizeof(In)},
                                       {"B", x.B_device.data(), K, N, sizeof(In)},
-                                      {"C", x.C.device(), M, N, sizeof(Out)}},
+                                      {"C", x.C_device(), M, N, sizeof(Out)}},
                                      [file](const std::string& text) { file->save(text); });
     }
 

@@ -99,7 +99,7 @@ public:
         x.set_timed(options_.seed);
         const int M = x.shape.M, N = x.shape.N, K = x.shape.K;
         const In *A = x.A_device.data(), *B = x.B_device.data();
-        Out* C = x.C.device();
+        Out* C = x.C_device();
         Cublas cublas;
         std::vector<Launch> launches;
         for (const StageOf<In, Out>& stage : stages)
