@@ -359,7 +359,7 @@ double verify_stage(
         launch();
         check(x.fetch());
     };
-    constexpr bool half_c = sizeof(*x.C.host()) == 2;
+    constexpr bool half_c = sizeof(*x.C()) == 2;
     x.set_integers(seed, half_c ? kHalfExact : arithmetic.exact_limit);
     do {
         run();
