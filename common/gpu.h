@@ -12,10 +12,8 @@
 #include "common/command_line.h"
 #ifdef CUDA_EMULATOR
 #include "emulator/emulator.h"
-constexpr bool kEmulated = true;
-#else
-constexpr bool kEmulated = false;
 #endif
+constexpr bool kEmulated = kBuild == kVerifiesOnCpu;
 
 // ---- Memory, errors, launches ----
 
