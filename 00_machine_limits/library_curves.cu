@@ -13,27 +13,6 @@
 #include "common/gpu.h"
 #include "common/measured.h"
 
-class Library : public Cublas {
-public:
-    // Row-major C = A * B is column-major C' = B' * A'.
-    template <class In, class Out>
-    void multiply(const std::string& name, cublasComputeType_t compute, Shape s, const In* A,
-                  const In* B, Out* C) const {
-        using Scalar = std::conditional_t<std::is_same_v<In, double>, double, float>;
-        const Scalar one = 1, zero = 0;
-        check(cublasGemmEx(handle_, CUBLAS_OP_N, CUBLAS_OP_N, s.N, s.M, s.K, &one, B, kType<In>,
-                           s.N, A, kType<In>, s.K, &zero, C, kType<Out>, s.N, compute,
-                           CUBLAS_GEMM_DEFAULT),
-              "cublasGemmEx in " + name);
-    }
-
-private:
-    template <class T>
-    static constexpr cudaDataType_t kType = std::is_same_v<T, double>  ? CUDA_R_64F
-                                            : std::is_same_v<T, float> ? CUDA_R_32F
-                                                                       : CUDA_R_16F;
-};
-
 // A product of row-major matrices in one precision. A and B come as floats and are rounded to it.
 struct Curve {
     std::string name;
@@ -47,8 +26,8 @@ struct Curve {
 
 // bits, unit_roundoff: see verify_library().
 template <class In, class Out>
-Curve curve(const Library& cublas, const std::string& name, double peak, int bits,
-            double unit_roundoff, cublasComputeType_t compute) {
+Curve curve(Cublas& cublas, const std::string& name, double peak, int bits, double unit_roundoff,
+            cublasComputeType_t compute) {
     const auto verify = [=, &cublas](Shape s, uint32_t seed) {
         verify_library<In, Out>(name, s, seed, bits, unit_roundoff,
                                 [&](const auto& A, const auto& B, auto& C) {
@@ -57,8 +36,8 @@ Curve curve(const Library& cublas, const std::string& name, double peak, int bit
                                     A_device.upload(A);
                                     B_device.upload(B);
                                     C_device.upload(C);
-                                    cublas.multiply(name, compute, s, A_device.data(),
-                                                    B_device.data(), C_device.data());
+                                    cublas.multiply(s.M, s.N, s.K, A_device.data(), B_device.data(),
+                                                    C_device.data(), compute);
                                     C_device.download(C);
                                 });
     };
@@ -70,13 +49,14 @@ Curve curve(const Library& cublas, const std::string& name, double peak, int bit
         A_device->upload({A.begin(), A.end()});
         B_device->upload({B.begin(), B.end()});
         return [=, &cublas] {
-            cublas.multiply(name, compute, s, A_device->data(), B_device->data(), C_device->data());
+            cublas.multiply(s.M, s.N, s.K, A_device->data(), B_device->data(), C_device->data(),
+                            compute);
         };
     };
     return {name, peak, verify, prepare};
 }
 
-std::vector<Curve> curves(const Library& cublas, const Bench& bench) {
+std::vector<Curve> curves(Cublas& cublas, const Bench& bench) {
     // Source: NVIDIA's H100 whitepaper, H100 SXM5, whose multiprocessors and clocks the H200 has:
     // FP64 on tensor cores, and TF32 without sparsity at 1.83 GHz.
     const bool h200 = bench.gpu.full_name == "NVIDIA H200";
@@ -139,7 +119,7 @@ int main(int argc, char** argv) {
         "Example:\n  library_curves --csv library_curves.csv", o, more, argc, argv,
         [&](Report& report) {
             Bench bench(o.device);
-            const Library cublas;
+            Cublas cublas;
             const std::vector<Curve> all = curves(cublas, bench);
             const std::vector<Shape> shapes = verified_shapes(sizes);
             for (const Shape& shape : shapes)

@@ -32,7 +32,7 @@ void verify(Shape s) {
     const double stored = double(s.M) * s.N * sizeof(float);
     const auto launch = [&] {
         run_checked("matmul", {loaded, stored, 0}, [&] {
-            launch_matmul<Index>(s, x.A_device.data(), x.B_device.data(), x.C.device());
+            launch_matmul<Index>(s, x.A_device.data(), x.B_device.data(), x.C_device());
         });
     };
     doing(to_string(s), [&] { verify_stage(x, kFp32, 1, launch); });

@@ -139,7 +139,7 @@ private:
         add_times(row, times, flop, known_ ? known_->peak.fp32_gflops : 0);
         Times theirs = {};
         if (clblast_) {
-            const cl::Buffer C = x.C.device();
+            const cl::Buffer C = x.C_device();
             theirs = times_of([&] {
                 cl::Event begin, end;  // two markers around its several kernels
                 in_use_.queue.enqueueMarkerWithWaitList(nullptr, &begin);

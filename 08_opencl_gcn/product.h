@@ -41,7 +41,7 @@ public:
             Operands& x)
         : stage_(stage), matmul_(matmul), resize_(resize),
           shape_(padded(stage, x.shape)), A_{x.A_device.data(), x.shape.M, x.shape.K},
-          B_{x.B_device.data(), x.shape.K, x.shape.N}, C_{x.C.device(), x.shape.M, x.shape.N},
+          B_{x.B_device.data(), x.shape.K, x.shape.N}, C_{x.C_device(), x.shape.M, x.shape.N},
           A_padded_(room_for(A_, shape_.M, shape_.K)), B_padded_(room_for(B_, shape_.K, shape_.N)),
           C_padded_(room_for(C_, shape_.M, shape_.N)) {}
 

@@ -20,6 +20,7 @@ struct Option {
     std::string takes;  // what --help calls its value; "": a switch
     std::string help;
     Setter set;  // throws Failure(kBadCommandLine) if the value is bad
+    std::string refused = "";  // else who takes it: "only ..." is the message
 
     std::string dashed() const { return (name.size() == 1 ? "-" : "--") + name; }
 };
@@ -251,11 +252,8 @@ Option only_for(Build taker, Option option, Build build) {
     const bool gpu = taker == kTimesGpu;
     option.help = (gpu ? "GPU build: " : "CPU build: ") + option.help;
     if (build != taker)
-        option.set = [gpu](const std::string& name, const std::string&) {
-            throw Failure(kBadCommandLine,
-                          name + (gpu ? ": only the GPU build takes it; the CPU build times nothing"
-                                      : ": only the CPU builds (their names end in _cpu) take it"));
-        };
+        option.refused = gpu ? "the GPU build takes it; the CPU build times nothing"
+                             : "the CPU builds (their names end in _cpu) take it";
     return option;
 }
 
@@ -285,6 +283,8 @@ static bool parse_command_line(int argc, char** argv, const std::vector<Option>&
         const bool takes = !option->takes.empty(), joined_to_it = name != word;
         check(takes || !joined_to_it, word + ": takes no value");
         check(!takes || joined_to_it || i + 1 < argc, word + ": needs a value");
+        if (!option->refused.empty())
+            throw Failure(kBadCommandLine, name + ": only " + option->refused);
         option->set(name, !takes         ? ""
                           : joined_to_it ? word.substr(name.size() + is_long)
                                          : argv[++i]);

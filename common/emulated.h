@@ -8,49 +8,37 @@
 
 #include "common/gpu.h"
 
-// A matrix with data only at both ends of its rows and columns. Untouched pages take no memory.
+// A matrix of which only touched pages take memory, with room around it for wrong indices.
 template <class T>
-class SparseMatrix {
-public:
-    SparseMatrix(int rows, int cols)
-        : rows_(rows), cols_(cols), bytes_((kBefore + size_t(rows) * cols + kAfter) * sizeof(T)),
-          memory_(mmap(nullptr, bytes_, PROT_READ | PROT_WRITE,
-                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0)) {
-        if (memory_ == MAP_FAILED)
-            throw Failure(
-                kDeviceFailed,
-                format("--large-indices: %zu GiB of addresses, not memory, can't be had; see "
-                       "ulimit -v and vm.overcommit_memory",
-                       bytes_ >> 30));
-    }
-    ~SparseMatrix() { munmap(memory_, bytes_); }
-    SparseMatrix(const SparseMatrix&) = delete;
-    SparseMatrix& operator=(const SparseMatrix&) = delete;
+std::shared_ptr<T> sparse_matrix(int rows, int cols) {
+    constexpr size_t kBefore = size_t(1) << 31, kAfter = 1 << 20;  // elements
+    const size_t bytes = (kBefore + size_t(rows) * cols + kAfter) * sizeof(T);
+    void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (memory == MAP_FAILED)
+        throw Failure(kDeviceFailed,
+                      format("--large-indices: %zu GiB of addresses, not memory, can't be had; see "
+                             "ulimit -v and vm.overcommit_memory",
+                             bytes >> 30));
+    return {static_cast<T*>(memory) + kBefore, [=](T*) { munmap(memory, bytes); }};
+}
 
-    T* data() { return static_cast<T*>(memory_) + kBefore; }
-    // Calls visit(row, col, element) for the first `most` and the last of the rows and columns.
-    template <class Visit>
-    void at_ends(int most, Visit visit) {
-        const auto next = [most](int i, int length) {
-            return i + 1 == most && length > 2 * most ? length - most : i + 1;
-        };
-        for (int row = 0; row < rows_; row = next(row, rows_))
-            for (int col = 0; col < cols_; col = next(col, cols_))
-                visit(row, col, data()[size_t(row) * cols_ + col]);
-    }
-
-private:
-    static constexpr size_t kBefore = size_t(1) << 31;  // catches negative indices
-    static constexpr size_t kAfter = 1 << 20;
-    int rows_, cols_;
-    size_t bytes_;
-    void* memory_;
-};
+// Calls visit(row, col, element) for the first `most` and the last of the rows and columns.
+template <class T, class Visit>
+void at_ends(T* matrix, int rows, int cols, int most, Visit visit) {
+    const auto next = [most](int i, int length) {
+        return i + 1 == most && length > 2 * most ? length - most : i + 1;
+    };
+    for (int row = 0; row < rows; row = next(row, rows))
+        for (int col = 0; col < cols; col = next(col, cols))
+            visit(row, col, matrix[size_t(row) * cols + col]);
+}
 
 // Verifies a stage, and counts what it moves where it is traced.
 class Machine {
 public:
     static constexpr int kDefaultSize = 256;
+    static bool traces() { return emulator::tracing(); }
     static Columns table(const Options& options) {
         if (!emulator::tracing())
             return table_of(options, {"verified", "flop_per_byte", "predicted_gflops"});
@@ -63,11 +51,6 @@ public:
         : gpu(options.gpu ? *options.gpu : gpu_named("h200")), options_(options),
           work_(options, multiply_adds) {
         select_device(options.device);
-        if ((options.lines || !options.record.empty()) && !emulator::tracing())
-            throw Failure(
-                kBadCommandLine,
-                std::string(options.lines ? "--lines" : "--record") +
-                    ": only the traced CPU builds (their names end in _cpu_trace) have it");
         // One order is enough for a trace: it finds every race in any order.
         const std::string order = !options.order.empty() ? options.order
                                   : emulator::tracing()  ? "forward"
@@ -198,21 +181,23 @@ private:
         constexpr int kTouched = 1024, kCompared = 15;
         const auto a = [](int row, int k) { return (row * 7 + k * 3) % 5 - 2; };
         const auto b = [](int k, int col) { return (k * 5 + col * 3) % 7 - 3; };
-        SparseMatrix<In> A(s.M, s.K), B(s.K, s.N);
-        SparseMatrix<Out> C(s.M, s.N);
-        A.at_ends(kTouched, [&](int row, int k, In& to) { to = In(float(a(row, k))); });
-        B.at_ends(kTouched, [&](int k, int col, In& to) { to = In(float(b(k, col))); });
-        C.at_ends(kTouched, [](int, int, Out& to) { to = unwritten<Out>(); });
+        const auto A = sparse_matrix<In>(s.M, s.K), B = sparse_matrix<In>(s.K, s.N);
+        const auto C = sparse_matrix<Out>(s.M, s.N);
+        at_ends(A.get(), s.M, s.K, kTouched,
+                [&](int i, int k, In& to) { to = In(float(a(i, k))); });
+        at_ends(B.get(), s.K, s.N, kTouched,
+                [&](int k, int j, In& to) { to = In(float(b(k, j))); });
+        at_ends(C.get(), s.M, s.N, kTouched, [](int, int, Out& to) { to = unwritten<Out>(); });
         // With one multiprocessor there are only whole tiles. But if blocks stay, one would compute
         // all of them: with more multiprocessors than tiles each block computes one.
         for (const int multiprocessors : {1, 1 << 30}) {
             emulator::run_ends_only(multiprocessors);
-            stage.launch(s.M, s.N, s.K, A.data(), B.data(), C.data());
+            stage.launch(s.M, s.N, s.K, A.get(), B.get(), C.get());
             emulator::run_ends_only(0);
-            if (is_written(*C.data())) break;
+            if (is_written(*C)) break;
         }
         finish_launch();
-        C.at_ends(kCompared, [&](int row, int col, const Out& got) {
+        at_ends(C.get(), s.M, s.N, kCompared, [&](int row, int col, const Out& got) {
             int64_t expected = 0;
             for (int k = 0; k < s.K; ++k) expected += a(row, k) * b(k, col);
             const std::string wrong = wrong_element(row, col, got, expected);
@@ -226,7 +211,7 @@ private:
         const auto [M, N, K] = x.shape;
         emulator::record_next_launch({{"A", x.A_device.data(), M, K, sizeof(In)},
                                       {"B", x.B_device.data(), K, N, sizeof(In)},
-                                      {"C", x.C.device(), M, N, sizeof(Out)}},
+                                      {"C", x.C_device(), M, N, sizeof(Out)}},
                                      [file](const std::string& text) { file->save(text); });
     }
 

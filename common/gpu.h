@@ -12,10 +12,8 @@
 #include "common/command_line.h"
 #ifdef CUDA_EMULATOR
 #include "emulator/emulator.h"
-constexpr bool kEmulated = true;
-#else
-constexpr bool kEmulated = false;
 #endif
+constexpr bool kEmulated = kBuild == kVerifiesOnCpu;
 
 // ---- Memory, errors, launches ----
 
@@ -100,7 +98,7 @@ using Operands = OperandsIn<DeviceArray<In>, DeviceArray<Out>>;
 template <class In, class Out>
 void launch_once(const StageOf<In, Out>& stage, Operands<In, Out>& x) {
     stage.launch(x.shape.M, x.shape.N, x.shape.K, x.A_device.data(), x.B_device.data(),
-                 x.C.device());
+                 x.C_device());
     finish_launch();
 }
 

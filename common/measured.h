@@ -22,32 +22,29 @@ public:
     Cublas(const Cublas&) = delete;
     Cublas& operator=(const Cublas&) = delete;
 
-    void multiply(int M, int N, int K, const float* A, const float* B, float* C) {
-        const float one = 1, zero = 0;
-        check(cublasSgemm(handle_, kNo, kNo, N, M, K, &one, B, N, A, K, &zero, C, N),
-              "cublasSgemm");
-    }
+    // sums: the type in which it adds up.
     template <class In, class Out>
-    void multiply(int M, int N, int K, const In* A, const In* B, Out* C) {
-        const float one = 1, zero = 0;
-        constexpr auto type = std::is_same_v<In, half> ? CUDA_R_16F : CUDA_R_16BF;
-        constexpr auto type_c = std::is_same_v<Out, half> ? CUDA_R_16F : CUDA_R_32F;
-        check(cublasGemmEx(handle_, kNo, kNo, N, M, K, &one, B, type, N, A, type, K, &zero, C,
-                           type_c, N, CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT),
-              "cublasGemmEx");
-    }
-    void multiply_in_half(int M, int N, int K, const half* A, const half* B, half* C) {
-        const half one = 1.0f, zero = 0.0f;
-        check(cublasHgemm(handle_, kNo, kNo, N, M, K, &one, B, N, A, K, &zero, C, N),
-              "cublasHgemm");
+    void multiply(int M, int N, int K, const In* A, const In* B, Out* C, cublasComputeType_t sums) {
+        const auto multiply = [&](auto one, auto zero) {
+            check(cublasGemmEx(handle_, CUBLAS_OP_N, CUBLAS_OP_N, N, M, K, &one, B, kType<In>, N, A,
+                               kType<In>, K, &zero, C, kType<Out>, N, sums, CUBLAS_GEMM_DEFAULT),
+                  "cublasGemmEx");
+        };
+        if (sums == CUBLAS_COMPUTE_16F) multiply(half(1.0f), half(0.0f));
+        else if (sums == CUBLAS_COMPUTE_64F) multiply(1.0, 0.0);
+        else multiply(1.0f, 0.0f);
     }
 
-protected:
+private:
+    template <class T>
+    static constexpr cudaDataType_t kType = std::is_same_v<T, double>  ? CUDA_R_64F
+                                            : std::is_same_v<T, float> ? CUDA_R_32F
+                                            : std::is_same_v<T, half>  ? CUDA_R_16F
+                                                                       : CUDA_R_16BF;
     static void check(cublasStatus_t status, const std::string& call) {
         if (status == CUBLAS_STATUS_SUCCESS) return;
         throw Failure(kDeviceFailed, call + " failed: " + cublasGetStatusString(status));
     }
-    static constexpr cublasOperation_t kNo = CUBLAS_OP_N;  // not transposed
     cublasHandle_t handle_ = nullptr;
 };
 
@@ -55,6 +52,7 @@ protected:
 class Machine {
 public:
     static constexpr int kDefaultSize = 4096;
+    static bool traces() { return false; }
     static Columns table(const Options& options) {
         if (options.verify_only)
             return table_of(options, {"verified", "flop_per_byte", "predicted_gflops"});
@@ -101,17 +99,14 @@ public:
         x.set_timed(options_.seed);
         const int M = x.shape.M, N = x.shape.N, K = x.shape.K;
         const In *A = x.A_device.data(), *B = x.B_device.data();
-        Out* C = x.C.device();
+        Out* C = x.C_device();
         Cublas cublas;
         std::vector<Launch> launches;
         for (const StageOf<In, Out>& stage : stages)
             launches.push_back([=] { stage.launch(M, N, K, A, B, C); });
-        const bool in_half = stages[0].arithmetic.peak == kHalf2.peak;
-        launches.push_back([=, &cublas] {
-            if constexpr (std::is_same_v<Out, half>)
-                if (in_half) return cublas.multiply_in_half(M, N, K, A, B, C);
-            cublas.multiply(M, N, K, A, B, C);
-        });
+        const auto sums =
+            stages[0].arithmetic.peak == kHalf2.peak ? CUBLAS_COMPUTE_16F : CUBLAS_COMPUTE_32F;
+        launches.push_back([=, &cublas] { cublas.multiply(M, N, K, A, B, C, sums); });
         const std::vector<Rested> rested = bench_.time(launches, options_.repeat);
         work_.show(doing_ + ": timing without a rest");
         std::vector<Sustained> sustained;

@@ -231,48 +231,10 @@ Accuracy check_accuracy(Shape s, const std::vector<In>& A, const std::vector<In>
 
 // ---- A product on a device ----
 
-// The matrix that a kernel writes, between two guards. It holds NaN before each run. The guards
-// hold a number, because a kernel that adds to a NaN would not change it. Array: see OperandsIn.
-template <class Array>
-class GuardedOutput {
-    using T = typename Array::value_type;
-
-public:
-    static constexpr size_t kGuard = 1024;  // elements on each side, so that C stays 2 KiB aligned
-    static constexpr float kGuardValue = 0.1234567f;
-
-    explicit GuardedOutput(size_t count)
-        : count_(count), device_(count + 2 * kGuard), host_(count + 2 * kGuard) {}
-
-    auto device() { return device_.slice(kGuard, count_); }
-    const T* host() const { return &host_[kGuard]; }
-    void clear() {
-        std::fill(host_.begin(), host_.end(), T(kGuardValue));
-        std::fill_n(host_.begin() + kGuard, count_, unwritten<T>());
-        device_.upload(host_);
-    }
-    // Downloads the matrix. Returns where the kernel wrote outside C, or "".
-    std::string fetch() {
-        device_.download(host_);
-        const float guard = float(T(kGuardValue));
-        for (size_t i = 0; i < kGuard; ++i) {
-            if (!(float(host_[kGuard - 1 - i]) == guard))
-                return format("a write outside C, %zu elements before its start", i + 1);
-            if (!(float(host_[kGuard + count_ + i]) == guard))
-                return format("a write outside C, %zu elements past its end", i);
-        }
-        return "";
-    }
-
-private:
-    size_t count_;
-    Array device_;
-    std::vector<T> host_;
-};
-
-// The operands on the host and on a device, and the guarded output. A device array needs
-// value_type, upload(), download(), read(first, count, to), slice(first, count), which gives a
-// kernel's argument for a part of it, and host_bytes(bytes), the host memory that it takes.
+// The operands on the host and on a device, and the matrix that a kernel writes, between two guards.
+// A device array needs value_type, upload(), download(), read(first, count, to), slice(first,
+// count), which gives a kernel's argument for a part of it, and host_bytes(bytes), the host memory
+// that it takes.
 template <class InArray, class OutArray>
 struct OperandsIn {
     using In = typename InArray::value_type;
@@ -281,7 +243,8 @@ struct OperandsIn {
     // Throws Failure(kDeviceFailed) if there is not enough host memory.
     explicit OperandsIn(Shape s)
         : shape((need_memory(host_bytes(s)), s)), A(size_t(s.M) * s.K), B(size_t(s.K) * s.N),
-          A_device(A.size()), B_device(B.size()), C(size_t(s.M) * s.N) {}
+          A_device(A.size()), B_device(B.size()), C_(size_t(s.M) * s.N + 2 * kGuard),
+          C_device_(C_.size()) {}
 
     // The host memory that they take, including that of check_exact(), and of the device's arrays
     // if those are on the host.
@@ -314,8 +277,26 @@ struct OperandsIn {
         upload(shape.K, seed);
     }
 
-    // The first element of A or B that the kernel changed, "A[3][5] was changed", or "".
-    std::string changed() {
+    auto C_device() { return C_device_.slice(kGuard, C_.size() - 2 * kGuard); }
+    const Out* C() const { return &C_[kGuard]; }
+    // C holds NaN before a run. The guards hold a number, because a kernel that adds to a NaN would
+    // not change it.
+    void clear() {
+        std::fill(C_.begin(), C_.end(), Out(kGuardValue));
+        std::fill(C_.begin() + kGuard, C_.end() - kGuard, unwritten<Out>());
+        C_device_.upload(C_);
+    }
+    // Downloads C. Returns where the kernel wrote outside C, or what it changed first of A or B:
+    // "A[3][5] was changed"; "" if all is well.
+    std::string fetch() {
+        C_device_.download(C_);
+        const float guard = float(Out(kGuardValue));
+        for (size_t i = 0; i < kGuard; ++i) {
+            if (!(float(C_[kGuard - 1 - i]) == guard))
+                return format("a write outside C, %zu elements before its start", i + 1);
+            if (!(float(C_[C_.size() - kGuard + i]) == guard))
+                return format("a write outside C, %zu elements past its end", i);
+        }
         const std::string of_a = first_changed("A", A_device, A, shape.K);
         return of_a.empty() ? first_changed("B", B_device, B, shape.N) : of_a;
     }
@@ -323,9 +304,11 @@ struct OperandsIn {
     Shape shape;
     std::vector<In> A, B;
     InArray A_device, B_device;
-    GuardedOutput<OutArray> C;
 
 private:
+    static constexpr size_t kGuard = 1024;  // elements on each side, so that C stays 2 KiB aligned
+    static constexpr float kGuardValue = 0.1234567f;
+
     // Uploads them, after thinning the rows of A, so that a sum has no more than `most_terms`: of
     // neighbours all but one become zero, another one in the next row.
     void upload(double most_terms, uint32_t seed) {
@@ -355,6 +338,9 @@ private:
         }
         return "";
     }
+
+    std::vector<Out> C_;
+    OutArray C_device_;
 };
 
 // Verifies the product that `launch` computes on x. launch must wait until it is done. On integers
@@ -369,21 +355,19 @@ double verify_stage(
         if (!wrong.empty()) throw Failure(kWrongResult, wrong);
     };
     const auto run = [&] {
-        x.C.clear();
+        x.clear();
         launch();
-        check(x.C.fetch());
-        check(x.changed());
+        check(x.fetch());
     };
-    constexpr bool half_c = sizeof(*x.C.host()) == 2;
+    constexpr bool half_c = sizeof(*x.C()) == 2;
     x.set_integers(seed, half_c ? kHalfExact : arithmetic.exact_limit);
     do {
         run();
-        check(check_exact(x.shape, x.A, x.B, x.C.host()));
+        check(check_exact(x.shape, x.A, x.B, x.C()));
     } while (once_more());
     x.set_reals(seed, arithmetic.unit_roundoff);
     run();
-    const Accuracy accuracy =
-        check_accuracy(x.shape, x.A, x.B, x.C.host(), arithmetic.unit_roundoff);
+    const Accuracy accuracy = check_accuracy(x.shape, x.A, x.B, x.C(), arithmetic.unit_roundoff);
     check(accuracy.wrong);
     return accuracy.worst;
 }

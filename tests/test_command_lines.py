@@ -39,7 +39,7 @@ ROWS = [
     (STAGE, "cpu", "--lines=3", 2, "--lines=3: takes no value"),
     (STAGE, "cpu", "--lines", 2, "--lines: only the traced CPU builds"),
     (STAGE, "cpu", "--record x", 2, "--record: only the traced CPU builds"),
-    (STAGE, "cpu", "--record ''", 2, "--record '': takes the name of a file"),
+    (f"{STAGE}_cpu_trace", "host", "--record ''", 2, "--record '': takes the name of a file"),
     (STAGE, "cpu", "--device 1", 2, "--device '1': takes a number from 0 to 0"),
     (STAGE, "both", "--limits /dev/zero", 2, "has more than 16 MiB"),
     (STAGE, "cpu", "--large-indices --csv a.csv", 2, "--csv: there are no rows with --large-indices"),

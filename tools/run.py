@@ -480,7 +480,6 @@ VERBS = {"ablation": run_ablation, "all": run_all, "compare": run_compare, "diff
 def main(words):
     """Returns the exit code."""
     verb = words[0] if words else ""
-    verb = verb.removeprefix("--") if verb in ("--all", "--compare", "--plot") else verb  # the old spelling
     asked = {"-h", "--help"} & set(words)
     if verb in VERBS and asked:
         return show_help(STAGES)

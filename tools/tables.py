@@ -317,7 +317,7 @@ def ladder_figures(row):
 
 
 def printed(row):
-    """The row of ladder.csv as ./run prints it (common/gpu.h has the columns)."""
+    """The row of ladder.csv as ./run prints it (common/measured.h has the columns)."""
     ms = float(row["median_ms"])
     return (f"{row['stage']:<22}{f'{ms * 1000:.1f} us' if ms < 1 else f'{ms:.2f} ms':>10}{row['gflops'] / 1000:9.2f}"
             f"{row['percent_of_peak']:6.1f}%{row['percent_of_cublas']:7.1f}%{row['sm_mhz']:>6}"
