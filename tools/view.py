@@ -18,31 +18,38 @@ from machine import ROOT
 
 LONGEST = 512  # the longest edge of a matrix that a page can show
 HERE = pathlib.Path(__file__).parent
-SIZES = {"half": 2, "T": 2, "float": 4, "double": 8, "float4": 16, "half2": 4, "uint64_t": 8}
+SIZES = {"half": 2, "T": 2, "Out": 4, "float": 4, "double": 8, "float4": 16, "half2": 4, "uint64_t": 8}
+FUNCTIONS = {"ceil_div": lambda a, b: -(-a // b), "sizeof": lambda size: size, "int": int}
 
 
 def value(expression, constants):
     """Evaluates an expression of integers and constants. Raises KeyError for anything else."""
-    if not re.fullmatch(r"[\w\s()+*/%,-]+", expression):
+    text = " ".join(re.sub(r"\w+::", "", expression).split())
+    if not re.fullmatch(r"[\w\s()+*/%,?:=-]+", text):
         raise KeyError(expression)
+    text = re.sub(r"(.+?) \? (.+) : (.+)", r"(\2) if \1 else \3", text.replace("/", "//"))
     try:
-        return int(eval(expression.replace("/", "//"), {"__builtins__": {}, "ceil_div": lambda a, b: -(-a // b)}, constants))
+        return int(eval(text, {"__builtins__": {}, **FUNCTIONS}, {**SIZES, **constants}))
     except (NameError, SyntaxError, TypeError) as error:
         raise KeyError(expression) from error
 
 
 def constants(source, kernel=""):
-    """The whole numbers that a stage's source names, as far as they are sums and products of others. kernel: matmul<256, true>,
-    whose template's parameters are among them."""
-    name, _, given = kernel.rstrip(">").partition("<")
-    declared = re.search(rf"template <([^>]*)>\s+__global__[^;{{]*\b{name}\(", source)
-    found = {parameter.split()[-1]: int({"true": 1, "false": 0}.get(value, value)) for parameter, value in zip(
-        declared[1].split(",") if declared else (), given.split(", ")) if re.fullmatch(r"\d+|true|false", value)}
-    for name, expression in re.findall(r"constexpr int (\w+) = ([^;]+);", source):
-        try:
-            found[name] = value(expression, found)
-        except KeyError:
-            pass
+    """The whole numbers that a stage's source names, as far as they can be computed from others. kernel: matmul<Tile<128, 256>>; among
+    them are the parameters of the templates in it."""
+    found = {}
+    while parts := re.search(r"(\w+)<([^<>]*)>", kernel):
+        kernel = kernel.replace(parts[0], "_")
+        declared = re.search(rf"template <([^>]*)>\s+(?:struct {parts[1]}\b|__global__[^;{{]*\b{parts[1]}\()", source)
+        for parameter, given in zip(declared[1].split(",") if declared else (), parts[2].split(", ")):
+            if re.fullmatch(r"\d+|true|false", given):
+                found[parameter.split()[-1]] = int({"true": 1, "false": 0}.get(given, given))
+    for several in re.findall(r"constexpr (?:int|bool) (\w+ =\s[^;]+);", source):
+        for name, expression in re.findall(r"(\w+) =\s(.*?)(?=, \w+ =\s|$)", several, re.S):
+            try:
+                found.setdefault(name, value(expression, found))
+            except KeyError:
+                pass
     return found
 
 
@@ -65,7 +72,8 @@ def dynamic_arrays(source, known, begin, length):
     """The arrays that a source sees in its dynamic shared memory; one without a name where that can't be read."""
     unread = [{"name": "shared", "begin": begin, "bytes": length, "size": 4, "lengths": []}]
     found, at = [], begin  # the members of struct Shared, else arrays by pointers
-    for kind, names in re.findall(r"(?m)^ +(\w+) (.+\]);", "".join(re.findall(r"(?s)struct Shared \{.*?\n\}", source))):
+    members = "".join(re.findall(r"(?s)struct Shared \{.*?\n\}", source))
+    for kind, names in re.findall(r"(?m)^ +(?:typename \w+::)?(\w+) (.+\]);", members):
         for name, lengths in re.findall(r"(\w+)((?:\[[^]]*\])+)", names):
             try:
                 lengths = [value(each, known) for each in re.findall(r"\[([^]]+)\]", lengths)]
