@@ -6,10 +6,10 @@ import pytest
 
 from mutate import Fault, Planted, caught
 
-ONE, TWO, LAST = "11_wgmma.1_wgmma trace", "11_wgmma.2_store trace", "11_wgmma trace"
-FILES = {ONE: "1_wgmma.cu", TWO: "2_store.cu", LAST: "matmul.cu"}
+ONE, TWO, THREE, FOUR, LAST = (f"11_wgmma{step} trace" for step in (".1_wgmma", ".2_store", ".3_late", ".4_lockstep", ""))
+FILES = {ONE: "1_wgmma.cu", TWO: "2_store.cu", THREE: "3_late.cu", FOUR: "4_lockstep.cu", LAST: "matmul.cu"}
 # More steps than buffers, more tiles than the emulator's three multiprocessors; the last: tiles of 224 and of 64.
-SHAPES = {ONE: "133x264x328", TWO: "133x264x264,300x520x72", LAST: "388x448x72,516x64x72"}
+SHAPES = {ONE: "133x264x328", TWO: "133x264x264,300x520x72", THREE: "300x520x72,300x520x392", FOUR: "300x520x136", LAST: "388x448x72,516x64x72"}
 
 DEADLOCK = r"deadlock: no thread of block 0 can go on: 257 threads in mbarrier_wait, thread 0 at \S+:\d+ for phase {} of the mbarrier"
 ONE_MORE = r"mbarrier_arrive_expect_tx: one arrival more than the 1 of phase 0 of the mbarrier at byte \d+ .* at \S+:\d+ \("
@@ -62,6 +62,19 @@ ROWS = (  # the program, its code, what that becomes (@: the code as it was), wh
      "if (!PLANTED && kTma) ptx::named_barrier_sync(1 + warp / 4, 128);", BOX),
     (TWO, "ptx::bulk_commit_group();", "if (!PLANTED) @", NO_READ),
     (TWO, "ptx::bulk_wait_group<0>();", "if (!PLANTED) @", NO_READ),
+    # Half of a tile waits in registers: pairs of boxes, when they leave, where to.
+    (THREE, "ptx::bulk_wait_group_read<kBoxes / 2 - 1>();", "PLANTED ? ptx::bulk_wait_group_read<kBoxes / 2>() : @", BOX),
+    (THREE, "if (kTma) ptx::named_barrier_sync(1 + warp / 4, 128);  // the pair is free",
+     "if (!PLANTED && kTma) ptx::named_barrier_sync(1 + warp / 4, 128);", BOX),
+    (THREE, "ptx::named_barrier_sync(1 + warp / 4, 128);  // the pair is full", "if (!PLANTED) @", BOX),
+    (THREE, "next_pair ^= 1;", "next_pair ^= !PLANTED;", BOX),
+    (THREE, "store(late[i], before.row, before.col + 128 + 64 * i);\n            ptx", "store(PLANTED ? acc[2 + i] : late[i], before.row, "
+     "before.col + 128 + 64 * i);\n            ptx", r"C\[0\]\[128\] was not written"),  # sums under way
+    (THREE, "memcpy(late, acc[2], sizeof(late));", "if (!PLANTED) @", WRONG.format(0, 128)),
+    (THREE, "min((2 + 2 * i) * kStepK, last_k)", "(PLANTED ? (2 + 2 * i) * kStepK : min((2 + 2 * i) * kStepK, last_k))",
+     r"C\[0\]\[128\] was not written"),
+    (THREE, "before = at;", "if (!PLANTED) @", WRONG.format(0, 128)),
+    (FOUR, "(K - 1) / kStepK * kStepK - i", "(K - 1) / kStepK * kStepK * !PLANTED - i", WRONG.format(0, 256)),
     # The number of the box begins again at 0 for each tile: wrong where a tile is no multiple of four boxes wide.
     (LAST, "const Place<kTileN> at(M, N, tile);\n#pragma unroll",
      "const Place<kTileN> at(M, N, tile);\n        if (PLANTED) next_box = 0;\n#pragma unroll", BOX),

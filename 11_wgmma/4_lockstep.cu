@@ -1,0 +1,188 @@
+// Blocks in step. L2 gives once what several multiprocessors ask for at the same time, so it pays
+// when all blocks begin and end their tiles together. And the last wave needs no more blocks than the
+// others:
+//
+//    4096 x 4096 on 132 multiprocessors: 32 x 16 = 512 tiles    132 blocks: 3.88 -> 4 waves
+//                                                               128 blocks: 4 waves, and all are full
+//
+//    Every other tile is multiplied from its last k to its first: what the tile before has loaded last
+//    is still in L2.
+//
+// Changed:  no more blocks than the waves need; k backwards in every other tile.
+#include "common/aligned_rows.h"
+#include "common/harness.h"
+#include "common/hopper.cuh"
+#include "common/tensor_map.h"
+
+constexpr int kTileM = 128;  // rows of C per block, 64 for each warpgroup
+constexpr int kTileN = 256;  // columns of C per block
+constexpr int kThreads = 2 * 128;  // that multiply: two warpgroups
+constexpr int kProducers = 128;  // a warpgroup, though one thread does it all
+constexpr int kStepK = 64;  // depth of the tiles: a row of As is 128 bytes
+constexpr int kGroup = 16;  // rows of tiles that are computed together
+constexpr int kBuffers = 3;  // one is read while two are being filled
+constexpr int kBoxes = 4;  // of C, for each warpgroup: two pairs
+
+template <class T>  // half or __nv_bfloat16
+struct Shared {  // TMA wants tiles of 128-byte rows, on multiples of 1024 bytes
+    T As[kBuffers][kTileM][kStepK];
+    T Bs[kBuffers][kTileN / 64][kStepK][64];
+    float Cs[2][kBoxes / 2][2][64][32];
+    uint64_t full[kBuffers], empty[kBuffers];
+};
+constexpr int kSharedBytes = sizeof(Shared<half>);  // 208 KiB; 48 without asking
+static_assert(kStepK == 64 && kTileN % 64 == 0, "64 elements are 128 bytes");
+
+// Tile number `tile` of C: its first row and column.
+struct Place {
+    __device__ Place(int M, int N, int tile) {
+        const int tiles_n = ceil_div(N, kTileN), group = tile / (kGroup * tiles_n);
+        const int rows = min(kGroup, ceil_div(M, kTileM) - group * kGroup);  // of this group
+        tile %= kGroup * tiles_n;
+        row = (group * kGroup + tile % rows) * kTileM, col = tile / rows * kTileN;
+    }
+    int row, col;
+};
+
+__device__ void store2(float* to, float x, float y, int valid) {
+    if (valid > 0) to[0] = x;
+    if (valid > 1) to[1] = y;
+}
+
+template <class T, bool kTma>
+__global__ void __launch_bounds__(kThreads + kProducers, 1)
+    matmul(int M, int N, int K, const __grid_constant__ CUtensorMap A,
+           const __grid_constant__ CUtensorMap B, const __grid_constant__ CUtensorMap C_map,
+           float* C) {
+    extern __shared__ __align__(1024) char memory[];
+    auto& shared = *reinterpret_cast<Shared<T>*>(memory);
+    const int tiles = ceil_div(M, kTileM) * ceil_div(N, kTileN);
+    const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+
+    if (threadIdx.x == 0) {
+        for (int buffer = 0; buffer < kBuffers; ++buffer) {
+            ptx::mbarrier_init(&shared.full[buffer], 1);  // the thread that loads, and its bytes
+            ptx::mbarrier_init(&shared.empty[buffer], kThreads / 32);  // one of each warp
+        }
+        ptx::fence_mbarrier_init();
+    }
+    __syncthreads();  // the barriers are there
+
+    if (warp >= kThreads / 32) {
+        ptx::setmaxnreg_fewer<24>();
+        if (threadIdx.x > kThreads) return;
+        int buffer = 0, phase = 1;
+        for (int tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
+            const Place at(M, N, tile);
+            const bool backwards = tile / gridDim.x % 2;
+            for (int i = 0; i < K; i += kStepK) {
+                const int k = backwards ? (K - 1) / kStepK * kStepK - i : i;
+                ptx::mbarrier_wait(&shared.empty[buffer],
+                                   phase);  // over at once in the first round
+                ptx::mbarrier_arrive_expect_tx(&shared.full[buffer],
+                                               sizeof(shared.As[0]) + sizeof(shared.Bs[0]));
+                ptx::bulk_tensor_load(shared.As[buffer], &A, k, at.row, &shared.full[buffer]);
+                for (int j = 0; j < kTileN; j += 64)
+                    ptx::bulk_tensor_load(shared.Bs[buffer][j / 64], &B, at.col + j, k,
+                                          &shared.full[buffer]);
+                buffer = (buffer + 1) % kBuffers, phase ^= buffer == 0;
+            }
+        }
+        return;
+    }
+    ptx::setmaxnreg_more<240>();
+
+    const int row = warp / 4 * 64;  // a warpgroup owns 64 x 256 elements
+    int next_pair = 0;
+    // Stores 64 x 64 of them: the sums of 8 tiles of 16 x 8 for each warp.
+    const auto store = [&](const float(&sums)[8][4], int tile_row, int tile_col) {
+        float(&pair)[2][64][32] = shared.Cs[warp / 4][next_pair];
+        next_pair ^= 1;
+        if (kTma && threadIdx.x % 128 == 0) ptx::bulk_wait_group_read<kBoxes / 2 - 1>();
+        if (kTma) ptx::named_barrier_sync(1 + warp / 4, 128);  // the pair is free
+#pragma unroll
+        for (int j = 0; j < 8; ++j)
+            for (int r = lane / 4; r < 16; r += 8) {  // the two rows that the lane has sums of
+                // In every other row two tiles further on, for the sake of the banks.
+                const int t = r % 2 ? j ^ 2 : j, h = r / 8 * 2;
+                const float x = r % 2 ? sums[j ^ 2][h] : sums[j][h];
+                const float y = r % 2 ? sums[j ^ 2][h + 1] : sums[j][h + 1];
+                const int b_row = warp % 4 * 16 + r, b_col = 8 * t + lane % 4 * 2;
+                const int c_row = tile_row + row + b_row, c_col = tile_col + b_col;
+                if (kTma)  // pieces of 16 bytes, which are 4 floats, change places as those of As
+                    *(float2*)&pair[b_col / 32][b_row][(b_col ^ b_row % 8 * 4) % 32] = {x, y};
+                else if (c_row < M) store2(&C[size_t(c_row) * N + c_col], x, y, N - c_col);
+            }
+        if (!kTma) return;
+        ptx::fence_proxy_async();
+        ptx::named_barrier_sync(1 + warp / 4, 128);  // the pair is full
+        if (threadIdx.x % 128 == 0) {
+            ptx::bulk_tensor_store(&C_map, tile_col, tile_row + row, pair[0]);
+            ptx::bulk_tensor_store(&C_map, tile_col + 32, tile_row + row, pair[1]);
+            ptx::bulk_commit_group();
+        }
+    };
+
+    const int last_k = (K - 1) / kStepK * kStepK;
+    int buffer = 0, phase = 0;
+    float late[2][8][4];  // the second half of the tile before
+    Place before(M, N, blockIdx.x), at = before;
+    for (int tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
+        float acc[4][8][4];  // of tiles of 16 x 8, a row of them for each warp
+        for (int k = 0; k < K; k += kStepK) {
+            ptx::mbarrier_wait(&shared.full[buffer], phase);
+            ptx::wgmma_fence();
+            for (int s = 0; s < kStepK; s += 16) {
+                const uint64_t a = ptx::wgmma_descriptor(&shared.As[buffer][row][s], 128, 1024);
+                const uint64_t b = ptx::wgmma_descriptor(&shared.Bs[buffer][0][s], 128, 1024,
+                                                         sizeof(shared.Bs[0][0]));
+                ptx::wgmma_m64k16<T, 0, 1>(acc, a, b, k + s > 0);
+            }
+            ptx::wgmma_commit_group();
+            // While the tensor cores are at work.
+            if (k == 0) at = Place(M, N, tile);
+#pragma unroll
+            for (int i = 0; i < 2; ++i)
+                if (tile >= int(gridDim.x) && k == min((2 + 2 * i) * kStepK, last_k))
+                    store(late[i], before.row, before.col + 128 + 64 * i);
+            ptx::wgmma_wait_group<0>();
+            if (lane == 0) ptx::mbarrier_arrive(&shared.empty[buffer]);
+            buffer = (buffer + 1) % kBuffers, phase ^= buffer == 0;
+        }
+        ptx::wgmma_keep(acc);
+        for (int i = 0; i < 2; ++i) store(acc[i], at.row, at.col + 64 * i);
+        memcpy(late, acc[2], sizeof(late));
+        before = at;
+    }
+    for (int i = 0; i < 2; ++i) store(late[i], before.row, before.col + 128 + 64 * i);
+    if (kTma && threadIdx.x % 128 == 0) ptx::bulk_wait_group<0>();  // shared memory must outlive it
+}
+
+template <class T>
+void launch_matmul(int M, int N, int K, const T* A, const T* B, float* C) {
+    const AlignedRows A_rows(A, M, K), B_rows(B, K, N);
+    const auto A_map = tensor_map(A_rows.data, M, K, kTileM, kStepK, 128, A_rows.stride);
+    const auto B_map = tensor_map(B_rows.data, K, N, kStepK, 64, 128, B_rows.stride);
+    const int tiles = ceil_div(M, kTileM) * ceil_div(N, kTileN);
+    const int blocks = ceil_div(tiles, ceil_div(tiles, multiprocessors()));
+    const bool tma = N % 4 == 0;  // it stores rows that start on multiples of 16 bytes
+    const auto C_map = tma ? tensor_map(C, M, N, 64, 32, 128) : CUtensorMap();
+    const auto kernel = tma ? matmul<T, true> : matmul<T, false>;
+    cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, kSharedBytes);
+    kernel<<<blocks, kThreads + kProducers, kSharedBytes>>>(M, N, K, A_map, B_map, C_map, C);
+}
+
+// A is loaded once for every column of tiles, B once for every row of tiles; and once for a copy.
+double loaded_elements(double M, double N, double K) {
+    return M * K * std::ceil(N / kTileN) + K * N * std::ceil(M / kTileM) +
+           loaded_by_copies(M, N, K);
+}
+
+int main(int argc, char** argv) {
+    StageOf<half, float> stage = {launch_matmul, loaded_elements, nullptr, kWgmma};
+    stage.launch_bf16 = launch_matmul;
+    stage.stored_elements = stored_with_copies;
+    stage.shared_bytes = kSharedBytes;
+    stage.smaller_step = "06_wmma/3_async";
+    return run_stage(stage, argc, argv);
+}
