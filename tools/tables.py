@@ -275,10 +275,32 @@ def markdown(head, lines):
     return "\n".join((f"| {head} |", f"|---{'|---:' * head.count(' | ')}|", *(f"| {line} |" for line in lines))) + "\n"
 
 
+def sizes(chapter, rows):
+    """A chapter's steps at all sizes of the ladder; `rows` are the ladder's."""
+    files = [*sorted(chapter.glob("[0-9]_*.cu")), chapter / "matmul.cu"]
+    names = [ladder.name(file) for file in files]
+    at = {(row["stage"], row["m"]): row for row in rows}
+    lines = []
+    for m in sorted({m for name, m in at if name in names}):
+        cells = [f"{row['gflops'] / 1000:.1f} ({float(row['percent_of_cublas']):.1f}%; {row['sm_mhz']})" if row else "-"
+                 for row in (at.get((name, m)) for name in names)]
+        lines.append(" | ".join([f"{m:.0f}", *cells, f"{float(at[names[-1], m]['cublas_gflops']) / 1000:.1f}"]))
+    return markdown(" | ".join(["N", *(file.stem for file in files), "cuBLAS"]), lines)
+
+
+def shapes(rows):
+    """Programs at whatever shapes, beside cuBLAS's product of the same types."""
+    return markdown("stage, M x N x K | TFLOP/s | of cuBLAS | MHz", [
+        f"{row['stage']}, {row['m']} x {row['n']} x {row['k']} | {row['gflops'] / 1000:.1f} | {row['percent_of_cublas']}% | {row['sm_mhz']}"
+        for row in rows])
+
+
 # CSVs of programs beside the stages: the chapter, the function that makes its table, and the columns that it needs.
 BESIDE = {"half_sums": ("06_wmma", half_sums, ("stage",), ("m", "gflops")),
           "cuda_python": ("00_machine_limits", cuda_python, ("streams", "wrong", "allclose"), ("n", "cpu_s", "gpu_s", "kernel_s")),
           "cuda_python_overflow": ("00_machine_limits", cuda_python_overflow, ("large", "m", "n", "k", "index", "wrong"), ()),
+          "half_c": ("11_wgmma", shapes, ("stage", "m", "n", "k", "percent_of_cublas", "sm_mhz"), ("gflops",)),
+          "unaligned": ("11_wgmma", shapes, ("stage", "m", "n", "k", "percent_of_cublas", "sm_mhz"), ("gflops",)),
           "slides": ("08_opencl_gcn", slides, ("file", "elements", "wrong"), ("m", "gflops"))}
 
 
@@ -367,6 +389,8 @@ def chapters(folder, root, rows, limits):
                 tables.append(("ncu", evidence(rates[row["stage"]])))
         if any(chapter.glob("[0-9]_*.cu")):
             tables.append(("steps", steps(chapter, at_size)))
+        if "<!-- sizes -->" in text:
+            tables.append(("sizes", sizes(chapter, rows)))
         if parts := [row for row in ablated if row["stage"].split("/")[0] == chapter.name]:
             tables.append(("ablation", ablation(parts)))
         if any(chapter.glob("[0-9][0-9]_*.cl")):
