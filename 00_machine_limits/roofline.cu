@@ -216,13 +216,13 @@ int main(int argc, char** argv) {
     BenchOptions o;
     o.columns = limit_columns();
     bool clock_only = false;
-    const Option clock = {"clock", "",
-                          "compare the clock that kernels read with the probe's, and stop",
-                          flag(clock_only)};
+    const Option clock = {
+        "clock", "", "GPU build: compare the clock that kernels read with the probe's, and stop",
+        flag(clock_only), only(kTimesGpu)};
     return run_bench(
         "roofline",
         "measures the bandwidths and arithmetic peaks of a GPU, and a sweep under the roof "
         "that they make",
-        "Example:\n  roofline --csv limits.csv", o, {only_for(kTimesGpu, clock)}, argc, argv,
+        "Example:\n  roofline --csv limits.csv", o, {clock}, argc, argv,
         [&](Report& report) { measure(o, clock_only, report); });
 }

@@ -61,8 +61,12 @@ constexpr Build kBuild = kTimesGpu;
 constexpr Build kBuild = kTimesCpu;
 #endif
 
-// An option that --help calls one of this kind of build. Another kind of build refuses it.
-Option only_for(Build taker, Option option, Build build = kBuild);
+// "" in that kind of build. Elsewhere why an option that it alone takes is refused.
+constexpr const char* only(Build taker) {
+    return kBuild == taker      ? ""
+           : taker == kTimesGpu ? "the GPU build takes it; the CPU build times nothing"
+                                : "the CPU builds (their names end in _cpu) take it";
+}
 
 // What a person can ask of any program that verifies and measures.
 struct RunOptions {
@@ -91,11 +95,12 @@ struct BenchOptions : RunOptions {  // verify_only: always so in a CPU build
 };
 
 inline Option arch_option(int& sm) {  // --arch sm_75
-    const std::string help = format("fragments of sm_70, sm_75 or sm_80 (default sm_%d)", sm);
+    const std::string help =
+        format("CPU build: fragments of sm_70, sm_75 or sm_80 (default sm_%d)", sm);
     const auto set = [&sm](const std::string& option, const std::string& value) {
         sm = std::stoi(parse_choice(option, value, {"sm_70", "sm_75", "sm_80"}).substr(3));
     };
-    return only_for(kVerifiesOnCpu, {"arch", "ARCH", help, set});
+    return {"arch", "ARCH", help, set, only(kVerifiesOnCpu)};
 }
 
 // Runs a measuring program: reads the common options and `more`, calls `measure`. Returns the exit
@@ -106,8 +111,10 @@ inline int run_bench(const std::string& name, const std::string& about, const st
     std::vector<Option> options = run_options(o, 1000);
     for (Option& each : options)
         if (kBuild != kTimesCpu &&
-            (each.name == "repeat" || (each.name == "csv" && !o.rows_without_times)))
-            each = only_for(kTimesGpu, each);
+            (each.name == "repeat" || (each.name == "csv" && !o.rows_without_times))) {
+            each.help = "GPU build: " + each.help;
+            each.refused = only(kTimesGpu);
+        }
     if (kBuild != kTimesCpu) options.push_back(device_option(o.device));
     options.insert(options.end(), more.begin(), more.end());
     return run_program(name, about, options, examples, argc, argv, [&] {
@@ -246,15 +253,6 @@ static std::vector<Shape> parse_shapes(const std::string& option, const std::str
         shapes.push_back({int(m), int(n), int(k)});
     }
     return shapes;
-}
-
-Option only_for(Build taker, Option option, Build build) {
-    const bool gpu = taker == kTimesGpu;
-    option.help = (gpu ? "GPU build: " : "CPU build: ") + option.help;
-    if (build != taker)
-        option.refused = gpu ? "the GPU build takes it; the CPU build times nothing"
-                             : "the CPU builds (their names end in _cpu) take it";
-    return option;
 }
 
 std::vector<Option> run_options(RunOptions& o, int most_repeats) {

@@ -53,28 +53,31 @@ inline std::string stage_name(const char* source) {
 // The options of a program that multiplies matrices, and those that only CUDA stages have.
 inline std::vector<Option> stage_options(Options& o, bool has_bf16, bool has_half_c) {
     o.shapes = {square(Machine::kDefaultSize)};
+    const std::string cpu = only(kVerifiesOnCpu);
+    const std::string traced = !cpu.empty()        ? cpu
+                               : Machine::traces() ? ""
+                                                   : "the traced CPU builds (their names end in "
+                                                     "_cpu_trace) have it";
+    const std::vector<Option> more = {
+        device_option(o.device),
+        {"bf16", "", "10_async_mma, 11_wgmma: A and B of bfloat16 instead of FP16", flag(o.bf16),
+         has_bf16 ? "" : "these stages take it: 10_async_mma, 11_wgmma"},
+        {"half-c", "", "11_wgmma: C of FP16 instead of float", flag(o.half_c),
+         has_half_c ? "" : "these stages take it: 11_wgmma"},
+        {"order", "ORDER",
+         "CPU build: run threads forward, reverse, random or all three (default all; traced: "
+         "forward)",
+         choice(o.order, {"forward", "reverse", "random", "all"}), cpu},
+        {"large-indices", "",
+         "CPU build: instead check that indices hold at more than 2^32 elements",
+         flag(o.large_indices), cpu},
+        {"lines", "", "CPU build with tracing: the traffic of every source line", flag(o.lines),
+         traced},
+        {"record", "FILE",
+         "CPU build with tracing: write what the first and the last block access, in order",
+         file_name(o.record), traced}};
     std::vector<Option> options = product_options(o, std::to_string(Machine::kDefaultSize));
-    options.push_back(device_option(o.device));
-    const auto add = [&](bool taken, const char* name, const char* by, const char* what,
-                         bool& chosen) {
-        options.push_back({name, "", by + std::string(": ") + what, flag(chosen),
-                           taken ? "" : std::string("these stages take it: ") + by});
-    };
-    add(has_bf16, "bf16", "10_async_mma, 11_wgmma", "A and B of bfloat16 instead of FP16", o.bf16);
-    add(has_half_c, "half-c", "11_wgmma", "C of FP16 instead of float", o.half_c);
-    const char* traced =
-        Machine::traces() ? "" : "the traced CPU builds (their names end in _cpu_trace) have it";
-    for (const Option& each : std::vector<Option>{
-             {"order", "ORDER",
-              "run threads forward, reverse, random or all three (default all; traced: forward)",
-              choice(o.order, {"forward", "reverse", "random", "all"})},
-             {"large-indices", "", "instead check that indices hold at more than 2^32 elements",
-              flag(o.large_indices)},
-             {"lines", "", "with tracing, the traffic of every source line", flag(o.lines), traced},
-             {"record", "FILE",
-              "with tracing, write what the first and the last block access, in order",
-              file_name(o.record), traced}})
-        options.push_back(only_for(kVerifiesOnCpu, each));
+    options.insert(options.end(), more.begin(), more.end());
     return options;
 }
 
