@@ -46,6 +46,7 @@ STEPS = (
     Step("probe", "", "--all", on_cpu="--all"),
     Step("volta_tables", ""),
     Step("ptx_check", ""),
+    Step("mma_maps", ""),
     Step("custom_load", "custom_load.csv", cpu_csv=False),
     Step("alignment", "alignment.csv", cpu_csv=False),
     Step("victims", "victims.csv", cpu_csv=False),
