@@ -19,11 +19,11 @@ from support import ROOT
 all_py, compare_py, results = __import__("all"), __import__("compare"), __import__("results")
 CPU_STEPS = ["roofline_cpu", "roofline_host", "latency_cpu", "blas_host", "transfer_cpu",
              "ladder_cpu", "one_tile_cpu", "half2_cpu_trace", "plain_cpu_trace", "types_cpu", "probe_cpu",
-             "volta_tables_cpu", "ptx_check_cpu", "custom_load_cpu", "alignment_cpu", "victims_cpu",
+             "volta_tables_cpu", "ptx_check_cpu", "mma_maps_cpu", "custom_load_cpu", "alignment_cpu", "victims_cpu",
              "08_opencl_gcn"]
 GPU_STEPS = ["roofline", "roofline_host", "latency", "library_curves", "blas_host", "transfer",
              "ladder", "one_tile", "half2", "plain", "types", "probe", "volta_tables",
-             "ptx_check", "custom_load", "alignment", "victims",
+             "ptx_check", "mma_maps", "custom_load", "alignment", "victims",
              "08_opencl_gcn"]
 
 
