@@ -23,26 +23,32 @@ SIZES = {"half": 2, "T": 2, "float": 4, "double": 8, "float4": 16, "half2": 4, "
 
 def value(expression, constants):
     """Evaluates an expression of integers and constants. Raises KeyError for anything else."""
-    if not re.fullmatch(r"[\w\s()+*/%,-]+", expression):
+    text = " ".join(re.sub(r"\w+::", "", expression).split())
+    if not re.fullmatch(r"[\w\s()+*/%,?:=-]+", text):
         raise KeyError(expression)
+    text = re.sub(r"(.+?) \? (.+) : (.+)", r"(\2) if \1 else \3", text.replace("/", "//"))
     try:
-        return int(eval(expression.replace("/", "//"), {"__builtins__": {}, "ceil_div": lambda a, b: -(-a // b)}, constants))
+        return int(eval(text, {"__builtins__": {}, "ceil_div": lambda a, b: -(-a // b)}, constants))
     except (NameError, SyntaxError, TypeError) as error:
         raise KeyError(expression) from error
 
 
 def constants(source, kernel=""):
-    """The whole numbers that a stage's source names, as far as they are sums and products of others. kernel: matmul<256, true>,
-    whose template's parameters are among them."""
-    name, _, given = kernel.rstrip(">").partition("<")
-    declared = re.search(rf"template <([^>]*)>\s+__global__[^;{{]*\b{name}\(", source)
-    found = {parameter.split()[-1]: int({"true": 1, "false": 0}.get(value, value)) for parameter, value in zip(
-        declared[1].split(",") if declared else (), given.split(", ")) if re.fullmatch(r"\d+|true|false", value)}
-    for name, expression in re.findall(r"constexpr int (\w+) = ([^;]+);", source):
-        try:
-            found[name] = value(expression, found)
-        except KeyError:
-            pass
+    """The whole numbers that a stage's source names, as far as they can be computed from others. kernel: matmul<Tile<128, 256>, true>;
+    among them are the parameters of the templates in it."""
+    found = {}
+    while parts := re.search(r"(\w+)<([^<>]*)>", kernel):
+        kernel = kernel.replace(parts[0], "_")
+        declared = re.search(rf"template <([^>]*)>\s+(?:struct {parts[1]}\b|__global__[^;{{]*\b{parts[1]}\()", source)
+        for parameter, given in zip(declared[1].split(",") if declared else (), parts[2].split(", ")):
+            if re.fullmatch(r"\d+|true|false", given):
+                found[parameter.split()[-1]] = int({"true": 1, "false": 0}.get(given, given))
+    for several in re.findall(r"constexpr (?:int|bool) (\w+ = [^;]+);", source):
+        for name, expression in re.findall(r"(\w+) = (.*?)(?=, \w+ = |$)", several, re.S):
+            try:
+                found.setdefault(name, value(expression, found))
+            except KeyError:
+                pass
     return found
 
 

@@ -73,6 +73,23 @@ def test_arrays_in_a_struct():
     assert lengths == {"As": [4, 128, 64], "Bs": [4, 4, 64, 64], "full": [4], "empty": [4]}
 
 
+def test_constants_of_templates():
+    source = """constexpr int kStepK = 64;
+        template <int rows, int columns>
+        struct Tile {
+            static constexpr int kTileM = rows, kTileN = ceil_div(columns, 64) * 64;
+            static constexpr bool kAlone = kTileM == 64;
+            static constexpr int kLate = kAlone ? 0 : kTileN / 64 *
+                                         32, kUnknown = sizeof(float);
+        };
+        template <class T, class Tile, bool kTma>
+        __global__ void matmul(int M) {}"""
+    known = view.constants(source, "matmul<__half, Tile<128, 200>, true>")
+    assert known == {"kStepK": 64, "rows": 128, "columns": 200, "kTma": 1, "kTileM": 128, "kTileN": 256, "kAlone": 0, "kLate": 128}
+    assert view.constants(source, "matmul<__half, Tile<64, 64>, false>")["kLate"] == 0
+    assert view.constants(source) == {"kStepK": 64}
+
+
 def test_arrays_of_a_cluster():
     """Two blocks of a cluster have the same arrays, so many bytes apart."""
     first, apart = 1 << 20, 217088
