@@ -110,17 +110,23 @@ void run_all(const std::vector<StageOf<In, Out>>& stages, const Options& options
     report.save();
 }
 
-// The same stages, of other types.
-template <class In, class Out>
-std::vector<StageOf<In, Out>> of_types(
-    const std::vector<StageOf<half, float>>& stages,
-    decltype(StageOf<In, Out>::launch) StageOf<half, float>::*launch) {
-    std::vector<StageOf<In, Out>> others;
-    for (const auto& s : stages)
-        others.push_back({s.*launch, s.loaded_elements, s.shared_loaded_bytes, s.arithmetic,
-                          s.shared_bytes, s.smaller_step, s.stored_elements, nullptr, nullptr,
-                          s.name});
-    return others;
+// The same stage, of bfloat16, or with C of half.
+inline StageOf<__nv_bfloat16, float> in_bf16(const StageOf<half, float>& s) {
+    return {s.launch_bf16,
+            s.loaded_elements,
+            s.shared_loaded_bytes,
+            s.arithmetic,
+            s.shared_bytes,
+            s.smaller_step,
+            s.stored_elements,
+            nullptr,
+            nullptr,
+            s.name};
+}
+inline StageOf<half, half> with_half_c(const StageOf<half, float>& s) {
+    StageOf<half, half> other = *s.half_c;
+    other.name = s.name;
+    return other;
 }
 
 template <class In, class Out>
@@ -133,17 +139,18 @@ int run_stages(const std::string& name, const std::vector<StageOf<In, Out>>& sta
                                  " --sizes 1024:8192:1024 --csv ladder.csv\n           " + name +
                                  " -m 37 -n 129 -k 65 --verify-only";
     const std::vector<Option> taken =
-        stage_options(options, stages[0].launch_bf16, stages[0].launch_half_c);
+        stage_options(options, stages[0].launch_bf16, stages[0].half_c);
     return run_program(name, about, taken, examples, argc, argv, [&] {
         if constexpr (std::is_same_v<StageOf<In, Out>, StageOf<half, float>>) {
-            using Stage = StageOf<half, float>;
+            const auto run_others = [&](auto of) {
+                std::vector<decltype(of(stages[0]))> others;
+                for (const auto& stage : stages) others.push_back(of(stage));
+                run_all(others, options);
+            };
             if (options.bf16 && options.half_c)
                 throw Failure(kBadCommandLine, "--half-c: not together with --bf16");
-            if (options.bf16)
-                return run_all(of_types<__nv_bfloat16, float>(stages, &Stage::launch_bf16),
-                               options);
-            if (options.half_c)
-                return run_all(of_types<half, half>(stages, &Stage::launch_half_c), options);
+            if (options.bf16) return run_others(in_bf16);
+            if (options.half_c) return run_others(with_half_c);
         }
         run_all(stages, options);
     });

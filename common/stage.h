@@ -56,7 +56,6 @@ struct StageOf {
     // Only if the stage also multiplies bfloat16 (--bf16), with the same traffic.
     void (*launch_bf16)(int M, int N, int K, const __nv_bfloat16* A, const __nv_bfloat16* B,
                         Out* C) = nullptr;
-    // Likewise if it also rounds C to half (--half-c).
-    void (*launch_half_c)(int M, int N, int K, const In* A, const In* B, __half* C) = nullptr;
+    const StageOf<In, __half>* half_c = nullptr;  // likewise, with C of half (--half-c)
     const char* name = "";  // run_stage() takes it from the stage's source
 };
