@@ -18,7 +18,7 @@ from machine import ROOT
 
 LONGEST = 512  # the longest edge of a matrix that a page can show
 HERE = pathlib.Path(__file__).parent
-SIZES = {"half": 2, "T": 2, "float": 4, "double": 8, "float4": 16, "half2": 4, "uint64_t": 8}
+SIZES = {"half": 2, "T": 2, "Out": 4, "float": 4, "double": 8, "float4": 16, "half2": 4, "uint64_t": 8}
 
 
 def value(expression, constants):
@@ -71,7 +71,7 @@ def dynamic_arrays(source, known, begin, length):
     """The arrays that a source sees in its dynamic shared memory; one without a name where that can't be read."""
     unread = [{"name": "shared", "begin": begin, "bytes": length, "size": 4, "lengths": []}]
     found, at = [], begin  # the members of struct Shared, else arrays by pointers
-    for kind, names in re.findall(r"(?m)^ +(\w+) (.+\]);", "".join(re.findall(r"(?s)struct Shared \{.*?\n\}", source))):
+    for kind, names in re.findall(r"(?m)^ +(?:typename \w+::)?(\w+) (.+\]);", "".join(re.findall(r"(?s)struct Shared \{.*?\n\}", source))):
         for name, lengths in re.findall(r"(\w+)((?:\[[^]]*\])+)", names):
             try:
                 lengths = [value(each, known) for each in re.findall(r"\[([^]]+)\]", lengths)]
