@@ -21,6 +21,9 @@ HERE = pathlib.Path(__file__).parent
 SIZES = {"half": 2, "T": 2, "Out": 4, "float": 4, "double": 8, "float4": 16, "half2": 4, "uint64_t": 8}
 
 
+FUNCTIONS = {"ceil_div": lambda a, b: -(-a // b), "sizeof": lambda size: size, "int": int}
+
+
 def value(expression, constants):
     """Evaluates an expression of integers and constants. Raises KeyError for anything else."""
     text = " ".join(re.sub(r"\w+::", "", expression).split())
@@ -28,14 +31,14 @@ def value(expression, constants):
         raise KeyError(expression)
     text = re.sub(r"(.+?) \? (.+) : (.+)", r"(\2) if \1 else \3", text.replace("/", "//"))
     try:
-        return int(eval(text, {"__builtins__": {}, "ceil_div": lambda a, b: -(-a // b)}, constants))
+        return int(eval(text, {"__builtins__": {}, **FUNCTIONS}, {**SIZES, **constants}))
     except (NameError, SyntaxError, TypeError) as error:
         raise KeyError(expression) from error
 
 
 def constants(source, kernel=""):
-    """The whole numbers that a stage's source names, as far as they can be computed from others. kernel: matmul<Tile<128, 256>, true>;
-    among them are the parameters of the templates in it."""
+    """The whole numbers that a stage's source names, as far as they can be computed from others. kernel: matmul<Tile<128, 256>>; among
+    them are the parameters of the templates in it."""
     found = {}
     while parts := re.search(r"(\w+)<([^<>]*)>", kernel):
         kernel = kernel.replace(parts[0], "_")
@@ -71,7 +74,8 @@ def dynamic_arrays(source, known, begin, length):
     """The arrays that a source sees in its dynamic shared memory; one without a name where that can't be read."""
     unread = [{"name": "shared", "begin": begin, "bytes": length, "size": 4, "lengths": []}]
     found, at = [], begin  # the members of struct Shared, else arrays by pointers
-    for kind, names in re.findall(r"(?m)^ +(?:typename \w+::)?(\w+) (.+\]);", "".join(re.findall(r"(?s)struct Shared \{.*?\n\}", source))):
+    members = "".join(re.findall(r"(?s)struct Shared \{.*?\n\}", source))
+    for kind, names in re.findall(r"(?m)^ +(?:typename \w+::)?(\w+) (.+\]);", members):
         for name, lengths in re.findall(r"(\w+)((?:\[[^]]*\])+)", names):
             try:
                 lengths = [value(each, known) for each in re.findall(r"\[([^]]+)\]", lengths)]

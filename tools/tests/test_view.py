@@ -80,12 +80,13 @@ def test_constants_of_templates():
             static constexpr int kTileM = rows, kTileN = ceil_div(columns, 64) * 64;
             static constexpr bool kAlone = kTileM == 64;
             static constexpr int kLate = kAlone ? 0 : kTileN / 64 *
-                                         32, kUnknown = sizeof(float);
+                                         32, kBytes = int(sizeof(float)), kUnknown = f(3);
         };
         template <class T, class Tile, bool kTma>
         __global__ void matmul(int M) {}"""
     known = view.constants(source, "matmul<__half, Tile<128, 200>, true>")
-    assert known == {"kStepK": 64, "rows": 128, "columns": 200, "kTma": 1, "kTileM": 128, "kTileN": 256, "kAlone": 0, "kLate": 128}
+    assert known == {"kStepK": 64, "rows": 128, "columns": 200, "kTma": 1, "kTileM": 128, "kTileN": 256, "kAlone": 0, "kLate": 128,
+                     "kBytes": 4}
     assert view.constants(source, "matmul<__half, Tile<64, 64>, false>")["kLate"] == 0
     assert view.constants(source) == {"kStepK": 64}
 
