@@ -19,8 +19,6 @@ from machine import ROOT
 LONGEST = 512  # the longest edge of a matrix that a page can show
 HERE = pathlib.Path(__file__).parent
 SIZES = {"half": 2, "T": 2, "Out": 4, "float": 4, "double": 8, "float4": 16, "half2": 4, "uint64_t": 8}
-
-
 FUNCTIONS = {"ceil_div": lambda a, b: -(-a // b), "sizeof": lambda size: size, "int": int}
 
 

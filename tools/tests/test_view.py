@@ -88,7 +88,7 @@ def test_constants_of_templates():
     assert known == {"kStepK": 64, "rows": 128, "columns": 200, "kTma": 1, "kTileM": 128, "kTileN": 256, "kAlone": 0, "kLate": 128,
                      "kBytes": 4}
     assert view.constants(source, "matmul<__half, Tile<64, 64>, false>")["kLate"] == 0
-    assert view.constants(source) == {"kStepK": 64}
+    assert view.constants(source) == {"kStepK": 64, "kBytes": 4}
 
 
 def test_arrays_of_a_cluster():
