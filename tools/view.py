@@ -44,8 +44,8 @@ def constants(source, kernel=""):
         for parameter, given in zip(declared[1].split(",") if declared else (), parts[2].split(", ")):
             if re.fullmatch(r"\d+|true|false", given):
                 found[parameter.split()[-1]] = int({"true": 1, "false": 0}.get(given, given))
-    for several in re.findall(r"constexpr (?:int|bool) (\w+ = [^;]+);", source):
-        for name, expression in re.findall(r"(\w+) = (.*?)(?=, \w+ = |$)", several, re.S):
+    for several in re.findall(r"constexpr (?:int|bool) (\w+ =\s[^;]+);", source):
+        for name, expression in re.findall(r"(\w+) =\s(.*?)(?=, \w+ =\s|$)", several, re.S):
             try:
                 found.setdefault(name, value(expression, found))
             except KeyError:

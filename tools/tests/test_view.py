@@ -79,7 +79,8 @@ def test_constants_of_templates():
         struct Tile {
             static constexpr int kTileM = rows, kTileN = ceil_div(columns, 64) * 64;
             static constexpr bool kAlone = kTileM == 64;
-            static constexpr int kLate = kAlone ? 0 : kTileN / 64 *
+            static constexpr int kLate =
+                kAlone ? 0 : kTileN / 64 *
                                          32, kBytes = int(sizeof(float)), kUnknown = f(3);
         };
         template <class T, class Tile, bool kTma>
