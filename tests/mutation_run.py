@@ -22,7 +22,7 @@ import sys
 import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "emulator")]
+sys.path[:0] = [str(ROOT / folder) for folder in ("tests", "tools", "emulator")]
 import mutate
 from rewrite_launches import blank
 from stage_faults import SHAPES, STAGES
