@@ -4,12 +4,16 @@
 
 #include "common/harness.h"
 
-// Copies a row of `columns` elements, and adds zeros up to `stride`.
+// Copies a row of `columns` elements, and adds zeros up to `stride`. A thread has eight loads under
+// way, and stores once.
 template <class T>
 __global__ void copy_rows(int columns, int stride, const T* from, T* to) {
-    for (int i = threadIdx.x; i < stride; i += blockDim.x)
-        to[size_t(blockIdx.x) * stride + i] =
-            i < columns ? from[size_t(blockIdx.x) * columns + i] : T(0.0f);
+    for (int col = threadIdx.x * 8; col < stride; col += blockDim.x * 8) {
+        alignas(16) T eight[8];
+        for (int i = col; i < col + 8; ++i)
+            eight[i - col] = i < columns ? from[size_t(blockIdx.x) * columns + i] : T(0.0f);
+        *(float4*)&to[size_t(blockIdx.x) * stride + col] = *(const float4*)eight;
+    }
 }
 
 // The matrix's own rows where they do, else those of a copy. T has 2 bytes.
