@@ -1,12 +1,13 @@
-// Tiles as wide as the matrix wants them. The blocks compute a tile each at the same time, in waves;
-// when the last wave is not full, multiprocessors stand still. A narrower tile may fill it.
+// Tiles as the matrix wants them. The blocks compute a tile each at the same time, in waves; when the
+// last wave is not full, multiprocessors stand still. Another tile may fill it.
 //
-//    5120 x 5120 on 132 multiprocessors:    width 256: 40 x 20 =  800 tiles    6.06 -> 7 waves
-//                                           width 224: 40 x 23 =  920          6.97 -> 7
+//    5120 x 5120 on 132 multiprocessors:    128 x 256: 40 x 20 =  800 tiles    6.06 -> 7 waves
+//                                           128 x 224: 40 x 23 =  920          6.97 -> 7
 //
 //    Seven waves of narrower tiles take less time than seven of wider ones.
 //
-// Changed:  the tile's width is a template parameter, chosen by the number of waves.
+// Changed:  the tile is a template parameter, chosen by the time its waves take; as many buffers as
+//           shared memory has room for; blocks begin to load before their barrier.
 #include <algorithm>
 
 #include "common/aligned_rows.h"
@@ -14,40 +15,52 @@
 #include "common/hopper.cuh"
 #include "common/tensor_map.h"
 
-constexpr int kTileM = 128;  // rows of C per block, 64 for each warpgroup
-constexpr int kThreads = 2 * 128;  // that multiply: two warpgroups
 constexpr int kProducers = 128;  // a warpgroup, though one thread does it all
 constexpr int kStepK = 64;  // depth of the tiles: a row of As is 128 bytes
 constexpr int kGroup = 16;  // rows of tiles that are computed together
 
-template <int kTileN, int kBuffers, int kBoxes>
+// A tile of C, of 64 rows for each warpgroup, and what shared memory holds for it.
+template <int tile_m, int tile_n>
+struct Tile {
+    static constexpr int kTileM = tile_m, kTileN = tile_n;
+    static constexpr int kThreads = 2 * kTileM;  // that multiply
+    static constexpr bool kAlone = kThreads == 128;  // the only warpgroup
+    static constexpr int kLate = kAlone ? 0 : kTileN / 64 * 32;  // columns stored in the next tile
+    static constexpr int kBoxes = (kTileN - kLate) / 32;  // of C, for each warpgroup
+    static constexpr int kBuffers = (226 * 1024 - kThreads / 128 * kBoxes * 64 * 128) /
+                                    (kStepK * (kTileM + ceil_div(kTileN, 64) * 64) * 2);
+};
+
+template <class T, class Tile>  // half or __nv_bfloat16
 struct Shared {  // TMA wants tiles of 128-byte rows, on multiples of 1024 bytes
-    half As[kBuffers][kTileM][kStepK];
-    half Bs[kBuffers][ceil_div(kTileN, 64)][kStepK][64];
-    float Cs[2][kBoxes][64][32];
-    uint64_t full[kBuffers], empty[kBuffers];
+    T As[Tile::kBuffers][Tile::kTileM][kStepK];
+    T Bs[Tile::kBuffers][ceil_div(Tile::kTileN, 64)][kStepK][64];
+    float Cs[Tile::kThreads / 128][Tile::kBoxes][64][32];
+    uint64_t full[Tile::kBuffers], empty[Tile::kBuffers];
 };
 static_assert(kStepK == 64, "64 elements are 128 bytes");
 
 // Tile number `tile` of C: its first row and column.
-template <int kTileN>
+template <class Tile>
 struct Place {
     __device__ Place(int M, int N, int tile) {
-        const int tiles_n = ceil_div(N, kTileN), group = tile / (kGroup * tiles_n);
-        const int rows = min(kGroup, ceil_div(M, kTileM) - group * kGroup);  // of this group
+        const int tiles_n = ceil_div(N, Tile::kTileN), group = tile / (kGroup * tiles_n);
+        const int rows = min(kGroup, ceil_div(M, Tile::kTileM) - group * kGroup);  // of this group
         tile %= kGroup * tiles_n;
-        row = (group * kGroup + tile % rows) * kTileM, col = tile / rows * kTileN;
+        row = (group * kGroup + tile % rows) * Tile::kTileM, col = tile / rows * Tile::kTileN;
     }
     int row, col;
 };
 
-template <int kTileN, int kBuffers, int kBoxes, int kLate, bool kTma>
-__global__ void __launch_bounds__(kThreads + kProducers, 1)
+template <class T, class Tile, bool kTma>
+__global__ void __launch_bounds__(Tile::kThreads + kProducers, 1)
     matmul(int M, int N, int K, const __grid_constant__ CUtensorMap A,
            const __grid_constant__ CUtensorMap B, const __grid_constant__ CUtensorMap C_map,
            float* C) {
+    constexpr int kTileM = Tile::kTileM, kTileN = Tile::kTileN, kThreads = Tile::kThreads;
+    constexpr int kBuffers = Tile::kBuffers, kBoxes = Tile::kBoxes, kLate = Tile::kLate;
     extern __shared__ __align__(1024) char memory[];
-    auto& shared = *reinterpret_cast<Shared<kTileN, kBuffers, kBoxes>*>(memory);
+    auto& shared = *reinterpret_cast<Shared<T, Tile>*>(memory);
     const int tiles = ceil_div(M, kTileM) * ceil_div(N, kTileN);
     const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
 
@@ -56,17 +69,17 @@ __global__ void __launch_bounds__(kThreads + kProducers, 1)
         if (warp > kThreads / 32) return;
         if (lane == 0) {
             for (int buffer = 0; buffer < kBuffers; ++buffer) {
-                ptx::mbarrier_init(&shared.full[buffer], 1);  // of the thread that loads; and the bytes
+                ptx::mbarrier_init(&shared.full[buffer], 1);  // of this thread; and the bytes
                 ptx::mbarrier_init(&shared.empty[buffer], kThreads / 32);  // one of each warp
             }
             ptx::fence_mbarrier_init();
         }
         __syncwarp();
-        ptx::named_barrier_arrive(3, kThreads + 32);  // the loads begin at once
+        ptx::named_barrier_arrive(3, kThreads + 32);  // and goes on: the loads begin at once
         if (lane > 0) return;
         int buffer = 0, phase = 1;
         for (int tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
-            const Place<kTileN> at(M, N, tile);
+            const Place<Tile> at(M, N, tile);
             for (int k = 0; k < K; k += kStepK) {
                 ptx::mbarrier_wait(&shared.empty[buffer],
                                    phase);  // over at once in the first round
@@ -85,134 +98,145 @@ __global__ void __launch_bounds__(kThreads + kProducers, 1)
     ptx::named_barrier_sync(3, kThreads + 32);  // the barriers are there
 
     const int row = warp / 4 * 64;  // a warpgroup owns 64 x kTileN elements
-    float acc[kTileN / 8][4];  // of tiles of 16 x 8, a row of them for each warp
-    float late[kLate / 8 + 1][4];  // the last columns of the tile before, as long as they are not stored
-    int buffer = 0, phase = 0, next_box = 0, tile = blockIdx.x;
-
-    // Stores 64 x 32 sums, which begin at C[c_row][c_col].
-    const auto store = [&](const float(*sums)[4], int c_row, int c_col) {
-        float(&box)[64][32] = shared.Cs[warp / 4][next_box];
-        next_box = (next_box + 1) % kBoxes;
-        if (kTma && threadIdx.x % 128 == 0) ptx::bulk_wait_group_read<kBoxes - 1>();
-        ptx::named_barrier_sync(1 + warp / 4, 128);  // the box is free
-        for (int i = 0; i < 4; ++i)
+    // Stores 64 x `columns` of them.
+    const auto store = [&](auto columns, const float(*sums)[4], int c_row, int c_col) {
+        constexpr int kColumns = decltype(columns)::value;
+        float(&boxes)[kBoxes][64][32] = shared.Cs[warp / 4];
+        if (kTma && threadIdx.x % 128 == 0) ptx::bulk_wait_group_read<0>();
+        ptx::named_barrier_sync(1 + warp / 4, 128);  // the boxes are free
+#pragma unroll
+        for (int j = 0; j < kColumns / 8; ++j)
             for (int r = lane / 4; r < 16; r += 8) {  // the two rows that the lane has sums of
                 // In every other row two tiles further on, for the sake of the banks.
-                const int t = r % 2 ? i ^ 2 : i, h = r / 8 * 2;
-                const float x = r % 2 ? sums[i ^ 2][h] : sums[i][h];
-                const float y = r % 2 ? sums[i ^ 2][h + 1] : sums[i][h + 1];
+                const int t = r % 2 ? j ^ 2 : j, h = r / 8 * 2;
+                const float x = r % 2 ? sums[j ^ 2][h] : sums[j][h];
+                const float y = r % 2 ? sums[j ^ 2][h + 1] : sums[j][h + 1];
                 const int b_row = warp % 4 * 16 + r, b_col = 8 * t + lane % 4 * 2;
                 // Pieces of 16 bytes, which are 4 floats, change places as those of As.
-                *(float2*)&box[b_row][b_col ^ b_row % 8 * 4] = {x, y};
+                *(float2*)&boxes[b_col / 32][b_row][(b_col ^ b_row % 8 * 4) % 32] = {x, y};
             }
         if (kTma) ptx::fence_proxy_async();
-        ptx::named_barrier_sync(1 + warp / 4, 128);  // the box is full
-        if (kTma && threadIdx.x % 128 == 0) {
-            ptx::bulk_tensor_store(&C_map, c_col, c_row, box);
-            ptx::bulk_commit_group();
+        ptx::named_barrier_sync(1 + warp / 4, 128);  // the boxes are full
+        for (int j = 0; j < kColumns; j += 32) {
+            if (kTma && threadIdx.x % 128 == 0)
+                ptx::bulk_tensor_store(&C_map, c_col + j, c_row, boxes[j / 32]);
+            for (int r = warp % 4; !kTma && r < 64; r += 4)  // a warp stores a row
+                if (c_row + r < M && c_col + j + lane < N)
+                    C[size_t(c_row + r) * N + c_col + j + lane] = boxes[j / 32][r][lane ^ r % 8 * 4];
         }
-        for (int r = warp % 4 * 16; !kTma && r < warp % 4 * 16 + 16; ++r)
-            if (c_row + r < M && c_col + lane < N)
-                C[size_t(c_row + r) * N + c_col + lane] = box[r][lane ^ r % 8 * 4];
-    };
-    // Of the tile before: those that are to be stored in the steps from k_begin on.
-    const auto store_late = [&](int k_begin, int k_end) {
-        const Place<kTileN> before(M, N, tile - int(gridDim.x));
-#pragma unroll
-        for (int j = 0; j < kLate; j += 32)
-            if (k_begin <= 2 * j && 2 * j < k_end)
-                store(&late[j / 8], before.row + row, before.col + kTileN - kLate + j);
+        if (kTma && threadIdx.x % 128 == 0) ptx::bulk_commit_group();
     };
 
+    int buffer = 0, phase = 0, tile = blockIdx.x;
+    float acc[kTileN / 8][4];  // of tiles of 16 x 8, a row of them for each warp
+    float late[kLate / 8 + 1][4];  // the last columns of the tile before
+    const auto store_late = [&] {
+        const Place<Tile> before(M, N, tile - int(gridDim.x));
+        store(std::integral_constant<int, kLate>(), late, before.row + row,
+              before.col + kTileN - kLate);
+    };
+    const auto release = [&](int buffer) {
+        if (lane == 0) ptx::mbarrier_arrive(&shared.empty[buffer]);
+    };
     for (; tile < tiles; tile += gridDim.x) {
-        int k = 0;
-        for (; k < K; k += kStepK) {
+        for (int k = 0; k < K; k += kStepK) {
             ptx::mbarrier_wait(&shared.full[buffer], phase);
             ptx::wgmma_fence();
             for (int s = 0; s < kStepK; s += 16) {
                 const uint64_t a = ptx::wgmma_descriptor(&shared.As[buffer][row][s], 128, 1024);
                 const uint64_t b = ptx::wgmma_descriptor(&shared.Bs[buffer][0][s], 128, 1024,
                                                          sizeof(shared.Bs[0][0]));
-                ptx::wgmma_m64k16<half, 0, 1>(acc, a, b, k + s > 0);
+                ptx::wgmma_m64k16<T, 0, 1>(acc, a, b, k + s > 0);
             }
             ptx::wgmma_commit_group();
-            if (tile >= int(gridDim.x) && k < 2 * kLate) store_late(k, k + kStepK);
-            ptx::wgmma_wait_group<0>();
-            if (lane == 0) ptx::mbarrier_arrive(&shared.empty[buffer]);
+            if (kLate > 0 && k == 0 && tile >= int(gridDim.x))
+                store_late();  // while the tensor cores are at work
+            if (Tile::kAlone) {  // the tensor cores have this step's products, too
+                ptx::wgmma_wait_group<1>();
+                if (k > 0) release((buffer + kBuffers - 1) % kBuffers);
+            } else {
+                ptx::wgmma_wait_group<0>();
+                release(buffer);
+            }
             buffer = (buffer + 1) % kBuffers, phase ^= buffer == 0;
         }
+        if (Tile::kAlone) ptx::wgmma_wait_group<0>(), release((buffer + kBuffers - 1) % kBuffers);
         ptx::wgmma_keep(acc);
-        if (tile >= int(gridDim.x) && k < 2 * kLate) store_late(k, 2 * kLate);
 
-        const Place<kTileN> at(M, N, tile);
-#pragma unroll
-        for (int j = 0; j < kTileN - kLate; j += 32) store(&acc[j / 8], at.row + row, at.col + j);
-#pragma unroll
-        for (int j = 0; j < kLate / 8; ++j)
-            memcpy(late[j], acc[(kTileN - kLate) / 8 + j], sizeof(late[j]));
+        const Place<Tile> at(M, N, tile);
+        store(std::integral_constant<int, kTileN - kLate>(), acc, at.row + row, at.col);
+        memcpy(late, acc[(kTileN - kLate) / 8 % (kTileN / 8)], kLate * 16 / 8);
     }
-    if (tile >= int(gridDim.x)) store_late(0, 2 * kLate);
+    if (kLate > 0) store_late();
     if (kTma && threadIdx.x % 128 == 0) ptx::bulk_wait_group<0>();  // shared memory must outlive it
 }
 
-template <int kTileN, int kBuffers, int kBoxes, int kLate>
-void launch(int M, int N, int K, const half* A, const half* B, float* C) {
+template <class T, class Tile>
+void launch(int M, int N, int K, const T* A, const T* B, float* C) {
     const AlignedRows A_rows(A, M, K), B_rows(B, K, N);
-    const auto A_map = tensor_map(A_rows.data, M, K, kTileM, kStepK, 128, A_rows.stride);
+    const auto A_map = tensor_map(A_rows.data, M, K, Tile::kTileM, kStepK, 128, A_rows.stride);
     const auto B_map = tensor_map(B_rows.data, K, N, kStepK, 64, 128, B_rows.stride);
-    const int blocks = std::min(multiprocessors(), ceil_div(M, kTileM) * ceil_div(N, kTileN));
+    const int tiles = ceil_div(M, Tile::kTileM) * ceil_div(N, Tile::kTileN);
+    const int blocks = ceil_div(tiles, ceil_div(tiles, multiprocessors()));  // as many tiles each
     const bool tma = N % 4 == 0;  // it stores rows that start on multiples of 16 bytes
     const auto C_map = tma ? tensor_map(C, M, N, 64, 32, 128) : CUtensorMap();
-    const auto kernel = tma ? matmul<kTileN, kBuffers, kBoxes, kLate, true>
-                            : matmul<kTileN, kBuffers, kBoxes, kLate, false>;
-    constexpr int bytes = sizeof(Shared<kTileN, kBuffers, kBoxes>);
+    const auto kernel = tma ? matmul<T, Tile, true> : matmul<T, Tile, false>;
+    constexpr int bytes = sizeof(Shared<T, Tile>);
+    static_assert(bytes <= 227 * 1024, "a block has no more");
     cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes);
-    kernel<<<blocks, kThreads + kProducers, bytes>>>(M, N, K, A_map, B_map, C_map, C);
+    kernel<<<blocks, Tile::kThreads + kProducers, bytes>>>(M, N, K, A_map, B_map, C_map, C);
 }
 
-// The widths of tiles, and how long one takes: measured, a tile of 256 is 256.
-constexpr struct {
-    int width, time;
-    void (*launch)(int M, int N, int K, const half* A, const half* B, float* C);
-} kForms[] = {{256, 256, launch<256, 3, 4, 128>},
-              {224, 234, launch<224, 3, 4, 96>},
-              {192, 197, launch<192, 4, 4, 192>},
-              {128, 140, launch<128, 5, 4, 128>},
-              {64, 114, launch<64, 8, 2, 0>}};
+// The tiles, and how long one takes, measured: each of its steps and the rest, in nanoseconds.
+template <class T>
+struct Form {
+    int rows, columns, step, rest;
+    void (*launch)(int M, int N, int K, const T* A, const T* B, float* C);
+};
+template <class T>
+constexpr Form<T> kForms[] = {{128, 256, 650, 3200, launch<T, Tile<128, 256>>},
+                              {128, 224, 600, 2800, launch<T, Tile<128, 224>>},
+                              {128, 192, 530, 2400, launch<T, Tile<128, 192>>},
+                              {128, 128, 350, 1700, launch<T, Tile<128, 128>>},
+                              {64, 128, 205, 1400, launch<T, Tile<64, 128>>}};
 
-const auto& best_form(int M, int N) {
-    const auto time = [&](const auto& form) {
-        return form.time *
-               ceil_div(ceil_div(M, kTileM) * ceil_div(N, form.width), multiprocessors());
+template <class T>
+const Form<T>& best_form(int M, int N, int K) {
+    const auto time = [&](const Form<T>& form) {
+        const int tiles = ceil_div(M, form.rows) * ceil_div(N, form.columns);
+        return ceil_div(tiles, multiprocessors()) *
+               (double(ceil_div(K, kStepK)) * form.step + form.rest);
     };
-    return *std::min_element(std::begin(kForms), std::end(kForms),
+    return *std::min_element(std::begin(kForms<T>), std::end(kForms<T>),
                              [&](const auto& a, const auto& b) { return time(a) < time(b); });
 }
 
-void launch_matmul(int M, int N, int K, const half* A, const half* B, float* C) {
-    best_form(M, N).launch(M, N, K, A, B, C);
+template <class T>
+void launch_matmul(int M, int N, int K, const T* A, const T* B, float* C) {
+    best_form<T>(M, N, K).launch(M, N, K, A, B, C);
 }
 
 // A is loaded once for every column of tiles, B once for every row of tiles; and once for a copy.
 // Where the width is 224, the 32 columns to the right of the tile are loaded, too.
 double loaded_elements(double M, double N, double K) {
-    const int width = best_form(M, N).width;
+    const auto& form = best_form<half>(M, N, K);
     double columns = 0;
-    for (int col = 0; col < N; col += width)
-        columns += std::min(N - col, std::ceil(width / 64.0) * 64);
-    return M * K * std::ceil(N / width) + K * columns * std::ceil(M / kTileM) +
+    for (int col = 0; col < N; col += form.columns)
+        columns += std::min(N - col, std::ceil(form.columns / 64.0) * 64);
+    return M * K * std::ceil(N / form.columns) + K * columns * std::ceil(M / form.rows) +
            loaded_by_copies(M, N, K);
 }
 
-// Where TMA can't store them.
+// Of C, where TMA cannot store it.
 double shared_loaded_bytes(double M, double N, double) {
     return int(N) % 4 ? M * N * sizeof(float) : 0;
 }
 
 int main(int argc, char** argv) {
     StageOf<half, float> stage = {launch_matmul, loaded_elements, shared_loaded_bytes, kWgmma};
+    stage.launch_bf16 = launch_matmul;
     stage.stored_elements = stored_with_copies;
-    stage.shared_bytes = sizeof(Shared<256, 3, 4>);
+    stage.shared_bytes = sizeof(Shared<half, Tile<128, 256>>);
     stage.smaller_step = "06_wmma/3_async";
     return run_stage(stage, argc, argv);
 }
