@@ -19,23 +19,25 @@ constexpr int kProducers = 128;  // a warpgroup, though one thread does it all
 constexpr int kStepK = 64;  // depth of the tiles: a row of As is 128 bytes
 constexpr int kGroup = 16;  // rows of tiles that are computed together
 
-// A tile of C, of 64 rows for each warpgroup, and what shared memory holds for it.
+constexpr int kBoxes = 4;  // of C, for each warpgroup: two pairs
+
+// A tile of C, of 64 rows for each warpgroup.
 template <int tile_m, int tile_n>
 struct Tile {
     static constexpr int kTileM = tile_m, kTileN = tile_n;
     static constexpr int kThreads = 2 * kTileM;  // that multiply
-    static constexpr bool kAlone = kThreads == 128;  // the only warpgroup
-    static constexpr int kLate = kAlone ? 0 : kTileN / 64 * 32;  // columns stored in the next tile
-    static constexpr int kBoxes = (kTileN - kLate) / 32;  // of C, for each warpgroup
-    static constexpr int kBuffers = (226 * 1024 - kThreads / 128 * kBoxes * 64 * 128) /
-                                    (kStepK * (kTileM + ceil_div(kTileN, 64) * 64) * 2);
+    static constexpr bool kAlone = kThreads == 128;  // one warpgroup
+    static constexpr int kEarly = kAlone ? kTileN : kTileN > 192 ? 128 : 64;  // columns; the others
+    static constexpr int kLate = kTileN - kEarly;  // are stored during the next tile
+    static constexpr int kBuffers = (226 - kThreads / 128 * kBoxes * 8) * 1024 /
+                                    (kStepK * 2 * (kTileM + ceil_div(kTileN, 64) * 64));
 };
 
 template <class T, class Tile>  // half or __nv_bfloat16
 struct Shared {  // TMA wants tiles of 128-byte rows, on multiples of 1024 bytes
     T As[Tile::kBuffers][Tile::kTileM][kStepK];
     T Bs[Tile::kBuffers][ceil_div(Tile::kTileN, 64)][kStepK][64];
-    float Cs[Tile::kThreads / 128][Tile::kBoxes][64][32];
+    float Cs[Tile::kThreads / 128][kBoxes / 2][2][64][32];
     uint64_t full[Tile::kBuffers], empty[Tile::kBuffers];
 };
 static_assert(kStepK == 64, "64 elements are 128 bytes");
@@ -58,7 +60,7 @@ __global__ void __launch_bounds__(Tile::kThreads + kProducers, 1)
            const __grid_constant__ CUtensorMap B, const __grid_constant__ CUtensorMap C_map,
            float* C) {
     constexpr int kTileM = Tile::kTileM, kTileN = Tile::kTileN, kThreads = Tile::kThreads;
-    constexpr int kBuffers = Tile::kBuffers, kBoxes = Tile::kBoxes, kLate = Tile::kLate;
+    constexpr int kBuffers = Tile::kBuffers, kEarly = Tile::kEarly, kLate = Tile::kLate;
     extern __shared__ __align__(1024) char memory[];
     auto& shared = *reinterpret_cast<Shared<T, Tile>*>(memory);
     const int tiles = ceil_div(M, kTileM) * ceil_div(N, kTileN);
@@ -80,7 +82,9 @@ __global__ void __launch_bounds__(Tile::kThreads + kProducers, 1)
         int buffer = 0, phase = 1;
         for (int tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
             const Place<Tile> at(M, N, tile);
-            for (int k = 0; k < K; k += kStepK) {
+            const bool backwards = tile / gridDim.x % 2;
+            for (int i = 0; i < K; i += kStepK) {
+                const int k = backwards ? (K - 1) / kStepK * kStepK - i : i;
                 ptx::mbarrier_wait(&shared.empty[buffer],
                                    phase);  // over at once in the first round
                 ptx::mbarrier_arrive_expect_tx(&shared.full[buffer],
@@ -98,47 +102,49 @@ __global__ void __launch_bounds__(Tile::kThreads + kProducers, 1)
     ptx::named_barrier_sync(3, kThreads + 32);  // the barriers are there
 
     const int row = warp / 4 * 64;  // a warpgroup owns 64 x kTileN elements
-    // Stores 64 x `columns` of them.
-    const auto store = [&](auto columns, const float(*sums)[4], int c_row, int c_col) {
-        constexpr int kColumns = decltype(columns)::value;
-        float(&boxes)[kBoxes][64][32] = shared.Cs[warp / 4];
-        if (kTma && threadIdx.x % 128 == 0) ptx::bulk_wait_group_read<0>();
-        ptx::named_barrier_sync(1 + warp / 4, 128);  // the boxes are free
+    int next_pair = 0;
+    // Stores 64 x 64 of them, from column j of the tile on: the sums of 8 tiles for each warp.
+    const auto store = [&](const float(*sums)[4], Place<Tile> at, int j) {
+        float(&pair)[2][64][32] = shared.Cs[warp / 4][next_pair];
+        next_pair ^= 1;
+        if (kTma && threadIdx.x % 128 == 0) ptx::bulk_wait_group_read<kBoxes / 2 - 1>();
+        ptx::named_barrier_sync(1 + warp / 4, 128);  // the pair is free
 #pragma unroll
-        for (int j = 0; j < kColumns / 8; ++j)
+        for (int i = 0; i < 8; ++i)
             for (int r = lane / 4; r < 16; r += 8) {  // the two rows that the lane has sums of
+                if (j + 8 * i >= kTileN) continue;
                 // In every other row two tiles further on, for the sake of the banks.
-                const int t = r % 2 ? j ^ 2 : j, h = r / 8 * 2;
-                const float x = r % 2 ? sums[j ^ 2][h] : sums[j][h];
-                const float y = r % 2 ? sums[j ^ 2][h + 1] : sums[j][h + 1];
+                const int t = r % 2 ? i ^ 2 : i, h = r / 8 * 2;
+                const float x = r % 2 ? sums[i ^ 2][h] : sums[i][h];
+                const float y = r % 2 ? sums[i ^ 2][h + 1] : sums[i][h + 1];
                 const int b_row = warp % 4 * 16 + r, b_col = 8 * t + lane % 4 * 2;
                 // Pieces of 16 bytes, which are 4 floats, change places as those of As.
-                *(float2*)&boxes[b_col / 32][b_row][(b_col ^ b_row % 8 * 4) % 32] = {x, y};
+                *(float2*)&pair[b_col / 32][b_row][(b_col ^ b_row % 8 * 4) % 32] = {x, y};
             }
         if (kTma) ptx::fence_proxy_async();
-        ptx::named_barrier_sync(1 + warp / 4, 128);  // the boxes are full
-        for (int j = 0; j < kColumns; j += 32) {
+        ptx::named_barrier_sync(1 + warp / 4, 128);  // the pair is full
+        const int c_row = at.row + row;
+#pragma unroll
+        for (int box = 0; box < 2 && j + 32 * box < kTileN; ++box) {
+            const int c_col = at.col + j + 32 * box;
             if (kTma && threadIdx.x % 128 == 0)
-                ptx::bulk_tensor_store(&C_map, c_col + j, c_row, boxes[j / 32]);
+                ptx::bulk_tensor_store(&C_map, c_col, c_row, pair[box]);
             for (int r = warp % 4; !kTma && r < 64; r += 4)  // a warp stores a row
-                if (c_row + r < M && c_col + j + lane < N)
-                    C[size_t(c_row + r) * N + c_col + j + lane] = boxes[j / 32][r][lane ^ r % 8 * 4];
+                if (c_row + r < M && c_col + lane < N)
+                    C[size_t(c_row + r) * N + c_col + lane] = pair[box][r][lane ^ r % 8 * 4];
         }
         if (kTma && threadIdx.x % 128 == 0) ptx::bulk_commit_group();
-    };
-
-    int buffer = 0, phase = 0, tile = blockIdx.x;
-    float acc[kTileN / 8][4];  // of tiles of 16 x 8, a row of them for each warp
-    float late[kLate / 8 + 1][4];  // the last columns of the tile before
-    const auto store_late = [&] {
-        const Place<Tile> before(M, N, tile - int(gridDim.x));
-        store(std::integral_constant<int, kLate>(), late, before.row + row,
-              before.col + kTileN - kLate);
     };
     const auto release = [&](int buffer) {
         if (lane == 0) ptx::mbarrier_arrive(&shared.empty[buffer]);
     };
-    for (; tile < tiles; tile += gridDim.x) {
+
+    const int last_k = (K - 1) / kStepK * kStepK;
+    int buffer = 0, phase = 0;
+    float late[kLate / 8 + 1][4];  // the last columns of the tile before
+    Place<Tile> before(M, N, blockIdx.x), at = before;
+    for (int tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
+        float acc[kTileN / 8][4];  // of tiles of 16 x 8, a row of them for each warp
         for (int k = 0; k < K; k += kStepK) {
             ptx::mbarrier_wait(&shared.full[buffer], phase);
             ptx::wgmma_fence();
@@ -149,9 +155,13 @@ __global__ void __launch_bounds__(Tile::kThreads + kProducers, 1)
                 ptx::wgmma_m64k16<T, 0, 1>(acc, a, b, k + s > 0);
             }
             ptx::wgmma_commit_group();
-            if (kLate > 0 && k == 0 && tile >= int(gridDim.x))
-                store_late();  // while the tensor cores are at work
-            if (Tile::kAlone) {  // the tensor cores have this step's products, too
+            // While the tensor cores are at work.
+            if (k == 0) at = Place<Tile>(M, N, tile);
+#pragma unroll
+            for (int j = 0; j < kLate; j += 64)
+                if (tile >= int(gridDim.x) && k == min((2 + j / 32) * kStepK, last_k))
+                    store(&late[j / 8], before, kEarly + j);
+            if (Tile::kAlone) {  // the next step's products follow without a break
                 ptx::wgmma_wait_group<1>();
                 if (k > 0) release((buffer + kBuffers - 1) % kBuffers);
             } else {
@@ -162,12 +172,13 @@ __global__ void __launch_bounds__(Tile::kThreads + kProducers, 1)
         }
         if (Tile::kAlone) ptx::wgmma_wait_group<0>(), release((buffer + kBuffers - 1) % kBuffers);
         ptx::wgmma_keep(acc);
-
-        const Place<Tile> at(M, N, tile);
-        store(std::integral_constant<int, kTileN - kLate>(), acc, at.row + row, at.col);
-        memcpy(late, acc[(kTileN - kLate) / 8 % (kTileN / 8)], kLate * 16 / 8);
+#pragma unroll
+        for (int j = 0; j < kEarly; j += 64) store(&acc[j / 8], at, j);
+        if (kLate > 0) memcpy(late, acc[kEarly / 8 % (kTileN / 8)], kLate / 8 * sizeof(acc[0]));
+        before = at;
     }
-    if (kLate > 0) store_late();
+#pragma unroll
+    for (int j = 0; j < kLate; j += 64) store(&late[j / 8], before, kEarly + j);
     if (kTma && threadIdx.x % 128 == 0) ptx::bulk_wait_group<0>();  // shared memory must outlive it
 }
 

@@ -6,8 +6,8 @@
 
 // Elements from row to row. Where a copy is needed, rows of whole 128 bytes, the lines of L2: a tile's
 // rows of 128 bytes would lie in two lines each.
-inline double aligned(double columns) {
-    return int(columns) % 8 == 0 ? columns : std::ceil(columns / 64) * 64;
+inline int aligned(int columns) {
+    return columns % 8 == 0 ? columns : ceil_div(columns, 64) * 64;
 }
 
 // Copies a row of `columns` elements, and adds zeros up to `stride`. A thread has eight loads under
@@ -36,7 +36,7 @@ inline void keep_freed_memory() {
 template <class T>
 struct AlignedRows {
     AlignedRows(const T* matrix, int rows, int columns)
-        : data(matrix), stride(int(aligned(columns))) {
+        : data(matrix), stride(aligned(columns)) {
         if (stride == columns) return;
         keep_freed_memory();
         if (cudaMallocAsync(&copy, size_t(rows) * stride * sizeof(T), 0)) return;  // reported
@@ -60,11 +60,11 @@ struct AlignedRows {
 
 // How many elements the copies load.
 inline double loaded_by_copies(double M, double N, double K) {
-    return (aligned(K) > K ? M * K : 0) + (aligned(N) > N ? K * N : 0);
+    return (aligned(int(K)) > K ? M * K : 0) + (aligned(int(N)) > N ? K * N : 0);
 }
 
 // C, and the copies, whose elements are half as large as one of C.
 inline double stored_with_copies(double M, double N, double K) {
-    return M * N + (aligned(K) > K ? M * aligned(K) / 2 : 0) +
-           (aligned(N) > N ? K * aligned(N) / 2 : 0);
+    const double lda = aligned(int(K)), ldb = aligned(int(N));
+    return M * N + (lda > K ? M * lda / 2 : 0) + (ldb > N ? K * ldb / 2 : 0);
 }
