@@ -67,7 +67,7 @@ __global__ void __launch_bounds__(2 * kTileM + kProducers, 1)
             ptx::mbarrier_init(&shared.empty[buffer], kThreads / 32);  // one of each warp
         }
         if (lane == 0) ptx::fence_mbarrier_init();
-        __syncwarp();
+        __syncwarp(0xffffffff);  // together, as bar.arrive wants them
         ptx::named_barrier_arrive(3, kThreads + 32);  // and does not wait
         if (lane > 0) return;
         int buffer = 0, phase = 1;
@@ -221,7 +221,7 @@ double loaded_elements(double M, double N, double K) {
 
 // Of C, where TMA can't store it.
 double shared_loaded_bytes(double M, double N, double) {
-    return int(N) % 4 ? M * N * sizeof(float) : 0;
+    return M * N * (int(N) % 4 ? sizeof(float) : 0);
 }
 
 int main(int argc, char** argv) {
