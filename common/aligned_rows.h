@@ -2,6 +2,8 @@
 // 2_aligned_rows.cu explains them.
 #pragma once
 
+#include <cstdint>
+
 #include "common/harness.h"
 
 // Elements from row to row. Where a copy is needed, rows of whole 128 bytes, the lines of L2: a tile's
