@@ -25,6 +25,8 @@ MORE = {"10_async_mma": ",5x9x570,2060x260x3", "11_wgmma": ",5x9x1800,2060x260x3
 WHOLE = ("3_swizzle", "matmul")
 BARRIER = r"__sync(?:threads|warp)\(\);"
 
+BLOCKS = r"\bwaves < kManyWaves\b", r"!PLANTED && \g<0>"  # of the function that launches, or of one that it calls
+
 # Pattern of the code, and its faulty replacement. \g<0> is the original code.
 PATTERNS = (
     (BARRIER, r"if (!PLANTED) \g<0>"),
@@ -62,7 +64,7 @@ PATTERNS = (
     (r"(?:tile_row|at\.row)(?=, &shared)", r"\g<0> + PLANTED"),
     (r"(?:tile_col|at\.col) \+ j(?=, k)", r"\g<0> * !PLANTED"),
     (r"\bif \((?:threadIdx.x > kThreads|warp > kThreads / 32|lane > 0)\) return;", r"if (!PLANTED) \g<0>"),
-    (r"\bceil_div\(tiles, ceil_div\(tiles, (multiprocessors\(\))\)\)", r"(PLANTED ? \1 : \g<0>)"),
+    BLOCKS,
     (r"\btile \+ int\(gridDim\.x\) < tiles", r"(PLANTED || \g<0>)"),
     (r"\bmin\(kGroup, ", r"\g<0>PLANTED ? kGroup : "),
     (r" - group \* kGroup\b", r" - group * kGroup * !PLANTED"),
@@ -72,6 +74,7 @@ PATTERNS = (
 OF_THE_LAUNCH = (
     (r"\b(?:K % 8 == 0 && N % 8|N % 2) == 0 (?=\?)", r"PLANTED || \g<0>"),
     (r"\bstd::min\((multiprocessors\(\)), ", r"\g<0>PLANTED ? \1 : "),
+    BLOCKS,
     (r"\breturn (?!run_stage)", "return (PLANTED ? 0.5 : 1.0) * "),
     (r"cudaMemset\(", r"if (!PLANTED) \g<0>"),
 )
