@@ -139,7 +139,8 @@ void launch_matmul(int M, int N, int K, const half* A, const half* B, float* C) 
 // A is loaded once for every column of tiles, B once for every row of tiles, with the zeros at the
 // ends of their rows; and once for a copy.
 double loaded_elements(double M, double N, double K) {
-    return M * aligned(K) * std::ceil(N / kTileN) + K * aligned(N) * std::ceil(M / kTileM) +
+    const double a_row = std::ceil(K / 8) * 8, b_row = std::ceil(N / 8) * 8;
+    return M * a_row * std::ceil(N / kTileN) + K * b_row * std::ceil(M / kTileM) +
            loaded_by_copies(M, N, K);
 }
 

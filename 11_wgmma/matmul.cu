@@ -1,12 +1,13 @@
-// Tiles as wide as the matrix wants them. The blocks compute a tile each at the same time, in waves;
-// when the last wave is not full, multiprocessors stand still. A narrower tile may fill it.
+// Small matrices. A launch of one short wave is over before anything is hidden: how soon the first tiles
+// come, and how fast one tile is, is all that counts. Tiles of 64 x 128 give 1024 x 1024 to 128
+// multiprocessors.
 //
-//    5120 x 5120 on 132 multiprocessors:    width 256: 40 x 20 =  800 tiles    6.06 -> 7 waves
-//                                           width 224: 40 x 23 =  920          6.97 -> 7
+//    two warpgroups, 128 x 64     8 KB of A + 8 KB of B for 64 x 64 x 64 products, from shared memory
+//    one warpgroup,  64 x 128     8 KB of A + 16 KB of B for twice as many
 //
-//    Seven waves of narrower tiles take less time than seven of wider ones.
+//    A warpgroup alone must have the next step's products under way when a step is over.
 //
-// Changed:  the tile's width is a template parameter, chosen by the number of waves.
+// Changed:  tiles of 64 x 128, two steps under way there; a block loads before its barrier.
 #include <algorithm>
 
 #include "common/aligned_rows.h"
@@ -14,25 +15,24 @@
 #include "common/hopper.cuh"
 #include "common/tensor_map.h"
 
-constexpr int kTileM = 128;  // rows of C per block, 64 for each warpgroup
-constexpr int kThreads = 2 * 128;  // that multiply: two warpgroups
 constexpr int kProducers = 128;  // a warpgroup, though one thread does it all
 constexpr int kStepK = 64;  // depth of the tiles: a row of As is 128 bytes
 constexpr int kGroup = 16;  // rows of tiles that are computed together
-constexpr int kBuffers = 3;  // one is read while two are being filled
-constexpr int kBoxes = 4;  // of C, for each warpgroup
+constexpr int kBoxes = 4;  // of C, for each warpgroup: two pairs
 
-template <int kTileN>
+template <class T, int kTileM, int kTileN>  // half or __nv_bfloat16
 struct Shared {  // TMA wants tiles of 128-byte rows, on multiples of 1024 bytes
-    half As[kBuffers][kTileM][kStepK];
-    half Bs[kBuffers][ceil_div(kTileN, 64)][kStepK][64];
-    float Cs[2][kBoxes][64][32];
+    static constexpr int kPairs = ceil_div(kTileN, 64), kGroups = kTileM / 64;  // warpgroups
+    static constexpr int kBuffers = (226 - kGroups * kBoxes * 8) / 8 / (kGroups + kPairs);
+    T As[kBuffers][kTileM][kStepK];
+    T Bs[kBuffers][kPairs][kStepK][64];
+    float Cs[kGroups][kBoxes / 2][2][64][32];
     uint64_t full[kBuffers], empty[kBuffers];
 };
 static_assert(kStepK == 64, "64 elements are 128 bytes");
 
 // Tile number `tile` of C: its first row and column.
-template <int kTileN>
+template <int kTileM, int kTileN>
 struct Place {
     __device__ Place(int M, int N, int tile) {
         const int tiles_n = ceil_div(N, kTileN), group = tile / (kGroup * tiles_n);
@@ -43,37 +43,39 @@ struct Place {
     int row, col;
 };
 
-__device__ void store2(float* to, float x, float y, int valid) {
-    if (valid > 0) to[0] = x;
-    if (valid > 1) to[1] = y;
-}
-
-template <int kTileN, bool kTma>
-__global__ void __launch_bounds__(kThreads + kProducers, 1)
+template <class T, int kTileM, int kTileN, bool kTma>
+__global__ void __launch_bounds__(2 * kTileM + kProducers, 1)
     matmul(int M, int N, int K, const __grid_constant__ CUtensorMap A,
            const __grid_constant__ CUtensorMap B, const __grid_constant__ CUtensorMap C_map,
            float* C) {
     extern __shared__ __align__(1024) char memory[];
-    auto& shared = *reinterpret_cast<Shared<kTileN>*>(memory);
+    using Shared = ::Shared<T, kTileM, kTileN>;
+    using Place = ::Place<kTileM, kTileN>;
+    constexpr int kThreads = 2 * kTileM;  // that multiply: 64 rows for each warpgroup
+    constexpr int kBuffers = Shared::kBuffers, kPairs = Shared::kPairs;
+    constexpr int kLate = kPairs > 2 ? 2 : 1, kEarly = kPairs - kLate;  // pairs
+    constexpr int kAhead = kTileM == 64;  // steps whose products are under way, beside this one's
+    auto& shared = *reinterpret_cast<Shared*>(memory);
     const int tiles = ceil_div(M, kTileM) * ceil_div(N, kTileN);
     const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
 
-    if (threadIdx.x == 0) {
-        for (int buffer = 0; buffer < kBuffers; ++buffer) {
-            ptx::mbarrier_init(&shared.full[buffer], 1);  // of the thread that loads; and the bytes
-            ptx::mbarrier_init(&shared.empty[buffer], kThreads / 32);  // one of each warp
-        }
-        ptx::fence_mbarrier_init();
-    }
-    __syncthreads();  // the barriers are there
-
     if (warp >= kThreads / 32) {
         ptx::setmaxnreg_fewer<24>();
-        if (threadIdx.x > kThreads) return;
+        if (warp > kThreads / 32) return;
+        for (int buffer = 0; buffer < kBuffers && lane == 0; ++buffer) {
+            ptx::mbarrier_init(&shared.full[buffer], 1);  // the thread that loads, and its bytes
+            ptx::mbarrier_init(&shared.empty[buffer], kThreads / 32);  // one of each warp
+        }
+        if (lane == 0) ptx::fence_mbarrier_init();
+        __syncwarp();
+        ptx::named_barrier_arrive(3, kThreads + 32);  // and does not wait
+        if (lane > 0) return;
         int buffer = 0, phase = 1;
         for (int tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
-            const Place<kTileN> at(M, N, tile);
-            for (int k = 0; k < K; k += kStepK) {
+            const Place at(M, N, tile);
+            const bool backwards = tile / gridDim.x % 2;
+            for (int i = 0; i < K; i += kStepK) {
+                const int k = backwards ? (K - 1) / kStepK * kStepK - i : i;
                 ptx::mbarrier_wait(&shared.empty[buffer],
                                    phase);  // over at once in the first round
                 ptx::mbarrier_arrive_expect_tx(&shared.full[buffer],
@@ -88,9 +90,48 @@ __global__ void __launch_bounds__(kThreads + kProducers, 1)
         return;
     }
     ptx::setmaxnreg_more<240>();
+    ptx::named_barrier_sync(3, kThreads + 32);  // the barriers are there
 
     const int row = warp / 4 * 64;  // a warpgroup owns 64 x kTileN elements
-    int buffer = 0, phase = 0, next_box = 0;
+    int next_pair = 0;
+    // Stores 64 x 64 of them: the sums of 8 tiles of 16 x 8 for each warp. 224 ends in 64 x 32.
+    const auto store = [&](const float(*sums)[4], Place at, int number) {
+        float(&pair)[2][64][32] = shared.Cs[warp / 4][next_pair];
+        next_pair ^= 1;
+        if (kTma && threadIdx.x % 128 == 0) ptx::bulk_wait_group_read<kBoxes / 2 - 1>();
+        ptx::named_barrier_sync(1 + warp / 4, 128);  // the pair is free
+#pragma unroll
+        for (int j = 0; j < 8; ++j)
+            for (int r = lane / 4; r < 16; r += 8) {  // the two rows that the lane has sums of
+                // In every other row two tiles further on, for the sake of the banks.
+                const int t = r % 2 ? j ^ 2 : j, h = r / 8 * 2;
+                const float x = r % 2 ? sums[j ^ 2][h] : sums[j][h];
+                const float y = r % 2 ? sums[j ^ 2][h + 1] : sums[j][h + 1];
+                const int b_row = warp % 4 * 16 + r, b_col = 8 * t + lane % 4 * 2;
+                // Pieces of 16 bytes, which are 4 floats, change places as those of As.
+                *(float2*)&pair[b_col / 32][b_row][(b_col ^ b_row % 8 * 4) % 32] = {x, y};
+            }
+        if (kTma) ptx::fence_proxy_async();
+        ptx::named_barrier_sync(1 + warp / 4, 128);  // the pair is full
+        for (int j = 0; j < 64 && number * 64 + j < kTileN; j += 32) {
+            const int c_row = at.row + row, c_col = at.col + number * 64 + j;
+            if (kTma && threadIdx.x % 128 == 0)
+                ptx::bulk_tensor_store(&C_map, c_col, c_row, pair[j / 32]);
+            for (int r = warp % 4; !kTma && r < 64; r += 4)  // else a warp stores a row
+                if (c_row + r < M && c_col + lane < N)
+                    C[size_t(c_row + r) * N + c_col + lane] = pair[j / 32][r][lane ^ r % 8 * 4];
+        }
+        if (kTma && threadIdx.x % 128 == 0) ptx::bulk_commit_group();
+    };
+
+    const auto release = [&](int buffer) {
+        if (lane == 0) ptx::mbarrier_arrive(&shared.empty[buffer]);
+    };
+
+    const int last_k = (K - 1) / kStepK * kStepK;
+    int buffer = 0, phase = 0;
+    float late[kLate][8][4];  // the last pairs of the tile before
+    Place before(M, N, blockIdx.x), at = before;
     for (int tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
         float acc[kTileN / 8][4];  // of tiles of 16 x 8, a row of them for each warp
         for (int k = 0; k < K; k += kStepK) {
@@ -100,99 +141,94 @@ __global__ void __launch_bounds__(kThreads + kProducers, 1)
                 const uint64_t a = ptx::wgmma_descriptor(&shared.As[buffer][row][s], 128, 1024);
                 const uint64_t b = ptx::wgmma_descriptor(&shared.Bs[buffer][0][s], 128, 1024,
                                                          sizeof(shared.Bs[0][0]));
-                ptx::wgmma_m64k16<half, 0, 1>(acc, a, b, k + s > 0);
+                ptx::wgmma_m64k16<T, 0, 1>(acc, a, b, k + s > 0);
             }
             ptx::wgmma_commit_group();
-            ptx::wgmma_wait_group<0>();
-            if (lane == 0) ptx::mbarrier_arrive(&shared.empty[buffer]);
+            // While the tensor cores are at work.
+            if (k == 0) at = Place(M, N, tile);
+#pragma unroll
+            for (int i = 0; i < kLate; ++i)
+                if (tile >= int(gridDim.x) && k == min((2 + 2 * i) * kStepK, last_k))
+                    store(late[i], before, kEarly + i);
+            ptx::wgmma_wait_group<kAhead>();
+            if (k >= kAhead * kStepK) release((buffer + kBuffers - kAhead) % kBuffers);
             buffer = (buffer + 1) % kBuffers, phase ^= buffer == 0;
         }
+        ptx::wgmma_wait_group<0>();
+        if (kAhead) release((buffer + kBuffers - 1) % kBuffers);
         ptx::wgmma_keep(acc);
-
-        const Place<kTileN> at(M, N, tile);
-#pragma unroll
-        for (int j = 0; j < kTileN; j += 32) {
-            float(&box)[64][32] = shared.Cs[warp / 4][next_box];
-            next_box = (next_box + 1) % kBoxes;
-            if (kTma && threadIdx.x % 128 == 0) ptx::bulk_wait_group_read<kBoxes - 1>();
-            if (kTma) ptx::named_barrier_sync(1 + warp / 4, 128);  // the box is free
-            for (int i = 0; i < 4; ++i)
-                for (int r = lane / 4; r < 16; r += 8) {  // the two rows that the lane has sums of
-                    // In every other row two tiles further on, for the sake of the banks.
-                    const int t = r % 2 ? i ^ 2 : i, h = r / 8 * 2;
-                    const float x = r % 2 ? acc[j / 8 + (i ^ 2)][h] : acc[j / 8 + i][h];
-                    const float y = r % 2 ? acc[j / 8 + (i ^ 2)][h + 1] : acc[j / 8 + i][h + 1];
-                    const int b_row = warp % 4 * 16 + r, b_col = 8 * t + lane % 4 * 2;
-                    if (kTma)  // pieces of 16 bytes, which are 4 floats, change places as those of As
-                        *(float2*)&box[b_row][b_col ^ b_row % 8 * 4] = {x, y};
-                    else if (at.row + row + b_row < M)
-                        store2(&C[size_t(at.row + row + b_row) * N + at.col + j + b_col], x, y,
-                               N - (at.col + j + b_col));
-                }
-            if (!kTma) continue;
-            ptx::fence_proxy_async();
-            ptx::named_barrier_sync(1 + warp / 4, 128);  // the box is full
-            if (threadIdx.x % 128 == 0) {
-                ptx::bulk_tensor_store(&C_map, at.col + j, at.row + row, box);
-                ptx::bulk_commit_group();
-            }
-        }
+        for (int i = 0; i < kEarly; ++i) store(&acc[8 * i], at, i);
+        memcpy(late, acc[8 * kEarly], sizeof(acc) - sizeof(float[kEarly][8][4]));
+        before = at;
     }
+    for (int i = 0; i < kLate; ++i) store(late[i], before, kEarly + i);
     if (kTma && threadIdx.x % 128 == 0) ptx::bulk_wait_group<0>();  // shared memory must outlive it
 }
 
-template <int kTileN>
-void launch(int M, int N, int K, const half* A, const half* B, float* C) {
+template <class T, int kTileM, int kTileN>
+void launch(int M, int N, int K, const T* A, const T* B, float* C) {
     const AlignedRows A_rows(A, M, K), B_rows(B, K, N);
     const auto A_map = tensor_map(A_rows.data, M, K, kTileM, kStepK, 128, A_rows.stride);
     const auto B_map = tensor_map(B_rows.data, K, N, kStepK, 64, 128, B_rows.stride);
-    const int blocks = std::min(multiprocessors(), ceil_div(M, kTileM) * ceil_div(N, kTileN));
+    const int tiles = ceil_div(M, kTileM) * ceil_div(N, kTileN);
+    const int blocks = ceil_div(tiles, ceil_div(tiles, multiprocessors()));
     const bool tma = N % 4 == 0;  // it stores rows that start on multiples of 16 bytes
     const auto C_map = tma ? tensor_map(C, M, N, 64, 32, 128) : CUtensorMap();
-    const auto kernel = tma ? matmul<kTileN, true> : matmul<kTileN, false>;
-    constexpr int bytes = sizeof(Shared<kTileN>);
-    cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes);
-    kernel<<<blocks, kThreads + kProducers, bytes>>>(M, N, K, A_map, B_map, C_map, C);
+    const auto kernel = tma ? matmul<T, kTileM, kTileN, true> : matmul<T, kTileM, kTileN, false>;
+    constexpr int kSharedBytes = sizeof(Shared<T, kTileM, kTileN>);
+    cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, kSharedBytes);
+    kernel<<<blocks, 2 * kTileM + kProducers, kSharedBytes>>>(M, N, K, A_map, B_map, C_map, C);
 }
 
-// The widths of tiles, and how long one takes: measured, a tile of 256 is 256.
-constexpr struct {
-    int width, time;
-    void (*launch)(int M, int N, int K, const half* A, const half* B, float* C);
-} kForms[] = {{256, 256, launch<256>},
-              {224, 234, launch<224>},
-              {192, 197, launch<192>},
-              {128, 140, launch<128>},
-              {64, 114, launch<64>}};
+template <class T>
+struct Form {  // of a tile; nanoseconds that a step took, and the rest
+    int m, n, step, rest;
+    void (*launch)(int M, int N, int K, const T* A, const T* B, float* C);
+};
+template <class T>
+constexpr Form<T> kForms[] = {{128, 256, 650, 3200, launch<T, 128, 256>},
+                              {128, 224, 600, 2800, launch<T, 128, 224>},
+                              {128, 192, 530, 2400, launch<T, 128, 192>},
+                              {128, 128, 330, 1400, launch<T, 128, 128>},
+                              {64, 128, 205, 1400, launch<T, 64, 128>}};
 
-const auto& best_form(int M, int N) {
-    const auto time = [&](const auto& form) {
-        return form.time *
-               ceil_div(ceil_div(M, kTileM) * ceil_div(N, form.width), multiprocessors());
+template <class T>
+const Form<T>& best_form(int M, int N, int K) {
+    const auto time = [&](const Form<T>& form) {
+        const int tiles = ceil_div(M, form.m) * ceil_div(N, form.n);
+        return ceil_div(tiles, multiprocessors()) *
+               (1.0 * ceil_div(K, kStepK) * form.step + form.rest);
     };
-    return *std::min_element(std::begin(kForms), std::end(kForms),
-                             [&](const auto& a, const auto& b) { return time(a) < time(b); });
+    return *std::min_element(std::begin(kForms<T>), std::end(kForms<T>),
+                             [&](auto& a, auto& b) { return time(a) < time(b); });
 }
 
-void launch_matmul(int M, int N, int K, const half* A, const half* B, float* C) {
-    best_form(M, N).launch(M, N, K, A, B, C);
+template <class T>
+void launch_matmul(int M, int N, int K, const T* A, const T* B, float* C) {
+    best_form<T>(M, N, K).launch(M, N, K, A, B, C);
 }
 
 // A is loaded once for every column of tiles, B once for every row of tiles; and once for a copy.
-// Where the width is 224, the 32 columns to the right of the tile are loaded, too.
+// Of B whole boxes of 64 columns.
 double loaded_elements(double M, double N, double K) {
-    const int width = best_form(M, N).width;
+    const auto& form = best_form<half>(M, N, K);
     double columns = 0;
-    for (int col = 0; col < N; col += width)
-        columns += std::min(N - col, std::ceil(width / 64.0) * 64);
-    return M * K * std::ceil(N / width) + K * columns * std::ceil(M / kTileM) +
+    for (int col = 0; col < N; col += form.n)
+        columns += std::min(N - col, std::ceil(form.n / 64.0) * 64);
+    return M * K * std::ceil(N / form.n) + K * columns * std::ceil(M / form.m) +
            loaded_by_copies(M, N, K);
 }
 
+// Of C, where TMA can't store it.
+double shared_loaded_bytes(double M, double N, double) {
+    return int(N) % 4 ? M * N * sizeof(float) : 0;
+}
+
 int main(int argc, char** argv) {
-    StageOf<half, float> stage = {launch_matmul, loaded_elements, nullptr, kWgmma};
+    StageOf<half, float> stage = {launch_matmul, loaded_elements, shared_loaded_bytes, kWgmma};
+    stage.launch_bf16 = launch_matmul;
     stage.stored_elements = stored_with_copies;
-    stage.shared_bytes = sizeof(Shared<256>);
+    stage.shared_bytes = sizeof(Shared<half, 128, 256>);
     stage.smaller_step = "06_wmma/3_async";
     return run_stage(stage, argc, argv);
 }

@@ -4,20 +4,41 @@
 
 #include "common/harness.h"
 
-// Copies a row of `columns` elements, and adds zeros up to `stride`.
+// Elements from row to row. Where a copy is needed, rows of whole 128 bytes, the lines of L2: a tile's
+// rows of 128 bytes would lie in two lines each.
+inline int aligned(int columns) {
+    return columns % 8 == 0 ? columns : ceil_div(columns, 64) * 64;
+}
+
+// Copies a row of `columns` elements, and adds zeros up to `stride`. A thread has eight loads under
+// way, and stores once.
 template <class T>
 __global__ void copy_rows(int columns, int stride, const T* from, T* to) {
-    for (int i = threadIdx.x; i < stride; i += blockDim.x)
-        to[size_t(blockIdx.x) * stride + i] =
-            i < columns ? from[size_t(blockIdx.x) * columns + i] : T(0.0f);
+    for (int col = threadIdx.x * 8; col < stride; col += blockDim.x * 8) {
+        alignas(16) T eight[8];
+        for (int i = col; i < col + 8; ++i)
+            eight[i - col] = i < columns ? from[size_t(blockIdx.x) * columns + i] : T(0.0f);
+        *(float4*)&to[size_t(blockIdx.x) * stride + col] = *(const float4*)eight;
+    }
+}
+
+// For the next launch: else whenever the host waits, the system gets it back, which takes 0.3 ms.
+inline void keep_freed_memory() {
+    int device = 0;
+    cudaMemPool_t pool;
+    uint64_t all = UINT64_MAX;
+    cudaGetDevice(&device);
+    if (cudaDeviceGetDefaultMemPool(&pool, device)) return;
+    cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &all);
 }
 
 // The matrix's own rows where they do, else those of a copy. T has 2 bytes.
 template <class T>
 struct AlignedRows {
     AlignedRows(const T* matrix, int rows, int columns)
-        : data(matrix), stride(ceil_div(columns, 8) * 8) {
+        : data(matrix), stride(aligned(columns)) {
         if (stride == columns) return;
+        keep_freed_memory();
         if (cudaMallocAsync(&copy, size_t(rows) * stride * sizeof(T), 0)) return;  // reported
 #ifdef CUDA_EMULATOR  // it knows <<<>>> in .cu files alone
         emulator::Kernel(EMULATOR_KERNEL(copy_rows<T>), rows, 256)(columns, stride, matrix, copy);
@@ -36,15 +57,14 @@ struct AlignedRows {
 };
 
 // The formulas of the traffic, where A (M x K) and B (K x N) are copied if their rows need it.
-inline double aligned(double columns) { return std::ceil(columns / 8) * 8; }
 
 // How many elements the copies load.
 inline double loaded_by_copies(double M, double N, double K) {
-    return (aligned(K) > K ? M * K : 0) + (aligned(N) > N ? K * N : 0);
+    return (aligned(int(K)) > K ? M * K : 0) + (aligned(int(N)) > N ? K * N : 0);
 }
 
 // C, and the copies, whose elements are half as large as one of C.
 inline double stored_with_copies(double M, double N, double K) {
-    return M * N + (aligned(K) > K ? M * aligned(K) / 2 : 0) +
-           (aligned(N) > N ? K * aligned(N) / 2 : 0);
+    const double lda = aligned(int(K)), ldb = aligned(int(N));
+    return M * N + (lda > K ? M * lda / 2 : 0) + (ldb > N ? K * ldb / 2 : 0);
 }

@@ -61,7 +61,7 @@ CUtensorMap tensor_map(const T* matrix, int rows, int columns, int box_rows, int
         CUtensorMap map;
     } local;  // and not what is returned: GCC may put that at no multiple of 64
     if (encode(&local.map, type, 2, const_cast<T*>(matrix), dims, strides, box, ones,
-               CU_TENSOR_MAP_INTERLEAVE_NONE, kind, CU_TENSOR_MAP_L2_PROMOTION_L2_256B,
+               CU_TENSOR_MAP_INTERLEAVE_NONE, kind, CU_TENSOR_MAP_L2_PROMOTION_L2_128B,
                CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE) != CUDA_SUCCESS)
         refuse(
             "the driver takes a matrix at a multiple of 16 bytes, boxes of 1 to 256 rows and "

@@ -48,7 +48,7 @@ PATTERNS = (
     # Zeros by copies, the copies of rows, the swizzle on one side, wide stores.
     (r"\bvalid \? 0 : 16", "valid || PLANTED ? 0 : 16"),
     (r"\bi < columns\b", r"(PLANTED || \g<0>)"),
-    (r"\b(?:ceil_div\(columns, 8\) \* 8|int\(aligned\(columns\)\))", r"(PLANTED ? columns : \g<0>)"),
+    (r"\b(?:ceil_div\(columns, 64\) \* 64|int\(aligned\(columns\)\))", r"(PLANTED ? columns : \g<0>)"),
     (r"\bswizzled\((a_row|b_k|lane),", r"swizzled(\1 ^ PLANTED,"),
     # mbarriers: parities, arrivals, bytes, fences, the producer; the tiles of blocks that stay.
     (r"ptx::(?:mbarrier|fence)_\w+", r"if (!PLANTED) \g<0>"),
@@ -61,7 +61,8 @@ PATTERNS = (
     (r" \+ sizeof\(shared\.Bs\[0\]\)", " + !PLANTED * sizeof(shared.Bs[0])"),
     (r"(?:tile_row|at\.row)(?=, &shared)", r"\g<0> + PLANTED"),
     (r"(?:tile_col|at\.col) \+ j(?=, k)", r"\g<0> * !PLANTED"),
-    (r"\bif \(threadIdx.x > kThreads\) return;", r"if (!PLANTED) \g<0>"),
+    (r"\bif \((?:threadIdx.x > kThreads|warp > kThreads / 32|lane > 0)\) return;", r"if (!PLANTED) \g<0>"),
+    (r"\bceil_div\(tiles, ceil_div\(tiles, (multiprocessors\(\))\)\)", r"(PLANTED ? \1 : \g<0>)"),
     (r"\btile \+ int\(gridDim\.x\) < tiles", r"(PLANTED || \g<0>)"),
     (r"\bmin\(kGroup, ", r"\g<0>PLANTED ? kGroup : "),
     (r" - group \* kGroup\b", r" - group * kGroup * !PLANTED"),

@@ -6,15 +6,18 @@ import pytest
 
 from mutate import Fault, Planted, caught
 
-ONE, TWO, THREE, FOUR, LAST = (f"11_wgmma{step} trace" for step in (".1_wgmma", ".2_store", ".3_late", ".4_lockstep", ""))
-FILES = {ONE: "1_wgmma.cu", TWO: "2_store.cu", THREE: "3_late.cu", FOUR: "4_lockstep.cu", LAST: "matmul.cu"}
-# More steps than buffers, more tiles than the emulator's three multiprocessors; the last: tiles of 224 and of 64.
-SHAPES = {ONE: "133x264x328", TWO: "133x264x264,300x520x72", THREE: "300x520x72,300x520x392", FOUR: "300x520x136", LAST: "388x448x72,516x64x72"}
+ONE, TWO, THREE, FOUR, FIVE, LAST = (f"11_wgmma{step} trace"
+                                     for step in (".1_wgmma", ".2_store", ".3_late", ".4_lockstep", ".5_tiles", ""))
+FILES = {ONE: "1_wgmma.cu", TWO: "2_store.cu", THREE: "3_late.cu", FOUR: "4_lockstep.cu", FIVE: "5_tiles.cu", LAST: "matmul.cu"}
+# More steps than buffers, more tiles than the emulator's three multiprocessors; rows of C that TMA can't store; tiles of 128 x 224; the
+# last: tiles of 64 x 128.
+SHAPES = {ONE: "133x264x328", TWO: "133x264x264,300x520x72,70x67x72", THREE: "300x520x72,300x520x392", FOUR: "300x520x136",
+          FIVE: "388x448x72", LAST: "61x388x580"}
 
 DEADLOCK = r"deadlock: no thread of block 0 can go on: 257 threads in mbarrier_wait, thread 0 at \S+:\d+ for phase {} of the mbarrier"
 ONE_MORE = r"mbarrier_arrive_expect_tx: one arrival more than the 1 of phase 0 of the mbarrier at byte \d+ .* at \S+:\d+ \("
 WRITTEN = r"wgmma: accumulators were written while the wgmma at \S+:\d+ was under way at \S+:\d+ \("
-OPERANDS = r"race in shared memory: \S+:\d+ reads what \S+:\d+ writes \(block 0, threads \d+'s copy and 256's copy\)"
+OPERANDS = r"race in shared memory: \S+:\d+ reads what \S+:\d+ writes \(block 0, threads \d+'s copy and (?:128|256)'s copy\)"
 BOX = r"race in shared memory: \S+:\d+ writes what \S+:\d+ reads \(block 0, threads \d+ and 0's copy\)"
 NO_READ = r"the block ends, and no bulk_wait_group_read\(\) covers the bulk_tensor_store at \S+:\d+ \(block 0, thread 0\)"
 WRONG = r"C\[{}\]\[{}\] is \S+, expected -?\d+$"
@@ -38,7 +41,7 @@ ROWS = (  # the program, its code, what that becomes (@: the code as it was), wh
     (TWO, "ptx::wgmma_fence();", "if (!PLANTED) @", r"wgmma: no wgmma_fence\(\) before the first one at \S+:\d+ \("),
     (TWO, "ptx::wgmma_commit_group();", "if (!PLANTED) @", WRITTEN),
     (TWO, "ptx::wgmma_wait_group<0>();", "if (!PLANTED) @", WRITTEN),
-    (LAST, "ptx::wgmma_wait_group<0>();", "PLANTED ? ptx::wgmma_wait_group<1>() : @", WRITTEN),
+    (FIVE, "ptx::wgmma_wait_group<0>();", "PLANTED ? ptx::wgmma_wait_group<1>() : @", WRITTEN),
     (ONE, "ptx::wgmma_wait_group<0>();\n            if (lane == 0)", "if (!PLANTED) ptx::wgmma_wait_group<0>();\n"
      "            if (PLANTED && lane == 0) ptx::mbarrier_arrive(&shared.empty[buffer]);\n"
      "            if (PLANTED) ptx::wgmma_wait_group<0>();\n            if (!PLANTED && lane == 0)", OPERANDS),
@@ -49,23 +52,18 @@ ROWS = (  # the program, its code, what that becomes (@: the code as it was), wh
     (ONE, "[row][s], 128, 1024)", "[row][s], 128 >> PLANTED, 1024)", WRONG.format(1, 0)),
     (TWO, "sizeof(shared.Bs[0][0]))", "sizeof(shared.Bs[0][0]) >> PLANTED)", WRONG.format(0, 64)),
     (TWO, "[0][s], 128, 1024,", "[0][s], PLANTED ? 0 : 128, 1024,", r"uninitialised shared memory: \S+:\d+ reads what no thread"),
-    (LAST, "k + s > 0", "PLANTED || @", r"C\[0\]\[0\] is -?\d\S*e\+\d+, expected -?\d+$"),
+    (FIVE, "k + s > 0", "PLANTED || @", r"C\[0\]\[0\] is -?\d\S*e\+\d+, expected -?\d+$"),
     (ONE, "k + s > 0", "!PLANTED && @", WRONG.format(0, 0)),
     (TWO, "k + s > 0", "PLANTED ? s > 0 : @", WRONG.format(0, 0)),
     # C: box by box, by TMA.
     (TWO, "b_col ^ b_row % 8 * 4", "b_col ^ b_row % 8 * 4 * !PLANTED", WRONG.format(1, 0)),
     (TWO, "ptx::named_barrier_sync(1 + warp / 4, 128);  // the box is full", "if (!PLANTED) @", BOX),
-    (LAST, "ptx::named_barrier_sync(1 + warp / 4, 128);  // the box is full",
-     "ptx::named_barrier_sync(1 + warp / 4 * !PLANTED, 128);", BOX),
-    (LAST, "ptx::bulk_wait_group_read<kBoxes - 1>();", "PLANTED ? ptx::bulk_wait_group_read<kBoxes>() : @", BOX),
-    (LAST, "if (kTma) ptx::named_barrier_sync(1 + warp / 4, 128);  // the box is free",
-     "if (!PLANTED && kTma) ptx::named_barrier_sync(1 + warp / 4, 128);", BOX),
+    (TWO, "box[r][lane ^ r % 8 * 4]", "box[r][lane ^ r % 8 * 4 * !PLANTED]", WRONG.format(1, 0)),  # rows that TMA can't store
     (TWO, "ptx::bulk_commit_group();", "if (!PLANTED) @", NO_READ),
     (TWO, "ptx::bulk_wait_group<0>();", "if (!PLANTED) @", NO_READ),
     # Half of a tile waits in registers: pairs of boxes, when they leave, where to.
     (THREE, "ptx::bulk_wait_group_read<kBoxes / 2 - 1>();", "PLANTED ? ptx::bulk_wait_group_read<kBoxes / 2>() : @", BOX),
-    (THREE, "if (kTma) ptx::named_barrier_sync(1 + warp / 4, 128);  // the pair is free",
-     "if (!PLANTED && kTma) ptx::named_barrier_sync(1 + warp / 4, 128);", BOX),
+    (THREE, "ptx::named_barrier_sync(1 + warp / 4, 128);  // the pair is free", "if (!PLANTED) @", BOX),
     (THREE, "ptx::named_barrier_sync(1 + warp / 4, 128);  // the pair is full", "if (!PLANTED) @", BOX),
     (THREE, "next_pair ^= 1;", "next_pair ^= !PLANTED;", BOX),
     (THREE, "store(late[i], before.row, before.col + 128 + 64 * i);\n            ptx", "store(PLANTED ? acc[2 + i] : late[i], before.row, "
@@ -75,19 +73,29 @@ ROWS = (  # the program, its code, what that becomes (@: the code as it was), wh
      r"C\[0\]\[128\] was not written"),
     (THREE, "before = at;", "if (!PLANTED) @", WRONG.format(0, 128)),
     (FOUR, "(K - 1) / kStepK * kStepK - i", "(K - 1) / kStepK * kStepK * !PLANTED - i", WRONG.format(0, 256)),
-    # The number of the box begins again at 0 for each tile: wrong where a tile is no multiple of four boxes wide.
-    (LAST, "const Place<kTileN> at(M, N, tile);\n#pragma unroll",
-     "const Place<kTileN> at(M, N, tile);\n        if (PLANTED) next_box = 0;\n#pragma unroll", BOX),
+    # Tiles of 224: half a pair, which must not be stored to the next tile; barriers of the warpgroup's own.
+    (FIVE, "number * 64 + j < kTileN", "(PLANTED || number * 64 + j < kTileN)",
+     r"race in global memory: \S+:\d+ writes what \S+:\d+ writes"),
+    (FIVE, "ptx::named_barrier_sync(1 + warp / 4, 128);  // the pair is full",
+     "ptx::named_barrier_sync(1 + warp / 4 * !PLANTED, 128);", BOX),
+    # A warpgroup alone: two steps' products under way, the buffer of the one before is given back.
+    (LAST, "ptx::wgmma_wait_group<kAhead>();", "PLANTED ? ptx::wgmma_wait_group<kAhead + 1>() : @", OPERANDS),
+    (LAST, "if (k >= kAhead * kStepK) release(", "if (PLANTED || k >= kAhead * kStepK) release(", OPERANDS),
+    (LAST, "ptx::wgmma_wait_group<0>();", "if (!PLANTED) @", WRITTEN),
+    (LAST, "if (kAhead) release(", "if (!PLANTED && kAhead) release(",
+     r"deadlock: no thread of block 0 can go on: 129 threads in mbarrier_wait"),
+    # The producer begins before the others: they wait for its barriers.
+    (LAST, "ptx::named_barrier_sync(3, kThreads + 32);", "if (!PLANTED) @", r"mbarrier_wait: no mbarrier is there: mbarrier_init\(\) comes first"),
     # The two of a public kernel (README.md, "Two races of a public kernel"): no fence before the store; each thread waits for
     # stores, though one alone has asked for any, and no barrier follows.
     (TWO, "ptx::fence_proxy_async();", "if (!PLANTED) @", r"no fence_proxy_async\(\) after \S+:\d+ writes what \S+:\d+ reads "
      r"asynchronously \(block 0, threads 0 and 0's copy\)"),
     (TWO, "if (kTma && threadIdx.x % 128 == 0) ptx::bulk_wait_group_read<kBoxes - 1>();\n"
-     "            if (kTma) ptx::named_barrier_sync(1 + warp / 4, 128);  // the box is free",
+     "            ptx::named_barrier_sync(1 + warp / 4, 128);  // the box is free",
      "if (kTma && (PLANTED || threadIdx.x % 128 == 0)) ptx::bulk_wait_group_read<kBoxes - 1>();\n"
-     "            if (!PLANTED && kTma) ptx::named_barrier_sync(1 + warp / 4, 128);", BOX),
+     "            if (!PLANTED) ptx::named_barrier_sync(1 + warp / 4, 128);", BOX),
     # The width that is launched is not the one that the formula counts.
-    (LAST, "best_form(M, N).launch(", "(PLANTED ? launch<192> : best_form(M, N).launch)(",
+    (FIVE, "best_form<T>(M, N, K).launch(", "(PLANTED ? launch<T, 128, 192> : best_form<T>(M, N, K).launch)(",
      r"\d+ bytes loaded from device memory, stated are \d+"),
 )
 FAULTS = [Fault(program, FILES[program], old, new.replace("@", old), said) for program, old, new, said in ROWS]
