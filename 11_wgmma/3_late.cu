@@ -174,7 +174,7 @@ double loaded_elements(double M, double N, double K) {
 
 // Of C, where TMA can't store it.
 double shared_loaded_bytes(double M, double N, double) {
-    return int(N) % 4 ? M * N * sizeof(float) : 0;
+    return M * N * (int(N) % 4 ? sizeof(float) : 0);
 }
 
 int main(int argc, char** argv) {

@@ -5,10 +5,7 @@
 //    4096 x 4096 on 132 multiprocessors: 32 x 16 = 512 tiles    132 blocks: 3.88 -> 4 waves
 //                                                               128 blocks: 4 waves, and all are full
 //
-//    Every other tile is multiplied from its last k to its first: what the tile before has loaded last
-//    is still in L2.
-//
-// Changed:  no more blocks than the waves need; k backwards in every other tile.
+// Changed:  no more blocks than the waves need.
 #include "common/aligned_rows.h"
 #include "common/harness.h"
 #include "common/hopper.cuh"
@@ -22,6 +19,7 @@ constexpr int kStepK = 64;  // depth of the tiles: a row of As is 128 bytes
 constexpr int kGroup = 16;  // rows of tiles that are computed together
 constexpr int kBuffers = 3;  // one is read while two are being filled
 constexpr int kBoxes = 4;  // of C, for each warpgroup: two pairs
+constexpr int kManyWaves = 32;  // after so many the blocks are no longer in step
 
 template <class T>  // half or __nv_bfloat16
 struct Shared {  // TMA wants tiles of 128-byte rows, on multiples of 1024 bytes
@@ -69,9 +67,7 @@ __global__ void __launch_bounds__(kThreads + kProducers, 1)
         int buffer = 0, phase = 1;
         for (int tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
             const Place at(M, N, tile);
-            const bool backwards = tile / gridDim.x % 2;
-            for (int i = 0; i < K; i += kStepK) {
-                const int k = backwards ? (K - 1) / kStepK * kStepK - i : i;
+            for (int k = 0; k < K; k += kStepK) {
                 ptx::mbarrier_wait(&shared.empty[buffer],
                                    phase);  // over at once in the first round
                 ptx::mbarrier_arrive_expect_tx(&shared.full[buffer],
@@ -160,7 +156,8 @@ void launch_matmul(int M, int N, int K, const T* A, const T* B, float* C) {
     const auto A_map = tensor_map(A_rows.data, M, K, kTileM, kStepK, 128, A_rows.stride);
     const auto B_map = tensor_map(B_rows.data, K, N, kStepK, 64, 128, B_rows.stride);
     const int tiles = ceil_div(M, kTileM) * ceil_div(N, kTileN);
-    const int blocks = ceil_div(tiles, ceil_div(tiles, multiprocessors()));
+    const int waves = ceil_div(tiles, multiprocessors());
+    const int blocks = waves < kManyWaves ? ceil_div(tiles, waves) : multiprocessors();
     const bool tma = N % 4 == 0;  // it stores rows that start on multiples of 16 bytes
     const auto C_map = tma ? tensor_map(C, M, N, 64, 32, 128) : CUtensorMap();
     const auto kernel = tma ? matmul<T, true> : matmul<T, false>;
@@ -176,7 +173,7 @@ double loaded_elements(double M, double N, double K) {
 
 // Of C, where TMA can't store it.
 double shared_loaded_bytes(double M, double N, double) {
-    return int(N) % 4 ? M * N * sizeof(float) : 0;
+    return M * N * (int(N) % 4 ? sizeof(float) : 0);
 }
 
 int main(int argc, char** argv) {

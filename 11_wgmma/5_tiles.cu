@@ -19,6 +19,7 @@ constexpr int kProducers = 128;  // a warpgroup, though one thread does it all
 constexpr int kStepK = 64;  // depth of the tiles: a row of As is 128 bytes
 constexpr int kGroup = 16;  // rows of tiles that are computed together
 constexpr int kBoxes = 4;  // of C, for each warpgroup: two pairs
+constexpr int kManyWaves = 32;  // after so many the blocks are no longer in step
 
 template <class T, int kTileM, int kTileN>  // half or __nv_bfloat16
 struct Shared {  // TMA wants tiles of 128-byte rows, on multiples of 1024 bytes
@@ -73,9 +74,7 @@ __global__ void __launch_bounds__(2 * kTileM + kProducers, 1)
         int buffer = 0, phase = 1;
         for (int tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
             const Place at(M, N, tile);
-            const bool backwards = tile / gridDim.x % 2;
-            for (int i = 0; i < K; i += kStepK) {
-                const int k = backwards ? (K - 1) / kStepK * kStepK - i : i;
+            for (int k = 0; k < K; k += kStepK) {
                 ptx::mbarrier_wait(&shared.empty[buffer],
                                    phase);  // over at once in the first round
                 ptx::mbarrier_arrive_expect_tx(&shared.full[buffer],
@@ -164,7 +163,8 @@ void launch(int M, int N, int K, const T* A, const T* B, float* C) {
     const auto A_map = tensor_map(A_rows.data, M, K, kTileM, kStepK, 128, A_rows.stride);
     const auto B_map = tensor_map(B_rows.data, K, N, kStepK, 64, 128, B_rows.stride);
     const int tiles = ceil_div(M, kTileM) * ceil_div(N, kTileN);
-    const int blocks = ceil_div(tiles, ceil_div(tiles, multiprocessors()));
+    const int waves = ceil_div(tiles, multiprocessors());
+    const int blocks = waves < kManyWaves ? ceil_div(tiles, waves) : multiprocessors();
     const bool tma = N % 4 == 0;  // it stores rows that start on multiples of 16 bytes
     const auto C_map = tma ? tensor_map(C, M, N, 64, 32, 128) : CUtensorMap();
     const auto kernel = tma ? matmul<T, kTileM, kTileN, true> : matmul<T, kTileM, kTileN, false>;
@@ -213,7 +213,7 @@ double loaded_elements(double M, double N, double K) {
 
 // Of C, where TMA can't store it.
 double shared_loaded_bytes(double M, double N, double) {
-    return int(N) % 4 ? M * N * sizeof(float) : 0;
+    return M * N * (int(N) % 4 ? sizeof(float) : 0);
 }
 
 int main(int argc, char** argv) {

@@ -2,13 +2,13 @@
 // 2_aligned_rows.cu explains them.
 #pragma once
 
+#include <cstdint>
+
 #include "common/harness.h"
 
 // Elements from row to row. Where a copy is needed, rows of whole 128 bytes, the lines of L2: a tile's
 // rows of 128 bytes would lie in two lines each.
-inline int aligned(int columns) {
-    return columns % 8 == 0 ? columns : ceil_div(columns, 64) * 64;
-}
+inline int aligned(int columns) { return columns % 8 == 0 ? columns : ceil_div(columns, 64) * 64; }
 
 // Copies a row of `columns` elements, and adds zeros up to `stride`. A thread has eight loads under
 // way, and stores once.
@@ -35,8 +35,7 @@ inline void keep_freed_memory() {
 // The matrix's own rows where they do, else those of a copy. T has 2 bytes.
 template <class T>
 struct AlignedRows {
-    AlignedRows(const T* matrix, int rows, int columns)
-        : data(matrix), stride(aligned(columns)) {
+    AlignedRows(const T* matrix, int rows, int columns) : data(matrix), stride(aligned(columns)) {
         if (stride == columns) return;
         keep_freed_memory();
         if (cudaMallocAsync(&copy, size_t(rows) * stride * sizeof(T), 0)) return;  // reported

@@ -48,7 +48,7 @@ PATTERNS = (
     # Zeros by copies, the copies of rows, the swizzle on one side, wide stores.
     (r"\bvalid \? 0 : 16", "valid || PLANTED ? 0 : 16"),
     (r"\bi < columns\b", r"(PLANTED || \g<0>)"),
-    (r"\b(?:ceil_div\(columns, 64\) \* 64|int\(aligned\(columns\)\))", r"(PLANTED ? columns : \g<0>)"),
+    (r"\bceil_div\(columns, 64\) \* 64", r"(PLANTED ? columns : \g<0>)"),
     (r"\bswizzled\((a_row|b_k|lane),", r"swizzled(\1 ^ PLANTED,"),
     # mbarriers: parities, arrivals, bytes, fences, the producer; the tiles of blocks that stay.
     (r"ptx::(?:mbarrier|fence)_\w+", r"if (!PLANTED) \g<0>"),
