@@ -6,8 +6,7 @@
 //
 //    Seven waves of narrower tiles take less time than seven of wider ones.
 //
-// Changed:  the tile is a template parameter, chosen by the time that its waves take; as many buffers
-//           as shared memory has room for.
+// Changed:  the tile is a template parameter, chosen by its waves' time; as many buffers as fit.
 #include <algorithm>
 
 #include "common/aligned_rows.h"

@@ -55,8 +55,9 @@ def constants(source, kernel=""):
 
 def default_shape(source):
     """One block's tile, and so many steps along k that the third buffer, or the first once more, is used: what a page can show."""
-    known, tile = constants(source), 128 if "int kTileM," in source else 64  # a template's parameter
-    return known.get("kTileM", tile), known.get("kTileN", tile), max(3, known.get("kBuffers", 0) + 2) * known.get("kStepK", 4)
+    known = constants(source)
+    columns = known.get("kTileN", 128 if "int kTileN" in source else 64)  # 11's smallest tile is 64 x 128
+    return known.get("kTileM", 64), columns, max(3, known.get("kBuffers", 0) + 2) * known.get("kStepK", 4)
 
 
 def array_of(name, source):
