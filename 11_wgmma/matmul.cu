@@ -1,13 +1,12 @@
-// Small matrices. A launch of one short wave is over before anything is hidden: how soon the first tiles
-// come, and how fast one tile is, is all that counts. Tiles of 64 x 128 give 1024 x 1024 to 128
-// multiprocessors.
+// Small matrices. Where all tiles are one short wave, what counts is how many multiprocessors have one,
+// and how fast it is. Tiles of 64 x 128 give 1024 x 1024 to 128 multiprocessors.
 //
 //    two warpgroups, 128 x 64     8 KB of A + 8 KB of B for 64 x 64 x 64 products, from shared memory
 //    one warpgroup,  64 x 128     8 KB of A + 16 KB of B for twice as many
 //
 //    A warpgroup alone must have the next step's products under way when a step is over.
 //
-// Changed:  tiles of 64 x 128, two steps under way there; a block loads before its barrier.
+// Changed:  tiles of 64 x 128, whose products of two steps are under way.
 #include <algorithm>
 
 #include "common/aligned_rows.h"
@@ -60,17 +59,18 @@ __global__ void __launch_bounds__(2 * kTileM + kProducers, 1)
     const int tiles = ceil_div(M, kTileM) * ceil_div(N, kTileN);
     const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
 
-    if (warp >= kThreads / 32) {
-        ptx::setmaxnreg_fewer<24>();
-        if (warp > kThreads / 32) return;
-        for (int buffer = 0; buffer < kBuffers && lane == 0; ++buffer) {
+    if (threadIdx.x == 0) {
+        for (int buffer = 0; buffer < kBuffers; ++buffer) {
             ptx::mbarrier_init(&shared.full[buffer], 1);  // the thread that loads, and its bytes
             ptx::mbarrier_init(&shared.empty[buffer], kThreads / 32);  // one of each warp
         }
-        if (lane == 0) ptx::fence_mbarrier_init();
-        __syncwarp(0xffffffff);  // together, as bar.arrive wants them
-        ptx::named_barrier_arrive(3, kThreads + 32);  // and does not wait
-        if (lane > 0) return;
+        ptx::fence_mbarrier_init();
+    }
+    __syncthreads();  // the barriers are there
+
+    if (warp >= kThreads / 32) {
+        ptx::setmaxnreg_fewer<24>();
+        if (threadIdx.x > kThreads) return;
         int buffer = 0, phase = 1;
         for (int tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
             const Place at(M, N, tile);
@@ -89,7 +89,6 @@ __global__ void __launch_bounds__(2 * kTileM + kProducers, 1)
         return;
     }
     ptx::setmaxnreg_more<240>();
-    ptx::named_barrier_sync(3, kThreads + 32);  // the barriers are there
 
     const int row = warp / 4 * 64;  // a warpgroup owns 64 x kTileN elements
     int next_pair = 0;
@@ -150,10 +149,11 @@ __global__ void __launch_bounds__(2 * kTileM + kProducers, 1)
                 if (tile >= int(gridDim.x) && k == min((2 + 2 * i) * kStepK, last_k))
                     store(late[i], before, kEarly + i);
             ptx::wgmma_wait_group<kAhead>();
-            if (k >= kAhead * kStepK) release((buffer + kBuffers - kAhead) % kBuffers);
+            if (!kAhead) release(buffer);
+            if (kAhead && k > 0) release((buffer + kBuffers - 1) % kBuffers);
             buffer = (buffer + 1) % kBuffers, phase ^= buffer == 0;
         }
-        ptx::wgmma_wait_group<0>();
+        if (kAhead) ptx::wgmma_wait_group<0>();
         if (kAhead) release((buffer + kBuffers - 1) % kBuffers);
         ptx::wgmma_keep(acc);
         for (int i = 0; i < kEarly; ++i) store(&acc[8 * i], at, i);
