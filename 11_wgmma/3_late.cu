@@ -7,7 +7,7 @@
 //    tile 1, step 2                             store
 //    tile 1, step 4                                           store
 //
-//    The place of the next tile is computed in the meantime, too: divisions take long.
+//    The place of a tile is computed in its first step, while the tensor cores work: divisions take long.
 //
 // Changed:  two boxes at a time; half of the sums are stored during the next tile.
 #include "common/aligned_rows.h"

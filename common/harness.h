@@ -62,8 +62,8 @@ inline std::vector<Option> stage_options(Options& o, bool has_bf16, bool has_hal
         device_option(o.device),
         {"bf16", "", "10_async_mma, 11_wgmma: A and B of bfloat16 instead of FP16", flag(o.bf16),
          has_bf16 ? "" : "these stages take it: 10_async_mma, 11_wgmma"},
-        {"half-c", "", "11_wgmma: C of FP16 instead of float", flag(o.half_c),
-         has_half_c ? "" : "these stages take it: 11_wgmma"},
+        {"half-c", "", "exercise 3 of 11_wgmma: C of FP16 instead of float", flag(o.half_c),
+         has_half_c ? "" : "a stage with half_c takes it, as that of 11_wgmma's exercise 3"},
         {"order", "ORDER",
          "CPU build: run threads forward, reverse, random or all three (default all; traced: "
          "forward)",

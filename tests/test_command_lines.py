@@ -59,7 +59,7 @@ ROWS = [
     (STAGES, "both", f"--limits {__file__!r}", 2, f"--limits '{__file__}': has no column 'what'"),
     (STAGES, "cpu", "--order sideways", 2, "--order 'sideways': takes one of forward, reverse, random, all"),
     (STAGES, "both", "--bf16", 2, "--bf16: only these stages take it: 10_async_mma, 11_wgmma"),
-    (STAGES, "both", "--half-c", 2, "--half-c: only these stages take it: 11_wgmma"),
+    (STAGES, "both", "--half-c", 2, "--half-c: only a stage with half_c takes it, as that of 11_wgmma's exercise 3"),
     (STAGE, "gpu", "--order forward", 2, "--order: only the CPU builds"),
     (STAGES, "cpu", AMOUNT, 3, "GiB are available; try a smaller size"),
     (STAGE, "device", AMOUNT, 3, "GiB are available; try a smaller size"),
