@@ -162,8 +162,8 @@ void launch(int M, int N, int K, const T* A, const T* B, float* C) {
     const auto A_map = tensor_map(A_rows.data, M, K, kTileM, kStepK, 128, A_rows.stride);
     const auto B_map = tensor_map(B_rows.data, K, N, kStepK, 64, 128, B_rows.stride);
     const int tiles = ceil_div(M, kTileM) * ceil_div(N, kTileN);
-    const int waves = ceil_div(tiles, multiprocessors());
-    const int blocks = waves < kManyWaves ? ceil_div(tiles, waves) : multiprocessors();
+    const int at_once = multiprocessors(), waves = ceil_div(tiles, at_once);
+    const int blocks = waves < kManyWaves ? ceil_div(tiles, waves) : at_once;
     const bool tma = N % 4 == 0;  // it stores rows that start on multiples of 16 bytes
     const auto C_map = tma ? tensor_map(C, M, N, 64, 32, 128) : CUtensorMap();
     const auto kernel = tma ? matmul<T, kTileM, kTileN, true> : matmul<T, kTileM, kTileN, false>;
@@ -185,10 +185,9 @@ constexpr Form<T> kForms[] = {{128, 256, 650, 3200, launch<T, 128, 256>},
 
 template <class T>
 const Form<T>& best_form(int M, int N, int K) {
-    const auto time = [&](const Form<T>& form) {
+    const auto time = [=, at_once = multiprocessors()](const Form<T>& form) {
         const int tiles = ceil_div(M, form.m) * ceil_div(N, form.n);
-        return ceil_div(tiles, multiprocessors()) *
-               (1.0 * ceil_div(K, kStepK) * form.step + form.rest);
+        return ceil_div(tiles, at_once) * (1.0 * ceil_div(K, kStepK) * form.step + form.rest);
     };
     return *std::min_element(std::begin(kForms<T>), std::end(kForms<T>),
                              [&](auto& a, auto& b) { return time(a) < time(b); });

@@ -63,7 +63,7 @@ PATTERNS = (
     (r" \+ sizeof\(shared\.Bs\[0\]\)", " + !PLANTED * sizeof(shared.Bs[0])"),
     (r"(?:tile_row|at\.row)(?=, &shared)", r"\g<0> + PLANTED"),
     (r"(?:tile_col|at\.col) \+ j(?=, k)", r"\g<0> * !PLANTED"),
-    (r"\bif \((?:threadIdx.x > kThreads|warp > kThreads / 32|lane > 0)\) return;", r"if (!PLANTED) \g<0>"),
+    (r"\bif \(threadIdx.x > kThreads\) return;", r"if (!PLANTED) \g<0>"),
     BLOCKS,
     (r"\btile \+ int\(gridDim\.x\) < tiles", r"(PLANTED || \g<0>)"),
     (r"\bmin\(kGroup, ", r"\g<0>PLANTED ? kGroup : "),
