@@ -1,11 +1,13 @@
-// Blocks in step. L2 gives once what several multiprocessors ask for at the same time, so it pays
-// when all blocks begin and end their tiles together. And the last wave needs no more blocks than the
-// others:
+// What L2 sees. It gives once what several multiprocessors ask for at the same time, so it pays that
+// all blocks begin and end their tiles together. The last wave needs no more blocks than the others:
 //
 //    4096 x 4096 on 132 multiprocessors: 32 x 16 = 512 tiles    132 blocks: 3.88 -> 4 waves
-//                                                               128 blocks: 4 waves, and all are full
+//                                                               128 blocks: 4 waves, and all full
 //
-// Changed:  no more blocks than the waves need.
+// And its 60 MB should hold the rows of A that a group of tiles needs. At 16384 these are 67 MB for
+// 16 rows of tiles, and 34 MB for 8.
+//
+// Changed:  no more blocks than the waves need; groups of 8 rows of tiles.
 #include "common/aligned_rows.h"
 #include "common/harness.h"
 #include "common/hopper.cuh"
@@ -16,7 +18,7 @@ constexpr int kTileN = 256;  // columns of C per block
 constexpr int kThreads = 2 * 128;  // that multiply: two warpgroups
 constexpr int kProducers = 128;  // a warpgroup, though one thread does it all
 constexpr int kStepK = 64;  // depth of the tiles: a row of As is 128 bytes
-constexpr int kGroup = 16;  // rows of tiles that are computed together
+constexpr int kGroup = 8;  // rows of tiles that are computed together
 constexpr int kBuffers = 3;  // one is read while two are being filled
 constexpr int kBoxes = 4;  // of C, for each warpgroup: two pairs
 constexpr int kManyWaves = 32;  // after so many the blocks are no longer in step

@@ -16,7 +16,7 @@
 
 constexpr int kProducers = 128;  // a warpgroup, though one thread does it all
 constexpr int kStepK = 64;  // depth of the tiles: a row of As is 128 bytes
-constexpr int kGroup = 16;  // rows of tiles that are computed together
+constexpr int kGroup = 8;  // rows of tiles that are computed together
 constexpr int kBoxes = 4;  // of C, for each warpgroup: two pairs
 constexpr int kManyWaves = 32;  // after so many the blocks are no longer in step
 

@@ -4,9 +4,11 @@
 //    two warpgroups, 128 x 64     8 KB of A + 8 KB of B for 64 x 64 x 64 products, from shared memory
 //    one warpgroup,  64 x 128     8 KB of A + 16 KB of B for twice as many
 //
-//    A warpgroup alone must have the next step's products under way when a step is over.
+//    A warpgroup alone must have the next step's products under way when a step is over, and few
+//    instructions between two steps: all other warpgroups have another that fills the gap.
 //
-// Changed:  tiles of 64 x 128, whose products of two steps are under way.
+// Changed:  tiles of 64 x 128, whose products of two steps are under way; a step's descriptors are
+//           those of the step before plus a constant.
 #include <algorithm>
 
 #include "common/aligned_rows.h"
@@ -16,7 +18,7 @@
 
 constexpr int kProducers = 128;  // a warpgroup, though one thread does it all
 constexpr int kStepK = 64;  // depth of the tiles: a row of As is 128 bytes
-constexpr int kGroup = 16;  // rows of tiles that are computed together
+constexpr int kGroup = 8;  // rows of tiles that are computed together
 constexpr int kBoxes = 4;  // of C, for each warpgroup: two pairs
 constexpr int kManyWaves = 32;  // after so many the blocks are no longer in step
 
@@ -53,7 +55,7 @@ __global__ void __launch_bounds__(2 * kTileM + kProducers, 1)
     using Place = ::Place<kTileM, kTileN>;
     constexpr int kThreads = 2 * kTileM;  // that multiply: 64 rows for each warpgroup
     constexpr int kBuffers = Shared::kBuffers, kPairs = Shared::kPairs;
-    constexpr int kLate = kPairs > 2 ? 2 : 1, kEarly = kPairs - kLate;  // pairs
+    constexpr int kLate = kPairs > 2 ? 2 : 0, kEarly = kPairs - kLate;  // pairs
     constexpr int kAhead = kTileM == 64;  // steps whose products are under way, beside this one's
     auto& shared = *reinterpret_cast<Shared*>(memory);
     const int tiles = ceil_div(M, kTileM) * ceil_div(N, kTileN);
@@ -126,21 +128,21 @@ __global__ void __launch_bounds__(2 * kTileM + kProducers, 1)
         if (lane == 0) ptx::mbarrier_arrive(&shared.empty[buffer]);
     };
 
+    // Of buffer 0. A descriptor counts in units of 16 bytes.
+    const auto A_first = ptx::wgmma_descriptor(shared.As[0][row], 128, 1024);
+    const auto B_first = ptx::wgmma_descriptor(shared.Bs[0], 128, 1024, sizeof(shared.Bs[0][0]));
+    uint64_t a = A_first, b = B_first;
     const int last_k = (K - 1) / kStepK * kStepK;
-    int buffer = 0, phase = 0;
-    float late[kLate][8][4];  // the last pairs of the tile before
+    int buffer = 0, phase = 0, before_it = 0;
+    float late[kLate ? kLate : 1][8][4];  // the last pairs of the tile before
     Place before(M, N, blockIdx.x), at = before;
     for (int tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
         float acc[kTileN / 8][4];  // of tiles of 16 x 8, a row of them for each warp
         for (int k = 0; k < K; k += kStepK) {
             ptx::mbarrier_wait(&shared.full[buffer], phase);
             ptx::wgmma_fence();
-            for (int s = 0; s < kStepK; s += 16) {
-                const uint64_t a = ptx::wgmma_descriptor(&shared.As[buffer][row][s], 128, 1024);
-                const uint64_t b = ptx::wgmma_descriptor(&shared.Bs[buffer][0][s], 128, 1024,
-                                                         sizeof(shared.Bs[0][0]));
-                ptx::wgmma_m64k16<T, 0, 1>(acc, a, b, k + s > 0);
-            }
+            for (int s = 0; s < kStepK; s += 16)  // further along the rows of A, down those of B
+                ptx::wgmma_m64k16<T, 0, 1>(acc, a + s * 2 / 16, b + s * 128 / 16, k + s > 0);
             ptx::wgmma_commit_group();
             // While the tensor cores are at work.
             if (k == 0) at = Place(M, N, tile);
@@ -149,15 +151,15 @@ __global__ void __launch_bounds__(2 * kTileM + kProducers, 1)
                 if (tile >= int(gridDim.x) && k == min((2 + 2 * i) * kStepK, last_k))
                     store(late[i], before, kEarly + i);
             ptx::wgmma_wait_group<kAhead>();
-            if (!kAhead) release(buffer);
-            if (kAhead && k > 0) release((buffer + kBuffers - 1) % kBuffers);
-            buffer = (buffer + 1) % kBuffers, phase ^= buffer == 0;
+            if (!kAhead || k > 0) release(kAhead ? before_it : buffer);
+            before_it = buffer++, a += sizeof(shared.As[0]) / 16, b += sizeof(shared.Bs[0]) / 16;
+            if (buffer == kBuffers) buffer = 0, phase ^= 1, a = A_first, b = B_first;
         }
         if (kAhead) ptx::wgmma_wait_group<0>();
-        if (kAhead) release((buffer + kBuffers - 1) % kBuffers);
+        if (kAhead) release(before_it);
         ptx::wgmma_keep(acc);
         for (int i = 0; i < kEarly; ++i) store(&acc[8 * i], at, i);
-        memcpy(late, acc[8 * kEarly], sizeof(acc) - sizeof(float[kEarly][8][4]));
+        memcpy(late, acc + 8 * kEarly, sizeof(acc) - sizeof(float[kEarly][8][4]));
         before = at;
     }
     for (int i = 0; i < kLate; ++i) store(late[i], before, kEarly + i);
@@ -190,7 +192,7 @@ constexpr Form<T> kForms[] = {{128, 256, 650, 3200, launch<T, 128, 256>},
                               {128, 224, 600, 2800, launch<T, 128, 224>},
                               {128, 192, 530, 2400, launch<T, 128, 192>},
                               {128, 128, 330, 1400, launch<T, 128, 128>},
-                              {64, 128, 205, 1400, launch<T, 64, 128>}};
+                              {64, 128, 180, 1400, launch<T, 64, 128>}};
 
 template <class T>
 const Form<T>& best_form(int M, int N, int K) {

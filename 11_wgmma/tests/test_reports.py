@@ -77,10 +77,16 @@ ROWS = (  # the program, its code, what that becomes (@: the code as it was), wh
      "ptx::named_barrier_sync(1 + warp / 4 * !PLANTED, 128);", BOX),
     # A warpgroup alone: two steps' products under way, the buffer of the one before is given back.
     (LAST, "ptx::wgmma_wait_group<kAhead>();", "PLANTED ? ptx::wgmma_wait_group<kAhead + 1>() : @", OPERANDS),
-    (LAST, "if (kAhead && k > 0) release(", "if (kAhead && (PLANTED || k > 0)) release(", OPERANDS),
+    (LAST, "if (!kAhead || k > 0) release(", "if (!kAhead || PLANTED || k > 0) release(", OPERANDS),
     (LAST, "ptx::wgmma_wait_group<0>();", "if (!PLANTED) @", WRITTEN),
     (LAST, "if (kAhead) release(", "if (!PLANTED && kAhead) release(",
      r"deadlock: no thread of block 0 can go on: 129 threads in mbarrier_wait"),
+    # Descriptors that go on from step to step.
+    (LAST, "a + s * 2 / 16", "a + s * 2 / 16 * !PLANTED", WRONG.format(0, 0)),
+    (LAST, "b + s * 128 / 16", "b + s * 128 / 16 * !PLANTED", WRONG.format(0, 0)),
+    (LAST, "a += sizeof(shared.As[0]) / 16", "a += sizeof(shared.As[0]) / 16 * !PLANTED", OPERANDS),
+    (LAST, "b += sizeof(shared.Bs[0]) / 16", "b += sizeof(shared.Bs[0]) / 16 * !PLANTED", OPERANDS),
+    (LAST, "phase ^= 1, a = A_first", "phase ^= 1, a = PLANTED ? a : A_first", OPERANDS),
     # The two of a public kernel (README.md, "Two races of a public kernel"): no fence before the store; each thread waits for
     # stores, though one alone has asked for any, and no barrier follows.
     (TWO, "ptx::fence_proxy_async();", "if (!PLANTED) @", r"no fence_proxy_async\(\) after \S+:\d+ writes what \S+:\d+ reads "

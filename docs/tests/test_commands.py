@@ -20,7 +20,9 @@ ELSEWHERE = r"./run (--)?all |./run roofline_host|./run 00|python3 07_fragment_p
 # compiler chose or for the tiles that 132 multiprocessors cut, or how much more the hardware may count. The reasons are in
 # emulator/README.md.
 OTHERWISE = {("03_shared_blocking", "shared_load_wavefronts"): 163840, ("06_wmma", "shared_load_wavefronts"): 12800,
-             ("09_warp_tiling", "global_store_sectors"): 0, ("09_warp_tiling", "shared_load_wavefronts"): 96 * (2 * 256 + 64)}
+             ("09_warp_tiling", "global_store_sectors"): 0, ("09_warp_tiling", "shared_load_wavefronts"): 96 * (2 * 256 + 64),
+             ("11_wgmma", "global_load_requests"): 8 * 4 * 3, ("11_wgmma", "global_load_sectors"): 8 * 4 * 3 * 256,
+             ("11_wgmma", "global_store_sectors"): 0}
 FILLS = {"03_shared_blocking": 0.08, "04_unroll": 0.08}  # shared stores that L1's fills hold up
 HARDWARE = counters.by_stage(ROOT / "docs/results/h200/counters.csv")
 
