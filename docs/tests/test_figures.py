@@ -45,6 +45,12 @@ def bf16():
                                                      at[0]["cublas_mhz"])
 
 
+def h100():
+    """The rows of 11's table."""
+    for row in (row for name in ("ladder.csv", "sizes.csv") for row in rows(f"../h100/{name}") if row["stage"] == "11_wgmma"):
+        yield cells(row["m"], f"{float(row['gflops']) / 1000:.1f}", f"{row['percent_of_cublas']}%", row["sm_mhz"])
+
+
 def machine():
     """What 00_machine_limits/README.md must have."""
     sweep = [row for row in rows("limits.csv") if row["what"] == "sweep"]
@@ -65,7 +71,8 @@ def machine():
         yield cells(f"N = {row['crossover_n']}")
 
 
-EXPECTED = [*stages(), *bf16(), *(("00_machine_limits/README.md", text) for text in machine())]
+EXPECTED = [*stages(), *bf16(), *(("11_wgmma/README.md", text) for text in h100()),
+            *(("00_machine_limits/README.md", text) for text in machine())]
 
 
 @pytest.mark.parametrize("page, text", EXPECTED, ids=lambda text: " ".join(text.split())[:60])
