@@ -1,7 +1,8 @@
 // TMA stores C, too. A warpgroup lays its sums down in shared memory, 64 x 32 at a time, and asks for
 // the store of that box. It goes on at once: the box leaves while the next one is filled.
 //
-//    wait       the box is free: what was stored from it has been read
+//    wait       one thread, which asked: what was stored from the box before has been read
+//    barrier    of the warpgroup: all of its threads know that the box is free
 //    write      the sums, swizzled as TMA wants them: without bank conflicts
 //    fence      what a thread has written is there for TMA
 //    barrier    of the warpgroup: all of its threads have done so

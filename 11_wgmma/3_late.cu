@@ -1,6 +1,6 @@
-// Half of a tile waits. The tensor cores stand still until a tile's sums have left the registers. Two
-// quarters leave at the end of the tile; two move to registers of their own, and leave while the next
-// tile is multiplied.
+// Half of a tile waits. A warpgroup multiplies nothing until a tile's sums have left its registers.
+// So two quarters leave at the end of the tile. Two move to registers of their own, and leave while
+// the next tile is multiplied.
 //
 //    columns of C      0 .. 63     64 .. 127    128 .. 191    192 .. 255
 //    end of tile 0     store       store        copy          copy

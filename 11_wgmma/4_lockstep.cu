@@ -1,11 +1,11 @@
 // What L2 sees. It gives once what several multiprocessors ask for at the same time, so it pays that
-// all blocks begin and end their tiles together. The last wave needs no more blocks than the others:
+// all blocks begin and end their tiles together. Start the fewest blocks that need no more waves:
 //
 //    4096 x 4096 on 132 multiprocessors: 32 x 16 = 512 tiles    132 blocks: 3.88 -> 4 waves
 //                                                               128 blocks: 4 waves, and all full
 //
-// And its 60 MB should hold the rows of A that a group of tiles needs. At 16384 these are 67 MB for
-// 16 rows of tiles, and 34 MB for 8.
+// The 60 MB of L2 should also hold the rows of A that a group of tiles needs. At 16384 these are
+// 67 MB for 16 rows of tiles, and 34 MB for 8.
 //
 // Changed:  no more blocks than the waves need; groups of 8 rows of tiles.
 #include "common/aligned_rows.h"

@@ -1,14 +1,13 @@
-// Small matrices. Where all tiles are one short wave, what counts is how many multiprocessors have one,
-// and how fast it is. Tiles of 64 x 128 give 1024 x 1024 to 128 multiprocessors.
+// Small matrices. When all tiles make one short wave, two things count: how many multiprocessors
+// have a tile, and how fast it is. At 1024 x 1024 tiles of 64 x 128 keep 128 multiprocessors busy.
 //
-//    two warpgroups, 128 x 64     8 KB of A + 8 KB of B for 64 x 64 x 64 products, from shared memory
-//    one warpgroup,  64 x 128     8 KB of A + 16 KB of B for twice as many
+//    128 x 64, two warpgroups    each reads 8 KiB of A + 8 KiB of B a step, 32 KiB together
+//    64 x 128, one warpgroup     it reads 8 KiB of A + 16 KiB of B a step,  24 KiB
 //
 //    A warpgroup alone must have the next step's products under way when a step is over, and few
-//    instructions between two steps: all other warpgroups have another that fills the gap.
+//    instructions between two steps. In wider tiles a second warpgroup fills the gap.
 //
-// Changed:  tiles of 64 x 128, whose products of two steps are under way; a step's descriptors are
-//           those of the step before plus a constant.
+// Changed:  tiles of 64 x 128, with two steps' products under way; descriptors grow by constants.
 #include <algorithm>
 
 #include "common/aligned_rows.h"
@@ -24,11 +23,12 @@ constexpr int kManyWaves = 32;  // after so many the blocks are no longer in ste
 
 template <class T, int kTileM, int kTileN>  // half or __nv_bfloat16
 struct Shared {  // TMA wants tiles of 128-byte rows, on multiples of 1024 bytes
-    static constexpr int kPairs = ceil_div(kTileN, 64), kGroups = kTileM / 64;  // warpgroups
-    static constexpr int kBuffers = (226 - kGroups * kBoxes * 8) / 8 / (kGroups + kPairs);
+    static constexpr int kPairs = ceil_div(kTileN, 64), kWarpgroups = kTileM / 64;
+    // In KiB: of the 227 that a block may have, 8 for each box, 64 rows of As or 64 columns of Bs.
+    static constexpr int kBuffers = (226 - kWarpgroups * kBoxes * 8) / 8 / (kWarpgroups + kPairs);
     T As[kBuffers][kTileM][kStepK];
     T Bs[kBuffers][kPairs][kStepK][64];
-    float Cs[kGroups][kBoxes / 2][2][64][32];
+    float Cs[kWarpgroups][kBoxes / 2][2][64][32];
     uint64_t full[kBuffers], empty[kBuffers];
 };
 static_assert(kStepK == 64, "64 elements are 128 bytes");
@@ -183,7 +183,7 @@ void launch(int M, int N, int K, const T* A, const T* B, float* C) {
 }
 
 template <class T>
-struct Form {  // of a tile; nanoseconds that a step took, and the rest
+struct Form {  // a tile's size; nanoseconds, on an H200, of a step and of the rest of a tile
     int m, n, step, rest;
     void (*launch)(int M, int N, int K, const T* A, const T* B, float* C);
 };
