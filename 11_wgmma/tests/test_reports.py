@@ -87,6 +87,9 @@ ROWS = (  # the program, its code, what that becomes (@: the code as it was), wh
     (LAST, "a += sizeof(shared.As[0]) / 16", "a += sizeof(shared.As[0]) / 16 * !PLANTED", OPERANDS),
     (LAST, "b += sizeof(shared.Bs[0]) / 16", "b += sizeof(shared.Bs[0]) / 16 * !PLANTED", OPERANDS),
     (LAST, "phase ^= 1, a = A_first", "phase ^= 1, a = PLANTED ? a : A_first", OPERANDS),
+    (LAST, "before_it = buffer++", "before_it = PLANTED ? buffer : buffer++",
+     r"out of bounds: \S+:\d+ reads 16 bytes, 16 bytes past the end of the \d+ bytes of dynamic shared memory"),
+    (LAST, "phase ^= 1", "phase ^= !PLANTED", r"mbarrier_arrive_expect_tx: one arrival more than the 1 of phase 1 of the mbarrier"),
     # The two of a public kernel (README.md, "Two races of a public kernel"): no fence before the store; each thread waits for
     # stores, though one alone has asked for any, and no barrier follows.
     (TWO, "ptx::fence_proxy_async();", "if (!PLANTED) @", r"no fence_proxy_async\(\) after \S+:\d+ writes what \S+:\d+ reads "
