@@ -409,6 +409,8 @@ void set_max_registers(const WarpCall& call) {
     if (!run.bounded) refuse("the kernel has no __launch_bounds__");
     warps[number].registers = registers;
     const unsigned in_block = run.block_threads / 32, begin = number / in_block * in_block;
+    if ((number - begin) / 4 * 4 + 4 > in_block)
+        refuse("the block has no 128 threads for this warpgroup");
     int sum = 0;
     for (unsigned w = begin; w < begin + in_block; ++w) sum += warps[w].registers * 32;
     if (sum > 65536) refuse("the warps would have " + std::to_string(sum) + " registers of 65536");

@@ -25,7 +25,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT / folder) for folder in ("tests", "tools", "emulator")]
 import mutate
 from rewrite_launches import blank
-from stage_faults import SHAPES, STAGES
+from stage_faults import MORE, SHAPES, STAGES
 from support import BUILD
 
 MUTATIONS = (  # kind, what it looks like (group 1 is replaced, where there is one), what it becomes
@@ -85,6 +85,7 @@ def built(file, chosen, variant):
             changed = text[:begin] + (chosen[each - 1].new if each else "") + text[end:]
             if each not in refused:
                 body = re.sub(r"(?m)^#include.*", "", changed).replace("int main(", "int stage_main(")
+                body = re.sub(r"(?<== )::(?=\w)", f"m{each}::", body)  # using Shared = ::Shared<...>
                 parts.append(f"namespace m{each} {{\n#line 1 \"mutant_{each}/{file}\"\n{body}\n}}\n")
         cases = "".join(f"case {each}: return m{each}::stage_main(argc, argv); " for each in number if each not in refused)
         parts.append(f'int main(int argc, char** argv) {{ switch (atoi(getenv("FAULT"))) {{ {cases} }} return 99; }}\n')
@@ -97,6 +98,8 @@ def built(file, chosen, variant):
             if not said:
                 raise SystemExit(f"{file} does not build:\n{error.stderr}") from None
             refused.update({int(each): why for each, why in said})
+            if 0 in refused:
+                raise SystemExit(f"{file}, unchanged: {refused[0]}")
 
 
 def run(program, number, *words):
@@ -118,17 +121,18 @@ def counts(program, number):
 
 
 @functools.lru_cache(None)
-def checks():
-    """The words of each run: the shapes of the planted faults, then those of the stages' own tests, then large indices."""
+def checks(file):
+    """The words of each run: the shapes of the planted faults, then those of the stage's own tests, then large indices."""
+    name = next(name for name, path in STAGES.items() if path == ROOT / file)
     command = ["ctest", "--test-dir", str(BUILD), "--show-only=json-v1"]
     tests = json.loads(subprocess.run(command, check=True, capture_output=True).stdout)["tests"]
-    words = next(test["command"] for test in tests if test["name"] == "01_naive.asan")
-    return [("--sizes", SHAPES, "--verify-only"), tuple(words[words.index("--sizes"):]), ("--large-indices",)]
+    words = next(test["command"] for test in tests if test["name"] == f"{name}.trace")
+    return [("--sizes", SHAPES + MORE.get(name.partition(".")[0], ""), "--verify-only"), tuple(words[words.index("--sizes"):]), ("--large-indices",)]
 
 
 def killer(file, variant, program, number):
     """The check that notices the mutant, or None if it survives."""
-    for words in checks():
+    for words in checks(file):
         code, said = run(program, number, *words)
         if code:
             return f"{variant}, {words[0]}: {said}"

@@ -209,6 +209,8 @@ TEST_F(Wgmma, Setmaxnreg) {
     bounded<kOneWarp><<<1, 384>>>();
     expect_problem(
         "the block ends, and the warps of a warpgroup have set 24 and 0 registers (block 0)...");
+    bounded<kFine><<<1, 320>>>();
+    expect_failure("setmaxnreg_more: the block has no 128 threads for this warpgroup at @more ...");
     unbounded<<<1, 384>>>();
     expect_failure("setmaxnreg_fewer: the kernel has no __launch_bounds__ at @fewer ...");
 }
