@@ -22,8 +22,12 @@ __global__ void copy_rows(int columns, int stride, const T* from, T* to) {
     }
 }
 
-// For the next launch: else whenever the host waits, the system gets it back, which takes 0.3 ms.
+// For the next launch: else whenever the host waits, the system gets it back, which takes 0.3 ms. Once
+// is enough: a program uses one device.
 inline void keep_freed_memory() {
+    static bool kept = false;
+    if (kept) return;
+    kept = true;
     int device = 0;
     cudaMemPool_t pool;
     uint64_t all = UINT64_MAX;

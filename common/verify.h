@@ -313,14 +313,16 @@ private:
     // neighbours all but one become zero, another one in the next row.
     void upload(double most_terms, uint32_t seed) {
         const int step = int(std::ceil(shape.K / most_terms));
-        for (int row = 0; step > 1 && row < shape.M; ++row) {
-            std::mt19937 random(seed);
+        std::mt19937 random(seed);
+        std::vector<int> first;  // of each `step` neighbours, the one that row 0 keeps
+        for (int k = 0; step > 1 && k < shape.K; k += step)
+            first.push_back(int(random() % unsigned(step)));
+        for (int row = 0; step > 1 && row < shape.M; ++row)
             for (int k = 0; k < shape.K; k += step) {
-                const int kept = (int(random() % unsigned(step)) + row % step) % step;
+                const int kept = (first[k / step] + row % step) % step;
                 for (int i = 0; i < std::min(step, shape.K - k); ++i)
                     if (i != kept) A[size_t(row) * shape.K + k + i] = In(0.0f);
             }
-        }
         A_device.upload(A);
         B_device.upload(B);
     }

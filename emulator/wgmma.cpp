@@ -98,6 +98,12 @@ std::deque<Issued> issued[kMaxThreads / 128];  // calls that not all four have m
 size_t forgotten[kMaxThreads / 128];
 
 unsigned warp_of(const WarpCall&) { return current_thread / 32; }
+unsigned block_warps() { return (run.block_threads + 31) / 32; }
+template <class Refuse>
+void want_whole_warpgroup(unsigned warp, const Refuse& refuse) {
+    if ((warp % block_warps() / 4 + 1) * 128 > run.block_threads)
+        refuse("the block has no 128 threads for this warpgroup");
+}
 
 float number(uint16_t bits, bool is_half) {
     return is_half ? half_to_float(bits) : __builtin_bit_cast(float, uint32_t(bits) << 16);
@@ -289,8 +295,7 @@ void wgmma(const WarpCall& call) {
     };
     require(90, "wgmma", call.file, call.line);
     const unsigned number = warp_of(call);
-    if ((number / 4 + 1) * 128 > run.threads)
-        refuse("the block has no 128 threads for this warpgroup");
+    want_whole_warpgroup(number, refuse);
     Warp& warp = warps[number];
     for (int lane = 1; lane < 32; ++lane)
         if (call_of(call, lane).a != mine.a || call_of(call, lane).b != mine.b ||
@@ -408,11 +413,10 @@ void set_max_registers(const WarpCall& call) {
         refuse(std::to_string(registers) + " registers, not a multiple of 8 from 24 to 256");
     if (!run.bounded) refuse("the kernel has no __launch_bounds__");
     warps[number].registers = registers;
-    const unsigned in_block = run.block_threads / 32, begin = number / in_block * in_block;
-    if ((number - begin) / 4 * 4 + 4 > in_block)
-        refuse("the block has no 128 threads for this warpgroup");
+    want_whole_warpgroup(number, refuse);
+    const unsigned begin = number - number % block_warps();
     int sum = 0;
-    for (unsigned w = begin; w < begin + in_block; ++w) sum += warps[w].registers * 32;
+    for (unsigned w = begin; w < begin + block_warps(); ++w) sum += warps[w].registers * 32;
     if (sum > 65536) refuse("the warps would have " + std::to_string(sum) + " registers of 65536");
 }
 

@@ -25,7 +25,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT / folder) for folder in ("tests", "tools", "emulator")]
 import mutate
 from rewrite_launches import blank
-from stage_faults import MORE, SHAPES, STAGES
+from stage_faults import STAGES, shapes_of
 from support import BUILD
 
 MUTATIONS = (  # kind, what it looks like (group 1 is replaced, where there is one), what it becomes
@@ -127,7 +127,7 @@ def checks(file):
     command = ["ctest", "--test-dir", str(BUILD), "--show-only=json-v1"]
     tests = json.loads(subprocess.run(command, check=True, capture_output=True).stdout)["tests"]
     words = next(test["command"] for test in tests if test["name"] == f"{name}.trace")
-    return [("--sizes", SHAPES + MORE.get(name.partition(".")[0], ""), "--verify-only"), tuple(words[words.index("--sizes"):]), ("--large-indices",)]
+    return [("--sizes", shapes_of(name), "--verify-only"), tuple(words[words.index("--sizes"):]), ("--large-indices",)]
 
 
 def killer(file, variant, program, number):

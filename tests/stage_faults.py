@@ -122,10 +122,14 @@ PLANTED = {(name, build): Planted(path.parent.name, [fault._replace(program=f"{n
            for name, path in STAGES.items() for build in ("asan", "trace")}
 
 
+def shapes_of(name):
+    """Those on which a stage's faults must show."""
+    return SHAPES + MORE.get(name.partition(".")[0], "")
+
+
 def caught(name, fault):
     """The last line of what the first run says that notices the fault; None where none does."""
-    shapes = SHAPES + MORE.get(name.partition(".")[0], "")
-    inputs = [("--sizes", shapes, "--verify-only"), ("--large-indices",)]
+    inputs = [("--sizes", shapes_of(name), "--verify-only"), ("--large-indices",)]
     builds = ("trace", "asan") if fault else ("trace",)  # without a fault, NAME.asan runs the other
     runs = [(build, words) for build in builds for words in inputs]
     wide = fault and "size_t(int(" in fault.new  # these show there alone

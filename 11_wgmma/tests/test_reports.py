@@ -10,7 +10,8 @@ ONE, TWO, THREE, FIVE, LAST = (f"11_wgmma{step} trace" for step in (".1_wgmma", 
 FILES = {ONE: "1_wgmma.cu", TWO: "2_store.cu", THREE: "3_late.cu", FIVE: "5_tiles.cu", LAST: "matmul.cu"}
 # More steps than buffers, more tiles than the emulator's three multiprocessors; rows of C that TMA can't store; tiles of 128 x 224; the
 # last: tiles of 64 x 128.
-SHAPES = {ONE: "133x264x328", TWO: "133x264x264,300x520x72,70x67x72", THREE: "300x520x72,300x520x392,256x576x256", FIVE: "388x448x72", LAST: "61x388x580"}
+SHAPES = {ONE: "133x264x328", TWO: "133x264x264,300x520x72,70x67x72", THREE: "300x520x72,300x520x392,256x576x256",
+          FIVE: "388x448x72", LAST: "61x388x580"}
 
 DEADLOCK = r"deadlock: no thread of block 0 can go on: 257 threads in mbarrier_wait, thread 0 at \S+:\d+ for phase {} of the mbarrier"
 ONE_MORE = r"mbarrier_arrive_expect_tx: one arrival more than the 1 of phase 0 of the mbarrier at byte \d+ .* at \S+:\d+ \("
