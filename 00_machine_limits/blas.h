@@ -9,7 +9,7 @@
 
 #include "00_machine_limits/cpu.h"
 #include "00_machine_limits/verify_library.h"
-#include "common/command_line.h"
+#include "common/lab/program.h"
 
 class OpenBlas {
 public:

@@ -1,10 +1,10 @@
 // 00_machine_limits/blas_host: what OpenBLAS reaches on the CPU, in FP64 and FP32, against the size of
 // square matrices. library_curves does the same with cuBLAS on a GPU.
 //
-// Alone:    g++ -std=c++17 -O2 -I. 00_machine_limits/blas_host.cpp -o 00_machine_limits/blas_host -ldl
+// Alone:    g++ -std=c++17 -O2 -I. 00_machine_limits/blas_host.cpp common/*.cpp common/lab/*.cpp -o 00_machine_limits/blas_host -ldl
 // Articles: "CUDA Python 3: matrix product" (Zenn), section 4.3 (NumPy's product)
 #include "00_machine_limits/blas.h"
-#include "common/command_line.h"
+#include "common/lab/program.h"
 
 // Times both precisions at n x n, and adds a row for each.
 void measure(int n, const OpenBlas& blas, uint32_t seed, int repeat, Report& report) {

@@ -6,7 +6,7 @@
 
 #include <cstdint>
 
-#include "common/gpu.h"
+#include "common/lab/bench.h"
 
 #ifdef CUDA_EMULATOR
 inline long long clock64() { return 0; }  // the CPU build times nothing
@@ -20,7 +20,7 @@ struct Timed {
 };
 
 // Launches, waits, and returns what each of `threads` threads left. global, shared: bytes loaded
-// from device and from shared memory (run_checked() in gpu.h). Throws Failure.
+// from device and from shared memory (run_checked() in bench.h). Throws Failure.
 template <class T, class Launch>
 std::vector<Timed<T>> run(const std::string& what, double global, double shared, int threads,
                           Launch launch) {

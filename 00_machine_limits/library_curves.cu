@@ -2,7 +2,7 @@
 // accumulate) against the size of square matrices. The four take turns at each size. blas_host does
 // the same with OpenBLAS on the CPU.
 //
-// Alone:    nvcc -O3 -std=c++17 -arch=native -I. 00_machine_limits/library_curves.cu -o 00_machine_limits/library_curves -lcublas
+// Alone:    nvcc -O3 -std=c++17 -arch=native -I. 00_machine_limits/library_curves.cu common/*.c* common/lab/*.c* -o 00_machine_limits/library_curves -lcublas
 // Articles: the Mynavi report on Volta: its figure of cuBLAS in FP64, FP32 and mixed precision (7, 14
 //           and 70 TFLOP/s)
 #include <cublas_v2.h>
@@ -10,10 +10,15 @@
 #include <memory>
 
 #include "00_machine_limits/verify_library.h"
-#include "common/gpu.h"
-#include "common/measured.h"
+#include "common/lab/bench.h"
+#include "common/lab/cublas.h"
 
 // A product of row-major matrices in one precision. A and B come as floats and are rounded to it.
+template <class T>
+constexpr cudaDataType_t kType = sizeof(T) == 8   ? CUDA_R_64F
+                                 : sizeof(T) == 4 ? CUDA_R_32F
+                                                  : CUDA_R_16F;
+
 struct Curve {
     std::string name;
     double peak;  // GFLOP/s, 0 if unknown
@@ -29,17 +34,17 @@ template <class In, class Out>
 Curve curve(Cublas& cublas, const std::string& name, double peak, int bits, double unit_roundoff,
             cublasComputeType_t compute) {
     const auto verify = [=, &cublas](Shape s, uint32_t seed) {
-        verify_library<In, Out>(name, s, seed, bits, unit_roundoff,
-                                [&](const auto& A, const auto& B, auto& C) {
-                                    DeviceArray<In> A_device(A.size()), B_device(B.size());
-                                    DeviceArray<Out> C_device(C.size());
-                                    A_device.upload(A);
-                                    B_device.upload(B);
-                                    C_device.upload(C);
-                                    cublas.multiply(s.M, s.N, s.K, A_device.data(), B_device.data(),
-                                                    C_device.data(), compute);
-                                    C_device.download(C);
-                                });
+        verify_library<In, Out>(
+            name, s, seed, bits, unit_roundoff, [&](const auto& A, const auto& B, auto& C) {
+                DeviceArray<In> A_device(A.size()), B_device(B.size());
+                DeviceArray<Out> C_device(C.size());
+                A_device.upload(A);
+                B_device.upload(B);
+                C_device.upload(C);
+                cublas.multiply(s.M, s.N, s.K, A_device.data(), B_device.data(), C_device.data(),
+                                kType<In>, kType<Out>, compute);
+                C_device.download(C);
+            });
     };
     const auto prepare = [=, &cublas](Shape s, const std::vector<float>& A,
                                       const std::vector<float>& B) -> std::function<void()> {
@@ -50,7 +55,7 @@ Curve curve(Cublas& cublas, const std::string& name, double peak, int bits, doub
         B_device->upload({B.begin(), B.end()});
         return [=, &cublas] {
             cublas.multiply(s.M, s.N, s.K, A_device->data(), B_device->data(), C_device->data(),
-                            compute);
+                            kType<In>, kType<Out>, compute);
         };
     };
     return {name, peak, verify, prepare};

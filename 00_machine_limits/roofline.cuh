@@ -7,7 +7,7 @@
 #include <mma.h>
 
 #include "00_machine_limits/sweep.h"
-#include "common/gpu.h"
+#include "common/lab/bench.h"
 
 using namespace nvcuda;
 

@@ -3,7 +3,7 @@
 // i7-3770, an i7-4790, an i7-6500U and a Ryzen 7 3700X, as plots: its text has no figures to
 // compare with.
 //
-// Alone:    g++ -std=c++17 -O3 -march=native -fopenmp -I. 00_machine_limits/roofline_host.cpp -o 00_machine_limits/roofline_host
+// Alone:    g++ -std=c++17 -O3 -march=native -fopenmp -I. 00_machine_limits/roofline_host.cpp common/*.cpp common/lab/*.cpp -o 00_machine_limits/roofline_host
 // Articles: the slides, 24
 #include <unistd.h>
 
@@ -15,7 +15,7 @@
 
 #include "00_machine_limits/cpu.h"
 #include "00_machine_limits/sweep.h"
-#include "common/command_line.h"
+#include "common/lab/program.h"
 #ifdef _OPENMP
 #include <omp.h>
 #define PARALLEL_FOR _Pragma("omp parallel for schedule(static)")

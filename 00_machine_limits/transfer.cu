@@ -2,7 +2,7 @@
 // copies there, kernel, copy back, beside the CPU's BLAS. The article's model of these times, T = 3
 // N^2 T_x + 2 N^3 T_gpu, stands beside them; fit.py says how well it fits.
 //
-// Alone:    nvcc -O3 -std=c++17 -arch=native -I. 00_machine_limits/transfer.cu -o 00_machine_limits/transfer -lcublas
+// Alone:    nvcc -O3 -std=c++17 -arch=native -I. 00_machine_limits/transfer.cu common/*.c* common/lab/*.c* -o 00_machine_limits/transfer -lcublas
 // Articles: "CUDA Python 3: matrix product" (Zenn), section 2.3 (the model), 4.2 (the program) and 4.3
 //           (0.857 s, kernel 0.787 s)
 #include <cuda_runtime.h>
@@ -11,7 +11,7 @@
 
 #include "00_machine_limits/blas.h"
 #include "00_machine_limits/transfer_kernel.cuh"
-#include "common/gpu.h"
+#include "common/lab/bench.h"
 #include "common/verify.h"
 
 constexpr Shape kRagged[] = {{1, 1, 1}, {7, 5, 3}, {16, 16, 16}, {37, 129, 65}, {130, 31, 20}};
@@ -35,7 +35,7 @@ void verify(Shape s) {
             launch_matmul<Index>(s, x.A_device.data(), x.B_device.data(), x.C_device());
         });
     };
-    doing(to_string(s), [&] { verify_stage(x, kFp32, 1, launch); });
+    doing(to_string(s), [&] { verify_product(x, kFp32, 1, launch); });
 }
 
 // Milliseconds of the first launch of this process, in which CUDA loads the kernel: the article

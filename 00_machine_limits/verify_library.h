@@ -4,7 +4,7 @@
 #include <cstring>
 #include <functional>
 
-#include "common/verify.h"
+#include "common/operands.h"
 
 // A wrong leading dimension shows only where the edges differ.
 constexpr Shape kRectangular = {37, 129, 65};

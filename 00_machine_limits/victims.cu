@@ -3,7 +3,7 @@
 // has the line, hundreds if it comes from L2. Each launch asks for one line only, because a line
 // that comes back evicts another. L1 is empty when the next launch begins.
 //
-// Alone:    nvcc -O3 -std=c++17 -arch=native -I. 00_machine_limits/victims.cu -o victims -lcublas
+// Alone:    nvcc -O3 -std=c++17 -arch=native -I. 00_machine_limits/victims.cu common/*.c* common/lab/*.c* -o victims -lcublas
 // Articles: the Mynavi report on Volta: its L1 is not LRU, and of a set gives up the line that was
 //           loaded last.
 #include <cuda_runtime.h>
@@ -12,7 +12,7 @@
 
 #include "00_machine_limits/latency.cuh"
 #include "00_machine_limits/lines.cuh"
-#include "common/gpu.h"
+#include "common/lab/bench.h"
 
 // So many lines are loaded in order, then the first `again` of them once more, then `more` new
 // ones.

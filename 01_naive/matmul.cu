@@ -43,6 +43,6 @@ void launch_matmul(int M, int N, int K, const float* A, const float* B, float* C
 double loaded_elements(double M, double N, double K) { return 2 * K * M * N; }
 
 int main(int argc, char** argv) {
-    Stage stage = {launch_matmul, loaded_elements};
-    return run_stage(stage, argc, argv);
+    Facts facts = {loaded_elements};
+    return run_stage(launch_matmul, facts, argc, argv);
 }

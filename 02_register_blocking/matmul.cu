@@ -57,6 +57,6 @@ double loaded_elements(double M, double N, double K) {
 }
 
 int main(int argc, char** argv) {
-    Stage stage = {launch_matmul, loaded_elements};
-    return run_stage(stage, argc, argv);
+    Facts facts = {loaded_elements};
+    return run_stage(launch_matmul, facts, argc, argv);
 }

@@ -8,7 +8,7 @@
 //    .128.           . [128 x 128] .     8 columns of A's tile -> As, transposed: As[k][row]
 //    . | .           .  . . . . .  .
 //
-// Changed:  kStepK; at each step a thread loads 4 elements of A and 4 of B; #pragma unroll.
+// Changed:  eight k a step, for which a thread loads 4 elements of A and 4 of B; #pragma unroll.
 #include "common/harness.h"
 
 constexpr int kThreadM = 8;  // rows of C per thread
@@ -82,6 +82,6 @@ double shared_loaded_bytes(double M, double N, double K) {
 }
 
 int main(int argc, char** argv) {
-    Stage stage = {launch_matmul, loaded_elements, shared_loaded_bytes};
-    return run_stage(stage, argc, argv);
+    Facts facts = {loaded_elements, shared_loaded_bytes};
+    return run_stage(launch_matmul, facts, argc, argv);
 }

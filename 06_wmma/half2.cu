@@ -141,6 +141,6 @@ double shared_loaded_bytes(double M, double N, double K) {
 }
 
 int main(int argc, char** argv) {
-    StageOf<half, half> stage = {launch_matmul, loaded_elements, shared_loaded_bytes, kHalf2};
-    return run_stage(stage, argc, argv);
+    Facts facts = {loaded_elements, shared_loaded_bytes, kHalf2};
+    return run_stage(launch_matmul, facts, argc, argv);
 }

@@ -150,8 +150,8 @@ double shared_loaded_bytes(double M, double N, double K) {
 }
 
 int main(int argc, char** argv) {
-    StageOf<half, float> stage = {launch_matmul, loaded_elements, shared_loaded_bytes, kTensor};
-    stage.shared_bytes = kSharedBytes + kThreads / 32 * 16 * (16 + kPad) * sizeof(float);  // and Cs
-    stage.smaller_step = "06_wmma/3_async";
-    return run_stage(stage, argc, argv);
+    Facts facts = {loaded_elements, shared_loaded_bytes, kTensor};
+    facts.shared_bytes = kSharedBytes + kThreads / 32 * 16 * (16 + kPad) * sizeof(float);  // and Cs
+    facts.smaller_step = "06_wmma/3_async";
+    return run_stage(launch_matmul, facts, argc, argv);
 }

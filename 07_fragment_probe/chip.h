@@ -7,7 +7,10 @@
 #include <string>
 #include <vector>
 
-#include "common/gpu.h"
+#include "common/lab/bench.h"
+#ifdef CUDA_EMULATOR
+#include "emulator/emulator.h"
+#endif
 
 struct Chip {
     int device = 0;

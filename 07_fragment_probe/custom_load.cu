@@ -2,7 +2,7 @@
 // layout. First as the article timed them, with nothing using what was loaded: the compiler then
 // loads nothing. Then with every element used, at changing addresses.
 //
-// Alone:    nvcc -O3 -std=c++17 -arch=native -I. 07_fragment_probe/custom_load.cu -o 07_fragment_probe/custom_load -lcublas
+// Alone:    nvcc -O3 -std=c++17 -arch=native -I. 07_fragment_probe/custom_load.cu common/*.c* common/lab/*.c* -o 07_fragment_probe/custom_load -lcublas
 // Articles: "Tensorコアを使ってみた", the section on load_matrix_sync (91 us against 77670 us for 2^30 loads)
 #include <cuda_fp16.h>
 
@@ -10,7 +10,7 @@
 #include <map>
 
 #include "07_fragment_probe/loads.cuh"
-#include "common/gpu.h"
+#include "common/lab/bench.h"
 
 constexpr int kInShared = 64;  // matrices in shared memory, 32 KiB
 // 8 MiB: more than any L1 cache, less than the L2 cache of a data-centre GPU.

@@ -6,7 +6,7 @@
 #include <cuda_fp16.h>
 #include <mma.h>
 
-#include "common/ptx.cuh"
+#include "common/ptx/ptx.cuh"
 
 using namespace nvcuda;
 using Fragment = wmma::fragment<wmma::matrix_a, 16, 16, 16, half, wmma::row_major>;

@@ -8,7 +8,7 @@
 
 #include "07_fragment_probe/chip.h"
 #include "07_fragment_probe/layouts.h"
-#include "common/ptx.cuh"
+#include "common/ptx/ptx.cuh"
 #include "common/report.h"
 
 using Matrix = std::vector<half>;  // 16 x 16

@@ -46,16 +46,23 @@ inline std::string draw(const FragmentKind& kind, const Dump& dump, const std::s
         svg += svg_text(left + width * (col + 0.5), 86, std::to_string(col));
     for (int row = 0; row < kind.rows(); ++row)
         svg += svg_text(34, top + height * (row + 0.5) + 4, std::to_string(row));
+    std::string in_colour[32], labels;  // a path for each lane, a line for each row
     for (const auto& [element, list] : holders) {
+        if (element.col == 0) labels += "<text>";
         const double x = left + width * element.col, y = top + height * element.row,
                      each = height / double(list.size());
         for (size_t h = 0; h < list.size(); ++h) {
-            svg += format("<rect x=\"%g\" y=\"%g\" width=\"%d\" height=\"%g\" fill=\"%s\"/>\n", x,
-                          y + h * each, width, each, lane_colour(list[h].row).c_str());
-            svg += svg_text(x + width / 2.0, y + (h + 0.5) * each + 4,
-                            format("%d: x[%d]", list[h].row, list[h].col));
+            in_colour[list[h].row] +=
+                format("M%g %gh%dv%gh-%dz", x, y + h * each, width, each, width);
+            labels += format("<tspan x=\"%g\" y=\"%g\">%d: x[%d]</tspan>", x + width / 2.0,
+                             y + (h + 0.5) * each + 4, list[h].row, list[h].col);
         }
+        if (element.col == kind.cols() - 1) labels += "</text>\n";
     }
+    for (int lane = 0; lane < 32; ++lane)
+        svg += format("<path fill=\"%s\" d=\"", lane_colour(lane).c_str()) + in_colour[lane] +
+               "\"/>\n";
+    svg += labels;
     std::string lines;
     for (int col = 0; col <= kind.cols(); ++col)
         lines += format("M%d %dV%d", left + width * col, top, bottom);

@@ -26,13 +26,12 @@ struct DescribedOperand {
 struct Products {
     static constexpr int kBytes = 40960;
     int n;
-    bool a_in_registers;
     DescribedOperand a, b;
     std::vector<int> shared;  // two bytes each
     std::vector<int> c;  // 64 x n
 
-    Products(int n, bool a_in_registers, const DescribedOperand& a, const DescribedOperand& b)
-        : n(n), a_in_registers(a_in_registers), a(a), b(b), shared(kBytes / 2), c(64 * n) {
+    Products(int n, const DescribedOperand& a, const DescribedOperand& b)
+        : n(n), a(a), b(b), shared(kBytes / 2), c(64 * n) {
         std::mt19937 random;
         for (int& x : shared) x = int(random() % 17) - 8;
         for (int& x : c) x = int(random() % 201) - 100;
@@ -54,14 +53,5 @@ struct Products {
                 sums.push_back(float(sum));
             }
         return sums;
-    }
-    // A as registers hold it, in the order of threads.
-    std::vector<float> a_registers() const {
-        std::vector<float> elements;
-        for (int thread = 0; thread < 128; ++thread)
-            for (int i = 0; i < 8; ++i)
-                elements.push_back(
-                    float(a_element(row(thread, i), thread % 4 * 2 + i % 2 + i / 4 * 8)));
-        return elements;
     }
 };

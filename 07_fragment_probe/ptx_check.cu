@@ -1,7 +1,7 @@
-// 07_fragment_probe/ptx_check: does each instruction in common/ptx.cuh do what its formula says, in
+// 07_fragment_probe/ptx_check: does each instruction in common/ptx/ptx.cuh do what its formula says, in
 // every lane and register? On a GPU this checks the formulas, on the CPU the emulator.
 //
-// Source of the formulas: PTX ISA, the sections that common/ptx.cuh names.
+// Source of the formulas: PTX ISA, the sections that common/ptx/ptx.cuh names.
 #include <algorithm>
 #include <cstring>
 #include <functional>
@@ -11,9 +11,9 @@
 #include "07_fragment_probe/boxes.h"
 #include "07_fragment_probe/chip.h"
 #include "07_fragment_probe/products.h"
-#include "common/hopper.cuh"
+#include "common/ptx/hopper.cuh"
+#include "common/ptx/tensor_map.h"
 #include "common/report.h"
-#include "common/tensor_map.h"
 
 using Words = std::vector<unsigned>;  // registers: those of lane 0, then those of lane 1, ...
 
@@ -144,7 +144,6 @@ __global__ void fetch(const __grid_constant__ CUtensorMap map, const Boxes::Star
     for (int word = threadIdx.x; word < bytes / 4; word += 32) box[word] = 0;
     ptx::fence_proxy_async();
     if (threadIdx.x == 0) {
-        ptx::prefetch_tensormap(&map);
         ptx::mbarrier_init(&full, 1);
         ptx::fence_mbarrier_init();
     }
@@ -223,8 +222,8 @@ __global__ void CLUSTER_DIMS(2, 1, 1)
 
 // ---- wgmma --------------------------------------------------------------------------------------
 
-// in: the shared memory, C's registers, A's registers.
-template <class T, int n, int transposed_a, int transposed_b, bool a_in_registers>
+// in: the shared memory, C's registers.
+template <class T, int n, int transposed_a, int transposed_b>
 __global__ void __launch_bounds__(128)
     multiply_wide(DescribedOperand a, DescribedOperand b, const unsigned* in, float* out) {
     __shared__ alignas(1024) unsigned memory[Products::kBytes / 4];
@@ -238,14 +237,10 @@ __global__ void __launch_bounds__(128)
     const uint64_t b_memory =
         ptx::wgmma_descriptor(bytes + b.start, b.swizzle, b.stride, b.leading);
     float d[n / 16][8];
-    half2 a_registers[4];
     const float* const c = reinterpret_cast<const float*>(in + words) + threadIdx.x * (n / 2);
     for (int i = 0; i < n / 2; ++i) d[i / 8][i % 8] = c[i];
-    for (int i = 0; i < 4; ++i)
-        a_registers[i] = reinterpret_cast<const half2*>(in + words + 64 * n)[threadIdx.x * 4 + i];
     ptx::wgmma_fence();
-    if constexpr (a_in_registers) ptx::wgmma_m64k16<T, transposed_b>(d, a_registers, b_memory);
-    else ptx::wgmma_m64k16<T, transposed_a, transposed_b>(d, a_memory, b_memory);
+    ptx::wgmma_m64k16<T, transposed_a, transposed_b>(d, a_memory, b_memory);
     ptx::wgmma_commit_group();
     ptx::wgmma_wait_group<0>();
     ptx::wgmma_keep(d);
@@ -322,39 +317,27 @@ Check check_mma(const char* name, int since, const MmaShape& s) {
     return check;
 }
 
-template <class T, int rows, int columns, int swizzle>
-Check check_load(const char* type) {
-    const Boxes boxes(false, rows, columns, sizeof(T), swizzle);
+// Boxes loaded from the matrix, or the matrix that is written by them, one after the other.
+template <bool stores, class T, int rows, int columns, int swizzle>
+Check check_boxes(const char* type) {
+    const Boxes boxes(stores, rows, columns, sizeof(T), swizzle);
     constexpr int bytes = rows * (swizzle ? swizzle : columns * int(sizeof(T)));
     const auto launch = [=](const void* in, void* out) {
         DeviceArray<Boxes::Start> starts(boxes.starts.size());
         starts.upload(boxes.starts);
         const CUtensorMap map =
-            tensor_map(static_cast<const T*>(in), Boxes::kMatrixRows, Boxes::kMatrixColumns, rows,
-                       columns, swizzle, Boxes::kLeadingDimension);
-        fetch<bytes><<<1, 32>>>(map, starts.data(), rows * columns * int(sizeof(T)),
-                                static_cast<unsigned*>(out));
+            tensor_map(static_cast<const T*>(stores ? out : in), Boxes::kMatrixRows,
+                       Boxes::kMatrixColumns, rows, columns, swizzle, Boxes::kLeadingDimension);
+        if constexpr (stores)
+            store<bytes><<<1, 32>>>(map, starts.data(), static_cast<const unsigned*>(in));
+        else
+            fetch<bytes><<<1, 32>>>(map, starts.data(), rows * columns * int(sizeof(T)),
+                                    static_cast<unsigned*>(out));
     };
-    return {format("load %d x %d %s, swizzle %d", rows, columns, type, swizzle), 90, launch,
-            boxes.matrix, boxes.loaded()};
-}
-
-// The matrix is written by the boxes, one after the other.
-template <class T, int rows, int columns, int swizzle>
-Check check_store(const char* type) {
-    const Boxes boxes(true, rows, columns, sizeof(T), swizzle);
-    constexpr int bytes = rows * (swizzle ? swizzle : columns * int(sizeof(T)));
-    const Words in = boxes.some_boxes();
-    const auto launch = [=](const void* in, void* out) {
-        DeviceArray<Boxes::Start> starts(boxes.starts.size());
-        starts.upload(boxes.starts);
-        const CUtensorMap map =
-            tensor_map(static_cast<const T*>(out), Boxes::kMatrixRows, Boxes::kMatrixColumns, rows,
-                       columns, swizzle, Boxes::kLeadingDimension);
-        store<bytes><<<1, 32>>>(map, starts.data(), static_cast<const unsigned*>(in));
-    };
-    return {format("store %d x %d %s, swizzle %d", rows, columns, type, swizzle), 90, launch, in,
-            boxes.stored(in)};
+    const Words in = stores ? boxes.some_boxes() : boxes.matrix;
+    return {format("%s %d x %d %s, swizzle %d", stores ? "store" : "load", rows, columns, type,
+                   swizzle),
+            90, launch, in, stores ? boxes.stored(in) : boxes.loaded()};
 }
 
 Check check_cluster() {
@@ -375,16 +358,15 @@ Check check_cluster() {
     return {"cluster, multicast, mapa", kSm90a, launch, boxes.matrix, expected};
 }
 
-template <class T, class Pair, int n, int transposed_a, int transposed_b, bool a_in_registers>
+template <class T, class Pair, int n, int transposed_a, int transposed_b>
 Check check_wgmma(const char* name, const DescribedOperand& a, const DescribedOperand& b) {
-    const Products products(n, a_in_registers, a, b);
+    const Products products(n, a, b);
     Check check{name, kSm90a, {}, {}, {}};
     append<Pair>(check.in, {products.shared.begin(), products.shared.end()});
     append<float>(check.in, products.sums(false));
-    append<Pair>(check.in, products.a_registers());
     append<float>(check.expected, products.sums(true));
     check.launch = [=](const void* in, void* out) {
-        multiply_wide<T, n, transposed_a, transposed_b, a_in_registers>
+        multiply_wide<T, n, transposed_a, transposed_b>
             <<<1, 128>>>(a, b, static_cast<const unsigned*>(in), static_cast<float*>(out));
     };
     return check;
@@ -409,61 +391,53 @@ int main(int argc, char** argv) {
             check_cp_async<4>(),
             check_cp_async<8>(),
             check_cp_async<16>(),
-            check_load<half, 64, 64, 128>("half"),
-            check_load<half, 16, 32, 64>("half"),
-            check_load<half, 24, 16, 32>("half"),
-            check_load<half, 24, 64, 0>("half"),
-            check_load<half, 16, 24, 128>("half"),  // narrower than the swizzle
-            check_load<half, 40, 8, 64>("half"),
-            check_load<__nv_bfloat16, 8, 8, 32>("bf16"),
-            check_load<__nv_bfloat16, 40, 64, 128>("bf16"),
-            check_load<float, 32, 32, 128>("float"),
-            check_load<float, 7, 12, 0>("float"),
-            check_store<half, 64, 64, 128>("half"),
-            check_store<half, 16, 32, 64>("half"),
-            check_store<half, 24, 16, 32>("half"),
-            check_store<float, 32, 32, 128>("float"),
-            check_store<float, 7, 12, 0>("float"),
-            check_store<half, 16, 24, 128>("half"),  // narrower than the swizzle
-            check_store<half, 40, 8, 64>("half"),
+            check_boxes<false, half, 64, 64, 128>("half"),
+            check_boxes<false, half, 16, 32, 64>("half"),
+            check_boxes<false, half, 24, 16, 32>("half"),
+            check_boxes<false, half, 24, 64, 0>("half"),
+            check_boxes<false, half, 16, 24, 128>("half"),  // narrower than the swizzle
+            check_boxes<false, half, 40, 8, 64>("half"),
+            check_boxes<false, __nv_bfloat16, 8, 8, 32>("bf16"),
+            check_boxes<false, __nv_bfloat16, 40, 64, 128>("bf16"),
+            check_boxes<false, float, 32, 32, 128>("float"),
+            check_boxes<false, float, 7, 12, 0>("float"),
+            check_boxes<true, half, 64, 64, 128>("half"),
+            check_boxes<true, half, 16, 32, 64>("half"),
+            check_boxes<true, half, 24, 16, 32>("half"),
+            check_boxes<true, float, 32, 32, 128>("float"),
+            check_boxes<true, float, 7, 12, 0>("float"),
+            check_boxes<true, half, 16, 24, 128>("half"),  // narrower than the swizzle
+            check_boxes<true, half, 40, 8, 64>("half"),
             check_cluster(),
             // Operands: start, swizzle, stride, leading, transposed.
-            check_wgmma<half, half2, 64, 0, 0, false>("wgmma 64, K-major, swizzle 128",
-                                                      {0, 128, 1024, 0, false},
-                                                      {8192, 128, 1024, 0, false}),
-            check_wgmma<half, half2, 256, 0, 1, false>("wgmma 256, B MN-major, swizzle 128",
-                                                       {32, 128, 1024, 0, false},
-                                                       {8192, 128, 1024, 2048, true}),
-            check_wgmma<half, half2, 128, 1, 1, false>("wgmma 128, MN-major, swizzle 128",
-                                                       {4096, 128, 1024, 0, true},
-                                                       {8192, 128, 2048, 8192, true}),
-            check_wgmma<half, half2, 96, 0, 0, false>("wgmma 96, K-major, swizzle 64",
-                                                      {512, 64, 512, 0, false},
-                                                      {8192 + 32, 64, 1024, 0, false}),
-            check_wgmma<half, half2, 32, 0, 0, false>("wgmma 32, K-major, swizzle 32",
-                                                      {256, 32, 768, 0, false},
-                                                      {8192, 32, 256, 0, false}),
-            check_wgmma<half, half2, 160, 0, 0, false>("wgmma 160, K-major, no swizzle",
-                                                       {16, 0, 256, 128, false},
-                                                       {8192, 0, 128, 4096, false}),
-            check_wgmma<half, half2, 64, 1, 1, false>("wgmma 64, MN-major, no swizzle",
-                                                      {0, 0, 128, 1024, true},
-                                                      {8192, 0, 256, 128, true}),
-            check_wgmma<half, half2, 192, 1, 1, false>("wgmma 192, MN-major, swizzle 64",
-                                                       {0, 64, 1024, 512, true},
-                                                       {8192, 64, 512, 1024, true}),
-            check_wgmma<half, half2, 224, 1, 1, false>("wgmma 224, MN-major, swizzle 32",
-                                                       {0, 32, 256, 512, true},
-                                                       {8192, 32, 4096, 256, true}),
-            check_wgmma<__nv_bfloat16, __nv_bfloat162, 256, 0, 1, false>(
-                "wgmma 256 bf16, B MN-major", {96, 128, 2048, 0, false},
-                {16384, 128, 1024, 4096, true}),
-            check_wgmma<half, half2, 256, 0, 1, true>("wgmma 256, A in registers",
-                                                      {0, 128, 1024, 0, false},
-                                                      {8192, 128, 1024, 2048, true}),
-            check_wgmma<__nv_bfloat16, __nv_bfloat162, 32, 0, 0, true>(
-                "wgmma 32 bf16, A in registers", {0, 128, 1024, 0, false},
-                {8192, 128, 1024, 0, false}),
+            check_wgmma<half, half2, 64, 0, 0>("wgmma 64, K-major, swizzle 128",
+                                               {0, 128, 1024, 0, false},
+                                               {8192, 128, 1024, 0, false}),
+            check_wgmma<half, half2, 256, 0, 1>("wgmma 256, B MN-major, swizzle 128",
+                                                {32, 128, 1024, 0, false},
+                                                {8192, 128, 1024, 2048, true}),
+            check_wgmma<half, half2, 128, 1, 1>("wgmma 128, MN-major, swizzle 128",
+                                                {4096, 128, 1024, 0, true},
+                                                {8192, 128, 2048, 8192, true}),
+            check_wgmma<half, half2, 96, 0, 0>("wgmma 96, K-major, swizzle 64",
+                                               {512, 64, 512, 0, false},
+                                               {8192 + 32, 64, 1024, 0, false}),
+            check_wgmma<half, half2, 32, 0, 0>("wgmma 32, K-major, swizzle 32",
+                                               {256, 32, 768, 0, false}, {8192, 32, 256, 0, false}),
+            check_wgmma<half, half2, 160, 0, 0>("wgmma 160, K-major, no swizzle",
+                                                {16, 0, 256, 128, false},
+                                                {8192, 0, 128, 4096, false}),
+            check_wgmma<half, half2, 64, 1, 1>("wgmma 64, MN-major, no swizzle",
+                                               {0, 0, 128, 1024, true}, {8192, 0, 256, 128, true}),
+            check_wgmma<half, half2, 192, 1, 1>("wgmma 192, MN-major, swizzle 64",
+                                                {0, 64, 1024, 512, true},
+                                                {8192, 64, 512, 1024, true}),
+            check_wgmma<half, half2, 224, 1, 1>("wgmma 224, MN-major, swizzle 32",
+                                                {0, 32, 256, 512, true},
+                                                {8192, 32, 4096, 256, true}),
+            check_wgmma<__nv_bfloat16, __nv_bfloat162, 256, 0, 1>("wgmma 256 bf16, B MN-major",
+                                                                  {96, 128, 2048, 0, false},
+                                                                  {16384, 128, 1024, 4096, true}),
         };
         DeviceArray<int> sm_device(1);
         std::vector<int> sm;
@@ -502,6 +476,6 @@ int main(int argc, char** argv) {
         if (wrong) throw Failure(kWrongResult, "an instruction differs from its formula");
     };
     return run_program("ptx_check",
-                       "compares the PTX instructions of common/ptx.cuh with their formulas",
+                       "compares the PTX instructions of common/ptx/ptx.cuh with their formulas",
                        chip_options(chip), "Example:\n  ptx_check", argc, argv, run);
 }

@@ -6,7 +6,7 @@
 
 #include "07_fragment_probe/chip.h"
 #include "07_fragment_probe/layouts.h"
-#include "common/ptx.cuh"
+#include "common/ptx/ptx.cuh"
 #include "common/verify.h"
 
 using namespace nvcuda;

@@ -10,6 +10,7 @@
 
 #include "08_opencl_gcn/clblast.h"
 #include "08_opencl_gcn/product.h"
+#include "common/lab/nvml.h"
 
 class OpenClMachine {
 public:
@@ -58,7 +59,7 @@ public:
             product.launch();
             product.wait();
         };
-        Row row = row_of(stage.name, s, verify_stage(x, kFp32, options_.seed, launch));
+        Row row = row_of(stage.name, s, verify_product(x, kFp32, options_.seed, launch));
         double gflops = 0;
         if (!options_.verify_only) {
             progress(what + ": timing");
@@ -86,7 +87,8 @@ private:
         const auto bytes = [](Shape x) {
             return 4 * (double(x.M) * x.K + double(x.K) * x.N + double(x.M) * x.N);
         };
-        need_memory(Operands::host_bytes(s) + OpenClArray::host_bytes(bytes(p)));
+        const bool shared = in_use_.device.getInfo<CL_DEVICE_HOST_UNIFIED_MEMORY>();
+        need_memory(bytes(s) + (shared ? bytes(s) + bytes(p) : 0));
         const double needed = bytes(s) + bytes(p),
                      there = double(in_use_.device.getInfo<CL_DEVICE_GLOBAL_MEM_SIZE>());
         if (needed > there)
@@ -98,7 +100,7 @@ private:
     }
 
     // Milliseconds of each launch: after one to warm up, `repeat` that each follow a rest and find
-    // the cache cold. The reasons are those of common/gpu.h.
+    // the cache cold. The reasons are those of common/lab/gpu.cu.
     Times times_of(const std::function<double()>& launch_and_wait) {
         launch_and_wait();
         std::vector<float> ms;

@@ -16,7 +16,7 @@
 #include <string>
 #include <vector>
 
-#include "common/failure.h"
+#include "common/errors.h"
 
 // A call's failure as one line: "clBuildProgram failed: CL_OUT_OF_RESOURCES; try a smaller size".
 inline Failure opencl_failure(const cl::Error& error) {
@@ -183,10 +183,6 @@ public:
     void read(size_t first, size_t count, float* to) {
         in_use->queue.enqueueReadBuffer(buffer_, CL_TRUE, first * sizeof(float),
                                         count * sizeof(float), to);
-    }
-    // Host memory that an array of this size takes.
-    static double host_bytes(double bytes) {
-        return in_use->device.getInfo<CL_DEVICE_HOST_UNIFIED_MEMORY>() ? bytes : 0;
     }
 
 private:

@@ -4,7 +4,8 @@
 #include <vector>
 
 #include "08_opencl_gcn/opencl.h"
-#include "common/command_line.h"
+#include "common/operands.h"
+#include "common/options.h"
 
 using Operands = OperandsIn<OpenClArray, OpenClArray>;
 

@@ -8,7 +8,7 @@
 //
 // Changed:  ptx::cp_async for load4, a_next, b_next and the stores; only B's alignment matters.
 #include "common/harness.h"
-#include "common/ptx.cuh"
+#include "common/ptx/ptx.cuh"
 
 constexpr int kThreadM = 16;  // rows of C per thread
 constexpr int kThreadN = 8;  // columns of C per thread
@@ -129,6 +129,6 @@ double shared_loaded_bytes(double M, double N, double K) {
 }
 
 int main(int argc, char** argv) {
-    Stage stage = {launch_matmul, loaded_elements, shared_loaded_bytes};
-    return run_stage(stage, argc, argv);
+    Facts facts = {loaded_elements, shared_loaded_bytes};
+    return run_stage(launch_matmul, facts, argc, argv);
 }

@@ -6,7 +6,7 @@
 //
 // Changed:  Tiles, A's and B's tile side by side, for As and Bs; no `#pragma unroll 2`.
 #include "common/harness.h"
-#include "common/ptx.cuh"
+#include "common/ptx/ptx.cuh"
 
 constexpr int kThreadM = 16;  // rows of C per thread
 constexpr int kThreadN = 8;  // columns of C per thread
@@ -130,6 +130,6 @@ double shared_loaded_bytes(double M, double N, double K) {
 }
 
 int main(int argc, char** argv) {
-    Stage stage = {launch_matmul, loaded_elements, shared_loaded_bytes};
-    return run_stage(stage, argc, argv);
+    Facts facts = {loaded_elements, shared_loaded_bytes};
+    return run_stage(launch_matmul, facts, argc, argv);
 }

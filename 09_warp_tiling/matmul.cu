@@ -6,7 +6,7 @@
 //
 // Changed:  kParts; ptx::red_add for atomicAdd where rows of C allow it; so parts cost less.
 #include "common/harness.h"
-#include "common/ptx.cuh"
+#include "common/ptx/ptx.cuh"
 
 constexpr int kThreadM = 16;  // rows of C per thread
 constexpr int kThreadN = 8;  // columns of C per thread
@@ -174,7 +174,7 @@ double stored_elements(double M, double N, double K) {
 }
 
 int main(int argc, char** argv) {
-    Stage stage = {launch_matmul, loaded_elements, shared_loaded_bytes};
-    stage.stored_elements = stored_elements;
-    return run_stage(stage, argc, argv);
+    Facts facts = {loaded_elements, shared_loaded_bytes};
+    facts.stored_elements = stored_elements;
+    return run_stage(launch_matmul, facts, argc, argv);
 }

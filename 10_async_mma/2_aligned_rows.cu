@@ -1,15 +1,15 @@
 // Every row starts on a multiple of 16 bytes. If rows of A or B do not, AlignedRows first copies
 // them to rows that do, which takes a few microseconds. Then every size is loaded in one way, 16
-// bytes at a time. AlignedRows is in common/aligned_rows.h, because 11 needs it, too.
+// bytes at a time. AlignedRows is in common/ptx/aligned_rows.h, because 11 needs it, too.
 //
 //    K = 5:   a a a a a b b b b b c c c ...   ->   a a a a a 0 0 0 b b b b b 0 0 0 c c c ...
 //
 // Changed:  rows of lda and ldb elements instead of K and N; no loads element by element.
 #include <cuda_pipeline.h>
 
-#include "common/aligned_rows.h"
 #include "common/harness.h"
-#include "common/ptx.cuh"
+#include "common/ptx/aligned_rows.h"
+#include "common/ptx/ptx.cuh"
 
 constexpr int kThreadM = 8;  // rows of C per thread
 constexpr int kThreadN = 16;  // columns of C per thread
@@ -145,9 +145,9 @@ double shared_loaded_bytes(double M, double N, double K) {
 }
 
 int main(int argc, char** argv) {
-    StageOf<half, float> stage = {launch_matmul, loaded_elements, shared_loaded_bytes, kTensor};
-    stage.stored_elements = stored_with_copies;
-    stage.shared_bytes = kSharedBytes;
-    stage.smaller_step = "06_wmma/3_async";
-    return run_stage(stage, argc, argv);
+    Facts facts = {loaded_elements, shared_loaded_bytes, kTensor};
+    facts.stored_elements = stored_with_copies;
+    facts.shared_bytes = kSharedBytes;
+    facts.smaller_step = "06_wmma/3_async";
+    return run_stage(launch_matmul, facts, argc, argv);
 }

@@ -9,9 +9,9 @@
 // Changed:  an XOR in place of the pad; with the space that it frees, 64 k a step and 4 buffers.
 #include <cuda_pipeline.h>
 
-#include "common/aligned_rows.h"
 #include "common/harness.h"
-#include "common/ptx.cuh"
+#include "common/ptx/aligned_rows.h"
+#include "common/ptx/ptx.cuh"
 
 constexpr int kThreadM = 8;  // rows of C per thread
 constexpr int kThreadN = 16;  // columns of C per thread
@@ -152,9 +152,9 @@ double shared_loaded_bytes(double M, double N, double K) {
 }
 
 int main(int argc, char** argv) {
-    StageOf<half, float> stage = {launch_matmul, loaded_elements, shared_loaded_bytes, kTensor};
-    stage.stored_elements = stored_with_copies;
-    stage.shared_bytes = kSharedBytes;
-    stage.smaller_step = "06_wmma/3_async";
-    return run_stage(stage, argc, argv);
+    Facts facts = {loaded_elements, shared_loaded_bytes, kTensor};
+    facts.stored_elements = stored_with_copies;
+    facts.shared_bytes = kSharedBytes;
+    facts.smaller_step = "06_wmma/3_async";
+    return run_stage(launch_matmul, facts, argc, argv);
 }

@@ -8,10 +8,10 @@
 //    Each goes through phases 0, 1, 0, 1 ..., one for each time that the buffer is filled.
 //
 // Changed:  tiles by TMA, which swizzles them, too; mbarriers instead of __syncthreads().
-#include "common/aligned_rows.h"
 #include "common/harness.h"
-#include "common/ptx.cuh"
-#include "common/tensor_map.h"
+#include "common/ptx/aligned_rows.h"
+#include "common/ptx/ptx.cuh"
+#include "common/ptx/tensor_map.h"
 
 constexpr int kThreadM = 8;  // rows of C per thread
 constexpr int kThreadN = 16;  // columns of C per thread
@@ -155,9 +155,9 @@ double shared_loaded_bytes(double M, double N, double K) {
 }
 
 int main(int argc, char** argv) {
-    StageOf<half, float> stage = {launch_matmul, loaded_elements, shared_loaded_bytes, kTensor};
-    stage.stored_elements = stored_with_copies;
-    stage.shared_bytes = kSharedBytes;
-    stage.smaller_step = "06_wmma/3_async";
-    return run_stage(stage, argc, argv);
+    Facts facts = {loaded_elements, shared_loaded_bytes, kTensor};
+    facts.stored_elements = stored_with_copies;
+    facts.shared_bytes = kSharedBytes;
+    facts.smaller_step = "06_wmma/3_async";
+    return run_stage(launch_matmul, facts, argc, argv);
 }

@@ -7,10 +7,10 @@
 //    4  8 12 16 | 20 24 28 32     columns of B in the L2 cache.
 //
 // Changed:  a loop over tiles around both loops over k; the order of the tiles; half or bfloat16.
-#include "common/aligned_rows.h"
 #include "common/harness.h"
-#include "common/hopper.cuh"
-#include "common/tensor_map.h"
+#include "common/ptx/aligned_rows.h"
+#include "common/ptx/hopper.cuh"
+#include "common/ptx/tensor_map.h"
 
 constexpr int kThreadM = 8;  // rows of C per thread
 constexpr int kThreadN = 16;  // columns of C per thread
@@ -176,10 +176,9 @@ double shared_loaded_bytes(double M, double N, double K) {
 }
 
 int main(int argc, char** argv) {
-    StageOf<half, float> stage = {launch_matmul, loaded_elements, shared_loaded_bytes, kTensor};
-    stage.launch_bf16 = launch_matmul;
-    stage.stored_elements = stored_with_copies;
-    stage.shared_bytes = kSharedBytes;
-    stage.smaller_step = "06_wmma/3_async";
-    return run_stage(stage, argc, argv);
+    Facts facts = {loaded_elements, shared_loaded_bytes, kTensor};
+    facts.stored_elements = stored_with_copies;
+    facts.shared_bytes = kSharedBytes;
+    facts.smaller_step = "06_wmma/3_async";
+    return run_stage(launch_matmul<half>, launch_matmul<__nv_bfloat16>, facts, argc, argv);
 }

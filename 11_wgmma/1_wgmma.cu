@@ -8,10 +8,10 @@
 //    A descriptor of 64 bits tells where a tile begins, and how its rows lie.
 //
 // Changed:  (from 10) wgmma in place of ldmatrix and mma.sync.
-#include "common/aligned_rows.h"
 #include "common/harness.h"
-#include "common/hopper.cuh"
-#include "common/tensor_map.h"
+#include "common/ptx/aligned_rows.h"
+#include "common/ptx/hopper.cuh"
+#include "common/ptx/tensor_map.h"
 
 constexpr int kTileM = 128;  // rows of C per block, 64 for each warpgroup
 constexpr int kTileN = 256;  // columns of C per block
@@ -137,10 +137,9 @@ double loaded_elements(double M, double N, double K) {
 }
 
 int main(int argc, char** argv) {
-    StageOf<half, float> stage = {launch_matmul, loaded_elements, nullptr, kWgmma};
-    stage.launch_bf16 = launch_matmul;
-    stage.stored_elements = stored_with_copies;
-    stage.shared_bytes = kSharedBytes;
-    stage.smaller_step = "06_wmma/3_async";
-    return run_stage(stage, argc, argv);
+    Facts facts = {loaded_elements, nullptr, kWgmma};
+    facts.stored_elements = stored_with_copies;
+    facts.shared_bytes = kSharedBytes;
+    facts.smaller_step = "06_wmma/3_async";
+    return run_stage(launch_matmul<half>, launch_matmul<__nv_bfloat16>, facts, argc, argv);
 }

@@ -8,10 +8,10 @@
 // 67 MB for 16 rows of tiles, and 34 MB for 8.
 //
 // Changed:  no more blocks than the waves need; groups of 8 rows of tiles.
-#include "common/aligned_rows.h"
 #include "common/harness.h"
-#include "common/hopper.cuh"
-#include "common/tensor_map.h"
+#include "common/ptx/aligned_rows.h"
+#include "common/ptx/hopper.cuh"
+#include "common/ptx/tensor_map.h"
 
 constexpr int kTileM = 128;  // rows of C per block, 64 for each warpgroup
 constexpr int kTileN = 256;  // columns of C per block
@@ -179,10 +179,9 @@ double shared_loaded_bytes(double M, double N, double) {
 }
 
 int main(int argc, char** argv) {
-    StageOf<half, float> stage = {launch_matmul, loaded_elements, shared_loaded_bytes, kWgmma};
-    stage.launch_bf16 = launch_matmul;
-    stage.stored_elements = stored_with_copies;
-    stage.shared_bytes = kSharedBytes;
-    stage.smaller_step = "06_wmma/3_async";
-    return run_stage(stage, argc, argv);
+    Facts facts = {loaded_elements, shared_loaded_bytes, kWgmma};
+    facts.stored_elements = stored_with_copies;
+    facts.shared_bytes = kSharedBytes;
+    facts.smaller_step = "06_wmma/3_async";
+    return run_stage(launch_matmul<half>, launch_matmul<__nv_bfloat16>, facts, argc, argv);
 }

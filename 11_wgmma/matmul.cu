@@ -10,10 +10,10 @@
 // Changed:  tiles of 64 x 128, with two steps' products under way; descriptors grow by constants.
 #include <algorithm>
 
-#include "common/aligned_rows.h"
 #include "common/harness.h"
-#include "common/hopper.cuh"
-#include "common/tensor_map.h"
+#include "common/ptx/aligned_rows.h"
+#include "common/ptx/hopper.cuh"
+#include "common/ptx/tensor_map.h"
 
 constexpr int kProducers = 128;  // a warpgroup, though one thread does it all
 constexpr int kStepK = 64;  // depth of the tiles: a row of As is 128 bytes
@@ -226,10 +226,9 @@ double shared_loaded_bytes(double M, double N, double) {
 }
 
 int main(int argc, char** argv) {
-    StageOf<half, float> stage = {launch_matmul, loaded_elements, shared_loaded_bytes, kWgmma};
-    stage.launch_bf16 = launch_matmul;
-    stage.stored_elements = stored_with_copies;
-    stage.shared_bytes = sizeof(Shared<half, 128, 256>);
-    stage.smaller_step = "06_wmma/3_async";
-    return run_stage(stage, argc, argv);
+    Facts facts = {loaded_elements, shared_loaded_bytes, kWgmma};
+    facts.stored_elements = stored_with_copies;
+    facts.shared_bytes = sizeof(Shared<half, 128, 256>);
+    facts.smaller_step = "06_wmma/3_async";
+    return run_stage(launch_matmul<half>, launch_matmul<__nv_bfloat16>, facts, argc, argv);
 }

@@ -1,5 +1,4 @@
-// What a stage gives to the harness: its launcher, the bytes that it claims to move, and its kind
-// of arithmetic. Nothing is included here, so that a stage compiles fast.
+// What a stage gives to the harness: launchers, and facts that hold for all of them.
 #pragma once
 
 // The limits of a GPU. 0: it has no such unit, or the figure is unknown.
@@ -32,14 +31,13 @@ constexpr Arithmetic kHalf2 = {"FP16 pairs", &Limits::half2_gflops, 2048.0, 0x1p
 constexpr Arithmetic kTensor = {"tensor cores", &Limits::tensor_gflops, 16777216.0, 0x1p-22};
 constexpr Arithmetic kWgmma = {"wgmma", &Limits::wgmma_gflops, 16777216.0, 0x1p-22};
 
-struct __half;
-struct __nv_bfloat16;
-
+// C = A * B on device memory; row-major A (M x K), B (K x N), C (M x N), each packed and 256-byte
+// aligned.
 template <class In, class Out>
-struct StageOf {
-    // C = A * B on device memory; row-major A (M x K), B (K x N), C (M x N), each packed and
-    // 256-byte aligned.
-    void (*launch)(int M, int N, int K, const In* A, const In* B, Out* C);
+using Launcher = void (*)(int M, int N, int K, const In* A, const In* B, Out* C);
+
+// What a stage states of itself, whatever the type of its operands.
+struct Facts {
     // How many elements of A and B all threads together load from global memory: counted by the
     // emulator, which must agree.
     double (*loaded_elements)(double M, double N, double K);
@@ -53,9 +51,4 @@ struct StageOf {
     // How many floats all threads together store; nullptr: each of C once. What is added to C by
     // atomicAdd is not counted.
     double (*stored_elements)(double M, double N, double K) = nullptr;
-    // Only if the stage also multiplies bfloat16 (--bf16), with the same traffic.
-    void (*launch_bf16)(int M, int N, int K, const __nv_bfloat16* A, const __nv_bfloat16* B,
-                        Out* C) = nullptr;
-    const StageOf<In, __half>* half_c = nullptr;  // likewise, with C of half (--half-c)
-    const char* name = "";  // run_stage() takes it from the stage's source
 };

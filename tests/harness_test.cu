@@ -3,10 +3,12 @@
 #include <cuda_fp16.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <fstream>
 
-#include "common/gpu.h"
+#include "common/device.h"
 #include "common/harness.h"
+#include "common/machine.h"
 
 namespace {
 
@@ -32,21 +34,23 @@ void launch_too_many_threads(int M, int N, int K, const float* A, const float* B
     faulty<<<1, 2048>>>(M, N, K, A, B, C, 0, 0.0f, -1);
 }
 
+double loaded(double M, double N, double K) { return 2 * M * N * K; }
+
 template <class In, class Out>
-std::string verdict_of(const StageOf<In, Out>& stage, Shape s) {
+std::string verdict_of(Launcher<In, Out> launch, const Arithmetic& arithmetic, Shape s) {
     Operands<In, Out> x(s);
     try {
-        verify_stage(x, stage.arithmetic, 1, [&] { launch_once(stage, x); });
+        verify_product(x, arithmetic, 1, [&] {
+            launch(s.M, s.N, s.K, x.A_device.data(), x.B_device.data(), x.C_device());
+            finish_launch();
+        });
     } catch (const Failure& failure) {
         return std::to_string(failure.code) + " " + failure.what();
     }
     return "verified";
 }
 
-std::string verdict(void (*launcher)(int, int, int, const float*, const float*, float*)) {
-    return verdict_of(Stage{launcher, [](double M, double N, double K) { return 2 * M * N * K; }},
-                      {6, 5, 4});
-}
+std::string verdict(Launcher<float, float> launch) { return verdict_of(launch, kFp32, {6, 5, 4}); }
 
 TEST(Harness, AcceptsTheProduct) { EXPECT_EQ(verdict(launch<99>), "verified"); }
 TEST(Harness, RejectsAWrongElement) { EXPECT_EQ(verdict(launch<29>).substr(0, 9), "1 C[5][4]"); }
@@ -89,14 +93,14 @@ __global__ void faulty_halves(int M, int N, int K, const half* A, const half* B,
     if (kIndex != 99) C[kIndex] = C[kIndex] + half(1.0f);
 }
 
+template <int kIndex, int kSkip>
+void launch_halves(int M, int N, int K, const half* A, const half* B, half* C) {
+    faulty_halves<kIndex, kSkip><<<1, 1>>>(M, N, K, A, B, C);
+}
+
 template <int kIndex, int kSkip = -1>
 std::string verdict_of_halves(Shape s = {6, 5, 4}) {
-    StageOf<half, half> stage{[](int M, int N, int K, const half* A, const half* B, half* C) {
-                                  faulty_halves<kIndex, kSkip><<<1, 1>>>(M, N, K, A, B, C);
-                              },
-                              [](double M, double N, double K) { return 2 * M * N * K; }, nullptr,
-                              kHalf2};
-    return verdict_of(stage, s);
+    return verdict_of<half, half>(launch_halves<kIndex, kSkip>, kHalf2, s);
 }
 
 TEST(Harness, Halves) {
@@ -190,64 +194,37 @@ TEST(Harness, NamesAFailedLaunch) {
     EXPECT_EQ(verdict(launch_too_many_threads).substr(0, 29), "3 launching the kernel failed");
 }
 
-TEST(Harness, SaysWhatSharedMemoryItTakes) {
-    Stage stage{};
-    check_shared_memory(stage, 0);
-    stage.shared_bytes = 93696;
-    stage.smaller_step = "06_wmma/3_async";
-    check_shared_memory(stage, 93696);
-    try {
-        check_shared_memory(stage, 65536);
-        ADD_FAILURE() << "64 KiB are too few";
-    } catch (const Failure& failure) {
-        EXPECT_EQ(failure.code, kNoGpu);
-        EXPECT_STREQ(
-            failure.what(),
-            "a block takes 92 KiB of shared memory, this GPU gives it 64 KiB; 06_wmma/3_async takes less");
-    }
-}
-
-int run(Stage stage, std::vector<std::string> words, const char* source = "test.cu") {
+int run(Launcher<float, float> launch, std::vector<std::string> words,
+        const char* source = "test.cu") {
     words.insert(words.begin(), "test");
     std::vector<char*> argv;
     for (std::string& word : words) argv.push_back(&word[0]);
     argv.push_back(nullptr);
-    return run_stage(stage, int(words.size()), argv.data(), source);
+    return run_stage(launch, Facts{loaded}, int(words.size()), argv.data(), source);
 }
 
 TEST(Harness, ExitCodesAndCsv) {
-    const Stage right{launch<99>, [](double M, double N, double K) { return 2 * M * N * K; }};
-    const Stage wrong{launch<3>, right.loaded_elements};
     const std::string path = testing::TempDir() + "harness_test.csv";
     std::ofstream(path) << "old\n";
-    EXPECT_EQ(run(wrong, {"--size", "5", "--csv", path}), kWrongResult);
+    EXPECT_EQ(run(launch<3>, {"--size", "5", "--csv", path}), kWrongResult);
     std::string line;
     std::getline(std::ifstream(path), line);
     EXPECT_EQ(line, "old");  // a failed run leaves the file as it was
-    EXPECT_EQ(run(right, {"--sizes", "5:7:1", "--csv", path}), kVerified);
+    EXPECT_EQ(run(launch<99>, {"--sizes", "5:7:1", "--csv", path}), kVerified);
     std::ifstream file(path);
     int lines = 0;
     while (std::getline(file, line)) ++lines;
     EXPECT_EQ(lines, 4);  // names and three sizes
-    const std::string link = path + ".link";
-    ASSERT_EQ(symlink(path.c_str(), link.c_str()), 0);
-    EXPECT_EQ(run(right, {"--size", "4", "--csv", link}), kVerified);
-    struct stat found;
-    EXPECT_TRUE(lstat(link.c_str(), &found) == 0 &&
-                S_ISLNK(found.st_mode));  // what the link points to was written
-    std::getline(std::ifstream(path).ignore(10000, '\n'), line);
-    EXPECT_EQ(line.substr(0, 11), "test,4,4,4,");
     // It is called after its source.
     const std::vector<std::pair<const char*, std::string>> names = {
         {"05_double_buffer/matmul.cu", "05_double_buffer,4,"},
         {"/a b/04_unroll/1_steps.cu", "04_unroll/1_steps,4,"},
         {"../06_wmma/half2.cu", "half2,4,"}};
     for (const auto& [source, name] : names) {
-        EXPECT_EQ(run(right, {"--size", "4", "--csv", path}, source), kVerified);
+        EXPECT_EQ(run(launch<99>, {"--size", "4", "--csv", path}, source), kVerified);
         std::getline(std::ifstream(path).ignore(10000, '\n'), line);
         EXPECT_EQ(line.substr(0, name.size()), name);
     }
-    std::remove(link.c_str());
     std::remove(path.c_str());
 }
 

@@ -7,9 +7,9 @@
 #include <cuda_fp16.h>
 #include <cuda_runtime.h>
 
+#include <stdexcept>
+#include <string>
 #include <type_traits>
-
-#include "common/failure.h"
 
 // The driver's function, found at run time, so that no program links libcuda.
 inline decltype(&cuTensorMapEncodeTiled) tensor_map_encoder() {
@@ -23,14 +23,14 @@ inline decltype(&cuTensorMapEncodeTiled) tensor_map_encoder() {
         cudaGetDriverEntryPoint("cuTensorMapEncodeTiled", &function, cudaEnableDefault, &found);
 #endif
     if (error != cudaSuccess || found != cudaDriverEntryPointSuccess || !function)
-        throw Failure(kDeviceFailed,
-                      "the driver has no cuTensorMapEncodeTiled; it is part of CUDA 12");
+        throw std::runtime_error("the driver has no cuTensorMapEncodeTiled; it is part of CUDA 12");
     return reinterpret_cast<decltype(&cuTensorMapEncodeTiled)>(function);
 }
 
 // Of a row-major matrix of half, __nv_bfloat16 or float. A copy moves a box of it. swizzle: 0, 32,
 // 64 or 128 bytes, the most that a row of the box may then have. leading_dimension: elements from
-// row to row, `columns` where it is 0; their bytes must be a multiple of 16. Throws Failure.
+// row to row, `columns` where it is 0; their bytes must be a multiple of 16. Throws
+// std::runtime_error, in one line.
 template <class T>
 CUtensorMap tensor_map(const T* matrix, int rows, int columns, int box_rows, int box_columns,
                        int swizzle = 0, int leading_dimension = 0) {
@@ -44,19 +44,22 @@ CUtensorMap tensor_map(const T* matrix, int rows, int columns, int box_rows, int
     const cuuint64_t dims[] = {cuuint64_t(columns), cuuint64_t(rows)};
     const cuuint64_t strides[] = {cuuint64_t(leading_dimension) * sizeof(T)};
     const cuuint32_t box[] = {cuuint32_t(box_columns), cuuint32_t(box_rows)}, ones[] = {1, 1};
+    const auto size = [](int rows, int columns) {
+        return std::to_string(rows) + " x " + std::to_string(columns);
+    };
     const auto refuse = [&](const std::string& why) {
-        throw Failure(kDeviceFailed, format("tensor map of %d x %d elements, boxes of %d x %d: %s",
-                                            rows, columns, box_rows, box_columns, why.c_str()));
+        throw std::runtime_error("tensor map of " + size(rows, columns) + " elements, boxes of " +
+                                 size(box_rows, box_columns) + ": " + why);
     };
     if (strides[0] % 16 || leading_dimension < columns)
-        refuse(format("rows lie %zu bytes apart, not a multiple of 16 that holds a row",
-                      size_t(strides[0])));
+        refuse("rows lie " + std::to_string(strides[0]) +
+               " bytes apart, not a multiple of 16 that holds a row");
     const auto kind = swizzle == 0    ? CU_TENSOR_MAP_SWIZZLE_NONE
                       : swizzle == 32 ? CU_TENSOR_MAP_SWIZZLE_32B
                       : swizzle == 64 ? CU_TENSOR_MAP_SWIZZLE_64B
                                       : CU_TENSOR_MAP_SWIZZLE_128B;
     if (kind == CU_TENSOR_MAP_SWIZZLE_128B && swizzle != 128)
-        refuse(format("a swizzle of %d bytes, not 0, 32, 64 or 128", swizzle));
+        refuse("a swizzle of " + std::to_string(swizzle) + " bytes, not 0, 32, 64 or 128");
     struct {
         CUtensorMap map;
     } local;  // and not what is returned: GCC may put that at no multiple of 64

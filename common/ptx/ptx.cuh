@@ -235,11 +235,6 @@ inline __device__ void mbarrier_init(uint64_t* barrier, int arrivals) {
     PTX_SINCE(90, "mbarrier.init.shared::cta.b64 [%0], %1;"
               :: "r"(shared_address(barrier)), "r"(arrivals) : "memory");
 }
-// The memory may be used for something else.
-inline __device__ void mbarrier_inval(uint64_t* barrier) {
-    PTX_SINCE(90, "mbarrier.inval.shared::cta.b64 [%0];"
-              :: "r"(shared_address(barrier)) : "memory");
-}
 // By the thread that did mbarrier_init, before a barrier of the block: bulk copies see it, too.
 inline __device__ void fence_mbarrier_init() {
     PTX_SINCE(90, "fence.mbarrier_init.release.cluster;" ::: "memory");
@@ -265,7 +260,7 @@ inline __device__ void mbarrier_wait(uint64_t* barrier, int parity) {
 
 // ---- Bulk tensor copies (sm_90): TMA, a box of a matrix in global memory ------------------------
 //
-// One thread asks for the whole box. The map (common/tensor_map.h) says where the matrix lies, its
+// One thread asks for the whole box. The map (common/ptx/tensor_map.h) says where the matrix lies, its
 // size, the box's and the swizzle; it is a kernel's parameter: const __grid_constant__ CUtensorMap.
 // The box begins at column x, a multiple of 16 bytes, and row y. Both may lie outside the matrix.
 // Elements outside become zero, and count as bytes: the barrier is told of the whole box anyway.
@@ -303,10 +298,6 @@ template <int but_last>
 __device__ void bulk_wait_group_read() {
     PTX_SINCE(90, "cp.async.bulk.wait_group.read %0;" :: "n"(but_last) : "memory");
 }
-// Fetches the map itself, which the first copy would wait for.
-inline __device__ void prefetch_tensormap(const CUtensorMap* map) {
-    PTX_SINCE(90, "prefetch.tensormap [%0];" :: "l"(map) : "memory");
-}
 // The thread's writes to shared memory come before what bulk copies and wgmma do after a barrier.
 inline __device__ void fence_proxy_async() {
     PTX_SINCE(90, "fence.proxy.async.shared::cta;" ::: "memory");
@@ -314,14 +305,11 @@ inline __device__ void fence_proxy_async() {
 
 // ---- Barriers of a part of a block --------------------------------------------------------------
 //
-// `threads`, a multiple of 32, of whole warps, are those that sync or arrive; who arrives does not
-// wait. id: 0 to 15; __syncthreads() is 0. Source: "... Instructions: bar".
+// `threads`, a multiple of 32, of whole warps, are those that sync. id: 0 to 15; __syncthreads() is 0.
+// Source: "... Instructions: bar".
 
 inline __device__ void named_barrier_sync(int id, int threads) {
     asm volatile("bar.sync %0, %1;" :: "r"(id), "r"(threads) : "memory");
-}
-inline __device__ void named_barrier_arrive(int id, int threads) {
-    asm volatile("bar.arrive %0, %1;" :: "r"(id), "r"(threads) : "memory");
 }
 // clang-format on
 

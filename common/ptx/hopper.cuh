@@ -2,7 +2,7 @@
 // compiled for anything else, sm_90 too, they end the launch (trap).
 #pragma once
 
-#include "common/ptx.cuh"
+#include "common/ptx/ptx.cuh"
 
 #ifdef CUDA_EMULATOR
 #include "emulator/include/hopper.h"
@@ -69,14 +69,12 @@ inline __device__ void bulk_tensor_load_multicast(void* to, const CUtensorMap* m
 
 // ---- wgmma: D = A * B + D, of 64x16 by 16xN, by the 128 threads of a warpgroup ------------------
 //
-// N is a multiple of 32 up to 256. Both operands lie in shared memory, which a descriptor tells of;
-// A may be in registers instead. The elements of D are floats: with g and t as above, and w the
-// warp of the warpgroup,
+// N is a multiple of 32 up to 256. Both operands lie in shared memory, which a descriptor tells of.
+// The elements of D are floats: with g and t as above, and w the warp of the warpgroup,
 //     d[i]: row 16w + g + 8 * (i / 2 % 2), column 8 * (i / 4) + 2t + i % 2
-//     a[r], a register of two: row 16w + g + 8 * (r % 2), k = 2t + 8 * (r / 2) and the next k
-// A call returns at once. Until wgmma_wait_group the registers of D must not be touched, nor those
-// of A and the operands in shared memory be written. wgmma_fence comes before the first call, and
-// after each access of other instructions to these registers. What ordinary stores wrote to shared
+// A call returns at once. Until wgmma_wait_group the registers of D must not be touched, nor the
+// operands be written. wgmma_fence comes before the first call, and after each access of other
+// instructions to these registers. What ordinary stores wrote to shared
 // memory needs fence_proxy_async and a barrier.
 // Source: "Asynchronous Warpgroup Level Matrix Multiply-Accumulate Instructions".
 
@@ -147,15 +145,6 @@ __device__ void wgmma_keep(Array& d) {
                    : PTX_OUTS##j                                                                 \
                    : "l"(a), "l"(b), "r"(int(accumulate)), "n"(transposed_a), "n"(transposed_b)  \
                    : "memory");
-#define PTX_WGMMA_A(j, N, type, o0, o1, o2, o3, o4, o5, o6)                                      \
-    if constexpr (n == 16 * j)                                                                   \
-        PTX_SM_90A("{.reg .pred p; setp.ne.b32 p, %" o5 ", 0;\n"                                 \
-                   "wgmma.mma_async.sync.aligned.m64n" N "k16.f32." type "." type " {" PTX_LIST##j \
-                   "}, {%" o0 ", %" o1 ", %" o2 ", %" o3 "}, %" o4 ", p, 1, 1, %" o6 ";}"        \
-                   : PTX_OUTS##j                                                                 \
-                   : "r"(ra[0]), "r"(ra[1]), "r"(ra[2]), "r"(ra[3]), "l"(b), "r"(int(accumulate)), \
-                     "n"(transposed_b)                                                           \
-                   : "memory");
 #define PTX_WGMMA_ANY(type) \
     PTX_WGMMA(1, "32", type, "16", "17", "18", "19", "20") \
     PTX_WGMMA(2, "64", type, "32", "33", "34", "35", "36") \
@@ -165,16 +154,6 @@ __device__ void wgmma_keep(Array& d) {
     PTX_WGMMA(6, "192", type, "96", "97", "98", "99", "100") \
     PTX_WGMMA(7, "224", type, "112", "113", "114", "115", "116") \
     PTX_WGMMA(8, "256", type, "128", "129", "130", "131", "132")
-#define PTX_WGMMA_A_ANY(type) \
-    PTX_WGMMA_A(1, "32", type, "16", "17", "18", "19", "20", "21", "22") \
-    PTX_WGMMA_A(2, "64", type, "32", "33", "34", "35", "36", "37", "38") \
-    PTX_WGMMA_A(3, "96", type, "48", "49", "50", "51", "52", "53", "54") \
-    PTX_WGMMA_A(4, "128", type, "64", "65", "66", "67", "68", "69", "70") \
-    PTX_WGMMA_A(5, "160", type, "80", "81", "82", "83", "84", "85", "86") \
-    PTX_WGMMA_A(6, "192", type, "96", "97", "98", "99", "100", "101", "102") \
-    PTX_WGMMA_A(7, "224", type, "112", "113", "114", "115", "116", "117", "118") \
-    PTX_WGMMA_A(8, "256", type, "128", "129", "130", "131", "132", "133", "134")
-
 // T: half or __nv_bfloat16. d: N / 2 floats, of any dimensions. accumulate: false for D = A * B.
 template <class T, int transposed_a = 0, int transposed_b = 0, class Array>
 __device__ void wgmma_m64k16(Array& d, uint64_t a, uint64_t b, bool accumulate = true) {
@@ -182,15 +161,6 @@ __device__ void wgmma_m64k16(Array& d, uint64_t a, uint64_t b, bool accumulate =
     static_assert(n % 16 == 0 && n <= 128, "N / 2 floats, N a multiple of 32 up to 256");
     auto& r = reinterpret_cast<float(&)[n]>(d);
     if constexpr (std::is_same_v<T, half>) { PTX_WGMMA_ANY("f16") } else { PTX_WGMMA_ANY("bf16") }
-}
-// With A in registers: half2 or __nv_bfloat162.
-template <class T, int transposed_b = 0, class Array, class Pair>
-__device__ void wgmma_m64k16(Array& d, const Pair (&a)[4], uint64_t b, bool accumulate = true) {
-    constexpr int n = sizeof(d) / sizeof(float);
-    static_assert(n % 16 == 0 && n <= 128, "N / 2 floats, N a multiple of 32 up to 256");
-    auto& r = reinterpret_cast<float(&)[n]>(d);
-    auto& ra = registers<4>(a);
-    if constexpr (std::is_same_v<T, half>) { PTX_WGMMA_A_ANY("f16") } else { PTX_WGMMA_A_ANY("bf16") }
 }
 
 // ---- setmaxnreg ---------------------------------------------------------------------------------

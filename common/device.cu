@@ -1,0 +1,30 @@
+#include "common/device.h"
+
+void check_cuda(cudaError_t status, const std::string& call) {
+    if (status == cudaSuccess) return;
+    const char* advice = status == cudaErrorMemoryAllocation ? "; try a smaller size"
+                         : status == cudaErrorNoKernelImageForDevice
+                             ? "; build for this GPU: -DCMAKE_CUDA_ARCHITECTURES=native"
+                             : "";
+    throw Failure(kDeviceFailed, call + " failed: " + cudaGetErrorString(status) + advice);
+}
+
+int select_device(int device) {
+    int count = 0;
+    const cudaError_t status = cudaGetDeviceCount(&count);
+    if (status != cudaSuccess || count == 0)
+        throw Failure(kNoGpu,
+                      std::string("no usable GPU (cudaGetDeviceCount: ") +
+                          (status == cudaSuccess ? "there are none" : cudaGetErrorString(status)) +
+                          "); the CPU build, whose name ends in _cpu, verifies without one");
+    if (device >= count)
+        throw refused("--device", std::to_string(device),
+                      format("takes a number from 0 to %d", count - 1));
+    check_cuda(cudaSetDevice(device), "cudaSetDevice");
+    return device;
+}
+
+void finish_launch(const std::string& what) {
+    check_cuda(cudaGetLastError(), "launching " + what);
+    check_cuda(cudaDeviceSynchronize(), "running " + what);
+}

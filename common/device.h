@@ -1,0 +1,59 @@
+// Device memory, and errors of CUDA as a Failure: on a GPU, or on the emulator in its place.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include "common/operands.h"
+
+// Throws Failure(kDeviceFailed), with the call and some advice, unless status is cudaSuccess.
+void check_cuda(cudaError_t status, const std::string& call);
+
+// Selects `device` and returns it. Throws Failure: kNoGpu if there is no GPU, kBadCommandLine if
+// there is none of that number.
+int select_device(int device);
+
+// Waits for the kernel that was just launched. Throws Failure(kDeviceFailed), which names `what`.
+void finish_launch(const std::string& what = "the kernel");
+
+// Bytes that all threads of a launch load from device memory, store to it, and load from shared
+// memory. Negative: not stated.
+struct Traffic {
+    double loaded = -1, stored = -1, shared = -1;
+};
+
+// `count` elements of device memory.
+template <class T>
+class DeviceArray {
+public:
+    using value_type = T;
+    explicit DeviceArray(size_t count) : count_(count) {
+        check_cuda(cudaMalloc(reinterpret_cast<void**>(&data_), count * sizeof(T)),
+                   "cudaMalloc of " + std::to_string(count * sizeof(T) >> 20) + " MiB");
+    }
+    ~DeviceArray() { cudaFree(data_); }
+    DeviceArray(const DeviceArray&) = delete;
+    DeviceArray& operator=(const DeviceArray&) = delete;
+
+    size_t size() const { return count_; }
+    T* data() { return data_; }
+    T* slice(size_t first, size_t /*count*/) { return data_ + first; }
+    void upload(const std::vector<T>& values) {
+        check_cuda(cudaMemcpy(data_, values.data(), count_ * sizeof(T), cudaMemcpyHostToDevice),
+                   "cudaMemcpy to the device");
+    }
+    void download(std::vector<T>& values) {
+        values.resize(count_);
+        read(0, count_, values.data());
+    }
+    void read(size_t first, size_t count, T* to) {
+        check_cuda(cudaMemcpy(to, data_ + first, count * sizeof(T), cudaMemcpyDeviceToHost),
+                   "cudaMemcpy from the device");
+    }
+
+private:
+    size_t count_;
+    T* data_ = nullptr;
+};
+
+template <class In, class Out>
+using Operands = OperandsIn<DeviceArray<In>, DeviceArray<Out>>;

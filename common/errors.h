@@ -1,0 +1,59 @@
+// Exit codes, failures as one clear line, progress on stderr, and whether there is enough memory.
+#pragma once
+
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+// Exit codes of every program here. ctest shows 77 as skipped, never as passed.
+enum ExitCode {
+    kVerified = 0,
+    kWrongResult = 1,
+    kBadCommandLine = 2,
+    kDeviceFailed = 3,
+    kNoGpu = 77
+};
+
+// A failure that ends the program with one line on stderr and an exit code.
+struct Failure : std::runtime_error {
+    Failure(ExitCode code, const std::string& message) : std::runtime_error(message), code(code) {}
+    ExitCode code;
+};
+
+// The failure for a bad value of an option.
+Failure refused(const std::string& option, const std::string& value, const std::string& why);
+
+// For a catch (...) in main(): prints the exception in flight as one line, "NAME: what was wrong".
+// Returns the exit code.
+int report_failure(const std::string& name);
+
+// Does `work`; the message of a Failure then begins with `where`, if that is not "".
+template <class Work>
+auto doing(const std::string& where, Work work) {
+    try {
+        return work();
+    } catch (const Failure& failure) {
+        throw Failure(failure.code, where + (where.empty() ? "" : ": ") + failure.what());
+    }
+}
+
+// printf into a string.
+__attribute__((format(printf, 1, 2))) std::string format(const char* pattern, ...);
+
+std::string joined(const std::vector<std::string>& words);  // "a, b, c"
+
+// Replaces control characters by ?, because text from a file must not steer the terminal.
+std::string printable(std::string text);
+
+// How many columns a line may have: 100, or fewer on a narrower terminal.
+int line_width();
+
+// Breaks `text` at blanks into lines of at most that width. All but the first are indented.
+std::string wrapped(const std::string& text);
+
+// One line of progress on a terminal, overwritten by the next; nothing when stderr is a file.
+void progress(const std::string& text);
+
+// Throws Failure(kDeviceFailed) unless the host has so many bytes of memory to give: else Linux
+// would kill the program.
+void need_memory(double bytes);

@@ -1,0 +1,97 @@
+// Times of launches, and the clock while they run. As of machine.h there are two sides: gpu.cu, and
+// emulated/counted.cpp, which times nothing.
+#pragma once
+
+#include <memory>
+
+#include "common/device.h"
+#include "common/lab/program.h"
+
+// ---- Checked launches ----
+
+// Calls `verify`, on the emulator once for each order of threads. Returns what that proves beyond
+// the result: ", in three orders of threads", or "" on a GPU.
+std::string in_each_order(const std::function<void()>& verify);
+
+// Launches and waits. On the emulator nothing may race, the traffic must be as stated, and shared
+// memory whose traffic is stated must be read without bank conflicts. Throws Failure.
+void run_checked(const std::string& what, const Traffic& stated,
+                 const std::function<void()>& launch);
+
+// ---- Clocks ----
+// A GPU lowers its clock within microseconds when its tensor cores start to work, and raises it as
+// fast. The driver, or a kernel before or after, would therefore report the wrong clock. So either
+// the kernel reads its own clock, or one thread in a second stream counts the cycles of its
+// multiprocessor while the launches run.
+
+// Cycles of a multiprocessor, and nanoseconds. 0 on the emulator.
+struct Elapsed {
+    unsigned long long cycles, nanoseconds;
+};
+
+__device__ inline Elapsed clock_now() {
+#ifdef __CUDA_ARCH__
+    unsigned long long nanoseconds;
+    asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(nanoseconds));
+    return {static_cast<unsigned long long>(clock64()), nanoseconds};
+#else
+    return {0, 0};
+#endif
+}
+
+inline double mhz_of(const Elapsed& elapsed) {
+    const double ns = double(elapsed.nanoseconds);
+    return ns > 0 ? 1e3 * double(elapsed.cycles) / ns : 0;
+}
+
+// ---- Times ----
+
+using Launch = std::function<void()>;
+
+// Times of launches that each came after a rest.
+struct Rested : Times {
+    Clocks clocks;
+};
+
+// Launches without a rest: the mean milliseconds of one, the power, and the clock; 0: unknown.
+struct Sustained {
+    double ms, watts, mhz;
+};
+// Appends them to a row. flop: of one launch, or 0. whose: prefix of the columns' names.
+inline void add_sustained(Row& row, const Sustained& sustained, double flop,
+                          const std::string& whose = "") {
+    row += {{whose + "sustained_ms", figure(sustained.ms, "%.4f")},
+            {whose + "sustained_gflops", figure(flop / sustained.ms * 1e-6)},
+            {whose + "sustained_mhz", figure(sustained.mhz)},
+            {whose + "power_w", figure(sustained.watts)}};
+}
+
+// The GPU in use: its limits, and the times of launches on its default stream. The emulator has one
+// multiprocessor, and throws where a time is asked for.
+class Bench {
+public:
+    // Takes the device into use. Throws as select_device() does.
+    explicit Bench(int device, int emulated_sm = 80);
+
+    // The launches take turns, each after a rest. cold: L2 is flushed, too.
+    std::vector<Rested> time(const std::vector<Launch>& launches, int repeat, bool cold = true);
+    // The same for one, which progress() names.
+    Rested time(const std::string& what, const Launch& launch, int repeat, bool cold = true);
+    // Repeats `launch`, which takes `ms` milliseconds, until the device is hot. Then portions of
+    // timed launches alternate with launches beside the clock probe, still without a rest.
+    Sustained sustained(const Launch& launch, double ms);
+    // The clocks while `launch` runs.
+    Clocks clocks_beside(const Launch& launch, double ms);
+
+    Row where() const;  // GPU, driver, CUDA and date: the last cells of a row
+    // GFLOP/s of the whole GPU at that clock, or 0 if unknown.
+    double peak_at(double mhz, Limit which) const;
+
+    const int device, sm, multiprocessors;  // sm: 75 is compute capability 7.5
+    const size_t l2_bytes;
+    const Gpu gpu;  // its limits: measured, else published, else computed from its attributes
+
+private:
+    struct Parts;
+    std::shared_ptr<Parts> parts_;
+};

@@ -1,0 +1,75 @@
+#include "common/lab/clock.h"
+
+// Counts for at most `limit` nanoseconds.
+static __global__ void count_cycles(volatile Counting* counting, unsigned round,
+                                    unsigned long long limit) {
+    const auto pause = [] {  // polling without a pause would cost power
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 700
+        __nanosleep(200);
+#endif
+    };
+    counting->running = round;
+    // If kernels can't run side by side, as under a profiler, nobody opens the round: give up.
+    const unsigned long long give_up = clock_now().nanoseconds + 2'000'000;
+    while (counting->opened != round && clock_now().nanoseconds < give_up) pause();
+    if (counting->opened != round || counting->closed == round) return;
+    const Elapsed begin = clock_now();
+    while (counting->closed != round && clock_now().nanoseconds - begin.nanoseconds < limit)
+        pause();
+    const Elapsed end = clock_now();
+    counting->all.cycles += end.cycles - begin.cycles;
+    counting->all.nanoseconds += end.nanoseconds - begin.nanoseconds;
+}
+
+// Waits until the counting thread runs, so that the launches that follow are counted from their
+// start. Gives up after a millisecond.
+static __global__ void open_round(volatile Counting* counting, unsigned round) {
+    const unsigned long long give_up = clock_now().nanoseconds + 1'000'000;
+    while (counting->running != round && clock_now().nanoseconds < give_up) continue;
+    counting->opened = round;
+}
+
+static __global__ void close_round(volatile Counting* counting, unsigned round) {
+    counting->closed = round;
+}
+
+ClockProbe::ClockProbe() {
+    int least = 0, greatest = 0;
+    check_cuda(cudaDeviceGetStreamPriorityRange(&least, &greatest),
+               "cudaDeviceGetStreamPriorityRange");
+    // Non-blocking: the default stream does not wait for this one, nor this one for it.
+    check_cuda(cudaStreamCreateWithPriority(&stream_, cudaStreamNonBlocking, greatest),
+               "cudaStreamCreateWithPriority");
+    // Give the thread's multiprocessor shared memory: a block that needs some could not join it.
+    check_cuda(cudaFuncSetAttribute(count_cycles, cudaFuncAttributePreferredSharedMemoryCarveout,
+                                    cudaSharedmemCarveoutMaxShared),
+               "cudaFuncSetAttribute");
+    counting_.upload({Counting{}});
+    beside([] {}, 0);  // loads the kernels now: later that might have to wait for a running one
+    mhz();
+}
+
+ClockProbe::~ClockProbe() {
+    cudaStreamSynchronize(stream_);
+    cudaStreamDestroy(stream_);
+}
+
+void ClockProbe::beside(const Launch& launches, double ms) {
+    ++round_;
+    before_.record();
+    check_cuda(cudaStreamWaitEvent(stream_, before_, 0), "cudaStreamWaitEvent");
+    count_cycles<<<1, 1, 0, stream_>>>(counting_.data(), round_, ms * 1e6);
+    open_round<<<1, 1>>>(counting_.data(), round_);
+    launches();
+    close_round<<<1, 1>>>(counting_.data(), round_);
+    check_cuda(cudaGetLastError(), "launching the clock's probe");
+}
+
+double ClockProbe::mhz() {
+    check_cuda(cudaStreamSynchronize(cudaStreamLegacy), "launches beside the clock's probe");
+    check_cuda(cudaStreamSynchronize(stream_), "the clock's probe");
+    Counting counting;
+    counting_.read(0, 1, &counting);
+    counting_.upload({Counting{}});
+    return mhz_of(counting.all);
+}

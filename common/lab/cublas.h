@@ -1,0 +1,40 @@
+// cuBLAS's product of the same data in the same precision: FP32 without TF32, FP16 or bfloat16 with
+// FP32 accumulate, or FP16 pairs throughout. Row-major C = A * B is column-major C' = B' * A'.
+#pragma once
+
+#include <cublas_v2.h>
+#include <cuda_fp16.h>
+
+#include "common/errors.h"
+
+class Cublas {
+public:
+    Cublas() {
+        check(cublasCreate(&handle_), "cublasCreate");
+        // This mode does not round to TF32.
+        check(cublasSetMathMode(handle_, CUBLAS_DEFAULT_MATH), "cublasSetMathMode");
+    }
+    ~Cublas() { cublasDestroy(handle_); }
+    Cublas(const Cublas&) = delete;
+    Cublas& operator=(const Cublas&) = delete;
+
+    // in, out: the types of A and B, of C. sums: the type in which it adds up.
+    void multiply(int M, int N, int K, const void* A, const void* B, void* C, cudaDataType_t in,
+                  cudaDataType_t out, cublasComputeType_t sums) {
+        const auto multiply = [&](auto one, auto zero) {
+            check(cublasGemmEx(handle_, CUBLAS_OP_N, CUBLAS_OP_N, N, M, K, &one, B, in, N, A, in, K,
+                               &zero, C, out, N, sums, CUBLAS_GEMM_DEFAULT),
+                  "cublasGemmEx");
+        };
+        if (sums == CUBLAS_COMPUTE_16F) multiply(half(1.0f), half(0.0f));
+        else if (sums == CUBLAS_COMPUTE_64F) multiply(1.0, 0.0);
+        else multiply(1.0f, 0.0f);
+    }
+
+private:
+    static void check(cublasStatus_t status, const std::string& call) {
+        if (status == CUBLAS_STATUS_SUCCESS) return;
+        throw Failure(kDeviceFailed, call + " failed: " + cublasGetStatusString(status));
+    }
+    cublasHandle_t handle_ = nullptr;
+};

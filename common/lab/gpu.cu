@@ -1,0 +1,305 @@
+// A GPU's side of machine.h and bench.h: launches are timed by events, each after a rest and with a
+// cold L2, beside cuBLAS's product of the same matrices.
+#include <chrono>
+#include <cmath>
+#include <thread>
+
+#include "common/lab/clock.h"
+#include "common/lab/cublas.h"
+#include "common/lab/nvml.h"
+#include "common/machine.h"
+
+std::string in_each_order(const std::function<void()>& verify) {
+    verify();
+    return "";
+}
+
+void run_checked(const std::string& what, const Traffic&, const std::function<void()>& launch) {
+    launch();
+    finish_launch(what);
+}
+
+// ---- Bench ----
+
+// Flushes L2 by reading zeros. A flush that writes would leave dirty lines, which would be written
+// back during the timed launch.
+static __global__ void flush_by_reading(const float* zeros, size_t count, float* nowhere) {
+    float sum = 0;
+    for (size_t i = blockIdx.x * size_t(blockDim.x) + threadIdx.x; i < count;
+         i += size_t(gridDim.x) * blockDim.x)
+        sum += zeros[i];
+    if (sum != 0) *nowhere = sum;
+}
+
+static void launch_times(const Launch& launch, int times) {
+    for (int i = 0; i < times; ++i) launch();
+}
+
+// What only timing needs.
+struct Timing {
+    explicit Timing(const Bench& bench)
+        : zeros(2 * bench.l2_bytes / sizeof(float) + 1), blocks(8 * bench.multiprocessors) {
+        check_cuda(cudaMemset(zeros.data(), 0, zeros.size() * sizeof(float)), "cudaMemset");
+    }
+    // Rests, because tensor cores that work without a break exceed the power limit, which lowers
+    // the clock. Then flushes L2 if cold. One flush is enough for the cache. Sixteen also keep the
+    // device busy until the host has queued the timed launch.
+    void rest(bool cold) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(10));
+        for (int i = 0; i < (cold ? 16 : 0); ++i)
+            flush_by_reading<<<blocks, 256>>>(zeros.data(), zeros.size(), zeros.data());
+        check_cuda(cudaGetLastError(), "launching the flush of L2");
+    }
+    // Launches for two milliseconds, in rounds of at least a tenth of a millisecond.
+    void beside_probe(const Launch& launch, double ms) {
+        const int times = std::ceil(0.1 / ms);
+        for (double done = 0; done < 2; done += times * ms)
+            probe.beside([&] { launch_times(launch, times); }, times * ms);
+    }
+    DeviceArray<float> zeros;  // twice as long as L2
+    int blocks;  // of the flush
+    ClockProbe probe;
+};
+
+static std::string bus_id(int device) {
+    char bus[32];
+    check_cuda(cudaDeviceGetPCIBusId(bus, sizeof bus, device), "cudaDeviceGetPCIBusId");
+    return bus;
+}
+
+struct Bench::Parts {
+    explicit Parts(int device) : nvml(bus_id(device)) {}
+    Timing& timing(const Bench& bench) {  // made when first asked for
+        if (!made) made = std::make_unique<Timing>(bench);
+        return *made;
+    }
+    Nvml nvml;
+    std::unique_ptr<Timing> made;
+};
+
+static int attribute(cudaDeviceAttr which, int device) {
+    int value = 0;
+    check_cuda(cudaDeviceGetAttribute(&value, which, device), "cudaDeviceGetAttribute");
+    return value;
+}
+
+// Sources: for lanes the CUDA C++ Programming Guide, "Throughput of Native Arithmetic
+// Instructions"; for tensor cores (FP16, FP32 sums) NVIDIA's whitepapers on V100, A100 and H100.
+// Other architectures get 0: there a GeForce has half the rate of the professional cards.
+static double peak_of(int sm, int multiprocessors, double mhz, Limit which) {
+    double flop = 0;  // a clock, of a multiprocessor
+    if (which == &Limits::fp32_gflops) flop = sm <= 80 ? 128 : 256;
+    if (which == &Limits::half2_gflops) flop = sm == 80 || sm == 90 ? 512 : sm < 90 ? 256 : 0;
+    if (which == &Limits::tensor_gflops)
+        flop = sm == 70 ? 1024 : sm == 80 ? 2048 : sm == 90 ? 4096 : 0;
+    if (which == &Limits::wgmma_gflops) flop = sm == 90 ? 4096 : 0;
+    return flop * multiprocessors * mhz * 1e-3;
+}
+
+static Gpu gpu_at_hand(int device, int sm, int multiprocessors) {
+    cudaDeviceProp properties;
+    check_cuda(cudaGetDeviceProperties(&properties, device), "cudaGetDeviceProperties");
+    if (const auto known = find_gpu(properties.name)) return *known;
+    const double mhz = attribute(cudaDevAttrClockRate, device) * 1e-3;
+    const double memory_ghz = attribute(cudaDevAttrMemoryClockRate, device) * 1e-6;
+    const double bus_bytes = attribute(cudaDevAttrGlobalMemoryBusWidth, device) / 8.0;
+    // Shared memory: 32 banks of 4 bytes a clock, on every GPU that CUDA 13 knows.
+    const auto peak = [&](Limit which) { return peak_of(sm, multiprocessors, mhz, which); };
+    const Limits limits = {2 * memory_ghz * bus_bytes,   multiprocessors * mhz * 0.128,
+                           peak(&Limits::fp32_gflops),   peak(&Limits::half2_gflops),
+                           peak(&Limits::tensor_gflops), peak(&Limits::wgmma_gflops)};
+    return {"", properties.name, limits, {}, "by the device's attributes"};
+}
+
+Bench::Bench(int device, int)
+    : device(select_device(device)), sm(10 * attribute(cudaDevAttrComputeCapabilityMajor, device) +
+                                        attribute(cudaDevAttrComputeCapabilityMinor, device)),
+      multiprocessors(attribute(cudaDevAttrMultiProcessorCount, device)),
+      l2_bytes(attribute(cudaDevAttrL2CacheSize, device)),
+      gpu(gpu_at_hand(device, sm, multiprocessors)), parts_(new Parts(device)) {}
+
+double Bench::peak_at(double mhz, Limit which) const {
+    return peak_of(sm, multiprocessors, mhz, which);
+}
+
+Row Bench::where() const {
+    int version = 0;
+    check_cuda(cudaRuntimeGetVersion(&version), "cudaRuntimeGetVersion");
+    return {{"gpu", gpu.full_name},
+            {"driver", parts_->nvml.driver()},
+            {"cuda", format("%d.%d", version / 1000, version % 1000 / 10)},
+            {"date", today()}};
+}
+
+Clocks Bench::clocks_beside(const Launch& launch, double ms) {
+    Timing& timing = parts_->timing(*this);
+    timing.beside_probe(launch, ms);
+    const unsigned nvml = parts_->nvml.sm_clock(), memory = parts_->nvml.memory_clock();
+    const double mhz = timing.probe.mhz();
+    return {mhz > 0 ? mhz : nvml, mhz > 0 ? "probe" : "nvml", nvml, memory};
+}
+
+std::vector<Rested> Bench::time(const std::vector<Launch>& launches, int repeat, bool cold) {
+    Timing& timing = parts_->timing(*this);
+    Event begin, end;
+    for (const Launch& launch : launches) launch();  // warm up: module loading, clocks
+    check_cuda(cudaDeviceSynchronize(), "the warm-up launch");
+    std::vector<std::vector<float>> ms(launches.size());
+    for (int r = 0; r < repeat; ++r)
+        for (size_t i = 0; i < launches.size(); ++i) {
+            timing.rest(cold);
+            begin.record();
+            launches[i]();
+            end.record();
+            end.wait();
+            ms[i].push_back(end.ms_since(begin));
+        }
+    std::vector<Rested> rested;
+    for (size_t i = 0; i < launches.size(); ++i) {
+        const Times times = summarize(ms[i]);
+        timing.rest(cold);
+        rested.push_back({times, clocks_beside(launches[i], times.median)});
+    }
+    return rested;
+}
+
+Rested Bench::time(const std::string& what, const Launch& launch, int repeat, bool cold) {
+    progress(what + ": timing");
+    const Rested rested = time({launch}, repeat, cold)[0];
+    check_cuda(cudaGetLastError(), "launching " + what);
+    progress("");
+    return rested;
+}
+
+Sustained Bench::sustained(const Launch& launch, double ms) {
+    constexpr double kHeating = 200, kPortion = 20, kTimed = 400;  // milliseconds
+    struct {
+        Event begin, end, next;
+    } portions[2];
+    Timing& timing = parts_->timing(*this);
+    Event cold, hot;
+    const int heating = std::ceil(kHeating / ms);
+    cold.record();
+    launch_times(launch, heating);
+    hot.record();
+    hot.wait();
+    ms = hot.ms_since(cold) / heating;
+    const int launches = std::ceil(kPortion / ms);
+    double total = 0, watts = 0;
+    int readings = 0, done = 0;
+    // One portion runs while the next is queued, and while the host asks for the power.
+    for (int queued = 0; total < kTimed; ++done) {
+        for (; queued < done + 2; ++queued) {
+            auto& portion = portions[queued % 2];
+            portion.begin.record();
+            launch_times(launch, launches);
+            portion.end.record();
+            timing.beside_probe(launch, ms);
+            portion.next.record();
+        }
+        const auto& portion = portions[done % 2];
+        do {
+            watts += parts_->nvml.power();
+            ++readings;
+            std::this_thread::sleep_for(std::chrono::milliseconds(5));
+        } while (!portion.next.reached());
+        total += portion.end.ms_since(portion.begin);
+    }
+    return {total / (done * launches), watts / readings, timing.probe.mhz()};
+}
+
+// ---- Machine ----
+
+const int Machine::kDefaultSize = 4096;
+bool Machine::traces() { return false; }
+
+struct Machine::Parts {
+    Parts(const Options& options)
+        : options(options), bench(options.device), gpu(options.gpu.value_or(bench.gpu)) {}
+    Options options;
+    Bench bench;
+    Gpu gpu;
+};
+
+Machine::Machine(const Options& options, const Arithmetic& arithmetic)
+    : parts_(new Parts(options)) {
+    const Row at = where();
+    std::printf("%s, driver %s, CUDA %s, clocks up to %d MHz (SM) and %d MHz (memory)\n",
+                at[0].value.c_str(), at[1].value.c_str(), at[2].value.c_str(),
+                attribute(cudaDevAttrClockRate, options.device) / 1000,
+                attribute(cudaDevAttrMemoryClockRate, options.device) / 1000);
+    print_gpu(gpu(), arithmetic);
+    print_shape(options);
+}
+Machine::~Machine() = default;
+
+Columns Machine::columns(const Options& options) {
+    if (options.verify_only)
+        return table_of(options, {"verified", "flop_per_byte", "predicted_gflops"});
+    return table_of(options, {"median_ms",
+                              "gflops",
+                              "percent_of_peak",
+                              "percent_of_cublas",
+                              "sm_mhz",
+                              "predicted_gflops",
+                              "measured_of_predicted",
+                              {"percent_of_peak", "", 0, as_bar}});
+}
+
+std::vector<Shape> Machine::shapes_before() const { return {}; }
+
+void Machine::begin(const Product& product) {
+    const int most = attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin, parts_->bench.device);
+    if (product.facts.shared_bytes > most)
+        throw Failure(kNoGpu,
+                      format("a block takes %d KiB of shared memory, this GPU gives it %d KiB; "
+                             "%s takes less",
+                             (product.facts.shared_bytes + 1023) / 1024, most / 1024,
+                             product.facts.smaller_step));
+    progress(product.stage + " " + to_string(product.shape) + ": verifying");
+}
+
+bool Machine::another_order() { return false; }
+std::string Machine::explain(const Failure& failure) const { return failure.what(); }
+void Machine::verify_large_indices(const Product&, const Multiply&) {
+    throw Failure(kBadCommandLine, std::string("--large-indices: only ") + only(kVerifiesOnCpu));
+}
+
+bool Machine::times() const { return !parts_->options.verify_only; }
+Row Machine::where() const { return parts_->bench.where(); }
+const Gpu& Machine::gpu() const { return parts_->gpu; }
+
+static cudaDataType_t cuda_type(Type type) {
+    return type == Type::kFloat ? CUDA_R_32F : type == Type::kHalf ? CUDA_R_16F : CUDA_R_16BF;
+}
+
+double Machine::measure(const Product& product, Row& row) {
+    if (!times()) return 0;
+    Bench& bench = parts_->bench;
+    const auto [M, N, K] = product.shape;
+    const double flop = 2.0 * M * N * K;
+    const Limit peak = product.facts.arithmetic.peak;
+    const std::string what = product.stage + " " + to_string(product.shape);
+    progress(what + ": timing");
+    Cublas cublas;
+    const Launch beside = [&, M = M, N = N, K = K] {
+        cublas.multiply(M, N, K, product.A, product.B, product.C, cuda_type(product.in),
+                        cuda_type(product.out),
+                        peak == kHalf2.peak ? CUBLAS_COMPUTE_16F : CUBLAS_COMPUTE_32F);
+    };
+    const std::vector<Rested> times = bench.time({product.launch, beside}, parts_->options.repeat);
+    const Rested &mine = times[0], &its = times[1];
+    progress(what + ": timing without a rest");
+    const Sustained my_sustained = bench.sustained(product.launch, mine.median),
+                    its_sustained = bench.sustained(beside, its.median);
+    const double gflops = flop / mine.median * 1e-6;
+    add_times(row, mine, flop, bench.gpu.peak.*peak);
+    add_library(row, "cublas", flop, mine, its);
+    row += {{"repeats", std::to_string(parts_->options.repeat)}};
+    add_clocks(row, mine.clocks);
+    row += {{"percent_of_peak_at_clock", percent(gflops, bench.peak_at(mine.clocks.sm, peak))},
+            {"cublas_mhz", figure(its.clocks.sm)}};
+    add_sustained(row, my_sustained, flop);
+    add_sustained(row, its_sustained, flop, "cublas_");
+    return gflops;
+}

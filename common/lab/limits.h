@@ -1,0 +1,59 @@
+// The roofline model: what memory bandwidth and peak arithmetic allow at a given arithmetic
+// intensity. And its figures: of GPUs as published, or as 00_machine_limits/roofline measured them.
+// Source: Williams, Waterman, Patterson, "Roofline", Communications of the ACM 52 (4), 2009; slides
+// 19 to 23 of "Theory and practice of performance models" (Fixstars, 2022). Caches are ignored: the
+// chapters say where that shows.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "common/report.h"
+#include "common/stage.h"
+
+struct Gpu {
+    std::string name;  // as --gpu takes it
+    std::string full_name;
+    Limits peak;  // by the vendor's figures
+    Limits measured;  // by 00_machine_limits; 0 where nothing was measured
+    std::string source;
+
+    // The limit to predict from: the measured one, or the vendor's if there is none.
+    double limit(Limit which) const { return measured.*which > 0 ? measured.*which : peak.*which; }
+};
+
+// Flop per byte that the threads ask for. 0: they use no such memory.
+struct Intensity {
+    double device;  // of device memory, loads and stores
+    double shared;  // of shared memory, loads
+};
+
+// GFLOP/s that the roofline allows: the lowest of the limits of arithmetic, device memory and
+// shared memory. 0: no figure for this arithmetic on this GPU.
+double attainable_gflops(const Gpu& gpu, const Arithmetic& arithmetic, Intensity intensity);
+
+// Prints "Predicted for the NVIDIA H200: 65896 GFLOP/s (FP32), 4290 GB/s, ... (the source)".
+void print_gpu(const Gpu& gpu, const Arithmetic& arithmetic);
+
+// Appends the prediction for `gpu` to a row. measured_gflops: 0 if nothing was timed.
+void add_prediction(Row& row, Intensity intensity, const Arithmetic& arithmetic, const Gpu& gpu,
+                    double measured_gflops);
+
+// The limits in a CSV that 00_machine_limits/roofline wrote. Throws Failure(kBadCommandLine) with
+// one line that says what is wrong with the file.
+Gpu read_limits(const std::string& path, const std::string& option = "--limits");
+
+// The folder with a folder of results for each GPU that was measured: docs/results beside the
+// sources that this was compiled from.
+std::string results_folder();
+
+// What --gpu takes: the published GPUs, and the folders below `results` that hold a limits.csv.
+std::vector<std::string> gpu_names(const std::string& results = results_folder());
+
+// The GPU of that name in gpu_names(): as measured where there are results, with published peaks.
+Gpu gpu_named(const std::string& name, const std::string& results = results_folder());
+
+// The GPU that its driver calls `full_name`, if known. Measured limits are preferred to published.
+std::optional<Gpu> find_gpu(const std::string& full_name,
+                            const std::string& results = results_folder());

@@ -1,0 +1,52 @@
+// NVIDIA's driver library (NVML). It is loaded at run time, so that programs start without it.
+#pragma once
+
+#include <dlfcn.h>
+
+#include "common/errors.h"
+
+class Nvml {
+public:
+    explicit Nvml(const std::string& bus_id)  // such as "0000:1B:00.0"
+        : library_(dlopen("libnvidia-ml.so.1", RTLD_NOW)) {
+        if (!library_ || call("nvmlInit_v2") != 0 ||
+            call("nvmlDeviceGetHandleByPciBusId_v2", bus_id.c_str(), &device_) != 0)
+            device_ = nullptr;
+    }
+    std::string driver() const {
+        char version[96] = "unknown";
+        if (device_) call("nvmlSystemGetDriverVersion", &version[0], unsigned(sizeof version));
+        return version;
+    }
+    // MHz now, 0 if unknown.
+    unsigned sm_clock() const { return ask("nvmlDeviceGetClockInfo", 1); }
+    unsigned memory_clock() const { return ask("nvmlDeviceGetClockInfo", 2); }
+    // Watts now, or averaged over the last second if the driver gives only that. 0 if unknown.
+    double power() const {
+        struct {  // nvmlFieldValue_t
+            unsigned field, scope;
+            long long timestamp, latency;
+            int type, status;
+            unsigned long long value;
+        } now = {186, 0, 0, 0, 0, -1, 0};  // NVML_FI_DEV_POWER_INSTANT
+        if (device_) call("nvmlDeviceGetFieldValues", device_, 1, static_cast<void*>(&now));
+        return (now.status == 0 ? unsigned(now.value) : ask("nvmlDeviceGetPowerUsage")) * 1e-3;
+    }
+
+private:
+    // What the driver's function returns: 0 if all went well.
+    template <class... Arguments>
+    int call(const char* name, Arguments... arguments) const {
+        const auto function = reinterpret_cast<int (*)(Arguments...)>(dlsym(library_, name));
+        if (!function) throw Failure(kDeviceFailed, std::string("libnvidia-ml.so.1 lacks ") + name);
+        return function(arguments...);
+    }
+    // What it says of the device, 0 if nothing.
+    template <class... Arguments>
+    unsigned ask(const char* name, Arguments... arguments) const {
+        unsigned said = 0;
+        if (device_) call(name, device_, arguments..., &said);
+        return said;
+    }
+    void *library_, *device_ = nullptr;
+};

@@ -1,0 +1,211 @@
+#include "common/options.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <sstream>
+
+using Text = const std::string&;
+
+long long parse_number(Text option, Text text, long long low, long long high) {
+    char* end = nullptr;
+    errno = 0;
+    const long long value = std::strtoll(text.c_str(), &end, 10);
+    if (!text.empty() && *end == '\0' && errno == 0 && value >= low && value <= high) return value;
+    throw refused(option, text, format("takes a whole number from %lld to %lld", low, high));
+}
+
+std::string parse_choice(Text option, Text text, const std::vector<std::string>& accepted) {
+    if (std::count(accepted.begin(), accepted.end(), text)) return text;
+    throw refused(option, text, "takes one of " + joined(accepted));
+}
+
+Setter choice(std::string& into, const std::vector<std::string>& accepted) {
+    return [&into, accepted](Text option, Text value) {
+        into = parse_choice(option, value, accepted);
+    };
+}
+
+Setter flag(bool& into) {
+    return [&into](Text, Text) { into = true; };
+}
+
+Setter file_name(std::string& into) {
+    return [&into](Text option, Text value) {
+        if (value.empty()) throw refused(option, value, "takes the name of a file");
+        into = value;
+    };
+}
+
+Setter size_list(std::vector<long long>& into) {
+    return [&into](Text option, Text value) {
+        std::istringstream three(value);
+        std::string parts[3];
+        for (std::string& part : parts)
+            if (!std::getline(three, part, &part == &parts[2] ? '\n' : ':'))
+                throw refused(option, value, "takes FIRST:LAST:STEP, such as 1024:8192:1024");
+        const long long first = parse_number(option, parts[0], 1, kMaxK),
+                        last = parse_number(option, parts[1], first, kMaxK),
+                        step = parse_number(option, parts[2], 1, kMaxK);
+        into.clear();
+        for (long long size = first; size <= last; size += step) into.push_back(size);
+    };
+}
+
+// Reads FIRST:LAST:STEP, or MxNxK,MxNxK,...
+static std::vector<Shape> parse_shapes(Text option, Text text) {
+    std::vector<Shape> shapes;
+    if (text.find('x') == std::string::npos) {
+        std::vector<long long> squares;
+        size_list(squares)(option, text);
+        for (const long long size : squares) shapes.push_back(square(size));
+        return shapes;
+    }
+    std::istringstream list(text + ",");
+    for (std::string each; std::getline(list, each, ',');) {
+        long long m = 0, n = 0, k = 0;
+        char more;
+        if (std::sscanf(each.c_str(), "%10lldx%10lldx%10lld%c", &m, &n, &k, &more) != 3 ||
+            std::min({m, n, k}) < 1 || std::max(m, n) > kMaxEdge || k > kMaxK)
+            throw refused(option, each,
+                          format("takes MxNxK or several, 37x129x65,16x16x16: M and N from 1 to "
+                                 "%lld, K from 1 to %lld",
+                                 kMaxEdge, kMaxK));
+        shapes.push_back({int(m), int(n), int(k)});
+    }
+    return shapes;
+}
+
+static void print_help(Text name, Text about, const OptionTable& options, Text examples) {
+    std::printf("%s: %s\n\n", name.c_str(), about.c_str());
+    for (const Option& each : options)
+        std::printf("  %-18s  %s\n", (each.dashed() + " " + each.takes).c_str(), each.help.c_str());
+    std::printf(
+        "  %-18s  this text\n\n%s\n\n"
+        "Exit codes: 0 verified, 1 wrong result, 2 bad command line or unwritable output,\n"
+        "3 device or memory failed, 77 no usable GPU\n",
+        "-h, --help", examples.c_str());
+    flush_output();
+}
+
+// Erases the progress line, then lets Ctrl-C end the program.
+static void end_by_signal(int signal) {
+    if (isatty(STDERR_FILENO)) (void)!write(STDERR_FILENO, "\r\033[K", 4);
+    std::signal(signal, SIG_DFL);
+    std::raise(signal);
+}
+
+bool parse_command_line(Text name, Text about, const OptionTable& options, Text examples, int argc,
+                        char** argv) {
+    const auto check = [](bool good, Text why) {
+        if (!good) throw Failure(kBadCommandLine, why + "; see --help");
+    };
+    for (const int signal : {SIGINT, SIGTERM})
+        if (std::signal(signal, end_by_signal) == SIG_IGN)
+            std::signal(signal, SIG_IGN);  // keep it ignored, as nohup and & want
+    for (int i = 1; i < argc; ++i) {  // --name value, --name=value, -n value or -nvalue
+        const std::string word = argv[i];
+        check(word.size() > 1 && word[0] == '-', "unexpected argument '" + word + "'");
+        const bool is_long = word[1] == '-';
+        const std::string dashed = word.substr(0, is_long ? word.find('=') : 2);
+        if (dashed == "-h" || dashed == "--help")
+            return print_help(name, about, options, examples), false;
+        const auto option = std::find_if(options.begin(), options.end(), [&](const Option& each) {
+            return each.dashed() == dashed;
+        });
+        check(option != options.end(), "unknown option '" + dashed + "'");
+        const bool takes = !option->takes.empty(), joined_to_it = dashed != word;
+        check(takes || !joined_to_it, word + ": takes no value");
+        check(!takes || joined_to_it || i + 1 < argc, word + ": needs a value");
+        if (!option->refused.empty())
+            throw Failure(kBadCommandLine, dashed + ": only " + option->refused);
+        option->set(dashed, !takes         ? ""
+                            : joined_to_it ? word.substr(dashed.size() + is_long)
+                                           : argv[++i]);
+    }
+    return true;
+}
+
+int run_program(Text name, Text about, const OptionTable& options, Text examples, int argc,
+                char** argv, const std::function<void()>& body) {
+    try {
+        if (parse_command_line(name, about, options, examples, argc, argv)) body();
+        flush_output();
+        return kVerified;
+    } catch (...) {
+        return report_failure(name);
+    }
+}
+
+OptionTable run_options(RunOptions& o, int most_repeats) {
+    return {{"verify-only", "", "check the results and stop", flag(o.verify_only)},
+            {"repeat", "R", format("timed runs of each (default %d)", o.repeat),
+             number(o.repeat, 1, most_repeats)},
+            {"csv", "FILE", "also write the rows to FILE", file_name(o.csv)},
+            {"wide", "", "show all columns, as --csv writes them", flag(o.wide)}};
+}
+
+Option device_option(int& device) {
+    return {"device", "D", "use CUDA device D (default 0)", number(device, 0, 1023)};
+}
+
+OptionTable product_options(Options& o, Text default_size) {
+    OptionTable options = {
+        {"size", "S", "square matrices S x S (default " + default_size + ")",
+         [&o](Text option, Text value) {
+             o.shapes = {square(parse_number(option, value, 1, kMaxK))};
+         }},
+        {"sizes", "LIST", "a row for each: FIRST:LAST:STEP of squares, or MxNxK,MxNxK,...",
+         [&o](Text option, Text value) { o.shapes = parse_shapes(option, value); }},
+        {"m", "M", "rows of A and C; what is not given of M, N, K comes from --size",
+         number(o.m, 1, kMaxEdge)},
+        {"n", "N", "columns of B and C", number(o.n, 1, kMaxEdge)},
+        {"k", "K", "columns of A, rows of B", number(o.k, 1, kMaxK)},
+        {"seed", "S", "another set of random inputs (default 1)", number(o.seed, 0, UINT32_MAX)},
+        {"gpu", "NAME", "predict for another GPU: " + joined(gpu_names()),
+         [&o](Text option, Text value) {
+             o.gpu = gpu_named(parse_choice(option, value, gpu_names()));
+         }},
+        {"limits", "FILE", "predict from what roofline measured and wrote to FILE (its --csv)",
+         [&o](Text option, Text value) { o.gpu = read_limits(value, option); }}};
+    const OptionTable common = run_options(o, 10000);
+    options.insert(options.end(), common.begin(), common.end());
+    return options;
+}
+
+std::vector<Shape> shapes_of(const Options& o) {
+    std::vector<Shape> shapes;
+    for (const Shape& s : o.shapes)
+        shapes.push_back({int(o.m ? o.m : s.M), int(o.n ? o.n : s.N), int(o.k ? o.k : s.K)});
+    return shapes;
+}
+
+static bool all_square(const Options& o) {
+    const std::vector<Shape> shapes = shapes_of(o);
+    return std::all_of(shapes.begin(), shapes.end(),
+                       [](Shape s) { return s.M == s.N && s.N == s.K; });
+}
+
+Row row_of(Text stage, Shape s, double error) {
+    return {{"stage", stage},           {"m", std::to_string(s.M)},
+            {"n", std::to_string(s.N)}, {"k", std::to_string(s.K)},
+            {"verified", "exact"},      {"error_of_bound", format("%.6f", error)}};
+}
+
+Columns table_of(const Options& o, const Columns& columns) {
+    Columns table = {"stage"};
+    if (o.shapes.size() > 1) table.push_back("m");
+    if (o.shapes.size() > 1 && !all_square(o)) table.insert(table.end(), {"n", "k"});
+    table.insert(table.end(), columns.begin(), columns.end());
+    return table;
+}
+
+void print_shape(const Options& o) {
+    if (o.shapes.size() == 1) std::printf("M x N x K = %s; ", to_string(shapes_of(o)[0]).c_str());
+    else if (all_square(o)) std::printf("M = N = K; ");
+    std::printf("a stage is verified before its row appears\n");
+}
