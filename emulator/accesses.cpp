@@ -1,11 +1,20 @@
 // Accesses of a traced kernel: to which memory each goes, and whether it may.
 
+#include "emulator/accesses.h"
+
 #include <algorithm>
 #include <utility>
 
-#include "emulator/include/cuda_pipeline.h"
-#include "emulator/include/mma.h"
-#include "emulator/internal.h"
+#include "emulator/clusters.h"
+#include "emulator/include/fragments.h"
+#include "emulator/lines.h"
+#include "emulator/names.h"
+#include "emulator/races.h"
+#include "emulator/record.h"
+#include "emulator/requests.h"
+#include "emulator/settings.h"
+#include "emulator/stacks.h"
+#include "emulator/symbols.h"
 
 // Symbols of the linker: the program's code, its writable data, and the __constant__ variables in
 // it (null if there are none).
@@ -38,8 +47,6 @@ const uintptr_t kConstantEnd = number(&__stop_cuda_constant);
 
 struct Memory {
     Allocation static_shared{kDataBegin, kDataEnd, nullptr}, dynamic_shared{0, 0, nullptr};
-    size_t dynamic_bytes = 0, dynamic_stride = 0;  // of each block of a cluster
-    unsigned ranks = 1;
     Allocation recent{0, 0, nullptr};  // most accesses go where the one before went
     // For each byte of the program's data: 1 + the index of its symbol, or 0 if it has none.
     std::vector<uint32_t> owner;
@@ -134,10 +141,10 @@ std::string describe(uintptr_t address, int width) {
         inside = memory.owner.empty() ||
                  (owner && owner == memory.owner[address + width - 1 - kDataBegin]);
     }
-    if (memory.ranks > 1 && range == &memory.dynamic_shared && region == Region::shared) {
+    if (run.ranks > 1 && range == &memory.dynamic_shared && region == Region::shared) {
         const size_t offset = address - range->begin;  // within one block's, too
-        inside &= offset % memory.dynamic_stride + width <= memory.dynamic_bytes;
-        note_remote_access(thread, unsigned(offset / memory.dynamic_stride), pc);
+        inside &= offset % run.shared_stride + width <= run.shared_bytes;
+        note_remote_access(thread, unsigned(offset / run.shared_stride), pc);
     }
     if (region == Region::none && only_ends_run()) return Region::own;
     if (!inside)
@@ -162,7 +169,7 @@ bool note_access(unsigned thread, const void* pointer, int width, Kind kind,
     Site& site = find_site(pc, global, kind != trace::kRead);
     races::check(range->cells, range->begin, address, width, global, kind, thread, site.number);
     // A copy that bypasses L1 costs, for each 128-byte line, one sector for each 32-byte sector of
-    // shared memory that it writes (see README.md). So count a made-up address, which is the same
+    // shared memory that it writes (see REFERENCE.md). So count a made-up address, which is the same
     // exactly for accesses that share both.
     const uintptr_t asked =
         copied_to ? (address / 128 << 16 | (number(copied_to) / 32 & 0xffff)) * 32 : address;
@@ -192,12 +199,10 @@ double host_bytes(double device_bytes) {
 
 namespace trace {
 
-void begin_launch(size_t dynamic_shared_bytes, size_t stride, unsigned blocks) {
+void begin_launch() {
     if (!compiled_for_tracing) return;
     const uintptr_t begin = number(builtins.dynamic_shared);
-    const uintptr_t end = begin + (blocks - 1) * stride + dynamic_shared_bytes;
-    memory.dynamic_bytes = dynamic_shared_bytes, memory.dynamic_stride = stride;
-    memory.ranks = blocks;
+    const uintptr_t end = begin + (run.ranks - 1) * run.shared_stride + run.shared_bytes;
     memory.dynamic_shared = {begin, end, races::new_cells(begin, end)};
     if (!memory.static_shared.cells) {
         memory.static_shared.cells = races::new_cells(kDataBegin, kDataEnd);

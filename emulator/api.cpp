@@ -1,15 +1,25 @@
 // CUDA's runtime API: device memory, errors, limits.
 
+#include "emulator/api.h"
+
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
 #include <cstring>
+#include <fstream>
 #include <map>
 #include <utility>
 
-#include "common/failure.h"
-#include "emulator/internal.h"
+#include "emulator/accesses.h"
+#include "emulator/lines.h"
+#include "emulator/report.h"
+#include "emulator/scheduler.h"
+#include "emulator/settings.h"
+#include "emulator/symbols.h"
 
 extern "C" __attribute__((weak)) void __asan_init();  // in a program that has AddressSanitizer
 
@@ -34,6 +44,14 @@ std::vector<Allocation>::iterator allocation_after(uintptr_t address) {
 
 size_t memory_limit() {  // half of the memory, so that the machine stays usable
     return size_t(sysconf(_SC_PHYS_PAGES)) * size_t(sysconf(_SC_PAGE_SIZE)) / 2;
+}
+
+double available_memory() {  // of the machine, at this moment
+    std::ifstream numbers("/proc/meminfo");
+    double kib;
+    for (std::string name; numbers >> name;)
+        if (name == "MemAvailable:" && numbers >> kib) return kib * 1024;
+    return HUGE_VAL;
 }
 
 bool on_device(const void* pointer, size_t bytes) {

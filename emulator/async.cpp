@@ -1,11 +1,13 @@
 // Asynchronous work of a thread: copies that it has asked for and not yet waited for.
 
+#include "emulator/async.h"
+
 #include <climits>
 #include <cstring>
 
 #include "emulator/include/cuda_pipeline.h"
-#include "emulator/include/mma.h"
-#include "emulator/internal.h"
+#include "emulator/record.h"
+#include "emulator/scheduler.h"
 
 namespace emulator {
 namespace {
@@ -47,7 +49,7 @@ void* async_copy(void* to, const void* from, size_t size, size_t zfill, const vo
                    " bytes",
                file, line);
     // How many wavefronts the store takes depends on when the data arrive, so it is not counted;
-    // see README.md.
+    // see REFERENCE.md.
     if (zfill < size && trace::access(current_thread, from, int(size - zfill), trace::kRead, pc,
                                       true, size == 16 ? to : nullptr))
         give_way();
@@ -72,7 +74,7 @@ void begin_launch() {
     for (Pipeline& pipeline : pipelines) pipeline.copies.clear();
 }
 
-void finish() { pipelines[current_thread].finish(UINT_MAX); }
+void end_thread() { pipelines[current_thread].finish(UINT_MAX); }
 
 }  // namespace async
 }  // namespace emulator

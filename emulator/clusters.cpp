@@ -1,9 +1,19 @@
 // Clusters: blocks that run together. Their threads are numbered through, those of rank 0 first, and
 // their dynamic shared memories lie in one range.
 
+#include "emulator/clusters.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "emulator/accesses.h"
+#include "emulator/api.h"
+#include "emulator/clocks.h"
 #include "emulator/include/hopper.h"
-#include "emulator/mbarriers.h"
-#include "emulator/scheduler.h"
+#include "emulator/lines.h"
+#include "emulator/names.h"
+#include "emulator/record.h"
+#include "emulator/report.h"
 
 namespace emulator {
 namespace {
@@ -38,8 +48,7 @@ void pass_if_complete() {
     cluster_barrier.arrived = 0;
     ++cluster_barrier.phase;
     cluster_barrier.passed = std::exchange(cluster_barrier.arriving, Sync());
-    for (unsigned t = 0; t < run.threads; ++t)
-        if (threads[t].state == State::at_cluster) threads[t].state = State::ready;
+    wake(&cluster_barrier);
 }
 
 }  // namespace
@@ -76,7 +85,7 @@ void* in_rank(void* pointer, unsigned rank, const char* name, const char* file, 
                    " has left its cluster",
                file, line);
     if (rank != rank_of(current_thread))
-        asked[rank][current_thread] = {name, {file, line, 0}, 0, races::now(current_thread)};
+        asked[rank][current_thread] = {name, {file, line, 0}, 0, clocks::now(current_thread)};
     const auto offset = static_cast<char*>(pointer) - static_cast<char*>(builtins.dynamic_shared);
     if (offset < 0 || size_t(offset) >= run.shared_stride)
         misuse(std::string(name) + ": the address is not in the block's own shared memory", file,
@@ -86,30 +95,7 @@ void* in_rank(void* pointer, unsigned rank, const char* name, const char* file, 
 
 void note_remote_access(unsigned thread, unsigned rank, uintptr_t pc) {
     if (thread < run.threads && rank != rank_of(thread))
-        asked[rank][thread] = {"access", {}, pc, races::now(thread)};
-}
-
-// Whoever asked a block for something must have been heard before that block's last thread returns.
-// The last thing that a thread asked stands for all before it.
-void check_leaving(unsigned thread) {
-    if (run.ranks == 1) return;
-    pass_if_complete();
-    const unsigned rank = rank_of(thread);
-    if (!tracing() || running_threads(rank) > 0) return;
-    for (unsigned asking = 0; asking < run.threads; ++asking) {
-        const Asked& request = asked[rank][asking];
-        if (!request.name) continue;
-        bool heard = false;
-        for (unsigned t = 0; t < run.block_threads; ++t)
-            heard |= races::knows(rank * run.block_threads + t, asking, request.clock);
-        if (heard) continue;
-        report_problem("the block of rank " + std::to_string(rank) +
-                       " leaves its cluster too early: it has not waited for the " + request.name +
-                       " at " +
-                       (request.pc ? find_lines({request.pc})[0] : site_name(request.site)) + " (" +
-                       block_name() + ", " + thread_name(asking) + ")");
-        return;
-    }
+        asked[rank][thread] = {"access", {}, pc, clocks::now(thread)};
 }
 
 void* map_shared(void* pointer, int rank, const char* file, int line) {
@@ -136,12 +122,9 @@ void cluster_wait(const char* file, int line) {
     if (record::on) record::call(current_thread, "cluster wait", file, line);
     uint32_t& phase = cluster_barrier.waits_for[current_thread];
     if (phase == 0) misuse("cluster_wait: no cluster_arrive() before", file, line);
-    Thread& self = threads[current_thread];
-    self.site = {file, line, 0};
-    if (cluster_barrier.phase < phase) {
-        self.state = State::at_cluster;
-        suspend();
-    }
+    if (cluster_barrier.phase < phase)
+        wait_for(&cluster_barrier, {file, line, 0},
+                 [](const void*) -> std::string { return " waits for the cluster"; });
     phase = 0;
     cluster_barrier.passed.acquire(current_thread);
 }
@@ -150,10 +133,33 @@ namespace clusters {
 
 void begin_block() {
     if (run.ranks == 1) return;
-    races::keep_all_readers();
+    clocks::keep_all_readers();
     cluster_barrier = ClusterBarrier();
     for (unsigned rank = 0; rank < run.ranks; ++rank)
         std::fill_n(asked[rank], run.threads, Asked());
+}
+
+// Whoever asked a block for something must have been heard before that block's last thread returns.
+// The last thing that a thread asked stands for all before it.
+void end_thread() {
+    if (run.ranks == 1) return;
+    pass_if_complete();
+    const unsigned rank = rank_of(current_thread);
+    if (!tracing() || running_threads(rank) > 0) return;
+    for (unsigned asking = 0; asking < run.threads; ++asking) {
+        const Asked& request = asked[rank][asking];
+        if (!request.name) continue;
+        bool heard = false;
+        for (unsigned t = 0; t < run.block_threads; ++t)
+            heard |= clocks::knows(rank * run.block_threads + t, asking, request.clock);
+        if (heard) continue;
+        report_problem("the block of rank " + std::to_string(rank) +
+                       " leaves its cluster too early: it has not waited for the " + request.name +
+                       " at " +
+                       (request.pc ? find_lines({request.pc})[0] : site_name(request.site)) + " (" +
+                       block_name() + ", " + thread_name(asking) + ")");
+        return;
+    }
 }
 
 }  // namespace clusters

@@ -24,9 +24,6 @@ void set_order(Order order, unsigned seed = 1);
 // multiprocessors; 0: runs all as usual. A launch of a single block is left out, because that block computes everything.
 void run_ends_only(int multiprocessors);
 
-// Calls hook(blocks done, all blocks) after each block of a launch. nullptr: no hook.
-void on_block(const std::function<void(uint64_t done, uint64_t all)>& hook);
-
 // Fragment layout to emulate: 70, 75 or 80 (default; also later architectures).
 void set_architecture(int sm);
 
@@ -63,7 +60,7 @@ void reset_counts();
 const Counts& counts();  // since the start or the last reset; valid until the next call
 
 // Records the requests of each warp in the first and the last block of the next launch, in order, and passes them to `to` as text.
-// See README.md, "A record of a launch". Traced programs only.
+// See REFERENCE.md, "A record of a launch". Traced programs only.
 struct RecordedMatrix {  // row-major
     const char* name;
     const void* data;
@@ -72,7 +69,7 @@ struct RecordedMatrix {  // row-major
 void record_next_launch(const std::vector<RecordedMatrix>& matrices,
                         std::function<void(const std::string&)> to);
 
-// The rule by which a warp's request to shared memory is served; see emulator/README.md. address[lane], for the lanes set in
+// The rule by which a warp's request to shared memory is served; see REFERENCE.md. address[lane], for the lanes set in
 // `active`, each reading or writing `width` bytes. A pure function. *ideal, if given, gets the wavefronts without bank conflicts.
 int shared_wavefronts(const uint64_t (&address)[32], uint32_t active, int width, bool store,
                       int* ideal = nullptr);

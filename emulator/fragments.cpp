@@ -2,8 +2,9 @@
 
 #include "emulator/include/fragments.h"
 
+#include "emulator/accesses.h"
 #include "emulator/include/ptx.h"
-#include "emulator/internal.h"
+#include "emulator/settings.h"
 
 namespace emulator {
 
@@ -45,8 +46,8 @@ struct Rule {
 };
 // The last matching row applies, but none before Element<T>::since in mma.h. k is counted in words
 // where elements are packed (s4, u4, b1). Sources: for sm_80, dumps of an H200 (driver 580.159, CUDA
-// 13.0); sm_75 is taken to be the same; for sm_70, and for half 16x16x16 on sm_75, the tables in
-// 07_fragment_probe/layouts.
+// 13.0); sm_75 is taken to be the same; for sm_70, and for half 16x16x16 on sm_75, the table of what
+// hardware showed, 07_fragment_probe/layouts.inc, with which 07's tests compare these rules.
 // clang-format off
 constexpr Rule kRules[] = {
     // sm  of  types              shapes                 layout  lanes 1 2 4 8 16  x[1] [2] [4] [8]

@@ -1,5 +1,7 @@
 // Source lines of addresses, by addr2line (package binutils) from the program's debug info.
 
+#include "emulator/lines.h"
+
 #include <fcntl.h>
 #include <spawn.h>
 #include <sys/wait.h>
@@ -8,7 +10,7 @@
 #include <cstdio>
 #include <sstream>
 
-#include "emulator/internal.h"
+#include "emulator/symbols.h"
 
 namespace emulator {
 namespace {

@@ -9,7 +9,13 @@
 #include <map>
 #include <utility>
 
+#include "emulator/accesses.h"
+#include "emulator/clusters.h"
 #include "emulator/include/hopper.h"
+#include "emulator/names.h"
+#include "emulator/record.h"
+#include "emulator/report.h"
+#include "emulator/symbols.h"
 
 namespace emulator {
 namespace {
@@ -17,6 +23,12 @@ namespace {
 constexpr int kMost = (1 << 20) - 1;  // arrivals; bytes
 
 std::map<uint64_t*, Mbarrier> barriers;  // of the block, by address
+
+// Of a thread: where it waits and for which phase, until it has gone on.
+struct Wait {
+    const Mbarrier* barrier = nullptr;
+    uint32_t phase = 0;
+} waits[kMaxThreads];
 
 uint64_t mark(const uint64_t* memory) {
     return reinterpret_cast<uintptr_t>(memory) ^ 0x7265697272616200;
@@ -45,22 +57,22 @@ void complete_phase(Mbarrier& b) {
     b.pending = b.arrivals;
     ++b.phase;
     for (unsigned t = 0; t < run.threads; ++t) {
-        Thread& thread = threads[t];
-        if (thread.mbarrier != &b) continue;
-        if (thread.state == State::ready && thread.phase + 2 == b.phase)
+        const Call& site = threads[t].site;
+        const uint32_t phase = waits[t].phase;
+        if (waits[t].barrier == &b && threads[t].state == State::ready && phase + 2 == b.phase)
             misuse_by(t,
-                      "mbarrier_wait: phase " + std::to_string(thread.phase + 1) + " of " +
-                          name_of(b) + " is complete before the thread that waits for phase " +
-                          std::to_string(thread.phase) + " has gone on: it may wait for ever",
-                      thread.site.file, thread.site.line);
-        if (thread.state == State::at_mbarrier) thread.state = State::ready;
+                      "mbarrier_wait: phase " + std::to_string(phase + 1) + " of " + name_of(b) +
+                          " is complete before the thread that waits for phase " +
+                          std::to_string(phase) + " has gone on: it may wait for ever",
+                      site.file, site.line);
     }
+    wake(&b);
 }
 
 // A parity stands for one phase only if the thread knows that the one before is complete.
-void check_phase(Mbarrier& b, uint32_t phase, const Call& site) {
+void check_phase(const Mbarrier& b, uint32_t phase, const Call& site) {
     if (!tracing() || phase == 0) return;
-    if (races::knows(current_thread, races::agent(&b), b.completed[b.phase - phase])) return;
+    if (clocks::knows(current_thread, clocks::agent(&b), b.completed[b.phase - phase])) return;
     misuse("mbarrier_wait: lapped: parity " + std::to_string(phase % 2) + " of " + name_of(b) +
                " stands for phase " + std::to_string(phase) +
                " by now, but nothing says that the thread comes after phase " +
@@ -104,9 +116,9 @@ void arrive(uint64_t* memory, const char* instruction, int64_t bytes, const char
 }  // namespace
 
 Mbarrier::Mbarrier(uint64_t* memory, Call site, int arrivals)
-    : memory(memory), site(site), thread(current_thread), clock(races::now(current_thread)),
+    : memory(memory), site(site), thread(current_thread), clock(clocks::now(current_thread)),
       arrivals(arrivals), pending(arrivals) {
-    races::keep_all_readers();
+    clocks::keep_all_readers();
 }
 
 std::string name_of(const Mbarrier& barrier) {
@@ -132,7 +144,7 @@ Mbarrier& mbarrier_at(uint64_t* memory, const char* instruction, const char* fil
     Mbarrier& b = found->second;
     if (*memory != mark(memory))
         refuse(name_of(b) + " has been overwritten since its mbarrier_init()" + at(b.site));
-    if (tracing() && !races::knows(current_thread, b.thread, b.clock))
+    if (tracing() && !clocks::knows(current_thread, b.thread, b.clock))
         refuse("no barrier lies between this and the mbarrier_init() of " + name_of(b) +
                at(b.site) + " by " + thread_name(b.thread));
     return b;
@@ -147,7 +159,7 @@ namespace mbarriers {
 
 void begin_block() {
     barriers.clear();
-    for (Thread& thread : threads) thread.mbarrier = nullptr;
+    std::fill(std::begin(waits), std::end(waits), Wait());
 }
 
 void end_block() {
@@ -167,9 +179,18 @@ void end_block() {
     }
 }
 
+bool anyone_waits() {
+    for (unsigned t = 0; t < run.threads; ++t)
+        if (waits[t].barrier && threads[t].waits(waits[t].barrier)) return true;
+    return false;
+}
+
 void report_deadlock() {
-    const auto waits = [](const Thread& t) { return t.state == State::at_mbarrier; };
     const auto end = threads.begin() + run.threads;
+    const auto wait_of = [](const Thread& t) -> const Wait& { return waits[&t - &threads[0]]; };
+    const auto waits = [&](const Thread& t) {
+        return wait_of(t).barrier && t.waits(wait_of(t).barrier);
+    };
     const auto place = [](std::vector<Thread>::iterator t) {
         return thread_name(unsigned(t - threads.begin())) + at(t->site);
     };
@@ -179,22 +200,17 @@ void report_deadlock() {
     });
     if (first == end) {
         fail("deadlock: no thread of " + block_name() + " can go on: " + place(other) +
-             (other->state == State::at_named ? " waits at a barrier, " + state_of(*other->named)
-              : other->state == State::at_wgmma
-                  ? " waits for a wgmma that not all warps have called"
-              : other->state == State::at_cluster ? " waits for the cluster"
-                                                  : " waits"));
+             (other->state == State::waiting ? other->why(other->waits_for) : " waits"));
         return;
     }
     fail("deadlock: no thread of " + block_name() +
          " can go on: " + count(std::count_if(threads.begin(), end, waits), "thread") +
-         " in mbarrier_wait, " + place(first) + " for phase " + std::to_string(first->phase) +
-         " of " + name_of(*first->mbarrier) +
+         " in mbarrier_wait, " + place(first) + " for phase " +
+         std::to_string(wait_of(*first).phase) + " of " + name_of(*wait_of(*first).barrier) +
          (other == end ? "" : "; others at a barrier or warp operation, " + place(other)));
     for (const auto& [memory, b] : barriers) {
-        const auto waiting = std::count_if(threads.begin(), end, [&b = b](const Thread& t) {
-            return t.state == State::at_mbarrier && t.mbarrier == &b;
-        });
+        const auto waiting =
+            std::count_if(threads.begin(), end, [&b = b](const Thread& t) { return t.waits(&b); });
         const std::string bytes = b.bytes < 0
                                       ? count(-b.bytes, "byte") + " more than expected have come"
                                       : count(b.bytes, "expected byte") + " to come";
@@ -225,23 +241,9 @@ void mbarrier_init(uint64_t* memory, int arrivals, const char* file, int line) {
     trace::access(current_thread, memory, 8, trace::kWrite, pc, false);
     const auto [place, is_new] =
         barriers.try_emplace(memory, memory, Call{file, line, 0}, arrivals);
-    if (!is_new)
-        refuse(name_of(place->second) + " is set up already" + at(place->second.site) +
-               ": mbarrier_inval() comes first");
+    if (!is_new) refuse(name_of(place->second) + " is set up already," + at(place->second.site));
     *memory = mark(memory);
     if (record::on) record::note("barrier" + record::number(memory) + numbers({arrivals}));
-}
-
-void mbarrier_inval(uint64_t* memory, const char* file, int line) {
-    EmulatorsWork work;
-    Mbarrier& b = mbarrier_at(memory, "mbarrier_inval", file, line);
-    for (unsigned t = 0; t < run.threads; ++t)
-        if (threads[t].state == State::at_mbarrier && threads[t].mbarrier == &b)
-            misuse("mbarrier_inval: " + thread_name(t) + " waits for " + name_of(b), file, line);
-    if (b.bytes != 0) misuse("mbarrier_inval: bytes are on their way to " + name_of(b), file, line);
-    see(b.unseen, b.complete), see(b.landed, b.arriving);
-    barriers.erase(memory);
-    *memory = ~uint64_t(0);
 }
 
 void fence_mbarrier_init() {
@@ -253,7 +255,7 @@ void fence_mbarrier_init() {
 void fence_proxy_async() {
     EmulatorsWork work;
     fence_mbarrier_init();
-    races::fence_proxy(current_thread);
+    clocks::fence_proxy(current_thread);
 }
 
 void mbarrier_arrive(uint64_t* memory, const char* file, int line) {
@@ -277,8 +279,7 @@ void mbarrier_wait(uint64_t* memory, int parity, const char* file, int line) {
     ++progress_made;
     if (parity != 0 && parity != 1)
         misuse("mbarrier_wait: parity " + std::to_string(parity) + ", not 0 or 1", file, line);
-    Thread& self = threads[current_thread];
-    self.site = {file, line, 0};
+    const Call site{file, line, 0};
     const bool blocks = int(b.phase % 2) == parity;
     const int64_t phase = int64_t(b.phase) - !blocks;
     const auto note = [&](const char* what, bool own) {
@@ -287,14 +288,12 @@ void mbarrier_wait(uint64_t* memory, int parity, const char* file, int line) {
     };
     note(blocks ? "wait" : "look", true);
     if (phase < 0) return;  // before the first phase
-    self.phase = uint32_t(phase);
-    check_phase(b, self.phase, self.site);
+    check_phase(b, uint32_t(phase), site);
     if (blocks) {
-        self.state = State::at_mbarrier;
-        self.mbarrier = &b;
-        suspend();
+        waits[current_thread] = {&b, uint32_t(phase)};
+        wait_for(&b, site, nullptr);
+        waits[current_thread] = {};
         note("pass", false);
-        self.mbarrier = nullptr;
     }
     see(b.unseen, b.complete);
     b.complete.acquire(current_thread);

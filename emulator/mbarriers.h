@@ -31,4 +31,11 @@ std::string name_of(const Mbarrier& barrier);
 void bytes_came(Mbarrier& barrier, int64_t bytes);
 void see(std::vector<TensorCopy>& loads, Sync& sync);  // what they wrote is there from now on
 
+namespace mbarriers {
+void begin_block();
+void end_block();
+bool anyone_waits();
+void report_deadlock();  // threads wait, at mbarriers or elsewhere, and nothing can end that
+}  // namespace mbarriers
+
 }  // namespace emulator

@@ -1,9 +1,13 @@
 // Problems and counts, for the program to read after a launch.
 
+#include "emulator/report.h"
+
 #include <algorithm>
 #include <map>
 
-#include "emulator/internal.h"
+#include "emulator/lines.h"
+#include "emulator/record.h"
+#include "emulator/requests.h"
 
 namespace emulator {
 

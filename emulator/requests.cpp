@@ -1,9 +1,13 @@
 // Requests: what the lanes of a warp ask for together, and their cost in sectors or wavefronts.
 
+#include "emulator/requests.h"
+
 #include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 
-#include "emulator/internal.h"
+#include "emulator/accesses.h"
+#include "emulator/record.h"
 
 extern "C" char __executable_start, etext;  // the linker's: the program's code
 

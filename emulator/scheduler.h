@@ -1,26 +1,19 @@
-// Shared by scheduler.cpp and warps.cpp: the threads of the running block.
+// Launches, blocks and threads, and how a thread waits.
 #pragma once
 
-#include <boost/context/fiber.hpp>
+#include <string>
+#include <vector>
 
-#include "emulator/include/mma.h"
-#include "emulator/internal.h"
+#include "emulator/emulator.h"
+#include "emulator/include/fragments.h"
 
 namespace emulator {
 
-enum class State {
-    ready,
-    at_barrier,
-    at_named,
-    at_cluster,
-    at_wgmma,
-    at_mbarrier,
-    at_warp,
-    returned
-};
+constexpr unsigned kMaxThreads = 1024;  // of all blocks that run together
+constexpr unsigned kMaxRanks = 8;  // blocks of a cluster
 
-struct Mbarrier;  // see mbarriers.cpp
-struct NamedBarrier;  // see named_barriers.cpp
+// waiting: for what an object of some mechanism counts, an mbarrier for one.
+enum class State { ready, at_barrier, at_warp, waiting, returned };
 
 struct Call {  // where a thread waits
     const char* file = nullptr;
@@ -28,11 +21,13 @@ struct Call {  // where a thread waits
 };
 
 struct Thread {
-    boost::context::fiber fiber;
     State state = State::returned;
     uint3 index{};
     bool in_kernel = false;  // false while it still copies the kernel's arguments
     Call site;
+    // Waiting: for which object, and that in words: " waits for the cluster".
+    const void* waits_for = nullptr;
+    std::string (*why)(const void* object) = nullptr;
     // In a warp operation: its name, the lanes it waits for, the value it brings, the lane it
     // reads, and the value it receives.
     const char* name = nullptr;
@@ -43,24 +38,24 @@ struct Thread {
     // In a collective: the operation and this lane's arguments. Null in a shuffle.
     void (*operation)(const WarpCall&) = nullptr;
     const void* arguments = nullptr;
-    // Of a wait at an mbarrier: which, and the phase; null once the thread has gone on.
-    Mbarrier* mbarrier = nullptr;
-    uint32_t phase = 0;
-    NamedBarrier* named = nullptr;
+
+    bool waits(const void* object) const { return state == State::waiting && waits_for == object; }
 };
 
 // Created when first needed and reused by all later blocks and launches.
 extern std::vector<Thread>& threads;
-
-constexpr unsigned kMaxRanks = 8;  // blocks of a cluster
+extern unsigned current_thread;  // the running thread's linear number
+extern volatile uint64_t progress_made;  // arrivals at a barrier, a warp operation or the end
 
 struct Run {  // the launch that runs
     dim3 grid, block, cluster;
     unsigned ranks = 1;  // blocks that run together: those of a cluster
     unsigned block_threads = 0, threads = 0;  // of a block; of all that run together
     uint3 first_block{};  // of the cluster that runs
+    bool first_or_last = false;  // whether that is the launch's first or last
     bool restart = false;  // as a cluster's launch
-    void* shared = nullptr;  // their dynamic shared memories, so far apart
+    size_t shared_bytes = 0;  // dynamic shared memory of a block
+    void* shared = nullptr;  // that of those that run together, so far apart:
     size_t shared_stride = 0;
     const void* kernel = nullptr;  // its address, where that is known
     void (*thread)(void*) = nullptr;  // runs it as one thread
@@ -71,17 +66,17 @@ struct Run {  // the launch that runs
 };
 extern Run run;
 
-void suspend();  // the running thread, until it is ready again
-bool same_site(const Call& a, const Call& b);
-std::string site_name(const Call& site);
-std::string state_of(const NamedBarrier& barrier);  // how many have come
-void block_barrier_in_cluster(const char* file, int line, int number);
-unsigned rank_of(unsigned thread);
+// Ends the launch. Does not return if a kernel's thread calls it.
+void fail(const std::string& problem, cudaError_t error = cudaErrorLaunchFailure);
+void misuse_by(unsigned thread, const std::string& what, const char* file, int line);
+unsigned ready_threads();  // how many threads can run
+// All called by the running thread. The others run first:
+void give_way();
+// Until it is ready again:
+void suspend();
+// Until wake() says so of the object:
+void wait_for(const void* object, const Call& site, std::string (*why)(const void* object));
+void wake(const void* object);
 void restart_launch();  // with blocks that run together; does not come back
-void check_leaving(unsigned thread);  // it has returned
-// The running thread asks something of another block of its cluster: of what lies there where
-// `pointer` points in its own.
-void* in_rank(void* pointer, unsigned rank, const char* name, const char* file, int line);
-bool complete_warp(unsigned thread, const void* pc = nullptr);
 
 }  // namespace emulator

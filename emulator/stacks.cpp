@@ -1,11 +1,13 @@
 // The stacks of a block's threads.
 
+#include "emulator/stacks.h"
+
 #include <sys/mman.h>
 
 #include <cstdio>
 #include <cstdlib>
 
-#include "emulator/internal.h"
+#include "emulator/scheduler.h"
 
 // AddressSanitizer's, in a program that has it.
 extern "C" __attribute__((weak)) void __asan_unpoison_memory_region(void const volatile*, size_t);

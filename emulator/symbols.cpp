@@ -1,5 +1,7 @@
 // The functions and variables of the running program, from the symbol table of its own file.
 
+#include "emulator/symbols.h"
+
 #include <cxxabi.h>
 #include <elf.h>
 #include <link.h>
@@ -10,7 +12,8 @@
 #include <fstream>
 #include <iterator>
 
-#include "emulator/internal.h"
+#include "emulator/accesses.h"
+#include "emulator/include/cuda_runtime.h"
 
 extern "C" char __executable_start, __data_start, _end;  // the linker's
 

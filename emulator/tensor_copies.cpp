@@ -8,6 +8,11 @@
 #include <algorithm>
 #include <cstring>
 
+#include "emulator/accesses.h"
+#include "emulator/names.h"
+#include "emulator/record.h"
+#include "emulator/settings.h"
+
 namespace emulator {
 
 TensorCopy::TensorCopy(bool store, const CUtensorMap* from, void* shared, int x, int y, Call site,
@@ -98,11 +103,6 @@ void TensorCopy::start_note() {
 
 void TensorCopy::end_note() const {
     if (record::on) record::note("done," + std::to_string(note), false);
-}
-
-void prefetch_tensormap(const CUtensorMap* map, const char* file, int line) {
-    if (reinterpret_cast<uintptr_t>(map) % 64)
-        misuse("prefetch_tensormap: that is no tensor map", file, line);
 }
 
 }  // namespace emulator

@@ -2,10 +2,12 @@
 // tensor_stores.cpp.
 #pragma once
 
-#include "emulator/scheduler.h"
+#include "emulator/clocks.h"
 #include "emulator/tensor_maps.h"
 
 namespace emulator {
+
+struct Mbarrier;
 
 struct TensorCopy {
     const char* name;  // bulk_tensor_load, bulk_tensor_store
@@ -43,5 +45,15 @@ struct TensorCopy {
     void start_note();
     void end_note() const;  // the box is there, or has been read
 };
+
+namespace tensor_loads {
+void begin_block();
+bool goes_on();
+void end_block();
+}  // namespace tensor_loads
+namespace tensor_stores {
+void begin_block();
+void end_block();
+}  // namespace tensor_stores
 
 }  // namespace emulator

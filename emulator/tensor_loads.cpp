@@ -5,8 +5,13 @@
 #include <cstring>
 #include <utility>
 
+#include "emulator/accesses.h"
+#include "emulator/clusters.h"
 #include "emulator/include/hopper.h"
 #include "emulator/mbarriers.h"
+#include "emulator/names.h"
+#include "emulator/record.h"
+#include "emulator/settings.h"
 
 namespace emulator {
 namespace {
@@ -56,7 +61,7 @@ void land(size_t number) {
 
 void see(std::vector<TensorCopy>& loads, Sync& sync) {
     for (TensorCopy& load : loads) {
-        races::act(load.order, [&] {
+        clocks::act(load.order, [&] {
             each_part(load, [&](char* begin, uint64_t bytes) {
                 trace::bulk_access(load.order.agent, begin, bytes, trace::kWrite, load.pc);
             });
@@ -83,7 +88,7 @@ void start_load(void* to, const CUtensorMap* map, int x, int y, uint64_t* barrie
             load.refuse("the one at " + site_name(other.site) + " is still writing there");
     if (counted) load.trace_matrix();
     each_part(load, [](char* begin, uint64_t bytes) { std::memset(begin, 0xff, bytes); });
-    load.order = races::begin_async(current_thread, &b);
+    load.order = clocks::begin_async(current_thread, &b);
     load.start_note();
     under_way.push_back(std::move(load));
     if (thread_order() == Order::reverse) land(under_way.size() - 1);
@@ -120,20 +125,17 @@ void bulk_tensor_load_multicast(void* to, const CUtensorMap* map, int x, int y, 
     }
 }
 
-namespace tensor_loads {
+namespace {
 
-void begin_block() { under_way.clear(); }
-
-bool any_lands() {
+bool any_lands() {  // of those under way; false: none is
     if (under_way.empty()) return false;
     size_t number = 0;
     if (thread_order() == Order::random) {
         number = random_number() % under_way.size();
     } else {  // one that is waited for: the others may still be late
         const auto awaited = [](const TensorCopy& load) {
-            return std::any_of(threads.begin(), threads.begin() + run.threads, [&](Thread& t) {
-                return t.state == State::at_mbarrier && t.mbarrier == load.barrier;
-            });
+            return std::any_of(threads.begin(), threads.begin() + run.threads,
+                               [&](const Thread& t) { return t.waits(load.barrier); });
         };
         const auto found = std::find_if(under_way.begin(), under_way.end(), awaited);
         if (found != under_way.end()) number = size_t(found - under_way.begin());
@@ -141,6 +143,14 @@ bool any_lands() {
     land(number);
     return true;
 }
+
+}  // namespace
+
+namespace tensor_loads {
+
+void begin_block() { under_way.clear(); }
+
+bool goes_on() { return mbarriers::anyone_waits() && any_lands(); }
 
 void end_block() {
     while (any_lands()) {

@@ -5,6 +5,8 @@
 #include <cstdio>
 #include <cstring>
 
+#include "emulator/report.h"
+
 namespace emulator {
 
 std::string why_no_tensor_map(const TensorMap& m, const uint32_t* box,

@@ -1,8 +1,10 @@
 // What a CUtensorMap holds on the emulator.
 #pragma once
 
+#include <cstdint>
+#include <string>
+
 #include "emulator/include/cuda.h"
-#include "emulator/internal.h"
 
 namespace emulator {
 

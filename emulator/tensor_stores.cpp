@@ -5,6 +5,11 @@
 #include <cstring>
 #include <utility>
 
+#include "emulator/accesses.h"
+#include "emulator/names.h"
+#include "emulator/record.h"
+#include "emulator/report.h"
+#include "emulator/settings.h"
 #include "emulator/tensor_copies.h"
 
 namespace emulator {
@@ -34,7 +39,7 @@ void write_matrix(TensorCopy& store) {
 // Tells the trace what of shared memory goes out, which is not what is cut off.
 void trace_read(TensorCopy& store) {
     if (std::exchange(store.read, true)) return;
-    races::act(store.order, [&] {
+    clocks::act(store.order, [&] {
         for (int i = 0; i < store.map.box[1]; ++i) {
             const TensorCopy::Row row = store.row(i);
             for (int at = row.skipped, next; at < row.skipped + row.bytes; at = next) {
@@ -49,7 +54,7 @@ void trace_read(TensorCopy& store) {
 
 void trace_write(TensorCopy& store) {
     trace_read(store);
-    races::act(store.order, [&] {
+    clocks::act(store.order, [&] {
         for (int i = 0; i < store.map.box[1]; ++i)
             if (const TensorCopy::Row row = store.row(i); row.bytes)
                 trace::bulk_access(store.order.agent, row.begin, row.bytes, trace::kWrite,
@@ -76,7 +81,7 @@ void bulk_tensor_store(const CUtensorMap* map, int x, int y, const void* from, c
     Stores& mine = all[current_thread];
     store.group = mine.groups;
     store.trace_matrix();
-    store.order = races::begin_async(current_thread, &mine);
+    store.order = clocks::begin_async(current_thread, &mine);
     store.start_note();
     mine.under_way.push_back(std::move(store));
     make_progress(mine);
@@ -97,7 +102,7 @@ void bulk_wait_group(unsigned but_last, bool read, const char* file, int line) {
         if (!covered(store)) continue;
         if (read) read_box(store), trace_read(store);
         else write_matrix(store), trace_write(store);
-        races::learn(store.thread, store.order);
+        clocks::learn(store.thread, store.order);
     }
     if (!read) list.erase(std::remove_if(list.begin(), list.end(), covered), list.end());
 }

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "emulator/internal.h"
+#include "emulator/accesses.h"
 
 #define HERE __builtin_return_address(0)
 

@@ -3,7 +3,9 @@
 
 #include <cstdlib>
 
-#include "emulator/internal.h"
+#include "emulator/accesses.h"
+#include "emulator/lines.h"
+#include "emulator/scheduler.h"
 
 struct TypeMismatch {  // as g++ and clang lay it out
     const char* file;

@@ -1,9 +1,15 @@
 // Operations of a warp: __syncwarp(), shuffles, and the collectives of mma.h.
 
+#include "emulator/warps.h"
+
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
 
+#include "emulator/accesses.h"
+#include "emulator/clocks.h"
+#include "emulator/names.h"
+#include "emulator/record.h"
 #include "emulator/scheduler.h"
 
 namespace emulator {
@@ -98,7 +104,7 @@ bool complete_warp(unsigned thread, const void* pc) {
     }
     // A collective orders no memory. A shuffle also orders the accesses of lanes that have
     // returned.
-    if (!self.operation) races::warp_barrier(first, mask & (lanes < 32 ? (1u << lanes) - 1 : ~0u));
+    if (!self.operation) clocks::warp_barrier(first, mask & (lanes < 32 ? (1u << lanes) - 1 : ~0u));
     return true;
 }
 

@@ -1,5 +1,7 @@
 // Ends the program, with a message and exit code 3, if a kernel crashes or never ends.
 
+#include "emulator/watchdog.h"
+
 #include <signal.h>
 #include <sys/time.h>
 #include <ucontext.h>
@@ -8,14 +10,18 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "emulator/internal.h"
+#include "emulator/accesses.h"
+#include "emulator/lines.h"
+#include "emulator/names.h"
+#include "emulator/stacks.h"
+#include "emulator/symbols.h"
 
 extern "C" __attribute__((weak)) void __asan_init();  // in a program that has AddressSanitizer
 
 namespace emulator {
 namespace {
 
-constexpr int kExitCode = 3;  // kDeviceFailed in common/failure.h
+constexpr int kExitCode = 3;
 constexpr double kSeconds = 10;
 
 struct Watch {
@@ -59,7 +65,7 @@ std::string who() {
 
 void crashed(int signal, siginfo_t* info, void* context) {
     in_kernel = false;
-    if (!in_launch()) {  // the program's own crash: let it happen
+    if (!run.running) {  // the program's own crash: let it happen
         ::signal(signal, SIG_DFL);
         return;
     }

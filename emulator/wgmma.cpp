@@ -2,7 +2,7 @@
 // at some time between the call and the wait: at once where threads run in reverse order, as late as
 // can be in forward order, at any time in random order. Until the wait the accumulators hold NaN.
 
-#include "emulator/include/hopper.h"
+#include "emulator/wgmma.h"
 
 #include <algorithm>
 #include <cstring>
@@ -12,50 +12,18 @@
 #include <tuple>
 #include <utility>
 
-#include "emulator/scheduler.h"
+#include "emulator/accesses.h"
+#include "emulator/clocks.h"
+#include "emulator/include/hopper.h"
+#include "emulator/names.h"
+#include "emulator/record.h"
+#include "emulator/report.h"
+#include "emulator/settings.h"
 
 namespace emulator {
 namespace {
 
-constexpr int kRows = 16, kDepth = 16, kMostColumns = 256;
-
-// ---- Descriptors --------------------------------------------------------------------------------
-
-// A descriptor has room for 18 bits of an address, and 10 bits that the hardware ignores: the number
-// of the array.
-std::vector<uintptr_t> arrays;  // where each begins, or before that a multiple of 1024
-
-struct Operand {  // r: the row of A, or the column of B
-    uintptr_t base, start;  // start: from base
-    unsigned leading, stride, row;  // bytes; row: 16 without a swizzle
-    bool transposed;
-
-    Operand(uint64_t descriptor, bool transposed) : transposed(transposed) {
-        const auto field = [&](int first) { return unsigned(descriptor >> first & 0x3fff) << 4; };
-        const size_t array = descriptor >> 52 & 0x3ff;
-        base = array < arrays.size() ? arrays[array] : 0;
-        start = field(0), leading = field(16), stride = field(32);
-        constexpr unsigned kRowBytes[] = {16, 128, 64, 32};
-        row = kRowBytes[descriptor >> 62];
-    }
-    // Where the 16 bytes lie that the element is in, and those beside it along the row.
-    char* chunk(unsigned r, unsigned k) const {
-        const unsigned in_row = transposed ? r : k, across = transposed ? k : r, most = row / 2;
-        uintptr_t at = start + across % 8 * row + in_row % most / 8 * 16;
-        if (row == 16) return place(at + r / 8 * stride + k / 8 * leading);
-        at += across / 8 * stride + in_row / most * leading;
-        return place(at ^ (at >> 7 & (row / 16 - 1)) << 4);
-    }
-    char* place(uintptr_t at) const { return reinterpret_cast<char*>(base + at); }
-    // Visits the chunks of r below `size` and all k: visit(chunk, r, k of its first element).
-    template <class Visit>
-    void each(unsigned size, const Visit& visit) const {
-        for (unsigned r = 0; r < size; r += transposed ? 8 : 1)
-            for (unsigned k = 0; k < kDepth; k += transposed ? 1 : 8) visit(chunk(r, k), r, k);
-    }
-};
-
-// ---- Products under way -------------------------------------------------------------------------
+constexpr int kRows = 16, kMostColumns = 256;
 
 struct Accumulators {  // of a warp: an array d of each lane
     float* lanes[32];
@@ -68,8 +36,6 @@ struct Accumulators {  // of a warp: an array d of each lane
 struct Product {
     WgmmaCall call;
     Accumulators* to;
-    std::vector<unsigned> a_registers;  // 4 a lane
-    const void* a_lanes[32];
     unsigned warp, group;
     size_t number;  // of the warp's calls
     Call site;
@@ -86,7 +52,6 @@ struct Warp {
     bool fenced = false;  // ever
     size_t calls = 0;
     std::vector<uint32_t> clocks;  // by call: of what it read; 0: not looked at yet
-    int registers = 0;  // set by setmaxnreg; 0: never
 } warps[kMaxThreads / 32];
 
 struct Issued {  // by the warps of a warpgroup that came to it
@@ -98,45 +63,12 @@ std::deque<Issued> issued[kMaxThreads / 128];  // calls that not all four have m
 size_t forgotten[kMaxThreads / 128];
 
 unsigned warp_of(const WarpCall&) { return current_thread / 32; }
-unsigned block_warps() { return (run.block_threads + 31) / 32; }
-template <class Refuse>
-void want_whole_warpgroup(unsigned warp, const Refuse& refuse) {
-    if ((warp % block_warps() / 4 + 1) * 128 > run.block_threads)
-        refuse("the block has no 128 threads for this warpgroup");
-}
-
-float number(uint16_t bits, bool is_half) {
-    return is_half ? half_to_float(bits) : __builtin_bit_cast(float, uint32_t(bits) << 16);
-}
-
-// The operands' elements of a chunk, in a matrix with k down and r across.
-template <unsigned width>
-void read(const Operand& from, unsigned size, unsigned first, bool is_half,
-          float (&to)[kDepth][width]) {
-    from.each(size, [&](const char* chunk, unsigned r, unsigned k) {
-        if (r / 8 < first / 8 || r < (from.transposed ? r : first)) return;
-        uint16_t bits[8];
-        std::memcpy(bits, chunk, 16);
-        for (unsigned i = 0; i < 8; ++i) {
-            const unsigned row = (from.transposed ? r + i : r) - first;
-            if (row < width) to[from.transposed ? k : k + i][row] = number(bits[i], is_half);
-        }
-    });
-}
-
 void compute(Product& p) {
     if (std::exchange(p.computed, true)) return;
     if (record::on) record::note("done," + std::to_string(p.note), false);
     static float a[kDepth][kRows], b[kDepth][kMostColumns], d[kRows][kMostColumns];
     const unsigned first = p.warp % 4 * kRows, columns = unsigned(p.call.n) * 2;
-    if (p.call.a_registers) {
-        for (int lane = 0; lane < 32; ++lane)
-            for (int i = 0; i < 8; ++i)
-                a[lane % 4 * 2 + i % 2 + i / 4 * 8][lane / 4 + i / 2 % 2 * 8] = number(
-                    uint16_t(p.a_registers[lane * 4 + i / 2] >> 16 * (i % 2)), p.call.is_half);
-    } else {
-        read(Operand(p.call.a, p.call.transposed_a), first + kRows, first, p.call.is_half, a);
-    }
+    read(Operand(p.call.a, p.call.transposed_a), first + kRows, first, p.call.is_half, a);
     read(Operand(p.call.b, p.call.transposed_b), columns, 0, p.call.is_half, b);
     const auto each = [&](auto visit) {  // of D
         for (int lane = 0; lane < 32; ++lane)
@@ -155,16 +87,15 @@ void compute(Product& p) {
 void trace_operands(Product& p) {
     uint32_t& clock = warps[p.warp].clocks[p.number];
     if (clock) return;
-    races::act(p.order, [&] {
+    clocks::act(p.order, [&] {
         const auto read = [&](const char* chunk, unsigned, unsigned) {
             trace::bulk_access(p.order.agent, chunk, 16, trace::kRead, p.pc);
         };
         const unsigned first = p.warp % 4 * kRows;
-        if (!p.call.a_registers)
-            Operand(p.call.a, p.call.transposed_a)
-                .each(first + kRows, [&](const char* chunk, unsigned r, unsigned k) {
-                    if (r >= first) read(chunk, r, k);
-                });
+        Operand(p.call.a, p.call.transposed_a)
+            .each(first + kRows, [&](const char* chunk, unsigned r, unsigned k) {
+                if (r >= first) read(chunk, r, k);
+            });
         Operand(p.call.b, p.call.transposed_b).each(p.call.n * 2, read);
     });
     clock = p.order.clock + !tracing();
@@ -178,11 +109,10 @@ void start_note(Product& p) {
     std::string text = "wgmma," + std::to_string(p.warp) + "," + std::to_string(p.call.a) + "," +
                        std::to_string(p.call.b);
     const unsigned first = p.warp % 4 * kRows;
-    if (!p.call.a_registers)
-        Operand(p.call.a, p.call.transposed_a)
-            .each(first + kRows, [&](const char* chunk, unsigned r, unsigned) {
-                if (r >= first) text += record::number(chunk);
-            });
+    Operand(p.call.a, p.call.transposed_a)
+        .each(first + kRows, [&](const char* chunk, unsigned r, unsigned) {
+            if (r >= first) text += record::number(chunk);
+        });
     text += ",-";
     Operand(p.call.b, p.call.transposed_b)
         .each(p.call.n * 2,
@@ -215,18 +145,11 @@ bool holds(Accumulators& d, const float* values) {  // null: the poison
 }
 
 void check_untouched(Warp& warp, const char* file, int line) {
-    for (Product& p : warp.under_way) {
+    for (Product& p : warp.under_way)
         if (!holds(*p.to, nullptr))
             misuse("wgmma: accumulators were written while the wgmma at " + site_name(p.site) +
                        " was under way",
                    file, line);
-        if (p.call.a_registers)
-            for (int lane = 0; lane < 32; ++lane)
-                if (std::memcmp(p.a_lanes[lane], &p.a_registers[lane * 4], 16) != 0)
-                    misuse("wgmma: A's registers were written while the wgmma at " +
-                               site_name(p.site) + " was under way",
-                           file, line);
-    }
 }
 
 // Some of what is under way may be done already.
@@ -262,32 +185,6 @@ const WgmmaCall& call_of(const WarpCall& call, int lane) {
 
 }  // namespace
 
-uint64_t wgmma_descriptor(const void* start, int swizzle, int stride, int leading, const char* file,
-                          int line) {
-    EmulatorsWork work;
-    const auto refuse = [&](const std::string& why) {
-        misuse("wgmma_descriptor: " + why, file, line);
-    };
-    const auto address = reinterpret_cast<uintptr_t>(start);
-    if (swizzle != 0 && swizzle != 32 && swizzle != 64 && swizzle != 128)
-        refuse("a swizzle of " + std::to_string(swizzle) + " bytes, not 0, 32, 64 or 128");
-    if (address % 16) refuse("the start is not a multiple of 16");
-    if (!is_shared(start)) refuse("the start is not in shared memory");
-    for (const int bytes : {stride, leading})
-        if (bytes < 0 || bytes % 16 || bytes >= 1 << 18)
-            refuse(std::to_string(bytes) + " bytes, not a multiple of 16 below 2^18");
-    const auto dynamic = reinterpret_cast<uintptr_t>(builtins.dynamic_shared);
-    const Symbol* const symbol = find_symbol(address);
-    const uintptr_t array = (symbol ? symbol->begin : dynamic) & ~uintptr_t(1023);
-    const auto found = std::find(arrays.begin(), arrays.end(), array);
-    const auto number = uint64_t(found - arrays.begin());
-    if (found == arrays.end()) arrays.push_back(array);
-    if (number > 0x3ff) refuse("more than 1024 arrays: the emulator has no room for them");
-    const uint64_t mode = swizzle == 128 ? 1 : swizzle == 64 ? 2 : swizzle == 32 ? 3 : 0;
-    return (address - array) >> 4 | uint64_t(leading >> 4) << 16 | uint64_t(stride >> 4) << 32 |
-           number << 52 | mode << 62;
-}
-
 void wgmma(const WarpCall& call) {
     const WgmmaCall& mine = call_of(call, 0);
     const auto refuse = [&](const std::string& why) {
@@ -306,10 +203,10 @@ void wgmma(const WarpCall& call) {
     check_untouched(warp, call.file, call.line);
 
     for (const auto& [descriptor, size, transposed] :
-         {std::tuple(mine.a, mine.a_registers ? 0 : 64, mine.transposed_a),
+         {std::tuple(mine.a, 64, mine.transposed_a),
           std::tuple(mine.b, mine.n * 2, mine.transposed_b)}) {
         const Operand operand(descriptor, transposed);
-        if (size && !operand.base) refuse("that is no descriptor of wgmma_descriptor()");
+        if (!operand.base) refuse("that is no descriptor of wgmma_descriptor()");
         operand.each(unsigned(size), [&](char* chunk, unsigned, unsigned) {
             if (poisoned(chunk, 16)) refuse("an operand goes past the end of its array");
             trace::bulk_bounds(chunk, 16, trace::kRead, call.pc);
@@ -327,21 +224,13 @@ void wgmma(const WarpCall& call) {
     if (d.pending++ == 0) each_register(d, [&](float& x, int i) { d.sums[i] = x; });
     each_register(d, [](float& x, int) { x = __builtin_bit_cast(float, kPoison); });
 
-    Product product{mine, &d, {}, {}, number, warp.groups, warp.calls - 1, site, call.pc};
+    Product product{mine, &d, number, warp.groups, warp.calls - 1, site, call.pc};
     warp.clocks.push_back(0);
-    if (mine.a_registers)
-        for (int lane = 0; lane < 32; ++lane) {
-            product.a_lanes[lane] = call_of(call, lane).a_registers;
-            const auto* const words = static_cast<const unsigned char*>(product.a_lanes[lane]);
-            product.a_registers.resize(32 * 4);
-            std::memcpy(&product.a_registers[lane * 4], words, 16);
-        }
-    product.order = races::begin_async(number * 32, &warp, 32);
+    product.order = clocks::begin_async(number * 32, &warp, 32);
     start_note(product);
     warp.under_way.push_back(std::move(product));
     make_progress(warp);
-    for (unsigned t = number / 4 * 128; t < number / 4 * 128 + 128; ++t)  // look again
-        if (threads[t].state == State::at_wgmma) threads[t].state = State::ready;
+    wake(&issued[number / 4]);  // they look again
 }
 
 void wgmma_fence(const WarpCall& call) {
@@ -363,7 +252,6 @@ void wgmma_commit_group(const WarpCall& call) {
 void wgmma_wait_for_warps(int but_last, const char* file, int line) {
     EmulatorsWork work;
     if (record::on) record::call(current_thread, "wgmma wait", file, line);
-    Thread& self = threads[current_thread];
     const unsigned number = current_thread / 32, first = number / 4 * 4;
     const size_t calls = covered(warps[number], unsigned(but_last));
     const auto missing = [&] {
@@ -371,11 +259,10 @@ void wgmma_wait_for_warps(int but_last, const char* file, int line) {
             if (warps[w].calls < calls) return true;
         return false;
     };
-    while (missing()) {
-        self.site = {file, line, 0};
-        self.state = State::at_wgmma;
-        suspend();
-    }
+    while (missing())
+        wait_for(&issued[first / 4], {file, line, 0}, [](const void*) -> std::string {
+            return " waits for a wgmma that not all warps have called";
+        });
 }
 
 void wgmma_wait_group(const WarpCall& call) {
@@ -389,35 +276,15 @@ void wgmma_wait_group(const WarpCall& call) {
         for (Product& p : warps[w].under_way)
             if (p.number < done) compute(p), trace_operands(p);
         AsyncOrder last;
-        last.agent = tracing() ? races::agent(&warps[w]) : 0;
+        last.agent = tracing() ? clocks::agent(&warps[w]) : 0;
         last.clock = warps[w].clocks[done - 1];
-        for (unsigned lane = 0; lane < 32; ++lane) races::learn(number * 32 + lane, last);
+        for (unsigned lane = 0; lane < 32; ++lane) clocks::learn(number * 32 + lane, last);
     }
     while (!warp.under_way.empty() && warp.under_way.front().number < done) {
         Accumulators& d = *warp.under_way.front().to;
         if (--d.pending == 0) each_register(d, [&](float& x, int i) { d.seen[i] = x = d.sums[i]; });
         warp.under_way.pop_front();
     }
-}
-
-void set_max_registers(const WarpCall& call) {
-    const int count = *static_cast<const int*>(call.arguments[0]), registers = std::abs(count);
-    const char* const name = count < 0 ? "setmaxnreg_fewer" : "setmaxnreg_more";
-    const auto refuse = [&](const std::string& why) {
-        misuse(std::string(name) + ": " + why, call.file, call.line);
-    };
-    require(90, name, call.file, call.line);
-    record::collective = "setmaxnreg";
-    const unsigned number = warp_of(call);
-    if (registers < 24 || registers > 256 || registers % 8)
-        refuse(std::to_string(registers) + " registers, not a multiple of 8 from 24 to 256");
-    if (!run.bounded) refuse("the kernel has no __launch_bounds__");
-    warps[number].registers = registers;
-    want_whole_warpgroup(number, refuse);
-    const unsigned begin = number - number % block_warps();
-    int sum = 0;
-    for (unsigned w = begin; w < begin + block_warps(); ++w) sum += warps[w].registers * 32;
-    if (sum > 65536) refuse("the warps would have " + std::to_string(sum) + " registers of 65536");
 }
 
 namespace wgmma_state {
@@ -439,11 +306,6 @@ void end_block() {
                            std::to_string(warps[w].calls) + " times, warp " +
                            std::to_string(first) + " " + std::to_string(warps[first].calls) +
                            " times (" + block_name() + ")");
-        if (warps[w].registers != warps[first].registers)
-            report_problem("the block ends, and the warps of a warpgroup have set " +
-                           std::to_string(warps[first].registers) + " and " +
-                           std::to_string(warps[w].registers) + " registers (" + block_name() +
-                           ")");
     }
 }
 

@@ -2,7 +2,7 @@
 //
 // This file comes first on the include path, so that `#include <cuda_runtime.h>` means it. It declares the part of CUDA that
 // this repository's kernels use, and nothing else: what is missing here is refused by the compiler, with file and line.
-// How it works and what it cannot do: emulator/README.md.
+// How it works and what it cannot do: emulator/README.md and REFERENCE.md.
 #pragma once
 
 #include <cmath>
@@ -11,6 +11,10 @@
 #include <cstdlib>
 #include <cstring>
 #include <type_traits>
+
+#include "cuda_runtime_api.h"  // this folder's, as it is in quotes
+#include "emulator/include/shared_arrays.h"
+#include "vector_types.h"
 
 #define CUDA_EMULATOR 1
 
@@ -29,64 +33,7 @@
 #define __launch_bounds__(...)  // rewrite_launches.py has a kernel check them: EMULATOR_BOUNDS
 #define __align__(bytes) __attribute__((aligned(bytes)))
 
-// ---- Vector types -----------------------------------------------------------------------------------------------------------
-// A copy moves the whole vector at once, as a GPU's ld.v4 and st.v4 do. A plain struct of four floats would be copied element by
-// element wherever the compiler likes that better, and the trace would then see four narrow accesses. may_alias: kernels copy
-// arrays of other types, half for one, through them.
-
-// An access belongs to the line that copies; g++ keeps both lines by itself.
-#ifdef __clang__
-#define EMULATOR_NODEBUG __attribute__((nodebug))
-#else
-#define EMULATOR_NODEBUG
-#endif
-// clang-format off
-#define EMULATOR_VECTOR(Name, Type, bytes, members, parameters, ...)                                                             \
-    struct __attribute__((aligned(bytes), may_alias)) Name {                                                                     \
-        typedef Type Whole __attribute__((vector_size(bytes)));                                                                  \
-        union {                                                                                                                  \
-            struct { Type members; };                                                                                            \
-            Whole whole;                                                                                                         \
-        };                                                                                                                       \
-        Name() = default;                                                                                                        \
-        Name parameters : whole{__VA_ARGS__} {}                                                                                  \
-        EMULATOR_NODEBUG Name(const Name& other) : whole(other.whole) {}                                                         \
-        EMULATOR_NODEBUG Name& operator=(const Name& other) { whole = other.whole; return *this; }                               \
-    };                                                                                                                           \
-    inline Name make_##Name parameters { return Name(__VA_ARGS__); }
-#define EMULATOR_COMMA ,
-#define EMULATOR_VECTOR2(Name, Type) EMULATOR_VECTOR(Name, Type, 2 * sizeof(Type), x EMULATOR_COMMA y, (Type x, Type y), x, y)
-#define EMULATOR_VECTOR4(Name, Type)                                                                                             \
-    EMULATOR_VECTOR(Name, Type, 4 * sizeof(Type), x EMULATOR_COMMA y EMULATOR_COMMA z EMULATOR_COMMA w,                          \
-                    (Type x, Type y, Type z, Type w), x, y, z, w)
-// clang-format on
-// The struct without a name is what makes v.x and v.whole the same bytes.
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wpedantic"
-EMULATOR_VECTOR2(float2, float)
-EMULATOR_VECTOR4(float4, float)
-EMULATOR_VECTOR2(int2, int)
-EMULATOR_VECTOR4(int4, int)
-EMULATOR_VECTOR2(uint2, unsigned)
-EMULATOR_VECTOR4(uint4, unsigned)
-#pragma GCC diagnostic pop
-#undef EMULATOR_VECTOR4
-#undef EMULATOR_VECTOR2
-#undef EMULATOR_COMMA
-#undef EMULATOR_VECTOR
-
-struct uint3 {
-    unsigned x, y, z;
-};
-struct dim3 {
-    unsigned x, y, z;
-    constexpr dim3(unsigned x = 1, unsigned y = 1, unsigned z = 1) : x(x), y(y), z(z) {}
-    constexpr dim3(uint3 v) : x(v.x), y(v.y), z(v.z) {}
-};
-
 // ---- Launches ---------------------------------------------------------------------------------------------------------------
-
-using cudaStream_t = struct CUstream_st*;
 
 // The line of a call, so that a problem can be reported even where there is no debug info.
 #define EMULATOR_SITE const char *file = __builtin_FILE(), int line = __builtin_LINE()
@@ -274,81 +221,3 @@ inline float min(float a, float b) { return fminf(a, b); }
 inline float max(float a, float b) { return fmaxf(a, b); }
 inline double min(double a, double b) { return fmin(a, b); }
 inline double max(double a, double b) { return fmax(a, b); }
-
-// ---- The runtime API --------------------------------------------------------------------------------------------------------
-
-enum cudaError_t {  // CUDA's own numbers
-    cudaSuccess = 0,
-    cudaErrorInvalidValue = 1,
-    cudaErrorMemoryAllocation = 2,
-    cudaErrorInvalidConfiguration = 9,
-    cudaErrorNoDevice = 100,
-    cudaErrorInvalidDevice = 101,
-    cudaErrorNoKernelImageForDevice = 209,
-    cudaErrorIllegalAddress = 700,
-    cudaErrorMisalignedAddress = 716,
-    cudaErrorLaunchFailure = 719,
-};
-enum cudaMemcpyKind {
-    cudaMemcpyHostToHost,
-    cudaMemcpyHostToDevice,
-    cudaMemcpyDeviceToHost,
-    cudaMemcpyDeviceToDevice
-};
-enum cudaDeviceAttr { cudaDevAttrMultiProcessorCount = 16 };
-enum cudaFuncAttribute {
-    cudaFuncAttributeMaxDynamicSharedMemorySize = 8,
-    cudaFuncAttributePreferredSharedMemoryCarveout = 9
-};
-
-const char* cudaGetErrorName(cudaError_t error);
-const char* cudaGetErrorString(cudaError_t error);
-cudaError_t cudaGetLastError();  // and forgets it
-cudaError_t cudaPeekAtLastError();
-cudaError_t cudaDeviceSynchronize();
-cudaError_t cudaDeviceReset();
-cudaError_t cudaGetDeviceCount(int* count);
-cudaError_t cudaGetDevice(int* device);
-cudaError_t cudaSetDevice(int device);
-// Three multiprocessors, so that small shapes have more tiles; or as many as run_ends_only() says.
-cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int device);
-cudaError_t cudaMemGetInfo(size_t* free, size_t* total);
-// Allocates exactly `bytes` and fills them with 0xff, so that floats are NaN until written.
-cudaError_t cudaMalloc(void** pointer, size_t bytes);
-cudaError_t cudaFree(void* pointer);
-inline cudaError_t cudaFreeAsync(void* pointer, cudaStream_t) { return cudaFree(pointer); }
-cudaError_t cudaMemcpy(void* to, const void* from, size_t bytes, cudaMemcpyKind kind);
-cudaError_t cudaMemset(void* to, int value, size_t bytes);
-
-namespace emulator {
-cudaError_t allow_dynamic_shared(const void* kernel, int bytes);
-}
-
-template <class T>
-cudaError_t cudaMalloc(T** pointer, size_t bytes) {
-    return cudaMalloc(reinterpret_cast<void**>(pointer), bytes);
-}
-template <class T>
-cudaError_t cudaMallocAsync(T** pointer, size_t bytes, cudaStream_t) {
-    return cudaMalloc(pointer, bytes);
-}
-
-using cudaMemPool_t = void*;
-enum cudaMemPoolAttr { cudaMemPoolAttrReleaseThreshold = 4 };
-inline cudaError_t cudaDeviceGetDefaultMemPool(cudaMemPool_t*, int) { return cudaSuccess; }
-inline cudaError_t cudaMemPoolSetAttribute(cudaMemPool_t, cudaMemPoolAttr, void*) {
-    return cudaSuccess;
-}
-
-template <class Function>
-cudaError_t cudaFuncSetAttribute(Function* kernel, cudaFuncAttribute attribute, int value) {
-    if (attribute != cudaFuncAttributeMaxDynamicSharedMemorySize) return cudaSuccess;
-    return emulator::allow_dynamic_shared(reinterpret_cast<const void*>(kernel), value);
-}
-
-template <class T>
-cudaError_t cudaMemcpyToSymbol(T& symbol, const void* from, size_t bytes, size_t offset = 0) {
-    if (offset + bytes > sizeof(T)) return cudaErrorInvalidValue;
-    std::memcpy(reinterpret_cast<char*>(&symbol) + offset, from, bytes);
-    return cudaSuccess;
-}

@@ -33,7 +33,6 @@ void trace_lane(int lane, const void* address, int bytes, bool store, const void
 bool traced_as_shared(const void* address);
 bool is_shared(const void* address);
 bool tracing();
-#define EMULATOR_UNTRACED __attribute__((no_sanitize("thread")))
 
 // ---- Which lane holds what ----------------------------------------------------------------------
 

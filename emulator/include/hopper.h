@@ -1,4 +1,4 @@
-// The emulator's own versions of the instructions in common/hopper.cuh, where each is described.
+// The emulator's own versions of the instructions in common/ptx/hopper.cuh, where each is described.
 #pragma once
 
 #include "ptx.h"
@@ -20,7 +20,6 @@ struct WgmmaCall {  // of a lane
     float* d;
     int n;  // floats of d
     uint64_t a, b;  // descriptors
-    const void* a_registers;  // 4, or null: A is in memory
     bool is_half, transposed_a, transposed_b, accumulate;
 };
 void wgmma(const WarpCall& call);
@@ -82,25 +81,8 @@ __forceinline__ void wgmma_m64k16(Array& d, uint64_t a, uint64_t b, bool accumul
                                    n,
                                    a,
                                    b,
-                                   nullptr,
                                    std::is_same_v<T, half>,
                                    transposed_a != 0,
-                                   transposed_b != 0,
-                                   accumulate};
-    emulator::collective(emulator::wgmma, &call, file, line);
-}
-template <class T, int transposed_b = 0, class Array, class Pair>
-__forceinline__ void wgmma_m64k16(Array& d, const Pair (&a)[4], uint64_t b, bool accumulate = true,
-                                  EMULATOR_SITE) {
-    constexpr int n = sizeof(d) / sizeof(float);
-    static_assert(n % 16 == 0 && n <= 128, "N / 2 floats, N a multiple of 32 up to 256");
-    const emulator::WgmmaCall call{reinterpret_cast<float*>(&d),
-                                   n,
-                                   0,
-                                   b,
-                                   a,
-                                   std::is_same_v<T, half>,
-                                   false,
                                    transposed_b != 0,
                                    accumulate};
     emulator::collective(emulator::wgmma, &call, file, line);

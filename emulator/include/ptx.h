@@ -1,4 +1,4 @@
-// The emulator's own versions of the PTX instructions in common/ptx.cuh, where each is described.
+// The emulator's own versions of the PTX instructions in common/ptx/ptx.cuh, where each is described.
 #pragma once
 
 #include "cuda.h"
@@ -82,17 +82,14 @@ void check_red(const void* to, const char* file, int line);
 // ---- mbarriers and bulk copies ------------------------------------------------------------------
 
 void mbarrier_init(uint64_t* barrier, int arrivals, const char* file, int line);
-void mbarrier_inval(uint64_t* barrier, const char* file, int line);
 void mbarrier_arrive(uint64_t* barrier, const char* file, int line);
 void mbarrier_arrive_expect_tx(uint64_t* barrier, int bytes, const char* file, int line);
 void mbarrier_wait(uint64_t* barrier, int parity, const char* file, int line);
 void fence_mbarrier_init();
 void fence_proxy_async();
 void named_barrier_sync(int id, int count, const char* file, int line);
-void named_barrier_arrive(int id, int count, const char* file, int line);
 void bulk_tensor_load(void* to, const CUtensorMap* map, int x, int y, uint64_t* barrier,
                       const char* file, int line);
-void prefetch_tensormap(const CUtensorMap* map, const char* file, int line);
 void bulk_tensor_store(const CUtensorMap* map, int x, int y, const void* from, const char* file,
                        int line);
 void bulk_commit_group();
@@ -160,9 +157,6 @@ __forceinline__ void mbarrier_init(uint64_t* barrier, int arrivals, EMULATOR_SIT
     emulator::mbarrier_init(barrier, arrivals, file, line);
     asm volatile("");  // as in cp_async
 }
-__forceinline__ void mbarrier_inval(uint64_t* barrier, EMULATOR_SITE) {
-    emulator::mbarrier_inval(barrier, file, line);
-}
 __forceinline__ void mbarrier_arrive(uint64_t* barrier, EMULATOR_SITE) {
     emulator::mbarrier_arrive(barrier, file, line);
 }
@@ -180,9 +174,6 @@ __forceinline__ void bulk_tensor_load(void* to, const CUtensorMap* map, int x, i
 __forceinline__ void named_barrier_sync(int id, int threads, EMULATOR_SITE) {
     emulator::named_barrier_sync(id, threads, file, line);
 }
-__forceinline__ void named_barrier_arrive(int id, int threads, EMULATOR_SITE) {
-    emulator::named_barrier_arrive(id, threads, file, line);
-}
 using emulator::bulk_commit_group;
 __forceinline__ void bulk_tensor_store(const CUtensorMap* map, int x, int y, const void* from,
                                        EMULATOR_SITE) {
@@ -196,9 +187,6 @@ __forceinline__ void bulk_wait_group(EMULATOR_SITE) {
 template <int but_last>
 __forceinline__ void bulk_wait_group_read(EMULATOR_SITE) {
     emulator::bulk_wait_group(but_last, true, file, line);
-}
-__forceinline__ void prefetch_tensormap(const CUtensorMap* map, EMULATOR_SITE) {
-    emulator::prefetch_tensormap(map, file, line);
 }
 
 }  // namespace ptx

@@ -1,0 +1,23 @@
+// Device memory, errors, limits.
+#pragma once
+
+#include <vector>
+
+#include "emulator/include/cuda_runtime.h"
+
+namespace emulator {
+
+struct Cell;  // who touched two bytes of memory last; see races.cpp
+
+struct Allocation {
+    uintptr_t begin, end;
+    Cell* cells;  // null until a traced kernel touches it
+};
+extern std::vector<Allocation> allocations;  // live cudaMalloc ranges, by address
+Allocation* find_allocation(uintptr_t address);
+void* allocate_aligned(size_t alignment, size_t bytes);
+cudaError_t set_last_error(cudaError_t error);  // returns it
+size_t static_shared(const void* kernel);  // bytes of its own __shared__ arrays
+bool launch_fits(const Launch& launch);  // within the limits; otherwise it is reported
+
+}  // namespace emulator

@@ -1,0 +1,14 @@
+// Where in the source.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace emulator {
+
+std::string short_path(const std::string& path);  // the last folder and the name
+// The source line of each return address, from the debug info; "" where there is none.
+std::vector<std::string> find_lines(const std::vector<uintptr_t>& return_addresses);
+
+}  // namespace emulator

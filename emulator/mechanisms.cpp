@@ -1,0 +1,53 @@
+// The table of mechanisms.
+
+#include "emulator/mechanisms.h"
+
+#include "emulator/accesses.h"
+#include "emulator/async.h"
+#include "emulator/clusters.h"
+#include "emulator/mbarriers.h"
+#include "emulator/named_barriers.h"
+#include "emulator/record.h"
+#include "emulator/scheduler.h"
+#include "emulator/watchdog.h"
+#include "emulator/wgmma.h"
+
+namespace emulator {
+namespace {
+
+// In the order of the calls. At a block's end bulk loads land before their mbarriers are looked at. The
+// record comes last: it hands over what is complete.
+constexpr auto none = nullptr;
+// clang-format off
+constexpr Mechanism kMechanisms[] = {
+// begin_launch            begin_block                  end_thread            goes_on                end_block                  end_launch
+  {trace::begin_launch,    trace::begin_block,          none,                    none,                  none,                         trace::end_launch},
+  {async::begin_launch,    none,                           async::end_thread,    none,                  none,                         none},
+  {none,                      tensor_loads::begin_block,   none,                    tensor_loads::goes_on, tensor_loads::end_block,   none},
+  {none,                      mbarriers::begin_block,      none,                    none,                  mbarriers::end_block,      none},
+  {none,                      tensor_stores::begin_block,  none,                    none,                  tensor_stores::end_block,  none},
+  {none,                      wgmma_state::begin_block,    none,                    none,                  wgmma_state::end_block,    none},
+  {none,                      setmaxnreg::begin_block,     none,                    none,                  setmaxnreg::end_block,     none},
+  {none,                      named_barriers::begin_block, none,                    none,                  none,                         none},
+  {none,                      clusters::begin_block,       clusters::end_thread, none,                  none,                         none},
+  {watchdog::begin_launch, none,                           none,                    none,                  none,                         watchdog::end_launch},
+  {record::begin_launch,   record::begin_block,         none,                    none,                  none,                         record::end_launch},
+};
+// clang-format on
+
+}  // namespace
+
+void each_mechanism(void (*Mechanism::*moment)()) {
+    for (const Mechanism& mechanism : kMechanisms) {
+        if (moment == &Mechanism::end_block && run.error) return;
+        if (mechanism.*moment) (mechanism.*moment)();
+    }
+}
+
+bool any_goes_on() {
+    for (const Mechanism& mechanism : kMechanisms)
+        if (mechanism.goes_on && mechanism.goes_on()) return true;
+    return false;
+}
+
+}  // namespace emulator

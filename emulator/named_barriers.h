@@ -1,0 +1,12 @@
+// Barriers of a part of a block, and a block's within a cluster.
+#pragma once
+
+namespace emulator {
+
+void block_barrier_in_cluster(const char* file, int line, int number);
+
+namespace named_barriers {
+void begin_block();
+}  // namespace named_barriers
+
+}  // namespace emulator

@@ -1,0 +1,19 @@
+// Pairs of accesses that nothing orders.
+#pragma once
+
+#include "emulator/accesses.h"
+#include "emulator/clocks.h"
+
+namespace emulator::races {
+
+void begin_launch();
+void begin_block();
+void block_barrier();
+Cell* new_cells(uintptr_t begin, uintptr_t end);  // those of a range
+void delete_cells(Cell* cells, uintptr_t begin, uintptr_t end);
+double bytes_per_byte();  // bytes of bookkeeping for each byte of memory
+// cells: those of the range that begins at `begin`.
+void check(Cell* cells, uintptr_t begin, uintptr_t address, int width, bool global,
+           trace::Kind kind, unsigned thread, uint16_t site);
+
+}  // namespace emulator::races

@@ -1,0 +1,30 @@
+// Problems and counts.
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "emulator/accesses.h"
+#include "emulator/emulator.h"
+
+namespace emulator {
+
+extern Counts totals;  // barriers, blocks, threads; the rest is filled in by counts()
+void report_problem(const std::string& problem);  // keeps it for counts()
+
+// A race. If there is no first access: an uninitialised read.
+struct Conflict {
+    bool global;
+    trace::Kind first_kind, second_kind;
+    uint16_t first, second;  // sites
+    uint16_t first_thread, second_thread;
+    bool same_block;  // the first is of the block that runs
+    bool async;  // the second is an asynchronous operation's
+    bool unfenced;  // they are in order, but no proxy fence lies between
+    std::string who;
+};
+std::string describe(const Conflict& conflict);  // call counts() first, which looks up the lines
+// Keeps one conflict for each pair of instructions, and calls who() only for a new one.
+void report_conflict(Conflict conflict, const std::function<std::string()>& who);
+
+}  // namespace emulator

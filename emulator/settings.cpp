@@ -1,0 +1,48 @@
+// What a program chooses for all launches.
+
+#include "emulator/settings.h"
+
+#include <algorithm>
+#include <random>
+#include <stdexcept>
+
+#include "emulator/include/fragments.h"
+
+namespace emulator {
+namespace {
+
+struct Settings {
+    Order order = Order::forward;
+    int ends_only = 0;
+    std::mt19937 random{1};
+    int architecture = 80;
+} settings;
+
+}  // namespace
+
+void set_order(Order order, unsigned seed) {
+    settings.order = order;
+    settings.random.seed(seed);
+}
+
+void set_architecture(int sm) {
+    if (sm != 70 && sm != 75 && sm < 80)
+        throw std::invalid_argument("set_architecture: 70, 75 or 80, not " + std::to_string(sm));
+    settings.architecture = std::min(sm, 80);
+}
+
+void run_ends_only(int multiprocessors) { settings.ends_only = multiprocessors; }
+
+int architecture() { return settings.architecture; }
+int only_ends_run() { return settings.ends_only; }
+Order thread_order() { return settings.order; }
+unsigned random_number() { return settings.random(); }
+void shuffle(std::vector<unsigned>& numbers) {
+    std::shuffle(numbers.begin(), numbers.end(), settings.random);
+}
+bool happens_early() {
+    return settings.order == Order::reverse ||
+           (settings.order == Order::random && random_number() % 2);
+}
+
+}  // namespace emulator

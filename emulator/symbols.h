@@ -1,0 +1,24 @@
+// The program's own symbol table.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace emulator {
+
+struct Symbol {  // a function or a variable
+    uintptr_t begin;
+    size_t size;
+    bool function;
+    const char* mangled;
+};
+const std::vector<Symbol>& symbols();  // sorted by address; empty in a stripped program
+const Symbol* find_symbol(uintptr_t address);
+uintptr_t load_address();  // 0 if the program runs at its link address
+std::string name_of(const Symbol& symbol);  // demangled
+std::string short_name(const Symbol& symbol);  // as in the source: As, matmul<true>
+bool is_data(uintptr_t address);  // of the program's writable data
+
+}  // namespace emulator

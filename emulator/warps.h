@@ -1,0 +1,10 @@
+// Operations of a warp.
+#pragma once
+
+namespace emulator {
+
+// Completes the one at which `thread` waits, if all lanes that it takes have come to it. pc: of the
+// running thread's call.
+bool complete_warp(unsigned thread, const void* pc = nullptr);
+
+}  // namespace emulator

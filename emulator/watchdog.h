@@ -1,0 +1,11 @@
+// Crashes and endless loops.
+#pragma once
+
+namespace emulator {
+
+namespace watchdog {
+void begin_launch();
+void end_launch();
+}  // namespace watchdog
+
+}  // namespace emulator
