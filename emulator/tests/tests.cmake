@@ -1,29 +1,30 @@
-# The emulator's tests: kernels in a plain and a traced build, and what needs no kernel. Included where GoogleTest is found. Each
-# binary is one test of ctest. The matrix functions are tested traced alone: the stage 06 and the probes of 07 run them untraced.
-set(tests ${CMAKE_CURRENT_SOURCE_DIR}/tests)
+# The emulator's tests, a program each. Included where GoogleTest is found.
+add_library(emulator_test_device STATIC tests/device.cpp)
+target_include_directories(emulator_test_device BEFORE PUBLIC ${EMULATOR_INCLUDES})
+target_compile_options(emulator_test_device PRIVATE -O1 -Wall -Wextra ${WERROR})
+target_link_libraries(emulator_test_device PUBLIC emulator GTest::gtest_main)
 
-add_emulated_program(emulator_test_kernels ${tests}/kernels_test.cu)
-add_emulated_program(emulator_test_kernels_trace ${tests}/kernels_test.cu TRACE)
-add_emulated_program(emulator_test_trace ${tests}/trace_test.cu TRACE)
-add_emulated_program(emulator_test_wmma_trace ${tests}/wmma_test.cu TRACE)
-add_emulated_program(emulator_test_ptx_trace ${tests}/ptx_test.cu TRACE)
-add_emulated_program(emulator_test_async_trace ${tests}/async_test.cu TRACE)
-add_emulated_program(emulator_test_wgmma_trace ${tests}/wgmma_test.cu TRACE)
-add_emulated_program(emulator_test_cluster_trace ${tests}/cluster_test.cu TRACE)
-add_emulated_program(emulator_test_hopper_matmul_trace ${tests}/hopper_matmul_test.cu TRACE)
-add_emulated_program(emulator_test_asan ${tests}/asan_test.cu ASAN)
-# Many small kernels: optimising them takes longer than running them, and mma.h says itself what it accesses.
-foreach(name kernels kernels_trace wmma_trace ptx_trace async_trace wgmma_trace cluster_trace hopper_matmul_trace)
-  target_compile_options(emulator_test_${name} PRIVATE -O0)
+# Traced, but for what an untraced build does in its own way.
+foreach(program
+    emulator_test_accesses_trace emulator_test_api emulator_test_api_trace emulator_test_async_trace emulator_test_clusters_trace
+    emulator_test_fragments_trace emulator_test_half emulator_test_hopper_matmul_trace emulator_test_mbarriers_trace
+    emulator_test_ptx_trace emulator_test_races_trace
+    emulator_test_record_trace emulator_test_requests_trace emulator_test_scheduler emulator_test_scheduler_trace
+    emulator_test_tensor_copies_trace emulator_test_warps_trace emulator_test_wgmma_trace emulator_test_wmma_trace)
+  string(REGEX REPLACE "emulator_test_" "" test ${program})
+  string(REGEX REPLACE "_trace$" "" source ${test})
+  set(variant "")
+  if(test MATCHES "_trace$")
+    set(variant TRACE)
+  endif()
+  add_emulated_program(${program} tests/${source}_test.cu ${variant})
+  set(optimised -O0)  # optimising many small kernels takes longer than running them
+  if(source MATCHES "api|accesses|half|requests")  # unless it is lines and widths of inlined copies that count, or many numbers
+    set(optimised -O1)
+  endif()
+  target_compile_options(${program} PRIVATE ${optimised})
+  target_link_libraries(${program} PRIVATE emulator_test_device)
+  add_test(NAME emulator.${test} COMMAND ${program} --gtest_brief=1)
 endforeach()
 
-add_executable(emulator_test_host ${tests}/host_test.cpp)
-target_compile_options(emulator_test_host PRIVATE -O1 -Wall -Wextra -Werror)
-target_include_directories(emulator_test_host BEFORE PRIVATE ${EMULATOR_INCLUDES})
-target_link_libraries(emulator_test_host PRIVATE emulator)
-set_target_properties(emulator_test_host PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bin)
-
-foreach(name host kernels kernels_trace trace wmma_trace ptx_trace async_trace wgmma_trace cluster_trace hopper_matmul_trace)
-  target_link_libraries(emulator_test_${name} PRIVATE GTest::gtest_main)
-  add_test(NAME emulator.${name} COMMAND emulator_test_${name} --gtest_brief=1)
-endforeach()
+add_emulated_program(emulator_test_asan tests/asan_test.cu ASAN)  # run by test_asan.py

@@ -1,0 +1,115 @@
+// Where traced accesses may go: bounds of every memory, alignment, what nobody has written.
+#include "device.h"
+
+namespace {
+
+class Accesses : public Base {};
+
+void expect_out_of_bounds(const std::string& said, HERE) {
+    expect_failure({"out of bounds: " + said}, cudaErrorIllegalAddress, file, line);
+}
+
+__global__ void read_at(const float* in, float* out, long i) {
+    out[threadIdx.x] = in[i + threadIdx.x];  // @read
+}
+__global__ void write_at(float* out, long i) {
+    out[i + threadIdx.x] = 1;  // @write
+}
+
+TEST_F(Accesses, DeviceMemoryHasBounds) {
+    Device<float> a(100, 1), b(100, 2);
+    read_at<<<1, 4>>>(a.data, floats.data, 96);
+    expect_silence();
+    for (const auto& [i, where] : {std::pair<long, std::string>{97, "just past the end..thread 3)"},
+                                   {5000, "19600 bytes past the end..thread 0)"},
+                                   {-1, "4 bytes before the start..thread 0)"}}) {
+        read_at<<<1, 4>>>(a.data, floats.data, i);
+        expect_out_of_bounds("@read reads 4 bytes, " + where);
+        write_at<<<1, 4>>>(b.data, i);
+        expect_out_of_bounds("@write writes 4 bytes, " + where);
+    }
+    for (int i = 0; i < 97; ++i) EXPECT_EQ(b.host()[i], 2);
+    write_at<<<1, 4>>>(b.data, 97);
+    expect_out_of_bounds("@write..of 400 bytes of device memory");
+}
+
+TEST_F(Accesses, HostPointersAreNoDeviceMemory) {
+    std::vector<float> heap(8);
+    float stack[8] = {};
+    float* freed = Device<float>(8).data;
+    for (const float* host : {&heap[0], &stack[0], freed}) {
+        read_at<<<1, 4>>>(host, floats.data, 0);
+        expect_out_of_bounds("@read reads 4 bytes..the host's or freed..thread 0)");
+    }
+    read_at<<<1, 4>>>(nullptr, floats.data, 0);
+    expect_out_of_bounds("@read reads 4 bytes..null pointer..thread 0)");
+}
+
+__global__ void neighbours(float* out, int i) {
+    __shared__ float first[32], second[32];
+    __shared__ alignas(16) float third[2][32];
+    const int t = threadIdx.x;
+    first[t] = second[t] = third[0][t] = third[1][t] = 1;
+    __syncwarp();
+    out[t] = first[t + i] + second[t + i] +  // @neighbours
+             third[1][t];
+}
+__global__ void dynamic_bounds(float* out, int i) {
+    extern __shared__ float s[];
+    s[threadIdx.x] = 1;
+    out[threadIdx.x] = s[threadIdx.x + i];  // @dynamic
+}
+
+TEST_F(Accesses, SharedArraysHaveBounds) {
+    neighbours<<<1, 32>>>(floats.data, 0);
+    dynamic_bounds<<<1, 32, 128>>>(floats.data, 0);
+    expect_silence();
+    neighbours<<<1, 32>>>(floats.data, 1);
+    expect_failure(
+        {"out of bounds: @neighbours reads 4 bytes, just past the end of first, 128 bytes",
+         "out of bounds: @neighbours reads 4 bytes, just past the end of second, 128"},
+        cudaErrorIllegalAddress);
+    dynamic_bounds<<<1, 32, 128>>>(floats.data, 32);
+    expect_out_of_bounds("@dynamic reads 4 bytes, just past the end..128 bytes of dynamic shared");
+}
+
+__global__ void others_variable(int* out) {
+    __shared__ int* of_first;
+    volatile int mine = threadIdx.x;
+    if (threadIdx.x == 0) of_first = const_cast<int*>(&mine);
+    __syncthreads();
+    out[threadIdx.x] = mine + *of_first;  // @variable
+}
+__global__ void by_value(float4 v, float* out) { out[threadIdx.x] = v.x + v.w; }
+
+TEST_F(Accesses, LocalVariablesAreAThreadsOwn) {
+    others_variable<<<1, 2>>>(ints.data);
+    expect_out_of_bounds("@variable reads 4 bytes, a local variable of thread 0..thread 1)");
+    by_value<<<1, 4>>>(float4(1, 2, 3, 4), floats.data);  // arguments are copied from the host
+    expect_silence();
+    EXPECT_EQ(floats.host()[3], 5);
+}
+
+__global__ void half_written(float* out) {
+    __shared__ float s[64];
+    if (threadIdx.x < 32 && blockIdx.x == 0) s[threadIdx.x] = 1;
+    out[threadIdx.x] = s[threadIdx.x];  // @unwritten
+}
+__global__ void dynamic_unwritten(float* out) {
+    extern __shared__ float s[];
+    out[threadIdx.x] = s[threadIdx.x];  // @dynamic_unwritten
+}
+
+TEST_F(Accesses, UninitialisedSharedMemory) {
+    half_written<<<1, 32>>>(floats.data);
+    expect_silence();
+    half_written<<<1, 64>>>(floats.data);
+    expect_problem({"uninitialised shared memory: @unwritten reads..block 0, thread 32)"});
+    half_written<<<2, 32>>>(floats.data);  // what block 0 wrote is nothing to block 1
+    expect_some({"uninitialised shared memory: @unwritten reads..block 1, thread 0)"});
+    dynamic_unwritten<<<1, 32, 128>>>(floats.data);
+    expect_problem({"uninitialised shared memory: @dynamic_unwritten reads"});
+    EXPECT_TRUE(floats.host()[0] != floats.host()[0]) << "and it is NaN";
+}
+
+}  // namespace

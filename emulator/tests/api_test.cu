@@ -1,0 +1,136 @@
+// Device memory, errors, the limits of a launch; misaligned vectors. Built twice: plain, and traced.
+#include "device.h"
+
+namespace {
+
+class Api : public Base {};
+
+__global__ void nothing() {}
+
+TEST_F(Api, LimitsOfALaunch) {
+    const struct {
+        dim3 grid, block;
+        size_t shared;
+        cudaError_t error;
+    } launches[] = {
+        // clang-format off
+        {1, 1024, 0, cudaSuccess}, {1, 1025, 0, cudaErrorInvalidConfiguration}, {1, dim3(32, 33), 0, cudaErrorInvalidConfiguration},
+        {1, dim3(1, 1, 64), 0, cudaSuccess}, {1, dim3(1, 1, 65), 0, cudaErrorInvalidConfiguration},
+        {dim3(1, 65535), 1, 0, cudaSuccess}, {dim3(1, 65536), 1, 0, cudaErrorInvalidConfiguration},
+        {dim3(1, 1, 65536), 1, 0, cudaErrorInvalidConfiguration}, {2147483648u, 1, 0, cudaErrorInvalidConfiguration},
+        {0, 1, 0, cudaErrorInvalidConfiguration}, {1, dim3(1, 0), 0, cudaErrorInvalidConfiguration},
+        {1, 1, 48 * 1024, cudaSuccess}, {1, 1, 48 * 1024 + 1, cudaErrorInvalidValue},
+        // clang-format on
+    };
+    for (const auto& [grid, block, shared, error] : launches) {
+        nothing<<<grid, block, shared>>>();  // @launch
+        EXPECT_EQ(cudaDeviceSynchronize(), cudaSuccess) << "what never started does not fail later";
+        if (error) expect_failure({"the launch at @launch asks for "}, error);
+        else expect_silence();
+    }
+}
+
+TEST_F(Api, Memory) {
+    void* p = &p;
+    EXPECT_EQ(cudaMalloc(&p, size_t(1) << 60), cudaErrorMemoryAllocation);
+    EXPECT_EQ(p, nullptr);
+    EXPECT_STREQ(cudaGetErrorString(cudaGetLastError()), "out of memory");
+    EXPECT_EQ(cudaMalloc(&p, 0), cudaSuccess);
+    EXPECT_EQ(cudaFree(nullptr), cudaSuccess);
+    EXPECT_EQ(cudaFree(&p), cudaErrorInvalidValue);
+    EXPECT_EQ(cudaSetDevice(1), cudaErrorInvalidDevice);
+    EXPECT_STREQ(cudaGetErrorName(cudaErrorInvalidDevice), "cudaErrorInvalidDevice");
+
+    for (float f : Device<float>(10).host()) EXPECT_TRUE(f != f) << "not written yet: NaN";
+    Device<char> d(100);
+    EXPECT_EQ(reinterpret_cast<uintptr_t>(d.data) % 256, 0u);
+    char host[101] = {};
+    EXPECT_EQ(cudaFree(d.data + 1), cudaErrorInvalidValue);
+    EXPECT_EQ(cudaMemset(d.data, 0, 101), cudaErrorInvalidValue);
+    const struct {
+        void* to;
+        const void* from;
+        size_t bytes;
+        cudaMemcpyKind kind;
+        cudaError_t error;
+    } copies[] = {
+        {d.data, host, 100, cudaMemcpyHostToDevice, cudaSuccess},
+        {d.data, host, 101, cudaMemcpyHostToDevice, cudaErrorInvalidValue},
+        {host, d.data + 1, 100, cudaMemcpyDeviceToHost, cudaErrorInvalidValue},
+        {host, host + 50, 10, cudaMemcpyDeviceToHost, cudaErrorInvalidValue},
+    };
+    for (const auto& c : copies) EXPECT_EQ(cudaMemcpy(c.to, c.from, c.bytes, c.kind), c.error);
+}
+
+// ---- Shared memory of a kernel ------------------------------------------------------------------
+
+__global__ void big_static(float* out, int i) {
+    __shared__ float s[48 * 256 + 1];
+    s[i] = 1;
+    __syncthreads();
+    out[0] = s[i];
+}
+template <int fixed_bytes>
+__global__ void with_static(char* out) {
+    __shared__ volatile char fixed[fixed_bytes];
+    extern __shared__ char s[];
+    s[0] = fixed[0] = 1;
+    out[0] = s[0] + fixed[0];
+}
+
+TEST_F(Api, SharedMemory) {
+    Device<char> out(1);
+    const auto kMax = cudaFuncAttributeMaxDynamicSharedMemorySize;
+    const auto allow = [&](auto kernel, int bytes) {
+        const cudaError_t error = cudaFuncSetAttribute(kernel, kMax, bytes);
+        EXPECT_EQ(cudaGetLastError(), error);
+        return error;
+    };
+    const auto expect = [&](auto kernel, size_t shared, const std::string& said) {
+        kernel<<<1, 1, shared>>>(out.data);  // @launch_shared
+        if (said.empty()) expect_silence();
+        else expect_failure({"@launch_shared .." + said}, cudaErrorInvalidValue);
+    };
+    big_static<<<1, 1>>>(floats.data, 3);  // @big_static
+    expect_failure({"@big_static..49156..49152"}, cudaErrorInvalidValue);
+    EXPECT_EQ(allow(with_static<1>, 60000), cudaSuccess);
+    expect(with_static<1>, 60000, "");
+    expect(with_static<1>, 60001, "60001..60000..cudaFuncSetAttribute");
+    expect(with_static<1000>, 60000, "60000..48152..cudaFuncSetAttribute");  // is another kernel
+    expect(with_static<1000>, 48152, "");
+    expect(with_static<1000>, 48153, "48153..48152");
+    EXPECT_EQ(allow(with_static<1000>, 227 * 1024 - 1000), cudaSuccess);
+    EXPECT_EQ(allow(with_static<1000>, 227 * 1024 - 999), cudaErrorInvalidValue);
+    EXPECT_EQ(cudaDeviceReset(), cudaSuccess);
+    nothing<<<1, 1, 48 * 1024 + 1>>>();
+    expect_failure({"49153"}, cudaErrorInvalidValue);
+    EXPECT_EQ(allow(nothing, 60000), cudaSuccess);
+    EXPECT_EQ(cudaDeviceReset(), cudaSuccess);
+    nothing<<<1, 1, 48 * 1024 + 1>>>();
+    expect_failure({"49153"}, cudaErrorInvalidValue);
+    // The reset has freed what the fixture holds.
+    cudaMalloc(&ints.data, 4), cudaMalloc(&floats.data, 4), cudaMalloc(&out.data, 4);
+}
+
+// ---- Alignment ----------------------------------------------------------------------------------
+
+template <class Vector>
+__global__ void copy_vector(const float* in, float* out) {
+    const auto from = reinterpret_cast<const Vector*>(in);
+    *reinterpret_cast<Vector*>(out) = *from;  // @copy
+}
+
+TEST_F(Api, VectorsAreAligned) {
+    float* const x = floats.data;
+    copy_vector<float2><<<1, 1>>>(x + 2, x);
+    copy_vector<float4><<<1, 1>>>(x + 4, x);
+    expect_silence();
+    copy_vector<float2><<<1, 1>>>(x + 1, x);
+    expect_failure({"misaligned: @copy..8 bytes..4 past"}, cudaErrorMisalignedAddress);
+    copy_vector<float2><<<1, 1>>>(x, x + 3);
+    expect_failure({"misaligned: @copy..8 bytes..4 past"}, cudaErrorMisalignedAddress);
+    copy_vector<float4><<<1, 1>>>(x + 2, x);
+    expect_failure({"misaligned: @copy..16 bytes..8 past"}, cudaErrorMisalignedAddress);
+}
+
+}  // namespace

@@ -1,0 +1,229 @@
+// mbarriers and the loads that they wait for, traced: a ring of boxes, and what is wrong with one.
+#include "common/ptx/ptx.cuh"
+#include "common/ptx/tensor_map.h"
+#include "device.h"
+
+namespace {
+
+class Mbarriers : public Base {};
+
+// Thread 0 fetches boxes of 8 x 32 floats into a ring of two; all 64 threads add them up. Each mistake
+// is one line that is missing or wrong.
+enum Mistake {
+    kNone,
+    kNoInit,
+    kNoInitFence,
+    kNoBarrierAfterInit,
+    kNoExpect,
+    kExpectTooLittle,
+    kExpectTooMuch,
+    kNoWait,
+    kNoToggle,
+    kNoRelease,
+    kReleaseTooEarly,
+    kNoWaitForRelease,
+    kTooFewArrivals,
+    kNobodyWaits,
+    kWrongBarrier,
+    kNoReadFence,
+};
+constexpr int kRows = 8, kColumns = 32, kBoxBytes = kRows * kColumns * 4;
+
+__global__ void __launch_bounds__(64)
+    sum(const __grid_constant__ CUtensorMap map, int boxes, Mistake mistake, float* out) {
+    __shared__ alignas(128) float ring[2][kRows * kColumns];
+    __shared__ uint64_t full[2], empty[2];
+    const int thread = threadIdx.x;
+    if (thread == 0) {
+        for (int s = 0; s < 2; ++s) {
+            if (mistake != kNoInit) ptx::mbarrier_init(&full[s], 1);  // @init_full
+            ptx::mbarrier_init(&empty[s], mistake == kTooFewArrivals ? 63 : 64);  // @init_empty
+        }
+        if (mistake != kNoInitFence) ptx::fence_mbarrier_init();
+    }
+    if (mistake != kNoBarrierAfterInit) __syncthreads();
+    const auto fetch = [&](int box) {
+        const int s = box % 2;
+        if (box >= 2 && mistake != kNoWaitForRelease)
+            ptx::mbarrier_wait(&empty[s], (box / 2 - 1) % 2);  // @wait_empty
+        const int bytes = mistake == kExpectTooLittle ? kBoxBytes / 2
+                          : mistake == kExpectTooMuch ? kBoxBytes + 16
+                                                      : kBoxBytes;
+        if (mistake == kNoExpect) ptx::mbarrier_arrive(&full[s]);
+        else ptx::mbarrier_arrive_expect_tx(&full[s], bytes);  // @expect
+        uint64_t* const barrier = &full[mistake == kWrongBarrier ? 0 : s];
+        ptx::bulk_tensor_load(ring[s], &map, 0, box * kRows, barrier);  // @load
+    };
+    if (thread == 0)
+        for (int box = 0; box < 2 && box < boxes; ++box) fetch(box);
+    float total = 0;
+    for (int box = 0; box < boxes; ++box) {
+        const int s = box % 2, parity = mistake == kNoToggle ? 0 : box / 2 % 2;
+        if (mistake != kNoWait && !(mistake == kNobodyWaits && box + 1 == boxes))
+            ptx::mbarrier_wait(&full[s], parity);  // @wait_full
+        if (mistake == kReleaseTooEarly) ptx::mbarrier_arrive(&empty[s]);
+        if (!(mistake == kNobodyWaits && box + 1 == boxes))
+            for (int i = thread; i < kRows * kColumns; i += 64) total += ring[s][i];  // @read
+        if (mistake != kNoReadFence) ptx::fence_proxy_async();
+        if (mistake != kReleaseTooEarly && mistake != kNoRelease &&
+            !(mistake == kNobodyWaits && box + 1 == boxes))
+            ptx::mbarrier_arrive(&empty[s]);  // @release
+        if (thread == 0 && box + 2 < boxes) fetch(box + 2);
+    }
+    out[thread] = total;
+}
+
+constexpr int kBoxes = 5;
+// True if the sums are right.
+bool run_sum(Mistake mistake) {
+    std::vector<float> in(kBoxes * kRows * kColumns), expected(64);
+    for (size_t i = 0; i < in.size(); ++i) in[i] = float(i % 101), expected[i % 64] += in[i];
+    Device<float> device(in), out(64);
+    sum<<<1, 64>>>(tensor_map(device.data, kBoxes * kRows, kColumns, kRows, kColumns), kBoxes,
+                   mistake, out.data);
+    return cudaPeekAtLastError() == cudaSuccess && out.host() == expected;
+}
+
+TEST_F(Mbarriers, RingOfTwo) {
+    in_every_order([] {
+        EXPECT_TRUE(run_sum(kNone));
+        EXPECT_EQ(global_loads(), (Traffic{5, 5 * kBoxBytes / 32, 0, 5 * kBoxBytes}));
+        EXPECT_EQ(shared_stores()[0], 0u);
+        EXPECT_EQ(named(emulator::counts().lines[0].where), "@load");
+        expect_silence();
+    });
+}
+
+// What is said of each mistake, whatever the order of threads and copies: one of these.
+TEST_F(Mbarriers, MistakesInARing) {
+    const Said late_load = {"race in shared memory: @read reads what @load writes"};
+    const std::pair<Mistake, Said> all[] = {
+        {kNoInit, {"no mbarrier is there: mbarrier_init() comes first at "}},
+        {kNoInitFence,
+         {"bulk_tensor_load: no fence_mbarrier_init()..full[0] at @init_full at @load"}},
+        {kNoBarrierAfterInit,
+         {"mbarrier_wait: no barrier lies between..full[0] at @init_full by thread 0 at @wait_full",
+          "mbarrier_wait: no mbarrier is there..at @wait_full"}},
+        {kNoExpect,
+         {"bulk_tensor_load: the one at @load is still writing there at @load",
+          "phase 1, 0 of 1 arrivals and 2048 bytes more than expected have come, 64 threads"}},
+        {kExpectTooLittle,
+         {"full[0], set up at @init_full: phase 0, 0 of 1 arrivals and 512 bytes more"}},
+        {kExpectTooMuch,
+         {"full[0], set up at @init_full: phase 0, 0 of 1 arrivals and 16 expected bytes"}},
+        {kNoReadFence, {"no fence_proxy_async() after @read reads what @load writes"}},
+        {kNoWait, {"uninitialised shared memory: @read reads"}},
+        {kNoToggle,
+         {"mbarrier_arrive_expect_tx: one arrival more..full[0] at @expect", late_load[0],
+          "mbarrier_wait: phase 1 of mbarrier empty[0]..wait for ever at @wait_empty"}},
+        {kNoRelease, {"deadlock..64 threads..@wait_empty for phase 0 of mbarrier empty[0]"}},
+        {kReleaseTooEarly, late_load},
+        {kNoWaitForRelease,
+         {late_load[0] + " (block 0, threads 1 and 0's copy)",
+          "mbarrier_wait: phase 1 of mbarrier full[0] is complete before"}},
+        {kTooFewArrivals, late_load},
+        {kNobodyWaits, {"the block ends..no thread has waited for the bulk_tensor_load at @load"}},
+        {kWrongBarrier,
+         {"bulk_tensor_load: phase 0 of mbarrier full[0]..1024 bytes came: more come..at @load",
+          "mbarrier full[1], set up at @init_full: phase 0, 0 of 1 arrivals and 1024 expected"}},
+    };
+    for (const auto& [mistake, said] : all) {
+        SCOPED_TRACE(said[0]);
+        in_every_order([&, mistake = mistake, said = said] {
+            run_sum(mistake);
+            expect_some(said);
+        });
+    }
+    run_sum(kWrongBarrier);  // in forward order the bytes come late
+    expect_failure({"bulk_tensor_load: phase 0 of mbarrier full[0]..more come"});
+    run_sum(kExpectTooMuch);
+    expect_some({"deadlock: no thread of block 0..64 threads..thread 0 at @wait_full..full[0]"});
+}
+
+// A read before the wait gives NaN, also where something was written before.
+__global__ void read_too_early(const __grid_constant__ CUtensorMap map, float* out) {
+    __shared__ alignas(128) float box[kRows * kColumns];
+    __shared__ uint64_t full;
+    for (float& x : box) x = 1;
+    ptx::mbarrier_init(&full, 1), ptx::fence_mbarrier_init(), ptx::fence_proxy_async();
+    ptx::mbarrier_arrive_expect_tx(&full, kBoxBytes);
+    ptx::bulk_tensor_load(box, &map, 0, 0, &full);
+    out[0] = box[3];
+    ptx::mbarrier_wait(&full, 0);
+    out[1] = box[3];
+}
+
+TEST_F(Mbarriers, UntilTheWaitThereIsNaN) {
+    Device<float> in(kRows * kColumns, 5.f), out(2);
+    read_too_early<<<1, 1>>>(tensor_map(in.data, kRows, kColumns, kRows, kColumns), out.data);
+    EXPECT_TRUE(std::isnan(out.host()[0]));
+    EXPECT_EQ(out.host()[1], 5);
+}
+
+enum Misuse {
+    kFine,
+    kTwice,
+    kMisaligned,
+    kGlobalMemory,
+    kNoArrivals,
+    kOverwritten,
+    kParity,
+    kTooMany,
+    kAtABarrier,
+    kSkips,
+};
+__global__ void misuse(Misuse kind, uint64_t* global) {
+    __shared__ uint64_t barriers[3];
+    uint64_t* const b = &barriers[1];
+    const int thread = threadIdx.x;
+    if (thread == 0) {
+        if (kind == kMisaligned) ptx::mbarrier_init((uint64_t*)((char*)b + 4), 1);  // @misaligned
+        if (kind == kGlobalMemory) ptx::mbarrier_init(global, 1);  // @global
+        ptx::mbarrier_init(b, kind == kNoArrivals ? 0 : 1);  // @init
+        if (kind == kTwice) ptx::mbarrier_init(b, 1);  // @twice
+        if (kind == kOverwritten) *b = 0;
+        ptx::mbarrier_init(&barriers[0], 1);
+    }
+    __syncthreads();
+    if (kind == kAtABarrier) {
+        if (thread == 1) ptx::mbarrier_wait(b, 0);  // @waits
+        __syncthreads();  // @barrier
+    }
+    if (kind == kSkips && thread == 0)
+        for (int i = 0; i < 2; ++i) ptx::mbarrier_arrive(b), ptx::mbarrier_wait(b, i % 2);
+    if (kind == kSkips) {
+        if (thread == 0) ptx::mbarrier_arrive(&barriers[0]);
+        if (thread == 0) __syncwarp(1);
+        else ptx::mbarrier_wait(b, 0);  // @skips
+    }
+    if (thread == 0) ptx::mbarrier_arrive(b);  // @arrive
+    if (thread == 0 && kind == kTooMany) ptx::mbarrier_init(b, 2);
+    ptx::mbarrier_wait(b, kind == kParity ? 2 : 0);  // @wait
+}
+
+TEST_F(Mbarriers, Misuse) {
+    Device<uint64_t> global(2);
+    const std::pair<Misuse, const char*> all[] = {
+        {kTwice, "mbarrier_init: mbarrier barriers[1] is set up already..at @init..at @twice"},
+        {kMisaligned, "mbarrier_init: ..multiple of 8 at @misaligned"},
+        {kGlobalMemory, "mbarrier_init: ..not in shared memory at @global"},
+        {kNoArrivals, "mbarrier_init: 0 arrivals..at @init"},
+        {kOverwritten, "mbarrier_arrive: mbarrier barriers[1]..overwritten..@init at @arrive"},
+        {kParity, "mbarrier_wait: parity 2, not 0 or 1 at @wait"},
+        {kSkips,
+         "mbarrier_wait: lapped: parity 0 of mbarrier barriers[1]..phase 2..phase 1 at @skips"},
+    };
+    for (const auto& [kind, said] : all) {
+        misuse<<<1, 2>>>(kFine, global.data);
+        expect_silence();
+        misuse<<<1, 2>>>(kind, global.data);
+        expect_failure({said});
+    }
+    misuse<<<1, 2>>>(kAtABarrier, global.data);
+    expect_some({"deadlock..1 thread in mbarrier_wait, thread 1 at @waits..barriers[1]..@barrier"});
+    emulator::set_architecture(75);
+    misuse<<<1, 2>>>(kFine, global.data);
+    expect_failure({"mbarrier_init: needs sm_90, not sm_75"});
+}
+
+}  // namespace

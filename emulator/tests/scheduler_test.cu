@@ -1,0 +1,186 @@
+// Threads, blocks, launches and barriers, and what ends the program. Built twice: plain, and traced.
+#include <algorithm>
+
+#include "device.h"
+
+namespace {
+
+class Scheduler : public Base {};
+
+__global__ void write_numbers(int* out) {
+    const int block = (blockIdx.z * gridDim.y + blockIdx.y) * gridDim.x + blockIdx.x;
+    const int thread = (threadIdx.z * blockDim.y + threadIdx.y) * blockDim.x + threadIdx.x;
+    out[block * int(blockDim.x * blockDim.y * blockDim.z) + thread] += 1000 * block + thread;
+}
+
+TEST_F(Scheduler, EachThreadRunsOnceInAnyShapeAndOrder) {
+    in_every_order([] {
+        Device<int> out(3 * 2 * 4 * 5 * 7 * 3, 0);
+        write_numbers<<<dim3(3, 2, 4), dim3(5, 7, 3)>>>(out.data);
+        const auto host = out.host();
+        for (size_t i = 0; i < out.n; ++i) ASSERT_EQ(host[i], int(1000 * (i / 105) + i % 105));
+        EXPECT_EQ(emulator::counts().blocks, 24u);
+        EXPECT_EQ(emulator::counts().threads, 24u * 105);
+        EXPECT_EQ(emulator::counts().barriers, 0u);
+        expect_silence();
+    });
+}
+
+__global__ void log_order(int* log, int* count) {
+    log[(*count)++] = blockIdx.x * 100 + threadIdx.x;
+    __syncthreads();
+    log[(*count)++] = blockIdx.x * 100 + threadIdx.x;
+}
+std::vector<int> order_of_run(Order order, unsigned seed = 1) {
+    emulator::set_order(order, seed);
+    Device<int> log(2 * 2 * 50), count(1, 0);
+    log_order<<<2, 50>>>(log.data, count.data);
+    return log.host();
+}
+
+TEST_F(Scheduler, OrdersAreForwardReverseAndRandom) {
+    std::vector<int> forward;
+    for (int i = 0; i < 200; ++i) forward.push_back(i / 100 * 100 + i % 50);
+    EXPECT_EQ(order_of_run(Order::forward), forward);
+    EXPECT_EQ(order_of_run(Order::reverse), std::vector<int>(forward.rbegin(), forward.rend()));
+    const auto random = order_of_run(Order::random, 7);
+    EXPECT_NE(random, forward);
+    EXPECT_EQ(random, order_of_run(Order::random, 7));
+    EXPECT_NE(random, order_of_run(Order::random, 8));
+    for (auto from = random.begin(); from != random.end(); from += 50)  // intervals stay apart
+        EXPECT_TRUE(std::is_permutation(from, from + 50,
+                                        random.begin() + (from - random.begin()) / 100 * 100));
+    EXPECT_FALSE(std::equal(&random[0], &random[50], &random[50])) << "reshuffled at the barrier";
+}
+
+template <bool sync>
+__global__ void shift(int* out) {
+    __shared__ int s[64];
+    s[threadIdx.x] = threadIdx.x;  // @write
+    if (sync) __syncthreads();
+    const int from = (threadIdx.x + 1) % 64;
+    out[blockIdx.x * 64 + threadIdx.x] = s[from];  // @read
+}
+
+TEST_F(Scheduler, ABarrierMakesNeighboursVisible) {
+    int wrong = 0;
+    in_every_order([&] {
+        shift<true><<<3, 64>>>(ints.data);
+        for (int i = 0; i < 3 * 64; ++i) ASSERT_EQ(ints.host()[i], (i % 64 + 1) % 64);
+        EXPECT_EQ(emulator::counts().barriers, 3u);
+        expect_silence();
+        shift<false><<<1, 64>>>(ints.data);
+        for (int i = 0; i < 64; ++i) wrong += ints.host()[i] != (i + 1) % 64;
+        if (emulator::tracing()) expect_some(race("shared", "@write writes", "@read reads"));
+    });
+    EXPECT_GT(wrong, 0) << "in some order the result is wrong without it";
+}
+
+__constant__ float constants[4] = {1, 2, 3, 4};
+__global__ void read_constants(float* out) { out[threadIdx.x] = __ldg(&constants[threadIdx.x]); }
+__global__ void many_atomics(int* n, float* sum) {
+    atomicAdd(n, 1);
+    atomicAdd(sum, 2);
+}
+
+TEST_F(Scheduler, ConstantMemoryAndAtomics) {
+    const float values[2] = {5, 6};
+    EXPECT_EQ(cudaMemcpyToSymbol(constants, values, sizeof values, sizeof values), cudaSuccess);
+    Device<float> out(4), sum(1, 0);
+    read_constants<<<1, 4>>>(out.data);
+    EXPECT_EQ(out.host(), (std::vector<float>{1, 2, 5, 6}));
+    EXPECT_EQ(shared_loads(), Traffic{});
+    Device<int> n(1, 0);
+    many_atomics<<<10, 100>>>(n.data, sum.data);
+    EXPECT_EQ(n.host()[0], 1000);
+    EXPECT_EQ(sum.host()[0], 2000);
+    expect_silence();
+}
+
+// ---- Faults that end a launch -------------------------------------------------------------------
+
+enum Fault { kReturns, kTwoBarriers, kTwoOfALine, kLaunches };
+__global__ void diverge(Fault fault) {
+    const int t = threadIdx.x;
+    if (fault == kReturns && t == 2 && threadIdx.y == 1) return;
+    if (fault == kLaunches) write_numbers<<<1, 1>>>(nullptr);
+    // clang-format off
+    if (t < 3) __syncthreads(); else __syncthreads();  // @line
+    // clang-format on
+    if (fault == kTwoOfALine) return;
+    if (t < 7) __syncthreads();  // @first
+    else __syncthreads();  // @second
+}
+__global__ void one_barrier(Fault fault) {
+    if (fault == kReturns && threadIdx.x == 2 && threadIdx.y == 1) return;
+    if (fault == kTwoBarriers && threadIdx.x == 5) __syncthreads();  // @other
+    __syncthreads();  // @barrier
+}
+
+TEST_F(Scheduler, BarriersThatNotAllReach) {
+    in_every_order([&] {
+        one_barrier<<<1, dim3(4, 2)>>>(kReturns);
+        EXPECT_EQ(cudaPeekAtLastError(), cudaErrorLaunchFailure);
+        EXPECT_EQ(cudaDeviceSynchronize(), cudaErrorLaunchFailure);
+        expect_failure({"barrier divergence..7 of the 8..@barrier..(0,0)..(2,1) has returned"});
+        shift<true><<<1, 64>>>(ints.data);  // the emulator still works
+        expect_silence();
+        one_barrier<<<1, 8>>>(kTwoBarriers);
+        expect_failure({"barrier divergence..7 of the 8..@barrier..thread 5 waits at @other"});
+    });
+    diverge<<<1, 32>>>(kTwoOfALine);
+    expect_failure({"barrier divergence..3 of the 32..@line..thread 3..another barrier"});
+    diverge<<<1, 1>>>(kLaunches);
+    expect_failure({"dynamic parallelism"});
+    for (int i = 0; i < 25; ++i) one_barrier<<<1, dim3(4, 2)>>>(kReturns);
+    ASSERT_EQ(emulator::counts().problems.size(), 21u);
+    EXPECT_EQ(emulator::counts().problems[20], "... and 5 more");
+}
+
+template <int threads>
+__global__ void __launch_bounds__(threads, 1) bounded(int* out) {  // @bounded
+    out[threadIdx.x] = 1;
+}
+
+TEST_F(Scheduler, LaunchBounds) {
+    bounded<64><<<1, 64>>>(ints.data);
+    expect_silence();
+    bounded<64><<<1, 65>>>(ints.data);
+    expect_failure({"65 threads..__launch_bounds__..64 at @bounded"});
+}
+
+// ---- What ends the program ----------------------------------------------------------------------
+
+class Death : public Base {};
+
+__global__ void far_away() {
+    if (threadIdx.x == 3) *reinterpret_cast<volatile int*>(size_t(1) << 40) = 1;
+}
+__global__ void big_frame(int* out, int n) {
+    volatile int large[200 * 256];
+    for (int i = 0; i < n; ++i) large[i * 16] = i;
+    out[threadIdx.x] = large[0];
+}
+__global__ void endless(volatile int* flag) {
+    if (threadIdx.x == 1)
+        while (*flag == 0) {
+        }
+}
+
+TEST_F(Death, CrashesAndEndlessLoopsSayWhere) {
+    const auto three = testing::ExitedWithCode(3);
+    if (!emulator::tracing()) {  // a traced one is stopped before it happens
+        EXPECT_EXIT((far_away<<<1, 4>>>()), three,
+                    "crash: thread 3 of block 0 of far_away.*10000000000");
+    }
+    EXPECT_EXIT((big_frame<<<2, 4>>>(ints.data, 3200)), three,
+                "crash: thread 0 of block 0 of big_frame.*stack .* is full");
+    setenv("EMULATOR_SECONDS", "0.4", 1);
+    cudaMemset(ints.data, 0, 4);
+    EXPECT_EXIT((endless<<<1, 4>>>(ints.data)), three,
+                emulator::tracing() ? "hang: thread 1 of block 0 of endless.*scheduler_test.cu:"
+                                    : "hang: thread 1 of block 0 of endless");
+    unsetenv("EMULATOR_SECONDS");
+}
+
+}  // namespace

@@ -1,0 +1,247 @@
+// Bulk tensor copies, traced: boxes, their edges and swizzles, stores, and the maps. That the PTX computes
+// by its formulas, 07_fragment_probe/ptx_check.cu shows.
+#include <stdexcept>
+
+#include "common/ptx/ptx.cuh"
+#include "common/ptx/tensor_map.h"
+#include "device.h"
+
+namespace {
+
+class TensorCopies : public Base {};
+
+constexpr int kRows = 8, kColumns = 32;
+
+// One box, as its 16-byte pieces lie in shared memory.
+enum Fault { kNone, kUnfenced, kFenced };
+template <class T>
+__global__ void fetch(const __grid_constant__ CUtensorMap map, int x, int y, int bytes, T* out,
+                      int offset, Fault fault) {
+    extern __shared__ __align__(1024) unsigned char s[];
+    __shared__ uint64_t full;
+    if (fault != kNone) ((int*)s)[threadIdx.x] = 1;  // @write
+    if (fault == kFenced) ptx::fence_proxy_async();
+    if (threadIdx.x == 0) ptx::mbarrier_init(&full, 1), ptx::fence_mbarrier_init();
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        ptx::mbarrier_arrive_expect_tx(&full, bytes);
+        ptx::bulk_tensor_load(s + offset, &map, x, y, &full);  // @fetch
+    }
+    ptx::mbarrier_wait(&full, 0);
+    for (int i = threadIdx.x; i < bytes / int(sizeof(T)); i += 32) out[i] = ((T*)(s + offset))[i];
+}
+
+constexpr int kWidth = 24, kHeight = 10;
+template <class T>
+std::vector<float> box(int rows, int columns, int swizzle, int x, int y) {
+    std::vector<T> in(kHeight * kWidth);
+    for (size_t i = 0; i < in.size(); ++i) in[i] = T(float(i + 1));
+    Device<T> device(in), out(rows * columns);
+    const auto map = tensor_map(device.data, kHeight, kWidth - 3, rows, columns, swizzle, kWidth);
+    const int bytes = rows * columns * int(sizeof(T));
+    fetch<T><<<1, 32, bytes + 1024>>>(map, x, y, bytes, out.data, 0, kNone);
+    std::vector<float> floats;
+    for (const T value : out.host()) floats.push_back(float(value));
+    return floats;
+}
+
+template <class T>
+void check_boxes(int swizzle) {
+    const int columns = (swizzle ? swizzle : 32) / int(sizeof(T)), rows = 20;
+    for (const int x : {0, 8, -8, -columns, kWidth - 8, kWidth, 1 << 29, -(1 << 29)})
+        for (const int y : {0, 5, -7, -rows, kHeight, 1 << 30}) {
+            const auto got = box<T>(rows, columns, swizzle, x, y);
+            for (int i = 0; i < rows; ++i)
+                for (int j = 0; j < columns; ++j) {
+                    const int row = y + i, col = x + j;
+                    const bool in = row >= 0 && row < kHeight && col >= 0 && col < kWidth - 3;
+                    const int byte = (i * columns + j) * int(sizeof(T));
+                    const int at = swizzle ? byte ^ (byte / 128 % (swizzle / 16)) * 16 : byte;
+                    ASSERT_EQ(got[at / sizeof(T)], in ? row * kWidth + col + 1 : 0)
+                        << x << " " << y;
+                }
+        }
+    expect_silence();
+}
+
+TEST_F(TensorCopies, BoxesOverEveryEdge) {
+    check_boxes<float>(0), check_boxes<half>(0);
+    for (const int swizzle : {32, 64, 128})
+        check_boxes<half>(swizzle), check_boxes<__nv_bfloat16>(swizzle),
+            check_boxes<float>(swizzle);
+    box<float>(4, 8, 0, -4, 8);  // 2 rows of 4 floats; sectors as if there were 4 of 8
+    EXPECT_EQ(global_loads(), (Traffic{1, 8, 0, 32}));
+}
+
+TEST_F(TensorCopies, MistakesInALoad) {
+    Device<float> in(std::vector<float>(512, 1)), out(512);
+    const auto map = tensor_map(in.data, 16, 32, 8, 32);
+    const auto swizzled = tensor_map(in.data, 16, 32, 8, 32, 128);
+    const auto gone = [] {
+        Device<float> in(512);
+        return tensor_map(in.data, 16, 32, 8, 32);
+    }();
+    const struct {
+        std::string said;
+        CUtensorMap map;
+        int x, offset;
+        Fault fault = kNone;
+        int bytes = 1024;
+    } all[] = {
+        {"", map, 0, 128},
+        {"", map, 0, 0, kFenced},
+        {"bulk_tensor_load: x is 2..at @fetch", map, 2, 0},
+        {"bulk_tensor_load: ..multiple of 128 at @fetch", map, 0, 16},
+        {"bulk_tensor_load: ..multiple of 1024..at @fetch", swizzled, 0, 128},
+        {"bulk_tensor_load: that is no tensor map..at @fetch", CUtensorMap{}, 0, 0},
+        {"out of bounds: @fetch writes 1024 bytes..last 128..dynamic shared memory", map, 0, 3200},
+        {"out of bounds: @fetch reads 128 bytes, no memory of the device", gone, 0, 0},
+        {"no fence_proxy_async() after @write writes what @fetch writes", map, 0, 0, kUnfenced},
+        {"mbarrier_arrive_expect_tx: 1048576 bytes..full", map, 0, 0, kNone, 1 << 20},
+        {"mbarrier_arrive_expect_tx: -16 bytes..full", map, 0, 0, kNone, -16},
+    };
+    for (const auto& row : all) {
+        SCOPED_TRACE(row.said);
+        in_every_order([&] {
+            fetch<float>
+                <<<1, 32, 4096>>>(row.map, row.x, 0, row.bytes, out.data, row.offset, row.fault);
+            if (row.said.empty()) expect_silence();
+            else expect_some({row.said});
+        });
+    }
+}
+
+// ---- Stores -------------------------------------------------------------------------------------
+
+enum StoreMistake {
+    kStoreFine,
+    kNoFence,
+    kNoBarrierBefore,
+    kNoReadWait,
+    kNoBarrierBehind,
+    kNoCommit,
+    kLastGroupLeftOut,
+    kNoWaitAtEnd,
+    kMatrixReadTooEarly,
+};
+// Tiles of 8 x 32 floats, all filled by 64 threads and stored from one place; row * 100 + column.
+__global__ void store_tiles(const __grid_constant__ CUtensorMap map, int tiles,
+                            StoreMistake mistake, const float* matrix, float* seen) {
+    __shared__ alignas(1024) float tile[kRows * kColumns];
+    for (int t = 0; t < tiles; ++t) {
+        for (int i = threadIdx.x; i < kRows * kColumns; i += 64) {
+            const int at = i ^ i / 32 % 8 * 4;  // the swizzle of 128 bytes
+            tile[at] = (t * kRows + i / kColumns) * 100 + i % kColumns;  // @fill
+        }
+        if (mistake != kNoFence) ptx::fence_proxy_async();
+        if (mistake != kNoBarrierBefore) __syncthreads();
+        if (threadIdx.x == 0) {
+            ptx::bulk_tensor_store(&map, 0, t * kRows, tile);  // @store
+            if (mistake != kNoCommit) ptx::bulk_commit_group();
+        }
+        // Of the threads only the one that committed waits here.
+        if (mistake == kLastGroupLeftOut) ptx::bulk_wait_group_read<1>();
+        else if (mistake != kNoReadWait && mistake != kNoWaitAtEnd) ptx::bulk_wait_group_read<0>();
+        if (mistake != kNoBarrierBehind) __syncthreads();
+    }
+    if (mistake != kMatrixReadTooEarly) ptx::bulk_wait_group<0>();
+    if (threadIdx.x == 0) seen[0] = matrix[0];  // @see
+}
+
+bool run_store(StoreMistake mistake) {
+    constexpr int kHeight = 21, kWidth = 28;
+    Device<float> out(kHeight * 32, -1.f), seen(1);
+    const auto map = tensor_map(out.data, kHeight, kWidth, kRows, kColumns, 128, 32);
+    store_tiles<<<1, 64>>>(map, 3, mistake, out.data, seen.data);
+    if (cudaPeekAtLastError() != cudaSuccess) return false;
+    const auto host = out.host();
+    bool right = seen.host()[0] == 0;
+    for (int i = 0; i < kHeight * 32; ++i)
+        right &= host[i] == (i % 32 < kWidth ? i / 32 * 100 + i % 32 : -1);
+    return right;
+}
+
+TEST_F(TensorCopies, StoresAreClippedAndCounted) {
+    in_every_order([] {
+        EXPECT_TRUE(run_store(kStoreFine));
+        EXPECT_EQ(global_stores(), (Traffic{4, 21 * 4 + 1, 0, 21 * 28 * 4 + 4}));  // @see's as well
+        expect_silence();
+    });
+}
+
+__global__ void store_one(const __grid_constant__ CUtensorMap map, int x, int y) {
+    __shared__ alignas(128) float tile[kRows * kColumns];
+    for (float& element : tile) element = 1;
+    ptx::fence_proxy_async();
+    ptx::bulk_tensor_store(&map, x, y, tile);  // @one
+    ptx::bulk_commit_group();
+    ptx::bulk_wait_group<0>();
+}
+
+TEST_F(TensorCopies, StoresAsAnH200DoesThem) {
+    // Whole pieces of 16 bytes: of 29 columns 32 are written.
+    Device<float> out(8 * 32, 0.f);
+    const auto map = tensor_map(out.data, 8, 29, kRows, kColumns, 0, 32);
+    store_one<<<1, 1>>>(map, 16, 0);
+    expect_silence();
+    for (int i = 0; i < 8 * 32; ++i) EXPECT_EQ(out.host()[i], i % 32 >= 16);
+    store_one<<<1, 1>>>(map, -32, 0);
+    expect_failure({"bulk_tensor_store: ..x -32 and y 0..at @one"});
+    store_one<<<1, 1>>>(map, 0, -8);
+    expect_failure({"bulk_tensor_store: ..x 0 and y -8..at @one"});
+}
+
+TEST_F(TensorCopies, MistakesWithStores) {
+    const std::pair<StoreMistake, Said> all[] = {
+        {kNoFence, {"no fence_proxy_async() after @fill writes what @store reads"}},
+        {kNoBarrierBefore, race("shared", "@fill writes", "@store reads")},
+        {kNoReadWait, {"race in shared memory: @fill writes what @store reads"}},
+        {kNoBarrierBehind, race("shared", "@fill writes", "@store reads")},
+        {kNoCommit, {"the block ends..bulk_wait_group_read()..bulk_tensor_store at @store"}},
+        {kLastGroupLeftOut, {"race in shared memory: @fill writes what @store reads"}},
+        {kNoWaitAtEnd, {"race in shared memory: @fill writes what @store reads"}},
+        {kMatrixReadTooEarly, {"race in global memory: @see reads what @store writes"}},
+    };
+    for (const auto& [mistake, said] : all) {
+        SCOPED_TRACE(int(mistake));
+        in_every_order([&, mistake = mistake, said = said] {
+            run_store(mistake);
+            expect_some(said);
+        });
+    }
+}
+
+// ---- Tensor maps --------------------------------------------------------------------------------
+
+TEST_F(TensorCopies, TensorMapsAreChecked) {
+    Device<float> in(4096);
+    const struct {
+        const char* said;  // by the emulator, or else by tensor_map()
+        int rows, columns, box_rows, box_columns, swizzle, leading, shift;
+    } all[] = {
+        {"", 8, 30, 8, 16, 0, 32, 0},
+        {"120 bytes apart", 8, 30, 8, 16, 0, 0, 0},
+        {"", 8, 30, 8, 16, 0, 28, 0},
+        {"a swizzle of 48 bytes", 8, 32, 8, 16, 48, 0, 0},
+        {"global address", 8, 32, 8, 16, 0, 0, 1},
+        {"globalDim[1] is 0", 0, 32, 8, 16, 0, 0, 0},
+        {"boxDim[1] is 257", 8, 32, 257, 16, 0, 0, 0},
+        {"boxDim[1] is 0", 8, 32, 0, 16, 0, 0, 0},
+        {"24 bytes", 8, 32, 8, 6, 0, 0, 0},
+        {"256 bytes, more than the swizzle's 128", 8, 64, 8, 64, 128, 0, 0},
+    };
+    for (const auto& m : all) {
+        emulator::reset_counts();
+        std::string said;
+        try {
+            tensor_map(in.data + m.shift, m.rows, m.columns, m.box_rows, m.box_columns, m.swizzle,
+                       m.leading);
+        } catch (const std::runtime_error& error) {
+            said = error.what() + problem();
+        }
+        EXPECT_NE(said.find(m.said), std::string::npos) << said;
+        EXPECT_EQ(said.empty(), &m == all) << "only the first is accepted";
+    }
+}
+
+}  // namespace
