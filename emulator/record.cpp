@@ -3,13 +3,18 @@
 // The first and the last block of a launch are recorded. A warp's requests are in program order:
 // the first lane to make one inserts it after its own last request, and the other lanes join it.
 
+#include "emulator/record.h"
+
 #include <list>
 #include <map>
-#include <set>
 #include <tuple>
 #include <utility>
 
-#include "emulator/scheduler.h"
+#include "emulator/accesses.h"
+#include "emulator/clusters.h"
+#include "emulator/lines.h"
+#include "emulator/names.h"
+#include "emulator/symbols.h"
 
 namespace emulator {
 
@@ -51,6 +56,13 @@ struct Found {  // a race, or an uninitialised read
     const Event *first, *second;
 };
 
+struct Array {  // of shared memory
+    std::string name;
+    uintptr_t begin, end;
+    bool pointer;  // the first length is not known, and `end` is that of all dynamic memory
+    Extents extents;
+};
+
 struct Block {
     std::string name;
     std::vector<Warp> warps;
@@ -61,7 +73,7 @@ struct Block {
 std::function<void(const std::string&)> hand_over;  // empty: nothing is to be recorded
 std::vector<RecordedMatrix> matrices;
 std::list<Block> blocks;
-std::set<const Symbol*> arrays;  // of shared memory
+std::vector<Array> arrays;
 
 Warp& warp_of(unsigned thread) { return blocks.back().warps[thread / 32]; }
 
@@ -122,6 +134,26 @@ std::string text_of(const Found& found) {
            side(found.second, found.conflict.second_thread) + describe(found.conflict) + "\n";
 }
 
+// array,NAME,BEGIN,BYTES,ELEMENT,LENGTH,...; nothing if memory there has got another name since.
+// A pointer's array ends where the next one begins.
+std::string text_of(const Array& array) {
+    uintptr_t end = array.end;
+    for (const Array& other : arrays) {
+        if (other.begin == array.begin && &other > &array) return "";
+        if (array.pointer && other.begin > array.begin) end = std::min(end, other.begin);
+    }
+    std::string lengths;
+    size_t row = array.extents.element;
+    for (size_t i = 0; i < array.extents.dimensions; ++i) {
+        row *= array.extents.lengths[i];
+        lengths += "," + std::to_string(array.extents.lengths[i]);
+    }
+    const size_t bytes = end - array.begin;
+    if (array.pointer) lengths = "," + std::to_string((bytes + row - 1) / row) + lengths;
+    return "array," + array.name + "," + std::to_string(array.begin) + "," + std::to_string(bytes) +
+           "," + std::to_string(array.extents.element) + lengths + "\n";
+}
+
 std::string text_of_launch() {
     std::string text = "kernel," + kernel_name() + "\n";
     for (const std::string& problem : counts().problems) text += "problem," + problem + "\n";
@@ -133,13 +165,9 @@ std::string text_of_launch() {
         for (const int number : {m.rows, m.cols, m.bytes}) text += "," + std::to_string(number);
         text += "\n";
     }
-    for (const Symbol* s : arrays) {
-        range("array,", short_name(*s), reinterpret_cast<const void*>(s->begin));
-        text += "," + std::to_string(s->size) + "\n";
-    }
+    for (const Array& array : arrays) text += text_of(array);
     for (Block& block : blocks) {
-        range("block,", block.name, builtins.dynamic_shared);
-        text += "," + std::to_string(run.shared_stride) + "," + std::to_string(run.ranks) + "\n";
+        text += "block," + block.name + "\n";
         for (const std::string& note : block.notes) text += "note," + note + "\n";
         for (Warp& warp : block.warps) {
             int number = -1;  // skips the sentinel
@@ -160,6 +188,20 @@ void record_next_launch(const std::vector<RecordedMatrix>& of,
     hand_over = std::move(to);
 }
 
+void record_array(const char* of, int index, const char* name, const volatile void* begin,
+                  size_t bytes, const Extents& extents) {
+    if (!record::on) return;
+    Array array{name, reinterpret_cast<uintptr_t>(begin), 0, bytes == 0, extents};
+    const auto dynamic = reinterpret_cast<uintptr_t>(builtins.dynamic_shared);
+    array.end = bytes ? array.begin + bytes : dynamic + run.shared_bytes;
+    if (*of) array.name = of + ("[" + std::to_string(index) + "].") + name;
+    if (const unsigned rank = run.ranks > 1 ? rank_of(current_thread) : 0)
+        array.name = "rank " + std::to_string(rank) + " " + array.name;
+    for (const Array& known : arrays)
+        if (known.name == array.name && known.begin == array.begin) return;
+    arrays.push_back(array);
+}
+
 namespace record {
 
 void begin_launch() {  // of blocks alone, or once more of those of a cluster
@@ -167,8 +209,8 @@ void begin_launch() {  // of blocks alone, or once more of those of a cluster
     arrays.clear();
 }
 
-void begin_block(bool first_or_last) {
-    on = hand_over && first_or_last && compiled_for_tracing;
+void begin_block() {
+    on = hand_over && run.first_or_last && compiled_for_tracing;
     if (on) blocks.push_back({block_name(), std::vector<Warp>((run.threads + 31) / 32), {}, {}});
 }
 
@@ -179,8 +221,6 @@ void access(unsigned thread, const Site& site, uintptr_t address, int width, boo
     if (counted) {
         Event& e = event_of(thread, instruction_of(site), site.times[thread] - 1);
         e.site = site.number, e.width = width, e.address[lane] = address;
-        if (const Symbol* array = site.global ? nullptr : find_symbol(address))
-            arrays.insert(array);
     }
     Event& e = *warp_of(thread).last[lane];
     if (!counted && e.site && site_of(e.site).pc == site.pc && !(e.copies >> lane & 1))
@@ -223,7 +263,7 @@ void end_interval() {
 
 void end_launch() {
     on = false;
-    if (!hand_over) return;
+    if (!hand_over || run.restart) return;
     std::exchange(hand_over, nullptr)(text_of_launch());
 }
 

@@ -7,12 +7,14 @@ Example:  python3 emulator/rewrite_launches.py 03_shared_blocking/matmul.cu matm
     extern __shared__ float s[];       ->   float* s = emulator::dynamic_shared<float>();
     __shared__ float s[8];             ->   static emulator::Shared<float[8]> emulator_shared_s;
                                             static auto& s = emulator_shared_s.value;
+    auto a = reinterpret_cast<T>(s);        the same, if s is such memory
     __launch_bounds__(256) k(int n) {  ->   __launch_bounds__(256) k(int n) {EMULATOR_BOUNDS(256);
     CLUSTER_DIMS(2) k(int n) {         ->   CLUSTER_DIMS(2) k(int n) {EMULATOR_CLUSTER(2);     and so __cluster_dims__
 
-A launch names a kernel, an instance of a template, or a variable that holds one.
+A launch names a kernel, an instance of a template, or a variable that holds one. Behind each of the three declarations of memory
+the kernel says what lies there, and a struct that it sees there says what its members are: include/shared_arrays.h.
 
-What the emulator cannot run is refused here, with file and line. See README.md. Exit codes: 0 written, 1 refused
+What the emulator cannot run is refused here, with file and line. See REFERENCE.md. Exit codes: 0 written, 1 refused
 """
 import pathlib
 import re
@@ -28,7 +30,7 @@ UNSUPPORTED = [
     (re.compile(r"\b(cudaTextureObject_t|cudaSurfaceObject_t|texture\s*<|tex[123]D\w*\s*[<(])"), "textures and surfaces"),
     (re.compile(r"\b(cooperative_groups|cudaLaunchCooperativeKernel\w*)\b"), "cooperative groups"),
     (re.compile(r"\bcuda::(barrier|pipeline|memcpy_async)\b"), "cuda::barrier and cuda::pipeline"),
-    (re.compile(r"\bcp_async_bulk\w*"), "cuda::ptx and other ways to TMA than common/ptx.cuh"),
+    (re.compile(r"\bcp_async_bulk\w*"), "cuda::ptx and other ways to TMA than common/ptx/ptx.cuh"),
     (re.compile(r"\bcudaLaunchKernelEx\w*"), "thread block clusters other than by __cluster_dims__"),
     # A __device__ function has a parenthesis before its body; a variable has none before its ;, = or {.
     (re.compile(r"(?<!_)\b__device__\s+(?!__constant__)[\w\s:<>,*&\[\]]*[;={]"), "__device__ variables"),
@@ -46,6 +48,9 @@ SHARED = re.compile(r"(?<!extern )\b__shared__\s+"
                     r"(?P<align>(?:alignas|__align__)\s*\((?:[^()]|\([^()]*\))*\)\s*)?"
                     r"(?P<type>(?!extern)[\w:]+(?:\s*<[^;=<>]*>)?(?:\s+[a-zA-Z]\w*)*)\s+"
                     r"(?P<arrays>\w+\s*(?:\[[^;={}]+)?(?:,[^;={}]*)?);")
+
+CAST = re.compile(r"(?<=[;{}])\s*(?:const\s+)?[\w:]+(?:<[^;=]*>)?[\s&*]+(?:const\s+)?(?P<name>\w+)\s*=\s*(?P<object>\*?)\s*"
+                  r"reinterpret_cast\s*<(?P<type>[^;=]*)>\s*\(\s*(?P<base>\w+)[^;]*\)\s*;")
 
 
 class Refused(Exception):
@@ -121,19 +126,45 @@ def end_of_configuration(code, start):
     raise Refused(start - 3, "a launch's <<< without its >>>")
 
 
+def members(body):
+    """The names of a struct's data members."""
+    body = re.sub(r"\b(?:alignas|__align__)\s*\([^()]*\)|\[[^]]*\]|<[^<>]*>|::", "", body)
+    while "{" in body:
+        body = re.sub(r"\{[^{}]*\}", ";", body)
+    for statement in body.split(";"):
+        if not re.search(r"[()=:]|\b(using|static|typedef|friend|struct)\b", statement):
+            yield from re.findall(r"(\w+)\s*(?:,|$)", statement.strip())
+
+
 def edits(text, code):
     """(position, length, replacement) for everything that changes."""
+    dynamic, kinds = set(), ""  # names of dynamic shared memory; the types of all that is seen in shared memory
     for m in EXTERN_SHARED.finditer(code):
-        kind, lines = " ".join(m["type"].split()), "\n" * m.group().count("\n")
-        yield m.start(), len(m.group()), f"{kind}* {m['name']} = emulator::dynamic_shared<{kind}>();{lines}"
+        kind, name, lines = " ".join(m["type"].split()), m["name"], "\n" * m.group().count("\n")
+        dynamic.add(name)
+        yield m.start(), len(m.group()), (f"{kind}* {name} = emulator::dynamic_shared<{kind}>(); "
+                                          f'emulator::record_pointer("{name}", {name});{lines}')
+    for m in CAST.finditer(code):
+        if m["base"] in dynamic:
+            name, pointer = m["name"], ("&" if m["object"] else "") + m["name"]
+            dynamic.add(name)
+            kinds += f" {m['type']}"
+            yield m.end(), 0, f' emulator::record_pointer("{name}", {pointer});'
     for m in SHARED.finditer(code):
         arrays = re.findall(r"(\w+)\s*((?:\[[^\]]*\]\s*)*)(?:,|$)", m["arrays"])
         align, kind = m["align"] or "", " ".join(m["type"].split())
         declared = (f"{align}static emulator::Shared<{kind}{' '.join(size.split())}> "
-                    f"emulator_shared_{name}; static auto& {name} = emulator_shared_{name}.value;"
+                    f"emulator_shared_{name}; static auto& {name} = emulator_shared_{name}.value; "
+                    f'emulator::record_shared("{name}", {name});'
                     for name, size in arrays)
         lines = "\n" * (m.group().count("\n") - align.count("\n"))
+        kinds += f" {kind}"
         yield m.start(), len(m.group()), " ".join(declared) + lines
+    for m in re.finditer(r"\bstruct\s+(\w+)\s*(\{)", code):
+        end = matching(code, m.start(2), "{", "}", 1)
+        if end > 0 and m[1] in re.findall(r"\w+", kinds):
+            calls = "".join(f' emulator::record_member(of, i, "{name}", {name});' for name in members(code[m.end():end]))
+            yield end, 0, f" void emulator_members(const char* of, int i) const {{{calls} }} " if calls else ""
     for m in re.finditer(r"\b(?:__launch_bounds__|__cluster_dims__|CLUSTER_DIMS)\s*(\()", code):
         end = matching(code, m.start(1), "(", ")", 1)
         body = re.compile(r"[;{]").search(code, end)

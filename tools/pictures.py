@@ -8,6 +8,7 @@ import re
 from typing import NamedTuple
 
 import view
+from layouts import maps
 from machine import BUILD, ROOT
 from results import write_whole
 from svg import Grid, Svg
@@ -76,9 +77,6 @@ class Record:
                 lengths = of["lengths"] if "lengths" in of else (of["rows"], of["cols"])
                 found.append(Request(kind, of["name"], of["size"], lengths, width, cost, at))
         return [request for request in found if request.what.startswith(what) and memory in ("", request.memory)]
-
-    def array(self, name):
-        return next(each for each in self.data["arrays"] if each["name"] == name)
 
     def places(self, list):
         """Of a note: the addresses of 16 bytes."""
@@ -258,25 +256,13 @@ def lanes(stage):
     return svg, drawn_from(stage)
 
 
-def order_of(source):
-    """[(i, j) ...] in which a source's two loops visit acc[i][j]. j is the second one's counter, or its first line computes it."""
-    known = view.constants(source)
-    rows, counter, columns, condition, then, other = re.search(
-        r"for \(int i = 0; i < (\w+); \+\+i\)\s+for \(int (\w+) = 0; \w+ < (\w+); \+\+\w+\)(?: \{\s+const int j = "
-        r"(\w+ % \d+) \? ([^:;]+) : ([^;]+);)?\s+acc\[i\]\[j\] \+=", source).groups()
-
-    def column(i, at):
-        names = {**known, "i": i, counter: at}
-        return view.value((then if view.value(condition, names) else other) if condition else "j", names)
-
-    return [(i, column(i, at)) for i in range(known[rows]) for at in range(known[columns])]
-
-
 @picture("04_to_and_fro")
 def to_and_fro():
     svg = Svg("To and fro, each multiply-add shares an operand with the one before")
-    for x, name in ((64, "04_unroll/2_wide_loads.cu"), (479, "04_unroll/matmul.cu")):
-        order = order_of((ROOT / name).read_text())
+    there = [[(i, j) for j in range(8)] for i in range(8)]
+    for x, name, rows in ((64, "04_unroll/2_wide_loads.cu", there),
+                          (479, "04_unroll/matmul.cu", [row[::-1] if i % 2 else row for i, row in enumerate(there)])):
+        order = sum(rows, [])
         steps = list(zip(order, order[1:]))
         apart = [step for step in steps if step[0][0] != step[1][0] and step[0][1] != step[1][1]]
         grid = Grid(svg, x, 96, 8, 8, 36, fill=0)
@@ -288,7 +274,7 @@ def to_and_fro():
         svg.text(x, 62, name, "strong")
         svg.text(x, 406, f"{len(steps) - len(apart)} of {len(steps)} steps keep a[i] or b[j]"
                  + f"; {len(apart)} keep neither (dashed)" * bool(apart))
-    return svg, "Drawn from the loops over acc[i][j] in the two sources. (Registers are not recorded.)"
+    return svg, "The order of the loops over acc[i][j] in the two sources."
 
 
 TRACKS = {"global load": "load", "shared store": "store", "barrier": "barrier", "shared load": "read", "": "multiply"}
@@ -337,10 +323,6 @@ def step(unrolled, buffered):
     return svg, drawn_from(unrolled, buffered)
 
 
-def layout(name):
-    return rows_of(f"07_fragment_probe/layouts/{name}.csv")
-
-
 @picture("06_fragments", **{"06_wmma": (128, 256, 32)})
 def fragments(wmma):
     m, n, depth = wmma.shape
@@ -362,7 +344,7 @@ def fragments(wmma):
         top, left, *size = corners(wmma.stored(warp))
         grid.cell(top, left, None, f"warp {warp}" if warp else "", *size, "edge", "middle")
     svg.text(112, 438, f"A block computes {m} x {n} elements of C, a warp {size[0]} x {size[1]}. acc[i][j] += a[i] b[j].")
-    held = [(int(row["row"]), int(row["col"])) for row in layout("sm75_and_later_accumulator_float_row") if row["lane"] == "0"]
+    held = [divmod(place, 16) for place in maps()["sm_75 and later"]["accumulator float row"][:8]]
     svg.text(648, 166, "One acc: 16 x 16 sums,")
     svg.text(648, 182, f"{len(held)} in each lane. Lane 0's:")
     grid = Grid(svg, 648, 192, 16, 16, 9)
@@ -376,10 +358,10 @@ def fragments(wmma):
 @picture("07_lanes")
 def layouts():
     svg = Svg("Which lane holds an element? The answer changed once, after Volta")
-    for x, of, name in ((38, "sm70", "Volta"), (442, "sm75_and_later", "Turing and later")):
+    for x, of, name in ((38, "sm_70 (Volta)", "Volta"), (442, "sm_75 and later", "Turing and later")):
         holders = {}
-        for row in layout(f"{of}_matrix_a_half_col"):
-            holders.setdefault((int(row["row"]), int(row["col"])), []).append(int(row["lane"]))
+        for at, place in enumerate(maps()[of]["matrix_a half col"]):
+            holders.setdefault(divmod(place, 16), []).append(at // 16)
         grid = Grid(svg, x, 82, 16, 16, 23, 20)
         for place, held in holders.items():
             grid.cell(*place, 3 if 0 in held else 0, min(held))
@@ -389,7 +371,7 @@ def layouts():
         svg.text(x, 58, name, "strong")
         svg.text(x, 422, "The lane in the box holds it" + (" twice." if further == {0} else f", and lane + {further.pop()} too."))
         svg.text(x, 438, f"Lane 0 holds {sum(0 in held for held in holders.values())} of 256 elements, which are marked.")
-    return svg, "matrix_a, half, column-major, 16 x 16. Drawn from the tables in 07_fragment_probe/layouts."
+    return svg, "matrix_a, half, column-major, 16 x 16. Drawn from the table of 07."
 
 
 @picture("08_waves")
@@ -452,8 +434,8 @@ def box(store):
 @picture("11_ring", **{"11_wgmma.2_store": (128, 256, 384)})
 def ring(store):
     """Time is the order of the notes; those of one kind and one buffer that follow each other are one column."""
-    notes, at = store.data["blocks"][0]["notes"], {each["name"]: each["begin"] for each in store.data["arrays"]}
-    buffers = store.array("full")["lengths"][0]
+    notes, arrays = store.data["blocks"][0]["notes"], {each["name"]: each for each in store.data["arrays"]}
+    at, buffers = {name: each["begin"] for name, each in arrays.items()}, arrays["full"]["lengths"][0]
     rounds = [[] for _ in range(buffers)]  # of each buffer: {what: column} of each step
     ends = {name: [[] for _ in range(buffers)] for name in ("full", "empty")}  # columns at which a phase ends
     arrived, column, last = [0] * buffers, 0, None
@@ -464,7 +446,7 @@ def ring(store):
         elif note[0] == "load":
             name, buffer = "load", (note[2] - at["full"]) // 8
         elif note[0] == "wgmma":
-            name, buffer = "wgmma", (note[2][0] - at["As"]) // (store.array("As")["bytes"] // buffers)
+            name, buffer = "wgmma", (note[2][0] - at["As"]) // (arrays["As"]["bytes"] // buffers)
         else:
             continue
         column += (kind, name, buffer) != last

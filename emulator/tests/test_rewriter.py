@@ -1,4 +1,5 @@
 """rewrite_launches.py: what it rewrites, what it leaves alone, and what it refuses."""
+import re
 import sys
 
 import pytest
@@ -9,7 +10,7 @@ sys.path.append(str(ROOT / "emulator"))
 import rewrite_launches  # noqa: E402
 
 REWRITER = ROOT / "emulator/rewrite_launches.py"
-REWRITTEN = [  # ~ stands for the call's beginning
+REWRITTEN = [  # ~ stands for a launch's beginning, ^ for an array's; !s and ?s for what says what lies in s, $s in the member s
     ("k<<<g, b>>>(1, x);", "~k), g, b)(1, x);"),
     ("k<<<g, b, 4 * n, stream>>>();", "~k), g, b, 4 * n, stream)();"),
     ("f(); k <<< g, b >>> (x);", "f(); ~k ),  g, b ) (x);"),
@@ -25,25 +26,37 @@ REWRITTEN = [  # ~ stands for the call's beginning
      "a\n~k<1,\n  2>), dim3(1,\n  2), // why <<<\n  b)(\n  x);\nb /* >>> */\n"),
     ("#define RUN(k, ...) \\\n    k<<<1, 1>>> \\\n    (__VA_ARGS__)\nint x;\n",
      "#define RUN(k, ...) \\\n    ~k), 1, 1) \\\n    (__VA_ARGS__)\nint x;\n"),
-    ("extern __shared__ float s[];", "float* s = emulator::dynamic_shared<float>();"),
+    ("extern __shared__ float s[];", "float* s = emulator::dynamic_shared<float>();?s"),
     ("extern __shared__ __align__(16) unsigned char bytes[ ] ;",
-     "unsigned char* bytes = emulator::dynamic_shared<unsigned char>();"),
-    ("extern __shared__\n  float4 s[];\nx", "float4* s = emulator::dynamic_shared<float4>();\n\nx"),
+     "unsigned char* bytes = emulator::dynamic_shared<unsigned char>();?bytes"),
+    ("extern __shared__\n  float4 s[];\nx", "float4* s = emulator::dynamic_shared<float4>();?s\n\nx"),
     ("__shared__ alignas(16) float s[2][k + 4];",
-     "alignas(16) ^<float[2][k + 4]> emulator_shared_s; static auto& s = emulator_shared_s.value;"),
+     "alignas(16) ^<float[2][k + 4]> emulator_shared_s; static auto& s = emulator_shared_s.value;!s"),
     ("__shared__ unsigned char\n  a[f<3>(4)], b;\n",
-     "^<unsigned char[f<3>(4)]> emulator_shared_a; static auto& a = emulator_shared_a.value; "
-     "^<unsigned char> emulator_shared_b; static auto& b = emulator_shared_b.value;\n\n"),
+     "^<unsigned char[f<3>(4)]> emulator_shared_a; static auto& a = emulator_shared_a.value;!a "
+     "^<unsigned char> emulator_shared_b; static auto& b = emulator_shared_b.value;!b\n\n"),
+    ("{ extern __shared__ char s[]; auto a = reinterpret_cast<T(*)[n]>(s);\n  int* const b = reinterpret_cast<int*>(a + f(2)); }",
+     "{ char* s = emulator::dynamic_shared<char>();?s auto a = reinterpret_cast<T(*)[n]>(s);?a\n"
+     "  int* const b = reinterpret_cast<int*>(a + f(2));?b }"),
+    ("struct S { T a[2], b; }; struct U { int a; }; { extern __shared__ char s[];\n  S<n>& t = *reinterpret_cast<S<n>*>(s); }",
+     "struct S { T a[2], b;  void emulator_members(const char* of, int i) const {$a$b } }; struct U { int a; }; "
+     "{ char* s = emulator::dynamic_shared<char>();?s\n  S<n>& t = *reinterpret_cast<S<n>*>(s); "
+     "emulator::record_pointer(\"t\", &t); }"),
+    ("struct S { alignas(8) x::T<1, 2> a[2]\n [f(3)]; static int b; using C = int; void f() { int d; } int g(int); float4 e; }; "
+     "{ __shared__ S s; }",
+     "struct S { alignas(8) x::T<1, 2> a[2]\n [f(3)]; static int b; using C = int; void f() { int d; } int g(int); float4 e;  "
+     "void emulator_members(const char* of, int i) const {$a$e } }; "
+     "{ ^<S> emulator_shared_s; static auto& s = emulator_shared_s.value;!s }"),
     ("__global__ void __launch_bounds__(f(8), 2)\n  k(int n) { }",
      "__global__ void __launch_bounds__(f(8), 2)\n  k(int n) {EMULATOR_BOUNDS(f(8), 2); }"),
     ("void CLUSTER_DIMS(2) __launch_bounds__(8) k() {}",
      "void CLUSTER_DIMS(2) __launch_bounds__(8) k() {EMULATOR_BOUNDS(8);EMULATOR_CLUSTER(2);}"),
     ("void __cluster_dims__(2, n) k() {}", "void __cluster_dims__(2, n) k() {EMULATOR_CLUSTER(2, n);}"),
 ]
-SHARED = "static emulator::Shared"
 UNCHANGED = [
     "__global__ void __launch_bounds__(8) k(int n);\nvoid f() {}\n",
     "__shared__ struct { int a; } s;\n",
+    "{ auto a = reinterpret_cast<float*>(b); f(reinterpret_cast<int*>(a)); }",
     "// k<<<1, 1>>>(x)\n/* k<<<1, 1>>>(x) asm */\n",
     "// goes on \\\n k<<<1, 1>>>(x)\n",
     "const char* s = \"k<<<1, 1>>>(x) \\\" asm <<<\"; char c = '\"'; const char* t = \"<<<\";\n",
@@ -68,7 +81,7 @@ REFUSED = [
     ("namespace cg = cooperative_groups;", 1, "cooperative groups"),
     ("cuda::barrier<cuda::thread_scope_block> b;", 1, "cuda::barrier and cuda::pipeline"),
     ("cudaLaunchKernelEx(&config, k);", 1, "thread block clusters other than by __cluster_dims__"),
-    ("cuda::ptx::cp_async_bulk_tensor(a);", 1, "cuda::ptx and other ways to TMA than common/ptx.cuh"),
+    ("cuda::ptx::cp_async_bulk_tensor(a);", 1, "cuda::ptx and other ways to TMA than common/ptx/ptx.cuh"),
     ("\n__device__ int counter = 0;", 2, "__device__ variables"),
     ("x = 1;\n<<<1, 1>>>(x);", 2, "no kernel's name before <<<"),
     ("k<<<1, 1;", 1, "a launch's <<< without its >>>"),
@@ -78,7 +91,9 @@ REFUSED = [
 
 @pytest.mark.parametrize("text, result", [*REWRITTEN, *((text, text) for text in UNCHANGED)])
 def test_rewrites(text, result):
-    result = result.replace("~", "emulator::Kernel(EMULATOR_KERNEL(").replace("^", SHARED)
+    result = result.replace("~", "emulator::Kernel(EMULATOR_KERNEL(").replace("^", "static emulator::Shared")
+    for mark, call in ("!", "shared("), ("?", "pointer("), ("$", "member(of, i, "):
+        result = re.sub(rf"{re.escape(mark)}(\w+)", rf' emulator::record_{call}"\1", \1);', result)
     assert rewrite_launches.rewrite(text) == result
 
 

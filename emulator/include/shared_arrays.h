@@ -1,0 +1,63 @@
+// What lies where in shared memory, as the compiler knows it, for the record of a launch (record.cpp).
+// rewrite_launches.py has kernels call record_shared() and record_pointer() where they declare it,
+// and gives a struct that they use there emulator_members().
+#pragma once
+
+#include <cstddef>
+#include <type_traits>
+#include <utility>
+
+namespace emulator {
+
+struct Extents {  // of float[2][8]: 4 bytes; 2 and 8
+    size_t element, dimensions, lengths[8];
+};
+template <class T>
+constexpr Extents extents_of() {
+    if constexpr (std::is_array_v<T>) {
+        Extents all{0, 1, {std::extent_v<T>}};
+        const Extents inner = extents_of<std::remove_extent_t<T>>();
+        all.element = inner.element;
+        for (size_t i = 0; i < inner.dimensions; ++i)
+            all.lengths[all.dimensions++] = inner.lengths[i];
+        return all;
+    } else {
+        return {sizeof(T), 0, {}};
+    }
+}
+template <class T>
+inline constexpr Extents kExtents = extents_of<T>();
+
+// `name` of a struct that is element `index` of `of`. bytes 0: as many elements as there is room
+// for.
+void record_array(const char* of, int index, const char* name, const volatile void* begin,
+                  size_t bytes, const Extents& extents);
+
+template <class T>
+void record_member(const char* of, int index, const char* name, const T& member) {
+    record_array(of, index, name, &member, sizeof(T), kExtents<T>);
+}
+
+template <class T, class = void>
+constexpr bool kHasMembers = false;
+template <class T>
+constexpr bool
+    kHasMembers<T, std::void_t<decltype(std::declval<const T&>().emulator_members("", 0))>> = true;
+
+template <class T>
+__attribute__((no_sanitize("thread"))) void record_shared(const char* name, const T& object) {
+    using Element = std::remove_extent_t<T>;
+    if constexpr (!kHasMembers<Element>) record_array("", 0, name, &object, sizeof(T), kExtents<T>);
+    else if constexpr (std::is_array_v<T>)
+        for (size_t i = 0; i < std::extent_v<T>; ++i) object[i].emulator_members(name, int(i));
+    else object.emulator_members("", 0);
+}
+
+// Dynamic shared memory, seen through a pointer.
+template <class T>
+void record_pointer(const char* name, const T* first) {
+    if constexpr (kHasMembers<T>) first->emulator_members("", 0);
+    else record_array("", 0, name, first, 0, kExtents<T>);
+}
+
+}  // namespace emulator
