@@ -2,11 +2,12 @@
 // read off any dump.
 #pragma once
 
+#include <cstring>
 #include <map>
 #include <string>
 #include <vector>
 
-#include "common/command_line.h"
+#include "common/lab/program.h"
 #include "common/report.h"
 
 struct Element {
@@ -32,65 +33,13 @@ struct FragmentKind {
     std::string name() const { return use + " " + type + " " + layout + "_major " + shape; }
 };
 
-// NVIDIA leaves the layouts unspecified. These are Volta's, which the article of 2018 printed (see
-// volta_tables.cu), and the one that came with Turing and stayed; the same as tables:
-// layouts/*.csv. `layout` and `type`: "" where it makes no difference.
+// NVIDIA leaves the layouts of WMMA unspecified; these are the known ones.
 struct KnownLayout {
-    const char *chips, *use, *type, *layout;
-    Element (*at)(int lane, int i);
+    const char *chips, *use, *types, *orders, *lane_bits, *i_bits;
 };
-// clang-format off
 inline const KnownLayout kKnownLayouts[] = {
-    {"sm_70 (Volta)", "matrix_a", "half", "col",
-     [](int lane, int i) -> Element {
-         return {lane / 4 % 2 * 8 + lane / 16 * 4 + i % 4, i / 4 * 4 + lane % 4};
-     }},
-    {"sm_70 (Volta)", "matrix_a", "half", "row",
-     [](int lane, int i) -> Element { return {lane / 4 % 2 * 8 + lane / 16 * 4 + lane % 4, i}; }},
-    {"sm_70 (Volta)", "matrix_b", "half", "col",
-     [](int lane, int i) -> Element { return {i, lane / 8 % 2 * 8 + lane / 16 * 4 + lane % 4}; }},
-    {"sm_70 (Volta)", "matrix_b", "half", "row",
-     [](int lane, int i) -> Element {
-         return {i / 4 * 4 + lane % 4, lane / 8 % 2 * 8 + lane / 16 * 4 + i % 4};
-     }},
-    {"sm_70 (Volta)", "accumulator", "half", "",
-     [](int lane, int i) -> Element {
-         return {lane / 4 % 2 * 8 + lane / 16 * 4 + lane % 4, lane / 8 % 2 * 8 + i};
-     }},
-    {"sm_70 (Volta)", "accumulator", "float", "",
-     [](int lane, int i) -> Element {
-         return {lane / 4 % 2 * 8 + lane / 16 * 4 + i / 2 % 2 * 2 + lane % 2,
-                 lane / 8 % 2 * 8 + i / 4 * 4 + lane / 2 % 2 * 2 + i % 2};
-     }},
-    {"sm_75 and later", "matrix_a", "half", "",
-     [](int lane, int i) -> Element {
-         return {lane / 4 + i / 2 % 2 * 8, lane % 4 * 2 + i % 2 + i / 4 % 2 * 8};
-     }},
-    {"sm_75 and later", "matrix_b", "half", "",
-     [](int lane, int i) -> Element {
-         return {lane % 4 * 2 + i % 2 + i / 2 % 2 * 8, lane / 4 + i / 4 % 2 * 8};
-     }},
-    {"sm_75 and later", "accumulator", "", "",
-     [](int lane, int i) -> Element {
-         return {lane / 4 + i / 2 % 2 * 8, lane % 4 * 2 + i % 2 + i / 4 * 8};
-     }},
+#include "07_fragment_probe/layouts.inc"
 };
-// clang-format on
-
-// The chips that lay `kind` out like this, or "unknown layout". Known are those of 16x16x16.
-inline std::string recognise(const FragmentKind& kind, const Dump& dump) {
-    const int elements = int(dump.size()) / 32;
-    for (const KnownLayout& known : kKnownLayouts) {
-        bool same = kind.shape == "16x16x16" && known.use == kind.use &&
-                    (!*known.type || known.type == kind.type) &&
-                    (!*known.layout || known.layout == kind.layout);
-        for (int lane = 0; same && lane < 32; ++lane)
-            for (int i = 0; same && i < elements; ++i)
-                same = known.at(lane, i) == dump[lane * elements + i];
-        if (same) return known.chips;
-    }
-    return "unknown layout";
-}
 
 // In all known layouts each bit of the lane's number and of i adds one power of two, or nothing, to
 // the row or the column. Bits 0 to 4 are the lane's; whether that explains the whole dump is in
@@ -113,6 +62,24 @@ inline BitLayout bits_of(const Dump& dump) {
         bits.whole = bits.whole && sum == dump[at];
     }
     return bits;
+}
+
+// The chips that lay `kind` out like this, or "unknown layout". Known are those of 16x16x16.
+inline std::string recognise(const FragmentKind& kind, const Dump& dump) {
+    const BitLayout bits = bits_of(dump);
+    std::string rule;
+    for (const Element& adds : bits.adds) {
+        if (adds.row) rule += format("r%d", adds.row);
+        if (adds.col) rule += format("c%d", adds.col);
+        rule += adds == Element{0, 0} ? "- " : " ";
+    }
+    for (const KnownLayout& known : kKnownLayouts)
+        if (bits.whole && kind.shape == "16x16x16" && known.use == kind.use &&
+            std::strstr(known.types, kind.type.c_str()) &&
+            std::strstr(known.orders, kind.layout.c_str()) &&
+            rule == format("%s %s ", known.lane_bits, known.i_bits))
+            return known.chips;
+    return "unknown layout";
 }
 
 // "lane/4 + i/2%2*8": the row (or the column) as a formula; "" if the bits don't explain it.

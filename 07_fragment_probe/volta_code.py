@@ -6,15 +6,15 @@ loads, for all 32 lanes.
     python3 07_fragment_probe/volta_code.py [--nvcc NVCC] [--cuobjdump CUOBJDUMP]
 
 What it printed with CUDA 12.4 is docs/results/volta_code.txt.
-Exit codes: 0 done, 1 something is otherwise than layouts/ has it, or a tool failed, 2 bad command line, 77 no nvcc for sm_70, or no
+Exit codes: 0 done, 1 something is otherwise than layouts.inc has it, or a tool failed, 2 bad command line, 77 no nvcc for sm_70, or no
 cuobjdump.
 Articles: "Tensorコアを使ってみた", fragments and load_matrix_sync; the Volta report, latencies and tensor cores; "Tensor Core加速CUDA
 矩阵计算", 5 Restrictions
 """
 import argparse
 import collections
-import csv
 import itertools
+import operator
 import pathlib
 import re
 import shutil
@@ -22,6 +22,9 @@ import sys
 import tempfile
 
 from count_mma import HERE, KERNELS, listed, run
+
+sys.path.append(str(HERE.parent / "tools"))
+import layouts
 
 KINDS = [(use, kind, order) for use, kind in (("matrix_a", "half"), ("matrix_b", "half"), ("accumulator", "half"),
                                               ("accumulator", "float")) for order in ("row", "col")]
@@ -191,25 +194,15 @@ def numbers(word, bytes):
     return [word] if bytes == 4 else [word & 0xFFFF, word >> 16]
 
 
-def layout(code, kind):
-    """{(lane, i): number of the element in x[i]} of a kernel that loads a fragment and stores it."""
+def layout(code, kind, order):
+    """What a kernel that loads a fragment and stores it has in x[], lane by lane, as layouts.maps() has it."""
     bytes = 4 if kind == "float" else 2
     x = [n for _, word in sorted(Warp(bytes, bytes).run(code).stored.items()) for n in numbers(word, bytes)]
-    return {divmod(at, len(x) // 32): n for at, n in enumerate(x)}
-
-
-def placed(found, order):
-    """The same with (row, column)."""
-    return {at: divmod(n, 16) if order == "row" else divmod(n, 16)[::-1] for at, n in found.items()}
-
-
-def known(chip, use, kind, order):
-    with open(HERE / f"layouts/{chip}_{use}_{kind}_{order}.csv", newline="") as file:
-        return {(int(row["lane"]), int(row["element"])): (int(row["row"]), int(row["col"])) for row in csv.DictReader(file)}
+    return x if order == "row" else [n % 16 * 16 + n // 16 for n in x]
 
 
 def alike(ours, theirs):
-    return f"{sum(ours.get(at) == where for at, where in theirs.items())} of {len(theirs)} places"
+    return f"{sum(map(operator.eq, ours, theirs))} of {len(theirs)} places"
 
 
 def span(numbers):
@@ -272,19 +265,19 @@ def main():
             run(arguments.nvcc, "-std=c++17", f"-arch={arch}", "-I", HERE.parent, *words, "-cubin", "-o", made, path)
             return functions(run(arguments.cuobjdump, "-sass", made))
 
-        print("\nx[] of each lane, by the addresses that the loads compute, against 07_fragment_probe/layouts:")
+        print("\nx[] of each lane, by the addresses that the loads compute, against 07_fragment_probe/layouts.inc:")
         source, places = PRELUDE, {}
         for use, kind, order in KINDS:
             sums = use == "accumulator"
             source += LOAD.format(use=use, kind=kind, order=order, layout="" if sums else f", wmma::{order}_major",
                                   argument=f", wmma::mem_{order}_major" if sums else "")
-        for chip, arch in (("sm70", "sm_70"), ("sm75_and_later", "sm_75")):
+        for chips, arch in (("sm_70 (Volta)", "sm_70"), ("sm_75 and later", "sm_75")):
             listing = code(source, arch)
             for use, kind, order in KINDS:
-                found = placed(layout(listing[f"{use}_{kind}_{order}"], kind), order)
-                places[arch, use, kind, order] = found
-                bad |= found != known(chip, use, kind, order)
-                print(f"{arch}  {use} {kind} {order}-major: {alike(found, known(chip, use, kind, order))}")
+                places[arch, use, kind, order] = found = layout(listing[f"{use}_{kind}_{order}"], kind, order)
+                expected = layouts.maps()[chips][f"{use} {kind} {order}"]
+                bad |= found != expected
+                print(f"{arch}  {use} {kind} {order}-major: {alike(found, expected)}")
         for arch, use, kind in sorted({each[:3] for each in places}):
             print(f"{arch}  {use} {kind}, row-major and column-major: "
                   + alike(places[arch, use, kind, "row"], places[arch, use, kind, "col"]) + " alike")

@@ -1,0 +1,110 @@
+"""What probe and mma_maps find, on the emulator and on this GPU, is what layouts.inc says; a wrong row there is noticed."""
+import csv
+import re
+import xml.etree.ElementTree
+
+import pytest
+
+import layouts
+from support import ROOT, call, program
+
+CHAPTER = ROOT / "07_fragment_probe"
+ROWS = [line for line in layouts.TABLE.read_text().splitlines() if line.startswith("{")]
+PICTURES = {"sm_70 (Volta)": "volta_matrix_a.svg", "sm_75 and later": "today_matrix_a.svg"}
+
+
+def printed(name, *words):
+    done = call(program(name), *words)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def read(path, *named_by):
+    """{name: places} of a CSV in whose rows these columns are the name; lane and element count up."""
+    found = {}
+    for row in csv.DictReader(path.read_text().splitlines()):
+        found.setdefault(" ".join(row[column] for column in named_by), []).append(
+            (int(row["lane"]), int(row["element"]), 16 * int(row["row"]) + int(row["col"])))
+    for name, rows in found.items():
+        elements = len(rows) // 32
+        assert [row[:2] for row in rows] == [divmod(at, elements) for at in range(32 * elements)], name
+    return {name: [place for *_, place in rows] for name, rows in found.items()}
+
+
+def shown(text):
+    """The places of the tables in what a program printed, in order."""
+    rows = re.findall(r"(?m)^ *\d+ ((?: +\d+,\d+ *)+)$", text)
+    return [16 * int(row) + int(col) for line in rows for row, col in re.findall(r"(\d+),(\d+)", line)]
+
+
+def differing(found, expected):
+    return [name for name in expected if found.get(name) != expected[name]]
+
+
+def check_probe(name, folder, *words):
+    every, one, picture = (folder / file for file in ("all.csv", "one.csv", "picture.svg"))
+    arch = re.search(r", sm_(\d+)\n", printed(name, "--all", "--csv", every, *words))[1]
+    chips = "sm_70 (Volta)" if arch == "70" else "sm_75 and later"
+    expected = layouts.maps()[chips]
+    all_shapes = read(every, "shape", "use", "type", "layout")
+    assert not differing(all_shapes, {f"16x16x16 {of}": places for of, places in expected.items()})
+    for of, places in expected.items():
+        use, kind, layout = of.split()
+        text = printed(name, "--use", use, "--type", kind, "--layout", layout, "--csv", one, "--svg", picture, *words)
+        assert read(one) == {"": places}, f"{of}: --csv"
+        assert shown(text) == places, f"{of}: printed"
+        assert chips in text.splitlines()[-1], f"{of}: not recognised"
+        cells = xml.etree.ElementTree.parse(picture).findall(".//{*}tspan")
+        assert len({cell.text for cell in cells}) == len(places), f"{of}: --svg"
+    printed(name, "--svg", picture, *words)
+    assert picture.read_text() == (CHAPTER / PICTURES[chips]).read_text(), f"not what probe --svg draws: {PICTURES[chips]}"
+    return arch, expected, all_shapes
+
+
+def check_instructions(name, folder):
+    text = printed(name, "--csv", folder / "maps.csv")
+    found, expected = read(folder / "maps.csv", "map"), layouts.maps()["sm_80 and later"]
+    assert list(found) == list(expected) and not differing(found, expected)
+    assert shown(text) == [place for places in expected.values() for place in places]
+
+
+@pytest.mark.parametrize("arch", ("sm_70", "sm_75", "sm_80"))
+def test_fragments(arch, tmp_path):
+    check_probe("probe_cpu", tmp_path, "--arch", arch)
+
+
+def test_fragments_of_this_gpu(tmp_path):
+    check_probe("probe", tmp_path)
+
+
+@pytest.mark.parametrize("name", ("mma_maps_cpu", "mma_maps"))
+def test_instructions(name, tmp_path):
+    check_instructions(name, tmp_path)
+
+
+@pytest.mark.parametrize("row", ROWS)
+def test_wrong_row_is_noticed(row, tmp_path, monkeypatch):
+    """Two bits exchanged."""
+    monkeypatch.setattr(layouts, "TABLE", tmp_path / "layouts.inc")
+    lane_bits = re.findall(r'"(.*?)"', row)[4]
+    first, second, *others = lane_bits.split()
+    layouts.TABLE.write_text("\n".join(ROWS).replace(row, row.replace(lane_bits, " ".join((second, first, *others)))))
+    with pytest.raises(AssertionError):
+        if "sm_80" in row:
+            check_instructions("mma_maps_cpu", tmp_path)
+        else:
+            check_probe("probe_cpu", tmp_path, "--arch", "sm_70" if "sm_70" in row else "sm_75")
+
+
+@pytest.mark.parametrize("page, name, words, shown_there", (
+    ("07_fragment_probe", "volta_tables_cpu", (), r"(?m)^(16 products.*|  A and B.*|  float accumulators.*)"),
+    ("07_fragment_probe", "probe_cpu", ("--arch", "sm_70"), r"(row = .*), (col = .*)"),
+    ("07_fragment_probe", "probe_cpu", ("--arch", "sm_75"), r"(row = .*), (col = .*)"),
+    ("10_async_mma", "mma_maps_cpu", (), r"(?m)^(\S+.*row = .*\S) +each")))
+def test_page_shows_what_the_program_prints(page, name, words, shown_there):
+    there = " ".join((ROOT / page / "README.md").read_text().split())
+    blocks = re.findall(shown_there, printed(name, *words))
+    assert blocks
+    for block in blocks:
+        for line in [block] if isinstance(block, str) else block:
+            assert " ".join(line.split()) in there, f"not in {page}/README.md: {line}"

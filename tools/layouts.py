@@ -1,0 +1,25 @@
+"""07_fragment_probe/layouts.inc, expanded: which element of the matrix each lane's x[i] holds."""
+import re
+
+from machine import ROOT
+
+TABLE = ROOT / "07_fragment_probe/layouts.inc"
+
+
+def places(lane_bits, i_bits):
+    """16 * row + column of x[0], x[1], ... of lane 0, then of lane 1, ..."""
+    lane_adds, i_adds = ([0 if word == "-" else int(word[1:]) * (16 if word[0] == "r" else 1) for word in bits.split()]
+                         for bits in (lane_bits, i_bits))
+    return [sum(adds for bit, adds in enumerate(lane_adds + i_adds) if (lane | i << 5) >> bit & 1)
+            for lane in range(32) for i in range(1 << len(i_adds))]
+
+
+def maps(text=None):
+    """{chips: {"matrix_a half col" or "mma_m16n8k16 A": places}} of the table, or of `text` in its form."""
+    found = {}
+    for row in (TABLE.read_text() if text is None else text).splitlines():
+        if row.startswith("{"):
+            chips, use, types, orders, *bits = re.findall(r'"(.*?)"', row)
+            found.setdefault(chips, {}).update({f"{use} {kind} {order}".strip(): places(*bits) for kind in types.split() or [""]
+                                                for order in orders.split() or [""]})
+    return found
