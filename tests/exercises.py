@@ -3,9 +3,10 @@
 Above its diff a patch has, for each command that a reader types once it is applied:
 
     run: build/bin/02_register_blocking_cpu_trace --size 64 --lines
-    exit: 0
+    exit: 1, where it is not 0
     prints: a regular expression that the output matches; as many of these as it takes
 
+In it `the load of As` and `the store to As` stand for a place, FILE:LINE, of the chapter where As is named.
 Without the patch the same commands must not do all of that, or they would show nothing.
 """
 import functools
@@ -15,7 +16,7 @@ import shutil
 
 import pytest
 
-import mutate
+import plant
 from support import BUILD, ROOT, call
 
 PATCHES = sorted(ROOT.glob("[0-9][0-9]_*/exercises/*.patch"))
@@ -25,7 +26,7 @@ def expectations(patch):
     """[(words of the command, exit code, [regular expression])] of what stands above the diff."""
     found = []
     for line in patch.read_text().split("\n--- ")[0].split("\n"):
-        what, _, value = line.strip().partition(": ")
+        what, _, value = line.partition(": ")
         if what == "run":
             found.append([shlex.split(value), 0, []])
         elif what == "exit":
@@ -36,27 +37,40 @@ def expectations(patch):
     return found
 
 
+def located(pattern, folder):
+    """The pattern with the places in the chapter's `folder` that its words stand for."""
+    def places(words):
+        found = [f"{file.name}:{number}" for file in sorted(folder.glob("*.cu*"))
+                 for number, line in enumerate(file.read_text().splitlines(), 1)
+                 if re.search(rf"\b{words[1]}\b", line.partition("//")[0])]
+        assert found, f"{folder.name} has no {words[1]}"
+        return rf"\S*\b(?:{'|'.join(found)})\b"
+    return re.sub(r"the (?:load of|store to) (\w+)", places, pattern)
+
+
 once = functools.lru_cache(None)(call)  # several exercises run the same command on the unchanged chapter
 
 
-def unmet(words, exit_code, patterns, programs, folder):
-    """Runs the command in `folder` and returns the first expectation that it does not meet, or ""."""
-    run = once(*(programs.get(word, word) for word in words), cwd=folder)
-    lacking = [f"prints nothing like: {pattern}" for pattern in patterns if not re.search(pattern, run.stdout + run.stderr, re.M)]
+def unmet(expected, chapter, programs, root):
+    """Runs the command in `root` and returns what it does not do of what is expected, or ""."""
+    words, exit_code, patterns = expected
+    run = once(*(programs.get(word, word) for word in words), cwd=root)
+    lacking = [f"prints nothing like: {pattern}" for pattern in patterns
+               if not re.search(located(pattern, root / chapter), run.stdout + run.stderr, re.M)]
     if run.returncode != exit_code:
         lacking.append(f"exit code {run.returncode}, expected {exit_code}")
     return "\n".join([*lacking, run.stdout, run.stderr]) if lacking else ""
 
 
-def build_changed(word, chapter, folder):
+def build_changed(word, chapter, root):
     """The program build/bin/NAME_cpu_trace, or such, of the changed chapter; as it was where it is no emulated one."""
     name, _, variant = word.rpartition("/")[2].rpartition("_cpu")
     stage = name.partition(".")[0] == chapter  # or a step, CHAPTER.NAME
-    if not name or not stage and not (folder / chapter / f"{name}.cu").exists():
+    if not name or not stage and not (root / chapter / f"{name}.cu").exists():
         return BUILD / word.partition("/")[2]
     # As emulator/CMakeLists.txt has it; there NAME_cpu is address-sanitized, which leaves misaligned accesses alone.
     less_optimised = [] if stage else ["-O1" if variant else "-O0", "-fno-sanitize=alignment"]
-    return mutate.build(folder, chapter, name, variant.lstrip("_") or "plain", *less_optimised)
+    return plant.build(root, chapter, name, variant.lstrip("_") or "plain", *less_optimised)
 
 
 @pytest.mark.parametrize("patch", PATCHES, ids=lambda patch: f"{patch.parent.parent.name}.exercise.{patch.stem}")
@@ -66,8 +80,8 @@ def test_solution(patch):
     for words, _, _ in expected:
         if not shutil.which(as_built.get(words[0], words[0])):
             pytest.skip(f"{words[0]} is not here")
-    assert any(unmet(*each, as_built, ROOT) for each in expected), "without the patch all of this is so already: it shows nothing"
-    folder = mutate.tree(chapter, patch=patch)
-    changed = {word: build_changed(word, chapter, folder) for word in as_built}
+    assert any(unmet(each, chapter, as_built, ROOT) for each in expected), "without the patch all of this is so already"
+    root = plant.tree(chapter, patch=patch)
+    changed = {word: build_changed(word, chapter, root) for word in as_built}
     for each in expected:
-        assert not unmet(*each, changed, folder)
+        assert not unmet(each, chapter, changed, root)

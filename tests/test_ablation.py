@@ -1,44 +1,63 @@
 """The forms of the stages that ./run ablation times, each without a part, are right: on the emulator, traced, at a shape that no
 tile fits. So they are exact and race-free, and their traffic is what their formulas say.
 """
+import re
+
 import pytest
 
 import ablation
-import mutate
+import plant
+from patches import said
 from support import ROOT, call
 
-CHAPTERS = [chapter for chapter in sorted(ROOT.glob("[0-9][0-9]_*")) if ablation.forms(chapter)]
+CHAPTERS = sorted({patch.parent.parent for patch in ROOT.glob("[0-9][0-9]_*/*/*.patch") if said(patch, "without")})
+INCLUDE = re.compile(r"(?m)^#include .*$")
+
+
+def together(forms):
+    """The source of one program of all forms, which is built faster than many: its first argument chooses one."""
+    each = ["\n".join((*INCLUDE.findall(form.text), f"namespace form_{number} {{", f'#line 1 "{form.name}/matmul.cu"',
+                       INCLUDE.sub("", form.text), "}\n")) for number, form in enumerate(forms)]
+    mains = ", ".join(f"form_{number}::main" for number in range(len(forms)))
+    return "".join(each) + ("#include <cstdlib>\nint main(int argc, char** argv) {\n"
+                            f"    int (*const mains[])(int, char**) = {{{mains}}};\n"
+                            "    return mains[atoi(argv[1])](argc - 1, argv + 1);\n}\n")
 
 
 @pytest.mark.parametrize("chapter", CHAPTERS, ids=lambda chapter: chapter.name)
 def test_forms_are_right(chapter):
-    forms, folder = ablation.forms(chapter), mutate.tree(chapter.name)
-    names = [form.name for form in forms]
-    assert len({*names}) == len(names) and len({(form.stage, form.without) for form in forms}) == len(names)
-    (folder / chapter.name / "forms.cu").write_text(ablation.program(forms))
-    program = mutate.build(folder, chapter.name, "forms", "trace", "-O1")
-    run = call(program, "--sizes", ablation.RAGGED[0], "--order", "random")  # the traced build finds races in any order
-    assert run.returncode == 0, run.stderr
-    assert [name for name, *_ in map(str.split, run.stdout.splitlines()) if name in names] == names
+    forms, folder = ablation.forms(chapter), plant.tree(chapter.name)
+    assert len({form.name for form in forms}) == len(forms) == len({(form.stage, form.without) for form in forms})
+    (folder / chapter.name / "forms.cu").write_text(together(forms))
+    program = plant.build(folder, chapter.name, "forms", "trace", "-O1")
+    for number, form in enumerate(forms):  # the traced build finds races in any order
+        run = call(program, number, "--sizes", ablation.RAGGED[0], "--order", "random")
+        assert run.returncode == 0, f"{form.name}: {run.stderr}"
 
 
-def test_whose_code_counts():
-    """The kernel with wide accesses, and in 09 that of whole tiles: matmul<true> and matmul<true, false>."""
-    kernels = {f"_ZN6form_06matmulI{flags}EEviiiPKfS2_Pf": flags for flags in ("Lb0ELb0E", "Lb0ELb1E", "Lb1ELb0E", "Lb1ELb1E")}
-    assert [flags for name, flags in kernels.items() if ablation.timed(name)] == ["Lb1ELb0E"]
-    assert [ablation.timed(f"_Z6matmulI{flags}EEviii") for flags in ("Lb0E", "Lb1E", "13__nv_bfloat16Lb1E")] == [False, True, True]
+@pytest.mark.parametrize("names", [("_Z5flushPfi", "_Z6matmuliiiPKfS0_Pf"), ("_Z6matmulILb0EEviii", "_Z6matmulILb1EEviii"),
+                                   ("_Z6matmulILb1ELb1EEviii", "_Z6matmulILb0ELb1EEviii", "_Z6matmulILb1ELb0EEviii")])
+def test_whose_code_counts(names):
+    """The stage's kernel, not one of the harness; the one with wide accesses; in 09 that of whole tiles."""
+    assert max(names, key=ablation.timed) == names[-1]
 
 
-def test_programs_are_kept(tmp_path, monkeypatch):
-    """They are built again when a form or a header is another."""
-    report = "function 'f'\n\n 0 bytes spill stores, 0 bytes spill loads\nUsed 9 registers"
-    words, forms = [], ablation.forms(CHAPTERS[0])
-    monkeypatch.setattr(ablation, "nvcc", lambda *given, **_: words.append(given) or report)
-    monkeypatch.setattr(ablation.machine, "build", lambda targets: None)
-    for expected in (len(forms) + 2, 0):  # the forms, forms.cu, the program
-        words.clear()
-        ablation.build(CHAPTERS[:1], tmp_path, tmp_path)
-        assert len(words) == expected
-    monkeypatch.setattr(ablation, "forms", lambda chapter: [forms[0], *(form._replace(text=form.text + " ") for form in forms[1:])])
-    ablation.build(CHAPTERS[:1], tmp_path, tmp_path)
-    assert len(words) == len(forms) + 2
+def test_the_median_of_the_turns_counts(tmp_path, monkeypatch):
+    """The programs are given, in place of those that a GPU would run: each turn is faster than the one before."""
+    program = tmp_path / "program"
+    program.write_text(f"""#!/bin/sh
+case "$*" in --sizes*) exit;; esac
+echo >> {tmp_path}/calls
+n=$(wc -l < {tmp_path}/calls)
+printf 'stage,gflops\\nof_%s,%s\\n' $n $n > "$4"
+""")
+    program.chmod(0o755)
+    monkeypatch.setattr(ablation, "build_all", lambda forms, folder: [(program, {"registers": form.name}) for form in forms])
+    forms = ablation.forms(CHAPTERS[0])
+    rows = ablation.rows_of(CHAPTERS[0], ["--size", "8"], tmp_path)
+    assert [row["registers"] for row in rows] == [form.name for form in forms]
+    assert [row["without"] for row in rows] == [form.without for form in forms]
+    assert [int(row["gflops"]) for row in rows] == [len(forms) + 1 + number for number in range(len(forms))]
+    program.write_text("#!/bin/sh\nexit 1\n")
+    with pytest.raises(SystemExit):
+        ablation.rows_of(CHAPTERS[0], [], tmp_path)

@@ -1,14 +1,11 @@
 """What ./run ablation does: what each part of a stage is worth.
 
-A patch in a chapter that has a line 'without: A PART' above its diff makes a form of the stage. All forms of a chapter, and the
-stage with all parts, are built, verified, and timed in turns, with cuBLAS beside.
+A patch in a chapter that has a line 'without: A PART' above its diff makes a form of the stage. Each form of a chapter, and the
+stage with all parts, is built as a program of its own. All are verified, then timed in turns, each with cuBLAS beside.
 """
 import concurrent.futures
 import csv
-import hashlib
 import io
-import json
-import os
 import pathlib
 import re
 import shutil
@@ -16,7 +13,7 @@ import subprocess
 import tempfile
 from typing import NamedTuple
 
-import ladder
+import programs
 import machine
 import tables
 from machine import BUILD, NVCC, ROOT, fail, show_progress
@@ -25,11 +22,13 @@ from results import read, write_whole
 
 ALL = "-"  # the value of `without` for a form with all parts
 COLUMNS = ("registers", "spilled_bytes", "loop_multiply_adds", "loop_others", "loop_three_operands", "loop_one_bank")
+TURNS = 3  # how often each form is timed: the row is that of the median
 RAGGED = ("37x136x72", "37x129x65")  # no tile divides them; rows with and without 16-byte alignment
 
 
 class Form(NamedTuple):
     name: str  # in messages
+    source: pathlib.PurePath  # of the stage, in the repository
     stage: str  # as in the ladder
     without: str
     text: str  # its source
@@ -40,31 +39,18 @@ def forms(chapter):
     found = {}
     for patch in sorted(chapter.glob("*/*.patch")):
         if without := said(patch, "without"):
-            [(source, text)] = patched(patch, ROOT).items()
-            source = ROOT / source
-            stage = ladder.name(source)
-            whole = Form(stage.replace("/", "."), stage, ALL, source.read_text())
-            found.setdefault(source, [whole]).append(Form(patch.stem, stage, without, text))
+            [(path, text)] = patched(patch, ROOT).items()
+            source = pathlib.PurePath(path)
+            stage = programs.name(source)
+            whole = Form(stage, source, stage, ALL, (ROOT / source).read_text())
+            found.setdefault(source, [whole]).append(Form(patch.stem, source, stage, without, text))
     return [form for source in sorted(found, key=lambda source: (source.stem != "matmul", source)) for form in found[source]]
 
 
-def wrapped(form, number):
-    """The form's source, in a namespace of its own and registered with common/forms.cu, so that one program can hold several."""
-    include = re.compile(r"(?m)^#include .*$")
-    return "\n".join((*include.findall(form.text), "bool add_form(int (*main)(int, char**));", f"namespace form_{number} {{",
-                      f'#line 1 "{form.name}/matmul.cu"', include.sub("", form.text), "}",
-                      f"static const bool added_{number} = add_form(form_{number}::main);", ""))
-
-
-def program(its_forms):
-    """The source of one program with all these forms."""
-    return "".join((*map(wrapped, its_forms, range(len(its_forms))), '#include "common/forms.cu"\n'))
-
-
 def timed(name):
-    """Whether a kernel of that mangled name is the one whose code counts: that with wide accesses, matmul<true>. 09 has one for
-    whole tiles, <true, false>, and another for parts, <true, true>."""
-    return bool(re.search("(?<!Lb[01]E)Lb1E(?!Lb1E)", name))
+    """What is greatest for the mangled name of the kernel whose code counts: matmul; of several the one with wide accesses,
+    matmul<true>. 09 has one for whole tiles, <true, false>, and another for parts, <true, true>."""
+    return "6matmul" in name, bool(re.search("(?<!Lb[01]E)Lb1E(?!Lb1E)", name))
 
 
 def registers(report):
@@ -99,86 +85,70 @@ def loop(listing):
     return dict(zip(COLUMNS[2:], (adds, len(body) - adds, three, one_bank))) if body else {}
 
 
-def compile_form(form, number, folder):
-    """Compiles a form. Returns its object file and the columns that describe its machine code. Raises CalledProcessError."""
-    source, made = folder / f"{number}.cu", folder / f"{number}.o"
-    source.write_text(wrapped(form, number))
-    report = nvcc("-Xptxas=-v", "-c", source, "-o", made, architecture=ladder.architecture(form.text))
+def build(form, folder):
+    """Builds a form in the new folder `folder`. Returns its program, and the columns that describe its machine code. Raises
+    CalledProcessError."""
+    source, made = folder / form.source, folder / "form"
+    source.parent.mkdir(parents=True)
+    source.write_text(form.text)
+    words = (NVCC, "-std=c++17", "-O1", "-w", "-Xptxas=-v", f"-arch={programs.architecture(form.text)}",
+             f"-I{ROOT}", source, BUILD / "libharness.a", BUILD / "common/libharness_host.a", "-lcublas", "-ldl", "-o", made)
+    report = subprocess.run(words, check=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True).stdout
     columns = {**dict.fromkeys(COLUMNS, "-"), **registers(report)}
-    if dump := shutil.which("cuobjdump") or shutil.which("cuobjdump", path=pathlib.Path(shutil.which(NVCC) or "").resolve().parent):
+    if dump := shutil.which("cuobjdump") or shutil.which("cuobjdump", path=pathlib.Path(shutil.which(NVCC)).resolve().parent):
         columns.update(loop(subprocess.run([dump, "-sass", made], capture_output=True, text=True).stdout))
     return made, columns
 
 
-def nvcc(*words, architecture="native"):
-    """Returns what it printed. Raises CalledProcessError. CUDAARCHS, such as 90, stands for a GPU that is not here, as in CMake."""
-    if architecture == "native" and os.environ.get("CUDAARCHS"):
-        architecture = f"sm_{os.environ['CUDAARCHS']}"
-    command = [NVCC, "-std=c++17", "-O1", f"-arch={architecture}", f"-I{ROOT}", "-DHARNESS_COMPILED_APART", "-w", *map(str, words)]
-    return subprocess.run(command, check=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True).stdout
-
-
-def program_of(chapter, folder):
-    """The program of the chapter's forms as they are now. Beside it a .json has the columns of their machine code."""
-    sources = [*(form.text for form in forms(chapter)), *(file.read_text() for file in sorted((ROOT / "common").iterdir()))]
-    return folder / hashlib.sha256("".join(sources).encode()).hexdigest()[:12] / chapter.name
-
-
-def build(chapters, folder, scratch):
-    """Builds the programs that `folder` lacks. `scratch`: a folder for what they are made of. Exits if one does not build."""
-    chapters = [chapter for chapter in chapters if not program_of(chapter, folder).with_suffix(".json").exists()]
-    if not chapters:
-        return
+def build_all(forms, folder):
+    """[what build() returns]. Exits if a form does not build."""
     machine.build(["harness", "harness_host"])
-    every = [form for chapter in chapters for form in forms(chapter)]
     with concurrent.futures.ThreadPoolExecutor(int(machine.CORES)) as pool:
+        jobs = [pool.submit(build, form, folder / str(number)) for number, form in enumerate(forms)]
         try:
-            main = pool.submit(nvcc, "-c", ROOT / "common/forms.cu", "-o", scratch / "forms.o")
-            jobs = [pool.submit(compile_form, form, number, scratch) for number, form in enumerate(every)]
-            for job, form in zip(jobs, every):
+            for job, form in zip(jobs, forms):
                 show_progress(f"building {form.stage} without {form.without}")
                 job.result()
-            main.result()
-            done = iter(jobs)
-            for chapter in chapters:
-                made = program_of(chapter, folder)
-                made.parent.mkdir(exist_ok=True)
-                objects, codes = zip(*(next(done).result() for _ in forms(chapter)))
-                harness = (BUILD / "libharness.a", BUILD / "libharness_host.a", "-lcublas", "-ldl")
-                nvcc(scratch / "forms.o", *objects, *harness, "-o", made)
-                made.with_suffix(".json").write_text(json.dumps(codes))
         except subprocess.CalledProcessError as error:
             pool.shutdown(cancel_futures=True)
             show_progress("")
             print(error.output, end="", flush=True)
-            fail(1, "ablation: that does not build")
+            fail(1, f"ablation: {form.name} does not build")
     show_progress("")
+    return [job.result() for job in jobs]
 
 
-def rows_of(chapter, made, options):
-    """Verifies and times a chapter's forms and returns their rows. Exits if one of them is wrong."""
-    codes, file = json.loads(made.with_suffix(".json").read_text()), made.with_suffix(".csv")
-    for words in (["--sizes", ",".join(RAGGED), "--verify-only"], [*options, "--csv", file]):
-        if code := machine.call([made, *words], made.name):
-            fail(code, f"ablation: a form of {made.name} is wrong, or can't run")
-    by_name = {row.pop("stage"): row for row in read(file, ("stage", "gflops"), (), "a form")}
-    return [{"stage": form.stage, "without": form.without, **by_name[form.name], **code} for form, code in zip(forms(chapter), codes)]
+def rows_of(chapter, options, folder):
+    """Builds a chapter's forms, verifies them, and times them in turns. Returns a row for each. Exits if one of them is wrong."""
+    every = forms(chapter)
+    programs, codes = zip(*build_all(every, folder))
+
+    def call(form, program, *words):
+        if code := machine.call([program, *words], form.name):
+            fail(code, f"ablation: {form.name} is wrong, or can't run")
+
+    measured = [[] for _ in every]
+    for form, program in zip(every, programs):
+        call(form, program, "--sizes", ",".join(RAGGED), "--verify-only")
+    for _ in range(TURNS):
+        for form, program, rows in zip(every, programs, measured):
+            call(form, program, *options, "--csv", folder / "form.csv")
+            rows += read(folder / "form.csv", ("stage", "gflops"), (), form.name)
+    median = [sorted(rows, key=lambda row: float(row["gflops"]))[TURNS // 2] for rows in measured]
+    return [{"stage": form.stage, "without": form.without, **row, **code} for form, row, code in zip(every, median, codes)]
 
 
-def run(chapters, options, path, programs):
-    """Builds, verifies and times the forms of these chapters; adds each chapter's rows to the CSV `path`, if there is one.
-    programs: the folder that keeps the programs, or None. Without a GPU they are only built."""
+def run(chapters, options, path):
+    """Builds, verifies and times the forms of these chapters; adds each chapter's rows to the CSV `path`, if there is one."""
     text = io.StringIO()
-    with tempfile.TemporaryDirectory(prefix="ablation-") as scratch:
-        folder = pathlib.Path(programs or scratch)
-        build(chapters, folder, pathlib.Path(scratch))
-        for chapter in chapters if machine.has_gpu() else ():
-            rows = rows_of(chapter, program_of(chapter, folder), options)
-            writer = csv.DictWriter(text, rows[0], lineterminator="\n")
-            if not text.tell():
-                writer.writeheader()
-            writer.writerows(rows)
-            if path:
-                write_whole((pathlib.Path(path), text.getvalue()))
-            print("\n" + tables.ablation(rows), flush=True)
+    for chapter in chapters:
+        with tempfile.TemporaryDirectory(prefix="ablation-") as folder:
+            rows = rows_of(chapter, options, pathlib.Path(folder))
+        writer = csv.DictWriter(text, rows[0], lineterminator="\n")
+        if not text.tell():
+            writer.writeheader()
+        writer.writerows(rows)
+        if path:
+            write_whole((pathlib.Path(path), text.getvalue()))
+        print("\n" + tables.ablation(rows), flush=True)
     return 0

@@ -1,23 +1,27 @@
-"""Applies patches. A patch is a unified diff below some lines that describe it."""
+"""Applies patches. A patch is a unified diff below some lines that describe it. It has no more context than it takes to find its
+places by their lines alone, whatever their numbers are now. `git apply --unidiff-zero` finds them, too, and -R takes it back."""
 import re
 
 from results import Wrong
 
 
-def patched(patch, root):
-    """{path below `root`: text} of the files that the diff in the file `patch` changes, as it leaves them. What a piece of it
-    replaces must stand there once, word by word. Raises Wrong."""
+def patched(patch, root, back=False):
+    """{path below `root`: text} of the files that the diff in the file `patch` changes, as it leaves them, or as it found them
+    (`back`). What a piece of it replaces must stand there once, word by word. Raises Wrong."""
     changed = {}
     for part in re.split(r"(?m)^--- a/.*\n\+\+\+ b/", patch.read_text())[1:]:
-        name, hunks = part.split("\n", 1)
-        text = "\n" + (root / name).read_text()
-        for hunk in re.split(r"(?m)^(?=@@ )", hunks)[1:]:
-            where, *lines = [line or " " for line in hunk.splitlines()]
-            old, new = ("\n" + "".join(f"{line[1:]}\n" for line in lines if line[0] in kinds) for kinds in (" -", " +"))
-            if text.count(old) != 1:
-                raise Wrong(f"{patch}: what it replaces at {where} stands {text.count(old)} times in {name}, expected once")
-            text = text.replace(old, new)
-        changed[name] = text[1:]
+        name, pieces = part.split("\n", 1)
+        text = (root / name).read_text()
+        for piece in re.split(r"(?m)^@@ .*\n", pieces)[1:]:
+            lines = [line or " " for line in piece.splitlines()]
+            old, new = ("".join(f"{line[1:]}\n" for line in lines if line[0] in kinds)
+                        for kinds in ((" +", " -") if back else (" -", " +")))
+            places = [place.start() for place in re.finditer(rf"(?m)^(?={re.escape(old)})", text)]
+            if len(places) != 1:
+                line = old.strip().partition("\n")[0]
+                raise Wrong(f"{patch}: '{line}' stands {len(places)} times in {name}, expected once")
+            text = text[:places[0]] + new + text[places[0] + len(old):]
+        changed[name] = text
     return changed
 
 
