@@ -71,13 +71,10 @@ def rows(path):
     return list(csv.DictReader(path.open()))
 
 
-def test_a_kernel_that_does_not_wait_is_seen(program, tmp_path, capsys):
+def test_a_kernel_that_does_not_wait_is_seen(program, tmp_path):
     assert program.main(["--size", "17", "--runs", "2", "--csv", str(tmp_path / "x.csv")]) == 0
-    found = [(row["streams"], row["run"], row["wrong"], row["allclose"]) for row in rows(tmp_path / "x.csv")]
-    assert found[:2] == [("two", "1", "289", "False"), ("two", "2", "289", "False")]
-    assert found[2:] == [("one", "1", "0", "True"), ("one", "2", "0", "True")]
-    said = capsys.readouterr().out
-    assert "np.allclose: 0 of 2 runs; elements of C that differ: 289, 289" in said and "np.allclose: 2 of 2 runs" in said
+    found = [(row["streams"], row["wrong"], row["allclose"]) for row in rows(tmp_path / "x.csv")]
+    assert found == 2 * [("two", "289", "False")] + 2 * [("one", "0", "True")]
 
 
 def test_an_index_past_the_end_of_int_is_seen(program, monkeypatch, tmp_path):
@@ -89,11 +86,9 @@ def test_an_index_past_the_end_of_int_is_seen(program, monkeypatch, tmp_path):
                      ("A", "size_t"): ("0", "0"), ("B", "size_t"): ("0", "0"), ("C", "size_t"): ("0", "0")}
 
 
-@pytest.mark.parametrize("lacking, said", (("cuda.core", "the packages are"), ("cupy", "the packages are")))
-def test_without_the_packages(program, monkeypatch, capsys, lacking, said):
+@pytest.mark.parametrize("lacking", ("cuda.core", "cupy"))
+def test_without_the_packages_one_line_says_so(program, monkeypatch, capsys, lacking):
     monkeypatch.setitem(sys.modules, lacking, None)
     if lacking == "cuda.core":
         monkeypatch.setitem(sys.modules, "cuda", types.ModuleType("cuda"))
-    assert program.main([]) == 77
-    said_lines = capsys.readouterr().err.splitlines()
-    assert len(said_lines) == 1 and said in said_lines[0]
+    assert program.main([]) == 77 and capsys.readouterr().err.count("\n") == 1

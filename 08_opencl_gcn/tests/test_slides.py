@@ -1,7 +1,11 @@
 """--slides: the slides' own listings, what each gives, and that a fault in one is seen."""
+import pathlib
+import shutil
+
 import pytest
 
-from mutate import Fault, tree
+import faults
+import plant
 from support import call, program, tool
 
 TABLE = """\
@@ -11,13 +15,8 @@ TABLE = """\
 48   48_as_printed       4940   4933 changes nothing
 48   48_corrected        4940      0       changes C
 """
-# A listing, what stands in it, what it becomes, and what is said.
-FAULTS = (
-    ("39_vector_sum", "if (i < N) ", "", "elements differ"),
-    ("42_naive", " || j >= N", "", "elements differ"),
-    ("48_corrected", "a0 * b0", "a0 * a0", "elements differ"),
-    ("48_as_printed", "a0 * a0", "a0 * b0", "another B changes them"),
-)
+FAULTS = [fault for listing in ("39_vector_sum", "42_naive", "48_corrected")
+          for fault in faults.in_file(f"08_opencl_gcn/slides/{listing}.cl") if fault.kind != "zero"]
 
 
 def slides(*words):
@@ -34,12 +33,23 @@ def test_oclgrind_has_nothing_to_say():
     assert run.returncode == 0 and run.stdout.endswith(TABLE) and not run.stderr, run.stdout + run.stderr
 
 
-@pytest.mark.parametrize("file, old, new, said", FAULTS)
-def test_fault_is_caught(file, old, new, said):
-    folder = tree("08_opencl_gcn", [Fault("08_opencl_gcn", f"slides/{file}.cl", old, new)]) / "08_opencl_gcn"
-    run = slides("--kernels", folder)
-    assert run.returncode == 1 and run.stderr.startswith(f"08_opencl_gcn: {file}: ") and said in run.stderr, run.stdout + run.stderr
+@pytest.mark.parametrize("fault", FAULTS, ids=str)
+def test_fault_is_caught(fault):
+    """On the CPU: on a GPU an access outside may hit nothing that is looked at."""
+    run = slides("--platform", "Portable Computing Language", "--kernels", plant.tree("08_opencl_gcn", [fault]) / "08_opencl_gcn")
+    if run.returncode == 2:
+        pytest.skip("PoCL is missing (pocl-opencl-icd)")
+    wrong = run.returncode == 1 and f"08_opencl_gcn: {pathlib.Path(fault.file).stem}: " in run.stderr
+    assert wrong or run.returncode < 0, run.stdout + run.stderr  # a write outside may end the program
     print("caught:", run.stderr)
+
+
+def test_as_printed_it_must_ignore_B():
+    """The corrected listing in the place of the printed one, which gives the same for another B."""
+    folder = plant.tree("08_opencl_gcn") / "08_opencl_gcn"
+    shutil.copy(folder / "slides/48_corrected.cl", folder / "slides/48_as_printed.cl")
+    run = slides("--kernels", folder)
+    assert run.returncode == 1 and run.stderr.startswith("08_opencl_gcn: 48_as_printed: "), run.stdout + run.stderr
 
 
 def test_slide_48_has_no_guard():

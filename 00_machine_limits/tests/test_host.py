@@ -1,0 +1,87 @@
+"""roofline_host's rows agree with each other; blas_host times no BLAS that is wrong."""
+import csv
+import math
+import os
+import re
+import subprocess
+
+import pytest
+
+from support import call, program, tool
+
+
+def test_roofline_host(tmp_path):
+    path = tmp_path / "host.csv"
+    run = call(program("roofline_host"), "--size", 8, "--repeat", 2, "--csv", path)
+    assert run.returncode == 0, run.stderr
+    copied, fma, *points = csv.DictReader(path.read_text().splitlines())
+    assert len(points) == 9 and {point["what"] for point in points} == {"sweep"}
+    for point in points:
+        intensity, gbs, gflops, limit = (float(point[name]) for name in ("flop_per_byte", "gbs", "gflops", "limit"))
+        assert math.isclose(limit, min(float(fma["gflops"]), float(copied["gbs"]) * intensity), rel_tol=1e-3), point
+        assert math.isclose(gflops, gbs * intensity, rel_tol=1e-3), point
+
+
+# A BLAS with a fault that the environment names.
+BLAS = """
+#include <cmath>
+#include <cstdlib>
+#include <cstring>
+static bool planted(const char* fault) { const char* text = getenv("FAULT"); return text && !std::strcmp(text, fault); }
+template <class T> void gemm(int m, int n, int k, const T* a, int lda, const T* b, int ldb, T* c, int ldc) {
+    if (planted("another matrix' leading dimension")) lda = ldb = lda < ldb ? lda : ldb;
+    for (int i = 0; i < m; ++i)
+        for (int j = 0; j < n; ++j) {
+            T sum = 0;
+            for (int p = 0; p < k; ++p) {
+                T x = a[i * lda + p];
+                if (planted("operands rounded to TF32")) x = std::ldexp(std::trunc(std::ldexp(x, 10)), -10);
+                sum += x * b[p * ldb + j];
+            }
+            if (!planted("no last element") || i < m - 1 || j < n - 1) c[i * ldc + j] = sum;
+        }
+    static int calls = 0;  // of floats and of doubles: each has 4 that are verified, then the timed
+    if (++calls > 4 && planted("wrong in the timed products")) c[0] += 1;
+}
+extern "C" {
+void cblas_sgemm(int, int, int, int m, int n, int k, float, const float* a, int lda, const float* b, int ldb, float, float* c,
+                 int ldc) { gemm(m, n, k, a, lda, b, ldb, c, ldc); }
+void cblas_dgemm(int, int, int, int m, int n, int k, double, const double* a, int lda, const double* b, int ldb, double, double* c,
+                 int ldc) { gemm(m, n, k, a, lda, b, ldb, c, ldc); }
+int openblas_get_num_threads() { return 1; }
+char* openblas_get_config() { static char text[] = "stand-in"; return text; }
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def with_blas(tmp_path_factory):
+    """What runs blas_host with such a library, or one of another source, in OpenBLAS's place."""
+    def run(folder, fault="", source=BLAS):
+        libraries = tmp_path_factory.mktemp("blas")
+        (libraries / "blas.cpp").write_text(source)
+        made = libraries / "libopenblas.so.0"
+        subprocess.run([tool("g++"), "-O1", "-shared", "-fPIC", libraries / "blas.cpp", "-o", made], check=True)
+        return subprocess.run([program("blas_host"), "--sizes", "64:64:1", "--repeat", "2", "--csv", folder / "curves.csv"],
+                              capture_output=True, text=True,
+                              env={**os.environ, "LD_LIBRARY_PATH": str(libraries), "FAULT": fault})
+    return run
+
+
+def test_without_a_blas_one_line_says_so(with_blas, tmp_path):
+    run = with_blas(tmp_path, source="")
+    assert run.returncode == 77 and run.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize("fault", re.findall(r'planted\("(.*?)"\)', BLAS))
+def test_wrong_blas_leaves_no_row(with_blas, fault, tmp_path):
+    run = with_blas(tmp_path, fault)
+    assert run.returncode == 1 and run.stderr and not list(tmp_path.iterdir())
+
+
+def test_right_blas_is_timed(with_blas, tmp_path):
+    run = with_blas(tmp_path)
+    assert run.returncode == 0, run.stderr
+    rows = list(csv.DictReader((tmp_path / "curves.csv").read_text().splitlines()))
+    assert [(row["precision"], row["n"]) for row in rows] == [("FP64", "64"), ("FP32", "64")]
+    assert len(list(tmp_path.iterdir())) == 1, "something else is left"

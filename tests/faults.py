@@ -1,0 +1,485 @@
+#!/usr/bin/env python3
+"""Plants faults in every stage, and demands that the emulator's checks notice each.
+
+The faults are found by syntax: no name of a stage's is known here, and a stage that is added has them by itself. A fault must show
+on one of the shapes: with tracing (wrong results, accesses out of bounds, races, uninitialised reads, deadlocks, misuse of an
+instruction, other traffic than the chapter's formula says), else under AddressSanitizer. A place where a fault provably changes
+nothing is named in the chapter's tests/equivalent.txt, with the reason.
+
+As a program it plants more kinds, of which many change nothing, and prints those that no check noticed:
+
+    python3 tests/faults.py --random 150 --seed 1 03
+"""
+import argparse
+import concurrent.futures
+import functools
+import os
+import random
+import re
+import sys
+import pathlib
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+if __name__ == "__main__":
+    sys.path[:0] = [str(ROOT / folder) for folder in ("tests", "tools")]
+sys.path.append(str(ROOT / "emulator"))
+
+import pytest
+
+import programs
+from plant import Fault, Planted, Refused
+from rewrite_launches import blank, matching
+
+KINDS = {  # what every program is tested with
+    "drop": "a statement, or one of several with commas between them, is left out",
+    "true": "a condition, or one that && joins to others, is true",
+    "false": "a condition, or one that || joins to others, is false",
+    "min": "one of the two in min() or max() is taken",
+    "zero": "a variable that begins as zeros begins as NaN",
+    "start": "an integer that a loop carries on begins with its last bit flipped",
+    "toggle": "of a ^ b, or of (a + b) % c, only a is left",
+    "rest": "what is left of a dimension, a - b, is plenty",
+    "number": "a number that a wait, an arrival, a barrier takes is one more",
+    "same": "a number that an arrival or a barrier takes is 1",
+    "bytes": "half of a count of bytes",
+    "wide": "a product of size_t is cut to 32 bits",
+    "formula": "half of what a formula says",
+    "type": "bfloat16 is taken for half",
+}
+RANDOM = {
+    "negate": "a comparison is turned round",
+    "one more": "a bound, an index, a constant is one more",
+    "one less": "a constant is one less",
+    "half": "half of a named constant",
+    "minus": "- in place of +, or the reverse",
+}
+
+# Ragged in M, N and K; with rows that start on 16 bytes of B alone, of A alone, of both for floats and for halves; the last with
+# steps enough to be shared out among multiprocessors.
+SHAPES = ["7x5x3", "3x7x6", "5x16x9", "5x9x16", "129x132x20", "130x257x9", "131x264x104", "3x5x250"]
+
+OPEN, CLOSE = "([{", ")]}"
+ANGLES = re.compile(r"(?<=\w)<(?![<=])(?:[^;(){}<>]|<[^;(){}<>]*>)*>(?=\s*[({:])|<<<.*?>>>", re.S)  # f<2>(, g<<<1, 32>>>(
+HEAD = re.compile(r"(if|for|while|switch)\b\s*(constexpr\b)?\s*(?=\()")
+SCOPE = re.compile(r"(?:struct|class|union|namespace|enum)\b[^;=(){}]*{")
+QUALIFIERS = (r"(?:(?:const|constexpr|static|auto|unsigned|signed|long|short|extern|inline|__shared__|local|global|private|"
+              r"(?:alignas|__align__)\s*\([^()]*\))\s+)*")
+DECLARATION = re.compile(QUALIFIERS + r"(?:auto\s*&*\s*\[|[A-Za-z_][\w:]*\s*(?:<[^;{}()]*>)?(?:::\w+)?"
+                         r"(?:\s+|\s*[*&]+\s*(?:const\s+)?|\s*\(&)[A-Za-z_]\w*\s*(?:\)\s*\[|\[|=(?!=)|\(|{|,|;))")
+CALL = re.compile(r"((?:\w+::)*(\w+))(<[^;{}()]*>)?\s*\(")
+WAITS = re.compile(r"(?:^|_)(?:wait|fence|arrive|commit|expect|init|barrier)(?:_|$)")  # in the name of a function
+BOUNDARY = re.compile(r"&&|\|\||[,;?{}]|(?<!:):(?!:)|(?<![=!<>])=(?!=)|\breturn\b")
+RELATION = re.compile(r" (==|!=|<=|>=|<|>) ")
+
+
+class Function:
+    """The faults of one function of a file; parsed as far as that takes."""
+
+    def __init__(self, code, opencl, begin, end):
+        self.code, self.opencl, self.found, self.conditions, self.skip = code, opencl, [], {}, []
+        self.angles = [match.span() for match in ANGLES.finditer(code, begin, end)]
+        self.block(begin, end)
+        self.expressions(begin, end)
+
+    def add(self, kind, begin, end, before, after="", shown=None):
+        """`shown`: the piece of the code that names the place, where that is another."""
+        left, right = shown or (begin, end)
+        self.found.append((kind, begin, end, before, after, " ".join(self.code[left:right].split())))
+
+    def inside(self, position, spans):
+        return any(begin <= position < end for begin, end in spans)
+
+    def next(self, at):
+        return re.compile(r"\s*").match(self.code, at).end()
+
+    def close(self, at):
+        return matching(self.code, at, OPEN, CLOSE, 1)
+
+    def block(self, at, end):
+        while (at := self.next(at)) < end:
+            at = self.statement(at)
+
+    def statement(self, at, alone=True):
+        """Reads a statement; returns its end. `alone`: it does not hang on an if."""
+        at, code = self.next(at), self.code
+        if code[at] == "{":
+            self.block(at + 1, self.close(at))
+            return self.close(at) + 1
+        if head := HEAD.match(code, at):
+            close = self.close(head.end())
+            if head[1] == "for":
+                self.loop(head.end() + 1, close)
+            elif head[1] == "if" and not head[2]:
+                self.condition(head.end() + 1, close)
+            else:
+                self.skip.append((head.end(), close))
+            return self.statement(close + 1, alone=False)
+        if word := re.compile(r"(?:else|do)\b").match(code, at):
+            return self.statement(word.end(), alone=False)
+        if scope := SCOPE.match(code, at):
+            return self.close(scope.end() - 1) + 1  # its functions are found by themselves
+        end = self.simple(at)
+        self.plain(at, end, alone)
+        return end
+
+    def simple(self, at):
+        """The end of a statement with a semicolon; the bodies of its lambdas are read."""
+        depth = 0
+        while depth or self.code[at] != ";":
+            character = self.code[at]
+            if character == "{":
+                close = self.close(at)
+                if is_body(self.code, at):
+                    self.block(at + 1, close)
+                at = close
+            else:
+                depth += (character in OPEN) - (character in CLOSE)
+            at += 1
+        return at + 1
+
+    def commas(self, begin, end):
+        """The pieces between commas, without the blanks around them."""
+        pieces, at, depth = [], begin, 0
+        for position in range(begin, end + 1):
+            character = self.code[position] if position < end else ","
+            if position < end and self.inside(position, self.angles):
+                continue
+            depth += (character in OPEN) - (character in CLOSE)
+            if character == "," and (depth == 0 or position == end):
+                piece = self.code[at:position]
+                if piece.strip():
+                    pieces.append((at + len(piece) - len(piece.lstrip()), position - len(piece) + len(piece.rstrip())))
+                at = position + 1
+        return pieces
+
+    def loop(self, begin, end):
+        """for (...; ...; ...): the first variable and its bound are the loop's own."""
+        parts = self.code[begin:end].split(";")
+        if len(parts) != 3:
+            return
+        first, second = begin + len(parts[0]), begin + len(parts[0]) + 1 + len(parts[1])
+        for piece in self.commas(begin, first)[1:]:
+            self.start(*piece)
+        for piece in self.commas(second + 1, end)[1:]:
+            self.add("drop", *piece, "PLANTED ? (void)0 : (void)(", ")")
+        variable = re.match(r"[^=]*?(\w+)\s*=", parts[0])
+        bound = variable and re.compile(rf"\b{variable[1]} [<>!]").search(self.code, first, second)
+        if bound:
+            self.skip.append((bound.start(), self.reach(bound.end(), 1)))
+
+    def start(self, begin, end):
+        if piece := re.match(r"(?:\w+ )*(\w+ = \d+)$", self.code[begin:end]):
+            self.add("start", begin + piece.start(1), end, "", " ^ PLANTED")
+
+    def plain(self, begin, end, alone):
+        """A statement without parts."""
+        code, text = self.code, self.code[begin:end]
+        if text.startswith("return") and not text[6].isalnum():
+            if text == "return;" and alone:
+                self.add("drop", begin, end, "{ if (!PLANTED) ", " }")
+        elif re.match(r"(?:continue|break|using|typedef|static_assert|extern|goto)\b|;", text):
+            return
+        elif DECLARATION.match(text):
+            self.declaration(begin, end)
+        else:
+            pieces = self.commas(begin, end - 1)
+            if len(pieces) == 1:
+                self.add("drop", begin, end, "{ if (!PLANTED) ", " }")
+            else:
+                for piece in pieces:
+                    self.add("drop", *piece, "(PLANTED ? (void)0 : (void)(", "))")
+            if (call := CALL.match(code, begin)) and self.next(self.close(call.end() - 1) + 1) == end - 1:
+                self.call(call, begin, end)
+
+    def declaration(self, begin, end):
+        text = self.code[begin:end]
+        if re.match(QUALIFIERS, text)[0].find("constexpr") >= 0:
+            self.skip.append((begin, end))
+            return
+        shape = re.compile(r"[^=({]*").match(text)[0]
+        self.skip += [(begin + bracket.start(), begin + bracket.end()) for bracket in re.finditer(r"\[[^]]*]", shape)]
+        if zeros := re.search(r"(\w+)(?:\[[^]]*])*( = (?:\w*\{\}|\{\{0\.0f}}|0\.0f));$", text):
+            if self.opencl:
+                self.add("zero", begin + zeros.start(2), end - 1, "/*", "*/")
+            else:
+                self.add("zero", begin, end, "", f" if (PLANTED) memset((void*)&{zeros[1]}, 0xff, sizeof({zeros[1]}));")
+        if re.match(r"(?:int|unsigned|uint\w+) ", text):
+            for piece in self.commas(begin, end - 1):
+                self.start(*piece)
+        if truth := re.match(r"(?:const )?bool \w+ =", text):
+            self.condition(begin + truth.end(), end - 1)
+
+    def call(self, call, begin, end):
+        opening = call.end() - 1
+        arguments = self.commas(opening + 1, self.close(opening))
+        for argument in arguments:
+            text = self.code[slice(*argument)]
+            if "sizeof" in text:
+                self.add("bytes", *argument, "((", ") / (1 + PLANTED))")
+            if WAITS.search(call[2]) and text[0] != "&":
+                self.add("number", *argument, "(", ") + PLANTED", (argument[0], end))
+                if " " in text and "wait" not in call[2]:
+                    self.add("same", *argument, "PLANTED ? 1 : (", ")", (argument[0], end))
+        if WAITS.search(call[2]) and call[3]:  # wait<2>();
+            rest = " ".join(self.code[opening:end].split())
+            self.add("number", begin, end, f"{{ if (PLANTED) {call[1]}<({call[3][1:-1]}) + 1>{rest} else ", " }")
+
+    def reach(self, at, step, stops=BOUNDARY):
+        """Where an operand ends that begins or ends at `at`."""
+        position = at if step > 0 else at - 1
+        while True:
+            for begin, end in self.angles:
+                if begin <= position < end:
+                    position = end if step > 0 else begin - 1
+            character = self.code[position]
+            if character in (CLOSE if step > 0 else OPEN):
+                break
+            if character in (OPEN if step > 0 else CLOSE):
+                position = matching(self.code, position, *((OPEN, CLOSE) if step > 0 else (CLOSE, OPEN)), step)
+            elif any(match.start() <= position < match.end() for match in stops.finditer(self.code, position - 7, position + 7)):
+                break
+            position += step
+        if step > 0:
+            return len(self.code[:position].rstrip())
+        return self.next(position + 1)
+
+    def condition(self, begin, end, kinds=("true", "false")):
+        begin, end = self.next(begin), len(self.code[:end].rstrip())
+        self.conditions.setdefault((begin, end), set()).update(kinds)
+
+    def expressions(self, begin, end):
+        """What stands anywhere in the function: conditions, min(), a ^ b, size_t(a) * b."""
+        code = self.code
+        for match in re.compile(r"\?").finditer(code, begin, end):
+            left = re.compile(BOUNDARY.pattern.removeprefix(r"&&|\|\||"))
+            self.condition(self.reach(match.start(), -1, left), match.start())
+        for match in re.compile(r" (&&|\|\|) ").finditer(code, begin, end):
+            one = ["true"] if match[1] == "&&" else ["false"]
+            left = self.reach(match.start(), -1)
+            self.condition(left, match.start(), one if code[left - 4:left].strip() in ("&&", "||") else ["true", *one])
+            self.condition(match.end(), self.reach(match.end(), 1), one)
+        for match in RELATION.finditer(code, begin, end):
+            if not self.inside(match.start() + 1, self.angles):
+                span = self.reach(match.start(), -1), self.reach(match.end(), 1)
+                if not re.search(r" (?:&&|\|\|)\s*$", code[:span[0]]) and not re.match(r"\s*(?:&&|\|\|) ", code[span[1]:]):
+                    self.condition(*span)
+        for (left, right), kinds in self.conditions.items():
+            text = re.sub(r"\([^()]*\)", "", self.code[left:right])
+            if not re.search(r" (?:&&|\|\|) |(?<![=!<>])=(?!=)|;", text):
+                for kind in kinds:
+                    self.add(kind, left, right, "(PLANTED || (" if kind == "true" else "(!PLANTED && (", "))", (left, right + 50))
+        for match in re.compile(r"(?<!\w)(?:std::)?(min|max)(?:<\w+>)?\(").finditer(code, begin, end):
+            arguments = self.commas(match.end(), self.close(match.end() - 1))
+            for argument in arguments if len(arguments) == 2 else ():
+                self.add("min", *argument, f"PLANTED ? {'' if match[1] == 'min' else '-'}(1 << 30) : (", ")")
+        for match in re.compile(r" \^ ").finditer(code, begin, end):
+            left, right = self.reach(match.start(), -1), self.reach(match.end(), 1)
+            self.add("toggle", match.end(), right, "(", ") * !PLANTED", (left, right))
+        for match in re.compile(r"\(\w+ \+ (\w+)\) % \w+").finditer(code, begin, end):
+            self.add("toggle", *match.span(1), "", " * !PLANTED", match.span())
+        for match in re.compile(r"(?:[=(,?:] |\()((?!k[A-Z])\w+(?: - \w+)+)(?=[;,)]| [:,])").finditer(code, begin, end):
+            self.add("rest", *match.span(1), "PLANTED ? 1 << 30 : (", ")")
+        for match in re.compile(r"\bsize_t\(").finditer(code, begin, end):
+            close = self.close(match.end() - 1)
+            if factor := re.compile(r"(?: \* \w+(?:\.\w+)*(?![\w(]))+").match(code, close + 1):
+                product = f"size_t(int(unsigned({code[match.end():close]}){factor[0].replace(' * ', ' * (unsigned)')}))"
+                self.add("wide", match.start(), factor.end(), f"(PLANTED ? {' '.join(product.split())} : ", ")")
+        self.found = [each for each in self.found if not self.inside(each[1], self.skip)]
+
+    def more(self, begin, end):
+        """The kinds for random runs."""
+        for match in re.compile(r"(?<![\w.])\d+(?![\w.])|\bk[A-Z]\w*").finditer(self.code, begin, end):
+            self.add("one more", *match.span(), "(", " + PLANTED)")
+            if match[0].isdigit():
+                self.add("one less", *match.span(), "(", " - PLANTED)")
+            else:
+                self.add("half", *match.span(), "(", " / (1 + PLANTED))")
+        for match in re.compile(r"(?<=[\w\]])\[(?=[^\]])").finditer(self.code, begin, end):
+            self.add("one more", match.end(), self.close(match.start()), "(", ") + PLANTED")
+        for match in RELATION.finditer(self.code, begin, end):
+            if not self.inside(match.start() + 1, self.angles):
+                left, right = self.reach(match.start(), -1), self.reach(match.end(), 1)
+                self.add("one more", match.end(), right, "(", ") + PLANTED")
+                self.add("negate", left, right, "(PLANTED != (", "))")
+        for match in re.compile(r" [+-] ").finditer(self.code, begin, end):
+            self.add("minus", match.end(), match.end() + 1, "(PLANTED ? -1 : 1) * ")
+
+
+def is_body(code, at):
+    """Whether the brace there begins the body of a function or of a lambda."""
+    return bool(re.search(r"[\])]\s*(?:(?:const|mutable|noexcept|override)\s*)*(?:->\s*[\w:<>&* ]+)?$", code[max(0, at - 100):at]))
+
+
+def functions(code):
+    """(header, begin and end of the body) of each function, those of a struct too."""
+    at = 0
+    while (brace := code.find("{", at)) >= 0:
+        close, at = matching(code, brace, OPEN, CLOSE, 1), brace + 1
+        if is_body(code, brace):
+            header = code[max(code.rfind(mark, 0, brace) for mark in ";}{") + 1:brace]
+            yield header.strip(), brace + 1, close
+            at = close
+        elif not SCOPE.search(code[max(code.rfind(mark, 0, brace) for mark in ";}") + 1:brace + 1]):
+            at = close  # an initialiser
+
+
+NOT_CODE = re.compile(r"^#ifndef CUDA_EMULATOR$.*?^#(?:else|endif)|^[ \t]*#(?:[^\n]*\\\n)*[^\n]*|"
+                      r"\bstatic_assert\s*\((?:[^()]|\([^()]*\))*\)", re.M | re.S)
+GPU_ONLY = re.compile(r"(^#ifdef CUDA_EMULATOR\b(?:(?!^#endif).)*)(^#else\b.*?^#endif)", re.M | re.S)
+
+
+def spaces(text):
+    return re.sub(r"[^\n]", " ", text)
+
+
+def in_file(file, device_only=False, more=False):
+    """The faults of a file, in the order of its text."""
+    text = (ROOT / file).read_text()
+    code = GPU_ONLY.sub(lambda match: match[1] + spaces(match[2]), blank(text))
+    code = NOT_CODE.sub(lambda match: spaces(match[0]), code)
+    found = []
+    for header, begin, end in functions(code):
+        name = re.sub(r"\b(?:__\w+__|[A-Z_]{2,})\s*\([^()]*(?:\([^()]*\))?[^()]*\)", "", header)
+        name = (re.search(r"(\w+)\s*\(", name) or ["", "?"])[1]
+        here = []
+        if device_only and not re.search("__(?:global|device)__", header):
+            continue
+        if name == "main":
+            here = [("type", *match.span(),
+                     "(PLANTED ? +[](int M, int N, int K, const __nv_bfloat16* A, const __nv_bfloat16* B, float* C) "
+                     f"{{ {match[1]}<half>(M, N, K, (const half*)A, (const half*)B, C); }} : ", ")", match[0])
+                    for match in re.compile(r"\b(\w+)<__nv_bfloat16>").finditer(code, begin, end)]
+        elif re.match(r"(?:inline )?double \w+\(double ", header):
+            here = [("formula", match.start(1), match.end(1), "0.5 * (1 + !PLANTED) * (", ")", name)
+                    for match in re.compile(r"\breturn ([^;]*)").finditer(code, begin, end)]
+        elif not re.search(r"\bconstexpr\b", header):
+            function = Function(code, file.endswith(".cl"), begin, end)
+            if more:
+                function.found = []
+                function.more(begin, end)
+                function.found = [each for each in function.found if not function.inside(each[1], function.skip)]
+            here = function.found
+        found += [Fault(kind, file, left, right, before, after, old, name) for kind, left, right, before, after, old in here]
+    return sorted(found, key=lambda fault: (fault.begin, fault.end))
+
+
+def headers(source):
+    """The chapter's own headers that a source includes, and those that hold a kernel of several chapters."""
+    names = [name for name in re.findall(r'#include "((?:\d\d_|common/ptx/).*)"', source.read_text())
+             if name[0] != "c" or "__global__" in (ROOT / name).read_text()]
+    return {*names}.union(*(headers(ROOT / name) for name in names))
+
+
+def files_of(program):
+    """Its source, and the headers that no program before it includes."""
+    above = programs.PROGRAMS[:programs.PROGRAMS.index(program)]
+    before = [headers(other.source) for other in above if other.source.suffix == ".cu"]
+    return [str(program.source.relative_to(ROOT)), *sorted(headers(program.source).difference(*before))]
+
+
+def equivalent(chapter):
+    """[(kind, how the code begins or the function's NAME() or both, why)] of the chapter's tests/equivalent.txt."""
+    path = ROOT / chapter / "tests/equivalent.txt"
+    lines = [line for line in path.read_text().splitlines() if line and line[0] != "#"] if path.exists() else []
+    return [re.fullmatch(r"(\w+): (.*?) -- (.*)", line).groups() for line in lines]
+
+
+def covers(entry, fault):
+    kind, code, _ = entry
+    return kind in (fault.kind, "any") and (fault.old.startswith(code) or f"{fault.function}(): {fault.old}".startswith(code))
+
+
+def line_of(fault):
+    text = (ROOT / fault.file).read_text()
+    return text[text.rfind("\n", 0, fault.begin) + 1:].partition("\n")[0]
+
+
+class Subject:
+    """A program, the words that it is run with, and its faults: all of a product, those in device code of another program."""
+
+    def __init__(self, program, words=(), options=()):
+        self.program, self.options, self.is_product = program, options, program in programs.PRODUCTS
+        sizes = ("--sizes", ",".join(SHAPES + programs.shapes(program.chapter)), "--verify-only")
+        words = (sizes, ("--large-indices",)) if self.is_product else (words,)
+        # Another program is checked by its results first of all.
+        builds = ("trace", "asan") if self.is_product else ("plain", "trace")
+        self.runs = [(build, each) for build in builds for each in words]
+
+    def places(self, more=False):
+        return [fault for file in files_of(self.program) for fault in in_file(file, device_only=not self.is_product, more=more)]
+
+    @functools.cached_property
+    def faults(self):
+        """A chapter's last step has all of them, one before it those of the lines that the step above lacks."""
+        entries = equivalent(self.program.chapter)
+        above = programs.before(self.program.source) if self.program.kind == "step" else None
+        known = above.read_text().splitlines() if above else ()
+        return [fault for fault in self.places() if not any(covers(entry, fault) for entry in entries)
+                and line_of(fault) not in known]
+
+    @functools.cached_property
+    def planted(self):
+        return Planted(self.program.chapter, self.program.target(), self.faults, *self.options)
+
+    def caught(self, fault):
+        """The last line of what the first run says that notices the fault; None where none does."""
+        runs = self.runs if fault else [run for run in self.runs if run[0] == self.runs[0][0]]  # without one, NAME.asan runs the others
+        if fault and fault.kind == "type":
+            runs = [("trace", ("--bf16", *runs[0][1]))]
+        if fault and fault.kind == "wide":
+            runs = sorted(runs, key=lambda run: "--large-indices" not in run[1])
+        for variant, words in runs:
+            run = self.planted.run(fault, variant, *words)
+            if run.returncode:
+                asan = re.search(r"ERROR: (AddressSanitizer: \S+)", run.stderr)
+                return asan[1] if asan else (run.stderr.strip().splitlines() or [f"exit code {run.returncode}"])[-1]
+        return None
+
+
+def tests(words, *options):
+    """A test for a file: each of the programs, built with more options and run with its words, notices each of its faults, and
+    passes without one.
+    """
+    chosen = [program for program in programs.PROGRAMS if program.target() in words]
+    subjects = {program.target(): Subject(program, words[program.target()], options) for program in chosen}
+    pairs = [(name, fault) for name, subject in subjects.items() for fault in (None, *subject.faults)]
+
+    @pytest.mark.parametrize("name, fault", pairs, ids=lambda value: str(value or "intact"))
+    def test_fault_is_caught(name, fault):
+        said = subjects[name].caught(fault)
+        assert bool(said) == bool(fault), said
+        print("caught:", said)
+
+    return test_fault_is_caught
+
+
+test_fault_is_caught = tests({product.target(): () for product in programs.PRODUCTS})
+
+
+@pytest.mark.parametrize("path", sorted(ROOT.glob("[0-9][0-9]_*/tests/equivalent.txt")), ids=lambda path: path.parent.parent.name)
+def test_equivalent_places_are_there(path):
+    chapter = path.parent.parent.name
+    faults = [fault for file in (ROOT / chapter).glob("*.cl") for fault in in_file(str(file.relative_to(ROOT)))]
+    for program in programs.PROGRAMS:
+        faults += Subject(program).places() if program.chapter == chapter and program.source.suffix == ".cu" else []
+    assert not [entry for entry in equivalent(chapter) if not any(covers(entry, fault) for fault in faults)]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("names", nargs="+", metavar="NAME", help="how the names of the programs begin, such as 03")
+    parser.add_argument("--random", type=int, metavar="COUNT", help="so many faults of all kinds; else all that are tested")
+    parser.add_argument("--seed", type=int, default=1, help="which ones (default %(default)s)")
+    arguments = parser.parse_args()
+    for subject in [Subject(product) for product in programs.PRODUCTS if product.target().startswith(tuple(arguments.names))]:
+        subject.faults = subject.places()
+        if arguments.random:
+            subject.faults += subject.places(more=True)
+            subject.faults = random.Random(arguments.seed).sample(subject.faults, min(arguments.random, len(subject.faults)))
+        with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+            for fault, said in zip(subject.faults, pool.map(subject.caught, subject.faults)):
+                print(f"{fault}    {said or 'SURVIVES'}", flush=True)
+
+
+if __name__ == "__main__":
+    main()

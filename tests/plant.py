@@ -1,0 +1,170 @@
+"""Plants faults in copies of a chapter, builds the copies and runs them.
+
+A fault is text that is put before and after a piece of a file. Its word PLANTED is a number that is 1 for this fault and 0
+otherwise. So all faults of a program go into one compiled copy, where the environment variable FAULT chooses one. A fault that does
+not compile like that, because it changes a constant, gets a copy of its own.
+"""
+import atexit
+import functools
+import json
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from typing import NamedTuple
+
+import pytest
+
+import patches
+from support import BUILD, ROOT
+
+PRELUDE = """#include <stdlib.h>
+#include <string.h>
+__attribute__((const, noinline, unused, no_sanitize("thread"))) static int planted(int number) {
+    static const int fault = getenv("FAULT") ? atoi(getenv("FAULT")) : 0;
+    return fault == number;
+}
+"""
+
+
+class Fault(NamedTuple):
+    kind: str
+    file: str  # below the repository's root
+    begin: int  # the piece of the file that it changes
+    end: int
+    before: str
+    after: str
+    old: str  # the piece on one line
+    function: str = ""  # in which it stands
+
+    def __str__(self):
+        return f"{pathlib.Path(self.file).name}, {self.kind}: {self.old}"
+
+
+def inserted(text, faults, words):
+    """The text of a file with these faults, for each the word that stands for PLANTED. They lie beside or within each other."""
+    pieces = []
+    for number, (fault, word) in enumerate(zip(faults, words)):
+        pieces += [((fault.begin, 1, -fault.end, number), fault.before.replace("PLANTED", word)),
+                   ((fault.end, 0, -fault.begin, -number), fault.after.replace("PLANTED", word))]
+    parts, at = [], 0
+    for (position, *_), piece in sorted(pieces):
+        parts += [text[at:position], piece]
+        at = position
+    return "".join(parts) + text[at:]
+
+
+def beside_or_within(faults):
+    """Those of the faults that do not cross one before them."""
+    kept = []
+    for each in faults:
+        if not any(each.file == other.file and (each.begin < other.begin < each.end < other.end or
+                                                other.begin < each.begin < other.end < each.end) for other in kept):
+            kept.append(each)
+    return kept
+
+
+@functools.lru_cache(None)
+def scratch():
+    """A folder for this process's copies."""
+    folder = tempfile.mkdtemp(prefix="planted-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return pathlib.Path(folder)
+
+
+def tree(chapter, faults=(), patch=None, word="1"):
+    """A new folder with copies of the chapter (its folder's name) and of common/, changed, beside links to what else a build reads.
+
+    The patch comes first. `word` stands for PLANTED in the faults, with the fault's number, from 1, where it has a {}.
+    """
+    folder = pathlib.Path(tempfile.mkdtemp(dir=scratch()))
+    for name in (chapter, "common"):
+        shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("test_*", "__pycache__"))
+    for name in ("docs", "emulator", "tools"):
+        (folder / name).symlink_to(ROOT / name)
+    for path, text in (patches.patched(patch, folder) if patch else {}).items():
+        (folder / path).write_text(text)
+    words = {fault: word.format(number) for number, fault in enumerate(faults, 1)}
+    for file in {fault.file for fault in faults}:
+        here = [fault for fault in faults if fault.file == file]
+        (folder / file).write_text(inserted((folder / file).read_text(), here, [words[fault] for fault in here]))
+    return folder
+
+
+@functools.lru_cache(None)
+def how():
+    """How CMake builds emulated programs, as emulator/CMakeLists.txt wrote it down. Skips the test if it can't build them."""
+    path = BUILD / "emulated.json"
+    if not path.exists():
+        pytest.skip("not built: Boost.Context is missing (libboost-context-dev)")
+    return json.loads(path.read_text())
+
+
+class Refused(Exception):
+    """The compiler's message; `lines`: of those it speaks of, {(file's name, number)}."""
+
+    def __init__(self, said):
+        super().__init__(said)
+        self.lines = {(pathlib.Path(file).name, int(line)) for file, line in re.findall(r"(?m)^(\S+?):(\d+):", said)}
+
+
+def build(folder, chapter, program, variant="plain", *options):
+    """Builds NAME.cu (a stage's matmul.cu; CHAPTER.NAME is a step) of the changed copy in `folder`; returns the program's path."""
+    named = sorted((folder / chapter).rglob(f"{program.removeprefix(chapter + '.')}.cu"))  # in the chapter or in its tests
+    source = named[0] if named else folder / chapter / "matmul.cu"
+    made = folder / f"{program}_{variant}"
+    prelude, generated, object_file = folder / "planted.h", made.with_suffix(".cpp"), made.with_suffix(".o")
+    prelude.write_text(PRELUDE)
+    with_ = how()
+    subprocess.run([sys.executable, "-IS", with_["rewrite"], source, generated], check=True)
+    includes = [f"-I{path}" for path in (with_["includes"][0], folder, source.parent, *with_["includes"][1:])]
+    flags = [*with_["flags"][variant], *options, "-w", "-include", prelude]
+    words = [with_["compiler"], *flags, *includes, "-c", generated, "-o", object_file]
+    compiled = subprocess.run(words, stderr=subprocess.PIPE, text=True)
+    if compiled.returncode:
+        raise Refused(compiled.stderr)
+    subprocess.run([with_["compiler"], object_file, "-o", made, *with_["link"][variant]], check=True)
+    return made
+
+
+class Planted:
+    """The faults of a program of a chapter in as few compiled copies as possible."""
+
+    def __init__(self, chapter, program, faults, *options):
+        self.chapter, self.program, self.faults, self.options = chapter, program, list(faults), options
+
+    @functools.lru_cache(None)
+    def together(self, variant):
+        """(the program's path, the faults that it has): all that compile when FAULT chooses one."""
+        left = beside_or_within(self.faults)
+        while True:
+            try:
+                return build(tree(self.chapter, left, word="planted({})"), self.chapter, self.program, variant, *self.options), left
+            except Refused as refused:
+                kept = [fault for fault in left if (pathlib.Path(fault.file).name, line_of(fault)) not in refused.lines]
+                if len(kept) == len(left):
+                    raise
+                left = kept
+
+    @functools.lru_cache(None)
+    def alone(self, fault, variant):
+        return build(tree(self.chapter, [fault]), self.chapter, self.program, variant, *self.options)
+
+    def run(self, fault, variant, *words, timeout=600):
+        """Runs the program with that fault, or with none. A program that does not end has failed. Throws Refused."""
+        path, faults = self.together(variant)
+        number = faults.index(fault) + 1 if fault in faults else 0
+        if fault and not number:
+            path = self.alone(fault, variant)
+        try:
+            return subprocess.run([str(word) for word in (path, *words)], capture_output=True, text=True, errors="replace",
+                                  timeout=timeout, env={**os.environ, "ASAN_OPTIONS": "detect_leaks=0", "FAULT": str(number)})
+        except subprocess.TimeoutExpired:
+            return subprocess.CompletedProcess(words, 1, "", "it does not end")
+
+
+def line_of(fault):
+    return (ROOT / fault.file).read_text().count("\n", 0, fault.begin) + 1
