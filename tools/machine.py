@@ -1,5 +1,4 @@
-"""What ./run needs from the machine: packages, child processes that end with it, the build folder."""
-import contextlib
+"""What ./run needs from the machine: packages, child processes, the build folder."""
 import ctypes
 import fcntl
 import functools
@@ -13,9 +12,9 @@ import subprocess
 import sys
 import tempfile
 
+from programs import ROOT
 from results import plain
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
 BUILD = pathlib.Path(os.environ.get("BUILD_DIR") or ROOT / "build").resolve()
 if "CUDACXX" not in os.environ and not shutil.which("nvcc") and os.access("/usr/local/cuda/bin/nvcc", os.X_OK):
     os.environ["CUDACXX"] = "/usr/local/cuda/bin/nvcc"
@@ -24,7 +23,6 @@ COMPILER = shlex.split(os.environ.get("CXX") or "g++")
 os.environ.update(BUILD_DIR=str(BUILD), PYTHONDONTWRITEBYTECODE="1")
 os.environ.setdefault("POCL_CACHE_DIR", str(BUILD / "pocl"))  # because HOME may be read-only
 CORES = str(len(os.sched_getaffinity(0)))
-prctl = getattr(ctypes.CDLL(None), "prctl", lambda *_: 0)
 name = "run"  # in messages
 verbose = False  # show all output of the build tools
 STEP = re.compile(rb"\[ *\d+(/\d+|%)\] ")  # a line of ninja's or make's progress
@@ -40,33 +38,23 @@ def fail(code, text):
     sys.exit(code)
 
 
-@contextlib.contextmanager
-def running(words, **options):
-    """Starts a child that ends with this process, even if this one is killed. Waits for it at the end."""
-    die_too = 1  # PR_SET_PDEATHSIG
-    child = subprocess.Popen([str(word) for word in words], preexec_fn=lambda: prctl(die_too, signal.SIGKILL), **options)
-    try:
-        yield child
-        child.wait()
-    except BaseException:  # Ctrl-C has reached the child, too, unless it has a session of its own
-        own = options.get("start_new_session")
-        for how, seconds in ((None, 0 if own else 1), (signal.SIGTERM, 5), (signal.SIGKILL, 5)):
-            with contextlib.suppress(ProcessLookupError):
-                if how:
-                    os.killpg(child.pid, how) if own else child.send_signal(how)
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                child.wait(timeout=seconds)
-                if not own:
-                    break
-        raise
-
-
 def call(words, called=None, line=None, **options):
     """Runs a program and passes each line of its output to `line`. Returns the exit code as a shell does, and says so if a signal
-    killed it."""
-    with running(words, **({"stdout": subprocess.PIPE} if line else {}), **options) as child:
-        for each in child.stdout or ():
-            line(each)
+    killed it. Stops it if this process is interrupted."""
+    with subprocess.Popen([str(word) for word in words], **({"stdout": subprocess.PIPE} if line else {}), **options) as child:
+        try:
+            for each in child.stdout or ():
+                line(each)
+            child.wait()
+        except BaseException:
+            for stop in (lambda: None, child.terminate, child.kill):  # Ctrl-C has reached the child, too: let it clean up
+                stop()
+                try:
+                    child.wait(timeout=2)
+                    break
+                except subprocess.TimeoutExpired:
+                    pass
+            raise
     if child.returncode == -signal.SIGINT:
         sys.exit(130)
     if child.returncode < 0 and child.returncode != -signal.SIGPIPE:
@@ -103,41 +91,37 @@ def python_with(module):
                  if output(python, "-c", f"import {module}; print('yes')")), None)
 
 
-def links(library):
-    """Whether the compiler can link the library."""
-    return os.path.exists(output("env", f"LIBRARY_PATH=/usr/local/lib:{os.environ.get('LIBRARY_PATH', '')}", *COMPILER,
-                                 f"-print-file-name=lib{library}") or "none")
+def links(*files):
+    """Whether the compiler finds one of these libraries."""
+    return any(os.path.isabs(output(*COMPILER, f"-print-file-name={file}")) or os.path.exists(f"/usr/local/lib/{file}")
+               for file in files)
 
 
 def loads(library):
-    """Whether the loader finds the library. Does not use ldconfig, which an ordinary user's PATH lacks."""
-    folders = os.environ.get("LD_LIBRARY_PATH", "").split(":")
-    for conf in pathlib.Path("/etc/ld.so.conf.d").glob("*.conf"):
-        folders += conf.read_text(errors="replace").split()
-    folders += ["/usr/local/lib", "/usr/lib", "/usr/lib64", "/lib64"]
-    return any((pathlib.Path(folder) / library).exists() for folder in folders if folder)
+    try:
+        return bool(ctypes.CDLL(library))
+    except OSError:
+        return False
 
 
 BITCODE = "/usr/lib/x86_64-linux-gnu/amdgcn/bitcode"
 OLDEST_CMAKE = (3, 22)
-BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 OPENCL = ("opencl-clhpp-headers", "ocl-icd-opencl-dev", "pocl-opencl-icd")
 # How to tell whether a Debian package's content is here, wherever it came from. Packages that are not listed have a program of
 # the same name.
 HAS = {
-    "chromium": lambda: any(map(shutil.which, BROWSERS)),
+    "chromium-driver": lambda: shutil.which("chromedriver"),
     "cmake": lambda: (tuple(map(int, re.findall(r"\d+", output("cmake", "--version"))[:2])) or (0,)) >= OLDEST_CMAKE,
     "g++": lambda: shutil.which(COMPILER[0]),
     "ninja-build": lambda: shutil.which("ninja") or shutil.which("make"),
-    "libboost-context-dev": lambda: links("boost_context.so") or links("boost_context.a"),
-    "libgtest-dev": lambda: links("gtest.a") or links("gtest.so"),
+    "libboost-context-dev": lambda: links("libboost_context.so", "libboost_context.a"),
+    "libgtest-dev": lambda: links("libgtest.a", "libgtest.so"),
     "opencl-clhpp-headers": lambda: output(*COMPILER, "-E", "-x", "c++", "-include", "CL/opencl.hpp", "/dev/null"),
-    "ocl-icd-opencl-dev": lambda: links("OpenCL.so"),
+    "ocl-icd-opencl-dev": lambda: links("libOpenCL.so"),
     "pocl-opencl-icd": lambda: icds("pocl*"),
     "libopenblas0": lambda: loads("libopenblas.so.0"),
     "rocm-device-libs": lambda: os.path.exists(os.path.join(os.environ.get("HIP_DEVICE_LIB_PATH", BITCODE), "opencl.bc")),
-    "python3-matplotlib": lambda: python_with("matplotlib"),
-    "python3-pytest": lambda: python_with("pytest")}
+    **{f"python3-{module}": functools.partial(python_with, module) for module in ("matplotlib", "pytest", "selenium")}}
 
 
 def missing_of(packages):
@@ -145,49 +129,44 @@ def missing_of(packages):
 
 
 def install(packages, sudo):
-    """Says what it installs, and tries once. Returns why that failed."""
+    """Says what it installs, and returns why that failed."""
     if not shutil.which("apt-get"):
         return "there is no apt-get"
-    if sudo and (not shutil.which("sudo") or subprocess.run([*sudo, "true"], capture_output=True).returncode):
+    if sudo and not output(*sudo, "echo", "allowed"):
         return "that takes root"
     say(f"installing {' '.join(packages)} ({'sudo ' if sudo else ''}apt-get)")
     apt = [*sudo, "env", "LC_ALL=C", "DEBIAN_FRONTEND=noninteractive", "apt-get", "-qq", "-o", "Acquire::http::Timeout=15",
            "-o", "DPkg::Lock::Timeout=60"]
+    said = []
 
     def quietly(*words):
-        said = []
-        code = call([*apt, *words], line=said.append, stdin=subprocess.DEVNULL, stderr=subprocess.STDOUT)
-        return b"".join(said).decode(errors="replace") if code else ""
+        return call([*apt, *words], line=said.append, stdin=subprocess.DEVNULL, stderr=subprocess.STDOUT)
 
     quietly("update")  # ignore errors: if they matter, the installation fails
-    said = quietly("install", "-y", "--no-install-recommends", *packages)
-    for package in packages if said and len(packages) > 1 else ():  # a name that does not exist stops apt: one by one
-        quietly("install", "-y", "--no-install-recommends", package)
-    return next((line[3:] for line in said.splitlines() if line.startswith("E: ")), "apt-get's is too old")
+    if quietly("install", "-y", "--no-install-recommends", *packages) and len(packages) > 1:
+        for package in packages:  # a name that does not exist stops apt: one by one
+            quietly("install", "-y", "--no-install-recommends", package)
+    return next((line[3:].decode().strip() for line in said if line.startswith(b"E: ")), "apt-get's is too old")
 
 
 def need(required, wanted=(), optional=()):
-    """Installs missing packages if allowed: required ones as root or with sudo, optional ones only as root. Exits if a required
-    one is still missing. Reports the optional ones that are missing, and returns them."""
+    """Installs missing packages once, if allowed: required and wanted ones as root or with sudo, optional ones only as root. Says
+    what is still missing and returns it; exits if a required one is."""
     missing = missing_of(dict.fromkeys((*required, *wanted, *optional)))
     if not missing:
         return []
     sudo = ["sudo", "-n"] if os.geteuid() else []
-    why = "they are optional"
-    note = BUILD / f"not_installed_by_{os.geteuid()}"  # what was tried before: a line for each package
-    tried = dict(line.partition(": ")[::2] for line in note.read_text().splitlines()) if note.exists() else {}
-    try_now = [package for package in missing if package not in tried and not (sudo and package in optional)]
+    note = BUILD / f"not_installed_by_{os.geteuid()}"  # the packages that were tried before
+    tried = note.read_text().split() if note.exists() else []
+    now = [package for package in missing if package not in tried and not (sudo and package in optional)]
+    why = f"{note} says that it was tried" if tried else "they are optional"
     if os.environ.get("NO_INSTALL"):
         why = "NO_INSTALL is set"
-    elif try_now:
-        refusal = install(try_now, sudo)
+    elif now:
+        why = install(now, sudo)
         missing = missing_of(missing)
-        if refused := [package for package in try_now if package in missing]:
-            why = refusal
-            BUILD.mkdir(parents=True, exist_ok=True)
-            note.write_text("".join(f"{package}: {why}\n" for package, why in {**tried, **dict.fromkeys(refused, why)}.items()))
-    elif known := [package for package in missing if package in tried]:
-        why = tried[known[0]]
+        BUILD.mkdir(parents=True, exist_ok=True)
+        note.write_text(" ".join([*tried, *(package for package in now if package in missing)]))
     if missing:
         names = ", ".join(package + f" ({'.'.join(map(str, OLDEST_CMAKE))} or later)" * (package == "cmake") for package in missing)
         say(f"missing, and not installed ({why}): {names}"
@@ -201,7 +180,7 @@ def find_opencl():
     """NVIDIA's OpenCL library is often installed without the file that registers it with the loader. If so, makes a folder that
     registers it beside all libraries that /etc registers."""
     vendors = BUILD / "opencl_vendors"
-    if "OCL_ICD_VENDORS" in os.environ or not loads("libnvidia-opencl.so.1") or not has_gpu() or any(
+    if "OCL_ICD_VENDORS" in os.environ or not has_gpu() or not loads("libnvidia-opencl.so.1") or any(
             "nvidia" in path.read_text(errors="replace") for path in icds()):
         return
     vendors.mkdir(parents=True, exist_ok=True)
@@ -218,38 +197,23 @@ def check_paths():
             fail(2, f"{path}: a path can't have {' '.join(sorted(bad))} in it, which CMake takes for its own; move it elsewhere")
 
 
-@contextlib.contextmanager
-def lock(file, doing):
-    """Locks out other processes until this one ends. If one of them holds the lock, says what it is `doing` and waits."""
-    BUILD.mkdir(parents=True, exist_ok=True)
-    with open(BUILD / file, "a+") as held:
-        try:
-            fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            held.seek(0)
-            say(f"waiting for process {held.read().strip() or '?'}, which is {doing}")
-            fcntl.flock(held, fcntl.LOCK_EX)
-        except OSError:
-            pass  # a file system without locks
-        held.truncate(0)
-        print(os.getpid(), file=held, flush=True)
-        yield
-
-
 def build(targets):
     """Configures and builds. Shows on stderr what goes wrong, and then ends the program."""
-    given = os.environ.get("CMAKE_GENERATOR", "")  # only a new build folder can use it
-    if not given or "Multi-Config" in given:  # such generators put the programs elsewhere
-        os.environ["CMAKE_GENERATOR"] = "Ninja" if shutil.which("ninja") else "Unix Makefiles"
-    with lock("lock", f"building in {BUILD}"):
+    BUILD.mkdir(parents=True, exist_ok=True)
+    with open(BUILD / "lock", "w") as lock:  # two in one folder would break each other
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            say(f"waiting for another ./run, which is building in {BUILD}")
+            fcntl.flock(lock, fcntl.LOCK_EX)
         cache, options = BUILD / "CMakeCache.txt", []
         if not reusable(cache):
-            why = " from scratch: it is of another place or generator, or of tools that are gone"
-            say(f"configuring {BUILD}" + why * cache.exists())
+            say(f"configuring {BUILD}" + " from scratch: it is of another place" * cache.exists())
             cache.unlink(missing_ok=True)
             shutil.rmtree(BUILD / "CMakeFiles", ignore_errors=True)
             # Only in a new folder, because a later change would rebuild everything.
-            options = [f"-DWARNINGS_ARE_ERRORS={'OFF' if os.environ.get('CI') in (None, '', '0', 'false') else 'ON'}"]
+            options = ["-G", "Ninja" if shutil.which("ninja") else "Unix Makefiles",
+                       f"-DWARNINGS_ARE_ERRORS={'OFF' if os.environ.get('CI') in (None, '', '0', 'false') else 'ON'}"]
         said = []
         if call(["cmake", "-S", ROOT, "-B", BUILD, "-DCMAKE_TARGET_MESSAGES=OFF", "--no-warn-unused-cli", *options],
                 line=said.append, stderr=subprocess.STDOUT):
@@ -262,6 +226,13 @@ def build(targets):
             fail(1, "build failed")
 
 
+def reusable(cache):
+    """Whether the build folder was configured here and for this place."""
+    places = dict(re.findall(r"(?m)^CMAKE_(\w+):[A-Z]+=(.*)$", cache.read_text(errors="replace"))) if cache.exists() else {}
+    return all(os.path.realpath(places.get(key, "")) == str(place)
+               for key, place in (("HOME_DIRECTORY", ROOT), ("CACHEFILE_DIR", BUILD)))
+
+
 def show_progress(text):
     """Overwrites the last line of the terminal with `text`, cut to its width. Does nothing if stderr is no terminal."""
     if sys.stderr.isatty():
@@ -272,21 +243,8 @@ def show_progress(text):
 def show_building(line):
     """Shows a line of the build's output. A progress line overwrites the one before; chatter is dropped."""
     text = line.decode(errors="replace")
-    if not verbose and CHATTER.match(line):
-        return
     if not verbose and STEP.match(line):
         show_progress("building " + text.strip())
-    else:
+    elif verbose or not CHATTER.match(line):
         show_progress("")
-        sys.stderr.write(text)
-        sys.stderr.flush()
-
-
-def reusable(cache):
-    """Whether the build folder was configured at this path, with tools that still exist."""
-    values = dict(re.findall(r"(?m)^CMAKE_(\w+):[A-Z]+=(.*)$", cache.read_text(errors="replace"))) if cache.exists() else {}
-    places, tools = (("HOME_DIRECTORY", ROOT), ("CACHEFILE_DIR", BUILD)), ["MAKE_PROGRAM", "CXX_COMPILER"]
-    if not values.get("CUDA_COMPILER", "NOTFOUND").endswith("NOTFOUND"):
-        tools.append("CUDA_COMPILER")
-    return (all(os.path.realpath(values.get(key, "")) == str(place) for key, place in places) and
-            all(os.access(values.get(tool, ""), os.X_OK) for tool in tools) and "Multi-Config" not in values.get("GENERATOR", ""))
+        print(text, end="", file=sys.stderr, flush=True)

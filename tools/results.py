@@ -1,12 +1,9 @@
 """Files of results: reads the CSVs that the programs write, finds the tables that are made of them, writes files whole."""
-import contextlib
 import csv
 import errno
 import math
 import os
 import pathlib
-import signal
-import tempfile
 
 
 class Wrong(Exception):
@@ -40,9 +37,6 @@ def read(path, columns, numbers=(), written_by="its program"):
         raise Wrong(f"{path}: {error.strerror}; {written_by} writes it")
     except csv.Error as error:
         raise Wrong(f"{path}: is no CSV: {error}")
-    for at, line in enumerate((header, *lines), 1):
-        if not all(map(str.isprintable, line)):
-            raise Wrong(f"{path}, line {at}: has a control character")
     if not lines:
         raise Wrong(f"{path}: has no rows")
     if missing := [column for column in (*columns, *numbers) if column not in header]:
@@ -74,47 +68,25 @@ def around(path, text, name):
     return before + first, table, last + after
 
 
-@contextlib.contextmanager
-def naming(path):
-    """Turns an OSError in the block into one that names `path`."""
-    try:
-        yield
-    except OSError as error:
-        raise OSError(error.errno, error.strerror, str(path)) from None
-
-
 def part_of(path):
-    """A new file beside `path`, to be renamed onto it. None for what is no regular file (a link, a pipe): that is written directly.
-    Raises OSError where neither can be done."""
-    path = pathlib.Path(path)
-    with naming(path):
-        if path.is_dir():
-            raise OSError(errno.EISDIR, os.strerror(errno.EISDIR))
-        if path.exists() and not os.access(path, os.W_OK):
-            raise OSError(errno.EACCES, os.strerror(errno.EACCES))
-        if path.is_symlink() or path.exists() and not path.is_file():
-            return None
-        file, part = tempfile.mkstemp(prefix=f".{path.name[:200]}.", dir=path.parent)
-        os.umask(umask := os.umask(0))
-        os.fchmod(file, path.stat().st_mode & 0o777 if path.exists() else 0o666 & ~umask)
-        os.close(file)
-    return pathlib.Path(part)
+    """The file beside `path` that write_whole() renames onto it. Raises OSError for a folder or a device: it would be replaced."""
+    path = pathlib.Path(path).resolve()
+    if path.exists() and not path.is_file():
+        raise OSError(errno.EISDIR, "is no regular file", str(path))
+    return path.with_name(f".{path.name[:200]}.{os.getpid()}")
 
 
 def write_whole(*files):
-    """Writes all (path, text), or none of them. Signals are delayed until they are written."""
-    was_blocked = signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGINT, signal.SIGTERM, signal.SIGHUP))
-    parts = []
+    """Writes all (path, text) beside their places and then renames them: none is ever half-written. Raises OSError."""
+    parts = [part_of(path) for path, _ in files]
+    path = None
     try:
-        for path, text in files:
-            parts.append(part_of(path))
-            if parts[-1]:
-                with naming(path):
-                    parts[-1].write_text(text)
         for part, (path, text) in zip(parts, files):
-            with naming(path):
-                part.replace(path) if part else path.write_text(text)
+            part.write_text(text)
+        for part, (path, _) in zip(parts, files):
+            part.replace(pathlib.Path(path).resolve())
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, str(path)) from None
     finally:
-        for part in filter(None, parts):
+        for part in parts:
             part.unlink(missing_ok=True)
-        signal.pthread_sigmask(signal.SIG_SETMASK, was_blocked)

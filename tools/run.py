@@ -16,53 +16,22 @@ if __name__ == "__main__":
         signal.signal(each, stop)
 
 import argparse
-import functools
-import itertools
 import os
 import pathlib
-import re
 import shutil
 import tempfile
 import textwrap
 import time
-from typing import NamedTuple
 
-import ladder  # what only one verb takes is imported there
-import machine
+import machine  # what only one verb takes is imported there
+import programs
 from machine import BUILD, OPENCL, ROOT, fail, has_gpu, has_nvcc, need, say
+from programs import LADDER, PROGRAMS
 from results import Wrong, part_of, write_whole
 
-
-class Program(NamedTuple):
-    name: str
-    chapter: str
-    kind: str  # "stage", "host" (times the CPU), "gpu" (times a GPU's library), "opencl" or "other"
-
-    def target(self, cpu):
-        """The name of its CMake target. For a stage on the CPU that is the traced build, which counts."""
-        suffix = {"stage": "_cpu_trace", "other": "_cpu"}.get(self.kind, "") * bool(cpu)
-        return self.name.replace("/", ".") + suffix
-
-
-# How to find the programs in the chapters' folders; CMakeLists.txt uses the same patterns.
-KINDS = (("matmul.cu", "stage"), ("[0-9]_*.cu", "stage"), ("matmul.cpp", "opencl"), ("*.cu", "other"),
-         ("*_host.cpp", "host"))
-
-
-def programs():
-    for source in sorted((*ROOT.glob("[0-9][0-9]_*/*"), *ROOT.glob("[0-9][0-9]_*/tests/*.cu"))):
-        chapter = source.relative_to(ROOT).parts[0]
-        for kind in [kind for pattern, kind in KINDS if source.match(pattern)][:1]:
-            if kind == "other" and "#include <cublas" in source.read_text():
-                kind = "gpu"
-            yield Program(ladder.name(source), chapter, kind)
-
-
-PROGRAMS = list(programs())
-STAGES = [program for program in PROGRAMS if program.kind == "stage"]
-STAGE_NAMES = " ".join(program.name for program in STAGES if "/" not in program.name)
-OTHER_NAMES = " ".join(program.name for program in PROGRAMS if program.kind != "stage")
-
+CHAPTERS = " ".join(each.name for each in PROGRAMS if each.kind == "stage")
+STEPS = [each for each in PROGRAMS if each.kind in LADDER]
+OTHER_NAMES = " ".join(each.name for each in PROGRAMS if each.kind not in LADDER)
 HELP = f"""\
 ./run builds and runs the programs, ./test proves them.
 
@@ -75,8 +44,7 @@ run diff STAGE [--side]: shows step by step what a stage changes. diff STAGE STA
 directly; 04/1 is the first step of 04. --side shows both files whole, in two columns that fill the
 terminal. diff alone lists how many lines every step changes.
 run ablation [STAGE...] [--size N] [--repeat N] [--device N] [--csv FILE]: measures what each part of a stage is worth, on a GPU.
-Builds the stage with each of its parts left out, verifies these forms and times them in turns (at 8192, or --size). --programs
-FOLDER keeps the built programs there. They can be built on another machine: with CUDAARCHS=90, say, for an H100.
+Builds the stage with each of its parts left out, verifies these forms and times them in turns (at 8192, or --size).
 run plot [FOLDER]: draws the CSVs in FOLDER. Without FOLDER it draws those in docs/results/h200 and writes the READMEs' tables.
 run pictures: draws the chapters' pictures, docs/pictures, from what the kernels access.
 run view STEP [STEP] [-m M] [-n N] [-k K] [--html FILE]: makes a page to step through a kernel: what each warp reads and writes,
@@ -84,7 +52,7 @@ in order. Two steps stand side by side. view 07: which lane holds which element 
 run test [--all] [OPTION...], or test: builds and runs the tests that verify every stage; with --all every test. The options are
 ctest's: -R REGEX only the tests whose names match, -E REGEX all but those, -N list them, -V show their output.
 
-{textwrap.fill(STAGE_NAMES + ', or just the number', 120, initial_indent='  STAGE      ', subsequent_indent=' ' * 13)}
+{textwrap.fill(CHAPTERS + ', or just the number', 120, initial_indent='  STAGE      ', subsequent_indent=' ' * 13)}
 {textwrap.fill(OTHER_NAMES, 120, initial_indent='  PROGRAM    ', subsequent_indent=' ' * 13)}
              the number of a chapter without a stage runs all of its programs
   --cpu      verify and count on the CPU emulator (the default without a GPU or nvcc); 08: use a CPU's OpenCL
@@ -103,10 +71,14 @@ ctest's; also 1 if the build failed, 2 if something needed is missing or a file 
 
 
 class Parser(argparse.ArgumentParser):
-    """An ArgumentParser that reports errors in one line."""
+    """Reports errors in one line. Takes the names of flags, and of options with a value."""
 
-    def __init__(self, verb):
+    def __init__(self, verb, flags="", options=""):
         super().__init__(prog=verb, add_help=False, allow_abbrev=False)
+        for flag in flags.split():
+            self.add_argument(flag, action="store_true")
+        for option in options.split():
+            self.add_argument(option)
 
     def error(self, message):
         fail(2, f"{self.prog}: {message.removeprefix('argument ')}; see --help".removeprefix(": "))
@@ -138,48 +110,45 @@ def opencl_packages(cpu):
 
 def meant(word, chapter, step=""):
     """Does a word such as 04, 4, 04_unroll or 04/1 name that chapter and, if it has a part for one, that step of it?"""
-    its_chapter, _, its_step = word.rstrip("/").partition("/")
+    its_chapter, _, its_step = word.partition("/")
     return its_chapter in (chapter, chapter[:2], chapter[:2].removeprefix("0")) and step.startswith(its_step)
 
 
-def check_writable(path, option, value):
+def steps_meant(word):
+    """The programs of the ladder that a word names: all of a chapter, or those whose names begin with it."""
+    return [each for each in STEPS if meant(word, each.chapter, each.name.partition("/")[2])]
+
+
+def check_writable(path, option):
     """Ends the program now, rather than after the work, where a file can't be written."""
     try:
-        if option == "all":
-            path.parent.mkdir(parents=True, exist_ok=True)
-        if part := part_of(path):
-            part.unlink()
+        part_of(path).touch()
+        part_of(path).unlink()
     except OSError as error:
-        fail(2, f"{option} '{value}': can't be written: {error.strerror}")
+        fail(2, f"{option} '{path}': can't be written: {error.strerror}")
 
 
 def run_programs(words):
-    parser = Parser("")
-    for flag in (("--cpu",), ("--steps",), ("-v",), ("-h", "--help")):
-        parser.add_argument(*flag, action="store_true")
-    parser.add_argument("--csv")
-    given, options = parser.parse_known_args(words)
+    given, options = Parser("", "--cpu --steps -v -h --help", "--csv").parse_known_args(words)
     machine.verbose = given.v
-    chosen = [each for each in STAGES if given.steps or "/" not in each.name]
+    chosen = [each for each in STEPS if given.steps or each.kind == "stage"]
     if options and not options[0].startswith("-"):
         word = options.pop(0)
-        chosen = [each for each in STAGES if meant(word, each.chapter, each.name.partition("/")[2])] or [
-            each for each in PROGRAMS if each.kind != "stage" and (each.name == word or meant(word, each.chapter))]
+        chosen = steps_meant(word) or [each for each in PROGRAMS
+                                       if each.kind not in LADDER and (each.name == word or meant(word, each.chapter))]
         if not chosen:
-            fail(2, f"unknown stage '{word}': takes one of {STAGE_NAMES}, or its number, or {OTHER_NAMES}")
-    if given.help:
+            fail(2, f"unknown stage '{word}': takes one of {CHAPTERS}, or its number, or {OTHER_NAMES}")
+    if given.help or given.h:
         return show_help(chosen)
-    if "--fit" in options and [program.name for program in chosen] == ["transfer"]:
-        words = [word for word in options if word != "--fit"]
-        return machine.call([sys.executable, ROOT / "00_machine_limits/fit.py", *words])
-    kinds = {program.kind for program in chosen}
-    csv = given.csv
-    if csv is not None:
-        if not csv or csv.startswith("-"):
-            fail(2, f"--csv '{csv}': takes the name of a file" + f"; for one of that name write ./{csv}" * bool(csv))
-        if "stage" not in kinds and len(chosen) > 1:
-            fail(2, f"--csv: each of these programs has columns of its own; name one of {' '.join(each.name for each in chosen)}")
-        check_writable(csv, "--csv", csv)
+    if "--fit" in options and [each.name for each in chosen] == ["transfer"]:
+        options.remove("--fit")
+        return machine.call([sys.executable, ROOT / "00_machine_limits/fit.py", *options])
+    ladder = chosen[0].kind in LADDER
+    if given.csv is not None and not ladder and len(chosen) > 1:
+        fail(2, f"--csv: each of these programs has columns of its own; name one of {' '.join(each.name for each in chosen)}")
+    if given.csv is not None:
+        check_writable(given.csv, "--csv")
+    kinds = {each.kind for each in chosen}
     if "opencl" in kinds:
         cpu, packages = False, opencl_packages(given.cpu)
         options += ["--platform", "Portable Computing Language"] * given.cpu
@@ -187,19 +156,20 @@ def run_programs(words):
         cpu = emulated(given.cpu)
         packages = ["libboost-context-dev"] * (cpu and not kinds <= {"host", "gpu"})
         for program in [each for each in chosen if cpu and each.kind == "gpu"]:
-            chosen = [each for each in chosen if each is not program]
-            (say if chosen else functools.partial(fail, 2))(
-                f"{program.name} times a library on a GPU: left out without one; "
-                "blas_host times this CPU's")
+            chosen.remove(program)
+            say(f"{program.name} times a library on a GPU: left out without one; blas_host times this CPU's")
+        if not chosen:
+            return 2
     need(("cmake", "g++", "ninja-build", *packages))
-    machine.build([program.target(cpu) for program in chosen])
-    if "stage" in kinds:
-        return run_stages(chosen, cpu, options, csv)
+    machine.build([each.target(cpu) for each in chosen])
+    if ladder:
+        return run_stages(chosen, cpu, options, given.csv)
     result = 0
     for program in chosen:
         if len(chosen) > 1:
             print(f"{program.target(cpu)}:", flush=True)
-        code = machine.call([BUILD / "bin" / program.target(cpu), *options, *(["--csv", csv] if csv else [])], program.name)
+        csv = ["--csv", given.csv] if given.csv else []
+        code = machine.call([BUILD / "bin" / program.target(cpu), *options, *csv], program.name)
         result = result or code
     return result
 
@@ -231,55 +201,23 @@ def run_stages(chosen, cpu, options, csv):
     if cpu:
         print("Counted on the CPU: the prediction is the roofline's, and nothing was timed.")
     if csv and result == 0:
-        write_whole((pathlib.Path(csv), "".join(rows)))
+        write_whole((csv, "".join(rows)))
     return result
 
 
-def show_step(before, after):
-    every, below = ladder.changed_lines(before, after)
-    print(f"{ladder.name(before):<24} -> {ladder.name(after):<24} {below:3} changed lines, {every:3} with the comment",
-          flush=True)
-    if changes := ladder.changes(after):
-        print(f"    {changes}", flush=True)
-
-
-def show_side_by_side(before, after):
-    """Both files whole, in two columns; < marks what goes, > what comes, | what changes."""
-    import difflib
-    width = max(10, (shutil.get_terminal_size((203, 24)).columns - 3) // 2)
-    red, green, plain = ("\033[31m", "\033[32m", "\033[0m") if sys.stdout.isatty() else ("", "", "")
-    lines = list(difflib.ndiff(before.read_text().splitlines(), after.read_text().splitlines()))
-    # A line that was changed is a - and a + with ? below one or both. Such pairs share a row; so do
-    # the other - and + between them, as they come.
-    pairs = re.compile(r" |-\?\+\??|-\+\?|(?:-(?!\?|\+\?)|\+)+")
-    for match in pairs.finditer("".join(line[0] for line in lines)):
-        found = lines[match.start():match.end()]
-        columns = ([line[2:] for line in found if line[0] in kinds] for kinds in (" -", " +"))
-        for left, right in itertools.zip_longest(*columns):
-            mark = "<" if right is None else ">" if left is None else " " if match[0] == " " else "|"
-            left, right = left or "", right or ""
-            for at in range(0, max(len(left), len(right), 1), width):  # a longer line goes on below
-                row = f"{left[at:at + width]:{width}}", f"{right[at:at + width]}"
-                if mark != " ":
-                    row = f"{red}{row[0]}{plain}", f"{green}{row[1]}{plain}"
-                print(f" {mark} ".join(row).rstrip(" "))
-
-
 def run_diff(words):
-    parser = Parser("diff")
-    for option in ("--side", "--sizes"):
-        parser.add_argument(option, action="store_true")
+    parser = Parser("diff", "--side")
     parser.add_argument("steps", nargs="*")
     given = parser.parse_args(words)
-    if given.sizes and (given.steps or given.side) or given.side and not given.steps or len(given.steps) > 2:
+    if given.side and not given.steps or len(given.steps) > 2:
         fail(2, "diff: takes a chapter, two steps such as 03 04/1, or none")
-    steps = ladder.steps()
+    steps = programs.steps()
 
     def found(word):
         """The steps that the text names: all of a chapter, or those whose names begin with it."""
         files = [file for file in steps if meant(word, file.parent.name, file.name * (file.stem != "matmul"))]
         if not files:
-            fail(2, f"diff '{word}': takes one of {STAGE_NAMES}, or its number; 04/1 for the first step "
+            fail(2, f"diff '{word}': takes one of {CHAPTERS}, or its number; 04/1 for the first step "
                     "of 04; 08/NN for a stage of the OpenCL chapter")
         return files
 
@@ -287,14 +225,18 @@ def run_diff(words):
         pairs = [[found(word)[-1] for word in given.steps]]
     else:
         chosen = found(given.steps[0]) if given.steps else steps
-        pairs = [(before, step) for step in chosen if (before := ladder.before(step))]
+        pairs = [(before, step) for step in chosen if (before := programs.before(step))]
+    columns = shutil.get_terminal_size((203, 24)).columns
     for before, after in pairs:
-        show_step(before, after)
-        if given.side:
-            show_side_by_side(before, after)
-        elif given.steps:
-            labels = [f"--label={ladder.name(file)}" for file in (before, after)]
-            machine.call(["diff", "--color=auto", "-u", *labels, before, after])
+        every, below = programs.changed_lines(before, after)
+        print(f"{programs.name(before):<24} -> {programs.name(after):<24} {below:3} changed lines, {every:3} with the comment")
+        if changes := programs.changes(after):
+            print(f"    {changes}")
+        sys.stdout.flush()
+        if given.steps:
+            labels = [f"--label={programs.name(file)}" for file in (before, after)]
+            how = ["-y", "-t", f"-W{columns}"] if given.side else ["-u", *labels]
+            machine.call(["diff", "--color=auto", *how, before, after])
     return 0
 
 
@@ -307,11 +249,8 @@ def results(verb, folder):
 
 def run_ablation(words):
     import ablation
-    parser = Parser("ablation")
+    parser = Parser("ablation", "-v", "--csv --size --repeat --device")
     parser.add_argument("stages", nargs="*")
-    parser.add_argument("-v", action="store_true")
-    for option in ("--csv", "--programs", "--size", "--repeat", "--device"):
-        parser.add_argument(option)
     given = parser.parse_args(words)
     machine.verbose = given.v
     try:
@@ -323,14 +262,12 @@ def run_ablation(words):
         if not any(meant(word, name) for name in have):
             fail(2, f"ablation '{word}': takes one of {' '.join(have)}, or its number")
     if given.csv is not None:
-        check_writable(given.csv, "--csv", given.csv)
-    if given.programs is not None and not os.path.isdir(given.programs):
-        fail(2, f"--programs '{given.programs}': takes a folder")
-    if not has_nvcc() or not has_gpu() and not given.programs:
+        check_writable(given.csv, "--csv")
+    if not has_nvcc() or not has_gpu():
         fail(77, "ablation: times forms of the stages on a GPU, which takes one, and nvcc")
     need(("cmake", "g++", "ninja-build"))
     options = {"--size": given.size or "8192", "--repeat": given.repeat, "--device": given.device}
-    return ablation.run(chosen, [word for option in options.items() if option[1] for word in option], given.csv, given.programs)
+    return ablation.run(chosen, [word for option in options.items() if option[1] for word in option], given.csv)
 
 
 def run_view(words):
@@ -341,37 +278,33 @@ def run_view(words):
             raise argparse.ArgumentTypeError(f"'{text}': takes a whole number from 1 to {view.LONGEST}")
         return int(text)
 
-    parser = Parser("view")
+    parser = Parser("view", "-v", "--html")
     parser.add_argument("steps", nargs="*")
     for option in ("-m", "-n", "-k"):
         parser.add_argument(option, type=whole_number)
-    parser.add_argument("--html")
-    parser.add_argument("-v", action="store_true")
     given = parser.parse_args(words)
     machine.verbose = given.v
     if given.html is not None:
-        check_writable(given.html, "--html", given.html)
+        check_writable(given.html, "--html")
     if given.steps in (["7"], ["07"], ["07_fragment_probe"]):
         return show_page(given.html, "07_fragment_probe", view.page("Fragments", view.fragments(), "fragments"))
     if not 1 <= len(given.steps) <= 2:
         fail(2, "view: takes a step, such as 03 or 04/1, or two, which it shows side by side; or 07, for fragments")
-    traced = {ladder.name(file): file for file in ladder.steps() if file.suffix == ".cu"}
     chosen = []
     for word in given.steps:
-        found = [name for name in traced if meant(word, name.partition("/")[0], name.partition("/")[2])]
+        found = steps_meant(word)
         if not found:
-            fail(2, f"view '{word}': takes one of {' '.join(name for name in traced if '/' not in name)}, or its number; 04/1 for "
-                    "the first step of 04; 07 for fragments. What runs in OpenCL is not traced")
+            fail(2, f"view '{word}': takes one of {CHAPTERS}, or its number; 04/1 for the first step of 04; 07 for fragments. "
+                    "What runs in OpenCL is not traced")
         chosen.append(found[-1])  # a chapter's own step is its last
     need(("cmake", "g++", "ninja-build", "libboost-context-dev"))
-    targets = {name: f"{name.replace('/', '.')}_cpu_trace" for name in chosen}
-    machine.build(list(targets.values()))
+    machine.build([each.target(cpu=True) for each in chosen])
     records = []
-    for name in chosen:
-        shape = [asked or usual for asked, usual in zip((given.m, given.n, given.k), view.default_shape(traced[name].read_text()))]
-        record = view.record(BUILD / "bin" / targets[name], shape)
-        records.append(view.read(record, name, shape))
-    return show_page(given.html, "_and_".join(chosen).replace("/", "."), view.page(" and ".join(chosen), records))
+    for each in chosen:
+        shape = [asked or usual for asked, usual in zip((given.m, given.n, given.k), view.usual_shape(each.name))]
+        records.append(view.read(view.record(BUILD / "bin" / each.target(cpu=True), shape), each.name, shape))
+    names = [each.name for each in chosen]
+    return show_page(given.html, "_and_".join(names).replace("/", "."), view.page(" and ".join(names), records))
 
 
 def show_page(html, name, text):
@@ -414,62 +347,43 @@ def run_pictures(words):
 def run_all(words):
     import all as everything
     from compare import compare
-    parser = Parser("all")
+    parser = Parser("all", "--cpu -v", "--against")
     parser.add_argument("folder", nargs="?", default=time.strftime("results-%Y%m%d-%H%M%S"))
-    parser.add_argument("--against", type=lambda word: results("--against", word))
-    for flag in ("--cpu", "-v"):
-        parser.add_argument(flag, action="store_true")
     given = parser.parse_args(words)
     machine.verbose = given.v
-    folder = pathlib.Path(given.folder)
-    if not given.folder:
-        fail(2, "all '': takes the name of a folder")
-    if given.against and folder.exists() and folder.samefile(given.against):
-        fail(2, f"--against '{given.against}': that is where the results would go")
-    new = not folder.exists()
-    check_writable(folder / "steps.csv", "all", folder)
-    try:
-        cpu = emulated(given.cpu)
-        missing = need(("cmake", "g++", "ninja-build", *["libboost-context-dev"] * cpu),
-                       optional=(*opencl_packages(cpu), "libopenblas0"))
-        others = [step.program(cpu) for step in everything.steps(cpu) if step.name != "ladder"]
-        if set(missing) & set(OPENCL):
-            others = [name for name in others if name not in {each.name for each in PROGRAMS if each.kind == "opencl"}]
-        machine.build([*(stage.target(cpu) for stage in STAGES), *others])
-        with machine.lock("all.lock", "running all"):
-            result = everything.run(folder, given.against, cpu)
-    finally:
-        if new and not list(folder.iterdir()):
-            folder.rmdir()
-    if given.against:
-        compare(folder, given.against)
+    folder, against = pathlib.Path(given.folder), given.against is not None and results("--against", given.against)
+    if against and folder.exists() and folder.samefile(against):
+        fail(2, f"--against '{against}': that is where the results would go")
+    if folder.exists() and not folder.is_dir():
+        fail(2, f"all '{folder}': takes the name of a folder")
+    cpu = emulated(given.cpu)
+    missing = need(("cmake", "g++", "ninja-build", *["libboost-context-dev"] * cpu),
+                   optional=(*opencl_packages(cpu), "libopenblas0"))
+    machine.build([each.target(cpu) for each in PROGRAMS if not (each.kind == "gpu" and cpu)
+                   and not (each.kind == "opencl" and set(missing) & set(OPENCL))])
+    folder.mkdir(parents=True, exist_ok=True)
+    result = everything.run(folder, cpu)
+    if against:
+        compare(folder, against)
     return result
 
 
 def run_test(words):
     machine.name = "test"
-    parser = Parser("")
-    for flag in ("--all -N -V -VV -Q --progress --rerun-failed --stop-on-failure --schedule-random --print-labels "
-                 "--output-on-failure").split():
-        parser.add_argument(flag, action="store_true")
-    for option in "-R -E -L -LE -I -j --timeout --repeat --output-junit".split():
-        parser.add_argument(option)
-    given = parser.parse_args(words)  # ctest would silently ignore unknown options
-    machine.verbose = given.V or given.VV
+    given = Parser("", "--all -N -V -VV -Q --progress --rerun-failed --stop-on-failure --schedule-random --print-labels "
+                   "--output-on-failure", "-R -E -L -LE -I -j --timeout --repeat --output-junit").parse_args(words)
+    machine.verbose = given.V or given.VV  # unknown options ended it: ctest would ignore them
     every = given.all or given.rerun_failed or given.R or given.L or given.LE or given.I  # or those that are named
-    boost, thorough = ("libboost-context-dev",), ("oclgrind", "clang-19", "rocm-device-libs", "python3-matplotlib", "clang-format-14",
-                                                  "chromium")
+    boost, thorough = ("libboost-context-dev",), ("oclgrind", "clang-19", "rocm-device-libs", "python3-matplotlib",
+                                                  "clang-format-14", "python3-selenium", "chromium-driver")
     need(("cmake", "g++", "ninja-build", *boost * (not has_nvcc())), (*boost, "libgtest-dev", "python3-pytest"),
          (*OPENCL, "libopenblas0", *thorough * bool(every)))
     machine.find_opencl()
     machine.build(["all" if every else "everyday"])
-    ctest = ["ctest", "--test-dir", BUILD]
     chosen = [word for word in words if word != "--all"] + ["-LE", "thorough"] * (not every)
-    # Counted first, as it also begins ctest's log anew.
-    left = None if every else re.search(r"Total Tests: (\d+)", machine.output(*ctest, "-N", "-L", "thorough"))
-    code = machine.call([*ctest, "--output-on-failure", "--no-tests=error", f"-j{machine.CORES}", *chosen])
-    if left:
-        print(f"{left[1]} more tests, of planted faults, exercises, nvcc lines and the texts: ./test --all")
+    code = machine.call(["ctest", "--test-dir", BUILD, "--output-on-failure", "--no-tests=error", f"-j{machine.CORES}", *chosen])
+    if not every:
+        print("Planted faults, exercises, nvcc lines and the texts: ./test --all")
     return code
 
 
@@ -482,29 +396,21 @@ def main(words):
     verb = words[0] if words else ""
     asked = {"-h", "--help"} & set(words)
     if verb in VERBS and asked:
-        return show_help(STAGES)
+        return show_help(STEPS)
     if verb not in ("compare", "diff", "plot") and not asked:
         machine.check_paths()
     return VERBS[verb](words[1:]) if verb in VERBS else run_programs(words)
 
 
 if __name__ == "__main__":
-    for descriptor in range(3):  # otherwise the next opened file would get a closed stream's descriptor
-        try:
-            os.fstat(descriptor)
-        except OSError:
-            os.open(os.devnull, os.O_RDWR)
-    sys.stderr = sys.stderr or open(os.devnull, "w")
     try:
-        if sys.stdout is None:
-            raise OSError(9, "is closed", "stdout")
         code = main(sys.argv[1:])
         sys.stdout.flush()
     except OSError as error:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # for what Python still flushes
         code = 141 if isinstance(error, BrokenPipeError) else 2
         if code == 2:
-            say(f"{error.filename or 'stdout'}: {error.strerror}")
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+            say(f"{error.filename or 'output'}: {error.strerror}")
     except SystemExit as ended:
         if ended.code > 128 and sys.stderr.isatty():  # Erase ^C, or a program's progress
             sys.stderr.write("\r\033[K")

@@ -1,0 +1,9 @@
+# Included by tests/CMakeLists.txt.
+add_program_tests(probe ARCHS sm_70 sm_75 sm_80 OPTIONS --all)
+add_program_tests(volta_tables ARCHS sm_70 sm_75 sm_80)
+add_program_tests(ptx_check ARCHS sm_70 sm_75 sm_80)
+add_program_tests(mma_maps)
+add_program_tests(custom_load ARCHS sm_75 sm_80 TOOL --verify-only)  # it refuses sm_70
+foreach(build cpu gpu)
+  add_program_test(07_alignment.${build} ${build} alignment)
+endforeach()

@@ -1,0 +1,121 @@
+"""All programs of the chapters, and the ladder's steps: python3 tools/programs.py prints the list for CMake, which runs it.
+
+The files are the list: a chapter or a program is added by adding its folder or its file. Nothing else looks into a source to learn
+how it is built.
+"""
+import difflib
+import itertools
+import pathlib
+import re
+from typing import NamedTuple
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+# What a file's name says of its kind. Of the others some are a "product", with a stage's command line, or for a "gpu" alone.
+KINDS = (("matmul.cu", "stage"), ("[0-9]_*.cu", "step"), ("*.cu", "other"), ("matmul.cpp", "opencl"), ("*_host.cpp", "host"))
+LADDER = ("stage", "step")
+TRACED = {"stage": "_cpu_trace", "step": "_cpu_trace", "product": "_cpu_trace", "other": "_cpu"}  # what ./run runs without a GPU
+
+
+class Program(NamedTuple):
+    name: str  # 03_shared_blocking, its step 04_unroll/1_unroll, or half2
+    source: pathlib.Path
+    kind: str  # stage, step, product, other, gpu (times a GPU's library), host (times the CPU), opencl
+    hopper: bool  # has instructions of sm_90a alone
+    bf16: bool  # takes --bf16
+
+    @property
+    def chapter(self):
+        return self.source.relative_to(ROOT).parts[0]
+
+    def target(self, cpu=False):
+        """The name of its CMake target; of the one for the CPU, where it has one."""
+        return self.name.replace("/", ".") + (TRACED.get(self.kind, "") if cpu else "")
+
+
+def name(file):
+    """What a source is called: 04_unroll/1_unroll, 04_unroll for the last step of that chapter, half2 for what is no step, and
+    04_unroll.cl in OpenCL."""
+    if file.stem == "matmul":
+        return file.parent.name
+    if file.suffix == ".cl":
+        return file.name
+    return f"{file.parent.name}/{file.stem}" if file.stem[0].isdigit() else file.stem
+
+
+def programs():
+    for source in sorted((*ROOT.glob("[0-9][0-9]_*/*"), *ROOT.glob("[0-9][0-9]_*/tests/*.cu"))):
+        for kind in [kind for pattern, kind in KINDS if source.match(pattern)][:1]:
+            text = source.read_text()
+            if kind == "other":
+                kind = "gpu" if "#include <cublas" in text else "product" if "return run_stage(" in text else kind
+            yield Program(name(source), source, kind, hopper(text), "launch_matmul<__nv_bfloat16>" in text)
+
+
+def hopper(text):
+    return bool(re.search(r'/(hopper|wgmma)\.cuh"', text))
+
+
+def architecture(text):
+    """What nvcc's -arch takes for a program of that text."""
+    return "sm_90a" if hopper(text) else "native"
+
+
+PROGRAMS = list(programs())
+PRODUCTS = [each for each in PROGRAMS if each.kind in (*LADDER, "product")]
+
+
+def shapes(chapter):
+    """The shapes MxNxK, words of NN_name/tests/shapes.txt, at which a chapter's stages are tested beside those of every stage."""
+    file = ROOT / chapter / "tests/shapes.txt"
+    return re.sub("#.*", "", file.read_text()).split() if file.exists() else []
+
+
+def for_cmake():
+    yield f"set(PROGRAMS {' '.join(each.target() for each in PROGRAMS)})"
+    for each in PROGRAMS:
+        facts = {"SOURCE": f"[[{each.source}]]", "KIND": each.kind, "CHAPTER": each.chapter, "PRODUCT": int(each in PRODUCTS),
+                 "HOPPER": int(each.hopper), "BF16": int(each.bf16), "SHAPES": " ".join(shapes(each.chapter))}
+        yield from (f"set({each.target()}_{what} {value})" for what, value in facts.items())
+
+
+# The ladder: a chapter's 1_name.cu, 2_name.cu and last its matmul.cu. The OpenCL chapter has one of its own, NN_name.cl.
+
+def steps(root=ROOT):
+    """The files of CUDA's ladder in reading order, then those of OpenCL's."""
+    files = [*root.glob("[0-9][0-9]_*/[0-9]_*.cu"), *root.glob("[0-9][0-9]_*/matmul.cu")]
+    return sorted(files) + sorted(root.glob("[0-9][0-9]_*/[0-9][0-9]_*.cl"))
+
+
+def changed(step):
+    """The chapter NN that a step continues from, or "", and what it changes: its line "// Changed: (from NN) WHAT"."""
+    found = re.search(r"(?m)^// Changed: *(?:\(from (\d\d)\w*\) *)?(.*)", step.read_text())
+    return (found[1] or "", found[2]) if found else ("", "")
+
+
+def changes(step):
+    return changed(step)[1]
+
+
+def before(step, root=ROOT):
+    """The step that it continues from: the last of the chapter that it names, or the one above it; None for a ladder's first."""
+    above = [other for other in steps(root) if other.suffix == step.suffix and other < step
+             and other.parent.name.startswith(changed(step)[0])]
+    return above[-1] if above else None
+
+
+def twin(step):
+    """The name of the step of CUDA's ladder that a stage of the OpenCL chapter says it mirrors."""
+    return name(ROOT / re.search(r"(?m)^// See also: (\S+\.cu)", step.read_text())[1])
+
+
+def changed_lines(old, new):
+    """The number of lines that differ between two files: (in all, below the header comments)."""
+    def count(*texts):
+        return sum(line[0] in "+-" for line in list(difflib.unified_diff(*texts, n=0))[2:])
+
+    texts = [file.read_text().splitlines() for file in (old, new)]
+    return count(*texts), count(*(list(itertools.dropwhile(lambda line: line.startswith("//"), text)) for text in texts))
+
+
+if __name__ == "__main__":
+    print(*for_cmake(), sep="\n")
