@@ -21,7 +21,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 ARCHITECTURES = ("sm_70", "sm_75", "sm_80", "sm_90", "sm_100", "sm_120")
 KERNELS = """
 #include <mma.h>
-#include "common/ptx.cuh"
+#include "common/ptx/ptx.cuh"
 using namespace nvcuda;
 using A = wmma::fragment<wmma::matrix_a, 16, 16, 16, half, wmma::row_major>;
 using ColumnMajorA = wmma::fragment<wmma::matrix_a, 16, 16, 16, half, wmma::col_major>;

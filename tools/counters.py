@@ -5,12 +5,11 @@
                                          256 x 256 x 256: requests, sectors and wavefronts, which the emulator counts as well.
                                          FOLDER/rates.csv, at 4096: how busy each part is, what the caches serve, what warps wait
                                          for. Needs a GPU, ncu and the right to read its counters.
-    counters.py table BIN FOLDER README...
-                                         writes what the emulator counts (of the traced CPU builds in BIN) between a README's
-                                         markers: beside counters.csv, or as ./run prints it.
+    counters.py table BIN FOLDER         writes what the emulator counts (of the traced CPU builds in BIN) between the markers of
+                                         the READMEs and of the emulator's pages: beside counters.csv, or as ./run prints it.
 
 Examples:    python3 tools/counters.py measure build/bin docs/results/h200
-             python3 tools/counters.py table build/bin docs/results/h200 emulator/README.md README.md README.ja.md
+             python3 tools/counters.py table build/bin docs/results/h200
 
 Exit codes:  0 done, 1 no counters, or a file that is wrong, 2 bad command line
 """
@@ -24,7 +23,7 @@ import tempfile
 
 from machine import ROOT
 from results import Wrong, around, read, write_whole
-from tables import with_rows
+from tables import Head, markdown, with_rows
 
 # Column: metric of ncu, or several that are added. Asynchronous copies are among the loads from global memory, TMA's as well.
 COUNTERS = {column: ",".join(f"{metric}.sum" for metric in metrics.split()) for column, metrics in {
@@ -60,38 +59,29 @@ def lines(*command):
     return subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
 
 
-def where():
-    gpu, driver = lines("nvidia-smi", "--query-gpu=name,driver_version", "--format=csv,noheader", "-i", "0")[0].split(", ")
-    version = re.search(r"Version ([\d.]+)", "\n".join(lines("ncu", "--version")))[1]
-    return {"gpu": gpu, "driver": driver, "ncu": version}
-
-
 def profile(program, size, metrics):
-    """The metrics of the program's first launch of its kernel, in the order of `metrics`. Ends the script with one line otherwise."""
+    """The metrics of the program's first launch of its kernel. Ends the script with one line where there are none."""
     run = subprocess.run(["ncu", "--clock-control", "none", "--csv", "--page", "raw", "--print-units", "base", "--kernel-name", "matmul",
                           "--launch-count", "1", "--metrics", ",".join(metrics.values()), program, "--size", str(size), "--verify-only"],
                          capture_output=True, text=True)
     start = run.stdout.find('"ID"')
     if run.returncode != 0 or start < 0:
         sys.exit(f"counters.py: ncu failed on {program.name}: {(run.stdout + run.stderr).strip().splitlines()[-1]}")
-    table = list(csv.DictReader(io.StringIO(run.stdout[start:])))
-    row = table[1]  # table[0] has the units
-    missing, found = [], {}
-    for column, named in metrics.items():
-        values = {metric: (row.get(metric) or "").replace(",", "") for metric in named.split(",")}
-        missing += [metric for metric, value in values.items() if not value]
-        found[column] = str(sum(int(value or 0) for value in values.values())) if "," in named else values[named] or "-"
-    if missing:
-        print(f"{program.name}: this GPU has no {', '.join(missing)}", file=sys.stderr)
-    return found
+    _, row = csv.DictReader(io.StringIO(run.stdout[start:]))  # below the units
+    values = {column: [(row.get(metric) or "-").replace(",", "") for metric in named.split(",")] for column, named in metrics.items()}
+    return {column: each[0] if len(each) == 1 else str(sum(int(value) for value in each if value != "-"))
+            for column, each in values.items()}
 
 
 def measure(bin_folder, folder):
     stages = [path for stage in STAGES if (path := bin_folder / stage).exists()]
     if not stages:
         sys.exit(f"counters.py: '{bin_folder}' holds no stage that was built for a GPU")
+    gpu, driver = lines("nvidia-smi", "--query-gpu=name,driver_version", "--format=csv,noheader", "-i", "0")[0].split(", ")
+    ncu = re.search(r"Version ([\d.]+)", "\n".join(lines("ncu", "--version")))[1]
     for name, size, metrics in (("counters.csv", SIZE, COUNTERS), ("rates.csv", 4096, RATES)):
-        rows = [{"stage": stage.name, "size": size, **profile(stage, size, metrics), **where()} for stage in stages]
+        rows = [{"stage": stage.name, "size": size, **profile(stage, size, metrics), "gpu": gpu, "driver": driver, "ncu": ncu}
+                for stage in stages]
         text = io.StringIO()
         csv.writer(text, lineterminator="\n").writerows([rows[0], *(row.values() for row in rows)])
         write_whole((folder / name, text.getvalue()))
@@ -103,35 +93,32 @@ def by_stage(path):
 
 
 def counted(bin_folder):
-    """{stage: (its row as ./run prints it, the emulator's counts in the columns of counters.csv)}."""
-    found = {}
+    """({stage: its row as ./run prints it}, {stage: the emulator's counts in the columns of counters.csv})"""
+    printed, counts = {}, {}
     with tempfile.TemporaryDirectory() as folder:
         for stage in STAGES:
-            printed = lines(bin_folder / f"{stage}_cpu_trace", "--size", str(SIZE), "--csv", f"{folder}/csv")
-            found[stage] = printed[-1], by_stage(pathlib.Path(folder) / "csv")[stage]
-    return found
+            printed[stage] = lines(bin_folder / f"{stage}_cpu_trace", "--size", str(SIZE), "--csv", f"{folder}/csv")[-1]
+            counts |= by_stage(pathlib.Path(folder) / "csv")
+    return printed, counts
 
 
 def table(hardware, emulator):
     """A Markdown table with two lines for each stage: ncu's counts and the emulator's."""
-    lines = ["| stage | counted by | " + " | ".join(COMPARED.values()) + " |\n", "|---|---|" + "---:|" * len(COMPARED) + "\n"]
-    for stage in hardware:
-        for who, row in (("ncu", hardware[stage]), ("emulator", emulator[stage])):
-            lines.append(f"| {stage} | {who} | " + " | ".join(f"{int(row[column]):,}" for column in COMPARED) + " |\n")
-    return "".join(lines)
+    return markdown([Head(" | ".join(("stage", "<counted by", *COMPARED.values()))), *(
+        " | ".join((stage, who, *(f"{int(rows[stage][column]):,}" for column in COMPARED)))
+        for stage in hardware for who, rows in (("ncu", hardware), ("emulator", emulator)))])
 
 
-def write_tables(bin_folder, folder, *readmes):
-    emulator, written = counted(bin_folder), []
-    for readme in readmes:
-        text = readme.read_text()
-        name = "counters" if "<!-- counters -->" in text else "counted"
-        before, block, after = around(readme, text, name)
-        new = table(by_stage(folder / "counters.csv"), {stage: counts for stage, (_, counts) in emulator.items()}
-                    ) if name == "counters" else with_rows(block, [row for row, _ in emulator.values()])
-        written.append((readme, before + new + after))
-    write_whole(*written)
-    print(*readmes, sep="\n")
+def pages(counted, folder):
+    """{page: its text} of the pages that have these tables: what the emulator counts beside counters.csv, or as ./run prints it."""
+    printed, counts = counted
+    made, texts = table(by_stage(folder / "counters.csv"), counts), {}
+    for page in (*ROOT.glob("README*.md"), *ROOT.glob("emulator/*.md")):
+        text = page.read_text()
+        for name in re.findall("<!-- (counters|counted) -->", text):
+            before, block, after = around(page, text, name)
+            texts[page] = before + (made if name == "counters" else with_rows(block, list(printed.values()))) + after
+    return texts
 
 
 def main():
@@ -140,10 +127,12 @@ def main():
         print(__doc__.strip())
     elif words[:1] == ["measure"] and len(words) == 3:
         measure(*map(pathlib.Path, words[1:]))
-    elif words[:1] == ["table"] and len(words) > 3:
-        write_tables(*map(pathlib.Path, words[1:]))
+    elif words[:1] == ["table"] and len(words) == 3:
+        texts = pages(counted(pathlib.Path(words[1])), pathlib.Path(words[2]))
+        write_whole(*texts.items())
+        print(*texts, sep="\n")
     else:
-        print("counters.py: takes measure BIN FOLDER, or table BIN FOLDER README...; --help tells more", file=sys.stderr)
+        print("counters.py: takes measure BIN FOLDER, or table BIN FOLDER; --help tells more", file=sys.stderr)
         sys.exit(2)
 
 

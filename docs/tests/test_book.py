@@ -1,15 +1,19 @@
-"""The READMEs as a book: no dead link; every chapter in the one form, with a solution for each exercise and the way forward and back;
-README.ja.md with README.md's commands, links and figures.
-"""
+"""The pages as a book: every link leads somewhere, every exercise has its solution, a step is small, and every command that a page
+shows runs, or names a test, program or stage that there is."""
 import re
 
 import pytest
 
-from support import ROOT, call
+import programs
+from commands import check_exists, run
+from support import ROOT
 
-SECTIONS = ["What changed", "Prediction", "Measurement", "Why they differ", "Run it", "Exercises", "Reading along"]
-CHAPTERS = sorted(path.parent for path in ROOT.glob("[0-9][0-9]_*/README.md"))
 PAGES = sorted(path for path in ROOT.rglob("*.md") if not path.relative_to(ROOT).parts[0].startswith(("build", ".", "results-")))
+PROGRAMS = ("./run", "./test", "build/bin/", "nvcc ", "ncu ", "cuda-gdb ", "compute-sanitizer ", "git ", "python3 ",
+            "cuobjdump ", "cmake ", "ctest ")
+# What takes long, and is run by other tests; of ./test it is asked which tests it would run.
+ELSEWHERE = (r"./test .*-R |./run (--)?all |./run roofline_host|./run 00|python3 07_fragment_probe/count_mma.py|python3 06_wmma/link|"
+             "python3 emulator/")
 
 
 def without_code(text):
@@ -23,93 +27,73 @@ def anchors(text):
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
 
-def chapter_section(chapter, heading):
-    return (chapter / "README.md").read_text().split(f"\n## {heading}\n")[-1].split("\n## ")[0]
-
-
 def name(path):
     return str(path.relative_to(ROOT))
 
 
-@pytest.mark.parametrize("page", PAGES, ids=name)
-def test_page(page):
-    text = page.read_text()
+def check_links(page, text):
     for link in re.findall(r"\]\(([^)\s]+)\)", without_code(text)):
+        # GitHub's page of a workflow, and its badge, lie beside the tree.
+        link = re.sub(r"^\.\./\.\./actions/workflows/([^/]+)(/badge\.svg)?$", r".github/workflows/\1", link)
+        target, _, anchor = link.partition("#")
+        to = (page.parent / target).resolve() if target else page
         if "://" not in link:
-            # GitHub's page of a workflow, and its badge, lie beside the tree.
-            link = re.sub(r"^\.\./\.\./actions/workflows/([^/]+)(/badge\.svg)?$", r".github/workflows/\1", link)
-            target, _, anchor = link.partition("#")
-            to = (page.parent / target).resolve() if target else page
             assert to.exists() and ROOT in (to, *to.parents), f"{link} is not there, or outside"
             assert not anchor or anchor in anchors(to.read_text()), f"{target} has no heading for #{anchor}"
-    hidden = re.findall(r"(?m)^(?:- |\d+\. ).*\n(?:  +.*\n)*\n(    \S.*)", text)
-    assert not hidden, "code right below a list would be taken for its text"
-    rules = [line for line in without_code(text).splitlines() if "|---" in line]
-    assert all(re.fullmatch(r" *\|[-:|]+\|", line) for line in rules), "a table has two rows in one line"
-    assert not re.findall(r"@\w+@|TODO|FIXME|XXX", text), "something is left to be filled in"
 
 
-@pytest.mark.parametrize("chapter", CHAPTERS, ids=name)
-def test_chapter(chapter):
-    at, text = CHAPTERS.index(chapter), (chapter / "README.md").read_text()
-    headings = [heading for heading in re.findall(r"(?m)^## (.*)$", without_code(text)) if heading in SECTIONS]
-    assert headings == SECTIONS[at == 0:], "its sections, in order; nothing is before the first chapter"
-    opening = text.split("\n## ")[0]
-    assert re.search(r"(?m)^# \d\d · .*\n\n\*\*[^*]+\?\*\*$", opening), "begins with its question"
-    assert re.search(r"(?m)^ {4,}(?!\./)\S|^!\[", opening), "has a diagram above its first section"
-    assert "\n\nLegend: " in opening, "its diagram has a legend below it"
-    ways = [f"{way}: [{other.name[:2]} · ](../{other.name}/README.md)"
-            for way, other in zip(("Back", "Next"), (CHAPTERS[at - 1] if at else None, (CHAPTERS + [None])[at + 1])) if other]
-    last = re.sub(r"(?<=\d\d · )[^\]]*", "", text.rstrip("\n").split("\n")[-1])
-    assert last == " · ".join([*ways, "[Glossary](../docs/glossary.md)"]), "ends with the ways back and forward, and to the terms"
+@pytest.mark.parametrize("page", PAGES, ids=name)
+def test_links(page):
+    check_links(page, page.read_text())
 
 
-GLOSSARY = re.findall(r"(?m)^\| ([^|]+) \|.* \| (primer|\d\d) \|$", (ROOT / "docs/glossary.md").read_text())
+@pytest.mark.parametrize("wrong", ["[a](docs/primers.md)", "[a](docs/primer.md#no-such)", "[a](../outside)"])
+def test_a_dead_link_is_seen(wrong):
+    with pytest.raises(AssertionError):
+        check_links(ROOT / "README.md", f"A {wrong}.")
 
 
-@pytest.mark.parametrize("term, seen_in", GLOSSARY)
-def test_glossary(term, seen_in):
-    page = ROOT / "docs/primer.md" if seen_in == "primer" else next(ROOT.glob(f"{seen_in}_*/README.md"))
-    forms = [form.strip(" `()") for form in re.split(r"[,;(]", term)]
-    assert any(form.lower() in " ".join(page.read_text().lower().split()) for form in forms), f"{page} has none of {forms}"
+@pytest.mark.parametrize("folder", sorted(ROOT.glob("[0-9][0-9]_*/exercises")), ids=name)
+def test_every_solution_is_an_exercises(folder):
+    linked = re.findall(r"\(exercises/(\w+\.patch)\)", "".join(page.read_text() for page in sorted(folder.parent.glob("README.md"))))
+    assert linked == sorted(path.name for path in folder.iterdir())
 
 
-@pytest.mark.parametrize("chapter", CHAPTERS, ids=name)
-def test_exercises(chapter):
-    exercises = re.findall(r"(?ms)^(\d+)\. (.*?)(?=^\d+\. |\Z)", chapter_section(chapter, "Exercises"))
-    numbers = [str(n + 1) for n in range(len(exercises))]
-    assert exercises and [number for number, _ in exercises] == numbers
-    assert [re.findall(r"\(exercises/(\d+)_\w+\.patch\)", text) for _, text in exercises] == [[number] for number in numbers]
-    assert len(list(chapter.glob("exercises/*"))) == len(exercises), "a solution for each"
-    folded = [re.findall(r"<details><summary>Answer</summary>\n\n +\S(?:.|\n)*?\n\n +</details>", text) for _, text in exercises]
-    assert all(len(answers) == 1 for answers in folded), "an answer in each, folded away"
+@pytest.mark.parametrize("step", [step for step in programs.steps() if programs.before(step)], ids=name)
+def test_a_step_is_small_and_says_what_it_changes(step):
+    assert programs.changes(step) and programs.changed_lines(programs.before(step), step)[1] <= 100
 
 
-def test_sizes_of_the_steps():
-    """No step changes more than 100 lines, and each says what it changes."""
-    sizes = call(ROOT / "run", "diff", "--sizes").stdout
-    steps = re.findall(r"(?m)^\S+ +-> \S+ +(\d+) changed lines.*\n    \S", sizes)
-    assert len(steps) == len(sizes.splitlines()) / 2 >= 14 and all(int(lines) <= 100 for lines in steps), sizes
+def shown(text):
+    """(command, does it take a GPU?) of the lines of code that begin with a program's name; in the text, of those with -R."""
+    for line in re.findall(r"(?m)^    (\S.*)$", text):
+        command, comment = (re.split(r"\s+#\s", line, maxsplit=1) + [""])[:2]
+        if command.startswith(PROGRAMS):
+            yield command.strip(), "(GPU" in comment
+    for command in re.findall(r"`(\./test [^`]*-R [^`]*)`", text):
+        if not re.search("NAME|NN", command):
+            yield command, False
 
 
-def commands(text):
-    """Lines of code without their comments; of a list of folders their names."""
-    lines = [re.sub(r"\s+#.*", "", line).rstrip() for line in re.findall(r"(?m)^    (.*)$", text)]
-    return [re.sub(r" {2,}[^\d ].*", "", line) for line in lines if line]
+SHOWN = {command: page for page in PAGES for command in shown(page.read_text())}
 
 
-def figures(text):
-    """Of each table's row the cells in which nothing is to be translated: figures and links."""
-    rows = [[cell.strip() for cell in line.split("|")] for line in re.findall(r"(?m)^\|(.*)\|$", text)]
-    return [[cell for cell in row if re.fullmatch(r"[\d.,%x: -]+|\[.*\]\(.*\)", cell)] for row in rows]
+def check_command(command, on_gpu):
+    if on_gpu or command.startswith(("build/bin/", "nvcc ", "./test ")):
+        check_exists(command)
+    if not on_gpu and not re.match(ELSEWHERE, command):
+        exit_code, said = run(f"{command} -N" if command.startswith("./test") else command)
+        assert exit_code == 0 or exit_code == 1 and command.startswith("git diff --no-index"), said[-2000:]
 
 
-def targets(text):
-    return sorted(target for target in re.findall(r"\]\(([^)\s#]+)[^)]*\)", without_code(text)) if "README" not in target)
+@pytest.mark.parametrize("command, on_gpu", SHOWN, ids=[f"{name(page)}: {command}" for (command, _), page in SHOWN.items()])
+def test_command(command, on_gpu):
+    check_command(command, on_gpu)
 
 
-@pytest.mark.parametrize("of", [commands, figures, targets], ids=lambda of: of.__name__)
-def test_japanese_readme_has_the_same(of):
-    english, japanese = (of((ROOT / page).read_text()) for page in ("README.md", "README.ja.md"))
-    assert english == japanese
-    assert len(english) > 5
+@pytest.mark.parametrize("wrong, on_gpu", [
+    ("./test -R 03_no_such", False), ("./run 99", False), ("./run 03 --no-such", False), ("./run half3", True),
+    ("build/bin/03_shared_cpu", False), ("./run diff 04 99", False), ("nvcc -I. 03_shared_blocking/matmuls.cu", True)])
+def test_a_wrong_command_is_seen(wrong, on_gpu):
+    with pytest.raises((AssertionError, pytest.fail.Exception)):
+        check_command(wrong, on_gpu)
