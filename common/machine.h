@@ -22,7 +22,6 @@ struct Product {
 };
 
 Traffic traffic_of(const Product& product);  // what its stage states
-Intensity intensity_of(const Product& product);  // and the flop per byte of that
 
 class Machine {
 public:

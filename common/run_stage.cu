@@ -17,7 +17,7 @@
 
 // The name of a stage: 05_double_buffer for 05_double_buffer/matmul.cu, 04_unroll/1_name for a step
 // of a chapter, half2 for any other program such as 06_wmma/half2.cu.
-std::string stage_name(const char* source) {
+static std::string stage_name(const char* source) {
     const std::filesystem::path path = std::filesystem::absolute(source);
     const std::string folder = path.parent_path().filename(), file = path.stem();
     if (file == "matmul") return folder;
@@ -64,7 +64,7 @@ Traffic traffic_of(const Product& p) {
             p.facts.shared_loaded_bytes ? p.facts.shared_loaded_bytes(M, N, K) : 0};
 }
 
-Intensity intensity_of(const Product& p) {
+static Intensity intensity_of(const Product& p) {
     const double flop = 2.0 * p.shape.M * p.shape.N * p.shape.K;
     const Traffic all = traffic_of(p);
     return {flop / (all.loaded + all.stored), all.shared > 0 ? flop / all.shared : 0};
@@ -107,6 +107,7 @@ static int run_shapes(Launcher<In, Out> launch, const Facts& facts, const Comman
         machine.verify_large_indices(product, [&](Shape s, void* A, void* B, void* C) {
             launch(s.M, s.N, s.K, static_cast<In*>(A), static_cast<In*>(B), static_cast<Out*>(C));
         });
+        flush_output();
         return kVerified;
     }
     std::vector<Shape> shapes = machine.shapes_before();
