@@ -146,6 +146,7 @@ std::string describe(uintptr_t address, int width) {
         inside &= offset % run.shared_stride + width <= run.shared_bytes;
         note_remote_access(thread, unsigned(offset / run.shared_stride), pc);
     }
+    if (--run.accesses_left == 0) end_early();
     if (region == Region::none && only_ends_run()) return Region::own;
     if (!inside)
         refuse(thread, width, kind, pc, "out of bounds: ", describe(address, width),

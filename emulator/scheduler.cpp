@@ -40,6 +40,7 @@ namespace {
 
 // Of the threads. Never destroyed: a suspended one would be unwound.
 std::vector<boost::context::fiber>& fibers = *new std::vector<boost::context::fiber>;
+constexpr cudaError_t kEndedEarly = cudaErrorLaunchTimeout;
 boost::context::fiber scheduler;  // the fiber to resume when a thread waits or returns
 
 struct Stack {  // Boost.Context's interface of a stack allocator
@@ -168,7 +169,8 @@ void run_blocks() {
     }
     for (uint64_t b = 0; b < blocks && !run.error && !run.restart; ++b) {
         run.first_or_last = b == 0 || b == blocks - 1;
-        if (only_ends_run() && (blocks > 1000 ? !run.first_or_last : blocks == 1)) continue;
+        if (only_ends_run() && !(blocks > 1000 ? run.first_or_last : blocks > 1 || accesses_run()))
+            continue;
         const uint64_t block = order == Order::random    ? shuffled[b]
                                : order == Order::reverse ? blocks - 1 - b
                                                          : b;
@@ -213,7 +215,7 @@ void run_attempt() {
     run.running = run.restart;
     std::free(run.shared);
     if (run.error || run.restart) abandon_fibers();
-    if (run.error) set_last_error(run.error);
+    if (run.error && run.error != kEndedEarly) set_last_error(run.error);
     each_mechanism(&Mechanism::end_launch);
 }
 
@@ -239,6 +241,7 @@ void launch(const Launch& launch, void (*thread)(void*), void* argument) {
     run.thread = thread;
     run.argument = argument;
     run.error = cudaSuccess;
+    run.accesses_left = accesses_run();
     run.bounded = false;
     run.running = true;
     builtins.grid_dim = launch.grid;
@@ -253,6 +256,11 @@ void fail(const std::string& problem, cudaError_t error) {
     std::fprintf(stderr, "emulator: %s\n", problem.c_str());
     run.error = error;
     if (scheduler) suspend();
+}
+
+void end_early() {
+    run.error = kEndedEarly;
+    suspend();
 }
 
 void barrier(const char* file, int line, int number) {

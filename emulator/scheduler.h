@@ -62,12 +62,14 @@ struct Run {  // the launch that runs
     void* argument = nullptr;
     bool running = false;
     bool bounded = false;  // by __launch_bounds__
+    uint64_t accesses_left = 0;  // before end_early(); from 0 it is for ever
     cudaError_t error = cudaSuccess;
 };
 extern Run run;
 
 // Ends the launch. Does not return if a kernel's thread calls it.
 void fail(const std::string& problem, cudaError_t error = cudaErrorLaunchFailure);
+void end_early();  // the launch, without an error
 void misuse_by(unsigned thread, const std::string& what, const char* file, int line);
 unsigned ready_threads();  // how many threads can run
 // All called by the running thread. The others run first:

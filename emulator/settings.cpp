@@ -14,6 +14,7 @@ namespace {
 struct Settings {
     Order order = Order::forward;
     int ends_only = 0;
+    uint64_t accesses = 0;
     std::mt19937 random{1};
     int architecture = 80;
 } settings;
@@ -31,10 +32,14 @@ void set_architecture(int sm) {
     settings.architecture = std::min(sm, 80);
 }
 
-void run_ends_only(int multiprocessors) { settings.ends_only = multiprocessors; }
+void run_ends_only(int multiprocessors, uint64_t accesses) {
+    settings.ends_only = multiprocessors;
+    settings.accesses = accesses;
+}
 
 int architecture() { return settings.architecture; }
 int only_ends_run() { return settings.ends_only; }
+uint64_t accesses_run() { return settings.accesses; }
 Order thread_order() { return settings.order; }
 unsigned random_number() { return settings.random(); }
 void shuffle(std::vector<unsigned>& numbers) {

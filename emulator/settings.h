@@ -6,6 +6,7 @@
 namespace emulator {
 
 int only_ends_run();  // 0, or on how many multiprocessors
+uint64_t accesses_run();  // traced ones of a launch, before it ends; 0: all
 Order thread_order();
 unsigned random_number();  // of the sequence that random orders come from
 void shuffle(std::vector<unsigned>& numbers);

@@ -1,4 +1,6 @@
 // Where traced accesses may go: bounds of every memory, alignment, what nobody has written.
+#include <climits>
+
 #include "device.h"
 
 namespace {
@@ -110,6 +112,39 @@ TEST_F(Accesses, UninitialisedSharedMemory) {
     dynamic_unwritten<<<1, 32, 128>>>(floats.data);
     expect_problem({"uninitialised shared memory: @dynamic_unwritten reads"});
     EXPECT_TRUE(floats.host()[0] != floats.host()[0]) << "and it is NaN";
+}
+
+__global__ void multiply(int* out, int a, int b) {
+    out[0] = a * b;  // @multiply
+}
+__global__ void subtract(int64_t* out, int64_t a, int64_t b) {
+    out[0] = a - b;  // @subtract
+}
+
+TEST_F(Accesses, IndicesThatOverflow) {
+    multiply<<<1, 1>>>(ints.data, -65536, 32768);
+    expect_silence();
+    EXPECT_EQ(ints.host()[0], INT_MIN);
+    multiply<<<1, 1>>>(ints.data, 32768, 65536);
+    expect_failure(
+        {"overflow: at @multiply 32768 * 65536 does not fit in 'int' (block 0, thread 0)",
+         "overflow: at @multiply 65536 * 32768"});
+    Device<int64_t> wide(1);
+    subtract<<<1, 1>>>(wide.data, INT64_MIN, 1);
+    expect_failure({"overflow: at @subtract -9223372036854775808 - 1 does not fit"});
+}
+
+__global__ void read_for_ever(volatile int* n) {
+    while (*n) {
+    }
+}
+
+TEST_F(Accesses, ALaunchCanEndEarly) {
+    Device<int> one(1, 1);
+    emulator::run_ends_only(1, 1000);
+    read_for_ever<<<1, 4>>>(one.data);
+    emulator::run_ends_only(0);
+    expect_silence();
 }
 
 }  // namespace
