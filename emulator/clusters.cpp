@@ -113,7 +113,7 @@ void cluster_arrive(const char* file, int line) {
     cluster_barrier.waits_for[current_thread] = cluster_barrier.phase + 1;
     cluster_barrier.arriving.release(current_thread);
     ++cluster_barrier.arrived;
-    ++progress_made;
+    note_arrival();
     pass_if_complete();
 }
 

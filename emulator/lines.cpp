@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <cstdio>
+#include <cstdlib>
 #include <sstream>
 
 #include "emulator/symbols.h"
@@ -65,8 +66,8 @@ std::vector<std::string> find_lines(const std::vector<uintptr_t>& return_address
     size_t number = 0;
     for (std::string text; std::getline(output, text);) {
         if (text[0] == '0') ++number;  // -a: the address comes before its lines
-        else if (lines[number - 1].empty() && text.back() != '?' &&
-                 text.find("emulator/include/") == text.npos)
+        else if (lines[number - 1].empty() && text.find("emulator/include/") == text.npos &&
+                 std::atoi(text.c_str() + text.rfind(':') + 1) > 0)  // not ":?" or ":0"
             lines[number - 1] =
                 short_path(text.substr(0, text.find(" (discriminator", text.rfind('/'))));
     }

@@ -94,7 +94,7 @@ void arrive(uint64_t* memory, const char* instruction, int64_t bytes, const char
     Mbarrier& b = mbarrier_at(memory, instruction, file, line);
     if (!remote) check_own(b, instruction, file, line);
     if (record::on) record::call(current_thread, "arrive", file, line);
-    ++progress_made;
+    note_arrival();
     if (bytes < 0 || b.bytes + bytes > kMost)
         misuse(std::string(instruction) + ": " + std::to_string(b.bytes + bytes) +
                    " bytes expected of " + name_of(b) + ", not 0 to " + std::to_string(kMost),
@@ -276,7 +276,7 @@ void mbarrier_wait(uint64_t* memory, int parity, const char* file, int line) {
     Mbarrier& b = mbarrier_at(memory, "mbarrier_wait", file, line);
     check_own(b, "mbarrier_wait", file, line);
     if (record::on) record::call(current_thread, "wait", file, line);
-    ++progress_made;
+    note_arrival();
     if (parity != 0 && parity != 1)
         misuse("mbarrier_wait: parity " + std::to_string(parity) + ", not 0 or 1", file, line);
     const Call site{file, line, 0};

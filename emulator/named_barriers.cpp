@@ -27,7 +27,7 @@ NamedBarrier barriers[kMaxRanks][kNames + 1];  // the last is __syncthreads()
 bool arrive(NamedBarrier& b, unsigned expected, const Call& site) {
     if (b.arrived == 0) b.expected = expected, b.first = site;
     b.arriving.release(current_thread);
-    ++progress_made;
+    note_arrival();
     if (++b.arrived < b.expected) return false;
     b.arrived = 0;
     b.passed = std::exchange(b.arriving, Sync());

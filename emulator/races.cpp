@@ -217,6 +217,9 @@ void check(Cell* cells, uintptr_t begin, uintptr_t address, int width, bool glob
     const uint32_t since = global ? state.launch_start : state.block_start;
     cells -= begin / kCellBytes;
     Cell *cell = cells + address / kCellBytes, *last = cells + (address + width - 1) / kCellBytes;
+    if (global &&
+        std::max({cell->clock, cell->group[0].clock, cell->group[1].clock}) <= state.block_start)
+        ++progress_made;
     if (state.acting)
         for (; cell <= last; ++cell) check_cell<true>(*cell, global, now, since);
     else

@@ -269,18 +269,13 @@ void barrier(const char* file, int line, int number) {
     self.state = State::at_barrier;
     self.site = {file, line, number};
     if (record::on) record::call(current_thread, "barrier", file, line);
-    ++progress_made;
+    note_arrival();
     suspend();
 }
 
 void enter_kernel() {
     threads[current_thread].in_kernel = true;
     in_kernel = compiled_for_tracing;
-}
-
-unsigned ready_threads() {
-    return unsigned(std::count_if(threads.begin(), threads.begin() + run.threads,
-                                  [](const Thread& t) { return t.state == State::ready; }));
 }
 
 void suspend() { scheduler = std::move(scheduler).resume(); }

@@ -45,7 +45,12 @@ struct Thread {
 // Created when first needed and reused by all later blocks and launches.
 extern std::vector<Thread>& threads;
 extern unsigned current_thread;  // the running thread's linear number
-extern volatile uint64_t progress_made;  // arrivals at a barrier, a warp operation or the end
+// What an endless loop does not do for ever: a thread ends; traced, the block touches device memory
+// that it has not touched before. Untraced, any arrival at a barrier or the like has to do.
+extern volatile uint64_t progress_made;
+inline void note_arrival() {
+    if (!tracing()) ++progress_made;
+}
 
 struct Run {  // the launch that runs
     dim3 grid, block, cluster;
@@ -71,7 +76,6 @@ extern Run run;
 void fail(const std::string& problem, cudaError_t error = cudaErrorLaunchFailure);
 void end_early();  // the launch, without an error
 void misuse_by(unsigned thread, const std::string& what, const char* file, int line);
-unsigned ready_threads();  // how many threads can run
 // All called by the running thread. The others run first:
 void give_way();
 // Until it is ready again:

@@ -25,7 +25,7 @@ void wait_at_warp(const char* file, int line) {
     Thread& self = threads[current_thread];
     self.site = {file, line, 0};
     self.state = State::at_warp;
-    ++progress_made;
+    note_arrival();
 }
 
 // Fails if a lane in the mask of `thread` waits for it at another call, or with another mask.

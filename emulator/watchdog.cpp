@@ -7,12 +7,15 @@
 #include <ucontext.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <utility>
 
 #include "emulator/accesses.h"
 #include "emulator/lines.h"
 #include "emulator/names.h"
+#include "emulator/report.h"
 #include "emulator/stacks.h"
 #include "emulator/symbols.h"
 
@@ -23,13 +26,7 @@ namespace {
 
 constexpr int kExitCode = 3;
 constexpr double kSeconds = 10;
-
-struct Watch {
-    double seconds = kSeconds;  // of the processor's time; 0: for ever
-    uint64_t seen = 0;  // of progress_made
-    unsigned ticks = 0;
-    bool installed = false;
-} watch;
+constexpr unsigned kTicks = 10;  // in that time
 
 uintptr_t program_counter(const void* context) {
     const auto* machine = &static_cast<const ucontext_t*>(context)->uc_mcontext;
@@ -42,16 +39,47 @@ uintptr_t program_counter(const void* context) {
 #endif
 }
 
-// The line that was running, if there is debug info. Inside the emulator or a library it is the
-// line of the last traced access instead.
-std::string place(const void* context) {
-    const uintptr_t pc = program_counter(context);
-    const Symbol* const function = find_symbol(pc);
-    const std::string name = function ? name_of(*function) : "";
-    const bool of_user = function && name.find("emulator::") != 0 && name.find("__tsan") != 0;
-    const std::string line = find_lines({of_user ? pc + 1 : last_traced})[0];
-    return line.empty() ? "" : (of_user ? ", at " : ", after ") + line + ",";
+// Where a signal found the kernel: in code of its own, or else in the emulator or a library, after the
+// access that was traced last.
+struct Place {
+    uintptr_t pc, traced;
+    uintptr_t code() const {
+        const Symbol* const function = find_symbol(pc);
+        const std::string name = function ? name_of(*function) : "";
+        const bool own = function && name.find("emulator::") != 0 && name.find("__tsan") != 0;
+        return own ? pc + 1 : traced;
+    }
+};
+
+// ", at mine.cu:31 to 34,": the lines of these places, if there is debug info.
+std::string lines_of(const Place* places, unsigned count) {
+    std::vector<uintptr_t> codes;
+    for (unsigned i = 0; i < count; ++i) codes.push_back(places[i].code());
+    std::string file;
+    int first = 0, last = 0;
+    for (const std::string& line : find_lines(codes)) {
+        const size_t colon = line.rfind(':');
+        if (colon == line.npos || (!file.empty() && line.substr(0, colon) != file)) continue;
+        const int number = std::atoi(line.c_str() + colon + 1);
+        first = file.empty() ? number : std::min(first, number);
+        last = std::max(last, number);
+        file = line.substr(0, colon);
+    }
+    if (file.empty()) return "";
+    return ", at " + file + ":" + std::to_string(first) +
+           (last > first ? " to " + std::to_string(last) : "") + ",";
 }
+
+// An endless loop makes no progress for so long, and for longer than the launch made some before: one
+// that goes on for a minute may well compute for half a minute with what it has. Untraced, a loop that
+// passes barriers seems to make progress; there a block that does not end may take six times as long.
+struct Watch {
+    double seconds = kSeconds;  // of the processor's time; 0: for ever
+    uint64_t progress = 0, blocks = 0;  // progress_made, and totals.blocks, at the last tick
+    unsigned ticks = 0, with_progress = 0, with_block = 0;  // the last with new ones of either
+    Place places[kTicks] = {};  // of the last ticks
+    bool installed = false;
+} watch;
 
 [[noreturn]] void end_program(const std::string& problem) {
     std::fflush(stdout);
@@ -72,6 +100,7 @@ void crashed(int signal, siginfo_t* info, void* context) {
     const auto address = reinterpret_cast<uintptr_t>(info->si_addr);
     bool overflow = false;
     const unsigned owner = stack_owner(address, &overflow);
+    const Place place{program_counter(context), last_traced};
     char text[32];
     std::snprintf(text, sizeof text, "%#zx", size_t(address));
     // On x86 a misaligned vector access reports no address.
@@ -82,26 +111,27 @@ void crashed(int signal, siginfo_t* info, void* context) {
             ? "its stack of 128 KiB is full: large local arrays, or endless recursion"
         : address < 4096 ? "a null pointer"
                          : "outside the memory of the device";
-    end_program("crash: " + who() + place(context) + " accesses " +
+    end_program("crash: " + who() + lines_of(&place, 1) + " accesses " +
                 (misaligned ? "an address" : text) + ": " + why +
                 " (the traced and the AddressSanitizer builds say more)");
 }
 
-// The threads of a traced block take turns in a long loop, so all of them reach its end late.
-unsigned patience() { return tracing() ? 1 + ready_threads() / 32 : 1; }
-
-void tick(int, siginfo_t*, void* context) {
-    if (watch.seen != progress_made) {
-        watch.seen = progress_made;
-        watch.ticks = 0;
-    } else if (++watch.ticks >= 4 * patience()) {
-        in_kernel = false;
-        char seconds[32];
-        std::snprintf(seconds, sizeof seconds, "%g", watch.seconds * patience());
-        end_program("hang: " + who() + place(context) + " has run for " + seconds +
-                    " seconds without coming to a barrier or its end: an endless loop, or it waits "
-                    "for what another thread never does (EMULATOR_SECONDS=N waits longer)");
-    }
+void tick(int, siginfo_t*, void* context) {  // allocates nothing: it may have stopped malloc()
+    watch.places[watch.ticks++ % kTicks] = {program_counter(context), last_traced};
+    if (std::exchange(watch.progress, progress_made) != progress_made)
+        watch.with_progress = watch.ticks;
+    if (std::exchange(watch.blocks, totals.blocks) != totals.blocks) watch.with_block = watch.ticks;
+    unsigned since = watch.with_progress, most = kTicks;
+    const auto endless = [&] { return watch.ticks - since >= std::max(most, since); };
+    if (!endless() && !tracing()) since = watch.with_block, most = 6 * kTicks;
+    if (!endless()) return;
+    in_kernel = false;
+    char seconds[32];
+    std::snprintf(seconds, sizeof seconds, "%.3g", watch.seconds / kTicks * (watch.ticks - since));
+    end_program("hang: " + who() + lines_of(watch.places, std::min(watch.ticks, kTicks)) +
+                " has run for " + seconds +
+                " seconds, and its block neither ends nor touches new memory: an endless loop, or "
+                "it waits for what another thread never does (EMULATOR_SECONDS=N waits longer)");
 }
 
 void install() {
@@ -132,10 +162,10 @@ namespace watchdog {
 
 void begin_launch() {
     if (!watch.installed) install();
-    watch.ticks = 0;
+    watch.ticks = watch.with_progress = watch.with_block = 0;
     const char* const seconds = std::getenv("EMULATOR_SECONDS");
     watch.seconds = seconds ? std::atof(seconds) : kSeconds;
-    if (watch.seconds > 0) set_timer(watch.seconds / 4);
+    if (watch.seconds > 0) set_timer(watch.seconds / kTicks);
 }
 
 void end_launch() {

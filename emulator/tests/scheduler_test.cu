@@ -167,6 +167,16 @@ __global__ void endless(volatile int* flag) {
         }
 }
 
+__global__ void endless_barriers(const int* in, volatile int* out) {
+    for (int i = 0; i < 8;) {
+        out[threadIdx.x] = in[i];
+        __syncthreads();
+    }
+}
+__global__ void sum_of(const int* in, int n, int* out) {
+    for (int i = 0; i < n; ++i) *out += in[i];
+}
+
 TEST_F(Death, CrashesAndEndlessLoopsSayWhere) {
     const auto three = testing::ExitedWithCode(3);
     if (!emulator::tracing()) {  // a traced one is stopped before it happens
@@ -175,11 +185,16 @@ TEST_F(Death, CrashesAndEndlessLoopsSayWhere) {
     }
     EXPECT_EXIT((big_frame<<<2, 4>>>(ints.data, 3200)), three,
                 "crash: thread 0 of block 0 of big_frame.*stack .* is full");
-    setenv("EMULATOR_SECONDS", "0.4", 1);
+    setenv("EMULATOR_SECONDS", "0.1", 1);
+    const std::string place = emulator::tracing() ? ".*scheduler_test.cu:" : ",* has run";
     cudaMemset(ints.data, 0, 4);
     EXPECT_EXIT((endless<<<1, 4>>>(ints.data)), three,
-                emulator::tracing() ? "hang: thread 1 of block 0 of endless.*scheduler_test.cu:"
-                                    : "hang: thread 1 of block 0 of endless");
+                "hang: thread 1 of block 0 of endless" + place);
+    EXPECT_EXIT((endless_barriers<<<1, 4>>>(ints.data, ints.data + 8)), three,
+                "hang: thread . of block 0 of endless_barriers" + place);
+    const Device<int> many(1 << 21, 1);  // a block that goes on takes longer
+    sum_of<<<1, 1>>>(many.data, 1 << 21, ints.data);
+    EXPECT_EQ(ints.host()[0], 1 << 21);
     unsetenv("EMULATOR_SECONDS");
 }
 
