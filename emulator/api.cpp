@@ -20,6 +20,7 @@
 #include "emulator/scheduler.h"
 #include "emulator/settings.h"
 #include "emulator/symbols.h"
+#include "emulator/watchdog.h"
 
 extern "C" __attribute__((weak)) void __asan_init();  // in a program that has AddressSanitizer
 
@@ -94,6 +95,12 @@ void deallocate(void* pointer, size_t bytes) {
     else munmap(static_cast<char*>(pointer) - kGap, with_gaps(bytes));
 }
 
+void protect_all(int protection) {
+    if (__asan_init) return;
+    for (const Allocation& a : allocations)
+        mprotect(reinterpret_cast<void*>(a.begin), a.end - a.begin, protection);
+}
+
 struct Description {
     cudaError_t error;
     const char *name, *text;
@@ -150,6 +157,9 @@ Allocation* find_allocation(uintptr_t address) {
     const auto after = allocation_after(address);
     return after != allocations.begin() && address < after[-1].end ? &after[-1] : nullptr;
 }
+
+DeviceMemoryOpen::DeviceMemoryOpen() { protect_all(PROT_READ | PROT_WRITE); }
+DeviceMemoryOpen::~DeviceMemoryOpen() { protect_all(PROT_NONE); }
 
 // Allocates exactly `bytes`, so that AddressSanitizer notices an access past the end.
 void* allocate_aligned(size_t alignment, size_t bytes) {
@@ -241,6 +251,8 @@ cudaError_t cudaMalloc(void** pointer, size_t bytes) {
         return set_last_error(cudaErrorMemoryAllocation);
     if (bytes >> 20 && host_bytes(double(bytes)) > available_memory())
         return set_last_error(cudaErrorMemoryAllocation);
+    watchdog::install();
+    const DeviceMemoryOpen open;
     void* p = allocate(bytes);
     if (!p) return set_last_error(cudaErrorMemoryAllocation);
     std::memset(p, 0xff, bytes);
@@ -271,6 +283,7 @@ cudaError_t cudaMemcpy(void* to, const void* from, size_t bytes, cudaMemcpyKind 
     const bool from_device = kind == cudaMemcpyDeviceToHost || kind == cudaMemcpyDeviceToDevice;
     if ((to_device && !on_device(to, bytes)) || (from_device && !on_device(from, bytes)))
         return set_last_error(cudaErrorInvalidValue);
+    const DeviceMemoryOpen open;
     std::memmove(to, from, bytes);
     return cudaSuccess;
 }
@@ -279,6 +292,7 @@ cudaError_t cudaMemset(void* to, int value, size_t bytes) {
     if (const cudaError_t error = launch_error()) return error;
     if (bytes == 0) return cudaSuccess;
     if (!on_device(to, bytes)) return set_last_error(cudaErrorInvalidValue);
+    const DeviceMemoryOpen open;
     std::memset(to, value, bytes);
     return cudaSuccess;
 }

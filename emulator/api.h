@@ -15,6 +15,12 @@ struct Allocation {
 };
 extern std::vector<Allocation> allocations;  // live cudaMalloc ranges, by address
 Allocation* find_allocation(uintptr_t address);
+// Host code that touches device memory crashes, as with a GPU, but for the emulator's own, in such a scope.
+// The build under AddressSanitizer takes it from the heap and lets it pass.
+struct DeviceMemoryOpen {
+    DeviceMemoryOpen();
+    ~DeviceMemoryOpen();
+};
 void* allocate_aligned(size_t alignment, size_t bytes);
 cudaError_t set_last_error(cudaError_t error);  // returns it
 size_t static_shared(const void* kernel);  // bytes of its own __shared__ arrays

@@ -67,6 +67,7 @@ std::vector<std::string> find_lines(const std::vector<uintptr_t>& return_address
     for (std::string text; std::getline(output, text);) {
         if (text[0] == '0') ++number;  // -a: the address comes before its lines
         else if (lines[number - 1].empty() && text.find("emulator/include/") == text.npos &&
+                 text.find("/include/c++/") == text.npos &&
                  std::atoi(text.c_str() + text.rfind(':') + 1) > 0)  // not ":?" or ":0"
             lines[number - 1] =
                 short_path(text.substr(0, text.find(" (discriminator", text.rfind('/'))));

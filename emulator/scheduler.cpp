@@ -246,6 +246,7 @@ void launch(const Launch& launch, void (*thread)(void*), void* argument) {
     run.running = true;
     builtins.grid_dim = launch.grid;
     builtins.block_dim = launch.block;
+    const DeviceMemoryOpen open;
     do run_attempt();
     while (run.restart);
 }

@@ -2,6 +2,7 @@
 
 #include "emulator/watchdog.h"
 
+#include <execinfo.h>
 #include <signal.h>
 #include <sys/time.h>
 #include <ucontext.h>
@@ -91,13 +92,31 @@ std::string who() {
     return thread_name(current_thread) + " of " + block_name() + " of " + kernel_name();
 }
 
+// ", at mine.cu:31," or " in main": the innermost caller of the program's own.
+std::string host_place() {
+    void* callers[64];
+    const int count = backtrace(callers, 64);
+    std::string name;
+    for (int i = 0; i < count; ++i) {
+        const Place place{reinterpret_cast<uintptr_t>(callers[i]), 0};
+        if (!place.code()) continue;
+        if (const std::string line = lines_of(&place, 1); !line.empty()) return line;
+        if (name.empty()) name = " in " + short_name(*find_symbol(place.pc));
+    }
+    return name;
+}
+
 void crashed(int signal, siginfo_t* info, void* context) {
     in_kernel = false;
+    const auto address = reinterpret_cast<uintptr_t>(info->si_addr);
+    if (!run.running && find_allocation(address))
+        end_program("host code" + host_place() +
+                    " touches device memory, which only kernels can: " +
+                    "cudaMemcpy or cudaMemset does that for it");
     if (!run.running) {  // the program's own crash: let it happen
         ::signal(signal, SIG_DFL);
         return;
     }
-    const auto address = reinterpret_cast<uintptr_t>(info->si_addr);
     bool overflow = false;
     const unsigned owner = stack_owner(address, &overflow);
     const Place place{program_counter(context), last_traced};
@@ -134,8 +153,19 @@ void tick(int, siginfo_t*, void* context) {  // allocates nothing: it may have s
                 "it waits for what another thread never does (EMULATOR_SECONDS=N waits longer)");
 }
 
+void set_timer(double seconds) {
+    const auto whole = time_t(seconds);
+    const timeval interval{whole, suseconds_t((seconds - double(whole)) * 1e6)};
+    const itimerval timer{interval, interval};
+    setitimer(ITIMER_VIRTUAL, &timer, nullptr);
+}
+
+}  // namespace
+
+namespace watchdog {
+
 void install() {
-    watch.installed = true;
+    if (std::exchange(watch.installed, true)) return;
     stack_t stack{};  // a handler can't run on a stack that is full
     stack.ss_size = 256 * 1024;
     stack.ss_sp = std::malloc(stack.ss_size);
@@ -149,19 +179,8 @@ void install() {
         if (!__asan_init) sigaction(signal, &action, nullptr);  // ASan reports them itself
 }
 
-void set_timer(double seconds) {
-    const auto whole = time_t(seconds);
-    const timeval interval{whole, suseconds_t((seconds - double(whole)) * 1e6)};
-    const itimerval timer{interval, interval};
-    setitimer(ITIMER_VIRTUAL, &timer, nullptr);
-}
-
-}  // namespace
-
-namespace watchdog {
-
 void begin_launch() {
-    if (!watch.installed) install();
+    install();
     watch.ticks = watch.with_progress = watch.with_block = 0;
     const char* const seconds = std::getenv("EMULATOR_SECONDS");
     watch.seconds = seconds ? std::atof(seconds) : kSeconds;

@@ -4,6 +4,7 @@
 namespace emulator {
 
 namespace watchdog {
+void install();  // from then on crashes are explained
 void begin_launch();
 void end_launch();
 }  // namespace watchdog

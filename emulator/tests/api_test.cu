@@ -62,6 +62,19 @@ TEST_F(Api, Memory) {
     for (const auto& c : copies) EXPECT_EQ(cudaMemcpy(c.to, c.from, c.bytes, c.kind), c.error);
 }
 
+__global__ void write_one(int* out) { *out = 1; }
+void fill(volatile int* data) { data[3] = 1; }
+
+TEST_F(Api, HostCodeMayNotTouchDeviceMemory) {
+    write_one<<<1, 1>>>(ints.data);  // a launch and copies open it, and close it again
+    EXPECT_EQ(ints.host()[0], 1);
+    const std::string place = emulator::tracing()
+                                  ? "host code, at .*api_test.cu:.*, touches device memory"
+                                  : "host code in .* touches device memory";
+    EXPECT_EXIT(fill(ints.data), testing::ExitedWithCode(3), place);
+    EXPECT_EXIT(std::memset(floats.data, 0, 4), testing::ExitedWithCode(3), place);
+}
+
 // ---- Shared memory of a kernel ------------------------------------------------------------------
 
 __global__ void big_static(float* out, int i) {
