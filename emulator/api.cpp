@@ -65,6 +65,7 @@ bool on_device(const void* pointer, size_t bytes) {
 // cudaGetLastError() forgets the failure, so that tests can go on.
 cudaError_t launch_error() {
     const bool of_kernel = device.last_error == cudaErrorLaunchFailure ||
+                           device.last_error == cudaErrorAssert ||
                            device.last_error == cudaErrorIllegalAddress ||
                            device.last_error == cudaErrorMisalignedAddress;
     return of_kernel ? device.last_error : cudaSuccess;
@@ -118,6 +119,7 @@ const Description& describe(cudaError_t error) {
          "no kernel image is available for execution on the device"},
         {cudaErrorIllegalAddress, "cudaErrorIllegalAddress",
          "an illegal memory access was encountered"},
+        {cudaErrorAssert, "cudaErrorAssert", "device-side assert triggered"},
         {cudaErrorMisalignedAddress, "cudaErrorMisalignedAddress", "misaligned address"},
         {cudaErrorLaunchFailure, "cudaErrorLaunchFailure", "unspecified launch failure"},
     };

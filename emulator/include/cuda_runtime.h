@@ -5,6 +5,9 @@
 // How it works and what it cannot do: emulator/README.md and REFERENCE.md.
 #pragma once
 
+#include <assert.h>  // nvcc includes it, too, and stdio.h
+#include <stdio.h>
+
 #include <cmath>
 #include <cstddef>
 #include <cstdint>

@@ -16,6 +16,7 @@ enum cudaError_t {  // CUDA's own numbers
     cudaErrorNoKernelImageForDevice = 209,
     cudaErrorIllegalAddress = 700,
     cudaErrorLaunchTimeout = 702,
+    cudaErrorAssert = 710,
     cudaErrorMisalignedAddress = 716,
     cudaErrorLaunchFailure = 719,
 };

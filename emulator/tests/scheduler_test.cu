@@ -149,9 +149,26 @@ TEST_F(Scheduler, LaunchBounds) {
     expect_failure({"65 threads..__launch_bounds__..64 at @bounded"});
 }
 
+__global__ void asserts(int limit) {
+    assert(int(threadIdx.x) < limit);  // @assert
+    if (threadIdx.x == 0) printf("limit %d\n", limit);  // without <cstdio>, as with nvcc
+}
+
+TEST_F(Scheduler, AssertAndPrintf) {
+    testing::internal::CaptureStdout();
+    asserts<<<1, 8>>>(8);
+    EXPECT_EQ(testing::internal::GetCapturedStdout(), "limit 8\n");
+    expect_silence();
+    asserts<<<2, 8>>>(7);
+    EXPECT_EQ(cudaDeviceSynchronize(), cudaErrorAssert);
+    expect_failure({"assert: @assert says..< limit..is false (block 0, thread 7)"},
+                   cudaErrorAssert);
+}
+
 // ---- What ends the program ----------------------------------------------------------------------
 
 class Death : public Base {};
+void host_asserts(int n) { assert(n > 8); }
 
 __global__ void far_away() {
     if (threadIdx.x == 3) *reinterpret_cast<volatile int*>(size_t(1) << 40) = 1;
@@ -185,6 +202,7 @@ TEST_F(Death, CrashesAndEndlessLoopsSayWhere) {
     }
     EXPECT_EXIT((big_frame<<<2, 4>>>(ints.data, 3200)), three,
                 "crash: thread 0 of block 0 of big_frame.*stack .* is full");
+    EXPECT_EXIT(host_asserts(8), testing::KilledBySignal(SIGABRT), "assert.n > 8..*host_asserts");
     setenv("EMULATOR_SECONDS", "0.1", 1);
     const std::string place = emulator::tracing() ? ".*scheduler_test.cu:" : ",* has run";
     cudaMemset(ints.data, 0, 4);
