@@ -48,7 +48,7 @@ const uintptr_t kConstantEnd = number(&__stop_cuda_constant);
 struct Memory {
     Allocation static_shared{kDataBegin, kDataEnd, nullptr}, dynamic_shared{0, 0, nullptr};
     Allocation recent{0, 0, nullptr};  // most accesses go where the one before went
-    // For each byte of the program's data: 1 + the index of its symbol, or 0 if it has none.
+    // For each byte of the program's data: 1 + the index of its shared array, or 0 if it is of none.
     std::vector<uint32_t> owner;
 } memory;
 
@@ -98,15 +98,19 @@ std::string describe(uintptr_t address, int width) {
     };
     const unsigned owner = stack_owner(address);
     if (owner != kNoThread) return "a local variable of " + thread_name(owner);
-    const auto name = [&](const Symbol& s) {
-        return short_name(s) + ", " + std::to_string(s.size) + " bytes of shared memory";
-    };
     if (contains(memory.static_shared, address)) {
-        const Symbol* below = nullptr;
+        const Symbol* nearest = nullptr;  // array below, or the first above
         for (const Symbol& s : symbols())
-            if (!s.function && s.begin <= address) below = &s;
-        if (!below) return "no variable";
-        return distance(address, width, below->begin, below->begin + below->size) + name(*below);
+            if (is_shared_array(s) && (s.begin <= address || !nearest)) nearest = &s;
+        const std::string by =
+            nearest ? distance(address, width, nearest->begin, nearest->begin + nearest->size) +
+                          short_name(*nearest) + ", " + std::to_string(nearest->size) +
+                          " bytes of shared memory"
+                    : "no variable of the device";
+        const Symbol* const other = find_symbol(address);
+        if (!other || is_shared_array(*other) || name_of(*other).find("emulator::") == 0) return by;
+        const bool near = nearest && address - nearest->begin < 2 * nearest->size;
+        return "the host's variable " + short_name(*other) + (near ? ", or " + by : "");
     }
     const Allocation& dynamic = memory.dynamic_shared;
     if (near(dynamic.begin, dynamic.end))
@@ -209,7 +213,7 @@ void begin_launch() {
         memory.static_shared.cells = races::new_cells(kDataBegin, kDataEnd);
         if (!symbols().empty()) memory.owner.resize(kDataEnd - kDataBegin);
         for (const Symbol& s : symbols())
-            if (!s.function && contains(memory.static_shared, s.begin))
+            if (is_shared_array(s))
                 std::fill_n(memory.owner.begin() + (s.begin - kDataBegin),
                             std::min(s.size, kDataEnd - s.begin), 1 + (&s - symbols().data()));
     }

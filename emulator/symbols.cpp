@@ -84,6 +84,15 @@ bool is_data(uintptr_t address) {
     return address - begin < reinterpret_cast<uintptr_t>(&_end) - begin;
 }
 
+// __shared__ makes a static variable of a function, which is all that is known of a struct without a name.
+bool is_shared_array(const Symbol& symbol) {
+    const auto begins = [&](const char* with) {
+        return std::strncmp(symbol.mangled, with, std::strlen(with)) == 0;
+    };
+    return !symbol.function && is_data(symbol.begin) &&
+           (std::strstr(symbol.mangled, kShared) || (begins("_ZZ") && !begins("_ZZN8emulator")));
+}
+
 const Symbol* find_symbol(uintptr_t address) {
     const auto after =
         std::upper_bound(symbols().begin(), symbols().end(), address,

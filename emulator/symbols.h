@@ -19,6 +19,7 @@ const Symbol* find_symbol(uintptr_t address);
 uintptr_t load_address();  // 0 if the program runs at its link address
 std::string name_of(const Symbol& symbol);  // demangled
 std::string short_name(const Symbol& symbol);  // as in the source: As, matmul<true>
+bool is_shared_array(const Symbol& symbol);  // rather than a variable of the host
 bool is_data(uintptr_t address);  // of the program's writable data
 
 }  // namespace emulator

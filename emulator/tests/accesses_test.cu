@@ -75,6 +75,22 @@ TEST_F(Accesses, SharedArraysHaveBounds) {
     expect_out_of_bounds("@dynamic reads 4 bytes, just past the end..128 bytes of dynamic shared");
 }
 
+int host_counter;
+__global__ void count_on_host() { ++host_counter; }  // @count
+__global__ void far_past(float* out, int i) {
+    __shared__ volatile float large[6000];
+    large[threadIdx.x] = 1;
+    out[threadIdx.x] = large[threadIdx.x + i];  // @far_past
+}
+
+TEST_F(Accesses, TheHostsVariablesAreNoSharedMemory) {
+    count_on_host<<<1, 1>>>();
+    expect_out_of_bounds("@count reads 4 bytes, the host's variable host_counter");
+    far_past<<<1, 1>>>(floats.data, 6000 + 1024);  // past the gap, where anything may be
+    expect_out_of_bounds(
+        "@far_past reads 4 bytes, ..4096 bytes past the end of large, 24000 bytes");
+}
+
 __global__ void others_variable(int* out) {
     __shared__ int* of_first;
     volatile int mine = threadIdx.x;
