@@ -206,8 +206,9 @@ def main():
         sys.exit("usage: rewrite_launches.py IN.cu OUT.cpp")
     source, target = sys.argv[1:]
     try:
-        text = pathlib.Path(source).read_text(encoding="utf-8")
-    except (OSError, UnicodeError) as error:
+        # As nvcc does, take line ends of Windows, a byte order mark, and comments in Shift-JIS: their bytes pass unchanged.
+        text = pathlib.Path(source).read_text(encoding="utf-8-sig", errors="surrogateescape")
+    except OSError as error:
         sys.exit(f"rewrite_launches.py: {source}: {error}")
     try:
         result = rewrite(text)
@@ -216,7 +217,7 @@ def main():
         sys.exit(f"{source}:{line}: error: the CUDA emulator cannot run {refused.message}")
     # nvcc includes cuda_runtime.h by itself; the #line makes every later diagnostic name the .cu file.
     name = re.sub(r'([\\"])', r"\\\1", source)
-    pathlib.Path(target).write_text(f'#include <cuda_runtime.h>\n#line 1 "{name}"\n{result}', encoding="utf-8")
+    pathlib.Path(target).write_text(f'#include <cuda_runtime.h>\n#line 1 "{name}"\n{result}', encoding="utf-8", errors="surrogateescape")
 
 
 if __name__ == "__main__":

@@ -111,6 +111,10 @@ def test_command(tmp_path):
     quoted = str(source).replace("\\", "\\\\").replace('"', '\\"')
     assert target.read_text() == (f'#include <cuda_runtime.h>\n#line 1 "{quoted}"\n'
                                   "emulator::Kernel(EMULATOR_KERNEL(k), 1, 1)();\n")
+    comment = "// ソース 行列\n".encode("shift-jis")
+    source.write_bytes(b"\xef\xbb\xbf" + comment + b"k<<<1, 1>>>();\r\n")
+    assert call(sys.executable, "-IS", REWRITER, source, target, env={"LC_ALL": "C"}).returncode == 0
+    assert target.read_bytes().split(b"\n", 2)[2] == comment + b"emulator::Kernel(EMULATOR_KERNEL(k), 1, 1)();\n"
     source.write_text("\nasm();\n")
     run = call(sys.executable, REWRITER, source, target)
     assert (run.returncode, run.stderr) == (1, f"{source}:2: error: the CUDA emulator cannot run inline PTX (asm)\n")
