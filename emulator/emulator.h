@@ -60,6 +60,14 @@ struct Counts {
 void reset_counts();
 const Counts& counts();  // since the start or the last reset; valid until the next call
 
+// Every kernel of the program, each instance of a template apart, and how many of its launches since the start ended well. A launch that
+// leaves template arguments to the compiler isn't counted. Empty in a stripped program.
+struct Launched {
+    std::string kernel;  // matmul<true, false>
+    uint64_t launches;
+};
+std::vector<Launched> kernels();
+
 // Records the requests of each warp in the first and the last block of the next launch, in order, and passes them to `to` as text.
 // See REFERENCE.md, "A record of a launch". Traced programs only.
 struct RecordedMatrix {  // row-major

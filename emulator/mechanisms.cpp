@@ -5,6 +5,7 @@
 #include "emulator/accesses.h"
 #include "emulator/async.h"
 #include "emulator/clusters.h"
+#include "emulator/kernels.h"
 #include "emulator/mbarriers.h"
 #include "emulator/named_barriers.h"
 #include "emulator/record.h"
@@ -31,6 +32,7 @@ constexpr Mechanism kMechanisms[] = {
   {none,                      named_barriers::begin_block, none,                    none,                  none,                         none},
   {none,                      clusters::begin_block,       clusters::end_thread, none,                  none,                         none},
   {watchdog::begin_launch, none,                           none,                    none,                  none,                         watchdog::end_launch},
+  {none,                      none,                           none,                    none,                  none,                         kernels_launched::end_launch},
   {record::begin_launch,   record::begin_block,         none,                    none,                  none,                         record::end_launch},
 };
 // clang-format on

@@ -183,6 +183,17 @@ def edits(text, code):
         yield close, 3, ")"
 
 
+def kernels(code):
+    """The names of the kernels that are declared."""
+    for m in re.finditer(r"\b__global__\b", code):
+        at = m.end()
+        while call := re.compile(r"(\w+)\s*(\()").search(code, at):
+            if call[1] not in ("__launch_bounds__", "__cluster_dims__", "CLUSTER_DIMS", "__attribute__"):
+                yield call[1]
+                break
+            at = matching(code, call.start(2), "(", ")", 1) + 1
+
+
 def rewrite(text):
     code = blank(text)
     for m in re.finditer(r'^[ \t]*#[ \t]*include[ \t]*[<"]([^">\n]+)[">]', text, re.MULTILINE):
@@ -217,7 +228,9 @@ def main():
         sys.exit(f"{source}:{line}: error: the CUDA emulator cannot run {refused.message}")
     # nvcc includes cuda_runtime.h by itself; the #line makes every later diagnostic name the .cu file.
     name = re.sub(r'([\\"])', r"\\\1", source)
-    pathlib.Path(target).write_text(f'#include <cuda_runtime.h>\n#line 1 "{name}"\n{result}', encoding="utf-8", errors="surrogateescape")
+    named = "".join(f'"{kernel}", ' for kernel in sorted(set(kernels(blank(text)))))
+    register = f"\n[[maybe_unused]] static const bool emulator_kernels = emulator::name_kernels({{{named}}});\n" * bool(named)
+    pathlib.Path(target).write_text(f'#include <cuda_runtime.h>\n#line 1 "{name}"\n{result}{register}', encoding="utf-8", errors="surrogateescape")
 
 
 if __name__ == "__main__":

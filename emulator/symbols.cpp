@@ -109,7 +109,11 @@ std::string short_name(const Symbol& symbol) {
     if (const size_t scope = name.rfind("::" + std::string(kShared)); scope != name.npos)
         return name.substr(scope + 2 + std::strlen(kShared));
     if (!symbol.function) return name.substr(name.rfind(':') + 1);
-    return name.substr(0, name.find('('));
+    for (size_t at = 0, depth = 0; at < name.size(); ++at) {  // matmul<(Mode)1>(int)
+        depth += (name[at] == '<') - (name[at] == '>');
+        if (depth == 0 && name[at] == '(') return name.substr(0, at);
+    }
+    return name;
 }
 
 std::string name_of(const Symbol& symbol) {

@@ -97,6 +97,33 @@ TEST_F(Scheduler, ConstantMemoryAndAtomics) {
     expect_silence();
 }
 
+enum class Mode { kOne, kTwo };
+template <int n, Mode mode>
+__global__ void __launch_bounds__(n) form(int* out) {
+    const auto write = [&]() __attribute__((noinline)) { out[0] = n + int(mode); };
+    if (threadIdx.x == 0) write();
+}
+
+TEST_F(Scheduler, WhichKernelsWereLaunched) {
+    const auto launches = [](const std::string& kernel) {
+        std::vector<int> all;
+        for (const emulator::Launched& each : emulator::kernels())
+            if (each.kernel.find(kernel) == 0) all.push_back(int(each.launches));
+        return all;
+    };
+    const auto launch = [&](int n) {
+        const auto kernel = n > 4 ? form<8, Mode::kTwo> : form<4, Mode::kOne>;
+        kernel<<<1, n>>>(ints.data);
+    };
+    launch(4), launch(2);
+    EXPECT_EQ(launches("form<4, "), std::vector<int>{2});
+    EXPECT_EQ(launches("form<8, "), std::vector<int>{0});
+    launch(9);  // fails
+    expect_failure({"9 threads"});
+    EXPECT_EQ(launches("form<8, "), std::vector<int>{0});
+    EXPECT_EQ(launches("order_of_run"), std::vector<int>{});
+}
+
 // ---- Faults that end a launch -------------------------------------------------------------------
 
 enum Fault { kReturns, kTwoBarriers, kTwoOfALine, kLaunches };

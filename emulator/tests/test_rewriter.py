@@ -104,6 +104,14 @@ def test_refuses(text, line, what):
     assert (text.count("\n", 0, refused.value.position) + 1, refused.value.message) == (line, what)
 
 
+def test_names_kernels(tmp_path):
+    source, target = tmp_path / "a.cu", tmp_path / "a.cpp"
+    source.write_text("template <int n> __global__ void __launch_bounds__(f(8), 2)\n  a(int x) {}  // __global__ void c() {}\n"
+                      "__global__ void b();\n__global__ void CLUSTER_DIMS(2) b() {}")
+    assert call(sys.executable, REWRITER, source, target).returncode == 0
+    assert target.read_text().endswith('= emulator::name_kernels({"a", "b", });\n')
+
+
 def test_command(tmp_path):
     source, target = tmp_path / 'a "b" \\c;.cu', tmp_path / "out.cpp"
     source.write_text("k<<<1, 1>>>();\n")
