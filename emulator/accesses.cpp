@@ -90,39 +90,6 @@ std::string distance(uintptr_t address, int width, uintptr_t begin, uintptr_t en
     return (address == end ? "just" : bytes) + " past the end of ";
 }
 
-// Describes an address that no kernel may touch.
-std::string describe(uintptr_t address, int width) {
-    constexpr uintptr_t kNear = 1 << 20;
-    const auto near = [&](uintptr_t begin, uintptr_t end) {
-        return begin != end && address + kNear >= begin && address < end + kNear;
-    };
-    const unsigned owner = stack_owner(address);
-    if (owner != kNoThread) return "a local variable of " + thread_name(owner);
-    if (contains(memory.static_shared, address)) {
-        const Symbol* nearest = nullptr;  // array below, or the first above
-        for (const Symbol& s : symbols())
-            if (is_shared_array(s) && (s.begin <= address || !nearest)) nearest = &s;
-        const std::string by =
-            nearest ? distance(address, width, nearest->begin, nearest->begin + nearest->size) +
-                          short_name(*nearest) + ", " + std::to_string(nearest->size) +
-                          " bytes of shared memory"
-                    : "no variable of the device";
-        const Symbol* const other = find_symbol(address);
-        if (!other || is_shared_array(*other) || name_of(*other).find("emulator::") == 0) return by;
-        const bool near = nearest && address - nearest->begin < 2 * nearest->size;
-        return "the host's variable " + short_name(*other) + (near ? ", or " + by : "");
-    }
-    const Allocation& dynamic = memory.dynamic_shared;
-    if (near(dynamic.begin, dynamic.end))
-        return distance(address, width, dynamic.begin, dynamic.end) + "the " +
-               std::to_string(dynamic.end - dynamic.begin) + " bytes of dynamic shared memory";
-    for (const Allocation& a : allocations)
-        if (near(a.begin, a.end))
-            return distance(address, width, a.begin, a.end) + std::to_string(a.end - a.begin) +
-                   " bytes of device memory";
-    return address < 4096 ? "a null pointer" : "no memory of the device, but the host's or freed";
-}
-
 [[gnu::noinline]] void refuse(unsigned thread, int width, Kind kind, uintptr_t pc,
                               const std::string& head, const std::string& where,
                               cudaError_t error) {
@@ -153,7 +120,7 @@ std::string describe(uintptr_t address, int width) {
     if (--run.accesses_left == 0) end_early();
     if (region == Region::none && only_ends_run()) return Region::own;
     if (!inside)
-        refuse(thread, width, kind, pc, "out of bounds: ", describe(address, width),
+        refuse(thread, width, kind, pc, "out of bounds: ", describe_address(address, width),
                cudaErrorIllegalAddress);
     if (aligned && address % width)
         refuse(thread, width, kind, pc, "misaligned: ", past_multiple(address, width),
@@ -184,6 +151,47 @@ bool note_access(unsigned thread, const void* pointer, int width, Kind kind,
 }
 
 }  // namespace
+
+std::string describe_address(uintptr_t address, int width) {
+    constexpr uintptr_t kNear = 1 << 20;
+    const auto near = [&](uintptr_t begin, uintptr_t end) {
+        return begin != end && address + kNear >= begin && address < end + kNear;
+    };
+    const unsigned owner = stack_owner(address);
+    if (owner != kNoThread) return "a local variable of " + thread_name(owner);
+    if (contains(memory.static_shared, address)) {
+        const Symbol *nearest = nullptr, *below = nullptr;  // arrays
+        const auto away = [&](const Symbol& s) {
+            return address < s.begin ? s.begin - address
+                                     : address - std::min(address, s.begin + s.size);
+        };
+        for (const Symbol& s : symbols()) {
+            if (!is_shared_array(s)) continue;
+            if (!nearest || away(s) < away(*nearest)) nearest = &s;
+            if (s.begin <= address) below = &s;
+        }
+        const auto by = [&](const Symbol& s) {
+            return distance(address, width, s.begin, s.begin + s.size) + short_name(s) + ", " +
+                   std::to_string(s.size) + " bytes of shared memory";
+        };
+        const Symbol* const other = find_symbol(address);
+        if (!other || is_shared_array(*other) || name_of(*other).find("emulator") == 0)
+            return nearest ? by(*nearest) : "no variable of the device";
+        return "the host's variable " + short_name(*other) +
+               (below && away(*below) < below->size ? ", or " + by(*below) : "");
+    }
+    if (run.shared_alignment && !run.shared_bytes && address < kNear)
+        return "in dynamic shared memory, of which the launch's third argument gives it 0 bytes";
+    const Allocation& dynamic = memory.dynamic_shared;
+    if (near(dynamic.begin, dynamic.end))
+        return distance(address, width, dynamic.begin, dynamic.end) + "the " +
+               std::to_string(dynamic.end - dynamic.begin) + " bytes of dynamic shared memory";
+    for (const Allocation& a : allocations)
+        if (near(a.begin, a.end))
+            return distance(address, width, a.begin, a.end) + std::to_string(a.end - a.begin) +
+                   " bytes of device memory";
+    return address < 4096 ? "a null pointer" : "no memory of the device, but the host's or freed";
+}
 
 std::string past_multiple(uintptr_t address, int width) {
     return "at an address that is " + std::to_string(address % width) + " past a multiple of them";

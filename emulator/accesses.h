@@ -22,6 +22,8 @@ extern uintptr_t last_traced;  // return address of the last access
 // As fail() does: "`what` 8 bytes, `where` (block 0, thread 3)".
 void refuse_access(unsigned thread, const std::string& what, int width, const std::string& where,
                    cudaError_t error);
+// Where an address lies that no kernel may touch: "just past the end of 400 bytes of device memory".
+std::string describe_address(uintptr_t address, int width);
 std::string past_multiple(uintptr_t address, int width);  // where a misaligned access is
 
 namespace trace {

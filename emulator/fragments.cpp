@@ -4,6 +4,8 @@
 
 #include "emulator/accesses.h"
 #include "emulator/include/ptx.h"
+#include "emulator/lines.h"
+#include "emulator/scheduler.h"
 #include "emulator/settings.h"
 
 namespace emulator {
@@ -226,8 +228,12 @@ void check_cp_async(const void* to, const void* from, int bytes, int valid, cons
         if (!is_aligned(address, bytes))
             refuse("an address is not aligned to the " + std::to_string(bytes) + " bytes");
     if (!is_shared(to)) refuse("the destination is not in shared memory");
-    if (valid > 0 && !only_ends_run() && !find_allocation(reinterpret_cast<uintptr_t>(from)))
-        refuse("the source is not in global memory");
+    if (valid > 0 && is_shared(from)) refuse("the source is not in global memory");
+    const auto address = reinterpret_cast<uintptr_t>(from);
+    if (valid > 0 && !only_ends_run() && !find_allocation(address))
+        refuse_access(current_thread,
+                      "out of bounds: " + short_path(file) + ":" + std::to_string(line) + " reads",
+                      valid, describe_address(address, valid), cudaErrorIllegalAddress);
 }
 
 void check_red(const void* to, const char* file, int line) {

@@ -20,14 +20,12 @@ std::set<std::string>& names() {
 }
 std::map<uintptr_t, uint64_t> launches;  // by the kernel's address
 
-// Of "ns::matmul<a::b, 4>": matmul.
-std::string base_name(const std::string& name) {
-    const std::string whole = name.substr(0, name.find('<'));
-    const size_t scope = whole.rfind(':');
-    return scope == whole.npos ? whole : whole.substr(scope + 1);
-}
-
 }  // namespace
+
+bool is_kernel(const std::string& name) {
+    const std::string whole = name.substr(0, name.find('<'));
+    return names().count(whole.substr(whole.rfind(':') + 1)) > 0;
+}
 
 bool name_kernels(std::initializer_list<const char*> of_a_file) {
     names().insert(of_a_file.begin(), of_a_file.end());
@@ -41,7 +39,7 @@ std::vector<Launched> kernels() {
         if (!s.function || std::strchr(s.mangled, '.') || !std::strncmp(s.mangled, "_ZZ", 3))
             continue;
         const std::string name = short_name(s);
-        if (!names().count(base_name(name))) continue;
+        if (!is_kernel(name)) continue;
         const auto found = launches.find(s.begin);
         all.push_back({name, found == launches.end() ? 0 : found->second});
     }

@@ -12,7 +12,7 @@ Example:  python3 emulator/rewrite_launches.py 03_shared_blocking/matmul.cu matm
     CLUSTER_DIMS(2) k(int n) {         ->   CLUSTER_DIMS(2) k(int n) {EMULATOR_CLUSTER(2);     and so __cluster_dims__
 
 A launch names a kernel, an instance of a template, or a variable that holds one. Behind each of the three declarations of memory
-the kernel says what lies there, and a struct that it sees there says what its members are: include/shared_arrays.h.
+the kernel says what lies there, and a struct that it sees there says what its members are: include/shared_arrays.h. The last line names the kernels.
 
 What the emulator cannot run is refused here, with file and line. See REFERENCE.md. Exit codes: 0 written, 1 refused
 """
@@ -42,7 +42,7 @@ TOKEN = re.compile(r"""
   | "(?:[^"\\\n]|\\.)*"                                      # string
   | (?<![0-9a-zA-Z_])(?:u8|[uUL])?'(?:[^'\\\n]|\\.)*'        # character; 1'000 is a number
 """, re.VERBOSE | re.DOTALL)
-EXTERN_SHARED = re.compile(r"\b(?:extern\s+__shared__|__shared__\s+extern)\s+(?:(?:__align__|alignas)\s*\([^()]*\)\s*)?"
+EXTERN_SHARED = re.compile(r"\b(?:extern\s+__shared__|__shared__\s+extern)\s+(?:(?:__align__|alignas)\s*\((?P<align>[^()]*)\)\s*)?"
                            r"(?P<type>[\w:<>,\s]*[\w>])\s+(?P<name>\w+)\s*\[\s*\]\s*;")
 SHARED = re.compile(r"(?<!extern )\b__shared__\s+"
                     r"(?P<align>(?:alignas|__align__)\s*\((?:[^()]|\([^()]*\))*\)\s*)?"
@@ -142,7 +142,7 @@ def edits(text, code):
     for m in EXTERN_SHARED.finditer(code):
         kind, name, lines = " ".join(m["type"].split()), m["name"], "\n" * m.group().count("\n")
         dynamic.add(name)
-        yield m.start(), len(m.group()), (f"{kind}* {name} = emulator::dynamic_shared<{kind}>(); "
+        yield m.start(), len(m.group()), (f"{kind}* {name} = emulator::dynamic_shared<{kind}>({m['align'] or ''}); "
                                           f'emulator::record_pointer("{name}", {name});{lines}')
     for m in CAST.finditer(code):
         if m["base"] in dynamic:
@@ -171,11 +171,28 @@ def edits(text, code):
         if body and body[0] == "{":  # a definition, not a declaration
             name = "EMULATOR_BOUNDS" if "bounds" in m[0] else "EMULATOR_CLUSTER"
             yield body.end(), 0, f"{name}{' '.join(code[m.start(1):end + 1].split())};"
+    declared = list(kernels(code))
+    for _, parameters in declared:
+        listed = code[parameters:matching(code, parameters, "(", ")", 1)]
+        for m in re.finditer(r"\bCUtensorMap\s+\w+", listed):
+            if "__grid_constant__" not in listed[:m.end()].rpartition(",")[2]:
+                raise Refused(parameters + m.start(), "a tensor map that is no const __grid_constant__ CUtensorMap")
     for m in re.finditer(r"<<<", code):
         name = start_of_name(code, m.start())
         if name is None:
             raise Refused(m.start(), "no kernel's name before <<<")
+        launched = re.match(r"[\w:]*", code[name:])[0]
+        chosen = " ".join(re.findall(rf"\b{launched}\s*=([^;]*);", code))  # if it is a variable
+        for word in re.findall(r"\w+", f"{launched} {chosen}"):
+            function = re.search(rf"\bvoid\s+(?:__launch_bounds__\s*\([^()]*\)\s*)?{word}\s*\(", code)
+            if function and word not in dict(declared):
+                raise Refused(m.start(), f"a launch of {word}, which is not __global__")
         close, after = end_of_configuration(code, m.end())
+        configuration = code[m.end():close]
+        while (outer := re.sub(r"\([^()]*\)|\{[^{}]*\}", "", configuration)) != configuration:
+            configuration = outer
+        if "," not in configuration and not re.fullmatch(r"\s*[A-Z_0-9]+\s*", configuration):  # a macro may hold both
+            raise Refused(m.start(), "a launch without its number of threads: kernel<<<blocks, threads>>>")
         if not re.match(r"\s*(\\\n\s*)*\(", code[after:]):
             raise Refused(close, "no arguments after a launch's >>>")
         yield name, 0, "emulator::Kernel(EMULATOR_KERNEL("
@@ -184,12 +201,12 @@ def edits(text, code):
 
 
 def kernels(code):
-    """The names of the kernels that are declared."""
+    """(its name, the place of its parameters' parenthesis) of each kernel that is declared."""
     for m in re.finditer(r"\b__global__\b", code):
         at = m.end()
         while call := re.compile(r"(\w+)\s*(\()").search(code, at):
             if call[1] not in ("__launch_bounds__", "__cluster_dims__", "CLUSTER_DIMS", "__attribute__"):
-                yield call[1]
+                yield call[1], call.start(2)
                 break
             at = matching(code, call.start(2), "(", ")", 1) + 1
 
@@ -228,7 +245,7 @@ def main():
         sys.exit(f"{source}:{line}: error: the CUDA emulator cannot run {refused.message}")
     # nvcc includes cuda_runtime.h by itself; the #line makes every later diagnostic name the .cu file.
     name = re.sub(r'([\\"])', r"\\\1", source)
-    named = "".join(f'"{kernel}", ' for kernel in sorted(set(kernels(blank(text)))))
+    named = "".join(f'"{kernel}", ' for kernel in sorted({kernel for kernel, _ in kernels(blank(text))}))
     register = f"\n[[maybe_unused]] static const bool emulator_kernels = emulator::name_kernels({{{named}}});\n" * bool(named)
     pathlib.Path(target).write_text(f'#include <cuda_runtime.h>\n#line 1 "{name}"\n{result}{register}', encoding="utf-8", errors="surrogateescape")
 

@@ -252,6 +252,7 @@ void launch(const Launch& launch, void (*thread)(void*), void* argument) {
     run.block_threads = launch.block.x * launch.block.y * launch.block.z;
     run.kernel = launch.kernel;
     run.shared_bytes = launch.dynamic_shared_bytes;
+    run.shared_alignment = 0;
     run.thread = thread;
     run.argument = argument;
     run.error = cudaSuccess;
@@ -286,6 +287,11 @@ void barrier(const char* file, int line, int number) {
     if (record::on) record::call(current_thread, "barrier", file, line);
     note_arrival();
     suspend();
+}
+
+void* dynamic_memory(size_t alignment) {
+    run.shared_alignment = std::max(run.shared_alignment, alignment);
+    return builtins.dynamic_shared;
 }
 
 void enter_kernel() {

@@ -62,6 +62,7 @@ struct Run {  // the launch that runs
     size_t shared_bytes = 0;  // dynamic shared memory of a block
     void* shared = nullptr;  // that of those that run together, so far apart:
     size_t shared_stride = 0;
+    size_t shared_alignment = 0;  // that the kernel has declared for it; 0: it has not come to that
     const void* kernel = nullptr;  // its address, where that is known
     void (*thread)(void*) = nullptr;  // runs it as one thread
     void* argument = nullptr;

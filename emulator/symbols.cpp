@@ -14,6 +14,7 @@
 
 #include "emulator/accesses.h"
 #include "emulator/include/cuda_runtime.h"
+#include "emulator/kernels.h"
 
 extern "C" char __executable_start, __data_start, _end;  // the linker's
 
@@ -84,13 +85,11 @@ bool is_data(uintptr_t address) {
     return address - begin < reinterpret_cast<uintptr_t>(&_end) - begin;
 }
 
-// __shared__ makes a static variable of a function, which is all that is known of a struct without a name.
+// All that is known of a struct without a name is that it is a static variable of a kernel.
 bool is_shared_array(const Symbol& symbol) {
-    const auto begins = [&](const char* with) {
-        return std::strncmp(symbol.mangled, with, std::strlen(with)) == 0;
-    };
-    return !symbol.function && is_data(symbol.begin) &&
-           (std::strstr(symbol.mangled, kShared) || (begins("_ZZ") && !begins("_ZZN8emulator")));
+    if (symbol.function || !is_data(symbol.begin)) return false;
+    return std::strstr(symbol.mangled, kShared) ||
+           (std::strncmp(symbol.mangled, "_ZZ", 3) == 0 && is_kernel(function_of(symbol)));
 }
 
 const Symbol* find_symbol(uintptr_t address) {
@@ -102,18 +101,24 @@ const Symbol* find_symbol(uintptr_t address) {
     return address - symbol.begin < symbol.size ? &symbol : nullptr;
 }
 
-std::string short_name(const Symbol& symbol) {
+// matmul<true>, of "void (anonymous namespace)::matmul<true>(int)", or of a variable of it.
+std::string function_of(const Symbol& symbol) {
     std::string name = name_of(symbol);
     if (name.find("void ") == 0) name.erase(0, 5);
     for (size_t at; (at = name.find("(anonymous namespace)::")) != name.npos;) name.erase(at, 23);
-    if (const size_t scope = name.rfind("::" + std::string(kShared)); scope != name.npos)
-        return name.substr(scope + 2 + std::strlen(kShared));
-    if (!symbol.function) return name.substr(name.rfind(':') + 1);
     for (size_t at = 0, depth = 0; at < name.size(); ++at) {  // matmul<(Mode)1>(int)
         depth += (name[at] == '<') - (name[at] == '>');
         if (depth == 0 && name[at] == '(') return name.substr(0, at);
     }
     return name;
+}
+
+std::string short_name(const Symbol& symbol) {
+    if (symbol.function) return function_of(symbol);
+    const std::string name = name_of(symbol), shared = "::" + std::string(kShared);
+    if (const size_t scope = name.rfind(shared); scope != name.npos)
+        return name.substr(scope + shared.size());
+    return name.substr(name.rfind(':') + 1);
 }
 
 std::string name_of(const Symbol& symbol) {

@@ -36,6 +36,11 @@ TensorCopy::TensorCopy(bool store, const CUtensorMap* from, void* shared, int x,
         refuse("the address in shared memory is not a multiple of " + std::to_string(alignment) +
                (map.swizzle_bytes ? ", where the swizzle begins" : ""));
     if (!is_shared(shared)) refuse("that address is not in shared memory");
+    const auto dynamic = reinterpret_cast<uintptr_t>(run.shared);
+    if (reinterpret_cast<uintptr_t>(shared) - dynamic < run.shared_stride * run.ranks &&
+        run.shared_alignment < size_t(alignment))
+        refuse("the address is a multiple of " + std::to_string(alignment) +
+               " by chance: extern __shared__ needs __align__(" + std::to_string(alignment) + ")");
     if (poisoned(shared, map.footprint()))
         refuse("the box of " + std::to_string(map.footprint()) +
                " bytes is larger than what is there in shared memory");

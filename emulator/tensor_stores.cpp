@@ -78,6 +78,11 @@ void bulk_tensor_store(const CUtensorMap* map, int x, int y, const void* from, c
     TensorCopy store(true, map, const_cast<void*>(from), x, y, {file, line, 0},
                      __builtin_return_address(0));
     if (record::on) record::call(current_thread, "bulk store", file, line);
+    for (unsigned t = 0; t < run.threads; ++t)
+        for (const TensorCopy& other : all[t].under_way)
+            if (t != current_thread && other.x == x && other.y == y &&
+                other.map.address == store.map.address)
+                store.refuse(thread_name(t) + " stores this box, too: only one thread must");
     Stores& mine = all[current_thread];
     store.group = mine.groups;
     store.trace_matrix();

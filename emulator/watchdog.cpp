@@ -93,12 +93,13 @@ std::string who() {
 }
 
 // ", at mine.cu:31," or " in main": the innermost caller of the program's own.
-std::string host_place() {
+std::string host_place(uintptr_t pc) {
     void* callers[64];
     const int count = backtrace(callers, 64);
     std::string name;
     for (int i = 0; i < count; ++i) {
-        const Place place{reinterpret_cast<uintptr_t>(callers[i]), 0};
+        const auto at = reinterpret_cast<uintptr_t>(callers[i]);
+        const Place place{at == pc ? at : at - 1, 0};  // that of a caller is behind its call
         if (!place.code()) continue;
         if (const std::string line = lines_of(&place, 1); !line.empty()) return line;
         if (name.empty()) name = " in " + short_name(*find_symbol(place.pc));
@@ -110,7 +111,7 @@ void crashed(int signal, siginfo_t* info, void* context) {
     in_kernel = false;
     const auto address = reinterpret_cast<uintptr_t>(info->si_addr);
     if (!run.running && find_allocation(address))
-        end_program("host code" + host_place() +
+        end_program("host code" + host_place(program_counter(context)) +
                     " touches device memory, which only kernels can: " +
                     "cudaMemcpy or cudaMemset does that for it");
     if (!run.running) {  // the program's own crash: let it happen
@@ -128,7 +129,7 @@ void crashed(int signal, siginfo_t* info, void* context) {
         misaligned ? "misaligned, or outside all memory"
         : overflow && owner == current_thread
             ? "its stack of 128 KiB is full: large local arrays, or endless recursion"
-        : address < 4096 ? "a null pointer"
+        : address < 4096 ? describe_address(address, 1)
                          : "outside the memory of the device";
     end_program("crash: " + who() + lines_of(&place, 1) + " accesses " +
                 (misaligned ? "an address" : text) + ": " + why +

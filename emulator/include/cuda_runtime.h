@@ -122,9 +122,10 @@ struct Shared {
 #endif
 };
 
+void* dynamic_memory(size_t alignment);  // as it is declared
 template <class T>
-T* dynamic_shared() {
-    return static_cast<T*>(builtins.dynamic_shared);
+T* dynamic_shared(size_t alignment = alignof(T)) {
+    return static_cast<T*>(dynamic_memory(alignment));
 }
 
 // Waits until every lane of the mask that has not returned has called this, then gives back what

@@ -191,6 +191,9 @@ TEST_F(Misuse, OfCopies) {
     cp_async("reads -1 of 8 bytes", 0, 0, 0, -1);
     cp_async("destination is not in shared memory", 1, 0, 0, 8);
     cp_async("source is not in global memory", 2, 0, 16, 8);
+    misuse_cp_async<<<1, 1>>>(in.data, global.data, 0, 0, 64, 8);
+    expect_failure({"out of bounds: @cp_async reads 8 bytes, just past the end of 64 bytes"},
+                   cudaErrorIllegalAddress);
     cp_async("", 0, 0, 1 << 20, 0);  // reads nothing, so the source may be anywhere
     emulator::set_architecture(75);
     cp_async("needs sm_80, not sm_75", 0, 0, 0, 8);

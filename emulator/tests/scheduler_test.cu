@@ -212,8 +212,8 @@ __global__ void endless(volatile int* flag) {
 }
 
 __global__ void endless_barriers(const int* in, volatile int* out) {
-    for (int i = 0; i < 8;) {
-        out[threadIdx.x] = in[i];
+    while (in[0] != 8) {
+        out[threadIdx.x] = in[threadIdx.x];
         __syncthreads();
     }
 }

@@ -111,6 +111,20 @@ TEST_F(TensorCopies, MistakesInALoad) {
     }
 }
 
+__global__ void unaligned(const __grid_constant__ CUtensorMap map) {
+    extern __shared__ float s[];
+    __shared__ uint64_t full;
+    ptx::mbarrier_init(&full, 1), ptx::fence_mbarrier_init();
+    ptx::bulk_tensor_load(s, &map, 0, 0, &full);  // @unaligned
+}
+
+TEST_F(TensorCopies, DynamicMemoryIsDeclaredWithItsAlignment) {
+    Device<float> in(kRows * kColumns, 0.f);
+    const auto map = tensor_map(in.data, kRows, kColumns, kRows, kColumns, 128);
+    unaligned<<<1, 1, 4096>>>(map);
+    expect_failure({"bulk_tensor_load: ..by chance..needs __align__(1024) at @unaligned"});
+}
+
 // ---- Stores -------------------------------------------------------------------------------------
 
 enum StoreMistake {
@@ -123,6 +137,7 @@ enum StoreMistake {
     kLastGroupLeftOut,
     kNoWaitAtEnd,
     kMatrixReadTooEarly,
+    kTwoStore,
 };
 // Tiles of 8 x 32 floats, all filled by 64 threads and stored from one place; row * 100 + column.
 __global__ void store_tiles(const __grid_constant__ CUtensorMap map, int tiles,
@@ -135,7 +150,7 @@ __global__ void store_tiles(const __grid_constant__ CUtensorMap map, int tiles,
         }
         if (mistake != kNoFence) ptx::fence_proxy_async();
         if (mistake != kNoBarrierBefore) __syncthreads();
-        if (threadIdx.x == 0) {
+        if (threadIdx.x == 0 || (mistake == kTwoStore && threadIdx.x == 1)) {
             ptx::bulk_tensor_store(&map, 0, t * kRows, tile);  // @store
             if (mistake != kNoCommit) ptx::bulk_commit_group();
         }
@@ -201,6 +216,9 @@ TEST_F(TensorCopies, MistakesWithStores) {
         {kLastGroupLeftOut, {"race in shared memory: @fill writes what @store reads"}},
         {kNoWaitAtEnd, {"race in shared memory: @fill writes what @store reads"}},
         {kMatrixReadTooEarly, {"race in global memory: @see reads what @store writes"}},
+        {kTwoStore,
+         {"bulk_tensor_store: thread 0 stores this box, too..@store (block 0, thread 1)",
+          "bulk_tensor_store: thread 1 stores this box, too"}},
     };
     for (const auto& [mistake, said] : all) {
         SCOPED_TRACE(int(mistake));
