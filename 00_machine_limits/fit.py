@@ -67,12 +67,11 @@ def read_points(path):
     """The points of a CSV by the kind of host memory. Raises Wrong."""
     points = {}
     numbers = ("n", "h2d_ms", "kernel_ms", "d2h_ms")
-    for at, row in enumerate(read(path, ("memory",), numbers, "transfer"), 2):
+    for at, row in enumerate(read(path, numbers), 2):
         for name in numbers:
-            if row[name] is None:
+            if getattr(row, name) == "-":
                 raise Wrong(f"{path}, line {at}: {name} is '-', expected a number above 0")
-        n, to_device, kernel, to_host = (row[name] for name in numbers)
-        points.setdefault(row["memory"], []).append(Point(n, to_device + to_host, kernel))
+        points.setdefault(row.memory, []).append(Point(row.n, row.h2d_ms + row.d2h_ms, row.kernel_ms))
     return points
 
 

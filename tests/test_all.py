@@ -163,7 +163,7 @@ limits.csv: 3 rows compared; gbs: median ratio 0.900; gflops: median ratio 0.950
 
 
 @pytest.mark.parametrize("text, said", (
-    ("", "has no rows"), (ladder(), "has no rows"), (ladder(ROW)[:-2], "ends in the middle"), ("x,y\n1,2\n", "no column 'stage'"),
+    ("", "has no rows"), (ladder(), "has no rows"), (ladder(ROW)[:-2], "ends in the middle"), ("x,y\n1,2\n", "has no column"),
     (ladder(ROW) + "01,8\n", "line 3: has 2 fields"), (ladder("01,8,8,8,fast"), "line 2: gflops is 'fast'"),
     (ladder("01,8,8,8,nan"), "'nan'"), (ladder("01,8,8,8,0"), "'0'"), (ladder("01,8,8,8,\x1b[31m"), "'?[31m'"),
     (ladder(ROW, ROW), "two rows '01 8 8 8'")))

@@ -18,7 +18,7 @@ import machine
 import tables
 from machine import BUILD, NVCC, ROOT, fail, show_progress
 from patches import patched, said
-from results import read, write_whole
+from results import write_whole
 
 ALL = "-"  # the value of `without` for a form with all parts
 COLUMNS = ("registers", "spilled_bytes", "loop_multiply_adds", "loop_others", "loop_three_operands", "loop_one_bank")
@@ -42,7 +42,7 @@ def forms(chapter):
             [(path, text)] = patched(patch, ROOT).items()
             source = pathlib.PurePath(path)
             stage = programs.name(source)
-            whole = Form(stage, source, stage, ALL, (ROOT / source).read_text())
+            whole = Form(stage, source, stage, ALL, (ROOT / source).read_text(errors="replace"))
             found.setdefault(source, [whole]).append(Form(patch.stem, source, stage, without, text))
     return [form for source in sorted(found, key=lambda source: (source.stem != "matmul", source)) for form in found[source]]
 
@@ -133,7 +133,7 @@ def rows_of(chapter, options, folder):
     for _ in range(TURNS):
         for form, program, rows in zip(every, programs, measured):
             call(form, program, *options, "--csv", folder / "form.csv")
-            rows += read(folder / "form.csv", ("stage", "gflops"), (), form.name)
+            rows += csv.DictReader((folder / "form.csv").read_text().splitlines())
     median = [sorted(rows, key=lambda row: float(row["gflops"]))[TURNS // 2] for rows in measured]
     return [{"stage": form.stage, "without": form.without, **row, **code} for form, row, code in zip(every, median, codes)]
 

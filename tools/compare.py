@@ -18,8 +18,8 @@ def table(path):
     keys, figures = COMPARED[path.name]
     try:
         rows = {}
-        for row in read(path, keys, [column for figure in figures for column in figure.split("/")]):
-            key = " ".join(row[column] for column in keys)
+        for row in read(path, [column for figure in figures for column in figure.split("/")]):
+            key = " ".join(format(getattr(row, column)) for column in keys)
             if key in rows:
                 raise Wrong(f"{path}: has two rows '{key}'")
             rows[key] = row
@@ -36,7 +36,8 @@ def compare(ours, theirs):
     both = {name: pair for name, pair in pairs.items() if all(isinstance(each, dict) for each in pair)}
     print(f"{plain(ours)} against {plain(theirs)}:")
     for what, columns in (("machines, which this compares", ("gpu", "cpu")), ("software", ("driver", "cuda", "opencl", "library"))):
-        a, b = ({row[column] for pair in both.values() for row in pair[side].values() for column in columns if column in row}
+        a, b = ({format(vars(row)[column]) for pair in both.values() for row in pair[side].values() for column in columns
+                 if column in vars(row)}
                 for side in (0, 1))
         if a != b:
             print(plain(f"Different {what}: {', '.join(sorted(a))} / {', '.join(sorted(b))}"))
@@ -52,9 +53,8 @@ def compared(name, a, b, ours, theirs):
     common = [key for key in a if key in b]
     for key in common:
         for figure in COMPARED[name][1]:
-            column = next((each for each in figure.split("/") if a[key][each] and b[key][each]), None)
-            if column:
-                x, y = a[key][column], b[key][column]
+            pairs = {column: [getattr(rows[key], column) for rows in (a, b)] for column in figure.split("/")}
+            for column, (x, y) in [pair for pair in pairs.items() if "-" not in pair[1]][:1]:
                 ratios.setdefault(column, []).append(x / y)
                 if abs(x - y) > TOLERANCE * y:
                     lines.append(f"    {key}: {column} {x:g} / {y:g}, {100 * (x / y - 1):+.1f}%")

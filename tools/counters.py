@@ -13,6 +13,7 @@ Examples:    python3 tools/counters.py measure build/bin docs/results/h200
 
 Exit codes:  0 done, 1 no counters, or a file that is wrong, 2 bad command line
 """
+import argparse
 import csv
 import io
 import pathlib
@@ -22,8 +23,8 @@ import sys
 import tempfile
 
 from machine import ROOT
-from results import Wrong, around, read, write_whole
-from tables import Head, markdown, with_rows
+from results import Wrong, read, write_whole
+from tables import Head, filled, markdown, with_rows
 
 # Column: metric of ncu, or several that are added. Asynchronous copies are among the loads from global memory, TMA's as well.
 COUNTERS = {column: ",".join(f"{metric}.sum" for metric in metrics.split()) for column, metrics in {
@@ -89,7 +90,8 @@ def measure(bin_folder, folder):
 
 
 def by_stage(path):
-    return {row["stage"]: row for row in read(path, ("stage", *COMPARED), (), "this script")}
+    """{stage: its counts in the columns of counters.csv}"""
+    return {row.stage: {column: int(getattr(row, column)) for column in COMPARED} for row in read(path)}
 
 
 def counted(bin_folder):
@@ -102,38 +104,31 @@ def counted(bin_folder):
     return printed, counts
 
 
-def table(hardware, emulator):
-    """A Markdown table with two lines for each stage: ncu's counts and the emulator's."""
-    return markdown([Head(" | ".join(("stage", "<counted by", *COMPARED.values()))), *(
-        " | ".join((stage, who, *(f"{int(rows[stage][column]):,}" for column in COMPARED)))
-        for stage in hardware for who, rows in (("ncu", hardware), ("emulator", emulator)))])
-
-
 def pages(counted, folder):
     """{page: its text} of the pages that have these tables: what the emulator counts beside counters.csv, or as ./run prints it."""
     printed, counts = counted
-    made, texts = table(by_stage(folder / "counters.csv"), counts), {}
-    for page in (*ROOT.glob("README*.md"), *ROOT.glob("emulator/*.md")):
-        text = page.read_text()
-        for name in re.findall("<!-- (counters|counted) -->", text):
-            before, block, after = around(page, text, name)
-            texts[page] = before + (made if name == "counters" else with_rows(block, list(printed.values()))) + after
-    return texts
+    hardware = by_stage(folder / "counters.csv")
+    table = markdown([Head(" | ".join(("stage", "<counted by", *COMPARED.values()))), *(
+        " | ".join((stage, who, *(f"{count:,}" for count in rows[stage].values())))
+        for stage in hardware for who, rows in (("ncu", hardware), ("emulator", counts)))])
+
+    def made(name, old):
+        return {"counters": table, "counted": with_rows(old, printed.values())}.get(name, old)
+
+    return {page: filled(page, made) for page in (*ROOT.glob("README*.md"), *ROOT.glob("emulator/*.md"))}
 
 
 def main():
-    words = sys.argv[1:]
-    if words in (["-h"], ["--help"]):
-        print(__doc__.strip())
-    elif words[:1] == ["measure"] and len(words) == 3:
-        measure(*map(pathlib.Path, words[1:]))
-    elif words[:1] == ["table"] and len(words) == 3:
-        texts = pages(counted(pathlib.Path(words[1])), pathlib.Path(words[2]))
-        write_whole(*texts.items())
-        print(*texts, sep="\n")
-    else:
-        print("counters.py: takes measure BIN FOLDER, or table BIN FOLDER; --help tells more", file=sys.stderr)
-        sys.exit(2)
+    parser = argparse.ArgumentParser(prog="counters.py", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("what", choices=("measure", "table"))
+    parser.add_argument("bin", type=pathlib.Path)
+    parser.add_argument("folder", type=pathlib.Path)
+    given = parser.parse_args()
+    if given.what == "measure":
+        return measure(given.bin, given.folder)
+    texts = pages(counted(given.bin), given.folder)
+    write_whole(*texts.items())
+    print(*texts, sep="\n")
 
 
 if __name__ == "__main__":

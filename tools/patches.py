@@ -11,7 +11,7 @@ def patched(patch, root, back=False):
     changed = {}
     for part in re.split(r"(?m)^--- a/.*\n\+\+\+ b/", patch.read_text())[1:]:
         name, pieces = part.split("\n", 1)
-        text = (root / name).read_text()
+        text = (root / name).read_text(errors="replace")
         for piece in re.split(r"(?m)^@@ .*\n", pieces)[1:]:
             lines = [line or " " for line in piece.splitlines()]
             old, new = ("".join(f"{line[1:]}\n" for line in lines if line[0] in kinds)

@@ -3,7 +3,6 @@
 A picture is a function. @picture gives its file's name, and the runs of traced programs whose records the function gets. It returns
 the drawing, and a line that says what it was drawn from.
 """
-import csv
 import re
 from typing import NamedTuple
 
@@ -12,6 +11,7 @@ from layouts import maps
 from machine import BUILD, ROOT
 from results import write_whole
 from svg import Grid, Svg
+from tables import Results
 
 FOLDER = ROOT / "docs/pictures"
 PICTURES = {}  # name: (function, {step: shape})
@@ -103,32 +103,25 @@ def corners(places):
     return top, left, bottom - top + 1, right - left + 1
 
 
-def rows_of(path):
-    with open(ROOT / path) as file:
-        return list(csv.DictReader(file))
-
-
 @picture("00_memory")
 def memory():
-    folder = "docs/results/h200"
-    loads = {row["kind"]: row for row in rows_of(f"{folder}/latency.csv") if row["kind"] != "curve"}
-    limits = {row["what"]: row for row in rows_of(f"{folder}/limits.csv")}
-    total = re.search(r"memory.total: (\d+) MiB", (ROOT / folder / "machine.txt").read_text())[1]
-    l1 = loads["16-byte loads"]["bytes_per_clock"]  # an SM's, of 128; at shared memory's limit all SMs get 128
-    speeds = [float(limits["shared_memory"]["gbs"]), float(limits["shared_memory"]["limit"]) * float(l1) / 128,
-              float(limits["copy"]["gbs"])]
-    rows = [("registers", "256 KB", None, None), ("shared memory", "256 KB", "shared memory", speeds[0] / 1000),
-            ("L1 cache", "for both", "L1 hit", speeds[1] / 1000), ("L2 cache", "60 MB", "L2 hit", None),
-            ("device memory", f"{int(total) / 1024:.0f} GiB", "device memory", speeds[2] / 1000)]
+    results = Results(ROOT / "docs/results/h200")
+    cycles = {row.kind: row.cycles for row in results("latency") if row.kind != "curve"}
+    total = re.search(r"memory.total: (\d+) MiB", (results.folder / "machine.txt").read_text())[1]
+    l1 = results.one("latency", kind="16-byte loads").bytes_per_clock  # an SM's, of 128; at shared memory's limit all SMs get 128
+    shared = results.one("limits", what="shared_memory")
+    rows = [("registers", "256 KB", None, None), ("shared memory", "256 KB", "shared memory", shared.gbs / 1000),
+            ("L1 cache", "for both", "L1 hit", shared.limit * l1 / 128 / 1000), ("L2 cache", "60 MB", "L2 hit", None),
+            ("device memory", f"{int(total) / 1024:.0f} GiB", "device memory", results.one("limits", what="copy").gbs / 1000)]
     svg = Svg("The farther a memory is from the threads, the larger and slower it is")
     for x, head, unit in ((240, "capacity", "of an SM; of all"), (370, "latency", "cycles"), (610, "bandwidth", "TB/s, all SMs")):
         svg.text(x, 56, head, "strong")
         svg.text(x, 71, unit, "small lesser")
     for number, (name, size, kind, tb) in enumerate(rows):
-        y, shared = 84 + 38 * number, number > 2
-        svg.box(20 if shared else 32, y, 200 if shared else 176, 30, 2 if shared else 1, name, "edge", "middle")
+        y = 84 + 38 * number
+        svg.box(*((20, y, 200, 30, 2) if number > 2 else (32, y, 176, 30, 1)), name, "edge", "middle")
         svg.text(240, y + 19, size)
-        for x, value, scale, digits in ((370, kind and float(loads[kind]["cycles"]), 0.28, 0), (610, tb, 5, 1)):
+        for x, value, scale, digits in ((370, cycles.get(kind), 0.28, 0), (610, tb, 5, 1)):
             if value is None:
                 svg.text(x, y + 19, "not measured", "lesser")
             else:
@@ -437,7 +430,6 @@ def ring(store):
     notes, arrays = store.data["blocks"][0]["notes"], {each["name"]: each for each in store.data["arrays"]}
     at, buffers = {name: each["begin"] for name, each in arrays.items()}, arrays["full"]["lengths"][0]
     rounds = [[] for _ in range(buffers)]  # of each buffer: {what: column} of each step
-    ends = {name: [[] for _ in range(buffers)] for name in ("full", "empty")}  # columns at which a phase ends
     arrived, column, last = [0] * buffers, 0, None
     for kind, first, *rest in notes:
         note = notes[first] if kind == "done" else [kind, first, *rest]

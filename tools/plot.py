@@ -18,8 +18,8 @@ import pathlib
 import signal
 import sys
 
-from results import Wrong, write_whole
-from tables import SIZE, UNITS, Figure, Results, machine, pages, unit
+from results import Figure, Wrong, write_whole
+from tables import SIZE, UNITS, Results, machine, pages, unit
 
 if __name__ == "__main__" and sys.argv[1:] in (["-h"], ["--help"]):  # works without matplotlib, too
     print(__doc__.strip())
@@ -83,7 +83,8 @@ def tera(row):
 def ladder(results):
     """Speed against size: the FP32 stages with cuBLAS and the vendor's peak, and beside them the tensor cores."""
     figure, both = plt.subplots(1, 2, figsize=(10, 4.6), gridspec_kw={"width_ratios": [3, 2]})
-    rows = sorted((row for row in square(results) if "/" not in row.stage), key=lambda row: row.stage)  # chapters' last steps
+    rows = results("ladder", "m n k gflops cublas_gflops flop_per_byte predicted_gflops")
+    rows = sorted((row for row in rows if row.m == row.n == row.k and "/" not in row.stage), key=lambda row: row.stage)  # no steps
     panels = (("FP32", [row for row in rows if not unit(row.stage)], UNITS[""], "cuBLAS (FP32, no TF32)"),
               ("FP16 in, FP32 sums", [row for row in rows if unit(row.stage)], UNITS["kTensor"], "cuBLAS (the same)"))
     for axes, (name, chosen, (what, _), library) in zip(both, panels):
@@ -130,7 +131,7 @@ def roofline(results):
     axes.plot(*zip(*sweep), marker="o", linestyle="none", color="#999999", markersize=3.5, zorder=2.5)
     note(axes, "dots: the sweep of 00_machine_limits", (most, bandwidth * least / 1000), (0, 6), ha="right", color="#555555")
     places = []
-    for style, row in zip(itertools.cycle(STYLES), (row for row in square(results) if row.m == SIZE and "/" not in row.stage)):
+    for style, row in zip(itertools.cycle(STYLES), (row for row in results.stages().values() if "/" not in row.stage)):
         at, predicted, measured = row.flop_per_byte, row.predicted_gflops / 1000, tera(row)
         while any(abs(math.log(at / other)) < 0.1 for other in places):  # side by side, so that both can be read
             at *= 1.16
@@ -194,16 +195,20 @@ def opencl(results):
                   "best size", 9, "M = N = K", "% of peak (FP32)")
 
 
-def square(results):
-    """The ladder's rows of square matrices. Raises Wrong where a stage has none of SIZE."""
-    rows = [row for row in results("ladder", "m n k gflops cublas_gflops flop_per_byte predicted_gflops") if row.m == row.n == row.k]
-    if missing := {row.stage for row in results("ladder")} - set(results.stages()):
-        raise Wrong(f"{results.folder / 'ladder.csv'}: has no row of {SIZE} x {SIZE} x {SIZE} for {min(missing)}")
-    return rows
-
-
 # Of each picture the CSVs that it shows.
 PICTURES = {ladder: ("ladder", "limits"), roofline: ("ladder", "limits"), library_curves: ("library_curves",), opencl: ("opencl",)}
+
+
+def text_of(draw, results, files):
+    """A picture's file. The sources are written into it, to tell later whether it shows these rows. Raises Wrong."""
+    try:
+        figure, svg = draw(results), io.StringIO()
+    except (LookupError, TypeError, ValueError) as wrong:
+        raise Wrong(f"{' or '.join(map(str, files))}: lacks a figure: {wrong}")
+    source = "; ".join(f"{file.name}, SHA-256 {hashlib.sha256(file.read_bytes()).hexdigest()}" for file in files)
+    figure.savefig(svg, format="svg", metadata={"Date": None, "Source": source})
+    plt.close(figure)
+    return svg.getvalue()
 
 
 def main(words):
@@ -217,21 +222,12 @@ def main(words):
         machines = {f"{name}.csv: {machine(row)}" for name in ("ladder", "limits", "library_curves") for row in results(name)}
         if len({each.partition(": ")[2] for each in machines}) > 1:
             raise Wrong(f"{folder}: has results of several machines: {'; '.join(sorted(machines))}")
-        for draw, sources in PICTURES.items():
-            files = [folder / f"{source}.csv" for source in sources]
-            if draw is opencl and not files[0].exists():
-                continue
-            try:
-                figure, svg = draw(results), io.StringIO()
-            except (LookupError, TypeError, ValueError) as wrong:
-                raise Wrong(f"{' or '.join(map(str, files))}: lacks a figure: {wrong}")
-            # Written into the picture, to tell later whether it shows these rows.
-            source = "; ".join(f"{file.name}, SHA-256 {hashlib.sha256(file.read_bytes()).hexdigest()}" for file in files)
-            figure.savefig(svg, format="svg", metadata={"Date": None, "Source": source})
-            plt.close(figure)
-            written[folder / f"{draw.__name__}.svg"] = svg.getvalue()
         for parent in {readme.parent for readme in readmes}:
             written.update(pages(folder, parent))
+        for draw, names in PICTURES.items():
+            files = [folder / f"{name}.csv" for name in names]
+            if files[0].exists() or draw is not opencl:
+                written[folder / f"{draw.__name__}.svg"] = text_of(draw, results, files)
         write_whole(*written.items())
     except Wrong as wrong:
         print(f"plot.py: {wrong}", file=sys.stderr)

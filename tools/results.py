@@ -1,9 +1,10 @@
-"""Files of results: reads the CSVs that the programs write, finds the tables that are made of them, writes files whole."""
+"""Files of results: reads the CSVs that the programs write, and writes files whole."""
 import csv
 import errno
-import math
 import os
 import pathlib
+import re
+import types
 
 
 class Wrong(Exception):
@@ -15,57 +16,60 @@ def plain(text):
     return "".join(c if c.isprintable() else "?" for c in str(text))
 
 
-def number(text):
-    """The figure in a cell; None for '-', a cell without one. Raises ValueError for all that is no finite number above 0."""
-    if text == "-":
-        return None
-    value = float(text)
-    if not (value > 0 and math.isfinite(value)):
-        raise ValueError
-    return value
+class Figure(float):
+    """A cell that is a number: {x} as it stands in the file, {x:T} in thousands, or in any format of floats."""
+
+    def __new__(cls, text):
+        self = super().__new__(cls, text)
+        self.text = text
+        return self
+
+    def __format__(self, how):
+        return self.text if not how else f"{float(self) / 1000:.1f}" if how == "T" else super().__format__(how)
 
 
-def read(path, columns, numbers=(), written_by="its program"):
-    """The rows of a CSV as dicts, the cells of `numbers` as number() gives them. It must have those columns and `columns`, and be
-    whole. Raises Wrong."""
+class Row(types.SimpleNamespace):
+    """A row of a CSV: row.column is a Figure, or the text of what is no number. Raises Wrong, with `place` in it, for a column that
+    it lacks, for a figure that nothing measures, and for a result that was not exact."""
+
+    def __init__(self, place, cells):
+        super().__init__(_place=place, **{column: Figure(text) if re.fullmatch(r"\d+(\.\d+)?(e[-+]?\d+)?", text) else text
+                                          for column, text in cells.items()})
+        for column, value in vars(self).items():
+            if isinstance(value, Figure) and value and not 1e-9 < value < 1e15:
+                raise Wrong(f"{place}: {column} is '{value}', expected a number above 0 that can be measured")
+        if "verified" in cells and cells["verified"] != "exact":
+            raise Wrong(f"{place}: verified is '{cells['verified']}', expected exact")
+
+    def __getattr__(self, column):
+        raise Wrong(f"{self._place}: has no column '{column}': written by another version of its program, or not timed on a GPU")
+
+
+def read(path, figures=()):
+    """The rows of a CSV, which must be whole. The columns `figures` have numbers above 0, or '-' for none. Raises Wrong."""
     try:
         if path.exists() and not path.is_file():  # a device or a pipe may never end
             raise Wrong(f"{path}: is no regular file")
         text = path.read_text(errors="replace")
         header, *lines = csv.reader(text.splitlines()) if text.strip() else [[]]
     except OSError as error:
-        raise Wrong(f"{path}: {error.strerror}; {written_by} writes it")
+        raise Wrong(f"{path}: {error.strerror}")
     except csv.Error as error:
         raise Wrong(f"{path}: is no CSV: {error}")
     if not lines:
         raise Wrong(f"{path}: has no rows")
-    if missing := [column for column in (*columns, *numbers) if column not in header]:
-        raise Wrong(f"{path}: has no column '{missing[0]}': written by another version of {written_by}, or not timed on a GPU")
     if not text.endswith("\n"):
         raise Wrong(f"{path}: ends in the middle of line {len(lines) + 1}")
     rows = []
     for at, line in enumerate(lines, 2):
         if len(line) != len(header):
             raise Wrong(f"{path}, line {at}: has {len(line)} fields, the header {len(header)}")
-        row = dict(zip(header, line))
-        for column in numbers:
-            try:
-                row[column] = number(row[column])
-            except ValueError:
-                raise Wrong(f"{path}, line {at}: {column} is '{row[column]}', expected a number above 0")
-        rows.append(row)
+        rows.append(Row(f"{path}, line {at}", dict(zip(header, line))))
+        for column in figures:
+            value = getattr(rows[-1], column)
+            if value != "-" and not (isinstance(value, Figure) and value):
+                raise Wrong(f"{path}, line {at}: {column} is '{value}', expected a number above 0")
     return rows
-
-
-def around(path, text, name):
-    """What stands before, between and after the markers <!-- name --> and <!-- /name -->, which stay with the outer parts. Raises
-    Wrong; `path` is named in it."""
-    first, last = f"<!-- {name} -->\n", f"<!-- /{name} -->\n"
-    if text.count(first) != 1 or text.count(last) != 1 or text.index(first) > text.index(last):
-        raise Wrong(f"{path}: takes a table between '{first.strip()}' and '{last.strip()}'")
-    before, rest = text.split(first)
-    table, after = rest.split(last)
-    return before + first, table, last + after
 
 
 def part_of(path):

@@ -4,11 +4,10 @@ import functools
 import re
 import statistics
 import textwrap
-import types
 
 import programs
 from machine import ROOT
-from results import Wrong, read
+from results import Row, Wrong, read
 
 SIZE, RATES_SIZE = 8192, 4096
 # The columns of rates.csv that a chapter shows, and their words: how busy each part is, then where a warp's cycles go.
@@ -26,29 +25,6 @@ UNITS = {"kWgmma": ("tensor_wgmma", "wgmma on tensor cores"), "kTensor": ("tenso
          "": ("fp32_fma", "FP32 multiply-adds")}
 
 
-class Figure(float):
-    """A cell that is a number: {x} as it stands in the file, {x:T} in thousands, or in any format of floats."""
-
-    def __new__(cls, text):
-        self = super().__new__(cls, text)
-        self.text = text
-        return self
-
-    def __format__(self, how):
-        return self.text if not how else f"{float(self) / 1000:.1f}" if how == "T" else super().__format__(how)
-
-
-class Row(types.SimpleNamespace):
-    """A row of a CSV: row.column is a Figure, or the text of what is no number."""
-
-    def __init__(self, path, cells):
-        super().__init__(_path=path, **{column: Figure(text) if re.fullmatch(r"\d+(\.\d+)?(e[-+]?\d+)?", text) else text
-                                        for column, text in cells.items()})
-
-    def __getattr__(self, column):
-        raise Wrong(f"{self._path}: has no column '{column}': written by another version of its program, or not timed on a GPU")
-
-
 class Results:
     """A folder's CSVs, each read once. All of this raises Wrong."""
 
@@ -57,14 +33,11 @@ class Results:
 
     @functools.lru_cache(None)
     def __call__(self, name, figures=""):
-        """The rows of NAME.csv, which must have numbers above 0 in the columns `figures`."""
+        """The rows of NAME.csv, which have numbers above 0 in the columns `figures`."""
         path = self.folder / f"{name}.csv"
-        rows = [Row(path, cells) for cells in read(path, (), (), "'./run all' on a GPU")]
-        for at, row in enumerate(rows, 2):
-            for column in figures.split():
-                if not isinstance(value := getattr(row, column), Figure) or not value:
-                    raise Wrong(f"{path}, line {at}: {column} is '{value}', expected a number above 0")
-        return rows
+        if not path.exists():
+            raise Wrong(f"{path}: is missing: './run all' on a GPU writes it")
+        return read(path, figures.split())
 
     def one(self, name, **cells):
         """The row of NAME.csv with these cells."""
@@ -75,7 +48,10 @@ class Results:
 
     def stages(self, name="ladder"):
         """{stage: its row of SIZE}"""
-        return {row.stage: row for row in self(name) if row.m == row.n == row.k == SIZE}
+        found = {row.stage: row for row in self(name) if row.m == row.n == row.k == SIZE}
+        if missing := {row.stage for row in self(name)} - set(found):
+            raise Wrong(f"{self.folder / name}.csv: has no row of {SIZE} x {SIZE} x {SIZE} for {min(missing)}")
+        return found
 
 
 def machine(row):
@@ -84,7 +60,7 @@ def machine(row):
 
 def unit(stage):
     """The word in UNITS of what a stage says that it multiplies with."""
-    text = "".join(file.read_text() for file in programs.steps() if programs.name(file) == stage)
+    text = "".join(file.read_text(errors="replace") for file in programs.steps() if programs.name(file) == stage)
     return next(word for word in UNITS if word in text)
 
 
@@ -339,7 +315,7 @@ def with_rows(block, rows):
     return "".join([*lines[:at], *(f"    {row}\n" for row in rows), *lines[at:]])
 
 
-TABLES |= {"timed": timed, **dict.fromkeys(("counters", "counted"), lambda results, page, old: old)}  # tools/counters.py's
+TABLES["timed"] = timed
 
 
 def ways(pages):
@@ -350,22 +326,32 @@ def ways(pages):
                               "[Glossary](../docs/glossary.md)\n"]) for at, page in enumerate(pages)}
 
 
+def filled(page, made):
+    """The page's text with what made(its name, what stands there) returns between each pair of markers. Raises Wrong."""
+    def with_table(block):
+        margin, name, old = block.groups()
+        table = textwrap.indent(made(name, re.sub(f"(?m)^{margin}", "", old)), margin)
+        return f"{margin}<!-- {name} -->\n{table}{margin}<!-- /{name} -->\n"
+
+    text, blocks = re.subn(r"(?ms)^( *)<!-- (\w+) -->\n(.*?)^\1<!-- /\2 -->\n", with_table, page.read_text(errors="replace"))
+    if 2 * blocks != len(marks := re.findall(r"<!-- /?\w+ -->", text)):
+        raise Wrong(f"{page}: takes each table between '<!-- NAME -->' and '<!-- /NAME -->', and has {' '.join(marks)}")
+    return text
+
+
 def pages(folder, root):
     """{page: its text} of all that have tables of `folder`, or ways to others. Raises Wrong."""
     results, texts, last = Results(folder), {}, ways(sorted(root.glob("[0-9][0-9]_*/README.md")))
     for page in [*sorted(root.glob("README*.md")), *sorted(root.glob("[0-9][0-9]_*/*.md"))]:
-        def with_table(block):
-            margin, name, old = block.groups()
-            if (page.parent / "matmul.cu").exists() and page.parent.name not in results.stages():  # a new chapter
-                return block[0]
+        new = (page.parent / "matmul.cu").exists() and page.parent.name not in results.stages()  # a chapter without figures
+
+        def made(name, old):
+            if new or name in ("counters", "counted"):  # which tools/counters.py makes
+                return old
             try:
-                made = TABLES[name](results, page, old)
+                return TABLES[name](results, page, old)
             except (LookupError, TypeError, ValueError) as wrong:
                 raise Wrong(f"{page}: the table '{name}' lacks a figure: {wrong}")
-            return f"{margin}<!-- {name} -->\n{textwrap.indent(made, margin)}{margin}<!-- /{name} -->\n"
 
-        text, blocks = re.subn(r"(?ms)^( *)<!-- (\w+) -->\n(.*?)^\1<!-- /\2 -->\n", with_table, page.read_text())
-        if 2 * blocks != len(marks := re.findall(r"<!-- /?\w+ -->", text)):
-            raise Wrong(f"{page}: takes each table between '<!-- NAME -->' and '<!-- /NAME -->', and has {' '.join(marks)}")
-        texts[page] = re.sub(r"(?m)^(Back|Next): .*\n\Z", last.get(page, ""), text)
+        texts[page] = re.sub(r"(?m)^(Back|Next): .*\n\Z", last.get(page, ""), filled(page, made))
     return texts

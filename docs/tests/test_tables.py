@@ -1,6 +1,7 @@
 """The figures of the pages are those of the committed CSVs: tables and pictures are what ./run plot and tools/counters.py make of them,
 another figure changes them, a bad CSV or page gives one line and leaves everything as it was."""
 import hashlib
+import pathlib
 import re
 import shutil
 
@@ -12,6 +13,7 @@ import tables
 from support import BUILD, ROOT, program
 
 RESULTS = ROOT / "docs/results/h200"
+PAGES = ("README.md", "03_shared_blocking/README.md")
 TABLES = tables.pages(RESULTS, ROOT)
 STAGES = tables.Results(RESULTS).stages()
 HARDWARE = counters.by_stage(RESULTS / "counters.csv")
@@ -64,86 +66,108 @@ def test_what_the_emulator_counts(emulated):
 @pytest.mark.parametrize("stage, column", [
     (stage, column) for stage in HARDWARE for column in counters.COMPARED])
 def test_hardware_counts_what_the_emulator_counts(stage, column, emulated):
-    theirs = int(HARDWARE[stage][column])
-    ours = OTHERWISE.get((stage, column), int(emulated[1][stage][column]))
+    theirs = HARDWARE[stage][column]
+    ours = OTHERWISE.get((stage, column), emulated[1][stage][column])
     assert -0.01 * ours <= theirs - ours <= FILLS.get((stage, column), 0.01) * ours, f"ncu counts {theirs}, the emulator {ours}"
 
 
-@pytest.fixture
-def plotted(tmp_path):
-    """plot.py's main() in a folder with the CSVs and the first page."""
+@pytest.fixture(scope="module")
+def drawn(tmp_path_factory):
+    """A folder with the CSVs, the first page and a chapter's, as plot.py leaves it."""
     pytest.importorskip("matplotlib", reason="this Python has no matplotlib (python3-matplotlib)")
+    folder = tmp_path_factory.mktemp("drawn")
+    for name in ("h100", "h200"):
+        shutil.copytree(RESULTS.with_name(name), folder / name)
+    for page in PAGES:
+        (folder / page).parent.mkdir(exist_ok=True)
+        shutil.copy(ROOT / page, folder / page)
+    assert plot(folder) == 0
+    return folder
+
+
+@pytest.fixture
+def copy(drawn, tmp_path):
+    return pathlib.Path(shutil.copytree(drawn, tmp_path / "copy"))
+
+
+def plot(folder):
     import plot
-    shutil.copytree(RESULTS, tmp_path / "h200")
-    shutil.copytree(RESULTS.with_name("h100"), tmp_path / "h100")
-    for page in ("README.md", "03_shared_blocking/README.md"):
-        (tmp_path / page).parent.mkdir(exist_ok=True)
-        shutil.copy(ROOT / page, tmp_path / page)
-    return lambda: plot.main([str(tmp_path / "h200"), str(tmp_path / "README.md")])
+    return plot.main([str(folder / "h200"), str(folder / "README.md")])
 
 
 def contents(folder):
-    return {str(path.relative_to(folder)): re.sub(r"(?m)^.*SHA-256.*$", "", path.read_text())
+    return {str(path.relative_to(folder)): re.sub(r"(?m)^.*SHA-256.*$", "", path.read_text(errors="replace"))
             for path in folder.rglob("*.*") if path.is_file()}
 
 
-CHANGED = (  # of which file, what, made what, and which files change by it
-    ("ladder.csv", ",51858,77.5", ",12345,77.5", "README.md h200/ladder.svg h200/roofline.svg"),
-    ("limits.csv", ",4289.5,", ",3000.0,", "03_shared_blocking/README.md h200/roofline.svg"),
-    ("library_curves.csv", "FP32,256,0.0113,0.0109,0.0132,2979", "FP32,256,0.0113,0.0109,0.0132,9979", "h200/library_curves.svg"),
-    ("opencl.csv", ",5191,7.8,", ",5191,50,", "h200/opencl.svg"),
-    ("rates.csv", "03_shared_blocking,4096,100,24.29", "03_shared_blocking,4096,100,99.29", "03_shared_blocking/README.md"),
+# Of which file, in the first row of which stage or kind, which cell, made what, and which files change by it.
+CHANGED = (
+    ("ladder", "03_shared_blocking,8192", "gflops", "12345",
+     "03_shared_blocking/README.md README.md h200/ladder.svg h200/roofline.svg"),
+    ("limits", "copy", "gbs", "3000.0", "03_shared_blocking/README.md h200/roofline.svg"),
+    ("library_curves", "FP32", "gflops", "9979", "h200/library_curves.svg"),
+    ("opencl", "01_naive,1024", "percent_of_peak", "50", "h200/opencl.svg"),
+    ("rates", "03_shared_blocking", "l1_hit_percent", "99.29", "03_shared_blocking/README.md"),
 )
-WRONG = (  # of which file, what, made what, and what is then said
-    ("ladder.csv", "03_shared_blocking,8192", "03_shared_blocking,8191", "has no row of 8192 x 8192 x 8192 for 03_shared_blocking"),
-    ("ladder.csv", "predicted_g", "g", "has no column 'predicted_gflops'"),
-    ("ladder.csv", ",6418,", ",many,", "gflops is 'many', expected a number above 0"),
-    ("ladder.csv", ",6418,", ",nan,", "gflops is 'nan'"),
-    ("ladder.csv", ",6418,", ",-5,", "gflops is '-5'"),
-    ("ladder.csv", ",580.159.04,", ",9,", "has results of several machines"),
-    ("limits.csv", "\ncopy,", "\ncopied,", "has no row of copy"),
-    ("limits.csv", "NVIDIA H200,580", "X1,580", "has results of several machines"),
-    ("limits.csv", ",65896.2,", ",-,", "lacks a figure"),
-    ("library_curves.csv", "FP64,256,", "FP64,", "line 2: has "),
-    ("library_curves.csv", None, "", "has no rows"),
-    ("opencl.csv", None, "stage,m", "has no rows"),
-    ("rates.csv", "\n03_shared", "\n07_shared", "has no row of 03_shared_blocking"),
-    ("../README.md", "<!-- /ladder -->", "", "takes each table between"),
-    ("../README.md", "<!-- ladder -->", "<!-- timed -->", "takes each table between"),
-    ("../03_shared_blocking/README.md", "ablation -->", "abolition -->", "'abolition'"),
+WRONG = (  # the same, and what is then said
+    ("ladder", "03_shared_blocking,8192", "m", "8191", "has no row of 8192 x 8192 x 8192 for 03_shared_blocking"),
+    *(("ladder", "01_naive", "gflops", bad, f"gflops is '{bad}'") for bad in ("many", "nan", "-5", "0", "1e-300", "1e308")),
+    ("ladder", "01_naive", "power_w", "1e308", "power_w is '1e308'"),
+    ("ladder", "01_naive", "verified", "wrong", "verified is 'wrong'"),
+    ("ladder", "01_naive", "driver", "9", "has results of several machines"),
+    ("ladder", "stage", "predicted_gflops", "x", "has no column 'predicted_gflops'"),
+    ("limits", "copy", "what", "copied", "has no row of copy"),
+    ("limits", "copy", "gpu", "X1", "has results of several machines"),
+    ("limits", "copy", "gbs", "1e-300", "gbs is '1e-300'"),
+    ("limits", "fp32_fma", "gflops", "-", "lacks a figure"),
+    ("library_curves", "FP64", "n", "1,2", "has "),
+    ("rates", "03_shared_blocking", "stage", "07_shared", "has no row of 03_shared_blocking"),
 )
 
 
-def change(folder, file, old, new):
-    path = folder / "h200" / file
-    text = path.read_text()
-    assert old is None or old in text
-    path.write_text(new if old is None else text.replace(old, new, 2 if "-->" in new else 1))  # both markers of a table
+def change(folder, name, row, column, to):
+    """Also of the header, which is the row that begins with its own first word."""
+    path = folder / f"h200/{name}.csv"
+    lines = path.read_text().splitlines()
+    at = next(number for number, line in enumerate(lines) if line.startswith(row))
+    cells = lines[at].split(",")
+    cells[lines[0].split(",").index(column)] = to
+    lines[at] = ",".join(cells)
+    path.write_text("\n".join(lines) + "\n")
 
 
-@pytest.mark.parametrize("file, old, new, files", CHANGED, ids=lambda value: value[:30])
-def test_another_figure_changes_its_pages_and_pictures(file, old, new, files, plotted, tmp_path):
-    assert plotted() == 0
-    before = contents(tmp_path)
-    change(tmp_path, file, old, new)
-    assert plotted() == 0
-    after = contents(tmp_path)
+@pytest.mark.parametrize("name, row, column, to, files", CHANGED)
+def test_another_figure_changes_its_pages_and_pictures(name, row, column, to, files, drawn, copy):
+    change(copy, name, row, column, to)
+    assert plot(copy) == 0
+    before, after = contents(drawn), contents(copy)
     assert sorted(name for name in after if after[name] != before[name] and not name.endswith(".csv")) == files.split()
 
 
-@pytest.mark.parametrize("file, old, new, said", WRONG, ids=lambda value: str(value)[:30].strip())
-def test_what_is_wrong_is_named(file, old, new, said, plotted, tmp_path, capsys):
-    change(tmp_path, file, old, new)
-    before = contents(tmp_path)
-    code, error = plotted(), capsys.readouterr().err
+def check_refused(copy, said, capsys):
+    before = contents(copy)
+    code, error = plot(copy), capsys.readouterr().err
     assert (code, error.count("\n")) == (2, 1) and said in error, error
-    assert contents(tmp_path) == before
+    assert contents(copy) == before
 
 
-def test_a_new_chapter_gets_a_row(plotted, tmp_path):
-    page = tmp_path / "README.md"
-    text = page.read_text()
-    row, = re.findall(r"(?m)^\| \[04_unroll\].*\n", text)
-    page.write_text(text.replace(row, ""))
-    assert plotted() == 0
-    assert re.search(r"(?m)^\| \[04_unroll\]\(04_unroll/README.md\) \| \w.* \| 65.9 \| 39.4 \| ", page.read_text())
+@pytest.mark.parametrize("name, row, column, to, said", WRONG)
+def test_what_is_wrong_is_named(name, row, column, to, said, copy, capsys):
+    change(copy, name, row, column, to)
+    check_refused(copy, said, capsys)
+
+
+@pytest.mark.parametrize("file, old, new, said", [
+    ("h200/library_curves.csv", b"(?s).*", b"", "has no rows"), ("h200/opencl.csv", b"(?s)\n.*", b"\n", "has no rows"),
+    ("h200/ladder.csv", b"exact", b"\xff\xfe", "verified is"), ("README.md", b"<!-- /ladder -->", b"", "takes each table between"),
+    ("README.md", b"<!-- ladder -->", b"<!-- timed -->", "takes each table between"),
+    ("03_shared_blocking/README.md", b"ablation -->", b"abolition -->", "'abolition'")])
+def test_a_wrong_file_is_named(file, old, new, said, copy, capsys):
+    (copy / file).write_bytes(re.sub(old, new, (copy / file).read_bytes()))
+    check_refused(copy, said, capsys)
+
+
+def test_a_new_chapter_gets_a_row(tmp_path):
+    (tmp_path / "README.md").write_text("<!-- ladder -->\n<!-- /ladder -->\n")
+    page, = tables.pages(RESULTS, tmp_path).values()
+    assert re.search(r"(?m)^\| \[04_unroll\]\(04_unroll/README.md\) \| \w.* \| 65.9 \| 39.4 \| ", page)
