@@ -1,13 +1,12 @@
 #!/usr/bin/env python3
 """compile_claims.py: what nvcc says to the articles' claims: compiles small snippets, and prints a line for each. No GPU is needed.
 
-    python3 tools/compile_claims.py [CLAIM...]      of these claims of docs/articles.md, such as 17 or E5, or of all
+    python3 tools/compile_claims.py [CLAIM...]      prints those of these claims of docs/articles.md, such as 17 or E5, or all
 
 A line has the claims, the architecture, what the snippet is, and what nvcc makes of it: "compiles", with the instructions looked
 for in its PTX, or "refused" with the first error. docs/articles.md has what it should be.
 Example: python3 tools/compile_claims.py 17. Exit codes: 0 done, 2 no such claim, 77 no nvcc.
 """
-import collections
 import concurrent.futures
 import pathlib
 import re
@@ -143,6 +142,7 @@ ASSEMBLY = [
 ]
 # Of which claims, what it is, a whole file, nvcc's options.
 FILES = [
+    *((claims, what, PTX.format(*fields), "-cubin -arch=sm_75") for claims, what, *fields in ASSEMBLY),
     ("4", "constexpr unsigned int warpSize at file scope", PRELUDE + "constexpr unsigned int warpSize = 32;\n", "-cubin -arch=sm_90"),
     ("4", "constexpr unsigned int warpSize in a function", PRELUDE + "__global__ void empty() {}\n"
      "void launch() { constexpr unsigned int warpSize = 32; empty<<<1, warpSize>>>(); }\n", "-cubin -arch=sm_90"),
@@ -150,7 +150,6 @@ FILES = [
     ("118 E12", f"nvcc {OLD.replace('70', '75')}, the article's", PRELUDE, OLD.replace("70", "75")),
 ]
 SATFINITE = ("E5", "machine code of PTX 6.4 wmma.mma on floats, with .satfinite and without")
-CLAIMS = {claim for claims, *_ in (*KERNELS, *ASSEMBLY, *FILES, SATFINITE) for claim in claims.split()}
 
 
 def compiled(source, flags):
@@ -171,9 +170,9 @@ def seen(result, *words):
     return "compiles" + "; PTX has " * bool(words) + ", ".join(f"{result[0].count(word)} {word.strip()}" for word in words)
 
 
-def kernels(arch, chosen):
-    """Lines of the chosen kernels of an architecture, which are compiled together, again and again without those that are refused."""
-    left, lines = {f"kernel{n}": kernel for n, kernel in enumerate(chosen)}, []
+def kernels(arch):
+    """Lines of an architecture's kernels, which are compiled together, again and again without those that are refused."""
+    left, lines = {f"kernel{n}": kernel for n, kernel in enumerate(KERNELS) if kernel[1] == arch}, []
     while left:
         result = compiled(PRELUDE + "".join(f'#line 1 "{name}"\n__global__ void {name}(Pointer p) {{\n{body}\n}}\n'
                                             for name, (_, _, _, body, *_) in left.items()), f"-cubin -arch={arch}")
@@ -192,13 +191,13 @@ def kernels(arch, chosen):
 def satfinite(arch):
     with_it, without = (compiled(PTX.format("6.4", "sm_75", f".aligned{SHAPE}{more}", ".aligned"), f"-cubin -arch={arch}")[1]
                         for more in (".satfinite", ""))
-    return SATFINITE[0], arch, SATFINITE[1], "the same, byte for byte" if with_it == without else "differs"
+    return [(SATFINITE[0], arch, SATFINITE[1], "the same, byte for byte" if with_it == without else "differs")]
 
 
 def whole(claims, what, source, flags):
     if flags == OLD and "compute_70" in subprocess.run(["nvcc", "--list-gpu-arch"], capture_output=True, text=True).stdout:
-        return claims, "compute_70", what, "left out: this nvcc builds still for compute_70"
-    return claims, re.search(r"-arch=(\w+)", flags)[1], what, seen(compiled(source, flags))
+        return [(claims, "compute_70", what, "left out: this nvcc builds still for compute_70")]
+    return [(claims, re.search(r"-arch=(\w+)", flags)[1], what, seen(compiled(source, flags)))]
 
 
 def main(words):
@@ -206,27 +205,19 @@ def main(words):
     if words in (["-h"], ["--help"]):
         print(__doc__.strip())
         return 0
-    if unknown := [word for word in words if word not in CLAIMS]:
-        known = " ".join(sorted(CLAIMS, key=lambda claim: (len(claim), claim)))
-        print(f"compile_claims.py: '{unknown[0]}': takes {known}", file=sys.stderr)
-        return 2
     if not shutil.which("nvcc"):
         print("compile_claims.py: no nvcc: it comes with the CUDA toolkit", file=sys.stderr)
         return 77
-    by_arch = collections.defaultdict(list)
-    for kernel in KERNELS:
-        if not words or set(words) & set(kernel[0].split()):
-            by_arch[kernel[1]].append(kernel)
-    files = [*FILES, *((claims, what, PTX.format(*fields), "-cubin -arch=sm_75") for claims, what, *fields in ASSEMBLY)]
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
-        jobs = [pool.submit(kernels, arch, chosen) for arch, chosen in by_arch.items()]
-        jobs += [pool.submit(lambda file: [whole(*file)], file) for file in files if not words or set(words) & set(file[0].split())]
-        if not words or SATFINITE[0] in words:
-            jobs += [pool.submit(lambda arch: [satfinite(arch)], arch) for arch in ("sm_75", "sm_80", "sm_90")]
-        for job in jobs:
-            for claims, arch, what, said in job.result():
-                print(f"{claims:14} {arch:11} {what}: {said}")
-    return 0
+        jobs = [pool.submit(kernels, arch) for arch in dict.fromkeys(kernel[1] for kernel in KERNELS)]
+        jobs += [pool.submit(whole, *file) for file in FILES]
+        jobs += [pool.submit(satfinite, arch) for arch in ("sm_75", "sm_80", "sm_90")]
+        rows = [row for job in jobs for row in job.result() if not words or set(words) & set(row[0].split())]
+    for claims, arch, what, said in rows:
+        print(f"{claims:14} {arch:11} {what}: {said}")
+    if not rows:
+        print(f"compile_claims.py: '{' '.join(words)}': no claim that it compiles anything for", file=sys.stderr)
+    return 0 if rows else 2
 
 
 if __name__ == "__main__":
