@@ -7,7 +7,6 @@ import csv
 import html
 import json
 import pathlib
-import re
 import subprocess
 import sys
 import tempfile
@@ -26,15 +25,16 @@ def usual_shape(step):
     return SHAPES.get(step[:2], OTHER_SHAPE)
 
 
-def record(program, shape):
-    """The program's record. A wrong result or a race is no failure: the page is to show it. Exits if there is no record."""
+def record(program, shape, *options):
+    """The record of the program with these options. A wrong result or a race is no failure: the page is to show it. Exits if there
+    is no record."""
     with tempfile.TemporaryDirectory(prefix="view-") as folder:
         file = pathlib.Path(folder, "record")
-        options = [word for option, number in zip(("-m", "-n", "-k"), shape) for word in (option, str(number))]
-        run = subprocess.run([program, *options, "--order", "forward", "--verify-only", "--record", file], stdout=subprocess.PIPE)
+        run = subprocess.run([program, "--sizes", "x".join(map(str, shape)), "--order", "forward", "--verify-only",
+                              "--record", file, *options], stdout=subprocess.PIPE)
         if not file.exists():
             sys.exit(run.returncode or 1)
-        return file.read_text()
+        return file.read_text(errors="replace")
 
 
 class Reader:
@@ -106,7 +106,7 @@ class Reader:
     def event(self, warp, what, where, width, cost, ideal, notes, *lanes):
         file, _, line = where.rpartition(":")
         if file not in self.data["sources"] and (self.root / file).is_file():
-            self.data["sources"][file] = (self.root / file).read_text()
+            self.data["sources"][file] = (self.root / file).read_text(errors="replace")
         warps = self.data["blocks"][-1]["warps"]
         warps.extend([] for _ in range(int(warp) + 1 - len(warps)))
         pairs = [cell.partition(">") for cell in lanes]

@@ -3,14 +3,18 @@
   `x.csv: a, n 8, column = 1.5`                  in docs/results/h200/x.csv: of the one row with a cell a, and 8 in column n;
   `x.csv: a, column / y.csv: b, column = 2.1`    the quotient of two such;
   `x.txt: text`                                  in docs/results/x.txt.
-A command that takes a GPU is not run: its row has a figure of a CSV. That a falsehood is noticed is shown by planted ones.
+A command that takes a GPU is not run: its row has a figure of a CSV. That another figure is noticed is shown of each.
 """
 import collections
+import contextlib
 import csv
+import functools
+import io
 import re
 
 import pytest
 
+import claims
 from commands import check_exists, run
 from support import ROOT
 
@@ -69,16 +73,26 @@ def check_csv(figure):
     name, words, other, others, value = SELECTOR.fullmatch(figure).groups()
     found = cell(name, words)
     if other or found != value:
-        figures = [float(re.match(r"-?[\d.]+", text)[0]) for text in (found, cell(other, others) if other else "1")]
+        figures = [float(re.match(r"-?[\d.]*", text)[0] or "nan") for text in (found, cell(other, others) if other else "1")]
         found = f"{figures[0] / figures[1]:.{len(value.partition('.')[2])}f}"
     assert found == value.replace(",", ""), f"`{figure}`: it is {found}"
 
 
+@functools.lru_cache(None)
 def output_of(command):
-    script, _, claim = command.partition("compile_claims.py ")
-    exit_code, output = run(script + "compile_claims.py" if claim else command)  # which compiles for all claims at once
+    """claims.py is called without a process of its own, and compile_claims.py compiles for all claims at once."""
+    script, words = re.match(r"(.*?claims\.py|.*) ?(.*)", command).groups()
+    if script == "python3 tools/claims.py":
+        printed = io.StringIO()
+        with contextlib.redirect_stdout(printed):
+            exit_code = claims.main(words.split())
+        if exit_code == 77:
+            pytest.skip("clang-19 is missing")
+        output = printed.getvalue()
+    else:
+        exit_code, output = run(script)
     assert not exit_code, f"`{command}`: {output[-300:]}"
-    lines = [line for line in output.splitlines() if not claim or claim in line[:14].split()]
+    lines = [line for line in output.splitlines() if "compile" not in script or words in line[:14].split()]
     return " ".join(" ".join(lines).split())
 
 
@@ -143,33 +157,14 @@ def test_row(cells):
     check_row(cells)
 
 
-# Falsehoods: of which claim ("": of the whole), what the text has, what it is made to have, and what is then said.
-FALSEHOODS = (
-    ("44", "61.9%", "62.9%", "not printed by"),
-    ("44", "claims.py 44", "claims.py 43", "not printed by"),
-    ("44", "tools/claims.py", "tools/claim.py", "there is no tools/claim.py"),
-    ("44", "`python3 tools/claims.py 44`", "`python3 tools/claims.py 44`, `build/bin/one_tile_cpu`", "prints no figure"),
-    ("3", "one_tile_cpu", "two_tiles_cpu", "no such program"),
-    ("109", "-R 06_wmma.one_tile", "-R 06_wmma.two_tiles", "ctest has no such test"),
-    ("52", "./run latency", "./run latencies", "no such program or stage"),
-    ("46", "= 32.0", "= 31.0", "it is 32.0"),
-    ("46", "L1 hit, ", "load, ", "rows with load"),
-    ("46", ", cycles = ", ", clocks = ", "has no column 'clocks'"),
-    ("21", "= 5.08", "= 7.08", "it is 5.08"),
-    ("63", "16 HMMA.884.F32.F32", "32 HMMA.884.F32.F32", "lacks"),
-    ("46", "reproduced on an H200", "reproduced on a Volta", "is no verdict"),
-    ("44", "corrected", "otherwise on an H200", "has no figure of an H200's results"),
-    ("", "| 46 | L1 |", "| 47 | L1 |", "rows too many or missing: ['46', '47']"),
-    ("", "| corrected | `", "| reproduced | `", "it is {"),
-    ("", "| 40-45 |", "| 40-44 |", "does not lead to"),
-)
+@pytest.mark.parametrize("cells", rows_of(TEXT)["claim"], ids=lambda cells: cells[0])
+def test_another_figure_is_noticed(cells):
+    for figure in code(cells[5]) if cells[3] != "out of reach" else ():
+        with pytest.raises(AssertionError):
+            check_row([*cells[:5], cells[5].replace(figure, figure[:-1] + "?")])
 
 
-@pytest.mark.parametrize("claim, old, new, said", FALSEHOODS, ids=lambda value: value[:30])
-def test_falsehood_is_seen(claim, old, new, said):
-    with pytest.raises((AssertionError, pytest.fail.Exception), match=re.escape(said)):
-        if not claim:
-            check_whole(TEXT.replace(old, new, 1))
-        for cells in rows_of(TEXT)["claim"] if claim else ():
-            if cells[0] == claim:
-                check_row([each.replace(old, new, 1) for each in cells])
+@pytest.mark.parametrize("old, new", [("| 46 |", "| 47 |"), ("| corrected | `", "| reproduced | `"), ("| 40-45 |", "| 40-44 |")])
+def test_a_claim_that_is_missing_is_noticed(old, new):
+    with pytest.raises(AssertionError):
+        check_whole(TEXT.replace(old, new, 1))

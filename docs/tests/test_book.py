@@ -12,8 +12,8 @@ PAGES = sorted(path for path in ROOT.rglob("*.md") if not path.relative_to(ROOT)
 PROGRAMS = ("./run", "./test", "build/bin/", "nvcc ", "ncu ", "cuda-gdb ", "compute-sanitizer ", "git ", "python3 ",
             "cuobjdump ", "cmake ", "ctest ")
 # What takes long, and is run by other tests; of ./test it is asked which tests it would run.
-ELSEWHERE = (r"./test .*-R |./run (--)?all |./run roofline_host|./run 00|python3 07_fragment_probe/count_mma.py|python3 06_wmma/link|"
-             "python3 emulator/")
+ELSEWHERE = (r"./test .*-R |./run (--)?all |./run (roofline|transfer$)|./run 00|build/bin/transfer_cpu|"
+             "python3 07_fragment_probe/count_mma.py|python3 06_wmma/link|python3 emulator/")
 
 
 def without_code(text):

@@ -12,11 +12,8 @@ FILES = ["01_naive/matmul.cu", "06_wmma/matmul.cu", "common/harness.h", "07_frag
 
 
 def reads(file, folder):
-    clangd = tool("clangd")
-    if " version 1" not in (version := call(clangd, "--version").stdout) or " version 13" in version:
-        pytest.skip(f"takes clangd 14 or later, here is {version.strip()}")
     no_config = {**os.environ, "XDG_CONFIG_HOME": str(folder / "none")}
-    said = call(clangd, f"--check={file}", "--check-lines=1-1", "--log=info", env=no_config)
+    said = call(tool("clangd"), f"--check={file}", "--check-lines=1-1", "--log=info", env=no_config)
     return "All checks completed, 0 errors" in said.stderr and "\nE[" not in said.stderr
 
 
