@@ -25,7 +25,7 @@ extern "C" __attribute__((weak)) void* __asan_region_is_poisoned(void* begin, si
 
 namespace emulator {
 
-bool compiled_for_tracing, in_kernel;
+bool compiled_for_tracing, traced, in_kernel;
 uintptr_t last_traced;
 
 EmulatorsWork::EmulatorsWork() : before(std::exchange(in_kernel, false)) {}
@@ -204,7 +204,8 @@ void refuse_access(unsigned thread, const std::string& what, int width, const st
          error);
 }
 
-bool tracing() { return compiled_for_tracing; }
+bool tracing() { return traced; }
+void set_tracing(bool on) { traced = on && compiled_for_tracing; }
 
 double host_bytes(double device_bytes) {
     return device_bytes * (tracing() ? 1 + races::bytes_per_byte() : 1);
@@ -213,7 +214,7 @@ double host_bytes(double device_bytes) {
 namespace trace {
 
 void begin_launch() {
-    if (!compiled_for_tracing) return;
+    if (!traced) return;
     const uintptr_t begin = number(builtins.dynamic_shared);
     const uintptr_t end = begin + (run.ranks - 1) * run.shared_stride + run.shared_bytes;
     memory.dynamic_shared = {begin, end, races::new_cells(begin, end)};
@@ -229,18 +230,18 @@ void begin_launch() {
 }
 
 void begin_block() {
-    if (compiled_for_tracing) races::begin_block();
+    if (traced) races::begin_block();
 }
 
 void end_interval() {
-    if (!compiled_for_tracing) return;
+    if (!traced) return;
     count_pending();
     if (record::on) record::end_interval();
     races::block_barrier();
 }
 
 void end_launch() {
-    if (!compiled_for_tracing) return;
+    if (!traced) return;
     races::delete_cells(memory.dynamic_shared.cells, memory.dynamic_shared.begin,
                         memory.dynamic_shared.end);
     memory.dynamic_shared = {0, 0, nullptr};
@@ -253,13 +254,13 @@ void forget(Allocation& allocation) {
 
 bool access(unsigned thread, const void* address, int bytes, Kind kind, const void* pc,
             bool counted, const void* copied_to) {
-    if (!compiled_for_tracing) return false;
+    if (!traced) return false;
     EmulatorsWork work;
     return note_access(thread, address, bytes, kind, pc, counted, copied_to, false);
 }
 
 void bulk_access(unsigned thread, const void* pointer, size_t bytes, Kind kind, const void* pc) {
-    if (!compiled_for_tracing) return;
+    if (!traced) return;
     const Allocation* range;
     const uintptr_t begin = number(pointer);
     const Region region = checked_region(thread, begin, int(bytes), kind, number(pc), false, range);
@@ -273,7 +274,7 @@ void bulk_access(unsigned thread, const void* pointer, size_t bytes, Kind kind, 
 
 void bulk_bounds(const void* pointer, size_t bytes, Kind kind, const void* pc) {
     const Allocation* range;
-    if (compiled_for_tracing)
+    if (traced)
         checked_region(current_thread, number(pointer), int(bytes), kind, number(pc), false, range);
 }
 

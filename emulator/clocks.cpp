@@ -39,7 +39,7 @@ void block_barrier() {
 }
 
 void warp_barrier(unsigned first, uint32_t lanes) {
-    if (!compiled_for_tracing) return;
+    if (!traced) return;
     uint32_t joined[kActors];
     bool beyond = false;
     for (unsigned lane = 0; lane < 32; ++lane)
@@ -87,7 +87,7 @@ unsigned agent(const void* whose) {
 
 AsyncOrder begin_async(unsigned first, const void* whose, unsigned threads) {
     AsyncOrder operation;
-    if (!compiled_for_tracing) return operation;
+    if (!traced) return operation;
     state.beyond_warps = true;
     operation.agent = agent(whose);
     state.issuer[operation.agent - run.threads] = first;
@@ -105,14 +105,14 @@ AsyncOrder begin_async(unsigned first, const void* whose, unsigned threads) {
 }
 
 void learn(unsigned thread, const AsyncOrder& operation) {
-    if (!compiled_for_tracing) return;
+    if (!traced) return;
     uint32_t& known = state.known[thread][operation.agent];
     known = std::max(known, operation.clock);
     state.knows_beyond_warp[thread] = state.last;
 }
 
 void act(AsyncOrder& operation, const std::function<void()>& accesses) {
-    if (!compiled_for_tracing) return;
+    if (!traced) return;
     operation.clock = state.own[operation.agent] = ++state.last;
     std::copy(operation.known.begin(), operation.known.end(), state.known[operation.agent]);
     const uint32_t base = std::exchange(state.base, operation.base);
@@ -125,7 +125,7 @@ void act(AsyncOrder& operation, const std::function<void()>& accesses) {
 }  // namespace clocks
 
 void Sync::release(unsigned thread) {
-    if (!compiled_for_tracing) return;
+    if (!traced) return;
     clocks::state.beyond_warps = true;
     known_.resize(clocks::kActors);
     for (unsigned t = 0; t < clocks::actors(); ++t)
@@ -135,7 +135,7 @@ void Sync::release(unsigned thread) {
 }
 
 void Sync::release(const AsyncOrder& operation) {
-    if (!compiled_for_tracing) return;
+    if (!traced) return;
     known_.resize(clocks::kActors);
     for (size_t t = 0; t < operation.known.size(); ++t)
         known_[t] = std::max(known_[t], operation.known[t]);
@@ -143,13 +143,13 @@ void Sync::release(const AsyncOrder& operation) {
 }
 
 uint32_t Sync::release_agent(const void* whose) {
-    if (!compiled_for_tracing) return 0;
+    if (!traced) return 0;
     known_.resize(clocks::kActors);
     return known_[clocks::agent(whose)] = ++clocks::state.last;
 }
 
 void Sync::acquire(unsigned thread) const {
-    if (!compiled_for_tracing || known_.empty()) return;
+    if (!traced || known_.empty()) return;
     for (unsigned t = 0; t < clocks::actors(); ++t)
         clocks::state.known[thread][t] = std::max(clocks::state.known[thread][t], known_[t]);
     clocks::state.knows_beyond_warp[thread] = clocks::state.last;

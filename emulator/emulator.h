@@ -28,9 +28,10 @@ void run_ends_only(int multiprocessors, uint64_t accesses = 0);
 // Fragment layout to emulate: 70, 75 or 80 (default; also later architectures).
 void set_architecture(int sm);
 
-// True in a program whose .cu file was compiled for tracing. Without it the emulator sees only barriers, blocks, threads and
-// divergence.
+// True in a program whose .cu file was compiled for tracing, until it switches that off: the launches that follow run as in a plain
+// build. Without tracing the emulator sees only barriers, blocks, threads and divergence.
 bool tracing();
+void set_tracing(bool on);  // no effect in a plain build
 
 // Host memory that this much device memory takes, in a traced build including the records of its accesses.
 double host_bytes(double device_bytes);

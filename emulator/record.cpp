@@ -210,7 +210,7 @@ void begin_launch() {  // of blocks alone, or once more of those of a cluster
 }
 
 void begin_block() {
-    on = hand_over && run.first_or_last && compiled_for_tracing;
+    on = hand_over && run.first_or_last && traced;
     if (on) blocks.push_back({block_name(), std::vector<Warp>((run.threads + 31) / 32), {}, {}});
 }
 

@@ -114,7 +114,7 @@ bool count_access(Site& site, unsigned thread, uintptr_t address, int width) {
 }
 
 void trace::count_bulk(const void* pc, bool store, uint64_t bytes, uint64_t sectors) {
-    if (!compiled_for_tracing) return;
+    if (!traced) return;
     Site& site = find_site(reinterpret_cast<uintptr_t>(pc), true, store);
     ++site.requests;
     site.bytes += bytes, site.cost += sectors;

@@ -100,7 +100,7 @@ void run_ready_threads(const std::vector<unsigned>& sequence) {
             current_thread = t;
             builtins.thread = threads[t].index;
             if (run.ranks > 1) enter_rank(rank_of(t));
-            in_kernel = compiled_for_tracing && threads[t].in_kernel;
+            in_kernel = traced && threads[t].in_kernel;
             fibers[t] = std::move(fibers[t]).resume();
             in_kernel = false;
             if (run.error || run.restart) return;
@@ -182,9 +182,9 @@ void run_blocks() {
         shuffle(shuffled);
     }
     for (uint64_t b = 0; b < blocks && !run.error && !run.restart; ++b) {
+        if (only_ends_run() && blocks == 1 && !accesses_run()) continue;
+        if (only_ends_run() && blocks > 1000 && b == 1) b = blocks - 1;
         run.first_or_last = b == 0 || b == blocks - 1;
-        if (only_ends_run() && !(blocks > 1000 ? run.first_or_last : blocks > 1 || accesses_run()))
-            continue;
         const uint64_t block = order == Order::random    ? shuffled[b]
                                : order == Order::reverse ? blocks - 1 - b
                                                          : b;
@@ -296,7 +296,7 @@ void* dynamic_memory(size_t alignment) {
 
 void enter_kernel() {
     threads[current_thread].in_kernel = true;
-    in_kernel = compiled_for_tracing;
+    in_kernel = traced;
 }
 
 void suspend() { scheduler = std::move(scheduler).resume(); }

@@ -4,8 +4,7 @@
 
 #include <sys/mman.h>
 
-#include <cstdio>
-#include <cstdlib>
+#include <stdexcept>
 
 #include "emulator/scheduler.h"
 
@@ -19,6 +18,12 @@ namespace {
 // that a large local array does not reach another thread's stack.
 constexpr size_t kStackBytes = 128 * 1024, kStride = 1024 * 1024;
 
+std::runtime_error no_stacks() {
+    return std::runtime_error(
+        "the emulator can't have 1 GiB of addresses, not memory, for the "
+        "stacks of threads: is there a limit (ulimit -v)?");
+}
+
 }  // namespace
 
 uintptr_t stacks_begin, stacks_bytes;
@@ -27,14 +32,13 @@ void* reserve_stack(unsigned thread, size_t& bytes) {
     if (!stacks_begin) {
         void* const all = mmap(nullptr, kStride * kMaxThreads, PROT_NONE,
                                MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-        if (all == MAP_FAILED) std::perror("emulator: no memory for stacks"), std::abort();
+        if (all == MAP_FAILED) throw no_stacks();
         stacks_begin = reinterpret_cast<uintptr_t>(all);
         stacks_bytes = kStride * kMaxThreads;
     }
     void* const end = reinterpret_cast<void*>(stacks_begin + (thread + 1) * kStride);
     void* const begin = static_cast<char*>(end) - kStackBytes;
-    if (mprotect(begin, kStackBytes, PROT_READ | PROT_WRITE) != 0)
-        std::perror("emulator: no memory for stacks"), std::abort();
+    if (mprotect(begin, kStackBytes, PROT_READ | PROT_WRITE) != 0) throw no_stacks();
     // A failed launch may have left poisoned frames here.
     if (__asan_unpoison_memory_region) __asan_unpoison_memory_region(begin, kStackBytes);
     bytes = kStackBytes;

@@ -85,11 +85,10 @@ bool is_data(uintptr_t address) {
     return address - begin < reinterpret_cast<uintptr_t>(&_end) - begin;
 }
 
-// All that is known of a struct without a name is that it is a static variable of a kernel.
+// A static variable of a function may be a kernel's: all that is known of a struct without a name, or of an array in a header.
 bool is_shared_array(const Symbol& symbol) {
     if (symbol.function || !is_data(symbol.begin)) return false;
-    return std::strstr(symbol.mangled, kShared) ||
-           (std::strncmp(symbol.mangled, "_ZZ", 3) == 0 && is_kernel(function_of(symbol)));
+    return std::strstr(symbol.mangled, kShared) || std::strncmp(symbol.mangled, "_ZZ", 3) == 0;
 }
 
 const Symbol* find_symbol(uintptr_t address) {

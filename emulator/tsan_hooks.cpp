@@ -34,7 +34,7 @@ void access_range(const void* pointer, size_t bytes, emulator::trace::Kind kind,
 
 extern "C" {
 
-void __tsan_init() { emulator::compiled_for_tracing = true; }
+void __tsan_init() { emulator::compiled_for_tracing = emulator::traced = true; }
 void __tsan_func_entry(void*) {}
 void __tsan_func_exit() {}
 void __tsan_vptr_update(void**, void*) {}

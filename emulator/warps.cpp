@@ -88,7 +88,7 @@ bool complete_warp(unsigned thread, const void* pc) {
         self.operation(call);
         for (unsigned lane = 0; record::on && record::collective && lane < 32; ++lane)
             record::call(first + lane, record::collective, call.file, call.line);
-        in_kernel = compiled_for_tracing;
+        in_kernel = traced;
     }
     for (unsigned lane = 0; lane < lanes; ++lane) {
         Thread& t = threads[first + lane];

@@ -25,6 +25,7 @@ foreach(program
   target_compile_options(${program} PRIVATE ${optimised})
   target_link_libraries(${program} PRIVATE emulator_test_device)
   add_test(NAME emulator.${test} COMMAND ${program} --gtest_brief=1)
+  set_property(GLOBAL APPEND PROPERTY TEST_NEEDS "emulator.${test} ${program}\n")
 endforeach()
 
 add_emulated_program(emulator_test_asan tests/asan_test.cu ASAN)  # run by test_asan.py
