@@ -111,7 +111,7 @@ int main(int argc, char** argv) {
                  "gflops",
                  "percent_of_peak",
                  "sm_mhz",
-                 {"percent_of_peak", "", 0, as_bar}};
+                 kBar};
     o.repeat = 20;
     uint32_t seed = 1;
     const std::vector<Option> more = {

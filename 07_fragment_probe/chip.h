@@ -8,9 +8,6 @@
 #include <vector>
 
 #include "common/lab/bench.h"
-#ifdef CUDA_EMULATOR
-#include "emulator/emulator.h"
-#endif
 
 struct Chip {
     int device = 0;
@@ -20,8 +17,9 @@ struct Chip {
 };
 
 // The two options, which write to `chip`.
-inline std::vector<Option> chip_options(Chip& chip) {
-    return {device_option(chip.device), arch_option(chip.sm)};
+inline OptionTable chip_options(Chip& chip) {
+    OptionTable options = arch_option(chip.sm);
+    return options += {device_option(chip.device)};
 }
 
 // Selects the chip and prints its name. Throws Failure if there is none.
@@ -29,14 +27,4 @@ inline void select_chip(Chip& chip) {
     const Bench bench(chip.device, chip.sm);
     chip.sm = bench.sm;
     std::printf("%s, %s\n", bench.gpu.full_name.c_str(), chip.architecture().c_str());
-}
-
-// Waits for the kernel that was just launched; `what` is named in the message if it failed. On the
-// CPU nothing may have raced.
-inline void finish(const std::string& what) {
-    finish_launch(what);
-#ifdef CUDA_EMULATOR
-    const auto& problems = emulator::counts().problems;
-    if (!problems.empty()) throw Failure(kWrongResult, what + ": " + problems[0]);
-#endif
 }

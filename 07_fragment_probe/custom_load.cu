@@ -249,6 +249,6 @@ int main(int argc, char** argv) {
         "custom_load",
         "times load_matrix_sync against loads written by hand, with the result unused and "
         "used",
-        "Example:\n  custom_load --csv loads.csv", o, {arch_option(o.arch)}, argc, argv,
+        "Example:\n  custom_load --csv loads.csv", o, arch_option(o.arch), argc, argv,
         [&](Report& report) { measure(o, report); });
 }

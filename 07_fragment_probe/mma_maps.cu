@@ -65,8 +65,7 @@ Dump map_of_ldmatrix() {
     const Matrix M = matrix([](int row, int col) { return float(row * 16 + col); });
     DeviceArray<half> M_device(256), x_device(256);
     M_device.upload(M);
-    load<trans><<<1, 32>>>(M_device.data(), x_device.data());
-    finish("ldmatrix");
+    run_checked("ldmatrix", {}, [&] { load<trans><<<1, 32>>>(M_device.data(), x_device.data()); });
     Matrix x;
     x_device.download(x);
     Dump dump;
@@ -80,8 +79,9 @@ std::vector<float> product(const Matrix& A, const Matrix& B, int blocks) {
     DeviceArray<float> C_device(blocks * 128);
     A_device.upload(A);
     B_device.upload(B);
-    multiply<probed><<<blocks, 32>>>(A_device.data(), B_device.data(), C_device.data());
-    finish("mma");
+    run_checked("mma", {}, [&] {
+        multiply<probed><<<blocks, 32>>>(A_device.data(), B_device.data(), C_device.data());
+    });
     std::vector<float> C;
     C_device.download(C);
     return C;
@@ -127,7 +127,6 @@ int main(int argc, char** argv) {
         {"csv", "FILE", "also write map,lane,element,row,col to FILE", file_name(csv)}};
     for (const Option& option : chip_options(chip)) options.push_back(option);
     const auto run = [&] {
-        WholeFile file("--csv", csv);
         select_chip(chip);
         if (chip.sm < 80) throw Failure(kNoGpu, "mma.m16n8k16 needs sm_80");
         const Dump c_map = map_of_c();
@@ -156,7 +155,7 @@ int main(int argc, char** argv) {
                         formula(dump, &Element::row).c_str(), formula(dump, &Element::col).c_str(),
                         describe_copies(kind, dump).c_str());
         }
-        file.save(text);
+        write_whole(csv, text);
     };
     return run_program("mma_maps", "which element each lane holds in mma.m16n8k16 and ldmatrix",
                        options, "Example:\n  mma_maps --csv maps.csv", argc, argv, run);

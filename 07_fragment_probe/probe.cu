@@ -69,8 +69,9 @@ Dump dump_of(const FragmentKind& kind, bool print) {
     std::fflush(stdout);
     const unsigned ldm = row_major ? cols : rows;
     const wmma::layout_t order = row_major ? wmma::mem_row_major : wmma::mem_col_major;
-    probe<Fragment, T><<<1, 32>>>(M_device.data(), ldm, order, cols, print, x_device.data());
-    finish("the probe of " + kind.name());
+    run_checked("the probe of " + kind.name(), {}, [&] {
+        probe<Fragment, T><<<1, 32>>>(M_device.data(), ldm, order, cols, print, x_device.data());
+    });
     x_device.download(x);
 
     Dump dump;
@@ -145,7 +146,6 @@ int main(int argc, char** argv) {
                                                asked.use + " takes half");
         if (all && !svg.empty())
             throw Failure(kBadCommandLine, "--svg: draws one fragment, not --all of them");
-        WholeFile csv_file("--csv", csv), svg_file("--svg", svg);
         select_chip(chip);
 #ifdef CUDA_EMULATOR
         const bool one_shape = chip.sm == 70;  // Volta's layouts of other shapes are not known
@@ -185,9 +185,9 @@ int main(int argc, char** argv) {
                 csv_text += first + format("%d,%d,%d,%d\n", at / elements, at % elements,
                                            dump[at].row, dump[at].col);
             const std::string on = chips == "unknown layout" ? chip.architecture() : chips;
-            svg_file.save(draw(kind, dump, kind.name() + " on " + on,
-                               "In each cell lane: x[i]. " + where + "; " + copies));
+            write_whole(svg, draw(kind, dump, kind.name() + " on " + on,
+                                  "In each cell lane: x[i]. " + where + "; " + copies));
         }
-        csv_file.save(csv_text);
+        write_whole(csv, csv_text);
     });
 }

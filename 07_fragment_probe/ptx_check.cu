@@ -441,8 +441,8 @@ int main(int argc, char** argv) {
         };
         DeviceArray<int> sm_device(1);
         std::vector<int> sm;
-        compiled_for<<<1, 1>>>(sm_device.data());
-        finish("the question what this was compiled for");
+        run_checked("the question what this was compiled for", {},
+                    [&] { compiled_for<<<1, 1>>>(sm_device.data()); });
         sm_device.download(sm);
         // The emulator's sm_80 stands for all later ones.
         const bool all = kEmulated && chip.sm == 80;
@@ -461,8 +461,7 @@ int main(int argc, char** argv) {
             in.upload(check.in);
             Words words(check.expected.size(), ~0u);
             out.upload(words);
-            check.launch(in.data(), out.data());
-            finish(check.name);
+            run_checked(check.name, {}, [&] { check.launch(in.data(), out.data()); });
             out.download(words);
             const auto [got, by_formula] =
                 std::mismatch(words.begin(), words.end(), check.expected.begin());

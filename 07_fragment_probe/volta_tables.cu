@@ -95,8 +95,9 @@ Wrong count_wrong(Table table_a, Table table_b, Table table_c) {
         b_device.upload(b);
         std::vector<float> c(256, unwritten()), C(256, unwritten());
         c_device.upload(c);
-        multiply<Accumulator><<<1, 32>>>(a_device.data(), b_device.data(), c_device.data());
-        finish("the product by mma.m8n8k4");
+        run_checked("the product by mma.m8n8k4", {}, [&] {
+            multiply<Accumulator><<<1, 32>>>(a_device.data(), b_device.data(), c_device.data());
+        });
         c_device.download(c);
         for (int at = 0; at < 256; ++at) {
             const Element of_c = table_c(at / 8, at % 8);
@@ -188,9 +189,10 @@ int main(int argc, char** argv) {
             DeviceArray<float> M_float_device(256), a_device(512), b_device(512), c_device(256);
             M_device.upload(M);
             M_float_device.upload(M_float);
-            load<<<1, 32>>>(M_device.data(), M_float_device.data(), a_device.data(),
-                            b_device.data(), c_device.data());
-            finish("load_matrix_sync");
+            run_checked("load_matrix_sync", {}, [&] {
+                load<<<1, 32>>>(M_device.data(), M_float_device.data(), a_device.data(),
+                                b_device.data(), c_device.data());
+            });
             a_device.download(held_a);
             b_device.download(held_b);
             c_device.download(held_c);

@@ -20,12 +20,10 @@ public:
           version_(trimmed(found.device.getInfo<CL_DEVICE_VERSION>())), known_(find_gpu(name_)) {
         in_use = &in_use_;
         predicted_ = options.gpu.value_or(known_.value_or(gpu_named("fury-x")));
-        const std::string where =
-            format("%s (%s), driver %s, %s, %u compute units, clock up to %u MHz", name_.c_str(),
-                   found.platform.c_str(), driver_.c_str(), version_.c_str(),
-                   found.device.getInfo<CL_DEVICE_MAX_COMPUTE_UNITS>(),
-                   found.device.getInfo<CL_DEVICE_MAX_CLOCK_FREQUENCY>());
-        std::printf("%s\n", wrapped(where).c_str());
+        std::printf("%s (%s), driver %s,\n  %s, %u compute units, clock up to %u MHz\n",
+                    name_.c_str(), found.platform.c_str(), driver_.c_str(), version_.c_str(),
+                    found.device.getInfo<CL_DEVICE_MAX_COMPUTE_UNITS>(),
+                    found.device.getInfo<CL_DEVICE_MAX_CLOCK_FREQUENCY>());
         print_gpu(predicted_, kFp32);
         print_shape(options);
         const size_t most = found.device.getInfo<CL_DEVICE_MAX_WORK_GROUP_SIZE>();

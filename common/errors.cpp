@@ -6,20 +6,32 @@
 #include <algorithm>
 #include <cstdarg>
 #include <cstdio>
+#include <cstdlib>
 #include <fstream>
 #include <limits>
 #include <new>
 #include <sstream>
 
 Failure refused(const std::string& option, const std::string& value, const std::string& why) {
-    return Failure(kBadCommandLine, option + " '" + value + "': " + why);
+    return Failure(kBadCommandLine, option + " '" + printable(value) + "': " + why);
+}
+
+// Whether stderr is a terminal that moves its cursor.
+static bool is_terminal() {
+    const char* const term = std::getenv("TERM");
+    return isatty(STDERR_FILENO) && std::string(term ? term : "") != "dumb";
 }
 
 int report_failure(const std::string& name) {
     const auto say = [&](const std::string& message, int code) {
         progress("");
         std::fflush(stdout);
-        std::fprintf(stderr, "%s: %s\n", name.c_str(), printable(message).c_str());
+        const bool red = code == kWrongResult && is_terminal() && !std::getenv("NO_COLOR");
+        std::istringstream lines(name + ": " + message);
+        bool first = true;
+        for (std::string line; std::getline(lines, line); first = false)
+            std::fprintf(stderr, red && first ? "\033[31m%s\033[0m\n" : "%s\n",
+                         printable(line).c_str());
         return code;
     };
     try {
@@ -62,36 +74,19 @@ int line_width() {
     return terminal ? std::min<int>(size.ws_col, 100) : 100;
 }
 
-std::string wrapped(const std::string& text) {
-    std::string lines, word;
-    size_t length = 0;
-    std::istringstream words(text);
-    while (words >> word) {
-        const bool breaks = length > 0 && length + 1 + word.size() > size_t(line_width());
-        lines += (breaks ? "\n  " : length > 0 ? " " : "") + word;
-        length = (breaks ? 2 : length > 0 ? length + 1 : 0) + word.size();
-    }
-    return lines;
-}
-
 void progress(const std::string& text) {
-    if (isatty(STDERR_FILENO)) std::fprintf(stderr, "\r\033[K%.*s", line_width() - 1, text.c_str());
-}
-
-// Linux's own estimate: free memory, and caches that it would drop.
-static double available_memory() {
-    std::ifstream file("/proc/meminfo");
-    std::string name;
-    double kib;
-    while (file >> name >> kib && file.ignore(99, '\n'))
-        if (name == "MemAvailable:") return 1024 * kib;
-    return std::numeric_limits<double>::infinity();
+    if (is_terminal()) std::fprintf(stderr, "\r\033[K%.*s", line_width() - 1, text.c_str());
 }
 
 void need_memory(double bytes) {
-    const double available = available_memory(), gib = 1 << 30;
-    if (!(bytes > available)) return;
+    // Linux's own estimate: free memory, and caches that it would drop.
+    std::ifstream file("/proc/meminfo");
+    std::string word;
+    double kib = std::numeric_limits<double>::infinity();
+    while (word != "MemAvailable:" && file >> word) continue;
+    file >> kib;
+    if (!(bytes > 1024 * kib)) return;
     throw Failure(kDeviceFailed, format("needs %.2f GiB of memory, %.2f GiB are available; try a "
                                         "smaller size",
-                                        bytes / gib, available / gib));
+                                        bytes / (1 << 30), kib / (1 << 20)));
 }

@@ -14,7 +14,8 @@ enum ExitCode {
     kNoGpu = 77
 };
 
-// A failure that ends the program with one line on stderr and an exit code.
+// A failure that ends the program with a line on stderr, below which a verdict gives its reasons, and
+// an exit code.
 struct Failure : std::runtime_error {
     Failure(ExitCode code, const std::string& message) : std::runtime_error(message), code(code) {}
     ExitCode code;
@@ -47,9 +48,6 @@ std::string printable(std::string text);
 
 // How many columns a line may have: 100, or fewer on a narrower terminal.
 int line_width();
-
-// Breaks `text` at blanks into lines of at most that width. All but the first are indented.
-std::string wrapped(const std::string& text);
 
 // One line of progress on a terminal, overwritten by the next; nothing when stderr is a file.
 void progress(const std::string& text);

@@ -22,12 +22,15 @@ inline int multiprocessors() {
 
 // Runs a stage as the command line says: verifies, then times or counts. Returns the program's exit
 // code (see errors.h). `source` names the stage: 05_double_buffer/matmul.cu is 05_double_buffer.
-int run_stage(Launcher<float, float> launch, const Facts& facts, int argc, char** argv,
-              const char* source = __builtin_FILE());
-int run_stage(Launcher<half, float> launch, const Facts& facts, int argc, char** argv,
-              const char* source = __builtin_FILE());
+// A and B are of float or half, C is of float or, with halves, of half.
+template <class In, class Out>
+int run_stage(Launcher<In, Out> launch, const Facts& facts, int argc, char** argv,
+              const char* source = __builtin_FILE(),
+              Launcher<__nv_bfloat16, float> launch_bf16 = nullptr);
+
 // Which also multiplies bfloat16 (--bf16), with the same traffic.
-int run_stage(Launcher<half, float> launch, Launcher<__nv_bfloat16, float> launch_bf16,
-              const Facts& facts, int argc, char** argv, const char* source = __builtin_FILE());
-int run_stage(Launcher<half, half> launch, const Facts& facts, int argc, char** argv,
-              const char* source = __builtin_FILE());
+inline int run_stage(Launcher<half, float> launch, Launcher<__nv_bfloat16, float> launch_bf16,
+                     const Facts& facts, int argc, char** argv,
+                     const char* source = __builtin_FILE()) {
+    return run_stage(launch, facts, argc, argv, source, launch_bf16);
+}

@@ -11,27 +11,34 @@
 enum class Type { kFloat, kHalf, kBfloat16 };  // of an element
 constexpr double bytes_of(Type type) { return type == Type::kFloat ? 4 : 2; }
 
+struct Matrices {
+    void *A, *B, *C;  // on the device
+};
+
 // A stage's product of one set of operands, whatever their types.
 struct Product {
     std::string stage;
     Facts facts;
     Type in, out;  // of A and B, of C
+    std::function<void(Shape, Matrices)> multiply;  // does not wait
     Shape shape = {};
-    void *A = nullptr, *B = nullptr, *C = nullptr;  // on the device
-    std::function<void()> launch = {};  // does not wait
+    Matrices at = {};
+
+    void launch() const { multiply(shape, at); }
 };
 
-Traffic traffic_of(const Product& product);  // what its stage states
+// Bytes, and flop per byte, that its stage states.
+Traffic traffic_of(const Product& product);
+Intensity intensity_of(const Product& product);
 
 class Machine {
 public:
     static const int kDefaultSize;  // of the matrices
-    static bool traces();  // whether it sees each access
+    static OptionTable options(Options& options);  // those that it alone has
 
     // Takes the device into use, and prints what it is and for which GPU it predicts. Throws as
     // select_device() does.
     explicit Machine(const Options& options, const Arithmetic& arithmetic);
-    ~Machine();
     static Columns columns(const Options& options);
     // Shapes to verify before the default one, which lets no guard act; none where one is asked for.
     std::vector<Shape> shapes_before() const;
@@ -46,18 +53,16 @@ public:
     // What to say of a failure in between: it may know the cause.
     std::string explain(const Failure& failure) const;
 
-    bool times() const;  // whether measure() does, rather than count
-    // Appends times or counts to the row. Returns GFLOP/s, 0 where nothing is timed.
-    double measure(const Product& product, Row& row);
+    // Appends times or counts to the row, the prediction, and where that was.
+    void measure(const Product& product, Row& row);
+
+    // After the last shape. Throws Failure(kWrongResult) for what none of them has tried.
+    void end() const;
 
     // Verifies at both ends of matrices with more than 2^32 elements.
-    using Multiply = std::function<void(Shape, void* A, void* B, void* C)>;
-    void verify_large_indices(const Product& product, const Multiply& multiply);
-
-    Row where() const;  // the last cells of a row
-    const Gpu& gpu() const;  // to predict for
+    void verify_large_indices(const Product& product);
 
 private:
     struct Parts;
-    std::unique_ptr<Parts> parts_;
+    std::shared_ptr<Parts> parts_;
 };

@@ -4,9 +4,10 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
+#include <filesystem>
 #include <sstream>
 
 using Text = const std::string&;
@@ -34,25 +35,32 @@ Setter flag(bool& into) {
     return [&into](Text, Text) { into = true; };
 }
 
-Setter file_name(std::string& into) {
+Setter size_list(std::vector<long long>& into) {
     return [&into](Text option, Text value) {
-        if (value.empty()) throw refused(option, value, "takes the name of a file");
-        into = value;
+        long long first = 0, last = 0, step = 0;
+        char more;
+        if (std::sscanf(value.c_str(), "%10lld:%10lld:%10lld%c", &first, &last, &step, &more) !=
+                3 ||
+            std::min(first, step) < 1 || last < first || last > kMaxK)
+            throw refused(
+                option, value,
+                format("takes FIRST:LAST:STEP, such as 1024:8192:1024, up to %lld", kMaxK));
+        into.clear();
+        for (; first <= last; first += step) into.push_back(first);
     };
 }
 
-Setter size_list(std::vector<long long>& into) {
+// Looks whether the file can be written before the work, not after it.
+Setter file_name(std::string& into) {
     return [&into](Text option, Text value) {
-        std::istringstream three(value);
-        std::string parts[3];
-        for (std::string& part : parts)
-            if (!std::getline(three, part, &part == &parts[2] ? '\n' : ':'))
-                throw refused(option, value, "takes FIRST:LAST:STEP, such as 1024:8192:1024");
-        const long long first = parse_number(option, parts[0], 1, kMaxK),
-                        last = parse_number(option, parts[1], first, kMaxK),
-                        step = parse_number(option, parts[2], 1, kMaxK);
-        into.clear();
-        for (long long size = first; size <= last; size += step) into.push_back(size);
+        const std::filesystem::path path = value;
+        const auto status = std::filesystem::status(path);
+        const bool there = std::filesystem::exists(status);
+        if (value.empty() || (there && !std::filesystem::is_regular_file(status)))
+            throw refused(option, value, "takes the name of a file");
+        if (access(there ? path.c_str() : (path.parent_path() / ".").c_str(), W_OK) != 0)
+            throw refused(option, value, std::string("can't be written: ") + std::strerror(errno));
+        into = value;
     };
 }
 
@@ -92,40 +100,24 @@ static void print_help(Text name, Text about, const OptionTable& options, Text e
     flush_output();
 }
 
-// Erases the progress line, then lets Ctrl-C end the program.
-static void end_by_signal(int signal) {
-    if (isatty(STDERR_FILENO)) (void)!write(STDERR_FILENO, "\r\033[K", 4);
-    std::signal(signal, SIG_DFL);
-    std::raise(signal);
-}
-
 bool parse_command_line(Text name, Text about, const OptionTable& options, Text examples, int argc,
                         char** argv) {
     const auto check = [](bool good, Text why) {
         if (!good) throw Failure(kBadCommandLine, why + "; see --help");
     };
-    for (const int signal : {SIGINT, SIGTERM})
-        if (std::signal(signal, end_by_signal) == SIG_IGN)
-            std::signal(signal, SIG_IGN);  // keep it ignored, as nohup and & want
-    for (int i = 1; i < argc; ++i) {  // --name value, --name=value, -n value or -nvalue
-        const std::string word = argv[i];
-        check(word.size() > 1 && word[0] == '-', "unexpected argument '" + word + "'");
-        const bool is_long = word[1] == '-';
-        const std::string dashed = word.substr(0, is_long ? word.find('=') : 2);
-        if (dashed == "-h" || dashed == "--help")
+    for (int i = 1; i < argc; ++i) {  // --name value or --name=value
+        const std::string word = argv[i], dashed = word.substr(0, word.find('='));
+        check(word[0] == '-', "unexpected argument '" + word + "'");
+        if (word == "-h" || word == "--help")
             return print_help(name, about, options, examples), false;
         const auto option = std::find_if(options.begin(), options.end(), [&](const Option& each) {
             return each.dashed() == dashed;
         });
-        check(option != options.end(), "unknown option '" + dashed + "'");
+        check(option != options.end(), "unknown option '" + dashed + "' in this build");
         const bool takes = !option->takes.empty(), joined_to_it = dashed != word;
         check(takes || !joined_to_it, word + ": takes no value");
         check(!takes || joined_to_it || i + 1 < argc, word + ": needs a value");
-        if (!option->refused.empty())
-            throw Failure(kBadCommandLine, dashed + ": only " + option->refused);
-        option->set(dashed, !takes         ? ""
-                            : joined_to_it ? word.substr(dashed.size() + is_long)
-                                           : argv[++i]);
+        option->set(dashed, joined_to_it ? word.substr(dashed.size() + 1) : takes ? argv[++i] : "");
     }
     return true;
 }
@@ -172,9 +164,7 @@ OptionTable product_options(Options& o, Text default_size) {
          }},
         {"limits", "FILE", "predict from what roofline measured and wrote to FILE (its --csv)",
          [&o](Text option, Text value) { o.gpu = read_limits(value, option); }}};
-    const OptionTable common = run_options(o, 10000);
-    options.insert(options.end(), common.begin(), common.end());
-    return options;
+    return options += run_options(o, 10000);
 }
 
 std::vector<Shape> shapes_of(const Options& o) {

@@ -19,11 +19,14 @@ struct Option {
     std::string takes;  // what --help calls its value; "": a switch
     std::string help;
     Setter set;  // throws Failure(kBadCommandLine) if the value is bad
-    std::string refused = "";  // else who takes it: "only ..." is the message
 
     std::string dashed() const { return (name.size() == 1 ? "-" : "--") + name; }
 };
 using OptionTable = std::vector<Option>;
+inline OptionTable& operator+=(OptionTable& table, const OptionTable& more) {
+    table.insert(table.end(), more.begin(), more.end());
+    return table;
+}
 
 // Parses an integer in [low, high]. Otherwise throws a Failure that names `option`.
 long long parse_number(const std::string& option, const std::string& text, long long low,
@@ -33,7 +36,8 @@ long long parse_number(const std::string& option, const std::string& text, long 
 std::string parse_choice(const std::string& option, const std::string& text,
                          const std::vector<std::string>& accepted);
 
-// Sets a number, a word, the name of a file, a switch, or the sizes of FIRST:LAST:STEP.
+// Sets a number, a word, a switch, the sizes of FIRST:LAST:STEP, or the name of a file that can be
+// written.
 template <class Number>
 Setter number(Number& into, long long low, long long high) {
     return [&into, low, high](const std::string& option, const std::string& value) {
@@ -42,29 +46,20 @@ Setter number(Number& into, long long low, long long high) {
 }
 Setter choice(std::string& into, const std::vector<std::string>& accepted);
 Setter flag(bool& into);
-Setter file_name(std::string& into);
 Setter size_list(std::vector<long long>& into);
+Setter file_name(std::string& into);
 
-// What this program is built for.
-enum Build { kTimesCpu, kTimesGpu, kVerifiesOnCpu };
+// What this program is built for. Neither: it times the CPU.
 #ifdef CUDA_EMULATOR
-constexpr Build kBuild = kVerifiesOnCpu;
+constexpr bool kEmulated = true, kOnGpu = false;
 #elif defined(__CUDACC__)
-constexpr Build kBuild = kTimesGpu;
+constexpr bool kEmulated = false, kOnGpu = true;
 #else
-constexpr Build kBuild = kTimesCpu;
+constexpr bool kEmulated = false, kOnGpu = false;
 #endif
-constexpr bool kEmulated = kBuild == kVerifiesOnCpu;
 
-// "" in that kind of build. Elsewhere why an option that it alone takes is refused.
-constexpr const char* only(Build taker) {
-    return kBuild == taker      ? ""
-           : taker == kTimesGpu ? "the GPU build takes it; the CPU build times nothing"
-                                : "the CPU builds (their names end in _cpu) take it";
-}
-
-// Sets what the command line says, and handles Ctrl-C from then on. Prints the help and returns
-// false if --help is among the words. Throws Failure(kBadCommandLine).
+// Sets what the command line says. Prints the help and returns false if --help is among the words.
+// Throws Failure(kBadCommandLine).
 bool parse_command_line(const std::string& name, const std::string& about,
                         const OptionTable& options, const std::string& examples, int argc,
                         char** argv);
@@ -93,6 +88,7 @@ struct Options : RunOptions {
     std::string order;  // emulator: forward, reverse, random or all three
     bool large_indices = false;  // emulator: only check that indices do not overflow
     bool lines = false;  // emulator: print the traffic of every source line
+    bool all_forms = false;  // emulator: every form of the kernel must be launched
     std::string record;  // emulator: the file for what two blocks access; empty: none
 
     std::vector<Shape> shapes;  // m, n and k replace its lengths if they are not 0

@@ -1,6 +1,5 @@
 #include "common/report.h"
 
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -30,7 +29,7 @@ std::string as_bar(const std::string& percent, int width) {
 }
 
 static const Column kColumns[] = {
-    {"stage", "stage", -22},
+    {"stage", "stage", -21},
     {"m", "M", 8},
     {"n", "N", 7},
     {"k", "K", 7},
@@ -42,33 +41,24 @@ static const Column kColumns[] = {
     {"percent_of_cublas", "of|cuBLAS", 8, as_percent},
     {"sm_mhz", "MHz", 6},
     {"percent_of_clblast", "of|CLBlast", 8, as_percent},
-    {"global_load_bytes", "loaded|MiB", 9, as_mib},
-    {"sectors_per_request", "sectors a|request", 10},
-    {"bank_conflict_factor", "conflict|factor", 9},
-    {"barriers_per_block", "barriers|a block", 9},
-    {"flop_per_byte", "flop per|byte", 9},
-    {"predicted_gflops", "predicted|TFLOP/s", 10, as_tera},
+    {"global_load_bytes", "loaded|MiB", 8, as_mib},
+    {"sectors_per_request", "sectors/|request", 10},
+    {"bank_conflict_factor", "conflict|factor", 10},
+    {"barriers_per_block", "barriers/|block", 11},
+    {"flop_per_byte", "flop/|byte", 7},
+    {"predicted_gflops", "predicted|TFLOP/s", 11, as_tera},
     {"measured_of_predicted", "ratio", 7},
 };
+
+const Column kBar = {"percent_of_peak", "", 0, as_bar};
 
 Column::Column(const char* name)
     : Column(*std::find_if(std::begin(kColumns), std::end(kColumns),
                            [&](const Column& each) { return each.name == name; })) {}
 
-WholeFile::WholeFile(const std::string& option, const std::string& path)
-    : option_(option), path_(path) {
-    struct stat found;
-    const bool exists = !path.empty() && stat(path.c_str(), &found) == 0;
-    if (exists && S_ISDIR(found.st_mode)) throw unwritable(EISDIR);
-    if (exists && !S_ISREG(found.st_mode)) throw refused(option, path, "is no regular file");
+void write_whole(const std::string& path, const std::string& text) {
     if (path.empty()) return;
-    const std::string folder = (path[0] == '/' ? "" : "./") + path.substr(0, path.rfind('/') + 1);
-    if (access(exists ? path.c_str() : folder.c_str(), W_OK) != 0) throw unwritable(errno);
-}
-
-void WholeFile::save(const std::string& text) {
-    if (path_.empty()) return;
-    const std::string part = path_ + "." + std::to_string(getpid()) + ".part";
+    const std::string part = path + "." + std::to_string(getpid()) + ".part";
     sigset_t ending, before;  // block Ctrl-C until the file is complete
     sigemptyset(&ending);
     for (const int signal : {SIGINT, SIGTERM}) sigaddset(&ending, signal);
@@ -76,15 +66,12 @@ void WholeFile::save(const std::string& text) {
     FILE* file = std::fopen(part.c_str(), "wx");  // x: overwrites nothing
     bool good = file && std::fwrite(text.data(), 1, text.size(), file) == text.size();
     good = file && std::fclose(file) == 0 && good;
-    good = good && std::rename(part.c_str(), path_.c_str()) == 0;
+    good = good && std::rename(part.c_str(), path.c_str()) == 0;
     const int why = errno;
     if (file && !good) unlink(part.c_str());
     sigprocmask(SIG_SETMASK, &before, nullptr);
-    if (!good) throw unwritable(why);
-}
-
-Failure WholeFile::unwritable(int why) const {
-    return refused(option_, path_, std::string("can't be written: ") + std::strerror(why));
+    if (!good)
+        throw Failure(kBadCommandLine, "'" + path + "' can't be written: " + std::strerror(why));
 }
 
 // `text` as a field of a CSV: in quotes where it needs them (RFC 4180).
@@ -103,30 +90,29 @@ static std::string aligned(const std::string& text, int width) {
 
 void Report::add(const Row& row) {
     progress("");
-    const bool first = csv_.empty();
-    if (first && wide_) table_.clear();
-    std::string names, values, titles[2], line;
+    const bool first = csv_.empty(), all = table_.empty();
+    std::string names, values, lines[3];  // two lines of titles, and the row's
     for (const Cell& cell : row) {
         const char* comma = names.empty() ? "" : ",";
+        const int width = int(std::max(cell.column.size(), cell.value.size())) + 2;
+        if (all) table_.push_back({cell.column, cell.column, names.empty() ? -21 : width});
         names += comma + csv_field(cell.column);
         values += comma + csv_field(cell.value);
-        const int width = int(std::max(cell.column.size(), cell.value.size())) + 2;
-        if (first && wide_) table_.push_back({cell.column, cell.column, comma[0] ? width : -21});
     }
     csv_ += (first ? names + "\n" : "") + values + "\n";
     for (const Column& column : table_)
         for (const Cell& cell : row) {
             if (cell.column != column.name) continue;
-            const int rest = std::max(0, line_width() - int(line.size()) - 1);
-            line +=
-                aligned(column.shown ? column.shown(cell.value, rest) : cell.value, column.width);
+            const int rest = std::max(0, line_width() - int(lines[2].size()) - 1);
             const size_t bar = column.title.find('|') + 1;  // npos + 1 is 0
-            titles[0] += aligned(column.title.substr(0, bar ? bar - 1 : 0), column.width);
-            titles[1] += aligned(column.title.substr(bar), column.width);
+            const std::string texts[] = {
+                column.title.substr(0, bar ? bar - 1 : 0), column.title.substr(bar),
+                column.shown ? column.shown(cell.value, rest) : cell.value};
+            for (int i = 0; i < 3; ++i) lines[i] += aligned(texts[i], column.width);
         }
-    for (std::string* each : {&titles[0], &titles[1], &line}) {
-        each->erase(each->find_last_not_of(' ') + 1);
-        if (!each->empty() && (first || each == &line)) std::printf("%s\n", each->c_str());
+    for (std::string& line : lines) {
+        line.erase(line.find_last_not_of(' ') + 1);
+        if (!line.empty() && (first || &line == &lines[2])) std::printf("%s\n", line.c_str());
     }
     flush_output();
 }

@@ -28,39 +28,29 @@ struct Column {
     std::string (*shown)(const std::string& value, int width);  // formats the value for a reader
 };
 using Columns = std::vector<Column>;
+extern const Column kBar;  // percent_of_peak, to the end of the line
 
 std::string as_time(const std::string& ms, int);  // "22.4 ms", "94.8 us"
 std::string as_tera(const std::string& giga, int);  // "51.49"
 std::string as_percent(const std::string& percent, int);
 std::string as_bar(const std::string& percent, int width);
 
-// A file that is written completely or not at all: beside its target, and then renamed.
-class WholeFile {
-public:
-    // Throws Failure(kBadCommandLine), naming `option`, if `path` can't be written: before the
-    // work, not after it. path "": no file.
-    WholeFile(const std::string& option, const std::string& path);
-    void save(const std::string& text);
-
-private:
-    Failure unwritable(int why) const;
-    std::string option_, path_;
-};
+// Writes a file completely or not at all: beside `path`, and then renames it. path "": no file.
+// Throws Failure(kBadCommandLine) if it can't be written.
+void write_whole(const std::string& path, const std::string& text);
 
 // Prints each row as it comes, and keeps it for a CSV, which save() writes.
 class Report {
 public:
-    // csv: see WholeFile. wide: shows all columns, as the CSV has them.
+    // csv: the file, "" for none. wide: shows all columns, as the CSV has them.
     Report(const std::string& csv, const Columns& table, bool wide = false)
-        : file_("--csv", csv), table_(table), wide_(wide) {}
+        : path_(csv), table_(wide ? Columns() : table) {}
     void add(const Row& row);
-    void save() { file_.save(csv_); }
+    void save() { write_whole(path_, csv_); }
 
 private:
-    WholeFile file_;
-    Columns table_;
-    bool wide_;
-    std::string csv_;
+    std::string path_, csv_;
+    Columns table_;  // empty until the first row: all of its columns
 };
 
 // Throws Failure(kBadCommandLine) if standard output can't be written.

@@ -21,17 +21,29 @@ struct Shape {
 };
 inline std::string to_string(Shape s) { return format("%d x %d x %d", s.M, s.N, s.K); }
 
-// What C holds before a run: every bit set, a NaN that no arithmetic produces.
+// What C holds before a run: a signaling NaN, which no arithmetic produces, not even from itself.
 template <class T = float>
 T unwritten() {
+    const uint32_t bits = sizeof(T) == 4 ? 0x7fa5a5a5 : 0x7da57da5;
     T value;
-    std::memset(static_cast<void*>(&value), 0xff, sizeof value);
+    std::memcpy(static_cast<void*>(&value), &bits, sizeof value);
     return value;
 }
+
 template <class T>
 bool is_written(const T& value) {
     const T never = unwritten<T>();
     return std::memcmp(&value, &never, sizeof value) != 0;
+}
+
+// What is to be said of an element of C: "is 3", "is NaN" or "was not written".
+template <class T>
+std::string found(const T& value) {
+    if (!is_written(value)) return "was not written";
+    if (std::isnan(float(value))) return "is NaN";
+    // The bytes that emulated programs put into a variable that is not set.
+    const bool unset = float(value) == -0x1.fdfdfcp+126f;
+    return format("is %.9g", float(value)) + (unset ? ", of a variable that was never set" : "");
 }
 
 // Of FP16: every integer up to this, the largest number, the error of rounding.
@@ -54,9 +66,7 @@ std::vector<int64_t> exact_row(Shape s, const std::vector<In>& A, const std::vec
 template <class T>
 std::string wrong_element(int row, int col, const T& got, int64_t expected) {
     if (float(got) == float(expected)) return "";  // false for NaN
-    return format("C[%d][%d] ", row, col) +
-           (is_written(got) ? format("is %.9g", float(got)) : "was not written") +
-           format(", expected %lld", (long long)expected);
+    return format("C[%d][%d] %s, expected %lld", row, col, found(got).c_str(), (long long)expected);
 }
 
 // Finds the rows of C that differ from A * B in O(n^2), by Freivalds' test: C r = A (B r) for a
@@ -152,13 +162,13 @@ Accuracy check_accuracy(Shape s, const std::vector<In>& A, const std::vector<In>
         const double gamma = std::expm1(terms * std::log1p(u));
         const double rounding = sizeof(Out) == 2 && u < kHalfRoundoff ? kHalfRoundoff : 0;
         for (size_t j = 0; j < cols.size(); ++j) {
-            const float got = C[size_t(row) * s.N + cols[j]];
-            const double error = std::fabs(got - sum[j]);
+            const Out& got = C[size_t(row) * s.N + cols[j]];
+            const double error = std::fabs(float(got) - sum[j]);
             const double bound = (gamma + rounding * (1 + gamma)) * magnitude[j];
             if (!(error <= bound))
                 return {std::numeric_limits<double>::quiet_NaN(),
-                        format("C[%d][%d] is %.9g, expected %.9g within %.3g", row, cols[j], got,
-                               sum[j], bound)};
+                        format("C[%d][%d] %s, expected %.9g within %.3g", row, cols[j],
+                               found(got).c_str(), sum[j], bound)};
             if (bound > 0.0) accuracy.worst = std::max(accuracy.worst, error / bound);
         }
     }

@@ -57,6 +57,13 @@ TEST(Harness, RejectsAWrongElement) { EXPECT_EQ(verdict(launch<29>).substr(0, 9)
 TEST(Harness, RejectsAnUnwrittenElement) {
     EXPECT_NE(verdict(launch<99, 13>).find("1 C[2][3] was not written"), std::string::npos);
 }
+TEST(Harness, TellsANanFromWhatWasNotWritten) {
+    const auto launch_nan = [](int M, int N, int K, const float* A, const float* B, float* C) {
+        launch<99, 13>(M, N, K, A, B, C);
+        faulty<<<1, 1>>>(0, 0, 0, A, B, C, 13, 1.0f, -1);
+    };
+    EXPECT_NE(verdict(launch_nan).find("1 C[2][3] is NaN"), std::string::npos);
+}
 TEST(Harness, RejectsAWriteOutsideC) {
     EXPECT_EQ(verdict(launch<30>), "1 a write outside C, 0 elements past its end");
     EXPECT_EQ(verdict(launch<-1>), "1 a write outside C, 1 elements before its start");
@@ -194,6 +201,17 @@ TEST(Harness, NamesAFailedLaunch) {
     EXPECT_EQ(verdict(launch_too_many_threads).substr(0, 29), "3 launching the kernel failed");
 }
 
+void launch_freeing(int, int, int, const float* A, const float*, float*) {
+    cudaFree(const_cast<float*>(A));
+}
+void launch_freeing_c(int, int, int, const float*, const float*, float* C) { cudaFree(C); }
+
+TEST(Harness, TellsThatAnOperandWasFreed) {
+    for (const auto launch : {launch_freeing, launch_freeing_c})
+        EXPECT_NE(verdict(launch).find("the launcher freed A, B or C"), std::string::npos)
+            << verdict(launch);
+}
+
 int run(Launcher<float, float> launch, std::vector<std::string> words,
         const char* source = "test.cu") {
     words.insert(words.begin(), "test");
@@ -201,6 +219,13 @@ int run(Launcher<float, float> launch, std::vector<std::string> words,
     for (std::string& word : words) argv.push_back(&word[0]);
     argv.push_back(nullptr);
     return run_stage(launch, Facts{loaded}, int(words.size()), argv.data(), source);
+}
+
+void launch_exiting(int, int, int, const float*, const float*, float*) { std::exit(0); }
+
+TEST(Harness, AnExitIsNoVerdict) {
+    EXPECT_EXIT(run(launch_exiting, {"--size", "5"}), testing::ExitedWithCode(kWrongResult),
+                "^test: exit\\(\\) was called before the result was verified\n$");
 }
 
 TEST(Harness, ExitCodesAndCsv) {

@@ -3,7 +3,6 @@ foreach(program roofline latency victims)
   add_program_tests(${program} OPTIONS --verify-only)
 endforeach()
 add_program_tests(transfer OPTIONS --verify-only TOOL --sizes 64:64:1)
-add_program_test(00_clock.gpu gpu roofline --clock)
 add_program_test(00_library_curves.gpu gpu library_curves --verify-only)  # has no kernel of its own
 add_skippable_test(00_blas_host $<TARGET_FILE:blas_host> --verify-only)
-add_pytest(00_machine_limits.nvcc tests/nvcc.py -k 00_machine_limits)
+test_needs(00_blas_host blas_host)

@@ -271,9 +271,8 @@ int main(int argc, char** argv) {
     o.repeat = 5;
     o.rows_without_times = true;
     uint32_t seed = 1;
-    const std::vector<Option> more = {
-        {"seed", "S", "other inputs (default 1)", number(seed, 0, UINT32_MAX)},
-        arch_option(o.arch)};
+    OptionTable more = arch_option(o.arch);
+    more.push_back({"seed", "S", "other inputs (default 1)", number(seed, 0, UINT32_MAX)});
     return run_bench(
         "types",
         "D = A * B + C on tensor cores: every type and shape of the WMMA API, compared exactly.",

@@ -108,7 +108,7 @@ static Gpu gpu_at_hand(int device, int sm, int multiprocessors) {
     const Limits limits = {2 * memory_ghz * bus_bytes,   multiprocessors * mhz * 0.128,
                            peak(&Limits::fp32_gflops),   peak(&Limits::half2_gflops),
                            peak(&Limits::tensor_gflops), peak(&Limits::wgmma_gflops)};
-    return {"", properties.name, limits, {}, "by the device's attributes"};
+    return {properties.name, limits, {}, "by the device's attributes"};
 }
 
 Bench::Bench(int device, int)
@@ -211,7 +211,7 @@ Sustained Bench::sustained(const Launch& launch, double ms) {
 // ---- Machine ----
 
 const int Machine::kDefaultSize = 4096;
-bool Machine::traces() { return false; }
+OptionTable Machine::options(Options&) { return {}; }
 
 struct Machine::Parts {
     Parts(const Options& options)
@@ -223,27 +223,20 @@ struct Machine::Parts {
 
 Machine::Machine(const Options& options, const Arithmetic& arithmetic)
     : parts_(new Parts(options)) {
-    const Row at = where();
+    const Row at = parts_->bench.where();
     std::printf("%s, driver %s, CUDA %s, clocks up to %d MHz (SM) and %d MHz (memory)\n",
                 at[0].value.c_str(), at[1].value.c_str(), at[2].value.c_str(),
                 attribute(cudaDevAttrClockRate, options.device) / 1000,
                 attribute(cudaDevAttrMemoryClockRate, options.device) / 1000);
-    print_gpu(gpu(), arithmetic);
+    print_gpu(parts_->gpu, arithmetic);
     print_shape(options);
 }
-Machine::~Machine() = default;
 
 Columns Machine::columns(const Options& options) {
     if (options.verify_only)
         return table_of(options, {"verified", "flop_per_byte", "predicted_gflops"});
-    return table_of(options, {"median_ms",
-                              "gflops",
-                              "percent_of_peak",
-                              "percent_of_cublas",
-                              "sm_mhz",
-                              "predicted_gflops",
-                              "measured_of_predicted",
-                              {"percent_of_peak", "", 0, as_bar}});
+    return table_of(options, {"median_ms", "gflops", "percent_of_peak", "percent_of_cublas",
+                              "sm_mhz", "predicted_gflops", "measured_of_predicted", kBar});
 }
 
 std::vector<Shape> Machine::shapes_before() const { return {}; }
@@ -261,21 +254,14 @@ void Machine::begin(const Product& product) {
 
 bool Machine::another_order() { return false; }
 std::string Machine::explain(const Failure& failure) const { return failure.what(); }
-void Machine::verify_large_indices(const Product&, const Multiply&) {
-    throw Failure(kBadCommandLine, std::string("--large-indices: only ") + only(kVerifiesOnCpu));
-}
-
-bool Machine::times() const { return !parts_->options.verify_only; }
-Row Machine::where() const { return parts_->bench.where(); }
-const Gpu& Machine::gpu() const { return parts_->gpu; }
-
+void Machine::end() const {}
+void Machine::verify_large_indices(const Product&) {}  // the emulator's option
 static cudaDataType_t cuda_type(Type type) {
     return type == Type::kFloat ? CUDA_R_32F : type == Type::kHalf ? CUDA_R_16F : CUDA_R_16BF;
 }
 
-double Machine::measure(const Product& product, Row& row) {
-    if (!times()) return 0;
-    Bench& bench = parts_->bench;
+// Returns GFLOP/s.
+static double time(const Product& product, Bench& bench, int repeat, Row& row) {
     const auto [M, N, K] = product.shape;
     const double flop = 2.0 * M * N * K;
     const Limit peak = product.facts.arithmetic.peak;
@@ -283,23 +269,32 @@ double Machine::measure(const Product& product, Row& row) {
     progress(what + ": timing");
     Cublas cublas;
     const Launch beside = [&, M = M, N = N, K = K] {
-        cublas.multiply(M, N, K, product.A, product.B, product.C, cuda_type(product.in),
+        cublas.multiply(M, N, K, product.at.A, product.at.B, product.at.C, cuda_type(product.in),
                         cuda_type(product.out),
                         peak == kHalf2.peak ? CUBLAS_COMPUTE_16F : CUBLAS_COMPUTE_32F);
     };
-    const std::vector<Rested> times = bench.time({product.launch, beside}, parts_->options.repeat);
+    const Launch launch = [&] { product.launch(); };
+    const std::vector<Rested> times = bench.time({launch, beside}, repeat);
     const Rested &mine = times[0], &its = times[1];
     progress(what + ": timing without a rest");
-    const Sustained my_sustained = bench.sustained(product.launch, mine.median),
+    const Sustained my_sustained = bench.sustained(launch, mine.median),
                     its_sustained = bench.sustained(beside, its.median);
     const double gflops = flop / mine.median * 1e-6;
     add_times(row, mine, flop, bench.gpu.peak.*peak);
     add_library(row, "cublas", flop, mine, its);
-    row += {{"repeats", std::to_string(parts_->options.repeat)}};
+    row += {{"repeats", std::to_string(repeat)}};
     add_clocks(row, mine.clocks);
     row += {{"percent_of_peak_at_clock", percent(gflops, bench.peak_at(mine.clocks.sm, peak))},
             {"cublas_mhz", figure(its.clocks.sm)}};
     add_sustained(row, my_sustained, flop);
     add_sustained(row, its_sustained, flop, "cublas_");
     return gflops;
+}
+
+void Machine::measure(const Product& product, Row& row) {
+    const auto& [options, bench, gpu] = *parts_;
+    const double gflops =
+        options.verify_only ? 0 : time(product, parts_->bench, options.repeat, row);
+    add_prediction(row, intensity_of(product), product.facts.arithmetic, gpu, gflops);
+    row += bench.where();
 }

@@ -13,10 +13,9 @@
 #include "common/stage.h"
 
 struct Gpu {
-    std::string name;  // as --gpu takes it
     std::string full_name;
     Limits peak;  // by the vendor's figures
-    Limits measured;  // by 00_machine_limits; 0 where nothing was measured
+    Limits measured;  // 0 where nothing was measured
     std::string source;
 
     // The limit to predict from: the measured one, or the vendor's if there is none.
@@ -40,20 +39,14 @@ void print_gpu(const Gpu& gpu, const Arithmetic& arithmetic);
 void add_prediction(Row& row, Intensity intensity, const Arithmetic& arithmetic, const Gpu& gpu,
                     double measured_gflops);
 
-// The limits in a CSV that 00_machine_limits/roofline wrote. Throws Failure(kBadCommandLine) with
-// one line that says what is wrong with the file.
+// The limits in a CSV that 00_machine_limits/roofline wrote, or in one with the columns what, gbs,
+// gflops, limit (the vendor's figure) and gpu; a figure that is not known is "-". Throws
+// Failure(kBadCommandLine) with one line that says what is wrong with the file.
 Gpu read_limits(const std::string& path, const std::string& option = "--limits");
 
-// The folder with a folder of results for each GPU that was measured: docs/results beside the
-// sources that this was compiled from.
-std::string results_folder();
-
-// What --gpu takes: the published GPUs, and the folders below `results` that hold a limits.csv.
-std::vector<std::string> gpu_names(const std::string& results = results_folder());
-
-// The GPU of that name in gpu_names(): as measured where there are results, with published peaks.
-Gpu gpu_named(const std::string& name, const std::string& results = results_folder());
-
-// The GPU that its driver calls `full_name`, if known. Measured limits are preferred to published.
-std::optional<Gpu> find_gpu(const std::string& full_name,
-                            const std::string& results = results_folder());
+// What --gpu takes: the folders of docs/results, beside the sources that this was compiled from,
+// that hold a limits.csv.
+std::vector<std::string> gpu_names();
+Gpu gpu_named(const std::string& name);
+// The GPU that its driver calls `full_name`, if there is one.
+std::optional<Gpu> find_gpu(const std::string& full_name);

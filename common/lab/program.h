@@ -3,20 +3,19 @@
 
 #include "common/options.h"
 
-struct BenchOptions : RunOptions {  // verify_only: always so in a CPU build
+struct BenchOptions : RunOptions {
     BenchOptions() { repeat = 10; }
     int arch = 80;  // the emulator's fragment layout: sm_80
     bool rows_without_times = false;  // also write rows that were only verified to the CSV
     Columns columns;  // of the table
 };
 
-inline Option arch_option(int& sm) {  // --arch sm_75
-    const std::string help =
-        format("CPU build: fragments of sm_70, sm_75 or sm_80 (default sm_%d)", sm);
+inline OptionTable arch_option(int& sm) {  // --arch sm_75, in a CPU build
+    const std::string help = format("fragments of sm_70, sm_75 or sm_80 (default sm_%d)", sm);
     const auto set = [&sm](const std::string& option, const std::string& value) {
         sm = std::stoi(parse_choice(option, value, {"sm_70", "sm_75", "sm_80"}).substr(3));
     };
-    return {"arch", "ARCH", help, set, only(kVerifiesOnCpu)};
+    return kEmulated ? OptionTable{{"arch", "ARCH", help, set}} : OptionTable{};
 }
 
 // Reads the common options and `more`, calls `measure`. Returns the exit code (see errors.h).
@@ -24,20 +23,14 @@ inline int run_bench(const std::string& name, const std::string& about, const st
                      BenchOptions& o, const OptionTable& more, int argc, char** argv,
                      const std::function<void(Report&)>& measure) {
     OptionTable options = run_options(o, 1000);
-    for (Option& each : options)
-        if (kBuild != kTimesCpu &&
-            (each.name == "repeat" || (each.name == "csv" && !o.rows_without_times))) {
-            each.help = "GPU build: " + each.help;
-            each.refused = only(kTimesGpu);
-        }
-    if (kBuild != kTimesCpu) options.push_back(device_option(o.device));
-    options.insert(options.end(), more.begin(), more.end());
-    return run_program(name, about, options, examples, argc, argv, [&] {
+    if (kEmulated || kOnGpu) options.push_back(device_option(o.device));
+    return run_program(name, about, options += more, examples, argc, argv, [&] {
+        o.verify_only |= kEmulated;
         if (o.verify_only && !o.csv.empty() && !o.rows_without_times)
-            throw Failure(kBadCommandLine, "--csv: there are no times with --verify-only");
+            throw Failure(kBadCommandLine,
+                          "--csv: there are no times in a CPU build, nor with --verify-only");
         Report report(o.csv, o.columns, o.wide);
-        o.verify_only |= kBuild == kVerifiesOnCpu;
         measure(report);
-        if (kBuild == kVerifiesOnCpu) std::printf("Nothing was timed: the GPU build times.\n");
+        if (kEmulated) std::printf("Nothing was timed: the GPU build times.\n");
     });
 }

@@ -52,7 +52,7 @@ void run_checked(const std::string& what, const Traffic& stated,
 struct Bench::Parts {};
 Bench::Bench(int device, int emulated_sm)
     : device(select_device(device)), sm(emulated_sm), multiprocessors(1),
-      l2_bytes(0), gpu{"", "CPU emulator", {}, {}, ""} {
+      l2_bytes(0), gpu{"CPU emulator", {}, {}, ""} {
     emulator::set_architecture(sm);
 }
 Row Bench::where() const { return {}; }
@@ -67,7 +67,28 @@ Clocks Bench::clocks_beside(const Launch&, double) { throw untimed(); }
 // ---- Machine ----
 
 const int Machine::kDefaultSize = 256;
-bool Machine::traces() { return emulator::tracing(); }
+
+OptionTable Machine::options(Options& o) {
+    const auto traced = [](const Setter& set) -> Setter {
+        if (emulator::tracing()) return set;
+        return [](const std::string& option, const std::string&) {
+            throw Failure(kBadCommandLine, option +
+                                               ": only the traced CPU builds (their names end "
+                                               "in _cpu_trace) have it");
+        };
+    };
+    return {
+        {"order", "ORDER",
+         "run threads forward, reverse, random or all three (default all; traced: forward)",
+         choice(o.order, {"forward", "reverse", "random", "all"})},
+        {"large-indices", "", "instead check that indices hold at more than 2^32 elements",
+         flag(o.large_indices)},
+        {"lines", "", "with tracing: the traffic of every source line", traced(flag(o.lines))},
+        {"all-forms", "", "with tracing: fail unless the shapes reach every form of the kernels",
+         traced(flag(o.all_forms))},
+        {"record", "FILE", "with tracing: write what the first and the last block access, in order",
+         traced(file_name(o.record))}};
+}
 
 struct Machine::Parts {
     Options options;
@@ -98,42 +119,58 @@ Machine::Machine(const Options& options, const Arithmetic& arithmetic)
     for (const emulator::NamedOrder& each : emulator::kOrders)
         if (order == "all" || order == each.name) parts_->orders.push_back(each);
     std::printf("CPU emulator: verifies and counts, times nothing.\n");
-    print_gpu(gpu(), arithmetic);
+    print_gpu(parts_->gpu, arithmetic);
     print_shape(options);
 }
-Machine::~Machine() = default;
 
 Columns Machine::columns(const Options& options) {
-    if (!traces()) return table_of(options, {"verified", "flop_per_byte", "predicted_gflops"});
+    if (!emulator::tracing())
+        return table_of(options, {"verified", "flop_per_byte", "predicted_gflops"});
     return table_of(options, {"global_load_bytes", "sectors_per_request", "bank_conflict_factor",
                               "barriers_per_block", "flop_per_byte", "predicted_gflops"});
 }
 
-// No tile fits these two; the rows of the second lie on multiples of 16 bytes.
+// What the default shape leaves out: guards, as no tile fits these; rows on multiples of 16 bytes,
+// of 8, of 4; a K for which a ring of buffers goes round more than twice, and parts of tiles.
 std::vector<Shape> Machine::shapes_before() const {
     const Options& o = parts_->options;
     const bool given =
         o.m || o.n || o.k || to_string(o.shapes[0]) != to_string(square(kDefaultSize));
-    return given ? std::vector<Shape>{} : std::vector<Shape>{{7, 5, 3}, {130, 264, 24}};
+    return given ? std::vector<Shape>{}
+                 : std::vector<Shape>{
+                       {7, 5, 3}, {130, 264, 24}, {5, 130, 1800}, {3, 136, 250}, {3, 132, 252}};
 }
 
 void Machine::begin(const Product& product) {
     parts_->product = product;
+    emulator::set_tracing(true);
     parts_->begin_order(0);
     if (parts_->options.record.empty()) return;
     const auto [M, N, K] = product.shape;
     const int in = int(bytes_of(product.in)), out = int(bytes_of(product.out));
-    const auto file = std::make_shared<WholeFile>("--record", parts_->options.record);
+    const auto [A, B, C] = product.at;
     emulator::record_next_launch(
-        {{"A", product.A, M, K, in}, {"B", product.B, K, N, in}, {"C", product.C, M, N, out}},
-        [file](const std::string& text) { file->save(text); });
+        {{"A", A, M, K, in}, {"B", B, K, N, in}, {"C", C, M, N, out}},
+        [file = parts_->options.record](const std::string& text) { write_whole(file, text); });
 }
 
 bool Machine::another_order() {
     if (!counts().problems.empty()) throw Failure(kWrongResult, "the result is right, but by luck");
     check_traffic(traffic_of(parts_->product));
     parts_->counted = counts();
-    return parts_->begin_order(parts_->order + 1);
+    const bool another = parts_->begin_order(parts_->order + 1);
+    if (!another) emulator::set_tracing(false);  // the reals go where the integers went
+    return another;
+}
+
+// A problem in lines of its own. Of two accesses that race, "A writes what B reads", the places stand
+// one below the other.
+static std::string below(const std::string& problem) {
+    const size_t what = problem.find(" what "), verb = problem.rfind(' ', what - 1);
+    if (what == problem.npos || problem.find(':', what) == problem.npos) return "\n  " + problem;
+    const size_t place = problem.rfind(' ', verb - 1) + 1;
+    return "\n  " + problem.substr(0, what) + "\n  " +
+           std::string(std::max<size_t>(place, 5) - 5, ' ') + problem.substr(what + 1);
 }
 
 std::string Machine::explain(const Failure& failure) const {
@@ -141,16 +178,11 @@ std::string Machine::explain(const Failure& failure) const {
     if (failure.code != kWrongResult && problems.empty()) return failure.what();
     const auto& orders = parts_->orders;
     return std::string("threads in ") + orders[std::min(parts_->order, orders.size() - 1)].name +
-           " order: " + failure.what() + (problems.empty() ? "" : " (" + problems[0] + ")");
+           " order: " + failure.what() + (problems.empty() ? "" : below(problems[0]));
 }
 
-bool Machine::times() const { return false; }
-Row Machine::where() const { return {{"predicted_for", gpu().full_name}}; }
-const Gpu& Machine::gpu() const { return parts_->gpu; }
-
-double Machine::measure(const Product& product, Row& row) {
-    if (!emulator::tracing()) return 0;
-    const emulator::Counts& c = parts_->counted;
+static void add_counts(Row& row, const Product& product, const emulator::Counts& c,
+                       bool with_lines) {
     const auto ratio = [](double a, double b, const char* pattern, const char* none) {
         return a > 0 && b > 0 ? format(pattern, a / b) : none;
     };
@@ -172,23 +204,41 @@ double Machine::measure(const Product& product, Row& row) {
          {"global_store_sectors", std::to_string(c.global_store_sectors)},
          {"shared_load_wavefronts", std::to_string(c.shared_load_wavefronts)},
          {"shared_store_wavefronts", std::to_string(c.shared_store_wavefronts)}};
-    for (const emulator::Line& line :
-         parts_->options.lines ? c.lines : std::vector<emulator::Line>{})
+    for (const emulator::Line& line : with_lines ? c.lines : std::vector<emulator::Line>{})
         std::printf("  %-29s %s %-5s %2d bytes a lane %7.0f requests %8.0f %s, %.0f at best\n",
                     line.where.c_str(), line.global ? "global" : "shared",
                     line.store ? "store" : "load", line.width, double(line.requests),
                     double(line.sectors_or_wavefronts), line.global ? "sectors" : "wavefronts",
                     double(line.ideal));
-    return 0;
+}
+
+void Machine::measure(const Product& product, Row& row) {
+    emulator::set_tracing(true);
+    if (emulator::tracing()) add_counts(row, product, parts_->counted, parts_->options.lines);
+    add_prediction(row, intensity_of(product), product.facts.arithmetic, parts_->gpu, 0);
+    row += {{"predicted_for", parts_->gpu.full_name}};
+}
+
+// Each instance of a template is a form: for whole tiles or parts, wide rows or any.
+void Machine::end() const {
+    if (!parts_->options.all_forms) return;
+    for (const auto& [kernel, launches] : emulator::kernels()) {
+        const bool bf16 = kernel.find("__nv_bfloat16") != std::string::npos;
+        if (launches == 0 && bf16 == parts_->options.bf16)
+            throw Failure(kWrongResult, kernel +
+                                            " was never launched: no shape asks for it; add "
+                                            "one to the chapter's tests/shapes.txt");
+    }
 }
 
 // ---- Large indices ----
 
 // A matrix of which only touched pages take memory, with room around it for wrong indices.
+template <class T>
 struct SparseMatrix {
-    SparseMatrix(int rows, int cols, Type type) : rows(rows), cols(cols), type(type) {
+    SparseMatrix(int rows, int cols) : rows(rows), cols(cols) {
         constexpr size_t kBefore = size_t(1) << 31, kAfter = 1 << 20;  // elements
-        bytes = (kBefore + size_t(rows) * cols + kAfter) * size_t(bytes_of(type));
+        bytes = (kBefore + size_t(rows) * cols + kAfter) * sizeof(T);
         memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
         if (memory == MAP_FAILED)
@@ -196,7 +246,7 @@ struct SparseMatrix {
                           format("--large-indices: %zu GiB of addresses, not memory, can't be had; "
                                  "see ulimit -v and vm.overcommit_memory",
                                  bytes >> 30));
-        data = static_cast<char*>(memory) + kBefore * size_t(bytes_of(type));
+        data = static_cast<T*>(memory) + kBefore;
     }
     ~SparseMatrix() { munmap(memory, bytes); }
     SparseMatrix(const SparseMatrix&) = delete;
@@ -210,57 +260,49 @@ struct SparseMatrix {
         };
         for (int row = 0; row < rows; row = next(row, rows))
             for (int col = 0; col < cols; col = next(col, cols))
-                visit(row, col, data + (size_t(row) * cols + col) * size_t(bytes_of(type)));
-    }
-    void put(char* to, float value) const {
-        if (type == Type::kFloat) *reinterpret_cast<float*>(to) = value;
-        if (type == Type::kHalf) *reinterpret_cast<half*>(to) = half(value);
-        if (type == Type::kBfloat16) *reinterpret_cast<__nv_bfloat16*>(to) = __nv_bfloat16(value);
+                visit(row, col, data[size_t(row) * cols + col]);
     }
     int rows, cols;
-    Type type;
     size_t bytes;
     void* memory;
-    char* data;
+    T* data;
 };
 
 constexpr int kLong = 640000000;  // a multiple of every tile; times 7 it exceeds 2^32
 
 // Runs the first and the last block: an index that was cut to 32 bits reads or writes the wrong
 // place, as on a GPU.
-static void verify_ends(const Product& product, Shape s, const Machine::Multiply& multiply) {
+template <class In, class Out>
+static void verify_ends(const Product& product, Shape s) {
     // kTouched exceeds the largest tile, so all that the two blocks read is there. kCompared is the
     // smallest tile, 16, less the one row or column that an edge may cut off.
     constexpr int kTouched = 1024, kCompared = 15;
     const auto a = [](int row, int k) { return (row * 7 + k * 3) % 5 - 2; };
     const auto b = [](int k, int col) { return (k * 5 + col * 3) % 7 - 3; };
-    const SparseMatrix A(s.M, s.K, product.in), B(s.K, s.N, product.in), C(s.M, s.N, product.out);
-    A.at_ends(kTouched, [&](int row, int k, char* to) { A.put(to, a(row, k)); });
-    B.at_ends(kTouched, [&](int k, int col, char* to) { B.put(to, b(k, col)); });
-    C.at_ends(kTouched,
-              [&](int, int, char* to) { std::memset(to, 0xff, size_t(bytes_of(C.type))); });
+    const SparseMatrix<In> A(s.M, s.K), B(s.K, s.N);
+    const SparseMatrix<Out> C(s.M, s.N);
+    A.at_ends(kTouched, [&](int row, int k, In& to) { to = In(float(a(row, k))); });
+    B.at_ends(kTouched, [&](int k, int col, In& to) { to = In(float(b(k, col))); });
+    C.at_ends(kTouched, [&](int, int, Out& to) { to = unwritten<Out>(); });
     // With one multiprocessor there are only whole tiles. But if blocks stay, one would compute all
     // of them: with more multiprocessors than tiles each block computes one.
     for (const int multiprocessors : {1, 1 << 30}) {
         emulator::run_ends_only(multiprocessors, s.K == kLong ? 100000 : 0);
-        multiply(s, A.data, B.data, C.data);
+        product.multiply(s, {A.data, B.data, C.data});
         emulator::run_ends_only(0);
         if (is_written(*C.data)) break;
     }
     finish_launch();
     if (s.K == kLong) return;  // only its beginning has run
-    C.at_ends(kCompared, [&](int row, int col, const char* got) {
+    C.at_ends(kCompared, [&](int row, int col, const Out& got) {
         int64_t expected = 0;
         for (int k = 0; k < s.K; ++k) expected += a(row, k) * b(k, col);
-        const std::string wrong =
-            C.type == Type::kFloat
-                ? wrong_element(row, col, *reinterpret_cast<const float*>(got), expected)
-                : wrong_element(row, col, *reinterpret_cast<const half*>(got), expected);
+        const std::string wrong = wrong_element(row, col, got, expected);
         if (!wrong.empty()) throw Failure(kWrongResult, wrong);
     });
 }
 
-void Machine::verify_large_indices(const Product& product, const Multiply& multiply) {
+void Machine::verify_large_indices(const Product& product) {
     if (!parts_->options.csv.empty())
         throw Failure(kBadCommandLine, "--csv: there are no rows with --large-indices");
     // Long and wide matrices, each with 16-byte-aligned rows and without. K of the wide ones
@@ -271,7 +313,12 @@ void Machine::verify_large_indices(const Product& product, const Multiply& multi
         if (s.K == kLong && !emulator::tracing()) continue;
         const auto stored = product.facts.stored_elements;  // large copies would take real memory
         if (stored && stored(s.M, s.N, s.K) > double(s.M) * s.N + 1000) continue;
-        doing(to_string(s), [&] { verify_ends(product, s, multiply); });
+        doing(to_string(s), [&] {
+            if (product.in == Type::kFloat) verify_ends<float, float>(product, s);
+            else if (product.in == Type::kBfloat16) verify_ends<__nv_bfloat16, float>(product, s);
+            else if (product.out == Type::kFloat) verify_ends<half, float>(product, s);
+            else verify_ends<half, half>(product, s);
+        });
     }
     std::printf("%s: right at both ends of matrices with more than 2^32 elements\n",
                 product.stage.c_str());
