@@ -29,17 +29,10 @@ def test_forms_are_right(chapter):
     forms, folder = ablation.forms(chapter), plant.tree(chapter.name)
     assert len({form.name for form in forms}) == len(forms) == len({(form.stage, form.without) for form in forms})
     (folder / chapter.name / "forms.cu").write_text(together(forms))
-    program = plant.build(folder, chapter.name, "forms", "trace", "-O1")
+    program = plant.build(folder, chapter.name, "forms", "trace", "-O0")
     for number, form in enumerate(forms):  # the traced build finds races in any order
         run = call(program, number, "--sizes", ablation.RAGGED[0], "--order", "random")
         assert run.returncode == 0, f"{form.name}: {run.stderr}"
-
-
-@pytest.mark.parametrize("names", [("_Z5flushPfi", "_Z6matmuliiiPKfS0_Pf"), ("_Z6matmulILb0EEviii", "_Z6matmulILb1EEviii"),
-                                   ("_Z6matmulILb1ELb1EEviii", "_Z6matmulILb0ELb1EEviii", "_Z6matmulILb1ELb0EEviii")])
-def test_whose_code_counts(names):
-    """The stage's kernel, not one of the harness; the one with wide accesses; in 09 that of whole tiles."""
-    assert max(names, key=ablation.timed) == names[-1]
 
 
 def test_the_median_of_the_turns_counts(tmp_path, monkeypatch):

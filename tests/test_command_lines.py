@@ -12,77 +12,72 @@ import pytest
 from programs import PROGRAMS
 from support import BUILD, ROOT, call, program
 
-STAGES, FRAGMENT, OPENCL = "03_shared_blocking 06_wmma", "probe volta_tables custom_load", "08_opencl_gcn"
-HOSTS, BENCHES = "roofline_host blas_host", "custom_load latency roofline transfer"
+# One program for each of the tables of options that programs share.
+STAGE, FRAGMENT, OPENCL, HOST, BENCH = "03_shared_blocking", "probe", "08_opencl_gcn", "roofline_host", "latency"
 AMOUNT, ORDERS, ARCHS = "-m 1 -n 1000000000 -k 8388608", "forward reverse random all", "sm_70 sm_75 sm_80"
 
 # Programs; their builds: "cpu", with _cpu after their names, "gpu", "both", or "host", which is built once; "device": skipped
 # without one. The words, or options and values that each of these refuses; the exit code (77: run with all devices hidden); what the
 # one line on stderr names: the option, and what it takes.
 ROWS = [
-    (f"{STAGES} {FRAGMENT} one_tile types transfer latency roofline", "both", "--fast", 2, "--fast"),
-    (f"{HOSTS} library_curves {OPENCL}", "host", "--fast", 2, "--fast"),
-    (f"{STAGES} {FRAGMENT} one_tile types", "both", "-x", 2, "-x"),
-    (f"{STAGES} {FRAGMENT} one_tile types transfer latency roofline", "both", "04", 2, "04"),
-    (f"{HOSTS} library_curves {OPENCL}", "host", "04", 2, "04"),
-    ("one_tile types", "both", "--size 16", 2, "--size"),
-    ("one_tile", "both", "--csv a.csv", 2, "--csv"),
-    (HOSTS, "host", "--device 0", 2, "--device"),
-    (OPENCL, "host", "--order forward", 2, "--order"),
-    (STAGES, "both", "--size", 2, "--size"),
-    (STAGES, "both", "'--fast\x1b[31m'", 2, "--fast"),
+    (f"{STAGE} {FRAGMENT} {BENCH} one_tile types transfer", "both", "--fast", 2, "--fast"),
+    (f"{HOST} library_curves {OPENCL}", "host", "--fast", 2, "--fast"),
+    (f"{STAGE} {FRAGMENT}", "cpu", "-x", 2, "-x"),
+    (f"{STAGE} {FRAGMENT} {BENCH}", "cpu", "04", 2, "04"),
+    (f"{HOST} {OPENCL}", "host", "04", 2, "04"),
+    ("one_tile types", "cpu", "--size 16", 2, "--size"),
+    (STAGE, "cpu", "--size", 2, "--size"),
+    (STAGE, "cpu", "'--fast\x1b[31m'", 2, "--fast"),
 
-    (STAGES, "cpu", "--size -m -n -k --repeat", "0 -5 abc 1000000000000 4x '' 99999999999999999999", 2, "1"),
-    ("03_shared_blocking", "gpu", "--size -m -n -k --repeat", "0", 2, "1"),
-    (OPENCL, "host", "--size", "0 -5 abc 4x '' 99999999999999999999", 2, "1"),
-    ("roofline_host", "host", "--size", "0 abc 1048577", 2, "1 1048576"),
-    (HOSTS, "host", "--repeat", "0 -1 abc '' 1x 1001", 2, "1 1000"),
-    (f"{BENCHES} library_curves", "gpu", "--repeat", "0 -1 1001 many '' 1x", 2, "1 1000"),
-    ("one_tile types", "both", "--seed", "-1 abc '' 1x 4294967296", 2, "0 4294967295"),
-    (f"{STAGES} {FRAGMENT} types", "both", "--device", "-1 '' first", 2, "0"),
-    (STAGES, "cpu", "--device", "1", 2, "0"),
-    ("03_shared_blocking", "device", "--device", "99", 2, "0"),
+    (STAGE, "cpu", "--size", "0 -5 abc 1000000000000 4x '' 99999999999999999999", 2, "1"),
+    (STAGE, "both", "-m -n -k --repeat", "0", 2, "1"),
+    (OPENCL, "host", "--size", "0 abc", 2, "1"),
+    (HOST, "host", "--size", "0 1048577", 2, "1 1048576"),
+    (HOST, "host", "--repeat", "0 1001", 2, "1 1000"),
+    (f"{BENCH} library_curves", "gpu", "--repeat", "0 1001", 2, "1 1000"),
+    ("one_tile types", "cpu", "--seed", "-1 4294967296", 2, "0 4294967295"),
+    (f"{STAGE} {FRAGMENT}", "both", "--device", "-1 first", 2, "0"),
+    (STAGE, "cpu", "--device", "1", 2, "0"),
+    (STAGE, "device", "--device", "99", 2, "0"),
     (f"types {FRAGMENT}", "cpu", "--arch", "sm_60 80 ''", 2, ARCHS),
-    ("probe", "both", "--shape", "1x2x3 16 16x16x8 ''", 2, "16x16x16 32x8x16 8x32x16"),
-    ("probe", "both", "--use", "a", 2, "matrix_a matrix_b accumulator"),
-    ("probe", "both", "--type", "double", 2, "half float"),
-    ("probe", "both", "--layout", "row_major", 2, "row col"),
-    (f"{STAGES} transfer", "both", "--sizes", "64 64:128:0 64:32:8", 2, ""),
+    (FRAGMENT, "cpu", "--shape", "1x2x3 16 16x16x8 ''", 2, "16x16x16 32x8x16 8x32x16"),
+    (FRAGMENT, "cpu", "--use", "a", 2, "matrix_a matrix_b accumulator"),
+    (FRAGMENT, "cpu", "--type", "double", 2, "half float"),
+    (FRAGMENT, "cpu", "--layout", "row_major", 2, "row col"),
+    (f"{STAGE} transfer", "cpu", "--sizes", "64 64:128:0 64:32:8", 2, ""),
     ("library_curves blas_host", "host", "--sizes", "64", 2, "FIRST:LAST:STEP"),
-    (STAGES, "both", "--sizes", "16x16 1x1x1,, 1x2x3x4 1x0x3 1x1x8388609", 2, "MxNxK"),
-    (STAGES, "both", "--gpu", "gtx", 2, "h200 h100 fury-x"),
-    (STAGES, "cpu", "--order", "sideways", 2, ORDERS),
-    (STAGES, "both", "--limits", f"/ '' {__file__}", 2, ""),
-    (STAGES, "both", "--csv", "'' missing/a.csv .", 2, ""),
-    ("probe", "both", "--svg", "'' missing/a.svg .", 2, ""),
-    ("types probe", "both", "--csv", "'' missing/a.csv", 2, ""),
-    (HOSTS, "host", "--csv", "'' missing/a.csv", 2, ""),
+    (STAGE, "cpu", "--sizes", "16x16 1x1x1,, 1x2x3x4 1x0x3 1x1x8388609", 2, "MxNxK"),
+    (STAGE, "cpu", "--gpu", "gtx", 2, "h200 h100 fury-x"),
+    (STAGE, "cpu", "--order", "sideways", 2, ORDERS),
+    (STAGE, "cpu", "--limits", f"/ '' {__file__}", 2, ""),
+    (f"{STAGE} {FRAGMENT}", "cpu", "--csv", "'' missing/a.csv .", 2, ""),
+    (FRAGMENT, "cpu", "--svg", "'' missing/a.svg .", 2, ""),
+    (HOST, "host", "--csv", "'' missing/a.csv", 2, ""),
     (OPENCL, "device", "--size 8 --csv missing/a.csv", 2, "--csv"),
     (OPENCL, "host", "--stage", "6 ''", 2, "01_naive 05_double_buffer"),
     (OPENCL, "device", "--platform", "nobody", 2, ""),
     (OPENCL, "device", "--device", "99", 2, "0"),
     (OPENCL, "device", "--kernels", "/nowhere", 2, "folder"),
 
-    (STAGES, "both", "--bf16", 2, "--bf16"),
-    ("03_shared_blocking", "cpu", "--lines", 2, "--lines traced"),
-    ("03_shared_blocking", "cpu", "--record x", 2, "--record traced"),
-    ("03_shared_blocking", "gpu", "--order forward", 2, "--order CPU"),
-    ("03_shared_blocking", "gpu", "--large-indices", 2, "--large-indices CPU"),
-    (f"{FRAGMENT} types", "gpu", "--arch sm_80", 2, "--arch CPU"),
-    (f"{BENCHES} types", "cpu", "--repeat 3", 2, "--repeat GPU"),
-    (BENCHES, "cpu", "--csv a.csv", 2, "--csv GPU"),
-    ("roofline", "cpu", "--clock", 2, "--clock GPU"),
+    (STAGE, "both", "--bf16", 2, "--bf16"),
+    (STAGE, "cpu", "--lines", 2, "--lines traced"),
+    (STAGE, "cpu", "--record x", 2, "--record traced"),
+    (STAGE, "gpu", "--order forward", 2, "--order build"),
+    (STAGE, "gpu", "--large-indices", 2, "--large-indices build"),
+    (FRAGMENT, "gpu", "--arch sm_80", 2, "--arch build"),
+    (BENCH, "cpu", "--csv a.csv", 2, "--csv build"),
+    ("roofline", "cpu", "--clock", 2, "--clock build"),
     ("custom_load latency library_curves", "gpu", "--verify-only --csv a.csv", 2, "--csv --verify-only"),
-    (HOSTS, "host", "--verify-only --csv a.csv", 2, "--csv --verify-only"),
+    (f"{HOST} blas_host", "host", "--verify-only --csv a.csv", 2, "--csv --verify-only"),
     ("custom_load", "cpu", "--arch sm_70", 3, "sm_75"),
-    ("probe", "both", "--type float", 2, "--type accumulator"),
-    ("probe", "both", "--all --svg a.svg", 2, "--svg --all"),
-    ("probe", "cpu", "--arch sm_70 --shape 32x8x16 --csv a.csv", 2, "--shape 16x16x16"),
+    (FRAGMENT, "cpu", "--type float", 2, "--type accumulator"),
+    (FRAGMENT, "cpu", "--all --svg a.svg", 2, "--svg --all"),
+    (FRAGMENT, "cpu", "--arch sm_70 --shape 32x8x16 --csv a.csv", 2, "--shape 16x16x16"),
 
-    (STAGES, "cpu", AMOUNT, 3, "smaller"),
-    (f"03_shared_blocking {OPENCL}", "device", AMOUNT, 3, "smaller"),
-    (f"03_shared_blocking one_tile types {FRAGMENT}", "gpu", "", 77, "GPU"),
-    ("latency library_curves", "gpu", "--csv a.csv", 77, "GPU"),
+    (STAGE, "cpu", AMOUNT, 3, "smaller"),
+    (f"{STAGE} {OPENCL}", "device", AMOUNT, 3, "smaller"),
+    (f"{STAGE} {FRAGMENT} one_tile", "gpu", "", 77, "GPU"),
+    (f"{BENCH} library_curves", "gpu", "--csv a.csv", 77, "GPU"),
     (OPENCL, "host", "--list", 77, "pocl-opencl-icd"),
 ]
 SUFFIXES = {"cpu": ["_cpu"], "gpu": [""], "both": ["_cpu", ""], "host": [""], "device": [""]}
@@ -95,8 +90,7 @@ def cases():
             if values else [(shlex.split(words), wanted)]
         for name in [each + suffix for each in names.split() for suffix in SUFFIXES[builds]]:
             for typed, wanted_here in lines:
-                if name != "06_wmma":  # each start loads cuBLAS: one stage's GPU build is enough
-                    yield pytest.param(name, builds == "device", typed, code, wanted_here.split(), id=f"{name} {typed}")
+                yield pytest.param(name, builds == "device", typed, code, wanted_here.split(), id=f"{name} {typed}")
 
 
 @pytest.mark.parametrize("name, needs_device, words, code, wanted", cases())
@@ -136,8 +130,8 @@ def test_opencl_without_a_home(tmp_path):
 
 
 def helped():
-    """What a person may ask: (path, what the program calls itself)."""
-    for each in PROGRAMS:
+    """What a person may ask: (path, what the program calls itself). Of a chapter's steps the last."""
+    for each in [each for each in PROGRAMS if each.kind != "step"]:
         for suffix in ("", "_cpu")[:1 + (each.kind not in ("gpu", "host", "opencl"))]:
             yield BUILD / "bin" / (each.target() + suffix), each.name
     for path in (ROOT / "run", ROOT / "test", *sorted(ROOT.glob("tools/*.py")), *sorted(ROOT.glob("[0-9][0-9]_*/*.py"))):

@@ -1,12 +1,16 @@
 """roofline_host's rows agree with each other; blas_host times no BLAS that is wrong."""
 import csv
+import functools
 import math
 import os
+import pathlib
 import re
 import subprocess
+import tempfile
 
 import pytest
 
+from plant import scratch
 from support import call, program, tool
 
 
@@ -54,32 +58,32 @@ char* openblas_get_config() { static char text[] = "stand-in"; return text; }
 """
 
 
-@pytest.fixture(scope="module")
-def with_blas(tmp_path_factory):
-    """What runs blas_host with such a library, or one of another source, in OpenBLAS's place."""
-    def run(folder, fault="", source=BLAS):
-        libraries = tmp_path_factory.mktemp("blas")
-        (libraries / "blas.cpp").write_text(source)
-        made = libraries / "libopenblas.so.0"
-        subprocess.run([tool("g++"), "-O1", "-shared", "-fPIC", libraries / "blas.cpp", "-o", made], check=True)
-        return subprocess.run([program("blas_host"), "--sizes", "64:64:1", "--repeat", "2", "--csv", folder / "curves.csv"],
-                              capture_output=True, text=True,
-                              env={**os.environ, "LD_LIBRARY_PATH": str(libraries), "FAULT": fault})
-    return run
+@functools.lru_cache(None)
+def library(source):
+    """The folder of a library in OpenBLAS's place."""
+    made = pathlib.Path(tempfile.mkdtemp(dir=scratch())) / "libopenblas.so.0"
+    subprocess.run([tool("g++"), "-O1", "-shared", "-fPIC", "-x", "c++", "-", "-o", made], input=source, text=True, check=True)
+    return str(made.parent)
 
 
-def test_without_a_blas_one_line_says_so(with_blas, tmp_path):
+def with_blas(folder, fault="", source=BLAS):
+    return subprocess.run([program("blas_host"), "--sizes", "64:64:1", "--repeat", "2", "--csv", folder / "curves.csv"],
+                          capture_output=True, text=True,
+                          env={**os.environ, "LD_LIBRARY_PATH": library(source), "FAULT": fault})
+
+
+def test_without_a_blas_one_line_says_so(tmp_path):
     run = with_blas(tmp_path, source="")
     assert run.returncode == 77 and run.stderr.count("\n") == 1
 
 
 @pytest.mark.parametrize("fault", re.findall(r'planted\("(.*?)"\)', BLAS))
-def test_wrong_blas_leaves_no_row(with_blas, fault, tmp_path):
+def test_wrong_blas_leaves_no_row(fault, tmp_path):
     run = with_blas(tmp_path, fault)
     assert run.returncode == 1 and run.stderr and not list(tmp_path.iterdir())
 
 
-def test_right_blas_is_timed(with_blas, tmp_path):
+def test_right_blas_is_timed(tmp_path):
     run = with_blas(tmp_path)
     assert run.returncode == 0, run.stderr
     rows = list(csv.DictReader((tmp_path / "curves.csv").read_text().splitlines()))

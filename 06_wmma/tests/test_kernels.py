@@ -1,4 +1,4 @@
 """The chapter's other programs notice what is planted in their kernels."""
 import faults
 
-test_fault_is_caught = faults.tests({"one_tile": (), "types": ()}, "-O0")
+test_faults_are_caught = faults.tests({"one_tile": (), "types": ()}, "-O0")

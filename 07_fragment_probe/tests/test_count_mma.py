@@ -53,10 +53,6 @@ def test_without_nvcc_one_line_names_the_package(words, environment):
     assert re.fullmatch(r"count_mma\.py: no compiler '.*': .* \(package nvidia-cuda-toolkit\)\n", run.stderr), run.stderr
 
 
-def test_odd_option():
-    assert call(*COUNT, "--odd").returncode == 2
-
-
 @pytest.mark.parametrize("words", ((), ("--nvcc", "/nonexistent/nvcc")), ids=str)
 def test_volta_code_says_what_it_lacks(words):
     """Only an nvcc up to 12.9 builds for a Volta; docs/results/volta_code.txt has what the program then prints."""

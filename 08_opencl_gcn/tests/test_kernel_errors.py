@@ -4,7 +4,7 @@ import re
 import pytest
 
 import plant
-from support import ROOT, call, program
+from support import call, program
 
 KERNEL = """kernel __attribute__((reqd_work_group_size(16, 16, 1)))
 void matmul(int M, int N, int K, global const float* A, global const float* B, global float* C) {{ {} }}
@@ -32,8 +32,3 @@ def test_wrong_kernel(kernel, code, said):
 def test_stage_by_any_of_its_names(stage, name):
     run = call(program("08_opencl_gcn"), "--stage", stage, "--size", 8, "--verify-only")
     assert run.returncode == 0 and re.findall(r"(?m)^0\d_\w+", run.stdout) == [name]
-
-
-def test_kernel_is_declared_the_same_everywhere():
-    kernel = KERNEL.split("{{")[0]
-    assert not [path.name for path in (ROOT / "08_opencl_gcn").glob("0*.cl") if kernel not in path.read_text()]

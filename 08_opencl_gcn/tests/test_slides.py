@@ -24,11 +24,9 @@ def slides(*words):
 
 
 def test_table():
+    """On a device, and in Oclgrind, which has nothing to say."""
     run = slides()
     assert run.returncode == 0 and run.stdout.endswith(TABLE), run.stdout + run.stderr
-
-
-def test_oclgrind_has_nothing_to_say():
     run = call(tool("oclgrind"), "--data-races", "--uninitialized", program("08_opencl_gcn"), "--slides", "--verify-only")
     assert run.returncode == 0 and run.stdout.endswith(TABLE) and not run.stderr, run.stdout + run.stderr
 
