@@ -67,14 +67,21 @@ class StandIns:
         for tool in "cat cp diff dirname echo env id readlink rm sh sleep touch true".split():
             (self.bin / tool).symlink_to(shutil.which(tool))
         # It says that it has every module; where there is a file `ordinary_user`, it is not root's.
-        self.script(self.bin / "python3", f"""case "$*" in *"; print('yes')") echo yes; exit;; esac
+        self.script(self.bin / "python3", f"""case "$*" in *"; print('yes')") echo yes; exit;; -c*) exec {sys.executable} "$@";; esac
             [ -e "{here}/ordinary_user" ] || exec {sys.executable} "$@"
-            shift; exec {sys.executable} -B -c 'import os, runpy, sys
+            shift 3; exec {sys.executable} -B -X utf8 -c 'import os, runpy, sys
 os.geteuid = lambda: 1000
 sys.argv.pop(0)
 sys.path[0] = os.path.dirname(sys.argv[0])
 runpy.run_path(sys.argv[0], run_name="__main__")' "$@" """)
-        for tool in ("ninja", "ctest", "apt-get", "oclgrind", "clang-19", "clang-format-14", "chromedriver"):
+        # Its tests, and what they need.
+        self.tool("ctest", """case "$*" in *--show-only*) ;; *) exit;; esac
+            case "$*" in *none*) names=;; *"-R ^(03_)"*|*"-R 03"*) names="03_three.cpu 03_three.faults";;
+                *-LE*) names="01_one.cpu 03_three.cpu emulator";; *) names="01_one.cpu 03_three.cpu 03_three.faults docs.book style";; esac
+            for name in $names; do printf '%s {"name": "%s"}' "$between" $name; between=,; done | { echo '{"tests": ['; cat; echo ']}'; }""")
+        (here / "build/tests.txt").write_text("01_one.cpu 01_one_cpu\n03_three.cpu 03_three_cpu\n03_three.faults harness_cpu\n"
+                                              "03_three.faults python3-pytest\ndocs.book all\nemulator libgtest-dev\n")
+        for tool in ("ninja", "apt-get", "oclgrind", "clang-19", "clang-format-14", "chromedriver"):
             self.tool(tool, "")
         for file in ("pocl.icd", "opencl.bc"):
             (self.bin / file).touch()
@@ -88,6 +95,7 @@ runpy.run_path(sys.argv[0], run_name="__main__")' "$@" """)
         for name in STAGES:
             self.source(f"{name}/matmul.cu")
             self.stage(name)
+        self.source("common/options.cpp", '{"size", "S"}, {"sizes", ""}, {"limits", ""}')
         for source, program in (("04_four/matmul.cpp", "04_four"), ("00_zero/zero_host.cpp", "zero_host"),
                                 ("00_zero/one.cu", "one_cpu")):
             self.source(source)

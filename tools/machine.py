@@ -1,9 +1,11 @@
 """What ./run needs from the machine: packages, child processes, the build folder."""
+import contextlib
 import ctypes
 import fcntl
 import functools
 import os
 import pathlib
+import queue
 import re
 import shlex
 import shutil
@@ -11,6 +13,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 
 from programs import ROOT
 from results import plain
@@ -24,9 +27,14 @@ os.environ.update(BUILD_DIR=str(BUILD), PYTHONDONTWRITEBYTECODE="1")
 os.environ.setdefault("POCL_CACHE_DIR", str(BUILD / "pocl"))  # because HOME may be read-only
 CORES = str(len(os.sched_getaffinity(0)))
 name = "run"  # in messages
+DUMB = os.environ.get("TERM") == "dumb"  # a terminal that writes no line over
+PLAIN = bool(os.environ.get("NO_COLOR")) or DUMB  # no colours
 verbose = False  # show all output of the build tools
 STEP = re.compile(rb"\[ *\d+(/\d+|%)\] ")  # a line of ninja's or make's progress
-CHATTER = re.compile(rb"-- |ninja: (no work to do|Entering)|Scanning dependencies|Consolidate compiler|.*Re-checking globbed|$")
+BUILT = re.compile(rb"(?:executable bin/|Built target )(\S+)")
+FAILED = re.compile(rb"FAILED: ")
+CHATTER = re.compile(rb"-- |ninja: (no work to do|Entering|build stopped)|Scanning dependencies|Consolidate compiler|.*Re-checking globbed|"
+                     rb"g?make(\[\d+\])?: |$")
 
 
 def say(text):
@@ -128,6 +136,12 @@ def missing_of(packages):
     return [package for package in packages if not HAS.get(package, lambda: shutil.which(package))()]
 
 
+@functools.lru_cache(None)
+def update(apt):
+    """Once. Errors do not matter here: if they do, the installation fails."""
+    call([*apt, "update"], line=bytes.strip, stdin=subprocess.DEVNULL, stderr=subprocess.STDOUT)
+
+
 def install(packages, sudo):
     """Says what it installs, and returns why that failed."""
     if not shutil.which("apt-get"):
@@ -142,7 +156,7 @@ def install(packages, sudo):
     def quietly(*words):
         return call([*apt, *words], line=said.append, stdin=subprocess.DEVNULL, stderr=subprocess.STDOUT)
 
-    quietly("update")  # ignore errors: if they matter, the installation fails
+    update(tuple(apt))
     if quietly("install", "-y", "--no-install-recommends", *packages) and len(packages) > 1:
         for package in packages:  # a name that does not exist stops apt: one by one
             quietly("install", "-y", "--no-install-recommends", package)
@@ -191,60 +205,125 @@ def find_opencl():
 
 
 def check_paths():
-    """Exits if a path has characters that CMake or nvcc cannot handle."""
+    """Exits if a path has characters that CMake or nvcc cannot handle, or if CXX names no compiler."""
+    if "CXX" in os.environ and not shutil.which(COMPILER[0]):
+        fail(2, f"CXX is '{os.environ['CXX']}', which is no program; it takes a C++ compiler, or unset it for g++")
     for path in (ROOT, BUILD, tempfile.gettempdir()):
         if bad := set('";#[]\\<>|\n') & set(str(path)):
             fail(2, f"{path}: a path can't have {' '.join(sorted(bad))} in it, which CMake takes for its own; move it elsewhere")
 
 
-def build(targets):
-    """Configures and builds. Shows on stderr what goes wrong, and then ends the program."""
+@contextlib.contextmanager
+def locked():
+    """Two in one build folder would break each other."""
     BUILD.mkdir(parents=True, exist_ok=True)
-    with open(BUILD / "lock", "w") as lock:  # two in one folder would break each other
+    with open(BUILD / "lock", "w") as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             say(f"waiting for another ./run, which is building in {BUILD}")
             fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+def configure():
+    """Lets CMake look at the sources and at what is installed. Shows on stderr what goes wrong, and then ends the program."""
+    with locked():
         cache, options = BUILD / "CMakeCache.txt", []
         if not reusable(cache):
-            say(f"configuring {BUILD}" + " from scratch: it is of another place" * cache.exists())
+            say(f"configuring {BUILD}" + " from scratch: it is of another place or compiler" * cache.exists())
             cache.unlink(missing_ok=True)
             shutil.rmtree(BUILD / "CMakeFiles", ignore_errors=True)
             # Only in a new folder, because a later change would rebuild everything.
-            options = ["-G", "Ninja" if shutil.which("ninja") else "Unix Makefiles",
+            options = [f"-DPython3_EXECUTABLE={sys.executable}", "-G", "Ninja" if shutil.which("ninja") else "Unix Makefiles",
                        f"-DWARNINGS_ARE_ERRORS={'OFF' if os.environ.get('CI') in (None, '', '0', 'false') else 'ON'}"]
         said = []
         if call(["cmake", "-S", ROOT, "-B", BUILD, "-DCMAKE_TARGET_MESSAGES=OFF", "--no-warn-unused-cli", *options],
                 line=said.append, stderr=subprocess.STDOUT):
             sys.stderr.write(b"".join(said).decode(errors="replace"))
-            fail(1, "build failed")
-        code = call(["cmake", "--build", BUILD, "--parallel", CORES, "--target", *targets],
-                    line=show_building, stderr=subprocess.STDOUT)
-        show_progress("")
-        if code:
-            fail(1, "build failed")
+            check_built(1)
+
+
+def building(targets):
+    """The command that builds targets, for call() or Popen."""
+    return ["cmake", "--build", str(BUILD), "--parallel", CORES, "--target", *targets]
+
+
+def check_built(code):
+    show_progress("")
+    if code:
+        fail(1, "build failed" if shutil.disk_usage(BUILD).free > 1 << 20 else f"build failed: no space left in {BUILD}")
+
+
+def build(targets):
+    """Configures and builds. Shows on stderr what goes wrong, and then ends the program."""
+    configure()
+    with locked():
+        check_built(call(building(targets), line=Shown(), stderr=subprocess.STDOUT))
+
+
+def each_built(targets):
+    """Builds, and yields each target once it is there, while the next ones are being built."""
+    build(targets[:1])
+    yield targets[0]
+    if not targets[1:]:
+        return
+    lines, there, shown = queue.Queue(), set(), Shown()
+
+    def read():
+        for line in child.stdout:
+            lines.put(line)
+        lines.put(b"")
+
+    with contextlib.ExitStack() as until_built:
+        until_built.enter_context(locked())
+        child = until_built.enter_context(subprocess.Popen(building(targets[1:]), stdout=subprocess.PIPE, stderr=subprocess.STDOUT))
+        until_built.callback(child.terminate)
+        threading.Thread(target=read, daemon=True).start()
+        ended = False
+        for target in targets[1:]:
+            while not ended and (target not in there or target == targets[-1]):
+                line = lines.get()
+                there.update(name.decode() for name in BUILT.findall(line))
+                if line:
+                    shown(line)
+                else:
+                    ended = True
+                    check_built(child.wait())
+                    until_built.close()
+            yield target
 
 
 def reusable(cache):
-    """Whether the build folder was configured here and for this place."""
+    """Whether the build folder was configured here, for this place and with the compiler that CXX names."""
     places = dict(re.findall(r"(?m)^CMAKE_(\w+):[A-Z]+=(.*)$", cache.read_text(errors="replace"))) if cache.exists() else {}
-    return all(os.path.realpath(places.get(key, "")) == str(place)
-               for key, place in (("HOME_DIRECTORY", ROOT), ("CACHEFILE_DIR", BUILD)))
+    wanted = {"HOME_DIRECTORY": ROOT, "CACHEFILE_DIR": BUILD}
+    if "CXX" in os.environ and places.get("CXX_COMPILER"):
+        wanted["CXX_COMPILER"] = os.path.realpath(shutil.which(COMPILER[0]) or COMPILER[0])
+    return all(os.path.realpath(places.get(key, "")) == str(place) for key, place in wanted.items())
 
 
 def show_progress(text):
     """Overwrites the last line of the terminal with `text`, cut to its width. Does nothing if stderr is no terminal."""
-    if sys.stderr.isatty():
+    if sys.stderr.isatty() and not DUMB:
         width = os.get_terminal_size(sys.stderr.fileno()).columns or 80
         print(f"\r\033[K{text[:width - 1]}", end="", file=sys.stderr, flush=True)
 
 
-def show_building(line):
-    """Shows a line of the build's output. A progress line overwrites the one before; chatter is dropped."""
-    text = line.decode(errors="replace")
-    if not verbose and STEP.match(line):
-        show_progress("building " + text.strip())
-    elif verbose or not CHATTER.match(line):
-        show_progress("")
-        print(text, end="", file=sys.stderr, flush=True)
+class Shown:
+    """Shows the lines of a build: its progress in one line, of an error the compiler's lines, with paths from the root."""
+
+    def __init__(self):
+        self.commands = 0  # lines that follow and hold the command that failed
+
+    def __call__(self, line):
+        text = line.decode(errors="replace")
+        if verbose:
+            print(text, end="", file=sys.stderr, flush=True)
+        elif STEP.match(line):
+            show_progress("building " + text.strip())
+        elif FAILED.match(line) or self.commands:
+            self.commands = not self.commands
+        elif not CHATTER.match(line):
+            show_progress("")
+            print(text.replace(f"{ROOT}/", ""), end="", file=sys.stderr, flush=True)

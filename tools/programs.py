@@ -32,6 +32,11 @@ class Program(NamedTuple):
         return self.name.replace("/", ".") + (TRACED.get(self.kind, "") if cpu else "")
 
 
+def text_of(source):
+    """Comments may have other encodings than UTF-8."""
+    return source.read_text(errors="replace")
+
+
 def name(file):
     """What a source is called: 04_unroll/1_unroll, 04_unroll for the last step of that chapter, half2 for what is no step, and
     04_unroll.cl in OpenCL."""
@@ -45,7 +50,7 @@ def name(file):
 def programs():
     for source in sorted((*ROOT.glob("[0-9][0-9]_*/*"), *ROOT.glob("[0-9][0-9]_*/tests/*.cu"))):
         for kind in [kind for pattern, kind in KINDS if source.match(pattern)][:1]:
-            text = source.read_text()
+            text = text_of(source)
             if kind == "other":
                 kind = "gpu" if "#include <cublas" in text else "product" if "return run_stage(" in text else kind
             yield Program(name(source), source, kind, hopper(text), "launch_matmul<__nv_bfloat16>" in text)
@@ -64,17 +69,28 @@ PROGRAMS = list(programs())
 PRODUCTS = [each for each in PROGRAMS if each.kind in (*LADDER, "product")]
 
 
-def shapes(chapter):
-    """The shapes MxNxK, words of NN_name/tests/shapes.txt, at which a chapter's stages are tested beside those of every stage."""
-    file = ROOT / chapter / "tests/shapes.txt"
-    return re.sub("#.*", "", file.read_text()).split() if file.exists() else []
+def shapes(program):
+    """The shapes MxNxK, words of NN_name/tests/shapes.txt, at which a chapter's programs are tested beside those of every stage. A line
+    may begin with the names of the files that it is for: "5_tiles matmul: 65x676x2700"."""
+    file, found = ROOT / program.chapter / "tests/shapes.txt", []
+    for line in re.sub("#.*", "", file.read_text()).splitlines() if file.exists() else ():
+        names, colon, words = line.rpartition(":")
+        found += words.split() if not colon or program.source.stem in names.split() else []
+    return found
+
+
+def options():
+    """--size, -m and all others that the harness has for a stage, so that a wrong one is refused before anything is built."""
+    sources = [*ROOT.glob("common/*.c*"), *ROOT.glob("common/lab/**/*.c*")]
+    names = {name for source in sources for name in re.findall(r'\{"([a-z][a-z0-9-]*)",\s*"', text_of(source))}
+    return {"-" * (1 + (len(name) > 1)) + name for name in names}
 
 
 def for_cmake():
     yield f"set(PROGRAMS {' '.join(each.target() for each in PROGRAMS)})"
     for each in PROGRAMS:
         facts = {"SOURCE": f"[[{each.source}]]", "KIND": each.kind, "CHAPTER": each.chapter, "PRODUCT": int(each in PRODUCTS),
-                 "HOPPER": int(each.hopper), "BF16": int(each.bf16), "SHAPES": " ".join(shapes(each.chapter))}
+                 "HOPPER": int(each.hopper), "BF16": int(each.bf16), "SHAPES": " ".join(shapes(each))}
         yield from (f"set({each.target()}_{what} {value})" for what, value in facts.items())
 
 
@@ -88,7 +104,7 @@ def steps(root=ROOT):
 
 def changed(step):
     """The chapter NN that a step continues from, or "", and what it changes: its line "// Changed: (from NN) WHAT"."""
-    found = re.search(r"(?m)^// Changed: *(?:\(from (\d\d)\w*\) *)?(.*)", step.read_text())
+    found = re.search(r"(?m)^// Changed: *(?:\(from (\d\d)\w*\) *)?(.*)", text_of(step))
     return (found[1] or "", found[2]) if found else ("", "")
 
 
@@ -105,7 +121,7 @@ def before(step, root=ROOT):
 
 def twin(step):
     """The name of the step of CUDA's ladder that a stage of the OpenCL chapter says it mirrors."""
-    return name(ROOT / re.search(r"(?m)^// See also: (\S+\.cu)", step.read_text())[1])
+    return name(ROOT / re.search(r"(?m)^// See also: (\S+\.cu)", text_of(step))[1])
 
 
 def changed_lines(old, new):
@@ -113,7 +129,7 @@ def changed_lines(old, new):
     def count(*texts):
         return sum(line[0] in "+-" for line in list(difflib.unified_diff(*texts, n=0))[2:])
 
-    texts = [file.read_text().splitlines() for file in (old, new)]
+    texts = [text_of(file).splitlines() for file in (old, new)]
     return count(*texts), count(*(list(itertools.dropwhile(lambda line: line.startswith("//"), text)) for text in texts))
 
 

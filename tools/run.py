@@ -16,8 +16,11 @@ if __name__ == "__main__":
         signal.signal(each, stop)
 
 import argparse
+import contextlib
+import json
 import os
 import pathlib
+import re
 import shutil
 import tempfile
 import textwrap
@@ -32,42 +35,63 @@ from results import Wrong, part_of, write_whole
 CHAPTERS = " ".join(each.name for each in PROGRAMS if each.kind == "stage")
 STEPS = [each for each in PROGRAMS if each.kind in LADDER]
 OTHER_NAMES = " ".join(each.name for each in PROGRAMS if each.kind not in LADDER)
-HELP = f"""\
-./run builds and runs the programs, ./test proves them.
+# What ./run help shows: how a verb is called, what it does in a line, and what `./run help VERB` adds to that.
+HELP = {
+    "run": ("./run [NN] [OPTION...]", "run a stage, or all of them in one table", f"""\
+NN is 03, 03_shared_blocking, 04/1 (its first step) or another program; 04 runs all steps of that stage, and --steps those of all. The
+number of a chapter without a stage runs all of its programs.
 
-run [STAGE | PROGRAM] [--cpu] [OPTION...]: builds and runs one program or, in one table, all stages. 04 runs all
-steps of that stage, and 04/1 the first of them. Without a stage, --steps runs the steps of all stages.
-run all [FOLDER] [--against FOLDER2] [--cpu]: runs every chapter. Its CSVs, a description of the machine and a log are written
-to FOLDER (a new one, results-DATE-TIME, if none is named). Then compares them with those in FOLDER2.
-run compare FOLDER FOLDER2: compares the CSVs of two such folders, and runs nothing.
-run diff STAGE [--side]: shows step by step what a stage changes. diff STAGE STAGE compares two stages
-directly; 04/1 is the first step of 04. --side shows both files whole, in two columns that fill the
-terminal. diff alone lists how many lines every step changes.
-run ablation [STAGE...] [--size N] [--repeat N] [--device N] [--csv FILE]: measures what each part of a stage is worth, on a GPU.
-Builds the stage with each of its parts left out, verifies these forms and times them in turns (at 8192, or --size).
-run plot [FOLDER]: draws the CSVs in FOLDER. Without FOLDER it draws those in docs/results/h200 and writes the READMEs' tables.
-run pictures: draws the chapters' pictures, docs/pictures, from what the kernels access.
-run view STEP [STEP] [-m M] [-n N] [-k K] [--html FILE]: makes a page to step through a kernel: what each warp reads and writes,
-in order. Two steps stand side by side. view 07: which lane holds which element of a fragment.
-run test [--all] [OPTION...], or test: builds and runs the tests that verify every stage; with --all every test. The options are
-ctest's: -R REGEX only the tests whose names match, -E REGEX all but those, -N list them, -V show their output.
+Stages: {CHAPTERS}
 
-{textwrap.fill(CHAPTERS + ', or just the number', 120, initial_indent='  STAGE      ', subsequent_indent=' ' * 13)}
-{textwrap.fill(OTHER_NAMES, 120, initial_indent='  PROGRAM    ', subsequent_indent=' ' * 13)}
-             the number of a chapter without a stage runs all of its programs
-  --cpu      verify and count on the CPU emulator (the default without a GPU or nvcc); 08: use a CPU's OpenCL
-  -v         show the whole output of the build tools
-  OPTION...  those of the program; --wide shows all columns, --csv FILE gathers the rows of all stages
+Programs: {OTHER_NAMES}
 
-Examples:  ./run                                             ./run diff 03 04
-           ./run 03_shared_blocking --size 4096              ./run all --against docs/results/h200
-           ./run --sizes 1024:8192:1024 --csv ladder.csv     ./run plot
-           ./run --gpu fury-x                                ./test
-           ./run probe --svg fragment.svg                    ./test -R 03
-           ./run 08 --stage 05                               ./test -V -R faults
+--cpu verifies and counts on the CPU emulator, the default without a GPU or nvcc; in 08 it takes a CPU's OpenCL. --csv FILE gathers the
+rows of all stages, --wide shows all columns, -v the output of the build tools. `./run 03 --help` shows the options of a program.
 
-Installs missing packages with apt if that is allowed; NO_INSTALL=1 forbids it. Exit codes: that of the first stage that failed, or
-ctest's; also 1 if the build failed, 2 if something needed is missing or a file can't be written, 130 for Ctrl-C"""
+Examples: ./run 03 --size 4096; ./run --sizes 1024:8192:1024 --csv ladder.csv; ./run 08 --stage 05; ./run 05 --gpu fury-x"""),
+    "diff": ("./run diff [NN [NN]]", "show what a step changes; all steps in a list", """\
+diff 04 shows each step of that stage, diff 03 04 compares two directly, diff alone lists how many lines every step changes. --side
+shows both files whole, in two columns, on a terminal of at least 160."""),
+    "view": ("./run view NN [NN]", "make a page to step through a kernel", """\
+It shows what each warp reads and writes, in order. Two steps stand side by side. -m M -n N -k K choose the shape, --html FILE the place.
+view 07 shows which lane holds which element of a fragment."""),
+    "ablation": ("./run ablation [NN...]", "time a stage without each of its parts (GPU)", """\
+Builds the stage with each of its parts left out, verifies these forms and times them in turns (at 8192, or --size N). Also takes
+--repeat N, --device N and --csv FILE."""),
+    "all": ("./run all [FOLDER]", "run every chapter, write CSVs to FOLDER", """\
+Writes its CSVs, a description of the machine and a log to FOLDER (a new one, results-DATE-TIME, if none is named). --against FOLDER2 then
+compares them with those. --cpu: see run."""),
+    "compare": ("./run compare FOLDER FOLDER", "compare the CSVs of two such folders", "Runs nothing."),
+    "plot": ("./run plot [FOLDER]", "draw the CSVs in FOLDER", """\
+Without FOLDER it draws those in docs/results/h200 and writes the tables of the READMEs."""),
+    "pictures": ("./run pictures", "draw the chapters' pictures, docs/pictures", "From what the kernels access, on the emulator."),
+    "test": ("./test [NN...]", "run the tests, of these chapters or all", """\
+Verifies every stage in every build; with --all it runs every test, with chapters (03 04) all of theirs. Only what the chosen tests need is
+built and installed. The other options are ctest's: -R REGEX only the tests whose names match, -E REGEX all but those, -N list them,
+-V show their output.
+
+Examples: ./test 03; ./test -V -R faults; ./test --all -N""")}
+
+
+def shown_help(verb=""):
+    """The text for one verb, or the list of all."""
+    columns = min(shutil.get_terminal_size().columns, 100)
+
+    def wrapped(text, indent=""):
+        return textwrap.fill(" ".join(text.split()), columns, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
+
+    if verb:
+        how, what, more = HELP[verb]
+        return "\n\n".join([wrapped(f"{how}: {what}."), *map(wrapped, more.split("\n\n"))])
+    width = max(len(how) for how, *_ in HELP.values()) + 4
+    return "\n".join([
+        wrapped("./run builds and runs the programs, ./test proves them. NN is a chapter, such as 03, or a step, such as 04/1."), "",
+        *(wrapped(f"  {how:<{width}}".replace(" ", "\0") + what, " " * (width + 2)).replace("\0", " ") for how, what, _ in HELP.values()),
+        "", wrapped("Examples: ./run; ./run 03 --size 4096; ./run diff 03 04; ./test 03"),
+        "", wrapped("./run help VERB says more, ./run 03 --help shows a program's options. Missing packages are installed with apt if that is "
+                    "allowed, but not with NO_INSTALL=1. BUILD_DIR=FOLDER builds elsewhere than in build/."), "",
+        wrapped("Exit codes: that of the first stage that failed, or ctest's; 1 if the build failed; 2 if something needed is missing or a "
+                "file can't be written; 130 for Ctrl-C.")])
 
 
 class Parser(argparse.ArgumentParser):
@@ -84,14 +108,21 @@ class Parser(argparse.ArgumentParser):
         fail(2, f"{self.prog}: {message.removeprefix('argument ')}; see --help".removeprefix(": "))
 
 
-def show_help(chosen):
-    """And the options of the first of these programs that is built."""
-    print(HELP, flush=True)
-    for program in (BUILD / "bin" / each.target(cpu) for each in chosen for cpu in (False, True)):
-        if program.exists():
-            print(flush=True)
-            return machine.call([program, "--help"])
-    print("\nOnce a stage is built, its options are shown here.")
+def count(text):
+    if not text.isdigit() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"'{text}': takes a whole number above 0")
+    return int(text)
+
+
+def show_help(words):
+    """./run help [VERB], and --help after a verb or a program: then, where it is built, its own."""
+    asked = next((word for word in words if not word.startswith("-") and word != "help"), "")
+    if asked and asked not in HELP:
+        for program in (BUILD / "bin" / each.target(cpu) for each in programs_meant(asked) for cpu in (False, True)):
+            if program.exists():
+                return machine.call([program, "--help"])
+        asked = "run"
+    print(shown_help(asked))
     return 0
 
 
@@ -119,6 +150,14 @@ def steps_meant(word):
     return [each for each in STEPS if meant(word, each.chapter, each.name.partition("/")[2])]
 
 
+def programs_meant(word):
+    """Those of the ladder, or else all of that name or of that chapter. Ends the program if there is none."""
+    chosen = steps_meant(word) or [each for each in PROGRAMS if each.kind not in LADDER and (each.name == word or meant(word, each.chapter))]
+    if not chosen:
+        fail(2, f"unknown stage '{word}': takes one of {CHAPTERS}, or its number, or {OTHER_NAMES}; see ./run help")
+    return chosen
+
+
 def check_writable(path, option):
     """Ends the program now, rather than after the work, where a file can't be written."""
     try:
@@ -129,21 +168,22 @@ def check_writable(path, option):
 
 
 def run_programs(words):
-    given, options = Parser("", "--cpu --steps -v -h --help", "--csv").parse_known_args(words)
+    given, options = Parser("", "--cpu --steps -v", "--csv").parse_known_args(words)
     machine.verbose = given.v
     chosen = [each for each in STEPS if given.steps or each.kind == "stage"]
     if options and not options[0].startswith("-"):
-        word = options.pop(0)
-        chosen = steps_meant(word) or [each for each in PROGRAMS
-                                       if each.kind not in LADDER and (each.name == word or meant(word, each.chapter))]
-        if not chosen:
-            fail(2, f"unknown stage '{word}': takes one of {CHAPTERS}, or its number, or {OTHER_NAMES}")
-    if given.help or given.h:
-        return show_help(chosen)
+        chosen = programs_meant(options.pop(0))
     if "--fit" in options and [each.name for each in chosen] == ["transfer"]:
         options.remove("--fit")
         return machine.call([sys.executable, ROOT / "00_machine_limits/fit.py", *options])
     ladder = chosen[0].kind in LADDER
+    for chapter in dict.fromkeys(each.chapter for each in chosen if ladder and each.kind == "step"):
+        steps = [int(each.source.stem.partition("_")[0]) for each in STEPS if each.chapter == chapter and each.kind == "step"]
+        for step in set(range(1, max(steps))) - set(steps):
+            say(f"{chapter} has no step {step}: its file is missing")
+    for word in options if ladder else ():
+        if re.match("--?[a-z]", word) and word.partition("=")[0] not in programs.options() and word[:2] not in ("-m", "-n", "-k"):
+            fail(2, f"unknown option '{word}'; see ./run {chosen[0].chapter[:2]} --help")
     if given.csv is not None and not ladder and len(chosen) > 1:
         fail(2, f"--csv: each of these programs has columns of its own; name one of {' '.join(each.name for each in chosen)}")
     if given.csv is not None:
@@ -161,25 +201,26 @@ def run_programs(words):
         if not chosen:
             return 2
     need(("cmake", "g++", "ninja-build", *packages))
-    machine.build([each.target(cpu) for each in chosen])
     if ladder:
         return run_stages(chosen, cpu, options, given.csv)
     result = 0
-    for program in chosen:
-        if len(chosen) > 1:
-            print(f"{program.target(cpu)}:", flush=True)
-        csv = ["--csv", given.csv] if given.csv else []
-        code = machine.call([BUILD / "bin" / program.target(cpu), *options, *csv], program.name)
-        result = result or code
+    with contextlib.closing(machine.each_built([each.target(cpu) for each in chosen])) as built:
+        for program, target in zip(chosen, built):
+            if len(chosen) > 1:
+                print(f"{target}:", flush=True)
+            csv = ["--csv", given.csv] if given.csv else []
+            code = machine.call([BUILD / "bin" / target, *options, *csv], program.name)
+            result = result or code
     return result
 
 
 def run_stages(chosen, cpu, options, csv):
     """Runs several stages and merges their output into one table and one CSV."""
     result, with_rows, rows = 0, False, []
-    erase = b"\r\033[K" * (sys.stdout.isatty() and sys.stderr.isatty())  # erases a program's progress line
-    with tempfile.TemporaryDirectory(prefix="run-") as scratch:
-        for stage in chosen:
+    erase = b"\r\033[K" * (sys.stdout.isatty() and sys.stderr.isatty() and not machine.DUMB)  # erases a program's progress line
+    with tempfile.TemporaryDirectory(prefix="run-") as scratch, \
+            contextlib.closing(machine.each_built([each.target(cpu) for each in chosen])) as built:
+        for stage, target in zip(chosen, built):
             shown = not with_rows  # print the header only once
 
             def show(line):
@@ -189,16 +230,19 @@ def run_stages(chosen, cpu, options, csv):
                     sys.stdout.buffer.write(erase + line)
                     sys.stdout.flush()
 
-            file = pathlib.Path(scratch, f"{stage.target(cpu)}.csv")
-            code = machine.call([BUILD / "bin" / stage.target(cpu), *options, *(["--csv", file] if csv else [])], stage.name, show)
+            file = pathlib.Path(scratch, f"{target}.csv")
+            code = machine.call([BUILD / "bin" / target, *options, *(["--csv", file] if csv else [])], stage.name, show)
             if code == 77 and with_rows:  # this GPU lacks something that the others don't need
                 continue
             with_rows, result = with_rows or code == 0, result or code
+            if code == 1 and cpu:
+                part = stage.source.stem.partition("_")[0]
+                print(f"  See it: ./run view {stage.chapter[:2]}{f'/{part}' * part.isdigit()}", file=sys.stderr, flush=True)
             if code > 1:
                 return result  # the others would fail in the same way
             if csv and code == 0:
                 rows += file.read_text().splitlines(keepends=True)[bool(rows):]
-    if cpu:
+    if cpu and with_rows:
         print("Counted on the CPU: the prediction is the roofline's, and nothing was timed.")
     if csv and result == 0:
         write_whole((csv, "".join(rows)))
@@ -227,16 +271,20 @@ def run_diff(words):
         chosen = found(given.steps[0]) if given.steps else steps
         pairs = [(before, step) for step in chosen if (before := programs.before(step))]
     columns = shutil.get_terminal_size((203, 24)).columns
+    if given.side and columns < 160:
+        say(f"--side takes a terminal of 160 columns; this one has {columns}")
     for before, after in pairs:
         every, below = programs.changed_lines(before, after)
-        print(f"{programs.name(before):<24} -> {programs.name(after):<24} {below:3} changed lines, {every:3} with the comment")
+        print(f"{programs.name(before)} -> {programs.name(after)}: {below} lines, {every} with the comment")
         if changes := programs.changes(after):
-            print(f"    {changes}")
+            print(textwrap.fill(changes, min(columns, 100), initial_indent="    ", subsequent_indent="    "))
         sys.stdout.flush()
         if given.steps:
             labels = [f"--label={programs.name(file)}" for file in (before, after)]
-            how = ["-y", "-t", f"-W{columns}"] if given.side else ["-u", *labels]
-            machine.call(["diff", "--color=auto", *how, before, after])
+            how = ["-y", "-t", f"-W{columns}"] if given.side and columns >= 160 else ["-u", *labels]
+            machine.call(["diff", f"--color={'never' if machine.PLAIN else 'auto'}", *how, before, after])
+    if not [before for before, _ in pairs]:
+        print(f"nothing comes before {given.steps[0]}, the first step")
     return 0
 
 
@@ -368,22 +416,64 @@ def run_all(words):
     return result
 
 
+# What tests take besides what build/tests.txt names: packages, and the names of the tests, which are skipped without them.
+TAKEN_BY = (
+    (OPENCL, r"^08|^docs|^command_lines$"), (("libopenblas0",), r"^00|^docs"), (("oclgrind",), r"^08|^docs|exercises$"),
+    (("clang-19", "rocm-device-libs"), r"^08|^docs"), (("python3-matplotlib",), r"^docs"), (("clang-format-14",), r"^style$"),
+    (("python3-selenium", "chromium-driver"), r"^tools"))
+
+
+def chosen_tests(options):
+    """The names of the tests that ctest would run with these options, and for each what it needs: targets and packages."""
+    listed = machine.output("ctest", "--test-dir", BUILD, "--show-only=json-v1", *options)
+    names = [test["name"] for test in json.loads(listed or "{}").get("tests", [])]
+    needs = {name: [] for name in names}
+    for line in (BUILD / "tests.txt").read_text().splitlines():
+        name, need = line.split()
+        if name in needs:
+            needs[name].append(need)
+    return needs
+
+
 def run_test(words):
     machine.name = "test"
-    given = Parser("", "--all -N -V -VV -Q --progress --rerun-failed --stop-on-failure --schedule-random --print-labels "
-                   "--output-on-failure", "-R -E -L -LE -I -j --timeout --repeat --output-junit").parse_args(words)
-    machine.verbose = given.V or given.VV  # unknown options ended it: ctest would ignore them
-    every = given.all or given.rerun_failed or given.R or given.L or given.LE or given.I  # or those that are named
-    boost, thorough = ("libboost-context-dev",), ("oclgrind", "clang-19", "rocm-device-libs", "python3-matplotlib",
-                                                  "clang-format-14", "python3-selenium", "chromium-driver")
-    need(("cmake", "g++", "ninja-build", *boost * (not has_nvcc())), (*boost, "libgtest-dev", "python3-pytest"),
-         (*OPENCL, "libopenblas0", *thorough * bool(every)))
+    parser = Parser("", "--all -N -V -VV -Q --progress --rerun-failed --stop-on-failure --schedule-random --print-labels "
+                    "--output-on-failure", "-R -E -L -LE -I --repeat --output-junit")
+    parser.add_argument("-j", type=count)
+    parser.add_argument("--timeout", type=count)
+    parser.add_argument("chapters", nargs="*")
+    given = parser.parse_args(words)  # unknown options ended it: ctest would ignore them
+    machine.verbose = given.V or given.VV
+    options = [word for word in words if word != "--all" and word not in given.chapters]
+    if given.chapters and given.R:
+        fail(2, "takes chapters, such as 03 04, or -R REGEX, not both")
+    for word in given.chapters:
+        if not any(meant(word, each.chapter) for each in PROGRAMS):
+            fail(2, f"unknown chapter '{word}': takes one of {' '.join(dict.fromkeys(each.chapter for each in PROGRAMS))}, or its number")
+    if given.chapters:
+        options += ["-R", "^(" + "|".join(dict.fromkeys(each.chapter[:3] for word in given.chapters for each in PROGRAMS
+                                                        if meant(word, each.chapter))) + ")"]
+    every = given.all or given.chapters or given.rerun_failed or given.R or given.L or given.LE or given.I  # or those that are named
+    options += ["-LE", "thorough"] * (not every)
+    boost = ("libboost-context-dev",)
+    need(("cmake", "g++", "ninja-build", *boost * (not has_nvcc())), boost)
     machine.find_opencl()
-    machine.build(["all" if every else "everyday"])
-    chosen = [word for word in words if word != "--all"] + ["-LE", "thorough"] * (not every)
-    code = machine.call(["ctest", "--test-dir", BUILD, "--output-on-failure", "--no-tests=error", f"-j{machine.CORES}", *chosen])
-    if not every:
-        print("Planted faults, exercises, nvcc lines and the texts: ./test --all")
+    machine.configure()
+    needs = chosen_tests(options)
+    if not needs:
+        fail(2, "no test has such a name; ./test -N lists those of ./test, ./test --all -N all")
+    if not given.N:
+        wanted = {each for its in needs.values() for each in its}
+        taken = [package for packages, names in TAKEN_BY if any(re.search(names, name) for name in needs) for package in packages]
+        if machine.missing_of([*machine.HAS.keys() & wanted, *taken]):
+            need((), machine.HAS.keys() & wanted, taken)
+            machine.configure()
+            wanted = {each for its in chosen_tests(options).values() for each in its}
+        targets = sorted(wanted - machine.HAS.keys())
+        machine.build(["all"] if "all" in targets else targets or ["harness_host"])
+    code = machine.call(["ctest", "--test-dir", BUILD, "--output-on-failure", "--no-tests=error", f"-j{machine.CORES}", *options])
+    if not every and not given.N:
+        print("Planted faults, exercises, nvcc lines and the texts: ./test --all, or ./test 03 for all of a chapter")
     return code
 
 
@@ -394,10 +484,9 @@ VERBS = {"ablation": run_ablation, "all": run_all, "compare": run_compare, "diff
 def main(words):
     """Returns the exit code."""
     verb = words[0] if words else ""
-    asked = {"-h", "--help"} & set(words)
-    if verb in VERBS and asked:
-        return show_help(STEPS)
-    if verb not in ("compare", "diff", "plot") and not asked:
+    if verb == "help" or {"-h", "--help"} & set(words):
+        return show_help(words)
+    if verb not in ("compare", "diff", "plot"):
         machine.check_paths()
     return VERBS[verb](words[1:]) if verb in VERBS else run_programs(words)
 
@@ -410,7 +499,8 @@ if __name__ == "__main__":
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # for what Python still flushes
         code = 141 if isinstance(error, BrokenPipeError) else 2
         if code == 2:
-            say(f"{error.filename or 'output'}: {error.strerror}")
+            elsewhere = "; BUILD_DIR=FOLDER builds elsewhere" * str(error.filename).startswith(str(BUILD))
+            say(f"{error.filename or 'output'}: {error.strerror}{elsewhere}")
     except SystemExit as ended:
         if ended.code > 128 and sys.stderr.isatty():  # Erase ^C, or a program's progress
             sys.stderr.write("\r\033[K")
