@@ -20,12 +20,13 @@ std::set<std::string>& names() {
 }
 std::map<uintptr_t, uint64_t> launches;  // by the kernel's address
 
-}  // namespace
-
+// ns::matmul<4>: is matmul declared with __global__?
 bool is_kernel(const std::string& name) {
     const std::string whole = name.substr(0, name.find('<'));
     return names().count(whole.substr(whole.rfind(':') + 1)) > 0;
 }
+
+}  // namespace
 
 bool name_kernels(std::initializer_list<const char*> of_a_file) {
     names().insert(of_a_file.begin(), of_a_file.end());

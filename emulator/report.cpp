@@ -3,11 +3,15 @@
 #include "emulator/report.h"
 
 #include <algorithm>
+#include <cstdio>
+#include <cstdlib>
 #include <map>
 
 #include "emulator/lines.h"
+#include "emulator/names.h"
 #include "emulator/record.h"
 #include "emulator/requests.h"
+#include "emulator/scheduler.h"
 
 namespace emulator {
 
@@ -124,3 +128,16 @@ const Counts& counts() {
 }
 
 }  // namespace emulator
+
+// What assert() calls, instead of the C library's.
+extern "C" void __assert_fail(const char* assertion, const char* file, unsigned line,
+                              const char* function) noexcept {
+    using namespace emulator;
+    const std::string text = short_path(file) + ":" + std::to_string(line) + " says assert(" +
+                             assertion + "), but that is false";
+    if (run.running)
+        fail("assert: " + text + " (" + block_name() + ", " + thread_name(current_thread) + ")",
+             cudaErrorAssert);
+    std::fprintf(stderr, "%s in %s\n", text.c_str(), function);
+    std::abort();
+}

@@ -29,19 +29,6 @@ extern "C" const char* __asan_default_options() {
     return "detect_stack_use_after_return=0:detect_leaks=0";
 }
 
-// What assert() calls, instead of the C library's.
-extern "C" void __assert_fail(const char* assertion, const char* file, unsigned line,
-                              const char* function) noexcept {
-    using namespace emulator;
-    const std::string text = short_path(file) + ":" + std::to_string(line) + " says assert(" +
-                             assertion + "), but that is false";
-    if (run.running)
-        fail("assert: " + text + " (" + block_name() + ", " + thread_name(current_thread) + ")",
-             cudaErrorAssert);
-    std::fprintf(stderr, "%s in %s\n", text.c_str(), function);
-    std::abort();
-}
-
 namespace emulator {
 
 Builtins builtins;

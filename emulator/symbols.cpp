@@ -14,7 +14,6 @@
 
 #include "emulator/accesses.h"
 #include "emulator/include/cuda_runtime.h"
-#include "emulator/kernels.h"
 
 extern "C" char __executable_start, __data_start, _end;  // the linker's
 

@@ -26,7 +26,7 @@ sys.path.append(str(ROOT / "emulator"))
 import pytest
 
 import programs
-from plant import Fault, Planted, Refused
+from plant import Fault, Planted
 from rewrite_launches import blank, matching
 
 KINDS = {  # what every program is tested with

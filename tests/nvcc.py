@@ -1,9 +1,9 @@
 """What nvcc makes of a chapter's programs: nvcc.py -k NN_name; the environment variable NVCC names the compiler.
 
-Each is compiled for the architecture that the nvcc line of the chapter's README names, or else a stage for sm_75, sm_80 and sm_90, and
-its steps for sm_90. A stage's line also links it. No warning; of a stage and its steps no spill, no stack frame, no wgmma that ptxas serialises, and the shared memory
-that the README states. Where there is a GPU all of them also build for a debugger and verify: -G keeps nothing in registers, so that an
-address aligned by luck shows.
+Each is compiled for the architecture that the nvcc line of the chapter's README names, or else a stage for sm_75, sm_80 and sm_90,
+and its steps for sm_90. A stage's line also links it. No warning; of a stage and its steps no spill, no stack frame, no wgmma that
+ptxas serialises, and the shared memory that the README states. Where there is a GPU all of them also build for a debugger and verify:
+-G keeps nothing in registers, so that an address aligned by luck shows.
 """
 import glob
 import os
@@ -15,8 +15,6 @@ import pytest
 from programs import PRODUCTS, PROGRAMS, ROOT
 from support import BUILD, call, tool
 
-NUMBERS = ("75", "80", "90")
-ARCHITECTURES = {number: f"-gencode=arch=compute_{number},code=sm_{number}" for number in NUMBERS}
 SPILLS = re.compile(r"Compiling entry function '(\w+)' for '(sm_\w+)'\n.*\n\s*(\d+) bytes stack frame, (\d+) bytes spill stores, "
                     r"(\d+) bytes spill loads\n.*Used (\d+) registers(?:.*?, (\d+) bytes smem)?")
 FIRST = next(each for each in PROGRAMS if each.kind == "stage")
@@ -24,6 +22,11 @@ FIRST = next(each for each in PROGRAMS if each.kind == "stage")
 
 def of(programs):
     return pytest.mark.parametrize("program", programs, ids=lambda each: f"{each.chapter}.{each.source.stem}")
+
+
+def machine_code(*numbers):
+    """nvcc's options for code of sm_NN."""
+    return [f"-gencode=arch=compute_{number},code=sm_{number}" for number in numbers]
 
 
 def compiler():
@@ -55,7 +58,7 @@ def line(program):
 @of([FIRST])
 def test_the_line_builds_it_alone(program, tmp_path):
     """As it stands. Below, the harness is what the build made of it, which saves minutes."""
-    nvcc([ARCHITECTURES["75"] if word == "-arch=native" else word for word in line(program)[0]], tmp_path / "alone")
+    nvcc([*machine_code("75"), *(word for word in line(program)[0] if word != "-arch=native")], tmp_path / "alone")
 
 
 @of([each for each in PROGRAMS if each.kind in ("stage", "step")])
@@ -66,8 +69,8 @@ def test_no_spills(program, tmp_path):
     links = program.kind == "stage" and all(file.exists() for file in libraries)
     words = [word for word in words if word != "-arch=native" and not word.startswith("common/")]
     words = [*words, *libraries] if links else [*(word for word in words if word != "-lcublas"), "-fatbin"]
-    numbers = () if named else NUMBERS if program.kind == "stage" else NUMBERS[-1:]
-    report = nvcc([*words, *(ARCHITECTURES[number] for number in numbers), "-Xptxas=-v"], tmp_path / "made")
+    numbers = () if named else ("75", "80", "90") if program.kind == "stage" else ("90",)
+    report = nvcc([*words, *machine_code(*numbers), "-Xptxas=-v"], tmp_path / "made")
     assert not re.search(r"Potential Performance Loss|is injected", report), report
     kernels = SPILLS.findall(report)
     assert {sm for _, sm, *_ in kernels} == (named or {f"sm_{number}" for number in numbers}), report
@@ -80,7 +83,7 @@ def test_no_spills(program, tmp_path):
 @of([each for each in PROGRAMS if each.kind in ("product", "other", "gpu")])
 def test_no_warning(program, tmp_path):
     """For the oldest architecture, whatever that leaves out, and for the newest, whose wgmma has its registers in roofline."""
-    report = nvcc(["-std=c++17", "-I.", "-fatbin", "-gencode=arch=compute_75,code=compute_75", "-gencode=arch=compute_90a,code=sm_90a", "-Xptxas=-v",
+    report = nvcc(["-std=c++17", "-I.", "-fatbin", "-gencode=arch=compute_75,code=compute_75", *machine_code("90a"), "-Xptxas=-v",
                    program.source], tmp_path / "fatbin")
     kernels = [each for each in SPILLS.findall(report) if "wgmma" in each[0]]
     assert all(each[2:5] == ("0", "0", "0") for each in kernels), report

@@ -67,7 +67,7 @@ class StandIns:
         for tool in "cat cp diff dirname echo env id readlink rm sh sleep touch true".split():
             (self.bin / tool).symlink_to(shutil.which(tool))
         # It says that it has every module; where there is a file `ordinary_user`, it is not root's.
-        self.script(self.bin / "python3", f"""case "$*" in *"; print('yes')") echo yes; exit;; -c*) exec {sys.executable} "$@";; esac
+        self.script(self.bin / "python3", f"""case "$*" in *"; print('yes')") echo yes; exit;; -IS*) exec {sys.executable} "$@";; esac
             [ -e "{here}/ordinary_user" ] || exec {sys.executable} "$@"
             shift 3; exec {sys.executable} -B -X utf8 -c 'import os, runpy, sys
 os.geteuid = lambda: 1000
@@ -77,8 +77,11 @@ runpy.run_path(sys.argv[0], run_name="__main__")' "$@" """)
         # Its tests, and what they need.
         self.tool("ctest", """case "$*" in *--show-only*) ;; *) exit;; esac
             case "$*" in *none*) names=;; *"-R ^(03_)"*|*"-R 03"*) names="03_three.cpu 03_three.faults";;
-                *-LE*) names="01_one.cpu 03_three.cpu emulator";; *) names="01_one.cpu 03_three.cpu 03_three.faults docs.book style";; esac
-            for name in $names; do printf '%s {"name": "%s"}' "$between" $name; between=,; done | { echo '{"tests": ['; cat; echo ']}'; }""")
+                *-LE*) names="01_one.cpu 03_three.cpu emulator";;
+                *) names="01_one.cpu 03_three.cpu 03_three.faults docs.book style";; esac
+            echo '{"tests": ['
+            for name in $names; do echo "$between {\\"name\\": \\"$name\\"}"; between=,; done
+            echo ']}'""")
         (here / "build/tests.txt").write_text("01_one.cpu 01_one_cpu\n03_three.cpu 03_three_cpu\n03_three.faults harness_cpu\n"
                                               "03_three.faults python3-pytest\ndocs.book all\nemulator libgtest-dev\n")
         for tool in ("ninja", "apt-get", "oclgrind", "clang-19", "clang-format-14", "chromedriver"):

@@ -33,8 +33,8 @@ verbose = False  # show all output of the build tools
 STEP = re.compile(rb"\[ *\d+(/\d+|%)\] ")  # a line of ninja's or make's progress
 BUILT = re.compile(rb"(?:executable bin/|Built target )(\S+)")
 FAILED = re.compile(rb"FAILED: ")
-CHATTER = re.compile(rb"-- |ninja: (no work to do|Entering|build stopped)|Scanning dependencies|Consolidate compiler|.*Re-checking globbed|"
-                     rb"g?make(\[\d+\])?: |$")
+CHATTER = re.compile(rb"-- |ninja: (no work to do|Entering|build stopped)|Scanning dependencies|Consolidate compiler|"
+                     rb".*Re-checking globbed|g?make(\[\d+\])?: |$")
 
 
 def say(text):
@@ -314,7 +314,7 @@ class Shown:
     """Shows the lines of a build: its progress in one line, of an error the compiler's lines, with paths from the root."""
 
     def __init__(self):
-        self.commands = 0  # lines that follow and hold the command that failed
+        self.command_follows = False  # the one that failed, which is not shown
 
     def __call__(self, line):
         text = line.decode(errors="replace")
@@ -322,8 +322,8 @@ class Shown:
             print(text, end="", file=sys.stderr, flush=True)
         elif STEP.match(line):
             show_progress("building " + text.strip())
-        elif FAILED.match(line) or self.commands:
-            self.commands = not self.commands
+        elif FAILED.match(line) or self.command_follows:
+            self.command_follows = not self.command_follows
         elif not CHATTER.match(line):
             show_progress("")
             print(text.replace(f"{ROOT}/", ""), end="", file=sys.stderr, flush=True)

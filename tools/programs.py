@@ -70,8 +70,8 @@ PRODUCTS = [each for each in PROGRAMS if each.kind in (*LADDER, "product")]
 
 
 def shapes(program):
-    """The shapes MxNxK, words of NN_name/tests/shapes.txt, at which a chapter's programs are tested beside those of every stage. A line
-    may begin with the names of the files that it is for: "5_tiles matmul: 65x676x2700"."""
+    """The shapes MxNxK, words of NN_name/tests/shapes.txt, at which a chapter's programs are tested beside those of every stage.
+    A line may begin with the names of the files that it is for: "5_tiles matmul: 65x676x2700"."""
     file, found = ROOT / program.chapter / "tests/shapes.txt", []
     for line in re.sub("#.*", "", file.read_text()).splitlines() if file.exists() else ():
         names, colon, words = line.rpartition(":")
@@ -90,7 +90,8 @@ def for_cmake():
     yield f"set(PROGRAMS {' '.join(each.target() for each in PROGRAMS)})"
     for each in PROGRAMS:
         facts = {"SOURCE": f"[[{each.source}]]", "KIND": each.kind, "CHAPTER": each.chapter, "PRODUCT": int(each in PRODUCTS),
-                 "HOPPER": int(each.hopper), "BF16": int(each.bf16), "SHAPES": " ".join(shapes(each))}
+                 "HOPPER": int(each.hopper), "BF16": int(each.bf16), "SHAPES": " ".join(shapes(each)),
+                 "TEST": ("" if each.kind in LADDER else each.chapter[:3]) + each.target()}
         yield from (f"set({each.target()}_{what} {value})" for what, value in facts.items())
 
 

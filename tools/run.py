@@ -38,37 +38,38 @@ OTHER_NAMES = " ".join(each.name for each in PROGRAMS if each.kind not in LADDER
 # What ./run help shows: how a verb is called, what it does in a line, and what `./run help VERB` adds to that.
 HELP = {
     "run": ("./run [NN] [OPTION...]", "run a stage, or all of them in one table", f"""\
-NN is 03, 03_shared_blocking, 04/1 (its first step) or another program; 04 runs all steps of that stage, and --steps those of all. The
-number of a chapter without a stage runs all of its programs.
+NN is 03, 03_shared_blocking, 04/1 (its first step) or another program; 04 runs all steps of that stage, and --steps those of
+all. The number of a chapter without a stage runs all of its programs.
 
 Stages: {CHAPTERS}
 
 Programs: {OTHER_NAMES}
 
---cpu verifies and counts on the CPU emulator, the default without a GPU or nvcc; in 08 it takes a CPU's OpenCL. --csv FILE gathers the
-rows of all stages, --wide shows all columns, -v the output of the build tools. `./run 03 --help` shows the options of a program.
+--cpu verifies and counts on the CPU emulator, the default without a GPU or nvcc; in 08 it takes a CPU's OpenCL. --csv FILE
+gathers the rows of all stages, --wide shows all columns, -v the output of the build tools. `./run 03 --help` shows the options
+of a program.
 
 Examples: ./run 03 --size 4096; ./run --sizes 1024:8192:1024 --csv ladder.csv; ./run 08 --stage 05; ./run 05 --gpu fury-x"""),
     "diff": ("./run diff [NN [NN]]", "show what a step changes; all steps in a list", """\
-diff 04 shows each step of that stage, diff 03 04 compares two directly, diff alone lists how many lines every step changes. --side
-shows both files whole, in two columns, on a terminal of at least 160."""),
+diff 04 shows each step of that stage, diff 03 04 compares two directly, diff alone lists how many lines every step changes.
+--side shows both files whole, in two columns, on a terminal of at least 160."""),
     "view": ("./run view NN [NN]", "make a page to step through a kernel", """\
-It shows what each warp reads and writes, in order. Two steps stand side by side. -m M -n N -k K choose the shape, --html FILE the place.
-view 07 shows which lane holds which element of a fragment."""),
+It shows what each warp reads and writes, in order. Two steps stand side by side. -m M -n N -k K choose the shape, --html FILE
+the place. view 07 shows which lane holds which element of a fragment."""),
     "ablation": ("./run ablation [NN...]", "time a stage without each of its parts (GPU)", """\
-Builds the stage with each of its parts left out, verifies these forms and times them in turns (at 8192, or --size N). Also takes
---repeat N, --device N and --csv FILE."""),
+Builds the stage with each of its parts left out, verifies these forms and times them in turns (at 8192, or --size N). Also
+takes --repeat N, --device N and --csv FILE."""),
     "all": ("./run all [FOLDER]", "run every chapter, write CSVs to FOLDER", """\
-Writes its CSVs, a description of the machine and a log to FOLDER (a new one, results-DATE-TIME, if none is named). --against FOLDER2 then
-compares them with those. --cpu: see run."""),
+Writes its CSVs, a description of the machine and a log to FOLDER (a new one, results-DATE-TIME, if none is named). --against
+FOLDER2 then compares them with those. --cpu: see run."""),
     "compare": ("./run compare FOLDER FOLDER", "compare the CSVs of two such folders", "Runs nothing."),
     "plot": ("./run plot [FOLDER]", "draw the CSVs in FOLDER", """\
 Without FOLDER it draws those in docs/results/h200 and writes the tables of the READMEs."""),
     "pictures": ("./run pictures", "draw the chapters' pictures, docs/pictures", "From what the kernels access, on the emulator."),
     "test": ("./test [NN...]", "run the tests, of these chapters or all", """\
-Verifies every stage in every build; with --all it runs every test, with chapters (03 04) all of theirs. Only what the chosen tests need is
-built and installed. The other options are ctest's: -R REGEX only the tests whose names match, -E REGEX all but those, -N list them,
--V show their output.
+Verifies every stage in every build; with --all it runs every test, with chapters (03 04) all of theirs. Only what the chosen
+tests need is built and installed. The other options are ctest's: -R REGEX only the tests whose names match, -E REGEX all but
+those, -N list them, -V show their output.
 
 Examples: ./test 03; ./test -V -R faults; ./test --all -N""")}
 
@@ -77,21 +78,21 @@ def shown_help(verb=""):
     """The text for one verb, or the list of all."""
     columns = min(shutil.get_terminal_size().columns, 100)
 
-    def wrapped(text, indent=""):
-        return textwrap.fill(" ".join(text.split()), columns, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
+    def wrapped(text, first="", others=""):
+        return textwrap.fill(" ".join(text.split()), columns, initial_indent=first, subsequent_indent=others, break_on_hyphens=False)
 
     if verb:
         how, what, more = HELP[verb]
         return "\n\n".join([wrapped(f"{how}: {what}."), *map(wrapped, more.split("\n\n"))])
-    width = max(len(how) for how, *_ in HELP.values()) + 4
-    return "\n".join([
-        wrapped("./run builds and runs the programs, ./test proves them. NN is a chapter, such as 03, or a step, such as 04/1."), "",
-        *(wrapped(f"  {how:<{width}}".replace(" ", "\0") + what, " " * (width + 2)).replace("\0", " ") for how, what, _ in HELP.values()),
-        "", wrapped("Examples: ./run; ./run 03 --size 4096; ./run diff 03 04; ./test 03"),
-        "", wrapped("./run help VERB says more, ./run 03 --help shows a program's options. Missing packages are installed with apt if that is "
-                    "allowed, but not with NO_INSTALL=1. BUILD_DIR=FOLDER builds elsewhere than in build/."), "",
-        wrapped("Exit codes: that of the first stage that failed, or ctest's; 1 if the build failed; 2 if something needed is missing or a "
-                "file can't be written; 130 for Ctrl-C.")])
+    width = max(len(how) for how, *_ in HELP.values()) + 6
+    verbs = [wrapped(what, f"  {how}".ljust(width), " " * width) for how, what, _ in HELP.values()]
+    return "\n\n".join([
+        wrapped("./run builds and runs the programs, ./test proves them. NN is a chapter, such as 03, or a step, such as 04/1."),
+        "\n".join(verbs), wrapped("Examples: ./run; ./run 03 --size 4096; ./run diff 03 04; ./test 03"),
+        wrapped("""./run help VERB says more, ./run 03 --help shows a program's options. Missing packages are installed with apt if that is
+                allowed, but not with NO_INSTALL=1. BUILD_DIR=FOLDER builds elsewhere than in build/."""),
+        wrapped("""Exit codes: that of the first stage that failed, or ctest's; 1 if the build failed; 2 if something needed is missing or a
+                file can't be written; 130 for Ctrl-C.""")])
 
 
 class Parser(argparse.ArgumentParser):
@@ -152,7 +153,8 @@ def steps_meant(word):
 
 def programs_meant(word):
     """Those of the ladder, or else all of that name or of that chapter. Ends the program if there is none."""
-    chosen = steps_meant(word) or [each for each in PROGRAMS if each.kind not in LADDER and (each.name == word or meant(word, each.chapter))]
+    chosen = steps_meant(word) or [each for each in PROGRAMS
+                                   if each.kind not in LADDER and (each.name == word or meant(word, each.chapter))]
     if not chosen:
         fail(2, f"unknown stage '{word}': takes one of {CHAPTERS}, or its number, or {OTHER_NAMES}; see ./run help")
     return chosen
@@ -167,6 +169,18 @@ def check_writable(path, option):
         fail(2, f"{option} '{path}': can't be written: {error.strerror}")
 
 
+def check_ladder(chosen, options):
+    """Says which steps are missing between others; ends the program at an option that no stage has, before anything is built."""
+    for chapter in dict.fromkeys(each.chapter for each in chosen if each.kind == "step"):
+        steps = {int(each.source.stem.partition("_")[0]) for each in STEPS if each.chapter == chapter and each.kind == "step"}
+        for step in sorted({*range(1, max(steps))} - steps):
+            say(f"{chapter} has no step {step}: its file is missing")
+    known = programs.options()
+    for word in options:
+        if re.match("--?[a-z]", word) and word.partition("=")[0] not in known:
+            fail(2, f"unknown option '{word}'; see ./run {chosen[0].chapter[:2]} --help")
+
+
 def run_programs(words):
     given, options = Parser("", "--cpu --steps -v", "--csv").parse_known_args(words)
     machine.verbose = given.v
@@ -177,13 +191,8 @@ def run_programs(words):
         options.remove("--fit")
         return machine.call([sys.executable, ROOT / "00_machine_limits/fit.py", *options])
     ladder = chosen[0].kind in LADDER
-    for chapter in dict.fromkeys(each.chapter for each in chosen if ladder and each.kind == "step"):
-        steps = [int(each.source.stem.partition("_")[0]) for each in STEPS if each.chapter == chapter and each.kind == "step"]
-        for step in set(range(1, max(steps))) - set(steps):
-            say(f"{chapter} has no step {step}: its file is missing")
-    for word in options if ladder else ():
-        if re.match("--?[a-z]", word) and word.partition("=")[0] not in programs.options() and word[:2] not in ("-m", "-n", "-k"):
-            fail(2, f"unknown option '{word}'; see ./run {chosen[0].chapter[:2]} --help")
+    if ladder:
+        check_ladder(chosen, options)
     if given.csv is not None and not ladder and len(chosen) > 1:
         fail(2, f"--csv: each of these programs has columns of its own; name one of {' '.join(each.name for each in chosen)}")
     if given.csv is not None:
@@ -444,16 +453,20 @@ def run_test(words):
     parser.add_argument("chapters", nargs="*")
     given = parser.parse_args(words)  # unknown options ended it: ctest would ignore them
     machine.verbose = given.V or given.VV
-    options = [word for word in words if word != "--all" and word not in given.chapters]
     if given.chapters and given.R:
         fail(2, "takes chapters, such as 03 04, or -R REGEX, not both")
+    chapters, numbers = dict.fromkeys(each.chapter for each in PROGRAMS), []
     for word in given.chapters:
-        if not any(meant(word, each.chapter) for each in PROGRAMS):
-            fail(2, f"unknown chapter '{word}': takes one of {' '.join(dict.fromkeys(each.chapter for each in PROGRAMS))}, or its number")
-    if given.chapters:
-        options += ["-R", "^(" + "|".join(dict.fromkeys(each.chapter[:3] for word in given.chapters for each in PROGRAMS
-                                                        if meant(word, each.chapter))) + ")"]
-    every = given.all or given.chapters or given.rerun_failed or given.R or given.L or given.LE or given.I  # or those that are named
+        numbers += [chapter[:3] for chapter in chapters if meant(word, chapter)] or fail(
+            2, f"unknown chapter '{word}': takes one of {' '.join(chapters)}, or its number")
+    options = []
+    for name, value in vars(given).items():
+        if value and name not in ("all", "chapters"):
+            options += [f"-{name}" if len(name) < 3 else "--" + name.replace("_", "-"), *[str(value)] * (value is not True)]
+    if numbers:
+        options += ["-R", f"^({'|'.join(dict.fromkeys(numbers))})"]
+    # All, or those that are named.
+    every = given.all or given.chapters or given.rerun_failed or given.R or given.L or given.LE or given.I
     options += ["-LE", "thorough"] * (not every)
     boost = ("libboost-context-dev",)
     need(("cmake", "g++", "ninja-build", *boost * (not has_nvcc())), boost)
