@@ -16,6 +16,7 @@
 
 // Per multiprocessor.
 constexpr int kFmaBlocks = 4, kMmaBlocks = kEmulated ? 1 : 2, kSharedBlocks = 4;
+constexpr int kL2Blocks = kEmulated ? 1 : 4;
 constexpr int kTurns = 5000;  // of a timed launch: some milliseconds, so its start doesn't count
 
 template <class T>
@@ -29,6 +30,7 @@ constexpr std::make_index_sequence<std::size(kSteps)> kAllSteps;
 struct Works {
     Arrays& x;
     int multiprocessors;
+    int l2_pieces;  // that each block of read_l2 reads
 
     size_t chains() const { return size_t(kFmaBlocks) * multiprocessors * kThreads * kChains; }
     size_t sums() const { return size_t(kSharedBlocks) * multiprocessors * kThreads; }
@@ -55,6 +57,14 @@ struct Works {
         return {"read_2_write_1", &Limits::bandwidth_gbs, moved, 0, [*this] {
                     add<<<x.floats / 4 / kThreads, kThreads>>>(as<float4>(x.a), as<float4>(x.b),
                                                                as<float4>(x.c));
+                }};
+    }
+    Work l2(int turns) const {
+        const int blocks = kL2Blocks * multiprocessors, pieces = l2_pieces;
+        const double once = double(blocks) * pieces * kL2Loads * kThreads * sizeof(uint4);
+        const Traffic moved = {turns * once, double(blocks) * kThreads * sizeof(unsigned), 0};
+        return {"l2", &Limits::l2_gbs, moved, 0, [=, *this] {
+                    read_l2<<<blocks, kThreads>>>(turns, pieces, as<uint4>(x.a), as<unsigned>(x.c));
                 }};
     }
     Work shared(int turns) const {
@@ -138,6 +148,9 @@ void verify(Arrays& x, const Works& works) {
         advance<true>(y, turns * kUnroll);
         x.verify(works.fma(turns), works.chains(), y);
         x.verify(works.shared(turns), works.sums(), x.shared_sums(turns));
+        const int blocks = kL2Blocks * works.multiprocessors;
+        const std::vector<unsigned> sums = x.l2_sums(blocks, works.l2_pieces, turns);
+        x.verify(works.l2(turns), sums.size(), sums);
     }
     x.put_halves();
     for (const int turns : {1, 2, 5}) {
@@ -174,7 +187,10 @@ size_t array_length(size_t l2_bytes) {
 void measure(const BenchOptions& o, bool clock_only, Report& report) {
     Bench bench(o.device);
     Arrays x(array_length(bench.l2_bytes), kFmaBlocks * bench.multiprocessors);
-    const Works works = {x, bench.multiprocessors};
+    // Together half of what L2 holds.
+    const int l2_pieces = std::max(1, int(bench.l2_bytes / 2 / bench.multiprocessors / kL2Blocks /
+                                          (kL2Loads * kThreads * sizeof(uint4))));
+    const Works works = {x, bench.multiprocessors, kEmulated ? 1 : l2_pieces};
     if (clock_only) {  // FMAs keep the full clock, mma.sync lowers it, wgmma lowers it further
         std::vector<Work> all = {works.fma(kTurns), works.mma(kTurns)};
         if (has_wgmma()) all.push_back(works.warpgroup_mma(kTurns));
@@ -193,6 +209,7 @@ void measure(const BenchOptions& o, bool clock_only, Report& report) {
     x.put_floats();
     const double copied = timing.limit(works.copied());
     timing.limit(works.added());
+    timing.limit(works.l2(kTurns / 10));
     timing.limit(works.shared(kTurns));
     const double fma = timing.limit(works.fma(kTurns));
     x.put_halves();

@@ -21,6 +21,7 @@ constexpr int kUnroll = 64;  // steps in a row: 8 chains of them are 8 KiB of co
 // A warp multiplies 4 matrices of A by 4 of B, as in 06: 16 accumulators.
 constexpr int kEdge = 16, kMatrix = kEdge * kEdge, kMma = 4;
 constexpr int kMmaUnroll = 4, kMmaThreads = 128;
+constexpr int kL2Loads = 8;  // of a thread, under way at the same time: 32 KiB of a block
 constexpr int kSharedQuads = 2048;  // uint4s in shared memory, 32 KiB
 // Of a turn of read_shared: loads, and in uint4s their distance, the different bases, their step.
 constexpr int kLoads = 16, kLoadStride = 80, kBases = 512, kBaseStep = 37;
@@ -41,7 +42,7 @@ __device__ inline void report_elapsed(const Elapsed& begin, Elapsed* own) {
         own[blockIdx.x] = {end.cycles - begin.cycles, end.nanoseconds - begin.nanoseconds};
 }
 
-// One float4 a thread. On an H200 four of them, or blocks that stay, are slower: see README.md.
+// One float4 a thread. On an H200 four of them, or blocks that stay, are slower: see notes.md.
 __global__ void __launch_bounds__(kThreads) copy(const float4* a, float4* c) {
     const size_t i = size_t(blockIdx.x) * kThreads + threadIdx.x;
     c[i] = a[i];
@@ -153,6 +154,26 @@ __global__ void __launch_bounds__(kMmaThreads)
     for (int ij = 0; ij < kMma * kMma; ++ij)
         wmma::store_matrix_sync(C + (warp * kMma * kMma + ij) * kMatrix, acc[ij / kMma][ij % kMma],
                                 kEdge, wmma::mem_row_major);
+}
+
+// Each block reads `pieces` of its own, again and again: all blocks together less than L2 holds.
+// __ldcg asks L2 at once, because L1 would keep them.
+__global__ void __launch_bounds__(kThreads)
+    read_l2(int turns, int pieces, const uint4* a, unsigned* c) {
+    a += size_t(blockIdx.x) * pieces * kL2Loads * kThreads + threadIdx.x;
+    unsigned sum = 0;
+#pragma unroll 1
+    for (int turn = 0; turn < turns; ++turn)
+#pragma unroll 1
+        for (int piece = 0; piece < pieces; ++piece) {
+            uint4 v[kL2Loads];
+#pragma unroll
+            for (int i = 0; i < kL2Loads; ++i) v[i] = __ldcg(a + (piece * kL2Loads + i) * kThreads);
+#pragma unroll
+            for (int i = 0; i < kL2Loads; ++i)
+                sum += (v[i].x + v[i].y + v[i].z + v[i].w) ^ unsigned(turn);
+        }
+    c[blockIdx.x * kThreads + threadIdx.x] = sum;
 }
 
 // Each thread adds up what it reads, 16 bytes at a time. The eight lanes that are served together

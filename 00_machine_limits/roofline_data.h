@@ -22,7 +22,8 @@ struct Work {
     double instructions = 0;
 
     bool of_memory() const {
-        return limit == &Limits::bandwidth_gbs || limit == &Limits::shared_gbs;
+        return limit == &Limits::bandwidth_gbs || limit == &Limits::l2_gbs ||
+               limit == &Limits::shared_gbs;
     }
     double bytes() const { return moved.shared > 0 ? moved.shared : moved.loaded + moved.stored; }
 };
@@ -108,6 +109,22 @@ public:
                         const int quad = turn * kBaseStep % kBases + t + i * kLoadStride;
                         sums[t] += words[4 * quad + word];
                     }
+        return sums;
+    }
+    // What the threads of `blocks` blocks of read_l2 add up.
+    std::vector<unsigned> l2_sums(int blocks, int pieces, int turns) const {
+        std::vector<unsigned> words(floats_a.size()), sums(size_t(blocks) * kThreads);
+        std::memcpy(words.data(), floats_a.data(), words.size() * sizeof(unsigned));
+        for (size_t to = 0; to < sums.size(); ++to)
+            for (int turn = 0; turn < turns; ++turn)
+                for (int i = 0; i < pieces * kL2Loads; ++i) {
+                    const size_t block = to / kThreads * pieces * kL2Loads;
+                    const size_t quad = (block + i) * kThreads + to % kThreads;
+                    unsigned four = 0;
+                    for (int word = 0; word < 4; ++word)
+                        four += words[(4 * quad + word) % words.size()];
+                    sums[to] += four ^ unsigned(turn);
+                }
         return sums;
     }
     // `count` elements of the accumulators of mma_chains, warp by warp. The sums are exact.

@@ -10,6 +10,7 @@ struct Limits {
     double half2_gflops;  // FP16 pairs on the ordinary lanes
     double tensor_gflops;  // tensor cores: FP16 in, FP32 accumulate; by mma_sync
     double wgmma_gflops = 0;  // the same by wgmma
+    double l2_gbs = 0;  // loads that L2 has, each sector for one block
 };
 
 using Limit = double Limits::*;  // which of them
@@ -20,6 +21,9 @@ struct Arithmetic {
     Limit peak;
     double exact_limit;  // the accumulator holds every integer up to this
     double unit_roundoff;  // of one multiply-add
+    // What the loads of global memory are predicted from. Blocks of tensor cores ask for more than
+    // device memory could deliver: L2 serves them.
+    Limit memory = &Limits::bandwidth_gbs;
 };
 
 constexpr Arithmetic kFp32 = {"FP32", &Limits::fp32_gflops, 16777216.0, 0x1p-24};
@@ -28,8 +32,10 @@ constexpr Arithmetic kHalf2 = {"FP16 pairs", &Limits::half2_gflops, 2048.0, 0x1p
 // the addends to the largest exponent before it adds them, which can lose as much again. Source: M.
 // Fasi, N. Higham, M. Mikaitis, S. Pranesh, "Numerical behavior of NVIDIA tensor cores", PeerJ
 // Computer Science 7, 2021.
-constexpr Arithmetic kTensor = {"tensor cores", &Limits::tensor_gflops, 16777216.0, 0x1p-22};
-constexpr Arithmetic kWgmma = {"wgmma", &Limits::wgmma_gflops, 16777216.0, 0x1p-22};
+constexpr Arithmetic kTensor = {"tensor cores", &Limits::tensor_gflops, 16777216.0, 0x1p-22,
+                                &Limits::l2_gbs};
+constexpr Arithmetic kWgmma = {"wgmma", &Limits::wgmma_gflops, 16777216.0, 0x1p-22,
+                               &Limits::l2_gbs};
 
 // C = A * B on device memory; row-major A (M x K), B (K x N), C (M x N), each packed and 256-byte
 // aligned.

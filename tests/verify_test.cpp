@@ -193,6 +193,12 @@ TEST(Limits, OfAFile) {
     EXPECT_EQ(gpu.peak.bandwidth_gbs, 500);
     EXPECT_EQ(gpu.peak.shared_gbs, 0);
     EXPECT_EQ(attainable_gflops(gpu, kFp32, {10, 1}), 3000);
+    // Tensor cores are served by L2, where its limit is known.
+    for (const auto& [l2, expected] : {std::pair("", 800.0), {"l2,-,600,-,-,X\n", 1200.0}}) {
+        std::ofstream(path) << kHeader + kCopy + kShared + kFma + "tensor_mma_sync,-,-,9000,-,X\n" +
+                                   l2;
+        EXPECT_EQ(attainable_gflops(read_limits(path), kTensor, {2, 0}), expected);
+    }
 }
 
 // What is wrong is named: the column, the row or the value.

@@ -9,7 +9,7 @@
 #include <sstream>
 
 double attainable_gflops(const Gpu& gpu, const Arithmetic& arithmetic, Intensity intensity) {
-    const double by_device = gpu.limit(&Limits::bandwidth_gbs) * intensity.device;
+    const double by_device = gpu.limit(gpu.memory(arithmetic)) * intensity.device;
     const double by_shared = gpu.limit(&Limits::shared_gbs) * intensity.shared;
     const double attainable = std::min(gpu.limit(arithmetic.peak), by_device);
     return intensity.shared > 0 ? std::min(attainable, by_shared) : attainable;
@@ -17,11 +17,12 @@ double attainable_gflops(const Gpu& gpu, const Arithmetic& arithmetic, Intensity
 
 void print_gpu(const Gpu& gpu, const Arithmetic& arithmetic) {
     const double compute = gpu.limit(arithmetic.peak);
-    std::printf("Predicted for the %s: %s (%s), %.0f GB/s, shared memory %.0f GB/s\n  (%s)\n",
+    const Limit memory = gpu.memory(arithmetic);
+    std::printf("Predicted for the %s: %s (%s), %s%.0f GB/s, shared memory %.0f GB/s\n  (%s)\n",
                 gpu.full_name.c_str(),
                 compute > 0 ? format("%.0f GFLOP/s", compute).c_str() : "no figure",
-                arithmetic.name, gpu.limit(&Limits::bandwidth_gbs), gpu.limit(&Limits::shared_gbs),
-                gpu.source.c_str());
+                arithmetic.name, memory == &Limits::l2_gbs ? "L2 " : "", gpu.limit(memory),
+                gpu.limit(&Limits::shared_gbs), gpu.source.c_str());
 }
 
 void add_prediction(Row& row, Intensity intensity, const Arithmetic& arithmetic, const Gpu& gpu,
@@ -40,6 +41,7 @@ Gpu read_limits(const std::string& path, const std::string& option) {
         Limit limit;
         bool needed;
     } all[] = {{"copy", "gbs", &Limits::bandwidth_gbs, true},
+               {"l2", "gbs", &Limits::l2_gbs, false},
                {"shared_memory", "gbs", &Limits::shared_gbs, true},
                {"fp32_fma", "gflops", &Limits::fp32_gflops, true},
                {"fp16_pairs", "gflops", &Limits::half2_gflops, false},

@@ -1,8 +1,8 @@
 // The roofline model: what memory bandwidth and peak arithmetic allow at a given arithmetic
 // intensity. And its figures: of GPUs as published, or as 00_machine_limits/roofline measured them.
 // Source: Williams, Waterman, Patterson, "Roofline", Communications of the ACM 52 (4), 2009; slides
-// 19 to 23 of "Theory and practice of performance models" (Fixstars, 2022). Caches are ignored: the
-// chapters say where that shows.
+// 19 to 23 of "Theory and practice of performance models" (Fixstars, 2022). Caches are ignored,
+// but for L2 where it serves the tensor cores: the chapters say where that shows.
 #pragma once
 
 #include <optional>
@@ -20,19 +20,24 @@ struct Gpu {
 
     // The limit to predict from: the measured one, or the vendor's if there is none.
     double limit(Limit which) const { return measured.*which > 0 ? measured.*which : peak.*which; }
+    // What serves the loads of global memory: L2 where it is said to and its limit is known.
+    Limit memory(const Arithmetic& arithmetic) const {
+        return limit(arithmetic.memory) > 0 ? arithmetic.memory : &Limits::bandwidth_gbs;
+    }
 };
 
 // Flop per byte that the threads ask for. 0: they use no such memory.
 struct Intensity {
-    double device;  // of device memory, loads and stores
+    double device;  // of global memory, loads and stores
     double shared;  // of shared memory, loads
 };
 
-// GFLOP/s that the roofline allows: the lowest of the limits of arithmetic, device memory and
-// shared memory. 0: no figure for this arithmetic on this GPU.
+// GFLOP/s that the roofline allows: the lowest of the limits of arithmetic, global memory (device
+// memory or L2) and shared memory. 0: no figure for this arithmetic on this GPU.
 double attainable_gflops(const Gpu& gpu, const Arithmetic& arithmetic, Intensity intensity);
 
-// Prints "Predicted for the NVIDIA H200: 65896 GFLOP/s (FP32), 4290 GB/s, ... (the source)".
+// Prints "Predicted for the NVIDIA H200: 65940 GFLOP/s (FP32), 4274 GB/s, ... (the source)"; L2's
+// bandwidth as "L2 8700 GB/s".
 void print_gpu(const Gpu& gpu, const Arithmetic& arithmetic);
 
 // Appends the prediction for `gpu` to a row. measured_gflops: 0 if nothing was timed.

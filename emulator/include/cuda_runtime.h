@@ -211,6 +211,10 @@ template <class T>
 __forceinline__ T __ldg(const T* address) {
     return *address;
 }
+template <class T>
+__forceinline__ T __ldcg(const T* address) {
+    return *address;
+}
 inline float __fmaf_rn(float a, float b, float c) { return fmaf(a, b, c); }
 inline int __popc(unsigned x) { return __builtin_popcount(x); }
 
