@@ -1,15 +1,15 @@
-// 05 with larger tiles: a thread computes 16 x 8 elements of C. Its 16 + 8 operands serve 128
-// multiply-adds, where the 8 + 8 of 05 serve 64, so fewer instructions are no multiply-adds.
+// 05 with larger tiles: a warp owns 64 x 64 elements of C, a thread 16 x 8. Its 16 + 8 operands
+// serve 128 multiply-adds, where the 8 + 8 of 05 serve 64. So fewer instructions are reads.
 //
-//    block: 128 x 256 of C            warp: 64 x 64 of C     lane 0: 4 x 2 pieces of 4 x 4
-//    +------+------+------+------+    +-------+-------+      in each of the 8 parts the piece at
-//    |warp 0|  1   |  2   |  3   |    | 16 x  |       |      the upper left, so a warp's 32 lanes
-//    +------+------+------+------+    | 32    |       |      read 16 rows and 32 columns at once
+//    block: 128 x 256 of C            warp: 64 x 64 of C     lane: 16 x 8 of C, eight pieces
+//    +------+------+------+------+    +-------+-------+      of 4 x 4, one in each part of
+//    |warp 0|  1   |  2   |  3   |    | 16 x  |       |      the warp's 64 x 64. Lane 0's
+//    +------+------+------+------+    | 32    |       |      lie at the upper left.
 //    |  4   |  5   |  6   |  7   |    +-------+-------+
 //    +------+------+------+------+    |       |       |      (2 of the 4 rows of parts are shown)
 //                                     +-------+-------+
 //
-// Changed:  (from 05) kThreadM, kTileN; one block a multiprocessor; two loads of B a step.
+// Changed:  (from 05) kThreadM, tiles, places in them; one block a multiprocessor; b_next[2].
 #include "common/harness.h"
 
 constexpr int kThreadM = 16;  // rows of C per thread
@@ -19,12 +19,12 @@ constexpr int kTileN = 32 * kThreadN;  // columns of C per block
 constexpr int kThreads = 8 * 32;
 constexpr int kStepK = 8;  // depth of the tiles
 constexpr int kStoreAt = 4;  // store before this multiply: five multiplies after the loads
-constexpr int kPad = 4;  // moves the two halves of a warp's transposing store 16 banks apart
+constexpr int kPad = 4;  // keeps even and odd lanes of the transposing store 16 banks apart
 
 static_assert(kTileM * kStepK == 4 * kThreads && kTileN * kStepK == 8 * kThreads,
               "at each step a thread loads 4 elements of A and 8 of B");
 
-// Loads neighbours in a row, zeros for all but the first `valid`. kWide: all are valid or none.
+// Loads neighbours of a row; zeros past the first `valid`. kWide: all of them are valid or none.
 template <bool kWide>
 __device__ float4 load4(const float* from, int valid) {
     if (kWide) return valid > 0 ? *(const float4*)from : float4{};
@@ -44,16 +44,16 @@ __global__ void __launch_bounds__(kThreads, 1)
     matmul(int M, int N, int K, const float* A, const float* B, float* C) {
     __shared__ alignas(16) float As[2][kStepK][kTileM + kPad];
     __shared__ alignas(16) float Bs[2][kStepK][kTileN];
-    const int tiles_n = ceil_div(N, kTileN);  // the grid is one row of blocks: y and z end at 65535
+    const int tiles_n = ceil_div(N, kTileN);  // 1-D: the grid's y and z may only reach 65535
     const int tile_row = blockIdx.x / tiles_n * kTileM;
     const int tile_col = blockIdx.x % tiles_n * kTileN;
-    // A warp owns 64 x 64 elements, a lane 4 x 4, and again 16 rows and 32 columns further on.
-    // Lanes that differ in bit 0 read the same of As, in bit 1 of Bs: two wavefronts, not four.
+    // A warp owns 64 x 64 elements, a lane eight pieces of 4 x 4, 16 rows and 32 columns apart.
+    // Lanes that differ only in bit 0 read the same of As, in bit 1 of Bs: 2 wavefronts, not 4.
     const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
     const int row = warp / 4 * 64 + lane / 2 % 4 * 4;
     const int col = warp % 4 * 64 + (lane / 8 * 2 + lane % 2) * 4;
 
-    // This thread's part of each step: neighbours along k of A, neighbours along n of B.
+    // What this thread loads at each step: neighbours in a row of A, neighbours in a row of B.
     const int a_row = threadIdx.x / 2, a_k = threadIdx.x % 2 * 4;
     const int b_k = threadIdx.x / 32, b_col = threadIdx.x % 32 * 4;
     const float* a_from = A + size_t(tile_row + a_row) * K + a_k;
@@ -135,7 +135,7 @@ double loaded_elements(double M, double N, double K) {
 // From shared memory each thread reads its kThreadM + kThreadN operands at every k.
 double shared_loaded_bytes(double M, double N, double K) {
     const double threads = std::ceil(M / kTileM) * std::ceil(N / kTileN) * kThreads;
-    const double depth = std::ceil(K / kStepK) * kStepK + 1;  // once ahead
+    const double depth = std::ceil(K / kStepK) * kStepK + 1;  // + 1: fragments read ahead
     return threads * depth * (kThreadM + kThreadN) * sizeof(float);
 }
 

@@ -1,12 +1,12 @@
 // The tiles are copied to shared memory without passing through registers: asynchronous copies.
 // They are issued at multiply 0, and the thread waits for them before the barrier at multiply 7.
 //
-//    multiply  0   1   2   3   4   5   6   7   | 0   1   2   3   4  ...  number s: As[s] by Bs[s]
+//    multiply  0   1   2   3   4   5   6   7   | 0   1   2   3   4  ...  s: As[s] times Bs[s]
 //    a, b      1   2   3   4   5   6   7   0'  | 1'  2'  3'  4'  5' ...  shared memory -> registers
 //    copy      T1                              | T2                      global -> shared memory
-//    barrier                               |   |                         T1 is there, T0 was read
+//    barrier                               |   |                         T1 is stored, T0 was read
 //
-// Changed:  ptx::cp_async for load4, a_next, b_next and the stores; only B's alignment matters.
+// Changed:  ptx::cp_async for load4 and the stores; who copies what; kPad; only N % 4 matters.
 #include "common/harness.h"
 #include "common/ptx/ptx.cuh"
 
@@ -33,17 +33,17 @@ __global__ void __launch_bounds__(kThreads, 1)
     matmul(int M, int N, int K, const float* A, const float* B, float* C) {
     __shared__ alignas(16) float As[2][kStepK][kTileM + kPad];
     __shared__ alignas(16) float Bs[2][kStepK][kTileN];
-    const int tiles_n = ceil_div(N, kTileN);  // the grid is one row of blocks: y and z end at 65535
+    const int tiles_n = ceil_div(N, kTileN);  // 1-D: the grid's y and z may only reach 65535
     const int tile_row = blockIdx.x / tiles_n * kTileM;
     const int tile_col = blockIdx.x % tiles_n * kTileN;
-    // A warp owns 64 x 64 elements, a lane 4 x 4, and again 16 rows and 32 columns further on.
-    // Lanes that differ in bit 0 read the same of As, in bit 1 of Bs: two wavefronts, not four.
+    // A warp owns 64 x 64 elements, a lane eight pieces of 4 x 4, 16 rows and 32 columns apart.
+    // Lanes that differ only in bit 0 read the same of As, in bit 1 of Bs: 2 wavefronts, not 4.
     const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
     const int row = warp / 4 * 64 + lane / 2 % 4 * 4;
     const int col = warp % 4 * 64 + (lane / 8 * 2 + lane % 2) * 4;
 
-    // This thread's part of each step: every fourth k of two rows of A, and of B as many neighbours
-    // along n as one copy takes, and again 32 copies further on.
+    // What this thread copies at each step: every fourth k of two rows of A, and of B as many
+    // neighbours in a row as one copy takes, and again 32 copies further on.
     constexpr int kCopied = kWide ? 4 : 1;
     const int a_row = threadIdx.x / 4, a_k = threadIdx.x % 4;
     const int b_k = threadIdx.x / 32, b_col = threadIdx.x % 32 * kCopied;
@@ -111,7 +111,7 @@ __global__ void __launch_bounds__(kThreads, 1)
 
 void launch_matmul(int M, int N, int K, const float* A, const float* B, float* C) {
     const int blocks = ceil_div(M, kTileM) * ceil_div(N, kTileN);
-    // 16-byte accesses need every row of B and C to start on a multiple of 16 bytes.
+    // 16-byte accesses need every row of N elements to start on a multiple of 16 bytes.
     const auto kernel = N % 4 == 0 ? matmul<true> : matmul<false>;
     kernel<<<blocks, kThreads>>>(M, N, K, A, B, C);
 }
@@ -124,7 +124,7 @@ double loaded_elements(double M, double N, double K) {
 // From shared memory each thread reads its kThreadM + kThreadN operands at every k.
 double shared_loaded_bytes(double M, double N, double K) {
     const double threads = std::ceil(M / kTileM) * std::ceil(N / kTileN) * kThreads;
-    const double depth = std::ceil(K / kStepK) * kStepK + 1;  // once ahead
+    const double depth = std::ceil(K / kStepK) * kStepK + 1;  // + 1: fragments read ahead
     return threads * depth * (kThreadM + kThreadN) * sizeof(float);
 }
 

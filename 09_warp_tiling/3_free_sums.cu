@@ -1,9 +1,9 @@
-// Each sum is stored by itself. Stored four at a time, the four must lie in neighbouring registers,
-// which ties the sums to the register file's banks where the operands lie, too.
+// Each sum is stored by itself and may lie in any register. A 16-byte store ties four sums to four
+// neighbouring registers. Many multiply-adds then fetch three operands from one register bank.
 //
-//    b[0 .. 3], read as float4:         R8  R9  R10 R11    bank of register R: R % 2
-//    acc[i][0 .. 3], stored as float4:  R4  R5  R6  R7     acc[i][j] in the bank of b[j]
-//    acc[i][0 .. 3], free to choose:    R5  R4  R7  R6     in the other one, for each i and j
+//    register R lies in bank R % 2      a[12]  b[0]   acc[12][0]
+//    acc[12][0 .. 3] stored as float4   R28    R52    R156        three from one bank: it must wait
+//    each stored by itself              R16    R20    R145        from both banks
 //
 // Changed:  C is stored element by element, so that nvcc may choose any register for any sum.
 #include "common/harness.h"
@@ -25,17 +25,17 @@ __global__ void __launch_bounds__(kThreads, 1)
     matmul(int M, int N, int K, const float* A, const float* B, float* C) {
     __shared__ alignas(16) float As[2][kStepK][kTileM + kPad];
     __shared__ alignas(16) float Bs[2][kStepK][kTileN];
-    const int tiles_n = ceil_div(N, kTileN);  // the grid is one row of blocks: y and z end at 65535
+    const int tiles_n = ceil_div(N, kTileN);  // 1-D: the grid's y and z may only reach 65535
     const int tile_row = blockIdx.x / tiles_n * kTileM;
     const int tile_col = blockIdx.x % tiles_n * kTileN;
-    // A warp owns 64 x 64 elements, a lane 4 x 4, and again 16 rows and 32 columns further on.
-    // Lanes that differ in bit 0 read the same of As, in bit 1 of Bs: two wavefronts, not four.
+    // A warp owns 64 x 64 elements, a lane eight pieces of 4 x 4, 16 rows and 32 columns apart.
+    // Lanes that differ only in bit 0 read the same of As, in bit 1 of Bs: 2 wavefronts, not 4.
     const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
     const int row = warp / 4 * 64 + lane / 2 % 4 * 4;
     const int col = warp % 4 * 64 + (lane / 8 * 2 + lane % 2) * 4;
 
-    // This thread's part of each step: every fourth k of two rows of A, and of B as many neighbours
-    // along n as one copy takes, and again 32 copies further on.
+    // What this thread copies at each step: every fourth k of two rows of A, and of B as many
+    // neighbours in a row as one copy takes, and again 32 copies further on.
     constexpr int kCopied = kWide ? 4 : 1;
     const int a_row = threadIdx.x / 4, a_k = threadIdx.x % 4;
     const int b_k = threadIdx.x / 32, b_col = threadIdx.x % 32 * kCopied;
@@ -103,7 +103,7 @@ __global__ void __launch_bounds__(kThreads, 1)
 
 void launch_matmul(int M, int N, int K, const float* A, const float* B, float* C) {
     const int blocks = ceil_div(M, kTileM) * ceil_div(N, kTileN);
-    // 16-byte copies need every row of B to start on a multiple of 16 bytes.
+    // 16-byte accesses need every row of N elements to start on a multiple of 16 bytes.
     const auto kernel = N % 4 == 0 ? matmul<true> : matmul<false>;
     kernel<<<blocks, kThreads>>>(M, N, K, A, B, C);
 }
@@ -116,7 +116,7 @@ double loaded_elements(double M, double N, double K) {
 // From shared memory each thread reads its kThreadM + kThreadN operands at every k.
 double shared_loaded_bytes(double M, double N, double K) {
     const double threads = std::ceil(M / kTileM) * std::ceil(N / kTileN) * kThreads;
-    const double depth = std::ceil(K / kStepK) * kStepK + 1;  // once ahead
+    const double depth = std::ceil(K / kStepK) * kStepK + 1;  // + 1: fragments read ahead
     return threads * depth * (kThreadM + kThreadN) * sizeof(float);
 }
 

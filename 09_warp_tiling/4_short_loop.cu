@@ -1,10 +1,10 @@
-// A loop that stays in the instruction cache: one step a turn instead of two, 18 KB of code instead
-// of 35. The addresses now depend on `buffer`, so they must be cheap to compute.
+// One step a turn of the loop instead of two: 18 KB of code instead of 35, for which warps need not
+// wait. The addresses now depend on the buffer, so they must be cheap to compute.
 //
-//    shared memory:   tiles[0].A | tiles[0].B | tiles[1].A | tiles[1].B
-//                     ^ address of A's and B's next reads: + or - sizeof(Tiles) after each step
+//    shared memory:   tiles[0].As | tiles[0].Bs | tiles[1].As | tiles[1].Bs
+//                     ^ a_at        ^ b_at: both move on by `other`, and back, after each step
 //
-// Changed:  Tiles, A's and B's tile side by side, for As and Bs; no `#pragma unroll 2`.
+// Changed:  Tiles has As and Bs side by side; pointers that move by `other`; one step a turn.
 #include "common/harness.h"
 #include "common/ptx/ptx.cuh"
 
@@ -14,7 +14,8 @@ constexpr int kTileM = 8 * kThreadM;  // rows of C per block
 constexpr int kTileN = 32 * kThreadN;  // columns of C per block
 constexpr int kThreads = 8 * 32;
 constexpr int kStepK = 8;  // depth of the tiles
-constexpr int kPitchA = kTileM + 8;  // a warp's copies of 8 rows by 4 k go to 32 different banks
+constexpr int kPad = 8;  // a warp's copies of 8 rows by 4 k go to 32 different banks
+constexpr int kPitchA = kTileM + kPad;  // from one k of A's tile to the next
 
 static_assert(kTileM * kStepK == 4 * kThreads && kTileN * kStepK == 8 * kThreads,
               "at each step a thread copies 4 elements of A and 8 of B");
@@ -23,20 +24,20 @@ template <bool kWide>
 __global__ void __launch_bounds__(kThreads, 1)
     matmul(int M, int N, int K, const float* A, const float* B, float* C) {
     struct Tiles {
-        float A[kStepK][kPitchA], B[kStepK][kTileN];
+        float As[kStepK][kPitchA], Bs[kStepK][kTileN];
     };
     __shared__ alignas(32) Tiles tiles[2];
-    const int tiles_n = ceil_div(N, kTileN);  // the grid is one row of blocks: y and z end at 65535
+    const int tiles_n = ceil_div(N, kTileN);  // 1-D: the grid's y and z may only reach 65535
     const int tile_row = blockIdx.x / tiles_n * kTileM;
     const int tile_col = blockIdx.x % tiles_n * kTileN;
-    // A warp owns 64 x 64 elements, a lane 4 x 4, and again 16 rows and 32 columns further on.
-    // Lanes that differ in bit 0 read the same of A, in bit 1 of B: two wavefronts, not four.
+    // A warp owns 64 x 64 elements, a lane eight pieces of 4 x 4, 16 rows and 32 columns apart.
+    // Lanes that differ only in bit 0 read the same of As, in bit 1 of Bs: 2 wavefronts, not 4.
     const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
     const int row = warp / 4 * 64 + lane / 2 % 4 * 4;
     const int col = warp % 4 * 64 + (lane / 8 * 2 + lane % 2) * 4;
 
-    // This thread's part of each step: every fourth k of two rows of A, and of B as many neighbours
-    // along n as one copy takes, and again 32 copies further on.
+    // What this thread copies at each step: every fourth k of two rows of A, and of B as many
+    // neighbours in a row as one copy takes, and again 32 copies further on.
     constexpr int kCopied = kWide ? 4 : 1;
     const int a_row = threadIdx.x / 4, a_k = threadIdx.x % 4;
     const int b_k = threadIdx.x / 32, b_col = threadIdx.x % 32 * kCopied;
@@ -48,8 +49,8 @@ __global__ void __launch_bounds__(kThreads, 1)
 
     // Where this thread copies to and where it reads. `other` floats further is the other buffer,
     // before or behind.
-    float *a_to = &tiles[0].A[a_k][a_row], *b_to = &tiles[0].B[b_k][b_col];
-    const float *a_at = &tiles[0].A[0][row], *b_at = &tiles[0].B[0][col];
+    float *a_to = &tiles[0].As[a_k][a_row], *b_to = &tiles[0].Bs[b_k][b_col];
+    const float *a_at = &tiles[0].As[0][row], *b_at = &tiles[0].Bs[0][col];
     int other = sizeof(Tiles) / sizeof(float);
 
     auto copy_tiles = [&](int k) {
@@ -79,7 +80,7 @@ __global__ void __launch_bounds__(kThreads, 1)
     a_to += other, b_to += other;
 
     float acc[kThreadM][kThreadN] = {};
-#pragma unroll 1  // two steps would not fit into the instruction cache
+#pragma unroll 1  // two steps a turn are 35 KB of code, and warps wait for instructions
     for (int k = 0; k < K; k += kStepK) {
 #pragma unroll
         for (int s = 0; s < kStepK; ++s) {
@@ -112,7 +113,7 @@ __global__ void __launch_bounds__(kThreads, 1)
 
 void launch_matmul(int M, int N, int K, const float* A, const float* B, float* C) {
     const int blocks = ceil_div(M, kTileM) * ceil_div(N, kTileN);
-    // 16-byte copies need every row of B to start on a multiple of 16 bytes.
+    // 16-byte accesses need every row of N elements to start on a multiple of 16 bytes.
     const auto kernel = N % 4 == 0 ? matmul<true> : matmul<false>;
     kernel<<<blocks, kThreads>>>(M, N, K, A, B, C);
 }
@@ -125,7 +126,7 @@ double loaded_elements(double M, double N, double K) {
 // From shared memory each thread reads its kThreadM + kThreadN operands at every k.
 double shared_loaded_bytes(double M, double N, double K) {
     const double threads = std::ceil(M / kTileM) * std::ceil(N / kTileN) * kThreads;
-    const double depth = std::ceil(K / kStepK) * kStepK + 1;  // once ahead
+    const double depth = std::ceil(K / kStepK) * kStepK + 1;  // + 1: fragments read ahead
     return threads * depth * (kThreadM + kThreadN) * sizeof(float);
 }
 

@@ -4,7 +4,7 @@
 //    matmul<kWide, false>   whole tiles   each sum stored by itself, 128 stores a thread
 //    matmul<kWide, true>    parts         4 sums added at a time,    32 additions a thread
 //
-// Changed:  kParts; ptx::red_add for atomicAdd where rows of C allow it; so parts cost less.
+// Changed:  kParts, a kernel for the parts; ptx::red_add for atomicAdd if kWide; kStepsLost.
 #include "common/harness.h"
 #include "common/ptx/ptx.cuh"
 
@@ -15,7 +15,8 @@ constexpr int kTileN = 32 * kThreadN;  // columns of C per block
 constexpr int kThreads = 8 * 32;
 constexpr int kStepK = 8;  // depth of the tiles
 constexpr int kStepsLost = 6;  // what a part of a tile costs beside its own steps
-constexpr int kPitchA = kTileM + 8;  // a warp's copies of 8 rows by 4 k go to 32 different banks
+constexpr int kPad = 8;  // a warp's copies of 8 rows by 4 k go to 32 different banks
+constexpr int kPitchA = kTileM + kPad;  // from one k of A's tile to the next
 
 static_assert(kTileM * kStepK == 4 * kThreads && kTileN * kStepK == 8 * kThreads,
               "at each step a thread copies 4 elements of A and 8 of B");
@@ -24,23 +25,23 @@ template <bool kWide, bool kParts>
 __global__ void __launch_bounds__(kThreads, 1)
     matmul(int M, int N, int K, const float* A, const float* B, float* C, int first, int parts) {
     struct Tiles {
-        float A[kStepK][kPitchA], B[kStepK][kTileN];
+        float As[kStepK][kPitchA], Bs[kStepK][kTileN];
     };
     __shared__ alignas(32) Tiles tiles[2];
-    const int tiles_n = ceil_div(N, kTileN);  // the grid is one row of blocks: y and z end at 65535
+    const int tiles_n = ceil_div(N, kTileN);  // 1-D: the grid's y and z may only reach 65535
     const int tile = first + blockIdx.x / parts, part = blockIdx.x % parts;
     const int tile_row = tile / tiles_n * kTileM;
     const int tile_col = tile % tiles_n * kTileN;
     const int depth = ceil_div(ceil_div(K, kStepK), parts) * kStepK;  // of a part, in whole steps
     const int k_begin = part * depth, k_end = min(k_begin + depth, K);
-    // A warp owns 64 x 64 elements, a lane 4 x 4, and again 16 rows and 32 columns further on.
-    // Lanes that differ in bit 0 read the same of A, in bit 1 of B: two wavefronts, not four.
+    // A warp owns 64 x 64 elements, a lane eight pieces of 4 x 4, 16 rows and 32 columns apart.
+    // Lanes that differ only in bit 0 read the same of As, in bit 1 of Bs: 2 wavefronts, not 4.
     const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
     const int row = warp / 4 * 64 + lane / 2 % 4 * 4;
     const int col = warp % 4 * 64 + (lane / 8 * 2 + lane % 2) * 4;
 
-    // This thread's part of each step: every fourth k of two rows of A, and of B as many neighbours
-    // along n as one copy takes, and again 32 copies further on.
+    // What this thread copies at each step: every fourth k of two rows of A, and of B as many
+    // neighbours in a row as one copy takes, and again 32 copies further on.
     constexpr int kCopied = kWide ? 4 : 1;
     const int a_row = threadIdx.x / 4, a_k = threadIdx.x % 4;
     const int b_k = threadIdx.x / 32, b_col = threadIdx.x % 32 * kCopied;
@@ -52,8 +53,8 @@ __global__ void __launch_bounds__(kThreads, 1)
 
     // Where this thread copies to and where it reads. `other` floats further is the other buffer,
     // before or behind.
-    float *a_to = &tiles[0].A[a_k][a_row], *b_to = &tiles[0].B[b_k][b_col];
-    const float *a_at = &tiles[0].A[0][row], *b_at = &tiles[0].B[0][col];
+    float *a_to = &tiles[0].As[a_k][a_row], *b_to = &tiles[0].Bs[b_k][b_col];
+    const float *a_at = &tiles[0].As[0][row], *b_at = &tiles[0].Bs[0][col];
     int other = sizeof(Tiles) / sizeof(float);
 
     auto copy_tiles = [&](int k) {
@@ -83,7 +84,7 @@ __global__ void __launch_bounds__(kThreads, 1)
     a_to += other, b_to += other;
 
     alignas(16) float acc[kThreadM][kThreadN] = {};
-#pragma unroll 1  // two steps would not fit into the instruction cache
+#pragma unroll 1  // two steps a turn are 35 KB of code, and warps wait for instructions
     for (int k = k_begin; k < k_end; k += kStepK) {
 #pragma unroll
         for (int s = 0; s < kStepK; ++s) {
@@ -142,7 +143,7 @@ Work work(int M, int N, int K) {
 
 void launch_matmul(int M, int N, int K, const float* A, const float* B, float* C) {
     const auto [whole, rest, parts] = work(M, N, K);
-    // 16-byte copies and sums need every row of B and C to start on a multiple of 16 bytes.
+    // 16-byte accesses need every row of N elements to start on a multiple of 16 bytes.
     const bool wide = N % 4 == 0;
     const auto of_whole = wide ? matmul<true, false> : matmul<false, false>;
     const auto of_parts = wide ? matmul<true, true> : matmul<false, true>;
@@ -163,7 +164,7 @@ double loaded_elements(double M, double N, double K) {
 double shared_loaded_bytes(double M, double N, double K) {
     const auto [whole, rest, parts] = work(M, N, K);
     const double depth = (whole + rest) * std::ceil(K / kStepK) * kStepK + whole + rest * parts;
-    return kThreads * depth * (kThreadM + kThreadN) * sizeof(float);  // once ahead in every block
+    return kThreads * depth * (kThreadM + kThreadN) * sizeof(float);  // + 1 in every block
 }
 
 // The whole tiles: rows of tiles, and the first tiles of one more. What parts add are not stores.
