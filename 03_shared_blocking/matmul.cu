@@ -8,7 +8,7 @@
 //    .128.           . [128 x 128] .     a column of A's tile -> As
 //    . | .           .  . . . . .  .
 //
-// Changed:  As and Bs, filled at each k between two barriers; every thread reads a and b from them.
+// Changed:  As and Bs, filled at each k; two barriers; every thread reads a and b from them.
 #include "common/harness.h"
 
 constexpr int kThreadM = 8;  // rows of C per thread

@@ -1,5 +1,5 @@
-// Everything is fetched before it is needed. While one pair of tiles is read, the next one is
-// stored into a second pair. Five multiplies pass between a load from global memory and its store.
+// The fragments of each multiply, its 8 + 8 operands, are read while the one before is computed.
+// Now everything is fetched before it is needed, the tiles and the fragments.
 //
 //    multiply  0   1   2   3   4   5   6   7   | 0   1   2   3   4  ...  s: As[s] times Bs[s]
 //    a, b      1   2   3   4   5   6   7   0'  | 1'  2'  3'  4'  5' ...  shared memory -> registers
@@ -10,7 +10,7 @@
 //    Time runs to the right, one step from bar to bar. T0 are the tiles of this step, T1 those of
 //    the next one. 0' is multiply 0 of the next step.
 //
-// Changed:  As, Bs, a and b exist twice; loads and stores run ahead; one barrier a step.
+// Changed:  a and b exist twice; load_fragments reads them one multiply ahead.
 #include "common/harness.h"
 
 constexpr int kThreadM = 8;  // rows of C per thread

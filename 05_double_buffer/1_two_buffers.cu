@@ -1,0 +1,135 @@
+// The tiles exist twice. While one pair is multiplied, the next tiles are on their way from global
+// memory. They are stored into the other pair, which nobody reads, so one barrier a step is enough.
+//
+//    multiply  0   1   2   3   4   5   6   7   | 0   1   2   3   4  ...  s: As[s] times Bs[s]
+//    load      T1                              | T2                      global memory -> registers
+//    store                                   T1|                         registers -> shared memory
+//    barrier                                   |                         T1 is stored, T0 was read
+//
+//    Time runs to the right, one step from bar to bar. T0 are the tiles of this step, T1 those of
+//    the next one.
+//
+// Changed:  As and Bs exist twice; loads at the start of a step, stores at its end; one barrier.
+#include "common/harness.h"
+
+constexpr int kThreadM = 8;  // rows of C per thread
+constexpr int kThreadN = 8;  // columns of C per thread
+constexpr int kTileM = 16 * kThreadM;  // rows of C per block
+constexpr int kTileN = 16 * kThreadN;  // columns of C per block
+constexpr int kThreads = 16 * 16;
+constexpr int kStepK = 8;  // depth of the tiles
+constexpr int kPad = 4;  // keeps even and odd lanes of the transposing store 16 banks apart
+
+static_assert(kTileM * kStepK == 4 * kThreads && kTileN * kStepK == 4 * kThreads,
+              "at each step a thread loads 4 elements of A and 4 of B");
+
+// Loads neighbours of a row; zeros past the first `valid`. kWide: all of them are valid or none.
+template <bool kWide>
+__device__ float4 load4(const float* from, int valid) {
+    if (kWide) return valid > 0 ? *(const float4*)from : float4{};
+    return {valid > 0 ? from[0] : 0, valid > 1 ? from[1] : 0, valid > 2 ? from[2] : 0,
+            valid > 3 ? from[3] : 0};
+}
+
+template <bool kWide>
+__device__ void store4(float* to, const float* values, int valid) {
+    if (kWide && valid > 0) *(float4*)to = {values[0], values[1], values[2], values[3]};
+    for (int e = 0; !kWide && e < 4; ++e)
+        if (e < valid) to[e] = values[e];
+}
+
+template <bool kWide>
+__global__ void __launch_bounds__(kThreads, 2)
+    matmul(int M, int N, int K, const float* A, const float* B, float* C) {
+    __shared__ alignas(16) float As[2][kStepK][kTileM + kPad];
+    __shared__ alignas(16) float Bs[2][kStepK][kTileN];
+    const int tiles_n = ceil_div(N, kTileN);  // 1-D: the grid's y and z may only reach 65535
+    const int tile_row = blockIdx.x / tiles_n * kTileM;
+    const int tile_col = blockIdx.x % tiles_n * kTileN;
+    // A warp owns 32 x 64 elements, a lane four pieces of 4 x 4, 16 rows and 32 columns apart.
+    // Lanes that differ only in bit 0 read the same of As, in bit 1 of Bs: 2 wavefronts, not 4.
+    const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+    const int row = warp / 2 * 32 + lane / 2 % 4 * 4;
+    const int col = warp % 2 * 64 + (lane / 8 * 2 + lane % 2) * 4;
+
+    // What this thread loads at each step: neighbours in a row of A, neighbours in a row of B.
+    const int a_row = threadIdx.x / 2, a_k = threadIdx.x % 2 * 4;
+    const int b_k = threadIdx.x / 32, b_col = threadIdx.x % 32 * 4;
+    const float* a_from = A + size_t(tile_row + a_row) * K + a_k;
+    const float* b_from = B + size_t(b_k) * N + tile_col + b_col;
+    const int a_end = tile_row + a_row < M ? K - a_k : 0;
+    const int b_valid = N - tile_col - b_col;
+
+    float4 a_next, b_next;
+    auto load_tiles = [&](int k) {
+        a_next = load4<kWide>(a_from, a_end - k);
+        a_from += kStepK;
+        b_next = load4<kWide>(b_from, k + b_k < K ? b_valid : 0);
+        b_from += size_t(kStepK) * N;
+    };
+    auto store_tiles = [&](int buffer) {
+        As[buffer][a_k + 0][a_row] = a_next.x;
+        As[buffer][a_k + 1][a_row] = a_next.y;
+        As[buffer][a_k + 2][a_row] = a_next.z;
+        As[buffer][a_k + 3][a_row] = a_next.w;
+        *(float4*)&Bs[buffer][b_k][b_col] = b_next;
+    };
+
+    load_tiles(0);
+    store_tiles(0);
+    __syncthreads();  // the first tiles are complete
+
+    float acc[kThreadM][kThreadN] = {};
+#pragma unroll 2  // two steps a turn: the compiler then knows `buffer`, and with it all addresses
+    for (int k = 0, buffer = 0; k < K; k += kStepK, buffer ^= 1) {
+        load_tiles(k + kStepK);
+#pragma unroll
+        for (int s = 0; s < kStepK; ++s) {
+            alignas(16) float a[kThreadM], b[kThreadN];
+            for (int i = 0; i < kThreadM; i += 4)
+                *(float4*)&a[i] = *(float4*)&As[buffer][s][row + i / 4 * 16];
+            for (int j = 0; j < kThreadN; j += 4)
+                *(float4*)&b[j] = *(float4*)&Bs[buffer][s][col + j / 4 * 32];
+            // To and fro along the rows: each multiply-add shares an operand with the one before,
+            // so that the register file delivers two operands instead of three.
+            for (int i = 0; i < kThreadM; ++i)
+                for (int at = 0; at < kThreadN; ++at) {
+                    const int j = i % 2 ? kThreadN - 1 - at : at;
+                    acc[i][j] += a[i] * b[j];
+                }
+        }
+        store_tiles(buffer ^ 1);
+        __syncthreads();  // the next tiles are complete, and everyone has read these
+    }
+
+    for (int i = 0; i < kThreadM; ++i)
+        for (int j = 0; j < kThreadN; j += 4) {
+            const int c_row = tile_row + row + i / 4 * 16 + i % 4;
+            const int c_col = tile_col + col + j / 4 * 32;
+            if (c_row < M) store4<kWide>(&C[size_t(c_row) * N + c_col], &acc[i][j], N - c_col);
+        }
+}
+
+void launch_matmul(int M, int N, int K, const float* A, const float* B, float* C) {
+    const int blocks = ceil_div(M, kTileM) * ceil_div(N, kTileN);
+    // 16-byte accesses need every row to start on a multiple of 16 bytes.
+    const auto kernel = K % 4 == 0 && N % 4 == 0 ? matmul<true> : matmul<false>;
+    kernel<<<blocks, kThreads>>>(M, N, K, A, B, C);
+}
+
+// A is loaded once for every column of tiles, B once for every row of tiles.
+double loaded_elements(double M, double N, double K) {
+    return K * (M * std::ceil(N / kTileN) + N * std::ceil(M / kTileM));
+}
+
+// From shared memory each thread reads its kThreadM + kThreadN operands at every k.
+double shared_loaded_bytes(double M, double N, double K) {
+    const double threads = std::ceil(M / kTileM) * std::ceil(N / kTileN) * kThreads;
+    const double depth = std::ceil(K / kStepK) * kStepK;
+    return threads * depth * (kThreadM + kThreadN) * sizeof(float);
+}
+
+int main(int argc, char** argv) {
+    Facts facts = {loaded_elements, shared_loaded_bytes};
+    return run_stage(launch_matmul, facts, argc, argv);
+}
