@@ -9,7 +9,7 @@
 //    Time runs to the right, one step from bar to bar. T0 are the tiles of this step, T1 those of
 //    the next one. 0' is multiply 0 of the next step, 0" that of the step after it.
 //
-// Changed:  a block has 128 x 256 of C, a step 32 k; fragments read ahead; 80 KiB of buffers.
+// Changed:  fragments of the next multiply are read during this one; the barrier comes before it.
 #include <cuda_pipeline.h>
 #include <mma.h>
 

@@ -2,8 +2,8 @@
 // Which elements does ldmatrix load into them? No layout is assumed. Elements name their places, and
 // an operand's element is found by a product in which it alone is not 0.
 //
-//    A's element i of a lane is 1, B[k][n] is k + 1:    only its row of the product is not 0,
-//                                                       and the sums there are its k + 1
+//    Of A one register of one lane is 1, all others are 0. B[k][n] is k + 1. If the 1 is A[r][k], row
+//    r of the product is row k of B, k + 1 everywhere, and all other rows are 0.
 #include <cuda_fp16.h>
 
 #include "07_fragment_probe/chip.h"

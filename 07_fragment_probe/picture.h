@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "07_fragment_probe/layouts.h"
 
@@ -20,36 +21,41 @@ inline std::string svg_text(double x, double y, const std::string& text, const c
     return format("<text x=\"%g\" y=\"%g\"%s>", x, y, style) + text + "</text>\n";
 }
 
-// `title` and `note` stand above it. Returns the text of an SVG file.
+// For a phone, too: eight columns of the matrix side by side, the next eight below them. `title` and
+// `notes` stand above, the lanes' colours below. Returns the text of an SVG file.
 inline std::string draw(const FragmentKind& kind, const Dump& dump, const std::string& title,
-                        const std::string& note) {
+                        const std::vector<std::string>& notes) {
     const Holders holders = holders_of(dump);
     size_t most = 1;
     for (const auto& [element, list] : holders) most = std::max(most, list.size());
-    const int width = 68, stripe = 18, height = std::max(28, stripe * int(most)), left = 46,
-              top = 92;
-    const int right = left + width * kind.cols(), bottom = top + height * kind.rows();
-    const int total_width = std::max(right, left + 32 * 26) + 16;
+    const int columns = 8, width = 55, height = std::max(20, 18 * int(most)), left = 28;
+    const int right = left + width * columns, top = 58 + 18 * int(notes.size());
+    const int part = height * kind.rows() + 36;  // to the next eight columns
+    const int bottom = top + part * (kind.cols() / columns);
+    const auto x_of = [&](int col) { return left + width * (col % columns); };
+    const auto y_of = [&](int row, int col) { return top + part * (col / columns) + height * row; };
 
+    // The cells are light enough for black text, whatever is around them.
     std::string svg = format(
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %d\" "
-        "width=\"%d\" height=\"%d\" "
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 480 %d\" "
+        "width=\"480\" height=\"%d\" "
         "font-family=\"sans-serif\" font-size=\"12\" text-anchor=\"middle\">\n"
-        "<rect width=\"100%%\" height=\"100%%\" fill=\"white\"/>\n",
-        total_width, bottom + 60, total_width, bottom + 60);
-    svg += svg_text(left, 26, title, " font-size=\"18\" text-anchor=\"start\"");
-    svg += svg_text(left, 48, note, " text-anchor=\"start\"");
-    svg += svg_text(left + (right - left) / 2.0, 70, "column");
-    svg += format("<text transform=\"translate(14 %g) rotate(-90)\">row</text>\n",
-                  (top + bottom) / 2.0);
+        "<style>.card{fill:#fff}text{fill:#1f2328}text.in{fill:#000;font-size:11px}"
+        "@media(prefers-color-scheme:dark){.card{fill:#0d1117}text{fill:#e6edf3}}</style>\n"
+        "<rect class=\"card\" width=\"100%%\" height=\"100%%\"/>\n",
+        bottom + 56, bottom + 56);
+    svg += svg_text(12, 24, title, " font-size=\"15\" text-anchor=\"start\"");
+    for (size_t i = 0; i < notes.size(); ++i)
+        svg += svg_text(12, 44 + 18.0 * i, notes[i], " text-anchor=\"start\"");
     for (int col = 0; col < kind.cols(); ++col)
-        svg += svg_text(left + width * (col + 0.5), 86, std::to_string(col));
-    for (int row = 0; row < kind.rows(); ++row)
-        svg += svg_text(34, top + height * (row + 0.5) + 4, std::to_string(row));
+        svg += svg_text(x_of(col) + width / 2.0, y_of(0, col) - 6, std::to_string(col));
+    for (int col = 0; col < kind.cols(); col += columns)
+        for (int row = 0; row < kind.rows(); ++row)
+            svg += svg_text(16, y_of(row, col) + height / 2.0 + 4, std::to_string(row));
     std::string in_colour[32], labels;  // a path for each lane, a line for each row
     for (const auto& [element, list] : holders) {
-        if (element.col == 0) labels += "<text>";
-        const double x = left + width * element.col, y = top + height * element.row,
+        if (element.col == 0) labels += "<text class=\"in\">";
+        const double x = x_of(element.col), y = y_of(element.row, element.col),
                      each = height / double(list.size());
         for (size_t h = 0; h < list.size(); ++h) {
             in_colour[list[h].row] +=
@@ -64,17 +70,20 @@ inline std::string draw(const FragmentKind& kind, const Dump& dump, const std::s
                "\"/>\n";
     svg += labels;
     std::string lines;
-    for (int col = 0; col <= kind.cols(); ++col)
-        lines += format("M%d %dV%d", left + width * col, top, bottom);
-    for (int row = 0; row <= kind.rows(); ++row)
-        lines += format("M%d %dH%d", left, top + height * row, right);
+    for (int first = 0; first < kind.cols(); first += columns) {
+        const int begin = y_of(0, first), end = y_of(kind.rows(), first);
+        for (int col = 0; col <= columns; ++col)
+            lines += format("M%d %dV%d", left + width * col, begin, end);
+        for (int row = 0; row <= kind.rows(); ++row)
+            lines += format("M%d %dH%d", left, begin + height * row, right);
+    }
     svg += "<path stroke=\"black\" d=\"" + lines + "\"/>\n";
-    svg += svg_text(34, bottom + 37, "lane", " text-anchor=\"end\"");
-    for (int lane = 0; lane < 32; ++lane) {
+    for (int lane = 0; lane < 32; ++lane) {  // their colours
+        const int x = left + 27 * (lane % 16), y = bottom - 4 + 24 * (lane / 16);
         svg += format(
-            "<rect x=\"%d\" y=\"%d\" width=\"26\" height=\"24\" fill=\"%s\" stroke=\"black\"/>\n",
-            left + 26 * lane, bottom + 20, lane_colour(lane).c_str());
-        svg += svg_text(left + 26 * (lane + 0.5), bottom + 36, std::to_string(lane));
+            "<rect x=\"%d\" y=\"%d\" width=\"27\" height=\"24\" fill=\"%s\" stroke=\"black\"/>\n",
+            x, y, lane_colour(lane).c_str());
+        svg += svg_text(x + 13.5, y + 16, std::to_string(lane), " class=\"in\"");
     }
     return svg + "</svg>\n";
 }

@@ -186,7 +186,8 @@ int main(int argc, char** argv) {
                                            dump[at].row, dump[at].col);
             const std::string on = chips == "unknown layout" ? chip.architecture() : chips;
             write_whole(svg, draw(kind, dump, kind.name() + " on " + on,
-                                  "In each cell lane: x[i]. " + where + "; " + copies));
+                                  {"In each cell lane: x[i]; the lanes' colours are at the foot.",
+                                   where, copies}));
         }
         write_whole(csv, csv_text);
     });

@@ -102,9 +102,9 @@ def test_wrong_row_is_noticed(row, tmp_path, monkeypatch):
     ("07_fragment_probe", "probe_cpu", ("--arch", "sm_75"), r"(row = .*), (col = .*)"),
     ("10_async_mma", "mma_maps_cpu", (), r"(?m)^(\S+.*row = .*\S) +each")))
 def test_page_shows_what_the_program_prints(page, name, words, shown_there):
-    there = " ".join((ROOT / page / "README.md").read_text().split())
+    there = " ".join(" ".join(text.read_text() for text in (ROOT / page).glob("*.md")).split())
     blocks = re.findall(shown_there, printed(name, *words))
     assert blocks
     for block in blocks:
         for line in [block] if isinstance(block, str) else block:
-            assert " ".join(line.split()) in there, f"not in {page}/README.md: {line}"
+            assert " ".join(line.split()) in there, f"not on the pages of {page}: {line}"

@@ -1,0 +1,148 @@
+// Deeper tiles: a K-step covers 32 values of k, two multiplies, so the warps meet at half as many
+// barriers.
+//
+//    multiply  0   1   | 0   1   | 0   1   ...   each of depth 16
+//    a, b      0   1   | 0   1   | 0   1         shared memory -> fragments
+//    load      T2      | T3      | T4            global memory -> the buffer of the step before
+//    barrier           |         |               T1 has arrived, T0 was read (T0: the first tiles)
+//
+// Changed:  a step covers 32 k, two multiplies between barriers; six copies a thread, not three.
+#include <cuda_pipeline.h>
+#include <mma.h>
+
+#include "common/harness.h"
+
+using namespace nvcuda;
+
+constexpr int kThreadM = 8;  // rows of the tile / 16: no thread owns any
+constexpr int kThreadN = 16;  // columns of the tile / 16
+constexpr int kTileM = 16 * kThreadM;  // rows of C per block
+constexpr int kTileN = 16 * kThreadN;  // columns of C per block
+constexpr int kThreads = 16 * 16;
+constexpr int kStepK = 32;  // depth of the tiles
+constexpr int kBuffers = 3;  // one is read while two are being filled
+constexpr int kPad = 8;  // 16 bytes: the 8 rows that a warp reads together start in different banks
+constexpr int kTileElements = kTileM * (kStepK + kPad) + kStepK * (kTileN + kPad);
+constexpr int kSharedBytes = kBuffers * kTileElements * sizeof(half);  // > 48 KiB: ask for it
+
+static_assert(kTileM * kStepK == 2 * 8 * kThreads && kTileN * kStepK == 4 * 8 * kThreads,
+              "at each step a thread loads 2 x 8 elements of A and 4 x 8 of B");
+static_assert(kStepK % 16 == 0 && (kStepK + kPad) % 8 == 0 && (kTileN + kPad) % 8 == 0,
+              "load_matrix_sync: fragments on multiples of 32 bytes, rows on multiples of 16");
+
+// Copies neighbours of a row; zeros past the first `valid`. kWide: all of them are valid or none.
+template <bool kWide>
+__device__ void copy8(half* to, const half* from, int valid) {
+    if (kWide) __pipeline_memcpy_async(to, from, 16, valid > 0 ? 0 : 16);
+    for (int e = 0; !kWide && e < 8; ++e) to[e] = e < valid ? from[e] : __float2half(0);
+}
+
+template <bool kWide>
+__device__ void store4(float* to, const float* values, int valid) {
+    if (kWide && valid > 0) *(float4*)to = {values[0], values[1], values[2], values[3]};
+    for (int e = 0; !kWide && e < 4; ++e)
+        if (e < valid) to[e] = values[e];
+}
+
+template <bool kWide>
+__global__ void __launch_bounds__(kThreads, 1)
+    matmul(int M, int N, int K, const half* A, const half* B, float* C) {
+    extern __shared__ __align__(32) half shared[];
+    auto As = reinterpret_cast<half(*)[kTileM][kStepK + kPad]>(shared);
+    auto Bs = reinterpret_cast<half(*)[kStepK][kTileN + kPad]>(As + kBuffers);
+    __shared__ alignas(32) float Cs[kThreads / 32][16][16 + kPad];
+    const int tiles_n = ceil_div(N, kTileN);  // 1-D: the grid's y and z may only reach 65535
+    const int tile_row = blockIdx.x / tiles_n * kTileM;
+    const int tile_col = blockIdx.x % tiles_n * kTileN;
+    const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+    const int row = warp / 4 * 64;  // a warp owns 64 x 64 elements
+    const int col = warp % 4 * 64;
+
+    // What this thread loads at each step: neighbours in a row of A, neighbours in a row of B.
+    const int a_row = threadIdx.x / 4, a_k = threadIdx.x % 4 * 8;
+    const int b_k = threadIdx.x / 32, b_col = threadIdx.x % 32 * 8;
+    const half* a_from = A + size_t(tile_row + a_row) * K + a_k;
+    const half* b_from = B + size_t(b_k) * N + tile_col + b_col;
+    const int b_valid = N - tile_col - b_col;
+
+    auto load_tiles = [&](int k, int buffer) {
+        for (int i = 0; i < kTileM; i += 64)
+            copy8<kWide>(&As[buffer][a_row + i][a_k], a_from + size_t(i) * K,
+                         tile_row + a_row + i < M ? K - a_k - k : 0);
+        a_from += kStepK;
+        for (int i = 0; i < kStepK; i += 8)
+            copy8<kWide>(&Bs[buffer][b_k + i][b_col], b_from + size_t(i) * N,
+                         k + b_k + i < K ? b_valid : 0);
+        b_from += size_t(kStepK) * N;
+        __pipeline_commit();
+    };
+
+    wmma::fragment<wmma::matrix_a, 16, 16, 16, half, wmma::row_major> a[4];
+    wmma::fragment<wmma::matrix_b, 16, 16, 16, half, wmma::row_major> b[4];
+    auto load_fragments = [&](int buffer, int s) {
+        for (int i = 0; i < 4; ++i)
+            wmma::load_matrix_sync(a[i], &As[buffer][row + 16 * i][s], kStepK + kPad);
+        for (int j = 0; j < 4; ++j)
+            wmma::load_matrix_sync(b[j], &Bs[buffer][s][col + 16 * j], kTileN + kPad);
+    };
+
+    load_tiles(0, 0);
+    load_tiles(kStepK, 1);
+
+    wmma::fragment<wmma::accumulator, 16, 16, 16, float> acc[4][4];
+    for (auto& across : acc)
+        for (auto& sums : across) wmma::fill_fragment(sums, 0.0f);
+    for (int k = 0, buffer = 0, next = 1; k < K;
+         k += kStepK, buffer = next, next = (next + 1) % kBuffers) {
+        __pipeline_wait_prior(kBuffers - 2);
+        __syncthreads();  // these tiles are complete, and everyone has read those before
+#pragma unroll
+        for (int s = 0; s < kStepK; s += 16) {
+            load_fragments(buffer, s);
+            if (s == 0) load_tiles(k + 2 * kStepK, (next + 1) % kBuffers);
+            for (int i = 0; i < 4; ++i)
+                for (int j = 0; j < 4; ++j) wmma::mma_sync(acc[i][j], a[i], b[j], acc[i][j]);
+        }
+    }
+
+#pragma unroll
+    for (int i = 0; i < 4; ++i)
+        for (int j = 0; j < 4; ++j) {
+            wmma::store_matrix_sync(&Cs[warp][0][0], acc[i][j], 16 + kPad, wmma::mem_row_major);
+            __syncwarp();  // all lanes have stored their elements, wherever those are
+            for (int r = lane / 4, c = lane % 4 * 4; r < 16; r += 8) {
+                const int c_row = tile_row + row + 16 * i + r;
+                const int c_col = tile_col + col + 16 * j + c;
+                if (c_row < M)
+                    store4<kWide>(&C[size_t(c_row) * N + c_col], &Cs[warp][r][c], N - c_col);
+            }
+            __syncwarp();  // all lanes have read
+        }
+}
+
+void launch_matmul(int M, int N, int K, const half* A, const half* B, float* C) {
+    const int blocks = ceil_div(M, kTileM) * ceil_div(N, kTileN);
+    // 16-byte accesses need every row to start on a multiple of 16 bytes.
+    const auto kernel = K % 8 == 0 && N % 8 == 0 ? matmul<true> : matmul<false>;
+    cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, kSharedBytes);
+    kernel<<<blocks, kThreads, kSharedBytes>>>(M, N, K, A, B, C);
+}
+
+// A is loaded once for every column of tiles, B once for every row of tiles.
+double loaded_elements(double M, double N, double K) {
+    return K * (M * std::ceil(N / kTileN) + N * std::ceil(M / kTileM));
+}
+
+// From shared memory each warp reads its fragments of A and B at every 16 k, and C once.
+double shared_loaded_bytes(double M, double N, double K) {
+    const double threads = std::ceil(M / kTileM) * std::ceil(N / kTileN) * kThreads;
+    const double depth = std::ceil(K / kStepK) * kStepK;
+    return threads / 32 * depth * (4 + 4) * 16 * sizeof(half) + M * N * sizeof(float);
+}
+
+int main(int argc, char** argv) {
+    Facts facts = {loaded_elements, shared_loaded_bytes, kTensor};
+    facts.shared_bytes = kSharedBytes + kThreads / 32 * 16 * (16 + kPad) * sizeof(float);  // and Cs
+    facts.smaller_step = "06_wmma/3_async";
+    return run_stage(launch_matmul, facts, argc, argv);
+}
