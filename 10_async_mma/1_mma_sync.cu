@@ -11,27 +11,25 @@
 #include "common/harness.h"
 #include "common/ptx/ptx.cuh"
 
-constexpr int kThreadM = 8;  // rows of C per thread
-constexpr int kThreadN = 16;  // columns of C per thread
-constexpr int kTileM = 16 * kThreadM;  // rows of C per block
-constexpr int kTileN = 16 * kThreadN;  // columns of C per block
+constexpr int kTileM = 128;  // rows of C per block
+constexpr int kTileN = 256;  // columns of C per block
 constexpr int kThreads = 16 * 16;
 constexpr int kStepK = 32;  // depth of the tiles
 constexpr int kBuffers = 3;  // one is read while two are being filled
-constexpr int kPad = 8;  // 16 bytes: the 8 rows that a warp reads at a time start in other banks
+constexpr int kPad = 8;  // 16 bytes: the 8 rows that a warp reads together start in different banks
 constexpr int kTileElements = kTileM * (kStepK + kPad) + kStepK * (kTileN + kPad);
-constexpr int kSharedBytes = kBuffers * kTileElements * sizeof(half);  // 80 KiB; 48 without asking
+constexpr int kSharedBytes = kBuffers * kTileElements * sizeof(half);  // > 48 KiB: ask for it
 
 static_assert(kTileM * kStepK == 2 * 8 * kThreads && kTileN * kStepK == 4 * 8 * kThreads,
               "at each step a thread loads 2 x 8 elements of A and 4 x 8 of B");
 static_assert(kStepK % 16 == 0 && (kStepK + kPad) % 8 == 0 && (kTileN + kPad) % 8 == 0,
               "ldmatrix reads rows of 16 bytes that start on multiples of 16");
 
-// Loads neighbours in a row, zeros for all but the first `valid`. kWide: all are valid or none.
+// Copies neighbours of a row; zeros past the first `valid`. kWide: all of them are valid or none.
 template <bool kWide>
 __device__ void copy8(half* to, const half* from, int valid) {
     if (kWide) __pipeline_memcpy_async(to, from, 16, valid > 0 ? 0 : 16);
-#pragma unroll 4  // all eight elements of six copies at once would need too many registers
+#pragma unroll 4  // unrolled by eight, the six copies would need too many registers
     for (int e = 0; !kWide && e < 8; ++e) to[e] = e < valid ? from[e] : __float2half(0);
 }
 
@@ -62,14 +60,14 @@ __global__ void __launch_bounds__(kThreads, 1)
     extern __shared__ __align__(16) half shared[];
     auto As = reinterpret_cast<half(*)[kTileM][kStepK + kPad]>(shared);
     auto Bs = reinterpret_cast<half(*)[kStepK][kTileN + kPad]>(As + kBuffers);
-    const int tiles_n = ceil_div(N, kTileN);  // the grid is one row of blocks: y and z end at 65535
+    const int tiles_n = ceil_div(N, kTileN);  // 1-D: the grid's y and z may only reach 65535
     const int tile_row = blockIdx.x / tiles_n * kTileM;
     const int tile_col = blockIdx.x % tiles_n * kTileN;
     const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
     const int row = warp / 4 * 64;  // a warp owns 64 x 64 elements
     const int col = warp % 4 * 64;
 
-    // This thread's part of each step: neighbours along k of A, neighbours along n of B.
+    // What this thread loads at each step: neighbours in a row of A, neighbours in a row of B.
     const int a_row = threadIdx.x / 4, a_k = threadIdx.x % 4 * 8;
     const int b_k = threadIdx.x / 32, b_col = threadIdx.x % 32 * 8;
     const half* a_from = A + size_t(tile_row + a_row) * K + a_k;
@@ -140,7 +138,7 @@ double loaded_elements(double M, double N, double K) {
 // From shared memory each warp reads its fragments of A and B at every 16 k.
 double shared_loaded_bytes(double M, double N, double K) {
     const double threads = std::ceil(M / kTileM) * std::ceil(N / kTileN) * kThreads;
-    const double depth = std::ceil(K / kStepK) * kStepK + 16;  // once ahead
+    const double depth = std::ceil(K / kStepK) * kStepK + 16;  // + 16: read ahead
     return threads / 32 * depth * (4 + 4) * 16 * sizeof(half);
 }
 

@@ -1,22 +1,21 @@
 // Swizzled tiles in place of padded ones. A row has eight pieces of 16 bytes, and they change
 // places by the row's number. Eight pieces below each other then lie in eight different places, so
-// no banks conflict. A row needs no pad for that, and stays 128 bytes long.
+// no banks conflict. A row needs no pad for that. It starts on a multiple of 128 bytes, so no
+// sector is fetched twice.
 //
 //    row 0  | 0 | 1 | 2 | 3 | 4 | 5 | 6 | 7 |     piece p of row r is at place p ^ (r % 8)
 //    row 1  | 1 | 0 | 3 | 2 | 5 | 4 | 7 | 6 |
 //    row 2  | 2 | 3 | 0 | 1 | 6 | 7 | 4 | 5 |     each place is 4 banks wide
 //
-// Changed:  an XOR in place of the pad; with the space that it frees, 64 k a step and 4 buffers.
+// Changed:  an XOR in place of the pad; 64 k a step, rows of 128 bytes; 4 buffers.
 #include <cuda_pipeline.h>
 
 #include "common/harness.h"
 #include "common/ptx/aligned_rows.h"
 #include "common/ptx/ptx.cuh"
 
-constexpr int kThreadM = 8;  // rows of C per thread
-constexpr int kThreadN = 16;  // columns of C per thread
-constexpr int kTileM = 16 * kThreadM;  // rows of C per block
-constexpr int kTileN = 16 * kThreadN;  // columns of C per block
+constexpr int kTileM = 128;  // rows of C per block
+constexpr int kTileN = 256;  // columns of C per block
 constexpr int kThreads = 16 * 16;
 constexpr int kStepK = 64;  // depth of the tiles: a row of As is 128 bytes
 constexpr int kBuffers = 4;  // one is read while three are being filled
@@ -33,7 +32,7 @@ static_assert(kStepK == 64 && kTileN % 64 == 0, "64 elements are 128 bytes");
 // Where the piece that starts at `column` of that row is. column is a multiple of 8.
 __device__ constexpr int swizzled(int row, int column) { return column ^ row % 8 * 8; }
 
-// Copies 8 neighbours in a row, or writes zeros where the row has ended.
+// Copies 8 neighbours of a row, or writes zeros where the row has ended.
 __device__ void copy8(half* to, const half* from, bool valid) {
     __pipeline_memcpy_async(to, from, 16, valid ? 0 : 16);
 }
@@ -64,14 +63,14 @@ __global__ void __launch_bounds__(kThreads, 1)
     matmul(int M, int N, int K, const half* A, int lda, const half* B, int ldb, float* C) {
     extern __shared__ __align__(1024) char memory[];
     Shared& shared = *reinterpret_cast<Shared*>(memory);
-    const int tiles_n = ceil_div(N, kTileN);  // the grid is one row of blocks: y and z end at 65535
+    const int tiles_n = ceil_div(N, kTileN);  // 1-D: the grid's y and z may only reach 65535
     const int tile_row = blockIdx.x / tiles_n * kTileM;
     const int tile_col = blockIdx.x % tiles_n * kTileN;
     const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
     const int row = warp / 4 * 64;  // a warp owns 64 x 64 elements
     const int col = warp % 4 * 64;
 
-    // This thread's part of each step: neighbours along k of A, neighbours along n of B.
+    // What this thread loads at each step: neighbours in a row of A, neighbours in a row of B.
     const int a_row = threadIdx.x / 8, a_k = threadIdx.x % 8 * 8;
     const int b_k = threadIdx.x / 32, b_col = threadIdx.x % 32 * 8;
     const half* a_from = A + size_t(tile_row + a_row) * lda + a_k;
@@ -147,7 +146,7 @@ double loaded_elements(double M, double N, double K) {
 // From shared memory each warp reads its fragments of A and B at every 16 k.
 double shared_loaded_bytes(double M, double N, double K) {
     const double threads = std::ceil(M / kTileM) * std::ceil(N / kTileN) * kThreads;
-    const double depth = std::ceil(K / kStepK) * kStepK + 16;  // once ahead
+    const double depth = std::ceil(K / kStepK) * kStepK + 16;  // + 16: read ahead
     return threads / 32 * depth * (4 + 4) * 16 * sizeof(half);
 }
 

@@ -225,10 +225,10 @@ inline __device__ void red_add(float* to, float4 values) {
 // ---- mbarrier (sm_90): a barrier in shared memory that counts arrivals and bytes ----------------
 //
 // It goes through phases, numbered from 0. A phase is complete when all of its arrivals have come,
-// and as many bytes as were expected; then the next one begins. A wait names the parity of the
-// phase, its number modulo 2, and is over at once where that phase, the current one less 1, is
-// complete. So on a new barrier a wait for parity 1 is over at once. A wait sees everything that
-// happened before the arrivals, and the bytes.
+// and as many bytes as were expected; then the next one begins. A wait names a parity, 0 or 1, and
+// lasts while the current phase has it: while its number modulo 2 is that. So on a new barrier a
+// wait for parity 1 is over at once. A wait sees everything that happened before the arrivals, and
+// the bytes.
 // Source: "Parallel Synchronization and Communication Instructions: mbarrier".
 
 inline __device__ void mbarrier_init(uint64_t* barrier, int arrivals) {

@@ -1,22 +1,21 @@
-// A warp of its own loads the tiles. Until now thread 0 did that, and its warp had to wait for the
-// slowest one before it could multiply again. The new warp, the producer, only waits and loads, far
-// ahead of the others. These, the consumers, only wait and multiply.
+// A ring of four buffers: while the warps multiply the tiles of one, TMA fills the others. Each
+// buffer has two mbarriers, which take the place of __syncthreads(). So a warp waits for the tiles
+// that it reads, but not for the other warps.
 //
-//    A warpgroup is four warps. Registers are handed out by warpgroups, 168 to each thread here.
-//    The producer's keeps 24 of them, and the two that multiply take 240.
+//    full[b]    a warp waits for it before it reads b       complete: both tiles have come
+//    empty[b]   thread 0 waits for it before it refills b   complete: all eight warps have read b
 //
-// Changed:  a third warpgroup, of which one thread loads; registers moved between warpgroups.
+//    Each goes through phases 0, 1, 2 ..., one for each time that the buffer is filled.
+//
+// Changed:  four buffers, two mbarriers each instead of __syncthreads(); a fence; fragments ahead.
 #include "common/harness.h"
 #include "common/ptx/aligned_rows.h"
-#include "common/ptx/hopper.cuh"
+#include "common/ptx/ptx.cuh"
 #include "common/ptx/tensor_map.h"
 
-constexpr int kThreadM = 8;  // rows of C per thread
-constexpr int kThreadN = 16;  // columns of C per thread
-constexpr int kTileM = 16 * kThreadM;  // rows of C per block
-constexpr int kTileN = 16 * kThreadN;  // columns of C per block
-constexpr int kThreads = 16 * 16;  // that multiply
-constexpr int kProducers = 128;  // a warpgroup, though one thread does it all
+constexpr int kTileM = 128;  // rows of C per block
+constexpr int kTileN = 256;  // columns of C per block
+constexpr int kThreads = 16 * 16;
 constexpr int kStepK = 64;  // depth of the tiles: a row of As is 128 bytes
 constexpr int kBuffers = 4;  // one is read while three are being filled
 
@@ -53,12 +52,12 @@ __device__ void store_sums(const float (&acc)[4][8][4], int row, int col, int M,
 }
 
 template <bool kWide>
-__global__ void __launch_bounds__(kThreads + kProducers, 1)
+__global__ void __launch_bounds__(kThreads, 1)
     matmul(int M, int N, int K, const __grid_constant__ CUtensorMap A,
            const __grid_constant__ CUtensorMap B, float* C) {
     extern __shared__ __align__(1024) char memory[];
     Shared& shared = *reinterpret_cast<Shared*>(memory);
-    const int tiles_n = ceil_div(N, kTileN);  // the grid is one row of blocks: y and z end at 65535
+    const int tiles_n = ceil_div(N, kTileN);  // 1-D: the grid's y and z may only reach 65535
     const int tile_row = blockIdx.x / tiles_n * kTileM;
     const int tile_col = blockIdx.x % tiles_n * kTileN;
     const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
@@ -74,22 +73,14 @@ __global__ void __launch_bounds__(kThreads + kProducers, 1)
     }
     __syncthreads();  // the barriers are there
 
-    if (warp >= kThreads / 32) {
-        ptx::setmaxnreg_fewer<24>();
-        if (threadIdx.x > kThreads) return;
-        for (int k = 0, buffer = 0, phase = 1; k < K; k += kStepK) {
-            ptx::mbarrier_wait(&shared.empty[buffer], phase);  // at once in the first round
-            ptx::mbarrier_arrive_expect_tx(&shared.full[buffer],
-                                           sizeof(shared.As[0]) + sizeof(shared.Bs[0]));
-            ptx::bulk_tensor_load(shared.As[buffer], &A, k, tile_row, &shared.full[buffer]);
-            for (int j = 0; j < kTileN; j += 64)
-                ptx::bulk_tensor_load(shared.Bs[buffer][j / 64], &B, tile_col + j, k,
-                                      &shared.full[buffer]);
-            buffer = (buffer + 1) % kBuffers, phase ^= buffer == 0;
-        }
-        return;
-    }
-    ptx::setmaxnreg_more<240>();
+    auto load_tiles = [&](int k, int buffer) {  // by one thread
+        ptx::mbarrier_arrive_expect_tx(&shared.full[buffer],
+                                       sizeof(shared.As[0]) + sizeof(shared.Bs[0]));
+        ptx::bulk_tensor_load(shared.As[buffer], &A, k, tile_row, &shared.full[buffer]);
+        for (int j = 0; j < kTileN; j += 64)
+            ptx::bulk_tensor_load(shared.Bs[buffer][j / 64], &B, tile_col + j, k,
+                                  &shared.full[buffer]);
+    };
 
     // A register holds two elements. A is taken in tiles of 16 x 16, B in pairs of tiles of 16 x 8.
     half2 a[2][4][4], b[2][4][2][2];
@@ -104,18 +95,21 @@ __global__ void __launch_bounds__(kThreads + kProducers, 1)
                                              [swizzled(lane, 16 * j + lane / 16 * 8)]);
     };
 
+    if (threadIdx.x == 0)
+        for (int buffer = 0; buffer < kBuffers && buffer * kStepK < K; ++buffer)
+            load_tiles(buffer * kStepK, buffer);
     ptx::mbarrier_wait(&shared.full[0], 0);
     load_fragments(0, 0);
 
     float acc[4][8][4] = {};  // of tiles of 16 x 8
-    for (int k = 0, buffer = 0, phase = 0; k < K; k += kStepK) {
-        const int next = (buffer + 1) % kBuffers, next_phase = phase ^ (next == 0);
+    for (int k = 0, buffer = 0, parity = 0; k < K; k += kStepK) {
+        const int next = (buffer + 1) % kBuffers, next_parity = parity ^ (next == 0);
 #pragma unroll
         for (int s = 0; s < kStepK; s += 16) {
             if (s < kStepK - 16) {
                 load_fragments(buffer, s + 16);
             } else if (k + kStepK < K) {
-                ptx::mbarrier_wait(&shared.full[next], next_phase);
+                ptx::mbarrier_wait(&shared.full[next], next_parity);
                 load_fragments(next, 0);
             }
             for (int i = 0; i < 4; ++i)
@@ -125,7 +119,11 @@ __global__ void __launch_bounds__(kThreads + kProducers, 1)
         ptx::fence_proxy_async();  // what has been read may be overwritten by TMA
         __syncwarp();
         if (lane == 0) ptx::mbarrier_arrive(&shared.empty[buffer]);
-        buffer = next, phase = next_phase;
+        if (threadIdx.x == 0 && k + kBuffers * kStepK < K) {
+            ptx::mbarrier_wait(&shared.empty[buffer], parity);
+            load_tiles(k + kBuffers * kStepK, buffer);
+        }
+        buffer = next, parity = next_parity;
     }
 
     store_sums<kWide>(acc, tile_row + row, tile_col + col, M, N, C);
@@ -138,7 +136,7 @@ void launch_matmul(int M, int N, int K, const half* A, const half* B, float* C) 
     const int blocks = ceil_div(M, kTileM) * ceil_div(N, kTileN);
     const auto kernel = N % 2 == 0 ? matmul<true> : matmul<false>;  // stores of 8 bytes
     cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, kSharedBytes);
-    kernel<<<blocks, kThreads + kProducers, kSharedBytes>>>(M, N, K, A_map, B_map, C);
+    kernel<<<blocks, kThreads, kSharedBytes>>>(M, N, K, A_map, B_map, C);
 }
 
 // A is loaded once for every column of tiles, B once for every row of tiles; and once for a copy.

@@ -1,24 +1,23 @@
-// One thread asks TMA, a unit of the multiprocessor, for whole tiles. No thread computes addresses
-// or copies. Barriers that count, mbarriers, replace __syncthreads(). So a warp waits for the tiles
-// that it reads, but not for the other warps.
+// The order of the tiles is free, since each block chooses its own: down in groups of 16 rows, then
+// to the right. So tiles that are computed at the same time form a block that is nearly square.
 //
-//    full[b]    a warp waits for it before it reads b       complete: both tiles have come
-//    empty[b]   thread 0 waits for it before it refills b   complete: all eight warps have read b
+//    1  5  9 13 | 17 21 25 29     With groups of 4 rows. Tiles 1 to 16 need 4 rows of tiles of A
+//    2  6 10 14 | 18 22 26 30     and 4 columns of B. 16 tiles of one row would need 1 and 16. So
+//    3  7 11 15 | 19 23 27 31     more of what is loaded is in the L2 cache already.
+//    4  8 12 16 | 20 24 28 32
 //
-//    Each goes through phases 0, 1, 0, 1 ..., one for each time that the buffer is filled.
-//
-// Changed:  tiles by TMA, which swizzles them, too; mbarriers instead of __syncthreads().
+// Changed:  Place walks down groups of rows of tiles, not along each row.
 #include "common/harness.h"
 #include "common/ptx/aligned_rows.h"
-#include "common/ptx/ptx.cuh"
+#include "common/ptx/hopper.cuh"
 #include "common/ptx/tensor_map.h"
 
-constexpr int kThreadM = 8;  // rows of C per thread
-constexpr int kThreadN = 16;  // columns of C per thread
-constexpr int kTileM = 16 * kThreadM;  // rows of C per block
-constexpr int kTileN = 16 * kThreadN;  // columns of C per block
-constexpr int kThreads = 16 * 16;
+constexpr int kTileM = 128;  // rows of C per block
+constexpr int kTileN = 256;  // columns of C per block
+constexpr int kThreads = 16 * 16;  // that multiply
+constexpr int kProducers = 128;  // a warpgroup, though one thread does it all
 constexpr int kStepK = 64;  // depth of the tiles: a row of As is 128 bytes
+constexpr int kGroup = 16;  // rows of tiles that are computed together
 constexpr int kBuffers = 4;  // one is read while three are being filled
 
 struct Shared {  // TMA wants tiles of 128-byte rows, on multiples of 1024 bytes
@@ -31,6 +30,17 @@ static_assert(kStepK == 64 && kTileN % 64 == 0, "64 elements are 128 bytes");
 
 // Where the piece that starts at `column` of that row is. column is a multiple of 8.
 __device__ constexpr int swizzled(int row, int column) { return column ^ row % 8 * 8; }
+
+// Tile number `tile` of C: its first row and column.
+struct Place {
+    __device__ Place(int M, int N, int tile) {
+        const int tiles_n = ceil_div(N, kTileN), group = tile / (kGroup * tiles_n);
+        const int rows = min(kGroup, ceil_div(M, kTileM) - group * kGroup);  // of this group
+        tile %= kGroup * tiles_n;
+        row = (group * kGroup + tile % rows) * kTileM, col = tile / rows * kTileN;
+    }
+    int row, col;
+};
 
 template <bool kWide>
 __device__ void store2(float* to, const float* values, int valid) {
@@ -54,14 +64,12 @@ __device__ void store_sums(const float (&acc)[4][8][4], int row, int col, int M,
 }
 
 template <bool kWide>
-__global__ void __launch_bounds__(kThreads, 1)
+__global__ void __launch_bounds__(kThreads + kProducers, 1)
     matmul(int M, int N, int K, const __grid_constant__ CUtensorMap A,
            const __grid_constant__ CUtensorMap B, float* C) {
     extern __shared__ __align__(1024) char memory[];
     Shared& shared = *reinterpret_cast<Shared*>(memory);
-    const int tiles_n = ceil_div(N, kTileN);  // the grid is one row of blocks: y and z end at 65535
-    const int tile_row = blockIdx.x / tiles_n * kTileM;
-    const int tile_col = blockIdx.x % tiles_n * kTileN;
+    const int tiles = ceil_div(M, kTileM) * ceil_div(N, kTileN);
     const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
     const int row = warp / 4 * 64;  // a warp owns 64 x 64 elements
     const int col = warp % 4 * 64;
@@ -75,14 +83,26 @@ __global__ void __launch_bounds__(kThreads, 1)
     }
     __syncthreads();  // the barriers are there
 
-    auto load_tiles = [&](int k, int buffer) {  // by one thread
-        ptx::mbarrier_arrive_expect_tx(&shared.full[buffer],
-                                       sizeof(shared.As[0]) + sizeof(shared.Bs[0]));
-        ptx::bulk_tensor_load(shared.As[buffer], &A, k, tile_row, &shared.full[buffer]);
-        for (int j = 0; j < kTileN; j += 64)
-            ptx::bulk_tensor_load(shared.Bs[buffer][j / 64], &B, tile_col + j, k,
-                                  &shared.full[buffer]);
-    };
+    if (warp >= kThreads / 32) {
+        ptx::setmaxnreg_fewer<24>();
+        if (threadIdx.x > kThreads) return;
+        int buffer = 0, parity = 1;
+        for (int tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
+            const Place at(M, N, tile);
+            for (int k = 0; k < K; k += kStepK) {
+                ptx::mbarrier_wait(&shared.empty[buffer], parity);  // at once in the first round
+                ptx::mbarrier_arrive_expect_tx(&shared.full[buffer],
+                                               sizeof(shared.As[0]) + sizeof(shared.Bs[0]));
+                ptx::bulk_tensor_load(shared.As[buffer], &A, k, at.row, &shared.full[buffer]);
+                for (int j = 0; j < kTileN; j += 64)
+                    ptx::bulk_tensor_load(shared.Bs[buffer][j / 64], &B, at.col + j, k,
+                                          &shared.full[buffer]);
+                buffer = (buffer + 1) % kBuffers, parity ^= buffer == 0;
+            }
+        }
+        return;
+    }
+    ptx::setmaxnreg_more<240>();
 
     // A register holds two elements. A is taken in tiles of 16 x 16, B in pairs of tiles of 16 x 8.
     half2 a[2][4][4], b[2][4][2][2];
@@ -97,48 +117,45 @@ __global__ void __launch_bounds__(kThreads, 1)
                                              [swizzled(lane, 16 * j + lane / 16 * 8)]);
     };
 
-    if (threadIdx.x == 0)
-        for (int buffer = 0; buffer < kBuffers && buffer * kStepK < K; ++buffer)
-            load_tiles(buffer * kStepK, buffer);
     ptx::mbarrier_wait(&shared.full[0], 0);
     load_fragments(0, 0);
 
-    float acc[4][8][4] = {};  // of tiles of 16 x 8
-    for (int k = 0, buffer = 0, phase = 0; k < K; k += kStepK) {
-        const int next = (buffer + 1) % kBuffers, next_phase = phase ^ (next == 0);
+    int buffer = 0, parity = 0;
+    for (int tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
+        float acc[4][8][4] = {};  // of tiles of 16 x 8
+        for (int k = 0; k < K; k += kStepK) {
+            const int next = (buffer + 1) % kBuffers, next_parity = parity ^ (next == 0);
 #pragma unroll
-        for (int s = 0; s < kStepK; s += 16) {
-            if (s < kStepK - 16) {
-                load_fragments(buffer, s + 16);
-            } else if (k + kStepK < K) {
-                ptx::mbarrier_wait(&shared.full[next], next_phase);
-                load_fragments(next, 0);
+            for (int s = 0; s < kStepK; s += 16) {
+                if (s < kStepK - 16) {
+                    load_fragments(buffer, s + 16);
+                } else if (k + kStepK < K || tile + int(gridDim.x) < tiles) {
+                    ptx::mbarrier_wait(&shared.full[next], next_parity);
+                    load_fragments(next, 0);
+                }
+                for (int i = 0; i < 4; ++i)
+                    for (int j = 0; j < 8; ++j)
+                        ptx::mma_m16n8k16(acc[i][j], a[s / 16 % 2][i], b[s / 16 % 2][j / 2][j % 2]);
             }
-            for (int i = 0; i < 4; ++i)
-                for (int j = 0; j < 8; ++j)
-                    ptx::mma_m16n8k16(acc[i][j], a[s / 16 % 2][i], b[s / 16 % 2][j / 2][j % 2]);
+            ptx::fence_proxy_async();  // what has been read may be overwritten by TMA
+            __syncwarp();
+            if (lane == 0) ptx::mbarrier_arrive(&shared.empty[buffer]);
+            buffer = next, parity = next_parity;
         }
-        ptx::fence_proxy_async();  // what has been read may be overwritten by TMA
-        __syncwarp();
-        if (lane == 0) ptx::mbarrier_arrive(&shared.empty[buffer]);
-        if (threadIdx.x == 0 && k + kBuffers * kStepK < K) {
-            ptx::mbarrier_wait(&shared.empty[buffer], phase);
-            load_tiles(k + kBuffers * kStepK, buffer);
-        }
-        buffer = next, phase = next_phase;
-    }
 
-    store_sums<kWide>(acc, tile_row + row, tile_col + col, M, N, C);
+        const Place at(M, N, tile);
+        store_sums<kWide>(acc, at.row + row, at.col + col, M, N, C);
+    }
 }
 
 void launch_matmul(int M, int N, int K, const half* A, const half* B, float* C) {
     const AlignedRows A_rows(A, M, K), B_rows(B, K, N);
     const auto A_map = tensor_map(A_rows.data, M, K, kTileM, kStepK, 128, A_rows.stride);
     const auto B_map = tensor_map(B_rows.data, K, N, kStepK, 64, 128, B_rows.stride);
-    const int blocks = ceil_div(M, kTileM) * ceil_div(N, kTileN);
+    const int blocks = std::min(multiprocessors(), ceil_div(M, kTileM) * ceil_div(N, kTileN));
     const auto kernel = N % 2 == 0 ? matmul<true> : matmul<false>;  // stores of 8 bytes
     cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, kSharedBytes);
-    kernel<<<blocks, kThreads, kSharedBytes>>>(M, N, K, A_map, B_map, C);
+    kernel<<<blocks, kThreads + kProducers, kSharedBytes>>>(M, N, K, A_map, B_map, C);
 }
 
 // A is loaded once for every column of tiles, B once for every row of tiles; and once for a copy.

@@ -1,0 +1,161 @@
+// A warp of its own loads the tiles. Until now thread 0 did that, and its warp had to wait for the
+// slowest one before it could multiply again. The new warp, the producer, only waits and loads, far
+// ahead of the others. These, the consumers, only wait and multiply.
+//
+//    A warpgroup is four warps. Registers are handed out by warpgroups, 168 to each thread here.
+//    The producer's keeps 24 of them, and the two that multiply take 240.
+//
+// Changed:  a third warpgroup, of which one thread loads; registers moved between warpgroups.
+#include "common/harness.h"
+#include "common/ptx/aligned_rows.h"
+#include "common/ptx/hopper.cuh"
+#include "common/ptx/tensor_map.h"
+
+constexpr int kTileM = 128;  // rows of C per block
+constexpr int kTileN = 256;  // columns of C per block
+constexpr int kThreads = 16 * 16;  // that multiply
+constexpr int kProducers = 128;  // a warpgroup, though one thread does it all
+constexpr int kStepK = 64;  // depth of the tiles: a row of As is 128 bytes
+constexpr int kBuffers = 4;  // one is read while three are being filled
+
+struct Shared {  // TMA wants tiles of 128-byte rows, on multiples of 1024 bytes
+    half As[kBuffers][kTileM][kStepK];
+    half Bs[kBuffers][kTileN / 64][kStepK][64];
+    uint64_t full[kBuffers], empty[kBuffers];
+};
+constexpr int kSharedBytes = sizeof(Shared);  // 192 KiB; 48 without asking
+static_assert(kStepK == 64 && kTileN % 64 == 0, "64 elements are 128 bytes");
+
+// Where the piece that starts at `column` of that row is. column is a multiple of 8.
+__device__ constexpr int swizzled(int row, int column) { return column ^ row % 8 * 8; }
+
+template <bool kWide>
+__device__ void store2(float* to, const float* values, int valid) {
+    if (kWide && valid > 0) *(float2*)to = {values[0], values[1]};
+    for (int e = 0; !kWide && e < 2; ++e)
+        if (e < valid) to[e] = values[e];
+}
+
+// Stores a warp's 64 x 64 sums, of which the first is C[row][col].
+template <bool kWide>
+__device__ void store_sums(const float (&acc)[4][8][4], int row, int col, int M, int N, float* C) {
+    const int lane = threadIdx.x % 32;
+    for (int i = 0; i < 4; ++i)
+        for (int j = 0; j < 8; ++j)
+            for (int r = 0; r < 16; r += 8) {  // the two rows that the lane has elements of
+                const int c_row = row + 16 * i + r + lane / 4;
+                const int c_col = col + 8 * j + lane % 4 * 2;
+                if (c_row < M)
+                    store2<kWide>(&C[size_t(c_row) * N + c_col], &acc[i][j][r / 4], N - c_col);
+            }
+}
+
+template <bool kWide>
+__global__ void __launch_bounds__(kThreads + kProducers, 1)
+    matmul(int M, int N, int K, const __grid_constant__ CUtensorMap A,
+           const __grid_constant__ CUtensorMap B, float* C) {
+    extern __shared__ __align__(1024) char memory[];
+    Shared& shared = *reinterpret_cast<Shared*>(memory);
+    const int tiles_n = ceil_div(N, kTileN);  // 1-D: the grid's y and z may only reach 65535
+    const int tile_row = blockIdx.x / tiles_n * kTileM;
+    const int tile_col = blockIdx.x % tiles_n * kTileN;
+    const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+    const int row = warp / 4 * 64;  // a warp owns 64 x 64 elements
+    const int col = warp % 4 * 64;
+
+    if (threadIdx.x == 0) {
+        for (int buffer = 0; buffer < kBuffers; ++buffer) {
+            ptx::mbarrier_init(&shared.full[buffer], 1);  // the thread that loads, and its bytes
+            ptx::mbarrier_init(&shared.empty[buffer], kThreads / 32);  // one of each warp
+        }
+        ptx::fence_mbarrier_init();
+    }
+    __syncthreads();  // the barriers are there
+
+    if (warp >= kThreads / 32) {
+        ptx::setmaxnreg_fewer<24>();
+        if (threadIdx.x > kThreads) return;
+        for (int k = 0, buffer = 0, parity = 1; k < K; k += kStepK) {
+            ptx::mbarrier_wait(&shared.empty[buffer], parity);  // at once in the first round
+            ptx::mbarrier_arrive_expect_tx(&shared.full[buffer],
+                                           sizeof(shared.As[0]) + sizeof(shared.Bs[0]));
+            ptx::bulk_tensor_load(shared.As[buffer], &A, k, tile_row, &shared.full[buffer]);
+            for (int j = 0; j < kTileN; j += 64)
+                ptx::bulk_tensor_load(shared.Bs[buffer][j / 64], &B, tile_col + j, k,
+                                      &shared.full[buffer]);
+            buffer = (buffer + 1) % kBuffers, parity ^= buffer == 0;
+        }
+        return;
+    }
+    ptx::setmaxnreg_more<240>();
+
+    // A register holds two elements. A is taken in tiles of 16 x 16, B in pairs of tiles of 16 x 8.
+    half2 a[2][4][4], b[2][4][2][2];
+    auto load_fragments = [&](int buffer, int s) {
+        for (int i = 0; i < 4; ++i)
+            ptx::ldmatrix_x4(
+                a[s / 16 % 2][i],
+                &shared.As[buffer][row + 16 * i + lane % 16][swizzled(lane, s + lane / 16 * 8)]);
+        for (int j = 0; j < 4; ++j)
+            ptx::ldmatrix_x4_trans(b[s / 16 % 2][j],
+                                   &shared.Bs[buffer][col / 64][s + lane % 16]
+                                             [swizzled(lane, 16 * j + lane / 16 * 8)]);
+    };
+
+    ptx::mbarrier_wait(&shared.full[0], 0);
+    load_fragments(0, 0);
+
+    float acc[4][8][4] = {};  // of tiles of 16 x 8
+    for (int k = 0, buffer = 0, parity = 0; k < K; k += kStepK) {
+        const int next = (buffer + 1) % kBuffers, next_parity = parity ^ (next == 0);
+#pragma unroll
+        for (int s = 0; s < kStepK; s += 16) {
+            if (s < kStepK - 16) {
+                load_fragments(buffer, s + 16);
+            } else if (k + kStepK < K) {
+                ptx::mbarrier_wait(&shared.full[next], next_parity);
+                load_fragments(next, 0);
+            }
+            for (int i = 0; i < 4; ++i)
+                for (int j = 0; j < 8; ++j)
+                    ptx::mma_m16n8k16(acc[i][j], a[s / 16 % 2][i], b[s / 16 % 2][j / 2][j % 2]);
+        }
+        ptx::fence_proxy_async();  // what has been read may be overwritten by TMA
+        __syncwarp();
+        if (lane == 0) ptx::mbarrier_arrive(&shared.empty[buffer]);
+        buffer = next, parity = next_parity;
+    }
+
+    store_sums<kWide>(acc, tile_row + row, tile_col + col, M, N, C);
+}
+
+void launch_matmul(int M, int N, int K, const half* A, const half* B, float* C) {
+    const AlignedRows A_rows(A, M, K), B_rows(B, K, N);
+    const auto A_map = tensor_map(A_rows.data, M, K, kTileM, kStepK, 128, A_rows.stride);
+    const auto B_map = tensor_map(B_rows.data, K, N, kStepK, 64, 128, B_rows.stride);
+    const int blocks = ceil_div(M, kTileM) * ceil_div(N, kTileN);
+    const auto kernel = N % 2 == 0 ? matmul<true> : matmul<false>;  // stores of 8 bytes
+    cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, kSharedBytes);
+    kernel<<<blocks, kThreads + kProducers, kSharedBytes>>>(M, N, K, A_map, B_map, C);
+}
+
+// A is loaded once for every column of tiles, B once for every row of tiles; and once for a copy.
+double loaded_elements(double M, double N, double K) {
+    return M * K * std::ceil(N / kTileN) + K * N * std::ceil(M / kTileM) +
+           loaded_by_copies(M, N, K);
+}
+
+// From shared memory each warp reads its fragments of A and B at every 16 k.
+double shared_loaded_bytes(double M, double N, double K) {
+    const double threads = std::ceil(M / kTileM) * std::ceil(N / kTileN) * kThreads;
+    const double depth = std::ceil(K / kStepK) * kStepK;
+    return threads / 32 * depth * (4 + 4) * 16 * sizeof(half);
+}
+
+int main(int argc, char** argv) {
+    Facts facts = {loaded_elements, shared_loaded_bytes, kTensor};
+    facts.stored_elements = stored_with_copies;
+    facts.shared_bytes = kSharedBytes;
+    facts.smaller_step = "06_wmma/3_async";
+    return run_stage(launch_matmul, facts, argc, argv);
+}
