@@ -7,7 +7,7 @@
 //
 //    A descriptor of 64 bits tells where a tile begins, and how its rows lie.
 //
-// Changed:  (from 10) wgmma in place of ldmatrix and mma.sync.
+// Changed:  (from 10) wgmma in place of ldmatrix and mma.sync; no fence.
 #include "common/harness.h"
 #include "common/ptx/aligned_rows.h"
 #include "common/ptx/hopper.cuh"
@@ -69,19 +69,18 @@ __global__ void __launch_bounds__(kThreads + kProducers, 1)
     if (warp >= kThreads / 32) {
         ptx::setmaxnreg_fewer<24>();
         if (threadIdx.x > kThreads) return;
-        int buffer = 0, phase = 1;
+        int buffer = 0, parity = 1;
         for (int tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
             const Place at(M, N, tile);
             for (int k = 0; k < K; k += kStepK) {
-                ptx::mbarrier_wait(&shared.empty[buffer],
-                                   phase);  // over at once in the first round
+                ptx::mbarrier_wait(&shared.empty[buffer], parity);  // at once in the first round
                 ptx::mbarrier_arrive_expect_tx(&shared.full[buffer],
                                                sizeof(shared.As[0]) + sizeof(shared.Bs[0]));
                 ptx::bulk_tensor_load(shared.As[buffer], &A, k, at.row, &shared.full[buffer]);
                 for (int j = 0; j < kTileN; j += 64)
                     ptx::bulk_tensor_load(shared.Bs[buffer][j / 64], &B, at.col + j, k,
                                           &shared.full[buffer]);
-                buffer = (buffer + 1) % kBuffers, phase ^= buffer == 0;
+                buffer = (buffer + 1) % kBuffers, parity ^= buffer == 0;
             }
         }
         return;
@@ -89,24 +88,26 @@ __global__ void __launch_bounds__(kThreads + kProducers, 1)
     ptx::setmaxnreg_more<240>();
 
     const int row = warp / 4 * 64;  // a warpgroup owns 64 x 256 elements
-    int buffer = 0, phase = 0;
+    int buffer = 0, parity = 0;
     for (int tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
         float acc[kTileN / 8][4];  // of tiles of 16 x 8, a row of them for each warp
         for (int k = 0; k < K; k += kStepK) {
-            ptx::mbarrier_wait(&shared.full[buffer], phase);
+            ptx::mbarrier_wait(&shared.full[buffer], parity);
             ptx::wgmma_fence();
             for (int s = 0; s < kStepK; s += 16) {
+                // Rows of 128 bytes, 1024 for eight. The next 64 columns of B: a box further.
                 const uint64_t a = ptx::wgmma_descriptor(&shared.As[buffer][row][s], 128, 1024);
                 const uint64_t b = ptx::wgmma_descriptor(&shared.Bs[buffer][0][s], 128, 1024,
                                                          sizeof(shared.Bs[0][0]));
-                ptx::wgmma_m64k16<T, 0, 1>(acc, a, b, k + s > 0);
+                // 0: a row of A holds values of k. 1: a row of B holds columns.
+                ptx::wgmma_m64k16<T, 0, 1>(acc, a, b, k + s > 0);  // the first ignores old sums
             }
             ptx::wgmma_commit_group();
             ptx::wgmma_wait_group<0>();
             if (lane == 0) ptx::mbarrier_arrive(&shared.empty[buffer]);
-            buffer = (buffer + 1) % kBuffers, phase ^= buffer == 0;
+            buffer = (buffer + 1) % kBuffers, parity ^= buffer == 0;
         }
-        ptx::wgmma_keep(acc);
+        ptx::wgmma_keep(acc);  // the compiler reads no sum before the wait
 
         const Place at(M, N, tile);
         for (int j = 0; j < kTileN / 8; ++j)

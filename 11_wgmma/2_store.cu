@@ -1,8 +1,8 @@
-// TMA stores C, too. A warpgroup lays its sums down in shared memory, 64 x 32 at a time, and asks for
-// the store of that box. It goes on at once: the box leaves while the next one is filled.
+// TMA stores C, too. A warpgroup lays its sums down in shared memory, 64 x 64 at a time, and asks for
+// the store of these two boxes. It goes on at once: they leave while the next pair is filled.
 //
-//    wait       one thread, which asked: what was stored from the box before has been read
-//    barrier    of the warpgroup: all of its threads know that the box is free
+//    wait       one thread, which asked: all stores but the last pair's have read their boxes
+//    barrier    of the warpgroup: all of its threads know that this pair is free
 //    write      the sums, swizzled as TMA wants them: without bank conflicts
 //    fence      what a thread has written is there for TMA
 //    barrier    of the warpgroup: all of its threads have done so
@@ -21,13 +21,13 @@ constexpr int kProducers = 128;  // a warpgroup, though one thread does it all
 constexpr int kStepK = 64;  // depth of the tiles: a row of As is 128 bytes
 constexpr int kGroup = 16;  // rows of tiles that are computed together
 constexpr int kBuffers = 3;  // one is read while two are being filled
-constexpr int kBoxes = 4;  // of C, for each warpgroup
+constexpr int kBoxes = 4;  // of C, for each warpgroup: two pairs
 
 template <class T>  // half or __nv_bfloat16
 struct Shared {  // TMA wants tiles of 128-byte rows, on multiples of 1024 bytes
     T As[kBuffers][kTileM][kStepK];
     T Bs[kBuffers][kTileN / 64][kStepK][64];
-    float Cs[2][kBoxes][64][32];
+    float Cs[2][kBoxes / 2][2][64][32];
     uint64_t full[kBuffers], empty[kBuffers];
 };
 constexpr int kSharedBytes = sizeof(Shared<half>);  // 208 KiB; 48 without asking
@@ -66,19 +66,18 @@ __global__ void __launch_bounds__(kThreads + kProducers, 1)
     if (warp >= kThreads / 32) {
         ptx::setmaxnreg_fewer<24>();
         if (threadIdx.x > kThreads) return;
-        int buffer = 0, phase = 1;
+        int buffer = 0, parity = 1;
         for (int tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
             const Place at(M, N, tile);
             for (int k = 0; k < K; k += kStepK) {
-                ptx::mbarrier_wait(&shared.empty[buffer],
-                                   phase);  // over at once in the first round
+                ptx::mbarrier_wait(&shared.empty[buffer], parity);  // at once in the first round
                 ptx::mbarrier_arrive_expect_tx(&shared.full[buffer],
                                                sizeof(shared.As[0]) + sizeof(shared.Bs[0]));
                 ptx::bulk_tensor_load(shared.As[buffer], &A, k, at.row, &shared.full[buffer]);
                 for (int j = 0; j < kTileN; j += 64)
                     ptx::bulk_tensor_load(shared.Bs[buffer][j / 64], &B, at.col + j, k,
                                           &shared.full[buffer]);
-                buffer = (buffer + 1) % kBuffers, phase ^= buffer == 0;
+                buffer = (buffer + 1) % kBuffers, parity ^= buffer == 0;
             }
         }
         return;
@@ -86,53 +85,61 @@ __global__ void __launch_bounds__(kThreads + kProducers, 1)
     ptx::setmaxnreg_more<240>();
 
     const int row = warp / 4 * 64;  // a warpgroup owns 64 x 256 elements
-    int buffer = 0, phase = 0, next_box = 0;
+    int next_pair = 0;
+    // Stores a part, 64 x 64 of them: 8 tiles of 16 x 8 for each warp.
+    const auto store = [&](const float(*sums)[4], Place at, int part) {
+        float(&pair)[2][64][32] = shared.Cs[warp / 4][next_pair];
+        next_pair ^= 1;
+        if (kTma && threadIdx.x % 128 == 0) ptx::bulk_wait_group_read<kBoxes / 2 - 1>();
+        ptx::named_barrier_sync(1 + warp / 4, 128);  // the pair is free
+#pragma unroll
+        for (int j = 0; j < 8; ++j)
+            for (int r = lane / 4; r < 16; r += 8) {  // the two rows that the lane has sums of
+                // In every other row two tiles further on, for the sake of the banks. By ?:, as no
+                // register has an index.
+                const int t = r % 2 ? j ^ 2 : j, h = r / 8 * 2;
+                const float x = r % 2 ? sums[j ^ 2][h] : sums[j][h];
+                const float y = r % 2 ? sums[j ^ 2][h + 1] : sums[j][h + 1];
+                const int b_row = warp % 4 * 16 + r, b_col = 8 * t + lane % 4 * 2;
+                // Pieces of 16 bytes, which are 4 floats, change places as those of As.
+                *(float2*)&pair[b_col / 32][b_row][(b_col ^ b_row % 8 * 4) % 32] = {x, y};
+            }
+        if (kTma) ptx::fence_proxy_async();
+        ptx::named_barrier_sync(1 + warp / 4, 128);  // the pair is full
+        for (int j = 0; j < 64; j += 32) {
+            const int c_row = at.row + row, c_col = at.col + part * 64 + j;
+            if (kTma && threadIdx.x % 128 == 0)
+                ptx::bulk_tensor_store(&C_map, c_col, c_row, pair[j / 32]);
+            for (int r = warp % 4; !kTma && r < 64; r += 4)  // else a warp stores a row
+                if (c_row + r < M && c_col + lane < N)
+                    C[size_t(c_row + r) * N + c_col + lane] = pair[j / 32][r][lane ^ r % 8 * 4];
+        }
+        if (kTma && threadIdx.x % 128 == 0) ptx::bulk_commit_group();
+    };
+
+    int buffer = 0, parity = 0;
     for (int tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
         float acc[kTileN / 8][4];  // of tiles of 16 x 8, a row of them for each warp
         for (int k = 0; k < K; k += kStepK) {
-            ptx::mbarrier_wait(&shared.full[buffer], phase);
+            ptx::mbarrier_wait(&shared.full[buffer], parity);
             ptx::wgmma_fence();
             for (int s = 0; s < kStepK; s += 16) {
+                // Rows of 128 bytes, 1024 for eight. The next 64 columns of B: a box further.
                 const uint64_t a = ptx::wgmma_descriptor(&shared.As[buffer][row][s], 128, 1024);
                 const uint64_t b = ptx::wgmma_descriptor(&shared.Bs[buffer][0][s], 128, 1024,
                                                          sizeof(shared.Bs[0][0]));
-                ptx::wgmma_m64k16<T, 0, 1>(acc, a, b, k + s > 0);
+                // 0: a row of A holds values of k. 1: a row of B holds columns.
+                ptx::wgmma_m64k16<T, 0, 1>(acc, a, b, k + s > 0);  // the first ignores old sums
             }
             ptx::wgmma_commit_group();
             ptx::wgmma_wait_group<0>();
             if (lane == 0) ptx::mbarrier_arrive(&shared.empty[buffer]);
-            buffer = (buffer + 1) % kBuffers, phase ^= buffer == 0;
+            buffer = (buffer + 1) % kBuffers, parity ^= buffer == 0;
         }
-        ptx::wgmma_keep(acc);
+        ptx::wgmma_keep(acc);  // the compiler reads no sum before the wait
 
         const Place at(M, N, tile);
-#pragma unroll
-        for (int j = 0; j < kTileN; j += 32) {
-            float(&box)[64][32] = shared.Cs[warp / 4][next_box];
-            next_box = (next_box + 1) % kBoxes;
-            if (kTma && threadIdx.x % 128 == 0) ptx::bulk_wait_group_read<kBoxes - 1>();
-            ptx::named_barrier_sync(1 + warp / 4, 128);  // the box is free
-            for (int i = 0; i < 4; ++i)
-                for (int r = lane / 4; r < 16; r += 8) {  // the two rows that the lane has sums of
-                    // In every other row two tiles further on, for the sake of the banks.
-                    const int t = r % 2 ? i ^ 2 : i, h = r / 8 * 2;
-                    const float x = r % 2 ? acc[j / 8 + (i ^ 2)][h] : acc[j / 8 + i][h];
-                    const float y = r % 2 ? acc[j / 8 + (i ^ 2)][h + 1] : acc[j / 8 + i][h + 1];
-                    const int b_row = warp % 4 * 16 + r, b_col = 8 * t + lane % 4 * 2;
-                    // Pieces of 16 bytes, which are 4 floats, change places as those of As.
-                    *(float2*)&box[b_row][b_col ^ b_row % 8 * 4] = {x, y};
-                }
-            if (kTma) ptx::fence_proxy_async();
-            ptx::named_barrier_sync(1 + warp / 4, 128);  // the box is full
-            if (kTma && threadIdx.x % 128 == 0) {
-                ptx::bulk_tensor_store(&C_map, at.col + j, at.row + row, box);
-                ptx::bulk_commit_group();
-            }
-            const int c_row = at.row + row, c_col = at.col + j + lane;
-            for (int r = warp % 4; !kTma && r < 64; r += 4)  // else a warp stores a row
-                if (c_row + r < M && c_col < N)
-                    C[size_t(c_row + r) * N + c_col] = box[r][lane ^ r % 8 * 4];
-        }
+        for (int i = 0; i < kTileN / 64; ++i) store(&acc[8 * i], at, i);
     }
     if (kTma && threadIdx.x % 128 == 0) ptx::bulk_wait_group<0>();  // shared memory must outlive it
 }

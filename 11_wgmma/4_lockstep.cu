@@ -21,6 +21,7 @@ constexpr int kStepK = 64;  // depth of the tiles: a row of As is 128 bytes
 constexpr int kGroup = 8;  // rows of tiles that are computed together
 constexpr int kBuffers = 3;  // one is read while two are being filled
 constexpr int kBoxes = 4;  // of C, for each warpgroup: two pairs
+constexpr int kEarly = 2, kLate = 2;  // parts of 64 columns, stored at the tile's end and after it
 constexpr int kManyWaves = 32;  // after so many the blocks are no longer in step
 
 template <class T>  // half or __nv_bfloat16
@@ -66,19 +67,18 @@ __global__ void __launch_bounds__(kThreads + kProducers, 1)
     if (warp >= kThreads / 32) {
         ptx::setmaxnreg_fewer<24>();
         if (threadIdx.x > kThreads) return;
-        int buffer = 0, phase = 1;
+        int buffer = 0, parity = 1;
         for (int tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
             const Place at(M, N, tile);
             for (int k = 0; k < K; k += kStepK) {
-                ptx::mbarrier_wait(&shared.empty[buffer],
-                                   phase);  // over at once in the first round
+                ptx::mbarrier_wait(&shared.empty[buffer], parity);  // at once in the first round
                 ptx::mbarrier_arrive_expect_tx(&shared.full[buffer],
                                                sizeof(shared.As[0]) + sizeof(shared.Bs[0]));
                 ptx::bulk_tensor_load(shared.As[buffer], &A, k, at.row, &shared.full[buffer]);
                 for (int j = 0; j < kTileN; j += 64)
                     ptx::bulk_tensor_load(shared.Bs[buffer][j / 64], &B, at.col + j, k,
                                           &shared.full[buffer]);
-                buffer = (buffer + 1) % kBuffers, phase ^= buffer == 0;
+                buffer = (buffer + 1) % kBuffers, parity ^= buffer == 0;
             }
         }
         return;
@@ -87,8 +87,8 @@ __global__ void __launch_bounds__(kThreads + kProducers, 1)
 
     const int row = warp / 4 * 64;  // a warpgroup owns 64 x 256 elements
     int next_pair = 0;
-    // Stores 64 x 64 of them: the sums of 8 tiles of 16 x 8 for each warp.
-    const auto store = [&](const float(&sums)[8][4], int tile_row, int tile_col) {
+    // Stores a part, 64 x 64 of them: 8 tiles of 16 x 8 for each warp.
+    const auto store = [&](const float(*sums)[4], Place at, int part) {
         float(&pair)[2][64][32] = shared.Cs[warp / 4][next_pair];
         next_pair ^= 1;
         if (kTma && threadIdx.x % 128 == 0) ptx::bulk_wait_group_read<kBoxes / 2 - 1>();
@@ -96,7 +96,8 @@ __global__ void __launch_bounds__(kThreads + kProducers, 1)
 #pragma unroll
         for (int j = 0; j < 8; ++j)
             for (int r = lane / 4; r < 16; r += 8) {  // the two rows that the lane has sums of
-                // In every other row two tiles further on, for the sake of the banks.
+                // In every other row two tiles further on, for the sake of the banks. By ?:, as no
+                // register has an index.
                 const int t = r % 2 ? j ^ 2 : j, h = r / 8 * 2;
                 const float x = r % 2 ? sums[j ^ 2][h] : sums[j][h];
                 const float y = r % 2 ? sums[j ^ 2][h + 1] : sums[j][h + 1];
@@ -107,7 +108,7 @@ __global__ void __launch_bounds__(kThreads + kProducers, 1)
         if (kTma) ptx::fence_proxy_async();
         ptx::named_barrier_sync(1 + warp / 4, 128);  // the pair is full
         for (int j = 0; j < 64; j += 32) {
-            const int c_row = tile_row + row, c_col = tile_col + j;
+            const int c_row = at.row + row, c_col = at.col + part * 64 + j;
             if (kTma && threadIdx.x % 128 == 0)
                 ptx::bulk_tensor_store(&C_map, c_col, c_row, pair[j / 32]);
             for (int r = warp % 4; !kTma && r < 64; r += 4)  // else a warp stores a row
@@ -118,37 +119,39 @@ __global__ void __launch_bounds__(kThreads + kProducers, 1)
     };
 
     const int last_k = (K - 1) / kStepK * kStepK;
-    int buffer = 0, phase = 0;
-    float late[2][8][4];  // the second half of the tile before
-    Place before(M, N, blockIdx.x), at = before;
+    int buffer = 0, parity = 0;
+    float late[8 * kLate][4];  // sums of the tile before, still to be stored
+    Place late_at(M, N, blockIdx.x), at = late_at;
     for (int tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
-        float acc[4][8][4];  // of tiles of 16 x 8, a row of them for each warp
+        float acc[kTileN / 8][4];  // of tiles of 16 x 8, a row of them for each warp
         for (int k = 0; k < K; k += kStepK) {
-            ptx::mbarrier_wait(&shared.full[buffer], phase);
+            ptx::mbarrier_wait(&shared.full[buffer], parity);
             ptx::wgmma_fence();
             for (int s = 0; s < kStepK; s += 16) {
+                // Rows of 128 bytes, 1024 for eight. The next 64 columns of B: a box further.
                 const uint64_t a = ptx::wgmma_descriptor(&shared.As[buffer][row][s], 128, 1024);
                 const uint64_t b = ptx::wgmma_descriptor(&shared.Bs[buffer][0][s], 128, 1024,
                                                          sizeof(shared.Bs[0][0]));
-                ptx::wgmma_m64k16<T, 0, 1>(acc, a, b, k + s > 0);
+                // 0: a row of A holds values of k. 1: a row of B holds columns.
+                ptx::wgmma_m64k16<T, 0, 1>(acc, a, b, k + s > 0);  // the first ignores old sums
             }
             ptx::wgmma_commit_group();
-            // While the tensor cores are at work.
+            // While the tensor cores are at work: where this tile is, and what the one before left.
             if (k == 0) at = Place(M, N, tile);
 #pragma unroll
-            for (int i = 0; i < 2; ++i)
+            for (int i = 0; i < kLate; ++i)
                 if (tile >= int(gridDim.x) && k == min((2 + 2 * i) * kStepK, last_k))
-                    store(late[i], before.row, before.col + 128 + 64 * i);
+                    store(&late[8 * i], late_at, kEarly + i);
             ptx::wgmma_wait_group<0>();
             if (lane == 0) ptx::mbarrier_arrive(&shared.empty[buffer]);
-            buffer = (buffer + 1) % kBuffers, phase ^= buffer == 0;
+            buffer = (buffer + 1) % kBuffers, parity ^= buffer == 0;
         }
-        ptx::wgmma_keep(acc);
-        for (int i = 0; i < 2; ++i) store(acc[i], at.row, at.col + 64 * i);
-        memcpy(late, acc[2], sizeof(late));
-        before = at;
+        ptx::wgmma_keep(acc);  // the compiler reads no sum before the wait
+        for (int i = 0; i < kEarly; ++i) store(&acc[8 * i], at, i);
+        memcpy(late, acc + 8 * kEarly, sizeof(late));
+        late_at = at;
     }
-    for (int i = 0; i < 2; ++i) store(late[i], before.row, before.col + 128 + 64 * i);
+    for (int i = 0; i < kLate; ++i) store(&late[8 * i], late_at, kEarly + i);
     if (kTma && threadIdx.x % 128 == 0) ptx::bulk_wait_group<0>();  // shared memory must outlive it
 }
 

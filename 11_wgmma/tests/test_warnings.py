@@ -1,4 +1,4 @@
-"""ptxas says what it makes slow: edits of 1_wgmma.cu, and the warnings of which the README tells. The stage itself has none
+"""ptxas says what it makes slow: edits of 1_wgmma.cu, and the warnings of which notes.md tells. The stage itself has none
 (tests/nvcc.py).
 """
 import re
@@ -41,7 +41,7 @@ def test_warnings(edits, tmp_path):
     (tmp_path / "edited.cu").write_text(text)
     report = nvcc.nvcc([tmp_path / "edited.cu", "-cubin", "-std=c++17", "-I.", "-gencode=arch=compute_90a,code=sm_90a",
                          *(edit for edit in edits if isinstance(edit, str))], tmp_path / "cubin")
-    readme = (ROOT / "11_wgmma/README.md").read_text()
+    notes = (ROOT / "11_wgmma/notes.md").read_text()
     for number, words in EDITS[edits].items():
         assert re.search(rf"\(C{number}\).*{re.escape(words)}", report), report
-        assert re.search(rf"(?m)^\|.*\bC{number}\b", readme), "the README's table lacks it"
+        assert re.search(rf"(?m)^\|.*\bC{number}\b", notes), "the table of notes.md lacks it"

@@ -1,12 +1,13 @@
-// Tiles as the matrix wants them. When the last wave is not full, multiprocessors stand still. Other
-// tiles may fill it.
+// Small matrices. When all tiles make one short wave, two things count: how many multiprocessors
+// have a tile, and how fast it is. At 1024 x 1024 tiles of 64 x 128 keep 128 multiprocessors busy.
 //
-//    5120 x 5120 on 132 multiprocessors:    128 x 256: 40 x 20 = 800 tiles    6.06 -> 7 waves
-//                                           128 x 224: 40 x 23 = 920          6.97 -> 7
+//    128 x 64, two warpgroups    each reads 8 KiB of A + 8 KiB of B a step, 32 KiB together
+//    64 x 128, one warpgroup     it reads 8 KiB of A + 16 KiB of B a step,  24 KiB
 //
-//    Seven waves of narrower tiles take less time than seven of wider ones.
+//    A warpgroup alone must have the next step's products under way when a step is over. In other
+//    tiles a second warpgroup fills the gap.
 //
-// Changed:  the tile is a template parameter, chosen by its waves' time; as many buffers as fit.
+// Changed:  tiles of 64 x 128, a warpgroup alone, with two steps' products under way.
 #include <algorithm>
 
 #include "common/harness.h"
@@ -22,11 +23,11 @@ constexpr int kManyWaves = 32;  // after so many the blocks are no longer in ste
 
 template <class T, int kTileM, int kTileN>  // half or __nv_bfloat16
 struct Shared {  // TMA wants tiles of 128-byte rows, on multiples of 1024 bytes
-    static constexpr int kPairs = ceil_div(kTileN, 64), kWarpgroups = kTileM / 64;
+    static constexpr int kParts = ceil_div(kTileN, 64), kWarpgroups = kTileM / 64;
     // In KiB: of the 227 that a block may have, 8 for each box, 64 rows of As or 64 columns of Bs.
-    static constexpr int kBuffers = (226 - kWarpgroups * kBoxes * 8) / 8 / (kWarpgroups + kPairs);
+    static constexpr int kBuffers = (226 - kWarpgroups * kBoxes * 8) / 8 / (kWarpgroups + kParts);
     T As[kBuffers][kTileM][kStepK];
-    T Bs[kBuffers][kPairs][kStepK][64];
+    T Bs[kBuffers][kParts][kStepK][64];
     float Cs[kWarpgroups][kBoxes / 2][2][64][32];
     uint64_t full[kBuffers], empty[kBuffers];
 };
@@ -53,8 +54,10 @@ __global__ void __launch_bounds__(2 * kTileM + kProducers, 1)
     using Shared = ::Shared<T, kTileM, kTileN>;
     using Place = ::Place<kTileM, kTileN>;
     constexpr int kThreads = 2 * kTileM;  // that multiply: 64 rows for each warpgroup
-    constexpr int kBuffers = Shared::kBuffers, kPairs = Shared::kPairs;
-    constexpr int kLate = kPairs > 2 ? 2 : 1, kEarly = kPairs - kLate;  // pairs
+    constexpr int kBuffers = Shared::kBuffers, kParts = Shared::kParts;
+    constexpr int kLate = kParts > 2 ? 2 : 1;  // parts that are stored during the next tile
+    constexpr int kEarly = kParts - kLate;  // at the tile's end
+    constexpr bool kAlone = kTileM == 64;  // one warpgroup, with two steps' products under way
     auto& shared = *reinterpret_cast<Shared*>(memory);
     const int tiles = ceil_div(M, kTileM) * ceil_div(N, kTileN);
     const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
@@ -71,19 +74,18 @@ __global__ void __launch_bounds__(2 * kTileM + kProducers, 1)
     if (warp >= kThreads / 32) {
         ptx::setmaxnreg_fewer<24>();
         if (threadIdx.x > kThreads) return;
-        int buffer = 0, phase = 1;
+        int buffer = 0, parity = 1;
         for (int tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
             const Place at(M, N, tile);
             for (int k = 0; k < K; k += kStepK) {
-                ptx::mbarrier_wait(&shared.empty[buffer],
-                                   phase);  // over at once in the first round
+                ptx::mbarrier_wait(&shared.empty[buffer], parity);  // at once in the first round
                 ptx::mbarrier_arrive_expect_tx(&shared.full[buffer],
                                                sizeof(shared.As[0]) + sizeof(shared.Bs[0]));
                 ptx::bulk_tensor_load(shared.As[buffer], &A, k, at.row, &shared.full[buffer]);
                 for (int j = 0; j < kTileN; j += 64)
                     ptx::bulk_tensor_load(shared.Bs[buffer][j / 64], &B, at.col + j, k,
                                           &shared.full[buffer]);
-                buffer = (buffer + 1) % kBuffers, phase ^= buffer == 0;
+                buffer = (buffer + 1) % kBuffers, parity ^= buffer == 0;
             }
         }
         return;
@@ -92,8 +94,8 @@ __global__ void __launch_bounds__(2 * kTileM + kProducers, 1)
 
     const int row = warp / 4 * 64;  // a warpgroup owns 64 x kTileN elements
     int next_pair = 0;
-    // Stores 64 x 64 of them: the sums of 8 tiles of 16 x 8 for each warp. 224 ends in 64 x 32.
-    const auto store = [&](const float(*sums)[4], Place at, int number) {
+    // Stores a part, 64 x 64 of them: 8 tiles of 16 x 8 for each warp. 224 ends in 64 x 32.
+    const auto store = [&](const float(*sums)[4], Place at, int part) {
         float(&pair)[2][64][32] = shared.Cs[warp / 4][next_pair];
         next_pair ^= 1;
         if (kTma && threadIdx.x % 128 == 0) ptx::bulk_wait_group_read<kBoxes / 2 - 1>();
@@ -101,7 +103,8 @@ __global__ void __launch_bounds__(2 * kTileM + kProducers, 1)
 #pragma unroll
         for (int j = 0; j < 8; ++j)
             for (int r = lane / 4; r < 16; r += 8) {  // the two rows that the lane has sums of
-                // In every other row two tiles further on, for the sake of the banks.
+                // In every other row two tiles further on, for the sake of the banks. By ?:, as no
+                // register has an index.
                 const int t = r % 2 ? j ^ 2 : j, h = r / 8 * 2;
                 const float x = r % 2 ? sums[j ^ 2][h] : sums[j][h];
                 const float y = r % 2 ? sums[j ^ 2][h + 1] : sums[j][h + 1];
@@ -111,8 +114,8 @@ __global__ void __launch_bounds__(2 * kTileM + kProducers, 1)
             }
         if (kTma) ptx::fence_proxy_async();
         ptx::named_barrier_sync(1 + warp / 4, 128);  // the pair is full
-        for (int j = 0; j < 64 && number * 64 + j < kTileN; j += 32) {
-            const int c_row = at.row + row, c_col = at.col + number * 64 + j;
+        for (int j = 0; j < 64 && part * 64 + j < kTileN; j += 32) {
+            const int c_row = at.row + row, c_col = at.col + part * 64 + j;
             if (kTma && threadIdx.x % 128 == 0)
                 ptx::bulk_tensor_store(&C_map, c_col, c_row, pair[j / 32]);
             for (int r = warp % 4; !kTma && r < 64; r += 4)  // else a warp stores a row
@@ -122,38 +125,53 @@ __global__ void __launch_bounds__(2 * kTileM + kProducers, 1)
         if (kTma && threadIdx.x % 128 == 0) ptx::bulk_commit_group();
     };
 
+    const auto release = [&](int buffer) {
+        if (lane == 0) ptx::mbarrier_arrive(&shared.empty[buffer]);
+    };
+
     const int last_k = (K - 1) / kStepK * kStepK;
-    int buffer = 0, phase = 0;
-    float late[kLate][8][4];  // the last pairs of the tile before
-    Place before(M, N, blockIdx.x), at = before;
+    int buffer = 0, parity = 0, previous = 0;
+    float late[8 * kLate][4];  // sums of the tile before, still to be stored
+    Place late_at(M, N, blockIdx.x), at = late_at;
     for (int tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
         float acc[kTileN / 8][4];  // of tiles of 16 x 8, a row of them for each warp
         for (int k = 0; k < K; k += kStepK) {
-            ptx::mbarrier_wait(&shared.full[buffer], phase);
+            ptx::mbarrier_wait(&shared.full[buffer], parity);
             ptx::wgmma_fence();
             for (int s = 0; s < kStepK; s += 16) {
+                // Rows of 128 bytes, 1024 for eight. The next 64 columns of B: a box further.
                 const uint64_t a = ptx::wgmma_descriptor(&shared.As[buffer][row][s], 128, 1024);
                 const uint64_t b = ptx::wgmma_descriptor(&shared.Bs[buffer][0][s], 128, 1024,
                                                          sizeof(shared.Bs[0][0]));
-                ptx::wgmma_m64k16<T, 0, 1>(acc, a, b, k + s > 0);
+                // 0: a row of A holds values of k. 1: a row of B holds columns.
+                ptx::wgmma_m64k16<T, 0, 1>(acc, a, b, k + s > 0);  // the first ignores old sums
             }
             ptx::wgmma_commit_group();
-            // While the tensor cores are at work.
+            // While the tensor cores are at work: where this tile is, and what the one before left.
             if (k == 0) at = Place(M, N, tile);
 #pragma unroll
             for (int i = 0; i < kLate; ++i)
                 if (tile >= int(gridDim.x) && k == min((2 + 2 * i) * kStepK, last_k))
-                    store(late[i], before, kEarly + i);
-            ptx::wgmma_wait_group<0>();
-            if (lane == 0) ptx::mbarrier_arrive(&shared.empty[buffer]);
-            buffer = (buffer + 1) % kBuffers, phase ^= buffer == 0;
+                    store(&late[8 * i], late_at, kEarly + i);
+            if (kAlone) {  // waits for the step before, while these products run on
+                ptx::wgmma_wait_group<1>();
+                if (k > 0) release(previous);
+            } else {
+                ptx::wgmma_wait_group<0>();
+                release(buffer);
+            }
+            previous = buffer, buffer = (buffer + 1) % kBuffers, parity ^= buffer == 0;
         }
-        ptx::wgmma_keep(acc);
+        if (kAlone) {  // waits for the last step
+            ptx::wgmma_wait_group<0>();
+            release(previous);
+        }
+        ptx::wgmma_keep(acc);  // the compiler reads no sum before the wait
         for (int i = 0; i < kEarly; ++i) store(&acc[8 * i], at, i);
-        memcpy(late, acc[8 * kEarly], sizeof(acc) - sizeof(float[kEarly][8][4]));
-        before = at;
+        memcpy(late, acc + 8 * kEarly, sizeof(acc) - 8 * kEarly * sizeof(acc[0]));
+        late_at = at;
     }
-    for (int i = 0; i < kLate; ++i) store(late[i], before, kEarly + i);
+    for (int i = 0; i < kLate; ++i) store(&late[8 * i], late_at, kEarly + i);
     if (kTma && threadIdx.x % 128 == 0) ptx::bulk_wait_group<0>();  // shared memory must outlive it
 }
 
@@ -182,7 +200,8 @@ template <class T>
 constexpr Form<T> kForms[] = {{128, 256, 650, 3200, launch<T, 128, 256>},
                               {128, 224, 600, 2800, launch<T, 128, 224>},
                               {128, 192, 530, 2400, launch<T, 128, 192>},
-                              {128, 128, 330, 1400, launch<T, 128, 128>}};
+                              {128, 128, 330, 1400, launch<T, 128, 128>},
+                              {64, 128, 180, 1400, launch<T, 64, 128>}};
 
 template <class T>
 const Form<T>& best_form(int M, int N, int K) {

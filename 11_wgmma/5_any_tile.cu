@@ -1,0 +1,197 @@
+// A kernel for any tile. Its size becomes a template parameter, and all that follows from it: the
+// threads, how many buffers fit, how many parts of its sums are stored late. So far it is used for one.
+//
+//    of 226 KiB    boxes of C    2 warpgroups x 4 x 8 KiB = 64
+//                  a buffer      8 KiB for 64 rows of A, or 64 columns of B: 2 x 8 + 4 x 8 = 48
+//                  buffers       (226 - 64) / 48 = 3
+//
+// Changed:  the tile is a template parameter; as many buffers as fit.
+#include "common/harness.h"
+#include "common/ptx/aligned_rows.h"
+#include "common/ptx/hopper.cuh"
+#include "common/ptx/tensor_map.h"
+
+constexpr int kProducers = 128;  // a warpgroup, though one thread does it all
+constexpr int kStepK = 64;  // depth of the tiles: a row of As is 128 bytes
+constexpr int kGroup = 8;  // rows of tiles that are computed together
+constexpr int kBoxes = 4;  // of C, for each warpgroup: two pairs
+constexpr int kManyWaves = 32;  // after so many the blocks are no longer in step
+
+template <class T, int kTileM, int kTileN>  // half or __nv_bfloat16
+struct Shared {  // TMA wants tiles of 128-byte rows, on multiples of 1024 bytes
+    static constexpr int kParts = kTileN / 64, kWarpgroups = kTileM / 64;
+    // In KiB: of the 227 that a block may have, 8 for each box, 64 rows of As or 64 columns of Bs.
+    static constexpr int kBuffers = (226 - kWarpgroups * kBoxes * 8) / 8 / (kWarpgroups + kParts);
+    T As[kBuffers][kTileM][kStepK];
+    T Bs[kBuffers][kParts][kStepK][64];
+    float Cs[kWarpgroups][kBoxes / 2][2][64][32];
+    uint64_t full[kBuffers], empty[kBuffers];
+};
+static_assert(kStepK == 64, "64 elements are 128 bytes");
+
+// Tile number `tile` of C: its first row and column.
+template <int kTileM, int kTileN>
+struct Place {
+    __device__ Place(int M, int N, int tile) {
+        const int tiles_n = ceil_div(N, kTileN), group = tile / (kGroup * tiles_n);
+        const int rows = min(kGroup, ceil_div(M, kTileM) - group * kGroup);  // of this group
+        tile %= kGroup * tiles_n;
+        row = (group * kGroup + tile % rows) * kTileM, col = tile / rows * kTileN;
+    }
+    int row, col;
+};
+
+template <class T, int kTileM, int kTileN, bool kTma>
+__global__ void __launch_bounds__(2 * kTileM + kProducers, 1)
+    matmul(int M, int N, int K, const __grid_constant__ CUtensorMap A,
+           const __grid_constant__ CUtensorMap B, const __grid_constant__ CUtensorMap C_map,
+           float* C) {
+    extern __shared__ __align__(1024) char memory[];
+    using Shared = ::Shared<T, kTileM, kTileN>;
+    using Place = ::Place<kTileM, kTileN>;
+    constexpr int kThreads = 2 * kTileM;  // that multiply: 64 rows for each warpgroup
+    constexpr int kBuffers = Shared::kBuffers, kParts = Shared::kParts;
+    constexpr int kLate = kParts > 2 ? 2 : 1;  // parts that are stored during the next tile
+    constexpr int kEarly = kParts - kLate;  // at the tile's end
+    auto& shared = *reinterpret_cast<Shared*>(memory);
+    const int tiles = ceil_div(M, kTileM) * ceil_div(N, kTileN);
+    const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+
+    if (threadIdx.x == 0) {
+        for (int buffer = 0; buffer < kBuffers; ++buffer) {
+            ptx::mbarrier_init(&shared.full[buffer], 1);  // the thread that loads, and its bytes
+            ptx::mbarrier_init(&shared.empty[buffer], kThreads / 32);  // one of each warp
+        }
+        ptx::fence_mbarrier_init();
+    }
+    __syncthreads();  // the barriers are there
+
+    if (warp >= kThreads / 32) {
+        ptx::setmaxnreg_fewer<24>();
+        if (threadIdx.x > kThreads) return;
+        int buffer = 0, parity = 1;
+        for (int tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
+            const Place at(M, N, tile);
+            for (int k = 0; k < K; k += kStepK) {
+                ptx::mbarrier_wait(&shared.empty[buffer], parity);  // at once in the first round
+                ptx::mbarrier_arrive_expect_tx(&shared.full[buffer],
+                                               sizeof(shared.As[0]) + sizeof(shared.Bs[0]));
+                ptx::bulk_tensor_load(shared.As[buffer], &A, k, at.row, &shared.full[buffer]);
+                for (int j = 0; j < kTileN; j += 64)
+                    ptx::bulk_tensor_load(shared.Bs[buffer][j / 64], &B, at.col + j, k,
+                                          &shared.full[buffer]);
+                buffer = (buffer + 1) % kBuffers, parity ^= buffer == 0;
+            }
+        }
+        return;
+    }
+    ptx::setmaxnreg_more<240>();
+
+    const int row = warp / 4 * 64;  // a warpgroup owns 64 x kTileN elements
+    int next_pair = 0;
+    // Stores a part, 64 x 64 of them: 8 tiles of 16 x 8 for each warp.
+    const auto store = [&](const float(*sums)[4], Place at, int part) {
+        float(&pair)[2][64][32] = shared.Cs[warp / 4][next_pair];
+        next_pair ^= 1;
+        if (kTma && threadIdx.x % 128 == 0) ptx::bulk_wait_group_read<kBoxes / 2 - 1>();
+        ptx::named_barrier_sync(1 + warp / 4, 128);  // the pair is free
+#pragma unroll
+        for (int j = 0; j < 8; ++j)
+            for (int r = lane / 4; r < 16; r += 8) {  // the two rows that the lane has sums of
+                // In every other row two tiles further on, for the sake of the banks. By ?:, as no
+                // register has an index.
+                const int t = r % 2 ? j ^ 2 : j, h = r / 8 * 2;
+                const float x = r % 2 ? sums[j ^ 2][h] : sums[j][h];
+                const float y = r % 2 ? sums[j ^ 2][h + 1] : sums[j][h + 1];
+                const int b_row = warp % 4 * 16 + r, b_col = 8 * t + lane % 4 * 2;
+                // Pieces of 16 bytes, which are 4 floats, change places as those of As.
+                *(float2*)&pair[b_col / 32][b_row][(b_col ^ b_row % 8 * 4) % 32] = {x, y};
+            }
+        if (kTma) ptx::fence_proxy_async();
+        ptx::named_barrier_sync(1 + warp / 4, 128);  // the pair is full
+        for (int j = 0; j < 64; j += 32) {
+            const int c_row = at.row + row, c_col = at.col + part * 64 + j;
+            if (kTma && threadIdx.x % 128 == 0)
+                ptx::bulk_tensor_store(&C_map, c_col, c_row, pair[j / 32]);
+            for (int r = warp % 4; !kTma && r < 64; r += 4)  // else a warp stores a row
+                if (c_row + r < M && c_col + lane < N)
+                    C[size_t(c_row + r) * N + c_col + lane] = pair[j / 32][r][lane ^ r % 8 * 4];
+        }
+        if (kTma && threadIdx.x % 128 == 0) ptx::bulk_commit_group();
+    };
+
+    const int last_k = (K - 1) / kStepK * kStepK;
+    int buffer = 0, parity = 0;
+    float late[8 * kLate][4];  // sums of the tile before, still to be stored
+    Place late_at(M, N, blockIdx.x), at = late_at;
+    for (int tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
+        float acc[kTileN / 8][4];  // of tiles of 16 x 8, a row of them for each warp
+        for (int k = 0; k < K; k += kStepK) {
+            ptx::mbarrier_wait(&shared.full[buffer], parity);
+            ptx::wgmma_fence();
+            for (int s = 0; s < kStepK; s += 16) {
+                // Rows of 128 bytes, 1024 for eight. The next 64 columns of B: a box further.
+                const uint64_t a = ptx::wgmma_descriptor(&shared.As[buffer][row][s], 128, 1024);
+                const uint64_t b = ptx::wgmma_descriptor(&shared.Bs[buffer][0][s], 128, 1024,
+                                                         sizeof(shared.Bs[0][0]));
+                // 0: a row of A holds values of k. 1: a row of B holds columns.
+                ptx::wgmma_m64k16<T, 0, 1>(acc, a, b, k + s > 0);  // the first ignores old sums
+            }
+            ptx::wgmma_commit_group();
+            // While the tensor cores are at work: where this tile is, and what the one before left.
+            if (k == 0) at = Place(M, N, tile);
+#pragma unroll
+            for (int i = 0; i < kLate; ++i)
+                if (tile >= int(gridDim.x) && k == min((2 + 2 * i) * kStepK, last_k))
+                    store(&late[8 * i], late_at, kEarly + i);
+            ptx::wgmma_wait_group<0>();
+            if (lane == 0) ptx::mbarrier_arrive(&shared.empty[buffer]);
+            buffer = (buffer + 1) % kBuffers, parity ^= buffer == 0;
+        }
+        ptx::wgmma_keep(acc);  // the compiler reads no sum before the wait
+        for (int i = 0; i < kEarly; ++i) store(&acc[8 * i], at, i);
+        memcpy(late, acc + 8 * kEarly, sizeof(late));
+        late_at = at;
+    }
+    for (int i = 0; i < kLate; ++i) store(&late[8 * i], late_at, kEarly + i);
+    if (kTma && threadIdx.x % 128 == 0) ptx::bulk_wait_group<0>();  // shared memory must outlive it
+}
+
+template <class T, int kTileM, int kTileN>
+void launch(int M, int N, int K, const T* A, const T* B, float* C) {
+    const AlignedRows A_rows(A, M, K), B_rows(B, K, N);
+    const auto A_map = tensor_map(A_rows.data, M, K, kTileM, kStepK, 128, A_rows.stride);
+    const auto B_map = tensor_map(B_rows.data, K, N, kStepK, 64, 128, B_rows.stride);
+    const int tiles = ceil_div(M, kTileM) * ceil_div(N, kTileN);
+    const int at_once = multiprocessors(), waves = ceil_div(tiles, at_once);
+    const int blocks = waves < kManyWaves ? ceil_div(tiles, waves) : at_once;
+    const bool tma = N % 4 == 0;  // it stores rows that start on multiples of 16 bytes
+    const auto C_map = tma ? tensor_map(C, M, N, 64, 32, 128) : CUtensorMap();
+    const auto kernel = tma ? matmul<T, kTileM, kTileN, true> : matmul<T, kTileM, kTileN, false>;
+    constexpr int kSharedBytes = sizeof(Shared<T, kTileM, kTileN>);
+    cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, kSharedBytes);
+    kernel<<<blocks, 2 * kTileM + kProducers, kSharedBytes>>>(M, N, K, A_map, B_map, C_map, C);
+}
+
+template <class T>
+void launch_matmul(int M, int N, int K, const T* A, const T* B, float* C) {
+    launch<T, 128, 256>(M, N, K, A, B, C);
+}
+
+// A is loaded once for every column of tiles, B once for every row of tiles; and once for a copy.
+double loaded_elements(double M, double N, double K) {
+    return M * K * std::ceil(N / 256) + K * N * std::ceil(M / 128) + loaded_by_copies(M, N, K);
+}
+
+// Of C, where TMA can't store it.
+double shared_loaded_bytes(double M, double N, double) {
+    return M * N * (int(N) % 4 ? sizeof(float) : 0);
+}
+
+int main(int argc, char** argv) {
+    Facts facts = {loaded_elements, shared_loaded_bytes, kWgmma};
+    facts.stored_elements = stored_with_copies;
+    facts.shared_bytes = sizeof(Shared<half, 128, 256>);
+    facts.smaller_step = "06_wmma/3_async";
+    return run_stage(launch_matmul<half>, launch_matmul<__nv_bfloat16>, facts, argc, argv);
+}
