@@ -129,7 +129,7 @@ HAS = {
     "pocl-opencl-icd": lambda: icds("pocl*"),
     "libopenblas0": lambda: loads("libopenblas.so.0"),
     "rocm-device-libs": lambda: os.path.exists(os.path.join(os.environ.get("HIP_DEVICE_LIB_PATH", BITCODE), "opencl.bc")),
-    **{f"python3-{module}": functools.partial(python_with, module) for module in ("matplotlib", "pytest", "selenium")}}
+    **{f"python3-{module}": functools.partial(python_with, module) for module in ("pytest", "selenium")}}
 
 
 def missing_of(packages):
@@ -271,8 +271,9 @@ def each_built(targets):
     lines, there, shown = queue.Queue(), set(), Shown()
 
     def read():
-        for line in child.stdout:
-            lines.put(line)
+        with contextlib.suppress(ValueError):  # closed: the rest of the build is not wanted
+            for line in child.stdout:
+                lines.put(line)
         lines.put(b"")
 
     with contextlib.ExitStack() as until_built:

@@ -1,218 +1,288 @@
 #!/usr/bin/env python3
 """Draws a folder's results, and writes the tables of the pages: plot.py FOLDER [README...]
 
-FOLDER's pictures are ladder.svg (speed against size), roofline.svg (each stage predicted and measured), library_curves.svg (cuBLAS
-in each precision) and, where there is an opencl.csv, opencl.svg, made of the CSVs that `./run all FOLDER` wrote on a GPU. Of the
-pages beside README, and of the chapters there, tables.py makes the tables. All is written, or, when anything is wrong, none.
+FOLDER's pictures are made of the CSVs that `./run all FOLDER` wrote on a GPU: bars.svg (each chapter beside cuBLAS), ladder.svg
+(speed against size), sizes_NN.svg (the speeds of a chapter's programs where they differ most, from 11 on), roofline.svg (each
+chapter predicted and measured), library_curves.svg (cuBLAS in each precision). An opencl.csv gives opencl.svg, and ncu's
+rates.csv cycles.svg and cycles_NN.svg (where a warp's cycles go). Of the pages beside README, and of the chapters there,
+tables.py makes the tables. All is written, or, when anything is wrong, none.
 
 Examples:    python3 tools/plot.py docs/results/h200 README.md
              python3 tools/plot.py mine
 
-Exit codes:  0 written, 1 no matplotlib, 2 bad command line, or a file that is wrong or can't be written
+Exit codes:  0 written, 2 bad command line, or a file that is wrong or can't be written
 """
+import functools
 import hashlib
-import io
-import itertools
-import math
 import pathlib
-import signal
 import sys
 
+import programs
+from chart import LEFT, RIGHT, Axes, Chart, scale
 from results import Figure, Wrong, write_whole
-from tables import SIZE, UNITS, Results, machine, pages, unit
+from tables import RATES_SIZE, SIZE, UNITS, Results, machine, pages, unit
 
-if __name__ == "__main__" and sys.argv[1:] in (["-h"], ["--help"]):  # works without matplotlib, too
-    print(__doc__.strip())
-    sys.exit(0)
-if __name__ == "__main__" and signal.getsignal(signal.SIGINT) == signal.default_int_handler:
-    signal.signal(signal.SIGINT, signal.SIG_DFL)  # Ctrl-C ends this without a traceback
-try:
-    import matplotlib
-except ImportError:
-    sys.exit("plot.py: no matplotlib for this Python: install the package python3-matplotlib")
-
-matplotlib.use("svg")
-import matplotlib.pyplot as plt  # noqa: E402  (the backend is chosen first)
-import matplotlib.ticker  # noqa: E402
-
-# Lines differ in marker, style and shade, and are named at their end, so that no colour is needed.
-STYLES = [dict(marker=marker, linestyle=line, color=color) for marker, line, color in (
-    ("o", "-", "#888888"), ("s", "--", "#7a5c00"), ("^", "-.", "#b0451b"), ("D", ":", "#1b6e8a"), ("v", "-", "#10305e"),
-    ("P", "-", "#555555"), ("X", "--", "#2f7d32"), ("*", "-.", "#6a3d9a"), ("h", ":", "#a0522d"))]
-LIBRARY = dict(marker="x", linestyle="--", color="black", linewidth=1)
 # The highest points of the slides' curves, GFLOP/s, on a Radeon R9 Fury X. The fifth, LDS blocking (slide 53), has no figure there.
-SLIDES = (("slide 43, naive", 567), ("slide 53, registers", 2018), ("slide 56, unrolled", 5141), ("slide 58, the last", 6351))
+SLIDES = (("slide 43", 567), ("slide 53", 2018), ("slide 56", 5141), ("slide 58", 6351))
 FURY_X = 8601.6
-plt.rcParams.update({"font.size": 9, "svg.fonttype": "none", "svg.hashsalt": "ladder", "axes.grid": True, "axes.axisbelow": True,
-                     "grid.color": "#dddddd", "axes.spines.top": False, "axes.spines.right": False, "lines.markersize": 4.5})
-
-
-def label_ends(axes, x, ends, gap, scale=lambda y: y, inverse=lambda y: y):
-    """Writes each (y, text) of `ends` to the right of x. Moves labels up that would be closer than `gap`."""
-    last = -math.inf
-    for y, text in sorted(ends):
-        last = max(scale(y), last + gap)
-        axes.annotate(text, (x, y), xytext=(x * 1.03, inverse(last)), va="center", fontsize=8, annotation_clip=False)
-
-
-def note(axes, text, at, offset, **options):
-    axes.annotate(text, at, xytext=offset, textcoords="offset points", **{"fontsize": 8, **options})
-
-
-def finish(figure, axes, title, size, xlabel, ylabel="TFLOP/s"):
-    axes.set(xlabel=xlabel, ylabel=ylabel, title=title)
-    axes.title.set_fontsize(size)
-    figure.tight_layout()
-    return figure
-
-
-def lines(axes, rows, name, x, y, styles=STYLES):
-    """Draws a line of (x, y) of the rows for each value of the column `name`. Returns their ends, (y, that value)."""
-    ends = []
-    for style, each in zip(itertools.cycle(styles), dict.fromkeys(getattr(row, name) for row in rows)):
-        points = sorted((getattr(row, x), y(row)) for row in rows if getattr(row, name) == each)
-        axes.plot(*zip(*points), **style)
-        ends.append((points[-1][1], each))
-    return ends
+# The parts of a warp's cycles: the column of rates.csv, the words, and the fill, one for all that is alike. The rest is "other".
+PARTS = (("not_selected", "ready, not chosen", 0), ("wait", "previous instruction", 1), ("math_pipe_throttle", "unit is full", 1),
+         ("dispatch_stall", "register file", 1), ("barrier", "barrier", 4), ("lg_throttle", "queue of L1", 2),
+         ("short_scoreboard", "shared memory", 2), ("long_scoreboard", "global memory", 2))
+# Where TMA loads, nobody waits for global memory itself; and ncu counts the wait for wgmma as one at a barrier.
+WORDS = {"10_async_mma": {"long_scoreboard": "mbarriers"}, "11_wgmma": {"long_scoreboard": "mbarriers", "barrier": "products"}}
 
 
 def tera(row):
     return row.gflops / 1000
 
 
-def ladder(results):
-    """Speed against size: the FP32 stages with cuBLAS and the vendor's peak, and beside them the tensor cores."""
-    figure, both = plt.subplots(1, 2, figsize=(10, 4.6), gridspec_kw={"width_ratios": [3, 2]})
+def squares(results):
+    """The ladder's rows of square matrices: the steps in order, then the chapters."""
     rows = results("ladder", "m n k gflops cublas_gflops flop_per_byte predicted_gflops")
-    rows = sorted((row for row in rows if row.m == row.n == row.k and "/" not in row.stage), key=lambda row: row.stage)  # no steps
-    panels = (("FP32", [row for row in rows if not unit(row.stage)], UNITS[""], "cuBLAS (FP32, no TF32)"),
-              ("FP16 in, FP32 sums", [row for row in rows if unit(row.stage)], UNITS["kTensor"], "cuBLAS (the same)"))
-    for axes, (name, chosen, (what, _), library) in zip(both, panels):
-        if chosen:
-            ends = lines(axes, chosen, "stage", "n", tera)
-            last = sorted((row.n, row.cublas_gflops / 1000) for row in chosen if row.stage == chosen[-1].stage)
-            sizes, beside = zip(*last)
-            axes.plot(sizes, beside, **LIBRARY)
-            ends.append((beside[-1], library))
-            if isinstance(limit := results.one("limits", what=what).limit, Figure):
-                axes.axhline(limit / 1000, color="black", linewidth=0.7)
-                ends.append((limit / 1000, f"peak, {limit:T}"))
-            top = max(speed for speed, _ in ends)
-            label_ends(axes, sizes[-1], ends, top * 0.042)
-            axes.set_ylim(0, top * 1.06)
-            axes.set_xticks(sizes, [f"{size:.0f}" for size in sizes], rotation=45)
-            axes.set_xlim(sizes[0] * 0.5, sizes[-1] * 1.02)
-        axes.set(title=name, xlabel="M = N = K", ylabel="TFLOP/s")
-    figure.suptitle(f"Speed against size: {machine(rows[0])}", fontsize=10)
-    figure.tight_layout(w_pad=4)
-    return figure
+    return sorted((row for row in rows if row.m == row.n == row.k), key=lambda row: ("/" not in row.stage, row.stage))
+
+
+def by_unit(rows):
+    """The chapters on FP32 lanes, then those on tensor cores: the heading, the name of their peak, the rows."""
+    for title, word, tensor in (("FP32", "", False), ("Tensor cores: FP16 in, FP32 sums", "kTensor", True)):
+        if chosen := [row for row in rows if "/" not in row.stage and bool(unit(row.stage)) == tensor]:
+            yield title, UNITS[word][0], chosen
+
+
+def bars(results):
+    """A bar a chapter, with cuBLAS as a mark. The tensor cores have a scale of their own, and FP32's last bar in it."""
+    chart, y, last = Chart(f"TFLOP/s at {SIZE} x {SIZE} x {SIZE}"), 40, []
+    for title, _, rows in by_unit([row for row in squares(results) if row.n == SIZE]):
+        x = scale(0, max(max(row.gflops, row.cublas_gflops) for row in rows), 150, RIGHT)
+        chart.text(LEFT, y + 18, title, "strong")
+        chart.tag(x(rows[0].cublas_gflops), y + 14 + 26 * len(last), f"cuBLAS {rows[0].cublas_gflops:T}", "end")
+        for row in (*last, *rows):
+            y += 26
+            end, beside = x(row.gflops), x(row.cublas_gflops)
+            if row in rows:
+                chart.line(f"M{beside:.1f} {y - 1}v24", "edge")
+            chart.text(144, y + 15, row.stage, "end" if row in rows else "end lesser")
+            chart.box(150, y + 2, round(end - 150, 1), 18, 3 if row in rows else 1)
+            inside = min(end, beside) > 195
+            chart.text(round(min(end, beside) - 6 if inside else end + 6, 1), y + 15,
+                       f"{row.gflops:T}" + " on this scale" * (row in last), "strong end t3" if inside else "strong")
+        last, y = rows[-1:], y + 34
+    return chart
+
+
+def against_size(chart, top, height, rows, peak="-"):
+    """Speed against size of programs, the last of them strong, beside its cuBLAS and the peak."""
+    sizes, last = sorted({row.n for row in rows}), rows[-1].stage
+    flat = [(0, peak / 1000), (sizes[-1], peak / 1000)] if peak != "-" else []
+    beside = sorted((row.n, row.cublas_gflops / 1000) for row in rows if row.stage == last)
+    axes = Axes(chart, top, height, 302, (0, sizes[-1]), (0, 1.04 * max(*map(tera, rows), *(y for _, y in beside + flat))),
+                marks=[size for size in sizes if 4 * size % sizes[-1] == 0])
+    ends = axes.curves(rows, "stage", "n", tera, last)
+    for points, kind, name in ((beside, "dash", "cuBLAS"), *[(flat, "edge", f"peak, {peak:T}") for _ in flat[:1]]):
+        axes.curve(points, kind)
+        ends.append((*points[-1], name, "small"))
+    return axes, ends
+
+
+def ladder(results):
+    """Speed against size of the FP32 chapters, and below them of those on tensor cores."""
+    chart, y = Chart("TFLOP/s against size, M = N = K"), 44
+    for title, what, rows in by_unit(squares(results)):
+        chart.text(LEFT, y + 8, title, "strong")
+        axes, ends = against_size(chart, y + 20, 210, rows, results.one("limits", what=what).limit)
+        axes.label(ends)
+        y += 260
+    return chart
+
+
+def sizes(results, chapter):
+    """The speeds of a chapter's programs at the three sizes where they differ most; cuBLAS is a mark, beside the last."""
+    rows, found = [row for row in squares(results) if row.stage.split("/")[0] == chapter], {}
+    for row in sorted(rows, key=lambda row: (row.stage == chapter, row.stage)):
+        found.setdefault(row.n, []).append(row)
+    most = sorted(found, key=lambda size: min(map(tera, found[size])) / max(map(tera, found[size])))[:3]
+    chart = Chart(f"{chapter}: TFLOP/s at three sizes")
+    chart.text(LEFT, 46, "where its programs differ most; the line is cuBLAS", "small lesser")
+    left, wide, y = 108, 94, 76
+    for number, size in enumerate(sorted(most)):
+        begin = left + 108 * number
+        x = scale(0, max(max(row.gflops, row.cublas_gflops) for row in found[size]), begin, begin + wide)
+        chart.text(begin, y, f"N = {size}", "strong")
+        for line, row in enumerate(found[size]):
+            at = y + 10 + 26 * line
+            if not number:
+                chart.text(left - 6, at + 13, row.stage.split("/")[-1], "end" + " strong" * (row.stage == chapter))
+            chart.box(begin, at, round(x(row.gflops) - begin, 1), 18, 3 if row.stage == chapter else 1, f"{tera(row):.0f}")
+        beside = x(found[size][-1].cublas_gflops)
+        chart.line(f"M{beside:.1f} {y + 8}v{26 * len(found[size]) - 4}", "edge")
+        chart.text(begin, y + 26 * len(found[size]) + 20, f"cuBLAS {found[size][-1].cublas_gflops / 1000:.0f}", "small lesser")
+    return chart
 
 
 def roofline(results):
-    """Every stage at its flop per byte, hollow as predicted and filled as measured, under the roof that was measured."""
-    figure, axes = plt.subplots(figsize=(8, 5))
-    least, most = 1 / 8, 512  # flop per byte
-    bandwidth = results.one("limits", what="copy").gbs
-    roofs = [(name, row.gflops, row.limit if isinstance(row.limit, Figure) else None)
-             for name, what in (("FP32", "fp32_fma"), ("tensor cores", "tensor_mma_sync"))
-             for row in results("limits") if row.what == what and isinstance(row.gflops, Figure)]
-    ridge = max(measured for _, measured, _ in roofs) / bandwidth
-    axes.plot([least, ridge], [bandwidth * least / 1000, bandwidth * ridge / 1000], color="black", linewidth=1.2)
-    note(axes, f"{bandwidth:.0f} GB/s", (0.5, bandwidth * 0.5 / 1000), (6, -12))
-    for name, measured, peak in roofs:
-        axes.plot([measured / bandwidth, most], [measured / 1000] * 2, color="black", linewidth=1.2)
-        text = f"{name}: {measured:T} TFLOP/s"
-        if peak:
-            ends = (measured, peak, peak)
-            axes.plot([measured / bandwidth, peak / bandwidth, most], [end / 1000 for end in ends], color="black", linewidth=0.5)
-            text += f" (peak {peak:T})"
-        note(axes, text, (most, max(measured, peak or 0) / 1000), (0, 4), ha="right")
-    sweep = [(row.flop_per_byte, tera(row)) for row in results("limits") if row.what == "sweep"]
-    axes.plot(*zip(*sweep), marker="o", linestyle="none", color="#999999", markersize=3.5, zorder=2.5)
-    note(axes, "dots: the sweep of 00_machine_limits", (most, bandwidth * least / 1000), (0, 6), ha="right", color="#555555")
-    places = []
-    for style, row in zip(itertools.cycle(STYLES), (row for row in results.stages().values() if "/" not in row.stage)):
+    """Every chapter at its flop per byte, predicted and measured, under the roofs that were measured."""
+    chart, least, most = Chart(f"Roofline at {SIZE} x {SIZE} x {SIZE}, TFLOP/s"), 1 / 8, 512  # flop per byte
+    limits = {row.what: row for row in results("limits")}
+    memory, l2, fp32 = limits["copy"].gbs, limits.get("l2", limits["copy"]).gbs, limits["fp32_fma"].gflops
+    # What tensor cores ask for comes from L2, and their roof begins where FP32's ends.
+    roofs = [(name, limits[what].gflops / 1000, *((l2, fp32 / l2) if word else (memory, least)))
+             for word, (what, name) in UNITS.items() if what in limits]
+    axes = Axes(chart, 44, 400, RIGHT, (least, most), (memory * least / 1000, 1.5 * max(roof for _, roof, *_ in roofs)), (4, 10))
+    for name, roof, gbs, low in roofs:
+        ridge = 1000 * roof / gbs
+        axes.curve([(least, roof), (ridge, roof)], "grid")
+        axes.curve([(low, gbs * low / 1000), (ridge, roof), (most, roof)], "edge")
+        chart.tag(54, axes.y(roof) - 8, f"{name}, {roof:.1f}", "small")
+    chart.tag(axes.x(.5) + 10, axes.y(.5 * memory / 1000), f"device memory, {memory:.0f} GB/s", "small")
+    if "l2" in limits:
+        chart.tag(axes.x(16) - 8, axes.y(16 * l2 / 1000), f"L2, {l2:.0f} GB/s", "small end")
+    for row in results("limits"):
+        if row.what == "sweep":
+            axes.curve([(row.flop_per_byte, tera(row))] * 2, "fleck")
+    columns = []  # of dots whose labels would overlap
+    chosen = [row for row in squares(results) if row.n == SIZE and "/" not in row.stage]
+    for row in sorted(chosen, key=lambda row: row.flop_per_byte):
         at, predicted, measured = row.flop_per_byte, row.predicted_gflops / 1000, tera(row)
-        while any(abs(math.log(at / other)) < 0.1 for other in places):  # side by side, so that both can be read
-            at *= 1.16
-        places.append(at)
-        axes.plot([at, at], [predicted, measured], color=style["color"], linewidth=0.8, linestyle=":")
-        for speed, fill in ((predicted, "none"), (measured, "full")):
-            axes.plot(at, speed, marker=style["marker"], color=style["color"], fillstyle=fill, markersize=7)
-        above = measured > predicted
-        note(axes, row.stage, (at, measured), (0, 9) if above else (7, 0), ha="center" if above else "left", va="center")
-    axes.set_xscale("log", base=2)
-    axes.set_yscale("log")
-    axes.set_xlim(least, most)
-    axes.set_ylim(bandwidth * least / 1000, max(max(measured, peak or 0) for _, measured, peak in roofs) / 1000 * 1.6)
-    axes.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
-    axes.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
-    return finish(figure, axes, f"{SIZE} x {SIZE} x {SIZE}: predicted (hollow) and measured (filled); "
-                  f"{machine(results('ladder')[0])}", 9,
-                  "flop per byte of device memory, as the stage asks for it (equal ones side by side)")
+        axes.curve([(at, predicted), (at, measured)], "faint")
+        axes.curve([(at / 1.16, predicted), (at * 1.16, predicted)], "bold")
+        axes.curve([(at, measured)] * 2, "dot")
+        if not columns or at > 1.7 * columns[-1][-1][0]:
+            columns.append([])
+        columns[-1].append((at, measured, row.stage[:2], "strong"))
+    for column in columns:
+        axes.label(column, 13)
+    chart.text(50, 474, "flop per byte of global memory that a chapter asks for", "small")
+    chart.text(50, 490, "dash: predicted; dot: measured; grey: the sweep of chapter 00", "small")
+    return chart
 
 
 def library_curves(results):
     """The library's speed against size in each precision, with the peaks that the CSV has."""
-    figure, axes = plt.subplots(figsize=(8, 5))
     rows, peaks = results("library_curves", "n gflops"), {}
-    ends = lines(axes, rows, "precision", "n", tera, STYLES[1:])
-    for _, precision in ends:
-        for row in rows:
-            if row.precision == precision and isinstance(row.peak_gflops, Figure):
-                peaks.setdefault(round(row.peak_gflops / 1000, 1), []).append(precision)
-    least, most = min(row.n for row in rows), max(row.n for row in rows)
-    for peak, of in peaks.items():
-        axes.axhline(peak, color="black", linewidth=0.7)
-        note(axes, f"peak {', '.join(dict.fromkeys(of))}: {peak:.1f}", (least, peak), (2, 3))
-    label_ends(axes, most, ends, 0.05, math.log10, lambda y: 10**y)
-    axes.set_xscale("log", base=2)
-    axes.set_yscale("log")
-    ticks = [2**power for power in range(4, 20) if least <= 2**power <= most]
-    axes.set_xticks(ticks, [str(tick) for tick in ticks])
-    axes.set_xlim(least / 1.05, most * 1.02)
-    axes.yaxis.set_major_locator(matplotlib.ticker.LogLocator(subs=(1, 2, 5)))
-    axes.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
-    axes.yaxis.set_minor_locator(matplotlib.ticker.NullLocator())
-    return finish(figure, axes, f"cuBLAS in each precision: {machine(rows[0])}", 10, "M = N = K")
+    for row in rows:
+        if isinstance(row.peak_gflops, Figure):
+            peaks.setdefault(round(row.peak_gflops / 1000, 1), {})[row.precision] = None
+    xs, ys = sorted(row.n for row in rows), sorted((*map(tera, rows), *peaks))
+    chart = Chart("cuBLAS in each precision, TFLOP/s")
+    axes = Axes(chart, 44, 300, 370, (xs[0], xs[-1]), (ys[0], ys[-1] * 1.4), (2, 10))
+    axes.label(axes.curves(rows, "precision", "n", tera))
+    for peak, names in peaks.items():
+        axes.curve([(xs[0], peak), (xs[-1], peak)], "edge")
+        chart.tag(54, axes.y(peak) - 8, f"peak {', '.join(names)}: {peak:.1f}", "small")
+    return chart
 
 
 def opencl(results):
     """The OpenCL stages against the size, in % of the GPU's peak, and what the slides reached of theirs."""
-    figure, axes = plt.subplots(figsize=(8, 5))
     rows = results("opencl", "m gflops percent_of_peak")
-    ends, sizes = lines(axes, rows, "stage", "m", lambda row: row.percent_of_peak), sorted({row.m for row in rows})
-    label_ends(axes, sizes[-1], ends, 3.2)
-    left = sizes[0] - 0.25 * (sizes[-1] - sizes[0] or sizes[0])  # room for the labels of the dotted lines
+    chart, most = Chart("OpenCL: % of the FP32 peak"), max(row.m for row in rows)
+    left = -.3 * most  # room for the labels of the dashed lines
+    axes = Axes(chart, 44, 300, 302, (left, most), (0, 100), marks=sorted({row.m for row in rows if 4 * row.m % most == 0}))
+    axes.label(axes.curves(rows, "stage", "m", lambda row: row.percent_of_peak, rows[-1].stage))
     for what, gflops in SLIDES:
         share = 100 * gflops / FURY_X
-        axes.axhline(share, color="#777777", linewidth=0.8, linestyle=(0, (1, 3)))
-        note(axes, f"{what}: {share:.1f}%", (left, share), (3, 2), fontsize=7, color="#444444")
-    axes.set_xticks(sizes, [f"{size:.0f}" for size in sizes])
-    axes.set_xlim(left, sizes[-1] * 1.02)
-    axes.set_ylim(0, 100)
-    return finish(figure, axes, f"OpenCL on {rows[0].gpu}, driver {rows[0].driver}; dotted: the slides' Radeon R9 Fury X at its "
-                  "best size", 9, "M = N = K", "% of peak (FP32)")
+        axes.curve([(left, share), (most, share)], "dash")
+        chart.tag(54, axes.y(share) - 8, f"{what}: {share:.1f}%", "small")
+    chart.text(50, 374, "M = N = K; dashed: the slides' Radeon R9 Fury X at its best size", "small")
+    return chart
 
 
-# Of each picture the CSVs that it shows.
-PICTURES = {ladder: ("ladder", "limits"), roofline: ("ladder", "limits"), library_curves: ("library_curves",), opencl: ("opencl",)}
+def chapters(results):
+    return [row for row in results("rates") if "/" not in row.stage]
 
 
-def text_of(draw, results, files):
-    """A picture's file. The sources are written into it, to tell later whether it shows these rows. Raises Wrong."""
-    try:
-        figure, svg = draw(results), io.StringIO()
-    except (LookupError, TypeError, ValueError) as wrong:
-        raise Wrong(f"{' or '.join(map(str, files))}: lacks a figure: {wrong}")
-    source = "; ".join(f"{file.name}, SHA-256 {hashlib.sha256(file.read_bytes()).hexdigest()}" for file in files)
-    figure.savefig(svg, format="svg", metadata={"Date": None, "Source": source})
-    plt.close(figure)
-    return svg.getvalue()
+def parts(row):
+    """The cycles from one instruction of a warp to its next, and what they are: (words, fill, cycles)."""
+    # A quarter of the multiprocessor's 64 warps shares a scheduler, which starts an instruction in a share of its cycles.
+    cycles = 16 * row.warps_active_percent / row.issue_active_percent
+    found = [("issuing", 3, 1), *((WORDS.get(row.stage, {}).get(column, words), fill, getattr(row, f"waiting_{column}"))
+                                  for column, words, fill in PARTS)]
+    found = [part for part in found if part[2] >= 0.2]
+    return cycles, [*found, ("other", 0, max(0, cycles - sum(part[2] for part in found)))]
+
+
+def bar(chart, y, row, width, grey=False):
+    """A warp's cycles as one bar, `width` pixels a cycle. Returns its segments: (x, width, words, fill, cycles)."""
+    cycles, found = parts(row)
+    chart.text(LEFT, y, row.stage, "lesser" if grey else "strong")
+    busy = f"tensor cores active {row.tensor_pipe_percent:.0f}%"  # their chapters leave issue slots empty, and lose nothing
+    if row.tensor_pipe_percent < 1:
+        busy = f"{row.issue_active_percent:.0f}% of issue slots used"
+    chart.text(RIGHT, y, f"{cycles:.1f} cycles; {busy}", "end" + " lesser" * grey)
+    x, placed = LEFT, []
+    for words, fill, each in found:
+        placed.append((x, each * width, words, fill, each))
+        segment(chart, x, y + 7, each * width, 0 if grey else fill, *words.split(), words)
+        x += each * width
+    return placed
+
+
+def segment(chart, x, y, width, fill, *texts):
+    """A part of a bar with the last of `texts` that fits. Returns whether one does."""
+    fitting = [text for text in texts[:1] + texts[-1:] if 6.8 * len(text) + 6 < width]
+    chart.box(round(x, 1), y, round(max(width - 1, 0.5), 1), 18, fill, "".join(fitting[-1:]).strip(","), None if fill else "grid")
+    return bool(fitting)
+
+
+def cycles(results):
+    """Where a warp's cycles go, in shares, chapter by chapter."""
+    chart = Chart("Where a warp's cycles go")
+    chart.text(LEFT, 46, f"shares of the cycles from one instruction to the next; N = {RATES_SIZE}", "small lesser")
+    for number, row in enumerate(chapters(results)):
+        bar(chart, 74 + 46 * number, row, (RIGHT - LEFT) / parts(row)[0])
+    return chart
+
+
+def cycles_of(results, row):
+    """The same of one chapter, in cycles, below the one that it continues from, and each part on a line of its own."""
+    chart = Chart(f"{row.stage[:2]}: where a warp's cycles go")
+    chart.text(LEFT, 46, f"cycles from one instruction of a warp to its next; N = {RATES_SIZE}", "small lesser")
+    before = [programs.before(file) for file in programs.steps() if file.parent.name == row.stage][:1]
+    shown = [each for each in chapters(results) if each.stage in [programs.name(file) for file in before if file]] + [row]
+    width, y = (RIGHT - LEFT) / max(parts(each)[0] for each in shown), 28
+    for each in shown:
+        y += 46
+        placed = bar(chart, y, each, width, each is not row)
+    y += 32
+    for x, wide, words, fill, each in placed:
+        text = f"{words} {each:.1f}" + f" = {each / parts(row)[0]:.0%}" * (words == "issuing")
+        if not segment(chart, x, y, wide, fill, text):
+            right = RIGHT - x - wide > x - LEFT
+            chart.text(round(x + wide + 4 if right else x - 5, 1), y + 13, text, "small" if right else "small end")
+        y += 20
+    return chart
+
+
+def drawn(results):
+    """{file: its text} of all pictures. Its sources are written into each, to tell later whether it shows these rows."""
+    pictures = {"bars": (bars, "ladder"), "ladder": (ladder, "ladder", "limits"), "roofline": (roofline, "ladder", "limits"),
+                "library_curves": (library_curves, "library_curves")}
+    for chapter in {row.stage.split("/")[0] for row in results("ladder") if row.stage >= "11"}:
+        pictures[f"sizes_{chapter[:2]}"] = functools.partial(sizes, chapter=chapter), "ladder"
+    if (results.folder / "opencl.csv").exists():
+        pictures["opencl"] = opencl, "opencl"
+    if (results.folder / "rates.csv").exists():
+        pictures["cycles"] = cycles, "rates"
+        pictures.update({f"cycles_{row.stage[:2]}": (functools.partial(cycles_of, row=row), "rates") for row in chapters(results)})
+    texts = {}
+    for name, (draw, *sources) in sorted(pictures.items()):
+        files = [results.folder / f"{source}.csv" for source in sources]
+        try:
+            chart, first = draw(results), results(sources[0])[0]
+        except (LookupError, TypeError, ValueError, ZeroDivisionError) as wrong:
+            raise Wrong(f"{' or '.join(map(str, files))}: lacks a figure: {wrong}")
+        digests = "; ".join(f"{file.name}, SHA-256 {hashlib.sha256(file.read_bytes()).hexdigest()}" for file in files)
+        text = chart.render(f"{first.gpu}, driver {first.driver}; {', '.join(file.name for file in files)}")
+        texts[results.folder / f"{name}.svg"] = text.replace("<desc>", f"<metadata>{digests}</metadata>\n<desc>", 1)
+    return texts
 
 
 def main(words):
     """Returns the exit code."""
+    if words in (["-h"], ["--help"]):
+        print(__doc__.strip())
+        return 0
     if not words or words[0].startswith("-"):
         print("plot.py: takes a folder of results, and READMEs; --help tells more", file=sys.stderr)
         return 2
@@ -224,10 +294,7 @@ def main(words):
             raise Wrong(f"{folder}: has results of several machines: {'; '.join(sorted(machines))}")
         for parent in {readme.parent for readme in readmes}:
             written.update(pages(folder, parent))
-        for draw, names in PICTURES.items():
-            files = [folder / f"{name}.csv" for name in names]
-            if files[0].exists() or draw is not opencl:
-                written[folder / f"{draw.__name__}.svg"] = text_of(draw, results, files)
+        written.update(drawn(results))
         write_whole(*written.items())
     except Wrong as wrong:
         print(f"plot.py: {wrong}", file=sys.stderr)

@@ -385,11 +385,10 @@ def run_compare(words):
 
 
 def run_plot(words):
+    import plot
     if len(words) > 1:
         fail(2, f"plot: unexpected argument '{words[1]}': takes one folder of results, or none")
-    need(("python3-matplotlib",))
-    files = words or [ROOT / "docs/results/h200", ROOT / "README.md", ROOT / "README.ja.md"]
-    return machine.call([machine.python_with("matplotlib"), ROOT / "tools/plot.py", *files])
+    return plot.main(words or [str(ROOT / "docs/results/h200"), str(ROOT / "README.md")])
 
 
 def run_pictures(words):
@@ -428,7 +427,7 @@ def run_all(words):
 # What tests take besides what build/tests.txt names: packages, and the names of the tests, which are skipped without them.
 TAKEN_BY = (
     (OPENCL, r"^08|^docs|^command_lines$"), (("libopenblas0",), r"^00|^docs"), (("oclgrind",), r"^08|^docs|exercises$"),
-    (("clang-19", "rocm-device-libs"), r"^08|^docs"), (("python3-matplotlib",), r"^docs"), (("clang-format-14",), r"^style$"),
+    (("clang-19", "rocm-device-libs"), r"^08|^docs"), (("clang-format-14",), r"^style$"),
     (("python3-selenium", "chromium-driver"), r"^tools"))
 
 

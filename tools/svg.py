@@ -1,7 +1,7 @@
-"""A small SVG drawing: grids of boxes, arrows and text on a card 830 wide, a README's width on GitHub, in light and in dark."""
+"""A small SVG drawing: grids of boxes, arrows and text on a card in light and in dark."""
 import html
 
-WIDTH = 830
+WIDTH, SHOWN = 428, 600  # of a card, and in pixels: on a phone of 390 the least text is then 10 high
 # Card, text, lesser text, grid; fills 0 (nothing happens here) to 4, each further from the card than the one before, so that grey
 # tells them apart; then the text on each fill.
 LIGHT = "#fff #1f2328 #59636e #c4ccd4  #eff2f5 #b6d3f7 #f0a830 #2a6fc4 #5d1f10  #59636e #1f2328 #1f2328 #fff #fff"
@@ -22,9 +22,11 @@ STYLE = ("text{font:12px -apple-system,'Segoe UI','Noto Sans',Helvetica,Arial,sa
 
 class Svg:
     """Boxes lie below lines, and lines below text, whatever comes first. Its description is what it says in sentences."""
+    style = STYLE
 
-    def __init__(self, title):
+    def __init__(self, title, width=WIDTH, shown=SHOWN):
         self.title, self.bottom = title, 0
+        self.width, self.shown = width, shown
         self.boxes, self.lines, self.texts, self.said = {}, {}, [], []
         self.text(20, 28, title, "title", False)
 
@@ -68,11 +70,12 @@ class Svg:
         self.text(20, self.bottom + 22, source, "small lesser")
         height = self.bottom + 12
         return "\n".join([
-            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height:g}" width="{WIDTH}" height="{height:g}">',
+            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {self.width} {height:g}" '
+            f'width="{self.shown}" height="{height * self.shown / self.width:g}">',
             f"<title>{html.escape(self.title, False)}</title>",
             f"<desc>{html.escape(' '.join(self.said), False)}</desc>",
-            f"<style>{STYLE}</style>",
-            f'<rect class="card" width="{WIDTH}" height="{height:g}" rx="8"/>',
+            f"<style>{self.style}</style>",
+            f'<rect class="card" width="{self.width}" height="{height:g}" rx="8"/>',
             *(f'<path class="f{fill}" d="{"".join(paths)}"/>' for fill, paths in sorted(self.boxes.items())),
             *(f'<path class="{kind}" d="{"".join(paths)}"/>' for kind, paths in sorted(self.lines.items(), reverse=True)),
             *self.texts, "</svg>", ""])

@@ -24,7 +24,7 @@ def test_committed(name):
 def test_in_the_book():
     """Each picture is in a text, with its title for those who can't see it; and each chapter has one."""
     assert sorted(pictures.FOLDER.iterdir()) == sorted(FILES.values())
-    texts = {page: page.read_text() for page in (*ROOT.glob("[0-9][0-9]_*/README.md"), *ROOT.glob("docs/*.md"))}
+    texts = {page: page.read_text() for page in (*ROOT.glob("[0-9][0-9]_*/*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("emulator/*.md"))}
     shown = {page: re.findall(r"(?m)^!\[(.+)\]\((?:\S*/)?(\S+)\.svg\)$", text) for page, text in texts.items()}
     for name, file in FILES.items():
         title, about = (next(xml.etree.ElementTree.parse(file).iter(f"{{http://www.w3.org/2000/svg}}{tag}")).text
@@ -53,7 +53,7 @@ def test_contrast(colours):
 def test_text_fits(chromium, tmp_path):  # noqa: F811
     """No text is small, cut off or over another one."""
     page = tmp_path / "page.html"
-    page.write_text("".join(path.read_text() for path in FILES.values()))
+    page.write_text("".join(path.read_text() for path in (*FILES.values(), *ROOT.glob("docs/results/*/*.svg"))))
     browser.show(chromium, page)
     assert browser.ask(chromium, """[...document.querySelectorAll("svg")].flatMap(svg => {
         const card = svg.getBoundingClientRect(), texts = [...svg.querySelectorAll("text")];
