@@ -63,7 +63,7 @@ def registers(report):
 
 def loop(listing):
     """The main loop of the timed kernel in cuobjdump's listing: how many multiply-adds, how many other instructions, how many FFMAs
-    fetch three operands from the register file, and how many of these from one of its banks, which takes a cycle more. There are
+    fetch three operands from the register file, and how many of these from one of its banks, which must wait. There are
     two banks, of the even registers and of the odd ones. An operand that the instruction before marks .reuse is not fetched."""
     kernels = listing.split("Function : ")[1:]
     if not kernels:
@@ -135,7 +135,8 @@ def rows_of(chapter, options, folder):
             call(form, program, *options, "--csv", folder / "form.csv")
             rows += csv.DictReader((folder / "form.csv").read_text().splitlines())
     median = [sorted(rows, key=lambda row: float(row["gflops"]))[TURNS // 2] for rows in measured]
-    return [{"stage": form.stage, "without": form.without, **row, **code} for form, row, code in zip(every, median, codes)]
+    return [{"stage": form.stage, "without": form.without, **row, **{name: str(value) for name, value in code.items()}}
+            for form, row, code in zip(every, median, codes)]
 
 
 def run(chapters, options, path):
