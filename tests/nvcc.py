@@ -43,12 +43,12 @@ def nvcc(words, made):
 
 
 def line(program):
-    """The words of the nvcc line in the chapter's README, of another step where this is one, without -o FILE; and what it states of
+    """The words of the nvcc line on the chapter's pages, of another step where this is one, without -o FILE; and what it states of
     shared memory."""
-    readme = (ROOT / program.chapter / "README.md").read_text()
-    found = re.search(rf"^    nvcc (.* {program.chapter}/matmul\.cu .*)$", readme, re.M)
-    stated = re.search(r"^Shared memory per block: (\d+) bytes", readme, re.M)
-    assert found and stated, "README.md needs lines '    nvcc ... NN_name/matmul.cu ...' and 'Shared memory per block: ... bytes'"
+    pages = "".join(page.read_text() for page in (ROOT / program.chapter).glob("*.md"))
+    found = re.search(rf"^    nvcc (.* {program.chapter}/matmul\.cu .*)$", pages, re.M)
+    stated = re.search(r"^Shared memory per block: (\d+) bytes", pages, re.M)
+    assert found and stated, "the pages need lines '    nvcc ... NN_name/matmul.cu ...' and 'Shared memory per block: ... bytes'"
     words = shlex.split(found[1].replace("matmul.cu", program.source.name), comments=True)
     at = words.index("-o")
     words = words[:at] + words[at + 2:]

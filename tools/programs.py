@@ -71,7 +71,7 @@ PRODUCTS = [each for each in PROGRAMS if each.kind in (*LADDER, "product")]
 
 def shapes(program):
     """The shapes MxNxK, words of NN_name/tests/shapes.txt, at which a chapter's programs are tested beside those of every stage.
-    A line may begin with the names of the files that it is for: "5_tiles matmul: 65x676x2700"."""
+    A line may begin with the names of the files that it is for: "6_tiles matmul: 65x676x2700"."""
     file, found = ROOT / program.chapter / "tests/shapes.txt", []
     for line in re.sub("#.*", "", file.read_text()).splitlines() if file.exists() else ():
         names, colon, words = line.rpartition(":")

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""rooms.py: how large is each room of the repository? Prints its lines beside what it may have, and the files over 330 lines.
+"""rooms.py: how large is each room of the repository? Prints its lines beside what it may have, the files over 330 lines, and
+the words of the lessons.
 
     python3 tools/rooms.py [COMMIT...]      of the working tree, and beside it of these commits
 
@@ -12,6 +13,7 @@ import sys
 from machine import ROOT
 
 LONGEST = 330
+LESSON, LONG_LESSON, LONG = 1500, 2000, ("06", "10", "11", "12")  # words before the exercises, tables included
 CHAPTER = r"\d\d_\w+/"
 DATA = "data: CSV, SVG, TXT"
 # Name, files (the first row that matches has a file), the lines that it may have.
@@ -66,6 +68,11 @@ def main(commits):
     for file in sorted({file for files in trees for file in files if files[file] > LONGEST}):
         if room_of(file) != DATA and not file.endswith(".md"):
             show("  " + file, [files.get(file, "") for files in trees])
+    print()
+    show("Words before the exercises; in notes.md", ("lesson", "notes"), "at most")
+    for lesson in sorted(ROOT.glob("[0-9][0-9]_*/README.md")):
+        words = [len(file.read_text().partition("\n## Exercises")[0].split()) for file in (lesson, lesson.with_name("notes.md"))]
+        show(lesson.parent.name, words, LONG_LESSON if lesson.parent.name[:2] in LONG else LESSON)
 
 
 if __name__ == "__main__":

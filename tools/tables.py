@@ -19,6 +19,7 @@ WAITS = {"long_scoreboard": "waiting for global memory", "short_scoreboard": "fo
          "dispatch_stall": "for the register file", "math_pipe_throttle": "for a unit that is full",
          "lg_throttle": "for room in L1's queue", "wait": "for its own instruction before",
          "not_selected": "ready, but another warp is chosen"}
+MEMORIES = {"copy": "device memory", "l2": "L2", "shared_memory": "shared memory"}
 LOOP = {"loop_others": "others", "loop_three_operands": "three operands", "loop_one_bank": "of one bank"}
 # What a stage multiplies with, by the word in its facts: its row in limits.csv, and its name.
 UNITS = {"kWgmma": ("tensor_wgmma", "wgmma on tensor cores"), "kTensor": ("tensor_mma_sync", "mma_sync on tensor cores"),
@@ -144,14 +145,19 @@ each("slides", f"listing | TFLOP/s at {RATES_SIZE} | TFLOP/s at {SIZE} | element
          at[SIZE], at[RATES_SIZE].gflops / 1000, at[SIZE].gflops / 1000), groups="file m")
 
 
+def nominal(cell, how=".0f", unit=""):
+    """A figure of a data sheet, or "-" where it has none."""
+    return cell if cell == "-" else f"{cell:{how}}{unit}"
+
+
 @table
 def limits(results, page):
     """What bounds a GPU."""
     rows = [row for row in results("limits") if row.what != "sweep"]
     yield Head("| measured | nominal | of it | <expected")
     for row in rows:
-        measured = f"{row.gflops:T} TFLOP/s | {row.limit:T}" if row.gbs == "-" else f"{row.gbs:.0f} GB/s | {row.limit:.0f}"
-        yield f"`{row.what}` | {measured} | {row.percent_of_limit}% | ~"
+        measured = f"{row.gflops:T} TFLOP/s | {row.limit:T}" if row.gbs == "-" else f"{row.gbs:.0f} GB/s | {nominal(row.limit)}"
+        yield f"`{row.what}` | {measured} | {nominal(row.percent_of_limit, '.1f', '%')} | ~"
     yield Head("| MHz | cycles an instruction | of the peak at that clock | sustained | then MHz | W")
     for row in rows:
         at_clock = f"{row.percent_of_peak_at_clock}{'%' * (row.percent_of_peak_at_clock != '-')}"
@@ -183,27 +189,35 @@ def cuda_python(results, page):
 
 @table
 def prediction(results, page):
-    """What the limits allow a stage, and what was measured."""
+    """What the limits allow a stage."""
     row = results.stages()[page.parent.name]
     what, words = UNITS[unit(row.stage)]
     measured = results.one("limits", what=what)
+    memory = "copy" if what == "fp32_fma" else "l2"  # what serves its loads: common/stage.h
     yield Head(f"{row.gpu}, {SIZE} x {SIZE} x {SIZE} | flop per byte | TFLOP/s")
-    for memory, of_byte, gbs in (("device", row.flop_per_byte, results.one("limits", what="copy").gbs),
-                                 ("shared", row.shared_flop_per_byte, results.one("limits", what="shared_memory").gbs)):
+    for name, of_byte in ((memory, row.flop_per_byte), ("shared_memory", row.shared_flop_per_byte)):
         if of_byte != "-":
-            yield f"{memory} memory, {gbs:.0f} GB/s | {of_byte:.2f} | {gbs * of_byte / 1000:.1f}"
+            gbs = results.one("limits", what=name).gbs
+            yield f"{MEMORIES[name]}, {gbs:.0f} GB/s | {of_byte:.2f} | {gbs * of_byte / 1000:.1f}"
     yield f"{words}, at {measured.sm_mhz} MHz | | {measured.gflops:T}"
-    ratio = row.gflops / row.predicted_gflops
     yield f"**predicted**, the least of these | | **{row.predicted_gflops:T}**"
-    yield f"**measured** | | **{row.gflops:T}**, {f'{ratio:.0f}' if ratio >= 9.95 else f'{ratio:#.2g}'} x"
+
+
+@table
+def clocks(results, page):
+    """The clock that a stage had, and what it reaches without a rest, beside cuBLAS."""
+    row = results.stages()[page.parent.name]
+    what, words = UNITS[unit(row.stage)]
+    measured = results.one("limits", what=what)
+    yield Head(f"{row.gpu}, {SIZE} x {SIZE} x {SIZE} | MHz | W | TFLOP/s")
+    yield f"measured, each launch after a rest | {row.sm_mhz} | | {row.gflops:T}"
+    yield f"... of the hardware's peak at this clock | | | {row.percent_of_peak_at_clock}%"
     if row.sm_mhz < 0.99 * measured.sm_mhz:
         at_clock = measured.gflops * row.sm_mhz / measured.sm_mhz
-        yield f"{words} at the clock of this run, {row.sm_mhz} MHz | | {at_clock / 1000:.1f}"
-        yield f"measured / {words} at this clock | | {row.gflops / at_clock:.1%}"
-    yield f"measured / the hardware's peak at {row.sm_mhz} MHz | | {row.percent_of_peak_at_clock}%"
-    yield f"**sustained**, without a rest: {row.sustained_mhz} MHz, {row.power_w} W | | **{row.sustained_gflops:T}**"
-    yield f"cuBLAS, at {row.cublas_mhz} MHz | | {row.cublas_gflops:T}"
-    yield f"cuBLAS, sustained: {row.cublas_sustained_mhz} MHz | | {row.cublas_sustained_gflops:T}"
+        yield f"... of {words} at this clock, {at_clock / 1000:.1f} TFLOP/s | | | {row.gflops / at_clock:.1%}"
+    yield f"cuBLAS | {row.cublas_mhz} | | {row.cublas_gflops:T}"
+    yield f"sustained, without a rest | {row.sustained_mhz} | {row.power_w} | {row.sustained_gflops:T}"
+    yield f"cuBLAS, sustained | {row.cublas_sustained_mhz} | | {row.cublas_sustained_gflops:T}"
 
 
 @table
@@ -222,15 +236,18 @@ def ncu(results, page):
 
 @table
 def steps(results, page):
-    """What each step of a chapter changes."""
+    """What each step of a chapter changes, and its speed; the step before comes first."""
     files = [file for file in programs.steps() if file.parent.name == page.parent.name]
-    speeds = results.stages("opencl" if files[0].suffix == ".cl" else "ladder")
-    first = programs.before(files[0]) or files.pop(0)
-    yield Head(f"program | <what it changes | TFLOP/s at {SIZE}")
-    for file in (first, *files):
-        changes = programs.changes(file) if file != first else ""
+    opencl = files[0].suffix == ".cl"  # whose stages have no cuBLAS beside them
+    speeds = results.stages("opencl" if opencl else "ladder")
+    before = programs.before(files[0])
+    yield Head(f"program | <what it changes | predicted TFLOP/s at {SIZE} | measured" + " | of cuBLAS" * (not opencl))
+    for file in (before, *files) if before else files:
         row = speeds.get(programs.name(file).removesuffix(".cl"))
-        yield f"{programs.name(file)} | {changes} | {f'{row.gflops:T}' if row else '-'}"
+        figures = [f"{row.predicted_gflops:T}", f"{row.gflops:T}"] if row else ["-", "-"]
+        if not opencl:
+            figures.append(f"{row.percent_of_cublas}%" if row else "-")
+        yield " | ".join([programs.name(file), programs.changes(file) if file != before else "", *figures])
 
 
 @table
