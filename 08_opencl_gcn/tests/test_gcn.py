@@ -1,4 +1,4 @@
-"""The stages pass gcn.py's gates and README.md has what it prints of them; with a fault planted they don't pass; bad input ends
+"""The stages pass gcn.py's gates and notes.md has what it prints of them; with a fault planted they don't pass; bad input ends
 with one clear line. All of it takes clang-19.
 """
 import csv
@@ -71,9 +71,9 @@ def test_figures_of_the_slides():
     assert not [figure for figure in figures if figure not in stages()[0]]
 
 
-def test_readme_has_what_is_printed():
-    readme = (CHAPTER / "README.md").read_text()
-    assert not [line for line in stages()[0].split("\n")[1:] if line not in readme]  # the first names the compiler's build
+def test_notes_have_what_is_printed():
+    notes = (CHAPTER / "notes.md").read_text()
+    assert not [line for line in stages()[0].split("\n")[1:] if line not in notes]  # the first names the compiler's build
 
 
 @functools.lru_cache(None)
