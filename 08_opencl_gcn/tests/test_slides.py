@@ -39,7 +39,7 @@ def test_fault_is_caught(fault):
     if run.returncode == 2:
         pytest.skip("PoCL is missing (pocl-opencl-icd)")
     wrong = run.returncode == 1 and f"08_opencl_gcn: {pathlib.Path(fault.file).stem}: " in run.stderr
-    assert wrong or not 0 <= run.returncode < 100, run.stdout + run.stderr  # a write outside may end the program, or hang PoCL
+    assert wrong or run.returncode < 0 or run.returncode == 124, run.stdout + run.stderr  # a write outside may end it, or hang PoCL
     print("caught:", run.stderr)
 
 

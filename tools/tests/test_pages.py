@@ -98,7 +98,7 @@ def test_ring(shown):
             (8, "bulk load", "to As[0], which full[0] is told of", "coming"),
             (3, "wgmma", "reads As[0] and Bs[0][0]", "wgmma: "),
             (3, "arrive", "at empty[0]", "of 8 arrived, warps 0.."),
-            (0, "bulk store", "to C[0..63][0..31]", "TMA is to read Cs")):
+            (0, "bulk store", "to C[0..63][0..31]", "TMA is to read Cs[0][0][0] to C[0..63][0..31]")):
         ask(page, f"views[0].go(0, {warp}, views[0].blocks[0][{warp}].findIndex(e => e.kind === '{kind}'), 0)")
         assert said in what(page) and cell in ask(page, "document.querySelector('.ring').textContent")
         assert (ask(page, "views[0].piecesNow().size") > 0) == (kind in ("bulk load", "wgmma", "bulk store"))
