@@ -83,13 +83,8 @@ class Record:
         return {place: lanes for r in self.requests("global store", "C", warp, block) for place, lanes in r.places().items()}
 
 
-def drawn_from(*records):
-    runs = "; ".join("{} at {} x {} x {}".format(record.data["name"], *record.shape) for record in records)
-    return f"Drawn from the accesses of {runs} (M x N x K), on the emulator."
-
-
 def accesses(name, record):
-    """drawn_from() in few words."""
+    """What a picture was drawn from, on the emulator."""
     return f"The accesses of {name} at {' x '.join(map(str, record.shape))} (M x N x K)"
 
 

@@ -20,7 +20,7 @@ import sys
 import programs
 from chart import LEFT, RIGHT, Axes, Chart, scale
 from results import Figure, Wrong, write_whole
-from tables import RATES_SIZE, SIZE, UNITS, Results, machine, pages, unit
+from tables import RATES_SIZE, SIZE, UNITS, Results, between, machine, pages, unit
 
 # The highest points of the slides' curves, GFLOP/s, on a Radeon R9 Fury X. The fifth, LDS blocking (slide 53), has no figure there.
 SLIDES = (("slide 43", 567), ("slide 53", 2018), ("slide 56", 5141), ("slide 58", 6351))
@@ -126,8 +126,8 @@ def roofline(results):
     limits = {row.what: row for row in results("limits")}
     memory, l2, fp32 = limits["copy"].gbs, limits.get("l2", limits["copy"]).gbs, limits["fp32_fma"].gflops
     # What tensor cores ask for comes from L2, and their roof begins where FP32's ends.
-    roofs = [(name, limits[what].gflops / 1000, *((l2, fp32 / l2) if word else (memory, least)))
-             for word, (what, name) in UNITS.items() if what in limits]
+    roofs = [(name, limits[what].gflops / 1000, *((l2, fp32 / l2) if served == "l2" else (memory, least)))
+             for what, name, served in UNITS.values() if what in limits]
     axes = Axes(chart, 44, 400, RIGHT, (least, most), (memory * least / 1000, 1.5 * max(roof for _, roof, *_ in roofs)), (4, 10))
     for name, roof, gbs, low in roofs:
         ridge = 1000 * roof / gbs
@@ -194,8 +194,7 @@ def chapters(results):
 
 def parts(row):
     """The cycles from one instruction of a warp to its next, and what they are: (words, fill, cycles)."""
-    # A quarter of the multiprocessor's 64 warps shares a scheduler, which starts an instruction in a share of its cycles.
-    cycles = 16 * row.warps_active_percent / row.issue_active_percent
+    cycles = between(row)
     found = [("issuing", 3, 1), *((WORDS.get(row.stage, {}).get(column, words), fill, getattr(row, f"waiting_{column}"))
                                   for column, words, fill in PARTS)]
     found = [part for part in found if part[2] >= 0.2]

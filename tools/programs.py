@@ -125,13 +125,17 @@ def twin(step):
     return name(ROOT / re.search(r"(?m)^// See also: (\S+\.cu)", text_of(step))[1])
 
 
+def below_header(lines):
+    return list(itertools.dropwhile(lambda line: line.startswith("//"), lines))
+
+
 def changed_lines(old, new):
     """The number of lines that differ between two files: (in all, below the header comments)."""
     def count(*texts):
         return sum(line[0] in "+-" for line in list(difflib.unified_diff(*texts, n=0))[2:])
 
     texts = [text_of(file).splitlines() for file in (old, new)]
-    return count(*texts), count(*(list(itertools.dropwhile(lambda line: line.startswith("//"), text)) for text in texts))
+    return count(*texts), count(*map(below_header, texts))
 
 
 if __name__ == "__main__":

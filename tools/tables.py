@@ -19,11 +19,13 @@ WAITS = {"long_scoreboard": "waiting for global memory", "short_scoreboard": "fo
          "dispatch_stall": "for the register file", "math_pipe_throttle": "for a unit that is full",
          "lg_throttle": "for room in L1's queue", "wait": "for its own instruction before",
          "not_selected": "ready, but another warp is chosen"}
+# The memories by their rows in limits.csv.
 MEMORIES = {"copy": "device memory", "l2": "L2", "shared_memory": "shared memory"}
 LOOP = {"loop_others": "others", "loop_three_operands": "three operands", "loop_one_bank": "of one bank"}
-# What a stage multiplies with, by the word in its facts: its row in limits.csv, and its name.
-UNITS = {"kWgmma": ("tensor_wgmma", "wgmma on tensor cores"), "kTensor": ("tensor_mma_sync", "mma_sync on tensor cores"),
-         "": ("fp32_fma", "FP32 multiply-adds")}
+# What a stage multiplies with, by the word in its facts: its row in limits.csv, its name, and the memory that its loads of global
+# memory are predicted from (common/stage.h).
+UNITS = {"kWgmma": ("tensor_wgmma", "wgmma on tensor cores", "l2"), "kTensor": ("tensor_mma_sync", "mma_sync on tensor cores", "l2"),
+         "": ("fp32_fma", "FP32 multiply-adds", "copy")}
 
 
 class Results:
@@ -145,8 +147,8 @@ each("slides", f"listing | TFLOP/s at {RATES_SIZE} | TFLOP/s at {SIZE} | element
          at[SIZE], at[RATES_SIZE].gflops / 1000, at[SIZE].gflops / 1000), groups="file m")
 
 
-def nominal(cell, how=".0f", unit=""):
-    """A figure of a data sheet, or "-" where it has none."""
+def known(cell, how="", unit=""):
+    """A figure with its unit, or "-" where there is none."""
     return cell if cell == "-" else f"{cell:{how}}{unit}"
 
 
@@ -156,13 +158,13 @@ def limits(results, page):
     rows = [row for row in results("limits") if row.what != "sweep"]
     yield Head("| measured | nominal | of it | <expected")
     for row in rows:
-        measured = f"{row.gflops:T} TFLOP/s | {row.limit:T}" if row.gbs == "-" else f"{row.gbs:.0f} GB/s | {nominal(row.limit)}"
-        yield f"`{row.what}` | {measured} | {nominal(row.percent_of_limit, '.1f', '%')} | ~"
+        measured = f"{row.gflops:T} TFLOP/s | {row.limit:T}" if row.gbs == "-" else f"{row.gbs:.0f} GB/s | {known(row.limit, '.0f')}"
+        yield f"`{row.what}` | {measured} | {known(row.percent_of_limit, unit='%')} | ~"
     yield Head("| MHz | cycles an instruction | of the peak at that clock | sustained | then MHz | W")
     for row in rows:
-        at_clock = f"{row.percent_of_peak_at_clock}{'%' * (row.percent_of_peak_at_clock != '-')}"
         sustained = f"{row.sustained_gflops:T} TFLOP/s" if row.gbs == "-" else f"{row.sustained_gbs:.0f} GB/s"
-        yield (f"`{row.what}` | {row.sm_mhz} | {format(row.cycles_per_instruction)[:5]} | {at_clock} | {sustained} | "
+        yield (f"`{row.what}` | {row.sm_mhz} | {format(row.cycles_per_instruction)[:5]} | "
+               f"{known(row.percent_of_peak_at_clock, unit='%')} | {sustained} | "
                f"{row.sustained_mhz} | {row.power_w}")
 
 
@@ -191,9 +193,8 @@ def cuda_python(results, page):
 def prediction(results, page):
     """What the limits allow a stage."""
     row = results.stages()[page.parent.name]
-    what, words = UNITS[unit(row.stage)]
+    what, words, memory = UNITS[unit(row.stage)]
     measured = results.one("limits", what=what)
-    memory = "copy" if what == "fp32_fma" else "l2"  # what serves its loads: common/stage.h
     yield Head(f"{row.gpu}, {SIZE} x {SIZE} x {SIZE} | flop per byte | TFLOP/s")
     for name, of_byte in ((memory, row.flop_per_byte), ("shared_memory", row.shared_flop_per_byte)):
         if of_byte != "-":
@@ -207,7 +208,7 @@ def prediction(results, page):
 def clocks(results, page):
     """The clock that a stage had, and what it reaches without a rest, beside cuBLAS."""
     row = results.stages()[page.parent.name]
-    what, words = UNITS[unit(row.stage)]
+    what, words, _ = UNITS[unit(row.stage)]
     measured = results.one("limits", what=what)
     yield Head(f"{row.gpu}, {SIZE} x {SIZE} x {SIZE} | MHz | W | TFLOP/s")
     yield f"measured, each launch after a rest | {row.sm_mhz} | | {row.gflops:T}"
@@ -220,6 +221,12 @@ def clocks(results, page):
     yield f"cuBLAS, sustained | {row.cublas_sustained_mhz} | | {row.cublas_sustained_gflops:T}"
 
 
+def between(row):
+    """The cycles from one instruction of a warp to its next, of a row of rates.csv: a quarter of the multiprocessor's 64 warps
+    shares a scheduler, which starts an instruction in a share of its cycles."""
+    return 16 * row.warps_active_percent / row.issue_active_percent
+
+
 @table
 def ncu(results, page):
     """ncu's figures for a stage."""
@@ -227,9 +234,7 @@ def ncu(results, page):
     yield Head(f"ncu, {RATES_SIZE} x {RATES_SIZE} x {RATES_SIZE} |")
     for column, words in SEEN.items():
         yield f"{words} | {getattr(row, f'{column}_percent'):.1f}%"
-    # A quarter of the multiprocessor's 64 warps shares a scheduler, which starts an instruction in a share of its cycles.
-    between = 16 * row.warps_active_percent / row.issue_active_percent
-    yield f"**cycles from one instruction of a warp to its next** | **{between:.1f}**"
+    yield f"**cycles from one instruction of a warp to its next** | **{between(row):.1f}**"
     for reason, words in WAITS.items():
         yield f"... {words} | {getattr(row, f'waiting_{reason}'):.1f}"
 

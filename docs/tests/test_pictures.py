@@ -24,7 +24,8 @@ def test_committed(name):
 def test_in_the_book():
     """Each picture is in a text, with its title for those who can't see it; and each chapter has one."""
     assert sorted(pictures.FOLDER.iterdir()) == sorted(FILES.values())
-    texts = {page: page.read_text() for page in (*ROOT.glob("[0-9][0-9]_*/*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("emulator/*.md"))}
+    pages = (page for folder in ("[0-9][0-9]_*", "docs", "emulator") for page in ROOT.glob(f"{folder}/*.md"))
+    texts = {page: page.read_text() for page in pages}
     shown = {page: re.findall(r"(?m)^!\[(.+)\]\((?:\S*/)?(\S+)\.svg\)$", text) for page, text in texts.items()}
     for name, file in FILES.items():
         title, about = (next(xml.etree.ElementTree.parse(file).iter(f"{{http://www.w3.org/2000/svg}}{tag}")).text

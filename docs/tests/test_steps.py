@@ -1,5 +1,5 @@
-"""Between two steps of the ladder stands the idea alone: few lines, no comment that changes where no statement does, no new name for
-an old thing."""
+"""Between two steps of the ladder stands the idea alone: few lines, no comment that changes where no statement does, no new name
+for an old thing."""
 import difflib
 import itertools
 import re
@@ -14,11 +14,6 @@ STEPS = [step for step in programs.steps() if programs.before(step)]
 
 def name(step):
     return str(step.relative_to(ROOT))
-
-
-def body(text):
-    """The lines below the header comment."""
-    return list(itertools.dropwhile(lambda line: line.startswith("//"), text.splitlines()))
 
 
 def code(line):
@@ -78,7 +73,7 @@ def test_a_step_is_small_and_says_what_it_changes(step):
 
 @pytest.mark.parametrize("step", STEPS, ids=name)
 def test_a_step_changes_no_word_alone(step):
-    old, new = (body(programs.text_of(file)) for file in (programs.before(step), step))
+    old, new = (programs.below_header(programs.text_of(file).splitlines()) for file in (programs.before(step), step))
     assert not comments_alone(old, new), "comments that change, and no statement beside them"
     assert not renamed(old, new), "new names for what stays"
 

@@ -191,13 +191,11 @@ def register_banks():
                     svg.box(96 + 163 * bank + 53 * place, top + 3, 51, 34, 4 if len(those) == 3 else 3, f"{name}\nR{register}",
                             css="middle")
             top += 40
-        for line, text in enumerate(said):
-            svg.text(20, top + 20 + 16 * line, text)
+        svg.paragraph(20, top + 20, *said)
         y = top + 68
-    for line, text in enumerate(("acc[12][0] stands for acc[12][0] += a[12] * b[0], and so on.",
-                                 "What an instruction used is kept for the next one only. The",
-                                 "read stands between, so b[0] is fetched again. In the rest of",
-                                 "row 12 a[12] is kept.")):
-        svg.text(20, y + 16 * line, text)
+    svg.paragraph(20, y, "acc[12][0] stands for acc[12][0] += a[12] * b[0], and so on.",
+                  "What an instruction used is kept for the next one only. The",
+                  "read stands between, so b[0] is fetched again. In the rest of",
+                  "row 12 a[12] is kept.")
     svg.legend(y + 66, (3, "operands fetched"), (4, "three from one bank"))
     return svg, "The machine code of both programs (nvcc 13.0.88, sm_90)."

@@ -5,7 +5,7 @@ import re
 from machine import ROOT
 from pictures import accesses, corners, count, picture
 from svg import Grid, Svg
-from tables import Results
+from tables import Results, between
 
 
 @picture("00_memory")
@@ -74,10 +74,9 @@ def roof():
     svg.text(left - 8, low + 38, "chapter", "end", False)
     svg.text(20, top - 20, "TFLOP/s", "lesser", False)
     svg.text(right, low + 56, "flop per byte", "end lesser", False)
-    for line, text in enumerate(("The line is the roof. A box is the sweep at one intensity,",
-                                 "with its share of the roof. A chapter's number stands below",
-                                 "the flop per byte of its kernel.")):
-        svg.text(20, low + 84 + 16 * line, text)
+    svg.paragraph(20, low + 84, "The line is the roof. A box is the sweep at one intensity,",
+                  "with its share of the roof. A chapter's number stands below",
+                  "the flop per byte of its kernel.")
     return svg, "Measured on an H200: docs/results/h200/limits.csv, ladder.csv."
 
 
@@ -243,7 +242,7 @@ def time(blocked):
     """A turn of the loop over k, to scale: a warp's cycles by ncu, and what it asks of the multiprocessor meanwhile."""
     rates = Results(ROOT / "docs/results/h200").one("rates", stage="03_shared_blocking")
     executed, blocks = 92.5, 2  # instructions of a warp at one k: 92 or 93 of the loop's; blocks on a multiprocessor
-    each = rates.warps_active_percent * .64 / 4 / (rates.issue_active_percent / 100)  # cycles from one to the next
+    each = between(rates)
     turn, waits = executed * each, (rates.waiting_long_scoreboard, rates.waiting_short_scoreboard, rates.waiting_barrier)
     unit = blocks * (128 + 4 + 8 * (1 + 2 * 2 + 2 * 8))  # wavefronts: the loads of A and B; stores, reads of As, of Bs
     multiply = blocks * len(blocked.warps()) * 64 // 4

@@ -47,8 +47,7 @@ def race():
             svg.box(20, grid.y + 88, 388, 24, 1, edge="grid")
             svg.text(28, grid.y + 104, "__syncthreads()", "strong")
         top = grid.y + 40 * grid.rows + 20
-        for line, text in enumerate(said):
-            svg.text(20, top + 16 * line, text)
+        svg.paragraph(20, top, *said)
         top += 56
     svg.legend(top - 20, (3, "an access"), (4, "nothing orders it: a race"))
     svg.text(20, top + 22, "What the emulator prints:", "strong")

@@ -165,6 +165,13 @@ def ldmatrix(step):
     return svg, accesses("10/1_mma_sync", step)
 
 
+def names_banks(svg, grid):
+    """Of a grid of 8 rows of 128 bytes in shared memory, a cell for each 16 bytes."""
+    grid.ruled()
+    grid.named([f"{4 * place}-{4 * place + 3}" for place in range(8)], [f"row {row}" for row in range(8)])
+    svg.text(54, 98, "banks", "small lesser end", False)
+
+
 @picture("10_swizzle", **{"10_async_mma.3_swizzle": (128, 256, 64)})
 def swizzle(swizzled):
     svg = Svg("Piece p of row r is at place p ^ (r % 8)")
@@ -180,9 +187,7 @@ def swizzle(swizzled):
                     reader = lane_of.get(to.place(lane))
                     text = source.place(lane)[1] // 8 if reader is None else f"{source.place(lane)[1] // 8}\nlane {reader}"
                     grid.cell(row, column // 8, 0 if reader is None else 3, text)
-    grid.ruled()
-    grid.named([f"{4 * place}-{4 * place + 3}" for place in range(8)], [f"row {row}" for row in range(8)])
-    svg.text(54, 98, "banks", "small lesser end", False)
+    names_banks(svg, grid)
     svg.legend(372, (3, "what lanes 0 to 7 name in one ldmatrix: one wavefront"))
     return svg, accesses("10/3_swizzle", swizzled)
 
@@ -214,10 +219,9 @@ def tma_box(step):
         held = 8 * piece < inside[0]
         grid.cell(there // across, there % across, 3 if held else 0, x + 8 * piece if held else 0, edge="grid", css="middle")
     grid.named(rows=[f"row {row}" for row in range(8)], css="")
-    for line, text in enumerate((f"The number is the first of 8 values of k. Row r is A's {y} + r.",
-                                 f"The mbarrier counts {16 * len(places)} bytes, with the zeros.",
-                                 "Dashed: where the other boxes of A end.")):
-        svg.text(20, low + 210 + 16 * line, text)
+    svg.paragraph(20, low + 210, f"The number is the first of 8 values of k. Row r is A's {y} + r.",
+                  f"The mbarrier counts {16 * len(places)} bytes, with the zeros.",
+                  "Dashed: where the other boxes of A end.")
     svg.legend(low + 256, (1, "A"), (3, "A, in the box"), (0, "zeros, which TMA writes"))
     return svg, accesses("10/4_box", step)
 
@@ -254,10 +258,9 @@ def phases(step):
                  0 if lasts else None)
     grid.named(["thread 0", "TMA", "mbarrier", "threads", "wait for 0", "wait for 1"], css="")
     low = 92 + 28 * 3 * steps
-    for line, text in enumerate(("A phase ends when thread 0 has arrived and all bytes that it",
-                                 "announced have come. Phases 0 and 2 have parity 0.",
-                                 "Downwards is the order in which the emulator ran them, not time.")):
-        svg.text(20, low + 22 + 16 * line, text)
+    svg.paragraph(20, low + 22, "A phase ends when thread 0 has arrived and all bytes that it",
+                  "announced have come. Phases 0 and 2 have parity 0.",
+                  "Downwards is the order in which the emulator ran them, not time.")
     return svg, accesses("10/4_box", step)
 
 
@@ -276,9 +279,7 @@ def box(store):
             of = lanes.get((row, place))
             text = str(place ^ row) + (f"\n{of[0]}, {of[-1]}" if of else "")
             grid.cell(row, place, (3 if of[0] < 16 else 2) if of else 0, text)
-    grid.ruled()
-    grid.named([f"{4 * place}-{4 * place + 3}" for place in range(8)], [f"row {row}" for row in range(8)])
-    svg.text(54, 98, "banks", "small lesser end", False)
+    names_banks(svg, grid)
     svg.legend(372, (3, "8 bytes of each of lanes 0 to 15: one wavefront"))
     svg.legend(394, (2, "of lanes 16 to 31: another"))
     return svg, accesses("11/2_store", store)
@@ -333,11 +334,10 @@ def ring(store):
                 tiles.cell(step[begin], 0, fill, f"{what}{buffers * number + buffer}", rows=step[end] - step[begin], edge="grid")
     low = 106 + high * (column + 2)
     svg.legend(low + 12, (1, "TMA writes"), (3, "wgmma reads"), (0, "free"))
-    for line, text in enumerate(("A phase of full[b] ends when all its bytes have come,",
-                                 f"one of empty[b] when {warps} warps have arrived.",
-                                 "Downwards is the order in which the emulator ran them, not time.",
-                                 "Its copies land when awaited.")):
-        svg.text(20, low + 46 + 16 * line, text)
+    svg.paragraph(20, low + 46, "A phase of full[b] ends when all its bytes have come,",
+                  f"one of empty[b] when {warps} warps have arrived.",
+                  "Downwards is the order in which the emulator ran them, not time.",
+                  "Its copies land when awaited.")
     return svg, accesses("11/2_store", store)
 
 
