@@ -1,5 +1,5 @@
-// What L2 sees. It gives once what several multiprocessors ask for at the same time, so it pays that
-// all blocks begin and end their tiles together. Start the fewest blocks that need no more waves:
+// As few blocks as the waves allow. An idle multiprocessor leaves its power to the others' clock.
+// And L2 gives once what blocks ask for together, if they begin and end their tiles together:
 //
 //    4096 x 4096 on 132 multiprocessors: 32 x 16 = 512 tiles    132 blocks: 3.88 -> 4 waves
 //                                                               128 blocks: 4 waves, and all full

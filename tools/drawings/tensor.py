@@ -165,6 +165,30 @@ def ldmatrix(step):
     return svg, accesses("10/1_mma_sync", step)
 
 
+@picture("10_ldmatrix_trans", **{"10_async_mma.1_mma_sync": (128, 256, 64)})
+def ldmatrix_trans(step):
+    """Two fragments of B: the lane and the register of each pair, 16 rows of Bs by 16 columns."""
+    received = {}  # (lane, register): elements
+    for at, place in enumerate(maps()["sm_80 and later"]["ldmatrix_x4_trans"]):
+        received.setdefault((at // 8, at % 8 // 2), []).append(divmod(place, 16))
+    one = 5
+    assert all(b == (a[0] + 1, a[1]) for a, b in received.values()), "a pair lies below each other"
+    svg = Svg("Of Bs a lane gets pairs below each other")
+    svg.text(20, 50, "16 x 16 elements of Bs, a pair in each cell. The number: its lane.")
+    grid = Grid(svg, 64, 96, 8, 16, 21.6, 28)
+    for tile in (0, 1):
+        svg.text(64 + (8 * tile + 4) * 21.6, 74, f"b[..][{tile}]", "strong middle", False)
+    grid.named(range(16), [f"k {row}, {row + 1}" for row in range(0, 16, 2)])
+    for (lane, _), [(row, column), _] in received.items():
+        grid.cell(row // 2, column, 3 if lane == one else 0, lane, edge="grid")
+    for column in (0, 8):
+        grid.cell(0, column, rows=8, columns=8, edge="edge")
+    k = sorted(row for (lane, register), pair in received.items() if lane == one and register < 2 for row, _ in pair)
+    svg.text(20, 346, f"Lane {one} (marked) gets k {', '.join(map(str, k))} of a column in either half.")
+    svg.text(20, 362, "A half is the B of one mma.sync: two registers of each lane.")
+    return svg, accesses("10/1_mma_sync", step)
+
+
 def names_banks(svg, grid):
     """Of a grid of 8 rows of 128 bytes in shared memory, a cell for each 16 bytes."""
     grid.ruled()
