@@ -284,7 +284,8 @@ def run_diff(words):
         say(f"--side takes a terminal of 160 columns; this one has {columns}")
     for before, after in pairs:
         every, below = programs.changed_lines(before, after)
-        print(f"{programs.name(before)} -> {programs.name(after)}: {below} lines, {every} with the comment")
+        print(textwrap.fill(f"{programs.name(before)} -> {programs.name(after)}: {below} lines, {every} with the comment",
+                            min(columns, 100), subsequent_indent="    "))
         if changes := programs.changes(after):
             print(textwrap.fill(changes, min(columns, 100), initial_indent="    ", subsequent_indent="    "))
         sys.stdout.flush()

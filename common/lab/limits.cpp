@@ -18,7 +18,7 @@ double attainable_gflops(const Gpu& gpu, const Arithmetic& arithmetic, Intensity
 void print_gpu(const Gpu& gpu, const Arithmetic& arithmetic) {
     const double compute = gpu.limit(arithmetic.peak);
     const Limit memory = gpu.memory(arithmetic);
-    std::printf("Predicted for the %s: %s (%s), %s%.0f GB/s, shared memory %.0f GB/s\n  (%s)\n",
+    std::printf("Predicted for the %s: %s (%s), %s%.0f GB/s,\n  shared memory %.0f GB/s (%s)\n",
                 gpu.full_name.c_str(),
                 compute > 0 ? format("%.0f GFLOP/s", compute).c_str() : "no figure",
                 arithmetic.name, memory == &Limits::l2_gbs ? "L2 " : "", gpu.limit(memory),
