@@ -71,7 +71,8 @@ def main(commits):
     print()
     show("Words before the exercises; in notes.md", ("lesson", "notes"), "at most")
     for lesson in sorted(ROOT.glob("[0-9][0-9]_*/README.md")):
-        words = [len(file.read_text().partition("\n## Exercises")[0].split()) for file in (lesson, lesson.with_name("notes.md"))]
+        texts = [file.read_text().partition("\n## Exercises")[0] for file in (lesson, lesson.with_name("notes.md"))]
+        words = [len(re.sub("(?s)<details><summary>If you come.*?</details>", "", text).split()) for text in texts]
         show(lesson.parent.name, words, LONG_LESSON if lesson.parent.name[:2] in LONG else LESSON)
 
 
