@@ -26,9 +26,10 @@ using namespace nvcuda;
 constexpr int kEdge = 16;  // C (M x N) = A (M x K) * B (K x N), all three of them 16 x 16
 constexpr int kWarp = 32;  // the Tensor Core article's name, `warpSize`, is reserved by CUDA
 
-// Three documents say how load_matrix_sync and store_matrix_sync want a matrix aligned (README.md,
-// "Alignment, three times"). The strictest rule is kept here: pointers and rows on multiples of 32
-// bytes. cudaMalloc returns multiples of at least 256; 16 halves are 32 bytes, 16 floats 64.
+// Three documents say how load_matrix_sync and store_matrix_sync want a matrix aligned (notes.md,
+// "How well must a matrix be aligned?"). The strictest rule is kept here: pointers and rows on
+// multiples of 32 bytes. cudaMalloc returns multiples of at least 256; 16 halves are 32 bytes, 16
+// floats 64.
 
 // "Tensorコアを使ってみた": everything is column-major, and the sums are halves, too.
 __global__ void matmul_16x16(const half* A, const half* B, half* C) {
