@@ -115,7 +115,7 @@ def pages(counted, folder):
     def made(name, old):
         return {"counters": table, "counted": with_rows(old, printed.values())}.get(name, old)
 
-    return {page: filled(page, made) for page in (*ROOT.glob("README*.md"), *ROOT.glob("emulator/*.md"))}
+    return {page: filled(page, made) for page in (ROOT / "README.md", *ROOT.glob("emulator/*.md"))}
 
 
 def main():

@@ -129,7 +129,7 @@ HAS = {
     "pocl-opencl-icd": lambda: icds("pocl*"),
     "libopenblas0": lambda: loads("libopenblas.so.0"),
     "rocm-device-libs": lambda: os.path.exists(os.path.join(os.environ.get("HIP_DEVICE_LIB_PATH", BITCODE), "opencl.bc")),
-    **{f"python3-{module}": functools.partial(python_with, module) for module in ("pytest", "selenium")}}
+    **{f"python3-{module}": functools.partial(python_with, module) for module in ("polib", "pytest", "selenium")}}
 
 
 def missing_of(packages):

@@ -66,6 +66,9 @@ FOLDER2 then compares them with those. --cpu: see run."""),
     "plot": ("./run plot [FOLDER]", "draw the CSVs in FOLDER", """\
 Without FOLDER it draws those in docs/results/h200 and writes the tables of the READMEs."""),
     "pictures": ("./run pictures", "draw the chapters' pictures, docs/pictures", "From what the kernels access, on the emulator."),
+    "translate": ("./run translate [PAGE...]", "make the pages in Japanese and Chinese", """\
+Makes each translated page of the English page and of its catalogue in po/, and lists what waits for a translator. A PAGE, such as
+04_unroll/README.ja.md, is first read into its catalogue, or begun."""),
     "test": ("./test [NN...]", "run the tests, of these chapters or all", """\
 Verifies every stage in every build; with --all it runs every test, with chapters (03 04) all of theirs. Only what the chosen
 tests need is built and installed. The other options are ctest's: -R REGEX only the tests whose names match, -E REGEX all but
@@ -401,6 +404,11 @@ def run_pictures(words):
     return pictures.write()
 
 
+def run_translate(words):
+    need(("po4a", "python3-polib"))
+    return machine.call([machine.python_with("polib"), "-B", "-X", "utf8", ROOT / "tools/translate.py", *words])
+
+
 def run_all(words):
     import all as everything
     from compare import compare
@@ -429,7 +437,7 @@ def run_all(words):
 TAKEN_BY = (
     (OPENCL, r"^08|^docs|^command_lines$"), (("libopenblas0",), r"^00|^docs"), (("oclgrind",), r"^08|^docs|exercises$"),
     (("clang-19", "rocm-device-libs"), r"^08|^docs"), (("clang-format-14",), r"^style$"),
-    (("python3-selenium", "chromium-driver"), r"^tools"))
+    (("python3-selenium", "chromium-driver"), r"^tools"), (("po4a", "python3-polib"), r"^docs"))
 
 
 def chosen_tests(options):
@@ -491,7 +499,7 @@ def run_test(words):
 
 
 VERBS = {"ablation": run_ablation, "all": run_all, "compare": run_compare, "diff": run_diff, "pictures": run_pictures,
-         "plot": run_plot, "test": run_test, "view": run_view}
+         "plot": run_plot, "test": run_test, "translate": run_translate, "view": run_view}
 
 
 def main(words):

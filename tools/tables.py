@@ -7,6 +7,7 @@ import textwrap
 
 import programs
 from machine import ROOT
+from pages import english, ways
 from results import Row, Wrong, read
 
 SIZE, RATES_SIZE = 8192, 4096
@@ -252,7 +253,8 @@ def steps(results, page):
         figures = [f"{row.predicted_gflops:T}", f"{row.gflops:T}"] if row else ["-", "-"]
         if not opencl:
             figures.append(f"{row.percent_of_cublas}%" if row else "-")
-        yield " | ".join([programs.name(file), programs.changes(file) if file != before else "", *figures])
+        changes = programs.changes(file).replace("__", r"\_\_")  # which Markdown would take for bold type
+        yield " | ".join([programs.name(file), changes if file != before else "", *figures])
 
 
 @table
@@ -340,14 +342,6 @@ def with_rows(block, rows):
 TABLES["timed"] = timed
 
 
-def ways(pages):
-    """{chapter's README: its last line, the ways to its neighbours}"""
-    names = [re.match("# ([^:]*)", page.read_text())[1] for page in pages]
-    links = [f"[{name}](../{page.parent.name}/README.md)" for name, page in zip(names, pages)]
-    return {page: " · ".join([*(f"Back: {link}" for link in links[:at][-1:]), *(f"Next: {link}" for link in links[at + 1:][:1]),
-                              "[Glossary](../docs/glossary.md)\n"]) for at, page in enumerate(pages)}
-
-
 def filled(page, made):
     """The page's text with what made(its name, what stands there) returns between each pair of markers. Raises Wrong."""
     def with_table(block):
@@ -364,7 +358,7 @@ def filled(page, made):
 def pages(folder, root):
     """{page: its text} of all that have tables of `folder`, or ways to others. Raises Wrong."""
     results, texts, last = Results(folder), {}, ways(sorted(root.glob("[0-9][0-9]_*/README.md")))
-    for page in [*sorted(root.glob("README*.md")), *sorted(root.glob("[0-9][0-9]_*/*.md"))]:
+    for page in english([*root.glob("README.*"), *root.glob("[0-9][0-9]_*/*.md")]):
         new = (page.parent / "matmul.cu").exists() and page.parent.name not in results.stages()  # a chapter without figures
 
         def made(name, old):
@@ -375,5 +369,5 @@ def pages(folder, root):
             except (LookupError, TypeError, ValueError) as wrong:
                 raise Wrong(f"{page}: the table '{name}' lacks a figure: {wrong}")
 
-        texts[page] = re.sub(r"(?m)^(Back|Next): .*\n\Z", last.get(page, ""), filled(page, made))
+        texts[page] = re.sub(r"\n(Back|Next): [^\n]*(\n[^\n]+)?\n\Z", lambda _: f"\n{last[page]}", filled(page, made))
     return texts

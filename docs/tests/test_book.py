@@ -5,6 +5,7 @@ import re
 import pytest
 
 from commands import check_exists, run
+from pages import english
 from support import ROOT
 
 PAGES = sorted(path for path in ROOT.rglob("*.md") if not path.relative_to(ROOT).parts[0].startswith(("build", ".", "results-")))
@@ -21,9 +22,10 @@ def without_code(text):
 
 
 def anchors(text):
-    """The names that the headings have on a page, as GitHub makes them."""
+    """The names that the headings have on a page, as GitHub makes them, or as a translation keeps them."""
     headings = re.findall(r"(?m)^#+ (.*)$", re.sub(r"(?m)^    .*$", "", text))
-    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+    return {*re.findall(r'<a id="([^"]*)">', text),
+            *(re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings)}
 
 
 def name(path):
@@ -54,7 +56,7 @@ def test_a_dead_link_is_seen(wrong):
 
 @pytest.mark.parametrize("folder", sorted(ROOT.glob("[0-9][0-9]_*/exercises")), ids=name)
 def test_every_solution_is_an_exercises(folder):
-    linked = re.findall(r"\(exercises/(\w+\.patch)\)", "".join(page.read_text() for page in folder.parent.glob("*.md")))
+    linked = re.findall(r"\(exercises/(\w+\.patch)\)", "".join(page.read_text() for page in english(folder.parent.glob("*.md"))))
     assert sorted(linked) == sorted(path.name for path in folder.iterdir())
 
 
@@ -69,7 +71,7 @@ def shown(text):
             yield command, False
 
 
-SHOWN = {command: page for page in PAGES for command in shown(page.read_text())}
+SHOWN = {command: page for page in english(PAGES) for command in shown(page.read_text())}
 
 
 def check_command(command, on_gpu):

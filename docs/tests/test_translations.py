@@ -1,0 +1,108 @@
+"""The translated pages are what ./run translate makes of the English pages and the catalogues, and have the English pages' figures,
+commands and links. What waits for a translator is listed, and fails nothing."""
+import re
+import shutil
+
+import pytest
+
+from support import ROOT, tool
+
+polib = pytest.importorskip("polib", reason="python3-polib is missing")
+import translate  # which takes polib
+from pages import LANGUAGES, sources, translation
+
+LESSON, MARK = "03_shared_blocking/README", translate.MARKS["ja"]
+PAGES = [(page, translation(page, language)) for language in LANGUAGES for page in sources(language).values()]
+CATALOGUES = sorted(ROOT.glob("po/*/*.po"))
+
+
+def name(value):
+    return str(value.relative_to(ROOT)) if value in CATALOGUES else ""
+
+
+def older(root):
+    """{page or catalogue that is not what ./run translate makes: its first paragraph that differs}"""
+    tool("po4a")
+    texts, waiting = translate.all_made(root)
+    print(*translate.listed(waiting, root), sep="\n")
+    found = {}
+    for file, text in texts.items():
+        parts, old = text.split("\n\n"), file.read_text().split("\n\n") if file.exists() else []
+        if parts != old:
+            new = next((part for part in parts if part not in old), "a paragraph less")
+            found[str(file.relative_to(root))] = translate.beginning(new.replace(MARK, ""))
+    return {file: found[file] for file in found if file.endswith(".md")} or found
+
+
+def test_no_page_is_older_than_its_english_page():
+    found = "".join(f"\n{page}: {paragraph}" for page, paragraph in older(ROOT).items())
+    assert not found, f"older than their English pages; './run translate' makes them anew, commit what it writes:{found}"
+
+
+@pytest.mark.parametrize("page, own", PAGES, ids=[str(own.relative_to(ROOT)) for _, own in PAGES])
+def test_page_has_the_same_facts(page, own):
+    found = "\n".join(translate.differences(page.read_text(), own.read_text()))
+    assert not found, f"differs from the English page:\n{found}"
+
+
+@pytest.mark.parametrize("catalogue", CATALOGUES, ids=name)
+def test_paragraphs_have_the_same_facts(catalogue):
+    found = "\n".join(translate.faults(polib.pofile(str(catalogue))))
+    assert not found, f"differs from the English page:\n{found}"
+
+
+@pytest.mark.parametrize("wrong", [
+    "1.8 を `As` [a](b.md#c)", "1.7 を [a](b.md#c)", "1.7 を `Bs` [a](b.md#c)", "1.7 を `As` [a](c.md#c)", "1.7 を `As` [a](b.md)",
+    "1.7 と 99 を `As` [a](b.md#c)"])
+def test_another_figure_command_or_link_is_seen(wrong):
+    page = "One has 1.7 of `As` [a](b.md#c)\n\n    ./run 03  # why\n"
+    assert [*translate.differences(page, "1 つは 1.7 を `As` [a](b.ja.md#c)\n\n    ./run 03  # なぜ\n")] == []
+    assert len([*translate.differences(page, f"{wrong}\n\n    ./run 03  # なぜ\n")]) > 0
+    assert len([*translate.differences(page, page.replace("./run 03", "./run 04"))]) > 0
+
+
+@pytest.mark.parametrize("text, dead", [("**文。** 次の *a* と **b**の `*`、2 * 3", 0), ("**文。**次", 1), ("次**「文」**", 1), ("**`a`**次", 1)])
+def test_emphasis_that_markdown_does_not_see_is_seen(text, dead):
+    assert len([*translate.dead_emphasis(text)]) == dead
+
+
+@pytest.fixture
+def copy(tmp_path):
+    """The pages, and one of the catalogues."""
+    tool("po4a")
+    for file in [*ROOT.glob("*.md"), *ROOT.glob("[0-9][0-9]_*/*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("po/ja/[0t]*.po")]:
+        if file.suffix == ".md" or file.stem in (LESSON.partition("/")[0], "tables"):
+            (tmp_path / file.relative_to(ROOT)).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(file, tmp_path / file.relative_to(ROOT))
+    translate.write_whole(*translate.all_made(tmp_path)[0].items())
+    return tmp_path
+
+
+def test_a_changed_paragraph_falls_back_to_english(copy):
+    english, own = copy / f"{LESSON}.md", copy / f"{LESSON}.ja.md"
+    before, translated, waited = english.read_text(), own.read_text(), len(translate.all_made(copy)[1][own])
+    done = {entry.msgid.strip() for entry in polib.pofile(str(copy / "po/ja/03_shared_blocking.po")) if not translate.waits(entry)}
+    paragraph = next(part for part in before.split("\n\n") if part.count("\n") > 2 and part.replace("\n", " ") in done)
+    changed = f"Now: {paragraph}"
+    english.write_text(before.replace(paragraph, changed))
+    assert older(copy) == {f"{LESSON}.ja.md": translate.beginning(changed)}
+
+    texts, waiting = translate.all_made(copy)
+    translate.write_whole(*texts.items())
+    english_there = f"{MARK} {' '.join(changed.split())}"
+    assert older(copy) == {} and english_there in own.read_text() and len(waiting[own]) == waited + 1
+
+    own.write_text(own.read_text().replace(english_there, "[新](notes.md)しい段落。"))  # a translator's edit
+    texts, waiting = translate.all_made(copy, [(own, english, "ja")])
+    assert len(waiting[own]) == waited and "\n[新](notes.md)しい段落。\n" in texts[own] and english_there not in texts[own]
+
+    english.write_text(before)  # or the change is taken back
+    assert translate.all_made(copy)[0][own] == translated
+
+
+def test_lines_may_be_broken_elsewhere(copy):
+    english = copy / f"{LESSON}.md"
+    parts = english.read_text().split("\n\n")
+    lines = [" ".join(part.split()) if re.match("[*A-Z]", part) else part for part in parts[:-1]]
+    english.write_text("\n\n".join([*lines, parts[-1]]))
+    assert older(copy) == {} and english.read_text().split("\n\n") != parts

@@ -1,0 +1,63 @@
+"""The pages that stand in several languages, and the ways between pages. po/ja/03_shared_blocking.po is the catalogue of
+03_shared_blocking/README.ja.md, po/ja/primer.po that of docs/primer.ja.md. po/ja/tables.po has the words of generated tables."""
+import collections
+import re
+
+from programs import ROOT
+
+LANGUAGES = {"en": "English", "ja": "日本語", "zh": "中文"}
+TABLES = "tables"
+
+
+def sources(language, root=ROOT):
+    """{catalogue: the English page} of all that are translated into that language."""
+    found = {}
+    for file in sorted(root.glob(f"po/{language}/*.po")):
+        places = [root / place.format(file.stem) for place in ("{}/README.md", "{}.md", "docs/{}.md", "docs/{}/README.md")]
+        if file.stem != TABLES:
+            found[file] = next((place for place in places if place.exists()), places[0])
+    return found
+
+
+def catalogue_of(page, root=ROOT):
+    """The name of a page's catalogue."""
+    return page.parent.name if page.name == "README.md" and page.parent != root else page.stem
+
+
+def translation(page, language):
+    return page if language == "en" else page.with_suffix(f".{language}.md")
+
+
+def english(pages):
+    """Those of the pages that are no translations, sorted."""
+    return sorted(page for page in pages if page.suffixes[-2:-1] not in [[f".{each}"] for each in LANGUAGES])
+
+
+def languages(page, own="en", root=ROOT):
+    """Links from a page, in its `own` language, to what it is in the others."""
+    there = ["en"] + [each for each in LANGUAGES if page in sources(each, root).values()]
+    return " · ".join(f"[{LANGUAGES[each]}]({translation(page, each).name})" for each in there if each != own)
+
+
+def ways(pages):
+    """{chapter's README: its last line, the ways to its neighbours and to its translations}"""
+    names = [re.match("# ([^:]*)", page.read_text())[1] for page in pages]
+    links = [f"[{name}](../{page.parent.name}/README.md)" for name, page in zip(names, pages)]
+    return {page: " · ".join(filter(None, [
+        *(f"Back: {link}" for link in links[:at][-1:]), *(f"Next: {link}" for link in links[at + 1:][:1]),
+        "[Glossary](../docs/glossary.md)", languages(page, root=page.parent.parent)])) + "\n" for at, page in enumerate(pages)}
+
+
+def headings(text):
+    return [re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in re.findall(r"(?m)^#+ (.*)$", text)]
+
+
+def linked(root):
+    """{page: the headings to which some page links}"""
+    found = collections.defaultdict(set)
+    for page in root.rglob("*.md"):
+        if not page.relative_to(root).parts[0].startswith(("build", ".", "results-")):
+            for target, anchor in re.findall(r"\]\(([^)\s#]*)#([^)\s]+)\)", page.read_text(errors="replace")):
+                english = re.sub(r"\.(?:ja|zh)\.md$", ".md", target or page.name)
+                found[(page.parent / english).resolve()].add(anchor)
+    return found

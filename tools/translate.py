@@ -1,0 +1,330 @@
+"""translate.py makes the translated pages of their English pages and of the catalogues in po/, and brings these up to date.
+
+Examples:
+
+    python3 tools/translate.py                                       all pages; lists what waits for a translator
+    python3 tools/translate.py 04_unroll/README.ja.md [PAGE...]      first reads these pages, as edited, or begins them
+
+po4a finds the paragraphs, merges and writes. prepared() gives it a page with a paragraph a line, and without all that is not to
+be translated: the margins of lists and rows, and the blocks between markers. Those are the English page's, with their words looked
+up in po/ja/tables.po.
+"""
+import collections
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+import polib
+
+from pages import LANGUAGES, TABLES, catalogue_of, headings, languages, linked, sources, translation, ways
+from programs import ROOT
+from results import Wrong, write_whole
+
+MARKS = {"ja": "*(訳が古いため英語のまま)*", "zh": "*(译文过时故保留英文)*"}  # before a paragraph whose translation is older, or missing
+BLOCK = r"(?ms)^( *)<!-- (\w+) -->\n.*?^\1<!-- /\2 -->\n"
+FOOTER = r"\n[^\n]+: \[\d\d · [^\n]*(?:\n[^\n]+)?\n\Z"
+NAMES = "|".join(LANGUAGES.values())
+WAYS = rf"^(?:\[(?:{NAMES})\]\([\w.]+\)(?: · )?)+\n\n"  # to the other languages, below the heading
+OURS = rf"{WAYS}|^<!-- made of .* -->\n|^<a id=\S*</a>\n\n"  # what finished() adds
+PREFIX = r" *(?:[-*] |\d+\. |> |\| ?|<details>)?"  # of a paragraph, or of a table's row
+CODE = r"`[^`\n]*`"
+COMMAND = r"(?m)^ +((?:\./|build/bin/|nvcc |ncu |python3 |git |cuda-gdb |ctest |cmake |compute-sanitizer ).*?)(?:\s+#\s.*)?$"
+LINK = r"\]\(([^)\s]+)\)"
+CELL = r"(?<=\| )[^|\n]+?(?= \|)"
+WAY = r"^\w+(?=: \[)|(?<= · )\w+(?=: \[)|(?<=\[)\d\d · [^]]*|(?<=\[)[^]]*(?=\]\((?:\.\./docs/)?glossary)"  # the words of a FOOTER
+NO_WORDS = rf"{CODE}|\]\(\S*\)|<[^>\s]*>|\w*[\d_][\w.]*|TFLOP/s|GB/s|MHz|NVIDIA|cuBLAS"
+FIGURE = r"(?<![\w{.,])\d+(?:[.,]\d+)*(?![\w}])"
+
+
+def joined(line, rest):
+    """Of a paragraph. Japanese and Chinese have no space between words, and none after a full stop."""
+    return line + " " * (min(line[-1:], rest[:1]) < "\u2e80" and not re.search(r"[\u3000-\u303f\uff00-\uffef]\Z", line)) + rest
+
+
+def prepared(text):
+    """(the page for po4a, what its lines "[[!N" stand for, which po4a leaves alone)"""
+    kept, lines, kind = [], [], ""
+
+    def keep(what):
+        kept.append(what)
+        return f"[[!{len(kept) - 1}\n"
+
+    text = re.sub(FOOTER, lambda found: "\n" + keep(found[0][1:]), re.sub("(?m)" + OURS, "", text))
+    text = re.sub(BLOCK + r"|^ *</details>\n|^ *\|[-:|]+\|\n", lambda found: keep(found[0]), text)
+    for line in text.splitlines(keepends=True):
+        if re.match(r"\s*$|\[\[!|#+ ", line):
+            lines, kind = [*lines, line], ""
+        elif line.startswith("    ") and kind in ("", "code"):
+            lines, kind = [*lines, line], "code"
+        else:
+            prefix = re.match(" *" if kind == "text" and re.match(r" *(?!1\.)\d+\. ", line) else PREFIX, line)[0]
+            rest = line[len(prefix):]
+            if kind in ("text", "item") and not prefix.strip(" >"):
+                lines.append(joined(lines.pop()[:-1], rest))
+            else:
+                lines += [keep(prefix), rest]
+                kind = "" if prefix.endswith(">") else "item" if prefix.strip(" >") else "text"
+    return "".join(lines), kept
+
+
+def restored(text, kept):
+    return re.sub(r"\[\[!(\d+)\n", lambda found: kept[int(found[1])], text)
+
+
+def units(text, kept):
+    """A prepared page's parts: (what it is, its text as a catalogue has it)."""
+    for part in re.findall(r"(?m)^(?:(?: {4}.*\n)+|.+\n)", text):
+        if part.startswith("[[!"):
+            line = kept[int(part[3:])].partition("\n")[0]
+            yield "the ways" if ": [" in line else line, None
+        elif part.startswith("#"):
+            yield part.split()[0], part.lstrip("#").strip()
+        else:
+            yield "code" if part.startswith("    ") else "text", part
+
+
+def is_code(text):
+    return all(line.startswith("    ") for line in text.splitlines())
+
+
+def has_words(text):
+    return bool(re.search("[A-Za-z]{2}", re.sub(NO_WORDS, "", text)))
+
+
+def cells(block):
+    """A generated block in pieces of which every second one is a cell, or in the ways to the neighbours a name."""
+    return re.split(f"({WAY if ': [' in block and '|' not in block else CELL})", block)
+
+
+def template(cell):
+    """A cell without its figures, which no catalogue has: "{1} GB/s"; and the figures."""
+    figures = re.findall(FIGURE, cell)
+    numbers = iter(range(1, len(figures) + 1))
+    return re.sub(FIGURE, lambda _: f"{{{next(numbers)}}}", cell), figures
+
+
+def translated_block(block, language, words):
+    """A generated block, or the ways to the neighbours, by the catalogue of tables."""
+    mark = f"{MARKS[language]} " * block.startswith(("<", " "))
+    parts = cells(re.sub(rf"(?: · \[(?:{NAMES})\]\([\w.]+\))+(?=\n\Z)", "", block))
+    for at in range(1, len(parts), 2):
+        if has_words(parts[at]):
+            key, figures = template(parts[at])
+            text = words.get(key) or mark + key
+            parts[at] = re.sub(r"\{(\d+)\}", lambda found: figures[int(found[1]) - 1], text)
+    return "".join(parts)
+
+
+def po4a(folder, language, name, *options):
+    """Makes po/NAME.po of NAME.md in the folder, or NAME.out of both. Raises Wrong."""
+    (folder / "cfg").write_text(f"[po4a_langs] {language}\n[po4a_paths] {name}.pot $lang:po/{name}.po\n"
+                                f"[type: text] {name}.md $lang:{name}.out\n")
+    run = subprocess.run(["po4a", "-q", "-f", "-k0", "--porefs=never", "--wrap-po=no", "-oneverwrap", "-onobullets", "-omarkdown",
+                          "-MUTF-8", "-LUTF-8", *options, "cfg"], cwd=folder, stdin=subprocess.DEVNULL, text=True,
+                         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env={**os.environ, "LC_ALL": "C.UTF-8"})
+    if run.returncode:
+        raise Wrong(f"po4a: {run.stdout.strip()}")
+
+
+def mended(catalogue, language):
+    """Without what changes by itself, such as dates. A paragraph that was only wrapped anew stays translated."""
+    catalogue.header, catalogue.metadata_is_fuzzy, catalogue.wrapwidth = 'See "Translate" in CONTRIBUTING.md.', False, 128
+    catalogue.metadata = {"Language": language, "Content-Type": "text/plain; charset=UTF-8", "Content-Transfer-Encoding": "8bit"}
+    catalogue[:] = [entry for entry in catalogue if not entry.obsolete]
+    for entry in catalogue:
+        entry.comment, entry.flags = "", ["fuzzy"] * entry.fuzzy
+        if not has_words(entry.msgid) and not is_code(entry.msgid):
+            entry.msgstr, entry.flags = entry.msgid, []
+        if entry.fuzzy and (entry.previous_msgid or "").split() == entry.msgid.split():
+            entry.flags = []
+        if not entry.fuzzy:
+            entry.previous_msgid = None
+        if entry.msgstr:
+            text = entry.msgstr.rstrip() if is_code(entry.msgid) else " ".join(entry.msgstr.split())
+            entry.msgstr = text + "\n" * entry.msgid.endswith("\n")
+    return catalogue
+
+
+def waits(entry):
+    """Code may stay as it is."""
+    return entry.fuzzy or not entry.msgstr and not is_code(entry.msgid)
+
+
+def read_page(path, page, language, catalogue, tables):
+    """Takes a page that a translator has edited into its catalogue and that of the tables. Raises Wrong."""
+    (text, kept), (own_text, own_kept) = prepared(page.read_text()), prepared(path.read_text())
+    entries = {entry.msgid: entry for entry in catalogue}
+    pairs = zip([*units(text, kept), ("the end", None)], [*units(own_text, own_kept), ("the end", None)])
+    for (kind, english), (own_kind, own) in pairs:
+        if kind != own_kind:
+            raise Wrong(f"{path}: takes a paragraph for each of the English page: {beginning(english or kind)} there is "
+                        f"{beginning(own or own_kind or 'another one')} here")
+        if english and MARKS[language] not in own and not (kind == "code" and own == english):
+            entry, own = entries[english], re.sub(rf"\.{language}\.md(?=[)#])", ".md", own)
+            if own.split() != entry.msgstr.split():  # what was not edited is as old as it was
+                entry.msgstr, entry.flags = own, []
+    entries = {entry.msgid.strip(): entry for entry in tables}
+    for block, own in zip(kept, own_kept):
+        pairs = list(zip(cells(block)[1::2], cells(own)[1::2]))
+        for cell, own in pairs * (len(cells(block)) == len(cells(own))):
+            key, figures = template(cell)
+            if key in entries and own != cell and MARKS[language] not in own:
+                for number, figure in enumerate(figures, 1):
+                    own = re.sub(rf"(?<![\d.,{{]){re.escape(figure)}(?![\d}}])", f"{{{number}}}", own, count=1)
+                entries[key].msgstr, entries[key].flags = own, []
+
+
+def with_ways(text, page, language, root):
+    """The ways to the other languages stand below the heading; in an English lesson in its last line."""
+    if (last := ways(sorted(root.glob("[0-9][0-9]_*/README.md"))).get(page)) and language == "en":
+        return re.sub(FOOTER, lambda _: f"\n{last}", text)
+    others = languages(page, language, root)
+    return re.sub(r"(?m)^# .*\n\n", lambda found: f"{found[0]}{others}\n\n", re.sub("(?m)" + WAYS, "", text), count=1)
+
+
+def finished(text, page, language, there, anchors, root):
+    """A translated page with its anchors, links and ways."""
+    def anchored(found):
+        return f'<a id="{name}"></a>\n\n{found[0]}' if (name := next(names)) in anchors else found[0]
+
+    def link(found):
+        other = not found[1] and (page.parent / found[2]).resolve() in there
+        return f"]({found[2][:-3]}.{language}.md{found[3] or ''})" if other else found[0]
+
+    names = iter(headings(page.read_text()))
+    text = re.sub(rf"(?m)({CODE}|^    .*$)|\]\(([^)\s#]+\.md)(#[^)\s]*)?\)", link, re.sub("(?m)^#+ ", anchored, text))
+    made_of = f"<!-- made of {page.relative_to(root)} and the catalogues in po/{language} by ./run translate -->"
+    return with_ways(f"{made_of}\n{text}", page, language, root)
+
+
+def made(root, language, edited=()):
+    """({file: its text} of a language's catalogues and pages, {page: its entries that wait}). Raises Wrong."""
+    pages = sources(language, root)
+    with tempfile.TemporaryDirectory(prefix="translate-") as folder:
+        folder = pathlib.Path(folder)
+        shutil.copytree(root / "po" / language, folder / "po")
+        kept = {}
+        for file, page in pages.items():
+            text, kept[file.stem] = prepared(page.read_text())
+            (folder / f"{file.stem}.md").write_text(text)
+        blocks = [block for each in kept.values() for block in each if block.count("\n") > 1 or ": [" in block]
+        words = dict.fromkeys(template(cell)[0] for block in blocks for cell in cells(block)[1::2] if has_words(cell))
+        (folder / f"{TABLES}.md").write_text("\n\n".join(words) + "\n")
+        catalogues = {}
+        for name in (*kept, TABLES):
+            po4a(folder, language, name, "--no-translations")
+            catalogues[name] = mended(polib.pofile(folder / f"po/{name}.po"), language)
+        for page, path in edited:
+            read_page(path, page, language, catalogues[catalogue_of(page, root)], catalogues[TABLES])
+        catalogues = {name: mended(each, language) for name, each in catalogues.items()}
+        texts = {root / f"po/{language}/{name}.po": str(each) for name, each in catalogues.items()}
+        made_of = {translation(page, language): file.stem for file, page in pages.items()}
+        made_of[root / f"po/{language}/{TABLES}.po"] = TABLES
+        waiting = {page: [each for each in catalogues[name] if waits(each)] for page, name in made_of.items()}
+        for name, catalogue in catalogues.items():
+            for entry in filter(lambda entry: entry.fuzzy or not entry.msgstr, catalogue):
+                mark = rf"\1{MARKS[language]} " if not is_code(entry.msgid) else ""
+                entry.msgstr, entry.flags = "" if name == TABLES else re.sub(r"\A(<\w+>|)", mark, entry.msgid), []
+            catalogue.save(folder / f"po/{name}.po")
+        words, anchors = {entry.msgid.strip(): entry.msgstr.strip() for entry in catalogues[TABLES]}, linked(root)
+        for name, page in zip(kept, pages.values()):
+            po4a(folder, language, name, "--no-update")
+            own = [translated_block(each, language, words) if each in blocks else each for each in kept[name]]
+            text = restored((folder / f"{name}.out").read_text(), own)
+            texts[translation(page, language)] = finished(text, page, language, pages.values(), anchors[page], root)
+    return texts, waiting
+
+
+def all_made(root, edited=()):
+    """The same of all languages, with the English pages that have translations."""
+    texts, waiting = {}, {}
+    for language in MARKS:
+        if (root / "po" / language).exists():
+            both = made(root, language, [(page, path) for path, page, its in edited if its == language])
+            texts.update(both[0])
+            waiting.update(both[1])
+            texts.update({page: with_ways(page.read_text(), page, "en", root) for page in sources(language, root).values()})
+    return texts, waiting
+
+
+def differences(english, translated):
+    """What a translation has otherwise: figures, commands, links. It may write a word such as "two" as a figure."""
+    def facts(text):
+        text = re.sub(rf"\[(?:{NAMES})\]\([\w.]+\)", "", restored(*prepared(text)))
+        links = re.findall(LINK, text)
+        yield "link", collections.Counter(re.sub(r"\.(?:ja|zh)\.md\b", ".md", link) for link in links)
+        yield "command", collections.Counter(re.findall(CODE, text) + re.findall(COMMAND, text))
+        yield "figure", collections.Counter(re.findall(r"\d+(?:[.,]\d+)*", re.sub(LINK, "", text)))
+
+    for (what, ours), (_, theirs) in zip(facts(english), facts(translated)):
+        yield from (f"lacks the {what} {each}" for each in ours - theirs)
+        yield from (f"has the {what} {each}, which the English has not" for each in theirs - ours
+                    if what != "figure" or not each.isdigit() or int(each) > 32)
+
+
+def dead_emphasis(text):
+    """Asterisks that Markdown shows: on the inner side a space, or punctuation where a letter is on the outer one."""
+    text = re.sub(CODE, "`", text) + " "
+    for at, found in enumerate(re.finditer(r"(?!(?<=\s)\*+\s)\*+", text)):
+        inner, outer = text[found.end()], text[:found.start()][-1:]
+        inner, outer = (inner, outer) if at % 2 == 0 else (outer, inner)
+        if inner.isspace() or not inner.isalnum() and outer.isalnum():
+            yield f"has asterisks that take a space or another place: {text[max(0, found.start() - 9):found.end() + 9].strip()}"
+
+
+def faults(catalogue):
+    """What is wrong with the entries that are translated."""
+    for entry in catalogue:
+        if entry.msgstr and not entry.fuzzy:
+            wrong = [*differences(entry.msgid, entry.msgstr), *dead_emphasis("" if is_code(entry.msgid) else entry.msgstr)]
+            yield from (f"{beginning(entry.msgid)}: {each}" for each in wrong)
+
+
+def beginning(text):
+    return f"'{' '.join(text.split())[:60]}'"
+
+
+def listed(waiting, root):
+    for page, entries in waiting.items():
+        yield from (f"{page.relative_to(root)} waits for a translator: {beginning(entry.msgid)}" for entry in entries)
+
+
+def main(words):
+    """Returns the exit code."""
+    if words in (["-h"], ["--help"]):
+        print(__doc__.strip())
+        return 0
+    edited, begun = [], []
+    try:
+        for path in map(pathlib.Path.resolve, map(pathlib.Path, words)):
+            language = "".join(path.suffixes[-2:-1])[1:]
+            page = path.with_name(path.name.replace(f".{language}.md", ".md"))
+            if language not in MARKS or not page.exists():
+                raise Wrong(f"'{path}': takes the name of a translated page, such as 04_unroll/README.ja.md")
+            file = ROOT / f"po/{language}/{catalogue_of(page)}.po"
+            if not file.exists():
+                file.parent.mkdir(parents=True, exist_ok=True)
+                begun.append(file)
+                file.write_text('msgid ""\nmsgstr "Content-Type: text/plain; charset=UTF-8\\n"\n')
+            if path.exists():
+                edited.append((path, page, language))
+        texts, waiting = all_made(ROOT, edited)
+        write_whole(*texts.items())
+    except (Wrong, OSError) as wrong:
+        for file in begun:
+            file.unlink()
+        print(f"translate.py: {wrong}", file=sys.stderr)
+        return 2
+    for file in filter(lambda file: file.suffix == ".po", texts):
+        for fault in faults(polib.pofile(texts[file])):
+            print(f"{file.relative_to(ROOT)}: {fault}")
+    print(*listed(waiting, ROOT), sep="\n", end="\n" * any(waiting.values()))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
