@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """The articles' claims that are arithmetic, or that a small experiment on a CPU settles: claims.py [NUMBER...]
 
-docs/articles.md says what each claims. The inputs are an article's; those that it lacks are the vendors': lanes and boost clocks of
-V100 (PCIe 1.38 GHz, which its 113 TFLOPS imply, SXM2 1.53), P100, A100 and RTX 5060 Ti, MI250X's units, the Xeon's two AVX-512
-units a core. A multiply-add is 2 flop.
+The rows of docs/articles say what each claims. The inputs are an article's; those that it lacks are the vendors': lanes and boost
+clocks of V100 (PCIe 1.38 GHz, whose 113 TFLOPS the report has, SXM2 1.53), P100, A100 and RTX 5060 Ti, MI250X's units, the
+Xeon's two AVX-512 units a core. A multiply-add is 2 flop.
 
 Examples:    python3 tools/claims.py 44     python3 tools/claims.py 84 85 86     python3 tools/claims.py     (all)
 Exit codes:  0 computed, 2 no such claim, 77 clang-19 is missing, which some take
@@ -49,7 +49,7 @@ def formats():
             step = 2.0 ** (max(math.frexp(x)[1] - 1, 1 - highest) - (bits - 1))
             off += f"{abs(round(x / step) * step / x - 1):14.0e}"
         largest, ulp = (2 - 2.0 ** (1 - bits)) * 2.0**highest, 2.0 ** (1 - bits)
-        yield f"{name:8}{bits + exponent:5}{bits * math.log10(2):8.1f}{largest:12.2e}{ulp:11.1e}{off}"
+        yield f"{name:8}{bits + exponent:5}{bits * math.log10(2):8.2f}{largest:12.2e}{ulp:11.1e}{off}"
 
 
 def to_float(x):
@@ -87,6 +87,14 @@ def clang(chip, source, *words):
     return not run.returncode, run.stderr
 
 
+def occupancy(chip, register):
+    """The waves a SIMD that clang has for a kernel that uses this register; None where the chip has no such register."""
+    said = clang(chip, f'kernel void k() {{ __asm volatile("" ::: "{register}"); }}\n', *"-x cl -nogpulib -O2 -S".split(),
+                 "-Rpass-analysis=kernel-resource-usage")[1]
+    found = re.search(r"Occupancy \[waves/SIMD\]: (\d+)", said)
+    return found and int(found[1])
+
+
 def languages(chip="gfx803"):
     options = {"OpenCL C": "-x cl -nogpulib -S", "HIP": f"-x hip --offload-arch={chip} -nogpulib -nogpuinc --offload-device-only -S",
                "HC C++": "-hc -x c++ -S"}
@@ -94,16 +102,28 @@ def languages(chip="gfx803"):
         f"{name} {'compiles' if clang(chip, '', *words.split())[0] else 'refused'}" for name, words in options.items())
 
 
-def scalar_registers(waves=8):
-    """The size of a SIMD's file of SGPRs, from the most that a wave may have so that clang still fits that many waves."""
+def scalar_registers():
+    """The size of a SIMD's file of SGPRs: the most that clang has waves for."""
     yield "4 x 2 KB = 8 KB a compute unit"
     for name, chip in (("GCN 2", "gfx700"), ("GCN 3, the Fury X", "gfx803")):
-        fits = {n: int(re.search(r"Occupancy \[waves/SIMD\]: (\d+)", clang(
-            chip, f'kernel void k() {{ __asm volatile("" ::: "s{n - 1}"); }}\n', *"-x cl -nogpulib -O2 -S".split(),
-            "-Rpass-analysis=kernel-resource-usage")[1])[1]) for n in range(16, 104, 16)}
-        most = max(n for n in fits if fits[n] >= waves)
+        waves, most = max(((occupancy(chip, f"s{n - 1}"), n) for n in range(16, 104, 8)), key=math.prod)
         yield (f"{name}: clang 19 has {waves} waves a SIMD up to {most} SGPRs each: {waves} x {most} x 4 bytes = "
-               f"{waves * most / 256:.1f} KB a SIMD")
+               f"{waves * most / 256:g} KB a SIMD")
+
+
+def vector_registers(chip="gfx803"):
+    yield f"64 KB / 64 lanes / 4 bytes = {64 * 1024 // 64 // 4} VGPRs"
+    yield "clang 19 for gfx803, waves a SIMD: " + ", ".join(
+        f"{n} VGPRs {occupancy(chip, f'v{n - 1}') or 'refused'}" for n in (24, 64, 84, 128, 256, 257))
+
+
+def address_spaces(chip="gfx803"):
+    """The machine code of a load from LDS and of one from device memory."""
+    run = subprocess.run(["clang-19", "-target", "amdgcn-amd-amdhsa", f"-mcpu={chip}", *"-x cl -nogpulib -O2 -S - -o -".split()],
+                         input="kernel void k(volatile global float* a, volatile local float* b) { a[1] = a[0] + b[0]; }",
+                         capture_output=True, text=True)
+    loads = re.findall(r"(?m)^\s+((?:ds_read|flat_load|global_load|buffer_load)\w*)", run.stdout)
+    return f"clang 19 for {chip}: a load of local memory and one of global memory are {' and '.join(sorted(loads))}"
 
 
 def assembled():
@@ -157,12 +177,14 @@ CLAIMS = {
     41: lanes(5120, 1.38),
     43: lanes(640 * 4 * 4 * 4, 1.38),
     44: f"70 / 113 = {70 / 113:.1%}; 70% are {0.7 * 113:.1f} TFLOPS",
+    "51b": f"4 / 6 = {4 / 6:.2f}, 6 / 4 = {6 / 4:.1f}",
     60: f"boost, SXM2: 1.53 / 1.48 GHz = {1.53 / 1.48:.2f}",
     70: counted(100),
     71: commuting,
     74: f"{counted(12, items=12 * 12)}; 2 x 12^3 = {2 * 12**3}",
     75: lanes(108 * 64, 1.41),
-    76: f"2 x 2150^3 flop at 19.5 TFLOPS: {2 * 2150**3 / 19.5e9:.2f} ms; a second is N = {(19.5e12 / 2) ** (1 / 3):.0f}",
+    76: f"2 x 2150^3 = {2 * 2150**3:.2e} flop, at 19.5 TFLOPS {2 * 2150**3 / 19.5e9:.2f} ms; "
+        f"a second is N = {(19.5e12 / 2) ** (1 / 3):.0f}",
     77: f"2 x 8192^3 = 2^{math.log2(2 * 8192**3):g} = {2 * 8192**3:.4e}",
     78: formats,
     81: f"int ends at {2**31 - 1}; the last index is {46340**2 - 1} at N = 46340, and {46341**2 - 1} at N = 46341: in 32 bits it "
@@ -173,9 +195,11 @@ CLAIMS = {
     86: f"{lanes(4608, 2.572)}; 1.397 are {1.397 / (4608 * 2 * 2.572 / 1000):.1%}",
     87: allclose,
     89: f"2 x 8192^3 / (3 x 8192^2 x 4 bytes) = {2 * 8192 / 12:.0f}",
+    97: f"1.23 x 10^2 = {math.ldexp(math.frexp(123)[0], 1)} x 2^{math.frexp(123)[1] - 1}",
     141: f"3.6 GHz x 4 x 2 x 8 x 2 = {3.6 * 4 * 2 * 8 * 2:.1f} GFLOPS",
-    142: f"2 x 12.8 = {2 * 12.8:.1f} GB/s; ridge: {460.8 / (2 * 12.8):.1f} flop per byte",
+    142: f"1.6 GT/s x 8 bytes x 2 = {1.6 * 8 * 2:.1f} GB/s; ridge: {460.8 / (2 * 12.8):.1f} flop per byte",
     143: attainable,
+    144: f"i7-4790, by slides 20 and 21, at 8 flop per byte: min(460.8, 8 x 25.6) = {min(460.8, 8 * 25.6):.1f} GFLOPS",
     145: f"{lanes(220 * 64, 1.7)}; with FP32 in pairs {lanes(2 * 220 * 64, 1.7)}",
     146: f"{lanes(448, 2.5)}; 2.06 take {2060 / 448 / 2:.2f} GHz; two AVX-512 units a core: {lanes(2 * 448, 2.5)}",
     147: lanes(80 * 64, 1.53),
@@ -183,13 +207,16 @@ CLAIMS = {
     149: languages,
     151: scalar_registers,
     152: f"32 KB / 4 compute units = {32 / 4:g} KB each",
+    "150b": address_spaces,
     153: f"64 / 16 = {64 / 16:g} cycles",
+    155: vector_registers,
     156: assembled,
     158: f"4096 bits x 1 Gbit/s / 8 = {4096 / 8:.0f} GB/s; {GBS} are {GBS / 512:.1%}",
     164: counted(8192),
     166: f"{GBS * 0.25:.0f} GFLOPS, {GBS * 0.25 / PEAK:.2%}",
     169: counted(8192, n=2),
     171: f"{128 * 128}; a work-item has 256: n x n + 2n fit up to n = {max(n for n in range(128) if n * n + 2 * n <= 256)}",
+    "174b": f"4 stacks of HBM x 1 GB = 4 GB; three matrices of 8192 x 8192 floats take {3 * 8192**2 * 4 / 1e9:.2f} GB",
     180: f"256 work-items x 4 x 4 = {256 * 4 * 4} of {128 * 128} elements; 8 x 8 are {256 * 8 * 8}",
     181: f"{5141 / PEAK:.1%}",
     182: f"2 x (128 x 8 + 8 x 128) floats = {2 * 2 * 128 * 8 * 4} bytes of LDS; K = 64 in steps of 8: {1 + 64 // 8} tiles loaded, "
@@ -198,7 +225,7 @@ CLAIMS = {
     184: ", ".join(f"{speed}: {speed / GBS:.3g}" for speed in (567, 2018, 5141, 6351)),
     192: units,
     194: split_k,
-    "E13": places,
+    39: places,
 }
 
 

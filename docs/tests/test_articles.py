@@ -1,53 +1,37 @@
-"""The ledger of docs/articles.md: every claim has one row, with a verdict, commands that run, and figures in `code` that are found:
+"""The ledger of docs/articles: a row has a verdict, commands that run, and figures in `code` that are found:
   `text`                                         in what the row's commands print;
   `x.csv: a, n 8, column = 1.5`                  in docs/results/h200/x.csv: of the one row with a cell a, and 8 in column n;
   `x.csv: a, column / y.csv: b, column = 2.1`    the quotient of two such;
   `x.txt: text`                                  in docs/results/x.txt.
-A command that takes a GPU is not run: its row has a figure of a CSV. That another figure is noticed is shown of each.
+A command that takes a GPU is not run: its row has a figure of a CSV. That another figure is noticed is shown of each. The lists of
+all claims, of verdicts and of what is corrected are what tools/ledger.py writes.
 """
-import collections
 import contextlib
 import csv
 import functools
 import io
 import re
+import shutil
 
 import pytest
 
 import claims
+import ledger
 from commands import check_exists, run
 from support import ROOT
 
-CLAIMS = "1-38, 40-53, 60-67, 70-95, 100-136, 140-196, E1-E13"
-VERDICTS = ("reproduced", "reproduced on an H200", "otherwise on an H200", "corrected", "by the guide", "quoted", "out of reach",
-            "beside")
 PLACE = r"([\w/]+\.csv): ([^=]+?)"
 SELECTOR = re.compile(rf"{PLACE}(?: / {PLACE})? = (.+)")
 RESULTS = ROOT / "docs/results"
-TEXT = (ROOT / "docs/articles.md").read_text()
+ROWS = ledger.rows()
 
 
-def rows_of(text):
-    """{first head of a table: its rows as lists of cells}; tables with the same one are one."""
-    found, head = collections.defaultdict(list), None
-    for line in text.splitlines():
-        cells = [cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]]
-        if cells and head is not None and not re.fullmatch("[-:]+", cells[0]):
-            found[head].append(cells)
-        head = (cells[0] if head is None else head) if cells else None
-    return found
+def code(text):
+    return re.findall(r"`([^`]+)`", text)
 
 
-def claims_in(text):
-    """'8, 10-12, E3' as a list of claims."""
-    found = []
-    for letter, first, last in re.findall(r"(E?)(\d+)(?:-E?(\d+))?", text):
-        found += [f"{letter}{n}" for n in range(int(first), int(last or first) + 1)]
-    return found
-
-
-def code(cell):
-    return [span.strip() for span in re.findall(r"`([^`]+)`", cell) if span.strip()]
+def figures_of(row):
+    return code(f"{row.right} {row.shows}")
 
 
 def cell(name, words):
@@ -96,13 +80,9 @@ def output_of(command):
     return " ".join(" ".join(lines).split())
 
 
-def check_row(cells):
-    claim, _, _, verdict, commands, figures = cells
-    commands, figures = code(commands), code(figures)
-    if verdict.startswith("repeats "):
-        assert set(claims_in(verdict)) <= set(claims_in(CLAIMS)), f"{verdict}, which is no row"
-    else:
-        assert verdict in VERDICTS, f"'{verdict}' is no verdict"
+def check_row(row):
+    assert row.verdict in ledger.VERDICTS, f"'{row.verdict}' is no verdict"
+    commands, figures = code(row.commands), figures_of(row)
     kept = [figure for figure in figures if re.match(r"\w+\.txt: ", figure)]  # of what programs printed once
     of_csv = [figure for figure in figures if SELECTOR.fullmatch(figure)]
     printed = [" ".join(figure.split()) for figure in figures if figure not in (*kept, *of_csv)]
@@ -111,10 +91,10 @@ def check_row(cells):
     for at, (name, _, words) in enumerate(figure.partition(": ") for figure in kept):
         kept[at] = " ".join(words.split())
         assert kept[at] in " ".join((RESULTS / name).read_text().split()), f"{name} lacks '{words}'"
-    if verdict == "out of reach":
+    if row.verdict in ledger.NOT_RUN:
         return
     assert commands, "has no command"
-    assert not verdict.endswith("on an H200") or of_csv, "has no figure of an H200's results"
+    assert not row.verdict.endswith("on an H200") or of_csv, "has no figure of an H200's results"
     said, lack = {}, None
     for command in commands:
         check_exists(command)
@@ -133,38 +113,34 @@ def check_row(cells):
         raise lack
 
 
-def check_whole(text):
-    """Every claim has one row, as many as are said have each verdict, and the first table leads to every claim."""
-    found = rows_of(text)
-    claims = collections.Counter(claims_in(", ".join(row[0] for row in found["claim"])))
-    wanted = collections.Counter(claims_in(CLAIMS))
-    assert claims == wanted, f"rows too many or missing: {sorted((claims - wanted) + (wanted - claims))}"
-    counts = collections.Counter("repeats" if row[3].startswith("repeats") else row[3] for row in found["claim"])
-    assert {verdict: int(n) for verdict, n in found["verdict"]} == counts, f"it is {dict(counts)}"
-    led = set(claims_in(", ".join(row[1] for row in found["article, section"])))
-    assert led == {claim for claim in wanted if claim[0] != "E"}, "the first table does not lead to every claim"
-    for row in found["article, section"]:
-        for command in code(row[3]):
-            check_exists(command)
+def check_lists(folder):
+    claims = [row.claim for row in ledger.rows(folder)]
+    assert len(claims) == len(set(claims)), "two rows have the same number"
+    for page, text in ledger.pages(folder).items():
+        assert page.read_text() == text, f"{page.name} is not what tools/ledger.py writes"
 
 
-def test_whole():
-    check_whole(TEXT)
+def test_lists():
+    check_lists(ledger.FOLDER)
 
 
-@pytest.mark.parametrize("cells", rows_of(TEXT)["claim"], ids=lambda cells: cells[0])
-def test_row(cells):
-    check_row(cells)
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.claim)
+def test_row(row):
+    check_row(row)
 
 
-@pytest.mark.parametrize("cells", rows_of(TEXT)["claim"], ids=lambda cells: cells[0])
-def test_another_figure_is_noticed(cells):
-    for figure in code(cells[5]) if cells[3] != "out of reach" else ():
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.claim)
+def test_another_figure_is_noticed(row):
+    for figure in figures_of(row) if row.verdict not in ledger.NOT_RUN else ():
         with pytest.raises(AssertionError):
-            check_row([*cells[:5], cells[5].replace(figure, figure[:-1] + "?")])
+            check_row(row._replace(right="", shows=f"{row.right} {row.shows}".replace(f"`{figure}`", f"`{figure[:-1]}?`")))
 
 
-@pytest.mark.parametrize("old, new", [("| 46 |", "| 47 |"), ("| corrected | `", "| reproduced | `"), ("| 40-45 |", "| 40-44 |")])
-def test_a_claim_that_is_missing_is_noticed(old, new):
-    with pytest.raises(AssertionError):
-        check_whole(TEXT.replace(old, new, 1))
+@pytest.mark.parametrize("old, new", [
+    (r"- \*\*46\*\*(.*\n  )*.*\n", ""), (r"\*\*46\*\*", "**146**"), (r"\*corrected\*", "*reproduced*"),
+    (r"\*quoted\*", "*reproduced*"), (" → .*", " → as it says")])
+def test_a_row_that_is_lost_or_changed_is_noticed(old, new, tmp_path):
+    for path in shutil.copytree(ledger.FOLDER, tmp_path / "articles").glob("[!c]*.md"):
+        path.write_text(re.sub(old, new, path.read_text(), count=1))
+    with pytest.raises((AssertionError, ledger.Wrong)):
+        check_lists(tmp_path / "articles")

@@ -251,6 +251,30 @@ TEST_F(Wmma, AllLanesMustComeToTheSameCall) {
     expect_silence();
 }
 
+__global__ void divergent_product(int kind) {
+    A<half> a;
+    B<half> b;
+    C<float> c;
+    C<half> d;
+    const int lane = threadIdx.x;
+    fill_fragment(a, half(1)), fill_fragment(b, half(1)), fill_fragment(c, 0.0f);
+    fill_fragment(d, half(0));
+    if (kind == 0 && lane == 7) return;
+    if (kind == 1) lane == 7 ? mma_sync(d, a, b, d) : mma_sync(c, a, b, c);  // @two_products
+    else mma_sync(c, a, b, c);  // @warp_product
+}
+
+TEST_F(Wmma, AllLanesMustComeToTheSameProduct) {
+    in_every_order([] {
+        divergent_product<<<1, 32>>>(0);
+        expect_lonely("@warp_product");
+        divergent_product<<<1, 32>>>(1);
+        expect_lonely("@two_products");
+    });
+    divergent_product<<<1, 32>>>(2);
+    expect_silence();
+}
+
 __global__ void load_and_store(float* in, unsigned ldm, unsigned ldm_of_lane_5,
                                layout_t layout_of_lane_5, int shift) {
     const bool five = threadIdx.x == 5;
@@ -259,10 +283,13 @@ __global__ void load_and_store(float* in, unsigned ldm, unsigned ldm_of_lane_5,
     load_matrix_sync(c, in, ldm, five ? layout_of_lane_5 : mem_row_major);  // @lane_5
     store_matrix_sync(in, c, ldm, mem_row_major);  // @stored_back
 }
-__global__ void store_only(float* out) {
+__global__ void store_only(float* out, unsigned ldm_of_lane_5 = 16,
+                           layout_t layout_of_lane_5 = mem_row_major, int shift = 0) {
+    const bool five = threadIdx.x == 5;
     C<float> c;
     fill_fragment(c, 1.0f);
-    store_matrix_sync(out, c, 16, mem_row_major);
+    store_matrix_sync(five ? out + shift : out, c, five ? ldm_of_lane_5 : 16,
+                      five ? layout_of_lane_5 : mem_row_major);
 }
 
 template <class F>
@@ -312,6 +339,15 @@ TEST_F(Wmma, StoresAreCheckedToo) {
     Device<float> out(512, 0);
     store_only<<<1, 32>>>(out.data + 4);
     expect_failure({"store_matrix_sync: ..aligned to 32 bytes"});
+    const auto differs = [](const std::string& what) {
+        expect_failure({"store_matrix_sync: lanes 0 and 5 of the warp give different " + what});
+    };
+    store_only<<<1, 32>>>(out.data, 20);
+    differs("ldm");
+    store_only<<<1, 32>>>(out.data, 16, mem_col_major);
+    differs("layouts");
+    store_only<<<1, 32>>>(out.data, 16, mem_row_major, 8);
+    differs("pointers");
     EXPECT_EQ(out.host(), std::vector<float>(512, 0));
 }
 

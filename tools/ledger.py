@@ -1,0 +1,121 @@
+#!/usr/bin/env python3
+"""ledger.py reads the rows of the articles' claims from the pages of docs/articles, and writes the lists that follow from them.
+
+A row stands below a heading of its article:
+
+    - **14** · *corrected* · what the article says → what is right\\
+      the commands that show it\\
+      what they print, and why
+
+Only what is wrong has the arrow. A slip and what is out of reach have no commands. The lists are those between <!-- NAME --> and
+<!-- /NAME --> of claims.md and corrected.md: each function in LISTS yields the lines of one.
+Example: python3 tools/ledger.py. Exit codes: 0 written, 2 wrong words, or a page that can't be read so.
+"""
+import collections
+import itertools
+import re
+import sys
+import textwrap
+
+import tables
+from machine import ROOT
+from results import Wrong
+
+FOLDER = ROOT / "docs/articles"
+VERDICTS = ("reproduced", "reproduced on an H200", "otherwise on an H200", "corrected", "a slip", "by the guide", "quoted",
+            "out of reach", "beside")
+WRONG, NOT_RUN = ("corrected", "a slip"), ("a slip", "out of reach")
+Row = collections.namedtuple("Row", "page title heading claim verdict says right commands shows")
+
+
+def number(claim):
+    """(2, 'b') of '2b'"""
+    digits, letter = re.fullmatch(r"(\d+)(\w*)", claim).groups()
+    return int(digits), letter
+
+
+def articles(folder=FOLDER):
+    """The pages with rows, in the order of the claims' numbers."""
+    return sorted((path for path in folder.glob("*.md") if re.search(r"(?m)^- \*\*\d+\w*\*\* · ", path.read_text())),
+                  key=lambda path: min(number(row.claim) for row in rows_of(path)))
+
+
+def rows_of(path):
+    """A page's rows. Raises Wrong."""
+    rows, heading, text = [], "", path.read_text()
+    for line in re.findall(r"(?m)^(?:## .*|- .*(?:\n  .*)*)", text):
+        if line.startswith("#"):
+            heading = line[3:]
+            continue
+        parts = [" ".join(part.split()) for part in line.split("\\\n")]
+        head = re.fullmatch(r"- \*\*(\d+[a-z]?)\*\* · \*([^*]+)\* · (.*?)(?: → (.*))?", parts[0])
+        if not head or len(parts) != 3 - (head[2] in NOT_RUN) or bool(head[4]) != (head[2] in WRONG):
+            raise Wrong(f"{path}: this is no row: {line}")
+        rows.append(Row(path, text.split("\n")[0][2:], heading, *head.groups(""), *["", *parts[1:]][-2:]))
+    return rows
+
+
+def rows(folder=FOLDER):
+    return [row for path in articles(folder) for row in rows_of(path)]
+
+
+def anchor(heading):
+    """The name that GitHub gives a heading."""
+    return re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
+
+
+def numbers(claims):
+    """'1-3, 2b' of the claims 1, 2, 2b, 3."""
+    whole = sorted(int(claim) for claim in claims if claim.isdigit())
+    runs = [[n for _, n in run] for _, run in itertools.groupby(enumerate(whole), lambda pair: pair[1] - pair[0])]
+    return ", ".join([f"{run[0]}-{run[-1]}" if run[1:] else f"{run[0]}" for run in runs]
+                     + sorted((claim for claim in claims if not claim.isdigit()), key=number))
+
+
+def claims(rows):
+    yield "| | claims |\n|---|---|"
+    for (page, title), found in itertools.groupby(rows, lambda row: (row.page, row.title)):
+        yield f"| [{title}]({page.name}) | {numbers([row.claim for row in found])} |"
+
+
+def verdicts(rows):
+    yield "| verdict | rows |\n|---|---:|"
+    for verdict in VERDICTS:
+        yield f"| {verdict} | {sum(row.verdict == verdict for row in rows)} |"
+
+
+def corrected(rows):
+    for (page, title), found in itertools.groupby((row for row in rows if row.right), lambda row: (row.page, row.title)):
+        yield f"\n## {title}\n"
+        for row in found:
+            yield textwrap.fill(f"- [**{row.claim}**]({page.name}#{anchor(row.heading)}) · {row.says} → {row.right}", 128,
+                                subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
+    yield ""
+
+
+LISTS = {made.__name__: made for made in (claims, verdicts, corrected)}
+
+
+def pages(folder=FOLDER):
+    """{page: its text} of those that have lists. Raises Wrong."""
+    found = rows(folder)
+    return {path: tables.filled(path, lambda name, old: "\n".join(LISTS[name](found)) + "\n")
+            for path in (folder / "claims.md", folder / "corrected.md")}
+
+
+def main(words):
+    """Returns the exit code."""
+    if words:
+        print(__doc__.strip())
+        return 2 * (words not in (["-h"], ["--help"]))
+    try:
+        for page, text in pages().items():
+            page.write_text(text)
+    except Wrong as wrong:
+        print(f"ledger.py: {wrong}", file=sys.stderr)
+        return 2
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
