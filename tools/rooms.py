@@ -21,6 +21,7 @@ ROOMS = (
     ("chapters' tests", CHAPTER + "tests/.*", ""),
     (DATA, r"(?!.*CMakeLists).*\.(csv|svg|txt|inc|ipynb|cff)|LICENSE", ""),
     ("patches", r".*\.patch", ""),
+    ("translations", r".*\.(po|(ja|zh)\.md)", ""),
     ("the ladder's programs", CHAPTER + r"(\d_\w+|matmul)\.cu", ""),
     ("chapters' READMEs and notes", CHAPTER + r".*\.md", ""),
     ("chapters' other programs", CHAPTER + ".*", ""),
