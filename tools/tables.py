@@ -355,6 +355,18 @@ def filled(page, made):
     return text
 
 
+def roofs(root):
+    """The limits that were measured on each GPU, for docs/toys/roofline.html."""
+    lines = []
+    for file in sorted(root.glob("docs/results/*/limits.csv"), reverse=True):
+        rows = {row.what: row for row in read(file)}
+        gbs, shared, gflops = (getattr(rows.get(what), column, "-") for what, column in (
+            ("copy", "gbs"), ("shared_memory", "gbs"), ("fp32_fma", "gflops")))
+        if "-" not in (gbs, shared, gflops):
+            lines.append(f'  {{ gpu: "{rows["copy"].gpu}", memory: {gbs}, shared: {shared}, peak: {gflops} }},  // GB/s, GB/s, GFLOP/s\n')
+    return f"// Measured, from docs/results/*/limits.csv; ./run plot writes it.\nconst LIMITS = [\n{''.join(lines)}];\n"
+
+
 def pages(folder, root):
     """{page: its text} of all that have tables of `folder`, or ways to others. Raises Wrong."""
     results, texts, last = Results(folder), {}, ways(sorted(root.glob("[0-9][0-9]_*/README.md")))
@@ -370,4 +382,6 @@ def pages(folder, root):
                 raise Wrong(f"{page}: the table '{name}' lacks a figure: {wrong}")
 
         texts[page] = re.sub(r"\n(Back|Next): [^\n]*(\n[^\n]+)?\n\Z", lambda _: f"\n{last[page]}", filled(page, made))
+    if (root / "docs/toys").exists():
+        texts[root / "docs/toys/limits.js"] = roofs(root)
     return texts

@@ -16,6 +16,7 @@ from machine import ROOT
 
 LONGEST = 512  # the longest edge of a matrix that a page can show
 HERE = pathlib.Path(__file__).parent
+RULES = ROOT / "docs/toys/rules.js"
 # What a page shows if nobody says what: a tile of C or two, and so many k that every buffer is used again.
 SHAPES = {"01": (16, 32, 12), "06": (128, 256, 160), "09": (128, 256, 24), "10": (128, 256, 384), "11": (64, 128, 192)}
 OTHER_SHAPE = 128, 128, 24
@@ -135,7 +136,7 @@ def page(title, records, template="view"):
     text = (HERE / f"{template}.html").read_text()
     for mark, fill in (("TITLE", html.escape(title)), ("/* STYLE */", (HERE / "view_common.css").read_text()),
                        ("/* COMMON */", (HERE / "view_common.js").read_text()),
-                       ("/* RECORD */", (HERE / "view_record.js").read_text()),
+                       ("/* RECORD */", RULES.read_text() + (HERE / "view_record.js").read_text()),
                        ('"RECORDS"', json.dumps(records, separators=(",", ":")).replace("</", "<\\/"))):
         text = text.replace(mark, fill, 1)
     return text

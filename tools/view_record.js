@@ -1,6 +1,4 @@
-// What is in a record, and what its requests cost: the emulator's rules once more, to show each sector and each wavefront.
-
-const SECTOR = 32, LINE = 128, BANKS = 32, WORD = 4;
+// What is in a record. docs/toys/rules.js stands before it: what its requests cost.
 
 // An event as an object. addresses: of each lane, or null; to: where in shared memory a copy goes.
 function decode(data, [site, cost, ideal, moment, base, pattern, toBase, toPattern]) {
@@ -8,46 +6,6 @@ function decode(data, [site, cost, ideal, moment, base, pattern, toBase, toPatte
   const spread = (first, list) => list === undefined ? null : data.patterns[list].map(d => d === null ? null : first + d);
   return { kind, file, line, width, cost, ideal, moment, addresses: spread(base, pattern), to: spread(toBase, toPattern),
     global: kind.startsWith("global") || kind === "copy", store: kind.endsWith("store"), access: pattern !== undefined };
-}
-
-// The 32-byte pieces of global memory that a request touches, and how many the emulator's rule counts. A copy of 16 bytes bypasses
-// L1: of each line of 128 bytes it asks once for each sector of shared memory that the line goes to.
-function sectorsOf(event) {
-  const sectors = new Map(), asked = new Set();
-  event.addresses.forEach((address, lane) => {
-    if (address === null) return;
-    for (let s = Math.floor(address / SECTOR); s * SECTOR < address + event.width; ++s) {
-      if (!sectors.has(s)) sectors.set(s, []);
-      sectors.get(s).push(lane);
-    }
-    if (event.to && event.width === 16) asked.add(Math.floor(address / LINE) + " " + Math.floor(event.to[lane] / SECTOR));
-  });
-  return { sectors, count: asked.size || sectors.size };
-}
-
-// Each word of shared memory that a request asks for, with the wavefront that serves it: the emulator's rule (requests.cpp).
-function wavefrontsOf(event) {
-  const { addresses, width } = event;
-  let groups = width <= 4 ? 1 : width <= 8 ? 2 : 4;
-  const agree = distance => addresses.every((a, lane) => a === null || [a, null].includes(addresses[lane ^ distance]));
-  if (!event.store && groups > 1 && (agree(1) || agree(2))) groups /= 2;
-  const words = [];
-  let count = 0;
-  for (let group = 0; group < groups; ++group) {
-    const banks = Array.from({ length: BANKS }, () => []);
-    for (let lane = group * 32 / groups; lane < (group + 1) * 32 / groups; ++lane) {
-      if (addresses[lane] === null) continue;
-      for (let word = Math.floor(addresses[lane] / WORD); word * WORD < addresses[lane] + width; ++word) {
-        const bank = banks[word % BANKS], known = bank.find(each => each.word === word);
-        if (known) { known.lanes.push(lane); continue; }  // one word serves all who want it
-        const fresh = { word, wavefront: count + bank.length + 1, lanes: [lane] };
-        bank.push(fresh);
-        words.push(fresh);
-      }
-    }
-    count += Math.max(...banks.map(bank => bank.length));
-  }
-  return { words, count };
 }
 
 // [word, lane] of each 4-byte word that the lanes' bytes lie in.

@@ -1,0 +1,72 @@
+// What a request of a warp costs, and what a tile takes. The rules of emulator/requests.cpp once more, to show each sector and each
+// wavefront; tools/tests/test_toys.py compares the two. The pages of ./run view use them, too.
+
+const SECTOR = 32, LINE = 128, BANKS = 32, WORD = 4;
+
+// event: { addresses (of each lane, or null), width (bytes a lane), store, to (where in shared memory a copy goes, or null) }
+
+// The 32-byte pieces of global memory that a request touches, each with its lanes, and how many the emulator counts. A copy of 16
+// bytes bypasses L1: of each line of 128 bytes it asks once for each sector of shared memory that the line goes to.
+function sectorsOf(event) {
+  const sectors = new Map(), asked = new Set();
+  event.addresses.forEach((address, lane) => {
+    if (address === null) return;
+    for (let s = Math.floor(address / SECTOR); s * SECTOR < address + event.width; ++s) {
+      if (!sectors.has(s)) sectors.set(s, []);
+      sectors.get(s).push(lane);
+    }
+    if (event.to && event.width === 16) asked.add(Math.floor(address / LINE) + " " + Math.floor(event.to[lane] / SECTOR));
+  });
+  return { sectors, count: asked.size || sectors.size };
+}
+
+// Into how many groups of lanes a request to shared memory falls. 128 bytes are served at a time: a whole warp of 4 bytes a lane,
+// half a warp of 8, a quarter of 16. Two groups of a load go together if pairs of lanes all through the warp want the same bytes:
+// lanes 0 and 1, 2 and 3, ..., or else lanes 0 and 2, 1 and 3, ...
+function groupsOf({ addresses, width, store }) {
+  const groups = width <= 4 ? 1 : width <= 8 ? 2 : 4;
+  const agree = distance => addresses.every((a, lane) => a === null || [a, null].includes(addresses[lane ^ distance]));
+  return !store && groups > 1 && (agree(1) || agree(2)) ? groups / 2 : groups;
+}
+
+// Each word of shared memory that a request asks for, with its bank, the wavefront that serves it and the lanes that want it.
+// least: the wavefronts if no banks conflict.
+function wavefrontsOf(event) {
+  const { addresses, width } = event, groups = groupsOf(event), words = [];
+  let count = 0, least = 0;
+  for (let group = 0; group < groups; ++group) {
+    const banks = Array.from({ length: BANKS }, () => []);
+    for (let lane = group * 32 / groups; lane < (group + 1) * 32 / groups; ++lane) {
+      if (addresses[lane] === null) continue;
+      for (let word = Math.floor(addresses[lane] / WORD); word * WORD < addresses[lane] + width; ++word) {
+        const bank = banks[word % BANKS], known = bank.find(each => each.word === word);
+        if (known) { known.lanes.push(lane); continue; }  // one word serves all who want it
+        const fresh = { word, bank: word % BANKS, wavefront: count + bank.length + 1, lanes: [lane] };
+        bank.push(fresh);
+        words.push(fresh);
+      }
+    }
+    count += Math.max(...banks.map(bank => bank.length));
+    least += Math.ceil(banks.flat().length / BANKS);
+  }
+  return { words, count, least, groups };
+}
+
+// Flop for each byte of a tile of m x n: m n multiply-adds for m + n floats, at each k.
+const intensity = (m, n) => 2 * m * n / (WORD * (m + n));
+
+// A multiprocessor of Hopper, by NVIDIA's CUDA C++ Programming Guide. A block takes 1 KB of shared memory besides its own.
+const SM = { registers: 65536, threads: 2048, blocks: 32, shared: 233472, reserved: 1024, perThread: 255, perBlock: 1024 };
+
+// What a block of bm x bn elements takes whose threads have tm x tn each, with `others` registers besides sums and operands, and with
+// `depth` values of k of A and B in shared memory. blocks: as many as an SM holds; by: what ends first.
+function blockOf({ bm, bn, tm, tn, depth, others }) {
+  const threads = bm * bn / (tm * tn), registers = tm * tn + tm + tn + others, shared = WORD * depth * (bm + bn);
+  const allocated = Math.ceil(registers / 8) * 8 * Math.ceil(threads / 32) * 32;  // a warp's are a multiple of 256
+  const fits = { threads: Math.floor(SM.threads / threads), registers: Math.floor(SM.registers / allocated),
+    shared: Math.floor(SM.shared / (shared + SM.reserved)), blocks: SM.blocks };
+  if (threads > SM.perBlock) fits.threads = 0;
+  if (registers > SM.perThread) fits.registers = 0;
+  const by = Object.keys(fits).reduce((least, each) => fits[each] < fits[least] ? each : least);
+  return { threads, registers, shared, blocks: fits[by], by };
+}
