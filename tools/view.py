@@ -2,11 +2,14 @@
 
 A record is text, a line each: "A record of a launch" in the emulator's REFERENCE.md. The page gets it as JSON. Lanes' distances
 from the first repeat themselves all the time, so each list of them stands there once, as a pattern.
+
+What the page tells of a chapter's kernel is in the chapter's view.txt: captions, each with the event that it is about.
 """
 import csv
 import html
 import json
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -20,6 +23,8 @@ RULES = ROOT / "docs/toys/rules.js"
 # What a page shows if nobody says what: a tile of C or two, and so many k that every buffer is used again.
 SHAPES = {"01": (16, 32, 12), "06": (128, 256, 160), "09": (128, 256, 24), "10": (128, 256, 384), "11": (64, 128, 192)}
 OTHER_SHAPE = 128, 128, 24
+WORDS = ("asynchronous copy", "bank", "bank conflict", "broadcast", "coalesced", "fragment", "lane", "mbarrier", "padding", "phase",
+         "sector", "swizzle", "TMA", "tensor core", "tile", "warp", "wavefront", "wgmma")
 
 
 def usual_shape(step):
@@ -123,9 +128,34 @@ class Reader:
                 problem.update(block=len(self.data["blocks"]) - 1, accesses=accesses)
 
 
+def words(root=ROOT):
+    """{word: what the glossary says of it}, of the words that a page uses without a sentence of its own."""
+    found = {"at best": "The fewest sectors or wavefronts that a request for so many bytes can take."}
+    for term, meaning in re.findall(r"(?m)^\| ([^|]+) \| ([^|]+) \|", (root / "docs/glossary.md").read_text()):
+        for word in re.split(", ", re.sub(r" \(.*?\)|`", "", term)):
+            if word in WORDS:
+                found.setdefault(word, f"{term}: " + re.sub(r" ?\(\[.*?\]\(.*?\)\)|`", "", meaning))
+    return found
+
+
+def captions(step, root=ROOT):
+    """Of view.txt: parts between empty lines. The first line of each says where: "warp 4 shared load of Bs after barrier, lane 3:
+    b[j] = Bs" is the warp's first shared load of Bs by a line with these words, after a barrier. The others are what is told."""
+    file = root / re.split(r"[./]", step)[0] / "view.txt"
+    found = []
+    for part in file.read_text().strip().split("\n\n") if file.is_file() else ():
+        where, *text = part.split("\n")
+        warp, kind, of, after, lane, statement = re.fullmatch(
+            r"(?:warp (\d+) )?([a-z ]+?)(?: of (\w+))?(?: after ([a-z ]+))?(?:, lane (\d+))?: (.+)", where).groups()
+        found.append({"warp": int(warp or 0), "kind": kind, "of": of, "after": after, "lane": int(lane or 0),
+                      "statement": statement, "text": " ".join(text)})
+    return found
+
+
 def read(text, name, shape, root=ROOT):
     """The record as the page takes it."""
     reader = Reader(name, shape, root)
+    reader.data["captions"] = captions(name, root)
     for kind, *cells in csv.reader(text.splitlines()):
         getattr(reader, kind)(*cells)
     return reader.data
@@ -137,6 +167,7 @@ def page(title, records, template="view"):
     for mark, fill in (("TITLE", html.escape(title)), ("/* STYLE */", (HERE / "view_common.css").read_text()),
                        ("/* COMMON */", (HERE / "view_common.js").read_text()),
                        ("/* RECORD */", RULES.read_text() + (HERE / "view_record.js").read_text()),
+                       ('"WORDS"', json.dumps(words())),
                        ('"RECORDS"', json.dumps(records, separators=(",", ":")).replace("</", "<\\/"))):
         text = text.replace(mark, fill, 1)
     return text

@@ -1,17 +1,35 @@
 // What the pages of ./run view share: lanes' colours, sharp canvases, the tip beside the pointer.
 
-// Dark to light, so that the order of lanes is seen in grey, too.
+// Dark to light, so that the order of lanes is seen in grey, too; all of them stand out from a light page, or from a dark one.
+const DARK = matchMedia("(prefers-color-scheme: dark)");
+const STOPS = { light: [[55, 12, 85], [34, 42, 136], [9, 80, 116], [12, 110, 85], [51, 136, 34], [171, 139, 9]],
+  dark: [[155, 55, 226], [115, 124, 220], [27, 167, 236], [23, 206, 160], [154, 226, 140], [251, 235, 173]] };
 function laneColour(lane) {
-  const stops = [[48, 18, 90], [50, 85, 150], [30, 140, 140], [80, 180, 100], [180, 215, 60], [253, 235, 90]];
+  const stops = STOPS[DARK.matches ? "dark" : "light"];
   const at = lane / 31 * (stops.length - 1), i = Math.min(Math.floor(at), stops.length - 2);
   return `rgb(${stops[i].map((from, c) => Math.round(from + (stops[i + 1][c] - from) * (at - i)))})`;
 }
-const LANE_COLOURS = Array.from({ length: 32 }, (_, lane) => laneColour(lane));
+const LANE_COLOURS = [], COLOURS = {};
+function readColours() {
+  for (let lane = 0; lane < 32; ++lane) LANE_COLOURS[lane] = laneColour(lane);
+  for (const name of ["paper", "ink", "note", "line", "grid", "past", "costly", "global", "shared"])
+    COLOURS[name] = getComputedStyle(document.documentElement).getPropertyValue("--" + name).trim();
+}
+readColours();
+// Calls back when the reader's system turns dark or light.
+const onColours = redraw => DARK.addEventListener("change", () => { readColours(); redraw(); });
 const pieceColour = piece => LANE_COLOURS[4 * piece];
-const inkOn = lane => lane < 13 ? "#fff" : "#000";
+const inkOn = lane => lane < (DARK.matches ? 4 : 25) ? "#fff" : "#000";
 
-// A canvas as sharp as the screen.
-function paint(canvas, width, height) {
+const FONT = "11px system-ui, sans-serif", ruler = document.createElement("canvas").getContext("2d");
+ruler.font = FONT;
+// The room that the longest of these labels takes.
+const roomFor = labels => Math.ceil(Math.max(0, ...labels.map(label => ruler.measureText(label).width))) + 6;
+
+// A canvas as sharp as the screen, with the words that a screen reader says in its place.
+function paint(canvas, width, height, words) {
+  canvas.setAttribute("role", "img");
+  canvas.setAttribute(words ? "aria-label" : "aria-hidden", words || "true");
   const sharp = window.devicePixelRatio || 1;
   canvas.width = Math.round(width * sharp);
   canvas.height = Math.round(height * sharp);
@@ -19,8 +37,9 @@ function paint(canvas, width, height) {
   canvas.style.height = height + "px";
   const context = canvas.getContext("2d");
   context.scale(sharp, sharp);
-  context.font = "11px system-ui, sans-serif";
+  context.font = FONT;
   context.textBaseline = "middle";
+  context.fillStyle = COLOURS.ink;
   return context;
 }
 
@@ -38,3 +57,4 @@ function showTip(e, text) {
   tip.style.left = Math.max(2, Math.min(e.clientX + 14, innerWidth - width - 4)) + "px";
   tip.style.top = (e.clientY + 18 + height > innerHeight ? Math.max(2, e.clientY - height - 12) : e.clientY + 18) + "px";
 }
+document.addEventListener("pointerdown", () => showTip(null, null), true);  // the next tap ends it

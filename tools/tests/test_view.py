@@ -60,6 +60,25 @@ def test_lines():
     assert data["problems"] == [{"text": "race in As, of 2", "block": 0, "accesses": [[1, 1, 5]]}]
 
 
+def test_captions_of_a_chapter(tmp_path):
+    """Each part of where a caption stands; those of a step are its chapter's."""
+    (tmp_path / "03_a").mkdir()
+    (tmp_path / "03_a/view.txt").write_text("warp 4 shared load of Bs after barrier, lane 3: b[j] = Bs\nOne\n{cost}.\n\n"
+                                             "wait: x: y\nTwo.\n")
+    first, second = view.captions("03_a.1_step", tmp_path)
+    assert first == {"warp": 4, "kind": "shared load", "of": "Bs", "after": "barrier", "lane": 3, "statement": "b[j] = Bs",
+                     "text": "One {cost}."}
+    assert second == {"warp": 0, "kind": "wait", "of": None, "after": None, "lane": 0, "statement": "x: y", "text": "Two."}
+    assert view.captions("04_b", tmp_path) == []
+
+
+def test_words_are_in_the_glossary():
+    """All, with no link in what is said of them; and what says it is a row."""
+    said = view.words()
+    assert {*view.WORDS} | {"at best"} == {*said} and not any("](" in text or "`" in text for text in said.values())
+    assert said["phase"].startswith("phase: ") and said["wavefront"].startswith("wavefront (of L1")
+
+
 def test_a_source_that_is_not_utf_8(tmp_path):
     (tmp_path / "a.cu").write_bytes(b"// \x83\x65\n")
     data = view.read("block,0\nevent,0,global load,a.cu:1,4,1,1,0,1000", "a", (1, 1, 1), tmp_path)
