@@ -11,6 +11,7 @@ import pytest
 
 import machine
 import run as run_py
+from programs import PROGRAMS
 from results import write_whole
 from stand_ins import STAGES, StandIns, eventually, failed, press_ctrl_c, runs
 from support import BUILD, ROOT, call, program
@@ -136,7 +137,8 @@ BAD = (
     ("all --against FULL FULL", "--against"), ("all --size 8", "--size"), ("all FILE", "FILE folder"),
     ("compare FULL", "two folders"), ("compare FULL EMPTY", "'EMPTY' results"), ("plot FULL FULL", "plot folder"),
     ("pictures x", "pictures 'x'"), ("view", "view 03"), ("view 99", "view '99' 01_naive 07"), ("view 03 -m 0", "-m '0' 1"),
-    ("view 03 --html missing/x", "--html directory"),
+    ("view 03 --html missing/x", "--html directory"), ("view 03 --caption 7", "--caption '7' 03_shared_blocking 6 1"),
+    ("view 03 --caption 0", "--caption '0' 6"), ("view 08 --caption", "--caption"), ("view 07 --caption 1", "--caption 07 none"),
     ("01 --foo", "'--foo' 01"), ("--foo", "--foo"), ("01 -x", "-x"),
     ("diff 01 02 03", "diff chapter"), ("diff --side", "diff chapter"), ("diff 01 99", "'99' 01_naive"),
     ("diff '*'", "'*' 01_naive"),
@@ -234,6 +236,13 @@ def test_what_is_tested(s, words, targets, options):
     assert run.returncode == 0 and f" --target {targets}\n" in run.calls, run
     assert run.calls.splitlines()[-1].endswith(f" -j{machine.CORES} {options}".rstrip())
     assert ("--all" in run.stdout) == ("thorough" in options)
+
+
+@pytest.mark.parametrize("name, kinds", (("cpu", "stage"), ("asan", "stage"), ("trace", "stage step product"),
+                                         ("indices", "stage step product"), ("gpu", "stage step product")))
+def test_each_program_is_tested_in_each_build(name, kinds):
+    listed = re.findall(r"Test +#\d+: (\S+)", call("ctest", "--test-dir", BUILD, "-N").stdout)
+    assert {f"{each.test}.{name}" for each in PROGRAMS if each.kind in kinds.split()} <= set(listed)
 
 
 def test_only_what_the_tests_need_is_installed(s):

@@ -35,7 +35,7 @@ def test_table():
 def test_fault_is_caught(fault):
     """On the CPU: on a GPU an access outside may hit nothing that is looked at."""
     run = slides("--platform", "Portable Computing Language", "--kernels", plant.tree("08_opencl_gcn", [fault]) / "08_opencl_gcn",
-                 under=("timeout", 100))
+                 under=("timeout", 20))
     if run.returncode == 2:
         pytest.skip("PoCL is missing (pocl-opencl-icd)")
     wrong = run.returncode == 1 and f"08_opencl_gcn: {pathlib.Path(fault.file).stem}: " in run.stderr
