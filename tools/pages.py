@@ -1,5 +1,6 @@
 """The pages that stand in several languages, and the ways between pages. po/ja/03_shared_blocking.po is the catalogue of
-03_shared_blocking/README.ja.md, po/ja/primer.po that of docs/primer.ja.md. po/ja/tables.po has the words of generated tables."""
+03_shared_blocking/README.ja.md, po/ja/primer.po that of docs/primer.ja.md. po/ja/tables.po has the words of generated tables, and
+what ./run view says of kernels."""
 import collections
 import re
 
@@ -26,6 +27,10 @@ def catalogue_of(page, root=ROOT):
 
 def translation(page, language):
     return page if language == "en" else page.with_suffix(f".{language}.md")
+
+
+def every(root=ROOT):
+    return sorted(path for path in root.rglob("*.md") if not path.relative_to(root).parts[0].startswith(("build", ".", "results-")))
 
 
 def english(pages):
@@ -55,9 +60,19 @@ def headings(text):
 def linked(root):
     """{page: the headings to which some page links}"""
     found = collections.defaultdict(set)
-    for page in root.rglob("*.md"):
-        if not page.relative_to(root).parts[0].startswith(("build", ".", "results-")):
-            for target, anchor in re.findall(r"\]\(([^)\s#]*)#([^)\s]+)\)", page.read_text(errors="replace")):
-                english = re.sub(r"\.(?:ja|zh)\.md$", ".md", target or page.name)
-                found[(page.parent / english).resolve()].add(anchor)
+    for page in every(root):
+        for target, anchor in re.findall(r"\]\(([^)\s#]*)#([^)\s]+)\)", page.read_text(errors="replace")):
+            english = re.sub(r"\.(?:ja|zh)\.md$", ".md", target or page.name)
+            found[(page.parent / english).resolve()].add(anchor)
+    return found
+
+
+def glossary(root=ROOT):
+    """The glossary's rows: {term: {"meaning": ..., "日本語": ..., "中文": ...}}, of plain text."""
+    found = collections.defaultdict(dict)
+    for table in re.findall(r"(?m)(?:^\|.*\n)+", (root / "docs/glossary.md").read_text()):
+        heads, _, *rows = [[re.sub(r" ?\(\[.*?\]\(.*?\)\)|`", "", cell).strip() for cell in line.split("|")[1:-1]]
+                           for line in table.splitlines()]
+        for row in rows:
+            found[row[0]].update(zip((head.removesuffix(" here") for head in heads), row))
     return found

@@ -3,7 +3,9 @@
 A record is text, a line each: "A record of a launch" in the emulator's REFERENCE.md. The page gets it as JSON. Lanes' distances
 from the first repeat themselves all the time, so each list of them stands there once, as a pattern.
 
-What the page tells of a chapter's kernel is in the chapter's view.txt: captions, each with the event that it is about.
+What the page tells of a chapter's kernel is in the chapter's view.txt: captions, each with the event that it is about. They and the
+glossary's meanings are translated in po/*/tables.po; what waits there for a translator stands in English. view_words.js has all
+other words.
 """
 import csv
 import html
@@ -16,15 +18,19 @@ import tempfile
 
 import layouts
 from machine import ROOT
+from pages import LANGUAGES, glossary
 
 LONGEST = 512  # the longest edge of a matrix that a page can show
 HERE = pathlib.Path(__file__).parent
-RULES = ROOT / "docs/toys/rules.js"
+TOYS = ROOT / "docs/toys"
 # What a page shows if nobody says what: a tile of C or two, and so many k that every buffer is used again.
 SHAPES = {"01": (16, 32, 12), "06": (128, 256, 160), "09": (128, 256, 24), "10": (128, 256, 384), "11": (64, 128, 192)}
 OTHER_SHAPE = 128, 128, 24
 WORDS = ("asynchronous copy", "bank", "bank conflict", "broadcast", "coalesced", "fragment", "lane", "mbarrier", "padding", "phase",
-         "sector", "swizzle", "TMA", "tensor core", "tile", "warp", "wavefront", "wgmma")
+         "sector", "swizzle", "TMA", "tensor core", "tile", "warp", "wgmma")
+# What the pages call otherwise than the glossary, in each language, and what it means there.
+OWN = {("at best", "最少", "最少"): "The fewest sectors or wavefronts that a request for so many bytes can take.",
+       ("wavefront", "ウェーブフロント", "wavefront"): "One turn of shared memory, a cycle: each bank delivers at most one word."}
 
 
 def usual_shape(step):
@@ -50,6 +56,7 @@ class Reader:
         self.data = {"name": name, "shape": shape, "sources": {}, "problems": [], "matrices": [], "arrays": [], "sites": [],
                      "patterns": [], "blocks": []}
         self.root, self.numbers, self.matrices = root, {}, {}
+        self.filled = {}  # of a block: {(warp, register of lane 0): which 8 x 8 elements of which note the lanes' have}
         self.ranges = [(0, 0, 0)]  # of matrices and arrays: begin, end, and where that begins on the page
 
     def number(self, kind, entry):
@@ -64,9 +71,11 @@ class Reader:
 
     def lanes(self, texts):
         """A first address and a pattern; nothing where no lane has one."""
-        addresses = [self.moved(int(text)) if text else None for text in texts]
-        first = next((each for each in addresses if each is not None), None)
-        pattern = tuple(None if each is None else each - first for each in addresses)
+        return self.spread([self.moved(int(text)) if text else None for text in texts])
+
+    def spread(self, numbers):
+        first = next((each for each in numbers if each is not None), None)
+        pattern = tuple(None if each is None else each - first for each in numbers)
         return [] if first is None else [first, self.number("patterns", pattern)]
 
     def kernel(self, *name):
@@ -93,11 +102,14 @@ class Reader:
         self.ranges.append((begin, begin + length, to))
 
     def block(self, *name):
+        self.filled.clear()
         self.data["blocks"].append({"name": ",".join(name), "warps": [], "notes": []})
 
     def note(self, kind, *cells):
         """["load", warp, mbarrier, matrix, x, y, columns, rows, places], ["wgmma", warp, A's places, B's, A's descriptor, B's],
-        or kind and numbers."""
+        ["fill", warp, places], ["mma", warp, A's, B's] or kind and numbers. An mma's are, for each 4 bytes of its registers, the
+        fill that they have come from: 4 * the note's number + which 8 of its places."""
+        notes = self.data["blocks"][-1]["notes"]
         if kind in ("load", "store"):
             warp, barrier, matrix, *box = cells[:7]
             made = [int(warp), self.moved(int(barrier)) if kind == "load" else None, self.matrices.get(matrix, "a copy"),
@@ -105,9 +117,16 @@ class Reader:
         elif kind == "wgmma":
             middle = cells.index("-")
             made = [int(cells[0]), self.lanes(cells[3:middle]), self.lanes(cells[middle + 1:]), *cells[1:3]]
+        elif kind == "fill":
+            made = [int(cells[0]), self.lanes(cells[2:])]
+            for part in range(len(cells[2:]) // 8):
+                self.filled[cells[0], int(cells[1]) + 4 * part] = 4 * len(notes) + part
+        elif kind == "mma":
+            made = [int(cells[0]), *(self.spread([self.filled.get((cells[0], int(begin) + at)) for at in range(0, int(length), 4)])
+                                     for begin, length in (cells[1:3], cells[3:5]))]
         else:
             made = [int(cells[0]) if kind == "done" else self.moved(int(cells[0])), *map(int, cells[1:])]
-        self.data["blocks"][-1]["notes"].append([kind, *made])
+        notes.append([kind, *made])
 
     def event(self, warp, what, where, width, cost, ideal, notes, *lanes):
         file, _, line = where.rpartition(":")
@@ -128,27 +147,56 @@ class Reader:
                 problem.update(block=len(self.data["blocks"]) - 1, accesses=accesses)
 
 
-def words(root=ROOT):
+def translations(language, root=ROOT):
+    """{English: what is in that language}, where it isn't out of date"""
+    file = root / f"po/{language}/tables.po"
+    entries = re.findall(r'(?m)^(#, fuzzy\n(?:#.*\n)*)?msgid ((?:".*"\n)+)msgstr ((?:".*"\n?)+)',
+                         file.read_text() if file.is_file() else "")
+    texts = (["".join(map(json.loads, text.splitlines())).strip() for text in each] for fuzzy, *each in entries if not fuzzy)
+    return {english: own for english, own in texts if own}
+
+
+def terms(root=ROOT):
+    """Of the glossary's rows that a page explains: [(the terms, what each is called), its meaning], both by language."""
+    left = set(WORDS)
+    for term, row in glossary(root).items():
+        texts = term, *(row.get(LANGUAGES[language], "") for language in ("ja", "zh"))
+        called = [re.split(", |、", re.sub(r" \(.*?\)| 命令| 指令", "", text)) for text in texts]
+        if left & set(called[0]):
+            left -= set(called[0])
+            yield texts, called, row["meaning"]
+
+
+def words(root=ROOT, language="en"):
     """{word: what the glossary says of it}, of the words that a page uses without a sentence of its own."""
-    found = {"at best": "The fewest sectors or wavefronts that a request for so many bytes can take."}
-    for term, meaning in re.findall(r"(?m)^\| ([^|]+) \| ([^|]+) \|", (root / "docs/glossary.md").read_text()):
-        for word in re.split(", ", re.sub(r" \(.*?\)|`", "", term)):
-            if word in WORDS:
-                found.setdefault(word, f"{term}: " + re.sub(r" ?\(\[.*?\]\(.*?\)\)|`", "", meaning))
+    at, own = list(LANGUAGES).index(language), translations(language, root)
+    found = {names[at]: own.get(text, text) for names, text in OWN.items()}
+    for texts, called, meaning in terms(root):
+        for word, name in zip(called[0], called[at]):
+            if word in WORDS:  # Japanese and Chinese texts have some words, such as TMA, in English
+                found[word] = found[name] = f"{texts[at]}: " + own.get(meaning, meaning)
     return found
+
+
+def sayings(root=ROOT):
+    """What po/*/tables.po has for the pages."""
+    yield from OWN.values()
+    yield from (row["meaning"] for row in glossary(root).values())
+    for file in sorted(root.glob("[0-9][0-9]_*/view.txt")):
+        yield from (caption["text"][0] for caption in captions(file.parent.name, root))
 
 
 def captions(step, root=ROOT):
     """Of view.txt: parts between empty lines. The first line of each says where: "warp 4 shared load of Bs after barrier, lane 3:
     b[j] = Bs" is the warp's first shared load of Bs by a line with these words, after a barrier. The others are what is told."""
     file = root / re.split(r"[./]", step)[0] / "view.txt"
-    found = []
+    found, own = [], [translations(language, root) for language in LANGUAGES]
     for part in file.read_text().strip().split("\n\n") if file.is_file() else ():
         where, *text = part.split("\n")
         warp, kind, of, after, lane, statement = re.fullmatch(
             r"(?:warp (\d+) )?([a-z ]+?)(?: of (\w+))?(?: after ([a-z ]+))?(?:, lane (\d+))?: (.+)", where).groups()
         found.append({"warp": int(warp or 0), "kind": kind, "of": of, "after": after, "lane": int(lane or 0),
-                      "statement": statement, "text": " ".join(text)})
+                      "statement": statement, "text": [each.get(" ".join(text), " ".join(text)) for each in own]})
     return found
 
 
@@ -165,9 +213,11 @@ def page(title, records, template="view"):
     """The whole page, in one file."""
     text = (HERE / f"{template}.html").read_text()
     for mark, fill in (("TITLE", html.escape(title)), ("/* STYLE */", (HERE / "view_common.css").read_text()),
-                       ("/* COMMON */", (HERE / "view_common.js").read_text()),
-                       ("/* RECORD */", RULES.read_text() + (HERE / "view_record.js").read_text()),
-                       ('"WORDS"', json.dumps(words())),
+                       ("/* FRAME */", (TOYS / "frame.js").read_text()),
+                       ("/* COMMON */", (TOYS / "language.js").read_text() + (HERE / "view_common.js").read_text()),
+                       ("/* RECORD */", "".join(file.read_text() for file in (
+                           TOYS / "rules.js", HERE / "view_words.js", HERE / "view_record.js"))),
+                       ('"GLOSSARY"', json.dumps([words(language=each) for each in LANGUAGES], ensure_ascii=False)),
                        ('"RECORDS"', json.dumps(records, separators=(",", ":")).replace("</", "<\\/"))):
         text = text.replace(mark, fill, 1)
     return text

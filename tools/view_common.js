@@ -1,7 +1,7 @@
 // What the pages of ./run view share: lanes' colours, sharp canvases, the tip beside the pointer.
 
 // Dark to light, so that the order of lanes is seen in grey, too; all of them stand out from a light page, or from a dark one.
-const DARK = matchMedia("(prefers-color-scheme: dark)");
+const DARK = { get matches() { return document.documentElement.dataset.theme === "dark"; } };  // frame.js
 const STOPS = { light: [[55, 12, 85], [34, 42, 136], [9, 80, 116], [12, 110, 85], [51, 136, 34], [171, 139, 9]],
   dark: [[155, 55, 226], [115, 124, 220], [27, 167, 236], [23, 206, 160], [154, 226, 140], [251, 235, 173]] };
 function laneColour(lane) {
@@ -16,8 +16,8 @@ function readColours() {
     COLOURS[name] = getComputedStyle(document.documentElement).getPropertyValue("--" + name).trim();
 }
 readColours();
-// Calls back when the reader's system turns dark or light.
-const onColours = redraw => DARK.addEventListener("change", () => { readColours(); redraw(); });
+// Calls back when the page turns dark or light.
+const onColours = redraw => addEventListener("theme", () => { readColours(); redraw(); });
 const pieceColour = piece => LANE_COLOURS[4 * piece];
 const inkOn = lane => lane < (DARK.matches ? 4 : 25) ? "#fff" : "#000";
 

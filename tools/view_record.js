@@ -1,5 +1,8 @@
 // What is in a record. docs/toys/rules.js stands before it: what its requests cost.
 
+// "3 lanes" of the word "lanes", or "1 lane".
+const many = (n, of) => say(of, { n }).replace(/^(1 \w+)s$/, "$1");
+
 // An event as an object. addresses: of each lane, or null; to: where in shared memory a copy goes.
 function decode(data, [site, cost, ideal, moment, base, pattern, toBase, toPattern]) {
   const [kind, file, line, width] = data.sites[site];
@@ -28,7 +31,7 @@ const WANTED = {  // where one can jump to
 // A[3][5], or As[1][0..3]: the elements in these bytes.
 function elementName(data, global, address, width) {
   const range = (global ? data.matrices : data.arrays).find(each => address >= each.begin && address < each.begin + bytesOf(each));
-  if (!range) return "other memory";
+  if (!range) return say("other");
   const at = Math.floor((address - range.begin) / range.size), more = Math.ceil(width / range.size) - 1;
   const lengths = global ? [range.rows, range.cols] : range.lengths.length ? range.lengths : [0];
   const places = lengths.map((length, i) => {
@@ -38,10 +41,11 @@ function elementName(data, global, address, width) {
   return range.name + places.map((p, i) => `[${p}${i === places.length - 1 && more > 0 ? ".." + (p + more) : ""}]`).join("");
 }
 
-// ---- Beside the warps: mbarriers, TMA and wgmma. A note is as view.py writes it. ----
+// ---- Beside the warps: mbarriers, TMA, and what tensor cores take. A note is as view.py writes it. ----
 
 const placesOf = (data, [first, pattern]) => first === undefined ? [] : data.patterns[pattern].map(distance => first + distance);
-const NOTES = { wait: ["wait", "look"], arrive: ["arrive"], "bulk load": ["load"], "bulk store": ["store"], wgmma: ["wgmma"] };
+const NOTES = { wait: ["wait", "look"], arrive: ["arrive"], "bulk load": ["load"], "bulk store": ["store"], wgmma: ["wgmma"],
+  tensor: ["mma"], "shared load": ["fill"] };
 
 // What the event itself does there; undefined for other events.
 function noteOf(notes, event) {
@@ -51,7 +55,7 @@ function noteOf(notes, event) {
 
 // How things are after so many notes. Phases are counted as an mbarrier does; `wrong` are the notes that say another one.
 //   barriers: Map of address: { arrivals, pending, bytes (expected less come), phase, arrived (warps), waiting (warps) }
-//   loads: those of each mbarrier's last phases; underWay: Set of notes; held: Map of 16 bytes' address: { load, row of its box, piece }
+//   loads: those of each mbarrier's last phases; underWay: Set of notes; held: as hold() says
 function stateAfter(data, notes, count) {
   const barriers = new Map(), loads = new Map(), underWay = new Set(), held = new Map();
   let wrong = 0;
@@ -84,17 +88,77 @@ function stateAfter(data, notes, count) {
       const whose = barriers.get(ended[2]);
       whose.bytes -= placesOf(data, ended[8]).length * 16;
       settle(whose);
-    } else {  // load, store, wgmma
+    } else if (kind === "load" || kind === "store" || kind === "wgmma") {
       underWay.add(note);
       if (kind !== "load") continue;
       if (!loads.has(note[2])) loads.set(note[2], []);
       loads.get(note[2]).push(note);
-      const places = placesOf(data, note[8]);
-      places.forEach((place, i) => held.set(place, { load: note, row: Math.floor(i * note[7] / places.length),
-        piece: i % (places.length / note[7]) }));
+      hold(data, held, note);
     }
   }
   return { barriers, loads, underWay, held, wrong };
+}
+
+// Which piece of which matrix a bulk load puts where. held: Map of 16 bytes' address: { matrix, row, column, columns, piece (in its
+// row of the box), load }
+function hold(data, held, load) {
+  const [, , , matrix, x, y, wide, rows, list] = load, places = placesOf(data, list), across = places.length / rows;
+  places.forEach((place, i) => held.set(place, { matrix, row: y + Math.floor(i / across), column: x + i % across * wide / across,
+    columns: wide / across, piece: i % across, load }));
+}
+
+// What tensor cores multiply, and which elements a fragment is filled with: Map of a note's number: { a, b: { places, pieces (as
+// in `held`, or null where nothing is known) }, and, where they are known, rows and columns of C, and ks: [first, last] }. An
+// operand has come from the last load that filled its registers, and what that has read from the last copy to the same place.
+function productsOf(data, block) {
+  const notes = data.blocks[block].notes, held = new Map(), found = new Map();
+  const copies = data.blocks[block].warps.flat().map(event => decode(data, event)).filter(e => e.to && e.width === 16)
+    .sort((a, b) => a.moment - b.moment);
+  let copied = 0;
+  // Past the last k a copy brings zeros, and no event says so: what is much older than the newest in its buffer has gone.
+  const newest = new Map();
+  const isB = piece => piece.matrix === data.matrices[1].name, kOf = piece => isB(piece) ? piece.row : piece.column;
+  const bufferOf = place => {
+    const array = data.arrays.find(each => place >= each.begin && place < each.begin + each.bytes);
+    const size = array.bytes / (array.lengths[0] || 1);
+    return { array, at: array.begin + Math.floor((place - array.begin) / size) * size };
+  };
+  const there = place => {
+    const piece = held.get(place), { array, at } = bufferOf(place), deep = piece && array.lengths.at(isB(piece) ? -2 : -1);
+    return piece && !(newest.get(at) - kOf(piece) >= deep) ? piece : null;
+  };
+  const bring = e => e.to.forEach((place, lane) => {
+    const address = e.addresses[lane];
+    const m = data.matrices.find(each => address >= each.begin && address < each.begin + bytesOf(each));
+    if (place === null || !m || address === null) return;
+    const at = (address - m.begin) / m.size, columns = 16 / m.size, column = at % m.cols;
+    const piece = { matrix: m.name, row: Math.floor(at / m.cols), column, columns, piece: column / columns % 8 };
+    held.set(place, piece);
+    newest.set(bufferOf(place).at, Math.max(newest.get(bufferOf(place).at) ?? 0, kOf(piece)));
+  });
+  const operand = places => ({ places, pieces: places.map(there) });
+  const taken = list => placesOf(data, list).map(number => {  // of fills: 4 * the note's number + which 8 of its places
+    const { places, pieces } = found.get(number >> 2)?.a || { places: [], pieces: [] }, part = (number & 3) * 8;
+    return { places: places.slice(part, part + 8), pieces: pieces.slice(part, part + 8) };
+  }).reduce((all, each) => ({ places: [...all.places, ...each.places], pieces: [...all.pieces, ...each.pieces] }),
+    { places: [], pieces: [] });
+  const span = (pieces, from, size) =>
+    [Math.min(...pieces.map(p => p[from])), Math.max(...pieces.map(p => p[from] + (p[size] || 1))) - 1];
+  const area = ([from, to], [low, high]) => (to - from + 1) * (high - low + 1);
+  notes.forEach((note, i) => {
+    while (copied < copies.length && copies[copied].moment <= i) bring(copies[copied++]);
+    if (note[0] === "load") hold(data, held, note);
+    if (note[0] === "fill") found.set(i, { a: operand(placesOf(data, note[2])), b: operand([]) });
+    if (note[0] !== "mma" && note[0] !== "wgmma") return;
+    const [a, b] = note.slice(2, 4).map(note[0] === "mma" ? taken : list => operand(placesOf(data, list)));
+    const [of, by] = [a, b].map(each => each.pieces.filter(Boolean)), product = { a, b };
+    found.set(i, product);
+    if (!of.length || !by.length) return;
+    const rows = span(of, "row"), ks = span(of, "column", "columns"), columns = span(by, "column", "columns");
+    if (area(rows, ks) === of.length * of[0].columns && area(ks, columns) === by.length * by[0].columns)  // else no rectangles
+      Object.assign(product, { rows, ks, columns });
+  });
+  return found;
 }
 
 // "0..3, 8"
@@ -103,7 +167,7 @@ function ranges(numbers) {
   return sorted.flatMap((n, i) => sorted[i - 1] === n - 1 ? [] : [[n, sorted.slice(i).find((m, j) => sorted[i + j + 1] !== m + 1)]])
     .map(([from, to]) => from === to ? from : `${from}..${to}`).join(", ");
 }
-const warpsOf = numbers => `warp${new Set(numbers).size > 1 ? "s" : ""} ${ranges(numbers)}`;
+const warpsOf = numbers => say(new Set(numbers).size > 1 ? "warpsNamed" : "warpNamed", { n: ranges(numbers) });
 // A[0..127][64..127]: what some loads of one matrix bring, or a store takes.
 function boxName(notes) {
   const span = (at, size) => [Math.min(...notes.map(n => n[at])), Math.max(...notes.map(n => n[at] + n[size])) - 1].join("..");
@@ -114,5 +178,4 @@ function boxPlace(data, address) {
   return elementName(data, false, address, 1).replace(/(\[[^\]]*\]){1,2}$/, "");
 }
 
-const plural = (number, what) => `${number} ${what}${number === 1 ? "" : "s"}`;
 const bytesOf = range => range.rows ? range.rows * range.cols * range.size : range.bytes;

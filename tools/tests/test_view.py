@@ -61,22 +61,51 @@ def test_lines():
 
 
 def test_captions_of_a_chapter(tmp_path):
-    """Each part of where a caption stands; those of a step are its chapter's."""
+    """Each part of where a caption stands, and its translations; those of a step are its chapter's."""
     (tmp_path / "03_a").mkdir()
+    (tmp_path / "po/ja").mkdir(parents=True)
+    (tmp_path / "po/ja/tables.po").write_text(r"""
+msgid ""
+"One "
+"{cost}.\n"
+msgstr "{cost} \"個\"。\n"
+
+#, fuzzy
+#| msgid "Too.\n"
+msgid "Two.\n"
+msgstr "も。\n"
+""")
     (tmp_path / "03_a/view.txt").write_text("warp 4 shared load of Bs after barrier, lane 3: b[j] = Bs\nOne\n{cost}.\n\n"
                                              "wait: x: y\nTwo.\n")
     first, second = view.captions("03_a.1_step", tmp_path)
     assert first == {"warp": 4, "kind": "shared load", "of": "Bs", "after": "barrier", "lane": 3, "statement": "b[j] = Bs",
-                     "text": "One {cost}."}
-    assert second == {"warp": 0, "kind": "wait", "of": None, "after": None, "lane": 0, "statement": "x: y", "text": "Two."}
+                     "text": ["One {cost}.", '{cost} "個"。', "One {cost}."]}
+    assert second == {"warp": 0, "kind": "wait", "of": None, "after": None, "lane": 0, "statement": "x: y",
+                      "text": ["Two."] * 3}  # its translation is of an older text
     assert view.captions("04_b", tmp_path) == []
 
 
 def test_words_are_in_the_glossary():
     """All, with no link in what is said of them; and what says it is a row."""
     said = view.words()
-    assert {*view.WORDS} | {"at best"} == {*said} and not any("](" in text or "`" in text for text in said.values())
-    assert said["phase"].startswith("phase: ") and said["wavefront"].startswith("wavefront (of L1")
+    assert {*view.WORDS} | {names[0] for names in view.OWN} == {*said}
+    assert not any("](" in text or "`" in text for text in said.values()) and said["phase"].startswith("phase: ")
+    assert "GCN" not in said["wavefront"]
+    japanese, chinese = view.words(language="ja"), view.words(language="zh")
+    assert len(japanese) >= len(said) <= len(chinese) and japanese["バンク"] == japanese["bank"] != chinese["存储体"] != said["bank"]
+    assert japanese["ワープ"].startswith("ワープ (ウェーブフロント): ") and "波前" not in chinese  # which is GCN's
+
+
+def test_fills_and_products():
+    """Which places of a fill each 4 bytes of a product's registers have come from. No other warp's, and none where no fill is."""
+    places = ",".join(str(4096 + 16 * row) for row in range(16))
+    data = view.read("\n".join((
+        "array,As,4096,512,2,16,16", "block,0", f"note,fill,0,500,{places}", f"note,fill,1,500,{places}",
+        f"note,fill,0,512,{places}", "note,mma,0,500,8,516,4", "note,mma,1,504,4,508,4")), "10", (16, 8, 16))
+    *fills, first, second = data["blocks"][0]["notes"]
+    assert [fill[:2] for fill in fills] == [["fill", 0], ["fill", 1], ["fill", 0]]
+    spread = lambda first, pattern: [first + distance for distance in data["patterns"][pattern]]  # noqa: E731
+    assert [spread(*first[2]), spread(*first[3]), spread(*second[2]), second[3]] == [[0, 1], [9], [5], []]
 
 
 def test_a_source_that_is_not_utf_8(tmp_path):
@@ -109,5 +138,6 @@ def test_wgmma_reads_what_has_come():
 def test_page_is_all_in_one_file():
     for template in ("view", "fragments"):
         text = view.page("<&>", [{"name": "</script>"}], template)
-        assert text.count("<title>&lt;&amp;&gt;</title>") == text.count("</script>") == 1 and "<\\/script>" in text
+        assert text.count("<title>&lt;&amp;&gt;</title>") == 1 and "<\\/script>" in text
+        assert text.count("</script>") == text.count("<script>")
         assert not re.search(r"(src|href)\s*=|https?:|import\s*\(|fetch\(|/\* (STYLE|COMMON|RECORD) \*/", text)
