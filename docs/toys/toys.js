@@ -1,34 +1,65 @@
-// What the toys share: words in three languages, settings that stand in the address, and SVG. A page has WORDS, [English, Japanese,
-// Chinese] by name, and calls toy().
+// What the toys share: settings that stand in the address, and SVG. A page has WORDS for language.js, and calls toy().
 
-const LANGUAGES = { en: "English", ja: "日本語", zh: "中文" };
 const find = selector => document.querySelector(selector);
-let language = Math.max(0, Object.keys(LANGUAGES).indexOf((navigator.language || "en").slice(0, 2)));
-const say = (name, values = {}) => WORDS[name][language].replace(/\{(\w+)\}/g, (_, each) => values[each]);
 function list(numbers) {
   const last = numbers[numbers.length - 1];
   if (numbers.length > 8) return `${numbers.slice(0, 6).join(", ")}, … ${last}`;
   return numbers.slice(0, -1).join(", ") + (numbers.length > 1 ? [" and ", ", ", ", "][language] : "") + last;
 }
 
-// A picture as wide as its place. parts: SVG. Its text alternative is the sentence.
-function picture(height, parts) {
-  const width = find("#figure").clientWidth;
-  find("#figure").innerHTML = `<svg width="${width}" height="${height}" role="img" aria-labelledby="says">${parts.join("")}</svg>`;
+// How wide a picture may be. In a frame that is not shown yet there is no room; it is drawn again when there is.
+const roomOf = () => find("#figure").clientWidth || 320;
+const ruler = document.createElement("canvas").getContext("2d");
+// How long words are in a picture.
+function long(words, size = 11) {
+  ruler.font = `${size}px system-ui, sans-serif`;
+  return ruler.measureText(words).width;
 }
-const box = (x, y, width, height, kind, title = "") =>
-  `<rect class="${kind}" x="${x}" y="${y}" width="${width}" height="${height}"><title>${title}</title></rect>`;
+// A picture, as wide as its place unless told. parts: SVG. The sentence beside it says in words what it shows. What else stands in
+// the figure stays, such as a corner that a finger drags.
+function picture(height, parts, width = roomOf()) {
+  find("#figure svg")?.remove();
+  find("#figure").classList.remove("pointed");
+  find("#figure").insertAdjacentHTML("afterbegin",
+    `<svg width="${width}" height="${height}" role="img" aria-labelledby="title">${parts.join("")}</svg>`);
+}
+// tip: what the box says when it is pointed at, or tapped. With data-of, some words, all that shares one of them stands out then.
+const box = (x, y, width, height, kind, tip = "", more = "") =>
+  `<rect class="${kind}" x="${x}" y="${y}" width="${width}" height="${height}"${tip && ` data-tip="${tip}"`} ${more}/>`;
 const text = (x, y, words, kind = "", anchor = "middle") =>
   `<text class="${kind}" x="${x}" y="${y}" text-anchor="${anchor}">${words}</text>`;
 
+// Shows the tip of the box under the pointer, above it and to the right; a finger's stays until the next tap.
+function tips() {
+  const tip = document.body.appendChild(document.createElement("div")), figure = find("#figure");
+  tip.id = "tip";
+  const show = e => {
+    const cell = e.target.closest?.("[data-tip]"), shared = cell?.dataset.of?.split(" ");
+    tip.textContent = cell ? cell.dataset.tip : "";
+    figure.classList.toggle("pointed", !!shared);
+    if (shared) figure.querySelectorAll("[data-of]").forEach(each =>
+      each.classList.toggle("of", each.dataset.of.split(" ").some(word => shared.includes(word))));
+    if (!cell) return;
+    const frame = cell.getBoundingClientRect(), room = document.documentElement.clientWidth - tip.offsetWidth - 4;
+    tip.style.left = `${scrollX + Math.max(4, Math.min(frame.right + 6, room))}px`;
+    tip.style.top = `${scrollY + (frame.top > tip.offsetHeight + 6 ? frame.top - tip.offsetHeight - 3 : frame.bottom + 3)}px`;
+  };
+  for (const event of ["pointerover", "pointerdown"]) document.addEventListener(event, show);
+  document.documentElement.addEventListener("pointerleave", e => { if (e.pointerType === "mouse") show(e); });
+}
+
 // settings: { name: { value, from, to, step } or { value, choices } }; bounds may be functions of the state, and `power` shows two to
-// the value. draw(state) draws, and returns the sentence as HTML. Returns set(changes).
+// the value. draw(state) draws, and returns the sentence as HTML. Returns set(changes). A word of WORDS is explained by that of the
+// same name after "what_", where it stands and in the list of all.
 function toy(settings, draw) {
   const state = {}, names = Object.keys(settings), of = bound => typeof bound === "function" ? bound(state) : bound;
   find("#controls").innerHTML = names.map(name => settings[name].choices
     ? `<label for="${name}" data-say="${name}"></label><select id="${name}"></select>`
     : `<label for="${name}" data-say="${name}"></label><input type="range" id="${name}"><output for="${name}"></output>`).join("");
-  find("#language").innerHTML = Object.values(LANGUAGES).map((each, i) => `<option value="${i}">${each}</option>`).join("");
+  find("#language").innerHTML = languageOptions();
+  const same = query => (preset => names.every(name => name === "turn" || preset[name] === state[name]))(fresh(parsed(query)));
+  const presets = [...document.querySelectorAll("[data-set]")];
+  const explained = Object.keys(WORDS).filter(each => each.startsWith("what_"));
   const set = changes => {
     Object.assign(state, changes);
     names.forEach(name => {
@@ -46,7 +77,13 @@ function toy(settings, draw) {
       control.value = state[name];
     });
     document.documentElement.lang = Object.keys(LANGUAGES)[language];
-    document.querySelectorAll("[data-say]").forEach(each => { each.textContent = say(each.dataset.say); });
+    document.querySelectorAll("[data-say]").forEach(each => {
+      each.textContent = say(each.dataset.say);
+      if (WORDS["what_" + each.dataset.say]) each.title = say("what_" + each.dataset.say);
+    });
+    presets.forEach(each => each.setAttribute("aria-pressed", same(each.dataset.set)));
+    if (find("#words"))
+      find("#words").innerHTML = explained.map(each => `<dt>${say(each.slice(5))}</dt><dd>${say(each)}</dd>`).join("");
     find("#language").value = language;
     const sentence = draw(state);
     if (find("#says").innerHTML !== sentence) find("#says").innerHTML = sentence;
@@ -55,13 +92,24 @@ function toy(settings, draw) {
   const parsed = query => Object.fromEntries([...new URLSearchParams(query)].map(([name, value]) => [name, +value || 0]));
   const fresh = changes => ({ ...Object.fromEntries(names.map(name => [name, settings[name].value])), ...changes });
   // #wide is the button behind <a id="wide">; #stride=8&bytes=16 are settings.
-  const read = () => set(fresh(parsed(document.getElementById(location.hash.slice(1))?.nextElementSibling.dataset.set
-    ?? location.hash.slice(1))));
+  // `here` are the presets of its chapter.
+  const read = () => {
+    const named = document.getElementById(location.hash.slice(1))?.nextElementSibling;
+    set(fresh(parsed(named?.dataset.set ?? location.hash.slice(1))));
+    const here = named || presets.find(each => same(each.dataset.set)) || presets[0];
+    presets.forEach(each => each.parentElement.classList.toggle("here", each.parentElement === here.parentElement));
+  };
   names.forEach(name => find("#" + name).addEventListener("input", e => set({ turn: 0, [name]: +e.target.value })));
-  document.querySelectorAll("[data-set]").forEach(each => each.addEventListener("click", () => set(fresh(parsed(each.dataset.set)))));
+  presets.forEach(each => each.addEventListener("click", () => set(fresh(parsed(each.dataset.set)))));
   find("#language").addEventListener("input", e => { language = +e.target.value; set({}); });
   addEventListener("hashchange", read);
-  addEventListener("resize", () => set({}));
+  tips();
   read();
+  let drawn = find("#figure").clientWidth;
+  new ResizeObserver(() => requestAnimationFrame(() => {
+    if (drawn === find("#figure").clientWidth) return;
+    drawn = find("#figure").clientWidth;
+    set({});
+  })).observe(find("#figure"));
   return set;
 }

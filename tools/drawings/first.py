@@ -220,7 +220,7 @@ def stride(blocked):
     assert request.width == 4 and max(banks.values()) == request.cost, "as the emulator counts them"
     apart = request.at[1] // 4 - request.at[0] // 4
     svg = Svg(f"Lanes {apart} words apart meet in {len(banks)} of 32 banks")
-    svg.text(20, 56, "Warp 0 reads Bs[col]. A row is 32 words of Bs, one in each bank.")
+    svg.text(20, 56, "Warp 0 reads Bs[col], 4 bytes a lane. A row is 32 words of Bs.")
     grid = Grid(svg, 56, 92, (max(words) + 32) // 32, 32, 11, 28, 0)
     for word, lanes in words.items():
         grid.cell(word // 32, word % 32, 3)
@@ -233,7 +233,7 @@ def stride(blocked):
     below = grid.y + 28 * grid.rows
     svg.text(20, below + 22, f"{count(len(banks), 'bank')} must serve {count(request.cost, 'word')} each, one in a cycle.")
     svg.text(20, below + 38, f"That is {count(request.cost, 'wavefront')}. The other {32 - len(banks)} banks have nothing to do.")
-    svg.legend(below + 50, (3, "a word that two lanes want"))
+    svg.legend(below + 50, (3, "one word, which both lanes get at once"))
     return svg, accesses("03_shared_blocking", blocked)
 
 
@@ -242,11 +242,11 @@ def time(blocked):
     """A turn of the loop over k, to scale: a warp's cycles by ncu, and what it asks of the multiprocessor meanwhile."""
     rates = Results(ROOT / "docs/results/h200").one("rates", stage="03_shared_blocking")
     executed, blocks = 92.5, 2  # instructions of a warp at one k: 92 or 93 of the loop's; blocks on a multiprocessor
-    each = between(rates)
+    each = round(between(rates), 2)
     turn, waits = executed * each, (rates.waiting_long_scoreboard, rates.waiting_short_scoreboard, rates.waiting_barrier)
     unit = blocks * (128 + 4 + 8 * (1 + 2 * 2 + 2 * 8))  # wavefronts: the loads of A and B; stores, reads of As, of Bs
     multiply = blocks * len(blocked.warps()) * 64 // 4
-    svg, wide = Svg("03: one turn of the loop over k, to scale"), 388 / turn
+    svg, wide = Svg("03: one pass of the loop over k, to scale"), 388 / turn
     rows = [("A warp, while one k passes", [(fill, executed * wait, name) for fill, wait, name in
                                             zip((2, 2, 4), waits, ("global\nmemory", "shared\nmemory", "barrier"))]),
             (f"L1 and shared memory, for {blocks} blocks", [(3, unit, "busy")]),
@@ -257,7 +257,8 @@ def time(blocked):
         for fill, cycles, name in [*parts, (0, turn - sum(cycles for _, cycles, _ in parts), "all else" if not number else "idle")]:
             svg.box(x, y + 8, wide * cycles, 46, fill, f"{name}\n{cycles:.0f}", "grid", "middle")
             x += wide * cycles
-    svg.text(20, 284, f"A bar is {turn:.0f} cycles: {executed} instructions, {each:.1f} cycles each.")
+    svg.text(20, 284, f"A bar is {turn:,.0f} cycles: {executed} instructions, {each:.2f} cycles each.")
     svg.text(20, 300, "The warp's bar says what it waits for. All else: it issues, or waits")
-    svg.text(20, 316, f"for its instruction before or a slot. {multiply} / {turn:.0f} is {100 * multiply / turn:.0f}% of the peak.")
+    share = 100 * multiply / turn
+    svg.text(20, 316, f"for its instruction before or a slot. {multiply} / {turn:,.0f} is {share:.0f}% of the peak.")
     return svg, "Waits: ncu, 4096 x 4096 x 4096 (rates.csv). Busy: 03, notes.md."
