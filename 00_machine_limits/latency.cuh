@@ -8,10 +8,6 @@
 
 #include "common/lab/bench.h"
 
-#ifdef CUDA_EMULATOR
-inline long long clock64() { return 0; }  // the CPU build times nothing
-#endif
-
 // What a thread leaves: its result, and the cycles that it measured.
 template <class T>
 struct Timed {

@@ -27,9 +27,9 @@ struct Product {
     void launch() const { multiply(shape, at); }
 };
 
-// Bytes, and flop per byte, that its stage states.
+// The bytes that its stage states, and flop per byte.
 Traffic traffic_of(const Product& product);
-Intensity intensity_of(const Product& product);
+Intensity intensity_of(Shape shape, const Traffic& traffic);
 
 class Machine {
 public:

@@ -157,6 +157,14 @@ OptionTable product_options(Options& o, Text default_size) {
          number(o.m, 1, kMaxEdge)},
         {"n", "N", "columns of B and C", number(o.n, 1, kMaxEdge)},
         {"k", "K", "columns of A, rows of B", number(o.k, 1, kMaxK)},
+        {"multiples", "X", "take only shapes that are multiples of X, or of MxNxK",
+         [&o, usual = to_string(square(std::stoll(default_size)))](Text option, Text text) {
+             o.multiples = text.find('x') != text.npos
+                               ? parse_shapes(option, text)[0]
+                               : square(parse_number(option, text, 1, 1024));
+             for (Shape& s : o.shapes)
+                 if (to_string(s) == usual) s = rounded_up(s, o);
+         }},
         {"seed", "S", "another set of random inputs (default 1)", number(o.seed, 0, UINT32_MAX)},
         {"gpu", "NAME", "predict for another GPU: " + joined(gpu_names()),
          [&o](Text option, Text value) {
@@ -171,7 +179,16 @@ std::vector<Shape> shapes_of(const Options& o) {
     std::vector<Shape> shapes;
     for (const Shape& s : o.shapes)
         shapes.push_back({int(o.m ? o.m : s.M), int(o.n ? o.n : s.N), int(o.k ? o.k : s.K)});
+    for (const Shape& s : shapes)
+        if (to_string(rounded_up(s, o)) != to_string(s))
+            throw Failure(kBadCommandLine, to_string(s) + ": --multiples takes only multiples of " +
+                                               to_string(o.multiples));
     return shapes;
+}
+
+Shape rounded_up(Shape s, const Options& o) {
+    const auto up = [](int length, int of) { return (length + of - 1) / of * of; };
+    return {up(s.M, o.multiples.M), up(s.N, o.multiples.N), up(s.K, o.multiples.K)};
 }
 
 static bool all_square(const Options& o) {

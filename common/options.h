@@ -91,6 +91,7 @@ struct Options : RunOptions {
     bool all_forms = false;  // emulator: every form of the kernel must be launched
     std::string record;  // emulator: the file for what two blocks access; empty: none
 
+    Shape multiples = {1, 1, 1};  // of which the lengths of all shapes must be
     std::vector<Shape> shapes;  // m, n and k replace its lengths if they are not 0
     long long m = 0, n = 0, k = 0;
 };
@@ -103,7 +104,10 @@ constexpr long long kMaxK = 8388608;
 inline Shape square(long long size) { return {int(size), int(size), int(size)}; }
 
 OptionTable product_options(Options& options, const std::string& default_size);
-std::vector<Shape> shapes_of(const Options& options);  // that the command line asks for
+// The shapes that the command line asks for. Throws Failure(kBadCommandLine) if --multiples does not
+// take one.
+std::vector<Shape> shapes_of(const Options& options);
+Shape rounded_up(Shape shape, const Options& options);  // to what --multiples takes
 
 // The first cells of a verified stage's row. error: what verify() returned.
 Row row_of(const std::string& stage, Shape s, double error);

@@ -26,6 +26,7 @@ static std::string stage_name(const char* source) {
 }
 
 Traffic traffic_of(const Product& p) {
+    if (!p.facts.loaded_elements) return {};
     const auto [M, N, K] = p.shape;
     const double of_c = double(M) * N;
     const double more = p.facts.stored_elements ? p.facts.stored_elements(M, N, K) - of_c : 0;
@@ -34,9 +35,9 @@ Traffic traffic_of(const Product& p) {
             p.facts.shared_loaded_bytes ? p.facts.shared_loaded_bytes(M, N, K) : 0};
 }
 
-Intensity intensity_of(const Product& p) {
-    const double flop = 2.0 * p.shape.M * p.shape.N * p.shape.K;
-    const Traffic all = traffic_of(p);
+Intensity intensity_of(Shape s, const Traffic& all) {
+    const double flop = 2.0 * s.M * s.N * s.K;
+    if (all.loaded < 0) return {};
     return {flop / (all.loaded + all.stored), all.shared > 0 ? flop / all.shared : 0};
 }
 
@@ -66,6 +67,7 @@ static void run_shapes(Launcher<In, Out> launch, const Facts& facts, const Optio
                        }};
     if (options.large_indices) return machine.verify_large_indices(product);
     std::vector<Shape> shapes = machine.shapes_before();
+    for (Shape& shape : shapes) shape = rounded_up(shape, options);
     const size_t unreported = shapes.size();
     for (const Shape& shape : shapes_of(options)) shapes.push_back(shape);
     for (size_t i = 0; i < shapes.size(); ++i) try {

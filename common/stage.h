@@ -45,8 +45,8 @@ using Launcher = void (*)(int M, int N, int K, const In* A, const In* B, Out* C)
 // What a stage states of itself, whatever the type of its operands.
 struct Facts {
     // How many elements of A and B all threads together load from global memory: counted by the
-    // emulator, which must agree.
-    double (*loaded_elements)(double M, double N, double K);
+    // emulator, which must agree. nullptr: nothing is stated, and the table shows what is counted.
+    double (*loaded_elements)(double M, double N, double K) = nullptr;
     // How many bytes all threads together load from shared memory: counted likewise. nullptr: none.
     double (*shared_loaded_bytes)(double M, double N, double K) = nullptr;
     Arithmetic arithmetic = kFp32;

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "emulator/clusters.h"
+#include "emulator/fences.h"
 #include "emulator/include/fragments.h"
 #include "emulator/lines.h"
 #include "emulator/names.h"
@@ -14,12 +15,14 @@
 #include "emulator/requests.h"
 #include "emulator/settings.h"
 #include "emulator/stacks.h"
+#include "emulator/summary.h"
 #include "emulator/symbols.h"
 
-// Symbols of the linker: the program's code, its writable data, and the __constant__ variables in
-// it (null if there are none).
+// Symbols of the linker: the program's code, its writable data, and the __constant__ and __device__
+// variables in it (null if there are none).
 extern "C" char __executable_start, etext, __data_start, _end;
 extern "C" __attribute__((weak)) char __start_cuda_constant, __stop_cuda_constant;
+extern "C" __attribute__((weak)) char __start_cuda_device, __stop_cuda_device;
 // AddressSanitizer's, in a program that has it.
 extern "C" __attribute__((weak)) void* __asan_region_is_poisoned(void* begin, size_t bytes);
 
@@ -44,6 +47,8 @@ const uintptr_t kImageBegin = number(&__executable_start), kCodeEnd = number(&et
 const uintptr_t kDataBegin = number(&__data_start), kDataEnd = number(&_end);
 const uintptr_t kConstantBegin = number(&__start_cuda_constant);
 const uintptr_t kConstantEnd = number(&__stop_cuda_constant);
+const uintptr_t kDeviceBegin = number(&__start_cuda_device);
+const uintptr_t kDeviceEnd = number(&__stop_cuda_device);
 
 struct Memory {
     Allocation static_shared{kDataBegin, kDataEnd, nullptr}, dynamic_shared{0, 0, nullptr};
@@ -64,7 +69,8 @@ inline Region find_region(uintptr_t address, unsigned thread, const Allocation*&
     if (contains(memory.recent, address)) return Region::global;
     if (address - stacks_begin < stacks_bytes)
         return stack_owner(address) == thread ? Region::own : Region::none;
-    if (contains(memory.static_shared, address)) {
+    if (contains(memory.static_shared, address) &&
+        address - kDeviceBegin >= kDeviceEnd - kDeviceBegin) {
         if (address - number(&builtins) < sizeof(Builtins)) return Region::own;
         if (address - kConstantBegin < kConstantEnd - kConstantBegin) return Region::own;
         range = &memory.static_shared;
@@ -190,7 +196,9 @@ std::string describe_address(uintptr_t address, int width) {
         if (near(a.begin, a.end))
             return distance(address, width, a.begin, a.end) + std::to_string(a.end - a.begin) +
                    " bytes of device memory";
-    return address < 4096 ? "a null pointer" : "no memory of the device, but the host's or freed";
+    return address < 4096
+               ? "a null pointer"
+               : "no memory of the device, but the host's, freed, or what a kernel itself allocates";
 }
 
 std::string past_multiple(uintptr_t address, int width) {
@@ -281,7 +289,8 @@ void bulk_bounds(const void* pointer, size_t bytes, Kind kind, const void* pc) {
 void compiled_access(const void* address, int bytes, Kind kind, const void* pc, bool aligned) {
     in_kernel = false;
     const bool way = note_access(current_thread, address, bytes, kind, pc, true, nullptr, aligned);
-    in_kernel = true;
+    if (--run.until_look == 0) summary::look_at_clock();
+    in_kernel = traced;
     if (way) give_way();
 }
 
@@ -293,8 +302,18 @@ void trace_lane(int lane, const void* address, int bytes, bool store, const void
 }
 
 void trace_atomic(const void* address, int bytes, const void* pc) {
+    // Who asks again and again waits for others, which run meanwhile.
+    static std::pair<const void*, unsigned> last[kMaxThreads];
+    auto& [asked, times] = last[current_thread];
+    times = asked == address ? times + 1 : 0;
+    asked = address;
+    if (times % 64 == 63) give_way();
+    fences::before_atomic(current_thread);
     trace::access(current_thread, address, bytes, trace::kAtomic, pc, false);
+    fences::atomic(current_thread, address);
 }
+
+void note_fence() { fences::fence(current_thread); }
 
 bool traced_as_shared(const void* address) {
     const Allocation* range;

@@ -19,14 +19,21 @@
 #include "emulator/report.h"
 #include "emulator/scheduler.h"
 #include "emulator/settings.h"
+#include "emulator/summary.h"
 #include "emulator/symbols.h"
 #include "emulator/watchdog.h"
 
 extern "C" __attribute__((weak)) void __asan_init();  // in a program that has AddressSanitizer
+extern "C" __attribute__((weak)) char __start_cuda_device, __stop_cuda_device;  // the linker's
 
 namespace emulator {
 
-std::vector<Allocation> allocations;
+// __device__ variables lie in a section of their own, which is there from the start.
+static Allocation device_variables() {
+    return {reinterpret_cast<uintptr_t>(&__start_cuda_device),
+            reinterpret_cast<uintptr_t>(&__stop_cuda_device), nullptr, true, true};
+}
+std::vector<Allocation> allocations(&__start_cuda_device ? 1 : 0, device_variables());
 
 namespace {
 
@@ -47,13 +54,17 @@ size_t memory_limit() {  // half of the memory, so that the machine stays usable
     return size_t(sysconf(_SC_PHYS_PAGES)) * size_t(sysconf(_SC_PAGE_SIZE)) / 2;
 }
 
-double available_memory() {  // of the machine, at this moment
+}  // namespace
+
+double available_memory() {
     std::ifstream numbers("/proc/meminfo");
     double kib;
     for (std::string name; numbers >> name;)
         if (name == "MemAvailable:" && numbers >> kib) return kib * 1024;
     return HUGE_VAL;
 }
+
+namespace {
 
 bool on_device(const void* pointer, size_t bytes) {
     const auto address = reinterpret_cast<uintptr_t>(pointer);
@@ -99,7 +110,7 @@ void deallocate(void* pointer, size_t bytes) {
 void protect_all(int protection) {
     if (__asan_init) return;
     for (const Allocation& a : allocations)
-        mprotect(reinterpret_cast<void*>(a.begin), a.end - a.begin, protection);
+        if (!a.of_host) mprotect(reinterpret_cast<void*>(a.begin), a.end - a.begin, protection);
 }
 
 struct Description {
@@ -226,10 +237,6 @@ cudaError_t cudaPeekAtLastError() { return device.last_error; }
 cudaError_t cudaDeviceSynchronize() { return launch_error(); }
 cudaError_t cudaGetDeviceCount(int* count) { return *count = 1, cudaSuccess; }
 cudaError_t cudaGetDevice(int* device) { return *device = 0, cudaSuccess; }
-// Few multiprocessors, so that a grid of one block for each has to loop even over a small matrix.
-cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr, int) {
-    return *value = emulator::only_ends_run() ? emulator::only_ends_run() : 3, cudaSuccess;
-}
 cudaError_t cudaSetDevice(int device) {
     return device == 0 ? cudaSuccess : set_last_error(cudaErrorInvalidDevice);
 }
@@ -237,6 +244,7 @@ cudaError_t cudaSetDevice(int device) {
 cudaError_t cudaDeviceReset() {
     while (!allocations.empty()) cudaFree(reinterpret_cast<void*>(allocations.back().begin));
     device = Device();
+    if (&__start_cuda_device) allocations.push_back(device_variables());
     return cudaSuccess;
 }
 
@@ -246,22 +254,33 @@ cudaError_t cudaMemGetInfo(size_t* free, size_t* total) {
     return cudaSuccess;
 }
 
-cudaError_t cudaMalloc(void** pointer, size_t bytes) {
+static cudaError_t allocate(void** pointer, size_t bytes, bool of_host) {
     *pointer = nullptr;
     if (bytes == 0) return cudaSuccess;
     if (bytes > memory_limit() || device.allocated_bytes + bytes > memory_limit())
         return set_last_error(cudaErrorMemoryAllocation);
-    if (bytes >> 20 && host_bytes(double(bytes)) > available_memory())
+    if (bytes >> 20 &&
+        (summary::wanted() ? 1.1 * double(bytes) : host_bytes(double(bytes))) > available_memory())
         return set_last_error(cudaErrorMemoryAllocation);
     watchdog::install();
     const DeviceMemoryOpen open;
     void* p = allocate(bytes);
     if (!p) return set_last_error(cudaErrorMemoryAllocation);
-    std::memset(p, 0xff, bytes);
+    std::memset(p, of_host ? 0 : 0xff, bytes);
     const auto begin = reinterpret_cast<uintptr_t>(p);
-    allocations.insert(allocation_after(begin), {begin, begin + bytes, nullptr});
+    allocations.insert(allocation_after(begin), {begin, begin + bytes, nullptr, of_host});
     device.allocated_bytes += bytes;
     *pointer = p;
+    return cudaSuccess;
+}
+cudaError_t cudaMalloc(void** pointer, size_t bytes) { return allocate(pointer, bytes, false); }
+cudaError_t cudaMallocHost(void** pointer, size_t bytes, unsigned) {
+    return allocate(pointer, bytes, true);
+}
+
+cudaError_t cudaHostRegister(void* pointer, size_t bytes, unsigned) {
+    const auto begin = reinterpret_cast<uintptr_t>(pointer);
+    allocations.insert(allocation_after(begin), {begin, begin + bytes, nullptr, true, true});
     return cudaSuccess;
 }
 
@@ -271,12 +290,15 @@ cudaError_t cudaFree(void* pointer) {
     if (!a || a->begin != reinterpret_cast<uintptr_t>(pointer))
         return set_last_error(cudaErrorInvalidValue);
     const size_t bytes = a->end - a->begin;
-    device.allocated_bytes -= bytes;
+    const bool borrowed = a->borrowed;
     trace::forget(*a);
     allocations.erase(allocations.begin() + (a - allocations.data()));
+    if (borrowed) return cudaSuccess;
+    device.allocated_bytes -= bytes;
     deallocate(pointer, bytes);
     return cudaSuccess;
 }
+cudaError_t cudaHostUnregister(void* pointer) { return cudaFree(pointer); }
 
 cudaError_t cudaMemcpy(void* to, const void* from, size_t bytes, cudaMemcpyKind kind) {
     if (const cudaError_t error = launch_error()) return error;
@@ -288,6 +310,15 @@ cudaError_t cudaMemcpy(void* to, const void* from, size_t bytes, cudaMemcpyKind 
     const DeviceMemoryOpen open;
     std::memmove(to, from, bytes);
     return cudaSuccess;
+}
+
+cudaError_t cudaMemcpy2D(void* to, size_t to_pitch, const void* from, size_t from_pitch,
+                         size_t width, size_t height, cudaMemcpyKind kind) {
+    cudaError_t error = cudaSuccess;
+    for (size_t row = 0; row < height && !error; ++row)
+        error = cudaMemcpy(static_cast<char*>(to) + row * to_pitch,
+                           static_cast<const char*>(from) + row * from_pitch, width, kind);
+    return error;
 }
 
 cudaError_t cudaMemset(void* to, int value, size_t bytes) {

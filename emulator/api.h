@@ -12,6 +12,8 @@ struct Cell;  // who touched two bytes of memory last; see races.cpp
 struct Allocation {
     uintptr_t begin, end;
     Cell* cells;  // null until a traced kernel touches it
+    bool of_host = false;  // the host may touch it, too
+    bool borrowed = false;  // the program's own memory, which is not to be freed
 };
 extern std::vector<Allocation> allocations;  // live cudaMalloc ranges, by address
 Allocation* find_allocation(uintptr_t address);
@@ -22,6 +24,7 @@ struct DeviceMemoryOpen {
     ~DeviceMemoryOpen();
 };
 void* allocate_aligned(size_t alignment, size_t bytes);
+double available_memory();  // of the machine, at this moment
 cudaError_t set_last_error(cudaError_t error);  // returns it
 size_t static_shared(const void* kernel);  // bytes of its own __shared__ arrays
 bool launch_fits(const Launch& launch);  // within the limits; otherwise it is reported

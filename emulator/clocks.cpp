@@ -23,6 +23,7 @@ unsigned actors() { return run.threads + unsigned(state.agents.size()); }
 void begin_launch() {
     state.launch_start = state.last;
     state.beyond_warps = false;
+    fences::begin_launch();
     if (!state.known)  // calloc: pages exist only once touched
         state.known = static_cast<uint32_t(*)[kActors]>(std::calloc(kActors, sizeof *state.known));
 }
@@ -31,6 +32,7 @@ void begin_block() {
     block_barrier();
     state.block_start = state.base;
     state.agents.clear();
+    fences::begin_block();
 }
 
 void block_barrier() {
@@ -61,6 +63,7 @@ void warp_barrier(unsigned first, uint32_t lanes) {
         state.own[first + lane] = state.last;
         if (beyond) state.knows_beyond_warp[first + lane] = state.last;
     }
+    fences::warp_barrier(first, lanes);
 }
 
 void keep_all_readers() { state.beyond_warps = true; }

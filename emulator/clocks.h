@@ -10,6 +10,7 @@
 #include <functional>
 #include <vector>
 
+#include "emulator/fences.h"
 #include "emulator/scheduler.h"
 
 namespace emulator {
@@ -82,7 +83,8 @@ inline uint32_t clock_of(unsigned thread) { return std::max(state.own[thread], s
 // Whether what `other` did at that clock comes before what `thread` does now.
 inline bool comes_before(uint32_t clock, unsigned other, unsigned thread) {
     if (clock <= state.base)
-        return clock > state.block_start;  // threads of two blocks have no order
+        return clock > state.block_start ||  // threads of two blocks have no order without fences
+               (fences::any && fences::knows(thread, other, clock));
     return other == thread || clock <= state.known[thread][other];
 }
 

@@ -5,6 +5,7 @@
 #include "emulator/accesses.h"
 #include "emulator/include/ptx.h"
 #include "emulator/lines.h"
+#include "emulator/record.h"
 #include "emulator/scheduler.h"
 #include "emulator/settings.h"
 
@@ -109,8 +110,25 @@ void require(int since, const char* instruction, const char* file, int line) {
                file, line);
 }
 
-void trace_ldmatrix(const void* const (&rows)[32], int matrices, const void* pc) {
+// Notes "fill,WARP,REGISTERS" and the 16 bytes that each lane reads.
+void trace_ldmatrix(const void* const (&rows)[32], int matrices, const void* registers,
+                    const void* pc) {
+    if (record::on) {
+        std::string text =
+            "fill," + std::to_string(current_thread / 32) + record::number(registers);
+        for (int lane = 0; lane < 8 * matrices; ++lane) text += record::number(rows[lane]);
+        record::note(text, false);
+    }
     for (int lane = 0; lane < 8 * matrices; ++lane) trace_lane(lane, rows[lane], 16, false, pc);
+}
+
+// "mma,WARP,A,BYTES,B,BYTES"
+void note_product(const void* a, int a_bytes, const void* b, int b_bytes) {
+    if (record::on)
+        record::note("mma," + std::to_string(current_thread / 32) + record::number(a) + "," +
+                         std::to_string(a_bytes) + record::number(b) + "," +
+                         std::to_string(b_bytes),
+                     false);
 }
 
 // ---- WMMA's loads and stores --------------------------------------------------------------------
@@ -173,7 +191,7 @@ void trace_move(const WarpCall& call, const FragmentKind& kind, const ElementMap
         for (int block = 0; block < blocks; block += at_once) {
             for (int lane = 0; lane < 8 * at_once; ++lane)
                 rows[lane] = address(lane % 8 * 4, (block + lane / 8) * joint);
-            trace_ldmatrix(rows, at_once, call.pc);
+            trace_ldmatrix(rows, at_once, static_cast<const char*>(memory.x) + 4 * block, call.pc);
         }
         return;
     }
@@ -215,7 +233,8 @@ void begin_ldmatrix(const WarpCall& call, int matrices, const void* (&rows)[32])
         if (!is_aligned(rows[lane], 16)) refuse(" is not aligned to 16 bytes");
         if (!is_shared(rows[lane])) refuse(" is not in shared memory");
     }
-    trace_ldmatrix(rows, matrices, call.pc);
+    trace_ldmatrix(rows, matrices, static_cast<const LdmatrixCall*>(call.arguments[0])->registers,
+                   call.pc);
 }
 
 void check_cp_async(const void* to, const void* from, int bytes, int valid, const char* file,
@@ -269,6 +288,8 @@ void mma(const WarpCall& call) {
     const MmaShape& shape = *of_lane[0]->shape;
     require(shape.since, shape.name, call.file, call.line);
     const int lanes = 32 / shape.groups;
+    note_product(of_lane[0]->registers_a, shape.m * shape.k / lanes * 2, of_lane[0]->registers_b,
+                 shape.k * shape.n / lanes * 2);
     for (int group = 0; group < shape.groups; ++group) {
         float a[16][16], b[16][8], d[16][8];
         // Visits the elements of an operand: the register that holds each, its row and column.

@@ -9,6 +9,7 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <sstream>
 
 #include "emulator/symbols.h"
@@ -46,6 +47,11 @@ std::string addr2line(const std::vector<std::string>& addresses) {
 }  // namespace
 
 std::string short_path(const std::string& path) {
+    static const char* const from = std::getenv("EMULATOR_FOLDER");
+    if (from) {  // whole, but for that
+        const size_t length = std::strlen(from);
+        return length > 1 && path.compare(0, length, from) == 0 ? path.substr(length) : path;
+    }
     const size_t name = path.rfind('/');
     const size_t folder =
         name == std::string::npos || name == 0 ? std::string::npos : path.rfind('/', name - 1);

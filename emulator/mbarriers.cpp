@@ -258,6 +258,11 @@ void fence_proxy_async() {
     clocks::fence_proxy(current_thread);
 }
 
+unsigned mbarrier_phase(uint64_t* memory, const char* file, int line) {
+    EmulatorsWork work;
+    return mbarrier_at(memory, "mbarrier_arrive", file, line).phase;
+}
+
 void mbarrier_arrive(uint64_t* memory, const char* file, int line) {
     arrive(memory, "mbarrier_arrive", 0, file, line);
 }

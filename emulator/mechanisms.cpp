@@ -10,6 +10,8 @@
 #include "emulator/named_barriers.h"
 #include "emulator/record.h"
 #include "emulator/scheduler.h"
+#include "emulator/summary.h"
+#include "emulator/warps.h"
 #include "emulator/watchdog.h"
 #include "emulator/wgmma.h"
 
@@ -22,6 +24,7 @@ constexpr auto none = nullptr;
 // clang-format off
 constexpr Mechanism kMechanisms[] = {
 // begin_launch            begin_block                  end_thread            goes_on                end_block                  end_launch
+  {summary::begin_launch,  none,                           none,                    none,                  none,                         none},
   {trace::begin_launch,    trace::begin_block,          none,                    none,                  none,                         trace::end_launch},
   {async::begin_launch,    none,                           async::end_thread,    none,                  none,                         none},
   {none,                      tensor_loads::begin_block,   none,                    tensor_loads::goes_on, tensor_loads::end_block,   none},
@@ -31,8 +34,10 @@ constexpr Mechanism kMechanisms[] = {
   {none,                      setmaxnreg::begin_block,     none,                    none,                  setmaxnreg::end_block,     none},
   {none,                      named_barriers::begin_block, none,                    none,                  none,                         none},
   {none,                      clusters::begin_block,       clusters::end_thread, none,                  none,                         none},
+  {none,                      none,                           none,                    warps::goes_on,        none,                         none},
   {watchdog::begin_launch, none,                           none,                    none,                  none,                         watchdog::end_launch},
   {none,                      none,                           none,                    none,                  none,                         kernels_launched::end_launch},
+  {none,                      none,                           none,                    none,                  none,                         summary::end_launch},
   {record::begin_launch,   record::begin_block,         none,                    none,                  none,                         record::end_launch},
 };
 // clang-format on

@@ -23,7 +23,7 @@ std::string block_name() { return "block " + index_name(builtins.block, run.grid
 
 std::string kernel_name() {
     const Symbol* const symbol = find_symbol(reinterpret_cast<uintptr_t>(run.kernel));
-    return symbol ? short_name(*symbol) : "a kernel";
+    return symbol ? short_name(*symbol) : run.name;
 }
 
 std::string thread_name(unsigned thread) {

@@ -28,6 +28,7 @@ struct Access {
     uint32_t clock;
     uint16_t thread, site;
     Kind kind;
+    unsigned bytes;  // of the cell's two: 1, 2, or 3 for both
 };
 
 // Accesses that need no order among themselves: reads (or atomics) by lanes of one warp, by the
@@ -36,7 +37,9 @@ struct Group {
     uint32_t clock = 0;
     uint16_t site = 0;
     uint8_t warp = 0;
-    bool atomic = false;
+    uint8_t bytes : 2;
+    bool atomic : 1;
+    bool more : 1;  // of the cell's first: there may be more_groups
     uint32_t lanes = 0;
 };
 
@@ -46,7 +49,8 @@ struct Group {
 // (see keep()).
 struct Cell {
     uint32_t clock;  // 0: none yet
-    uint16_t thread, site;
+    uint16_t thread : 14, bytes : 2;
+    uint16_t site;
     Group group[2];
 };
 
@@ -109,9 +113,11 @@ std::string block_at(uint32_t clock) {
         return;
     const unsigned warp = now.thread / 32;
     const uint32_t lane = 1u << now.thread % 32;
-    const Group group{now.clock, now.site, uint8_t(warp), atomic, lane};
+    const Group group{now.clock, now.site,   uint8_t(warp), uint8_t(now.bytes),
+                      atomic,    first.more, lane};
     const auto joins = [&](Group& g, bool any_site) {
         if (g.clock != now.clock || g.warp != warp || g.atomic != atomic) return false;
+        if (g.bytes != now.bytes) return false;
         if (g.site != now.site && !any_site) return false;
         g.lanes |= lane;
         return true;
@@ -129,6 +135,7 @@ std::string block_at(uint32_t clock) {
         return;
     }
     if (joins(second, true)) return;  // a third instruction: the second's line stands for it
+    first.more = true;
     std::vector<Group>& more = more_groups[&cell];
     if (first.atomic == second.atomic && first.atomic != atomic) {  // one of each kind stays
         more.push_back(second);
@@ -158,34 +165,38 @@ void check_group(const Group& group, bool global, const Access& now, uint32_t si
     if (group.clock <= since) return;
     const Kind kind = group.atomic ? kAtomic : kRead;
     if (const int thread = unordered_thread(group, now); thread >= 0)
-        conflict(global, {group.clock, uint16_t(thread), group.site, kind}, now);
+        conflict(global, {group.clock, uint16_t(thread), group.site, kind, 3}, now);
     else if (const int thread = global ? -1 : unfenced_thread(group, now); thread >= 0)
-        conflict(global, {group.clock, uint16_t(thread), group.site, kind}, now, true);
+        conflict(global, {group.clock, uint16_t(thread), group.site, kind, 3}, now, true);
 }
 
 // A write conflicts with every group, a read only with atomics, an atomic only with reads.
-inline bool may_conflict(const Group& group, Kind kind) {
-    return kind == kWrite || group.atomic != (kind == kAtomic);
+inline bool may_conflict(const Group& group, const Access& now) {
+    return (now.kind == kWrite || group.atomic != (now.kind == kAtomic)) &&
+           (group.bytes & now.bytes);
 }
 
 // acting: as an asynchronous operation, to which ordinary writes must be fenced.
 template <bool acting>
 inline void check_cell(Cell& cell, bool global, const Access& now, uint32_t since) {
     const bool written = cell.clock > since;
-    if (written && !comes_before(cell.clock, cell.thread, now.thread))
-        conflict(global, {cell.clock, cell.thread, cell.site, kWrite}, now);
-    else if (acting && written && !global && !state.acting->sees(cell.clock, cell.thread))
-        conflict(global, {cell.clock, cell.thread, cell.site, kWrite}, now, true);
+    const bool same_bytes = cell.bytes & now.bytes;
+    if (written && same_bytes && !comes_before(cell.clock, cell.thread, now.thread))
+        conflict(global, {cell.clock, cell.thread, cell.site, kWrite, 3}, now);
+    else if (acting && written && same_bytes && !global &&
+             !state.acting->sees(cell.clock, cell.thread))
+        conflict(global, {cell.clock, cell.thread, cell.site, kWrite, 3}, now, true);
     for (const Group& group : cell.group)
-        if (may_conflict(group, now.kind)) check_group(group, global, now, since);
-    if (!more_groups.empty())
+        if (may_conflict(group, now)) check_group(group, global, now, since);
+    if (cell.group[0].more)
         if (const auto more = more_groups.find(&cell); more != more_groups.end())
             for (const Group& group : more->second)
-                if (may_conflict(group, now.kind)) check_group(group, global, now, since);
+                if (may_conflict(group, now)) check_group(group, global, now, since);
     if (now.kind == kWrite) {
-        cell.clock = now.clock, cell.thread = now.thread, cell.site = now.site;
+        cell.clock = now.clock, cell.thread = now.thread & 0x3fff, cell.site = now.site,
+        cell.bytes = now.bytes & 3;
     } else {
-        if (!global && !written) conflict(global, {0, 0, 0, kWrite}, now);
+        if (!global && !written) conflict(global, {0, 0, 0, kWrite, 3}, now);
         keep(cell, now, since);
     }
 }
@@ -207,12 +218,14 @@ void begin_block() {
 
 void block_barrier() {
     clocks::block_barrier();
+    fences::block_barrier();
     more_groups.clear();
 }
 
 void check(Cell* cells, uintptr_t begin, uintptr_t address, int width, bool global, Kind kind,
            unsigned thread, uint16_t site) {
-    const Access now{clock_of(thread), uint16_t(thread), site, kind};
+    const Access now{clock_of(thread), uint16_t(thread), site, kind,
+                     width == 1 ? 1u << address % 2 : 3u};
     // Accesses of earlier blocks do not count in shared memory.
     const uint32_t since = global ? state.launch_start : state.block_start;
     cells -= begin / kCellBytes;

@@ -12,6 +12,7 @@
 #include "emulator/record.h"
 #include "emulator/requests.h"
 #include "emulator/scheduler.h"
+#include "emulator/summary.h"
 
 namespace emulator {
 
@@ -139,5 +140,6 @@ extern "C" void __assert_fail(const char* assertion, const char* file, unsigned 
         fail("assert: " + text + " (" + block_name() + ", " + thread_name(current_thread) + ")",
              cudaErrorAssert);
     std::fprintf(stderr, "%s in %s\n", text.c_str(), function);
+    summary::print_now();
     std::abort();
 }

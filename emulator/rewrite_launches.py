@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
-"""rewrite_launches.py IN.cu OUT.cpp: rewrites what is not C++ in a .cu file. Everything else stays as it is, line by line.
+"""rewrite_launches.py IN.cu OUT.cpp [FOLDER...]: rewrites what is not C++ in a .cu file. All else stays as it is, line by line.
 
 Example:  python3 emulator/rewrite_launches.py 03_shared_blocking/matmul.cu matmul.cpp
+
+What it includes "in quotes" from beside itself or from a FOLDER is rewritten, too, into files beside OUT.cpp. OUT.cpp.d lists it.
 
     matmul<8><<<grid, block>>>(M)      ->   emulator::Kernel(EMULATOR_KERNEL(matmul<8>), grid, block)(M)
     extern __shared__ float s[];       ->   float* s = emulator::dynamic_shared<float>();
@@ -21,19 +23,29 @@ import re
 import sys
 
 HEADERS = pathlib.Path(__file__).resolve().parent / "include"
+OWN = {HEADERS.parent, HEADERS.parents[1] / "common"}  # what is in these folders is for nvcc and for g++ as it is
 
 # Headers of CUDA. The emulator has those for which include/ has a file of that name.
 CUDA_HEADER = re.compile(r"cooperative_groups|cuda/|cuda[_.A-Z]|mma\.h|crt/|nv/|cub/|thrust/|cute/|cutlass/|cublas|curand|"
-                         r"texture|surface|device_")
+                         r"texture|surface|device_|thrust/|nvrtc|cufft|cusparse|cusolver")
+# NVIDIA's samples have these beside them. If a program comes without them, samples/ has what most take.
+SAMPLES = {"helper_math.h": "helper_math.h", "cutil_math.h": "helper_math.h", **dict.fromkeys(
+    ("helper_cuda.h", "helper_functions.h", "helper_timer.h", "helper_string.h", "helper_image.h"), "helper_cuda.h")}
+ASM = re.compile(r"\b(?:asm|__asm__|__asm)\b")
+# What stands in these headers is in another one here.
+IN_OTHERS = {
+    **dict.fromkeys(("device_launch_parameters.h", "device_functions.h", "device_types.h", "driver_types.h", "host_defines.h",
+                     "builtin_types.h", "vector_functions.h", "cuda_device_runtime_api.h", "cuda_profiler_api.h",
+                     "math_functions.h", "cuda_runtime_api.h"), "cuda_runtime.h"),
+    **dict.fromkeys(("cuda/barrier", "cuda/pipeline", "cuda/atomic", "cooperative_groups/memcpy_async.h"), "cuda_async.h"),
+    "nvtx3/nvToolsExt.h": "nvToolsExt.h", "cuda/cmath": "cuda_std.h",
+    **dict.fromkeys(("cublasLt.h", "cublas.h"), "cublas_v2.h"),
+    **dict.fromkeys(("cooperative_groups/reduce.h", "cooperative_groups/scan.h"), "cooperative_groups.h")}
 UNSUPPORTED = [
-    (re.compile(r"\b(asm|__asm__|__asm)\b"), "inline PTX (asm)"),
+    (ASM, "inline PTX"),
     (re.compile(r"\b(cudaTextureObject_t|cudaSurfaceObject_t|texture\s*<|tex[123]D\w*\s*[<(])"), "textures and surfaces"),
-    (re.compile(r"\b(cooperative_groups|cudaLaunchCooperativeKernel\w*)\b"), "cooperative groups"),
-    (re.compile(r"\bcuda::(barrier|pipeline|memcpy_async)\b"), "cuda::barrier and cuda::pipeline"),
     (re.compile(r"\bcp_async_bulk\w*"), "cuda::ptx and other ways to TMA than common/ptx/ptx.cuh"),
     (re.compile(r"\bcudaLaunchKernelEx\w*"), "thread block clusters other than by __cluster_dims__"),
-    # A __device__ function has a parenthesis before its body; a variable has none before its ;, = or {.
-    (re.compile(r"(?<!_)\b__device__\s+(?!__constant__)[\w\s:<>,*&\[\]]*[;={]"), "__device__ variables"),
 ]
 TOKEN = re.compile(r"""
     //(?:[^\n\\]|\\.|\\\n)*                                  # comment to the end of the line
@@ -42,9 +54,10 @@ TOKEN = re.compile(r"""
   | "(?:[^"\\\n]|\\.)*"                                      # string
   | (?<![0-9a-zA-Z_])(?:u8|[uUL])?'(?:[^'\\\n]|\\.)*'        # character; 1'000 is a number
 """, re.VERBOSE | re.DOTALL)
-EXTERN_SHARED = re.compile(r"\b(?:extern\s+__shared__|__shared__\s+extern)\s+(?:(?:__align__|alignas)\s*\((?P<align>[^()]*)\)\s*)?"
-                           r"(?P<type>[\w:<>,\s]*[\w>])\s+(?P<name>\w+)\s*\[\s*\]\s*;")
-SHARED = re.compile(r"(?<!extern )\b__shared__\s+"
+EXTERN_SHARED = re.compile(r"\b(?:extern\s+(?:volatile\s+)?__shared__|__shared__\s+extern|extern(?=[\w\s]+\s__shared__\s))\s+"
+                           r"(?:(?:__align__|alignas)\s*\((?P<align>[^()]*)\)\s*)?"
+                           r"(?P<type>[\w:<>,\s]*?[\w>](?:\s*\*)*)(?:\s+__shared__)?\s*(?<=[\s*])(?P<name>\w+)\s*\[\s*\]\s*;")
+SHARED = re.compile(r"(?<!extern )(?<!extern volatile )\b__shared__\s+"
                     r"(?P<align>(?:alignas|__align__)\s*\((?:[^()]|\([^()]*\))*\)\s*)?"
                     r"(?P<type>(?!extern)[\w:]+(?:\s*<[^;=<>]*>)?(?:\s+[a-zA-Z]\w*)*)\s+"
                     r"(?P<arrays>\w+\s*(?:\[[^;={}]+)?(?:,[^;={}]*)?);")
@@ -53,9 +66,26 @@ CAST = re.compile(r"(?<=[;{}])\s*(?:const\s+)?[\w:]+(?:<[^;=]*>)?[\s&*]+(?:const
                   r"reinterpret_cast\s*<(?P<type>[^;=]*)>\s*\(\s*(?P<base>\w+)[^;]*\)\s*;")
 
 
+# A __device__ function has a parenthesis before its body; a variable has none before its ;, = or {.
+DEVICE = re.compile(r"(?<!_)\b__device__(?=\s+(?!__constant__)(?P<what>[\w\s:<>,*&]*\w(?:\s*\[[^\];]*\])*\s*)[;={])")
+# A kernel that the host passes as a void* loses its type. The cast goes.
+LAUNCHED = re.compile(r"\bcudaLaunch(?:Cooperative)?Kernel\s*\(\s*(\(\s*(?:const\s+)?void\s*\*\s*\)|"
+                      r"(?:reinterpret|static)_cast\s*<\s*(?:const\s+)?void\s*\*\s*>)")
+# What nvcc takes and C++ does not: a second storage class, and a name that g++'s own headers have.
+DROPPED = re.compile(r"\bstatic(?=\s+(?:inline\s+)?__(?:global|shared)__)|(?<=__global__)(\s+)static\b|\bextern(?=\s+__global__)|"
+                     r"(?<!\()\b__noinline__\b(?!\s*\))|"
+                     r"\b__constant__(?=\s+(?:static\s+)?const(?:expr)?\b)|(?<=const )__constant__\b")
+
+
 class Refused(Exception):
     def __init__(self, position, message):
         self.position, self.message = position, message
+
+
+def joined(text):
+    """Some editors write << <g, b >> >. Blanks go behind the bracket, so that positions stay."""
+    text = re.sub(r"<<([ \t]+)<(?=[^<;]*>>[ \t]*>)", r"<<<\1", text)
+    return re.sub(r"(<<<[^<;]*?)>>([ \t]+)>(?=\s*\()", r"\1>>>\2", text)
 
 
 def blank(text):
@@ -97,6 +127,8 @@ def start_of_name(code, end):
             if i < 0:
                 return None
             end = len(code[:i].rstrip())
+        while end and code[end - 1] == "]":  # an element of an array of kernels
+            end = len(code[:max(0, matching(code, end - 1, ")]}", "([{", -1))].rstrip())
         name = re.search(r"[A-Za-z_]\w*$", code[:end])
         if not name:
             return None
@@ -136,11 +168,34 @@ def members(body):
             yield from re.findall(r"(\w+)\s*(?:,|$)", statement.strip())
 
 
+def outside(code):
+    """Is what follows outside of any function?"""
+    scopes = []
+    for brace in re.finditer(r"\bnamespace\b[^;{]*\{|\bextern\s*\{|\{|\}", code):
+        if brace[0] == "}":
+            del scopes[-1:]
+        else:
+            scopes.append(brace[0] == "{")
+    return not any(scopes)
+
+
 def edits(text, code):
     """(position, length, replacement) for everything that changes."""
     dynamic, kinds = set(), ""  # names of dynamic shared memory; the types of all that is seen in shared memory
+    for m in DROPPED.finditer(code):
+        yield m.start(), m.end() - m.start(), "__attribute__((noinline))" if "noinline" in m[0] else m[1] or ""
+        if m[0] == "extern" and (of_c := re.compile(r'\s*"C"').match(text, m.end())):
+            yield m.end(), of_c.end() - m.end(), ""
+    for m in LAUNCHED.finditer(code):
+        yield m.start(1), len(m[1]), " " * len(m[1])
+    for m in DEVICE.finditer(code):
+        if not re.search(r"\boperator\b|\breturn\b", m["what"]) and ("*" in m["what"] or not re.search(r"\bconst", m["what"])):
+            yield m.start(), len(m[0]), "EMULATOR_DEVICE"
     for m in EXTERN_SHARED.finditer(code):
         kind, name, lines = " ".join(m["type"].split()), m["name"], "\n" * m.group().count("\n")
+        if outside(code[:m.start()]):
+            yield m.start(), len(m.group()), f"static emulator::DynamicShared<{kind}> {name};{lines}"  # of the whole file
+            continue
         dynamic.add(name)
         yield m.start(), len(m.group()), (f"{kind}* {name} = emulator::dynamic_shared<{kind}>({m['align'] or ''}); "
                                           f'emulator::record_pointer("{name}", {name});{lines}')
@@ -195,6 +250,9 @@ def edits(text, code):
             raise Refused(m.start(), "a launch without its number of threads: kernel<<<blocks, threads>>>")
         if not re.match(r"\s*(\\\n\s*)*\(", code[after:]):
             raise Refused(close, "no arguments after a launch's >>>")
+        begin = code.index("(", after)
+        for null in re.finditer(r"\bNULL\b", code[begin:matching(code, begin, "(", ")", 1) + 1]):
+            yield begin + null.start(), 4, "nullptr"  # which keeps its type on the way to the kernel
         yield name, 0, "emulator::Kernel(EMULATOR_KERNEL("
         yield m.start(), 3, "), "
         yield close, 3, ")"
@@ -211,43 +269,91 @@ def kernels(code):
             at = matching(code, call.start(2), "(", ")", 1) + 1
 
 
-def rewrite(text):
-    code = blank(text)
-    for m in re.finditer(r'^[ \t]*#[ \t]*include[ \t]*[<"]([^">\n]+)[">]', text, re.MULTILINE):
-        if code[m.start():m.end()].strip() and CUDA_HEADER.match(m[1]) and not (HEADERS / m[1]).exists():
-            raise Refused(m.end() - 1, f"<{m[1]}>")
+def of_asm(text):
+    """The instruction of an asm statement, and the function of common/ptx/ for it: its name's parts are the instruction's."""
+    strings = re.match(r'[\s\w]*\(\s*((?:R?"(?:[^"\\]|\\.)*"\s*)+)', text)
+    pieces = re.split(r"[;{}]|\\n|\\t|\n", "".join(re.findall(r'"((?:[^"\\]|\\.)*)"', strings[1]))) if strings else []
+    found = next((words for piece in pieces if (words := re.sub(r"@!?\S+", "", piece).split()) and words[0][0] != "."), None)
+    if not found:
+        return ""
+    parts = set(re.split(r"[.:_]+", found[0]))
+    files = (HEADERS.parents[1] / "common/ptx").glob("*.cuh")
+    names = {name for file in files for name in re.findall(r"(\w+)(?:##\w+)?\(", file.read_text())}
+    fit = max((name for name in names if "_" in name and set(name.split("_")) <= parts), key=len, default="")
+    return f" {found[0]}" + (f": call ptx::{fit}() of common/ptx/" if fit and ("bulk" not in parts or "bulk" in fit) else "")
+
+
+def rewrite(text, included=lambda name: None):
+    """included(name): the file that stands for an #include "name"; None: it stays."""
+    text = joined(text)
+    code, changes = blank(text), []
+    for m in re.finditer(r'^[ \t]*#[ \t]*include[ \t]*([<"])([^">\n]+)[">]', text, re.MULTILINE):
+        if code[m.start():m.end()].strip():
+            if here := IN_OTHERS.get(m[2], "cuda_std.h" if m[2].startswith("cuda/std/") else None):
+                changes.append((m.start(2), len(m[2]), here))
+            elif (m[1] == '"' or m[2].endswith((".h", ".cuh", ".hpp"))) and (other := included(m[2])):
+                changes.append((m.start(2) - 1, len(m[2]) + 2, f'"{other}"'))
+            elif m[2] in SAMPLES:
+                changes.append((m.start(2), len(m[2]), f"emulator/include/samples/{SAMPLES[m[2]]}"))
+            elif CUDA_HEADER.match(m[2]) and not (HEADERS / m[2]).exists():
+                raise Refused(m.end() - 1, f"<{m[2]}>")
     for pattern, what in UNSUPPORTED:
         if m := pattern.search(code):
-            raise Refused(m.start(), what)
-    for position, length, replacement in sorted(edits(text, code), reverse=True):
+            raise Refused(m.start(), what + (of_asm(text[m.end():]) if pattern is ASM else ""))
+    for position, length, replacement in sorted([*changes, *edits(text, code)], reverse=True):
         text = text[:position] + replacement + text[position + length:]
     if m := re.search(r"\bextern\s+__shared__|\b__shared__\s+extern", blank(text)):
         raise Refused(m.start(), "this form of extern __shared__ (write: extern __shared__ float name[];)")
     return text
 
 
+def rewrite_file(source, target, folders):
+    """Writes the target, and files beside it for what the source includes. Returns {file: what stands for it}."""
+    done, names = {}, set()
+
+    def write(file, target_of_it):
+        done[file.resolve()] = target_of_it
+
+        def included(name):
+            found = next((path for folder in (file.parent, *folders) if (path := (folder / name).resolve()).is_file()), None)
+            if not found or OWN & set(found.parents) or (HEADERS / name.lstrip("/")).exists():
+                return None
+            if found not in done:
+                write(found, target.with_name(f"{target.name}.{len(done)}.{found.name}"))
+            return done[found].name
+
+        try:
+            # As nvcc does, take line ends of Windows, a byte order mark, and comments in Shift-JIS: their bytes pass unchanged.
+            text = file.read_text(encoding="utf-8-sig", errors="surrogateescape")
+            result = rewrite(text, included)
+        except OSError as error:
+            sys.exit(f"rewrite_launches.py: {file}: {error}")
+        except Refused as refused:
+            line = text.count("\n", 0, refused.position) + 1
+            sys.exit(f"{file}:{line}: error: the CUDA emulator cannot run {refused.message}")
+        names.update(kernel for kernel, _ in kernels(blank(text)))
+        if file == source and names:
+            named = "".join(f'"{kernel}", ' for kernel in sorted(names))
+            result += f"\n[[maybe_unused]] static const bool emulator_kernels = emulator::name_kernels({{{named}}});\n"
+        # nvcc includes cuda_runtime.h by itself; the #line makes every later diagnostic name the .cu file.
+        name = re.sub(r'([\\"])', r"\\\1", str(file))
+        text = f'#include <cuda_runtime.h>\n#line 1 "{name}"\n{result}'
+        target_of_it.write_text(text, encoding="utf-8", errors="surrogateescape")
+
+    write(source, target)
+    return done
+
+
 def main():
     if sys.argv[1:] in (["-h"], ["--help"]):
         print(__doc__.strip())
         return
-    if len(sys.argv) != 3:
-        sys.exit("usage: rewrite_launches.py IN.cu OUT.cpp")
-    source, target = sys.argv[1:]
-    try:
-        # As nvcc does, take line ends of Windows, a byte order mark, and comments in Shift-JIS: their bytes pass unchanged.
-        text = pathlib.Path(source).read_text(encoding="utf-8-sig", errors="surrogateescape")
-    except OSError as error:
-        sys.exit(f"rewrite_launches.py: {source}: {error}")
-    try:
-        result = rewrite(text)
-    except Refused as refused:
-        line = text.count("\n", 0, refused.position) + 1
-        sys.exit(f"{source}:{line}: error: the CUDA emulator cannot run {refused.message}")
-    # nvcc includes cuda_runtime.h by itself; the #line makes every later diagnostic name the .cu file.
-    name = re.sub(r'([\\"])', r"\\\1", source)
-    named = "".join(f'"{kernel}", ' for kernel in sorted({kernel for kernel, _ in kernels(blank(text))}))
-    register = f"\n[[maybe_unused]] static const bool emulator_kernels = emulator::name_kernels({{{named}}});\n" * bool(named)
-    pathlib.Path(target).write_text(f'#include <cuda_runtime.h>\n#line 1 "{name}"\n{result}{register}', encoding="utf-8", errors="surrogateescape")
+    if len(sys.argv) < 3:
+        sys.exit("usage: rewrite_launches.py IN.cu OUT.cpp [FOLDER...]")
+    source, target, *folders = map(pathlib.Path, sys.argv[1:])
+    done = rewrite_file(source, target, folders)
+    listed = " ".join(str(file).replace(" ", "\\ ") for file in done)
+    pathlib.Path(f"{target}.d").write_text(f"{target}: {listed}\n", errors="surrogateescape")  # for CMake
 
 
 if __name__ == "__main__":

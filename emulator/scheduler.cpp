@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <numeric>
+#include <thread>
 #include <utility>
 
 #include "emulator/accesses.h"
@@ -21,6 +22,7 @@
 #include "emulator/record.h"
 #include "emulator/settings.h"
 #include "emulator/stacks.h"
+#include "emulator/summary.h"
 #include "emulator/warps.h"
 
 // Fibers switch stacks without AddressSanitizer's knowledge, so its fake stack frames must be off.
@@ -42,6 +44,7 @@ namespace {
 // Of the threads. Never destroyed: a suspended one would be unwound.
 std::vector<boost::context::fiber>& fibers = *new std::vector<boost::context::fiber>;
 constexpr cudaError_t kEndedEarly = cudaErrorLaunchTimeout;
+uint64_t barriers_begun;  // since the program began, one more for each block
 boost::context::fiber scheduler;  // the fiber to resume when a thread waits or returns
 
 struct Stack {  // Boost.Context's interface of a stack allocator
@@ -135,11 +138,12 @@ bool pass_barrier() {
         return false;
     }
     for (auto t = threads.begin(); t != end; ++t) t->state = State::ready;
-    ++totals.barriers;
+    ++totals.barriers, ++barriers_begun;
     return true;
 }
 
 void run_block(std::vector<unsigned>& sequence) {
+    ++barriers_begun;
     for (unsigned t = 0; t < run.threads; ++t) threads[t].state = State::ready;
     each_mechanism(&Mechanism::begin_block);
     do {
@@ -162,6 +166,7 @@ void run_blocks() {
     const dim3 clusters(run.grid.x / run.cluster.x, run.grid.y / run.cluster.y,
                         run.grid.z / run.cluster.z);
     const uint64_t blocks = uint64_t(clusters.x) * clusters.y * clusters.z;
+    const bool all_traced = traced;
     std::vector<unsigned> shuffled;
     if (order == Order::random) {
         shuffled.resize(blocks);
@@ -180,7 +185,10 @@ void run_blocks() {
                            first.z * run.cluster.z};
         builtins.block = run.first_block;
         if (run.shared) std::memset(run.shared, 0xff, run.ranks * run.shared_stride);
+        traced = all_traced && summary::looks_at_block();
         run_block(sequence);
+        summary::end_block();
+        traced = all_traced;
     }
 }
 
@@ -229,15 +237,24 @@ void restart_launch() {
 }
 
 void launch(const Launch& launch, void (*thread)(void*), void* argument) {
+    static const auto owner = std::this_thread::get_id();
+    if (std::this_thread::get_id() != owner) {
+        std::fprintf(
+            stderr,
+            "emulator: launches of several threads of the host, at %s:%d: it takes those of one\n",
+            short_path(launch.file).c_str(), launch.line);
+        std::_Exit(1);
+    }
     if (run.running)
         return fail("a kernel launches a kernel: the emulator cannot run dynamic parallelism");
-    if (!launch_fits(launch)) return;
+    if (summary::repeated(launch) || !launch_fits(launch)) return;
     run.grid = launch.grid;
     run.block = launch.block;
     run.cluster = {1, 1, 1};
     run.ranks = 1;
     run.block_threads = launch.block.x * launch.block.y * launch.block.z;
     run.kernel = launch.kernel;
+    run.name = launch.name;
     run.shared_bytes = launch.dynamic_shared_bytes;
     run.shared_alignment = 0;
     run.thread = thread;
@@ -274,6 +291,23 @@ void barrier(const char* file, int line, int number) {
     if (record::on) record::call(current_thread, "barrier", file, line);
     note_arrival();
     suspend();
+}
+
+void refuse_grid_sync(const char* file, int line) {
+    misuse("a wait for the whole grid: the emulator runs one block after the other", file, line);
+}
+
+// A thread that has passed may come to the next barrier before the others have read this one's count.
+int barrier_count(int predicate, const char* file, int line, int number) {
+    static struct {
+        uint64_t of = 0;
+        int count = 0;
+    } counts[2];
+    auto& mine = counts[barriers_begun % 2];
+    if (mine.of != barriers_begun) mine = {barriers_begun, 0};
+    mine.count += predicate;
+    barrier(file, line, number);
+    return mine.count;
 }
 
 void* dynamic_memory(size_t alignment) {

@@ -64,10 +64,13 @@ struct Run {  // the launch that runs
     size_t shared_stride = 0;
     size_t shared_alignment = 0;  // that the kernel has declared for it; 0: it has not come to that
     const void* kernel = nullptr;  // its address, where that is known
+    const char* name = nullptr;  // as the launch has it
     void (*thread)(void*) = nullptr;  // runs it as one thread
     void* argument = nullptr;
     bool running = false;
     bool bounded = false;  // by __launch_bounds__
+    uint64_t until_look =
+        0;  // traced accesses before summary::look_at_clock(); from 0 it is for ever
     uint64_t accesses_left = 0;  // before end_early(); from 0 it is for ever
     cudaError_t error = cudaSuccess;
 };

@@ -62,6 +62,18 @@ void check_source(const Thread& t, unsigned thread) {
          ", at " + site_name(t.site) + " (" + block_name() + ", " + thread_name(thread) + ")");
 }
 
+// Of a vote: the lanes of its mask that brought no zero, or the same value.
+uint64_t lanes_like(const Thread& t, unsigned first, unsigned lanes) {
+    uint64_t found = 0;
+    for (unsigned lane = 0; lane < lanes; ++lane) {
+        const Thread& other = threads[first + lane];
+        if (!(t.mask >> lane & 1) || other.state == State::returned) continue;
+        if (t.source == kBallot ? other.value != 0 : other.value == t.value)
+            found |= uint64_t(1) << lane;
+    }
+    return found;
+}
+
 }  // namespace
 
 // Completes the warp operation at which `thread` waits if all lanes of its mask have arrived. A
@@ -94,8 +106,12 @@ bool complete_warp(unsigned thread, const void* pc) {
         Thread& t = threads[first + lane];
         if (!(mask >> lane & 1) || t.state == State::returned) continue;
         if (!self.operation) {
-            check_source(t, first + lane);
-            t.received = threads[first + t.source].value;
+            if (t.source >= 0) {
+                check_source(t, first + lane);
+                t.received = threads[first + t.source].value;
+            } else {
+                t.received = lanes_like(t, first, lanes);
+            }
         }
     }
     for (unsigned lane = 0; lane < lanes; ++lane) {
@@ -137,6 +153,34 @@ void collective(void (*operation)(const WarpCall&), const void* arguments, const
     self.arguments = arguments;
     if (!complete_warp(current_thread, __builtin_return_address(0))) suspend();
 }
+
+// __activemask() does not say which lanes it waits for: all that have come to it once no thread can go on.
+static const char kActive = 0;
+unsigned active_lanes(const char* file, int line) {
+    wait_for(&kActive, {file, line, 0},
+             [](const void*) { return std::string(" looks who is active"); });
+    return unsigned(threads[current_thread].received);
+}
+
+namespace warps {
+
+bool goes_on() {
+    const auto end = threads.begin() + run.threads;
+    const auto active =
+        std::find_if(threads.begin(), end, [](const Thread& t) { return t.waits(&kActive); });
+    if (active == end) return false;
+    const unsigned first = unsigned(active - threads.begin()) / 32 * 32;
+    const Call site = active->site;
+    std::vector<unsigned> found;
+    for (unsigned t = first; t < std::min(first + 32, run.threads); ++t)
+        if (threads[t].waits(&kActive) && same_site(threads[t].site, site)) found.push_back(t);
+    unsigned lanes = 0;
+    for (const unsigned t : found) lanes |= 1u << (t - first);
+    for (const unsigned t : found) threads[t].received = lanes, threads[t].state = State::ready;
+    return true;
+}
+
+}  // namespace warps
 
 void check_width(const char* shuffle, int width, const char* file, int line) {
     if (width > 0 && width <= 32 && (width & (width - 1)) == 0) return;

@@ -7,4 +7,8 @@ namespace emulator {
 // running thread's call.
 bool complete_warp(unsigned thread, const void* pc = nullptr);
 
+namespace warps {
+bool goes_on();  // lets those go on that ask who is active
+}
+
 }  // namespace emulator

@@ -89,6 +89,13 @@ def has_gpu():
     return output("nvidia-smi", "-L").startswith("GPU")
 
 
+def emulated(cpu):
+    """Whether to use the CPU emulator."""
+    if not cpu and has_gpu() and not has_nvcc():
+        say("there is a GPU but no nvcc: running on the CPU emulator")
+    return cpu or not has_gpu() or not has_nvcc()
+
+
 def icds(pattern="*"):
     return list(pathlib.Path(os.environ.get("OCL_ICD_VENDORS", "/etc/OpenCL/vendors")).glob(f"{pattern}.icd"))
 
@@ -129,6 +136,8 @@ HAS = {
     "pocl-opencl-icd": lambda: icds("pocl*"),
     "libopenblas0": lambda: loads("libopenblas.so.0"),
     "rocm-device-libs": lambda: os.path.exists(os.path.join(os.environ.get("HIP_DEVICE_LIB_PATH", BITCODE), "opencl.bc")),
+    "furo": lambda: python_with("furo"),
+    "python3-myst-parser": lambda: python_with("myst_parser"),
     **{f"python3-{module}": functools.partial(python_with, module) for module in ("polib", "pytest", "selenium")}}
 
 

@@ -27,6 +27,11 @@ class Program(NamedTuple):
     def chapter(self):
         return self.source.relative_to(ROOT).parts[0]
 
+    @property
+    def test(self):
+        """What its tests' names begin with: 03_shared_blocking, 06_half2."""
+        return ("" if self.kind in LADDER else self.chapter[:3]) + self.target()
+
     def target(self, cpu=False):
         """The name of its CMake target; of the one for the CPU, where it has one."""
         return self.name.replace("/", ".") + (TRACED.get(self.kind, "") if cpu else "")
@@ -90,8 +95,7 @@ def for_cmake():
     yield f"set(PROGRAMS {' '.join(each.target() for each in PROGRAMS)})"
     for each in PROGRAMS:
         facts = {"SOURCE": f"[[{each.source}]]", "KIND": each.kind, "CHAPTER": each.chapter, "PRODUCT": int(each in PRODUCTS),
-                 "HOPPER": int(each.hopper), "BF16": int(each.bf16), "SHAPES": " ".join(shapes(each)),
-                 "TEST": ("" if each.kind in LADDER else each.chapter[:3]) + each.target()}
+                 "HOPPER": int(each.hopper), "BF16": int(each.bf16), "SHAPES": " ".join(shapes(each)), "TEST": each.test}
         yield from (f"set({each.target()}_{what} {value})" for what, value in facts.items())
 
 

@@ -37,7 +37,7 @@ STEPS = [each for each in PROGRAMS if each.kind in LADDER]
 OTHER_NAMES = " ".join(each.name for each in PROGRAMS if each.kind not in LADDER)
 # What ./run help shows: how a verb is called, what it does in a line, and what `./run help VERB` adds to that.
 HELP = {
-    "run": ("./run [NN] [OPTION...]", "run a stage, or all of them in one table", f"""\
+    "run": ("./run [NN] [OPTION...]", "run a stage, all of them, or your mine.cu", f"""\
 NN is 03, 03_shared_blocking, 04/1 (its first step) or another program; 04 runs all steps of that stage, and --steps those of
 all. The number of a chapter without a stage runs all of its programs.
 
@@ -45,17 +45,23 @@ Stages: {CHAPTERS}
 
 Programs: {OTHER_NAMES}
 
+A file of your own, ./run mine.cu, takes the same options if it has launch_matmul(), and --multiples 128x128x8 or a line
+"// --multiples 128x128x8" if it takes only such shapes: see docs/own_kernel.md. Any other CUDA program, ./run any.cu [MORE.cu...]
+[-I FOLDER] [-D NAME] [--fast] [ARGUMENTS...], runs on the emulator, which says what it counted and found. --fast only runs it.
+
 --cpu verifies and counts on the CPU emulator, the default without a GPU or nvcc; in 08 it takes a CPU's OpenCL. --csv FILE
 gathers the rows of all stages, --wide shows all columns, -v the output of the build tools. `./run 03 --help` shows the options
 of a program.
 
 Examples: ./run 03 --size 4096; ./run --sizes 1024:8192:1024 --csv ladder.csv; ./run 08 --stage 05; ./run 05 --gpu fury-x"""),
+    "new": ("./run new mine.cu --from NN", "begin a stage of your own with a copy of one", "It overwrites no file."),
     "diff": ("./run diff [NN [NN]]", "show what a step changes; all steps in a list", """\
 diff 04 shows each step of that stage, diff 03 04 compares two directly, diff alone lists how many lines every step changes.
 --side shows both files whole, in two columns, on a terminal of at least 160."""),
     "view": ("./run view NN [NN]", "make a page to step through a kernel", """\
 It shows what each warp reads and writes, in order. Two steps stand side by side. -m M -n N -k K choose the shape, --html FILE
-the place. view 07 shows which lane holds which element of a fragment."""),
+the place. --caption 4 opens the page at its fourth explanation. NN may be a file of your own. view 07 shows which lane holds
+which element of a fragment."""),
     "ablation": ("./run ablation [NN...]", "time a stage without each of its parts (GPU)", """\
 Builds the stage with each of its parts left out, verifies these forms and times them in turns (at 8192, or --size N). Also
 takes --repeat N, --device N and --csv FILE."""),
@@ -70,6 +76,8 @@ Without FOLDER it draws those in docs/results/h200 and writes the tables of the 
 Makes each translated page of the English page and of its catalogue in po/, and lists what waits for a translator. A PAGE, such as
 04_unroll/README.ja.md, is first read into its catalogue, or begun."""),
     "test": ("./test [NN...]", "run the tests, of these chapters or all", """\
+./test mine.cu puts a stage of your own through what each stage has to pass.
+
 Verifies every stage in every build; with --all it runs every test, with chapters (03 04) all of theirs. Only what the chosen
 tests need is built and installed. The other options are ctest's: -R REGEX only the tests whose names match, -E REGEX all but
 those, -N list them, -V show their output.
@@ -128,13 +136,6 @@ def show_help(words):
         asked = "run"
     print(shown_help(asked))
     return 0
-
-
-def emulated(cpu):
-    """Whether to use the CPU emulator."""
-    if not cpu and has_gpu() and not has_nvcc():
-        say("there is a GPU but no nvcc: running on the CPU emulator")
-    return cpu or not has_gpu() or not has_nvcc()
 
 
 def opencl_packages(cpu):
@@ -205,7 +206,7 @@ def run_programs(words):
         cpu, packages = False, opencl_packages(given.cpu)
         options += ["--platform", "Portable Computing Language"] * given.cpu
     else:
-        cpu = emulated(given.cpu)
+        cpu = machine.emulated(given.cpu)
         packages = ["libboost-context-dev"] * (cpu and not kinds <= {"host", "gpu"})
         for program in [each for each in chosen if cpu and each.kind == "gpu"]:
             chosen.remove(program)
@@ -265,12 +266,14 @@ def run_diff(words):
     parser = Parser("diff", "--side")
     parser.add_argument("steps", nargs="*")
     given = parser.parse_args(words)
-    if given.side and not given.steps or len(given.steps) > 2:
-        fail(2, "diff: takes a chapter, two steps such as 03 04/1, or none")
+    if given.side and not given.steps or len(given.steps) > 2 or len(given.steps) == 1 and given.steps[0].endswith(".cu"):
+        fail(2, "diff: takes a chapter, two steps such as 03 04/1 or 03 mine.cu, or none")
     steps = programs.steps()
 
     def found(word):
-        """The steps that the text names: all of a chapter, or those whose names begin with it."""
+        """The steps that the text names: all of a chapter, those whose names begin with it, or a file of one's own."""
+        if word.endswith(".cu") and pathlib.Path(word).is_file():
+            return [pathlib.Path(word)]
         files = [file for file in steps if meant(word, file.parent.name, file.name * (file.stem != "matmul"))]
         if not files:
             fail(2, f"diff '{word}': takes one of {CHAPTERS}, or its number; 04/1 for the first step "
@@ -333,13 +336,14 @@ def run_ablation(words):
 
 def run_view(words):
     import view
+    from own import Own
 
     def whole_number(text):
         if not (text.isdigit() and 1 <= int(text) <= view.LONGEST):
             raise argparse.ArgumentTypeError(f"'{text}': takes a whole number from 1 to {view.LONGEST}")
         return int(text)
 
-    parser = Parser("view", "-v", "--html")
+    parser = Parser("view", "-v", "--html --caption")
     parser.add_argument("steps", nargs="*")
     for option in ("-m", "-n", "-k"):
         parser.add_argument(option, type=whole_number)
@@ -348,36 +352,48 @@ def run_view(words):
     if given.html is not None:
         check_writable(given.html, "--html")
     if given.steps in (["7"], ["07"], ["07_fragment_probe"]):
+        if given.caption is not None:
+            fail(2, "view: --caption: view 07 has none")
         return show_page(given.html, "07_fragment_probe", view.page("Fragments", view.fragments(), "fragments"))
     if not 1 <= len(given.steps) <= 2:
         fail(2, "view: takes a step, such as 03 or 04/1, or two, which it shows side by side; or 07, for fragments")
     chosen = []
     for word in given.steps:
-        found = steps_meant(word)
+        found = [Own(word)] if word.endswith(".cu") else steps_meant(word)
         if not found:
             fail(2, f"view '{word}': takes one of {CHAPTERS}, or its number; 04/1 for the first step of 04; 07 for fragments. "
                     "What runs in OpenCL is not traced")
         chosen.append(found[-1])  # a chapter's own step is its last
+    there = len(view.captions(chosen[0].name))
+    if given.caption is not None and given.caption not in map(str, range(1, there + 1)):
+        fail(2, f"view: --caption '{given.caption}': {chosen[0].name} has {there}; takes a whole number from 1 to that")
     need(("cmake", "g++", "ninja-build", "libboost-context-dev"))
-    machine.build([each.target(cpu=True) for each in chosen])
+    if steps := [each.target(cpu=True) for each in chosen if not isinstance(each, Own)]:
+        machine.build(steps)
     records = []
     for each in chosen:
         shape = [asked or usual for asked, usual in zip((given.m, given.n, given.k), view.usual_shape(each.name))]
-        records.append(view.read(view.record(BUILD / "bin" / each.target(cpu=True), shape), each.name, shape))
+        if isinstance(each, Own):
+            shape = [asked or least for asked, least in zip((given.m, given.n, given.k), each.rounded(shape))]
+            record = view.record(each.emulated(), shape, *each.multiples)
+            records.append(view.read(record, each.name, shape, each.path.resolve().parents[1]))
+        else:
+            records.append(view.read(view.record(BUILD / "bin" / each.target(cpu=True), shape), each.name, shape))
     names = [each.name for each in chosen]
-    return show_page(given.html, "_and_".join(names).replace("/", "."), view.page(" and ".join(names), records))
+    return show_page(given.html, "_and_".join(names).replace("/", "."), view.page(" and ".join(names), records),
+                     f"#////{given.caption}" if given.caption else "")
 
 
-def show_page(html, name, text):
-    """Writes it to the file that is asked for, or to one of that name, and opens it where there is a display."""
+def show_page(html, name, text, place=""):
+    """Writes it to the file that is asked for, or to one of that name, and opens it at that place where there is a display."""
     path = pathlib.Path(html or BUILD / "view" / f"{name}.html")
     if not html:
         path.parent.mkdir(parents=True, exist_ok=True)
     write_whole((path, text))
-    print(path)
+    print(f"{path}{place}")
     if os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"):
         import webbrowser
-        webbrowser.open(path.resolve().as_uri())
+        webbrowser.open(path.resolve().as_uri() + place)
     return 0
 
 
@@ -421,7 +437,7 @@ def run_all(words):
         fail(2, f"--against '{against}': that is where the results would go")
     if folder.exists() and not folder.is_dir():
         fail(2, f"all '{folder}': takes the name of a folder")
-    cpu = emulated(given.cpu)
+    cpu = machine.emulated(given.cpu)
     missing = need(("cmake", "g++", "ninja-build", *["libboost-context-dev"] * cpu),
                    optional=(*opencl_packages(cpu), "libopenblas0"))
     machine.build([each.target(cpu) for each in PROGRAMS if not (each.kind == "gpu" and cpu)
@@ -454,6 +470,9 @@ def chosen_tests(options):
 
 def run_test(words):
     machine.name = "test"
+    if words and words[0].endswith(".cu"):
+        import own
+        return own.test(words)
     parser = Parser("", "--all -N -V -VV -Q --progress --rerun-failed --stop-on-failure --schedule-random --print-labels "
                     "--output-on-failure", "-R -E -L -LE -I --repeat --output-junit")
     parser.add_argument("-j", type=count)
@@ -498,13 +517,18 @@ def run_test(words):
     return code
 
 
-VERBS = {"ablation": run_ablation, "all": run_all, "compare": run_compare, "diff": run_diff, "pictures": run_pictures,
-         "plot": run_plot, "test": run_test, "translate": run_translate, "view": run_view}
+VERBS = {"ablation": run_ablation, "all": run_all, "compare": run_compare, "diff": run_diff,
+         "new": lambda words: __import__("own").new(words, steps_meant), "pictures": run_pictures, "plot": run_plot,
+         "test": run_test, "translate": run_translate, "view": run_view}
 
 
 def main(words):
     """Returns the exit code."""
     verb = words[0] if words else ""
+    if verb.endswith(".cu"):
+        import own
+        machine.check_paths()
+        return own.run(words)
     if verb == "help" or {"-h", "--help"} & set(words):
         return show_help(words)
     if verb not in ("compare", "diff", "plot"):

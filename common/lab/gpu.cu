@@ -295,6 +295,7 @@ void Machine::measure(const Product& product, Row& row) {
     const auto& [options, bench, gpu] = *parts_;
     const double gflops =
         options.verify_only ? 0 : time(product, parts_->bench, options.repeat, row);
-    add_prediction(row, intensity_of(product), product.facts.arithmetic, gpu, gflops);
+    add_prediction(row, intensity_of(product.shape, traffic_of(product)), product.facts.arithmetic,
+                   gpu, gflops);
     row += bench.where();
 }

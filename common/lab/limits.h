@@ -28,8 +28,8 @@ struct Gpu {
 
 // Flop per byte that the threads ask for. 0: they use no such memory.
 struct Intensity {
-    double device;  // of global memory, loads and stores
-    double shared;  // of shared memory, loads
+    double device = 0;  // of global memory, loads and stores
+    double shared = 0;  // of shared memory, loads
 };
 
 // GFLOP/s that the roofline allows: the lowest of the limits of arithmetic, global memory (device

@@ -5,15 +5,15 @@ import re
 import pytest
 
 from commands import check_exists, run
-from pages import english
+from pages import english, every
 from support import ROOT
 
-PAGES = sorted(path for path in ROOT.rglob("*.md") if not path.relative_to(ROOT).parts[0].startswith(("build", ".", "results-")))
+PAGES = every()
 PROGRAMS = ("./run", "./test", "build/bin/", "nvcc ", "ncu ", "cuda-gdb ", "compute-sanitizer ", "git ", "python3 ",
             "cuobjdump ", "cmake ", "ctest ")
 # What takes long, and is run by other tests; of ./test it is asked which tests it would run.
-ELSEWHERE = (r"./test .*-R |./run (--)?all |./run (roofline|transfer$)|./run 00|build/bin/transfer_cpu|"
-             "python3 07_fragment_probe/count_mma.py|python3 06_wmma/link|python3 emulator/")
+ELSEWHERE = (r"./test .*-R |./run (--)?all |./run book$|./run (roofline|transfer$)|./run 00|build/bin/transfer_cpu|"
+             "python3 07_fragment_probe/count_mma.py|python3 06_wmma/link|python3 emulator/|./(run|test) .*(mine|any|race)[.]cu")
 
 
 def without_code(text):

@@ -43,3 +43,12 @@ inline __nv_bfloat162 __halves2bfloat162(__nv_bfloat16 low, __nv_bfloat16 high) 
     return {low, high};
 }
 inline __nv_bfloat162 __floats2bfloat162_rn(float low, float high) { return {low, high}; }
+inline __nv_bfloat162 make_bfloat162(__nv_bfloat16 x, __nv_bfloat16 y) { return {x, y}; }
+inline __nv_bfloat162 __bfloat162bfloat162(__nv_bfloat16 b) { return {b, b}; }
+inline __nv_bfloat162 __float2bfloat162_rn(float x) { return {x, x}; }
+inline __nv_bfloat162 __float22bfloat162_rn(float2 v) { return {v.x, v.y}; }
+inline float2 __bfloat1622float2(__nv_bfloat162 v) { return {v.x, v.y}; }
+inline __nv_bfloat16 __low2bfloat16(__nv_bfloat162 v) { return v.x; }
+inline __nv_bfloat16 __high2bfloat16(__nv_bfloat162 v) { return v.y; }
+inline float __low2float(__nv_bfloat162 v) { return v.x; }
+inline float __high2float(__nv_bfloat162 v) { return v.y; }

@@ -85,6 +85,15 @@ struct SmallFloat {
     friend bool __hgt(T a, T b) { return a > b; }
     friend bool __hle(T a, T b) { return a <= b; }
     friend bool __hge(T a, T b) { return a >= b; }
+    friend T __hmax(T a, T b) { return a != a || a < b ? b : a; }  // a number wins over NaN
+    friend T __hmin(T a, T b) { return a != a || b < a ? b : a; }
+    friend T __habs(T a) { return a.__x &= 0x7fff, a; }
+    friend T hexp(T a) { return std::exp(float(a)); }
+    friend T hlog(T a) { return std::log(float(a)); }
+    friend T hsqrt(T a) { return std::sqrt(float(a)); }
+    friend T hrsqrt(T a) { return 1 / std::sqrt(float(a)); }
+    friend T hrcp(T a) { return 1 / float(a); }
+    friend T htanh(T a) { return std::tanh(float(a)); }
     friend bool __hisnan(T a) { return float(a) != float(a); }
 };
 
@@ -154,23 +163,27 @@ inline half2 __low2half2(half2 v) { return {v.x, v.x}; }
 inline half2 __high2half2(half2 v) { return {v.y, v.y}; }
 inline half2 __lows2half2(half2 a, half2 b) { return {a.x, b.x}; }
 inline half2 __highs2half2(half2 a, half2 b) { return {a.y, b.y}; }
-inline half2 operator+(half2 a, half2 b) { return {a.x + b.x, a.y + b.y}; }
-inline half2 operator-(half2 a, half2 b) { return {a.x - b.x, a.y - b.y}; }
-inline half2 operator*(half2 a, half2 b) { return {a.x * b.x, a.y * b.y}; }
-inline half2 operator/(half2 a, half2 b) { return {a.x / b.x, a.y / b.y}; }
-inline half2 operator-(half2 a) { return {-a.x, -a.y}; }
-inline half2& operator+=(half2& a, half2 b) { return a = a + b; }
-inline half2& operator-=(half2& a, half2 b) { return a = a - b; }
-inline half2& operator*=(half2& a, half2 b) { return a = a * b; }
-inline half2& operator/=(half2& a, half2 b) { return a = a / b; }
-inline bool operator==(half2 a, half2 b) { return a.x == b.x && a.y == b.y; }
+namespace emulator {
+#define EMULATOR_PAIRS(name, expression)                 \
+    template <class T>                                   \
+    Pair<T> name(Pair<T> a, Pair<T> b) {                 \
+        return {a.x expression b.x, a.y expression b.y}; \
+    }
+// clang-format off
+EMULATOR_PAIRS(operator+, +) EMULATOR_PAIRS(operator-, -) EMULATOR_PAIRS(operator*, *) EMULATOR_PAIRS(operator/, /)
+EMULATOR_PAIRS(__hadd2, +) EMULATOR_PAIRS(__hsub2, -) EMULATOR_PAIRS(__hmul2, *) EMULATOR_PAIRS(__h2div, /)
+#undef EMULATOR_PAIRS
+template <class T> Pair<T> operator-(Pair<T> a) { return {-a.x, -a.y}; }
+template <class T> Pair<T> __hneg2(Pair<T> a) { return -a; }
+template <class T> Pair<T>& operator+=(Pair<T>& a, Pair<T> b) { return a = a + b; }
+template <class T> Pair<T>& operator-=(Pair<T>& a, Pair<T> b) { return a = a - b; }
+template <class T> Pair<T>& operator*=(Pair<T>& a, Pair<T> b) { return a = a * b; }
+template <class T> Pair<T>& operator/=(Pair<T>& a, Pair<T> b) { return a = a / b; }
+template <class T> bool operator==(Pair<T> a, Pair<T> b) { return a.x == b.x && a.y == b.y; }
 // As CUDA has it: both differ.
-inline bool operator!=(half2 a, half2 b) { return a.x != b.x && a.y != b.y; }
-inline half2 __hadd2(half2 a, half2 b) { return a + b; }
-inline half2 __hsub2(half2 a, half2 b) { return a - b; }
-inline half2 __hmul2(half2 a, half2 b) { return a * b; }
-inline half2 __h2div(half2 a, half2 b) { return a / b; }
-inline half2 __hneg2(half2 a) { return -a; }
-inline half2 __hfma2(half2 a, half2 b, half2 c) {
-    return {__hfma(a.x, b.x, c.x), __hfma(a.y, b.y, c.y)};
-}
+template <class T> bool operator!=(Pair<T> a, Pair<T> b) { return a.x != b.x && a.y != b.y; }
+template <class T> Pair<T> __hfma2(Pair<T> a, Pair<T> b, Pair<T> c) { return {__hfma(a.x, b.x, c.x), __hfma(a.y, b.y, c.y)}; }
+template <class T> Pair<T> __hmax2(Pair<T> a, Pair<T> b) { return {__hmax(a.x, b.x), __hmax(a.y, b.y)}; }
+template <class T> Pair<T> __hmin2(Pair<T> a, Pair<T> b) { return {__hmin(a.x, b.x), __hmin(a.y, b.y)}; }
+// clang-format on
+}  // namespace emulator

@@ -5,8 +5,10 @@
 // How it works and what it cannot do: emulator/README.md and REFERENCE.md.
 #pragma once
 
-#include <assert.h>  // nvcc includes it, too, and stdio.h
+#include <assert.h>  // nvcc includes these, too
+#include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include <cmath>
 #include <cstddef>
@@ -15,6 +17,7 @@
 #include <cstring>
 #include <initializer_list>
 #include <type_traits>
+#include <utility>
 
 #include "cuda_runtime_api.h"  // this folder's, as it is in quotes
 #include "emulator/include/shared_arrays.h"
@@ -23,9 +26,13 @@
 #define CUDA_EMULATOR 1
 
 // static: AddressSanitizer does not guard the __shared__ arrays of a template that other files may share.
+#ifdef EMULATOR_SEVERAL_FILES  // one may launch what another defines
+#define __global__ __attribute__((noinline))
+#else
 #define __global__         \
     static __attribute__(( \
         noinline))  // a kernel keeps its own frame: clearer stacks in ASan's reports
+#endif
 #define __device__
 #define __host__
 #define __shared__ static  // all threads run on one OS thread, one block at a time
@@ -33,6 +40,8 @@
 #define __constant__        \
     __attribute__((section( \
         "cuda_constant")))  // its own section: what is not there and is writable is shared
+#define EMULATOR_DEVICE __attribute__((section("cuda_device")))  // for __device__ variables
+#define __managed__ EMULATOR_DEVICE
 #define __forceinline__ inline __attribute__((always_inline))
 #define __launch_bounds__(...)  // rewrite_launches.py has a kernel check them: EMULATOR_BOUNDS
 #define __align__(bytes) __attribute__((aligned(bytes)))
@@ -58,7 +67,10 @@ struct Launch {
     size_t dynamic_shared_bytes;
     const char* file;
     int line;
+    const char* name;  // as the launch has it
+    uint64_t arguments;  // a hash of their bytes
 };
+uint64_t hash(uint64_t before, const void* bytes, size_t count);
 void launch(const Launch& launch, void (*thread)(void*), void* argument);
 bool name_kernels(std::initializer_list<const char*> of_a_file);  // rewrite_launches.py calls it
 void enter_kernel();  // a thread has copied its arguments from the host's
@@ -79,7 +91,8 @@ const void* address_of(Tag, Function* function) {
     },                                                                      \
         [&](auto tag) -> decltype(emulator::address_of(tag, __VA_ARGS__)) { \
             return emulator::address_of(tag, __VA_ARGS__);                  \
-        }
+        },                                                                  \
+        #__VA_ARGS__
 #define __cluster_dims__(...)  // the same: EMULATOR_CLUSTER
 #define EMULATOR_CLUSTER(...) emulator::set_cluster(__VA_ARGS__)
 #define EMULATOR_BOUNDS(...) emulator::check_bounds(__FILE__, __LINE__, __VA_ARGS__)
@@ -87,9 +100,9 @@ const void* address_of(Tag, Function* function) {
 template <class Call, class Address>
 class Kernel {
 public:
-    Kernel(Call call, Address address, dim3 grid, dim3 block, size_t dynamic_shared_bytes = 0,
-           cudaStream_t = nullptr, EMULATOR_SITE)
-        : call_(call), launch_{nullptr, grid, block, dynamic_shared_bytes, file, line} {
+    Kernel(Call call, Address address, const char* name, dim3 grid, dim3 block,
+           size_t dynamic_shared_bytes = 0, cudaStream_t = nullptr, EMULATOR_SITE)
+        : call_(call), launch_{nullptr, grid, block, dynamic_shared_bytes, file, line, name, 0} {
         if constexpr (std::is_invocable_v<Address, int>) launch_.kernel = address(0);
     }
 
@@ -97,14 +110,26 @@ public:
     void operator()(Arguments... arguments) const {
         auto thread = [&]() EMULATOR_UNTRACED { call_(arguments...); };
         using Thread = decltype(thread);
+        Launch described = launch_;
+        ((described.arguments = hash(described.arguments, &arguments, sizeof arguments)), ...);
         launch(
-            launch_, [](void* t) EMULATOR_UNTRACED { (*static_cast<Thread*>(t))(); }, &thread);
+            described, [](void* t) EMULATOR_UNTRACED { (*static_cast<Thread*>(t))(); }, &thread);
     }
 
 private:
     Call call_;
     Launch launch_;
 };
+
+// cudaLaunchKernel(kernel, grid, block, pointers to its arguments).
+template <class... P, size_t... i>
+cudaError_t launch_with(void (*kernel)(P...), dim3 grid, dim3 block, void** arguments, size_t bytes,
+                        std::index_sequence<i...>, const char* file, int line) {
+    Kernel([=](auto... p) EMULATOR_UNTRACED { enter_kernel(), kernel(p...); },
+           [=](auto) { return reinterpret_cast<const void*>(kernel); }, "a kernel", grid, block,
+           bytes, nullptr, file, line)(*static_cast<std::decay_t<P>*>(arguments[i])...);
+    return cudaPeekAtLastError();
+}
 
 // `__shared__ float s[8];` becomes a Shared<float[8]>. In a traced build nothing follows close behind
 // it, so that an access past its end is none of the next array's beginning.
@@ -128,8 +153,16 @@ T* dynamic_shared(size_t alignment = alignof(T)) {
     return static_cast<T*>(dynamic_memory(alignment));
 }
 
+// extern __shared__ outside of any function.
+template <class T>
+struct DynamicShared {
+    operator T*() const { return dynamic_shared<T>(); }
+};
+
 // Waits until every lane of the mask that has not returned has called this, then gives back what
 // lane `source` brought. name: of CUDA's function.
+constexpr int kBallot = -1,
+              kMatch = -2;  // in place of a lane: which lanes brought no 0, or the same
 uint64_t exchange(unsigned mask, uint64_t value, int source, const char* name, const char* file,
                   int line);
 void barrier(const char* file, int line, int number);  // number: tells two of one line apart
@@ -160,6 +193,19 @@ struct Same {
 };
 
 }  // namespace emulator
+
+template <class... P>
+cudaError_t cudaLaunchKernel(void (*kernel)(P...), dim3 grid, dim3 block, void** arguments,
+                             size_t bytes = 0, cudaStream_t = nullptr, EMULATOR_SITE) {
+    return emulator::launch_with(kernel, grid, block, arguments, bytes,
+                                 std::index_sequence_for<P...>(), file, line);
+}
+template <class... P>
+cudaError_t cudaLaunchCooperativeKernel(void (*kernel)(P...), dim3 grid, dim3 block,
+                                        void** arguments, size_t bytes = 0, cudaStream_t = nullptr,
+                                        EMULATOR_SITE) {
+    return cudaLaunchKernel(kernel, grid, block, arguments, bytes, nullptr, file, line);
+}
 
 inline const uint3& threadIdx = emulator::builtins.thread;
 inline const uint3& blockIdx = emulator::builtins.block;
@@ -196,28 +242,6 @@ T __shfl_xor_sync(unsigned mask, T value, int lane_mask, int width = warpSize, E
                              file, line);
 }
 
-// Threads are never interrupted between two barriers, so a plain update is atomic.
-template <class T>
-EMULATOR_UNTRACED __attribute__((noinline)) T atomicAdd(T* address,
-                                                        typename emulator::Same<T>::type value) {
-    emulator::trace_atomic(address, sizeof(T), __builtin_return_address(0));
-    const T old = *address;
-    *address = old + value;
-    return old;
-}
-
-inline void __threadfence() {}
-template <class T>
-__forceinline__ T __ldg(const T* address) {
-    return *address;
-}
-template <class T>
-__forceinline__ T __ldcg(const T* address) {
-    return *address;
-}
-inline float __fmaf_rn(float a, float b, float c) { return fmaf(a, b, c); }
-inline int __popc(unsigned x) { return __builtin_popcount(x); }
-
 template <class A, class B>
 constexpr std::common_type_t<A, B> min(A a, B b) {
     return b < a ? b : a;
@@ -231,3 +255,7 @@ inline float min(float a, float b) { return fminf(a, b); }
 inline float max(float a, float b) { return fmaxf(a, b); }
 inline double min(double a, double b) { return fmin(a, b); }
 inline double max(double a, double b) { return fmax(a, b); }
+
+#ifndef EMULATOR_HOST_FILE  // a .cpp of ./run may have functions of these names
+#include "emulator/include/intrinsics.h"
+#endif

@@ -1,37 +1,130 @@
-// CUDA's runtime API: device memory, errors, attributes. Streams are accepted and ignored.
+// CUDA's runtime API: memory, errors, attributes, streams, events. Every call has done its work when it returns, so streams have
+// no effect, and all of them are in order.
 #pragma once
 
 #include <cstddef>
 #include <cstring>
 
+// clang-format off
 using cudaStream_t = struct CUstream_st*;
+using cudaEvent_t = struct CUevent_st*;
+#define CUDART_VERSION 13000
+#define CUDART_CB
+#define CUDARTAPI
+#define __DRIVER_TYPES_H__  // by these other headers know that CUDA's are there
+#define __CUDA_RUNTIME_H__
 
 enum cudaError_t {  // CUDA's own numbers
     cudaSuccess = 0,
     cudaErrorInvalidValue = 1,
     cudaErrorMemoryAllocation = 2,
+    cudaErrorInitializationError = 3,
     cudaErrorInvalidConfiguration = 9,
+    cudaErrorInvalidSymbol = 13,
+    cudaErrorInvalidDevicePointer = 17,
+    cudaErrorInsufficientDriver = 35,
     cudaErrorNoDevice = 100,
     cudaErrorInvalidDevice = 101,
     cudaErrorNoKernelImageForDevice = 209,
+    cudaErrorInvalidResourceHandle = 400,
+    cudaErrorNotReady = 600,
     cudaErrorIllegalAddress = 700,
+    cudaErrorLaunchOutOfResources = 701,
     cudaErrorLaunchTimeout = 702,
+    cudaErrorPeerAccessAlreadyEnabled = 704,
     cudaErrorAssert = 710,
     cudaErrorMisalignedAddress = 716,
     cudaErrorLaunchFailure = 719,
+    cudaErrorCooperativeLaunchTooLarge = 720,
+    cudaErrorNotSupported = 801,
+    cudaErrorUnknown = 999,
 };
+using cudaError = cudaError_t;
 enum cudaMemcpyKind {
     cudaMemcpyHostToHost,
     cudaMemcpyHostToDevice,
     cudaMemcpyDeviceToHost,
-    cudaMemcpyDeviceToDevice
+    cudaMemcpyDeviceToDevice,
+    cudaMemcpyDefault
 };
-enum cudaDeviceAttr { cudaDevAttrMultiProcessorCount = 16 };
+enum cudaDeviceAttr {
+    cudaDevAttrMaxThreadsPerBlock = 1,
+    cudaDevAttrMaxSharedMemoryPerBlock = 8,
+    cudaDevAttrWarpSize = 10,
+    cudaDevAttrClockRate = 13,
+    cudaDevAttrGpuOverlap = 15,
+    cudaDevAttrMultiProcessorCount = 16,
+    cudaDevAttrIntegrated = 18,
+    cudaDevAttrCanMapHostMemory = 19,
+    cudaDevAttrComputeMode = 20,
+    cudaDevAttrConcurrentKernels = 31,
+    cudaDevAttrMemoryClockRate = 36,
+    cudaDevAttrGlobalMemoryBusWidth = 37,
+    cudaDevAttrL2CacheSize = 38,
+    cudaDevAttrMaxThreadsPerMultiProcessor = 39,
+    cudaDevAttrUnifiedAddressing = 41,
+    cudaDevAttrComputeCapabilityMajor = 75,
+    cudaDevAttrComputeCapabilityMinor = 76,
+    cudaDevAttrMaxSharedMemoryPerMultiprocessor = 81,
+    cudaDevAttrManagedMemory = 83,
+    cudaDevAttrPageableMemoryAccess = 88,
+    cudaDevAttrConcurrentManagedAccess = 89,
+    cudaDevAttrCooperativeLaunch = 95,
+    cudaDevAttrMaxSharedMemoryPerBlockOptin = 97,
+    cudaDevAttrMemoryPoolsSupported = 115,
+};
 enum cudaFuncAttribute {
     cudaFuncAttributeMaxDynamicSharedMemorySize = 8,
     cudaFuncAttributePreferredSharedMemoryCarveout = 9
 };
+enum { cudaSharedmemCarveoutDefault = -1, cudaSharedmemCarveoutMaxL1 = 0, cudaSharedmemCarveoutMaxShared = 100 };
+enum cudaFuncCache { cudaFuncCachePreferNone, cudaFuncCachePreferShared, cudaFuncCachePreferL1, cudaFuncCachePreferEqual };
+enum cudaSharedMemConfig { cudaSharedMemBankSizeDefault, cudaSharedMemBankSizeFourByte, cudaSharedMemBankSizeEightByte };
+enum cudaComputeMode { cudaComputeModeDefault, cudaComputeModeExclusive, cudaComputeModeProhibited, cudaComputeModeExclusiveProcess };
+enum cudaLimit { cudaLimitStackSize, cudaLimitPrintfFifoSize, cudaLimitMallocHeapSize };
+enum cudaMemoryAdvise {
+    cudaMemAdviseSetReadMostly = 1,
+    cudaMemAdviseUnsetReadMostly,
+    cudaMemAdviseSetPreferredLocation,
+    cudaMemAdviseUnsetPreferredLocation,
+    cudaMemAdviseSetAccessedBy,
+    cudaMemAdviseUnsetAccessedBy
+};
+enum : unsigned {
+    cudaStreamDefault = 0, cudaStreamNonBlocking = 1, cudaEventDefault = 0, cudaEventBlockingSync = 1, cudaEventDisableTiming = 2,
+    cudaHostAllocDefault = 0, cudaHostAllocPortable = 1, cudaHostAllocMapped = 2, cudaHostAllocWriteCombined = 4,
+    cudaHostRegisterDefault = 0, cudaHostRegisterPortable = 1, cudaHostRegisterMapped = 2, cudaMemAttachGlobal = 1,
+    cudaMemAttachHost = 2, cudaMemAttachSingle = 4, cudaDeviceScheduleAuto = 0, cudaDeviceScheduleSpin = 1,
+    cudaDeviceScheduleYield = 2, cudaDeviceScheduleBlockingSync = 4, cudaDeviceBlockingSync = 4, cudaDeviceMapHost = 8
+};
+constexpr int cudaCpuDeviceId = -1;
+enum cudaMemLocationType { cudaMemLocationTypeInvalid, cudaMemLocationTypeDevice, cudaMemLocationTypeHost };
+struct cudaMemLocation {
+    cudaMemLocationType type;
+    int id;
+};
+#define cudaStreamLegacy (cudaStream_t(1))
+#define cudaStreamPerThread (cudaStream_t(2))
 
+struct cudaDeviceProp {
+    char name[256];
+    size_t totalGlobalMem, sharedMemPerBlock, sharedMemPerBlockOptin, sharedMemPerMultiprocessor, reservedSharedMemPerBlock,
+        totalConstMem, memPitch, textureAlignment;
+    int major, minor, multiProcessorCount, warpSize, maxThreadsPerBlock, maxThreadsPerMultiProcessor, maxBlocksPerMultiProcessor,
+        regsPerBlock, regsPerMultiprocessor, maxThreadsDim[3], maxGridSize[3], clockRate, memoryClockRate, memoryBusWidth,
+        l2CacheSize, persistingL2CacheMaxSize, asyncEngineCount, deviceOverlap, concurrentKernels, canMapHostMemory, integrated,
+        unifiedAddressing, managedMemory, concurrentManagedAccess, pageableMemoryAccess,
+        pageableMemoryAccessUsesHostPageTables, directManagedMemAccessFromHost, cooperativeLaunch, cooperativeMultiDeviceLaunch,
+        computePreemptionSupported, globalL1CacheSupported, localL1CacheSupported, singleToDoublePrecisionPerfRatio, computeMode,
+        kernelExecTimeoutEnabled, ECCEnabled, tccDriver, streamPrioritiesSupported, hostNativeAtomicSupported, pciBusID,
+        pciDeviceID, pciDomainID, isMultiGpuBoard;
+};
+struct cudaFuncAttributes {
+    size_t sharedSizeBytes, constSizeBytes, localSizeBytes;
+    int maxThreadsPerBlock, numRegs, ptxVersion, binaryVersion, maxDynamicSharedSizeBytes;
+};
+
+// clang-format on
 const char* cudaGetErrorName(cudaError_t error);
 const char* cudaGetErrorString(cudaError_t error);
 cudaError_t cudaGetLastError();  // and forgets it
@@ -42,14 +135,27 @@ cudaError_t cudaGetDeviceCount(int* count);
 cudaError_t cudaGetDevice(int* device);
 cudaError_t cudaSetDevice(int device);
 // Three multiprocessors, so that small shapes have more tiles; or as many as run_ends_only() says.
+cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device);
 cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int device);
 cudaError_t cudaMemGetInfo(size_t* free, size_t* total);
 // Allocates exactly `bytes` and fills them with 0xff, so that floats are NaN until written.
 cudaError_t cudaMalloc(void** pointer, size_t bytes);
 cudaError_t cudaFree(void* pointer);
 inline cudaError_t cudaFreeAsync(void* pointer, cudaStream_t) { return cudaFree(pointer); }
+// Memory of the host that kernels may touch, too, as with unified addresses.
+cudaError_t cudaMallocHost(void** pointer, size_t bytes, unsigned flags = 0);
+cudaError_t cudaHostRegister(void* pointer, size_t bytes, unsigned flags);
+cudaError_t cudaHostUnregister(void* pointer);
 cudaError_t cudaMemcpy(void* to, const void* from, size_t bytes, cudaMemcpyKind kind);
 cudaError_t cudaMemset(void* to, int value, size_t bytes);
+cudaError_t cudaMemcpy2D(void* to, size_t to_pitch, const void* from, size_t from_pitch,
+                         size_t width, size_t height, cudaMemcpyKind kind);
+cudaError_t cudaEventCreate(cudaEvent_t* event, unsigned flags = 0);
+cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream = nullptr);
+cudaError_t cudaEventElapsedTime(float* ms, cudaEvent_t begin,
+                                 cudaEvent_t end);  // of this CPU's clock
+cudaError_t cudaEventDestroy(cudaEvent_t event);
+cudaError_t cudaStreamCreate(cudaStream_t* stream);
 
 namespace emulator {
 cudaError_t allow_dynamic_shared(const void* kernel, int bytes);
@@ -77,9 +183,171 @@ cudaError_t cudaFuncSetAttribute(Function* kernel, cudaFuncAttribute attribute, 
     return emulator::allow_dynamic_shared(reinterpret_cast<const void*>(kernel), value);
 }
 
+// ---- Variables of the device ----
+
 template <class T>
-cudaError_t cudaMemcpyToSymbol(T& symbol, const void* from, size_t bytes, size_t offset = 0) {
-    if (offset + bytes > sizeof(T)) return cudaErrorInvalidValue;
-    std::memcpy(reinterpret_cast<char*>(&symbol) + offset, from, bytes);
+cudaError_t cudaGetSymbolAddress(void** address, T& symbol) {
+    *address = const_cast<void*>(static_cast<const volatile void*>(&symbol));
     return cudaSuccess;
 }
+template <class T>
+cudaError_t cudaGetSymbolSize(size_t* bytes, T&) {
+    *bytes = sizeof(T);
+    return cudaSuccess;
+}
+template <class T>
+cudaError_t cudaMemcpyToSymbol(T& symbol, const void* from, size_t bytes, size_t offset = 0,
+                               cudaMemcpyKind kind = cudaMemcpyHostToDevice) {
+    if (offset + bytes > sizeof(T)) return cudaErrorInvalidValue;
+    char* const to = reinterpret_cast<char*>(&symbol) + offset;
+    if (kind == cudaMemcpyDeviceToDevice) return cudaMemcpy(to, from, bytes, cudaMemcpyDefault);
+    std::memcpy(to, from, bytes);
+    return cudaSuccess;
+}
+template <class T>
+cudaError_t cudaMemcpyFromSymbol(void* to, T& symbol, size_t bytes, size_t offset = 0,
+                                 cudaMemcpyKind = cudaMemcpyDeviceToHost) {
+    if (offset + bytes > sizeof(T)) return cudaErrorInvalidValue;
+    return cudaMemcpy(to, reinterpret_cast<const char*>(&symbol) + offset, bytes,
+                      cudaMemcpyDefault);
+}
+template <class T>
+cudaError_t cudaMemcpyToSymbolAsync(T& symbol, const void* from, size_t bytes, size_t offset,
+                                    cudaMemcpyKind kind, cudaStream_t = nullptr) {
+    return cudaMemcpyToSymbol(symbol, from, bytes, offset, kind);
+}
+template <class T>
+cudaError_t cudaMemcpyFromSymbolAsync(void* to, T& symbol, size_t bytes, size_t offset,
+                                      cudaMemcpyKind kind, cudaStream_t = nullptr) {
+    return cudaMemcpyFromSymbol(to, symbol, bytes, offset, kind);
+}
+
+// ---- Memory in other words ----
+
+template <class T>
+cudaError_t cudaMallocHost(T** pointer, size_t bytes, unsigned = 0) {
+    return cudaMallocHost(reinterpret_cast<void**>(pointer), bytes);
+}
+template <class T>
+cudaError_t cudaHostAlloc(T** pointer, size_t bytes, unsigned) {
+    return cudaMallocHost(reinterpret_cast<void**>(pointer), bytes);
+}
+template <class T>
+cudaError_t cudaMallocManaged(T** pointer, size_t bytes, unsigned = cudaMemAttachGlobal) {
+    return cudaMallocHost(reinterpret_cast<void**>(pointer), bytes);
+}
+inline cudaError_t cudaFreeHost(void* pointer) { return cudaFree(pointer); }
+template <class T>
+cudaError_t cudaHostGetDevicePointer(T** device, void* host, unsigned) {
+    *device = static_cast<T*>(host);
+    return cudaSuccess;
+}
+template <class T>
+cudaError_t cudaMallocPitch(T** pointer, size_t* pitch, size_t width, size_t height) {
+    *pitch = (width + 511) / 512 * 512;
+    return cudaMalloc(reinterpret_cast<void**>(pointer), *pitch * height);
+}
+inline cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t bytes, cudaMemcpyKind kind,
+                                   cudaStream_t = nullptr) {
+    return cudaMemcpy(to, from, bytes, kind);
+}
+inline cudaError_t cudaMemcpy2DAsync(void* to, size_t to_pitch, const void* from, size_t from_pitch,
+                                     size_t width, size_t height, cudaMemcpyKind kind,
+                                     cudaStream_t = nullptr) {
+    return cudaMemcpy2D(to, to_pitch, from, from_pitch, width, height, kind);
+}
+inline cudaError_t cudaMemsetAsync(void* to, int value, size_t bytes, cudaStream_t = nullptr) {
+    return cudaMemset(to, value, bytes);
+}
+inline cudaError_t cudaMemcpyPeer(void* to, int, const void* from, int, size_t bytes) {
+    return cudaMemcpy(to, from, bytes, cudaMemcpyDeviceToDevice);
+}
+inline cudaError_t cudaMemcpyPeerAsync(void* to, int, const void* from, int, size_t bytes,
+                                       cudaStream_t = nullptr) {
+    return cudaMemcpy(to, from, bytes, cudaMemcpyDeviceToDevice);
+}
+inline cudaError_t cudaMemset2D(void* to, size_t pitch, int value, size_t width, size_t height) {
+    cudaError_t error = cudaSuccess;
+    for (size_t row = 0; row < height && !error; ++row)
+        error = cudaMemset(static_cast<char*>(to) + row * pitch, value, width);
+    return error;
+}
+
+// ---- Streams, events, occupancy ----
+
+inline cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned) {
+    return cudaStreamCreate(stream);
+}
+inline cudaError_t cudaStreamCreateWithPriority(cudaStream_t* stream, unsigned, int) {
+    return cudaStreamCreate(stream);
+}
+inline cudaError_t cudaDeviceGetStreamPriorityRange(int* least, int* greatest) {
+    return *least = *greatest = 0, cudaSuccess;
+}
+inline cudaError_t cudaStreamSynchronize(cudaStream_t) { return cudaDeviceSynchronize(); }
+inline cudaError_t cudaStreamQuery(cudaStream_t) { return cudaDeviceSynchronize(); }
+inline cudaError_t cudaEventSynchronize(cudaEvent_t) { return cudaDeviceSynchronize(); }
+inline cudaError_t cudaEventQuery(cudaEvent_t) { return cudaDeviceSynchronize(); }
+inline cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned flags) {
+    return cudaEventCreate(event, flags);
+}
+inline cudaError_t cudaThreadSynchronize() { return cudaDeviceSynchronize(); }
+inline cudaError_t cudaRuntimeGetVersion(int* version) { return *version = 13000, cudaSuccess; }
+inline cudaError_t cudaDriverGetVersion(int* version) { return *version = 13000, cudaSuccess; }
+inline cudaError_t cudaDeviceCanAccessPeer(int* can, int, int) { return *can = 0, cudaSuccess; }
+inline cudaError_t cudaDeviceGetLimit(size_t* value, cudaLimit) {
+    return *value = 1 << 23, cudaSuccess;
+}
+using cudaStreamCallback_t = void (*)(cudaStream_t, cudaError_t, void*);
+inline cudaError_t cudaStreamAddCallback(cudaStream_t stream, cudaStreamCallback_t call, void* data,
+                                         unsigned) {
+    return call(stream, cudaDeviceSynchronize(), data), cudaSuccess;
+}
+using cudaHostFn_t = void (*)(void*);
+inline cudaError_t cudaLaunchHostFunc(cudaStream_t, cudaHostFn_t call, void* data) {
+    return call(data), cudaSuccess;
+}
+template <class Function>
+cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* attributes, Function*) {
+    return *attributes = {0, 0, 0, 1024, 32, 80, 80, 49152}, cudaSuccess;
+}
+// By threads alone: how many registers nvcc would give a thread is not known here.
+template <class Function>
+cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, Function*, int threads,
+                                                          size_t) {
+    return *blocks = threads > 0 ? (2048 / threads < 32 ? 2048 / threads : 32) : 0, cudaSuccess;
+}
+template <class Function>
+cudaError_t cudaOccupancyMaxPotentialBlockSize(int* blocks, int* threads, Function*, size_t = 0,
+                                               int most = 0) {
+    return *threads = most > 0 && most < 1024 ? most : 1024, *blocks = 3 * 2, cudaSuccess;
+}
+template <class Function, class Bytes>
+cudaError_t cudaOccupancyMaxPotentialBlockSizeVariableSMem(int* blocks, int* threads,
+                                                           Function* kernel, Bytes, int most = 0) {
+    return cudaOccupancyMaxPotentialBlockSize(blocks, threads, kernel, 0, most);
+}
+
+// Accepted, without an effect here.
+#define EMULATOR_IGNORED(name)            \
+    template <class... Ignored>           \
+    cudaError_t name(const Ignored&...) { \
+        return cudaSuccess;               \
+    }
+EMULATOR_IGNORED(cudaStreamDestroy)
+EMULATOR_IGNORED(cudaStreamWaitEvent)
+EMULATOR_IGNORED(cudaStreamAttachMemAsync)
+EMULATOR_IGNORED(cudaMemPrefetchAsync)
+EMULATOR_IGNORED(cudaMemAdvise)
+EMULATOR_IGNORED(cudaFuncSetCacheConfig)
+EMULATOR_IGNORED(cudaFuncSetSharedMemConfig)
+EMULATOR_IGNORED(cudaDeviceSetCacheConfig)
+EMULATOR_IGNORED(cudaDeviceSetSharedMemConfig)
+EMULATOR_IGNORED(cudaDeviceSetLimit)
+EMULATOR_IGNORED(cudaSetDeviceFlags)
+EMULATOR_IGNORED(cudaProfilerStart)
+EMULATOR_IGNORED(cudaProfilerStop)
+EMULATOR_IGNORED(cudaThreadExit)
+EMULATOR_IGNORED(cudaDeviceEnablePeerAccess)
+EMULATOR_IGNORED(cudaDeviceDisablePeerAccess)
+#undef EMULATOR_IGNORED

@@ -82,7 +82,11 @@ const ElementMap& begin_move(const WarpCall& call, FragmentKind& kind, bool stor
 
 // ---- ldmatrix -----------------------------------------------------------------------------------
 
-// Tells the trace of one ldmatrix: lane 8j + r reads 16 bytes, row r of matrix j.
-void trace_ldmatrix(const void* const (&rows)[32], int matrices, const void* pc);
+// Tells the trace of one ldmatrix: lane 8j + r reads 16 bytes, row r of matrix j. registers: lane 0's.
+void trace_ldmatrix(const void* const (&rows)[32], int matrices, const void* registers,
+                    const void* pc);
+
+// Tells the record of a product: lane 0's registers that hold A and B, and how many bytes they are.
+void note_product(const void* a, int a_bytes, const void* b, int b_bytes);
 
 }  // namespace emulator

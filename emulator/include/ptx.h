@@ -46,6 +46,7 @@ extern const MmaShape kM16n8k16, kM8n8k4_half, kM8n8k4_float;  // the latter two
 
 struct MmaCall {  // of a lane, its registers unpacked
     const MmaShape* shape;
+    const void *registers_a, *registers_b;
     float a[8], b[4], d[8];
 };
 void mma(const WarpCall& call);
@@ -67,7 +68,7 @@ EMULATOR_UNTRACED void pack(const float* from, T (&registers)[n]) {
 template <class D, class A, class B>
 EMULATOR_UNTRACED void mma(const MmaShape& shape, D& d, const A& a, const B& b, const char* file,
                            int line) {
-    MmaCall call{&shape, {}, {}, {}};
+    MmaCall call{&shape, a, b, {}, {}, {}};
     unpack(a, call.a), unpack(b, call.b), unpack(d, call.d);
     collective(mma, &call, file, line);
     pack(call.d, d);

@@ -188,6 +188,7 @@ EMULATOR_UNTRACED void multiply(const WarpCall& call, FragmentKind& kind_a, Frag
     gather<T>(call, kind_a, &ProductCall::a, a);
     gather<T>(call, kind_b, &ProductCall::b, b);
     gather<C>(call, kind_c, &ProductCall::c, sum);
+    note_product(first.a, kind_a.distinct * kind_a.bytes, first.b, kind_b.distinct * kind_b.bytes);
     if (std::is_same_v<T, b1> && first.operation == experimental::bmmaBitOpAND &&
         architecture() < 80)
         misuse("bmma_sync: there is no AND on sm_" + std::to_string(architecture()), call.file,

@@ -41,7 +41,7 @@ TEST_F(Accesses, HostPointersAreNoDeviceMemory) {
     float* freed = Device<float>(8).data;
     for (const float* host : {&heap[0], &stack[0], freed}) {
         read_at<<<1, 4>>>(host, floats.data, 0);
-        expect_out_of_bounds("@read reads 4 bytes..the host's or freed..thread 0)");
+        expect_out_of_bounds("@read reads 4 bytes..the host's, freed..thread 0)");
     }
     read_at<<<1, 4>>>(nullptr, floats.data, 0);
     expect_out_of_bounds("@read reads 4 bytes..null pointer..thread 0)");

@@ -26,6 +26,23 @@ __global__ void halves(short* out) {
     out[threadIdx.x] = s[63 - threadIdx.x];
 }
 
+__global__ void in_place(signed char* bytes, int off) {
+    const int t = threadIdx.x;
+    __shared__ signed char s[64];
+    s[t] = t;
+    bytes[t] = s[t] + bytes[t ^ off];  // @byte
+}
+
+TEST_F(Races, OfSingleBytesSideBySide) {
+    const Device<signed char> bytes(64, 1);
+    in_every_order([&] {
+        in_place<<<1, 64>>>(bytes.data, 0);
+        expect_silence();
+        in_place<<<1, 64>>>(bytes.data, 1);
+        expect_some({"race in global memory: @byte"});
+    });
+}
+
 TEST_F(Races, AreReportedOnceForEachPairOfLines) {
     all_write<<<1, 32>>>(ints.data);
     all_write<<<1, 32>>>(ints.data);
@@ -298,6 +315,85 @@ TEST_F(Races, ReleaseAndAcquireOrderWarps) {
         across_warps<<<1, 128>>>(ints.data, kOneArrives);
         expect_problem(race("shared", "@consumer reads", "@next writes"));
     });
+}
+
+// The block that comes last adds up what all have written. `flaw` is what it does wrong.
+enum Flaw { kSound, kNoFence, kFenceTooEarly, kPlainRead, kOtherCounter, kNotAsked };
+__device__ unsigned done[2];
+__global__ void last_adds_up(volatile int* parts, int* out, Flaw flaw) {
+    __shared__ bool last;
+    const unsigned t = threadIdx.x, n = gridDim.x;
+    if (t == 0 && flaw == kFenceTooEarly) __threadfence();
+    if (t == 0) parts[blockIdx.x] = 1;  // @part
+    if (t == 0 && flaw != kNoFence && flaw != kFenceTooEarly) __threadfence();
+    if (t == 0 && flaw == kPlainRead) {
+        last = *(volatile unsigned*)&done[0] == gridDim.x - 1;  // @peek
+        if (!last) atomicAdd(&done[0], 1);  // @count
+    } else if (t == 0 && (flaw != kNotAsked || blockIdx.x < n - 1)) {
+        last = atomicAdd(&done[flaw == kOtherCounter && blockIdx.x == n - 1], 1) == n - 1;
+    }
+    if (t == 0 && blockIdx.x == n - 1) last = true;
+    __syncthreads();
+    if (last && t < n) out[t] = parts[t];  // @adds_up
+    if (last && t == 0 && flaw != kNotAsked)
+        done[0] = 0;  // for the next launch; it knows of the others' atomics
+}
+__device__ int lock;
+__global__ void in_turn(int* sum, bool fence,
+                        bool threads) {  // a lock for each thread, or each block
+    if (!threads && threadIdx.x > 0) return;
+    while (atomicCAS(&lock, 0, 1) != 0) {
+    }
+    *sum += 1;  // @locked
+    if (fence) __threadfence();
+    atomicExch(&lock, 0);
+}
+// Block 0 tells block 1 of its write, and that tells block 2, by another counter.
+__global__ void by_way_of(int* data, bool fence) {
+    if (blockIdx.x == 0) data[0] = 1;  // @first
+    if (blockIdx.x != 1 || fence) __threadfence();
+    if (blockIdx.x < 2) atomicAdd(&done[0], 1);
+    if (blockIdx.x > 0 && fence) __threadfence();
+    if (blockIdx.x > 0) atomicAdd(&done[1], 1);
+    if (blockIdx.x == 2) data[1] = data[0];  // @third
+}
+
+TEST_F(Races, AFenceAndAnAtomicOrderBlocks) {
+    const Said unordered = race("global", "@part writes", "@adds_up reads");
+    const Device<int> out(32);
+    const struct {
+        Flaw flaw;
+        Said said;
+    } cases[] = {{kSound, {}},
+                 {kNoFence, unordered},
+                 {kFenceTooEarly, unordered},
+                 {kPlainRead, race("global", "@count adds to", "@peek reads")},
+                 {kOtherCounter, unordered},
+                 {kNotAsked, unordered}};
+    for (const auto& each : cases) {
+        SCOPED_TRACE(each.flaw);
+        const unsigned zeros[2] = {};
+        cudaMemcpyToSymbol(done, zeros, sizeof done);
+        last_adds_up<<<4, 32>>>(ints.data, out.data, each.flaw);
+        if (each.said.empty()) expect_silence();
+        else expect_some(each.said);
+    }
+    by_way_of<<<3, 1>>>(ints.data, true);
+    expect_silence();
+    by_way_of<<<3, 1>>>(ints.data, false);
+    expect_problem(race("global", "@first writes", "@third reads"));
+}
+
+TEST_F(Races, AFenceAndAnAtomicAreALock) {
+    for (const bool threads : {false, true}) {
+        SCOPED_TRACE(threads);
+        cudaMemset(ints.data, 0, 4);
+        in_turn<<<5, 64>>>(ints.data, true, threads);
+        EXPECT_EQ(ints.host()[0], threads ? 320 : 5);
+        expect_silence();
+        in_turn<<<5, 64>>>(ints.data, false, threads);
+        expect_some({"race in global memory: @locked"});
+    }
 }
 
 }  // namespace

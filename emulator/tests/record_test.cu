@@ -1,7 +1,10 @@
 // Tests of a launch's record: the shared memory that a kernel declares, in every form, which two
 // accesses a race is between, which blocks it has, and in which order the events.
+#include <mma.h>
+
 #include <sstream>
 
+#include "common/ptx/ptx.cuh"
 #include "device.h"
 
 namespace {
@@ -147,6 +150,51 @@ TEST_F(Record, HasTheFirstAndTheLastBlocksEventsInEachLanesOrder) {
     }
     const std::string each = ": @two @one @both @two @one @both";  // who came first goes behind
     EXPECT_EQ(events, "block 0" + each + "block 2" + each) << text;
+}
+
+__global__ void products(float* to) {
+    __shared__ __align__(32) half A[16][16];
+    for (int i = threadIdx.x; i < 256; i += 32) A[i / 16][i % 16] = __float2half(0);
+    __syncwarp();
+    using namespace nvcuda;
+    wmma::fragment<wmma::matrix_a, 16, 16, 16, half, wmma::row_major> a[2];
+    wmma::fragment<wmma::matrix_b, 16, 16, 16, half, wmma::row_major> b;
+    wmma::fragment<wmma::accumulator, 16, 16, 16, float> sums;
+    wmma::fill_fragment(sums, 0.0f);
+    wmma::load_matrix_sync(a[1], &A[0][0], 16);
+    wmma::load_matrix_sync(b, &A[0][0], 16);
+    wmma::mma_sync(sums, a[1], b, sums);
+    half2 left[4], right[2][2];
+    float d[4] = {};
+    ptx::ldmatrix_x4(left, &A[threadIdx.x % 16][threadIdx.x / 16 * 8]);
+    ptx::ldmatrix_x4_trans(right, &A[threadIdx.x % 16][threadIdx.x / 16 * 8]);
+    ptx::mma_m16n8k16(d, left, right[1]);
+    to[threadIdx.x] = d[0] + sums.x[0];
+}
+
+// A product takes what the two loads before it have filled: all of A, and of B as many bytes.
+TEST_F(Record, NamesTheRegistersThatAProductTakes) {
+    Device<float> to(32, 0);
+    products<<<1, 32>>>(to.data);
+    std::vector<std::pair<std::string, std::vector<uint64_t>>> notes;
+    for (const std::string& line : lines("note")) {
+        std::istringstream cells(line);
+        std::string cell;
+        std::getline(cells, cell, ',');
+        notes.push_back({cell, {}});
+        while (std::getline(cells, cell, ',')) notes.back().second.push_back(std::stoull(cell));
+    }
+    ASSERT_EQ(notes.size(), 6u) << text;
+    for (const size_t first : {0, 3}) {
+        const auto& [fill_a, a] = notes[first];
+        const auto& [fill_b, b] = notes[first + 1];
+        EXPECT_EQ(fill_a + fill_b + notes[first + 2].first, "fillfillmma");
+        EXPECT_EQ(a.size(), 2u + 32) << text;  // warp, register, each lane's row
+        EXPECT_EQ(a[2 + 31] - a[2], 15 * 32 + 16u);
+        const uint64_t first_of_b = b[1] + (first ? 8 : 0), bytes_of_b = first ? 8 : 16;
+        EXPECT_EQ(notes[first + 2].second,
+                  (std::vector<uint64_t>{0, a[1], 16, first_of_b, bytes_of_b}));
+    }
 }
 
 }  // namespace

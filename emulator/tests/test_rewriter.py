@@ -26,10 +26,10 @@ REWRITTEN = [  # ~ stands for a launch's beginning, ^ for an array's; !s and ?s 
      "a\n~k<1,\n  2>), dim3(1,\n  2), // why <<<\n  b)(\n  x);\nb /* >>> */\n"),
     ("#define RUN(k, ...) \\\n    k<<<1, 1>>> \\\n    (__VA_ARGS__)\nint x;\n",
      "#define RUN(k, ...) \\\n    ~k), 1, 1) \\\n    (__VA_ARGS__)\nint x;\n"),
-    ("extern __shared__ float s[];", "float* s = emulator::dynamic_shared<float>();?s"),
-    ("extern __shared__ __align__(16) unsigned char bytes[ ] ;",
-     "unsigned char* bytes = emulator::dynamic_shared<unsigned char>(16);?bytes"),
-    ("extern __shared__\n  float4 s[];\nx", "float4* s = emulator::dynamic_shared<float4>();?s\n\nx"),
+    ("{ extern __shared__ float s[]; }", "{ float* s = emulator::dynamic_shared<float>();?s }"),
+    ("{extern __shared__ __align__(16) unsigned char bytes[ ] ;",
+     "{unsigned char* bytes = emulator::dynamic_shared<unsigned char>(16);?bytes"),
+    ("{extern __shared__\n  float4 s[];\nx", "{float4* s = emulator::dynamic_shared<float4>();?s\n\nx"),
     ("__shared__ alignas(16) float s[2][k + 4];",
      "alignas(16) ^<float[2][k + 4]> emulator_shared_s; static auto& s = emulator_shared_s.value;!s"),
     ("__shared__ unsigned char\n  a[f<3>(4)], b;\n",
@@ -51,6 +51,26 @@ REWRITTEN = [  # ~ stands for a launch's beginning, ^ for an array's; !s and ?s 
      "__global__ void __launch_bounds__(f(8), 2)\n  k(int n) {EMULATOR_BOUNDS(f(8), 2); }"),
     ("void CLUSTER_DIMS(2) __launch_bounds__(8) k() {}",
      "void CLUSTER_DIMS(2) __launch_bounds__(8) k() {EMULATOR_BOUNDS(8);EMULATOR_CLUSTER(2);}"),
+    ("__device__ int a; __device__ float b[f(2)][3] = {}; static __device__ T<int> c;",
+     "EMULATOR_DEVICE int a; EMULATOR_DEVICE float b[f(2)][3] = {}; static EMULATOR_DEVICE T<int> c;"),
+    ("static __global__ void k(); __global__ static void l(); extern \"C\" __global__ void m();",
+     " __global__ void k(); __global__  void l();  __global__ void m();"),
+    ("extern __shared__ float s[];\n__global__ void k() { }", "static emulator::DynamicShared<float> s;\n__global__ void k() { }"),
+    ("namespace a { }\n{ extern __shared__ float s[]; }", "namespace a { }\n{ float* s = emulator::dynamic_shared<float>();?s }"),
+    ("{ extern double __shared__ s[]; }", "{ double* s = emulator::dynamic_shared<double>();?s }"),
+    ("__device__ __noinline__ int f(); __attribute__((__noinline__)) int g();",
+     "__device__ __attribute__((noinline)) int f(); __attribute__((__noinline__)) int g();"),
+    ("__constant__ const int a = 1; const __constant__ int b = 2;", " const int a = 1; const  int b = 2;"),
+    ("#include <cooperative_groups/reduce.h>\n#include \"device_launch_parameters.h\"",
+     "#include <cooperative_groups.h>\n#include \"cuda_runtime.h\""),
+    ("k << <g, b >> > (x);\nk<< <g, dim3(a >> 2) >> >(y << 1);", "~k ),  g, b )  (x);\n~k),  g, dim3(a >> 2) ) (y << 1);"),
+    ("f[i][j]<<<g[i], b>>>(x);", "~f[i][j]), g[i], b)(x);"),
+    ("extern __global__ void k(int);", " __global__ void k(int);"),
+    ("{ extern __shared__ char* s[]; }", "{ char** s = emulator::dynamic_shared<char*>();?s }"),
+    ("cudaLaunchKernel((void*)k<1>, g); cudaLaunchCooperativeKernel(reinterpret_cast<const void *>(k), g); f((void*)k);",
+     "cudaLaunchKernel(       k<1>, g); cudaLaunchCooperativeKernel(                              (k), g); f((void*)k);"),
+    ("#include <cuda/barrier>\n#include <cuda/std/limits>\n#include \"helper_timer.h\"",
+     "#include <cuda_async.h>\n#include <cuda_std.h>\n#include \"emulator/include/samples/helper_cuda.h\""),
     ("void __cluster_dims__(2, n) k() {}", "void __cluster_dims__(2, n) k() {EMULATOR_CLUSTER(2, n);}"),
 ]
 UNCHANGED = [
@@ -72,17 +92,18 @@ UNCHANGED = [
 ]
 REFUSED = [
     ("\nextern __shared__ float s[4];", 2, "this form of extern __shared__ (write: extern __shared__ float name[];)"),
-    ("\n\nasm volatile(\"bar.sync 0;\");", 3, "inline PTX (asm)"),
-    ("int x;\n#include <cuda/barrier>\n", 2, "<cuda/barrier>"),
+    ("\n\nasm volatile(\"bar.sync 0;\");", 3, "inline PTX bar.sync"),
+    ("asm(\"{\\n.reg .pred p;\\n\"\n \"@p cp.async.ca.shared.global [%0], [%1], 4;\");", 1,
+     "inline PTX cp.async.ca.shared.global: call ptx::cp_async() of common/ptx/"),
+    ("asm volatile (\"ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0}, [%1];\");", 1,
+     "inline PTX ldmatrix.sync.aligned.m8n8.x4.shared.b16: call ptx::ldmatrix_x4() of common/ptx/"),
+    ("int x;\n#include <cuda/ptx>\n", 2, "<cuda/ptx>"),
     *[(f"#include <{header}>\n", 1, f"<{header}>") for header in (
-        "cooperative_groups.h", "cuda/pipeline", "crt/mma.h", "cuda_fp8.h", "cuda_pipeline_primitives.h")],
+        "curand_kernel.h", "cuda/annotated_ptr", "crt/mma.h", "cuda_fp8.h", "cuda_pipeline_primitives.h")],
     ("void f(cudaTextureObject_t t);", 1, "textures and surfaces"),
     ("float x = tex2D<float>(t, 1, 2);", 1, "textures and surfaces"),
-    ("namespace cg = cooperative_groups;", 1, "cooperative groups"),
-    ("cuda::barrier<cuda::thread_scope_block> b;", 1, "cuda::barrier and cuda::pipeline"),
     ("cudaLaunchKernelEx(&config, k);", 1, "thread block clusters other than by __cluster_dims__"),
     ("cuda::ptx::cp_async_bulk_tensor(a);", 1, "cuda::ptx and other ways to TMA than common/ptx/ptx.cuh"),
-    ("\n__device__ int counter = 0;", 2, "__device__ variables"),
     ("x = 1;\n<<<1, 1>>>(x);", 2, "no kernel's name before <<<"),
     ("\nk<<<f(M, N)>>>(x);", 2, "a launch without its number of threads: kernel<<<blocks, threads>>>"),
     ("void k(int n) {}\nvoid f() { k<<<1, 1>>>(x); }", 2, "a launch of k, which is not __global__"),
@@ -129,7 +150,7 @@ def test_command(tmp_path):
     assert target.read_bytes().split(b"\n", 2)[2] == comment + b"emulator::Kernel(EMULATOR_KERNEL(k), 1, 1)();\n"
     source.write_text("\nasm();\n")
     run = call(sys.executable, REWRITER, source, target)
-    assert (run.returncode, run.stderr) == (1, f"{source}:2: error: the CUDA emulator cannot run inline PTX (asm)\n")
+    assert (run.returncode, run.stderr) == (1, f"{source}:2: error: the CUDA emulator cannot run inline PTX\n")
     run = call(sys.executable, REWRITER, "/nowhere/matmul.cu", target)
     assert run.returncode == 1
     assert run.stderr == "rewrite_launches.py: /nowhere/matmul.cu: [Errno 2] No such file or directory: '/nowhere/matmul.cu'\n"

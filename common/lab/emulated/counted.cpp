@@ -134,8 +134,8 @@ Columns Machine::columns(const Options& options) {
 // of 8, of 4; a K for which a ring of buffers goes round more than twice, and parts of tiles.
 std::vector<Shape> Machine::shapes_before() const {
     const Options& o = parts_->options;
-    const bool given =
-        o.m || o.n || o.k || to_string(o.shapes[0]) != to_string(square(kDefaultSize));
+    const bool given = o.m || o.n || o.k ||
+                       to_string(o.shapes[0]) != to_string(rounded_up(square(kDefaultSize), o));
     return given ? std::vector<Shape>{}
                  : std::vector<Shape>{
                        {7, 5, 3}, {130, 264, 24}, {5, 130, 1800}, {3, 136, 250}, {3, 132, 252}};
@@ -215,12 +215,19 @@ static void add_counts(Row& row, const Product& product, const emulator::Counts&
 void Machine::measure(const Product& product, Row& row) {
     emulator::set_tracing(true);
     if (emulator::tracing()) add_counts(row, product, parts_->counted, parts_->options.lines);
-    add_prediction(row, intensity_of(product), product.facts.arithmetic, parts_->gpu, 0);
+    const emulator::Counts& c = parts_->counted;
+    const Traffic counted = {double(c.global_load_bytes), double(c.global_store_bytes),
+                             double(c.shared_load_bytes)};
+    const bool stated = product.facts.loaded_elements || !emulator::tracing();
+    add_prediction(row, intensity_of(product.shape, stated ? traffic_of(product) : counted),
+                   product.facts.arithmetic, parts_->gpu, 0);
     row += {{"predicted_for", parts_->gpu.full_name}};
 }
 
 // Each instance of a template is a form: for whole tiles or parts, wide rows or any.
 void Machine::end() const {
+    if (!parts_->product.facts.loaded_elements && emulator::tracing())
+        std::printf("No formula states the traffic: flop/byte is what was counted.\n");
     if (!parts_->options.all_forms) return;
     for (const auto& [kernel, launches] : emulator::kernels()) {
         const bool bf16 = kernel.find("__nv_bfloat16") != std::string::npos;

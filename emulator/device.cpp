@@ -1,0 +1,106 @@
+// What the emulated device is, and its streams and events.
+
+#include <chrono>
+#include <cstdio>
+#include <cstring>
+#include <ctime>
+
+#include "emulator/api.h"
+#include "emulator/settings.h"
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+}  // namespace
+
+struct CUevent_st {
+    Clock::time_point at{};
+};
+
+// Few multiprocessors, so that a grid of one block for each has to loop even over a small matrix.
+cudaError_t cudaGetDeviceProperties(cudaDeviceProp* p, int device) {
+    if (device != 0) return emulator::set_last_error(cudaErrorInvalidDevice);
+    *p = {};
+    std::strcpy(p->name, "CPU emulator");
+    size_t free;
+    cudaMemGetInfo(&free, &p->totalGlobalMem);
+    p->sharedMemPerBlock = 48 * 1024;
+    p->sharedMemPerBlockOptin = 227 * 1024;
+    p->sharedMemPerMultiprocessor = 228 * 1024;
+    p->totalConstMem = 64 * 1024;
+    p->memPitch = 0x7fffffff;
+    p->textureAlignment = 512;
+    p->major = 8;
+    p->multiProcessorCount = emulator::only_ends_run() ? emulator::only_ends_run() : 3;
+    p->warpSize = 32;
+    p->maxThreadsPerBlock = 1024;
+    p->maxThreadsPerMultiProcessor = 2048;
+    p->maxBlocksPerMultiProcessor = 32;
+    p->regsPerBlock = p->regsPerMultiprocessor = 65536;
+    for (int i = 0; i < 3; ++i) {
+        p->maxThreadsDim[i] = i < 2 ? 1024 : 64;
+        p->maxGridSize[i] = i ? 65535 : 0x7fffffff;
+    }
+    p->clockRate = CLOCKS_PER_SEC / 1000;  // kHz, of clock()
+    p->memoryClockRate = 1000000;
+    p->memoryBusWidth = 256;
+    p->l2CacheSize = 4 << 20;
+    p->asyncEngineCount = p->deviceOverlap = p->concurrentKernels = p->canMapHostMemory = 1;
+    p->unifiedAddressing = p->managedMemory = p->streamPrioritiesSupported = 1;
+    return cudaSuccess;
+}
+
+cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int device) {
+    cudaDeviceProp p;
+    if (const cudaError_t error = cudaGetDeviceProperties(&p, device)) return error;
+    const struct {
+        cudaDeviceAttr attribute;
+        size_t value;
+    } all[] = {{cudaDevAttrMaxThreadsPerBlock, size_t(p.maxThreadsPerBlock)},
+               {cudaDevAttrMaxSharedMemoryPerBlock, p.sharedMemPerBlock},
+               {cudaDevAttrWarpSize, size_t(p.warpSize)},
+               {cudaDevAttrClockRate, size_t(p.clockRate)},
+               {cudaDevAttrMultiProcessorCount, size_t(p.multiProcessorCount)},
+               {cudaDevAttrCanMapHostMemory, 1},
+               {cudaDevAttrConcurrentKernels, 1},
+               {cudaDevAttrMemoryClockRate, size_t(p.memoryClockRate)},
+               {cudaDevAttrGlobalMemoryBusWidth, size_t(p.memoryBusWidth)},
+               {cudaDevAttrL2CacheSize, size_t(p.l2CacheSize)},
+               {cudaDevAttrMaxThreadsPerMultiProcessor, size_t(p.maxThreadsPerMultiProcessor)},
+               {cudaDevAttrUnifiedAddressing, 1},
+               {cudaDevAttrComputeCapabilityMajor, size_t(p.major)},
+               {cudaDevAttrMaxSharedMemoryPerMultiprocessor, p.sharedMemPerMultiprocessor},
+               {cudaDevAttrManagedMemory, 1},
+               {cudaDevAttrMaxSharedMemoryPerBlockOptin, p.sharedMemPerBlockOptin},
+               {cudaDevAttrMemoryPoolsSupported, 1}};
+    *value = 0;
+    for (const auto& each : all)
+        if (each.attribute == attribute) *value = int(each.value);
+    return cudaSuccess;
+}
+
+cudaError_t cudaStreamCreate(cudaStream_t* stream) {
+    static uintptr_t created = 16;
+    *stream = reinterpret_cast<cudaStream_t>(++created);
+    return cudaSuccess;
+}
+
+cudaError_t cudaEventCreate(cudaEvent_t* event, unsigned) {
+    *event = new CUevent_st;
+    return cudaSuccess;
+}
+cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t) {
+    if (!event) return emulator::set_last_error(cudaErrorInvalidResourceHandle);
+    event->at = Clock::now();
+    return cudaSuccess;
+}
+cudaError_t cudaEventElapsedTime(float* ms, cudaEvent_t begin, cudaEvent_t end) {
+    if (!begin || !end) return emulator::set_last_error(cudaErrorInvalidResourceHandle);
+    *ms = std::chrono::duration<float, std::milli>(end->at - begin->at).count();
+    return cudaSuccess;
+}
+cudaError_t cudaEventDestroy(cudaEvent_t event) {
+    delete event;
+    return cudaSuccess;
+}

@@ -1,0 +1,183 @@
+// CUDA's cooperative groups: the block, tiles of a warp, the lanes that are active. A grid can't wait: blocks run one after the other.
+#pragma once
+
+#include "cuda_runtime.h"
+
+// clang-format off
+namespace emulator {
+inline uint3 index_in_block() { return builtins.thread; }
+inline unsigned rank_in_block() {
+    const uint3 t = builtins.thread;
+    return t.x + builtins.block_dim.x * (t.y + builtins.block_dim.y * t.z);
+}
+inline unsigned threads_of_block() { return builtins.block_dim.x * builtins.block_dim.y * builtins.block_dim.z; }
+inline unsigned long long block_in_grid() {
+    return builtins.block.x + builtins.grid_dim.x * (builtins.block.y + (unsigned long long)(builtins.grid_dim.y) * builtins.block.z);
+}
+void refuse_grid_sync(const char* file, int line);
+}  // namespace emulator
+
+namespace cooperative_groups {
+
+struct thread_block {
+    static void sync(EMULATOR_SITE) { emulator::barrier(file, line, -1); }
+    static unsigned thread_rank() { return emulator::rank_in_block(); }
+    static unsigned size() { return emulator::threads_of_block(); }
+    static unsigned num_threads() { return size(); }
+    static dim3 group_index() { return emulator::builtins.block; }
+    static dim3 thread_index() { return emulator::builtins.thread; }
+    static dim3 group_dim() { return emulator::builtins.block_dim; }
+    static dim3 dim_threads() { return emulator::builtins.block_dim; }
+    struct arrival_token {};
+};
+inline thread_block this_thread_block() { return {}; }
+
+struct grid_group {
+    // Of a single block it is that block's barrier.
+    static void sync(EMULATOR_SITE) {
+        const dim3 grid = emulator::builtins.grid_dim;
+        if (grid.x * grid.y * grid.z > 1) emulator::refuse_grid_sync(file, line);
+        emulator::barrier(file, line, -1);
+    }
+    static bool is_valid() { return true; }
+    static unsigned long long thread_rank() { return emulator::block_in_grid() * emulator::threads_of_block() + emulator::rank_in_block(); }
+    static unsigned long long size() { return num_blocks() * emulator::threads_of_block(); }
+    static unsigned long long num_threads() { return size(); }
+    static unsigned long long num_blocks() {
+        const dim3 grid = emulator::builtins.grid_dim;
+        return (unsigned long long)(grid.x) * grid.y * grid.z;
+    }
+    static unsigned long long block_rank() { return emulator::block_in_grid(); }
+    static dim3 group_dim() { return emulator::builtins.grid_dim; }
+    static dim3 dim_blocks() { return emulator::builtins.grid_dim; }
+    static dim3 block_index() { return emulator::builtins.block; }
+};
+inline grid_group this_grid() { return {}; }
+
+// Lanes of a warp: a tile, or those that are active.
+struct lanes {
+    unsigned mask;  // of the warp's lanes
+    unsigned before() const { return mask & ((1u << emulator::lane()) - 1); }
+    int lane_of(unsigned rank) const {
+        unsigned left = mask;
+        for (; rank > 0 && (left & (left - 1)); --rank) left &= left - 1;
+        return __builtin_ctz(left);
+    }
+    unsigned packed(unsigned ballot) const {  // one bit for each thread of the group
+        unsigned result = 0;
+        for (unsigned left = mask, to = 0; left; left &= left - 1, ++to) result |= (ballot >> __builtin_ctz(left) & 1) << to;
+        return result;
+    }
+    unsigned thread_rank() const { return unsigned(__builtin_popcount(before())); }
+    unsigned size() const { return unsigned(__builtin_popcount(mask)); }
+    unsigned num_threads() const { return size(); }
+    void sync(EMULATOR_SITE) const { __syncwarp(mask, file, line); }
+    template <class T> T from(const char* name, T value, unsigned rank, const char* file, int line) const {
+        uint64_t words[(sizeof(T) + 7) / 8] = {};
+        std::memcpy(words, &value, sizeof(T));
+        for (uint64_t& word : words) word = emulator::shuffle(name, mask, word, lane_of(rank), 32, file, line);
+        std::memcpy(static_cast<void*>(&value), words, sizeof(T));
+        return value;
+    }
+    template <class T> T shfl(T value, unsigned rank, EMULATOR_SITE) const { return from("shfl", value, rank % size(), file, line); }
+    template <class T> T shfl_up(T value, unsigned by, EMULATOR_SITE) const {
+        const unsigned rank = thread_rank();
+        return from("shfl_up", value, rank < by ? rank : rank - by, file, line);
+    }
+    template <class T> T shfl_down(T value, unsigned by, EMULATOR_SITE) const {
+        const unsigned rank = thread_rank();
+        return from("shfl_down", value, rank + by < size() ? rank + by : rank, file, line);
+    }
+    template <class T> T shfl_xor(T value, unsigned with, EMULATOR_SITE) const {
+        const unsigned to = thread_rank() ^ with;
+        return from("shfl_xor", value, to < size() ? to : thread_rank(), file, line);
+    }
+    int any(int predicate, EMULATOR_SITE) const { return __any_sync(mask, predicate, file, line); }
+    int all(int predicate, EMULATOR_SITE) const { return __all_sync(mask, predicate, file, line); }
+    unsigned ballot(int predicate, EMULATOR_SITE) const { return packed(__ballot_sync(mask, predicate, file, line)); }
+    template <class T> unsigned match_any(T value, EMULATOR_SITE) const { return packed(__match_any_sync(mask, value, file, line)); }
+    template <class T> unsigned match_all(T value, int& same, EMULATOR_SITE) const {
+        return packed(__match_all_sync(mask, value, &same, file, line));
+    }
+};
+struct coalesced_group : lanes {
+    unsigned meta_group_rank() const { return 0; }
+    unsigned meta_group_size() const { return 1; }
+};
+inline coalesced_group coalesced_threads(EMULATOR_SITE) { return {{emulator::active_lanes(file, line)}}; }
+
+template <unsigned Size, class Parent = void>
+struct thread_block_tile : lanes {
+    static_assert(Size <= 32 && (Size & (Size - 1)) == 0, "a tile has 1, 2, 4, 8, 16 or 32 threads here");
+    thread_block_tile() : lanes{(Size == 32 ? ~0u : (1u << Size % 32) - 1) << (emulator::lane() & ~int(Size - 1))} {}
+    template <class Other>
+    thread_block_tile(const thread_block_tile<Size, Other>& other) : lanes(other) {}
+    static unsigned thread_rank() { return emulator::rank_in_block() % Size; }
+    static constexpr unsigned size() { return Size; }
+    static constexpr unsigned num_threads() { return Size; }
+    static unsigned meta_group_rank() { return emulator::rank_in_block() / Size; }
+    static unsigned meta_group_size() { return (emulator::threads_of_block() + Size - 1) / Size; }
+};
+// A block, or lanes of a warp.
+struct thread_group {
+    unsigned mask;  // 0: the block
+    thread_group(thread_block) : mask(0) {}
+    thread_group(const lanes& of) : mask(of.mask) {}
+    void sync(EMULATOR_SITE) const { mask ? __syncwarp(mask, file, line) : thread_block::sync(file, line); }
+    unsigned thread_rank() const { return mask ? lanes{mask}.thread_rank() : emulator::rank_in_block(); }
+    unsigned size() const { return mask ? lanes{mask}.size() : emulator::threads_of_block(); }
+    unsigned num_threads() const { return size(); }
+};
+template <unsigned Size, class Group>
+thread_block_tile<Size, Group> tiled_partition(const Group&) { return {}; }
+inline thread_group tiled_partition(const thread_group& of, unsigned size) {
+    const unsigned own = lanes{of.mask ? of.mask : ~0u}.thread_rank() / size, all = of.mask ? of.mask : ~0u;
+    unsigned found = 0;
+    for (unsigned left = all, rank = 0; left; left &= left - 1, ++rank)
+        if (rank / size == own) found |= left & -left;
+    return lanes{found};
+}
+inline coalesced_group binary_partition(const lanes& of, bool predicate, EMULATOR_SITE) {
+    return {{__match_any_sync(of.mask, predicate, file, line)}};
+}
+template <class Group, class Label>
+coalesced_group labeled_partition(const Group& of, Label label, EMULATOR_SITE) {
+    return {{__match_any_sync(of.mask, label, file, line)}};
+}
+template <class Group> void sync(const Group& group, EMULATOR_SITE) { group.sync(file, line); }
+template <class Group, class Function> void invoke_one(const Group& group, Function function) {
+    if (group.thread_rank() == 0) function();
+}
+
+template <class T = void> struct plus { template <class A> A operator()(A a, A b) const { return a + b; } };
+template <class T = void> struct less { template <class A> A operator()(A a, A b) const { return b < a ? b : a; } };
+template <class T = void> struct greater { template <class A> A operator()(A a, A b) const { return a < b ? b : a; } };
+template <class T = void> struct bit_and { template <class A> A operator()(A a, A b) const { return a & b; } };
+template <class T = void> struct bit_or { template <class A> A operator()(A a, A b) const { return a | b; } };
+template <class T = void> struct bit_xor { template <class A> A operator()(A a, A b) const { return a ^ b; } };
+
+template <class T, class Operation>
+T reduce(const lanes& group, T value, Operation operation, EMULATOR_SITE) {
+    return emulator::reduce(group.mask, value, operation, "reduce", file, line);
+}
+template <class T, class Operation = plus<T>>
+T inclusive_scan(const lanes& group, T value, Operation operation = {}, EMULATOR_SITE) {
+    T result{};
+    for (unsigned rank = 0; rank < group.size(); ++rank) {
+        const T its = group.from("scan", value, rank, file, line);
+        if (rank <= group.thread_rank()) result = rank ? operation(result, its) : its;
+    }
+    return result;
+}
+template <class T, class Operation = plus<T>>
+T exclusive_scan(const lanes& group, T value, Operation operation = {}, EMULATOR_SITE) {
+    T result{};
+    for (unsigned rank = 0; rank < group.size(); ++rank) {
+        const T its = group.from("scan", value, rank, file, line);
+        if (rank < group.thread_rank()) result = rank ? operation(result, its) : its;
+    }
+    return result;
+}
+
+}  // namespace cooperative_groups
+// clang-format on

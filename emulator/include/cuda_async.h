@@ -1,0 +1,157 @@
+// <cuda/barrier>, <cuda/pipeline>, <cuda/atomic> and <cooperative_groups/memcpy_async.h>: built on mbarriers, on a thread's copies
+// (cuda_pipeline.h), and on fences and atomics.
+#pragma once
+
+#include <atomic>
+
+#include "cooperative_groups.h"
+#include "cuda_pipeline.h"
+#include "ptx.h"
+
+// clang-format off
+namespace emulator {
+unsigned mbarrier_phase(uint64_t* barrier, const char* file, int line);
+// In the widest pieces that both addresses and the size allow. Inlined, so that it belongs to the line of the call.
+__forceinline__ void copy_in_pieces(void* to, const void* from, size_t bytes, const char* file, int line) {
+    const uintptr_t mixed = reinterpret_cast<uintptr_t>(to) | reinterpret_cast<uintptr_t>(from) | bytes;
+    const size_t piece = mixed % 16 == 0 ? 16 : mixed % 8 == 0 ? 8 : 4;
+    for (size_t at = 0; at < bytes; at += piece)
+        start_copy(static_cast<char*>(to) + at, static_cast<const char*>(from) + at, piece, 0, file, line);
+}
+}  // namespace emulator
+
+namespace cuda {
+
+enum thread_scope { thread_scope_system, thread_scope_device, thread_scope_block, thread_scope_thread };
+template <size_t> struct aligned_size_t {
+    size_t value;
+    explicit aligned_size_t(size_t value) : value(value) {}
+    operator size_t() const { return value; }
+};
+
+template <thread_scope = thread_scope_system>
+struct barrier {  // of a block, in shared memory
+    using arrival_token = unsigned;
+    uint64_t word;
+    // Copies that the thread has asked for land at the latest when it arrives.
+    arrival_token arrive(EMULATOR_SITE) {
+        emulator::wait_for_copies(0, file, line);
+        const unsigned phase = emulator::mbarrier_phase(&word, file, line);
+        emulator::mbarrier_arrive(&word, file, line);
+        return phase;
+    }
+    void wait(arrival_token phase, EMULATOR_SITE) { emulator::mbarrier_wait(&word, phase % 2, file, line); }
+    void arrive_and_wait(EMULATOR_SITE) { wait(arrive(file, line), file, line); }
+};
+template <thread_scope scope>
+void init(barrier<scope>* b, int arrivals, EMULATOR_SITE) { emulator::mbarrier_init(&b->word, arrivals, file, line); }
+
+template <thread_scope scope, unsigned stages> struct pipeline_shared_state {};
+// Of a thread, or of a block of which every thread takes part in both roles.
+template <thread_scope scope>
+class pipeline {
+public:
+    explicit pipeline(unsigned stages = 0) : stages_(stages) {}
+    void producer_acquire(EMULATOR_SITE) {
+        if (stages_ && acquired_++ >= stages_) emulator::barrier(file, line, -1);  // until all have released it
+    }
+    void producer_commit() { emulator::commit_copies(), ++committed_; }
+    void consumer_wait(EMULATOR_SITE) { wait(committed_ - ++waited_, file, line); }
+    void consumer_release() {}
+    void wait(unsigned but_last, const char* file, int line) {
+        emulator::wait_for_copies(but_last, file, line);
+        if (stages_) emulator::barrier(file, line, -2);
+    }
+private:
+    unsigned stages_, acquired_ = 0, committed_ = 0, waited_ = 0;
+};
+inline pipeline<thread_scope_thread> make_pipeline() { return pipeline<thread_scope_thread>(); }
+template <class Group, thread_scope scope, unsigned stages>
+pipeline<scope> make_pipeline(const Group&, pipeline_shared_state<scope, stages>*) { return pipeline<scope>(stages); }
+template <unsigned but_last, thread_scope scope>
+void pipeline_consumer_wait_prior(pipeline<scope>& p, EMULATOR_SITE) { p.wait(but_last, file, line); }
+
+// Each of these is of a thread, or of a group of which each thread copies a part.
+template <class T, class Size, thread_scope scope>
+__forceinline__ void memcpy_async(T* to, const T* from, Size bytes, pipeline<scope>&, EMULATOR_SITE) {
+    emulator::copy_in_pieces(to, from, bytes, file, line);
+}
+template <class T, class Size, thread_scope scope>
+__forceinline__ void memcpy_async(T* to, const T* from, Size bytes, barrier<scope>&, EMULATOR_SITE) {
+    emulator::copy_in_pieces(to, from, bytes, file, line), emulator::commit_copies();
+}
+}  // namespace cuda
+namespace cooperative_groups {
+template <class Group, class To, class From, class Size>
+__forceinline__ void memcpy_async(const Group& group, To* to, const From* from, const Size& bytes, EMULATOR_SITE) {
+    const uintptr_t mixed = reinterpret_cast<uintptr_t>(to) | reinterpret_cast<uintptr_t>(from) | size_t(bytes);
+    const size_t piece = mixed % 16 == 0 ? 16 : mixed % 8 == 0 ? 8 : 4;
+    for (size_t at = group.thread_rank() * piece; at < size_t(bytes); at += group.size() * piece)
+        emulator::copy_in_pieces(reinterpret_cast<char*>(to) + at, reinterpret_cast<const char*>(from) + at, piece, file, line);
+    emulator::commit_copies();
+}
+template <class Group> void wait(const Group& group, EMULATOR_SITE) { emulator::wait_for_copies(0, file, line), group.sync(file, line); }
+template <unsigned but_last, class Group> void wait_prior(const Group& group, EMULATOR_SITE) {
+    emulator::wait_for_copies(but_last, file, line), group.sync(file, line);
+}
+}  // namespace cooperative_groups
+namespace cuda {
+template <class Group, class T, class Size, thread_scope scope>
+__forceinline__ void memcpy_async(const Group& group, T* to, const T* from, Size bytes, pipeline<scope>& p, EMULATOR_SITE) {
+    const size_t each = (sizeof(T) % 4 ? 4 : sizeof(T));
+    for (size_t at = group.thread_rank() * each; at < size_t(bytes); at += group.size() * each)
+        memcpy_async(reinterpret_cast<char*>(to) + at, reinterpret_cast<const char*>(from) + at, each, p, file, line);
+}
+template <class Group, class T, class Size, thread_scope scope>
+__forceinline__ void memcpy_async(const Group& group, T* to, const T* from, Size bytes, barrier<scope>&, EMULATOR_SITE) {
+    cooperative_groups::memcpy_async(group, to, from, bytes, file, line);
+}
+
+// ---- Atomics: an order other than relaxed is a fence before it ----
+
+using std::memory_order;
+using std::memory_order_acq_rel;
+using std::memory_order_acquire;
+using std::memory_order_relaxed;
+using std::memory_order_release;
+using std::memory_order_seq_cst;
+template <class T, thread_scope = thread_scope_system>
+struct atomic_ref {
+    T* at;
+    explicit atomic_ref(T& of) : at(&of) {}
+    static void fence(memory_order order) { if (order != memory_order_relaxed) __threadfence(); }
+    T load(memory_order order = memory_order_seq_cst) const { return fence(order), atomicAdd(at, T(0)); }
+    void store(T value, memory_order order = memory_order_seq_cst) const { fence(order), atomicExch(at, value); }
+    T exchange(T value, memory_order order = memory_order_seq_cst) const { return fence(order), atomicExch(at, value); }
+    T fetch_add(T value, memory_order order = memory_order_seq_cst) const { return fence(order), atomicAdd(at, value); }
+    T fetch_sub(T value, memory_order order = memory_order_seq_cst) const { return fence(order), atomicSub(at, value); }
+    T fetch_min(T value, memory_order order = memory_order_seq_cst) const { return fence(order), atomicMin(at, value); }
+    T fetch_max(T value, memory_order order = memory_order_seq_cst) const { return fence(order), atomicMax(at, value); }
+    T fetch_and(T value, memory_order order = memory_order_seq_cst) const { return fence(order), atomicAnd(at, value); }
+    T fetch_or(T value, memory_order order = memory_order_seq_cst) const { return fence(order), atomicOr(at, value); }
+    T fetch_xor(T value, memory_order order = memory_order_seq_cst) const { return fence(order), atomicXor(at, value); }
+    bool compare_exchange_strong(T& expected, T value, memory_order order = memory_order_seq_cst, memory_order = memory_order_relaxed) const {
+        fence(order);
+        const T before = atomicCAS(at, expected, value);
+        const bool same = before == expected;
+        return expected = before, same;
+    }
+    bool compare_exchange_weak(T& expected, T value, memory_order order = memory_order_seq_cst, memory_order = memory_order_relaxed) const {
+        return compare_exchange_strong(expected, value, order);
+    }
+    T operator++(int) const { return fetch_add(1); }
+    T operator--(int) const { return fetch_sub(1); }
+    T operator++() const { return fetch_add(1) + 1; }
+    T operator+=(T value) const { return fetch_add(value) + value; }
+    operator T() const { return load(); }
+};
+template <class T, thread_scope scope = thread_scope_system>
+struct atomic : atomic_ref<T, scope> {
+    T value;
+    atomic(T value = T()) : atomic_ref<T, scope>(this->value), value(value) {}
+    atomic(const atomic&) = delete;
+    T operator=(T v) { return this->store(v), v; }
+};
+inline void atomic_thread_fence(memory_order, thread_scope = thread_scope_system) { __threadfence(); }
+}  // namespace cuda
+// clang-format on

@@ -1,0 +1,274 @@
+// What a program's launches came to: kernel by kernel, and what was found. Printed when the program ends, if the environment variable
+// EMULATOR_SUMMARY is set (./run any.cu).
+
+#include "emulator/summary.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "emulator/accesses.h"
+#include "emulator/names.h"
+#include "emulator/report.h"
+#include "emulator/requests.h"
+#include "emulator/scheduler.h"
+
+namespace emulator::summary {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+// Tracing takes ten times as long as the rest. After so many seconds of it, a kernel that was traced three times no longer is; and of a
+// launch, after so many, only such a share of its time.
+constexpr double kSeconds = 10, kSecondsOfLaunch = 3, kShare = 0.1;
+constexpr double kRoom = 2e9;  // bytes of the machine's memory that stay free
+constexpr uint64_t kAccesses = 1 << 18;  // between two looks at the clock
+constexpr double kFirstWord = 10,
+                 kNextWord = 30;  // seconds before a line says how far it is, and between two
+
+struct Kernel {
+    std::string name;
+    uint64_t launches = 0, traced = 0, repeated = 0;
+    bool in_part = false;  // of a launch no block was traced as a whole
+    Counts counts;  // of those that were traced
+};
+struct All {
+    bool wanted = std::getenv("EMULATOR_SUMMARY");
+    std::vector<Kernel> kernels;
+    Clock::time_point begin, block;
+    double traced = 0;  // of the launch, seconds
+    bool no_room = false;  // for more records of accesses
+    uint64_t blocks = 0, looked_at = 0;  // of the launch, and as a whole
+    Clock::time_point start = Clock::now();
+    double next_word = kFirstWord;
+    // The last launch: what it was, and if it was the one before again, the device's memory after it, and how often in turn it has
+    // changed nothing.
+    uint64_t what = 0, memory = 0;
+    bool again = false;
+    int unchanged = 0;
+    double seconds = 0;  // of tracing
+    bool in_part = false;  // some launch
+};
+All& all() {  // never destroyed: it is printed at exit
+    static All& all = *new All;
+    return all;
+}
+
+Kernel& this_kernel() {
+    auto& kernels = all().kernels;
+    const std::string name = kernel_name();
+    const auto found = std::find_if(kernels.begin(), kernels.end(),
+                                    [&](const Kernel& k) { return k.name == name; });
+    return found != kernels.end() ? *found
+                                  : (kernels.push_back({name, 0, 0, 0, false, {}}), kernels.back());
+}
+
+constexpr uint64_t Counts::*kSums[] = {&Counts::global_load_bytes,
+                                       &Counts::global_load_requests,
+                                       &Counts::global_load_sectors,
+                                       &Counts::global_store_bytes,
+                                       &Counts::global_store_requests,
+                                       &Counts::global_store_sectors,
+                                       &Counts::shared_load_requests,
+                                       &Counts::shared_load_wavefronts,
+                                       &Counts::shared_load_ideal,
+                                       &Counts::shared_store_requests,
+                                       &Counts::shared_store_wavefronts,
+                                       &Counts::shared_store_ideal,
+                                       &Counts::blocks,
+                                       &Counts::threads,
+                                       &Counts::barriers};
+
+double since(Clock::time_point begin) {
+    return std::chrono::duration<double>(Clock::now() - begin).count();
+}
+
+void say_how_far() {
+    const double seconds = since(all().start);
+    if (seconds < all().next_word) return;
+    all().next_word = seconds + kNextWord;
+    uint64_t launches = 1;
+    for (const Kernel& k : all().kernels) launches += k.launches;
+    const uint64_t blocks = uint64_t(run.grid.x) * run.grid.y * run.grid.z;
+    std::fprintf(
+        stderr,
+        "emulator: %.0f seconds: launch %llu, %s, block %llu of %llu. A smaller size takes less, and "
+        "./run --fast looks for nothing.\n",
+        seconds, (unsigned long long)launches, kernel_name().c_str(),
+        (unsigned long long)std::min(all().blocks + 1, blocks), (unsigned long long)blocks);
+}
+
+bool enough() {
+    return all().no_room || all().traced > kSecondsOfLaunch + kShare * since(all().begin);
+}
+
+std::string ratio(uint64_t a, uint64_t b) {
+    char text[32] = "-";
+    if (b) std::snprintf(text, sizeof text, "%.2f", double(a) / double(b));
+    return text;
+}
+std::string mib(uint64_t bytes, uint64_t launches) {
+    char text[32];
+    std::snprintf(text, sizeof text, "%.3f",
+                  double(bytes) / double(std::max<uint64_t>(launches, 1)) * 0x1p-20);
+    return text;
+}
+
+uint64_t hash_of_memory() {
+    uint64_t all = 0;
+    for (const Allocation& a : allocations)
+        all = hash(all, reinterpret_cast<const void*>(a.begin), a.end - a.begin);
+    return all;
+}
+
+// on_exit() gives the exit code of the program.
+void print(int code, void*) {
+    std::fflush(nullptr);
+    std::vector<std::string> problems = counts().problems;
+    size_t leaked = 0, arrays = 0;
+    for (const Allocation& a : allocations)
+        if (!a.of_host) leaked += a.end - a.begin, ++arrays;
+    std::printf(
+        "\nThe emulator counted, for a launch on average\n%-28s %8s %8s %8s %9s %9s %9s %8s %9s\n%-28s %8s %8s %8s %9s %9s %9s %8s %9s\n",
+        "", "", "", "", "loaded", "sectors/", "stored", "conflict", "barriers/", "kernel",
+        "launches", "blocks", "threads", "MiB", "request", "MiB", "factor", "block");
+    bool untraced = all().in_part;
+    for (const Kernel& k : all().kernels) {
+        const Counts& c = k.counts;
+        untraced |= k.traced + k.repeated < k.launches;
+        const auto per_launch = [&](uint64_t bytes) {
+            return k.in_part || !k.traced ? "-" : mib(bytes, k.traced);
+        };
+        std::printf("%-28s %8llu %8llu %8llu %9s %9s %9s %8s %9s\n", k.name.c_str(),
+                    (unsigned long long)k.launches,
+                    (unsigned long long)(c.blocks / std::max<uint64_t>(k.launches - k.repeated, 1)),
+                    (unsigned long long)(c.threads / std::max<uint64_t>(c.blocks, 1)),
+                    per_launch(c.global_load_bytes).c_str(),
+                    ratio(c.global_load_sectors, c.global_load_requests).c_str(),
+                    per_launch(c.global_store_bytes).c_str(),
+                    ratio(c.shared_load_wavefronts + c.shared_store_wavefronts,
+                          c.shared_load_ideal + c.shared_store_ideal)
+                        .c_str(),
+                    ratio(c.barriers, c.blocks).c_str());
+    }
+    if (untraced && compiled_for_tracing)
+        std::printf("Some launches took so long that only a part of them was looked at.\n");
+    for (const Kernel& k : all().kernels)
+        if (k.repeated)
+            std::printf(
+                "%s: %llu launches were left out, as the same one had changed nothing twice.\n",
+                k.name.c_str(), (unsigned long long)k.repeated);
+    if (compiled_for_tracing || !problems.empty())
+        std::printf("\nThe emulator found%s\n", problems.empty() ? " nothing wrong." : ":");
+    else std::printf("\nIt ran untraced: no access was counted, and no race was looked for.\n");
+    for (const std::string& problem : problems) std::printf("  %s\n", problem.c_str());
+    if (arrays)
+        std::printf("Never freed: %zu bytes of device memory, in %zu arrays.\n", leaked, arrays);
+    std::fflush(nullptr);
+    if (!problems.empty() && code == 0) std::_Exit(1);
+}
+}  // namespace
+
+bool wanted() { return all().wanted; }
+
+void print_now() {
+    if (all().wanted && !all().kernels.empty()) print(1, nullptr);
+}
+
+bool repeated(const Launch& launch) {
+    if (!all().wanted) return false;
+    // What print() takes is there before, so that it is still there when print() runs.
+    [[maybe_unused]] static const int once = (counts(), on_exit(print, nullptr));
+    const dim3 sizes[] = {launch.grid, launch.block};
+    const uint64_t what =
+        hash(hash(launch.arguments, sizes, sizeof sizes), &launch.name, sizeof launch.name);
+    all().again = all().what == what;
+    all().what = what;
+    if (!all().again) return all().unchanged = 0, false;
+    const DeviceMemoryOpen open;
+    const uint64_t memory = hash_of_memory();
+    if (std::exchange(all().memory, memory) != memory) all().unchanged = 0;
+    if (all().unchanged < 2) return false;
+    Kernel& kernel = this_kernel();
+    return ++kernel.launches, ++kernel.repeated, true;
+}
+
+void begin_launch() {
+    if (!all().wanted) return;
+    const Kernel& kernel = this_kernel();
+    set_tracing(all().seconds < kSeconds || kernel.traced < 3);
+    all().begin = Clock::now();
+    all().traced = 0, all().blocks = all().looked_at = 0;
+    run.until_look = kAccesses;
+}
+
+bool looks_at_block() {
+    if (!all().wanted) return true;
+    all().block = Clock::now();
+    return !enough();
+}
+
+void end_block() {
+    if (!all().wanted) return;
+    ++all().blocks;
+    if (traced) all().traced += since(all().block), ++all().looked_at;
+    say_how_far();
+}
+
+void look_at_clock() {
+    run.until_look = kAccesses;
+    all().traced += since(all().block);
+    all().block = Clock::now();
+    say_how_far();
+    all().no_room |= available_memory() < kRoom;
+    if (!enough()) return;
+    count_pending();
+    traced = false;
+}
+
+void end_launch() {
+    if (!all().wanted || run.restart) return;
+    if (all().again) {
+        const uint64_t memory = hash_of_memory();
+        all().unchanged = memory == all().memory && !run.error ? all().unchanged + 1 : 0;
+        all().memory = memory;
+    }
+    static Counts before;
+    Kernel& kernel = this_kernel();
+    ++kernel.launches;
+    const Counts& now = counts();
+    // The blocks that were looked at stand for all.
+    const double share =
+        all().looked_at && all().blocks ? double(all().looked_at) / double(all().blocks) : 1;
+    for (const auto sum : kSums) {
+        const uint64_t more = now.*sum - before.*sum;
+        const bool of_all =
+            sum == &Counts::blocks || sum == &Counts::threads || sum == &Counts::barriers;
+        kernel.counts.*sum += of_all ? more : uint64_t(double(more) / share + 0.5);
+    }
+    before = now;
+    if (!tracing()) return;
+    ++kernel.traced;
+    all().seconds += all().traced;
+    all().in_part |= all().looked_at < all().blocks;
+    kernel.in_part |= all().looked_at == 0;
+}
+
+}  // namespace emulator::summary
+
+uint64_t emulator::hash(uint64_t before, const void* bytes, size_t count) {
+    const auto* p = static_cast<const unsigned char*>(bytes);
+    for (; count >= 8; p += 8, count -= 8) {
+        uint64_t word;
+        std::memcpy(&word, p, 8);
+        before = (before ^ word) * 0x9e3779b97f4a7c15u;
+        before ^= before >> 32;
+    }
+    for (; count > 0; ++p, --count) before = (before ^ *p) * 0x100000001b3u;
+    return before;
+}

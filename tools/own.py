@@ -1,0 +1,297 @@
+"""./run mine.cu: builds and runs a CUDA program from anywhere. With launch_matmul() it is a stage of one's own: it is verified and
+counted (on a GPU timed) as the chapters' are, and a verdict says what to try next. Any other program runs on the emulator as it is,
+which then says what it found."""
+import csv
+import hashlib
+import json
+import math
+import os
+import pathlib
+import re
+import shlex
+import subprocess
+import sys
+import tempfile
+
+import machine
+import programs
+from machine import BUILD, ROOT, fail, say
+from results import write_whole
+
+sys.path.append(str(ROOT / "emulator"))
+import rewrite_launches  # noqa: E402
+
+# What becomes of a file with launch_matmul() and no main().
+MAIN = """#include "common/harness.h"
+#include "{path}"
+template <class In, class Out>
+static constexpr Arithmetic usual(Launcher<In, Out>) {{
+    return sizeof(In) == 4 ? kFp32 : sizeof(Out) == 4 ? kTensor : kHalf2;
+}}
+int main(int argc, char** argv) {{
+    Facts facts;
+    facts.arithmetic = usual(launch_matmul);
+    return run_stage(launch_matmul, facts, argc, argv, "{path}");
+}}
+"""
+SIGNATURE = "launch_matmul takes (int M, int N, int K, const T* A, const T* B, U* C), where T is float or half, and U is float or T"
+FLAG = re.compile(r"-(D\w+.*|I.+|U\w+|std=.*|O\d|g|G|w|lineinfo|arch=.*|gencode=?.*|l\w+|use_fast_math|-use_fast_math|"
+                  r"-extended-lambda|-expt-.*|rdc=.*)")
+TAKEN = re.compile(r"-[DUI]|-std=c\+\+(20|23|2[ab])")  # of these the emulator's compiler takes; the others are nvcc's alone
+ERROR = re.compile(r"(\S[^:\n]*):(\d+):(?:\d+:)? (?:fatal )?error: (.*)|(.*): undefined reference to (.*)")
+LINE = re.compile(rb"  (\S+) +(global|shared) (load|store) +\d+ bytes a lane +(\d+) requests +(\d+) \w+, +(\d+) at best\n")
+UNITS = {"global": ("sectors", "neighbouring threads should access neighbouring elements", "docs/primer.md#where-the-data-are"),
+         "shared": ("wavefronts", "bank conflicts", "03_shared_blocking/README.md#banks")}
+
+
+class Own:
+    """A .cu file outside the chapters. words: what stands behind it on the command line."""
+
+    def __init__(self, word, words=()):
+        self.path = pathlib.Path(word)
+        if not self.path.is_file():
+            fail(2, f"'{word}': no such file")
+        self.name, self.flags, self.words, self.others, self.fast = self.path.stem, [], [], [], False
+        for word in words:
+            if self.flags and self.flags[-1] in ("-I", "-D"):
+                self.flags[-1] += word
+            elif word in ("-I", "-D") or FLAG.fullmatch(word):
+                self.flags.append(word)
+            elif not self.words and word == "--fast":
+                self.fast = True
+            elif not self.words and pathlib.Path(word).suffix in (".cu", ".cpp", ".cc", ".c"):
+                self.others.append(pathlib.Path(word))  # the rest of a program of several files
+            else:
+                self.words.append(word)
+        text = programs.text_of(self.path)
+        code = rewrite_launches.blank(text)
+        launcher, self.has_main = (re.search(rf"\b{name}\s*\(", code) for name in ("launch_matmul", r"int\s+main"))
+        self.has_main = self.has_main or any(re.search(r"\bint\s+main\s*\(", programs.text_of(other)) for other in self.others)
+        self.is_stage = bool(launcher and (not self.has_main or re.search(r"\brun_stage\s*\(", code)))
+        if not self.is_stage and not self.has_main:
+            fail(2, f"{self.path}: has neither launch_matmul(), to be verified as a stage is, nor main(), to be run as it is")
+        # A line of the file says which shapes it takes: // --multiples 128x128x8
+        said = re.search(r"(?m)^//\s*(--multiples)[ =]+(\S+)", text)
+        self.half = bool(re.search(r"\b(__)?(half|nv_bfloat16)\b", code))
+        self.multiples = list(said.groups()) if said and "--multiples" not in self.words else []
+        place = hashlib.sha1(str(self.path.resolve()).encode()).hexdigest()[:8]
+        self.folder = BUILD / "own" / f"{self.name}-{place}"
+
+    def rounded(self, shape):
+        """The least shape that it takes and that is no smaller."""
+        of = [int(edge) for edge in (self.multiples or ["", "1"])[1].split("x")]
+        return [-(-int(edge) // by) * by for edge, by in zip(shape, of * 3 if len(of) == 1 else of)]
+
+    def source(self):
+        """The file that is compiled: this one, or one with a main() that includes it."""
+        if self.has_main:
+            return self.path
+        made = self.folder / "main.cu"
+        made.write_text(MAIN.format(path=self.path.resolve()))
+        return made
+
+    def libraries(self, target, made):
+        """Brings the libraries up to date. That takes a moment: CMake looks at all sources only if there is no build folder yet."""
+        if not made.exists() or not machine.reusable(BUILD / "CMakeCache.txt"):
+            machine.configure()
+        with machine.locked():
+            machine.check_built(machine.call(machine.building([target]), line=machine.Shown(), stderr=subprocess.STDOUT))
+        self.folder.mkdir(parents=True, exist_ok=True)
+
+    def call(self, *words):
+        """The compiler. Of its errors only the first ones are shown, a line each."""
+        said = []
+        if machine.verbose:
+            say(" ".join(map(str, words)))
+        if not machine.call(words, line=said.append, stderr=subprocess.STDOUT,
+                            env={**os.environ, "LC_ALL": "C"}):
+            return
+        text = b"".join(said).decode(errors="replace").replace(f"{pathlib.Path.cwd()}/", "")
+        found = list(dict.fromkeys(map(self.error, ERROR.finditer(text))))
+        sys.stderr.write(text if machine.verbose or not found else "".join(f"{line}\n" for line in found[:3]))
+        fail(1, "build failed" + "; -v shows all that the compiler said" * bool(found and not machine.verbose))
+
+    def error(self, match):
+        file, line, what, place, name = match.groups()
+        if name:
+            return f"{self.path}: {name} is declared, but nothing defines it"
+        if pathlib.Path(file).name == "main.cu" and not self.has_main:
+            return f"{self.path}: {SIGNATURE}"
+        return f"{file}:{line}: {what}" + self.explained(what)
+
+    @staticmethod
+    def explained(what):
+        name = re.search(r"'((?:cuda|cu[A-Z]|CU[a-z]|__|atomic|make_|curand|cublas)\w*)' (?:was not|has not|does not|is not a)|"
+                         r"'(\w+)' is not a member of '(?:cg|cooperative_groups|cuda)\b", what)
+        return f" (the emulator has no {name[1] or name[2]})" if name else ""
+
+    def emulated(self, variant="trace"):
+        """The program on the emulator."""
+        machine.need(("cmake", "g++", "ninja-build", "libboost-context-dev"))
+        self.libraries("harness_cpu", BUILD / "emulated.json")
+        how = json.loads((BUILD / "emulated.json").read_text())
+        made = self.folder / variant
+        folders = [self.path.parent, *(pathlib.Path(flag[2:]) for flag in self.flags if flag.startswith("-I"))]
+        # Elsewhere than in a stage an integer may wrap on purpose, as it does on a GPU.
+        traced = [flag if self.is_stage else flag.replace(",signed-integer-overflow", "") for flag in how["flags"][variant]]
+        flags = [*traced, *["-DEMULATOR_SEVERAL_FILES"] * bool(self.others), "-fwrapv", *["-w"] * (not machine.verbose),
+                 *filter(TAKEN.match, self.flags)]
+        includes = [f"-I{folder}" for folder in (how["includes"][0], *folders, *how["includes"][1:])]
+        objects = []
+        for number, source in enumerate((self.source(), *self.others)):
+            objects.append(made.with_name(f"{variant}{number}.o"))
+            generated = objects[-1].with_suffix(".cpp")
+            try:
+                rewrite_launches.rewrite_file(source, generated, folders)
+            except SystemExit as refused:
+                print(str(refused).replace(f"{pathlib.Path.cwd()}/", ""), file=sys.stderr)
+                sys.exit(1)
+            device = ["-D__CUDACC__", "-D__CUDA_ARCH__=800"] if source.suffix == ".cu" else ["-DEMULATOR_HOST_FILE"]
+            self.call(how["compiler"], *flags, *device, *includes, "-c", generated, "-o", objects[-1])
+        self.call(how["compiler"], *objects, "-o", made, *how["link"][variant])
+        return made
+
+    def compiled(self):
+        """The program for the GPU."""
+        machine.need(("cmake", "g++", "ninja-build"))
+        self.libraries("harness", BUILD / "libharness.a")
+        made = self.folder / "gpu"
+        self.call(machine.NVCC, "-O3", "-std=c++17", "-lineinfo", f"-arch={programs.architecture(programs.text_of(self.path))}",
+                  *self.flags, f"-I{ROOT}", f"-I{self.path.parent}", self.source(), BUILD / "libharness.a",
+                  BUILD / "common/libharness_host.a", "-o", made, "-lcublas", "-ldl")
+        return made
+
+
+def run_stage(own, cpu, csv_file):
+    """Verifies, counts or times it, and says what to try next."""
+    program, lines = own.emulated() if cpu else own.compiled(), []
+
+    def show(line):
+        lines.append(line)
+        if "--lines" in own.words or not LINE.fullmatch(line):
+            sys.stdout.buffer.write(line)
+            sys.stdout.flush()
+
+    with tempfile.TemporaryDirectory(prefix="run-") as scratch:
+        file = pathlib.Path(scratch, "row.csv")
+        more = [] if {"--large-indices", "--help", "-h"} & set(own.words) else ["--csv", file] + ["--lines"] * cpu
+        code = machine.call([program, *own.multiples, *own.words, *more], own.name, show)
+        text = file.read_text() if file.exists() else ""
+    if code == 0 and csv_file:
+        write_whole((csv_file, text))
+    if code == 0 and text:
+        row = list(csv.DictReader(text.splitlines()))[-1]
+        print("", *(counted if cpu else timed)(row, own.half, lines), sep="\n")
+    if code == 1 and cpu:
+        print(f"  See it: ./run view {own.path}", file=sys.stderr, flush=True)
+    return code
+
+
+def of_precision(half, stage):
+    return (stage[:2] in ("06", "10", "11")) == half
+
+
+def counted(row, half, lines):
+    """What the counts say: the nearest stage, the line that could save most, and a lesson to read."""
+    lesson = "03_shared_blocking/README.md" if row["shared_load_wavefronts"] == "0" else "04_unroll/README.md"
+    if (row["m"], row["n"], row["k"]) == ("256",) * 3:  # as in the table of the first page
+        table = re.search(r"(?s)<!-- counted -->(.*?)<!-- /counted -->", (ROOT / "README.md").read_text())[1]
+        stages = {name: [float(cell.replace("-", "1")) for cell in cells.split()[:4]]
+                  for name, cells in re.findall(r"(?m)^ +(\d\d_\w+)(.*)", table) if of_precision(half, name)}
+        mine = [float(row["global_load_bytes"]) / 2**20, float(row["sectors_per_request"]),
+                float(row["bank_conflict_factor"].replace("-", "1")), float(row["barriers_per_block"])]
+        # The bytes count most.
+        nearest = min(stages, key=lambda name: sum(weight * abs(math.log((a + less) / (b + less))) for weight, less, a, b in zip(
+            (3, 1, 1, 1), (0, 1, 1, 1), mine, stages[name])))
+        yield f"Nearest by its counts: {nearest}."
+        after = [step for step in programs.steps()
+                 if programs.name(programs.before(step) or step) == nearest != programs.name(step)]
+        if after:
+            short = "/".join(part.partition("_")[0] for part in programs.name(after[0]).split("/"))
+            yield f"The step after that: ./run diff {short}"
+            lesson = f"{after[0].parent.name}/README.md"
+    found = [(where.decode(), memory.decode(), kind.decode(), *map(int, numbers))
+             for where, memory, kind, *numbers in (match.groups() for match in map(LINE.fullmatch, lines) if match)]
+    of_all = {memory: sum(each[4] for each in found if each[1] == memory) for memory in UNITS}
+    for where, memory, kind, requests, cost, ideal in sorted(found, key=lambda each: (each[5] - each[4]) / of_all[each[1]])[:1]:
+        if cost - ideal > 0.25 * of_all[memory]:
+            unit, why, lesson = UNITS[memory]
+            yield (f"{where}: a warp's {kind} takes {cost / requests:.1f} {unit} of {memory} memory where "
+                   f"{ideal / requests:.1f} could do: {why}.")
+    yield f"Read: {lesson}"
+
+
+def timed(row, half, _):
+    """Where its speed stands in the ladder."""
+    rows = [each for each in csv.DictReader((ROOT / "docs/results/h200/ladder.csv").read_text().splitlines())
+            if of_precision(half, each["stage"])]
+    size = row["m"] if any(each["m"] == row["m"] for each in rows) else "8192"
+    faster, mine = [], float(row["percent_of_cublas"].replace("-", "0"))
+    for each in sorted((each for each in rows if each["m"] == size), key=lambda each: float(each["percent_of_cublas"])):
+        if float(each["percent_of_cublas"]) > mine:
+            faster.append(each)
+    if not faster:
+        yield "Faster than every stage of its precision, as a share of cuBLAS."
+        return
+    yield (f"{mine}% of cuBLAS. The next of the ladder, at {size} on an H200: {faster[0]['stage']}, "
+           f"{faster[0]['percent_of_cublas']}%.")
+    yield f"Read: {faster[0]['stage'].partition('/')[0].split()[0]}/README.md"
+
+
+def run_any(own):
+    """Runs a program as it is on the emulator, which then says what it found. --fast: it only runs it."""
+    os.environ["EMULATOR_SUMMARY"] = "1"
+    return machine.call([own.emulated("plain" if own.fast else "trace"), *own.words], own.name)
+
+
+def new(words, steps_meant):
+    """./run new FILE.cu --from NN: a copy of that step to begin with."""
+    if len(words) != 3 or words[1] != "--from" or not words[0].endswith(".cu") or not steps_meant(words[2]):
+        fail(2, "new: takes a file and a step, such as ./run new mine.cu --from 03")
+    source = steps_meant(words[2])[-1].source
+    try:
+        pathlib.Path(words[0]).open("x").write(source.read_text())
+    except FileExistsError:
+        fail(2, f"new '{words[0]}': is there already")
+    print(f"{words[0]} is a copy of {source.relative_to(ROOT)}; next: ./run {words[0]}")
+    return 0
+
+
+def run(words):
+    """./run FILE.cu [OPTION...]"""
+    own = Own(words[0], [word for word in words[1:] if word not in ("-v", "--cpu")])
+    machine.verbose = "-v" in words
+    # Places are named as the file is on the command line: from this folder, or whole.
+    os.environ["EMULATOR_FOLDER"] = "/" if own.path.is_absolute() else f"{pathlib.Path.cwd()}/"
+    if not own.is_stage:
+        return run_any(own)
+    csv_file = None
+    if "--csv" in own.words[:-1]:
+        at = own.words.index("--csv")
+        csv_file = own.words[at + 1]
+        del own.words[at:at + 2]
+    return run_stage(own, machine.emulated("--cpu" in words), csv_file)
+
+
+def test(words):
+    """./test FILE.cu: what each stage has to pass, as ctest would run it on 01."""
+    own = Own(words[0], [word for word in words[1:] if word != "-V"])
+    if not own.is_stage or own.words:
+        fail(2, f"{words[0]}: takes a file with launch_matmul(), and no more options" if own.is_stage else
+             f"{words[0]}: has no launch_matmul(); ./run {words[0]} runs it")
+    machine.verbose = "-V" in words
+    machine.need(("cmake", "g++", "ninja-build", "libboost-context-dev"))
+    machine.configure()
+    registered = (BUILD / "tests/CTestTestfile.cmake").read_text()
+    typed = dict(re.findall(r'add_test\(\[=\[01_naive\.(\w+)\]=\] "[^"]*" (.*)\)', registered))
+    result = 0
+    for variant, name in (("plain", "cpu"), ("trace", "trace"), ("asan", "cpu"), *[("trace", "indices")] * (not own.multiples)):
+        options = [",".join(dict.fromkeys("x".join(map(str, own.rounded(shape.split("x")))) for shape in word.split(",")))
+                   if re.match(r"\d+x", word) else word for word in shlex.split(typed[name]) if word != "--all-forms"]
+        run = subprocess.run([own.emulated(variant), *own.multiples, *options], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+        called = name if name == "indices" else variant
+        print(f"{own.name}.{called:10}{'Failed' if run.returncode else 'Passed'}", flush=True)
+        sys.stderr.buffer.write(run.stderr)
+        sys.stderr.flush()
+        result = result or run.returncode
+    return result
