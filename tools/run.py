@@ -75,6 +75,8 @@ Without FOLDER it draws those in docs/results/h200 and writes the tables of the 
     "translate": ("./run translate [PAGE...]", "make the pages in Japanese and Chinese", """\
 Makes each translated page of the English page and of its catalogue in po/, and lists what waits for a translator. A PAGE, such as
 04_unroll/README.ja.md, is first read into its catalogue, or begun."""),
+    "book": ("./run book", "make a site of the pages, build/book", """\
+In English, Japanese and Chinese, with search, the sources and the views of `./run view`. It works from the disk and on a server."""),
     "test": ("./test [NN...]", "run the tests, of these chapters or all", """\
 ./test mine.cu puts a stage of your own through what each stage has to pass.
 
@@ -425,6 +427,16 @@ def run_translate(words):
     return machine.call([machine.python_with("polib"), "-B", "-X", "utf8", ROOT / "tools/translate.py", *words])
 
 
+def run_book(words):
+    if words:
+        fail(2, f"book: unexpected argument '{words[0]}': takes none")
+    need(("python3-myst-parser", "furo", "cmake", "g++", "ninja-build", "libboost-context-dev"))
+    targets = [each.target(cpu=True) for each in PROGRAMS if each.kind == "stage"]
+    machine.build(targets)
+    return machine.call([machine.python_with("furo, myst_parser"), "-B", "-X", "utf8", ROOT / "tools/book.py", BUILD / "book",
+                         *(BUILD / "bin" / each for each in targets)])
+
+
 def run_all(words):
     import all as everything
     from compare import compare
@@ -453,7 +465,8 @@ def run_all(words):
 TAKEN_BY = (
     (OPENCL, r"^08|^docs|^command_lines$"), (("libopenblas0",), r"^00|^docs"), (("oclgrind",), r"^08|^docs|exercises$"),
     (("clang-19", "rocm-device-libs"), r"^08|^docs"), (("clang-format-14",), r"^style$"),
-    (("python3-selenium", "chromium-driver"), r"^tools"), (("po4a", "python3-polib"), r"^docs"))
+    (("python3-selenium", "chromium-driver"), r"^tools|^docs.site$"), (("po4a", "python3-polib"), r"^docs"),
+    (("python3-myst-parser", "furo"), r"^docs.site$"))
 
 
 def chosen_tests(options):
@@ -517,7 +530,7 @@ def run_test(words):
     return code
 
 
-VERBS = {"ablation": run_ablation, "all": run_all, "compare": run_compare, "diff": run_diff,
+VERBS = {"ablation": run_ablation, "all": run_all, "book": run_book, "compare": run_compare, "diff": run_diff,
          "new": lambda words: __import__("own").new(words, steps_meant), "pictures": run_pictures, "plot": run_plot,
          "test": run_test, "translate": run_translate, "view": run_view}
 

@@ -20,6 +20,7 @@ import tempfile
 
 import polib
 
+import view
 from pages import LANGUAGES, TABLES, catalogue_of, headings, languages, linked, sources, translation, ways
 from programs import ROOT
 from results import Wrong, write_whole
@@ -213,6 +214,7 @@ def made(root, language, edited=()):
             (folder / f"{file.stem}.md").write_text(text)
         blocks = [block for each in kept.values() for block in each if block.count("\n") > 1 or ": [" in block]
         words = dict.fromkeys(template(cell)[0] for block in blocks for cell in cells(block)[1::2] if has_words(cell))
+        words.update(dict.fromkeys(view.sayings(root)))
         (folder / f"{TABLES}.md").write_text("\n\n".join(words) + "\n")
         catalogues = {}
         for name in (*kept, TABLES):
@@ -258,6 +260,7 @@ def differences(english, translated):
         links = re.findall(LINK, text)
         yield "link", collections.Counter(re.sub(r"\.(?:ja|zh)\.md\b", ".md", link) for link in links)
         yield "command", collections.Counter(re.findall(CODE, text) + re.findall(COMMAND, text))
+        yield "place", collections.Counter(re.findall(r"\{[a-z\d ]+\}", text))  # {cost}, in a caption
         yield "figure", collections.Counter(re.findall(r"\d+(?:[.,]\d+)*", re.sub(LINK, "", text)))
 
     for (what, ours), (_, theirs) in zip(facts(english), facts(translated)):

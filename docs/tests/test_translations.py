@@ -61,6 +61,12 @@ def test_another_figure_command_or_link_is_seen(wrong):
     assert len([*translate.differences(page, page.replace("./run 03", "./run 04"))]) > 0
 
 
+@pytest.mark.parametrize("wrong", ["{cost} と {lane}", "{cost} と {lane 1}", "{cost}", "{lane 0}、{cost} と {cost}"])
+def test_another_place_of_a_caption_is_seen(wrong):
+    assert [*translate.differences("{lane 0} and {cost}", "{cost} と {lane 0}")] == []
+    assert [*translate.differences("{lane 0} and {cost}", wrong)] != []
+
+
 @pytest.mark.parametrize("text, dead", [("**文。** 次の *a* と **b**の `*`、2 * 3", 0), ("**文。**次", 1), ("次**「文」**", 1), ("**`a`**次", 1)])
 def test_emphasis_that_markdown_does_not_see_is_seen(text, dead):
     assert len([*translate.dead_emphasis(text)]) == dead

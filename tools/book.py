@@ -1,0 +1,442 @@
+"""The pages of the tree as a site. python3 tools/book.py FOLDER [PROGRAM...] writes it with Sphinx, once in each language. The
+programs are traced builds of stages, whose views stand in their lessons. `./run book` builds them, too.
+
+Example: python3 tools/book.py build/book build/bin/03_shared_blocking_cpu_trace
+
+A page is given to Sphinx as it stands on GitHub, and its links are turned to where things lie in the site. Pages are in
+FOLDER/LANGUAGE, and beside that is what all languages share: sources as highlighted pages, pictures, views.
+"""
+import sys
+
+if __name__ == "__main__" and {"-h", "--help"} & set(sys.argv):  # before the imports of what may be missing
+    sys.exit(print(__doc__.strip()))
+
+import concurrent.futures
+import functools
+import html
+import itertools
+import os
+import pathlib
+import re
+import shutil
+import tempfile
+
+from docutils import nodes
+from pygments import formatters, highlight, lexers, util
+from sphinx.application import Sphinx
+from sphinx.errors import SphinxError
+from sphinx.search import SearchLanguage, languages as search_languages
+
+import machine
+import pages
+import view
+from programs import ROOT
+from results import Wrong
+
+HERE = ROOT / "tools/book"
+SPHINX = {"en": "en", "ja": "ja", "zh": "zh_CN"}  # what Sphinx calls the languages
+WORDS = {  # in these
+    "road": ("The road", "本編", "主线"), "side": ("Side roads", "寄り道", "支线"), "beside": ("Beside the road", "資料", "资料"),
+    "notes": ("notes", "ノート", "笔记"), "only": ("", "このページは英語版のみです。", "本页只有英文版。"),
+    "alone": ("open it alone", "単独で開く", "单独打开"), "steps": ("step by step", "1 ステップずつ", "逐步演示"),
+    "language": ("Language", "言語", "语言"), "explanation": ("explanation {}", "説明 {}", "说明 {}")}
+FURO = {  # what it says in English in every language
+    "On this page": ("このページの内容", "本页内容"), "Hide navigation sidebar": ("ナビゲーションを閉じる", "关闭导航"),
+    "Hide table of contents sidebar": ("目次を閉じる", "关闭目录"), "Toggle site navigation sidebar": ("ナビゲーション", "导航"),
+    "Toggle table of contents sidebar": ("目次", "目录"), "Toggle child pages in navigation": ("下位のページ", "下级页面"),
+    "Toggle Light / Dark / Auto color theme": ("配色の切り替え: ライト、ダーク、自動", "切换配色：浅色、深色、自动")}
+TITLES = {  # how the navigation calls pages that are in English only
+    "The API article": ("API の記事", "API 文章"), "The ledger": ("検証の一覧", "核对清单"),
+    "What the articles say, and what is right": ("記事の記述と正しい内容", "文章的说法与正确的说法"), "The slides": ("スライド", "幻灯片"),
+    "The Tensor Core article": ("Tensorコアの記事", "Tensor Core 文章"), "The Volta report": ("Volta のレポート", "Volta 报告"),
+    "The Zenn article": ("Zenn の記事", "Zenn 文章"), "Glossary": ("用語集", "术语表"), "Using it": ("使い方", "使用说明"),
+    "Your own kernel": ("自分のカーネルを書く", "编写自己的核函数"), "Contributing": ("開発に参加する", "参与开发"),
+    "Results, by GPU": ("GPU ごとの結果", "各 GPU 的结果"), "CUDA on the CPU": ("CPU で動く CUDA", "在 CPU 上运行 CUDA"),
+    "The emulator": ("エミュレータ", "模拟器")}
+# Words of the glossary that mean something else in most sentences: nothing is explained there.
+ORDINARY = {"host", "device", "stage", "step", "guard", "harness", "request", "peak", "ブロック", "ステージ", "ステップ", "積和",
+            "加载", "步骤", "阶段"}
+UNEXPLAINED = nodes.title, nodes.literal, nodes.literal_block, nodes.reference, nodes.table, nodes.raw
+LEXERS = {".cl": "c", ".cuh": "cuda", ".h": "cpp", ".inc": "cpp", ".ipynb": "json"}  # where Pygments thinks of other languages
+COMMAND = r"\./run (view|diff)((?: \d\d(?:/\d)?)+)(?: --caption (\d+))?"
+
+
+class Search(SearchLanguage):
+    """Words, and of what is written without spaces every two neighbours, so that a part of it is found, too."""
+    lang, language_name = "book", "Book"
+    js_splitter_code = (HERE / "split.js").read_text()
+
+    def split(self, text):
+        for word in re.findall(r"\w+", text.lower()):
+            for run in re.findall(r"[\u3005-\u30ff\u4e00-\u9fff]+|[^\u3005-\u30ff\u4e00-\u9fff]+", word):
+                yield from [run[i:i + 2] for i in range(len(run) - 1)] if run[0] >= "\u3005" and len(run) > 2 else [run]
+
+    def word_filter(self, word):
+        return True
+
+
+search_languages["book"] = Search
+
+
+class Term(nodes.inline):
+    """A word with what the glossary says of it, which is no text of the page: search does not find it there."""
+
+    def visit(self, node):
+        self.body.append(f'<span class="term" tabindex="0" aria-describedby="{node["name"]}">')
+
+    def depart(self, node):
+        self.body.append(f'<span role="tooltip" id="{node["name"]}">{node["tip"]}</span></span>')
+
+
+def figure(to, title, caption, of_figure="", of_frame=""):
+    """A page of the site in a frame, which becomes as high as the page (docs/toys/frame.js)."""
+    to, title, caption = map(html.escape, (to, title, caption))
+    return nodes.raw("", f'<figure{of_figure}><iframe{of_frame} src="{to}" title="{title}" loading="lazy" scrolling="no"></iframe>'
+                     f'<figcaption><a href="{to}">{caption}</a></figcaption></figure>', format="html")
+
+
+def place(page):
+    """Where a page lies in its language: docs/primer.ja.md is docs/primer, and a README its folder's index."""
+    return re.sub(r"(^|/)README$", r"\1index", re.sub(r"(\.\w\w)?\.md$", "", str(page.relative_to(ROOT))))
+
+
+class Book:
+    """The pages of a language. views: the numbers of those chapters that have one. shared: {place in the site: a file or folder of
+    the tree, or the words of `./run diff`}, of all that is linked."""
+
+    def __init__(self, out, language, views):
+        self.out, self.language, self.views, self.shared = out, language, views, {}
+        self.pages = {place(page): page for page in pages.english(pages.every())}
+        self.count = itertools.count()
+
+    def say(self, word):
+        return WORDS[word][list(pages.LANGUAGES).index(self.language)]
+
+    def of(self, words):
+        """{English: what it is here}."""
+        return {english: dict(zip(("ja", "zh"), others)).get(self.language, english) for english, others in words.items()}
+
+    def own(self, page):
+        """The language that a page is written in here."""
+        return self.language if pages.translation(page, self.language).exists() else "en"
+
+    def href(self, page, target):
+        """Where a link of a page leads in the site."""
+        path, hash_, anchor = target.partition("#")
+        file = (page.parent / path).resolve()
+        if "://" in target or not path:
+            return target
+        if not file.exists() or ROOT not in file.parents:
+            raise Wrong(f"{page.relative_to(ROOT)}: {target} is not there, or outside of the tree")
+        if file.suffix == ".md":
+            language = re.search(r"(?:\.(\w\w))?\.md$", file.name)[1]
+            if not language:  # a page's own is its English form; of another one the form in this language, if there is one
+                language = "en" if place(file) == place(page) else self.language
+            to = f"{language}/{place(file)}.html"
+        elif file.parent == ROOT / "docs/toys":
+            to = f"{self.language}/{file.relative_to(ROOT)}?{self.language}"
+        else:
+            to = self.share(file)
+        return os.path.relpath(to, os.path.dirname(f"{self.language}/{place(page)}")) + hash_ + anchor
+
+    def share(self, file):
+        to = f"tree/{file.relative_to(ROOT)}{'/index.html' if file.is_dir() else '' if file.suffix == '.svg' else '.html'}"
+        self.shared[to] = file
+        for each in sorted(file.iterdir()) if file.is_dir() else ():
+            self.share(each)
+        return to
+
+    def staged(self, page):
+        """The text of a page for Sphinx."""
+        text = pages.translation(page, self.own(page)).read_text()
+        text = re.sub(r"\[!\[[^\]]*\]\((\.\./)+actions[^)]*\)\]\([^)]*\) ·\s*", "", text)  # a badge, of the repository's page
+        names = "|".join(pages.LANGUAGES.values())
+        text = re.sub(rf"(?m)^(?:(?: · )?\[(?:{names})\]\([^)]*\))+\n+", "", text, count=1)  # each page of the site has a switch
+        if self.own(page) != self.language:
+            only = f'<p class="only" lang="{self.language}">{self.say("only")}</p>'
+            text = re.sub(r"(?m)^(# .*\n)", rf"\1\n{only}\n\n", text, count=1)
+        return text + "\n" + self.contents(page)
+
+    def title(self, page):
+        """How the navigation calls a page."""
+        title = re.search(r"(?m)^# (.*)", pages.translation(page, self.own(page)).read_text())[1]
+        if len(every := title.split(" · ")) == 3:  # it is in Japanese, Chinese and English
+            return dict(zip(("ja", "zh", "en"), every))[self.language]
+        title = self.say("notes") if page.name == "notes.md" else re.split("[:：] ?", title.replace("`", ""))[0]
+        return self.of(TITLES).get(title, title)
+
+    def contents(self, page):
+        """Of a README: hidden lists of the pages below it. Those of the first page are the road, and what is beside it."""
+        def tree(caption, children):
+            lines = [f"{self.title(each)} </{place(each)}>" for each in children]
+            return "\n".join(["```{toctree}", ":hidden:", *[f":caption: {caption}"] * bool(caption), "", *lines, "```", ""])
+
+        if page.name != "README.md":
+            return ""
+        if page.parent != ROOT:
+            return tree("", [each for each in self.pages.values() if each.parent == page.parent and each != page])
+        top = [each for each in self.pages.values() if each.name == "README.md" or not (each.parent / "README.md").exists()
+               or each.parent == ROOT]
+        links = [(ROOT / link).resolve() for link in re.findall(r"\]\(([^)#]*\.md)", page.read_text())]
+        side = [ROOT / link for link in re.findall(r"\(([^)]*)\) \| \*side road", page.read_text())]
+        road = [ROOT / "docs/primer.md", *(each for each in top if each.parent.name[:2].isdigit() and each not in side)]
+        beside = sorted({*top} - {page, *road, *side}, key=[*links, *top].index)  # as the page mentions them
+        return "".join(tree(self.say(word), children) for word, children in (("road", road), ("side", side), ("beside", beside)))
+
+    # A page's tree is changed before Sphinx writes it.
+
+    def read(self, app, doctree):
+        name, shown = app.env.docname, False
+        self.show_toys(self.pages[name], doctree)
+        self.turn_links(self.pages[name], doctree)
+        self.name_sections(self.pages[name], doctree)
+        for code in list(doctree.findall(lambda node: isinstance(node, (nodes.literal, nodes.literal_block)))):
+            block = code
+            while not isinstance(block.parent, (nodes.section, nodes.document)):
+                block = block.parent
+            section = block.parent
+            below = section.index(block) + 1
+            if (to := self.link_commands(name, code)) and not shown:
+                shown = True
+                title = f"{self.title(self.pages[name])}, {self.say('steps')}"
+                section.insert(below, figure(to, title, f"{title} ({self.say('alone')})", ' id="view"', ' name="view"'))
+        if re.match(r"\d\d_|docs/primer", name):
+            self.explain(doctree, set())
+        if name.endswith("/index"):
+            self.part_title(doctree)
+
+    def show_toys(self, page, doctree):
+        """A paragraph that is a link to a toy, and nothing else, becomes the toy."""
+        for paragraph in list(doctree.findall(nodes.paragraph)):
+            links = paragraph.findall(nodes.reference)
+            if len(paragraph) == 1 and (link := next(links, None)) and re.search(r"(^|/)toys/\w+\.html", link["refuri"]):
+                paragraph.replace_self(figure(self.href(page, link["refuri"]), link.astext(), link.astext()))
+
+    def part_title(self, doctree):
+        """A chapter's name, and below it what follows the colon."""
+        title = next(iter(doctree.findall(nodes.title)))
+        if (parts := re.fullmatch(r"(.*?)([:：] ?)(.+)", title.astext())) and len(title) == 1:
+            title.children = []
+            title.extend([nodes.Text(parts[1]), nodes.inline("", parts[2], classes=["visually-hidden"]),
+                          nodes.inline("", parts[3], classes=["idea"])])
+
+    def turn_links(self, page, doctree):
+        for link in doctree.findall(nodes.reference):
+            link["refuri"] = self.href(page, link["refuri"])
+        for image in list(doctree.findall(nodes.image)):
+            remote = "://" in image["uri"]  # a badge
+            image.replace_self(nodes.Text(image["alt"]) if remote else nodes.raw(
+                "", f'<img src="{self.href(page, image["uri"])}" alt="{html.escape(image["alt"])}">', format="html"))
+
+    def name_sections(self, page, doctree):
+        """As GitHub does it. A translation has the names of the English page, so that links hold in all languages."""
+        names = pages.headings(page.read_text())
+        sections = list(doctree.findall(nodes.section))
+        if self.own(page) == "en" or len(names) != len(sections):
+            names = [re.sub(r"[^\w\- ]", "", section[0].astext().lower()).replace(" ", "-") for section in sections]
+        for at, (name, section) in enumerate(zip(names, sections)):
+            before = names[:at].count(name)
+            section["ids"] = [name + f"-{before}" * bool(before)]
+        for anchor in list(doctree.findall(nodes.raw)):
+            if (found := re.match('<a id="([^"]*)">', anchor.astext())) and found[1] in names:
+                anchor.parent.remove(anchor)
+
+    def command(self, name, verb, words, caption):
+        """A link to what a command shows, if the site has it."""
+        steps, up = words.split(), "../" * (name.count("/") + 1)
+        if verb == "diff":
+            to = f"tree/diff/{'_'.join(steps).replace('/', '.')}.html"
+            self.shared[to] = ["diff", *steps]
+            return {"refuri": up + to}
+        if len(steps) > 1 or steps[0] not in self.views:
+            return None
+        to = {"refuri": f"{up}views/{steps[0]}.html?{self.language}" + f"#////{caption}" * bool(caption)}
+        return {**to, "target": "view"} if re.fullmatch(rf"{steps[0]}_\w+/index", name) else to
+
+    def link_commands(self, name, code):
+        """Those of a block of code, or one in the text. Returns where the first leads that shows the chapter's view. In the text
+        one with --caption is named by its explanation."""
+        text, at, made, views = code.astext(), 0, [], []
+        for found in re.finditer(rf"(?m)^{COMMAND}(?=\s*(?:#|$))", text) if not isinstance(code.parent, nodes.reference) else ():
+            if to := self.command(name, *found.groups()):
+                made += [nodes.Text(text[at:found.start()]), nodes.reference("", found[0], **to)]
+                at, views = found.end(), views + [to["refuri"]] * ("target" in to)
+        if views and isinstance(code, nodes.literal) and (caption := re.fullmatch(COMMAND, text)[3]):
+            code.replace_self(nodes.reference("", self.say("explanation").format(caption), refuri=views[0], target="view"))
+        elif made:
+            code.replace_self(type(code)("", "", *made, nodes.Text(text[at:])))
+        return views[0] if views else None
+
+    @functools.cached_property
+    def terms(self):
+        """{word: what the glossary says of it}. A page in English has English words in every language."""
+        found, in_own = {}, view.translations(self.language)
+        for term, row in pages.glossary().items():
+            own = row.get(pages.LANGUAGES[self.language], "")
+            said = html.escape(f"{own} · " * bool(own) + f"{term}: {in_own.get(row['meaning'], row['meaning'])}")
+            for word in {*re.split("、|[,;] ", re.sub(r" ?\(.*?\)", "", f"{own}、{term}"))}:
+                if len(word) > 1 and not word[0].isdigit() and word not in ORDINARY:
+                    found.setdefault(word if word[1].isupper() else word.lower(), []).append(said)
+        return found
+
+    def explain(self, node, told):
+        """The first time that a section of a page has a term, it tells what the glossary says. told: what was."""
+        made = []
+        for is_text, children in itertools.groupby(node.children, lambda child: isinstance(child, nodes.Text)):
+            if is_text:  # lines of a paragraph
+                made += self.explained("".join(children), told)
+                continue
+            for child in children:
+                if not isinstance(child, UNEXPLAINED):
+                    new = isinstance(child, nodes.section) and isinstance(node.parent, nodes.document)
+                    self.explain(child, set() if new else told)
+                made.append(child)
+        node.children = []
+        node.extend(made)
+
+    @functools.cached_property
+    def pattern(self):
+        words = "|".join(re.escape(word).replace(r"\ ", r"\s") for word in sorted(self.terms, key=len, reverse=True))
+        return re.compile(rf"(?<![A-Za-z0-9_\-ァ-ー])(?:{words})s?(?![A-Za-z0-9_\-ァ-ー])", re.I)
+
+    def explained(self, text, told):
+        made, at = [], 0
+        for found in self.pattern.finditer(text):
+            word = found[0].replace("\n", " ")
+            said = next((self.terms[each] for each in (word, word.lower(), word[:-1], word[:-1].lower()) if each in self.terms), [])
+            if not told.issuperset(said):
+                told.update(said)
+                made += [nodes.Text(text[at:found.start()]),
+                         Term("", found[0], tip="<br>".join(said), name=f"term-{next(self.count)}")]
+                at = found.end()
+        return [*made, nodes.Text(text[at:])]
+
+    def write(self):
+        """Returns what it shares."""
+        title = self.title(ROOT / "README.md")
+        options = {
+            "extensions": ["myst_parser"], "language": SPHINX[self.language], "project": title, "smartquotes": False,
+            "myst_all_links_external": True, "suppress_warnings": ["myst.header"], "highlight_language": "none",
+            "html_theme": "furo", "html_title": title, "html_search_language": "book", "html_show_search_summary": False,
+            "html_static_path": [str(HERE / "book.css"), str(HERE / "book.js")], "html_css_files": ["book.css"],
+            "html_js_files": ["book.js"], "templates_path": [str(HERE)], "html_context": {"languages": pages.LANGUAGES},
+            "html_sidebars": {"**": ["sidebar/brand.html", "languages.html", "sidebar/search.html", "sidebar/scroll-start.html",
+                                     "sidebar/navigation.html", "sidebar/scroll-end.html"]},
+            "html_use_index": False, "html_copy_source": False, "html_show_copyright": False}
+        with tempfile.TemporaryDirectory(prefix="book-") as folder:
+            for name, page in self.pages.items():
+                staged = pathlib.Path(folder, "pages", f"{name}.md")
+                staged.parent.mkdir(parents=True, exist_ok=True)
+                staged.write_text(self.staged(page))
+            app = Sphinx(f"{folder}/pages", None, str(self.out / self.language), f"{folder}/trees", "html", options,
+                         status=None, warning=sys.stderr)
+            app.add_node(Term, html=(Term.visit, Term.depart))
+            app.connect("doctree-read", self.read, priority=1)
+            app.connect("html-page-context", self.speak)
+            app.build()
+        mend_furo(self.out / self.language / "_static")
+        toys = self.out / self.language / "docs/toys"
+        shutil.copytree(ROOT / "docs/toys", toys)
+        for toy in toys.glob("*.html"):
+            page = ROOT / "docs/toys" / toy.name
+            toy.write_text(re.sub(r'(?<=href=")[^"]*\.md[^"]*', lambda link: self.href(page, link[0]), toy.read_text()))
+        return self.shared
+
+    def speak(self, app, name, template, context, doctree):
+        """What the page says of its language; None for one of Sphinx's."""
+        page = self.pages.get(name)
+        context.update(own=self.language, language=self.own(page) if page else self.language, language_label=self.say("language"),
+                       furo=self.of(FURO).items())
+        context["body"] = re.sub(  # a table's names may break behind a _
+            "(?s)<td.*?</td>", lambda cell: re.sub(r"(?<=\w)_(?=\w)(?![^<]*>)", "_<wbr>", cell[0]), context.get("body", ""))
+
+
+def mend_furo(static):
+    """Debian's Furo has its script and its style in parts, which only Debian's web server finds, and lacks the dark if nobody
+    chooses. With this book's narrow navigation the table of contents has room beside the text from 78em on."""
+    script, style = static / "scripts/furo.js", static / "styles/furo.css"
+    if (text := script.read_text()).startswith("import Gumshoe"):
+        script.write_text((static / "scripts/gumshoe-patched.js").read_text() + text.partition("\n")[2])
+    text = re.sub(r"@import url\((/javascript/[^)]*)\);", lambda part: pathlib.Path("/usr/share" + part[1]).read_text(),
+                  style.read_text())
+    if "prefers-color-scheme" not in text:
+        dark = re.search(r'body\[data-theme="dark"\] (\{[^}]*\})', text)[1]
+        text += f'@media screen and (prefers-color-scheme: dark) {{ body:not([data-theme="light"]) {dark} }}\n'
+    style.write_text(text.replace("82em", "78em"))
+
+
+def write_shared(out, shared):
+    """Sources, as highlighted pages; folders, as lists; pictures."""
+    for name, style in (("light", "default"), ("dark", "monokai")):
+        (out / "tree").mkdir(exist_ok=True)
+        (out / f"tree/{name}.css").write_text(formatters.HtmlFormatter(style=style).get_style_defs())
+    for to, source in shared.items():
+        (out / to).parent.mkdir(parents=True, exist_ok=True)
+        if to.endswith(".svg"):
+            shutil.copy(source, out / to)
+            continue
+        if isinstance(source, list):
+            title = f"./run {' '.join(source)}"
+            text = machine.output(sys.executable, "-B", str(ROOT / "tools/run.py"), *source)
+            if not text:
+                raise Wrong(f"{title}: failed")
+            shown = highlighted(text, lexers.DiffLexer())
+        else:
+            title = str(source.relative_to(ROOT))
+            shown = highlighted(source.read_text(errors="replace"), lexer_of(source)) if source.is_file() else "<br>".join(
+                f'<a href="{os.path.relpath(at, os.path.dirname(to))}">{each.name}</a>'
+                for at, each in shared.items() if not isinstance(each, list) and each.parent == source)
+        fills = {"TITLE": html.escape(title), "UP": "../" * to.count("/"), "SHOWN": shown}
+        (out / to).write_text(re.sub("|".join(fills), lambda mark: fills[mark[0]], (HERE / "code.html").read_text()))
+
+
+def highlighted(text, lexer):
+    return highlight(text, lexer, formatters.HtmlFormatter(linenos="table", wrapcode=True))
+
+
+def lexer_of(file):
+    try:
+        return lexers.get_lexer_by_name(LEXERS[file.suffix]) if file.suffix in LEXERS else lexers.get_lexer_for_filename(file.name)
+    except util.ClassNotFound:
+        return lexers.TextLexer()
+
+
+def write_views(out, programs):
+    """Those of the programs, and of 07. Returns the chapters' numbers."""
+    made = {"07": view.page("Fragments", view.fragments(), "fragments")}
+    for program in programs:
+        name = program.name.removesuffix("_cpu_trace")
+        shape = view.usual_shape(name)
+        made[name[:2]] = view.page(name, [view.read(view.record(program, shape), name, shape)])
+    out.mkdir()
+    for name, text in made.items():
+        (out / f"{name}.html").write_text(text)
+    return set(made)
+
+
+def write(out, programs):
+    """Writes the book beside its place, and then renames it."""
+    os.environ["NO_COLOR"] = "1"
+    out.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix=f".{out.name}-", dir=out.parent) as folder:
+        part = pathlib.Path(folder, "book")
+        part.mkdir()
+        shared, views = {}, write_views(part / "views", programs)
+        with concurrent.futures.ProcessPoolExecutor(len(SPHINX)) as pool:  # a process can set up Sphinx only once
+            for each in [pool.submit(Book(part, language, views).write) for language in SPHINX]:
+                shared.update(each.result())
+        write_shared(part, shared)
+        shutil.copy(HERE / "index.html", part)
+        if out.exists():
+            out.rename(pathlib.Path(folder, "old"))
+        part.rename(out)
+    print(out / "index.html")
+
+
+if __name__ == "__main__":
+    if len(sys.argv) < 2 or sys.argv[1].startswith("-"):
+        machine.fail(2, "book: takes a folder, and programs; see --help")
+    try:
+        write(pathlib.Path(sys.argv[1]).resolve(), [pathlib.Path(each) for each in sys.argv[2:]])
+    except (Wrong, OSError, SphinxError) as error:
+        machine.fail(1, f"book: {getattr(error, 'orig_exc', None) or error}")
