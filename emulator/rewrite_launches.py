@@ -27,7 +27,7 @@ OWN = {HEADERS.parent, HEADERS.parents[1] / "common"}  # what is in these folder
 
 # Headers of CUDA. The emulator has those for which include/ has a file of that name.
 CUDA_HEADER = re.compile(r"cooperative_groups|cuda/|cuda[_.A-Z]|mma\.h|crt/|nv/|cub/|thrust/|cute/|cutlass/|cublas|curand|"
-                         r"texture|surface|device_|thrust/|nvrtc|cufft|cusparse|cusolver")
+                         r"texture|surface|device_|nvrtc|cufft|cusparse|cusolver")
 # NVIDIA's samples have these beside them. If a program comes without them, samples/ has what most take.
 SAMPLES = {"helper_math.h": "helper_math.h", "cutil_math.h": "helper_math.h", **dict.fromkeys(
     ("helper_cuda.h", "helper_functions.h", "helper_timer.h", "helper_string.h", "helper_image.h"), "helper_cuda.h")}

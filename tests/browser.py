@@ -29,6 +29,11 @@ def ask(browser, expression):
     return browser.execute_script(f"return {expression}")
 
 
+def pause(browser, milliseconds):
+    """Lets the page go on by itself."""
+    ask(browser, f"new Promise(done => setTimeout(done, {milliseconds}))")
+
+
 def press(browser, *keys):
     """RIGHT, HOME, or a character."""
     from selenium.webdriver import ActionChains, Keys

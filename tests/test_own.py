@@ -50,6 +50,16 @@ def line_of(text, statement):
     return text.partition(statement)[0].count("\n") + 1
 
 
+def placed(said, text):
+    """"mine.cu:<s[t] = t;>" is its line in the text."""
+    return re.sub(r":<(.*?)>", lambda of: f":{line_of(text, of[1])}", said)
+
+
+def short(said):
+    """With the file's name alone."""
+    return re.sub(r"[^\s:]*/mine\.cu", "mine.cu", said)
+
+
 # A stage of one's own
 
 @pytest.mark.parametrize("text, stated", ((STAGE, True), (BARE, False)), ids=("with formulas", "without"))
@@ -65,9 +75,9 @@ def test_verdict(own, text, stated):
 
 
 @pytest.mark.parametrize("text, old, new, said", (
-    (BARE, "__syncthreads();  // the tiles are complete", "", "uninitialised shared memory: mine.cu:LINE of a[i] = As reads"),
-    (BARE, "__syncthreads();  // the tiles may be overwritten", "", "race in shared memory: mine.cu:LINE of As[a_row] ="),
-    (BARE, "tile_row + a_row < M ?", "tile_row + a_row <= M ?", "out of bounds: mine.cu:LINE of As[a_row] = reads 4 bytes"),
+    (BARE, "__syncthreads();  // the tiles are complete", "", "uninitialised shared memory: mine.cu:<a[i] = As> reads"),
+    (BARE, "__syncthreads();  // the tiles may be overwritten", "", "race in shared memory: mine.cu:<As[a_row] =>"),
+    (BARE, "tile_row + a_row < M ?", "tile_row + a_row <= M ?", "out of bounds: mine.cu:<As[a_row] => reads 4 bytes"),
     (BARE, "if (c_row < M && c_col < N)", "if (c_row < M)", "a write outside C"),
     (BARE, "+= a[i] * b[j]", "+= a[i] * b[i]", "C[0][1] is"),
     (BARE, "matmul<<<blocks, kThreads>>>", "matmul<<<blocks, kThreads + 1>>>", "__launch_bounds__"),
@@ -76,9 +86,7 @@ def test_verdict(own, text, stated):
 def test_planted(own, text, old, new, said):
     text = planted(text, old, new)
     run = own(text)
-    statement = re.search(r"LINE of (.*?)(?: reads|$)", said)
-    said = re.sub(r"LINE of (.*?)(?= reads|$)", str(line_of(text, statement[1])) if statement else "", said)
-    assert run.returncode in (1, 3) and said in re.sub(r"[^\s:]*/mine\.cu", "mine.cu", run.stderr), run.stderr
+    assert run.returncode in (1, 3) and placed(said, text) in short(run.stderr), run.stderr
     assert "Nearest" not in run.stdout
 
 
@@ -118,7 +126,7 @@ def steps():
 @pytest.mark.parametrize("text, screen", steps())
 def test_lesson(own, text, screen):
     run = own(text)
-    said = re.sub(r"[^\s:]*/mine\.cu", "mine.cu", run.stdout + run.stderr)
+    said = short(run.stdout + run.stderr)
     assert screen and not [line for line in screen.splitlines() if line.strip() not in said], said
 
 
@@ -131,43 +139,44 @@ def test_any(own):
 
 
 @pytest.mark.parametrize("old, new, said", (
-    ("__syncthreads();", "", "race in shared memory: mine.cu:5"),
-    ("s[63 - t]", "s[64 - t]", "out of bounds: mine.cu:7"),
+    ("__syncthreads();", "", "race in shared memory: mine.cu:<s[t] = t;>"),
+    ("s[63 - t]", "s[64 - t]", "out of bounds: mine.cu:<s[64 - t]>"),
     ("__syncthreads();", "if (t < 32) __syncthreads();", "barrier divergence"),
-    ("s[t] = t;", "if (t) s[t] = t;", "uninitialised shared memory: mine.cu:7"),
+    ("s[t] = t;", "if (t) s[t] = t;", "uninitialised shared memory: mine.cu:<s[63 - t]>"),
     ("cudaFree(out);", "", "Never freed: 256 bytes"),
-    ("out[t] =", "out[0] =", "race in global memory: mine.cu:7"),
+    ("out[t] =", "out[0] =", "race in global memory: mine.cu:<out[0] =>"),
     ("s[t] = t;", "s[t] = __shfl_sync(3, t, 0);", "lacks the lane"),
-    ("k<<<1, 64>>>", "k<<<1, 2048>>>", "mine.cu:12 asks for blocks of 2048"),
+    ("k<<<1, 64>>>", "k<<<1, 2048>>>", "mine.cu:<k<<<> asks for blocks of 2048"),
     ("s[t] = t;", "assert(t != 3); s[t] = t;", "assert(t != 3)")))
 def test_any_planted(own, old, new, said):
-    run = own(planted(MIN, old, new))
-    assert said in re.sub(r"[^\s:]*/mine\.cu", "mine.cu", run.stdout + run.stderr)
+    text = planted(MIN, old, new)
+    run = own(text)
+    assert placed(said, text) in short(run.stdout + run.stderr)
     assert run.returncode == (0 if "freed" in said else 1)
 
 
-@pytest.mark.parametrize("kernel, said", (
-    ("cooperative_groups::this_grid().sync();", "mine.cu:4"),
-    ("while (*(volatile int*)&flag == 0) {}", "mine.cu:4")), ids=("grid", "flag"))
-def test_blocks_that_wait(own, kernel, said):
+@pytest.mark.parametrize("kernel", ("cooperative_groups::this_grid().sync();", "while (*(volatile int*)&flag == 0) {}"),
+                         ids=("grid", "flag"))
+def test_blocks_that_wait(own, kernel):
     """For others, which the emulator runs later."""
-    run = own(f"#include <cooperative_groups.h>\n__device__ int flag;\n__global__ void k() {{\n    {kernel}\n"
-              "    flag = 1;\n}\nint main() { k<<<2, 1>>>(); return cudaDeviceSynchronize(); }\n", env={"EMULATOR_SECONDS": "1"})
-    assert run.returncode and said in run.stderr and run.stderr.count("\n") == 1, run.stderr
+    text = (f"#include <cooperative_groups.h>\n__device__ int flag;\n__global__ void k() {{\n    {kernel}\n"
+            "    flag = 1;\n}\nint main() { k<<<2, 1>>>(); return cudaDeviceSynchronize(); }\n")
+    run = own(text, env={"EMULATOR_SECONDS": "1"})
+    assert run.returncode and f"mine.cu:{line_of(text, kernel)}" in run.stderr and run.stderr.count("\n") == 1, run.stderr
 
 
 @pytest.mark.parametrize("text, said", (
-    (MIN.replace("s[t] = t;", 'asm("cp.async.ca.shared.global [%0], [%1], 4;");'), ("mine.cu:5", "cp.async.ca", "ptx::cp_async()")),
-    (MIN.replace("s[t] = t;", "s[t] = __vadd4(t, t);"), ("mine.cu:5", "no __vadd4")),
-    ("#include <cublas_v2.h>\n" + MIN.replace("cudaFree(out);", "cublasSgemm(out);"), ("mine.cu:16", "no cublasSgemm")),
-    ("#include <curand_kernel.h>\n" + MIN, ("mine.cu:1", "curand")),
+    (MIN.replace("s[t] = t;", 'asm("cp.async.ca.shared.global [%0], [%1], 4;");'), ("mine.cu:<asm(>", "cp.async.ca", "ptx::cp_async()")),
+    (MIN.replace("s[t] = t;", "s[t] = __vadd4(t, t);"), ("mine.cu:<__vadd4>", "no __vadd4")),
+    ("#include <cublas_v2.h>\n" + MIN.replace("cudaFree(out);", "cublasSgemm(out);"), ("mine.cu:<cublasSgemm>", "no cublasSgemm")),
+    ("#include <curand_kernel.h>\n" + MIN, ("mine.cu:<curand>", "curand")),
     ("int f();\n", ("mine.cu", "launch_matmul()", "main()")),
     (BARE.replace("float* B, float* C) {\n    const int blocks", "float* B, float* C, int) {\n    const int blocks"),
      ("mine.cu", "launch_matmul takes"))), ids=("asm", "unknown", "cuBLAS", "curand", "neither", "signature"))
 def test_refused(own, text, said):
     run = own(text)
     lines = [line for line in run.stderr.splitlines() if "build failed" not in line]
-    assert run.returncode in (1, 2) and len(lines) == 1 and all(word in lines[0] for word in said), run.stderr
+    assert run.returncode in (1, 2) and len(lines) == 1 and all(placed(word, text) in lines[0] for word in said), run.stderr
 
 
 def test_no_such_file(tmp_path):
@@ -183,9 +192,10 @@ def test_includes(own, tmp_path):
     (tmp_path / "size.h").write_text("#define SIZE 64\n")
     text = '#include "kernels/k.cuh"\n#include "kernels/k.cuh"\nint main' + tail
     assert own(text).returncode == 0
-    (tmp_path / "kernels/k.cuh").write_text("#pragma once\n" + head.replace("64]", "32]"))
+    included = "#pragma once\n" + head.replace("64]", "32]")
+    (tmp_path / "kernels/k.cuh").write_text(included)
     run = own(text)
-    assert run.returncode == 1 and "kernels/k.cuh:6" in run.stderr
+    assert run.returncode == 1 and f"kernels/k.cuh:{line_of(included, 's[t] = t;')}" in run.stderr
     (tmp_path / "kernels/k.cuh").write_text('#pragma once\nvoid f() { asm(""); }\n')
     run = own(text)
     assert run.returncode == 1 and run.stderr.count("\n") == 1 and "kernels/k.cuh:2" in run.stderr
@@ -344,10 +354,11 @@ def test_rows(own, headers, body, launch, old, new, said):
 def test_places(own, tmp_path):
     """Named as the file is on the command line."""
     text = planted(MIN, "__syncthreads();", "")
-    assert f" {tmp_path}/mine.cu:7 reads" in own(text).stdout
+    reads = f"mine.cu:{line_of(text, 's[63 - t]')} reads"
+    assert f" {tmp_path}/{reads}" in own(text).stdout
     for typed in ("mine.cu", f"../{tmp_path.name}/mine.cu"):
         run = call(ROOT / "run", typed, cwd=tmp_path, env={**os.environ, "NO_INSTALL": "1"})
-        assert f" {typed}:7 reads" in run.stdout
+        assert f" {typed.removesuffix('mine.cu')}{reads}" in run.stdout
 
 
 def test_fast(own):

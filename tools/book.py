@@ -35,11 +35,11 @@ from results import Wrong
 
 HERE = ROOT / "tools/book"
 SPHINX = {"en": "en", "ja": "ja", "zh": "zh_CN"}  # what Sphinx calls the languages
-WORDS = {  # in these
-    "road": ("The road", "本編", "主线"), "side": ("Side roads", "寄り道", "支线"), "beside": ("Beside the road", "資料", "资料"),
-    "notes": ("notes", "ノート", "笔记"), "only": ("", "このページは英語版のみです。", "本页只有英文版。"),
-    "alone": ("open it alone", "単独で開く", "单独打开"), "steps": ("step by step", "1 ステップずつ", "逐步演示"),
-    "language": ("Language", "言語", "语言"), "explanation": ("explanation {}", "説明 {}", "说明 {}")}
+# Each in Japanese and Chinese.
+WORDS = {
+    "The road": ("本編", "主线"), "Side roads": ("寄り道", "支线"), "Beside the road": ("資料", "资料"), "notes": ("ノート", "笔记"),
+    "This page is in English only.": ("このページは英語版のみです。", "本页只有英文版。"), "open it alone": ("単独で開く", "单独打开"),
+    "step by step": ("1 ステップずつ", "逐步演示"), "Language": ("言語", "语言"), "explanation {}": ("説明 {}", "说明 {}")}
 FURO = {  # what it says in English in every language
     "On this page": ("このページの内容", "本页内容"), "Hide navigation sidebar": ("ナビゲーションを閉じる", "关闭导航"),
     "Hide table of contents sidebar": ("目次を閉じる", "关闭目录"), "Toggle site navigation sidebar": ("ナビゲーション", "导航"),
@@ -109,12 +109,8 @@ class Book:
         self.pages = {place(page): page for page in pages.english(pages.every())}
         self.count = itertools.count()
 
-    def say(self, word):
-        return WORDS[word][list(pages.LANGUAGES).index(self.language)]
-
-    def of(self, words):
-        """{English: what it is here}."""
-        return {english: dict(zip(("ja", "zh"), others)).get(self.language, english) for english, others in words.items()}
+    def say(self, english, words=WORDS):
+        return dict(zip(("ja", "zh"), words.get(english, ()))).get(self.language, english)
 
     def own(self, page):
         """The language that a page is written in here."""
@@ -153,7 +149,7 @@ class Book:
         names = "|".join(pages.LANGUAGES.values())
         text = re.sub(rf"(?m)^(?:(?: · )?\[(?:{names})\]\([^)]*\))+\n+", "", text, count=1)  # each page of the site has a switch
         if self.own(page) != self.language:
-            only = f'<p class="only" lang="{self.language}">{self.say("only")}</p>'
+            only = f'<p class="only" lang="{self.language}">{self.say("This page is in English only.")}</p>'
             text = re.sub(r"(?m)^(# .*\n)", rf"\1\n{only}\n\n", text, count=1)
         return text + "\n" + self.contents(page)
 
@@ -163,7 +159,7 @@ class Book:
         if len(every := title.split(" · ")) == 3:  # it is in Japanese, Chinese and English
             return dict(zip(("ja", "zh", "en"), every))[self.language]
         title = self.say("notes") if page.name == "notes.md" else re.split("[:：] ?", title.replace("`", ""))[0]
-        return self.of(TITLES).get(title, title)
+        return self.say(title, TITLES)
 
     def contents(self, page):
         """Of a README: hidden lists of the pages below it. Those of the first page are the road, and what is beside it."""
@@ -181,7 +177,8 @@ class Book:
         side = [ROOT / link for link in re.findall(r"\(([^)]*)\) \| \*side road", page.read_text())]
         road = [ROOT / "docs/primer.md", *(each for each in top if each.parent.name[:2].isdigit() and each not in side)]
         beside = sorted({*top} - {page, *road, *side}, key=[*links, *top].index)  # as the page mentions them
-        return "".join(tree(self.say(word), children) for word, children in (("road", road), ("side", side), ("beside", beside)))
+        parts = {"The road": road, "Side roads": side, "Beside the road": beside}
+        return "".join(tree(self.say(name), children) for name, children in parts.items())
 
     # A page's tree is changed before Sphinx writes it.
 
@@ -198,8 +195,8 @@ class Book:
             below = section.index(block) + 1
             if (to := self.link_commands(name, code)) and not shown:
                 shown = True
-                title = f"{self.title(self.pages[name])}, {self.say('steps')}"
-                section.insert(below, figure(to, title, f"{title} ({self.say('alone')})", ' id="view"', ' name="view"'))
+                title = f"{self.title(self.pages[name])}, {self.say('step by step')}"
+                section.insert(below, figure(to, title, f"{title} ({self.say('open it alone')})", ' id="view"', ' name="view"'))
         if re.match(r"\d\d_|docs/primer", name):
             self.explain(doctree, set())
         if name.endswith("/index"):
@@ -262,7 +259,7 @@ class Book:
                 made += [nodes.Text(text[at:found.start()]), nodes.reference("", found[0], **to)]
                 at, views = found.end(), views + [to["refuri"]] * ("target" in to)
         if views and isinstance(code, nodes.literal) and (caption := re.fullmatch(COMMAND, text)[3]):
-            code.replace_self(nodes.reference("", self.say("explanation").format(caption), refuri=views[0], target="view"))
+            code.replace_self(nodes.reference("", self.say("explanation {}").format(caption), refuri=views[0], target="view"))
         elif made:
             code.replace_self(type(code)("", "", *made, nodes.Text(text[at:])))
         return views[0] if views else None
@@ -345,8 +342,8 @@ class Book:
     def speak(self, app, name, template, context, doctree):
         """What the page says of its language; None for one of Sphinx's."""
         page = self.pages.get(name)
-        context.update(own=self.language, language=self.own(page) if page else self.language, language_label=self.say("language"),
-                       furo=self.of(FURO).items())
+        context.update(own=self.language, language=self.own(page) if page else self.language, language_label=self.say("Language"),
+                       furo=[(english, self.say(english, FURO)) for english in FURO])
         context["body"] = re.sub(  # a table's names may break behind a _
             "(?s)<td.*?</td>", lambda cell: re.sub(r"(?<=\w)_(?=\w)(?![^<]*>)", "_<wbr>", cell[0]), context.get("body", ""))
 

@@ -427,6 +427,11 @@ def run_translate(words):
     return machine.call([machine.python_with("polib"), "-B", "-X", "utf8", ROOT / "tools/translate.py", *words])
 
 
+def run_new(words):
+    import own
+    return own.new(words, steps_meant)
+
+
 def run_book(words):
     if words:
         fail(2, f"book: unexpected argument '{words[0]}': takes none")
@@ -530,9 +535,8 @@ def run_test(words):
     return code
 
 
-VERBS = {"ablation": run_ablation, "all": run_all, "book": run_book, "compare": run_compare, "diff": run_diff,
-         "new": lambda words: __import__("own").new(words, steps_meant), "pictures": run_pictures, "plot": run_plot,
-         "test": run_test, "translate": run_translate, "view": run_view}
+VERBS = {"ablation": run_ablation, "all": run_all, "book": run_book, "compare": run_compare, "diff": run_diff, "new": run_new,
+         "pictures": run_pictures, "plot": run_plot, "test": run_test, "translate": run_translate, "view": run_view}
 
 
 def main(words):

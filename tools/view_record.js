@@ -28,9 +28,13 @@ const WANTED = {  // where one can jump to
   conflict: event => !event.global && isCostly(event),
 };
 
+const bytesOf = range => range.rows ? range.rows * range.cols * range.size : range.bytes;
+// The matrix or array of these that the address lies in.
+const rangeAt = (ranges, address) => ranges.find(each => address >= each.begin && address < each.begin + bytesOf(each));
+
 // A[3][5], or As[1][0..3]: the elements in these bytes.
 function elementName(data, global, address, width) {
-  const range = (global ? data.matrices : data.arrays).find(each => address >= each.begin && address < each.begin + bytesOf(each));
+  const range = rangeAt(global ? data.matrices : data.arrays, address);
   if (!range) return say("other");
   const at = Math.floor((address - range.begin) / range.size), more = Math.ceil(width / range.size) - 1;
   const lengths = global ? [range.rows, range.cols] : range.lengths.length ? range.lengths : [0];
@@ -119,7 +123,7 @@ function productsOf(data, block) {
   const newest = new Map();
   const isB = piece => piece.matrix === data.matrices[1].name, kOf = piece => isB(piece) ? piece.row : piece.column;
   const bufferOf = place => {
-    const array = data.arrays.find(each => place >= each.begin && place < each.begin + each.bytes);
+    const array = rangeAt(data.arrays, place);
     const size = array.bytes / (array.lengths[0] || 1);
     return { array, at: array.begin + Math.floor((place - array.begin) / size) * size };
   };
@@ -129,12 +133,13 @@ function productsOf(data, block) {
   };
   const bring = e => e.to.forEach((place, lane) => {
     const address = e.addresses[lane];
-    const m = data.matrices.find(each => address >= each.begin && address < each.begin + bytesOf(each));
+    const m = rangeAt(data.matrices, address);
     if (place === null || !m || address === null) return;
     const at = (address - m.begin) / m.size, columns = 16 / m.size, column = at % m.cols;
     const piece = { matrix: m.name, row: Math.floor(at / m.cols), column, columns, piece: column / columns % 8 };
+    const buffer = bufferOf(place).at;
     held.set(place, piece);
-    newest.set(bufferOf(place).at, Math.max(newest.get(bufferOf(place).at) ?? 0, kOf(piece)));
+    newest.set(buffer, Math.max(newest.get(buffer) ?? 0, kOf(piece)));
   });
   const operand = places => ({ places, pieces: places.map(there) });
   const taken = list => placesOf(data, list).map(number => {  // of fills: 4 * the note's number + which 8 of its places
@@ -177,5 +182,3 @@ function boxName(notes) {
 function boxPlace(data, address) {
   return elementName(data, false, address, 1).replace(/(\[[^\]]*\]){1,2}$/, "");
 }
-
-const bytesOf = range => range.rows ? range.rows * range.cols * range.size : range.bytes;

@@ -9,7 +9,7 @@ import urllib.parse
 import pytest
 
 import machine
-from browser import ask, chromium, click, errors, press, show  # noqa: F401
+from browser import ask, chromium, click, errors, pause, press, show  # noqa: F401
 from support import BUILD, ROOT, call, program
 from test_book import PAGES
 
@@ -212,14 +212,14 @@ def test_frames(book, chromium, language, lesson, width):  # noqa: F811
         height = ask(chromium, "innerHeight")
         chromium.execute_script("document.body.tabIndex = -1; document.body.focus()")
         chromium.execute_script("document.body.style = 'height: 9px; min-height: 0; overflow: hidden'")
-        ask(chromium, "new Promise(done => setTimeout(done, 100))")
+        pause(chromium, 100)
         assert ask(chromium, "innerHeight") == height
         chromium.execute_script("document.documentElement.dataset.theme = ''")
         chromium.execute_script(f"document.body.style.height = '{height + 99}px'")
         assert wait(chromium, f"innerHeight > {height} && document.documentElement.dataset.theme")
         high = ask(chromium, "innerHeight")
         chromium.execute_script("document.body.style.height = '120vh'")  # a page that rises with its frame, as a zoomed one may
-        ask(chromium, "new Promise(done => setTimeout(done, 200))")
+        pause(chromium, 200)
         assert ask(chromium, "innerHeight") < 3 * high
         chromium.switch_to.default_content()
         assert frame.accessible_name

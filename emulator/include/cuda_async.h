@@ -11,11 +11,13 @@
 // clang-format off
 namespace emulator {
 unsigned mbarrier_phase(uint64_t* barrier, const char* file, int line);
-// In the widest pieces that both addresses and the size allow. Inlined, so that it belongs to the line of the call.
-__forceinline__ void copy_in_pieces(void* to, const void* from, size_t bytes, const char* file, int line) {
+// In the widest pieces that both addresses and the size allow: every `threads`th of them, from that of `rank` on. Inlined, so that it
+// belongs to the line of the call.
+__forceinline__ void copy_in_pieces(void* to, const void* from, size_t bytes, const char* file, int line, size_t rank = 0,
+                                    size_t threads = 1) {
     const uintptr_t mixed = reinterpret_cast<uintptr_t>(to) | reinterpret_cast<uintptr_t>(from) | bytes;
     const size_t piece = mixed % 16 == 0 ? 16 : mixed % 8 == 0 ? 8 : 4;
-    for (size_t at = 0; at < bytes; at += piece)
+    for (size_t at = rank * piece; at < bytes; at += threads * piece)
         start_copy(static_cast<char*>(to) + at, static_cast<const char*>(from) + at, piece, 0, file, line);
 }
 }  // namespace emulator
@@ -84,10 +86,7 @@ __forceinline__ void memcpy_async(T* to, const T* from, Size bytes, barrier<scop
 namespace cooperative_groups {
 template <class Group, class To, class From, class Size>
 __forceinline__ void memcpy_async(const Group& group, To* to, const From* from, const Size& bytes, EMULATOR_SITE) {
-    const uintptr_t mixed = reinterpret_cast<uintptr_t>(to) | reinterpret_cast<uintptr_t>(from) | size_t(bytes);
-    const size_t piece = mixed % 16 == 0 ? 16 : mixed % 8 == 0 ? 8 : 4;
-    for (size_t at = group.thread_rank() * piece; at < size_t(bytes); at += group.size() * piece)
-        emulator::copy_in_pieces(reinterpret_cast<char*>(to) + at, reinterpret_cast<const char*>(from) + at, piece, file, line);
+    emulator::copy_in_pieces(to, from, bytes, file, line, group.thread_rank(), group.size());
     emulator::commit_copies();
 }
 template <class Group> void wait(const Group& group, EMULATOR_SITE) { emulator::wait_for_copies(0, file, line), group.sync(file, line); }

@@ -55,6 +55,7 @@ EMULATOR_VECTOR2(double2, double)
 #undef EMULATOR_COMMA
 #undef EMULATOR_VECTOR
 
+// clang-format off
 // Those that no single access moves.
 #define EMULATOR_PLAIN(Type, Name)                        \
     struct Name##1 {                                      \
@@ -65,16 +66,15 @@ EMULATOR_VECTOR2(double2, double)
     };                                                    \
     inline Name##1 make_##Name##1(Type x) { return {x}; } \
     inline constexpr Name##3 make_##Name##3(Type x, Type y, Type z) { return {x, y, z}; }
-    // clang-format off
 EMULATOR_PLAIN(float, float) EMULATOR_PLAIN(int, int) EMULATOR_PLAIN(unsigned, uint) EMULATOR_PLAIN(double, double)
 EMULATOR_PLAIN(signed char, char) EMULATOR_PLAIN(unsigned char, uchar) EMULATOR_PLAIN(short, short)
 EMULATOR_PLAIN(unsigned short, ushort) EMULATOR_PLAIN(long long, longlong) EMULATOR_PLAIN(unsigned long long, ulonglong)
-// clang-format on
 #undef EMULATOR_PLAIN
-                        struct alignas(16) double4 {
+struct alignas(16) double4 {
     double x, y, z, w;
 };
 inline double4 make_double4(double x, double y, double z, double w) { return {x, y, z, w}; }
+// clang-format on
 struct dim3 {
     unsigned x, y, z;
     constexpr dim3(unsigned x = 1, unsigned y = 1, unsigned z = 1) : x(x), y(y), z(z) {}

@@ -15,7 +15,8 @@ if (view) {
 // so that the text below stays where it is. If it rises again and again by the same factor, it does so because its frame does (a
 // zoomed page whose parts are shares of the window): then it stays. It has this page's theme, and of the links into it the one that
 // is shown is marked.
-const frames = [...document.querySelectorAll("article iframe")].map(frame => ({ frame, width: 0, height: 0, rises: 0, factor: 1, used: false }))
+const frames = [...document.querySelectorAll("article iframe")].map(frame =>
+  ({ frame, width: 0, height: 0, rises: 0, factor: 1, used: false }))
 const tell = frame => frame.contentWindow.postMessage({ theme: document.body.dataset.theme }, "*")
 const captionOf = hash => hash && (hash.split("/")[4] || "none")
 addEventListener("message", ({ source, data: { width, height, place } }) => {

@@ -6,7 +6,7 @@ import sys
 import pytest
 
 import view
-from browser import ask, chromium, click, errors, move, press, show  # noqa: F401
+from browser import ask, chromium, click, errors, move, pause, press, show  # noqa: F401
 from records import STAGES, record_of
 from support import ROOT, call
 
@@ -269,13 +269,13 @@ def test_play(shown):
     ask(page, "views[0].find('.speed').value = 25")
     click(page, "[data-do=step]")
     press(page, " ")
-    ask(page, "new Promise(done => setTimeout(done, 300))")
+    pause(page, 300)
     assert ask(page, "playing !== null && views[0].index") > 3
     press(page, " ")
     assert ask(page, "playing") is None
     ask(page, "views[0].go(0, 0, views[0].events.length - 3, 0)")
     press(page, " ")
-    ask(page, "new Promise(done => setTimeout(done, 300))")
+    pause(page, 300)
     assert ask(page, "[playing, views[0].index - views[0].events.length]") == [None, -1]
     press(page, "c", "c")
     assert ask(page, "views[0].find('.status').textContent").count("No further bank conflict") == 1
@@ -565,7 +565,7 @@ def test_in_a_frame(shown, tmp_path, chromium):  # noqa: F811
     show(chromium, tmp_path / "outer.html", height=800)
     press(chromium, "RIGHT", "n")
     chromium.switch_to.frame(0)
-    ask(chromium, "new Promise(done => setTimeout(done, 400))")
+    pause(chromium, 400)
     place, wide = "views[0].place", "document.documentElement.scrollWidth"
     assert ask(chromium, f"[{place}.split('/')[4], document.documentElement.lang, {wide} <= 350]") == ["5", "ja", True]
     chromium.switch_to.default_content()
@@ -579,7 +579,7 @@ def test_in_a_frame(shown, tmp_path, chromium):  # noqa: F811
     index = ask(chromium, "views[0].index")
     press(chromium, "RIGHT", "END", "n")
     assert ask(chromium, "views[0].index") != index
-    ask(chromium, "new Promise(done => setTimeout(done, 400))")
+    pause(chromium, 400)
     chromium.switch_to.default_content()
     assert ask(chromium, "scrollY") == at
 
@@ -718,22 +718,22 @@ def test_captions(stage, shown):
 def test_address(shown):
     """It says where one is; it leads there, also when it changes; a caption is found by its number alone."""
     page = shown(record_of(SHARED))
-    ask(page, "new Promise(done => setTimeout(done, 400))")
+    pause(page, 400)
     assert ask(page, "location.hash") == ""
     press(page, "c", "]")
-    ask(page, "new Promise(done => setTimeout(done, 400))")
+    pause(page, 400)
     index = ask(page, "views[0].index")
     address = f"#0/0/{index + 1}/1/5"
     assert ask(page, "location.hash") == address
     ask(page, "location.hash = '#0/3/7/9/'")
     where = "[views[0].block, views[0].warp, views[0].index, views[0].lane]"
-    ask(page, "new Promise(done => setTimeout(done, 50))")
+    pause(page, 50)
     assert ask(page, where) == [0, 3, 6, 9]
     ask(page, "location.hash = '#////5'")
-    ask(page, "new Promise(done => setTimeout(done, 50))")
+    pause(page, 50)
     assert ask(page, where) == [0, 0, index, 0]
     ask(page, "location.hash = '#9/99/99999/x/99'")  # as near as there is
-    ask(page, "new Promise(done => setTimeout(done, 50))")
+    pause(page, 50)
     assert ask(page, where) == [0, 7, ask(page, "views[0].events.length") - 1, 0]
     ask(page, f"(location.hash = '{address}', location.reload())")
     assert ask(page, where) == [0, 0, index, 1]

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from browser import ask, chromium, click, errors, move, press, show  # noqa: F401
+from browser import ask, chromium, click, errors, move, pause, press, show  # noqa: F401
 from records import record_of
 from support import ROOT, call, program
 from test_pictures import light
@@ -298,7 +298,7 @@ def test_drawn_before_it_has_room(name, shown, tmp_path):
     assert ask(page, "!!find('#says').textContent")
     page.switch_to.default_content()
     ask(page, "(document.querySelector('iframe').style.display = 'block')")
-    ask(page, "new Promise(done => setTimeout(done, 200))")
+    pause(page, 200)
     page.switch_to.frame(0)
     wide = ask(page, "figure.clientWidth")
     assert wide > 300 and wide * .5 < ask(page, "find('#figure svg').clientWidth") <= wide
