@@ -29,7 +29,7 @@ void measure(int n, const OpenBlas& blas, uint32_t seed, int repeat, Report& rep
 }
 
 int main(int argc, char** argv) {
-    std::vector<long long> sizes = {256, 512, 768, 1024};
+    std::vector<Shape> sizes = {square(256), square(512), square(768), square(1024)};
     BenchOptions o;
     o.columns = {{"precision", "precision", -10},
                  {"n", "N", 7},
@@ -39,7 +39,8 @@ int main(int argc, char** argv) {
     o.repeat = 20;
     uint32_t seed = 1;
     const std::vector<Option> more = {
-        {"sizes", "F:L:STEP", "each size from F to L (default 256:1024:256)", size_list(sizes)},
+        {"sizes", "F:L:STEP", "each size from F to L (default 256:1024:256)",
+         shape_list(sizes, true)},
         {"seed", "S", "another set of random inputs (default 1)", number(seed, 0, UINT32_MAX)}};
     return run_bench(
         "blas_host", "times OpenBLAS's product of square matrices on this CPU, against their size",
@@ -55,7 +56,7 @@ int main(int argc, char** argv) {
                 "OpenBLAS is exact on integers, and within the error bound on reals, at%s\n",
                 listed(shapes).c_str());
             if (o.verify_only) return;
-            for (const long long n : sizes) measure(int(n), blas, seed, o.repeat, report);
+            for (const Shape& s : sizes) measure(s.M, blas, seed, o.repeat, report);
             report.save();
         });
 }

@@ -102,21 +102,20 @@ void measure(int n, Bench& bench, const std::vector<Curve>& curves, uint32_t see
 }
 
 int main(int argc, char** argv) {
-    std::vector<long long> sizes = {256, 512};
-    for (int n = 1024; n <= 8192; n += 512) sizes.push_back(n);
+    std::vector<Shape> sizes = {square(256), square(512)};
+    for (int n = 1024; n <= 8192; n += 512) sizes.push_back(square(n));
     BenchOptions o;
     o.columns = {{"precision", "precision", -10},
                  {"n", "N", 7},
                  "median_ms",
                  "gflops",
                  "percent_of_peak",
-                 "sm_mhz",
-                 kBar};
+                 "sm_mhz"};
     o.repeat = 20;
     uint32_t seed = 1;
     const std::vector<Option> more = {
         {"sizes", "F:L:STEP", "each size from F to L (default 256, 512 and 1024:8192:512)",
-         size_list(sizes)},
+         shape_list(sizes, true)},
         {"seed", "S", "another set of random inputs (default 1)", number(seed, 0, UINT32_MAX)}};
     return run_bench(
         "library_curves",
@@ -133,7 +132,7 @@ int main(int argc, char** argv) {
             std::printf("cuBLAS is exact on integers, and within the error bound on reals, at%s\n",
                         listed(shapes).c_str());
             if (o.verify_only) return;
-            for (const long long n : sizes) measure(int(n), bench, all, seed, o.repeat, report);
+            for (const Shape& s : sizes) measure(s.M, bench, all, seed, o.repeat, report);
             report.save();
         });
 }

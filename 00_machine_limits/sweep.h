@@ -37,8 +37,7 @@ inline Columns limit_columns() {
             {"percent_of_limit", "of|limit", 8, as_percent},
             "median_ms",
             "sm_mhz",
-            {"cycles_per_instruction", "cycles|each", 9},
-            {"percent_of_limit", "", 0, as_bar}};
+            {"cycles_per_instruction", "cycles|each", 9}};
 }
 
 // Prints how close to the roof the points came. shares: each point's fraction of it.

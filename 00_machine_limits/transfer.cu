@@ -182,8 +182,8 @@ Row row_of(const Measured& each, const Model& model, const std::string& cpu_thre
             {"clock_by", each.clocks.by}};
 }
 
-void time_all(const std::vector<long long>& sizes, double first_ms, const BenchOptions& o,
-              Bench& bench, Report& report) {
+void time_all(const std::vector<Shape>& sizes, double first_ms, const BenchOptions& o, Bench& bench,
+              Report& report) {
     const OpenBlas blas;
     std::printf("%s\n",
                 blas ? blas.describe().c_str()
@@ -191,8 +191,8 @@ void time_all(const std::vector<long long>& sizes, double first_ms, const BenchO
     if (blas) verify_blas<float>(blas, verified_shapes(sizes), 1);
 
     std::vector<Measured> all;
-    for (const long long size : sizes) {
-        const int n = int(size);
+    for (const Shape& s : sizes) {
+        const int n = s.M;
         const size_t count = size_t(n) * n;
         const std::vector<float> A = random_reals(count, 1), B = random_reals(count, 2);
         std::vector<float> C(count);
@@ -223,11 +223,12 @@ void time_all(const std::vector<long long>& sizes, double first_ms, const BenchO
         std::printf("How well the model fits says: ./run transfer --fit %s\n", o.csv.c_str());
 }
 #else
-void time_all(const std::vector<long long>&, double, const BenchOptions&, Bench&, Report&) {}
+void time_all(const std::vector<Shape>&, double, const BenchOptions&, Bench&, Report&) {}
 #endif
 
 int main(int argc, char** argv) {
-    std::vector<long long> sizes = {512, 1024, 2048, 4096, 8192};
+    std::vector<Shape> sizes;
+    for (int n = 512; n <= 8192; n *= 2) sizes.push_back(square(n));
     BenchOptions o;
     o.columns = {{"n", "N", -6},
                  {"memory", "memory", -8},
@@ -243,19 +244,19 @@ int main(int argc, char** argv) {
     const std::vector<Option> more = {
         {"sizes", "F:L:STEP",
          "matrices of each size from F to L (default 512, 1024, 2048, 4096, 8192)",
-         size_list(sizes)}};
+         shape_list(sizes, true)}};
     return run_bench(
         "transfer", "times a product on the GPU with the copies that it needs",
         "Examples:  transfer --csv transfer.csv\n"
         "           python3 00_machine_limits/fit.py transfer.csv    fits a model to the times",
         o, more, argc, argv, [&](Report& report) {
             Bench bench(o.device);
-            const double first_ms = kEmulated ? 0 : first_launch_ms(int(sizes[0]));
+            const double first_ms = kEmulated ? 0 : first_launch_ms(sizes[0].M);
             const std::string how = in_each_order([&] {
                 for (const Shape& s : kRagged) verify<size_t>(s), verify<int>(s);
             });
-            for (const long long n : sizes)
-                if (n <= kVerifiedUpTo && !kEmulated) verify<size_t>({int(n), int(n), int(n)});
+            for (const Shape& s : sizes)
+                if (s.M <= kVerifiedUpTo && !kEmulated) verify<size_t>(s);
             std::printf("The kernel is exact at %zu ragged shapes%s%s.\n", std::size(kRagged),
                         kEmulated ? "" : " and at the sizes up to 1024", how.c_str());
             if (!o.verify_only) time_all(sizes, first_ms, o, bench, report);

@@ -12,10 +12,10 @@ constexpr Shape kRectangular = {37, 129, 65};
 constexpr int kVerifiedUpTo = 1024;
 
 // The shapes at which a library is checked that is timed at these sizes.
-inline std::vector<Shape> verified_shapes(const std::vector<long long>& sizes) {
+inline std::vector<Shape> verified_shapes(const std::vector<Shape>& sizes) {
     std::vector<Shape> shapes = {kRectangular};
-    for (const long long n : sizes)
-        if (n <= kVerifiedUpTo) shapes.push_back({int(n), int(n), int(n)});
+    for (const Shape& s : sizes)
+        if (s.M <= kVerifiedUpTo) shapes.push_back(s);
     return shapes;
 }
 

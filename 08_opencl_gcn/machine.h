@@ -11,6 +11,7 @@
 #include "08_opencl_gcn/clblast.h"
 #include "08_opencl_gcn/product.h"
 #include "common/lab/nvml.h"
+#include "common/lab/times.h"
 
 class OpenClMachine {
 public:

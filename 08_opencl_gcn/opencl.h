@@ -178,11 +178,7 @@ public:
     }
     void download(std::vector<float>& values) {
         values.resize(count_);
-        read(0, count_, values.data());
-    }
-    void read(size_t first, size_t count, float* to) {
-        in_use->queue.enqueueReadBuffer(buffer_, CL_TRUE, first * sizeof(float),
-                                        count * sizeof(float), to);
+        in_use->queue.enqueueReadBuffer(buffer_, CL_TRUE, 0, count_ * sizeof(float), values.data());
     }
 
 private:

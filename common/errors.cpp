@@ -1,16 +1,13 @@
 #include "common/errors.h"
 
-#include <sys/ioctl.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cstdarg>
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
 #include <limits>
 #include <new>
-#include <sstream>
 
 Failure refused(const std::string& option, const std::string& value, const std::string& why) {
     return Failure(kBadCommandLine, option + " '" + printable(value) + "': " + why);
@@ -27,11 +24,8 @@ int report_failure(const std::string& name) {
         progress("");
         std::fflush(stdout);
         const bool red = code == kWrongResult && is_terminal() && !std::getenv("NO_COLOR");
-        std::istringstream lines(name + ": " + message);
-        bool first = true;
-        for (std::string line; std::getline(lines, line); first = false)
-            std::fprintf(stderr, red && first ? "\033[31m%s\033[0m\n" : "%s\n",
-                         printable(line).c_str());
+        std::fprintf(stderr, red ? "\033[31m%s\033[0m\n" : "%s\n",
+                     printable(name + ": " + message, "\n").c_str());
         return code;
     };
     try {
@@ -62,20 +56,14 @@ std::string joined(const std::vector<std::string>& words) {
     return all;
 }
 
-std::string printable(std::string text) {
-    const auto controls = [](unsigned char c) { return c < 0x20 || c == 0x7f; };
-    std::replace_if(text.begin(), text.end(), controls, '?');
+std::string printable(std::string text, const std::string& keep) {
+    for (char& c : text)
+        if (((unsigned char)c < 0x20 || c == 0x7f) && keep.find(c) == keep.npos) c = '?';
     return text;
 }
 
-int line_width() {
-    winsize size = {};  // stderr's, because ./run pipes stdout
-    const bool terminal = ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0;
-    return terminal ? std::min<int>(size.ws_col, 100) : 100;
-}
-
 void progress(const std::string& text) {
-    if (is_terminal()) std::fprintf(stderr, "\r\033[K%.*s", line_width() - 1, text.c_str());
+    if (is_terminal()) std::fprintf(stderr, "\r\033[K%.79s", text.c_str());
 }
 
 void need_memory(double bytes) {

@@ -43,11 +43,9 @@ __attribute__((format(printf, 1, 2))) std::string format(const char* pattern, ..
 
 std::string joined(const std::vector<std::string>& words);  // "a, b, c"
 
-// Replaces control characters by ?, because text from a file must not steer the terminal.
-std::string printable(std::string text);
-
-// How many columns a line may have: 100, or fewer on a narrower terminal.
-int line_width();
+// Replaces control characters by ?, because text from a file must not steer the terminal. Those of
+// `keep` stay.
+std::string printable(std::string text, const std::string& keep = "");
 
 // One line of progress on a terminal, overwritten by the next; nothing when stderr is a file.
 void progress(const std::string& text);

@@ -41,8 +41,8 @@ std::vector<T> random_reals(size_t count, uint32_t seed, float low = -1) {
     });
 }
 
-// A device array needs value_type, upload(), download(), read(first, count, to) and slice(first,
-// count), which gives a kernel's argument for a part of it.
+// A device array needs value_type, upload(), download() and slice(first, count), which gives a
+// kernel's argument for a part of it.
 template <class InArray, class OutArray>
 struct OperandsIn {
     using In = typename InArray::value_type;
@@ -135,17 +135,12 @@ private:
     }
     static std::string first_changed(const char* name, InArray& device, const std::vector<In>& host,
                                      int columns) {
-        std::vector<In> chunk(size_t(1) << 20);
-        for (size_t first = 0; first < host.size(); first += chunk.size()) {
-            const size_t count = std::min(chunk.size(), host.size() - first);
-            device.read(first, count, chunk.data());
-            if (std::memcmp(chunk.data(), &host[first], count * sizeof(In)) == 0) continue;
-            size_t i = 0;
-            while (std::memcmp(&chunk[i], &host[first + i], sizeof(In)) == 0) ++i;
-            return format("%s[%zu][%zu] was changed", name, (first + i) / columns,
-                          (first + i) % columns);
-        }
-        return "";
+        std::vector<In> now(host.size());
+        device.download(now);
+        if (std::memcmp(now.data(), host.data(), now.size() * sizeof(In)) == 0) return "";
+        size_t i = 0;
+        while (std::memcmp(&now[i], &host[i], sizeof(In)) == 0) ++i;
+        return format("%s[%zu][%zu] was changed", name, i / columns, i % columns);
     }
 
     std::vector<Out> C_;

@@ -35,18 +35,30 @@ Setter flag(bool& into) {
     return [&into](Text, Text) { into = true; };
 }
 
-Setter size_list(std::vector<long long>& into) {
-    return [&into](Text option, Text value) {
-        long long first = 0, last = 0, step = 0;
-        char more;
-        if (std::sscanf(value.c_str(), "%10lld:%10lld:%10lld%c", &first, &last, &step, &more) !=
-                3 ||
-            std::min(first, step) < 1 || last < first || last > kMaxK)
-            throw refused(
-                option, value,
-                format("takes FIRST:LAST:STEP, such as 1024:8192:1024, up to %lld", kMaxK));
-        into.clear();
-        for (; first <= last; first += step) into.push_back(first);
+Setter shape_list(std::vector<Shape>& into, bool squares) {
+    return [&into, squares](Text option, Text value) {
+        std::vector<Shape> shapes;
+        std::istringstream list(value + ",");
+        for (std::string each; std::getline(list, each, ',');) {
+            long long a = 0, b = 0, c = 0;
+            char more;
+            const auto three = [&](const char* pattern) {
+                return std::sscanf(each.c_str(), pattern, &a, &b, &c, &more) == 3 &&
+                       std::min({a, b, c}) > 0 && std::max(a, b) <= kMaxEdge && c <= kMaxK;
+            };
+            if (!squares && three("%10lldx%10lldx%10lld%c"))
+                shapes.push_back({int(a), int(b), int(c)});
+            else if (each.find_first_of("x:") == each.npos)
+                shapes.push_back(square(parse_number(option, each, 1, kMaxK)));
+            else if (three("%10lld:%10lld:%10lld%c") && a <= b && b <= kMaxK)
+                for (; a <= b; a += c) shapes.push_back(square(a));
+            else
+                throw refused(option, each,
+                              format("takes S or FIRST:LAST:STEP%s from 1 to %lld, or several "
+                                     "with commas between",
+                                     squares ? "" : " or MxNxK", kMaxK));
+        }
+        into = shapes;
     };
 }
 
@@ -64,30 +76,6 @@ Setter file_name(std::string& into) {
     };
 }
 
-// Reads FIRST:LAST:STEP, or MxNxK,MxNxK,...
-static std::vector<Shape> parse_shapes(Text option, Text text) {
-    std::vector<Shape> shapes;
-    if (text.find('x') == std::string::npos) {
-        std::vector<long long> squares;
-        size_list(squares)(option, text);
-        for (const long long size : squares) shapes.push_back(square(size));
-        return shapes;
-    }
-    std::istringstream list(text + ",");
-    for (std::string each; std::getline(list, each, ',');) {
-        long long m = 0, n = 0, k = 0;
-        char more;
-        if (std::sscanf(each.c_str(), "%10lldx%10lldx%10lld%c", &m, &n, &k, &more) != 3 ||
-            std::min({m, n, k}) < 1 || std::max(m, n) > kMaxEdge || k > kMaxK)
-            throw refused(option, each,
-                          format("takes MxNxK or several, 37x129x65,16x16x16: M and N from 1 to "
-                                 "%lld, K from 1 to %lld",
-                                 kMaxEdge, kMaxK));
-        shapes.push_back({int(m), int(n), int(k)});
-    }
-    return shapes;
-}
-
 static void print_help(Text name, Text about, const OptionTable& options, Text examples) {
     std::printf("%s: %s\n\n", name.c_str(), about.c_str());
     for (const Option& each : options)
@@ -100,8 +88,9 @@ static void print_help(Text name, Text about, const OptionTable& options, Text e
     flush_output();
 }
 
-bool parse_command_line(Text name, Text about, const OptionTable& options, Text examples, int argc,
-                        char** argv) {
+// Returns false if only the help was asked for.
+static bool parse_command_line(Text name, Text about, const OptionTable& options, Text examples,
+                               int argc, char** argv) {
     const auto check = [](bool good, Text why) {
         if (!good) throw Failure(kBadCommandLine, why + "; see --help");
     };
@@ -147,21 +136,17 @@ Option device_option(int& device) {
 
 OptionTable product_options(Options& o, Text default_size) {
     OptionTable options = {
-        {"size", "S", "square matrices S x S (default " + default_size + ")",
-         [&o](Text option, Text value) {
-             o.shapes = {square(parse_number(option, value, 1, kMaxK))};
-         }},
-        {"sizes", "LIST", "a row for each: FIRST:LAST:STEP of squares, or MxNxK,MxNxK,...",
-         [&o](Text option, Text value) { o.shapes = parse_shapes(option, value); }},
+        {"size", "S", "square matrices S x S (default " + default_size + ")", shape_list(o.shapes)},
+        {"sizes", "LIST", "a row for each of S,FIRST:LAST:STEP,MxNxK,...", shape_list(o.shapes)},
         {"m", "M", "rows of A and C; what is not given of M, N, K comes from --size",
          number(o.m, 1, kMaxEdge)},
         {"n", "N", "columns of B and C", number(o.n, 1, kMaxEdge)},
         {"k", "K", "columns of A, rows of B", number(o.k, 1, kMaxK)},
         {"multiples", "X", "take only shapes that are multiples of X, or of MxNxK",
          [&o, usual = to_string(square(std::stoll(default_size)))](Text option, Text text) {
-             o.multiples = text.find('x') != text.npos
-                               ? parse_shapes(option, text)[0]
-                               : square(parse_number(option, text, 1, 1024));
+             std::vector<Shape> multiples;
+             shape_list(multiples)(option, text);
+             o.multiples = multiples[0];
              for (Shape& s : o.shapes)
                  if (to_string(s) == usual) s = rounded_up(s, o);
          }},

@@ -36,8 +36,8 @@ long long parse_number(const std::string& option, const std::string& text, long 
 std::string parse_choice(const std::string& option, const std::string& text,
                          const std::vector<std::string>& accepted);
 
-// Sets a number, a word, a switch, the sizes of FIRST:LAST:STEP, or the name of a file that can be
-// written.
+// Sets a number, a word, a switch, shapes (S, FIRST:LAST:STEP, MxNxK, or several with commas
+// between), or the name of a file that can be written.
 template <class Number>
 Setter number(Number& into, long long low, long long high) {
     return [&into, low, high](const std::string& option, const std::string& value) {
@@ -46,7 +46,7 @@ Setter number(Number& into, long long low, long long high) {
 }
 Setter choice(std::string& into, const std::vector<std::string>& accepted);
 Setter flag(bool& into);
-Setter size_list(std::vector<long long>& into);
+Setter shape_list(std::vector<Shape>& into, bool squares = false);
 Setter file_name(std::string& into);
 
 // What this program is built for. Neither: it times the CPU.
@@ -58,13 +58,7 @@ constexpr bool kEmulated = false, kOnGpu = true;
 constexpr bool kEmulated = false, kOnGpu = false;
 #endif
 
-// Sets what the command line says. Prints the help and returns false if --help is among the words.
-// Throws Failure(kBadCommandLine).
-bool parse_command_line(const std::string& name, const std::string& about,
-                        const OptionTable& options, const std::string& examples, int argc,
-                        char** argv);
-
-// Does that, then runs `body`. Returns the exit code.
+// Sets what the command line says, then runs `body`; or prints the help. Returns the exit code.
 int run_program(const std::string& name, const std::string& about, const OptionTable& options,
                 const std::string& examples, int argc, char** argv,
                 const std::function<void()>& body);
@@ -85,7 +79,6 @@ struct Options : RunOptions {
     uint32_t seed = 1;
     std::optional<Gpu> gpu;  // predict for this GPU rather than for the one at hand
     bool bf16 = false;  // operands of bfloat16 in place of FP16
-    std::string order;  // emulator: forward, reverse, random or all three
     bool large_indices = false;  // emulator: only check that indices do not overflow
     bool lines = false;  // emulator: print the traffic of every source line
     bool all_forms = false;  // emulator: every form of the kernel must be launched

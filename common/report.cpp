@@ -4,29 +4,23 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cmath>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <ctime>
 
 // `value` times `factor`; "-" stays as it is.
 static std::string scaled(const std::string& value, double factor, const char* pattern) {
     return value == "-" ? value : format(pattern, std::atof(value.c_str()) * factor);
 }
-std::string as_time(const std::string& ms, int) {
+std::string as_time(const std::string& ms) {
     return std::atof(ms.c_str()) < 1 ? scaled(ms, 1e3, "%.1f us") : scaled(ms, 1, "%.2f ms");
 }
-std::string as_tera(const std::string& giga, int) {
+std::string as_tera(const std::string& giga) {
     return scaled(giga, 1e-3, std::atof(giga.c_str()) < 1000 ? "%.3g" : "%.2f");
 }
-static std::string as_mib(const std::string& bytes, int) { return scaled(bytes, 0x1p-20, "%.2f"); }
-std::string as_percent(const std::string& percent, int) { return scaled(percent, 1, "%.1f%%"); }
-std::string as_bar(const std::string& percent, int width) {
-    const double share = std::clamp(std::atof(percent.c_str()) / 100, 0.0, 1.0);
-    return std::string(size_t(std::lround(share * width)), '#');
-}
+static std::string as_mib(const std::string& bytes) { return scaled(bytes, 0x1p-20, "%.2f"); }
+std::string as_percent(const std::string& percent) { return scaled(percent, 1, "%.1f%%"); }
 
 static const Column kColumns[] = {
     {"stage", "stage", -21},
@@ -50,8 +44,6 @@ static const Column kColumns[] = {
     {"measured_of_predicted", "ratio", 7},
 };
 
-const Column kBar = {"percent_of_peak", "", 0, as_bar};
-
 Column::Column(const char* name)
     : Column(*std::find_if(std::begin(kColumns), std::end(kColumns),
                            [&](const Column& each) { return each.name == name; })) {}
@@ -74,12 +66,10 @@ void write_whole(const std::string& path, const std::string& text) {
         throw Failure(kBadCommandLine, "'" + path + "' can't be written: " + std::strerror(why));
 }
 
-// `text` as a field of a CSV: in quotes where it needs them (RFC 4180).
-static std::string csv_field(const std::string& text) {
-    if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
-    std::string quoted = "\"";
-    for (const char c : text) quoted += c == '"' ? "\"\"" : std::string(1, c);
-    return quoted + "\"";
+// A comma or a quotation mark, as in a driver's name, would end a field of the CSV.
+static std::string csv_field(std::string text) {
+    for (char& c : text) c = c == ',' ? ';' : c == '"' ? '\'' : c;
+    return printable(text);
 }
 
 // Pads `text` to `width`, with at least one blank. Negative width: left-aligned.
@@ -90,24 +80,24 @@ static std::string aligned(const std::string& text, int width) {
 
 void Report::add(const Row& row) {
     progress("");
-    const bool first = csv_.empty(), all = table_.empty();
+    const bool first = csv_.empty();
+    if (table_.empty())
+        for (const auto& [name, value] : row)
+            table_.push_back({name, name, -int(std::max(name.size(), value.size()) + 2)});
     std::string names, values, lines[3];  // two lines of titles, and the row's
     for (const Cell& cell : row) {
-        const char* comma = names.empty() ? "" : ",";
-        const int width = int(std::max(cell.column.size(), cell.value.size())) + 2;
-        if (all) table_.push_back({cell.column, cell.column, names.empty() ? -21 : width});
-        names += comma + csv_field(cell.column);
-        values += comma + csv_field(cell.value);
+        names += csv_field(cell.column) + ",";
+        values += csv_field(cell.value) + ",";
     }
-    csv_ += (first ? names + "\n" : "") + values + "\n";
+    names.back() = values.back() = '\n';
+    csv_ += (first ? names : "") + values;
     for (const Column& column : table_)
         for (const Cell& cell : row) {
             if (cell.column != column.name) continue;
-            const int rest = std::max(0, line_width() - int(lines[2].size()) - 1);
             const size_t bar = column.title.find('|') + 1;  // npos + 1 is 0
-            const std::string texts[] = {
-                column.title.substr(0, bar ? bar - 1 : 0), column.title.substr(bar),
-                column.shown ? column.shown(cell.value, rest) : cell.value};
+            const std::string texts[] = {column.title.substr(0, bar ? bar - 1 : 0),
+                                         column.title.substr(bar),
+                                         column.shown ? column.shown(cell.value) : cell.value};
             for (int i = 0; i < 3; ++i) lines[i] += aligned(texts[i], column.width);
         }
     for (std::string& line : lines) {
@@ -122,40 +112,4 @@ void flush_output() {
     if (std::fflush(stdout) == 0 && !std::ferror(stdout)) return;
     throw Failure(kBadCommandLine,
                   std::string("standard output can't be written: ") + std::strerror(errno));
-}
-
-Times summarize(std::vector<float> ms) {
-    std::sort(ms.begin(), ms.end());
-    const size_t n = ms.size();
-    return {(ms[(n - 1) / 2] + ms[n / 2]) / 2.0, ms.front(), ms.back()};
-}
-
-void add_times(Row& row, const Times& times, double flop, double peak) {
-    const double gflops = flop / times.median * 1e-6;
-    row += {{"median_ms", format("%.4f", times.median)},
-            {"min_ms", format("%.4f", times.least)},
-            {"max_ms", format("%.4f", times.most)},
-            {"gflops", format("%.0f", gflops)},
-            {"percent_of_peak", percent(gflops, peak)}};
-}
-
-void add_library(Row& row, const std::string& name, double flop, const Times& ours,
-                 const Times& theirs) {
-    const double its = theirs.median;
-    row += {{"percent_of_" + name, percent(its, its > 0 ? ours.median : 0)},
-            {name + "_gflops", figure(its > 0 ? flop / its * 1e-6 : 0)}};
-}
-
-void add_clocks(Row& row, const Clocks& clocks) {
-    row += {{"sm_mhz", figure(clocks.sm)},
-            {"clock_by", clocks.by},
-            {"nvml_mhz", figure(clocks.nvml)},
-            {"memory_mhz", figure(clocks.memory)}};
-}
-
-std::string today() {
-    char text[16];
-    const std::time_t now = std::time(nullptr);
-    std::strftime(text, sizeof text, "%Y-%m-%d", std::gmtime(&now));
-    return text;
 }

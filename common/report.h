@@ -19,21 +19,19 @@ inline Row& operator+=(Row& row, const Row& more) {
 struct Column {
     Column(const char* name);  // a column that several programs share, from kColumns
     Column(const std::string& name, const std::string& title, int width,
-           std::string (*shown)(const std::string& value, int width) = nullptr)
+           std::string (*shown)(const std::string& value) = nullptr)
         : name(name), title(title), width(width), shown(shown) {}
 
     std::string name;  // in the CSV
     std::string title;  // above it; a | begins its second line
-    int width;  // negative: aligned to the left; 0: the rest of the line
-    std::string (*shown)(const std::string& value, int width);  // formats the value for a reader
+    int width;  // negative: aligned to the left
+    std::string (*shown)(const std::string& value);  // formats the value for a reader
 };
 using Columns = std::vector<Column>;
-extern const Column kBar;  // percent_of_peak, to the end of the line
 
-std::string as_time(const std::string& ms, int);  // "22.4 ms", "94.8 us"
-std::string as_tera(const std::string& giga, int);  // "51.49"
-std::string as_percent(const std::string& percent, int);
-std::string as_bar(const std::string& percent, int width);
+std::string as_time(const std::string& ms);  // "22.4 ms", "94.8 us"
+std::string as_tera(const std::string& giga);  // "51.49"
+std::string as_percent(const std::string& percent);
 
 // Writes a file completely or not at all: beside `path`, and then renames it. path "": no file.
 // Throws Failure(kBadCommandLine) if it can't be written.
@@ -56,18 +54,6 @@ private:
 // Throws Failure(kBadCommandLine) if standard output can't be written.
 void flush_output();
 
-struct Times {
-    double median, least, most;  // milliseconds
-};
-Times summarize(std::vector<float> ms);
-
-// The clocks while something ran, in MHz. 0: unknown.
-struct Clocks {
-    double sm = 0;  // of the multiprocessors
-    const char* by = "-";  // who read it: "kernel" itself, "probe" (lab/clock.h) or "nvml"
-    unsigned nvml = 0, memory = 0;  // what NVML says: of the multiprocessors, of the memory
-};
-
 // Formats a figure; "-" unless it is positive.
 inline std::string figure(double value, const char* pattern = "%.0f") {
     return value > 0 ? format(pattern, value) : "-";
@@ -75,12 +61,3 @@ inline std::string figure(double value, const char* pattern = "%.0f") {
 inline std::string percent(double part, double whole) {  // "-" unless the whole is positive
     return whole > 0 ? format("%.1f", 100 * part / whole) : "-";
 }
-
-// Append to a row: times and speed, where `flop` is of one launch and `peak` is in GFLOP/s or 0; a
-// library's speed for the same product, with a median of 0 if it is missing; clocks.
-void add_times(Row& row, const Times& times, double flop, double peak);
-void add_library(Row& row, const std::string& name, double flop, const Times& ours,
-                 const Times& theirs);
-void add_clocks(Row& row, const Clocks& clocks);
-
-std::string today();  // "2026-01-31", in UTC

@@ -100,30 +100,22 @@ int run_stage(Launcher<In, Out> launch, const Facts& facts, int argc, char** arg
               const char* source, Launcher<__nv_bfloat16, float> launch_bf16) {
     const std::string name = stage_name(source);
     [[maybe_unused]] static const int once = std::atexit(refuse_exit);
-    int code = kVerified;
-    try {
-        Options options;
-        options.shapes = {square(Machine::kDefaultSize)};
-        OptionTable table = product_options(options, std::to_string(Machine::kDefaultSize));
-        table.push_back(device_option(options.device));
-        if (launch_bf16)
-            table.push_back(
-                {"bf16", "", "A and B of bfloat16 instead of FP16", flag(options.bf16)});
-        if (parse_command_line(
-                name,
-                "C = A * B for row-major A (M x K), B (K x N), C (M x N); verifies, then times.",
-                table += Machine::options(options),
-                "Examples:  " + name + " --sizes 1024:8192:1024 --csv ladder.csv\n           " +
-                    name + " -m 37 -n 129 -k 65 --verify-only",
-                argc, argv)) {
+    Options options;
+    options.shapes = {square(Machine::kDefaultSize)};
+    OptionTable table = product_options(options, std::to_string(Machine::kDefaultSize));
+    table.push_back(device_option(options.device));
+    if (launch_bf16)
+        table.push_back({"bf16", "", "A and B of bfloat16 instead of FP16", flag(options.bf16)});
+    const int code = run_program(
+        name, "C = A * B for row-major A (M x K), B (K x N), C (M x N); verifies, then times.",
+        table += Machine::options(options),
+        "Examples:  " + name + " --sizes 1024:8192:1024 --csv ladder.csv\n           " + name +
+            " -m 37 -n 129 -k 65 --verify-only",
+        argc, argv, [&] {
             without_verdict = name.c_str();
             if (options.bf16) run_shapes(launch_bf16, facts, options, name + " bf16");
             else run_shapes(launch, facts, options, name);
-        }
-        flush_output();
-    } catch (...) {
-        code = report_failure(name);
-    }
+        });
     without_verdict = nullptr;
     return code;
 }

@@ -186,18 +186,18 @@ double verify_product(
     const auto check = [](const std::string& wrong) {
         if (!wrong.empty()) throw Failure(kWrongResult, wrong);
     };
-    const bool half_c = sizeof(*x.C()) == 2;
-    x.set_integers(seed, half_c ? kHalfExact : arithmetic.exact_limit);
-    do {
+    const auto launch = [&] {
         x.clear();
         multiply();
         check(x.fetch());
+    };
+    x.set_integers(seed, sizeof(*x.C()) == 2 ? kHalfExact : arithmetic.exact_limit);
+    do {
+        launch();
         check(check_exact(x.shape, x.A, x.B, x.C()));
     } while (once_more());
     x.set_reals(seed, arithmetic.unit_roundoff);
-    x.clear();
-    multiply();
-    check(x.fetch());
+    launch();
     const Accuracy accuracy = check_accuracy(x.shape, x.A, x.B, x.C(), arithmetic.unit_roundoff);
     check(accuracy.wrong);
     return accuracy.worst;

@@ -14,7 +14,7 @@ from support import BUILD, ROOT, call, program
 
 # One program for each of the tables of options that programs share.
 STAGE, FRAGMENT, OPENCL, HOST, BENCH = "03_shared_blocking", "probe", "08_opencl_gcn", "roofline_host", "latency"
-AMOUNT, ORDERS, ARCHS = "-m 1 -n 1000000000 -k 8388608", "forward reverse random all", "sm_70 sm_75 sm_80"
+AMOUNT, ARCHS = "-m 1 -n 1000000000 -k 8388608", "sm_70 sm_75 sm_80"
 
 # Programs; their builds: "cpu", with _cpu after their names, "gpu", "both", or "host", which is built once; "device": skipped
 # without one. The words, or options and values that each of these refuses; the exit code (77: run with all devices hidden); what the
@@ -44,11 +44,11 @@ ROWS = [
     (FRAGMENT, "cpu", "--use", "a", 2, "matrix_a matrix_b accumulator"),
     (FRAGMENT, "cpu", "--type", "double", 2, "half float"),
     (FRAGMENT, "cpu", "--layout", "row_major", 2, "row col"),
-    (f"{STAGE} transfer", "cpu", "--sizes", "64 64:128:0 64:32:8", 2, ""),
-    ("library_curves blas_host", "host", "--sizes", "64", 2, "FIRST:LAST:STEP"),
-    (STAGE, "cpu", "--sizes", "16x16 1x1x1,, 1x2x3x4 1x0x3 1x1x8388609", 2, "MxNxK"),
+    (f"{STAGE} transfer", "cpu", "--sizes", "64:128:0 64:32:8 1:9000000:1", 2, "FIRST:LAST:STEP"),
+    ("library_curves blas_host", "host", "--sizes", "64x64x64", 2, "FIRST:LAST:STEP"),
+    (STAGE, "cpu", "--sizes --multiples", "16x16 1x2x3x4 1x0x3 1x1x8388609", 2, "MxNxK"),
+    (STAGE, "cpu", "--sizes --multiples", "1x1x1,, 0", 2, "1"),
     (STAGE, "cpu", "--gpu", "gtx", 2, "h200 h100 fury-x"),
-    (STAGE, "cpu", "--order", "sideways", 2, ORDERS),
     (STAGE, "cpu", "--limits", f"/ '' {__file__}", 2, ""),
     (f"{STAGE} {FRAGMENT}", "cpu", "--csv", "'' missing/a.csv .", 2, ""),
     (FRAGMENT, "cpu", "--svg", "'' missing/a.svg .", 2, ""),
@@ -62,7 +62,6 @@ ROWS = [
     (STAGE, "both", "--bf16", 2, "--bf16"),
     (STAGE, "cpu", "--lines", 2, "--lines traced"),
     (STAGE, "cpu", "--record x", 2, "--record traced"),
-    (STAGE, "gpu", "--order forward", 2, "--order build"),
     (STAGE, "gpu", "--large-indices", 2, "--large-indices build"),
     (FRAGMENT, "gpu", "--arch sm_80", 2, "--arch build"),
     (BENCH, "cpu", "--csv a.csv", 2, "--csv build"),

@@ -1,4 +1,5 @@
 // The verifier must reject every wrong result, at any size, and accept every right one.
+#include "common/lab/times.h"
 #include "common/operands.h"
 #include "common/options.h"
 
@@ -232,14 +233,14 @@ TEST(Limits, OfAGpuByItsName) {
     EXPECT_FALSE(find_gpu("gtx"));
 }
 
-TEST(Csv, QuotesWhatNeedsIt) {
-    const std::string path = testing::TempDir() + "quoted.csv";
+TEST(Csv, NoValueEndsItsField) {
+    const std::string path = testing::TempDir() + "fields.csv";
     Report report(path, {});
     report.add({{"driver, version", "2949.0 (HSA1.1,LC)"}, {"n", "say \"a\""}});
     report.save();
     std::ifstream file(path);
     const std::string text(std::istreambuf_iterator<char>(file), {});
-    EXPECT_EQ(text, "\"driver, version\",n\n\"2949.0 (HSA1.1,LC)\",\"say \"\"a\"\"\"\n");
+    EXPECT_EQ(text, "driver; version,n\n2949.0 (HSA1.1;LC),say 'a'\n");
 }
 
 // What a report shows of these rows.
@@ -263,13 +264,12 @@ TEST(Report, ShowsWhatAPersonReads) {
                              "percent_of_peak",
                              "percent_of_cublas",
                              "predicted_gflops",
-                             "measured_of_predicted",
-                             kBar};
+                             "measured_of_predicted"};
     const std::string table = shown(columns, {row, fast});
-    EXPECT_EQ(table.substr(0, table.find('#')),
+    EXPECT_EQ(table.substr(0, table.find("\n06")),
               "                                             of      of  predicted\n"
               "stage                      time  TFLOP/s   peak  cuBLAS    TFLOP/s  ratio\n"
-              "05_double_buffer        2.67 ms    51.49  77.0%  100.6%       8.60   5.99 ");
+              "05_double_buffer        2.67 ms    51.49  77.0%  100.6%       8.60   5.99");
     EXPECT_NE(table.find("\n06_wmma                319.1 us   430.71      -"), std::string::npos)
         << table;
     for (size_t begin = 0, end; (end = table.find('\n', begin)) != std::string::npos;

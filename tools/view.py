@@ -42,7 +42,7 @@ def record(program, shape, *options):
     is no record."""
     with tempfile.TemporaryDirectory(prefix="view-") as folder:
         file = pathlib.Path(folder, "record")
-        run = subprocess.run([program, "--sizes", "x".join(map(str, shape)), "--order", "forward", "--verify-only",
+        run = subprocess.run([program, "--sizes", "x".join(map(str, shape)), "--verify-only",
                               "--record", file, *options], stdout=subprocess.PIPE)
         if not file.exists():
             sys.exit(run.returncode or 1)

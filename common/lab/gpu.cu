@@ -236,7 +236,7 @@ Columns Machine::columns(const Options& options) {
     if (options.verify_only)
         return table_of(options, {"verified", "flop_per_byte", "predicted_gflops"});
     return table_of(options, {"median_ms", "gflops", "percent_of_peak", "percent_of_cublas",
-                              "sm_mhz", "predicted_gflops", "measured_of_predicted", kBar});
+                              "sm_mhz", "predicted_gflops", "measured_of_predicted"});
 }
 
 std::vector<Shape> Machine::shapes_before() const { return {}; }

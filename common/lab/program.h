@@ -1,6 +1,7 @@
 // The frame of a program that measures: its options, its table, its exit code.
 #pragma once
 
+#include "common/lab/times.h"
 #include "common/options.h"
 
 struct BenchOptions : RunOptions {

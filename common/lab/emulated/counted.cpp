@@ -78,9 +78,6 @@ OptionTable Machine::options(Options& o) {
         };
     };
     return {
-        {"order", "ORDER",
-         "run threads forward, reverse, random or all three (default all; traced: forward)",
-         choice(o.order, {"forward", "reverse", "random", "all"})},
         {"large-indices", "", "instead check that indices hold at more than 2^32 elements",
          flag(o.large_indices)},
         {"lines", "", "with tracing: the traffic of every source line", traced(flag(o.lines))},
@@ -112,12 +109,8 @@ struct Machine::Parts {
 Machine::Machine(const Options& options, const Arithmetic& arithmetic)
     : parts_(new Parts{options, options.gpu ? *options.gpu : gpu_named("h200")}) {
     select_device(options.device);
-    // One order is enough for a trace: it finds every race in any order.
-    const std::string order = !options.order.empty() ? options.order
-                              : emulator::tracing()  ? "forward"
-                                                     : "all";
-    for (const emulator::NamedOrder& each : emulator::kOrders)
-        if (order == "all" || order == each.name) parts_->orders.push_back(each);
+    parts_->orders.assign(std::begin(emulator::kOrders), std::end(emulator::kOrders));
+    if (emulator::tracing()) parts_->orders.resize(1);  // a trace finds every race in any order
     std::printf("CPU emulator: verifies and counts, times nothing.\n");
     print_gpu(parts_->gpu, arithmetic);
     print_shape(options);
