@@ -11,7 +11,6 @@ from support import ROOT, program
 # What is hidden, as the skip line names it; the programs that PATH then lacks; the tests that use it.
 HIDDEN = (
     ("nvcc", "nvcc", "tests/nvcc.py -k 01_naive"),
-    ("nvcc", "nvcc", "docs/tests/test_articles.py -k test_row[5]"),  # compile_claims.py
     ("git", "git", "docs/tests/test_book.py -k git"),
     ("pocl-opencl-icd", "", "08_opencl_gcn/tests/devices.py -k cpu"),
     ("oclgrind", "oclgrind", "tests/exercises.py -k past_k"),

@@ -3,19 +3,18 @@
   `x.csv: a, n 8, column = 1.5`                  in docs/results/h200/x.csv: of the one row with a cell a, and 8 in column n;
   `x.csv: a, column / y.csv: b, column = 2.1`    the quotient of two such;
   `x.txt: text`                                  in docs/results/x.txt.
-A command that takes a GPU is not run: its row has a figure of a CSV. That another figure is noticed is shown of each. The lists of
-all claims, of verdicts and of what is corrected are what tools/ledger.py writes.
+A command that takes a GPU is not run: its row has a figure of a CSV. The lists of all claims, of verdicts and of what is corrected
+are what tools/ledger.py writes.
+
+The index, docs/articles/README.md: each of its rows has its claims' verdicts, all claims have a row, and each command, which follows
+a $, is one of the ledger's or runs.
 """
-import contextlib
 import csv
-import functools
-import io
+import math
 import re
-import shutil
 
 import pytest
 
-import claims
 import ledger
 from commands import check_exists, run
 from support import ROOT
@@ -24,32 +23,27 @@ PLACE = r"([\w/]+\.csv): ([^=]+?)"
 SELECTOR = re.compile(rf"{PLACE}(?: / {PLACE})? = (.+)")
 RESULTS = ROOT / "docs/results"
 ROWS = ledger.rows()
+CLAIMS = [row for row in ROWS if row.verdict != "beside"]
+INDEX = [cells for line in (ledger.FOLDER / "README.md").read_text().splitlines()
+         if len(cells := [cell.strip() for cell in line.split("|")[1:-1]]) == 3]
 
 
 def code(text):
     return re.findall(r"`([^`]+)`", text)
 
 
-def figures_of(row):
-    return code(f"{row.right} {row.shows}")
-
-
 def cell(name, words):
     """The text in docs/results/h200/NAME that 'a, b, column' names."""
-    path = RESULTS / "h200" / name
-    assert path.exists(), f"there is no {name}"
-    *keys, column = words.split(", ")
+    keys, _, column = words.rpartition(", ")
 
-    def named(row, keys):
-        def is_cell(key):
-            column, _, value = key.partition(" ")
-            return key in row.values() or value and row.get(column) == value
-        return not keys or any(is_cell(", ".join(keys[:n])) and named(row, keys[n:]) for n in (1, 2) if n <= len(keys))
+    def left(row):  # of the keys, without those that are a cell
+        rest = f" {keys}," * bool(keys)
+        for text in sorted((*map(" ".join, row.items()), *row.values()), key=len, reverse=True):
+            rest = rest.replace(f" {text},", "", 1)
+        return rest
 
-    rows = list(csv.DictReader(path.read_text().splitlines()))
-    assert column in rows[0], f"{name} has no column '{column}'"
-    rows = [row for row in rows if named(row, keys)]
-    assert len(rows) == 1, f"{name} has {len(rows)} rows with {', '.join(keys)}"
+    rows = [row for row in csv.DictReader((RESULTS / "h200" / name).read_text().splitlines()) if not left(row)]
+    assert len(rows) == 1, f"{name} has {len(rows)} rows with {keys}"
     return rows[0][column]
 
 
@@ -62,27 +56,16 @@ def check_csv(figure):
     assert found == value.replace(",", ""), f"`{figure}`: it is {found}"
 
 
-@functools.lru_cache(None)
 def output_of(command):
-    """claims.py is called without a process of its own, and compile_claims.py compiles for all claims at once."""
-    script, words = re.match(r"(.*?claims\.py|.*) ?(.*)", command).groups()
-    if script == "python3 tools/claims.py":
-        printed = io.StringIO()
-        with contextlib.redirect_stdout(printed):
-            exit_code = claims.main(words.split())
-        if exit_code == 77:
-            pytest.skip("clang-19 is missing")
-        output = printed.getvalue()
-    else:
-        exit_code, output = run(script)
+    exit_code, output = run(command)
     assert not exit_code, f"`{command}`: {output[-300:]}"
-    lines = [line for line in output.splitlines() if "compile" not in script or words in line[:14].split()]
-    return " ".join(" ".join(lines).split())
+    return " ".join(output.split())
 
 
-def check_row(row):
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.claim)
+def test_row(row):
     assert row.verdict in ledger.VERDICTS, f"'{row.verdict}' is no verdict"
-    commands, figures = code(row.commands), figures_of(row)
+    commands, figures = code(row.commands), code(f"{row.right} {row.shows}")
     kept = [figure for figure in figures if re.match(r"\w+\.txt: ", figure)]  # of what programs printed once
     of_csv = [figure for figure in figures if SELECTOR.fullmatch(figure)]
     printed = [" ".join(figure.split()) for figure in figures if figure not in (*kept, *of_csv)]
@@ -113,34 +96,49 @@ def check_row(row):
         raise lack
 
 
-def check_lists(folder):
-    claims = [row.claim for row in ledger.rows(folder)]
+def test_lists():
+    claims = [row.claim for row in ROWS]
     assert len(claims) == len(set(claims)), "two rows have the same number"
-    for page, text in ledger.pages(folder).items():
+    for page, text in ledger.pages().items():
         assert page.read_text() == text, f"{page.name} is not what tools/ledger.py writes"
 
 
-def test_lists():
-    check_lists(ledger.FOLDER)
+def test_arithmetic():
+    """Of claims.txt: a product or quotient to the left of a = has the digits to its right, in whatever unit."""
+    checked = 0
+    for part in re.split("[;:,] |\n", (RESULTS / "claims.txt").read_text().replace(" x ", " * ").replace("^", "**")):
+        left, _, right = (re.sub(r"^\d+b? {3,}|(?<!\S)[A-Za-z][\w/]*", "", text) for text in part.partition(" = "))
+        shown = re.match(r"[\d.]+(?:e[+-]\d+)?(?![\d ]*[*])", right)
+        if shown and re.fullmatch(r"[\d.*/() -]+[*/][\d.*/() ]+", left) and left.count("(") == left.count(")") and "KB" not in part:
+            times = eval(left) / float(shown[0])
+            digits = int(re.sub(r"e.*|[.]", "", shown[0]))
+            assert abs(times / 10**round(math.log10(times)) - 1) <= 0.501 / digits, part
+            checked += 1
+    assert checked > 20
 
 
-@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.claim)
-def test_row(row):
-    check_row(row)
+def test_index_has_the_verdicts():
+    names = {name: verdict for verdict, *names in INDEX if verdict in ledger.VERDICTS for name in names}
+    led = []
+    for cells in INDEX:
+        these = [row for numbers, page in re.findall(r"\[claims? ([^\]]+)\]\((\w+\.md)\)", cells[2])
+                 for row in claims_named(numbers, page)]
+        said = re.match(r"\*\*(.+?)\*\*", cells[2])
+        said = {names.get(name) for name in re.split("[・、]", said[1])} if said else set()
+        assert said == {row.verdict for row in these}, f"{cells[0]}: the ledger has {[row.verdict for row in these]}"
+        led += these
+    assert not [row.claim for row in CLAIMS if row not in led], "no row leads to these"
 
 
-@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.claim)
-def test_another_figure_is_noticed(row):
-    for figure in figures_of(row) if row.verdict not in ledger.NOT_RUN else ():
-        with pytest.raises(AssertionError):
-            check_row(row._replace(right="", shows=f"{row.right} {row.shows}".replace(f"`{figure}`", f"`{figure[:-1]}?`")))
+def claims_named(numbers, page):
+    """The rows of the ledger that `1-3, 2b` names."""
+    for first, last, letter in re.findall(r"(\d+)(?:-(\d+)|([a-z]))?", numbers):
+        for n in range(int(first), int(last or first) + 1):
+            yield next(row for row in CLAIMS if (row.page.name, row.claim) == (page, f"{n}{letter}"))
 
 
-@pytest.mark.parametrize("old, new", [
-    (r"- \*\*46\*\*(.*\n  )*.*\n", ""), (r"\*\*46\*\*", "**146**"), (r"\*corrected\*", "*reproduced*"),
-    (r"\*quoted\*", "*reproduced*"), (" → .*", " → as it says")])
-def test_a_row_that_is_lost_or_changed_is_noticed(old, new, tmp_path):
-    for path in shutil.copytree(ledger.FOLDER, tmp_path / "articles").glob("[!c]*.md"):
-        path.write_text(re.sub(old, new, path.read_text(), count=1))
-    with pytest.raises((AssertionError, ledger.Wrong)):
-        check_lists(tmp_path / "articles")
+@pytest.mark.parametrize("command", sorted({command for cells in INDEX for command in re.findall(r"\$ `([^`]+)`", cells[1])}))
+def test_index_command(command):
+    check_exists(command)
+    if not any(command in code(row.commands) for row in CLAIMS) and not re.match("./run (?!.*--cpu)|./test", command):
+        output_of(command)
