@@ -328,7 +328,7 @@ def timed(results, page, block):
         ms = row.median_ms
         return (f"{row.stage:<21}{f'{ms * 1000:.1f} us' if ms < 1 else f'{ms:.2f} ms':>10}{row.gflops / 1000:9.2f}"
                 f"{row.percent_of_peak:6.1f}%{row.percent_of_cublas:7.1f}%{row.sm_mhz:6.0f}{row.predicted_gflops / 1000:11.2f}"
-                f"{row.measured_of_predicted:7.2f} {'#' * round(row.percent_of_peak / 5)}")
+                f"{row.measured_of_predicted:7.2f}")
     return with_rows(block, [line(row) for row in results("ladder") if row.m == RATES_SIZE and "/" not in row.stage])
 
 

@@ -46,15 +46,7 @@ def test_with_cuobjdump_it_counts_machine_code():
     assert "sm_70" in run.stdout, "sm_70 is counted, or named as not built"
 
 
-@pytest.mark.parametrize("words, environment", (((), {"PATH": "/nonexistent"}), (("--nvcc", "/nonexistent/nvcc"), {})), ids=str)
-def test_without_nvcc_one_line_names_the_package(words, environment):
-    run = subprocess.run([*COUNT, *words], capture_output=True, text=True, env={**os.environ, **environment})
+def test_without_nvcc_one_line_names_the_package():
+    run = subprocess.run([*COUNT, "--nvcc", "/nonexistent/nvcc"], capture_output=True, text=True)
     assert run.returncode == 77 and not run.stdout
     assert re.fullmatch(r"count_mma\.py: no compiler '.*': .* \(package nvidia-cuda-toolkit\)\n", run.stderr), run.stderr
-
-
-@pytest.mark.parametrize("words", ((), ("--nvcc", "/nonexistent/nvcc")), ids=str)
-def test_volta_code_says_what_it_lacks(words):
-    """Only an nvcc up to 12.9 builds for a Volta; docs/results/volta_code.txt has what the program then prints."""
-    run = subprocess.run([sys.executable, "-B", ROOT / "07_fragment_probe/volta_code.py", *words], capture_output=True, text=True)
-    assert run.returncode == 0 or run.returncode == 77 and re.fullmatch(r"volta_code\.py: n.*\n", run.stderr), run.stderr

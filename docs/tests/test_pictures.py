@@ -1,5 +1,5 @@
 """./run pictures: the committed pictures are those of the kernels' accesses, and of the files that they are drawn from. Each stands
-in the book, with its title as the text for those who can't see it, and can be read in light, in dark and in grey.
+in the book, with its title as the text for those who can't see it, and can be read.
 """
 import re
 import xml.etree.ElementTree
@@ -8,7 +8,6 @@ import pytest
 
 import browser
 import pictures
-import svg
 from browser import chromium  # noqa: F401
 from support import ROOT, program
 
@@ -32,23 +31,6 @@ def test_in_the_book():
                         for tag in ("title", "desc"))
         assert about and (title, name) in sum(shown.values(), []), name
     assert not [page for page in shown if page.name == "README.md" and not shown[page]]
-
-
-def light(colour):
-    """Its luminance, as WCAG 2 has it, and 0.05."""
-    digits = colour[1:] if len(colour) == 7 else "".join(2 * digit for digit in colour[1:])
-    parts = [int(digits[at:at + 2], 16) / 255 for at in (0, 2, 4)]
-    return .05 + sum(share * (part / 12.92 if part < .04 else ((part + .055) / 1.055) ** 2.4)
-                     for share, part in zip((.2126, .7152, .0722), parts))
-
-
-@pytest.mark.parametrize("colours", [svg.LIGHT, svg.DARK], ids=["light", "dark"])
-def test_contrast(colours):
-    card, ink, lesser, _, *rest = map(light, colours.split())
-    for on, under in ((ink, card), (lesser, card), *zip(rest[5:], rest)):
-        assert max(on / under, under / on) > 4.5, "text"
-    for near, far in zip(rest, rest[1:5]):
-        assert (near > far if ink < card else near < far) and max(near / far, far / near) > 1.25, "fills, in grey"
 
 
 def test_text_fits(chromium, tmp_path):  # noqa: F811

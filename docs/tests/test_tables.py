@@ -98,30 +98,13 @@ def contents(folder):
             for path in folder.rglob("*.*") if path.is_file()}
 
 
-# Of which file, in the first row of which stage or kind, which cell, made what, and which files change by it.
-CHANGED = (
-    ("ladder", "03_shared_blocking,8192", "gflops", "12345",
-     "03_shared_blocking/README.md 03_shared_blocking/notes.md README.md h200/bars.svg h200/ladder.svg h200/roofline.svg"),
-    ("limits", "copy", "gbs", "3000.0", "03_shared_blocking/README.md h200/roofline.svg"),
-    ("library_curves", "FP32", "gflops", "9979", "h200/library_curves.svg"),
-    ("opencl", "01_naive,1024", "percent_of_peak", "50", "h200/opencl.svg"),
-    ("rates", "03_shared_blocking", "waiting_barrier", "9.97",
-     "03_shared_blocking/notes.md h200/cycles.svg h200/cycles_03.svg h200/cycles_04.svg"),
-)
-WRONG = (  # the same, and what is then said
+# Of which file, in the first row of which stage or kind, which cell, made what, and what is then said.
+WRONG = (
     ("ladder", "03_shared_blocking,8192", "m", "8191", "has no row of 8192 x 8192 x 8192 for 03_shared_blocking"),
-    *(("ladder", "01_naive", "gflops", bad, f"gflops is '{bad}'") for bad in ("many", "nan", "-5", "0", "1e-300", "1e308")),
-    ("ladder", "01_naive", "power_w", "1e308", "power_w is '1e308'"),
+    ("ladder", "01_naive", "gflops", "1e-300", "gflops is '1e-300'"),
     ("ladder", "01_naive", "verified", "wrong", "verified is 'wrong'"),
-    ("ladder", "01_naive", "driver", "9", "has results of several machines"),
-    ("ladder", "stage", "predicted_gflops", "x", "has no column 'predicted_gflops'"),
-    ("limits", "copy", "what", "copied", "has no row of copy"),
     ("limits", "copy", "gpu", "X1", "has results of several machines"),
-    ("limits", "copy", "gbs", "1e-300", "gbs is '1e-300'"),
-    ("limits", "fp32_fma", "gflops", "-", "lacks a figure"),
-    ("library_curves", "FP64", "n", "1,2", "has "),
-    ("rates", "03_shared_blocking", "stage", "07_shared", "has no row of 03_shared_blocking"),
-)
+    ("limits", "fp32_fma", "gflops", "-", "lacks a figure"))
 
 
 def change(folder, name, row, column, to):
@@ -135,12 +118,12 @@ def change(folder, name, row, column, to):
     path.write_text("\n".join(lines) + "\n")
 
 
-@pytest.mark.parametrize("name, row, column, to, files", CHANGED)
-def test_another_figure_changes_its_pages_and_pictures(name, row, column, to, files, drawn, copy):
-    change(copy, name, row, column, to)
+def test_another_figure_changes_its_pages_and_pictures(drawn, copy):
+    change(copy, "ladder", "03_shared_blocking,8192", "gflops", "12345")
     assert plotted(copy) == 0
     before, after = contents(drawn), contents(copy)
-    assert sorted(name for name in after if after[name] != before[name] and not name.endswith(".csv")) == files.split()
+    assert sorted(name for name in after if after[name] != before[name] and not name.endswith(".csv")) == [
+        *PAGES[1:], "README.md", "h200/bars.svg", "h200/ladder.svg", "h200/roofline.svg"]
 
 
 def check_refused(copy, said, capsys):
@@ -157,9 +140,7 @@ def test_what_is_wrong_is_named(name, row, column, to, said, copy, capsys):
 
 
 @pytest.mark.parametrize("file, old, new, said", [
-    ("h200/library_curves.csv", b"(?s).*", b"", "has no rows"), ("h200/opencl.csv", b"(?s)\n.*", b"\n", "has no rows"),
-    ("h200/ladder.csv", b"exact", b"\xff\xfe", "verified is"), ("README.md", b"<!-- /ladder -->", b"", "takes each table between"),
-    ("README.md", b"<!-- ladder -->", b"<!-- timed -->", "takes each table between"),
+    ("README.md", b"<!-- /ladder -->", b"", "takes each table between"),
     ("03_shared_blocking/notes.md", b"ablation -->", b"abolition -->", "'abolition'")])
 def test_a_wrong_file_is_named(file, old, new, said, copy, capsys):
     (copy / file).write_bytes(re.sub(old, new, (copy / file).read_bytes()))
