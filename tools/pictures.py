@@ -1,7 +1,7 @@
 """The chapters' pictures, docs/pictures/*.svg: drawn from what the kernels' traced builds access, or from other files of the book.
 
 A picture is a function in drawings/. @picture gives its file's name, and the runs of traced programs whose records the function
-gets. It returns the drawing, and a line that says what it was drawn from.
+gets. It returns the drawing, and a line that says what it was drawn from. What shows nothing of a run is an SVG file alone.
 """
 from typing import NamedTuple
 
@@ -125,5 +125,4 @@ def write():
 
 import drawings.blocking  # noqa: E402, F401  (which take the names above)
 import drawings.first  # noqa: E402, F401
-import drawings.race  # noqa: E402, F401
 import drawings.tensor  # noqa: E402, F401

@@ -1,6 +1,5 @@
 """The translated pages are what ./run translate makes of the English pages and the catalogues, and have the English pages' figures,
 commands and links. What waits for a translator is listed, and fails nothing."""
-import re
 import shutil
 
 import pytest

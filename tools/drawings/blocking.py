@@ -55,29 +55,6 @@ def lanes(stage):
     return svg, accesses(stage.data["name"], stage)
 
 
-@picture("04_to_and_fro")
-def to_and_fro():
-    svg = Svg("To and fro, each step keeps an operand")
-    there = [[(i, j) for j in range(8)] for i in range(8)]
-    for x, name, rows in ((54, "2_wide_loads.cu", there),
-                          (254, "matmul.cu", [row[::-1] if i % 2 else row for i, row in enumerate(there)])):
-        order = sum(rows, [])
-        steps = list(zip(order, order[1:]))
-        apart = [step for step in steps if step[0][0] != step[1][0] and step[0][1] != step[1][1]]
-        grid = Grid(svg, x, 92, 8, 8, 19, 24, fill=0)
-        grid.ruled()
-        grid.named({j: f"b[{j}]" for j in (0, 7)}, [f"a[{i}]" for i in range(8)] if x < 100 else ())
-        for step in steps:
-            ends = (*grid.middle(*step[0]), *grid.middle(*step[1]))
-            svg.line("M{:g} {:g}L{:g} {:g}".format(*ends), "dash") if step in apart else svg.arrow(*ends)
-        svg.text(x, 62, name, "strong")
-        svg.text(x, 308, f"{len(steps) - len(apart)} of {len(steps)} steps keep")
-        svg.text(x, 324, f"a[i] or b[j]; {len(apart)} (dashed) neither" if apart else "a[i] or b[j]")
-    svg.text(20, 354, "A box is a multiply-add, acc[i][j] += a[i] * b[j]. An arrow leads")
-    svg.text(20, 370, "to the next.")
-    return svg, "The order of the loops over acc[i][j] in the sources of 04."
-
-
 def order_of(record, late):
     """[(what, buffer, s)]: warp 0's loads, stores, barriers and reads in program order, those of one kind together; and its
     multiplies, which the record lacks. In the source each stands behind a read, or is the last of the loop over s (`late`). There
@@ -162,40 +139,3 @@ def waves():
             given = -(-int(registers) // 4) * 4
             grid.cell(0, given * wave, 1, registers, columns=given, edge="edge")
     return svg, "The table in 08's notes. VGPRs are given in fours, at most 10 waves."
-
-
-@picture("09_banks")
-def register_banks():
-    """The registers are those that nvcc 13.0.88 chose for sm_90, as cuobjdump -sass shows them: where multiply 2 of the first step
-    begins row 12, behind a read of shared memory (and two additions, in the second). Other compilers choose others."""
-    svg, y = Svg("Three operands from one bank must wait"), 58
-    for step, a, b, sums, said in (
-            ("2_async_copies.cu: four sums stored as one float4", 28, 52, (60, 156, 157, 158),
-             ("acc[12][0] fetches three from one bank and must wait.", "The others fetch two.")),
-            ("3_free_sums.cu: each sum stored by itself", 16, 20, (143, 145, 144, 147),
-             ("A sum and its b lie in different banks. So three operands", "can never lie in one bank."))):
-        svg.text(20, y, step, "strong")
-        for bank, name in enumerate(("even registers", "odd registers")):
-            svg.text(174 + 163 * bank, y + 20, name, "lesser middle", False)
-        top = y + 28
-        for i, j, acc in zip((11, 12, 12, 12), (0, 0, 1, 2), sums):
-            if (i, j) == (12, 0):
-                svg.box(20, top, 399, 22, 0, "a read of shared memory", "grid", "middle")
-                top += 22
-            svg.text(20, top + 24, f"acc[{i}][{j}]", "strong")
-            fetched = [("a[12]", a)] * ((i, j) == (12, 0)) + [(f"b[{j}]", b + j), ("acc", acc)]
-            for bank in (0, 1):
-                svg.box(93 + 163 * bank, top, 163, 40, edge="grid")
-                those = [each for each in fetched if each[1] % 2 == bank]
-                for place, (name, register) in enumerate(those):
-                    svg.box(96 + 163 * bank + 53 * place, top + 3, 51, 34, 4 if len(those) == 3 else 3, f"{name}\nR{register}",
-                            css="middle")
-            top += 40
-        svg.paragraph(20, top + 20, *said)
-        y = top + 68
-    svg.paragraph(20, y, "acc[12][0] stands for acc[12][0] += a[12] * b[0], and so on.",
-                  "What an instruction used is kept for the next one only. The",
-                  "read stands between, so b[0] is fetched again. In the rest of",
-                  "row 12 a[12] is kept.")
-    svg.legend(y + 66, (3, "operands fetched"), (4, "three from one bank"))
-    return svg, "The machine code of both programs (nvcc 13.0.88, sm_90)."
