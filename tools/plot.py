@@ -2,7 +2,7 @@
 """Draws a folder's results, and writes the tables of the pages: plot.py FOLDER [README...]
 
 FOLDER's pictures are made of the CSVs that `./run all FOLDER` wrote on a GPU: bars.svg (each chapter beside cuBLAS), ladder.svg
-(speed against size), sizes_NN.svg (the speeds of a chapter's programs where they differ most, from 11 on), roofline.svg (each
+(speed against size), sizes_NN.svg (the speeds of a chapter's programs where they differ most, if its lesson shows it), roofline.svg (each
 chapter predicted and measured), library_curves.svg (cuBLAS in each precision). An opencl.csv gives opencl.svg, and ncu's
 rates.csv cycles.svg and cycles_NN.svg (where a warp's cycles go). Of the pages beside README, and of the chapters there,
 tables.py makes the tables. All is written, or, when anything is wrong, none.
@@ -20,7 +20,7 @@ import sys
 import programs
 from chart import LEFT, RIGHT, Axes, Chart, scale
 from results import Figure, Wrong, write_whole
-from tables import RATES_SIZE, SIZE, UNITS, Results, between, machine, pages, unit
+from tables import RATES_SIZE, SIZE, UNITS, Results, between, machine, pages, text_of, unit
 
 # The highest points of the slides' curves, GFLOP/s, on a Radeon R9 Fury X. The fifth, LDS blocking (slide 53), has no figure there.
 SLIDES = (("slide 43", 567), ("slide 53", 2018), ("slide 56", 5141), ("slide 58", 6351))
@@ -29,8 +29,6 @@ FURY_X = 8601.6
 PARTS = (("not_selected", "ready, not chosen", 0), ("wait", "previous instruction", 1), ("math_pipe_throttle", "unit is full", 1),
          ("dispatch_stall", "register file", 1), ("barrier", "barrier", 4), ("lg_throttle", "queue of L1", 2),
          ("short_scoreboard", "shared memory", 2), ("long_scoreboard", "global memory", 2))
-# Where TMA loads, nobody waits for global memory itself; and ncu counts the wait for wgmma as one at a barrier.
-WORDS = {"10_async_mma": {"long_scoreboard": "mbarriers"}, "11_wgmma": {"long_scoreboard": "mbarriers", "barrier": "products"}}
 
 
 def tera(row):
@@ -195,8 +193,10 @@ def chapters(results):
 def parts(row):
     """The cycles from one instruction of a warp to its next, and what they are: (words, fill, cycles)."""
     cycles = between(row)
-    found = [("issuing", 3, 1), *((WORDS.get(row.stage, {}).get(column, words), fill, getattr(row, f"waiting_{column}"))
-                                  for column, words, fill in PARTS)]
+    # Where TMA loads, nobody waits for global memory itself; and ncu counts the wait for wgmma as one at a barrier.
+    other = {"long_scoreboard": "mbarriers"} if "mbarrier" in text_of(row.stage) else {}
+    other |= {"barrier": "products"} if unit(row.stage) == "kWgmma" else {}
+    found = [("issuing", 3, 1), *((other.get(column, words), fill, getattr(row, f"waiting_{column}")) for column, words, fill in PARTS)]
     found = [part for part in found if part[2] >= 0.2]
     return cycles, [*found, ("other", 0, max(0, cycles - sum(part[2] for part in found)))]
 
@@ -257,7 +257,9 @@ def drawn(results):
     """{file: its text} of all pictures. Its sources are written into each, to tell later whether it shows these rows."""
     pictures = {"bars": (bars, "ladder"), "ladder": (ladder, "ladder", "limits"), "roofline": (roofline, "ladder", "limits"),
                 "library_curves": (library_curves, "library_curves")}
-    for chapter in {row.stage.split("/")[0] for row in results("ladder") if row.stage >= "11"}:
+    for chapter in {row.stage.split("/")[0] for row in results("ladder") if "/" in row.stage}:
+        if f"/sizes_{chapter[:2]}.svg" not in (programs.ROOT / chapter / "README.md").read_text():
+            continue
         pictures[f"sizes_{chapter[:2]}"] = functools.partial(sizes, chapter=chapter), "ladder"
     if (results.folder / "opencl.csv").exists():
         pictures["opencl"] = opencl, "opencl"

@@ -11,9 +11,10 @@ import subprocess
 import sys
 
 from machine import ROOT
+from tables import text_of
 
 LONGEST = 330
-LESSON, LONG_LESSON, LONG = 1500, 2000, ("06", "10", "11", "12")  # words before the exercises, tables included
+LESSON, LONG_LESSON = 1500, 2000  # of a chapter on tensor cores; words
 CHAPTER = r"\d\d_\w+/"
 DATA = "data: CSV, SVG, TXT"
 # Name, files (the first row that matches has a file), the lines that it may have.
@@ -74,7 +75,8 @@ def main(commits):
     for lesson in sorted(ROOT.glob("[0-9][0-9]_*/README.md")):
         texts = [file.read_text().partition("\n## Exercises")[0] for file in (lesson, lesson.with_name("notes.md"))]
         words = [len(re.sub("(?s)<details><summary>If you come.*?</details>", "", text).split()) for text in texts]
-        show(lesson.parent.name, words, LONG_LESSON if lesson.parent.name[:2] in LONG else LESSON)
+        tensor = re.search("kTensor|kWgmma", text_of(lesson.parent.name))
+        show(lesson.parent.name, words, LONG_LESSON if tensor else LESSON)
 
 
 if __name__ == "__main__":

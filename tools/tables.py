@@ -62,10 +62,13 @@ def machine(row):
     return f"{row.gpu}, driver {row.driver}, CUDA {row.cuda}"
 
 
+def text_of(stage):
+    return "".join(programs.text_of(file) for file in programs.steps() if programs.name(file) == stage)
+
+
 def unit(stage):
     """The word in UNITS of what a stage says that it multiplies with."""
-    text = "".join(file.read_text(errors="replace") for file in programs.steps() if programs.name(file) == stage)
-    return next(word for word in UNITS if word in text)
+    return next(word for word in UNITS if word in text_of(stage))
 
 
 class Head(str):

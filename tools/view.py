@@ -23,9 +23,7 @@ from pages import LANGUAGES, glossary
 LONGEST = 512  # the longest edge of a matrix that a page can show
 HERE = pathlib.Path(__file__).parent
 TOYS = ROOT / "docs/toys"
-# What a page shows if nobody says what: a tile of C or two, and so many k that every buffer is used again.
-SHAPES = {"01": (16, 32, 12), "06": (128, 256, 160), "09": (128, 256, 24), "10": (128, 256, 384), "11": (64, 128, 192)}
-OTHER_SHAPE = 128, 128, 24
+USUAL = 128, 128, 24  # the shape that a page shows if neither a reader nor the chapter says which
 WORDS = ("asynchronous copy", "bank", "bank conflict", "broadcast", "coalesced", "fragment", "lane", "mbarrier", "padding", "phase",
          "sector", "swizzle", "TMA", "tensor core", "tile", "warp", "wgmma")
 # What the pages call otherwise than the glossary, in each language, and what it means there.
@@ -33,8 +31,15 @@ OWN = {("at best", "最少", "最少"): "The fewest sectors or wavefronts that a
        ("wavefront", "ウェーブフロント", "wavefront"): "One turn of shared memory, a cycle: each bank delivers at most one word."}
 
 
+def told(step, root=ROOT):
+    """The parts of a chapter's view.txt."""
+    file = root / re.split(r"[./]", step)[0] / "view.txt"
+    return file.read_text().strip().split("\n\n") if file.is_file() else []
+
+
 def usual_shape(step):
-    return SHAPES.get(step[:2], OTHER_SHAPE)
+    """A tile of C or two, and so many k that every buffer is used again: as view.txt begins with "shape 64 x 128 x 192"."""
+    return next((tuple(map(int, re.findall(r"\d+", part))) for part in told(step) if part.startswith("shape ")), USUAL)
 
 
 def record(program, shape, *options):
@@ -189,9 +194,10 @@ def sayings(root=ROOT):
 def captions(step, root=ROOT):
     """Of view.txt: parts between empty lines. The first line of each says where: "warp 4 shared load of Bs after barrier, lane 3:
     b[j] = Bs" is the warp's first shared load of Bs by a line with these words, after a barrier. The others are what is told."""
-    file = root / re.split(r"[./]", step)[0] / "view.txt"
     found, own = [], [translations(language, root) for language in LANGUAGES]
-    for part in file.read_text().strip().split("\n\n") if file.is_file() else ():
+    for part in told(step, root):
+        if part.startswith("shape "):
+            continue
         where, *text = part.split("\n")
         warp, kind, of, after, lane, statement = re.fullmatch(
             r"(?:warp (\d+) )?([a-z ]+?)(?: of (\w+))?(?: after ([a-z ]+))?(?:, lane (\d+))?: (.+)", where).groups()
