@@ -5,7 +5,6 @@ import fcntl
 import functools
 import os
 import pathlib
-import queue
 import re
 import shlex
 import shutil
@@ -13,7 +12,6 @@ import signal
 import subprocess
 import sys
 import tempfile
-import threading
 
 from programs import ROOT
 from results import plain
@@ -277,28 +275,18 @@ def each_built(targets):
     yield targets[0]
     if not targets[1:]:
         return
-    lines, there, shown = queue.Queue(), set(), Shown()
-
-    def read():
-        with contextlib.suppress(ValueError):  # closed: the rest of the build is not wanted
-            for line in child.stdout:
-                lines.put(line)
-        lines.put(b"")
-
+    there, shown = set(), Shown()
     with contextlib.ExitStack() as until_built:
         until_built.enter_context(locked())
         child = until_built.enter_context(subprocess.Popen(building(targets[1:]), stdout=subprocess.PIPE, stderr=subprocess.STDOUT))
         until_built.callback(child.terminate)
-        threading.Thread(target=read, daemon=True).start()
-        ended = False
         for target in targets[1:]:
-            while not ended and (target not in there or target == targets[-1]):
-                line = lines.get()
+            while child.returncode is None and (target not in there or target == targets[-1]):
+                line = child.stdout.readline()  # what the build said while a program ran waits in the pipe
                 there.update(name.decode() for name in BUILT.findall(line))
                 if line:
                     shown(line)
                 else:
-                    ended = True
                     check_built(child.wait())
                     until_built.close()
             yield target

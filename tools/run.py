@@ -176,11 +176,7 @@ def check_writable(path, option):
 
 
 def check_ladder(chosen, options):
-    """Says which steps are missing between others; ends the program at an option that no stage has, before anything is built."""
-    for chapter in dict.fromkeys(each.chapter for each in chosen if each.kind == "step"):
-        steps = {int(each.source.stem.partition("_")[0]) for each in STEPS if each.chapter == chapter and each.kind == "step"}
-        for step in sorted({*range(1, max(steps))} - steps):
-            say(f"{chapter} has no step {step}: its file is missing")
+    """Ends the program at an option that no stage has, before anything is built."""
     known = programs.options()
     for word in options:
         if re.match("--?[a-z]", word) and word.partition("=")[0] not in known:
