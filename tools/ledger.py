@@ -19,6 +19,7 @@ import textwrap
 
 import tables
 from machine import ROOT
+from pages import headings
 from results import Wrong
 
 FOLDER = ROOT / "docs/articles"
@@ -34,9 +35,9 @@ def number(claim):
     return int(digits), letter
 
 
-def articles(folder=FOLDER):
+def articles():
     """The pages with rows, in the order of the claims' numbers."""
-    return sorted((path for path in folder.glob("*.md") if re.search(r"(?m)^- \*\*\d+\w*\*\* · ", path.read_text())),
+    return sorted((path for path in FOLDER.glob("*.md") if re.search(r"(?m)^- \*\*\d+\w*\*\* · ", path.read_text())),
                   key=lambda path: min(number(row.claim) for row in rows_of(path)))
 
 
@@ -55,13 +56,8 @@ def rows_of(path):
     return rows
 
 
-def rows(folder=FOLDER):
-    return [row for path in articles(folder) for row in rows_of(path)]
-
-
-def anchor(heading):
-    """The name that GitHub gives a heading."""
-    return re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
+def rows():
+    return [row for path in articles() for row in rows_of(path)]
 
 
 def numbers(claims):
@@ -88,7 +84,7 @@ def corrected(rows):
     for (page, title), found in itertools.groupby((row for row in rows if row.right), lambda row: (row.page, row.title)):
         yield f"\n## {title}\n"
         for row in found:
-            yield textwrap.fill(f"- [**{row.claim}**]({page.name}#{anchor(row.heading)}) · {row.says} → {row.right}", 128,
+            yield textwrap.fill(f"- [**{row.claim}**]({page.name}#{headings('# ' + row.heading)[0]}) · {row.says} → {row.right}", 128,
                                 subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
     yield ""
 
@@ -96,11 +92,11 @@ def corrected(rows):
 LISTS = {made.__name__: made for made in (claims, verdicts, corrected)}
 
 
-def pages(folder=FOLDER):
+def pages():
     """{page: its text} of those that have lists. Raises Wrong."""
-    found = rows(folder)
+    found = rows()
     return {path: tables.filled(path, lambda name, old: "\n".join(LISTS[name](found)) + "\n")
-            for path in (folder / "claims.md", folder / "corrected.md")}
+            for path in (FOLDER / "claims.md", FOLDER / "corrected.md")}
 
 
 def main(words):

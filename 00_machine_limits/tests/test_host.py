@@ -4,7 +4,6 @@ import functools
 import math
 import os
 import pathlib
-import re
 import subprocess
 import tempfile
 
@@ -26,26 +25,19 @@ def test_roofline_host(tmp_path):
         assert math.isclose(gflops, gbs * intensity, rel_tol=1e-3), point
 
 
-# A BLAS with a fault that the environment names.
+# A BLAS that FAULT makes wrong: in all products, in the last element, or in those that are timed.
 BLAS = """
-#include <cmath>
 #include <cstdlib>
-#include <cstring>
-static bool planted(const char* fault) { const char* text = getenv("FAULT"); return text && !std::strcmp(text, fault); }
+static const int fault = atoi(getenv("FAULT"));
 template <class T> void gemm(int m, int n, int k, const T* a, int lda, const T* b, int ldb, T* c, int ldc) {
-    if (planted("another matrix' leading dimension")) lda = ldb = lda < ldb ? lda : ldb;
+    static int calls = 0;  // of floats and of doubles: each has 4 that are verified, then the timed
+    ++calls;
     for (int i = 0; i < m; ++i)
         for (int j = 0; j < n; ++j) {
-            T sum = 0;
-            for (int p = 0; p < k; ++p) {
-                T x = a[i * lda + p];
-                if (planted("operands rounded to TF32")) x = std::ldexp(std::trunc(std::ldexp(x, 10)), -10);
-                sum += x * b[p * ldb + j];
-            }
-            if (!planted("no last element") || i < m - 1 || j < n - 1) c[i * ldc + j] = sum;
+            T sum = (fault == 1 && i == m - 1 && j == n - 1) || (fault == 2 && calls > 4);
+            for (int p = 0; p < k; ++p) sum += a[i * lda + p] * b[p * ldb + j];
+            c[i * ldc + j] = sum;
         }
-    static int calls = 0;  // of floats and of doubles: each has 4 that are verified, then the timed
-    if (++calls > 4 && planted("wrong in the timed products")) c[0] += 1;
 }
 extern "C" {
 void cblas_sgemm(int, int, int, int m, int n, int k, float, const float* a, int lda, const float* b, int ldb, float, float* c,
@@ -66,10 +58,10 @@ def library(source):
     return str(made.parent)
 
 
-def with_blas(folder, fault="", source=BLAS):
+def with_blas(folder, fault=0, source=BLAS):
     return subprocess.run([program("blas_host"), "--sizes", "64:64:1", "--repeat", "2", "--csv", folder / "curves.csv"],
                           capture_output=True, text=True,
-                          env={**os.environ, "LD_LIBRARY_PATH": library(source), "FAULT": fault})
+                          env={**os.environ, "LD_LIBRARY_PATH": library(source), "FAULT": str(fault)})
 
 
 def test_without_a_blas_one_line_says_so(tmp_path):
@@ -77,7 +69,7 @@ def test_without_a_blas_one_line_says_so(tmp_path):
     assert run.returncode == 77 and run.stderr.count("\n") == 1
 
 
-@pytest.mark.parametrize("fault", re.findall(r'planted\("(.*?)"\)', BLAS))
+@pytest.mark.parametrize("fault", (1, 2))
 def test_wrong_blas_leaves_no_row(fault, tmp_path):
     run = with_blas(tmp_path, fault)
     assert run.returncode == 1 and run.stderr and not list(tmp_path.iterdir())

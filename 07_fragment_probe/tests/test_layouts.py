@@ -1,7 +1,6 @@
 """What probe and mma_maps find, on the emulator and on this GPU, is what layouts.inc says."""
 import csv
 import re
-import xml.etree.ElementTree
 
 import pytest
 
@@ -53,8 +52,6 @@ def check_probe(name, folder, *words):
         assert read(one) == {"": places}, f"{of}: --csv"
         assert shown(text) == places, f"{of}: printed"
         assert chips in text.splitlines()[-1], f"{of}: not recognised"
-        cells = xml.etree.ElementTree.parse(picture).findall(".//{*}tspan")
-        assert len({cell.text for cell in cells}) == len(places), f"{of}: --svg"
     printed(name, "--svg", picture, *words)
     assert picture.read_text() == (CHAPTER / PICTURES[chips]).read_text(), f"not what probe --svg draws: {PICTURES[chips]}"
     return arch, expected, all_shapes
