@@ -1,5 +1,4 @@
-#!/usr/bin/env python3
-"""ledger.py reads the rows of the articles' claims from the pages of docs/articles, and writes the lists that follow from them.
+"""Reads the rows of the articles' claims from the pages of docs/articles, and makes the lists that follow from them.
 
 A row stands below a heading of its article:
 
@@ -9,12 +8,10 @@ A row stands below a heading of its article:
 
 Only what is wrong has the arrow. A slip and what is out of reach have no commands. The lists are those between <!-- NAME --> and
 <!-- /NAME --> of claims.md and corrected.md: each function in LISTS yields the lines of one.
-Example: python3 tools/ledger.py. Exit codes: 0 written, 2 wrong words, or a page that can't be read so.
 """
 import collections
 import itertools
 import re
-import sys
 import textwrap
 
 import tables
@@ -97,21 +94,3 @@ def pages():
     found = rows()
     return {path: tables.filled(path, lambda name, old: "\n".join(LISTS[name](found)) + "\n")
             for path in (FOLDER / "claims.md", FOLDER / "corrected.md")}
-
-
-def main(words):
-    """Returns the exit code."""
-    if words:
-        print(__doc__.strip())
-        return 2 * (words not in (["-h"], ["--help"]))
-    try:
-        for page, text in pages().items():
-            page.write_text(text)
-    except Wrong as wrong:
-        print(f"ledger.py: {wrong}", file=sys.stderr)
-        return 2
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))

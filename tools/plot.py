@@ -1,24 +1,17 @@
-#!/usr/bin/env python3
-"""Draws a folder's results, and writes the tables of the pages: plot.py FOLDER [README...]
+"""What ./run plot does: draws a folder's results, and writes the tables of the pages and the lists of the ledger.
 
-FOLDER's pictures are made of the CSVs that `./run all FOLDER` wrote on a GPU: bars.svg (each chapter beside cuBLAS), ladder.svg
-(speed against size), sizes_NN.svg (the speeds of a chapter's programs where they differ most, if its lesson shows it), roofline.svg (each
-chapter predicted and measured), library_curves.svg (cuBLAS in each precision). An opencl.csv gives opencl.svg, and ncu's
-rates.csv cycles.svg and cycles_NN.svg (where a warp's cycles go). Of the pages beside README, and of the chapters there,
-tables.py makes the tables. All is written, or, when anything is wrong, none.
-
-Examples:    python3 tools/plot.py docs/results/h200 README.md
-             python3 tools/plot.py mine
-
-Exit codes:  0 written, 2 bad command line, or a file that is wrong or can't be written
+The pictures are made of the CSVs that `./run all FOLDER` wrote on a GPU: bars.svg (each chapter beside cuBLAS), ladder.svg (speed
+against size), sizes_NN.svg (the speeds of a chapter's programs where they differ most, if its lesson shows it), roofline.svg (each
+chapter predicted and measured), library_curves.svg (cuBLAS in each precision). An opencl.csv gives opencl.svg, and ncu's rates.csv
+cycles.svg and cycles_NN.svg (where a warp's cycles go).
 """
 import functools
 import hashlib
-import pathlib
-import sys
 
+import ledger
 import programs
 from chart import LEFT, RIGHT, Axes, Chart, scale
+from machine import say
 from results import Figure, Wrong, write_whole
 from tables import RATES_SIZE, SIZE, UNITS, Results, between, machine, pages, text_of, unit
 
@@ -279,33 +272,18 @@ def drawn(results):
     return texts
 
 
-def main(words):
-    """Returns the exit code."""
-    if words in (["-h"], ["--help"]):
-        print(__doc__.strip())
-        return 0
-    if not words or words[0].startswith("-"):
-        print("plot.py: takes a folder of results, and READMEs; --help tells more", file=sys.stderr)
-        return 2
-    folder, *readmes = map(pathlib.Path, words)
+def write(folder, root=None):
+    """Writes the pictures of a folder and, if it is that of the tree at `root`, all tables there. Writes nothing when anything is wrong.
+    Returns the exit code."""
     try:
-        results, written = Results(folder), {}
+        results = Results(folder)
         machines = {f"{name}.csv: {machine(row)}" for name in ("ladder", "limits", "library_curves") for row in results(name)}
         if len({each.partition(": ")[2] for each in machines}) > 1:
             raise Wrong(f"{folder}: has results of several machines: {'; '.join(sorted(machines))}")
-        for parent in {readme.parent for readme in readmes}:
-            written.update(pages(folder, parent))
-        written.update(drawn(results))
+        written = {**(pages(folder, root) if root else {}), **(ledger.pages() if root == programs.ROOT else {}), **drawn(results)}
         write_whole(*written.items())
     except Wrong as wrong:
-        print(f"plot.py: {wrong}", file=sys.stderr)
-        return 2
-    except OSError as error:
-        print(f"plot.py: '{error.filename}': can't be written: {error.strerror}", file=sys.stderr)
+        say(f"plot: {wrong}")
         return 2
     print(*written, sep="\n")
     return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))

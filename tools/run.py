@@ -406,7 +406,7 @@ def run_plot(words):
     import plot
     if len(words) > 1:
         fail(2, f"plot: unexpected argument '{words[1]}': takes one folder of results, or none")
-    return plot.main(words or [str(ROOT / "docs/results/h200"), str(ROOT / "README.md")])
+    return plot.write(pathlib.Path(words[0])) if words else plot.write(ROOT / "docs/results/h200", ROOT)
 
 
 def run_pictures(words):

@@ -4,7 +4,7 @@
   `x.csv: a, column / y.csv: b, column = 2.1`    the quotient of two such;
   `x.txt: text`                                  in docs/results/x.txt.
 A command that takes a GPU is not run: its row has a figure of a CSV. The lists of all claims, of verdicts and of what is corrected
-are what tools/ledger.py writes.
+are what ./run plot writes.
 
 The index, docs/articles/README.md: each of its rows has its claims' verdicts, all claims have a row, and each command, which follows
 a $, is one of the ledger's or runs.
@@ -103,7 +103,7 @@ def test_lists():
     claims = [row.claim for row in ROWS]
     assert len(claims) == len(set(claims)), "two rows have the same number"
     for page, text in ledger.pages().items():
-        assert page.read_text() == text, f"{page.name} is not what tools/ledger.py writes"
+        assert page.read_text() == text, f"{page.name} is not what ./run plot writes"
 
 
 def test_arithmetic():

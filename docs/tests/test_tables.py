@@ -73,7 +73,7 @@ def test_hardware_counts_what_the_emulator_counts(stage, column, emulated):
 
 @pytest.fixture(scope="module")
 def drawn(tmp_path_factory):
-    """A folder with the CSVs, the first page and a chapter's, as plot.py leaves it."""
+    """A folder with the CSVs, the first page and a chapter's, as ./run plot leaves it."""
     folder = tmp_path_factory.mktemp("drawn")
     for name in ("h100", "h200"):
         shutil.copytree(RESULTS.with_name(name), folder / name)
@@ -90,7 +90,7 @@ def copy(drawn, tmp_path):
 
 
 def plotted(folder):
-    return plot.main([str(folder / "h200"), str(folder / "README.md")])
+    return plot.write(folder / "h200", folder)
 
 
 def contents(folder):
