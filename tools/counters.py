@@ -23,6 +23,7 @@ import sys
 import tempfile
 
 from machine import ROOT
+from programs import PROGRAMS
 from results import Wrong, read, write_whole
 from tables import Head, filled, markdown, with_rows
 
@@ -39,7 +40,7 @@ COUNTERS = {column: ",".join(f"{metric}.sum" for metric in metrics.split()) for 
 COMPARED = dict(zip(COUNTERS, ("global loads: requests", "sectors", "global stores: sectors", "shared loads: wavefronts",
                                "shared stores: wavefronts")))
 SIZE = 256  # of the counts
-STAGES = sorted(path.parent.name for path in ROOT.glob("[0-9][0-9]_*/matmul.cu"))
+STAGES = [each.name for each in PROGRAMS if each.kind == "stage"]
 STALLS = ("long_scoreboard", "short_scoreboard", "barrier", "dispatch_stall", "math_pipe_throttle", "mio_throttle", "lg_throttle",
           "wait", "not_selected", "no_instruction")
 RATES = {
