@@ -1,35 +1,25 @@
-#!/usr/bin/env python3
 """Plants faults in every stage, and demands that the emulator's checks notice each.
 
 The faults are found by syntax: no name of a stage's is known here, and a stage that is added has them by itself. A fault must show
 on one of the shapes: with tracing (wrong results, accesses out of bounds, races, uninitialised reads, deadlocks, misuse of an
 instruction, other traffic than the chapter's formula says), else under AddressSanitizer. A place where a fault provably changes
 nothing is named in the chapter's tests/equivalent.txt, with the reason.
-
-As a program it plants more kinds, of which many change nothing, and prints those that no check noticed:
-
-    python3 tests/faults.py --random 150 --seed 1 03
 """
-import argparse
 import functools
 import math
-import random
 import re
 import sys
-import pathlib
-
-ROOT = pathlib.Path(__file__).resolve().parent.parent
-if __name__ == "__main__":
-    sys.path[:0] = [str(ROOT / folder) for folder in ("tests", "tools")]
-sys.path.append(str(ROOT / "emulator"))
 
 import pytest
 
 import programs
 from plant import Fault, Planted
+from support import ROOT
+
+sys.path.append(str(ROOT / "emulator"))
 from rewrite_launches import blank, matching
 
-KINDS = {  # what every program is tested with
+KINDS = {
     "drop": "a statement, or one of several with commas between them, is left out",
     "true": "a condition, or one that && joins to others, is true",
     "false": "a condition, or one that || joins to others, is false",
@@ -45,14 +35,6 @@ KINDS = {  # what every program is tested with
     "formula": "half of what a formula says",
     "type": "bfloat16 is taken for half",
 }
-RANDOM = {
-    "negate": "a comparison is turned round",
-    "one more": "a bound, an index, a constant is one more",
-    "one less": "a constant is one less",
-    "half": "half of a named constant",
-    "minus": "- in place of +, or the reverse",
-}
-
 # Ragged in M, N and K; with rows that start on 16 bytes of B alone, of A alone, of both for floats and for halves; several tiles and
 # steps; steps enough to be shared out among multiprocessors.
 SHAPES = ["7x5x3", "3x7x6", "5x16x9", "5x9x16", "5x16x104", "3x5x250", "129x132x20", "130x257x9", "131x264x104"]
@@ -285,24 +267,6 @@ class Function:
                 self.add("wide", match.start(), factor.end(), f"(PLANTED ? {' '.join(product.split())} : ", ")")
         self.found = [each for each in self.found if not self.inside(each[1], self.skip)]
 
-    def more(self, begin, end):
-        """The kinds for random runs."""
-        for match in re.compile(r"(?<![\w.])\d+(?![\w.])|\bk[A-Z]\w*").finditer(self.code, begin, end):
-            self.add("one more", *match.span(), "(", " + PLANTED)")
-            if match[0].isdigit():
-                self.add("one less", *match.span(), "(", " - PLANTED)")
-            else:
-                self.add("half", *match.span(), "(", " / (1 + PLANTED))")
-        for match in re.compile(r"(?<=[\w\]])\[(?=[^\]])").finditer(self.code, begin, end):
-            self.add("one more", match.end(), self.close(match.start()), "(", ") + PLANTED")
-        for match in RELATION.finditer(self.code, begin, end):
-            if not self.inside(match.start() + 1, self.angles):
-                left, right = self.reach(match.start(), -1), self.reach(match.end(), 1)
-                self.add("one more", match.end(), right, "(", ") + PLANTED")
-                self.add("negate", left, right, "(PLANTED != (", "))")
-        for match in re.compile(r" [+-] ").finditer(self.code, begin, end):
-            self.add("minus", match.end(), match.end() + 1, "(PLANTED ? -1 : 1) * ")
-
 
 def is_body(code, at):
     """Whether the brace there begins the body of a function or of a lambda."""
@@ -331,7 +295,7 @@ def spaces(text):
     return re.sub(r"[^\n]", " ", text)
 
 
-def in_file(file, device_only=False, more=False):
+def in_file(file, device_only=False):
     """The faults of a file, in the order of its text."""
     text = (ROOT / file).read_text()
     code = GPU_ONLY.sub(lambda match: match[1] + spaces(match[2]), blank(text))
@@ -352,12 +316,7 @@ def in_file(file, device_only=False, more=False):
             here = [("formula", match.start(1), match.end(1), "0.5 * (1 + !PLANTED) * (", ")", name)
                     for match in re.compile(r"\breturn ([^;]*)").finditer(code, begin, end)]
         elif not re.search(r"\bconstexpr\b", header):
-            function = Function(code, file.endswith(".cl"), begin, end)
-            if more:
-                function.found = []
-                function.more(begin, end)
-                function.found = [each for each in function.found if not function.inside(each[1], function.skip)]
-            here = function.found
+            here = Function(code, file.endswith(".cl"), begin, end).found
         found += [Fault(kind, file, left, right, before, after, old, name) for kind, left, right, before, after, old in here]
     return sorted(found, key=lambda fault: (fault.begin, fault.end))
 
@@ -410,8 +369,8 @@ class Subject:
         words, builds = ([*sizes, ("--large-indices",)], ("trace", "asan")) if self.is_product else ([words], ("plain", "trace"))
         self.runs, self.noticed = [(build, each) for build in builds for each in words], set()
 
-    def places(self, more=False):
-        return [fault for file in files_of(self.program) for fault in in_file(file, device_only=not self.is_product, more=more)]
+    def places(self):
+        return [fault for file in files_of(self.program) for fault in in_file(file, device_only=not self.is_product)]
 
     @functools.cached_property
     def faults(self):
@@ -485,21 +444,3 @@ def test_equivalent_places_are_there(path):
     for program in programs.PROGRAMS:
         faults += Subject(program).places() if program.chapter == chapter and program.source.suffix == ".cu" else []
     assert not [entry for entry in equivalent(chapter) if not any(covers(entry, fault) for fault in faults)]
-
-
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("names", nargs="+", metavar="NAME", help="how the names of the programs begin, such as 03")
-    parser.add_argument("--random", type=int, metavar="COUNT", help="so many faults of all kinds; else all that are tested")
-    parser.add_argument("--seed", type=int, default=1, help="which ones (default %(default)s)")
-    arguments = parser.parse_args()
-    for subject in [Subject(product) for product in programs.PRODUCTS if product.target().startswith(tuple(arguments.names))]:
-        subject.faults = subject.places()
-        if arguments.random:
-            subject.faults += subject.places(more=True)
-            subject.faults = random.Random(arguments.seed).sample(subject.faults, min(arguments.random, len(subject.faults)))
-        subject.survivors()
-
-
-if __name__ == "__main__":
-    main()
