@@ -33,24 +33,3 @@ def test_forms_are_right(chapter):
     for number, form in enumerate(forms):  # the traced build finds races in any order
         run = call(program, number, "--sizes", ",".join(ablation.RAGGED))
         assert run.returncode == 0, f"{form.name}: {run.stderr}"
-
-
-def test_the_median_of_the_turns_counts(tmp_path, monkeypatch):
-    """The programs are given, in place of those that a GPU would run: each turn is faster than the one before."""
-    program = tmp_path / "program"
-    program.write_text(f"""#!/bin/sh
-case "$*" in --sizes*) exit;; esac
-echo >> {tmp_path}/calls
-n=$(wc -l < {tmp_path}/calls)
-printf 'stage,gflops\\nof_%s,%s\\n' $n $n > "$4"
-""")
-    program.chmod(0o755)
-    monkeypatch.setattr(ablation, "build_all", lambda forms, folder: [(program, {"registers": at}) for at, _ in enumerate(forms)])
-    forms = ablation.forms(CHAPTERS[0])
-    rows = ablation.rows_of(CHAPTERS[0], ["--size", "8"], tmp_path)
-    assert [row["registers"] for row in rows] == [str(number) for number in range(len(forms))]
-    assert [row["without"] for row in rows] == [form.without for form in forms]
-    assert [int(row["gflops"]) for row in rows] == [len(forms) + 1 + number for number in range(len(forms))]
-    program.write_text("#!/bin/sh\nexit 1\n")
-    with pytest.raises(SystemExit):
-        ablation.rows_of(CHAPTERS[0], [], tmp_path)
