@@ -15,7 +15,7 @@ TABLE = """\
 48   48_as_printed       4940   4933 changes nothing
 48   48_corrected        4940      0       changes C
 """
-FAULTS = [fault for listing in ("39_vector_sum", "42_naive", "48_corrected")
+FAULTS = [fault for listing in ("39_vector_sum", "42_naive")  # of 48, its own listing as printed is the fault
           for fault in faults.in_file(f"08_opencl_gcn/slides/{listing}.cl") if fault.kind != "zero"]
 
 
