@@ -17,11 +17,27 @@ def chromium():
         yield browser
 
 
-def show(browser, path, width=1280, height=720):
-    """Opens a page. One narrower than 600 is a phone's."""
+def resize(browser, width, height=720):
+    """A window narrower than 600 is a phone's."""
     browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride",
                             {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 600})
+
+
+def show(browser, path, width=1280, height=720):
+    """Opens a page, also one that differs from the last in what stands behind # alone."""
+    resize(browser, width, height)
+    browser.get("about:blank")
     browser.get(f"file://{path}")
+
+
+def scheme(browser, name):
+    """The system's colours become dark or light."""
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [{"name": "prefers-color-scheme", "value": name}] * bool(name)})
+    ask(browser, DRAWN)
+
+
+# A page is drawn anew two frames after its size or its theme has changed.
+DRAWN = "new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done))))"
 
 
 def ask(browser, expression):
@@ -29,9 +45,10 @@ def ask(browser, expression):
     return browser.execute_script(f"return {expression}")
 
 
-def pause(browser, milliseconds):
-    """Lets the page go on by itself."""
-    ask(browser, f"new Promise(done => setTimeout(done, {milliseconds}))")
+def wait(browser, expression, seconds=10):
+    """Until that is true; fails if it never is."""
+    from selenium.webdriver.support.wait import WebDriverWait
+    return WebDriverWait(browser, seconds, .05).until(lambda _: ask(browser, expression), expression)
 
 
 def press(browser, *keys):
@@ -40,15 +57,45 @@ def press(browser, *keys):
     ActionChains(browser).send_keys(*(getattr(Keys, key, key) for key in keys)).perform()
 
 
-def move(browser, x, y):
-    from selenium.webdriver.common.actions.action_builder import ActionBuilder
-    actions = ActionBuilder(browser)
-    actions.pointer_action.move_to_location(int(x), int(y))
-    actions.perform()
-
-
 def click(browser, selector):
     browser.find_element("css selector", selector).click()
+
+
+def move(browser, x, y, kind="mouseMoved", **how):
+    browser.execute_cdp_cmd("Input.dispatchMouseEvent", {"type": kind, "x": x, "y": y, **how})
+
+
+def drag(browser, begin, end, finger=False):
+    """With the mouse or a finger. A finger that does not move taps."""
+    def touch(kind, *points):
+        browser.execute_cdp_cmd("Input.dispatchTouchEvent", {"type": kind, "touchPoints": [{"x": x, "y": y} for x, y in points]})
+
+    def at(kind, x, y):
+        move(browser, x, y, kind, button="left", buttons=1, clickCount=1)
+
+    if finger:
+        touch("touchStart", begin)
+    else:
+        move(browser, *begin), at("mousePressed", *begin)
+    for step in range(1, 9) if end != begin else ():
+        x, y = (a + (b - a) * step / 8 for a, b in zip(begin, end))
+        touch("touchMove", (x, y)) if finger else at("mouseMoved", x, y)
+        ask(browser, "new Promise(requestAnimationFrame)")
+    touch("touchEnd") if finger else at("mouseReleased", *end)
+
+
+def contrasts(browser, pairs):
+    """Of pairs of colours, as WCAG 2 has it."""
+    return browser.execute_script("""
+        const context = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
+        const light = colour => {
+            context.fillStyle = colour;
+            context.fillRect(0, 0, 1, 1);
+            const parts = [...context.getImageData(0, 0, 1, 1).data].map(each => each / 255)
+                .map(each => each > .04 ? ((each + .055) / 1.055) ** 2.4 : each / 12.92);
+            return .05 + .2126 * parts[0] + .7152 * parts[1] + .0722 * parts[2];
+        };
+        return arguments[0].map(pair => pair.map(light).sort((a, b) => a - b)).map(([low, high]) => high / low);""", [*pairs])
 
 
 def errors(browser):
