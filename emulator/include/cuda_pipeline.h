@@ -32,7 +32,6 @@ __attribute__((noinline, no_sanitize("thread"))) inline void start_copy(void* to
 __forceinline__ void __pipeline_memcpy_async(void* to, const void* from, size_t size,
                                              size_t zfill = 0, EMULATOR_SITE) {
     emulator::start_copy(to, from, size, zfill, file, line);
-    asm volatile("");  // so that the call is no jump, and its return address names the user's line
 }
 __forceinline__ void __pipeline_commit() { emulator::commit_copies(); }
 __forceinline__ void __pipeline_wait_prior(size_t but_last, EMULATOR_SITE) {

@@ -40,7 +40,6 @@ constexpr bool kHasWgmma = true;
 __forceinline__ void bulk_tensor_load_multicast(void* to, const CUtensorMap* map, int x, int y,
                                                 uint64_t* barrier, unsigned ranks, EMULATOR_SITE) {
     emulator::bulk_tensor_load_multicast(to, map, x, y, barrier, ranks, file, line);
-    asm volatile("");
 }
 using emulator::cluster_rank;
 __forceinline__ void cluster_arrive(EMULATOR_SITE) { emulator::cluster_arrive(file, line); }

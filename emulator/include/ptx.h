@@ -134,7 +134,6 @@ __forceinline__ void cp_async(void* to, const void* from, int valid = bytes, EMU
     static_assert(bytes == 4 || bytes == 8 || bytes == 16, "cp.async copies 4, 8 or 16 bytes");
     emulator::check_cp_async(to, from, bytes, valid, file, line);
     emulator::start_copy(to, from, bytes, bytes - valid, file, line);
-    asm volatile("");  // so that the call is no jump, and its return address names the user's line
 }
 __forceinline__ void cp_async_commit_group() { emulator::commit_copies(); }
 template <int but_last>
@@ -156,7 +155,6 @@ using emulator::fence_mbarrier_init;
 using emulator::fence_proxy_async;
 __forceinline__ void mbarrier_init(uint64_t* barrier, int arrivals, EMULATOR_SITE) {
     emulator::mbarrier_init(barrier, arrivals, file, line);
-    asm volatile("");  // as in cp_async
 }
 __forceinline__ void mbarrier_arrive(uint64_t* barrier, EMULATOR_SITE) {
     emulator::mbarrier_arrive(barrier, file, line);
@@ -170,7 +168,6 @@ __forceinline__ void mbarrier_wait(uint64_t* barrier, int parity, EMULATOR_SITE)
 __forceinline__ void bulk_tensor_load(void* to, const CUtensorMap* map, int x, int y,
                                       uint64_t* barrier, EMULATOR_SITE) {
     emulator::bulk_tensor_load(to, map, x, y, barrier, file, line);
-    asm volatile("");
 }
 __forceinline__ void named_barrier_sync(int id, int threads, EMULATOR_SITE) {
     emulator::named_barrier_sync(id, threads, file, line);
@@ -179,7 +176,6 @@ using emulator::bulk_commit_group;
 __forceinline__ void bulk_tensor_store(const CUtensorMap* map, int x, int y, const void* from,
                                        EMULATOR_SITE) {
     emulator::bulk_tensor_store(map, x, y, from, file, line);
-    asm volatile("");
 }
 template <int but_last>
 __forceinline__ void bulk_wait_group(EMULATOR_SITE) {
