@@ -208,7 +208,7 @@ bool launch_fits(const Launch& launch) {
         return refuse("asks for " + size(grid) +
                           " blocks; a grid has 1 x 1 x 1 up to 2147483647 x 65535 x 65535",
                       cudaErrorInvalidConfiguration);
-    if (threads == 0 || threads > kMaxThreads || block.z > 64)
+    if (threads == 0 || threads > kMaxBlockThreads || block.z > 64)
         return refuse("asks for blocks of " + size(block) +
                           " threads; a block has 1 to 1024, at most 64 along z",
                       cudaErrorInvalidConfiguration);

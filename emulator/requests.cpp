@@ -123,7 +123,7 @@ void trace::count_bulk(const void* pc, bool store, uint64_t bytes, uint64_t sect
 
 void count_pending() {
     for (Site* site : sites.touched) {
-        for (unsigned warp = 0; warp < 32; ++warp)
+        for (unsigned warp = 0; warp < kMaxThreads / 32; ++warp)
             finish_requests(*site, warp, site->pending[warp].size());
         std::fill(std::begin(site->times), std::end(site->times), 0);
         std::fill(std::begin(site->finished), std::end(site->finished), 0);

@@ -9,7 +9,8 @@
 
 namespace emulator {
 
-constexpr unsigned kMaxThreads = 1024;  // of all blocks that run together
+constexpr unsigned kMaxBlockThreads = 1024;
+constexpr unsigned kMaxThreads = 1536;  // of all blocks that run together: four of three warpgroups
 constexpr unsigned kMaxRanks = 8;  // blocks of a cluster
 
 // waiting: for what an object of some mechanism counts, an mbarrier for one.

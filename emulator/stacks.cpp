@@ -20,7 +20,7 @@ constexpr size_t kStackBytes = 128 * 1024, kStride = 1024 * 1024;
 
 std::runtime_error no_stacks() {
     return std::runtime_error(
-        "the emulator can't have 1 GiB of addresses, not memory, for the "
+        "the emulator can't have 2 GiB of addresses, not memory, for the "
         "stacks of threads: is there a limit (ulimit -v)?");
 }
 

@@ -181,6 +181,7 @@ TEST_F(Clusters, ABlockLeavesTooEarly) {
 }
 
 __global__ void CLUSTER_DIMS(4) four(int* out) { out[blockIdx.x * 8 + ptx::cluster_rank()] = 1; }
+__global__ void CLUSTER_DIMS(4) each(int* out) { out[blockIdx.x * blockDim.x + threadIdx.x] = 1; }
 __global__ void CLUSTER_DIMS(2, 2) square(int* ranks) {
     if (threadIdx.x == 0) ranks[blockIdx.y * 4 + blockIdx.x] = ptx::cluster_rank();
 }
@@ -199,6 +200,10 @@ TEST_F(Clusters, Shapes) {
     expect_failure({"__cluster_dims__: the grid is not a multiple"});
     four<<<4, 512>>>(ints.data);
     expect_failure({"__cluster_dims__: 4 blocks of 512 threads"});
+    Device<int> out(4 * 384);
+    each<<<4, 384>>>(out.data);
+    EXPECT_EQ(global_stores()[3], 4 * 384 * sizeof(int));
+    expect_silence();
     with_static<<<2, 32>>>(ints.data);
     expect_failure({"__cluster_dims__: ..shared memory..dynamic"});
 }
