@@ -91,6 +91,17 @@ def end_of_configuration(code, start):
     raise Refused(start - 3, "a launch's <<< without its >>>")
 
 
+def parts(code, opening):
+    """(its place, its text) of each parameter or argument in the parentheses that open there."""
+    end = matching(code, opening, "(", ")", 1)
+    inside = code[opening + 1:end] if end > 0 else ""
+    for nested in (r"<[\w\s:,*]*>", r"\([^()]*\)", r"\{[^{}]+\}", r"\[[^][]*\]"):  # a comma in these parts nothing
+        while (without := re.sub(nested, lambda m: "_" * len(m[0]), inside)) != inside:
+            inside = without
+    for m in re.finditer(r"[^,\s][^,]*", inside):
+        yield opening + 1 + m.start(), m[0].rstrip()
+
+
 def members(body):
     """The names of a struct's data members."""
     body = re.sub(r"\b(?:alignas|__align__)\s*\([^()]*\)|\[[^]]*\]|<[^<>]*>|::", "", body)

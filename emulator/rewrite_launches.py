@@ -24,7 +24,8 @@ import sys
 
 HEADERS = pathlib.Path(__file__).resolve().parent / "include"
 sys.path.append(str(HEADERS.parent))
-from cuda_text import (Refused, blank, end_of_configuration, joined, kernels, matching, members, outside, start_of_name)  # noqa: E402
+from cuda_text import (Refused, blank, end_of_configuration, joined, kernels, matching, members, outside, parts,  # noqa: E402
+                       start_of_name)
 
 OWN = {HEADERS.parent, HEADERS.parents[1] / "common"}  # what is in these folders is for nvcc and for g++ as it is
 
@@ -122,10 +123,9 @@ def edits(text, code):
             yield body.end(), 0, f"{name}{' '.join(code[m.start(1):end + 1].split())};"
     declared = list(kernels(code))
     for _, parameters in declared:
-        listed = code[parameters:matching(code, parameters, "(", ")", 1)]
-        for m in re.finditer(r"\bCUtensorMap\s+\w+", listed):
-            if "__grid_constant__" not in listed[:m.end()].rpartition(",")[2]:
-                raise Refused(parameters + m.start(), "a tensor map that is no const __grid_constant__ CUtensorMap")
+        for at, parameter in parts(code, parameters):
+            if re.search(r"\bCUtensorMap\s+\w+", parameter) and "__grid_constant__" not in parameter:
+                raise Refused(at, "a tensor map that is no const __grid_constant__ CUtensorMap")
     for m in re.finditer(r"<<<", code):
         name = start_of_name(code, m.start())
         if name is None:
@@ -145,8 +145,11 @@ def edits(text, code):
         if not re.match(r"\s*(\\\n\s*)*\(", code[after:]):
             raise Refused(close, "no arguments after a launch's >>>")
         begin = code.index("(", after)
-        for null in re.finditer(r"\bNULL\b", code[begin:matching(code, begin, "(", ")", 1) + 1]):
-            yield begin + null.start(), 4, "nullptr"  # which keeps its type on the way to the kernel
+        parameters = dict(declared).get(launched.rpartition(":")[2])
+        takes = [parameter for _, parameter in parts(code, parameters)] if parameters else []
+        for i, (at, argument) in enumerate(parts(code, begin)):  # a null pointer keeps its type on the way to the kernel
+            if argument == "NULL" or i < len(takes) and "*" in takes[i] and argument in ("0", "{}"):
+                yield at, len(argument), "nullptr"
         yield name, 0, "emulator::Kernel(EMULATOR_KERNEL("
         yield m.start(), 3, "), "
         yield close, 3, ")"

@@ -53,6 +53,8 @@ REWRITTEN = [  # ~ stands for a launch's beginning, ^ for an array's; !s and ?s 
      "void CLUSTER_DIMS(2) __launch_bounds__(8) k() {EMULATOR_BOUNDS(8);EMULATOR_CLUSTER(2);}"),
     ("__device__ int a; __device__ float b[f(2)][3] = {}; static __device__ T<int> c;",
      "EMULATOR_DEVICE int a; EMULATOR_DEVICE float b[f(2)][3] = {}; static EMULATOR_DEVICE T<int> c;"),
+    ("__global__ void k(int n, T<a, b>* p, float* q); k<<<1, 1>>>(0, 0, {});",
+     "__global__ void k(int n, T<a, b>* p, float* q); ~k), 1, 1)(0, nullptr, nullptr);"),
     ("static __global__ void k(); __global__ static void l(); extern \"C\" __global__ void m();",
      " __global__ void k(); __global__  void l();  __global__ void m();"),
     ("extern __shared__ float s[];\n__global__ void k() { }", "static emulator::DynamicShared<float> s;\n__global__ void k() { }"),
