@@ -6,6 +6,7 @@
 #include <ctime>
 
 #include "emulator/api.h"
+#include "emulator/scheduler.h"
 #include "emulator/settings.h"
 
 namespace {
@@ -42,7 +43,7 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp* p, int device) {
         p->maxThreadsDim[i] = i < 2 ? 1024 : 64;
         p->maxGridSize[i] = i ? 65535 : 0x7fffffff;
     }
-    p->clockRate = CLOCKS_PER_SEC / 1000;  // kHz, of clock()
+    p->clockRate = 1000000;  // kHz, of clock()
     p->memoryClockRate = 1000000;
     p->memoryBusWidth = 256;
     p->l2CacheSize = 4 << 20;
@@ -78,6 +79,16 @@ cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int dev
     for (const auto& each : all)
         if (each.attribute == attribute) *value = int(each.value);
     return cudaSuccess;
+}
+
+// In place of the C library's. In a kernel it counts nanoseconds, as clockRate says: a program that waits for a million cycles
+// would wait for a second otherwise.
+extern "C" clock_t clock() noexcept {
+    const bool in_kernel = emulator::run.running;
+    timespec now;
+    clock_gettime(in_kernel ? CLOCK_MONOTONIC : CLOCK_PROCESS_CPUTIME_ID, &now);
+    const clock_t nanoseconds = now.tv_sec * 1000000000 + now.tv_nsec;
+    return in_kernel ? nanoseconds : nanoseconds / (1000000000 / CLOCKS_PER_SEC);
 }
 
 cudaError_t cudaStreamCreate(cudaStream_t* stream) {

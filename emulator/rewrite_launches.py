@@ -35,6 +35,11 @@ CUDA_HEADER = re.compile(r"cooperative_groups|cuda/|cuda[_.A-Z]|mma\.h|crt/|nv/|
 # NVIDIA's samples have these beside them. If a program comes without them, samples/ has what most take.
 SAMPLES = {"helper_math.h": "helper_math.h", "cutil_math.h": "helper_math.h", **dict.fromkeys(
     ("helper_cuda.h", "helper_functions.h", "helper_timer.h", "helper_string.h", "helper_image.h"), "helper_cuda.h")}
+# asm("mov.u32 %0, %%laneid;" : "=r"(x)) reads what is known here.
+REGISTER = re.compile(r'\b(?:asm|__asm__)\s*(?:volatile|__volatile__)?\s*\(\s*"\s*mov\.[bu](?:32|64)\s+%0\s*,\s*%%?(\w+)\s*;\s*"\s*'
+                      r':\s*"=[rl]"\s*\(([^()]*)\)\s*(?::[\s:]*(?:"memory"\s*)?)?\)')
+REGISTERS = {**dict.fromkeys(("clock", "clock64", "globaltimer"), "clock64()"), "laneid": "emulator::lane()",
+             "smid": "(blockIdx.x % 3)", "nsmid": "3", "lanemask_lt": "((1u << emulator::lane()) - 1)"}
 ASM = re.compile(r"\b(?:asm|__asm__|__asm)\b")
 # What stands in these headers is in another one here.
 IN_OTHERS = {
@@ -171,7 +176,7 @@ def of_asm(text):
 
 def rewrite(text, included=lambda name: None):
     """included(name): the file that stands for an #include "name"; None: it stays."""
-    text = joined(text)
+    text = REGISTER.sub(lambda m: f"({m[2]} = {REGISTERS[m[1]]})" + "\n" * m[0].count("\n") if m[1] in REGISTERS else m[0], joined(text))
     code, changes = blank(text), []
     for m in re.finditer(r'^[ \t]*#[ \t]*include[ \t]*([<"])([^">\n]+)[">]', text, re.MULTILINE):
         if code[m.start():m.end()].strip():

@@ -335,6 +335,15 @@ ROWS = (  # of other people's programs: headers, the kernel, its launch; then wh
      out[t] = int(v.z) + 58 - t + int(cuCrealf(cuCmulf(make_cuFloatComplex(0, 1), make_cuFloatComplex(0, 1)))) + 1;""",
      "nvtxRangePushA(\"all\"); k<<<1, 64>>>(out, in); nvtxRangePop(); checkCudaErrors(cudaDeviceSynchronize())",
      "cudaDeviceSynchronize()", "cudaSetDevice(7)", "cudaSetDevice(7): error 101"),
+    ("clocks", "", """int wait = t == 0 ? 50000000 : 0, lane;
+     const long long begin = clock64();
+     const clock_t other = clock();
+     long long now;
+     do asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now));
+     while (now - begin < wait);
+     asm("mov.u32 %0, %%laneid;" : "=r"(lane));
+     assert(clock() - other >= wait && clock64() >= now && lane == t % 32);
+     out[t] = 63 - in[t];""", "", "now - begin < wait", "now - begin < wait / 2", "assert(clock"),
     ("launched by its address", "", "out[t] = 63 - in[t];",
      "void* with[] = {&out, &in}; cudaLaunchCooperativeKernel((void*)k, dim3(1), dim3(64), with, 0, 0)",
      "dim3(64)", "dim3(2000)", "asks for blocks of 2000"),

@@ -231,7 +231,7 @@ inline void sincospif(float x, float* s, float* c) { *s = sinpif(x), *c = cospif
 inline float normcdff(float x) { return float(std::erfc(-x * M_SQRT1_2) / 2); }
 inline double normcdf(double x) { return std::erfc(-x * M_SQRT1_2) / 2; }
 inline float norm3df(float a, float b, float c) { return std::sqrt(a * a + b * b + c * c); }
-inline long long clock64() { return (long long)clock(); }  // of cudaDeviceProp::clockRate: 1 MHz
+inline long long clock64() { return (long long)clock(); }  // nanoseconds: device.cpp
 inline unsigned umin(unsigned a, unsigned b) { return b < a ? b : a; }
 inline unsigned umax(unsigned a, unsigned b) { return a < b ? b : a; }
 inline void __nanosleep(unsigned) {}
