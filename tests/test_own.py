@@ -344,6 +344,9 @@ ROWS = (  # of other people's programs: headers, the kernel, its launch; then wh
      asm("mov.u32 %0, %%laneid;" : "=r"(lane));
      assert(clock() - other >= wait && clock64() >= now && lane == t % 32);
      out[t] = 63 - in[t];""", "", "now - begin < wait", "now - begin < wait / 2", "assert(clock"),
+    ("its own min and max", """template <class A, class B> __device__ A min(A a, B b) { return b < a ? b : a; }
+     template <class T> __device__ T max(T a, T b) { return a < b ? b : a; }""",
+     "out[t] = max(min(63 - t, 63.5), min(0u, 1)) + max(0, -1);", "", "63.5", "61.5", "assert(host[i] == 63 - i)"),
     ("launched by its address", "", "out[t] = 63 - in[t];",
      "void* with[] = {&out, &in}; cudaLaunchCooperativeKernel((void*)k, dim3(1), dim3(64), with, 0, 0)",
      "dim3(64)", "dim3(2000)", "asks for blocks of 2000"),

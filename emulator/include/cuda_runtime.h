@@ -242,12 +242,13 @@ T __shfl_xor_sync(unsigned mask, T value, int lane_mask, int width = warpSize, E
                              file, line);
 }
 
-template <class A, class B>
-constexpr std::common_type_t<A, B> min(A a, B b) {
+// None: there is no third argument, but a program's own template is preferred.
+template <class A, class B, class... None>
+constexpr std::common_type_t<A, B> min(A a, B b, None...) {
     return b < a ? b : a;
 }
-template <class A, class B>
-constexpr std::common_type_t<A, B> max(A a, B b) {
+template <class A, class B, class... None>
+constexpr std::common_type_t<A, B> max(A a, B b, None...) {
     return a < b ? b : a;
 }
 // As on the GPU, a number wins over NaN.
