@@ -262,6 +262,13 @@ unsigned mbarrier_phase(uint64_t* memory, const char* file, int line) {
     EmulatorsWork work;
     return mbarrier_at(memory, "mbarrier_arrive", file, line).phase;
 }
+void mbarrier_arrive_drop(uint64_t* memory, const char* file, int line) {
+    {
+        EmulatorsWork work;
+        --mbarrier_at(memory, "mbarrier_arrive", file, line).arrivals;  // of the phases to come
+    }
+    mbarrier_arrive(memory, file, line);
+}
 
 void mbarrier_arrive(uint64_t* memory, const char* file, int line) {
     arrive(memory, "mbarrier_arrive", 0, file, line);

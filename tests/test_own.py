@@ -335,6 +335,16 @@ ROWS = (  # of other people's programs: headers, the kernel, its launch; then wh
      out[t] = int(v.z) + 58 - t + int(cuCrealf(cuCmulf(make_cuFloatComplex(0, 1), make_cuFloatComplex(0, 1)))) + 1;""",
      "nvtxRangePushA(\"all\"); k<<<1, 64>>>(out, in); nvtxRangePop(); checkCudaErrors(cudaDeviceSynchronize())",
      "cudaDeviceSynchronize()", "cudaSetDevice(7)", "cudaSetDevice(7): error 101"),
+    ("a thread leaves a barrier", "#include <cuda/barrier>", """__shared__ cuda::barrier<cuda::thread_scope_block> bar;
+     if (t == 0) init(&bar, 64);
+     __syncthreads();
+     if (t >= 32) s[0][t] = in[t], bar.arrive_and_drop();
+     else {
+         bar.arrive_and_wait();
+         s[0][t] = s[0][t + 32];
+         bar.arrive_and_wait();
+         out[t] = s[0][31 - t] - 1 + 1, out[t + 32] = 31 - t;
+     }""", "", "bar.arrive_and_drop();", "bar.arrive();", "deadlock"),
     ("clocks", "", """int wait = t == 0 ? 50000000 : 0, lane;
      const long long begin = clock64();
      const clock_t other = clock();

@@ -10,6 +10,7 @@
 
 // clang-format off
 namespace emulator {
+void mbarrier_arrive_drop(uint64_t* barrier, const char* file, int line);
 unsigned mbarrier_phase(uint64_t* barrier, const char* file, int line);
 // In the widest pieces that both addresses and the size allow: every `threads`th of them, from that of `rank` on. Inlined, so that it
 // belongs to the line of the call.
@@ -43,6 +44,9 @@ struct barrier {  // of a block, in shared memory
         return phase;
     }
     void wait(arrival_token phase, EMULATOR_SITE) { emulator::mbarrier_wait(&word, phase % 2, file, line); }
+    void arrive_and_drop(EMULATOR_SITE) {
+        emulator::wait_for_copies(0, file, line), emulator::mbarrier_arrive_drop(&word, file, line);
+    }
     void arrive_and_wait(EMULATOR_SITE) { wait(arrive(file, line), file, line); }
 };
 template <thread_scope scope>
