@@ -142,16 +142,21 @@ const Description& describe(cudaError_t error) {
 
 }  // namespace
 
-// The bytes of a kernel's own __shared__ arrays: variables whose names begin with the kernel's.
-size_t static_shared(const void* kernel) {
+// A kernel's own __shared__ arrays: variables whose names begin with the kernel's.
+static std::vector<const Symbol*> static_arrays(const void* kernel) {
+    std::vector<const Symbol*> all;
     const Symbol* function = find_symbol(reinterpret_cast<uintptr_t>(kernel));
-    if (!function || std::strncmp(function->mangled, "_Z", 2) != 0) return 0;
+    if (!function || std::strncmp(function->mangled, "_Z", 2) != 0) return all;
     const std::string local = std::string("_ZZ") + (function->mangled + 2) + "E";
-    size_t bytes = 0;
     for (const Symbol& s : symbols())
         if (!s.function && is_data(s.begin) &&
             std::strncmp(s.mangled, local.c_str(), local.size()) == 0)
-            bytes += s.size;
+            all.push_back(&s);
+    return all;
+}
+size_t static_shared(const void* kernel) {
+    size_t bytes = 0;
+    for (const Symbol* s : static_arrays(kernel)) bytes += s->size;
     return bytes;
 }
 
@@ -193,8 +198,7 @@ bool launch_fits(const Launch& launch) {
     const auto refuse = [&](const std::string& what, cudaError_t error) {
         const std::string problem = "the launch at " + short_path(launch.file) + ":" +
                                     std::to_string(launch.line) + " " + what;
-        report_problem(problem);
-        std::fprintf(stderr, "emulator: %s\n", problem.c_str());
+        report_aloud(problem);
         set_last_error(error);
         return false;
     };
@@ -212,15 +216,24 @@ bool launch_fits(const Launch& launch) {
         return refuse("asks for blocks of " + size(block) +
                           " threads; a block has 1 to 1024, at most 64 along z",
                       cudaErrorInvalidConfiguration);
+    const auto arrays = [&](const std::string& before) {  // " (As 32768, Bs 32768)"
+        std::string all;
+        for (const Symbol* s : static_arrays(launch.kernel))
+            all += (all.empty() ? before + " (" : ", ") + short_name(*s) + " " +
+                   std::to_string(s->size);
+        return all.empty() ? all : all + ")";
+    };
     if (const size_t bytes = static_shared(launch.kernel); bytes > kStaticShared)
         return refuse("is of a kernel with " + std::to_string(bytes) +
-                          " bytes of static shared memory; nvcc takes at most 49152",
+                          " bytes of static shared memory" + arrays("") +
+                          "; nvcc takes at most 49152",
                       cudaErrorInvalidValue);
     if (const size_t bytes = allowed_dynamic_shared(launch.kernel);
         launch.dynamic_shared_bytes > bytes)
         return refuse(
             "asks for " + std::to_string(launch.dynamic_shared_bytes) +
                 " bytes of dynamic shared memory; this kernel may have " + std::to_string(bytes) +
+                arrays(" beside its arrays") +
                 ", more after cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes)",
             cudaErrorInvalidValue);
     return true;

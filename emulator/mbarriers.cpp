@@ -4,7 +4,6 @@
 #include "emulator/mbarriers.h"
 
 #include <algorithm>
-#include <cstdio>
 #include <cstring>
 #include <map>
 #include <utility>
@@ -214,12 +213,9 @@ void report_deadlock() {
         const std::string bytes = b.bytes < 0
                                       ? count(-b.bytes, "byte") + " more than expected have come"
                                       : count(b.bytes, "expected byte") + " to come";
-        const std::string text = name_of(b) + ", set up" + at(b.site) + ": phase " +
-                                 std::to_string(b.phase) + ", " + std::to_string(b.pending) +
-                                 " of " + std::to_string(b.arrivals) + " arrivals and " + bytes +
-                                 ", " + count(waiting, "thread") + " waiting";
-        report_problem(text);
-        std::fprintf(stderr, "emulator: %s\n", text.c_str());
+        report_aloud(name_of(b) + ", set up" + at(b.site) + ": phase " + std::to_string(b.phase) +
+                     ", " + std::to_string(b.pending) + " of " + std::to_string(b.arrivals) +
+                     " arrivals and " + bytes + ", " + count(waiting, "thread") + " waiting");
     }
 }
 
@@ -262,16 +258,16 @@ unsigned mbarrier_phase(uint64_t* memory, const char* file, int line) {
     EmulatorsWork work;
     return mbarrier_at(memory, "mbarrier_arrive", file, line).phase;
 }
+
+void mbarrier_arrive(uint64_t* memory, const char* file, int line) {
+    arrive(memory, "mbarrier_arrive", 0, file, line);
+}
 void mbarrier_arrive_drop(uint64_t* memory, const char* file, int line) {
     {
         EmulatorsWork work;
         --mbarrier_at(memory, "mbarrier_arrive", file, line).arrivals;  // of the phases to come
     }
     mbarrier_arrive(memory, file, line);
-}
-
-void mbarrier_arrive(uint64_t* memory, const char* file, int line) {
-    arrive(memory, "mbarrier_arrive", 0, file, line);
 }
 void mbarrier_arrive_remote(uint64_t* memory, int rank, const char* file, int line) {
     EmulatorsWork work;

@@ -64,6 +64,10 @@ std::string describe(const Conflict& c) {
 }
 
 void report_problem(const std::string& problem) { problems.others.push_back(problem); }
+void report_aloud(const std::string& problem) {
+    report_problem(problem);
+    std::fprintf(stderr, "emulator: %s\n", problem.c_str());
+}
 
 void report_conflict(Conflict conflict, const std::function<std::string()>& who) {
     for (const Conflict& c : problems.conflicts)

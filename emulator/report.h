@@ -11,6 +11,7 @@ namespace emulator {
 
 extern Counts totals;  // barriers, blocks, threads; the rest is filled in by counts()
 void report_problem(const std::string& problem);  // keeps it for counts()
+void report_aloud(const std::string& problem);  // and says it on stderr
 
 // A race. If there is no first access: an uninitialised read.
 struct Conflict {

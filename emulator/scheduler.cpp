@@ -272,8 +272,7 @@ void launch(const Launch& launch, void (*thread)(void*), void* argument) {
 
 void fail(const std::string& problem, cudaError_t error) {
     in_kernel = false;
-    report_problem(problem);
-    std::fprintf(stderr, "emulator: %s\n", problem.c_str());
+    report_aloud(problem);
     run.error = error;
     if (scheduler) suspend();
 }

@@ -147,6 +147,8 @@ def test_any(own):
     ("out[t] =", "out[0] =", "race in global memory: mine.cu:<out[0] =>"),
     ("s[t] = t;", "s[t] = __shfl_sync(3, t, 0);", "lacks the lane"),
     ("k<<<1, 64>>>", "k<<<1, 2048>>>", "mine.cu:<k<<<> asks for blocks of 2048"),
+    ("s[64]", "s[64], big[120][120]; big[0][0]", "57856 bytes of static shared memory (big 57600"),
+    ("k<<<1, 64>>>", "k<<<1, 64, 49000>>>", "beside its arrays (s 256)"),
     ("s[t] = t;", "assert(t != 3); s[t] = t;", "assert(t != 3)"),
     ("out[t] =", "out[3] = 0; atomicAdd(out + 3, 1);\n    //", "mine.cu:<atomicAdd> adds to")))
 def test_any_planted(own, old, new, said):
