@@ -25,6 +25,7 @@
 
 extern "C" __attribute__((weak)) void __asan_init();  // in a program that has AddressSanitizer
 extern "C" __attribute__((weak)) char __start_cuda_device, __stop_cuda_device;  // the linker's
+extern "C" __attribute__((weak)) char __start_cuda_constant, __stop_cuda_constant;
 
 namespace emulator {
 
@@ -75,6 +76,7 @@ bool on_device(const void* pointer, size_t bytes) {
 // As on a GPU, the host sees a failed kernel only when it next waits for the device. Unlike there,
 // cudaGetLastError() forgets the failure, so that tests can go on.
 cudaError_t launch_error() {
+    if (capturing()) return set_last_error(cudaErrorStreamCaptureUnsupported);
     const bool of_kernel = device.last_error == cudaErrorLaunchFailure ||
                            device.last_error == cudaErrorAssert ||
                            device.last_error == cudaErrorIllegalAddress ||
@@ -111,33 +113,6 @@ void protect_all(int protection) {
     if (__asan_init) return;
     for (const Allocation& a : allocations)
         if (!a.of_host) mprotect(reinterpret_cast<void*>(a.begin), a.end - a.begin, protection);
-}
-
-struct Description {
-    cudaError_t error;
-    const char *name, *text;
-};
-const Description& describe(cudaError_t error) {
-    static const Description all[] = {
-        {cudaSuccess, "cudaSuccess", "no error"},
-        {cudaErrorInvalidValue, "cudaErrorInvalidValue", "invalid argument"},
-        {cudaErrorMemoryAllocation, "cudaErrorMemoryAllocation", "out of memory"},
-        {cudaErrorInvalidConfiguration, "cudaErrorInvalidConfiguration",
-         "invalid configuration argument"},
-        {cudaErrorNoDevice, "cudaErrorNoDevice", "no CUDA-capable device is detected"},
-        {cudaErrorInvalidDevice, "cudaErrorInvalidDevice", "invalid device ordinal"},
-        {cudaErrorNoKernelImageForDevice, "cudaErrorNoKernelImageForDevice",
-         "no kernel image is available for execution on the device"},
-        {cudaErrorIllegalAddress, "cudaErrorIllegalAddress",
-         "an illegal memory access was encountered"},
-        {cudaErrorAssert, "cudaErrorAssert", "device-side assert triggered"},
-        {cudaErrorMisalignedAddress, "cudaErrorMisalignedAddress", "misaligned address"},
-        {cudaErrorLaunchFailure, "cudaErrorLaunchFailure", "unspecified launch failure"},
-    };
-    static const Description unknown = {cudaError_t(999), "cudaErrorUnknown", "unknown error"};
-    const auto found = std::find_if(std::begin(all), std::end(all),
-                                    [&](const Description& d) { return d.error == error; });
-    return found != std::end(all) ? *found : unknown;
 }
 
 }  // namespace
@@ -243,8 +218,14 @@ bool launch_fits(const Launch& launch) {
 
 using namespace emulator;
 
-const char* cudaGetErrorName(cudaError_t error) { return describe(error).name; }
-const char* cudaGetErrorString(cudaError_t error) { return describe(error).text; }
+static const char* describe(cudaError_t error, bool by_name) {
+#define EMULATOR_DESCRIBED(name, number, text) \
+    if (error == name) return by_name ? #name : text;
+    EMULATOR_ERRORS(EMULATOR_DESCRIBED)
+    return "unrecognized error code";
+}
+const char* cudaGetErrorName(cudaError_t error) { return describe(error, true); }
+const char* cudaGetErrorString(cudaError_t error) { return describe(error, false); }
 cudaError_t cudaGetLastError() { return std::exchange(device.last_error, cudaSuccess); }
 cudaError_t cudaPeekAtLastError() { return device.last_error; }
 cudaError_t cudaDeviceSynchronize() { return launch_error(); }
@@ -341,4 +322,28 @@ cudaError_t cudaMemset(void* to, int value, size_t bytes) {
     const DeviceMemoryOpen open;
     std::memset(to, value, bytes);
     return cudaSuccess;
+}
+
+size_t emulator::size_of_variable(const void* symbol) {
+    const auto address = reinterpret_cast<uintptr_t>(symbol);
+    const auto in = [=](const char& begin, const char& end) {
+        return address - reinterpret_cast<uintptr_t>(&begin) < size_t(&end - &begin);
+    };
+    const Symbol* const found = find_symbol(address);
+    return found && (in(__start_cuda_device, __stop_cuda_device) ||
+                     in(__start_cuda_constant, __stop_cuda_constant))
+               ? found->size
+               : 0;
+}
+
+cudaError_t emulator::find_variable(const void* symbol, size_t offset, size_t bytes, void** place,
+                                    const char* call, const char* file, int line) {
+    *place = static_cast<char*>(const_cast<void*>(symbol)) + offset;
+    const size_t size = size_of_variable(symbol);
+    if (size && offset + bytes <= size) return cudaSuccess;
+    report_aloud(std::string(call) + " at " + short_path(file) + ":" + std::to_string(line) +
+                 (size ? ": the variable has " + std::to_string(size) + " bytes, not " +
+                             std::to_string(offset + bytes)
+                       : ": takes a __device__ or __constant__ variable, not its address or name"));
+    return set_last_error(size ? cudaErrorInvalidValue : cudaErrorInvalidSymbol);
 }

@@ -10,6 +10,7 @@ from support import ROOT, call
 STAGE = (ROOT / "03_shared_blocking/matmul.cu").read_text()
 BARE = STAGE.partition("// A is loaded once")[0]  # without formulas and main()
 MIN = """#include <cstdio>
+__constant__ int factor;
 __global__ void k(int* out) {
     __shared__ int s[64];
     const int t = threadIdx.x;
@@ -149,6 +150,8 @@ def test_any(own):
     ("k<<<1, 64>>>", "k<<<1, 2048>>>", "mine.cu:<k<<<> asks for blocks of 2048"),
     ("s[64]", "s[64], big[120][120]; big[0][0]", "57856 bytes of static shared memory (big 57600"),
     ("k<<<1, 64>>>", "k<<<1, 64, 49000>>>", "beside its arrays (s 256)"),
+    ("cudaMalloc(&out, sizeof host);", "cudaMalloc(&out, sizeof host), cudaMemcpyToSymbol(&factor, host, 4);", "not its address"),
+    ("cudaMalloc(&out, sizeof host);", "cudaMalloc(&out, sizeof host), cudaMemcpyToSymbol(factor, host, 8);", "has 4 bytes, not 8"),
     ("s[t] = t;", "assert(t != 3); s[t] = t;", "assert(t != 3)"),
     ("out[t] =", "out[3] = 0; atomicAdd(out + 3, 1);\n    //", "mine.cu:<atomicAdd> adds to")))
 def test_any_planted(own, old, new, said):
@@ -359,6 +362,41 @@ ROWS = (  # of other people's programs: headers, the kernel, its launch; then wh
     ("its own min and max", """template <class A, class B> __device__ A min(A a, B b) { return b < a ? b : a; }
      template <class T> __device__ T max(T a, T b) { return a < b ? b : a; }""",
      "out[t] = max(min(63 - t, 63.5), min(0u, 1)) + max(0, -1);", "", "63.5", "61.5", "assert(host[i] == 63 - i)"),
+    ("symbols", "__device__ int taken[64]; __constant__ int* from;\n__device__ int* to;", "out[t] = from[63 - t] + taken[t], to[t] = out[t];",
+     """int* at;
+     cudaMemset(out, 0, sizeof host);
+     assert(!cudaMemcpyToSymbol(taken, out, sizeof host, 0, cudaMemcpyDeviceToDevice) && !cudaMemcpyToSymbol(from, &in, sizeof in));
+     assert(!cudaGetSymbolAddress((void**)&at, taken) && !cudaMemcpyToSymbol((const void*)&to, &at, sizeof at));
+     k<<<1, 64>>>(out, in);
+     size_t bytes;
+     assert(!cudaGetSymbolSize(&bytes, taken) && bytes == sizeof host);
+     assert(!cudaMemcpyFromSymbol(host, (const void*)taken, sizeof host) && host[1] == 62)""", "host[1] == 62", "host[1] == 61", "host[1] == 61"),
+    ("graph", "#include <cstring>", "out[t] = in[63 - t] + out[t];", """cudaStream_t stream, second;
+     cudaEvent_t forked;
+     cudaGraph_t graph;
+     cudaGraphExec_t ready;
+     cudaStreamCreate(&stream), cudaStreamCreate(&second), cudaEventCreate(&forked);
+     cudaMemset(out, 1, sizeof host);
+     cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal);
+     cudaMemsetAsync(out, 0, sizeof host, stream);
+     cudaEventRecord(forked, stream), cudaStreamWaitEvent(second, forked, 0);
+     auto kernel = k;
+     for (int i = 0; i < 1; ++i) kernel<<<1, 64, 0, second>>>(out, in);
+     assert(cudaDeviceSynchronize() == cudaErrorStreamCaptureUnsupported && cudaStreamEndCapture(stream, &graph) == cudaSuccess);
+     cudaMemcpy(host, out, 4, cudaMemcpyDeviceToHost), assert(host[0] == 0x01010101);  // nothing has run
+     size_t nodes;
+     assert(!cudaGraphGetNodes(graph, nullptr, &nodes) && nodes == 2 && !cudaGraphInstantiate(&ready, graph, nullptr, nullptr, 0));
+     for (int i = 0; i < 3; ++i) cudaGraphLaunch(ready, stream);
+     cudaStreamSynchronize(stream), cudaGraphExecDestroy(ready), cudaGraphDestroy(graph)""", "i < 3;", "i < 0;",
+     "assert(host[i] == 63 - i)"),
+    ("errors", "#include <cstring>", "out[t] = 63 - in[t];", """k<<<1, 64>>>(out, in);
+     for (int i = 0; i < 1000; ++i) {
+         const char *name = cudaGetErrorName(cudaError_t(i)), *text = cudaGetErrorString(cudaError_t(i));
+         const bool known = strcmp(name, "unrecognized error code");
+         assert(known == !strncmp(name, "cuda", 4) && known == bool(strcmp(text, "unrecognized error code")));
+     }
+     assert(!strcmp(cudaGetErrorName(cudaErrorInvalidSymbol), "cudaErrorInvalidSymbol"));
+     assert(!strcmp(cudaGetErrorString(cudaErrorNotReady), "device not ready"))""", "device not ready", "not ready", "not ready"),
     ("launched by its address", "", "out[t] = 63 - in[t];",
      "void* with[] = {&out, &in}; cudaLaunchCooperativeKernel((void*)k, dim3(1), dim3(64), with, 0, 0)",
      "dim3(64)", "dim3(2000)", "asks for blocks of 2000"),

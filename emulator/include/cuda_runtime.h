@@ -20,6 +20,7 @@
 #include <utility>
 
 #include "cuda_runtime_api.h"  // this folder's, as it is in quotes
+#include "cuda_symbols.h"
 #include "emulator/include/shared_arrays.h"
 #include "vector_types.h"
 
@@ -47,9 +48,6 @@
 #define __align__(bytes) __attribute__((aligned(bytes)))
 
 // ---- Launches ---------------------------------------------------------------------------------------------------------------
-
-// The line of a call, so that a problem can be reported even where there is no debug info.
-#define EMULATOR_SITE const char *file = __builtin_FILE(), int line = __builtin_LINE()
 
 namespace emulator {
 
@@ -85,7 +83,7 @@ const void* address_of(Tag, Function* function) {
 // calls the kernel. The second tells its address; it can't be called where that is not known.
 #define EMULATOR_UNTRACED __attribute__((no_sanitize("thread")))
 #define EMULATOR_KERNEL(...)                                                \
-    [&](auto... p) EMULATOR_UNTRACED {                                      \
+    [=](auto... p) EMULATOR_UNTRACED {                                      \
         emulator::enter_kernel();                                           \
         __VA_ARGS__(p...);                                                  \
     },                                                                      \
@@ -101,13 +99,20 @@ template <class Call, class Address>
 class Kernel {
 public:
     Kernel(Call call, Address address, const char* name, dim3 grid, dim3 block,
-           size_t dynamic_shared_bytes = 0, cudaStream_t = nullptr, EMULATOR_SITE)
-        : call_(call), launch_{nullptr, grid, block, dynamic_shared_bytes, file, line, name, 0} {
+           size_t dynamic_shared_bytes = 0, cudaStream_t stream = nullptr, EMULATOR_SITE)
+        : call_(call), stream_(stream), launch_{nullptr, grid, block, dynamic_shared_bytes,
+                                                file,    line, name,  0} {
         if constexpr (std::is_invocable_v<Address, int>) launch_.kernel = address(0);
     }
 
     template <class... Arguments>
     void operator()(Arguments... arguments) const {
+        in_stream(stream_, [=, kernel = *this] { return kernel.run(arguments...), cudaSuccess; });
+    }
+
+private:
+    template <class... Arguments>
+    void run(Arguments... arguments) const {
         auto thread = [&]() EMULATOR_UNTRACED { call_(arguments...); };
         using Thread = decltype(thread);
         Launch described = launch_;
@@ -116,18 +121,19 @@ public:
             described, [](void* t) EMULATOR_UNTRACED { (*static_cast<Thread*>(t))(); }, &thread);
     }
 
-private:
     Call call_;
+    cudaStream_t stream_;
     Launch launch_;
 };
 
 // cudaLaunchKernel(kernel, grid, block, pointers to its arguments).
 template <class... P, size_t... i>
 cudaError_t launch_with(void (*kernel)(P...), dim3 grid, dim3 block, void** arguments, size_t bytes,
-                        std::index_sequence<i...>, const char* file, int line) {
+                        cudaStream_t stream, std::index_sequence<i...>, const char* file,
+                        int line) {
     Kernel([=](auto... p) EMULATOR_UNTRACED { enter_kernel(), kernel(p...); },
            [=](auto) { return reinterpret_cast<const void*>(kernel); }, "a kernel", grid, block,
-           bytes, nullptr, file, line)(*static_cast<std::decay_t<P>*>(arguments[i])...);
+           bytes, stream, file, line)(*static_cast<std::decay_t<P>*>(arguments[i])...);
     return cudaPeekAtLastError();
 }
 
@@ -196,15 +202,15 @@ struct Same {
 
 template <class... P>
 cudaError_t cudaLaunchKernel(void (*kernel)(P...), dim3 grid, dim3 block, void** arguments,
-                             size_t bytes = 0, cudaStream_t = nullptr, EMULATOR_SITE) {
-    return emulator::launch_with(kernel, grid, block, arguments, bytes,
+                             size_t bytes = 0, cudaStream_t stream = nullptr, EMULATOR_SITE) {
+    return emulator::launch_with(kernel, grid, block, arguments, bytes, stream,
                                  std::index_sequence_for<P...>(), file, line);
 }
 template <class... P>
 cudaError_t cudaLaunchCooperativeKernel(void (*kernel)(P...), dim3 grid, dim3 block,
-                                        void** arguments, size_t bytes = 0, cudaStream_t = nullptr,
-                                        EMULATOR_SITE) {
-    return cudaLaunchKernel(kernel, grid, block, arguments, bytes, nullptr, file, line);
+                                        void** arguments, size_t bytes = 0,
+                                        cudaStream_t stream = nullptr, EMULATOR_SITE) {
+    return cudaLaunchKernel(kernel, grid, block, arguments, bytes, stream, file, line);
 }
 
 inline const uint3& threadIdx = emulator::builtins.thread;

@@ -5,8 +5,12 @@
 #include <cstddef>
 #include <cstring>
 
+#include "cuda_graphs.h"
+
+// The line of a call, so that a problem can be reported even where there is no debug info.
+#define EMULATOR_SITE const char *file = __builtin_FILE(), int line = __builtin_LINE()
+
 // clang-format off
-using cudaStream_t = struct CUstream_st*;
 using cudaEvent_t = struct CUevent_st*;
 #define CUDART_VERSION 13000
 #define CUDART_CB
@@ -14,32 +18,6 @@ using cudaEvent_t = struct CUevent_st*;
 #define __DRIVER_TYPES_H__  // by these other headers know that CUDA's are there
 #define __CUDA_RUNTIME_H__
 
-enum cudaError_t {  // CUDA's own numbers
-    cudaSuccess = 0,
-    cudaErrorInvalidValue = 1,
-    cudaErrorMemoryAllocation = 2,
-    cudaErrorInitializationError = 3,
-    cudaErrorInvalidConfiguration = 9,
-    cudaErrorInvalidSymbol = 13,
-    cudaErrorInvalidDevicePointer = 17,
-    cudaErrorInsufficientDriver = 35,
-    cudaErrorNoDevice = 100,
-    cudaErrorInvalidDevice = 101,
-    cudaErrorNoKernelImageForDevice = 209,
-    cudaErrorInvalidResourceHandle = 400,
-    cudaErrorNotReady = 600,
-    cudaErrorIllegalAddress = 700,
-    cudaErrorLaunchOutOfResources = 701,
-    cudaErrorLaunchTimeout = 702,
-    cudaErrorPeerAccessAlreadyEnabled = 704,
-    cudaErrorAssert = 710,
-    cudaErrorMisalignedAddress = 716,
-    cudaErrorLaunchFailure = 719,
-    cudaErrorCooperativeLaunchTooLarge = 720,
-    cudaErrorNotSupported = 801,
-    cudaErrorUnknown = 999,
-};
-using cudaError = cudaError_t;
 enum cudaMemcpyKind {
     cudaMemcpyHostToHost,
     cudaMemcpyHostToDevice,
@@ -183,45 +161,6 @@ cudaError_t cudaFuncSetAttribute(Function* kernel, cudaFuncAttribute attribute, 
     return emulator::allow_dynamic_shared(reinterpret_cast<const void*>(kernel), value);
 }
 
-// ---- Variables of the device ----
-
-template <class T>
-cudaError_t cudaGetSymbolAddress(void** address, T& symbol) {
-    *address = const_cast<void*>(static_cast<const volatile void*>(&symbol));
-    return cudaSuccess;
-}
-template <class T>
-cudaError_t cudaGetSymbolSize(size_t* bytes, T&) {
-    *bytes = sizeof(T);
-    return cudaSuccess;
-}
-template <class T>
-cudaError_t cudaMemcpyToSymbol(T& symbol, const void* from, size_t bytes, size_t offset = 0,
-                               cudaMemcpyKind kind = cudaMemcpyHostToDevice) {
-    if (offset + bytes > sizeof(T)) return cudaErrorInvalidValue;
-    char* const to = reinterpret_cast<char*>(&symbol) + offset;
-    if (kind == cudaMemcpyDeviceToDevice) return cudaMemcpy(to, from, bytes, cudaMemcpyDefault);
-    std::memcpy(to, from, bytes);
-    return cudaSuccess;
-}
-template <class T>
-cudaError_t cudaMemcpyFromSymbol(void* to, T& symbol, size_t bytes, size_t offset = 0,
-                                 cudaMemcpyKind = cudaMemcpyDeviceToHost) {
-    if (offset + bytes > sizeof(T)) return cudaErrorInvalidValue;
-    return cudaMemcpy(to, reinterpret_cast<const char*>(&symbol) + offset, bytes,
-                      cudaMemcpyDefault);
-}
-template <class T>
-cudaError_t cudaMemcpyToSymbolAsync(T& symbol, const void* from, size_t bytes, size_t offset,
-                                    cudaMemcpyKind kind, cudaStream_t = nullptr) {
-    return cudaMemcpyToSymbol(symbol, from, bytes, offset, kind);
-}
-template <class T>
-cudaError_t cudaMemcpyFromSymbolAsync(void* to, T& symbol, size_t bytes, size_t offset,
-                                      cudaMemcpyKind kind, cudaStream_t = nullptr) {
-    return cudaMemcpyFromSymbol(to, symbol, bytes, offset, kind);
-}
-
 // ---- Memory in other words ----
 
 template <class T>
@@ -248,16 +187,18 @@ cudaError_t cudaMallocPitch(T** pointer, size_t* pitch, size_t width, size_t hei
     return cudaMalloc(reinterpret_cast<void**>(pointer), *pitch * height);
 }
 inline cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t bytes, cudaMemcpyKind kind,
-                                   cudaStream_t = nullptr) {
-    return cudaMemcpy(to, from, bytes, kind);
+                                   cudaStream_t stream = nullptr) {
+    return emulator::in_stream(stream, [=] { return cudaMemcpy(to, from, bytes, kind); });
 }
 inline cudaError_t cudaMemcpy2DAsync(void* to, size_t to_pitch, const void* from, size_t from_pitch,
                                      size_t width, size_t height, cudaMemcpyKind kind,
-                                     cudaStream_t = nullptr) {
-    return cudaMemcpy2D(to, to_pitch, from, from_pitch, width, height, kind);
+                                     cudaStream_t stream = nullptr) {
+    return emulator::in_stream(
+        stream, [=] { return cudaMemcpy2D(to, to_pitch, from, from_pitch, width, height, kind); });
 }
-inline cudaError_t cudaMemsetAsync(void* to, int value, size_t bytes, cudaStream_t = nullptr) {
-    return cudaMemset(to, value, bytes);
+inline cudaError_t cudaMemsetAsync(void* to, int value, size_t bytes,
+                                   cudaStream_t stream = nullptr) {
+    return emulator::in_stream(stream, [=] { return cudaMemset(to, value, bytes); });
 }
 inline cudaError_t cudaMemcpyPeer(void* to, int, const void* from, int, size_t bytes) {
     return cudaMemcpy(to, from, bytes, cudaMemcpyDeviceToDevice);
@@ -304,8 +245,8 @@ inline cudaError_t cudaStreamAddCallback(cudaStream_t stream, cudaStreamCallback
     return call(stream, cudaDeviceSynchronize(), data), cudaSuccess;
 }
 using cudaHostFn_t = void (*)(void*);
-inline cudaError_t cudaLaunchHostFunc(cudaStream_t, cudaHostFn_t call, void* data) {
-    return call(data), cudaSuccess;
+inline cudaError_t cudaLaunchHostFunc(cudaStream_t stream, cudaHostFn_t call, void* data) {
+    return emulator::in_stream(stream, [=] { return call(data), cudaSuccess; });
 }
 template <class Function>
 cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* attributes, Function*) {
@@ -337,6 +278,7 @@ cudaError_t cudaOccupancyMaxPotentialBlockSizeVariableSMem(int* blocks, int* thr
 EMULATOR_IGNORED(cudaStreamDestroy)
 EMULATOR_IGNORED(cudaStreamWaitEvent)
 EMULATOR_IGNORED(cudaStreamAttachMemAsync)
+EMULATOR_IGNORED(cudaGraphUpload)
 EMULATOR_IGNORED(cudaMemPrefetchAsync)
 EMULATOR_IGNORED(cudaMemAdvise)
 EMULATOR_IGNORED(cudaFuncSetCacheConfig)

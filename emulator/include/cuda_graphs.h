@@ -1,0 +1,47 @@
+// Graphs by stream capture: a list of calls, recorded while nothing runs. Graphs built node by node are not there.
+#pragma once
+
+#include "cuda_errors.h"
+
+using cudaStream_t = struct CUstream_st*;
+using cudaGraph_t = struct CUgraph_st*;
+using cudaGraphExec_t = struct CUgraphExec_st*;
+using cudaGraphNode_t = struct CUgraphNode_st*;
+enum cudaStreamCaptureMode {
+    cudaStreamCaptureModeGlobal,
+    cudaStreamCaptureModeThreadLocal,
+    cudaStreamCaptureModeRelaxed
+};
+enum cudaStreamCaptureStatus { cudaStreamCaptureStatusNone, cudaStreamCaptureStatusActive };
+
+namespace emulator {
+bool capturing();
+cudaError_t record_call(cudaStream_t stream, cudaError_t (*run)(const void*), const void* call);
+// Done at once; while a stream is captured, recorded.
+template <class Call>
+cudaError_t in_stream(cudaStream_t stream, const Call& call) {
+    if (!capturing()) return call();
+    return record_call(
+        stream, [](const void* recorded) { return (*static_cast<const Call*>(recorded))(); },
+        new Call(call));
+}
+}  // namespace emulator
+
+cudaError_t cudaStreamBeginCapture(cudaStream_t stream,
+                                   cudaStreamCaptureMode mode = cudaStreamCaptureModeGlobal);
+cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t* graph);
+cudaError_t cudaStreamIsCapturing(cudaStream_t stream, cudaStreamCaptureStatus* status);
+cudaError_t cudaGraphGetNodes(cudaGraph_t graph, cudaGraphNode_t* nodes, size_t* count);
+cudaError_t cudaGraphInstantiate(cudaGraphExec_t* made, cudaGraph_t graph,
+                                 unsigned long long flags = 0);
+inline cudaError_t cudaGraphInstantiate(cudaGraphExec_t* made, cudaGraph_t graph, cudaGraphNode_t*,
+                                        char*, size_t) {
+    return cudaGraphInstantiate(made, graph);
+}
+inline cudaError_t cudaGraphInstantiateWithFlags(cudaGraphExec_t* made, cudaGraph_t graph,
+                                                 unsigned long long flags) {
+    return cudaGraphInstantiate(made, graph, flags);
+}
+cudaError_t cudaGraphLaunch(cudaGraphExec_t graph, cudaStream_t stream);
+cudaError_t cudaGraphDestroy(cudaGraph_t graph);
+cudaError_t cudaGraphExecDestroy(cudaGraphExec_t graph);

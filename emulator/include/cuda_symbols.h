@@ -1,0 +1,55 @@
+// Variables of the device, which the host copies by their names. CUDA's own functions, too, take a variable and pass on its address;
+// only a const void* is an address already.
+#pragma once
+
+#include "cuda_runtime_api.h"
+
+namespace emulator {
+inline const void* symbol_at(const void* address) { return address; }
+template <class T>
+const void* symbol_at(const T& symbol) {
+    return const_cast<const void*>(static_cast<const volatile void*>(&symbol));
+}
+// The place of bytes of a variable. call: who asks.
+cudaError_t find_variable(const void* symbol, size_t offset, size_t bytes, void** place,
+                          const char* call, EMULATOR_SITE);
+size_t size_of_variable(const void* symbol);  // 0: it is none
+}  // namespace emulator
+
+template <class T>
+cudaError_t cudaGetSymbolAddress(void** address, const T& symbol, EMULATOR_SITE) {
+    return emulator::find_variable(emulator::symbol_at(symbol), 0, 0, address,
+                                   "cudaGetSymbolAddress", file, line);
+}
+template <class T>
+cudaError_t cudaGetSymbolSize(size_t* bytes, const T& symbol) {
+    *bytes = emulator::size_of_variable(emulator::symbol_at(symbol));
+    return *bytes ? cudaSuccess : cudaErrorInvalidSymbol;
+}
+template <class T>
+cudaError_t cudaMemcpyToSymbolAsync(const T& symbol, const void* from, size_t bytes, size_t offset,
+                                    cudaMemcpyKind, cudaStream_t stream = nullptr, EMULATOR_SITE) {
+    void* to;
+    const cudaError_t error = emulator::find_variable(emulator::symbol_at(symbol), offset, bytes,
+                                                      &to, "cudaMemcpyToSymbol", file, line);
+    return error ? error : cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, stream);
+}
+template <class T>
+cudaError_t cudaMemcpyFromSymbolAsync(void* to, const T& symbol, size_t bytes, size_t offset,
+                                      cudaMemcpyKind, cudaStream_t stream = nullptr,
+                                      EMULATOR_SITE) {
+    void* from;
+    const cudaError_t error = emulator::find_variable(emulator::symbol_at(symbol), offset, bytes,
+                                                      &from, "cudaMemcpyFromSymbol", file, line);
+    return error ? error : cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, stream);
+}
+template <class T>
+cudaError_t cudaMemcpyToSymbol(const T& symbol, const void* from, size_t bytes, size_t offset = 0,
+                               cudaMemcpyKind kind = cudaMemcpyHostToDevice, EMULATOR_SITE) {
+    return cudaMemcpyToSymbolAsync(symbol, from, bytes, offset, kind, nullptr, file, line);
+}
+template <class T>
+cudaError_t cudaMemcpyFromSymbol(void* to, const T& symbol, size_t bytes, size_t offset = 0,
+                                 cudaMemcpyKind kind = cudaMemcpyDeviceToHost, EMULATOR_SITE) {
+    return cudaMemcpyFromSymbolAsync(to, symbol, bytes, offset, kind, nullptr, file, line);
+}
