@@ -24,6 +24,7 @@ import sys
 
 HEADERS = pathlib.Path(__file__).resolve().parent / "include"
 sys.path.append(str(HEADERS.parent))
+sys.dont_write_bytecode = True  # nothing beside the sources
 from cuda_text import (Refused, blank, end_of_configuration, joined, kernels, matching, members, outside, parts,  # noqa: E402
                        start_of_name)
 
