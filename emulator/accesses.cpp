@@ -51,8 +51,8 @@ const uintptr_t kDeviceBegin = number(&__start_cuda_device);
 const uintptr_t kDeviceEnd = number(&__stop_cuda_device);
 
 struct Memory {
-    Allocation static_shared{kDataBegin, kDataEnd, nullptr}, dynamic_shared{0, 0, nullptr};
-    Allocation recent{0, 0, nullptr};  // most accesses go where the one before went
+    Allocation static_shared{kDataBegin, kDataEnd}, dynamic_shared;
+    Allocation recent[16];  // most accesses go where the one before of the same instruction went
     // For each byte of the program's data: 1 + the index of its shared array, or 0 if it is of none.
     std::vector<uint32_t> owner;
 } memory;
@@ -64,9 +64,11 @@ bool contains(const Allocation& range, uintptr_t address) {
 // own: the thread's stack or a constant. none: memory that no kernel may touch.
 enum class Region { own, global, shared, none };
 
-inline Region find_region(uintptr_t address, unsigned thread, const Allocation*& range) {
-    range = &memory.recent;
-    if (contains(memory.recent, address)) return Region::global;
+inline Region find_region(uintptr_t address, unsigned thread, uintptr_t pc,
+                          const Allocation*& range) {
+    Allocation& recent = memory.recent[pc / 4 % std::size(memory.recent)];
+    range = &recent;
+    if (contains(recent, address)) return Region::global;
     if (address - stacks_begin < stacks_bytes)
         return stack_owner(address) == thread ? Region::own : Region::none;
     if (contains(memory.static_shared, address) &&
@@ -80,8 +82,8 @@ inline Region find_region(uintptr_t address, unsigned thread, const Allocation*&
     if (contains(memory.dynamic_shared, address)) return Region::shared;
     if (Allocation* found = find_allocation(address)) {
         if (!found->cells) found->cells = races::new_cells(found->begin, found->end);
-        memory.recent = *found;
-        range = &memory.recent;
+        recent = *found;
+        range = &recent;
         return Region::global;
     }
     return address - kImageBegin < kDataEnd - kImageBegin ? Region::own : Region::none;
@@ -110,7 +112,7 @@ std::string distance(uintptr_t address, int width, uintptr_t begin, uintptr_t en
 [[gnu::always_inline]] inline Region checked_region(unsigned thread, uintptr_t address, int width,
                                                     Kind kind, uintptr_t pc, bool aligned,
                                                     const Allocation*& range) {
-    const Region region = find_region(address, thread, range);
+    const Region region = find_region(address, thread, pc, range);
     if (region == Region::own) return region;
     bool inside = region != Region::none && address + width <= range->end;
     if (inside && range == &memory.static_shared) {
@@ -252,12 +254,12 @@ void end_launch() {
     if (!traced) return;
     races::delete_cells(memory.dynamic_shared.cells, memory.dynamic_shared.begin,
                         memory.dynamic_shared.end);
-    memory.dynamic_shared = {0, 0, nullptr};
+    memory.dynamic_shared = Allocation();
 }
 
 void forget(Allocation& allocation) {
     races::delete_cells(allocation.cells, allocation.begin, allocation.end);
-    memory.recent = {0, 0, nullptr};
+    for (Allocation& recent : memory.recent) recent = Allocation();
 }
 
 bool access(unsigned thread, const void* address, int bytes, Kind kind, const void* pc,
@@ -317,7 +319,7 @@ void note_fence() { fences::fence(current_thread); }
 
 bool traced_as_shared(const void* address) {
     const Allocation* range;
-    return find_region(number(address), current_thread, range) == Region::shared;
+    return find_region(number(address), current_thread, 0, range) == Region::shared;
 }
 
 }  // namespace emulator

@@ -10,8 +10,8 @@ namespace emulator {
 struct Cell;  // who touched two bytes of memory last; see races.cpp
 
 struct Allocation {
-    uintptr_t begin, end;
-    Cell* cells;  // null until a traced kernel touches it
+    uintptr_t begin = 0, end = 0;
+    Cell* cells = nullptr;  // null until a traced kernel touches it
     bool of_host = false;  // the host may touch it, too
     bool borrowed = false;  // the program's own memory, which is not to be freed
 };

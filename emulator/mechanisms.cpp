@@ -34,7 +34,7 @@ constexpr Mechanism kMechanisms[] = {
   {none,                      setmaxnreg::begin_block,     none,                    none,                  setmaxnreg::end_block,     none},
   {none,                      named_barriers::begin_block, none,                    none,                  none,                         none},
   {none,                      clusters::begin_block,       clusters::end_thread, none,                  none,                         none},
-  {none,                      none,                           none,                    warps::goes_on,        none,                         none},
+  {none,                      warps::begin_block,          none,                    warps::goes_on,        none,                         none},
   {watchdog::begin_launch, none,                           none,                    none,                  none,                         watchdog::end_launch},
   {none,                      none,                           none,                    none,                  none,                         kernels_launched::end_launch},
   {none,                      none,                           none,                    none,                  none,                         summary::end_launch},

@@ -67,7 +67,7 @@ boost::context::fiber thread_main(boost::context::fiber&& from) {
         ++progress_made;
         threads[self].state = State::returned;
         each_mechanism(&Mechanism::end_thread);
-        for (unsigned t = first; t < std::min(first + 32, run.threads); ++t)
+        for (unsigned t = first; warps::any_waits(t) && t < std::min(first + 32, run.threads); ++t)
             if (threads[t].state == State::at_warp && complete_warp(t))
                 break;  // a lane was waiting only for this one
         suspend();

@@ -21,26 +21,40 @@ std::string hexadecimal(unsigned mask) {
     return text;
 }
 
+// Of a warp: how many lanes wait; one of them, and whether all others have come to the same call with the same mask.
+struct Meeting {
+    unsigned waiting = 0, one = 0;
+    bool alike = true;
+    unsigned missing = 0;  // a lane that had not come at the last look
+} meetings[kMaxThreads / 32];
+
 void wait_at_warp(const char* file, int line) {
     Thread& self = threads[current_thread];
     self.site = {file, line, 0};
     self.state = State::at_warp;
     note_arrival();
+    Meeting& meeting = meetings[current_thread / 32];
+    const Thread& one = threads[meeting.one];
+    if (meeting.waiting++ == 0) meeting.one = current_thread, meeting.alike = !self.operation;
+    else if (one.mask != self.mask || one.name != self.name || one.site.file != file ||
+             one.site.line != line || self.operation)
+        meeting.alike = false;
 }
 
 // Fails if a lane in the mask of `thread` waits for it at another call, or with another mask.
 void check_partners(unsigned thread) {
     const Thread& self = threads[thread];
     const unsigned first = thread / 32 * 32, lanes = std::min(32u, run.threads - first);
+    if (meetings[thread / 32].alike) return;
     for (unsigned lane = 0; lane < lanes; ++lane) {
         const Thread& t = threads[first + lane];
         const bool mutual = (self.mask >> lane & 1) && (t.mask >> (thread - first) & 1);
         if (t.state != State::at_warp || t.operation || self.operation || !mutual) continue;
-        const bool same_masks = t.mask == self.mask;
-        // Only __syncwarp() may be called at several lines.
         const bool same_call = t.name == self.name || std::strcmp(t.name, self.name) == 0;
-        const bool anywhere = same_call && std::strcmp(t.name, "__syncwarp") == 0;
-        if (same_masks && same_call && (anywhere || same_site(t.site, self.site))) continue;
+        // Only __syncwarp() may be called at several lines.
+        if (t.mask == self.mask && same_call &&
+            (same_site(t.site, self.site) || std::strcmp(t.name, "__syncwarp") == 0))
+            continue;
         const auto call = [&](const Thread& t, unsigned number) {
             return thread_name(number) + " calls " + t.name + " at " + site_name(t.site) +
                    " with mask " + hexadecimal(t.mask);
@@ -84,7 +98,9 @@ bool complete_warp(unsigned thread, const void* pc) {
     const Thread& self = threads[thread];
     const unsigned mask = self.mask;
     if (self.operation && lanes < 32) return false;
-    for (unsigned lane = 0; lane < lanes; ++lane) {
+    Meeting& meeting = meetings[thread / 32];
+    for (unsigned i = 0, from = meeting.missing; i < lanes; ++i) {
+        const unsigned lane = meeting.missing = from + i < lanes ? from + i : from + i - lanes;
         const Thread& t = threads[first + lane];
         if (!(mask >> lane & 1) || (t.state == State::returned && !self.operation)) continue;
         if (t.state != State::at_warp || t.mask != mask || t.operation != self.operation)
@@ -116,7 +132,8 @@ bool complete_warp(unsigned thread, const void* pc) {
     }
     for (unsigned lane = 0; lane < lanes; ++lane) {
         Thread& t = threads[first + lane];
-        if ((mask >> lane & 1) && t.state != State::returned) t.state = State::ready;
+        if ((mask >> lane & 1) && t.state != State::returned)
+            t.state = State::ready, --meeting.waiting;
     }
     // A collective orders no memory. A shuffle also orders the accesses of lanes that have
     // returned.
@@ -128,13 +145,13 @@ int lane() { return current_thread % 32; }
 
 uint64_t exchange(unsigned mask, uint64_t value, int source, const char* name, const char* file,
                   int line) {
-    wait_at_warp(file, line);
     Thread& self = threads[current_thread];
     self.name = name;
     self.mask = mask;
     self.value = value;
     self.source = source;
     self.operation = nullptr;
+    wait_at_warp(file, line);
     if (record::on) record::call(current_thread, "warp sync", file, line);
     if (!(mask >> lane() & 1))
         fail("the mask at " + site_name(self.site) + " lacks the lane that calls it, " +
@@ -146,11 +163,11 @@ uint64_t exchange(unsigned mask, uint64_t value, int source, const char* name, c
 
 void collective(void (*operation)(const WarpCall&), const void* arguments, const char* file,
                 int line) {
-    wait_at_warp(file, line);
     Thread& self = threads[current_thread];
     self.mask = ~0u;
     self.operation = operation;
     self.arguments = arguments;
+    wait_at_warp(file, line);
     if (!complete_warp(current_thread, __builtin_return_address(0))) suspend();
 }
 
@@ -163,6 +180,9 @@ unsigned active_lanes(const char* file, int line) {
 }
 
 namespace warps {
+
+void begin_block() { std::fill_n(meetings, (run.threads + 31) / 32, Meeting()); }
+bool any_waits(unsigned thread) { return meetings[thread / 32].waiting > 0; }
 
 bool goes_on() {
     const auto end = threads.begin() + run.threads;

@@ -8,7 +8,9 @@ namespace emulator {
 bool complete_warp(unsigned thread, const void* pc = nullptr);
 
 namespace warps {
+void begin_block();
+bool any_waits(unsigned thread);  // a lane of its warp
 bool goes_on();  // lets those go on that ask who is active
-}
+}  // namespace warps
 
 }  // namespace emulator
