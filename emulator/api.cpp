@@ -1,4 +1,4 @@
-// CUDA's runtime API: device memory, errors, limits.
+// CUDA's runtime API: device memory, errors.
 
 #include "emulator/api.h"
 
@@ -11,7 +11,6 @@
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
-#include <map>
 #include <utility>
 
 #include "emulator/accesses.h"
@@ -38,12 +37,9 @@ std::vector<Allocation> allocations(&__start_cuda_device ? 1 : 0, device_variabl
 
 namespace {
 
-constexpr size_t kStaticShared = 48 * 1024, kShared = 227 * 1024;  // H100, H200
-
 struct Device {
     cudaError_t last_error = cudaSuccess;
     size_t allocated_bytes = 0;
-    std::map<const void*, size_t> dynamic_shared;  // what cudaFuncSetAttribute allows each kernel
 } device;
 
 std::vector<Allocation>::iterator allocation_after(uintptr_t address) {
@@ -117,35 +113,6 @@ void protect_all(int protection) {
 
 }  // namespace
 
-// A kernel's own __shared__ arrays: variables whose names begin with the kernel's.
-static std::vector<const Symbol*> static_arrays(const void* kernel) {
-    std::vector<const Symbol*> all;
-    const Symbol* function = find_symbol(reinterpret_cast<uintptr_t>(kernel));
-    if (!function || std::strncmp(function->mangled, "_Z", 2) != 0) return all;
-    const std::string local = std::string("_ZZ") + (function->mangled + 2) + "E";
-    for (const Symbol& s : symbols())
-        if (!s.function && is_data(s.begin) &&
-            std::strncmp(s.mangled, local.c_str(), local.size()) == 0)
-            all.push_back(&s);
-    return all;
-}
-size_t static_shared(const void* kernel) {
-    size_t bytes = 0;
-    for (const Symbol* s : static_arrays(kernel)) bytes += s->size;
-    return bytes;
-}
-
-namespace {
-
-size_t allowed_dynamic_shared(const void* kernel) {
-    size_t bytes = kStaticShared - std::min(kStaticShared, static_shared(kernel));
-    for (const auto& [of, allowed] : device.dynamic_shared)
-        if (!kernel || of == kernel) bytes = std::max(bytes, allowed);
-    return bytes;
-}
-
-}  // namespace
-
 Allocation* find_allocation(uintptr_t address) {
     const auto after = allocation_after(address);
     return after != allocations.begin() && address < after[-1].end ? &after[-1] : nullptr;
@@ -161,58 +128,6 @@ void* allocate_aligned(size_t alignment, size_t bytes) {
 }
 
 cudaError_t set_last_error(cudaError_t error) { return device.last_error = error; }
-
-cudaError_t allow_dynamic_shared(const void* kernel, int bytes) {
-    if (bytes < 0 || size_t(bytes) + static_shared(kernel) > kShared)
-        return set_last_error(cudaErrorInvalidValue);
-    device.dynamic_shared[kernel] = size_t(bytes);
-    return cudaSuccess;
-}
-
-bool launch_fits(const Launch& launch) {
-    const auto refuse = [&](const std::string& what, cudaError_t error) {
-        const std::string problem = "the launch at " + short_path(launch.file) + ":" +
-                                    std::to_string(launch.line) + " " + what;
-        report_aloud(problem);
-        set_last_error(error);
-        return false;
-    };
-    const auto size = [](dim3 d) {
-        return std::to_string(d.x) + " x " + std::to_string(d.y) + " x " + std::to_string(d.z);
-    };
-    const dim3 grid = launch.grid, block = launch.block;
-    const uint64_t threads = uint64_t(block.x) * block.y * block.z;
-    if (grid.x == 0 || grid.y == 0 || grid.z == 0 || grid.x > 0x7fffffff || grid.y > 65535 ||
-        grid.z > 65535)
-        return refuse("asks for " + size(grid) +
-                          " blocks; a grid has 1 x 1 x 1 up to 2147483647 x 65535 x 65535",
-                      cudaErrorInvalidConfiguration);
-    if (threads == 0 || threads > kMaxBlockThreads || block.z > 64)
-        return refuse("asks for blocks of " + size(block) +
-                          " threads; a block has 1 to 1024, at most 64 along z",
-                      cudaErrorInvalidConfiguration);
-    const auto arrays = [&](const std::string& before) {  // " (As 32768, Bs 32768)"
-        std::string all;
-        for (const Symbol* s : static_arrays(launch.kernel))
-            all += (all.empty() ? before + " (" : ", ") + short_name(*s) + " " +
-                   std::to_string(s->size);
-        return all.empty() ? all : all + ")";
-    };
-    if (const size_t bytes = static_shared(launch.kernel); bytes > kStaticShared)
-        return refuse("is of a kernel with " + std::to_string(bytes) +
-                          " bytes of static shared memory" + arrays("") +
-                          "; nvcc takes at most 49152",
-                      cudaErrorInvalidValue);
-    if (const size_t bytes = allowed_dynamic_shared(launch.kernel);
-        launch.dynamic_shared_bytes > bytes)
-        return refuse(
-            "asks for " + std::to_string(launch.dynamic_shared_bytes) +
-                " bytes of dynamic shared memory; this kernel may have " + std::to_string(bytes) +
-                arrays(" beside its arrays") +
-                ", more after cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes)",
-            cudaErrorInvalidValue);
-    return true;
-}
 
 }  // namespace emulator
 
@@ -238,6 +153,7 @@ cudaError_t cudaSetDevice(int device) {
 cudaError_t cudaDeviceReset() {
     while (!allocations.empty()) cudaFree(reinterpret_cast<void*>(allocations.back().begin));
     device = Device();
+    forget_limits();
     if (&__start_cuda_device) allocations.push_back(device_variables());
     return cudaSuccess;
 }

@@ -28,5 +28,6 @@ double available_memory();  // of the machine, at this moment
 cudaError_t set_last_error(cudaError_t error);  // returns it
 size_t static_shared(const void* kernel);  // bytes of its own __shared__ arrays
 bool launch_fits(const Launch& launch);  // within the limits; otherwise it is reported
+void forget_limits();  // that cudaFuncSetAttribute has set
 
 }  // namespace emulator
