@@ -4,6 +4,7 @@
 
 #include "emulator/accesses.h"
 #include "emulator/async.h"
+#include "emulator/block_barriers.h"
 #include "emulator/clusters.h"
 #include "emulator/kernels.h"
 #include "emulator/mbarriers.h"
@@ -23,22 +24,23 @@ namespace {
 constexpr auto none = nullptr;
 // clang-format off
 constexpr Mechanism kMechanisms[] = {
-// begin_launch            begin_block                  end_thread            goes_on                end_block                  end_launch
-  {summary::begin_launch,  none,                           none,                    none,                  none,                         none},
-  {trace::begin_launch,    trace::begin_block,          none,                    none,                  none,                         trace::end_launch},
-  {async::begin_launch,    none,                           async::end_thread,    none,                  none,                         none},
-  {none,                      tensor_loads::begin_block,   none,                    tensor_loads::goes_on, tensor_loads::end_block,   none},
-  {none,                      mbarriers::begin_block,      none,                    none,                  mbarriers::end_block,      none},
-  {none,                      tensor_stores::begin_block,  none,                    none,                  tensor_stores::end_block,  none},
-  {none,                      wgmma_state::begin_block,    none,                    none,                  wgmma_state::end_block,    none},
-  {none,                      setmaxnreg::begin_block,     none,                    none,                  setmaxnreg::end_block,     none},
-  {none,                      named_barriers::begin_block, none,                    none,                  none,                         none},
-  {none,                      clusters::begin_block,       clusters::end_thread, none,                  none,                         none},
-  {none,                      warps::begin_block,          none,                    warps::goes_on,        none,                         none},
-  {watchdog::begin_launch, none,                           none,                    none,                  none,                         watchdog::end_launch},
-  {none,                      none,                           none,                    none,                  none,                         kernels_launched::end_launch},
-  {none,                      none,                           none,                    none,                  none,                         summary::end_launch},
-  {record::begin_launch,   record::begin_block,         none,                    none,                  none,                         record::end_launch},
+//  begin_launch            begin_block                  end_thread            goes_on                end_block                 end_launch
+  {none,                   block_barriers::begin_block, none,                 none,                  none,                     none},
+  {summary::begin_launch,  none,                        none,                 none,                  none,                     none},
+  {trace::begin_launch,    trace::begin_block,          none,                 none,                  none,                     trace::end_launch},
+  {async::begin_launch,    none,                        async::end_thread,    none,                  none,                     none},
+  {none,                   tensor_loads::begin_block,   none,                 tensor_loads::goes_on, tensor_loads::end_block,  none},
+  {none,                   mbarriers::begin_block,      none,                 none,                  mbarriers::end_block,     none},
+  {none,                   tensor_stores::begin_block,  none,                 none,                  tensor_stores::end_block, none},
+  {none,                   wgmma_state::begin_block,    none,                 none,                  wgmma_state::end_block,   none},
+  {none,                   setmaxnreg::begin_block,     none,                 none,                  setmaxnreg::end_block,    none},
+  {none,                   named_barriers::begin_block, none,                 none,                  none,                     none},
+  {none,                   clusters::begin_block,       clusters::end_thread, none,                  none,                     none},
+  {none,                   warps::begin_block,          none,                 warps::goes_on,        none,                     none},
+  {watchdog::begin_launch, none,                        none,                 none,                  none,                     watchdog::end_launch},
+  {none,                   none,                        none,                 none,                  none,                     kernels_launched::end_launch},
+  {none,                   none,                        none,                 none,                  none,                     summary::end_launch},
+  {record::begin_launch,   record::begin_block,         none,                 none,                  none,                     record::end_launch},
 };
 // clang-format on
 

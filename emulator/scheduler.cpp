@@ -1,4 +1,4 @@
-// Launches, blocks, threads and barriers. A block's threads are fibers on one thread of the operating
+// Launches, blocks and threads. A block's threads are fibers on one thread of the operating
 // system; each runs until it must wait or returns.
 
 #include "emulator/scheduler.h"
@@ -13,13 +13,12 @@
 #include <utility>
 
 #include "emulator/accesses.h"
+#include "emulator/block_barriers.h"
 #include "emulator/clusters.h"
 #include "emulator/lines.h"
-#include "emulator/mbarriers.h"
 #include "emulator/mechanisms.h"
-#include "emulator/named_barriers.h"
 #include "emulator/names.h"
-#include "emulator/record.h"
+#include "emulator/report.h"
 #include "emulator/settings.h"
 #include "emulator/stacks.h"
 #include "emulator/summary.h"
@@ -44,7 +43,6 @@ namespace {
 // Of the threads. Never destroyed: a suspended one would be unwound.
 std::vector<boost::context::fiber>& fibers = *new std::vector<boost::context::fiber>;
 constexpr cudaError_t kEndedEarly = cudaErrorLaunchTimeout;
-uint64_t barriers_begun;  // since the program began, one more for each block
 boost::context::fiber scheduler;  // the fiber to resume when a thread waits or returns
 
 struct Stack {  // Boost.Context's interface of a stack allocator
@@ -98,52 +96,7 @@ void run_ready_threads(const std::vector<unsigned>& sequence) {
     }
 }
 
-// Called when no thread can go on. Returns true if all wait at the same barrier, which they then
-// pass. Otherwise all have returned, or the kernel is wrong and fail() reports it.
-bool pass_barrier() {
-    const auto end = threads.begin() + run.threads;
-    const auto with = [&](State s) {
-        return std::find_if(threads.begin(), end, [s](const Thread& t) { return t.state == s; });
-    };
-    const auto name = [](std::vector<Thread>::iterator t) {
-        return thread_name(unsigned(t - threads.begin()));
-    };
-    if (with(State::waiting) != end) return mbarriers::report_deadlock(), false;
-    const auto stuck = with(State::at_warp), waiting = with(State::at_barrier),
-               returned = with(State::returned);
-    if (stuck != end) {
-        fail("warp divergence: " + name(stuck) + " of " + block_name() + " waits at " +
-             site_name(stuck->site) + " for lanes of its warp that never come there");
-        return false;
-    }
-    if (waiting == end) return false;
-    const auto waits = [&](const Thread& t, bool here) {
-        return t.state == State::at_barrier && same_site(t.site, waiting->site) == here;
-    };
-    const auto elsewhere =
-        std::find_if(waiting, end, [&](const Thread& t) { return waits(t, false); });
-    if (returned != end || elsewhere != end) {
-        const auto there =
-            std::count_if(waiting, end, [&](const Thread& t) { return waits(t, true); });
-        const std::string here = site_name(waiting->site);
-        std::string other =
-            returned != end ? name(returned) + " has returned" : name(elsewhere) + " waits at ";
-        if (returned == end) {
-            const std::string place = site_name(elsewhere->site);
-            other += place == here ? "another barrier of that line" : place;
-        }
-        fail("barrier divergence: " + std::to_string(there) + " of the " +
-             std::to_string(run.threads) + " threads of " + block_name() + " wait at " + here +
-             ", " + name(waiting) + " among them, but " + other);
-        return false;
-    }
-    for (auto t = threads.begin(); t != end; ++t) t->state = State::ready;
-    ++totals.barriers, ++barriers_begun;
-    return true;
-}
-
 void run_block(std::vector<unsigned>& sequence) {
-    ++barriers_begun;
     for (unsigned t = 0; t < run.threads; ++t) threads[t].state = State::ready;
     each_mechanism(&Mechanism::begin_block);
     do {
@@ -152,7 +105,7 @@ void run_block(std::vector<unsigned>& sequence) {
         while (!run.error && !run.restart && any_goes_on());
         if (run.restart) return;
         trace::end_interval();
-    } while (!run.error && pass_barrier());
+    } while (!run.error && block_barriers::pass());
     each_mechanism(&Mechanism::end_block);
     totals.blocks += run.ranks;
     totals.threads += run.threads;
@@ -280,33 +233,6 @@ void fail(const std::string& problem, cudaError_t error) {
 void end_early() {
     run.error = kEndedEarly;
     suspend();
-}
-
-void barrier(const char* file, int line, int number) {
-    if (run.ranks > 1) return block_barrier_in_cluster(file, line, number);
-    Thread& self = threads[current_thread];
-    self.state = State::at_barrier;
-    self.site = {file, line, number};
-    if (record::on) record::call(current_thread, "barrier", file, line);
-    note_arrival();
-    suspend();
-}
-
-void refuse_grid_sync(const char* file, int line) {
-    misuse("a wait for the whole grid: the emulator runs one block after the other", file, line);
-}
-
-// A thread that has passed may come to the next barrier before the others have read this one's count.
-int barrier_count(int predicate, const char* file, int line, int number) {
-    static struct {
-        uint64_t of = 0;
-        int count = 0;
-    } counts[2];
-    auto& mine = counts[barriers_begun % 2];
-    if (mine.of != barriers_begun) mine = {barriers_begun, 0};
-    mine.count += predicate;
-    barrier(file, line, number);
-    return mine.count;
 }
 
 void* dynamic_memory(size_t alignment) {
