@@ -121,7 +121,7 @@ class Own:
 
     @staticmethod
     def explained(what):
-        name = re.search(r"'((?:cuda|cu[A-Z]|CU[a-z]|__|atomic|make_|curand|cublas)\w*)' (?:was not|has not|does not|is not a)|"
+        name = re.search(r"'((?:cuda|cu[A-Z]|CU[a-z]|CUDA_|CUBLAS_|__|atomic|make_|curand|cublas)\w*)' (?:was not|has not|does not|is not a)|"
                          r"'(\w+)' is not a member of '(?:cg|cooperative_groups|cuda)\b", what)
         return f" (the emulator has no {name[1] or name[2]})" if name else ""
 

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <assert.h>  // nvcc includes these, too
+#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
