@@ -177,7 +177,8 @@ def of_asm(text):
 
 def rewrite(text, included=lambda name: None):
     """included(name): the file that stands for an #include "name"; None: it stays."""
-    text = REGISTER.sub(lambda m: f"({m[2]} = {REGISTERS[m[1]]})" + "\n" * m[0].count("\n") if m[1] in REGISTERS else m[0], joined(text))
+    text = REGISTER.sub(lambda m: f"({m[2]} = {REGISTERS[m[1]]})" + "\n" * m[0].count("\n") if m[1] in REGISTERS else m[0],
+                        joined(text))
     code, changes = blank(text), []
     for m in re.finditer(r'^[ \t]*#[ \t]*include[ \t]*([<"])([^">\n]+)[">]', text, re.MULTILINE):
         if code[m.start():m.end()].strip():

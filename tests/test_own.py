@@ -257,7 +257,7 @@ int main() {
     unsigned counted, four[4];
     cudaMemcpyFromSymbol(&counted, total, sizeof counted), cudaMemcpyFromSymbol(four, buckets, sizeof four);
     assert(counted == 64 && four[0] == 0 && four[3] == 0 && out[64] == 63 && out[65] != 0);
-    int blocks, threads;
+    int blocks, threads = INT_MAX;
     assert(!cudaOccupancyMaxPotentialBlockSize(&blocks, &threads, all<int>) && threads == 1024);
     cudaFree(in), cudaFree(out), cudaFreeHost(pinned), cudaStreamDestroy(stream), cudaEventDestroy(begin), cudaEventDestroy(end);
     printf("all as CUDA has it\\n");
@@ -362,15 +362,16 @@ ROWS = (  # of other people's programs: headers, the kernel, its launch; then wh
     ("its own min and max", """template <class A, class B> __device__ A min(A a, B b) { return b < a ? b : a; }
      template <class T> __device__ T max(T a, T b) { return a < b ? b : a; }""",
      "out[t] = max(min(63 - t, 63.5), min(0u, 1)) + max(0, -1);", "", "63.5", "61.5", "assert(host[i] == 63 - i)"),
-    ("symbols", "__device__ int taken[64]; __constant__ int* from;\n__device__ int* to;", "out[t] = from[63 - t] + taken[t], to[t] = out[t];",
-     """int* at;
+    ("symbols", "__device__ int taken[64]; __constant__ int* from;\n__device__ int* to;",
+     "out[t] = from[63 - t] + taken[t], to[t] = out[t];", """int* at;
      cudaMemset(out, 0, sizeof host);
      assert(!cudaMemcpyToSymbol(taken, out, sizeof host, 0, cudaMemcpyDeviceToDevice) && !cudaMemcpyToSymbol(from, &in, sizeof in));
      assert(!cudaGetSymbolAddress((void**)&at, taken) && !cudaMemcpyToSymbol((const void*)&to, &at, sizeof at));
      k<<<1, 64>>>(out, in);
      size_t bytes;
      assert(!cudaGetSymbolSize(&bytes, taken) && bytes == sizeof host);
-     assert(!cudaMemcpyFromSymbol(host, (const void*)taken, sizeof host) && host[1] == 62)""", "host[1] == 62", "host[1] == 61", "host[1] == 61"),
+     assert(!cudaMemcpyFromSymbol(host, (const void*)taken, sizeof host) && host[1] == 62)""",
+     "(from, &in", "(&from, &in", "not its address"),
     ("graph", "#include <cstring>", "out[t] = in[63 - t] + out[t];", """cudaStream_t stream, second;
      cudaEvent_t forked;
      cudaGraph_t graph;
