@@ -193,14 +193,15 @@ def sayings(root=ROOT):
 
 def captions(step, root=ROOT):
     """Of view.txt: parts between empty lines. The first line of each says where: "warp 4 shared load of Bs after barrier, lane 3:
-    b[j] = Bs" is the warp's first shared load of Bs by a line with these words, after a barrier. The others are what is told."""
+    b[j] = Bs" is the warp's first shared load of Bs after a barrier, by a line with these words if there are some. The others are what
+    is told."""
     found, own = [], [translations(language, root) for language in LANGUAGES]
     for part in told(step, root):
         if part.startswith("shape "):
             continue
         where, *text = part.split("\n")
         warp, kind, of, after, lane, statement = re.fullmatch(
-            r"(?:warp (\d+) )?([a-z ]+?)(?: of (\w+))?(?: after ([a-z ]+))?(?:, lane (\d+))?: (.+)", where).groups()
+            r"(?:warp (\d+) )?([a-z ]+?)(?: of (\w+))?(?: after ([a-z ]+))?(?:, lane (\d+))?(?:: (.+))?", where).groups("")
         found.append({"warp": int(warp or 0), "kind": kind, "of": of, "after": after, "lane": int(lane or 0),
                       "statement": statement, "text": [each.get(" ".join(text), " ".join(text)) for each in own]})
     return found

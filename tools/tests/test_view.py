@@ -81,7 +81,7 @@ msgstr "も。\n"
     first, second = view.captions("03_a.1_step", tmp_path)
     assert first == {"warp": 4, "kind": "shared load", "of": "Bs", "after": "barrier", "lane": 3, "statement": "b[j] = Bs",
                      "text": ["One {cost}.", '{cost} "個"。', "One {cost}."]}
-    assert second == {"warp": 0, "kind": "wait", "of": None, "after": None, "lane": 0, "statement": "x: y",
+    assert second == {"warp": 0, "kind": "wait", "of": "", "after": "", "lane": 0, "statement": "x: y",
                       "text": ["Two."] * 3}  # its translation is of an older text
     assert view.captions("04_b", tmp_path) == []
 
