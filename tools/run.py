@@ -465,7 +465,7 @@ def run_all(words):
 # What tests take besides what build/tests.txt names: packages, and the names of the tests, which are skipped without them.
 TAKEN_BY = (
     (OPENCL, r"^08|^docs|^command_lines$"), (("libopenblas0",), r"^00|^docs"), (("oclgrind",), r"^08|^docs|exercises$"),
-    (("clang-19", "rocm-device-libs"), r"^08|^docs"), (("clang-format-14",), r"^style$"),
+    (("clang-19", "rocm-device-libs"), r"[.]gcn$|^docs"), (("clang-format-14",), r"^style$"),
     (("python3-selenium", "chromium-driver"), r"^tools|^docs.site$"), (("po4a", "python3-polib"), r"^docs"),
     (("python3-myst-parser", "furo"), r"^docs.site$"))
 
