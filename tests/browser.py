@@ -14,6 +14,7 @@ def chromium():
     options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
     service = webdriver.chrome.service.Service(driver)
     with webdriver.Chrome(service=service, options=options) as browser:
+        browser.set_script_timeout(100)
         yield browser
 
 
@@ -45,7 +46,7 @@ def ask(browser, expression):
     return browser.execute_script(f"return {expression}")
 
 
-def wait(browser, expression, seconds=10):
+def wait(browser, expression, seconds=100):  # as many as a busy machine may take
     """Until that is true; fails if it never is."""
     from selenium.webdriver.support.wait import WebDriverWait
     return WebDriverWait(browser, seconds, .05).until(lambda _: ask(browser, expression), expression)
