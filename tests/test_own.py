@@ -8,7 +8,7 @@ import pytest
 from support import ROOT, call
 
 STAGE = (ROOT / "03_shared_blocking/matmul.cu").read_text()
-BARE = STAGE.partition("// A is loaded once")[0]  # without formulas and main()
+BARE = STAGE.partition("\ndouble ")[0]  # without formulas and main()
 MIN = """#include <cstdio>
 __constant__ int factor;
 __global__ void k(int* out) {
@@ -47,6 +47,13 @@ def planted(text, old, new):
     return text.replace(old, new)
 
 
+def changed(text, pattern, new):
+    """The same by a pattern, which holds whatever the names in 03 are."""
+    text, times = re.subn(pattern, new, text, count=1)
+    assert times == 1, f"{pattern} is not there"
+    return text
+
+
 def line_of(text, statement):
     return text.partition(statement)[0].count("\n") + 1
 
@@ -70,30 +77,31 @@ def test_verdict(own, text, stated):
     cells = re.search(r"(?m)^mine +([\d.]+) +([\d.]+) +([\d.]+) +(\d+) +([\d.]+)", run.stdout)
     assert cells and float(cells[1]) == 1 and float(cells[5]) == 25.6, run.stdout
     assert ("No formula" in run.stdout) != stated
-    assert f"mine.cu:{line_of(text, 'b[j] = Bs')}:" in run.stdout and "03_shared_blocking" in run.stdout
+    assert f"mine.cu:{line_of(text, '= Bs[')}:" in run.stdout and "03_shared_blocking" in run.stdout
     lesson, _, anchor = re.search(r"Read: (\S+)", run.stdout)[1].partition("#")
     assert re.search(rf"(?mi)^#+ {anchor.replace('-', ' ')}$", (ROOT / lesson).read_text())
 
 
-@pytest.mark.parametrize("text, old, new, said", (
-    (BARE, "__syncthreads();  // the tiles are complete", "", "uninitialised shared memory: mine.cu:<a[i] = As> reads"),
-    (BARE, "__syncthreads();  // the tiles may be overwritten", "", "race in shared memory: mine.cu:<As[a_row] =>"),
-    (BARE, "tile_row + a_row < M ?", "tile_row + a_row <= M ?", "out of bounds: mine.cu:<As[a_row] => reads 4 bytes"),
-    (BARE, "if (c_row < M && c_col < N)", "if (c_row < M)", "a write outside C"),
-    (BARE, "+= a[i] * b[j]", "+= a[i] * b[i]", "C[0][1] is"),
-    (BARE, "matmul<<<blocks, kThreads>>>", "matmul<<<blocks, kThreads + 1>>>", "__launch_bounds__"),
-    (STAGE, "return K * (M * std::ceil", "return 2 * K * (M * std::ceil", "stated are")),
+@pytest.mark.parametrize("text, pattern, new, said", (
+    (BARE, r"__syncthreads\(\);", "", "uninitialised shared memory: mine.cu:{read} reads"),
+    (BARE, r"(?s)(__syncthreads\(\);.*)__syncthreads\(\);", r"\1", "race in shared memory: mine.cu:{store}"),
+    (BARE, r"< M \?", "<= M ?", "out of bounds: mine.cu:{store} reads 4 bytes"),
+    (BARE, r"(if \(\w+ < M) && \w+ < N\)", r"\1)", "a write outside C"),
+    (BARE, r"(\+= \w+\[(\w+)\] \* \w+)\[\w+\]", r"\1[\2]", "C[0][1] is"),
+    (BARE, r"(<<<\w+, \w+)>>>", r"\1 + 1>>>", "__launch_bounds__"),
+    (STAGE, r"(double loaded_\w+\(.*\n? *return )", r"\g<1>2 * ", "stated are")),
     ids=("no barrier", "no second barrier", "rows", "columns", "index", "threads", "formula"))
-def test_planted(own, text, old, new, said):
-    text = planted(text, old, new)
+def test_planted(own, text, pattern, new, said):
+    text = changed(text, pattern, new)
+    lines = {name: text[:re.search(place, text).start()].count("\n") + 1
+             for name, place in (("store", r"\bAs\[\w+\] ="), ("read", r"= As\["))}
     run = own(text)
-    assert run.returncode in (1, 3) and placed(said, text) in short(run.stderr), run.stderr
+    assert run.returncode in (1, 3) and said.format(**lines) in short(run.stderr), run.stderr
     assert "Nearest" not in run.stdout
 
 
 def test_multiples(own):
-    text = "// --multiples 128x128x8\n" + planted(BARE, "tile_row + a_row < M ? A[size_t(tile_row + a_row) * K + k] : 0.0f",
-                                                  "A[size_t(tile_row + a_row) * K + k]")
+    text = "// --multiples 128x128x8\n" + changed(BARE, r"= .* < M \? (.*) : 0\.0f;", r"= \1;")
     assert own(text).returncode == 0
     assert own(text, "-m", "256", "-k", "16").returncode == 0
     run = own(text, "--size", "100")
@@ -104,12 +112,12 @@ def test_multiples(own):
 def test_verbs(own, tmp_path):
     run = own(BARE, verb="test")
     assert run.returncode == 0 and run.stdout.count("Passed") == 4 == run.stdout.count("\n"), run.stdout
-    run = own(planted(BARE, "__syncthreads();  // the tiles are complete", ""), verb="test")
+    run = own(changed(BARE, r"__syncthreads\(\);", ""), verb="test")
     assert run.returncode == 1 and "Failed" in run.stdout and "Passed" not in run.stdout
     run = own(BARE, "--html", tmp_path / "page.html", verb="view")
-    assert run.returncode == 0 and "As[a_row]" in (tmp_path / "page.html").read_text()
-    run = own(planted(STAGE, "+= a[i] * b[j]", "+= b[j] * a[i]"), "03", verb="diff")
-    assert run.returncode == 0 and re.search(r"(?m)^\+.*b\[j\] \* a\[i\]", run.stdout) and ": 2 lines" in run.stdout
+    assert run.returncode == 0 and "As[" in (tmp_path / "page.html").read_text()
+    run = own(changed(STAGE, r"\+= (\S+) \* (\S+);", r"+= \2 * \1;"), "03", verb="diff")
+    assert run.returncode == 0 and re.search(r"(?m)^\+.*\+= ", run.stdout) and ": 2 lines" in run.stdout
 
 
 def steps():
