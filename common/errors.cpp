@@ -63,7 +63,8 @@ std::string printable(std::string text, const std::string& keep) {
 }
 
 void progress(const std::string& text) {
-    if (is_terminal()) std::fprintf(stderr, "\r\033[K%.79s", text.c_str());
+    // Without wrapping: the next could not overwrite two lines.
+    if (is_terminal()) std::fprintf(stderr, "\r\033[K\033[?7l%s\033[?7h", text.c_str());
 }
 
 void need_memory(double bytes) {

@@ -132,6 +132,7 @@ def edits(text, code):
         for at, parameter in parts(code, parameters):
             if re.search(r"\bCUtensorMap\s+\w+", parameter) and "__grid_constant__" not in parameter:
                 raise Refused(at, "a tensor map that is no const __grid_constant__ CUtensorMap")
+    declared = dict(declared)
     for m in re.finditer(r"<<<", code):
         name = start_of_name(code, m.start())
         if name is None:
@@ -140,7 +141,7 @@ def edits(text, code):
         chosen = " ".join(re.findall(rf"\b{launched}\s*=([^;]*);", code))  # if it is a variable
         for word in re.findall(r"\w+", f"{launched} {chosen}"):
             function = re.search(rf"\bvoid\s+(?:__launch_bounds__\s*\([^()]*\)\s*)?{word}\s*\(", code)
-            if function and word not in dict(declared):
+            if function and word not in declared:
                 raise Refused(m.start(), f"a launch of {word}, which is not __global__")
         close, after = end_of_configuration(code, m.end())
         configuration = code[m.end():close]
@@ -151,7 +152,7 @@ def edits(text, code):
         if not re.match(r"\s*(\\\n\s*)*\(", code[after:]):
             raise Refused(close, "no arguments after a launch's >>>")
         begin = code.index("(", after)
-        parameters = dict(declared).get(launched.rpartition(":")[2])
+        parameters = declared.get(launched.rpartition(":")[2])
         takes = [parameter for _, parameter in parts(code, parameters)] if parameters else []
         for i, (at, argument) in enumerate(parts(code, begin)):  # a null pointer keeps its type on the way to the kernel
             if argument == "NULL" or i < len(takes) and "*" in takes[i] and argument in ("0", "{}"):

@@ -115,9 +115,11 @@ def test_verbs(own, tmp_path):
     run = own(changed(BARE, r"__syncthreads\(\);", ""), verb="test")
     assert run.returncode == 1 and "Failed" in run.stdout and "Passed" not in run.stdout
     run = own(BARE, "--html", tmp_path / "page.html", verb="view")
-    assert run.returncode == 0 and "As[" in (tmp_path / "page.html").read_text()
-    run = own(changed(STAGE, r"\+= (\S+) \* (\S+);", r"+= \2 * \1;"), "03", verb="diff")
-    assert run.returncode == 0 and re.search(r"(?m)^\+.*\+= ", run.stdout) and ": 2 lines" in run.stdout
+    assert run.returncode == 0 and re.search(r"\bAs\[\w+\] =", BARE)[0] in (tmp_path / "page.html").read_text()
+    factors = re.search(r"\+= (\S+) \* (\S+);", STAGE)
+    swapped = f"+= {factors[2]} * {factors[1]};"
+    run = own(planted(STAGE, factors[0], swapped), "03", verb="diff")
+    assert run.returncode == 0 and re.search(rf"(?m)^\+.*{re.escape(swapped)}", run.stdout) and ": 2 lines" in run.stdout
 
 
 def steps():

@@ -4,8 +4,6 @@ import re
 import subprocess
 import sys
 
-import pytest
-
 from support import ROOT, call, tool
 
 COUNT = (sys.executable, "-B", ROOT / "07_fragment_probe/count_mma.py")
