@@ -41,7 +41,7 @@ void begin_block() { std::fill(std::begin(registers_of), std::end(registers_of),
 
 void end_block() {
     for (unsigned w = 0; w < (run.threads + 31) / 32; ++w) {
-        const int first = registers_of[w / 4 * 4];
+        const int first = registers_of[first_of_warpgroup(w)];
         if (registers_of[w] != first)
             report_problem("the block ends, and the warps of a warpgroup have set " +
                            std::to_string(first) + " and " + std::to_string(registers_of[w]) +

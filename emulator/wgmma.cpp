@@ -67,7 +67,8 @@ void compute(Product& p) {
     if (std::exchange(p.computed, true)) return;
     if (record::on) record::note("done," + std::to_string(p.note), false);
     static float a[kDepth][kRows], b[kDepth][kMostColumns], d[kRows][kMostColumns];
-    const unsigned first = p.warp % 4 * kRows, columns = unsigned(p.call.n) * 2;
+    const unsigned first = (p.warp - first_of_warpgroup(p.warp)) * kRows,
+                   columns = unsigned(p.call.n) * 2;
     read(Operand(p.call.a, p.call.transposed_a), first + kRows, first, p.call.is_half, a);
     read(Operand(p.call.b, p.call.transposed_b), columns, 0, p.call.is_half, b);
     const auto each = [&](auto visit) {  // of D
@@ -91,7 +92,7 @@ void trace_operands(Product& p) {
         const auto read = [&](const char* chunk, unsigned, unsigned) {
             trace::bulk_access(p.order.agent, chunk, 16, trace::kRead, p.pc);
         };
-        const unsigned first = p.warp % 4 * kRows;
+        const unsigned first = (p.warp - first_of_warpgroup(p.warp)) * kRows;
         Operand(p.call.a, p.call.transposed_a)
             .each(first + kRows, [&](const char* chunk, unsigned r, unsigned k) {
                 if (r >= first) read(chunk, r, k);
@@ -108,7 +109,7 @@ void start_note(Product& p) {
     record::collective = "wgmma";
     std::string text = "wgmma," + std::to_string(p.warp) + "," + std::to_string(p.call.a) + "," +
                        std::to_string(p.call.b);
-    const unsigned first = p.warp % 4 * kRows;
+    const unsigned first = (p.warp - first_of_warpgroup(p.warp)) * kRows;
     Operand(p.call.a, p.call.transposed_a)
         .each(first + kRows, [&](const char* chunk, unsigned r, unsigned) {
             if (r >= first) text += record::number(chunk);
@@ -163,7 +164,7 @@ void make_progress(Warp& warp) {
 
 // The four warps must make the same calls.
 void check_warpgroup(const WgmmaCall& call, Warp& warp, unsigned number, const Call& site) {
-    const unsigned group = number / 4;
+    const unsigned first_warp = first_of_warpgroup(number), group = first_warp / 4;
     auto& list = issued[group];
     const size_t index = warp.calls++ - forgotten[group];
     if (index == list.size()) list.push_back({call.a, call.b, call.n, site});
@@ -175,7 +176,7 @@ void check_warpgroup(const WgmmaCall& call, Warp& warp, unsigned number, const C
                    (same_site(first.site, site) ? ", of other operands" : ""),
                site.file, site.line);
     size_t least = warp.calls;
-    for (unsigned w = group * 4; w < group * 4 + 4; ++w) least = std::min(least, warps[w].calls);
+    for (unsigned w = first_warp; w < first_warp + 4; ++w) least = std::min(least, warps[w].calls);
     for (; forgotten[group] < least; ++forgotten[group]) list.pop_front();
 }
 
@@ -230,7 +231,7 @@ void wgmma(const WarpCall& call) {
     start_note(product);
     warp.under_way.push_back(std::move(product));
     make_progress(warp);
-    wake(&issued[number / 4]);  // they look again
+    wake(&issued[first_of_warpgroup(number) / 4]);  // they look again
 }
 
 void wgmma_fence(const WarpCall& call) {
@@ -252,7 +253,7 @@ void wgmma_commit_group(const WarpCall& call) {
 void wgmma_wait_for_warps(int but_last, const char* file, int line) {
     EmulatorsWork work;
     if (record::on) record::call(current_thread, "wgmma wait", file, line);
-    const unsigned number = current_thread / 32, first = number / 4 * 4;
+    const unsigned number = current_thread / 32, first = first_of_warpgroup(number);
     const size_t calls = covered(warps[number], unsigned(but_last));
     const auto missing = [&] {
         for (unsigned w = first; w < first + 4; ++w)
@@ -272,7 +273,8 @@ void wgmma_wait_group(const WarpCall& call) {
     record::collective = nullptr;  // each thread has said that it waits
     make_progress(warp);
     const size_t done = covered(warp, but_last);
-    for (unsigned w = number / 4 * 4; done && w < number / 4 * 4 + 4; ++w) {
+    const unsigned first = first_of_warpgroup(number);
+    for (unsigned w = first; done && w < first + 4; ++w) {
         for (Product& p : warps[w].under_way)
             if (p.number < done) compute(p), trace_operands(p);
         AsyncOrder last;
@@ -296,7 +298,7 @@ void begin_block() {
 
 void end_block() {
     for (unsigned w = 0; w < (run.threads + 31) / 32; ++w) {
-        const unsigned first = w / 4 * 4;
+        const unsigned first = first_of_warpgroup(w);
         if (!warps[w].under_way.empty())
             report_problem("the block ends, and no wgmma_wait_group() of warp " +
                            std::to_string(w) + " covers the wgmma at " +

@@ -116,6 +116,36 @@ TEST_F(Wgmma, Mistakes) {
     }
 }
 
+// Two blocks of a warpgroup and one more warp: in the cluster the second one's begins at warp 5. Its
+// first warps multiply by rows of A that count up.
+__global__ void CLUSTER_DIMS(2) __launch_bounds__(160) five_warps(float* out) {
+    extern __shared__ __align__(1024) half tiles[];
+    half(*const A)[64] = (half(*)[64])tiles, (*const B)[64] = A + 64;
+    const int thread = threadIdx.x;
+    for (int i = thread; i < 64 * 64; i += 160)
+        A[i / 64][i % 64] = half(i / 64), B[i / 64][i % 64] = half(1);
+    ptx::fence_proxy_async();
+    __syncthreads();
+    if (thread >= 128) return;
+    float d[kN / 2];
+    ptx::wgmma_fence();
+    ptx::wgmma_m64k16<half>(d, ptx::wgmma_descriptor(A, 128, 1024),
+                            ptx::wgmma_descriptor(B, 128, 1024), false);
+    ptx::wgmma_commit_group();
+    ptx::wgmma_wait_group<0>();
+    ptx::wgmma_keep(d);
+    out[blockIdx.x * 128 + thread] = d[0];  // of row 16 * warp + lane / 4
+}
+TEST_F(Wgmma, WarpgroupsOfAClustersBlocks) {
+    Device<float> out(256);
+    in_every_order([&] {
+        five_warps<<<2, 160, 2 * 64 * 64 * sizeof(half)>>>(out.data);
+        expect_silence();
+        for (int i = 0; i < 256; ++i)
+            EXPECT_EQ(out.host()[i], 16 * (i % 128 / 32 * 16 + i % 32 / 4));
+    });
+}
+
 TEST_F(Wgmma, AccumulatorsAreNaNUntilTheWait) {
     in_every_order([] {
         Device<float> out(128);
