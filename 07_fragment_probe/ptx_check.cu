@@ -187,35 +187,42 @@ __global__ void store(const __grid_constant__ CUtensorMap map, const Boxes::Star
 // ---- Clusters -----------------------------------------------------------------------------------
 
 // Each of two blocks fetches a box for both. It writes both boxes, then the first as it lies in the
-// other block, once that one has said that it is there.
+// other block, once that one has said that it is there. Then come the 32 float4 that the other block
+// has sent.
 template <int bytes>
 __global__ void CLUSTER_DIMS(2, 1, 1)
     share(const __grid_constant__ CUtensorMap map, const Boxes::Start* starts, unsigned* out) {
     extern __shared__ __align__(1024) unsigned shared[];
-    uint64_t* const full = reinterpret_cast<uint64_t*>(shared + 2 * bytes / 4);
-    uint64_t* const others = full + 1;
+    float4* const inbox = reinterpret_cast<float4*>(shared + 2 * bytes / 4);
+    uint64_t* const full = reinterpret_cast<uint64_t*>(inbox + 32);
+    uint64_t *const others = full + 1, *const sent = full + 2;
     const int rank = ptx::cluster_rank();
     if (threadIdx.x == 0) {
         ptx::mbarrier_init(full, 1);
         ptx::mbarrier_init(others, 1);
+        ptx::mbarrier_init(sent, 1);
         ptx::fence_mbarrier_init();
     }
-    ptx::cluster_arrive();
+    ptx::cluster_arrive_relaxed();
     ptx::cluster_wait();
     if (threadIdx.x == 0) {
+        ptx::mbarrier_arrive_expect_tx(sent, 32 * 16);
         ptx::mbarrier_arrive_expect_tx(full, 2 * bytes);
         ptx::bulk_tensor_load_multicast(shared + rank * bytes / 4, &map, starts[rank].x,
                                         starts[rank].y, full, 3);
     }
+    ptx::store_async(inbox + threadIdx.x, make_float4(rank, threadIdx.x, 0.5f, -1), sent, 1 - rank);
     ptx::mbarrier_wait(full, 0);
     __syncwarp();
     if (threadIdx.x == 0) ptx::mbarrier_arrive_remote(others, 1 - rank);
     ptx::mbarrier_wait(others, 0);
     const unsigned* const there = ptx::map_shared(shared, 1 - rank);
-    unsigned* const to = out + rank * 3 * bytes / 4;
+    unsigned* const to = out + rank * (3 * bytes / 4 + 32 * 4);
     for (int word = threadIdx.x; word < 2 * bytes / 4; word += 32) to[word] = shared[word];
     for (int word = threadIdx.x; word < bytes / 4; word += 32)
         to[2 * bytes / 4 + word] = there[word];
+    ptx::mbarrier_wait(sent, 0);
+    reinterpret_cast<float4*>(to + 3 * bytes / 4)[threadIdx.x] = inbox[threadIdx.x];
     ptx::cluster_arrive();  // the other block may still read here
     ptx::cluster_wait();
 }
@@ -349,13 +356,17 @@ Check check_cluster() {
         const CUtensorMap map =
             tensor_map(static_cast<const half*>(in), Boxes::kMatrixRows, Boxes::kMatrixColumns,
                        rows, columns, 128, Boxes::kLeadingDimension);
-        share<bytes><<<2, 32, 2 * bytes + 16>>>(map, starts.data(), static_cast<unsigned*>(out));
+        share<bytes>
+            <<<2, 32, 2 * bytes + 32 * 16 + 24>>>(map, starts.data(), static_cast<unsigned*>(out));
     };
     Words loaded = boxes.loaded(), expected;
-    for (int rank = 0; rank < 2; ++rank)
+    for (int rank = 0; rank < 2; ++rank) {
         for (const int words : {2 * bytes / 4, bytes / 4})
             expected.insert(expected.end(), loaded.begin(), loaded.begin() + words);
-    return {"cluster, multicast, mapa", kSm90a, launch, boxes.matrix, expected};
+        for (int lane = 0; lane < 32; ++lane)
+            append<float>(expected, {float(1 - rank), float(lane), 0.5f, -1});
+    }
+    return {"cluster, multicast, mapa, st.async", kSm90a, launch, boxes.matrix, expected};
 }
 
 template <class T, class Pair, int n, int transposed_a, int transposed_b>

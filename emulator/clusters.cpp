@@ -11,6 +11,7 @@
 #include "emulator/clocks.h"
 #include "emulator/include/hopper.h"
 #include "emulator/lines.h"
+#include "emulator/mbarriers.h"
 #include "emulator/names.h"
 #include "emulator/record.h"
 #include "emulator/report.h"
@@ -105,13 +106,14 @@ void* map_shared(void* pointer, int rank, const char* file, int line) {
 
 int cluster_rank() { return int(rank_of(current_thread)); }
 
-void cluster_arrive(const char* file, int line) {
+void cluster_arrive(bool relaxed, const char* file, int line) {
     EmulatorsWork work;
     if (record::on) record::call(current_thread, "cluster arrive", file, line);
     if (cluster_barrier.waits_for[current_thread])
         misuse("cluster_arrive: the thread has not waited since its last one", file, line);
     cluster_barrier.waits_for[current_thread] = cluster_barrier.phase + 1;
-    cluster_barrier.arriving.release(current_thread);
+    if (relaxed) publish_mbarriers(cluster_barrier.arriving);
+    else cluster_barrier.arriving.release(current_thread);
     ++cluster_barrier.arrived;
     note_arrival();
     pass_if_complete();

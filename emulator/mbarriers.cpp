@@ -143,15 +143,27 @@ Mbarrier& mbarrier_at(uint64_t* memory, const char* instruction, const char* fil
     Mbarrier& b = found->second;
     if (*memory != mark(memory))
         refuse(name_of(b) + " has been overwritten since its mbarrier_init()" + at(b.site));
-    if (tracing() && !clocks::knows(current_thread, b.thread, b.clock))
+    const auto knows = [&](unsigned other, uint32_t clock) {
+        return clocks::knows(current_thread, other, clock);
+    };
+    if (tracing() && !knows(b.thread, b.clock) &&
+        !(b.published && knows(clocks::agent(&b), b.published)))
         refuse("no barrier lies between this and the mbarrier_init() of " + name_of(b) +
-               at(b.site) + " by " + thread_name(b.thread));
+               at(b.site) + " by " + thread_name(b.thread) +
+               (run.ranks > 1 && !b.fenced ? ", which no fence_mbarrier_init() follows" : ""));
     return b;
 }
 
 void bytes_came(Mbarrier& barrier, int64_t bytes) {
     barrier.bytes -= bytes;
     complete_phase(barrier);
+}
+
+void publish_mbarriers(Sync& sync) {
+    if (!tracing()) return;
+    for (auto& [memory, b] : barriers)
+        if (b.thread == current_thread && b.fenced && !b.published)
+            b.published = sync.release_agent(&b);
 }
 
 namespace mbarriers {
@@ -165,9 +177,9 @@ void end_block() {
     for (auto& [memory, b] : barriers) {
         for (const auto* loads : {&b.unseen, &b.landed})
             if (!loads->empty())
-                report_problem("the block ends, and no thread has waited for the bulk_tensor_load" +
-                               at((*loads)[0].site) + " (" + block_name() + ", " +
-                               thread_name((*loads)[0].thread) + ")");
+                report_problem("the block ends, and no thread has waited for the " +
+                               std::string((*loads)[0].name) + at((*loads)[0].site) + " (" +
+                               block_name() + ", " + thread_name((*loads)[0].thread) + ")");
         see(b.unseen, b.complete), see(b.landed, b.arriving);
         if (b.bytes == 0) continue;
         const std::string state =

@@ -11,6 +11,7 @@ struct Mbarrier {
     unsigned thread;  // that did it
     uint32_t clock;  // when
     bool fenced = false;  // bulk copies know of it
+    uint32_t published = 0;  // its agent's clock at the first relaxed arrival behind the fence
     int arrivals;  // of a phase
     // Of this phase: the arrivals still to come; bytes expected less those that have come.
     int pending;
@@ -29,6 +30,7 @@ struct Mbarrier {
 Mbarrier& mbarrier_at(uint64_t* memory, const char* instruction, const char* file, int line);
 std::string name_of(const Mbarrier& barrier);
 void bytes_came(Mbarrier& barrier, int64_t bytes);
+void publish_mbarriers(Sync& sync);  // those that the running thread has set up and fenced
 void see(std::vector<TensorCopy>& loads, Sync& sync);  // what they wrote is there from now on
 
 namespace mbarriers {

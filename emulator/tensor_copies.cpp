@@ -31,7 +31,21 @@ TensorCopy::TensorCopy(bool store, const CUtensorMap* from, void* shared, int x,
     if (store && (x < 0 || y < 0))
         refuse("the box begins at x " + std::to_string(x) + " and y " + std::to_string(y) +
                "; a store's may not be negative");
-    const int alignment = map.swizzle_bytes ? 8 * map.swizzle_bytes : 128;
+    check_place(map.swizzle_bytes ? 8 * map.swizzle_bytes : 128);
+}
+
+TensorCopy::TensorCopy(float4 value, void* shared, Call site, const void* pc)
+    : name("store_async"), store(false), map{}, shared(static_cast<char*>(shared)), x(0), y(0),
+      thread(current_thread), site(site), pc(pc), box(sizeof value) {
+    require(90, name, site.file, site.line);
+    std::memcpy(box.data(), &value, sizeof value);
+    map.address = box.data();
+    map.element_bytes = sizeof(float);
+    map.dims[0] = map.box[0] = 4, map.dims[1] = map.box[1] = 1;
+    check_place(sizeof value);
+}
+
+void TensorCopy::check_place(int alignment) const {
     if (reinterpret_cast<uintptr_t>(shared) % alignment)
         refuse("the address in shared memory is not a multiple of " + std::to_string(alignment) +
                (map.swizzle_bytes ? ", where the swizzle begins" : ""));

@@ -10,7 +10,7 @@ namespace emulator {
 struct Mbarrier;
 
 struct TensorCopy {
-    const char* name;  // bulk_tensor_load, bulk_tensor_store
+    const char* name;  // bulk_tensor_load, bulk_tensor_store, store_async
     bool store;
     TensorMap map;
     char* shared;
@@ -23,15 +23,18 @@ struct TensorCopy {
     // Of a load: whom it tells of its bytes, and the phase when it was asked for.
     Mbarrier* barrier = nullptr;
     uint32_t phase = 0;
-    // Of a store: how many groups its thread had committed before; the box, once it has been read;
-    // whether the thread has waited for that.
+    // Of a store: how many groups its thread had committed before; the box, once it has been read (of
+    // a store_async, from the start); whether the thread has waited for that.
     unsigned group = 0;
     std::vector<char> box{};
     bool read = false;
 
     TensorCopy(bool store, const CUtensorMap* map, void* shared, int x, int y, Call site,
                const void* pc);
+    // A store_async is the load of a box of one row, out of a matrix that the copy itself holds.
+    TensorCopy(float4 value, void* shared, Call site, const void* pc);
 
+    bool bulk() const { return map.magic != 0; }  // no store_async
     [[noreturn]] void refuse(const std::string& why) const;
     // Of the box's row: what of it lies in the matrix.
     struct Row {
@@ -41,6 +44,7 @@ struct TensorCopy {
     Row row(int number) const;
     // Where the 16 bytes `at` bytes into the box's row lie.
     char* place(uint64_t row, uint64_t at) const;
+    void check_place(int alignment) const;  // in shared memory
     void trace_matrix() const;  // counts the request
     void start_note();
     void end_note() const;  // the box is there, or has been read

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <deque>
 #include <utility>
 
 #include "emulator/accesses.h"
@@ -16,7 +17,7 @@
 namespace emulator {
 namespace {
 
-std::vector<TensorCopy> under_way;
+std::deque<TensorCopy> under_way;  // most land in the order of their calls
 
 // Calls visit(begin, bytes) for what the copy writes: all at once where that is in one piece.
 template <class Visit>
@@ -49,7 +50,7 @@ void land(size_t number) {
     const auto bytes = int64_t(load.map.box_bytes());
     if (barrier.phase != load.phase)
         return misuse_by(load.thread,
-                         "bulk_tensor_load: phase " + std::to_string(load.phase) + " of " +
+                         load.name + (": phase " + std::to_string(load.phase)) + " of " +
                              name_of(barrier) + " was complete before these " +
                              std::to_string(bytes) + " bytes came: more come than are expected",
                          load.site.file, load.site.line);
@@ -73,22 +74,20 @@ void see(std::vector<TensorCopy>& loads, Sync& sync) {
 
 namespace {
 
-// to: of the block that gets the box, as is the barrier. counted: the first copy of a multicast.
-void start_load(void* to, const CUtensorMap* map, int x, int y, uint64_t* barrier, const Call& site,
-                const void* pc, bool counted) {
-    TensorCopy load(false, map, to, x, y, site, pc);
-    Mbarrier& b = mbarrier_at(barrier, load.name, site.file, site.line);
+// barrier: of the block that gets the box.
+void start_load(TensorCopy load, uint64_t* barrier) {
+    Mbarrier& b = mbarrier_at(barrier, load.name, load.site.file, load.site.line);
     load.barrier = &b, load.phase = b.phase;
-    if (!b.fenced)
+    if (load.bulk() && !b.fenced)
         load.refuse("no fence_mbarrier_init() follows the mbarrier_init() of " + name_of(b) +
                     " at " + site_name(b.site));
     for (const TensorCopy& other : under_way)
         if (other.shared < load.shared + load.map.footprint() &&
             load.shared < other.shared + other.map.footprint())
             load.refuse("the one at " + site_name(other.site) + " is still writing there");
-    if (counted) load.trace_matrix();
     each_part(load, [](char* begin, uint64_t bytes) { std::memset(begin, 0xff, bytes); });
     load.order = clocks::begin_async(current_thread, &b);
+    if (!load.bulk()) load.order.fenced = {};  // an ordinary write, of no other proxy
     load.start_note();
     under_way.push_back(std::move(load));
     if (thread_order() == Order::reverse) land(under_way.size() - 1);
@@ -102,7 +101,9 @@ void bulk_tensor_load(void* to, const CUtensorMap* map, int x, int y, uint64_t* 
                       const char* file, int line) {
     EmulatorsWork work;
     if (record::on) record::call(current_thread, "bulk load", file, line);
-    start_load(to, map, x, y, barrier, {file, line, 0}, __builtin_return_address(0), true);
+    TensorCopy load(false, map, to, x, y, {file, line, 0}, __builtin_return_address(0));
+    load.trace_matrix();
+    start_load(std::move(load), barrier);
 }
 
 // Each block gets the box at the same place, and its barrier is told.
@@ -120,9 +121,21 @@ void bulk_tensor_load_multicast(void* to, const CUtensorMap* map, int x, int y, 
         const auto there = [&](void* mine) {
             return in_rank(mine, rank, "bulk_tensor_load_multicast", file, line);
         };
-        start_load(there(to), map, x, y, static_cast<uint64_t*>(there(barrier)), {file, line, 0},
-                   __builtin_return_address(0), std::exchange(first, false));
+        TensorCopy load(false, map, there(to), x, y, {file, line, 0}, __builtin_return_address(0));
+        if (std::exchange(first, false)) load.trace_matrix();
+        start_load(std::move(load), static_cast<uint64_t*>(there(barrier)));
     }
+}
+
+void store_async(float4* to, float4 value, uint64_t* barrier, int rank, const char* file,
+                 int line) {
+    EmulatorsWork work;
+    if (record::on) record::call(current_thread, "bulk load", file, line);
+    const auto there = [&](void* mine) {
+        return in_rank(mine, unsigned(rank), "store_async", file, line);
+    };
+    TensorCopy store(value, there(to), {file, line, 0}, __builtin_return_address(0));
+    start_load(std::move(store), static_cast<uint64_t*>(there(barrier)));
 }
 
 namespace {

@@ -43,6 +43,11 @@ inline __device__ void cluster_arrive() {
 inline __device__ void cluster_wait() {
     PTX_SM_90A("barrier.cluster.wait.acquire;" ::: "memory");
 }
+// The same without release: what the thread has written need not be there after the wait. That is
+// enough for barriers that fence_mbarrier_init has made known.
+inline __device__ void cluster_arrive_relaxed() {
+    PTX_SM_90A("barrier.cluster.arrive.relaxed;" ::: "memory");
+}
 // What `pointer` is to this block's shared memory, of the block with that rank.
 template <class T>
 __device__ T* map_shared(T* pointer, int rank) {
@@ -50,12 +55,25 @@ __device__ T* map_shared(T* pointer, int rank) {
     PTX_SM_90A("mapa.u64 %0, %1, %2;" : "=l"(there) : "l"(pointer), "r"(rank));
     return reinterpret_cast<T*>(there);
 }
-// At the barrier that lies there in the block with that rank.
+// At the barrier that lies there in the block with that rank. Without .release.cluster, which waits for
+// all of the thread's writes: an arrival says here that something has been read.
 inline __device__ void mbarrier_arrive_remote(uint64_t* barrier, int rank) {
     PTX_SM_90A("{.reg .b32 there;\n"
                   "mapa.shared::cluster.u32 there, %0, %1;\n"
-                  "mbarrier.arrive.release.cluster.shared::cluster.b64 _, [there];}"
+                  "mbarrier.arrive.shared::cluster.b64 _, [there];}"
               :: "r"(shared_address(barrier)), "r"(rank) : "memory");
+}
+// Writes to the block with that rank, to where `to` is in this one. The writer goes on at once. When
+// the value is there, the barrier that lies there gets its 16 bytes; who waits for it may read.
+// Source: "... Instructions: st.async".
+inline __device__ void store_async(float4* to, float4 value, uint64_t* barrier, int rank) {
+    PTX_SM_90A("{.reg .b32 there, told;\n"
+                  "mapa.shared::cluster.u32 there, %0, %6;\n"
+                  "mapa.shared::cluster.u32 told, %1, %6;\n"
+                  "st.async.shared::cluster.mbarrier::complete_tx::bytes.v4.f32 "
+                  "[there], {%2, %3, %4, %5}, [told];}"
+              :: "r"(shared_address(to)), "r"(shared_address(barrier)), "f"(value.x), "f"(value.y),
+                 "f"(value.z), "f"(value.w), "r"(rank) : "memory");
 }
 // The box comes to each block whose bit is set in `ranks`, at the same place; its barrier is told.
 inline __device__ void bulk_tensor_load_multicast(void* to, const CUtensorMap* map, int x, int y,

@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "cuda_graphs.h"
+#include "vector_types.h"
 
 // The line of a call, so that a problem can be reported even where there is no debug info.
 #define EMULATOR_SITE const char *file = __builtin_FILE(), int line = __builtin_LINE()
@@ -257,6 +258,29 @@ template <class Function>
 cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, Function*, int threads,
                                                           size_t) {
     return *blocks = threads > 0 ? (2048 / threads < 32 ? 2048 / threads : 32) : 0, cudaSuccess;
+}
+enum cudaLaunchAttributeID { cudaLaunchAttributeClusterDimension = 4 };
+struct cudaLaunchAttribute {
+    cudaLaunchAttributeID id;
+    struct {
+        dim3 clusterDim;
+    } val;
+};
+struct cudaLaunchConfig_t {
+    dim3 gridDim, blockDim;
+    size_t dynamicSmemBytes;
+    cudaStream_t stream;
+    cudaLaunchAttribute* attrs;
+    unsigned numAttrs;
+};
+// As if each of the few multiprocessors began one: a loop over clusters is gone through, too.
+template <class Function>
+cudaError_t cudaOccupancyMaxActiveClusters(int* clusters, Function*, const cudaLaunchConfig_t* c) {
+    const dim3 size = c->numAttrs ? c->attrs->val.clusterDim : dim3();
+    const int blocks = int(size.x * size.y * size.z);
+    int multiprocessors = 0;
+    cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, 0);
+    return *clusters = (multiprocessors + blocks - 1) / blocks, cudaSuccess;
 }
 template <class Function>
 cudaError_t cudaOccupancyMaxPotentialBlockSize(int* blocks, int* threads, Function*, size_t = 0,

@@ -9,12 +9,13 @@
 namespace emulator {
 
 int cluster_rank();
-void cluster_arrive(const char* file, int line);
+void cluster_arrive(bool relaxed, const char* file, int line);
 void cluster_wait(const char* file, int line);
 void* map_shared(void* pointer, int rank, const char* file, int line);
 void bulk_tensor_load_multicast(void* to, const CUtensorMap* map, int x, int y, uint64_t* barrier,
                                 unsigned ranks, const char* file, int line);
 void mbarrier_arrive_remote(uint64_t* barrier, int rank, const char* file, int line);
+void store_async(float4* to, float4 value, uint64_t* barrier, int rank, const char* file, int line);
 
 struct WgmmaCall {  // of a lane
     float* d;
@@ -42,7 +43,10 @@ __forceinline__ void bulk_tensor_load_multicast(void* to, const CUtensorMap* map
     emulator::bulk_tensor_load_multicast(to, map, x, y, barrier, ranks, file, line);
 }
 using emulator::cluster_rank;
-__forceinline__ void cluster_arrive(EMULATOR_SITE) { emulator::cluster_arrive(file, line); }
+__forceinline__ void cluster_arrive(EMULATOR_SITE) { emulator::cluster_arrive(false, file, line); }
+__forceinline__ void cluster_arrive_relaxed(EMULATOR_SITE) {
+    emulator::cluster_arrive(true, file, line);
+}
 __forceinline__ void cluster_wait(EMULATOR_SITE) { emulator::cluster_wait(file, line); }
 template <class T>
 __forceinline__ T* map_shared(T* pointer, int rank, EMULATOR_SITE) {
@@ -50,6 +54,10 @@ __forceinline__ T* map_shared(T* pointer, int rank, EMULATOR_SITE) {
 }
 __forceinline__ void mbarrier_arrive_remote(uint64_t* barrier, int rank, EMULATOR_SITE) {
     emulator::mbarrier_arrive_remote(barrier, rank, file, line);
+}
+__forceinline__ void store_async(float4* to, float4 value, uint64_t* barrier, int rank,
+                                 EMULATOR_SITE) {
+    emulator::store_async(to, value, barrier, rank, file, line);
 }
 
 __forceinline__ uint64_t wgmma_descriptor(const void* start, int swizzle, int stride,

@@ -180,6 +180,109 @@ TEST_F(Clusters, ABlockLeavesTooEarly) {
     });
 }
 
+// ---- Asynchronous stores ------------------------------------------------------------------------
+
+enum Slip {
+    kRight,
+    kToItself,
+    kNoWaitForFull,
+    kNoWaitForFree,
+    kFreeTooEarly,
+    kTooFewBytes,
+    kGone,
+    kNoWaitAtEnd,
+    kRelaxed,
+    kWrittenLater,
+    kNoFence,
+    kMisaligned,
+    kPastTheInbox,
+};
+constexpr int kRounds = 3;
+// In each round a thread sends a value to the inbox of the other block, and reads what that one sent,
+// with the note that it had written before.
+__global__ void CLUSTER_DIMS(2) __launch_bounds__(64) send(Slip slip, float* out) {
+    extern __shared__ __align__(16) float inbox[];  // 4 for each thread
+    uint64_t* const full = (uint64_t*)(inbox + 64 * 4);
+    uint64_t* const free = full + 1;
+    float* const note = (float*)(full + 2);
+    const int rank = ptx::cluster_rank(), thread = threadIdx.x;
+    const int other = slip == kToItself ? rank : 1 - rank;
+    const Slip mine = thread == 40 ? slip : kRight;  // of one thread
+    if (thread == 0) {
+        ptx::mbarrier_init(full, 1);
+        ptx::mbarrier_init(free, 64);
+        if (slip != kNoFence) ptx::fence_mbarrier_init();
+    }
+    note[thread] = 0;  // @plain
+    ptx::cluster_arrive_relaxed();
+    ptx::cluster_wait();
+    if (slip == kGone && rank == 0) return;
+    const float* const others = ptx::map_shared(note, other);
+    if (slip == kRelaxed) out[rank * 64 + thread] = others[thread];  // @read_plain
+    const int at = slip == kMisaligned ? 2 : slip == kPastTheInbox ? 4 * 81 : 4 * thread;
+    float sum = 0;
+    for (int round = 0; round < kRounds; ++round) {
+        const bool too_few = slip == kTooFewBytes && round == kRounds - 1;
+        if (thread == 0) ptx::mbarrier_arrive_expect_tx(full, too_few ? 512 : 1024);
+        if (round > 0 && mine != kNoWaitForFree) ptx::mbarrier_wait(free, (round - 1) % 2);
+        const float4 value = make_float4(round, 10 * rank, 100 * thread, 10000);
+        if (slip != kWrittenLater) note[thread] = 7;
+        ptx::store_async((float4*)(inbox + at), value, full, other);  // @store
+        if (slip == kWrittenLater) note[thread] = 7;  // @later
+        if (mine != kNoWaitForFull) ptx::mbarrier_wait(full, round % 2);
+        sum += others[thread];  // @read_note
+        if (mine == kFreeTooEarly) ptx::mbarrier_arrive_remote(free, other);
+        for (int i = 0; i < 4; ++i) sum += inbox[4 * thread + i];  // @read
+        if (mine != kFreeTooEarly) ptx::mbarrier_arrive_remote(free, other);  // @free
+    }
+    if (slip != kNoWaitAtEnd) ptx::mbarrier_wait(free, (kRounds - 1) % 2);
+    out[rank * 64 + thread] = sum;
+}
+
+TEST_F(Clusters, Send) {
+    Device<float> out(128);
+    in_every_order([&] {
+        for (const Slip slip : {kRight, kToItself}) {
+            send<<<2, 64, 64 * 16 + 16 + 64 * 4>>>(slip, out.data);
+            expect_silence();
+            for (int i = 0; i < 128; ++i) {
+                const int from = slip == kRight ? 1 - i / 64 : i / 64;
+                EXPECT_EQ(out.host()[i], 3 + kRounds * (10007 + 10 * from + 100 * (i % 64)));
+            }
+        }
+        EXPECT_EQ(global_loads()[3], 0u);
+    });
+    const std::pair<Slip, Said> all[] = {
+        {kNoWaitForFull, race("shared", "@store writes", "@read reads")},
+        {kNoWaitForFree,
+         {"store_async: the one at @store is still writing there at @store",
+          "store_async: ..more come than are expected at @store",
+          "race in shared memory: @read reads what @store writes"}},
+        {kFreeTooEarly, race("shared", "@store writes", "@read reads")},
+        {kTooFewBytes,
+         {"store_async: phase 2 of ..more come than are expected at @store",
+          "512 bytes more than the mbarrier ..expects came"}},
+        {kGone,
+         {"rank 0 leaves its cluster too early..store_async at @store",
+          "store_async: the block of rank 0 has left its cluster at @store"}},
+        {kNoWaitAtEnd, {"mbarrier_arrive_remote: ..has left its cluster at @free"}},
+        {kRelaxed, race("shared", "@plain writes", "@read_plain reads")},
+        {kWrittenLater, race("shared", "@later writes", "@read_note reads")},
+        {kNoFence, {"no barrier lies between..which no fence_mbarrier_init() follows"}},
+        {kMisaligned, {"store_async: ..is not a multiple of 16 at @store"}},
+        {kPastTheInbox,
+         {"out of bounds: @store writes 16 bytes",
+          "store_async: that address is not in shared memory at @store"}},
+    };
+    for (const auto& [slip, said] : all) {
+        SCOPED_TRACE(said[0]);
+        in_every_order([&, slip = slip, said = said] {
+            send<<<2, 64, 64 * 16 + 16 + 64 * 4>>>(slip, out.data);
+            expect_some(said);
+        });
+    }
+}
+
 __global__ void CLUSTER_DIMS(4) four(int* out) { out[blockIdx.x * 8 + ptx::cluster_rank()] = 1; }
 __global__ void CLUSTER_DIMS(4) each(int* out) { out[blockIdx.x * blockDim.x + threadIdx.x] = 1; }
 __global__ void CLUSTER_DIMS(2, 2) square(int* ranks) {
@@ -200,6 +303,16 @@ TEST_F(Clusters, Shapes) {
     expect_failure({"__cluster_dims__: the grid is not a multiple"});
     four<<<4, 512>>>(ints.data);
     expect_failure({"__cluster_dims__: 4 blocks of 512 threads"});
+    cudaLaunchAttribute size = {};
+    size.id = cudaLaunchAttributeClusterDimension;
+    cudaLaunchConfig_t config = {};
+    config.attrs = &size, config.numAttrs = 1;
+    for (const auto& [blocks, expected] : {std::pair(4, 1), std::pair(2, 2)}) {
+        size.val.clusterDim = dim3(blocks);
+        int clusters = 0;
+        cudaOccupancyMaxActiveClusters(&clusters, each, &config);
+        EXPECT_EQ(clusters, expected);  // on 3 multiprocessors
+    }
     Device<int> out(4 * 384);
     each<<<4, 384>>>(out.data);
     EXPECT_EQ(global_stores()[3], 4 * 384 * sizeof(int));
