@@ -63,12 +63,13 @@ std::deque<Issued> issued[kMaxThreads / 128];  // calls that not all four have m
 size_t forgotten[kMaxThreads / 128];
 
 unsigned warp_of(const WarpCall&) { return current_thread / 32; }
+// Of the product's 64, the first row that its warp computes.
+unsigned first_row(const Product& p) { return (p.warp - first_of_warpgroup(p.warp)) * kRows; }
 void compute(Product& p) {
     if (std::exchange(p.computed, true)) return;
     if (record::on) record::note("done," + std::to_string(p.note), false);
     static float a[kDepth][kRows], b[kDepth][kMostColumns], d[kRows][kMostColumns];
-    const unsigned first = (p.warp - first_of_warpgroup(p.warp)) * kRows,
-                   columns = unsigned(p.call.n) * 2;
+    const unsigned first = first_row(p), columns = unsigned(p.call.n) * 2;
     read(Operand(p.call.a, p.call.transposed_a), first + kRows, first, p.call.is_half, a);
     read(Operand(p.call.b, p.call.transposed_b), columns, 0, p.call.is_half, b);
     const auto each = [&](auto visit) {  // of D
@@ -92,7 +93,7 @@ void trace_operands(Product& p) {
         const auto read = [&](const char* chunk, unsigned, unsigned) {
             trace::bulk_access(p.order.agent, chunk, 16, trace::kRead, p.pc);
         };
-        const unsigned first = (p.warp - first_of_warpgroup(p.warp)) * kRows;
+        const unsigned first = first_row(p);
         Operand(p.call.a, p.call.transposed_a)
             .each(first + kRows, [&](const char* chunk, unsigned r, unsigned k) {
                 if (r >= first) read(chunk, r, k);
@@ -109,7 +110,7 @@ void start_note(Product& p) {
     record::collective = "wgmma";
     std::string text = "wgmma," + std::to_string(p.warp) + "," + std::to_string(p.call.a) + "," +
                        std::to_string(p.call.b);
-    const unsigned first = (p.warp - first_of_warpgroup(p.warp)) * kRows;
+    const unsigned first = first_row(p);
     Operand(p.call.a, p.call.transposed_a)
         .each(first + kRows, [&](const char* chunk, unsigned r, unsigned) {
             if (r >= first) text += record::number(chunk);

@@ -55,8 +55,8 @@ __device__ T* map_shared(T* pointer, int rank) {
     PTX_SM_90A("mapa.u64 %0, %1, %2;" : "=l"(there) : "l"(pointer), "r"(rank));
     return reinterpret_cast<T*>(there);
 }
-// At the barrier that lies there in the block with that rank. Without .release.cluster, which waits for
-// all of the thread's writes: an arrival says here that something has been read.
+// At the barrier that lies there in the block with that rank. Without .release.cluster, which waits
+// for all of the thread's writes: an arrival says here that something has been read.
 inline __device__ void mbarrier_arrive_remote(uint64_t* barrier, int rank) {
     PTX_SM_90A("{.reg .b32 there;\n"
                   "mapa.shared::cluster.u32 there, %0, %1;\n"
@@ -64,7 +64,7 @@ inline __device__ void mbarrier_arrive_remote(uint64_t* barrier, int rank) {
               :: "r"(shared_address(barrier)), "r"(rank) : "memory");
 }
 // Writes to the block with that rank, to where `to` is in this one. The writer goes on at once. When
-// the value is there, the barrier that lies there gets its 16 bytes; who waits for it may read.
+// the value has come, that block's `barrier` gets its 16 bytes; who waits for it may read.
 // Source: "... Instructions: st.async".
 inline __device__ void store_async(float4* to, float4 value, uint64_t* barrier, int rank) {
     PTX_SM_90A("{.reg .b32 there, told;\n"

@@ -42,16 +42,12 @@ TEST_F(Clusters, NamedBarriers) {
         {kOtherBarrierId, {"@write writes what @read2 reads", unwritten("@read2")}},
     };
     Device<int> out(128);
-    for (const auto& [kind, said] : all) {
-        SCOPED_TRACE(said[0]);
-        in_every_order([&, kind = kind, said = said] {
-            pass_on<<<1, 128>>>(kFine, out.data);
-            expect_silence();
-            for (int i = 0; i < 128; ++i) EXPECT_EQ(out.host()[i], i < 64 ? 63 - i : i - 64);
-            pass_on<<<1, 128>>>(kind, out.data);
-            expect_some(said);
-        });
-    }
+    expect_each(all, [&](auto kind) {
+        pass_on<<<1, 128>>>(kFine, out.data);
+        expect_silence();
+        for (int i = 0; i < 128; ++i) EXPECT_EQ(out.host()[i], i < 64 ? 63 - i : i - 64);
+        pass_on<<<1, 128>>>(kind, out.data);
+    });
 }
 
 // ---- Clusters -----------------------------------------------------------------------------------
@@ -150,13 +146,7 @@ TEST_F(Clusters, Mistakes) {
         {kOtherBarrier, {"barrier divergence: thread "}},
         {kPastTheEnd, {"out of bounds: @past reads 4 bytes"}},
     };
-    for (const auto& [mistake, said] : all) {
-        SCOPED_TRACE(said[0]);
-        in_every_order([&, mistake = mistake, said = said] {
-            run(mistake);
-            expect_some(said);
-        });
-    }
+    expect_each(all, run);
 }
 
 // Each block arrives at the other's barrier; only rank 0 waits before it leaves.
@@ -274,13 +264,7 @@ TEST_F(Clusters, Send) {
          {"out of bounds: @store writes 16 bytes",
           "store_async: that address is not in shared memory at @store"}},
     };
-    for (const auto& [slip, said] : all) {
-        SCOPED_TRACE(said[0]);
-        in_every_order([&, slip = slip, said = said] {
-            send<<<2, 64, 64 * 16 + 16 + 64 * 4>>>(slip, out.data);
-            expect_some(said);
-        });
-    }
+    expect_each(all, [&](Slip slip) { send<<<2, 64, 64 * 16 + 16 + 64 * 4>>>(slip, out.data); });
 }
 
 __global__ void CLUSTER_DIMS(4) four(int* out) { out[blockIdx.x * 8 + ptx::cluster_rank()] = 1; }

@@ -6,6 +6,7 @@
 
 #include <array>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "emulator/emulator.h"
@@ -63,6 +64,17 @@ void expect_problem(const Said& said, HERE);  // the launch did not fail
 void expect_failure(const Said& said, cudaError_t error = cudaErrorLaunchFailure, HERE);
 void expect_silence(HERE);
 void expect_some(const Said& said, HERE);  // among others
+// In every order each mistake is reported that run(mistake) makes.
+template <class Mistake, size_t n, class Run>
+void expect_each(const std::pair<Mistake, Said> (&all)[n], const Run& run, HERE) {
+    for (const auto& [mistake, said] : all) {
+        SCOPED_TRACE(said[0]);
+        in_every_order([&, mistake = mistake, said = said] {
+            run(mistake);
+            expect_some(said, file, line);
+        });
+    }
+}
 // "@a writes" and "@b reads": whichever came first.
 Said race(const std::string& memory, const std::string& one, const std::string& other);
 // The launch has failed because a thread waits at this place for lanes that went elsewhere.

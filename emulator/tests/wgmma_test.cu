@@ -116,8 +116,8 @@ TEST_F(Wgmma, Mistakes) {
     }
 }
 
-// Two blocks of a warpgroup and one more warp: in the cluster the second one's begins at warp 5. Its
-// first warps multiply by rows of A that count up.
+// Each block has a warpgroup and one more warp: in the cluster the second warpgroup begins at warp 5.
+// The rows of A count up, so a warp that gets other rows shows.
 __global__ void CLUSTER_DIMS(2) __launch_bounds__(160) five_warps(float* out) {
     extern __shared__ __align__(1024) half tiles[];
     half(*const A)[64] = (half(*)[64])tiles, (*const B)[64] = A + 64;
