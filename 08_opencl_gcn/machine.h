@@ -13,6 +13,21 @@
 #include "common/lab/nvml.h"
 #include "common/lab/times.h"
 
+// Throws Failure(kDeviceFailed) unless the host has so many bytes of memory to give: else Linux
+// would kill the program.
+inline void need_memory(double bytes) {
+    // Linux's own estimate: free memory, and caches that it would drop.
+    std::ifstream file("/proc/meminfo");
+    std::string word;
+    double kib = std::numeric_limits<double>::infinity();
+    while (word != "MemAvailable:" && file >> word) continue;
+    file >> kib;
+    if (!(bytes > 1024 * kib)) return;
+    throw Failure(kDeviceFailed, format("needs %.2f GiB of memory, %.2f GiB are available; try a "
+                                        "smaller size",
+                                        bytes / (1 << 30), kib / (1 << 20)));
+}
+
 class OpenClMachine {
 public:
     OpenClMachine(const Options& options, const FoundDevice& found)

@@ -5,8 +5,6 @@
 #include <cstdarg>
 #include <cstdio>
 #include <cstdlib>
-#include <fstream>
-#include <limits>
 #include <new>
 
 Failure refused(const std::string& option, const std::string& value, const std::string& why) {
@@ -65,17 +63,4 @@ std::string printable(std::string text, const std::string& keep) {
 void progress(const std::string& text) {
     // Without wrapping: the next could not overwrite two lines.
     if (is_terminal()) std::fprintf(stderr, "\r\033[K\033[?7l%s\033[?7h", text.c_str());
-}
-
-void need_memory(double bytes) {
-    // Linux's own estimate: free memory, and caches that it would drop.
-    std::ifstream file("/proc/meminfo");
-    std::string word;
-    double kib = std::numeric_limits<double>::infinity();
-    while (word != "MemAvailable:" && file >> word) continue;
-    file >> kib;
-    if (!(bytes > 1024 * kib)) return;
-    throw Failure(kDeviceFailed, format("needs %.2f GiB of memory, %.2f GiB are available; try a "
-                                        "smaller size",
-                                        bytes / (1 << 30), kib / (1 << 20)));
 }

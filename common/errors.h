@@ -1,4 +1,4 @@
-// Exit codes, failures as one clear line, progress on stderr, and whether there is enough memory.
+// Exit codes, failures as one clear line, and progress on stderr.
 #pragma once
 
 #include <stdexcept>
@@ -49,7 +49,3 @@ std::string printable(std::string text, const std::string& keep = "");
 
 // One line of progress on a terminal, overwritten by the next; nothing when stderr is a file.
 void progress(const std::string& text);
-
-// Throws Failure(kDeviceFailed) unless the host has so many bytes of memory to give: else Linux
-// would kill the program.
-void need_memory(double bytes);

@@ -80,10 +80,8 @@ void launch_changing(int M, int N, int K, const float* A, const float* B, float*
 }
 
 TEST(Harness, RejectsAChangedOperand) {
-    EXPECT_EQ((verdict(launch_changing<true, 14>)), "1 A[3][2] was changed");
-    EXPECT_EQ((verdict(launch_changing<true, 23>)), "1 A[5][3] was changed");
-    EXPECT_EQ((verdict(launch_changing<false, 0>)), "1 B[0][0] was changed");
-    EXPECT_EQ((verdict(launch_changing<false, 19>)), "1 B[3][4] was changed");
+    EXPECT_EQ((verdict(launch_changing<true, 23>)), "1 A was changed");
+    EXPECT_EQ((verdict(launch_changing<false, 0>)), "1 B was changed");
 }
 
 TEST(Harness, Halves) {
