@@ -151,7 +151,6 @@ std::vector<Rested> Bench::time(const std::vector<Launch>& launches, int repeat,
             begin.record();
             launches[i]();
             end.record();
-            end.wait();
             ms[i].push_back(end.ms_since(begin));
         }
     std::vector<Rested> rested;
@@ -182,7 +181,6 @@ Sustained Bench::sustained(const Launch& launch, double ms) {
     cold.record();
     launch_times(launch, heating);
     hot.record();
-    hot.wait();
     ms = hot.ms_since(cold) / heating;
     const int launches = std::ceil(kPortion / ms);
     double total = 0, watts = 0;
