@@ -65,7 +65,7 @@ def test_the_line_builds_it_alone(program, tmp_path):
 def test_no_spills(program, tmp_path):
     words, stated = line(program)
     named = set(re.findall(r"code=(sm_\w+)", " ".join(words)))  # where others lack its instructions
-    libraries = [BUILD / "libharness.a", BUILD / "common/libharness_host.a"]
+    libraries = [BUILD / "libharness.a", BUILD / "libharness_host.a"]
     links = program.kind == "stage" and all(file.exists() for file in libraries)
     words = [word for word in words if word != "-arch=native" and not word.startswith("common/")]
     words = [*words, *libraries] if links else [*(word for word in words if word != "-lcublas"), "-fatbin"]

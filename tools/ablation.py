@@ -92,7 +92,7 @@ def build(form, folder):
     source.parent.mkdir(parents=True)
     source.write_text(form.text)
     words = (NVCC, "-std=c++17", "-O1", "-w", "-Xptxas=-v", f"-arch={programs.architecture(form.text)}",
-             f"-I{ROOT}", source, BUILD / "libharness.a", BUILD / "common/libharness_host.a", "-lcublas", "-ldl", "-o", made)
+             f"-I{ROOT}", source, BUILD / "libharness.a", BUILD / "libharness_host.a", "-lcublas", "-ldl", "-o", made)
     report = subprocess.run(words, check=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True).stdout
     columns = {**dict.fromkeys(COLUMNS, "-"), **registers(report)}
     if dump := shutil.which("cuobjdump") or shutil.which("cuobjdump", path=pathlib.Path(shutil.which(NVCC)).resolve().parent):

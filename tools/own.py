@@ -158,7 +158,7 @@ class Own:
         made = self.folder / "gpu"
         self.call(machine.NVCC, "-O3", "-std=c++17", "-lineinfo", f"-arch={programs.architecture(programs.text_of(self.path))}",
                   *self.flags, f"-I{ROOT}", f"-I{self.path.parent}", self.source(), BUILD / "libharness.a",
-                  BUILD / "common/libharness_host.a", "-o", made, "-lcublas", "-ldl")
+                  BUILD / "libharness_host.a", "-o", made, "-lcublas", "-ldl")
         return made
 
 
