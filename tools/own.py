@@ -70,17 +70,16 @@ class Own:
         self.is_stage = bool(launcher and (not self.has_main or re.search(r"\brun_stage\s*\(", code)))
         if not self.is_stage and not self.has_main:
             fail(2, f"{self.path}: has neither launch_matmul(), to be verified as a stage is, nor main(), to be run as it is")
-        # A line of the file says which shapes it takes: // --multiples 128x128x8
-        said = re.search(r"(?m)^//\s*(--multiples)[ =]+(\S+)", text)
+        # A line of the file says which shapes it takes: // multiples of 128x128x8
+        said = re.search(r"(?m)^//\s*multiples of (\d+)x(\d+)x(\d+)$", text)
         self.half = bool(re.search(r"\b(__)?(half|nv_bfloat16)\b", code))
-        self.multiples = list(said.groups()) if said and "--multiples" not in self.words else []
+        self.multiples = tuple(map(int, said.groups())) if said else (1, 1, 1)
         place = hashlib.sha1(str(self.path.resolve()).encode()).hexdigest()[:8]
         self.folder = BUILD / "own" / f"{self.name}-{place}"
 
     def rounded(self, shape):
         """The least shape that it takes and that is no smaller."""
-        of = [int(edge) for edge in (self.multiples or ["", "1"])[1].split("x")]
-        return [-(-int(edge) // by) * by for edge, by in zip(shape, of * 3 if len(of) == 1 else of)]
+        return [-(-int(edge) // by) * by for edge, by in zip(shape, self.multiples)]
 
     def source(self):
         """The file that is compiled: this one, or one with a main() that includes it."""
@@ -175,7 +174,9 @@ def run_stage(own, cpu, csv_file):
     with tempfile.TemporaryDirectory(prefix="run-") as scratch:
         file = pathlib.Path(scratch, "row.csv")
         more = [] if {"--large-indices", "--help", "-h"} & set(own.words) else ["--csv", file] + ["--lines"] * cpu
-        code = machine.call([program, *own.multiples, *own.words, *more], own.name, show)
+        if own.multiples != (1, 1, 1) and not {"--size", "--sizes", "-m", "-n", "-k"} & set(own.words):
+            more += ["--sizes", ",".join("x".join(map(str, own.rounded([edge] * 3))) for edge in (1, 256 if cpu else 4096))]
+        code = machine.call([program, *own.words, *more], own.name, show)
         text = file.read_text() if file.exists() else ""
     if code == 0 and csv_file:
         write_whole((csv_file, text))
@@ -283,10 +284,10 @@ def test(words):
     registered = (BUILD / "tests/CTestTestfile.cmake").read_text()
     typed = dict(re.findall(r'add_test\(\[=\[01_naive\.(\w+)\]=\] "[^"]*" (.*)\)', registered))
     result = 0
-    for variant, name in (("plain", "cpu"), ("trace", "trace"), ("asan", "cpu"), *[("trace", "indices")] * (not own.multiples)):
+    for variant, name in (("plain", "cpu"), ("trace", "trace"), ("asan", "cpu"), *[("trace", "indices")] * (own.multiples == (1, 1, 1))):
         options = [",".join(dict.fromkeys("x".join(map(str, own.rounded(shape.split("x")))) for shape in word.split(",")))
                    if re.match(r"\d+x", word) else word for word in shlex.split(typed[name]) if word != "--all-forms"]
-        run = subprocess.run([own.emulated(variant), *own.multiples, *options], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+        run = subprocess.run([own.emulated(variant), *options], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
         called = name if name == "indices" else variant
         print(f"{own.name}.{called:10}{'Failed' if run.returncode else 'Passed'}", flush=True)
         sys.stderr.buffer.write(run.stderr)

@@ -45,9 +45,9 @@ Stages: {CHAPTERS}
 
 Programs: {OTHER_NAMES}
 
-A file of your own, ./run mine.cu, takes the same options if it has launch_matmul(), and --multiples 128x128x8 or a line
-"// --multiples 128x128x8" if it takes only such shapes: see docs/own_kernel.md. Any other CUDA program, ./run any.cu [MORE.cu...]
-[-I FOLDER] [-D NAME] [--fast] [ARGUMENTS...], runs on the emulator, which says what it counted and found. --fast only runs it.
+A file of your own, ./run mine.cu, takes the same options if it has launch_matmul(), and has a line "// multiples of 128x128x8"
+if it takes only such shapes: see docs/own_kernel.md. Any other CUDA program, ./run any.cu [MORE.cu...] [-I FOLDER]
+[-D NAME] [--fast] [ARGUMENTS...], runs on the emulator, which says what it counted and found. --fast only runs it.
 
 --cpu verifies and counts on the CPU emulator, the default without a GPU or nvcc; in 08 it takes a CPU's OpenCL. --csv FILE
 gathers the rows of all stages, --wide shows all columns, -v the output of the build tools. `./run 03 --help` shows the options
@@ -373,7 +373,7 @@ def run_view(words):
         shape = [asked or usual for asked, usual in zip((given.m, given.n, given.k), view.usual_shape(each.name))]
         if isinstance(each, Own):
             shape = [asked or least for asked, least in zip((given.m, given.n, given.k), each.rounded(shape))]
-            record = view.record(each.emulated(), shape, *each.multiples)
+            record = view.record(each.emulated(), shape)
             records.append(view.read(record, each.name, shape, each.path.resolve().parents[1]))
         else:
             records.append(view.read(view.record(BUILD / "bin" / each.target(cpu=True), shape), each.name, shape))
