@@ -31,17 +31,17 @@ void measure(int n, const OpenBlas& blas, uint32_t seed, int repeat, Report& rep
 int main(int argc, char** argv) {
     std::vector<Shape> sizes = {square(256), square(512), square(768), square(1024)};
     BenchOptions o;
+    o.device = -1;
     o.columns = {{"precision", "precision", -10},
                  {"n", "N", 7},
-                 "median_ms",
+                 {"median_ms", "time", 10, as_time},
                  {"gflops", "GFLOP/s", 9},
                  {"threads", "threads", 9}};
     o.repeat = 20;
     uint32_t seed = 1;
     const std::vector<Option> more = {
-        {"sizes", "F:L:STEP", "each size from F to L (default 256:1024:256)",
-         shape_list(sizes, true)},
-        {"seed", "S", "another set of random inputs (default 1)", number(seed, 0, UINT32_MAX)}};
+        square_sizes(sizes, "256:1024:256"),
+        {"--seed", "S", "another set of random inputs (default 1)", number(seed, 0, UINT32_MAX)}};
     return run_bench(
         "blas_host", "times OpenBLAS's product of square matrices on this CPU, against their size",
         "Example:\n  blas_host --csv blas_host.csv", o, more, argc, argv, [&](Report& report) {

@@ -107,16 +107,15 @@ int main(int argc, char** argv) {
     BenchOptions o;
     o.columns = {{"precision", "precision", -10},
                  {"n", "N", 7},
-                 "median_ms",
-                 "gflops",
-                 "percent_of_peak",
-                 "sm_mhz"};
+                 {"median_ms", "time", 10, as_time},
+                 {"gflops", "TFLOP/s", 9, as_tera},
+                 {"percent_of_peak", "of|peak", 7, as_percent},
+                 {"sm_mhz", "MHz", 6}};
     o.repeat = 20;
     uint32_t seed = 1;
     const std::vector<Option> more = {
-        {"sizes", "F:L:STEP", "each size from F to L (default 256, 512 and 1024:8192:512)",
-         shape_list(sizes, true)},
-        {"seed", "S", "another set of random inputs (default 1)", number(seed, 0, UINT32_MAX)}};
+        square_sizes(sizes, "256, 512 and 1024:8192:512"),
+        {"--seed", "S", "another set of random inputs (default 1)", number(seed, 0, UINT32_MAX)}};
     return run_bench(
         "library_curves",
         "times cuBLAS's product of square matrices, in each precision, against their size",

@@ -263,9 +263,10 @@ void measure(long long mib, int repeat, bool verify_only, Report& report) {
 int main(int argc, char** argv) {
     long long mib = std::clamp(4 * cache_mib(), 256LL, 1024LL);
     BenchOptions o;
+    o.device = -1;
     o.columns = limit_columns();
     const Option size = {
-        "size", "MIB",
+        "--size", "MIB",
         "of both arrays together (default: four times the last-level cache, from 256 to 1024)",
         number(mib, 1, 1 << 20)};
     return run_bench(

@@ -25,7 +25,8 @@ struct Timing {
 private:
     double add(const Work& work, const std::string& what, const std::string& intensity,
                double limit, bool with_gbs, bool with_gflops) {
-        const Rested times = bench.time(work.what, work.launch, repeat);
+        progress(work.what + ": timing");
+        const Rested times = bench.time({work.launch}, repeat)[0];
         Clocks clocks = times.clocks;
         double cycles = 0;
         if (work.instructions > 0) {
@@ -67,7 +68,8 @@ private:
 inline void compare_clocks(Bench& bench, Arrays& x, const std::vector<Work>& works) {
     x.put_real_halves();
     for (const Work& work : works) {
-        const Clocks beside = bench.time(work.what, work.launch, 3).clocks;
+        progress(work.what + ": timing");
+        const Clocks beside = bench.time({work.launch}, 3)[0].clocks;
         const double own = x.own_clock(work.blocks).mhz;
         std::printf("%s: %.1f MHz by its own clock, %.1f by the %s (%+.2f%%)\n", work.what.c_str(),
                     own, beside.sm, beside.by, 100 * (beside.sm / own - 1));

@@ -30,13 +30,13 @@ inline double roof(double peak, double gbs, int steps) {
 // A table of limits. Of a CPU there are no clocks and no cycles.
 inline Columns limit_columns() {
     return {{"what", "what", -21},
-            "flop_per_byte",
-            "gbs",
+            {"flop_per_byte", "flop/|byte", 7},
+            {"gbs", "GB/s", 9},
             {"gflops", "GFLOP/s", 11},
             {"limit", "limit", 10},
             {"percent_of_limit", "of|limit", 8, as_percent},
-            "median_ms",
-            "sm_mhz",
+            {"median_ms", "time", 10, as_time},
+            {"sm_mhz", "MHz", 6},
             {"cycles_per_instruction", "cycles|each", 9}};
 }
 

@@ -241,24 +241,21 @@ int main(int argc, char** argv) {
                  {"cpu_over_gpu", "CPU|/ GPU", 7},
                  {"kernel_gflops", "kernel|TFLOP/s", 8, as_tera}};
     o.repeat = 5;
-    const std::vector<Option> more = {
-        {"sizes", "F:L:STEP",
-         "matrices of each size from F to L (default 512, 1024, 2048, 4096, 8192)",
-         shape_list(sizes, true)}};
+    const Option of_sizes = square_sizes(sizes, "512, 1024, 2048, 4096, 8192");
     return run_bench(
         "transfer", "times a product on the GPU with the copies that it needs",
         "Examples:  transfer --csv transfer.csv\n"
         "           python3 00_machine_limits/fit.py transfer.csv    fits a model to the times",
-        o, more, argc, argv, [&](Report& report) {
+        o, {of_sizes}, argc, argv, [&](Report& report) {
             Bench bench(o.device);
             const double first_ms = kEmulated ? 0 : first_launch_ms(sizes[0].M);
-            const std::string how = in_each_order([&] {
+            in_each_order([&] {
                 for (const Shape& s : kRagged) verify<size_t>(s), verify<int>(s);
             });
             for (const Shape& s : sizes)
                 if (s.M <= kVerifiedUpTo && !kEmulated) verify<size_t>(s);
-            std::printf("The kernel is exact at %zu ragged shapes%s%s.\n", std::size(kRagged),
-                        kEmulated ? "" : " and at the sizes up to 1024", how.c_str());
+            std::printf("The kernel is exact at %zu ragged shapes%s.\n", std::size(kRagged),
+                        kEmulated ? "" : " and at the sizes up to 1024");
             if (!o.verify_only) time_all(sizes, first_ms, o, bench, report);
         });
 }

@@ -5,11 +5,23 @@
 #include <functional>
 
 #include "common/operands.h"
+#include "common/options.h"
 
 // A wrong leading dimension shows only where the edges differ.
 constexpr Shape kRectangular = {37, 129, 65};
 // The exact check of larger products on the host would take longer than all else.
 constexpr int kVerifiedUpTo = 1024;
+
+// --sizes of square matrices.
+inline Option square_sizes(std::vector<Shape>& sizes, const std::string& usual) {
+    const auto set = [&sizes](const std::string& value) {
+        shape_list(sizes)(value);
+        for (const Shape& s : sizes)
+            if (s.M != s.N || s.N != s.K)
+                throw Failure(kBadCommandLine, "takes S or FIRST:LAST:STEP, of square matrices");
+    };
+    return {"--sizes", "F:L:STEP", "each size from F to L (default " + usual + ")", set};
+}
 
 // The shapes at which a library is checked that is timed at these sizes.
 inline std::vector<Shape> verified_shapes(const std::vector<Shape>& sizes) {

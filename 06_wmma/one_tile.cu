@@ -129,7 +129,7 @@ int main(int argc, char** argv) {
     int device = 0;
     uint32_t seed = 1;
     const std::vector<Option> options = {
-        {"seed", "S", "other inputs (default 1)", number(seed, 0, UINT32_MAX)},
+        {"--seed", "S", "other inputs (default 1)", number(seed, 0, UINT32_MAX)},
         device_option(device),
     };
     return run_program(

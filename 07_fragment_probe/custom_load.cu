@@ -148,7 +148,8 @@ public:
 private:
     // The L2 cache, to which the warm-up launch has brought the data, is not flushed.
     double median_ms(const std::string& what, const std::function<void()>& launch) {
-        const Rested rested = bench_.time(what, launch, repeat_, false);
+        progress(what + ": timing");
+        const Rested rested = bench_.time({launch}, repeat_, false)[0];
         clocks_ = rested.clocks;
         return rested.median;
     }

@@ -124,7 +124,7 @@ int main(int argc, char** argv) {
     Chip chip;
     std::string csv;
     std::vector<Option> options = {
-        {"csv", "FILE", "also write map,lane,element,row,col to FILE", file_name(csv)}};
+        {"--csv", "FILE", "also write map,lane,element,row,col to FILE", file_name(csv)}};
     for (const Option& option : chip_options(chip)) options.push_back(option);
     const auto run = [&] {
         select_chip(chip);

@@ -119,21 +119,24 @@ int main(int argc, char** argv) {
     FragmentKind asked;
     bool all = false;
     std::string csv, svg;
+    const auto choice = [](std::string& into, Choices& accepted) -> Setter {
+        return [&](const std::string& value) { into = parse_choice(value, accepted); };
+    };
     std::vector<Option> options = {
-        {"use", "USE", "matrix_a, matrix_b or accumulator (default matrix_a)",
+        {"--use", "USE", "matrix_a, matrix_b or accumulator (default matrix_a)",
          choice(asked.use, kUses)},
-        {"type", "TYPE", "half, or float: accumulator only (default half)",
+        {"--type", "TYPE", "half, or float: accumulator only (default half)",
          choice(asked.type, kTypes)},
-        {"layout", "LAYOUT",
+        {"--layout", "LAYOUT",
          "M lies in memory row by row, or column by column: row or col (default col)",
          choice(asked.layout, kLayouts)},
-        {"shape", "MxNxK", "16x16x16, 32x8x16 or 8x32x16 (default 16x16x16)",
+        {"--shape", "MxNxK", "16x16x16, 32x8x16 or 8x32x16 (default 16x16x16)",
          choice(asked.shape, kShapes)},
-        {"all", "", "every fragment there is, a line each", flag(all)},
-        {"csv", "FILE",
+        {"--all", "", "every fragment there is, a line each", flag(all)},
+        {"--csv", "FILE",
          "also write lane,element,row,col to FILE; with --all after shape,use,type,layout",
          file_name(csv)},
-        {"svg", "FILE", "also draw the matrix, a colour a lane; not with --all", file_name(svg)},
+        {"--svg", "FILE", "also draw the matrix, a colour a lane; not with --all", file_name(svg)},
     };
     for (const Option& option : chip_options(chip)) options.push_back(option);
     const std::string about = "which element of a matrix each lane's x[i] of a WMMA fragment holds";

@@ -11,7 +11,7 @@
 #include "08_opencl_gcn/clblast.h"
 #include "08_opencl_gcn/product.h"
 #include "common/lab/nvml.h"
-#include "common/lab/times.h"
+#include "common/lab/program.h"
 
 // Throws Failure(kDeviceFailed) unless the host has so many bytes of memory to give: else Linux
 // would kill the program.
@@ -41,7 +41,6 @@ public:
                     found.device.getInfo<CL_DEVICE_MAX_COMPUTE_UNITS>(),
                     found.device.getInfo<CL_DEVICE_MAX_CLOCK_FREQUENCY>());
         print_gpu(predicted_, kFp32);
-        print_shape(options);
         const size_t most = found.device.getInfo<CL_DEVICE_MAX_WORK_GROUP_SIZE>();
         if (most < size_t(kGroup) * kGroup)
             throw Failure(
@@ -53,11 +52,14 @@ public:
     OpenClMachine(const OpenClMachine&) = delete;
     OpenClMachine& operator=(const OpenClMachine&) = delete;
 
-    static Columns table(const Options& options) {
-        if (options.verify_only)
-            return table_of(options, {"verified", "flop_per_byte", "predicted_gflops"});
-        return table_of(options, {"median_ms", "gflops", "percent_of_peak", "percent_of_clblast",
-                                  "predicted_gflops", "measured_of_predicted"});
+    Columns columns() const {
+        if (options_.verify_only) return kVerifiedColumns;
+        return {{"median_ms", "time", 10, as_time},
+                {"gflops", "TFLOP/s", 9, as_tera},
+                {"percent_of_peak", "of|peak", 7, as_percent},
+                {"percent_of_clblast", "of|CLBlast", 8, as_percent},
+                {"predicted_gflops", "predicted|TFLOP/s", 11, as_tera},
+                {"measured_of_predicted", "ratio", 7}};
     }
 
     // Verifies `stage` on one shape, then times it. Throws Failure and cl::Error.
@@ -85,9 +87,8 @@ public:
         row += {{"kernel_load_bytes", format("%.0f", loaded)},
                 {"kernel_store_bytes", format("%.0f", stored)},
                 {"kernel_local_load_bytes", format("%.0f", local)}};
-        const double flop = 2.0 * s.M * s.N * s.K;
-        add_prediction(row, {flop / (loaded + stored), local > 0 ? flop / local : 0}, kFp32,
-                       predicted_, gflops);
+        add_prediction(row, 2.0 * s.M * s.N * s.K, {loaded, stored, local}, kFp32, predicted_,
+                       gflops);
         return row += {{"predicted_for", predicted_.full_name},
                        {"gpu", name_},
                        {"driver", driver_},

@@ -34,7 +34,7 @@ struct OpenClOptions : Options {
 
 // The name of the stage that `text` means: "04_unroll", "04" or "4"; "04_1" is the first step to it.
 // Throws Failure(kBadCommandLine).
-std::string parse_stage(const std::string& option, const std::string& text) {
+std::string parse_stage(const std::string& text) {
     std::string found;
     std::vector<std::string> names;
     for (const OpenClStage& stage : kStages) {
@@ -42,27 +42,26 @@ std::string parse_stage(const std::string& option, const std::string& text) {
         if (text == name || begin == text + "_" || "0" + text == name.substr(0, 2)) found = name;
         names.push_back(name);
     }
-    return found.empty() ? parse_choice(option, text, names) : found;
+    return found.empty() ? parse_choice(text, names) : found;
 }
 
-std::vector<Option> table_of(OpenClOptions& o) {
+OptionTable options_of(OpenClOptions& o) {
     using Text = const std::string&;
-    std::vector<Option> table = product_options(o, "4096, on a CPU 256");
-    const std::vector<Option> more = {
-        {"stage", "NN", "only this stage, such as 04 (default: all)",
-         [&o](Text option, Text value) { o.stage = parse_stage(option, value); }},
-        {"platform", "NAME", "only devices of platforms with NAME in their name",
-         [&o](Text, Text value) { o.platform = value; }},
-        {"device", "D", "use device D of --list (default: the first GPU, else 0)",
+    OptionTable table = product_options(o, "4096, on a CPU 256");
+    const OptionTable more = {
+        {"--stage", "NN", "only this stage, such as 04 (default: all)",
+         [&o](Text value) { o.stage = parse_stage(value); }},
+        {"--platform", "NAME", "only devices of platforms with NAME in their name",
+         [&o](Text value) { o.platform = value; }},
+        {"--device", "D", "use device D of --list (default: the first GPU, else 0)",
          number(o.device, 0, 1023)},
-        {"slides", "", "run the slides' own listings, in slides/, instead of the stages",
+        {"--slides", "", "run the slides' own listings, in slides/, instead of the stages",
          flag(o.slides)},
-        {"list", "", "list the devices and stop", flag(o.list)},
-        {"kernels", "FOLDER", "take the .cl files from FOLDER (default: this chapter's)",
-         [&o](Text, Text value) { o.kernels = value; }},
+        {"--list", "", "list the devices and stop", flag(o.list)},
+        {"--kernels", "FOLDER", "take the .cl files from FOLDER (default: this chapter's)",
+         [&o](Text value) { o.kernels = value; }},
     };
-    table.insert(table.end(), more.begin(), more.end());
-    return table;
+    return table += more;
 }
 
 void list(const std::vector<FoundDevice>& devices, size_t chosen) {
@@ -75,20 +74,21 @@ void list(const std::vector<FoundDevice>& devices, size_t chosen) {
 }
 
 void run_stages(const OpenClOptions& options, const FoundDevice& device) {
+    const std::vector<Shape> shapes = shapes_of(options, device.gpu ? 4096 : 256);
     if (options.slides) {
         Report report(options.csv, Slides::table(), options.wide);
-        Slides(options, options.kernels, device).run(report);
+        Slides(options, options.kernels, device).run(shapes, report);
         return report.save();
     }
-    Report report(options.csv, OpenClMachine::table(options), options.wide);
     OpenClMachine machine(options, device);
+    Report report(options.csv, begin_table(shapes, machine.columns()), options.wide);
     const cl::Kernel resize = build_kernel(options.kernels + "/resize.cl", "resize");
     for (const OpenClStage& stage : kStages) {
         if (!options.stage.empty() && options.stage != stage.name) continue;
         progress(std::string(stage.name) + ": compiling");
         const cl::Kernel matmul =
             build_kernel(options.kernels + "/" + stage.name + ".cl", "matmul");
-        for (const Shape& shape : shapes_of(options))
+        for (const Shape& shape : shapes)
             report.add(doing(std::string(stage.name) + " " + to_string(shape), [&] {
                 try {
                     return machine.run(stage, matmul, resize, shape);
@@ -112,12 +112,10 @@ int main(int argc, char** argv) {
     return run_program(
         "08_opencl_gcn",
         "C = A * B for row-major A (M x K), B (K x N), C (M x N), in OpenCL; verifies, then times.",
-        table_of(options), examples, argc, argv, [&] {
+        options_of(options), examples, argc, argv, [&] {
             try {
                 const std::vector<FoundDevice> devices = find_devices(options.platform);
                 const size_t chosen = choose_device(devices, options.device);
-                if (options.shapes.empty())
-                    options.shapes = {square(devices[chosen].gpu ? 4096 : 256)};
                 if (options.list) list(devices, chosen);
                 else run_stages(options, devices[chosen]);
             } catch (const cl::Error& error) {

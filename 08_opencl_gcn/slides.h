@@ -40,15 +40,15 @@ public:
                 {"elements", "elements", 9},
                 {"wrong", "wrong", 7},
                 {"another_b", "another B", 16},
-                "m",
-                "n",
-                "k",
-                "median_ms",
-                "gflops"};
+                {"m", "M", 8},
+                {"n", "N", 7},
+                {"k", "K", 7},
+                {"median_ms", "time", 10, as_time},
+                {"gflops", "TFLOP/s", 9, as_tera}};
     }
 
     // A row for each listing and each shape. Throws Failure and cl::Error.
-    void run(Report& report) {
+    void run(const std::vector<Shape>& shapes, Report& report) {
         const auto add = [&](Row row, const Row& more) { report.add((row += more) += where_); };
         if (options_.verify_only) add(add_vectors(1000), {});
         for (const Listing& what : kListings) {
@@ -56,7 +56,7 @@ public:
             const Row row = verify(what);
             if (options_.verify_only) add(row, {});
             else
-                for (const Shape& s : shapes_of(options_)) add(row, time(what, s));
+                for (const Shape& s : shapes) add(row, time(what, s));
         }
     }
 

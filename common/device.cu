@@ -5,8 +5,6 @@ void check_cuda(cudaError_t status, const std::string& call) {
     const char* advice = status == cudaErrorMemoryAllocation ? "; try a smaller size"
                          : status == cudaErrorNoKernelImageForDevice
                              ? "; build for this GPU: -DCMAKE_CUDA_ARCHITECTURES=native"
-                         : status == cudaErrorInvalidValue
-                             ? "; a launch has a bad argument, or the launcher freed A, B or C"
                              : "";
     throw Failure(kDeviceFailed, call + " failed: " + cudaGetErrorString(status) + advice);
 }
@@ -20,8 +18,8 @@ int select_device(int device) {
                           (status == cudaSuccess ? "there are none" : cudaGetErrorString(status)) +
                           "); the CPU build, whose name ends in _cpu, verifies without one");
     if (device >= count)
-        throw refused("--device", std::to_string(device),
-                      format("takes a number from 0 to %d", count - 1));
+        throw Failure(kBadCommandLine,
+                      format("--device '%d': takes a number from 0 to %d", device, count - 1));
     check_cuda(cudaSetDevice(device), "cudaSetDevice");
     return device;
 }

@@ -3,6 +3,7 @@
 
 #include <cuda_runtime.h>
 
+#include "common/lab/limits.h"
 #include "common/operands.h"
 
 // Throws Failure(kDeviceFailed), with the call and some advice, unless status is cudaSuccess.
@@ -14,12 +15,6 @@ int select_device(int device);
 
 // Waits for the kernel that was just launched. Throws Failure(kDeviceFailed), which names `what`.
 void finish_launch(const std::string& what = "the kernel");
-
-// Bytes that all threads of a launch load from device memory, store to it, and load from shared
-// memory. Negative: not stated.
-struct Traffic {
-    double loaded = -1, stored = -1, shared = -1;
-};
 
 // `count` elements of device memory.
 template <class T>

@@ -3,7 +3,6 @@
 
 #include <stdexcept>
 #include <string>
-#include <vector>
 
 // Exit codes of every program here. ctest shows 77 as skipped, never as passed.
 enum ExitCode {
@@ -21,31 +20,18 @@ struct Failure : std::runtime_error {
     ExitCode code;
 };
 
-// The failure for a bad value of an option.
-Failure refused(const std::string& option, const std::string& value, const std::string& why);
-
-// For a catch (...) in main(): prints the exception in flight as one line, "NAME: what was wrong".
-// Returns the exit code.
-int report_failure(const std::string& name);
-
-// Does `work`; the message of a Failure then begins with `where`, if that is not "".
+// Does `work`; the message of a Failure then begins with `where`.
 template <class Work>
 auto doing(const std::string& where, Work work) {
     try {
         return work();
     } catch (const Failure& failure) {
-        throw Failure(failure.code, where + (where.empty() ? "" : ": ") + failure.what());
+        throw Failure(failure.code, where + ": " + failure.what());
     }
 }
 
 // printf into a string.
 __attribute__((format(printf, 1, 2))) std::string format(const char* pattern, ...);
-
-std::string joined(const std::vector<std::string>& words);  // "a, b, c"
-
-// Replaces control characters by ?, because text from a file must not steer the terminal. Those of
-// `keep` stay.
-std::string printable(std::string text, const std::string& keep = "");
 
 // One line of progress on a terminal, overwritten by the next; nothing when stderr is a file.
 void progress(const std::string& text);

@@ -3,10 +3,7 @@
 // lab/emulated/counted.cpp for the emulator, which counts.
 #pragma once
 
-#include <memory>
-
-#include "common/device.h"
-#include "common/options.h"
+#include "common/lab/bench.h"
 
 enum class Type { kFloat, kHalf, kBfloat16 };  // of an element
 constexpr double bytes_of(Type type) { return type == Type::kFloat ? 4 : 2; }
@@ -24,45 +21,37 @@ struct Product {
     Shape shape = {};
     Matrices at = {};
 
-    void launch() const { multiply(shape, at); }
+    std::string name() const { return stage + " " + to_string(shape); }
+    double flop() const { return 2.0 * shape.M * shape.N * shape.K; }
+    Traffic traffic() const;  // that the stage states
 };
-
-// The bytes that its stage states, and flop per byte.
-Traffic traffic_of(const Product& product);
-Intensity intensity_of(Shape shape, const Traffic& traffic);
 
 class Machine {
 public:
     static const int kDefaultSize;  // of the matrices
+    // Verified before those, which let no guard act.
+    static const std::vector<Shape> kBeforeDefault;
     static OptionTable options(Options& options);  // those that it alone has
 
     // Takes the device into use, and prints what it is and for which GPU it predicts. Throws as
-    // select_device() does.
-    explicit Machine(const Options& options, const Arithmetic& arithmetic);
-    static Columns columns(const Options& options);
-    // Shapes to verify before the default one, which lets no guard act; none where one is asked for.
-    std::vector<Shape> shapes_before() const;
+    // select_device() does, and Failure(kNoGpu) if a block takes more shared memory than it has.
+    Machine(const Options& options, const Facts& facts);
+    Columns columns() const;  // of the table
 
-    // Begins to verify: the launches that follow are the product's, up to measure(). Throws
-    // Failure(kNoGpu) if a block takes more shared memory than this GPU has.
-    void begin(const Product& product);
-    // Ends a launch whose result was right. Throws Failure(kWrongResult) for what a right result
-    // hides: a race, other traffic than stated. Returns true if it is to be launched again, with
-    // its threads in another order.
-    bool another_order();
-    // What to say of a failure in between: it may know the cause.
-    std::string explain(const Failure& failure) const;
-
+    // Calls `verify`, which launches the product and checks its result, for each order of threads.
+    // Throws Failure(kWrongResult) also for what a right result hides: a race, other traffic than
+    // stated.
+    void verify_in_each_order(const Product& product, const std::function<void()>& verify);
     // Appends times or counts to the row, the prediction, and where that was.
     void measure(const Product& product, Row& row);
-
     // After the last shape. Throws Failure(kWrongResult) for what none of them has tried.
-    void end() const;
-
-    // Verifies at both ends of matrices with more than 2^32 elements.
-    void verify_large_indices(const Product& product);
+    void end(const Product& product) const;
 
 private:
-    struct Parts;
-    std::shared_ptr<Parts> parts_;
+    const Options options_;
+    Bench bench_;
+    const Gpu gpu_;  // to predict for
 };
+
+// Verifies at both ends of matrices with more than 2^32 elements. Of the emulator alone.
+void verify_large_indices(const Product& product);

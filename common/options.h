@@ -12,15 +12,15 @@
 #include "common/report.h"
 #include "common/verify.h"
 
-using Setter = std::function<void(const std::string& option, const std::string& value)>;
+// Takes an option's value. Throws Failure(kBadCommandLine), "takes a whole number from 1 to 9", for
+// a bad one: run_program() puts the option's name before that.
+using Setter = std::function<void(const std::string& value)>;
 
 struct Option {
-    std::string name;  // "size" is --size, "m" is -m
+    std::string name;  // "--size", "-m"
     std::string takes;  // what --help calls its value; "": a switch
     std::string help;
-    Setter set;  // throws Failure(kBadCommandLine) if the value is bad
-
-    std::string dashed() const { return (name.size() == 1 ? "-" : "--") + name; }
+    Setter set;
 };
 using OptionTable = std::vector<Option>;
 inline OptionTable& operator+=(OptionTable& table, const OptionTable& more) {
@@ -28,37 +28,24 @@ inline OptionTable& operator+=(OptionTable& table, const OptionTable& more) {
     return table;
 }
 
-// Parses an integer in [low, high]. Otherwise throws a Failure that names `option`.
-long long parse_number(const std::string& option, const std::string& text, long long low,
-                       long long high);
+// An integer in [low, high]; one of the texts that are accepted.
+long long parse_number(const std::string& text, long long low, long long high);
+std::string parse_choice(const std::string& text, const std::vector<std::string>& accepted);
 
-// Returns `text` if it is one of `accepted`.
-std::string parse_choice(const std::string& option, const std::string& text,
-                         const std::vector<std::string>& accepted);
-
-// Sets a number, a word, a switch, shapes (S, FIRST:LAST:STEP, MxNxK, or several with commas
-// between), or the name of a file that can be written.
+// Set a number, a switch, shapes (S, FIRST:LAST:STEP, MxNxK, or several with commas between), or
+// the name of a file that can be written.
 template <class Number>
 Setter number(Number& into, long long low, long long high) {
-    return [&into, low, high](const std::string& option, const std::string& value) {
-        into = Number(parse_number(option, value, low, high));
-    };
+    return [&into, low, high](auto& value) { into = Number(parse_number(value, low, high)); };
 }
-Setter choice(std::string& into, const std::vector<std::string>& accepted);
-Setter flag(bool& into);
-Setter shape_list(std::vector<Shape>& into, bool squares = false);
+inline Setter flag(bool& into) {
+    return [&into](auto&) { into = true; };
+}
+Setter shape_list(std::vector<Shape>& into);
 Setter file_name(std::string& into);
 
-// What this program is built for. Neither: it times the CPU.
-#ifdef CUDA_EMULATOR
-constexpr bool kEmulated = true, kOnGpu = false;
-#elif defined(__CUDACC__)
-constexpr bool kEmulated = false, kOnGpu = true;
-#else
-constexpr bool kEmulated = false, kOnGpu = false;
-#endif
-
-// Sets what the command line says, then runs `body`; or prints the help. Returns the exit code.
+// Sets what the command line says, then runs `body`; or prints the help. Returns the exit code; a
+// Failure is a line on stderr, "NAME: what was wrong".
 int run_program(const std::string& name, const std::string& about, const OptionTable& options,
                 const std::string& examples, int argc, char** argv,
                 const std::function<void()>& body);
@@ -84,9 +71,8 @@ struct Options : RunOptions {
     bool all_forms = false;  // emulator: every form of the kernel must be launched
     std::string record;  // emulator: the file for what two blocks access; empty: none
 
-    Shape multiples = {1, 1, 1};  // of which the lengths of all shapes must be
-    std::vector<Shape> shapes;  // m, n and k replace its lengths if they are not 0
-    long long m = 0, n = 0, k = 0;
+    std::vector<Shape> sizes;  // empty: the default
+    long long m = 0, n = 0, k = 0;  // in place of their lengths; 0: as they are
 };
 
 // An index may run one tile past the edge, and must not overflow an int there.
@@ -97,14 +83,15 @@ constexpr long long kMaxK = 8388608;
 inline Shape square(long long size) { return {int(size), int(size), int(size)}; }
 
 OptionTable product_options(Options& options, const std::string& default_size);
-// The shapes that the command line asks for. Throws Failure(kBadCommandLine) if --multiples does not
-// take one.
-std::vector<Shape> shapes_of(const Options& options);
-Shape rounded_up(Shape shape, const Options& options);  // to what --multiples takes
+// The shapes that the command line asks for; without --size those lengths are `default_size`.
+std::vector<Shape> shapes_of(const Options& options, int default_size);
 
-// The first cells of a verified stage's row. error: what verify() returned.
+// The first cells of a verified stage's row. error: what verify_product() returned.
 Row row_of(const std::string& stage, Shape s, double error);
-// The columns of a table of products: the stage, its size if there are several, then `columns`.
-Columns table_of(const Options& options, const Columns& columns);
-// Prints the line above that table, with the shape if all rows have the same.
-void print_shape(const Options& options);
+// What a table of products shows of one that was only verified.
+inline const Columns kVerifiedColumns = {{"verified", "verified", 9},
+                                         {"flop_per_byte", "flop/|byte", 7},
+                                         {"predicted_gflops", "predicted|TFLOP/s", 11, as_tera}};
+// Prints the line above a table of products, with the shape if all rows have the same. Returns the
+// table: the stage, its size if there are several, then `columns`.
+Columns begin_table(const std::vector<Shape>& shapes, const Columns& columns);

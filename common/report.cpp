@@ -9,8 +9,7 @@
 #include <cstdlib>
 #include <cstring>
 
-// `value` times `factor`; "-" stays as it is.
-static std::string scaled(const std::string& value, double factor, const char* pattern) {
+std::string scaled(const std::string& value, double factor, const char* pattern) {
     return value == "-" ? value : format(pattern, std::atof(value.c_str()) * factor);
 }
 std::string as_time(const std::string& ms) {
@@ -19,34 +18,7 @@ std::string as_time(const std::string& ms) {
 std::string as_tera(const std::string& giga) {
     return scaled(giga, 1e-3, std::atof(giga.c_str()) < 1000 ? "%.3g" : "%.2f");
 }
-static std::string as_mib(const std::string& bytes) { return scaled(bytes, 0x1p-20, "%.2f"); }
 std::string as_percent(const std::string& percent) { return scaled(percent, 1, "%.1f%%"); }
-
-static const Column kColumns[] = {
-    {"stage", "stage", -21},
-    {"m", "M", 8},
-    {"n", "N", 7},
-    {"k", "K", 7},
-    {"verified", "verified", 9},
-    {"median_ms", "time", 10, as_time},
-    {"gbs", "GB/s", 9},
-    {"gflops", "TFLOP/s", 9, as_tera},
-    {"percent_of_peak", "of|peak", 7, as_percent},
-    {"percent_of_cublas", "of|cuBLAS", 8, as_percent},
-    {"sm_mhz", "MHz", 6},
-    {"percent_of_clblast", "of|CLBlast", 8, as_percent},
-    {"global_load_bytes", "loaded|MiB", 8, as_mib},
-    {"sectors_per_request", "sectors/|request", 10},
-    {"bank_conflict_factor", "conflict|factor", 10},
-    {"barriers_per_block", "barriers/|block", 11},
-    {"flop_per_byte", "flop/|byte", 7},
-    {"predicted_gflops", "predicted|TFLOP/s", 11, as_tera},
-    {"measured_of_predicted", "ratio", 7},
-};
-
-Column::Column(const char* name)
-    : Column(*std::find_if(std::begin(kColumns), std::end(kColumns),
-                           [&](const Column& each) { return each.name == name; })) {}
 
 void write_whole(const std::string& path, const std::string& text) {
     if (path.empty()) return;
@@ -69,13 +41,13 @@ void write_whole(const std::string& path, const std::string& text) {
 // A comma or a quotation mark, as in a driver's name, would end a field of the CSV.
 static std::string csv_field(std::string text) {
     for (char& c : text) c = c == ',' ? ';' : c == '"' ? '\'' : c;
-    return printable(text);
+    return text;
 }
 
 // Pads `text` to `width`, with at least one blank. Negative width: left-aligned.
 static std::string aligned(const std::string& text, int width) {
-    const std::string blanks(size_t(std::max(1, std::abs(width) - int(text.size()))), ' ');
-    return width < 0 ? text + blanks : blanks + text;
+    return width < 0 ? format("%*s ", width + 1, text.c_str())
+                     : format(" %*s", width - 1, text.c_str());
 }
 
 void Report::add(const Row& row) {
@@ -104,12 +76,5 @@ void Report::add(const Row& row) {
         line.erase(line.find_last_not_of(' ') + 1);
         if (!line.empty() && (first || &line == &lines[2])) std::printf("%s\n", line.c_str());
     }
-    flush_output();
-}
-
-void flush_output() {
-    errno = EIO;  // of a failure before this one
-    if (std::fflush(stdout) == 0 && !std::ferror(stdout)) return;
-    throw Failure(kBadCommandLine,
-                  std::string("standard output can't be written: ") + std::strerror(errno));
+    std::fflush(stdout);
 }

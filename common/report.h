@@ -17,18 +17,15 @@ inline Row& operator+=(Row& row, const Row& more) {
 
 // How a column is shown on a terminal. Columns that no table shows are in the CSV and in --wide.
 struct Column {
-    Column(const char* name);  // a column that several programs share, from kColumns
-    Column(const std::string& name, const std::string& title, int width,
-           std::string (*shown)(const std::string& value) = nullptr)
-        : name(name), title(title), width(width), shown(shown) {}
-
     std::string name;  // in the CSV
     std::string title;  // above it; a | begins its second line
     int width;  // negative: aligned to the left
-    std::string (*shown)(const std::string& value);  // formats the value for a reader
+    std::string (*shown)(const std::string& value) = nullptr;  // formats the value for a reader
 };
 using Columns = std::vector<Column>;
 
+// `value` times `factor`; "-" stays as it is.
+std::string scaled(const std::string& value, double factor, const char* pattern);
 std::string as_time(const std::string& ms);  // "22.4 ms", "94.8 us"
 std::string as_tera(const std::string& giga);  // "51.49"
 std::string as_percent(const std::string& percent);
@@ -50,9 +47,6 @@ private:
     std::string path_, csv_;
     Columns table_;  // empty until the first row: all of its columns
 };
-
-// Throws Failure(kBadCommandLine) if standard output can't be written.
-void flush_output();
 
 // Formats a figure; "-" unless it is positive.
 inline std::string figure(double value, const char* pattern = "%.0f") {

@@ -12,7 +12,6 @@
 #include <cstdlib>
 #include <filesystem>
 
-#include "common/device.h"
 #include "common/harness.h"
 #include "common/machine.h"
 
@@ -25,20 +24,14 @@ static std::string stage_name(const char* source) {
     return std::isdigit(file[0]) ? folder + "/" + file : file;
 }
 
-Traffic traffic_of(const Product& p) {
-    if (!p.facts.loaded_elements) return {};
-    const auto [M, N, K] = p.shape;
+Traffic Product::traffic() const {
+    if (!facts.loaded_elements) return {};
+    const auto [M, N, K] = shape;
     const double of_c = double(M) * N;
-    const double more = p.facts.stored_elements ? p.facts.stored_elements(M, N, K) - of_c : 0;
-    return {bytes_of(p.in) * p.facts.loaded_elements(M, N, K),
-            bytes_of(p.out) * of_c + sizeof(float) * more,
-            p.facts.shared_loaded_bytes ? p.facts.shared_loaded_bytes(M, N, K) : 0};
-}
-
-Intensity intensity_of(Shape s, const Traffic& all) {
-    const double flop = 2.0 * s.M * s.N * s.K;
-    if (all.loaded < 0) return {};
-    return {flop / (all.loaded + all.stored), all.shared > 0 ? flop / all.shared : 0};
+    const double more = facts.stored_elements ? facts.stored_elements(M, N, K) - of_c : 0;
+    return {bytes_of(in) * facts.loaded_elements(M, N, K),
+            bytes_of(out) * of_c + sizeof(float) * more,
+            facts.shared_loaded_bytes ? facts.shared_loaded_bytes(M, N, K) : 0};
 }
 
 template <class T>
@@ -59,17 +52,19 @@ static void refuse_exit() {
 template <class In, class Out>
 static void run_shapes(Launcher<In, Out> launch, const Facts& facts, const Options& options,
                        const std::string& name) {
-    Report report(options.csv, Machine::columns(options), options.wide);
-    Machine machine(options, facts.arithmetic);
     Product product = {name, facts, kTypeOf<In>, kTypeOf<Out>, [=](Shape s, Matrices x) {
                            launch(s.M, s.N, s.K, static_cast<In*>(x.A), static_cast<In*>(x.B),
                                   static_cast<Out*>(x.C));
                        }};
-    if (options.large_indices) return machine.verify_large_indices(product);
-    std::vector<Shape> shapes = machine.shapes_before();
-    for (Shape& shape : shapes) shape = rounded_up(shape, options);
+    Machine machine(options, facts);
+    if (options.large_indices) return verify_large_indices(product);
+    const std::vector<Shape> asked = shapes_of(options, Machine::kDefaultSize);
+    Report report(options.csv, begin_table(asked, machine.columns()), options.wide);
+    std::vector<Shape> shapes;
+    if (options.sizes.empty() && !options.m && !options.n && !options.k)
+        shapes = Machine::kBeforeDefault;
     const size_t unreported = shapes.size();
-    for (const Shape& shape : shapes_of(options)) shapes.push_back(shape);
+    shapes.insert(shapes.end(), asked.begin(), asked.end());
     for (size_t i = 0; i < shapes.size(); ++i) try {
             const Shape s = product.shape = shapes[i];
             Operands<In, Out> x(s);
@@ -80,18 +75,18 @@ static void run_shapes(Launcher<In, Out> launch, const Facts& facts, const Optio
                 launch(s.M, s.N, s.K, A, B, C);
                 finish_launch();
             };
-            machine.begin(product);
-            const double error = verify_product(x, facts.arithmetic, options.seed, multiply,
-                                                [&] { return machine.another_order(); });
+            const double error = verify_product(
+                x, facts.arithmetic, options.seed, multiply,
+                [&](auto& verify) { machine.verify_in_each_order(product, verify); });
             if (i < unreported) continue;
             Row row = row_of(name, s, error);
             if (!options.verify_only) x.set_timed(options.seed);
             machine.measure(product, row);
             report.add(row);
         } catch (const Failure& failure) {
-            throw Failure(failure.code, to_string(shapes[i]) + ": " + machine.explain(failure));
+            throw Failure(failure.code, to_string(shapes[i]) + ": " + failure.what());
         }
-    machine.end();
+    machine.end(product);
     report.save();
 }
 
@@ -101,11 +96,10 @@ int run_stage(Launcher<In, Out> launch, const Facts& facts, int argc, char** arg
     const std::string name = stage_name(source);
     [[maybe_unused]] static const int once = std::atexit(refuse_exit);
     Options options;
-    options.shapes = {square(Machine::kDefaultSize)};
     OptionTable table = product_options(options, std::to_string(Machine::kDefaultSize));
     table.push_back(device_option(options.device));
     if (launch_bf16)
-        table.push_back({"bf16", "", "A and B of bfloat16 instead of FP16", flag(options.bf16)});
+        table.push_back({"--bf16", "", "A and B of bfloat16 instead of FP16", flag(options.bf16)});
     const int code = run_program(
         name, "C = A * B for row-major A (M x K), B (K x N), C (M x N); verifies, then times.",
         table += Machine::options(options),

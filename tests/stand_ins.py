@@ -98,7 +98,7 @@ runpy.run_path(sys.argv[0], run_name="__main__")' "$@" """)
         for name in STAGES:
             self.source(f"{name}/matmul.cu")
             self.stage(name)
-        self.source("common/options.cpp", '{"size", "S"}, {"sizes", ""}, {"limits", ""}')
+        self.source("common/options.cpp", '{"--size", "S"}, {"--sizes", ""}, {"--limits", ""}')
         for source, program in (("04_four/matmul.cpp", "04_four"), ("00_zero/zero_host.cpp", "zero_host"),
                                 ("00_zero/one.cu", "one_cpu")):
             self.source(source)

@@ -36,8 +36,8 @@ ROWS = [
     (FRAGMENT, "cpu", "--shape", "1x2x3 16 16x16x8 ''", 2, "16x16x16 32x8x16 8x32x16"),
     (FRAGMENT, "cpu", "--type", "double", 2, "half float"),
     (f"{STAGE} transfer", "cpu", "--sizes", "64:128:0 64:32:8 1:9000000:1", 2, "FIRST:LAST:STEP"),
-    (STAGE, "cpu", "--sizes --multiples", "16x16 1x2x3x4 1x0x3 1x1x8388609", 2, "MxNxK"),
-    (STAGE, "cpu", "--sizes --multiples", "1x1x1,, 0", 2, "1"),
+    (STAGE, "cpu", "--sizes", "16x16 1x2x3x4 1x0x3 1x1x8388609", 2, "MxNxK"),
+    (STAGE, "cpu", "--sizes", "1x1x1,, 0", 2, "1"),
     (STAGE, "cpu", "--gpu", "gtx", 2, "h200 h100 fury-x"),
     (STAGE, "cpu", "--limits", f"/ '' {__file__}", 2, ""),
     (f"{STAGE} {FRAGMENT}", "cpu", "--csv", "'' missing/a.csv .", 2, ""),
@@ -48,10 +48,9 @@ ROWS = [
     (OPENCL, "device", "--kernels", "/nowhere", 2, "folder"),
 
     (STAGE, "both", "--bf16", 2, "--bf16"),
-    (STAGE, "cpu", "--lines", 2, "--lines traced"),
+    (STAGE, "cpu", "--lines", 2, "--lines build"),
     (STAGE, "gpu", "--large-indices", 2, "--large-indices build"),
     ("roofline", "cpu", "--clock", 2, "--clock build"),
-    (f"{HOST} blas_host", "host", "--verify-only --csv a.csv", 2, "--csv --verify-only"),
     ("custom_load", "cpu", "--arch sm_70", 3, "sm_75"),
     (FRAGMENT, "cpu", "--type float", 2, "--type accumulator"),
     (FRAGMENT, "cpu", "--all --svg a.svg", 2, "--svg --all"),
@@ -87,19 +86,15 @@ def test_bad_input(name, needs_device, words, code, wanted, tmp_path):
     assert not os.listdir(tmp_path), "something is left behind"
 
 
-@pytest.mark.parametrize("name", ("03_shared_blocking_cpu", "probe_cpu", OPENCL))
+@pytest.mark.parametrize("name", ("03_shared_blocking_cpu", "probe_cpu"))
 def test_full_disk(name, tmp_path):
-    """As a disk is full for files that may not grow, and for /dev/full."""
+    """As a disk is full for files that may not grow."""
     def no_growth():
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
         resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
 
-    with open("/dev/full", "w") as full:
-        runs = [call(program(name), "--help", capture_output=False, stdout=full, stderr=subprocess.PIPE)]
-    if name != OPENCL:  # PoCL's cache could not be written, either
-        runs.append(call(program(name), "--csv", tmp_path / "x.csv", preexec_fn=no_growth))
-    for run in runs:
-        assert run.returncode == 2 and run.stderr.count("\n") == 1, run.stderr
+    run = call(program(name), "--csv", tmp_path / "x.csv", preexec_fn=no_growth)
+    assert run.returncode == 2 and run.stderr.count("\n") == 1, run.stderr
     assert not list(tmp_path.iterdir())
 
 

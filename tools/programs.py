@@ -87,8 +87,7 @@ def shapes(program):
 def options():
     """--size, -m and all others that the harness has for a stage, so that a wrong one is refused before anything is built."""
     sources = [*ROOT.glob("common/*.c*"), *ROOT.glob("common/lab/**/*.c*")]
-    names = {name for source in sources for name in re.findall(r'\{"([a-z][a-z0-9-]*)",\s*"', text_of(source))}
-    return {"-" * (1 + (len(name) > 1)) + name for name in names}
+    return {name for source in sources for name in re.findall(r'\{"(--?[a-z][a-z0-9-]*)",\s*"', text_of(source))}
 
 
 def for_cmake():

@@ -267,10 +267,9 @@ int main(int argc, char** argv) {
                       return result[0] == 'n' ? result.substr(0, result.find(':')) : result;
                   }}};
     o.repeat = 5;
-    o.rows_without_times = true;
     uint32_t seed = 1;
     OptionTable more = arch_option(o.arch);
-    more.push_back({"seed", "S", "other inputs (default 1)", number(seed, 0, UINT32_MAX)});
+    more.push_back({"--seed", "S", "other inputs (default 1)", number(seed, 0, UINT32_MAX)});
     return run_bench(
         "types",
         "D = A * B + C on tensor cores: every type and shape of the WMMA API, compared exactly.",

@@ -9,9 +9,11 @@
 
 // ---- Checked launches ----
 
-// Calls `verify`, on the emulator once for each order of threads. Returns what that proves beyond
-// the result: ", in three orders of threads", or "" on a GPU.
-std::string in_each_order(const std::function<void()>& verify);
+// Calls `verify`, on the emulator once for each order of threads; in a traced build, which finds a
+// race in any, for one. There it throws Failure(kWrongResult) also for what a right result hides: a
+// race, or that the last launch moved other bytes than stated.
+void in_each_order(const std::function<void()>& verify, const Traffic& stated = {},
+                   unsigned seed = 1);
 
 // Launches and waits. On the emulator nothing may race, the traffic must be as stated, and shared
 // memory whose traffic is stated must be read without bank conflicts. Throws Failure.
@@ -75,8 +77,6 @@ public:
 
     // The launches take turns, each after a rest. cold: L2 is flushed, too.
     std::vector<Rested> time(const std::vector<Launch>& launches, int repeat, bool cold = true);
-    // The same for one, which progress() names.
-    Rested time(const std::string& what, const Launch& launch, int repeat, bool cold = true);
     // Repeats `launch`, which takes `ms` milliseconds, until the device is hot. Then portions of
     // timed launches alternate with launches beside the clock probe, still without a rest.
     Sustained sustained(const Launch& launch, double ms);

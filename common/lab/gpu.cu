@@ -9,10 +9,7 @@
 #include "common/lab/nvml.h"
 #include "common/machine.h"
 
-std::string in_each_order(const std::function<void()>& verify) {
-    verify();
-    return "";
-}
+void in_each_order(const std::function<void()>& verify, const Traffic&, unsigned) { verify(); }
 
 void run_checked(const std::string& what, const Traffic&, const std::function<void()>& launch) {
     launch();
@@ -61,17 +58,16 @@ struct Timing {
     ClockProbe probe;
 };
 
-static std::string bus_id(int device) {
-    char bus[32];
-    check_cuda(cudaDeviceGetPCIBusId(bus, sizeof bus, device), "cudaDeviceGetPCIBusId");
-    return bus;
-}
-
 struct Bench::Parts {
     explicit Parts(int device) : nvml(bus_id(device)) {}
     Timing& timing(const Bench& bench) {  // made when first asked for
         if (!made) made = std::make_unique<Timing>(bench);
         return *made;
+    }
+    static std::string bus_id(int device) {
+        char bus[32];
+        check_cuda(cudaDeviceGetPCIBusId(bus, sizeof bus, device), "cudaDeviceGetPCIBusId");
+        return bus;
     }
     Nvml nvml;
     std::unique_ptr<Timing> made;
@@ -143,7 +139,7 @@ std::vector<Rested> Bench::time(const std::vector<Launch>& launches, int repeat,
     Timing& timing = parts_->timing(*this);
     Event begin, end;
     for (const Launch& launch : launches) launch();  // warm up: module loading, clocks
-    check_cuda(cudaDeviceSynchronize(), "the warm-up launch");
+    finish_launch("the warm-up launch");
     std::vector<std::vector<float>> ms(launches.size());
     for (int r = 0; r < repeat; ++r)
         for (size_t i = 0; i < launches.size(); ++i) {
@@ -159,14 +155,6 @@ std::vector<Rested> Bench::time(const std::vector<Launch>& launches, int repeat,
         timing.rest(cold);
         rested.push_back({times, clocks_beside(launches[i], times.median)});
     }
-    return rested;
-}
-
-Rested Bench::time(const std::string& what, const Launch& launch, int repeat, bool cold) {
-    progress(what + ": timing");
-    const Rested rested = time({launch}, repeat, cold)[0];
-    check_cuda(cudaGetLastError(), "launching " + what);
-    progress("");
     return rested;
 }
 
@@ -209,72 +197,62 @@ Sustained Bench::sustained(const Launch& launch, double ms) {
 // ---- Machine ----
 
 const int Machine::kDefaultSize = 4096;
+const std::vector<Shape> Machine::kBeforeDefault = {};
 OptionTable Machine::options(Options&) { return {}; }
 
-struct Machine::Parts {
-    Parts(const Options& options)
-        : options(options), bench(options.device), gpu(options.gpu.value_or(bench.gpu)) {}
-    Options options;
-    Bench bench;
-    Gpu gpu;
-};
-
-Machine::Machine(const Options& options, const Arithmetic& arithmetic)
-    : parts_(new Parts(options)) {
-    const Row at = parts_->bench.where();
+Machine::Machine(const Options& options, const Facts& facts)
+    : options_(options), bench_(options.device), gpu_(options.gpu.value_or(bench_.gpu)) {
+    const Row at = bench_.where();
     std::printf("%s, driver %s, CUDA %s, clocks up to %d MHz (SM) and %d MHz (memory)\n",
                 at[0].value.c_str(), at[1].value.c_str(), at[2].value.c_str(),
                 attribute(cudaDevAttrClockRate, options.device) / 1000,
                 attribute(cudaDevAttrMemoryClockRate, options.device) / 1000);
-    print_gpu(parts_->gpu, arithmetic);
-    print_shape(options);
-}
-
-Columns Machine::columns(const Options& options) {
-    if (options.verify_only)
-        return table_of(options, {"verified", "flop_per_byte", "predicted_gflops"});
-    return table_of(options, {"median_ms", "gflops", "percent_of_peak", "percent_of_cublas",
-                              "sm_mhz", "predicted_gflops", "measured_of_predicted"});
-}
-
-std::vector<Shape> Machine::shapes_before() const { return {}; }
-
-void Machine::begin(const Product& product) {
-    const int most = attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin, parts_->bench.device);
-    if (product.facts.shared_bytes > most)
+    print_gpu(gpu_, facts.arithmetic);
+    const int most = attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin, options.device);
+    if (facts.shared_bytes > most)
         throw Failure(kNoGpu,
                       format("a block takes %d KiB of shared memory, this GPU gives it %d KiB; "
                              "%s takes less",
-                             (product.facts.shared_bytes + 1023) / 1024, most / 1024,
-                             product.facts.smaller_step));
-    progress(product.stage + " " + to_string(product.shape) + ": verifying");
+                             (facts.shared_bytes + 1023) / 1024, most / 1024, facts.smaller_step));
 }
 
-bool Machine::another_order() { return false; }
-std::string Machine::explain(const Failure& failure) const { return failure.what(); }
-void Machine::end() const {}
-void Machine::verify_large_indices(const Product&) {}  // the emulator's option
+Columns Machine::columns() const {
+    if (options_.verify_only) return kVerifiedColumns;
+    return {{"median_ms", "time", 10, as_time},
+            {"gflops", "TFLOP/s", 9, as_tera},
+            {"percent_of_peak", "of|peak", 7, as_percent},
+            {"percent_of_cublas", "of|cuBLAS", 8, as_percent},
+            {"sm_mhz", "MHz", 6},
+            {"predicted_gflops", "predicted|TFLOP/s", 11, as_tera},
+            {"measured_of_predicted", "ratio", 7}};
+}
+
+void Machine::verify_in_each_order(const Product& product, const std::function<void()>& verify) {
+    progress(product.name() + ": verifying");
+    verify();
+}
+void Machine::end(const Product&) const {}
+void verify_large_indices(const Product&) {}  // nobody can ask for it
+
 static cudaDataType_t cuda_type(Type type) {
     return type == Type::kFloat ? CUDA_R_32F : type == Type::kHalf ? CUDA_R_16F : CUDA_R_16BF;
 }
 
 // Returns GFLOP/s.
-static double time(const Product& product, Bench& bench, int repeat, Row& row) {
-    const auto [M, N, K] = product.shape;
-    const double flop = 2.0 * M * N * K;
-    const Limit peak = product.facts.arithmetic.peak;
-    const std::string what = product.stage + " " + to_string(product.shape);
-    progress(what + ": timing");
+static double time(const Product& p, Bench& bench, int repeat, Row& row) {
+    const auto [M, N, K] = p.shape;
+    const double flop = p.flop();
+    const Limit peak = p.facts.arithmetic.peak;
+    progress(p.name() + ": timing");
     Cublas cublas;
     const Launch beside = [&, M = M, N = N, K = K] {
-        cublas.multiply(M, N, K, product.at.A, product.at.B, product.at.C, cuda_type(product.in),
-                        cuda_type(product.out),
+        cublas.multiply(M, N, K, p.at.A, p.at.B, p.at.C, cuda_type(p.in), cuda_type(p.out),
                         peak == kHalf2.peak ? CUBLAS_COMPUTE_16F : CUBLAS_COMPUTE_32F);
     };
-    const Launch launch = [&] { product.launch(); };
+    const Launch launch = [&] { p.multiply(p.shape, p.at); };
     const std::vector<Rested> times = bench.time({launch, beside}, repeat);
     const Rested &mine = times[0], &its = times[1];
-    progress(what + ": timing without a rest");
+    progress(p.name() + ": timing without a rest");
     const Sustained my_sustained = bench.sustained(launch, mine.median),
                     its_sustained = bench.sustained(beside, its.median);
     const double gflops = flop / mine.median * 1e-6;
@@ -290,10 +268,7 @@ static double time(const Product& product, Bench& bench, int repeat, Row& row) {
 }
 
 void Machine::measure(const Product& product, Row& row) {
-    const auto& [options, bench, gpu] = *parts_;
-    const double gflops =
-        options.verify_only ? 0 : time(product, parts_->bench, options.repeat, row);
-    add_prediction(row, intensity_of(product.shape, traffic_of(product)), product.facts.arithmetic,
-                   gpu, gflops);
-    row += bench.where();
+    const double gflops = options_.verify_only ? 0 : time(product, bench_, options_.repeat, row);
+    add_prediction(row, product.flop(), product.traffic(), product.facts.arithmetic, gpu_, gflops);
+    row += bench_.where();
 }

@@ -8,11 +8,12 @@
 #include <fstream>
 #include <sstream>
 
-double attainable_gflops(const Gpu& gpu, const Arithmetic& arithmetic, Intensity intensity) {
-    const double by_device = gpu.limit(gpu.memory(arithmetic)) * intensity.device;
-    const double by_shared = gpu.limit(&Limits::shared_gbs) * intensity.shared;
+double attainable_gflops(const Gpu& gpu, const Arithmetic& arithmetic, double flop_per_byte,
+                         double shared_flop_per_byte) {
+    const double by_device = gpu.limit(gpu.memory(arithmetic)) * flop_per_byte;
+    const double by_shared = gpu.limit(&Limits::shared_gbs) * shared_flop_per_byte;
     const double attainable = std::min(gpu.limit(arithmetic.peak), by_device);
-    return intensity.shared > 0 ? std::min(attainable, by_shared) : attainable;
+    return shared_flop_per_byte > 0 ? std::min(attainable, by_shared) : attainable;
 }
 
 void print_gpu(const Gpu& gpu, const Arithmetic& arithmetic) {
@@ -25,71 +26,71 @@ void print_gpu(const Gpu& gpu, const Arithmetic& arithmetic) {
                 gpu.limit(&Limits::shared_gbs), gpu.source.c_str());
 }
 
-void add_prediction(Row& row, Intensity intensity, const Arithmetic& arithmetic, const Gpu& gpu,
-                    double measured_gflops) {
-    const double predicted = attainable_gflops(gpu, arithmetic, intensity);
+void add_prediction(Row& row, double flop, const Traffic& traffic, const Arithmetic& arithmetic,
+                    const Gpu& gpu, double measured_gflops) {
+    const double device = traffic.loaded >= 0 ? flop / (traffic.loaded + traffic.stored) : 0;
+    const double shared = traffic.shared > 0 ? flop / traffic.shared : 0;
+    const double predicted = attainable_gflops(gpu, arithmetic, device, shared);
     const bool both = predicted > 0 && measured_gflops > 0;
-    row += {{"flop_per_byte", figure(intensity.device, "%.2f")},
-            {"shared_flop_per_byte", figure(intensity.shared, "%.2f")},
+    row += {{"flop_per_byte", figure(device, "%.2f")},
+            {"shared_flop_per_byte", figure(shared, "%.2f")},
             {"predicted_gflops", figure(predicted)},
             {"measured_of_predicted", both ? format("%.2f", measured_gflops / predicted) : "-"}};
 }
 
-Gpu read_limits(const std::string& path, const std::string& option) {
+static std::filesystem::path root() {
+    return std::filesystem::path(__FILE__).parent_path().parent_path().parent_path();
+}
+
+Gpu read_limits(const std::string& path) {
     const struct {
         const char *what, *column;
         Limit limit;
-        bool needed;
-    } all[] = {{"copy", "gbs", &Limits::bandwidth_gbs, true},
-               {"l2", "gbs", &Limits::l2_gbs, false},
-               {"shared_memory", "gbs", &Limits::shared_gbs, true},
-               {"fp32_fma", "gflops", &Limits::fp32_gflops, true},
-               {"fp16_pairs", "gflops", &Limits::half2_gflops, false},
-               {"tensor_mma_sync", "gflops", &Limits::tensor_gflops, false},
-               {"tensor_wgmma", "gflops", &Limits::wgmma_gflops, false}};
-    const auto check = [&](bool good, const std::string& why) {
-        if (!good) throw refused(option, path, why);
-    };
-    const auto positive = [&](const std::string& column, const std::string& text) {
-        char* end = nullptr;
-        const double value = text == "-" ? 0 : std::strtod(text.c_str(), &end);
-        check(!end || (*end == '\0' && value > 0 && !std::isinf(value)),  // rejects NaN and ""
-              column + " is '" + text + "', expected a number above 0, or -");
-        return value;
-    };
-    check(std::filesystem::is_regular_file(path), "can't be read: is no file");
-    std::ifstream file(path);
+    } all[] = {{"copy", "gbs", &Limits::bandwidth_gbs},
+               {"shared_memory", "gbs", &Limits::shared_gbs},
+               {"fp32_fma", "gflops", &Limits::fp32_gflops},  // these three are needed
+               {"l2", "gbs", &Limits::l2_gbs},
+               {"fp16_pairs", "gflops", &Limits::half2_gflops},
+               {"tensor_mma_sync", "gflops", &Limits::tensor_gflops},
+               {"tensor_wgmma", "gflops", &Limits::wgmma_gflops}};
+    if (!std::filesystem::is_regular_file(path))  // which /dev/zero, without an end, is not
+        throw Failure(kBadCommandLine, "is no file");
     Gpu gpu = {};
+    std::ifstream file(path);
     std::vector<std::string> header;
     for (std::string line; std::getline(file, line);) {
         std::vector<std::string> cells;
         std::istringstream fields(line + ",");  // none of these fields holds a comma
-        for (std::string cell; std::getline(fields, cell, ',');) cells.push_back(printable(cell));
+        for (std::string cell; std::getline(fields, cell, ',');) cells.push_back(cell);
         if (header.empty()) header = cells;
-        check(cells.size() == header.size(),
-              format("has a line of %zu fields, %zu expected", cells.size(), header.size()));
         const auto cell = [&](const std::string& column) {
-            const auto found = std::find(header.begin(), header.end(), column);
-            check(found != header.end(),
-                  "has no column '" + column + "': roofline --csv writes it");
-            return cells[found - header.begin()];
+            const size_t at = std::find(header.begin(), header.end(), column) - header.begin();
+            return at < cells.size() ? cells[at] : "-";
+        };
+        const auto number = [&](const std::string& column) {
+            const std::string text = cell(column);
+            char* end = nullptr;
+            const double value = text == "-" ? 0 : std::strtod(text.c_str(), &end);
+            if (!end || (*end == '\0' && value > 0 && std::isfinite(value))) return value;
+            throw Failure(kBadCommandLine,
+                          column + " is '" + text + "', expected a number above 0, or -");
         };
         for (const auto& each : all) {
             if (cell("what") != each.what) continue;
             gpu.full_name = cell("gpu");
-            gpu.measured.*each.limit = positive(each.column, cell(each.column));
-            gpu.peak.*each.limit = positive("limit", cell("limit"));
+            gpu.measured.*each.limit = number(each.column);
+            gpu.peak.*each.limit = number("limit");
         }
     }
-    for (const auto& each : all)
-        check(!each.needed || gpu.limit(each.limit) > 0,
-              std::string("has no row '") + each.what + "'");
-    gpu.source = (gpu.measured.fp32_gflops > 0 ? "measured, " : "published, ") + printable(path);
+    for (int i = 0; i < 3; ++i)
+        if (gpu.limit(all[i].limit) == 0)
+            throw Failure(
+                kBadCommandLine,
+                format("is no CSV of roofline's: it has no row '%s' with a figure above 0",
+                       all[i].what));
+    gpu.source = (gpu.measured.fp32_gflops > 0 ? "measured, " : "published, ") +
+                 std::filesystem::path(path).lexically_proximate(root()).string();
     return gpu;
-}
-
-static std::filesystem::path root() {
-    return std::filesystem::path(__FILE__).parent_path().parent_path().parent_path();
 }
 
 std::vector<std::string> gpu_names() {
@@ -104,10 +105,8 @@ std::vector<std::string> gpu_names() {
 }
 
 Gpu gpu_named(const std::string& name) {
-    const std::filesystem::path file = "docs/results/" + name + "/limits.csv";
-    Gpu gpu = read_limits(root() / file, "--gpu " + name + ":");
-    gpu.source.replace(gpu.source.find(' ') + 1, std::string::npos, file);
-    return gpu;
+    const std::string file = root() / "docs" / "results" / name / "limits.csv";
+    return doing(file, [&] { return read_limits(file); });
 }
 
 std::optional<Gpu> find_gpu(const std::string& full_name) {

@@ -26,28 +26,30 @@ struct Gpu {
     }
 };
 
-// Flop per byte that the threads ask for. 0: they use no such memory.
-struct Intensity {
-    double device = 0;  // of global memory, loads and stores
-    double shared = 0;  // of shared memory, loads
+// Bytes that all threads of a launch load from device memory, store to it, and load from shared
+// memory. Negative: not stated.
+struct Traffic {
+    double loaded = -1, stored = -1, shared = -1;
 };
 
 // GFLOP/s that the roofline allows: the lowest of the limits of arithmetic, global memory (device
-// memory or L2) and shared memory. 0: no figure for this arithmetic on this GPU.
-double attainable_gflops(const Gpu& gpu, const Arithmetic& arithmetic, Intensity intensity);
+// memory or L2) and shared memory. 0: no figure for this arithmetic on this GPU. flop_per_byte: of
+// global memory, loads and stores; shared_flop_per_byte: of loads, 0 if there are none.
+double attainable_gflops(const Gpu& gpu, const Arithmetic& arithmetic, double flop_per_byte,
+                         double shared_flop_per_byte);
 
 // Prints "Predicted for the NVIDIA H200: 65940 GFLOP/s (FP32), 4274 GB/s, ... (the source)"; L2's
 // bandwidth as "L2 8700 GB/s".
 void print_gpu(const Gpu& gpu, const Arithmetic& arithmetic);
 
-// Appends the prediction for `gpu` to a row. measured_gflops: 0 if nothing was timed.
-void add_prediction(Row& row, Intensity intensity, const Arithmetic& arithmetic, const Gpu& gpu,
-                    double measured_gflops);
+// Appends the prediction for a launch on `gpu` to a row. measured_gflops: 0 if nothing was timed.
+void add_prediction(Row& row, double flop, const Traffic& traffic, const Arithmetic& arithmetic,
+                    const Gpu& gpu, double measured_gflops);
 
 // The limits in a CSV that 00_machine_limits/roofline wrote, or in one with the columns what, gbs,
 // gflops, limit (the vendor's figure) and gpu; a figure that is not known is "-". Throws
-// Failure(kBadCommandLine) with one line that says what is wrong with the file.
-Gpu read_limits(const std::string& path, const std::string& option = "--limits");
+// Failure(kBadCommandLine) if it lacks one that every prediction needs.
+Gpu read_limits(const std::string& path);
 
 // What --gpu takes: the folders of docs/results, beside the sources that this was compiled from,
 // that hold a limits.csv.

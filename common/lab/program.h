@@ -1,22 +1,27 @@
-// The frame of a program that measures: its options, its table, its exit code.
+// The frame of a program that measures: its options, its table, its exit code; and times and clocks
+// as cells of a row.
 #pragma once
 
-#include "common/lab/times.h"
 #include "common/options.h"
 
+#ifdef CUDA_EMULATOR
+constexpr bool kEmulated = true;
+#else
+constexpr bool kEmulated = false;
+#endif
+
 struct BenchOptions : RunOptions {
-    BenchOptions() { repeat = 10; }
+    BenchOptions() { repeat = 10; }  // device: -1 if it times the CPU
     int arch = 80;  // the emulator's fragment layout: sm_80
-    bool rows_without_times = false;  // also write rows that were only verified to the CSV
     Columns columns;  // of the table
 };
 
 inline OptionTable arch_option(int& sm) {  // --arch sm_75, in a CPU build
     const std::string help = format("fragments of sm_70, sm_75 or sm_80 (default sm_%d)", sm);
-    const auto set = [&sm](const std::string& option, const std::string& value) {
-        sm = std::stoi(parse_choice(option, value, {"sm_70", "sm_75", "sm_80"}).substr(3));
+    const auto set = [&sm](const std::string& value) {
+        sm = std::stoi(parse_choice(value, {"sm_70", "sm_75", "sm_80"}).substr(3));
     };
-    return kEmulated ? OptionTable{{"arch", "ARCH", help, set}} : OptionTable{};
+    return kEmulated ? OptionTable{{"--arch", "ARCH", help, set}} : OptionTable{};
 }
 
 // Reads the common options and `more`, calls `measure`. Returns the exit code (see errors.h).
@@ -24,14 +29,32 @@ inline int run_bench(const std::string& name, const std::string& about, const st
                      BenchOptions& o, const OptionTable& more, int argc, char** argv,
                      const std::function<void(Report&)>& measure) {
     OptionTable options = run_options(o, 1000);
-    if (kEmulated || kOnGpu) options.push_back(device_option(o.device));
+    if (o.device >= 0) options.push_back(device_option(o.device));
     return run_program(name, about, options += more, examples, argc, argv, [&] {
         o.verify_only |= kEmulated;
-        if (o.verify_only && !o.csv.empty() && !o.rows_without_times)
-            throw Failure(kBadCommandLine,
-                          "--csv: there are no times in a CPU build, nor with --verify-only");
         Report report(o.csv, o.columns, o.wide);
         measure(report);
         if (kEmulated) std::printf("Nothing was timed: the GPU build times.\n");
     });
 }
+
+struct Times {
+    double median, least, most;  // milliseconds
+};
+Times summarize(std::vector<float> ms);
+
+// The clocks while something ran, in MHz. 0: unknown.
+struct Clocks {
+    double sm = 0;  // of the multiprocessors
+    const char* by = "-";  // who read it: "kernel" itself, "probe" (clock.h) or "nvml"
+    unsigned nvml = 0, memory = 0;  // what NVML says: of the multiprocessors, of the memory
+};
+
+// Append to a row: times and speed, where `flop` is of one launch and `peak` is in GFLOP/s or 0; a
+// library's speed for the same product, with a median of 0 if it is missing; clocks.
+void add_times(Row& row, const Times& times, double flop, double peak);
+void add_library(Row& row, const std::string& name, double flop, const Times& ours,
+                 const Times& theirs);
+void add_clocks(Row& row, const Clocks& clocks);
+
+std::string today();  // "2026-01-31", in UTC

@@ -1,12 +1,7 @@
 // The emulator's side of machine.h and bench.h. A plain build verifies in three orders of threads,
 // a traced one in one, and there it also counts. Nothing is timed.
-#include <cuda_bf16.h>
-#include <cuda_fp16.h>
-#include <sys/mman.h>
-
 #include <tuple>
 
-#include "common/lab/bench.h"
 #include "common/machine.h"
 #include "emulator/emulator.h"
 
@@ -26,13 +21,35 @@ static void check_traffic(const Traffic& stated) {
                                                moved, expected));
 }
 
-std::string in_each_order(const std::function<void()>& verify) {
+// A problem in lines of its own. Of two accesses that race, "A writes what B reads", the places stand
+// one below the other.
+static std::string below(const std::string& problem) {
+    const size_t what = problem.find(" what "), verb = problem.rfind(' ', what - 1);
+    if (what == problem.npos || problem.find(':', what) == problem.npos) return "\n  " + problem;
+    const size_t place = problem.rfind(' ', verb - 1) + 1;
+    return "\n  " + problem.substr(0, what) + "\n  " +
+           std::string(std::max<size_t>(place, 5) - 5, ' ') + problem.substr(what + 1);
+}
+
+void in_each_order(const std::function<void()>& verify, const Traffic& stated, unsigned seed) {
     for (const auto& [name, order] : emulator::kOrders) {
-        emulator::set_order(order);
-        doing(format("threads in %s order", name), verify);
+        emulator::set_order(order, seed);
+        emulator::reset_counts();
+        try {
+            verify();
+            if (!counts().problems.empty())
+                throw Failure(kWrongResult, "the result is right, but by luck");
+            check_traffic(stated);
+        } catch (const Failure& failure) {
+            const auto& problems = counts().problems;
+            if (failure.code != kWrongResult && problems.empty()) throw;
+            std::string what = format("threads in %s order: ", name) + failure.what();
+            if (!problems.empty() && what.find(problems[0]) == what.npos)
+                what += below(problems[0]);
+            throw Failure(failure.code, what);
+        }
+        if (emulator::tracing()) return;
     }
-    return std::string(", in three orders of threads") +
-           (emulator::tracing() ? ", and the bytes moved are those stated" : "");
 }
 
 void run_checked(const std::string& what, const Traffic& stated,
@@ -60,127 +77,70 @@ double Bench::peak_at(double, Limit) const { return 0; }
 
 static Failure untimed() { return Failure(kDeviceFailed, "the CPU emulator times nothing"); }
 std::vector<Rested> Bench::time(const std::vector<Launch>&, int, bool) { throw untimed(); }
-Rested Bench::time(const std::string&, const Launch&, int, bool) { throw untimed(); }
 Sustained Bench::sustained(const Launch&, double) { throw untimed(); }
 Clocks Bench::clocks_beside(const Launch&, double) { throw untimed(); }
 
 // ---- Machine ----
 
+static emulator::Counts counted;  // of the launch that was verified last
+
 const int Machine::kDefaultSize = 256;
+// Rows on multiples of 16 bytes, of 8, of 4; a K for which a ring of buffers goes round more than
+// twice, and parts of tiles.
+const std::vector<Shape> Machine::kBeforeDefault = {
+    {7, 5, 3}, {130, 264, 24}, {5, 130, 1800}, {3, 136, 250}, {3, 132, 252}};
 
 OptionTable Machine::options(Options& o) {
-    const auto traced = [](const Setter& set) -> Setter {
-        if (emulator::tracing()) return set;
-        return [](const std::string& option, const std::string&) {
-            throw Failure(kBadCommandLine, option +
-                                               ": only the traced CPU builds (their names end "
-                                               "in _cpu_trace) have it");
-        };
-    };
-    return {
-        {"large-indices", "", "instead check that indices hold at more than 2^32 elements",
-         flag(o.large_indices)},
-        {"lines", "", "with tracing: the traffic of every source line", traced(flag(o.lines))},
-        {"all-forms", "", "with tracing: fail unless the shapes reach every form of the kernels",
-         traced(flag(o.all_forms))},
-        {"record", "FILE", "with tracing: write what the first and the last block access, in order",
-         traced(file_name(o.record))}};
+    OptionTable options = {{"--large-indices", "",
+                            "instead check that indices hold at more than 2^32 elements",
+                            flag(o.large_indices)}};
+    if (!emulator::tracing()) return options;
+    return options +=
+           {{"--lines", "", "also print the traffic of every source line", flag(o.lines)},
+            {"--all-forms", "", "fail unless the shapes reach every form of the kernels",
+             flag(o.all_forms)},
+            {"--record", "FILE", "write what the first and the last block access, in order",
+             file_name(o.record)}};
 }
 
-struct Machine::Parts {
-    Options options;
-    Gpu gpu;
-    std::vector<emulator::NamedOrder> orders = {};
-    size_t order = 0;  // index of the current order
-    Product product = {};  // the one that is verified
-    emulator::Counts counted = {};  // of one launch only
-
-    bool begin_order(size_t next) {
-        order = next;
-        if (order == orders.size()) return false;
-        progress(product.stage + " " + to_string(product.shape) + ", threads in " +
-                 orders[order].name + " order");
-        emulator::set_order(orders[order].order, options.seed);
-        emulator::reset_counts();
-        return true;
-    }
-};
-
-Machine::Machine(const Options& options, const Arithmetic& arithmetic)
-    : parts_(new Parts{options, options.gpu ? *options.gpu : gpu_named("h200")}) {
-    select_device(options.device);
-    parts_->orders.assign(std::begin(emulator::kOrders), std::end(emulator::kOrders));
-    if (emulator::tracing()) parts_->orders.resize(1);  // a trace finds every race in any order
+Machine::Machine(const Options& options, const Facts& facts)
+    : options_(options), bench_(options.device),
+      gpu_(options.gpu ? *options.gpu : gpu_named("h200")) {
     std::printf("CPU emulator: verifies and counts, times nothing.\n");
-    print_gpu(parts_->gpu, arithmetic);
-    print_shape(options);
+    print_gpu(gpu_, facts.arithmetic);
 }
 
-Columns Machine::columns(const Options& options) {
-    if (!emulator::tracing())
-        return table_of(options, {"verified", "flop_per_byte", "predicted_gflops"});
-    return table_of(options, {"global_load_bytes", "sectors_per_request", "bank_conflict_factor",
-                              "barriers_per_block", "flop_per_byte", "predicted_gflops"});
+Columns Machine::columns() const {
+    if (!emulator::tracing()) return kVerifiedColumns;
+    const auto as_mib = [](const std::string& bytes) { return scaled(bytes, 0x1p-20, "%.2f"); };
+    return {{"global_load_bytes", "loaded|MiB", 8, as_mib},
+            {"sectors_per_request", "sectors/|request", 10},
+            {"bank_conflict_factor", "conflict|factor", 10},
+            {"barriers_per_block", "barriers/|block", 11},
+            {"flop_per_byte", "flop/|byte", 7},
+            {"predicted_gflops", "predicted|TFLOP/s", 11, as_tera}};
 }
 
-// What the default shape leaves out: guards, as no tile fits these; rows on multiples of 16 bytes,
-// of 8, of 4; a K for which a ring of buffers goes round more than twice, and parts of tiles.
-std::vector<Shape> Machine::shapes_before() const {
-    const Options& o = parts_->options;
-    const bool given = o.m || o.n || o.k ||
-                       to_string(o.shapes[0]) != to_string(rounded_up(square(kDefaultSize), o));
-    return given ? std::vector<Shape>{}
-                 : std::vector<Shape>{
-                       {7, 5, 3}, {130, 264, 24}, {5, 130, 1800}, {3, 136, 250}, {3, 132, 252}};
-}
-
-void Machine::begin(const Product& product) {
-    parts_->product = product;
+void Machine::verify_in_each_order(const Product& product, const std::function<void()>& verify) {
+    progress(product.name() + ": verifying");
     emulator::set_tracing(true);
-    parts_->begin_order(0);
-    if (parts_->options.record.empty()) return;
-    const auto [M, N, K] = product.shape;
-    const int in = int(bytes_of(product.in)), out = int(bytes_of(product.out));
-    const auto [A, B, C] = product.at;
-    emulator::record_next_launch(
-        {{"A", A, M, K, in}, {"B", B, K, N, in}, {"C", C, M, N, out}},
-        [file = parts_->options.record](const std::string& text) { write_whole(file, text); });
+    if (!options_.record.empty()) {
+        const auto [M, N, K] = product.shape;
+        const int in = int(bytes_of(product.in)), out = int(bytes_of(product.out));
+        const auto [A, B, C] = product.at;
+        emulator::record_next_launch(
+            {{"A", A, M, K, in}, {"B", B, K, N, in}, {"C", C, M, N, out}},
+            [file = options_.record](const std::string& text) { write_whole(file, text); });
+    }
+    in_each_order(verify, product.traffic(), options_.seed);
+    counted = counts();
+    emulator::set_tracing(false);  // the reals go where the integers went
 }
 
-bool Machine::another_order() {
-    if (!counts().problems.empty()) throw Failure(kWrongResult, "the result is right, but by luck");
-    check_traffic(traffic_of(parts_->product));
-    parts_->counted = counts();
-    const bool another = parts_->begin_order(parts_->order + 1);
-    if (!another) emulator::set_tracing(false);  // the reals go where the integers went
-    return another;
-}
-
-// A problem in lines of its own. Of two accesses that race, "A writes what B reads", the places stand
-// one below the other.
-static std::string below(const std::string& problem) {
-    const size_t what = problem.find(" what "), verb = problem.rfind(' ', what - 1);
-    if (what == problem.npos || problem.find(':', what) == problem.npos) return "\n  " + problem;
-    const size_t place = problem.rfind(' ', verb - 1) + 1;
-    return "\n  " + problem.substr(0, what) + "\n  " +
-           std::string(std::max<size_t>(place, 5) - 5, ' ') + problem.substr(what + 1);
-}
-
-std::string Machine::explain(const Failure& failure) const {
-    const auto& problems = counts().problems;
-    if (failure.code != kWrongResult && problems.empty()) return failure.what();
-    const auto& orders = parts_->orders;
-    return std::string("threads in ") + orders[std::min(parts_->order, orders.size() - 1)].name +
-           " order: " + failure.what() + (problems.empty() ? "" : below(problems[0]));
-}
-
-static void add_counts(Row& row, const Product& product, const emulator::Counts& c,
-                       bool with_lines) {
+static void add_counts(Row& row, double flop, const emulator::Counts& c) {
     const auto ratio = [](double a, double b, const char* pattern, const char* none) {
         return a > 0 && b > 0 ? format(pattern, a / b) : none;
     };
-    const auto [M, N, K] = product.shape;
-    const double flop = 2.0 * M * N * K;
     row +=
         {{"global_load_bytes", std::to_string(c.global_load_bytes)},
          {"sectors_per_request",
@@ -197,7 +157,10 @@ static void add_counts(Row& row, const Product& product, const emulator::Counts&
          {"global_store_sectors", std::to_string(c.global_store_sectors)},
          {"shared_load_wavefronts", std::to_string(c.shared_load_wavefronts)},
          {"shared_store_wavefronts", std::to_string(c.shared_store_wavefronts)}};
-    for (const emulator::Line& line : with_lines ? c.lines : std::vector<emulator::Line>{})
+}
+
+static void print_lines(const std::vector<emulator::Line>& lines) {
+    for (const emulator::Line& line : lines)
         std::printf("  %-29s %s %-5s %2d bytes a lane %7.0f requests %8.0f %s, %.0f at best\n",
                     line.where.c_str(), line.global ? "global" : "shared",
                     line.store ? "store" : "load", line.width, double(line.requests),
@@ -207,119 +170,29 @@ static void add_counts(Row& row, const Product& product, const emulator::Counts&
 
 void Machine::measure(const Product& product, Row& row) {
     emulator::set_tracing(true);
-    if (emulator::tracing()) add_counts(row, product, parts_->counted, parts_->options.lines);
-    const emulator::Counts& c = parts_->counted;
-    const Traffic counted = {double(c.global_load_bytes), double(c.global_store_bytes),
-                             double(c.shared_load_bytes)};
-    const bool stated = product.facts.loaded_elements || !emulator::tracing();
-    add_prediction(row, intensity_of(product.shape, stated ? traffic_of(product) : counted),
-                   product.facts.arithmetic, parts_->gpu, 0);
-    row += {{"predicted_for", parts_->gpu.full_name}};
+    const emulator::Counts& c = counted;
+    Traffic traffic = product.traffic();
+    if (emulator::tracing()) {
+        add_counts(row, product.flop(), c);
+        if (!product.facts.loaded_elements)
+            traffic = {double(c.global_load_bytes), double(c.global_store_bytes),
+                       double(c.shared_load_bytes)};
+    }
+    if (options_.lines) print_lines(c.lines);
+    add_prediction(row, product.flop(), traffic, product.facts.arithmetic, gpu_, 0);
+    row += {{"predicted_for", gpu_.full_name}};
 }
 
 // Each instance of a template is a form: for whole tiles or parts, wide rows or any.
-void Machine::end() const {
-    if (!parts_->product.facts.loaded_elements && emulator::tracing())
+void Machine::end(const Product& product) const {
+    if (!product.facts.loaded_elements && emulator::tracing())
         std::printf("No formula states the traffic: flop/byte is what was counted.\n");
-    if (!parts_->options.all_forms) return;
+    if (!options_.all_forms) return;
     for (const auto& [kernel, launches] : emulator::kernels()) {
         const bool bf16 = kernel.find("__nv_bfloat16") != std::string::npos;
-        if (launches == 0 && bf16 == parts_->options.bf16)
+        if (launches == 0 && bf16 == options_.bf16)
             throw Failure(kWrongResult, kernel +
                                             " was never launched: no shape asks for it; add "
                                             "one to the chapter's tests/shapes.txt");
     }
-}
-
-// ---- Large indices ----
-
-// A matrix of which only touched pages take memory, with room around it for wrong indices.
-template <class T>
-struct SparseMatrix {
-    SparseMatrix(int rows, int cols) : rows(rows), cols(cols) {
-        constexpr size_t kBefore = size_t(1) << 31, kAfter = 1 << 20;  // elements
-        bytes = (kBefore + size_t(rows) * cols + kAfter) * sizeof(T);
-        memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
-                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-        if (memory == MAP_FAILED)
-            throw Failure(kDeviceFailed,
-                          format("--large-indices: %zu GiB of addresses, not memory, can't be had; "
-                                 "see ulimit -v and vm.overcommit_memory",
-                                 bytes >> 30));
-        data = static_cast<T*>(memory) + kBefore;
-    }
-    ~SparseMatrix() { munmap(memory, bytes); }
-    SparseMatrix(const SparseMatrix&) = delete;
-    SparseMatrix& operator=(const SparseMatrix&) = delete;
-
-    // Calls visit(row, col, element) for the first `most` and the last of the rows and columns.
-    template <class Visit>
-    void at_ends(int most, Visit visit) const {
-        const auto next = [most](int i, int length) {
-            return i + 1 == most && length > 2 * most ? length - most : i + 1;
-        };
-        for (int row = 0; row < rows; row = next(row, rows))
-            for (int col = 0; col < cols; col = next(col, cols))
-                visit(row, col, data[size_t(row) * cols + col]);
-    }
-    int rows, cols;
-    size_t bytes;
-    void* memory;
-    T* data;
-};
-
-constexpr int kLong = 640000000;  // a multiple of every tile; times 7 it exceeds 2^32
-
-// Runs the first and the last block: an index that was cut to 32 bits reads or writes the wrong
-// place, as on a GPU.
-template <class In, class Out>
-static void verify_ends(const Product& product, Shape s) {
-    // kTouched exceeds the largest tile, so all that the two blocks read is there. kCompared is the
-    // smallest tile, 16, less the one row or column that an edge may cut off.
-    constexpr int kTouched = 1024, kCompared = 15;
-    const auto a = [](int row, int k) { return (row * 7 + k * 3) % 5 - 2; };
-    const auto b = [](int k, int col) { return (k * 5 + col * 3) % 7 - 3; };
-    const SparseMatrix<In> A(s.M, s.K), B(s.K, s.N);
-    const SparseMatrix<Out> C(s.M, s.N);
-    A.at_ends(kTouched, [&](int row, int k, In& to) { to = In(float(a(row, k))); });
-    B.at_ends(kTouched, [&](int k, int col, In& to) { to = In(float(b(k, col))); });
-    C.at_ends(kTouched, [&](int, int, Out& to) { to = unwritten<Out>(); });
-    // With one multiprocessor there are only whole tiles. But if blocks stay, one would compute all
-    // of them: with more multiprocessors than tiles each block computes one.
-    for (const int multiprocessors : {1, 1 << 30}) {
-        emulator::run_ends_only(multiprocessors, s.K == kLong ? 100000 : 0);
-        product.multiply(s, {A.data, B.data, C.data});
-        emulator::run_ends_only(0);
-        if (is_written(*C.data)) break;
-    }
-    finish_launch();
-    if (s.K == kLong) return;  // only its beginning has run
-    C.at_ends(kCompared, [&](int row, int col, const Out& got) {
-        int64_t expected = 0;
-        for (int k = 0; k < s.K; ++k) expected += a(row, k) * b(k, col);
-        const std::string wrong = wrong_element(row, col, got, expected);
-        if (!wrong.empty()) throw Failure(kWrongResult, wrong);
-    });
-}
-
-void Machine::verify_large_indices(const Product& product) {
-    if (!parts_->options.csv.empty())
-        throw Failure(kBadCommandLine, "--csv: there are no rows with --large-indices");
-    // Long and wide matrices, each with 16-byte-aligned rows and without. K of the wide ones
-    // exceeds the depth of every tile.
-    for (const Shape& s :
-         {Shape{kLong, 8, 8}, Shape{kLong, 7, 7}, Shape{kLong, 7, 8}, Shape{8, kLong, 72},
-          Shape{7, kLong - 1, 71}, Shape{8, 8, kLong}, Shape{7, 7, kLong}}) {
-        if (s.K == kLong && !emulator::tracing()) continue;
-        const auto stored = product.facts.stored_elements;  // large copies would take real memory
-        if (stored && stored(s.M, s.N, s.K) > double(s.M) * s.N + 1000) continue;
-        doing(to_string(s), [&] {
-            if (product.in == Type::kFloat) verify_ends<float, float>(product, s);
-            else if (product.in == Type::kBfloat16) verify_ends<__nv_bfloat16, float>(product, s);
-            else if (product.out == Type::kFloat) verify_ends<half, float>(product, s);
-            else verify_ends<half, half>(product, s);
-        });
-    }
-    std::printf("%s: right at both ends of matrices with more than 2^32 elements\n",
-                product.stage.c_str());
 }

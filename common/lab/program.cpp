@@ -1,4 +1,4 @@
-#include "common/lab/times.h"
+#include "common/lab/program.h"
 
 #include <algorithm>
 #include <ctime>
