@@ -8,7 +8,7 @@ target_link_libraries(emulator_test_device PUBLIC emulator GTest::gtest_main)
 foreach(program
     emulator_test_accesses_trace emulator_test_api emulator_test_api_trace emulator_test_async_trace emulator_test_clusters_trace
     emulator_test_fragments_trace emulator_test_half emulator_test_hopper_matmul_trace emulator_test_mbarriers_trace
-    emulator_test_ptx_trace emulator_test_races_trace
+    emulator_test_programs_trace emulator_test_ptx_trace emulator_test_races_trace
     emulator_test_record_trace emulator_test_requests_trace emulator_test_scheduler emulator_test_scheduler_trace
     emulator_test_tensor_copies_trace emulator_test_warps_trace emulator_test_wgmma_trace emulator_test_wmma_trace)
   string(REGEX REPLACE "emulator_test_" "" test ${program})

@@ -55,7 +55,7 @@ inline float getCmdLineArgumentFloat(int count, const char** words, const char* 
     return value ? float(std::atof(value)) : 0;
 }
 inline bool getCmdLineArgumentString(int count, const char** words, const char* name, char** value) {
-    return *value = const_cast<char*>(emulator_option(count, words, name));
+    return (*value = const_cast<char*>(emulator_option(count, words, name)));
 }
 
 // ---- Timers: of this CPU's clock, in ms ----
@@ -69,7 +69,7 @@ struct StopWatchInterface {
         return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
     }
 };
-inline bool sdkCreateTimer(StopWatchInterface** timer) { return *timer = new StopWatchInterface; }
+inline bool sdkCreateTimer(StopWatchInterface** timer) { return (*timer = new StopWatchInterface); }
 inline bool sdkDeleteTimer(StopWatchInterface** timer) { delete *timer; return *timer = nullptr, true; }
 inline bool sdkStartTimer(StopWatchInterface** timer) {
     (*timer)->begin = std::chrono::steady_clock::now();

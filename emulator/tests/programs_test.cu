@@ -1,0 +1,328 @@
+// What other people's programs use of CUDA. Each kernel writes 64 ints in reverse; `wrong` leaves out what that takes.
+#include <cooperative_groups.h>
+#include <cooperative_groups/memcpy_async.h>
+#include <cooperative_groups/reduce.h>
+#include <cuComplex.h>
+#include <cuda_bf16.h>
+#include <helper_cuda.h>
+#include <helper_math.h>
+#include <nvtx3/nvToolsExt.h>
+#include <cuda/atomic>
+#include <cuda/barrier>
+#include <cuda/cmath>
+#include <cuda/pipeline>
+#include <cuda/std/limits>
+
+#include <cassert>
+#include <cstring>
+#include <numeric>
+
+#include "device.h"
+
+// As a program may define them, though CUDA has others.
+template <class A, class B>
+__device__ A min(A a, B b) {
+    return b < a ? b : a;
+}
+template <class T>
+__device__ T max(T a, T b) {
+    return a < b ? b : a;
+}
+
+namespace {
+
+namespace cg = cooperative_groups;
+using BlockBarrier = cuda::barrier<cuda::thread_scope_block>;
+
+class Programs : public Base {
+protected:
+    Device<int> in{0}, out{64};
+    Programs() : in(counting()) {}
+    static std::vector<int> counting() {
+        std::vector<int> n(64);
+        std::iota(n.begin(), n.end(), 0);
+        return n;
+    }
+    void expect_reversed() {
+        const std::vector<int> host = out.host();
+        for (int i = 0; i < 64; ++i) EXPECT_EQ(host[i], 63 - i);
+        expect_silence();
+    }
+};
+
+const std::string kRace = "race in shared memory";
+
+template <bool wrong>
+__global__ void barrier(int* out, const int* in) {
+    __shared__ int s[64];
+    __shared__ BlockBarrier bar;
+    const int t = threadIdx.x;
+    if (t == 0) init(&bar, 64);
+    __syncthreads();
+    cuda::memcpy_async(&s[t], &in[t], sizeof(int), bar);
+    auto token = bar.arrive();
+    if (!wrong) bar.wait(std::move(token));
+    out[t] = s[63 - t];
+}
+template <bool wrong>
+__global__ void dropping(int* out, const int* in) {
+    __shared__ int s[64];
+    __shared__ BlockBarrier bar;
+    const int t = threadIdx.x;
+    if (t == 0) init(&bar, 64);
+    __syncthreads();
+    if (t >= 32) {
+        s[t] = in[t];
+        if (wrong) bar.arrive();
+        else bar.arrive_and_drop();
+    } else {
+        bar.arrive_and_wait();
+        s[t] = s[t + 32];
+        bar.arrive_and_wait();
+        out[t] = s[31 - t];
+        out[t + 32] = 31 - t;
+    }
+}
+
+TEST_F(Programs, Barriers) {
+    barrier<false><<<1, 64>>>(out.data, in.data);
+    expect_reversed();
+    barrier<true><<<1, 64>>>(out.data, in.data);
+    expect_some({kRace});
+    dropping<false><<<1, 64>>>(out.data, in.data);
+    expect_reversed();
+    dropping<true><<<1, 64>>>(out.data, in.data);
+    expect_some({"deadlock"});
+}
+
+template <bool wrong>
+__global__ void pipeline(int* out, const int* in) {
+    __shared__ int s[2][64];
+    __shared__ cuda::pipeline_shared_state<cuda::thread_scope_block, 2> state;
+    auto block = cg::this_thread_block();
+    auto pipe = cuda::make_pipeline(block, &state);
+    const int t = threadIdx.x;
+    for (int i = 0; i < 4; ++i) {
+        pipe.producer_acquire();
+        cuda::memcpy_async(block, s[i % 2], in, cuda::aligned_size_t<4>(256), pipe);
+        pipe.producer_commit();
+        if (!wrong) pipe.consumer_wait();
+        out[t] = s[i % 2][63 - t];
+        pipe.consumer_release();
+    }
+}
+template <bool wrong>
+__global__ void own_pipeline(int* out, const int* in) {
+    __shared__ int s[64];
+    const int t = threadIdx.x;
+    auto pipe = cuda::make_pipeline();
+    cuda::memcpy_async(&s[t], &in[t], sizeof(int), pipe);
+    pipe.producer_commit();
+    cuda::pipeline_consumer_wait_prior<0>(pipe);
+    if (!wrong) __syncthreads();
+    out[t] = s[63 - t];
+}
+template <bool wrong>
+__global__ void copy_of_a_group(int* out, const int* in) {
+    __shared__ int s[64];
+    auto block = cg::this_thread_block();
+    cg::memcpy_async(block, s, in, sizeof(int) * 64);
+    if (!wrong) cg::wait(block);
+    out[threadIdx.x] = s[63 - threadIdx.x];
+}
+
+TEST_F(Programs, CopiesThatRunBeside) {
+    pipeline<false><<<1, 64>>>(out.data, in.data);
+    expect_reversed();
+    pipeline<true><<<1, 64>>>(out.data, in.data);
+    expect_some({kRace});
+    own_pipeline<false><<<1, 64>>>(out.data, in.data);
+    expect_reversed();
+    own_pipeline<true><<<1, 64>>>(out.data, in.data);
+    expect_some({kRace});
+    copy_of_a_group<false><<<1, 64>>>(out.data, in.data);
+    expect_reversed();
+    copy_of_a_group<true><<<1, 64>>>(out.data, in.data);
+    expect_some({kRace});
+}
+
+__constant__ int factor;
+__device__ unsigned total, buckets[4];
+__device__ cuda::atomic<int, cuda::thread_scope_device> done;
+extern __shared__ int dynamic[];  // of the whole file
+
+template <class T>
+__global__ void groups_and_votes(T* out, const T* in) {
+    const cg::thread_block block = cg::this_thread_block();
+    const auto warp = cg::tiled_partition<32>(block);
+    const auto tile = cg::tiled_partition<8>(warp);
+    const unsigned t = block.thread_rank(), lane = t % 32;
+    dynamic[t] = in[t] * factor;
+    if (t < 32) done.fetch_add(1);
+    block.sync();
+    assert(done.load() == 32 && cuda::std::numeric_limits<int>::max() > 0);
+    assert(cuda::ceil_div(63, 32) == 2);
+    assert(__ballot_sync(~0u, lane < 4) == 15 && __any_sync(~0u, lane == 9));
+    assert(!__all_sync(~0u, lane == 9));
+    assert(__match_any_sync(~0u, lane / 16) == (lane < 16 ? 0xffffu : 0xffff0000u));
+    assert(__reduce_add_sync(~0u, 1u) == 32 && __syncthreads_count(t < 5) == 5);
+    assert(__syncthreads_or(t == 9) && !__syncthreads_and(t == 9));
+    assert(cg::reduce(tile, int(lane), cg::plus<int>()) == int(lane / 8 * 64 + 28));
+    assert(tile.shfl_xor(lane, 1) == (lane ^ 1) && tile.size() == 8);
+    assert(tile.meta_group_rank() == t / 8);
+    if (lane % 2) {
+        const cg::coalesced_group odd = cg::coalesced_threads();
+        assert(odd.size() == 16 && odd.thread_rank() == lane / 2 && odd.shfl(lane, 3) == 7);
+        assert(__activemask() == 0xaaaaaaaau);
+    }
+    atomicAdd(&total, 1u), atomicInc(&buckets[t % 4], 7u);
+    atomicMax(out + 64, T(t)), atomicCAS(out + 65, T(0), T(t + 1));
+    out[t] = dynamic[63 - t] + __popc(t) - __popc(t) + __float2int_rn(__fdividef(0.0f, 2.0f)) +
+             __clz(1) - 31;
+}
+
+TEST_F(Programs, GroupsVotesAtomicsAndStreams) {
+    int *from, *to, *pinned, three = 3;
+    cudaStream_t stream;
+    cudaEvent_t begin, end;
+    cudaDeviceProp properties;
+    EXPECT_TRUE(!cudaGetDeviceProperties(&properties, 0) && properties.warpSize == 32);
+    cudaStreamCreate(&stream), cudaEventCreate(&begin), cudaEventCreate(&end);
+    cudaMalloc(&from, 256), cudaMallocManaged(&to, 66 * sizeof(int)), cudaMallocHost(&pinned, 256);
+    for (int i = 0; i < 64; ++i) pinned[i] = i;
+    cudaMemcpyToSymbol(factor, &three, sizeof three);
+    cudaMemcpyAsync(from, pinned, 256, cudaMemcpyHostToDevice, stream);
+    cudaMemsetAsync(to, 0, 66 * sizeof(int), stream);
+    cudaEventRecord(begin, stream);
+    groups_and_votes<<<dim3(1), dim3(32, 2), 256, stream>>>(to, from);
+    cudaEventRecord(end, stream);
+    float ms = -1;
+    EXPECT_TRUE(!cudaEventSynchronize(end) && !cudaEventElapsedTime(&ms, begin, end) && ms >= 0);
+    EXPECT_EQ(cudaStreamSynchronize(stream), cudaSuccess);
+    for (int i = 0; i < 64; ++i) EXPECT_EQ(to[i], 3 * (63 - i));
+    EXPECT_TRUE(to[64] == 63 && to[65] != 0);
+    unsigned counted, four[4];
+    cudaMemcpyFromSymbol(&counted, total, sizeof counted);
+    cudaMemcpyFromSymbol(four, buckets, sizeof four);
+    EXPECT_TRUE(counted == 64 && four[0] == 0 && four[3] == 0);
+    int blocks, threads = INT_MAX;
+    EXPECT_EQ(cudaOccupancyMaxPotentialBlockSize(&blocks, &threads, groups_and_votes<int>),
+              cudaSuccess);
+    EXPECT_EQ(threads, 1024);
+    cudaFree(from), cudaFree(to), cudaFreeHost(pinned);
+    cudaStreamDestroy(stream), cudaEventDestroy(begin), cudaEventDestroy(end);
+    expect_silence();
+}
+
+__global__ void arithmetic(int* out, const int* in) {
+    const __nv_bfloat162 b = __float2bfloat162_rn(2.0f);
+    const __nv_bfloat162 c = __hfma2(b, b, b) + __hmax2(b, -b);
+    const float3 v = make_float3(1, 2, 3) * 2.0f - 1.0f;
+    const cuFloatComplex i = make_cuFloatComplex(0, 1);
+    const int zero = int(float(c.x)) - 8 + int(v.z) - 5 + int(cuCrealf(cuCmulf(i, i))) + 1;
+    out[threadIdx.x] = max(min(63 - in[threadIdx.x], 63.5), int(min(0u, 1u))) + max(zero, -1);
+}
+__global__ void clocks(int* out, const int* in) {
+    const int t = threadIdx.x;
+    int wait = t == 0 ? 50000000 : 0, lane;
+    const long long begin = clock64();
+    const clock_t other = clock();
+    long long now;
+    do asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now));
+    while (now - begin < wait);
+    asm("mov.u32 %0, %%laneid;" : "=r"(lane));
+    assert(clock() - other >= wait && clock64() >= now && lane == t % 32);
+    out[t] = 63 - in[t];
+}
+
+TEST_F(Programs, ArithmeticAndClocks) {
+    nvtxRangePushA("all");
+    arithmetic<<<1, 64>>>(out.data, in.data);
+    nvtxRangePop();
+    checkCudaErrors(cudaDeviceSynchronize());
+    expect_reversed();
+    EXPECT_EXIT(checkCudaErrors(cudaSetDevice(7)), testing::ExitedWithCode(EXIT_FAILURE),
+                "error 101");
+    cudaGetLastError();
+    clocks<<<1, 64>>>(out.data, in.data);
+    expect_reversed();
+}
+
+__device__ int taken[64];
+__constant__ int* from_there;
+__device__ int* to_there;
+__global__ void by_symbols(int* out) {
+    const int t = threadIdx.x;
+    out[t] = from_there[63 - t] + taken[t];
+    to_there[t] = out[t];
+}
+
+TEST_F(Programs, Symbols) {
+    int *at, host[64];
+    size_t bytes;
+    cudaMemset(out.data, 0, sizeof host);
+    EXPECT_FALSE(cudaMemcpyToSymbol(taken, out.data, sizeof host, 0, cudaMemcpyDeviceToDevice));
+    EXPECT_FALSE(cudaMemcpyToSymbol(from_there, &in.data, sizeof in.data));
+    EXPECT_FALSE(cudaGetSymbolAddress((void**)&at, taken));
+    EXPECT_FALSE(cudaMemcpyToSymbol((const void*)&to_there, &at, sizeof at));
+    by_symbols<<<1, 64>>>(out.data);
+    expect_reversed();
+    EXPECT_TRUE(!cudaGetSymbolSize(&bytes, taken) && bytes == sizeof host);
+    EXPECT_TRUE(!cudaMemcpyFromSymbol(host, (const void*)taken, sizeof host) && host[1] == 62);
+}
+
+__global__ void reverse(int* out, const int* in) { out[threadIdx.x] = 63 - in[threadIdx.x]; }
+__global__ void add_reversed(int* out, const int* in) { out[threadIdx.x] += in[63 - threadIdx.x]; }
+
+TEST_F(Programs, Graphs) {
+    cudaStream_t stream, second;
+    cudaEvent_t forked;
+    cudaGraph_t graph;
+    cudaGraphExec_t ready;
+    size_t nodes;
+    cudaStreamCreate(&stream), cudaStreamCreate(&second), cudaEventCreate(&forked);
+    cudaMemset(out.data, 1, 256);
+    cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal);
+    cudaMemsetAsync(out.data, 0, 256, stream);
+    cudaEventRecord(forked, stream), cudaStreamWaitEvent(second, forked, 0);
+    auto kernel = add_reversed;
+    for (int i = 0; i < 1; ++i) kernel<<<1, 64, 0, second>>>(out.data, in.data);
+    EXPECT_EQ(cudaDeviceSynchronize(), cudaErrorStreamCaptureUnsupported);
+    EXPECT_EQ(cudaStreamEndCapture(stream, &graph), cudaSuccess);
+    EXPECT_EQ(out.host()[0], 0x01010101) << "nothing has run";
+    EXPECT_TRUE(!cudaGraphGetNodes(graph, nullptr, &nodes) && nodes == 2);
+    EXPECT_EQ(cudaGraphInstantiate(&ready, graph, nullptr, nullptr, 0), cudaSuccess);
+    for (int i = 0; i < 3; ++i) cudaGraphLaunch(ready, stream);
+    cudaStreamSynchronize(stream), cudaGraphExecDestroy(ready), cudaGraphDestroy(graph);
+    cudaGetLastError();
+    expect_reversed();
+}
+
+TEST_F(Programs, LaunchesOfAllKinds) {
+    void* with[] = {&out.data, &in.data};
+    cudaLaunchCooperativeKernel((void*)reverse, dim3(1), dim3(64), with, 0, 0);
+    expect_reversed();
+    cudaLaunchCooperativeKernel((void*)reverse, dim3(1), dim3(2000), with, 0, 0);
+    expect_failure({"asks for blocks of 2000"}, cudaErrorInvalidConfiguration);
+    void (*all[1])(int*, const int*) = {reverse};
+    // clang-format off
+    all[0] << <1, 64 >> >(out.data, in.data);
+    expect_reversed();
+    all[0] << <1, 65 >> >(out.data, in.data);
+    // clang-format on
+    expect_some({"out of bounds"});
+}
+
+TEST_F(Programs, NamesOfErrors) {
+    for (int i = 0; i < 1000; ++i) {
+        const std::string name = cudaGetErrorName(cudaError_t(i)),
+                          text = cudaGetErrorString(cudaError_t(i));
+        const bool known = name != "unrecognized error code";
+        EXPECT_EQ(known, name.rfind("cuda", 0) == 0) << name;
+        EXPECT_EQ(known, text != "unrecognized error code") << name;
+    }
+    EXPECT_STREQ(cudaGetErrorName(cudaErrorInvalidSymbol), "cudaErrorInvalidSymbol");
+    EXPECT_STREQ(cudaGetErrorString(cudaErrorNotReady), "device not ready");
+}
+
+}  // namespace
