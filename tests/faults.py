@@ -39,6 +39,9 @@ KINDS = {
 # steps; steps enough to be shared out among multiprocessors.
 SHAPES = ["7x5x3", "3x7x6", "5x16x9", "5x9x16", "5x16x104", "3x5x250", "129x132x20", "130x257x9", "131x264x104"]
 
+# Programs that others rest on, and their words: what predictions are made of, and the check of the emulator's instructions.
+OTHERS = {"roofline": ("--verify-only",), "ptx_check": ()}
+
 OPEN, CLOSE = "([{", ")]}"
 ANGLES = re.compile(r"(?<=\w)<(?![<=])(?:[^;(){}<>]|<[^;(){}<>]*>)*>(?=\s*[({:])|<<<.*?>>>", re.S)  # f<2>(, g<<<1, 32>>>(
 HEAD = re.compile(r"(if|for|while|switch)\b\s*(constexpr\b)?\s*(?=\()")
@@ -360,13 +363,14 @@ def work(shape):
 class Subject:
     """A program, the words that it is run with, and its faults: all of a product, those in device code of another program."""
 
-    def __init__(self, program, words=(), options=()):
-        self.program, self.options, self.is_product = program, options, program in programs.PRODUCTS
+    def __init__(self, program):
+        self.program, self.is_product = program, program in programs.PRODUCTS
         shapes = sorted(SHAPES + programs.shapes(program), key=work)
         small = ",".join(shape for shape in shapes if work(shape) < 5)
         sizes = [("--sizes", each, "--verify-only") for each in (small, *(shape for shape in shapes if work(shape) >= 5))]
         # Another program is checked by its results first of all.
-        words, builds = ([*sizes, ("--large-indices",)], ("trace", "asan")) if self.is_product else ([words], ("plain", "trace"))
+        words = [*sizes, ("--large-indices",)] if self.is_product else [OTHERS[program.name]]
+        builds = ("trace", "asan") if self.is_product else ("plain", "trace")
         self.runs, self.noticed = [(build, each) for build in builds for each in words], set()
 
     def places(self):
@@ -383,7 +387,7 @@ class Subject:
 
     @functools.cached_property
     def planted(self):
-        return Planted(self.program.chapter, self.program.target(), self.faults, *self.options)
+        return Planted(self.program.chapter, self.program.target(), self.faults)
 
     def said(self, fault, variant, words):
         """The last line of what a run says that fails; None of one that passes."""
@@ -419,28 +423,21 @@ class Subject:
         return found
 
 
-def tests(words, *options):
-    """A test for a file: each of the programs, built with more options and run with its words, notices each of its faults, and
-    passes the same runs without one.
-    """
-    chosen = [program for program in programs.PROGRAMS if program.target() in words]
-
-    @pytest.mark.parametrize("program", chosen, ids=lambda program: program.target())
-    def test_faults_are_caught(program):
-        subject = Subject(program, words[program.target()], options)
-        assert subject.faults and not subject.survivors()
-        assert not [said for run in subject.noticed if (said := subject.said(None, *run))]
-
-    return test_faults_are_caught
+PLANTED = [each for each in programs.PROGRAMS if each in programs.PRODUCTS or each.name in OTHERS]
 
 
-test_faults_are_caught = tests({product.target(): () for product in programs.PRODUCTS})
+@pytest.mark.parametrize("program", PLANTED, ids=lambda program: program.target())
+def test_faults_are_caught(program):
+    """And the same runs pass without one."""
+    subject = Subject(program)
+    assert subject.faults and not subject.survivors()
+    assert not [said for run in subject.noticed if (said := subject.said(None, *run))]
 
 
 @pytest.mark.parametrize("path", sorted(ROOT.glob("[0-9][0-9]_*/tests/equivalent.txt")), ids=lambda path: path.parent.parent.name)
 def test_equivalent_places_are_there(path):
     chapter = path.parent.parent.name
     faults = [fault for file in (ROOT / chapter).glob("*.cl") for fault in in_file(str(file.relative_to(ROOT)))]
-    for program in programs.PROGRAMS:
-        faults += Subject(program).places() if program.chapter == chapter and program.source.suffix == ".cu" else []
+    for program in PLANTED:
+        faults += Subject(program).places() if program.chapter == chapter else []
     assert not [entry for entry in equivalent(chapter) if not any(covers(entry, fault) for fault in faults)]

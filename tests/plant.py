@@ -133,8 +133,8 @@ def build(folder, chapter, program, variant="plain", *options):
 class Planted:
     """The faults of a program of a chapter in as few compiled copies as possible."""
 
-    def __init__(self, chapter, program, faults, *options):
-        self.chapter, self.program, self.faults, self.options = chapter, program, list(faults), options
+    def __init__(self, chapter, program, faults):
+        self.chapter, self.program, self.faults = chapter, program, list(faults)
 
     @functools.lru_cache(None)
     def together(self, variant):
@@ -142,7 +142,7 @@ class Planted:
         left = beside_or_within(self.faults)
         while True:
             try:
-                return build(tree(self.chapter, left, word="planted({})"), self.chapter, self.program, variant, *self.options), left
+                return build(tree(self.chapter, left, word="planted({})"), self.chapter, self.program, variant, "-O1"), left
             except Refused as refused:
                 kept = [fault for fault in left if (pathlib.Path(fault.file).name, line_of(fault)) not in refused.lines]
                 if len(kept) == len(left):
@@ -151,7 +151,7 @@ class Planted:
 
     @functools.lru_cache(None)
     def alone(self, fault, variant):
-        return build(tree(self.chapter, [fault]), self.chapter, self.program, variant, *self.options)
+        return build(tree(self.chapter, [fault]), self.chapter, self.program, variant, "-O1")
 
     def run(self, fault, variant, *words, timeout=600):
         """Runs the program with that fault, or with none. A program that does not end has failed. Throws Refused."""
