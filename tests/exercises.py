@@ -62,9 +62,7 @@ def build_changed(word, chapter, root):
     stage = name.partition(".")[0] == chapter  # or a step, CHAPTER.NAME
     if not name or not stage and not (root / chapter / f"{name}.cu").exists():
         return BUILD / word.partition("/")[2]
-    # As emulator/CMakeLists.txt has it; there NAME_cpu is address-sanitized, which leaves misaligned accesses alone.
-    less_optimised = [] if stage else ["-O1" if variant else "-O0", "-fno-sanitize=alignment"]
-    return plant.build(root, chapter, name, variant.lstrip("_") or "plain", *less_optimised)
+    return plant.build(root, chapter, name, variant.lstrip("_") or ("plain" if stage else "trace"))
 
 
 @pytest.mark.parametrize("patch", PATCHES, ids=lambda patch: f"{patch.parent.parent.name}.exercise.{patch.stem}")

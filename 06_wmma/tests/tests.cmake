@@ -5,5 +5,5 @@ set_tests_properties(06_types.cpu.sm_70 PROPERTIES PASS_REGULAR_EXPRESSION "4 ex
 set_tests_properties(06_types.cpu.sm_75 PROPERTIES PASS_REGULAR_EXPRESSION "23 exact, 0 wrong, 6 not run")
 set_tests_properties(06_types.cpu.sm_80 PROPERTIES PASS_REGULAR_EXPRESSION "29 exact, 0 wrong, 0 not run")
 if(TARGET types_cpu)
-  target_compile_options(types_cpu_trace PRIVATE -O0)
+  target_compile_options(types_cpu PRIVATE -O0)
 endif()
