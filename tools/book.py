@@ -39,20 +39,8 @@ SPHINX = {"en": "en", "ja": "ja", "zh": "zh_CN"}  # what Sphinx calls the langua
 WORDS = {
     "The road": ("本編", "主线"), "Side roads": ("寄り道", "支线"), "Beside the road": ("資料", "资料"), "notes": ("ノート", "笔记"),
     "This page is in English only.": ("このページは英語版のみです。", "本页只有英文版。"), "open it alone": ("単独で開く", "单独打开"),
-    "step by step": ("1 ステップずつ", "逐步演示"), "Language": ("言語", "语言"), "explanation {}": ("説明 {}", "说明 {}")}
-FURO = {  # what it says in English in every language
-    "On this page": ("このページの内容", "本页内容"), "Hide navigation sidebar": ("ナビゲーションを閉じる", "关闭导航"),
-    "Hide table of contents sidebar": ("目次を閉じる", "关闭目录"), "Toggle site navigation sidebar": ("ナビゲーション", "导航"),
-    "Toggle table of contents sidebar": ("目次", "目录"), "Toggle child pages in navigation": ("下位のページ", "下级页面"),
-    "Toggle Light / Dark / Auto color theme": ("配色の切り替え: ライト、ダーク、自動", "切换配色：浅色、深色、自动")}
-TITLES = {  # how the navigation calls pages that are in English only
-    "The API article": ("API の記事", "API 文章"), "The ledger": ("検証の一覧", "核对清单"),
-    "What the articles say, and what is right": ("記事の記述と正しい内容", "文章的说法与正确的说法"), "The slides": ("スライド", "幻灯片"),
-    "The Tensor Core article": ("Tensorコアの記事", "Tensor Core 文章"), "The Volta report": ("Volta のレポート", "Volta 报告"),
-    "The Zenn article": ("Zenn の記事", "Zenn 文章"), "Glossary": ("用語集", "术语表"), "Using it": ("使い方", "使用说明"),
-    "Your own kernel": ("自分のカーネルを書く", "编写自己的核函数"), "Contributing": ("開発に参加する", "参与开发"),
-    "Results, by GPU": ("GPU ごとの結果", "各 GPU 的结果"), "CUDA on the CPU": ("CPU で動く CUDA", "在 CPU 上运行 CUDA"),
-    "The emulator": ("エミュレータ", "模拟器")}
+    "step by step": ("1 ステップずつ", "逐步演示"), "Language": ("言語", "语言"), "explanation {}": ("説明 {}", "说明 {}"),
+    "On this page": ("このページの内容", "本页内容")}
 # Words of the glossary that mean something else in most sentences: nothing is explained there.
 ORDINARY = {"host", "device", "stage", "step", "guard", "harness", "request", "peak", "ブロック", "ステージ", "ステップ", "積和",
             "加载", "步骤", "阶段"}
@@ -78,16 +66,6 @@ class Search(SearchLanguage):
 search_languages["book"] = Search
 
 
-class Term(nodes.inline):
-    """A word with what the glossary says of it, which is no text of the page: search does not find it there."""
-
-    def visit(self, node):
-        self.body.append(f'<span class="term" tabindex="0" aria-describedby="{node["name"]}">')
-
-    def depart(self, node):
-        self.body.append(f'<span role="tooltip" id="{node["name"]}">{node["tip"]}</span></span>')
-
-
 def figure(to, title, caption, of_figure="", of_frame=""):
     """A page of the site in a frame, which becomes as high as the page (docs/toys/frame.js)."""
     to, title, caption = map(html.escape, (to, title, caption))
@@ -100,17 +78,27 @@ def place(page):
     return re.sub(r"(^|/)README$", r"\1index", re.sub(r"(\.\w\w)?\.md$", "", str(page.relative_to(ROOT))))
 
 
+def on_top(page):
+    """Is it in the first level of the navigation, and no page below another one?"""
+    return page.name == "README.md" or page.parent == ROOT or not (page.parent / "README.md").exists()
+
+
+def pages_in(language):
+    """{place: page} of the site's in that language: those that are translated, and what is on top stands there in English."""
+    return {place(page): page for page in pages.english(pages.every())
+            if on_top(page) or pages.translation(page, language).exists()}
+
+
 class Book:
     """The pages of a language. views: the numbers of those chapters that have one. shared: {place in the site: a file or folder of
     the tree, or the words of `./run diff`}, of all that is linked."""
 
     def __init__(self, out, language, views):
         self.out, self.language, self.views, self.shared = out, language, views, {}
-        self.pages = {place(page): page for page in pages.english(pages.every())}
-        self.count = itertools.count()
+        self.pages = pages_in(language)
 
-    def say(self, english, words=WORDS):
-        return dict(zip(("ja", "zh"), words.get(english, ()))).get(self.language, english)
+    def say(self, english):
+        return dict(zip(("ja", "zh"), WORDS.get(english, ()))).get(self.language, english)
 
     def own(self, page):
         """The language that a page is written in here."""
@@ -127,7 +115,7 @@ class Book:
         if file.suffix == ".md":
             language = re.search(r"(?:\.(\w\w))?\.md$", file.name)[1]
             if not language:  # a page's own is its English form; of another one the form in this language, if there is one
-                language = "en" if place(file) == place(page) else self.language
+                language = "en" if place(file) == place(page) or place(file) not in self.pages else self.language
             to = f"{language}/{place(file)}.html"
         elif file.parent == ROOT / "docs/toys":
             to = f"{self.language}/{file.relative_to(ROOT)}?{self.language}"
@@ -158,8 +146,7 @@ class Book:
         title = re.search(r"(?m)^# (.*)", pages.translation(page, self.own(page)).read_text())[1]
         if len(every := title.split(" · ")) == 3:  # it is in Japanese, Chinese and English
             return dict(zip(("ja", "zh", "en"), every))[self.language]
-        title = self.say("notes") if page.name == "notes.md" else re.split("[:：] ?", title.replace("`", ""))[0]
-        return self.say(title, TITLES)
+        return self.say("notes") if page.name == "notes.md" else re.split("[:：] ?", title.replace("`", ""))[0]
 
     def contents(self, page):
         """Of a README: hidden lists of the pages below it. Those of the first page are the road, and what is beside it."""
@@ -171,8 +158,7 @@ class Book:
             return ""
         if page.parent != ROOT:
             return tree("", [each for each in self.pages.values() if each.parent == page.parent and each != page])
-        top = [each for each in self.pages.values() if each.name == "README.md" or not (each.parent / "README.md").exists()
-               or each.parent == ROOT]
+        top = list(filter(on_top, self.pages.values()))
         links = [(ROOT / link).resolve() for link in re.findall(r"\]\(([^)#]*\.md)", page.read_text())]
         side = [ROOT / link for link in re.findall(r"\(([^)]*)\) \| \*side road", page.read_text())]
         road = [ROOT / "docs/primer.md", *(each for each in top if each.parent.name[:2].isdigit() and each not in side)]
@@ -199,8 +185,6 @@ class Book:
                 section.insert(below, figure(to, title, f"{title} ({self.say('open it alone')})", ' id="view"', ' name="view"'))
         if re.match(r"\d\d_|docs/primer", name):
             self.explain(doctree, set())
-        if name.endswith("/index"):
-            self.part_title(doctree)
 
     def show_toys(self, page, doctree):
         """A paragraph that is a link to a toy, and nothing else, becomes the toy."""
@@ -208,14 +192,6 @@ class Book:
             links = paragraph.findall(nodes.reference)
             if len(paragraph) == 1 and (link := next(links, None)) and re.search(r"(^|/)toys/\w+\.html", link["refuri"]):
                 paragraph.replace_self(figure(self.href(page, link["refuri"]), link.astext(), link.astext()))
-
-    def part_title(self, doctree):
-        """A chapter's name, and below it what follows the colon."""
-        title = next(iter(doctree.findall(nodes.title)))
-        if (parts := re.fullmatch(r"(.*?)([:：] ?)(.+)", title.astext())) and len(title) == 1:
-            title.children = []
-            title.extend([nodes.Text(parts[1]), nodes.inline("", parts[2], classes=["visually-hidden"]),
-                          nodes.inline("", parts[3], classes=["idea"])])
 
     def turn_links(self, page, doctree):
         for link in doctree.findall(nodes.reference):
@@ -270,7 +246,7 @@ class Book:
         found, in_own = {}, view.translations(self.language)
         for term, row in pages.glossary().items():
             own = row.get(pages.LANGUAGES[self.language], "")
-            said = html.escape(f"{own} · " * bool(own) + f"{term}: {in_own.get(row['meaning'], row['meaning'])}")
+            said = f"{own} · " * bool(own) + f"{term}: {in_own.get(row['meaning'], row['meaning'])}"
             for word in {*re.split("、|[,;] ", re.sub(r" ?\(.*?\)", "", f"{own}、{term}"))}:
                 if len(word) > 1 and not word[0].isdigit() and word not in ORDINARY:
                     found.setdefault(word if word[1].isupper() else word.lower(), []).append(said)
@@ -303,8 +279,7 @@ class Book:
             said = next((self.terms[each] for each in (word, word.lower(), word[:-1], word[:-1].lower()) if each in self.terms), [])
             if not told.issuperset(said):
                 told.update(said)
-                made += [nodes.Text(text[at:found.start()]),
-                         Term("", found[0], tip="<br>".join(said), name=f"term-{next(self.count)}")]
+                made += [nodes.Text(text[at:found.start()]), nodes.abbreviation("", found[0], explanation="\n".join(said))]
                 at = found.end()
         return [*made, nodes.Text(text[at:])]
 
@@ -316,7 +291,7 @@ class Book:
             "myst_all_links_external": True, "suppress_warnings": ["myst.header"], "highlight_language": "none",
             "html_theme": "furo", "html_title": title, "html_search_language": "book", "html_show_search_summary": False,
             "html_static_path": [str(HERE / "book.css"), str(HERE / "book.js")], "html_css_files": ["book.css"],
-            "html_js_files": ["book.js"], "templates_path": [str(HERE)], "html_context": {"languages": pages.LANGUAGES},
+            "html_js_files": ["book.js"], "templates_path": [str(HERE)],
             "html_sidebars": {"**": ["sidebar/brand.html", "languages.html", "sidebar/search.html", "sidebar/scroll-start.html",
                                      "sidebar/navigation.html", "sidebar/scroll-end.html"]},
             "html_use_index": False, "html_copy_source": False, "html_show_copyright": False}
@@ -327,7 +302,6 @@ class Book:
                 staged.write_text(self.staged(page))
             app = Sphinx(f"{folder}/pages", None, str(self.out / self.language), f"{folder}/trees", "html", options,
                          status=None, warning=sys.stderr)
-            app.add_node(Term, html=(Term.visit, Term.depart))
             app.connect("doctree-read", self.read, priority=1)
             app.connect("html-page-context", self.speak)
             app.build()
@@ -342,15 +316,15 @@ class Book:
     def speak(self, app, name, template, context, doctree):
         """What the page says of its language; None for one of Sphinx's."""
         page = self.pages.get(name)
-        context.update(own=self.language, language=self.own(page) if page else self.language, language_label=self.say("Language"),
-                       furo=[(english, self.say(english, FURO)) for english in FURO])
-        context["body"] = re.sub(  # a table's names may break behind a _
-            "(?s)<td.*?</td>", lambda cell: re.sub(r"(?<=\w)_(?=\w)(?![^<]*>)", "_<wbr>", cell[0]), context.get("body", ""))
+        there = {each: name for each, name in pages.LANGUAGES.items() if not page or on_top(page) or
+                 pages.translation(page, each).exists()}
+        context.update(languages=there, own=self.language, language=self.own(page) if page else self.language, language_label=self.say("Language"),
+                       on_this_page=self.say("On this page"))
 
 
 def mend_furo(static):
     """Debian's Furo has its script and its style in parts, which only Debian's web server finds, and lacks the dark if nobody
-    chooses. With this book's narrow navigation the table of contents has room beside the text from 78em on."""
+    chooses."""
     script, style = static / "scripts/furo.js", static / "styles/furo.css"
     if (text := script.read_text()).startswith("import Gumshoe"):
         script.write_text((static / "scripts/gumshoe-patched.js").read_text() + text.partition("\n")[2])
@@ -359,7 +333,7 @@ def mend_furo(static):
     if "prefers-color-scheme" not in text:
         dark = re.search(r'body\[data-theme="dark"\] (\{[^}]*\})', text)[1]
         text += f'@media screen and (prefers-color-scheme: dark) {{ body:not([data-theme="light"]) {dark} }}\n'
-    style.write_text(text.replace("82em", "78em"))
+    style.write_text(text)
 
 
 def write_shared(out, shared):

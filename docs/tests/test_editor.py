@@ -5,8 +5,7 @@ import pytest
 
 from support import ROOT, call, tool
 
-FILES = ["01_naive/matmul.cu", "06_wmma/matmul.cu", "common/harness.h", "07_fragment_probe/loads.cuh",
-         "08_opencl_gcn/03_lds_blocking.cl"]
+FILES = ["06_wmma/matmul.cu", "common/harness.h", "08_opencl_gcn/03_lds_blocking.cl"]
 
 
 @pytest.mark.parametrize("file", FILES)

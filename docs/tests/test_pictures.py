@@ -1,14 +1,12 @@
 """The pictures of ./run pictures are those of the kernels' accesses, and of the files that they are drawn from. Each stands
-in the book, with its title as the text for those who can't see it, and can be read.
+in the book, with its title as the text for those who can't see it.
 """
 import re
 import xml.etree.ElementTree
 
 import pytest
 
-import browser
 import pictures
-from browser import chromium  # noqa: F401
 from support import ROOT, program
 
 FILES = {name: pictures.FOLDER / f"{name}.svg" for name in pictures.PICTURES}
@@ -30,18 +28,3 @@ def test_in_the_book():
                         for tag in ("title", "desc"))
         assert about and (title, file.stem) in sum(shown.values(), []), file.name
     assert not [page for page in shown if page.name == "README.md" and not shown[page]]
-
-
-def test_text_fits(chromium, tmp_path):  # noqa: F811
-    """No text is small, cut off or over another one."""
-    page = tmp_path / "page.html"
-    page.write_text("".join(path.read_text() for path in (*pictures.FOLDER.iterdir(), *ROOT.glob("docs/results/*/*.svg"))))
-    browser.show(chromium, page)
-    assert browser.ask(chromium, """[...document.querySelectorAll("svg")].flatMap(svg => {
-        const card = svg.getBoundingClientRect(), texts = [...svg.querySelectorAll("text")];
-        const boxes = texts.map(text => text.getBoundingClientRect());
-        const over = (a, b) => a.left < b.right && b.left < a.right && a.top + 3 < b.bottom - 3 && b.top + 3 < a.bottom - 3;
-        return texts.filter((text, i) => parseFloat(getComputedStyle(text).fontSize) < 11 || boxes[i].left < card.left + 4 ||
-            boxes[i].right > card.right - 4 || boxes[i].bottom > card.bottom || boxes.slice(0, i).some(box => over(box, boxes[i]))
-        ).map(text => text.textContent);
-    })""") == []
