@@ -20,11 +20,6 @@ def sources(language, root=ROOT):
     return found
 
 
-def catalogue_of(page, root=ROOT):
-    """The name of a page's catalogue."""
-    return page.parent.name if page.name == "README.md" and page.parent != root else page.stem
-
-
 def translation(page, language):
     return page if language == "en" else page.with_suffix(f".{language}.md")
 

@@ -72,9 +72,8 @@ FOLDER2 then compares them with those. --cpu: see run."""),
     "plot": ("./run plot [FOLDER]", "draw the CSVs in FOLDER", """\
 Without FOLDER it draws those in docs/results/h200 and writes the tables of the READMEs."""),
     "pictures": ("./run pictures", "draw the chapters' pictures, docs/pictures", "From what the kernels access, on the emulator."),
-    "translate": ("./run translate [PAGE...]", "make the pages in Japanese and Chinese", """\
-Makes each translated page of the English page and of its catalogue in po/, and lists what waits for a translator. A PAGE, such as
-04_unroll/README.ja.md, is first read into its catalogue, or begun."""),
+    "translate": ("./run translate", "make the pages in Japanese and Chinese", """\
+Makes each translated page of the English page and of its catalogue in po/, and lists what waits for a translator."""),
     "book": ("./run book", "make a site of the pages, build/book", """\
 In English, Japanese and Chinese, with search, the sources and the views of `./run view`. It works from the disk and on a server."""),
     "test": ("./test [NN...]", "run the tests, of these chapters or all", """\

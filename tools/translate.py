@@ -1,9 +1,8 @@
 """translate.py makes the translated pages of their English pages and of the catalogues in po/, and brings these up to date.
 
-Examples:
+Example:
 
-    python3 tools/translate.py                                       all pages; lists what waits for a translator
-    python3 tools/translate.py 04_unroll/README.ja.md [PAGE...]      first reads these pages, as edited, or begins them
+    python3 tools/translate.py           all pages; lists what waits for a translator
 
 po4a finds the paragraphs, merges and writes. prepared() gives it a page with a paragraph a line, and without all that is not to
 be translated: the margins of lists and rows, and the blocks between markers. Those are the English page's, with their words looked
@@ -21,7 +20,7 @@ import tempfile
 import polib
 
 import view
-from pages import LANGUAGES, TABLES, catalogue_of, headings, languages, linked, sources, translation, ways
+from pages import LANGUAGES, TABLES, headings, languages, linked, sources, translation, ways
 from programs import ROOT
 from results import Wrong, write_whole
 
@@ -74,18 +73,6 @@ def prepared(text):
 
 def restored(text, kept):
     return re.sub(r"\[\[!(\d+)\n", lambda found: kept[int(found[1])], text)
-
-
-def units(text, kept):
-    """A prepared page's parts: (what it is, its text as a catalogue has it)."""
-    for part in re.findall(r"(?m)^(?:(?: {4}.*\n)+|.+\n)", text):
-        if part.startswith("[[!"):
-            line = kept[int(part[3:])].partition("\n")[0]
-            yield "the ways" if ": [" in line else line, None
-        elif part.startswith("#"):
-            yield part.split()[0], part.lstrip("#").strip()
-        else:
-            yield "code" if part.startswith("    ") else "text", part
 
 
 def is_code(text):
@@ -155,30 +142,6 @@ def waits(entry):
     return entry.fuzzy or not entry.msgstr and not is_code(entry.msgid)
 
 
-def read_page(path, page, language, catalogue, tables):
-    """Takes a page that a translator has edited into its catalogue and that of the tables. Raises Wrong."""
-    (text, kept), (own_text, own_kept) = prepared(page.read_text()), prepared(path.read_text())
-    entries = {entry.msgid: entry for entry in catalogue}
-    pairs = zip([*units(text, kept), ("the end", None)], [*units(own_text, own_kept), ("the end", None)])
-    for (kind, english), (own_kind, own) in pairs:
-        if kind != own_kind:
-            raise Wrong(f"{path}: takes a paragraph for each of the English page: {beginning(english or kind)} there is "
-                        f"{beginning(own or own_kind or 'another one')} here")
-        if english and MARKS[language] not in own and not (kind == "code" and own == english):
-            entry, own = entries[english], re.sub(rf"\.{language}\.md(?=[)#])", ".md", own)
-            if own.split() != entry.msgstr.split():  # what was not edited is as old as it was
-                entry.msgstr, entry.flags = own, []
-    entries = {entry.msgid.strip(): entry for entry in tables}
-    for block, own in zip(kept, own_kept):
-        pairs = list(zip(cells(block)[1::2], cells(own)[1::2]))
-        for cell, own in pairs * (len(cells(block)) == len(cells(own))):
-            key, figures = template(cell)
-            if key in entries and own != cell and MARKS[language] not in own:
-                for number, figure in enumerate(figures, 1):
-                    own = re.sub(rf"(?<![\d.,{{]){re.escape(figure)}(?![\d}}])", f"{{{number}}}", own, count=1)
-                entries[key].msgstr, entries[key].flags = own, []
-
-
 def with_ways(text, page, language, root):
     """The ways to the other languages stand below the heading; in an English lesson in its last line."""
     if (last := ways(sorted(root.glob("[0-9][0-9]_*/README.md"))).get(page)) and language == "en":
@@ -202,7 +165,7 @@ def finished(text, page, language, there, anchors, root):
     return with_ways(f"{made_of}\n{text}", page, language, root)
 
 
-def made(root, language, edited=()):
+def made(root, language):
     """({file: its text} of a language's catalogues and pages, {page: its entries that wait}). Raises Wrong."""
     pages = sources(language, root)
     with tempfile.TemporaryDirectory(prefix="translate-") as folder:
@@ -220,9 +183,6 @@ def made(root, language, edited=()):
         for name in (*kept, TABLES):
             po4a(folder, language, name, "--no-translations")
             catalogues[name] = mended(polib.pofile(folder / f"po/{name}.po"), language)
-        for page, path in edited:
-            read_page(path, page, language, catalogues[catalogue_of(page, root)], catalogues[TABLES])
-        catalogues = {name: mended(each, language) for name, each in catalogues.items()}
         texts = {root / f"po/{language}/{name}.po": str(each) for name, each in catalogues.items()}
         made_of = {translation(page, language): file.stem for file, page in pages.items()}
         made_of[root / f"po/{language}/{TABLES}.po"] = TABLES
@@ -241,14 +201,14 @@ def made(root, language, edited=()):
     return texts, waiting
 
 
-def all_made(root, edited=()):
+def all_made(root):
     """The same of all languages, with the English pages that have translations."""
     texts, waiting = {}, {}
     for language in MARKS:
         if (root / "po" / language).exists():
-            both = made(root, language, [(page, path) for path, page, its in edited if its == language])
-            texts.update(both[0])
-            waiting.update(both[1])
+            its, waits_there = made(root, language)
+            texts.update(its)
+            waiting.update(waits_there)
             texts.update({page: with_ways(page.read_text(), page, "en", root) for page in sources(language, root).values()})
     return texts, waiting
 
@@ -269,22 +229,11 @@ def differences(english, translated):
                     if what != "figure" or not each.isdigit() or int(each) > 32)
 
 
-def dead_emphasis(text):
-    """Asterisks that Markdown shows: on the inner side a space, or punctuation where a letter is on the outer one."""
-    text = re.sub(CODE, "`", text) + " "
-    for at, found in enumerate(re.finditer(r"(?!(?<=\s)\*+\s)\*+", text)):
-        inner, outer = text[found.end()], text[:found.start()][-1:]
-        inner, outer = (inner, outer) if at % 2 == 0 else (outer, inner)
-        if inner.isspace() or not inner.isalnum() and outer.isalnum():
-            yield f"has asterisks that take a space or another place: {text[max(0, found.start() - 9):found.end() + 9].strip()}"
-
-
 def faults(catalogue):
     """What is wrong with the entries that are translated."""
     for entry in catalogue:
         if entry.msgstr and not entry.fuzzy:
-            wrong = [*differences(entry.msgid, entry.msgstr), *dead_emphasis("" if is_code(entry.msgid) else entry.msgstr)]
-            yield from (f"{beginning(entry.msgid)}: {each}" for each in wrong)
+            yield from (f"{beginning(entry.msgid)}: {each}" for each in differences(entry.msgid, entry.msgstr))
 
 
 def beginning(text):
@@ -301,25 +250,12 @@ def main(words):
     if words in (["-h"], ["--help"]):
         print(__doc__.strip())
         return 0
-    edited, begun = [], []
     try:
-        for path in map(pathlib.Path.resolve, map(pathlib.Path, words)):
-            language = "".join(path.suffixes[-2:-1])[1:]
-            page = path.with_name(path.name.replace(f".{language}.md", ".md"))
-            if language not in MARKS or not page.exists():
-                raise Wrong(f"'{path}': takes the name of a translated page, such as 04_unroll/README.ja.md")
-            file = ROOT / f"po/{language}/{catalogue_of(page)}.po"
-            if not file.exists():
-                file.parent.mkdir(parents=True, exist_ok=True)
-                begun.append(file)
-                file.write_text('msgid ""\nmsgstr "Content-Type: text/plain; charset=UTF-8\\n"\n')
-            if path.exists():
-                edited.append((path, page, language))
-        texts, waiting = all_made(ROOT, edited)
+        if words:
+            raise Wrong(f"'{words[0]}': takes no argument")
+        texts, waiting = all_made(ROOT)
         write_whole(*texts.items())
     except (Wrong, OSError) as wrong:
-        for file in begun:
-            file.unlink()
         print(f"translate.py: {wrong}", file=sys.stderr)
         return 2
     for file in filter(lambda file: file.suffix == ".po", texts):

@@ -75,12 +75,7 @@ def test_a_changed_paragraph_falls_back_to_english(copy):
 
     texts, waiting = translate.all_made(copy)
     translate.write_whole(*texts.items())
-    english_there = f"{MARK} {' '.join(changed.split())}"
-    assert older(copy) == {} and english_there in own.read_text() and len(waiting[own]) == waited + 1
+    assert f"{MARK} {' '.join(changed.split())}" in own.read_text() and len(waiting[own]) == waited + 1
 
-    own.write_text(own.read_text().replace(english_there, "[新](notes.md)しい段落。"))  # a translator's edit
-    texts, waiting = translate.all_made(copy, [(own, english, "ja")])
-    assert len(waiting[own]) == waited and "\n[新](notes.md)しい段落。\n" in texts[own] and english_there not in texts[own]
-
-    english.write_text(before)  # or the change is taken back
+    english.write_text(before)
     assert translate.all_made(copy)[0][own] == translated
