@@ -1,7 +1,8 @@
 """The chapters' pictures, docs/pictures/*.svg: drawn from what the kernels' traced builds access, or from other files of the book.
 
 A picture is a function in drawings/. @picture gives its file's name, and the runs of traced programs whose records the function
-gets. It returns the drawing, and a line that says what it was drawn from. What shows nothing of a run is an SVG file alone.
+gets. It returns the drawing, and a line that says what it was drawn from. What shows the hardware, and not what a stage
+chooses, is an SVG file alone.
 """
 from typing import NamedTuple
 
@@ -59,24 +60,20 @@ class Record:
         return range(len(self.data["blocks"][block]["warps"]))
 
     def requests(self, what="", memory="", warp=0, block=0):
-        """A warp's, in program order: those whose kind begins with `what`, and of that matrix or array. A copy from global to
-        shared memory is two, "copy" and "copied"."""
+        """A warp's, in program order: those whose kind begins with `what`, and of that matrix or array."""
         found = []
         for site, cost, _, _, *lanes in self.data["blocks"][block]["warps"][warp]:
             kind, _, _, width = self.data["sites"][site]
-            found += [Request(kind)] * (not lanes)
-            for kind, first, pattern in zip((kind, "copied"), lanes[::2], lanes[1::2]):
-                of = [each for each in self.data["arrays" if kind.startswith(("shared", "copied")) else "matrices"]
-                      if each["begin"] <= first][-1]
-                at = {lane: first + offset - of["begin"] for lane, offset in enumerate(self.data["patterns"][pattern])
-                      if offset is not None}
-                lengths = of["lengths"] if "lengths" in of else (of["rows"], of["cols"])
-                found.append(Request(kind, of["name"], of["size"], lengths, width, cost, at))
+            if not lanes:
+                found.append(Request(kind))
+                continue
+            first, pattern, *_ = lanes
+            of = [each for each in self.data["arrays" if kind.startswith("shared") else "matrices"] if each["begin"] <= first][-1]
+            at = {lane: first + offset - of["begin"] for lane, offset in enumerate(self.data["patterns"][pattern])
+                  if offset is not None}
+            lengths = of["lengths"] if "lengths" in of else (of["rows"], of["cols"])
+            found.append(Request(kind, of["name"], of["size"], lengths, width, cost, at))
         return [request for request in found if request.what.startswith(what) and memory in ("", request.memory)]
-
-    def places(self, list):
-        """Of a note: the addresses of 16 bytes."""
-        return [list[0] + distance for distance in self.data["patterns"][list[1]]]
 
     def stored(self, warp, block=0):
         """{element of C: the lanes that store it}."""
@@ -125,4 +122,4 @@ def write():
 
 import drawings.blocking  # noqa: E402, F401  (which take the names above)
 import drawings.first  # noqa: E402, F401
-import drawings.tensor  # noqa: E402, F401
+import drawings.wmma  # noqa: E402, F401

@@ -1,4 +1,4 @@
-"""A small SVG drawing: grids of boxes, arrows and text on a card in light and in dark."""
+"""A small SVG drawing: grids of boxes, lines and text on a card in light and in dark."""
 import html
 
 WIDTH, SHOWN = 428, 600  # of a card, and in pixels: on a phone of 390 the least text is then 10 high
@@ -54,12 +54,6 @@ class Svg:
 
     def line(self, path, kind="edge"):
         self.lines.setdefault(kind, []).append(path)
-
-    def arrow(self, x, y, to_x, to_y):
-        """Straight across or down."""
-        along, across = ((to_x > x) - (to_x < x)) * 6, ((to_y > y) - (to_y < y)) * 6
-        back = [(to_x - along + side * across / 2, to_y - across + side * along / 2) for side in (1, -1)]
-        self.line(f"M{x:g} {y:g}L{to_x:g} {to_y:g}" + "M{:g} {:g}L{:g} {:g}L{:g} {:g}".format(*back[0], to_x, to_y, *back[1]))
 
     def legend(self, y, *items):
         """(fill, what it means) ... in a row."""
