@@ -31,13 +31,7 @@ def show(browser, path, width=1280, height=720):
     browser.get(f"file://{path}")
 
 
-def scheme(browser, name):
-    """The system's colours become dark or light."""
-    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [{"name": "prefers-color-scheme", "value": name}] * bool(name)})
-    ask(browser, DRAWN)
-
-
-# A page is drawn anew two frames after its size or its theme has changed.
+# A page is drawn anew two frames after its size has changed.
 DRAWN = "new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done))))"
 
 
@@ -83,20 +77,6 @@ def drag(browser, begin, end, finger=False):
         touch("touchMove", (x, y)) if finger else at("mouseMoved", x, y)
         ask(browser, "new Promise(requestAnimationFrame)")
     touch("touchEnd") if finger else at("mouseReleased", *end)
-
-
-def contrasts(browser, pairs):
-    """Of pairs of colours, as WCAG 2 has it."""
-    return browser.execute_script("""
-        const context = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
-        const light = colour => {
-            context.fillStyle = colour;
-            context.fillRect(0, 0, 1, 1);
-            const parts = [...context.getImageData(0, 0, 1, 1).data].map(each => each / 255)
-                .map(each => each > .04 ? ((each + .055) / 1.055) ** 2.4 : each / 12.92);
-            return .05 + .2126 * parts[0] + .7152 * parts[1] + .0722 * parts[2];
-        };
-        return arguments[0].map(pair => pair.map(light).sort((a, b) => a - b)).map(([low, high]) => high / low);""", [*pairs])
 
 
 def errors(browser):

@@ -1,5 +1,6 @@
-"""The pages as a book: every link leads somewhere, every exercise has its solution, and every command that a page
+"""The pages as a book: every link leads somewhere, every exercise has its solution, and every command that a page or the notebook
 shows runs, or names a test, program or stage that there is."""
+import json
 import re
 
 import pytest
@@ -59,7 +60,19 @@ def shown(text):
             yield command, False
 
 
+NOTEBOOK = ROOT / "tour.ipynb"
+CELLS = [cell for cell in json.loads(NOTEBOOK.read_text())["cells"] if cell["cell_type"] == "code"]
+TYPED = re.findall(r"(?m)^!(\./.*)", "\n".join("".join(cell["source"]) for cell in CELLS))
 SHOWN = {command: page for page in english(PAGES) for command in shown(page.read_text())}
+SHOWN.update({(command, False): NOTEBOOK for command in TYPED if (command, False) not in SHOWN})
+
+
+def test_notebook_has_its_outputs():
+    """Each cell's, whole: no error, and no line that was to be written over."""
+    for cell in CELLS:
+        assert cell["outputs"], cell["source"]
+        for output in cell["outputs"]:
+            assert output["output_type"] != "error" and not re.search("[\r\033]", "".join(output.get("text", []))), cell["source"]
 
 
 @pytest.mark.parametrize("command, on_gpu", SHOWN, ids=[f"{name(page)}: {command}" for (command, _), page in SHOWN.items()])
