@@ -1,8 +1,8 @@
 """The chapters' pictures, docs/pictures/*.svg: drawn from what the kernels' traced builds access, or from other files of the book.
 
 A picture is a function in drawings/. @picture gives its file's name, and the runs of traced programs whose records the function
-gets. It returns the drawing, and a line that says what it was drawn from. What shows the hardware, and not what a stage
-chooses, is an SVG file alone.
+gets. It returns the drawing, and a line that says what it was drawn from. What shows the hardware, or an order that no
+record has, is an SVG file alone.
 """
 from typing import NamedTuple
 
@@ -122,4 +122,3 @@ def write():
 
 import drawings.blocking  # noqa: E402, F401  (which take the names above)
 import drawings.first  # noqa: E402, F401
-import drawings.wmma  # noqa: E402, F401

@@ -1,4 +1,4 @@
-"""The pictures of 04, 05, 08 and 09."""
+"""The pictures of 04, 06, 08 and 09."""
 import re
 
 from machine import ROOT
@@ -55,75 +55,6 @@ def lanes(stage):
     return svg, accesses(stage.data["name"], stage)
 
 
-def order_of(record, late):
-    """[(what, buffer, s)]: warp 0's loads, stores, barriers and reads in program order, those of one kind together; and its
-    multiplies, which the record lacks. In the source each stands behind a read, or is the last of the loop over s (`late`). There
-    are K of them, so if there are more reads the first one is ahead."""
-    order = []
-    for request in record.requests():
-        shared, place = request.what.startswith("shared"), request.place(0) if request.at else ()
-        each = (request.what, place[0] if shared and len(place) == 3 else 0, place[-2] if request.what == "shared load" else "")
-        if request.what in ("global load", "shared store", "shared load") and each not in order[-1:] or request.what == "barrier":
-            order.append(each)
-    reads = [at for at, (what, *_) in enumerate(order) if what == "shared load"]
-    behind = reads[len(reads) - record.shape[2]:]
-    if late:
-        behind = [at - 1 for at in behind[1:]] + behind[-1:]
-    made = []
-    for at, each in enumerate(order):
-        made += [each] + [("multiply", 0, behind.index(at) % 8) for _ in [at] if at in behind]
-    return made
-
-
-def two_steps(order):
-    """The turns of the loop for K-steps 2 and 3. What stores and stops behind the last multiply of a turn is the end of it."""
-    last = [at for at, (what, _, s) in enumerate(order) if (what, s) == ("multiply", 7)]
-    begin, end = (next(at for at in range(last[step] + 1, len(order)) if order[at][0] not in ("shared store", "barrier"))
-                  for step in (1, 3))
-    return begin, end
-
-
-@picture("05_step", **{"04_unroll": (128, 128, 48), "05_double_buffer.1_two_buffers": (128, 128, 48),
-                       "05_double_buffer.2_loads_ahead": (128, 128, 48), "05_double_buffer": (128, 128, 48)})
-def step(*records):
-    svg, y = Svg("Which buffer is read, and which written", 460, 640), 58
-    wide = {"multiply": 11, "shared load": 8, "shared store": 8, "global load": 0, "barrier": 7}
-    for record, late in zip(records, (False, False, True, False)):  # where a multiply stands in the loop of each source
-        order = order_of(record, late)
-        begin, end = two_steps(order)
-        x = {at: 80 + sum(wide[what] for what, *_ in order[begin:at]) for at in range(begin, end + 1)}
-        x.update({at: x[begin if at < begin else end] for at in range(len(order)) if at not in x})  # before and behind the picture
-        buffers = 1 + max(buffer for _, buffer, _ in order)
-        loads, stores = ([at for at, (each, *_) in enumerate(order) if each == what] for what in ("global load", "shared store"))
-        between = {sum(what == "multiply" for what, *_ in order[load:store]) for load, store in zip(loads[2:], stores[2:])}
-        barriers = sum(what == "barrier" for what, *_ in order[begin:end])
-        svg.text(20, y, record.data["name"], "strong")
-        svg.text(20, y + 16, f"{count(barriers // 2, 'barrier')} a step; {max(between)} multiplies between a load and its store")
-        tracks = ["multiply", *(f"buffer {number}" for number in range(buffers)), "on its way"]
-        grid = Grid(svg, x[begin], y + 28, len(tracks), 1, x[end] - x[begin], 20, 0)
-        grid.named(rows=tracks, css="small")
-        for number, (load, store) in enumerate(zip(loads, stores)):
-            left, right = x[load], x[store]
-            if right > left:
-                svg.box(left, grid.y + 20 * (buffers + 1) + 3, right - left, 14, 2, f"T{number - 2}" * (right - left > 60))
-        for at in range(begin, end):
-            what, buffer, s = order[at]
-            row = 0 if what == "multiply" else 1 + buffer
-            if what == "barrier":
-                svg.box(x[at] + 1.5, grid.y - 4, 4, 20 * len(tracks) + 8, 4)
-            elif what != "global load":
-                packed = what == "multiply" and at + 1 < end and order[at + 1][0] == "shared load"  # its box goes on above the read
-                svg.box(x[at], grid.y + 20 * row, wide[what] + 8 * packed, 20, {"shared load": 1, "shared store": 2}.get(what, 3), s,
-                        "grid")
-        grid.ruled()
-        y += 20 * len(tracks) + 60
-    svg.legend(y - 16, (3, "multiply"), (1, "its operands are read"), (4, "barrier"))
-    svg.legend(y + 6, (2, "loaded, then stored into a buffer"))
-    svg.text(20, y + 42, "To the right runs program order of one warp, not time: gaps mean")
-    svg.text(20, y + 58, "nothing. The numbers are s. T1 are the tiles of the second K-step.")
-    return svg, "Drawn from their accesses at 128 x 128 x 48 (M x N x K), on the emulator."
-
-
 @picture("08_waves")
 def waves():
     svg = Svg("Fewer registers, more waves on a SIMD")
@@ -139,3 +70,30 @@ def waves():
             given = -(-int(registers) // 4) * 4
             grid.cell(0, given * wave, 1, registers, columns=given, edge="edge")
     return svg, "The table in 08's notes. VGPRs are given in fours, at most 10 waves."
+
+
+@picture("06_fragments", **{"06_wmma": (128, 256, 32)})
+def fragments(wmma):
+    m, n, depth = wmma.shape
+    a, b = ([corners([place[1:] for place in r.places()]) for r in wmma.requests("shared load", memory)
+             if (r.place(0)[0], r.place(0)[k]) == (0, 0)] for memory, k in (("As", 2), ("Bs", 1)))  # those of the first multiply
+    kinds = [r.what for r in wmma.requests() if r.what in ("barrier", "tensor")][1:]
+    products = kinds.index("barrier")
+    svg = Svg(f"A warp reads {len(a)} + {len(b)} fragments for {products} products", 480, 480)
+    tiles = Grid(svg, 20, 130, m, depth, 1.5, fill=0), Grid(svg, 76, 72, depth, n, 1.5, fill=0)
+    for name, grid, found in zip("ab", tiles, (a, b)):
+        grid.cell(0, 0, rows=grid.rows, columns=grid.columns, edge="edge")
+        for top, left, *size in found:
+            grid.cell(top, left, 3, name, *size, "edge", "middle")
+    svg.text(76, 62, f"Bs, {depth} x {n}: a tile of one step")
+    svg.text(20, 122, "As")
+    grid = Grid(svg, 76, 130, m, n, 1.5, fill=0)
+    for top, left, rows, _ in a:
+        for _, column, _, columns in b:
+            grid.cell(top, column, 2, "acc", rows, columns, "grid", "small middle")
+    for warp in wmma.warps():
+        top, left, *size = corners(wmma.stored(warp))
+        grid.cell(top, left, None, f"warp {warp}" if warp else "", *size, "edge", "middle")
+    svg.text(20, 346, f"As is {m} x {depth}. A block owns {m} x {n} elements of C, a warp {size[0]} x {size[1]}.")
+    svg.text(20, 362, f"acc[i][j] += a[i] * b[j]: each fragment serves {products // len(a)} products.")
+    return svg, f"Drawn from the accesses of 06_wmma at {m} x {n} x {depth}, on the emulator."

@@ -113,30 +113,6 @@ def threads(naive):
     return svg, accesses("01_naive", naive)
 
 
-@picture("01_wavefronts", **{"01_naive": (16, 64, 8)})
-def wavefronts(naive):
-    """Of the loads of four warps at one k: a wavefront of L1 for each line of 128 bytes that a load touches."""
-    passes = [(request.memory, warp) for warp in range(4) for request in naive.requests("global load", warp=warp)[:2]
-              for _ in {at // 128 for at in request.at.values()}]
-    svg = Svg(f"{len(passes)} cycles of loads for 1 of multiply-adds")
-    svg.text(20, 54, "Four warps at one k. A column is a cycle. L1 serves one load of a")
-    svg.text(20, 70, "warp in a cycle, for A or for B.")
-    grid = Grid(svg, 92, 84, 5, len(passes), 316 / len(passes), 32)
-    grid.named(rows=["L1", *(f"scheduler {number}" for number in range(4))], css="")
-    for cycle, (matrix, warp) in enumerate(passes):
-        grid.cell(0, cycle, 3 if matrix == "B" else 1, matrix, css="strong middle")
-        if matrix == "B":  # both operands are there
-            grid.cell(1 + warp, cycle, 2, f"warp\n{warp}")
-    grid.ruled()
-    svg.legend(258, (1, "an element of A, for all 32 lanes"), (3, "32 elements of B"))
-    svg.legend(280, (2, "32 multiply-adds of a warp"))
-    svg.text(20, 318, f"In {len(passes)} cycles four schedulers could start {4 * len(passes)} of these boxes.")
-    svg.text(20, 334, "L1 feeds 4 of them. Only multiply-adds are drawn: loads and the")
-    svg.text(20, 350, "loop take places in these rows, too. And each multiply-add starts")
-    svg.text(20, 366, "later than here, because its loads take 32 cycles and more.")
-    return svg, accesses("01_naive", naive) + "; times are a sketch"
-
-
 @picture("02_tile", **{"02_register_blocking": (128, 128, 1)})
 def tile(blocked):
     lane, (row, column) = 17, (2, 5)
