@@ -1,124 +1,167 @@
-"""The chapters' pictures, docs/pictures/*.svg: drawn from what the kernels' traced builds access, or from other files of the book.
+"""The pictures in docs/pictures that show figures of results or of notes. The others there are SVG files alone.
 
-A picture is a function in drawings/. @picture gives its file's name, and the runs of traced programs whose records the function
-gets. It returns the drawing, and a line that says what it was drawn from. What shows the hardware, or an order that no
-record has, is an SVG file alone.
+A picture is a function. @picture gives its file's name. It returns the drawing, and a line that says what it was drawn from.
 """
-from typing import NamedTuple
+import math
+import re
 
-import view
-from machine import BUILD, ROOT
+from machine import ROOT
 from results import write_whole
+from svg import Svg
+from tables import Results, between
 
 FOLDER = ROOT / "docs/pictures"
-PICTURES = {}  # name: (function, {step: shape})
+PICTURES = {}  # name: function
 
 
-def picture(name, **runs):
-    """runs: steps with their shapes; a step is named as its program is, 04_unroll.1_unroll."""
+def picture(name):
     def add(draw):
-        PICTURES[name] = draw, runs
+        PICTURES[name] = draw
         return draw
     return add
 
 
-class Request(NamedTuple):
-    """What a warp does at one place of its program."""
-    what: str  # "global load", "shared store", "barrier", "tensor", ...
-    memory: str = ""  # the matrix or shared array
-    size: int = 0  # of its elements, in bytes
-    lengths: tuple = ()  # of its dimensions
-    width: int = 0  # bytes that each lane wants
-    cost: int = 0  # sectors, or wavefronts
-    at: dict = {}  # lane: bytes from the memory's begin
-
-    def place(self, lane):
-        """The indices of the first element that the lane wants."""
-        indices, rest = [], self.at[lane] // self.size
-        for length in reversed(self.lengths[1:]):
-            rest, index = divmod(rest, length)
-            indices.append(index)
-        return (rest, *reversed(indices))
-
-    def places(self):
-        """{indices of an element: the lanes that want it}."""
-        found = {}
-        for lane in self.at:
-            *row, first = self.place(lane)
-            for element in range(first, first + self.width // self.size):
-                found.setdefault((*row, element), []).append(lane)
-        return found
-
-
-class Record:
-    """What the first and the last block of a run do."""
-
-    def __init__(self, step, shape, program):
-        self.shape, self.data = shape, view.read(view.record(program, shape), step.replace(".", "/"), shape)
-
-    def warps(self, block=0):
-        return range(len(self.data["blocks"][block]["warps"]))
-
-    def requests(self, what="", memory="", warp=0, block=0):
-        """A warp's, in program order: those whose kind begins with `what`, and of that matrix or array."""
-        found = []
-        for site, cost, _, _, *lanes in self.data["blocks"][block]["warps"][warp]:
-            kind, _, _, width = self.data["sites"][site]
-            if not lanes:
-                found.append(Request(kind))
-                continue
-            first, pattern, *_ = lanes
-            of = [each for each in self.data["arrays" if kind.startswith("shared") else "matrices"] if each["begin"] <= first][-1]
-            at = {lane: first + offset - of["begin"] for lane, offset in enumerate(self.data["patterns"][pattern])
-                  if offset is not None}
-            lengths = of["lengths"] if "lengths" in of else (of["rows"], of["cols"])
-            found.append(Request(kind, of["name"], of["size"], lengths, width, cost, at))
-        return [request for request in found if request.what.startswith(what) and memory in ("", request.memory)]
-
-    def stored(self, warp, block=0):
-        """{element of C: the lanes that store it}."""
-        return {place: lanes for r in self.requests("global store", "C", warp, block) for place, lanes in r.places().items()}
-
-
-def accesses(name, record):
-    """What a picture was drawn from, on the emulator."""
-    return f"The accesses of {name} at {' x '.join(map(str, record.shape))} (M x N x K)"
-
-
-def count(number, what):
-    return f"{number} {what}{'s' * (number != 1)}"
-
-
-def corners(places):
-    """(top, left, rows, columns) of the rectangle that these elements are."""
-    (top, left), (bottom, right) = min(places), max(places)
-    assert len(set(places)) == (bottom - top + 1) * (right - left + 1), "no rectangle"
-    return top, left, bottom - top + 1, right - left + 1
-
-
-def target(step):
-    return f"{step}_cpu_trace"
-
-
-def targets():
-    """What must be built."""
-    return sorted({target(step) for _, runs in PICTURES.values() for step in runs})
-
-
-def drawn(name, program=lambda step: BUILD / "bin" / target(step)):
+def drawn(name):
     """The text of its file."""
-    draw, runs = PICTURES[name]
-    svg, source = draw(*(Record(step, shape, program(step)) for step, shape in runs.items()))
+    svg, source = PICTURES[name]()
     return svg.render(source)
 
 
 def write():
-    FOLDER.mkdir(exist_ok=True)
     files = [(FOLDER / f"{name}.svg", drawn(name)) for name in PICTURES]
     write_whole(*files)
     print(*(path for path, _ in files), sep="\n")
     return 0
 
 
-import drawings.blocking  # noqa: E402, F401  (which take the names above)
-import drawings.first  # noqa: E402, F401
+@picture("00_memory")
+def memory():
+    results = Results(ROOT / "docs/results/h200")
+    cycles = {row.kind: row.cycles for row in results("latency") if row.kind != "curve"}
+    total = re.search(r"memory.total: (\d+) MiB", (results.folder / "machine.txt").read_text())[1]
+    l1 = results.one("latency", kind="16-byte loads").bytes_per_clock  # an SM's, of 128; at shared memory's limit all SMs get 128
+    shared = results.one("limits", what="shared_memory")
+    rows = [("registers", "256 KB", None, None), ("shared memory", "", "shared memory", shared.gbs / 1000),
+            ("L1 cache", "", "L1 hit", shared.limit * l1 / 128 / 1000),
+            ("L2 cache", "60 MB", "L2 hit", results.one("limits", what="l2").gbs / 1000),
+            ("device memory", f"{int(total) / 1024:.0f} GiB", "device memory", results.one("limits", what="copy").gbs / 1000)]
+    svg = Svg("Farther memories are larger and slower")
+    for x, head, unit in ((138, "capacity", ""), (208, "latency", "cycles"), (304, "bandwidth", "TB/s, all SMs")):
+        svg.text(x, 56, head, "strong")
+        if unit:
+            svg.text(x, 71, unit, "small lesser")
+    for number, (name, size, kind, tb) in enumerate(rows):
+        y = 84 + 38 * number
+        svg.box(*((20, y, 106, 30, 2) if number > 2 else (23, y, 100, 30, 1)), name, "edge", "middle")
+        if size:
+            svg.text(138, y + 19, size)
+        for x, value, scale, digits in ((208, cycles.get(kind), 0.085, 0), (304, tb, 2.1, 1)):
+            if value is None:
+                svg.text(x, y + 19, "not measured", "lesser")
+            else:
+                svg.box(x, y + 5, scale * value, 20, 3)
+                svg.text(x + scale * value + 6, y + 19, f"{value:.{digits}f}")
+    svg.line("M126 128h6v56h-6")
+    svg.text(138, 153, "together")
+    svg.text(138, 168, "256 KB")
+    svg.legend(y + 42, (1, "each SM has its own"), (2, "one for all SMs"))
+    return svg, "Measured on an H200; capacities of an SM and of L2: NVIDIA's figures."
+
+
+@picture("00_roof")
+def roof():
+    results = Results(ROOT / "docs/results/h200")
+    bandwidth, peak = results.one("limits", what="copy").gbs / 1000, results.one("limits", what="fp32_fma").gflops / 1000
+
+    def at(intensity, speed):
+        return 70 + 34 * math.log2(8 * intensity), 340 - 34 * math.log2(2 * speed)
+
+    svg, ridge = Svg("A kernel of any intensity follows the roof"), peak / bandwidth
+    (left, low), (right, top) = at(1 / 8, .5), at(128, peak)
+    svg.line(f"M{left:g} {top - 30:g}V{low:g}H{right:g}", "grid")
+    svg.line("M{:g} {:g}L{:g} {:g}L{:g} {:g}".format(*at(1 / 8, bandwidth / 8), *at(ridge, peak), right, top))
+    svg.line("M{:g} {:g}V{:g}".format(*at(ridge, peak), low), "dash")
+    svg.text(at(ridge, peak)[0] + 8, low - 12, f"ridge, {ridge:.1f}", "strong")
+    svg.text(right, top - 10, f"{peak:.1f} TFLOP/s", "strong end")
+    svg.text(at(4, 1)[0] - 12, at(1, 4 * bandwidth)[1] + 4, f"{bandwidth:.2f} TB/s x intensity", "strong end")
+    for row in results("limits"):
+        if row.what == "sweep":
+            x, y = at(row.flop_per_byte, row.gflops / 1000)
+            svg.box(x - 5, y - 5, 10, 10, 3)
+            aside = at(ridge, 1)[0] - 6  # left of the ridge's line
+            svg.text(*((aside, y + 18) if 0 < aside - x < 36 else (x + 9, y + 18)), f"{row.percent_of_limit:.0f}%",
+                     "end" if 0 < aside - x < 36 else "")
+    for speed in (1, 4, 16, 64):
+        svg.text(left - 8, at(1, speed)[1] + 4, speed, "end lesser", False)
+    for power in range(-2, 7):
+        svg.text(at(2**power, 1)[0], low + 18, f"{2**power:g}", "middle lesser", False)
+    for stage, name in (("01_naive", "01"), ("02_register_blocking", "02"), ("03_shared_blocking", "03 to 05")):
+        svg.text(at(results.stages()[stage].flop_per_byte, 1)[0], low + 38, name, "strong middle", False)
+    svg.text(left - 8, low + 38, "chapter", "end", False)
+    svg.text(20, top - 20, "TFLOP/s", "lesser", False)
+    svg.text(right, low + 56, "flop per byte", "end lesser", False)
+    svg.paragraph(20, low + 84, "The line is the roof. A box is the sweep at one intensity,",
+                  "with its share of the roof. A chapter's number stands below",
+                  "the flop per byte of its kernel.")
+    return svg, "Measured on an H200: docs/results/h200/limits.csv, ladder.csv."
+
+
+@picture("02_slots")
+def slots():
+    results, stage = Results(ROOT / "docs/results/h200"), "02_register_blocking"
+    loop, used = results.one("ablation", stage=stage, without="-"), round(results.one("rates", stage=stage).issue_active_percent)
+    share = round(100 * loop.loop_multiply_adds / (loop.loop_multiply_adds + loop.loop_others))
+    multiply, x = round(share * used / 100), 20
+    svg = Svg("02: how the issue slots are used")
+    for fill, percent in ((3, multiply), (1, used - multiply), (0, 100 - used)):
+        svg.box(x, 46, 3.88 * percent, 36, fill, f"{percent}%", "grid", "title middle")
+        x += 3.88 * percent
+    svg.legend(96, (3, "a multiply-add starts"), (1, "another instruction starts"))
+    svg.legend(118, (0, "nothing starts"))
+    svg.text(20, 156, f"{used}% of the slots are used. {share}% of these instructions are")
+    svg.text(20, 172, f"multiply-adds: {share / 100} x {used / 100} = {multiply / 100}.")
+    return svg, "Measured with ncu (rates.csv); share of the loop: ablation.csv."
+
+
+@picture("03_time")
+def time():
+    """A turn of the loop over k, to scale: a warp's cycles by ncu, and what it asks of the multiprocessor meanwhile."""
+    rates = Results(ROOT / "docs/results/h200").one("rates", stage="03_shared_blocking")
+    executed, blocks, warps = 92.5, 2, 8  # instructions of a warp at one k; blocks on a multiprocessor; warps of a block
+    each = round(between(rates), 2)
+    turn, waits = executed * each, (rates.waiting_long_scoreboard, rates.waiting_short_scoreboard, rates.waiting_barrier)
+    unit = blocks * (128 + 4 + 8 * (1 + 2 * 2 + 2 * 8))  # wavefronts: the loads of A and B; stores, reads of As, of Bs
+    multiply = blocks * warps * 64 // 4
+    svg, wide = Svg("03: one pass of the loop over k, to scale"), 388 / turn
+    rows = [("A warp, while one k passes", [(fill, executed * wait, name) for fill, wait, name in
+                                            zip((2, 2, 4), waits, ("global\nmemory", "shared\nmemory", "barrier"))]),
+            (f"L1 and shared memory, for {blocks} blocks", [(3, unit, "busy")]),
+            (f"Multiply-adds of {blocks} blocks", [(3, multiply, "busy")])]
+    for number, (head, parts) in enumerate(rows):
+        x, y = 20, 54 + 78 * number
+        svg.text(x, y, head, "strong")
+        for fill, cycles, name in [*parts, (0, turn - sum(cycles for _, cycles, _ in parts), "all else" if not number else "idle")]:
+            svg.box(x, y + 8, wide * cycles, 46, fill, f"{name}\n{cycles:.0f}", "grid", "middle")
+            x += wide * cycles
+    svg.text(20, 284, f"A bar is {turn:,.0f} cycles: {executed} instructions, {each:.2f} cycles each.")
+    svg.text(20, 300, "The warp's bar says what it waits for. All else: it issues, or waits")
+    share = 100 * multiply / turn
+    svg.text(20, 316, f"for its instruction before or a slot. {multiply} / {turn:,.0f} is {share:.0f}% of the peak.")
+    return svg, "Waits: ncu, 4096 x 4096 x 4096 (rates.csv). Busy: 03, notes.md."
+
+
+@picture("08_waves")
+def waves():
+    svg = Svg("Fewer registers, more waves on a SIMD")
+    svg.text(20, 52, "A SIMD, a quarter of a compute unit, has 256 VGPRs a lane.")
+    svg.text(20, 68, "A bar is all of them, a box a wave with its VGPRs.")
+    table = (ROOT / "08_opencl_gcn/notes.md").read_text()
+    rows = re.findall(r"(?m)^    (0\w+) +(\d+) +\d+ +\d+ +(\d+) +\d+ ", table)
+    for number, (name, registers, waves) in enumerate(rows):
+        y, given = 104 + 50 * number, -(-int(registers) // 4) * 4
+        svg.text(20, y - 7, name, "strong")
+        svg.text(404, y - 7, f"{waves} wave{'s' * (waves != '1')}", "end")
+        svg.box(20, y, 1.5 * 256, 24, 0)
+        for wave in range(int(waves)):
+            svg.box(20 + 1.5 * given * wave, y, 1.5 * given, 24, 1, registers, "edge")
+    return svg, "The table in 08's notes. VGPRs are given in fours, at most 10 waves."

@@ -71,7 +71,7 @@ FOLDER2 then compares them with those. --cpu: see run."""),
     "compare": ("./run compare FOLDER FOLDER", "compare the CSVs of two such folders", "Runs nothing."),
     "plot": ("./run plot [FOLDER]", "draw the CSVs in FOLDER", """\
 Without FOLDER it draws those in docs/results/h200 and writes the tables of the READMEs."""),
-    "pictures": ("./run pictures", "draw the chapters' pictures, docs/pictures", "From what the kernels access, on the emulator."),
+    "pictures": ("./run pictures", "draw pictures of the chapters, docs/pictures", "Those that show figures."),
     "translate": ("./run translate", "make the pages in Japanese and Chinese", """\
 Makes each translated page of the English page and of its catalogue in po/, and lists what waits for a translator."""),
     "book": ("./run book", "make a site of the pages, build/book", """\
@@ -412,8 +412,6 @@ def run_pictures(words):
     import pictures
     if words:
         fail(2, f"pictures: unexpected argument '{words[0]}': takes none")
-    need(("cmake", "g++", "ninja-build", "libboost-context-dev"))
-    machine.build(pictures.targets())
     return pictures.write()
 
 
@@ -543,7 +541,7 @@ def main(words):
         return own.run(words)
     if verb == "help" or {"-h", "--help"} & set(words):
         return show_help(words)
-    if verb not in ("compare", "diff", "plot"):
+    if verb not in ("compare", "diff", "pictures", "plot"):
         machine.check_paths()
     return VERBS[verb](words[1:]) if verb in VERBS else run_programs(words)
 

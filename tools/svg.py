@@ -1,4 +1,4 @@
-"""A small SVG drawing: grids of boxes, lines and text on a card in light and in dark."""
+"""A small SVG drawing: boxes, lines and text on a card in light and in dark."""
 import html
 
 WIDTH, SHOWN = 428, 600  # of a card, and in pixels: on a phone of 390 the least text is then 10 high
@@ -77,33 +77,3 @@ class Svg:
             *(f'<path class="f{fill}" d="{"".join(paths)}"/>' for fill, paths in sorted(self.boxes.items())),
             *(f'<path class="{kind}" d="{"".join(paths)}"/>' for kind, paths in sorted(self.lines.items(), reverse=True)),
             *self.texts, "</svg>", ""])
-
-
-class Grid:
-    """A matrix, or an array, as cells of a drawing."""
-
-    def __init__(self, svg, x, y, rows, columns, width, height=None, fill=None):
-        self.svg, self.x, self.y, self.rows, self.columns = svg, x, y, rows, columns
-        self.width, self.height = width, height or width  # of a cell
-        if fill is not None:
-            self.cell(0, 0, fill, rows=rows, columns=columns)
-
-    def cell(self, row, column, fill=None, text="", rows=1, columns=1, edge=None, css="small middle"):
-        """One, or a rectangle of them."""
-        self.svg.box(self.x + self.width * column, self.y + self.height * row, self.width * columns, self.height * rows, fill, text,
-                     edge, css)
-
-    def middle(self, row, column):
-        return self.x + self.width * (column + .5), self.y + self.height * (row + .5)
-
-    def ruled(self, kind="grid", every=1):
-        x, y, across, down = self.x, self.y, self.width * self.columns, self.height * self.rows
-        self.svg.line("".join([*(f"M{x + self.width * column:g} {y:g}v{down:g}" for column in range(0, self.columns + 1, every)),
-                               *(f"M{x:g} {y + self.height * row:g}h{across:g}" for row in range(self.rows + 1))]), kind)
-
-    def named(self, columns=(), rows=(), css="small lesser"):
-        """{column: text}, {row: text} beside it, or lists of texts."""
-        for column, text in dict(columns if isinstance(columns, dict) else enumerate(columns)).items():
-            self.svg.text(self.middle(0, column)[0], self.y - 6, text, css + " middle", False)
-        for row, text in dict(rows if isinstance(rows, dict) else enumerate(rows)).items():
-            self.svg.text(self.x - 6, self.middle(row, 0)[1] + 4, text, css + " end", False)
