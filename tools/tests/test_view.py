@@ -42,24 +42,6 @@ def test_record_is_what_the_emulator_counted(stage, tmp_path):
     assert stored == dict.fromkeys(range(c["rows"] * c["cols"]), 1) or sums(record, "bulk store")[0]
 
 
-def test_lines():
-    """Of a record, each kind."""
-    data = view.read("\n".join((
-        "kernel,matmul<4, 8>", "problem,race in As, of 2", "matrix,A,1000,2,8,4", "matrix,B,5000,8,16,4", "array,As,4096,64,2,4,8",
-        "array,full,4160,8,8,1", "array,Bs,9008,16,4,4", "block,block (0,1)", "note,load,1,4160,1000,0,8,16,2,4096,4112",
-        "note,done,0", "event,1,global load,nowhere.cu:7,4,2,1,0,1000,,5064", "event,1,copy,?,4,1,1,2,1004>9008",
-        "conflict,,,,1,1,5,race in As, of 2")), "10", (2, 16, 8))
-    assert data["matrices"][1]["begin"] == 256
-    assert [(each["name"], each["begin"], each["bytes"], each["size"], each["lengths"]) for each in data["arrays"]] == [
-        ("As", 0, 64, 2, [4, 8]), ("full", 64, 8, 8, [1]), ("Bs", 144, 16, 4, [4])]
-    (block,) = data["blocks"]
-    assert data["patterns"] == [(0, 16), (0, None, 320), (0,)] and data["sites"] == [
-        ("global load", "nowhere.cu", 7, 4), ("copy", "", 0, 4)]
-    assert block == {"name": "block (0,1)", "notes": [["load", 1, 64, "A", 0, 8, 16, 2, [0, 0]], ["done", 0]],
-                     "warps": [[], [[0, 2, 1, 0, 0, 1], [1, 1, 1, 2, 4, 2, 144, 2]]]}
-    assert data["problems"] == [{"text": "race in As, of 2", "block": 0, "accesses": [[1, 1, 5]]}]
-
-
 def test_captions_of_a_chapter(tmp_path):
     """Each part of where a caption stands, and its translations; those of a step are its chapter's."""
     (tmp_path / "03_a").mkdir()
