@@ -1,6 +1,6 @@
 """The pictures in docs/pictures that show figures of results or of notes. The others there are SVG files alone.
 
-A picture is a function. @picture gives its file's name. It returns the drawing, and a line that says what it was drawn from.
+A picture is a function, which returns the drawing, and a line that says what it was drawn from.
 """
 import math
 import re
@@ -10,41 +10,18 @@ from results import write_whole
 from svg import Svg
 from tables import Results, between
 
-FOLDER = ROOT / "docs/pictures"
-PICTURES = {}  # name: function
+RESULTS = Results(ROOT / "docs/results/h200")
 
 
-def picture(name):
-    def add(draw):
-        PICTURES[name] = draw
-        return draw
-    return add
-
-
-def drawn(name):
-    """The text of its file."""
-    svg, source = PICTURES[name]()
-    return svg.render(source)
-
-
-def write():
-    files = [(FOLDER / f"{name}.svg", drawn(name)) for name in PICTURES]
-    write_whole(*files)
-    print(*(path for path, _ in files), sep="\n")
-    return 0
-
-
-@picture("00_memory")
 def memory():
-    results = Results(ROOT / "docs/results/h200")
-    cycles = {row.kind: row.cycles for row in results("latency") if row.kind != "curve"}
-    total = re.search(r"memory.total: (\d+) MiB", (results.folder / "machine.txt").read_text())[1]
-    l1 = results.one("latency", kind="16-byte loads").bytes_per_clock  # an SM's, of 128; at shared memory's limit all SMs get 128
-    shared = results.one("limits", what="shared_memory")
+    cycles = {row.kind: row.cycles for row in RESULTS("latency") if row.kind != "curve"}
+    total = re.search(r"memory.total: (\d+) MiB", (RESULTS.folder / "machine.txt").read_text())[1]
+    l1 = RESULTS.one("latency", kind="16-byte loads").bytes_per_clock  # an SM's, of 128; at shared memory's limit all SMs get 128
+    shared = RESULTS.one("limits", what="shared_memory")
     rows = [("registers", "256 KB", None, None), ("shared memory", "", "shared memory", shared.gbs / 1000),
             ("L1 cache", "", "L1 hit", shared.limit * l1 / 128 / 1000),
-            ("L2 cache", "60 MB", "L2 hit", results.one("limits", what="l2").gbs / 1000),
-            ("device memory", f"{int(total) / 1024:.0f} GiB", "device memory", results.one("limits", what="copy").gbs / 1000)]
+            ("L2 cache", "60 MB", "L2 hit", RESULTS.one("limits", what="l2").gbs / 1000),
+            ("device memory", f"{int(total) / 1024:.0f} GiB", "device memory", RESULTS.one("limits", what="copy").gbs / 1000)]
     svg = Svg("Farther memories are larger and slower")
     for x, head, unit in ((138, "capacity", ""), (208, "latency", "cycles"), (304, "bandwidth", "TB/s, all SMs")):
         svg.text(x, 56, head, "strong")
@@ -68,10 +45,8 @@ def memory():
     return svg, "Measured on an H200; capacities of an SM and of L2: NVIDIA's figures."
 
 
-@picture("00_roof")
 def roof():
-    results = Results(ROOT / "docs/results/h200")
-    bandwidth, peak = results.one("limits", what="copy").gbs / 1000, results.one("limits", what="fp32_fma").gflops / 1000
+    bandwidth, peak = RESULTS.one("limits", what="copy").gbs / 1000, RESULTS.one("limits", what="fp32_fma").gflops / 1000
 
     def at(intensity, speed):
         return 70 + 34 * math.log2(8 * intensity), 340 - 34 * math.log2(2 * speed)
@@ -84,7 +59,7 @@ def roof():
     svg.text(at(ridge, peak)[0] + 8, low - 12, f"ridge, {ridge:.1f}", "strong")
     svg.text(right, top - 10, f"{peak:.1f} TFLOP/s", "strong end")
     svg.text(at(4, 1)[0] - 12, at(1, 4 * bandwidth)[1] + 4, f"{bandwidth:.2f} TB/s x intensity", "strong end")
-    for row in results("limits"):
+    for row in RESULTS("limits"):
         if row.what == "sweep":
             x, y = at(row.flop_per_byte, row.gflops / 1000)
             svg.box(x - 5, y - 5, 10, 10, 3)
@@ -96,20 +71,19 @@ def roof():
     for power in range(-2, 7):
         svg.text(at(2**power, 1)[0], low + 18, f"{2**power:g}", "middle lesser", False)
     for stage, name in (("01_naive", "01"), ("02_register_blocking", "02"), ("03_shared_blocking", "03 to 05")):
-        svg.text(at(results.stages()[stage].flop_per_byte, 1)[0], low + 38, name, "strong middle", False)
+        svg.text(at(RESULTS.stages()[stage].flop_per_byte, 1)[0], low + 38, name, "strong middle", False)
     svg.text(left - 8, low + 38, "chapter", "end", False)
     svg.text(20, top - 20, "TFLOP/s", "lesser", False)
     svg.text(right, low + 56, "flop per byte", "end lesser", False)
-    svg.paragraph(20, low + 84, "The line is the roof. A box is the sweep at one intensity,",
-                  "with its share of the roof. A chapter's number stands below",
-                  "the flop per byte of its kernel.")
+    svg.text(20, low + 84, "The line is the roof. A box is the sweep at one intensity,")
+    svg.text(20, low + 100, "with its share of the roof. A chapter's number stands below")
+    svg.text(20, low + 116, "the flop per byte of its kernel.")
     return svg, "Measured on an H200: docs/results/h200/limits.csv, ladder.csv."
 
 
-@picture("02_slots")
 def slots():
-    results, stage = Results(ROOT / "docs/results/h200"), "02_register_blocking"
-    loop, used = results.one("ablation", stage=stage, without="-"), round(results.one("rates", stage=stage).issue_active_percent)
+    stage = "02_register_blocking"
+    loop, used = RESULTS.one("ablation", stage=stage, without="-"), round(RESULTS.one("rates", stage=stage).issue_active_percent)
     share = round(100 * loop.loop_multiply_adds / (loop.loop_multiply_adds + loop.loop_others))
     multiply, x = round(share * used / 100), 20
     svg = Svg("02: how the issue slots are used")
@@ -123,10 +97,9 @@ def slots():
     return svg, "Measured with ncu (rates.csv); share of the loop: ablation.csv."
 
 
-@picture("03_time")
 def time():
     """A turn of the loop over k, to scale: a warp's cycles by ncu, and what it asks of the multiprocessor meanwhile."""
-    rates = Results(ROOT / "docs/results/h200").one("rates", stage="03_shared_blocking")
+    rates = RESULTS.one("rates", stage="03_shared_blocking")
     executed, blocks, warps = 92.5, 2, 8  # instructions of a warp at one k; blocks on a multiprocessor; warps of a block
     each = round(between(rates), 2)
     turn, waits = executed * each, (rates.waiting_long_scoreboard, rates.waiting_short_scoreboard, rates.waiting_barrier)
@@ -150,7 +123,6 @@ def time():
     return svg, "Waits: ncu, 4096 x 4096 x 4096 (rates.csv). Busy: 03, notes.md."
 
 
-@picture("08_waves")
 def waves():
     svg = Svg("Fewer registers, more waves on a SIMD")
     svg.text(20, 52, "A SIMD, a quarter of a compute unit, has 256 VGPRs a lane.")
@@ -165,3 +137,19 @@ def waves():
         for wave in range(int(waves)):
             svg.box(20 + 1.5 * given * wave, y, 1.5 * given, 24, 1, registers, "edge")
     return svg, "The table in 08's notes. VGPRs are given in fours, at most 10 waves."
+
+
+PICTURES = {"00_memory": memory, "00_roof": roof, "02_slots": slots, "03_time": time, "08_waves": waves}
+
+
+def drawn():
+    """{file: its text}"""
+    made = {name: draw() for name, draw in PICTURES.items()}
+    return {ROOT / f"docs/pictures/{name}.svg": svg.render(source) for name, (svg, source) in made.items()}
+
+
+def write():
+    files = drawn()
+    write_whole(*files.items())
+    print(*files, sep="\n")
+    return 0

@@ -35,10 +35,6 @@ class Svg:
         self.said += [text] * said
         self.texts.append(f'<text x="{x:g}" y="{y:g}"' + (f' class="{css}"' if css else "") + f">{html.escape(str(text), False)}</text>")
 
-    def paragraph(self, x, y, *texts, css=""):
-        for line, text in enumerate(texts):
-            self.text(x, y + 16 * line, text, css)
-
     def box(self, x, y, width, height, fill=None, text="", edge=None, css="small middle"):
         """Filled with a colour of the palette, or empty; `text` in its middle, and lines around it."""
         path = f"M{x:g} {y:g}h{width:g}v{height:g}h{-width:g}z"

@@ -9,7 +9,6 @@ import urllib.parse
 import pytest
 
 import machine
-import pictures
 from browser import DRAWN, ask, chromium, errors, show, wait  # noqa: F401
 from support import BUILD, ROOT, call, program
 from test_book import PAGES
@@ -123,7 +122,7 @@ def test_a_lesson(book, chromium):  # noqa: F811
 def test_text_fits(chromium, tmp_path):  # noqa: F811
     """No text of a picture is small, cut off or over another one."""
     page = tmp_path / "page.html"
-    page.write_text("".join(path.read_text() for path in (*pictures.FOLDER.iterdir(), *ROOT.glob("docs/results/*/*.svg"))))
+    page.write_text("".join(path.read_text() for path in (*ROOT.glob("docs/pictures/*.svg"), *ROOT.glob("docs/results/*/*.svg"))))
     show(chromium, page)
     assert ask(chromium, """[...document.querySelectorAll("svg")].flatMap(svg => {
         const card = svg.getBoundingClientRect(), texts = [...svg.querySelectorAll("text")];
