@@ -5,6 +5,8 @@ void check_cuda(cudaError_t status, const std::string& call) {
     const char* advice = status == cudaErrorMemoryAllocation ? "; try a smaller size"
                          : status == cudaErrorNoKernelImageForDevice
                              ? "; build for this GPU: -DCMAKE_CUDA_ARCHITECTURES=native"
+                         : status == cudaErrorInvalidValue
+                             ? "; a launch has a bad argument, or the launcher freed A, B or C"
                              : "";
     throw Failure(kDeviceFailed, call + " failed: " + cudaGetErrorString(status) + advice);
 }

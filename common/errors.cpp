@@ -17,9 +17,12 @@ std::string format(const char* pattern, ...) {
     return text;
 }
 
-void progress(const std::string& text) {
+bool on_terminal() {
     const char* const term = std::getenv("TERM");
-    if (!isatty(STDERR_FILENO) || std::string(term ? term : "") == "dumb") return;
+    return isatty(STDERR_FILENO) && std::string(term ? term : "") != "dumb";
+}
+
+void progress(const std::string& text) {
     // Without wrapping: the next could not overwrite two lines.
-    std::fprintf(stderr, "\r\033[K\033[?7l%s\033[?7h", text.c_str());
+    if (on_terminal()) std::fprintf(stderr, "\r\033[K\033[?7l%s\033[?7h", text.c_str());
 }

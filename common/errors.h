@@ -33,5 +33,8 @@ auto doing(const std::string& where, Work work) {
 // printf into a string.
 __attribute__((format(printf, 1, 2))) std::string format(const char* pattern, ...);
 
+// Whether stderr is a terminal that moves its cursor.
+bool on_terminal();
+
 // One line of progress on a terminal, overwritten by the next; nothing when stderr is a file.
 void progress(const std::string& text);

@@ -106,7 +106,8 @@ static int report_failure(Text name, Text what, ExitCode code) {
     std::string line = name + ": " + what;
     for (char& c : line)  // what was typed must not steer the terminal
         if (((unsigned char)c < 0x20 && c != '\n') || c == 0x7f) c = '?';
-    std::fprintf(stderr, "%s\n", line.c_str());
+    const bool red = code == kWrongResult && on_terminal() && !std::getenv("NO_COLOR");
+    std::fprintf(stderr, red ? "\033[31m%s\033[0m\n" : "%s\n", line.c_str());
     return code;
 }
 

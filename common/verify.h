@@ -40,7 +40,9 @@ template <class T>
 std::string found(const T& value) {
     if (!is_written(value)) return "was not written";
     if (std::isnan(float(value))) return "is NaN";
-    return format("is %.9g", float(value));
+    // The bytes that emulated programs put into a variable that is not set.
+    const bool unset = float(value) == -0x1.fdfdfcp+126f;
+    return format("is %.9g", float(value)) + (unset ? ", of a variable that was never set" : "");
 }
 
 // Of FP16: every integer up to this, the largest number, the error of rounding.

@@ -174,6 +174,17 @@ TEST(Harness, NamesAFailedLaunch) {
     EXPECT_EQ(verdict(launch_too_many_threads).substr(0, 29), "3 launching the kernel failed");
 }
 
+void launch_freeing(int, int, int, const float* A, const float*, float*) {
+    cudaFree(const_cast<float*>(A));
+}
+void launch_freeing_c(int, int, int, const float*, const float*, float* C) { cudaFree(C); }
+
+TEST(Harness, TellsThatAnOperandWasFreed) {
+    for (const auto launch : {launch_freeing, launch_freeing_c})
+        EXPECT_NE(verdict(launch).find("the launcher freed A, B or C"), std::string::npos)
+            << verdict(launch);
+}
+
 int run(Launcher<float, float> launch, std::vector<std::string> words,
         const char* source = "test.cu") {
     words.insert(words.begin(), "test");

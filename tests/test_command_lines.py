@@ -1,5 +1,6 @@
 """What programs say to bad input: their exit code, and one line that names what was wrong and what is accepted; and to --help."""
 import os
+import pty
 import re
 import resource
 import shlex
@@ -84,6 +85,19 @@ def test_bad_input(name, needs_device, words, code, wanted, tmp_path):
     assert (run.returncode, run.stderr.count("\n")) == (code, 1) and "\x1b" not in run.stderr, run.stderr
     assert all(word in run.stderr for word in wanted), (wanted, run.stderr)
     assert not os.listdir(tmp_path), "something is left behind"
+
+
+@pytest.mark.parametrize("settings, red", (({"TERM": "xterm"}, True), ({"TERM": "xterm", "NO_COLOR": "1"}, False),
+                                           ({"TERM": "dumb"}, False)))
+def test_a_wrong_result_is_red_on_a_terminal(settings, red):
+    """Wrong here is that not all forms were launched."""
+    reader, terminal = pty.openpty()
+    environment = {name: value for name, value in os.environ.items() if name != "NO_COLOR"}
+    run = call(program("04_unroll_cpu_trace"), "--size", 8, "--verify-only", "--all-forms", capture_output=False,
+               stdout=subprocess.DEVNULL, stderr=terminal, env={**environment, **settings})
+    os.close(terminal)
+    said = os.read(reader, 4096)
+    assert run.returncode == 1 and b"never launched" in said and (b"\x1b[31m" in said) == red, said
 
 
 @pytest.mark.parametrize("name", ("03_shared_blocking_cpu", "probe_cpu"))
