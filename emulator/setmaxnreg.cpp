@@ -32,7 +32,11 @@ void set_max_registers(const WarpCall& call) {
     want_whole_warpgroup(number, refuse);
     const int* const first = registers_of + (number - number % block_warps());
     const int sum = 32 * std::accumulate(first, first + block_warps(), 0);
-    if (sum > 65536) refuse("the warps would have " + std::to_string(sum) + " registers of 65536");
+    // What the block got at its launch: by thread a multiple of 8. More would be waited for forever.
+    const int warps = block_warps(), had = 32 * warps * std::min(256, 65536 / 32 / warps / 8 * 8);
+    if (sum > had)
+        refuse("the warps would have " + std::to_string(sum) + " registers, and the block has " +
+               std::to_string(had));
 }
 
 namespace setmaxnreg {

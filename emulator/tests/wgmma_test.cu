@@ -187,12 +187,12 @@ TEST_F(Wgmma, Misuse) {
 
 // ---- setmaxnreg ---------------------------------------------------------------------------------
 
-enum Registers { kFine, kUneven, kTooFew, kTooMany, kOneWarp };
+enum Registers { kFine, kUneven, kTooFew, kTooMany, kRounded, kOneWarp };
 template <Registers kind>
 __device__ void share_registers() {
     if (threadIdx.x < 128) {
         if (kind != kOneWarp || threadIdx.x < 32)
-            ptx::setmaxnreg_fewer<kind == kTooFew ? 16 : 24>();  // @fewer
+            ptx::setmaxnreg_fewer<kind == kTooFew ? 16 : kind == kRounded ? 32 : 24>();  // @fewer
     } else {
         ptx::setmaxnreg_more<kind == kUneven ? 225 : kind == kTooMany ? 256 : 240>();  // @more
     }
@@ -211,7 +211,9 @@ TEST_F(Wgmma, Setmaxnreg) {
     bounded<kTooFew><<<1, 384>>>();
     expect_failure({"setmaxnreg_fewer: 16 registers..at @fewer"});
     bounded<kTooMany><<<1, 384>>>();
-    expect_failure({"setmaxnreg_more: ..68608 registers of 65536 at @more"});
+    expect_failure({"setmaxnreg_more: ..68608 registers, and the block has 64512 at @more"});
+    bounded<kRounded><<<1, 384>>>();  // 65536 / 384 is 170, of which 168 are handed out
+    expect_failure({"setmaxnreg_more: ..65536 registers, and the block has 64512 at @more"});
     bounded<kOneWarp><<<1, 384>>>();
     expect_some({"the block ends..24 and 0 registers"});
     bounded<kFine><<<1, 320>>>();
