@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cstring>
 #include <deque>
+#include <map>
+#include <unordered_set>
 #include <utility>
 
 #include "emulator/accesses.h"
@@ -17,7 +19,10 @@
 namespace emulator {
 namespace {
 
-std::deque<TensorCopy> under_way;  // most land in the order of their calls
+// Most land in the order of their calls. Those of store_async are thousands, of 16 bytes each.
+using Copies = std::deque<TensorCopy>;
+Copies under_way, posts;
+std::unordered_set<const char*> posted;  // where the latter go
 
 // Calls visit(begin, bytes) for what the copy writes: all at once where that is in one piece.
 template <class Visit>
@@ -41,9 +46,18 @@ void fill_box(const TensorCopy& load) {
     }
 }
 
-void land(size_t number) {
-    TensorCopy load = std::move(under_way[number]);
-    under_way.erase(under_way.begin() + number);
+TensorCopy take(Copies& copies, size_t number) {
+    if (thread_order() == Order::random) {  // then their order does not matter, and this is quick
+        std::swap(copies[number], copies.back());
+        number = copies.size() - 1;
+    }
+    TensorCopy load = std::move(copies[number]);
+    copies.erase(copies.begin() + number);
+    return load;
+}
+
+void land(TensorCopy load) {
+    if (!load.bulk()) posted.erase(load.shared);
     fill_box(load);
     load.end_note();
     Mbarrier& barrier = *load.barrier;
@@ -81,18 +95,24 @@ void start_load(TensorCopy load, uint64_t* barrier) {
     if (load.bulk() && !b.fenced)
         load.refuse("no fence_mbarrier_init() follows the mbarrier_init() of " + name_of(b) +
                     " at " + site_name(b.site));
-    for (const TensorCopy& other : under_way)
-        if (other.shared < load.shared + load.map.footprint() &&
-            load.shared < other.shared + other.map.footprint())
-            load.refuse("the one at " + site_name(other.site) + " is still writing there");
+    const auto check = [&](const Copies& copies) {
+        for (const TensorCopy& other : copies)
+            if (other.shared < load.shared + load.map.footprint() &&
+                load.shared < other.shared + other.map.footprint())
+                load.refuse("the one at " + site_name(other.site) + " is still writing there");
+    };
+    check(under_way);
+    if (load.bulk() || posted.count(load.shared)) check(posts);
+    if (!load.bulk()) posted.insert(load.shared);
     each_part(load, [](char* begin, uint64_t bytes) { std::memset(begin, 0xff, bytes); });
     load.order = clocks::begin_async(current_thread, &b);
     if (!load.bulk()) load.order.fenced = {};  // an ordinary write, of no other proxy
     load.start_note();
-    under_way.push_back(std::move(load));
-    if (thread_order() == Order::reverse) land(under_way.size() - 1);
-    while (thread_order() == Order::random && !under_way.empty() && random_number() % 2)
-        land(random_number() % under_way.size());
+    Copies& copies = load.bulk() ? under_way : posts;
+    copies.push_back(std::move(load));
+    if (thread_order() == Order::reverse) land(take(copies, copies.size() - 1));
+    while (thread_order() == Order::random && !copies.empty() && random_number() % 2)
+        land(take(copies, random_number() % copies.size()));
 }
 
 }  // namespace
@@ -141,19 +161,34 @@ void store_async(float4* to, float4 value, uint64_t* barrier, int rank, const ch
 namespace {
 
 bool any_lands() {  // of those under way; false: none is
-    if (under_way.empty()) return false;
-    size_t number = 0;
-    if (thread_order() == Order::random) {
-        number = random_number() % under_way.size();
-    } else {  // one that is waited for: the others may still be late
-        const auto awaited = [](const TensorCopy& load) {
-            return std::any_of(threads.begin(), threads.begin() + run.threads,
-                               [&](const Thread& t) { return t.waits(load.barrier); });
-        };
-        const auto found = std::find_if(under_way.begin(), under_way.end(), awaited);
-        if (found != under_way.end()) number = size_t(found - under_way.begin());
+    const bool random = thread_order() == Order::random;
+    Copies& copies =
+        under_way.empty() || (random && !posts.empty() && random_number() % 2) ? posts : under_way;
+    if (copies.empty()) return false;
+    if (random) {
+        land(take(copies, random_number() % copies.size()));
+        return true;
     }
-    land(number);
+    // One that is waited for: the others may still be late.
+    std::map<const Mbarrier*, bool> known;
+    const auto awaited = [&](const TensorCopy& load) {
+        const auto [entry, is_new] = known.try_emplace(load.barrier);
+        if (is_new)
+            entry->second = std::any_of(threads.begin(), threads.begin() + run.threads,
+                                        [&](const Thread& t) { return t.waits(load.barrier); });
+        return entry->second;
+    };
+    const auto found = std::find_if(under_way.begin(), under_way.end(), awaited);
+    if (found != under_way.end()) return land(take(under_way, found - under_way.begin())), true;
+    const auto post = std::find_if(posts.begin(), posts.end(), awaited);
+    if (post == posts.end()) return land(take(copies, 0)), true;
+    // All others that this barrier counts, too: only the last can wake anybody.
+    const auto rest = std::stable_partition(
+        posts.begin(), posts.end(),
+        [barrier = post->barrier](const TensorCopy& load) { return load.barrier != barrier; });
+    Copies now(std::make_move_iterator(rest), std::make_move_iterator(posts.end()));
+    posts.erase(rest, posts.end());
+    for (TensorCopy& load : now) land(std::move(load));
     return true;
 }
 
@@ -161,7 +196,7 @@ bool any_lands() {  // of those under way; false: none is
 
 namespace tensor_loads {
 
-void begin_block() { under_way.clear(); }
+void begin_block() { under_way.clear(), posts.clear(), posted.clear(); }
 
 bool goes_on() { return mbarriers::anyone_waits() && any_lands(); }
 
