@@ -87,7 +87,7 @@ inline __device__ void bulk_tensor_load_multicast(void* to, const CUtensorMap* m
 
 // ---- wgmma: D = A * B + D, of 64x16 by 16xN, by the 128 threads of a warpgroup ------------------
 //
-// N is a multiple of 32 up to 256. Both operands lie in shared memory, which a descriptor tells of.
+// N is a multiple of 16 up to 256. Both operands lie in shared memory, which a descriptor tells of.
 // The elements of D are floats: with g and t as above, and w the warp of the warpgroup,
 //     d[i]: row 16w + g + 8 * (i / 2 % 2), column 8 * (i / 4) + 2t + i % 2
 // A call returns at once. Until wgmma_wait_group the registers of D must not be touched, nor the
@@ -128,55 +128,58 @@ __device__ void wgmma_keep(Array& d) {
         asm volatile("" : "+f"(x) :: "memory");
 }
 
-#define PTX_OUT4(i) "+f"(r[i]), "+f"(r[i + 1]), "+f"(r[i + 2]), "+f"(r[i + 3])
-#define PTX_OUT16(i) PTX_OUT4(i), PTX_OUT4(i + 4), PTX_OUT4(i + 8), PTX_OUT4(i + 12)
-#define PTX_LIST1 "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15"
-#define PTX_LIST2 PTX_LIST1 ", " \
-    "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31"
-#define PTX_LIST3 PTX_LIST2 ", " \
-    "%32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47"
-#define PTX_LIST4 PTX_LIST3 ", " \
-    "%48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63"
-#define PTX_LIST5 PTX_LIST4 ", " \
-    "%64, %65, %66, %67, %68, %69, %70, %71, %72, %73, %74, %75, %76, %77, %78, %79"
-#define PTX_LIST6 PTX_LIST5 ", " \
-    "%80, %81, %82, %83, %84, %85, %86, %87, %88, %89, %90, %91, %92, %93, %94, %95"
-#define PTX_LIST7 PTX_LIST6 ", " \
-    "%96, %97, %98, %99, %100, %101, %102, %103, %104, %105, %106, %107, %108, %109, %110, %111"
-#define PTX_LIST8 PTX_LIST7 ", " \
-    "%112, %113, %114, %115, %116, %117, %118, %119, %120, %121, %122, %123, %124, %125, %126, %127"
-#define PTX_OUTS1 PTX_OUT16(0)
-#define PTX_OUTS2 PTX_OUTS1, PTX_OUT16(16)
-#define PTX_OUTS3 PTX_OUTS2, PTX_OUT16(32)
-#define PTX_OUTS4 PTX_OUTS3, PTX_OUT16(48)
-#define PTX_OUTS5 PTX_OUTS4, PTX_OUT16(64)
-#define PTX_OUTS6 PTX_OUTS5, PTX_OUT16(80)
-#define PTX_OUTS7 PTX_OUTS6, PTX_OUT16(96)
-#define PTX_OUTS8 PTX_OUTS7, PTX_OUT16(112)
-
-// D in 16 * j registers, then the operands, numbered from there on.
-#define PTX_WGMMA(j, N, type, o0, o1, o2, o3, o4)                                                \
-    if constexpr (n == 16 * j)                                                                   \
-        PTX_SM_90A("{.reg .pred p; setp.ne.b32 p, %" o2 ", 0;\n"                                 \
-                   "wgmma.mma_async.sync.aligned.m64n" N "k16.f32." type "." type " {" PTX_LIST##j \
-                   "}, %" o0 ", %" o1 ", p, 1, 1, %" o3 ", %" o4 ";}"                            \
-                   : PTX_OUTS##j                                                                 \
-                   : "l"(a), "l"(b), "r"(int(accumulate)), "n"(transposed_a), "n"(transposed_b)  \
-                   : "memory");
+#define PTX_OUT8(i) "+f"(r[i]), "+f"(r[i + 1]), "+f"(r[i + 2]), "+f"(r[i + 3]), \
+    "+f"(r[i + 4]), "+f"(r[i + 5]), "+f"(r[i + 6]), "+f"(r[i + 7])
+// j times 8 floats: by PTX_NUMBERS their numbers in the text, by PTX_OPERANDS the operands.
+#define PTX_NUMBERS(numbers, i) numbers
+#define PTX_OPERANDS(numbers, i) , PTX_OUT8(i)
+#define PTX_1(of) of("%3, %4, %5, %6, %7, %8, %9, %10", 0)
+#define PTX_2(of) PTX_1(of) of(", %11, %12, %13, %14, %15, %16, %17, %18", 8)
+#define PTX_3(of) PTX_2(of) of(", %19, %20, %21, %22, %23, %24, %25, %26", 16)
+#define PTX_4(of) PTX_3(of) of(", %27, %28, %29, %30, %31, %32, %33, %34", 24)
+#define PTX_5(of) PTX_4(of) of(", %35, %36, %37, %38, %39, %40, %41, %42", 32)
+#define PTX_6(of) PTX_5(of) of(", %43, %44, %45, %46, %47, %48, %49, %50", 40)
+#define PTX_7(of) PTX_6(of) of(", %51, %52, %53, %54, %55, %56, %57, %58", 48)
+#define PTX_8(of) PTX_7(of) of(", %59, %60, %61, %62, %63, %64, %65, %66", 56)
+#define PTX_9(of) PTX_8(of) of(", %67, %68, %69, %70, %71, %72, %73, %74", 64)
+#define PTX_10(of) PTX_9(of) of(", %75, %76, %77, %78, %79, %80, %81, %82", 72)
+#define PTX_11(of) PTX_10(of) of(", %83, %84, %85, %86, %87, %88, %89, %90", 80)
+#define PTX_12(of) PTX_11(of) of(", %91, %92, %93, %94, %95, %96, %97, %98", 88)
+#define PTX_13(of) PTX_12(of) of(", %99, %100, %101, %102, %103, %104, %105, %106", 96)
+#define PTX_14(of) PTX_13(of) of(", %107, %108, %109, %110, %111, %112, %113, %114", 104)
+#define PTX_15(of) PTX_14(of) of(", %115, %116, %117, %118, %119, %120, %121, %122", 112)
+#define PTX_16(of) PTX_15(of) of(", %123, %124, %125, %126, %127, %128, %129, %130", 120)
+// A, B, whether to add, then D. ta, tb: the numbers of the last two operands, behind those of D.
+#define PTX_WGMMA(j, N, type, ta, tb)                                                            \
+    if constexpr (n == 8 * j)                                                                    \
+        PTX_SM_90A("{.reg .pred p; setp.ne.b32 p, %2, 0;\n"                                      \
+                   "wgmma.mma_async.sync.aligned.m64n" N "k16.f32." type "." type " {"           \
+                   PTX_##j(PTX_NUMBERS) "}, %0, %1, p, 1, 1, " ta ", " tb ";}"                   \
+                   : "+l"(a), "+l"(b), "+r"(go) PTX_##j(PTX_OPERANDS)                            \
+                   : "n"(transposed_a), "n"(transposed_b) : "memory");
 #define PTX_WGMMA_ANY(type) \
-    PTX_WGMMA(1, "32", type, "16", "17", "18", "19", "20") \
-    PTX_WGMMA(2, "64", type, "32", "33", "34", "35", "36") \
-    PTX_WGMMA(3, "96", type, "48", "49", "50", "51", "52") \
-    PTX_WGMMA(4, "128", type, "64", "65", "66", "67", "68") \
-    PTX_WGMMA(5, "160", type, "80", "81", "82", "83", "84") \
-    PTX_WGMMA(6, "192", type, "96", "97", "98", "99", "100") \
-    PTX_WGMMA(7, "224", type, "112", "113", "114", "115", "116") \
-    PTX_WGMMA(8, "256", type, "128", "129", "130", "131", "132")
+    PTX_WGMMA(1, "16", type, "%11", "%12") \
+    PTX_WGMMA(2, "32", type, "%19", "%20") \
+    PTX_WGMMA(3, "48", type, "%27", "%28") \
+    PTX_WGMMA(4, "64", type, "%35", "%36") \
+    PTX_WGMMA(5, "80", type, "%43", "%44") \
+    PTX_WGMMA(6, "96", type, "%51", "%52") \
+    PTX_WGMMA(7, "112", type, "%59", "%60") \
+    PTX_WGMMA(8, "128", type, "%67", "%68") \
+    PTX_WGMMA(9, "144", type, "%75", "%76") \
+    PTX_WGMMA(10, "160", type, "%83", "%84") \
+    PTX_WGMMA(11, "176", type, "%91", "%92") \
+    PTX_WGMMA(12, "192", type, "%99", "%100") \
+    PTX_WGMMA(13, "208", type, "%107", "%108") \
+    PTX_WGMMA(14, "224", type, "%115", "%116") \
+    PTX_WGMMA(15, "240", type, "%123", "%124") \
+    PTX_WGMMA(16, "256", type, "%131", "%132")
 // T: half or __nv_bfloat16. d: N / 2 floats, of any dimensions. accumulate: false for D = A * B.
 template <class T, int transposed_a = 0, int transposed_b = 0, class Array>
 __device__ void wgmma_m64k16(Array& d, uint64_t a, uint64_t b, bool accumulate = true) {
     constexpr int n = sizeof(d) / sizeof(float);
-    static_assert(n % 16 == 0 && n <= 128, "N / 2 floats, N a multiple of 32 up to 256");
+    static_assert(n % 8 == 0 && n <= 128, "N / 2 floats, N a multiple of 16 up to 256");
+    int go = accumulate;
     auto& r = reinterpret_cast<float(&)[n]>(d);
     if constexpr (std::is_same_v<T, half>) { PTX_WGMMA_ANY("f16") } else { PTX_WGMMA_ANY("bf16") }
 }

@@ -83,7 +83,7 @@ template <class T, int transposed_a = 0, int transposed_b = 0, class Array>
 __forceinline__ void wgmma_m64k16(Array& d, uint64_t a, uint64_t b, bool accumulate = true,
                                   EMULATOR_SITE) {
     constexpr int n = sizeof(d) / sizeof(float);
-    static_assert(n % 16 == 0 && n <= 128, "N / 2 floats, N a multiple of 32 up to 256");
+    static_assert(n % 8 == 0 && n <= 128, "N / 2 floats, N a multiple of 16 up to 256");
     const emulator::WgmmaCall call{reinterpret_cast<float*>(&d),
                                    n,
                                    a,
