@@ -67,6 +67,7 @@ struct Options : RunOptions {
     std::optional<Gpu> gpu;  // predict for this GPU rather than for the one at hand
     bool bf16 = false;  // operands of bfloat16 in place of FP16
     bool large_indices = false;  // emulator: only check that indices do not overflow
+    bool rested = false;  // GPU: no times without a rest
     bool lines = false;  // emulator: print the traffic of every source line
     bool all_forms = false;  // emulator: every form of the kernel must be launched
     std::string record;  // emulator: the file for what two blocks access; empty: none

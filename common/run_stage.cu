@@ -82,6 +82,7 @@ static void run_shapes(Launcher<In, Out> launch, const Facts& facts, const Optio
             Row row = row_of(name, s, error);
             if (!options.verify_only) x.set_timed(options.seed);
             machine.measure(product, row);
+            if (facts.chosen) row += {{"form", facts.chosen(s.M, s.N, s.K)}};
             report.add(row);
         } catch (const Failure& failure) {
             throw Failure(failure.code, to_string(shapes[i]) + ": " + failure.what());
@@ -100,6 +101,9 @@ int run_stage(Launcher<In, Out> launch, const Facts& facts, int argc, char** arg
     table.push_back(device_option(options.device));
     if (launch_bf16)
         table.push_back({"--bf16", "", "A and B of bfloat16 instead of FP16", flag(options.bf16)});
+    if (facts.only)
+        table.push_back({"--form", "NAME", "launch this one of the forms that --wide names",
+                         [&](auto& value) { *facts.only = parse_choice(value, facts.forms); }});
     const int code = run_program(
         name, "C = A * B for row-major A (M x K), B (K x N), C (M x N); verifies, then times.",
         table += Machine::options(options),

@@ -1,6 +1,9 @@
 // What a stage gives to the harness: launchers, and facts that hold for all of them.
 #pragma once
 
+#include <string>
+#include <vector>
+
 // The limits of a GPU. 0: it has no such unit, or the figure is unknown.
 struct Limits {
     double bandwidth_gbs;  // device memory, GB/s (10^9 bytes)
@@ -57,4 +60,9 @@ struct Facts {
     // How many floats all threads together store; nullptr: each of C once. What is added to C by
     // atomicAdd is not counted.
     double (*stored_elements)(double M, double N, double K) = nullptr;
+    // A launcher that chooses one of several forms says which for a shape, how it names all, and
+    // where the option --form puts the name of the only one to choose.
+    std::string (*chosen)(int M, int N, int K) = nullptr;
+    std::vector<std::string> forms = {};
+    std::string* only = nullptr;
 };

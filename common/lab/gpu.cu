@@ -198,7 +198,9 @@ Sustained Bench::sustained(const Launch& launch, double ms) {
 
 const int Machine::kDefaultSize = 4096;
 const std::vector<Shape> Machine::kBeforeDefault = {};
-OptionTable Machine::options(Options&) { return {}; }
+OptionTable Machine::options(Options& o) {
+    return {{"--rested", "", "time launches after a rest alone, in half the time", flag(o.rested)}};
+}
 
 Machine::Machine(const Options& options, const Facts& facts)
     : options_(options), bench_(options.device), gpu_(options.gpu.value_or(bench_.gpu)) {
@@ -239,7 +241,7 @@ static cudaDataType_t cuda_type(Type type) {
 }
 
 // Returns GFLOP/s.
-static double time(const Product& p, Bench& bench, int repeat, Row& row) {
+static double time(const Product& p, Bench& bench, const Options& options, Row& row) {
     const auto [M, N, K] = p.shape;
     const double flop = p.flop();
     const Limit peak = p.facts.arithmetic.peak;
@@ -250,25 +252,24 @@ static double time(const Product& p, Bench& bench, int repeat, Row& row) {
                         peak == kHalf2.peak ? CUBLAS_COMPUTE_16F : CUBLAS_COMPUTE_32F);
     };
     const Launch launch = [&] { p.multiply(p.shape, p.at); };
-    const std::vector<Rested> times = bench.time({launch, beside}, repeat);
+    const std::vector<Rested> times = bench.time({launch, beside}, options.repeat);
     const Rested &mine = times[0], &its = times[1];
-    progress(p.name() + ": timing without a rest");
-    const Sustained my_sustained = bench.sustained(launch, mine.median),
-                    its_sustained = bench.sustained(beside, its.median);
     const double gflops = flop / mine.median * 1e-6;
     add_times(row, mine, flop, bench.gpu.peak.*peak);
     add_library(row, "cublas", flop, mine, its);
-    row += {{"repeats", std::to_string(repeat)}};
+    row += {{"repeats", std::to_string(options.repeat)}};
     add_clocks(row, mine.clocks);
     row += {{"percent_of_peak_at_clock", percent(gflops, bench.peak_at(mine.clocks.sm, peak))},
             {"cublas_mhz", figure(its.clocks.sm)}};
-    add_sustained(row, my_sustained, flop);
-    add_sustained(row, its_sustained, flop, "cublas_");
+    if (options.rested) return gflops;
+    progress(p.name() + ": timing without a rest");
+    add_sustained(row, bench.sustained(launch, mine.median), flop);
+    add_sustained(row, bench.sustained(beside, its.median), flop, "cublas_");
     return gflops;
 }
 
 void Machine::measure(const Product& product, Row& row) {
-    const double gflops = options_.verify_only ? 0 : time(product, bench_, options_.repeat, row);
+    const double gflops = options_.verify_only ? 0 : time(product, bench_, options_, row);
     add_prediction(row, product.flop(), product.traffic(), product.facts.arithmetic, gpu_, gflops);
     row += bench_.where();
 }

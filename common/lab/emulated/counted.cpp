@@ -183,11 +183,12 @@ void Machine::measure(const Product& product, Row& row) {
     row += {{"predicted_for", gpu_.full_name}};
 }
 
-// Each instance of a template is a form: for whole tiles or parts, wide rows or any.
+// Each instance of a template is a form: for whole tiles or parts, wide rows or any. Those that one
+// can ask for by name (--form) have a test of their own.
 void Machine::end(const Product& product) const {
     if (!product.facts.loaded_elements && emulator::tracing())
         std::printf("No formula states the traffic: flop/byte is what was counted.\n");
-    if (!options_.all_forms) return;
+    if (!options_.all_forms || product.facts.only) return;
     for (const auto& [kernel, launches] : emulator::kernels()) {
         const bool bf16 = kernel.find("__nv_bfloat16") != std::string::npos;
         if (launches == 0 && bf16 == options_.bf16)
