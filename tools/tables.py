@@ -261,6 +261,28 @@ def steps(results, page):
 
 
 @table
+def shapes(results, page):
+    """A chapter's programs at shapes that were drawn by a seed, in percent of cuBLAS; the last row is of a second list."""
+    yield Head("program | geometric mean | ahead | below 85% | least")
+    for name, list_ in (("shapes_12", ""), ("shapes_2027", ", seed 2027")):
+        for stage in dict.fromkeys(row.stage for row in results(name)):
+            found = [row.percent_of_cublas for row in results(name) if row.stage == stage]
+            mean = statistics.geometric_mean(found)
+            yield (f"{stage}{list_} | {mean:.1f}% | {sum(each >= 100 for each in found)} of {len(found)} | "
+                   f"{sum(each < 85 for each in found)} | {min(found):.0f}%")
+
+
+@table
+def multiples(results, page):
+    """The last two chapters at multiples of 512, in percent of cuBLAS, and the form that the last one chooses."""
+    rows = results("multiples_12")
+    before, last = ([row for row in rows if row.stage == stage] for stage in dict.fromkeys(row.stage for row in rows))
+    yield Head("M = N = K | 11 | 12 | form")
+    for old, new in zip(before, last):
+        yield f"{new.m} | {old.percent_of_cublas}% | {new.percent_of_cublas}% | `{new.form.split(':')[0]}`"
+
+
+@table
 def sizes(results, page):
     """A chapter's steps at all sizes: TFLOP/s (of cuBLAS; MHz)."""
     files = [file for file in programs.steps() if file.parent.name == page.parent.name]

@@ -1,0 +1,263 @@
+// No division in the kernel. A GPU divides integers by a call of some twenty instructions, a
+// hundred cycles. A block of a small product does little else before its first load. So the host
+// divides, and a block multiplies by an inverse.
+//
+//    n / 24    (n x (2^64 / 24 + 1)) / 2^64: the upper half of 128 bits
+//
+//    Work      the results, beside the kernel's other parameters: a line of the constants' cache
+//
+// Changed:  (from 11) the host divides; no bfloat16.
+#include <algorithm>
+
+#include "common/harness.h"
+#include "common/ptx/aligned_rows.h"
+#include "common/ptx/hopper.cuh"
+#include "common/ptx/tensor_map.h"
+
+constexpr int kProducers = 128;  // a warpgroup, though one thread does it all
+constexpr int kStepK = 64;  // depth of the tiles: a row of As is 128 bytes
+constexpr int kGroup = 8;  // rows of tiles that are computed together
+constexpr int kBoxes = 4;  // of C, for each warpgroup: two pairs
+constexpr int kManyWaves = 32;  // after so many the blocks are no longer in step
+
+template <class T, int kTileM, int kTileN>  // half or __nv_bfloat16
+struct Shared {  // TMA wants tiles of 128-byte rows, on multiples of 1024 bytes
+    static constexpr int kParts = ceil_div(kTileN, 64), kWarpgroups = kTileM / 64;
+    // In KiB: of the 227 that a block may have, 8 for each box, 64 rows of As or 64 columns of Bs.
+    static constexpr int kBuffers = (226 - kWarpgroups * kBoxes * 8) / 8 / (kWarpgroups + kParts);
+    T As[kBuffers][kTileM][kStepK];
+    T Bs[kBuffers][kParts][kStepK][64];
+    float Cs[kWarpgroups][kBoxes / 2][2][64][32];
+    uint64_t full[kBuffers], empty[kBuffers];
+};
+static_assert(kStepK == 64, "64 elements are 128 bytes");
+
+// n / by for n >= 0. It multiplies (Lemire et al., 2019).
+struct Divisor {
+    explicit Divisor(int by = 1) : by(by), inverse(~0ull / by + 1) {}
+    __device__ int under(int n) const { return by == 1 ? n : int(__umul64hi(inverse, n)); }
+    int by;
+    unsigned long long inverse;  // 2^64 / by, rounded up
+};
+
+// What the host has divided.
+struct Work {
+    Work(int M, int N, int K, int tile_m, int tile_n)
+        : M(M), N(N), steps(ceil_div(K, kStepK)), tiles(ceil_div(M, tile_m) * ceil_div(N, tile_n)) {
+        const int below = ceil_div(M, tile_m);
+        last_group = ceil_div(below, kGroup) - 1;
+        rows = Divisor(kGroup), last_rows = Divisor(below - last_group * kGroup);
+        of_group = Divisor(kGroup * ceil_div(N, tile_n));
+    }
+    int M, N;
+    int steps;  // of a tile
+    int tiles;
+    int last_group;
+    Divisor rows, last_rows, of_group;  // tiles, one below the other; all of a group
+};
+
+// Tile number `tile` of C: its first row and column.
+template <int kTileM, int kTileN>
+struct Place {
+    __device__ Place(const Work& work, int tile) {
+        const int group = work.of_group.under(tile), in_group = tile - group * work.of_group.by;
+        const Divisor& rows = group == work.last_group ? work.last_rows : work.rows;
+        const int right = rows.under(in_group), below = in_group - right * rows.by;
+        row = (group * work.rows.by + below) * kTileM, col = right * kTileN;
+    }
+    int row, col;
+};
+
+template <class T, int kTileM, int kTileN, bool kTma>
+__global__ void __launch_bounds__(2 * kTileM + kProducers, 1)
+    matmul(const __grid_constant__ Work work, float* C, const __grid_constant__ CUtensorMap A,
+           const __grid_constant__ CUtensorMap B, const __grid_constant__ CUtensorMap C_map) {
+    extern __shared__ __align__(1024) char memory[];
+    using Shared = ::Shared<T, kTileM, kTileN>;
+    using Place = ::Place<kTileM, kTileN>;
+    constexpr int kThreads = 2 * kTileM;  // that multiply: 64 rows for each warpgroup
+    constexpr int kBuffers = Shared::kBuffers, kParts = Shared::kParts;
+    constexpr int kLate = kParts > 2 ? 2 : 0;  // parts that are stored during the next tile
+    constexpr int kEarly = kParts - kLate;  // at the tile's end
+    constexpr bool kAlone = kTileM == 64;  // one warpgroup, with two steps' products under way
+    auto& shared = *reinterpret_cast<Shared*>(memory);
+    const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+
+    if (threadIdx.x == 0) {
+        for (int buffer = 0; buffer < kBuffers; ++buffer) {
+            ptx::mbarrier_init(&shared.full[buffer], 1);  // the thread that loads, and its bytes
+            ptx::mbarrier_init(&shared.empty[buffer], kThreads / 32);  // one of each warp
+        }
+        ptx::fence_mbarrier_init();
+    }
+    __syncthreads();  // the barriers are there
+
+    if (warp >= kThreads / 32) {
+        ptx::setmaxnreg_fewer<24>();
+        if (threadIdx.x > kThreads) return;
+        int buffer = 0, parity = 1;
+        for (int tile = blockIdx.x; tile < work.tiles; tile += gridDim.x) {
+            const Place at(work, tile);
+            for (int k = 0; k < work.steps * kStepK; k += kStepK) {
+                ptx::mbarrier_wait(&shared.empty[buffer], parity);  // at once in the first round
+                ptx::mbarrier_arrive_expect_tx(&shared.full[buffer],
+                                               sizeof(shared.As[0]) + sizeof(shared.Bs[0]));
+                ptx::bulk_tensor_load(shared.As[buffer], &A, k, at.row, &shared.full[buffer]);
+                for (int j = 0; j < kTileN; j += 64)
+                    ptx::bulk_tensor_load(shared.Bs[buffer][j / 64], &B, at.col + j, k,
+                                          &shared.full[buffer]);
+                buffer = (buffer + 1) % kBuffers, parity ^= buffer == 0;
+            }
+        }
+        return;
+    }
+    ptx::setmaxnreg_more<240>();
+
+    const int row = warp / 4 * 64;  // a warpgroup owns 64 x kTileN elements
+    int next_pair = 0;
+    // Stores a part, 64 x 64 of them: 8 tiles of 16 x 8 for each warp. 224 ends in 64 x 32.
+    const auto store = [&](const float(*sums)[4], Place at, int part) {
+        float(&pair)[2][64][32] = shared.Cs[warp / 4][next_pair];
+        next_pair ^= 1;
+        if (kTma && threadIdx.x % 128 == 0) ptx::bulk_wait_group_read<kBoxes / 2 - 1>();
+        ptx::named_barrier_sync(1 + warp / 4, 128);  // the pair is free
+#pragma unroll
+        for (int j = 0; j < 8; ++j)
+            for (int r = lane / 4; r < 16; r += 8) {  // the two rows that the lane has sums of
+                // In every other row two tiles further on, for the sake of the banks. By ?:, as no
+                // register has an index.
+                const int t = r % 2 ? j ^ 2 : j, h = r / 8 * 2;
+                const float x = r % 2 ? sums[j ^ 2][h] : sums[j][h];
+                const float y = r % 2 ? sums[j ^ 2][h + 1] : sums[j][h + 1];
+                const int b_row = warp % 4 * 16 + r, b_col = 8 * t + lane % 4 * 2;
+                // Pieces of 16 bytes, which are 4 floats, change places as those of As.
+                *(float2*)&pair[b_col / 32][b_row][(b_col ^ b_row % 8 * 4) % 32] = {x, y};
+            }
+        if (kTma) ptx::fence_proxy_async();
+        ptx::named_barrier_sync(1 + warp / 4, 128);  // the pair is full
+        for (int j = 0; j < 64 && part * 64 + j < kTileN; j += 32) {
+            const int c_row = at.row + row, c_col = at.col + part * 64 + j;
+            if (kTma && threadIdx.x % 128 == 0)
+                ptx::bulk_tensor_store(&C_map, c_col, c_row, pair[j / 32]);
+            for (int r = warp % 4; !kTma && r < 64; r += 4)  // else a warp stores a row
+                if (c_row + r < work.M && c_col + lane < work.N)
+                    C[size_t(c_row + r) * work.N + c_col + lane] =
+                        pair[j / 32][r][lane ^ r % 8 * 4];
+        }
+        if (kTma && threadIdx.x % 128 == 0) ptx::bulk_commit_group();
+    };
+
+    const auto release = [&](int buffer) {
+        if (lane == 0) ptx::mbarrier_arrive(&shared.empty[buffer]);
+    };
+
+    // Of buffer 0: rows of 128 bytes, 1024 for eight. A descriptor counts in units of 16 bytes.
+    const auto A_first = ptx::wgmma_descriptor(shared.As[0][row], 128, 1024);
+    const auto B_first = ptx::wgmma_descriptor(shared.Bs[0], 128, 1024, sizeof(shared.Bs[0][0]));
+    uint64_t a = A_first, b = B_first;
+    int buffer = 0, parity = 0, previous = 0;
+    float late[kLate ? 8 * kLate : 1][4];  // sums of the tile before, still to be stored
+    Place late_at(work, blockIdx.x), at = late_at;
+    for (int tile = blockIdx.x; tile < work.tiles; tile += gridDim.x) {
+        float acc[kTileN / 8][4];  // of tiles of 16 x 8, a row of them for each warp
+        for (int step = 0; step < work.steps; ++step) {
+            ptx::mbarrier_wait(&shared.full[buffer], parity);
+            ptx::wgmma_fence();
+            for (int s = 0; s < kStepK; s += 16)  // further along the rows of A, down those of B
+                ptx::wgmma_m64k16<T, 0, 1>(acc, a + s * 2 / 16, b + s * 128 / 16, step + s > 0);
+            ptx::wgmma_commit_group();
+            // While the tensor cores are at work: where this tile is, and what the one before left.
+            if (step == 0) at = Place(work, tile);
+#pragma unroll
+            for (int i = 0; i < kLate; ++i)
+                if (tile >= int(gridDim.x) && step == min(2 + 2 * i, work.steps - 1))
+                    store(&late[8 * i], late_at, kEarly + i);
+            if (kAlone) {  // waits for the step before, while these products run on
+                ptx::wgmma_wait_group<1>();
+                if (step > 0) release(previous);
+            } else {
+                ptx::wgmma_wait_group<0>();
+                release(buffer);
+            }
+            previous = buffer++, a += sizeof(shared.As[0]) / 16, b += sizeof(shared.Bs[0]) / 16;
+            if (buffer == kBuffers) buffer = 0, parity ^= 1, a = A_first, b = B_first;
+        }
+        if (kAlone) {  // waits for the last step
+            ptx::wgmma_wait_group<0>();
+            release(previous);
+        }
+        ptx::wgmma_keep(acc);  // the compiler reads no sum before the wait
+        for (int i = 0; i < kEarly; ++i) store(&acc[8 * i], at, i);
+        memcpy(late, acc + 8 * kEarly, sizeof(acc) - 8 * kEarly * sizeof(acc[0]));
+        late_at = at;
+    }
+    for (int i = 0; i < kLate; ++i) store(&late[8 * i], late_at, kEarly + i);
+    if (kTma && threadIdx.x % 128 == 0) ptx::bulk_wait_group<0>();  // shared memory must outlive it
+}
+
+template <class T, int kTileM, int kTileN>
+void launch(int M, int N, int K, const T* A, const T* B, float* C) {
+    const AlignedRows A_rows(A, M, K), B_rows(B, K, N);
+    const auto A_map = tensor_map(A_rows.data, M, K, kTileM, kStepK, 128, A_rows.stride);
+    const auto B_map = tensor_map(B_rows.data, K, N, kStepK, 64, 128, B_rows.stride);
+    const Work work(M, N, K, kTileM, kTileN);
+    const int at_once = multiprocessors(), waves = ceil_div(work.tiles, at_once);
+    const int blocks = waves < kManyWaves ? ceil_div(work.tiles, waves) : at_once;
+    const bool tma = N % 4 == 0;  // it stores rows that start on multiples of 16 bytes
+    const auto C_map = tma ? tensor_map(C, M, N, 64, 32, 128) : CUtensorMap();
+    const auto kernel = tma ? matmul<T, kTileM, kTileN, true> : matmul<T, kTileM, kTileN, false>;
+    constexpr int kSharedBytes = sizeof(Shared<T, kTileM, kTileN>);
+    cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, kSharedBytes);
+    kernel<<<blocks, 2 * kTileM + kProducers, kSharedBytes>>>(work, C, A_map, B_map, C_map);
+}
+
+template <class T>
+struct Form {  // a tile's size; nanoseconds, on an H200, of a step and of the rest of a tile
+    int m, n, step, rest;
+    void (*launch)(int M, int N, int K, const T* A, const T* B, float* C);
+};
+template <class T>
+constexpr Form<T> kForms[] = {{128, 256, 650, 3200, launch<T, 128, 256>},
+                              {128, 224, 600, 2800, launch<T, 128, 224>},
+                              {128, 192, 530, 2400, launch<T, 128, 192>},
+                              {128, 128, 330, 1400, launch<T, 128, 128>},
+                              {64, 128, 180, 1400, launch<T, 64, 128>}};
+
+template <class T>
+const Form<T>& best_form(int M, int N, int K) {
+    const auto time = [=, at_once = multiprocessors()](const Form<T>& form) {
+        const int tiles = ceil_div(M, form.m) * ceil_div(N, form.n);
+        return ceil_div(tiles, at_once) * (1.0 * ceil_div(K, kStepK) * form.step + form.rest);
+    };
+    return *std::min_element(std::begin(kForms<T>), std::end(kForms<T>),
+                             [&](auto& a, auto& b) { return time(a) < time(b); });
+}
+
+template <class T>
+void launch_matmul(int M, int N, int K, const T* A, const T* B, float* C) {
+    best_form<T>(M, N, K).launch(M, N, K, A, B, C);
+}
+
+// A is loaded once for every column of tiles, B once for every row of tiles; and once for a copy.
+// Of B whole boxes of 64 columns.
+double loaded_elements(double M, double N, double K) {
+    const auto& form = best_form<half>(M, N, K);
+    double columns = 0;
+    for (int col = 0; col < N; col += form.n)
+        columns += std::min(N - col, std::ceil(form.n / 64.0) * 64);
+    return M * K * std::ceil(N / form.n) + K * columns * std::ceil(M / form.m) +
+           loaded_by_copies(M, N, K);
+}
+
+// Of C, where TMA can't store it.
+double shared_loaded_bytes(double M, double N, double) {
+    return M * N * (int(N) % 4 ? sizeof(float) : 0);
+}
+
+int main(int argc, char** argv) {
+    Facts facts = {loaded_elements, shared_loaded_bytes, kWgmma};
+    facts.stored_elements = stored_with_copies;
+    facts.shared_bytes = sizeof(Shared<half, 128, 256>);
+    facts.smaller_step = "06_wmma/3_async";
+    return run_stage(launch_matmul<half>, facts, argc, argv);
+}

@@ -1,0 +1,283 @@
+// Sums from registers to memory. TMA stores rows that start on multiples of 16 bytes. For another N
+// 11 sends the sums through shared memory, as for TMA, so that a warp can store a row. That is not
+// needed: four lanes hold eight neighbours of a row, which are a whole sector of memory.
+//
+//    lane      0     1     2     3     |  4 ...
+//    columns   0 1   2 3   4 5   6 7   |  0 1 ... of the next row       32 bytes
+//
+// Changed:  where TMA can't store C, sums go straight there.
+#include <algorithm>
+
+#include "common/harness.h"
+#include "common/ptx/aligned_rows.h"
+#include "common/ptx/hopper.cuh"
+#include "common/ptx/tensor_map.h"
+
+constexpr int kStepK = 64;  // depth of the tiles: a row of As is 128 bytes
+constexpr int kGroup = 8;  // rows of tiles that are computed together
+constexpr int kBoxes = 4;  // of C, for each warpgroup: two pairs
+constexpr int kManyWaves = 32;  // after so many the blocks are no longer in step
+
+// Threads that load: one does it all. Where registers are handed over, it takes a warpgroup.
+__host__ __device__ constexpr int producers(int warpgroups) { return warpgroups == 1 ? 32 : 128; }
+
+template <class T, int kTileM, int kTileN>  // half or __nv_bfloat16
+struct Shared {  // TMA wants tiles of 128-byte rows, on multiples of 1024 bytes
+    static constexpr int kParts = kTileN / 64, kWarpgroups = kTileM / 64;
+    // In KiB: of the 227 that a block may have, 8 for each box, 64 rows of As or 64 columns of Bs.
+    static constexpr int kBuffers = (226 - kWarpgroups * kBoxes * 8) / 8 / (kWarpgroups + kParts);
+    T As[kBuffers][kTileM][kStepK];
+    T Bs[kBuffers][kParts][kStepK][64];
+    float Cs[kWarpgroups][kBoxes / 2][2][64][32];
+    uint64_t full[kBuffers], empty[kBuffers];
+};
+static_assert(kStepK == 64, "64 elements are 128 bytes");
+
+// n / by for n >= 0. It multiplies (Lemire et al., 2019).
+struct Divisor {
+    explicit Divisor(int by = 1) : by(by), inverse(~0ull / by + 1) {}
+    __device__ int under(int n) const { return by == 1 ? n : int(__umul64hi(inverse, n)); }
+    int by;
+    unsigned long long inverse;  // 2^64 / by, rounded up
+};
+
+// A block computes a tile of m x n elements.
+struct Tile {
+    int m, n;
+    // How many cover C.
+    constexpr int count(int M, int N) const { return ceil_div(M, m) * ceil_div(N, n); }
+};
+
+// What the host has divided.
+struct Work {
+    Work(int M, int N, int K, Tile tile)
+        : M(M), N(N), steps(ceil_div(K, kStepK)), tiles(tile.count(M, N)) {
+        const int below = ceil_div(M, tile.m);
+        last_group = ceil_div(below, kGroup) - 1;
+        rows = Divisor(kGroup), last_rows = Divisor(below - last_group * kGroup);
+        of_group = Divisor(kGroup * ceil_div(N, tile.n));
+    }
+    int M, N;
+    int steps;  // of a tile
+    int tiles;
+    int last_group;
+    Divisor rows, last_rows, of_group;  // tiles, one below the other; all of a group
+};
+
+// Tile number `tile` of C: its first row and column.
+template <int kTileM, int kTileN>
+struct Place {
+    __device__ Place(const Work& work, int tile) {
+        const int group = work.of_group.under(tile), in_group = tile - group * work.of_group.by;
+        const Divisor& rows = group == work.last_group ? work.last_rows : work.rows;
+        const int right = rows.under(in_group), below = in_group - right * rows.by;
+        row = (group * work.rows.by + below) * kTileM, col = right * kTileN;
+    }
+    int row, col;
+};
+
+template <class T, int kTileM, int kTileN, bool kBoxed, int kAllThreads>
+__global__ void __launch_bounds__(kAllThreads, 1)
+    matmul(const __grid_constant__ Work work, float* C, const __grid_constant__ CUtensorMap A,
+           const __grid_constant__ CUtensorMap B, const __grid_constant__ CUtensorMap C_map) {
+    extern __shared__ __align__(1024) char memory[];
+    using Shared = ::Shared<T, kTileM, kTileN>;
+    using Place = ::Place<kTileM, kTileN>;
+    constexpr int kThreads = 128 * Shared::kWarpgroups;  // that multiply
+    constexpr int kBuffers = Shared::kBuffers, kParts = Shared::kParts, kPieces = kTileN / 8;
+    // Parts that are stored during the next tile.
+    constexpr int kLate = kBoxed && kParts > 2 ? 2 : 0;
+    constexpr int kEarly = kParts - kLate;  // at the tile's end
+    constexpr bool kAlone = Shared::kWarpgroups == 1;  // with two steps' products under way
+    auto& shared = *reinterpret_cast<Shared*>(memory);
+    const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+
+    const auto load = [&](Place at, int step, int buffer) {
+        const int k = step * kStepK;
+        uint64_t* const full = &shared.full[buffer];
+        ptx::mbarrier_arrive_expect_tx(full, sizeof(shared.As[0]) + sizeof(shared.Bs[0]));
+        ptx::bulk_tensor_load(shared.As[buffer], &A, k, at.row, full);
+        for (int j = 0; j < kTileN; j += 64)
+            ptx::bulk_tensor_load(shared.Bs[buffer][j / 64], &B, at.col + j, k, full);
+    };
+
+    int ahead = 0;  // steps that are loaded before the barrier
+    if (threadIdx.x == kThreads) {
+        for (int buffer = 0; buffer < kBuffers; ++buffer) {
+            ptx::mbarrier_init(&shared.full[buffer], 1);  // the thread that loads, and its bytes
+            ptx::mbarrier_init(&shared.empty[buffer], kThreads / 32);  // one of each warp
+        }
+        ptx::fence_mbarrier_init();
+        const Place at(work, blockIdx.x);
+        for (; ahead < min(kBuffers, work.steps); ++ahead) load(at, ahead, ahead);
+    }
+    __syncthreads();  // the barriers are there
+
+    if (warp >= kThreads / 32) {
+        if (!kAlone) ptx::setmaxnreg_fewer<48>();
+        if (threadIdx.x > kThreads) return;
+        int buffer = ahead % kBuffers, parity = ahead < kBuffers;
+        for (int tile = blockIdx.x; tile < work.tiles; tile += gridDim.x, ahead = 0) {
+            const Place at(work, tile);
+            for (int step = ahead; step < work.steps; ++step) {
+                ptx::mbarrier_wait(&shared.empty[buffer], parity);  // at once in the first round
+                load(at, step, buffer);
+                buffer = (buffer + 1) % kBuffers, parity ^= buffer == 0;
+            }
+        }
+        return;
+    }
+    if (!kAlone) ptx::setmaxnreg_more<224>();
+
+    const int row = warp / 4 * 64;  // a warpgroup owns 64 x kTileN elements
+    // 64 x 8 of a warpgroup's elements, from registers to whole sectors of C.
+    const auto store_piece = [&](const float(&sums)[4], Place at, int piece) {
+#pragma unroll
+        for (int i = 0; i < 4; ++i) {
+            const int c_row = at.row + warp * 16 + i / 2 * 8 + lane / 4;
+            const int c_col = at.col + piece * 8 + lane % 4 * 2 + i % 2;
+            if (c_row < work.M && c_col < work.N) C[size_t(c_row) * work.N + c_col] = sums[i];
+        }
+    };
+    int next_pair = 0;
+    // Stores a part, 64 x 64 of them: 8 tiles of 16 x 8 for each warp.
+    const auto store = [&](const float(*sums)[4], Place at, int part) {
+        float(&pair)[2][64][32] = shared.Cs[warp / 4][next_pair];
+        next_pair ^= 1;
+        if (threadIdx.x % 128 == 0) ptx::bulk_wait_group_read<kBoxes / 2 - 1>();
+        ptx::named_barrier_sync(1 + warp / 4, 128);  // the pair is free
+#pragma unroll
+        for (int j = 0; j < 8; ++j)
+            for (int r = lane / 4; r < 16; r += 8) {  // the two rows that the lane has sums of
+                // In every other row two tiles further on, for the sake of the banks. By ?:, as no
+                // register has an index.
+                const int t = r % 2 ? j ^ 2 : j, h = r / 8 * 2;
+                const float x = r % 2 ? sums[j ^ 2][h] : sums[j][h];
+                const float y = r % 2 ? sums[j ^ 2][h + 1] : sums[j][h + 1];
+                const int b_row = warp % 4 * 16 + r, b_col = 8 * t + lane % 4 * 2;
+                // Pieces of 16 bytes, which are 4 floats, change places as those of As.
+                *(float2*)&pair[b_col / 32][b_row][(b_col ^ b_row % 8 * 4) % 32] = {x, y};
+            }
+        ptx::fence_proxy_async();
+        ptx::named_barrier_sync(1 + warp / 4, 128);  // the pair is full
+        for (int j = 0; j < 64; j += 32)
+            if (threadIdx.x % 128 == 0)
+                ptx::bulk_tensor_store(&C_map, at.col + part * 64 + j, at.row + row, pair[j / 32]);
+        if (threadIdx.x % 128 == 0) ptx::bulk_commit_group();
+    };
+
+    const auto release = [&](int buffer) {
+        if (lane == 0) ptx::mbarrier_arrive(&shared.empty[buffer]);
+    };
+
+    // Of buffer 0: rows of 128 bytes, 1024 for eight. A descriptor counts in units of 16 bytes.
+    const auto A_first = ptx::wgmma_descriptor(shared.As[0][row], 128, 1024);
+    const auto B_first = ptx::wgmma_descriptor(shared.Bs[0], 128, 1024, sizeof(shared.Bs[0][0]));
+    uint64_t a = A_first, b = B_first;
+    int buffer = 0, parity = 0, previous = 0;
+    float late[kLate ? 8 * kLate : 1][4];  // sums of the tile before, still to be stored
+    Place late_at(work, blockIdx.x), at = late_at;
+    for (int tile = blockIdx.x; tile < work.tiles; tile += gridDim.x) {
+        float acc[kPieces][4];  // of tiles of 16 x 8, a row of them for each warp
+        for (int step = 0; step < work.steps; ++step) {
+            ptx::mbarrier_wait(&shared.full[buffer], parity);
+            ptx::wgmma_fence();
+            for (int s = 0; s < kStepK; s += 16)  // further along the rows of A, down those of B
+                ptx::wgmma_m64k16<T, 0, 1>(acc, a + s * 2 / 16, b + s * 128 / 16, step + s > 0);
+            ptx::wgmma_commit_group();
+            // While the tensor cores are at work: where this tile is, and what the one before left.
+            if (step == 0) at = Place(work, tile);
+#pragma unroll
+            for (int i = 0; i < kLate; ++i)
+                if (tile >= int(gridDim.x) && step == min(2 + 2 * i, work.steps - 1))
+                    store(&late[8 * i], late_at, kEarly + i);
+            if (kAlone) {  // waits for the step before, while these products run on
+                ptx::wgmma_wait_group<1>();
+                if (step > 0) release(previous);
+            } else {
+                ptx::wgmma_wait_group<0>();
+                release(buffer);
+            }
+            previous = buffer++, a += sizeof(shared.As[0]) / 16, b += sizeof(shared.Bs[0]) / 16;
+            if (buffer == kBuffers) buffer = 0, parity ^= 1, a = A_first, b = B_first;
+        }
+        if (kAlone) {  // waits for the last step
+            ptx::wgmma_wait_group<0>();
+            release(previous);
+        }
+        ptx::wgmma_keep(acc);  // the compiler reads no sum before the wait
+        if constexpr (kBoxed) {
+            for (int i = 0; i < kEarly; ++i) store(&acc[8 * i], at, i);
+            if constexpr (kLate > 0)
+                memcpy(late, acc + 8 * kEarly, sizeof(acc[0]) * (kPieces - 8 * kEarly));
+            late_at = at;
+        } else {
+#pragma unroll
+            for (int piece = 0; piece < kPieces; ++piece) store_piece(acc[piece], at, piece);
+        }
+    }
+    for (int i = 0; i < kLate; ++i) store(&late[8 * i], late_at, kEarly + i);
+    // Shared memory must outlive the stores.
+    if (kBoxed && threadIdx.x % 128 == 0) ptx::bulk_wait_group_read<0>();
+}
+
+template <class T, int m, int n>
+void launch(const Work& work, int K, const T* A, const T* B, float* C) {
+    const int M = work.M, N = work.N;
+    const AlignedRows A_rows(A, M, K), B_rows(B, K, N);
+    const auto A_map = tensor_map(A_rows.data, M, K, m, kStepK, 128, A_rows.stride);
+    const auto B_map = tensor_map(B_rows.data, K, N, kStepK, 64, 128, B_rows.stride);
+    const int at_once = multiprocessors(), waves = ceil_div(work.tiles, at_once);
+    const int blocks = waves < kManyWaves ? ceil_div(work.tiles, waves) : at_once;
+    const bool boxed = N % 4 == 0;  // TMA stores rows that start on multiples of 16 bytes
+    const auto C_map = boxed ? tensor_map(C, M, N, 64, 32, 128) : CUtensorMap();
+    using Shared = ::Shared<T, m, n>;
+    constexpr int kBytes = sizeof(Shared);
+    constexpr int kThreads = 128 * Shared::kWarpgroups + producers(Shared::kWarpgroups);
+    const auto kernel = boxed ? matmul<T, m, n, true, kThreads> : matmul<T, m, n, false, kThreads>;
+    cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, kBytes);
+    kernel<<<blocks, kThreads, kBytes>>>(work, C, A_map, B_map, C_map);
+}
+
+template <class T>
+struct Form {
+    Tile tile;
+    int step, rest;  // nanoseconds, on an H200, of a step and of the rest of a tile
+    void (*launch)(const Work& work, int K, const T* A, const T* B, float* C);
+};
+template <class T>
+constexpr Form<T> kForms[] = {{{128, 256}, 611, 2069, launch<T, 128, 256>},
+                              {{128, 192}, 479, 1531, launch<T, 128, 192>},
+                              {{128, 64}, 243, 353, launch<T, 128, 64>},
+                              {{64, 128}, 180, 400, launch<T, 64, 128>}};
+
+template <class T>
+const Form<T>& best_form(int M, int N, int K) {
+    const auto time = [=, steps = ceil_div(K, kStepK)](const Form<T>& form) {
+        const int waves = ceil_div(form.tile.count(M, N), multiprocessors());
+        return waves * (1.0 * steps * form.step + form.rest);
+    };
+    return *std::min_element(std::begin(kForms<T>), std::end(kForms<T>),
+                             [&](auto& a, auto& b) { return time(a) < time(b); });
+}
+
+template <class T>
+void launch_matmul(int M, int N, int K, const T* A, const T* B, float* C) {
+    const Form<T>& form = best_form<T>(M, N, K);
+    form.launch(Work(M, N, K, form.tile), K, A, B, C);
+}
+
+// A is loaded once for every column of tiles, B once for every row of tiles; and once for a copy.
+double loaded_elements(double M, double N, double K) {
+    const Tile tile = best_form<half>(M, N, K).tile;
+    return M * K * std::ceil(N / tile.n) + K * N * std::ceil(M / tile.m) +
+           loaded_by_copies(M, N, K);
+}
+
+int main(int argc, char** argv) {
+    Facts facts = {loaded_elements, nullptr, kWgmma};
+    facts.stored_elements = stored_with_copies;
+    facts.shared_bytes = sizeof(Shared<half, 128, 256>);
+    facts.smaller_step = "06_wmma/3_async";
+    return run_stage(launch_matmul<half>, facts, argc, argv);
+}

@@ -1,0 +1,369 @@
+// Blocks share a tile. When C has fewer tiles than the GPU has multiprocessors, the others are
+// idle. So the blocks of a cluster may take equal shares of a turned tile's steps. Each adds its
+// sums to C.
+//
+//    64 x 64 x 4096, a tile of 64 steps    block 0    steps  0 to  7
+//                                          block 1    steps  8 to 15
+//                                          ...
+//                                          block 7    steps 56 to 63
+//
+// Changed:  a cluster has several blocks for a tile, which share its steps and add to C atomically.
+#include <algorithm>
+#include <limits>
+
+#include "common/harness.h"
+#include "common/ptx/aligned_rows.h"
+#include "common/ptx/clusters.h"
+#include "common/ptx/hopper.cuh"
+#include "common/ptx/tensor_map.h"
+
+constexpr int kStepK = 64;  // depth of the tiles: a row of As is 128 bytes
+constexpr int kGroup = 8;  // rows of tiles that are computed together
+constexpr int kManyWaves = 32;  // after so many the blocks are no longer in step
+
+// Threads that load: one does it all. Where registers are handed over, it takes a warpgroup.
+__host__ __device__ constexpr int producers(int warpgroups) { return warpgroups == 1 ? 32 : 128; }
+
+template <class T, int kTileM, int kTileN, bool kTurned>  // half or __nv_bfloat16
+struct Shared {  // TMA wants tiles of 128-byte rows, on multiples of 1024 bytes
+    static constexpr int kParts = kTileN / 64;
+    static constexpr int kWarpgroups = kTurned ? kParts : kTileM / 64;
+    static constexpr int kPieces = (kTurned ? kTileM : kTileN) / 8;  // 64 x 8 sums of a warpgroup
+    static constexpr int kPairs = kTurned ? 0 : 2;  // of boxes, for each warpgroup
+    // In KiB: of the 227 that a block may have, 16 for a pair.
+    static constexpr int kRest = 226 - kWarpgroups * kPairs * 16;
+    static constexpr int kBuffers = std::min(12, kRest * 1024 / (kTileM * 128 + kParts * 8192));
+    T As[kBuffers][kTileM][kStepK];
+    T Bs[kBuffers][kParts][kStepK][64];
+    float Cs[kWarpgroups][std::max(kPairs, 1)][2][kTurned ? 1 : 64][32];
+    uint64_t full[kBuffers], empty[kBuffers];
+};
+static_assert(kStepK == 64, "64 elements are 128 bytes");
+
+// n / by for n >= 0. It multiplies (Lemire et al., 2019).
+struct Divisor {
+    explicit Divisor(int by = 1) : by(by), inverse(~0ull / by + 1) {}
+    __device__ int under(int n) const { return by == 1 ? n : int(__umul64hi(inverse, n)); }
+    int by;
+    unsigned long long inverse;  // 2^64 / by, rounded up
+};
+
+// A block computes a tile of m x n, upright or turned. A cluster has down x across of these, and
+// for each of them `deep` blocks, which share its steps.
+struct Tile {
+    int m, n;
+    bool turned;
+    int down, across, deep;
+    constexpr int blocks() const { return down * across * deep; }
+    // How many clusters cover C.
+    constexpr int count(int M, int N) const {
+        return ceil_div(M, m * down) * ceil_div(N, n * across);
+    }
+};
+
+// What the host has divided.
+struct Work {
+    Work(int M, int N, int K, Tile tile)
+        : M(M), N(N), steps(ceil_div(K, kStepK)), tiles(tile.count(M, N)) {
+        const int at_once = clusters_at_once(tile.blocks()), waves = ceil_div(tiles, at_once);
+        clusters = waves < kManyWaves ? ceil_div(tiles, waves) : at_once;
+        const int below = ceil_div(M, tile.m * tile.down), group = kGroup / tile.down;
+        last_group = ceil_div(below, group) - 1;
+        rows = Divisor(group), last_rows = Divisor(below - last_group * group);
+        of_group = Divisor(group * ceil_div(N, tile.n * tile.across));
+    }
+    int M, N;
+    int steps;  // of a tile
+    int tiles;  // for a cluster each; it takes every clusters-th
+    int clusters;
+    int last_group;
+    Divisor rows, last_rows, of_group;  // clusters' tiles, one below the other; all of a group
+};
+
+// The first row and column of the block in that row and column of a cluster.
+template <int kTileM, int kTileN, int kDown, int kAcross>
+struct Place {
+    __device__ Place(const Work& work, int tile, int down, int across) {
+        const int group = work.of_group.under(tile), in_group = tile - group * work.of_group.by;
+        const Divisor& rows = group == work.last_group ? work.last_rows : work.rows;
+        const int right = rows.under(in_group), below = in_group - right * rows.by;
+        row = ((group * work.rows.by + below) * kDown + down) * kTileM;
+        col = (right * kAcross + across) * kTileN;
+    }
+    int row, col;
+};
+
+template <class T, int kTileM, int kTileN, bool kTurned, int kDown, int kAcross, int kDeep>
+__device__ __forceinline__ void multiply(const Work& work, float* C, const CUtensorMap& A,
+                                         const CUtensorMap& B, const CUtensorMap& C_map) {
+    extern __shared__ __align__(1024) char memory[];
+    using Shared = ::Shared<T, kTileM, kTileN, kTurned>;
+    using Place = ::Place<kTileM, kTileN, kDown, kAcross>;
+    constexpr int kThreads = 128 * Shared::kWarpgroups;  // that multiply
+    constexpr int kBuffers = Shared::kBuffers, kParts = Shared::kParts, kPieces = Shared::kPieces;
+    constexpr bool kBoxed = !kTurned;  // C is stored by TMA
+    // Parts that are stored during the next tile.
+    constexpr int kLate = kBoxed && kParts > 2 ? 2 : 0;
+    constexpr int kEarly = kParts - kLate;  // at the tile's end
+    constexpr bool kAlone = Shared::kWarpgroups == 1;  // with two steps' products under way
+    auto& shared = *reinterpret_cast<Shared*>(memory);
+    const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+    // Of a cluster: its blocks, those that share A or B with this one, and where this one is.
+    constexpr int kBlocks = kDown * kAcross * kDeep, kPeers = kDown + kAcross - 1;
+    const int rank = kBlocks > 1 ? ptx::cluster_rank() : 0, cluster = blockIdx.x / kBlocks;
+    const int deep = rank / (kDown * kAcross), slice = deep * kDown * kAcross;
+    const int down = (rank - slice) / kAcross, across = rank % kAcross;
+    const int first = work.steps * deep / kDeep, steps = work.steps * (deep + 1) / kDeep - first;
+
+    const auto load = [&](Place at, int step, int buffer) {
+        const int k = (first + step) * kStepK;
+        uint64_t* const full = &shared.full[buffer];
+        ptx::mbarrier_arrive_expect_tx(full, sizeof(shared.As[0]) + sizeof(shared.Bs[0]));
+        // A part of A for all blocks in this one's row, a part of B for all in its column.
+        constexpr int kRows = kTileM / kAcross, kDepth = kStepK / kDown;
+        constexpr unsigned kRow = (1 << kAcross) - 1, kColumn = ((1 << kDown * kAcross) - 1) / kRow;
+        if (kAcross == 1) ptx::bulk_tensor_load(shared.As[buffer], &A, k, at.row, full);
+        else
+            ptx::bulk_tensor_load_multicast(shared.As[buffer][across * kRows], &A, k,
+                                            at.row + across * kRows, full,
+                                            kRow << (slice + down * kAcross));
+        for (int j = 0; j < kTileN; j += 64)
+            if (kDown == 1)
+                ptx::bulk_tensor_load(shared.Bs[buffer][j / 64], &B, at.col + j, k, full);
+            else
+                ptx::bulk_tensor_load_multicast(shared.Bs[buffer][j / 64][down * kDepth], &B,
+                                                at.col + j, k + down * kDepth, full,
+                                                kColumn << (slice + across));
+    };
+
+    int ahead = 0;  // steps that are loaded before the barrier
+    if (threadIdx.x == kThreads) {
+        for (int buffer = 0; buffer < kBuffers; ++buffer) {
+            ptx::mbarrier_init(&shared.full[buffer], 1);  // the thread that loads, and its bytes
+            ptx::mbarrier_init(&shared.empty[buffer], kPeers * kThreads / 32);  // one of each warp
+        }
+        ptx::fence_mbarrier_init();
+        const Place at(work, cluster, down, across);
+        // Not where peers' mbarriers are needed, which may not be set up yet.
+        for (; kPeers == 1 && ahead < min(kBuffers, steps); ++ahead) load(at, ahead, ahead);
+    }
+    __syncthreads();  // the barriers are there
+    if (kBlocks > 1) ptx::cluster_arrive_relaxed(), ptx::cluster_wait();  // in every block
+
+    if (warp >= kThreads / 32) {
+        if (!kAlone) ptx::setmaxnreg_fewer<48>();
+        if (threadIdx.x > kThreads) return;
+        int buffer = ahead % kBuffers, parity = ahead < kBuffers;
+        const auto next = [&] { buffer = (buffer + 1) % kBuffers, parity ^= buffer == 0; };
+        for (int tile = cluster; tile < work.tiles; tile += work.clusters, ahead = 0) {
+            const Place at(work, tile, down, across);
+            for (int step = ahead; step < steps; ++step, next()) {
+                ptx::mbarrier_wait(&shared.empty[buffer], parity);  // at once in the first round
+                load(at, step, buffer);
+            }
+        }
+        // The block must outlive the arrivals of others.
+        for (int i = 0; kPeers > 1 && i < kBuffers; ++i, next())
+            ptx::mbarrier_wait(&shared.empty[buffer], parity);
+        return;
+    }
+    if (!kAlone) ptx::setmaxnreg_more<Shared::kWarpgroups == 3 ? 152 : 224>();
+
+    const int row = warp / 4 * 64;  // a warpgroup owns 64 rows of the tile; turned, 64 columns
+    // Turned: 8 x 64 of a warpgroup's elements, from registers to whole sectors of C.
+    const auto store_piece = [&](const float(&sums)[4], Place at, int piece) {
+#pragma unroll
+        for (int i = 0; i < 4; ++i) {
+            const int c_row = at.row + piece * 8 + lane % 4 * 2 + i % 2;
+            const int c_col = at.col + warp * 16 + i / 2 * 8 + lane / 4;
+            if (c_row >= work.M || c_col >= work.N) continue;
+            float* const c = &C[size_t(c_row) * work.N + c_col];
+            if (kDeep > 1) atomicAdd(c, sums[i]);
+            else *c = sums[i];
+        }
+    };
+    int next_pair = 0;
+    // Stores a part, 64 x 64 of them: 8 tiles of 16 x 8 for each warp.
+    const auto store = [&](const float(*sums)[4], Place at, int part) {
+        auto& pair = shared.Cs[warp / 4][next_pair];
+        next_pair ^= 1;
+        if (threadIdx.x % 128 == 0) ptx::bulk_wait_group_read<1>();
+        ptx::named_barrier_sync(1 + warp / 4, 128);  // the pair is free
+#pragma unroll
+        for (int j = 0; j < 8; ++j)
+            for (int r = lane / 4; r < 16; r += 8) {  // the two rows that the lane has sums of
+                // In every other row two tiles further on, for the sake of the banks. By ?:, as no
+                // register has an index.
+                const int t = r % 2 ? j ^ 2 : j, h = r / 8 * 2;
+                const float x = r % 2 ? sums[j ^ 2][h] : sums[j][h];
+                const float y = r % 2 ? sums[j ^ 2][h + 1] : sums[j][h + 1];
+                const int b_row = warp % 4 * 16 + r, b_col = 8 * t + lane % 4 * 2;
+                // Pieces of 16 bytes, which are 4 floats, change places as those of As.
+                *(float2*)&pair[b_col / 32][b_row][(b_col ^ b_row % 8 * 4) % 32] = {x, y};
+            }
+        ptx::fence_proxy_async();
+        ptx::named_barrier_sync(1 + warp / 4, 128);  // the pair is full
+        for (int j = 0; j < 64; j += 32)
+            if (threadIdx.x % 128 == 0)
+                ptx::bulk_tensor_store(&C_map, at.col + part * 64 + j, at.row + row, pair[j / 32]);
+        if (threadIdx.x % 128 == 0) ptx::bulk_commit_group();
+    };
+
+    // Lanes 0, 1, ... tell the blocks of this one's row, then the others of its column.
+    const int y = lane - kAcross;
+    const int peer = slice + (y < 0 ? down * kAcross + lane : (y + (y >= down)) * kAcross + across);
+    const auto release = [&](int buffer) {
+        if (kPeers == 1 && lane == 0) ptx::mbarrier_arrive(&shared.empty[buffer]);
+        if (kPeers > 1 && lane < kPeers) ptx::mbarrier_arrive_remote(&shared.empty[buffer], peer);
+    };
+
+    // Of buffer 0: rows of 128 bytes, 1024 for eight. A descriptor counts in units of 16 bytes.
+    const auto A_first = ptx::wgmma_descriptor(shared.As[0][kTurned ? 0 : row], 128, 1024);
+    const auto B_first = ptx::wgmma_descriptor(shared.Bs[0][kTurned ? row / 64 : 0], 128, 1024,
+                                               sizeof(shared.Bs[0][0]));
+    uint64_t a = A_first, b = B_first;
+    int buffer = 0, parity = 0, previous = 0;
+    float late[kLate ? 8 * kLate : 1][4];  // sums of the tile before, still to be stored
+    Place late_at(work, cluster, down, across), at = late_at;
+    for (int tile = cluster; tile < work.tiles; tile += work.clusters) {
+        float acc[kPieces][4];  // of tiles of 16 x 8, a row of them for each warp
+        for (int step = 0; step < steps; ++step) {
+            ptx::mbarrier_wait(&shared.full[buffer], parity);
+            ptx::wgmma_fence();
+            for (int s = 0; s < kStepK; s += 16) {  // further along the rows of A, down those of B
+                const uint64_t a_s = a + s * 2 / 16, b_s = b + s * 128 / 16;
+                if (kTurned) ptx::wgmma_m64k16<T, 1, 0>(acc, b_s, a_s, step + s > 0);
+                else ptx::wgmma_m64k16<T, 0, 1>(acc, a_s, b_s, step + s > 0);
+            }
+            ptx::wgmma_commit_group();
+            // While the tensor cores are at work: where this tile is, and what the one before left.
+            if (step == 0) at = Place(work, tile, down, across);
+#pragma unroll
+            for (int i = 0; i < kLate; ++i)
+                if (tile >= work.clusters && step == min(2 + 2 * i, steps - 1))
+                    store(&late[8 * i], late_at, kEarly + i);
+            if (kAlone) {  // waits for the step before, while these products run on
+                ptx::wgmma_wait_group<1>();
+                if (step > 0) release(previous);
+            } else {
+                ptx::wgmma_wait_group<0>();
+                release(buffer);
+            }
+            previous = buffer++, a += sizeof(shared.As[0]) / 16, b += sizeof(shared.Bs[0]) / 16;
+            if (buffer == kBuffers) buffer = 0, parity ^= 1, a = A_first, b = B_first;
+        }
+        if (kAlone) {  // waits for the last step
+            ptx::wgmma_wait_group<0>();
+            release(previous);
+        }
+        ptx::wgmma_keep(acc);  // the compiler reads no sum before the wait
+        if constexpr (kBoxed) {
+            for (int i = 0; i < kEarly; ++i) store(&acc[8 * i], at, i);
+            if constexpr (kLate > 0)
+                memcpy(late, acc + 8 * kEarly, sizeof(acc[0]) * (kPieces - 8 * kEarly));
+            late_at = at;
+        } else {
+#pragma unroll
+            for (int piece = 0; piece < kPieces; ++piece) store_piece(acc[piece], at, piece);
+        }
+    }
+    for (int i = 0; i < kLate; ++i) store(&late[8 * i], late_at, kEarly + i);
+    // Shared memory must outlive the stores.
+    if (kBoxed && threadIdx.x % 128 == 0) ptx::bulk_wait_group_read<0>();
+}
+
+template <class T, int m, int n, bool turned, int kThreads>
+__global__ void __launch_bounds__(kThreads, 1)
+    matmul(const __grid_constant__ Work work, float* C, const __grid_constant__ CUtensorMap A,
+           const __grid_constant__ CUtensorMap B, const __grid_constant__ CUtensorMap C_map) {
+    multiply<T, m, n, turned, 1, 1, 1>(work, C, A, B, C_map);
+}
+template <class T, int m, int n, bool turned, int down, int across, int deep, int kThreads>
+__global__ void CLUSTER_DIMS(down* across* deep, 1, 1) __launch_bounds__(kThreads, 1)
+    matmul_in_clusters(const __grid_constant__ Work work, float* C,
+                       const __grid_constant__ CUtensorMap A, const __grid_constant__ CUtensorMap B,
+                       const __grid_constant__ CUtensorMap C_map) {
+    multiply<T, m, n, turned, down, across, deep>(work, C, A, B, C_map);
+}
+
+template <class T, int m, int n, bool turned, int down, int across, int deep>
+void launch(const Work& work, int K, const T* A, const T* B, float* C) {
+    const int M = work.M, N = work.N;
+    const AlignedRows A_rows(A, M, K), B_rows(B, K, N);
+    const auto A_map = tensor_map(A_rows.data, M, K, m / across, kStepK, 128, A_rows.stride);
+    const auto B_map = tensor_map(B_rows.data, K, N, kStepK / down, 64, 128, B_rows.stride);
+    const auto C_map = turned ? CUtensorMap() : tensor_map(C, M, N, 64, 32, 128);
+    using Shared = ::Shared<T, m, n, turned>;
+    constexpr int kBlocks = down * across * deep, kBytes = sizeof(Shared);
+    constexpr int kThreads = 128 * Shared::kWarpgroups + producers(Shared::kWarpgroups);
+    const auto kernel = [] {
+        if constexpr (kBlocks == 1) return matmul<T, m, n, turned, kThreads>;
+        else return matmul_in_clusters<T, m, n, turned, down, across, deep, kThreads>;
+    }();
+    cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, kBytes);
+    if (deep > 1) cudaMemsetAsync(C, 0, sizeof(float) * M * N);  // what blocks add to
+    kernel<<<work.clusters * kBlocks, kThreads, kBytes>>>(work, C, A_map, B_map, C_map);
+}
+
+template <class T>
+struct Form {
+    Tile tile;
+    int step, rest;  // nanoseconds, on an H200, of a step and of the rest of a tile
+    void (*launch)(const Work& work, int K, const T* A, const T* B, float* C);
+};
+template <class T, int m, int n, int down, int across>
+constexpr Form<T> upright(int step, int rest) {
+    return {{m, n, false, down, across, 1}, step, rest, launch<T, m, n, false, down, across, 1>};
+}
+template <class T, int m, int n, int down, int across, int deep>
+constexpr Form<T> turned(int step, int rest) {
+    return {
+        {m, n, true, down, across, deep}, step, rest, launch<T, m, n, true, down, across, deep>};
+}
+template <class T>
+constexpr Form<T> kForms[] = {  // rows, columns of a tile; blocks down, across, deep
+    upright<T, 128, 256, 1, 1>(611, 2069), upright<T, 128, 128, 1, 4>(341, 979),
+    upright<T, 128, 64, 1, 1>(243, 353),   turned<T, 32, 64, 1, 1, 1>(140, 137),
+    turned<T, 64, 64, 1, 1, 1>(178, 60),   turned<T, 64, 128, 1, 1, 1>(296, 98),
+    turned<T, 96, 128, 1, 1, 1>(298, 352), turned<T, 80, 128, 2, 1, 1>(240, 586),
+    turned<T, 32, 64, 1, 1, 8>(157, 430),  turned<T, 80, 128, 1, 1, 4>(320, 1397),
+    turned<T, 128, 64, 1, 4, 2>(193, 1592)};
+
+template <class T>
+const Form<T>& best_form(int M, int N, int K) {
+    const auto time = [=, steps = ceil_div(K, kStepK)](const Form<T>& form) {
+        // TMA stores rows that start on multiples of 16 bytes.
+        if (!form.tile.turned && N % 4) return std::numeric_limits<double>::infinity();
+        if (steps < form.tile.deep) return std::numeric_limits<double>::infinity();
+        const int waves = ceil_div(form.tile.count(M, N), clusters_at_once(form.tile.blocks()));
+        return waves * (1.0 * ceil_div(steps, form.tile.deep) * form.step + form.rest);
+    };
+    return *std::min_element(std::begin(kForms<T>), std::end(kForms<T>),
+                             [&](auto& a, auto& b) { return time(a) < time(b); });
+}
+
+template <class T>
+void launch_matmul(int M, int N, int K, const T* A, const T* B, float* C) {
+    const Form<T>& form = best_form<T>(M, N, K);
+    form.launch(Work(M, N, K, form.tile), K, A, B, C);
+}
+
+// A is loaded once for every column of clusters, B once for every row of them; and once for a copy.
+double loaded_elements(double M, double N, double K) {
+    const Tile tile = best_form<half>(M, N, K).tile;
+    return M * K * std::ceil(N / (tile.n * tile.across)) +
+           K * N * std::ceil(M / (tile.m * tile.down)) + loaded_by_copies(M, N, K);
+}
+
+// What is added to C is not counted.
+double stored_elements(double M, double N, double K) {
+    return stored_with_copies(M, N, K) - (best_form<half>(M, N, K).tile.deep > 1 ? M * N : 0);
+}
+
+int main(int argc, char** argv) {
+    Facts facts = {loaded_elements, nullptr, kWgmma};
+    facts.stored_elements = stored_elements;
+    facts.shared_bytes = sizeof(Shared<half, 128, 256, false>);
+    facts.smaller_step = "06_wmma/3_async";
+    return run_stage(launch_matmul<half>, facts, argc, argv);
+}

@@ -1,0 +1,19 @@
+"""Each form, at a shape of two clusters each way with little in the second; the model may never choose it on the emulator."""
+import re
+
+from support import call, program
+
+
+def test_each_form_is_exact():
+    stage = program("12_stream_k_cpu_trace")
+    forms = re.findall(r"\d+x\d+\S*-\d+x\d+x\d+", call(stage, "--form", "none of them").stderr)
+    assert forms
+    wrong = {}
+    for form in forms:
+        m, n, down, across, deep = map(int, re.findall(r"\d+", form))
+        turned = "turned" in form
+        shape = m * down + 5, n * across + (1 if turned else 4), 64 * max(1 + turned, deep) + 8
+        run = call(stage, "--form", form, "--sizes", "x".join(map(str, shape)), "--verify-only")
+        if run.returncode:
+            wrong[form, shape] = run.stderr
+    assert not wrong, wrong

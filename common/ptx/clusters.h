@@ -1,0 +1,29 @@
+// How many clusters run at the same time. The blocks of one lie in one part of a GPU, a GPC: of an
+// H200's 132 multiprocessors 120 hold clusters of four.
+#pragma once
+
+#include <algorithm>
+
+#include "common/harness.h"
+
+__global__ void fill_multiprocessor() {}
+
+// Clusters of so many blocks, 8 at most, each of which takes a multiprocessor's shared memory. At least
+// 1. The driver takes microseconds to say, so it is asked once.
+inline int clusters_at_once(int blocks) {
+    static int of = 0, known[9];  // multiprocessors
+    if (of != multiprocessors()) of = multiprocessors(), std::fill_n(known, 9, 0);
+    if (known[blocks]) return known[blocks];
+    constexpr int kSharedBytes = 200 << 10;  // more than half
+    cudaLaunchAttribute size = {};
+    size.id = cudaLaunchAttributeClusterDimension;
+    size.val.clusterDim.x = blocks, size.val.clusterDim.y = size.val.clusterDim.z = 1;
+    cudaLaunchConfig_t launch = {};
+    launch.gridDim = dim3(blocks), launch.blockDim = dim3(32);
+    launch.dynamicSmemBytes = kSharedBytes, launch.attrs = &size, launch.numAttrs = 1;
+    cudaFuncSetAttribute(fill_multiprocessor, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                         kSharedBytes);
+    int most = 0;
+    cudaOccupancyMaxActiveClusters(&most, fill_multiprocessor, &launch);
+    return known[blocks] = std::max(1, most);
+}
