@@ -171,6 +171,8 @@ def made(root, language):
     with tempfile.TemporaryDirectory(prefix="translate-") as folder:
         folder = pathlib.Path(folder)
         shutil.copytree(root / "po" / language, folder / "po")
+        for empty in (file for file in (folder / "po").iterdir() if not file.stat().st_size):
+            empty.unlink()  # without a header it passes for ASCII; po4a begins one that has a header
         kept = {}
         for file, page in pages.items():
             text, kept[file.stem] = prepared(page.read_text())

@@ -79,3 +79,10 @@ def test_a_changed_paragraph_falls_back_to_english(copy):
 
     english.write_text(before)
     assert translate.all_made(copy)[0][own] == translated
+
+
+def test_the_first_run_on_an_empty_catalogue_makes_what_the_second_makes(copy):
+    (copy / "po/ja/03_shared_blocking.po").write_text("")
+    first = translate.all_made(copy)[0]
+    translate.write_whole(*first.items())
+    assert translate.all_made(copy)[0] == first
