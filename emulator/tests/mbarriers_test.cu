@@ -134,6 +134,40 @@ TEST_F(Mbarriers, MistakesInARing) {
     expect_some({"deadlock: no thread of block 0..64 threads..thread 0 at @wait_full..full[0]"});
 }
 
+// Warps 1 and 2 wait for warp 0, and warp 3 waits for both before it writes again.
+enum Apart { kOrdered, kOneWaits, kOneArrives, kWritesLate };
+__global__ void across_warps(int* out, Apart apart) {
+    __shared__ int s[32];
+    __shared__ uint64_t full, empty;
+    const int t = threadIdx.x, warp = t / 32;
+    if (t == 0)
+        ptx::mbarrier_init(&full, 32), ptx::mbarrier_init(&empty, apart == kOneArrives ? 32 : 64);
+    __syncthreads();
+    if (warp == 0) s[t] = t;  // @producer
+    if (warp == 0) ptx::mbarrier_arrive(&full);
+    if (warp == 0 && apart == kWritesLate) s[t] = 1;  // @late
+    if (warp == 1 || (warp == 2 && apart != kOneWaits)) ptx::mbarrier_wait(&full, 0);
+    if (warp == 1 || warp == 2) out[t] = s[t % 32 ^ 1];  // @consumer
+    if (warp == 1 || (warp == 2 && apart != kOneArrives)) ptx::mbarrier_arrive(&empty);
+    if (warp == 3) ptx::mbarrier_wait(&empty, 0);
+    if (warp == 3) s[t % 32] = 0;  // @next
+}
+
+TEST_F(Mbarriers, OrderWarps) {
+    in_every_order([&] {
+        across_warps<<<1, 128>>>(ints.data, kOrdered);
+        expect_silence();
+        across_warps<<<1, 128>>>(ints.data, kOneWaits);
+        EXPECT_EQ(problem().find("@producer writes what @next"), std::string::npos);
+        expect_some({"@producer writes what @consumer", "@consumer reads what @producer",
+                     "uninitialised shared memory: @consumer"});
+        across_warps<<<1, 128>>>(ints.data, kWritesLate);
+        expect_some(race("shared", "@late writes", "@consumer reads"));
+        across_warps<<<1, 128>>>(ints.data, kOneArrives);
+        expect_problem(race("shared", "@consumer reads", "@next writes"));
+    });
+}
+
 // A read before the wait gives NaN, also where something was written before.
 __global__ void read_too_early(const __grid_constant__ CUtensorMap map, float* out) {
     __shared__ alignas(128) float box[kRows * kColumns];

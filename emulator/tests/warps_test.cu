@@ -88,6 +88,42 @@ TEST_F(Warps, SyncwarpOrdersTheLanesOfOneWarp) {
     });
 }
 
+__global__ void partial_masks(int* out, unsigned mask) {
+    __shared__ int s[32];
+    const int t = threadIdx.x;
+    s[t] = t;  // @partial_write
+    if (mask >> t & 1) __syncwarp(mask);
+    out[t] = s[t ^ 1];  // @partial_read
+}
+// Reads in four groups of lanes; then lanes 0 to 3 meet those of `mask`, and lane 0 writes.
+__global__ void readers_in_groups(int* out, unsigned mask) {
+    __shared__ int s;
+    const int t = threadIdx.x;
+    if (t == 0) s = 1;
+    __syncthreads();
+    __syncwarp(0xfu << t / 4 * 4);
+    out[t] = s;  // @group_reads
+    if (mask >> t & 1) __syncwarp(mask);
+    if (t == 0) s = 2;  // @group_writes
+}
+
+TEST_F(Warps, PartialMasksOrderTheirLanes) {
+    partial_masks<<<1, 8>>>(ints.data, 0xff);
+    readers_in_groups<<<1, 16>>>(ints.data, 0xffff);
+    expect_silence();
+    in_every_order([&] {
+        partial_masks<<<1, 8>>>(ints.data, 0x0f);  // lanes 4 to 7 stay out
+        for (const char* first :
+             {"threads 0 and", "threads 1 and", "threads 2 and", "threads 3 and"})
+            EXPECT_EQ(problem().find(first), std::string::npos);
+        expect_some({"@partial_read"});
+        for (const unsigned mask : {0xfffu, 0xff0fu, 0xf0ffu}) {
+            readers_in_groups<<<1, 16>>>(ints.data, mask);
+            expect_some(race("shared", "@group_reads reads", "@group_writes writes"));
+        }
+    });
+}
+
 // ---- Wrong uses ---------------------------------------------------------------------------------
 
 enum Fault {

@@ -224,74 +224,57 @@ TEST_F(Wmma, ElementsMayBeEdited) {
 
 // ---- Wrong uses ---------------------------------------------------------------------------------
 
-__global__ void divergent(int kind, const half* in) {
-    A<half> a;
-    B<half> b;
-    const int lane = threadIdx.x;
-    if (kind == 0 && lane == 7) return;
-    if (kind == 1 && lane == 7) __syncwarp();
-    if (kind == 2 && lane == 7) load_matrix_sync(b, in, 16);
-    if (kind != 3 || lane != 7) load_matrix_sync(a, in, 16);  // @warp_call
-    if (kind == 3 && lane == 7) load_matrix_sync(a, in, 16);
-    if (kind == 4)
-        lane == 7 ? load_matrix_sync(b, in, 16) : load_matrix_sync(a, in, 16);  // @two_calls
-}
-
-TEST_F(Wmma, AllLanesMustComeToTheSameCall) {
-    Device<half> in(256, half(1));
-    in_every_order([&] {
-        for (int kind : {0, 1, 2, 3, 4}) {
-            divergent<<<1, 32>>>(kind, in.data);
-            expect_lonely(kind == 4 ? "@two_calls" : "@warp_call");
-        }
-        divergent<<<1, 48>>>(5, in.data);  // the second warp has 16 lanes
-        expect_lonely("@warp_call", "32");
-    });
-    divergent<<<1, 64>>>(5, in.data);
-    expect_silence();
-}
-
-__global__ void divergent_product(int kind) {
+// What lane 7 does alone.
+enum Alone { kNothing, kReturn, kSync, kOtherLoad, kElsewhere, kSameLine, kLeave, kOtherProduct };
+__global__ void divergent(Alone alone, const half* in) {
     A<half> a;
     B<half> b;
     C<float> c;
     C<half> d;
-    const int lane = threadIdx.x;
-    fill_fragment(a, half(1)), fill_fragment(b, half(1)), fill_fragment(c, 0.0f);
-    fill_fragment(d, half(0));
-    if (kind == 0 && lane == 7) return;
-    if (kind == 1) lane == 7 ? mma_sync(d, a, b, d) : mma_sync(c, a, b, c);  // @two_products
-    else mma_sync(c, a, b, c);  // @warp_product
+    fill_fragment(b, half(1)), fill_fragment(c, 0.0f), fill_fragment(d, half(0));
+    if (threadIdx.x != 7) alone = kNothing;
+    if (alone == kReturn) return;
+    if (alone == kSync) __syncwarp();
+    if (alone == kOtherLoad) load_matrix_sync(b, in, 16);
+    if (alone == kElsewhere) load_matrix_sync(a, in, 16);
+    else alone == kSameLine ? load_matrix_sync(b, in, 16) : load_matrix_sync(a, in, 16);  // @load
+    if (alone == kLeave) return;
+    alone == kOtherProduct ? mma_sync(d, a, b, d) : mma_sync(c, a, b, c);  // @product
 }
 
-TEST_F(Wmma, AllLanesMustComeToTheSameProduct) {
-    in_every_order([] {
-        divergent_product<<<1, 32>>>(0);
-        expect_lonely("@warp_product");
-        divergent_product<<<1, 32>>>(1);
-        expect_lonely("@two_products");
+// At that place the others wait for lane 7, whatever of this it does alone.
+void expect_waiting(const char* place, std::initializer_list<Alone> all) {
+    Device<half> in(256, half(1));
+    in_every_order([&] {
+        for (Alone alone : all) divergent<<<1, 32>>>(alone, in.data), expect_lonely(place);
     });
-    divergent_product<<<1, 32>>>(2);
+    divergent<<<1, 64>>>(kNothing, in.data);
     expect_silence();
 }
 
-__global__ void load_and_store(float* in, unsigned ldm, unsigned ldm_of_lane_5,
-                               layout_t layout_of_lane_5, int shift) {
-    const bool five = threadIdx.x == 5;
-    C<float> c;
-    if (five) in += shift, ldm = ldm_of_lane_5;
-    load_matrix_sync(c, in, ldm, five ? layout_of_lane_5 : mem_row_major);  // @lane_5
-    store_matrix_sync(in, c, ldm, mem_row_major);  // @stored_back
-}
-__global__ void store_only(float* out, unsigned ldm_of_lane_5 = 16,
-                           layout_t layout_of_lane_5 = mem_row_major, int shift = 0) {
-    const bool five = threadIdx.x == 5;
-    C<float> c;
-    fill_fragment(c, 1.0f);
-    store_matrix_sync(five ? out + shift : out, c, five ? ldm_of_lane_5 : 16,
-                      five ? layout_of_lane_5 : mem_row_major);
+TEST_F(Wmma, AllLanesMustComeToTheSameCall) {
+    expect_waiting("@load", {kReturn, kSync, kOtherLoad, kElsewhere, kSameLine});
+    Device<half> in(256, half(1));
+    in_every_order([&] {
+        divergent<<<1, 48>>>(kNothing, in.data);  // the second warp has 16 lanes
+        expect_lonely("@load", "32");
+    });
 }
 
+TEST_F(Wmma, AllLanesMustComeToTheSameProduct) {
+    expect_waiting("@product", {kLeave, kOtherProduct});
+}
+
+__global__ void load_or_store(bool store, float* at, unsigned ldm, unsigned ldm_of_lane_5,
+                              layout_t layout_of_lane_5, int shift_of_lane_5) {
+    const bool five = threadIdx.x == 5;
+    const layout_t layout = five ? layout_of_lane_5 : mem_row_major;
+    C<float> c;
+    fill_fragment(c, 1.0f);
+    if (five) at += shift_of_lane_5, ldm = ldm_of_lane_5;
+    if (store) store_matrix_sync(at, c, ldm, layout);  // @access
+    else load_matrix_sync(c, at, ldm, layout);  // @access
+}
 template <class F>
 __global__ void load_only(const typename F::storage_element_type* in, int ldm) {
     F f;
@@ -306,8 +289,7 @@ void refuses(int ldm, int least) {
     expect_silence();
 }
 
-TEST_F(Wmma, PointerAndLeadingDimensionAreChecked) {
-    Device<float> c(1024, 0);
+void expect_refused(bool store) {
     const struct {
         const char* said;
         int offset;
@@ -321,12 +303,20 @@ TEST_F(Wmma, PointerAndLeadingDimensionAreChecked) {
         {"lanes 0 and 5 of the warp give different layouts", 0, 20, 20, mem_col_major, 0},
         {"lanes 0 and 5 of the warp give different pointers", 0, 20, 20, mem_row_major, 8},
     };
+    Device<float> c(1024, 0);
     for (const auto& row : all) {
-        load_and_store<<<1, 32>>>(c.data, 20, 20, mem_row_major, 0);
-        expect_silence();
-        load_and_store<<<1, 32>>>(c.data + row.offset, row.ldm, row.lane_5, row.layout, row.shift);
-        expect_failure({std::string("load_matrix_sync: ..") + row.said + "..at @lane_5"});
+        load_or_store<<<1, 32>>>(store, c.data + row.offset, row.ldm, row.lane_5, row.layout,
+                                 row.shift);
+        expect_failure({(store ? "store_matrix_sync: .." : "load_matrix_sync: ..") +
+                        std::string(row.said) + "..at @access"});
     }
+    EXPECT_EQ(c.host(), std::vector<float>(1024, 0));
+    load_or_store<<<1, 32>>>(store, c.data, 20, 20, mem_row_major, 0);
+    expect_silence();
+}
+
+TEST_F(Wmma, PointerAndLeadingDimensionAreChecked) {
+    expect_refused(false);
     refuses<A<half>>(20, 8);
     refuses<A<signed char>>(24, 16);
     refuses<A<tf32, 16, 16, 8>>(10, 4);
@@ -335,20 +325,6 @@ TEST_F(Wmma, PointerAndLeadingDimensionAreChecked) {
     refuses<A<b1, 8, 8, 128>>(192, 128);
 }
 
-TEST_F(Wmma, StoresAreCheckedToo) {
-    Device<float> out(512, 0);
-    store_only<<<1, 32>>>(out.data + 4);
-    expect_failure({"store_matrix_sync: ..aligned to 32 bytes"});
-    const auto differs = [](const std::string& what) {
-        expect_failure({"store_matrix_sync: lanes 0 and 5 of the warp give different " + what});
-    };
-    store_only<<<1, 32>>>(out.data, 20);
-    differs("ldm");
-    store_only<<<1, 32>>>(out.data, 16, mem_col_major);
-    differs("layouts");
-    store_only<<<1, 32>>>(out.data, 16, mem_row_major, 8);
-    differs("pointers");
-    EXPECT_EQ(out.host(), std::vector<float>(512, 0));
-}
+TEST_F(Wmma, StoresAreCheckedToo) { expect_refused(true); }
 
 }  // namespace
