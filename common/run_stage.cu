@@ -61,7 +61,8 @@ static void run_shapes(Launcher<In, Out> launch, const Facts& facts, const Optio
     const std::vector<Shape> asked = shapes_of(options, Machine::kDefaultSize);
     Report report(options.csv, begin_table(asked, machine.columns()), options.wide);
     std::vector<Shape> shapes;
-    if (options.sizes.empty() && !options.m && !options.n && !options.k)
+    const bool one_form = facts.only && !facts.only->empty();  // which need not take every shape
+    if (!one_form && options.sizes.empty() && !options.m && !options.n && !options.k)
         shapes = Machine::kBeforeDefault;
     const size_t unreported = shapes.size();
     shapes.insert(shapes.end(), asked.begin(), asked.end());

@@ -17,3 +17,9 @@ def test_each_form_is_exact():
         if run.returncode:
             wrong[form, shape] = run.stderr
     assert not wrong, wrong
+
+
+def test_a_form_asks_for_no_shape():
+    """Forms that take only some N are not tried on the odd shapes before the default."""
+    run = call(program("12_stream_k_cpu_trace"), "--form", "128x256-1x1x1", "--verify-only")
+    assert run.returncode == 0 and "256 x 256 x 256" in run.stdout, run.stderr
