@@ -23,7 +23,6 @@ def test_git_applies_it_and_takes_it_back(patch, tmp_path):
 
     there = patched(patch, tmp_path)
     assert git() == there
-    assert patched(patch, tmp_path, back=True) == files
     assert git("-R") == files
 
 

@@ -15,8 +15,6 @@ from results import write_whole
 from stand_ins import STAGES, StandIns, eventually, failed, press_ctrl_c, runs
 from support import BUILD, ROOT, call, program
 
-LIBRARIES = "libboost-context-dev libgtest-dev ocl-icd-opencl-dev"
-
 
 @pytest.fixture
 def s(tmp_path):

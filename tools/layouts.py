@@ -14,10 +14,10 @@ def places(lane_bits, i_bits):
             for lane in range(32) for i in range(1 << len(i_adds))]
 
 
-def maps(text=None):
-    """{chips: {"matrix_a half col" or "mma_m16n8k16 A": places}} of the table, or of `text` in its form."""
+def maps():
+    """{chips: {"matrix_a half col" or "mma_m16n8k16 A": places}} of the table."""
     found = {}
-    for row in (TABLE.read_text() if text is None else text).splitlines():
+    for row in TABLE.read_text().splitlines():
         if row.startswith("{"):
             chips, use, types, orders, *bits = re.findall(r'"(.*?)"', row)
             found.setdefault(chips, {}).update({f"{use} {kind} {order}".strip(): places(*bits) for kind in types.split() or [""]

@@ -5,17 +5,16 @@ import re
 from results import Wrong
 
 
-def patched(patch, root, back=False):
-    """{path below `root`: text} of the files that the diff in the file `patch` changes, as it leaves them, or as it found them
-    (`back`). What a piece of it replaces must stand there once, word by word. Raises Wrong."""
+def patched(patch, root):
+    """{path below `root`: text} of the files that the diff in the file `patch` changes, as it leaves them. What a piece of it replaces
+    must stand there once, word by word. Raises Wrong."""
     changed = {}
     for part in re.split(r"(?m)^--- a/.*\n\+\+\+ b/", patch.read_text())[1:]:
         name, pieces = part.split("\n", 1)
         text = (root / name).read_text(errors="replace")
         for piece in re.split(r"(?m)^@@ .*\n", pieces)[1:]:
             lines = [line or " " for line in piece.splitlines()]
-            old, new = ("".join(f"{line[1:]}\n" for line in lines if line[0] in kinds)
-                        for kinds in ((" +", " -") if back else (" -", " +")))
+            old, new = ("".join(f"{line[1:]}\n" for line in lines if line[0] in kinds) for kinds in (" -", " +"))
             places = [place.start() for place in re.finditer(rf"(?m)^(?={re.escape(old)})", text)]
             if len(places) != 1:
                 line = old.strip().partition("\n")[0]

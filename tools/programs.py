@@ -100,10 +100,10 @@ def for_cmake():
 
 # The ladder: a chapter's 1_name.cu, 2_name.cu and last its matmul.cu. The OpenCL chapter has one of its own, NN_name.cl.
 
-def steps(root=ROOT):
+def steps():
     """The files of CUDA's ladder in reading order, then those of OpenCL's."""
-    files = [*root.glob("[0-9][0-9]_*/[0-9]_*.cu"), *root.glob("[0-9][0-9]_*/matmul.cu")]
-    return sorted(files) + sorted(root.glob("[0-9][0-9]_*/[0-9][0-9]_*.cl"))
+    files = [*ROOT.glob("[0-9][0-9]_*/[0-9]_*.cu"), *ROOT.glob("[0-9][0-9]_*/matmul.cu")]
+    return sorted(files) + sorted(ROOT.glob("[0-9][0-9]_*/[0-9][0-9]_*.cl"))
 
 
 def changed(step):
@@ -116,9 +116,9 @@ def changes(step):
     return changed(step)[1]
 
 
-def before(step, root=ROOT):
+def before(step):
     """The step that it continues from: the last of the chapter that it names, or the one above it; None for a ladder's first."""
-    above = [other for other in steps(root) if other.suffix == step.suffix and other < step
+    above = [other for other in steps() if other.suffix == step.suffix and other < step
              and other.parent.name.startswith(changed(step)[0])]
     return above[-1] if above else None
 

@@ -161,10 +161,10 @@ def translations(language, root=ROOT):
     return {english: own for english, own in texts if own}
 
 
-def terms(root=ROOT):
+def terms():
     """Of the glossary's rows that a page explains: [(the terms, what each is called), its meaning], both by language."""
     left = set(WORDS)
-    for term, row in glossary(root).items():
+    for term, row in glossary().items():
         texts = term, *(row.get(LANGUAGES[language], "") for language in ("ja", "zh"))
         called = [re.split(", |、", re.sub(r" \(.*?\)| 命令| 指令", "", text)) for text in texts]
         if left & set(called[0]):
@@ -172,11 +172,11 @@ def terms(root=ROOT):
             yield texts, called, row["meaning"]
 
 
-def words(root=ROOT, language="en"):
+def words(language="en"):
     """{word: what the glossary says of it}, of the words that a page uses without a sentence of its own."""
-    at, own = list(LANGUAGES).index(language), translations(language, root)
+    at, own = list(LANGUAGES).index(language), translations(language)
     found = {names[at]: own.get(text, text) for names, text in OWN.items()}
-    for texts, called, meaning in terms(root):
+    for texts, called, meaning in terms():
         for word, name in zip(called[0], called[at]):
             if word in WORDS:  # Japanese and Chinese texts have some words, such as TMA, in English
                 found[word] = found[name] = f"{texts[at]}: " + own.get(meaning, meaning)
