@@ -131,7 +131,7 @@ BAD = (
     ("--csv EMPTY", "--csv file"), ("00 --csv f", "--csv latency"), ("--csv missing/out.csv", "--csv missing/out.csv directory"),
     ("probe --csv missing/out.csv", "--csv directory"), ("all --against EMPTY", "--against results"),
     ("all --against FULL FULL", "--against"), ("all FILE", "FILE folder"), ("compare FULL", "two folders"),
-    ("compare FULL EMPTY", "'EMPTY' results"), ("plot FULL FULL", "plot folder"), ("pictures x", "pictures 'x'"),
+    ("compare FULL EMPTY", "'EMPTY' results"), ("plot FULL FULL", "plot folder"),
     ("view", "view 03"), ("view 99", "view '99' 01_naive 07"), ("view 03 -m 0", "-m '0' 1"),
     ("view 03 --html missing/x", "--html directory"), ("view 03 --caption 7", "--caption '7' 03_shared_blocking 6 1"),
     ("view 07 --caption 1", "--caption 07 none"), ("--foo", "--foo"), ("diff 01 02 03", "diff chapter"),

@@ -6,7 +6,6 @@ import math
 import re
 
 from machine import ROOT
-from results import write_whole
 from svg import Svg
 from tables import Results, between
 
@@ -146,10 +145,3 @@ def drawn():
     """{file: its text}"""
     made = {name: draw() for name, draw in PICTURES.items()}
     return {ROOT / f"docs/pictures/{name}.svg": svg.render(source) for name, (svg, source) in made.items()}
-
-
-def write():
-    files = drawn()
-    write_whole(*files.items())
-    print(*files, sep="\n")
-    return 0

@@ -9,6 +9,7 @@ import functools
 import hashlib
 
 import ledger
+import pictures
 import programs
 from chart import LEFT, RIGHT, Axes, Chart, scale
 from machine import say
@@ -267,21 +268,21 @@ def cycles_of(results, row):
 
 def drawn(results):
     """{file: its text} of all pictures. Its sources are written into each, to tell later whether it shows these rows."""
-    pictures = {"bars": (bars, "ladder"), "ladder": (ladder, "ladder", "limits"), "roofline": (roofline, "ladder", "limits"),
-                "library_curves": (library_curves, "library_curves")}
+    plots = {"bars": (bars, "ladder"), "ladder": (ladder, "ladder", "limits"), "roofline": (roofline, "ladder", "limits"),
+             "library_curves": (library_curves, "library_curves")}
     for chapter in {row.stage.split("/")[0] for row in results("ladder") if "/" in row.stage}:
         if f"/sizes_{chapter[:2]}.svg" not in (programs.ROOT / chapter / "README.md").read_text():
             continue
-        pictures[f"sizes_{chapter[:2]}"] = functools.partial(sizes, chapter=chapter), "ladder"
+        plots[f"sizes_{chapter[:2]}"] = functools.partial(sizes, chapter=chapter), "ladder"
     if (results.folder / "shapes_12.csv").exists():
-        pictures["shapes"] = shapes, "shapes_12", "shapes_2027"
+        plots["shapes"] = shapes, "shapes_12", "shapes_2027"
     if (results.folder / "opencl.csv").exists():
-        pictures["opencl"] = opencl, "opencl"
+        plots["opencl"] = opencl, "opencl"
     if (results.folder / "rates.csv").exists():
-        pictures["cycles"] = cycles, "rates"
-        pictures.update({f"cycles_{row.stage[:2]}": (functools.partial(cycles_of, row=row), "rates") for row in chapters(results)})
+        plots["cycles"] = cycles, "rates"
+        plots.update({f"cycles_{row.stage[:2]}": (functools.partial(cycles_of, row=row), "rates") for row in chapters(results)})
     texts = {}
-    for name, (draw, *sources) in sorted(pictures.items()):
+    for name, (draw, *sources) in sorted(plots.items()):
         files = [results.folder / f"{source}.csv" for source in sources]
         try:
             chart, first = draw(results), results(sources[0])[0]
@@ -301,7 +302,9 @@ def write(folder, root=None):
         machines = {f"{name}.csv: {machine(row)}" for name in ("ladder", "limits", "library_curves") for row in results(name)}
         if len({each.partition(": ")[2] for each in machines}) > 1:
             raise Wrong(f"{folder}: has results of several machines: {'; '.join(sorted(machines))}")
-        written = {**(pages(folder, root) if root else {}), **(ledger.pages() if root == programs.ROOT else {}), **drawn(results)}
+        written = {**(pages(folder, root) if root else {}), **drawn(results)}
+        if root == programs.ROOT:
+            written.update({**ledger.pages(), **pictures.drawn()})
         write_whole(*written.items())
     except Wrong as wrong:
         say(f"plot: {wrong}")

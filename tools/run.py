@@ -70,8 +70,8 @@ Writes its CSVs, a description of the machine and a log to FOLDER (a new one, re
 FOLDER2 then compares them with those. --cpu: see run."""),
     "compare": ("./run compare FOLDER FOLDER", "compare the CSVs of two such folders", "Runs nothing."),
     "plot": ("./run plot [FOLDER]", "draw the CSVs in FOLDER", """\
-Without FOLDER it draws those in docs/results/h200 and writes the tables of the READMEs."""),
-    "pictures": ("./run pictures", "draw pictures of the chapters, docs/pictures", "Those that show figures."),
+Without FOLDER it draws those in docs/results/h200 and the pictures of the chapters that show figures, docs/pictures, and writes
+the tables of the READMEs."""),
     "translate": ("./run translate", "make the pages in Japanese and Chinese", """\
 Makes each translated page of the English page and of its catalogue in po/, and lists what waits for a translator."""),
     "book": ("./run book", "make a site of the pages, build/book", """\
@@ -408,13 +408,6 @@ def run_plot(words):
     return plot.write(pathlib.Path(words[0])) if words else plot.write(ROOT / "docs/results/h200", ROOT)
 
 
-def run_pictures(words):
-    import pictures
-    if words:
-        fail(2, f"pictures: unexpected argument '{words[0]}': takes none")
-    return pictures.write()
-
-
 def run_translate(words):
     need(("po4a", "python3-polib"))
     return machine.call([machine.python_with("polib"), "-B", "-X", "utf8", ROOT / "tools/translate.py", *words])
@@ -529,7 +522,7 @@ def run_test(words):
 
 
 VERBS = {"ablation": run_ablation, "all": run_all, "book": run_book, "compare": run_compare, "diff": run_diff, "new": run_new,
-         "pictures": run_pictures, "plot": run_plot, "test": run_test, "translate": run_translate, "view": run_view}
+         "plot": run_plot, "test": run_test, "translate": run_translate, "view": run_view}
 
 
 def main(words):
@@ -541,7 +534,7 @@ def main(words):
         return own.run(words)
     if verb == "help" or {"-h", "--help"} & set(words):
         return show_help(words)
-    if verb not in ("compare", "diff", "pictures", "plot"):
+    if verb not in ("compare", "diff", "plot"):
         machine.check_paths()
     return VERBS[verb](words[1:]) if verb in VERBS else run_programs(words)
 

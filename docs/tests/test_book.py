@@ -13,7 +13,7 @@ PAGES = every()
 PROGRAMS = ("./run", "./test", "build/bin/", "nvcc ", "ncu ", "cuda-gdb ", "compute-sanitizer ", "git ", "python3 ",
             "cuobjdump ", "cmake ", "ctest ")
 # What takes long, and is run by other tests; of ./test it is asked which tests it would run.
-ELSEWHERE = (r"./test .*-R |./run (--)?all |./run (book|pictures|plot)$|./run (roofline|transfer$)|./run 00|build/bin/transfer_cpu|"
+ELSEWHERE = (r"./test .*-R |./run (--)?all |./run (book|plot)$|./run (roofline|transfer$)|./run 00|build/bin/transfer_cpu|"
              "python3 07_fragment_probe/count_mma.py|python3 06_wmma/link|python3 emulator/|./(run|test) .*(mine|any|race)[.]cu")
 
 

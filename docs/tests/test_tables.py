@@ -8,14 +8,13 @@ import pytest
 
 import ablation
 import counters
+import pictures
 import plot
 import tables
 from support import BUILD, ROOT, program
 
 RESULTS = ROOT / "docs/results/h200"
 PAGES = ("README.md", "03_shared_blocking/README.md", "03_shared_blocking/notes.md")
-TABLES = tables.pages(RESULTS, ROOT)
-PICTURES = plot.drawn(tables.Results(RESULTS))
 HARDWARE = counters.by_stage(RESULTS / "counters.csv")
 # Where the hardware counts otherwise than the emulator by more than 1%: what the emulator's rule gives for the instructions that the
 # compiler chose or for the tiles that 132 multiprocessors cut, or how much more L1's fills make of shared stores. The reasons are in
@@ -27,19 +26,18 @@ OTHERWISE = {("03_shared_blocking", "shared_load_wavefronts"): 163840, ("06_wmma
 FILLS = {("03_shared_blocking", "shared_store_wavefronts"): 0.08, ("04_unroll", "shared_store_wavefronts"): 0.08}
 
 
-@pytest.mark.parametrize("page", TABLES, ids=lambda page: str(page.relative_to(ROOT)))
-def test_page(page):
-    assert page.read_text() == TABLES[page], "not what ./run plot writes"
+def test_all_is_what_plot_writes(monkeypatch):
+    """Tables, the lists of the articles, pictures; and no picture is an older one's."""
+    written = {}
+    monkeypatch.setattr(plot, "write_whole", lambda *files: written.update(files))
+    assert plot.write(RESULTS, ROOT) == 0 and {*RESULTS.glob("*.svg"), *pictures.drawn()} <= {*written}
+    other = [str(file.relative_to(ROOT)) for file, text in written.items() if not file.exists() or file.read_text() != text]
+    assert not other, f"not what ./run plot writes: {other}"
 
 
 def test_every_table_is_on_a_page():
     marked = re.findall(r"<!-- (\w+) -->", "".join(page.read_text() for page in ROOT.glob("**/*.md")))
     assert set(marked) >= set(tables.TABLES)
-
-
-@pytest.mark.parametrize("picture", sorted({*PICTURES, *RESULTS.glob("*.svg")}), ids=lambda picture: picture.name)
-def test_picture(picture):
-    assert picture.read_text() == PICTURES.get(picture), "not what ./run plot draws"
 
 
 @pytest.mark.parametrize("chapter", sorted({row.stage.split("/")[0] for row in tables.Results(RESULTS)("ablation")}))
