@@ -5,6 +5,8 @@ import re
 
 import pytest
 
+import own as own_py
+import programs
 from support import ROOT, call
 
 STAGE = (ROOT / "03_shared_blocking/matmul.cu").read_text()
@@ -93,6 +95,11 @@ def test_planted(own, text, pattern, new, said):
     run = own(changed(text, pattern, new))
     assert run.returncode in (1, 3) and said in short(run.stderr), run.stderr
     assert "Nearest" not in run.stdout
+
+
+@pytest.mark.parametrize("step", [step for step in programs.steps() if step.suffix == ".cu"], ids=programs.name)
+def test_a_kernel_is_compared_with_stages_of_its_precision(step):
+    assert own_py.is_half(programs.name(step)) == ("const float* A" not in step.read_text())
 
 
 def test_multiples(own):

@@ -2,6 +2,7 @@
 counted (on a GPU timed) as the chapters' are, and a verdict says what to try next. Any other program runs on the emulator as it is,
 which then says what it found."""
 import csv
+import functools
 import hashlib
 import json
 import math
@@ -188,8 +189,10 @@ def run_stage(own, cpu, csv_file):
     return code
 
 
-def of_precision(half, stage):
-    return (stage[:2] in ("06", "10", "11")) == half
+@functools.lru_cache(None)
+def is_half(stage):
+    """Whether a stage or a step takes halves."""
+    return any(Own(step).half for step in programs.steps() if programs.name(step) == stage)
 
 
 def counted(row, half, lines):
@@ -198,7 +201,7 @@ def counted(row, half, lines):
     if (row["m"], row["n"], row["k"]) == ("256",) * 3:  # as in the table of the first page
         table = re.search(r"(?s)<!-- counted -->(.*?)<!-- /counted -->", (ROOT / "README.md").read_text())[1]
         stages = {name: [float(cell.replace("-", "1")) for cell in cells.split()[:4]]
-                  for name, cells in re.findall(r"(?m)^ +(\d\d_\w+)(.*)", table) if of_precision(half, name)}
+                  for name, cells in re.findall(r"(?m)^ +(\d\d_\w+)(.*)", table) if is_half(name) == half}
         mine = [float(row["global_load_bytes"]) / 2**20, float(row["sectors_per_request"]),
                 float(row["bank_conflict_factor"].replace("-", "1")), float(row["barriers_per_block"])]
         # The bytes count most.
@@ -225,7 +228,7 @@ def counted(row, half, lines):
 def timed(row, half, _):
     """Where its speed stands in the ladder."""
     rows = [each for each in csv.DictReader((ROOT / "docs/results/h200/ladder.csv").read_text().splitlines())
-            if of_precision(half, each["stage"])]
+            if is_half(each["stage"]) == half]
     size = row["m"] if any(each["m"] == row["m"] for each in rows) else "8192"
     mine = float(row["percent_of_cublas"].replace("-", "0"))
     faster = [each for each in rows if each["m"] == size and float(each["percent_of_cublas"]) > mine]

@@ -6,8 +6,8 @@ from results import Wrong
 
 
 def patched(patch, root):
-    """{path below `root`: text} of the files that the diff in the file `patch` changes, as it leaves them. What a piece of it replaces
-    must stand there once, word by word. Raises Wrong."""
+    """{path below `root`: text} of the files that the diff in the file `patch` changes, as it leaves them. What a piece of it
+    replaces must stand there once, word by word. Raises Wrong."""
     changed = {}
     for part in re.split(r"(?m)^--- a/.*\n\+\+\+ b/", patch.read_text())[1:]:
         name, pieces = part.split("\n", 1)
