@@ -133,7 +133,7 @@ BAD = (
     ("all --against FULL FULL", "--against"), ("all FILE", "FILE folder"), ("compare FULL", "two folders"),
     ("compare FULL EMPTY", "'EMPTY' results"), ("plot FULL FULL", "plot folder"),
     ("view", "view 03"), ("view 99", "view '99' 01_naive 07"), ("view 03 -m 0", "-m '0' 1"),
-    ("view 03 --html missing/x", "--html directory"), ("view 03 --caption 7", "--caption '7' 03_shared_blocking 6 1"),
+    ("view 03 --html missing/x", "--html directory"), ("view 03 --caption 99", "--caption '99' 03_shared_blocking 1"),
     ("view 07 --caption 1", "--caption 07 none"), ("--foo", "--foo"), ("diff 01 02 03", "diff chapter"),
     ("diff 01 99", "'99' 01_naive"), ("ablation 99", "'99' 02_register_blocking"), ("ablation --csv missing/x", "--csv directory"),
     ("test --bogus", "--bogus"), ("test 99", "'99' 01_naive 07_fragment_probe"), ("test 03 -R x", "-R"), ("test -j abc", "-j abc"))
