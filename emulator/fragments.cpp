@@ -247,9 +247,10 @@ void check_cp_async(const void* to, const void* from, int bytes, int valid, cons
         if (!is_aligned(address, bytes))
             refuse("an address is not aligned to the " + std::to_string(bytes) + " bytes");
     if (!is_shared(to)) refuse("the destination is not in shared memory");
-    if (valid > 0 && is_shared(from)) refuse("the source is not in global memory");
+    if (!valid || only_ends_run()) return;  // then no allocation is known
+    if (is_shared(from)) refuse("the source is not in global memory");
     const auto address = reinterpret_cast<uintptr_t>(from);
-    if (valid > 0 && !only_ends_run() && !find_allocation(address))
+    if (!find_allocation(address))
         refuse_access(current_thread,
                       "out of bounds: " + short_path(file) + ":" + std::to_string(line) + " reads",
                       valid, describe_address(address, valid), cudaErrorIllegalAddress);

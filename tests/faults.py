@@ -265,7 +265,7 @@ class Function:
             self.add("rest", *match.span(1), "PLANTED ? 1 << 30 : (", ")")
         for match in re.compile(r"\bsize_t\(").finditer(code, begin, end):
             close = self.close(match.end() - 1)
-            if factor := re.compile(r"(?: \* \w+(?:\.\w+)*(?![\w(]))+").match(code, close + 1):
+            if factor := re.compile(r"(?: \* \w+(?:(?:\.|->)\w+)*(?![\w(]|->))+").match(code, close + 1):
                 product = f"size_t(int(unsigned({code[match.end():close]}){factor[0].replace(' * ', ' * (unsigned)')}))"
                 self.add("wide", match.start(), factor.end(), f"(PLANTED ? {' '.join(product.split())} : ", ")")
         self.found = [each for each in self.found if not self.inside(each[1], self.skip)]
