@@ -92,8 +92,8 @@ inline __device__ void bulk_tensor_load_multicast(void* to, const CUtensorMap* m
 //     d[i]: row 16w + g + 8 * (i / 2 % 2), column 8 * (i / 4) + 2t + i % 2
 // A call returns at once. Until wgmma_wait_group the registers of D must not be touched, nor the
 // operands be written. wgmma_fence comes before the first call, and after each access of other
-// instructions to these registers. What ordinary stores wrote to shared
-// memory needs fence_proxy_async and a barrier.
+// instructions to these registers. What ordinary stores wrote to shared memory needs
+// fence_proxy_async and a barrier.
 // Source: "Asynchronous Warpgroup Level Matrix Multiply-Accumulate Instructions".
 
 // An operand in rows of W = `swizzle` bytes: 128, 64 or 32, which TMA loaded with that swizzle. It

@@ -69,28 +69,21 @@ inline __device__ unsigned shared_address(const void* pointer) {
 // Source: "Warp-level matrix load instruction: ldmatrix".
 
 // clang-format off
-#define PTX_LDMATRIX(suffix, trans)                                                              \
+#define PTX_LDMATRIX(name, n, form, registers_and_row, ...)                                      \
     template <class Array>                                                                       \
-    __device__ void ldmatrix_x1##suffix(Array& to, const void* row) {                            \
-        auto& r = registers<1>(to);                                                              \
-        PTX_SINCE(75, "ldmatrix.sync.aligned.m8n8.x1" trans ".shared.b16 {%0}, [%1];"            \
-                  : "=r"(r[0]) : "r"(shared_address(row)) : "memory");                           \
-    }                                                                                            \
-    template <class Array>                                                                       \
-    __device__ void ldmatrix_x2##suffix(Array& to, const void* row) {                            \
-        auto& r = registers<2>(to);                                                              \
-        PTX_SINCE(75, "ldmatrix.sync.aligned.m8n8.x2" trans ".shared.b16 {%0, %1}, [%2];"        \
-                  : "=r"(r[0]), "=r"(r[1]) : "r"(shared_address(row)) : "memory");               \
-    }                                                                                            \
-    template <class Array>                                                                       \
-    __device__ void ldmatrix_x4##suffix(Array& to, const void* row) {                            \
-        auto& r = registers<4>(to);                                                              \
-        PTX_SINCE(75, "ldmatrix.sync.aligned.m8n8.x4" trans ".shared.b16 {%0, %1, %2, %3}, [%4];" \
-                  : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3])                               \
-                  : "r"(shared_address(row)) : "memory");                                        \
+    __device__ void ldmatrix_##name(Array& to, const void* row) {                                \
+        auto& r = registers<n>(to);                                                              \
+        PTX_SINCE(75, "ldmatrix.sync.aligned.m8n8." form ".shared.b16 " registers_and_row ";"    \
+                  : __VA_ARGS__ : "r"(shared_address(row)) : "memory");                          \
     }
-PTX_LDMATRIX(, "")
-PTX_LDMATRIX(_trans, ".trans")
+PTX_LDMATRIX(x1, 1, "x1", "{%0}, [%1]", "=r"(r[0]))
+PTX_LDMATRIX(x2, 2, "x2", "{%0, %1}, [%2]", "=r"(r[0]), "=r"(r[1]))
+PTX_LDMATRIX(x4, 4, "x4", "{%0, %1, %2, %3}, [%4]",
+             "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3]))
+PTX_LDMATRIX(x1_trans, 1, "x1.trans", "{%0}, [%1]", "=r"(r[0]))
+PTX_LDMATRIX(x2_trans, 2, "x2.trans", "{%0, %1}, [%2]", "=r"(r[0]), "=r"(r[1]))
+PTX_LDMATRIX(x4_trans, 4, "x4.trans", "{%0, %1, %2, %3}, [%4]",
+             "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3]))
 #undef PTX_LDMATRIX
 
 // ---- mma.m16n8k16 (sm_80): D = A * B + D, of 16x16 by 16x8 --------------------------------------
@@ -152,7 +145,6 @@ inline __device__ void mma_m8n8k4(float (&d)[8], const half2 (&a)[2], const half
                 "+f"(d[4]), "+f"(d[5]), "+f"(d[6]), "+f"(d[7])
               : "r"(ra[0]), "r"(ra[1]), "r"(rb[0]), "r"(rb[1]));
 }
-// clang-format on
 
 // ---- cp.async (sm_80): an asynchronous copy from global to shared memory ------------------------
 //
@@ -170,15 +162,12 @@ __device__ void cp_async(void* to, const void* from, int valid = bytes) {
             static_cast<char*>(to)[i] = i < valid ? static_cast<const char*>(from)[i] : char(0);
     } else if constexpr (bytes == 16) {
         asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;"
-                     :
-                     : "r"(shared_address(to)), "l"(__cvta_generic_to_global(from)), "r"(valid)
+                     :: "r"(shared_address(to)), "l"(__cvta_generic_to_global(from)), "r"(valid)
                      : "memory");
     } else {
         asm volatile("cp.async.ca.shared.global [%0], [%1], %2, %3;"
-                     :
-                     : "r"(shared_address(to)), "l"(__cvta_generic_to_global(from)), "n"(bytes),
-                       "r"(valid)
-                     : "memory");
+                     :: "r"(shared_address(to)), "l"(__cvta_generic_to_global(from)), "n"(bytes),
+                        "r"(valid) : "memory");
     }
 }
 
@@ -190,7 +179,7 @@ inline __device__ void cp_async_commit_group() {
 template <int but_last>
 __device__ void cp_async_wait_group() {
     if constexpr (kCompiledFor >= 80)
-        asm volatile("cp.async.wait_group %0;" ::"n"(but_last) : "memory");
+        asm volatile("cp.async.wait_group %0;" :: "n"(but_last) : "memory");
 }
 // Waits for all of the thread's copies, in a group or not.
 inline __device__ void cp_async_wait_all() {
@@ -211,17 +200,14 @@ inline __device__ void red_add(float* to, float4 values) {
 #endif
     if constexpr (kCompiles) {
         asm volatile("red.relaxed.gpu.global.add.v4.f32 [%0], {%1, %2, %3, %4};"
-                     :
-                     : "l"(__cvta_generic_to_global(to)), "f"(values.x), "f"(values.y),
-                       "f"(values.z), "f"(values.w)
-                     : "memory");
+                     :: "l"(__cvta_generic_to_global(to)), "f"(values.x), "f"(values.y),
+                        "f"(values.z), "f"(values.w) : "memory");
     } else {
         atomicAdd(to, values.x), atomicAdd(to + 1, values.y);
         atomicAdd(to + 2, values.z), atomicAdd(to + 3, values.w);
     }
 }
 
-// clang-format off
 // ---- mbarrier (sm_90): a barrier in shared memory that counts arrivals and bytes ----------------
 //
 // It goes through phases, numbered from 0. A phase is complete when all of its arrivals have come,
