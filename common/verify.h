@@ -68,49 +68,51 @@ std::string wrong_element(int row, int col, const T& got, int64_t expected) {
     return format("C[%d][%d] %s, expected %lld", row, col, found(got).c_str(), (long long)expected);
 }
 
-// Finds the rows of C that differ from A * B in O(n^2), by Freivalds' test: C r = A (B r) for a
-// random vector r, modulo 2^64. A single wrong element is always found, because r has no 0. Several
-// in one row escape with a probability of 2^-31. Source: R. Freivalds, "Probabilistic machines can
-// use less running time", 1977.
-class Freivalds {
-public:
-    template <class In>
-    Freivalds(Shape s, const std::vector<In>& B, uint32_t seed) : s_(s), r_(s.N), Br_(s.K, 0) {
-        std::mt19937 random(seed);
-        for (uint32_t& value : r_) value = 1 + uint32_t(random() >> 1);
-        for (int k = 0; k < s.K; ++k)
-            for (int col = 0; col < s.N; ++col)
-                Br_[k] += uint64_t(int64_t(float(B[size_t(k) * s.N + col]))) * r_[col];
-    }
-    template <class In, class Out>
-    bool wrong(const std::vector<In>& A, const Out* C, int row) const {
+// Up to `limit` of the indices 0 .. size - 1, the first and the last among them.
+inline std::vector<int> sample_indices(int size, int limit) {
+    std::vector<int> indices(std::min(size, limit));
+    for (size_t i = 0; i < indices.size(); ++i)
+        indices[i] = int(i * (size - 1) / std::max<size_t>(1, indices.size() - 1));
+    return indices;
+}
+
+// The rows of C that differ from A * B, found in O(n^2) by Freivalds' test: C r = A (B r) for a random
+// vector r, modulo 2^64. A single wrong element is always found, because r has no 0. Several in one
+// row escape with a probability of 2^-31. Source: R. Freivalds, "Probabilistic machines can use less
+// running time", 1977.
+template <class In, class Out>
+std::vector<int> differing_rows(Shape s, const std::vector<In>& A, const std::vector<In>& B,
+                                const Out* C) {
+    std::mt19937 random(12345);
+    std::vector<uint32_t> r(s.N);
+    for (uint32_t& value : r) value = 1 + uint32_t(random() >> 1);
+    std::vector<uint64_t> Br(s.K, 0);
+    for (int k = 0; k < s.K; ++k)
+        for (int col = 0; col < s.N; ++col)
+            Br[k] += uint64_t(int64_t(float(B[size_t(k) * s.N + col]))) * r[col];
+    std::vector<int> rows;
+    for (int row = 0; row < s.M; ++row) {
         uint64_t expected = 0, got = 0;
         bool integers = true;
-        for (int k = 0; k < s_.K; ++k)
-            expected += uint64_t(int64_t(float(A[size_t(row) * s_.K + k]))) * Br_[k];
-        for (int col = 0; col < s_.N; ++col) {
-            const float c = C[size_t(row) * s_.N + col];
+        for (int k = 0; k < s.K; ++k)
+            expected += uint64_t(int64_t(float(A[size_t(row) * s.K + k]))) * Br[k];
+        for (int col = 0; col < s.N; ++col) {
+            const float c = C[size_t(row) * s.N + col];
             const int64_t integer = std::fabs(c) <= 16777216.0f ? int64_t(c) : 0;  // false for NaN
             integers = integers && float(integer) == c;
-            got += uint64_t(integer) * r_[col];
+            got += uint64_t(integer) * r[col];
         }
-        return !integers || got != expected;
+        if (!integers || got != expected) rows.push_back(row);
     }
-
-private:
-    Shape s_;
-    std::vector<uint32_t> r_;
-    std::vector<uint64_t> Br_;
-};
+    return rows;
+}
 
 // "" if C equals A * B exactly, else what is wrong first. Element by element up to 2^24 products,
 // beyond only in the rows that Freivalds' test finds.
 template <class In, class Out>
 std::string check_exact(Shape s, const std::vector<In>& A, const std::vector<In>& B, const Out* C) {
     const bool large = double(s.M) * s.N * s.K > 16777216.0;
-    const Freivalds quick(s, B, 12345);
-    for (int row = 0; row < s.M; ++row) {
-        if (large && !quick.wrong(A, C, row)) continue;
+    for (const int row : large ? differing_rows(s, A, B, C) : sample_indices(s.M, s.M)) {
         const std::vector<int64_t> expected = exact_row(s, A, B, row);
         for (int col = 0; col < s.N; ++col) {
             const Out& got = C[size_t(row) * s.N + col];
@@ -125,14 +127,6 @@ struct Accuracy {
     double worst = 0.0;  // largest error / bound: at most 1 if right, NaN if wrong
     std::string wrong;  // "" or the first element beyond its bound
 };
-
-// Up to `limit` of the indices 0 .. size - 1, the first and the last among them.
-inline std::vector<int> sample_indices(int size, int limit) {
-    std::vector<int> indices(std::min(size, limit));
-    for (size_t i = 0; i < indices.size(); ++i)
-        indices[i] = int(i * (size - 1) / std::max<size_t>(1, indices.size() - 1));
-    return indices;
-}
 
 // Compares C with a double-precision product, at all elements or at 128 rows x 128 columns of a
 // larger C; fewer from K = 2^17 on. Bound: |C - AB| <= ((1 + u)^n - 1) |A||B| element by element, u

@@ -78,8 +78,7 @@ TEST(Exact, FindsOneWrongElementAnywhereAt8192) {
     for (const float wrong : {1.0f, kNan}) {
         std::vector<float> C = x.C;
         for (int row = 0; row < 8192; ++row) C[size_t(row) * 8192 + row * 4099 % 8192] += wrong;
-        const Freivalds test(x.shape, x.B, 5);
-        for (int row = 0; row < 8192; ++row) EXPECT_TRUE(test.wrong(x.A, C.data(), row)) << row;
+        EXPECT_EQ(differing_rows(x.shape, x.A, x.B, C.data()).size(), 8192u);
     }
     for (const size_t at : {size_t(0), size_t(8191), size_t(8191) * 8192, size_t(8192) * 8192 - 1,
                             size_t(4321) * 8192 + 17}) {
