@@ -66,35 +66,34 @@ static void run_shapes(Launcher<In, Out> launch, const Facts& facts, const Optio
         shapes = Machine::kBeforeDefault;
     const size_t unreported = shapes.size();
     shapes.insert(shapes.end(), asked.begin(), asked.end());
-    for (size_t i = 0; i < shapes.size(); ++i) try {
+    for (size_t i = 0; i < shapes.size(); ++i)
+        doing(to_string(shapes[i]), [&] {
             const Shape s = product.shape = shapes[i];
             Operands<In, Out> x(s);
-            In *const A = x.A_device.data(), *const B = x.B_device.data();
-            Out* const C = x.C_device();
-            product.at = {A, B, C};
-            const auto multiply = [=] {
-                launch(s.M, s.N, s.K, A, B, C);
+            product.at = {x.A_device.data(), x.B_device.data(), x.C_device()};
+            const auto multiply = [&] {
+                product.multiply(s, product.at);
                 finish_launch();
             };
             const double error = verify_product(
                 x, facts.arithmetic, options.seed, multiply,
                 [&](auto& verify) { machine.verify_in_each_order(product, verify); });
-            if (i < unreported) continue;
+            if (i < unreported) return;
             Row row = row_of(name, s, error);
             if (!options.verify_only) x.set_timed(options.seed);
             machine.measure(product, row);
             if (facts.chosen) row += {{"form", facts.chosen(s.M, s.N, s.K)}};
             report.add(row);
-        } catch (const Failure& failure) {
-            throw Failure(failure.code, to_string(shapes[i]) + ": " + failure.what());
-        }
+        });
     machine.end(product);
     report.save();
 }
 
+using Bf16 = Launcher<__nv_bfloat16, float>;
+
 template <class In, class Out>
 int run_stage(Launcher<In, Out> launch, const Facts& facts, int argc, char** argv,
-              const char* source, Launcher<__nv_bfloat16, float> launch_bf16) {
+              const char* source, Bf16 launch_bf16) {
     const std::string name = stage_name(source);
     [[maybe_unused]] static const int once = std::atexit(refuse_exit);
     Options options;
@@ -119,9 +118,6 @@ int run_stage(Launcher<In, Out> launch, const Facts& facts, int argc, char** arg
     return code;
 }
 
-template int run_stage(Launcher<float, float>, const Facts&, int, char**, const char*,
-                       Launcher<__nv_bfloat16, float>);
-template int run_stage(Launcher<half, float>, const Facts&, int, char**, const char*,
-                       Launcher<__nv_bfloat16, float>);
-template int run_stage(Launcher<half, half>, const Facts&, int, char**, const char*,
-                       Launcher<__nv_bfloat16, float>);
+template int run_stage(Launcher<float, float>, const Facts&, int, char**, const char*, Bf16);
+template int run_stage(Launcher<half, float>, const Facts&, int, char**, const char*, Bf16);
+template int run_stage(Launcher<half, half>, const Facts&, int, char**, const char*, Bf16);
