@@ -18,8 +18,7 @@ std::vector<T> random_values(size_t count, uint32_t seed, Next next) {
     std::mt19937 random(seed);
     for (size_t i = 0; i < std::min(count, kPeriod); ++i) values[i] = T(next(random));
     for (size_t done = kPeriod; done < count; done *= 2)
-        std::memcpy(static_cast<void*>(&values[done]), values.data(),
-                    std::min(done, count - done) * sizeof(T));
+        std::copy_n(values.begin(), std::min(done, count - done), values.begin() + done);
     return values;
 }
 

@@ -99,31 +99,29 @@ static bool parse_command_line(const OptionTable& options, int argc, char** argv
     return true;
 }
 
-// Prints what was wrong. Returns the exit code.
-static int report_failure(Text name, Text what, ExitCode code) {
-    progress("");
-    std::fflush(stdout);
-    std::string line = name + ": " + what;
-    for (char& c : line)  // what was typed must not steer the terminal
-        if (((unsigned char)c < 0x20 && c != '\n') || c == 0x7f) c = '?';
-    const bool red = code == kWrongResult && on_terminal() && !std::getenv("NO_COLOR");
-    std::fprintf(stderr, red ? "\033[31m%s\033[0m\n" : "%s\n", line.c_str());
-    return code;
-}
-
 int run_program(Text name, Text about, const OptionTable& options, Text examples, int argc,
                 char** argv, const std::function<void()>& body) {
+    std::string wrong = name + ": ";
+    ExitCode code = kDeviceFailed;
     try {
         if (parse_command_line(options, argc, argv)) body();
         else print_help(name, about, options, examples);
         return kVerified;
     } catch (const Failure& failure) {
-        return report_failure(name, failure.what(), failure.code);
+        wrong += failure.what();
+        code = failure.code;
     } catch (const std::bad_alloc&) {
-        return report_failure(name, "out of host memory; try a smaller size", kDeviceFailed);
+        wrong += "out of host memory; try a smaller size";
     } catch (const std::exception& error) {
-        return report_failure(name, error.what(), kDeviceFailed);
+        wrong += error.what();
     }
+    progress("");
+    std::fflush(stdout);
+    for (char& c : wrong)  // what was typed must not steer the terminal
+        if (std::iscntrl((unsigned char)c) && c != '\n') c = '?';
+    const bool red = code == kWrongResult && on_terminal() && !std::getenv("NO_COLOR");
+    std::fprintf(stderr, red ? "\033[31m%s\033[0m\n" : "%s\n", wrong.c_str());
+    return code;
 }
 
 OptionTable run_options(RunOptions& o, int most_repeats) {

@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <fstream>
 
 std::string scaled(const std::string& value, double factor, const char* pattern) {
     return value == "-" ? value : format(pattern, std::atof(value.c_str()) * factor);
@@ -27,12 +28,12 @@ void write_whole(const std::string& path, const std::string& text) {
     sigemptyset(&ending);
     for (const int signal : {SIGINT, SIGTERM}) sigaddset(&ending, signal);
     sigprocmask(SIG_BLOCK, &ending, &before);
-    FILE* file = std::fopen(part.c_str(), "wx");  // x: overwrites nothing
-    bool good = file && std::fwrite(text.data(), 1, text.size(), file) == text.size();
-    good = file && std::fclose(file) == 0 && good;
-    good = good && std::rename(part.c_str(), path.c_str()) == 0;
+    std::ofstream file(part);
+    file << text;
+    file.close();
+    const bool good = file && std::rename(part.c_str(), path.c_str()) == 0;
     const int why = errno;
-    if (file && !good) unlink(part.c_str());
+    if (!good) std::remove(part.c_str());
     sigprocmask(SIG_SETMASK, &before, nullptr);
     if (!good)
         throw Failure(kBadCommandLine, "'" + path + "' can't be written: " + std::strerror(why));
