@@ -9,8 +9,7 @@
 // Throws Failure(kDeviceFailed), with the call and some advice, unless status is cudaSuccess.
 void check_cuda(cudaError_t status, const std::string& call);
 
-// Selects `device` and returns it. Throws Failure: kNoGpu if there is no GPU, kBadCommandLine if
-// there is none of that number.
+// Selects and returns `device`. Throws Failure: kNoGpu without any, kBadCommandLine without that.
 int select_device(int device);
 
 // Waits for the kernel that was just launched. Throws Failure(kDeviceFailed), which names `what`.
@@ -26,8 +25,7 @@ public:
                    "cudaMalloc of " + std::to_string(count * sizeof(T) >> 20) + " MiB");
     }
     ~DeviceArray() { cudaFree(data_); }
-    DeviceArray(const DeviceArray&) = delete;
-    DeviceArray& operator=(const DeviceArray&) = delete;
+    DeviceArray& operator=(DeviceArray&&) = delete;  // nor are there copies
 
     size_t size() const { return count_; }
     T* data() { return data_; }

@@ -1,5 +1,4 @@
-// Times of launches, and the clock while they run. As of machine.h there are two sides: gpu.cu, and
-// emulated/counted.cpp, which times nothing.
+// Times of launches, and the clock while they run. It has two sides, as machine.h has.
 #pragma once
 
 #include <memory>
@@ -92,6 +91,7 @@ public:
     const Gpu gpu;  // its limits: measured, else published, else computed from its attributes
 
 private:
-    struct Parts;
-    std::shared_ptr<Parts> parts_;
+    struct Timing;  // what only timing needs
+    Timing& timing();  // made when first asked for
+    std::shared_ptr<Timing> timing_;
 };

@@ -6,19 +6,11 @@
 // A GPU's event.
 class Event {
 public:
-    explicit Event(unsigned flags = cudaEventDefault) {
-        check_cuda(cudaEventCreateWithFlags(&event_, flags), "cudaEventCreateWithFlags");
-    }
+    Event() { check_cuda(cudaEventCreate(&event_), "cudaEventCreate"); }
     ~Event() { cudaEventDestroy(event_); }
-    Event(const Event&) = delete;
-    Event& operator=(const Event&) = delete;
+    Event& operator=(Event&&) = delete;  // nor are there copies
     operator cudaEvent_t() const { return event_; }
     void record() { check_cuda(cudaEventRecord(event_), "cudaEventRecord"); }
-    bool reached() const {
-        const cudaError_t status = cudaEventQuery(event_);
-        if (status != cudaErrorNotReady) check_cuda(status, "a timed launch");
-        return status == cudaSuccess;
-    }
     float ms_since(const Event& begin) const {  // waits
         float ms = 0;
         check_cuda(cudaEventSynchronize(event_), "a timed launch");
@@ -57,8 +49,7 @@ static __global__ void count_cycles(volatile Counting* counting, unsigned round,
     counting->all.nanoseconds += end.nanoseconds - begin.nanoseconds;
 }
 
-// Waits until the counting thread runs, so that the launches that follow are counted from their
-// start. Gives up after a millisecond.
+// Waits for the counting thread, a millisecond at most: it then counts a launch from its start.
 static __global__ void open_round(volatile Counting* counting, unsigned round) {
     const unsigned long long give_up = clock_now().nanoseconds + 1'000'000;
     while (counting->running != round && clock_now().nanoseconds < give_up) continue;
@@ -72,12 +63,9 @@ static __global__ void close_round(volatile Counting* counting, unsigned round) 
 class ClockProbe {
 public:
     ClockProbe() {
-        int least = 0, greatest = 0;
-        check_cuda(cudaDeviceGetStreamPriorityRange(&least, &greatest),
-                   "cudaDeviceGetStreamPriorityRange");
         // Non-blocking: the default stream does not wait for this one, nor this one for it.
-        check_cuda(cudaStreamCreateWithPriority(&stream_, cudaStreamNonBlocking, greatest),
-                   "cudaStreamCreateWithPriority");
+        check_cuda(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking),
+                   "cudaStreamCreateWithFlags");
         // Give the thread's multiprocessor shared memory: a block that needs some could not join.
         check_cuda(
             cudaFuncSetAttribute(count_cycles, cudaFuncAttributePreferredSharedMemoryCarveout,
@@ -91,8 +79,6 @@ public:
         cudaStreamSynchronize(stream_);
         cudaStreamDestroy(stream_);
     }
-    ClockProbe(const ClockProbe&) = delete;
-    ClockProbe& operator=(const ClockProbe&) = delete;
 
     // Queues `launches` on the default stream and lets the thread count beside them, for at most
     // `ms` milliseconds, the time that they take. (A block may have to wait for the thread's
@@ -119,7 +105,7 @@ public:
 
 private:
     cudaStream_t stream_;
-    Event before_{cudaEventDisableTiming};
+    Event before_;
     DeviceArray<Counting> counting_{1};
     unsigned round_ = 0;
 };

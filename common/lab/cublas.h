@@ -15,8 +15,7 @@ public:
         check(cublasSetMathMode(handle_, CUBLAS_DEFAULT_MATH), "cublasSetMathMode");
     }
     ~Cublas() { cublasDestroy(handle_); }
-    Cublas(const Cublas&) = delete;
-    Cublas& operator=(const Cublas&) = delete;
+    Cublas& operator=(Cublas&&) = delete;  // nor are there copies
 
     // in, out: the types of A and B, of C. sums: the type in which it adds up.
     void multiply(int M, int N, int K, const void* A, const void* B, void* C, cudaDataType_t in,

@@ -18,8 +18,7 @@ void run_checked(const std::string& what, const Traffic&, const std::function<vo
 
 // ---- Bench ----
 
-// Flushes L2 by reading zeros. A flush that writes would leave dirty lines, which would be written
-// back during the timed launch.
+// Flushes L2 by reading zeros. Dirty lines would be written back during the timed launch.
 static __global__ void flush_by_reading(const float* zeros, size_t count, float* nowhere) {
     float sum = 0;
     for (size_t i = blockIdx.x * size_t(blockDim.x) + threadIdx.x; i < count;
@@ -32,10 +31,16 @@ static void launch_times(const Launch& launch, int times) {
     for (int i = 0; i < times; ++i) launch();
 }
 
-// What only timing needs.
-struct Timing {
+static Nvml nvml_of(int device) {
+    char bus[32];
+    check_cuda(cudaDeviceGetPCIBusId(bus, sizeof bus, device), "cudaDeviceGetPCIBusId");
+    return Nvml(bus);
+}
+
+struct Bench::Timing {
     explicit Timing(const Bench& bench)
-        : zeros(2 * bench.l2_bytes / sizeof(float) + 1), blocks(8 * bench.multiprocessors) {
+        : nvml(nvml_of(bench.device)), zeros(2 * bench.l2_bytes / sizeof(float) + 1),
+          blocks(8 * bench.multiprocessors) {
         check_cuda(cudaMemset(zeros.data(), 0, zeros.size() * sizeof(float)), "cudaMemset");
     }
     // Rests, because tensor cores that work without a break exceed the power limit, which lowers
@@ -53,25 +58,16 @@ struct Timing {
         for (double done = 0; done < 2; done += times * ms)
             probe.beside([&] { launch_times(launch, times); }, times * ms);
     }
+    Nvml nvml;
     DeviceArray<float> zeros;  // twice as long as L2
     int blocks;  // of the flush
     ClockProbe probe;
 };
 
-struct Bench::Parts {
-    explicit Parts(int device) : nvml(bus_id(device)) {}
-    Timing& timing(const Bench& bench) {  // made when first asked for
-        if (!made) made = std::make_unique<Timing>(bench);
-        return *made;
-    }
-    static std::string bus_id(int device) {
-        char bus[32];
-        check_cuda(cudaDeviceGetPCIBusId(bus, sizeof bus, device), "cudaDeviceGetPCIBusId");
-        return bus;
-    }
-    Nvml nvml;
-    std::unique_ptr<Timing> made;
-};
+Bench::Timing& Bench::timing() {
+    if (!timing_) timing_ = std::make_shared<Timing>(*this);
+    return *timing_;
+}
 
 static int attribute(cudaDeviceAttr which, int device) {
     int value = 0;
@@ -82,7 +78,7 @@ static int attribute(cudaDeviceAttr which, int device) {
 // Sources: for lanes the CUDA C++ Programming Guide, "Throughput of Native Arithmetic
 // Instructions"; for tensor cores (FP16, FP32 sums) NVIDIA's whitepapers on V100, A100 and H100.
 // Other architectures get 0: there a GeForce has half the rate of the professional cards.
-static double peak_of(int sm, int multiprocessors, double mhz, Limit which) {
+double Bench::peak_at(double mhz, Limit which) const {
     double flop = 0;  // a clock, of a multiprocessor
     if (which == &Limits::fp32_gflops) flop = sm <= 80 ? 128 : 256;
     if (which == &Limits::half2_gflops) flop = sm == 80 || sm == 90 ? 512 : sm < 90 ? 256 : 0;
@@ -92,16 +88,16 @@ static double peak_of(int sm, int multiprocessors, double mhz, Limit which) {
     return flop * multiprocessors * mhz * 1e-3;
 }
 
-static Gpu gpu_at_hand(int device, int sm, int multiprocessors) {
+static Gpu gpu_of(const Bench& bench) {  // whose gpu is not known yet
     cudaDeviceProp properties;
-    check_cuda(cudaGetDeviceProperties(&properties, device), "cudaGetDeviceProperties");
+    check_cuda(cudaGetDeviceProperties(&properties, bench.device), "cudaGetDeviceProperties");
     if (const auto known = find_gpu(properties.name)) return *known;
-    const double mhz = attribute(cudaDevAttrClockRate, device) * 1e-3;
-    const double memory_ghz = attribute(cudaDevAttrMemoryClockRate, device) * 1e-6;
-    const double bus_bytes = attribute(cudaDevAttrGlobalMemoryBusWidth, device) / 8.0;
+    const double mhz = attribute(cudaDevAttrClockRate, bench.device) * 1e-3;
+    const double memory_ghz = attribute(cudaDevAttrMemoryClockRate, bench.device) * 1e-6;
+    const double bus_bytes = attribute(cudaDevAttrGlobalMemoryBusWidth, bench.device) / 8.0;
     // Shared memory: 32 banks of 4 bytes a clock, on every GPU that CUDA 13 knows.
-    const auto peak = [&](Limit which) { return peak_of(sm, multiprocessors, mhz, which); };
-    const Limits limits = {2 * memory_ghz * bus_bytes,   multiprocessors * mhz * 0.128,
+    const auto peak = [&](Limit which) { return bench.peak_at(mhz, which); };
+    const Limits limits = {2 * memory_ghz * bus_bytes,   bench.multiprocessors * mhz * 0.128,
                            peak(&Limits::fp32_gflops),   peak(&Limits::half2_gflops),
                            peak(&Limits::tensor_gflops), peak(&Limits::wgmma_gflops)};
     return {properties.name, limits, {}, "by the device's attributes"};
@@ -111,39 +107,33 @@ Bench::Bench(int device, int)
     : device(select_device(device)), sm(10 * attribute(cudaDevAttrComputeCapabilityMajor, device) +
                                         attribute(cudaDevAttrComputeCapabilityMinor, device)),
       multiprocessors(attribute(cudaDevAttrMultiProcessorCount, device)),
-      l2_bytes(attribute(cudaDevAttrL2CacheSize, device)),
-      gpu(gpu_at_hand(device, sm, multiprocessors)), parts_(new Parts(device)) {}
-
-double Bench::peak_at(double mhz, Limit which) const {
-    return peak_of(sm, multiprocessors, mhz, which);
-}
+      l2_bytes(attribute(cudaDevAttrL2CacheSize, device)), gpu(gpu_of(*this)) {}
 
 Row Bench::where() const {
     int version = 0;
     check_cuda(cudaRuntimeGetVersion(&version), "cudaRuntimeGetVersion");
     return {{"gpu", gpu.full_name},
-            {"driver", parts_->nvml.driver()},
+            {"driver", nvml_of(device).driver()},
             {"cuda", format("%d.%d", version / 1000, version % 1000 / 10)},
             {"date", today()}};
 }
 
 Clocks Bench::clocks_beside(const Launch& launch, double ms) {
-    Timing& timing = parts_->timing(*this);
-    timing.beside_probe(launch, ms);
-    const unsigned nvml = parts_->nvml.sm_clock(), memory = parts_->nvml.memory_clock();
-    const double mhz = timing.probe.mhz();
+    Timing& with = timing();
+    with.beside_probe(launch, ms);
+    const unsigned nvml = with.nvml.sm_clock(), memory = with.nvml.memory_clock();
+    const double mhz = with.probe.mhz();
     return {mhz > 0 ? mhz : nvml, mhz > 0 ? "probe" : "nvml", nvml, memory};
 }
 
 std::vector<Rested> Bench::time(const std::vector<Launch>& launches, int repeat, bool cold) {
-    Timing& timing = parts_->timing(*this);
-    Event begin, end;
     for (const Launch& launch : launches) launch();  // warm up: module loading, clocks
     finish_launch("the warm-up launch");
+    Event begin, end;
     std::vector<std::vector<float>> ms(launches.size());
     for (int r = 0; r < repeat; ++r)
         for (size_t i = 0; i < launches.size(); ++i) {
-            timing.rest(cold);
+            timing().rest(cold);
             begin.record();
             launches[i]();
             end.record();
@@ -152,46 +142,33 @@ std::vector<Rested> Bench::time(const std::vector<Launch>& launches, int repeat,
     std::vector<Rested> rested;
     for (size_t i = 0; i < launches.size(); ++i) {
         const Times times = summarize(ms[i]);
-        timing.rest(cold);
+        timing().rest(cold);
         rested.push_back({times, clocks_beside(launches[i], times.median)});
     }
     return rested;
 }
 
 Sustained Bench::sustained(const Launch& launch, double ms) {
-    constexpr double kHeating = 200, kPortion = 20, kTimed = 400;  // milliseconds
-    struct {
-        Event begin, end, next;
-    } portions[2];
-    Timing& timing = parts_->timing(*this);
-    Event cold, hot;
+    constexpr double kHeating = 200, kPortion = 40, kTimed = 400;  // milliseconds
+    Timing& with = timing();
+    Event begin, end;
     const int heating = std::ceil(kHeating / ms);
-    cold.record();
+    begin.record();
     launch_times(launch, heating);
-    hot.record();
-    ms = hot.ms_since(cold) / heating;
+    end.record();
+    ms = end.ms_since(begin) / heating;
     const int launches = std::ceil(kPortion / ms);
     double total = 0, watts = 0;
-    int readings = 0, done = 0;
-    // One portion runs while the next is queued, and while the host asks for the power.
-    for (int queued = 0; total < kTimed; ++done) {
-        for (; queued < done + 2; ++queued) {
-            auto& portion = portions[queued % 2];
-            portion.begin.record();
-            launch_times(launch, launches);
-            portion.end.record();
-            timing.beside_probe(launch, ms);
-            portion.next.record();
-        }
-        const auto& portion = portions[done % 2];
-        do {
-            watts += parts_->nvml.power();
-            ++readings;
-            std::this_thread::sleep_for(std::chrono::milliseconds(5));
-        } while (!portion.next.reached());
-        total += portion.end.ms_since(portion.begin);
+    int portions = 0;
+    for (; total < kTimed; ++portions) {
+        begin.record();
+        launch_times(launch, launches);
+        end.record();
+        with.beside_probe(launch, ms);  // while this runs, the host queues the next portion
+        watts += with.nvml.power();
+        total += end.ms_since(begin);
     }
-    return {total / (done * launches), watts / readings, timing.probe.mhz()};
+    return {total / (portions * launches), watts / portions, with.probe.mhz()};
 }
 
 // ---- Machine ----
@@ -240,36 +217,33 @@ static cudaDataType_t cuda_type(Type type) {
     return type == Type::kFloat ? CUDA_R_32F : type == Type::kHalf ? CUDA_R_16F : CUDA_R_16BF;
 }
 
-// Returns GFLOP/s.
-static double time(const Product& p, Bench& bench, const Options& options, Row& row) {
+void Machine::measure(const Product& p, Row& row) {
     const auto [M, N, K] = p.shape;
-    const double flop = p.flop();
     const Limit peak = p.facts.arithmetic.peak;
-    progress(p.name() + ": timing");
-    Cublas cublas;
-    const Launch beside = [&, M = M, N = N, K = K] {
-        cublas.multiply(M, N, K, p.at.A, p.at.B, p.at.C, cuda_type(p.in), cuda_type(p.out),
-                        peak == kHalf2.peak ? CUBLAS_COMPUTE_16F : CUBLAS_COMPUTE_32F);
-    };
     const Launch launch = [&] { p.multiply(p.shape, p.at); };
-    const std::vector<Rested> times = bench.time({launch, beside}, options.repeat);
-    const Rested &mine = times[0], &its = times[1];
-    const double gflops = flop / mine.median * 1e-6;
-    add_times(row, mine, flop, bench.gpu.peak.*peak);
-    add_library(row, "cublas", flop, mine, its);
-    row += {{"repeats", std::to_string(options.repeat)}};
-    add_clocks(row, mine.clocks);
-    row += {{"percent_of_peak_at_clock", percent(gflops, bench.peak_at(mine.clocks.sm, peak))},
-            {"cublas_mhz", figure(its.clocks.sm)}};
-    if (options.rested) return gflops;
-    progress(p.name() + ": timing without a rest");
-    add_sustained(row, bench.sustained(launch, mine.median), flop);
-    add_sustained(row, bench.sustained(beside, its.median), flop, "cublas_");
-    return gflops;
-}
-
-void Machine::measure(const Product& product, Row& row) {
-    const double gflops = options_.verify_only ? 0 : time(product, bench_, options_, row);
-    add_prediction(row, product.flop(), product.traffic(), product.facts.arithmetic, gpu_, gflops);
+    double gflops = 0;
+    if (!options_.verify_only) {
+        progress(p.name() + ": timing");
+        Cublas cublas;
+        const Launch beside = [&, M = M, N = N, K = K] {
+            cublas.multiply(M, N, K, p.at.A, p.at.B, p.at.C, cuda_type(p.in), cuda_type(p.out),
+                            peak == kHalf2.peak ? CUBLAS_COMPUTE_16F : CUBLAS_COMPUTE_32F);
+        };
+        const std::vector<Rested> times = bench_.time({launch, beside}, options_.repeat);
+        const Rested &mine = times[0], &its = times[1];
+        gflops = p.flop() / mine.median * 1e-6;
+        add_times(row, mine, p.flop(), bench_.gpu.peak.*peak);
+        add_library(row, "cublas", p.flop(), mine, its);
+        row += {{"repeats", std::to_string(options_.repeat)}};
+        add_clocks(row, mine.clocks);
+        row += {{"percent_of_peak_at_clock", percent(gflops, bench_.peak_at(mine.clocks.sm, peak))},
+                {"cublas_mhz", figure(its.clocks.sm)}};
+        if (!options_.rested) {
+            progress(p.name() + ": timing without a rest");
+            add_sustained(row, bench_.sustained(launch, mine.median), p.flop());
+            add_sustained(row, bench_.sustained(beside, its.median), p.flop(), "cublas_");
+        }
+    }
+    add_prediction(row, p.flop(), p.traffic(), p.facts.arithmetic, gpu_, gflops);
     row += bench_.where();
 }
