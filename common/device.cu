@@ -14,11 +14,10 @@ void check_cuda(cudaError_t status, const std::string& call) {
 int select_device(int device) {
     int count = 0;
     const cudaError_t status = cudaGetDeviceCount(&count);
-    if (status != cudaSuccess || count == 0)
-        throw Failure(kNoGpu,
-                      std::string("no usable GPU (cudaGetDeviceCount: ") +
-                          (status == cudaSuccess ? "there are none" : cudaGetErrorString(status)) +
-                          "); the CPU build, whose name ends in _cpu, verifies without one");
+    if (status != cudaSuccess)
+        throw Failure(kNoGpu, format("no usable GPU (cudaGetDeviceCount: %s); the CPU build, whose "
+                                     "name ends in _cpu, verifies without one",
+                                     cudaGetErrorString(status)));
     if (device >= count)
         throw Failure(kBadCommandLine,
                       format("--device '%d': takes a number from 0 to %d", device, count - 1));

@@ -13,8 +13,7 @@ enum ExitCode {
     kNoGpu = 77
 };
 
-// A failure that ends the program with a line on stderr, below which a verdict gives its reasons, and
-// an exit code.
+// Ends the program with an exit code and a line on stderr, below which a verdict gives its reasons.
 struct Failure : std::runtime_error {
     Failure(ExitCode code, const std::string& message) : std::runtime_error(message), code(code) {}
     ExitCode code;

@@ -38,9 +38,8 @@ public:
     Machine(const Options& options, const Facts& facts);
     Columns columns() const;  // of the table
 
-    // Calls `verify`, which launches the product and checks its result, for each order of threads.
-    // Throws Failure(kWrongResult) also for what a right result hides: a race, other traffic than
-    // stated.
+    // Calls `verify`, which launches and checks the product, for each order of threads. Throws
+    // Failure(kWrongResult) also for what a right result hides: a race, other traffic than stated.
     void verify_in_each_order(const Product& product, const std::function<void()>& verify);
     // Appends times or counts to the row, the prediction, and where that was.
     void measure(const Product& product, Row& row);

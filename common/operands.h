@@ -9,8 +9,8 @@ inline int exact_range(int K, double limit) {
     return std::max(1, std::min(8, int(std::sqrt(limit / K))));
 }
 
-// `count` values of `next(random)` that repeat after kPeriod, so that billions take only seconds. The
-// period is a prime number, which no row or tile has as its length.
+// `count` values of `next(random)`, which repeat so that billions take only seconds: after a prime
+// number, which no row or tile has as its length.
 template <class T, class Next>
 std::vector<T> random_values(size_t count, uint32_t seed, Next next) {
     constexpr size_t kPeriod = 1048573;
@@ -22,8 +22,7 @@ std::vector<T> random_values(size_t count, uint32_t seed, Next next) {
     return values;
 }
 
-// Integers from -range to range without 0, so that a missing or doubled term always changes the
-// sum.
+// Integers from -range to range without 0: a missing or doubled term always changes the sum.
 template <class T = float>
 std::vector<T> random_integers(size_t count, int range, uint32_t seed) {
     return random_values<T>(count, seed, [range](std::mt19937& random) {
@@ -40,8 +39,7 @@ std::vector<T> random_reals(size_t count, uint32_t seed, float low = -1) {
     });
 }
 
-// A device array needs value_type, upload(), download() and slice(first, count), which gives a
-// kernel's argument for a part of it.
+// A device array has value_type, upload(), download() and slice(first, count), a kernel's argument.
 template <class InArray, class OutArray>
 struct OperandsIn {
     using In = typename InArray::value_type;
@@ -68,8 +66,7 @@ struct OperandsIn {
         const double most = std::floor(std::log1p(0.25) / std::log1p(unit_roundoff));
         upload(sizeof(Out) == 2 ? std::min(most, kHalfMost) : most);
     }
-    // Reals of both signs, for timing. Simpler data would draw less power, which can raise the
-    // clock.
+    // Reals of both signs, for timing. Simpler data draws less power, which can raise the clock.
     void set_timed(uint32_t seed) {
         A = random_reals<In>(A.size(), seed);
         B = random_reals<In>(B.size(), seed + 1);
@@ -78,15 +75,13 @@ struct OperandsIn {
 
     auto C_device() { return C_device_.slice(kGuard, C_.size() - 2 * kGuard); }
     const Out* C() const { return &C_[kGuard]; }
-    // C holds NaN before a run. The guards hold a number, because a kernel that adds to a NaN would
-    // not change it.
+    // C holds NaN before a run. The guards hold a number: adding to a NaN would not change it.
     void clear() {
         std::fill(C_.begin(), C_.end(), Out(kGuardValue));
         std::fill(C_.begin() + kGuard, C_.end() - kGuard, unwritten<Out>());
         C_device_.upload(C_);
     }
-    // Downloads C. Returns where the kernel wrote outside C, or whether it changed A or B; "" if all
-    // is well.
+    // Downloads C. Returns "", or where the kernel wrote outside C, or that it changed A or B.
     std::string fetch() {
         C_device_.download(C_);
         const float guard = float(Out(kGuardValue));

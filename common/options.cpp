@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
@@ -49,10 +50,7 @@ Setter shape_list(std::vector<Shape>& into) {
             else if (three("%10lld:%10lld:%10lld%c") && a <= b && b <= kMaxK)
                 for (; a <= b; a += c) shapes.push_back(square(a));
             else
-                throw takes(
-                    format("S or FIRST:LAST:STEP or MxNxK from 1 to %lld, or several "
-                           "with commas between",
-                           kMaxK));
+                throw takes(format("S, FIRST:LAST:STEP or MxNxK from 1 to %lld, or a list", kMaxK));
         }
         into = shapes;
     };
@@ -74,25 +72,23 @@ static void print_help(Text name, Text about, const OptionTable& options, Text e
     for (const Option& each : options)
         std::printf("  %-18s  %s\n", (each.name + " " + each.takes).c_str(), each.help.c_str());
     std::printf(
-        "  %-18s  this text\n\n%s\n\n"
+        "  -h, --help          this text\n\n%s\n\n"
         "Exit codes: 0 verified, 1 wrong result, 2 bad command line or unwritable output,\n"
         "3 device or memory failed, 77 no usable GPU\n",
-        "-h, --help", examples.c_str());
+        examples.c_str());
 }
 
 // Returns false if the help is asked for.
 static bool parse_command_line(const OptionTable& options, int argc, char** argv) {
-    const auto check = [](bool good, Text why) {
-        if (!good) throw Failure(kBadCommandLine, why + "; see --help");
-    };
     for (int i = 1; i < argc; ++i) {
         const std::string word = argv[i];
         if (word == "-h" || word == "--help") return false;
         const auto option = std::find_if(options.begin(), options.end(),
                                          [&](const Option& each) { return each.name == word; });
-        check(option != options.end(), "unknown option '" + word + "' in this build");
+        if (option == options.end())
+            throw Failure(kBadCommandLine, "no option '" + word + "' in this build; see --help");
         const bool takes = !option->takes.empty();
-        check(!takes || i + 1 < argc, word + ": needs a value");
+        if (takes && i + 1 == argc) throw Failure(kBadCommandLine, word + ": needs a value");
         const std::string value = takes ? argv[++i] : "";
         doing(word + " '" + value + "'", [&] { option->set(value); });
     }
@@ -171,7 +167,6 @@ Columns begin_table(const std::vector<Shape>& shapes, const Columns& columns) {
     if (one) std::printf("M x N x K = %s; ", to_string(shapes[0]).c_str());
     std::printf("a stage is verified before its row appears\n");
     Columns table = {{"stage", "stage", -21}};
-    if (!one) table.insert(table.end(), {{"m", "M", 8}, {"n", "N", 7}, {"k", "K", 7}});
-    table.insert(table.end(), columns.begin(), columns.end());
-    return table;
+    if (!one) table += {{"m", "M", 8}, {"n", "N", 7}, {"k", "K", 7}};
+    return table += columns;
 }

@@ -23,10 +23,6 @@ struct Option {
     Setter set;
 };
 using OptionTable = std::vector<Option>;
-inline OptionTable& operator+=(OptionTable& table, const OptionTable& more) {
-    table.insert(table.end(), more.begin(), more.end());
-    return table;
-}
 
 // An integer in [low, high]; one of the texts that are accepted.
 long long parse_number(const std::string& text, long long low, long long high);

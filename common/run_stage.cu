@@ -65,7 +65,7 @@ static void run_shapes(Launcher<In, Out> launch, const Facts& facts, const Optio
     if (!one_form && options.sizes.empty() && !options.m && !options.n && !options.k)
         shapes = Machine::kBeforeDefault;
     const size_t unreported = shapes.size();
-    shapes.insert(shapes.end(), asked.begin(), asked.end());
+    shapes += asked;
     for (size_t i = 0; i < shapes.size(); ++i)
         doing(to_string(shapes[i]), [&] {
             const Shape s = product.shape = shapes[i];

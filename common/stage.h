@@ -40,8 +40,7 @@ constexpr Arithmetic kTensor = {"tensor cores", &Limits::tensor_gflops, 16777216
 constexpr Arithmetic kWgmma = {"wgmma", &Limits::wgmma_gflops, 16777216.0, 0x1p-22,
                                &Limits::l2_gbs};
 
-// C = A * B on device memory; row-major A (M x K), B (K x N), C (M x N), each packed and 256-byte
-// aligned.
+// C = A * B on device memory: A (M x K), B (K x N), C (M x N), row-major, packed, 256-byte aligned.
 template <class In, class Out>
 using Launcher = void (*)(int M, int N, int K, const In* A, const In* B, Out* C);
 
@@ -57,8 +56,7 @@ struct Facts {
     // bytes, and which step takes less.
     int shared_bytes = 0;
     const char* smaller_step = "";
-    // How many floats all threads together store; nullptr: each of C once. What is added to C by
-    // atomicAdd is not counted.
+    // How many floats all threads together store, but for atomicAdd; nullptr: each of C once.
     double (*stored_elements)(double M, double N, double K) = nullptr;
     // A launcher that chooses one of several forms says which for a shape, how it names all, and
     // where the option --form puts the name of the only one to choose.

@@ -76,10 +76,10 @@ inline std::vector<int> sample_indices(int size, int limit) {
     return indices;
 }
 
-// The rows of C that differ from A * B, found in O(n^2) by Freivalds' test: C r = A (B r) for a random
-// vector r, modulo 2^64. A single wrong element is always found, because r has no 0. Several in one
-// row escape with a probability of 2^-31. Source: R. Freivalds, "Probabilistic machines can use less
-// running time", 1977.
+// The rows of C that differ from A * B, found in O(n^2) by Freivalds' test: C r = A (B r) for a
+// random vector r, modulo 2^64. A single wrong element is always found, because r has no 0. Several
+// in one row escape with a probability of 2^-31. Source: R. Freivalds, "Probabilistic machines can
+// use less running time", 1977.
 template <class In, class Out>
 std::vector<int> differing_rows(Shape s, const std::vector<In>& A, const std::vector<In>& B,
                                 const Out* C) {
@@ -168,10 +168,9 @@ Accuracy check_accuracy(Shape s, const std::vector<In>& A, const std::vector<In>
     return accuracy;
 }
 
-// Verifies the product that `multiply` computes on the operands x, and waits for. On integers C must
-// equal A * B: `in_each_order` repeats that check with the threads in other orders, where it can. On
-// reals C must stay within the error bound. Returns the largest error / bound. Throws
-// Failure(kWrongResult).
+// Verifies the product that `multiply` computes on the operands x, and waits for. On integers C
+// must equal A * B: `in_each_order` repeats that with the threads in other orders, where it can.
+// On reals C must stay within the error bound. Returns the largest error / bound. Throws Failure.
 using Verify = std::function<void()>;
 template <class X>
 double verify_product(

@@ -8,6 +8,8 @@
 #include <fstream>
 #include <sstream>
 
+namespace fs = std::filesystem;
+
 double attainable_gflops(const Gpu& gpu, const Arithmetic& arithmetic, double flop_per_byte,
                          double shared_flop_per_byte) {
     const double by_device = gpu.limit(gpu.memory(arithmetic)) * flop_per_byte;
@@ -38,9 +40,7 @@ void add_prediction(Row& row, double flop, const Traffic& traffic, const Arithme
             {"measured_of_predicted", both ? format("%.2f", measured_gflops / predicted) : "-"}};
 }
 
-static std::filesystem::path root() {
-    return std::filesystem::path(__FILE__).parent_path().parent_path().parent_path();
-}
+static fs::path root() { return fs::path(__FILE__).parent_path().parent_path().parent_path(); }
 
 Gpu read_limits(const std::string& path) {
     const struct {
@@ -53,7 +53,7 @@ Gpu read_limits(const std::string& path) {
                {"fp16_pairs", "gflops", &Limits::half2_gflops},
                {"tensor_mma_sync", "gflops", &Limits::tensor_gflops},
                {"tensor_wgmma", "gflops", &Limits::wgmma_gflops}};
-    if (!std::filesystem::is_regular_file(path))  // which /dev/zero, without an end, is not
+    if (!fs::is_regular_file(path))  // which /dev/zero, without an end, is not
         throw Failure(kBadCommandLine, "is no file");
     Gpu gpu = {};
     std::ifstream file(path);
@@ -72,8 +72,7 @@ Gpu read_limits(const std::string& path) {
             char* end = nullptr;
             const double value = text == "-" ? 0 : std::strtod(text.c_str(), &end);
             if (!end || (*end == '\0' && value > 0 && std::isfinite(value))) return value;
-            throw Failure(kBadCommandLine,
-                          column + " is '" + text + "', expected a number above 0, or -");
+            throw Failure(kBadCommandLine, column + " is '" + text + "', no number above 0 nor -");
         };
         for (const auto& each : all) {
             if (cell("what") != each.what) continue;
@@ -84,28 +83,24 @@ Gpu read_limits(const std::string& path) {
     }
     for (int i = 0; i < 3; ++i)
         if (gpu.limit(all[i].limit) == 0)
-            throw Failure(
-                kBadCommandLine,
-                format("is no CSV of roofline's: it has no row '%s' with a figure above 0",
-                       all[i].what));
+            throw Failure(kBadCommandLine,
+                          format("has no figure of '%s', as roofline writes it", all[i].what));
     gpu.source = (gpu.measured.fp32_gflops > 0 ? "measured, " : "published, ") +
-                 std::filesystem::path(path).lexically_proximate(root()).string();
+                 fs::path(path).lexically_proximate(root()).string();
     return gpu;
 }
 
 std::vector<std::string> gpu_names() {
     std::vector<std::string> names;
     std::error_code none_there;
-    for (const auto& each :
-         std::filesystem::directory_iterator(root() / "docs" / "results", none_there))
-        if (std::filesystem::exists(each.path() / "limits.csv"))
-            names.push_back(each.path().filename());
+    for (const auto& each : fs::directory_iterator(root() / "docs/results", none_there))
+        if (fs::exists(each.path() / "limits.csv")) names.push_back(each.path().filename());
     std::sort(names.begin(), names.end());
     return names;
 }
 
 Gpu gpu_named(const std::string& name) {
-    const std::string file = root() / "docs" / "results" / name / "limits.csv";
+    const std::string file = root() / "docs/results" / name / "limits.csv";
     return doing(file, [&] { return read_limits(file); });
 }
 

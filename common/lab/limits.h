@@ -27,7 +27,7 @@ struct Gpu {
 };
 
 // Bytes that all threads of a launch load from device memory, store to it, and load from shared
-// memory. Negative: not stated.
+// memory; negative: not stated.
 struct Traffic {
     double loaded = -1, stored = -1, shared = -1;
 };
@@ -51,8 +51,7 @@ void add_prediction(Row& row, double flop, const Traffic& traffic, const Arithme
 // Failure(kBadCommandLine) if it lacks one that every prediction needs.
 Gpu read_limits(const std::string& path);
 
-// What --gpu takes: the folders of docs/results, beside the sources that this was compiled from,
-// that hold a limits.csv.
+// What --gpu takes: the folders of docs/results, beside this program's sources, with a limits.csv.
 std::vector<std::string> gpu_names();
 Gpu gpu_named(const std::string& name);
 // The GPU that its driver calls `full_name`, if there is one.

@@ -1,7 +1,5 @@
 // The emulator's side of machine.h and bench.h. A plain build verifies in three orders of threads,
 // a traced one in one, and there it also counts. Nothing is timed.
-#include <tuple>
-
 #include "common/machine.h"
 #include "emulator/emulator.h"
 
@@ -9,20 +7,18 @@ using emulator::counts;
 
 // Throws Failure(kWrongResult) unless the last launch moved as many bytes as stated.
 static void check_traffic(const Traffic& stated) {
-    if (!emulator::tracing()) return;
-    const emulator::Counts& c = counts();
-    const std::tuple<const char*, uint64_t, double> all[] = {
-        {"loaded from device memory", c.global_load_bytes, stated.loaded},
-        {"stored to device memory", c.global_store_bytes, stated.stored},
-        {"loaded from shared memory", c.shared_load_bytes, stated.shared}};
-    for (const auto& [moved, counted, expected] : all)
-        if (expected >= 0 && double(counted) != expected)
-            throw Failure(kWrongResult, format("%.0f bytes %s, stated are %.0f", double(counted),
-                                               moved, expected));
+    const auto check = [](const char* moved, double counted, double expected) {
+        if (emulator::tracing() && expected >= 0 && counted != expected)
+            throw Failure(kWrongResult,
+                          format("%.0f bytes %s, stated are %.0f", counted, moved, expected));
+    };
+    check("loaded from device memory", counts().global_load_bytes, stated.loaded);
+    check("stored to device memory", counts().global_store_bytes, stated.stored);
+    check("loaded from shared memory", counts().shared_load_bytes, stated.shared);
 }
 
-// A problem in lines of its own. Of two accesses that race, "A writes what B reads", the places stand
-// one below the other.
+// A problem in lines of its own. Of a race, "A writes what B reads", the places stand one below the
+// other.
 static std::string below(const std::string& problem) {
     const size_t what = problem.find(" what "), verb = problem.rfind(' ', what - 1);
     if (what == problem.npos || problem.find(':', what) == problem.npos) return "\n  " + problem;
@@ -66,7 +62,6 @@ void run_checked(const std::string& what, const Traffic& stated,
 
 // ---- Bench: which chip is emulated ----
 
-struct Bench::Parts {};
 Bench::Bench(int device, int emulated_sm)
     : device(select_device(device)), sm(emulated_sm), multiprocessors(1),
       l2_bytes(0), gpu{"CPU emulator", {}, {}, ""} {
@@ -85,8 +80,7 @@ Clocks Bench::clocks_beside(const Launch&, double) { throw untimed(); }
 static emulator::Counts counted;  // of the launch that was verified last
 
 const int Machine::kDefaultSize = 256;
-// Rows on multiples of 16 bytes, of 8, of 4; a K for which a ring of buffers goes round more than
-// twice, and parts of tiles.
+// Rows on multiples of 16 bytes, of 8, of 4; parts of tiles; more than two rounds of a ring.
 const std::vector<Shape> Machine::kBeforeDefault = {
     {7, 5, 3}, {130, 264, 24}, {5, 130, 1800}, {3, 136, 250}, {3, 132, 252}};
 
