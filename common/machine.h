@@ -5,9 +5,6 @@
 
 #include "common/lab/bench.h"
 
-enum class Type { kFloat, kHalf, kBfloat16 };  // of an element
-constexpr double bytes_of(Type type) { return type == Type::kFloat ? 4 : 2; }
-
 struct Matrices {
     void *A, *B, *C;  // on the device
 };
@@ -16,7 +13,8 @@ struct Matrices {
 struct Product {
     std::string stage;
     Facts facts;
-    Type in, out;  // of A and B, of C
+    int in_bytes, out_bytes;  // of an element of A and B, of C
+    bool bf16;  // A and B are of bfloat16
     std::function<void(Shape, Matrices)> multiply;  // does not wait
     Shape shape = {};
     Matrices at = {};

@@ -29,15 +29,9 @@ Traffic Product::traffic() const {
     const auto [M, N, K] = shape;
     const double of_c = double(M) * N;
     const double more = facts.stored_elements ? facts.stored_elements(M, N, K) - of_c : 0;
-    return {bytes_of(in) * facts.loaded_elements(M, N, K),
-            bytes_of(out) * of_c + sizeof(float) * more,
+    return {in_bytes * facts.loaded_elements(M, N, K), out_bytes * of_c + sizeof(float) * more,
             facts.shared_loaded_bytes ? facts.shared_loaded_bytes(M, N, K) : 0};
 }
-
-template <class T>
-constexpr Type kTypeOf = sizeof(T) == 4                     ? Type::kFloat
-                         : std::is_same_v<T, __nv_bfloat16> ? Type::kBfloat16
-                                                            : Type::kHalf;
 
 // A launcher may call exit(), which must not pass for a verdict.
 static const char* without_verdict = nullptr;  // the stage's name until there is one
@@ -52,10 +46,10 @@ static void refuse_exit() {
 template <class In, class Out>
 static void run_shapes(Launcher<In, Out> launch, const Facts& facts, const Options& options,
                        const std::string& name) {
-    Product product = {name, facts, kTypeOf<In>, kTypeOf<Out>, [=](Shape s, Matrices x) {
-                           launch(s.M, s.N, s.K, static_cast<In*>(x.A), static_cast<In*>(x.B),
-                                  static_cast<Out*>(x.C));
-                       }};
+    const auto multiply = [=](Shape s, Matrices x) {
+        launch(s.M, s.N, s.K, static_cast<In*>(x.A), static_cast<In*>(x.B), static_cast<Out*>(x.C));
+    };
+    Product product = {name, facts, sizeof(In), sizeof(Out), options.bf16, multiply};
     Machine machine(options, facts);
     if (options.large_indices) return verify_large_indices(product);
     const std::vector<Shape> asked = shapes_of(options, Machine::kDefaultSize);
@@ -71,12 +65,12 @@ static void run_shapes(Launcher<In, Out> launch, const Facts& facts, const Optio
             const Shape s = product.shape = shapes[i];
             Operands<In, Out> x(s);
             product.at = {x.A_device.data(), x.B_device.data(), x.C_device()};
-            const auto multiply = [&] {
-                product.multiply(s, product.at);
+            const auto launch_and_wait = [&] {
+                multiply(s, product.at);
                 finish_launch();
             };
             const double error = verify_product(
-                x, facts.arithmetic, options.seed, multiply,
+                x, facts.arithmetic, options.seed, launch_and_wait,
                 [&](auto& verify) { machine.verify_in_each_order(product, verify); });
             if (i < unreported) return;
             Row row = row_of(name, s, error);

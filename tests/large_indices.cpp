@@ -81,9 +81,9 @@ void verify_large_indices(const Product& product) {
         const auto stored = product.facts.stored_elements;  // large copies would take real memory
         if (stored && stored(s.M, s.N, s.K) > double(s.M) * s.N + 1000) continue;
         doing(to_string(s), [&] {
-            if (product.in == Type::kFloat) verify_ends<float, float>(product, s);
-            else if (product.in == Type::kBfloat16) verify_ends<__nv_bfloat16, float>(product, s);
-            else if (product.out == Type::kFloat) verify_ends<half, float>(product, s);
+            if (product.in_bytes == 4) verify_ends<float, float>(product, s);
+            else if (product.bf16) verify_ends<__nv_bfloat16, float>(product, s);
+            else if (product.out_bytes == 4) verify_ends<half, float>(product, s);
             else verify_ends<half, half>(product, s);
         });
     }

@@ -189,10 +189,9 @@ Machine::Machine(const Options& options, const Facts& facts)
     print_gpu(gpu_, facts.arithmetic);
     const int most = attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin, options.device);
     if (facts.shared_bytes > most)
-        throw Failure(kNoGpu,
-                      format("a block takes %d KiB of shared memory, this GPU gives it %d KiB; "
-                             "%s takes less",
-                             (facts.shared_bytes + 1023) / 1024, most / 1024, facts.smaller_step));
+        throw Failure(
+            kNoGpu, format("a block takes %d KiB of shared memory, this GPU has %d; %s takes less",
+                           (facts.shared_bytes + 1023) / 1024, most / 1024, facts.smaller_step));
 }
 
 Columns Machine::columns() const {
@@ -213,21 +212,18 @@ void Machine::verify_in_each_order(const Product& product, const std::function<v
 void Machine::end(const Product&) const {}
 void verify_large_indices(const Product&) {}  // nobody can ask for it
 
-static cudaDataType_t cuda_type(Type type) {
-    return type == Type::kFloat ? CUDA_R_32F : type == Type::kHalf ? CUDA_R_16F : CUDA_R_16BF;
-}
-
 void Machine::measure(const Product& p, Row& row) {
-    const auto [M, N, K] = p.shape;
     const Limit peak = p.facts.arithmetic.peak;
     const Launch launch = [&] { p.multiply(p.shape, p.at); };
     double gflops = 0;
     if (!options_.verify_only) {
         progress(p.name() + ": timing");
         Cublas cublas;
-        const Launch beside = [&, M = M, N = N, K = K] {
-            cublas.multiply(M, N, K, p.at.A, p.at.B, p.at.C, cuda_type(p.in), cuda_type(p.out),
-                            peak == kHalf2.peak ? CUBLAS_COMPUTE_16F : CUBLAS_COMPUTE_32F);
+        const auto in = p.in_bytes == 4 ? CUDA_R_32F : p.bf16 ? CUDA_R_16BF : CUDA_R_16F;
+        const auto out = p.out_bytes == 4 ? CUDA_R_32F : CUDA_R_16F;
+        const auto sums = peak == kHalf2.peak ? CUBLAS_COMPUTE_16F : CUBLAS_COMPUTE_32F;
+        const Launch beside = [&] {
+            cublas.multiply(p.shape.M, p.shape.N, p.shape.K, p.at.A, p.at.B, p.at.C, in, out, sums);
         };
         const std::vector<Rested> times = bench_.time({launch, beside}, options_.repeat);
         const Rested &mine = times[0], &its = times[1];

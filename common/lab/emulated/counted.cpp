@@ -120,7 +120,7 @@ void Machine::verify_in_each_order(const Product& product, const std::function<v
     emulator::set_tracing(true);
     if (!options_.record.empty()) {
         const auto [M, N, K] = product.shape;
-        const int in = int(bytes_of(product.in)), out = int(bytes_of(product.out));
+        const int in = product.in_bytes, out = product.out_bytes;
         const auto [A, B, C] = product.at;
         emulator::record_next_launch(
             {{"A", A, M, K, in}, {"B", B, K, N, in}, {"C", C, M, N, out}},
