@@ -2,6 +2,9 @@
 // as cells of a row.
 #pragma once
 
+#include <algorithm>
+#include <ctime>
+
 #include "common/options.h"
 
 #ifdef CUDA_EMULATOR
@@ -41,7 +44,29 @@ inline int run_bench(const std::string& name, const std::string& about, const st
 struct Times {
     double median, least, most;  // milliseconds
 };
-Times summarize(std::vector<float> ms);
+inline Times summarize(std::vector<float> ms) {
+    std::sort(ms.begin(), ms.end());
+    const size_t n = ms.size();
+    return {(ms[(n - 1) / 2] + ms[n / 2]) / 2.0, ms.front(), ms.back()};
+}
+
+// Times and speed as cells of a row. flop: of one launch. peak: GFLOP/s, or 0.
+inline void add_times(Row& row, const Times& times, double flop, double peak) {
+    const double gflops = flop / times.median * 1e-6;
+    row += {{"median_ms", format("%.4f", times.median)},
+            {"min_ms", format("%.4f", times.least)},
+            {"max_ms", format("%.4f", times.most)},
+            {"gflops", format("%.0f", gflops)},
+            {"percent_of_peak", percent(gflops, peak)}};
+}
+
+// A library's speed for the same product; a median of 0: it is missing.
+inline void add_library(Row& row, const std::string& name, double flop, const Times& ours,
+                        const Times& theirs) {
+    const double its = theirs.median;
+    row += {{"percent_of_" + name, percent(its, its > 0 ? ours.median : 0)},
+            {name + "_gflops", figure(its > 0 ? flop / its * 1e-6 : 0)}};
+}
 
 // The clocks while something ran, in MHz. 0: unknown.
 struct Clocks {
@@ -49,12 +74,16 @@ struct Clocks {
     const char* by = "-";  // who read it: "kernel" itself, "probe" (clock.h) or "nvml"
     unsigned nvml = 0, memory = 0;  // what NVML says: of the multiprocessors, of the memory
 };
+inline void add_clocks(Row& row, const Clocks& clocks) {
+    row += {{"sm_mhz", figure(clocks.sm)},
+            {"clock_by", clocks.by},
+            {"nvml_mhz", figure(clocks.nvml)},
+            {"memory_mhz", figure(clocks.memory)}};
+}
 
-// Append to a row: times and speed, where `flop` is of one launch and `peak` is in GFLOP/s or 0; a
-// library's speed for the same product, with a median of 0 if it is missing; clocks.
-void add_times(Row& row, const Times& times, double flop, double peak);
-void add_library(Row& row, const std::string& name, double flop, const Times& ours,
-                 const Times& theirs);
-void add_clocks(Row& row, const Clocks& clocks);
-
-std::string today();  // "2026-01-31", in UTC
+inline std::string today() {  // "2026-01-31", in UTC
+    char text[16];
+    const std::time_t now = std::time(nullptr);
+    std::strftime(text, sizeof text, "%Y-%m-%d", std::gmtime(&now));
+    return text;
+}
