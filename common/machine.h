@@ -38,7 +38,7 @@ public:
 
     // Calls `verify`, which launches and checks the product, for each order of threads. Throws
     // Failure(kWrongResult) also for what a right result hides: a race, other traffic than stated.
-    void verify_in_each_order(const Product& product, const std::function<void()>& verify);
+    void verify_in_each_order(const Product& product, const Verify& verify);
     // Appends times or counts to the row, the prediction, and where that was.
     void measure(const Product& product, Row& row);
     // After the last shape. Throws Failure(kWrongResult) for what none of them has tried.

@@ -65,6 +65,7 @@ static void run_shapes(Launcher<In, Out> launch, const Facts& facts, const Optio
             const Shape s = product.shape = shapes[i];
             Operands<In, Out> x(s);
             product.at = {x.A_device.data(), x.B_device.data(), x.C_device()};
+            progress(product.name() + ": verifying");
             const auto launch_and_wait = [&] {
                 multiply(s, product.at);
                 finish_launch();

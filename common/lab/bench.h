@@ -41,8 +41,7 @@ __device__ inline Elapsed clock_now() {
 }
 
 inline double mhz_of(const Elapsed& elapsed) {
-    const double ns = double(elapsed.nanoseconds);
-    return ns > 0 ? 1e3 * double(elapsed.cycles) / ns : 0;
+    return elapsed.nanoseconds > 0 ? 1e3 * elapsed.cycles / elapsed.nanoseconds : 0;
 }
 
 // ---- Times ----

@@ -19,12 +19,8 @@ void run_checked(const std::string& what, const Traffic&, const std::function<vo
 // ---- Bench ----
 
 // Flushes L2 by reading zeros. Dirty lines would be written back during the timed launch.
-static __global__ void flush_by_reading(const float* zeros, size_t count, float* nowhere) {
-    float sum = 0;
-    for (size_t i = blockIdx.x * size_t(blockDim.x) + threadIdx.x; i < count;
-         i += size_t(gridDim.x) * blockDim.x)
-        sum += zeros[i];
-    if (sum != 0) *nowhere = sum;
+static __global__ void flush_by_reading(float* zeros) {
+    if (zeros[blockIdx.x * size_t(blockDim.x) + threadIdx.x] != 0) *zeros = 1;
 }
 
 static void launch_times(const Launch& launch, int times) {
@@ -39,8 +35,8 @@ static Nvml nvml_of(int device) {
 
 struct Bench::Timing {
     explicit Timing(const Bench& bench)
-        : nvml(nvml_of(bench.device)), zeros(2 * bench.l2_bytes / sizeof(float) + 1),
-          blocks(8 * bench.multiprocessors) {
+        : nvml(nvml_of(bench.device)), blocks(2 * bench.l2_bytes / (256 * sizeof(float)) + 1),
+          zeros(blocks * 256) {
         check_cuda(cudaMemset(zeros.data(), 0, zeros.size() * sizeof(float)), "cudaMemset");
     }
     // Rests, because tensor cores that work without a break exceed the power limit, which lowers
@@ -48,8 +44,7 @@ struct Bench::Timing {
     // device busy until the host has queued the timed launch.
     void rest(bool cold) {
         std::this_thread::sleep_for(std::chrono::milliseconds(10));
-        for (int i = 0; i < (cold ? 16 : 0); ++i)
-            flush_by_reading<<<blocks, 256>>>(zeros.data(), zeros.size(), zeros.data());
+        for (int i = 0; i < (cold ? 16 : 0); ++i) flush_by_reading<<<blocks, 256>>>(zeros.data());
         check_cuda(cudaGetLastError(), "launching the flush of L2");
     }
     // Launches for two milliseconds, in rounds of at least a tenth of a millisecond.
@@ -59,8 +54,8 @@ struct Bench::Timing {
             probe.beside([&] { launch_times(launch, times); }, times * ms);
     }
     Nvml nvml;
+    size_t blocks;  // of the flush
     DeviceArray<float> zeros;  // twice as long as L2
-    int blocks;  // of the flush
     ClockProbe probe;
 };
 
@@ -205,10 +200,7 @@ Columns Machine::columns() const {
             {"measured_of_predicted", "ratio", 7}};
 }
 
-void Machine::verify_in_each_order(const Product& product, const std::function<void()>& verify) {
-    progress(product.name() + ": verifying");
-    verify();
-}
+void Machine::verify_in_each_order(const Product&, const Verify& verify) { verify(); }
 void Machine::end(const Product&) const {}
 void verify_large_indices(const Product&) {}  // nobody can ask for it
 

@@ -6,8 +6,8 @@
 
 #include "common/harness.h"
 
-// Elements from row to row. Where a copy is needed, rows of whole 128 bytes, the lines of L2: a tile's
-// rows of 128 bytes would lie in two lines each.
+// Elements from row to row. Where a copy is needed, rows of whole 128 bytes, the lines of L2: a
+// tile's rows of 128 bytes would lie in two lines each.
 inline int aligned(int columns) { return columns % 8 == 0 ? columns : ceil_div(columns, 64) * 64; }
 
 // Copies a row of `columns` elements, and adds zeros up to `stride`. A thread has eight loads under
@@ -22,8 +22,8 @@ __global__ void copy_rows(int columns, int stride, const T* from, T* to) {
     }
 }
 
-// For the next launch: else whenever the host waits, the system gets it back, which takes 0.3 ms. Once
-// is enough: a program uses one device.
+// For the next launch: else whenever the host waits, the system gets it back, which takes 0.3 ms.
+// Once is enough: a program uses one device.
 inline void keep_freed_memory() {
     static bool kept = false;
     if (kept) return;

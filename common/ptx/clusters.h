@@ -8,8 +8,8 @@
 
 __global__ void fill_multiprocessor() {}
 
-// Clusters of so many blocks, 8 at most, each of which takes a multiprocessor's shared memory. At least
-// 1. The driver takes microseconds to say, so it is asked once.
+// Clusters of so many blocks, 8 at most, each of which takes a multiprocessor's shared memory. At
+// least 1. The driver takes microseconds to say, so it is asked once.
 inline int clusters_at_once(int blocks) {
     static int of = 0, known[9];  // multiprocessors
     if (of != multiprocessors()) of = multiprocessors(), std::fill_n(known, 9, 0);

@@ -63,8 +63,8 @@ inline __device__ void mbarrier_arrive_remote(uint64_t* barrier, int rank) {
                   "mbarrier.arrive.shared::cluster.b64 _, [there];}"
               :: "r"(shared_address(barrier)), "r"(rank) : "memory");
 }
-// Writes to the block with that rank, to where `to` is in this one. The writer goes on at once. When
-// the value has come, that block's `barrier` gets its 16 bytes; who waits for it may read.
+// Writes to the block with that rank, to where `to` is in this one. The writer goes on at once.
+// When the value has come, that block's `barrier` gets its 16 bytes; who waits for it may read.
 // Source: "... Instructions: st.async".
 inline __device__ void store_async(float4* to, float4 value, uint64_t* barrier, int rank) {
     PTX_SM_90A("{.reg .b32 there, told;\n"

@@ -246,8 +246,8 @@ inline __device__ void mbarrier_wait(uint64_t* barrier, int parity) {
 
 // ---- Bulk tensor copies (sm_90): TMA, a box of a matrix in global memory ------------------------
 //
-// One thread asks for the whole box. The map (common/ptx/tensor_map.h) says where the matrix lies, its
-// size, the box's and the swizzle; it is a kernel's parameter: const __grid_constant__ CUtensorMap.
+// One thread asks for the whole box. The map (tensor_map.h) says where the matrix lies, its size,
+// the box's and the swizzle; it is a kernel's parameter: const __grid_constant__ CUtensorMap.
 // The box begins at column x, a multiple of 16 bytes, and row y. Both may lie outside the matrix.
 // Elements outside become zero, and count as bytes: the barrier is told of the whole box anyway.
 // The box's rows lie without gaps at `to`, a multiple of 128 bytes. A swizzle of 128 bytes puts the
@@ -291,7 +291,7 @@ inline __device__ void fence_proxy_async() {
 
 // ---- Barriers of a part of a block --------------------------------------------------------------
 //
-// `threads`, a multiple of 32, of whole warps, are those that sync. id: 0 to 15; __syncthreads() is 0.
+// `threads`, a multiple of 32, of whole warps, sync. id: 0 to 15; __syncthreads() is 0.
 // Source: "... Instructions: bar".
 
 inline __device__ void named_barrier_sync(int id, int threads) {

@@ -115,8 +115,7 @@ Columns Machine::columns() const {
             {"predicted_gflops", "predicted|TFLOP/s", 11, as_tera}};
 }
 
-void Machine::verify_in_each_order(const Product& product, const std::function<void()>& verify) {
-    progress(product.name() + ": verifying");
+void Machine::verify_in_each_order(const Product& product, const Verify& verify) {
     emulator::set_tracing(true);
     if (!options_.record.empty()) {
         const auto [M, N, K] = product.shape;
@@ -132,25 +131,23 @@ void Machine::verify_in_each_order(const Product& product, const std::function<v
 }
 
 static void add_counts(Row& row, double flop, const emulator::Counts& c) {
-    const auto ratio = [](double a, double b, const char* pattern, const char* none) {
-        return a > 0 && b > 0 ? format(pattern, a / b) : none;
-    };
-    row +=
-        {{"global_load_bytes", std::to_string(c.global_load_bytes)},
-         {"sectors_per_request",
-          ratio(c.global_load_sectors, c.global_load_requests, "%.2f", "0.00")},
-         {"bank_conflict_factor", ratio(c.shared_load_wavefronts + c.shared_store_wavefronts,
-                                        c.shared_load_ideal + c.shared_store_ideal, "%.2f", "-")},
-         {"barriers_per_block", ratio(c.barriers, c.blocks, "%.0f", "0")},
-         {"counted_flop_per_byte",
-          ratio(flop, c.global_load_bytes + c.global_store_bytes, "%.2f", "-")},
-         {"counted_shared_flop_per_byte", ratio(flop, c.shared_load_bytes, "%.2f", "-")},
-         // ncu counts these, too; emulator/REFERENCE.md compares them.
-         {"global_load_requests", std::to_string(c.global_load_requests)},
-         {"global_load_sectors", std::to_string(c.global_load_sectors)},
-         {"global_store_sectors", std::to_string(c.global_store_sectors)},
-         {"shared_load_wavefronts", std::to_string(c.shared_load_wavefronts)},
-         {"shared_store_wavefronts", std::to_string(c.shared_store_wavefronts)}};
+    const auto ratio = [](double a, double b) { return b > 0 ? a / b : 0; };
+    const double wavefronts = c.shared_load_wavefronts + c.shared_store_wavefronts,
+                 ideal = c.shared_load_ideal + c.shared_store_ideal,
+                 bytes = c.global_load_bytes + c.global_store_bytes;
+    row += {{"global_load_bytes", std::to_string(c.global_load_bytes)},
+            {"sectors_per_request",
+             format("%.2f", ratio(c.global_load_sectors, c.global_load_requests))},
+            {"bank_conflict_factor", figure(ratio(wavefronts, ideal), "%.2f")},
+            {"barriers_per_block", format("%.0f", ratio(c.barriers, c.blocks))},
+            {"counted_flop_per_byte", figure(ratio(flop, bytes), "%.2f")},
+            {"counted_shared_flop_per_byte", figure(ratio(flop, c.shared_load_bytes), "%.2f")},
+            // ncu counts these, too; emulator/REFERENCE.md compares them.
+            {"global_load_requests", std::to_string(c.global_load_requests)},
+            {"global_load_sectors", std::to_string(c.global_load_sectors)},
+            {"global_store_sectors", std::to_string(c.global_store_sectors)},
+            {"shared_load_wavefronts", std::to_string(c.shared_load_wavefronts)},
+            {"shared_store_wavefronts", std::to_string(c.shared_store_wavefronts)}};
 }
 
 static void print_lines(const std::vector<emulator::Line>& lines) {
@@ -187,7 +184,7 @@ void Machine::end(const Product& product) const {
         const bool bf16 = kernel.find("__nv_bfloat16") != std::string::npos;
         if (launches == 0 && bf16 == options_.bf16)
             throw Failure(kWrongResult, kernel +
-                                            " was never launched: no shape asks for it; add "
-                                            "one to the chapter's tests/shapes.txt");
+                                            " was never launched: add a shape that asks for "
+                                            "it to the chapter's tests/shapes.txt");
     }
 }
