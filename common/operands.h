@@ -47,30 +47,25 @@ struct OperandsIn {
 
     // The device's memory first: a device says what is too much, the host may promise it.
     explicit OperandsIn(Shape s)
-        : shape(s), A_device(size_t(s.M) * s.K), B_device(size_t(s.K) * s.N), A(size_t(s.M) * s.K),
-          B(size_t(s.K) * s.N), C_device_(size_t(s.M) * s.N + 2 * kGuard),
-          C_(size_t(s.M) * s.N + 2 * kGuard) {}
+        : shape(s), A_device(size_t(s.M) * s.K), B_device(size_t(s.K) * s.N),
+          C_device_(size_t(s.M) * s.N + 2 * kGuard), C_(size_t(s.M) * s.N + 2 * kGuard) {}
 
     // If even K products of 1 exceed the limit, rows of A keep only so many elements.
     void set_integers(uint32_t seed, double exact_limit) {
         const int range = exact_range(shape.K, exact_limit);
-        A = random_integers<In>(A.size(), range, seed);
-        B = random_integers<In>(B.size(), range, seed + 1);
-        upload(exact_limit);
+        fill(seed, exact_limit,
+             [=](size_t n, uint32_t seed) { return random_integers<In>(n, range, seed); });
     }
     // All positive: no sum cancels, so the error bound is a fraction of each element of C, and at
     // most a quarter of it.
     void set_reals(uint32_t seed, double unit_roundoff) {
-        A = random_reals<In>(A.size(), seed, 0.25f);
-        B = random_reals<In>(B.size(), seed + 1, 0.25f);
         const double most = std::floor(std::log1p(0.25) / std::log1p(unit_roundoff));
-        upload(sizeof(Out) == 2 ? std::min(most, kHalfMost) : most);
+        fill(seed, sizeof(Out) == 2 ? std::min(most, kHalfMost) : most,
+             [](size_t n, uint32_t seed) { return random_reals<In>(n, seed, 0.25f); });
     }
     // Reals of both signs, for timing. Simpler data draws less power, which can raise the clock.
     void set_timed(uint32_t seed) {
-        A = random_reals<In>(A.size(), seed);
-        B = random_reals<In>(B.size(), seed + 1);
-        upload(shape.K);
+        fill(seed, shape.K, [](size_t n, uint32_t seed) { return random_reals<In>(n, seed); });
     }
 
     auto C_device() { return C_device_.slice(kGuard, C_.size() - 2 * kGuard); }
@@ -102,10 +97,13 @@ private:
     static constexpr size_t kGuard = 1024;  // elements on each side, so that C stays 2 KiB aligned
     static constexpr float kGuardValue = 0.1234567f;
 
-    // Uploads them, after thinning the rows of A, so that a sum has no more than `most_terms`: of
-    // neighbours all but one become zero, another one in the next row. Which one of the first row's
-    // is scattered, so that no tile's depth fits it.
-    void upload(double most_terms) {
+    // Fills A and B, and uploads them after thinning the rows of A, so that a sum has no more than
+    // `most_terms`: of neighbours all but one become zero, another one in the next row. Which one
+    // of the first row's is scattered, so that no tile's depth fits it.
+    template <class Random>
+    void fill(uint32_t seed, double most_terms, Random random) {
+        A = random(size_t(shape.M) * shape.K, seed);
+        B = random(size_t(shape.K) * shape.N, seed + 1);
         const unsigned step = unsigned(std::ceil(shape.K / most_terms));
         for (size_t i = 0; step > 1 && i < A.size(); ++i) {
             const unsigned row = i / shape.K, k = i % shape.K;
