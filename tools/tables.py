@@ -260,16 +260,21 @@ def steps(results, page):
         yield " | ".join([programs.name(file), changes if file != before else "", *figures])
 
 
-@table
-def shapes(results, page):
-    """A chapter's programs at shapes that were drawn by a seed, in percent of cuBLAS; the last row is of a second list."""
-    yield Head("program | geometric mean | ahead | below 85% | least")
-    for name, list_ in (("shapes_12", ""), ("shapes_2027", ", seed 2027")):
-        for stage in dict.fromkeys(row.stage for row in results(name)):
-            found = [row.percent_of_cublas for row in results(name) if row.stage == stage]
-            mean = statistics.geometric_mean(found)
-            yield (f"{stage}{list_} | {mean:.1f}% | {sum(each >= 100 for each in found)} of {len(found)} | "
-                   f"{sum(each < 85 for each in found)} | {min(found):.0f}%")
+def seeds(csv):
+    """Programs at shapes that were drawn by a seed, in percent of cuBLAS: those of CSV_12.csv, and of the second list, CSV_2027.csv."""
+    def made(results, page):
+        yield Head("program | geometric mean | ahead | below 85% | least")
+        for seed, words in ((12, ""), (2027, ", seed 2027")):
+            rows = results(f"{csv}_{seed}")
+            for stage in dict.fromkeys(row.stage for row in rows):
+                found = [row.percent_of_cublas for row in rows if row.stage == stage]
+                yield (f"{stage}{words} | {statistics.geometric_mean(found):.1f}% | {sum(each >= 100 for each in found)} of "
+                       f"{len(found)} | {sum(each < 85 for each in found)} | {min(found):.0f}%")
+    return made
+
+
+for name, csv in (("shapes", "shapes"), ("h100_shapes", "../h100/shapes")):
+    TABLES[name] = lambda results, page, old, made=seeds(csv): markdown(made(results, page), old)
 
 
 @table
