@@ -9,9 +9,11 @@ import pytest
 
 import compare as compare_py
 from all import STEPS
+from programs import PROGRAMS
 from stand_ins import STAGES, StandIns, eventually, runs
 
-SOURCES = {"half2": "return run_stage(", "plain": "return run_stage(", "library_curves": "#include <cublas"}
+MARKS = {"product": "return run_stage(", "gpu": "#include <cublas"}  # what a source of that kind has
+SOURCES = {each.name: MARKS.get(each.kind, "") for each in PROGRAMS}
 ON_GPU = [step.program(False) for step in STEPS]
 ON_CPU = [step.program(True) for step in STEPS if step.name != "library_curves"]
 
@@ -30,7 +32,7 @@ def s(tmp_path):
     for file in ("00_zero/zero_host.cpp", "00_zero/one.cu", "04_four/matmul.cpp"):
         (s.here / file).unlink()
     for name in {step.name for step in STEPS} - {"ladder", "08_opencl_gcn"}:
-        s.source(f"00_zero/{name}.cpp" if name.endswith("_host") else f"00_zero/{name}.cu", SOURCES.get(name, ""))
+        s.source(f"00_zero/{name}.cpp" if name.endswith("_host") else f"00_zero/{name}.cu", SOURCES[name])
     s.source("08_opencl_gcn/matmul.cpp")
     for name in {*ON_CPU, *ON_GPU} - {"ladder"}:
         program(s, name)

@@ -23,3 +23,16 @@ def test_a_form_asks_for_no_shape():
     """Forms that take only some N are not tried on the odd shapes before the default."""
     run = call(program("12_stream_k_cpu_trace"), "--form", "128x256-1x1x1", "--verify-only")
     assert run.returncode == 0 and "256 x 256 x 256" in run.stdout, run.stderr
+
+
+def test_each_form_of_fp32_is_exact():
+    """With aligned rows and without, in whole tiles and in parts."""
+    fp32 = program("fp32_cpu_trace")
+    forms = re.findall(r"\d+x\d+", call(fp32, "--form", "none of them").stderr)
+    assert forms
+    for form in forms:
+        m, n = map(int, form.split("x"))
+        shapes = ",".join(f"{M}x{N}x{K}" for M, K in ((m + 5, 9), (5, 250)) for N in (n + 4, n + 5))
+        for words in (("--sizes", shapes, "--verify-only"), ("--large-indices",)):
+            run = call(fp32, "--form", form, *words)
+            assert not run.returncode, run.stderr

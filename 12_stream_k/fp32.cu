@@ -1,0 +1,256 @@
+// The same question in FP32: 09, with three tiles in the place of one. A multiply-add takes sixteen
+// times as long as on tensor cores, so L2 and the start hardly count. What counts is that each
+// quarter of a multiprocessor always has a warp that multiplies:
+//
+//    8 of k take as long as the copies' latency, or as (warps of a quarter x step of a warp)
+//
+// Changed:  (from 09) tiles of three sizes; how many parts, and which tile, a model chooses.
+#include "common/errors.h"
+#include "common/harness.h"
+#include "common/ptx/ptx.cuh"
+
+constexpr int kThreadN = 8;  // columns of C per thread
+constexpr int kStepK = 8;  // depth of the tiles
+constexpr int kPad = 8;  // a warp's copies of 8 rows by 4 k go to 32 different banks
+
+// A tile of kThreadM rows of C per thread, by warps that lie kWarpsM down and kWarpsN across.
+template <int kThreadM, int kWarpsM, int kWarpsN>
+struct Tile {
+    static constexpr int kM = 4 * kThreadM * kWarpsM, kN = 8 * kThreadN * kWarpsN;
+    static constexpr int kWarps = kWarpsM * kWarpsN, kThreads = 32 * kWarps;
+    static constexpr int kBlocks = 128 / kThreadM / kWarps;  // whose registers a multiprocessor has
+};
+
+template <bool kWide, bool kParts, int kThreadM, int kWarpsM, int kWarpsN>
+__global__ void __launch_bounds__(Tile<kThreadM, kWarpsM, kWarpsN>::kThreads,
+                                  Tile<kThreadM, kWarpsM, kWarpsN>::kBlocks)
+    matmul(int M, int N, int K, const float* A, const float* B, float* C, int first, int parts) {
+    using Tile = ::Tile<kThreadM, kWarpsM, kWarpsN>;
+    constexpr int kTileM = Tile::kM, kTileN = Tile::kN, kThreads = Tile::kThreads;
+    constexpr int kPitchA = kTileM + kPad;  // from one k of A's tile to the next
+    struct Tiles {
+        float As[kStepK][kPitchA], Bs[kStepK][kTileN];
+    };
+    __shared__ alignas(32) Tiles tiles[2];
+    const int tiles_n = ceil_div(N, kTileN);  // 1-D: the grid's y and z may only reach 65535
+    const int tile = first + blockIdx.x / parts, part = blockIdx.x % parts;
+    const int tile_row = tile / tiles_n * kTileM;
+    const int tile_col = tile % tiles_n * kTileN;
+    const int depth = ceil_div(ceil_div(K, kStepK), parts) * kStepK;  // of a part, in whole steps
+    const int k_begin = part * depth, k_end = min(k_begin + depth, K);
+    // A warp owns 64 columns, a lane pieces of 4 x 4 elements, 16 rows and 32 columns apart.
+    // Lanes that differ only in bit 0 read the same of As, in bit 1 of Bs: 2 wavefronts, not 4.
+    const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+    const int row = warp / kWarpsN * 4 * kThreadM + lane / 2 % 4 * 4;
+    const int col = warp % kWarpsN * 64 + (lane / 8 * 2 + lane % 2) * 4;
+
+    // What this thread copies at each step: every fourth k of some rows of A, and of B as many
+    // neighbours in a row as one copy takes, again to the right of all copies, and below them.
+    constexpr int kCopied = kWide ? 4 : 1, kAcross = kTileN / kCopied < 32 ? kTileN / kCopied : 32;
+    constexpr int kRowsA = kThreads / 4,
+                  kRowsB = kThreads / kAcross;  // that the block copies at once
+    static_assert(kTileM % kRowsA == 0 && kStepK % kRowsB == 0,
+                  "no thread copies more than others");
+    const int a_row = threadIdx.x / 4, a_k = threadIdx.x % 4;
+    const int b_k = threadIdx.x / kAcross, b_col = threadIdx.x % kAcross * kCopied;
+    const float* a_from[kTileM / kRowsA];  // below A's last row this one: its sums are not stored
+    for (int i = 0; i < kTileM / kRowsA; ++i)
+        a_from[i] = A + size_t(min(tile_row + a_row + i * kRowsA, M - 1)) * K + k_begin + a_k;
+    const float* b_from = B + size_t(k_begin + b_k) * N + tile_col + b_col;
+    const int b_valid = N - tile_col - b_col;
+
+    // Where this thread copies to and where it reads. `other` floats further is the other buffer,
+    // before or behind.
+    float *a_to = &tiles[0].As[a_k][a_row], *b_to = &tiles[0].Bs[b_k][b_col];
+    const float *a_at = &tiles[0].As[0][row], *b_at = &tiles[0].Bs[0][col];
+    int other = sizeof(Tiles) / sizeof(float);
+
+    auto copy_tiles = [&](int k) {
+        const int a_left = k_end - k - a_k;
+        for (int s = 0; s < kStepK; s += kRowsB) {
+            const int b_left = k + s + b_k < k_end ? b_valid : 0;
+            for (int j = 0; j < kTileN; j += kAcross * kCopied)
+                ptx::cp_async<4 * kCopied>(b_to + s * kTileN + j, b_from + j,
+                                           j < b_left ? 4 * kCopied : 0);
+            b_from += size_t(kRowsB) * N;
+        }
+        for (int i = 0; i < kTileM / kRowsA; ++i) {
+            for (int e = 0; e < kStepK; e += 4)
+                ptx::cp_async<4>(a_to + e * kPitchA + i * kRowsA, a_from[i] + e,
+                                 e < a_left ? 4 : 0);
+            a_from[i] += kStepK;
+        }
+    };
+
+    alignas(16) float a[2][kThreadM], b[2][kThreadN];
+    auto load_fragments = [&](int s) {
+        for (int i = 0; i < kThreadM; i += 4)
+            *(float4*)&a[s % 2][i] = *(const float4*)(a_at + s * kPitchA + i / 4 * 16);
+        for (int j = 0; j < kThreadN; j += 4)
+            *(float4*)&b[s % 2][j] = *(const float4*)(b_at + s * kTileN + j / 4 * 32);
+    };
+
+    copy_tiles(k_begin);
+    ptx::cp_async_wait_all();
+    __syncthreads();  // the first tiles are complete
+    load_fragments(0);
+    a_to += other, b_to += other;
+
+    alignas(16) float acc[kThreadM][kThreadN] = {};
+#pragma unroll 1  // two steps a turn are too much code: warps wait for instructions
+    for (int k = k_begin; k < k_end; k += kStepK) {
+#pragma unroll
+        for (int s = 0; s < kStepK; ++s) {
+            if (s == 0) copy_tiles(k + kStepK);
+            if (s == kStepK - 1) {
+                ptx::cp_async_wait_all();
+                __syncthreads();  // the next tiles are complete, and everyone has read these
+                a_at += other, b_at += other;
+                other = -other;
+                a_to += other, b_to += other;
+            }
+            load_fragments((s + 1) % kStepK);
+            // To and fro along the rows: each multiply-add shares an operand with the one before,
+            // so that the register file delivers two operands instead of three.
+            for (int i = 0; i < kThreadM; ++i)
+                for (int at = 0; at < kThreadN; ++at) {
+                    const int j = i % 2 ? kThreadN - 1 - at : at;
+                    acc[i][j] += a[s % 2][i] * b[s % 2][j];
+                }
+        }
+    }
+
+    constexpr int kAtOnce = kWide && kParts ? 4 : 1;
+    for (int i = 0; i < kThreadM; ++i)
+        for (int j = 0; j < kThreadN; j += kAtOnce) {
+            const int c_row = tile_row + row + i / 4 * 16 + i % 4;
+            const int c_col = tile_col + col + j / 4 * 32 + j % 4;
+            if (c_row >= M || c_col >= N) continue;
+            float* const to = &C[size_t(c_row) * N + c_col];
+            if constexpr (!kParts) *to = acc[i][j];
+            else if constexpr (!kWide) atomicAdd(to, acc[i][j]);
+            else ptx::red_add(to, *(const float4*)&acc[i][j]);
+        }
+}
+
+using Kernel = void(int M, int N, int K, const float* A, const float* B, float* C, int first,
+                    int parts);
+
+struct Form {
+    int m, n, warps, blocks;  // of a tile; blocks that a multiprocessor holds
+    double step, tile;  // microseconds, on an H200: 8 of k in a warp; a tile besides its steps
+    Kernel *whole[2], *parts[2];  // where N is a multiple of 4: the second
+};
+template <int a, int b, int c>
+constexpr Form form(double step, double tile) {
+    using Tile = ::Tile<a, b, c>;
+    return {Tile::kM,
+            Tile::kN,
+            Tile::kWarps,
+            Tile::kBlocks,
+            step,
+            tile,
+            {matmul<false, false, a, b, c>, matmul<true, false, a, b, c>},
+            {matmul<false, true, a, b, c>, matmul<true, true, a, b, c>}};
+}
+constexpr Form kForms[] = {form<16, 2, 4>(0.67, 4.0), form<8, 1, 2>(0.37, 0.6),
+                           form<8, 1, 1>(0.37, 0.6)};
+// Of an H200, in microseconds: the copies of a step; zeroing C; launching a second kernel.
+constexpr double kLatency = 0.65, kZeroing = 2, kSecond = 5;
+constexpr int kMost = 16;  // parts for each multiprocessor: in several waves, if need be
+constexpr double kAdded = 5;  // megabytes of sums that parts add in a microsecond
+
+// As long as blocks take that are spread evenly. Each computes so many steps of a tile.
+double time_of(const Form& form, int64_t blocks, int steps) {
+    const auto wave = [&](int together) {  // so many on each multiprocessor
+        return form.tile +
+               steps * std::max(kLatency, ceil_div(together * form.warps, 4) * form.step);
+    };
+    const int64_t all = multiprocessors(), at_once = all * form.blocks, left = blocks % at_once;
+    return blocks / at_once * wave(form.blocks) + (left ? wave((left + all - 1) / all) : 0);
+}
+
+// How C's tiles are handed out: whole ones as long as each multiprocessor is full, and then, where
+// that is faster, the rest in parts along K.
+struct Plan {
+    const Form* form;
+    int whole, rest, parts;  // tiles that are whole, tiles that are cut, parts of each of these
+    double us;
+};
+
+std::string name(const Form& form) { return format("%dx%d", form.m, form.n); }
+
+std::string only;  // --form; empty: the fastest is chosen
+
+Plan plan(int M, int N, int K) {
+    Plan best = {};
+    const auto take = [&](const Plan& other) {
+        if (!best.form || other.us < best.us) best = other;
+    };
+    for (const Form& form : kForms) {
+        if (!only.empty() && only != name(form)) continue;
+        const int tiles = ceil_div(M, form.m) * ceil_div(N, form.n), steps = ceil_div(K, kStepK);
+        const int64_t all = multiprocessors();
+        const int rest = tiles % (all * form.blocks), whole = tiles - rest;
+        take({&form, tiles, 0, 1, time_of(form, tiles, steps)});
+        for (int each = 1; rest && each <= kMost; ++each) {  // parts for each multiprocessor
+            const int most = std::min<int64_t>(all * each / rest, steps);
+            if (most < 2) continue;
+            const int depth = ceil_div(steps, most), parts = ceil_div(steps, depth);
+            const double added = 4e-6 * rest * parts * form.m * form.n / kAdded;
+            take({&form, whole, rest, parts,
+                  time_of(form, whole, steps) + time_of(form, rest * parts, depth) + added +
+                      kZeroing + (whole ? kSecond : 0)});
+        }
+    }
+    return best;
+}
+
+void launch_matmul(int M, int N, int K, const float* A, const float* B, float* C) {
+    const auto [form, whole, rest, parts, us] = plan(M, N, K);
+    // 16-byte accesses need every row of N elements to start on a multiple of 16 bytes.
+    const auto of_whole = form->whole[N % 4 == 0], of_parts = form->parts[N % 4 == 0];
+    const int threads = 32 * form->warps;
+    if (rest) {  // parts are added to C, which begins as zeros
+        const size_t from = size_t(whole / ceil_div(N, form->n)) * form->m * N;
+        cudaMemset(C + from, 0, (size_t(M) * N - from) * sizeof(float));
+    }
+    if (whole) of_whole<<<whole, threads>>>(M, N, K, A, B, C, 0, 1);
+    if (rest) of_parts<<<rest * parts, threads>>>(M, N, K, A, B, C, whole, parts);
+}
+
+// A, to the end of its last tile, once for every column of tiles; B once for every row of tiles.
+double loaded_elements(double M, double N, double K) {
+    const Form& form = *plan(M, N, K).form;
+    return K * std::ceil(M / form.m) * (form.m * std::ceil(N / form.n) + N);
+}
+
+// From shared memory each thread reads its operands at every k, and once before the loop.
+double shared_loaded_bytes(double M, double N, double K) {
+    const auto [form, whole, rest, parts, us] = plan(M, N, K);
+    const double depth = (whole + rest) * std::ceil(K / kStepK) * kStepK + whole + rest * parts;
+    const int kThreadM = form->m * form->n / kThreadN / 32 / form->warps;
+    return 32 * form->warps * depth * (kThreadM + kThreadN) * sizeof(float);
+}
+
+// The whole tiles: rows of tiles, and the first tiles of one more. What parts add are not stores.
+double stored_elements(double M, double N, double K) {
+    const Plan best = plan(M, N, K);
+    const int tiles_n = ceil_div(N, best.form->n);
+    const double rows = std::min(M, best.whole / tiles_n * double(best.form->m));
+    return rows * N +
+           std::min<double>(best.form->m, M - rows) * (best.whole % tiles_n * best.form->n);
+}
+
+std::string chosen(int M, int N, int K) {
+    const auto [form, whole, rest, parts, us] = plan(M, N, K);
+    return format("%s: %d tiles and %d in %d parts", name(*form).c_str(), whole, rest, parts);
+}
+
+int main(int argc, char** argv) {
+    Facts facts = {loaded_elements, shared_loaded_bytes};
+    facts.stored_elements = stored_elements;
+    facts.chosen = chosen, facts.only = &only;
+    for (const Form& form : kForms) facts.forms.push_back(name(form));
+    return run_stage(launch_matmul, facts, argc, argv);
+}
