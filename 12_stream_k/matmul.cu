@@ -396,7 +396,7 @@ struct Plan {
         // What all blocks ask of L2 in a step: lines, two for a row that begins inside; megabytes.
         const double of_A = double(m) / across, of_B = double(n) / down;
         const double blocks = work.clusters * form.tile.blocks(), MB = 4e-6 * M * N;
-        const double lines = of_A * (K % 64 ? 2 : 1) + of_B * (N % 64 ? 2 : 1);
+        const double lines = of_A * (aligned(K) % 64 ? 2 : 1) + of_B * (aligned(N) % 64 ? 2 : 1);
         const double step = std::max(
             {form.step * 1e-3, lines * blocks / kLines, (of_A + of_B) * 128e-6 * blocks / kL2});
         const int waves = ceil_div(work.tiles, work.clusters);

@@ -273,7 +273,8 @@ def seeds(csv):
     return made
 
 
-for name, csv in (("shapes", "shapes"), ("h100_shapes", "../h100/shapes"), ("fp32_shapes", "fp32")):
+for name, csv in (("shapes", "shapes"), ("h100_shapes", "../h100/shapes"), ("fp32_shapes", "fp32"),
+                  ("h100_fp32_shapes", "../h100/fp32")):
     TABLES[name] = lambda results, page, old, made=seeds(csv): markdown(made(results, page), old)
 
 
