@@ -104,7 +104,7 @@ __global__ void __launch_bounds__(2 * kTileM + kProducers, 1)
     __syncthreads();  // the barriers are there
 
     if (warp >= kThreads / 32) {
-        ptx::setmaxnreg_fewer<48>();
+        ptx::setmaxnreg_fewer<48>();  // with 24 the compiler spills
         if (threadIdx.x > kThreads) return;
         int buffer = ahead % kBuffers, parity = ahead < kBuffers;
         for (int tile = blockIdx.x; tile < work.tiles; tile += gridDim.x, ahead = 0) {

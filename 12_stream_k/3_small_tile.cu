@@ -113,7 +113,7 @@ __global__ void __launch_bounds__(kAllThreads, 1)
     __syncthreads();  // the barriers are there
 
     if (warp >= kThreads / 32) {
-        if (!kAlone) ptx::setmaxnreg_fewer<48>();
+        if (!kAlone) ptx::setmaxnreg_fewer<48>();  // with 24 the compiler spills
         if (threadIdx.x > kThreads) return;
         int buffer = ahead % kBuffers, parity = ahead < kBuffers;
         for (int tile = blockIdx.x; tile < work.tiles; tile += gridDim.x, ahead = 0) {

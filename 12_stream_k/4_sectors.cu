@@ -1,6 +1,7 @@
 // Sums from registers to memory. TMA stores rows that start on multiples of 16 bytes. For another N
 // 11 sends the sums through shared memory, as for TMA, so that a warp can store a row. That is not
-// needed: four lanes hold eight neighbours of a row, which are a whole sector of memory.
+// needed: four lanes hold eight neighbours of a row, one sector or parts of two. Two stores write
+// them, and L2 puts them together.
 //
 //    lane      0     1     2     3     |  4 ...
 //    columns   0 1   2 3   4 5   6 7   |  0 1 ... of the next row       32 bytes
@@ -114,7 +115,7 @@ __global__ void __launch_bounds__(kAllThreads, 1)
     __syncthreads();  // the barriers are there
 
     if (warp >= kThreads / 32) {
-        if (!kAlone) ptx::setmaxnreg_fewer<48>();
+        if (!kAlone) ptx::setmaxnreg_fewer<48>();  // with 24 the compiler spills
         if (threadIdx.x > kThreads) return;
         int buffer = ahead % kBuffers, parity = ahead < kBuffers;
         for (int tile = blockIdx.x; tile < work.tiles; tile += gridDim.x, ahead = 0) {
@@ -130,7 +131,7 @@ __global__ void __launch_bounds__(kAllThreads, 1)
     if (!kAlone) ptx::setmaxnreg_more<224>();
 
     const int row = warp / 4 * 64;  // a warpgroup owns 64 x kTileN elements
-    // 64 x 8 of a warpgroup's elements, from registers to whole sectors of C.
+    // 64 x 8 of a warpgroup's elements, from registers to C.
     const auto store_piece = [&](const float(&sums)[4], Place at, int piece) {
 #pragma unroll
         for (int i = 0; i < 4; ++i) {

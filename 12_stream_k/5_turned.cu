@@ -123,7 +123,7 @@ __global__ void __launch_bounds__(kAllThreads, 1)
     __syncthreads();  // the barriers are there
 
     if (warp >= kThreads / 32) {
-        if (!kAlone) ptx::setmaxnreg_fewer<48>();
+        if (!kAlone) ptx::setmaxnreg_fewer<48>();  // with 24 the compiler spills
         if (threadIdx.x > kThreads) return;
         int buffer = ahead % kBuffers, parity = ahead < kBuffers;
         for (int tile = blockIdx.x; tile < work.tiles; tile += gridDim.x, ahead = 0) {
@@ -136,10 +136,11 @@ __global__ void __launch_bounds__(kAllThreads, 1)
         }
         return;
     }
-    if (!kAlone) ptx::setmaxnreg_more<Shared::kWarpgroups == 3 ? 152 : 224>();
+    if (!kAlone) ptx::setmaxnreg_more<224>();
 
     const int row = warp / 4 * 64;  // a warpgroup owns 64 rows of the tile; turned, 64 columns
-    // Turned: 8 x 64 of a warpgroup's elements, from registers to whole sectors of C.
+    // Turned: 8 x 64 of a warpgroup's elements, from registers to C. Eight lanes write a sector, if
+    // N is a multiple of 8.
     const auto store_piece = [&](const float(&sums)[4], Place at, int piece) {
 #pragma unroll
         for (int i = 0; i < 4; ++i) {

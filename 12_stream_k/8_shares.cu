@@ -77,7 +77,7 @@ struct Work {
     int tiles;  // for a cluster each; it takes every clusters-th
     int clusters;
     int last_group;
-    Divisor rows, last_rows, of_group;  // clusters' tiles, one below the other; all of a group
+    Divisor rows, last_rows, of_group;  // of tiles in a group, in the last one; tiles in a group
 };
 
 // The first row and column of the block in that row and column of a cluster.
@@ -151,7 +151,7 @@ __device__ __forceinline__ void multiply(const Work& work, float* C, const CUten
     if (kBlocks > 1) ptx::cluster_arrive_relaxed(), ptx::cluster_wait();  // in every block
 
     if (warp >= kThreads / 32) {
-        if (!kAlone) ptx::setmaxnreg_fewer<48>();
+        if (!kAlone) ptx::setmaxnreg_fewer<48>();  // with 24 the compiler spills
         if (threadIdx.x > kThreads) return;
         int buffer = ahead % kBuffers, parity = ahead < kBuffers;
         const auto next = [&] { buffer = (buffer + 1) % kBuffers, parity ^= buffer == 0; };
@@ -167,10 +167,11 @@ __device__ __forceinline__ void multiply(const Work& work, float* C, const CUten
             ptx::mbarrier_wait(&shared.empty[buffer], parity);
         return;
     }
-    if (!kAlone) ptx::setmaxnreg_more<Shared::kWarpgroups == 3 ? 152 : 224>();
+    if (!kAlone) ptx::setmaxnreg_more<224>();
 
     const int row = warp / 4 * 64;  // a warpgroup owns 64 rows of the tile; turned, 64 columns
-    // Turned: 8 x 64 of a warpgroup's elements, from registers to whole sectors of C.
+    // Turned: 8 x 64 of a warpgroup's elements, from registers to C. Eight lanes write a sector, if
+    // N is a multiple of 8.
     const auto store_piece = [&](const float(&sums)[4], Place at, int piece) {
 #pragma unroll
         for (int i = 0; i < 4; ++i) {

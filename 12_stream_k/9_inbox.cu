@@ -3,9 +3,12 @@
 // each block adds up some rows of the tile: all send it their sums of these, by st.async. An
 // mbarrier there counts the bytes.
 //
-//    block    multiplies steps (of 64)    adds rows (of 64)
+//    block    multiplies steps (of 64)    adds rows (of 32)
 //    0         0 to  7                     0 to  7
 //    1         8 to 15                     8 to 15
+//    2        16 to 23                    16 to 23
+//    3        24 to 31                    24 to 31
+//    4        32 to 39                    none
 //    ...
 //
 // Device memory is not needed for it, and C need not be zeros first. The order of additions is that
@@ -83,7 +86,7 @@ struct Work {
     int tiles;  // for a cluster each; it takes every clusters-th
     int clusters;
     int last_group;
-    Divisor rows, last_rows, of_group;  // clusters' tiles, one below the other; all of a group
+    Divisor rows, last_rows, of_group;  // of tiles in a group, in the last one; tiles in a group
 };
 
 // The first row and column of the block in that row and column of a cluster.
@@ -159,7 +162,7 @@ __device__ __forceinline__ void multiply(const Work& work, float* C, const CUten
     if (kBlocks > 1) ptx::cluster_arrive_relaxed(), ptx::cluster_wait();  // in every block
 
     if (warp >= kThreads / 32) {
-        if (!kAlone) ptx::setmaxnreg_fewer<48>();
+        if (!kAlone) ptx::setmaxnreg_fewer<48>();  // with 24 the compiler spills
         if (threadIdx.x > kThreads) return;
         int buffer = ahead % kBuffers, parity = ahead < kBuffers;
         const auto next = [&] { buffer = (buffer + 1) % kBuffers, parity ^= buffer == 0; };
@@ -175,10 +178,11 @@ __device__ __forceinline__ void multiply(const Work& work, float* C, const CUten
             ptx::mbarrier_wait(&shared.empty[buffer], parity);
         return;
     }
-    if (!kAlone) ptx::setmaxnreg_more<Shared::kWarpgroups == 3 ? 152 : 224>();
+    if (!kAlone) ptx::setmaxnreg_more<224>();
 
     const int row = warp / 4 * 64;  // a warpgroup owns 64 rows of the tile; turned, 64 columns
-    // Turned: 8 x 64 of a warpgroup's elements, from registers to whole sectors of C.
+    // Turned: 8 x 64 of a warpgroup's elements, from registers to C. Eight lanes write a sector, if
+    // N is a multiple of 8.
     const auto store_piece = [&](const float(&sums)[4], Place at, int piece) {
 #pragma unroll
         for (int i = 0; i < 4; ++i) {
@@ -225,11 +229,13 @@ __device__ __forceinline__ void multiply(const Work& work, float* C, const CUten
     // Each block adds every kDeep-th piece of the tile, from its inbox: all send each other theirs.
     int inbox_parity = 0;
     const auto add_pieces = [&](const float(*sums)[4], Place at) {
-        const int mine = (kPieces - deep + kDeep - 1) / kDeep;
+        const int mine = (kPieces - deep + kDeep - 1) / kDeep;  // may be 0
+        // Every inbox has been read: each warp of each block says so. Only then a block that adds
+        // nothing may expect no bytes, which completes its phase at once.
+        ptx::mbarrier_wait(&shared.inbox_empty, inbox_parity ^ 1);  // at once for the first tile
         if (threadIdx.x == 0)
             ptx::mbarrier_arrive_expect_tx(&shared.inbox_full,
                                            mine * kDeep * kThreads * int(sizeof(float4)));
-        ptx::mbarrier_wait(&shared.inbox_empty, inbox_parity ^ 1);  // at once for the first tile
 #pragma unroll
         for (int piece = 0; piece < kPieces; ++piece) {
             const float(&x)[4] = sums[piece];
@@ -308,7 +314,7 @@ __device__ __forceinline__ void multiply(const Work& work, float* C, const CUten
     // Shared memory must outlive the stores.
     if (kBoxed && threadIdx.x % 128 == 0) ptx::bulk_wait_group_read<0>();
     if (kDeep > 1)
-        ptx::mbarrier_wait(&shared.inbox_empty, inbox_parity ^ 1);  // and others' arrivals
+        ptx::mbarrier_wait(&shared.inbox_empty, inbox_parity ^ 1);  // and peers' last arrivals
 }
 
 template <class T, int m, int n, bool turned, int kThreads>

@@ -2,7 +2,7 @@
 // fastest is launched. A step takes as long as the slowest of three things:
 //
 //    the products       fitted to times, for each form             0.25 us for 64 x 128, turned
-//    the lines of L2    those that all blocks ask for in a step    2 for a row that begins inside
+//    the lines of L2    those that all blocks ask for in a step    2 where a row begins inside one
 //    the bytes of L2    those that all blocks get in a step        128 for a row of a tile
 //
 //    time = start + waves x (steps x step + rest of a tile) + time of C + time of the sums sent
@@ -85,7 +85,7 @@ struct Work {
     int tiles;  // for a cluster each; it takes every clusters-th
     int clusters;
     int last_group;
-    Divisor rows, last_rows, of_group;  // clusters' tiles, one below the other; all of a group
+    Divisor rows, last_rows, of_group;  // of tiles in a group, in the last one; tiles in a group
 };
 
 // The first row and column of the block in that row and column of a cluster.
@@ -161,7 +161,7 @@ __device__ __forceinline__ void multiply(const Work& work, float* C, const CUten
     if (kBlocks > 1) ptx::cluster_arrive_relaxed(), ptx::cluster_wait();  // in every block
 
     if (warp >= kThreads / 32) {
-        if (!kAlone) ptx::setmaxnreg_fewer<48>();
+        if (!kAlone) ptx::setmaxnreg_fewer<48>();  // with 24 the compiler spills
         if (threadIdx.x > kThreads) return;
         int buffer = ahead % kBuffers, parity = ahead < kBuffers;
         const auto next = [&] { buffer = (buffer + 1) % kBuffers, parity ^= buffer == 0; };
@@ -180,7 +180,8 @@ __device__ __forceinline__ void multiply(const Work& work, float* C, const CUten
     if (!kAlone) ptx::setmaxnreg_more<Shared::kWarpgroups == 3 ? 152 : 224>();
 
     const int row = warp / 4 * 64;  // a warpgroup owns 64 rows of the tile; turned, 64 columns
-    // Turned: 8 x 64 of a warpgroup's elements, from registers to whole sectors of C.
+    // Turned: 8 x 64 of a warpgroup's elements, from registers to C. Eight lanes write a sector, if
+    // N is a multiple of 8.
     const auto store_piece = [&](const float(&sums)[4], Place at, int piece) {
 #pragma unroll
         for (int i = 0; i < 4; ++i) {
@@ -227,11 +228,13 @@ __device__ __forceinline__ void multiply(const Work& work, float* C, const CUten
     // Each block adds every kDeep-th piece of the tile, from its inbox: all send each other theirs.
     int inbox_parity = 0;
     const auto add_pieces = [&](const float(*sums)[4], Place at) {
-        const int mine = (kPieces - deep + kDeep - 1) / kDeep;
+        const int mine = (kPieces - deep + kDeep - 1) / kDeep;  // may be 0
+        // Every inbox has been read: each warp of each block says so. Only then a block that adds
+        // nothing may expect no bytes, which completes its phase at once.
+        ptx::mbarrier_wait(&shared.inbox_empty, inbox_parity ^ 1);  // at once for the first tile
         if (threadIdx.x == 0)
             ptx::mbarrier_arrive_expect_tx(&shared.inbox_full,
                                            mine * kDeep * kThreads * int(sizeof(float4)));
-        ptx::mbarrier_wait(&shared.inbox_empty, inbox_parity ^ 1);  // at once for the first tile
 #pragma unroll
         for (int piece = 0; piece < kPieces; ++piece) {
             const float(&x)[4] = sums[piece];
@@ -310,7 +313,7 @@ __device__ __forceinline__ void multiply(const Work& work, float* C, const CUten
     // Shared memory must outlive the stores.
     if (kBoxed && threadIdx.x % 128 == 0) ptx::bulk_wait_group_read<0>();
     if (kDeep > 1)
-        ptx::mbarrier_wait(&shared.inbox_empty, inbox_parity ^ 1);  // and others' arrivals
+        ptx::mbarrier_wait(&shared.inbox_empty, inbox_parity ^ 1);  // and peers' last arrivals
 }
 
 template <class T, int m, int n, bool turned, int kThreads>
@@ -375,12 +378,11 @@ constexpr Form<T> kForms[] = {  // rows, columns of a tile; blocks down, across,
     turned<T, 96, 128, 1, 4, 1>(262, 687),  turned<T, 208, 128, 1, 2, 1>(516, 1463),
     turned<T, 80, 192, 2, 1, 1>(327, 932),  turned<T, 96, 192, 2, 1, 1>(381, 961),
     turned<T, 192, 192, 1, 2, 1>(699, 1578)};
-// Of an H200. Microseconds: a launch.
-constexpr double kStart = 5.23;
-// In a microsecond: lines of L2; megabytes of L2, of device memory, of C by TMA, of C from
-// registers while all else waits, and that a block sends.
-constexpr double kLines = 120e3, kL2 = 12.7, kMoved = 4.30, kStored = 8.1, kScattered = 6.0,
-                 kSent = 6.77;
+constexpr double kStart = 5.23;  // microseconds, of an H200: a launch
+// In a microsecond: lines of L2; megabytes of L2, and of device memory.
+constexpr double kLines = 120e3, kL2 = 12.7, kMoved = 4.30;
+// Megabytes of C: by TMA, and from registers, for which the block waits; and of sums that it sends.
+constexpr double kStored = 8.1, kScattered = 6.0, kSent = 6.77;
 
 // 80x128-turned-2x1x1: in clusters of 2 x 1 x 1.
 std::string name(const Tile& tile) {
@@ -402,10 +404,11 @@ struct Plan {
         const int waves = ceil_div(work.tiles, work.clusters);
         double time = waves * (ceil_div(work.steps, deep) * step + form.rest * 1e-3) +
                       MB / (turned ? kScattered : kStored);
-        if (deep > 1) time += waves * m * n * 4e-6 / kSent;
+        if (deep > 1) time += 4e-6 * waves * m * n / kSent;
         const double moved = (2e-6 * K * (double(M) + N) + MB) / kMoved;
         us = kStart + std::max(time, time < 0.8 * moved ? moved : 1.02 * moved);
-        const bool no_step = work.steps < deep, no_store = !turned && N % 4;  // by TMA
+        // TMA stores rows that start on multiples of 16 bytes.
+        const bool no_step = work.steps < deep, no_store = !turned && N % 4;
         if (no_step || no_store) us = std::numeric_limits<double>::infinity();
     }
     const Form<T>* form;
@@ -425,7 +428,7 @@ Plan<T> plan(int M, int N, int K) {
         if (std::isfinite(other.us) && (!best || other.us < best->us)) best = other;
     }
     if (!best)
-        throw Failure(kBadCommandLine, only + " takes N % 4 == 0 (upright), 64 of K a block");
+        throw Failure(kBadCommandLine, only + " takes N % 4 == 0 if upright, and 64 of K a share");
     return *best;
 }
 
