@@ -75,8 +75,8 @@ template <class Out, class Launch>
 void check(const char* what, wmma::layout_t b_layout, wmma::layout_t c_layout, int range,
            uint32_t seed, Launch launch) {
     const int count = kEdge * kEdge;
-    const std::vector<float> A = random_integers(count, range, seed);
-    const std::vector<float> B = random_integers(count, range, seed + 1);
+    const std::vector<float> A = random_integers(count, seed, range);
+    const std::vector<float> B = random_integers(count, seed + 1, range);
     DeviceArray<half> A_device(count), B_device(count);
     DeviceArray<Out> C_device(count);
     A_device.upload(stored(A, wmma::mem_col_major));
@@ -108,7 +108,7 @@ void check(const char* what, wmma::layout_t b_layout, wmma::layout_t c_layout, i
 // architectures whose fragments differ, elements must be wrong. Throws Failure.
 void pass(const std::string& what, bool same_fragments) {
     const int count = kEdge * kEdge;
-    std::vector<float> A = random_integers(count, 64, 1), identity(count), C(count);
+    std::vector<float> A = random_integers(count, 1, 64), identity(count), C(count);
     for (int i = 0; i < kEdge; ++i) identity[i * kEdge + i] = 1;
     DeviceArray<half> A_device(count), identity_device(count);
     DeviceArray<float> C_device(count);

@@ -83,8 +83,8 @@ Wrong count_wrong(Table table_a, Table table_b, Table table_c) {
     std::vector<bool> ever(256, false);
     Wrong wrong;
     for (int product = 0; product < kProducts; ++product) {
-        const std::vector<float> A = random_integers(256, 8, 2 * product),
-                                 B = random_integers(256, 8, 2 * product + 1);
+        const std::vector<float> A = random_integers(256, 2 * product, 8),
+                                 B = random_integers(256, 2 * product + 1, 8);
         std::vector<half> a(512), b(512);
         for (int at = 0; at < 512; ++at) {
             const Element of_a = table_a(at / 16, at % 16), of_b = table_b(at / 16, at % 16);

@@ -142,9 +142,9 @@ private:
     // Against slide 41, on integers; and with another B.
     Row verify(const Listing& what) const {
         const Shape s = {what.per_item * 19, what.per_item * 65, 33};
-        const std::vector<float> A = random_integers(size_t(s.M) * s.K, 9, 1);
-        const std::vector<float> B = random_integers(size_t(s.K) * s.N, 9, 2);
-        const std::vector<float> other = random_integers(size_t(s.K) * s.N, 9, 3);
+        const std::vector<float> A = random_integers(size_t(s.M) * s.K, 1, 9);
+        const std::vector<float> B = random_integers(size_t(s.K) * s.N, 2, 9);
+        const std::vector<float> other = random_integers(size_t(s.K) * s.N, 3, 9);
         std::vector<float> right(size_t(s.M) * s.N);
         matmul(A.data(), B.data(), right.data(), s.M, s.N, s.K);
         OnDevice on(what, s, kernel(what.file, "matmul"));
@@ -160,9 +160,8 @@ private:
         const std::vector<float> A = random_reals(size_t(s.M) * s.K, options_.seed);
         const std::vector<float> B = random_reals(size_t(s.K) * s.N, options_.seed + 1);
         const std::vector<float> C = on.multiply(A, B);
-        const Accuracy found = check_accuracy(s, A, B, C.data(), kFp32.unit_roundoff);
-        if (found.wrong.empty() != what.right)
-            throw Failure(kWrongResult, format("%s: %s", what.file, found.wrong.c_str()));
+        if (what.right)
+            doing(what.file, [&] { check_accuracy(s, A, B, C.data(), kFp32.unit_roundoff); });
         std::vector<float> ms;
         for (int r = 0; r < options_.repeat; ++r) ms.push_back(float(on.launch()));
         Row row = {

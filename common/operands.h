@@ -24,7 +24,7 @@ std::vector<T> random_values(size_t count, uint32_t seed, Next next) {
 
 // Integers from -range to range without 0: a missing or doubled term always changes the sum.
 template <class T = float>
-std::vector<T> random_integers(size_t count, int range, uint32_t seed) {
+std::vector<T> random_integers(size_t count, uint32_t seed, int range) {
     return random_values<T>(count, seed, [range](std::mt19937& random) {
         const int magnitude = 1 + int((random() >> 1) % unsigned(range));
         return float(random() & 1 ? magnitude : -magnitude);
@@ -52,21 +52,16 @@ struct OperandsIn {
 
     // If even K products of 1 exceed the limit, rows of A keep only so many elements.
     void set_integers(uint32_t seed, double exact_limit) {
-        const int range = exact_range(shape.K, exact_limit);
-        fill(seed, exact_limit,
-             [=](size_t n, uint32_t seed) { return random_integers<In>(n, range, seed); });
+        fill(seed, exact_limit, random_integers<In>, exact_range(shape.K, exact_limit));
     }
     // All positive: no sum cancels, so the error bound is a fraction of each element of C, and at
-    // most a quarter of it.
+    // most a quarter of it; and no sum exceeds the largest half.
     void set_reals(uint32_t seed, double unit_roundoff) {
         const double most = std::floor(std::log1p(0.25) / std::log1p(unit_roundoff));
-        fill(seed, sizeof(Out) == 2 ? std::min(most, kHalfMost) : most,
-             [](size_t n, uint32_t seed) { return random_reals<In>(n, seed, 0.25f); });
+        fill(seed, sizeof(Out) == 2 ? std::min(most, 65504.0) : most, random_reals<In>, 0.25f);
     }
     // Reals of both signs, for timing. Simpler data draws less power, which can raise the clock.
-    void set_timed(uint32_t seed) {
-        fill(seed, shape.K, [](size_t n, uint32_t seed) { return random_reals<In>(n, seed); });
-    }
+    void set_timed(uint32_t seed) { fill(seed, shape.K, random_reals<In>, -1.0f); }
 
     auto C_device() { return C_device_.slice(kGuard, C_.size() - 2 * kGuard); }
     const Out* C() const { return &C_[kGuard]; }
@@ -100,10 +95,10 @@ private:
     // Fills A and B, and uploads them after thinning the rows of A, so that a sum has no more than
     // `most_terms`: of neighbours all but one become zero, another one in the next row. Which one
     // of the first row's is scattered, so that no tile's depth fits it.
-    template <class Random>
-    void fill(uint32_t seed, double most_terms, Random random) {
-        A = random(size_t(shape.M) * shape.K, seed);
-        B = random(size_t(shape.K) * shape.N, seed + 1);
+    template <class Random, class Range>
+    void fill(uint32_t seed, double most_terms, Random random, Range range) {
+        A = random(size_t(shape.M) * shape.K, seed, range);
+        B = random(size_t(shape.K) * shape.N, seed + 1, range);
         const unsigned step = unsigned(std::ceil(shape.K / most_terms));
         for (size_t i = 0; step > 1 && i < A.size(); ++i) {
             const unsigned row = i / shape.K, k = i % shape.K;

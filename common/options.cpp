@@ -38,16 +38,15 @@ Setter shape_list(std::vector<Shape>& into) {
         std::vector<Shape> shapes;
         std::istringstream list(value + ",");
         for (std::string each; std::getline(list, each, ',');) {
-            long long a = 0, b = 0, c = 0;
-            char more;
-            const auto three = [&](const char* pattern) {
-                return std::sscanf(each.c_str(), pattern, &a, &b, &c, &more) == 3 &&
-                       std::min({a, b, c}) > 0 && std::max(a, b) <= kMaxEdge && c <= kMaxK;
-            };
-            if (three("%10lldx%10lldx%10lld%c")) shapes.push_back({int(a), int(b), int(c)});
-            else if (each.find_first_of("x:") == each.npos)
-                shapes.push_back(square(parse_number(each, 1, kMaxK)));
-            else if (three("%10lld:%10lld:%10lld%c") && a <= b && b <= kMaxK)
+            long long a = 0, b = 0, c = 1;
+            char x = ':', y = ':', more;
+            const int found =
+                std::sscanf(each.c_str(), "%10lld%c%10lld%c%10lld%c", &a, &x, &b, &y, &c, &more);
+            if (found == 1) b = a;  // S is S:S:1
+            const bool good = (found == 1 || found == 5) && x == y && std::min({a, b, c}) > 0;
+            if (good && x == 'x' && std::max(a, b) <= kMaxEdge && c <= kMaxK)
+                shapes.push_back({int(a), int(b), int(c)});
+            else if (good && x == ':' && a <= b && b <= kMaxK)
                 for (; a <= b; a += c) shapes.push_back(square(a));
             else
                 throw takes(format("S, FIRST:LAST:STEP or MxNxK from 1 to %lld, or a list", kMaxK));

@@ -24,31 +24,16 @@ std::string as_percent(const std::string& percent) { return scaled(percent, 1, "
 void write_whole(const std::string& path, const std::string& text) {
     if (path.empty()) return;
     const std::string part = path + "." + std::to_string(getpid()) + ".part";
-    sigset_t ending, before;  // block Ctrl-C until the file is complete
-    sigemptyset(&ending);
-    for (const int signal : {SIGINT, SIGTERM}) sigaddset(&ending, signal);
-    sigprocmask(SIG_BLOCK, &ending, &before);
-    std::ofstream file(part);
-    file << text;
-    file.close();
-    const bool good = file && std::rename(part.c_str(), path.c_str()) == 0;
+    sigset_t all, before;  // block Ctrl-C until the file is complete
+    sigfillset(&all);
+    sigprocmask(SIG_BLOCK, &all, &before);
+    const bool good =
+        (std::ofstream(part) << text).flush() && !std::rename(part.c_str(), path.c_str());
     const int why = errno;
     if (!good) std::remove(part.c_str());
     sigprocmask(SIG_SETMASK, &before, nullptr);
     if (!good)
         throw Failure(kBadCommandLine, "'" + path + "' can't be written: " + std::strerror(why));
-}
-
-// A comma or a quotation mark, as in a driver's name, would end a field of the CSV.
-static std::string csv_field(std::string text) {
-    for (char& c : text) c = c == ',' ? ';' : c == '"' ? '\'' : c;
-    return text;
-}
-
-// Pads `text` to `width`, with at least one blank. Negative width: left-aligned.
-static std::string aligned(const std::string& text, int width) {
-    return width < 0 ? format("%*s ", width + 1, text.c_str())
-                     : format(" %*s", width - 1, text.c_str());
 }
 
 void Report::add(const Row& row) {
@@ -59,8 +44,10 @@ void Report::add(const Row& row) {
             table_.push_back({name, name, -int(std::max(name.size(), value.size()) + 2)});
     std::string names, values, lines[3];  // two lines of titles, and the row's
     for (const Cell& cell : row) {
-        names += csv_field(cell.column) + ",";
-        values += csv_field(cell.value) + ",";
+        names += cell.column + ",";
+        // A comma or a quotation mark, as in a driver's name, would end a field of the CSV.
+        for (const char c : cell.value) values += c == ',' ? ';' : c == '"' ? '\'' : c;
+        values += ',';
     }
     names.back() = values.back() = '\n';
     csv_ += (first ? names : "") + values;
@@ -71,7 +58,9 @@ void Report::add(const Row& row) {
             const std::string texts[] = {column.title.substr(0, bar ? bar - 1 : 0),
                                          column.title.substr(bar),
                                          column.shown ? column.shown(cell.value) : cell.value};
-            for (int i = 0; i < 3; ++i) lines[i] += aligned(texts[i], column.width);
+            const int left = column.width < 0, width = column.width + (left ? 1 : -1);  // a blank
+            for (int i = 0; i < 3; ++i)
+                lines[i] += format(left ? "%*s " : " %*s", width, texts[i].c_str());
         }
     for (std::string& line : lines) {
         line.erase(line.find_last_not_of(' ') + 1);

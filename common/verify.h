@@ -7,7 +7,6 @@
 #include <cstdint>
 #include <cstring>
 #include <functional>
-#include <limits>
 #include <random>
 #include <string>
 #include <vector>
@@ -29,24 +28,16 @@ T unwritten() {
     return value;
 }
 
-template <class T>
-bool is_written(const T& value) {
-    const T never = unwritten<T>();
-    return std::memcmp(&value, &never, sizeof value) != 0;
-}
-
 // What is to be said of an element of C: "is 3", "is NaN" or "was not written".
 template <class T>
 std::string found(const T& value) {
-    if (!is_written(value)) return "was not written";
+    const T never = unwritten<T>();
+    if (std::memcmp(&value, &never, sizeof value) == 0) return "was not written";
     if (std::isnan(float(value))) return "is NaN";
     // The bytes that emulated programs put into a variable that is not set.
     const bool unset = float(value) == -0x1.fdfdfcp+126f;
-    return format("is %.9g", float(value)) + (unset ? ", of a variable that was never set" : "");
+    return format("is %.9g%s", float(value), unset ? ", of a variable that was never set" : "");
 }
-
-// Of FP16: every integer up to this, the largest number, the error of rounding.
-constexpr double kHalfExact = 2048, kHalfMost = 65504, kHalfRoundoff = 0x1p-11;
 
 // The row `row` of A * B in 64-bit integers. A and B hold integers.
 template <class In>
@@ -61,11 +52,12 @@ std::vector<int64_t> exact_row(Shape s, const std::vector<In>& A, const std::vec
     return sums;
 }
 
-// "" if `got`, an element of C, is `expected`; else "C[17][4000] is 3, expected 5".
+// Throws Failure(kWrongResult), "C[17][4000] is 3, expected 5", unless `got` is what C holds there.
 template <class T>
-std::string wrong_element(int row, int col, const T& got, int64_t expected) {
-    if (float(got) == float(expected)) return "";  // false for NaN
-    return format("C[%d][%d] %s, expected %lld", row, col, found(got).c_str(), (long long)expected);
+void check_element(int row, int col, const T& got, int64_t expected) {
+    if (!(float(got) == float(expected)))
+        throw Failure(kWrongResult, format("C[%d][%d] %s, expected %lld", row, col,
+                                           found(got).c_str(), (long long)expected));
 }
 
 // Up to `limit` of the indices 0 .. size - 1, the first and the last among them.
@@ -107,39 +99,31 @@ std::vector<int> differing_rows(Shape s, const std::vector<In>& A, const std::ve
     return rows;
 }
 
-// "" if C equals A * B exactly, else what is wrong first. Element by element up to 2^24 products,
-// beyond only in the rows that Freivalds' test finds.
+// Throws Failure(kWrongResult), with what is wrong first, unless C equals A * B exactly. Element by
+// element up to 2^24 products, beyond only in the rows that Freivalds' test finds.
 template <class In, class Out>
-std::string check_exact(Shape s, const std::vector<In>& A, const std::vector<In>& B, const Out* C) {
+void check_exact(Shape s, const std::vector<In>& A, const std::vector<In>& B, const Out* C) {
     const bool large = double(s.M) * s.N * s.K > 16777216.0;
     for (const int row : large ? differing_rows(s, A, B, C) : sample_indices(s.M, s.M)) {
         const std::vector<int64_t> expected = exact_row(s, A, B, row);
-        for (int col = 0; col < s.N; ++col) {
-            const Out& got = C[size_t(row) * s.N + col];
-            const std::string wrong = wrong_element(row, col, got, expected[col]);
-            if (!wrong.empty()) return wrong;
-        }
+        for (int col = 0; col < s.N; ++col)
+            check_element(row, col, C[size_t(row) * s.N + col], expected[col]);
     }
-    return "";
 }
-
-struct Accuracy {
-    double worst = 0.0;  // largest error / bound: at most 1 if right, NaN if wrong
-    std::string wrong;  // "" or an element beyond its bound
-};
 
 // Compares C with a double-precision product, at all elements or at 128 rows x 128 columns of a
 // larger C; fewer from K = 2^17 on. Bound: |C - AB| <= ((1 + u)^n - 1) |A||B| element by element, u
 // the accumulator's unit roundoff (float: 2^-24), n the number of terms that are not 0, in any
-// order of summation. Where C is of half and the sums are not, it is rounded once more. Source: N.
+// order of summation. Where C is of half and the sums are not, it is rounded once more. Returns the
+// largest error / bound. Throws Failure(kWrongResult) with an element beyond its bound. Source: N.
 // Higham, "Accuracy and Stability of Numerical Algorithms", 2nd edition, sections 3.1 and 3.5.
 template <class In, class Out>
-Accuracy check_accuracy(Shape s, const std::vector<In>& A, const std::vector<In>& B, const Out* C,
-                        double u) {
+double check_accuracy(Shape s, const std::vector<In>& A, const std::vector<In>& B, const Out* C,
+                      double u) {
     const int limit = std::clamp(int(std::sqrt(0x1p31 / s.K)), 16, 128);
     const std::vector<int> rows = sample_indices(s.M, limit), cols = sample_indices(s.N, limit);
-    const double rounding = sizeof(Out) == 2 && u < kHalfRoundoff ? kHalfRoundoff : 0;
-    Accuracy accuracy;
+    const double rounding = sizeof(Out) == 2 && u < kHalf2.unit_roundoff ? kHalf2.unit_roundoff : 0;
+    double worst = 0;
     for (const int col : cols)  // a column of B stays in the host's cache
         for (const int row : rows) {
             double sum = 0, magnitude = 0;
@@ -156,12 +140,11 @@ Accuracy check_accuracy(Shape s, const std::vector<In>& A, const std::vector<In>
             const double bound = (gamma + rounding * (1 + gamma)) * magnitude;
             const double error = std::fabs(float(got) - sum);
             if (!(error <= bound))
-                return {std::numeric_limits<double>::quiet_NaN(),
-                        format("C[%d][%d] %s, expected %.9g within %.3g", row, col,
-                               found(got).c_str(), sum, bound)};
-            if (bound > 0.0) accuracy.worst = std::max(accuracy.worst, error / bound);
+                throw Failure(kWrongResult, format("C[%d][%d] %s, expected %.9g within %.3g", row,
+                                                   col, found(got).c_str(), sum, bound));
+            if (bound > 0) worst = std::max(worst, error / bound);
         }
-    return accuracy;
+    return worst;
 }
 
 // Verifies the product that `multiply` computes on the operands x, and waits for. On integers C
@@ -172,22 +155,17 @@ template <class X>
 double verify_product(
     X& x, const Arithmetic& arithmetic, uint32_t seed, const std::function<void()>& multiply,
     const std::function<void(const Verify&)>& in_each_order = [](auto& verify) { verify(); }) {
-    const auto check = [](const std::string& wrong) {
-        if (!wrong.empty()) throw Failure(kWrongResult, wrong);
-    };
     const auto launch = [&] {
         x.clear();
         multiply();
-        check(x.fetch());
+        if (const std::string wrong = x.fetch(); !wrong.empty()) throw Failure(kWrongResult, wrong);
     };
-    x.set_integers(seed, sizeof(*x.C()) == 2 ? kHalfExact : arithmetic.exact_limit);
+    x.set_integers(seed, sizeof(*x.C()) == 2 ? kHalf2.exact_limit : arithmetic.exact_limit);
     in_each_order([&] {
         launch();
-        check(check_exact(x.shape, x.A, x.B, x.C()));
+        check_exact(x.shape, x.A, x.B, x.C());
     });
     x.set_reals(seed, arithmetic.unit_roundoff);
     launch();
-    const Accuracy accuracy = check_accuracy(x.shape, x.A, x.B, x.C(), arithmetic.unit_roundoff);
-    check(accuracy.wrong);
-    return accuracy.worst;
+    return check_accuracy(x.shape, x.A, x.B, x.C(), arithmetic.unit_roundoff);
 }
