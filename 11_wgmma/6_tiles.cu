@@ -223,5 +223,6 @@ int main(int argc, char** argv) {
     facts.stored_elements = stored_with_copies;
     facts.shared_bytes = sizeof(Shared<half, 128, 256>);
     facts.smaller_step = "06_wmma/3_async";
-    return run_stage(launch_matmul<half>, launch_matmul<__nv_bfloat16>, facts, argc, argv);
+    facts.bf16 = launch_matmul<__nv_bfloat16>;
+    return run_stage(launch_matmul<half>, facts, argc, argv);
 }

@@ -25,12 +25,4 @@ inline int multiprocessors() {
 // A and B are of float or half, C is of float or, with halves, of half.
 template <class In, class Out>
 int run_stage(Launcher<In, Out> launch, const Facts& facts, int argc, char** argv,
-              const char* source = __builtin_FILE(),
-              Launcher<__nv_bfloat16, float> launch_bf16 = nullptr);
-
-// Which also multiplies bfloat16 (--bf16), with the same traffic.
-inline int run_stage(Launcher<half, float> launch, Launcher<__nv_bfloat16, float> launch_bf16,
-                     const Facts& facts, int argc, char** argv,
-                     const char* source = __builtin_FILE()) {
-    return run_stage(launch, facts, argc, argv, source, launch_bf16);
-}
+              const char* source = __builtin_FILE());

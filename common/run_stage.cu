@@ -66,12 +66,9 @@ static void run_shapes(Launcher<In, Out> launch, const Facts& facts, const Optio
             Operands<In, Out> x(s);
             product.at = {x.A_device.data(), x.B_device.data(), x.C_device()};
             progress(product.name() + ": verifying");
-            const auto launch_and_wait = [&] {
-                multiply(s, product.at);
-                finish_launch();
-            };
             const double error = verify_product(
-                x, facts.arithmetic, options.seed, launch_and_wait,
+                x, facts.arithmetic, options.seed,
+                [&] { multiply(s, product.at), finish_launch(); },
                 [&](auto& verify) { machine.verify_in_each_order(product, verify); });
             if (i < unreported) return;
             Row row = row_of(name, s, error);
@@ -84,17 +81,15 @@ static void run_shapes(Launcher<In, Out> launch, const Facts& facts, const Optio
     report.save();
 }
 
-using Bf16 = Launcher<__nv_bfloat16, float>;
-
 template <class In, class Out>
 int run_stage(Launcher<In, Out> launch, const Facts& facts, int argc, char** argv,
-              const char* source, Bf16 launch_bf16) {
+              const char* source) {
     const std::string name = stage_name(source);
     [[maybe_unused]] static const int once = std::atexit(refuse_exit);
     Options options;
     OptionTable table = product_options(options, std::to_string(Machine::kDefaultSize));
     table.push_back(device_option(options.device));
-    if (launch_bf16)
+    if (facts.bf16)
         table.push_back({"--bf16", "", "A and B of bfloat16 instead of FP16", flag(options.bf16)});
     if (facts.only)
         table.push_back({"--form", "NAME", "launch this one of the forms that --wide names",
@@ -106,13 +101,13 @@ int run_stage(Launcher<In, Out> launch, const Facts& facts, int argc, char** arg
             " -m 37 -n 129 -k 65 --verify-only",
         argc, argv, [&] {
             without_verdict = name.c_str();
-            if (options.bf16) run_shapes(launch_bf16, facts, options, name + " bf16");
+            if (options.bf16) run_shapes(facts.bf16, facts, options, name + " bf16");
             else run_shapes(launch, facts, options, name);
         });
     without_verdict = nullptr;
     return code;
 }
 
-template int run_stage(Launcher<float, float>, const Facts&, int, char**, const char*, Bf16);
-template int run_stage(Launcher<half, float>, const Facts&, int, char**, const char*, Bf16);
-template int run_stage(Launcher<half, half>, const Facts&, int, char**, const char*, Bf16);
+template int run_stage(Launcher<float, float>, const Facts&, int, char**, const char*);
+template int run_stage(Launcher<half, float>, const Facts&, int, char**, const char*);
+template int run_stage(Launcher<half, half>, const Facts&, int, char**, const char*);

@@ -63,4 +63,6 @@ struct Facts {
     std::string (*chosen)(int M, int N, int K) = nullptr;
     std::vector<std::string> forms = {};
     std::string* only = nullptr;
+    // A launcher of bfloat16 (--bf16), with the same traffic.
+    Launcher<struct __nv_bfloat16, float> bf16 = nullptr;
 };
