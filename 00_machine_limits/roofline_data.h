@@ -62,8 +62,7 @@ public:
 
     // Of the last launch of a kernel that reads its own clock: the mean clock of its blocks, which
     // differ by up to 1%, and the cycles of one that was slower than 95% of them. Schedulers may
-    // prefer the warps of one block, and the clock's probe may leave a block more to another
-    // multiprocessor.
+    // prefer the warps of one block.
     struct Own {
         double mhz, cycles;
     };

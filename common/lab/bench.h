@@ -8,22 +8,21 @@
 
 // ---- Checked launches ----
 
+using Launch = std::function<void()>;
+
 // Calls `verify`, on the emulator once for each order of threads; in a traced build, which finds a
-// race in any, for one. There it throws Failure(kWrongResult) also for what a right result hides: a
-// race, or that the last launch moved other bytes than stated.
-void in_each_order(const std::function<void()>& verify, const Traffic& stated = {},
-                   unsigned seed = 1);
+// race in any, for one. There it throws Failure(kWrongResult) also for a race that a right result
+// hides.
+void in_each_order(const std::function<void()>& verify, unsigned seed = 1);
 
 // Launches and waits. On the emulator nothing may race, the traffic must be as stated, and shared
 // memory whose traffic is stated must be read without bank conflicts. Throws Failure.
-void run_checked(const std::string& what, const Traffic& stated,
-                 const std::function<void()>& launch);
+void run_checked(const std::string& what, const Traffic& stated, const Launch& launch);
 
 // ---- Clocks ----
 // A GPU lowers its clock within microseconds when its tensor cores start to work, and raises it as
-// fast. The driver, or a kernel before or after, would therefore report the wrong clock. So either
-// the kernel reads its own clock, or one thread in a second stream counts the cycles of its
-// multiprocessor while the launches run.
+// fast. The driver would therefore report the wrong clock. So either the kernel reads its own clock,
+// or the cycles of each multiprocessor are read right before the launches and right after them.
 
 // Cycles of a multiprocessor, and nanoseconds. 0 on the emulator.
 struct Elapsed {
@@ -45,8 +44,6 @@ inline double mhz_of(const Elapsed& elapsed) {
 }
 
 // ---- Times ----
-
-using Launch = std::function<void()>;
 
 // Times of launches that each came after a rest.
 struct Rested : Times {
@@ -76,7 +73,7 @@ public:
     // The launches take turns, each after a rest. cold: L2 is flushed, too.
     std::vector<Rested> time(const std::vector<Launch>& launches, int repeat, bool cold = true);
     // Repeats `launch`, which takes `ms` milliseconds, until the device is hot. Then portions of
-    // timed launches alternate with launches beside the clock probe, still without a rest.
+    // timed launches alternate with launches whose clock is read, still without a rest.
     Sustained sustained(const Launch& launch, double ms);
     // The clocks while `launch` runs.
     Clocks clocks_beside(const Launch& launch, double ms);

@@ -2,29 +2,62 @@
 // cold L2, beside cuBLAS's product of the same matrices.
 #include <chrono>
 #include <cmath>
+#include <limits>
 #include <thread>
 
-#include "common/lab/clock.h"
 #include "common/lab/cublas.h"
 #include "common/lab/nvml.h"
 #include "common/machine.h"
 
-void in_each_order(const std::function<void()>& verify, const Traffic&, unsigned) { verify(); }
+void in_each_order(const std::function<void()>& verify, unsigned) { verify(); }
 
-void run_checked(const std::string& what, const Traffic&, const std::function<void()>& launch) {
+void run_checked(const std::string& what, const Traffic&, const Launch& launch) {
     launch();
     finish_launch(what);
 }
 
 // ---- Bench ----
 
+// A GPU's event.
+class Event {
+public:
+    Event() { check_cuda(cudaEventCreate(&event_), "cudaEventCreate"); }
+    ~Event() { cudaEventDestroy(event_); }
+    Event& operator=(Event&&) = delete;  // nor are there copies
+    operator cudaEvent_t() const { return event_; }
+    void record() { check_cuda(cudaEventRecord(event_), "cudaEventRecord"); }
+    float ms_since(const Event& begin) const {  // waits
+        float ms = 0;
+        check_cuda(cudaEventSynchronize(event_), "a timed launch");
+        check_cuda(cudaEventElapsedTime(&ms, begin, event_), "cudaEventElapsedTime");
+        return ms;
+    }
+
+private:
+    cudaEvent_t event_;
+};
+
+// Of a multiprocessor: when launches began, and how long all of them have taken.
+struct Counting {
+    Elapsed begin, all;
+};
+
+// Reads the clock of each multiprocessor before launches, or after them.
+static __global__ void read_clocks(Counting* counting, bool before) {
+    unsigned multiprocessor;
+    asm("mov.u32 %0, %%smid;" : "=r"(multiprocessor));
+    auto& [begin, all] = counting[multiprocessor];
+    const Elapsed now = clock_now();
+    if (before) begin = now;
+    const unsigned long long cycles = before ? 0 : atomicExch(&begin.cycles, 0);
+    if (cycles == 0) return;  // no block was here before, or another one has counted
+    all.cycles += now.cycles - cycles;
+    all.nanoseconds += now.nanoseconds - begin.nanoseconds;
+}
+
 // Flushes L2 by reading zeros. Dirty lines would be written back during the timed launch.
 static __global__ void flush_by_reading(float* zeros) {
     if (zeros[blockIdx.x * size_t(blockDim.x) + threadIdx.x] != 0) *zeros = 1;
-}
-
-static void launch_times(const Launch& launch, int times) {
-    for (int i = 0; i < times; ++i) launch();
 }
 
 static Nvml nvml_of(int device) {
@@ -35,28 +68,42 @@ static Nvml nvml_of(int device) {
 
 struct Bench::Timing {
     explicit Timing(const Bench& bench)
-        : nvml(nvml_of(bench.device)), blocks(2 * bench.l2_bytes / (256 * sizeof(float)) + 1),
-          zeros(blocks * 256) {
+        : nvml(nvml_of(bench.device)), zeros((bench.l2_bytes * 2 / sizeof(float) / 256 + 1) * 256),
+          multiprocessors(bench.multiprocessors) {
         check_cuda(cudaMemset(zeros.data(), 0, zeros.size() * sizeof(float)), "cudaMemset");
+        counting.upload(std::vector<Counting>(counting.size()));
     }
     // Rests, because tensor cores that work without a break exceed the power limit, which lowers
     // the clock. Then flushes L2 if cold. One flush is enough for the cache. Sixteen also keep the
     // device busy until the host has queued the timed launch.
     void rest(bool cold) {
         std::this_thread::sleep_for(std::chrono::milliseconds(10));
-        for (int i = 0; i < (cold ? 16 : 0); ++i) flush_by_reading<<<blocks, 256>>>(zeros.data());
+        for (int i = 0; i < (cold ? 16 : 0); ++i)
+            flush_by_reading<<<zeros.size() / 256, 256>>>(zeros.data());
         check_cuda(cudaGetLastError(), "launching the flush of L2");
     }
-    // Launches for two milliseconds, in rounds of at least a tenth of a millisecond.
-    void beside_probe(const Launch& launch, double ms) {
-        const int times = std::ceil(0.1 / ms);
-        for (double done = 0; done < 2; done += times * ms)
-            probe.beside([&] { launch_times(launch, times); }, times * ms);
+    // Queues launches of `ms` milliseconds, for two in all, and counts their cycles.
+    void count(const Launch& launch, double ms) {
+        read_clocks<<<multiprocessors, 1>>>(counting.data(), true);
+        for (int i = 0; i < std::ceil(2 / ms); ++i) launch();
+        read_clocks<<<multiprocessors, 1>>>(counting.data(), false);
+        check_cuda(cudaGetLastError(), "launching the clock's probe");
+    }
+    // Waits. Returns the MHz of the slowest multiprocessor since the last call: beside tensor cores
+    // that are at work, one without work is faster.
+    double mhz() {
+        std::vector<Counting> all;
+        counting.download(all);
+        counting.upload(std::vector<Counting>(all.size()));
+        double least = std::numeric_limits<double>::infinity();
+        for (const Counting& each : all)
+            if (each.all.nanoseconds > 0) least = std::min(least, mhz_of(each.all));
+        return least;
     }
     Nvml nvml;
-    size_t blocks;  // of the flush
     DeviceArray<float> zeros;  // twice as long as L2
-    ClockProbe probe;
+    DeviceArray<Counting> counting{1024};  // of more multiprocessors than any GPU has
+    int multiprocessors;
 };
 
 Bench::Timing& Bench::timing() {
@@ -74,13 +121,12 @@ static int attribute(cudaDeviceAttr which, int device) {
 // Instructions"; for tensor cores (FP16, FP32 sums) NVIDIA's whitepapers on V100, A100 and H100.
 // Other architectures get 0: there a GeForce has half the rate of the professional cards.
 double Bench::peak_at(double mhz, Limit which) const {
-    double flop = 0;  // a clock, of a multiprocessor
-    if (which == &Limits::fp32_gflops) flop = sm <= 80 ? 128 : 256;
-    if (which == &Limits::half2_gflops) flop = sm == 80 || sm == 90 ? 512 : sm < 90 ? 256 : 0;
-    if (which == &Limits::tensor_gflops)
-        flop = sm == 70 ? 1024 : sm == 80 ? 2048 : sm == 90 ? 4096 : 0;
-    if (which == &Limits::wgmma_gflops) flop = sm == 90 ? 4096 : 0;
-    return flop * multiprocessors * mhz * 1e-3;
+    Limits flop = {};  // a clock, of a multiprocessor
+    flop.fp32_gflops = sm <= 80 ? 128 : 256;
+    flop.half2_gflops = sm == 80 || sm == 90 ? 512 : sm < 90 ? 256 : 0;
+    flop.tensor_gflops = sm == 70 ? 1024 : sm == 80 ? 2048 : sm == 90 ? 4096 : 0;
+    flop.wgmma_gflops = sm == 90 ? 4096 : 0;
+    return flop.*which * multiprocessors * mhz * 1e-3;
 }
 
 static Gpu gpu_of(const Bench& bench) {  // whose gpu is not known yet
@@ -115,10 +161,8 @@ Row Bench::where() const {
 
 Clocks Bench::clocks_beside(const Launch& launch, double ms) {
     Timing& with = timing();
-    with.beside_probe(launch, ms);
-    const unsigned nvml = with.nvml.sm_clock(), memory = with.nvml.memory_clock();
-    const double mhz = with.probe.mhz();
-    return {mhz > 0 ? mhz : nvml, mhz > 0 ? "probe" : "nvml", nvml, memory};
+    with.count(launch, ms);
+    return {with.nvml.sm_clock(), with.nvml.memory_clock(), with.mhz(), "probe"};
 }
 
 std::vector<Rested> Bench::time(const std::vector<Launch>& launches, int repeat, bool cold) {
@@ -144,26 +188,26 @@ std::vector<Rested> Bench::time(const std::vector<Launch>& launches, int repeat,
 }
 
 Sustained Bench::sustained(const Launch& launch, double ms) {
-    constexpr double kHeating = 200, kPortion = 40, kTimed = 400;  // milliseconds
     Timing& with = timing();
     Event begin, end;
-    const int heating = std::ceil(kHeating / ms);
-    begin.record();
-    launch_times(launch, heating);
-    end.record();
-    ms = end.ms_since(begin) / heating;
-    const int launches = std::ceil(kPortion / ms);
-    double total = 0, watts = 0;
-    int portions = 0;
-    for (; total < kTimed; ++portions) {
+    const auto queue = [&](double length) {  // launches that take so many milliseconds
+        const int launches = std::ceil(length / ms);
         begin.record();
-        launch_times(launch, launches);
+        for (int i = 0; i < launches; ++i) launch();
         end.record();
-        with.beside_probe(launch, ms);  // while this runs, the host queues the next portion
+        return launches;
+    };
+    const int heating = queue(200);
+    ms = end.ms_since(begin) / heating;
+    double total = 0, watts = 0;
+    int launches = 0, portions = 0;
+    for (; total < 400; ++portions) {
+        launches += queue(40);
+        with.count(launch, ms);  // while this runs, the host queues the next portion
         watts += with.nvml.power();
         total += end.ms_since(begin);
     }
-    return {total / (portions * launches), watts / portions, with.probe.mhz()};
+    return {total / launches, watts / portions, with.mhz()};
 }
 
 // ---- Machine ----

@@ -33,26 +33,24 @@ void add_prediction(Row& row, double flop, const Traffic& traffic, const Arithme
     const double device = traffic.loaded >= 0 ? flop / (traffic.loaded + traffic.stored) : 0;
     const double shared = traffic.shared > 0 ? flop / traffic.shared : 0;
     const double predicted = attainable_gflops(gpu, arithmetic, device, shared);
-    const bool both = predicted > 0 && measured_gflops > 0;
-    row += {{"flop_per_byte", figure(device, "%.2f")},
-            {"shared_flop_per_byte", figure(shared, "%.2f")},
-            {"predicted_gflops", figure(predicted)},
-            {"measured_of_predicted", both ? format("%.2f", measured_gflops / predicted) : "-"}};
+    row += {
+        {"flop_per_byte", figure(device, "%.2f")},
+        {"shared_flop_per_byte", figure(shared, "%.2f")},
+        {"predicted_gflops", figure(predicted)},
+        {"measured_of_predicted", figure(predicted > 0 ? measured_gflops / predicted : 0, "%.2f")}};
 }
 
 static fs::path root() { return fs::path(__FILE__).parent_path().parent_path().parent_path(); }
 
 Gpu read_limits(const std::string& path) {
-    const struct {
-        const char *what, *column;
-        Limit limit;
-    } all[] = {{"copy", "gbs", &Limits::bandwidth_gbs},
-               {"shared_memory", "gbs", &Limits::shared_gbs},
-               {"fp32_fma", "gflops", &Limits::fp32_gflops},  // these three are needed
-               {"l2", "gbs", &Limits::l2_gbs},
-               {"fp16_pairs", "gflops", &Limits::half2_gflops},
-               {"tensor_mma_sync", "gflops", &Limits::tensor_gflops},
-               {"tensor_wgmma", "gflops", &Limits::wgmma_gflops}};
+    const std::pair<std::string, Limit> all[] = {
+        {"copy", &Limits::bandwidth_gbs},
+        {"shared_memory", &Limits::shared_gbs},
+        {"fp32_fma", &Limits::fp32_gflops},  // these three are needed
+        {"l2", &Limits::l2_gbs},
+        {"fp16_pairs", &Limits::half2_gflops},
+        {"tensor_mma_sync", &Limits::tensor_gflops},
+        {"tensor_wgmma", &Limits::wgmma_gflops}};
     if (!fs::is_regular_file(path))  // which /dev/zero, without an end, is not
         throw Failure(kBadCommandLine, "is no file");
     Gpu gpu = {};
@@ -74,17 +72,17 @@ Gpu read_limits(const std::string& path) {
             if (!end || (*end == '\0' && value > 0 && std::isfinite(value))) return value;
             throw Failure(kBadCommandLine, column + " is '" + text + "', no number above 0 nor -");
         };
-        for (const auto& each : all) {
-            if (cell("what") != each.what) continue;
+        for (const auto& [what, limit] : all) {
+            if (cell("what") != what) continue;
             gpu.full_name = cell("gpu");
-            gpu.measured.*each.limit = number(each.column);
-            gpu.peak.*each.limit = number("limit");
+            gpu.measured.*limit = number("gbs") + number("gflops");  // one of them is "-"
+            gpu.peak.*limit = number("limit");
         }
     }
     for (int i = 0; i < 3; ++i)
-        if (gpu.limit(all[i].limit) == 0)
+        if (gpu.limit(all[i].second) == 0)
             throw Failure(kBadCommandLine,
-                          format("has no figure of '%s', as roofline writes it", all[i].what));
+                          "has no figure of '" + all[i].first + "', as roofline writes it");
     gpu.source = (gpu.measured.fp32_gflops > 0 ? "measured, " : "published, ") +
                  fs::path(path).lexically_proximate(root()).string();
     return gpu;
@@ -105,9 +103,7 @@ Gpu gpu_named(const std::string& name) {
 }
 
 std::optional<Gpu> find_gpu(const std::string& full_name) {
-    for (const std::string& name : gpu_names()) {
-        const Gpu gpu = gpu_named(name);
-        if (gpu.full_name == full_name) return gpu;
-    }
+    for (const std::string& name : gpu_names())
+        if (const Gpu gpu = gpu_named(name); gpu.full_name == full_name) return gpu;
     return {};
 }

@@ -9,13 +9,12 @@ class Nvml {
 public:
     explicit Nvml(const std::string& bus_id)  // such as "0000:1B:00.0"
         : library_(dlopen("libnvidia-ml.so.1", RTLD_NOW)) {
-        if (!library_ || call("nvmlInit_v2") != 0 ||
-            call("nvmlDeviceGetHandleByPciBusId_v2", bus_id.c_str(), &device_) != 0)
-            device_ = nullptr;
+        call("nvmlInit_v2");
+        call("nvmlDeviceGetHandleByPciBusId_v2", bus_id.c_str(), &device_);
     }
     std::string driver() const {
         char version[96] = "unknown";
-        if (device_) call("nvmlSystemGetDriverVersion", &version[0], unsigned(sizeof version));
+        call("nvmlSystemGetDriverVersion", &version[0], unsigned(sizeof version));
         return version;
     }
     // MHz now, 0 if unknown.
@@ -29,7 +28,7 @@ public:
             int type, status;
             unsigned long long value;
         } now = {186, 0, 0, 0, 0, -1, 0};  // NVML_FI_DEV_POWER_INSTANT
-        if (device_) call("nvmlDeviceGetFieldValues", device_, 1, static_cast<void*>(&now));
+        call("nvmlDeviceGetFieldValues", device_, 1, static_cast<void*>(&now));
         return (now.status == 0 ? unsigned(now.value) : ask("nvmlDeviceGetPowerUsage")) * 1e-3;
     }
 
@@ -44,7 +43,7 @@ private:
     template <class... Arguments>
     unsigned ask(const char* name, Arguments... arguments) const {
         unsigned said = 0;
-        if (device_) call(name, device_, arguments..., &said);
+        call(name, device_, arguments..., &said);
         return said;
     }
     void *library_, *device_ = nullptr;

@@ -70,9 +70,9 @@ inline void add_library(Row& row, const std::string& name, double flop, const Ti
 
 // The clocks while something ran, in MHz. 0: unknown.
 struct Clocks {
-    double sm = 0;  // of the multiprocessors
-    const char* by = "-";  // who read it: "kernel" itself, "probe" (clock.h) or "nvml"
     unsigned nvml = 0, memory = 0;  // what NVML says: of the multiprocessors, of the memory
+    double sm = 0;  // of the multiprocessors
+    const char* by = "-";  // who read it: "kernel" itself, "probe" (gpu.cu) or "nvml"
 };
 inline void add_clocks(Row& row, const Clocks& clocks) {
     row += {{"sm_mhz", figure(clocks.sm)},

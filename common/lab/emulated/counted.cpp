@@ -27,7 +27,7 @@ static std::string below(const std::string& problem) {
            std::string(std::max<size_t>(place, 5) - 5, ' ') + problem.substr(what + 1);
 }
 
-void in_each_order(const std::function<void()>& verify, const Traffic& stated, unsigned seed) {
+void in_each_order(const std::function<void()>& verify, unsigned seed) {
     for (const auto& [name, order] : emulator::kOrders) {
         emulator::set_order(order, seed);
         emulator::reset_counts();
@@ -35,7 +35,6 @@ void in_each_order(const std::function<void()>& verify, const Traffic& stated, u
             verify();
             if (!counts().problems.empty())
                 throw Failure(kWrongResult, "the result is right, but by luck");
-            check_traffic(stated);
         } catch (const Failure& failure) {
             const auto& problems = counts().problems;
             if (failure.code != kWrongResult && problems.empty()) throw;
@@ -48,8 +47,7 @@ void in_each_order(const std::function<void()>& verify, const Traffic& stated, u
     }
 }
 
-void run_checked(const std::string& what, const Traffic& stated,
-                 const std::function<void()>& launch) {
+void run_checked(const std::string& what, const Traffic& stated, const Launch& launch) {
     emulator::reset_counts();
     launch();
     finish_launch(what);
@@ -76,8 +74,6 @@ Sustained Bench::sustained(const Launch&, double) { throw untimed(); }
 Clocks Bench::clocks_beside(const Launch&, double) { throw untimed(); }
 
 // ---- Machine ----
-
-static emulator::Counts counted;  // of the launch that was verified last
 
 const int Machine::kDefaultSize = 256;
 // Rows on multiples of 16 bytes, of 8, of 4; parts of tiles; more than two rounds of a ring.
@@ -125,8 +121,7 @@ void Machine::verify_in_each_order(const Product& product, const Verify& verify)
             {{"A", A, M, K, in}, {"B", B, K, N, in}, {"C", C, M, N, out}},
             [file = options_.record](const std::string& text) { write_whole(file, text); });
     }
-    in_each_order(verify, product.traffic(), options_.seed);
-    counted = counts();
+    in_each_order([&] { verify(), check_traffic(product.traffic()); }, options_.seed);
     emulator::set_tracing(false);  // the reals go where the integers went
 }
 
@@ -150,18 +145,9 @@ static void add_counts(Row& row, double flop, const emulator::Counts& c) {
             {"shared_store_wavefronts", std::to_string(c.shared_store_wavefronts)}};
 }
 
-static void print_lines(const std::vector<emulator::Line>& lines) {
-    for (const emulator::Line& line : lines)
-        std::printf("  %-29s %s %-5s %2d bytes a lane %7.0f requests %8.0f %s, %.0f at best\n",
-                    line.where.c_str(), line.global ? "global" : "shared",
-                    line.store ? "store" : "load", line.width, double(line.requests),
-                    double(line.sectors_or_wavefronts), line.global ? "sectors" : "wavefronts",
-                    double(line.ideal));
-}
-
 void Machine::measure(const Product& product, Row& row) {
     emulator::set_tracing(true);
-    const emulator::Counts& c = counted;
+    const emulator::Counts& c = counts();
     Traffic traffic = product.traffic();
     if (emulator::tracing()) {
         add_counts(row, product.flop(), c);
@@ -169,7 +155,12 @@ void Machine::measure(const Product& product, Row& row) {
             traffic = {double(c.global_load_bytes), double(c.global_store_bytes),
                        double(c.shared_load_bytes)};
     }
-    if (options_.lines) print_lines(c.lines);
+    for (const emulator::Line& line : options_.lines ? c.lines : std::vector<emulator::Line>())
+        std::printf("  %-29s %s %-5s %2d bytes a lane %7.0f requests %8.0f %s, %.0f at best\n",
+                    line.where.c_str(), line.global ? "global" : "shared",
+                    line.store ? "store" : "load", line.width, double(line.requests),
+                    double(line.sectors_or_wavefronts), line.global ? "sectors" : "wavefronts",
+                    double(line.ideal));
     add_prediction(row, product.flop(), traffic, product.facts.arithmetic, gpu_, 0);
     row += {{"predicted_for", gpu_.full_name}};
 }
