@@ -1,15 +1,15 @@
-"""Exercises and ablations are applied and taken back as README says, by git apply --unidiff-zero, also where their places have
-moved: it leaves what tests and ./run ablation take for the patched files."""
+"""Exercises are applied and taken back as README says, by git apply --unidiff-zero, also where their places have
+moved: it leaves what tests take for the patched files."""
 import pytest
 
 from patches import patched
 from results import Wrong
 from support import ROOT, call, tool
 
-PATCHES = sorted(ROOT.glob("[0-9][0-9]_*/*/*.patch"))
+PATCHES = sorted(ROOT.glob("[0-9][0-9]_*/exercises/*.patch"))
 
 
-@pytest.mark.parametrize("patch", PATCHES, ids=lambda patch: f"{patch.parent.parent.name}.{patch.parent.name}.{patch.stem}")
+@pytest.mark.parametrize("patch", PATCHES, ids=lambda patch: f"{patch.parent.parent.name}.{patch.stem}")
 def test_git_applies_it_and_takes_it_back(patch, tmp_path):
     files = {name: "// moved\n" * 7 + (ROOT / name).read_text() for name in patched(patch, ROOT)}
     for name, text in files.items():

@@ -1,7 +1,8 @@
 """What ./run ablation does: what each part of a stage is worth.
 
-A patch in a chapter that has a line 'without: A PART' above its diff makes a form of the stage. Each form of a chapter, and the
-stage with all parts, is built as a program of its own. All are verified, then timed in turns, each with cuBLAS beside.
+A chapter's ablations.patch has diffs, each below the file that it changes and a line 'without: A PART'; an exercise's patch may have
+such a line, too. Each makes a form of the stage. It is built as a program of its own, and so is the stage with all parts. All are
+verified, then timed in turns, each with cuBLAS beside.
 """
 import concurrent.futures
 import csv
@@ -17,7 +18,7 @@ import programs
 import machine
 import tables
 from machine import BUILD, NVCC, ROOT, fail, show_progress
-from patches import patched, said
+from patches import changed, patched, said
 from results import write_whole
 
 ALL = "-"  # the value of `without` for a form with all parts
@@ -27,23 +28,28 @@ RAGGED = ("37x136x72", "37x129x65")  # no tile divides them; rows with and witho
 
 
 class Form(NamedTuple):
-    name: str  # in messages
     source: pathlib.PurePath  # of the stage, in the repository
     stage: str  # as in the ladder
     without: str
     text: str  # its source
 
+    def __str__(self):
+        return f"{self.stage} without {self.without.partition(':')[0]}"
+
 
 def forms(chapter):
     """The forms of a chapter: for each source that has patches, the whole stage first, then the forms without a part."""
-    found = {}
-    for patch in sorted(chapter.glob("*/*.patch")):
+    file, made, found = chapter / "ablations.patch", [], {}
+    for part in re.split(r"(?m)^--- a/", file.read_text())[1:] if file.exists() else ():
+        path, *diffs = part.split("\n\nwithout: ")
+        made += [(path, without, changed(ROOT / path, diff.rstrip("\n"), file)) for without, diff in (each.split("\n", 1) for each in diffs)]
+    for patch in sorted(chapter.glob("exercises/*.patch")):
         if without := said(patch, "without"):
-            [(path, text)] = patched(patch, ROOT).items()
-            source = pathlib.PurePath(path)
-            stage = programs.name(source)
-            whole = Form(stage, source, stage, ALL, (ROOT / source).read_text(errors="replace"))
-            found.setdefault(source, [whole]).append(Form(patch.stem, source, stage, without, text))
+            made += [(path, without, text) for path, text in patched(patch, ROOT).items()]
+    for path, without, text in made:
+        source = pathlib.PurePath(path)
+        whole = Form(source, programs.name(source), ALL, programs.text_of(ROOT / source))
+        found.setdefault(source, [whole]).append(whole._replace(without=without, text=text))
     return [form for source in sorted(found, key=lambda source: (source.stem != "matmul", source)) for form in found[source]]
 
 
@@ -107,13 +113,13 @@ def build_all(forms, folder):
         jobs = [pool.submit(build, form, folder / str(number)) for number, form in enumerate(forms)]
         try:
             for job, form in zip(jobs, forms):
-                show_progress(f"building {form.stage} without {form.without}")
+                show_progress(f"building {form}")
                 job.result()
         except subprocess.CalledProcessError as error:
             pool.shutdown(cancel_futures=True)
             show_progress("")
             print(error.output, end="", flush=True)
-            fail(1, f"ablation: {form.name} does not build")
+            fail(1, f"ablation: {form} does not build")
     show_progress("")
     return [job.result() for job in jobs]
 
@@ -124,8 +130,8 @@ def rows_of(chapter, options, folder):
     programs, codes = zip(*build_all(every, folder))
 
     def call(form, program, *words):
-        if code := machine.call([program, *words], form.name):
-            fail(code, f"ablation: {form.name} is wrong, or can't run")
+        if code := machine.call([program, *words], str(form)):
+            fail(code, f"ablation: {form} is wrong, or can't run")
 
     measured = [[] for _ in every]
     for form, program in zip(every, programs):

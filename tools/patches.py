@@ -5,23 +5,25 @@ import re
 from results import Wrong
 
 
+def changed(file, diff, patch):
+    """The text of `file` as a diff leaves it. What a piece of that replaces must stand there once, word by word. Raises Wrong, which
+    names the `patch`."""
+    text = file.read_text(errors="replace")
+    for piece in filter(None, re.split(r"(?m)^@@.*\n", diff)):
+        lines = [line or " " for line in piece.splitlines()]
+        old, new = ("".join(f"{line[1:]}\n" for line in lines if line[0] in kinds) for kinds in (" -", " +"))
+        places = [place.start() for place in re.finditer(rf"(?m)^(?={re.escape(old)})", text)]
+        if len(places) != 1:
+            line = old.strip().partition("\n")[0]
+            raise Wrong(f"{patch}: '{line}' stands {len(places)} times in {file.name}, expected once")
+        text = text[:places[0]] + new + text[places[0] + len(old):]
+    return text
+
+
 def patched(patch, root):
-    """{path below `root`: text} of the files that the diff in the file `patch` changes, as it leaves them. What a piece of it
-    replaces must stand there once, word by word. Raises Wrong."""
-    changed = {}
-    for part in re.split(r"(?m)^--- a/.*\n\+\+\+ b/", patch.read_text())[1:]:
-        name, pieces = part.split("\n", 1)
-        text = (root / name).read_text(errors="replace")
-        for piece in re.split(r"(?m)^@@ .*\n", pieces)[1:]:
-            lines = [line or " " for line in piece.splitlines()]
-            old, new = ("".join(f"{line[1:]}\n" for line in lines if line[0] in kinds) for kinds in (" -", " +"))
-            places = [place.start() for place in re.finditer(rf"(?m)^(?={re.escape(old)})", text)]
-            if len(places) != 1:
-                line = old.strip().partition("\n")[0]
-                raise Wrong(f"{patch}: '{line}' stands {len(places)} times in {name}, expected once")
-            text = text[:places[0]] + new + text[places[0] + len(old):]
-        changed[name] = text
-    return changed
+    """{path below `root`: text} of the files that the diffs in the file `patch` change, as they leave them. Raises Wrong."""
+    diffs = (part.split("\n", 1) for part in re.split(r"(?m)^--- a/.*\n\+\+\+ b/", patch.read_text())[1:])
+    return {name: changed(root / name, diff, patch) for name, diff in diffs}
 
 
 def said(patch, what):
