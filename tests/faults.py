@@ -338,11 +338,17 @@ def files_of(program):
     return [str(program.source.relative_to(ROOT)), *sorted(headers(program.source).difference(*before))]
 
 
-def equivalent(chapter):
+def own_equivalent(chapter):
     """[(kind, how the code begins or the function's NAME() or both, why)] of the chapter's tests/equivalent.txt."""
     path = ROOT / chapter / "tests/equivalent.txt"
     lines = [line for line in path.read_text().splitlines() if line and line[0] != "#"] if path.exists() else []
     return [re.fullmatch(r"(\w+): (.*?) -- (.*)", line).groups() for line in lines]
+
+
+def equivalent(chapter):
+    """The same, with those of the chapters that it continues from."""
+    before = [programs.before(step) for step in programs.steps() if step.parent.name == chapter][:1]
+    return own_equivalent(chapter) + [entry for step in before if step for entry in equivalent(step.parent.name)]
 
 
 def covers(entry, fault):
@@ -440,4 +446,4 @@ def test_equivalent_places_are_there(path):
     faults = [fault for file in (ROOT / chapter).glob("*.cl") for fault in in_file(str(file.relative_to(ROOT)))]
     for program in PLANTED:
         faults += Subject(program).places() if program.chapter == chapter else []
-    assert not [entry for entry in equivalent(chapter) if not any(covers(entry, fault) for fault in faults)]
+    assert not [entry for entry in own_equivalent(chapter) if not any(covers(entry, fault) for fault in faults)]

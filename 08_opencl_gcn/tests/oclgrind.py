@@ -42,17 +42,15 @@ def planted():
     """(file, fault, what is said) for the lines that the step before lacks: the simulator takes its time."""
     lines = set()
     for file in FILES:
-        text = (CHAPTER / f"{file}.cl").read_text()
         for fault in faults.in_file(f"08_opencl_gcn/{file}.cl"):
-            line = text[text.rfind("\n", 0, fault.begin) + 1:].split("\n", 1)[0]
             barrier = fault.old.startswith("barrier")
-            if (line not in lines or barrier) and not any(faults.covers(entry, fault) for entry in faults.equivalent(CHAPTER.name)):
+            if (faults.line_of(fault) not in lines or barrier) and not any(faults.covers(entry, fault) for entry in faults.equivalent(CHAPTER.name)):
                 said = RACE if barrier else UNINITIALISED if fault.kind == "zero" else WRONG
                 yield pytest.param(file, fault, said, id=str(fault))
                 if barrier and fault.kind == "drop":
                     half = fault._replace(kind="half", before="if (get_local_id(1) < 8) ", after="")
                     yield pytest.param(file, half, DIVERGENCE, id=str(half))
-        lines.update(text.splitlines())
+        lines.update((CHAPTER / f"{file}.cl").read_text().splitlines())
 
 
 def words_for(file, shape):
