@@ -10,6 +10,7 @@
 
 #include <cmath>
 #include <map>
+#include <optional>
 #include <random>
 
 #include "06_wmma/tests/types.cuh"
@@ -19,41 +20,47 @@ constexpr int kChain = 1 << 16;  // products of a timed launch: a millisecond or
 
 // A matrix in memory. Its lines (rows, or columns) begin at multiples of 32 bytes, the strictest of
 // the rules in one_tile.cu, and are farther apart than they are long, as in a larger matrix.
+template <class T>
 struct Placed {
-    ElementFacts element;
+    using Stored = typename Element<T>::Stored;
+    static constexpr int kBits = Element<T>::kBits;
     int rows, cols;
     bool by_rows;
     std::vector<uint8_t> bytes;
+    std::optional<DeviceArray<uint8_t>> device;  // a copy of them
 
-    Placed(const ElementFacts& element, int rows, int cols, bool by_rows, uint8_t fill)
-        : element(element), rows(rows), cols(cols), by_rows(by_rows) {
-        bytes.assign(size_t(by_rows ? rows : cols) * ldm() * element.bits / 8, fill);
+    Placed(int rows, int cols, bool by_rows, uint8_t fill)
+        : rows(rows), cols(cols), by_rows(by_rows) {
+        bytes.assign(size_t(by_rows ? rows : cols) * ldm() * kBits / 8, fill);
     }
-    unsigned ldm() const {
-        return ((by_rows ? cols : rows) * element.bits / 256 + 1) * 256 / element.bits;
-    }
+    unsigned ldm() const { return ((by_rows ? cols : rows) * kBits / 256 + 1) * 256 / kBits; }
     size_t bit(int row, int col) const {
-        return (by_rows ? size_t(row) * ldm() + col : size_t(col) * ldm() + row) * element.bits;
+        return (by_rows ? size_t(row) * ldm() + col : size_t(col) * ldm() + row) * kBits;
     }
-    wmma::layout_t layout() const { return by_rows ? wmma::mem_row_major : wmma::mem_col_major; }
+    Operand operand() {
+        device.emplace(bytes.size()).upload(bytes);
+        return {device->data(), ldm(), by_rows ? wmma::mem_row_major : wmma::mem_col_major};
+    }
 
     void put(const std::vector<double>& values) {
         for (size_t i = 0; i < values.size(); ++i) {
             const size_t at = bit(i / cols, i % cols);
             uint8_t* to = &bytes[at / 8];
-            if (element.bits < 8) {  // the first element in the lowest bits of its byte
-                const unsigned shift = at % 8, mask = (1u << element.bits) - 1;
+            if constexpr (kBits < 8) {  // the first element in the lowest bits of its byte
+                const unsigned shift = at % 8, mask = (1u << kBits) - 1;
                 *to = (*to & ~(mask << shift)) | (unsigned(int(values[i])) & mask) << shift;
             } else {
-                element.put(to, values[i]);
+                const Stored stored = Stored(values[i]);
+                std::memcpy(to, &stored, sizeof stored);
             }
         }
     }
     double take(int row, int col) {  // and leaves the bytes untouched
         uint8_t* from = &bytes[bit(row, col) / 8];
-        const double value = element.take(from);
-        std::memset(from, kUntouched, element.bits / 8);
-        return value;
+        Stored stored;
+        std::memcpy(static_cast<void*>(&stored), from, sizeof stored);
+        std::memset(from, kUntouched, sizeof stored);
+        return double(stored);
     }
 };
 
@@ -65,11 +72,13 @@ double round_to_tf32(double x) {
 
 // One product's matrices, row-major, and D = A * B + C. Every partial sum is an integer that the
 // accumulator has.
+template <class P>
 struct Problem {
     std::vector<double> A, B, C, D;
 
-    Problem(const ProductFacts& p, uint32_t seed)
-        : A(p.M * p.K), B(p.K * p.N), C(p.M * p.N), D(p.M * p.N) {
+    explicit Problem(uint32_t seed)
+        : A(P::M * P::K), B(P::K * P::N), C(P::M * P::N), D(P::M * P::N) {
+        using In = Element<typename P::In>;
         std::mt19937 bits(seed);
         const auto random = [&bits](int low, int high) {
             return low + int(bits() % unsigned(high - low + 1));
@@ -77,32 +86,30 @@ struct Problem {
         const auto sign = [&bits] { return bits() & 1 ? 1.0 : -1.0; };
         // Sums in half stay below 2048. Where ints overflow, a column's products have one sign: a
         // range once left is left.
-        const bool overflows = p.operation >= kWrap;
-        const int low = overflows     ? 0
-                        : p.half_sums ? -8
-                                      : p.in.low,
-                  high = p.half_sums ? 8 : p.in.high;
+        const bool overflows = P::kOperation >= kWrap;
+        const int low = overflows ? 0 : P::kHalfSums ? -8 : In::kLow;
+        const int high = P::kHalfSums ? 8 : In::kHigh;
         // tf32: A has 13 significant bits, of which 11 are kept; B lies 1/32 beside multiples of 8,
         // which keeps the sums short.
-        for (double& a : A) a = p.tf32 ? sign() * random(4096, 8191) / 32 : random(low, high);
+        for (double& a : A) a = P::kTf32 ? sign() * random(4096, 8191) / 32 : random(low, high);
         for (size_t i = 0; i < B.size(); ++i)
-            B[i] = p.tf32 ? sign() * (256 * random(17, 31) + random(-1, 1)) / 32
-                          : random(low, high) * (overflows && i % 2 ? -1 : 1);
+            B[i] = P::kTf32 ? sign() * (256 * random(17, 31) + random(-1, 1)) / 32
+                            : random(low, high) * (overflows && i % 2 ? -1 : 1);
         for (double& c : C)
             c = overflows ? sign() * (2147483647.0 - random(0, 100000)) : random(-500, 500);
-        for (int row = 0; row < p.M; ++row)
-            for (int col = 0; col < p.N; ++col) {
-                double sum = C[row * p.N + col];
-                for (int k = 0; k < p.K; ++k) sum += term(p, A[row * p.K + k], B[k * p.N + col]);
-                if (p.operation == kSatf)
+        for (int row = 0; row < P::M; ++row)
+            for (int col = 0; col < P::N; ++col) {
+                double sum = C[row * P::N + col];
+                for (int k = 0; k < P::K; ++k) sum += term(A[row * P::K + k], B[k * P::N + col]);
+                if (P::kOperation == kSatf)
                     sum = std::min(2147483647.0, std::max(-2147483648.0, sum));
-                if (p.operation == kWrap) sum = int32_t(uint32_t(int64_t(sum)));
-                D[row * p.N + col] = sum;
+                if (P::kOperation == kWrap) sum = int32_t(uint32_t(int64_t(sum)));
+                D[row * P::N + col] = sum;
             }
     }
-    static double term(const ProductFacts& p, double a, double b) {
-        if (p.tf32) return round_to_tf32(a) * round_to_tf32(b);
-        return p.operation == kXor ? a != b : a * b;  // of bits, AND is the product
+    static double term(double a, double b) {
+        if (P::kTf32) return round_to_tf32(a) * round_to_tf32(b);
+        return P::kOperation == kXor ? a != b : a * b;  // of bits, AND is the product
     }
 };
 
@@ -117,61 +124,48 @@ struct Outcome {
 
 // Launches the kernel: is all of D right, and nothing written around it? Where it has no code,
 // outcome.ran stays as it was. repeat: timed chains, 0 for none.
-void run(const ProductFacts& p, const Problem& problem, const Layout& layout, bool c_by_rows,
-         Bench& bench, int repeat, Outcome& outcome) {
-    Placed A(p.in, p.M, p.K, layout.a_by_rows, 0xff), B(p.in, p.K, p.N, layout.b_by_rows, 0xff);
-    Placed C(p.c, p.M, p.N, c_by_rows, 0xff), D(p.d, p.M, p.N, !c_by_rows, kUntouched);
+template <class P>
+void run(const Problem<P>& problem, const Layout& layout, bool c_by_rows, Bench& bench, int repeat,
+         Outcome& outcome) {
+    Placed<typename P::In> A(P::M, P::K, layout.a_by_rows, 0xff);
+    Placed<typename P::In> B(P::K, P::N, layout.b_by_rows, 0xff);
+    Placed<typename P::C> C(P::M, P::N, c_by_rows, 0xff);
+    Placed<typename P::D> D(P::M, P::N, !c_by_rows, kUntouched);
     A.put(problem.A);
     B.put(problem.B);
     C.put(problem.C);
-    DeviceArray<uint8_t> A_device(A.bytes.size()), B_device(B.bytes.size()),
-        C_device(C.bytes.size()), D_device(D.bytes.size());
     DeviceArray<Found> found_device(1);
-    A_device.upload(A.bytes);
-    B_device.upload(B.bytes);
-    C_device.upload(C.bytes);
-    D_device.upload(D.bytes);
     found_device.upload({Found{}});
-    Arguments arguments = {A_device.data(),
-                           B_device.data(),
-                           C_device.data(),
-                           D_device.data(),
-                           A.ldm(),
-                           B.ldm(),
-                           C.ldm(),
-                           D.ldm(),
-                           C.layout(),
-                           D.layout(),
-                           0,
-                           found_device.data()};
+    Arguments arguments = {A.operand(), B.operand(), C.operand(),
+                           D.operand(), 0,           found_device.data()};
     const auto kernel = layout.kernel;
     run_checked("multiply", {}, [&] { kernel<<<1, kWarp>>>(arguments); });
     std::vector<Found> found;
     found_device.download(found);
     outcome.found = found[0];
     if (outcome.found.compiled_for == 0) throw Failure(kWrongResult, "multiply has not run");
-    if (outcome.found.compiled_for < p.since) return;
+    if (outcome.found.compiled_for < P::kSince) return;
     ++outcome.ran;
 
     const auto wrong = [&](const std::string& what) {
-        const auto major = [](const Placed& matrix) { return matrix.by_rows ? "row" : "col"; };
+        const auto major = [](const auto& matrix) { return matrix.by_rows ? "row" : "col"; };
         if (outcome.wrong.empty())
             outcome.wrong =
                 format("A %s B %s C %s D %s: ", major(A), major(B), major(C), major(D)) + what;
     };
-    D_device.download(D.bytes);
-    for (int row = 0; row < p.M; ++row)
-        for (int col = 0; col < p.N; ++col) {
-            const double got = D.take(row, col), expected = problem.D[row * p.N + col];
+    D.device->download(D.bytes);
+    for (int row = 0; row < P::M; ++row)
+        for (int col = 0; col < P::N; ++col) {
+            const double got = D.take(row, col), expected = problem.D[row * P::N + col];
             if (!(got == expected))
                 wrong(format("D[%d][%d] is %.12g; expected %.12g", row, col, got, expected));
         }
     for (const uint8_t byte : D.bytes)
         if (byte != kUntouched) wrong("a write outside D");
-    if (repeat == 0 || outcome.ran > 1 || !p.same_sums) return;
+    if (repeat == 0 || outcome.ran > 1 || !std::is_same_v<typename P::C, typename P::D>) return;
     // Random data. The chain's sums overflow, which does not change the time of an instruction.
     arguments.again = kChain;
-    const auto chain = [&] { kernel<<<1, kWarp>>>(arguments); };
+    const Launch chain = [&] { kernel<<<1, kWarp>>>(arguments); };
     const Rested rested = bench.time({chain}, repeat)[0];
     outcome.ns = rested.median * 1e6 / kChain;
     outcome.clocks = rested.clocks;
@@ -186,16 +180,17 @@ struct Table {
     int exact = 0, wrong = 0, not_run = 0;
     std::map<std::string, int> reasons = {};  // {reason: how many rows were not run}
 
-    void row(const ProductFacts& p) {
+    template <class P>
+    void row() {
         // The emulator knows sm_70's fragments for one shape only.
-        const bool lacks = bench.sm < p.since;
-        const bool unknown = kEmulated && bench.sm == 70 && p.M != p.N;
-        const Problem problem(p, seed);
+        const bool lacks = bench.sm < P::kSince;
+        const bool unknown = kEmulated && bench.sm == 70 && P::M != P::N;
+        const Problem<P> problem(seed);
         Outcome o;
         for (const bool c_by_rows : {true, false})
-            for (const Layout& layout : p.layouts) {
+            for (const Layout& layout : layouts<P>()) {
                 ++o.layouts;
-                if (!lacks && !unknown) run(p, problem, layout, c_by_rows, bench, repeat, o);
+                if (!lacks && !unknown) run(problem, layout, c_by_rows, bench, repeat, o);
             }
         ++(o.ran == 0 ? not_run : o.wrong.empty() ? exact : wrong);
         const std::string result =
@@ -208,17 +203,17 @@ struct Table {
         const auto three = [&](const int(&n)[3]) {
             return o.ran ? format("%d %d %d", n[0], n[1], n[2]) : "-";
         };
-        Row row = {{"a_b", p.in.name},
-                   {"c", p.c.name},
-                   {"d", p.d.name},
-                   {"operation", kOperationNames[p.operation]},
-                   {"m_n_k", format("%dx%dx%d", p.M, p.N, p.K)},
+        Row row = {{"a_b", Element<typename P::In>::kName},
+                   {"c", Element<typename P::C>::kName},
+                   {"d", Element<typename P::D>::kName},
+                   {"operation", kOperationNames[P::kOperation]},
+                   {"m_n_k", format("%dx%dx%d", P::M, P::N, P::K)},
                    {"layouts", format("%d of %d", o.ran, o.layouts)},
                    {"num_elements_a_b_d", three(o.found.elements)},
                    {"num_storage_elements_a_b_d", three(o.found.storage_elements)},
-                   {"support", lacks                          ? "lacks it"
-                               : bench.sm >= p.emulated_since ? "emulated"
-                                                              : "native"},
+                   {"support", lacks                           ? "lacks it"
+                               : bench.sm >= P::kEmulatedSince ? "emulated"
+                                                               : "native"},
                    {"ns_each", o.ns > 0 ? format("%.1f", o.ns) : "-"},
                    {"result", result}};
         row += bench.where();
@@ -228,9 +223,9 @@ struct Table {
     }
     template <class In, class C, class D>
     void three_shapes() {
-        row(product<Product<In, C, D, 16, 16, 16>>());
-        row(product<Product<In, C, D, 32, 8, 16>>());
-        row(product<Product<In, C, D, 8, 32, 16>>());
+        row<Product<In, C, D, 16, 16, 16>>();
+        row<Product<In, C, D, 32, 8, 16>>();
+        row<Product<In, C, D, 8, 32, 16>>();
     }
     void all() {
         three_shapes<half, float, float>();
@@ -238,16 +233,16 @@ struct Table {
         three_shapes<half, half, float>();  // in neither article: C and D may differ
         three_shapes<half, float, half>();
         three_shapes<__nv_bfloat16, float, float>();
-        row(product<Product<tf32, float, float, 16, 16, 8>>());
-        row(product<Product<double, double, double, 8, 8, 4>>());
+        row<Product<tf32, float, float, 16, 16, 8>>();
+        row<Product<double, double, double, 8, 8, 4>>();
         three_shapes<signed char, int, int>();
         three_shapes<unsigned char, int, int>();
-        row(product<Product<signed char, int, int, 16, 16, 16, kWrap>>());
-        row(product<Product<signed char, int, int, 16, 16, 16, kSatf>>());
-        row(product<Product<s4, int, int, 8, 8, 32>>());
-        row(product<Product<u4, int, int, 8, 8, 32>>());
-        row(product<Product<b1, int, int, 8, 8, 128, kXor>>());
-        row(product<Product<b1, int, int, 8, 8, 128, kAnd>>());
+        row<Product<signed char, int, int, 16, 16, 16, kWrap>>();
+        row<Product<signed char, int, int, 16, 16, 16, kSatf>>();
+        row<Product<s4, int, int, 8, 8, 32>>();
+        row<Product<u4, int, int, 8, 8, 32>>();
+        row<Product<b1, int, int, 8, 8, 128, kXor>>();
+        row<Product<b1, int, int, 8, 8, 128, kAnd>>();
     }
 };
 

@@ -71,7 +71,7 @@ struct Product {
     using D = D_;
     static constexpr int M = M_, N = N_, K = K_;
     static constexpr Operation kOperation = operation;
-    static constexpr bool kSubByte = Element<In>::kBits < 8;
+    static constexpr bool kTf32 = std::is_same_v<In, tf32>, kHalfSums = std::is_same_v<D, half>;
     static constexpr int kSince = operation == kAnd ? 80 : Element<In>::kSince;
     static constexpr int kEmulatedSince = operation == kAnd ? 100 : Element<In>::kEmulatedSince;
 };
@@ -80,11 +80,14 @@ struct Product {
 struct Found {
     int compiled_for, elements[3], storage_elements[3];
 };
+// A matrix on the device. ldm: in elements.
+struct Operand {
+    void* data;
+    unsigned ldm;
+    wmma::layout_t layout;
+};
 struct Arguments {
-    const void *A, *B, *C;
-    void* D;
-    unsigned lda, ldb, ldc, ldd;  // in elements
-    wmma::layout_t c_layout, d_layout;
+    Operand A, B, C, D;
     int again;
     Found* found;
 };
@@ -109,19 +112,18 @@ __global__ void multiply(Arguments to) {
         wmma::fragment<wmma::matrix_b, P::M, P::N, P::K, typename P::In, LayoutB> b;
         wmma::fragment<wmma::accumulator, P::M, P::N, P::K, typename P::C> c;
         wmma::fragment<wmma::accumulator, P::M, P::N, P::K, typename P::D> d;
-        wmma::load_matrix_sync(a, static_cast<const Stored*>(to.A), to.lda);
-        wmma::load_matrix_sync(b, static_cast<const Stored*>(to.B), to.ldb);
-        wmma::load_matrix_sync(c, static_cast<const typename P::C*>(to.C), to.ldc, to.c_layout);
-        if constexpr (std::is_same_v<
-                          typename P::In,
-                          tf32>) {  // the load does not round: the program has to, all of x[]
+        wmma::load_matrix_sync(a, static_cast<const Stored*>(to.A.data), to.A.ldm);
+        wmma::load_matrix_sync(b, static_cast<const Stored*>(to.B.data), to.B.ldm);
+        wmma::load_matrix_sync(c, static_cast<const typename P::C*>(to.C.data), to.C.ldm,
+                               to.C.layout);
+        if constexpr (P::kTf32) {  // the load does not round: the program has to, all of x[]
             for (int i = 0; i < a.num_elements; ++i) a.x[i] = to_tf32(a.x[i]);
             for (int i = 0; i < b.num_elements; ++i) b.x[i] = to_tf32(b.x[i]);
         }
         multiply_add<P>(d, a, b, c);
         if constexpr (std::is_same_v<typename P::C, typename P::D>)
             for (int i = 0; i < to.again; ++i) multiply_add<P>(d, a, b, d);
-        wmma::store_matrix_sync(static_cast<typename P::D*>(to.D), d, to.ldd, to.d_layout);
+        wmma::store_matrix_sync(static_cast<typename P::D*>(to.D.data), d, to.D.ldm, to.D.layout);
         if (threadIdx.x == 0)
             *to.found = {kCompiledFor,
                          {a.num_elements, b.num_elements, d.num_elements},
@@ -129,61 +131,18 @@ __global__ void multiply(Arguments to) {
     }
 }
 
-// The same facts for code that is compiled once for all types.
-struct ElementFacts {
-    const char* name;
-    int bits, low, high;
-    void (*put)(uint8_t* to, double value);
-    double (*take)(const uint8_t* from);
-};
-template <class T>
-ElementFacts element() {
-    using E = Element<T>;
-    using Stored = typename E::Stored;
-    const auto put = [](uint8_t* to, double value) {
-        const Stored stored = Stored(value);
-        std::memcpy(to, &stored, sizeof stored);
-    };
-    const auto take = [](const uint8_t* from) {
-        Stored stored;
-        std::memcpy(&stored, from, sizeof stored);
-        return double(stored);
-    };
-    return {E::kName, E::kBits, E::kLow, E::kHigh, put, take};
-}
-
 // A kernel, and the layouts in which it expects A and B.
 struct Layout {
     void (*kernel)(Arguments);
     bool a_by_rows, b_by_rows;
 };
-struct ProductFacts {
-    ElementFacts in, c, d;
-    int M, N, K;
-    Operation operation;
-    int since, emulated_since;
-    bool tf32, half_sums, same_sums;  // of A and B; of D; of C and D
-    std::vector<Layout> layouts;
-};
 template <class P>
-ProductFacts product() {
-    std::vector<Layout> layouts = {{multiply<P, row_major, col_major>, true, false}};
-    if constexpr (
-        !P::kSubByte)  // of what is smaller than a byte, neighbours along k must be neighbours in memory
-        layouts.insert(layouts.end(), {{multiply<P, row_major, row_major>, true, true},
-                                       {multiply<P, col_major, col_major>, false, false},
-                                       {multiply<P, col_major, row_major>, false, true}});
-    return {element<typename P::In>(),
-            element<typename P::C>(),
-            element<typename P::D>(),
-            P::M,
-            P::N,
-            P::K,
-            P::kOperation,
-            P::kSince,
-            P::kEmulatedSince,
-            std::is_same_v<typename P::In, tf32>,
-            std::is_same_v<typename P::D, half>,
-            std::is_same_v<typename P::C, typename P::D>,
-            layouts};
+std::vector<Layout> layouts() {
+    std::vector<Layout> all = {{multiply<P, row_major, col_major>, true, false}};
+    // Of what is smaller than a byte, neighbours along k must be neighbours in memory.
+    if constexpr (Element<typename P::In>::kBits >= 8)
+        all.insert(all.end(), {{multiply<P, row_major, row_major>, true, true},
+                               {multiply<P, col_major, col_major>, false, false},
+                               {multiply<P, col_major, row_major>, false, true}});
+    return all;
 }
