@@ -121,10 +121,13 @@ class Parser(argparse.ArgumentParser):
         fail(2, f"{self.prog}: {message.removeprefix('argument ')}; see --help".removeprefix(": "))
 
 
-def count(text):
-    if not text.isdigit() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"'{text}': takes a whole number above 0")
-    return int(text)
+def count(most):
+    """An option's type: a whole number."""
+    def number(text):
+        if not (text.isdigit() and 1 <= int(text) <= most):
+            raise argparse.ArgumentTypeError(f"'{text}': takes a whole number from 1 to {most}")
+        return int(text)
+    return number
 
 
 def show_help(words):
@@ -335,15 +338,10 @@ def run_view(words):
     import view
     from own import Own
 
-    def whole_number(text):
-        if not (text.isdigit() and 1 <= int(text) <= view.LONGEST):
-            raise argparse.ArgumentTypeError(f"'{text}': takes a whole number from 1 to {view.LONGEST}")
-        return int(text)
-
     parser = Parser("view", "-v", "--html --caption")
     parser.add_argument("steps", nargs="*")
     for option in ("-m", "-n", "-k"):
-        parser.add_argument(option, type=whole_number)
+        parser.add_argument(option, type=count(view.LONGEST))
     given = parser.parse_args(words)
     machine.verbose = given.v
     if given.html is not None:
@@ -479,8 +477,8 @@ def run_test(words):
         return own.test(words)
     parser = Parser("", "--all -N -V -VV -Q --progress --rerun-failed --stop-on-failure --schedule-random --print-labels "
                     "--output-on-failure", "-R -E -L -LE -I --repeat --output-junit")
-    parser.add_argument("-j", type=count)
-    parser.add_argument("--timeout", type=count)
+    for option in ("-j", "--timeout"):
+        parser.add_argument(option, type=count(10**6))
     parser.add_argument("chapters", nargs="*")
     given = parser.parse_args(words)  # unknown options ended it: ctest would ignore them
     machine.verbose = given.V or given.VV

@@ -39,13 +39,15 @@ def differing(found, expected):
     return [name for name in expected if found.get(name) != expected[name]]
 
 
-def check_probe(name, folder, *words):
-    every, one, picture = (folder / file for file in ("all.csv", "one.csv", "picture.svg"))
+@pytest.mark.parametrize("words", ("probe_cpu --arch sm_70", "probe_cpu --arch sm_75", "probe_cpu --arch sm_80", "probe"))
+def test_fragments(words, tmp_path):
+    """On the emulator, and on this GPU."""
+    name, *words = words.split()
+    every, one, picture = (tmp_path / file for file in ("all.csv", "one.csv", "picture.svg"))
     arch = re.search(r", sm_(\d+)\n", printed(name, "--all", "--csv", every, *words))[1]
     chips = "sm_70 (Volta)" if arch == "70" else "sm_75 and later"
     expected = layouts.maps()[chips]
-    all_shapes = read(every, "shape", "use", "type", "layout")
-    assert not differing(all_shapes, {f"16x16x16 {of}": places for of, places in expected.items()})
+    assert not differing(read(every, "shape", "use", "type", "layout"), {f"16x16x16 {of}": places for of, places in expected.items()})
     for of, places in expected.items():
         use, kind, layout = of.split()
         text = printed(name, "--use", use, "--type", kind, "--layout", layout, "--csv", one, "--svg", picture, *words)
@@ -54,25 +56,11 @@ def check_probe(name, folder, *words):
         assert chips in text.splitlines()[-1], f"{of}: not recognised"
     printed(name, "--svg", picture, *words)
     assert picture.read_text() == (CHAPTER / PICTURES[chips]).read_text(), f"not what probe --svg draws: {PICTURES[chips]}"
-    return arch, expected, all_shapes
-
-
-def check_instructions(name, folder):
-    text = printed(name, "--csv", folder / "maps.csv")
-    found, expected = read(folder / "maps.csv", "map"), layouts.maps()["sm_80 and later"]
-    assert list(found) == list(expected) and not differing(found, expected)
-    assert shown(text) == [place for places in expected.values() for place in places]
-
-
-@pytest.mark.parametrize("arch", ("sm_70", "sm_75", "sm_80"))
-def test_fragments(arch, tmp_path):
-    check_probe("probe_cpu", tmp_path, "--arch", arch)
-
-
-def test_fragments_of_this_gpu(tmp_path):
-    check_probe("probe", tmp_path)
 
 
 @pytest.mark.parametrize("name", ("mma_maps_cpu", "mma_maps"))
 def test_instructions(name, tmp_path):
-    check_instructions(name, tmp_path)
+    text = printed(name, "--csv", tmp_path / "maps.csv")
+    found, expected = read(tmp_path / "maps.csv", "map"), layouts.maps()["sm_80 and later"]
+    assert list(found) == list(expected) and not differing(found, expected)
+    assert shown(text) == [place for places in expected.values() for place in places]
