@@ -147,10 +147,11 @@ double check_accuracy(Shape s, const std::vector<In>& A, const std::vector<In>& 
     return worst;
 }
 
+using Verify = std::function<void()>;
+
 // Verifies the product that `multiply` computes on the operands x, and waits for. On integers C
 // must equal A * B: `in_each_order` repeats that with the threads in other orders, where it can.
 // On reals C must stay within the error bound. Returns the largest error / bound. Throws Failure.
-using Verify = std::function<void()>;
 template <class X>
 double verify_product(
     X& x, const Arithmetic& arithmetic, uint32_t seed, const std::function<void()>& multiply,

@@ -2,7 +2,9 @@
 import os
 import pty
 import re
+import resource
 import shlex
+import signal
 import subprocess
 import sys
 
@@ -96,6 +98,18 @@ def test_a_wrong_result_is_red_on_a_terminal(settings, red):
     os.close(terminal)
     said = os.read(reader, 4096)
     assert run.returncode == 1 and b"never launched" in said and (b"\x1b[31m" in said) == red, said
+
+
+@pytest.mark.parametrize("name", ("03_shared_blocking_cpu", "probe_cpu"))
+def test_full_disk(name, tmp_path):
+    """As a disk is full for files that may not grow."""
+    def no_growth():
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
+
+    run = call(program(name), "--csv", tmp_path / "x.csv", preexec_fn=no_growth)
+    assert run.returncode == 2 and run.stderr.count("\n") == 1, run.stderr
+    assert not list(tmp_path.iterdir())
 
 
 def test_opencl_without_a_home(tmp_path):

@@ -304,3 +304,9 @@ def test_wide_shows_what_the_csv_has(tmp_path):
     run = call(program("03_shared_blocking_cpu_trace"), "--wide", "--size", "16", "--csv", tmp_path / "x.csv")
     rows = [line.split(",") for line in (tmp_path / "x.csv").read_text().splitlines()]
     assert [re.split("  +", line) for line in run.stdout.splitlines()[-2:]] == rows
+
+
+def test_ctrl_c_in_a_real_program(tmp_path):
+    command = [program("01_naive_cpu_trace"), "--size", "512", "--csv", tmp_path / "new.csv"]
+    code, output = press_ctrl_c(command, "512")
+    assert code in (-signal.SIGINT, 130) and not list(tmp_path.iterdir()), (code, output)

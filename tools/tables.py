@@ -260,8 +260,8 @@ def steps(results, page):
         yield " | ".join([programs.name(file), changes if file != before else "", *figures])
 
 
-def seeds(csv):
-    """Programs at shapes that were drawn by a seed, in percent of cuBLAS: those of CSV_12.csv, and of the second list, CSV_2027.csv."""
+def seeds(name, csv):
+    """A table of programs at shapes that were drawn by a seed, in percent of cuBLAS: CSV_12.csv, and the second list, CSV_2027.csv."""
     def made(results, page):
         yield Head("program | geometric mean | ahead | below 85% | least")
         for seed, words in ((12, ""), (2027, ", seed 2027")):
@@ -270,12 +270,14 @@ def seeds(csv):
                 found = [row.percent_of_cublas for row in rows if row.stage == stage]
                 yield (f"{stage}{words} | {statistics.geometric_mean(found):.1f}% | {sum(each >= 100 for each in found)} of "
                        f"{len(found)} | {sum(each < 85 for each in found)} | {min(found):.0f}%")
-    return made
+    made.__name__ = name
+    table(made)
 
 
-for name, csv in (("shapes", "shapes"), ("h100_shapes", "../h100/shapes"), ("fp32_shapes", "fp32"),
-                  ("h100_fp32_shapes", "../h100/fp32")):
-    TABLES[name] = lambda results, page, old, made=seeds(csv): markdown(made(results, page), old)
+seeds("shapes", "shapes")
+seeds("h100_shapes", "../h100/shapes")
+seeds("fp32_shapes", "fp32")
+seeds("h100_fp32_shapes", "../h100/fp32")
 
 
 @table

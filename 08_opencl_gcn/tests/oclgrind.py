@@ -40,11 +40,11 @@ WRONG = rf"Invalid (?:read|write|memory)|exceeds static array|{RACE}|C\[\d+\]\[\
 
 def planted():
     """(file, fault, what is said) for the lines that the step before lacks: the simulator takes its time."""
-    lines = set()
+    lines, entries = set(), faults.equivalent(CHAPTER.name)
     for file in FILES:
         for fault in faults.in_file(f"08_opencl_gcn/{file}.cl"):
             barrier = fault.old.startswith("barrier")
-            if (faults.line_of(fault) not in lines or barrier) and not any(faults.covers(entry, fault) for entry in faults.equivalent(CHAPTER.name)):
+            if (faults.line_of(fault) not in lines or barrier) and not any(faults.covers(entry, fault) for entry in entries):
                 said = RACE if barrier else UNINITIALISED if fault.kind == "zero" else WRONG
                 yield pytest.param(file, fault, said, id=str(fault))
                 if barrier and fault.kind == "drop":

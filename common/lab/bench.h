@@ -13,7 +13,7 @@ using Launch = std::function<void()>;
 // Calls `verify`, on the emulator once for each order of threads; in a traced build, which finds a
 // race in any, for one. There it throws Failure(kWrongResult) also for a race that a right result
 // hides.
-void in_each_order(const std::function<void()>& verify, unsigned seed = 1);
+void in_each_order(const Verify& verify, unsigned seed = 1);
 
 // Launches and waits. On the emulator nothing may race, the traffic must be as stated, and shared
 // memory whose traffic is stated must be read without bank conflicts. Throws Failure.

@@ -2,14 +2,13 @@
 // cold L2, beside cuBLAS's product of the same matrices.
 #include <chrono>
 #include <cmath>
-#include <limits>
 #include <thread>
 
 #include "common/lab/cublas.h"
 #include "common/lab/nvml.h"
 #include "common/machine.h"
 
-void in_each_order(const std::function<void()>& verify, unsigned) { verify(); }
+void in_each_order(const Verify& verify, unsigned) { verify(); }
 
 void run_checked(const std::string& what, const Traffic&, const Launch& launch) {
     launch();
@@ -89,15 +88,16 @@ struct Bench::Timing {
         read_clocks<<<multiprocessors, 1>>>(counting.data(), false);
         check_cuda(cudaGetLastError(), "launching the clock's probe");
     }
-    // Waits. Returns the MHz of the slowest multiprocessor since the last call: beside tensor cores
-    // that are at work, one without work is faster.
+    // Waits. Returns the MHz of the slowest multiprocessor since the last call, or 0 if none was
+    // read: beside tensor cores that are at work, one without work is faster.
     double mhz() {
         std::vector<Counting> all;
         counting.download(all);
         counting.upload(std::vector<Counting>(all.size()));
-        double least = std::numeric_limits<double>::infinity();
+        double least = 0;
         for (const Counting& each : all)
-            if (each.all.nanoseconds > 0) least = std::min(least, mhz_of(each.all));
+            if (const double mhz = mhz_of(each.all); least == 0 || (0 < mhz && mhz < least))
+                least = mhz;
         return least;
     }
     Nvml nvml;

@@ -28,7 +28,7 @@ public:
             int type, status;
             unsigned long long value;
         } now = {186, 0, 0, 0, 0, -1, 0};  // NVML_FI_DEV_POWER_INSTANT
-        call("nvmlDeviceGetFieldValues", device_, 1, static_cast<void*>(&now));
+        if (device_) call("nvmlDeviceGetFieldValues", device_, 1, static_cast<void*>(&now));
         return (now.status == 0 ? unsigned(now.value) : ask("nvmlDeviceGetPowerUsage")) * 1e-3;
     }
 
@@ -43,7 +43,7 @@ private:
     template <class... Arguments>
     unsigned ask(const char* name, Arguments... arguments) const {
         unsigned said = 0;
-        call(name, device_, arguments..., &said);
+        if (device_) call(name, device_, arguments..., &said);
         return said;
     }
     void *library_, *device_ = nullptr;

@@ -27,7 +27,7 @@ static std::string below(const std::string& problem) {
            std::string(std::max<size_t>(place, 5) - 5, ' ') + problem.substr(what + 1);
 }
 
-void in_each_order(const std::function<void()>& verify, unsigned seed) {
+void in_each_order(const Verify& verify, unsigned seed) {
     for (const auto& [name, order] : emulator::kOrders) {
         emulator::set_order(order, seed);
         emulator::reset_counts();
