@@ -56,10 +56,10 @@ struct Counts {
     uint64_t barriers = 0;  // one for each block and each barrier that it passed
     // Races, uninitialised reads, divergence: one line each; at most 20, then "... and N more".
     std::vector<std::string> problems;
-    std::vector<Line> lines;  // in the order in which they first ran
 };
 void reset_counts();
 const Counts& counts();  // since the start or the last reset; valid until the next call
+std::vector<Line> lines();  // since then, in the order in which they first ran
 
 // Every kernel of the program, each instance of a template apart, and how many of its launches since the start ended well. A launch that
 // leaves template arguments to the compiler isn't counted. Empty in a stripped program.

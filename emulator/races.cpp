@@ -7,7 +7,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <map>
-#include <unordered_map>
+#include <vector>
 
 #include "emulator/names.h"
 #include "emulator/report.h"
@@ -39,7 +39,6 @@ struct Group {
     uint8_t warp = 0;
     uint8_t bytes : 2;
     bool atomic : 1;
-    bool more : 1;  // of the cell's first: there may be more_groups
     uint32_t lanes = 0;
 };
 
@@ -51,6 +50,7 @@ struct Cell {
     uint32_t clock;  // 0: none yet
     uint16_t thread : 14, bytes : 2;
     uint16_t site;
+    uint32_t more;  // where in more_groups its last is, if that is its
     Group group[2];
 };
 
@@ -59,7 +59,17 @@ namespace {
 constexpr int kCellBytes = 2;  // a half: the narrowest access that neighbouring threads make
 
 std::map<uint32_t, uint3> blocks;  // of this launch, by the clock at their start
-std::unordered_map<const Cell*, std::vector<Group>> more_groups;  // since the last barrier
+struct MoreGroup {
+    const Cell* of;
+    uint32_t before;  // the cell's one before, or kNone
+    Group group;
+};
+constexpr uint32_t kNone = ~0u;
+std::vector<MoreGroup> more_groups;  // since the last barrier
+uint32_t last_of(const Cell& cell) {
+    const uint32_t at = cell.more;
+    return at < more_groups.size() && more_groups[at].of == &cell ? at : kNone;
+}
 
 // A thread of the group that is not ordered with the access, or -1.
 [[gnu::always_inline]] inline int unordered_thread(const Group& group, const Access& now) {
@@ -113,8 +123,7 @@ std::string block_at(uint32_t clock) {
         return;
     const unsigned warp = now.thread / 32;
     const uint32_t lane = 1u << now.thread % 32;
-    const Group group{now.clock, now.site,   uint8_t(warp), uint8_t(now.bytes),
-                      atomic,    first.more, lane};
+    const Group group{now.clock, now.site, uint8_t(warp), uint8_t(now.bytes), atomic, lane};
     const auto joins = [&](Group& g, bool any_site) {
         if (g.clock != now.clock || g.warp != warp || g.atomic != atomic) return false;
         if (g.bytes != now.bytes) return false;
@@ -135,18 +144,21 @@ std::string block_at(uint32_t clock) {
         return;
     }
     if (joins(second, true)) return;  // a third instruction: the second's line stands for it
-    first.more = true;
-    std::vector<Group>& more = more_groups[&cell];
+    const uint32_t last = last_of(cell);
+    const auto add = [&](const Group& g) {
+        cell.more = uint32_t(more_groups.size());
+        more_groups.push_back({&cell, last, g});
+    };
     if (first.atomic == second.atomic && first.atomic != atomic) {  // one of each kind stays
-        more.push_back(second);
+        add(second);
         second = group;
         return;
     }
-    for (Group& g : more)
-        if (joins(g, true)) return;
-    for (Group& g : more)
-        if (replaces(g)) return void(g = group);
-    more.push_back(group);
+    for (uint32_t i = last; i != kNone; i = more_groups[i].before)
+        if (joins(more_groups[i].group, true)) return;
+    for (uint32_t i = last; i != kNone; i = more_groups[i].before)
+        if (replaces(more_groups[i].group)) return void(more_groups[i].group = group);
+    add(group);
 }
 
 // Of the group's threads one that has not fenced what it read from what the acting operation writes,
@@ -188,10 +200,9 @@ inline void check_cell(Cell& cell, bool global, const Access& now, uint32_t sinc
         conflict(global, {cell.clock, cell.thread, cell.site, kWrite, 3}, now, true);
     for (const Group& group : cell.group)
         if (may_conflict(group, now)) check_group(group, global, now, since);
-    if (cell.group[0].more)
-        if (const auto more = more_groups.find(&cell); more != more_groups.end())
-            for (const Group& group : more->second)
-                if (may_conflict(group, now)) check_group(group, global, now, since);
+    for (uint32_t i = last_of(cell); i != kNone; i = more_groups[i].before)
+        if (may_conflict(more_groups[i].group, now))
+            check_group(more_groups[i].group, global, now, since);
     if (now.kind == kWrite) {
         cell.clock = now.clock, cell.thread = now.thread & 0x3fff, cell.site = now.site,
         cell.bytes = now.bytes & 3;

@@ -155,6 +155,7 @@ std::string text_of(const Array& array) {
 }
 
 std::string text_of_launch() {
+    find_sites();
     std::string text = "kernel," + kernel_name() + "\n";
     for (const std::string& problem : counts().problems) text += "problem," + problem + "\n";
     const auto range = [&](const char* kind, const std::string& name, const void* begin) {

@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <map>
+#include <tuple>
 
 #include "emulator/lines.h"
 #include "emulator/names.h"
@@ -27,6 +28,8 @@ struct Problems {
     std::vector<std::string> others;
 } problems;
 
+}  // namespace
+
 // One call of addr2line finds the lines of all instructions.
 void find_sites() {
     std::vector<Site*> unknown;
@@ -40,8 +43,6 @@ void find_sites() {
     for (size_t i = 0; i < lines.size(); ++i)
         unknown[i]->where = lines[i].empty() ? "an unknown line" : lines[i];
 }
-
-}  // namespace
 
 std::string describe(const Conflict& c) {
     const auto does = [](trace::Kind kind) {
@@ -88,11 +89,7 @@ void reset_counts() {
 const Counts& counts() {
     static Counts result;
     result = totals;
-    find_sites();
-
-    std::map<std::string, size_t> line_numbers;
     for (const Site& site : all_sites()) {
-        if (site.requests == 0) continue;
         uint64_t none = 0;
         const auto add = [&](uint64_t& bytes, uint64_t& requests, uint64_t& cost, uint64_t& ideal) {
             bytes += site.bytes, requests += site.requests, cost += site.cost, ideal += site.ideal;
@@ -108,15 +105,9 @@ const Counts& counts() {
         else
             add(r.shared_load_bytes, r.shared_load_requests, r.shared_load_wavefronts,
                 r.shared_load_ideal);
-
-        const std::string key = site.where + "," + std::to_string(site.width) +
-                                (site.global ? "g" : "s") + (site.store ? "s" : "l");
-        const auto [place, is_new] = line_numbers.emplace(key, r.lines.size());
-        if (is_new) r.lines.push_back({site.where, site.global, site.store, site.width, 0, 0, 0});
-        Line& line = r.lines[place->second];
-        add(none, line.requests, line.sectors_or_wavefronts, line.ideal);
     }
 
+    if (!problems.conflicts.empty()) find_sites();
     std::vector<std::string> all = problems.others, heads;
     // To a reader two instructions of one line, as in an unrolled loop, are one problem.
     for (const Conflict& c : problems.conflicts) {
@@ -130,6 +121,23 @@ const Counts& counts() {
     if (all.size() > shown)
         result.problems.push_back("... and " + std::to_string(all.size() - shown) + " more");
     return result;
+}
+
+std::vector<Line> lines() {
+    find_sites();
+    std::vector<Line> found;
+    std::map<std::tuple<std::string, int, bool, bool>, size_t> numbers;
+    for (const Site& site : all_sites()) {
+        if (site.requests == 0) continue;
+        const auto [place, is_new] = numbers.emplace(
+            std::tuple(site.where, site.width, site.global, site.store), found.size());
+        if (is_new) found.push_back({site.where, site.global, site.store, site.width, 0, 0, 0});
+        Line& line = found[place->second];
+        line.requests += site.requests;
+        line.sectors_or_wavefronts += site.cost;
+        line.ideal += site.ideal;
+    }
+    return found;
 }
 
 }  // namespace emulator

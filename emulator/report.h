@@ -24,7 +24,8 @@ struct Conflict {
     bool unfenced;  // they are in order, but no proxy fence lies between
     std::string who;
 };
-std::string describe(const Conflict& conflict);  // call counts() first, which looks up the lines
+void find_sites();  // looks up the source lines that are not known yet
+std::string describe(const Conflict& conflict);  // call that first
 // Keeps one conflict for each pair of instructions, and calls who() only for a new one.
 void report_conflict(Conflict conflict, const std::function<std::string()>& who);
 

@@ -123,10 +123,11 @@ void trace::count_bulk(const void* pc, bool store, uint64_t bytes, uint64_t sect
 
 void count_pending() {
     for (Site* site : sites.touched) {
-        for (unsigned warp = 0; warp < kMaxThreads / 32; ++warp)
+        for (unsigned warp = 0; warp * 32 < threads.size(); ++warp) {
             finish_requests(*site, warp, site->pending[warp].size());
-        std::fill(std::begin(site->times), std::end(site->times), 0);
-        std::fill(std::begin(site->finished), std::end(site->finished), 0);
+            site->finished[warp] = 0;
+        }
+        std::fill_n(site->times, threads.size(), 0);
         site->touched = false;
     }
     sites.touched.clear();

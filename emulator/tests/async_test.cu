@@ -110,7 +110,7 @@ TYPED_TEST(Async, SectorsOfCopiesAreThoseOfAnH200) {
         kernel<<<1, 32>>>(in.data, lanes_a_row, to_stride);
         EXPECT_EQ(global_loads()[0], 1u);
         EXPECT_EQ(shared_stores()[0], 0u);
-        EXPECT_EQ(named(emulator::counts().lines[0].where), "@copy");
+        EXPECT_EQ(named(emulator::lines()[0].where), "@copy");
         return global_loads()[1];
     };
     // Past L1: measured with ncu (driver 580.159.04, CUDA 13.0).

@@ -89,7 +89,7 @@ TEST_F(Mbarriers, RingOfTwo) {
         EXPECT_TRUE(run_sum(kNone));
         EXPECT_EQ(global_loads(), (Traffic{5, 5 * kBoxBytes / 32, 0, 5 * kBoxBytes}));
         EXPECT_EQ(shared_stores()[0], 0u);
-        EXPECT_EQ(named(emulator::counts().lines[0].where), "@load");
+        EXPECT_EQ(named(emulator::lines()[0].where), "@load");
         expect_silence();
     });
 }

@@ -71,7 +71,7 @@ TEST_F(Ptx, LdmatrixIsOneRequestOfRows) {
     expect(run<4>(kFine, 128), {1, 32, 4, 512});  // all eight
     expect(run<2>(kFine), {1, 2, 2, 256});
     EXPECT_EQ(run<1>(kFine), (Traffic{1, 1, 1, 128}));
-    for (const emulator::Line& line : emulator::counts().lines)
+    for (const emulator::Line& line : emulator::lines())
         EXPECT_TRUE(line.store || (named(line.where) == "@x1" && line.width == 16)) << line.where;
     expect_silence();
     run<4>(kNoSync);

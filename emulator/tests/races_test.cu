@@ -100,7 +100,7 @@ TEST_F(Races, AreReportedOnceForEachPairOfLines) {
     expect_problem(
         {"race in shared memory: @all writes what @all writes (block 0, threads 0 and 1)"});
     EXPECT_EQ(emulator::counts().blocks, 0u);
-    EXPECT_EQ(emulator::counts().lines.size(), 0u);
+    EXPECT_EQ(emulator::lines().size(), 0u);
     three_on_a_line<<<1, 32>>>(ints.data);
     EXPECT_EQ(emulator::counts().problems.size(), 1u);
     emulator::reset_counts();

@@ -108,7 +108,7 @@ TEST_F(Requests, SectorsFollowTheStrideAndTheAlignment) {
         const Traffic traffic{requests, sectors, 0, threads * sizeof(T)};
         EXPECT_TRUE(global_loads() == traffic && global_stores() == traffic)
             << sizeof(T) << " " << stride;
-        const auto& lines = emulator::counts().lines;
+        const auto lines = emulator::lines();
         ASSERT_EQ(lines.size(), 2u);
         EXPECT_TRUE(lines[0].width == sizeof(T) && lines[0].global && lines[1].global &&
                     lines[0].store != lines[1].store)
@@ -145,7 +145,7 @@ TEST_F(Requests, BankConflictsFollowTheStride) {
         EXPECT_EQ(shared_loads(), (Traffic{1, wavefronts, 1, 128}));
         EXPECT_EQ(shared_stores(), (Traffic{1, wavefronts, 1, 128}));
     }
-    const auto& lines = emulator::counts().lines;
+    const auto lines = emulator::lines();
     ASSERT_EQ(lines.size(), 3u);
     EXPECT_TRUE(named(lines[0].where) == "@store" && lines[0].store && !lines[0].global);
     EXPECT_EQ(named(lines[1].where), "@load");
@@ -191,7 +191,7 @@ TEST_F(Requests, AVectorIsOneAccessInEveryForm) {
         EXPECT_EQ(t, (Traffic{1, 4, 0, 128}));
     for (const Traffic& t : {shared_loads(), shared_stores()})
         EXPECT_EQ(t, (Traffic{1, 1, 1, 128}));
-    for (const auto& line : emulator::counts().lines)
+    for (const auto& line : emulator::lines())
         EXPECT_EQ(line.where.find("tests/requests_test.cu:"), 0u) << line.where;
     expect_silence();
 }

@@ -14,7 +14,7 @@ int main() {
     cudaMalloc(&out, 40);
     race<<<1, 64>>>(out);
     for (const std::string& problem : emulator::counts().problems) std::puts(problem.c_str());
-    for (const emulator::Line& line : emulator::counts().lines) std::puts(line.where.c_str());
+    for (const emulator::Line& line : emulator::lines()) std::puts(line.where.c_str());
 }
 """
 

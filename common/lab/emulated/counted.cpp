@@ -155,7 +155,7 @@ void Machine::measure(const Product& product, Row& row) {
             traffic = {double(c.global_load_bytes), double(c.global_store_bytes),
                        double(c.shared_load_bytes)};
     }
-    for (const emulator::Line& line : options_.lines ? c.lines : std::vector<emulator::Line>())
+    for (const auto& line : options_.lines ? emulator::lines() : std::vector<emulator::Line>())
         std::printf("  %-29s %s %-5s %2d bytes a lane %7.0f requests %8.0f %s, %.0f at best\n",
                     line.where.c_str(), line.global ? "global" : "shared",
                     line.store ? "store" : "load", line.width, double(line.requests),
