@@ -19,12 +19,11 @@ constexpr int kGroup = 8;  // rows of tiles that are computed together
 constexpr int kBoxes = 4;  // of C, for each warpgroup: two pairs
 constexpr int kManyWaves = 32;  // after so many the blocks are no longer in step
 
-// Threads that load: one does it all. Where registers are handed over, it takes a warpgroup.
-__host__ __device__ constexpr int producers(int warpgroups) { return warpgroups == 1 ? 32 : 128; }
-
 template <class T, int kTileM, int kTileN>  // half or __nv_bfloat16
 struct Shared {  // TMA wants tiles of 128-byte rows, on multiples of 1024 bytes
     static constexpr int kParts = kTileN / 64, kWarpgroups = kTileM / 64;
+    // Threads: one loads. Where registers are handed over, that takes a warpgroup.
+    static constexpr int kAllThreads = 128 * kWarpgroups + (kWarpgroups == 1 ? 32 : 128);
     // In KiB: of the 227 that a block may have, 8 for each box, 64 rows of As or 64 columns of Bs.
     static constexpr int kBuffers = (226 - kWarpgroups * kBoxes * 8) / 8 / (kWarpgroups + kParts);
     T As[kBuffers][kTileM][kStepK];
@@ -77,8 +76,8 @@ struct Place {
     int row, col;
 };
 
-template <class T, int kTileM, int kTileN, bool kBoxed, int kAllThreads>
-__global__ void __launch_bounds__(kAllThreads, 1)
+template <class T, int kTileM, int kTileN, bool kBoxed>
+__global__ void __launch_bounds__(Shared<T, kTileM, kTileN>::kAllThreads, 1)
     matmul(const __grid_constant__ Work work, float* C, const __grid_constant__ CUtensorMap A,
            const __grid_constant__ CUtensorMap B, const __grid_constant__ CUtensorMap C_map) {
     extern __shared__ __align__(1024) char memory[];
@@ -234,10 +233,9 @@ void launch(const Work& work, int K, const T* A, const T* B, float* C) {
     const auto C_map = boxed ? tensor_map(C, M, N, 64, 32, 128) : CUtensorMap();
     using Shared = ::Shared<T, m, n>;
     constexpr int kBytes = sizeof(Shared);
-    constexpr int kThreads = 128 * Shared::kWarpgroups + producers(Shared::kWarpgroups);
-    const auto kernel = boxed ? matmul<T, m, n, true, kThreads> : matmul<T, m, n, false, kThreads>;
+    const auto kernel = boxed ? matmul<T, m, n, true> : matmul<T, m, n, false>;
     cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, kBytes);
-    kernel<<<blocks, kThreads, kBytes>>>(work, C, A_map, B_map, C_map);
+    kernel<<<blocks, Shared::kAllThreads, kBytes>>>(work, C, A_map, B_map, C_map);
 }
 
 template <class T>

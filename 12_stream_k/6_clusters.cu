@@ -19,13 +19,12 @@ constexpr int kStepK = 64;  // depth of the tiles: a row of As is 128 bytes
 constexpr int kGroup = 8;  // rows of tiles that are computed together
 constexpr int kManyWaves = 32;  // after so many the blocks are no longer in step
 
-// Threads that load: one does it all. Where registers are handed over, it takes a warpgroup.
-__host__ __device__ constexpr int producers(int warpgroups) { return warpgroups == 1 ? 32 : 128; }
-
 template <class T, int kTileM, int kTileN, bool kTurned>  // half or __nv_bfloat16
 struct Shared {  // TMA wants tiles of 128-byte rows, on multiples of 1024 bytes
     static constexpr int kParts = kTileN / 64;
     static constexpr int kWarpgroups = kTurned ? kParts : kTileM / 64;
+    // Threads: one loads. Where registers are handed over, that takes a warpgroup.
+    static constexpr int kAllThreads = 128 * kWarpgroups + (kWarpgroups == 1 ? 32 : 128);
     static constexpr int kPieces = (kTurned ? kTileM : kTileN) / 8;  // 64 x 8 sums of a warpgroup
     static constexpr int kPairs = kTurned ? 0 : 2;  // of boxes, for each warpgroup
     // In KiB: of the 227 that a block may have, 16 for a pair.
@@ -90,8 +89,9 @@ struct Place {
     int row, col;
 };
 
-template <class T, int kTileM, int kTileN, bool kTurned, int kDown, int kAcross, int kAllThreads>
-__global__ void CLUSTER_DIMS(kDown* kAcross, 1, 1) __launch_bounds__(kAllThreads, 1)
+template <class T, int kTileM, int kTileN, bool kTurned, int kDown, int kAcross>
+CLUSTER_DIMS(kDown* kAcross, 1, 1)
+__global__ void __launch_bounds__(Shared<T, kTileM, kTileN, kTurned>::kAllThreads, 1)
     matmul(const __grid_constant__ Work work, float* C, const __grid_constant__ CUtensorMap A,
            const __grid_constant__ CUtensorMap B, const __grid_constant__ CUtensorMap C_map) {
     extern __shared__ __align__(1024) char memory[];
@@ -254,10 +254,9 @@ void launch(const Work& work, int K, const T* A, const T* B, float* C) {
     const auto C_map = turned ? CUtensorMap() : tensor_map(C, M, N, 64, 32, 128);
     using Shared = ::Shared<T, m, n, turned>;
     constexpr int kBlocks = down * across, kBytes = sizeof(Shared);
-    constexpr int kThreads = 128 * Shared::kWarpgroups + producers(Shared::kWarpgroups);
-    const auto kernel = matmul<T, m, n, turned, down, across, kThreads>;
+    const auto kernel = matmul<T, m, n, turned, down, across>;
     cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, kBytes);
-    kernel<<<work.clusters * kBlocks, kThreads, kBytes>>>(work, C, A_map, B_map, C_map);
+    kernel<<<work.clusters * kBlocks, Shared::kAllThreads, kBytes>>>(work, C, A_map, B_map, C_map);
 }
 
 template <class T>

@@ -28,13 +28,12 @@ constexpr int kStepK = 64;  // depth of the tiles: a row of As is 128 bytes
 constexpr int kGroup = 8;  // rows of tiles that are computed together
 constexpr int kManyWaves = 32;  // after so many the blocks are no longer in step
 
-// Threads that load: one does it all. Where registers are handed over, it takes a warpgroup.
-__host__ __device__ constexpr int producers(int warpgroups) { return warpgroups == 1 ? 32 : 128; }
-
 template <class T, int kTileM, int kTileN, bool kTurned, int kDeep>  // half or __nv_bfloat16
 struct Shared {  // TMA wants tiles of 128-byte rows, on multiples of 1024 bytes
     static constexpr int kParts = kTileN / 64;
     static constexpr int kWarpgroups = kTurned ? kParts : kTileM / 64;
+    // Threads: one loads. Where registers are handed over, that takes a warpgroup.
+    static constexpr int kAllThreads = 128 * kWarpgroups + (kWarpgroups == 1 ? 32 : 128);
     static constexpr int kPieces = (kTurned ? kTileM : kTileN) / 8;  // 64 x 8 sums of a warpgroup
     static constexpr int kPairs = kTurned ? 0 : 2;  // of boxes, for each warpgroup
     static constexpr int kMine = kDeep > 1 ? ceil_div(kPieces, kDeep) : 0;  // pieces to add up
@@ -117,32 +116,31 @@ __device__ __forceinline__ void multiply(const Work& work, float* C, const CUten
     constexpr bool kAlone = Shared::kWarpgroups == 1;  // with two steps' products under way
     auto& shared = *reinterpret_cast<Shared*>(memory);
     const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
-    // Of a cluster: its blocks, those that share A or B with this one, and where this one is.
-    constexpr int kBlocks = kDown * kAcross * kDeep, kPeers = kDown + kAcross - 1;
+    // Of a cluster: its blocks, the peers that have A or B in common, and where this one is.
+    static_assert(kDown == 1 || kAcross == 1, "peers have the same A or the same B");
+    constexpr int kPeers = kDown * kAcross, kBlocks = kPeers * kDeep;
     const int rank = kBlocks > 1 ? ptx::cluster_rank() : 0, cluster = blockIdx.x / kBlocks;
-    const int deep = rank / (kDown * kAcross), slice = deep * kDown * kAcross;
-    const int down = (rank - slice) / kAcross, across = rank % kAcross;
+    const int deep = rank / kPeers, first_peer = deep * kPeers, peer = rank % kPeers;
+    const int down = peer / kAcross, across = peer % kAcross;
     const int first = work.steps * deep / kDeep, steps = work.steps * (deep + 1) / kDeep - first;
 
     const auto load = [&](Place at, int step, int buffer) {
         const int k = (first + step) * kStepK;
         uint64_t* const full = &shared.full[buffer];
         ptx::mbarrier_arrive_expect_tx(full, sizeof(shared.As[0]) + sizeof(shared.Bs[0]));
-        // A part of A for all blocks in this one's row, a part of B for all in its column.
+        // Peers side by side have a part of A from each, peers one below the other of B.
         constexpr int kRows = kTileM / kAcross, kDepth = kStepK / kDown;
-        constexpr unsigned kRow = (1 << kAcross) - 1, kColumn = ((1 << kDown * kAcross) - 1) / kRow;
+        const unsigned peers = ((1 << kPeers) - 1) << first_peer;
         if (kAcross == 1) ptx::bulk_tensor_load(shared.As[buffer], &A, k, at.row, full);
         else
             ptx::bulk_tensor_load_multicast(shared.As[buffer][across * kRows], &A, k,
-                                            at.row + across * kRows, full,
-                                            kRow << (slice + down * kAcross));
+                                            at.row + across * kRows, full, peers);
         for (int j = 0; j < kTileN; j += 64)
             if (kDown == 1)
                 ptx::bulk_tensor_load(shared.Bs[buffer][j / 64], &B, at.col + j, k, full);
             else
                 ptx::bulk_tensor_load_multicast(shared.Bs[buffer][j / 64][down * kDepth], &B,
-                                                at.col + j, k + down * kDepth, full,
-                                                kColumn << (slice + across));
+                                                at.col + j, k + down * kDepth, full, peers);
     };
 
     int ahead = 0;  // steps that are loaded before the barrier
@@ -218,12 +216,10 @@ __device__ __forceinline__ void multiply(const Work& work, float* C, const CUten
         if (threadIdx.x % 128 == 0) ptx::bulk_commit_group();
     };
 
-    // Lanes 0, 1, ... tell the blocks of this one's row, then the others of its column.
-    const int y = lane - kAcross;
-    const int peer = slice + (y < 0 ? down * kAcross + lane : (y + (y >= down)) * kAcross + across);
-    const auto release = [&](int buffer) {
+    const auto release = [&](int buffer) {  // lanes 0, 1, ... tell a peer each
         if (kPeers == 1 && lane == 0) ptx::mbarrier_arrive(&shared.empty[buffer]);
-        if (kPeers > 1 && lane < kPeers) ptx::mbarrier_arrive_remote(&shared.empty[buffer], peer);
+        if (kPeers > 1 && lane < kPeers)
+            ptx::mbarrier_arrive_remote(&shared.empty[buffer], first_peer + lane);
     };
 
     // Each block adds every kDeep-th piece of the tile, from its inbox: all send each other theirs.
@@ -241,7 +237,7 @@ __device__ __forceinline__ void multiply(const Work& work, float* C, const CUten
             const float(&x)[4] = sums[piece];
             ptx::store_async(&shared.inbox[piece / kDeep][deep][threadIdx.x],
                              {x[0], x[1], x[2], x[3]}, &shared.inbox_full,
-                             piece % kDeep * kDown * kAcross + rank - slice);
+                             piece % kDeep * kPeers + peer);
         }
         ptx::mbarrier_wait(&shared.inbox_full, inbox_parity);
         for (int piece = deep; piece < kPieces; piece += kDeep) {
@@ -253,8 +249,7 @@ __device__ __forceinline__ void multiply(const Work& work, float* C, const CUten
             store_piece(sum, at, piece);
         }
         __syncwarp();  // all have read
-        if (lane < kDeep)
-            ptx::mbarrier_arrive_remote(&shared.inbox_empty, lane * kDown * kAcross + rank - slice);
+        if (lane < kDeep) ptx::mbarrier_arrive_remote(&shared.inbox_empty, lane * kPeers + peer);
         inbox_parity ^= 1;
     };
 
@@ -317,14 +312,15 @@ __device__ __forceinline__ void multiply(const Work& work, float* C, const CUten
         ptx::mbarrier_wait(&shared.inbox_empty, inbox_parity ^ 1);  // and peers' last arrivals
 }
 
-template <class T, int m, int n, bool turned, int kThreads>
-__global__ void __launch_bounds__(kThreads, 1)
+template <class T, int m, int n, bool turned>
+__global__ void __launch_bounds__(Shared<T, m, n, turned, 1>::kAllThreads, 1)
     matmul(const __grid_constant__ Work work, float* C, const __grid_constant__ CUtensorMap A,
            const __grid_constant__ CUtensorMap B, const __grid_constant__ CUtensorMap C_map) {
     multiply<T, m, n, turned, 1, 1, 1>(work, C, A, B, C_map);
 }
-template <class T, int m, int n, bool turned, int down, int across, int deep, int kThreads>
-__global__ void CLUSTER_DIMS(down* across* deep, 1, 1) __launch_bounds__(kThreads, 1)
+template <class T, int m, int n, bool turned, int down, int across, int deep>
+CLUSTER_DIMS(down* across* deep, 1, 1)
+__global__ void __launch_bounds__(Shared<T, m, n, turned, deep>::kAllThreads, 1)
     matmul_in_clusters(const __grid_constant__ Work work, float* C,
                        const __grid_constant__ CUtensorMap A, const __grid_constant__ CUtensorMap B,
                        const __grid_constant__ CUtensorMap C_map) {
@@ -340,13 +336,12 @@ void launch(const Work& work, int K, const T* A, const T* B, float* C) {
     const auto C_map = turned ? CUtensorMap() : tensor_map(C, M, N, 64, 32, 128);
     using Shared = ::Shared<T, m, n, turned, deep>;
     constexpr int kBlocks = down * across * deep, kBytes = sizeof(Shared);
-    constexpr int kThreads = 128 * Shared::kWarpgroups + producers(Shared::kWarpgroups);
     const auto kernel = [] {
-        if constexpr (kBlocks == 1) return matmul<T, m, n, turned, kThreads>;
-        else return matmul_in_clusters<T, m, n, turned, down, across, deep, kThreads>;
+        if constexpr (kBlocks == 1) return matmul<T, m, n, turned>;
+        else return matmul_in_clusters<T, m, n, turned, down, across, deep>;
     }();
     cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, kBytes);
-    kernel<<<work.clusters * kBlocks, kThreads, kBytes>>>(work, C, A_map, B_map, C_map);
+    kernel<<<work.clusters * kBlocks, Shared::kAllThreads, kBytes>>>(work, C, A_map, B_map, C_map);
 }
 
 template <class T>
