@@ -2,9 +2,9 @@
 
 A picture is a function, which returns the drawing, and a line that says what it was drawn from.
 """
-import math
 import re
 
+from chart import RIGHT, Axes, Chart
 from machine import ROOT
 from svg import Svg
 from tables import Results, between
@@ -45,39 +45,25 @@ def memory():
 
 
 def roof():
-    bandwidth, peak = RESULTS.one("limits", what="copy").gbs / 1000, RESULTS.one("limits", what="fp32_fma").gflops / 1000
-
-    def at(intensity, speed):
-        return 70 + 34 * math.log2(8 * intensity), 340 - 34 * math.log2(2 * speed)
-
-    svg, ridge = Svg("A kernel of any intensity follows the roof"), peak / bandwidth
-    (left, low), (right, top) = at(1 / 8, .5), at(128, peak)
-    svg.line(f"M{left:g} {top - 30:g}V{low:g}H{right:g}", "grid")
-    svg.line("M{:g} {:g}L{:g} {:g}L{:g} {:g}".format(*at(1 / 8, bandwidth / 8), *at(ridge, peak), right, top))
-    svg.line("M{:g} {:g}V{:g}".format(*at(ridge, peak), low), "dash")
-    svg.text(at(ridge, peak)[0] + 8, low - 12, f"ridge, {ridge:.1f}", "strong")
-    svg.text(right, top - 10, f"{peak:.1f} TFLOP/s", "strong end")
-    svg.text(at(4, 1)[0] - 12, at(1, 4 * bandwidth)[1] + 4, f"{bandwidth:.2f} TB/s x intensity", "strong end")
+    gbs, peak = RESULTS.one("limits", what="copy").gbs, RESULTS.one("limits", what="fp32_fma").gflops / 1000
+    chart, ridge, foot = Chart("A kernel of any intensity follows the roof"), 1000 * peak / gbs, 340
+    axes = Axes(chart, 64, foot - 64, RIGHT, (.2, 100), (.5, 1.4 * peak), (2, 4))
+    axes.curve([(.2, .2 * gbs / 1000), (ridge, peak), (100, peak)], "edge")
+    axes.curve([(ridge, peak), (ridge, .5)], "dash")
+    chart.tag(axes.x(ridge) + 8, foot - 12, f"ridge, {ridge:.1f}", "strong")
+    chart.tag(RIGHT, axes.y(peak) - 12, f"{peak:.1f} TFLOP/s", "strong end")
+    chart.tag(axes.x(4) - 12, axes.y(.004 * gbs), f"{gbs / 1000:.2f} TB/s x intensity", "strong end")
     for row in RESULTS("limits"):
         if row.what == "sweep":
-            x, y = at(row.flop_per_byte, row.gflops / 1000)
-            svg.box(x - 5, y - 5, 10, 10, 3)
-            aside = at(ridge, 1)[0] - 6  # left of the ridge's line
-            svg.text(*((aside, y + 18) if 0 < aside - x < 36 else (x + 9, y + 18)), f"{row.percent_of_limit:.0f}%",
-                     "end" if 0 < aside - x < 36 else "")
-    for speed in (1, 4, 16, 64):
-        svg.text(left - 8, at(1, speed)[1] + 4, speed, "end lesser", False)
-    for power in range(-2, 7):
-        svg.text(at(2**power, 1)[0], low + 18, f"{2**power:g}", "middle lesser", False)
+            axes.curve([(row.flop_per_byte, row.gflops / 1000)] * 2, "dot")
+            chart.tag(axes.x(row.flop_per_byte) + 9, axes.y(row.gflops / 1000) + 14, f"{row.percent_of_limit:.0f}%")
     for stage, name in (("01_naive", "01"), ("02_register_blocking", "02"), ("03_shared_blocking", "03 to 05")):
-        svg.text(at(RESULTS.stages()[stage].flop_per_byte, 1)[0], low + 38, name, "strong middle", False)
-    svg.text(left - 8, low + 38, "chapter", "end", False)
-    svg.text(20, top - 20, "TFLOP/s", "lesser", False)
-    svg.text(right, low + 56, "flop per byte", "end lesser", False)
-    svg.text(20, low + 84, "The line is the roof. A box is the sweep at one intensity,")
-    svg.text(20, low + 100, "with its share of the roof. A chapter's number stands below")
-    svg.text(20, low + 116, "the flop per byte of its kernel.")
-    return svg, "Measured on an H200: docs/results/h200/limits.csv, ladder.csv."
+        chart.tag(axes.x(RESULTS.stages()[stage].flop_per_byte), foot + 32, name, "strong middle")
+    chart.text(20, 54, "TFLOP/s", "lesser", False)
+    chart.text(RIGHT, foot + 52, "flop per byte", "lesser end", False)
+    chart.text(20, foot + 76, "The line is the roof. A dot is the sweep at one intensity, with its share")
+    chart.text(20, foot + 92, "of the roof. A chapter's number stands below its kernel's flop per byte.")
+    return chart, "Measured on an H200: docs/results/h200/limits.csv, ladder.csv."
 
 
 def slots():
