@@ -11,15 +11,13 @@ import shlex
 
 import pytest
 
-from plant import together
 from programs import PROGRAMS, ROOT
 from support import call, tool
 
 KERNELS = re.compile(r"Compiling entry function '(\w+)' for '(sm_\w+)'\n.*\n\s*(\d+) bytes stack frame, (\d+) bytes spill stores, "
                      r"(\d+) bytes spill loads\n.*Used (\d+) registers(?:.*?, (\d+) bytes smem)?")
 STAGES = [each for each in PROGRAMS if each.kind == "stage"]
-STEPS = [each for each in PROGRAMS if each.kind == "step"]
-OTHERS = [each for each in PROGRAMS if each.kind in ("product", "other", "gpu")]
+OTHERS = [each for each in PROGRAMS if each.kind in ("step", "product", "other", "gpu")]
 
 
 def of(programs):
@@ -76,20 +74,9 @@ def included(source):
     return text + "".join(included(ROOT / name) for name in re.findall(r'#include "(\d\d_\S+)"', text))
 
 
-def front_end(source, architectures, folder):
-    targets = [f"-gencode=arch=compute_{number},code=compute_{number}" for number in architectures]
-    nvcc(["-std=c++17", "-I.", "-fatbin", "-Xcicc", "-O0", *targets, source], folder / "made")
-
-
 @of(OTHERS)
 def test_no_warning(program, tmp_path):
-    """For the newest architecture; for the oldest, too, if that lacks instructions."""
-    front_end(program.source, ("90a", "75") if re.search(r"mma\.h>|/ptx/", included(program.source)) else ("90a",), tmp_path)
-
-
-@pytest.mark.parametrize("chapter", sorted({step.chapter for step in STEPS}))
-def test_no_warning_in_steps(chapter, tmp_path):
-    """All in one source; the number in a message is the step's."""
-    source = tmp_path / "steps.cu"
-    source.write_text(together(step.source.read_text() for step in STEPS if step.chapter == chapter))
-    front_end(source, ("90a",), tmp_path)
+    """For the newest architecture; what is no step for the oldest, too, if that lacks instructions."""
+    both = ("90a", "75") if program.kind != "step" and re.search(r"mma\.h>|/ptx/", included(program.source)) else ("90a",)
+    targets = [f"-gencode=arch=compute_{number},code=compute_{number}" for number in both]
+    nvcc(["-std=c++17", "-I.", "-fatbin", "-Xcicc", "-O0", *targets, program.source], tmp_path / "made")

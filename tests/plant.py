@@ -103,14 +103,6 @@ def how():
     return json.loads(path.read_text())
 
 
-def together(texts):
-    """One source of several, each in a namespace of its own, form_0 and so on: the compiler reads the headers once."""
-    include = re.compile(r"(?m)^#include .*$")
-    return "".join("\n".join((*include.findall(text), f"namespace form_{number} {{", f'#line 1 "{number}/matmul.cu"',
-                              re.sub(r"(?<![\w>])::(?=\w)", f"form_{number}::", include.sub("", text)), "}\n"))
-                   for number, text in enumerate(texts))
-
-
 class Refused(Exception):
     """The compiler's message; `lines`: of those it speaks of, {(file's name, number)}."""
 

@@ -1,6 +1,8 @@
 """The forms of the stages that ./run ablation times, each without a part, are right: on the emulator, traced, at shapes that no
 tile fits, with aligned rows and without. So they are exact and race-free, and their traffic is what their formulas say.
 """
+import re
+
 import pytest
 
 import ablation
@@ -8,25 +10,24 @@ import plant
 from support import ROOT, call
 
 CHAPTERS = sorted(file.parent for file in ROOT.glob("[0-9][0-9]_*/ablations.patch"))
+INCLUDE = re.compile(r"(?m)^#include .*$")
 
 
-def one_program(forms):
+def together(forms):
     """The source of one program of all forms, which is built faster than many: its first argument chooses one."""
+    each = ["\n".join((*INCLUDE.findall(form.text), f"namespace form_{number} {{", f'#line 1 "{number}/matmul.cu"',
+                       INCLUDE.sub("", form.text), "}\n")) for number, form in enumerate(forms)]
     mains = ", ".join(f"form_{number}::main" for number in range(len(forms)))
-    return plant.together([form.text for form in forms]) + f"""
-#include <cstdlib>
-int main(int argc, char** argv) {{
-    int (*const mains[])(int, char**) = {{{mains}}};
-    return mains[atoi(argv[1])](argc - 1, argv + 1);
-}}
-"""
+    return "".join(each) + ("#include <cstdlib>\nint main(int argc, char** argv) {\n"
+                            f"    int (*const mains[])(int, char**) = {{{mains}}};\n"
+                            "    return mains[atoi(argv[1])](argc - 1, argv + 1);\n}\n")
 
 
 @pytest.mark.parametrize("chapter", CHAPTERS, ids=lambda chapter: chapter.name)
 def test_forms_are_right(chapter):
     forms, folder = ablation.forms(chapter), plant.tree(chapter.name)
     assert len({(form.stage, form.without) for form in forms}) == len(forms)
-    (folder / chapter.name / "forms.cu").write_text(one_program(forms))
+    (folder / chapter.name / "forms.cu").write_text(together(forms))
     program = plant.build(folder, chapter.name, "forms", "trace", "-O1")
     for number, form in enumerate(forms):  # the traced build finds races in any order
         run = call(program, number, "--sizes", ",".join(ablation.RAGGED))
