@@ -50,7 +50,7 @@ struct Cell {
     uint32_t clock;  // 0: none yet
     uint16_t thread : 14, bytes : 2;
     uint16_t site;
-    uint32_t more;  // where in more_groups its last is, if that is its
+    uint32_t more;  // index in more_groups of its last there; stale if that is another cell's
     Group group[2];
 };
 
