@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "common/lab/cublas.h"
+#include "common/lab/gpu_kernels.h"
 #include "common/lab/nvml.h"
 #include "common/machine.h"
 
@@ -36,29 +37,6 @@ private:
     cudaEvent_t event_;
 };
 
-// Of a multiprocessor: when launches began, and how long all of them have taken.
-struct Counting {
-    Elapsed begin, all;
-};
-
-// Reads the clock of each multiprocessor before launches, or after them.
-static __global__ void read_clocks(Counting* counting, bool before) {
-    unsigned multiprocessor;
-    asm("mov.u32 %0, %%smid;" : "=r"(multiprocessor));
-    auto& [begin, all] = counting[multiprocessor];
-    const Elapsed now = clock_now();
-    if (before) begin = now;
-    const unsigned long long cycles = before ? 0 : atomicExch(&begin.cycles, 0);
-    if (cycles == 0) return;  // no block was here before, or another one has counted
-    all.cycles += now.cycles - cycles;
-    all.nanoseconds += now.nanoseconds - begin.nanoseconds;
-}
-
-// Flushes L2 by reading zeros. Dirty lines would be written back during the timed launch.
-static __global__ void flush_by_reading(float* zeros) {
-    if (zeros[blockIdx.x * size_t(blockDim.x) + threadIdx.x] != 0) *zeros = 1;
-}
-
 static Nvml nvml_of(int device) {
     char bus[32];
     check_cuda(cudaDeviceGetPCIBusId(bus, sizeof bus, device), "cudaDeviceGetPCIBusId");
@@ -77,15 +55,14 @@ struct Bench::Timing {
     // device busy until the host has queued the timed launch.
     void rest(bool cold) {
         std::this_thread::sleep_for(std::chrono::milliseconds(10));
-        for (int i = 0; i < (cold ? 16 : 0); ++i)
-            flush_by_reading<<<zeros.size() / 256, 256>>>(zeros.data());
+        for (int i = 0; i < (cold ? 16 : 0); ++i) launch_flush(zeros.data(), zeros.size());
         check_cuda(cudaGetLastError(), "launching the flush of L2");
     }
     // Queues launches of `ms` milliseconds, for two in all, and counts their cycles.
     void count(const Launch& launch, double ms) {
-        read_clocks<<<multiprocessors, 1>>>(counting.data(), true);
+        launch_clocks(counting.data(), true, multiprocessors);
         for (int i = 0; i < std::ceil(2 / ms); ++i) launch();
-        read_clocks<<<multiprocessors, 1>>>(counting.data(), false);
+        launch_clocks(counting.data(), false, multiprocessors);
         check_cuda(cudaGetLastError(), "launching the clock's probe");
     }
     // Waits. Returns the MHz of the slowest multiprocessor since the last call, or 0 if none was
