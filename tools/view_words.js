@@ -88,6 +88,7 @@ const WORDS = {
   keyLane: [" Number: the lane; +: others, too.", " 数字: レーン。+: ほかのレーンも。", " 数字：通道；+：还有其他通道。"],
   source: ["source", "ソースコード", "源代码"],
   touches: ["A, B and C: what the warp touches", "A、B、C: ワープが触れる要素", "A、B、C：线程束所触及的元素"],
+  touchesNone: ["A, B and C: none of them at this event", "A、B、C: このイベントでは触れません", "A、B、C：此事件不触及"],
   noneOfThem: ["nothing of them at this event", "このイベントでは触れません", "此事件不触及它们"],
   sumsProducts: ["The warp's sums in C: {done} of {all} products.", "C に対するワープの部分和: 積 {done} / {all}。",
     "线程束在 C 中的部分和：{done} / {all} 次乘积。"],

@@ -313,6 +313,17 @@ def test_little_is_known(shown):
     assert re.findall(r"\d+|undefined", ask(page, "v.find('.what').textContent")) == ["1"]
 
 
+# Words of the source in sight, or numbers, that stand in two lines.
+BROKEN = """(source => [...source.children].filter(row => row.offsetTop >= source.scrollTop &&
+    row.offsetTop + row.offsetHeight <= source.scrollTop + source.clientHeight))(v.find(".source")).flatMap(row => [...row.childNodes].flatMap(node =>
+    [...(node.data || "").matchAll(/\\w+/g)].filter(({ 0: word, index }) => {
+        const range = new Range();
+        range.setStart(node, index);
+        range.setEnd(node, index + word.length);
+        return new Set([...range.getClientRects()].map(each => each.top)).size > 1;
+    }).map(([word]) => word)))"""
+
+
 @pytest.mark.parametrize("stage", (SHARED, RING))
 def test_in_a_lesson(stage, shown, chromium, tmp_path):  # noqa: F811
     """In a frame it is at its caption, takes no key from the page around it, and is no wider than the frame. One sees the text, the
@@ -325,9 +336,14 @@ def test_in_a_lesson(stage, shown, chromium, tmp_path):  # noqa: F811
     wait(page, "document.readyState === 'complete'")
     press(page, "RIGHT", "n")
     assert ask(page, "scrollY") == 0
-    for width in (350, 740, 1100):
+    for width in (20, 350, 740, 1100):
         ask(page, f"void (document.querySelector('iframe').width = {width})")
         page.switch_to.frame(0)
+        if width == 20:  # too narrow for any picture
+            wait(page, f"innerWidth === {width}")
+            ask(page, DRAWN)
+            page.switch_to.default_content()
+            continue
         wait(page, f"innerWidth === {width} && views[0].root.clientWidth && (v = views[0], true)")
         parts = [".tale p", ".source", ".status", ".steps", ".speed", ".head", ".strip"]
         assert ask(page, f"{DRAWN}.then(() => [v.captionHere, document.documentElement.lang, document.documentElement.scrollWidth <= "
@@ -335,6 +351,11 @@ def test_in_a_lesson(stage, shown, chromium, tmp_path):  # noqa: F811
         heights = ask(page, """v.tales.map((_, i) => (v.place = "////" + (i + 1),
             document.documentElement.getBoundingClientRect().height)).concat((v.place = "////5", []))""")
         assert max(heights) - min(heights) < 1, width
+        # Nothing is dimmed until it can't be read, and no line of the source ends within a word.
+        assert ask(page, "[...v.root.querySelectorAll('.columns *')].filter(each => !each.disabled && "
+                         "getComputedStyle(each).opacity < 1).map(each => each.className)") == []
+        assert ask(page, f"v.tales.flatMap((_, i) => (v.place = '////' + (i + 1), {BROKEN}))") == [], width
+        ask(page, "void (v.place = '////5')")
         page.switch_to.default_content()
 
 
