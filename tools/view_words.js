@@ -84,6 +84,8 @@ const WORDS = {
     "所有事件：单步、顺序、线程束和通道、计数"],
   key: ["Colour: the lane, or the first of several. Frame: lane {lane}. Grey: touched before by this warp.",
     "色: レーン (複数なら最初のもの)。枠: レーン {lane}。灰色: このワープが前に触れた要素。", "颜色：通道（若有多个则为第一个）。框：通道 {lane}。灰色：此线程束之前触及过。"],
+  keyPiece: ["Colour and number: which piece of 16 bytes of a row of its matrix. Grey: touched before by this warp.",
+    "色と数字: 行列の行の中での 16 バイトの断片の番号。灰色: このワープが前に触れた要素。", "颜色和数字：是其矩阵行中的第几个 16 字节小块。灰色：此线程束之前触及过。"],
   keyTurn: [" Number: the turn in which the bank delivers it.", " 数字: そのバンクが何回目に渡すか。", " 数字：其存储体在第几轮送出。"],
   keyLane: [" Number: the lane; +: others, too.", " 数字: レーン。+: ほかのレーンも。", " 数字：通道；+：还有其他通道。"],
   source: ["source", "ソースコード", "源代码"],

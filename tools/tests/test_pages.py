@@ -210,6 +210,36 @@ def test_pointer(shown):
     assert ask(page, "v.warp") == 5
 
 
+# Lanes whose colour a picture has. What is further on, or further back, is paler.
+LANES_IN = """selector => (canvas => {
+    const { width, height } = canvas, found = new Set();
+    const copy = Object.assign(document.createElement("canvas"), { width, height }).getContext("2d", { willReadFrequently: true });
+    copy.drawImage(canvas, 0, 0);
+    const { data } = copy.getImageData(0, 0, width, height);
+    for (let i = 0; i < data.length; i += 4) found.add(`rgb(${data.slice(i, i + 3)})`);
+    return LANE_COLOURS.flatMap((colour, lane) => found.has(colour) ? [lane] : []);
+})(v.find(selector))"""
+
+
+def test_a_broadcast_has_the_colour_of_its_first_lane(shown):
+    """Whichever lane is chosen; and where each lane has an element of its own, each has its colour."""
+    page = shown(record_of(STAGES[0]))
+    for lane in (0, 5):
+        for event, lanes in ((0, [0]), (1, [*range(32)])):
+            assert ask(page, f"(v.go(0, 0, {event}, {lane}), ['.sectors', '.matrices'].map({LANES_IN}))") == [lanes, lanes], lane
+
+
+def test_numbers_are_of_one_kind(shown):
+    """Those of a request are its turns, one for each 16 bytes that a lane gets; those of a copy, or of what tensor cores read, are the
+    pieces."""
+    page = shown(record_of("10_async_mma"))
+    requests, cost, numbers, high, copied = ask(page, """(tale => (v.place = "////" + (tale + 1), [v.event.addresses.length, v.event.cost,
+        v.numbers.map(Number), v.bankHigh, (v.place = "////3", v.numbers.map(Number))]))(
+        v.tales.findIndex(tale => tale.kind === "shared load"))""")
+    assert sorted(numbers) == sorted([*range(1, cost + 1)] * (requests // cost)) and high >= 11
+    assert {*copied} == {*range(8)}
+
+
 # What is wrong with the words and the width of a page, at each explanation, in each language. Words of the glossary are explained
 # where they come first.
 LOOKS = """[1, 2, 0].flatMap(each => {
