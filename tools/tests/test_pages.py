@@ -39,8 +39,9 @@ KERNEL = """v => {
     const wrong = [], hold = (right, ...what) => { if (!right) wrong.push(what.join(" ")); };
     const at = (index, warp = 0) => v.go(0, warp, index, 0), said = each => v.find(each).textContent, told = [];
     const C = v.data.matrices[2], K = v.data.shape[2], isProduct = e => e.kind === "tensor" || e.kind === "wgmma";
+    v.place = "////1";
     for (let next = v.find("[data-tell='1']"), more = true; more && told.length < 20; more = !next.disabled) {
-        if (told.length || v.captionHere < 0) next.click();
+        if (told.length) next.click();
         told.push([v.warp, v.index, v.lane, v.place, said(".tale p")]);
     }
     // Of a sample of requests: each colours as many cells as its addresses say.
@@ -227,6 +228,17 @@ def test_a_broadcast_has_the_colour_of_its_first_lane(shown):
     for lane in (0, 5):
         for event, lanes in ((0, [0]), (1, [*range(32)])):
             assert ask(page, f"(v.go(0, 0, {event}, {lane}), ['.sectors', '.matrices'].map({LANES_IN}))") == [lanes, lanes], lane
+
+
+@pytest.mark.parametrize("stage", ("10_async_mma", RING, "12_stream_k"))
+def test_opens_where_there_is_something_to_see(stage, shown):
+    """At an explanation of what it shows in the matrices and in shared memory, with the mbarriers above the controls. What a kernel never
+    does can't be jumped to."""
+    page = shown(record_of(stage), height=800)
+    assert ask(page, "[v.captionHere >= 0, !!v.touches(v.event), v.pieces > 0]") == [True] * 3
+    assert ask(page, "v.find('.ring-panel').getBoundingClientRect().bottom <= v.find('.bar').getBoundingClientRect().top")
+    assert ask(page, """Object.keys(WANTED).filter(kind => v.find(`[data-do=${kind}]`).hidden === v.blocks.flat(2).some(WANTED[kind]))
+        """) == []
 
 
 def test_numbers_are_of_one_kind(shown):
