@@ -54,7 +54,7 @@ def test_other_programs(s, words, printed, target):
     ("--side 01 03", ["01_one -> 03_three 2"])))
 def test_diff(s, words, shown):
     for file, text in (("01_one/matmul.cu", "// Changed: nothing\na\nb\nc\n"), ("02_two/1_first.cu", "// Changed: b\na\nB\nc\n"),
-                       ("02_two/matmul.cu", "// Changed:  b; and d\na\nB\nc\nd\n"),
+                       ("02_two/matmul.cu", "// Changed:  b; and\n//           d\na\nB\nc\nd\n"),
                        ("03_three/matmul.cu", "// Changed:  (from 01) less\na\n"), 
                        ("04_four/01_x.cl", "a\n"), ("04_four/02_y.cl", "b\n")):
         s.source(file, text)
@@ -91,6 +91,8 @@ def test_ended(s):
 @pytest.mark.parametrize("command, when", (("run --csv all.csv", "working"), ("run", "building"), ("test", "building")))
 def test_ctrl_c(s, command, when):
     (s.here / "all.csv").write_text("old\n")
+    assert ("\n\n02_two/1_first -> " in run.stdout) == (words == "02")  # a blank line between the steps
+    assert ("    b; and d\n" in run.stdout) == any("-> 02_two " in line for line in shown)  # the whole comment
     s.stage("02_two", before="printf 'header\\rworking' >&2; sleep 30")
     if when == "building":
         s.cmake('[ "$1" != --build ] || { trap "echo stopped; exit 2" INT; echo building; sleep 30; }')  # as ninja ends

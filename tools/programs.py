@@ -107,9 +107,10 @@ def steps():
 
 
 def changed(step):
-    """The chapter NN that a step continues from, or "", and what it changes: its line "// Changed: (from NN) WHAT"."""
-    found = re.search(r"(?m)^// Changed: *(?:\(from (\d\d)\w*\) *)?(.*)", text_of(step))
-    return (found[1] or "", found[2]) if found else ("", "")
+    """The chapter NN that a step continues from, or "", and what it changes: its comment "// Changed: (from NN) WHAT", of which
+    further lines are indented."""
+    found = re.search(r"(?m)^// Changed: *(?:\(from (\d\d)\w*\) *)?(.*(?:\n//   .*)*)", text_of(step))
+    return (found[1] or "", re.sub(r"\s*\n// *", " ", found[2])) if found else ("", "")
 
 
 def changes(step):

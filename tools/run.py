@@ -288,7 +288,9 @@ def run_diff(words):
     columns = shutil.get_terminal_size((203, 24)).columns
     if given.side and columns < 160:
         say(f"--side takes a terminal of 160 columns; this one has {columns}")
-    for before, after in pairs:
+    for number, (before, after) in enumerate(pairs):
+        if number and given.steps:
+            print()
         every, below = programs.changed_lines(before, after)
         print(textwrap.fill(f"{programs.name(before)} -> {programs.name(after)}: {below} lines, {every} with the comment",
                             min(columns, 100), subsequent_indent="    "))
