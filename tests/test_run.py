@@ -69,6 +69,13 @@ def test_diff(s, words, shown):
                                                ([0, 139, 0], 139, "1"),
                                                ([0, 77, 0], 0, "13"), ([77, 0, 0], 77, "")), ids=str)
 def test_failing_stage(s, codes, code, rows):
+def test_what_takes_a_gpu(s):
+    """Is skipped without one."""
+    s.source("00_zero/curves.cu", "#include <cublas_v2.h>")
+    failed(s.call("run", "curves"), 77, "curves")
+    assert s.call("run", "00").returncode == 0
+
+
     """1: the others run; more: they would fail alike; 77: this GPU lacks something, or there is none. The first failure counts."""
     for stage, its in zip(STAGES, codes):
         s.stage(stage, its, "kill -SEGV $$" if its == 139 else "")

@@ -212,7 +212,7 @@ def run_programs(words):
             chosen.remove(program)
             say(f"{program.name} times a library on a GPU: left out without one; blas_host times this CPU's")
         if not chosen:
-            return 2
+            return 77
     need(("cmake", "g++", "ninja-build", *packages))
     if ladder:
         return run_stages(chosen, cpu, options, given.csv)
