@@ -24,7 +24,8 @@ def s(tmp_path):
 # One table and one CSV out of several programs; then other programs, diff, failures.
 
 @pytest.mark.parametrize("words, rows", (("", STAGES), ("02", ["02_two/1_first", "02_two"]), ("02/1", ["02_two/1_first"]),
-                                         ("02_two/", ["02_two/1_first", "02_two"]),
+                                         ("02_two/", ["02_two/1_first", "02_two"]), ("02/matmul", ["02_two"]),
+                                         ("3 01 01_one", ["03_three", "01_one"]),
                                          ("--steps", ["01_one", "02_two/1_first", *STAGES[1:]])))
 def test_ladder(s, words, rows):
     s.source("02_two/1_first.cu")
@@ -37,6 +38,27 @@ def test_ladder(s, words, rows):
     assert s.left_behind() == ["all.csv"] and "apt-get" not in run.calls
 
 
+def test_lines_of_each_program(s):
+    """Below the row that they belong to."""
+    s.source("02_two/1_first.cu")
+    for name in ("02_two/1_first", "02_two"):
+        s.stage(name)
+        path = s.here / f"build/bin/{name.replace('/', '.')}_cpu_trace"
+        path.write_text(path.read_text().replace('echo "stage', f'echo "  {name}.cu:7  global load  4 bytes a lane"; echo "stage'))
+    lines = s.call("run", "02", "--lines").stdout.splitlines()
+    assert [line.split()[0] for line in lines[2:-1]] == ["02_two/1_first", "02_two/1_first.cu:7", "02_two", "02_two.cu:7"], lines
+
+
+@pytest.mark.parametrize("words, said", (("02", "view 02 diff 03"), ("02/1", "view 02/1 diff 02/matmul"), ("03", "view 03"), ("", "")))
+def test_what_to_type_next(s, words, said):
+    """Is said to a person, after the programs of one chapter."""
+    s.source("02_two/1_first.cu")
+    s.stage("02_two/1_first")
+    code, output = press_ctrl_c([s.here / "run", *words.split()], "not pressed", env=s.environment(), cwd=s.here)
+    assert code == 0 and " ".join(re.findall(r"(?<=run )(?:view|diff) \S+", output)) == said, output
+    assert "Next" not in s.call("run", *words.split()).stdout
+
+
 @pytest.mark.parametrize("words, printed, target", (
     ("04 --size 8", "04_four --size 8\n", "04_four"), ("04 --cpu", "04_four --platform Portable Computing Language\n", "04_four"),
     ("zero_host --cpu --repeat 3", "zero_host --repeat 3\n", "zero_host"), ("one --csv a.csv", "one_cpu --csv a.csv\n", "one_cpu"),
@@ -47,10 +69,18 @@ def test_other_programs(s, words, printed, target):
     assert all(f"--target {each}\n" in run.calls for each in target.split())
 
 
+def test_what_takes_a_gpu(s):
+    """Is skipped without one."""
+    s.source("00_zero/curves.cu", "#include <cublas_v2.h>")
+    failed(s.call("run", "curves"), 77, "curves")
+    assert s.call("run", "00").returncode == 0
+
+
 @pytest.mark.parametrize("words, shown", (
     ("", ["01_one -> 02_two/1_first 2", "02_two/1_first -> 02_two 1", "01_one -> 03_three 2", "01_x.cl -> 02_y.cl 2"]),
+    ("02/matmul", ["02_two/1_first -> 02_two 1"]),
     ("02", ["01_one -> 02_two/1_first 2", "02_two/1_first -> 02_two 1"]), ("03", ["01_one -> 03_three 2"]), ("01", []),
-    ("02/1 02", ["02_two/1_first -> 02_two 1"]), ("01 02", ["01_one -> 02_two 3"]), ("04", ["01_x.cl -> 02_y.cl 2"]),
+    ("02/1 02/matmul", ["02_two/1_first -> 02_two 1"]), ("01 02", ["01_one -> 02_two 3"]), ("04", ["01_x.cl -> 02_y.cl 2"]),
     ("--side 01 03", ["01_one -> 03_three 2"])))
 def test_diff(s, words, shown):
     for file, text in (("01_one/matmul.cu", "// Changed: nothing\na\nb\nc\n"), ("02_two/1_first.cu", "// Changed: b\na\nB\nc\n"),
@@ -61,6 +91,8 @@ def test_diff(s, words, shown):
     run = s.call("run", "diff", *words.split())
     assert (run.returncode, run.stderr, run.calls) == (0, "", "")
     assert [" ".join(line.split()[:4]).replace(":", "") for line in run.stdout.splitlines() if " -> " in line] == shown
+    assert ("\n\n02_two/1_first -> " in run.stdout) == (words == "02")  # a blank line between the steps
+    assert ("    b; and d\n" in run.stdout) == any("-> 02_two " in line for line in shown)  # the whole comment
     assert bool(re.search(r"^-b$", run.stdout, re.M)) == (words in ("02", "01 02", "03"))
     assert bool(re.search(r"^b +<$", run.stdout, re.M)) == ("--side" in words)
 
@@ -69,13 +101,6 @@ def test_diff(s, words, shown):
                                                ([0, 139, 0], 139, "1"),
                                                ([0, 77, 0], 0, "13"), ([77, 0, 0], 77, "")), ids=str)
 def test_failing_stage(s, codes, code, rows):
-def test_what_takes_a_gpu(s):
-    """Is skipped without one."""
-    s.source("00_zero/curves.cu", "#include <cublas_v2.h>")
-    failed(s.call("run", "curves"), 77, "curves")
-    assert s.call("run", "00").returncode == 0
-
-
     """1: the others run; more: they would fail alike; 77: this GPU lacks something, or there is none. The first failure counts."""
     for stage, its in zip(STAGES, codes):
         s.stage(stage, its, "kill -SEGV $$" if its == 139 else "")
@@ -98,8 +123,6 @@ def test_ended(s):
 @pytest.mark.parametrize("command, when", (("run --csv all.csv", "working"), ("run", "building"), ("test", "building")))
 def test_ctrl_c(s, command, when):
     (s.here / "all.csv").write_text("old\n")
-    assert ("\n\n02_two/1_first -> " in run.stdout) == (words == "02")  # a blank line between the steps
-    assert ("    b; and d\n" in run.stdout) == any("-> 02_two " in line for line in shown)  # the whole comment
     s.stage("02_two", before="printf 'header\\rworking' >&2; sleep 30")
     if when == "building":
         s.cmake('[ "$1" != --build ] || { trap "echo stopped; exit 2" INT; echo building; sleep 30; }')  # as ninja ends
@@ -136,23 +159,25 @@ def test_files_are_whole(tmp_path):
 # Bad input is found before anything is built. EMPTY: a folder without results; FULL: one with; FILE: a file.
 
 BAD = (
-    ("99", "'99' 01_naive 11_wgmma roofline"), ("03/7", "'03/7' 01_naive"), ("\x1b[31m", "01_naive"), ("--csv", "--csv"),
+    ("99", "'99' 01 11"), ("03/7", "'03/7' 03"), ("04/7", "'04/7' 04/1 04/matmul"), ("04/matmull", "04/matmul"), ("\x1b[31m", "01"),
+    ("naive", "01_naive"), ("latncy", "latency"), ("tets", "test"), ("mine", "mine.cu"), ("01 roofline", "01_naive roofline"),
+    ("12 --form X", "--form 12/matmul"), ("02 --bf16", "--bf16 02_register_blocking"), ("--csv", "--csv"),
     ("--csv EMPTY", "--csv file"), ("00 --csv f", "--csv latency"), ("--csv missing/out.csv", "--csv missing/out.csv directory"),
     ("probe --csv missing/out.csv", "--csv directory"), ("all --against EMPTY", "--against results"),
     ("all --against FULL FULL", "--against"), ("all FILE", "FILE folder"), ("compare FULL", "two folders"),
     ("compare FULL EMPTY", "'EMPTY' results"), ("plot FULL FULL", "plot folder"),
-    ("view", "view 03"), ("view 99", "view '99' 01_naive 07"), ("view 03 -m 0", "-m '0' 1"),
+    ("view", "view 03"), ("view 99", "view '99' 01"), ("view 04/7", "04/1 04/matmul"), ("view 03 -m 0", "-m '0' 1"),
     ("view 03 --html missing/x", "--html directory"), ("view 03 --caption 99", "--caption '99' 03_shared_blocking 1"),
     ("view 07 --caption 1", "--caption 07 none"), ("--foo", "--foo"), ("diff 01 02 03", "diff chapter"),
-    ("diff 01 99", "'99' 01_naive"), ("ablation 99", "'99' 02_register_blocking"), ("ablation --csv missing/x", "--csv directory"),
-    ("test --bogus", "--bogus"), ("test 99", "'99' 01_naive 07_fragment_probe"), ("test 03 -R x", "-R"), ("test -j abc", "-j abc"))
+    ("diff 01 99", "'99' 01"), ("diff 04/7", "04/matmul"), ("ablation 99", "'99' 02"), ("new x.cu --from 04/7", "04/matmul"), ("ablation --csv missing/x", "--csv directory"),
+    ("test --bogus", "--bogus"), ("test 99", "'99' 01 07"), ("test 04/7", "04/matmul"), ("test 03 -R x", "-R"), ("test -j abc", "-j abc"))
 
 
 @pytest.mark.parametrize("words, said", BAD, ids=[repr(words) for words, _ in BAD])
 def test_bad_input(words, said, tmp_path, monkeypatch, capsys):
     for name in ("EMPTY", "FULL"):
         (tmp_path / name).mkdir()
-    for name in ("FILE", "FULL/limits.csv"):
+    for name in ("FILE", "FULL/limits.csv", "mine.cu"):
         (tmp_path / name).touch()
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(machine, "name", "run")
@@ -162,7 +187,7 @@ def test_bad_input(words, said, tmp_path, monkeypatch, capsys):
     out, error = capsys.readouterr()
     assert (ended.value.code, out, error.count("\n")) == (2, "", 1) and "\x1b" not in error, error
     assert all(word in error for word in said.split()), error
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["EMPTY", "FILE", "FULL"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["EMPTY", "FILE", "FULL", "mine.cu"]
 
 
 def test_a_path_that_cmake_cannot_take(tmp_path):
@@ -229,7 +254,7 @@ def test_two_at_once(s):
 @pytest.mark.parametrize("words, targets, options", (
     ("", "01_one_cpu 03_three_cpu", "-LE thorough"), ("-E style", "01_one_cpu 03_three_cpu", "-E style -LE thorough"),
     ("--all", "all", ""), ("--all -V", "all", "-V"), ("--rerun-failed", "all", "--rerun-failed"),
-    ("03", "03_three_cpu harness_cpu", "-R ^(03_)"), ("3 03_three -j 3", "03_three_cpu harness_cpu", "-j 3 -R ^(03_)"),
+    ("03", "03_three_cpu harness_cpu", "-R ^(03_)"), ("03/matmul", "03_three_cpu harness_cpu", "-R ^(03_three[.][^.]*$)"), ("3 03_three -j 3", "03_three_cpu harness_cpu", "-j 3 -R ^(03_)"),
     ("-R 03", "03_three_cpu harness_cpu", "-R 03")))
 def test_what_is_tested(s, words, targets, options):
     """./test leaves what is thorough; --all runs it, and so does who names it. Built is what the chosen tests need."""

@@ -185,7 +185,7 @@ def run_stage(own, cpu, csv_file):
         row = list(csv.DictReader(text.splitlines()))[-1]
         print("", *(counted if cpu else timed)(row, own.half, lines), sep="\n")
     if code == 1 and cpu:
-        print(f"  See it: ./run view {own.path}", file=sys.stderr, flush=True)
+        print(f"  See it: ./run view {shlex.quote(str(own.path))}", file=sys.stderr, flush=True)
     return code
 
 
@@ -211,8 +211,7 @@ def counted(row, half, lines):
         after = [step for step in programs.steps()
                  if programs.name(programs.before(step) or step) == nearest != programs.name(step)]
         if after:
-            short = "/".join(part.partition("_")[0] for part in programs.name(after[0]).split("/"))
-            yield f"The step after that: ./run diff {short}"
+            yield f"The step after that: ./run diff {programs.short(after[0])}"
             lesson = f"{after[0].parent.name}/README.md"
     found = [(where.decode(), memory.decode(), kind.decode(), *map(int, numbers))
              for where, memory, kind, *numbers in (match.groups() for match in map(LINE.fullmatch, lines) if match)]
@@ -248,14 +247,16 @@ def run_any(own):
 
 def new(words, steps_meant):
     """./run new FILE.cu --from NN: a copy of that step to begin with."""
-    if len(words) != 3 or words[1] != "--from" or not words[0].endswith(".cu") or not steps_meant(words[2]):
+    if len(words) != 3 or words[1] != "--from" or not words[0].endswith(".cu"):
         fail(2, "new: takes a file and a step, such as ./run new mine.cu --from 03")
+    if not steps_meant(words[2]):
+        fail(2, f"new: {programs.unknown(words[2], [each.source for each in programs.PROGRAMS if each.kind in programs.LADDER])}")
     source = steps_meant(words[2])[-1].source
     try:
         pathlib.Path(words[0]).open("x").write(source.read_text())
     except FileExistsError:
         fail(2, f"new '{words[0]}': is there already")
-    print(f"{words[0]} is a copy of {source.relative_to(ROOT)}; next: ./run {words[0]}")
+    print(f"{words[0]} is a copy of {source.relative_to(ROOT)}; next: ./run {shlex.quote(words[0])}")
     return 0
 
 
@@ -280,7 +281,7 @@ def test(words):
     own = Own(words[0], [word for word in words[1:] if word != "-V"])
     if not own.is_stage or own.words:
         fail(2, f"{words[0]}: takes a file with launch_matmul(), and no more options" if own.is_stage else
-             f"{words[0]}: has no launch_matmul(); ./run {words[0]} runs it")
+             f"{words[0]}: has no launch_matmul(); ./run {shlex.quote(words[0])} runs it")
     machine.verbose = "-V" in words
     machine.need(("cmake", "g++", "ninja-build", "libboost-context-dev"))
     machine.configure()

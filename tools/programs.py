@@ -117,6 +117,35 @@ def changes(step):
     return changed(step)[1]
 
 
+def short(step):
+    """What a person types for a step: 04/1, 04/matmul; 03 for a chapter's only one; 08/04_unroll in OpenCL."""
+    chapter, of_chapter = step.parent.name[:2], [other for other in steps() if other.parent == step.parent]
+    if len(of_chapter) == 1:
+        return chapter
+    return f"{chapter}/{step.stem if step.suffix == '.cl' else step.stem.partition('_')[0]}"
+
+
+def meant(word, chapter, file=""):
+    """Does a word name that file of that chapter? 04, 4 and 04_unroll name all of its files, 04/1 those that begin with 1."""
+    its_chapter, _, its_file = word.partition("/")
+    return its_chapter in (chapter, chapter[:2], chapter[:2].removeprefix("0")) and file.startswith(its_file)
+
+
+def unknown(word, files, names=()):
+    """What to say of a word that names none of these files and names: what its chapter has, or else the nearest name."""
+    its_chapter, slash, _ = word.partition("/")
+    inside = [short(file) for file in files if slash and meant(its_chapter, file.parent.name)]
+    if inside:
+        return f"unknown step '{word}': takes {', '.join(inside)}"
+    chapters = list(dict.fromkeys(sorted(file.parent.name for file in files)))
+    known = {name: name for name in (*map(short, files), *names, *chapters)} | {name[3:]: name for name in chapters}
+    near = difflib.get_close_matches(word.lower(), [] if word.isdigit() else known, n=1)
+    if near:
+        return f"unknown name '{word}'; did you mean {known[near[0]]}?"
+    others = ", or another program: see ./run help run" if names else ""
+    return f"unknown name '{word}': takes {' '.join(name[:2] for name in chapters)}{others}"
+
+
 def before(step):
     """The step that it continues from: the last of the chapter that it names, or the one above it; None for a ladder's first."""
     above = [other for other in steps() if other.suffix == step.suffix and other < step

@@ -29,7 +29,7 @@ import time
 import machine  # what only one verb takes is imported there
 import programs
 from machine import BUILD, OPENCL, ROOT, fail, has_gpu, has_nvcc, need, say
-from programs import LADDER, PROGRAMS
+from programs import LADDER, PROGRAMS, meant
 from results import Wrong, part_of, write_whole
 
 CHAPTERS = " ".join(each.name for each in PROGRAMS if each.kind == "stage")
@@ -38,8 +38,8 @@ OTHER_NAMES = " ".join(each.name for each in PROGRAMS if each.kind not in LADDER
 # What ./run help shows: how a verb is called, what it does in a line, and what `./run help VERB` adds to that.
 HELP = {
     "run": ("./run [NN] [OPTION...]", "run a stage, all of them, or your mine.cu", f"""\
-NN is 03, 03_shared_blocking, 04/1 (its first step) or another program; 04 runs all steps of that stage, and --steps those of
-all. The number of a chapter without a stage runs all of its programs.
+NN is 03, 03_shared_blocking or another program. 04 runs all programs of that chapter, 04/1 its first step, 04/matmul the one
+that it ends with. Several may be named: 01 02. --steps runs all steps of all chapters.
 
 Stages: {CHAPTERS}
 
@@ -107,6 +107,9 @@ def shown_help(verb=""):
                 file can't be written; 130 for Ctrl-C.""")])
 
 
+LINE = re.compile(rb" +\S.*\b(global|shared) +(load|store)\b")  # of --lines
+
+
 class Parser(argparse.ArgumentParser):
     """Reports errors in one line. Takes the names of flags, and of options with a value."""
 
@@ -148,24 +151,25 @@ def opencl_packages(cpu):
     return OPENCL if cpu or not machine.icds() else OPENCL[:2]
 
 
-def meant(word, chapter, step=""):
-    """Does a word such as 04, 4, 04_unroll or 04/1 name that chapter and, if it has a part for one, that step of it?"""
-    its_chapter, _, its_step = word.partition("/")
-    return its_chapter in (chapter, chapter[:2], chapter[:2].removeprefix("0")) and step.startswith(its_step)
-
-
 def steps_meant(word):
-    """The programs of the ladder that a word names: all of a chapter, or those whose names begin with it."""
-    return [each for each in STEPS if meant(word, each.chapter, each.name.partition("/")[2])]
+    """The programs of the ladder that a word names: 04 all of that chapter's, 04/1 and 04/matmul one of them."""
+    return [each for each in STEPS if meant(word, each.chapter, each.source.stem)]
 
 
 def programs_meant(word):
     """Those of the ladder, or else all of that name or of that chapter. Ends the program if there is none."""
-    chosen = steps_meant(word) or [each for each in PROGRAMS
-                                   if each.kind not in LADDER and (each.name == word or meant(word, each.chapter))]
+    chosen = steps_meant(word) or [each for each in PROGRAMS if each.kind not in LADDER
+                                   and (each.name == word or meant(word, each.chapter, each.source.stem))]
     if not chosen:
-        fail(2, f"unknown stage '{word}': takes one of {CHAPTERS}, or its number, or {OTHER_NAMES}; see ./run help")
+        names = [*VERBS, *(each.name for each in PROGRAMS), *map(str, pathlib.Path().glob("*.cu"))]
+        of_chapters = [each.source for each in PROGRAMS if each.source.parent.parent == ROOT]
+        fail(2, programs.unknown(word, of_chapters, names))
     return chosen
+
+
+def refuse(verb, word, files):
+    """Ends the program at a word that names none of what the verb takes."""
+    fail(2, f"{verb}{programs.unknown(word, files)}")
 
 
 def check_writable(path, option):
@@ -178,25 +182,39 @@ def check_writable(path, option):
 
 
 def check_ladder(chosen, options):
-    """Ends the program at an option that no stage has, before anything is built."""
+    """Ends the program at an option that no stage has, before anything is built. Returns those that have all the options."""
     known = programs.options()
     for word in options:
         if re.match("--?[a-z]", word) and word.partition("=")[0] not in known:
             fail(2, f"unknown option '{word}'; see ./run {chosen[0].chapter[:2]} --help")
+    for option in {"--form", "--record"} & set(options):
+        if len(chosen) > 1:
+            fail(2, f"{option} is for one program, such as ./run {programs.short(chosen[-1].source)}")
+    if "--bf16" in options:
+        having = [each for each in chosen if each.bf16]
+        if not having:
+            others = " ".join(dict.fromkeys(each.chapter[:2] for each in STEPS if each.bf16))
+            fail(2, f"--bf16: no program of {chosen[0].chapter} has it; those of {others} have")
+        return having
+    return chosen
 
 
 def run_programs(words):
     given, options = Parser("", "--cpu --steps -v", "--csv").parse_known_args(words)
     machine.verbose = given.v
-    chosen = [each for each in STEPS if given.steps or each.kind == "stage"]
-    if options and not options[0].startswith("-"):
-        chosen = programs_meant(options.pop(0))
+    named = []
+    while options and not options[0].startswith("-"):
+        named.append(options.pop(0))
+    chosen = list(dict.fromkeys(each for word in named for each in programs_meant(word))) or [
+        each for each in STEPS if given.steps or each.kind == "stage"]
     if "--fit" in options and [each.name for each in chosen] == ["transfer"]:
         options.remove("--fit")
         return machine.call([sys.executable, ROOT / "00_machine_limits/fit.py", *options])
     ladder = chosen[0].kind in LADDER
+    if apart := [each.name for each in chosen if (each.kind in LADDER) != ladder or each.kind == "opencl" != chosen[0].kind]:
+        fail(2, f"{chosen[0].name} and {apart[0]} have tables of their own: run one after the other")
     if ladder:
-        check_ladder(chosen, options)
+        chosen = check_ladder(chosen, options)
     if given.csv is not None and not ladder and len(chosen) > 1:
         fail(2, f"--csv: each of these programs has columns of its own; name one of {' '.join(each.name for each in chosen)}")
     if given.csv is not None:
@@ -229,7 +247,7 @@ def run_programs(words):
 
 def run_stages(chosen, cpu, options, csv):
     """Runs several stages and merges their output into one table and one CSV."""
-    result, with_rows, rows = 0, False, []
+    result, with_rows, rows, of_lines = 0, False, [], []
     erase = b"\r\033[K" * (sys.stdout.isatty() and sys.stderr.isatty() and not machine.DUMB)  # erases a program's progress line
     with tempfile.TemporaryDirectory(prefix="run-") as scratch, \
             contextlib.closing(machine.each_built([each.target(cpu) for each in chosen])) as built:
@@ -238,10 +256,15 @@ def run_stages(chosen, cpu, options, csv):
 
             def show(line):
                 nonlocal shown
-                shown = shown or line.startswith(f"{stage.name} ".encode())
-                if shown:
-                    sys.stdout.buffer.write(erase + line)
+                is_row = line.startswith(f"{stage.name} ".encode())
+                shown = shown or is_row
+                if LINE.match(line):  # of --lines: they stand below the row that they belong to
+                    of_lines.append(line)
+                elif shown:
+                    sys.stdout.buffer.write(erase + line + b"".join(of_lines) * is_row)
                     sys.stdout.flush()
+                if is_row:
+                    of_lines.clear()
 
             file = pathlib.Path(scratch, f"{target}.csv")
             code = machine.call([BUILD / "bin" / target, *options, *(["--csv", file] if csv else [])], stage.name, show)
@@ -249,8 +272,7 @@ def run_stages(chosen, cpu, options, csv):
                 continue
             with_rows, result = with_rows or code == 0, result or code
             if code == 1 and cpu:
-                part = stage.source.stem.partition("_")[0]
-                print(f"  See it: ./run view {stage.chapter[:2]}{f'/{part}' * part.isdigit()}", file=sys.stderr, flush=True)
+                print(f"  See it: ./run view {programs.short(stage.source)}", file=sys.stderr, flush=True)
             if code > 1:
                 return result  # the others would fail in the same way
             if csv and code == 0:
@@ -259,7 +281,19 @@ def run_stages(chosen, cpu, options, csv):
         print("Counted on the CPU: the prediction is the roofline's, and nothing was timed.")
     if csv and result == 0:
         write_whole((csv, "".join(rows)))
+    if result == 0 and sys.stdout.isatty() and len({each.chapter for each in chosen}) == 1:
+        show_next(chosen[-1])
     return result
+
+
+def show_next(stage):
+    """What one may type after a stage has run."""
+    name = stage.chapter[:2] if stage.kind == "stage" else programs.short(stage.source)
+    after = [step for step in programs.steps() if programs.before(step) == stage.source]
+    print(f"Next: ./run view {name} steps through it; exercises: {stage.chapter}/README.md")
+    if after:
+        same = after[0].parent == stage.source.parent
+        print(f"      ./run diff {programs.short(after[0]) if same else after[0].parent.name[:2]} shows what changes next")
 
 
 def run_diff(words):
@@ -274,11 +308,7 @@ def run_diff(words):
         """The steps that the text names: all of a chapter, those whose names begin with it, or a file of one's own."""
         if word.endswith(".cu") and pathlib.Path(word).is_file():
             return [pathlib.Path(word)]
-        files = [file for file in steps if meant(word, file.parent.name, file.name * (file.stem != "matmul"))]
-        if not files:
-            fail(2, f"diff '{word}': takes one of {CHAPTERS}, or its number; 04/1 for the first step "
-                    "of 04; 08/NN for a stage of the OpenCL chapter")
-        return files
+        return [file for file in steps if meant(word, file.parent.name, file.stem)] or refuse("diff: ", word, steps)
 
     if len(given.steps) == 2:
         pairs = [[found(word)[-1] for word in given.steps]]
@@ -323,10 +353,10 @@ def run_ablation(words):
         have = {chapter.name: chapter for chapter in sorted(ROOT.glob("[0-9][0-9]_*")) if ablation.forms(chapter)}
     except Wrong as wrong:  # a patch is older than its source
         fail(1, str(wrong))
-    chosen = [have[name] for name in have if not given.stages or any(meant(word, name) for word in given.stages)]
+    chosen = [have[name] for name in have if not given.stages or any(meant(word, name, "matmul") for word in given.stages)]
     for word in given.stages:
-        if not any(meant(word, name) for name in have):
-            fail(2, f"ablation '{word}': takes one of {' '.join(have)}, or its number")
+        if not any(meant(word, name, "matmul") for name in have):
+            refuse("ablation: ", word, [chapter / "matmul.cu" for chapter in have.values()])
     if given.csv is not None:
         check_writable(given.csv, "--csv")
     if not has_nvcc() or not has_gpu():
@@ -358,8 +388,7 @@ def run_view(words):
     for word in given.steps:
         found = [Own(word)] if word.endswith(".cu") else steps_meant(word)
         if not found:
-            fail(2, f"view '{word}': takes one of {CHAPTERS}, or its number; 04/1 for the first step of 04; 07 for fragments. "
-                    "What runs in OpenCL is not traced")
+            refuse("view: ", word, [each.source for each in STEPS])
         chosen.append(found[-1])  # a chapter's own step is its last
     there = len(view.captions(chosen[0].name))
     if given.caption is not None and given.caption not in map(str, range(1, there + 1)):
@@ -486,16 +515,17 @@ def run_test(words):
     machine.verbose = given.V or given.VV
     if given.chapters and given.R:
         fail(2, "takes chapters, such as 03 04, or -R REGEX, not both")
-    chapters, numbers = dict.fromkeys(each.chapter for each in PROGRAMS), []
+    patterns = []
     for word in given.chapters:
-        numbers += [chapter[:3] for chapter in chapters if meant(word, chapter)] or fail(
-            2, f"unknown chapter '{word}': takes one of {' '.join(chapters)}, or its number")
+        its = [each for each in PROGRAMS if meant(word, each.chapter, each.source.stem)] or refuse(
+            "", word, [each.source for each in PROGRAMS if each.source.parent.parent == ROOT])
+        patterns += [each.test + "[.][^.]*$" for each in its] if "/" in word else [its[0].chapter[:3]]
     options = []
     for name, value in vars(given).items():
         if value and name not in ("all", "chapters"):
             options += [f"-{name}" if len(name) < 3 else "--" + name.replace("_", "-"), *[str(value)] * (value is not True)]
-    if numbers:
-        options += ["-R", f"^({'|'.join(dict.fromkeys(numbers))})"]
+    if patterns:
+        options += ["-R", f"^({'|'.join(dict.fromkeys(patterns))})"]
     # All, or those that are named.
     every = given.all or given.chapters or given.rerun_failed or given.R or given.L or given.LE or given.I
     options += ["-LE", "thorough"] * (not every)
