@@ -484,6 +484,47 @@ def test_banks(shown):
     assert (said(page), ask(page, "stride.value")) == ([1, 1], "32")
 
 
+def test_banks_in_a_lesson(chromium, tmp_path):  # noqa: F811
+    """As the lesson of 03 shows it: one can choose which lanes want the same, so that 32 lanes a row apart take 32 turns. No choice is
+    cut off."""
+    (tmp_path / "outer.html").write_text(f"<iframe src='{TOYS}/banks.html?en#bs' width=740 height=900></iframe>")
+    page = chromium
+    show(page, tmp_path / "outer.html", width=800, height=950)
+    page.switch_to.frame(0)
+    wait(page, "document.readyState === 'complete' && find('#says strong')")
+    costs = []
+    for who in ("16", "32"):
+        ask(page, f"(find('#who').value = '{who}', find('#who').dispatchEvent(new Event('input')), set({{ stride: 32 }}))")
+        costs.append(said(page)[0])
+    assert costs == [16, 32] and page.find_element("css selector", "#who").is_displayed()
+    assert ask(page, """[0, 1, 2].flatMap(each => {
+        find("#language").value = each;
+        find("#language").dispatchEvent(new Event("input"));
+        return [...document.querySelectorAll("#controls select")].filter(each => each.checkVisibility()).flatMap(select =>
+            [...select.options].map(({ text }) => text).filter(text => long(text, parseFloat(getComputedStyle(select).fontSize)) + 36 >
+                select.clientWidth));
+    })""") == []
+    page.switch_to.default_content()
+    assert errors(page) == []
+
+
+def test_banks_fit_a_screen(shown):
+    """On a screen of 800 all that one uses; on a phone the picture and what changes it. Each lane's number stands in the picture, also at
+    the strides at which many take turns."""
+    page = shown("banks.html", place="?en#alike", height=800)
+    assert ask(page, "document.documentElement.scrollHeight") <= 800
+    for width, height in ((1280, 800), (390, 844)):
+        resize(page, width, height)
+        top, bottom = ask(page, f"""{DRAWN}.then(() => (find("#figure").scrollIntoView(), [find("#figure"), find("#controls")].map(each =>
+            each.getBoundingClientRect()))).then(([figure, controls]) => [Math.min(figure.top, controls.top),
+            Math.max(figure.bottom, controls.bottom)])""")
+        assert 0 <= top and bottom <= height, width
+        for stride in (8, 16, 32):
+            assert ask(page, f"""(set({{ who: 16, stride: {stride}, pad: 0 }}), new Set([...document.querySelectorAll("#figure text")]
+                .filter(each => each.getBBox().x > find("#figure [data-turn]").getBBox().x && each.getBBox().y > 30)
+                .flatMap(each => each.textContent.split(",").map(Number))).size)""") == 32, (width, stride)
+
+
 def test_roofline(shown):
     """Its presets are the chapters' predictions, but for the bytes of C. Corners are dragged with the mouse and with a finger."""
     page = shown("roofline.html")
