@@ -41,6 +41,8 @@ public:
     void verify_in_each_order(const Product& product, const Verify& verify);
     // Appends times or counts to the row, the prediction, and where that was.
     void measure(const Product& product, Row& row);
+    // Prints what belongs to the row above.
+    void after_row();
     // After the last shape. Throws Failure(kWrongResult) for what none of them has tried.
     void end(const Product& product) const;
 

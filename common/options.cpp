@@ -161,11 +161,18 @@ Row row_of(Text stage, Shape s, double error) {
             {"verified", "exact"},      {"error_of_bound", format("%.6f", error)}};
 }
 
+// As one types a step: 05/1_two_buffers for 05_double_buffer/1_two_buffers.
+static std::string row_name(Text stage) {
+    const size_t slash = stage.find('/'), number = stage.find('_');
+    return number < slash && slash != stage.npos ? stage.substr(0, number) + stage.substr(slash)
+                                                 : stage;
+}
+
 Columns begin_table(const std::vector<Shape>& shapes, const Columns& columns) {
     const bool one = shapes.size() == 1;
     if (one) std::printf("M x N x K = %s; ", to_string(shapes[0]).c_str());
     std::printf("a stage is verified before its row appears\n");
-    Columns table = {{"stage", "stage", -21}};
+    Columns table = {{"stage", "stage", -21, row_name}};
     if (!one) table += {{"m", "M", 8}, {"n", "N", 7}, {"k", "K", 7}};
     return table += columns;
 }

@@ -65,6 +65,7 @@ struct Options : RunOptions {
     bool large_indices = false;  // emulator: only check that indices do not overflow
     bool rested = false;  // GPU: no times without a rest
     bool lines = false;  // emulator: print the traffic of every source line
+    std::string lines_csv;  // emulator: the file for that traffic; empty: none
     bool all_forms = false;  // emulator: every form of the kernel must be launched
     std::string record;  // emulator: the file for what two blocks access; empty: none
 

@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
+#include <utility>
 
 std::string scaled(const std::string& value, double factor, const char* pattern) {
     return value == "-" ? value : format(pattern, std::atof(value.c_str()) * factor);
@@ -36,13 +37,8 @@ void write_whole(const std::string& path, const std::string& text) {
         throw Failure(kBadCommandLine, "'" + path + "' can't be written: " + std::strerror(why));
 }
 
-void Report::add(const Row& row) {
-    progress("");
-    const bool first = csv_.empty();
-    if (table_.empty())
-        for (const auto& [name, value] : row)
-            table_.push_back({name, name, -int(std::max(name.size(), value.size()) + 2)});
-    std::string names, values, lines[3];  // two lines of titles, and the row's
+void Csv::add(const Row& row) {
+    std::string names, values;
     for (const Cell& cell : row) {
         names += cell.column + ",";
         // A comma or a quotation mark, as in a driver's name, would end a field of the CSV.
@@ -50,21 +46,34 @@ void Report::add(const Row& row) {
         values += ',';
     }
     names.back() = values.back() = '\n';
-    csv_ += (first ? names : "") + values;
-    for (const Column& column : table_)
+    text_ += (text_.empty() ? names : "") + values;
+}
+
+void ReportTable::print(const Row& row) {
+    progress("");
+    if (columns_.empty())
+        for (const auto& [name, value] : row)
+            columns_.push_back({name, name, -int(std::max(name.size(), value.size()) + 2)});
+    std::string lines[3];  // two lines of titles, and the row's
+    for (const Column& column : columns_)
         for (const Cell& cell : row) {
             if (cell.column != column.name) continue;
             const size_t bar = column.title.find('|') + 1;  // npos + 1 is 0
-            const std::string texts[] = {column.title.substr(0, bar ? bar - 1 : 0),
-                                         column.title.substr(bar),
-                                         column.shown ? column.shown(cell.value) : cell.value};
-            const int left = column.width < 0, width = column.width + (left ? 1 : -1);  // a blank
+            std::string texts[] = {column.title.substr(0, bar ? bar - 1 : 0),
+                                   column.title.substr(bar),
+                                   column.shown ? column.shown(cell.value) : cell.value};
+            const bool left = column.width < 0;
+            const int width = column.width + (left ? 1 : -1);  // a blank
+            // A name that is too long stands above its figures, which keep their places.
+            if (left && lines[2].empty() && int(texts[2].size()) > -width)
+                lines[2] = std::exchange(texts[2], "") + "\n";
             for (int i = 0; i < 3; ++i)
                 lines[i] += format(left ? "%*s " : " %*s", width, texts[i].c_str());
         }
     for (std::string& line : lines) {
         line.erase(line.find_last_not_of(' ') + 1);
-        if (!line.empty() && (first || &line == &lines[2])) std::printf("%s\n", line.c_str());
+        if (!line.empty() && (!titled_ || &line == &lines[2])) std::printf("%s\n", line.c_str());
     }
+    titled_ = true;
     std::fflush(stdout);
 }

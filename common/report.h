@@ -38,18 +38,43 @@ std::string as_percent(const std::string& percent);
 // Throws Failure(kBadCommandLine) if it can't be written.
 void write_whole(const std::string& path, const std::string& text);
 
-// Prints each row as it comes, and keeps it for a CSV, which save() writes.
-class Report {
+// Prints each row as it comes, the first one below the titles.
+class ReportTable {
 public:
-    // csv: the file, "" for none. wide: shows all columns, as the CSV has them.
-    Report(const std::string& csv, const Columns& table, bool wide = false)
-        : path_(csv), table_(wide ? Columns() : table) {}
-    void add(const Row& row);
-    void save() { write_whole(path_, csv_); }
+    explicit ReportTable(const Columns& columns)
+        : columns_(columns) {}  // none: all of the first row
+    void print(const Row& row);
 
 private:
-    std::string path_, csv_;
-    Columns table_;  // empty until the first row: all of its columns
+    Columns columns_;
+    bool titled_ = false;
+};
+
+// Keeps rows for a file, which save() writes; path "": for none.
+class Csv {
+public:
+    explicit Csv(const std::string& path) : path_(path) {}
+    void add(const Row& row);
+    void save() const { write_whole(path_, text_); }
+
+private:
+    std::string path_, text_;
+};
+
+// Prints rows and keeps them. wide: shows all columns, as the CSV has them.
+class Report {
+public:
+    Report(const std::string& csv, const Columns& table, bool wide = false)
+        : csv_(csv), table_(wide ? Columns() : table) {}
+    void add(const Row& row) {
+        csv_.add(row);
+        table_.print(row);
+    }
+    void save() const { csv_.save(); }
+
+private:
+    Csv csv_;
+    ReportTable table_;
 };
 
 // Formats a figure; "-" unless it is positive.

@@ -76,6 +76,7 @@ static void run_shapes(Launcher<In, Out> launch, const Facts& facts, const Optio
             machine.measure(product, row);
             if (facts.chosen) row += {{"form", facts.chosen(s.M, s.N, s.K)}};
             report.add(row);
+            machine.after_row();
         });
     machine.end(product);
     report.save();

@@ -4,6 +4,7 @@ and a PATH with a few ordinary tools and a cmake, a ctest and an apt-get that on
 import contextlib
 import os
 import pathlib
+import re
 import shutil
 import signal
 import subprocess
@@ -128,7 +129,7 @@ runpy.run_path(sys.argv[0], run_name="__main__")' "$@" """)
         self.script(self.here / f"build/bin/{name.replace('/', '.')}_cpu_trace", f"""{before}
             echo "header of {name}"; echo "stage  options"
             [ {code} = 0 ] || {{ echo "{name}: failed" >&2; exit {code}; }}
-            echo "{name} $*"
+            echo "{re.sub('_.*/', '/', name)} $*"
             while [ $# -gt 0 ]; do [ "$1" != --csv ] || printf 'stage,x\\n{name},1\\n' >"$2"; shift; done""")
 
     def with_gpu(self):

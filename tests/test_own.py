@@ -102,6 +102,17 @@ def test_a_kernel_is_compared_with_stages_of_its_precision(step):
     assert own_py.is_half(programs.name(step)) == ("const float* A" not in step.read_text())
 
 
+def test_lines(own, tmp_path):
+    """What each line of the source moves, in 80 columns, with the figures that ./run 03 --lines shows."""
+    own(BARE)
+    run = call(ROOT / "run", "mine.cu", "--lines", cwd=tmp_path, env={**os.environ, "NO_INSTALL": "1"})
+    conflicts = f"mine.cu:{line_of(BARE, '= Bs[')} load 4"
+    shown = [" ".join(line.split()) for line in run.stdout.splitlines()]
+    assert f"{conflicts} 65536 262144 65536" in shown, run.stdout
+    table = run.stdout.partition("\nmine ")[2].partition("\n\n")[0].splitlines()[1:]
+    assert len(table) == 11 and "sectors" in table[1] and "wavefronts" in table[6] and max(map(len, table)) <= 80, run.stdout
+
+
 def test_multiples(own):
     text = "// multiples of 128x128x8\n" + changed(BARE, r"= .* < M \? (.*) : 0\.0f;", r"= \1;")
     assert own(text).returncode == 0

@@ -33,7 +33,7 @@ def test_ladder(s, words, rows):
     run = s.call("run", *words.split(), "--size", "8", "--csv", "all.csv")
     header, columns, *lines, note = run.stdout.splitlines()
     assert (run.returncode, run.stderr, header, columns) == (0, "", f"header of {rows[0]}", "stage  options") and "CPU" in note
-    assert [line.partition(" --csv")[0] for line in lines] == [f"{row} --size 8" for row in rows]
+    assert [line.partition(" --csv")[0] for line in lines] == [f"{row} --size 8".replace("02_two/", "02/") for row in rows]
     assert (s.here / "all.csv").read_text() == "stage,x\n" + "".join(f"{row},1\n" for row in rows)
     assert s.left_behind() == ["all.csv"] and "apt-get" not in run.calls
 
@@ -44,9 +44,9 @@ def test_lines_of_each_program(s):
     for name in ("02_two/1_first", "02_two"):
         s.stage(name)
         path = s.here / f"build/bin/{name.replace('/', '.')}_cpu_trace"
-        path.write_text(path.read_text().replace('echo "stage', f'echo "  {name}.cu:7  global load  4 bytes a lane"; echo "stage'))
+        path.write_text(path.read_text() + f'\necho "{name}.cu:7 load"')
     lines = s.call("run", "02", "--lines").stdout.splitlines()
-    assert [line.split()[0] for line in lines[2:-1]] == ["02_two/1_first", "02_two/1_first.cu:7", "02_two", "02_two.cu:7"], lines
+    assert [line.split()[0] for line in lines[2:-1]] == ["02/1_first", "02_two/1_first.cu:7", "02_two", "02_two.cu:7"], lines
 
 
 @pytest.mark.parametrize("words, said", (("02", "view 02 diff 03"), ("02/1", "view 02/1 diff 02/matmul"), ("03", "view 03"), ("", "")))

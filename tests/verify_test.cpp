@@ -11,6 +11,7 @@
 #include <csignal>
 #include <filesystem>
 #include <fstream>
+#include <sstream>
 
 namespace {
 
@@ -250,6 +251,26 @@ TEST(Report, ShowsTheFigures) {
     const std::string table = testing::internal::GetCapturedStdout();
     for (const char* figure : {"2.67 ms", "51.49", "77.0%", "100.6%", "8.60", "5.99"})
         EXPECT_NE(table.find(figure), std::string::npos) << figure << table;
+}
+
+// Names of any length leave each figure in its column, and the row in 80 columns; a step is called as one
+// types it.
+TEST(Report, ColumnsStayInPlace) {
+    const Columns columns = begin_table({square(256)}, {{"verified", "verified", 59}});
+    ReportTable table(columns);
+    testing::internal::CaptureStdout();
+    for (const char* name : {"01_naive", "12_stream_k/1_no_division", "02_register_blocking",
+                             "05_double_buffer/1_two_buffers", "a_file_with_a_name_of_my_own"})
+        table.print(row_of(name, square(256), 0));
+    std::istringstream printed(testing::internal::GetCapturedStdout());
+    std::vector<std::string> lines;
+    for (std::string line; std::getline(printed, line);) lines.push_back(line);
+    ASSERT_EQ(lines.size(), 7u);  // titles, five names, one of them above its row
+    for (const std::string& line : lines) {
+        EXPECT_LE(line.size(), 80u);
+        EXPECT_TRUE(line.size() == 80 || line == "a_file_with_a_name_of_my_own") << line;
+    }
+    EXPECT_EQ(lines[2].find("12/1_no_division "), 0u);
 }
 
 // Ended by a signal in the middle, or on a full disk, where the write fails.

@@ -40,7 +40,6 @@ FLAG = re.compile(r"-(D\w+.*|I.+|U\w+|std=.*|O\d|g|G|w|lineinfo|arch=.*|gencode=
                   r"-extended-lambda|-expt-.*|rdc=.*)")
 TAKEN = re.compile(r"-[DUI]|-std=c\+\+(20|23|2[ab])")  # of these the emulator's compiler takes; the others are nvcc's alone
 ERROR = re.compile(r"(\S[^:\n]*):(\d+):(?:\d+:)? (?:fatal )?error: (.*)|(.*): undefined reference to (.*)")
-LINE = re.compile(rb"  (\S+) +(global|shared) (load|store) +\d+ bytes a lane +(\d+) requests +(\d+) \w+, +(\d+) at best\n")
 UNITS = {"global": ("sectors", "neighbouring threads should access neighbouring elements", "docs/primer.md#where-the-data-are"),
          "shared": ("wavefronts", "bank conflicts", "03_shared_blocking/README.md#banks")}
 
@@ -164,26 +163,19 @@ class Own:
 
 def run_stage(own, cpu, csv_file):
     """Verifies, counts or times it, and says what to try next."""
-    program, lines = own.emulated() if cpu else own.compiled(), []
-
-    def show(line):
-        lines.append(line)
-        if "--lines" in own.words or not LINE.fullmatch(line):
-            sys.stdout.buffer.write(line)
-            sys.stdout.flush()
-
+    program = own.emulated() if cpu else own.compiled()
     with tempfile.TemporaryDirectory(prefix="run-") as scratch:
-        file = pathlib.Path(scratch, "row.csv")
-        more = [] if {"--large-indices", "--help", "-h"} & set(own.words) else ["--csv", file] + ["--lines"] * cpu
+        of_rows, of_lines = (pathlib.Path(scratch, f"{name}.csv") for name in ("rows", "lines"))
+        more = [] if {"--large-indices", "--help", "-h"} & set(own.words) else ["--csv", of_rows] + ["--lines-csv", of_lines] * cpu
         if own.multiples != (1, 1, 1) and not {"--size", "--sizes", "-m", "-n", "-k"} & set(own.words):
             more += ["--sizes", ",".join("x".join(map(str, own.rounded([edge] * 3))) for edge in (1, 256 if cpu else 4096))]
-        code = machine.call([program, *own.words, *more], own.name, show)
-        text = file.read_text() if file.exists() else ""
+        code = machine.call([program, *own.words, *more], own.name)
+        text, lines = (file.read_text() if file.exists() else "" for file in (of_rows, of_lines))
     if code == 0 and csv_file:
         write_whole((csv_file, text))
     if code == 0 and text:
         row = list(csv.DictReader(text.splitlines()))[-1]
-        print("", *(counted if cpu else timed)(row, own.half, lines), sep="\n")
+        print("", *(counted if cpu else timed)(row, own.half, list(csv.DictReader(lines.splitlines()))), sep="\n")
     if code == 1 and cpu:
         print(f"  See it: ./run view {shlex.quote(str(own.path))}", file=sys.stderr, flush=True)
     return code
@@ -213,14 +205,16 @@ def counted(row, half, lines):
         if after:
             yield f"The step after that: ./run diff {programs.short(after[0])}"
             lesson = f"{after[0].parent.name}/README.md"
-    found = [(where.decode(), memory.decode(), kind.decode(), *map(int, numbers))
-             for where, memory, kind, *numbers in (match.groups() for match in map(LINE.fullmatch, lines) if match)]
-    of_all = {memory: sum(each[4] for each in found if each[1] == memory) for memory in UNITS}
-    for where, memory, kind, requests, cost, ideal in sorted(found, key=lambda each: (each[5] - each[4]) / of_all[each[1]])[:1]:
-        if cost - ideal > 0.25 * of_all[memory]:
-            unit, why, lesson = UNITS[memory]
-            yield (f"{where}: a warp's {kind} takes {cost / requests:.1f} {unit} of {memory} memory where "
-                   f"{ideal / requests:.1f} could do: {why}.")
+    of_all = {memory: sum(int(each["cost"]) for each in lines if each["memory"] == memory) for memory in UNITS}
+
+    def could_save(line):
+        return (int(line["cost"]) - int(line["at_best"])) / of_all[line["memory"]]
+
+    for line in sorted([line for line in lines if could_save(line) > 0.25], key=could_save)[-1:]:
+        unit, why, lesson = UNITS[line["memory"]]
+        cost, ideal = (int(line[column]) / int(line["requests"]) for column in ("cost", "at_best"))
+        yield (f"{line['line']}: a warp's {line['kind']} takes {cost:.1f} {unit} of {line['memory']} memory where "
+               f"{ideal:.1f} could do: {why}.")
     yield f"Read: {lesson}"
 
 

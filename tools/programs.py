@@ -32,6 +32,11 @@ class Program(NamedTuple):
         """What its tests' names begin with: 03_shared_blocking, 06_half2."""
         return ("" if self.kind in LADDER else self.chapter[:3]) + self.target()
 
+    @property
+    def row(self):
+        """What its rows in a table begin with: 03_shared_blocking, 04/1_unroll."""
+        return re.sub("_.*/", "/", self.name)
+
     def target(self, cpu=False):
         """The name of its CMake target; of the one for the CPU, where it has one."""
         return self.name.replace("/", ".") + (TRACED.get(self.kind, "") if cpu else "")

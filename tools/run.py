@@ -107,9 +107,6 @@ def shown_help(verb=""):
                 file can't be written; 130 for Ctrl-C.""")])
 
 
-LINE = re.compile(rb" +\S.*\b(global|shared) +(load|store)\b")  # of --lines
-
-
 class Parser(argparse.ArgumentParser):
     """Reports errors in one line. Takes the names of flags, and of options with a value."""
 
@@ -247,7 +244,7 @@ def run_programs(words):
 
 def run_stages(chosen, cpu, options, csv):
     """Runs several stages and merges their output into one table and one CSV."""
-    result, with_rows, rows, of_lines = 0, False, [], []
+    result, with_rows, rows = 0, False, []
     erase = b"\r\033[K" * (sys.stdout.isatty() and sys.stderr.isatty() and not machine.DUMB)  # erases a program's progress line
     with tempfile.TemporaryDirectory(prefix="run-") as scratch, \
             contextlib.closing(machine.each_built([each.target(cpu) for each in chosen])) as built:
@@ -256,15 +253,10 @@ def run_stages(chosen, cpu, options, csv):
 
             def show(line):
                 nonlocal shown
-                is_row = line.startswith(f"{stage.name} ".encode())
-                shown = shown or is_row
-                if LINE.match(line):  # of --lines: they stand below the row that they belong to
-                    of_lines.append(line)
-                elif shown:
-                    sys.stdout.buffer.write(erase + line + b"".join(of_lines) * is_row)
+                shown = shown or line.startswith(f"{stage.row} ".encode())
+                if shown:
+                    sys.stdout.buffer.write(erase + line)
                     sys.stdout.flush()
-                if is_row:
-                    of_lines.clear()
 
             file = pathlib.Path(scratch, f"{target}.csv")
             code = machine.call([BUILD / "bin" / target, *options, *(["--csv", file] if csv else [])], stage.name, show)

@@ -172,7 +172,7 @@ void run(const Problem<P>& problem, const Layout& layout, bool c_by_rows, Bench&
 }
 
 // Prints a row for each product: what was asked for, and the result.
-struct Table {
+struct TypesTable {
     Bench& bench;
     Report& report;
     uint32_t seed;
@@ -273,7 +273,7 @@ int main(int argc, char** argv) {
             std::printf(
                 "%s, sm_%d; ns each: one warp, %d products, each of which needs the one before\n",
                 bench.gpu.full_name.c_str(), bench.sm, kChain);
-            Table table{bench, report, seed, o.verify_only ? 0 : o.repeat};
+            TypesTable table{bench, report, seed, o.verify_only ? 0 : o.repeat};
             table.all();
             report.save();
             for (const auto& [reason, rows] : table.reasons)

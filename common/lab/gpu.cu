@@ -222,6 +222,7 @@ Columns Machine::columns() const {
 }
 
 void Machine::verify_in_each_order(const Product&, const Verify& verify) { verify(); }
+void Machine::after_row() {}
 void Machine::end(const Product&) const {}
 void verify_large_indices(const Product&) {}  // nobody can ask for it
 

@@ -87,6 +87,7 @@ OptionTable Machine::options(Options& o) {
     if (!emulator::tracing()) return options;
     return options +=
            {{"--lines", "", "also print the traffic of every source line", flag(o.lines)},
+            {"--lines-csv", "FILE", "write it to FILE", file_name(o.lines_csv)},
             {"--all-forms", "", "fail unless the shapes reach every form of the kernels",
              flag(o.all_forms)},
             {"--record", "FILE", "write what the first and the last block access, in order",
@@ -155,14 +156,37 @@ void Machine::measure(const Product& product, Row& row) {
             traffic = {double(c.global_load_bytes), double(c.global_store_bytes),
                        double(c.shared_load_bytes)};
     }
-    for (const auto& line : options_.lines ? emulator::lines() : std::vector<emulator::Line>())
-        std::printf("  %-29s %s %-5s %2d bytes a lane %7.0f requests %8.0f %s, %.0f at best\n",
-                    line.where.c_str(), line.global ? "global" : "shared",
-                    line.store ? "store" : "load", line.width, double(line.requests),
-                    double(line.sectors_or_wavefronts), line.global ? "sectors" : "wavefronts",
-                    double(line.ideal));
     add_prediction(row, product.flop(), traffic, product.facts.arithmetic, gpu_, 0);
     row += {{"predicted_for", gpu_.full_name}};
+}
+
+void Machine::after_row() {
+    const auto lines = options_.lines || !options_.lines_csv.empty()
+                           ? emulator::lines()
+                           : std::vector<emulator::Line>();
+    Csv csv(options_.lines_csv);
+    for (const bool global : {true, false}) {
+        ReportTable table({{"line", global ? "global memory" : "shared memory", -38},
+                           {"kind", "", -6},
+                           {"bytes", "bytes/|lane", 7},
+                           {"requests", "requests", 9},
+                           {"cost", global ? "sectors" : "wavefronts", 11},
+                           {"at_best", "at best", 9}});
+        for (const emulator::Line& line : lines) {
+            if (line.global != global) continue;
+            const Row row = {{"line", line.where},
+                             {"memory", global ? "global" : "shared"},
+                             {"kind", line.store ? "store" : "load"},
+                             {"bytes", std::to_string(line.width)},
+                             {"requests", std::to_string(line.requests)},
+                             {"cost", std::to_string(line.sectors_or_wavefronts)},
+                             {"at_best", std::to_string(line.ideal)}};
+            csv.add(row);
+            if (options_.lines) table.print(row);
+        }
+    }
+    if (options_.lines) std::printf("\n");
+    csv.save();
 }
 
 // Each instance of a template is a form: for whole tiles or parts, wide rows or any. Those that one
