@@ -2,12 +2,13 @@
 
 A row stands below a heading of its article:
 
-    - **14** · *corrected* · what the article says → what is right\\
+    - <a id="c14"></a>**14** · *corrected* · what the article says → what is right\\
       the commands that show it\\
       what they print, and why
 
-Only what is wrong has the arrow. A slip and what is out of reach have no commands. The lists are those between <!-- NAME --> and
-<!-- /NAME --> of claims.md and corrected.md: each function in LISTS yields the lines of one.
+Only what is wrong has the arrow. A slip and what is out of reach have no commands. The anchor is written by ./run plot, and so are
+the links of the index that lead to it. The lists are those between <!-- NAME --> and <!-- /NAME --> of claims.md and corrected.md:
+each function in LISTS yields the lines of one.
 """
 import collections
 import itertools
@@ -16,13 +17,14 @@ import textwrap
 
 import tables
 from machine import ROOT
-from pages import headings
 from results import Wrong
 
 FOLDER = ROOT / "docs/articles"
 VERDICTS = ("reproduced", "reproduced on an H200", "otherwise on an H200", "corrected", "a slip", "by the guide", "quoted",
             "out of reach", "beside")
 WRONG, NOT_RUN = ("corrected", "a slip"), ("a slip", "out of reach")
+ANCHOR = re.compile(r'(?m)^- (?:<a id="\w+"></a>)?\*\*(\d+\w*)\*\* · ')  # begins a row
+CLAIM_LINK = re.compile(r"\[(claims? (\d+\w*)[^\]]*)\]\((\w+\.md)(?:#\w+)?\)")  # of the index
 Row = collections.namedtuple("Row", "page title heading claim verdict says right commands shows")
 
 
@@ -34,7 +36,7 @@ def number(claim):
 
 def articles():
     """The pages with rows, in the order of the claims' numbers."""
-    return sorted((path for path in FOLDER.glob("*.md") if re.search(r"(?m)^- \*\*\d+\w*\*\* · ", path.read_text())),
+    return sorted((path for path in FOLDER.glob("*.md") if ANCHOR.search(path.read_text())),
                   key=lambda path: min(number(row.claim) for row in rows_of(path)))
 
 
@@ -46,7 +48,7 @@ def rows_of(path):
             heading = line[3:]
             continue
         parts = [" ".join(part.split()) for part in line.split("\\\n")]
-        head = re.fullmatch(r"- \*\*(\d+[a-z]?)\*\* · \*([^*]+)\* · (.*?)(?: → (.*))?", parts[0])
+        head = re.fullmatch(r"- (?:<a .*></a>)?\*\*(\d+[a-z]?)\*\* · \*([^*]+)\* · (.*?)(?: → (.*))?", parts[0])
         if not head or len(parts) != 3 - (head[2] in NOT_RUN) or bool(head[4]) != (head[2] in WRONG):
             raise Wrong(f"{path}: this is no row: {line}")
         rows.append(Row(path, text.split("\n")[0][2:], heading, *head.groups(""), *["", *parts[1:]][-2:]))
@@ -81,7 +83,7 @@ def corrected(rows):
     for (page, title), found in itertools.groupby((row for row in rows if row.right), lambda row: (row.page, row.title)):
         yield f"\n## {title}\n"
         for row in found:
-            yield textwrap.fill(f"- [**{row.claim}**]({page.name}#{headings('# ' + row.heading)[0]}) · {row.says} → {row.right}", 128,
+            yield textwrap.fill(f"- [**{row.claim}**]({page.name}#c{row.claim}) · {row.says} → {row.right}", 128,
                                 subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
     yield ""
 
@@ -90,7 +92,12 @@ LISTS = {made.__name__: made for made in (claims, verdicts, corrected)}
 
 
 def pages():
-    """{page: its text} of those that have lists. Raises Wrong."""
+    """{page: its text} of those that have lists, anchors of claims or links to them. Raises Wrong."""
     found = rows()
-    return {path: tables.filled(path, lambda name, old: "\n".join(LISTS[name](found)) + "\n")
-            for path in (FOLDER / "claims.md", FOLDER / "corrected.md")}
+    texts = {path: tables.filled(path, lambda name, old: "\n".join(LISTS[name](found)) + "\n")
+             for path in (FOLDER / "claims.md", FOLDER / "corrected.md")}
+    for path in articles():
+        texts[path] = ANCHOR.sub(r'- <a id="c\1"></a>**\1** · ', path.read_text())
+    index = FOLDER / "README.md"
+    texts[index] = CLAIM_LINK.sub(r"[\1](\3#c\2)", index.read_text())
+    return texts

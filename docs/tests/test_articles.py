@@ -107,8 +107,7 @@ def test_index_has_the_verdicts():
     names = {name: verdict for verdict, *names in INDEX if verdict in ledger.VERDICTS for name in names}
     led = []
     for cells in INDEX:
-        these = [row for numbers, page in re.findall(r"\[claims? ([^\]]+)\]\((\w+\.md)\)", cells[2])
-                 for row in claims_named(numbers, page)]
+        these = [row for numbers, _, page in ledger.CLAIM_LINK.findall(cells[2]) for row in claims_named(numbers, page)]
         said = re.match(r"\*\*(.+?)\*\*", cells[2])
         said = {names.get(name) for name in re.split("[・、]", said[1])} if said else set()
         assert said == {row.verdict for row in these}, f"{cells[0]}: the ledger has {[row.verdict for row in these]}"
