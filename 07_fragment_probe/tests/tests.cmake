@@ -7,3 +7,6 @@ add_program_tests(custom_load ARCHS sm_75 sm_80 TOOL --verify-only)  # it refuse
 foreach(build cpu gpu)
   add_program_test(07_alignment.${build} ${build} alignment)
 endforeach()
+add_pytest(07_fragment_probe.count_mma 07_fragment_probe/tests/machine_code.py -k ptx)
+add_pytest(07_fragment_probe.sass 07_fragment_probe/tests/machine_code.py -k sass)
+add_pytest(07_fragment_probe.volta_code 07_fragment_probe/tests/machine_code.py -k volta)

@@ -3,11 +3,12 @@
   `x.csv: a, n 8, column = 1.5`                  in docs/results/h200/x.csv: of the one row with a cell a, and 8 in column n;
   `x.csv: a, column / y.csv: b, column = 2.1`    the quotient of two such;
   `x.txt: text`                                  in docs/results/x.txt.
-A command that takes a GPU is not run: its row has a figure of a CSV. The lists of all claims, of verdicts and of what is corrected
-are what ./run plot writes.
+A command is a ./run or ./test, which build what they run, a grep in docs/, or a Python tool of which claims.md says what it takes.
+One that takes a GPU is not run: its row has a figure of a CSV. Nor is a ./test without -V, which takes long: it names a test that
+there is. The lists of all claims, of verdicts and of what is corrected, and the anchors, are what ./run plot writes.
 
 The index, docs/articles/README.md: each of its rows has its claims' verdicts, all claims have a row, and each command, which follows
-a $, is one of the ledger's or runs.
+a $, is of the same kinds, and is one of the ledger's or runs.
 """
 import csv
 import re
@@ -15,11 +16,13 @@ import re
 import pytest
 
 import ledger
-from commands import check_exists, run
+import run as verbs
+from commands import run
 from support import ROOT
 
 PLACE = r"([\w/]+\.csv): ([^=]+?)"
 SELECTOR = re.compile(rf"{PLACE}(?: / {PLACE})? = (.+)")
+KIND = re.compile(r"\./run (\w[\w/]*)|\./test (?:-V )?-R (\S+)$|grep .* (docs/[\w./-]+)$|python3 ([\w./]+\.py)")
 RESULTS = ROOT / "docs/results"
 ROWS = ledger.rows()
 CLAIMS = [row for row in ROWS if row.verdict != "beside"]
@@ -55,6 +58,28 @@ def check_csv(figure):
     assert found == value.replace(",", ""), f"`{figure}`: it is {found}"
 
 
+def check_evidence(command):
+    """It is of one of the kinds above, and the program, test, file or tool that it names is there."""
+    kind = KIND.match(command)
+    assert kind, f"`{command}` is neither ./run PROGRAM, ./test -R NAME, grep ... docs/FILE nor a Python tool"
+    program, test, file, tool = kind.groups()
+    if program and program not in verbs.VERBS:
+        try:
+            verbs.programs_meant(program)
+        except SystemExit:
+            pytest.fail(f"`{command}`: there is no program '{program}'")
+    if test:
+        output_of(f"{command} -N")
+    assert not (file or tool) or (ROOT / (file or tool)).is_file(), f"`{command}`: there is no {file or tool}"
+    said = (ledger.FOLDER / "claims.md").read_text()
+    assert not tool or re.search(rf"(?m)^\| `{re.escape(tool)}` \| \S", said), f"claims.md does not say what {tool} takes"
+
+
+def is_run(command):
+    """Does it run here? Not what takes a GPU, or takes long."""
+    return not re.match(r"\./run (?!.*--cpu)|\./test (?!-V)|python3 00_machine_limits/cuda_python", command)
+
+
 def output_of(command):
     exit_code, output = run(command)
     assert not exit_code, f"`{command}`: {output[-300:]}"
@@ -77,25 +102,16 @@ def test_row(row):
         return
     assert commands, "has no command"
     assert not row.verdict.endswith("on an H200") or of_csv, "has no figure of an H200's results"
-    said, lack = {}, None
+    assert of_csv or not any(re.match(r"\./run|python3", each) and not is_run(each) for each in commands), "has no figure of a CSV"
+    said = {}
     for command in commands:
-        check_exists(command)
-        if command.startswith("./run "):
-            assert of_csv, f"`{command}`: no figure of the CSV that it writes"
-        else:
-            try:
-                if "-R" in command:
-                    output_of(f"{command} -N")
-                else:
-                    said[command] = output_of(command)
-            except pytest.skip.Exception as what:
-                lack = what
+        check_evidence(command)
+        if is_run(command):
+            said[command] = output_of(command)
     for figure in printed:
-        assert lack or any(figure in text for text in said.values()), f"not printed by {commands}: {figure}"
+        assert any(figure in text for text in said.values()), f"not printed by {commands}: {figure}"
     for command, text in said.items():
         assert any(figure in text for figure in (*printed, *kept)), f"`{command}` prints no figure of the row"
-    if lack:
-        raise lack
 
 
 def test_every_claim_has_a_number_of_its_own():
@@ -124,6 +140,6 @@ def claims_named(numbers, page):
 
 @pytest.mark.parametrize("command", sorted({command for cells in INDEX for command in re.findall(r"\$ `([^`]+)`", cells[1])}))
 def test_index_command(command):
-    check_exists(command)
-    if not any(command in code(row.commands) for row in CLAIMS) and not re.match("./run (?!.*--cpu)|./test", command):
+    check_evidence(command)
+    if is_run(command) and not any(command in code(row.commands) for row in CLAIMS):
         output_of(command)

@@ -33,7 +33,7 @@ foreach(program
     endif()
   endif()
   target_link_libraries(${program} PRIVATE emulator_test_device)
-  add_test(NAME emulator.${test} COMMAND ${program} --gtest_brief=1)
+  add_test(NAME emulator.${test} COMMAND ${program})
   set_tests_properties(emulator.${test} PROPERTIES LABELS thorough)
   set_property(GLOBAL APPEND PROPERTY TEST_NEEDS "emulator.${test} ${program}\n")
 endforeach()

@@ -1,8 +1,12 @@
-"""count_mma.py counts what it should, where the tools are."""
+"""count_mma.py counts what it should, and what docs/results keeps of it and of volta_code.py is what they print. tests.cmake registers
+each test for what it needs: nothing but nvcc, cuobjdump as well, or a CUDA that still builds for Volta.
+"""
 import os
 import re
 import subprocess
 import sys
+
+import pytest
 
 from support import ROOT, call, tool
 
@@ -24,13 +28,29 @@ def counted(text):
     return found
 
 
-def test_without_cuobjdump_it_counts_ptx_and_says_so():
+def test_ptx_is_counted_without_cuobjdump_and_it_says_so():
     run = call(*COUNT, *NVCC, "--cuobjdump", "/nonexistent/cuobjdump")
     assert run.returncode == 0 and "PTX" in run.stdout and "cuobjdump" in run.stdout, run.stderr
     assert {numbers for _, _, numbers in counted(run.stdout)} == {(1, 1)}, run.stdout
 
 
-def test_with_cuobjdump_it_counts_machine_code():
+def test_ptx_takes_nvcc_whose_package_is_named():
+    run = subprocess.run([*COUNT, "--nvcc", "/nonexistent/nvcc"], capture_output=True, text=True)
+    assert run.returncode == 77 and not run.stdout
+    assert re.fullmatch(r"count_mma\.py: no compiler '.*': .* \(package nvidia-cuda-toolkit\)\n", run.stderr), run.stderr
+
+
+def check_kept(name, printed):
+    """What docs/results keeps of this nvcc is what is printed. Skips the test where it keeps another nvcc's alone."""
+    release = re.search(r"nvcc [\d.]+", printed)[0]
+    kept = re.split(r"\n\n(?=nvcc )", (ROOT / "docs/results" / name).read_text().strip())
+    of_this = [part for part in kept if part.startswith(release)]
+    if not of_this:
+        pytest.skip(f"{name} has nothing of {release}")
+    assert of_this == [printed.strip()]
+
+
+def test_sass():
     run = call(*COUNT, *NVCC, "--cuobjdump", tool("cuobjdump"))
     assert run.returncode == 0 and "SASS" in run.stdout, run.stderr
     checked = 0
@@ -42,9 +62,10 @@ def test_with_cuobjdump_it_counts_machine_code():
     turned = [line for line in run.stdout.split("\n") if "column-major: 4 LDG" in line and "4 MOVM" in line]
     assert len(turned) >= 2, "on sm_75 and later a column-major A is turned in registers"
     assert "sm_70" in run.stdout, "sm_70 is counted, or named as not built"
+    check_kept("machine_code.txt", run.stdout)
 
 
-def test_without_nvcc_one_line_names_the_package():
-    run = subprocess.run([*COUNT, "--nvcc", "/nonexistent/nvcc"], capture_output=True, text=True)
-    assert run.returncode == 77 and not run.stdout
-    assert re.fullmatch(r"count_mma\.py: no compiler '.*': .* \(package nvidia-cuda-toolkit\)\n", run.stderr), run.stderr
+def test_volta_code():
+    run = call(sys.executable, "-B", ROOT / "07_fragment_probe/volta_code.py", *NVCC, "--cuobjdump", tool("cuobjdump"))
+    assert run.returncode == 0, run.stderr
+    check_kept("volta_code.txt", run.stdout)
