@@ -1,4 +1,4 @@
-"""For every Python test: the folders that it imports from, and exit code 77 if all tests of a file were skipped."""
+"""For every Python test: the folders that it imports from, and exit code 77 if a test was skipped and none failed."""
 import pathlib
 import sys
 
@@ -8,6 +8,7 @@ sys.path[:0] = [str(ROOT / folder) for folder in ("tests", "tools", "docs/tests"
 
 
 def pytest_sessionfinish(session, exitstatus):
+    """What was left out must not be shown as passed. A file whose tests need different things is registered once for each need."""
     reports = session.config.pluginmanager.get_plugin("terminalreporter").stats
-    if exitstatus in (0, 5) and reports.get("skipped") and not reports.get("passed"):
+    if exitstatus in (0, 5) and reports.get("skipped"):
         session.exitstatus = 77  # which ctest shows as skipped
