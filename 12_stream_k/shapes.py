@@ -17,6 +17,6 @@ def shapes(seed, count=40):
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter,
-                                     epilog="Example: build/bin/12_stream_k --sizes $(python3 12_stream_k/shapes.py 12)")
+                                     epilog="Example: ./run 12/matmul --sizes $(python3 12_stream_k/shapes.py 12)")
     parser.add_argument("seed", type=int, help="another list for each")
     print(",".join(shapes(parser.parse_args().seed)))

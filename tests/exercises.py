@@ -2,18 +2,23 @@
 
 Above its diff a patch has, for each command that a reader types once it is applied:
 
-    run: build/bin/02_register_blocking_cpu_trace --size 64 --lines
+    run: ./run 02 --cpu --size 64 --lines
     exit: 1, where it is not 0
     prints: a regular expression that the output matches; as many of these as it takes
 
 In it `the load of As` and `the store to As` stand for a place, FILE:LINE, of the chapter where As is named.
+
+The test builds what such a command names from the changed chapter alone, and starts that. test_run.py shows that ./run builds what
+it starts.
 """
+import functools
 import re
 import shlex
 
 import pytest
 
 import plant
+from run import programs_meant
 from support import BUILD, ROOT, call, tool
 
 PATCHES = sorted(ROOT.glob("[0-9][0-9]_*/exercises/*.patch"))
@@ -45,10 +50,10 @@ def located(pattern, folder):
     return re.sub(r"the (?:load of|store to) (\w+)", places, pattern)
 
 
-def unmet(expected, chapter, programs, root):
-    """Runs the command in `root` and returns what it does not do of what is expected, or ""."""
-    words, exit_code, patterns = expected
-    run = call(*(programs.get(word, word) for word in words), cwd=root)
+def unmet(expected, started, chapter, root):
+    """Starts the command's words in `root` and returns what they do not do of what is expected, or ""."""
+    _, exit_code, patterns = expected
+    run = call(*started, cwd=root)
     lacking = [f"prints nothing like: {pattern}" for pattern in patterns
                if not re.search(located(pattern, root / chapter), run.stdout + run.stderr, re.M)]
     if run.returncode != exit_code:
@@ -56,21 +61,27 @@ def unmet(expected, chapter, programs, root):
     return "\n".join([*lacking, run.stdout, run.stderr]) if lacking else ""
 
 
-def build_changed(word, chapter, root):
-    """The program build/bin/NAME_cpu_trace, or such, of the changed chapter; as it was where it is no emulated one."""
-    name, _, variant = word.rpartition("/")[2].rpartition("_cpu")
-    stage = name.partition(".")[0] == chapter  # or a step, CHAPTER.NAME
-    if not name or not stage and not (root / chapter / f"{name}.cu").exists():
-        return BUILD / word.partition("/")[2]
-    return plant.build(root, chapter, name, variant.lstrip("_") or ("plain" if stage else "trace"))
+def started(words, root):
+    """What `./run NAME [OPTION...]` starts, of the changed chapter in `root`. Another command is started as it is typed."""
+    if words[0] != "./run":
+        return [tool(words[0]), *(BUILD / word.partition("/")[2] if word.startswith("build/") else word for word in words[1:])]
+    program, = programs_meant(words[1])
+    options = [word for word in words[2:] if word != "--cpu"]
+    if program.kind == "opencl":  # it compiles its kernels when it runs
+        return [BUILD / "bin" / program.target(), "--platform", "Portable Computing Language", "--kernels", root / program.chapter,
+                *options]
+    return [built(root, program.chapter, program.target()), *options]
+
+
+@functools.lru_cache(None)
+def built(root, chapter, target):
+    return plant.build(root, chapter, target, "trace")
 
 
 @pytest.mark.parametrize("patch", PATCHES, ids=lambda patch: f"{patch.parent.parent.name}.exercise.{patch.stem}")
 def test_solution(patch):
     chapter, expected = patch.parent.parent.name, expectations(patch)
     root = plant.tree(chapter, patch=patch)
-    built = {word: build_changed(word, chapter, root) for words, _, _ in expected for word in words if word.startswith("build/")}
-    for words, _, _ in expected:
-        tool(built.get(words[0], words[0]))
-    for each in expected:
-        assert not unmet(each, chapter, built, root)
+    commands = [started(words, root) for words, _, _ in expected]
+    for each, command in zip(expected, commands):
+        assert not unmet(each, command, chapter, root)

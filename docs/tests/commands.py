@@ -12,6 +12,7 @@ import tempfile
 import pytest
 
 from programs import PRODUCTS
+from run import VERBS, programs_meant
 from support import BUILD, ROOT, program
 
 STAND_INS = {  # in the place of what would take long and show nothing more
@@ -85,3 +86,33 @@ def check_exists(command):
     for word in words:
         if re.search(r"^(?!build)[^:]+/.*\.(cu|cpp|py|patch)$", word):
             assert list(ROOT.glob(word)), f"`{command}`: there is no {word}"
+
+
+STARTERS = "ncu nsys gdb cuda-gdb compute-sanitizer cuobjdump oclgrind perf valgrind".split()  # take a program that is there
+
+
+def sections(text):
+    """For each section of a page, or for a patch, its commands in their order: lines of code, pieces of code, lines 'run: COMMAND'."""
+    for section in re.split(r"(?m)^#+ ", text.partition("\n--- a/")[0]):
+        yield ["".join(found) for found in re.findall(r"(?m)^ {4,}(\S.*)$|^run: (.*)$|`([^`\n]+)`", section)]
+
+
+def builds(command, path):
+    """Does this command build the file of that path?"""
+    words = command.split()
+    if words[0] != "./run" or len(words) < 2 or words[1] in VERBS:
+        return words[0] == "nvcc" and f"-o {path}" in command
+    return path in [f"build/bin/{each.target(cpu)}" for each in programs_meant(words[1]) for cpu in (False, True)]
+
+
+def unbuilt(text):
+    """Those that start a program which no command above them, in the same section, has built: it may be older than its source."""
+    found = []
+    for commands in sections(text):
+        for at, command in enumerate(commands):
+            first, *words = command.split()
+            started = [word for word in words if word.startswith("build/")] if first in STARTERS else []
+            if re.match(r"build/bin/\S+$|\w+_cpu(_trace|_asan)?$", first) or not all(
+                    any(builds(above, path) for above in commands[:at]) for path in started):
+                found.append(command)
+    return found

@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from commands import check_exists, run
+from commands import check_exists, run, unbuilt
 from pages import english, every, headings
 from support import ROOT
 
@@ -47,6 +47,13 @@ def test_links(page):
 def test_every_solution_is_an_exercises(folder):
     linked = re.findall(r"\(exercises/(\w+\.patch)\)", "".join(page.read_text() for page in english(folder.parent.glob("*.md"))))
     assert sorted(linked) == sorted(path.name for path in folder.iterdir())
+
+
+@pytest.mark.parametrize("page", [*(page for page in english(PAGES) if page.parent.name != "articles"),
+                                  *sorted(ROOT.glob("[0-9][0-9]_*/exercises/*.patch"))], ids=name)
+def test_what_runs_is_built(page):
+    """A command is ./run or ./test, which build what they run. A debugger or profiler starts a program that such a command built."""
+    assert not unbuilt(page.read_text())
 
 
 def shown(text):
