@@ -104,7 +104,8 @@ def translated_block(block, language, words):
             key, figures = template(parts[at])
             text = words.get(key) or mark + key
             parts[at] = re.sub(r"\{(\d+)\}", lambda found: figures[int(found[1]) - 1], text)
-    return "".join(parts)
+    block = "".join(parts)
+    return block.replace(": [", "：[") if language == "zh" else block
 
 
 def po4a(folder, language, name, *options):
