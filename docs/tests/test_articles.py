@@ -143,3 +143,11 @@ def test_index_command(command):
     check_evidence(command)
     if is_run(command) and not any(command in code(row.commands) for row in CLAIMS):
         output_of(command)
+
+
+@pytest.mark.parametrize("label, page, anchor", sorted(set(re.findall(
+    r"\[\d\d · ([^\]]+?)(?: \d)?\]\(([^)#]+\.(?:ja|zh)\.md)#([^)]+)\)", (ledger.FOLDER / "README.md").read_text()))))
+def test_label_is_the_heading_that_it_leads_to(label, page, anchor):
+    """In the page's language, without the number of an exercise."""
+    heading = re.search(rf'<a id="{anchor}"></a>\n\n#+ (.*)', (ledger.FOLDER / page).read_text())[1]
+    assert label == heading

@@ -1,5 +1,6 @@
 """The translated pages are what ./run translate makes of the English pages and the catalogues, and have the English pages' figures,
 commands and links. What waits for a translator is listed, and fails nothing."""
+import re
 import shutil
 
 import pytest
@@ -40,6 +41,29 @@ def test_no_page_is_older_than_its_english_page():
 def test_paragraphs_have_the_same_facts(catalogue):
     found = "\n".join(translate.faults(polib.pofile(str(catalogue))))
     assert not found, f"differs from the English page:\n{found}"
+
+
+TRANSLATED = sorted([*ROOT.glob("*.??.md"), *ROOT.glob("docs/*.??.md"), *ROOT.glob("[0-9][0-9]_*/*.??.md")])
+OF_ALL = ("docs/glossary.md", "docs/articles/README.md")  # in three languages
+
+
+@pytest.mark.parametrize("page", TRANSLATED, ids=lambda page: str(page.relative_to(ROOT)))
+def test_a_link_to_an_english_page_says_so(page):
+    """Not to a chapter's, of which the first page says it."""
+    mark = {".ja": " (英語)", ".zh": " (英文)"}[page.with_suffix("").suffix]
+    for line in page.read_text().splitlines():
+        for text, target, after in re.findall(r"\[([^]]*)\]\(([^)\s#:]+\.md)[^)\s]*\)(.{0,5})", line):
+            to = str((page.parent / target).resolve().relative_to(ROOT))
+            if text != "English" and not re.match(r"\d\d_", to) and not re.search(r"\.(ja|zh)\.md$", to) and to not in OF_ALL:
+                assert after.startswith(mark), f"[{text}]({target}) leads to an English page: takes '{mark.strip()}'"
+
+
+def test_warp_and_barrier_have_one_name_in_chinese():
+    """As the glossary has them; a fence is another thing."""
+    texts = [*ROOT.glob("**/*.zh.md"), ROOT / "tools/view_words.js", ROOT / "tools/fragments.html", *ROOT.glob("docs/toys/*.html")]
+    others = [f"{text.relative_to(ROOT)}: {found}" for text in texts for found in re.findall(r".{0,9}(?<!\()线程束.{0,9}|.{0,9}栅栏.{0,9}",
+                                                                                         text.read_text())]
+    assert not others, others
 
 
 @pytest.mark.parametrize("english, own, wrong", [
