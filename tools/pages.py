@@ -39,13 +39,26 @@ def languages(page, own="en", root=ROOT):
     return " · ".join(f"[{LANGUAGES[each]}]({translation(page, each).name})" for each in there if each != own)
 
 
+def side_roads(root):
+    """{the number of a chapter beside the road: that of the chapter to which it leads back}, by the first page's table."""
+    page = root / "README.md"
+    return dict(re.findall(r"(?m)^\| \[(\d\d)_.*\*side road, back to (\d\d):", page.read_text() if page.exists() else ""))
+
+
 def ways(pages):
-    """{chapter's README: its last line, the ways to its neighbours and to its translations}"""
-    names = [re.match("# ([^:]*)", page.read_text())[1] for page in pages]
-    links = [f"[{name}](../{page.parent.name}/README.md)" for name, page in zip(names, pages)]
-    return {page: " · ".join(filter(None, [
-        *(f"Back: {link}" for link in links[:at][-1:]), *(f"Next: {link}" for link in links[at + 1:][:1]),
-        "[Glossary](../docs/glossary.md)", languages(page, root=page.parent.parent)])) + "\n" for at, page in enumerate(pages)}
+    """{chapter's README: its last line, the ways along the road and to its translations}. A side road begins where it
+    leaves the road, and goes on where it comes back."""
+    found, beside = {}, side_roads(pages[0].parent.parent) if pages else {}
+    numbers = {page.parent.name[:2]: page for page in pages}
+    road = [page for number, page in numbers.items() if number not in beside]
+    for number, page in numbers.items():
+        back = [other for other in road if other < page][-1:]
+        on = [numbers[beside[number]]] if number in beside else [other for other in road if other > page][:1]
+        links = [f"{word}: [{re.match('# ([^:]*)', other.read_text())[1]}](../{other.parent.name}/README.md)"
+                 for word, others in (("Back", back), ("Next", on)) for other in others]
+        found[page] = " · ".join(
+            filter(None, [*links, "[Glossary](../docs/glossary.md)", languages(page, root=page.parent.parent)])) + "\n"
+    return found
 
 
 def headings(text):

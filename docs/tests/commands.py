@@ -88,11 +88,11 @@ def check_exists(command):
             assert list(ROOT.glob(word)), f"`{command}`: there is no {word}"
 
 
-STARTERS = "ncu nsys gdb cuda-gdb compute-sanitizer cuobjdump oclgrind perf valgrind".split()  # take a program that is there
+STARTERS = "ncu nsys gdb cuda-gdb compute-sanitizer cuobjdump oclgrind perf valgrind".split()  # take a built program
 
 
 def sections(text):
-    """For each section of a page, or for a patch, its commands in their order: lines of code, pieces of code, lines 'run: COMMAND'."""
+    """For each section of a page, or for a patch, its commands in their order: lines and pieces of code, lines 'run: ...'."""
     for section in re.split(r"(?m)^#+ ", text.partition("\n--- a/")[0]):
         yield ["".join(found) for found in re.findall(r"(?m)^ {4,}(\S.*)$|^run: (.*)$|`([^`\n]+)`", section)]
 
@@ -106,7 +106,7 @@ def builds(command, path):
 
 
 def unbuilt(text):
-    """Those that start a program which no command above them, in the same section, has built: it may be older than its source."""
+    """Those that start a program which no command above them in the same section has built: it may be an old one."""
     found = []
     for commands in sections(text):
         for at, command in enumerate(commands):

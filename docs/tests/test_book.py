@@ -49,11 +49,22 @@ def test_every_solution_is_an_exercises(folder):
     assert sorted(linked) == sorted(path.name for path in folder.iterdir())
 
 
-@pytest.mark.parametrize("page", [*(page for page in english(PAGES) if page.parent.name != "articles"),
-                                  *sorted(ROOT.glob("[0-9][0-9]_*/exercises/*.patch"))], ids=name)
+@pytest.mark.parametrize("page", [*english(PAGES), *sorted(ROOT.glob("[0-9][0-9]_*/exercises/*.patch"))], ids=name)
 def test_what_runs_is_built(page):
-    """A command is ./run or ./test, which build what they run. A debugger or profiler starts a program that such a command built."""
+    """A command is ./run or ./test, which build what they run. A debugger or profiler starts what such a command built."""
     assert not unbuilt(page.read_text())
+
+
+def test_next_follows_the_road():
+    """From 01 on, "Next" leads through every lesson that does not call itself a side road, and a side road leads back."""
+    lessons = {page.parent.name: page.read_text() for page in ROOT.glob("[0-9][0-9]_*/README.md")}
+    following = {name: "".join(re.findall(r"\bNext: \[[^]\n]*\]\(\.\./(\w+)/.*\n\Z", text))
+                 for name, text in lessons.items()}
+    road = {name for name, text in lessons.items() if "\n*Side road" not in text}
+    seen, at = [], min(road)
+    while at and at not in seen:
+        seen, at = [*seen, at], following[at]
+    assert seen == sorted(road) and {following[name] for name in lessons.keys() - road} <= road
 
 
 def shown(text):
