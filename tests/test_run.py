@@ -1,5 +1,6 @@
 """What ./run and ./test do with bad input, failing stages, old build folders and missing packages: in a folder of stand-ins. The
 last tests take the real programs."""
+import argparse
 import fcntl
 import os
 import re
@@ -222,8 +223,39 @@ def test_the_next_are_built_while_one_runs(s):
     waits = f'n=0; while [ ! -e "{s.here}/runs" ] && [ $n -lt 50 ]; do sleep 0.1; n=$((n + 1)); done'
     s.cmake(f'case "$*" in *"--target 02"*) {waits}; echo "[1/2] Linking CXX executable bin/02_two_cpu_trace"; sleep 0.5; exit 1;; esac')
     run = s.call("run")
+def test_no_path(s):
+    """The environment may be empty: the shell knows where the tools are, and its programs are to know it, too."""
+    s.source("tools/run.py", "import os, sys\nsys.exit(not os.environ.get('PATH'))\n")
+    assert s.call("run", env={}).returncode == 0
+
+
     assert [line.split()[0] for line in run.stdout.splitlines()[2:4]] == ["01_one", "02_two"]
     assert run.returncode == 1 and run.stderr == "run: build failed\n" and (s.here / "runs").exists()
+def test_build_folder_of_sources(s):
+    """Nothing is left behind in it."""
+    s.source("notes/01.md")
+    for folder in (s.here / "notes", s.here.parent):
+        before = sorted(folder.iterdir())
+        failed(s.call("run", "01", cwd=folder, environment={"BUILD_DIR": "."}), 2, "a folder of its own")
+        assert sorted(folder.iterdir()) == before
+
+
+def test_source_from_the_future(s):
+    """ninja would build it for ever."""
+    os.utime(s.here / "01_one/matmul.cu", (2**32, 2**32))
+    for command in ("run", "test"):
+        failed(s.call(command), 2, f"touch '{s.here}/01_one/matmul.cu'".replace("it's", "it'\"'\"'s"))
+
+
+def test_no_space(s, monkeypatch, capsys):
+    """Is said before CMake or ninja try for a while."""
+    monkeypatch.setattr(machine, "BUILD", s.here / "build")
+    monkeypatch.setattr(machine.shutil, "disk_usage", lambda path: argparse.Namespace(free=4096))
+    monkeypatch.setattr(machine, "call", None)
+    with pytest.raises(SystemExit):
+        machine.build(["01_one"])
+    assert "no space left" in capsys.readouterr().err
+
 
 
 def test_an_error_is_the_compilers_lines(s):

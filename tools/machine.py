@@ -12,6 +12,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
 
 from programs import ROOT
 from results import plain
@@ -31,6 +32,7 @@ verbose = False  # show all output of the build tools
 STEP = re.compile(rb"\[ *\d+(/\d+|%)\] ")  # a line of ninja's or make's progress
 BUILT = re.compile(rb"(?:executable bin/|Built target )(\S+)")
 FAILED = re.compile(rb"FAILED: ")
+BUILT_OF = (".c", ".cl", ".cpp", ".cu", ".cuh", ".h", ".py", ".txt")  # the sources
 CHATTER = re.compile(rb"-- |ninja: (no work to do|Entering|build stopped)|Scanning dependencies|Consolidate compiler|"
                      rb".*Re-checking globbed|g?make(\[\d+\])?: |$")
 
@@ -218,12 +220,16 @@ def check_paths():
     for path in (ROOT, BUILD, tempfile.gettempdir()):
         if bad := set('";#[]\\<>|\n') & set(str(path)):
             fail(2, f"{path}: a path can't have {' '.join(sorted(bad))} in it, which CMake takes for its own; move it elsewhere")
+    sources = {file.suffix for file in BUILD.glob("*")} & {".cu", ".h", ".md", ".py"}
+    if BUILD in ROOT.parents or sources and not reusable(BUILD / "CMakeCache.txt"):
+        fail(2, f"BUILD_DIR is {BUILD}, which has other files: takes a folder of its own")
 
 
 @contextlib.contextmanager
 def locked():
     """Two in one build folder would break each other."""
     BUILD.mkdir(parents=True, exist_ok=True)
+    check_space()
     with open(BUILD / "lock", "w") as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -233,8 +239,23 @@ def locked():
         yield
 
 
+def check_dates():
+    """Exits at sources from the future: what is built of them would always be older than they are, and the build would not end."""
+    soon = time.time() + 60
+    later = [file for pattern in ("CMakeLists.txt", "*/*.*", "*/*/*.*") for file in ROOT.glob(pattern)
+             if file.suffix in BUILT_OF and file.stat().st_mtime > soon and BUILD not in file.parents]
+    if later:
+        day = time.strftime("%Y-%m-%d %H:%M", time.localtime(later[0].stat().st_mtime))
+        touch = f"touch {shlex.quote(str(later[0]))}"
+        if len(later) > 1:
+            touch = f"find {shlex.quote(str(ROOT))} -newermt now -exec touch {{}} +"
+        fail(2, f"{later[0].relative_to(ROOT)} is dated in the future, {day}" + f", as {len(later)} files are" * (len(later) > 1)
+             + f": if the clock is right, {touch}")
+
+
 def configure():
     """Lets CMake look at the sources and at what is installed. Shows on stderr what goes wrong, and then ends the program."""
+    check_dates()
     with locked():
         cache, options = BUILD / "CMakeCache.txt", []
         if not reusable(cache):
@@ -256,10 +277,17 @@ def building(targets):
     return ["cmake", "--build", str(BUILD), "--parallel", CORES, "--target", *targets]
 
 
+def check_space():
+    """Exits where nothing can be written. CMake and ninja would try for a while, and not say why."""
+    if shutil.disk_usage(BUILD).free <= 1 << 20:
+        fail(1, f"build failed: no space left in {BUILD}")
+
+
 def check_built(code):
     show_progress("")
     if code:
-        fail(1, "build failed" if shutil.disk_usage(BUILD).free > 1 << 20 else f"build failed: no space left in {BUILD}")
+        check_space()
+        fail(1, "build failed")
 
 
 def build(targets):
@@ -298,7 +326,7 @@ def reusable(cache):
     wanted = {"HOME_DIRECTORY": ROOT, "CACHEFILE_DIR": BUILD}
     if "CXX" in os.environ and places.get("CXX_COMPILER"):
         wanted["CXX_COMPILER"] = os.path.realpath(shutil.which(COMPILER[0]) or COMPILER[0])
-    return all(os.path.realpath(places.get(key, "")) == str(place) for key, place in wanted.items())
+    return bool(places) and all(os.path.realpath(places.get(key, "")) == str(place) for key, place in wanted.items())
 
 
 def show_progress(text):
