@@ -322,6 +322,18 @@ def test_packages(s, user, works):
     run = s.call("test", "--all", environment={"NO_INSTALL": "1"})
     assert run.returncode == 2 and "apt-get" not in run.calls and "NO_INSTALL" in run.stderr
     run = s.call("test", "--all")
+def test_names_of_tests(s):
+    """With no word on what is not built."""
+    run = s.call("test", "-N")
+    assert run.stdout.splitlines() == ["01_one.cpu", "03_three.cpu", "emulator", "3 tests"] and not run.stderr
+
+
+@pytest.mark.parametrize("option", ("-R", "-E", "-L", "-LE"))
+def test_no_pattern(s, option):
+    s.tool("ctest", "echo 'RegularExpression::compile(): Unmatched parentheses.'; echo '{}'")
+    failed(s.call("test", option, "("), 2, "Unmatched parentheses")
+
+
     done = works and user != "no sudo"
     assert run.returncode == (0 if done else 2) and ("installing " in run.stderr) == (user != "no sudo")
     assert not done or ("oclgrind" in run.calls) == (user == "root") and "oclgrind" in run.stderr.splitlines()[-1]

@@ -481,6 +481,8 @@ TAKEN_BY = (
     (("python3-myst-parser", "furo"), r"^docs.site$"))
 
 
+    if wrong := re.match(r"RegularExpression::compile\(\): (.*)", listed):
+        fail(2, f"a pattern is no regular expression: {wrong[1]}")
 def chosen_tests(options):
     """The names of the tests that ctest would run with these options, and for each what it needs: targets and packages."""
     listed = machine.output("ctest", "--test-dir", BUILD, "--show-only=json-v1", *options)
@@ -528,17 +530,19 @@ def run_test(words):
     needs = chosen_tests(options)
     if not needs:
         fail(2, "no test has such a name; ./test -N lists those of ./test, ./test --all -N all")
-    if not given.N:
-        wanted = {each for its in needs.values() for each in its}
-        taken = [package for packages, names in TAKEN_BY if any(re.search(names, name) for name in needs) for package in packages]
-        if machine.missing_of([*machine.HAS.keys() & wanted, *taken]):
-            need((), machine.HAS.keys() & wanted, taken)
-            machine.configure()
-            wanted = {each for its in chosen_tests(options).values() for each in its}
-        targets = sorted(wanted - machine.HAS.keys())
-        machine.build(["all"] if "all" in targets else targets or ["harness_host"])
+    if given.N:  # ctest would also say of each test which of its programs is not built
+        print(*needs, f"{len(needs)} tests", sep="\n")
+        return 0
+    wanted = {each for its in needs.values() for each in its}
+    taken = [package for packages, names in TAKEN_BY if any(re.search(names, name) for name in needs) for package in packages]
+    if machine.missing_of([*machine.HAS.keys() & wanted, *taken]):
+        need((), machine.HAS.keys() & wanted, taken)
+        machine.configure()
+        wanted = {each for its in chosen_tests(options).values() for each in its}
+    targets = sorted(wanted - machine.HAS.keys())
+    machine.build(["all"] if "all" in targets else targets or ["harness_host"])
     code = machine.call(["ctest", "--test-dir", BUILD, "--output-on-failure", "--no-tests=error", f"-j{machine.CORES}", *options])
-    if not every and not given.N:
+    if not every:
         print("Planted faults, exercises, nvcc lines and the texts: ./test --all, or ./test 03 for all of a chapter")
     return code
 
