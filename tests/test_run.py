@@ -145,6 +145,26 @@ def test_output_fails(s, where):
 
 def test_files_are_whole(tmp_path):
     """Several are written or none; what is no file is not replaced by one."""
+@pytest.mark.parametrize("words", ("run 01", "run diff", "run help", "test", "run mine.cu"))
+def test_closed_output(s, words):
+    command, *more = words.split()
+    failed(s.call(command, *more, preexec_fn=lambda: os.close(1)), 2, "closed")
+
+
+def test_closed_input_and_errors(s):
+    """Change nothing, but that nothing is said."""
+    s.stage("02_two", 1)
+    run = s.call("run", preexec_fn=lambda: os.closerange(2, 3) or os.close(0))
+    assert (run.returncode, run.stderr) == (1, "") and "03_three" in run.stdout
+
+
+def test_no_other_file_is_replaced():
+    """What --csv and --html wrote may be."""
+    for option, text in (("--csv", "stage,x\n01,1\n"), ("--html", view.page("A page", view.fragments(), "fragments")),
+                         ("--html", view.page("Another", []))):
+        assert results.WRITTEN_BY[option].match(text.encode())
+
+
     old, link, pipe = (tmp_path / name for name in ("old", "link", "pipe"))
     os.mkfifo(pipe)
     old.write_text("old")

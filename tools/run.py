@@ -565,8 +565,19 @@ def main(words):
     return VERBS[verb](words[1:]) if verb in VERBS else run_programs(words)
 
 
+def open_all():
+    """Opens what is closed of the input and the outputs, before another file takes its number."""
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        if getattr(sys, name) is None:
+            os.open(os.devnull, os.O_RDWR)
+            setattr(sys, name, open(number, "w" if number else "r", closefd=False))
+            if number == 1:
+                fail(2, "the output is closed")
+
+
 if __name__ == "__main__":
     try:
+        open_all()
         code = main(sys.argv[1:])
         sys.stdout.flush()
     except OSError as error:
