@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <sstream>
 
 using Text = const std::string&;
@@ -62,6 +63,14 @@ Setter file_name(std::string& into) {
         const bool other = std::filesystem::exists(path) && !std::filesystem::is_regular_file(path);
         if (value.empty() || other || access(folder.c_str(), W_OK) != 0)
             throw takes("the name of a file that can be written");
+        std::string first;  // of a CSV or a record names with commas between
+        std::getline(std::ifstream(path), first);
+        const bool names = first.find(',') != std::string::npos &&
+                           std::all_of(first.begin(), first.end(), [](unsigned char c) {
+                               return std::isalnum(c) || c == '_' || c == ',';
+                           });
+        if (!first.empty() && !names && first.rfind("<svg", 0) != 0)
+            throw Failure(kBadCommandLine, "is there already, and is no file of results");
         into = value;
     };
 }

@@ -29,7 +29,7 @@ long long parse_number(const std::string& text, long long low, long long high);
 std::string parse_choice(const std::string& text, const std::vector<std::string>& accepted);
 
 // Set a number, a switch, shapes (S, FIRST:LAST:STEP, MxNxK, or several with commas between), or
-// the name of a file that can be written.
+// the name of a file that can be written and is new or was written here.
 template <class Number>
 Setter number(Number& into, long long low, long long high) {
     return [&into, low, high](auto& value) { into = Number(parse_number(value, low, high)); };

@@ -11,7 +11,9 @@ import time
 import pytest
 
 import machine
+import results
 import run as run_py
+import view
 from results import write_whole
 from stand_ins import STAGES, StandIns, eventually, failed, press_ctrl_c, runs
 from support import BUILD, ROOT, call, program
@@ -123,7 +125,7 @@ def test_ended(s):
 
 @pytest.mark.parametrize("command, when", (("run --csv all.csv", "working"), ("run", "building"), ("test", "building")))
 def test_ctrl_c(s, command, when):
-    (s.here / "all.csv").write_text("old\n")
+    (s.here / "all.csv").write_text("old,x\n")
     s.stage("02_two", before="printf 'header\\rworking' >&2; sleep 30")
     if when == "building":
         s.cmake('[ "$1" != --build ] || { trap "echo stopped; exit 2" INT; echo building; sleep 30; }')  # as ninja ends
@@ -131,7 +133,7 @@ def test_ctrl_c(s, command, when):
     code, output = press_ctrl_c([s.here / name, *words], when, env=s.environment(), cwd=s.here)
     last = re.split(r"\n|\r\x1b\[K", output)[-1].strip("\r")
     assert code == 130 and not last and "Traceback" not in output and "build failed" not in output, (code, output)
-    assert s.left_behind() == ["all.csv"] and (s.here / "all.csv").read_text() == "old\n"
+    assert s.left_behind() == ["all.csv"] and (s.here / "all.csv").read_text() == "old,x\n"
 
 
 @pytest.mark.parametrize("where", ("full", "pipe"))
@@ -163,6 +165,8 @@ def test_no_other_file_is_replaced():
     for option, text in (("--csv", "stage,x\n01,1\n"), ("--html", view.page("A page", view.fragments(), "fragments")),
                          ("--html", view.page("Another", []))):
         assert results.WRITTEN_BY[option].match(text.encode())
+def test_files_are_whole(tmp_path):
+    """Several are written or none; what is no file is not replaced by one."""
 
 
     old, link, pipe = (tmp_path / name for name in ("old", "link", "pipe"))
@@ -183,7 +187,9 @@ BAD = (
     ("99", "'99' 01 11"), ("03/7", "'03/7' 03"), ("04/7", "'04/7' 04/1 04/matmul"), ("04/matmull", "04/matmul"), ("\x1b[31m", "01"),
     ("naive", "01_naive"), ("latncy", "latency"), ("tets", "test"), ("mine", "mine.cu"), ("01 roofline", "01_naive roofline"),
     ("12 --form X", "--form 12/matmul"), ("02 --bf16", "--bf16 02_register_blocking"), ("--csv", "--csv"),
-    ("--csv EMPTY", "--csv file"), ("00 --csv f", "--csv latency"), ("--csv missing/out.csv", "--csv missing/out.csv directory"),
+    ("--csv EMPTY", "--csv file"), ("--csv mine.cu", "--csv mine.cu already"), ("roofline --csv mine.cu", "already"),
+    ("view 03 --html mine.cu", "--html mine.cu already"), ("view 07 --html mine.cu", "already"), ("ablation --csv mine.cu", "already"),
+     ("00 --csv f", "--csv latency"), ("--csv missing/out.csv", "--csv missing/out.csv directory"),
     ("probe --csv missing/out.csv", "--csv directory"), ("all --against EMPTY", "--against results"),
     ("all --against FULL FULL", "--against"), ("all FILE", "FILE folder"), ("compare FULL", "two folders"),
     ("compare FULL EMPTY", "'EMPTY' results"), ("plot FULL FULL", "plot folder"),
@@ -198,7 +204,8 @@ BAD = (
 def test_bad_input(words, said, tmp_path, monkeypatch, capsys):
     for name in ("EMPTY", "FULL"):
         (tmp_path / name).mkdir()
-    for name in ("FILE", "FULL/limits.csv", "mine.cu"):
+    (tmp_path / "mine.cu").write_text("// mine,\n")
+    for name in ("FILE", "FULL/limits.csv"):
         (tmp_path / name).touch()
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(machine, "name", "run")
@@ -207,6 +214,7 @@ def test_bad_input(words, said, tmp_path, monkeypatch, capsys):
         run_py.main([word.strip("'") for word in words.split(" ")])
     out, error = capsys.readouterr()
     assert (ended.value.code, out, error.count("\n")) == (2, "", 1) and "\x1b" not in error, error
+    assert (tmp_path / "mine.cu").read_text() == "// mine,\n"
     assert all(word in error for word in said.split()), error
     assert sorted(path.name for path in tmp_path.iterdir()) == ["EMPTY", "FILE", "FULL", "mine.cu"]
 

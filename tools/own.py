@@ -17,7 +17,7 @@ import tempfile
 import machine
 import programs
 from machine import BUILD, ROOT, fail, say
-from results import write_whole
+from results import unwritable, write_whole
 
 sys.path.append(str(ROOT / "emulator"))
 import rewrite_launches  # noqa: E402
@@ -292,3 +292,5 @@ def test(words):
         sys.stderr.flush()
         result = result or run.returncode
     return result
+        if why := unwritable(csv_file, "--csv"):
+            fail(2, why)

@@ -80,13 +80,29 @@ def part_of(path):
     return path.with_name(f".{path.name[:200]}.{os.getpid()}")
 
 
+# What a file begins with that an option writes: a CSV with the names of its columns.
+WRITTEN_BY = {"--csv": re.compile(rb"\w+(,\w+)+\r?\n"), "--html": re.compile(rb'(?s)<!doctype html>.*name="generator" content="./run view"')}
+
+
+def unwritable(path, option):
+    """Why the option can't write that file, or "": nothing is replaced that the option did not write."""
+    try:
+        part_of(path).touch()
+        part_of(path).unlink()
+        begin = open(path, "rb").read(1 << 16) if os.path.exists(path) else b""
+    except OSError as error:
+        return f"{option} '{path}': can't be written: {error.strerror}"
+    written = not begin or WRITTEN_BY[option].match(begin)
+    return "" if written else f"{option} '{path}': is there already, and was not written by {option}: name another file"
+
+
 def write_whole(*files):
     """Writes all (path, text) beside their places and then renames them: none is ever half-written. Raises OSError."""
     parts = [part_of(path) for path, _ in files]
     path = None
     try:
         for part, (path, text) in zip(parts, files):
-            part.write_text(text)
+            part.write_text(text, errors="surrogateescape")  # it may name a file that is no UTF-8
         for part, (path, _) in zip(parts, files):
             part.replace(pathlib.Path(path).resolve())
     except OSError as error:

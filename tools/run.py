@@ -30,7 +30,7 @@ import machine  # what only one verb takes is imported there
 import programs
 from machine import BUILD, OPENCL, ROOT, fail, has_gpu, has_nvcc, need, say
 from programs import LADDER, PROGRAMS, meant
-from results import Wrong, part_of, write_whole
+from results import Wrong, unwritable, write_whole
 
 CHAPTERS = " ".join(each.name for each in PROGRAMS if each.kind == "stage")
 STEPS = [each for each in PROGRAMS if each.kind in LADDER]
@@ -170,12 +170,9 @@ def refuse(verb, word, files):
 
 
 def check_writable(path, option):
-    """Ends the program now, rather than after the work, where a file can't be written."""
-    try:
-        part_of(path).touch()
-        part_of(path).unlink()
-    except OSError as error:
-        fail(2, f"{option} '{path}': can't be written: {error.strerror}")
+    """Ends the program now, rather than after the work, where a file can't be written or is not such a file."""
+    if why := unwritable(path, option):
+        fail(2, why)
 
 
 def check_ladder(chosen, options):
@@ -184,7 +181,7 @@ def check_ladder(chosen, options):
     for word in options:
         if re.match("--?[a-z]", word) and word.partition("=")[0] not in known:
             fail(2, f"unknown option '{word}'; see ./run {chosen[0].chapter[:2]} --help")
-    for option in {"--form", "--record"} & set(options):
+    for option in {"--form", "--lines-csv", "--record"} & set(options):
         if len(chosen) > 1:
             fail(2, f"{option} is for one program, such as ./run {programs.short(chosen[-1].source)}")
     if "--bf16" in options:
