@@ -213,7 +213,7 @@ def rewrite_file(source, target, folders):
             if not found or OWN & set(found.parents) or (HEADERS / name.lstrip("/")).exists():
                 return None
             if found not in done:
-                write(found, target.with_name(f"{target.name}.{len(done)}.{found.name}"))
+                write(found, target.with_name(f"{target.name}.{len(done)}.{found.name[-40:]}"))
             return done[found].name
 
         try:

@@ -209,13 +209,35 @@ def test_blocks_that_wait(own, kernel):
      ("mine.cu", "launch_matmul takes"))), ids=("asm", "unknown", "cuBLAS", "curand", "neither", "signature"))
 def test_refused(own, text, said):
     run = own(text)
-    lines = [line for line in run.stderr.splitlines() if "build failed" not in line]
+    lines = [line for line in run.stderr.splitlines() if "build failed" not in line and not line.startswith(" ")]
     assert run.returncode in (1, 2) and len(lines) == 1 and all(placed(word, text) in lines[0] for word in said), run.stderr
 
 
-def test_no_such_file(tmp_path):
+def test_error_has_its_source_line(own):
+    run = own(planted(MIN, "s[t] = t;", "s[t] = u; s[t] = t;"))
+    [error, source, mark, failed] = run.stderr.splitlines()
+    assert run.returncode == 1 and f"mine.cu:{line_of(MIN, 's[t] = t;')}: 'u'" in error and source.endswith("s[t] = u; s[t] = t;")
+    assert mark.index("^") == source.index("u;") and "./run -v" in failed
+
+
+def test_no_such_file(own, tmp_path):
     run = call(ROOT / "run", "nowhere.cu", cwd=tmp_path)
     assert (run.returncode, run.stderr.count("\n")) == (2, 1) and "nowhere.cu" in run.stderr
+    run = own(MIN, "nowhere.cu")
+    assert (run.returncode, run.stderr.count("\n")) == (2, 1) and "nowhere.cu" in run.stderr
+
+
+@pytest.mark.parametrize("name, code", (("my kernel \udcff.cu", 0), ("n" * 250 + ".cu", 0), ('a"b.cu', 2), ("a\nb.cu", 2)), ids=ascii)
+def test_file_names(own, name, code):
+    run = own(BARE, name=name)
+    assert (run.returncode, run.stderr.count("\n")) == (code, code == 2)
+    assert code or run.stdout.count("a warp's") == 1 and "at best" not in run.stdout, run.stdout
+
+
+def test_no_other_file_is_replaced(own, tmp_path):
+    (tmp_path / "notes").write_text("mine\n")
+    run = own(BARE, "--csv", "notes")
+    assert (run.returncode, run.stderr.count("\n"), (tmp_path / "notes").read_text()) == (2, 1, "mine\n")
 
 
 def test_includes(own, tmp_path):
@@ -251,8 +273,8 @@ def test_fast(own):
                    "int main(int count, char**) {\n    printf(\"%d\\n\", count);")
     run = own(text, "--fast", "1")
     assert run.returncode == 0 and run.stdout.startswith("2\n") and "race in" not in run.stdout and "untraced" in run.stdout
-    run = own(text, "1", "--fast")
-    assert run.returncode == 1 and run.stdout.startswith("3\n") and "race" in run.stdout
+    run = own(text, "-v", "--fast")
+    assert run.returncode == 1 and run.stdout.startswith("3\n") and "race" in run.stdout and not run.stderr
 
 
 LONG = """__global__ void k(int* out) {
@@ -280,6 +302,8 @@ def test_new(tmp_path):
     def new(*words):
         return call(ROOT / "run", "new", *words, cwd=tmp_path)
     assert new("mine.cu", "--from", "03").returncode == 0 and (tmp_path / "mine.cu").read_text() == STAGE
+    assert new("$(x);.cu", "--from", "03").stdout.endswith(" ./run '$(x);.cu'\n")  # what is to be typed
+    (tmp_path / "$(x);.cu").unlink()
     (tmp_path / "mine.cu").write_text("mine")
     for words in (("mine.cu", "--from", "04"), ("other.cu",), ("other.cu", "--from", "99"), ("other", "--from", "03")):
         run = new(*words)

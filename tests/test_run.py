@@ -145,8 +145,6 @@ def test_output_fails(s, where):
         assert (process.wait(timeout=20), process.stderr.read().count("\n")) == ((2, 1) if where == "full" else (141, 0))
 
 
-def test_files_are_whole(tmp_path):
-    """Several are written or none; what is no file is not replaced by one."""
 @pytest.mark.parametrize("words", ("run 01", "run diff", "run help", "test", "run mine.cu"))
 def test_closed_output(s, words):
     command, *more = words.split()
@@ -165,10 +163,10 @@ def test_no_other_file_is_replaced():
     for option, text in (("--csv", "stage,x\n01,1\n"), ("--html", view.page("A page", view.fragments(), "fragments")),
                          ("--html", view.page("Another", []))):
         assert results.WRITTEN_BY[option].match(text.encode())
+
+
 def test_files_are_whole(tmp_path):
     """Several are written or none; what is no file is not replaced by one."""
-
-
     old, link, pipe = (tmp_path / name for name in ("old", "link", "pipe"))
     os.mkfifo(pipe)
     old.write_text("old")
@@ -204,9 +202,9 @@ BAD = (
 def test_bad_input(words, said, tmp_path, monkeypatch, capsys):
     for name in ("EMPTY", "FULL"):
         (tmp_path / name).mkdir()
-    (tmp_path / "mine.cu").write_text("// mine,\n")
     for name in ("FILE", "FULL/limits.csv"):
         (tmp_path / name).touch()
+    (tmp_path / "mine.cu").write_text("// mine,\n")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(machine, "name", "run")
     monkeypatch.setattr(machine, "build", None)  # nothing is built
@@ -214,9 +212,9 @@ def test_bad_input(words, said, tmp_path, monkeypatch, capsys):
         run_py.main([word.strip("'") for word in words.split(" ")])
     out, error = capsys.readouterr()
     assert (ended.value.code, out, error.count("\n")) == (2, "", 1) and "\x1b" not in error, error
-    assert (tmp_path / "mine.cu").read_text() == "// mine,\n"
     assert all(word in error for word in said.split()), error
     assert sorted(path.name for path in tmp_path.iterdir()) == ["EMPTY", "FILE", "FULL", "mine.cu"]
+    assert (tmp_path / "mine.cu").read_text() == "// mine,\n"
 
 
 def test_a_path_that_cmake_cannot_take(tmp_path):
@@ -225,40 +223,14 @@ def test_a_path_that_cmake_cannot_take(tmp_path):
         failed(s.call(command), 2, "; in it, which CMake takes for its own")
 
 
-# The build folder
-
-def test_build_folder_of_another_place(s):
-    assert "WARNINGS" not in s.call("run", "01").calls
-    (s.here / "build/CMakeFiles").mkdir()
-    s.configured_for("/gone")
-    run = s.call("run", "01", environment={"CI": "true"})
-    assert run.returncode == 0 and "-G Ninja -DWARNINGS_ARE_ERRORS=ON\n" in run.calls and "from scratch" in run.stderr
-    assert not (s.here / "build/CMakeFiles").exists()
-
-
-@pytest.mark.parametrize("step", ("-S", "--build"))
-@pytest.mark.parametrize("command", ("run", "test", "run all"))
-def test_build_fails(s, command, step):
-    s.cmake(f'[ "$1" != {step} ] || {{ echo said {step}; exit 1; }}')
-    run = s.call(*command.split())
-    assert run.returncode == 1 and run.stderr == f"said {step}\n{command[:4].strip()}: build failed\n"
-    assert not list(s.here.glob("results-*"))
-
-
-def test_the_next_are_built_while_one_runs(s):
-    """And where one does not build, those before it have run."""
-    s.stage("01_one", before=f'touch "{s.here}/runs"')
-    waits = f'n=0; while [ ! -e "{s.here}/runs" ] && [ $n -lt 50 ]; do sleep 0.1; n=$((n + 1)); done'
-    s.cmake(f'case "$*" in *"--target 02"*) {waits}; echo "[1/2] Linking CXX executable bin/02_two_cpu_trace"; sleep 0.5; exit 1;; esac')
-    run = s.call("run")
 def test_no_path(s):
     """The environment may be empty: the shell knows where the tools are, and its programs are to know it, too."""
     s.source("tools/run.py", "import os, sys\nsys.exit(not os.environ.get('PATH'))\n")
     assert s.call("run", env={}).returncode == 0
 
 
-    assert [line.split()[0] for line in run.stdout.splitlines()[2:4]] == ["01_one", "02_two"]
-    assert run.returncode == 1 and run.stderr == "run: build failed\n" and (s.here / "runs").exists()
+# The build folder
+
 def test_build_folder_of_sources(s):
     """Nothing is left behind in it."""
     s.source("notes/01.md")
@@ -284,6 +256,32 @@ def test_no_space(s, monkeypatch, capsys):
         machine.build(["01_one"])
     assert "no space left" in capsys.readouterr().err
 
+def test_build_folder_of_another_place(s):
+    assert "WARNINGS" not in s.call("run", "01").calls
+    (s.here / "build/CMakeFiles").mkdir()
+    s.configured_for("/gone")
+    run = s.call("run", "01", environment={"CI": "true"})
+    assert run.returncode == 0 and "-G Ninja -DWARNINGS_ARE_ERRORS=ON\n" in run.calls and "from scratch" in run.stderr
+    assert not (s.here / "build/CMakeFiles").exists()
+
+
+@pytest.mark.parametrize("step", ("-S", "--build"))
+@pytest.mark.parametrize("command", ("run", "test", "run all"))
+def test_build_fails(s, command, step):
+    s.cmake(f'[ "$1" != {step} ] || {{ echo said {step}; exit 1; }}')
+    run = s.call(*command.split())
+    assert run.returncode == 1 and run.stderr == f"said {step}\n{command[:4].strip()}: build failed\n"
+    assert not list(s.here.glob("results-*"))
+
+
+def test_the_next_are_built_while_one_runs(s):
+    """And where one does not build, those before it have run."""
+    s.stage("01_one", before=f'touch "{s.here}/runs"')
+    waits = f'n=0; while [ ! -e "{s.here}/runs" ] && [ $n -lt 50 ]; do sleep 0.1; n=$((n + 1)); done'
+    s.cmake(f'case "$*" in *"--target 02"*) {waits}; echo "[1/2] Linking CXX executable bin/02_two_cpu_trace"; sleep 0.5; exit 1;; esac')
+    run = s.call("run")
+    assert [line.split()[0] for line in run.stdout.splitlines()[2:4]] == ["01_one", "02_two"]
+    assert run.returncode == 1 and run.stderr == "run: build failed\n" and (s.here / "runs").exists()
 
 
 def test_an_error_is_the_compilers_lines(s):
@@ -324,6 +322,18 @@ def test_what_is_tested(s, words, targets, options):
     assert ("--all" in run.stdout) == ("thorough" in options)
 
 
+def test_names_of_tests(s):
+    """With no word on what is not built."""
+    run = s.call("test", "-N")
+    assert run.stdout.splitlines() == ["01_one.cpu", "03_three.cpu", "emulator", "3 tests"] and not run.stderr
+
+
+@pytest.mark.parametrize("option", ("-R", "-E", "-L", "-LE"))
+def test_no_pattern(s, option):
+    s.tool("ctest", "echo 'RegularExpression::compile(): Unmatched parentheses.'; echo '{}'")
+    failed(s.call("test", option, "("), 2, "Unmatched parentheses")
+
+
 def test_only_what_the_tests_need_is_installed(s):
     (s.here / "no_libraries").touch()
     (s.bin / "clang-format-14").unlink()
@@ -350,18 +360,6 @@ def test_packages(s, user, works):
     run = s.call("test", "--all", environment={"NO_INSTALL": "1"})
     assert run.returncode == 2 and "apt-get" not in run.calls and "NO_INSTALL" in run.stderr
     run = s.call("test", "--all")
-def test_names_of_tests(s):
-    """With no word on what is not built."""
-    run = s.call("test", "-N")
-    assert run.stdout.splitlines() == ["01_one.cpu", "03_three.cpu", "emulator", "3 tests"] and not run.stderr
-
-
-@pytest.mark.parametrize("option", ("-R", "-E", "-L", "-LE"))
-def test_no_pattern(s, option):
-    s.tool("ctest", "echo 'RegularExpression::compile(): Unmatched parentheses.'; echo '{}'")
-    failed(s.call("test", option, "("), 2, "Unmatched parentheses")
-
-
     done = works and user != "no sudo"
     assert run.returncode == (0 if done else 2) and ("installing " in run.stderr) == (user != "no sudo")
     assert not done or ("oclgrind" in run.calls) == (user == "root") and "oclgrind" in run.stderr.splitlines()[-1]

@@ -51,7 +51,10 @@ class Own:
         self.path = pathlib.Path(word)
         if not self.path.is_file():
             fail(2, f"'{word}': no such file")
-        self.name, self.flags, self.words, self.others, self.fast = self.path.stem, [], [], [], False
+        if set('"\\\n\r') & set(str(self.path.resolve())):
+            fail(2, f"'{word}': a path can't have \" or \\ in it, or a line break, which C++ takes for its own; rename it")
+        self.name, self.flags, self.words, self.others = self.path.stem, [], [], []
+        self.fast = self.cpu = False
         for word in words:
             if self.flags and self.flags[-1] in ("-I", "-D"):
                 self.flags[-1] += word
@@ -59,8 +62,12 @@ class Own:
                 self.flags.append(word)
             elif not self.words and word == "--fast":
                 self.fast = True
+            elif not self.words and word == "--cpu":
+                self.cpu = True
             elif not self.words and pathlib.Path(word).suffix in (".cu", ".cpp", ".cc", ".c"):
                 self.others.append(pathlib.Path(word))  # the rest of a program of several files
+                if not self.others[-1].is_file():
+                    fail(2, f"'{word}': no such file")
             else:
                 self.words.append(word)
         text = programs.text_of(self.path)
@@ -74,8 +81,8 @@ class Own:
         said = re.search(r"(?m)^//\s*multiples of (\d+)x(\d+)x(\d+)$", text)
         self.half = bool(re.search(r"\b(__)?(half|nv_bfloat16)\b", code))
         self.multiples = tuple(map(int, said.groups())) if said else (1, 1, 1)
-        place = hashlib.sha1(str(self.path.resolve()).encode()).hexdigest()[:8]
-        self.folder = BUILD / "own" / f"{self.name}-{place}"
+        place = hashlib.sha1(os.fsencode(self.path.resolve())).hexdigest()[:8]
+        self.folder = BUILD / "own" / f"{self.name[:50]}-{place}"
 
     def rounded(self, shape):
         """The least shape that it takes and that is no smaller."""
@@ -86,7 +93,7 @@ class Own:
         if self.has_main:
             return self.path
         made = self.folder / "main.cu"
-        made.write_text(MAIN.format(path=self.path.resolve()))
+        made.write_text(MAIN.format(path=self.path.resolve()), errors="surrogateescape")
         return made
 
     def libraries(self, target, made):
@@ -98,17 +105,32 @@ class Own:
         self.folder.mkdir(parents=True, exist_ok=True)
 
     def call(self, *words):
-        """The compiler. Of its errors only the first ones are shown, a line each."""
+        """The compiler. Of its errors only the first ones are shown, each with its line of the source."""
         said = []
         if machine.verbose:
-            say(" ".join(map(str, words)))
+            say(shlex.join(map(str, words)))
         if not machine.call(words, line=said.append, stderr=subprocess.STDOUT,
                             env={**os.environ, "LC_ALL": "C"}):
             return
         text = b"".join(said).decode(errors="replace").replace(f"{pathlib.Path.cwd()}/", "")
-        found = list(dict.fromkeys(map(self.error, ERROR.finditer(text))))
-        sys.stderr.write(text if machine.verbose or not found else "".join(f"{line}\n" for line in found[:3]))
-        fail(1, "build failed" + "; -v shows all that the compiler said" * bool(found and not machine.verbose))
+        found = self.errors(text)
+        sys.stderr.write(text if machine.verbose or not found else "".join(found[:3]))
+        more = f"; ./run -v {shlex.quote(str(self.path))} shows all that the compiler said" * bool(found and not machine.verbose)
+        fail(1, f"build failed{more}")
+
+    def errors(self, text):
+        """The errors in what the compiler said, each with the line of the source and the mark below it."""
+        found, shown = {}, None
+        for line in text.splitlines():
+            plain = re.sub(r"\x1b\[[\d;]*[mK]", "", line)
+            if match := ERROR.match(plain):
+                error = self.error(match)
+                shown = None if error in found else found.setdefault(error, [error])
+            elif shown and re.match(r" *\d* \|", plain):
+                shown.append(line)
+            else:
+                shown = None
+        return ["\n".join(lines) + "\n" for lines in found.values()]
 
     def error(self, match):
         file, line, what, place, name = match.groups()
@@ -133,7 +155,8 @@ class Own:
         folders = [self.path.parent, *(pathlib.Path(flag[2:]) for flag in self.flags if flag.startswith("-I"))]
         # Elsewhere than in a stage an integer may wrap on purpose, as it does on a GPU.
         traced = [flag if self.is_stage else flag.replace(",signed-integer-overflow", "") for flag in how["flags"][variant]]
-        flags = [*traced, *["-DEMULATOR_SEVERAL_FILES"] * bool(self.others), "-fwrapv", *["-w"] * (not machine.verbose),
+        colour = ["-fdiagnostics-color=always"] * (sys.stderr.isatty() and not machine.PLAIN)
+        flags = [*traced, *colour, *["-DEMULATOR_SEVERAL_FILES"] * bool(self.others), "-fwrapv", *["-w"] * (not machine.verbose),
                  *filter(TAKEN.match, self.flags)]
         includes = [f"-I{folder}" for folder in (how["includes"][0], *folders, *how["includes"][1:])]
         objects = []
@@ -170,7 +193,7 @@ def run_stage(own, cpu, csv_file):
         if own.multiples != (1, 1, 1) and not {"--size", "--sizes", "-m", "-n", "-k"} & set(own.words):
             more += ["--sizes", ",".join("x".join(map(str, own.rounded([edge] * 3))) for edge in (1, 256 if cpu else 4096))]
         code = machine.call([program, *own.words, *more], own.name)
-        text, lines = (file.read_text() if file.exists() else "" for file in (of_rows, of_lines))
+        text, lines = (file.read_text(errors="surrogateescape") if file.exists() else "" for file in (of_rows, of_lines))
     if code == 0 and csv_file:
         write_whole((csv_file, text))
     if code == 0 and text:
@@ -256,8 +279,11 @@ def new(words, steps_meant):
 
 def run(words):
     """./run FILE.cu [OPTION...]"""
-    own = Own(words[0], [word for word in words[1:] if word not in ("-v", "--cpu")])
-    machine.verbose = "-v" in words
+    own = Own(words[0], words[1:])
+    if own.is_stage:  # which has no such options; any other program may
+        machine.verbose = machine.verbose or "-v" in own.words
+        own.cpu = own.cpu or "--cpu" in own.words
+        own.words = [word for word in own.words if word not in ("-v", "--cpu")]
     # Places are named as the file is on the command line: from this folder, or whole.
     os.environ["EMULATOR_FOLDER"] = "/" if own.path.is_absolute() else f"{pathlib.Path.cwd()}/"
     if not own.is_stage:
@@ -266,8 +292,10 @@ def run(words):
     if "--csv" in own.words[:-1]:
         at = own.words.index("--csv")
         csv_file = own.words[at + 1]
+        if why := unwritable(csv_file, "--csv"):
+            fail(2, why)
         del own.words[at:at + 2]
-    return run_stage(own, machine.emulated("--cpu" in words), csv_file)
+    return run_stage(own, machine.emulated(own.cpu), csv_file)
 
 
 def test(words):
@@ -292,5 +320,3 @@ def test(words):
         sys.stderr.flush()
         result = result or run.returncode
     return result
-        if why := unwritable(csv_file, "--csv"):
-            fail(2, why)

@@ -478,11 +478,11 @@ TAKEN_BY = (
     (("python3-myst-parser", "furo"), r"^docs.site$"))
 
 
-    if wrong := re.match(r"RegularExpression::compile\(\): (.*)", listed):
-        fail(2, f"a pattern is no regular expression: {wrong[1]}")
 def chosen_tests(options):
     """The names of the tests that ctest would run with these options, and for each what it needs: targets and packages."""
     listed = machine.output("ctest", "--test-dir", BUILD, "--show-only=json-v1", *options)
+    if wrong := re.match(r"RegularExpression::compile\(\): (.*)", listed):
+        fail(2, f"a pattern is no regular expression: {wrong[1]}")
     names = [test["name"] for test in json.loads(listed or "{}").get("tests", [])]
     needs = {name: [] for name in names}
     for line in (BUILD / "tests.txt").read_text().splitlines():
@@ -550,6 +550,9 @@ VERBS = {"ablation": run_ablation, "all": run_all, "book": run_book, "compare": 
 
 def main(words):
     """Returns the exit code."""
+    if words[:1] == ["-v"] and words[1:] and words[1].endswith(".cu"):  # behind its name it is the program's
+        machine.verbose = True
+        words = words[1:]
     verb = words[0] if words else ""
     if verb.endswith(".cu"):
         import own
