@@ -67,6 +67,14 @@ def test_next_follows_the_road():
     assert seen == sorted(road) and {following[name] for name in lessons.keys() - road} <= road
 
 
+def test_own_kernel_ends_at_03():
+    """The last screen of that page has the row that the first page has for 03."""
+    def counts(page, name):
+        return re.findall(rf"(?m)^    {name} +(.*)$", (ROOT / page).read_text())[-1].split()
+
+    assert counts("docs/own_kernel.md", "mine") == counts("README.md", "03_shared_blocking")
+
+
 def shown(text):
     """(command, does it take a GPU?) of the lines of code that begin with a program's name; in the text, of those with -R."""
     for line in re.findall(r"(?m)^    (\S.*)$", text):
