@@ -285,10 +285,14 @@ def test_the_next_are_built_while_one_runs(s):
 
 
 def test_an_error_is_the_compilers_lines(s):
-    said = f"[1/2] x\nFAILED: x.o\ng++ -c x\n{s.here}/a.cu:1: error: x\nninja: build stopped\n"
+    shown = "a.cu:1: error: x\n    1 | x\n      | ^\n"
+    said = f"[1/2] x\nFAILED: x.o\ng++ -c x\n{s.here}/{shown}collect2: error: x\nninja: build stopped\n"
     (s.here / "said").write_text(said)
     s.cmake(f'[ "$1" != --build ] || {{ cat "{s.here}/said"; exit 1; }}')
-    assert s.call("run", "01").stderr == "a.cu:1: error: x\nrun: build failed\n"
+    assert s.call("run", "01").stderr == f"{shown}run: build failed\n"
+    for more, colours in ({}, 2), ({"NO_COLOR": "1"}, 0):  # on a terminal
+        output = press_ctrl_c([s.here / "run", "01"], "not pressed", env=s.environment(**more), cwd=s.here)[1]
+        assert len(re.findall(r"\x1b\[1;3\dm(error:| \^)\x1b\[0m", output)) == colours, output
 
 
 def test_building_is_quiet(s):

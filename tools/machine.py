@@ -34,7 +34,7 @@ BUILT = re.compile(rb"(?:executable bin/|Built target )(\S+)")
 FAILED = re.compile(rb"FAILED: ")
 BUILT_OF = (".c", ".cl", ".cpp", ".cu", ".cuh", ".h", ".py", ".txt")  # the sources
 CHATTER = re.compile(rb"-- |ninja: (no work to do|Entering|build stopped)|Scanning dependencies|Consolidate compiler|"
-                     rb".*Re-checking globbed|g?make(\[\d+\])?: |$")
+                     rb".*Re-checking globbed|collect2: |g?make(\[\d+\])?: |$")
 
 
 def say(text):
@@ -336,6 +336,14 @@ def show_progress(text):
         print(f"\r\033[K{text[:width - 1]}", end="", file=sys.stderr, flush=True)
 
 
+def coloured(text):
+    """A compiler's line as it shows it on a terminal: which nobody can tell it to do, as the build tools read it first."""
+    if not sys.stderr.isatty() or PLAIN:
+        return text
+    text = re.sub(r"\b((?:fatal )?error:|warning:)", "\033[1;31m\\1\033[0m", text)
+    return re.sub(r"^( *\|)([ ~^]+)$", "\\1\033[1;32m\\2\033[0m", text)
+
+
 class Shown:
     """Shows the lines of a build: its progress in one line, of an error the compiler's lines, with paths from the root."""
 
@@ -352,4 +360,4 @@ class Shown:
             self.command_follows = not self.command_follows
         elif not CHATTER.match(line):
             show_progress("")
-            print(text.replace(f"{ROOT}/", ""), end="", file=sys.stderr, flush=True)
+            print(coloured(text.rstrip("\n").replace(f"{ROOT}/", "")), file=sys.stderr, flush=True)

@@ -122,12 +122,11 @@ class Own:
         """The errors in what the compiler said, each with the line of the source and the mark below it."""
         found, shown = {}, None
         for line in text.splitlines():
-            plain = re.sub(r"\x1b\[[\d;]*[mK]", "", line)
-            if match := ERROR.match(plain):
+            if match := ERROR.match(line):
                 error = self.error(match)
                 shown = None if error in found else found.setdefault(error, [error])
-            elif shown and re.match(r" *\d* \|", plain):
-                shown.append(line)
+            elif shown and re.match(r" *\d* \|", line):
+                shown.append(machine.coloured(line))
             else:
                 shown = None
         return ["\n".join(lines) + "\n" for lines in found.values()]
@@ -155,8 +154,7 @@ class Own:
         folders = [self.path.parent, *(pathlib.Path(flag[2:]) for flag in self.flags if flag.startswith("-I"))]
         # Elsewhere than in a stage an integer may wrap on purpose, as it does on a GPU.
         traced = [flag if self.is_stage else flag.replace(",signed-integer-overflow", "") for flag in how["flags"][variant]]
-        colour = ["-fdiagnostics-color=always"] * (sys.stderr.isatty() and not machine.PLAIN)
-        flags = [*traced, *colour, *["-DEMULATOR_SEVERAL_FILES"] * bool(self.others), "-fwrapv", *["-w"] * (not machine.verbose),
+        flags = [*traced, *["-DEMULATOR_SEVERAL_FILES"] * bool(self.others), "-fwrapv", *["-w"] * (not machine.verbose),
                  *filter(TAKEN.match, self.flags)]
         includes = [f"-I{folder}" for folder in (how["includes"][0], *folders, *how["includes"][1:])]
         objects = []

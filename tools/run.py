@@ -50,7 +50,7 @@ if it takes only such shapes: see docs/own_kernel.md. Any other CUDA program, ./
 [-D NAME] [--fast] [ARGUMENTS...], runs on the emulator, which says what it counted and found. --fast only runs it.
 
 --cpu verifies and counts on the CPU emulator, the default without a GPU or nvcc; in 08 it takes a CPU's OpenCL. --csv FILE
-gathers the rows of all stages, --wide shows all columns, -v the output of the build tools. `./run 03 --help` shows the options
+gathers the rows of all stages, --wide shows all columns, -v the output of the build tools (before any.cu: behind it words are its own). `./run 03 --help` shows the options
 of a program.
 
 Examples: ./run 03 --size 4096; ./run --sizes 1024:8192:1024 --csv ladder.csv; ./run 08 --stage 05; ./run 05 --gpu fury-x"""),
