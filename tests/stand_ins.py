@@ -61,9 +61,10 @@ class StandIns:
     def __init__(self, here):
         self.here = here = pathlib.Path(here)
         self.bin, self.temporary, self.calls = here / "path", here / "tmp dir", here / "calls"
-        for folder in (self.bin, self.temporary, here / "build/bin", here / "tools"):
+        for folder in (self.bin, self.temporary, here / "build/bin", here / "tools", here / "emulator"):
             folder.mkdir(parents=True)
-        for name in ("run", "test", *(path.relative_to(ROOT) for path in ROOT.glob("tools/*.py"))):
+        tools = [path.relative_to(ROOT) for path in (*ROOT.glob("tools/*.py"), *ROOT.glob("emulator/*.py"))]
+        for name in ("run", "test", *tools):
             shutil.copy(ROOT / name, here / name)
         for tool in "cat cp diff dirname echo env id readlink rm sh sleep touch true".split():
             (self.bin / tool).symlink_to(shutil.which(tool))

@@ -112,8 +112,8 @@ def test_full_disk(name, tmp_path):
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.parametrize("name, option", ((f"{STAGE}_cpu", "--csv"), (f"{STAGE}_cpu_trace", "--record"), ("probe_cpu", "--svg"),
-                                          ("probe_cpu", "--csv")))
+@pytest.mark.parametrize("name, option", ((f"{STAGE}_cpu", "--csv"), (f"{STAGE}_cpu_trace", "--record"),
+                                          ("probe_cpu", "--svg"), ("probe_cpu", "--csv")))
 def test_no_other_file_is_replaced(name, option, tmp_path):
     """What the option wrote may be."""
     file = tmp_path / "notes"
@@ -121,7 +121,8 @@ def test_no_other_file_is_replaced(name, option, tmp_path):
         assert call(program(name), option, file, *["--size", "8"] * (name != "probe_cpu")).returncode == 0
     file.write_text("mine, all of it\n")
     run = call(program(name), option, file)
-    assert (run.returncode, run.stderr.count("\n")) == (2, 1) and "already" in run.stderr and file.read_text() == "mine, all of it\n"
+    assert (run.returncode, run.stderr.count("\n")) == (2, 1) and "already" in run.stderr
+    assert file.read_text() == "mine, all of it\n"
 
 
 def test_opencl_without_a_home(tmp_path):

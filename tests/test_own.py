@@ -216,7 +216,8 @@ def test_refused(own, text, said):
 def test_error_has_its_source_line(own):
     run = own(planted(MIN, "s[t] = t;", "s[t] = u; s[t] = t;"))
     [error, source, mark, failed] = run.stderr.splitlines()
-    assert run.returncode == 1 and f"mine.cu:{line_of(MIN, 's[t] = t;')}: 'u'" in error and source.endswith("s[t] = u; s[t] = t;")
+    assert run.returncode == 1 and f"mine.cu:{line_of(MIN, 's[t] = t;')}: 'u'" in error
+    assert source.endswith("s[t] = u; s[t] = t;")
     assert mark.index("^") == source.index("u;") and "./run -v" in failed
 
 
@@ -227,7 +228,8 @@ def test_no_such_file(own, tmp_path):
     assert (run.returncode, run.stderr.count("\n")) == (2, 1) and "nowhere.cu" in run.stderr
 
 
-@pytest.mark.parametrize("name, code", (("my kernel \udcff.cu", 0), ("n" * 250 + ".cu", 0), ('a"b.cu', 2), ("a\nb.cu", 2)), ids=ascii)
+@pytest.mark.parametrize("name, code", (("my kernel \udcff.cu", 0), ("n" * 250 + ".cu", 0), ('a"b.cu', 2), ("a\nb.cu", 2)),
+                         ids=ascii)
 def test_file_names(own, name, code):
     run = own(BARE, name=name)
     assert (run.returncode, run.stderr.count("\n")) == (code, code == 2)

@@ -14,9 +14,10 @@ import machine
 import results
 import run as run_py
 import view
+from programs import PROGRAMS
 from results import write_whole
 from stand_ins import STAGES, StandIns, eventually, failed, press_ctrl_c, runs
-from support import BUILD, ROOT, call, program
+from support import BUILD, ROOT, call, program, tool
 
 
 @pytest.fixture
@@ -52,7 +53,8 @@ def test_lines_of_each_program(s):
     assert [line.split()[0] for line in lines[2:-1]] == ["02/1_first", "02_two/1_first.cu:7", "02_two", "02_two.cu:7"], lines
 
 
-@pytest.mark.parametrize("words, said", (("02", "view 02 diff 03"), ("02/1", "view 02/1 diff 02/matmul"), ("03", "view 03"), ("", "")))
+@pytest.mark.parametrize("words, said", (("02", "view 02 diff 03"), ("02/1", "view 02/1 diff 02/matmul"), ("03", "view 03"),
+                                         ("", "")))
 def test_what_to_type_next(s, words, said):
     """Is said to a person, after the programs of one chapter."""
     s.source("02_two/1_first.cu")
@@ -83,7 +85,8 @@ def test_what_takes_a_gpu(s):
     ("", ["01_one -> 02_two/1_first 2", "02_two/1_first -> 02_two 1", "01_one -> 03_three 2", "01_x.cl -> 02_y.cl 2"]),
     ("02/matmul", ["02_two/1_first -> 02_two 1"]),
     ("02", ["01_one -> 02_two/1_first 2", "02_two/1_first -> 02_two 1"]), ("03", ["01_one -> 03_three 2"]), ("01", []),
-    ("02/1 02/matmul", ["02_two/1_first -> 02_two 1"]), ("01 02", ["01_one -> 02_two 3"]), ("04", ["01_x.cl -> 02_y.cl 2"]),
+    ("02/1 02/matmul", ["02_two/1_first -> 02_two 1"]), ("01 02", ["01_one -> 02_two 3"]),
+    ("04", ["01_x.cl -> 02_y.cl 2"]),
     ("--side 01 03", ["01_one -> 03_three 2"])))
 def test_diff(s, words, shown):
     for file, text in (("01_one/matmul.cu", "// Changed: nothing\na\nb\nc\n"), ("02_two/1_first.cu", "// Changed: b\na\nB\nc\n"),
@@ -182,11 +185,13 @@ def test_files_are_whole(tmp_path):
 # Bad input is found before anything is built. EMPTY: a folder without results; FULL: one with; FILE: a file.
 
 BAD = (
-    ("99", "'99' 01 11"), ("03/7", "'03/7' 03"), ("04/7", "'04/7' 04/1 04/matmul"), ("04/matmull", "04/matmul"), ("\x1b[31m", "01"),
-    ("naive", "01_naive"), ("latncy", "latency"), ("tets", "test"), ("mine", "mine.cu"), ("01 roofline", "01_naive roofline"),
+    ("99", "'99' 01 11"), ("03/7", "'03/7' 03"), ("04/7", "'04/7' 04/1 04/matmul"), ("04/matmull", "04/matmul"),
+    ("\x1b[31m", "01"), ("naive", "01_naive"), ("latncy", "latency"), ("tets", "test"), ("mine", "mine.cu"),
+    ("01 roofline", "01_naive roofline"), ("08 01", "08_opencl_gcn 01_naive"), ("08 probe", "08_opencl_gcn probe"),
     ("12 --form X", "--form 12/matmul"), ("02 --bf16", "--bf16 02_register_blocking"), ("--csv", "--csv"),
     ("--csv EMPTY", "--csv file"), ("--csv mine.cu", "--csv mine.cu already"), ("roofline --csv mine.cu", "already"),
-    ("view 03 --html mine.cu", "--html mine.cu already"), ("view 07 --html mine.cu", "already"), ("ablation --csv mine.cu", "already"),
+    ("view 03 --html mine.cu", "--html mine.cu already"), ("view 07 --html mine.cu", "already"),
+    ("ablation --csv mine.cu", "already"),
      ("00 --csv f", "--csv latency"), ("--csv missing/out.csv", "--csv missing/out.csv directory"),
     ("probe --csv missing/out.csv", "--csv directory"), ("all --against EMPTY", "--against results"),
     ("all --against FULL FULL", "--against"), ("all FILE", "FILE folder"), ("compare FULL", "two folders"),
@@ -194,8 +199,10 @@ BAD = (
     ("view", "view 03"), ("view 99", "view '99' 01"), ("view 04/7", "04/1 04/matmul"), ("view 03 -m 0", "-m '0' 1"),
     ("view 03 --html missing/x", "--html directory"), ("view 03 --caption 99", "--caption '99' 03_shared_blocking 1"),
     ("view 07 --caption 1", "--caption 07 none"), ("--foo", "--foo"), ("diff 01 02 03", "diff chapter"),
-    ("diff 01 99", "'99' 01"), ("diff 04/7", "04/matmul"), ("ablation 99", "'99' 02"), ("new x.cu --from 04/7", "04/matmul"), ("ablation --csv missing/x", "--csv directory"),
-    ("test --bogus", "--bogus"), ("test 99", "'99' 01 07"), ("test 04/7", "04/matmul"), ("test 03 -R x", "-R"), ("test -j abc", "-j abc"))
+    ("diff 01 99", "'99' 01"), ("diff 04/7", "04/matmul"), ("ablation 99", "'99' 02"), ("new x.cu --from 04/7", "04/matmul"),
+    ("ablation --csv missing/x", "--csv directory"),
+    ("test --bogus", "--bogus"), ("test 99", "'99' 01 07"), ("test 04/7", "04/matmul"),
+    ("test 03 -R x", "-R"), ("test -j abc", "-j abc"))
 
 
 @pytest.mark.parametrize("words, said", BAD, ids=[repr(words) for words, _ in BAD])
@@ -274,6 +281,48 @@ def test_build_fails(s, command, step):
     assert not list(s.here.glob("results-*"))
 
 
+@pytest.mark.parametrize("words", ("run", "run 02", "run 02/1", "run 02/matmul", "run 01 02", "run --steps", "run all",
+                                   "run view 02", "run one", "run zero_host", "run 00", "run 04", "run 02 --lines"))
+def test_what_was_edited_is_run(s, words):
+    """Here building is copying: each source is a script that leaves its mark."""
+    sources = {"01_one": "01_one/matmul.cu", "02_two.1_first": "02_two/1_first.cu", "02_two": "02_two/matmul.cu",
+               "03_three": "03_three/matmul.cu", "04_four": "04_four/matmul.cpp", "zero_host": "00_zero/zero_host.cpp",
+               "one": "00_zero/one.cu"}
+    for target, source in sources.items():
+        target += "" if target in ("04_four", "zero_host") else "_cpu" if target == "one" else "_cpu_trace"
+        s.script(s.here / "build/bin" / target, f'touch "{s.here}/old"')
+        s.source(source, f'#!/bin/sh\ntouch "{s.here}/new"\n')
+        (s.here / "build" / target).symlink_to(s.here / source)
+    s.cmake(f'''[ "$1" = --build ] || exit 0
+        cd "{s.here}/build"; for each; do [ ! -h "$each" ] || cp "$each" "bin/$each"; done''')
+    s.call(*words.split())
+    assert (s.here / "new").exists() and not (s.here / "old").exists()
+
+
+def test_programs_are_built_of_their_sources():
+    """By the build tool's own account: every program that ./run builds depends on the source that a person edits."""
+    def inputs(nodes):
+        """Of each node what it is made of, all the way down to files that nothing makes."""
+        said = call("ninja", "-C", BUILD, "-t", "query", *nodes).stdout
+        parts = re.findall(r"(?m)^(\S.*):\n(?:  input: .*\n((?:    .*\n)*))?", said)
+        return {node: re.findall(r"(?m)^    (?:\|{1,2} )?(.*)", its) for node, its in parts}
+
+    graph, asked = {}, [each.target(cpu) for each in PROGRAMS for cpu in (False, True)]
+    known = set(re.findall(r"(?m)^(\S+): ", call(tool("ninja"), "-C", BUILD, "-t", "targets", "all").stdout))
+    asked = targets = [target for target in asked if target in known]
+    while asked := [node for node in asked if node not in graph]:
+        graph.update(inputs(asked))
+        asked = list({below for node in asked for below in graph[node] if not below.endswith((".a", ".so"))})
+
+    def reached(node):
+        return {node}.union(*map(reached, graph.get(node, ())))
+
+    for each in PROGRAMS:
+        for target in {each.target(True), each.target(False)} & set(targets):
+            assert str(each.source) in reached(target), target
+    assert targets
+
+
 def test_the_next_are_built_while_one_runs(s):
     """And where one does not build, those before it have run."""
     s.stage("01_one", before=f'touch "{s.here}/runs"')
@@ -316,7 +365,8 @@ def test_two_at_once(s):
 @pytest.mark.parametrize("words, targets, options", (
     ("", "01_one_cpu 03_three_cpu", "-LE thorough"), ("-E style", "01_one_cpu 03_three_cpu", "-E style -LE thorough"),
     ("--all", "all", ""), ("--all -V", "all", "-V"), ("--rerun-failed", "all", "--rerun-failed"),
-    ("03", "03_three_cpu harness_cpu", "-R ^(03_)"), ("03/matmul", "03_three_cpu harness_cpu", "-R ^(03_three[.][^.]*$)"), ("3 03_three -j 3", "03_three_cpu harness_cpu", "-j 3 -R ^(03_)"),
+    ("03", "03_three_cpu harness_cpu", "-R ^(03_)"),
+    ("03/matmul", "03_three_cpu harness_cpu", "-R ^(03_three[.][^.]*$)"), ("3 03_three -j 3", "03_three_cpu harness_cpu", "-j 3 -R ^(03_)"),
     ("-R 03", "03_three_cpu harness_cpu", "-R 03")))
 def test_what_is_tested(s, words, targets, options):
     """./test leaves what is thorough; --all runs it, and so does who names it. Built is what the chosen tests need."""

@@ -240,7 +240,7 @@ def locked():
 
 
 def check_dates():
-    """Exits at sources from the future: what is built of them would always be older than they are, and the build would not end."""
+    """Exits at sources from the future: what is built of them would always be older, and the build would not end."""
     soon = time.time() + 60
     later = [file for pattern in ("CMakeLists.txt", "*/*.*", "*/*/*.*") for file in ROOT.glob(pattern)
              if file.suffix in BUILT_OF and file.stat().st_mtime > soon and BUILD not in file.parents]
@@ -249,8 +249,8 @@ def check_dates():
         touch = f"touch {shlex.quote(str(later[0]))}"
         if len(later) > 1:
             touch = f"find {shlex.quote(str(ROOT))} -newermt now -exec touch {{}} +"
-        fail(2, f"{later[0].relative_to(ROOT)} is dated in the future, {day}" + f", as {len(later)} files are" * (len(later) > 1)
-             + f": if the clock is right, {touch}")
+        others = f", as {len(later)} files are" * (len(later) > 1)
+        fail(2, f"{later[0].relative_to(ROOT)} is dated in the future, {day}{others}: if the clock is right, {touch}")
 
 
 def configure():
@@ -337,7 +337,7 @@ def show_progress(text):
 
 
 def coloured(text):
-    """A compiler's line as it shows it on a terminal: which nobody can tell it to do, as the build tools read it first."""
+    """A compiler's line as it would stand on a terminal. The compiler itself writes to the build tools."""
     if not sys.stderr.isatty() or PLAIN:
         return text
     text = re.sub(r"\b((?:fatal )?error:|warning:)", "\033[1;31m\\1\033[0m", text)

@@ -52,7 +52,7 @@ class Own:
         if not self.path.is_file():
             fail(2, f"'{word}': no such file")
         if set('"\\\n\r') & set(str(self.path.resolve())):
-            fail(2, f"'{word}': a path can't have \" or \\ in it, or a line break, which C++ takes for its own; rename it")
+            fail(2, f"'{word}': a path can't have \" or \\ or a line break in it, which C++ takes for its own; rename it")
         self.name, self.flags, self.words, self.others = self.path.stem, [], [], []
         self.fast = self.cpu = False
         for word in words:
@@ -115,8 +115,9 @@ class Own:
         text = b"".join(said).decode(errors="replace").replace(f"{pathlib.Path.cwd()}/", "")
         found = self.errors(text)
         sys.stderr.write(text if machine.verbose or not found else "".join(found[:3]))
-        more = f"; ./run -v {shlex.quote(str(self.path))} shows all that the compiler said" * bool(found and not machine.verbose)
-        fail(1, f"build failed{more}")
+        if found and not machine.verbose:
+            fail(1, f"build failed; ./run -v {shlex.quote(str(self.path))} shows all that the compiler said")
+        fail(1, "build failed")
 
     def errors(self, text):
         """The errors in what the compiler said, each with the line of the source and the mark below it."""
@@ -191,7 +192,8 @@ def run_stage(own, cpu, csv_file):
         if own.multiples != (1, 1, 1) and not {"--size", "--sizes", "-m", "-n", "-k"} & set(own.words):
             more += ["--sizes", ",".join("x".join(map(str, own.rounded([edge] * 3))) for edge in (1, 256 if cpu else 4096))]
         code = machine.call([program, *own.words, *more], own.name)
-        text, lines = (file.read_text(errors="surrogateescape") if file.exists() else "" for file in (of_rows, of_lines))
+        text, lines = (file.read_text(errors="surrogateescape") if file.exists() else ""
+                       for file in (of_rows, of_lines))
     if code == 0 and csv_file:
         write_whole((csv_file, text))
     if code == 0 and text:
@@ -265,7 +267,8 @@ def new(words, steps_meant):
     if len(words) != 3 or words[1] != "--from" or not words[0].endswith(".cu"):
         fail(2, "new: takes a file and a step, such as ./run new mine.cu --from 03")
     if not steps_meant(words[2]):
-        fail(2, f"new: {programs.unknown(words[2], [each.source for each in programs.PROGRAMS if each.kind in programs.LADDER])}")
+        ladder = [each.source for each in programs.PROGRAMS if each.kind in programs.LADDER]
+        fail(2, f"new: {programs.unknown(words[2], ladder)}")
     source = steps_meant(words[2])[-1].source
     try:
         pathlib.Path(words[0]).open("x").write(source.read_text())

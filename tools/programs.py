@@ -112,8 +112,8 @@ def steps():
 
 
 def changed(step):
-    """The chapter NN that a step continues from, or "", and what it changes: its comment "// Changed: (from NN) WHAT", of which
-    further lines are indented."""
+    """The chapter NN that a step continues from, or "", and what it changes: its comment "// Changed: (from NN) WHAT",
+    of which further lines are indented."""
     found = re.search(r"(?m)^// Changed: *(?:\(from (\d\d)\w*\) *)?(.*(?:\n//   .*)*)", text_of(step))
     return (found[1] or "", re.sub(r"\s*\n// *", " ", found[2])) if found else ("", "")
 
@@ -131,13 +131,13 @@ def short(step):
 
 
 def meant(word, chapter, file=""):
-    """Does a word name that file of that chapter? 04, 4 and 04_unroll name all of its files, 04/1 those that begin with 1."""
+    """Does a word name that file of that chapter? 04, 4 and 04_unroll name all of its files, 04/1 those with 1 in front."""
     its_chapter, _, its_file = word.partition("/")
     return its_chapter in (chapter, chapter[:2], chapter[:2].removeprefix("0")) and file.startswith(its_file)
 
 
 def unknown(word, files, names=()):
-    """What to say of a word that names none of these files and names: what its chapter has, or else the nearest name."""
+    """What to say of a word that names none of these: what its chapter has, or else the nearest name."""
     its_chapter, slash, _ = word.partition("/")
     inside = [short(file) for file in files if slash and meant(its_chapter, file.parent.name)]
     if inside:

@@ -81,7 +81,8 @@ def part_of(path):
 
 
 # What a file begins with that an option writes: a CSV with the names of its columns.
-WRITTEN_BY = {"--csv": re.compile(rb"\w+(,\w+)+\r?\n"), "--html": re.compile(rb'(?s)<!doctype html>.*name="generator" content="./run view"')}
+WRITTEN_BY = {"--csv": re.compile(rb"\w+(,\w+)+\r?\n"),
+              "--html": re.compile(rb'(?s)<!doctype html>.*name="generator" content="./run view"')}
 
 
 def unwritable(path, option):

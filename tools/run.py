@@ -38,8 +38,8 @@ OTHER_NAMES = " ".join(each.name for each in PROGRAMS if each.kind not in LADDER
 # What ./run help shows: how a verb is called, what it does in a line, and what `./run help VERB` adds to that.
 HELP = {
     "run": ("./run [NN] [OPTION...]", "run a stage, all of them, or your mine.cu", f"""\
-NN is 03, 03_shared_blocking or another program. 04 runs all programs of that chapter, 04/1 its first step, 04/matmul the one
-that it ends with. Several may be named: 01 02. --steps runs all steps of all chapters.
+NN is 03, 03_shared_blocking or another program. 04 runs all programs of that chapter, 04/1 its first step,
+04/matmul the one that it ends with. Several may be named: 01 02. --steps runs all steps of all chapters.
 
 Stages: {CHAPTERS}
 
@@ -50,8 +50,8 @@ if it takes only such shapes: see docs/own_kernel.md. Any other CUDA program, ./
 [-D NAME] [--fast] [ARGUMENTS...], runs on the emulator, which says what it counted and found. --fast only runs it.
 
 --cpu verifies and counts on the CPU emulator, the default without a GPU or nvcc; in 08 it takes a CPU's OpenCL. --csv FILE
-gathers the rows of all stages, --wide shows all columns, -v the output of the build tools (before any.cu: behind it words are its own). `./run 03 --help` shows the options
-of a program.
+gathers the rows of all stages, --wide shows all columns, -v the output of the build tools (in front of any.cu:
+what stands behind that name is the program's). `./run 03 --help` shows the options of a program.
 
 Examples: ./run 03 --size 4096; ./run --sizes 1024:8192:1024 --csv ladder.csv; ./run 08 --stage 05; ./run 05 --gpu fury-x"""),
     "new": ("./run new mine.cu --from NN", "begin a stage of your own with a copy of one", "It overwrites no file."),
@@ -176,7 +176,7 @@ def check_writable(path, option):
 
 
 def check_ladder(chosen, options):
-    """Ends the program at an option that no stage has, before anything is built. Returns those that have all the options."""
+    """Ends the program at an option that no stage has, before anything is built. Returns those that have all of them."""
     known = programs.options()
     for word in options:
         if re.match("--?[a-z]", word) and word.partition("=")[0] not in known:
@@ -193,6 +193,11 @@ def check_ladder(chosen, options):
     return chosen
 
 
+def table_of(program):
+    """What can't be run together: the ladder, OpenCL, the others."""
+    return "ladder" if program.kind in LADDER else program.kind if program.kind == "opencl" else "other"
+
+
 def run_programs(words):
     given, options = Parser("", "--cpu --steps -v", "--csv").parse_known_args(words)
     machine.verbose = given.v
@@ -205,7 +210,7 @@ def run_programs(words):
         options.remove("--fit")
         return machine.call([sys.executable, ROOT / "00_machine_limits/fit.py", *options])
     ladder = chosen[0].kind in LADDER
-    if apart := [each.name for each in chosen if (each.kind in LADDER) != ladder or each.kind == "opencl" != chosen[0].kind]:
+    if apart := [each.name for each in chosen if table_of(each) != table_of(chosen[0])]:
         fail(2, f"{chosen[0].name} and {apart[0]} have tables of their own: run one after the other")
     if ladder:
         chosen = check_ladder(chosen, options)
@@ -282,7 +287,8 @@ def show_next(stage):
     print(f"Next: ./run view {name} steps through it; exercises: {stage.chapter}/README.md")
     if after:
         same = after[0].parent == stage.source.parent
-        print(f"      ./run diff {programs.short(after[0]) if same else after[0].parent.name[:2]} shows what changes next")
+        name = programs.short(after[0]) if same else after[0].parent.name[:2]
+        print(f"      ./run diff {name} shows what changes next")
 
 
 def run_diff(words):
@@ -342,9 +348,10 @@ def run_ablation(words):
         have = {chapter.name: chapter for chapter in sorted(ROOT.glob("[0-9][0-9]_*")) if ablation.forms(chapter)}
     except Wrong as wrong:  # a patch is older than its source
         fail(1, str(wrong))
-    chosen = [have[name] for name in have if not given.stages or any(meant(word, name, "matmul") for word in given.stages)]
-    for word in given.stages:
-        if not any(meant(word, name, "matmul") for name in have):
+    named = {word: [name for name in have if meant(word, name, "matmul")] for word in given.stages}
+    chosen = [have[name] for name in have if not named or any(name in its for its in named.values())]
+    for word, its in named.items():
+        if not its:
             refuse("ablation: ", word, [chapter / "matmul.cu" for chapter in have.values()])
     if given.csv is not None:
         check_writable(given.csv, "--csv")
@@ -531,7 +538,8 @@ def run_test(words):
         print(*needs, f"{len(needs)} tests", sep="\n")
         return 0
     wanted = {each for its in needs.values() for each in its}
-    taken = [package for packages, names in TAKEN_BY if any(re.search(names, name) for name in needs) for package in packages]
+    taken = [package for packages, names in TAKEN_BY if any(re.search(names, name) for name in needs)
+             for package in packages]
     if machine.missing_of([*machine.HAS.keys() & wanted, *taken]):
         need((), machine.HAS.keys() & wanted, taken)
         machine.configure()
