@@ -75,12 +75,11 @@ def build_files():
 def check_exists(command):
     """The stages, programs and files that a command names are the repository's."""
     words = shlex.split(command)
-    named = [(word.removeprefix("build/bin/"), "") for word in words if word.startswith("build/bin/")]
-    if words[0] == "./run" and re.match(r"\w", "".join(words[1:2])):
-        named.append((words[1], "*"))  # ./run takes the beginning of a stage's name
-    for name, rest in named:
+    if words[0] == "./run" and words[1:] and words[1] not in VERBS and re.match(r"\w[\w/]*$", words[1]):
+        assert programs_meant(words[1])  # which ends the test where there is none
+    for name in [word.removeprefix("build/bin/") for word in words if word.startswith("build/bin/")]:
         stem = re.sub("_cpu(_trace|_asan)?$", "", name).replace(".", "/")
-        places = f"{stem}{rest}/matmul.c*", f"{stem}.cu", f"*/{stem}.c*", f"*/tests/{stem}.cu"
+        places = f"{stem}/matmul.c*", f"{stem}.cu", f"*/{stem}.c*", f"*/tests/{stem}.cu"
         there = any(list(ROOT.glob(place)) for place in places)
         assert there or re.search(rf"\b{name}\b", build_files()), f"`{command}`: no such program or stage"
     for word in words:
