@@ -38,6 +38,12 @@ def ticks(least, most, base):
     return [step * number for number in range(int(most / step) + 1)]
 
 
+def figure(value):
+    """A tick's text: 0.25, 1000, 10⁶."""
+    power = len(f"{value:.0f}") - 1
+    return "10" + "".join("⁰¹²³⁴⁵⁶⁷⁸⁹"[int(digit)] for digit in str(power)) if value == 10**power > 10**4 else f"{value:g}"
+
+
 def spread(places, gap):
     """Sorted places, moved as little as leaves `gap` between them."""
     groups = []  # of labels that touch: where they would begin without gaps, in the mean, and how many
@@ -57,10 +63,10 @@ class Axes:
         self.chart, self.x, self.y = chart, scale(*xs, 50, right, bases[0]), scale(*ys, top + height, top, bases[1])
         for value in marks or ticks(*xs, bases[0]):
             chart.line(f"M{self.x(value):.1f} {top}v{height}", "grid")
-            chart.tag(self.x(value), top + height + 12, f"{value:g}", "small lesser middle")
+            chart.tag(self.x(value), top + height + 12, figure(value), "small lesser middle")
         for value in ticks(*ys, bases[1]):
             chart.line(f"M50 {self.y(value):.1f}H{right}", "grid")
-            chart.tag(44, self.y(value), f"{value:g}", "small lesser end")
+            chart.tag(44, self.y(value), figure(value), "small lesser end")
 
     def curve(self, points, kind):
         self.chart.line("M" + "L".join(f"{self.x(x):.1f} {self.y(y):.1f}" for x, y in points), kind)

@@ -43,23 +43,37 @@ def by_unit(rows):
 
 
 def bars(results):
-    """A bar a chapter, with cuBLAS as a mark. The tensor cores have a scale of their own, and FP32's last bar in it."""
+    """A bar a chapter, its prediction as a dashed one, and cuBLAS as a line. The tensor cores have a scale of their own, which FP32's
+    last bar begins."""
     chart, y, last = Chart(f"TFLOP/s at {SIZE} x {SIZE} x {SIZE}"), 40, []
     for title, _, rows in by_unit([row for row in squares(results) if row.n == SIZE]):
-        x = scale(0, max(max(row.gflops, row.cublas_gflops) for row in rows), 150, RIGHT)
+        x = scale(0, max(max(row.gflops, row.cublas_gflops, row.predicted_gflops) for row in rows), 150, RIGHT)
+        cublas = sorted(rows, key=lambda row: row.cublas_gflops)[len(rows) // 2]  # it was measured beside each
+        beside = x(cublas.cublas_gflops)
         chart.text(LEFT, y + 18, title, "strong")
-        chart.tag(x(rows[0].cublas_gflops), y + 14 + 26 * len(last), f"cuBLAS {rows[0].cublas_gflops:T}", "end")
-        for row in (*last, *rows):
+        chart.tag(beside, y + 14, f"cuBLAS {cublas.cublas_gflops:T}", "end")
+        chart.line(f"M{beside:.1f} {y + 25}V{y + 51 + 26 * (len(last) + len(rows) - 1)}", "edge")
+        for row in last:
             y += 26
-            end, beside = x(row.gflops), x(row.cublas_gflops)
-            if row in rows:
-                chart.line(f"M{beside:.1f} {y - 1}v24", "edge")
-            chart.text(144, y + 15, row.stage, "end" if row in rows else "end lesser")
-            chart.box(150, y + 2, round(end - 150, 1), 18, 3 if row in rows else 1)
-            inside = min(end, beside) > 195
-            chart.text(round(min(end, beside) - 6 if inside else end + 6, 1), y + 15,
-                       f"{row.gflops:T}" + " on this scale" * (row in last), "strong end t3" if inside else "strong")
+            chart.text(144, y + 15, row.stage, "end")
+            chart.box(150, y + 2, round(x(row.gflops) - 150, 1), 18, 3)
+            chart.tag(x(row.gflops) + 6, y + 11, f"{row.gflops:T} on this scale; {rows[0].stage[:2]} is "
+                      f"{rows[0].gflops / row.gflops:.1f} times as fast", "small")
+        for row in rows:
+            y += 26
+            end = x(row.gflops)
+            chart.text(144, y + 15, row.stage, "end")
+            chart.box(150, y + 2, round(end - 150, 1), 18, 3)
+            predicted = x(row.predicted_gflops)
+            chart.line(f"M{end:.1f} {y + 4}H{predicted:.1f}v14H{end:.1f}" if predicted > end else f"M{predicted:.1f} {y - 1}v24", "dash")
+            right = min(end, beside) - 6
+            if right - 45 < predicted < right + 5:  # the label keeps clear of it
+                right = predicted - 6
+            inside = right > 189
+            at = right if inside else max(end, predicted) + 6
+            chart.text(round(at, 1), y + 15, f"{row.gflops:T}", "strong end t3" if inside else "strong")
         last, y = rows[-1:], y + 34
+    chart.text(LEFT, y + 10, "blue: measured; dashed: predicted; the line is cuBLAS, measured beside them", "small")
     return chart
 
 
@@ -162,7 +176,7 @@ def roofline(results):
             columns.append([])
         columns[-1].append((at, measured, row.stage[:2], "strong"))
     for column in columns:
-        axes.label(column, 13)
+        axes.label(column, 17)
     chart.text(50, 474, "flop per byte of global memory that a chapter asks for", "small")
     chart.text(50, 490, "dash: predicted; dot: measured; grey: the sweep of chapter 00", "small")
     return chart

@@ -2,7 +2,11 @@
 import re
 import xml.etree.ElementTree
 
+import pytest
+
+import plot
 from support import ROOT
+from tables import SIZE, Results
 
 
 def test_in_the_book():
@@ -15,3 +19,17 @@ def test_in_the_book():
                         for tag in ("title", "desc"))
         assert about and (title, file.stem) in sum(shown.values(), []), file.name
     assert not [page for page in shown if page.name == "README.md" and not shown[page]]
+
+
+def test_bars_show_the_predictions():
+    """One line for cuBLAS on each scale, and on that scale each chapter's measured speed and its prediction."""
+    file = ROOT / "docs/results/h200/bars.svg"
+    paths = {path.get("class"): re.findall(r"M([\d.]+) ([\d.]+)([^M]*)", path.get("d"))
+             for path in xml.etree.ElementTree.parse(file).iter("{http://www.w3.org/2000/svg}path")}
+    results = Results(file.parent)
+    groups = [rows for *_, rows in plot.by_unit([row for row in plot.squares(results) if row.n == SIZE])]
+    scales = [(float(line) - 150) / sorted(row.cublas_gflops for row in rows)[len(rows) // 2]
+              for (line, *_), rows in zip(paths["edge"], groups, strict=True)]
+    dashed = [max(map(float, [x, *re.findall(r"H([\d.]+)", rest)])) for x, _, rest in paths["dash"]]
+    predicted = [(scale, row.predicted_gflops) for scale, rows in zip(scales, groups) for row in rows]
+    assert dashed == pytest.approx([150 + scale * gflops for scale, gflops in predicted], abs=.2)
