@@ -33,7 +33,8 @@ import view
 from programs import ROOT
 from results import Wrong
 
-HERE = ROOT / "tools/book"
+TOOLS = ROOT / "tools"
+HERE = TOOLS / "book"
 SPHINX = {"en": "en", "ja": "ja", "zh": "zh_CN"}  # what Sphinx calls the languages
 # Each in Japanese and Chinese.
 WORDS = {
@@ -290,8 +291,9 @@ class Book:
             "extensions": ["myst_parser"], "language": SPHINX[self.language], "project": title, "smartquotes": False,
             "myst_all_links_external": True, "suppress_warnings": ["myst.header"], "highlight_language": "none",
             "html_theme": "furo", "html_title": title, "html_search_language": "book", "html_show_search_summary": False,
-            "html_static_path": [str(HERE / "book.css"), str(HERE / "book.js")], "html_css_files": ["book.css"],
-            "html_js_files": ["book.js"], "templates_path": [str(HERE)],
+            "html_static_path": [str(file) for folder, name in ((TOOLS, "view_tip"), (HERE, "book"))
+                                 for file in (folder / f"{name}.css", folder / f"{name}.js")],
+            "html_css_files": ["view_tip.css", "book.css"], "html_js_files": ["view_tip.js", "book.js"], "templates_path": [str(HERE)],
             "html_sidebars": {"**": ["sidebar/brand.html", "languages.html", "sidebar/search.html", "sidebar/scroll-start.html",
                                      "sidebar/navigation.html", "sidebar/scroll-end.html"]},
             "html_use_index": False, "html_copy_source": False, "html_show_copyright": False}

@@ -219,9 +219,10 @@ def read(text, name, shape, root=ROOT):
 def page(title, records, template="view"):
     """The whole page, in one file."""
     text = (HERE / f"{template}.html").read_text()
-    for mark, fill in (("TITLE", html.escape(title)), ("/* STYLE */", (HERE / "view_common.css").read_text()),
+    for mark, fill in (("TITLE", html.escape(title)), ("/* STYLE */", (HERE / "view_common.css").read_text() + (HERE / "view_tip.css").read_text()),
                        ("/* FRAME */", (TOYS / "frame.js").read_text()),
-                       ("/* COMMON */", (TOYS / "language.js").read_text() + (HERE / "view_common.js").read_text()),
+                       ("/* COMMON */", "".join(file.read_text() for file in (
+                           TOYS / "language.js", HERE / "view_tip.js", HERE / "view_common.js"))),
                        ("/* RECORD */", "".join(file.read_text() for file in (
                            TOYS / "rules.js", HERE / "view_words.js", HERE / "view_record.js"))),
                        ('"GLOSSARY"', json.dumps([words(language=each) for each in LANGUAGES], ensure_ascii=False)),

@@ -42,19 +42,3 @@ function paint(canvas, width, height, words) {
   context.fillStyle = COLOURS.ink;
   return context;
 }
-
-function showTip(e, text) {
-  let tip = document.getElementById("tip");
-  if (!tip) {
-    tip = document.createElement("div");
-    tip.id = "tip";
-    document.body.append(tip);
-  }
-  tip.hidden = !text;
-  if (!text) return;
-  tip.textContent = text;
-  const width = tip.offsetWidth, height = tip.offsetHeight;
-  tip.style.left = Math.max(2, Math.min(e.clientX + 14, innerWidth - width - 4)) + "px";
-  tip.style.top = (e.clientY + 18 + height > innerHeight ? Math.max(2, e.clientY - height - 12) : e.clientY + 18) + "px";
-}
-document.addEventListener("pointerdown", () => showTip(null, null), true);  // the next tap ends it

@@ -9,7 +9,7 @@ import urllib.parse
 import pytest
 
 import machine
-from browser import DRAWN, ask, chromium, errors, show, wait  # noqa: F401
+from browser import DRAWN, ask, chromium, drag, errors, resize, show, wait  # noqa: F401
 from support import BUILD, ROOT, call, program
 from test_book import PAGES
 
@@ -101,7 +101,19 @@ def test_a_lesson(book, chromium):  # noqa: F811
     in the text leads to its explanation there. The switch of languages leads to the same section; the first page to the reader's
     language."""
     show(chromium, f"{book}/ja/{LESSON}#banks")
-    assert any(title.startswith("共有メモリ") for title in ask(chromium, "[...document.querySelectorAll('abbr')].map(each => each.title)"))
+    tip = "(tip => tip && !tip.hidden ? tip.textContent : '')(document.getElementById('tip'))"
+    word = "[...document.querySelectorAll('article abbr')].find(each => /共有メモリ/.test(each.textContent))"
+    ask(chromium, f"void ({word}.scrollIntoView({{ block: 'center' }}), {word}.focus())")
+    assert ask(chromium, f"document.activeElement === {word} && {tip}").startswith("共有メモリ")
+    assert ask(chromium, f"getComputedStyle({word}).textDecorationLine") == "underline"
+    ask(chromium, "document.activeElement.blur()")
+    assert ask(chromium, tip) == ""
+    resize(chromium, 390, 844)
+    x, y = ask(chromium, f"{DRAWN}.then(() => ({word}.scrollIntoView({{ block: 'center' }}), (box => [box.x + box.width / 2, "
+                         f"box.y + box.height / 2])({word}.getBoundingClientRect())))")
+    drag(chromium, (x, y), (x, y), finger=True)
+    assert ask(chromium, tip).startswith("共有メモリ")
+    resize(chromium, 1280)
     frame = chromium.find_element("css selector", "#view iframe")
     for theme in ("dark", "light"):
         ask(chromium, f"(document.body.dataset.theme = '{theme}', document.querySelector('article a[target=view]').click())")

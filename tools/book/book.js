@@ -1,3 +1,9 @@
+// Words of the glossary say what they mean to a finger and to the keyboard, too (view_tip.js).
+for (const word of document.querySelectorAll("article abbr[title]")) {
+  explain(word, word.title)
+  word.removeAttribute("title")
+}
+
 // A page in a frame (docs/toys/frame.js) says how high it is. It shrinks only when its width changes, so that the text below stays
 // where it is. It has this page's theme.
 const frames = [...document.querySelectorAll("article iframe")].map(frame => ({ frame, width: 0, height: 0 }))
