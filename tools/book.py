@@ -27,8 +27,10 @@ from sphinx.application import Sphinx
 from sphinx.errors import SphinxError
 from sphinx.search import SearchLanguage, languages as search_languages
 
+import diffs
 import machine
 import pages
+import programs
 import view
 from programs import ROOT
 from results import Wrong
@@ -338,9 +340,18 @@ def mend_furo(static):
     style.write_text(text)
 
 
+def ways_back(to, folder):
+    """Links from a page that all languages share to the chapter that it belongs to, or else to the first page."""
+    page = ROOT / folder / "README.md" if re.match(r"\d\d_", folder) else ROOT / "README.md"
+    links = [f'<a href="{os.path.relpath(f"{language}/{place(page)}.html", os.path.dirname(to))}" lang="{language}">{name}</a>'
+             for language, name in pages.LANGUAGES.items() if place(page) in pages_in(language)]
+    return f"<span>↑ {html.escape(folder if page.parent != ROOT else 'README')}:</span> " + " ".join(links)
+
+
 def write_shared(out, shared):
-    """Sources, as highlighted pages; folders, as lists; pictures."""
-    for name, style in (("light", "default"), ("dark", "monokai")):
+    """Sources, as highlighted pages; folders, as lists; pictures; what ./run diff prints, with links to all steps."""
+    shared = {**{f"tree/{file.relative_to(ROOT)}.html": file for file in diffs.FILES.values()}, **shared}
+    for name, style in (("light", "default"), ("dark", "github-dark")):
         (out / "tree").mkdir(exist_ok=True)
         (out / f"tree/{name}.css").write_text(formatters.HtmlFormatter(style=style).get_style_defs())
     for to, source in shared.items():
@@ -353,13 +364,16 @@ def write_shared(out, shared):
             text = machine.output(sys.executable, "-B", str(ROOT / "tools/run.py"), *source)
             if not text:
                 raise Wrong(f"{title}: failed")
-            shown = highlighted(text, lexers.DiffLexer())
+            folder = next(file.parent.name for file in reversed(diffs.FILES.values())
+                          if programs.meant(source[-1], file.parent.name, file.stem))
+            shown = diffs.shown(text, lambda file: os.path.relpath(f"tree/{file.relative_to(ROOT)}.html", os.path.dirname(to)))
         else:
             title = str(source.relative_to(ROOT))
+            folder = source.relative_to(ROOT).parts[0]
             shown = highlighted(source.read_text(errors="replace"), lexer_of(source)) if source.is_file() else "<br>".join(
                 f'<a href="{os.path.relpath(at, os.path.dirname(to))}">{each.name}</a>'
                 for at, each in shared.items() if not isinstance(each, list) and each.parent == source)
-        fills = {"TITLE": html.escape(title), "UP": "../" * to.count("/"), "SHOWN": shown}
+        fills = {"TITLE": html.escape(title), "UP": "../" * to.count("/"), "SHOWN": shown, "BACK": ways_back(to, folder)}
         (out / to).write_text(re.sub("|".join(fills), lambda mark: fills[mark[0]], (HERE / "code.html").read_text()))
 
 

@@ -60,6 +60,46 @@ def test_links(book):
     links = pages[book / "ja" / LESSON].links
     for wanted in (r"\.\./\.\./views/03\.html\?ja#////\d", r"\.\./\.\./tree/diff/02_03\.html", r"\.\./docs/toys/banks\.html\?ja#\w+"):
         assert any(re.fullmatch(wanted, link) for link in links), wanted
+    primer = (book / "zh/docs/primer.html").read_text()
+    assert all(f'<iframe src="toys/{toy}.html?zh#' in primer for toy in ("coalescing", "roofline"))
+
+
+# What can't be read on a page: the texts whose colour is less than 4.5 times as bright or as dark as what is behind them.
+PALE = """[...document.querySelectorAll("body *")].filter(each => [...each.childNodes].some(node => node.data?.trim())).flatMap(each => {
+    const parts = colour => colour.match(/[\\d.]+/g).map(Number), bright = colour => parts(colour).slice(0, 3).reduce((sum, part, i) =>
+        sum + [.2126, .7152, .0722][i] * (part <= 10 ? part / 3295 : ((part / 255 + .055) / 1.055) ** 2.4), 0);
+    let behind = each, opacity = 1;
+    for (let at = each; at; at = at.parentElement) opacity *= getComputedStyle(at).opacity;
+    while (behind && parts(getComputedStyle(behind).backgroundColor)[3] === 0) behind = behind.parentElement;
+    const back = bright(behind ? getComputedStyle(behind).backgroundColor : "rgb(255, 255, 255)");
+    const ink = opacity * bright(getComputedStyle(each).color) + (1 - opacity) * back, [low, high] = [ink, back].sort((a, b) => a - b);
+    return (high + .05) / (low + .05) < 4.5 ? [each.textContent] : [];
+})"""
+
+
+def test_a_diff(book, chromium):  # noqa: F811
+    """It leads back to both steps and to the chapter, its numbers are the files' lines, and the comment at the top is folded below the
+    code. All can be read in light and in dark."""
+    page = book / "tree/diff/02_03.html"
+    files = [ROOT / f"{chapter}/matmul.cu" for chapter in ("02_register_blocking", "03_shared_blocking")]
+    links = {(page.parent / link).resolve() for link in Page(page).links}
+    assert {book / f"tree/{file.relative_to(ROOT)}.html" for file in files} <= links
+    assert {book / language / LESSON for language in ("en", "ja", "zh")} <= links
+    show(chromium, page)
+    rows = ask(chromium, "[...document.querySelectorAll('.diff tr')].map(row => [...row.cells].map(cell => cell.textContent).concat("
+                         "!!row.closest('details'), row.checkVisibility()))")
+    texts, shown = [file.read_text().splitlines() for file in files], {text for *_, text, _, seen in rows if seen}
+    for *numbers, mark, text, _, _ in rows:
+        assert all(lines[int(number) - 1] == text.rstrip("\n") for number, lines in zip(numbers, texts) if number), numbers
+        assert [number == "" for number in numbers] == {"+": [True, False], "-": [False, True], " ": [False] * 2, "": [True] * 2}[mark]
+    assert sum(mark in "+-" and not top for *_, mark, _, top, _ in rows) > 20 and not any(text.startswith("// Changed") for text in shown)
+    assert sum(top for *_, top, _ in rows) > 5
+    for name in ("tree/diff/02_03.html", "tree/diff/11.html", "tree/03_shared_blocking/matmul.cu.html"):
+        for scheme in ("light", "dark"):
+            chromium.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [{"name": "prefers-color-scheme", "value": scheme}]})
+            show(chromium, book / name)
+            assert ask(chromium, PALE) == [], (name, scheme)
+    chromium.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
 
 
 def laid_out(page):
