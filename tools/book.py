@@ -76,6 +76,18 @@ def figure(to, title, caption, of_figure="", of_frame=""):
                      f'<figcaption><a href="{to}">{caption}</a></figcaption></figure>', format="html")
 
 
+def broken(text):
+    """The classes of a block of code in book.css: which of its lines may be broken. A drawing's, or a table's, may not: they have words
+    or lines side by side, and no more than a comment behind them."""
+    lines = text.splitlines()
+    aligned = [line for line in lines if re.search(r"\S {3,}(?!#|//)\S|--\+|\+--|\|.*\|", line)]
+    if not aligned:
+        return ["wrap"]
+    widest = max(map(len, aligned))
+    fitting = [f"fit-{columns}" for columns in (95, 100, 106) if 90 < widest <= columns][:1] or ["fit-106"] * (widest > 106)
+    return fitting + ["wrap-wide"] * (max(map(len, lines)) > max(90, min(widest, 106)))
+
+
 def place(page):
     """Where a page lies in its language: docs/primer.ja.md is docs/primer, and a README its folder's index."""
     return re.sub(r"(^|/)README$", r"\1index", re.sub(r"(\.\w\w)?\.md$", "", str(page.relative_to(ROOT))))
@@ -139,6 +151,8 @@ class Book:
         text = re.sub(r"\[!\[[^\]]*\]\((\.\./)+actions[^)]*\)\]\([^)]*\) ·\s*", "", text)  # a badge, of the repository's page
         names = "|".join(pages.LANGUAGES.values())
         text = re.sub(rf"(?m)^(?:(?: · )?\[(?:{names})\]\([^)]*\))+\n+", "", text, count=1)  # each page of the site has a switch
+        if len(re.search(r"(?m)^# (.*)", text)[1].split(" · ")) == 3:  # in Japanese, Chinese and English
+            text = re.sub(r"(?m)^# .*", f"# {self.title(page)}", text, count=1)
         if self.own(page) != self.language:
             only = f'<p class="only" lang="{self.language}">{self.say("This page is in English only.")}</p>'
             text = re.sub(r"(?m)^(# .*\n)", rf"\1\n{only}\n\n", text, count=1)
@@ -186,6 +200,8 @@ class Book:
                 shown = True
                 title = f"{self.title(self.pages[name])}, {self.say('step by step')}"
                 section.insert(below, figure(to, title, f"{title} ({self.say('open it alone')})", ' id="view"', ' name="view"'))
+        for block in doctree.findall(nodes.literal_block):
+            block["classes"] += broken(block.astext())
         if re.match(r"\d\d_|docs/primer", name):
             self.explain(doctree, set())
 
