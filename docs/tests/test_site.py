@@ -60,6 +60,8 @@ def test_links(book):
     links = pages[book / "ja" / LESSON].links
     for wanted in (r"\.\./\.\./views/03\.html\?ja#////\d", r"\.\./\.\./tree/diff/02_03\.html", r"\.\./docs/toys/banks\.html\?ja#\w+"):
         assert any(re.fullmatch(wanted, link) for link in links), wanted
+    primer = (book / "zh/docs/primer.html").read_text()
+    assert all(f'<iframe src="toys/{toy}.html?zh#' in primer for toy in ("coalescing", "roofline"))
 
 
 # What can't be read on a page: the texts whose colour is less than 4.5 times as bright or as dark as what is behind them.
