@@ -264,12 +264,13 @@ def test_no_space(s, monkeypatch, capsys):
     assert "no space left" in capsys.readouterr().err
 
 def test_build_folder_of_another_place(s):
-    assert "WARNINGS" not in s.call("run", "01").calls
+    assert not re.search("WARNINGS|TESTS", s.call("run", "01").calls)
     (s.here / "build/CMakeFiles").mkdir()
     s.configured_for("/gone")
     run = s.call("run", "01", environment={"CI": "true"})
     assert run.returncode == 0 and "-G Ninja -DWARNINGS_ARE_ERRORS=ON\n" in run.calls and "from scratch" in run.stderr
     assert not (s.here / "build/CMakeFiles").exists()
+    assert "-DTESTS=OFF" in run.calls and "-DTESTS=ON" in s.call("test", "03").calls  # a first row does not wait for them
 
 
 @pytest.mark.parametrize("step", ("-S", "--build"))

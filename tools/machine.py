@@ -253,17 +253,19 @@ def check_dates():
         fail(2, f"{later[0].relative_to(ROOT)} is dated in the future, {day}{others}: if the clock is right, {touch}")
 
 
-def configure():
-    """Lets CMake look at the sources and at what is installed. Shows on stderr what goes wrong, and then ends the program."""
+def configure(tests=False):
+    """Lets CMake look at the sources and at what is installed. Shows on stderr what goes wrong, and then ends the program.
+    tests: with those, which take a moment."""
     check_dates()
     with locked():
-        cache, options = BUILD / "CMakeCache.txt", []
+        cache, options = BUILD / "CMakeCache.txt", ["-DTESTS=ON"] * tests
         if not reusable(cache):
             say(f"configuring {BUILD}" + " from scratch: it is of another place or compiler" * cache.exists())
             cache.unlink(missing_ok=True)
             shutil.rmtree(BUILD / "CMakeFiles", ignore_errors=True)
             # Only in a new folder, because a later change would rebuild everything.
-            options = [f"-DPython3_EXECUTABLE={sys.executable}", "-G", "Ninja" if shutil.which("ninja") else "Unix Makefiles",
+            options = [f"-DTESTS={'ON' if tests else 'OFF'}", f"-DPython3_EXECUTABLE={sys.executable}",
+                       "-G", "Ninja" if shutil.which("ninja") else "Unix Makefiles",
                        f"-DWARNINGS_ARE_ERRORS={'OFF' if os.environ.get('CI') in (None, '', '0', 'false') else 'ON'}"]
         said = []
         if call(["cmake", "-S", ROOT, "-B", BUILD, "-DCMAKE_TARGET_MESSAGES=OFF", "--no-warn-unused-cli", *options],

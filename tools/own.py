@@ -307,7 +307,7 @@ def test(words):
              f"{words[0]}: has no launch_matmul(); ./run {shlex.quote(words[0])} runs it")
     machine.verbose = "-V" in words
     machine.need(("cmake", "g++", "ninja-build", "libboost-context-dev"))
-    machine.configure()
+    machine.configure(tests=True)
     registered = (BUILD / "tests/CTestTestfile.cmake").read_text()
     typed = dict(re.findall(r'add_test\(\[=\[01_naive\.(\w+)\]=\] "[^"]*" (.*)\)', registered))
     result = 0

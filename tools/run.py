@@ -530,7 +530,7 @@ def run_test(words):
     boost = ("libboost-context-dev",)
     need(("cmake", "g++", "ninja-build", *boost * (not has_nvcc())), boost)
     machine.find_opencl()
-    machine.configure()
+    machine.configure(tests=True)
     needs = chosen_tests(options)
     if not needs:
         fail(2, "no test has such a name; ./test -N lists those of ./test, ./test --all -N all")
@@ -542,7 +542,7 @@ def run_test(words):
              for package in packages]
     if machine.missing_of([*machine.HAS.keys() & wanted, *taken]):
         need((), machine.HAS.keys() & wanted, taken)
-        machine.configure()
+        machine.configure(tests=True)
         wanted = {each for its in chosen_tests(options).values() for each in its}
     targets = sorted(wanted - machine.HAS.keys())
     machine.build(["all"] if "all" in targets else targets or ["harness_host"])
