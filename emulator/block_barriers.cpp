@@ -9,6 +9,7 @@
 #include "emulator/names.h"
 #include "emulator/record.h"
 #include "emulator/report.h"
+#include "emulator/warps.h"
 
 namespace emulator {
 
@@ -24,36 +25,28 @@ bool pass() {
     const auto with = [&](State s) {
         return std::find_if(threads.begin(), end, [s](const Thread& t) { return t.state == s; });
     };
-    const auto name = [](std::vector<Thread>::iterator t) {
-        return thread_name(unsigned(t - threads.begin()));
-    };
     if (with(State::waiting) != end) return mbarriers::report_deadlock(), false;
-    const auto stuck = with(State::at_warp), waiting = with(State::at_barrier),
-               returned = with(State::returned);
-    if (stuck != end) {
-        fail("warp divergence: " + name(stuck) + " of " + block_name() + " waits at " +
-             site_name(stuck->site) + " for lanes of its warp that never come there");
+    if (const auto stuck = with(State::at_warp); stuck != end) {
+        warps::report_missing(unsigned(stuck - threads.begin()));
         return false;
     }
+    const auto waiting = with(State::at_barrier);
     if (waiting == end) return false;
-    const auto waits = [&](const Thread& t, bool here) {
-        return t.state == State::at_barrier && same_site(t.site, waiting->site) == here;
-    };
-    const auto elsewhere =
-        std::find_if(waiting, end, [&](const Thread& t) { return waits(t, false); });
-    if (returned != end || elsewhere != end) {
-        const auto there =
-            std::count_if(waiting, end, [&](const Thread& t) { return waits(t, true); });
+    const auto there = threads_that([&](const Thread& t) {
+        return t.state == State::at_barrier && same_site(t.site, waiting->site);
+    });
+    if (there.size() < run.threads) {
+        const auto others = threads_that([&](const Thread& t) {
+            return t.state != State::at_barrier || !same_site(t.site, waiting->site);
+        });
         const std::string here = site_name(waiting->site);
-        std::string other =
-            returned != end ? name(returned) + " has returned" : name(elsewhere) + " waits at ";
-        if (returned == end) {
-            const std::string place = site_name(elsewhere->site);
-            other += place == here ? "another barrier of that line" : place;
-        }
-        fail("barrier divergence: " + std::to_string(there) + " of the " +
+        const bool same_line = std::any_of(others.begin(), others.end(), [&](unsigned t) {
+            return threads[t].state == State::at_barrier && site_name(threads[t].site) == here;
+        });
+        fail("barrier divergence: " + std::to_string(there.size()) + " of the " +
              std::to_string(run.threads) + " threads of " + block_name() + " wait at " + here +
-             ", " + name(waiting) + " among them, but " + other);
+             ", " + thread_names(there) + ", but " + whereabouts(others) +
+             (same_line ? ", another barrier of that line" : ""));
         return false;
     }
     for (auto t = threads.begin(); t != end; ++t) t->state = State::ready;

@@ -126,7 +126,7 @@ void cluster_wait(const char* file, int line) {
     if (phase == 0) misuse("cluster_wait: no cluster_arrive() before", file, line);
     if (cluster_barrier.phase < phase)
         wait_for(&cluster_barrier, {file, line, 0},
-                 [](const void*) -> std::string { return " waits for the cluster"; });
+                 [](const void*) -> std::string { return ", for the cluster"; });
     phase = 0;
     cluster_barrier.passed.acquire(current_thread);
 }

@@ -197,38 +197,29 @@ bool anyone_waits() {
 }
 
 void report_deadlock() {
-    const auto end = threads.begin() + run.threads;
-    const auto wait_of = [](const Thread& t) -> const Wait& { return waits[&t - &threads[0]]; };
-    const auto waits = [&](const Thread& t) {
-        return wait_of(t).barrier && t.waits(wait_of(t).barrier);
+    const auto in_wait = [](const Thread& t) {
+        const Mbarrier* const barrier = waits[&t - &threads[0]].barrier;
+        return barrier && t.waits(barrier);
     };
-    const auto place = [](std::vector<Thread>::iterator t) {
-        return thread_name(unsigned(t - threads.begin())) + at(t->site);
-    };
-    const auto first = std::find_if(threads.begin(), end, waits);
-    const auto other = std::find_if(threads.begin(), end, [&](const Thread& t) {
-        return t.state != State::ready && t.state != State::returned && !waits(t);
-    });
-    if (first == end) {
-        fail("deadlock: no thread of " + block_name() + " can go on: " + place(other) +
-             (other->state == State::waiting ? other->why(other->waits_for) : " waits"));
-        return;
-    }
-    fail("deadlock: no thread of " + block_name() +
-         " can go on: " + count(std::count_if(threads.begin(), end, waits), "thread") +
-         " in mbarrier_wait, " + place(first) + " for phase " +
-         std::to_string(wait_of(*first).phase) + " of " + name_of(*wait_of(*first).barrier) +
-         (other == end ? "" : "; others at a barrier or warp operation, " + place(other)));
+    const std::vector<unsigned> waiting = threads_that(in_wait);
+    std::string problem = "deadlock: no thread of " + block_name() + " can go on: ";
+    if (!waiting.empty())
+        problem +=
+            count(int64_t(waiting.size()), "thread") + " in mbarrier_wait: " + whereabouts(waiting);
+    const std::vector<unsigned> others = threads_that([&](const Thread& t) { return !in_wait(t); });
+    if (!others.empty()) problem += (waiting.empty() ? "" : "; ") + whereabouts(others);
     for (const auto& [memory, b] : barriers) {
-        const auto waiting =
-            std::count_if(threads.begin(), end, [&b = b](const Thread& t) { return t.waits(&b); });
+        const auto waiting_here = threads_that([&b = b](const Thread& t) { return t.waits(&b); });
+        if (waiting_here.empty() && b.pending == b.arrivals && b.bytes == 0) continue;
         const std::string bytes = b.bytes < 0
                                       ? count(-b.bytes, "byte") + " more than expected have come"
                                       : count(b.bytes, "expected byte") + " to come";
-        report_aloud(name_of(b) + ", set up" + at(b.site) + ": phase " + std::to_string(b.phase) +
-                     ", " + std::to_string(b.pending) + " of " + std::to_string(b.arrivals) +
-                     " arrivals and " + bytes + ", " + count(waiting, "thread") + " waiting");
+        problem += "\n  " + name_of(b) + ", set up" + at(b.site) + ": phase " +
+                   std::to_string(b.phase) + ", " + std::to_string(b.pending) + " of " +
+                   std::to_string(b.arrivals) + " arrivals and " + bytes + ", " +
+                   count(int64_t(waiting_here.size()), "thread") + " waiting";
     }
+    fail(problem);
 }
 
 }  // namespace mbarriers
@@ -311,7 +302,10 @@ void mbarrier_wait(uint64_t* memory, int parity, const char* file, int line) {
     check_phase(b, uint32_t(phase), site);
     if (blocks) {
         waits[current_thread] = {&b, uint32_t(phase)};
-        wait_for(&b, site, nullptr);
+        wait_for(&b, site, [](const void* object) {
+            const auto& b = *static_cast<const Mbarrier*>(object);
+            return " for phase " + std::to_string(b.phase) + " of " + name_of(b);
+        });
         waits[current_thread] = {};
         note("pass", false);
     }

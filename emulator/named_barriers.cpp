@@ -41,7 +41,7 @@ void arrive_and_wait(NamedBarrier& b, unsigned expected, const Call& site) {
     if (arrive(b, expected, site)) return b.passed.acquire(current_thread);
     wait_for(&b, site, [](const void* object) {
         const auto& b = *static_cast<const NamedBarrier*>(object);
-        return " waits at a barrier, " + std::to_string(b.arrived) + " of " +
+        return ", a barrier to which " + std::to_string(b.arrived) + " of " +
                std::to_string(b.expected) + " threads have come";
     });
 }

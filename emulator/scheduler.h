@@ -26,7 +26,7 @@ struct Thread {
     uint3 index{};
     bool in_kernel = false;  // false while it still copies the kernel's arguments
     Call site;
-    // Waiting: for which object, and that in words: " waits for the cluster".
+    // Waiting: for which object, and that in words behind the place: ", for the cluster".
     const void* waits_for = nullptr;
     std::string (*why)(const void* object) = nullptr;
     // In a warp operation: its name, the lanes it waits for, the value it brings, the lane it

@@ -175,7 +175,7 @@ void collective(void (*operation)(const WarpCall&), const void* arguments, const
 static const char kActive = 0;
 unsigned active_lanes(const char* file, int line) {
     wait_for(&kActive, {file, line, 0},
-             [](const void*) { return std::string(" looks who is active"); });
+             [](const void*) { return std::string(", to see who is active"); });
     return unsigned(threads[current_thread].received);
 }
 
@@ -183,6 +183,22 @@ namespace warps {
 
 void begin_block() { std::fill_n(meetings, (run.threads + 31) / 32, Meeting()); }
 bool any_waits(unsigned thread) { return meetings[thread / 32].waiting > 0; }
+
+void report_missing(unsigned thread) {
+    const Thread& self = threads[thread];
+    const unsigned first = thread / 32 * 32, lanes = std::min(32u, run.threads - first);
+    std::vector<unsigned> missing;
+    for (unsigned t = first; t < first + lanes; ++t)
+        if (self.mask >> (t - first) & 1 &&
+            (threads[t].state != State::at_warp || !same_site(threads[t].site, self.site)) &&
+            (threads[t].state != State::returned || self.operation))
+            missing.push_back(t);
+    fail("warp divergence: " + thread_name(thread) + " of " + block_name() + " waits at " +
+         site_name(self.site) + " for lanes of its warp that never come there" +
+         (lanes < 32 && self.operation
+              ? ": its warp has " + std::to_string(lanes) + " lanes, not 32"
+              : (missing.empty() ? "" : ": ") + whereabouts(missing)));
+}
 
 bool goes_on() {
     const auto end = threads.begin() + run.threads;

@@ -10,6 +10,7 @@ bool complete_warp(unsigned thread, const void* pc = nullptr);
 namespace warps {
 void begin_block();
 bool any_waits(unsigned thread);  // a lane of its warp
+void report_missing(unsigned thread);  // it waits for lanes that never come
 bool goes_on();  // lets those go on that ask who is active
 }  // namespace warps
 

@@ -263,7 +263,7 @@ void wgmma_wait_for_warps(int but_last, const char* file, int line) {
     };
     while (missing())
         wait_for(&issued[first / 4], {file, line, 0}, [](const void*) -> std::string {
-            return " waits for a wgmma that not all warps have called";
+            return ", for a wgmma that not all warps have called";
         });
 }
 

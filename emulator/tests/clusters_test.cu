@@ -35,7 +35,7 @@ TEST_F(Clusters, NamedBarriers) {
     const std::pair<Named, Said> all[] = {
         {kNoBarrier,
          {"@write writes what @read reads", "@read reads what @write", unwritten("@read")}},
-        {kOneWarpMissing, {"deadlock..thread 0 at @sync waits at a barrier, 32 of 64"}},
+        {kOneWarpMissing, {"deadlock..threads 0 to 31 wait at @sync, a barrier to which 32 of 64"}},
         {kOtherCount, {"named_barrier_sync: ..threads for barrier 1..whoever came first, at @"}},
         {kUneven, {"named_barrier_sync: 48 threads..128 at @uneven"}},
         {kNumber16, {"named_barrier_sync: barrier 16..at @number16"}},

@@ -131,7 +131,14 @@ TEST_F(Mbarriers, MistakesInARing) {
     run_sum(kWrongBarrier);  // in forward order the bytes come late
     expect_failure({"bulk_tensor_load: phase 0 of mbarrier full[0]..more come"});
     run_sum(kExpectTooMuch);
-    expect_some({"deadlock: no thread of block 0..64 threads..thread 0 at @wait_full..full[0]"});
+    expect_some(
+        {"deadlock: no thread of block 0..64 threads..threads 0 to 63 wait at @wait_full for "
+         "phase 0 of mbarrier full[0]\n"});
+    run_sum(kNoRelease);  // who does not come is named beside those who wait for it
+    expect_some(
+        {"deadlock..thread 0 waits at @wait_empty for phase 0 of mbarrier empty[0]; "
+         "threads 1 to 63 wait at @wait_full for phase 1 of mbarrier full[0]..\n"
+         "..mbarrier full[0], set up at @init_full: phase 1, 1 of 1 arrivals"});
 }
 
 // Warps 1 and 2 wait for warp 0, and warp 3 waits for both before it writes again.
@@ -248,7 +255,9 @@ TEST_F(Mbarriers, Misuse) {
         expect_failure({said});
     }
     misuse<<<1, 2>>>(kAtABarrier, global.data);
-    expect_some({"deadlock..1 thread in mbarrier_wait, thread 1 at @waits..barriers[1]..@barrier"});
+    expect_some(
+        {"deadlock..1 thread in mbarrier_wait: thread 1 waits at @waits for phase 0 of "
+         "mbarrier barriers[1]; thread 0 waits at @barrier"});
     emulator::set_architecture(75);
     misuse<<<1, 2>>>(kFine, global.data);
     expect_failure({"mbarrier_init: needs sm_90, not sm_75"});

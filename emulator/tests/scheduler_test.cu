@@ -149,14 +149,18 @@ TEST_F(Scheduler, BarriersThatNotAllReach) {
         one_barrier<<<1, dim3(4, 2)>>>(kReturns);
         EXPECT_EQ(cudaPeekAtLastError(), cudaErrorLaunchFailure);
         EXPECT_EQ(cudaDeviceSynchronize(), cudaErrorLaunchFailure);
-        expect_failure({"barrier divergence..7 of the 8..@barrier..(0,0)..(2,1) has returned"});
+        expect_failure(
+            {"barrier divergence..7 of the 8..@barrier, threads (0,0) to (1,1) and (3,1), but "
+             "thread (2,1) has returned"});
         shift<true><<<1, 64>>>(ints.data);  // the emulator still works
         expect_silence();
         one_barrier<<<1, 8>>>(kTwoBarriers);
         expect_failure({"barrier divergence..7 of the 8..@barrier..thread 5 waits at @other"});
     });
     diverge<<<1, 32>>>(kTwoOfALine);
-    expect_failure({"barrier divergence..3 of the 32..@line..thread 3..another barrier"});
+    expect_failure(
+        {"barrier divergence..3 of the 32..@line, threads 0 to 2, but threads 3 to 31 wait at "
+         "@line, another barrier"});
     diverge<<<1, 1>>>(kLaunches);
     expect_failure({"dynamic parallelism"});
     for (int i = 0; i < 25; ++i) one_barrier<<<1, dim3(4, 2)>>>(kReturns);

@@ -151,7 +151,7 @@ __global__ void misuse(Fault fault) {
     if (fault == kInBranch) __syncwarp();  // @after
     if (fault == kTwoBranches && t < 16) __shfl_sync(mask, 1, 1);  // @one
     if (fault == kTwoBranches && t >= 16) __shfl_sync(mask, 1, 2);  // @other
-    if (fault == kBlockBarrier && t == 5) __syncthreads();
+    if (fault == kBlockBarrier && t == 5) __syncthreads();  // @block
     if (fault == kBlockBarrier) __syncwarp();  // @lonely
     if (fault == kBlockBarrier && t != 5) __syncthreads();
 }
@@ -170,7 +170,8 @@ TEST_F(Warps, NeedTheirPartners) {
          "__syncwarp at @after"},
         {kTwoBranches, "warp divergence: thread 0 calls __shfl_sync at @one..thread 16..@other"},
         {kMaskWithoutSelf, "mask at @self lacks..thread 0"},
-        {kBlockBarrier, "warp divergence: thread 0..@lonely"},
+        {kBlockBarrier,
+         "warp divergence: thread 0..@lonely..never come there: thread 5 waits at @block"},
     };
     for (const auto& [fault, said] : faults) {
         misuse<<<1, fault == kFromMissing ? 30 : 32>>>(fault);

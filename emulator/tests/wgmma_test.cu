@@ -96,7 +96,7 @@ TEST_F(Wgmma, Mistakes) {
         {kWriteTooEarly, {"wgmma: accumulators were written..at @multiply was under way at @wait"}},
         {kOverwritten, {"race in shared memory: @overwrite writes what @multiply reads"}},
         {kWarpElsewhere, {"wgmma: the warps of the warpgroup call different ones"}},
-        {kWarpMissing, {"deadlock..thread 0 at @wait waits for a wgmma that not all"}},
+        {kWarpMissing, {"deadlock..wait at @wait, for a wgmma that not all"}},
         {kOtherOperands, {"wgmma: the warps..@multiply, of other operands at @multiply"}},
         {kLaneDiffers, {"wgmma: lanes 0 and 8 give different operands at @multiply"}},
         {kNoDescriptor, {"wgmma: that is no descriptor..at @multiply"}},
