@@ -54,8 +54,16 @@ struct Counts {
              shared_store_ideal = 0;
     uint64_t blocks = 0, threads = 0;
     uint64_t barriers = 0;  // one for each block and each barrier that it passed
-    // Races, uninitialised reads, divergence: one line each; at most 20, then "... and N more".
+    // Races, uninitialised reads, divergence: a line each (a deadlock has more of them); at most 20, then "... and N more".
     std::vector<std::string> problems;
+};
+// The problem, and below it the source lines that it names, indented, in 80 columns behind a margin of 2.
+std::string with_lines(const std::string& problem);
+
+// What ends a launch is said on stderr at once. While one of these exists it is not: the program says itself what counts() has.
+struct Silence {
+    Silence();
+    ~Silence();
 };
 void reset_counts();
 const Counts& counts();  // since the start or the last reset; valid until the next call

@@ -7,9 +7,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <fstream>
+#include <map>
 #include <sstream>
 
 #include "emulator/symbols.h"
@@ -44,9 +47,20 @@ std::string addr2line(const std::vector<std::string>& addresses) {
     return output;
 }
 
-}  // namespace
+// By the name that reports give it, the file itself. Never destroyed: reports are made at exit, too.
+std::map<std::string, std::string>& sources() {
+    static auto& sources = *new std::map<std::string, std::string>;
+    return sources;
+}
 
-std::string short_path(const std::string& path) {
+std::string without_line(const std::string& place) {
+    const size_t colon = place.rfind(':');
+    const bool has_line =
+        colon != place.npos && place.find_first_not_of("0123456789", colon + 1) == place.npos;
+    return has_line ? place.substr(0, colon) : place;
+}
+
+std::string shortened(const std::string& path) {
     static const char* const from = std::getenv("EMULATOR_FOLDER");
     if (from) {  // whole, but for that
         const size_t length = std::strlen(from);
@@ -56,6 +70,83 @@ std::string short_path(const std::string& path) {
     const size_t folder =
         name == std::string::npos || name == 0 ? std::string::npos : path.rfind('/', name - 1);
     return folder == std::string::npos ? path : path.substr(folder + 1);
+}
+
+// The source whose name ends there in a report, or whose name without its folder does; "" if none does.
+std::string source_before(const std::string& report, size_t end) {
+    std::string found;
+    size_t length = 0;
+    const auto look_for = [&](const std::string& name, const std::string& source) {
+        if (name.size() <= length || name.size() > end) return;
+        const size_t begin = end - name.size();
+        if (report.compare(begin, name.size(), name) != 0) return;
+        if (begin > 0 && report[begin - 1] != ' ') return;
+        found = source, length = name.size();
+    };
+    for (const auto& [name, path] : sources()) {
+        look_for(name, name);
+        look_for(name.substr(name.rfind('/') + 1), name);
+    }
+    return found;
+}
+
+}  // namespace
+
+std::string short_path(const std::string& path) {
+    const std::string name = shortened(path);
+    sources()[without_line(name)] = without_line(path);
+    return name;
+}
+
+std::string source_line(const std::string& place) {
+    const auto source = sources().find(without_line(place));
+    if (source == sources().end()) return "";
+    std::ifstream file(source->second);
+    std::string line;
+    for (int i = std::atoi(place.c_str() + place.rfind(':') + 1); i > 0; --i)
+        if (!std::getline(file, line)) return "";
+    std::replace(line.begin(), line.end(), '\t', ' ');
+    const size_t first = line.find_first_not_of(' '), last = line.find_last_not_of(" \r");
+    return first == line.npos ? "" : line.substr(first, last + 1 - first);
+}
+
+std::string first_argument(const std::string& place, const std::string& function) {
+    const std::string line = source_line(place), call = function + "(";
+    const size_t begin = line.find(call);
+    if (begin == line.npos) return "";
+    int depth = 0;
+    for (size_t at = begin + call.size(); at < line.size(); ++at) {
+        const char c = line[at];
+        if (depth == 0 && (c == ',' || c == ')'))
+            return line.substr(begin + call.size(), at - begin - call.size());
+        depth += (c == '(' || c == '[' || c == '{') - (c == ')' || c == ']' || c == '}');
+    }
+    return "";
+}
+
+std::string quoted_lines(const std::string& report) {
+    constexpr size_t kPlaces = 2, kColumns = 66;  // behind margins of 14 columns
+    std::vector<std::string> places;
+    std::string quoted;
+    for (size_t colon = report.find(':'); colon != report.npos && places.size() < kPlaces;
+         colon = report.find(':', colon + 1)) {
+        const int number = std::atoi(report.c_str() + colon + 1);
+        const std::string name = number > 0 ? source_before(report, colon) : "";
+        const std::string place = name + ":" + std::to_string(number);
+        if (name.empty() || std::count(places.begin(), places.end(), place)) continue;
+        std::string line = source_line(place);
+        if (line.empty()) continue;
+        places.push_back(place);
+        if (line.size() > kColumns) {
+            size_t end = kColumns - 3;
+            while ((line[end] & 0xc0) == 0x80) --end;  // not within a character of UTF-8
+            line = line.substr(0, end) + "...";
+        }
+        char margin[32];
+        std::snprintf(margin, sizeof margin, "\n    %5d | ", number);
+        quoted += margin + line;
+    }
+    return quoted;
 }
 
 // Of inlined lines, take the innermost one outside the emulator: a copy of a float4, for example,

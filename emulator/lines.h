@@ -12,4 +12,11 @@ std::string short_path(const std::string& path);
 // The source line of each return address, from the debug info; "" where there is none.
 std::vector<std::string> find_lines(const std::vector<uintptr_t>& return_addresses);
 
+// What stands in the source at a place that a report names, such as "mine.cu:31"; "" where it is not known.
+std::string source_line(const std::string& place);
+// Of the call of `function` there: its first argument.
+std::string first_argument(const std::string& place, const std::string& function);
+// The source lines of the first places in a report, each indented and below the one before: "\n    31 | ...".
+std::string quoted_lines(const std::string& report);
+
 }  // namespace emulator

@@ -11,9 +11,11 @@
 #include "emulator/accesses.h"
 #include "emulator/clusters.h"
 #include "emulator/include/hopper.h"
+#include "emulator/lines.h"
 #include "emulator/names.h"
 #include "emulator/record.h"
 #include "emulator/report.h"
+#include "emulator/shared_names.h"
 #include "emulator/symbols.h"
 
 namespace emulator {
@@ -120,18 +122,25 @@ Mbarrier::Mbarrier(uint64_t* memory, Call site, int arrivals)
     clocks::keep_all_readers();
 }
 
+// "mbarrier full[1]", and of a cluster's block " of rank 2". Where the kernel has no name for the place,
+// or has come there by another pointer than the one that lies before it: what mbarrier_init() was given.
 std::string name_of(const Mbarrier& barrier) {
     const auto address = reinterpret_cast<uintptr_t>(barrier.memory);
-    const Symbol* const symbol = find_symbol(address);
-    if (symbol) {
-        const std::string index = "[" + std::to_string((address - symbol->begin) / 8) + "]";
-        return "mbarrier " + short_name(*symbol) + (symbol->size > 8 ? index : "");
-    }
     const size_t offset = address - reinterpret_cast<uintptr_t>(run.shared);
     const std::string rank =
         run.ranks > 1 ? " of rank " + std::to_string(offset / run.shared_stride) : "";
-    return "the mbarrier at byte " + std::to_string(offset % run.shared_stride) +
-           " of dynamic shared memory" + rank;
+    const std::string argument = first_argument(site_name(barrier.site), "mbarrier_init");
+    const SharedArray* const array = shared_names::array_at(address);
+    if (array && array->extents.element == sizeof *barrier.memory &&
+        (!array->pointer || argument.empty() || argument.find(array->name) != argument.npos))
+        return "mbarrier " + shared_names::element_at(address) + rank;
+    const bool dynamic = offset < run.ranks * run.shared_stride;
+    if (const Symbol* const symbol = dynamic ? nullptr : find_symbol(address)) {
+        const std::string index = "[" + std::to_string((address - symbol->begin) / 8) + "]";
+        return "mbarrier " + short_name(*symbol) + (symbol->size > 8 ? index : "");
+    }
+    return "the mbarrier " + (argument.empty() ? "" : argument + " ") + "at byte " +
+           std::to_string(offset % run.shared_stride) + " of dynamic shared memory" + rank;
 }
 
 Mbarrier& mbarrier_at(uint64_t* memory, const char* instruction, const char* file, int line) {

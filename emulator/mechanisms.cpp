@@ -11,6 +11,7 @@
 #include "emulator/named_barriers.h"
 #include "emulator/record.h"
 #include "emulator/scheduler.h"
+#include "emulator/shared_names.h"
 #include "emulator/summary.h"
 #include "emulator/warps.h"
 #include "emulator/watchdog.h"
@@ -26,6 +27,7 @@ constexpr auto none = nullptr;
 constexpr Mechanism kMechanisms[] = {
 //  begin_launch            begin_block                  end_thread            goes_on                end_block                 end_launch
   {none,                   block_barriers::begin_block, none,                 none,                  none,                     none},
+  {shared_names::begin_launch, none,                    none,                 none,                  none,                     none},
   {summary::begin_launch,  none,                        none,                 none,                  none,                     none},
   {trace::begin_launch,    trace::begin_block,          none,                 none,                  none,                     trace::end_launch},
   {async::begin_launch,    none,                        async::end_thread,    none,                  none,                     none},

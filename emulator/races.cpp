@@ -11,6 +11,7 @@
 
 #include "emulator/names.h"
 #include "emulator/report.h"
+#include "emulator/shared_names.h"
 
 namespace emulator {
 
@@ -29,6 +30,7 @@ struct Access {
     uint16_t thread, site;
     Kind kind;
     unsigned bytes;  // of the cell's two: 1, 2, or 3 for both
+    uintptr_t address = 0;
 };
 
 // Accesses that need no order among themselves: reads (or atomics) by lanes of one warp, by the
@@ -96,13 +98,14 @@ std::string block_at(uint32_t clock) {
     const Conflict found{global,      before.kind, now.kind,
                          before.site, now.site,    thread(before),
                          thread(now), same_block,  now.thread >= threads,
-                         unfenced,    ""};
+                         unfenced,    "",          now.address};
     report_conflict(found, [&] {
         const auto index = [&](const Access& a) {
             return thread_name(thread(a)).substr(7) +  // less "thread "
                    (same_block && a.thread >= threads ? "'s copy" : "");
         };
-        const std::string block = block_at(now.clock);
+        const std::string name = global ? "" : shared_names::element_at(now.address);
+        const std::string block = (name.empty() ? "" : name + ", ") + block_at(now.clock);
         if (before.site == 0) return block + ", thread " + index(now);
         if (same_block) return block + ", threads " + index(before) + " and " + index(now);
         return block_at(before.clock) + " thread " + index(before) + ", " + block + " thread " +
@@ -235,8 +238,9 @@ void block_barrier() {
 
 void check(Cell* cells, uintptr_t begin, uintptr_t address, int width, bool global, Kind kind,
            unsigned thread, uint16_t site) {
-    const Access now{clock_of(thread), uint16_t(thread), site, kind,
-                     width == 1 ? 1u << address % 2 : 3u};
+    const Access now{
+        clock_of(thread), uint16_t(thread), site, kind, width == 1 ? 1u << address % 2 : 3u,
+        address};
     // Accesses of earlier blocks do not count in shared memory.
     const uint32_t since = global ? state.launch_start : state.block_start;
     cells -= begin / kCellBytes;

@@ -5,16 +5,16 @@
 
 #include "emulator/record.h"
 
+#include <algorithm>
 #include <list>
 #include <map>
 #include <tuple>
 #include <utility>
 
 #include "emulator/accesses.h"
-#include "emulator/clusters.h"
 #include "emulator/lines.h"
 #include "emulator/names.h"
-#include "emulator/symbols.h"
+#include "emulator/shared_names.h"
 
 namespace emulator {
 
@@ -56,13 +56,6 @@ struct Found {  // a race, or an uninitialised read
     const Event *first, *second;
 };
 
-struct Array {  // of shared memory
-    std::string name;
-    uintptr_t begin, end;
-    bool pointer;  // the first length is not known, and `end` is that of all dynamic memory
-    Extents extents;
-};
-
 struct Block {
     std::string name;
     std::vector<Warp> warps;
@@ -73,7 +66,6 @@ struct Block {
 std::function<void(const std::string&)> hand_over;  // empty: nothing is to be recorded
 std::vector<RecordedMatrix> matrices;
 std::list<Block> blocks;
-std::vector<Array> arrays;
 
 Warp& warp_of(unsigned thread) { return blocks.back().warps[thread / 32]; }
 
@@ -135,29 +127,29 @@ std::string text_of(const Found& found) {
 }
 
 // array,NAME,BEGIN,BYTES,ELEMENT,LENGTH,...; nothing if memory there has got another name since.
-// A pointer's array ends where the next one begins.
-std::string text_of(const Array& array) {
-    uintptr_t end = array.end;
-    for (const Array& other : arrays) {
-        if (other.begin == array.begin && &other > &array) return "";
-        if (array.pointer && other.begin > array.begin) end = std::min(end, other.begin);
-    }
+std::string text_of(const SharedArray& array) {
+    if (shared_names::renamed(array)) return "";
+    const Extents& extents = array.extents;
     std::string lengths;
-    size_t row = array.extents.element;
-    for (size_t i = 0; i < array.extents.dimensions; ++i) {
-        row *= array.extents.lengths[i];
-        lengths += "," + std::to_string(array.extents.lengths[i]);
+    size_t row = extents.element;
+    for (size_t i = 0; i < extents.dimensions; ++i) {
+        row *= extents.lengths[i];
+        lengths += "," + std::to_string(extents.lengths[i]);
     }
-    const size_t bytes = end - array.begin;
+    const size_t bytes = shared_names::end_of(array) - array.begin;
     if (array.pointer) lengths = "," + std::to_string((bytes + row - 1) / row) + lengths;
-    return "array," + array.name + "," + std::to_string(array.begin) + "," + std::to_string(bytes) +
-           "," + std::to_string(array.extents.element) + lengths + "\n";
+    const std::string rank = array.rank ? "rank " + std::to_string(array.rank) + " " : "";
+    return "array," + rank + array.full_name() + "," + std::to_string(array.begin) + "," +
+           std::to_string(bytes) + "," + std::to_string(extents.element) + lengths + "\n";
 }
 
 std::string text_of_launch() {
     find_sites();
     std::string text = "kernel," + kernel_name() + "\n";
-    for (const std::string& problem : counts().problems) text += "problem," + problem + "\n";
+    for (std::string problem : problems_uncounted()) {
+        std::replace(problem.begin(), problem.end(), '\n', ';');
+        text += "problem," + problem + "\n";
+    }
     const auto range = [&](const char* kind, const std::string& name, const void* begin) {
         text += kind + name + "," + std::to_string(reinterpret_cast<uintptr_t>(begin));
     };
@@ -166,7 +158,7 @@ std::string text_of_launch() {
         for (const int number : {m.rows, m.cols, m.bytes}) text += "," + std::to_string(number);
         text += "\n";
     }
-    for (const Array& array : arrays) text += text_of(array);
+    for (const SharedArray& array : shared_names::all()) text += text_of(array);
     for (Block& block : blocks) {
         text += "block," + block.name + "\n";
         for (const std::string& note : block.notes) text += "note," + note + "\n";
@@ -189,25 +181,10 @@ void record_next_launch(const std::vector<RecordedMatrix>& of,
     hand_over = std::move(to);
 }
 
-void record_array(const char* of, int index, const char* name, const volatile void* begin,
-                  size_t bytes, const Extents& extents) {
-    if (!record::on) return;
-    Array array{name, reinterpret_cast<uintptr_t>(begin), 0, bytes == 0, extents};
-    const auto dynamic = reinterpret_cast<uintptr_t>(builtins.dynamic_shared);
-    array.end = bytes ? array.begin + bytes : dynamic + run.shared_bytes;
-    if (*of) array.name = of + ("[" + std::to_string(index) + "].") + name;
-    if (const unsigned rank = run.ranks > 1 ? rank_of(current_thread) : 0)
-        array.name = "rank " + std::to_string(rank) + " " + array.name;
-    for (const Array& known : arrays)
-        if (known.name == array.name && known.begin == array.begin) return;
-    arrays.push_back(array);
-}
-
 namespace record {
 
 void begin_launch() {  // of blocks alone, or once more of those of a cluster
     blocks.clear();
-    arrays.clear();
 }
 
 void begin_block() {

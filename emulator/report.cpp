@@ -28,6 +28,10 @@ struct Problems {
     std::vector<std::string> others;
 } problems;
 
+int silences;  // that exist
+
+std::vector<std::string> all_problems(bool counted);
+
 }  // namespace
 
 // One call of addr2line finds the lines of all instructions.
@@ -67,18 +71,75 @@ std::string describe(const Conflict& c) {
 void report_problem(const std::string& problem) { problems.others.push_back(problem); }
 void report_aloud(const std::string& problem) {
     report_problem(problem);
-    std::fprintf(stderr, "emulator: %s\n", problem.c_str());
+    if (silences || summary::wanted()) return;
+    std::fprintf(stderr, "emulator: %s%s\n", problem.c_str(), quoted_lines(problem).c_str());
 }
 
+Silence::Silence() { ++silences; }
+Silence::~Silence() { --silences; }
+
+std::string with_lines(const std::string& problem) { return problem + quoted_lines(problem); }
+
 void report_conflict(Conflict conflict, const std::function<std::string()>& who) {
-    for (const Conflict& c : problems.conflicts)
-        if (c.global == conflict.global && c.first == conflict.first &&
-            c.second == conflict.second && c.unfenced == conflict.unfenced)
-            return;
+    for (Conflict& c : problems.conflicts) {
+        if (c.global != conflict.global || c.first != conflict.first ||
+            c.second != conflict.second || c.unfenced != conflict.unfenced)
+            continue;
+        // An access may conflict with several before it, in several cells.
+        c.times += c.address != conflict.address || c.second_thread != conflict.second_thread;
+        c.address = conflict.address, c.second_thread = conflict.second_thread;
+        return;
+    }
     conflict.who = who();
     problems.conflicts.push_back(conflict);
     if (record::on && !conflict.async) record::conflict(conflict);
 }
+
+namespace {
+
+// To a reader all pairs of accesses by two lines are one problem: those of an unrolled loop, and those
+// where the other line came first. Shown is one of which the first access writes, if there is one.
+// counted: it says how many there were.
+std::vector<std::string> all_problems(bool counted) {
+    std::vector<std::string> all = problems.others;
+    if (!problems.conflicts.empty()) find_sites();
+    using Side = std::pair<std::string, trace::Kind>;
+    struct Pair {
+        Side first, second;
+        const Conflict* shown;
+        uint64_t times;
+    };
+    std::vector<Pair> pairs;
+    for (const Conflict& c : problems.conflicts) {
+        const Side first{c.first ? site_of(c.first).where : "", c.first_kind};
+        const Side second{site_of(c.second).where, c.second_kind};
+        const auto known = std::find_if(pairs.begin(), pairs.end(), [&](const Pair& p) {
+            const bool same = p.first == first && p.second == second;
+            return (same || (p.first == second && p.second == first)) &&
+                   p.shown->global == c.global && p.shown->unfenced == c.unfenced;
+        });
+        if (known == pairs.end()) {
+            pairs.push_back({first, second, &c, c.times});
+            continue;
+        }
+        known->times += c.times;
+        if (c.first_kind == trace::kWrite && known->shown->first_kind != trace::kWrite)
+            known->shown = &c;
+    }
+    // Where a barrier is missing, the race says more than that nobody had written yet.
+    std::stable_partition(pairs.begin(), pairs.end(),
+                          [](const Pair& pair) { return pair.shown->first != 0; });
+    for (const Pair& pair : pairs)
+        all.push_back(describe(*pair.shown) +
+                      (counted && pair.times > 1
+                           ? ", and " + std::to_string(pair.times - 1) + " more like it"
+                           : ""));
+    return all;
+}
+
+}  // namespace
+
+std::vector<std::string> problems_uncounted() { return all_problems(false); }
 
 void reset_counts() {
     totals = Counts();
@@ -107,15 +168,7 @@ const Counts& counts() {
                 r.shared_load_ideal);
     }
 
-    if (!problems.conflicts.empty()) find_sites();
-    std::vector<std::string> all = problems.others, heads;
-    // To a reader two instructions of one line, as in an unrolled loop, are one problem.
-    for (const Conflict& c : problems.conflicts) {
-        const std::string line = describe(c), head = line.substr(0, line.rfind(" ("));
-        if (std::find(heads.begin(), heads.end(), head) != heads.end()) continue;
-        heads.push_back(head);
-        all.push_back(line);
-    }
+    const std::vector<std::string> all = all_problems(true);
     const size_t shown = std::min<size_t>(all.size(), kMaxProblems);
     result.problems.assign(all.begin(), all.begin() + shown);
     if (all.size() > shown)

@@ -196,7 +196,8 @@ def test_blocks_that_wait(own, kernel):
     text = (f"#include <cooperative_groups.h>\n__device__ int flag;\n__global__ void k() {{\n    {kernel}\n"
             "    flag = 1;\n}\nint main() { k<<<2, 1>>>(); return cudaDeviceSynchronize(); }\n")
     run = own(text, env={"EMULATOR_SECONDS": "1"})
-    assert run.returncode and f"mine.cu:{line_of(text, kernel)}" in run.stderr and run.stderr.count("\n") == 1, run.stderr
+    said = run.stdout + run.stderr
+    assert run.returncode and said.count(f"mine.cu:{line_of(text, kernel)}") == 1, said
 
 
 @pytest.mark.parametrize("text, said", (
@@ -253,7 +254,7 @@ def test_includes(own, tmp_path):
     included = "#pragma once\n" + head.replace("64]", "32]")
     (tmp_path / "kernels/k.cuh").write_text(included)
     run = own(text)
-    assert run.returncode == 1 and f"kernels/k.cuh:{line_of(included, 's[t] = t;')}" in run.stderr
+    assert run.returncode == 1 and f"kernels/k.cuh:{line_of(included, 's[t] = t;')}" in run.stdout
     (tmp_path / "kernels/k.cuh").write_text('#pragma once\nvoid f() { asm(""); }\n')
     run = own(text)
     assert run.returncode == 1 and run.stderr.count("\n") == 1 and "kernels/k.cuh:2" in run.stderr

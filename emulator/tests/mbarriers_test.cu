@@ -119,7 +119,7 @@ TEST_F(Mbarriers, MistakesInARing) {
         {kNoRelease, {"deadlock..64 threads..@wait_empty for phase 0 of mbarrier empty[0]"}},
         {kReleaseTooEarly, late_load},
         {kNoWaitForRelease,
-         {late_load[0] + " (block 0, threads 1 and 0's copy)",
+         {late_load[0] + " (ring[0][0], block 0, threads 1 and 0's copy)",
           "mbarrier_wait: phase 1 of mbarrier full[0] is complete before"}},
         {kTooFewArrivals, late_load},
         {kNobodyWaits, {"the block ends..no thread has waited for the bulk_tensor_load at @load"}},
@@ -261,6 +261,38 @@ TEST_F(Mbarriers, Misuse) {
     emulator::set_architecture(75);
     misuse<<<1, 2>>>(kFine, global.data);
     expect_failure({"mbarrier_init: needs sm_90, not sm_75"});
+}
+
+// ---- Their names --------------------------------------------------------------------------------
+
+struct Tiles {
+    float values[32];
+    uint64_t full[2];
+};
+enum Where { kInStruct, kByCast, kComputed };
+__global__ void in_dynamic_memory(Where where) {
+    extern __shared__ char pool[];
+    Tiles& tiles = *reinterpret_cast<Tiles*>(pool);
+    uint64_t* const empty = reinterpret_cast<uint64_t*>(pool + sizeof(Tiles));
+    uint64_t* const computed = (uint64_t*)&pool[512];
+    for (int i = 0; i < 2; ++i) {
+        if (where == kInStruct) ptx::mbarrier_init(&tiles.full[1], 1);
+        if (where == kByCast) ptx::mbarrier_init(empty + 1, 1);
+        if (where == kComputed) ptx::mbarrier_init(computed + min(3, 8), 1);
+    }
+}
+
+// Also of those in dynamic memory, where only the kernel knows what lies where.
+TEST_F(Mbarriers, Names) {
+    const std::pair<Where, const char*> all[] = {
+        {kInStruct, "mbarrier_init: mbarrier full[1] is set up already"},
+        {kByCast, "mbarrier_init: mbarrier empty[1] is set up already"},
+        {kComputed, "mbarrier_init: the mbarrier computed + min(3, 8) at byte 536 of dynamic"},
+    };
+    for (const auto& [where, said] : all) {
+        in_dynamic_memory<<<1, 1, 1024>>>(where);
+        expect_failure({said});
+    }
 }
 
 }  // namespace

@@ -98,7 +98,11 @@ TEST_F(Races, AreReportedOnceForEachPairOfLines) {
     all_write<<<1, 32>>>(ints.data);
     all_write<<<1, 32>>>(ints.data);
     expect_problem(
-        {"race in shared memory: @all writes what @all writes (block 0, threads 0 and 1)"});
+        {"race in shared memory: @all writes what @all writes (s, block 0, threads 0 and 1)"});
+    reuse<<<1, 64>>>(ints.data, false);  // each of the two lines comes before the other somewhere
+    const std::string pair = problem(), more = ", and 127 more like it";
+    EXPECT_EQ(pair.substr(pair.size() - std::min(pair.size(), more.size())), more);
+    expect_problem(race("shared", "@reuse_reads reads", "@reuse_writes writes"));
     EXPECT_EQ(emulator::counts().blocks, 0u);
     EXPECT_EQ(emulator::lines().size(), 0u);
     three_on_a_line<<<1, 32>>>(ints.data);
@@ -122,11 +126,11 @@ TEST_F(Races, OfWritesAfterReads) {
     read_then_write<<<1, 32>>>(ints.data, true);  // ordered within the only warp
     expect_silence();
     read_then_write<<<1, 96>>>(ints.data, true);  // but not for others, after 32 readers
-    expect_problem({race + " (block 0, threads 32 and 5)"});
+    expect_problem({race + " (s, block 0, threads 32 and 5)"});
     read_then_write<<<1, 5>>>(ints.data, false);  // thread 5 is missing
     expect_silence();
     read_then_write<<<1, 6>>>(ints.data, false);
-    expect_problem({race + " (block 0, threads 0 and 5)"});
+    expect_problem({race + " (s, block 0, threads 0 and 5)"});
 }
 
 __global__ void write_same(int* out, int blocks_apart) {

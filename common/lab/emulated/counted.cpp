@@ -28,6 +28,7 @@ static std::string below(const std::string& problem) {
 }
 
 void in_each_order(const Verify& verify, unsigned seed) {
+    const emulator::Silence silence;  // what the emulator finds stands below the failure
     for (const auto& [name, order] : emulator::kOrders) {
         emulator::set_order(order, seed);
         emulator::reset_counts();
@@ -40,7 +41,7 @@ void in_each_order(const Verify& verify, unsigned seed) {
             if (failure.code != kWrongResult && problems.empty()) throw;
             std::string what = format("threads in %s order: ", name) + failure.what();
             if (!problems.empty() && what.find(problems[0]) == what.npos)
-                what += below(problems[0]);
+                what += below(emulator::with_lines(problems[0]));
             throw Failure(failure.code, what);
         }
         if (emulator::tracing()) return;
