@@ -47,6 +47,12 @@ std::string numbers(std::initializer_list<int64_t> of) {
     return text;
 }
 
+// Why phases may pass that a waiting thread has not seen.
+std::string too_fast(const Mbarrier& b) {
+    return "is the " + std::to_string(b.arrivals) + " of its mbarrier_init()" + at(b.site) +
+           " less than the arrivals of a phase, or does the thread leave out a wait?";
+}
+
 // Does what every phase ends with, if this one does.
 void complete_phase(Mbarrier& b) {
     if (b.pending > 0 || b.bytes != 0) return;
@@ -64,8 +70,8 @@ void complete_phase(Mbarrier& b) {
             misuse_by(t,
                       "mbarrier_wait: phase " + std::to_string(phase + 1) + " of " + name_of(b) +
                           " is complete before the thread that waits for phase " +
-                          std::to_string(phase) + " has gone on: it may wait for ever",
-                      site.file, site.line);
+                          std::to_string(phase) + " has gone on",
+                      site.file, site.line, "it may wait for ever; " + too_fast(b));
     }
     wake(&b);
 }
@@ -74,11 +80,13 @@ void complete_phase(Mbarrier& b) {
 void check_phase(const Mbarrier& b, uint32_t phase, const Call& site) {
     if (!tracing() || phase == 0) return;
     if (clocks::knows(current_thread, clocks::agent(&b), b.completed[b.phase - phase])) return;
-    misuse("mbarrier_wait: lapped: parity " + std::to_string(phase % 2) + " of " + name_of(b) +
-               " stands for phase " + std::to_string(phase) +
-               " by now, but nothing says that the thread comes after phase " +
-               std::to_string(phase - 1),
-           site.file, site.line);
+    misuse_by(current_thread,
+              "mbarrier_wait: lapped: " + name_of(b) + " has come to phase " +
+                  std::to_string(phase) +
+                  " without this thread, and the parity that it waits for, " +
+                  std::to_string(phase % 2) + ", is also that of " +
+                  (phase < 2 ? "the time before the first" : "phase " + std::to_string(phase - 2)),
+              site.file, site.line, too_fast(b));
 }
 
 // Only mbarrier_arrive_remote reaches another block's.
@@ -103,7 +111,7 @@ void arrive(uint64_t* memory, const char* instruction, int64_t bytes, const char
     if (b.pending == 0)
         misuse(std::string(instruction) + ": one arrival more than the " +
                    std::to_string(b.arrivals) + " of phase " + std::to_string(b.phase) + " of " +
-                   name_of(b),
+                   name_of(b) + ", as its mbarrier_init()" + at(b.site) + " says,",
                file, line);
     if (record::on)
         record::note("arrive" + record::number(b.memory) +

@@ -261,9 +261,10 @@ void wake(const void* object) {
         if (threads[t].waits(object)) threads[t].state = State::ready;
 }
 
-void misuse_by(unsigned thread, const std::string& what, const char* file, int line) {
+void misuse_by(unsigned thread, const std::string& what, const char* file, int line,
+               const std::string& hint) {
     fail(what + " at " + short_path(file) + ":" + std::to_string(line) + " (" + block_name() +
-         ", " + thread_name(thread) + ")");
+         ", " + thread_name(thread) + ")" + (hint.empty() ? "" : ": " + hint));
 }
 void misuse(const std::string& what, const char* file, int line) {
     misuse_by(current_thread, what, file, line);

@@ -80,7 +80,9 @@ extern Run run;
 // Ends the launch. Does not return if a kernel's thread calls it.
 void fail(const std::string& problem, cudaError_t error = cudaErrorLaunchFailure);
 void end_early();  // the launch, without an error
-void misuse_by(unsigned thread, const std::string& what, const char* file, int line);
+// hint: what stands behind the place, if anything.
+void misuse_by(unsigned thread, const std::string& what, const char* file, int line,
+               const std::string& hint = "");
 // All called by the running thread. The others run first:
 void give_way();
 // Until it is ready again:

@@ -61,8 +61,8 @@ void TensorCopy::check_place(int alignment) const {
     trace::bulk_bounds(shared, map.footprint(), store ? trace::kRead : trace::kWrite, pc);
 }
 
-void TensorCopy::refuse(const std::string& why) const {
-    misuse_by(thread, std::string(name) + ": " + why, site.file, site.line);
+void TensorCopy::refuse(const std::string& why, const std::string& hint) const {
+    misuse_by(thread, std::string(name) + ": " + why, site.file, site.line, hint);
     std::abort();  // does not come here
 }
 

@@ -35,7 +35,7 @@ struct TensorCopy {
     TensorCopy(float4 value, void* shared, Call site, const void* pc);
 
     bool bulk() const { return map.magic != 0; }  // no store_async
-    [[noreturn]] void refuse(const std::string& why) const;
+    [[noreturn]] void refuse(const std::string& why, const std::string& hint = "") const;
     // Of the box's row: what of it lies in the matrix.
     struct Row {
         char* begin = nullptr;

@@ -88,6 +88,21 @@ void see(std::vector<TensorCopy>& loads, Sync& sync) {
 
 namespace {
 
+// Whoever waited for the other copy's phase would have come here after it.
+[[noreturn]] void refuse_overlap(const TensorCopy& load, const TensorCopy& other) {
+    const bool same = same_site(load.site, other.site);
+    const std::string phase =
+        "phase " + std::to_string(other.phase) + " of " + name_of(*other.barrier);
+    load.refuse(
+        (same ? "an earlier one of this line" : "the one at " + site_name(other.site)) + ", of " +
+            thread_name(other.thread) + ", is still writing there",
+        other.barrier->phase == other.phase
+            ? "its bytes belong to " + phase +
+                  ", which is not complete. Is a wait for that phase missing before this copy?"
+            : phase + " is complete without its bytes. Does the mbarrier_arrive_expect_tx() of " +
+                  "that phase expect too few?");
+}
+
 // barrier: of the block that gets the box.
 void start_load(TensorCopy load, uint64_t* barrier) {
     Mbarrier& b = mbarrier_at(barrier, load.name, load.site.file, load.site.line);
@@ -99,7 +114,7 @@ void start_load(TensorCopy load, uint64_t* barrier) {
         for (const TensorCopy& other : copies)
             if (other.shared < load.shared + load.map.footprint() &&
                 load.shared < other.shared + other.map.footprint())
-                load.refuse("the one at " + site_name(other.site) + " is still writing there");
+                refuse_overlap(load, other);
     };
     check(under_way);
     if (load.bulk() || posted.count(load.shared)) check(posts);

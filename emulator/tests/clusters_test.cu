@@ -245,7 +245,7 @@ TEST_F(Clusters, Send) {
     const std::pair<Slip, Said> all[] = {
         {kNoWaitForFull, race("shared", "@store writes", "@read reads")},
         {kNoWaitForFree,
-         {"store_async: the one at @store is still writing there at @store",
+         {"store_async: an earlier one of this line..is still writing there at @store",
           "store_async: ..more come than are expected at @store",
           "race in shared memory: @read reads what @store writes"}},
         {kFreeTooEarly, race("shared", "@store writes", "@read reads")},

@@ -105,7 +105,8 @@ TEST_F(Mbarriers, MistakesInARing) {
          {"mbarrier_wait: no barrier lies between..full[0] at @init_full by thread 0 at @wait_full",
           "mbarrier_wait: no mbarrier is there..at @wait_full"}},
         {kNoExpect,
-         {"bulk_tensor_load: the one at @load is still writing there at @load",
+         {"bulk_tensor_load: an earlier one of this line, of thread 0, is still writing there at "
+          "@load..phase 1 of mbarrier full[0] is complete without..mbarrier_arrive_expect_tx()..too few",
           "phase 1, 0 of 1 arrivals and 2048 bytes more than expected have come, 64 threads"}},
         {kExpectTooLittle,
          {"full[0], set up at @init_full: phase 0, 0 of 1 arrivals and 512 bytes more"}},
@@ -114,8 +115,9 @@ TEST_F(Mbarriers, MistakesInARing) {
         {kNoReadFence, {"no fence_proxy_async() after @read reads what @load writes"}},
         {kNoWait, {"uninitialised shared memory: @read reads"}},
         {kNoToggle,
-         {"mbarrier_arrive_expect_tx: one arrival more..full[0] at @expect", late_load[0],
-          "mbarrier_wait: phase 1 of mbarrier empty[0]..wait for ever at @wait_empty"}},
+         {"mbarrier_arrive_expect_tx: one arrival more..full[0]..at @init_full says, at @expect",
+          late_load[0],
+          "mbarrier_wait: phase 1 of mbarrier empty[0]..at @wait_empty..wait for ever; is the 64 of its mbarrier_init() at @init_empty"}},
         {kNoRelease, {"deadlock..64 threads..@wait_empty for phase 0 of mbarrier empty[0]"}},
         {kReleaseTooEarly, late_load},
         {kNoWaitForRelease,
@@ -246,7 +248,8 @@ TEST_F(Mbarriers, Misuse) {
         {kOverwritten, "mbarrier_arrive: mbarrier barriers[1]..overwritten..@init at @arrive"},
         {kParity, "mbarrier_wait: parity 2, not 0 or 1 at @wait"},
         {kSkips,
-         "mbarrier_wait: lapped: parity 0 of mbarrier barriers[1]..phase 2..phase 1 at @skips"},
+         "mbarrier_wait: lapped: mbarrier barriers[1] has come to phase 2..of phase 0 at @skips.."
+         "the 1 of its mbarrier_init() at @init less than the arrivals"},
     };
     for (const auto& [kind, said] : all) {
         misuse<<<1, 2>>>(kFine, global.data);

@@ -211,7 +211,9 @@ TEST_F(Wgmma, Setmaxnreg) {
     bounded<kTooFew><<<1, 384>>>();
     expect_failure({"setmaxnreg_fewer: 16 registers..at @fewer"});
     bounded<kTooMany><<<1, 384>>>();
-    expect_failure({"setmaxnreg_more: ..68608 registers, and the block has 64512 at @more"});
+    expect_failure(
+        {"setmaxnreg_more: ..68608 registers, and the block has 64512 at @more"
+         "..(setmaxnreg_fewer at @fewer)..(setmaxnreg_more at @more)"});
     bounded<kRounded><<<1, 384>>>();  // 65536 / 384 is 170, of which 168 are handed out
     expect_failure({"setmaxnreg_more: ..65536 registers, and the block has 64512 at @more"});
     bounded<kOneWarp><<<1, 384>>>();
