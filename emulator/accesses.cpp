@@ -2,6 +2,9 @@
 
 #include "emulator/accesses.h"
 
+#include <sys/mman.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -160,11 +163,24 @@ bool note_access(unsigned thread, const void* pointer, int width, Kind kind,
 
 }  // namespace
 
+// Whether the process has memory there.
+static bool is_mapped(uintptr_t address) {
+    const auto page = uintptr_t(sysconf(_SC_PAGE_SIZE));
+    unsigned char resident;
+    return mincore(reinterpret_cast<void*>(address / page * page), 1, &resident) == 0;
+}
+
 std::string describe_address(uintptr_t address, int width) {
     constexpr uintptr_t kNear = 1 << 20;
     const auto near = [&](uintptr_t begin, uintptr_t end) {
         return begin != end && address + kNear >= begin && address < end + kNear;
     };
+    if (const Freed* const freed = find_freed(address))
+        return (freed->begin <= address && address < freed->end
+                    ? "in "
+                    : distance(address, width, freed->begin, freed->end)) +
+               std::to_string(freed->end - freed->begin) + " bytes of device memory, " +
+               freed_by(*freed);
     const unsigned owner = stack_owner(address);
     if (owner != kNoThread) return "a local variable of " + thread_name(owner);
     if (contains(memory.static_shared, address)) {
@@ -198,9 +214,11 @@ std::string describe_address(uintptr_t address, int width) {
         if (near(a.begin, a.end))
             return distance(address, width, a.begin, a.end) + std::to_string(a.end - a.begin) +
                    " bytes of device memory";
-    return address < 4096
-               ? "a null pointer"
-               : "no memory of the device, but the host's, freed, or what a kernel itself allocates";
+    if (address < 4096) return "a null pointer";
+    return is_mapped(address)
+               ? "the host's memory, which kernels cannot touch (what a kernel itself "
+                 "allocates counts as such)"
+               : "where there is no memory at all";
 }
 
 std::string past_multiple(uintptr_t address, int width) {

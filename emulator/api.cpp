@@ -100,9 +100,49 @@ void* allocate(size_t bytes) {
     return nullptr;
 }
 
-void deallocate(void* pointer, size_t bytes) {
-    if (__asan_init) std::free(pointer);
-    else munmap(static_cast<char*>(pointer) - kGap, with_gaps(bytes));
+// Its addresses stay taken for a while, so that whoever still uses it is told of that.
+constexpr size_t kFreed = 100;
+std::deque<Freed> freed;
+
+void unmap(const Freed& memory) {
+    munmap(reinterpret_cast<char*>(memory.begin) - kGap, with_gaps(memory.end - memory.begin));
+}
+
+void deallocate(void* pointer, size_t bytes, const void* by) {
+    const auto begin = reinterpret_cast<uintptr_t>(pointer);
+    if (__asan_init) return std::free(pointer);
+    void* const all = static_cast<char*>(pointer) - kGap;
+    const Freed memory{begin, begin + bytes, reinterpret_cast<uintptr_t>(by)};
+    if (mmap(all, with_gaps(bytes), PROT_NONE,
+             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0) == MAP_FAILED)
+        return unmap(memory);
+    freed.push_back(memory);
+    if (freed.size() <= kFreed) return;
+    unmap(freed.front());
+    freed.pop_front();
+}
+
+// "12 of 400 bytes of device memory", or what else is there.
+std::string describe_array(const void* pointer) {
+    const auto address = reinterpret_cast<uintptr_t>(pointer);
+    if (!pointer) return "a null pointer";
+    if (const Allocation* const a = find_allocation(address))
+        return address == a->begin
+                   ? "an array of " + std::to_string(a->end - a->begin) + " bytes"
+                   : "the last " + std::to_string(a->end - address) + " of an array of " +
+                         std::to_string(a->end - a->begin) + " bytes";
+    if (const Freed* const f = find_freed(address)) return "memory that is " + freed_by(*f);
+    return "no device memory";
+}
+
+// Names a call that fails because of where its bytes go, or come from.
+cudaError_t refuse_copy(const char* call, const void* by, size_t bytes, const char* what,
+                        const void* pointer) {
+    report_aloud(call + place_of_call(reinterpret_cast<uintptr_t>(by)) +
+                 " fails, invalid argument: " + std::to_string(bytes) + " bytes " + what + " " +
+                 describe_array(pointer) +
+                 (bytes >> 62 ? ", a number that has wrapped round" : ""));
+    return set_last_error(cudaErrorInvalidValue);
 }
 
 void protect_all(int protection) {
@@ -116,6 +156,22 @@ void protect_all(int protection) {
 Allocation* find_allocation(uintptr_t address) {
     const auto after = allocation_after(address);
     return after != allocations.begin() && address < after[-1].end ? &after[-1] : nullptr;
+}
+
+const Freed* find_freed(uintptr_t address) {
+    for (auto f = freed.rbegin(); f != freed.rend(); ++f)
+        if (f->begin - kGap <= address && address < f->end + kGap) return &*f;
+    return nullptr;
+}
+
+std::string place_of_call(uintptr_t return_address) {
+    const std::string line = find_lines({return_address})[0];
+    return line.empty() ? "" : " at " + line;
+}
+
+std::string freed_by(const Freed& memory) {
+    const std::string place = place_of_call(memory.by);
+    return place.empty() ? "freed" : "freed (cudaFree" + place + ")";
 }
 
 DeviceMemoryOpen::DeviceMemoryOpen() { protect_all(PROT_READ | PROT_WRITE); }
@@ -205,7 +261,7 @@ cudaError_t cudaFree(void* pointer) {
     allocations.erase(allocations.begin() + (a - allocations.data()));
     if (borrowed) return cudaSuccess;
     device.allocated_bytes -= bytes;
-    deallocate(pointer, bytes);
+    deallocate(pointer, bytes, __builtin_return_address(0));
     return cudaSuccess;
 }
 cudaError_t cudaHostUnregister(void* pointer) { return cudaFree(pointer); }
@@ -215,8 +271,10 @@ cudaError_t cudaMemcpy(void* to, const void* from, size_t bytes, cudaMemcpyKind 
     if (bytes == 0) return cudaSuccess;
     const bool to_device = kind == cudaMemcpyHostToDevice || kind == cudaMemcpyDeviceToDevice;
     const bool from_device = kind == cudaMemcpyDeviceToHost || kind == cudaMemcpyDeviceToDevice;
-    if ((to_device && !on_device(to, bytes)) || (from_device && !on_device(from, bytes)))
-        return set_last_error(cudaErrorInvalidValue);
+    const void* const by = __builtin_return_address(0);
+    if (to_device && !on_device(to, bytes)) return refuse_copy("cudaMemcpy", by, bytes, "to", to);
+    if (from_device && !on_device(from, bytes))
+        return refuse_copy("cudaMemcpy", by, bytes, "from", from);
     const DeviceMemoryOpen open;
     std::memmove(to, from, bytes);
     return cudaSuccess;
@@ -234,7 +292,8 @@ cudaError_t cudaMemcpy2D(void* to, size_t to_pitch, const void* from, size_t fro
 cudaError_t cudaMemset(void* to, int value, size_t bytes) {
     if (const cudaError_t error = launch_error()) return error;
     if (bytes == 0) return cudaSuccess;
-    if (!on_device(to, bytes)) return set_last_error(cudaErrorInvalidValue);
+    if (!on_device(to, bytes))
+        return refuse_copy("cudaMemset", __builtin_return_address(0), bytes, "in", to);
     const DeviceMemoryOpen open;
     std::memset(to, value, bytes);
     return cudaSuccess;

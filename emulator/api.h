@@ -1,6 +1,8 @@
 // Device memory, errors, limits.
 #pragma once
 
+#include <deque>
+#include <string>
 #include <vector>
 
 #include "emulator/include/cuda_runtime.h"
@@ -17,6 +19,15 @@ struct Allocation {
 };
 extern std::vector<Allocation> allocations;  // live cudaMalloc ranges, by address
 Allocation* find_allocation(uintptr_t address);
+struct Freed {
+    uintptr_t begin, end;
+    uintptr_t by;  // return address of the cudaFree()
+};
+// What was there, or close to there, until it was freed, if that is not too long ago: then nothing else is there yet.
+const Freed* find_freed(uintptr_t address);
+std::string freed_by(const Freed& memory);  // "freed (cudaFree at mine.cu:31)"
+// " at mine.cu:31", the caller of a function of the runtime; "" if there is no debug info.
+std::string place_of_call(uintptr_t return_address);
 // Host code that touches device memory crashes, as with a GPU, but for the emulator's own, in such a scope.
 // The build under AddressSanitizer takes it from the heap and lets it pass.
 struct DeviceMemoryOpen {

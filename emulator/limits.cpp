@@ -15,8 +15,13 @@ namespace emulator {
 
 constexpr size_t kStaticShared = 48 * 1024, kShared = 227 * 1024;  // H100, H200
 static std::map<const void*, size_t> allowed;  // dynamic shared memory, by cudaFuncSetAttribute
+struct Refused {  // a call of it that asked for more than there is
+    int bytes;
+    std::string place;
+};
+static std::map<const void*, Refused> refused;
 
-void forget_limits() { allowed.clear(); }
+void forget_limits() { allowed.clear(), refused.clear(); }
 
 // A kernel's own __shared__ arrays: variables whose names begin with the kernel's.
 static std::vector<const Symbol*> static_arrays(const void* kernel) {
@@ -43,11 +48,28 @@ static size_t allowed_dynamic_shared(const void* kernel) {
     return bytes;
 }
 
-cudaError_t allow_dynamic_shared(const void* kernel, int bytes) {
-    if (bytes < 0 || size_t(bytes) + static_shared(kernel) > kShared)
+cudaError_t allow_dynamic_shared(const void* kernel, int bytes, const char* file, int line) {
+    if (bytes < 0 || size_t(bytes) + static_shared(kernel) > kShared) {
+        refused[kernel] = {bytes, short_path(file) + ":" + std::to_string(line)};
         return set_last_error(cudaErrorInvalidValue);
+    }
+    refused.erase(kernel);
     allowed[kernel] = size_t(bytes);
     return cudaSuccess;
+}
+
+// What to do about a launch that asks for more dynamic shared memory than its kernel may have.
+static std::string more_shared(const Launch& launch) {
+    const size_t most = kShared - static_shared(launch.kernel);
+    if (launch.dynamic_shared_bytes <= most)
+        return ", more after cudaFuncSetAttribute(kernel, "
+               "cudaFuncAttributeMaxDynamicSharedMemorySize, bytes)";
+    const std::string limit = ", and no kernel on sm_90 more than " + std::to_string(most);
+    const auto call = launch.kernel ? refused.find(launch.kernel) : refused.begin();
+    return call == refused.end()
+               ? limit
+               : limit + ": the cudaFuncSetAttribute() at " + call->second.place + ", for " +
+                     std::to_string(call->second.bytes) + " bytes, was refused (invalid argument)";
 }
 
 bool launch_fits(const Launch& launch) {
@@ -86,12 +108,11 @@ bool launch_fits(const Launch& launch) {
                       cudaErrorInvalidValue);
     if (const size_t bytes = allowed_dynamic_shared(launch.kernel);
         launch.dynamic_shared_bytes > bytes)
-        return refuse(
-            "asks for " + std::to_string(launch.dynamic_shared_bytes) +
-                " bytes of dynamic shared memory; this kernel may have " + std::to_string(bytes) +
-                arrays(" beside its arrays") +
-                ", more after cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes)",
-            cudaErrorInvalidValue);
+        return refuse("asks for " + std::to_string(launch.dynamic_shared_bytes) +
+                          " bytes of dynamic shared memory; this kernel may have " +
+                          std::to_string(bytes) + arrays(" beside its arrays") +
+                          more_shared(launch),
+                      cudaErrorInvalidValue);
     return true;
 }
 

@@ -17,6 +17,7 @@
 #include "emulator/lines.h"
 #include "emulator/names.h"
 #include "emulator/report.h"
+#include "emulator/scheduler.h"
 #include "emulator/stacks.h"
 #include "emulator/symbols.h"
 
@@ -107,14 +108,34 @@ std::string host_place(uintptr_t pc) {
     return name;
 }
 
+// x86 alone stops there. The thread goes on in division_failed(), which ends the launch, on its own stack.
+uintptr_t divided_at;
+[[noreturn]] void division_failed() {
+    const Place place{divided_at, last_traced};
+    std::string line = find_lines({place.code()})[0];
+    if (line.empty()) line = "in " + kernel_name();
+    fail("integer division by zero: " + line + " (" + block_name() + ", " +
+         thread_name(current_thread) + "): a GPU goes on, with a number that means nothing");
+    std::abort();  // does not come here
+}
+void divided([[maybe_unused]] void* context) {
+#if defined(__x86_64__)
+    auto& registers = static_cast<ucontext_t*>(context)->uc_mcontext.gregs;
+    divided_at = uintptr_t(registers[REG_RIP]);
+    registers[REG_RIP] = reinterpret_cast<greg_t>(&division_failed);
+    registers[REG_RSP] = (registers[REG_RSP] - 256) / 16 * 16 - 8;  // as behind a call
+#endif
+}
+
 void crashed(int signal, siginfo_t* info, void* context) {
     in_kernel = false;
+    if (signal == SIGFPE && info->si_code == FPE_INTDIV && run.running) return divided(context);
     const auto address = reinterpret_cast<uintptr_t>(info->si_addr);
     if (!run.running && find_allocation(address))
         end_program("host code" + host_place(program_counter(context)) +
                     " touches device memory, which only kernels can: " +
                     "cudaMemcpy or cudaMemset does that for it");
-    if (!run.running) {  // the program's own crash: let it happen
+    if (!run.running || signal == SIGFPE) {  // the program's own crash: let it happen
         ::signal(signal, SIG_DFL);
         return;
     }
@@ -129,8 +150,8 @@ void crashed(int signal, siginfo_t* info, void* context) {
         misaligned ? "misaligned, or outside all memory"
         : overflow && owner == current_thread
             ? "its stack of 128 KiB is full: large local arrays, or endless recursion"
-        : address < 4096 ? describe_address(address, 1)
-                         : "outside the memory of the device";
+        : address < 4096 || find_freed(address) ? describe_address(address, 1)
+                                                : "outside the memory of the device";
     end_program("crash: " + who() + lines_of(&place, 1) + " accesses " +
                 (misaligned ? "an address" : text) + ": " + why +
                 " (the traced and the AddressSanitizer builds say more)");
@@ -176,7 +197,7 @@ void install() {
     action.sa_sigaction = tick;
     sigaction(SIGVTALRM, &action, nullptr);
     action.sa_sigaction = crashed;
-    for (const int signal : {SIGSEGV, SIGBUS})
+    for (const int signal : {SIGSEGV, SIGBUS, SIGFPE})
         if (!__asan_init) sigaction(signal, &action, nullptr);  // ASan reports them itself
 }
 

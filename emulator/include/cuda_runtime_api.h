@@ -137,7 +137,7 @@ cudaError_t cudaEventDestroy(cudaEvent_t event);
 cudaError_t cudaStreamCreate(cudaStream_t* stream);
 
 namespace emulator {
-cudaError_t allow_dynamic_shared(const void* kernel, int bytes);
+cudaError_t allow_dynamic_shared(const void* kernel, int bytes, const char* file, int line);
 }
 
 template <class T>
@@ -157,9 +157,11 @@ inline cudaError_t cudaMemPoolSetAttribute(cudaMemPool_t, cudaMemPoolAttr, void*
 }
 
 template <class Function>
-cudaError_t cudaFuncSetAttribute(Function* kernel, cudaFuncAttribute attribute, int value) {
+cudaError_t cudaFuncSetAttribute(Function* kernel, cudaFuncAttribute attribute, int value,
+                                 EMULATOR_SITE) {
     if (attribute != cudaFuncAttributeMaxDynamicSharedMemorySize) return cudaSuccess;
-    return emulator::allow_dynamic_shared(reinterpret_cast<const void*>(kernel), value);
+    const auto address = reinterpret_cast<const void*>(kernel);
+    return emulator::allow_dynamic_shared(address, value, file, line);
 }
 
 // ---- Memory in other words ----

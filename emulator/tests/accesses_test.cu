@@ -38,13 +38,27 @@ TEST_F(Accesses, DeviceMemoryHasBounds) {
 TEST_F(Accesses, HostPointersAreNoDeviceMemory) {
     std::vector<float> heap(8);
     float stack[8] = {};
-    float* freed = Device<float>(8).data;
-    for (const float* host : {&heap[0], &stack[0], freed}) {
+    for (const float* host : {&heap[0], &stack[0]}) {
         read_at<<<1, 4>>>(host, floats.data, 0);
-        expect_out_of_bounds("@read reads 4 bytes..the host's, freed..thread 0)");
+        expect_out_of_bounds("@read reads 4 bytes, the host's memory..thread 0)");
     }
+    read_at<<<1, 4>>>(reinterpret_cast<float*>(1 << 20), floats.data, 0);
+    expect_out_of_bounds("@read reads 4 bytes, where there is no memory at all");
     read_at<<<1, 4>>>(nullptr, floats.data, 0);
     expect_out_of_bounds("@read reads 4 bytes..null pointer..thread 0)");
+}
+
+TEST_F(Accesses, FreedMemory) {
+    float* freed;
+    cudaMalloc(&freed, 32);
+    cudaFree(freed);  // @free
+    const Device<float> others[] = {Device<float>(8), Device<float>(8)};
+    read_at<<<1, 4>>>(freed + 1, floats.data, 0);
+    expect_out_of_bounds(
+        "@read reads 4 bytes, in 32 bytes of device memory, freed (cudaFree at @free)");
+    read_at<<<1, 4>>>(freed + 8, floats.data, 0);
+    expect_out_of_bounds(
+        "@read reads 4 bytes, just past the end of 32 bytes..freed (cudaFree at @free)");
 }
 
 __global__ void neighbours(float* out, int i) {
