@@ -5,6 +5,7 @@ import xml.etree.ElementTree
 import pytest
 
 import plot
+from records import record_of
 from support import ROOT
 from tables import SIZE, Results
 
@@ -33,3 +34,21 @@ def test_bars_show_the_predictions():
     dashed = [max(map(float, [x, *re.findall(r"H([\d.]+)", rest)])) for x, _, rest in paths["dash"]]
     predicted = [(scale, row.predicted_gflops) for scale, rows in zip(scales, groups) for row in rows]
     assert dashed == pytest.approx([150 + scale * gflops for scale, gflops in predicted], abs=.2)
+
+
+def test_the_descriptors_are_those_of_the_kernel():
+    """11's picture shows the fields as the bits have them, each over its own bits, and both numbers: those that a wgmma of the kernel
+    takes."""
+    texts = [(float(text.get("x")), float(text.get("y")), text.text) for text in xml.etree.ElementTree.parse(
+        ROOT / "docs/pictures/11_descriptor.svg").iter("{http://www.w3.org/2000/svg}text")]
+    begins = {x: int(number) for x, _, text in texts if (number := text.split(", ")[-1]).isdigit() and _ == 60}
+    numbers = []
+    for row in "AB":
+        y = next(y for _, y, text in texts if text == row)
+        fields = [(x, text) for x, at, text in texts if abs(at - y) <= 10 and text.isdigit()]
+        ends = [min(end for end in begins if end >= x) for x, _ in fields]
+        numbers.append(sum(int(text) << begins[end] for end, (_, text) in zip(ends, fields)))
+    assert [f"0x{number:016X}" for number in numbers] == re.findall(r"0x\w+", " ".join(text for *_, text in texts))
+    record = record_of("11_wgmma.2_store", (128, 256, 64))
+    taken = {tuple(map(int, note[-2:])) for block in record["blocks"] for note in block["notes"] if note[0] == "wgmma"}
+    assert tuple(numbers) in taken
