@@ -192,6 +192,7 @@ template <class T>
 struct Form {  // a tile's size; nanoseconds, on an H200, of a step and of the rest of a tile
     int m, n, step, rest;
     void (*launch)(int M, int N, int K, const T* A, const T* B, float* C);
+    std::string name() const { return format("%dx%d", m, n); }
 };
 template <class T>
 constexpr Form<T> kForms[] = {{128, 256, 650, 3200, launch<T, 128, 256>},
@@ -206,8 +207,7 @@ const Form<T>& best_form(int M, int N, int K) {
         const int tiles = ceil_div(M, form.m) * ceil_div(N, form.n);
         return ceil_div(tiles, at_once) * (1.0 * ceil_div(K, kStepK) * form.step + form.rest);
     };
-    return *std::min_element(std::begin(kForms<T>), std::end(kForms<T>),
-                             [&](auto& a, auto& b) { return time(a) < time(b); });
+    return fastest(kForms<T>, time);
 }
 
 template <class T>
@@ -234,6 +234,8 @@ double shared_loaded_bytes(double M, double N, double) {
 int main(int argc, char** argv) {
     Facts facts = {loaded_elements, shared_loaded_bytes, kWgmma};
     facts.stored_elements = stored_with_copies;
+    for (const auto& form : kForms<half>)
+        facts.forms.push_back({form.name(), form.m, form.n, kStepK});
     facts.shared_bytes = sizeof(Shared<half, 128, 256>);
     facts.smaller_step = "06_wmma/3_async";
     facts.bf16 = launch_matmul<__nv_bfloat16>;

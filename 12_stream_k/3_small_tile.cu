@@ -6,8 +6,6 @@
 //
 // Changed:  Tile in place of two numbers; tiles of 128 x 64, and none of 128 x 128 and 128 x 224;
 //           one that a warpgroup computes alone has a warp that loads, not a warpgroup.
-#include <algorithm>
-
 #include "common/harness.h"
 #include "common/ptx/aligned_rows.h"
 #include "common/ptx/hopper.cuh"
@@ -60,7 +58,7 @@ struct Work {
     int steps;  // of a tile
     int tiles;
     int last_group;
-    Divisor rows, last_rows, of_group;  // tiles, one below the other; all of a group
+    Divisor rows, last_rows, of_group;  // of tiles in a group, in the last one; tiles in a group
 };
 
 // Tile number `tile` of C: its first row and column.
@@ -231,6 +229,7 @@ struct Form {
     Tile tile;
     int step, rest;  // nanoseconds, on an H200, of a step and of the rest of a tile
     void (*launch)(const Work& work, int K, const T* A, const T* B, float* C);
+    std::string name() const { return format("%dx%d", tile.m, tile.n); }
 };
 template <class T>
 constexpr Form<T> kForms[] = {{{128, 256}, 611, 2069, launch<T, 128, 256>},
@@ -244,8 +243,7 @@ const Form<T>& best_form(int M, int N, int K) {
         const int waves = ceil_div(form.tile.count(M, N), multiprocessors());
         return waves * (1.0 * steps * form.step + form.rest);
     };
-    return *std::min_element(std::begin(kForms<T>), std::end(kForms<T>),
-                             [&](auto& a, auto& b) { return time(a) < time(b); });
+    return fastest(kForms<T>, time);
 }
 
 template <class T>
@@ -269,6 +267,8 @@ double shared_loaded_bytes(double M, double N, double) {
 int main(int argc, char** argv) {
     Facts facts = {loaded_elements, shared_loaded_bytes, kWgmma};
     facts.stored_elements = stored_with_copies;
+    for (const auto& form : kForms<half>)
+        facts.forms.push_back({form.name(), form.tile.m, form.tile.n, kStepK});
     facts.shared_bytes = sizeof(Shared<half, 128, 256>);
     facts.smaller_step = "06_wmma/3_async";
     return run_stage(launch_matmul<half>, facts, argc, argv);

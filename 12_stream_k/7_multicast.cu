@@ -301,6 +301,9 @@ struct Form {
     Tile tile;
     int step, rest;  // nanoseconds, on an H200, of a step and of the rest of a tile
     void (*launch)(const Work& work, int K, const T* A, const T* B, float* C);
+    std::string name() const {
+        return format("%dx%d%s", tile.m, tile.n, tile.turned ? "-turned" : "");
+    }
 };
 template <class T, int m, int n, int down, int across>
 constexpr Form<T> upright(int step, int rest) {
@@ -325,8 +328,7 @@ const Form<T>& best_form(int M, int N, int K) {
         const int waves = ceil_div(form.tile.count(M, N), clusters_at_once(form.tile.blocks()));
         return waves * (1.0 * steps * form.step + form.rest);
     };
-    return *std::min_element(std::begin(kForms<T>), std::end(kForms<T>),
-                             [&](auto& a, auto& b) { return time(a) < time(b); });
+    return fastest(kForms<T>, time);
 }
 
 template <class T>
@@ -345,6 +347,9 @@ double loaded_elements(double M, double N, double K) {
 int main(int argc, char** argv) {
     Facts facts = {loaded_elements, nullptr, kWgmma};
     facts.stored_elements = stored_with_copies;
+    for (const auto& form : kForms<half>)
+        facts.forms.push_back(
+            {form.name(), form.tile.m * form.tile.down, form.tile.n * form.tile.across, kStepK});
     facts.shared_bytes = sizeof(Shared<half, 128, 256, false>);
     facts.smaller_step = "06_wmma/3_async";
     return run_stage(launch_matmul<half>, facts, argc, argv);

@@ -5,7 +5,6 @@
 //    8 of k take as long as the copies' latency, or as (warps of a quarter x step of a warp)
 //
 // Changed:  (from 09) tiles of three sizes; how many parts, and which tile, a model chooses.
-#include "common/errors.h"
 #include "common/harness.h"
 #include "common/ptx/ptx.cuh"
 
@@ -140,6 +139,7 @@ struct Form {
     int m, n, warps, blocks;  // of a tile; blocks that a multiprocessor holds
     double step, tile;  // microseconds, on an H200: 8 of k in a warp; a tile besides its steps
     Kernel *whole[2], *parts[2];  // where N is a multiple of 4: the second
+    std::string name() const { return format("%dx%d", m, n); }
 };
 template <int a, int b, int c>
 constexpr Form form(double step, double tile) {
@@ -178,32 +178,27 @@ struct Plan {
     double us;
 };
 
-std::string name(const Form& form) { return format("%dx%d", form.m, form.n); }
-
-std::string only;  // --form; empty: the fastest is chosen
-
-Plan plan(int M, int N, int K) {
-    Plan best = {};
-    const auto take = [&](const Plan& other) {
-        if (!best.form || other.us < best.us) best = other;
-    };
-    for (const Form& form : kForms) {
-        if (!only.empty() && only != name(form)) continue;
-        const int tiles = ceil_div(M, form.m) * ceil_div(N, form.n), steps = ceil_div(K, kStepK);
-        const int64_t all = multiprocessors();
-        const int rest = tiles % (all * form.blocks), whole = tiles - rest;
-        take({&form, tiles, 0, 1, time_of(form, tiles, steps)});
-        for (int each = 1; rest && each <= kMost; ++each) {  // parts for each multiprocessor
-            const int most = std::min<int64_t>(all * each / rest, steps);
-            if (most < 2) continue;
-            const int depth = ceil_div(steps, most), parts = ceil_div(steps, depth);
-            const double added = 4e-6 * rest * parts * form.m * form.n / kAdded;
-            take({&form, whole, rest, parts,
-                  time_of(form, whole, steps) + time_of(form, rest * parts, depth) + added +
-                      kZeroing + (whole ? kSecond : 0)});
-        }
+// The fastest with tiles of that form.
+Plan plan_of(const Form& form, int M, int N, int K) {
+    const int tiles = ceil_div(M, form.m) * ceil_div(N, form.n), steps = ceil_div(K, kStepK);
+    const int64_t all = multiprocessors();
+    const int rest = tiles % (all * form.blocks), whole = tiles - rest;
+    Plan best = {&form, tiles, 0, 1, time_of(form, tiles, steps)};
+    for (int each = 1; rest && each <= kMost; ++each) {  // parts for each multiprocessor
+        const int most = std::min<int64_t>(all * each / rest, steps);
+        if (most < 2) continue;
+        const int depth = ceil_div(steps, most), parts = ceil_div(steps, depth);
+        const double added = 4e-6 * rest * parts * form.m * form.n / kAdded;
+        const double us = time_of(form, whole, steps) + time_of(form, rest * parts, depth) + added +
+                          kZeroing + (whole ? kSecond : 0);
+        if (us < best.us) best = {&form, whole, rest, parts, us};
     }
     return best;
+}
+
+Plan plan(int M, int N, int K) {
+    const auto time = [=](const Form& form) { return plan_of(form, M, N, K).us; };
+    return plan_of(fastest(kForms, time), M, N, K);
 }
 
 void launch_matmul(int M, int N, int K, const float* A, const float* B, float* C) {
@@ -244,13 +239,14 @@ double stored_elements(double M, double N, double K) {
 
 std::string chosen(int M, int N, int K) {
     const auto [form, whole, rest, parts, us] = plan(M, N, K);
-    return format("%s: %d tiles and %d in %d parts", name(*form).c_str(), whole, rest, parts);
+    return format("%s: %d tiles and %d in %d parts", form->name().c_str(), whole, rest, parts);
 }
 
 int main(int argc, char** argv) {
     Facts facts = {loaded_elements, shared_loaded_bytes};
     facts.stored_elements = stored_elements;
-    facts.chosen = chosen, facts.only = &only;
-    for (const Form& form : kForms) facts.forms.push_back(name(form));
+    for (const Form& form : kForms)  // with steps enough for parts
+        facts.forms.push_back({form.name(), form.m, form.n, 8 * kStepK});
+    facts.chosen = chosen;
     return run_stage(launch_matmul, facts, argc, argv);
 }

@@ -14,9 +14,7 @@
 //           shapes.
 #include <algorithm>
 #include <limits>
-#include <optional>
 
-#include "common/errors.h"
 #include "common/harness.h"
 #include "common/ptx/aligned_rows.h"
 #include "common/ptx/clusters.h"
@@ -348,6 +346,10 @@ struct Form {
     Tile tile;
     int step, rest;  // nanoseconds, on an H200, of a step and of the rest of a tile
     void (*launch)(const Work& work, int K, const T* A, const T* B, float* C);
+    std::string name() const {
+        return format("%dx%d%s-%dx%dx%d", tile.m, tile.n, tile.turned ? "-turned" : "", tile.down,
+                      tile.across, tile.deep);
+    }
 };
 template <class T, int m, int n, int down, int across>
 constexpr Form<T> upright(int step, int rest) {
@@ -379,12 +381,6 @@ constexpr double kLines = 120e3, kL2 = 12.7, kMoved = 4.30;
 // Megabytes of C: by TMA, and from registers, for which the block waits; and of sums that it sends.
 constexpr double kStored = 8.1, kScattered = 6.0, kSent = 6.77;
 
-// 80x128-turned-2x1x1: in clusters of 2 x 1 x 1.
-std::string name(const Tile& tile) {
-    return format("%dx%d%s-%dx%dx%d", tile.m, tile.n, tile.turned ? "-turned" : "", tile.down,
-                  tile.across, tile.deep);
-}
-
 // A form, what its clusters do, and how long that takes by the model.
 template <class T>
 struct Plan {
@@ -411,20 +407,11 @@ struct Plan {
     double us;
 };
 
-std::string only;  // --form; empty: the fastest is chosen
-
 // The fastest form for that shape.
 template <class T>
 Plan<T> plan(int M, int N, int K) {
-    std::optional<Plan<T>> best;
-    for (const Form<T>& form : kForms<T>) {
-        if (!only.empty() && only != name(form.tile)) continue;
-        const Plan<T> other(form, M, N, K);
-        if (std::isfinite(other.us) && (!best || other.us < best->us)) best = other;
-    }
-    if (!best)
-        throw Failure(kBadCommandLine, only + " takes N % 4 == 0 if upright, and 64 of K a share");
-    return *best;
+    const auto time = [=](const Form<T>& form) { return Plan<T>(form, M, N, K).us; };
+    return Plan<T>(fastest(kForms<T>, time), M, N, K);
 }
 
 template <class T>
@@ -448,14 +435,16 @@ double shared_loaded_bytes(double M, double N, double K) {
 
 std::string chosen(int M, int N, int K) {
     const Plan<half> best = plan<half>(M, N, K);
-    return format("%s: %.1f us", name(best.form->tile).c_str(), best.us);
+    return format("%s: %.1f us", best.form->name().c_str(), best.us);
 }
 
 int main(int argc, char** argv) {
     Facts facts = {loaded_elements, shared_loaded_bytes, kWgmma};
     facts.stored_elements = stored_with_copies;
-    facts.chosen = chosen, facts.only = &only;
-    for (const Form<half>& form : kForms<half>) facts.forms.push_back(name(form.tile));
+    for (const auto& form : kForms<half>)
+        facts.forms.push_back({form.name(), form.tile.m * form.tile.down,
+                               form.tile.n * form.tile.across, kStepK * form.tile.deep});
+    facts.chosen = chosen;
     facts.shared_bytes = sizeof(Shared<half, 128, 256, false, 1>);
     facts.smaller_step = "06_wmma/3_async";
     return run_stage(launch_matmul<half>, facts, argc, argv);

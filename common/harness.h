@@ -6,7 +6,9 @@
 #include <cuda_runtime.h>
 
 #include <cmath>
+#include <limits>
 
+#include "common/errors.h"
 #include "common/stage.h"
 
 // The number of tiles of `size` that cover `length`. length and size >= 1.
@@ -18,6 +20,29 @@ inline int multiprocessors() {
     cudaGetDevice(&device);
     cudaDeviceGetAttribute(&count, cudaDevAttrMultiProcessorCount, device);
     return count;
+}
+
+// The name of the form that a launcher is to take (--form); empty: the fastest.
+inline std::string only_form;
+
+// What a launcher throws for a shape that only_form does not take.
+struct NotTaken : Failure {
+    NotTaken() : Failure(kBadCommandLine, "the form " + only_form + " takes no such shape") {}
+};
+
+// The form that takes the least time, or only_form. A form that takes longer than any time does not
+// take the shape.
+template <class Form, int kCount, class Time>
+const Form& fastest(const Form (&forms)[kCount], Time time) {
+    const Form* best = nullptr;
+    double least = std::numeric_limits<double>::infinity();
+    for (const Form& form : forms) {
+        if (!only_form.empty() && only_form != form.name()) continue;
+        const double its = time(form);
+        if (its < least) best = &form, least = its;
+    }
+    if (!best) throw NotTaken();
+    return *best;
 }
 
 // Runs a stage as the command line says: verifies, then times or counts. Returns the program's exit

@@ -42,6 +42,49 @@ static void refuse_exit() {
     std::_Exit(kWrongResult);
 }
 
+// A shape to verify, with that form of the kernel, or with the one that the launcher chooses.
+struct Case {
+    Shape shape;
+    std::string form;
+    bool reported;  // in a row
+};
+
+// Whether the form takes that shape, as the launcher says.
+static bool takes(Product product, const FormFacts& form, Shape shape) {
+    only_form = form.name, product.shape = shape;
+    try {
+        product.traffic();
+    } catch (const NotTaken&) {
+        return false;
+    }
+    return true;
+}
+
+// The shapes that are asked for. Before the default, or with --all-forms, what they may leave out:
+// guards that act, and forms that the launcher does not choose there.
+static std::vector<Case> cases_of(const Options& options, const std::vector<Shape>& asked,
+                                  const Product& product) {
+    std::vector<Case> cases;
+    const std::string form_asked = only_form;
+    const bool by_default = options.sizes.empty() && !options.m && !options.n && !options.k;
+    if (form_asked.empty() && by_default)
+        for (const Shape& s : Machine::kBeforeDefault) cases.push_back({s, "", false});
+    if (form_asked.empty() && (by_default || options.all_forms))
+        for (const FormFacts& form : product.facts.forms) {
+            const std::vector<Shape> shapes = Machine::shapes_for(form);
+            int taken = 0;
+            for (const Shape& s : shapes)
+                if ((options.all_forms || !taken) && takes(product, form, s)) {
+                    cases.push_back({s, form.name, false});
+                    ++taken;
+                }
+            if (!taken && !shapes.empty())
+                throw Failure(kWrongResult, "the form " + form.name + " takes no shape");
+        }
+    for (const Shape& s : asked) cases.push_back({s, form_asked, true});
+    return cases;
+}
+
 // Verifies and measures each shape; throws Failure.
 template <class In, class Out>
 static void run_shapes(Launcher<In, Out> launch, const Facts& facts, const Options& options,
@@ -54,23 +97,19 @@ static void run_shapes(Launcher<In, Out> launch, const Facts& facts, const Optio
     if (options.large_indices) return verify_large_indices(product);
     const std::vector<Shape> asked = shapes_of(options, Machine::kDefaultSize);
     Report report(options.csv, begin_table(asked, machine.columns()), options.wide);
-    std::vector<Shape> shapes;
-    const bool one_form = facts.only && !facts.only->empty();  // which need not take every shape
-    if (!one_form && options.sizes.empty() && !options.m && !options.n && !options.k)
-        shapes = Machine::kBeforeDefault;
-    const size_t unreported = shapes.size();
-    shapes += asked;
-    for (size_t i = 0; i < shapes.size(); ++i)
-        doing(to_string(shapes[i]), [&] {
-            const Shape s = product.shape = shapes[i];
+    const std::vector<Case> cases = cases_of(options, asked, product);
+    for (const Case& each : cases)
+        doing(each.form + (each.form.empty() ? "" : " ") + to_string(each.shape), [&] {
+            const Shape s = product.shape = each.shape;
+            only_form = each.form;
             Operands<In, Out> x(s);
             product.at = {x.A_device.data(), x.B_device.data(), x.C_device()};
-            progress(product.name() + ": verifying");
+            progress(product.name() + ": verifying " + each.form);
             const double error = verify_product(
                 x, facts.arithmetic, options.seed,
                 [&] { multiply(s, product.at), finish_launch(); },
                 [&](auto& verify) { machine.verify_in_each_order(product, verify); });
-            if (i < unreported) return;
+            if (!each.reported) return;
             Row row = row_of(name, s, error);
             if (!options.verify_only) x.set_timed(options.seed);
             machine.measure(product, row);
@@ -78,6 +117,8 @@ static void run_shapes(Launcher<In, Out> launch, const Facts& facts, const Optio
             report.add(row);
             machine.after_row();
         });
+    if (cases.size() > asked.size() && !facts.forms.empty())
+        std::printf("  each of its %zu forms was verified\n", facts.forms.size());
     machine.end(product);
     report.save();
 }
@@ -92,9 +133,11 @@ int run_stage(Launcher<In, Out> launch, const Facts& facts, int argc, char** arg
     table.push_back(device_option(options.device));
     if (facts.bf16)
         table.push_back({"--bf16", "", "A and B of bfloat16 instead of FP16", flag(options.bf16)});
-    if (facts.only)
-        table.push_back({"--form", "NAME", "launch this one of the forms that --wide names",
-                         [&](auto& value) { *facts.only = parse_choice(value, facts.forms); }});
+    std::vector<std::string> forms;
+    for (const FormFacts& form : facts.forms) forms.push_back(form.name);
+    if (!forms.empty())
+        table.push_back({"--form", "NAME", "launch this form, whichever would be chosen",
+                         [=](auto& value) { only_form = parse_choice(value, forms); }});
     const int code = run_program(
         name, "C = A * B for row-major A (M x K), B (K x N), C (M x N); verifies, then times.",
         table += Machine::options(options),

@@ -44,6 +44,13 @@ constexpr Arithmetic kWgmma = {"wgmma", &Limits::wgmma_gflops, 16777216.0, 0x1p-
 template <class In, class Out>
 using Launcher = void (*)(int M, int N, int K, const In* A, const In* B, Out* C);
 
+// One of the forms of a kernel that a launcher chooses from.
+struct FormFacts {
+    std::string name;
+    int m, n;  // rows and columns of C that its blocks, or those of a cluster, compute together
+    int k;  // the depth of a step; of the blocks that share the steps of a tile, a step for each
+};
+
 // What a stage states of itself, whatever the type of its operands.
 struct Facts {
     // How many elements of A and B all threads together load from global memory: counted by the
@@ -58,11 +65,9 @@ struct Facts {
     const char* smaller_step = "";
     // How many floats all threads together store, but for atomicAdd; nullptr: each of C once.
     double (*stored_elements)(double M, double N, double K) = nullptr;
-    // A launcher that chooses one of several forms says which for a shape, how it names all, and
-    // where the option --form puts the name of the only one to choose.
+    // The forms that a launcher chooses from (see fastest()), and which it chooses for a shape.
+    std::vector<FormFacts> forms = {};
     std::string (*chosen)(int M, int N, int K) = nullptr;
-    std::vector<std::string> forms = {};
-    std::string* only = nullptr;
     // A launcher of bfloat16 (--bf16), with the same traffic.
     Launcher<struct __nv_bfloat16, float> bf16 = nullptr;
 };

@@ -182,12 +182,12 @@ TEST(Harness, TellsThatAnOperandWasFreed) {
 }
 
 int run(Launcher<float, float> launch, std::vector<std::string> words,
-        const char* source = "test.cu") {
+        const char* source = "test.cu", const Facts& facts = {loaded}) {
     words.insert(words.begin(), "test");
     std::vector<char*> argv;
     for (std::string& word : words) argv.push_back(&word[0]);
     argv.push_back(nullptr);
-    return run_stage(launch, Facts{loaded}, int(words.size()), argv.data(), source);
+    return run_stage(launch, facts, int(words.size()), argv.data(), source);
 }
 
 void launch_exiting(int, int, int, const float*, const float*, float*) { std::exit(0); }
@@ -220,6 +220,48 @@ TEST(Harness, ExitCodesAndCsv) {
         EXPECT_EQ(line.substr(0, name.size()), name);
     }
     std::remove(path.c_str());
+}
+
+// Of two forms the launcher chooses the first. The second is wrong, where it takes the shape.
+struct Form {
+    const char* its_name;
+    bool right;
+    std::string name() const { return its_name; }
+};
+constexpr Form kForms[] = {{"chosen", true}, {"other", false}};
+int other_takes_n = 2;  // N % 4
+
+const Form& best_form(int N) {
+    return fastest(kForms, [N](const Form& form) {
+        if (!form.right && N % 4 != other_takes_n) return std::numeric_limits<double>::infinity();
+        return form.right ? 1.0 : 2.0;
+    });
+}
+void launch_best(int M, int N, int K, const float* A, const float* B, float* C) {
+    best_form(N).right ? launch<99>(M, N, K, A, B, C) : launch<0>(M, N, K, A, B, C);
+}
+double loaded_by_best(double M, double N, double K) { return best_form(int(N)), loaded(M, N, K); }
+
+std::string said_with_forms(const std::vector<std::string>& words, int expected) {
+    Facts facts = {loaded_by_best};
+    for (const Form& form : kForms) facts.forms.push_back({form.name(), 4, 4, 4});
+    testing::internal::CaptureStderr();
+    EXPECT_EQ(run(launch_best, words, "test.cu", facts), expected);
+    only_form.clear();
+    return testing::internal::GetCapturedStderr();
+}
+
+TEST(Harness, VerifiesFormsThatAreNotChosen) {
+    for (const int n : {2, 0, 1}) {
+        other_takes_n = n;
+        const std::string said = said_with_forms({}, kWrongResult);
+        EXPECT_EQ(said.find("test: other "), 0u) << said;
+        said_with_forms({"--size", "6"}, kVerified);
+        said_with_forms({"--size", "6", "--form", "other"},
+                        n == 2 ? kWrongResult : kBadCommandLine);
+    }
+    other_takes_n = 4;  // none
+    EXPECT_EQ(said_with_forms({}, kWrongResult), "test: the form other takes no shape\n");
 }
 
 }  // namespace

@@ -100,7 +100,8 @@ def counted(bin_folder):
     printed, counts = {}, {}
     with tempfile.TemporaryDirectory() as folder:
         for stage in STAGES:
-            printed[stage] = lines(bin_folder / f"{stage}_cpu_trace", "--size", str(SIZE), "--csv", f"{folder}/csv")[-1]
+            said = "\n".join(lines(bin_folder / f"{stage}_cpu_trace", "--csv", f"{folder}/csv"))
+            printed[stage] = said[said.index(f"\n{stage} ") + 1:]  # its row, and what is said below it
             counts |= by_stage(pathlib.Path(folder) / "csv")
     return printed, counts
 

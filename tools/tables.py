@@ -366,10 +366,12 @@ def timed(results, page, block):
 
 
 def with_rows(block, rows):
-    """A block of what ./run prints, with these rows below its heading in the place of those that it has."""
-    lines = [line for line in block.splitlines(keepends=True) if not re.match(r"    \d\d_", line)]
+    """A block of what ./run prints, with these rows below its heading in the place of those that it has. Lines further to the right
+    than a row belong to the row above them."""
+    lines = block.splitlines(keepends=True)
     at = next((number for number, line in enumerate(lines, 1) if line.startswith("    stage ")), len(lines))
-    return "".join([*lines[:at], *(f"    {row}\n" for row in rows), *lines[at:]])
+    below = [line for line in lines[at:] if not re.match(r"    (\d\d_|  )", line)]
+    return "".join([*lines[:at], *(textwrap.indent(row, "    ") + "\n" for row in rows), *below])
 
 
 TABLES["timed"] = timed
