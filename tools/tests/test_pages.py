@@ -355,7 +355,7 @@ def test_little_is_known(shown):
     assert re.findall(r"\d+|undefined", ask(page, "v.find('.what').textContent")) == ["1"]
 
 
-# Words of the source in sight, or numbers, that stand in two lines.
+# Words of the source in sight, or numbers, that stand in two lines, or over the number of the line.
 BROKEN = """(source => [...source.children].filter(row => row.offsetTop >= source.scrollTop &&
     row.offsetTop + row.offsetHeight <= source.scrollTop + source.clientHeight))(v.find(".source")).flatMap(row => [...row.childNodes].flatMap(node =>
     [...(node.data || "").matchAll(/\\w+/g)].filter(({ 0: word, index }) => {
@@ -363,7 +363,8 @@ BROKEN = """(source => [...source.children].filter(row => row.offsetTop >= sourc
         range.setStart(node, index);
         range.setEnd(node, index + word.length);
         return new Set([...range.getClientRects()].map(each => each.top)).size > 1;
-    }).map(([word]) => word)))"""
+    }).map(([word]) => word)).concat(parseFloat(getComputedStyle(row, "::before").width) > parseFloat(getComputedStyle(row).paddingLeft) +
+        parseFloat(getComputedStyle(row).textIndent) ? [row.dataset.line] : []))"""
 
 
 @pytest.mark.parametrize("stage", (SHARED, RING))
