@@ -232,11 +232,12 @@ def test_a_broadcast_has_the_colour_of_its_first_lane(shown):
 
 @pytest.mark.parametrize("stage", ("10_async_mma", RING, "12_stream_k"))
 def test_opens_where_there_is_something_to_see(stage, shown):
-    """At an explanation of what it shows in the matrices and in shared memory, with the mbarriers above the controls. What a kernel never
-    does can't be jumped to."""
+    """At an explanation of what it shows in the matrices and in shared memory. At each the mbarriers stand above the controls. What a
+    kernel never does can't be jumped to."""
     page = shown(record_of(stage), height=800)
     assert ask(page, "[v.captionHere >= 0, !!v.touches(v.event), v.pieces > 0]") == [True] * 3
-    assert ask(page, "v.find('.ring-panel').getBoundingClientRect().bottom <= v.find('.bar').getBoundingClientRect().top")
+    assert ask(page, """v.tales.flatMap((_, i) => (v.place = "////" + (i + 1),
+        v.find(".ring-panel").getBoundingClientRect().bottom <= v.find(".bar").getBoundingClientRect().top ? [] : [i]))""") == []
     assert ask(page, """Object.keys(WANTED).filter(kind => v.find(`[data-do=${kind}]`).hidden === v.blocks.flat(2).some(WANTED[kind]))
         """) == []
 
