@@ -12,6 +12,7 @@ The test builds what such a command names from the changed chapter alone, and st
 it starts.
 """
 import functools
+import pathlib
 import re
 import shlex
 
@@ -19,7 +20,7 @@ import pytest
 
 import plant
 from run import programs_meant
-from support import BUILD, ROOT, call, tool
+from support import ROOT, call, program, tool
 
 PATCHES = sorted(ROOT.glob("[0-9][0-9]_*/exercises/*.patch"))
 
@@ -64,13 +65,13 @@ def unmet(expected, started, chapter, root):
 def started(words, root):
     """What `./run NAME [OPTION...]` starts, of the changed chapter in `root`. Another command is started as it is typed."""
     if words[0] != "./run":
-        return [tool(words[0]), *(BUILD / word.partition("/")[2] if word.startswith("build/") else word for word in words[1:])]
-    program, = programs_meant(words[1])
+        return [tool(words[0]), *(program(pathlib.Path(word).name) if word.startswith("build/bin/") else word
+                                  for word in words[1:])]
+    meant, = programs_meant(words[1])
     options = [word for word in words[2:] if word != "--cpu"]
-    if program.kind == "opencl":  # it compiles its kernels when it runs
-        return [BUILD / "bin" / program.target(), "--platform", "Portable Computing Language", "--kernels", root / program.chapter,
-                *options]
-    return [built(root, program.chapter, program.target()), *options]
+    if meant.kind == "opencl":  # it compiles its kernels when it runs
+        return [program(meant.target()), "--platform", "Portable Computing Language", "--kernels", root / meant.chapter, *options]
+    return [built(root, meant.chapter, meant.target()), *options]
 
 
 @functools.lru_cache(None)
