@@ -198,7 +198,7 @@ BAD = (
     ("compare FULL EMPTY", "'EMPTY' results"), ("plot FULL FULL", "plot folder"),
     ("view", "view 03"), ("view 99", "view '99' 01"), ("view 04/7", "04/1 04/matmul"), ("view 03 -m 0", "-m '0' 1"),
     ("view 03 --html missing/x", "--html directory"), ("view 03 --caption 99", "--caption '99' 03_shared_blocking 1"),
-    ("view 07 --caption 1", "--caption 07 none"), ("--foo", "--foo"), ("diff 01 02 03", "diff chapter"),
+    ("view 07 --caption 1", "--caption 07 none"), ("--foo", "--foo"), ("03 --sise 8", "--sise --size?"), ("diff 01 02 03", "diff chapter"),
     ("diff 01 99", "'99' 01"), ("diff 04/7", "04/matmul"), ("ablation 99", "'99' 02"), ("new x.cu --from 04/7", "04/matmul"),
     ("ablation --csv missing/x", "--csv directory"),
     ("test --bogus", "--bogus"), ("test 99", "'99' 01 07"), ("test 04/7", "04/matmul"),

@@ -136,6 +136,11 @@ def meant(word, chapter, file=""):
     return its_chapter in (chapter, chapter[:2], chapter[:2].removeprefix("0")) and file.startswith(its_file)
 
 
+def nearest(word, names):
+    """The name that was perhaps meant, or "". A number is no slip of another one."""
+    return "".join([] if word.isdigit() else difflib.get_close_matches(word.lower(), names, n=1))
+
+
 def unknown(word, files, names=()):
     """What to say of a word that names none of these: what its chapter has, or else the nearest name."""
     its_chapter, slash, _ = word.partition("/")
@@ -144,9 +149,8 @@ def unknown(word, files, names=()):
         return f"unknown step '{word}': takes {', '.join(inside)}"
     chapters = list(dict.fromkeys(sorted(file.parent.name for file in files)))
     known = {name: name for name in (*map(short, files), *names, *chapters)} | {name[3:]: name for name in chapters}
-    near = difflib.get_close_matches(word.lower(), [] if word.isdigit() else known, n=1)
-    if near:
-        return f"unknown name '{word}'; did you mean {known[near[0]]}?"
+    if near := nearest(word, known):
+        return f"unknown name '{word}'; did you mean {known[near]}?"
     others = ", or another program: see ./run help run" if names else ""
     return f"unknown name '{word}': takes {' '.join(name[:2] for name in chapters)}{others}"
 

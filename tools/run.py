@@ -77,7 +77,7 @@ Makes each translated page of the English page and of its catalogue in po/, and 
     "book": ("./run book", "make a site of the pages, build/book", """\
 In English, Japanese and Chinese, with search, the sources and the views of `./run view`. It works from the disk and on a server."""),
     "test": ("./test [NN...]", "run the tests, of these chapters or all", """\
-./test mine.cu puts a stage of your own through what each stage has to pass.
+./test mine.cu puts a stage of your own through what each stage has to pass, ./test 04/1 does so with one program.
 
 Verifies every stage in every build; with --all it runs every test, with chapters (03 04) all of theirs. Only what the chosen
 tests need is built and installed. The other options are ctest's: -R REGEX only the tests whose names match, -E REGEX all but
@@ -180,7 +180,9 @@ def check_ladder(chosen, options):
     known = programs.options()
     for word in options:
         if re.match("--?[a-z]", word) and word.partition("=")[0] not in known:
-            fail(2, f"unknown option '{word}'; see ./run {chosen[0].chapter[:2]} --help")
+            near = programs.nearest(word.partition("=")[0], known)
+            fail(2, f"unknown option '{word}'; " + (f"did you mean {near}? " if near else "")
+                 + f"See ./run {chosen[0].chapter[:2]} --help")
     for option in {"--form", "--lines-csv", "--record"} & set(options):
         if len(chosen) > 1:
             fail(2, f"{option} is for one program, such as ./run {programs.short(chosen[-1].source)}")
