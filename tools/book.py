@@ -77,15 +77,15 @@ def figure(to, title, caption, of_figure="", of_frame=""):
 
 
 def broken(text):
-    """The classes of a block of code in book.css: which of its lines may be broken. A drawing's, or a table's, may not: they have words
-    or lines side by side, and no more than a comment behind them."""
+    """The classes of a block of code in book.css: which of its lines may be broken. A drawing's, or a table's, may not: they have
+    words or lines side by side, and no more than a comment behind them."""
     lines = text.splitlines()
     aligned = [line for line in lines if re.search(r"\S {3,}(?!#|//)\S|--\+|\+--|\|.*\|", line)]
     if not aligned:
         return ["wrap"]
     widest = max(map(len, aligned))
-    fitting = [f"fit-{columns}" for columns in (95, 100, 106) if 90 < widest <= columns][:1] or ["fit-106"] * (widest > 106)
-    return fitting + ["wrap-wide"] * (max(map(len, lines)) > max(90, min(widest, 106)))
+    fitting = next((columns for columns in (90, 95, 100) if widest <= columns), 106)  # 90 need no smaller letters
+    return [f"fit-{fitting}"] + ["wrap-wide"] * (max(map(len, lines)) > fitting)
 
 
 def place(page):
@@ -311,7 +311,8 @@ class Book:
             "html_theme": "furo", "html_title": title, "html_search_language": "book", "html_show_search_summary": False,
             "html_static_path": [str(file) for folder, name in ((TOOLS, "view_tip"), (HERE, "book"))
                                  for file in (folder / f"{name}.css", folder / f"{name}.js")],
-            "html_css_files": ["view_tip.css", "book.css"], "html_js_files": ["view_tip.js", "book.js"], "templates_path": [str(HERE)],
+            "html_css_files": ["view_tip.css", "book.css"], "html_js_files": ["view_tip.js", "book.js"],
+            "templates_path": [str(HERE)],
             "html_sidebars": {"**": ["sidebar/brand.html", "languages.html", "sidebar/search.html", "sidebar/scroll-start.html",
                                      "sidebar/navigation.html", "sidebar/scroll-end.html"]},
             "html_use_index": False, "html_copy_source": False, "html_show_copyright": False}
@@ -359,8 +360,9 @@ def mend_furo(static):
 def ways_back(to, folder):
     """Links from a page that all languages share to the chapter that it belongs to, or else to the first page."""
     page = ROOT / folder / "README.md" if re.match(r"\d\d_", folder) else ROOT / "README.md"
-    links = [f'<a href="{os.path.relpath(f"{language}/{place(page)}.html", os.path.dirname(to))}" lang="{language}">{name}</a>'
-             for language, name in pages.LANGUAGES.items() if place(page) in pages_in(language)]
+    there = {language: os.path.relpath(f"{language}/{place(page)}.html", os.path.dirname(to))
+             for language in pages.LANGUAGES if place(page) in pages_in(language)}
+    links = [f'<a href="{at}" lang="{language}">{pages.LANGUAGES[language]}</a>' for language, at in there.items()]
     return f"<span>↑ {html.escape(folder if page.parent != ROOT else 'README')}:</span> " + " ".join(links)
 
 
@@ -382,7 +384,8 @@ def write_shared(out, shared):
                 raise Wrong(f"{title}: failed")
             folder = next(file.parent.name for file in reversed(diffs.FILES.values())
                           if programs.meant(source[-1], file.parent.name, file.stem))
-            shown = diffs.shown(text, lambda file: os.path.relpath(f"tree/{file.relative_to(ROOT)}.html", os.path.dirname(to)))
+            up = os.path.relpath("tree", os.path.dirname(to))
+            shown = diffs.shown(text, lambda file: f"{up}/{file.relative_to(ROOT)}.html")
         else:
             title = str(source.relative_to(ROOT))
             folder = source.relative_to(ROOT).parts[0]

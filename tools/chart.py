@@ -41,7 +41,9 @@ def ticks(least, most, base):
 def figure(value):
     """A tick's text: 0.25, 1000, 10⁶."""
     power = len(f"{value:.0f}") - 1
-    return "10" + "".join("⁰¹²³⁴⁵⁶⁷⁸⁹"[int(digit)] for digit in str(power)) if value == 10**power > 10**4 else f"{value:g}"
+    if value == 10**power > 10**4:
+        return "10" + "".join("⁰¹²³⁴⁵⁶⁷⁸⁹"[int(digit)] for digit in str(power))
+    return f"{value:g}"
 
 
 def spread(places, gap):

@@ -43,8 +43,8 @@ def by_unit(rows):
 
 
 def bars(results):
-    """A bar a chapter, its prediction as a dashed one, and cuBLAS as a line. The tensor cores have a scale of their own, which FP32's
-    last bar begins."""
+    """A bar a chapter, its prediction as a dashed one, and cuBLAS as a line. The tensor cores have a scale of their own, which
+    FP32's last bar begins."""
     chart, y, last = Chart(f"TFLOP/s at {SIZE} x {SIZE} x {SIZE}"), 40, []
     for title, _, rows in by_unit([row for row in squares(results) if row.n == SIZE]):
         x = scale(0, max(max(row.gflops, row.cublas_gflops, row.predicted_gflops) for row in rows), 150, RIGHT)
@@ -65,7 +65,8 @@ def bars(results):
             chart.text(144, y + 15, row.stage, "end")
             chart.box(150, y + 2, round(end - 150, 1), 18, 3)
             predicted = x(row.predicted_gflops)
-            chart.line(f"M{end:.1f} {y + 4}H{predicted:.1f}v14H{end:.1f}" if predicted > end else f"M{predicted:.1f} {y - 1}v24", "dash")
+            beyond = f"M{end:.1f} {y + 4}H{predicted:.1f}v14H{end:.1f}"
+            chart.line(beyond if predicted > end else f"M{predicted:.1f} {y - 1}v24", "dash")
             right = min(end, beside) - 6
             if right - 45 < predicted < right + 5:  # the label keeps clear of it
                 right = predicted - 6

@@ -219,7 +219,8 @@ def read(text, name, shape, root=ROOT):
 def page(title, records, template="view"):
     """The whole page, in one file."""
     text = (HERE / f"{template}.html").read_text()
-    for mark, fill in (("TITLE", html.escape(title)), ("/* STYLE */", (HERE / "view_common.css").read_text() + (HERE / "view_tip.css").read_text()),
+    style = "".join((HERE / f"view_{name}.css").read_text() for name in ("common", "tip"))
+    for mark, fill in (("TITLE", html.escape(title)), ("/* STYLE */", style),
                        ("/* FRAME */", (TOYS / "frame.js").read_text()),
                        ("/* COMMON */", "".join(file.read_text() for file in (
                            TOYS / "language.js", HERE / "view_tip.js", HERE / "view_common.js"))),

@@ -214,7 +214,8 @@ def test_pointer(shown):
 # Lanes whose colour a picture has. What is further on, or further back, is paler.
 LANES_IN = """selector => (canvas => {
     const { width, height } = canvas, found = new Set();
-    const copy = Object.assign(document.createElement("canvas"), { width, height }).getContext("2d", { willReadFrequently: true });
+    const other = Object.assign(document.createElement("canvas"), { width, height });
+    const copy = other.getContext("2d", { willReadFrequently: true });
     copy.drawImage(canvas, 0, 0);
     const { data } = copy.getImageData(0, 0, width, height);
     for (let i = 0; i < data.length; i += 4) found.add(`rgb(${data.slice(i, i + 3)})`);
@@ -227,30 +228,31 @@ def test_a_broadcast_has_the_colour_of_its_first_lane(shown):
     page = shown(record_of(STAGES[0]))
     for lane in (0, 5):
         for event, lanes in ((0, [0]), (1, [*range(32)])):
-            assert ask(page, f"(v.go(0, 0, {event}, {lane}), ['.sectors', '.matrices'].map({LANES_IN}))") == [lanes, lanes], lane
+            ask(page, f"v.go(0, 0, {event}, {lane})")
+            assert ask(page, f"['.sectors', '.matrices'].map({LANES_IN})") == [lanes, lanes], lane
 
 
 @pytest.mark.parametrize("stage", ("10_async_mma", RING, "12_stream_k"))
 def test_opens_where_there_is_something_to_see(stage, shown):
-    """At an explanation of what it shows in the matrices and in shared memory. At each the mbarriers stand above the controls. What a
-    kernel never does can't be jumped to."""
+    """At an explanation of what it shows in the matrices and in shared memory. At each the mbarriers stand above the controls.
+    What a kernel never does can't be jumped to."""
     page = shown(record_of(stage), height=800)
     assert ask(page, "[v.captionHere >= 0, !!v.touches(v.event), v.pieces > 0]") == [True] * 3
-    assert ask(page, """v.tales.flatMap((_, i) => (v.place = "////" + (i + 1),
-        v.find(".ring-panel").getBoundingClientRect().bottom <= v.find(".bar").getBoundingClientRect().top ? [] : [i]))""") == []
-    assert ask(page, """Object.keys(WANTED).filter(kind => v.find(`[data-do=${kind}]`).hidden === v.blocks.flat(2).some(WANTED[kind]))
-        """) == []
+    assert ask(page, """v.tales.map((_, i) => (v.place = "////" + (i + 1), [".ring-panel", ".bar"].map(each =>
+        v.find(each).getBoundingClientRect()))).every(([ring, bar]) => ring.bottom <= bar.top)""")
+    assert ask(page, """Object.keys(WANTED).every(kind =>
+        v.find(`[data-do=${kind}]`).hidden !== v.blocks.flat(2).some(WANTED[kind]))""")
 
 
 def test_numbers_are_of_one_kind(shown):
-    """Those of a request are its turns, one for each 16 bytes that a lane gets; those of a copy, or of what tensor cores read, are the
-    pieces."""
+    """Those of a request are its turns, one for each 16 bytes that a lane gets; those of a copy, or of what tensor cores read, are
+    the pieces."""
     page = shown(record_of("10_async_mma"))
-    requests, cost, numbers, high, copied = ask(page, """(tale => (v.place = "////" + (tale + 1), [v.event.addresses.length, v.event.cost,
-        v.numbers.map(Number), v.bankHigh, (v.place = "////3", v.numbers.map(Number))]))(
-        v.tales.findIndex(tale => tale.kind === "shared load"))""")
-    assert sorted(numbers) == sorted([*range(1, cost + 1)] * (requests // cost)) and high >= 11
-    assert {*copied} == {*range(8)}
+    ask(page, "void (v.place = '////' + (v.tales.findIndex(tale => tale.kind === 'shared load') + 1))")
+    lanes, cost, numbers, high = ask(page, "[v.event.addresses.length, v.event.cost, v.numbers.map(Number), v.bankHigh]")
+    assert sorted(numbers) == sorted([*range(1, cost + 1)] * (lanes // cost)) and high >= 11
+    ask(page, "void (v.place = '////' + (v.tales.findIndex(tale => tale.kind === 'bulk load') + 1))")
+    assert {*ask(page, "v.numbers.map(Number)")} == {*range(8)}
 
 
 # What is wrong with the words and the width of a page, at each explanation, in each language. Words of the glossary are explained
@@ -358,14 +360,14 @@ def test_little_is_known(shown):
 
 # Words of the source in sight, or numbers, that stand in two lines, or over the number of the line.
 BROKEN = """(source => [...source.children].filter(row => row.offsetTop >= source.scrollTop &&
-    row.offsetTop + row.offsetHeight <= source.scrollTop + source.clientHeight))(v.find(".source")).flatMap(row => [...row.childNodes].flatMap(node =>
-    [...(node.data || "").matchAll(/\\w+/g)].filter(({ 0: word, index }) => {
+    row.offsetTop + row.offsetHeight <= source.scrollTop + source.clientHeight))(v.find(".source")).flatMap(row =>
+    [...row.childNodes].flatMap(node => [...(node.data || "").matchAll(/\\w+/g)].filter(({ 0: word, index }) => {
         const range = new Range();
         range.setStart(node, index);
         range.setEnd(node, index + word.length);
         return new Set([...range.getClientRects()].map(each => each.top)).size > 1;
-    }).map(([word]) => word)).concat(parseFloat(getComputedStyle(row, "::before").width) > parseFloat(getComputedStyle(row).paddingLeft) +
-        parseFloat(getComputedStyle(row).textIndent) ? [row.dataset.line] : []))"""
+    }).map(([word]) => word)).concat(((style, number) => parseFloat(number.width) > parseFloat(style.paddingLeft) +
+        parseFloat(style.textIndent) ? [row.dataset.line] : [])(getComputedStyle(row), getComputedStyle(row, "::before"))))"""
 
 
 @pytest.mark.parametrize("stage", (SHARED, RING))
@@ -487,8 +489,8 @@ def test_banks(shown):
 
 
 def test_banks_in_a_lesson(chromium, tmp_path):  # noqa: F811
-    """As the lesson of 03 shows it: one can choose which lanes want the same, so that 32 lanes a row apart take 32 turns. No choice is
-    cut off."""
+    """As the lesson of 03 shows it: one can choose which lanes want the same, so that 32 lanes a row apart take 32 turns. No choice
+    is cut off."""
     (tmp_path / "outer.html").write_text(f"<iframe src='{TOYS}/banks.html?en#bs' width=740 height=900></iframe>")
     page = chromium
     show(page, tmp_path / "outer.html", width=800, height=950)
@@ -496,35 +498,38 @@ def test_banks_in_a_lesson(chromium, tmp_path):  # noqa: F811
     wait(page, "document.readyState === 'complete' && find('#says strong')")
     costs = []
     for who in ("16", "32"):
-        ask(page, f"(find('#who').value = '{who}', find('#who').dispatchEvent(new Event('input')), set({{ stride: 32 }}))")
+        ask(page, f"(find('#who').value = '{who}', find('#who').dispatchEvent(new Event('input')))")
+        ask(page, "set({ stride: 32 })")
         costs.append(said(page)[0])
     assert costs == [16, 32] and page.find_element("css selector", "#who").is_displayed()
     assert ask(page, """[0, 1, 2].flatMap(each => {
         find("#language").value = each;
         find("#language").dispatchEvent(new Event("input"));
-        return [...document.querySelectorAll("#controls select")].filter(each => each.checkVisibility()).flatMap(select =>
-            [...select.options].map(({ text }) => text).filter(text => long(text, parseFloat(getComputedStyle(select).fontSize)) + 36 >
-                select.clientWidth));
+        const shown = [...document.querySelectorAll("#controls select")].filter(each => each.checkVisibility());
+        const room = select => [select.clientWidth - 36, parseFloat(getComputedStyle(select).fontSize)];
+        return shown.flatMap(select => [...select.options].map(({ text }) => text).filter(text =>
+            (([wide, size]) => long(text, size) > wide)(room(select))));
     })""") == []
     page.switch_to.default_content()
     assert errors(page) == []
 
 
 def test_banks_fit_a_screen(shown):
-    """On a screen of 800 all that one uses; on a phone the picture and what changes it. Each lane's number stands in the picture, also at
-    the strides at which many take turns."""
+    """On a screen of 800 all that one uses; on a phone the picture and what changes it. Each lane's number stands in the picture,
+    also at the strides at which many take turns."""
     page = shown("banks.html", place="?en#alike", height=800)
     assert ask(page, "document.documentElement.scrollHeight") <= 800
     for width, height in ((1280, 800), (390, 844)):
         resize(page, width, height)
-        top, bottom = ask(page, f"""{DRAWN}.then(() => (find("#figure").scrollIntoView(), [find("#figure"), find("#controls")].map(each =>
-            each.getBoundingClientRect()))).then(([figure, controls]) => [Math.min(figure.top, controls.top),
-            Math.max(figure.bottom, controls.bottom)])""")
-        assert 0 <= top and bottom <= height, width
+        ask(page, f"{DRAWN}.then(() => find('#figure').scrollIntoView())")
+        for part in ("#figure", "#controls"):
+            top, bottom = ask(page, f"(box => [box.top, box.bottom])(find('{part}').getBoundingClientRect())")
+            assert 0 <= top and bottom <= height, (part, width)
         for stride in (8, 16, 32):
-            assert ask(page, f"""(set({{ who: 16, stride: {stride}, pad: 0 }}), new Set([...document.querySelectorAll("#figure text")]
-                .filter(each => each.getBBox().x > find("#figure [data-turn]").getBBox().x && each.getBBox().y > 30)
-                .flatMap(each => each.textContent.split(",").map(Number))).size)""") == 32, (width, stride)
+            ask(page, f"set({{ who: 16, stride: {stride}, pad: 0 }})")
+            assert ask(page, """(left => new Set([...document.querySelectorAll("#figure text")].filter(each =>
+                each.getBBox().x > left && each.getBBox().y > 30).flatMap(each => each.textContent.split(",").map(Number))).size)(
+                find("#figure [data-turn]").getBBox().x)""") == 32, (width, stride)
 
 
 def test_roofline(shown):
