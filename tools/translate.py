@@ -138,6 +138,15 @@ def mended(catalogue, language):
     return catalogue
 
 
+def with_meanings(catalogues):
+    """The glossary's rows: what a word means has its translation in the catalogue of tables alone, and names stay."""
+    words = {entry.msgid.strip(): entry.msgstr.strip() for entry in catalogues[TABLES] if not waits(entry)}
+    for entry in catalogues.get("glossary", ()):
+        name, *cells = entry.msgid.strip().split(" | ")
+        if cells and (cells[0] in words or not cells[0].isascii()):
+            entry.msgstr, entry.flags = " | ".join([name, words.get(cells[0], cells[0]), *cells[1:]]) + "\n", []
+
+
 def waits(entry):
     """Code may stay as it is."""
     return entry.fuzzy or not entry.msgstr and not is_code(entry.msgid)
@@ -186,6 +195,7 @@ def made(root, language):
         for name in (*kept, TABLES):
             po4a(folder, language, name, "--no-translations")
             catalogues[name] = mended(polib.pofile(folder / f"po/{name}.po"), language)
+        with_meanings(catalogues)
         texts = {root / f"po/{language}/{name}.po": str(each) for name, each in catalogues.items()}
         made_of = {translation(page, language): file.stem for file, page in pages.items()}
         made_of[root / f"po/{language}/{TABLES}.po"] = TABLES
