@@ -61,6 +61,12 @@ ROWS = [
     (f"{STAGE} {FRAGMENT} one_tile", "gpu", "", 77, "GPU"),
     (OPENCL, "host", "--list", 77, "pocl-opencl-icd"),
 ]
+def marks(name):
+    """What nvcc builds is there only beside a GPU."""
+    kind = next((each.kind for each in PROGRAMS if each.target() == name), "host")
+    return [pytest.mark.gpu] * (kind not in ("host", "opencl"))
+
+
 SUFFIXES = {"cpu": ["_cpu"], "gpu": [""], "both": ["_cpu", ""], "host": [""], "device": [""]}
 
 
@@ -71,7 +77,8 @@ def cases():
             if values else [(shlex.split(words), wanted)]
         for name in [each + suffix for each in names.split() for suffix in SUFFIXES[builds]]:
             for typed, wanted_here in lines:
-                yield pytest.param(name, builds == "device", typed, code, wanted_here.split(), id=f"{name} {typed}")
+                yield pytest.param(name, builds == "device", typed, code, wanted_here.split(), id=f"{name} {typed}",
+                                   marks=marks(name))
 
 
 @pytest.mark.parametrize("name, needs_device, words, code, wanted", cases())
@@ -142,7 +149,8 @@ def helped():
             yield path, path.stem
 
 
-@pytest.mark.parametrize("path, name", [pytest.param(*each, id=each[0].name) for each in helped()])
+@pytest.mark.parametrize("path, name", [pytest.param(*each, id=each[0].name, marks=marks(each[0].name))
+                                        for each in helped()])
 def test_help(path, name):
     """On stdout and nowhere else; the first line names the program; there is an example; no line is over 132 characters."""
     if path.parent == BUILD / "bin":

@@ -39,7 +39,8 @@ def differing(found, expected):
     return [name for name in expected if found.get(name) != expected[name]]
 
 
-@pytest.mark.parametrize("words", ("probe_cpu --arch sm_70", "probe_cpu --arch sm_75", "probe_cpu --arch sm_80", "probe"))
+@pytest.mark.parametrize("words", ("probe_cpu --arch sm_70", "probe_cpu --arch sm_75", "probe_cpu --arch sm_80",
+                                   pytest.param("probe", marks=pytest.mark.gpu)))
 def test_fragments(words, tmp_path):
     """On the emulator, and on this GPU."""
     name, *words = words.split()
@@ -58,7 +59,7 @@ def test_fragments(words, tmp_path):
     assert picture.read_text() == (CHAPTER / PICTURES[chips]).read_text(), f"not what probe --svg draws: {PICTURES[chips]}"
 
 
-@pytest.mark.parametrize("name", ("mma_maps_cpu", "mma_maps"))
+@pytest.mark.parametrize("name", ("mma_maps_cpu", pytest.param("mma_maps", marks=pytest.mark.gpu)))
 def test_instructions(name, tmp_path):
     text = printed(name, "--csv", tmp_path / "maps.csv")
     found, expected = read(tmp_path / "maps.csv", "map"), layouts.maps()["sm_80 and later"]

@@ -2,6 +2,7 @@
 shows runs, or names a test, program or stage that there is."""
 import json
 import re
+import shutil
 
 import pytest
 
@@ -94,11 +95,13 @@ def test_own_kernel_ends_at_03():
 
 
 def shown(text):
-    """(command, does it take a GPU?) of the lines of code that begin with a program's name; in the text, of those with -R."""
+    """(command, does it take a GPU, or a tool that is missing here, by its comment?) of the lines of code that begin with a program's
+    name; in the text, of those with -R."""
     for line in re.findall(r"(?m)^    (\S.*)$", text):
         command, comment = (re.split(r"\s+#\s", line, maxsplit=1) + [""])[:2]
         if command.startswith(PROGRAMS):
-            yield command.strip(), "(GPU" in comment
+            needs = re.search(r"\((?:GPU|toolkit: ([\w-]+))", comment)
+            yield command.strip(), bool(needs) and not (needs[1] and shutil.which(needs[1]))
     for command in re.findall(r"`(\./test [^`]*-R [^`]*)`", text):
         if not re.search("NAME|NN", command):
             yield command, False
@@ -119,10 +122,10 @@ def test_notebook_has_its_outputs():
             assert output["output_type"] != "error" and not re.search("[\r\033]", "".join(output.get("text", []))), cell["source"]
 
 
-@pytest.mark.parametrize("command, on_gpu", SHOWN, ids=[f"{name(page)}: {command}" for (command, _), page in SHOWN.items()])
-def test_command(command, on_gpu):
-    if on_gpu or command.startswith(("build/bin/", "nvcc ", "./test ")):
+@pytest.mark.parametrize("command, elsewhere", SHOWN, ids=[f"{name(page)}: {command}" for (command, _), page in SHOWN.items()])
+def test_command(command, elsewhere):
+    if elsewhere or command.startswith(("build/bin/", "nvcc ", "./test ")):
         check_exists(command)
-    if not on_gpu and not re.match(ELSEWHERE, command):
+    if not elsewhere and not re.match(ELSEWHERE, command):
         exit_code, said = run(f"{command} -N" if command.startswith("./test") else command)
         assert exit_code == 0 or exit_code == 1 and command.startswith("git diff --no-index"), said[-2000:]
