@@ -12,10 +12,8 @@
 
 using namespace nvcuda;
 
-constexpr int kThreadM = 8;  // rows of the tile / 16: no thread owns any
-constexpr int kThreadN = 8;  // columns of the tile / 16
-constexpr int kTileM = 16 * kThreadM;  // rows of C per block
-constexpr int kTileN = 16 * kThreadN;  // columns of C per block
+constexpr int kTileM = 128;  // rows of C per block
+constexpr int kTileN = 128;  // columns of C per block
 constexpr int kThreads = 16 * 16;
 constexpr int kStepK = 16;  // depth of the tiles
 constexpr int kPad = 8;  // 16 bytes: the 8 rows that a warp reads together start in different banks
