@@ -199,11 +199,13 @@ TEST(Harness, AnExitIsNoVerdict) {
 
 TEST(Harness, ExitCodesAndCsv) {
     const std::string path = testing::TempDir() + "harness_test.csv";
-    std::ofstream(path) << "old\n";
+    std::ofstream(path) << "no results\n";
+    EXPECT_EQ(run(launch<99>, {"--size", "5", "--csv", path}), kBadCommandLine);
+    std::ofstream(path) << "stage,old\n";
     EXPECT_EQ(run(launch<3>, {"--size", "5", "--csv", path}), kWrongResult);
     std::string line;
     std::getline(std::ifstream(path), line);
-    EXPECT_EQ(line, "old");  // a failed run leaves the file as it was
+    EXPECT_EQ(line, "stage,old");  // a failed run leaves the file as it was
     EXPECT_EQ(run(launch<99>, {"--sizes", "5:7:1", "--csv", path}), kVerified);
     std::ifstream file(path);
     int lines = 0;
