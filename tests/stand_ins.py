@@ -137,7 +137,7 @@ runpy.run_path(sys.argv[0], run_name="__main__")' "$@" """)
         """A GPU and nvcc; returns the environment in which they are seen."""
         self.tool("nvcc", 'echo "Cuda compilation tools, release 13.0, V13.0.88"')
         self.tool("nvidia-smi", """case "$*" in
-            -L) echo 'GPU 0: made up';;
+            --query-gpu=compute_cap*) echo 9.0;;
             --query-gpu*) echo 'Made-up GPU, 1.2.3, 100 MiB, 1980 MHz, 3201 MHz, 345 MHz, 3201 MHz, 700.00 W';;
             esac""")
         for stage in STAGES:

@@ -398,6 +398,14 @@ def test_only_what_the_tests_need_is_installed(s):
     assert "clang-format-14" in s.call("test", "--all", environment=gpu).calls
 
 
+def test_the_gpu_is_looked_for_once(s):
+    """nvidia-smi may take a second. CMake is told what it said."""
+    gpu = s.with_gpu()
+    s.cmake(f'echo "capabilities $COMPUTE_CAPABILITIES" >>"{s.calls}"')
+    run = s.call("run", "01", environment=gpu)
+    assert run.returncode == 0 and run.calls.count("nvidia-smi") == 1 and "capabilities 9.0\n" in run.calls
+
+
 # Missing packages
 
 @pytest.mark.parametrize("user", ("root", "sudo", "no sudo"))
