@@ -142,8 +142,8 @@ def test_opencl_without_a_home(tmp_path):
 def helped():
     """What a person may ask: (path, what the program calls itself). Of a chapter's steps the last."""
     for each in [each for each in PROGRAMS if each.kind != "step"]:
-        for suffix in ("", "_cpu")[:1 + (each.kind not in ("gpu", "host", "opencl"))]:
-            yield BUILD / "bin" / (each.target() + suffix), each.name
+        for cpu in (False, True)[:1 + (each.kind not in ("gpu", "host", "opencl"))]:
+            yield BUILD / "bin" / each.target(cpu), each.name
     for path in (ROOT / "run", ROOT / "test", *sorted(ROOT.glob("tools/*.py")), *sorted(ROOT.glob("[0-9][0-9]_*/*.py"))):
         if path.stem != "run" and path.suffix != ".py" or re.search(r"ArgumentParser\(|sys\.argv", path.read_text()):
             yield path, path.stem
