@@ -62,8 +62,10 @@ public:
                 {"measured_of_predicted", "ratio", 7}};
     }
 
-    // Verifies `stage` on one shape, then times it. Throws Failure and cl::Error.
-    Row run(const OpenClStage& stage, const cl::Kernel& matmul, const cl::Kernel& resize, Shape s) {
+    // Verifies `stage` on one shape, then times it, unless that is enough. Throws Failure and
+    // cl::Error.
+    Row run(const OpenClStage& stage, const cl::Kernel& matmul, const cl::Kernel& resize, Shape s,
+            bool verify_only) {
         const std::string what = std::string(stage.name) + " " + to_string(s);
         const Shape p = padded(stage, s);
         check_memory(s, p);
@@ -77,7 +79,7 @@ public:
         };
         Row row = row_of(stage.name, s, verify_product(x, kFp32, options_.seed, launch));
         double gflops = 0;
-        if (!options_.verify_only) {
+        if (!verify_only) {
             progress(what + ": timing");
             x.set_timed(options_.seed);
             gflops = time(product, x, row);
