@@ -1,5 +1,5 @@
-"""The stages pass gcn.py's gates, which can fail, and notes.md and gcn.txt have what it prints of them; bad input ends with one clear line.
-All of it takes clang-19.
+"""The stages pass gcn.py's gates, which can fail, and notes.md and gcn.txt have what it prints of them; bad input ends with one clear
+line; no index is cut to 32 bits. All of it takes clang-19.
 """
 import csv
 import functools
@@ -13,7 +13,7 @@ import tempfile
 import pytest
 
 from plant import scratch
-from support import ROOT, call
+from support import ROOT, call, tool
 
 CHAPTER = ROOT / "08_opencl_gcn"
 sys.path.append(str(CHAPTER))
@@ -86,3 +86,25 @@ def test_bad_input(words, code, said, environment, tmp_path):
     assert (done.returncode, bool(re.fullmatch(said, done.stderr))) == (code, True), done.stderr
     assert old.read_text() == "as it was\n"
     assert code not in (3, 77) or not done.stdout  # no table
+
+
+def products_of_32_bits(text):
+    """The lines of a kernel's source that multiply two variables in 32 bits: not optimised, each product there is one of LLVM's."""
+    flags = "-x cl -cl-std=CL1.2 -target spir64 -Xclang -finclude-default-header -O0 -g1 -S -emit-llvm -o - -"
+    run = subprocess.run([tool("clang-19"), *flags.split()], input=text, capture_output=True, text=True)
+    assert run.returncode == 0, run.stderr
+    places = re.findall(r"= mul (?:n[su]w )*i32 %\w+, %\w+, !dbg (!\d+)", run.stdout)
+    lines = dict(re.findall(r"(?m)^(!\d+) = !DILocation\(line: (\d+)", run.stdout))
+    return sorted({int(lines[place]) for place in places})
+
+
+@pytest.mark.parametrize("file", sorted(CHAPTER.glob("*.cl")), ids=lambda file: file.stem)
+def test_indices_have_64_bits(file):
+    """A matrix of 46341 rows has more than 2^31 elements, and 8 GiB: what no simulator runs is read from the kernel."""
+    text = file.read_text()
+    assert products_of_32_bits(text) == []
+    lines = text.splitlines()
+    for number, line in enumerate(lines, 1):
+        if re.search(r"\(size_t\)(?!k[A-Z])", line.partition("//")[0]):
+            fault = [*lines[:number - 1], line.replace("(size_t)", ""), *lines[number:]]
+            assert products_of_32_bits("\n".join(fault)) == [number]
