@@ -18,6 +18,7 @@
 #include "emulator/report.h"
 #include "emulator/scheduler.h"
 #include "emulator/settings.h"
+#include "emulator/streams.h"
 #include "emulator/summary.h"
 #include "emulator/symbols.h"
 #include "emulator/watchdog.h"
@@ -102,7 +103,7 @@ void* allocate(size_t bytes) {
 
 // Its addresses stay taken for a while, so that whoever still uses it is told of that.
 constexpr size_t kFreed = 100;
-std::deque<Freed> freed;
+std::deque<Freed>& freed = *new std::deque<Freed>;
 
 void unmap(const Freed& memory) {
     munmap(reinterpret_cast<char*>(memory.begin) - kGap, with_gaps(memory.end - memory.begin));
@@ -138,10 +139,11 @@ std::string describe_array(const void* pointer) {
 // Names a call that fails because of where its bytes go, or come from.
 cudaError_t refuse_copy(const char* call, const void* by, size_t bytes, const char* what,
                         const void* pointer) {
-    report_aloud(call + place_of_call(reinterpret_cast<uintptr_t>(by)) +
-                 " fails, invalid argument: " + std::to_string(bytes) + " bytes " + what + " " +
-                 describe_array(pointer) +
-                 (bytes >> 62 ? ", a number that has wrapped round" : ""));
+    const std::string place = streams::place_in_stream();
+    report_aloud(
+        call + (place.empty() ? place_of_call(reinterpret_cast<uintptr_t>(by)) : " at " + place) +
+        " fails, invalid argument: " + std::to_string(bytes) + " bytes " + what + " " +
+        describe_array(pointer) + (bytes >> 62 ? ", a number that has wrapped round" : ""));
     return set_last_error(cudaErrorInvalidValue);
 }
 
@@ -199,7 +201,18 @@ const char* cudaGetErrorName(cudaError_t error) { return describe(error, true); 
 const char* cudaGetErrorString(cudaError_t error) { return describe(error, false); }
 cudaError_t cudaGetLastError() { return std::exchange(device.last_error, cudaSuccess); }
 cudaError_t cudaPeekAtLastError() { return device.last_error; }
-cudaError_t cudaDeviceSynchronize() { return launch_error(); }
+cudaError_t cudaDeviceSynchronize() {
+    if (!capturing()) streams::host_waits_for_all();
+    return launch_error();
+}
+cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
+    if (!capturing()) streams::host_waits_for(stream);
+    return launch_error();
+}
+cudaError_t cudaEventSynchronize(cudaEvent_t event) {
+    if (!capturing()) streams::host_waits_for(event);
+    return launch_error();
+}
 cudaError_t cudaGetDeviceCount(int* count) { return *count = 1, cudaSuccess; }
 cudaError_t cudaGetDevice(int* device) { return *device = 0, cudaSuccess; }
 cudaError_t cudaSetDevice(int device) {
@@ -210,6 +223,7 @@ cudaError_t cudaDeviceReset() {
     while (!allocations.empty()) cudaFree(reinterpret_cast<void*>(allocations.back().begin));
     device = Device();
     forget_limits();
+    streams::forget();
     if (&__start_cuda_device) allocations.push_back(device_variables());
     return cudaSuccess;
 }
@@ -255,6 +269,7 @@ cudaError_t cudaFree(void* pointer) {
     Allocation* a = find_allocation(reinterpret_cast<uintptr_t>(pointer));
     if (!a || a->begin != reinterpret_cast<uintptr_t>(pointer))
         return set_last_error(cudaErrorInvalidValue);
+    streams::host_waits_for_all();
     const size_t bytes = a->end - a->begin;
     const bool borrowed = a->borrowed;
     trace::forget(*a);
@@ -266,35 +281,47 @@ cudaError_t cudaFree(void* pointer) {
 }
 cudaError_t cudaHostUnregister(void* pointer) { return cudaFree(pointer); }
 
-cudaError_t cudaMemcpy(void* to, const void* from, size_t bytes, cudaMemcpyKind kind) {
+static cudaError_t copy(void* to, const void* from, size_t bytes, cudaMemcpyKind kind,
+                        const void* by) {
     if (const cudaError_t error = launch_error()) return error;
     if (bytes == 0) return cudaSuccess;
     const bool to_device = kind == cudaMemcpyHostToDevice || kind == cudaMemcpyDeviceToDevice;
     const bool from_device = kind == cudaMemcpyDeviceToHost || kind == cudaMemcpyDeviceToDevice;
-    const void* const by = __builtin_return_address(0);
     if (to_device && !on_device(to, bytes)) return refuse_copy("cudaMemcpy", by, bytes, "to", to);
     if (from_device && !on_device(from, bytes))
         return refuse_copy("cudaMemcpy", by, bytes, "from", from);
     const DeviceMemoryOpen open;
+    // The host waits for what is not pinned, whatever the call. (Really, until it has been read.)
+    bool waits = false;
+    for (const void* const p : {static_cast<const void*>(to), from}) {
+        const Allocation* const memory = find_allocation(reinterpret_cast<uintptr_t>(p));
+        waits |= !memory || (memory->of_host && !streams::in_a_stream());
+    }
+    streams::copy("cudaMemcpy", by, to, from, bytes, waits);
     std::memmove(to, from, bytes);
     return cudaSuccess;
+}
+cudaError_t cudaMemcpy(void* to, const void* from, size_t bytes, cudaMemcpyKind kind) {
+    return copy(to, from, bytes, kind, __builtin_return_address(0));
 }
 
 cudaError_t cudaMemcpy2D(void* to, size_t to_pitch, const void* from, size_t from_pitch,
                          size_t width, size_t height, cudaMemcpyKind kind) {
     cudaError_t error = cudaSuccess;
     for (size_t row = 0; row < height && !error; ++row)
-        error = cudaMemcpy(static_cast<char*>(to) + row * to_pitch,
-                           static_cast<const char*>(from) + row * from_pitch, width, kind);
+        error = copy(static_cast<char*>(to) + row * to_pitch,
+                     static_cast<const char*>(from) + row * from_pitch, width, kind,
+                     __builtin_return_address(0));
     return error;
 }
 
 cudaError_t cudaMemset(void* to, int value, size_t bytes) {
+    const void* const by = __builtin_return_address(0);
     if (const cudaError_t error = launch_error()) return error;
     if (bytes == 0) return cudaSuccess;
-    if (!on_device(to, bytes))
-        return refuse_copy("cudaMemset", __builtin_return_address(0), bytes, "in", to);
+    if (!on_device(to, bytes)) return refuse_copy("cudaMemset", by, bytes, "in", to);
     const DeviceMemoryOpen open;
+    streams::copy("cudaMemset", by, to, nullptr, bytes, false);
     std::memset(to, value, bytes);
     return cudaSuccess;
 }

@@ -8,6 +8,7 @@
 #include "emulator/api.h"
 #include "emulator/scheduler.h"
 #include "emulator/settings.h"
+#include "emulator/streams.h"
 
 namespace {
 
@@ -92,18 +93,17 @@ extern "C" clock_t clock() noexcept {
 }
 
 cudaError_t cudaStreamCreate(cudaStream_t* stream) {
-    static uintptr_t created = 16;
-    *stream = reinterpret_cast<cudaStream_t>(++created);
-    return cudaSuccess;
+    return cudaStreamCreateWithFlags(stream, cudaStreamDefault);
 }
 
 cudaError_t cudaEventCreate(cudaEvent_t* event, unsigned) {
     *event = new CUevent_st;
     return cudaSuccess;
 }
-cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t) {
+cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
     if (!event) return emulator::set_last_error(cudaErrorInvalidResourceHandle);
     event->at = Clock::now();
+    emulator::streams::record(event, stream);
     return cudaSuccess;
 }
 cudaError_t cudaEventElapsedTime(float* ms, cudaEvent_t begin, cudaEvent_t end) {

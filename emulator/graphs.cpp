@@ -62,8 +62,9 @@ cudaError_t cudaGraphInstantiate(cudaGraphExec_t* made, cudaGraph_t of, unsigned
     *made = new CUgraphExec_st{*of};
     return cudaSuccess;
 }
-cudaError_t cudaGraphLaunch(cudaGraphExec_t made, cudaStream_t) {
+cudaError_t cudaGraphLaunch(cudaGraphExec_t made, cudaStream_t stream) {
     if (!made) return set_last_error(cudaErrorInvalidValue);
+    const InStream scope(stream);
     cudaError_t error = cudaSuccess;
     for (const Recorded& recorded : made->calls)
         if (!error) error = recorded.run(recorded.call);

@@ -12,6 +12,7 @@
 #include "emulator/names.h"
 #include "emulator/report.h"
 #include "emulator/shared_names.h"
+#include "emulator/streams.h"
 
 namespace emulator {
 
@@ -191,6 +192,21 @@ inline bool may_conflict(const Group& group, const Access& now) {
            (group.bytes & now.bytes);
 }
 
+// What earlier launches have done there, of those that the one now may not come after.
+void check_launches(const Cell* cells, uintptr_t begin, uintptr_t from, uintptr_t to,
+                    const Access& now, uint32_t until) {
+    const Cell* const first = cells - begin / kCellBytes;
+    for (const Cell* cell = first + from / kCellBytes; cell <= first + (to - 1) / kCellBytes;
+         ++cell) {
+        if (cell->clock && cell->clock <= until && (cell->bytes & now.bytes))
+            streams::check_launch(cell->clock, kWrite, cell->site, now.kind, now.site);
+        for (const Group& group : cell->group)
+            if (group.clock && group.clock <= until && may_conflict(group, now))
+                streams::check_launch(group.clock, group.atomic ? kAtomic : kRead, group.site,
+                                      now.kind, now.site);
+    }
+}
+
 // acting: as an asynchronous operation, to which ordinary writes must be fenced.
 template <bool acting>
 inline void check_cell(Cell& cell, bool global, const Access& now, uint32_t since) {
@@ -243,6 +259,10 @@ void check(Cell* cells, uintptr_t begin, uintptr_t address, int width, bool glob
         address};
     // Accesses of earlier blocks do not count in shared memory.
     const uint32_t since = global ? state.launch_start : state.block_start;
+    if (global && streams::watching) {
+        streams::check_copies(address, address + width, kind, site);
+        emulator::check_launches(cells, begin, address, address + width, now, state.launch_start);
+    }
     cells -= begin / kCellBytes;
     Cell *cell = cells + address / kCellBytes, *last = cells + (address + width - 1) / kCellBytes;
     if (global &&
@@ -252,6 +272,12 @@ void check(Cell* cells, uintptr_t begin, uintptr_t address, int width, bool glob
         for (; cell <= last; ++cell) check_cell<true>(*cell, global, now, since);
     else
         for (; cell <= last; ++cell) check_cell<false>(*cell, global, now, since);
+}
+
+void check_launches(const Allocation& memory, uintptr_t begin, uintptr_t end, Kind kind) {
+    const Access now{0, 0, 0, kind, 3};
+    if (memory.cells)
+        emulator::check_launches(memory.cells, memory.begin, begin, end, now, state.last);
 }
 
 // mmap: the pages exist, zeroed, only once touched.

@@ -16,4 +16,7 @@ double bytes_per_byte();  // bytes of bookkeeping for each byte of memory
 void check(Cell* cells, uintptr_t begin, uintptr_t address, int width, bool global,
            trace::Kind kind, unsigned thread, uint16_t site);
 
+// What a copy does, as one of its stream: passed to streams::check_launch().
+void check_launches(const Allocation& memory, uintptr_t begin, uintptr_t end, trace::Kind kind);
+
 }  // namespace emulator::races

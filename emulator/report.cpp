@@ -13,6 +13,7 @@
 #include "emulator/record.h"
 #include "emulator/requests.h"
 #include "emulator/scheduler.h"
+#include "emulator/streams.h"
 #include "emulator/summary.h"
 
 namespace emulator {
@@ -144,6 +145,7 @@ std::vector<std::string> problems_uncounted() { return all_problems(false); }
 void reset_counts() {
     totals = Counts();
     problems = Problems();
+    streams::forget_reports();
     for (Site& site : all_sites()) site.bytes = site.requests = site.cost = site.ideal = 0;
 }
 

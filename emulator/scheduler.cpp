@@ -21,6 +21,7 @@
 #include "emulator/report.h"
 #include "emulator/settings.h"
 #include "emulator/stacks.h"
+#include "emulator/streams.h"
 #include "emulator/summary.h"
 #include "emulator/warps.h"
 
@@ -219,8 +220,10 @@ void launch(const Launch& launch, void (*thread)(void*), void* argument) {
     builtins.grid_dim = launch.grid;
     builtins.block_dim = launch.block;
     const DeviceMemoryOpen open;
+    streams::begin_launch(launch.file, launch.line);
     do run_attempt();
     while (run.restart);
+    streams::end_launch();
 }
 
 void fail(const std::string& problem, cudaError_t error) {

@@ -16,11 +16,22 @@ enum cudaStreamCaptureStatus { cudaStreamCaptureStatusNone, cudaStreamCaptureSta
 
 namespace emulator {
 bool capturing();
+// While it exists, what is done is done in that stream, and the host need not wait for it.
+struct InStream {
+    cudaStream_t before;
+    bool within;
+    explicit InStream(cudaStream_t stream, const char* file = nullptr, int line = 0);
+    ~InStream();
+};
 cudaError_t record_call(cudaStream_t stream, cudaError_t (*run)(const void*), const void* call);
 // Done at once; while a stream is captured, recorded.
 template <class Call>
-cudaError_t in_stream(cudaStream_t stream, const Call& call) {
-    if (!capturing()) return call();
+cudaError_t in_stream(cudaStream_t stream, const Call& call, const char* file = nullptr,
+                      int line = 0) {
+    if (!capturing()) {
+        const InStream scope(stream, file, line);
+        return call();
+    }
     return record_call(
         stream, [](const void* recorded) { return (*static_cast<const Call*>(recorded))(); },
         new Call(call));

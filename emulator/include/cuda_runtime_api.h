@@ -135,6 +135,10 @@ cudaError_t cudaEventElapsedTime(float* ms, cudaEvent_t begin,
                                  cudaEvent_t end);  // of this CPU's clock
 cudaError_t cudaEventDestroy(cudaEvent_t event);
 cudaError_t cudaStreamCreate(cudaStream_t* stream);
+cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned flags);
+cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned flags = 0);
+cudaError_t cudaStreamSynchronize(cudaStream_t stream);
+cudaError_t cudaEventSynchronize(cudaEvent_t event);
 
 namespace emulator {
 cudaError_t allow_dynamic_shared(const void* kernel, int bytes, const char* file, int line);
@@ -190,18 +194,21 @@ cudaError_t cudaMallocPitch(T** pointer, size_t* pitch, size_t width, size_t hei
     return cudaMalloc(reinterpret_cast<void**>(pointer), *pitch * height);
 }
 inline cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t bytes, cudaMemcpyKind kind,
-                                   cudaStream_t stream = nullptr) {
-    return emulator::in_stream(stream, [=] { return cudaMemcpy(to, from, bytes, kind); });
+                                   cudaStream_t stream = nullptr, EMULATOR_SITE) {
+    return emulator::in_stream(
+        stream, [=] { return cudaMemcpy(to, from, bytes, kind); }, file, line);
 }
 inline cudaError_t cudaMemcpy2DAsync(void* to, size_t to_pitch, const void* from, size_t from_pitch,
                                      size_t width, size_t height, cudaMemcpyKind kind,
-                                     cudaStream_t stream = nullptr) {
+                                     cudaStream_t stream = nullptr, EMULATOR_SITE) {
     return emulator::in_stream(
-        stream, [=] { return cudaMemcpy2D(to, to_pitch, from, from_pitch, width, height, kind); });
+        stream, [=] { return cudaMemcpy2D(to, to_pitch, from, from_pitch, width, height, kind); },
+        file, line);
 }
-inline cudaError_t cudaMemsetAsync(void* to, int value, size_t bytes,
-                                   cudaStream_t stream = nullptr) {
-    return emulator::in_stream(stream, [=] { return cudaMemset(to, value, bytes); });
+inline cudaError_t cudaMemsetAsync(void* to, int value, size_t bytes, cudaStream_t stream = nullptr,
+                                   EMULATOR_SITE) {
+    return emulator::in_stream(
+        stream, [=] { return cudaMemset(to, value, bytes); }, file, line);
 }
 inline cudaError_t cudaMemcpyPeer(void* to, int, const void* from, int, size_t bytes) {
     return cudaMemcpy(to, from, bytes, cudaMemcpyDeviceToDevice);
@@ -219,19 +226,14 @@ inline cudaError_t cudaMemset2D(void* to, size_t pitch, int value, size_t width,
 
 // ---- Streams, events, occupancy ----
 
-inline cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned) {
-    return cudaStreamCreate(stream);
-}
-inline cudaError_t cudaStreamCreateWithPriority(cudaStream_t* stream, unsigned, int) {
-    return cudaStreamCreate(stream);
+inline cudaError_t cudaStreamCreateWithPriority(cudaStream_t* stream, unsigned flags, int) {
+    return cudaStreamCreateWithFlags(stream, flags);
 }
 inline cudaError_t cudaDeviceGetStreamPriorityRange(int* least, int* greatest) {
     return *least = *greatest = 0, cudaSuccess;
 }
-inline cudaError_t cudaStreamSynchronize(cudaStream_t) { return cudaDeviceSynchronize(); }
-inline cudaError_t cudaStreamQuery(cudaStream_t) { return cudaDeviceSynchronize(); }
-inline cudaError_t cudaEventSynchronize(cudaEvent_t) { return cudaDeviceSynchronize(); }
-inline cudaError_t cudaEventQuery(cudaEvent_t) { return cudaDeviceSynchronize(); }
+inline cudaError_t cudaStreamQuery(cudaStream_t stream) { return cudaStreamSynchronize(stream); }
+inline cudaError_t cudaEventQuery(cudaEvent_t event) { return cudaEventSynchronize(event); }
 inline cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned flags) {
     return cudaEventCreate(event, flags);
 }
@@ -302,7 +304,6 @@ cudaError_t cudaOccupancyMaxPotentialBlockSizeVariableSMem(int* blocks, int* thr
         return cudaSuccess;               \
     }
 EMULATOR_IGNORED(cudaStreamDestroy)
-EMULATOR_IGNORED(cudaStreamWaitEvent)
 EMULATOR_IGNORED(cudaStreamAttachMemAsync)
 EMULATOR_IGNORED(cudaGraphUpload)
 EMULATOR_IGNORED(cudaMemPrefetchAsync)

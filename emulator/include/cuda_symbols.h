@@ -32,7 +32,7 @@ cudaError_t cudaMemcpyToSymbolAsync(const T& symbol, const void* from, size_t by
     void* to;
     const cudaError_t error = emulator::find_variable(emulator::symbol_at(symbol), offset, bytes,
                                                       &to, "cudaMemcpyToSymbol", file, line);
-    return error ? error : cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, stream);
+    return error ? error : cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, stream, file, line);
 }
 template <class T>
 cudaError_t cudaMemcpyFromSymbolAsync(void* to, const T& symbol, size_t bytes, size_t offset,
@@ -41,7 +41,7 @@ cudaError_t cudaMemcpyFromSymbolAsync(void* to, const T& symbol, size_t bytes, s
     void* from;
     const cudaError_t error = emulator::find_variable(emulator::symbol_at(symbol), offset, bytes,
                                                       &from, "cudaMemcpyFromSymbol", file, line);
-    return error ? error : cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, stream);
+    return error ? error : cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, stream, file, line);
 }
 template <class T>
 cudaError_t cudaMemcpyToSymbol(const T& symbol, const void* from, size_t bytes, size_t offset = 0,

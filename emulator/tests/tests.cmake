@@ -9,7 +9,7 @@ foreach(program
     emulator_test_accesses_trace emulator_test_api emulator_test_api_trace emulator_test_async_trace emulator_test_clusters_trace
     emulator_test_fragments_trace emulator_test_half emulator_test_hopper_matmul_trace emulator_test_mbarriers_trace
     emulator_test_programs_trace emulator_test_ptx_trace emulator_test_races_trace
-    emulator_test_record_trace emulator_test_requests_trace emulator_test_scheduler emulator_test_scheduler_trace
+    emulator_test_record_trace emulator_test_requests_trace emulator_test_scheduler emulator_test_scheduler_trace emulator_test_streams_trace
     emulator_test_tensor_copies_trace emulator_test_warps_trace emulator_test_wgmma_trace emulator_test_wmma_trace)
   string(REGEX REPLACE "emulator_test_" "" test ${program})
   string(REGEX REPLACE "_trace$" "" source ${test})
@@ -19,7 +19,7 @@ foreach(program
   endif()
   add_emulated_program(${program} tests/${source}_test.cu ${variant})
   set(optimised -O0)  # optimising many small kernels takes longer than running them
-  if(source MATCHES "api|accesses|half|requests")  # unless it is lines and widths of inlined copies that count, or many numbers
+  if(source MATCHES "api|accesses|half|requests|streams")  # unless it is lines and widths of inlined copies that count, or many numbers
     set(optimised -O1)
   endif()
   target_compile_options(${program} PRIVATE ${optimised})

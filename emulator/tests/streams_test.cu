@@ -1,0 +1,128 @@
+// What is done in two streams, traced: with what orders it, and without.
+#include "device.h"
+
+namespace {
+
+__global__ void add_one(int* x) {
+    x[threadIdx.x] += 1;  // @add
+}
+__global__ void sum_up(const int* x, int* sum) {
+    atomicAdd(sum, x[threadIdx.x]);  // @sum
+}
+
+enum Order { kNothing, kDevice, kStream, kEvent, kEventOfHost, kDefault };
+enum Kind { kBlocking, kNonBlocking };
+
+class Streams : public Base {
+protected:
+    cudaStream_t s, t;
+    cudaEvent_t event;
+    int* pinned;
+    Device<int> sum{1};
+    void create(Kind kind) {
+        const unsigned flags = kind == kBlocking ? cudaStreamDefault : cudaStreamNonBlocking;
+        cudaStreamCreateWithFlags(&s, flags), cudaStreamCreateWithFlags(&t, flags);
+        cudaDeviceSynchronize();
+    }
+    void SetUp() override {
+        Base::SetUp();
+        cudaEventCreate(&event), cudaMallocHost(&pinned, 256);
+    }
+    void TearDown() override { cudaFreeHost(pinned), cudaEventDestroy(event); }
+    // Makes what comes in stream `after` come after what was done in `before`, or not.
+    void put(Order order, cudaStream_t before, cudaStream_t after) {
+        if (order == kDevice) cudaDeviceSynchronize();
+        if (order == kStream) cudaStreamSynchronize(before);
+        if (order == kEvent || order == kEventOfHost) cudaEventRecord(event, before);
+        if (order == kEvent) cudaStreamWaitEvent(after, event, 0);
+        if (order == kEventOfHost) cudaEventSynchronize(event);
+        if (order == kDefault) cudaMemsetAsync(sum.data, 0, 4);
+    }
+};
+
+const Order kAll[] = {kNothing, kDevice, kStream, kEvent, kEventOfHost};
+
+TEST_F(Streams, AKernelAfterAFill) {
+    for (const Order order : kAll) {
+        create(kNonBlocking);
+        cudaMemset(ints.data, 0, 256);  // @fill
+        put(order, nullptr, s);
+        add_one<<<1, 64, 0, s>>>(ints.data);  // @filled
+        if (order == kNothing)
+            expect_problem(
+                {"race between streams: @add reads what the cudaMemset at @fill writes "
+                 "(the launch at @filled and the cudaMemset at @fill are in two"});
+        else expect_silence();
+    }
+    create(kBlocking);  // these wait for the default stream
+    cudaMemset(ints.data, 0, 256);
+    add_one<<<1, 64, 0, s>>>(ints.data);
+    expect_silence();
+}
+
+TEST_F(Streams, TwoKernels) {
+    for (const Order order : {kNothing, kDevice, kStream, kEvent, kEventOfHost, kDefault})
+        for (const Kind kind : {kBlocking, kNonBlocking}) {
+            create(kind);
+            for (int i = 0; i < 3; ++i) {
+                add_one<<<1, 64, 0, s>>>(ints.data);  // @first
+                put(order, s, t);
+                sum_up<<<1, 64, 0, t>>>(ints.data, sum.data);  // @second
+                put(order, t, s);
+            }
+            if (order == kNothing)
+                expect_some(
+                    {"race between streams: @sum reads what @add writes (the launch at "
+                     "@second and the launch at @first are in two streams"});
+            else if (order != kDefault || kind == kBlocking) expect_silence();
+            emulator::reset_counts();
+        }
+    create(kNonBlocking);
+    add_one<<<1, 64, 0, s>>>(ints.data);
+    add_one<<<1, 64, 0, t>>>(ints.data + 64);  // another part of the array
+    expect_silence();
+    cudaDeviceSynchronize();
+    sum_up<<<1, 64, 0, s>>>(ints.data, sum.data);
+    sum_up<<<1, 64, 0, t>>>(ints.data, sum.data + 0);  // both read, and add
+    expect_silence();
+}
+
+TEST_F(Streams, Copies) {
+    for (const Order order : kAll) {
+        create(kNonBlocking);
+        cudaMemcpyAsync(ints.data, pinned, 256, cudaMemcpyHostToDevice, s);  // @in
+        put(order, s, t);
+        add_one<<<1, 64, 0, t>>>(ints.data);  // @between
+        put(order, t, nullptr);
+        cudaMemcpy(pinned, ints.data + 60, 16, cudaMemcpyDeviceToHost);  // @out
+        if (order == kNothing) {
+            const std::string all = problem();
+            for (const std::string said :
+                 {"@add reads what the cudaMemcpy at @in writes (the launch "
+                  "at @between and the cudaMemcpy at @in",
+                  "the cudaMemcpy at @out reads what @add writes (the "
+                  "cudaMemcpy at @out and the launch at @between"})
+                EXPECT_NE(all.find(said), all.npos) << all;
+            emulator::reset_counts();
+        } else {
+            expect_silence();
+        }
+    }
+    create(kNonBlocking);
+    int own[64] = {};
+    cudaMemcpyAsync(ints.data, own, 256, cudaMemcpyHostToDevice, s);  // not pinned: that waits
+    add_one<<<1, 64, 0, t>>>(ints.data);
+    expect_silence();
+}
+
+TEST_F(Streams, AreReportedOnce) {
+    create(kNonBlocking);
+    for (int i = 0; i < 3; ++i) {
+        add_one<<<1, 64, 0, s>>>(ints.data);
+        add_one<<<1, 64, 0, t>>>(ints.data);
+    }
+    EXPECT_EQ(emulator::counts().problems.size(), 2u) << problem();  // each after the other
+    emulator::reset_counts();
+}
+
+}  // namespace
