@@ -216,8 +216,8 @@ std::string describe_address(uintptr_t address, int width) {
                    " bytes of device memory";
     if (address < 4096) return "a null pointer";
     return is_mapped(address)
-               ? "the host's memory, which kernels cannot touch (what a kernel itself "
-                 "allocates counts as such)"
+               ? "not in device memory, but in the host's, which kernels cannot touch "
+                 "(what a kernel itself allocates counts as the host's)"
                : "where there is no memory at all";
 }
 
@@ -227,8 +227,8 @@ std::string past_multiple(uintptr_t address, int width) {
 
 void refuse_access(unsigned thread, const std::string& what, int width, const std::string& where,
                    cudaError_t error) {
-    fail(what + " " + std::to_string(width) + " bytes, " + where + " (" + block_name() + ", " +
-             thread_name(thread) + ")",
+    fail(what + " " + std::to_string(width) + (width == 1 ? " byte, " : " bytes, ") + where + " (" +
+             block_name() + ", " + thread_name(thread) + ")",
          error);
 }
 

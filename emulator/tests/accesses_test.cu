@@ -40,7 +40,8 @@ TEST_F(Accesses, HostPointersAreNoDeviceMemory) {
     float stack[8] = {};
     for (const float* host : {&heap[0], &stack[0]}) {
         read_at<<<1, 4>>>(host, floats.data, 0);
-        expect_out_of_bounds("@read reads 4 bytes, the host's memory..thread 0)");
+        expect_out_of_bounds(
+            "@read reads 4 bytes, not in device memory, but in the host's..thread 0)");
     }
     read_at<<<1, 4>>>(reinterpret_cast<float*>(1 << 20), floats.data, 0);
     expect_out_of_bounds("@read reads 4 bytes, where there is no memory at all");
