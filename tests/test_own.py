@@ -98,8 +98,68 @@ def test_planted(own, text, pattern, new, said):
 
 
 @pytest.mark.parametrize("step", [step for step in programs.steps() if step.suffix == ".cu"], ids=programs.name)
-def test_a_kernel_is_compared_with_stages_of_its_precision(step):
-    assert own_py.is_half(programs.name(step)) == ("const float* A" not in step.read_text())
+def test_a_kernel_is_compared_with_stages_of_its_kind(step):
+    text, stage = step.read_text(), own_py.Own(step)
+    said = "wgmma" if "kWgmma" in text else "tensor cores" if "kTensor" in text else "FP32 units"
+    assert (stage.half, stage.unit) == ("const float* A" not in text, said)
+
+
+LAUNCHER = "void launch_matmul(int M, int N, int K, const float* A, const float* B, float* C) {"
+WMMA = """// multiples of 16x16x16
+#include <cuda_fp16.h>
+#include <mma.h>
+using namespace nvcuda;
+__global__ void matmul(int M, int N, int K, const half* A, const half* B, float* C) {
+    const int row = blockIdx.y * 16, col = blockIdx.x * 16;
+    wmma::fragment<wmma::matrix_a, 16, 16, 16, half, wmma::row_major> a;
+    wmma::fragment<wmma::matrix_b, 16, 16, 16, half, wmma::row_major> b;
+    wmma::fragment<wmma::accumulator, 16, 16, 16, float> sums;
+    wmma::fill_fragment(sums, 0.0f);
+    for (int k = 0; k < K; k += 16) {
+        wmma::load_matrix_sync(a, A + size_t(row) * K + k, K);
+        wmma::load_matrix_sync(b, B + size_t(k) * N + col, N);
+        wmma::mma_sync(sums, a, b, sums);
+    }
+    wmma::store_matrix_sync(C + size_t(row) * N + col, sums, N, wmma::mem_row_major);
+}
+void launch_matmul(int M, int N, int K, const half* A, const half* B, float* C) {
+    matmul<<<dim3(N / 16, M / 16), 32>>>(M, N, K, A, B, C);
+}
+"""
+GRID_STRIDE = """__global__ void matmul(int M, int N, int K, const float* A, const float* B, float* C) {
+    for (size_t i = blockIdx.x * blockDim.x + threadIdx.x; i < size_t(M) * N; i += gridDim.x * blockDim.x) {
+        float sum = 0;
+        for (int k = 0; k < K; ++k) sum += A[i / N * K + k] * B[size_t(k) * N + i % N];
+        C[i] = sum;
+    }
+}
+""" + LAUNCHER + """
+    matmul<<<64, 256>>>(M, N, K, A, B, C);
+}
+"""
+ON_THE_HOST = "#include <vector>\n" + LAUNCHER + """
+    std::vector<float> a(size_t(M) * K), b(size_t(K) * N), c(size_t(M) * N);
+    cudaMemcpy(a.data(), A, a.size() * sizeof(float), cudaMemcpyDeviceToHost);
+    cudaMemcpy(b.data(), B, b.size() * sizeof(float), cudaMemcpyDeviceToHost);
+    for (size_t i = 0; i < c.size(); ++i)
+        for (int k = 0; k < K; ++k) c[i] += a[i / N * K + k] * b[size_t(k) * N + i % N];
+    cudaMemcpy(C, c.data(), c.size() * sizeof(float), cudaMemcpyHostToDevice);
+}
+"""
+COLUMNS = GRID_STRIDE.replace("i / N", "i % M").replace("i % N", "i / M").replace("C[i]", "C[i % M * N + i / M]")
+
+
+@pytest.mark.parametrize("text, advice", (
+    (WMMA, r"Nearest by its counts: 06_wmma\.\nIt loads 10\.7 times as much\.\nRead: 06_wmma/README\.md"),
+    (GRID_STRIDE, r"Nearest by its counts: 01_naive\.\nThe step after that: ./run diff 02\nRead: 02_\w+/README\.md"),
+    (COLUMNS, rf"\S*mine\.cu:{line_of(COLUMNS, 'sum +=')}: a warp's\s+load\s+takes (?s:.*)\nNearest .*\n.*\nRead: docs/primer\.md#\S+"),
+    (ON_THE_HOST, "Its kernels load nothing from global memory(?s:.*)")), ids=("wmma", "grid-stride", "columns", "on the host"))
+def test_advice(own, text, advice):
+    """The line that costs most leads; then the nearest stage of its kind. One that is far from all of them reads the nearest's page."""
+    run = own(text)
+    assert (run.returncode, run.stderr) == (0, "") and re.fullmatch(advice, run.stdout.partition("\n\n")[2].strip()), run.stdout
+    assert "inf" not in run.stdout
+    assert max(len(line) for line in run.stdout.splitlines() if "mine.cu" not in line) <= 100
 
 
 def test_lines(own, tmp_path):

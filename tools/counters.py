@@ -7,6 +7,7 @@
                                          for. Needs a GPU, ncu and the right to read its counters.
     counters.py table BIN FOLDER         writes what the emulator counts (of the traced CPU builds in BIN) between the markers of
                                          the READMEs and of the emulator's pages: beside counters.csv, or as ./run prints it.
+                                         And docs/results/counted.csv, what ./run mine.cu compares with.
 
 Examples:    python3 tools/counters.py measure build/bin docs/results/h200
              python3 tools/counters.py table build/bin docs/results/h200
@@ -40,6 +41,8 @@ COUNTERS = {column: ",".join(f"{metric}.sum" for metric in metrics.split()) for 
 COMPARED = dict(zip(COUNTERS, ("global loads: requests", "sectors", "global stores: sectors", "shared loads: wavefronts",
                                "shared stores: wavefronts")))
 SIZE = 256  # of the counts
+# Those of the table that ./run prints without a GPU.
+TABLE = ("stage", "global_load_bytes", "sectors_per_request", "bank_conflict_factor", "barriers_per_block")
 STAGES = [each.name for each in PROGRAMS if each.kind == "stage"]
 STALLS = ("long_scoreboard", "short_scoreboard", "barrier", "dispatch_stall", "math_pipe_throttle", "mio_throttle", "lg_throttle",
           "wait", "not_selected", "no_instruction")
@@ -96,19 +99,21 @@ def by_stage(path):
 
 
 def counted(bin_folder):
-    """({stage: its row as ./run prints it}, {stage: the emulator's counts in the columns of counters.csv})"""
-    printed, counts = {}, {}
+    """({stage: its row as ./run prints it}, {stage: the emulator's counts in the columns of counters.csv}, the text of counted.csv)"""
+    printed, counts, text = {}, {}, ",".join(TABLE) + "\n"
     with tempfile.TemporaryDirectory() as folder:
         for stage in STAGES:
             said = "\n".join(lines(bin_folder / f"{stage}_cpu_trace", "--csv", f"{folder}/csv"))
             printed[stage] = said[said.index(f"\n{stage} ") + 1:]  # its row, and what is said below it
             counts |= by_stage(pathlib.Path(folder) / "csv")
-    return printed, counts
+            text += "".join(",".join(f"{getattr(row, column)}" for column in TABLE) + "\n" for row in read(pathlib.Path(folder) / "csv"))
+    return printed, counts, text
 
 
 def pages(counted, folder):
-    """{page: its text} of the pages that have these tables: what the emulator counts beside counters.csv, or as ./run prints it."""
-    printed, counts = counted
+    """{file: its text} of the pages that have these tables: what the emulator counts beside counters.csv, or as ./run prints it. And
+    of counted.csv, the same for `./run mine.cu` to compare with."""
+    printed, counts, text = counted
     hardware = by_stage(folder / "counters.csv")
     table = markdown([Head(" | ".join(("stage", "<counted by", *COMPARED.values()))), *(
         " | ".join((stage, who, *(f"{count:,}" for count in rows[stage].values())))
@@ -117,7 +122,8 @@ def pages(counted, folder):
     def made(name, old):
         return {"counters": table, "counted": with_rows(old, printed.values())}.get(name, old)
 
-    return {page: filled(page, made) for page in (ROOT / "README.md", *ROOT.glob("emulator/*.md"))}
+    return {ROOT / "docs/results/counted.csv": text,
+            **{page: filled(page, made) for page in (ROOT / "README.md", *ROOT.glob("emulator/*.md"))}}
 
 
 def main():

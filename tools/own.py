@@ -2,7 +2,7 @@
 counted (on a GPU timed) as the chapters' are, and a verdict says what to try next. Any other program runs on the emulator as it is,
 which then says what it found."""
 import csv
-import functools
+import difflib
 import hashlib
 import json
 import math
@@ -13,6 +13,7 @@ import shlex
 import subprocess
 import sys
 import tempfile
+import textwrap
 
 import machine
 import programs
@@ -80,6 +81,9 @@ class Own:
         # A line of the file says which shapes it takes: // multiples of 128x128x8
         said = re.search(r"(?m)^//\s*multiples of (\d+)x(\d+)x(\d+)$", text)
         self.half = bool(re.search(r"\b(__)?(half|nv_bfloat16)\b", code))
+        # What it multiplies with.
+        self.unit = next((unit for unit, words in (("wgmma", r"\bwgmma"), ("tensor cores", r"\bw?mma(_|\b)")) if re.search(words, code)),
+                         "FP32 units")
         self.multiples = tuple(map(int, said.groups())) if said else (1, 1, 1)
         place = hashlib.sha1(os.fsencode(self.path.resolve())).hexdigest()[:8]
         self.folder = BUILD / "own" / f"{self.name[:50]}-{place}"
@@ -198,35 +202,38 @@ def run_stage(own, cpu, csv_file):
         write_whole((csv_file, text))
     if code == 0 and text:
         row = list(csv.DictReader(text.splitlines()))[-1]
-        print("", *(counted if cpu else timed)(row, own.half, list(csv.DictReader(lines.splitlines()))), sep="\n")
+        print()
+        for sentence in counted(own, row, list(csv.DictReader(lines.splitlines()))) if cpu else timed(own, row):
+            print(textwrap.fill(sentence, 80, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False))
     if code == 1 and cpu:
         print(f"  See it: ./run view {shlex.quote(str(own.path))}", file=sys.stderr, flush=True)
     return code
 
 
-@functools.lru_cache(None)
-def is_half(stage):
-    """Whether a stage or a step takes halves."""
-    return any(Own(step).half for step in programs.steps() if programs.name(step) == stage)
+def stages():
+    """The last step of each chapter, as {its name: a file like one's own}."""
+    return {programs.name(step): Own(step) for step in programs.steps() if step.name == "matmul.cu"}
 
 
-def counted(row, half, lines):
-    """What the counts say: the nearest stage, the line that could save most, and a lesson to read."""
-    lesson = "03_shared_blocking/README.md" if row["shared_load_wavefronts"] == "0" else "04_unroll/README.md"
-    if (row["m"], row["n"], row["k"]) == ("256",) * 3:  # as in the table of the first page
-        table = re.search(r"(?s)<!-- counted -->(.*?)<!-- /counted -->", (ROOT / "README.md").read_text())[1]
-        stages = {name: [float(cell.replace("-", "1")) for cell in cells.split()[:4]]
-                  for name, cells in re.findall(r"(?m)^ +(\d\d_\w+)(.*)", table) if is_half(name) == half}
-        mine = [float(row["global_load_bytes"]) / 2**20, float(row["sectors_per_request"]),
-                float(row["bank_conflict_factor"].replace("-", "1")), float(row["barriers_per_block"])]
-        # The bytes count most.
-        nearest = min(stages, key=lambda name: sum(weight * abs(math.log((a + less) / (b + less))) for weight, less, a, b in zip(
-            (3, 1, 1, 1), (0, 1, 1, 1), mine, stages[name])))
-        yield f"Nearest by its counts: {nearest}."
+def counted(own, row, lines):
+    """What the counts say: the line that could save most, the nearest stage, and a lesson to read."""
+    of_its_kind = {name: stage for name, stage in stages().items() if stage.unit == own.unit}
+    lesson = ("03_shared_blocking" if row["shared_load_wavefronts"] == "0" else "04_unroll") if own.unit == "FP32 units" else min(of_its_kind)
+    lesson, advice = f"{lesson}/README.md", []
+    if row["global_load_bytes"] == "0":
+        yield "Its kernels load nothing from global memory, where A and B are: there is nothing to compare with a stage."
+        return
+    if (row["m"], row["n"], row["k"]) == ("256",) * 3:  # as in that file
+        rows = csv.DictReader((ROOT / "docs/results/counted.csv").read_text().splitlines())
+        nearest, loads_more = nearest_of([each for each in rows if each["stage"] in of_its_kind], row, own.half and own.unit == "FP32 units")
         after = [step for step in programs.steps()
                  if programs.name(programs.before(step) or step) == nearest != programs.name(step)]
-        if after:
-            yield f"The step after that: ./run diff {programs.short(after[0])}"
+        lesson = f"{nearest}/README.md"
+        advice.append(f"Nearest by its counts: {nearest}.")
+        if loads_more > 1.5:  # so that it has that one's step before it
+            advice.append(f"It loads {loads_more:.1f} times as much.")
+        elif after:
+            advice.append(f"The step after that: ./run diff {programs.short(after[0])}")
             lesson = f"{after[0].parent.name}/README.md"
     of_all = {memory: sum(int(each["cost"]) for each in lines if each["memory"] == memory) for memory in UNITS}
 
@@ -238,13 +245,30 @@ def counted(row, half, lines):
         cost, ideal = (int(line[column]) / int(line["requests"]) for column in ("cost", "at_best"))
         yield (f"{line['line']}: a warp's {line['kind']} takes {cost:.1f} {unit} of {line['memory']} memory where "
                f"{ideal:.1f} could do: {why}.")
+    yield from advice
     yield f"Read: {lesson}"
 
 
-def timed(row, half, _):
+def nearest_of(rows, row, in_halves):
+    """The stage whose counts are nearest to the row's, and how many times as much it loads. The elements that are loaded count most,
+    as bytes of float: in_halves says that the row's are of half, while the stages' are not."""
+    def figures(of, times=1):
+        return (times * float(of["global_load_bytes"]), *(1 + float(of[column].replace("-", "1")) for column in (
+            "sectors_per_request", "bank_conflict_factor", "barriers_per_block")))
+
+    def distance(stage):
+        return sum(weight * abs(math.log(a / b)) for weight, a, b in zip((3, 1, 1, 1), mine, figures(stage)))
+
+    mine = figures(row, 2 if in_halves else 1)
+    nearest = min(rows, key=distance)
+    return nearest["stage"], mine[0] / figures(nearest)[0]
+
+
+def timed(own, row):
     """Where its speed stands in the ladder."""
+    of_half = {name: stage.half for name, stage in stages().items()}
     rows = [each for each in csv.DictReader((ROOT / "docs/results/h200/ladder.csv").read_text().splitlines())
-            if is_half(each["stage"]) == half]
+            if of_half[each["stage"].partition("/")[0].split()[0]] == own.half]
     size = row["m"] if any(each["m"] == row["m"] for each in rows) else "8192"
     mine = float(row["percent_of_cublas"].replace("-", "0"))
     faster = [each for each in rows if each["m"] == size and float(each["percent_of_cublas"]) > mine]

@@ -30,7 +30,8 @@ void print_gpu(const Gpu& gpu, const Arithmetic& arithmetic) {
 
 void add_prediction(Row& row, double flop, const Traffic& traffic, const Arithmetic& arithmetic,
                     const Gpu& gpu, double measured_gflops) {
-    const double device = traffic.loaded >= 0 ? flop / (traffic.loaded + traffic.stored) : 0;
+    const double bytes = traffic.loaded + traffic.stored;
+    const double device = bytes > 0 ? flop / bytes : 0;
     const double shared = traffic.shared > 0 ? flop / traffic.shared : 0;
     const double predicted = attainable_gflops(gpu, arithmetic, device, shared);
     row += {
