@@ -7,6 +7,7 @@ import pytest
 
 import own as own_py
 import programs
+from stand_ins import press_ctrl_c
 from support import ROOT, call
 
 STAGE = (ROOT / "03_shared_blocking/matmul.cu").read_text()
@@ -270,16 +271,31 @@ def test_blocks_that_wait(own, kernel):
      ("mine.cu", "launch_matmul takes"))), ids=("asm", "unknown", "cuBLAS", "curand", "neither", "signature"))
 def test_refused(own, text, said):
     run = own(text)
-    lines = [line for line in run.stderr.splitlines() if "build failed" not in line and not line.startswith(" ")]
+    lines = [line for line in run.stderr.splitlines() if "build failed" not in line and line[0] != " "]  # nor what is quoted
     assert run.returncode in (1, 2) and len(lines) == 1 and all(placed(word, text) in lines[0] for word in said), run.stderr
 
 
-def test_error_has_its_source_line(own):
-    run = own(planted(MIN, "s[t] = t;", "s[t] = u; s[t] = t;"))
-    [error, source, mark, failed] = run.stderr.splitlines()
-    assert run.returncode == 1 and f"mine.cu:{line_of(MIN, 's[t] = t;')}: 'u'" in error
-    assert source.endswith("s[t] = u; s[t] = t;")
-    assert mark.index("^") == source.index("u;") and "./run -v" in failed
+@pytest.mark.parametrize("old, new, said, marked", (
+    ("s[t] = t;", "s[t] = tt;", "'tt'", "tt;"),
+    ("s[64];", "s[64]; s[0] = tt;", "'tt'", "tt;"),  # in a line that the emulator rewrites
+    ("<<<1, 64>>>", "<<<1, tt>>>", "'tt'", "tt>>>"),
+    (">>>(out)", ">>>()", "too few arguments", "("),  # found in a header of the emulator
+    ("s[t] = t;", "s[t] = t", "expected ';'", ";")), ids=("name", "shared", "launch", "arguments", "semicolon"))
+def test_compile_error(own, old, new, said, marked):
+    """Is shown with the line of the source, and a mark below what is wrong; in colour on a terminal."""
+    text = planted(MIN, old, new)
+    head, quoted, mark, *_, failed = short(own(text).stderr).splitlines()
+    number, line = quoted.split(" | ")
+    assert re.match(rf"mine.cu:{int(number)}:\d+: error: .*{re.escape(said)}", head), head
+    assert line == text.splitlines()[int(number) - 1] and mark.split(" | ")[1].index("^") == f"{line};".index(marked), quoted + mark
+    assert " | " not in head and "emulator" not in head and "./run -v" in failed
+
+
+def test_compile_error_in_colour(tmp_path):
+    (tmp_path / "mine.cu").write_text(planted(MIN, "<<<1, 64>>>", "<<<1, tt>>>"))
+    environment = {**os.environ, "NO_INSTALL": "1", "TERM": "xterm"}
+    code, output = press_ctrl_c([ROOT / "run", "mine.cu"], "not pressed", cwd=tmp_path, env=environment)
+    assert code == 1 and output.count("\x1b[1;3") == 2 and "error:\x1b[0m" in output and "^\x1b[0m" in output, output
 
 
 def test_no_such_file(own, tmp_path):
@@ -294,7 +310,7 @@ def test_no_such_file(own, tmp_path):
 def test_file_names(own, name, code):
     run = own(BARE, name=name)
     assert (run.returncode, run.stderr.count("\n")) == (code, code == 2)
-    assert code or run.stdout.count("a warp's") == 1 and "at best" not in run.stdout, run.stdout
+    assert code or run.stdout.count("warp's") == 1 and "at best" not in run.stdout, run.stdout
 
 
 def test_no_other_file_is_replaced(own, tmp_path):

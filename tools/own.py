@@ -40,7 +40,10 @@ SIGNATURE = "launch_matmul takes (int M, int N, int K, const T* A, const T* B, U
 FLAG = re.compile(r"-(D\w+.*|I.+|U\w+|std=.*|O\d|g|G|w|lineinfo|arch=.*|gencode=?.*|l\w+|use_fast_math|-use_fast_math|"
                   r"-extended-lambda|-expt-.*|rdc=.*)")
 TAKEN = re.compile(r"-[DUI]|-std=c\+\+(20|23|2[ab])")  # of these the emulator's compiler takes; the others are nvcc's alone
-ERROR = re.compile(r"(\S[^:\n]*):(\d+):(?:\d+:)? (?:fatal )?error: (.*)|(.*): undefined reference to (.*)")
+# The first line of an error of g++ or of nvcc, or one of the linker's.
+ERROR = re.compile(r"(\S[^:\n(]*)(?::(\d+):(?:(\d+):)?|\((\d+)\):) (?:fatal )?error: (.*)|(.*): undefined reference to (.*)")
+REQUIRED = re.compile(r"((\S[^:\n]*):(\d+):(\d+)): +required from here")
+SKIPPED = 77  # a program's exit code
 UNITS = {"global": ("sectors", "neighbouring threads should access neighbouring elements", "docs/primer.md#where-the-data-are"),
          "shared": ("wavefronts", "bank conflicts", "03_shared_blocking/README.md#banks")}
 
@@ -108,41 +111,44 @@ class Own:
             machine.check_built(machine.call(machine.building([target]), line=machine.Shown(), stderr=subprocess.STDOUT))
         self.folder.mkdir(parents=True, exist_ok=True)
 
-    def call(self, *words):
-        """The compiler. Of its errors only the first ones are shown, each with its line of the source."""
+    def call(self, *words, generated=()):
+        """The compiler. Of its errors only the first ones are shown. generated: by each source, what was made of it."""
         said = []
         if machine.verbose:
             say(shlex.join(map(str, words)))
-        if not machine.call(words, line=said.append, stderr=subprocess.STDOUT,
-                            env={**os.environ, "LC_ALL": "C"}):
+        if not machine.call(words, line=said.append, stderr=subprocess.STDOUT, env={**os.environ, "LC_ALL": "C"}):
             return
         text = b"".join(said).decode(errors="replace").replace(f"{pathlib.Path.cwd()}/", "")
-        found = self.errors(text)
-        sys.stderr.write(text if machine.verbose or not found else "".join(found[:3]))
+        found = list(dict.fromkeys(self.errors(text.splitlines(), dict(generated))))
+        sys.stderr.write(text if machine.verbose or not found else "".join(f"{error}\n" for error in found[:3]))
         if found and not machine.verbose:
             fail(1, f"build failed; ./run -v {shlex.quote(str(self.path))} shows all that the compiler said")
         fail(1, "build failed")
 
-    def errors(self, text):
-        """The errors in what the compiler said, each with the line of the source and the mark below it."""
-        found, shown = {}, None
-        for line in text.splitlines():
-            if match := ERROR.match(line):
-                error = self.error(match)
-                shown = None if error in found else found.setdefault(error, [error])
-            elif shown and re.match(r" *\d* \|", line):
-                shown.append(machine.coloured(line))
+    def errors(self, lines, generated):
+        """Each error of the compiler with the line of the source and the mark below it. One in a header of the emulator stands where
+        the source asks for that."""
+        asked = None
+        for number, text in enumerate(lines):
+            asked = REQUIRED.match(text) or asked
+            match = ERROR.match(text)
+            if not match:
+                continue
+            file, line, column, of_nvcc, what, place, name = match.groups()
+            if name:
+                yield f"{self.path}: {name} is declared, but nothing defines it"
+            elif pathlib.Path(file).name == "main.cu" and not self.has_main:
+                yield f"{self.path}: {SIGNATURE}"
             else:
-                shown = None
-        return ["\n".join(lines) + "\n" for lines in found.values()]
-
-    def error(self, match):
-        file, line, what, place, name = match.groups()
-        if name:
-            return f"{self.path}: {name} is declared, but nothing defines it"
-        if pathlib.Path(file).name == "main.cu" and not self.has_main:
-            return f"{self.path}: {SIGNATURE}"
-        return f"{file}:{line}: {what}" + self.explained(what)
+                end = next((at for at in range(number + 1, len(lines)) if not lines[at].startswith(" ")), len(lines))
+                shown = lines[number:end]
+                if column and pathlib.Path(file).resolve() not in generated and asked:
+                    shown, (file, line, column) = [text.replace(f"{file}:{line}:{column}", asked[1])], asked.groups()[1:]
+                if column and pathlib.Path(file).resolve() in generated:
+                    shown = in_source(shown, file, int(line), int(column), generated[pathlib.Path(file).resolve()])
+                shown[0] = re.sub(r" before '(?:emulator|EMULATOR)\w*'", "", shown[0]) + self.explained(what)
+                yield "\n".join(map(machine.coloured, shown))
+            asked = None
 
     @staticmethod
     def explained(what):
@@ -162,17 +168,17 @@ class Own:
         flags = [*traced, *["-DEMULATOR_SEVERAL_FILES"] * bool(self.others), "-fwrapv", *["-w"] * (not machine.verbose),
                  *filter(TAKEN.match, self.flags)]
         includes = [f"-I{folder}" for folder in (how["includes"][0], *folders, *how["includes"][1:])]
-        objects = []
+        objects, done = [], {}
         for number, source in enumerate((self.source(), *self.others)):
             objects.append(made.with_name(f"{variant}{number}.o"))
             generated = objects[-1].with_suffix(".cpp")
             try:
-                rewrite_launches.rewrite_file(source, generated, folders)
+                done |= rewrite_launches.rewrite_file(source, generated, folders)
             except SystemExit as refused:
                 print(str(refused).replace(f"{pathlib.Path.cwd()}/", ""), file=sys.stderr)
                 sys.exit(1)
             device = ["-D__CUDACC__", "-D__CUDA_ARCH__=800"] if source.suffix == ".cu" else ["-DEMULATOR_HOST_FILE"]
-            self.call(how["compiler"], *flags, *device, *includes, "-c", generated, "-o", objects[-1])
+            self.call(how["compiler"], *flags, *device, *includes, "-c", generated, "-o", objects[-1], generated=done)
         self.call(how["compiler"], *objects, "-o", made, *how["link"][variant])
         return made
 
@@ -185,6 +191,19 @@ class Own:
                   *self.flags, f"-I{ROOT}", f"-I{self.path.parent}", self.source(), BUILD / "libharness.a",
                   BUILD / "libharness_host.a", "-o", made, "-lcublas", "-ldl")
         return made
+
+
+def in_source(shown, file, line, column, generated):
+    """An error as g++ shows it. If its line is another one in the file that was compiled, the mark stands where that is in the source."""
+    source = programs.text_of(pathlib.Path(file)).splitlines()[line - 1]
+    compiled = programs.text_of(generated).splitlines()[line + 1]  # below two lines of its own
+    if source == compiled and shown[1:]:
+        return shown
+    blocks = difflib.SequenceMatcher(None, compiled, source, autojunk=False).get_matching_blocks()
+    here = next((column + there - at for at, there, size in blocks if at < column <= at + size), None)
+    head = shown[0].replace(f"{file}:{line}:{column}:", f"{file}:{line}:" + f"{here}:" * bool(here))
+    mark = [f"      | {' ' * (here - 1)}^"] if here else []
+    return [head, f"{line:5} | {source}", *mark]
 
 
 def run_stage(own, cpu, csv_file):
