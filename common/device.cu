@@ -5,8 +5,8 @@ void check_cuda(cudaError_t status, const std::string& call) {
     const char* advice = status == cudaErrorMemoryAllocation ? "; try a smaller size"
                          : status == cudaErrorNoKernelImageForDevice
                              ? "; build for this GPU: -DCMAKE_CUDA_ARCHITECTURES=native"
-                         : status == cudaErrorInvalidValue
-                             ? "; a launch has a bad argument, or the launcher freed A, B or C"
+                         : status == cudaErrorInvalidValue && call.find("cudaMemcpy") == 0
+                             ? "; has the launcher freed A, B or C?"
                              : "";
     throw Failure(kDeviceFailed, call + " failed: " + cudaGetErrorString(status) + advice);
 }
@@ -26,6 +26,7 @@ int select_device(int device) {
 }
 
 void finish_launch(const std::string& what) {
-    check_cuda(cudaGetLastError(), "launching " + what);
-    check_cuda(cudaDeviceSynchronize(), "running " + what);
+    const cudaError_t ran = cudaDeviceSynchronize(), called = cudaGetLastError();
+    check_cuda(ran, "running " + what);
+    check_cuda(called, "launching " + what + ", or another call of its launcher,");
 }

@@ -39,6 +39,9 @@ public:
     Machine(const Options& options, const Facts& facts);
     Columns columns() const;  // of the table
 
+    // How many elements C takes on each side, in which a write is noticed. 0 where the machine itself
+    // names the line that writes outside C.
+    size_t guard() const;
     // Calls `verify`, which launches and checks the product, for each order of threads. Throws
     // Failure(kWrongResult) also for what a right result hides: a race, other traffic than stated.
     void verify_in_each_order(const Product& product, const Verify& verify);
@@ -53,6 +56,7 @@ private:
     const Options options_;
     Bench bench_;
     const Gpu gpu_;  // to predict for
+    size_t allocated_ = 0;  // the emulator's memory after one of the launches of a shape
 };
 
 // Verifies at both ends of matrices with more than 2^32 elements. Of the emulator alone.

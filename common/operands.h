@@ -39,6 +39,9 @@ std::vector<T> random_reals(size_t count, uint32_t seed, float low = -1) {
     });
 }
 
+// Elements on each side of C, so that it stays 2 KiB aligned.
+constexpr size_t kGuard = 1024;
+
 // A device array has value_type, upload(), download() and slice(first, count), a kernel's argument.
 template <class InArray, class OutArray>
 struct OperandsIn {
@@ -46,9 +49,10 @@ struct OperandsIn {
     using Out = typename OutArray::value_type;
 
     // The device's memory first: a device says what is too much, the host may promise it.
-    explicit OperandsIn(Shape s)
-        : shape(s), A_device(size_t(s.M) * s.K), B_device(size_t(s.K) * s.N),
-          C_device_(size_t(s.M) * s.N + 2 * kGuard), C_(size_t(s.M) * s.N + 2 * kGuard) {}
+    // guard: elements on each side of C, in which a write is noticed.
+    explicit OperandsIn(Shape s, size_t guard = kGuard)
+        : shape(s), A_device(size_t(s.M) * s.K), B_device(size_t(s.K) * s.N), guard_(guard),
+          C_device_(size_t(s.M) * s.N + 2 * guard), C_(size_t(s.M) * s.N + 2 * guard) {}
 
     // If even K products of 1 exceed the limit, rows of A keep only so many elements.
     void set_integers(uint32_t seed, double exact_limit) {
@@ -63,23 +67,25 @@ struct OperandsIn {
     // Reals of both signs, for timing. Simpler data draws less power, which can raise the clock.
     void set_timed(uint32_t seed) { fill(seed, shape.K, random_reals<In>, -1.0f); }
 
-    auto C_device() { return C_device_.slice(kGuard, C_.size() - 2 * kGuard); }
-    const Out* C() const { return &C_[kGuard]; }
+    auto C_device() { return C_device_.slice(guard_, C_.size() - 2 * guard_); }
+    const Out* C() const { return &C_[guard_]; }
     // C holds NaN before a run. The guards hold a number: adding to a NaN would not change it.
     void clear() {
         std::fill(C_.begin(), C_.end(), Out(kGuardValue));
-        std::fill(C_.begin() + kGuard, C_.end() - kGuard, unwritten<Out>());
+        std::fill(C_.begin() + guard_, C_.end() - guard_, unwritten<Out>());
         C_device_.upload(C_);
     }
     // Downloads C. Returns "", or where the kernel wrote outside C, or that it changed A or B.
     std::string fetch() {
         C_device_.download(C_);
         const float guard = float(Out(kGuardValue));
-        for (size_t i = 0; i < kGuard; ++i) {
-            if (!(float(C_[kGuard - 1 - i]) == guard))
-                return format("a write outside C, %zu elements before its start", i + 1);
-            if (!(float(C_[C_.size() - kGuard + i]) == guard))
-                return format("a write outside C, %zu elements past its end", i);
+        for (size_t i = 0; i < guard_; ++i) {
+            if (!(float(C_[guard_ - 1 - i]) == guard))
+                return i ? format("a write outside C, %zu elements before its start", i + 1)
+                         : "a write outside C, just before its start";
+            if (!(float(C_[C_.size() - guard_ + i]) == guard))
+                return format("a write outside C, to C[%zu][%zu], %spast its end",
+                              shape.M + i / shape.N, i % shape.N, i ? "" : "just ");
         }
         return changed(A_device, A) ? "A was changed" : changed(B_device, B) ? "B was changed" : "";
     }
@@ -89,7 +95,6 @@ struct OperandsIn {
     std::vector<In> A, B;
 
 private:
-    static constexpr size_t kGuard = 1024;  // elements on each side, so that C stays 2 KiB aligned
     static constexpr float kGuardValue = 0.1234567f;
 
     // Fills A and B, and uploads them after thinning the rows of A, so that a sum has no more than
@@ -114,6 +119,7 @@ private:
         return std::memcmp(now.data(), host.data(), now.size() * sizeof(In)) != 0;
     }
 
+    size_t guard_;
     OutArray C_device_;
     std::vector<Out> C_;
 };

@@ -102,7 +102,7 @@ static void run_shapes(Launcher<In, Out> launch, const Facts& facts, const Optio
         doing(each.form + (each.form.empty() ? "" : " ") + to_string(each.shape), [&] {
             const Shape s = product.shape = each.shape;
             only_form = each.form;
-            Operands<In, Out> x(s);
+            Operands<In, Out> x(s, machine.guard());
             product.at = {x.A_device.data(), x.B_device.data(), x.C_device()};
             progress(product.name() + ": verifying " + each.form);
             const double error = verify_product(

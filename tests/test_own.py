@@ -87,7 +87,7 @@ def test_verdict(own, text, stated):
 
 @pytest.mark.parametrize("text, pattern, new, said", (
     (BARE, r"(?s)(__syncthreads\(\);.*)__syncthreads\(\);", r"\1", "race in shared memory: mine.cu:"),
-    (BARE, r"(if \(\w+ < M) && \w+ < N\)", r"\1)", "a write outside C"),
+    (BARE, r"(if \(\w+ < M) && \w+ < N\)", r"\1)", "out of bounds: mine.cu:"),
     (BARE, r"(\+= \w+\[(\w+)\] \* \w+)\[\w+\]", r"\1[\2]", "C[0][1] is"),
     (BARE, r"(<<<\w+, \w+)>>>", r"\1 + 1>>>", "__launch_bounds__"),
     (STAGE, r"(double loaded_\w+\(.*\n? *return )", r"\g<1>2 * ", "stated are")),
@@ -179,6 +179,22 @@ def test_multiples(own):
     assert own(text).returncode == 0
     assert own(text, "-m", "256", "-k", "16").returncode == 0
     assert own(planted(text, "// multiples", "// ")).returncode == 3, "past the end of A"
+
+
+def test_leak(own):
+    """Found in a launcher, too."""
+    text = planted(GRID_STRIDE, "    matmul<<<", "    float* more;\n    cudaMalloc(&more, 1000);\n    matmul<<<")
+    run = own(text, "--size", "8")
+    assert run.returncode == 1 and "leaves 1000 more bytes" in run.stderr and "without cudaFree" in run.stderr, run.stderr
+    run = own(text, verb="test")
+    assert run.returncode == 1 and "Passed" not in run.stdout, run.stdout
+
+
+def test_a_write_outside_c(own):
+    """Has its line."""
+    text = planted(GRID_STRIDE, "i < size_t(M) * N", "i <= size_t(M) * N")
+    run = own(planted(text, "i / N * K + k", "i % M * K + k"))
+    assert run.returncode == 3 and f"mine.cu:{line_of(text, 'C[i]')} writes 4 bytes, just past the end" in run.stderr, run.stderr
 
 
 def test_verbs(own, tmp_path):

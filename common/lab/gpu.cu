@@ -222,6 +222,7 @@ Columns Machine::columns() const {
             {"measured_of_predicted", "ratio", 7}};
 }
 
+size_t Machine::guard() const { return kGuard; }
 void Machine::verify_in_each_order(const Product&, const Verify& verify) { verify(); }
 void Machine::after_row() {}
 void Machine::end(const Product&) const {}

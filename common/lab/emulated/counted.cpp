@@ -125,6 +125,17 @@ Columns Machine::columns() const {
             {"predicted_gflops", "predicted|TFLOP/s", 11, as_tera}};
 }
 
+size_t Machine::guard() const {
+    static const bool traced = emulator::tracing();  // before anything has switched that off
+    return traced ? 0 : kGuard;
+}
+
+static size_t allocated() {
+    size_t free = 0, total = 0;
+    check_cuda(cudaMemGetInfo(&free, &total), "cudaMemGetInfo");
+    return total - free;
+}
+
 void Machine::verify_in_each_order(const Product& product, const Verify& verify) {
     emulator::set_tracing(true);
     if (!options_.record.empty()) {
@@ -137,6 +148,7 @@ void Machine::verify_in_each_order(const Product& product, const Verify& verify)
     }
     in_each_order([&] { verify(), check_traffic(product.traffic()); }, options_.seed);
     emulator::set_tracing(false);  // the reals go where the integers went
+    allocated_ = allocated();
 }
 
 static void add_counts(Row& row, double flop, const emulator::Counts& c) {
@@ -160,6 +172,12 @@ static void add_counts(Row& row, double flop, const emulator::Counts& c) {
 }
 
 void Machine::measure(const Product& product, Row& row) {
+    // A launcher may keep memory for its next call. One more launch of the shape has taken more.
+    if (const size_t now = allocated(); now > allocated_)
+        throw Failure(kWrongResult,
+                      format("each call of the launcher leaves %zu more bytes of device "
+                             "memory allocated: cudaMalloc() without cudaFree()",
+                             now - allocated_));
     emulator::set_tracing(true);
     const emulator::Counts& c = counts();
     Traffic traffic = product.traffic();
