@@ -10,7 +10,7 @@ enum ExitCode {
     kWrongResult = 1,
     kBadCommandLine = 2,
     kDeviceFailed = 3,
-    kNoGpu = 77
+    kNoGpu = 77  // or whatever else keeps it from being tried
 };
 
 // Ends the program with an exit code and a line on stderr, below which a verdict gives its reasons.

@@ -21,9 +21,10 @@ void set_order(Order order, unsigned seed = 1);
 
 // Runs only the first and the last block of each launch of more than 1000, and accepts any memory as device memory. So a kernel can
 // run on matrices that are too large for the machine, of which only the ends are touched. Kernels are told of so many
-// multiprocessors; 0: runs all as usual. A launch of a single block is left out, because that block computes everything: unless
-// every launch ends, without an error, after so many traced accesses; 0: at its end.
-void run_ends_only(int multiprocessors, uint64_t accesses = 0);
+// multiprocessors; 0: runs all as usual. Every launch ends, without an error, after so many traced accesses; 0: at its end. A launch of a
+// single block, which computes everything, is left out, unless `single`.
+void run_ends_only(int multiprocessors, uint64_t accesses = 0, bool single = false);
+bool ended_early();  // some launch since the last call for a number of multiprocessors, by that limit
 
 // Fragment layout to emulate: 70, 75 or 80 (default; also later architectures).
 void set_architecture(int sm);

@@ -128,7 +128,7 @@ void run_blocks() {
         shuffle(shuffled);
     }
     for (uint64_t b = 0; b < blocks && !run.error && !run.restart; ++b) {
-        if (only_ends_run() && blocks == 1 && !accesses_run()) continue;
+        if (leaves_single_blocks() && blocks == 1) continue;
         if (only_ends_run() && blocks > 1000 && b == 1) b = blocks - 1;
         run.first_or_last = b == 0 || b == blocks - 1;
         const uint64_t block = order == Order::random    ? shuffled[b]
@@ -234,6 +234,7 @@ void fail(const std::string& problem, cudaError_t error) {
 }
 
 void end_early() {
+    note_early_end();
     run.error = kEndedEarly;
     suspend();
 }

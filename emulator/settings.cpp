@@ -15,6 +15,7 @@ struct Settings {
     Order order = Order::forward;
     int ends_only = 0;
     uint64_t accesses = 0;
+    bool ended_early = false, leaves_single = false;
     std::mt19937 random{1};
     int architecture = 80;
 } settings;
@@ -32,13 +33,18 @@ void set_architecture(int sm) {
     settings.architecture = std::min(sm, 80);
 }
 
-void run_ends_only(int multiprocessors, uint64_t accesses) {
+void run_ends_only(int multiprocessors, uint64_t accesses, bool single) {
     settings.ends_only = multiprocessors;
+    if (multiprocessors) settings.ended_early = false;
     settings.accesses = accesses;
+    settings.leaves_single = multiprocessors && !single;
 }
 
 int architecture() { return settings.architecture; }
 int only_ends_run() { return settings.ends_only; }
+bool leaves_single_blocks() { return settings.leaves_single; }
+bool ended_early() { return settings.ended_early; }
+void note_early_end() { settings.ended_early = true; }
 uint64_t accesses_run() { return settings.accesses; }
 Order thread_order() { return settings.order; }
 unsigned random_number() { return settings.random(); }

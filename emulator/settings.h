@@ -7,6 +7,8 @@ namespace emulator {
 
 int only_ends_run();  // 0, or on how many multiprocessors
 uint64_t accesses_run();  // traced ones of a launch, before it ends; 0: all
+bool leaves_single_blocks();  // launches of one block don't run
+void note_early_end();  // for ended_early()
 Order thread_order();
 unsigned random_number();  // of the sequence that random orders come from
 void shuffle(std::vector<unsigned>& numbers);

@@ -200,6 +200,9 @@ def test_a_write_outside_c(own):
 def test_verbs(own, tmp_path):
     run = own(BARE, verb="test")
     assert run.returncode == 0 and run.stdout.count("Passed") == 4 == run.stdout.count("\n"), run.stdout
+    run = own(GRID_STRIDE, verb="test")  # its blocks would compute five thousand million elements
+    assert run.returncode == 0 and run.stdout.count("Passed") == 3 and "Skipped" in run.stdout.splitlines()[3], run.stdout
+    assert run.stderr.startswith("mine: not tried: 640000000 x 8 x 8") and run.stderr.count("\n") == 1, run.stderr
     run = own(changed(BARE, r"__syncthreads\(\);", ""), verb="test")
     assert run.returncode == 1 and "Failed" in run.stdout and "Passed" not in run.stdout
     run = own(BARE, "--html", tmp_path / "page.html", verb="view")

@@ -178,9 +178,12 @@ __global__ void read_for_ever(volatile int* n) {
 
 TEST_F(Accesses, ALaunchCanEndEarly) {
     Device<int> one(1, 1);
-    emulator::run_ends_only(1, 1000);
-    read_for_ever<<<1, 4>>>(one.data);
-    emulator::run_ends_only(0);
+    for (const bool single : {true, false}) {
+        emulator::run_ends_only(1, 1000, single);
+        read_for_ever<<<1, 4>>>(one.data);
+        emulator::run_ends_only(0);
+        EXPECT_EQ(emulator::ended_early(), single);
+    }
     expect_silence();
 }
 
