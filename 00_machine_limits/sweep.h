@@ -40,12 +40,20 @@ inline Columns limit_columns() {
             {"cycles_per_instruction", "cycles|each", 9}};
 }
 
-// Prints how close to the roof the points came. shares: each point's fraction of it.
+// Prints how close to the roof the points came, and if some lie so far above it that the roof must have
+// been measured too low. shares: each point's fraction of it.
 inline void print_shares(const std::vector<double>& shares, double peak, double gbs) {
     const auto [least, most] = std::minmax_element(shares.begin(), shares.end());
     std::printf(
         "The points of the sweep lie at %.1f%% to %.1f%% of the roof, whose ridge is at %.1f flop/byte.\n",
         100 * *least, 100 * *most, peak / gbs);
+    const auto above =
+        std::count_if(shares.begin(), shares.end(), [](double s) { return s > 1.1; });
+    if (above > 0)
+        std::printf(
+            "%d above 110%%: something disturbed copy or fp32_fma, which make the roof. Run it again, with "
+            "nothing beside it.\n",
+            int(above));
 }
 
 // The data repeats after this many elements, so that the reference takes little time. The period is

@@ -1,4 +1,5 @@
 // The verifier must reject every wrong result, at any size, and accept every right one.
+#include "00_machine_limits/sweep.h"
 #include "common/lab/program.h"
 #include "common/operands.h"
 #include "common/options.h"
@@ -153,6 +154,17 @@ TEST(Accuracy, SamplesTheCornersOfALargeMatrix) {
     EXPECT_EQ(some.size(), 128u);
     EXPECT_EQ(some.front(), 0);
     EXPECT_EQ(some.back(), 8191);
+}
+
+TEST(Roofline, APointFarAboveIsDisturbed) {
+    for (const auto& [shares, above] :
+         {std::pair(std::vector<double>{0.93, 1.09}, ""), {{0.93, 2.49, 1.2}, "2 above 110%"}}) {
+        testing::internal::CaptureStdout();
+        print_shares(shares, 8000, 400);
+        const std::string said = testing::internal::GetCapturedStdout();
+        EXPECT_EQ(said.find("disturbed") != std::string::npos, above[0] != '\0') << said;
+        EXPECT_NE(said.find(above), std::string::npos) << said;
+    }
 }
 
 TEST(Roofline, GivesTheFiguresOfTheSlides) {
