@@ -5,6 +5,7 @@
 #include <cuda_fp16.h>
 #include <sys/mman.h>
 
+#include "common/lab/emulated/explained.h"
 #include "common/machine.h"
 #include "emulator/emulator.h"
 
@@ -63,11 +64,13 @@ static bool verify_ends(const Product& product, Shape s) {
     const bool long_sums = s.K == kLong;
     for (const int multiprocessors : {1, 1 << 30}) {
         emulator::run_ends_only(multiprocessors, long_sums ? kOfSums : kAccesses, long_sums);
-        product.multiply(s, {A.data, B.data, C.data});
+        explained("at both ends", [&] {
+            product.multiply(s, {A.data, B.data, C.data});
+            finish_launch();
+        });
         emulator::run_ends_only(0);
         if (found(*C.data) != "was not written") break;
     }
-    finish_launch();
     if (long_sums) return true;  // only its beginning has run
     if (emulator::ended_early()) return false;
     C.at_ends(kCompared, [&](int row, int col, const Out& got) {

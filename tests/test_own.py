@@ -190,6 +190,20 @@ def test_leak(own):
     assert run.returncode == 1 and "Passed" not in run.stdout, run.stdout
 
 
+@pytest.mark.parametrize("call, said", (
+    ("cudaMemset(C, 0, size_t(1) << 40);", f"cudaMemset at mine.cu:<cudaMemset> (?s:.*) {1 << 40} bytes in an array"),
+    ("matmul<<<1, 2048>>>(M, N, K, A, B, C);", "the launch at mine.cu:<matmul<<<1> asks for blocks of 2048")), ids=("memset", "launch"))
+def test_a_failed_call(own, call, said):
+    """The cause with its line comes first, CUDA's name for it last, and no other cause is guessed."""
+    text = planted(GRID_STRIDE, "    matmul<<<64", f"    {call}\n    matmul<<<64")
+    run = own(text)
+    head, cause, quoted, name = short(run.stderr).splitlines()
+    assert run.returncode == 3 and re.match(placed(said, text), cause.strip()), run.stderr
+    assert call in quoted and "failed: invalid" in name and "freed" not in name, run.stderr
+    run = own(text, verb="test")
+    assert run.returncode == 3 and re.search(placed(said, text), short(run.stderr)) and "0.cpp" not in run.stderr, run.stderr
+
+
 def test_a_write_outside_c(own):
     """Has its line."""
     text = planted(GRID_STRIDE, "i < size_t(M) * N", "i <= size_t(M) * N")

@@ -321,6 +321,11 @@ def new(words, steps_meant):
     return 0
 
 
+def name_places(own):
+    """Places are named as the file is on the command line: from this folder, or whole."""
+    os.environ["EMULATOR_FOLDER"] = "/" if own.path.is_absolute() else f"{pathlib.Path.cwd()}/"
+
+
 def run(words):
     """./run FILE.cu [OPTION...]"""
     own = Own(words[0], words[1:])
@@ -328,8 +333,7 @@ def run(words):
         machine.verbose = machine.verbose or "-v" in own.words
         own.cpu = own.cpu or "--cpu" in own.words
         own.words = [word for word in own.words if word not in ("-v", "--cpu")]
-    # Places are named as the file is on the command line: from this folder, or whole.
-    os.environ["EMULATOR_FOLDER"] = "/" if own.path.is_absolute() else f"{pathlib.Path.cwd()}/"
+    name_places(own)
     if not own.is_stage:
         return run_any(own)
     csv_file = None
@@ -348,6 +352,7 @@ def test(words):
     if not own.is_stage or own.words:
         fail(2, f"{words[0]}: takes a file with launch_matmul(), and no more options" if own.is_stage else
              f"{words[0]}: has no launch_matmul(); ./run {shlex.quote(words[0])} runs it")
+    name_places(own)
     machine.verbose = "-V" in words
     machine.need(("cmake", "g++", "ninja-build", "libboost-context-dev"))
     machine.configure(tests=True)

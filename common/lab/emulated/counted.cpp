@@ -1,5 +1,6 @@
 // The emulator's side of machine.h and bench.h. A plain build verifies in three orders of threads,
 // a traced one in one, and there it also counts. Nothing is timed.
+#include "common/lab/emulated/explained.h"
 #include "common/machine.h"
 #include "emulator/emulator.h"
 
@@ -27,23 +28,31 @@ static std::string below(const std::string& problem) {
            std::string(std::max<size_t>(place, 5) - 5, ' ') + problem.substr(what + 1);
 }
 
+void explained(const std::string& who, const std::function<void()>& call) {
+    const emulator::Silence silence;  // what the emulator finds stands in the failure
+    emulator::reset_counts();
+    try {
+        call();
+    } catch (const Failure& failure) {
+        const auto& problems = counts().problems;
+        const std::string said = failure.what();
+        if (problems.empty() && failure.code != kWrongResult) throw;
+        if (problems.empty() || said.find(problems[0]) != said.npos)
+            throw Failure(failure.code, who + ": " + said);
+        const std::string problem = below(emulator::with_lines(problems[0]));
+        throw Failure(failure.code, failure.code == kWrongResult ? who + ": " + said + problem
+                                                                 : who + problem + "\n  " + said);
+    }
+}
+
 void in_each_order(const Verify& verify, unsigned seed) {
-    const emulator::Silence silence;  // what the emulator finds stands below the failure
     for (const auto& [name, order] : emulator::kOrders) {
         emulator::set_order(order, seed);
-        emulator::reset_counts();
-        try {
+        explained(format("threads in %s order", name), [&] {
             verify();
             if (!counts().problems.empty())
                 throw Failure(kWrongResult, "the result is right, but by luck");
-        } catch (const Failure& failure) {
-            const auto& problems = counts().problems;
-            if (failure.code != kWrongResult && problems.empty()) throw;
-            std::string what = format("threads in %s order: ", name) + failure.what();
-            if (!problems.empty() && what.find(problems[0]) == what.npos)
-                what += below(emulator::with_lines(problems[0]));
-            throw Failure(failure.code, what);
-        }
+        });
         if (emulator::tracing()) return;
     }
 }
