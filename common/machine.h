@@ -29,9 +29,9 @@ public:
     static const int kDefaultSize;  // of the matrices
     // Verified before those, which let no guard act.
     static const std::vector<Shape> kBeforeDefault;
-    // Also then, and with --all-forms: shapes at which each form that a launcher may choose is
-    // verified. Then the first that it takes will do.
-    static std::vector<Shape> shapes_for(const FormFacts& form);
+    // Also then, and with --all-forms at `all`: the shapes at which each form that a launcher may
+    // choose is verified, where it takes them.
+    static std::vector<Shape> shapes_for(const FormFacts& form, bool all);
     static OptionTable options(Options& options);  // those that it alone has
 
     // Takes the device into use, and prints what it is and for which GPU it predicts. Throws as

@@ -71,14 +71,11 @@ static std::vector<Case> cases_of(const Options& options, const std::vector<Shap
         for (const Shape& s : Machine::kBeforeDefault) cases.push_back({s, "", false});
     if (form_asked.empty() && (by_default || options.all_forms))
         for (const FormFacts& form : product.facts.forms) {
-            const std::vector<Shape> shapes = Machine::shapes_for(form);
-            int taken = 0;
+            const std::vector<Shape> shapes = Machine::shapes_for(form, options.all_forms);
+            const size_t before = cases.size();
             for (const Shape& s : shapes)
-                if ((options.all_forms || !taken) && takes(product, form, s)) {
-                    cases.push_back({s, form.name, false});
-                    ++taken;
-                }
-            if (!taken && !shapes.empty())
+                if (takes(product, form, s)) cases.push_back({s, form.name, false});
+            if (cases.size() == before && !shapes.empty())
                 throw Failure(kWrongResult, "the form " + form.name + " takes no shape");
         }
     for (const Shape& s : asked) cases.push_back({s, form_asked, true});

@@ -89,7 +89,7 @@ def test_bad_input(words, code, said, environment, tmp_path):
 
 
 def products_of_32_bits(text):
-    """The lines of a kernel's source that multiply two variables in 32 bits: not optimised, each product there is one of LLVM's."""
+    """The lines of a kernel that multiply two variables in 32 bits: not optimised, each product there is one of LLVM's."""
     flags = "-x cl -cl-std=CL1.2 -target spir64 -Xclang -finclude-default-header -O0 -g1 -S -emit-llvm -o - -"
     run = subprocess.run([tool("clang-19"), *flags.split()], input=text, capture_output=True, text=True)
     assert run.returncode == 0, run.stderr

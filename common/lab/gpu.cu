@@ -191,7 +191,7 @@ Sustained Bench::sustained(const Launch& launch, double ms) {
 
 const int Machine::kDefaultSize = 4096;
 const std::vector<Shape> Machine::kBeforeDefault = {};
-std::vector<Shape> Machine::shapes_for(const FormFacts&) { return {}; }
+std::vector<Shape> Machine::shapes_for(const FormFacts&, bool) { return {}; }
 OptionTable Machine::options(Options& o) {
     return {{"--rested", "", "time launches after a rest alone, in half the time", flag(o.rested)}};
 }

@@ -90,15 +90,16 @@ const int Machine::kDefaultSize = 256;
 const std::vector<Shape> Machine::kBeforeDefault = {
     {7, 5, 3}, {130, 264, 24}, {5, 130, 1800}, {3, 136, 250}, {3, 132, 252}};
 
-// Two tiles each way, with little in the second; rows of C on 8 bytes, on 16, on 4. Two groups of
-// eight rows of tiles. More than a round of a ring of twelve buffers.
-std::vector<Shape> Machine::shapes_for(const FormFacts& form) {
+// Two tiles each way, with little in the second; rows of C on 8 bytes, which TMA can't store, and on
+// 16. All: rows on 4 bytes; two groups of eight rows of tiles; more than a round of a ring of twelve
+// buffers.
+std::vector<Shape> Machine::shapes_for(const FormFacts& form, bool all) {
     const auto& [name, m, n, k] = form;
-    return {{m + 5, n + 2, k + 8},
-            {m + 5, n + 4, k + 8},
-            {m + 5, n + 1, 2 * k + 8},
-            {8 * m + 5, n + 4, k},
-            {5, 8, 13 * k + 8}};
+    std::vector<Shape> shapes = {{m + 5, n + 2, k + 8}, {m + 5, n + 4, k + 8}};
+    if (all)
+        shapes +=
+            {Shape{m + 5, n + 1, 2 * k + 8}, Shape{8 * m + 5, n + 4, k}, Shape{5, 8, 13 * k + 8}};
+    return shapes;
 }
 
 OptionTable Machine::options(Options& o) {
