@@ -103,6 +103,18 @@ static bool parse_command_line(const OptionTable& options, int argc, char** argv
     return true;
 }
 
+// On stderr. ./run, which reads stdout, would see the two in any order: for it the lines stand among
+// those of stdout, each behind a mark (tools/machine.py).
+static void print_error(const std::string& lines) {
+    if (!std::getenv("ERRORS_IN_OUTPUT")) {
+        std::fprintf(stderr, "%s\n", lines.c_str());
+        return;
+    }
+    std::istringstream each(lines);
+    for (std::string line; std::getline(each, line);) std::printf("\x15%s\n", line.c_str());
+    std::fflush(stdout);
+}
+
 int run_program(Text name, Text about, const OptionTable& options, Text examples, int argc,
                 char** argv, const std::function<void()>& body) {
     std::string wrong = name + ": ";
@@ -123,8 +135,9 @@ int run_program(Text name, Text about, const OptionTable& options, Text examples
     std::fflush(stdout);
     for (char& c : wrong)  // what was typed must not steer the terminal
         if (std::iscntrl((unsigned char)c) && c != '\n') c = '?';
-    const bool red = code == kWrongResult && on_terminal() && !std::getenv("NO_COLOR");
-    std::fprintf(stderr, red ? "\033[31m%s\033[0m\n" : "%s\n", wrong.c_str());
+    if (code == kWrongResult && on_terminal() && !std::getenv("NO_COLOR"))
+        wrong = "\033[31m" + wrong + "\033[0m";
+    print_error(wrong);
     return code;
 }
 

@@ -53,6 +53,16 @@ def test_lines_of_each_program(s):
     assert [line.split()[0] for line in lines[2:-1]] == ["02/1_first", "02_two/1_first.cu:7", "02_two", "02_two.cu:7"], lines
 
 
+@pytest.mark.parametrize("shape, see_it", (("7 x 5 x 3", ["  See it: ./run view 02 -m 7 -n 5 -k 3"]), ("7 x 5 x 3000", [])))
+def test_an_error_stands_below_the_rows(s, shape, see_it):
+    """However the two outputs are read; and a page that can be made shows the product that is wrong."""
+    s.stage("02_two", before=f"""case "$ERRORS_IN_OUTPUT" in 1) mark='\025'; esac
+        echo header; echo stage; echo 02_two row; printf "${{mark}}02_two: {shape}: is wrong\n"; exit 1""")
+    run = s.call("run", "02/matmul", stderr=subprocess.STDOUT)
+    assert run.returncode == 1
+    assert run.stdout.splitlines() == ["header", "stage", "02_two row", f"02_two: {shape}: is wrong", *see_it]
+
+
 @pytest.mark.parametrize("words, said", (("02", "view 02 diff 03"), ("02/1", "view 02/1 diff 02/matmul"), ("03", "view 03"),
                                          ("", "")))
 def test_what_to_type_next(s, words, said):
@@ -471,6 +481,11 @@ def test_wide_shows_what_the_csv_has(tmp_path):
     run = call(program("03_shared_blocking_cpu_trace"), "--wide", "--size", "16", "--csv", tmp_path / "x.csv")
     rows = [line.split(",") for line in (tmp_path / "x.csv").read_text().splitlines()]
     assert [re.split("  +", line) for line in run.stdout.splitlines()[-2:]] == rows
+
+
+def test_an_error_comes_in_the_output_where_that_is_asked(tmp_path):
+    run = call(program("01_naive_cpu_trace"), "--size", "0", env={**os.environ, "ERRORS_IN_OUTPUT": "1"})
+    assert (run.returncode, run.stderr) == (2, "") and run.stdout.startswith(machine.ERROR_MARK.decode() + "01_naive: "), run.stdout
 
 
 def test_ctrl_c_in_a_real_program(tmp_path):

@@ -46,6 +46,9 @@ def fail(code, text):
     sys.exit(code)
 
 
+SHAPE = re.compile(rb"\b(\d+) x (\d+) x (\d+): ")  # of a product, in what is said of it
+
+
 def call(words, called=None, line=None, **options):
     """Runs a program and passes each line of its output to `line`. Returns the exit code as a shell does, and says so if a signal
     killed it. Stops it if this process is interrupted."""
@@ -68,6 +71,35 @@ def call(words, called=None, line=None, **options):
     if child.returncode < 0 and child.returncode != -signal.SIGPIPE:
         say(f"{called or words[0]}: killed by {signal.Signals(-child.returncode).name}")
     return child.returncode if child.returncode >= 0 else 128 - child.returncode
+
+
+ERROR_MARK = b"\x15"  # options.cpp's
+
+
+def call_stage(words, name, show):
+    """Runs the program of a stage. Its errors come in its output, marked, so that they stay below the rows and the header that it had
+    printed before: each goes to stderr, every other line to `show`. Returns the exit code and the shape (M, N, K) of the product that
+    was wrong, or None."""
+    shape = None
+
+    def sort(line):
+        nonlocal shape
+        if not line.startswith(ERROR_MARK):
+            return show(line)
+        sys.stderr.buffer.write(line.removeprefix(ERROR_MARK))
+        sys.stderr.flush()
+        if found := SHAPE.search(line):
+            shape = shape or tuple(map(int, found.groups()))
+
+    return call(words, name, sort, env={**os.environ, "ERRORS_IN_OUTPUT": "1"}), shape
+
+
+def see_it(what, shape):
+    """What to type to see the product that was wrong, unless no page can show matrices of that shape."""
+    import view
+    if shape and max(shape) <= view.LONGEST:
+        options = "".join(f" -{edge} {length}" for edge, length in zip("mnk", shape))
+        print(f"  See it: ./run view {what}{options}", file=sys.stderr, flush=True)
 
 
 def output(*words):

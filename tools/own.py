@@ -209,12 +209,17 @@ def in_source(shown, file, line, column, generated):
 def run_stage(own, cpu, csv_file):
     """Verifies, counts or times it, and says what to try next."""
     program = own.emulated() if cpu else own.compiled()
+
+    def show(line):
+        sys.stdout.buffer.write(line)
+        sys.stdout.flush()
+
     with tempfile.TemporaryDirectory(prefix="run-") as scratch:
         of_rows, of_lines = (pathlib.Path(scratch, f"{name}.csv") for name in ("rows", "lines"))
         more = [] if {"--large-indices", "--help", "-h"} & set(own.words) else ["--csv", of_rows] + ["--lines-csv", of_lines] * cpu
         if own.multiples != (1, 1, 1) and not {"--size", "--sizes", "-m", "-n", "-k"} & set(own.words):
             more += ["--sizes", ",".join("x".join(map(str, own.rounded([edge] * 3))) for edge in (1, 256 if cpu else 4096))]
-        code = machine.call([program, *own.words, *more], own.name)
+        code, shape = machine.call_stage([program, *own.words, *more], own.name, show)
         text, lines = (file.read_text(errors="surrogateescape") if file.exists() else ""
                        for file in (of_rows, of_lines))
     if code == 0 and csv_file:
@@ -225,7 +230,7 @@ def run_stage(own, cpu, csv_file):
         for sentence in counted(own, row, list(csv.DictReader(lines.splitlines()))) if cpu else timed(own, row):
             print(textwrap.fill(sentence, 80, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False))
     if code == 1 and cpu:
-        print(f"  See it: ./run view {shlex.quote(str(own.path))}", file=sys.stderr, flush=True)
+        machine.see_it(shlex.quote(str(own.path)), shape)
     return code
 
 

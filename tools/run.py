@@ -263,12 +263,12 @@ def run_stages(chosen, cpu, options, csv):
                     sys.stdout.flush()
 
             file = pathlib.Path(scratch, f"{target}.csv")
-            code = machine.call([BUILD / "bin" / target, *options, *(["--csv", file] if csv else [])], stage.name, show)
+            code, shape = machine.call_stage([BUILD / "bin" / target, *options, *(["--csv", file] if csv else [])], stage.name, show)
             if code == 77 and with_rows:  # this GPU lacks something that the others don't need
                 continue
             with_rows, result = with_rows or code == 0, result or code
             if code == 1 and cpu:
-                print(f"  See it: ./run view {programs.short(stage.source)}", file=sys.stderr, flush=True)
+                machine.see_it(programs.short(stage.source), shape)
             if code > 1:
                 return result  # the others would fail in the same way
             if csv and code == 0:
