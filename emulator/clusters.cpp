@@ -56,6 +56,25 @@ void pass_if_complete() {
 
 unsigned rank_of(unsigned thread) { return thread / run.block_threads; }
 
+std::string rank_names(unsigned mask) {
+    std::string ranges;
+    for (unsigned rank = 0; mask >> rank;) {
+        const unsigned first = rank;
+        while (mask >> rank & 1) ++rank;
+        if (rank == first) {
+            ++rank;
+            continue;
+        }
+        ranges += (ranges.empty() ? "" : ", ") + std::to_string(first) +
+                  (rank - 1 > first ? " to " + std::to_string(rank - 1) : "");
+    }
+    return ((mask & (mask - 1)) ? "ranks " : "rank ") + ranges;
+}
+
+static std::string blocks_of(dim3 size) {
+    return std::to_string(size.x) + " x " + std::to_string(size.y) + " x " + std::to_string(size.z);
+}
+
 void set_cluster(unsigned x, unsigned y, unsigned z) {
     const unsigned ranks = x * y * z;
     if (run.ranks == ranks && run.cluster.x == x && run.cluster.y == y) return;
@@ -63,7 +82,9 @@ void set_cluster(unsigned x, unsigned y, unsigned z) {
     if (ranks < 1 || ranks > kMaxRanks)
         refuse(std::to_string(ranks) + " blocks, not 1 to " + std::to_string(kMaxRanks));
     if (run.grid.x % x || run.grid.y % y || run.grid.z % z)
-        refuse("the grid is not a multiple of the cluster");
+        refuse("the grid of " + blocks_of(run.grid) + " blocks of the launch at " +
+               site_name(run.launched) + " is not a multiple of the cluster's " +
+               blocks_of({x, y, z}));
     if (ranks > 1 && run.block_threads % 32)
         refuse("the emulator wants whole warps in the blocks of a cluster");
     if (ranks * run.block_threads > kMaxThreads)

@@ -30,6 +30,7 @@ struct Wait {
     const Mbarrier* barrier = nullptr;
     uint32_t phase = 0;
 } waits[kMaxThreads];
+Waited waited[kMaxThreads];  // the last wait that is over
 
 uint64_t mark(const uint64_t* memory) {
     return reinterpret_cast<uintptr_t>(memory) ^ 0x7265697272616200;
@@ -40,6 +41,8 @@ std::string at(const Call& site) { return " at " + site_name(site); }
 std::string count(int64_t n, const char* what) {
     return std::to_string(n) + " " + what + (n == 1 ? "" : "s");
 }
+
+std::string name_in_rank(const Mbarrier& barrier);  // without that
 
 std::string numbers(std::initializer_list<int64_t> of) {
     std::string text;
@@ -53,6 +56,26 @@ std::string too_fast(const Mbarrier& b) {
            " less than the arrivals of a phase, or does the thread leave out a wait?";
 }
 
+unsigned rank_with(const Mbarrier& b) {
+    const auto address = reinterpret_cast<char*>(b.memory);
+    return unsigned(size_t(address - static_cast<char*>(run.shared)) / run.shared_stride);
+}
+
+std::string wait_at(const Waited& w) {
+    return "the wait" + at(w.site) + " on " + name_of(*w.barrier);
+}
+
+// Of a wait that was over at once, or "".
+std::string stale_wait(const Mbarrier& b, const Waited& before) {
+    const bool here = b.stale.barrier && (b.stale.again || b.has_loads);
+    const Waited& w = here ? b.stale : before.again ? before : b.before_arrival;
+    if (!w.barrier) return "";
+    return wait_at(w) + " by " + thread_name(w.thread) + ", for parity " +
+           std::to_string(w.phase & 1) + ", was over at once: that is the parity of " +
+           (w.phase < 0 ? "the phase before the first" : "phase " + std::to_string(w.phase)) +
+           (w.again ? ", for which the thread had waited before" : "");
+}
+
 // Does what every phase ends with, if this one does.
 void complete_phase(Mbarrier& b) {
     if (b.pending > 0 || b.bytes != 0) return;
@@ -62,16 +85,20 @@ void complete_phase(Mbarrier& b) {
     b.landed.clear();
     b.completed[1] = std::exchange(b.completed[0], b.complete.release_agent(&b));
     b.pending = b.arrivals;
+    b.complete_ranks = std::exchange(b.arriving_ranks, 0);
     ++b.phase;
     for (unsigned t = 0; t < run.threads; ++t) {
         const Call& site = threads[t].site;
         const uint32_t phase = waits[t].phase;
-        if (waits[t].barrier == &b && threads[t].state == State::ready && phase + 2 == b.phase)
+        if (waits[t].barrier == &b && threads[t].state == State::ready && phase + 2 == b.phase) {
+            const std::string stale = stale_wait(b, waited[current_thread]);
             misuse_by(t,
                       "mbarrier_wait: phase " + std::to_string(phase + 1) + " of " + name_of(b) +
                           " is complete before the thread that waits for phase " +
                           std::to_string(phase) + " has gone on",
-                      site.file, site.line, "it may wait for ever; " + too_fast(b));
+                      site.file, site.line,
+                      "it may wait for ever; " + (stale.empty() ? too_fast(b) : stale));
+        }
     }
     wake(&b);
 }
@@ -89,11 +116,16 @@ void check_phase(const Mbarrier& b, uint32_t phase, const Call& site) {
               site.file, site.line, too_fast(b));
 }
 
+// A hint.
+std::string init_and(const Mbarrier& b, const std::string& more) {
+    return (more.empty() ? "its mbarrier_init()"
+                         : more + "; the mbarrier_init() of " + name_of(b)) +
+           " is" + at(b.site);
+}
+
 // Only mbarrier_arrive_remote reaches another block's.
 void check_own(const Mbarrier& b, const char* instruction, const char* file, int line) {
-    const auto address = reinterpret_cast<char*>(b.memory);
-    const size_t offset = size_t(address - static_cast<char*>(run.shared));
-    if (run.ranks == 1 || offset / run.shared_stride == rank_of(current_thread)) return;
+    if (run.ranks == 1 || rank_with(b) == rank_of(current_thread)) return;
     misuse(std::string(instruction) + ": " + name_of(b) + " is another block's", file, line);
 }
 
@@ -109,15 +141,18 @@ void arrive(uint64_t* memory, const char* instruction, int64_t bytes, const char
                    " bytes expected of " + name_of(b) + ", not 0 to " + std::to_string(kMost),
                file, line);
     if (b.pending == 0)
-        misuse(std::string(instruction) + ": one arrival more than the " +
-                   std::to_string(b.arrivals) + " of phase " + std::to_string(b.phase) + " of " +
-                   name_of(b) + ", as its mbarrier_init()" + at(b.site) + " says,",
-               file, line);
+        misuse_by(current_thread,
+                  std::string(instruction) + ": one arrival more than the " +
+                      std::to_string(b.arrivals) + " of phase " + std::to_string(b.phase) + " of " +
+                      name_of(b) + ", by this call",
+                  file, line, init_and(b, suspect(b, waited[current_thread])));
     if (record::on)
         record::note("arrive" + record::number(b.memory) +
                      numbers({current_thread, bytes, b.phase}));
     b.bytes += bytes;
     b.arriving.release(current_thread);
+    b.arriving_ranks |= 1u << rank_of(current_thread);
+    if (waited[current_thread].again) b.before_arrival = waited[current_thread];
     --b.pending;
     complete_phase(b);
 }
@@ -126,48 +161,68 @@ void arrive(uint64_t* memory, const char* instruction, int64_t bytes, const char
 
 Mbarrier::Mbarrier(uint64_t* memory, Call site, int arrivals)
     : memory(memory), site(site), thread(current_thread), clock(clocks::now(current_thread)),
-      arrivals(arrivals), pending(arrivals) {
+      arrivals(arrivals), pending(arrivals), waited_for(run.threads) {
     clocks::keep_all_readers();
 }
 
 // "mbarrier full[1]", and of a cluster's block " of rank 2". Where the kernel has no name for the place,
 // or has come there by another pointer than the one that lies before it: what mbarrier_init() was given.
 std::string name_of(const Mbarrier& barrier) {
+    return name_in_rank(barrier) +
+           (run.ranks > 1 ? " of rank " + std::to_string(rank_with(barrier)) : "");
+}
+
+namespace {
+std::string name_in_rank(const Mbarrier& barrier) {
     const auto address = reinterpret_cast<uintptr_t>(barrier.memory);
     const size_t offset = address - reinterpret_cast<uintptr_t>(run.shared);
-    const std::string rank =
-        run.ranks > 1 ? " of rank " + std::to_string(offset / run.shared_stride) : "";
     const std::string argument = first_argument(site_name(barrier.site), "mbarrier_init");
     const SharedArray* const array = shared_names::array_at(address);
     if (array && array->extents.element == sizeof *barrier.memory &&
         (!array->pointer || argument.empty() || argument.find(array->name) != argument.npos))
-        return "mbarrier " + shared_names::element_at(address) + rank;
+        return "mbarrier " + shared_names::element_at(address);
     const bool dynamic = offset < run.ranks * run.shared_stride;
     if (const Symbol* const symbol = dynamic ? nullptr : find_symbol(address)) {
         const std::string index = "[" + std::to_string((address - symbol->begin) / 8) + "]";
         return "mbarrier " + short_name(*symbol) + (symbol->size > 8 ? index : "");
     }
     return "the mbarrier " + (argument.empty() ? "" : argument + " ") + "at byte " +
-           std::to_string(offset % run.shared_stride) + " of dynamic shared memory" + rank;
+           std::to_string(offset % run.shared_stride) + " of dynamic shared memory";
+}
+}  // namespace
+
+Waited last_wait(unsigned thread) { return waited[thread]; }
+
+std::string suspect(const Mbarrier& b, const Waited& before) {
+    const std::string stale = stale_wait(b, before);
+    if (!stale.empty() || !before.barrier || before.barrier == &b || before.phase < 0) return stale;
+    const std::string who =
+        before.ranks == 1u << rank_of(before.thread) ? "its own block" : rank_names(before.ranks);
+    return "the last wait of " + thread_name(before.thread) + " before that," + at(before.site) +
+           " on " + name_of(*before.barrier) + ", was over after the " +
+           count(before.barrier->arrivals, "arrival") + " of its mbarrier_init()" +
+           at(before.barrier->site) + (run.ranks > 1 ? ", all from " + who : "");
 }
 
 Mbarrier& mbarrier_at(uint64_t* memory, const char* instruction, const char* file, int line) {
-    const auto refuse = [&](const std::string& why) {
-        misuse(std::string(instruction) + ": " + why, file, line);
+    const auto refuse = [&](const std::string& why, const std::string& hint = "") {
+        misuse_by(current_thread, std::string(instruction) + ": " + why, file, line, hint);
     };
     const auto found = barriers.find(memory);
     if (found == barriers.end()) refuse("no mbarrier is there: mbarrier_init() comes first");
     Mbarrier& b = found->second;
     if (*memory != mark(memory))
-        refuse(name_of(b) + " has been overwritten since its mbarrier_init()" + at(b.site));
+        refuse(name_of(b) + " has been overwritten before this call", init_and(b, ""));
     const auto knows = [&](unsigned other, uint32_t clock) {
         return clocks::knows(current_thread, other, clock);
     };
     if (tracing() && !knows(b.thread, b.clock) &&
         !(b.published && knows(clocks::agent(&b), b.published)))
-        refuse("no barrier lies between this and the mbarrier_init() of " + name_of(b) +
-               at(b.site) + " by " + thread_name(b.thread) +
-               (run.ranks > 1 && !b.fenced ? ", which no fence_mbarrier_init() follows" : ""));
+        refuse(std::string("no barrier ") +
+                   (rank_of(b.thread) != rank_of(current_thread) ? "of the cluster " : "") +
+                   "lies between the mbarrier_init() of " + name_of(b) + " and this call",
+               "that mbarrier_init() is" + at(b.site) + ", by " + thread_name(b.thread) +
+                   (run.ranks > 1 && !b.fenced ? ", and no fence_mbarrier_init() follows it" : ""));
     return b;
 }
 
@@ -188,15 +243,19 @@ namespace mbarriers {
 void begin_block() {
     barriers.clear();
     std::fill(std::begin(waits), std::end(waits), Wait());
+    std::fill(std::begin(waited), std::end(waited), Waited());
 }
 
 void end_block() {
     for (auto& [memory, b] : barriers) {
         for (const auto* loads : {&b.unseen, &b.landed})
-            if (!loads->empty())
+            if (!loads->empty()) {
+                const std::string stale = stale_wait(b, {});
                 report_problem("the block ends, and no thread has waited for the " +
                                std::string((*loads)[0].name) + at((*loads)[0].site) + " (" +
-                               block_name() + ", " + thread_name((*loads)[0].thread) + ")");
+                               block_name() + ", " + thread_name((*loads)[0].thread) + ")" +
+                               (stale.empty() ? "" : ": " + stale));
+            }
         see(b.unseen, b.complete), see(b.landed, b.arriving);
         if (b.bytes == 0) continue;
         const std::string state =
@@ -213,28 +272,60 @@ bool anyone_waits() {
     return false;
 }
 
+// In a cluster: whose loads the barrier's phase has, where some of their bytes are missing.
+static std::string came_from(const Mbarrier& b) {
+    if (run.ranks == 1) return "";
+    unsigned from = 0;
+    for (const TensorCopy& load : b.landed) from |= 1u << rank_of(load.thread);
+    if (!from) return " (none has come)";
+    const std::string whose = from == 1u << rank_with(b) ? "its own rank alone" : rank_names(from);
+    return " (some have come, by the " + std::string(b.landed[0].name) + at(b.landed[0].site) +
+           " of " + whose + ")";
+}
+
 void report_deadlock() {
     const auto in_wait = [](const Thread& t) {
         const Mbarrier* const barrier = waits[&t - &threads[0]].barrier;
         return barrier && t.waits(barrier);
     };
     const std::vector<unsigned> waiting = threads_that(in_wait);
-    std::string problem = "deadlock: no thread of " + block_name() + " can go on: ";
+    const std::string of_cluster =
+        run.ranks > 1 ? "the cluster of block " + index_name(run.first_block, run.grid) + ", " +
+                            std::to_string(run.ranks) + " blocks of " +
+                            std::to_string(run.block_threads) + " threads,"
+                      : block_name();
+    std::string problem = "deadlock: no thread of " + of_cluster + " can go on: ";
     if (!waiting.empty())
         problem +=
             count(int64_t(waiting.size()), "thread") + " in mbarrier_wait: " + whereabouts(waiting);
     const std::vector<unsigned> others = threads_that([&](const Thread& t) { return !in_wait(t); });
     if (!others.empty()) problem += (waiting.empty() ? "" : "; ") + whereabouts(others);
+    // Barriers of which the same is said have one line, and the same one of several ranks one name.
+    std::vector<std::pair<std::string, std::map<std::string, unsigned>>> lines;
     for (const auto& [memory, b] : barriers) {
         const auto waiting_here = threads_that([&b = b](const Thread& t) { return t.waits(&b); });
         if (waiting_here.empty() && b.pending == b.arrivals && b.bytes == 0) continue;
         const std::string bytes = b.bytes < 0
                                       ? count(-b.bytes, "byte") + " more than expected have come"
                                       : count(b.bytes, "expected byte") + " to come";
-        problem += "\n  " + name_of(b) + ", set up" + at(b.site) + ": phase " +
-                   std::to_string(b.phase) + ", " + std::to_string(b.pending) + " of " +
-                   std::to_string(b.arrivals) + " arrivals and " + bytes + ", " +
-                   count(int64_t(waiting_here.size()), "thread") + " waiting";
+        const std::string stale = stale_wait(b, {});
+        const std::string text = ", set up" + at(b.site) + ": phase " + std::to_string(b.phase) +
+                                 ", " + std::to_string(b.pending) + " of " +
+                                 std::to_string(b.arrivals) + " arrivals and " + bytes +
+                                 (b.bytes > 0 ? came_from(b) : "") + ", " +
+                                 count(int64_t(waiting_here.size()), "thread") + " waiting" +
+                                 (stale.empty() ? "" : "; " + stale);
+        auto line = std::find_if(lines.begin(), lines.end(),
+                                 [&](const auto& each) { return each.first == text; });
+        if (line == lines.end()) line = lines.insert(line, {text, {}});
+        line->second[name_in_rank(b)] |= run.ranks > 1 ? 1u << rank_with(b) : 0;
+    }
+    for (const auto& [text, names] : lines) {
+        problem += "\n  ";
+        for (const auto& [name, ranks] : names)
+            problem += (name == names.begin()->first ? "" : ", ") + name +
+                       (ranks ? " of " + rank_names(ranks) : "");
+        problem += text;
     }
     fail(problem);
 }
@@ -257,7 +348,11 @@ void mbarrier_init(uint64_t* memory, int arrivals, const char* file, int line) {
     trace::access(current_thread, memory, 8, trace::kWrite, pc, false);
     const auto [place, is_new] =
         barriers.try_emplace(memory, memory, Call{file, line, 0}, arrivals);
-    if (!is_new) refuse(name_of(place->second) + " is set up already," + at(place->second.site));
+    if (!is_new)
+        misuse_by(
+            current_thread,
+            "mbarrier_init: " + name_of(place->second) + " is set up already before this call",
+            file, line, "by that" + at(place->second.site));
     *memory = mark(memory);
     if (record::on) record::note("barrier" + record::number(memory) + numbers({arrivals}));
 }
@@ -315,6 +410,11 @@ void mbarrier_wait(uint64_t* memory, int parity, const char* file, int line) {
         if (record::on) record::note(what + record::number(memory) + text, own);
     };
     note(blocks ? "wait" : "look", true);
+    uint32_t& waited_for = b.waited_for[current_thread];
+    Waited& now = waited[current_thread];
+    now = {&b, site, current_thread, phase, !blocks && waited_for == phase + 2, b.complete_ranks};
+    waited_for = uint32_t(phase + 2);
+    if (now.again || (phase < 0 && !b.stale.again)) b.stale = now;
     if (phase < 0) return;  // before the first phase
     check_phase(b, uint32_t(phase), site);
     if (blocks) {
@@ -324,6 +424,7 @@ void mbarrier_wait(uint64_t* memory, int parity, const char* file, int line) {
             return " for phase " + std::to_string(b.phase) + " of " + name_of(b);
         });
         waits[current_thread] = {};
+        now.ranks = b.complete_ranks;
         note("pass", false);
     }
     see(b.unseen, b.complete);

@@ -208,6 +208,7 @@ void launch(const Launch& launch, void (*thread)(void*), void* argument) {
     run.ranks = 1;
     run.block_threads = launch.block.x * launch.block.y * launch.block.z;
     run.kernel = launch.kernel;
+    run.launched = {launch.file, launch.line, 0};
     run.name = launch.name;
     run.shared_bytes = launch.dynamic_shared_bytes;
     run.shared_alignment = 0;

@@ -66,6 +66,7 @@ struct Run {  // the launch that runs
     size_t shared_alignment = 0;  // that the kernel has declared for it; 0: it has not come to that
     const void* kernel = nullptr;  // its address, where that is known
     const char* name = nullptr;  // as the launch has it
+    Call launched;  // where
     void (*thread)(void*) = nullptr;  // runs it as one thread
     void* argument = nullptr;
     bool running = false;

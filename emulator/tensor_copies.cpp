@@ -15,9 +15,9 @@
 
 namespace emulator {
 
-TensorCopy::TensorCopy(bool store, const CUtensorMap* from, void* shared, int x, int y, Call site,
-                       const void* pc)
-    : name(store ? "bulk_tensor_store" : "bulk_tensor_load"), store(store),
+TensorCopy::TensorCopy(const char* name, const CUtensorMap* from, void* shared, int x, int y,
+                       Call site, const void* pc)
+    : name(name), store(!std::strcmp(name, "bulk_tensor_store")),
       shared(static_cast<char*>(shared)), x(x), y(y), thread(current_thread), site(site), pc(pc) {
     require(90, name, site.file, site.line);
     if (reinterpret_cast<uintptr_t>(from) % 64 == 0) std::memcpy(&map, from, sizeof map);
@@ -61,8 +61,14 @@ void TensorCopy::check_place(int alignment) const {
     trace::bulk_bounds(shared, map.footprint(), store ? trace::kRead : trace::kWrite, pc);
 }
 
+std::string TensorCopy::title() const {
+    if (!ranks) return name;
+    const auto offset = size_t(shared - static_cast<char*>(run.shared));
+    return name + (" into rank " + std::to_string(offset / run.shared_stride));
+}
+
 void TensorCopy::refuse(const std::string& why, const std::string& hint) const {
-    misuse_by(thread, std::string(name) + ": " + why, site.file, site.line, hint);
+    misuse_by(thread, title() + ": " + why, site.file, site.line, hint);
     std::abort();  // does not come here
 }
 

@@ -9,8 +9,19 @@ namespace emulator {
 
 struct Mbarrier;
 
+// A wait at an mbarrier that is over.
+struct Waited {
+    const Mbarrier* barrier = nullptr;
+    Call site{};
+    unsigned thread = 0;
+    int64_t phase = 0;  // -1: the one before the first
+    bool again = false;  // at once: its thread had waited for that phase before
+    unsigned ranks = 0;  // that had arrived in that phase, as a mask
+};
+
 struct TensorCopy {
-    const char* name;  // bulk_tensor_load, bulk_tensor_store, store_async
+    const char*
+        name;  // bulk_tensor_load, bulk_tensor_load_multicast, bulk_tensor_store, store_async
     bool store;
     TensorMap map;
     char* shared;
@@ -23,18 +34,21 @@ struct TensorCopy {
     // Of a load: whom it tells of its bytes, and the phase when it was asked for.
     Mbarrier* barrier = nullptr;
     uint32_t phase = 0;
+    unsigned ranks = 0;  // of a multicast: those that get the box, as a mask
+    Waited before{};  // the last wait of its thread
     // Of a store: how many groups its thread had committed before; the box, once it has been read (of
     // a store_async, from the start); whether the thread has waited for that.
     unsigned group = 0;
     std::vector<char> box{};
     bool read = false;
 
-    TensorCopy(bool store, const CUtensorMap* map, void* shared, int x, int y, Call site,
+    TensorCopy(const char* name, const CUtensorMap* map, void* shared, int x, int y, Call site,
                const void* pc);
     // A store_async is the load of a box of one row, out of a matrix that the copy itself holds.
     TensorCopy(float4 value, void* shared, Call site, const void* pc);
 
     bool bulk() const { return map.magic != 0; }  // no store_async
+    std::string title() const;  // its name, and where a multicast goes
     [[noreturn]] void refuse(const std::string& why, const std::string& hint = "") const;
     // Of the box's row: what of it lies in the matrix.
     struct Row {

@@ -64,10 +64,10 @@ void land(TensorCopy load) {
     const auto bytes = int64_t(load.map.box_bytes());
     if (barrier.phase != load.phase)
         return misuse_by(load.thread,
-                         load.name + (": phase " + std::to_string(load.phase)) + " of " +
+                         load.title() + ": phase " + std::to_string(load.phase) + " of " +
                              name_of(barrier) + " was complete before these " +
                              std::to_string(bytes) + " bytes came: more come than are expected",
-                         load.site.file, load.site.line);
+                         load.site.file, load.site.line, suspect(barrier, load.before));
     barrier.landed.push_back(std::move(load));
     bytes_came(barrier, bytes);
 }
@@ -93,23 +93,37 @@ namespace {
     const bool same = same_site(load.site, other.site);
     const std::string phase =
         "phase " + std::to_string(other.phase) + " of " + name_of(*other.barrier);
-    load.refuse(
-        (same ? "an earlier one of this line" : "the one at " + site_name(other.site)) + ", of " +
-            thread_name(other.thread) + ", is still writing there",
-        other.barrier->phase == other.phase
-            ? "its bytes belong to " + phase +
-                  ", which is not complete. Is a wait for that phase missing before this copy?"
-            : phase + " is complete without its bytes. Does the mbarrier_arrive_expect_tx() of " +
-                  "that phase expect too few?");
+    const unsigned rank = rank_of(load.thread), others_rank = rank_of(other.thread);
+    std::string hint;
+    if (load.ranks && other.ranks && rank != others_rank) {
+        const auto goes_to = [](unsigned from, unsigned mask) {
+            return "that of rank " + std::to_string(from) + " goes to " + rank_names(mask);
+        };
+        hint = goes_to(others_rank, other.ranks) + ", " + goes_to(rank, load.ranks) +
+               ". Is one of the two masks or addresses wrong?";
+    } else if (other.barrier->phase == other.phase) {
+        const std::string cause = suspect(*other.barrier, load.before);
+        hint = "its bytes belong to " + phase + ", which is not complete. " +
+               (cause.empty() ? "Is a wait for that phase missing before this copy?" : cause);
+    } else {
+        hint = phase + " is complete without its bytes. Does the mbarrier_arrive_expect_tx() of " +
+               "that phase expect too few?";
+    }
+    load.refuse((same ? "an earlier one of this line" : "the one at " + site_name(other.site)) +
+                    ", of " + thread_name(other.thread) + ", is still writing there",
+                hint);
 }
 
 // barrier: of the block that gets the box.
 void start_load(TensorCopy load, uint64_t* barrier) {
     Mbarrier& b = mbarrier_at(barrier, load.name, load.site.file, load.site.line);
     load.barrier = &b, load.phase = b.phase;
+    load.before = last_wait(current_thread);
+    b.has_loads = true;
     if (load.bulk() && !b.fenced)
-        load.refuse("no fence_mbarrier_init() follows the mbarrier_init() of " + name_of(b) +
-                    " at " + site_name(b.site));
+        load.refuse("no fence_mbarrier_init() lies between the mbarrier_init() of " + name_of(b) +
+                        " and this call",
+                    "that mbarrier_init() is at " + site_name(b.site));
     const auto check = [&](const Copies& copies) {
         for (const TensorCopy& other : copies)
             if (other.shared < load.shared + load.map.footprint() &&
@@ -136,7 +150,8 @@ void bulk_tensor_load(void* to, const CUtensorMap* map, int x, int y, uint64_t* 
                       const char* file, int line) {
     EmulatorsWork work;
     if (record::on) record::call(current_thread, "bulk load", file, line);
-    TensorCopy load(false, map, to, x, y, {file, line, 0}, __builtin_return_address(0));
+    TensorCopy load("bulk_tensor_load", map, to, x, y, {file, line, 0},
+                    __builtin_return_address(0));
     load.trace_matrix();
     start_load(std::move(load), barrier);
 }
@@ -146,17 +161,18 @@ void bulk_tensor_load_multicast(void* to, const CUtensorMap* map, int x, int y, 
                                 unsigned ranks, const char* file, int line) {
     EmulatorsWork work;
     if (record::on) record::call(current_thread, "bulk load", file, line);
+    const char* const name = "bulk_tensor_load_multicast";
     if (ranks == 0 || ranks >> run.ranks)
-        misuse("bulk_tensor_load_multicast: the ranks " + std::to_string(ranks) +
-                   " are none, or more than those of the cluster",
+        misuse(name + (": the mask " + std::to_string(ranks)) + " has " +
+                   (ranks ? rank_names(ranks) : "no rank") + ", in a cluster of " +
+                   std::to_string(run.ranks) + (run.ranks == 1 ? " block," : " blocks,"),
                file, line);
     bool first = true;
     for (unsigned rank = 0; rank < run.ranks; ++rank) {
         if (!(ranks >> rank & 1)) continue;
-        const auto there = [&](void* mine) {
-            return in_rank(mine, rank, "bulk_tensor_load_multicast", file, line);
-        };
-        TensorCopy load(false, map, there(to), x, y, {file, line, 0}, __builtin_return_address(0));
+        const auto there = [&](void* mine) { return in_rank(mine, rank, name, file, line); };
+        TensorCopy load(name, map, there(to), x, y, {file, line, 0}, __builtin_return_address(0));
+        load.ranks = ranks;
         if (std::exchange(first, false)) load.trace_matrix();
         start_load(std::move(load), static_cast<uint64_t*>(there(barrier)));
     }

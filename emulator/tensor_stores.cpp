@@ -75,7 +75,7 @@ void make_progress(Stores& stores) {
 void bulk_tensor_store(const CUtensorMap* map, int x, int y, const void* from, const char* file,
                        int line) {
     EmulatorsWork work;
-    TensorCopy store(true, map, const_cast<void*>(from), x, y, {file, line, 0},
+    TensorCopy store("bulk_tensor_store", map, const_cast<void*>(from), x, y, {file, line, 0},
                      __builtin_return_address(0));
     if (record::on) record::call(current_thread, "bulk store", file, line);
     for (unsigned t = 0; t < run.threads; ++t)

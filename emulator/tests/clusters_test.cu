@@ -58,6 +58,8 @@ enum Mistake {
     kNoBarrierAtEnd,
     kNoWaitForArrival,
     kWrongRank,
+    kOtherRanksPlace,
+    kOwnRankAlone,
     kNoArrive,
     kOneBlockMissing,
     kForeignWait,
@@ -86,8 +88,9 @@ __global__ void CLUSTER_DIMS(2) __launch_bounds__(64)
     }
     if (thread == 0) {
         ptx::mbarrier_arrive_expect_tx(full, 2048);
-        ptx::bulk_tensor_load_multicast(s + rank * 256, &map, 0, rank * 8, full,
-                                        mistake == kWrongRank ? 7 : 3);  // multicast
+        float* const to = s + (mistake == kOtherRanksPlace ? 0 : rank * 256);
+        const int ranks = mistake == kWrongRank ? 7 : mistake == kOwnRankAlone ? 1 << rank : 3;
+        ptx::bulk_tensor_load_multicast(to, &map, 0, rank * 8, full, ranks);  // @multicast
     }
     uint64_t* const foreign = ptx::map_shared(full, 1 - rank);
     ptx::mbarrier_wait(mistake == kForeignWait ? foreign : full, 0);  // @wait_full
@@ -136,17 +139,81 @@ TEST_F(Clusters, TwoBlocksShare) {
 
 TEST_F(Clusters, Mistakes) {
     const std::pair<Mistake, Said> all[] = {
-        {kNoClusterBarrier, {"no mbarrier is there", "no barrier lies between..mbarrier_init()"}},
+        {kNoClusterBarrier,
+         {"no mbarrier is there",
+          "no barrier of the cluster lies between..this call at ..mbarrier_init() is at @init, by"}},
         {kNoBarrierAtEnd, {"has left its cluster"}},
         {kNoWaitForArrival, {"race in shared memory: ", "uninitialised shared memory: "}},
-        {kWrongRank, {"bulk_tensor_load_multicast: the ranks 7"}},
+        {kWrongRank,
+         {"bulk_tensor_load_multicast: the mask 7 has ranks 0 to 2, in a cluster of 2 blocks"}},
+        {kOtherRanksPlace,
+         {"bulk_tensor_load_multicast into rank ..: an earlier one of this line, of thread 0 of rank "
+          "..at @multicast..that of rank 0 goes to ranks 0 to 1..that of rank 1 goes to ranks 0 to 1",
+          "bulk_tensor_load_multicast into rank ..: an earlier one of this line, of thread 0 of rank "
+          "..at @multicast..that of rank 1 goes to ranks 0 to 1..that of rank 0 goes to ranks 0 to 1",
+          "uninitialised shared memory: @read"}},
+        {kOwnRankAlone,
+         {"deadlock: no thread of the cluster of block ..2 blocks of 64 threads, can go on: 128..\n"
+          "..of ranks 0 to 1, set up at @init: phase 0, 0 of 1 arrivals and 1024 expected bytes to "
+          "come (some have come, by the bulk_tensor_load_multicast at @multicast of its own rank "
+          "alone)"}},
         {kNoArrive, {"cluster_wait: no cluster_arrive() before at @cluster_wait"}},
-        {kOneBlockMissing, {"deadlock: no thread of block "}},
+        {kOneBlockMissing, {"deadlock: no thread of the cluster of block "}},
         {kForeignWait, {"is another block's at @wait_full"}},
         {kOtherBarrier, {"barrier divergence: thread "}},
         {kPastTheEnd, {"out of bounds: @past reads 4 bytes"}},
     };
     expect_each(all, run);
+}
+
+// A ring of one buffer: in each round each block multicasts its half to both, and a thread of each reads it.
+enum Round { kRight, kArrivesAtHome, kParityStays };
+__global__ void CLUSTER_DIMS(2) __launch_bounds__(64)
+    rounds(const __grid_constant__ CUtensorMap map, Round kind, float* out) {
+    extern __shared__ __align__(1024) float s[];  // two boxes
+    uint64_t* const full = (uint64_t*)(s + 512);
+    uint64_t* const empty = full + 1;
+    const int rank = ptx::cluster_rank();
+    if (threadIdx.x == 0) {
+        ptx::mbarrier_init(full, 1);
+        ptx::mbarrier_init(empty, 2);  // @init_empty
+        ptx::fence_mbarrier_init();
+    }
+    ptx::cluster_arrive();
+    ptx::cluster_wait();
+    for (int round = 0; threadIdx.x == 0 && round < 3; ++round) {
+        ptx::mbarrier_wait(empty, kind == kParityStays ? 1 : (round + 1) % 2);  // @wait_empty
+        ptx::mbarrier_arrive_expect_tx(full, 2048);
+        ptx::bulk_tensor_load_multicast(s + rank * 256, &map, 0, rank * 8, full, 3);  // @load
+    }
+    for (int round = 0; threadIdx.x == 32 && round < 3; ++round) {
+        ptx::mbarrier_wait(full, round % 2);
+        out[rank * 2 + round % 2] = s[256];
+        ptx::fence_proxy_async();
+        for (int peer = 0; peer < 2; ++peer)
+            if (kind == kArrivesAtHome) ptx::mbarrier_arrive(empty);
+            else ptx::mbarrier_arrive_remote(empty, peer);
+    }
+    ptx::cluster_arrive();
+    ptx::cluster_wait();
+}
+
+// The wait for the other barrier, which lets the thread go on too early, is named.
+TEST_F(Clusters, WaitsThatEndTooEarly) {
+    Device<float> in(16 * 32, 1.f), out(4);
+    const auto run = [&](Round kind) {
+        rounds<<<2, 64, 2048 + 16>>>(tensor_map(in.data, 16, 32, 8, 32), kind, out.data);
+    };
+    in_every_order([&] { run(kRight), expect_silence(); });
+    run(kArrivesAtHome);
+    expect_some(
+        {"@load..the last wait of thread 0 of rank ..at @wait_empty on the mbarrier empty..was over "
+         "after the 2 arrivals of its mbarrier_init() at @init_empty, all from its own block"});
+    run(kParityStays);
+    expect_some(
+        {"one arrival more..the wait at @wait_empty on the mbarrier empty..by thread 0 of rank ..for "
+         "parity 1, was over at once: that is the parity of the phase before the first, for which "
+         "the thread had waited before"});
 }
 
 // Each block arrives at the other's barrier; only rank 0 waits before it leaves.
@@ -173,7 +240,7 @@ TEST_F(Clusters, ABlockLeavesTooEarly) {
 // ---- Asynchronous stores ------------------------------------------------------------------------
 
 enum Slip {
-    kRight,
+    kNoSlip,
     kToItself,
     kNoWaitForFull,
     kNoWaitForFree,
@@ -197,7 +264,7 @@ __global__ void CLUSTER_DIMS(2) __launch_bounds__(64) send(Slip slip, float* out
     float* const note = (float*)(full + 2);
     const int rank = ptx::cluster_rank(), thread = threadIdx.x;
     const int other = slip == kToItself ? rank : 1 - rank;
-    const Slip mine = thread == 40 ? slip : kRight;  // of one thread
+    const Slip mine = thread == 40 ? slip : kNoSlip;  // of one thread
     if (thread == 0) {
         ptx::mbarrier_init(full, 1);
         ptx::mbarrier_init(free, 64);
@@ -232,11 +299,11 @@ __global__ void CLUSTER_DIMS(2) __launch_bounds__(64) send(Slip slip, float* out
 TEST_F(Clusters, Send) {
     Device<float> out(128);
     in_every_order([&] {
-        for (const Slip slip : {kRight, kToItself}) {
+        for (const Slip slip : {kNoSlip, kToItself}) {
             send<<<2, 64, 64 * 16 + 16 + 64 * 4>>>(slip, out.data);
             expect_silence();
             for (int i = 0; i < 128; ++i) {
-                const int from = slip == kRight ? 1 - i / 64 : i / 64;
+                const int from = slip == kNoSlip ? 1 - i / 64 : i / 64;
                 EXPECT_EQ(out.host()[i], 3 + kRounds * (10007 + 10 * from + 100 * (i % 64)));
             }
         }
@@ -258,7 +325,8 @@ TEST_F(Clusters, Send) {
         {kNoWaitAtEnd, {"mbarrier_arrive_remote: ..has left its cluster at @free"}},
         {kRelaxed, race("shared", "@plain writes", "@read_plain reads")},
         {kWrittenLater, race("shared", "@later writes", "@read_note reads")},
-        {kNoFence, {"no barrier lies between..which no fence_mbarrier_init() follows"}},
+        {kNoFence,
+         {"no barrier of the cluster lies between..at @store..no fence_mbarrier_init() follows it"}},
         {kMisaligned, {"store_async: ..is not a multiple of 16 at @store"}},
         {kPastTheInbox,
          {"out of bounds: @store writes 16 bytes",
@@ -283,8 +351,9 @@ TEST_F(Clusters, Shapes) {
     expect_silence();
     const auto ranks = ints.host();
     for (int i = 0; i < 16; ++i) EXPECT_EQ(ranks[i], i / 4 % 2 * 2 + i % 2);
-    four<<<6, 32>>>(ints.data);
-    expect_failure({"__cluster_dims__: the grid is not a multiple"});
+    four<<<6, 32>>>(ints.data);  // @six
+    expect_failure(
+        {"__cluster_dims__: the grid of 6 x 1 x 1 blocks..launch at @six..multiple..4 x 1 x 1"});
     four<<<4, 512>>>(ints.data);
     expect_failure({"__cluster_dims__: 4 blocks of 512 threads"});
     cudaLaunchAttribute size = {};

@@ -26,6 +26,7 @@ enum Mistake {
     kNobodyWaits,
     kWrongBarrier,
     kNoReadFence,
+    kFirstParity1,
 };
 constexpr int kRows = 8, kColumns = 32, kBoxBytes = kRows * kColumns * 4;
 
@@ -34,10 +35,11 @@ __global__ void __launch_bounds__(64)
     __shared__ alignas(128) float ring[2][kRows * kColumns];
     __shared__ uint64_t full[2], empty[2];
     const int thread = threadIdx.x;
+    const int readers = mistake == kTooFewArrivals ? 63 : 64;
     if (thread == 0) {
         for (int s = 0; s < 2; ++s) {
             if (mistake != kNoInit) ptx::mbarrier_init(&full[s], 1);  // @init_full
-            ptx::mbarrier_init(&empty[s], mistake == kTooFewArrivals ? 63 : 64);  // @init_empty
+            ptx::mbarrier_init(&empty[s], readers);  // @init_empty
         }
         if (mistake != kNoInitFence) ptx::fence_mbarrier_init();
     }
@@ -58,7 +60,8 @@ __global__ void __launch_bounds__(64)
         for (int box = 0; box < 2 && box < boxes; ++box) fetch(box);
     float total = 0;
     for (int box = 0; box < boxes; ++box) {
-        const int s = box % 2, parity = mistake == kNoToggle ? 0 : box / 2 % 2;
+        const int s = box % 2,
+                  parity = mistake == kNoToggle ? 0 : (box / 2 + (mistake == kFirstParity1)) % 2;
         if (mistake != kNoWait && !(mistake == kNobodyWaits && box + 1 == boxes))
             ptx::mbarrier_wait(&full[s], parity);  // @wait_full
         if (mistake == kReleaseTooEarly) ptx::mbarrier_arrive(&empty[s]);
@@ -100,9 +103,9 @@ TEST_F(Mbarriers, MistakesInARing) {
     const std::pair<Mistake, Said> all[] = {
         {kNoInit, {"no mbarrier is there: mbarrier_init() comes first at "}},
         {kNoInitFence,
-         {"bulk_tensor_load: no fence_mbarrier_init()..full[0] at @init_full at @load"}},
+         {"bulk_tensor_load: no fence_mbarrier_init()..full[0] and this call at @load..is at @init_full"}},
         {kNoBarrierAfterInit,
-         {"mbarrier_wait: no barrier lies between..full[0] at @init_full by thread 0 at @wait_full",
+         {"mbarrier_wait: no barrier lies between..full[0] and this call at @wait_full..at @init_full, by thread 0",
           "mbarrier_wait: no mbarrier is there..at @wait_full"}},
         {kNoExpect,
          {"bulk_tensor_load: an earlier one of this line, of thread 0, is still writing there at "
@@ -115,15 +118,22 @@ TEST_F(Mbarriers, MistakesInARing) {
         {kNoReadFence, {"no fence_proxy_async() after @read reads what @load writes"}},
         {kNoWait, {"uninitialised shared memory: @read reads"}},
         {kNoToggle,
-         {"mbarrier_arrive_expect_tx: one arrival more..full[0]..at @init_full says, at @expect",
+         {"mbarrier_arrive_expect_tx: one arrival more..full[0]..at @expect..the wait at @wait_full "
+          "on mbarrier full[0] by thread ..for parity 0, was over at once: ..of phase 0, for which",
           late_load[0],
-          "mbarrier_wait: phase 1 of mbarrier empty[0]..at @wait_empty..wait for ever; is the 64 of its mbarrier_init() at @init_empty"}},
+          "mbarrier_wait: phase 1 of mbarrier empty[0]..at @wait_empty..wait for ever; the wait at "
+          "@wait_full on mbarrier full[0]..for parity 0, was over at once"}},
         {kNoRelease, {"deadlock..64 threads..@wait_empty for phase 0 of mbarrier empty[0]"}},
         {kReleaseTooEarly, late_load},
         {kNoWaitForRelease,
          {late_load[0] + " (ring[0][0], block 0, threads 1 and 0's copy)",
           "mbarrier_wait: phase 1 of mbarrier full[0] is complete before"}},
         {kTooFewArrivals, late_load},
+        {kFirstParity1,
+         {"the block ends, and no thread has waited for the bulk_tensor_load at @load..: the wait at "
+          "@wait_full on mbarrier full[..for parity 1, was over at once: that is the parity of the "
+          "phase before the first",
+          "uninitialised shared memory: @read reads"}},
         {kNobodyWaits, {"the block ends..no thread has waited for the bulk_tensor_load at @load"}},
         {kWrongBarrier,
          {"bulk_tensor_load: phase 0 of mbarrier full[0]..1024 bytes came: more come..at @load",
@@ -241,11 +251,13 @@ __global__ void misuse(Misuse kind, uint64_t* global) {
 TEST_F(Mbarriers, Misuse) {
     Device<uint64_t> global(2);
     const std::pair<Misuse, const char*> all[] = {
-        {kTwice, "mbarrier_init: mbarrier barriers[1] is set up already..at @init..at @twice"},
+        {kTwice,
+         "mbarrier_init: mbarrier barriers[1] is set up already before this call at @twice..at @init"},
         {kMisaligned, "mbarrier_init: ..multiple of 8 at @misaligned"},
         {kGlobalMemory, "mbarrier_init: ..not in shared memory at @global"},
         {kNoArrivals, "mbarrier_init: 0 arrivals..at @init"},
-        {kOverwritten, "mbarrier_arrive: mbarrier barriers[1]..overwritten..@init at @arrive"},
+        {kOverwritten,
+         "mbarrier_arrive: mbarrier barriers[1]..overwritten..at @arrive..mbarrier_init() is at @init"},
         {kParity, "mbarrier_wait: parity 2, not 0 or 1 at @wait"},
         {kSkips,
          "mbarrier_wait: lapped: mbarrier barriers[1] has come to phase 2..of phase 0 at @skips.."
