@@ -172,7 +172,8 @@ void print(int code, void*) {
         std::printf("%s\n", text.c_str());
     }
     if (arrays)
-        std::printf("Never freed: %zu bytes of device memory, in %zu arrays.\n", leaked, arrays);
+        std::printf("Never freed: %zu bytes of device memory, in %zu array%s.\n", leaked, arrays,
+                    arrays == 1 ? "" : "s");
     std::fflush(nullptr);
     if (!problems.empty() && code == 0) std::_Exit(1);
 }

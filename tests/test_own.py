@@ -259,7 +259,7 @@ MISTAKES = (  # one in each part of a program, and what is said of it
     ("s[63 - t]", "s[64 - t]", "out of bounds: mine.cu:<s[64 - t]>"),
     ("__syncthreads();", "if (t < 32) __syncthreads();", "barrier divergence"),
     ("s[t] = t;", "if (t) s[t] = t;", "uninitialised shared memory: mine.cu:<s[63 - t]>"),
-    ("cudaFree(out);", "", "Never freed: 256 bytes"),
+    ("cudaFree(out);", "", "Never freed: 256 bytes of device memory, in 1 array."),
     ("out[t] =", "out[0] =", "race in global memory: mine.cu:<out[0] =>"),
     ("s[t] = t;", "s[t] = __shfl_sync(3, t, 0);", "lacks the lane"),
     ("k<<<1, 64>>>", "k<<<1, 2048>>>", "mine.cu:<k<<<> asks for blocks of 2048"),
