@@ -174,8 +174,9 @@ def test_lines(own, tmp_path):
     assert len(table) == 11 and "sectors" in table[1] and "wavefronts" in table[6] and max(map(len, table)) <= 80, run.stdout
 
 
-def test_multiples(own):
-    text = "// multiples of 128x128x8\n" + changed(BARE, r"= .* < M \? (.*) : 0\.0f;", r"= \1;")
+@pytest.mark.parametrize("multiples", ("128x128x8", "128 x 128 x 8"))
+def test_multiples(own, multiples):
+    text = f"// multiples of {multiples}\n" + changed(BARE, r"= .* < M \? (.*) : 0\.0f;", r"= \1;")
     assert own(text).returncode == 0
     assert own(text, "-m", "256", "-k", "16").returncode == 0
     assert own(planted(text, "// multiples", "// ")).returncode == 3, "past the end of A"

@@ -82,7 +82,7 @@ class Own:
         if not self.is_stage and not self.has_main:
             fail(2, f"{self.path}: has neither launch_matmul(), to be verified as a stage is, nor main(), to be run as it is")
         # A line of the file says which shapes it takes: // multiples of 128x128x8
-        said = re.search(r"(?m)^//\s*multiples of (\d+)x(\d+)x(\d+)$", text)
+        said = re.search(r"(?m)^//\s*multiples of (\d+) ?x ?(\d+) ?x ?(\d+)\s*$", text)
         self.half = bool(re.search(r"\b(__)?(half|nv_bfloat16)\b", code))
         # What it multiplies with.
         self.unit = next((unit for unit, words in (("wgmma", r"\bwgmma"), ("tensor cores", r"\bw?mma(_|\b)")) if re.search(words, code)),
