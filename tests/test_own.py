@@ -229,10 +229,10 @@ def test_verbs(own, tmp_path):
 
 
 def steps():
-    """The lesson's files, each with its screen. A step between two files adds the lines that it names."""
+    """The lesson's files, each with its screen's decisive lines. A step between two files adds the lines that it names."""
     page = (ROOT / "docs/own_kernel.md").read_text()
     parts = [(part.split("\n", 1)[0], re.findall(r"(?s)```cpp\n(.*?)```", part),
-              "\n".join(re.findall(r"(?m)^    (mine .*|  (?:out of|uninit|race).*|Nearest.*|Read.*)$", part)))
+              "\n".join(re.findall(r"(?m)^    (mine .*|  (?:out of|uninit|race|See it).*| +\d+ \|.*|Nearest.*|Read.*)$", part)))
              for part in page.partition("## What is left")[0].split("\n## ")[1:]]
     first, _, third, _, fifth = (code[0] if code else "" for _, code, _ in parts)
     files = (first, first.replace("    float sum", "    if (row >= M || col >= N) return;\n    float sum"), third,
