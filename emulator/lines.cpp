@@ -85,7 +85,8 @@ std::string source_before(const std::string& report, size_t end) {
     };
     for (const auto& [name, path] : sources()) {
         look_for(name, name);
-        look_for(name.substr(name.rfind('/') + 1), name);
+        if (report.find(name + ":") != report.npos)
+            look_for(name.substr(name.rfind('/') + 1), name);
     }
     return found;
 }
@@ -124,6 +125,29 @@ std::string first_argument(const std::string& place, const std::string& function
     return "";
 }
 
+std::string folders_once(std::string report) {
+    for (const auto& [name, path] : sources()) {
+        const size_t folder = name.rfind('/') + 1, first = report.find(name + ":");
+        if (folder == 0 || first == report.npos) continue;
+        for (size_t at = first; (at = report.find(name + ":", at + 1)) != report.npos;)
+            if (report[at - 1] == ' ') report.erase(at, folder);
+    }
+    return report;
+}
+
+namespace {
+
+// How many of the text's bytes a line of so many columns takes: whole words, if it can.
+size_t fitting(const std::string& text, size_t columns) {
+    if (text.size() <= columns) return text.size();
+    const size_t space = text.rfind(' ', columns);
+    if (space != text.npos && space > columns / 2) return space;
+    while ((text[columns] & 0xc0) == 0x80) --columns;  // not within a character of UTF-8
+    return columns;
+}
+
+}  // namespace
+
 std::string quoted_lines(const std::string& report) {
     constexpr size_t kPlaces = 2, kColumns = 66;  // behind margins of 14 columns
     std::vector<std::string> places;
@@ -137,14 +161,14 @@ std::string quoted_lines(const std::string& report) {
         std::string line = source_line(place);
         if (line.empty()) continue;
         places.push_back(place);
-        if (line.size() > kColumns) {
-            size_t end = kColumns - 3;
-            while ((line[end] & 0xc0) == 0x80) --end;  // not within a character of UTF-8
-            line = line.substr(0, end) + "...";
-        }
         char margin[32];
         std::snprintf(margin, sizeof margin, "\n    %5d | ", number);
-        quoted += margin + line;
+        size_t end = fitting(line, kColumns);
+        quoted += margin + line.substr(0, end);
+        while (line.erase(0, std::min(line.find_first_not_of(' ', end), line.size())) != "") {
+            end = fitting(line, kColumns - 4);
+            quoted += "\n          |     " + line.substr(0, end);
+        }
     }
     return quoted;
 }

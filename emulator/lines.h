@@ -16,6 +16,8 @@ std::vector<std::string> find_lines(const std::vector<uintptr_t>& return_address
 std::string source_line(const std::string& place);
 // Of the call of `function` there: its first argument.
 std::string first_argument(const std::string& place, const std::string& function);
+// The report with each file's folder where the file is named first, and not again.
+std::string folders_once(std::string report);
 // The source lines of the first places in a report, each indented and below the one before: "\n    31 | ...".
 std::string quoted_lines(const std::string& report);
 

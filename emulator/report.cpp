@@ -49,7 +49,9 @@ void find_sites() {
         unknown[i]->where = lines[i].empty() ? "an unknown line" : lines[i];
 }
 
-std::string describe(const Conflict& c) {
+namespace {
+
+std::string described(const Conflict& c) {
     const auto does = [](trace::Kind kind) {
         return kind == trace::kRead ? " reads" : kind == trace::kWrite ? " writes" : " adds to";
     };
@@ -62,18 +64,21 @@ std::string describe(const Conflict& c) {
     if (c.unfenced)
         return "no fence_proxy_async() after " + first + does(c.first_kind) + " what " + second +
                does(c.second_kind) + " asynchronously" + who;
-    const size_t name = first.rfind('/') + 1;  // do not repeat the file's name
-    const bool same_file = name > 0 && second.compare(0, name, first, 0, name) == 0;
     return std::string("race in ") + (c.global ? "global" : "shared") + " memory: " + first +
-           does(c.first_kind) + " what " + (same_file ? second.substr(name) : second) +
-           does(c.second_kind) + who;
+           does(c.first_kind) + " what " + second + does(c.second_kind) + who;
 }
 
-void report_problem(const std::string& problem) { problems.others.push_back(problem); }
+}  // namespace
+
+std::string describe(const Conflict& conflict) { return folders_once(described(conflict)); }
+
+void report_problem(const std::string& problem) {
+    problems.others.push_back(folders_once(problem));
+}
 void report_aloud(const std::string& problem) {
     report_problem(problem);
     if (silences || summary::wanted()) return;
-    std::fprintf(stderr, "emulator: %s%s\n", problem.c_str(), quoted_lines(problem).c_str());
+    std::fprintf(stderr, "emulator: %s\n", with_lines(problems.others.back()).c_str());
 }
 
 Silence::Silence() { ++silences; }

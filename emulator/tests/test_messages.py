@@ -1,5 +1,6 @@
 """What a program on the emulator prints when something is wrong: each thing once, and the source lines that it is about."""
 import os
+import re
 
 import plant
 from support import call
@@ -26,6 +27,18 @@ int main() {
 """
 
 
+TWO_BARRIERS = """#include "emulator/emulator.h"
+__global__ void k() {
+    if (threadIdx.x) __syncthreads();
+    else __syncthreads();
+}
+int main() {
+    k<<<1, 64>>>();
+    cudaDeviceSynchronize();
+}
+"""
+
+
 def run_of(tmp_path, past=0, silent=0, summary=False):
     (tmp_path / "a").mkdir(exist_ok=True)
     (tmp_path / "a/race.cu").write_text(RACE.replace("PAST", str(past)).replace("SILENT", str(silent)))
@@ -37,10 +50,24 @@ def test_a_race_quotes_its_lines(tmp_path):
     """Below it, each with its number, in 80 columns."""
     lines = run_of(tmp_path, summary=True).stdout.splitlines()
     at = next(number for number, line in enumerate(lines) if "race in shared memory" in line)
-    quoted = sorted(line.split("|")[1].strip() for line in lines[at + 1:at + 3])
-    assert quoted[0].startswith("out[threadIdx.x] = s[63 - threadIdx.x];") and quoted[1] == "s[threadIdx.x] = threadIdx.x;"
-    assert quoted[0].endswith("...") and all(line.startswith("    ") and len(line) <= 80 for line in lines[at + 1:at + 3])
-    assert [line.split("|")[0].strip() for line in lines[at + 1:at + 3]] in (["5", "6"], ["6", "5"])
+    quoted = {}  # by its number: the line, joined again where it was broken
+    for margin, _, text in (line.partition(" | ") for line in lines[at + 1:at + 4]):
+        number = margin.strip() or number
+        quoted[number] = " ".join((quoted.get(number, ""), text.strip())).strip()
+    source = (tmp_path / "a/race.cu").read_text().splitlines()
+    assert quoted == {str(number): source[number - 1].strip() for number in (5, 6)}
+    assert all(line.startswith("    ") and len(line) <= 80 for line in lines[at + 1:at + 4])
+
+
+def test_names_the_folder_once(tmp_path):
+    """Of two places in one file, whatever the message: here of a thread that does not come to the barrier of the others."""
+    (tmp_path / "a").mkdir()
+    (tmp_path / "a/two.cu").write_text(TWO_BARRIERS)
+    run = call(plant.build(tmp_path, "a", "two", "trace"))
+    said = next(line for line in run.stderr.splitlines() if "barrier divergence" in line)
+    first, second = re.findall(r"[\w/]*two\.cu:\d+", said)
+    assert first.startswith("a/") and second.startswith("two.cu") and {first[-1], second[-1]} == {"3", "4"}
+    assert all(f"{number} | " in run.stderr for number in (3, 4)), "each of the lines is quoted"
 
 
 def test_is_said_once(tmp_path):
