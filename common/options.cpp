@@ -1,5 +1,6 @@
 #include "common/options.h"
 
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -103,6 +104,31 @@ static bool parse_command_line(const OptionTable& options, int argc, char** argv
     return true;
 }
 
+// For a terminal: a line that is wider goes on below, further in, and breaks between words, of which a shape
+// ("256 x 256 x 256") is one.
+static std::string wrapped(Text text) {
+    winsize size = {};
+    if (!isatty(STDERR_FILENO)) return text;
+    const bool known = ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0;
+    const size_t columns = std::max(known ? int(size.ws_col) : 80, 40);
+    std::string all, line;
+    for (std::istringstream lines(text); std::getline(lines, line);) {
+        const std::string indent(line.find_first_not_of(' ') + 4, ' ');
+        while (line.size() > columns) {
+            size_t space = line.rfind(' ', columns);
+            while (space != line.npos && (line.compare(space, 3, " x ") == 0 ||
+                                          (space > 1 && line.compare(space - 2, 3, " x ") == 0)))
+                space = line.rfind(' ', space - 1);
+            if (space == line.npos || space < indent.size()) break;
+            all += line.substr(0, space) + "\n";
+            line = indent + line.substr(space + 1);
+        }
+        all += line + "\n";
+    }
+    all.pop_back();
+    return all;
+}
+
 // On stderr. ./run, which reads stdout, would see the two in any order: for it the lines stand among
 // those of stdout, each behind a mark (tools/machine.py).
 static void print_error(const std::string& lines) {
@@ -135,6 +161,7 @@ int run_program(Text name, Text about, const OptionTable& options, Text examples
     std::fflush(stdout);
     for (char& c : wrong)  // what was typed must not steer the terminal
         if (std::iscntrl((unsigned char)c) && c != '\n') c = '?';
+    wrong = wrapped(wrong);
     if (code == kWrongResult && on_terminal() && !std::getenv("NO_COLOR"))
         wrong = "\033[31m" + wrong + "\033[0m";
     print_error(wrong);

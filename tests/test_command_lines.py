@@ -1,12 +1,15 @@
 """What programs say to bad input: their exit code, and one line that names what was wrong and what is accepted; and to --help."""
+import fcntl
 import os
 import pty
 import re
 import resource
 import shlex
 import signal
+import struct
 import subprocess
 import sys
+import termios
 
 import pytest
 
@@ -105,6 +108,20 @@ def test_a_wrong_result_is_red_on_a_terminal(settings, red):
     os.close(terminal)
     said = os.read(reader, 4096)
     assert run.returncode == 1 and b"never launched" in said and (b"\x1b[31m" in said) == red, said
+
+
+@pytest.mark.parametrize("columns", (47, 60, 0))  # 0: it does not say, and has 80
+def test_lines_break_on_a_terminal(columns):
+    """Between words, and not within a shape; what is piped stays one line."""
+    command = program("03_shared_blocking_cpu"), "--option " + "of some words " * 9 + "and of 16 x 512 x 4096"
+    reader, terminal = pty.openpty()
+    fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+    call(*command, capture_output=False, stdout=subprocess.DEVNULL, stderr=terminal, env={**os.environ, "TERM": "dumb"})
+    os.close(terminal)
+    lines = os.read(reader, 4096).decode().splitlines()
+    assert len(lines) > 1 and max(map(len, lines)) <= (columns or 80) and all(line.startswith("    ") for line in lines[1:]), lines
+    assert any("16 x 512 x 4096" in line for line in lines), lines
+    assert " ".join(line.strip() for line in lines) + "\n" == call(*command).stderr
 
 
 @pytest.mark.parametrize("name", ("03_shared_blocking_cpu", "probe_cpu"))

@@ -46,7 +46,7 @@ def fail(code, text):
     sys.exit(code)
 
 
-SHAPE = re.compile(rb"\b(\d+) x (\d+) x (\d+): ")  # of a product, in what is said of it
+SHAPE = re.compile(rb"\b(\d+) x (\d+) x (\d+):\s")  # of a product, in what is said of it
 
 
 def call(words, called=None, line=None, **options):
