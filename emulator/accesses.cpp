@@ -207,9 +207,18 @@ std::string describe_address(uintptr_t address, int width) {
     if (run.shared_alignment && !run.shared_bytes && address < kNear)
         return "in dynamic shared memory, of which the launch's third argument gives it 0 bytes";
     const Allocation& dynamic = memory.dynamic_shared;
-    if (near(dynamic.begin, dynamic.end))
-        return distance(address, width, dynamic.begin, dynamic.end) + "the " +
-               std::to_string(dynamic.end - dynamic.begin) + " bytes of dynamic shared memory";
+    if (near(dynamic.begin, dynamic.end)) {
+        uintptr_t begin = dynamic.begin, end = dynamic.end;
+        std::string rank;
+        if (run.ranks > 1) {  // that of the nearest block
+            const uintptr_t offset = std::max(address, begin) - begin;
+            const uintptr_t number = std::min<uintptr_t>(offset / run.shared_stride, run.ranks - 1);
+            begin += number * run.shared_stride, end = begin + run.shared_bytes;
+            rank = " of rank " + std::to_string(number);
+        }
+        return distance(address, width, begin, end) + "the " + std::to_string(end - begin) +
+               " bytes of dynamic shared memory" + rank;
+    }
     for (const Allocation& a : allocations)
         if (near(a.begin, a.end))
             return distance(address, width, a.begin, a.end) + std::to_string(a.end - a.begin) +

@@ -161,7 +161,9 @@ TEST_F(Clusters, Mistakes) {
         {kOneBlockMissing, {"deadlock: no thread of the cluster of block "}},
         {kForeignWait, {"is another block's at @wait_full"}},
         {kOtherBarrier, {"barrier divergence: thread "}},
-        {kPastTheEnd, {"out of bounds: @past reads 4 bytes"}},
+        {kPastTheEnd,
+         {"out of bounds: @past reads 4 bytes, ..past the end of the 2064 bytes of dynamic shared "
+          "memory of rank 0 (block "}},
     };
     expect_each(all, run);
 }
