@@ -223,6 +223,7 @@ int main(int argc, char** argv) {
     facts.stored_elements = stored_with_copies;
     for (const auto& form : kForms<half>)
         facts.forms.push_back({form.name(), form.m, form.n, kStepK});
+    facts.chosen = [](int M, int N, int K) { return best_form<half>(M, N, K).name(); };
     facts.shared_bytes = sizeof(Shared<half, 128, 256>);
     facts.smaller_step = "06_wmma/3_async";
     facts.bf16 = launch_matmul<__nv_bfloat16>;

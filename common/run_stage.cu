@@ -115,7 +115,7 @@ static void run_shapes(Launcher<In, Out> launch, const Facts& facts, const Optio
             Row row = row_of(name, s, error);
             if (!options.verify_only) x.set_timed(options.seed);
             machine.measure(product, row);
-            if (facts.chosen) row += {{"form", facts.chosen(s.M, s.N, s.K)}};
+            row += {{"form", facts.chosen ? facts.chosen(s.M, s.N, s.K) : "-"}};
             report.add(row);
             machine.after_row();
         });

@@ -297,4 +297,23 @@ TEST(Harness, VerifiesFormsThatAreNotChosen) {
     EXPECT_EQ(said_with_forms({}, kWrongResult), "test: the form other takes no shape\n");
 }
 
+// ./run puts the rows of several stages below the names of the first one's columns.
+TEST(Harness, AStageWithFormsHasTheColumnsOfAnyOther) {
+    const std::string path = testing::TempDir() + "forms.csv";
+    Facts facts = {loaded_by_best}, with_forms = facts;
+    with_forms.chosen = [](int, int N, int) { return kForms[!is_chosen(N)].name(); };
+    std::string names[2], row;
+    for (const bool forms : {false, true}) {
+        EXPECT_EQ(
+            run(launch_best, {"--size", "5", "--csv", path}, "test.cu", forms ? with_forms : facts),
+            kVerified);
+        std::ifstream file(path);
+        std::getline(file, names[forms]);
+        std::getline(file, row);
+        EXPECT_EQ(row.substr(row.rfind(',')), forms ? ",chosen" : ",-");
+    }
+    EXPECT_EQ(names[0], names[1]);
+    std::remove(path.c_str());
+}
+
 }  // namespace
