@@ -130,7 +130,7 @@ static std::string wrapped(Text text) {
 }
 
 // On stderr. ./run, which reads stdout, would see the two in any order: for it the lines stand among
-// those of stdout, each behind a mark (tools/machine.py).
+// those of stdout, each behind a mark (tools/stages.py).
 static void print_error(const std::string& lines) {
     if (!std::getenv("ERRORS_IN_OUTPUT")) {
         std::fprintf(stderr, "%s\n", lines.c_str());

@@ -10,7 +10,7 @@ import pytest
 import compare as compare_py
 from all import STEPS
 from programs import PROGRAMS
-from stand_ins import STAGES, StandIns, eventually, runs
+from fakes import STAGES, StandIns, eventually, runs
 
 MARKS = {"product": "return run_stage(", "gpu": "#include <cublas"}  # what a source of that kind has
 SOURCES = {each.name: MARKS.get(each.kind, "") for each in PROGRAMS}

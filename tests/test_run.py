@@ -10,13 +10,15 @@ import time
 
 import pytest
 
-import machine
+import build
+import process
 import results
 import run as run_py
+import stages
 import view
 from programs import PROGRAMS
 from results import write_whole
-from stand_ins import STAGES, StandIns, eventually, failed, press_ctrl_c, runs
+from fakes import STAGES, StandIns, eventually, failed, press_ctrl_c, runs
 from support import BUILD, ROOT, call, program, tool
 
 
@@ -223,8 +225,8 @@ def test_bad_input(words, said, tmp_path, monkeypatch, capsys):
         (tmp_path / name).touch()
     (tmp_path / "mine.cu").write_text("// mine,\n")
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(machine, "name", "run")
-    monkeypatch.setattr(machine, "build", None)  # nothing is built
+    monkeypatch.setattr(process, "command", "run")
+    monkeypatch.setattr(build, "build", None)  # nothing is built
     with pytest.raises(SystemExit) as ended:
         run_py.main([word.strip("'") for word in words.split(" ")])
     out, error = capsys.readouterr()
@@ -266,11 +268,11 @@ def test_source_from_the_future(s):
 
 def test_no_space(s, monkeypatch, capsys):
     """Is said before CMake or ninja try for a while."""
-    monkeypatch.setattr(machine, "BUILD", s.here / "build")
-    monkeypatch.setattr(machine.shutil, "disk_usage", lambda path: argparse.Namespace(free=4096))
-    monkeypatch.setattr(machine, "call", None)
+    monkeypatch.setattr(build, "BUILD", s.here / "build")
+    monkeypatch.setattr(build.shutil, "disk_usage", lambda path: argparse.Namespace(free=4096))
+    monkeypatch.setattr(process, "call", None)
     with pytest.raises(SystemExit):
-        machine.build(["01_one"])
+        build.build(["01_one"])
     assert "no space left" in capsys.readouterr().err
 
 def test_build_folder_of_another_place(s):
@@ -383,7 +385,7 @@ def test_what_is_tested(s, words, targets, options):
     """./test leaves what is thorough; --all runs it, and so does who names it. Built is what the chosen tests need."""
     run = s.call("test", *words.split())
     assert run.returncode == 0 and f" --target {targets}\n" in run.calls, run
-    assert run.calls.splitlines()[-1].endswith(f" -j{machine.CORES} {options}".rstrip())
+    assert run.calls.splitlines()[-1].endswith(f" -j{build.CORES} {options}".rstrip())
     assert ("--all" in run.stdout) == ("thorough" in options)
 
 
@@ -485,7 +487,7 @@ def test_wide_shows_what_the_csv_has(tmp_path):
 
 def test_an_error_comes_in_the_output_where_that_is_asked(tmp_path):
     run = call(program("01_naive_cpu_trace"), "--size", "0", env={**os.environ, "ERRORS_IN_OUTPUT": "1"})
-    assert (run.returncode, run.stderr) == (2, "") and run.stdout.startswith(machine.ERROR_MARK.decode() + "01_naive: "), run.stdout
+    assert (run.returncode, run.stderr) == (2, "") and run.stdout.startswith(stages.ERROR_MARK.decode() + "01_naive: "), run.stdout
 
 
 def test_ctrl_c_in_a_real_program(tmp_path):

@@ -15,9 +15,12 @@ import tempfile
 from typing import NamedTuple
 
 import programs
-import machine
+import build
+import process
 import tables
-from machine import BUILD, NVCC, ROOT, fail, show_progress
+from build import BUILD, NVCC
+from process import fail, show_progress
+from programs import ROOT
 from patches import changed, patched, said
 from results import write_whole
 
@@ -91,7 +94,7 @@ def loop(listing):
     return dict(zip(COLUMNS[2:], (adds, len(body) - adds, three, one_bank))) if body else {}
 
 
-def build(form, folder):
+def build_form(form, folder):
     """Builds a form in the new folder `folder`. Returns its program, and the columns that describe its machine code. Raises
     CalledProcessError."""
     source, made = folder / form.source, folder / "form"
@@ -107,10 +110,10 @@ def build(form, folder):
 
 
 def build_all(forms, folder):
-    """[what build() returns]. Exits if a form does not build."""
-    machine.build(["harness", "harness_host"])
-    with concurrent.futures.ThreadPoolExecutor(int(machine.CORES)) as pool:
-        jobs = [pool.submit(build, form, folder / str(number)) for number, form in enumerate(forms)]
+    """[what build_form() returns]. Exits if a form does not build."""
+    build.build(["harness", "harness_host"])
+    with concurrent.futures.ThreadPoolExecutor(int(build.CORES)) as pool:
+        jobs = [pool.submit(build_form, form, folder / str(number)) for number, form in enumerate(forms)]
         try:
             for job, form in zip(jobs, forms):
                 show_progress(f"building {form}")
@@ -130,7 +133,7 @@ def rows_of(chapter, options, folder):
     programs, codes = zip(*build_all(every, folder))
 
     def call(form, program, *words):
-        if code := machine.call([program, *words], str(form)):
+        if code := process.call([program, *words], str(form)):
             fail(code, f"ablation: {form} is wrong, or can't run")
 
     measured = [[] for _ in every]

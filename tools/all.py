@@ -8,8 +8,11 @@ import subprocess
 import tempfile
 from typing import NamedTuple
 
-import machine
-from machine import BUILD, COMPILER, NVCC, ROOT, output, say, show_progress
+import build
+import process
+from build import BUILD, COMPILER, NVCC
+from process import output, say, show_progress
+from programs import ROOT
 from programs import LADDER, PROGRAMS
 from results import plain, write_whole
 
@@ -77,7 +80,7 @@ def describe_machine(cpu):
         commit += ", changed" if output("git", "-C", ROOT, "status", "--porcelain", "-uno") else ""
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     lines += [("CPU", found(r"^model name\s*: (.*)", output("cat", "/proc/cpuinfo"))),
-              ("CPU cores", f"{machine.CORES} of {os.cpu_count()}"),
+              ("CPU cores", f"{build.CORES} of {os.cpu_count()}"),
               ("memory", f"{memory / 2**30:.1f} GiB"),
               ("OS", found(r"^PRETTY_NAME=(.*)", output("cat", "/etc/os-release"))),
               ("C++ compiler", found(r"^(.+)", output(*COMPILER, "--version"))),
@@ -99,7 +102,7 @@ def run_step(step, cpu, folder, scratch, log, has_limits):
         return 77, "not built", False
     log.write(f"\n$ {shlex.join([program.name, *words, *(['--csv', csv] if csv else [])])}\n".encode())
     with tempfile.TemporaryFile("w+", errors="replace") as errors:
-        code = machine.call([program, *words, *(["--csv", f"{scratch.name}/{csv}"] if csv else [])], step.name, cwd=folder,
+        code = process.call([program, *words, *(["--csv", f"{scratch.name}/{csv}"] if csv else [])], step.name, cwd=folder,
                             stdin=subprocess.DEVNULL, stdout=log, stderr=errors)
         errors.seek(0)
         said = [line for line in errors.read().splitlines() if line.strip()]

@@ -28,7 +28,7 @@ from sphinx.errors import SphinxError
 from sphinx.search import SearchLanguage, languages as search_languages
 
 import diffs
-import machine
+import process
 import pages
 import programs
 import view
@@ -379,7 +379,7 @@ def write_shared(out, shared):
             continue
         if isinstance(source, list):
             title = f"./run {' '.join(source)}"
-            text = machine.output(sys.executable, "-B", str(ROOT / "tools/run.py"), *source)
+            text = process.output(sys.executable, "-B", str(ROOT / "tools/run.py"), *source)
             if not text:
                 raise Wrong(f"{title}: failed")
             folder = next(file.parent.name for file in reversed(diffs.FILES.values())
@@ -441,8 +441,8 @@ def write(out, programs):
 
 if __name__ == "__main__":
     if len(sys.argv) < 2 or sys.argv[1].startswith("-"):
-        machine.fail(2, "book: takes a folder, and programs; see --help")
+        process.fail(2, "book: takes a folder, and programs; see --help")
     try:
         write(pathlib.Path(sys.argv[1]).resolve(), [pathlib.Path(each) for each in sys.argv[2:]])
     except (Wrong, OSError, SphinxError) as error:
-        machine.fail(1, f"book: {getattr(error, 'orig_exc', None) or error}")
+        process.fail(1, f"book: {getattr(error, 'orig_exc', None) or error}")

@@ -23,7 +23,7 @@ import subprocess
 import sys
 import tempfile
 
-from machine import ROOT
+from programs import ROOT
 from programs import PROGRAMS
 from results import Wrong, read, write_whole
 from tables import Head, filled, markdown, with_rows

@@ -1,7 +1,7 @@
 """07_fragment_probe/layouts.inc, expanded: which element of the matrix each lane's x[i] holds."""
 import re
 
-from machine import ROOT
+from programs import ROOT
 
 TABLE = ROOT / "07_fragment_probe/layouts.inc"
 

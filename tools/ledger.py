@@ -16,7 +16,7 @@ import re
 import textwrap
 
 import tables
-from machine import ROOT
+from programs import ROOT
 from results import Wrong
 
 FOLDER = ROOT / "docs/articles"

@@ -5,7 +5,7 @@ A picture is a function, which returns the drawing, and a line that says what it
 import re
 
 from chart import RIGHT, Axes, Chart
-from machine import ROOT
+from programs import ROOT
 from svg import Svg
 from tables import Results, between
 

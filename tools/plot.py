@@ -12,7 +12,7 @@ import ledger
 import pictures
 import programs
 from chart import LEFT, RIGHT, Axes, Chart, scale
-from machine import say
+from process import say
 from results import Figure, Wrong, write_whole
 from tables import RATES_SIZE, SIZE, UNITS, Results, between, machine, pages, text_of, unit
 

@@ -26,11 +26,16 @@ import tempfile
 import textwrap
 import time
 
-import machine  # what only one verb takes is imported there
+import build  # what only one verb takes is imported there
+import packages
+import process
 import programs
-from machine import BUILD, OPENCL, ROOT, fail, has_gpu, has_nvcc, need, say
-from programs import LADDER, PROGRAMS, meant
+from build import BUILD, has_gpu, has_nvcc
+from packages import OPENCL, need
+from process import fail, say
+from programs import LADDER, PROGRAMS, ROOT, meant
 from results import Wrong, unwritable, write_whole
+from stages import call_stage, see_it
 
 CHAPTERS = " ".join(each.name for each in PROGRAMS if each.kind == "stage")
 STEPS = [each for each in PROGRAMS if each.kind in LADDER]
@@ -136,7 +141,7 @@ def show_help(words):
     if asked and asked not in HELP:
         for program in (BUILD / "bin" / each.target(cpu) for each in programs_meant(asked) for cpu in (False, True)):
             if program.exists():
-                return machine.call([program, "--help"])
+                return process.call([program, "--help"])
         asked = "run"
     print(shown_help(asked))
     return 0
@@ -144,8 +149,8 @@ def show_help(words):
 
 def opencl_packages(cpu):
     """The packages that OpenCL programs need. PoCL runs OpenCL on the CPU."""
-    machine.find_opencl()
-    return OPENCL if cpu or not machine.icds() else OPENCL[:2]
+    packages.find_opencl()
+    return OPENCL if cpu or not packages.icds() else OPENCL[:2]
 
 
 def steps_meant(word):
@@ -202,7 +207,7 @@ def table_of(program):
 
 def run_programs(words):
     given, options = Parser("", "--cpu --steps -v", "--csv").parse_known_args(words)
-    machine.verbose = given.v
+    process.verbose = given.v
     named = []
     while options and not options[0].startswith("-"):
         named.append(options.pop(0))
@@ -210,7 +215,7 @@ def run_programs(words):
         each for each in STEPS if given.steps or each.kind == "stage"]
     if "--fit" in options and [each.name for each in chosen] == ["transfer"]:
         options.remove("--fit")
-        return machine.call([sys.executable, ROOT / "00_machine_limits/fit.py", *options])
+        return process.call([sys.executable, ROOT / "00_machine_limits/fit.py", *options])
     ladder = chosen[0].kind in LADDER
     if apart := [each.name for each in chosen if table_of(each) != table_of(chosen[0])]:
         fail(2, f"{chosen[0].name} and {apart[0]} have tables of their own: run one after the other")
@@ -225,7 +230,7 @@ def run_programs(words):
         cpu, packages = False, opencl_packages(given.cpu)
         options += ["--platform", "Portable Computing Language"] * given.cpu
     else:
-        cpu = machine.emulated(given.cpu)
+        cpu = build.emulated(given.cpu)
         packages = ["libboost-context-dev"] * (cpu and not kinds <= {"host", "gpu"})
         for program in [each for each in chosen if cpu and each.kind == "gpu"]:
             chosen.remove(program)
@@ -236,12 +241,12 @@ def run_programs(words):
     if ladder:
         return run_stages(chosen, cpu, options, given.csv)
     result = 0
-    with contextlib.closing(machine.each_built([each.target(cpu) for each in chosen])) as built:
+    with contextlib.closing(build.each_built([each.target(cpu) for each in chosen])) as built:
         for program, target in zip(chosen, built):
             if len(chosen) > 1:
                 print(f"{target}:", flush=True)
             csv = ["--csv", given.csv] if given.csv else []
-            code = machine.call([BUILD / "bin" / target, *options, *csv], program.name)
+            code = process.call([BUILD / "bin" / target, *options, *csv], program.name)
             result = result or code
     return result
 
@@ -249,9 +254,9 @@ def run_programs(words):
 def run_stages(chosen, cpu, options, csv):
     """Runs several stages and merges their output into one table and one CSV."""
     result, with_rows, rows = 0, False, []
-    erase = b"\r\033[K" * (sys.stdout.isatty() and sys.stderr.isatty() and not machine.DUMB)  # erases a program's progress line
+    erase = b"\r\033[K" * (sys.stdout.isatty() and sys.stderr.isatty() and not process.DUMB)  # erases a program's progress line
     with tempfile.TemporaryDirectory(prefix="run-") as scratch, \
-            contextlib.closing(machine.each_built([each.target(cpu) for each in chosen])) as built:
+            contextlib.closing(build.each_built([each.target(cpu) for each in chosen])) as built:
         for stage, target in zip(chosen, built):
             shown = not with_rows  # print the header only once
 
@@ -263,12 +268,12 @@ def run_stages(chosen, cpu, options, csv):
                     sys.stdout.flush()
 
             file = pathlib.Path(scratch, f"{target}.csv")
-            code, shape = machine.call_stage([BUILD / "bin" / target, *options, *(["--csv", file] if csv else [])], stage.name, show)
+            code, shape = call_stage([BUILD / "bin" / target, *options, *(["--csv", file] if csv else [])], stage.name, show)
             if code == 77 and with_rows:  # this GPU lacks something that the others don't need
                 continue
             with_rows, result = with_rows or code == 0, result or code
             if code == 1 and cpu:
-                machine.see_it(programs.short(stage.source), shape)
+                see_it(programs.short(stage.source), shape)
             if code > 1:
                 return result  # the others would fail in the same way
             if csv and code == 0:
@@ -327,7 +332,7 @@ def run_diff(words):
         if given.steps:
             labels = [f"--label={programs.name(file)}" for file in (before, after)]
             how = ["-y", "-t", f"-W{columns}"] if given.side and columns >= 160 else ["-u", *labels]
-            machine.call(["diff", f"--color={'never' if machine.PLAIN else 'auto'}", *how, before, after])
+            process.call(["diff", f"--color={'never' if process.PLAIN else 'auto'}", *how, before, after])
     if not [before for before, _ in pairs]:
         print(f"nothing comes before {given.steps[0]}, the first step")
     return 0
@@ -345,7 +350,7 @@ def run_ablation(words):
     parser = Parser("ablation", "-v", "--csv --size --repeat --device")
     parser.add_argument("stages", nargs="*")
     given = parser.parse_args(words)
-    machine.verbose = given.v
+    process.verbose = given.v
     try:
         have = {chapter.name: chapter for chapter in sorted(ROOT.glob("[0-9][0-9]_*")) if ablation.forms(chapter)}
     except Wrong as wrong:  # a patch is older than its source
@@ -366,14 +371,14 @@ def run_ablation(words):
 
 def run_view(words):
     import view
-    from own import Own
+    from user_kernel import Own
 
     parser = Parser("view", "-v", "--html --caption")
     parser.add_argument("steps", nargs="*")
     for option in ("-m", "-n", "-k"):
         parser.add_argument(option, type=count(view.LONGEST))
     given = parser.parse_args(words)
-    machine.verbose = given.v
+    process.verbose = given.v
     if given.html is not None:
         check_writable(given.html, "--html")
     if given.steps in (["7"], ["07"], ["07_fragment_probe"]):
@@ -393,7 +398,7 @@ def run_view(words):
         fail(2, f"view: --caption '{given.caption}': {chosen[0].name} has {there}; takes a whole number from 1 to that")
     need(("cmake", "g++", "ninja-build", "libboost-context-dev"))
     if steps := [each.target(cpu=True) for each in chosen if not isinstance(each, Own)]:
-        machine.build(steps)
+        build.build(steps)
     records = []
     for each in chosen:
         shape = [asked or usual for asked, usual in zip((given.m, given.n, given.k), view.usual_shape(each.name))]
@@ -437,12 +442,12 @@ def run_plot(words):
 
 def run_translate(words):
     need(("po4a", "python3-polib"))
-    return machine.call([machine.python_with("polib"), "-B", "-X", "utf8", ROOT / "tools/translate.py", *words])
+    return process.call([packages.python_with("polib"), "-B", "-X", "utf8", ROOT / "tools/translate.py", *words])
 
 
 def run_new(words):
-    import own
-    return own.new(words, steps_meant)
+    import user_kernel
+    return user_kernel.new(words, steps_meant)
 
 
 def run_book(words):
@@ -450,8 +455,8 @@ def run_book(words):
         fail(2, f"book: unexpected argument '{words[0]}': takes none")
     need(("python3-myst-parser", "furo", "cmake", "g++", "ninja-build", "libboost-context-dev"))
     targets = [each.target(cpu=True) for each in PROGRAMS if each.kind == "stage"]
-    machine.build(targets)
-    return machine.call([machine.python_with("furo, myst_parser"), "-B", "-X", "utf8", ROOT / "tools/book.py", BUILD / "book",
+    build.build(targets)
+    return process.call([packages.python_with("furo, myst_parser"), "-B", "-X", "utf8", ROOT / "tools/book.py", BUILD / "book",
                          *(BUILD / "bin" / each for each in targets)])
 
 
@@ -461,16 +466,16 @@ def run_all(words):
     parser = Parser("all", "--cpu -v", "--against")
     parser.add_argument("folder", nargs="?", default=time.strftime("results-%Y%m%d-%H%M%S"))
     given = parser.parse_args(words)
-    machine.verbose = given.v
+    process.verbose = given.v
     folder, against = pathlib.Path(given.folder), given.against is not None and results("--against", given.against)
     if against and folder.exists() and folder.samefile(against):
         fail(2, f"--against '{against}': that is where the results would go")
     if folder.exists() and not folder.is_dir():
         fail(2, f"all '{folder}': takes the name of a folder")
-    cpu = machine.emulated(given.cpu)
+    cpu = build.emulated(given.cpu)
     missing = need(("cmake", "g++", "ninja-build", *["libboost-context-dev"] * cpu),
                    optional=(*opencl_packages(cpu), "libopenblas0"))
-    machine.build([each.target(cpu) for each in PROGRAMS if not (each.kind == "gpu" and cpu)
+    build.build([each.target(cpu) for each in PROGRAMS if not (each.kind == "gpu" and cpu)
                    and not (each.kind == "opencl" and set(missing) & set(OPENCL))])
     folder.mkdir(parents=True, exist_ok=True)
     result = everything.run(folder, cpu)
@@ -489,7 +494,7 @@ TAKEN_BY = (
 
 def chosen_tests(options):
     """The names of the tests that ctest would run with these options, and for each what it needs: targets and packages."""
-    listed = machine.output("ctest", "--test-dir", BUILD, "--show-only=json-v1", *options)
+    listed = process.output("ctest", "--test-dir", BUILD, "--show-only=json-v1", *options)
     if wrong := re.match(r"RegularExpression::compile\(\): (.*)", listed):
         fail(2, f"a pattern is no regular expression: {wrong[1]}")
     names = [test["name"] for test in json.loads(listed or "{}").get("tests", [])]
@@ -502,17 +507,17 @@ def chosen_tests(options):
 
 
 def run_test(words):
-    machine.name = "test"
+    process.command = "test"
     if words and words[0].endswith(".cu"):
-        import own
-        return own.test(words)
+        import user_kernel
+        return user_kernel.test(words)
     parser = Parser("", "--all -N -V -VV -Q --progress --rerun-failed --stop-on-failure --schedule-random --print-labels "
                     "--output-on-failure", "-R -E -L -LE -I --repeat --output-junit")
     for option in ("-j", "--timeout"):
         parser.add_argument(option, type=count(10**6))
     parser.add_argument("chapters", nargs="*")
     given = parser.parse_args(words)  # unknown options ended it: ctest would ignore them
-    machine.verbose = given.V or given.VV
+    process.verbose = given.V or given.VV
     if given.chapters and given.R:
         fail(2, "takes chapters, such as 03 04, or -R REGEX, not both")
     patterns = []
@@ -531,8 +536,8 @@ def run_test(words):
     options += ["-LE", "thorough"] * (not every)
     boost = ("libboost-context-dev",)
     need(("cmake", "g++", "ninja-build", *boost * (not has_nvcc())), boost)
-    machine.find_opencl()
-    machine.configure(tests=True)
+    packages.find_opencl()
+    build.configure(tests=True)
     needs = chosen_tests(options)
     if not needs:
         fail(2, "no test has such a name; ./test -N lists those of ./test, ./test --all -N all")
@@ -542,13 +547,13 @@ def run_test(words):
     wanted = {each for its in needs.values() for each in its}
     taken = [package for packages, names in TAKEN_BY if any(re.search(names, name) for name in needs)
              for package in packages]
-    if machine.missing_of([*machine.HAS.keys() & wanted, *taken]):
-        need((), machine.HAS.keys() & wanted, taken)
-        machine.configure(tests=True)
+    if packages.missing_of([*packages.HAS.keys() & wanted, *taken]):
+        need((), packages.HAS.keys() & wanted, taken)
+        build.configure(tests=True)
         wanted = {each for its in chosen_tests(options).values() for each in its}
-    targets = sorted(wanted - machine.HAS.keys())
-    machine.build(["all"] if "all" in targets else targets or ["harness_host"])
-    code = machine.call(["ctest", "--test-dir", BUILD, "--output-on-failure", "--no-tests=error", f"-j{machine.CORES}", *options])
+    targets = sorted(wanted - packages.HAS.keys())
+    build.build(["all"] if "all" in targets else targets or ["harness_host"])
+    code = process.call(["ctest", "--test-dir", BUILD, "--output-on-failure", "--no-tests=error", f"-j{build.CORES}", *options])
     if not every:
         print("Planted faults, exercises, nvcc lines and the texts: ./test --all, or ./test 03 for all of a chapter")
     return code
@@ -561,17 +566,17 @@ VERBS = {"ablation": run_ablation, "all": run_all, "book": run_book, "compare": 
 def main(words):
     """Returns the exit code."""
     if words[:1] == ["-v"] and words[1:] and words[1].endswith(".cu"):  # behind its name it is the program's
-        machine.verbose = True
+        process.verbose = True
         words = words[1:]
     verb = words[0] if words else ""
     if verb.endswith(".cu"):
-        import own
-        machine.check_paths()
-        return own.run(words)
+        import user_kernel
+        build.check_paths()
+        return user_kernel.run(words)
     if verb == "help" or {"-h", "--help"} & set(words):
         return show_help(words)
     if verb not in ("compare", "diff", "plot"):
-        machine.check_paths()
+        build.check_paths()
     return VERBS[verb](words[1:]) if verb in VERBS else run_programs(words)
 
 

@@ -6,7 +6,7 @@ import statistics
 import textwrap
 
 import programs
-from machine import ROOT
+from programs import ROOT
 from pages import english, ways
 from results import Row, Wrong, read
 

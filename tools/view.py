@@ -17,7 +17,7 @@ import sys
 import tempfile
 
 import layouts
-from machine import ROOT
+from programs import ROOT
 from pages import LANGUAGES, glossary
 
 LONGEST = 512  # the longest edge of a matrix that a page can show

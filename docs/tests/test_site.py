@@ -8,7 +8,7 @@ import urllib.parse
 
 import pytest
 
-import machine
+import packages
 from browser import DRAWN, ask, chromium, drag, errors, resize, show, wait  # noqa: F401
 from support import BUILD, ROOT, call, program
 from test_book import PAGES
@@ -20,7 +20,7 @@ LESSON = "03_shared_blocking/index.html"
 def book():
     pytest.importorskip("sphinx", reason="Sphinx is missing (python3-myst-parser furo)")
     program("03_shared_blocking_cpu_trace")
-    if not machine.python_with("furo, myst_parser"):
+    if not packages.python_with("furo, myst_parser"):
         pytest.skip("Furo or MyST is missing (python3-myst-parser furo)")
     run = call(ROOT / "run", "book", env={**os.environ, "BUILD_DIR": str(BUILD), "NO_INSTALL": "1"})
     assert run.returncode == 0 and run.stderr == "", run.stderr
@@ -204,7 +204,7 @@ def test_text_fits(chromium, tmp_path):  # noqa: F811
 
 def test_a_broken_page_leaves_the_book_as_it_is(tmp_path):
     """It is told in one line."""
-    python = machine.python_with("furo, myst_parser") or pytest.skip("Sphinx is missing (python3-myst-parser furo)")
+    python = packages.python_with("furo, myst_parser") or pytest.skip("Sphinx is missing (python3-myst-parser furo)")
     tree = tmp_path / "tree"
     for name in ("tools", "docs/toys", "docs/glossary.md", "07_fragment_probe/layouts.inc"):
         (shutil.copytree if (ROOT / name).is_dir() else shutil.copy)(ROOT / name, ready(tree / name))

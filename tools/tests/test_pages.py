@@ -319,12 +319,12 @@ def test_two(shown):
 
 def racing():
     """The record of 03 without its last barrier, which is compiled when 03 was."""
-    source, built = BUILD / "own/without_barrier.cu", [*BUILD.glob("own/without_barrier-*/trace")]
+    source, built = BUILD / "user_kernels/without_barrier.cu", [*BUILD.glob("user_kernels/without_barrier-*/trace")]
     if not built or built[0].stat().st_mtime < program(f"{SHARED}_cpu_trace").stat().st_mtime:
         source.parent.mkdir(exist_ok=True)
         source.write_text("".join((ROOT / SHARED / "matmul.cu").read_text().rpartition("__syncthreads();")[::2]))
-        call(sys.executable, "-B", ROOT / "tools/run.py", "view", source, "--html", BUILD / "own/without_barrier.html")
-        built = [*BUILD.glob("own/without_barrier-*/trace")]
+        call(sys.executable, "-B", ROOT / "tools/run.py", "view", source, "--html", BUILD / "user_kernels/without_barrier.html")
+        built = [*BUILD.glob("user_kernels/without_barrier-*/trace")]
     return view.read(view.record(built[0], view.usual_shape(SHARED)), "race", view.usual_shape(SHARED))
 
 

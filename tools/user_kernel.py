@@ -15,10 +15,15 @@ import sys
 import tempfile
 import textwrap
 
-import machine
+import build
+import packages
+import process
 import programs
-from machine import BUILD, ROOT, fail, say
+from build import BUILD
+from process import fail, say
+from programs import ROOT
 from results import unwritable, write_whole
+from stages import call_stage, see_it
 
 sys.path.append(str(ROOT / "emulator"))
 import rewrite_launches  # noqa: E402
@@ -89,7 +94,7 @@ class Own:
                          "FP32 units")
         self.multiples = tuple(map(int, said.groups())) if said else (1, 1, 1)
         place = hashlib.sha1(os.fsencode(self.path.resolve())).hexdigest()[:8]
-        self.folder = BUILD / "own" / f"{self.name[:50]}-{place}"
+        self.folder = BUILD / "user_kernels" / f"{self.name[:50]}-{place}"
 
     def rounded(self, shape):
         """The least shape that it takes and that is no smaller."""
@@ -105,23 +110,23 @@ class Own:
 
     def libraries(self, target, made):
         """Brings the libraries up to date. That takes a moment: CMake looks at all sources only if there is no build folder yet."""
-        if not made.exists() or not machine.reusable(BUILD / "CMakeCache.txt"):
-            machine.configure()
-        with machine.locked():
-            machine.check_built(machine.call(machine.building([target]), line=machine.Shown(), stderr=subprocess.STDOUT))
+        if not made.exists() or not build.reusable(BUILD / "CMakeCache.txt"):
+            build.configure()
+        with build.locked():
+            build.check_built(process.call(build.building([target]), line=build.Shown(), stderr=subprocess.STDOUT))
         self.folder.mkdir(parents=True, exist_ok=True)
 
     def call(self, *words, generated=()):
         """The compiler. Of its errors only the first ones are shown. generated: by each source, what was made of it."""
         said = []
-        if machine.verbose:
+        if process.verbose:
             say(shlex.join(map(str, words)))
-        if not machine.call(words, line=said.append, stderr=subprocess.STDOUT, env={**os.environ, "LC_ALL": "C"}):
+        if not process.call(words, line=said.append, stderr=subprocess.STDOUT, env={**os.environ, "LC_ALL": "C"}):
             return
         text = b"".join(said).decode(errors="replace").replace(f"{pathlib.Path.cwd()}/", "")
         found = list(dict.fromkeys(self.errors(text.splitlines(), dict(generated))))
-        sys.stderr.write(text if machine.verbose or not found else "".join(f"{error}\n" for error in found[:3]))
-        if found and not machine.verbose:
+        sys.stderr.write(text if process.verbose or not found else "".join(f"{error}\n" for error in found[:3]))
+        if found and not process.verbose:
             fail(1, f"build failed; ./run -v {shlex.quote(str(self.path))} shows all that the compiler said")
         fail(1, "build failed")
 
@@ -147,7 +152,7 @@ class Own:
                 if column and pathlib.Path(file).resolve() in generated:
                     shown = in_source(shown, file, int(line), int(column), generated[pathlib.Path(file).resolve()])
                 shown[0] = re.sub(r" before '(?:emulator|EMULATOR)\w*'", "", shown[0]) + self.explained(what)
-                yield "\n".join(map(machine.coloured, shown))
+                yield "\n".join(map(process.coloured, shown))
             asked = None
 
     @staticmethod
@@ -158,14 +163,14 @@ class Own:
 
     def emulated(self, variant="trace"):
         """The program on the emulator."""
-        machine.need(("cmake", "g++", "ninja-build", "libboost-context-dev"))
+        packages.need(("cmake", "g++", "ninja-build", "libboost-context-dev"))
         self.libraries("harness_cpu", BUILD / "emulated.json")
         how = json.loads((BUILD / "emulated.json").read_text())
         made = self.folder / variant
         folders = [self.path.parent, *(pathlib.Path(flag[2:]) for flag in self.flags if flag.startswith("-I"))]
         # Elsewhere than in a stage an integer may wrap on purpose, as it does on a GPU.
         traced = [flag if self.is_stage else flag.replace(",signed-integer-overflow", "") for flag in how["flags"][variant]]
-        flags = [*traced, *["-DEMULATOR_SEVERAL_FILES"] * bool(self.others), "-fwrapv", *["-w"] * (not machine.verbose),
+        flags = [*traced, *["-DEMULATOR_SEVERAL_FILES"] * bool(self.others), "-fwrapv", *["-w"] * (not process.verbose),
                  *filter(TAKEN.match, self.flags)]
         includes = [f"-I{folder}" for folder in (how["includes"][0], *folders, *how["includes"][1:])]
         objects, done = [], {}
@@ -184,10 +189,10 @@ class Own:
 
     def compiled(self):
         """The program for the GPU."""
-        machine.need(("cmake", "g++", "ninja-build"))
+        packages.need(("cmake", "g++", "ninja-build"))
         self.libraries("harness", BUILD / "libharness.a")
         made = self.folder / "gpu"
-        self.call(machine.NVCC, "-O3", "-std=c++17", "-lineinfo", f"-arch={programs.architecture(programs.text_of(self.path))}",
+        self.call(build.NVCC, "-O3", "-std=c++17", "-lineinfo", f"-arch={programs.architecture(programs.text_of(self.path))}",
                   *self.flags, f"-I{ROOT}", f"-I{self.path.parent}", self.source(), BUILD / "libharness.a",
                   BUILD / "libharness_host.a", "-o", made, "-lcublas", "-ldl")
         return made
@@ -219,7 +224,7 @@ def run_stage(own, cpu, csv_file):
         more = [] if {"--large-indices", "--help", "-h"} & set(own.words) else ["--csv", of_rows] + ["--lines-csv", of_lines] * cpu
         if own.multiples != (1, 1, 1) and not {"--size", "--sizes", "-m", "-n", "-k"} & set(own.words):
             more += ["--sizes", ",".join("x".join(map(str, own.rounded([edge] * 3))) for edge in (1, 256 if cpu else 4096))]
-        code, shape = machine.call_stage([program, *own.words, *more], own.name, show)
+        code, shape = call_stage([program, *own.words, *more], own.name, show)
         text, lines = (file.read_text(errors="surrogateescape") if file.exists() else ""
                        for file in (of_rows, of_lines))
     if code == 0 and csv_file:
@@ -230,18 +235,18 @@ def run_stage(own, cpu, csv_file):
         for sentence in counted(own, row, list(csv.DictReader(lines.splitlines()))) if cpu else timed(own, row):
             print(textwrap.fill(sentence, 80, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False))
     if code == 1 and cpu:
-        machine.see_it(shlex.quote(str(own.path)), shape)
+        see_it(shlex.quote(str(own.path)), shape)
     return code
 
 
-def stages():
+def chapters():
     """The last step of each chapter, as {its name: a file like one's own}."""
     return {programs.name(step): Own(step) for step in programs.steps() if step.name == "matmul.cu"}
 
 
 def counted(own, row, lines):
     """What the counts say: the line that could save most, the nearest stage, and a lesson to read."""
-    of_its_kind = {name: stage for name, stage in stages().items() if stage.unit == own.unit}
+    of_its_kind = {name: stage for name, stage in chapters().items() if stage.unit == own.unit}
     lesson = ("03_shared_blocking" if row["shared_load_wavefronts"] == "0" else "04_unroll") if own.unit == "FP32 units" else min(of_its_kind)
     lesson, advice = f"{lesson}/README.md", []
     if row["global_load_bytes"] == "0":
@@ -290,7 +295,7 @@ def nearest_of(rows, row, in_halves):
 
 def timed(own, row):
     """Where its speed stands in the ladder."""
-    of_half = {name: stage.half for name, stage in stages().items()}
+    of_half = {name: stage.half for name, stage in chapters().items()}
     rows = [each for each in csv.DictReader((ROOT / "docs/results/h200/ladder.csv").read_text().splitlines())
             if of_half[each["stage"].partition("/")[0].split()[0]] == own.half]
     size = row["m"] if any(each["m"] == row["m"] for each in rows) else "8192"
@@ -307,7 +312,7 @@ def timed(own, row):
 def run_any(own):
     """Runs a program as it is on the emulator, which then says what it found. --fast: it only runs it."""
     os.environ["EMULATOR_SUMMARY"] = "1"
-    return machine.call([own.emulated("plain" if own.fast else "trace"), *own.words], own.name)
+    return process.call([own.emulated("plain" if own.fast else "trace"), *own.words], own.name)
 
 
 def new(words, steps_meant):
@@ -335,7 +340,7 @@ def run(words):
     """./run FILE.cu [OPTION...]"""
     own = Own(words[0], words[1:])
     if own.is_stage:  # which has no such options; any other program may
-        machine.verbose = machine.verbose or "-v" in own.words
+        process.verbose = process.verbose or "-v" in own.words
         own.cpu = own.cpu or "--cpu" in own.words
         own.words = [word for word in own.words if word not in ("-v", "--cpu")]
     name_places(own)
@@ -348,7 +353,7 @@ def run(words):
         if why := unwritable(csv_file, "--csv"):
             fail(2, why)
         del own.words[at:at + 2]
-    return run_stage(own, machine.emulated(own.cpu), csv_file)
+    return run_stage(own, build.emulated(own.cpu), csv_file)
 
 
 def test(words):
@@ -358,9 +363,9 @@ def test(words):
         fail(2, f"{words[0]}: takes a file with launch_matmul(), and no more options" if own.is_stage else
              f"{words[0]}: has no launch_matmul(); ./run {shlex.quote(words[0])} runs it")
     name_places(own)
-    machine.verbose = "-V" in words
-    machine.need(("cmake", "g++", "ninja-build", "libboost-context-dev"))
-    machine.configure(tests=True)
+    process.verbose = "-V" in words
+    packages.need(("cmake", "g++", "ninja-build", "libboost-context-dev"))
+    build.configure(tests=True)
     registered = (BUILD / "tests/CTestTestfile.cmake").read_text()
     typed = dict(re.findall(r'add_test\(\[=\[01_naive\.(\w+)\]=\] "[^"]*" (.*)\)', registered))
     result = 0

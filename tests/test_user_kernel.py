@@ -5,9 +5,9 @@ import re
 
 import pytest
 
-import own as own_py
+import user_kernel
 import programs
-from stand_ins import press_ctrl_c
+from fakes import press_ctrl_c
 from support import ROOT, call
 
 STAGE = (ROOT / "03_shared_blocking/matmul.cu").read_text()
@@ -100,7 +100,7 @@ def test_planted(own, text, pattern, new, said):
 
 @pytest.mark.parametrize("step", [step for step in programs.steps() if step.suffix == ".cu"], ids=programs.name)
 def test_a_kernel_is_compared_with_stages_of_its_kind(step):
-    text, stage = step.read_text(), own_py.Own(step)
+    text, stage = step.read_text(), user_kernel.Own(step)
     said = "wgmma" if "kWgmma" in text else "tensor cores" if "kTensor" in text else "FP32 units"
     assert (stage.half, stage.unit) == ("const float* A" not in text, said)
 

@@ -1,0 +1,191 @@
+"""The build folder: which compilers are there, and what CMake makes of the sources."""
+import contextlib
+import fcntl
+import functools
+import os
+import pathlib
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+
+import process
+from programs import ROOT
+
+BUILD = pathlib.Path(os.environ.get("BUILD_DIR") or ROOT / "build").resolve()
+if "CUDACXX" not in os.environ and not shutil.which("nvcc") and os.access("/usr/local/cuda/bin/nvcc", os.X_OK):
+    os.environ["CUDACXX"] = "/usr/local/cuda/bin/nvcc"
+NVCC = os.environ.get("CUDACXX") or "nvcc"
+COMPILER = shlex.split(os.environ.get("CXX") or "g++")
+os.environ.update(BUILD_DIR=str(BUILD), PYTHONDONTWRITEBYTECODE="1")
+os.environ.setdefault("POCL_CACHE_DIR", str(BUILD / "pocl"))  # because HOME may be read-only
+CORES = str(len(os.sched_getaffinity(0)))
+STEP = re.compile(rb"\[ *\d+(/\d+|%)\] ")  # a line of ninja's or make's progress
+BUILT = re.compile(rb"(?:executable bin/|Built target )(\S+)")
+FAILED = re.compile(rb"FAILED: ")
+BUILT_OF = (".c", ".cl", ".cpp", ".cu", ".cuh", ".h", ".py", ".txt")  # the sources
+CHATTER = re.compile(rb"-- |ninja: (no work to do|Entering|build stopped)|Scanning dependencies|Consolidate compiler|"
+                     rb".*Re-checking globbed|collect2: |g?make(\[\d+\])?: |$")
+
+
+@functools.lru_cache(None)
+def has_nvcc():
+    return bool(shutil.which(NVCC))
+
+
+@functools.lru_cache(None)
+def compute_capabilities():
+    """Of each GPU, such as 9.0, a line each. Asked once: where nothing keeps the driver loaded an answer takes a second."""
+    return process.output("nvidia-smi", "--query-gpu=compute_cap", "--format=csv,noheader")
+
+
+def has_gpu():
+    return bool(re.match(r"\d+\.\d", compute_capabilities()))
+
+
+def emulated(cpu):
+    """Whether to use the CPU emulator."""
+    if not cpu and has_gpu() and not has_nvcc():
+        process.say("there is a GPU but no nvcc: running on the CPU emulator")
+    return cpu or not has_gpu() or not has_nvcc()
+
+
+def check_paths():
+    """Exits if a path has characters that CMake or nvcc cannot handle, or if CXX names no compiler."""
+    if "CXX" in os.environ and not shutil.which(COMPILER[0]):
+        process.fail(2, f"CXX is '{os.environ['CXX']}', which is no program; it takes a C++ compiler, or unset it for g++")
+    for path in (ROOT, BUILD, tempfile.gettempdir()):
+        if bad := set('";#[]\\<>|\n') & set(str(path)):
+            process.fail(2, f"{path}: a path can't have {' '.join(sorted(bad))} in it, which CMake takes for its own; move it elsewhere")
+    sources = {file.suffix for file in BUILD.glob("*")} & {".cu", ".h", ".md", ".py"}
+    if BUILD in ROOT.parents or sources and not reusable(BUILD / "CMakeCache.txt"):
+        process.fail(2, f"BUILD_DIR is {BUILD}, which has other files: takes a folder of its own")
+
+
+@contextlib.contextmanager
+def locked():
+    """Two in one build folder would break each other."""
+    BUILD.mkdir(parents=True, exist_ok=True)
+    check_space()
+    with open(BUILD / "lock", "w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            process.say(f"waiting for another ./run, which is building in {BUILD}")
+            fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+def check_dates():
+    """Exits at sources from the future: what is built of them would always be older, and the build would not end."""
+    soon = time.time() + 60
+    later = [file for pattern in ("CMakeLists.txt", "*/*.*", "*/*/*.*") for file in ROOT.glob(pattern)
+             if file.suffix in BUILT_OF and file.stat().st_mtime > soon and BUILD not in file.parents]
+    if later:
+        day = time.strftime("%Y-%m-%d %H:%M", time.localtime(later[0].stat().st_mtime))
+        touch = f"touch {shlex.quote(str(later[0]))}"
+        if len(later) > 1:
+            touch = f"find {shlex.quote(str(ROOT))} -newermt now -exec touch {{}} +"
+        others = f", as {len(later)} files are" * (len(later) > 1)
+        process.fail(2, f"{later[0].relative_to(ROOT)} is dated in the future, {day}{others}: if the clock is right, {touch}")
+
+
+def configure(tests=False):
+    """Lets CMake look at the sources and at what is installed. Shows on stderr what goes wrong, and then ends the program.
+    tests: with those, which take a moment."""
+    check_dates()
+    with locked():
+        cache, options = BUILD / "CMakeCache.txt", ["-DTESTS=ON"] * tests
+        if not reusable(cache):
+            process.say(f"configuring {BUILD}" + " from scratch: it is of another place or compiler" * cache.exists())
+            cache.unlink(missing_ok=True)
+            shutil.rmtree(BUILD / "CMakeFiles", ignore_errors=True)
+            # Only in a new folder, because a later change would rebuild everything.
+            options = [f"-DTESTS={'ON' if tests else 'OFF'}", f"-DPython3_EXECUTABLE={sys.executable}",
+                       "-G", "Ninja" if shutil.which("ninja") else "Unix Makefiles",
+                       f"-DWARNINGS_ARE_ERRORS={'OFF' if os.environ.get('CI') in (None, '', '0', 'false') else 'ON'}"]
+        os.environ["COMPUTE_CAPABILITIES"] = compute_capabilities()  # for CMake, now and when the build calls it again
+        said = []
+        if process.call(["cmake", "-S", ROOT, "-B", BUILD, "-DCMAKE_TARGET_MESSAGES=OFF", "--no-warn-unused-cli", *options],
+                line=said.append, stderr=subprocess.STDOUT):
+            sys.stderr.write(b"".join(said).decode(errors="replace"))
+            check_built(1)
+
+
+def building(targets):
+    """The command that builds targets, for process.call() or Popen."""
+    return ["cmake", "--build", str(BUILD), "--parallel", CORES, "--target", *targets]
+
+
+def check_space():
+    """Exits where nothing can be written. CMake and ninja would try for a while, and not say why."""
+    if shutil.disk_usage(BUILD).free <= 1 << 20:
+        process.fail(1, f"build failed: no space left in {BUILD}")
+
+
+def check_built(code):
+    process.show_progress("")
+    if code:
+        check_space()
+        process.fail(1, "build failed")
+
+
+def build(targets):
+    """Configures and builds. Shows on stderr what goes wrong, and then ends the program."""
+    configure()
+    with locked():
+        check_built(process.call(building(targets), line=Shown(), stderr=subprocess.STDOUT))
+
+
+def each_built(targets):
+    """Builds, and yields each target once it is there, while the next ones are being built."""
+    build(targets[:1])
+    yield targets[0]
+    if not targets[1:]:
+        return
+    there, shown = set(), Shown()
+    with contextlib.ExitStack() as until_built:
+        until_built.enter_context(locked())
+        child = until_built.enter_context(subprocess.Popen(building(targets[1:]), stdout=subprocess.PIPE, stderr=subprocess.STDOUT))
+        until_built.callback(child.terminate)
+        for target in targets[1:]:
+            while child.returncode is None and (target not in there or target == targets[-1]):
+                line = child.stdout.readline()  # what the build said while a program ran waits in the pipe
+                there.update(name.decode() for name in BUILT.findall(line))
+                if line:
+                    shown(line)
+                else:
+                    check_built(child.wait())
+                    until_built.close()
+            yield target
+
+
+def reusable(cache):
+    """Whether the build folder was configured here, for this place and with the compiler that CXX names."""
+    places = dict(re.findall(r"(?m)^CMAKE_(\w+):[A-Z]+=(.*)$", cache.read_text(errors="replace"))) if cache.exists() else {}
+    wanted = {"HOME_DIRECTORY": ROOT, "CACHEFILE_DIR": BUILD}
+    if "CXX" in os.environ and places.get("CXX_COMPILER"):
+        wanted["CXX_COMPILER"] = os.path.realpath(shutil.which(COMPILER[0]) or COMPILER[0])
+    return bool(places) and all(os.path.realpath(places.get(key, "")) == str(place) for key, place in wanted.items())
+
+
+class Shown:
+    """Shows the lines of a build: its progress in one line, of an error the compiler's lines, with paths from the root."""
+
+    def __init__(self):
+        self.command_follows = False  # the one that failed, which is not shown
+
+    def __call__(self, line):
+        text = line.decode(errors="replace")
+        if process.verbose:
+            print(text, end="", file=sys.stderr, flush=True)
+        elif STEP.match(line):
+            process.show_progress("building " + text.strip())
+        elif FAILED.match(line) or self.command_follows:
+            self.command_follows = not self.command_follows
+        elif not CHATTER.match(line):
+            process.show_progress("")
+            print(process.coloured(text.rstrip("\n").replace(f"{ROOT}/", "")), file=sys.stderr, flush=True)
