@@ -12,11 +12,11 @@
 #include <utility>
 #include <vector>
 
-#include "emulator/accesses.h"
-#include "emulator/names.h"
-#include "emulator/report.h"
-#include "emulator/requests.h"
-#include "emulator/scheduler.h"
+#include "emulator/engine/accesses.h"
+#include "emulator/engine/names.h"
+#include "emulator/engine/scheduler.h"
+#include "emulator/trace/report.h"
+#include "emulator/trace/requests.h"
 
 namespace emulator::summary {
 namespace {

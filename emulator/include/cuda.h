@@ -7,7 +7,7 @@ enum CUresult { CUDA_SUCCESS = 0, CUDA_ERROR_INVALID_VALUE = 1 };
 using cuuint32_t = uint32_t;
 using cuuint64_t = uint64_t;
 
-struct alignas(64) CUtensorMap {  // what it holds is the emulator's own; see tensor_maps.h
+struct alignas(64) CUtensorMap {  // what it holds is the emulator's own; see hopper/tensor_maps.h
     cuuint64_t opaque[16];
 };
 

@@ -1,0 +1,117 @@
+// What the emulated device is, and its streams and events.
+
+#include <chrono>
+#include <cstdio>
+#include <cstring>
+#include <ctime>
+
+#include "emulator/api/api.h"
+#include "emulator/api/streams.h"
+#include "emulator/engine/scheduler.h"
+#include "emulator/engine/settings.h"
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+}  // namespace
+
+struct CUevent_st {
+    Clock::time_point at{};
+};
+
+// Few multiprocessors, so that a grid of one block for each has to loop even over a small matrix.
+cudaError_t cudaGetDeviceProperties(cudaDeviceProp* p, int device) {
+    if (device != 0) return emulator::set_last_error(cudaErrorInvalidDevice);
+    *p = {};
+    std::strcpy(p->name, "CPU emulator");
+    size_t free;
+    cudaMemGetInfo(&free, &p->totalGlobalMem);
+    p->sharedMemPerBlock = 48 * 1024;
+    p->sharedMemPerBlockOptin = 227 * 1024;
+    p->sharedMemPerMultiprocessor = 228 * 1024;
+    p->totalConstMem = 64 * 1024;
+    p->memPitch = 0x7fffffff;
+    p->textureAlignment = 512;
+    p->major = 8;
+    p->multiProcessorCount = emulator::only_ends_run() ? emulator::only_ends_run() : 3;
+    p->warpSize = 32;
+    p->maxThreadsPerBlock = 1024;
+    p->maxThreadsPerMultiProcessor = 2048;
+    p->maxBlocksPerMultiProcessor = 32;
+    p->regsPerBlock = p->regsPerMultiprocessor = 65536;
+    for (int i = 0; i < 3; ++i) {
+        p->maxThreadsDim[i] = i < 2 ? 1024 : 64;
+        p->maxGridSize[i] = i ? 65535 : 0x7fffffff;
+    }
+    p->clockRate = 1000000;  // kHz, of clock()
+    p->memoryClockRate = 1000000;
+    p->memoryBusWidth = 256;
+    p->l2CacheSize = 4 << 20;
+    p->asyncEngineCount = p->deviceOverlap = p->concurrentKernels = p->canMapHostMemory = 1;
+    p->unifiedAddressing = p->managedMemory = p->streamPrioritiesSupported = 1;
+    return cudaSuccess;
+}
+
+cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int device) {
+    cudaDeviceProp p;
+    if (const cudaError_t error = cudaGetDeviceProperties(&p, device)) return error;
+    const struct {
+        cudaDeviceAttr attribute;
+        size_t value;
+    } all[] = {{cudaDevAttrMaxThreadsPerBlock, size_t(p.maxThreadsPerBlock)},
+               {cudaDevAttrMaxSharedMemoryPerBlock, p.sharedMemPerBlock},
+               {cudaDevAttrWarpSize, size_t(p.warpSize)},
+               {cudaDevAttrClockRate, size_t(p.clockRate)},
+               {cudaDevAttrMultiProcessorCount, size_t(p.multiProcessorCount)},
+               {cudaDevAttrCanMapHostMemory, 1},
+               {cudaDevAttrConcurrentKernels, 1},
+               {cudaDevAttrMemoryClockRate, size_t(p.memoryClockRate)},
+               {cudaDevAttrGlobalMemoryBusWidth, size_t(p.memoryBusWidth)},
+               {cudaDevAttrL2CacheSize, size_t(p.l2CacheSize)},
+               {cudaDevAttrMaxThreadsPerMultiProcessor, size_t(p.maxThreadsPerMultiProcessor)},
+               {cudaDevAttrUnifiedAddressing, 1},
+               {cudaDevAttrComputeCapabilityMajor, size_t(p.major)},
+               {cudaDevAttrMaxSharedMemoryPerMultiprocessor, p.sharedMemPerMultiprocessor},
+               {cudaDevAttrManagedMemory, 1},
+               {cudaDevAttrMaxSharedMemoryPerBlockOptin, p.sharedMemPerBlockOptin},
+               {cudaDevAttrMemoryPoolsSupported, 1}};
+    *value = 0;
+    for (const auto& each : all)
+        if (each.attribute == attribute) *value = int(each.value);
+    return cudaSuccess;
+}
+
+// In place of the C library's. In a kernel it counts nanoseconds, as clockRate says: a program that waits for a million cycles
+// would wait for a second otherwise.
+extern "C" clock_t clock() noexcept {
+    const bool in_kernel = emulator::run.running;
+    timespec now;
+    clock_gettime(in_kernel ? CLOCK_MONOTONIC : CLOCK_PROCESS_CPUTIME_ID, &now);
+    const clock_t nanoseconds = now.tv_sec * 1000000000 + now.tv_nsec;
+    return in_kernel ? nanoseconds : nanoseconds / (1000000000 / CLOCKS_PER_SEC);
+}
+
+cudaError_t cudaStreamCreate(cudaStream_t* stream) {
+    return cudaStreamCreateWithFlags(stream, cudaStreamDefault);
+}
+
+cudaError_t cudaEventCreate(cudaEvent_t* event, unsigned) {
+    *event = new CUevent_st;
+    return cudaSuccess;
+}
+cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
+    if (!event) return emulator::set_last_error(cudaErrorInvalidResourceHandle);
+    event->at = Clock::now();
+    emulator::streams::record(event, stream);
+    return cudaSuccess;
+}
+cudaError_t cudaEventElapsedTime(float* ms, cudaEvent_t begin, cudaEvent_t end) {
+    if (!begin || !end) return emulator::set_last_error(cudaErrorInvalidResourceHandle);
+    *ms = std::chrono::duration<float, std::milli>(end->at - begin->at).count();
+    return cudaSuccess;
+}
+cudaError_t cudaEventDestroy(cudaEvent_t event) {
+    delete event;
+    return cudaSuccess;
+}

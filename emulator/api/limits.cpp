@@ -1,0 +1,119 @@
+// What a launch may ask for.
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+#include <string>
+
+#include "emulator/api/api.h"
+#include "emulator/engine/scheduler.h"
+#include "emulator/trace/lines.h"
+#include "emulator/trace/report.h"
+#include "emulator/trace/symbols.h"
+
+namespace emulator {
+
+constexpr size_t kStaticShared = 48 * 1024, kShared = 227 * 1024;  // H100, H200
+static std::map<const void*, size_t> allowed;  // dynamic shared memory, by cudaFuncSetAttribute
+struct Refused {  // a call of it that asked for more than there is
+    int bytes;
+    std::string place;
+};
+static std::map<const void*, Refused> refused;
+
+void forget_limits() { allowed.clear(), refused.clear(); }
+
+// A kernel's own __shared__ arrays: variables whose names begin with the kernel's.
+static std::vector<const Symbol*> static_arrays(const void* kernel) {
+    std::vector<const Symbol*> all;
+    const Symbol* function = find_symbol(reinterpret_cast<uintptr_t>(kernel));
+    if (!function || std::strncmp(function->mangled, "_Z", 2) != 0) return all;
+    const std::string local = std::string("_ZZ") + (function->mangled + 2) + "E";
+    for (const Symbol& s : symbols())
+        if (!s.function && is_data(s.begin) &&
+            std::strncmp(s.mangled, local.c_str(), local.size()) == 0)
+            all.push_back(&s);
+    return all;
+}
+size_t static_shared(const void* kernel) {
+    size_t bytes = 0;
+    for (const Symbol* s : static_arrays(kernel)) bytes += s->size;
+    return bytes;
+}
+
+static size_t allowed_dynamic_shared(const void* kernel) {
+    size_t bytes = kStaticShared - std::min(kStaticShared, static_shared(kernel));
+    for (const auto& [of, most] : allowed)
+        if (!kernel || of == kernel) bytes = std::max(bytes, most);
+    return bytes;
+}
+
+cudaError_t allow_dynamic_shared(const void* kernel, int bytes, const char* file, int line) {
+    if (bytes < 0 || size_t(bytes) + static_shared(kernel) > kShared) {
+        refused[kernel] = {bytes, short_path(file) + ":" + std::to_string(line)};
+        return set_last_error(cudaErrorInvalidValue);
+    }
+    refused.erase(kernel);
+    allowed[kernel] = size_t(bytes);
+    return cudaSuccess;
+}
+
+// What to do about a launch that asks for more dynamic shared memory than its kernel may have.
+static std::string more_shared(const Launch& launch) {
+    const size_t most = kShared - static_shared(launch.kernel);
+    if (launch.dynamic_shared_bytes <= most)
+        return ", more after cudaFuncSetAttribute(kernel, "
+               "cudaFuncAttributeMaxDynamicSharedMemorySize, bytes)";
+    const std::string limit = ", and no kernel on sm_90 more than " + std::to_string(most);
+    const auto call = launch.kernel ? refused.find(launch.kernel) : refused.begin();
+    return call == refused.end()
+               ? limit
+               : limit + ": the cudaFuncSetAttribute() at " + call->second.place + ", for " +
+                     std::to_string(call->second.bytes) + " bytes, was refused (invalid argument)";
+}
+
+bool launch_fits(const Launch& launch) {
+    const auto refuse = [&](const std::string& what, cudaError_t error) {
+        const std::string problem = "the launch at " + short_path(launch.file) + ":" +
+                                    std::to_string(launch.line) + " " + what;
+        report_aloud(problem);
+        set_last_error(error);
+        return false;
+    };
+    const auto size = [](dim3 d) {
+        return std::to_string(d.x) + " x " + std::to_string(d.y) + " x " + std::to_string(d.z);
+    };
+    const dim3 grid = launch.grid, block = launch.block;
+    const uint64_t threads = uint64_t(block.x) * block.y * block.z;
+    if (grid.x == 0 || grid.y == 0 || grid.z == 0 || grid.x > 0x7fffffff || grid.y > 65535 ||
+        grid.z > 65535)
+        return refuse("asks for " + size(grid) +
+                          " blocks; a grid has 1 x 1 x 1 up to 2147483647 x 65535 x 65535",
+                      cudaErrorInvalidConfiguration);
+    if (threads == 0 || threads > kMaxBlockThreads || block.z > 64)
+        return refuse("asks for blocks of " + size(block) +
+                          " threads; a block has 1 to 1024, at most 64 along z",
+                      cudaErrorInvalidConfiguration);
+    const auto arrays = [&](const std::string& before) {  // " (As 32768, Bs 32768)"
+        std::string all;
+        for (const Symbol* s : static_arrays(launch.kernel))
+            all += (all.empty() ? before + " (" : ", ") + short_name(*s) + " " +
+                   std::to_string(s->size);
+        return all.empty() ? all : all + ")";
+    };
+    if (const size_t bytes = static_shared(launch.kernel); bytes > kStaticShared)
+        return refuse("is of a kernel with " + std::to_string(bytes) +
+                          " bytes of static shared memory" + arrays("") +
+                          "; nvcc takes at most 49152",
+                      cudaErrorInvalidValue);
+    if (const size_t bytes = allowed_dynamic_shared(launch.kernel);
+        launch.dynamic_shared_bytes > bytes)
+        return refuse("asks for " + std::to_string(launch.dynamic_shared_bytes) +
+                          " bytes of dynamic shared memory; this kernel may have " +
+                          std::to_string(bytes) + arrays(" beside its arrays") +
+                          more_shared(launch),
+                      cudaErrorInvalidValue);
+    return true;
+}
+
+}  // namespace emulator

@@ -1,0 +1,222 @@
+// What is ordered between streams: vector clocks, of which a stream's operations are the time. All is done
+// in the order of the calls, whatever stream it is in. So a program may come to the right result though
+// nothing makes a GPU wait, and that is reported.
+//
+// An operation comes after all that its stream has waited for by events, and after all that the host had
+// waited for when it asked for it. The default stream waits for all others but those that are created as
+// non-blocking, and these wait for it.
+
+#include "emulator/api/streams.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <vector>
+
+#include "emulator/engine/clocks.h"
+#include "emulator/engine/races.h"
+#include "emulator/trace/lines.h"
+#include "emulator/trace/report.h"
+#include "emulator/trace/requests.h"
+
+namespace emulator {
+namespace {
+
+using Known = std::map<cudaStream_t, uint64_t>;  // of each stream so many operations
+
+struct Operation {
+    cudaStream_t stream;
+    uint64_t number;  // in its stream, from 1 on
+    const char* name;
+    std::string place;  // of the call; if it is "", it is looked up when it is needed:
+    uintptr_t by = 0;
+    bool launch = false;
+    uintptr_t begin = 0, end = 0;  // of a copy: what it reads or writes
+    bool writes = false;
+    uint32_t first_clock = 0, last_clock = 0;  // of a launch: those of its accesses, less the first
+
+    std::string call() const { return place.empty() ? std::to_string(by) : place; }
+    std::string where() const {
+        const std::string at = place.empty() ? find_lines({by})[0] : place;
+        return std::string("the ") + name + (at.empty() ? "" : " at " + at);
+    }
+};
+
+constexpr size_t kMost = 1000;  // operations that are kept
+// Never destroyed: what a program frees when it ends comes here, too.
+std::vector<Operation>& earlier = *new std::vector<Operation>;  // the host has not waited for them
+// Those of them that the operation now does not come after.
+std::vector<const Operation*>& unordered = *new std::vector<const Operation*>;
+using KnownByStream = std::map<cudaStream_t, Known>;
+KnownByStream& known = *new KnownByStream;  // by the stream's next operation, and its own last
+std::map<cudaEvent_t, Known>& events = *new std::map<cudaEvent_t, Known>;
+Known& host = *new Known;
+std::vector<cudaStream_t>& non_blocking = *new std::vector<cudaStream_t>;
+cudaStream_t current = nullptr;
+bool says_stream = false;  // of a call that says its stream
+std::string& current_place = *new std::string;  // of that call, or ""
+Operation& now = *new Operation;
+// Of `unordered`: those that the one now is reported with; and all such pairs of calls.
+std::vector<const Operation*>& told = *new std::vector<const Operation*>;
+std::set<std::string>& reported = *new std::set<std::string>;
+
+void join(Known& to, const Known& from) {
+    for (const auto& [stream, count] : from) to[stream] = std::max(to[stream], count);
+}
+
+bool is_default(cudaStream_t stream) { return !stream || stream == cudaStreamLegacy; }
+bool is_blocking(cudaStream_t stream) {
+    return std::find(non_blocking.begin(), non_blocking.end(), stream) == non_blocking.end();
+}
+
+// What has been done in the stream when all that is asked of it by now has.
+Known all_of(cudaStream_t stream) {
+    Known all = known[is_default(stream) ? nullptr : stream];
+    if (is_default(stream)) {
+        for (const auto& [other, its] : known)
+            if (is_blocking(other)) join(all, its);
+    } else if (is_blocking(stream)) {
+        join(all, known[nullptr]);
+    }
+    return all;
+}
+
+void wait(const Known& for_what) {
+    join(host, for_what);
+    const auto over = [](const Operation& o) { return o.number <= host[o.stream]; };
+    earlier.erase(std::remove_if(earlier.begin(), earlier.end(), over), earlier.end());
+}
+
+void begin(const char* name) {
+    const cudaStream_t stream = is_default(current) ? nullptr : current;
+    Known& mine = known[stream];
+    mine = all_of(stream);
+    join(mine, host);
+    unordered.clear(), told.clear();
+    for (const Operation& o : earlier)
+        if (mine[o.stream] < o.number) unordered.push_back(&o);
+    now = {stream, ++mine[stream], name, ""};
+}
+
+void keep(const Operation& operation) {
+    if (earlier.size() == kMost) earlier.erase(earlier.begin());
+    earlier.push_back(operation);
+}
+
+const char* verb(trace::Kind kind) {
+    return kind == trace::kRead ? " reads" : kind == trace::kWrite ? " writes" : " adds to";
+}
+
+// site: the access of a launch's kernel; 0 where a copy does it.
+std::string who(const Operation& operation, uint16_t site) {
+    const std::string line = site ? find_lines({site_of(site).pc})[0] : "";
+    return line.empty() ? operation.where() : line;
+}
+
+void report(const Operation& then, trace::Kind kind_then, uint16_t site_then, trace::Kind kind,
+            uint16_t site) {
+    if (std::count(told.begin(), told.end(), &then)) return;
+    told.push_back(&then);
+    if (!reported.insert(then.call() + " " + now.call()).second) return;
+    report_problem("race between streams: " + who(now, site) + verb(kind) + " what " +
+                   who(then, site_then) + verb(kind_then) + " (" + now.where() + " and " +
+                   then.where() +
+                   " are in two streams, and nothing orders them: cudaStreamWaitEvent() or a "
+                   "synchronisation is missing)");
+}
+
+}  // namespace
+
+InStream::InStream(cudaStream_t stream, const char* file, int line)
+    : before(current), within(says_stream) {
+    current = stream, says_stream = true;
+    current_place = file ? short_path(file) + ":" + std::to_string(line) : "";
+}
+InStream::~InStream() { current = before, says_stream = within, current_place = ""; }
+
+namespace streams {
+
+bool watching;
+
+bool in_a_stream() { return says_stream; }
+std::string place_in_stream() { return current_place; }
+
+void copy(const char* name, const void* by, const void* to, const void* from, size_t bytes,
+          bool host_waits) {
+    begin(name);
+    now.by = reinterpret_cast<uintptr_t>(by);
+    now.place = current_place;
+    Operation parts[] = {now, now};
+    for (Operation& part : parts) {
+        part.writes = &part == &parts[1];
+        part.begin = reinterpret_cast<uintptr_t>(part.writes ? to : from);
+        part.end = part.begin + bytes;
+        const Allocation* const memory = find_allocation(part.begin);
+        if (!memory) part.end = 0;  // the host's own
+        if (!memory || unordered.empty()) continue;
+        const trace::Kind kind = part.writes ? trace::kWrite : trace::kRead;
+        check_copies(part.begin, part.end, kind, 0);
+        races::check_launches(*memory, part.begin, part.end, kind);
+    }
+    for (const Operation& part : parts)
+        if (part.end) keep(part);
+    if (host_waits) wait(all_of(now.stream));
+}
+
+void begin_launch(const char* file, int line) {
+    begin("launch");
+    now.place = short_path(file) + ":" + std::to_string(line);
+    now.launch = true;
+    now.first_clock = clocks::state.last;
+    watching = tracing() && !unordered.empty();
+}
+
+void end_launch() {
+    watching = false;
+    unordered.clear();
+    now.last_clock = clocks::state.last;
+    keep(now);
+}
+
+void check_copies(uintptr_t begin, uintptr_t end, trace::Kind kind, uint16_t site) {
+    for (const Operation* const o : unordered)
+        if (!o->launch && begin < o->end && o->begin < end && (o->writes || kind != trace::kRead))
+            report(*o, o->writes ? trace::kWrite : trace::kRead, 0, kind, site);
+}
+
+void check_launch(uint32_t clock, trace::Kind kind_then, uint16_t site_then, trace::Kind kind,
+                  uint16_t site) {
+    for (const Operation* const o : unordered)
+        if (o->launch && o->first_clock < clock && clock <= o->last_clock)
+            report(*o, kind_then, site_then, kind, site);
+}
+
+void record(cudaEvent_t event, cudaStream_t stream) { events[event] = all_of(stream); }
+void host_waits_for(cudaStream_t stream) { wait(all_of(stream)); }
+void host_waits_for(cudaEvent_t event) { wait(events[event]); }
+void host_waits_for_all() {
+    for (const auto& [stream, its] : known) join(host, its);
+    earlier.clear();
+}
+
+void forget() {
+    earlier.clear(), known.clear(), events.clear(), host.clear(), non_blocking.clear();
+}
+void forget_reports() { reported.clear(); }
+
+}  // namespace streams
+}  // namespace emulator
+
+using namespace emulator;
+
+cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned flags) {
+    static uintptr_t created = 16;
+    *stream = reinterpret_cast<cudaStream_t>(++created);
+    if (flags & cudaStreamNonBlocking) non_blocking.push_back(*stream);
+    return cudaSuccess;
+}
+
+cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned) {
+    join(known[is_default(stream) ? nullptr : stream], events[event]);
+    return cudaSuccess;
+}

@@ -1,0 +1,352 @@
+// Accesses of a traced kernel: to which memory each goes, and whether it may.
+
+#include "emulator/engine/accesses.h"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "emulator/engine/fences.h"
+#include "emulator/engine/names.h"
+#include "emulator/engine/races.h"
+#include "emulator/engine/settings.h"
+#include "emulator/engine/stacks.h"
+#include "emulator/hopper/clusters.h"
+#include "emulator/include/fragments.h"
+#include "emulator/summary.h"
+#include "emulator/trace/lines.h"
+#include "emulator/trace/record.h"
+#include "emulator/trace/requests.h"
+#include "emulator/trace/symbols.h"
+
+// Symbols of the linker: the program's code, its writable data, and the __constant__ and __device__
+// variables in it (null if there are none).
+extern "C" char __executable_start, etext, __data_start, _end;
+extern "C" __attribute__((weak)) char __start_cuda_constant, __stop_cuda_constant;
+extern "C" __attribute__((weak)) char __start_cuda_device, __stop_cuda_device;
+// AddressSanitizer's, in a program that has it.
+extern "C" __attribute__((weak)) void* __asan_region_is_poisoned(void* begin, size_t bytes);
+
+namespace emulator {
+
+bool compiled_for_tracing, traced, in_kernel;
+uintptr_t last_traced;
+
+EmulatorsWork::EmulatorsWork() : before(std::exchange(in_kernel, false)) {}
+EmulatorsWork::~EmulatorsWork() { in_kernel = before; }
+
+bool poisoned(const void* begin, size_t bytes) {
+    return __asan_region_is_poisoned && __asan_region_is_poisoned(const_cast<void*>(begin), bytes);
+}
+
+namespace {
+
+using trace::Kind;
+
+uintptr_t number(const void* pointer) { return reinterpret_cast<uintptr_t>(pointer); }
+const uintptr_t kImageBegin = number(&__executable_start), kCodeEnd = number(&etext);
+const uintptr_t kDataBegin = number(&__data_start), kDataEnd = number(&_end);
+const uintptr_t kConstantBegin = number(&__start_cuda_constant);
+const uintptr_t kConstantEnd = number(&__stop_cuda_constant);
+const uintptr_t kDeviceBegin = number(&__start_cuda_device);
+const uintptr_t kDeviceEnd = number(&__stop_cuda_device);
+
+struct Memory {
+    Allocation static_shared{kDataBegin, kDataEnd}, dynamic_shared;
+    Allocation recent[16];  // most accesses go where the one before of the same instruction went
+    // For each byte of the program's data: 1 + the index of its shared array, or 0 if it is of none.
+    std::vector<uint32_t> owner;
+} memory;
+
+bool contains(const Allocation& range, uintptr_t address) {
+    return address - range.begin < range.end - range.begin;
+}
+
+// own: the thread's stack or a constant. none: memory that no kernel may touch.
+enum class Region { own, global, shared, none };
+
+inline Region find_region(uintptr_t address, unsigned thread, uintptr_t pc,
+                          const Allocation*& range) {
+    Allocation& recent = memory.recent[pc / 4 % std::size(memory.recent)];
+    range = &recent;
+    if (contains(recent, address)) return Region::global;
+    if (address - stacks_begin < stacks_bytes)
+        return stack_owner(address) == thread ? Region::own : Region::none;
+    if (contains(memory.static_shared, address) &&
+        address - kDeviceBegin >= kDeviceEnd - kDeviceBegin) {
+        if (address - number(&builtins) < sizeof(Builtins)) return Region::own;
+        if (address - kConstantBegin < kConstantEnd - kConstantBegin) return Region::own;
+        range = &memory.static_shared;
+        return Region::shared;
+    }
+    range = &memory.dynamic_shared;
+    if (contains(memory.dynamic_shared, address)) return Region::shared;
+    if (Allocation* found = find_allocation(address)) {
+        if (!found->cells) found->cells = races::new_cells(found->begin, found->end);
+        recent = *found;
+        range = &recent;
+        return Region::global;
+    }
+    return address - kImageBegin < kDataEnd - kImageBegin ? Region::own : Region::none;
+}
+
+// "16 bytes past the end of ", or before the start.
+std::string distance(uintptr_t address, int width, uintptr_t begin, uintptr_t end) {
+    if (address < begin) return std::to_string(begin - address) + " bytes before the start of ";
+    if (address < end)
+        return "the last " + std::to_string(address + width - end) + " past the end of ";
+    const std::string bytes = std::to_string(address - end) + " bytes";
+    return (address == end ? "just" : bytes) + " past the end of ";
+}
+
+[[gnu::noinline]] void refuse(unsigned thread, int width, Kind kind, uintptr_t pc,
+                              const std::string& head, const std::string& where,
+                              cudaError_t error) {
+    std::string line = find_lines({pc})[0];
+    if (line.empty()) line = "an unknown line";
+    refuse_access(thread, head + line + (kind == trace::kRead ? " reads" : " writes"), width, where,
+                  error);
+}
+
+// Where the access goes; own where it is nobody's business. One that goes where it may not ends the
+// launch.
+[[gnu::always_inline]] inline Region checked_region(unsigned thread, uintptr_t address, int width,
+                                                    Kind kind, uintptr_t pc, bool aligned,
+                                                    const Allocation*& range) {
+    const Region region = find_region(address, thread, pc, range);
+    if (region == Region::own) return region;
+    bool inside = region != Region::none && address + width <= range->end;
+    if (inside && range == &memory.static_shared) {
+        const uint32_t owner = memory.owner[address - kDataBegin];
+        inside = memory.owner.empty() ||
+                 (owner && owner == memory.owner[address + width - 1 - kDataBegin]);
+    }
+    if (run.ranks > 1 && range == &memory.dynamic_shared && region == Region::shared) {
+        const size_t offset = address - range->begin;  // within one block's, too
+        inside &= offset % run.shared_stride + width <= run.shared_bytes;
+        note_remote_access(thread, unsigned(offset / run.shared_stride), pc);
+    }
+    if (--run.accesses_left == 0) end_early();
+    if (region == Region::none && only_ends_run()) return Region::own;
+    if (!inside)
+        refuse(thread, width, kind, pc, "out of bounds: ", describe_address(address, width),
+               cudaErrorIllegalAddress);
+    if (aligned && address % width)
+        refuse(thread, width, kind, pc, "misaligned: ", past_multiple(address, width),
+               cudaErrorMisalignedAddress);
+    return region;
+}
+
+// True if the thread should give way to the others.
+bool note_access(unsigned thread, const void* pointer, int width, Kind kind,
+                 const void* return_address, bool counted, const void* copied_to, bool aligned) {
+    const uintptr_t address = number(pointer), pc = number(return_address);
+    if (pc - kImageBegin >= kCodeEnd - kImageBegin) return false;
+    last_traced = pc;
+    const Allocation* range;
+    const Region region = checked_region(thread, address, width, kind, pc, aligned, range);
+    if (region == Region::own) return false;
+    const bool global = region == Region::global;
+    Site& site = find_site(pc, global, kind != trace::kRead);
+    races::check(range->cells, range->begin, address, width, global, kind, thread, site.number);
+    // A copy that bypasses L1 costs, for each 128-byte line, one sector for each 32-byte sector of
+    // shared memory that it writes (see REFERENCE.md). So count a made-up address, which is the same
+    // exactly for accesses that share both.
+    const uintptr_t asked =
+        copied_to ? (address / 128 << 16 | (number(copied_to) / 32 & 0xffff)) * 32 : address;
+    const bool way = counted && count_access(site, thread, asked, width);
+    if (record::on) record::access(thread, site, address, width, counted);
+    return way;
+}
+
+}  // namespace
+
+// Whether the process has memory there.
+static bool is_mapped(uintptr_t address) {
+    const auto page = uintptr_t(sysconf(_SC_PAGE_SIZE));
+    unsigned char resident;
+    return mincore(reinterpret_cast<void*>(address / page * page), 1, &resident) == 0;
+}
+
+std::string describe_address(uintptr_t address, int width) {
+    constexpr uintptr_t kNear = 1 << 20;
+    const auto near = [&](uintptr_t begin, uintptr_t end) {
+        return begin != end && address + kNear >= begin && address < end + kNear;
+    };
+    if (const Freed* const freed = find_freed(address))
+        return (freed->begin <= address && address < freed->end
+                    ? "in "
+                    : distance(address, width, freed->begin, freed->end)) +
+               std::to_string(freed->end - freed->begin) + " bytes of device memory, " +
+               freed_by(*freed);
+    const unsigned owner = stack_owner(address);
+    if (owner != kNoThread) return "a local variable of " + thread_name(owner);
+    if (contains(memory.static_shared, address)) {
+        const Symbol *nearest = nullptr, *below = nullptr;  // arrays
+        const auto away = [&](const Symbol& s) {
+            return address < s.begin ? s.begin - address
+                                     : address - std::min(address, s.begin + s.size);
+        };
+        for (const Symbol& s : symbols()) {
+            if (!is_shared_array(s)) continue;
+            if (!nearest || away(s) < away(*nearest)) nearest = &s;
+            if (s.begin <= address) below = &s;
+        }
+        const auto by = [&](const Symbol& s) {
+            return distance(address, width, s.begin, s.begin + s.size) + short_name(s) + ", " +
+                   std::to_string(s.size) + " bytes of shared memory";
+        };
+        const Symbol* const other = find_symbol(address);
+        if (!other || is_shared_array(*other) || name_of(*other).find("emulator") == 0)
+            return nearest ? by(*nearest) : "no variable of the device";
+        return "the host's variable " + short_name(*other) +
+               (below && away(*below) < below->size ? ", or " + by(*below) : "");
+    }
+    if (run.shared_alignment && !run.shared_bytes && address < kNear)
+        return "in dynamic shared memory, of which the launch's third argument gives it 0 bytes";
+    const Allocation& dynamic = memory.dynamic_shared;
+    if (near(dynamic.begin, dynamic.end)) {
+        uintptr_t begin = dynamic.begin, end = dynamic.end;
+        std::string rank;
+        if (run.ranks > 1) {  // that of the nearest block
+            const uintptr_t offset = std::max(address, begin) - begin;
+            const uintptr_t number = std::min<uintptr_t>(offset / run.shared_stride, run.ranks - 1);
+            begin += number * run.shared_stride, end = begin + run.shared_bytes;
+            rank = " of rank " + std::to_string(number);
+        }
+        return distance(address, width, begin, end) + "the " + std::to_string(end - begin) +
+               " bytes of dynamic shared memory" + rank;
+    }
+    for (const Allocation& a : allocations)
+        if (near(a.begin, a.end))
+            return distance(address, width, a.begin, a.end) + std::to_string(a.end - a.begin) +
+                   " bytes of device memory";
+    if (address < 4096) return "a null pointer";
+    return is_mapped(address)
+               ? "not in device memory, but in the host's, which kernels cannot touch "
+                 "(what a kernel itself allocates counts as the host's)"
+               : "where there is no memory at all";
+}
+
+std::string past_multiple(uintptr_t address, int width) {
+    return "at an address that is " + std::to_string(address % width) + " past a multiple of them";
+}
+
+void refuse_access(unsigned thread, const std::string& what, int width, const std::string& where,
+                   cudaError_t error) {
+    fail(what + " " + std::to_string(width) + (width == 1 ? " byte, " : " bytes, ") + where + " (" +
+             block_name() + ", " + thread_name(thread) + ")",
+         error);
+}
+
+bool tracing() { return traced; }
+void set_tracing(bool on) { traced = on && compiled_for_tracing; }
+
+double host_bytes(double device_bytes) {
+    return device_bytes * (tracing() ? 1 + races::bytes_per_byte() : 1);
+}
+
+namespace trace {
+
+void begin_launch() {
+    if (!traced) return;
+    const uintptr_t begin = number(builtins.dynamic_shared);
+    const uintptr_t end = begin + (run.ranks - 1) * run.shared_stride + run.shared_bytes;
+    memory.dynamic_shared = {begin, end, races::new_cells(begin, end)};
+    if (!memory.static_shared.cells) {
+        memory.static_shared.cells = races::new_cells(kDataBegin, kDataEnd);
+        if (!symbols().empty()) memory.owner.resize(kDataEnd - kDataBegin);
+        for (const Symbol& s : symbols())
+            if (is_shared_array(s))
+                std::fill_n(memory.owner.begin() + (s.begin - kDataBegin),
+                            std::min(s.size, kDataEnd - s.begin), 1 + (&s - symbols().data()));
+    }
+    races::begin_launch();
+}
+
+void begin_block() {
+    if (traced) races::begin_block();
+}
+
+void end_interval() {
+    if (!traced) return;
+    count_pending();
+    if (record::on) record::end_interval();
+    races::block_barrier();
+}
+
+void end_launch() {
+    if (!traced) return;
+    races::delete_cells(memory.dynamic_shared.cells, memory.dynamic_shared.begin,
+                        memory.dynamic_shared.end);
+    memory.dynamic_shared = Allocation();
+}
+
+void forget(Allocation& allocation) {
+    races::delete_cells(allocation.cells, allocation.begin, allocation.end);
+    for (Allocation& recent : memory.recent) recent = Allocation();
+}
+
+bool access(unsigned thread, const void* address, int bytes, Kind kind, const void* pc,
+            bool counted, const void* copied_to) {
+    if (!traced) return false;
+    EmulatorsWork work;
+    return note_access(thread, address, bytes, kind, pc, counted, copied_to, false);
+}
+
+void bulk_access(unsigned thread, const void* pointer, size_t bytes, Kind kind, const void* pc) {
+    if (!traced) return;
+    const Allocation* range;
+    const uintptr_t begin = number(pointer);
+    const Region region = checked_region(thread, begin, int(bytes), kind, number(pc), false, range);
+    if (region == Region::own) return;
+    const bool global = region == Region::global;
+    const Site& site = find_site(number(pc), global, kind != kRead);
+    for (uintptr_t at = begin; at < begin + bytes; at += 16)
+        races::check(range->cells, range->begin, at, int(std::min<size_t>(16, begin + bytes - at)),
+                     global, kind, thread, site.number);
+}
+
+void bulk_bounds(const void* pointer, size_t bytes, Kind kind, const void* pc) {
+    const Allocation* range;
+    if (traced)
+        checked_region(current_thread, number(pointer), int(bytes), kind, number(pc), false, range);
+}
+
+void compiled_access(const void* address, int bytes, Kind kind, const void* pc, bool aligned) {
+    in_kernel = false;
+    const bool way = note_access(current_thread, address, bytes, kind, pc, true, nullptr, aligned);
+    if (--run.until_look == 0) summary::look_at_clock();
+    in_kernel = traced;
+    if (way) give_way();
+}
+
+}  // namespace trace
+
+void trace_lane(int lane, const void* address, int bytes, bool store, const void* pc) {
+    trace::access(current_thread / 32 * 32 + lane, address, bytes,
+                  store ? trace::kWrite : trace::kRead, pc);
+}
+
+void trace_atomic(const void* address, int bytes, const void* pc) {
+    // Who asks again and again waits for others, which run meanwhile.
+    static std::pair<const void*, unsigned> last[kMaxThreads];
+    auto& [asked, times] = last[current_thread];
+    times = asked == address ? times + 1 : 0;
+    asked = address;
+    if (times % 64 == 63) give_way();
+    fences::before_atomic(current_thread);
+    trace::access(current_thread, address, bytes, trace::kAtomic, pc, false);
+    fences::atomic(current_thread, address);
+}
+
+void note_fence() { fences::fence(current_thread); }
+
+bool traced_as_shared(const void* address) {
+    const Allocation* range;
+    return find_region(number(address), current_thread, 0, range) == Region::shared;
+}
+
+}  // namespace emulator

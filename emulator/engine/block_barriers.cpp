@@ -1,0 +1,86 @@
+// __syncthreads(), and those that count.
+
+#include "emulator/engine/block_barriers.h"
+
+#include <algorithm>
+
+#include "emulator/engine/named_barriers.h"
+#include "emulator/engine/names.h"
+#include "emulator/hopper/mbarriers.h"
+#include "emulator/trace/record.h"
+#include "emulator/trace/report.h"
+#include "emulator/warp/warps.h"
+
+namespace emulator {
+
+static uint64_t begun;  // since the program began, one more for each block
+
+namespace block_barriers {
+
+void begin_block() { ++begun; }
+
+// Called when no thread can go on.
+bool pass() {
+    const auto end = threads.begin() + run.threads;
+    const auto with = [&](State s) {
+        return std::find_if(threads.begin(), end, [s](const Thread& t) { return t.state == s; });
+    };
+    if (with(State::waiting) != end) return mbarriers::report_deadlock(), false;
+    if (const auto stuck = with(State::at_warp); stuck != end) {
+        warps::report_missing(unsigned(stuck - threads.begin()));
+        return false;
+    }
+    const auto waiting = with(State::at_barrier);
+    if (waiting == end) return false;
+    const auto there = threads_that([&](const Thread& t) {
+        return t.state == State::at_barrier && same_site(t.site, waiting->site);
+    });
+    if (there.size() < run.threads) {
+        const auto others = threads_that([&](const Thread& t) {
+            return t.state != State::at_barrier || !same_site(t.site, waiting->site);
+        });
+        const std::string here = site_name(waiting->site);
+        const bool same_line = std::any_of(others.begin(), others.end(), [&](unsigned t) {
+            return threads[t].state == State::at_barrier && site_name(threads[t].site) == here;
+        });
+        fail("barrier divergence: " + std::to_string(there.size()) + " of the " +
+             std::to_string(run.threads) + " threads of " + block_name() + " wait at " + here +
+             ", " + thread_names(there) + ", but " + whereabouts(others) +
+             (same_line ? ", another barrier of that line" : ""));
+        return false;
+    }
+    for (auto t = threads.begin(); t != end; ++t) t->state = State::ready;
+    ++totals.barriers, ++begun;
+    return true;
+}
+
+}  // namespace block_barriers
+
+void barrier(const char* file, int line, int number) {
+    if (run.ranks > 1) return block_barrier_in_cluster(file, line, number);
+    Thread& self = threads[current_thread];
+    self.state = State::at_barrier;
+    self.site = {file, line, number};
+    if (record::on) record::call(current_thread, "barrier", file, line);
+    note_arrival();
+    suspend();
+}
+
+void refuse_grid_sync(const char* file, int line) {
+    misuse("a wait for the whole grid: the emulator runs one block after the other", file, line);
+}
+
+// A thread that has passed may come to the next barrier before the others have read this one's count.
+int barrier_count(int predicate, const char* file, int line, int number) {
+    static struct {
+        uint64_t of = 0;
+        int count = 0;
+    } counts[2];
+    auto& mine = counts[begun % 2];
+    if (mine.of != begun) mine = {begun, 0};
+    mine.count += predicate;
+    barrier(file, line, number);
+    return mine.count;
+}
+
+}  // namespace emulator

@@ -1,0 +1,93 @@
+// Barriers of a part of a block (bar.sync), and __syncthreads() where a cluster runs.
+
+#include "emulator/engine/named_barriers.h"
+
+#include <utility>
+
+#include "emulator/engine/clocks.h"
+#include "emulator/engine/names.h"
+#include "emulator/hopper/clusters.h"
+#include "emulator/include/ptx.h"
+#include "emulator/trace/record.h"
+#include "emulator/trace/report.h"
+
+namespace emulator {
+namespace {
+
+struct NamedBarrier {
+    unsigned expected = 0, arrived = 0;  // threads
+    Call first;  // where the first of them came
+    Sync arriving, passed;
+};
+
+constexpr int kNames = 16;
+NamedBarrier barriers[kMaxRanks][kNames + 1];  // the last is __syncthreads()
+
+// The running thread arrives. Gives back whether the barrier is passed with that.
+bool arrive(NamedBarrier& b, unsigned expected, const Call& site) {
+    if (b.arrived == 0) b.expected = expected, b.first = site;
+    b.arriving.release(current_thread);
+    note_arrival();
+    if (++b.arrived < b.expected) return false;
+    b.arrived = 0;
+    b.passed = std::exchange(b.arriving, Sync());
+    for (unsigned t = 0; t < run.threads; ++t)
+        if (threads[t].waits(&b)) b.passed.acquire(t);
+    wake(&b);
+    return true;
+}
+
+void arrive_and_wait(NamedBarrier& b, unsigned expected, const Call& site) {
+    if (arrive(b, expected, site)) return b.passed.acquire(current_thread);
+    wait_for(&b, site, [](const void* object) {
+        const auto& b = *static_cast<const NamedBarrier*>(object);
+        return ", a barrier to which " + std::to_string(b.arrived) + " of " +
+               std::to_string(b.expected) + " threads have come";
+    });
+}
+
+NamedBarrier& named(int id, int count, const char* file, int line) {
+    const auto refuse = [&](const std::string& why) {
+        misuse("named_barrier_sync: " + why, file, line);
+    };
+    if (id < 0 || id >= kNames) refuse("barrier " + std::to_string(id) + ", not 0 to 15");
+    if (count < 32 || count % 32 || unsigned(count) > run.block_threads)
+        refuse(std::to_string(count) + " threads, not a multiple of 32 up to the block's " +
+               std::to_string(run.block_threads));
+    NamedBarrier& b = barriers[rank_of(current_thread)][id];
+    if (b.arrived && b.expected != unsigned(count))
+        refuse(std::to_string(count) + " threads for barrier " + std::to_string(id) +
+               ", but whoever came first, at " + site_name(b.first) + ", said " +
+               std::to_string(b.expected));
+    return b;
+}
+
+}  // namespace
+
+void named_barrier_sync(int id, int count, const char* file, int line) {
+    EmulatorsWork work;
+    if (record::on) record::call(current_thread, "barrier", file, line);
+    arrive_and_wait(named(id, count, file, line), unsigned(count), {file, line, 0});
+}
+
+void block_barrier_in_cluster(const char* file, int line, int number) {
+    EmulatorsWork work;
+    NamedBarrier& b = barriers[rank_of(current_thread)][kNames];
+    const Call site{file, line, number};
+    if (b.arrived && !same_site(b.first, site))
+        fail("barrier divergence: " + thread_name(current_thread) + " of " + block_name() +
+             " waits at " + site_name(site) + ", but others at " + site_name(b.first));
+    if (b.arrived + 1 == run.block_threads) ++totals.barriers;
+    arrive_and_wait(b, run.block_threads, site);
+}
+
+namespace named_barriers {
+
+void begin_block() {
+    for (unsigned rank = 0; rank < run.ranks; ++rank)
+        for (NamedBarrier& b : barriers[rank])
+            if (b.arrived) b = NamedBarrier();
+}
+
+}  // namespace named_barriers
+}  // namespace emulator

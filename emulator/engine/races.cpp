@@ -1,0 +1,300 @@
+// Finds races: pairs of accesses that nothing orders.
+
+#include "emulator/engine/races.h"
+
+#include <sys/mman.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <map>
+#include <vector>
+
+#include "emulator/api/streams.h"
+#include "emulator/engine/names.h"
+#include "emulator/trace/report.h"
+#include "emulator/trace/shared_names.h"
+
+namespace emulator {
+
+using clocks::clock_of;
+using clocks::comes_before;
+using clocks::state;
+using trace::kAtomic;
+using trace::Kind;
+using trace::kRead;
+using trace::kWrite;
+
+namespace {
+
+struct Access {
+    uint32_t clock;
+    uint16_t thread, site;
+    Kind kind;
+    unsigned bytes;  // of the cell's two: 1, 2, or 3 for both
+    uintptr_t address = 0;
+};
+
+// Accesses that need no order among themselves: reads (or atomics) by lanes of one warp, by the
+// same instruction and at the same clock.
+struct Group {
+    uint32_t clock = 0;
+    uint16_t site = 0;
+    uint8_t warp = 0;
+    uint8_t bytes : 2;
+    bool atomic : 1;
+    uint32_t lanes = 0;
+};
+
+}  // namespace
+
+// The last write, and two groups of readers. A write that comes after both comes after all readers
+// (see keep()).
+struct Cell {
+    uint32_t clock;  // 0: none yet
+    uint16_t thread : 14, bytes : 2;
+    uint16_t site;
+    uint32_t more;  // index in more_groups of its last there; stale if that is another cell's
+    Group group[2];
+};
+
+namespace {
+
+constexpr int kCellBytes = 2;  // a half: the narrowest access that neighbouring threads make
+
+std::map<uint32_t, uint3> blocks;  // of this launch, by the clock at their start
+struct MoreGroup {
+    const Cell* of;
+    uint32_t before;  // the cell's one before, or kNone
+    Group group;
+};
+constexpr uint32_t kNone = ~0u;
+std::vector<MoreGroup> more_groups;  // since the last barrier
+uint32_t last_of(const Cell& cell) {
+    const uint32_t at = cell.more;
+    return at < more_groups.size() && more_groups[at].of == &cell ? at : kNone;
+}
+
+// A thread of the group that is not ordered with the access, or -1.
+[[gnu::always_inline]] inline int unordered_thread(const Group& group, const Access& now) {
+    if (group.clock <= state.base && group.clock > state.block_start) return -1;
+    for (uint32_t lanes = group.lanes; lanes; lanes &= lanes - 1) {
+        const int thread = group.warp * 32 + __builtin_ctz(lanes);
+        if (!comes_before(group.clock, thread, now.thread)) return thread;
+    }
+    return -1;
+}
+
+std::string block_at(uint32_t clock) {
+    const uint3 index = std::prev(blocks.lower_bound(clock))->second;
+    return "block " + index_name(index, builtins.grid_dim);
+}
+
+[[gnu::cold]] void conflict(bool global, const Access& before, const Access& now,
+                            bool unfenced = false) {
+    const bool same_block = before.site != 0 && before.clock > state.block_start;
+    const unsigned threads = run.threads;
+    const auto thread = [&](const Access& a) {
+        return uint16_t(a.thread < threads ? a.thread : state.issuer[a.thread - threads]);
+    };
+    const Conflict found{global,      before.kind, now.kind,
+                         before.site, now.site,    thread(before),
+                         thread(now), same_block,  now.thread >= threads,
+                         unfenced,    "",          now.address};
+    report_conflict(found, [&] {
+        const auto index = [&](const Access& a) {
+            return thread_name(thread(a)).substr(7) +  // less "thread "
+                   (same_block && a.thread >= threads ? "'s copy" : "");
+        };
+        const std::string name = global ? "" : shared_names::element_at(now.address);
+        const std::string block = (name.empty() ? "" : name + ", ") + block_at(now.clock);
+        if (before.site == 0) return block + ", thread " + index(now);
+        if (same_block) return block + ", threads " + index(before) + " and " + index(now);
+        return block_at(before.clock) + " thread " + index(before) + ", " + block + " thread " +
+               index(now);
+    });
+}
+
+// Keeps a read or an atomic in the groups. It may replace a group that comes before it, because any
+// later access that is unordered with the old group is also unordered with `now`. One group of
+// another block, or two groups of different warps, stand for all others: only a barrier of the
+// block can order an access after them. If reads and atomics mix, or threads synchronise across
+// warps, all are kept.
+[[gnu::always_inline]] inline void keep(Cell& cell, const Access& now, uint32_t since) {
+    Group &first = cell.group[0], &second = cell.group[1];
+    const bool atomic = now.kind == kAtomic;
+    const bool alike = first.atomic == atomic && second.atomic == atomic && !state.beyond_warps;
+    if (alike && first.clock > state.base && second.clock > state.base && first.warp != second.warp)
+        return;
+    const unsigned warp = now.thread / 32;
+    const uint32_t lane = 1u << now.thread % 32;
+    const Group group{now.clock, now.site, uint8_t(warp), uint8_t(now.bytes), atomic, lane};
+    const auto joins = [&](Group& g, bool any_site) {
+        if (g.clock != now.clock || g.warp != warp || g.atomic != atomic) return false;
+        if (g.bytes != now.bytes) return false;
+        if (g.site != now.site && !any_site) return false;
+        g.lanes |= lane;
+        return true;
+    };
+    const auto replaces = [&](const Group& g) {
+        return g.clock <= since || (g.atomic == atomic && unordered_thread(g, now) < 0);
+    };
+    if (joins(first, false) || joins(second, false)) return;
+    if (replaces(first)) return void(first = group);
+    if (replaces(second)) return void(second = group);
+    const bool first_other = first.clock <= state.block_start;
+    const bool second_other = second.clock <= state.block_start;
+    if (alike && (first_other || second_other || first.warp != warp || second.warp != warp)) {
+        if (first_other ? second_other : !second_other && first.warp == second.warp) second = group;
+        return;
+    }
+    if (joins(second, true)) return;  // a third instruction: the second's line stands for it
+    const uint32_t last = last_of(cell);
+    const auto add = [&](const Group& g) {
+        cell.more = uint32_t(more_groups.size());
+        more_groups.push_back({&cell, last, g});
+    };
+    if (first.atomic == second.atomic && first.atomic != atomic) {  // one of each kind stays
+        add(second);
+        second = group;
+        return;
+    }
+    for (uint32_t i = last; i != kNone; i = more_groups[i].before)
+        if (joins(more_groups[i].group, true)) return;
+    for (uint32_t i = last; i != kNone; i = more_groups[i].before)
+        if (replaces(more_groups[i].group)) return void(more_groups[i].group = group);
+    add(group);
+}
+
+// Of the group's threads one that has not fenced what it read from what the acting operation writes,
+// or -1. A block barrier is enough in practice, an mbarrier is not: see REFERENCE.md,
+// "mbarriers and bulk copies".
+inline int unfenced_thread(const Group& group, const Access& now) {
+    if (!state.acting || now.kind != kWrite || group.clock <= state.base) return -1;
+    for (uint32_t lanes = group.lanes; lanes; lanes &= lanes - 1) {
+        const int thread = group.warp * 32 + __builtin_ctz(lanes);
+        if (!state.acting->sees(group.clock, thread)) return thread;
+    }
+    return -1;
+}
+
+void check_group(const Group& group, bool global, const Access& now, uint32_t since) {
+    if (group.clock <= since) return;
+    const Kind kind = group.atomic ? kAtomic : kRead;
+    if (const int thread = unordered_thread(group, now); thread >= 0)
+        conflict(global, {group.clock, uint16_t(thread), group.site, kind, 3}, now);
+    else if (const int thread = global ? -1 : unfenced_thread(group, now); thread >= 0)
+        conflict(global, {group.clock, uint16_t(thread), group.site, kind, 3}, now, true);
+}
+
+// A write conflicts with every group, a read only with atomics, an atomic only with reads.
+inline bool may_conflict(const Group& group, const Access& now) {
+    return (now.kind == kWrite || group.atomic != (now.kind == kAtomic)) &&
+           (group.bytes & now.bytes);
+}
+
+// What earlier launches have done there, of those that the one now may not come after.
+void check_launches(const Cell* cells, uintptr_t begin, uintptr_t from, uintptr_t to,
+                    const Access& now, uint32_t until) {
+    const Cell* const first = cells - begin / kCellBytes;
+    for (const Cell* cell = first + from / kCellBytes; cell <= first + (to - 1) / kCellBytes;
+         ++cell) {
+        if (cell->clock && cell->clock <= until && (cell->bytes & now.bytes))
+            streams::check_launch(cell->clock, kWrite, cell->site, now.kind, now.site);
+        for (const Group& group : cell->group)
+            if (group.clock && group.clock <= until && may_conflict(group, now))
+                streams::check_launch(group.clock, group.atomic ? kAtomic : kRead, group.site,
+                                      now.kind, now.site);
+    }
+}
+
+// acting: as an asynchronous operation, to which ordinary writes must be fenced.
+template <bool acting>
+inline void check_cell(Cell& cell, bool global, const Access& now, uint32_t since) {
+    const bool written = cell.clock > since;
+    const bool same_bytes = cell.bytes & now.bytes;
+    if (written && same_bytes && !comes_before(cell.clock, cell.thread, now.thread))
+        conflict(global, {cell.clock, cell.thread, cell.site, kWrite, 3}, now);
+    else if (acting && written && same_bytes && !global &&
+             !state.acting->sees(cell.clock, cell.thread))
+        conflict(global, {cell.clock, cell.thread, cell.site, kWrite, 3}, now, true);
+    for (const Group& group : cell.group)
+        if (may_conflict(group, now)) check_group(group, global, now, since);
+    for (uint32_t i = last_of(cell); i != kNone; i = more_groups[i].before)
+        if (may_conflict(more_groups[i].group, now))
+            check_group(more_groups[i].group, global, now, since);
+    if (now.kind == kWrite) {
+        cell.clock = now.clock, cell.thread = now.thread & 0x3fff, cell.site = now.site,
+        cell.bytes = now.bytes & 3;
+    } else {
+        if (!global && !written) conflict(global, {0, 0, 0, kWrite, 3}, now);
+        keep(cell, now, since);
+    }
+}
+
+}  // namespace
+
+namespace races {
+
+void begin_launch() {
+    clocks::begin_launch();
+    blocks.clear();
+}
+
+void begin_block() {
+    clocks::begin_block();
+    more_groups.clear();
+    blocks[state.block_start] = builtins.block;
+}
+
+void block_barrier() {
+    clocks::block_barrier();
+    fences::block_barrier();
+    more_groups.clear();
+}
+
+void check(Cell* cells, uintptr_t begin, uintptr_t address, int width, bool global, Kind kind,
+           unsigned thread, uint16_t site) {
+    const Access now{
+        clock_of(thread), uint16_t(thread), site, kind, width == 1 ? 1u << address % 2 : 3u,
+        address};
+    // Accesses of earlier blocks do not count in shared memory.
+    const uint32_t since = global ? state.launch_start : state.block_start;
+    if (global && streams::watching) {
+        streams::check_copies(address, address + width, kind, site);
+        emulator::check_launches(cells, begin, address, address + width, now, state.launch_start);
+    }
+    cells -= begin / kCellBytes;
+    Cell *cell = cells + address / kCellBytes, *last = cells + (address + width - 1) / kCellBytes;
+    if (global &&
+        std::max({cell->clock, cell->group[0].clock, cell->group[1].clock}) <= state.block_start)
+        ++progress_made;
+    if (state.acting)
+        for (; cell <= last; ++cell) check_cell<true>(*cell, global, now, since);
+    else
+        for (; cell <= last; ++cell) check_cell<false>(*cell, global, now, since);
+}
+
+void check_launches(const Allocation& memory, uintptr_t begin, uintptr_t end, Kind kind) {
+    const Access now{0, 0, 0, kind, 3};
+    if (memory.cells)
+        emulator::check_launches(memory.cells, memory.begin, begin, end, now, state.last);
+}
+
+// mmap: the pages exist, zeroed, only once touched.
+static size_t cells_bytes(uintptr_t begin, uintptr_t end) {
+    return ((end - begin) / kCellBytes + 2) * sizeof(Cell);
+}
+Cell* new_cells(uintptr_t begin, uintptr_t end) {
+    void* p = mmap(nullptr, cells_bytes(begin, end), PROT_READ | PROT_WRITE,
+                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (p == MAP_FAILED) std::perror("emulator: no memory to trace with"), std::abort();
+    return static_cast<Cell*>(p);
+}
+void delete_cells(Cell* cells, uintptr_t begin, uintptr_t end) {
+    if (cells) munmap(cells, cells_bytes(begin, end));
+}
+
+double bytes_per_byte() { return double(sizeof(Cell)) / kCellBytes; }
+
+}  // namespace races
+}  // namespace emulator

@@ -1,0 +1,55 @@
+// The stacks of a block's threads.
+
+#include "emulator/engine/stacks.h"
+
+#include <sys/mman.h>
+
+#include <stdexcept>
+
+#include "emulator/engine/scheduler.h"
+
+// AddressSanitizer's, in a program that has it.
+extern "C" __attribute__((weak)) void __asan_unpoison_memory_region(void const volatile*, size_t);
+
+namespace emulator {
+namespace {
+
+// A stack has 128 KiB, of which only touched pages exist. The inaccessible gap below it is so large
+// that a large local array does not reach another thread's stack.
+constexpr size_t kStackBytes = 128 * 1024, kStride = 1024 * 1024;
+
+std::runtime_error no_stacks() {
+    return std::runtime_error(
+        "the emulator can't have 2 GiB of addresses, not memory, for the "
+        "stacks of threads: is there a limit (ulimit -v)?");
+}
+
+}  // namespace
+
+uintptr_t stacks_begin, stacks_bytes;
+
+void* reserve_stack(unsigned thread, size_t& bytes) {
+    if (!stacks_begin) {
+        void* const all = mmap(nullptr, kStride * kMaxThreads, PROT_NONE,
+                               MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        if (all == MAP_FAILED) throw no_stacks();
+        stacks_begin = reinterpret_cast<uintptr_t>(all);
+        stacks_bytes = kStride * kMaxThreads;
+    }
+    void* const end = reinterpret_cast<void*>(stacks_begin + (thread + 1) * kStride);
+    void* const begin = static_cast<char*>(end) - kStackBytes;
+    if (mprotect(begin, kStackBytes, PROT_READ | PROT_WRITE) != 0) throw no_stacks();
+    // A failed launch may have left poisoned frames here.
+    if (__asan_unpoison_memory_region) __asan_unpoison_memory_region(begin, kStackBytes);
+    bytes = kStackBytes;
+    return end;
+}
+
+unsigned stack_owner(uintptr_t address, bool* overflow) {
+    if (address - stacks_begin >= stacks_bytes) return kNoThread;
+    const uintptr_t offset = address - stacks_begin;
+    if (overflow) *overflow = offset % kStride < kStride - kStackBytes;
+    return unsigned(offset / kStride);
+}
+
+}  // namespace emulator

@@ -1,0 +1,119 @@
+// -fsanitize=thread makes the compiler call __tsan_read4(address) and the like before each load and
+// store. ThreadSanitizer itself is not linked: these functions take its place and trace the
+// accesses.
+
+#include <algorithm>
+#include <cstring>
+
+#include "emulator/engine/accesses.h"
+
+#define HERE __builtin_return_address(0)
+
+namespace {
+
+using emulator::in_kernel;
+using emulator::trace::kRead;
+using emulator::trace::kWrite;
+
+void access(const void* p, int bytes, emulator::trace::Kind kind, const void* pc, bool aligned) {
+    emulator::trace::compiled_access(p, bytes, kind, pc, aligned);
+}
+
+void access_range(const void* pointer, size_t bytes, emulator::trace::Kind kind, const void* pc) {
+    if (!in_kernel) return;
+    // A GPU's widest access has 16 bytes.
+    for (auto p = static_cast<const char*>(pointer); bytes > 0;) {
+        const int width = int(std::min<size_t>(bytes, 16));
+        access(p, width, kind, pc, false);
+        p += width;
+        bytes -= width;
+    }
+}
+
+}  // namespace
+
+extern "C" {
+
+void __tsan_init() { emulator::compiled_for_tracing = emulator::traced = true; }
+void __tsan_func_entry(void*) {}
+void __tsan_func_exit() {}
+void __tsan_vptr_update(void**, void*) {}
+void __tsan_vptr_read(void**) {}
+
+// unaligned: the source allows any address, as memcpy does.
+#define READ_WRITE(bytes, prefix, aligned)                      \
+    void __tsan_##prefix##read##bytes(void* p) {                \
+        if (in_kernel) access(p, bytes, kRead, HERE, aligned);  \
+    }                                                           \
+    void __tsan_##prefix##write##bytes(void* p) {               \
+        if (in_kernel) access(p, bytes, kWrite, HERE, aligned); \
+    }
+READ_WRITE(1, , true)
+READ_WRITE(2, , true)
+READ_WRITE(4, , true)
+READ_WRITE(8, , true)
+READ_WRITE(16, , true)
+READ_WRITE(2, unaligned_, false)
+READ_WRITE(4, unaligned_, false)
+READ_WRITE(8, unaligned_, false)
+READ_WRITE(16, unaligned_, false)
+
+void __tsan_read_range(void* p, size_t bytes) { access_range(p, bytes, kRead, HERE); }
+void __tsan_write_range(void* p, size_t bytes) { access_range(p, bytes, kWrite, HERE); }
+
+void* __tsan_memcpy(void* to, const void* from, size_t bytes) {
+    access_range(from, bytes, kRead, HERE);
+    access_range(to, bytes, kWrite, HERE);
+    return std::memcpy(to, from, bytes);
+}
+void* __tsan_memmove(void* to, const void* from, size_t bytes) {
+    access_range(from, bytes, kRead, HERE);
+    access_range(to, bytes, kWrite, HERE);
+    return std::memmove(to, from, bytes);
+}
+void* __tsan_memset(void* to, int value, size_t bytes) {
+    access_range(to, bytes, kWrite, HERE);
+    return std::memset(to, value, bytes);
+}
+
+// Host code in a traced file uses atomics too (guards of static variables, std::shared_ptr). They
+// are executed but not traced.
+#define ATOMIC_FETCH(bits, T, name)                                 \
+    T __tsan_atomic##bits##_fetch_##name(volatile T* p, T v, int) { \
+        return __atomic_fetch_##name(p, v, __ATOMIC_SEQ_CST);       \
+    }
+#define ATOMIC_COMPARE(bits, T, name, weak)                                                        \
+    int __tsan_atomic##bits##_compare_exchange_##name(volatile T* p, T* expected, T v, int, int) { \
+        return __atomic_compare_exchange_n(p, expected, v, weak, __ATOMIC_SEQ_CST,                 \
+                                           __ATOMIC_SEQ_CST);                                      \
+    }
+#define ATOMICS(bits, T)                                                                         \
+    T __tsan_atomic##bits##_load(const volatile T* p, int) {                                     \
+        return __atomic_load_n(p, __ATOMIC_SEQ_CST);                                             \
+    }                                                                                            \
+    void __tsan_atomic##bits##_store(volatile T* p, T v, int) {                                  \
+        __atomic_store_n(p, v, __ATOMIC_SEQ_CST);                                                \
+    }                                                                                            \
+    T __tsan_atomic##bits##_exchange(volatile T* p, T v, int) {                                  \
+        return __atomic_exchange_n(p, v, __ATOMIC_SEQ_CST);                                      \
+    }                                                                                            \
+    ATOMIC_FETCH(bits, T, add)                                                                   \
+    ATOMIC_FETCH(bits, T, sub)                                                                   \
+    ATOMIC_FETCH(bits, T, and)                                                                   \
+    ATOMIC_FETCH(bits, T, or)                                                                    \
+    ATOMIC_FETCH(bits, T, xor)                                                                   \
+    ATOMIC_FETCH(bits, T, nand)                                                                  \
+    ATOMIC_COMPARE(bits, T, strong, false)                                                       \
+    ATOMIC_COMPARE(bits, T, weak, true)                                                          \
+    T __tsan_atomic##bits##_compare_exchange_val(volatile T* p, T expected, T v, int, int) {     \
+        __atomic_compare_exchange_n(p, &expected, v, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST); \
+        return expected;                                                                         \
+    }
+ATOMICS(8, uint8_t)
+ATOMICS(16, uint16_t)
+ATOMICS(32, uint32_t)
+ATOMICS(64, uint64_t)
+void __tsan_atomic_thread_fence(int) { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
+void __tsan_atomic_signal_fence(int) {}
+
+}  // extern "C"

@@ -1,0 +1,76 @@
+// What -fsanitize=alignment (untraced) and -fsanitize=signed-integer-overflow (traced) make a kernel call at a mistake.
+// UndefinedBehaviorSanitizer itself is not linked. Host code may overflow: that is its own affair.
+
+#include <cstdlib>
+
+#include "emulator/engine/accesses.h"
+#include "emulator/engine/names.h"
+#include "emulator/engine/scheduler.h"
+#include "emulator/trace/lines.h"
+
+namespace {
+
+// As g++ and clang lay them out.
+struct Place {
+    const char* file;
+    uint32_t line, column;
+    std::string name() const { return emulator::short_path(file) + ":" + std::to_string(line); }
+};
+struct TypeMismatch {
+    Place at;
+    const void* type;
+    unsigned char log_alignment, kind;
+};
+struct Type {
+    uint16_t kind,
+        info;  // of an integer: 1 + 2 * the binary logarithm of its bits, if it is signed
+    char name[1];  // 'int'
+};
+struct Overflow {
+    Place at;
+    const Type* type;
+};
+
+void report_overflow(const Overflow& of, uintptr_t left, const char* sign, uintptr_t right) {
+    if (!emulator::run.running || !emulator::in_kernel) return;
+    const emulator::EmulatorsWork work;
+    const int unused = 64 - (1 << of.type->info / 2);
+    const auto number = [&](uintptr_t bits) {
+        return std::to_string(int64_t(uint64_t(bits) << unused) >> unused);
+    };
+    emulator::fail("overflow: at " + of.at.name() + " " + number(left) + sign + number(right) +
+                   " does not fit in " + of.type->name + " (" + emulator::block_name() + ", " +
+                   emulator::thread_name(emulator::current_thread) +
+                   "): compute a large index with size_t");
+}
+
+}  // namespace
+
+extern "C" {
+
+[[noreturn]] void __ubsan_handle_type_mismatch_v1_abort(const TypeMismatch* mismatch,
+                                                        uintptr_t address) {
+    const int bytes = 1 << mismatch->log_alignment;
+    emulator::refuse_access(emulator::current_thread,
+                            "misaligned: " + mismatch->at.name() + " accesses", bytes,
+                            emulator::past_multiple(address, bytes), cudaErrorMisalignedAddress);
+    std::abort();  // the host's code did it
+}
+
+void __ubsan_handle_add_overflow(const Overflow* of, uintptr_t left, uintptr_t right) {
+    report_overflow(*of, left, " + ", right);
+}
+void __ubsan_handle_sub_overflow(const Overflow* of, uintptr_t left, uintptr_t right) {
+    report_overflow(*of, left, " - ", right);
+}
+void __ubsan_handle_mul_overflow(const Overflow* of, uintptr_t left, uintptr_t right) {
+    report_overflow(*of, left, " * ", right);
+}
+void __ubsan_handle_divrem_overflow(const Overflow* of, uintptr_t left, uintptr_t right) {
+    report_overflow(*of, left, " / ", right);
+}
+void __ubsan_handle_negate_overflow(const Overflow* of, uintptr_t value) {
+    report_overflow(*of, 0, " - ", value);
+}
+
+}  // extern "C"

@@ -1,0 +1,434 @@
+// mbarriers. What they count is kept here; their 64 bits hold a mark alone, by which it is seen if
+// something else is written there.
+
+#include "emulator/hopper/mbarriers.h"
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+#include <utility>
+
+#include "emulator/engine/accesses.h"
+#include "emulator/engine/names.h"
+#include "emulator/hopper/clusters.h"
+#include "emulator/include/hopper.h"
+#include "emulator/trace/lines.h"
+#include "emulator/trace/record.h"
+#include "emulator/trace/report.h"
+#include "emulator/trace/shared_names.h"
+#include "emulator/trace/symbols.h"
+
+namespace emulator {
+namespace {
+
+constexpr int kMost = (1 << 20) - 1;  // arrivals; bytes
+
+std::map<uint64_t*, Mbarrier> barriers;  // of the block, by address
+
+// Of a thread: where it waits and for which phase, until it has gone on.
+struct Wait {
+    const Mbarrier* barrier = nullptr;
+    uint32_t phase = 0;
+} waits[kMaxThreads];
+Waited waited[kMaxThreads];  // the last wait that is over
+
+uint64_t mark(const uint64_t* memory) {
+    return reinterpret_cast<uintptr_t>(memory) ^ 0x7265697272616200;
+}
+
+std::string at(const Call& site) { return " at " + site_name(site); }
+
+std::string count(int64_t n, const char* what) {
+    return std::to_string(n) + " " + what + (n == 1 ? "" : "s");
+}
+
+std::string name_in_rank(const Mbarrier& barrier);  // without that
+
+std::string numbers(std::initializer_list<int64_t> of) {
+    std::string text;
+    for (const int64_t number : of) text += "," + std::to_string(number);
+    return text;
+}
+
+// Why phases may pass that a waiting thread has not seen.
+std::string too_fast(const Mbarrier& b) {
+    return "is the " + std::to_string(b.arrivals) + " of its mbarrier_init()" + at(b.site) +
+           " less than the arrivals of a phase, or does the thread leave out a wait?";
+}
+
+unsigned rank_with(const Mbarrier& b) {
+    const auto address = reinterpret_cast<char*>(b.memory);
+    return unsigned(size_t(address - static_cast<char*>(run.shared)) / run.shared_stride);
+}
+
+std::string wait_at(const Waited& w) {
+    return "the wait" + at(w.site) + " on " + name_of(*w.barrier);
+}
+
+// Of a wait that was over at once, or "".
+std::string stale_wait(const Mbarrier& b, const Waited& before) {
+    const bool here = b.stale.barrier && (b.stale.again || b.has_loads);
+    const Waited& w = here ? b.stale : before.again ? before : b.before_arrival;
+    if (!w.barrier) return "";
+    return wait_at(w) + " by " + thread_name(w.thread) + ", for parity " +
+           std::to_string(w.phase & 1) + ", was over at once: that is the parity of " +
+           (w.phase < 0 ? "the phase before the first" : "phase " + std::to_string(w.phase)) +
+           (w.again ? ", for which the thread had waited before" : "");
+}
+
+// Does what every phase ends with, if this one does.
+void complete_phase(Mbarrier& b) {
+    if (b.pending > 0 || b.bytes != 0) return;
+    see(b.unseen, b.complete);  // waited for by nobody
+    b.unseen = std::move(b.landed);
+    b.complete = std::exchange(b.arriving, Sync());
+    b.landed.clear();
+    b.completed[1] = std::exchange(b.completed[0], b.complete.release_agent(&b));
+    b.pending = b.arrivals;
+    b.complete_ranks = std::exchange(b.arriving_ranks, 0);
+    ++b.phase;
+    for (unsigned t = 0; t < run.threads; ++t) {
+        const Call& site = threads[t].site;
+        const uint32_t phase = waits[t].phase;
+        if (waits[t].barrier == &b && threads[t].state == State::ready && phase + 2 == b.phase) {
+            const std::string stale = stale_wait(b, waited[current_thread]);
+            misuse_by(t,
+                      "mbarrier_wait: phase " + std::to_string(phase + 1) + " of " + name_of(b) +
+                          " is complete before the thread that waits for phase " +
+                          std::to_string(phase) + " has gone on",
+                      site.file, site.line,
+                      "it may wait for ever; " + (stale.empty() ? too_fast(b) : stale));
+        }
+    }
+    wake(&b);
+}
+
+// A parity stands for one phase only if the thread knows that the one before is complete.
+void check_phase(const Mbarrier& b, uint32_t phase, const Call& site) {
+    if (!tracing() || phase == 0) return;
+    if (clocks::knows(current_thread, clocks::agent(&b), b.completed[b.phase - phase])) return;
+    misuse_by(current_thread,
+              "mbarrier_wait: lapped: " + name_of(b) + " has come to phase " +
+                  std::to_string(phase) +
+                  " without this thread, and the parity that it waits for, " +
+                  std::to_string(phase % 2) + ", is also that of " +
+                  (phase < 2 ? "the time before the first" : "phase " + std::to_string(phase - 2)),
+              site.file, site.line, too_fast(b));
+}
+
+// A hint.
+std::string init_and(const Mbarrier& b, const std::string& more) {
+    return (more.empty() ? "its mbarrier_init()"
+                         : more + "; the mbarrier_init() of " + name_of(b)) +
+           " is" + at(b.site);
+}
+
+// Only mbarrier_arrive_remote reaches another block's.
+void check_own(const Mbarrier& b, const char* instruction, const char* file, int line) {
+    if (run.ranks == 1 || rank_with(b) == rank_of(current_thread)) return;
+    misuse(std::string(instruction) + ": " + name_of(b) + " is another block's", file, line);
+}
+
+void arrive(uint64_t* memory, const char* instruction, int64_t bytes, const char* file, int line,
+            bool remote = false) {
+    EmulatorsWork work;
+    Mbarrier& b = mbarrier_at(memory, instruction, file, line);
+    if (!remote) check_own(b, instruction, file, line);
+    if (record::on) record::call(current_thread, "arrive", file, line);
+    note_arrival();
+    if (bytes < 0 || b.bytes + bytes > kMost)
+        misuse(std::string(instruction) + ": " + std::to_string(b.bytes + bytes) +
+                   " bytes expected of " + name_of(b) + ", not 0 to " + std::to_string(kMost),
+               file, line);
+    if (b.pending == 0)
+        misuse_by(current_thread,
+                  std::string(instruction) + ": one arrival more than the " +
+                      std::to_string(b.arrivals) + " of phase " + std::to_string(b.phase) + " of " +
+                      name_of(b) + ", by this call",
+                  file, line, init_and(b, suspect(b, waited[current_thread])));
+    if (record::on)
+        record::note("arrive" + record::number(b.memory) +
+                     numbers({current_thread, bytes, b.phase}));
+    b.bytes += bytes;
+    b.arriving.release(current_thread);
+    b.arriving_ranks |= 1u << rank_of(current_thread);
+    if (waited[current_thread].again) b.before_arrival = waited[current_thread];
+    --b.pending;
+    complete_phase(b);
+}
+
+}  // namespace
+
+Mbarrier::Mbarrier(uint64_t* memory, Call site, int arrivals)
+    : memory(memory), site(site), thread(current_thread), clock(clocks::now(current_thread)),
+      arrivals(arrivals), pending(arrivals), waited_for(run.threads) {
+    clocks::keep_all_readers();
+}
+
+// "mbarrier full[1]", and of a cluster's block " of rank 2". Where the kernel has no name for the place,
+// or has come there by another pointer than the one that lies before it: what mbarrier_init() was given.
+std::string name_of(const Mbarrier& barrier) {
+    return name_in_rank(barrier) +
+           (run.ranks > 1 ? " of rank " + std::to_string(rank_with(barrier)) : "");
+}
+
+namespace {
+std::string name_in_rank(const Mbarrier& barrier) {
+    const auto address = reinterpret_cast<uintptr_t>(barrier.memory);
+    const size_t offset = address - reinterpret_cast<uintptr_t>(run.shared);
+    const std::string argument = first_argument(site_name(barrier.site), "mbarrier_init");
+    const SharedArray* const array = shared_names::array_at(address);
+    if (array && array->extents.element == sizeof *barrier.memory &&
+        (!array->pointer || argument.empty() || argument.find(array->name) != argument.npos))
+        return "mbarrier " + shared_names::element_at(address);
+    const bool dynamic = offset < run.ranks * run.shared_stride;
+    if (const Symbol* const symbol = dynamic ? nullptr : find_symbol(address)) {
+        const std::string index = "[" + std::to_string((address - symbol->begin) / 8) + "]";
+        return "mbarrier " + short_name(*symbol) + (symbol->size > 8 ? index : "");
+    }
+    return "the mbarrier " + (argument.empty() ? "" : argument + " ") + "at byte " +
+           std::to_string(offset % run.shared_stride) + " of dynamic shared memory";
+}
+}  // namespace
+
+Waited last_wait(unsigned thread) { return waited[thread]; }
+
+std::string suspect(const Mbarrier& b, const Waited& before) {
+    const std::string stale = stale_wait(b, before);
+    if (!stale.empty() || !before.barrier || before.barrier == &b || before.phase < 0) return stale;
+    const std::string who =
+        before.ranks == 1u << rank_of(before.thread) ? "its own block" : rank_names(before.ranks);
+    return "the last wait of " + thread_name(before.thread) + " before that," + at(before.site) +
+           " on " + name_of(*before.barrier) + ", was over after the " +
+           count(before.barrier->arrivals, "arrival") + " of its mbarrier_init()" +
+           at(before.barrier->site) + (run.ranks > 1 ? ", all from " + who : "");
+}
+
+Mbarrier& mbarrier_at(uint64_t* memory, const char* instruction, const char* file, int line) {
+    const auto refuse = [&](const std::string& why, const std::string& hint = "") {
+        misuse_by(current_thread, std::string(instruction) + ": " + why, file, line, hint);
+    };
+    const auto found = barriers.find(memory);
+    if (found == barriers.end()) refuse("no mbarrier is there: mbarrier_init() comes first");
+    Mbarrier& b = found->second;
+    if (*memory != mark(memory))
+        refuse(name_of(b) + " has been overwritten before this call", init_and(b, ""));
+    const auto knows = [&](unsigned other, uint32_t clock) {
+        return clocks::knows(current_thread, other, clock);
+    };
+    if (tracing() && !knows(b.thread, b.clock) &&
+        !(b.published && knows(clocks::agent(&b), b.published)))
+        refuse(std::string("no barrier ") +
+                   (rank_of(b.thread) != rank_of(current_thread) ? "of the cluster " : "") +
+                   "lies between the mbarrier_init() of " + name_of(b) + " and this call",
+               "that mbarrier_init() is" + at(b.site) + ", by " + thread_name(b.thread) +
+                   (run.ranks > 1 && !b.fenced ? ", and no fence_mbarrier_init() follows it" : ""));
+    return b;
+}
+
+void bytes_came(Mbarrier& barrier, int64_t bytes) {
+    barrier.bytes -= bytes;
+    complete_phase(barrier);
+}
+
+void publish_mbarriers(Sync& sync) {
+    if (!tracing()) return;
+    for (auto& [memory, b] : barriers)
+        if (b.thread == current_thread && b.fenced && !b.published)
+            b.published = sync.release_agent(&b);
+}
+
+namespace mbarriers {
+
+void begin_block() {
+    barriers.clear();
+    std::fill(std::begin(waits), std::end(waits), Wait());
+    std::fill(std::begin(waited), std::end(waited), Waited());
+}
+
+void end_block() {
+    for (auto& [memory, b] : barriers) {
+        for (const auto* loads : {&b.unseen, &b.landed})
+            if (!loads->empty()) {
+                const std::string stale = stale_wait(b, {});
+                report_problem("the block ends, and no thread has waited for the " +
+                               std::string((*loads)[0].name) + at((*loads)[0].site) + " (" +
+                               block_name() + ", " + thread_name((*loads)[0].thread) + ")" +
+                               (stale.empty() ? "" : ": " + stale));
+            }
+        see(b.unseen, b.complete), see(b.landed, b.arriving);
+        if (b.bytes == 0) continue;
+        const std::string state =
+            b.bytes > 0 ? count(b.bytes, "byte") + " that " + name_of(b) + " expects have not come"
+                        : count(-b.bytes, "byte") + " more than " + name_of(b) + " expects came";
+        report_problem("the block ends, but " + state + " (set up" + at(b.site) + ", " +
+                       block_name() + ", phase " + std::to_string(b.phase) + ")");
+    }
+}
+
+bool anyone_waits() {
+    for (unsigned t = 0; t < run.threads; ++t)
+        if (waits[t].barrier && threads[t].waits(waits[t].barrier)) return true;
+    return false;
+}
+
+// In a cluster: whose loads the barrier's phase has, where some of their bytes are missing.
+static std::string came_from(const Mbarrier& b) {
+    if (run.ranks == 1) return "";
+    unsigned from = 0;
+    for (const TensorCopy& load : b.landed) from |= 1u << rank_of(load.thread);
+    if (!from) return " (none has come)";
+    const std::string whose = from == 1u << rank_with(b) ? "its own rank alone" : rank_names(from);
+    return " (some have come, by the " + std::string(b.landed[0].name) + at(b.landed[0].site) +
+           " of " + whose + ")";
+}
+
+void report_deadlock() {
+    const auto in_wait = [](const Thread& t) {
+        const Mbarrier* const barrier = waits[&t - &threads[0]].barrier;
+        return barrier && t.waits(barrier);
+    };
+    const std::vector<unsigned> waiting = threads_that(in_wait);
+    const std::string of_cluster =
+        run.ranks > 1 ? "the cluster of block " + index_name(run.first_block, run.grid) + ", " +
+                            std::to_string(run.ranks) + " blocks of " +
+                            std::to_string(run.block_threads) + " threads,"
+                      : block_name();
+    std::string problem = "deadlock: no thread of " + of_cluster + " can go on: ";
+    if (!waiting.empty())
+        problem +=
+            count(int64_t(waiting.size()), "thread") + " in mbarrier_wait: " + whereabouts(waiting);
+    const std::vector<unsigned> others = threads_that([&](const Thread& t) { return !in_wait(t); });
+    if (!others.empty()) problem += (waiting.empty() ? "" : "; ") + whereabouts(others);
+    // Barriers of which the same is said have one line, and the same one of several ranks one name.
+    std::vector<std::pair<std::string, std::map<std::string, unsigned>>> lines;
+    for (const auto& [memory, b] : barriers) {
+        const auto waiting_here = threads_that([&b = b](const Thread& t) { return t.waits(&b); });
+        if (waiting_here.empty() && b.pending == b.arrivals && b.bytes == 0) continue;
+        const std::string bytes = b.bytes < 0
+                                      ? count(-b.bytes, "byte") + " more than expected have come"
+                                      : count(b.bytes, "expected byte") + " to come";
+        const std::string stale = stale_wait(b, {});
+        const std::string text = ", set up" + at(b.site) + ": phase " + std::to_string(b.phase) +
+                                 ", " + std::to_string(b.pending) + " of " +
+                                 std::to_string(b.arrivals) + " arrivals and " + bytes +
+                                 (b.bytes > 0 ? came_from(b) : "") + ", " +
+                                 count(int64_t(waiting_here.size()), "thread") + " waiting" +
+                                 (stale.empty() ? "" : "; " + stale);
+        auto line = std::find_if(lines.begin(), lines.end(),
+                                 [&](const auto& each) { return each.first == text; });
+        if (line == lines.end()) line = lines.insert(line, {text, {}});
+        line->second[name_in_rank(b)] |= run.ranks > 1 ? 1u << rank_with(b) : 0;
+    }
+    for (const auto& [text, names] : lines) {
+        problem += "\n  ";
+        for (const auto& [name, ranks] : names)
+            problem += (name == names.begin()->first ? "" : ", ") + name +
+                       (ranks ? " of " + rank_names(ranks) : "");
+        problem += text;
+    }
+    fail(problem);
+}
+
+}  // namespace mbarriers
+
+// ---- The instructions ---------------------------------------------------------------------------
+
+void mbarrier_init(uint64_t* memory, int arrivals, const char* file, int line) {
+    const void* const pc = __builtin_return_address(0);
+    EmulatorsWork work;
+    require(90, "mbarrier_init", file, line);
+    const auto refuse = [&](const std::string& why) {
+        misuse("mbarrier_init: " + why, file, line);
+    };
+    if (reinterpret_cast<uintptr_t>(memory) % 8) refuse("the address is not a multiple of 8");
+    if (!is_shared(memory)) refuse("the address is not in shared memory");
+    if (arrivals < 1 || arrivals > kMost)
+        refuse(std::to_string(arrivals) + " arrivals, not 1 to " + std::to_string(kMost));
+    trace::access(current_thread, memory, 8, trace::kWrite, pc, false);
+    const auto [place, is_new] =
+        barriers.try_emplace(memory, memory, Call{file, line, 0}, arrivals);
+    if (!is_new)
+        misuse_by(
+            current_thread,
+            "mbarrier_init: " + name_of(place->second) + " is set up already before this call",
+            file, line, "by that" + at(place->second.site));
+    *memory = mark(memory);
+    if (record::on) record::note("barrier" + record::number(memory) + numbers({arrivals}));
+}
+
+void fence_mbarrier_init() {
+    EmulatorsWork work;
+    for (auto& [memory, b] : barriers)
+        if (b.thread == current_thread) b.fenced = true;
+}
+
+void fence_proxy_async() {
+    EmulatorsWork work;
+    fence_mbarrier_init();
+    clocks::fence_proxy(current_thread);
+}
+
+unsigned mbarrier_phase(uint64_t* memory, const char* file, int line) {
+    EmulatorsWork work;
+    return mbarrier_at(memory, "mbarrier_arrive", file, line).phase;
+}
+
+void mbarrier_arrive(uint64_t* memory, const char* file, int line) {
+    arrive(memory, "mbarrier_arrive", 0, file, line);
+}
+void mbarrier_arrive_drop(uint64_t* memory, const char* file, int line) {
+    {
+        EmulatorsWork work;
+        --mbarrier_at(memory, "mbarrier_arrive", file, line).arrivals;  // of the phases to come
+    }
+    mbarrier_arrive(memory, file, line);
+}
+void mbarrier_arrive_remote(uint64_t* memory, int rank, const char* file, int line) {
+    EmulatorsWork work;
+    const char* const name = "mbarrier_arrive_remote";
+    void* const there = in_rank(memory, unsigned(rank), name, file, line);
+    arrive(static_cast<uint64_t*>(there), name, 0, file, line, true);
+}
+void mbarrier_arrive_expect_tx(uint64_t* memory, int bytes, const char* file, int line) {
+    arrive(memory, "mbarrier_arrive_expect_tx", bytes, file, line);
+}
+
+void mbarrier_wait(uint64_t* memory, int parity, const char* file, int line) {
+    EmulatorsWork work;
+    Mbarrier& b = mbarrier_at(memory, "mbarrier_wait", file, line);
+    check_own(b, "mbarrier_wait", file, line);
+    if (record::on) record::call(current_thread, "wait", file, line);
+    note_arrival();
+    if (parity != 0 && parity != 1)
+        misuse("mbarrier_wait: parity " + std::to_string(parity) + ", not 0 or 1", file, line);
+    const Call site{file, line, 0};
+    const bool blocks = int(b.phase % 2) == parity;
+    const int64_t phase = int64_t(b.phase) - !blocks;
+    const auto note = [&](const char* what, bool own) {
+        const std::string text = numbers({current_thread / 32, phase});
+        if (record::on) record::note(what + record::number(memory) + text, own);
+    };
+    note(blocks ? "wait" : "look", true);
+    uint32_t& waited_for = b.waited_for[current_thread];
+    Waited& now = waited[current_thread];
+    now = {&b, site, current_thread, phase, !blocks && waited_for == phase + 2, b.complete_ranks};
+    waited_for = uint32_t(phase + 2);
+    if (now.again || (phase < 0 && !b.stale.again)) b.stale = now;
+    if (phase < 0) return;  // before the first phase
+    check_phase(b, uint32_t(phase), site);
+    if (blocks) {
+        waits[current_thread] = {&b, uint32_t(phase)};
+        wait_for(&b, site, [](const void* object) {
+            const auto& b = *static_cast<const Mbarrier*>(object);
+            return " for phase " + std::to_string(b.phase) + " of " + name_of(b);
+        });
+        waits[current_thread] = {};
+        now.ranks = b.complete_ranks;
+        note("pass", false);
+    }
+    see(b.unseen, b.complete);
+    b.complete.acquire(current_thread);
+}
+
+}  // namespace emulator

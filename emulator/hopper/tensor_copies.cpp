@@ -1,0 +1,133 @@
+// What bulk tensor loads and stores share: boxes, their edges, and what the hardware asks of them.
+//
+// A copy takes place at some time between its call and the wait for it: at once where threads run in
+// reverse order, as late as can be in forward order, at any time in random order.
+
+#include "emulator/hopper/mbarriers.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "emulator/engine/accesses.h"
+#include "emulator/engine/names.h"
+#include "emulator/engine/settings.h"
+#include "emulator/trace/record.h"
+
+namespace emulator {
+
+TensorCopy::TensorCopy(const char* name, const CUtensorMap* from, void* shared, int x, int y,
+                       Call site, const void* pc)
+    : name(name), store(!std::strcmp(name, "bulk_tensor_store")),
+      shared(static_cast<char*>(shared)), x(x), y(y), thread(current_thread), site(site), pc(pc) {
+    require(90, name, site.file, site.line);
+    if (reinterpret_cast<uintptr_t>(from) % 64 == 0) std::memcpy(&map, from, sizeof map);
+    else map.magic = 0;
+    if (map.magic != TensorMap::kMagic)
+        refuse("that is no tensor map (const __grid_constant__ CUtensorMap, a kernel's parameter)");
+    if (map.rank != 2) refuse("the map is of rank " + std::to_string(map.rank) + ", not 2");
+    // To these an H200 says: an illegal instruction.
+    if (int64_t(x) * map.element_bytes % 16)
+        refuse("x is " + std::to_string(x) + ", whose bytes are not a multiple of 16");
+    if (store && (x < 0 || y < 0))
+        refuse("the box begins at x " + std::to_string(x) + " and y " + std::to_string(y) +
+               "; a store's may not be negative");
+    check_place(map.swizzle_bytes ? 8 * map.swizzle_bytes : 128);
+}
+
+TensorCopy::TensorCopy(float4 value, void* shared, Call site, const void* pc)
+    : name("store_async"), store(false), map{}, shared(static_cast<char*>(shared)), x(0), y(0),
+      thread(current_thread), site(site), pc(pc), box(sizeof value) {
+    require(90, name, site.file, site.line);
+    std::memcpy(box.data(), &value, sizeof value);
+    map.address = box.data();
+    map.element_bytes = sizeof(float);
+    map.dims[0] = map.box[0] = 4, map.dims[1] = map.box[1] = 1;
+    check_place(sizeof value);
+}
+
+void TensorCopy::check_place(int alignment) const {
+    if (reinterpret_cast<uintptr_t>(shared) % alignment)
+        refuse("the address in shared memory is not a multiple of " + std::to_string(alignment) +
+               (map.swizzle_bytes ? ", where the swizzle begins" : ""));
+    if (!is_shared(shared)) refuse("that address is not in shared memory");
+    const auto dynamic = reinterpret_cast<uintptr_t>(run.shared);
+    if (reinterpret_cast<uintptr_t>(shared) - dynamic < run.shared_stride * run.ranks &&
+        run.shared_alignment < size_t(alignment))
+        refuse("the address is a multiple of " + std::to_string(alignment) +
+               " by chance: extern __shared__ needs __align__(" + std::to_string(alignment) + ")");
+    if (poisoned(shared, map.footprint()))
+        refuse("the box of " + std::to_string(map.footprint()) +
+               " bytes is larger than what is there in shared memory");
+    trace::bulk_bounds(shared, map.footprint(), store ? trace::kRead : trace::kWrite, pc);
+}
+
+std::string TensorCopy::title() const {
+    if (!ranks) return name;
+    const auto offset = size_t(shared - static_cast<char*>(run.shared));
+    return name + (" into rank " + std::to_string(offset / run.shared_stride));
+}
+
+void TensorCopy::refuse(const std::string& why, const std::string& hint) const {
+    misuse_by(thread, title() + ": " + why, site.file, site.line, hint);
+    std::abort();  // does not come here
+}
+
+TensorCopy::Row TensorCopy::row(int number) const {
+    const int64_t line = int64_t(y) + number, begin = std::max<int64_t>(x, 0);
+    // An H200 cuts stores off behind the 16 bytes that the last element is in.
+    const int in_16 = store ? 16 / map.element_bytes : 1;
+    const int64_t columns = (int64_t(map.dims[0]) + in_16 - 1) / in_16 * in_16;
+    const int64_t end = std::min(int64_t(x) + map.box[0], columns);
+    if (line < 0 || line >= int64_t(map.dims[1]) || begin >= end) return {};
+    return {map.address + line * map.strides[0] + begin * map.element_bytes,
+            int(begin - x) * map.element_bytes, int(end - begin) * map.element_bytes};
+}
+
+char* TensorCopy::place(uint64_t row, uint64_t at) const {
+    const auto address = reinterpret_cast<uintptr_t>(shared + row * map.pitch() + at);
+    return reinterpret_cast<char*>(map.swizzled(address));
+}
+
+// Sectors: those of all rows of the box, outside the matrix too, as an H200 counts them.
+void TensorCopy::trace_matrix() const {
+    uint64_t bytes = 0, sectors = 0;
+    for (int i = 0; i < map.box[1]; ++i) {
+        const Row row = this->row(i);
+        const auto origin =
+            reinterpret_cast<uintptr_t>(map.address) + int64_t(x) * map.element_bytes;
+        auto begin = origin + (int64_t(y) + i) * map.strides[0], end = begin + map.row_bytes();
+        if (row.bytes) {
+            const auto inside = reinterpret_cast<uintptr_t>(row.begin);
+            const Allocation* memory = find_allocation(inside);
+            if (!tracing() && !only_ends_run() && (!memory || inside + row.bytes > memory->end))
+                refuse("row " + std::to_string(int64_t(y) + i) +
+                       " of the map's matrix is not all in device memory");
+            if (!store) trace::bulk_access(thread, row.begin, row.bytes, trace::kRead, pc);
+            bytes += row.bytes;
+            if (store) begin = inside, end = inside + row.bytes;
+        } else if (store) {
+            continue;
+        }
+        sectors += (end + 31) / 32 - begin / 32;
+    }
+    trace::count_bulk(pc, store, bytes, sectors);
+}
+
+// "load,WARP,MBARRIER,MATRIX,X,Y,COLUMNS,ROWS" and the place of each 16 bytes, row by row.
+void TensorCopy::start_note() {
+    if (!record::on) return;
+    std::string text = (store ? "store," : "load,") + std::to_string(thread / 32) +
+                       record::number(barrier ? barrier->memory : nullptr) +
+                       record::number(map.address);
+    for (const int number : {x, y, int(map.box[0]), int(map.box[1])})
+        text += "," + std::to_string(number);
+    for (int i = 0; i < map.box[1]; ++i)
+        for (uint64_t at = 0; at < map.row_bytes(); at += 16) text += record::number(place(i, at));
+    note = record::note(text);
+}
+
+void TensorCopy::end_note() const {
+    if (record::on) record::note("done," + std::to_string(note), false);
+}
+
+}  // namespace emulator

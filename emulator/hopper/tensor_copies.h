@@ -1,0 +1,77 @@
+// Bulk tensor copies under way; between mbarriers.cpp, tensor_copies.cpp, tensor_loads.cpp and
+// tensor_stores.cpp.
+#pragma once
+
+#include "emulator/engine/clocks.h"
+#include "emulator/hopper/tensor_maps.h"
+
+namespace emulator {
+
+struct Mbarrier;
+
+// A wait at an mbarrier that is over.
+struct Waited {
+    const Mbarrier* barrier = nullptr;
+    Call site{};
+    unsigned thread = 0;
+    int64_t phase = 0;  // -1: the one before the first
+    bool again = false;  // at once: its thread had waited for that phase before
+    unsigned ranks = 0;  // that had arrived in that phase, as a mask
+};
+
+struct TensorCopy {
+    const char*
+        name;  // bulk_tensor_load, bulk_tensor_load_multicast, bulk_tensor_store, store_async
+    bool store;
+    TensorMap map;
+    char* shared;
+    int x, y;
+    unsigned thread;
+    Call site;
+    const void* pc;
+    AsyncOrder order{};
+    size_t note = 0;  // its number in the record
+    // Of a load: whom it tells of its bytes, and the phase when it was asked for.
+    Mbarrier* barrier = nullptr;
+    uint32_t phase = 0;
+    unsigned ranks = 0;  // of a multicast: those that get the box, as a mask
+    Waited before{};  // the last wait of its thread
+    // Of a store: how many groups its thread had committed before; the box, once it has been read (of
+    // a store_async, from the start); whether the thread has waited for that.
+    unsigned group = 0;
+    std::vector<char> box{};
+    bool read = false;
+
+    TensorCopy(const char* name, const CUtensorMap* map, void* shared, int x, int y, Call site,
+               const void* pc);
+    // A store_async is the load of a box of one row, out of a matrix that the copy itself holds.
+    TensorCopy(float4 value, void* shared, Call site, const void* pc);
+
+    bool bulk() const { return map.magic != 0; }  // no store_async
+    std::string title() const;  // its name, and where a multicast goes
+    [[noreturn]] void refuse(const std::string& why, const std::string& hint = "") const;
+    // Of the box's row: what of it lies in the matrix.
+    struct Row {
+        char* begin = nullptr;
+        int skipped = 0, bytes = 0;  // skipped: of the box's row, before it
+    };
+    Row row(int number) const;
+    // Where the 16 bytes `at` bytes into the box's row lie.
+    char* place(uint64_t row, uint64_t at) const;
+    void check_place(int alignment) const;  // in shared memory
+    void trace_matrix() const;  // counts the request
+    void start_note();
+    void end_note() const;  // the box is there, or has been read
+};
+
+namespace tensor_loads {
+void begin_block();
+bool goes_on();
+void end_block();
+}  // namespace tensor_loads
+namespace tensor_stores {
+void begin_block();
+void end_block();
+}  // namespace tensor_stores
+
+}  // namespace emulator

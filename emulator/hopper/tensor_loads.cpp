@@ -1,0 +1,240 @@
+// Bulk tensor loads: boxes on their way to shared memory. Until one lands, what it is going to write
+// holds 0xff.
+
+#include <algorithm>
+#include <cstring>
+#include <deque>
+#include <map>
+#include <unordered_set>
+#include <utility>
+
+#include "emulator/engine/accesses.h"
+#include "emulator/engine/names.h"
+#include "emulator/engine/settings.h"
+#include "emulator/hopper/clusters.h"
+#include "emulator/hopper/mbarriers.h"
+#include "emulator/include/hopper.h"
+#include "emulator/trace/record.h"
+
+namespace emulator {
+namespace {
+
+// Most land in the order of their calls. Those of store_async are thousands, of 16 bytes each.
+using Copies = std::deque<TensorCopy>;
+Copies under_way, posts;
+std::unordered_set<const char*> posted;  // where the latter go
+
+// Calls visit(begin, bytes) for what the copy writes: all at once where that is in one piece.
+template <class Visit>
+void each_part(const TensorCopy& load, const Visit& visit) {
+    const TensorMap& map = load.map;
+    const bool whole = map.pitch() == map.row_bytes();
+    if (whole && (!map.swizzle_bytes || map.box_bytes() % 1024 == 0))
+        return visit(load.shared, map.box_bytes());
+    for (int row = 0; row < map.box[1]; ++row)
+        for (uint64_t at = 0; at < map.row_bytes(); at += 16) visit(load.place(row, at), 16);
+}
+
+void fill_box(const TensorCopy& load) {
+    char line[2048];  // of 256 elements of 8 bytes
+    const int bytes = int(load.map.row_bytes());
+    for (int i = 0; i < load.map.box[1]; ++i) {
+        std::memset(line, 0, bytes);
+        const TensorCopy::Row row = load.row(i);
+        if (row.bytes) std::memcpy(line + row.skipped, row.begin, row.bytes);
+        for (int at = 0; at < bytes; at += 16) std::memcpy(load.place(i, at), line + at, 16);
+    }
+}
+
+TensorCopy take(Copies& copies, size_t number) {
+    if (thread_order() == Order::random) {  // then their order does not matter, and this is quick
+        std::swap(copies[number], copies.back());
+        number = copies.size() - 1;
+    }
+    TensorCopy load = std::move(copies[number]);
+    copies.erase(copies.begin() + number);
+    return load;
+}
+
+void land(TensorCopy load) {
+    if (!load.bulk()) posted.erase(load.shared);
+    fill_box(load);
+    load.end_note();
+    Mbarrier& barrier = *load.barrier;
+    const auto bytes = int64_t(load.map.box_bytes());
+    if (barrier.phase != load.phase)
+        return misuse_by(load.thread,
+                         load.title() + ": phase " + std::to_string(load.phase) + " of " +
+                             name_of(barrier) + " was complete before these " +
+                             std::to_string(bytes) + " bytes came: more come than are expected",
+                         load.site.file, load.site.line, suspect(barrier, load.before));
+    barrier.landed.push_back(std::move(load));
+    bytes_came(barrier, bytes);
+}
+
+}  // namespace
+
+void see(std::vector<TensorCopy>& loads, Sync& sync) {
+    for (TensorCopy& load : loads) {
+        clocks::act(load.order, [&] {
+            each_part(load, [&](char* begin, uint64_t bytes) {
+                trace::bulk_access(load.order.agent, begin, bytes, trace::kWrite, load.pc);
+            });
+        });
+        sync.release(load.order);
+    }
+    loads.clear();
+}
+
+namespace {
+
+// Whoever waited for the other copy's phase would have come here after it.
+[[noreturn]] void refuse_overlap(const TensorCopy& load, const TensorCopy& other) {
+    const bool same = same_site(load.site, other.site);
+    const std::string phase =
+        "phase " + std::to_string(other.phase) + " of " + name_of(*other.barrier);
+    const unsigned rank = rank_of(load.thread), others_rank = rank_of(other.thread);
+    std::string hint;
+    if (load.ranks && other.ranks && rank != others_rank) {
+        const auto goes_to = [](unsigned from, unsigned mask) {
+            return "that of rank " + std::to_string(from) + " goes to " + rank_names(mask);
+        };
+        hint = goes_to(others_rank, other.ranks) + ", " + goes_to(rank, load.ranks) +
+               ". Is one of the two masks or addresses wrong?";
+    } else if (other.barrier->phase == other.phase) {
+        const std::string cause = suspect(*other.barrier, load.before);
+        hint = "its bytes belong to " + phase + ", which is not complete. " +
+               (cause.empty() ? "Is a wait for that phase missing before this copy?" : cause);
+    } else {
+        hint = phase + " is complete without its bytes. Does the mbarrier_arrive_expect_tx() of " +
+               "that phase expect too few?";
+    }
+    load.refuse((same ? "an earlier one of this line" : "the one at " + site_name(other.site)) +
+                    ", of " + thread_name(other.thread) + ", is still writing there",
+                hint);
+}
+
+// barrier: of the block that gets the box.
+void start_load(TensorCopy load, uint64_t* barrier) {
+    Mbarrier& b = mbarrier_at(barrier, load.name, load.site.file, load.site.line);
+    load.barrier = &b, load.phase = b.phase;
+    load.before = last_wait(current_thread);
+    b.has_loads = true;
+    if (load.bulk() && !b.fenced)
+        load.refuse("no fence_mbarrier_init() lies between the mbarrier_init() of " + name_of(b) +
+                        " and this call",
+                    "that mbarrier_init() is at " + site_name(b.site));
+    const auto check = [&](const Copies& copies) {
+        for (const TensorCopy& other : copies)
+            if (other.shared < load.shared + load.map.footprint() &&
+                load.shared < other.shared + other.map.footprint())
+                refuse_overlap(load, other);
+    };
+    check(under_way);
+    if (load.bulk() || posted.count(load.shared)) check(posts);
+    if (!load.bulk()) posted.insert(load.shared);
+    each_part(load, [](char* begin, uint64_t bytes) { std::memset(begin, 0xff, bytes); });
+    load.order = clocks::begin_async(current_thread, &b);
+    if (!load.bulk()) load.order.fenced = {};  // an ordinary write, of no other proxy
+    load.start_note();
+    Copies& copies = load.bulk() ? under_way : posts;
+    copies.push_back(std::move(load));
+    if (thread_order() == Order::reverse) land(take(copies, copies.size() - 1));
+    while (thread_order() == Order::random && !copies.empty() && random_number() % 2)
+        land(take(copies, random_number() % copies.size()));
+}
+
+}  // namespace
+
+void bulk_tensor_load(void* to, const CUtensorMap* map, int x, int y, uint64_t* barrier,
+                      const char* file, int line) {
+    EmulatorsWork work;
+    if (record::on) record::call(current_thread, "bulk load", file, line);
+    TensorCopy load("bulk_tensor_load", map, to, x, y, {file, line, 0},
+                    __builtin_return_address(0));
+    load.trace_matrix();
+    start_load(std::move(load), barrier);
+}
+
+// Each block gets the box at the same place, and its barrier is told.
+void bulk_tensor_load_multicast(void* to, const CUtensorMap* map, int x, int y, uint64_t* barrier,
+                                unsigned ranks, const char* file, int line) {
+    EmulatorsWork work;
+    if (record::on) record::call(current_thread, "bulk load", file, line);
+    const char* const name = "bulk_tensor_load_multicast";
+    if (ranks == 0 || ranks >> run.ranks)
+        misuse(name + (": the mask " + std::to_string(ranks)) + " has " +
+                   (ranks ? rank_names(ranks) : "no rank") + ", in a cluster of " +
+                   std::to_string(run.ranks) + (run.ranks == 1 ? " block," : " blocks,"),
+               file, line);
+    bool first = true;
+    for (unsigned rank = 0; rank < run.ranks; ++rank) {
+        if (!(ranks >> rank & 1)) continue;
+        const auto there = [&](void* mine) { return in_rank(mine, rank, name, file, line); };
+        TensorCopy load(name, map, there(to), x, y, {file, line, 0}, __builtin_return_address(0));
+        load.ranks = ranks;
+        if (std::exchange(first, false)) load.trace_matrix();
+        start_load(std::move(load), static_cast<uint64_t*>(there(barrier)));
+    }
+}
+
+void store_async(float4* to, float4 value, uint64_t* barrier, int rank, const char* file,
+                 int line) {
+    EmulatorsWork work;
+    if (record::on) record::call(current_thread, "bulk load", file, line);
+    const auto there = [&](void* mine) {
+        return in_rank(mine, unsigned(rank), "store_async", file, line);
+    };
+    TensorCopy store(value, there(to), {file, line, 0}, __builtin_return_address(0));
+    start_load(std::move(store), static_cast<uint64_t*>(there(barrier)));
+}
+
+namespace {
+
+bool any_lands() {  // of those under way; false: none is
+    const bool random = thread_order() == Order::random;
+    Copies& copies =
+        under_way.empty() || (random && !posts.empty() && random_number() % 2) ? posts : under_way;
+    if (copies.empty()) return false;
+    if (random) {
+        land(take(copies, random_number() % copies.size()));
+        return true;
+    }
+    // One that is waited for: the others may still be late.
+    std::map<const Mbarrier*, bool> known;
+    const auto awaited = [&](const TensorCopy& load) {
+        const auto [entry, is_new] = known.try_emplace(load.barrier);
+        if (is_new)
+            entry->second = std::any_of(threads.begin(), threads.begin() + run.threads,
+                                        [&](const Thread& t) { return t.waits(load.barrier); });
+        return entry->second;
+    };
+    const auto found = std::find_if(under_way.begin(), under_way.end(), awaited);
+    if (found != under_way.end()) return land(take(under_way, found - under_way.begin())), true;
+    const auto post = std::find_if(posts.begin(), posts.end(), awaited);
+    if (post == posts.end()) return land(take(copies, 0)), true;
+    // All others that this barrier counts, too: only the last can wake anybody.
+    const auto rest = std::stable_partition(
+        posts.begin(), posts.end(),
+        [barrier = post->barrier](const TensorCopy& load) { return load.barrier != barrier; });
+    Copies now(std::make_move_iterator(rest), std::make_move_iterator(posts.end()));
+    posts.erase(rest, posts.end());
+    for (TensorCopy& load : now) land(std::move(load));
+    return true;
+}
+
+}  // namespace
+
+namespace tensor_loads {
+
+void begin_block() { under_way.clear(), posts.clear(), posted.clear(); }
+
+bool goes_on() { return mbarriers::anyone_waits() && any_lands(); }
+
+void end_block() {
+    while (any_lands()) {
+    }
+}
+
+}  // namespace tensor_loads
+}  // namespace emulator

@@ -1,0 +1,133 @@
+// Bulk tensor stores: boxes on their way from shared memory. A store reads shared memory at some time
+// between its call and bulk_wait_group_read(), and writes global memory until bulk_wait_group().
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "emulator/engine/accesses.h"
+#include "emulator/engine/names.h"
+#include "emulator/engine/settings.h"
+#include "emulator/hopper/tensor_copies.h"
+#include "emulator/trace/record.h"
+#include "emulator/trace/report.h"
+
+namespace emulator {
+namespace {
+
+struct Stores {  // of a thread
+    std::vector<TensorCopy> under_way;
+    unsigned groups = 0;  // committed
+} all[kMaxThreads];
+
+void read_box(TensorCopy& store) {
+    if (!store.box.empty()) return;
+    const uint64_t bytes = store.map.row_bytes();
+    store.box.resize(store.map.box_bytes());
+    for (size_t at = 0; at < store.box.size(); at += 16)
+        std::memcpy(&store.box[at], store.place(at / bytes, at % bytes), 16);
+    store.end_note();
+}
+
+void write_matrix(TensorCopy& store) {
+    read_box(store);
+    for (int i = 0; i < store.map.box[1]; ++i)
+        if (const TensorCopy::Row row = store.row(i); row.bytes)
+            std::memcpy(row.begin, &store.box[i * store.map.row_bytes() + row.skipped], row.bytes);
+}
+
+// Tells the trace what of shared memory goes out, which is not what is cut off.
+void trace_read(TensorCopy& store) {
+    if (std::exchange(store.read, true)) return;
+    clocks::act(store.order, [&] {
+        for (int i = 0; i < store.map.box[1]; ++i) {
+            const TensorCopy::Row row = store.row(i);
+            for (int at = row.skipped, next; at < row.skipped + row.bytes; at = next) {
+                next = std::min(row.skipped + row.bytes, at / 16 * 16 + 16);
+                char* const chunk = store.place(i, at / 16 * 16);
+                trace::bulk_access(store.order.agent, chunk + at % 16, next - at, trace::kRead,
+                                   store.pc);
+            }
+        }
+    });
+}
+
+void trace_write(TensorCopy& store) {
+    trace_read(store);
+    clocks::act(store.order, [&] {
+        for (int i = 0; i < store.map.box[1]; ++i)
+            if (const TensorCopy::Row row = store.row(i); row.bytes)
+                trace::bulk_access(store.order.agent, row.begin, row.bytes, trace::kWrite,
+                                   store.pc);
+    });
+}
+
+// Before their wait: at once, at random, or not.
+void make_progress(Stores& stores) {
+    for (TensorCopy& store : stores.under_way) {
+        if (happens_early()) read_box(store);
+        if (!store.box.empty() && happens_early()) write_matrix(store);
+    }
+}
+
+}  // namespace
+
+void bulk_tensor_store(const CUtensorMap* map, int x, int y, const void* from, const char* file,
+                       int line) {
+    EmulatorsWork work;
+    TensorCopy store("bulk_tensor_store", map, const_cast<void*>(from), x, y, {file, line, 0},
+                     __builtin_return_address(0));
+    if (record::on) record::call(current_thread, "bulk store", file, line);
+    for (unsigned t = 0; t < run.threads; ++t)
+        for (const TensorCopy& other : all[t].under_way)
+            if (t != current_thread && other.x == x && other.y == y &&
+                other.map.address == store.map.address)
+                store.refuse(thread_name(t) + " stores this box, too: only one thread must");
+    Stores& mine = all[current_thread];
+    store.group = mine.groups;
+    store.trace_matrix();
+    store.order = clocks::begin_async(current_thread, &mine);
+    store.start_note();
+    mine.under_way.push_back(std::move(store));
+    make_progress(mine);
+}
+
+void bulk_commit_group() { ++all[current_thread].groups; }
+
+void bulk_wait_group(unsigned but_last, bool read, const char* file, int line) {
+    EmulatorsWork work;
+    if (record::on) record::call(current_thread, "store wait", file, line);
+    Stores& mine = all[current_thread];
+    auto& list = mine.under_way;
+    make_progress(mine);
+    const auto covered = [&](const TensorCopy& store) {
+        return store.group + but_last < mine.groups;
+    };
+    for (TensorCopy& store : list) {
+        if (!covered(store)) continue;
+        if (read) read_box(store), trace_read(store);
+        else write_matrix(store), trace_write(store);
+        clocks::learn(store.thread, store.order);
+    }
+    if (!read) list.erase(std::remove_if(list.begin(), list.end(), covered), list.end());
+}
+
+namespace tensor_stores {
+
+void begin_block() {
+    for (unsigned t = 0; t < run.threads; ++t) all[t] = Stores();
+}
+
+void end_block() {
+    for (unsigned t = 0; t < run.threads; ++t)
+        for (TensorCopy& store : all[t].under_way) {
+            if (!store.read)
+                report_problem("the block ends, and no bulk_wait_group_read() covers the " +
+                               std::string(store.name) + " at " + site_name(store.site) + " (" +
+                               block_name() + ", " + thread_name(t) + ")");
+            write_matrix(store), trace_write(store);
+        }
+}
+
+}  // namespace tensor_stores
+}  // namespace emulator

@@ -1,0 +1,316 @@
+// wgmma: products that a warpgroup asks for and waits for later. Each warp computes its own 16 rows,
+// at some time between the call and the wait: at once where threads run in reverse order, as late as
+// can be in forward order, at any time in random order. Until the wait the accumulators hold NaN.
+
+#include "emulator/hopper/wgmma.h"
+
+#include <algorithm>
+#include <cstring>
+#include <deque>
+#include <list>
+#include <map>
+#include <tuple>
+#include <utility>
+
+#include "emulator/engine/accesses.h"
+#include "emulator/engine/clocks.h"
+#include "emulator/engine/names.h"
+#include "emulator/engine/settings.h"
+#include "emulator/include/hopper.h"
+#include "emulator/trace/record.h"
+#include "emulator/trace/report.h"
+
+namespace emulator {
+namespace {
+
+constexpr int kRows = 16, kMostColumns = 256;
+
+struct Accumulators {  // of a warp: an array d of each lane
+    float* lanes[32];
+    int n;
+    std::vector<float> sums;  // by lane; what the registers are going to hold
+    std::vector<float> seen;  // what they held when wgmma or a fence last saw them
+    unsigned pending = 0;  // products under way
+};
+
+struct Product {
+    WgmmaCall call;
+    Accumulators* to;
+    unsigned warp, group;
+    size_t number;  // of the warp's calls
+    Call site;
+    const void* pc;
+    AsyncOrder order{};
+    bool computed = false;
+    size_t note = 0;  // its number in the record
+};
+
+struct Warp {
+    std::list<Product> under_way;
+    std::map<float*, Accumulators> accumulators;  // by lane 0's
+    unsigned groups = 0;  // committed
+    bool fenced = false;  // ever
+    size_t calls = 0;
+    std::vector<uint32_t> clocks;  // by call: of what it read; 0: not looked at yet
+} warps[kMaxThreads / 32];
+
+struct Issued {  // by the warps of a warpgroup that came to it
+    uint64_t a, b;
+    int n;
+    Call site;
+};
+std::deque<Issued> issued[kMaxThreads / 128];  // calls that not all four have made yet
+size_t forgotten[kMaxThreads / 128];
+
+unsigned warp_of(const WarpCall&) { return current_thread / 32; }
+// Of the product's 64, the first row that its warp computes.
+unsigned first_row(const Product& p) { return (p.warp - first_of_warpgroup(p.warp)) * kRows; }
+void compute(Product& p) {
+    if (std::exchange(p.computed, true)) return;
+    if (record::on) record::note("done," + std::to_string(p.note), false);
+    static float a[kDepth][kRows], b[kDepth][kMostColumns], d[kRows][kMostColumns];
+    const unsigned first = first_row(p), columns = unsigned(p.call.n) * 2;
+    read(Operand(p.call.a, p.call.transposed_a), first + kRows, first, p.call.is_half, a);
+    read(Operand(p.call.b, p.call.transposed_b), columns, 0, p.call.is_half, b);
+    const auto each = [&](auto visit) {  // of D
+        for (int lane = 0; lane < 32; ++lane)
+            for (int i = 0; i < p.call.n; ++i)
+                visit(p.to->sums[lane * p.call.n + i],
+                      d[lane / 4 + i / 2 % 2 * 8][i / 4 * 8 + lane % 4 * 2 + i % 2]);
+    };
+    each([&](float sum, float& x) { x = p.call.accumulate ? sum : 0; });
+    for (int row = 0; row < kRows; ++row)
+        for (int k = 0; k < kDepth; ++k)
+            for (unsigned col = 0; col < columns; ++col) d[row][col] += a[k][row] * b[k][col];
+    each([&](float& sum, float x) { sum = x; });
+}
+
+// Tells the trace what the warp reads: its rows of A, and B.
+void trace_operands(Product& p) {
+    uint32_t& clock = warps[p.warp].clocks[p.number];
+    if (clock) return;
+    clocks::act(p.order, [&] {
+        const auto read = [&](const char* chunk, unsigned, unsigned) {
+            trace::bulk_access(p.order.agent, chunk, 16, trace::kRead, p.pc);
+        };
+        const unsigned first = first_row(p);
+        Operand(p.call.a, p.call.transposed_a)
+            .each(first + kRows, [&](const char* chunk, unsigned r, unsigned k) {
+                if (r >= first) read(chunk, r, k);
+            });
+        Operand(p.call.b, p.call.transposed_b).each(p.call.n * 2, read);
+    });
+    clock = p.order.clock + !tracing();
+}
+
+// "wgmma,WARP,A,B", its descriptors, and the places of 16 bytes that it reads: its rows of A, and,
+// after a -, B.
+void start_note(Product& p) {
+    if (!record::on) return;
+    record::collective = "wgmma";
+    std::string text = "wgmma," + std::to_string(p.warp) + "," + std::to_string(p.call.a) + "," +
+                       std::to_string(p.call.b);
+    const unsigned first = first_row(p);
+    Operand(p.call.a, p.call.transposed_a)
+        .each(first + kRows, [&](const char* chunk, unsigned r, unsigned) {
+            if (r >= first) text += record::number(chunk);
+        });
+    text += ",-";
+    Operand(p.call.b, p.call.transposed_b)
+        .each(p.call.n * 2,
+              [&](const char* chunk, unsigned, unsigned) { text += record::number(chunk); });
+    p.note = record::note(text, false);
+}
+
+// Calls of the warp's that a wait for all groups but so many covers.
+size_t covered(const Warp& warp, unsigned but_last) {
+    size_t calls = warp.calls;
+    for (auto p = warp.under_way.rbegin(); p != warp.under_way.rend(); ++p)
+        if (p->group + but_last >= warp.groups) --calls;
+    return calls;
+}
+
+constexpr uint32_t kPoison = ~0u;
+
+template <class Visit>
+void each_register(Accumulators& d, const Visit& visit) {
+    for (int lane = 0; lane < 32; ++lane)
+        for (int i = 0; i < d.n; ++i) visit(d.lanes[lane][i], lane * d.n + i);
+}
+bool holds(Accumulators& d, const float* values) {  // null: the poison
+    bool same = true;
+    each_register(d, [&](float& x, int i) {
+        const uint32_t bits = values ? __builtin_bit_cast(uint32_t, values[i]) : kPoison;
+        same &= __builtin_bit_cast(uint32_t, x) == bits;
+    });
+    return same;
+}
+
+void check_untouched(Warp& warp, const char* file, int line) {
+    for (Product& p : warp.under_way)
+        if (!holds(*p.to, nullptr))
+            misuse("wgmma: accumulators were written while the wgmma at " + site_name(p.site) +
+                       " was under way",
+                   file, line);
+}
+
+// Some of what is under way may be done already.
+void make_progress(Warp& warp) {
+    for (Product& p : warp.under_way) {
+        const bool now = happens_early();
+        if (!p.computed && !now) return;
+        compute(p);
+    }
+}
+
+// The four warps must make the same calls.
+void check_warpgroup(const WgmmaCall& call, Warp& warp, unsigned number, const Call& site) {
+    const unsigned first_warp = first_of_warpgroup(number), group = first_warp / 4;
+    auto& list = issued[group];
+    const size_t index = warp.calls++ - forgotten[group];
+    if (index == list.size()) list.push_back({call.a, call.b, call.n, site});
+    const Issued& first = list[index];
+    if (!same_site(first.site, site) || first.n != call.n || first.b != call.b || first.a != call.a)
+        misuse("wgmma: the warps of the warpgroup call different ones: warp " +
+                   std::to_string(number) + " this one, another the one at " +
+                   site_name(first.site) +
+                   (same_site(first.site, site) ? ", of other operands" : ""),
+               site.file, site.line);
+    size_t least = warp.calls;
+    for (unsigned w = first_warp; w < first_warp + 4; ++w) least = std::min(least, warps[w].calls);
+    for (; forgotten[group] < least; ++forgotten[group]) list.pop_front();
+}
+
+const WgmmaCall& call_of(const WarpCall& call, int lane) {
+    return *static_cast<const WgmmaCall*>(call.arguments[lane]);
+}
+
+}  // namespace
+
+void wgmma(const WarpCall& call) {
+    const WgmmaCall& mine = call_of(call, 0);
+    const auto refuse = [&](const std::string& why) {
+        misuse("wgmma: " + why, call.file, call.line);
+    };
+    require(90, "wgmma", call.file, call.line);
+    const unsigned number = warp_of(call);
+    want_whole_warpgroup(number, refuse);
+    Warp& warp = warps[number];
+    for (int lane = 1; lane < 32; ++lane)
+        if (call_of(call, lane).a != mine.a || call_of(call, lane).b != mine.b ||
+            call_of(call, lane).accumulate != mine.accumulate)
+            refuse("lanes 0 and " + std::to_string(lane) + " give different operands");
+    const Call site{call.file, call.line, 0};
+    check_warpgroup(mine, warp, number, site);
+    check_untouched(warp, call.file, call.line);
+
+    for (const auto& [descriptor, size, transposed] :
+         {std::tuple(mine.a, 64, mine.transposed_a),
+          std::tuple(mine.b, mine.n * 2, mine.transposed_b)}) {
+        const Operand operand(descriptor, transposed);
+        if (!operand.base) refuse("that is no descriptor of wgmma_descriptor()");
+        operand.each(unsigned(size), [&](char* chunk, unsigned, unsigned) {
+            if (poisoned(chunk, 16)) refuse("an operand goes past the end of its array");
+            trace::bulk_bounds(chunk, 16, trace::kRead, call.pc);
+        });
+    }
+
+    // The registers: as a fence has left them, and from now on nobody's.
+    Accumulators& d = warp.accumulators[mine.d];
+    const bool is_new = d.n != mine.n;
+    if (is_new) d.n = mine.n, d.sums.resize(32 * d.n), d.seen.resize(32 * d.n);
+    for (int lane = 0; lane < 32; ++lane) d.lanes[lane] = call_of(call, lane).d;
+    if (!warp.fenced || (!is_new && d.pending == 0 && !holds(d, d.seen.data())))
+        refuse(warp.fenced ? "no wgmma_fence() since the accumulators were written"
+                           : "no wgmma_fence() before the first one");
+    if (d.pending++ == 0) each_register(d, [&](float& x, int i) { d.sums[i] = x; });
+    each_register(d, [](float& x, int) { x = __builtin_bit_cast(float, kPoison); });
+
+    Product product{mine, &d, number, warp.groups, warp.calls - 1, site, call.pc};
+    warp.clocks.push_back(0);
+    product.order = clocks::begin_async(number * 32, &warp, 32);
+    start_note(product);
+    warp.under_way.push_back(std::move(product));
+    make_progress(warp);
+    wake(&issued[first_of_warpgroup(number) / 4]);  // they look again
+}
+
+void wgmma_fence(const WarpCall& call) {
+    require(90, "wgmma_fence", call.file, call.line);
+    Warp& warp = warps[warp_of(call)];
+    check_untouched(warp, call.file, call.line);
+    record::collective = "wgmma fence";
+    warp.fenced = true;
+    for (auto& [key, d] : warp.accumulators)
+        if (d.pending == 0) each_register(d, [&d = d](float& x, int i) { d.seen[i] = x; });
+}
+
+void wgmma_commit_group(const WarpCall& call) {
+    record::collective = "wgmma commit";
+    ++warps[warp_of(call)].groups;
+}
+
+// A product is complete when all four warps have called it, for each of them.
+void wgmma_wait_for_warps(int but_last, const char* file, int line) {
+    EmulatorsWork work;
+    if (record::on) record::call(current_thread, "wgmma wait", file, line);
+    const unsigned number = current_thread / 32, first = first_of_warpgroup(number);
+    const size_t calls = covered(warps[number], unsigned(but_last));
+    const auto missing = [&] {
+        for (unsigned w = first; w < first + 4; ++w)
+            if (warps[w].calls < calls) return true;
+        return false;
+    };
+    while (missing())
+        wait_for(&issued[first / 4], {file, line, 0}, [](const void*) -> std::string {
+            return ", for a wgmma that not all warps have called";
+        });
+}
+
+void wgmma_wait_group(const WarpCall& call) {
+    const unsigned number = warp_of(call), but_last = *static_cast<const int*>(call.arguments[0]);
+    Warp& warp = warps[number];
+    check_untouched(warp, call.file, call.line);
+    record::collective = nullptr;  // each thread has said that it waits
+    make_progress(warp);
+    const size_t done = covered(warp, but_last);
+    const unsigned first = first_of_warpgroup(number);
+    for (unsigned w = first; done && w < first + 4; ++w) {
+        for (Product& p : warps[w].under_way)
+            if (p.number < done) compute(p), trace_operands(p);
+        AsyncOrder last;
+        last.agent = tracing() ? clocks::agent(&warps[w]) : 0;
+        last.clock = warps[w].clocks[done - 1];
+        for (unsigned lane = 0; lane < 32; ++lane) clocks::learn(number * 32 + lane, last);
+    }
+    while (!warp.under_way.empty() && warp.under_way.front().number < done) {
+        Accumulators& d = *warp.under_way.front().to;
+        if (--d.pending == 0) each_register(d, [&](float& x, int i) { d.seen[i] = x = d.sums[i]; });
+        warp.under_way.pop_front();
+    }
+}
+
+namespace wgmma_state {
+
+void begin_block() {
+    for (unsigned w = 0; w < (run.threads + 31) / 32; ++w) warps[w] = Warp();
+    for (unsigned g = 0; g < (run.threads + 127) / 128; ++g) issued[g].clear(), forgotten[g] = 0;
+}
+
+void end_block() {
+    for (unsigned w = 0; w < (run.threads + 31) / 32; ++w) {
+        const unsigned first = first_of_warpgroup(w);
+        if (!warps[w].under_way.empty())
+            report_problem("the block ends, and no wgmma_wait_group() of warp " +
+                           std::to_string(w) + " covers the wgmma at " +
+                           site_name(warps[w].under_way.front().site) + " (" + block_name() + ")");
+        if (warps[w].calls != warps[first].calls)
+            report_problem("the block ends, and warp " + std::to_string(w) + " has called wgmma " +
+                           std::to_string(warps[w].calls) + " times, warp " +
+                           std::to_string(first) + " " + std::to_string(warps[first].calls) +
+                           " times (" + block_name() + ")");
+    }
+}
+
+}  // namespace wgmma_state
+}  // namespace emulator

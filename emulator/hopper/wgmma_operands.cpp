@@ -1,0 +1,63 @@
+// Descriptors of wgmma's operands.
+
+#include "emulator/hopper/wgmma.h"
+
+#include <algorithm>
+
+#include "emulator/engine/accesses.h"
+#include "emulator/include/hopper.h"
+#include "emulator/trace/symbols.h"
+
+namespace emulator {
+namespace {
+
+// A descriptor has room for 18 bits of an address, and 10 bits that the hardware ignores: the number
+// of the array.
+std::vector<uintptr_t> arrays;  // where each begins, or before that a multiple of 1024
+
+}  // namespace
+
+Operand::Operand(uint64_t descriptor, bool transposed) : transposed(transposed) {
+    const auto field = [&](int first) { return unsigned(descriptor >> first & 0x3fff) << 4; };
+    const size_t array = descriptor >> 52 & 0x3ff;
+    base = array < arrays.size() ? arrays[array] : 0;
+    start = field(0), leading = field(16), stride = field(32);
+    constexpr unsigned kRowBytes[] = {16, 128, 64, 32};
+    row = kRowBytes[descriptor >> 62];
+}
+
+char* Operand::chunk(unsigned r, unsigned k) const {
+    const unsigned in_row = transposed ? r : k, across = transposed ? k : r, most = row / 2;
+    uintptr_t at = start + across % 8 * row + in_row % most / 8 * 16;
+    if (row == 16) return place(at + r / 8 * stride + k / 8 * leading);
+    at += across / 8 * stride + in_row / most * leading;
+    return place(at ^ (at >> 7 & (row / 16 - 1)) << 4);
+}
+
+uint64_t wgmma_descriptor(const void* start, int swizzle, int stride, int leading, const char* file,
+                          int line) {
+    EmulatorsWork work;
+    const auto refuse = [&](const std::string& why) {
+        misuse("wgmma_descriptor: " + why, file, line);
+    };
+    const auto address = reinterpret_cast<uintptr_t>(start);
+    if (swizzle != 0 && swizzle != 32 && swizzle != 64 && swizzle != 128)
+        refuse("a swizzle of " + std::to_string(swizzle) + " bytes, not 0, 32, 64 or 128");
+    if (address % 16) refuse("the start is not a multiple of 16");
+    if (!is_shared(start)) refuse("the start is not in shared memory");
+    for (const int bytes : {stride, leading})
+        if (bytes < 0 || bytes % 16 || bytes >= 1 << 18)
+            refuse(std::to_string(bytes) + " bytes, not a multiple of 16 below 2^18");
+    const auto dynamic = reinterpret_cast<uintptr_t>(builtins.dynamic_shared);
+    const Symbol* const symbol = find_symbol(address);
+    const uintptr_t array = (symbol ? symbol->begin : dynamic) & ~uintptr_t(1023);
+    const auto found = std::find(arrays.begin(), arrays.end(), array);
+    const auto number = uint64_t(found - arrays.begin());
+    if (found == arrays.end()) arrays.push_back(array);
+    if (number > 0x3ff) refuse("more than 1024 arrays: the emulator has no room for them");
+    const uint64_t mode = swizzle == 128 ? 1 : swizzle == 64 ? 2 : swizzle == 32 ? 3 : 0;
+    return (address - array) >> 4 | uint64_t(leading >> 4) << 16 | uint64_t(stride >> 4) << 32 |
+           number << 52 | mode << 62;
+}
+
+}  // namespace emulator

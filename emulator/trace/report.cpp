@@ -1,0 +1,217 @@
+// Problems and counts, for the program to read after a launch.
+
+#include "emulator/trace/report.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <map>
+#include <tuple>
+
+#include "emulator/api/streams.h"
+#include "emulator/engine/names.h"
+#include "emulator/engine/scheduler.h"
+#include "emulator/summary.h"
+#include "emulator/trace/lines.h"
+#include "emulator/trace/record.h"
+#include "emulator/trace/requests.h"
+
+namespace emulator {
+
+Counts totals;
+
+namespace {
+
+constexpr unsigned kMaxProblems = 20;
+
+struct Problems {
+    std::vector<Conflict> conflicts;  // one for each pair of instructions
+    std::vector<std::string> others;
+} problems;
+
+int silences;  // that exist
+
+std::vector<std::string> all_problems(bool counted);
+
+}  // namespace
+
+// One call of addr2line finds the lines of all instructions.
+void find_sites() {
+    std::vector<Site*> unknown;
+    std::vector<uintptr_t> addresses;
+    for (Site& site : all_sites()) {
+        if (!site.where.empty()) continue;
+        unknown.push_back(&site);
+        addresses.push_back(site.pc);
+    }
+    const std::vector<std::string> lines = find_lines(addresses);
+    for (size_t i = 0; i < lines.size(); ++i)
+        unknown[i]->where = lines[i].empty() ? "an unknown line" : lines[i];
+}
+
+namespace {
+
+std::string described(const Conflict& c) {
+    const auto does = [](trace::Kind kind) {
+        return kind == trace::kRead ? " reads" : kind == trace::kWrite ? " writes" : " adds to";
+    };
+    const std::string& second = site_of(c.second).where;
+    const std::string who = " (" + c.who + ")";
+    if (c.first == 0)
+        return "uninitialised shared memory: " + second + does(c.second_kind) +
+               " what no thread of the block has written" + who;
+    const std::string& first = site_of(c.first).where;
+    if (c.unfenced)
+        return "no fence_proxy_async() after " + first + does(c.first_kind) + " what " + second +
+               does(c.second_kind) + " asynchronously" + who;
+    return std::string("race in ") + (c.global ? "global" : "shared") + " memory: " + first +
+           does(c.first_kind) + " what " + second + does(c.second_kind) + who;
+}
+
+}  // namespace
+
+std::string describe(const Conflict& conflict) { return folders_once(described(conflict)); }
+
+void report_problem(const std::string& problem) {
+    problems.others.push_back(folders_once(problem));
+}
+void report_aloud(const std::string& problem) {
+    report_problem(problem);
+    if (silences || summary::wanted()) return;
+    std::fprintf(stderr, "emulator: %s\n", with_lines(problems.others.back()).c_str());
+}
+
+Silence::Silence() { ++silences; }
+Silence::~Silence() { --silences; }
+
+std::string with_lines(const std::string& problem) { return problem + quoted_lines(problem); }
+
+void report_conflict(Conflict conflict, const std::function<std::string()>& who) {
+    for (Conflict& c : problems.conflicts) {
+        if (c.global != conflict.global || c.first != conflict.first ||
+            c.second != conflict.second || c.unfenced != conflict.unfenced)
+            continue;
+        // An access may conflict with several before it, in several cells.
+        c.times += c.address != conflict.address || c.second_thread != conflict.second_thread;
+        c.address = conflict.address, c.second_thread = conflict.second_thread;
+        return;
+    }
+    conflict.who = who();
+    problems.conflicts.push_back(conflict);
+    if (record::on && !conflict.async) record::conflict(conflict);
+}
+
+namespace {
+
+// To a reader all pairs of accesses by two lines are one problem: those of an unrolled loop, and those
+// where the other line came first. Shown is one of which the first access writes, if there is one.
+// counted: it says how many there were.
+std::vector<std::string> all_problems(bool counted) {
+    std::vector<std::string> all = problems.others;
+    if (!problems.conflicts.empty()) find_sites();
+    using Side = std::pair<std::string, trace::Kind>;
+    struct Pair {
+        Side first, second;
+        const Conflict* shown;
+        uint64_t times;
+    };
+    std::vector<Pair> pairs;
+    for (const Conflict& c : problems.conflicts) {
+        const Side first{c.first ? site_of(c.first).where : "", c.first_kind};
+        const Side second{site_of(c.second).where, c.second_kind};
+        const auto known = std::find_if(pairs.begin(), pairs.end(), [&](const Pair& p) {
+            const bool same = p.first == first && p.second == second;
+            return (same || (p.first == second && p.second == first)) &&
+                   p.shown->global == c.global && p.shown->unfenced == c.unfenced;
+        });
+        if (known == pairs.end()) {
+            pairs.push_back({first, second, &c, c.times});
+            continue;
+        }
+        known->times += c.times;
+        if (c.first_kind == trace::kWrite && known->shown->first_kind != trace::kWrite)
+            known->shown = &c;
+    }
+    // Where a barrier is missing, the race says more than that nobody had written yet.
+    std::stable_partition(pairs.begin(), pairs.end(),
+                          [](const Pair& pair) { return pair.shown->first != 0; });
+    for (const Pair& pair : pairs)
+        all.push_back(describe(*pair.shown) +
+                      (counted && pair.times > 1
+                           ? ", and " + std::to_string(pair.times - 1) + " more like it"
+                           : ""));
+    return all;
+}
+
+}  // namespace
+
+std::vector<std::string> problems_uncounted() { return all_problems(false); }
+
+void reset_counts() {
+    totals = Counts();
+    problems = Problems();
+    streams::forget_reports();
+    for (Site& site : all_sites()) site.bytes = site.requests = site.cost = site.ideal = 0;
+}
+
+const Counts& counts() {
+    static Counts result;
+    result = totals;
+    for (const Site& site : all_sites()) {
+        uint64_t none = 0;
+        const auto add = [&](uint64_t& bytes, uint64_t& requests, uint64_t& cost, uint64_t& ideal) {
+            bytes += site.bytes, requests += site.requests, cost += site.cost, ideal += site.ideal;
+        };
+        Counts& r = result;
+        if (site.global && site.store)
+            add(r.global_store_bytes, r.global_store_requests, r.global_store_sectors, none);
+        else if (site.global)
+            add(r.global_load_bytes, r.global_load_requests, r.global_load_sectors, none);
+        else if (site.store)
+            add(r.shared_store_bytes, r.shared_store_requests, r.shared_store_wavefronts,
+                r.shared_store_ideal);
+        else
+            add(r.shared_load_bytes, r.shared_load_requests, r.shared_load_wavefronts,
+                r.shared_load_ideal);
+    }
+
+    const std::vector<std::string> all = all_problems(true);
+    const size_t shown = std::min<size_t>(all.size(), kMaxProblems);
+    result.problems.assign(all.begin(), all.begin() + shown);
+    if (all.size() > shown)
+        result.problems.push_back("... and " + std::to_string(all.size() - shown) + " more");
+    return result;
+}
+
+std::vector<Line> lines() {
+    find_sites();
+    std::vector<Line> found;
+    std::map<std::tuple<std::string, int, bool, bool>, size_t> numbers;
+    for (const Site& site : all_sites()) {
+        if (site.requests == 0) continue;
+        const auto [place, is_new] = numbers.emplace(
+            std::tuple(site.where, site.width, site.global, site.store), found.size());
+        if (is_new) found.push_back({site.where, site.global, site.store, site.width, 0, 0, 0});
+        Line& line = found[place->second];
+        line.requests += site.requests;
+        line.sectors_or_wavefronts += site.cost;
+        line.ideal += site.ideal;
+    }
+    return found;
+}
+
+}  // namespace emulator
+
+// What assert() calls, instead of the C library's.
+extern "C" void __assert_fail(const char* assertion, const char* file, unsigned line,
+                              const char* function) noexcept {
+    using namespace emulator;
+    const std::string text = short_path(file) + ":" + std::to_string(line) + " says assert(" +
+                             assertion + "), but that is false";
+    if (run.running)
+        fail("assert: " + text + " (" + block_name() + ", " + thread_name(current_thread) + ")",
+             cudaErrorAssert);
+    std::fprintf(stderr, "%s in %s\n", text.c_str(), function);
+    summary::print_now();
+    std::abort();
+}

@@ -1,0 +1,227 @@
+// Operations of a warp: __syncwarp(), shuffles, and the collectives of mma.h.
+
+#include "emulator/warp/warps.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <cstring>
+
+#include "emulator/engine/accesses.h"
+#include "emulator/engine/clocks.h"
+#include "emulator/engine/names.h"
+#include "emulator/engine/scheduler.h"
+#include "emulator/trace/record.h"
+
+namespace emulator {
+namespace {
+
+std::string hexadecimal(unsigned mask) {
+    char text[16];
+    std::snprintf(text, sizeof text, "0x%x", mask);
+    return text;
+}
+
+// Of a warp: how many lanes wait; one of them, and whether all others have come to the same call with the same mask.
+struct Meeting {
+    unsigned waiting = 0, one = 0;
+    bool alike = true;
+    unsigned missing = 0;  // a lane that had not come at the last look
+} meetings[kMaxThreads / 32];
+
+void wait_at_warp(const char* file, int line) {
+    Thread& self = threads[current_thread];
+    self.site = {file, line, 0};
+    self.state = State::at_warp;
+    note_arrival();
+    Meeting& meeting = meetings[current_thread / 32];
+    const Thread& one = threads[meeting.one];
+    if (meeting.waiting++ == 0) meeting.one = current_thread, meeting.alike = !self.operation;
+    else if (one.mask != self.mask || one.name != self.name || one.site.file != file ||
+             one.site.line != line || self.operation)
+        meeting.alike = false;
+}
+
+// Fails if a lane in the mask of `thread` waits for it at another call, or with another mask.
+void check_partners(unsigned thread) {
+    const Thread& self = threads[thread];
+    const unsigned first = thread / 32 * 32, lanes = std::min(32u, run.threads - first);
+    if (meetings[thread / 32].alike) return;
+    for (unsigned lane = 0; lane < lanes; ++lane) {
+        const Thread& t = threads[first + lane];
+        const bool mutual = (self.mask >> lane & 1) && (t.mask >> (thread - first) & 1);
+        if (t.state != State::at_warp || t.operation || self.operation || !mutual) continue;
+        const bool same_call = t.name == self.name || std::strcmp(t.name, self.name) == 0;
+        // Only __syncwarp() may be called at several lines.
+        if (t.mask == self.mask && same_call &&
+            (same_site(t.site, self.site) || std::strcmp(t.name, "__syncwarp") == 0))
+            continue;
+        const auto call = [&](const Thread& t, unsigned number) {
+            return thread_name(number) + " calls " + t.name + " at " + site_name(t.site) +
+                   " with mask " + hexadecimal(t.mask);
+        };
+        fail("warp divergence: " + call(t, first + lane) + ", but " + call(self, thread) + " (" +
+             block_name() + ")");
+    }
+}
+
+// The lane that a shuffle reads must be in the mask and still running.
+void check_source(const Thread& t, unsigned thread) {
+    const unsigned first = thread / 32 * 32, source = unsigned(t.source);
+    const char* const why = first + source >= run.threads ? "does not exist"
+                            : !(t.mask >> source & 1)     ? "is not in the mask"
+                            : threads[first + source].state == State::returned ? "has returned"
+                                                                               : nullptr;
+    if (!why) return;
+    fail(std::string(t.name) + " reads lane " + std::to_string(source) + ", which " + why +
+         ", at " + site_name(t.site) + " (" + block_name() + ", " + thread_name(thread) + ")");
+}
+
+// Of a vote: the lanes of its mask that brought no zero, or the same value.
+uint64_t lanes_like(const Thread& t, unsigned first, unsigned lanes) {
+    uint64_t found = 0;
+    for (unsigned lane = 0; lane < lanes; ++lane) {
+        const Thread& other = threads[first + lane];
+        if (!(t.mask >> lane & 1) || other.state == State::returned) continue;
+        if (t.source == kBallot ? other.value != 0 : other.value == t.value)
+            found |= uint64_t(1) << lane;
+    }
+    return found;
+}
+
+}  // namespace
+
+// Completes the warp operation at which `thread` waits if all lanes of its mask have arrived. A
+// shuffle does not wait for lanes that have returned. A collective needs all 32 lanes at the same
+// place.
+bool complete_warp(unsigned thread, const void* pc) {
+    const unsigned first = thread / 32 * 32, lanes = std::min(32u, run.threads - first);
+    const Thread& self = threads[thread];
+    const unsigned mask = self.mask;
+    if (self.operation && lanes < 32) return false;
+    Meeting& meeting = meetings[thread / 32];
+    for (unsigned i = 0, from = meeting.missing; i < lanes; ++i) {
+        const unsigned lane = meeting.missing = from + i < lanes ? from + i : from + i - lanes;
+        const Thread& t = threads[first + lane];
+        if (!(mask >> lane & 1) || (t.state == State::returned && !self.operation)) continue;
+        if (t.state != State::at_warp || t.mask != mask || t.operation != self.operation)
+            return false;
+        if (self.operation && !same_site(t.site, self.site)) return false;
+    }
+    if (self.operation) {
+        WarpCall call{{}, pc, self.site.file, self.site.line};
+        for (unsigned lane = 0; lane < 32; ++lane)
+            call.arguments[lane] = threads[first + lane].arguments;
+        in_kernel = false;  // the operation reports itself what a GPU would access
+        record::collective = "tensor";
+        self.operation(call);
+        for (unsigned lane = 0; record::on && record::collective && lane < 32; ++lane)
+            record::call(first + lane, record::collective, call.file, call.line);
+        in_kernel = traced;
+    }
+    for (unsigned lane = 0; lane < lanes; ++lane) {
+        Thread& t = threads[first + lane];
+        if (!(mask >> lane & 1) || t.state == State::returned) continue;
+        if (!self.operation) {
+            if (t.source >= 0) {
+                check_source(t, first + lane);
+                t.received = threads[first + t.source].value;
+            } else {
+                t.received = lanes_like(t, first, lanes);
+            }
+        }
+    }
+    for (unsigned lane = 0; lane < lanes; ++lane) {
+        Thread& t = threads[first + lane];
+        if ((mask >> lane & 1) && t.state != State::returned)
+            t.state = State::ready, --meeting.waiting;
+    }
+    // A collective orders no memory. A shuffle also orders the accesses of lanes that have
+    // returned.
+    if (!self.operation) clocks::warp_barrier(first, mask & (lanes < 32 ? (1u << lanes) - 1 : ~0u));
+    return true;
+}
+
+int lane() { return current_thread % 32; }
+
+uint64_t exchange(unsigned mask, uint64_t value, int source, const char* name, const char* file,
+                  int line) {
+    Thread& self = threads[current_thread];
+    self.name = name;
+    self.mask = mask;
+    self.value = value;
+    self.source = source;
+    self.operation = nullptr;
+    wait_at_warp(file, line);
+    if (record::on) record::call(current_thread, "warp sync", file, line);
+    if (!(mask >> lane() & 1))
+        fail("the mask at " + site_name(self.site) + " lacks the lane that calls it, " +
+             thread_name(current_thread));
+    check_partners(current_thread);
+    if (!complete_warp(current_thread)) suspend();
+    return self.received;
+}
+
+void collective(void (*operation)(const WarpCall&), const void* arguments, const char* file,
+                int line) {
+    Thread& self = threads[current_thread];
+    self.mask = ~0u;
+    self.operation = operation;
+    self.arguments = arguments;
+    wait_at_warp(file, line);
+    if (!complete_warp(current_thread, __builtin_return_address(0))) suspend();
+}
+
+// __activemask() does not say which lanes it waits for: all that have come to it once no thread can go on.
+static const char kActive = 0;
+unsigned active_lanes(const char* file, int line) {
+    wait_for(&kActive, {file, line, 0},
+             [](const void*) { return std::string(", to see who is active"); });
+    return unsigned(threads[current_thread].received);
+}
+
+namespace warps {
+
+void begin_block() { std::fill_n(meetings, (run.threads + 31) / 32, Meeting()); }
+bool any_waits(unsigned thread) { return meetings[thread / 32].waiting > 0; }
+
+void report_missing(unsigned thread) {
+    const Thread& self = threads[thread];
+    const unsigned first = thread / 32 * 32, lanes = std::min(32u, run.threads - first);
+    std::vector<unsigned> missing;
+    for (unsigned t = first; t < first + lanes; ++t)
+        if (self.mask >> (t - first) & 1 &&
+            (threads[t].state != State::at_warp || !same_site(threads[t].site, self.site)) &&
+            (threads[t].state != State::returned || self.operation))
+            missing.push_back(t);
+    fail("warp divergence: " + thread_name(thread) + " of " + block_name() + " waits at " +
+         site_name(self.site) + " for lanes of its warp that never come there" +
+         (lanes < 32 && self.operation
+              ? ": its warp has " + std::to_string(lanes) + " lanes, not 32"
+              : (missing.empty() ? "" : ": ") + whereabouts(missing)));
+}
+
+bool goes_on() {
+    const auto end = threads.begin() + run.threads;
+    const auto active =
+        std::find_if(threads.begin(), end, [](const Thread& t) { return t.waits(&kActive); });
+    if (active == end) return false;
+    const unsigned first = unsigned(active - threads.begin()) / 32 * 32;
+    const Call site = active->site;
+    std::vector<unsigned> found;
+    for (unsigned t = first; t < std::min(first + 32, run.threads); ++t)
+        if (threads[t].waits(&kActive) && same_site(threads[t].site, site)) found.push_back(t);
+    unsigned lanes = 0;
+    for (const unsigned t : found) lanes |= 1u << (t - first);
+    for (const unsigned t : found) threads[t].received = lanes, threads[t].state = State::ready;
+    return true;
+}
+
+}  // namespace warps
+
+void check_width(const char* shuffle, int width, const char* file, int line) {
+    if (width > 0 && width <= 32 && (width & (width - 1)) == 0) return;
+    misuse(shuffle + (" of width " + std::to_string(width)) + ", not a power of two up to 32", file,
+           line);
+}
+
+}  // namespace emulator
