@@ -63,7 +63,8 @@ class StandIns:
         self.bin, self.temporary, self.calls = here / "path", here / "tmp dir", here / "calls"
         for folder in (self.bin, self.temporary, here / "build/bin", here / "tools", here / "emulator"):
             folder.mkdir(parents=True)
-        tools = [path.relative_to(ROOT) for path in (*ROOT.glob("tools/*.py"), *ROOT.glob("emulator/*.py"))]
+        tools = [path.relative_to(ROOT) for path in (*ROOT.glob("tools/*.py"), *ROOT.glob("emulator/*.py"),
+                                                         ROOT / "tools/programs.cmake")]
         for name in ("run", "test", *tools):
             shutil.copy(ROOT / name, here / name)
         for tool in "cat cp diff dirname echo env id readlink rm sh sleep touch true".split():
@@ -100,11 +101,11 @@ runpy.run_path(sys.argv[0], run_name="__main__")' "$@" """)
         for name in STAGES:
             self.source(f"{name}/matmul.cu")
             self.stage(name)
-        self.source("common/options.cpp", '{"--size", "S"}, {"--sizes", ""}, {"--limits", ""}, {"--lines", ""}')
         for source, program in (("04_four/matmul.cpp", "04_four"), ("00_zero/zero_host.cpp", "zero_host"),
                                 ("00_zero/one.cu", "one_cpu")):
             self.source(source)
             self.script(here / "build/bin" / program, f'echo "{program} $*"')
+        self.source("00_zero/programs.cmake", "add_program(one.cu)\nadd_host_benchmark(zero_host.cpp)\n")
         self.configured_for(here)
 
     def configured_for(self, here):
@@ -123,7 +124,8 @@ runpy.run_path(sys.argv[0], run_name="__main__")' "$@" """)
         self.script(self.bin / name, f'echo "{name} $*" >>"{self.calls}"\n{text}')
 
     def cmake(self, text, version="3.22.1"):
-        self.tool("cmake", f'[ "$1" != --version ] || {{ echo "cmake version {version}"; exit; }}\n{text}')
+        self.tool("cmake", f"""case "$1" in --version) echo "cmake version {version}"; exit;;
+            -P) exec {shutil.which("cmake")} "$@";; esac\n{text}""")
 
     def stage(self, name, code=0, before=""):
         """A program that prints two lines of header and, unless it fails, a row, and writes a CSV."""

@@ -333,7 +333,7 @@ def headers(source):
 
 def files_of(program):
     """Its source, and the headers that no program before it includes."""
-    above = programs.PROGRAMS[:programs.PROGRAMS.index(program)]
+    above = programs.listed()[:programs.listed().index(program)]
     before = [headers(other.source) for other in above if other.source.suffix == ".cu"]
     return [str(program.source.relative_to(ROOT)), *sorted(headers(program.source).difference(*before))]
 
@@ -370,8 +370,8 @@ class Subject:
     """A program, the words that it is run with, and its faults: all of a product, those in device code of another program."""
 
     def __init__(self, program):
-        self.program, self.is_product = program, program in programs.PRODUCTS
-        shapes = sorted(SHAPES + programs.shapes(program), key=work)
+        self.program, self.is_product = program, program.kind in programs.PRODUCTS
+        shapes = sorted(SHAPES + [*program.shapes], key=work)
         small = ",".join(shape for shape in shapes if work(shape) < 5)
         sizes = [("--sizes", each, "--verify-only") for each in (small, *(shape for shape in shapes if work(shape) >= 5))]
         # Another program is checked by its results first of all.
@@ -429,7 +429,7 @@ class Subject:
         return found
 
 
-PLANTED = [each for each in programs.PROGRAMS if each in programs.PRODUCTS or each.name in OTHERS]
+PLANTED = [each for each in programs.listed() if each.kind in programs.PRODUCTS or each.name in OTHERS]
 
 
 @pytest.mark.parametrize("program", PLANTED, ids=lambda program: program.target())

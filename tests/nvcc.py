@@ -11,13 +11,12 @@ import shlex
 
 import pytest
 
-from programs import PROGRAMS, ROOT
+from programs import ROOT, listed
 from support import call, tool
 
 KERNELS = re.compile(r"Compiling entry function '(\w+)' for '(sm_\w+)'\n.*\n\s*(\d+) bytes stack frame, (\d+) bytes spill stores, "
                      r"(\d+) bytes spill loads\n.*Used (\d+) registers(?:.*?, (\d+) bytes smem)?")
-STAGES = [each for each in PROGRAMS if each.kind == "stage"]
-OTHERS = [each for each in PROGRAMS if each.kind in ("step", "product", "other", "gpu")]
+STAGES, OTHERS = listed("stage"), listed("step", "product", "other", "gpu")
 
 
 def of(programs):

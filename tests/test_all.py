@@ -8,14 +8,13 @@ import socket
 import pytest
 
 import compare as compare_py
-from all import STEPS
-from programs import PROGRAMS
+from all import steps
+from programs import listed
 from fakes import STAGES, StandIns, eventually, runs
 
-MARKS = {"product": "return run_stage(", "gpu": "#include <cublas"}  # what a source of that kind has
-SOURCES = {each.name: MARKS.get(each.kind, "") for each in PROGRAMS}
-ON_GPU = [step.program(False) for step in STEPS]
-ON_CPU = [step.program(True) for step in STEPS if step.name != "library_curves"]
+LISTED = {"product": "add_product", "other": "add_program", "gpu": "add_gpu_benchmark", "host": "add_host_benchmark"}
+ON_GPU = [step.program(False) for step in steps(cpu=False)]
+ON_CPU = [step.program(True) for step in steps(cpu=True)]
 
 
 def program(s, name, code=0, before="", csv="what,x\\nnew,1\\n"):
@@ -31,8 +30,10 @@ def s(tmp_path):
     s = StandIns(tmp_path / "it's a place")
     for file in ("00_zero/zero_host.cpp", "00_zero/one.cu", "04_four/matmul.cpp"):
         (s.here / file).unlink()
-    for name in {step.name for step in STEPS} - {"ladder", "08_opencl_gcn"}:
-        s.source(f"00_zero/{name}.cpp" if name.endswith("_host") else f"00_zero/{name}.cu", SOURCES[name])
+    others = [each for each in listed() if each.kind in LISTED]
+    for each in others:
+        s.source(f"00_zero/{each.source.name}")
+    s.source("00_zero/programs.cmake", "".join(f"{LISTED[each.kind]}({each.source.name})\n" for each in others))
     s.source("08_opencl_gcn/matmul.cpp")
     for name in {*ON_CPU, *ON_GPU} - {"ladder"}:
         program(s, name)
@@ -59,7 +60,7 @@ def test_everything_runs(s):
     assert {*ON_CPU, *(f"{stage}_cpu_trace" for stage in STAGES)} - {"ladder"} <= set(build.split())
     assert typed(s, "half2_cpu_trace") == "--csv half2.csv" and typed(s, "probe_cpu") == "--all" and typed(s, "latency_cpu") == ""
     assert typed(s, "08_opencl_gcn") == "--platform Portable Computing Language --csv opencl.csv"
-    written = {step.csv for step in STEPS if step.csv and step.cpu_csv and step.name != "library_curves"}
+    written = {step.csv for step in steps(cpu=True) if step.csv and step.cpu_csv}
     assert {path.name for path in (s.here / "there").iterdir()} == {"log.txt", "machine.txt", *written}
     assert (s.here / "there/ladder.csv").read_text() == "stage,x\n01_one,1\n02_two,1\n03_three,1\n"
     text = (s.here / "there/machine.txt").read_text()

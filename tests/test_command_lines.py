@@ -13,7 +13,7 @@ import termios
 
 import pytest
 
-from programs import PROGRAMS
+from programs import listed
 from support import BUILD, ROOT, call, program
 
 # One program for each of the tables of options that programs share.
@@ -66,7 +66,7 @@ ROWS = [
 ]
 def marks(name):
     """What nvcc builds is there only beside a GPU."""
-    kind = next((each.kind for each in PROGRAMS if each.target() == name), "host")
+    kind = next((each.kind for each in listed() if each.target() == name), "host")
     return [pytest.mark.gpu] * (kind not in ("host", "opencl"))
 
 
@@ -158,7 +158,7 @@ def test_opencl_without_a_home(tmp_path):
 
 def helped():
     """What a person may ask: (path, what the program calls itself). Of a chapter's steps the last."""
-    for each in [each for each in PROGRAMS if each.kind != "step"]:
+    for each in [each for each in listed() if each.kind != "step"]:
         for cpu in (False, True)[:1 + (each.kind not in ("gpu", "host", "opencl"))]:
             yield BUILD / "bin" / each.target(cpu), each.name
     for path in (ROOT / "run", ROOT / "test", *sorted(ROOT.glob("tools/*.py")), *sorted(ROOT.glob("[0-9][0-9]_*/*.py"))):

@@ -100,7 +100,7 @@ def build_form(form, folder):
     source, made = folder / form.source, folder / "form"
     source.parent.mkdir(parents=True)
     source.write_text(form.text)
-    words = (NVCC, "-std=c++17", "-O1", "-w", "-Xptxas=-v", f"-arch={programs.architecture(form.text)}",
+    words = (NVCC, "-std=c++17", "-O1", "-w", "-Xptxas=-v", f"-arch={build.nvcc_architecture()}",
              f"-I{ROOT}", source, BUILD / "libharness.a", BUILD / "libharness_host.a", "-lcublas", "-ldl", "-o", made)
     report = subprocess.run(words, check=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True).stdout
     columns = {**dict.fromkeys(COLUMNS, "-"), **registers(report)}

@@ -12,8 +12,7 @@ import build
 import process
 from build import BUILD, COMPILER, NVCC
 from process import output, say, show_progress
-from programs import ROOT
-from programs import LADDER, PROGRAMS
+from programs import LADDER, ROOT, listed
 from results import plain, write_whole
 
 LIMITS = "limits.csv"
@@ -31,7 +30,7 @@ class Step(NamedTuple):
     cpu_csv: bool = True  # whether the CPU build writes the CSV, too
 
     def program(self, cpu):
-        return next((each.target(cpu) for each in PROGRAMS if each.name == self.name), self.name)
+        return next((each.target(cpu) for each in listed() if each.name == self.name), self.name)
 
 
 PRODUCT, SIZES = ("stage m n k", "gflops"), "--sizes 1024:8192:1024 --limits"
@@ -51,13 +50,14 @@ WITH_OPTIONS = (
     Step("custom_load", "custom_load.csv", "load from result", "ns_per_load", cpu_csv=False),
     Step("alignment", "alignment.csv", cpu_csv=False),
     Step("08_opencl_gcn", "opencl.csv", *PRODUCT, SIZES, "--platform 'Portable Computing Language'"))
-STEPS = (*WITH_OPTIONS, *(Step(each.name) for each in PROGRAMS
-                          if each.kind not in LADDER and each.name not in {step.name for step in WITH_OPTIONS}))
 
 
 def steps(cpu):
-    times_a_gpu = {each.name for each in PROGRAMS if each.kind == "gpu"}
-    return [step for step in STEPS if not cpu or step.name not in times_a_gpu]
+    """Those above, and every other program that is no step of the ladder. A CPU leaves out what times a GPU's library."""
+    named = {step.name for step in WITH_OPTIONS}
+    others = [Step(each.name) for each in listed() if each.kind not in LADDER and each.name not in named]
+    times_a_gpu = {each.name for each in listed("gpu")}
+    return [step for step in (*WITH_OPTIONS, *others) if not cpu or step.name not in times_a_gpu]
 
 
 def describe_machine(cpu):

@@ -46,6 +46,12 @@ def has_gpu():
     return bool(re.match(r"\d+\.\d", compute_capabilities()))
 
 
+def nvcc_architecture():
+    """What nvcc's -arch takes for the GPU at hand. CMakeLists.txt, too, builds for sm_90a where the GPU is of 9.0: only that has
+    all of its instructions, and the code of others is the same."""
+    return "sm_90a" if compute_capabilities().startswith("9.0") else "native"
+
+
 def emulated(cpu):
     """Whether to use the CPU emulator."""
     if not cpu and has_gpu() and not has_nvcc():

@@ -1,11 +1,11 @@
 """What ./run compare does: prints how the figures in the CSVs of two folders of results differ."""
 import statistics
 
-from all import STEPS
+from all import WITH_OPTIONS
 from results import Wrong, plain, read
 
 # For each CSV: the columns that identify a row, and the columns to compare.
-COMPARED = {step.csv: (step.keys.split(), step.figures.split()) for step in STEPS if step.figures}
+COMPARED = {step.csv: (step.keys.split(), step.figures.split()) for step in WITH_OPTIONS if step.figures}
 COMPARED["ablation.csv"] = (["stage", "without", "m", "n", "k"], ["gflops"])
 TOLERANCE = 0.05  # rows that differ by more are listed
 SHOWN = 6  # how many rows that only one folder has are listed

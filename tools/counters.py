@@ -24,7 +24,7 @@ import sys
 import tempfile
 
 from programs import ROOT
-from programs import PROGRAMS
+from programs import listed
 from results import Wrong, read, write_whole
 from tables import Head, filled, markdown, with_rows
 
@@ -43,7 +43,7 @@ COMPARED = dict(zip(COUNTERS, ("global loads: requests", "sectors", "global stor
 SIZE = 256  # of the counts
 # Those of the table that ./run prints without a GPU.
 TABLE = ("stage", "global_load_bytes", "sectors_per_request", "bank_conflict_factor", "barriers_per_block")
-STAGES = [each.name for each in PROGRAMS if each.kind == "stage"]
+STAGES = [each.name for each in listed("stage")]
 STALLS = ("long_scoreboard", "short_scoreboard", "barrier", "dispatch_stall", "math_pipe_throttle", "mio_throttle", "lg_throttle",
           "wait", "not_selected", "no_instruction")
 RATES = {

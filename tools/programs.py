@@ -1,36 +1,30 @@
-"""All programs of the chapters, and the ladder's steps: python3 tools/programs.py prints the list for CMake, which runs it.
-
-The files are the list: a chapter or a program is added by adding its folder or its file. Nothing else looks into a source to learn
-how it is built.
-"""
+"""All programs of the chapters, which CMake lists (tools/programs.cmake), and the ladder's steps, which are files."""
 import difflib
+import functools
 import itertools
+import json
 import pathlib
 import re
+import subprocess
+import sys
 from typing import NamedTuple
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-# What a file's name says of its kind. Of the others some are a "product", with a stage's command line, or for a "gpu" alone.
-KINDS = (("matmul.cu", "stage"), ("[0-9]_*.cu", "step"), ("*.cu", "other"), ("matmul.cpp", "opencl"), ("*_host.cpp", "host"))
 LADDER = ("stage", "step")
-TRACED = {"stage": "_cpu_trace", "step": "_cpu_trace", "product": "_cpu_trace", "other": "_cpu"}  # what ./run runs without a GPU
+PRODUCTS = (*LADDER, "product")  # have a stage's command line
+TRACED = {**dict.fromkeys(PRODUCTS, "_cpu_trace"), "other": "_cpu"}  # what ./run runs without a GPU
 
 
 class Program(NamedTuple):
     name: str  # 03_shared_blocking, its step 04_unroll/1_unroll, or half2
     source: pathlib.Path
     kind: str  # stage, step, product, other, gpu (times a GPU's library), host (times the CPU), opencl
-    hopper: bool  # has instructions of sm_90a alone
-    bf16: bool  # takes --bf16
+    test: str  # what its tests' names begin with: 03_shared_blocking, 06_half2
+    shapes: tuple  # words MxNxK, at which it is tested beside those of every stage
 
     @property
     def chapter(self):
         return self.source.relative_to(ROOT).parts[0]
-
-    @property
-    def test(self):
-        """What its tests' names begin with: 03_shared_blocking, 06_half2."""
-        return ("" if self.kind in LADDER else self.chapter[:3]) + self.target()
 
     @property
     def row(self):
@@ -42,14 +36,31 @@ class Program(NamedTuple):
         return self.name.replace("/", ".") + (TRACED.get(self.kind, "") if cpu else "")
 
 
+@functools.lru_cache(None)
+def listed(*kinds):
+    """All programs, or those of these kinds. Exits where CMake can't list them."""
+    if kinds:
+        return [each for each in listed() if each.kind in kinds]
+    run = subprocess.run(["cmake", "-P", ROOT / "tools/programs.cmake"], text=True,
+                         stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    if run.returncode:
+        sys.stderr.write(run.stdout)
+        sys.exit(2)
+    found = []
+    for each in json.loads(run.stdout):
+        name, shapes = each["target"].replace(".", "/"), tuple(each["shapes"].split())
+        found.append(Program(name, ROOT / each["source"], each["kind"], each["test"], shapes))
+    return found
+
+
 def text_of(source):
     """Comments may have other encodings than UTF-8."""
     return source.read_text(errors="replace")
 
 
 def name(file):
-    """What a source is called: 04_unroll/1_unroll, 04_unroll for the last step of that chapter, half2 for what is no step, and
-    04_unroll.cl in OpenCL."""
+    """What a source is called: 04_unroll/1_unroll, 04_unroll for the last step of that chapter, half2 for what is no step,
+    and 04_unroll.cl in OpenCL."""
     if file.stem == "matmul":
         return file.parent.name
     if file.suffix == ".cl":
@@ -57,53 +68,7 @@ def name(file):
     return f"{file.parent.name}/{file.stem}" if file.stem[0].isdigit() else file.stem
 
 
-def programs():
-    for source in sorted((*ROOT.glob("[0-9][0-9]_*/*"), *ROOT.glob("[0-9][0-9]_*/tests/*.cu"))):
-        for kind in [kind for pattern, kind in KINDS if source.match(pattern)][:1]:
-            text = text_of(source)
-            if kind == "other":
-                kind = "gpu" if "#include <cublas" in text else "product" if "return run_stage(" in text else kind
-            yield Program(name(source), source, kind, hopper(text), "launch_matmul<__nv_bfloat16>" in text)
-
-
-def hopper(text):
-    return bool(re.search(r'/(hopper|wgmma)\.cuh"', text))
-
-
-def architecture(text):
-    """What nvcc's -arch takes for a program of that text."""
-    return "sm_90a" if hopper(text) else "native"
-
-
-PROGRAMS = list(programs())
-PRODUCTS = [each for each in PROGRAMS if each.kind in (*LADDER, "product")]
-
-
-def shapes(program):
-    """The shapes MxNxK, words of NN_name/tests/shapes.txt, at which a chapter's programs are tested beside those of every stage.
-    A line may begin with the names of the files that it is for: "6_tiles matmul: 65x676x2700"."""
-    file, found = ROOT / program.chapter / "tests/shapes.txt", []
-    for line in re.sub("#.*", "", file.read_text()).splitlines() if file.exists() else ():
-        names, colon, words = line.rpartition(":")
-        found += words.split() if not colon or program.source.stem in names.split() else []
-    return found
-
-
-def options():
-    """--size, -m and all others that the harness has for a stage, so that a wrong one is refused before anything is built."""
-    sources = [*ROOT.glob("common/*.c*"), *ROOT.glob("common/lab/**/*.c*")]
-    return {name for source in sources for name in re.findall(r'\{"(--?[a-z][a-z0-9-]*)",\s*"', text_of(source))}
-
-
-def for_cmake():
-    yield f"set(PROGRAMS {' '.join(each.target() for each in PROGRAMS)})"
-    for each in PROGRAMS:
-        facts = {"SOURCE": f"[[{each.source}]]", "KIND": each.kind, "CHAPTER": each.chapter, "PRODUCT": int(each in PRODUCTS),
-                 "HOPPER": int(each.hopper), "BF16": int(each.bf16), "SHAPES": " ".join(shapes(each)), "TEST": each.test}
-        yield from (f"set({each.target()}_{what} {value})" for what, value in facts.items())
-
-
-# The ladder: a chapter's 1_name.cu, 2_name.cu and last its matmul.cu. The OpenCL chapter has one of its own, NN_name.cl.
+# The ladder: a chapter's 1_name.cu, 2_name.cu and last its matmul.cu. The OpenCL chapter has a ladder of NN_name.cl.
 
 def steps():
     """The files of CUDA's ladder in reading order, then those of OpenCL's."""
@@ -131,7 +96,7 @@ def short(step):
 
 
 def meant(word, chapter, file=""):
-    """Does a word name that file of that chapter? 04, 4 and 04_unroll name all of its files, 04/1 those with 1 in front."""
+    """Does a word name that file of that chapter? 04, 4 and 04_unroll name all of its files, 04/1 those that begin with 1."""
     its_chapter, _, its_file = word.partition("/")
     return its_chapter in (chapter, chapter[:2], chapter[:2].removeprefix("0")) and file.startswith(its_file)
 
@@ -156,7 +121,7 @@ def unknown(word, files, names=()):
 
 
 def before(step):
-    """The step that it continues from: the last of the chapter that it names, or the one above it; None for a ladder's first."""
+    """The step that it continues from: the last of the chapter that it names, or the one above it; None for the first."""
     above = [other for other in steps() if other.suffix == step.suffix and other < step
              and other.parent.name.startswith(changed(step)[0])]
     return above[-1] if above else None
@@ -178,7 +143,3 @@ def changed_lines(old, new):
 
     texts = [text_of(file).splitlines() for file in (old, new)]
     return count(*texts), count(*map(below_header, texts))
-
-
-if __name__ == "__main__":
-    print(*for_cmake(), sep="\n")

@@ -33,22 +33,17 @@ import programs
 from build import BUILD, has_gpu, has_nvcc
 from packages import OPENCL, need
 from process import fail, say
-from programs import LADDER, PROGRAMS, ROOT, meant
+from programs import LADDER, ROOT, listed, meant
 from results import Wrong, unwritable, write_whole
 from stages import call_stage, see_it
 
-CHAPTERS = " ".join(each.name for each in PROGRAMS if each.kind == "stage")
-STEPS = [each for each in PROGRAMS if each.kind in LADDER]
-OTHER_NAMES = " ".join(each.name for each in PROGRAMS if each.kind not in LADDER)
 # What ./run help shows: how a verb is called, what it does in a line, and what `./run help VERB` adds to that.
 HELP = {
-    "run": ("./run [NN] [OPTION...]", "run a stage, all of them, or your mine.cu", f"""\
+    "run": ("./run [NN] [OPTION...]", "run a stage, all of them, or your mine.cu", """\
 NN is 03, 03_shared_blocking or another program. 04 runs all programs of that chapter, 04/1 its first step,
 04/matmul the one that it ends with. Several may be named: 01 02. --steps runs all steps of all chapters.
 
-Stages: {CHAPTERS}
-
-Programs: {OTHER_NAMES}
+NAMES
 
 A file of your own, ./run mine.cu, takes the same options if it has launch_matmul(), and has a line "// multiples of 128x128x8"
 if it takes only such shapes: see docs/own_kernel.md. Any other CUDA program, ./run any.cu [MORE.cu...] [-I FOLDER]
@@ -91,6 +86,15 @@ those, -N list them, -V show their output.
 Examples: ./test 03; ./test -V -R faults; ./test --all -N""")}
 
 
+def names():
+    """The names that ./run takes. Where there is no CMake yet, which lists them, those that the ladder's files have."""
+    if not shutil.which("cmake"):
+        return f"Stages: {' '.join(programs.name(step) for step in programs.steps() if step.name == 'matmul.cu')}"
+    stages = " ".join(each.name for each in listed("stage"))
+    others = " ".join(each.name for each in listed() if each.kind not in LADDER)
+    return f"Stages: {stages}\n\nPrograms: {others}"
+
+
 def shown_help(verb=""):
     """The text for one verb, or the list of all."""
     columns = min(shutil.get_terminal_size().columns, 100)
@@ -100,6 +104,8 @@ def shown_help(verb=""):
 
     if verb:
         how, what, more = HELP[verb]
+        if "NAMES" in more:
+            more = more.replace("NAMES", names())
         return "\n\n".join([wrapped(f"{how}: {what}."), *map(wrapped, more.split("\n\n"))])
     width = max(len(how) for how, *_ in HELP.values()) + 6
     verbs = [wrapped(what, f"  {how}".ljust(width), " " * width) for how, what, _ in HELP.values()]
@@ -147,6 +153,12 @@ def show_help(words):
     return 0
 
 
+def need_tools():
+    """What building any program takes here."""
+    emulator = () if has_gpu() and has_nvcc() else ("libboost-context-dev",)
+    need(("cmake", "g++", "ninja-build", *emulator))
+
+
 def opencl_packages(cpu):
     """The packages that OpenCL programs need. PoCL runs OpenCL on the CPU."""
     packages.find_opencl()
@@ -155,16 +167,16 @@ def opencl_packages(cpu):
 
 def steps_meant(word):
     """The programs of the ladder that a word names: 04 all of that chapter's, 04/1 and 04/matmul one of them."""
-    return [each for each in STEPS if meant(word, each.chapter, each.source.stem)]
+    return [each for each in listed(*LADDER) if meant(word, each.chapter, each.source.stem)]
 
 
 def programs_meant(word):
     """Those of the ladder, or else all of that name or of that chapter. Ends the program if there is none."""
-    chosen = steps_meant(word) or [each for each in PROGRAMS if each.kind not in LADDER
+    chosen = steps_meant(word) or [each for each in listed() if each.kind not in LADDER
                                    and (each.name == word or meant(word, each.chapter, each.source.stem))]
     if not chosen:
-        names = [*VERBS, *(each.name for each in PROGRAMS), *map(str, pathlib.Path().glob("*.cu"))]
-        of_chapters = [each.source for each in PROGRAMS if each.source.parent.parent == ROOT]
+        names = [*VERBS, *(each.name for each in listed()), *map(str, pathlib.Path().glob("*.cu"))]
+        of_chapters = [each.source for each in listed() if each.source.parent.parent == ROOT]
         fail(2, programs.unknown(word, of_chapters, names))
     return chosen
 
@@ -180,26 +192,6 @@ def check_writable(path, option):
         fail(2, why)
 
 
-def check_ladder(chosen, options):
-    """Ends the program at an option that no stage has, before anything is built. Returns those that have all of them."""
-    known = programs.options()
-    for word in options:
-        if re.match("--?[a-z]", word) and word.partition("=")[0] not in known:
-            near = programs.nearest(word.partition("=")[0], known)
-            fail(2, f"unknown option '{word}'; " + (f"did you mean {near}? " if near else "")
-                 + f"See ./run {chosen[0].chapter[:2]} --help")
-    for option in {"--form", "--lines-csv", "--record"} & set(options):
-        if len(chosen) > 1:
-            fail(2, f"{option} is for one program, such as ./run {programs.short(chosen[-1].source)}")
-    if "--bf16" in options:
-        having = [each for each in chosen if each.bf16]
-        if not having:
-            others = " ".join(dict.fromkeys(each.chapter[:2] for each in STEPS if each.bf16))
-            fail(2, f"--bf16: no program of {chosen[0].chapter} has it; those of {others} have")
-        return having
-    return chosen
-
-
 def table_of(program):
     """What can't be run together: the ladder, OpenCL, the others."""
     return "ladder" if program.kind in LADDER else program.kind if program.kind == "opencl" else "other"
@@ -212,15 +204,16 @@ def run_programs(words):
     while options and not options[0].startswith("-"):
         named.append(options.pop(0))
     chosen = list(dict.fromkeys(each for word in named for each in programs_meant(word))) or [
-        each for each in STEPS if given.steps or each.kind == "stage"]
+        each for each in listed(*LADDER) if given.steps or each.kind == "stage"]
     if "--fit" in options and [each.name for each in chosen] == ["transfer"]:
         options.remove("--fit")
         return process.call([sys.executable, ROOT / "00_machine_limits/fit.py", *options])
     ladder = chosen[0].kind in LADDER
     if apart := [each.name for each in chosen if table_of(each) != table_of(chosen[0])]:
         fail(2, f"{chosen[0].name} and {apart[0]} have tables of their own: run one after the other")
-    if ladder:
-        chosen = check_ladder(chosen, options)
+    for option in {"--lines-csv", "--record"} & set(options):
+        if len(chosen) > 1:
+            fail(2, f"{option} is for one program, such as ./run {programs.short(chosen[-1].source)}")
     if given.csv is not None and not ladder and len(chosen) > 1:
         fail(2, f"--csv: each of these programs has columns of its own; name one of {' '.join(each.name for each in chosen)}")
     if given.csv is not None:
@@ -237,7 +230,7 @@ def run_programs(words):
             say(f"{program.name} times a library on a GPU: left out without one; blas_host times this CPU's")
         if not chosen:
             return 77
-    need(("cmake", "g++", "ninja-build", *packages))
+    need(packages)
     if ladder:
         return run_stages(chosen, cpu, options, given.csv)
     result = 0
@@ -364,7 +357,6 @@ def run_ablation(words):
         check_writable(given.csv, "--csv")
     if not has_nvcc() or not has_gpu():
         fail(77, "ablation: times forms of the stages on a GPU, which takes one, and nvcc")
-    need(("cmake", "g++", "ninja-build"))
     options = {"--size": given.size or "8192", "--repeat": given.repeat, "--device": given.device}
     return ablation.run(chosen, [word for option in options.items() if option[1] for word in option], given.csv)
 
@@ -391,12 +383,12 @@ def run_view(words):
     for word in given.steps:
         found = [Own(word)] if word.endswith(".cu") else steps_meant(word)
         if not found:
-            refuse("view: ", word, [each.source for each in STEPS])
+            refuse("view: ", word, [each.source for each in listed(*LADDER)])
         chosen.append(found[-1])  # a chapter's own step is its last
     there = len(view.captions(chosen[0].name))
     if given.caption is not None and given.caption not in map(str, range(1, there + 1)):
         fail(2, f"view: --caption '{given.caption}': {chosen[0].name} has {there}; takes a whole number from 1 to that")
-    need(("cmake", "g++", "ninja-build", "libboost-context-dev"))
+    need(("libboost-context-dev",))
     if steps := [each.target(cpu=True) for each in chosen if not isinstance(each, Own)]:
         build.build(steps)
     records = []
@@ -453,8 +445,8 @@ def run_new(words):
 def run_book(words):
     if words:
         fail(2, f"book: unexpected argument '{words[0]}': takes none")
-    need(("python3-myst-parser", "furo", "cmake", "g++", "ninja-build", "libboost-context-dev"))
-    targets = [each.target(cpu=True) for each in PROGRAMS if each.kind == "stage"]
+    need(("python3-myst-parser", "furo", "libboost-context-dev"))
+    targets = [each.target(cpu=True) for each in listed("stage")]
     build.build(targets)
     return process.call([packages.python_with("furo, myst_parser"), "-B", "-X", "utf8", ROOT / "tools/book.py", BUILD / "book",
                          *(BUILD / "bin" / each for each in targets)])
@@ -473,9 +465,8 @@ def run_all(words):
     if folder.exists() and not folder.is_dir():
         fail(2, f"all '{folder}': takes the name of a folder")
     cpu = build.emulated(given.cpu)
-    missing = need(("cmake", "g++", "ninja-build", *["libboost-context-dev"] * cpu),
-                   optional=(*opencl_packages(cpu), "libopenblas0"))
-    build.build([each.target(cpu) for each in PROGRAMS if not (each.kind == "gpu" and cpu)
+    missing = need(("libboost-context-dev",) * cpu, optional=(*opencl_packages(cpu), "libopenblas0"))
+    build.build([each.target(cpu) for each in listed() if not (each.kind == "gpu" and cpu)
                    and not (each.kind == "opencl" and set(missing) & set(OPENCL))])
     folder.mkdir(parents=True, exist_ok=True)
     result = everything.run(folder, cpu)
@@ -522,8 +513,8 @@ def run_test(words):
         fail(2, "takes chapters, such as 03 04, or -R REGEX, not both")
     patterns = []
     for word in given.chapters:
-        its = [each for each in PROGRAMS if meant(word, each.chapter, each.source.stem)] or refuse(
-            "", word, [each.source for each in PROGRAMS if each.source.parent.parent == ROOT])
+        its = [each for each in listed() if meant(word, each.chapter, each.source.stem)] or refuse(
+            "", word, [each.source for each in listed() if each.source.parent.parent == ROOT])
         patterns += [each.test + "[.][^.]*$" for each in its] if "/" in word else [its[0].chapter[:3]]
     options = []
     for name, value in vars(given).items():
@@ -535,7 +526,7 @@ def run_test(words):
     every = given.all or given.chapters or given.rerun_failed or given.R or given.L or given.LE or given.I
     options += ["-LE", "thorough"] * (not every)
     boost = ("libboost-context-dev",)
-    need(("cmake", "g++", "ninja-build", *boost * (not has_nvcc())), boost)
+    need(boost * (not has_nvcc()), boost)
     packages.find_opencl()
     build.configure(tests=True)
     needs = chosen_tests(options)
@@ -575,8 +566,9 @@ def main(words):
         return user_kernel.run(words)
     if verb == "help" or {"-h", "--help"} & set(words):
         return show_help(words)
-    if verb not in ("compare", "diff", "plot"):
+    if verb not in ("compare", "diff", "plot", "translate"):
         build.check_paths()
+        need_tools()  # CMake lists the programs
     return VERBS[verb](words[1:]) if verb in VERBS else run_programs(words)
 
 

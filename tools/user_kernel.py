@@ -192,7 +192,7 @@ class Own:
         packages.need(("cmake", "g++", "ninja-build"))
         self.libraries("harness", BUILD / "libharness.a")
         made = self.folder / "gpu"
-        self.call(build.NVCC, "-O3", "-std=c++17", "-lineinfo", f"-arch={programs.architecture(programs.text_of(self.path))}",
+        self.call(build.NVCC, "-O3", "-std=c++17", "-lineinfo", f"-arch={build.nvcc_architecture()}",
                   *self.flags, f"-I{ROOT}", f"-I{self.path.parent}", self.source(), BUILD / "libharness.a",
                   BUILD / "libharness_host.a", "-o", made, "-lcublas", "-ldl")
         return made
@@ -320,7 +320,7 @@ def new(words, steps_meant):
     if len(words) != 3 or words[1] != "--from" or not words[0].endswith(".cu"):
         fail(2, "new: takes a file and a step, such as ./run new mine.cu --from 03")
     if not steps_meant(words[2]):
-        ladder = [each.source for each in programs.PROGRAMS if each.kind in programs.LADDER]
+        ladder = [each.source for each in programs.listed(*programs.LADDER)]
         fail(2, f"new: {programs.unknown(words[2], ladder)}")
     source = steps_meant(words[2])[-1].source
     try:

@@ -1,0 +1,2 @@
+# Included by tests/CMakeLists.txt.
+add_bf16_tests(${chapter})
