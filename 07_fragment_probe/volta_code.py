@@ -24,7 +24,7 @@ import tempfile
 from count_mma import HERE, KERNELS, listed, run
 
 sys.path.append(str(HERE.parent / "tools"))
-import layouts
+from view import layouts
 
 KINDS = [(use, kind, order) for use, kind in (("matrix_a", "half"), ("matrix_b", "half"), ("accumulator", "half"),
                                               ("accumulator", "float")) for order in ("row", "col")]

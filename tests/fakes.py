@@ -63,9 +63,10 @@ class StandIns:
         self.bin, self.temporary, self.calls = here / "path", here / "tmp dir", here / "calls"
         for folder in (self.bin, self.temporary, here / "build/bin", here / "tools", here / "emulator"):
             folder.mkdir(parents=True)
-        tools = [path.relative_to(ROOT) for path in (*ROOT.glob("tools/*.py"), *ROOT.glob("emulator/*.py"),
+        tools = [path.relative_to(ROOT) for path in (*ROOT.glob("tools/**/*.py"), *ROOT.glob("emulator/*.py"),
                                                          ROOT / "tools/programs.cmake")]
         for name in ("run", "test", *tools):
+            (here / name).parent.mkdir(exist_ok=True)
             shutil.copy(ROOT / name, here / name)
         for tool in "cat cp diff dirname echo env id readlink rm sh sleep touch true".split():
             (self.bin / tool).symlink_to(shutil.which(tool))

@@ -17,7 +17,7 @@ from typing import NamedTuple
 import programs
 import build
 import process
-import tables
+from book import tables
 from build import BUILD, NVCC
 from process import fail, show_progress
 from programs import ROOT

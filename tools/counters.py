@@ -26,7 +26,7 @@ import tempfile
 from programs import ROOT
 from programs import listed
 from results import Wrong, read, write_whole
-from tables import Head, filled, markdown, with_rows
+from book.tables import Head, filled, markdown, with_rows
 
 # Column: metric of ncu, or several that are added. Asynchronous copies are among the loads from global memory, TMA's as well.
 COUNTERS = {column: ",".join(f"{metric}.sum" for metric in metrics.split()) for column, metrics in {

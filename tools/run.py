@@ -73,7 +73,7 @@ FOLDER2 then compares them with those. --cpu: see run."""),
 Without FOLDER it draws those in docs/results/h200 and the pictures of the chapters that show figures, docs/pictures, and writes
 the tables of the READMEs."""),
     "translate": ("./run translate", "make the pages in Japanese and Chinese", """\
-Makes each translated page of the English page and of its catalogue in po/, and lists what waits for a translator."""),
+Makes each translated page of the English page and of its catalogue in docs/po/, and lists what waits for a translator."""),
     "book": ("./run book", "make a site of the pages, build/book", """\
 In English, Japanese and Chinese, with search, the sources and the views of `./run view`. It works from the disk and on a server."""),
     "test": ("./test [NN...]", "run the tests, of these chapters or all", """\
@@ -426,7 +426,7 @@ def run_compare(words):
 
 
 def run_plot(words):
-    import plot
+    from book import plot
     if len(words) > 1:
         fail(2, f"plot: unexpected argument '{words[1]}': takes one folder of results, or none")
     return plot.write(pathlib.Path(words[0])) if words else plot.write(ROOT / "docs/results/h200", ROOT)
@@ -434,7 +434,7 @@ def run_plot(words):
 
 def run_translate(words):
     need(("po4a", "python3-polib"))
-    return process.call([packages.python_with("polib"), "-B", "-X", "utf8", ROOT / "tools/translate.py", *words])
+    return process.call([packages.python_with("polib"), "-B", "-X", "utf8", "-m", "book.translate", *words], cwd=ROOT / "tools")
 
 
 def run_new(words):
@@ -448,8 +448,8 @@ def run_book(words):
     need(("python3-myst-parser", "furo", "libboost-context-dev"))
     targets = [each.target(cpu=True) for each in listed("stage")]
     build.build(targets)
-    return process.call([packages.python_with("furo, myst_parser"), "-B", "-X", "utf8", ROOT / "tools/book.py", BUILD / "book",
-                         *(BUILD / "bin" / each for each in targets)])
+    return process.call([packages.python_with("furo, myst_parser"), "-B", "-X", "utf8", "-m", "book.make_site", BUILD / "book",
+                         *(BUILD / "bin" / each for each in targets)], cwd=ROOT / "tools")
 
 
 def run_all(words):

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-import layouts
+from view import layouts
 from support import ROOT, call, program
 
 CHAPTER = ROOT / "07_fragment_probe"

@@ -1,4 +1,4 @@
-"""The ledger of docs/articles: a row has a verdict, commands that run, and figures in `code` that are found:
+"""The claims of docs/articles: a row has a verdict, commands that run, and figures in `code` that are found:
   `text`                                         in what the row's commands print;
   `x.csv: a, n 8, column = 1.5`                  in docs/results/h200/x.csv: of the one row with a cell a, and 8 in column n;
   `x.csv: a, column / y.csv: b, column = 2.1`    the quotient of two such;
@@ -8,15 +8,15 @@ One that takes a GPU is not run: its row has a figure of a CSV. Nor is a ./test 
 there is. The lists of all claims, of verdicts and of what is corrected, and the anchors, are what ./run plot writes.
 
 The index, docs/articles/README.md: each of its rows has its claims' verdicts, all claims have a row, and each command, which follows
-a $, is of the same kinds, and is one of the ledger's or runs.
+a $, is of the same kinds, and is one of the claims' or runs.
 """
 import csv
 import re
 
 import pytest
 
-import ledger
 import run as verbs
+from book import claims
 from commands import run
 from support import ROOT
 
@@ -24,9 +24,9 @@ PLACE = r"([\w/]+\.csv): ([^=]+?)"
 SELECTOR = re.compile(rf"{PLACE}(?: / {PLACE})? = (.+)")
 KIND = re.compile(r"\./run (\w[\w/]*)|\./test (?:-V )?-R (\S+)$|grep .* (docs/[\w./-]+)$|python3 ([\w./]+\.py)")
 RESULTS = ROOT / "docs/results"
-ROWS = ledger.rows()
+ROWS = claims.rows()
 CLAIMS = [row for row in ROWS if row.verdict != "beside"]
-INDEX = [cells for line in (ledger.FOLDER / "README.md").read_text().splitlines()
+INDEX = [cells for line in (claims.FOLDER / "README.md").read_text().splitlines()
          if len(cells := [cell.strip() for cell in line.split("|")[1:-1]]) == 3]
 
 
@@ -71,7 +71,7 @@ def check_evidence(command):
     if test:
         output_of(f"{command} -N")
     assert not (file or tool) or (ROOT / (file or tool)).is_file(), f"`{command}`: there is no {file or tool}"
-    said = (ledger.FOLDER / "claims.md").read_text()
+    said = (claims.FOLDER / "claims.md").read_text()
     assert not tool or re.search(rf"(?m)^\| `{re.escape(tool)}` \| \S", said), f"claims.md does not say what {tool} takes"
 
 
@@ -88,7 +88,7 @@ def output_of(command):
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.claim)
 def test_row(row):
-    assert row.verdict in ledger.VERDICTS, f"'{row.verdict}' is no verdict"
+    assert row.verdict in claims.VERDICTS, f"'{row.verdict}' is no verdict"
     commands, figures = code(row.commands), code(f"{row.right} {row.shows}")
     kept = [figure for figure in figures if re.match(r"\w+\.txt: ", figure)]  # of what programs printed once
     of_csv = [figure for figure in figures if SELECTOR.fullmatch(figure)]
@@ -98,7 +98,7 @@ def test_row(row):
     for at, (name, _, words) in enumerate(figure.partition(": ") for figure in kept):
         kept[at] = " ".join(words.split())
         assert kept[at] in " ".join((RESULTS / name).read_text().split()), f"{name} lacks '{words}'"
-    if row.verdict in ledger.NOT_RUN:
+    if row.verdict in claims.NOT_RUN:
         return
     assert commands, "has no command"
     assert not row.verdict.endswith("on an H200") or of_csv, "has no figure of an H200's results"
@@ -121,19 +121,19 @@ def test_every_claim_has_a_number_of_its_own():
 
 
 def test_index_has_the_verdicts():
-    names = {name: verdict for verdict, *names in INDEX if verdict in ledger.VERDICTS for name in names}
+    names = {name: verdict for verdict, *names in INDEX if verdict in claims.VERDICTS for name in names}
     led = []
     for cells in INDEX:
-        these = [row for numbers, _, page in ledger.CLAIM_LINK.findall(cells[2]) for row in claims_named(numbers, page)]
+        these = [row for numbers, _, page in claims.CLAIM_LINK.findall(cells[2]) for row in claims_named(numbers, page)]
         said = re.match(r"\*\*(.+?)\*\*", cells[2])
         said = {names.get(name) for name in re.split("[・、]", said[1])} if said else set()
-        assert said == {row.verdict for row in these}, f"{cells[0]}: the ledger has {[row.verdict for row in these]}"
+        assert said == {row.verdict for row in these}, f"{cells[0]}: their rows have {[row.verdict for row in these]}"
         led += these
     assert not [row.claim for row in CLAIMS if row not in led], "no row leads to these"
 
 
 def claims_named(numbers, page):
-    """The rows of the ledger that `1-3, 2b` names."""
+    """The rows that `1-3, 2b` names."""
     for first, last, letter in re.findall(r"(\d+)(?:-(\d+)|([a-z]))?", numbers):
         for n in range(int(first), int(last or first) + 1):
             yield next(row for row in CLAIMS if (row.page.name, row.claim) == (page, f"{n}{letter}"))
@@ -147,8 +147,8 @@ def test_index_command(command):
 
 
 @pytest.mark.parametrize("label, page, anchor", sorted(set(re.findall(
-    r"\[\d\d · ([^\]]+?)(?: \d)?\]\(([^)#]+\.(?:ja|zh)\.md)#([^)]+)\)", (ledger.FOLDER / "README.md").read_text()))))
+    r"\[\d\d · ([^\]]+?)(?: \d)?\]\(([^)#]+\.(?:ja|zh)\.md)#([^)]+)\)", (claims.FOLDER / "README.md").read_text()))))
 def test_label_is_the_heading_that_it_leads_to(label, page, anchor):
     """In the page's language, without the number of an exercise."""
-    heading = re.search(rf'<a id="{anchor}"></a>\n\n#+ (.*)', (ledger.FOLDER / page).read_text())[1]
+    heading = re.search(rf'<a id="{anchor}"></a>\n\n#+ (.*)', (claims.FOLDER / page).read_text())[1]
     assert label == heading

@@ -7,7 +7,7 @@ import shutil
 import pytest
 
 from commands import check_exists, run, unbuilt
-from pages import english, every, headings
+from book.pages import english, every, headings
 from support import ROOT
 
 PAGES = every()
@@ -107,7 +107,7 @@ def shown(text):
             yield command, False
 
 
-NOTEBOOK = ROOT / "tour.ipynb"
+NOTEBOOK = ROOT / "docs/tour.ipynb"
 CELLS = [cell for cell in json.loads(NOTEBOOK.read_text())["cells"] if cell["cell_type"] == "code"]
 TYPED = re.findall(r"(?m)^!(\./.*)", "\n".join("".join(cell["source"]) for cell in CELLS))
 SHOWN = {command: page for page in english(PAGES) for command in shown(page.read_text())}

@@ -4,10 +4,10 @@ import xml.etree.ElementTree
 
 import pytest
 
-import plot
+from book import plot
+from book.tables import SIZE, Results
 from records import record_of
 from support import ROOT
-from tables import SIZE, Results
 
 
 def test_in_the_book():

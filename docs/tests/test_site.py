@@ -211,7 +211,7 @@ def test_a_broken_page_leaves_the_book_as_it_is(tmp_path):
     ready(tree / "docs/primer.md").write_text("# Primer\n")
     (tree / "README.md").write_text("# A book\n\n![a](docs/nowhere.svg)\n")
     ready(tmp_path / "book/index.html").write_text("the last one")
-    run = call(python, "-B", tree / "tools/book.py", tmp_path / "book")
+    run = call(python, "-B", "-m", "book.make_site", tmp_path / "book", cwd=tree / "tools")
     assert (run.returncode, run.stdout, run.stderr.count("\n")) == (1, "", 1) and "README.md" in run.stderr, run.stderr
     assert (tmp_path / "book/index.html").read_text() == "the last one" and len(list(tmp_path.iterdir())) == 2
 

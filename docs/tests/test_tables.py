@@ -8,9 +8,7 @@ import pytest
 
 import ablation
 import counters
-import pictures
-import plot
-import tables
+from book import pictures, plot, tables
 from support import BUILD, ROOT, program
 
 RESULTS = ROOT / "docs/results/h200"

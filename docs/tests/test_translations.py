@@ -5,14 +5,14 @@ import shutil
 
 import pytest
 
-import pages
+from book import pages
 from support import ROOT, tool
 
 polib = pytest.importorskip("polib", reason="python3-polib is missing")
-import translate  # which takes polib
+from book import translate  # which takes polib
 
 LESSON, MARK = "03_shared_blocking/README", translate.MARKS["ja"]
-CATALOGUES = sorted(ROOT.glob("po/*/*.po"))
+CATALOGUES = sorted(ROOT.glob("docs/po/*/*.po"))
 
 
 def name(value):
@@ -62,18 +62,18 @@ def test_a_link_to_an_english_page_says_so(page):
 @pytest.mark.parametrize("language", translate.MARKS)
 def test_glossary_says_what_the_tables_catalogue_says(language):
     """The meaning of a word has one translation, which ./run view shows as well."""
-    catalogue = polib.pofile(str(ROOT / f"po/{language}/tables.po"))
+    catalogue = polib.pofile(str(ROOT / f"docs/po/{language}/tables.po"))
     words = {entry.msgid.strip(): entry.msgstr.strip() for entry in catalogue}
     lines = (ROOT / f"docs/glossary.{language}.md").read_text().splitlines()
     rows = [line.split(" | ")[1].replace("`", "") for line in lines if line.count(" | ") > 2]
     lacking = [term for term, row in pages.glossary().items()
                if "meaning" in row and not any(cell.startswith(words[row["meaning"]]) for cell in rows)]
-    assert not lacking, f"another meaning than in po/{language}/tables.po: {lacking}"
+    assert not lacking, f"another meaning than in docs/po/{language}/tables.po: {lacking}"
 
 
 def test_warp_and_barrier_have_one_name_in_chinese():
     """As the glossary has them; a fence is another thing."""
-    texts = [*ROOT.glob("**/*.zh.md"), ROOT / "tools/view_words.js", ROOT / "tools/fragments.html", *ROOT.glob("docs/toys/*.html")]
+    texts = [*ROOT.glob("**/*.zh.md"), *ROOT.glob("tools/view/page/*"), *ROOT.glob("docs/toys/*.html")]
     other = re.compile(r".{0,9}(?<!\()线程束.{0,9}|.{0,9}栅栏(?! \(fence\)).{0,9}")
     others = [f"{text.relative_to(ROOT)}: {found}" for text in texts for found in other.findall(text.read_text())]
     assert not others, others
@@ -93,7 +93,7 @@ def test_another_figure_command_or_link_is_seen(english, own, wrong):
 def copy(tmp_path):
     """The pages, and one of the catalogues."""
     tool("po4a")
-    for file in [*ROOT.glob("*.md"), *ROOT.glob("[0-9][0-9]_*/*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("po/ja/[0t]*.po")]:
+    for file in [*ROOT.glob("*.md"), *ROOT.glob("[0-9][0-9]_*/*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("docs/po/ja/[0t]*.po")]:
         if file.suffix == ".md" or file.stem in (LESSON.partition("/")[0], "tables"):
             (tmp_path / file.relative_to(ROOT)).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(file, tmp_path / file.relative_to(ROOT))
@@ -104,7 +104,7 @@ def copy(tmp_path):
 def test_a_changed_paragraph_falls_back_to_english(copy):
     english, own = copy / f"{LESSON}.md", copy / f"{LESSON}.ja.md"
     before, translated, waited = english.read_text(), own.read_text(), len(translate.all_made(copy)[1][own])
-    done = {entry.msgid.strip() for entry in polib.pofile(str(copy / "po/ja/03_shared_blocking.po")) if not translate.waits(entry)}
+    done = {entry.msgid.strip() for entry in polib.pofile(str(copy / "docs/po/ja/03_shared_blocking.po")) if not translate.waits(entry)}
     paragraph = next(part for part in before.split("\n\n") if part.count("\n") > 2 and part.replace("\n", " ") in done)
     changed = f"Now: {paragraph}"
     english.write_text(before.replace(paragraph, changed))
@@ -119,7 +119,7 @@ def test_a_changed_paragraph_falls_back_to_english(copy):
 
 
 def test_the_first_run_on_an_empty_catalogue_makes_what_the_second_makes(copy):
-    (copy / "po/ja/03_shared_blocking.po").write_text("")
+    (copy / "docs/po/ja/03_shared_blocking.po").write_text("")
     first = translate.all_made(copy)[0]
     translate.write_whole(*first.items())
     assert translate.all_made(copy)[0] == first

@@ -1,4 +1,4 @@
-// Records the requests of each warp, for a page that steps through them (tools/view.py).
+// Records the requests of each warp, for a page that steps through them (tools/view).
 //
 // The first and the last block of a launch are recorded. A warp's requests are in program order:
 // the first lane to make one inserts it after its own last request, and the other lanes join it.

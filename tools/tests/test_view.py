@@ -45,8 +45,8 @@ def test_record_is_what_the_emulator_counted(stage, tmp_path):
 def test_captions_of_a_chapter(tmp_path):
     """Each part of where a caption stands, and its translations; those of a step are its chapter's."""
     (tmp_path / "03_a").mkdir()
-    (tmp_path / "po/ja").mkdir(parents=True)
-    (tmp_path / "po/ja/tables.po").write_text(r"""
+    (tmp_path / "docs/po/ja").mkdir(parents=True)
+    (tmp_path / "docs/po/ja/tables.po").write_text(r"""
 msgid ""
 "One "
 "{cost}.\n"

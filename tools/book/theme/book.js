@@ -1,4 +1,4 @@
-// Words of the glossary say what they mean to a finger and to the keyboard, too (view_tip.js).
+// Words of the glossary say what they mean to a finger and to the keyboard, too (tip.js).
 for (const word of document.querySelectorAll("article abbr[title]")) {
   explain(word, word.title)
   word.removeAttribute("title")

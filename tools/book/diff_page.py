@@ -1,4 +1,4 @@
-"""What ./run diff prints, as a page of the site (tools/book.py): the code first, with the line numbers of both files, and the
+"""What ./run diff prints, as a page of the site (make_site.py): the code first, with the line numbers of both files, and the
 comment at the top of the file folded below it."""
 import html
 import re

@@ -1,4 +1,4 @@
-"""What ./run plot does: draws a folder's results, and writes the tables of the pages and the lists of the ledger.
+"""What ./run plot does: draws a folder's results, and writes the tables of the pages and the lists of the articles' claims.
 
 The pictures are made of the CSVs that `./run all FOLDER` wrote on a GPU: bars.svg (each chapter beside cuBLAS), ladder.svg (speed
 against size), sizes_NN.svg (the speeds of a chapter's programs where they differ most, if its lesson shows it), roofline.svg (each
@@ -8,13 +8,12 @@ cycles.svg and cycles_NN.svg (where a warp's cycles go).
 import functools
 import hashlib
 
-import ledger
-import pictures
 import programs
-from chart import LEFT, RIGHT, Axes, Chart, scale
+from book import claims, pictures
+from book.chart import LEFT, RIGHT, Axes, Chart, scale
+from book.tables import RATES_SIZE, SIZE, UNITS, Results, between, machine, pages, text_of, unit
 from process import say
 from results import Figure, Wrong, write_whole
-from tables import RATES_SIZE, SIZE, UNITS, Results, between, machine, pages, text_of, unit
 
 # The highest points of the slides' curves, GFLOP/s, on a Radeon R9 Fury X. The fifth, LDS blocking (slide 53), has no figure there.
 SLIDES = (("slide 43", 567), ("slide 53", 2018), ("slide 56", 5141), ("slide 58", 6351))
@@ -319,7 +318,7 @@ def write(folder, root=None):
             raise Wrong(f"{folder}: has results of several machines: {'; '.join(sorted(machines))}")
         written = {**(pages(folder, root) if root else {}), **drawn(results)}
         if root == programs.ROOT:
-            written.update({**ledger.pages(), **pictures.drawn()})
+            written.update({**claims.pages(), **pictures.drawn()})
         write_whole(*written.items())
     except Wrong as wrong:
         say(f"plot: {wrong}")

@@ -1,12 +1,9 @@
-"""translate.py makes the translated pages of their English pages and of the catalogues in po/, and brings these up to date.
-
-Example:
-
-    python3 tools/translate.py           all pages; lists what waits for a translator
+"""What ./run translate does: makes the translated pages of their English pages and of the catalogues in docs/po/, brings these up to
+date, and lists what waits for a translator.
 
 po4a finds the paragraphs, merges and writes. prepared() gives it a page with a paragraph a line, and without all that is not to
 be translated: the margins of lists and rows, and the blocks between markers. Those are the English page's, with their words looked
-up in po/ja/tables.po.
+up in docs/po/ja/tables.po.
 """
 import collections
 import os
@@ -20,7 +17,7 @@ import tempfile
 import polib
 
 import view
-from pages import LANGUAGES, TABLES, headings, languages, linked, sources, translation, ways
+from book.pages import LANGUAGES, TABLES, headings, languages, linked, sources, translation, ways
 from programs import ROOT
 from results import Wrong, write_whole
 
@@ -171,7 +168,7 @@ def finished(text, page, language, there, anchors, root):
 
     names = iter(headings(page.read_text()))
     text = re.sub(rf"(?m)({CODE}|^    .*$)|\]\(([^)\s#]+\.md)(#[^)\s]*)?\)", link, re.sub("(?m)^#+ ", anchored, text))
-    made_of = f"<!-- made of {page.relative_to(root)} and the catalogues in po/{language} by ./run translate -->"
+    made_of = f"<!-- made of {page.relative_to(root)} and the catalogues in docs/po/{language} by ./run translate -->"
     return with_ways(f"{made_of}\n{text}", page, language, root)
 
 
@@ -180,7 +177,7 @@ def made(root, language):
     pages = sources(language, root)
     with tempfile.TemporaryDirectory(prefix="translate-") as folder:
         folder = pathlib.Path(folder)
-        shutil.copytree(root / "po" / language, folder / "po")
+        shutil.copytree(root / "docs/po" / language, folder / "po")
         for empty in (file for file in (folder / "po").iterdir() if not file.stat().st_size):
             empty.unlink()  # without a header it passes for ASCII; po4a begins one that has a header
         kept = {}
@@ -196,9 +193,9 @@ def made(root, language):
             po4a(folder, language, name, "--no-translations")
             catalogues[name] = mended(polib.pofile(folder / f"po/{name}.po"), language)
         with_meanings(catalogues)
-        texts = {root / f"po/{language}/{name}.po": str(each) for name, each in catalogues.items()}
+        texts = {root / f"docs/po/{language}/{name}.po": str(each) for name, each in catalogues.items()}
         made_of = {translation(page, language): file.stem for file, page in pages.items()}
-        made_of[root / f"po/{language}/{TABLES}.po"] = TABLES
+        made_of[root / f"docs/po/{language}/{TABLES}.po"] = TABLES
         waiting = {page: [each for each in catalogues[name] if waits(each)] for page, name in made_of.items()}
         for name, catalogue in catalogues.items():
             for entry in filter(lambda entry: entry.fuzzy or not entry.msgstr, catalogue):
@@ -218,7 +215,7 @@ def all_made(root):
     """The same of all languages, with the English pages that have translations."""
     texts, waiting = {}, {}
     for language in MARKS:
-        if (root / "po" / language).exists():
+        if (root / "docs/po" / language).exists():
             its, waits_there = made(root, language)
             texts.update(its)
             waiting.update(waits_there)
@@ -260,16 +257,13 @@ def listed(waiting, root):
 
 def main(words):
     """Returns the exit code."""
-    if words in (["-h"], ["--help"]):
-        print(__doc__.strip())
-        return 0
     try:
         if words:
             raise Wrong(f"'{words[0]}': takes no argument")
         texts, waiting = all_made(ROOT)
         write_whole(*texts.items())
     except (Wrong, OSError) as wrong:
-        print(f"translate.py: {wrong}", file=sys.stderr)
+        print(f"translate: {wrong}", file=sys.stderr)
         return 2
     for file in filter(lambda file: file.suffix == ".po", texts):
         for fault in faults(polib.pofile(texts[file])):

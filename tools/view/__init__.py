@@ -1,10 +1,10 @@
-"""A page to step through a kernel: what its traced build writes with --record, and a page that shows it (view.html).
+"""A page to step through a kernel: what its traced build writes with --record, and a page that shows it (page/view.html).
 
 A record is text, a line each: "A record of a launch" in the emulator's REFERENCE.md. The page gets it as JSON. Lanes' distances
 from the first repeat themselves all the time, so each list of them stands there once, as a pattern.
 
 What the page tells of a chapter's kernel is in the chapter's view.txt: captions, each with the event that it is about. They and the
-glossary's meanings are translated in po/*/tables.po; what waits there for a translator stands in English. view_words.js has all
+glossary's meanings are translated in docs/po/*/tables.po; what waits there for a translator stands in English. page/words.js has all
 other words.
 """
 import csv
@@ -16,12 +16,12 @@ import subprocess
 import sys
 import tempfile
 
-import layouts
+from book.pages import LANGUAGES, glossary
 from programs import ROOT
-from pages import LANGUAGES, glossary
+from view import layouts
 
 LONGEST = 512  # the longest edge of a matrix that a page can show
-HERE = pathlib.Path(__file__).parent
+PAGE = pathlib.Path(__file__).parent / "page"
 TOYS = ROOT / "docs/toys"
 USUAL = 128, 128, 24  # the shape that a page shows if neither a reader nor the chapter says which
 WORDS = ("asynchronous copy", "bank", "bank conflict", "broadcast", "coalesced", "fragment", "lane", "mbarrier", "padding", "phase",
@@ -154,7 +154,7 @@ class Reader:
 
 def translations(language, root=ROOT):
     """{English: what is in that language}, where it isn't out of date"""
-    file = root / f"po/{language}/tables.po"
+    file = root / f"docs/po/{language}/tables.po"
     entries = re.findall(r'(?m)^(#, fuzzy\n(?:#.*\n)*)?msgid ((?:".*"\n)+)msgstr ((?:".*"\n?)+)',
                          file.read_text() if file.is_file() else "")
     texts = (["".join(map(json.loads, text.splitlines())).strip() for text in each] for fuzzy, *each in entries if not fuzzy)
@@ -184,7 +184,7 @@ def words(language="en"):
 
 
 def sayings(root=ROOT):
-    """What po/*/tables.po has for the pages."""
+    """What docs/po/*/tables.po has for the pages."""
     yield from OWN.values()
     yield from (row["meaning"] for row in glossary(root).values())
     for file in sorted(root.glob("[0-9][0-9]_*/view.txt")):
@@ -218,14 +218,14 @@ def read(text, name, shape, root=ROOT):
 
 def page(title, records, template="view"):
     """The whole page, in one file."""
-    text = (HERE / f"{template}.html").read_text()
-    style = "".join((HERE / f"view_{name}.css").read_text() for name in ("common", "tip"))
+    text = (PAGE / f"{template}.html").read_text()
+    style = "".join((PAGE / f"{name}.css").read_text() for name in ("common", "tip"))
     for mark, fill in (("TITLE", html.escape(title)), ("/* STYLE */", style),
                        ("/* FRAME */", (TOYS / "frame.js").read_text()),
                        ("/* COMMON */", "".join(file.read_text() for file in (
-                           TOYS / "language.js", HERE / "view_tip.js", HERE / "view_common.js"))),
+                           TOYS / "language.js", PAGE / "tip.js", PAGE / "common.js"))),
                        ("/* RECORD */", "".join(file.read_text() for file in (
-                           TOYS / "rules.js", HERE / "view_words.js", HERE / "view_record.js"))),
+                           TOYS / "rules.js", PAGE / "words.js", PAGE / "record.js"))),
                        ('"GLOSSARY"', json.dumps([words(language=each) for each in LANGUAGES], ensure_ascii=False)),
                        ('"RECORDS"', json.dumps(records, separators=(",", ":")).replace("</", "<\\/"))):
         text = text.replace(mark, fill, 1)

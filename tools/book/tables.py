@@ -6,8 +6,8 @@ import statistics
 import textwrap
 
 import programs
+from book.pages import english, ways
 from programs import ROOT
-from pages import english, ways
 from results import Row, Wrong, read
 
 SIZE, RATES_SIZE = 8192, 4096

@@ -1,5 +1,5 @@
-"""The pages that stand in several languages, and the ways between pages. po/ja/03_shared_blocking.po is the catalogue of
-03_shared_blocking/README.ja.md, po/ja/primer.po that of docs/primer.ja.md. po/ja/tables.po has the words of generated tables, and
+"""The pages that stand in several languages, and the ways between pages. docs/po/ja/03_shared_blocking.po is the catalogue of
+03_shared_blocking/README.ja.md, docs/po/ja/primer.po that of docs/primer.ja.md. docs/po/ja/tables.po has the words of generated tables, and
 what ./run view says of kernels."""
 import collections
 import re
@@ -13,7 +13,7 @@ TABLES = "tables"
 def sources(language, root=ROOT):
     """{catalogue: the English page} of all that are translated into that language."""
     found = {}
-    for file in sorted(root.glob(f"po/{language}/*.po")):
+    for file in sorted(root.glob(f"docs/po/{language}/*.po")):
         places = [root / place.format(file.stem) for place in ("{}/README.md", "{}.md", "docs/{}.md", "docs/{}/README.md")]
         if file.stem != TABLES:
             found[file] = next((place for place in places if place.exists()), places[0])

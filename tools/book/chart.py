@@ -1,7 +1,7 @@
 """Charts: pictures like svg.py's, but narrow, so that a phone shows their words large enough, with axes, curves and dots."""
 import math
 
-import svg
+from book import svg
 
 LEFT, RIGHT = 20, 430  # the margins
 

@@ -1,15 +1,10 @@
-"""The pages of the tree as a site. python3 tools/book.py FOLDER [PROGRAM...] writes it with Sphinx, once in each language. The
-programs are traced builds of stages, whose views stand in their lessons. `./run book` builds them, too.
-
-Example: python3 tools/book.py build/book build/bin/03_shared_blocking_cpu_trace
+"""The pages of the tree as a site, which Sphinx writes once in each language. `./run book` builds the programs whose views stand
+in their lessons, traced builds of stages, and then calls, in tools/, python3 -m book.make_site FOLDER [PROGRAM...].
 
 A page is given to Sphinx as it stands on GitHub, and its links are turned to where things lie in the site. Pages are in
 FOLDER/LANGUAGE, and beside that is what all languages share: sources as highlighted pages, pictures, views.
 """
 import sys
-
-if __name__ == "__main__" and {"-h", "--help"} & set(sys.argv):  # before the imports of what may be missing
-    sys.exit(print(__doc__.strip()))
 
 import concurrent.futures
 import functools
@@ -27,16 +22,15 @@ from sphinx.application import Sphinx
 from sphinx.errors import SphinxError
 from sphinx.search import SearchLanguage, languages as search_languages
 
-import diffs
 import process
-import pages
 import programs
 import view
+from book import diff_page, pages
 from programs import ROOT
 from results import Wrong
 
-TOOLS = ROOT / "tools"
-HERE = TOOLS / "book"
+THEME = ROOT / "tools/book/theme"
+VIEW = ROOT / "tools/view/page"
 SPHINX = {"en": "en", "ja": "ja", "zh": "zh_CN"}  # what Sphinx calls the languages
 # Each in Japanese and Chinese.
 WORDS = {
@@ -55,7 +49,7 @@ COMMAND = r"\./run (view|diff)((?: \d\d(?:/\d)?)+)(?: --caption (\d+))?"
 class Search(SearchLanguage):
     """Words, and of what is written without spaces every two neighbours, so that a part of it is found, too."""
     lang, language_name = "book", "Book"
-    js_splitter_code = (HERE / "split.js").read_text()
+    js_splitter_code = (THEME / "split.js").read_text()
 
     def split(self, text):
         for word in re.findall(r"\w+", text.lower()):
@@ -309,10 +303,10 @@ class Book:
             "extensions": ["myst_parser"], "language": SPHINX[self.language], "project": title, "smartquotes": False,
             "myst_all_links_external": True, "suppress_warnings": ["myst.header"], "highlight_language": "none",
             "html_theme": "furo", "html_title": title, "html_search_language": "book", "html_show_search_summary": False,
-            "html_static_path": [str(file) for folder, name in ((TOOLS, "view_tip"), (HERE, "book"))
+            "html_static_path": [str(file) for folder, name in ((VIEW, "tip"), (THEME, "book"))
                                  for file in (folder / f"{name}.css", folder / f"{name}.js")],
-            "html_css_files": ["view_tip.css", "book.css"], "html_js_files": ["view_tip.js", "book.js"],
-            "templates_path": [str(HERE)],
+            "html_css_files": ["tip.css", "book.css"], "html_js_files": ["tip.js", "book.js"],
+            "templates_path": [str(THEME)],
             "html_sidebars": {"**": ["sidebar/brand.html", "languages.html", "sidebar/search.html", "sidebar/scroll-start.html",
                                      "sidebar/navigation.html", "sidebar/scroll-end.html"]},
             "html_use_index": False, "html_copy_source": False, "html_show_copyright": False}
@@ -368,7 +362,7 @@ def ways_back(to, folder):
 
 def write_shared(out, shared):
     """Sources, as highlighted pages; folders, as lists; pictures; what ./run diff prints, with links to all steps."""
-    shared = {**{f"tree/{file.relative_to(ROOT)}.html": file for file in diffs.FILES.values()}, **shared}
+    shared = {**{f"tree/{file.relative_to(ROOT)}.html": file for file in diff_page.FILES.values()}, **shared}
     for name, style in (("light", "default"), ("dark", "github-dark")):
         (out / "tree").mkdir(exist_ok=True)
         (out / f"tree/{name}.css").write_text(formatters.HtmlFormatter(style=style).get_style_defs())
@@ -382,10 +376,10 @@ def write_shared(out, shared):
             text = process.output(sys.executable, "-B", str(ROOT / "tools/run.py"), *source)
             if not text:
                 raise Wrong(f"{title}: failed")
-            folder = next(file.parent.name for file in reversed(diffs.FILES.values())
+            folder = next(file.parent.name for file in reversed(diff_page.FILES.values())
                           if programs.meant(source[-1], file.parent.name, file.stem))
             up = os.path.relpath("tree", os.path.dirname(to))
-            shown = diffs.shown(text, lambda file: f"{up}/{file.relative_to(ROOT)}.html")
+            shown = diff_page.shown(text, lambda file: f"{up}/{file.relative_to(ROOT)}.html")
         else:
             title = str(source.relative_to(ROOT))
             folder = source.relative_to(ROOT).parts[0]
@@ -393,7 +387,7 @@ def write_shared(out, shared):
                 f'<a href="{os.path.relpath(at, os.path.dirname(to))}">{each.name}</a>'
                 for at, each in shared.items() if not isinstance(each, list) and each.parent == source)
         fills = {"TITLE": html.escape(title), "UP": "../" * to.count("/"), "SHOWN": shown, "BACK": ways_back(to, folder)}
-        (out / to).write_text(re.sub("|".join(fills), lambda mark: fills[mark[0]], (HERE / "code.html").read_text()))
+        (out / to).write_text(re.sub("|".join(fills), lambda mark: fills[mark[0]], (THEME / "code.html").read_text()))
 
 
 def highlighted(text, lexer):
@@ -432,7 +426,7 @@ def write(out, programs):
             for each in [pool.submit(Book(part, language, views).write) for language in SPHINX]:
                 shared.update(each.result())
         write_shared(part, shared)
-        shutil.copy(HERE / "index.html", part)
+        shutil.copy(THEME / "index.html", part)
         if out.exists():
             out.rename(pathlib.Path(folder, "old"))
         part.rename(out)
@@ -441,7 +435,7 @@ def write(out, programs):
 
 if __name__ == "__main__":
     if len(sys.argv) < 2 or sys.argv[1].startswith("-"):
-        process.fail(2, "book: takes a folder, and programs; see --help")
+        process.fail(2, "book: takes a folder, and programs")
     try:
         write(pathlib.Path(sys.argv[1]).resolve(), [pathlib.Path(each) for each in sys.argv[2:]])
     except (Wrong, OSError, SphinxError) as error:

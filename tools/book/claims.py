@@ -15,7 +15,7 @@ import itertools
 import re
 import textwrap
 
-import tables
+from book import tables
 from programs import ROOT
 from results import Wrong
 

@@ -4,10 +4,10 @@ A picture is a function, which returns the drawing, and a line that says what it
 """
 import re
 
-from chart import RIGHT, Axes, Chart
+from book.chart import RIGHT, Axes, Chart
+from book.svg import Svg
+from book.tables import Results, between
 from programs import ROOT
-from svg import Svg
-from tables import Results, between
 
 RESULTS = Results(ROOT / "docs/results/h200")
 
