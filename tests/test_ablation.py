@@ -6,7 +6,7 @@ import re
 import pytest
 
 import ablation
-import plant
+import mutate
 from support import ROOT, call
 
 CHAPTERS = sorted(file.parent for file in ROOT.glob("[0-9][0-9]_*/ablations.patch"))
@@ -25,10 +25,10 @@ def together(forms):
 
 @pytest.mark.parametrize("chapter", CHAPTERS, ids=lambda chapter: chapter.name)
 def test_forms_are_right(chapter):
-    forms, folder = ablation.forms(chapter), plant.tree(chapter.name)
+    forms, folder = ablation.forms(chapter), mutate.tree(chapter.name)
     assert len({(form.stage, form.without) for form in forms}) == len(forms)
     (folder / chapter.name / "forms.cu").write_text(together(forms))
-    program = plant.build(folder, chapter.name, "forms", "trace", "-O1")
+    program = mutate.build(folder, chapter.name, "forms", "trace", "-O1")
     for number, form in enumerate(forms):  # the traced build finds races in any order
         run = call(program, number, "--sizes", ",".join(ablation.RAGGED))
         assert run.returncode == 0, f"{form}: {run.stderr}"

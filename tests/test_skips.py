@@ -16,5 +16,5 @@ def test_exit_code(kinds, code, tmp_path):
     file = tmp_path / "test_of_each_kind.py"
     file.write_text("import pytest\n" + "".join(f"def test_that_{kind}():\n    {TESTS[kind]}\n" for kind in kinds))
     run = subprocess.run([sys.executable, "-B", "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "conftest", file], cwd=tmp_path,
-                         env={**os.environ, "PYTHONPATH": str(ROOT)}, capture_output=True, text=True)
+                         env={**os.environ, "PYTHONPATH": str(ROOT / "tests")}, capture_output=True, text=True)
     assert run.returncode == code, run.stdout + run.stderr

@@ -477,10 +477,10 @@ def run_all(words):
 
 # What tests take besides what build/tests.txt names: packages, and the names of the tests, which are skipped without them.
 TAKEN_BY = (
-    (OPENCL, r"^08|^docs|^command_lines$"), (("libopenblas0",), r"^00|^docs"), (("oclgrind",), r"^08|^docs|exercises$"),
-    (("clang-19", "rocm-device-libs"), r"[.]gcn$|^docs"), (("clang-format-14",), r"^style$"),
-    (("python3-selenium", "chromium-driver"), r"^tools|^docs.site$"), (("po4a", "python3-polib"), r"^docs"),
-    (("python3-myst-parser", "furo"), r"^docs.site$"))
+    (OPENCL, r"^08|^(articles|book|command_lines)$"), (("libopenblas0",), r"^00|^(articles|book)$"),
+    (("oclgrind",), r"^08|^(articles|book)$|exercises$"), (("clang-19", "rocm-device-libs"), r"[.]gcn$|^(articles|book)$"),
+    (("clang-format-14",), r"^style$"), (("python3-selenium", "chromium-driver"), r"^(site|view_pages)$"),
+    (("po4a", "python3-polib"), r"^translations$"), (("python3-myst-parser", "furo"), r"^site$"))
 
 
 def chosen_tests(options):

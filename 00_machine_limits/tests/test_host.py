@@ -9,7 +9,7 @@ import tempfile
 
 import pytest
 
-from plant import scratch
+from mutate import scratch
 from support import call, program, tool
 
 

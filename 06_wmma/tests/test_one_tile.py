@@ -3,7 +3,7 @@ import re
 
 import pytest
 
-from plant import build, tree
+from mutate import build, tree
 from support import ROOT, call
 
 LOOP = re.compile(r"(for \(.*\.num_elements)(;)")

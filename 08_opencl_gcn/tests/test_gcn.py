@@ -12,7 +12,7 @@ import tempfile
 
 import pytest
 
-from plant import scratch
+from mutate import scratch
 from support import ROOT, call, tool
 
 CHAPTER = ROOT / "08_opencl_gcn"

@@ -3,7 +3,7 @@ import re
 
 import pytest
 
-import plant
+import mutate
 from support import call, program
 
 KERNEL = """kernel __attribute__((reqd_work_group_size(16, 16, 1)))
@@ -21,7 +21,7 @@ ROWS = (
 
 @pytest.mark.parametrize("kernel, code, said", ROWS)
 def test_wrong_kernel(kernel, code, said):
-    folder = plant.tree("08_opencl_gcn") / "08_opencl_gcn"
+    folder = mutate.tree("08_opencl_gcn") / "08_opencl_gcn"
     (folder / "03_lds_blocking.cl").write_text(kernel)
     run = call(program("08_opencl_gcn"), "--kernels", folder, "--stage", 3, "--size", 8, "--verify-only")
     assert run.returncode == code and said in run.stderr, run.stderr

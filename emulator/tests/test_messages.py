@@ -2,7 +2,7 @@
 import os
 import re
 
-import plant
+import mutate
 from support import call
 
 RACE = """#include <cstdio>
@@ -42,7 +42,7 @@ int main() {
 def run_of(tmp_path, past=0, silent=0, summary=False):
     (tmp_path / "a").mkdir(exist_ok=True)
     (tmp_path / "a/race.cu").write_text(RACE.replace("PAST", str(past)).replace("SILENT", str(silent)))
-    program = plant.build(tmp_path, "a", "race", "trace")
+    program = mutate.build(tmp_path, "a", "race", "trace")
     return call(program, env={**os.environ, **({"EMULATOR_SUMMARY": "1"} if summary else {})})
 
 
@@ -63,7 +63,7 @@ def test_names_the_folder_once(tmp_path):
     """Of two places in one file, whatever the message: here of a thread that does not come to the barrier of the others."""
     (tmp_path / "a").mkdir()
     (tmp_path / "a/two.cu").write_text(TWO_BARRIERS)
-    run = call(plant.build(tmp_path, "a", "two", "trace"))
+    run = call(mutate.build(tmp_path, "a", "two", "trace"))
     said = next(line for line in run.stderr.splitlines() if "barrier divergence" in line)
     first, second = re.findall(r"[\w/]*two\.cu:\d+", said)
     assert first.startswith("a/") and second.startswith("two.cu") and {first[-1], second[-1]} == {"3", "4"}

@@ -1,7 +1,7 @@
 """Reports name file and line wherever the source and the program lie, and nothing of a path is executed."""
 import os
 
-import plant
+import mutate
 from support import call
 
 KERNEL = """#include <cstdio>
@@ -25,7 +25,7 @@ def test_any_folder(tmp_path):
     folder = top / "chapter ;touch INJECTED;'"
     folder.mkdir(parents=True)
     (folder / "race.cu").write_text(KERNEL)
-    program = plant.build(top, folder.name, "race", "trace")
+    program = mutate.build(top, folder.name, "race", "trace")
     run = call(program, cwd=tmp_path, env={**os.environ, "TMPDIR": str(top)})
     lines = run.stdout.splitlines()
     place = f"{folder.name}/race.cu:4"

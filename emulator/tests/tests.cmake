@@ -39,4 +39,4 @@ foreach(program
 endforeach()
 
 add_emulated_program(emulator_test_asan tests/asan_test.cu ASAN)  # run by test_asan.py
-add_emulated_program(emulator_requests_of tests/requests_of.cu TRACE)  # run by tools/tests/test_pages.py
+add_emulated_program(emulator_requests_of tests/requests_of.cu TRACE)  # run by tests/test_view_pages.py

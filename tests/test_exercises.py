@@ -1,4 +1,4 @@
-"""An exercise's solution, NN_chapter/exercises/NAME.patch, does what it says of itself: exercises.py -k NN_chapter
+"""An exercise's solution, NN_chapter/exercises/NAME.patch, does what it says of itself: test_exercises.py -k NN_chapter
 
 Above its diff a patch has, for each command that a reader types once it is applied:
 
@@ -18,7 +18,7 @@ import shlex
 
 import pytest
 
-import plant
+import mutate
 from run import programs_meant
 from support import ROOT, call, program, tool
 
@@ -76,13 +76,13 @@ def started(words, root):
 
 @functools.lru_cache(None)
 def built(root, chapter, target):
-    return plant.build(root, chapter, target, "trace")
+    return mutate.build(root, chapter, target, "trace")
 
 
 @pytest.mark.parametrize("patch", PATCHES, ids=lambda patch: f"{patch.parent.parent.name}.exercise.{patch.stem}")
 def test_solution(patch):
     chapter, expected = patch.parent.parent.name, expectations(patch)
-    root = plant.tree(chapter, patch=patch)
+    root = mutate.tree(chapter, patch=patch)
     commands = [started(words, root) for words, _, _ in expected]
     for each, command in zip(expected, commands):
         assert not unmet(each, command, chapter, root)

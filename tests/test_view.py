@@ -1,4 +1,4 @@
-"""./run view: the record holds what the emulator counted, and the page holds the record. (test_pages.py shows it in a browser.)"""
+"""./run view: the record holds what the emulator counted, and the page holds the record. (test_view_pages.py shows it in a browser.)"""
 import collections
 import csv
 import re

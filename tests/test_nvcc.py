@@ -1,4 +1,4 @@
-"""What nvcc makes of a chapter's programs: nvcc.py -k NN_name; the environment variable NVCC names the compiler.
+"""What nvcc makes of a chapter's programs: test_nvcc.py -k NN_name; the environment variable NVCC names the compiler.
 
 No warning. A stage is compiled to machine code, for the architecture that the nvcc line of its chapter's README names, or else for
 sm_75 and sm_90: no spill, no stack frame, no wgmma that ptxas serialises, and the shared memory that the README states. All else

@@ -3,8 +3,8 @@ import pathlib
 import sys
 
 sys.dont_write_bytecode = True
-ROOT = pathlib.Path(__file__).resolve().parent
-sys.path[:0] = [str(ROOT / folder) for folder in ("tests", "tools", "docs/tests")]
+TESTS = pathlib.Path(__file__).resolve().parent
+sys.path[:0] = [str(TESTS / "lib"), str(TESTS.parent / "tools")]
 
 
 def pytest_sessionfinish(session, exitstatus):

@@ -82,12 +82,12 @@ runpy.run_path(sys.argv[0], run_name="__main__")' "$@" """)
         self.tool("ctest", """case "$*" in *--show-only*) ;; *) exit;; esac
             case "$*" in *none*) names=;; *"-R ^(03_"*|*"-R 03"*) names="03_three.cpu 03_three.faults";;
                 *-LE*) names="01_one.cpu 03_three.cpu emulator";;
-                *) names="01_one.cpu 03_three.cpu 03_three.faults docs.book style";; esac
+                *) names="01_one.cpu 03_three.cpu 03_three.faults book style";; esac
             echo '{"tests": ['
             for name in $names; do echo "$between {\\"name\\": \\"$name\\"}"; between=,; done
             echo ']}'""")
         (here / "build/tests.txt").write_text("01_one.cpu 01_one_cpu\n03_three.cpu 03_three_cpu\n03_three.faults harness_cpu\n"
-                                              "03_three.faults python3-pytest\ndocs.book all\nemulator libgtest-dev\n")
+                                              "03_three.faults python3-pytest\nbook all\nemulator libgtest-dev\n")
         for tool in ("ninja", "apt-get", "oclgrind", "clang-19", "clang-format-14", "chromedriver"):
             self.tool(tool, "")
         for file in ("pocl.icd", "opencl.bc"):

@@ -1,4 +1,4 @@
-"""The stages verify on an OpenCL device: devices.py -k cpu (PoCL), mesa (rusticl, another OpenCL for the CPU) or gpu."""
+"""The stages verify on an OpenCL device: test_devices.py -k cpu (PoCL), mesa (rusticl, another OpenCL for the CPU) or gpu."""
 import os
 import re
 

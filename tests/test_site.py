@@ -9,9 +9,9 @@ import urllib.parse
 import pytest
 
 import packages
+from book.pages import every
 from browser import DRAWN, ask, chromium, drag, errors, resize, show, wait  # noqa: F401
 from support import BUILD, ROOT, call, program
-from test_book import PAGES
 
 LESSON = "03_shared_blocking/index.html"
 
@@ -43,7 +43,7 @@ class Page(html.parser.HTMLParser):
 
 def test_links(book):
     """Each page is there in its language, and no link leads to no file or heading, or out of the book."""
-    for page in PAGES:
+    for page in every():
         name, *language = str(page.relative_to(ROOT)).removesuffix(".md").split(".")
         assert (book / (language or ["en"])[0] / f"{name.replace('README', 'index')}.html").exists(), page
     pages, dead = {path: Page(path) for path in book.rglob("*.html")}, []
@@ -144,7 +144,7 @@ def test_search(book, chromium):  # noqa: F811
     for words, language in (("共有メモリ", "ja"), ("共享内存", "zh"), ("swizzled rows", "en")):
         show(chromium, f"{book}/{language}/search.html?q={words}")
         assert wait(chromium, "document.querySelectorAll('#search-results li a').length > 1"), words
-        assert ask(chromium, "document.querySelectorAll('#search-results li a').length") < len(PAGES) / 2, words
+        assert ask(chromium, "document.querySelectorAll('#search-results li a').length") < len(every()) / 2, words
 
 
 def test_a_lesson(book, chromium):  # noqa: F811

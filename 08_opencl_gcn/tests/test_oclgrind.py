@@ -1,4 +1,4 @@
-"""The stages in Oclgrind, a simulator that checks every access: oclgrind.py -k clean, or -k fault.
+"""The stages in Oclgrind, a simulator that checks every access: test_oclgrind.py -k clean, or -k fault.
 
 Clean: the program must verify, Oclgrind must find nothing (no race, no access out of bounds, no uninitialised value, no barrier
 that only some work-items reach, no API error), and what the kernel loads from global memory, stores to it and loads from local
@@ -13,7 +13,7 @@ import subprocess
 import pytest
 
 import faults
-import plant
+import mutate
 from support import ROOT, call, program, tool
 
 CHAPTER = ROOT / "08_opencl_gcn"
@@ -79,7 +79,7 @@ def test_clean(file, shape, checks, tmp_path):
 
 @pytest.mark.parametrize("file, fault, said", planted())
 def test_fault_is_caught(file, fault, said):
-    checks, copy = EVERYTHING if said == UNINITIALISED else RACES, plant.tree(CHAPTER.name, [fault]) / CHAPTER.name
+    checks, copy = EVERYTHING if said == UNINITIALISED else RACES, mutate.tree(CHAPTER.name, [fault]) / CHAPTER.name
     words = [tool("oclgrind"), *checks, *words_for(file, FILES[file]), "--kernels", copy]
     with subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, errors="replace") as run:
         output = ""
