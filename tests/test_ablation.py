@@ -7,9 +7,9 @@ import pytest
 
 import ablation
 import mutate
-from support import ROOT, call
+from support import ROOT, call, tool
 
-CHAPTERS = sorted(file.parent for file in ROOT.glob("[0-9][0-9]_*/ablations.patch"))
+CHAPTERS = sorted(chapter for chapter in ROOT.glob("[0-9][0-9]_*") if ablation.patches_of(chapter))
 INCLUDE = re.compile(r"(?m)^#include .*$")
 
 
@@ -25,6 +25,7 @@ def together(forms):
 
 @pytest.mark.parametrize("chapter", CHAPTERS, ids=lambda chapter: chapter.name)
 def test_forms_are_right(chapter):
+    tool("git")
     forms, folder = ablation.forms(chapter), mutate.tree(chapter.name)
     assert len({(form.stage, form.without) for form in forms}) == len(forms)
     (folder / chapter.name / "forms.cu").write_text(together(forms))

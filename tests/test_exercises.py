@@ -19,6 +19,7 @@ import shlex
 import pytest
 
 import mutate
+from patches import described
 from run import programs_meant
 from support import ROOT, call, program, tool
 
@@ -28,7 +29,7 @@ PATCHES = sorted(ROOT.glob("[0-9][0-9]_*/exercises/*.patch"))
 def expectations(patch):
     """[(words of the command, exit code, [regular expression])] of what stands above the diff."""
     found = []
-    for line in patch.read_text().split("\n--- ")[0].split("\n"):
+    for line in described(patch).split("\n"):
         what, _, value = line.partition(": ")
         if what == "run":
             found.append([shlex.split(value), 0, []])

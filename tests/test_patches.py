@@ -1,35 +1,47 @@
-"""Exercises are applied and taken back as README says, by git apply --unidiff-zero, also where their places have
-moved: it leaves what tests take for the patched files."""
+"""Every patch of an exercise or an ablation applies to the sources as they are, as README says, with `git apply`; and a patch whose
+source has changed is made anew."""
 import pytest
 
-from patches import patched
+import patches
 from results import Wrong
-from support import ROOT, call, tool
+from support import ROOT, tool
 
-PATCHES = sorted(ROOT.glob("[0-9][0-9]_*/exercises/*.patch"))
-
-
-@pytest.mark.parametrize("patch", PATCHES, ids=lambda patch: f"{patch.parent.parent.name}.{patch.stem}")
-def test_git_applies_it_and_takes_it_back(patch, tmp_path):
-    files = {name: "// moved\n" * 7 + (ROOT / name).read_text() for name in patched(patch, ROOT)}
-    for name, text in files.items():
-        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / name).write_text(text)
-
-    def git(*way):
-        run = call(tool("git"), "apply", "--unidiff-zero", *way, patch, cwd=tmp_path)
-        assert run.returncode == 0, run.stderr
-        return {name: (tmp_path / name).read_text() for name in files}
-
-    there = patched(patch, tmp_path)
-    assert git() == there
-    assert git("-R") == files
+PATCHES = sorted([*ROOT.glob("[0-9][0-9]_*/exercises/*"), *ROOT.glob("[0-9][0-9]_*/ablations/*")])
+LINES = [f"line {number}\n" for number in range(1, 12)]
 
 
-@pytest.mark.parametrize("diff, times", [("-a", 0), ("-b\n+d", 2), ("+d", 4)])
-def test_a_place_must_stand_there_once(diff, times, tmp_path):
-    (tmp_path / "file").write_text("b\nb\nc\n")
-    patch = tmp_path / "a.patch"
-    patch.write_text(f"--- a/file\n+++ b/file\n@@ -9 +9 @@\n{diff}\n")
-    with pytest.raises(Wrong, match=f"stands {times} times in file, expected once"):
-        patched(patch, tmp_path)
+@pytest.mark.parametrize("patch", PATCHES, ids=lambda patch: f"{patch.parent.parent.name}.{patch.parent.name}.{patch.stem}")
+def test_it_applies(patch):
+    tool("git")
+    assert all(text != (ROOT / path).read_text() for path, text in patches.patched(patch, ROOT).items())
+
+
+@pytest.fixture
+def patch(tmp_path):
+    """A patch of line 6 of a file of eleven lines, in a repository."""
+    tool("git")
+    (tmp_path / "file").write_text("".join(LINES))
+    patches.git(tmp_path, "init", "-q")
+    patches.git(tmp_path, "add", ".")
+    (tmp_path / "file").write_text("".join([*LINES[:5], "changed\n", *LINES[6:]]))
+    made = tmp_path / "a.patch"
+    made.write_text("what it does\n\nwithout: line 6\n\n" + patches.git(tmp_path, "diff"))
+    return made
+
+
+def test_it_is_made_anew(patch, tmp_path):
+    (tmp_path / "file").write_text("".join(["new\n", *LINES[:2], "neighbour\n", *LINES[3:]]))  # line 3 is in the patch's context
+    with pytest.raises(Wrong, match="a.patch: does not apply"):
+        patches.patched(patch, tmp_path)
+    patches.renew(patch, tmp_path)
+    assert patches.described(patch) == "what it does\n\nwithout: line 6\n" and patches.said(patch, "without") == "line 6"
+    assert patches.patched(patch, tmp_path) == {
+        "file": "".join(["new\n", *LINES[:2], "neighbour\n", *LINES[3:5], "changed\n", *LINES[6:]])}
+
+
+def test_it_is_left_to_a_person(patch, tmp_path):
+    (tmp_path / "file").write_text("".join([*LINES[:5], "another\n", *LINES[6:]]))
+    before = patch.read_text()
+    with pytest.raises(Wrong, match="a.patch: .* by hand"):
+        patches.renew(patch, tmp_path)
+    assert patch.read_text() == before

@@ -1,8 +1,8 @@
 """What ./run ablation does: what each part of a stage is worth.
 
-A chapter's ablations.patch has diffs, each below the file that it changes and a line 'without: A PART'; an exercise's patch may have
-such a line, too. Each makes a form of the stage. It is built as a program of its own, and so is the stage with all parts. All are
-verified, then timed in turns, each with cuBLAS beside.
+Each patch in a chapter's folder ablations/ has a line 'without: A PART' above its diff, and makes a form of the stage. So does an
+exercise's patch with such a line. A form is built as a program of its own, and so is the stage with all parts. All are verified, then
+timed in turns, each with cuBLAS beside.
 """
 import concurrent.futures
 import csv
@@ -21,7 +21,7 @@ from book import tables
 from build import BUILD, NVCC
 from process import fail, show_progress
 from programs import ROOT
-from patches import changed, patched, said
+from patches import patched, said
 from results import write_whole
 
 ALL = "-"  # the value of `without` for a form with all parts
@@ -40,19 +40,20 @@ class Form(NamedTuple):
         return f"{self.stage} without {self.without.partition(':')[0]}"
 
 
+def patches_of(chapter):
+    """The patches of a chapter that leave a part out."""
+    return [patch for folder in ("ablations", "exercises") for patch in sorted((chapter / folder).glob("*.patch")) if said(patch, "without")]
+
+
 def forms(chapter):
-    """The forms of a chapter: for each source that has patches, the whole stage first, then the forms without a part."""
-    file, made, found = chapter / "ablations.patch", [], {}
-    for part in re.split(r"(?m)^--- a/", file.read_text())[1:] if file.exists() else ():
-        path, *diffs = part.split("\n\nwithout: ")
-        made += [(path, without, changed(ROOT / path, diff.rstrip("\n"), file)) for without, diff in (each.split("\n", 1) for each in diffs)]
-    for patch in sorted(chapter.glob("exercises/*.patch")):
-        if without := said(patch, "without"):
-            made += [(path, without, text) for path, text in patched(patch, ROOT).items()]
-    for path, without, text in made:
+    """The forms of a chapter: for each source that has patches, the whole stage first, then the forms without a part. Raises Wrong for
+    a patch that is older than its source."""
+    found = {}
+    for patch in patches_of(chapter):
+        (path, text), = patched(patch, ROOT).items()
         source = pathlib.PurePath(path)
         whole = Form(source, programs.name(source), ALL, programs.text_of(ROOT / source))
-        found.setdefault(source, [whole]).append(whole._replace(without=without, text=text))
+        found.setdefault(source, [whole]).append(whole._replace(without=said(patch, "without"), text=text))
     return [form for source in sorted(found, key=lambda source: (source.stem != "matmul", source)) for form in found[source]]
 
 
@@ -127,9 +128,8 @@ def build_all(forms, folder):
     return [job.result() for job in jobs]
 
 
-def rows_of(chapter, options, folder):
-    """Builds a chapter's forms, verifies them, and times them in turns. Returns a row for each. Exits if one of them is wrong."""
-    every = forms(chapter)
+def rows_of(every, options, folder):
+    """Builds forms, verifies them, and times them in turns. Returns a row for each. Exits if one of them is wrong."""
     programs, codes = zip(*build_all(every, folder))
 
     def call(form, program, *words):
@@ -149,11 +149,12 @@ def rows_of(chapter, options, folder):
 
 
 def run(chapters, options, path):
-    """Builds, verifies and times the forms of these chapters; adds each chapter's rows to the CSV `path`, if there is one."""
+    """Builds, verifies and times the forms of these chapters; adds each chapter's rows to the CSV `path`, if there is one. Raises
+    Wrong before anything is built if a patch is older than its source."""
     text = io.StringIO()
-    for chapter in chapters:
+    for every in [forms(chapter) for chapter in chapters]:
         with tempfile.TemporaryDirectory(prefix="ablation-") as folder:
-            rows = rows_of(chapter, options, pathlib.Path(folder))
+            rows = rows_of(every, options, pathlib.Path(folder))
         writer = csv.DictWriter(text, rows[0], lineterminator="\n")
         if not text.tell():
             writer.writeheader()

@@ -1,32 +1,106 @@
-"""Applies patches. A patch is a unified diff below some lines that describe it. It has no more context than it takes to find its
-places by their lines alone, whatever their numbers are now. `git apply --unidiff-zero` finds them, too, and -R takes it back."""
+"""The patches of exercises and ablations: what `git diff` writes, below lines that describe it, which git skips.
+
+    python3 tools/patches.py           # makes all of them anew, from the sources as they are now
+    python3 tools/patches.py FILE...   # makes these anew
+
+A patch whose surroundings have changed is merged with them. One whose own lines have changed is named, for a person to mend.
+"""
+import os
+import pathlib
 import re
+import subprocess
+import sys
+import tempfile
 
 from results import Wrong
 
-
-def changed(file, diff, patch):
-    """The text of `file` as a diff leaves it. What a piece of that replaces must stand there once, word by word. Raises Wrong, which
-    names the `patch`."""
-    text = file.read_text(errors="replace")
-    for piece in filter(None, re.split(r"(?m)^@@.*\n", diff)):
-        lines = [line or " " for line in piece.splitlines()]
-        old, new = ("".join(f"{line[1:]}\n" for line in lines if line[0] in kinds) for kinds in (" -", " +"))
-        places = [place.start() for place in re.finditer(rf"(?m)^(?={re.escape(old)})", text)]
-        if len(places) != 1:
-            line = old.strip().partition("\n")[0]
-            raise Wrong(f"{patch}: '{line}' stands {len(places)} times in {file.name}, expected once")
-        text = text[:places[0]] + new + text[places[0] + len(old):]
-    return text
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+BEGIN = "\ndiff --git "  # of the diff
 
 
-def patched(patch, root):
-    """{path below `root`: text} of the files that the diffs in the file `patch` change, as they leave them. Raises Wrong."""
-    diffs = (part.split("\n", 1) for part in re.split(r"(?m)^--- a/.*\n\+\+\+ b/", patch.read_text())[1:])
-    return {name: changed(root / name, diff, patch) for name, diff in diffs}
+def git(folder, *words):
+    """Runs git in a folder, as if no repository were around it, and returns what it prints. Raises CalledProcessError."""
+    alone = {**os.environ, "GIT_CEILING_DIRECTORIES": str(pathlib.Path(folder).resolve().parent)}
+    return subprocess.run(["git", *words], cwd=folder, env=alone, check=True, capture_output=True, text=True).stdout
+
+
+def described(patch):
+    """The lines above the diff."""
+    return patch.read_text().partition(BEGIN)[0]
 
 
 def said(patch, what):
     """The value of the line 'WHAT: VALUE' above the diff; "" where there is none."""
-    found = re.search(rf"(?m)^{what}: (.*)", patch.read_text().split("\n--- ")[0])
+    found = re.search(rf"(?m)^{what}: (.*)", described(patch))
     return found[1] if found else ""
+
+
+def copied(paths, root, folder):
+    """Copies files from below `root` to the same places below `folder`."""
+    for path in paths:
+        copy = pathlib.Path(folder, path)
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        copy.write_text((root / path).read_text())
+
+
+def patched(patch, root):
+    """{path below `root`: text} of the files that the patch changes, as `git apply` leaves copies of them. Raises Wrong."""
+    paths = re.findall(r"(?m)^\+\+\+ b/(.*)", patch.read_text())
+    with tempfile.TemporaryDirectory(prefix="patch-") as folder:
+        copied(paths, root, folder)
+        try:
+            git(folder, "apply", patch.resolve())
+        except subprocess.CalledProcessError as error:
+            raise Wrong(f"{patch}: does not apply ({error.stderr.strip().splitlines()[0]}); python3 tools/patches.py FILE makes it anew")
+        return {path: pathlib.Path(folder, path).read_text() for path in paths}
+
+
+def merged(patch, root):
+    """The same for a patch whose surroundings have changed: its change is merged with those since the blobs that its index lines
+    name, which the repository at `root` has. Raises Wrong."""
+    blobs = re.findall(r"(?m)^diff --git a/(.*) b/.*\nindex (\w+)", patch.read_text())
+    texts = {}
+    with tempfile.TemporaryDirectory(prefix="patch-") as folder:
+        base, changed = pathlib.Path(folder, "base"), pathlib.Path(folder, "changed")
+        try:
+            for path, blob in blobs:
+                (base / path).parent.mkdir(parents=True, exist_ok=True)
+                (base / path).write_text(git(root, "cat-file", "blob", blob))
+            for path, text in patched(patch, base).items():
+                changed.write_text(text)
+                texts[path] = git(folder, "merge-file", "-p", root / path, base / path, changed)
+        except subprocess.CalledProcessError:
+            raise Wrong(f"{patch}: the lines that it changes have changed themselves; apply it by hand, and put git diff below its first lines")
+    return texts
+
+
+def renew(patch, root):
+    """Makes the patch anew from the sources as they are now. Raises Wrong."""
+    try:
+        texts = patched(patch, root)
+    except Wrong:
+        texts = merged(patch, root)
+    with tempfile.TemporaryDirectory(prefix="patch-") as folder:
+        copied(texts, root, folder)
+        git(folder, "init", "-q")
+        git(folder, "add", ".")
+        for path, text in texts.items():
+            pathlib.Path(folder, path).write_text(text)
+        patch.write_text(f"{described(patch)}\n{git(folder, 'diff')}")
+
+
+def main(names):
+    """Returns the exit code."""
+    every = [*ROOT.glob("[0-9][0-9]_*/exercises/*.patch"), *ROOT.glob("[0-9][0-9]_*/ablations/*.patch")]
+    code = 0
+    for patch in map(pathlib.Path, names) if names else sorted(every):
+        try:
+            renew(patch, ROOT)
+        except Wrong as wrong:
+            print(wrong, file=sys.stderr)
+            code = 1
+    return code
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

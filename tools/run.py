@@ -344,10 +344,7 @@ def run_ablation(words):
     parser.add_argument("stages", nargs="*")
     given = parser.parse_args(words)
     process.verbose = given.v
-    try:
-        have = {chapter.name: chapter for chapter in sorted(ROOT.glob("[0-9][0-9]_*")) if ablation.forms(chapter)}
-    except Wrong as wrong:  # a patch is older than its source
-        fail(1, str(wrong))
+    have = {chapter.name: chapter for chapter in sorted(ROOT.glob("[0-9][0-9]_*")) if ablation.patches_of(chapter)}
     named = {word: [name for name in have if meant(word, name, "matmul")] for word in given.stages}
     chosen = [have[name] for name in have if not named or any(name in its for its in named.values())]
     for word, its in named.items():
@@ -357,8 +354,12 @@ def run_ablation(words):
         check_writable(given.csv, "--csv")
     if not has_nvcc() or not has_gpu():
         fail(77, "ablation: times forms of the stages on a GPU, which takes one, and nvcc")
+    need(("git",))
     options = {"--size": given.size or "8192", "--repeat": given.repeat, "--device": given.device}
-    return ablation.run(chosen, [word for option in options.items() if option[1] for word in option], given.csv)
+    try:
+        return ablation.run(chosen, [word for option in options.items() if option[1] for word in option], given.csv)
+    except Wrong as wrong:  # a patch is older than its source
+        fail(1, str(wrong))
 
 
 def run_view(words):
@@ -480,7 +481,8 @@ TAKEN_BY = (
     (OPENCL, r"^08|^(articles|book|command_lines)$"), (("libopenblas0",), r"^00|^(articles|book)$"),
     (("oclgrind",), r"^08|^(articles|book)$|exercises$"), (("clang-19", "rocm-device-libs"), r"[.]gcn$|^(articles|book)$"),
     (("clang-format-14",), r"^style$"), (("python3-selenium", "chromium-driver"), r"^(site|view_pages)$"),
-    (("po4a", "python3-polib"), r"^translations$"), (("python3-myst-parser", "furo"), r"^site$"))
+    (("po4a", "python3-polib"), r"^translations$"), (("python3-myst-parser", "furo"), r"^site$"),
+    (("git",), r"^patches$|^ablation$|^page_tables$|^06|exercises$"))
 
 
 def chosen_tests(options):

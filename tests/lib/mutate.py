@@ -19,7 +19,7 @@ from typing import NamedTuple
 import pytest
 
 import patches
-from support import BUILD, ROOT
+from support import BUILD, ROOT, tool
 
 PRELUDE = """#include <stdlib.h>
 #include <string.h>
@@ -85,8 +85,10 @@ def tree(chapter, faults=(), patch=None, word="1"):
         shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("test_*", "__pycache__"))
     for name in ("docs", "emulator", "tools"):
         (folder / name).symlink_to(ROOT / name)
-    for path, text in (patches.patched(patch, folder) if patch else {}).items():
-        (folder / path).write_text(text)
+    if patch:
+        tool("git")
+        for path, text in patches.patched(patch, folder).items():
+            (folder / path).write_text(text)
     words = {fault: word.format(number) for number, fault in enumerate(faults, 1)}
     for file in {fault.file for fault in faults}:
         here = [fault for fault in faults if fault.file == file]
