@@ -170,8 +170,8 @@ def of_asm(text):
     if not found:
         return ""
     parts = set(re.split(r"[.:_]+", found[0]))
-    files = (HEADERS.parents[1] / "common/ptx").glob("*.cuh")
-    names = {name for file in files for name in re.findall(r"(\w+)(?:##\w+)?\(", file.read_text())}
+    files = (HEADERS / "common/ptx").glob("*.cuh")
+    names = {name for file in files for name in re.findall(r"\w+", file.read_text())}
     fit = max((name for name in names if "_" in name and set(name.split("_")) <= parts), key=len, default="")
     return f" {found[0]}" + (f": call ptx::{fit}() of common/ptx/" if fit and ("bulk" not in parts or "bulk" in fit) else "")
 

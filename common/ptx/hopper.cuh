@@ -2,11 +2,7 @@
 // compiled for anything else, sm_90 too, they end the launch (trap).
 #pragma once
 
-#include "common/ptx/ptx.cuh"
-
-#ifdef CUDA_EMULATOR
-#include "emulator/include/hopper.h"
-#else
+#include "ptx.cuh"
 
 #if !defined __CUDA_ARCH__ || __CUDA_ARCH__ >= 900
 #define CLUSTER_DIMS(...) __cluster_dims__(__VA_ARGS__)
@@ -201,5 +197,3 @@ __device__ void setmaxnreg_fewer() {
 // clang-format on
 
 }  // namespace ptx
-
-#endif

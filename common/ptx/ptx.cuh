@@ -1,5 +1,6 @@
 // PTX instructions for which CUDA C++ has no function. Each is a function of the same name here.
-// nvcc compiles it to inline PTX. The emulator has versions of its own (emulator/include/ptx.h).
+// nvcc compiles it to inline PTX. On the emulator its own file of this name is found first
+// (emulator/include/common/ptx/ptx.cuh).
 //
 // A half2 or __nv_bfloat162 is one 32-bit register of two elements, the lower one first; its type
 // chooses the instruction. All 32 lanes of a warp call ldmatrix and mma together. In the layouts
@@ -22,14 +23,6 @@ namespace ptx {
 // A register of two T: half2 or __nv_bfloat162.
 template <class T>
 using Pair = std::conditional_t<std::is_same_v<T, half>, half2, __nv_bfloat162>;
-
-}  // namespace ptx
-
-#ifdef CUDA_EMULATOR
-#include "emulator/include/ptx.h"
-#else
-
-namespace ptx {
 
 #ifdef __CUDA_ARCH__
 constexpr int kCompiledFor = __CUDA_ARCH__ / 10;  // 80: sm_80
@@ -302,5 +295,3 @@ inline __device__ void named_barrier_sync(int id, int threads) {
 #undef PTX_SINCE
 
 }  // namespace ptx
-
-#endif

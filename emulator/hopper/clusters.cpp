@@ -11,7 +11,7 @@
 #include "emulator/engine/clocks.h"
 #include "emulator/engine/names.h"
 #include "emulator/hopper/mbarriers.h"
-#include "emulator/include/hopper.h"
+#include "emulator/include/common/ptx/hopper.cuh"
 #include "emulator/trace/lines.h"
 #include "emulator/trace/record.h"
 #include "emulator/trace/report.h"

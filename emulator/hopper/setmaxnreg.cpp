@@ -4,7 +4,7 @@
 
 #include "emulator/engine/names.h"
 #include "emulator/hopper/wgmma.h"
-#include "emulator/include/hopper.h"
+#include "emulator/include/common/ptx/hopper.cuh"
 #include "emulator/trace/record.h"
 #include "emulator/trace/report.h"
 

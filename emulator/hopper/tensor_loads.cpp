@@ -13,7 +13,7 @@
 #include "emulator/engine/settings.h"
 #include "emulator/hopper/clusters.h"
 #include "emulator/hopper/mbarriers.h"
-#include "emulator/include/hopper.h"
+#include "emulator/include/common/ptx/hopper.cuh"
 #include "emulator/trace/record.h"
 
 namespace emulator {

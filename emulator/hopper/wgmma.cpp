@@ -16,7 +16,7 @@
 #include "emulator/engine/clocks.h"
 #include "emulator/engine/names.h"
 #include "emulator/engine/settings.h"
-#include "emulator/include/hopper.h"
+#include "emulator/include/common/ptx/hopper.cuh"
 #include "emulator/trace/record.h"
 #include "emulator/trace/report.h"
 

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "emulator/engine/accesses.h"
-#include "emulator/include/hopper.h"
+#include "emulator/include/common/ptx/hopper.cuh"
 #include "emulator/trace/symbols.h"
 
 namespace emulator {

@@ -6,7 +6,7 @@
 
 #include "cooperative_groups.h"
 #include "cuda_pipeline.h"
-#include "ptx.h"
+#include "common/ptx/ptx.cuh"
 
 // clang-format off
 namespace emulator {

@@ -15,6 +15,7 @@ __device__ float fmaf(float a, float b, float c);
 
 #pragma clang force_cuda_host_device begin
 #include <cuda_runtime.h>
+size_t __cvta_generic_to_shared(const void*), __cvta_generic_to_global(const void*);
 int cudaConfigureCall(dim3 grid, dim3 block, size_t shared_bytes = 0,
                       cudaStream_t stream = nullptr);  // what <<<>>> calls
 #undef __global__

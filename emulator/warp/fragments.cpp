@@ -5,7 +5,7 @@
 #include "emulator/engine/accesses.h"
 #include "emulator/engine/scheduler.h"
 #include "emulator/engine/settings.h"
-#include "emulator/include/ptx.h"
+#include "emulator/include/common/ptx/ptx.cuh"
 #include "emulator/trace/lines.h"
 #include "emulator/trace/record.h"
 

@@ -1,7 +1,7 @@
-// The emulator's own versions of the instructions in common/ptx/hopper.cuh, where each is described.
+// The emulator's versions of Hopper's own instructions, as in ptx.cuh.
 #pragma once
 
-#include "ptx.h"
+#include "emulator/include/common/ptx/ptx.cuh"
 
 // rewrite_launches.py puts EMULATOR_CLUSTER into the kernel.
 #define CLUSTER_DIMS(...)

@@ -1,10 +1,12 @@
-// The emulator's own versions of the PTX instructions in common/ptx/ptx.cuh, where each is described.
+// The emulator's versions of PTX instructions. A program that nvcc compiles, too, has its own file of
+// this name, with inline PTX; here this one comes first when including. Where each instruction is
+// described: common/ptx/ptx.cuh of the repository.
 #pragma once
 
-#include "cuda.h"
-#include "cuda_bf16.h"
-#include "cuda_pipeline.h"
-#include "fragments.h"
+#include "emulator/include/cuda.h"
+#include "emulator/include/cuda_bf16.h"
+#include "emulator/include/cuda_pipeline.h"
+#include "emulator/include/fragments.h"
 
 namespace emulator {
 
@@ -99,6 +101,10 @@ void bulk_wait_group(unsigned but_last, bool read, const char* file, int line);
 }  // namespace emulator
 
 namespace ptx {
+
+// A register of two T: half2 or __nv_bfloat162.
+template <class T>
+using Pair = std::conditional_t<std::is_same_v<T, half>, half2, __nv_bfloat162>;
 
 constexpr int kCompiledFor = 1000;  // all of it: emulator::set_architecture() decides
 
