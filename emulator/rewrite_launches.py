@@ -3,7 +3,8 @@
 
 Example:  python3 emulator/rewrite_launches.py 03_shared_blocking/matmul.cu matmul.cpp
 
-What it includes "in quotes" from beside itself or from a FOLDER is rewritten, too, into files beside OUT.cpp. OUT.cpp.d lists it.
+The headers that it includes from beside itself or from a FOLDER, as a compiler finds them with -I, are rewritten, too: one in which
+something changes has a copy beside OUT.cpp. OUT.cpp.d lists them.
 
     matmul<8><<<grid, block>>>(M)      ->   emulator::Kernel(EMULATOR_KERNEL(matmul<8>), grid, block)(M)
     extern __shared__ float s[];       ->   float* s = emulator::dynamic_shared<float>();
@@ -16,7 +17,8 @@ What it includes "in quotes" from beside itself or from a FOLDER is rewritten, t
 A launch names a kernel, an instance of a template, or a variable that holds one. Behind each of the three declarations of memory
 the kernel says what lies there, and a struct that it sees there says what its members are: include/shared_arrays.h. The last line names the kernels.
 
-What the emulator cannot run is refused here, with file and line. See REFERENCE.md. Exit codes: 0 written, 1 refused
+What the emulator cannot run is refused here, with file and line; in a header the compiler refuses it, unless an #if leaves it out.
+See REFERENCE.md. Exit codes: 0 written, 1 refused
 """
 import pathlib
 import re
@@ -27,8 +29,6 @@ sys.path.append(str(HEADERS.parent))
 sys.dont_write_bytecode = True  # nothing beside the sources
 from cuda_text import (Refused, blank, end_of_configuration, joined, kernels, matching, members, outside, parts,  # noqa: E402
                        start_of_name)
-
-OWN = {HEADERS.parent, HEADERS.parents[1] / "common"}  # what is in these folders is for nvcc and for g++ as it is
 
 # Headers of CUDA. The emulator has those for which include/ has a file of that name.
 CUDA_HEADER = re.compile(r"cooperative_groups|cuda/|cuda[_.A-Z]|mma\.h|crt/|nv/|cub/|thrust/|cute/|cutlass/|cublas|curand|"
@@ -51,6 +51,7 @@ IN_OTHERS = {
     "nvtx3/nvToolsExt.h": "nvToolsExt.h", "cuda/cmath": "cuda_std.h",
     **dict.fromkeys(("cublasLt.h", "cublas.h"), "cublas_v2.h"),
     **dict.fromkeys(("cooperative_groups/reduce.h", "cooperative_groups/scan.h"), "cooperative_groups.h")}
+CANNOT_RUN = "the CUDA emulator cannot run"
 UNSUPPORTED = [
     (ASM, "inline PTX"),
     (re.compile(r"\b(cudaTextureObject_t|cudaSurfaceObject_t|texture\s*<|tex[123]D\w*\s*[<(])"), "textures and surfaces"),
@@ -176,8 +177,9 @@ def of_asm(text):
     return f" {found[0]}" + (f": call ptx::{fit}() of common/ptx/" if fit and ("bulk" not in parts or "bulk" in fit) else "")
 
 
-def rewrite(text, included=lambda name: None):
-    """included(name): the file that stands for an #include "name"; None: it stays."""
+def rewrite(text, included=lambda name, quoted: None, is_header=False):
+    """included(name, quoted): what an #include of it names instead; None: it stays. What cannot be run is refused, in a header only
+    where it is compiled."""
     text = REGISTER.sub(lambda m: f"({m[2]} = {REGISTERS[m[1]]})" + "\n" * m[0].count("\n") if m[1] in REGISTERS else m[0],
                         joined(text))
     code, changes = blank(text), []
@@ -185,15 +187,18 @@ def rewrite(text, included=lambda name: None):
         if code[m.start():m.end()].strip():
             if here := IN_OTHERS.get(m[2], "cuda_std.h" if m[2].startswith("cuda/std/") else None):
                 changes.append((m.start(2), len(m[2]), here))
-            elif (m[1] == '"' or m[2].endswith((".h", ".cuh", ".hpp"))) and (other := included(m[2])):
+            elif other := included(m[2], m[1] == '"'):
                 changes.append((m.start(2) - 1, len(m[2]) + 2, f'"{other}"'))
             elif m[2] in SAMPLES:
-                changes.append((m.start(2), len(m[2]), f"emulator/include/samples/{SAMPLES[m[2]]}"))
+                changes.append((m.start(2), len(m[2]), f"samples/{SAMPLES[m[2]]}"))
             elif CUDA_HEADER.match(m[2]) and not (HEADERS / m[2]).exists():
                 raise Refused(m.end() - 1, f"<{m[2]}>")
     for pattern, what in UNSUPPORTED:
-        if m := pattern.search(code):
-            raise Refused(m.start(), what + (of_asm(text[m.end():]) if pattern is ASM else ""))
+        for m in pattern.finditer(code):
+            refused = what + (of_asm(text[m.end():]) if pattern is ASM else "")
+            if not is_header:
+                raise Refused(m.start(), refused)
+            changes.append((m.start(), 0, f'_Pragma("GCC error \\"{CANNOT_RUN} {refused}\\"") '))
     for position, length, replacement in sorted([*changes, *edits(text, code)], reverse=True):
         text = text[:position] + replacement + text[position + length:]
     if m := re.search(r"\bextern\s+__shared__|\b__shared__\s+extern", blank(text)):
@@ -201,41 +206,68 @@ def rewrite(text, included=lambda name: None):
     return text
 
 
-def rewrite_file(source, target, folders):
-    """Writes the target, and files beside it for what the source includes. Returns {file: what stands for it}."""
-    done, names = {}, set()
+class Program:
+    """A .cu file and what it includes, as far as that is not the emulator's own or the system's."""
 
-    def write(file, target_of_it):
-        done[file.resolve()] = target_of_it
+    def __init__(self, source, target, folders):
+        self.source, self.target, self.folders = source, target, [HEADERS, *folders]
+        self.compiled = {}  # {each file that was read: what the compiler reads, which is a copy where something had to change}
+        self.kernels = set()  # their names
 
-        def included(name):
-            found = next((path for folder in (file.parent, *folders) if (path := (folder / name).resolve()).is_file()), None)
-            if not found or OWN & set(found.parents) or (HEADERS / name.lstrip("/")).exists():
-                return None
-            if found not in done:
-                write(found, target.with_name(f"{target.name}.{len(done)}.{found.name[-40:]}"))
-            return done[found].name
+    def found(self, name, quoted, includer):
+        """The file that the compiler would take for an #include; None: one of the emulator's or of the system's."""
+        if not quoted and not name.endswith((".h", ".cuh", ".hpp")):
+            return None
+        for folder in [includer.parent] * quoted + self.folders:
+            file = (folder / name).resolve()
+            if file.is_file():
+                return None if HEADERS.parent in file.parents else file
+        return None
 
+    def included(self, name, quoted, includer):
+        """What an #include in a copy names instead. A header that changes has a copy beside the program's."""
+        ptx = re.search(r"common/ptx/\w+\.cuh$", name)
+        if ptx and (HEADERS / ptx[0]).is_file():
+            return str(HEADERS / ptx[0])  # nvcc's may stand beside the program or its copy
+        file = self.found(name, quoted, includer)
+        if not file:
+            return None
+        if file not in self.compiled:
+            self.write(file, self.target.with_name(f"{self.target.name}.{len(self.compiled)}.{file.name[-40:]}"))
+        if self.compiled[file] != file:
+            return self.compiled[file].name
+        return str(file) if (includer.parent / name).resolve() == file else None  # a copy has no such neighbour
+
+    def write(self, file, copy):
+        """Writes the copy, unless it would be the same. While the file is read it counts as one that changes: what includes it in
+        turn names the copy, and so changes, and all that leads there."""
+        self.compiled[file.resolve()] = copy
         try:
             # As nvcc does, take line ends of Windows, a byte order mark, and comments in Shift-JIS: their bytes pass unchanged.
             text = file.read_text(encoding="utf-8-sig", errors="surrogateescape")
-            result = rewrite(text, included)
+            result = rewrite(text, lambda name, quoted: self.included(name, quoted, file), is_header=file != self.source)
         except OSError as error:
             sys.exit(f"rewrite_launches.py: {file}: {error}")
         except Refused as refused:
             line = text.count("\n", 0, refused.position) + 1
-            sys.exit(f"{file}:{line}: error: the CUDA emulator cannot run {refused.message}")
-        names.update(kernel for kernel, _ in kernels(blank(text)))
-        if file == source and names:
-            named = "".join(f'"{kernel}", ' for kernel in sorted(names))
+            sys.exit(f"{file}:{line}: error: {CANNOT_RUN} {refused.message}")
+        self.kernels.update(kernel for kernel, _ in kernels(blank(text)))
+        if file != self.source and result == text:
+            self.compiled[file.resolve()] = file
+            return
+        if file == self.source and self.kernels:
+            named = "".join(f'"{kernel}", ' for kernel in sorted(self.kernels))
             result += f"\n[[maybe_unused]] static const bool emulator_kernels = emulator::name_kernels({{{named}}});\n"
-        # nvcc includes cuda_runtime.h by itself; the #line makes every later diagnostic name the .cu file.
+        # nvcc includes cuda_runtime.h by itself; the #line makes every later diagnostic name the original.
         name = re.sub(r'([\\"])', r"\\\1", str(file))
-        text = f'#include <cuda_runtime.h>\n#line 1 "{name}"\n{result}'
-        target_of_it.write_text(text, encoding="utf-8", errors="surrogateescape")
+        copy.write_text(f'#include <cuda_runtime.h>\n#line 1 "{name}"\n{result}', encoding="utf-8", errors="surrogateescape")
 
-    write(source, target)
-    return done
+
+def rewrite_file(source, target, folders):
+    """Writes the target, and files beside it for the headers that change. Returns {each file read: what the compiler reads}."""
+    program = Program(source, target, folders)
+    program.write(source, target)
+    return program.compiled
 
 
 def main():
@@ -245,8 +277,8 @@ def main():
     if len(sys.argv) < 3:
         sys.exit("usage: rewrite_launches.py IN.cu OUT.cpp [FOLDER...]")
     source, target, *folders = map(pathlib.Path, sys.argv[1:])
-    done = rewrite_file(source, target, folders)
-    listed = " ".join(str(file).replace(" ", "\\ ") for file in done)
+    compiled = rewrite_file(source, target, folders)
+    listed = " ".join(str(file).replace(" ", "\\ ") for file in compiled)
     pathlib.Path(f"{target}.d").write_text(f"{target}: {listed}\n", errors="surrogateescape")  # for CMake
 
 

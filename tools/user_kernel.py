@@ -117,7 +117,7 @@ class Own:
         self.folder.mkdir(parents=True, exist_ok=True)
 
     def call(self, *words, generated=()):
-        """The compiler. Of its errors only the first ones are shown. generated: by each source, what was made of it."""
+        """The compiler. Of its errors only the first ones are shown. generated: by each source of the program's, what is compiled."""
         said = []
         if process.verbose:
             say(shlex.join(map(str, words)))
@@ -149,8 +149,9 @@ class Own:
                 shown = lines[number:end]
                 if column and pathlib.Path(file).resolve() not in generated and asked:
                     shown, (file, line, column) = [text.replace(f"{file}:{line}:{column}", asked[1])], asked.groups()[1:]
-                if column and pathlib.Path(file).resolve() in generated:
-                    shown = in_source(shown, file, int(line), int(column), generated[pathlib.Path(file).resolve()])
+                source = pathlib.Path(file).resolve()
+                if column and generated.get(source, source) != source:
+                    shown = in_source(shown, file, int(line), int(column), generated[source])
                 shown[0] = re.sub(r" before '(?:emulator|EMULATOR)\w*'", "", shown[0]) + self.explained(what)
                 yield "\n".join(map(process.coloured, shown))
             asked = None
@@ -167,21 +168,22 @@ class Own:
         self.libraries("harness_cpu", BUILD / "emulated.json")
         how = json.loads((BUILD / "emulated.json").read_text())
         made = self.folder / variant
-        folders = [self.path.parent, *(pathlib.Path(flag[2:]) for flag in self.flags if flag.startswith("-I"))]
+        folders = [how["includes"][0], self.path.parent, *(flag[2:] for flag in self.flags if flag.startswith("-I")), *how["includes"][1:]]
         # Elsewhere than in a stage an integer may wrap on purpose, as it does on a GPU.
         traced = [flag if self.is_stage else flag.replace(",signed-integer-overflow", "") for flag in how["flags"][variant]]
         flags = [*traced, *["-DEMULATOR_SEVERAL_FILES"] * bool(self.others), "-fwrapv", *["-w"] * (not process.verbose),
                  *filter(TAKEN.match, self.flags)]
-        includes = [f"-I{folder}" for folder in (how["includes"][0], *folders, *how["includes"][1:])]
+        includes = [f"-I{folder}" for folder in folders]
         objects, done = [], {}
         for number, source in enumerate((self.source(), *self.others)):
             objects.append(made.with_name(f"{variant}{number}.o"))
             generated = objects[-1].with_suffix(".cpp")
             try:
-                done |= rewrite_launches.rewrite_file(source, generated, folders)
+                compiled = rewrite_launches.rewrite_file(source, generated, [pathlib.Path(folder) for folder in folders])
             except SystemExit as refused:
                 print(str(refused).replace(f"{pathlib.Path.cwd()}/", ""), file=sys.stderr)
                 sys.exit(1)
+            done |= {file: made_of_it for file, made_of_it in compiled.items() if ROOT / "common" not in file.parents}
             device = ["-D__CUDACC__", "-D__CUDA_ARCH__=800"] if source.suffix == ".cu" else ["-DEMULATOR_HOST_FILE"]
             self.call(how["compiler"], *flags, *device, *includes, "-c", generated, "-o", objects[-1], generated=done)
         self.call(how["compiler"], *objects, "-o", made, *how["link"][variant])

@@ -43,11 +43,7 @@ struct AlignedRows {
         if (stride == columns) return;
         keep_freed_memory();
         if (cudaMallocAsync(&copy, size_t(rows) * stride * sizeof(T), 0)) return;  // reported
-#ifdef CUDA_EMULATOR  // it knows <<<>>> in .cu files alone
-        emulator::Kernel(EMULATOR_KERNEL(copy_rows<T>), rows, 256)(columns, stride, matrix, copy);
-#else
         copy_rows<<<rows, 256>>>(columns, stride, matrix, copy);
-#endif
         data = copy;
     }
     ~AlignedRows() {

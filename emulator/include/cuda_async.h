@@ -4,9 +4,9 @@
 
 #include <atomic>
 
+#include "common/ptx/ptx.cuh"
 #include "cooperative_groups.h"
 #include "cuda_pipeline.h"
-#include "common/ptx/ptx.cuh"
 
 // clang-format off
 namespace emulator {

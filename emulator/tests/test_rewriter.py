@@ -1,9 +1,11 @@
 """rewrite_launches.py: what it rewrites, what it leaves alone, and what it refuses."""
+import pathlib
 import re
 import sys
 
 import pytest
 
+import mutate
 from support import ROOT, call
 
 sys.path.append(str(ROOT / "emulator"))
@@ -72,7 +74,7 @@ REWRITTEN = [  # ~ stands for a launch's beginning, ^ for an array's; !s and ?s 
     ("cudaLaunchKernel((void*)k<1>, g); cudaLaunchCooperativeKernel(reinterpret_cast<const void *>(k), g); f((void*)k);",
      "cudaLaunchKernel(       k<1>, g); cudaLaunchCooperativeKernel(                              (k), g); f((void*)k);"),
     ("#include <cuda/barrier>\n#include <cuda/std/limits>\n#include \"helper_timer.h\"",
-     "#include <cuda_async.h>\n#include <cuda_std.h>\n#include \"emulator/include/samples/helper_cuda.h\""),
+     "#include <cuda_async.h>\n#include <cuda_std.h>\n#include \"samples/helper_cuda.h\""),
     ("void __cluster_dims__(2, n) k() {}", "void __cluster_dims__(2, n) k() {EMULATOR_CLUSTER(2, n);}"),
 ]
 UNCHANGED = [
@@ -156,3 +158,83 @@ def test_command(tmp_path):
     run = call(sys.executable, REWRITER, "/nowhere/matmul.cu", target)
     assert run.returncode == 1
     assert run.stderr == "rewrite_launches.py: /nowhere/matmul.cu: [Errno 2] No such file or directory: '/nowhere/matmul.cu'\n"
+
+
+# Its files. lib/ is found by -I. Both folders have a fragments.h, as the emulator has one of its own, and nvcc's ptx.cuh lies beside.
+PROGRAM = {
+    "a/main.cu": """#include <cstdio>
+#include "emulator/emulator.h"
+#include "lib/sums.cuh"
+#include "lib/fragments.h"
+#include "beside.h"
+#include "fragments.h"
+int main() {
+    int* out;
+    cudaMalloc(&out, kThreads * sizeof(int));
+    launch(out);
+    std::printf("%d %s\\n", lines_of_beside(), __FILE__);
+    for (const std::string& problem : emulator::counts().problems) std::puts(problem.c_str());
+}
+""",
+    "a/beside.h": """#pragma once
+#include "common/ptx/ptx.cuh"
+inline int lines_of_beside() { return ptx::kCompiledFor ? __LINE__ : 0; }
+""",
+    "a/common/ptx/ptx.cuh": """#error "nvcc's"
+""",
+    "a/fragments.h": """#pragma once
+constexpr int kBeside = 1;
+""",
+    "lib/sums.cuh": """#pragma once
+#include "fragments.h"
+#include "launch.h"
+__global__ void reversed(int* out) {
+    __shared__ int s[kThreads];
+    s[threadIdx.x] = threadIdx.x;
+    out[threadIdx.x] = s[kThreads - 1 - threadIdx.x];
+}
+""",
+    "lib/launch.h": """#pragma once
+#include "sums.cuh"
+__global__ void reversed(int* out);
+#ifdef OF_A_GPU
+inline void f() { asm volatile("bar.sync 0;"); }
+#endif
+inline void launch(int* out) {
+    reversed<<<1, kThreads>>>(out);
+}
+""",
+    "lib/fragments.h": """#pragma once
+constexpr int kThreads = 64;
+""",
+}
+
+
+@pytest.fixture
+def of_headers(tmp_path):
+    """The folder of a program whose kernel and launch stand in headers."""
+    for name, text in PROGRAM.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    return tmp_path
+
+
+def test_headers_are_rewritten(of_headers):
+    """The one that has the kernel and the one that launches it, which include each other: each once, and their own lines are named."""
+    lines = call(mutate.build(of_headers, "a", "main", "trace")).stdout.splitlines()
+    assert lines[0] == f"3 {of_headers}/a/main.cu"
+    assert any(re.match(r"race in shared memory: lib/sums\.cuh:6 writes what \S*sums\.cuh:7 reads", line) for line in lines), lines
+
+
+def test_depends_on_its_headers(of_headers):
+    """CMake must rewrite a program again when any of them has changed, in which something may then have to be rewritten."""
+    target = of_headers / "main.cpp"
+    assert call(sys.executable, REWRITER, of_headers / "a/main.cu", target, of_headers).returncode == 0
+    listed = pathlib.Path(f"{target}.d").read_text().split()[1:]
+    assert sorted(listed) == sorted(str(of_headers / name) for name in PROGRAM if "ptx" not in name)
+
+
+def test_a_header_is_refused_where_it_is_compiled(of_headers):
+    with pytest.raises(mutate.Refused) as refused:
+        mutate.build(of_headers, "a", "main", "trace", "-DOF_A_GPU")
+    assert re.search(r"lib/launch\.h:5:\d+: error: the CUDA emulator cannot run inline PTX bar\.sync", str(refused.value))

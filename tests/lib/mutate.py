@@ -121,10 +121,10 @@ def build(folder, chapter, program, variant="plain", *options):
     prelude, generated, object_file = folder / "planted.h", made.with_suffix(".cpp"), made.with_suffix(".o")
     prelude.write_text(PRELUDE)
     with_ = how()
-    subprocess.run([sys.executable, "-IS", with_["rewrite"], source, generated], check=True)
-    includes = [f"-I{path}" for path in (with_["includes"][0], folder, source.parent, *with_["includes"][1:])]
+    folders = [with_["includes"][0], folder, source.parent, *with_["includes"][1:]]
+    subprocess.run([sys.executable, "-IS", with_["rewrite"], source, generated, *folders], check=True)
     flags = [*with_["flags"][variant], *options, "-w", "-include", prelude]
-    words = [with_["compiler"], *flags, *includes, "-c", generated, "-o", object_file]
+    words = [with_["compiler"], *flags, *(f"-I{path}" for path in folders), "-c", generated, "-o", object_file]
     compiled = subprocess.run(words, stderr=subprocess.PIPE, text=True)
     if compiled.returncode:
         raise Refused(compiled.stderr)
