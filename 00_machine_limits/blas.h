@@ -9,7 +9,7 @@
 
 #include "00_machine_limits/cpu.h"
 #include "00_machine_limits/verify_library.h"
-#include "common/lab/program.h"
+#include "common/benchmark.h"
 
 class OpenBlas {
 public:

@@ -1,10 +1,10 @@
 // 00_machine_limits/blas_host: what OpenBLAS reaches on the CPU, in FP64 and FP32, against the size of
 // square matrices. library_curves does the same with cuBLAS on a GPU.
 //
-// Alone:    g++ -std=c++17 -O2 -I. 00_machine_limits/blas_host.cpp common/*.cpp common/lab/*.cpp -o 00_machine_limits/blas_host -ldl
+// Alone:    g++ -std=c++17 -O2 -I. 00_machine_limits/blas_host.cpp common/*.cpp -o 00_machine_limits/blas_host -ldl
 // Articles: "CUDA Python 3: matrix product" (Zenn), section 4.3 (NumPy's product)
 #include "00_machine_limits/blas.h"
-#include "common/lab/program.h"
+#include "common/benchmark.h"
 
 // Times both precisions at n x n, and adds a row for each.
 void measure(int n, const OpenBlas& blas, uint32_t seed, int repeat, Report& report) {
@@ -30,7 +30,7 @@ void measure(int n, const OpenBlas& blas, uint32_t seed, int repeat, Report& rep
 
 int main(int argc, char** argv) {
     std::vector<Shape> sizes = {square(256), square(512), square(768), square(1024)};
-    BenchOptions o;
+    BenchmarkOptions o;
     o.device = -1;
     o.columns = {{"precision", "precision", -10},
                  {"n", "N", 7},
@@ -42,7 +42,7 @@ int main(int argc, char** argv) {
     const std::vector<Option> more = {
         square_sizes(sizes, "256:1024:256"),
         {"--seed", "S", "another set of random inputs (default 1)", number(seed, 0, UINT32_MAX)}};
-    return run_bench(
+    return run_benchmark(
         "blas_host", "times OpenBLAS's product of square matrices on this CPU, against their size",
         "Example:\n  blas_host --csv blas_host.csv", o, more, argc, argv, [&](Report& report) {
             const OpenBlas blas;

@@ -2,7 +2,7 @@
 // use the result, and how many bytes a clock L1 delivers. One thread follows pointers, or computes
 // in a chain, between two readings of its SM's clock.
 //
-// Alone:    nvcc -O3 -std=c++17 -arch=native -I. 00_machine_limits/latency.cu common/*.c* common/lab/*.c* -o 00_machine_limits/latency -lcublas
+// Alone:    nvcc -O3 -std=c++17 -arch=native -I. 00_machine_limits/latency.cu common/*.c* -o 00_machine_limits/latency -lcublas
 // Articles: the Mynavi report on Volta: L1 of 28 cycles and 108 bytes a clock; instructions of 4
 //           cycles, of 6 on Pascal, whose IMAD takes some 86 (it has to be emulated). The columns
 //           volta and pascal are these, quoted.
@@ -14,7 +14,7 @@
 
 #include "00_machine_limits/chase.cuh"
 #include "00_machine_limits/instructions.cuh"
-#include "common/lab/bench.h"
+#include "common/gpu_timer.h"
 
 using Chains = std::tuple<Ffma, Fadd, Iadd, Imad, Multiply64, Dfma, Hfma2, Mufu>;
 constexpr int kBandwidthBytes = 2 * kChunk;
@@ -175,7 +175,7 @@ constexpr int kPasses = 256;  // of the timed reading of L1
 
 // Times, and writes a row for each thing timed.
 struct Timing {
-    Bench& bench;
+    GpuTimer& timer;
     int repeat;
     Report& report;
     DeviceArray<float> operands{3};
@@ -200,7 +200,7 @@ struct Timing {
     // the device's memory at 1 GiB, where address translation (TLB misses) adds to it.
     void time_loads(Line* lines) {
         size_t l2_hit_bytes = kL1HitBytes;
-        while (2 * l2_hit_bytes <= bench.l2_bytes / 4) l2_hit_bytes *= 2;
+        while (2 * l2_hit_bytes <= timer.l2_bytes / 4) l2_hit_bytes *= 2;
         std::map<size_t, std::vector<float>> curve;  // cycles by bytes
         for (const int kib : {160, 192, 224, 320, 384}) curve[kib << 10];  // about an H200's L1
         for (const int mib : {24, 40, 48, 56, 96}) curve[mib << 20];  // and L2
@@ -210,7 +210,7 @@ struct Timing {
             Chase chase(bytes, lines);
             // Once through the set, for L2; of a larger set so much that L2 then holds the lines
             // that were just visited, which come last again.
-            chase.walk(0, int(std::min<size_t>(bytes, bench.l2_bytes * 3 / 2) / sizeof(Line)));
+            chase.walk(0, int(std::min<size_t>(bytes, timer.l2_bytes * 3 / 2) / sizeof(Line)));
             cycles = repeated([&] { return chase.walk(std::min(chase.count(), kSteps), kSteps); });
             progress("");
             add("load", "curve", bytes, cycles);
@@ -252,7 +252,7 @@ struct Timing {
         const auto chained = [&] {
             chain<Ffma><<<1, 1>>>(operands.data(), kRounds, result.data());
         };
-        const Clocks clocks = bench.clocks_beside(chained, 0.03);
+        const Clocks clocks = timer.clocks_beside(chained, 0.03);
         Row row = {{"what", what},
                    {"kind", kind},
                    {"bytes", bytes ? std::to_string(bytes) : "-"},
@@ -266,13 +266,13 @@ struct Timing {
                    {"repeats", std::to_string(repeat)},
                    {"sm_mhz", figure(clocks.sm)},
                    {"clock_by", clocks.by}};
-        report.add(row += bench.where());
+        report.add(row += timer.where());
     }
 };
 #endif
 
-void measure(const BenchOptions& o, [[maybe_unused]] Report& report) {
-    Bench bench(o.device);
+void measure(const BenchmarkOptions& o, [[maybe_unused]] Report& report) {
+    GpuTimer timer(o.device);
     DeviceArray<Line> lines(kMostBytes / sizeof(Line));
     std::vector<uint32_t> words(kBandwidthBytes / sizeof(uint32_t));
     std::mt19937 random(1);
@@ -280,18 +280,18 @@ void measure(const BenchOptions& o, [[maybe_unused]] Report& report) {
     in_each_order([&] { verify(lines.data(), words); });
     std::printf("Every chase visits every element once; the chains and the sums are the host's.\n");
 #ifndef CUDA_EMULATOR
-    if (!o.verify_only) Timing{bench, o.repeat, report}.all(lines.data(), words);
+    if (!o.verify_only) Timing{timer, o.repeat, report}.all(lines.data(), words);
 #endif
 }
 
 int main(int argc, char** argv) {
-    BenchOptions o;
+    BenchmarkOptions o;
     o.columns = {{"what", "what", -14},    {"kind", "kind", -16},
                  {"bytes", "bytes", 11},   {"cycles", "cycles", 9},
                  {"min_cycles", "min", 8}, {"max_cycles", "max", 8},
                  {"ns", "ns", 8},          {"bytes_per_clock", "bytes|a clock", 8},
                  {"volta", "Volta", 7},    {"pascal", "Pascal", 7}};
-    return run_bench(
+    return run_benchmark(
         "latency",
         "cycles of loads from each memory and of dependent instructions, bytes a clock "
         "from L1",

@@ -6,7 +6,7 @@
 
 #include <cstdint>
 
-#include "common/lab/bench.h"
+#include "common/gpu_timer.h"
 
 // What a thread leaves: its result, and the cycles that it measured.
 template <class T>
@@ -16,7 +16,7 @@ struct Timed {
 };
 
 // Launches, waits, and returns what each of `threads` threads left. global, shared: bytes loaded
-// from device and from shared memory (run_checked() in bench.h). Throws Failure.
+// from device and from shared memory (run_checked() in gpu_timer.h). Throws Failure.
 template <class T, class Launch>
 std::vector<Timed<T>> run(const std::string& what, double global, double shared, int threads,
                           Launch launch) {

@@ -2,7 +2,7 @@
 // accumulate) against the size of square matrices. The four take turns at each size. blas_host does
 // the same with OpenBLAS on the CPU.
 //
-// Alone:    nvcc -O3 -std=c++17 -arch=native -I. 00_machine_limits/library_curves.cu common/*.c* common/lab/*.c* -o 00_machine_limits/library_curves -lcublas
+// Alone:    nvcc -O3 -std=c++17 -arch=native -I. 00_machine_limits/library_curves.cu common/*.c* -o 00_machine_limits/library_curves -lcublas
 // Articles: the Mynavi report on Volta: its figure of cuBLAS in FP64, FP32 and mixed precision (7, 14
 //           and 70 TFLOP/s)
 #include <cublas_v2.h>
@@ -10,8 +10,8 @@
 #include <memory>
 
 #include "00_machine_limits/verify_library.h"
-#include "common/lab/bench.h"
-#include "common/lab/cublas.h"
+#include "common/cublas.h"
+#include "common/gpu_timer.h"
 
 // A product of row-major matrices in one precision. A and B come as floats and are rounded to it.
 template <class T>
@@ -61,25 +61,25 @@ Curve curve(Cublas& cublas, const std::string& name, double peak, int bits, doub
     return {name, peak, verify, prepare};
 }
 
-std::vector<Curve> curves(Cublas& cublas, const Bench& bench) {
+std::vector<Curve> curves(Cublas& cublas, const GpuTimer& timer) {
     // Source: NVIDIA's H100 whitepaper, H100 SXM5, whose multiprocessors and clocks the H200 has:
     // FP64 on tensor cores, and TF32 without sparsity at 1.83 GHz.
-    const bool h200 = bench.gpu.full_name == "NVIDIA H200";
+    const bool h200 = timer.gpu.full_name == "NVIDIA H200";
     const double fp64_peak = h200 ? 66900 : 0, tf32_peak = h200 ? 494700 : 0;
     const double fp32 = kFp32.unit_roundoff, tensor = kTensor.unit_roundoff;
-    const Limits& peak = bench.gpu.peak;
+    const Limits& peak = timer.gpu.peak;
     std::vector<Curve> all = {
         curve<double, double>(cublas, "FP64", fp64_peak, 23, fp32, CUBLAS_COMPUTE_64F),
         curve<float, float>(cublas, "FP32", peak.fp32_gflops, 23, fp32, CUBLAS_COMPUTE_32F),
         curve<half, float>(cublas, "FP16", peak.tensor_gflops, 10, tensor, CUBLAS_COMPUTE_32F)};
-    if (bench.sm >= 80)  // else it would be FP32 under another name
+    if (timer.sm >= 80)  // else it would be FP32 under another name
         all.insert(all.begin() + 2, curve<float, float>(cublas, "TF32", tf32_peak, 10, tensor,
                                                         CUBLAS_COMPUTE_32F_FAST_TF32));
     return all;
 }
 
 // Times the curves at n x n, and adds a row for each.
-void measure(int n, Bench& bench, const std::vector<Curve>& curves, uint32_t seed, int repeat,
+void measure(int n, GpuTimer& timer, const std::vector<Curve>& curves, uint32_t seed, int repeat,
              Report& report) {
     progress(format("timing %d x %d x %d", n, n, n));
     std::vector<std::function<void()>> launches;
@@ -88,7 +88,7 @@ void measure(int n, Bench& bench, const std::vector<Curve>& curves, uint32_t see
         const std::vector<float> B = random_reals(size_t(n) * n, seed + 1);
         for (const Curve& each : curves) launches.push_back(each.prepare({n, n, n}, A, B));
     }
-    const std::vector<Rested> times = bench.time(launches, repeat);
+    const std::vector<Rested> times = timer.time(launches, repeat);
     progress("");
     for (size_t i = 0; i < curves.size(); ++i) {
         const double peak = curves[i].peak;
@@ -97,14 +97,14 @@ void measure(int n, Bench& bench, const std::vector<Curve>& curves, uint32_t see
         row.insert(row.end() - 1, {"peak_gflops", peak > 0 ? format("%.0f", peak) : "-"});
         row += {{"repeats", std::to_string(repeat)}};
         add_clocks(row, times[i].clocks);
-        report.add(row += bench.where());
+        report.add(row += timer.where());
     }
 }
 
 int main(int argc, char** argv) {
     std::vector<Shape> sizes = {square(256), square(512)};
     for (int n = 1024; n <= 8192; n += 512) sizes.push_back(square(n));
-    BenchOptions o;
+    BenchmarkOptions o;
     o.columns = {{"precision", "precision", -10},
                  {"n", "N", 7},
                  {"median_ms", "time", 10, as_time},
@@ -116,14 +116,14 @@ int main(int argc, char** argv) {
     const std::vector<Option> more = {
         square_sizes(sizes, "256, 512 and 1024:8192:512"),
         {"--seed", "S", "another set of random inputs (default 1)", number(seed, 0, UINT32_MAX)}};
-    return run_bench(
+    return run_benchmark(
         "library_curves",
         "times cuBLAS's product of square matrices, in each precision, against their size",
         "Example:\n  library_curves --csv library_curves.csv", o, more, argc, argv,
         [&](Report& report) {
-            Bench bench(o.device);
+            GpuTimer timer(o.device);
             Cublas cublas;
-            const std::vector<Curve> all = curves(cublas, bench);
+            const std::vector<Curve> all = curves(cublas, timer);
             const std::vector<Shape> shapes = verified_shapes(sizes);
             for (const Shape& shape : shapes)
                 for (const Curve& each : all) each.verify(shape, seed);
@@ -131,7 +131,7 @@ int main(int argc, char** argv) {
             std::printf("cuBLAS is exact on integers, and within the error bound on reals, at%s\n",
                         listed(shapes).c_str());
             if (o.verify_only) return;
-            for (const Shape& s : sizes) measure(s.M, bench, all, seed, o.repeat, report);
+            for (const Shape& s : sizes) measure(s.M, timer, all, seed, o.repeat, report);
             report.save();
         });
 }

@@ -2,7 +2,7 @@
 // and tensor arithmetic. Then a kernel of adjustable arithmetic intensity shows that the roof made
 // of two of them holds, on both sides of its ridge and at it. The kernels are in roofline.cuh.
 //
-// Alone:    nvcc -O3 -std=c++17 -arch=native -I. 00_machine_limits/roofline.cu common/*.c* common/lab/*.c* -o 00_machine_limits/roofline -lcublas
+// Alone:    nvcc -O3 -std=c++17 -arch=native -I. 00_machine_limits/roofline.cu common/*.c* -o 00_machine_limits/roofline -lcublas
 // Articles: the slides, 24 (such a sweep, on four CPUs) and 38 (bandwidth of the Fury X: 512 GB/s
 //           nominal, 392 measured, read:write 2:1). The model: Williams, Waterman, Patterson,
 //           "Roofline", Communications of the ACM 52 (4), 2009
@@ -184,28 +184,28 @@ size_t array_length(size_t l2_bytes) {
     return bytes / sizeof(float) / kFloats * kFloats;
 }
 
-void measure(const BenchOptions& o, bool clock_only, Report& report) {
-    Bench bench(o.device);
-    Arrays x(array_length(bench.l2_bytes), kFmaBlocks * bench.multiprocessors);
+void measure(const BenchmarkOptions& o, bool clock_only, Report& report) {
+    GpuTimer timer(o.device);
+    Arrays x(array_length(timer.l2_bytes), kFmaBlocks * timer.multiprocessors);
     // Together half of what L2 holds.
-    const int l2_pieces = std::max(1, int(bench.l2_bytes / 2 / bench.multiprocessors / kL2Blocks /
+    const int l2_pieces = std::max(1, int(timer.l2_bytes / 2 / timer.multiprocessors / kL2Blocks /
                                           (kL2Loads * kThreads * sizeof(uint4))));
-    const Works works = {x, bench.multiprocessors, kEmulated ? 1 : l2_pieces};
+    const Works works = {x, timer.multiprocessors, kEmulated ? 1 : l2_pieces};
     if (clock_only) {  // FMAs keep the full clock, mma.sync lowers it, wgmma lowers it further
         std::vector<Work> all = {works.fma(kTurns), works.mma(kTurns)};
         if (has_wgmma()) all.push_back(works.warpgroup_mma(kTurns));
-        return compare_clocks(bench, x, all);
+        return compare_clocks(timer, x, all);
     }
     in_each_order([&] { verify(x, works); });
     progress("");
     std::printf("%s: each element of each kernel's result is right. Arrays of %.1f MiB.\n",
-                bench.gpu.full_name.c_str(), x.bytes() / (1 << 20));
+                timer.gpu.full_name.c_str(), x.bytes() / (1 << 20));
     if (o.verify_only) return;
 
     std::printf(
         "limit: GB/s or GFLOP/s by the vendor's figures; of the sweep, min(fp32_fma, copy x "
         "flop/byte) as measured here\n");
-    Timing timing = {bench, x, o.repeat, report};
+    Timing timing = {timer, x, o.repeat, report};
     x.put_floats();
     const double copied = timing.limit(works.copied());
     timing.limit(works.added());
@@ -230,13 +230,13 @@ void measure(const BenchOptions& o, bool clock_only, Report& report) {
 }
 
 int main(int argc, char** argv) {
-    BenchOptions o;
+    BenchmarkOptions o;
     o.columns = limit_columns();
     bool clock_only = false;
     const Option clock = {"--clock", "",
                           "compare the clock that kernels read with the probe's, and stop",
                           flag(clock_only)};
-    return run_bench(
+    return run_benchmark(
         "roofline",
         "measures the bandwidths and arithmetic peaks of a GPU, and a sweep under the roof "
         "that they make",

@@ -7,7 +7,7 @@
 #include <mma.h>
 
 #include "00_machine_limits/sweep.h"
-#include "common/lab/bench.h"
+#include "common/gpu_timer.h"
 
 using namespace nvcuda;
 

@@ -7,7 +7,7 @@
 
 #include "00_machine_limits/roofline.cuh"
 #include "00_machine_limits/wgmma.cuh"
-#include "common/lab/bench.h"
+#include "common/gpu_timer.h"
 
 // A launch, and what its threads do. It measures `limit`: GB/s of what moves, or GFLOP/s.
 struct Work {

@@ -3,7 +3,7 @@
 // i7-3770, an i7-4790, an i7-6500U and a Ryzen 7 3700X, as plots: its text has no figures to
 // compare with.
 //
-// Alone:    g++ -std=c++17 -O3 -march=native -fopenmp -I. 00_machine_limits/roofline_host.cpp common/*.cpp common/lab/*.cpp -o 00_machine_limits/roofline_host
+// Alone:    g++ -std=c++17 -O3 -march=native -fopenmp -I. 00_machine_limits/roofline_host.cpp common/*.cpp -o 00_machine_limits/roofline_host
 // Articles: the slides, 24
 #include <unistd.h>
 
@@ -15,7 +15,7 @@
 
 #include "00_machine_limits/cpu.h"
 #include "00_machine_limits/sweep.h"
-#include "common/lab/program.h"
+#include "common/benchmark.h"
 #ifdef _OPENMP
 #include <omp.h>
 #define PARALLEL_FOR _Pragma("omp parallel for schedule(static)")
@@ -262,14 +262,14 @@ void measure(long long mib, int repeat, bool verify_only, Report& report) {
 
 int main(int argc, char** argv) {
     long long mib = std::clamp(4 * cache_mib(), 256LL, 1024LL);
-    BenchOptions o;
+    BenchmarkOptions o;
     o.device = -1;
     o.columns = limit_columns();
     const Option size = {
         "--size", "MIB",
         "of both arrays together (default: four times the last-level cache, from 256 to 1024)",
         number(mib, 1, 1 << 20)};
-    return run_bench(
+    return run_benchmark(
         "roofline_host",
         "measures bandwidth and FP32 peak of this machine's CPU, and a sweep under the roof that "
         "they make",

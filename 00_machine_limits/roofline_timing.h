@@ -7,14 +7,14 @@
 
 // Times works and reports them, a row each.
 struct Timing {
-    Bench& bench;
+    GpuTimer& timer;
     Arrays& x;
     int repeat;
     Report& report;
 
     // Beside the vendor's figure. Returns GB/s or GFLOP/s.
     double limit(const Work& work) {
-        return add(work, work.what, "-", bench.gpu.peak.*work.limit, work.of_memory(),
+        return add(work, work.what, "-", timer.gpu.peak.*work.limit, work.of_memory(),
                    !work.of_memory());
     }
     // A point of the sweep, beside the roof there. Returns how much of the roof was reached.
@@ -26,7 +26,7 @@ private:
     double add(const Work& work, const std::string& what, const std::string& intensity,
                double limit, bool with_gbs, bool with_gflops) {
         progress(work.what + ": timing");
-        const Rested times = bench.time({work.launch}, repeat)[0];
+        const Rested times = timer.time({work.launch}, repeat)[0];
         Clocks clocks = times.clocks;
         double cycles = 0;
         if (work.instructions > 0) {
@@ -36,12 +36,12 @@ private:
             cycles = own.cycles / work.instructions;
         }
         progress(work.what + ": timing without a rest");
-        const Sustained sustained = bench.sustained(work.launch, times.median);
+        const Sustained sustained = timer.sustained(work.launch, times.median);
         progress("");
         const double gbs = work.bytes() / times.median * 1e-6,
                      gflops = work.flop / times.median * 1e-6;
         const double value = with_gflops ? gflops : gbs;
-        const double peak = work.of_memory() ? 0 : bench.peak_at(clocks.sm, work.limit);
+        const double peak = work.of_memory() ? 0 : timer.peak_at(clocks.sm, work.limit);
         Row row = {{"what", what},
                    {"flop_per_byte", intensity},
                    {"gbs", with_gbs ? format("%.1f", gbs) : "-"},
@@ -58,18 +58,18 @@ private:
             {"percent_of_peak_at_clock", percent(gflops, peak)},
             {"sustained_gbs", with_gbs ? figure(work.bytes() / sustained.ms * 1e-6, "%.1f") : "-"}};
         add_sustained(row, sustained, with_gflops ? work.flop : 0);
-        report.add(row += bench.where());
+        report.add(row += timer.where());
         return value;
     }
 };
 
 // Prints what each kernel reads of its own clock and what the probe beside it reads. Multiprocessors
 // differ by up to 1% among themselves, and more beside other programs.
-inline void compare_clocks(Bench& bench, Arrays& x, const std::vector<Work>& works) {
+inline void compare_clocks(GpuTimer& timer, Arrays& x, const std::vector<Work>& works) {
     x.put_real_halves();
     for (const Work& work : works) {
         progress(work.what + ": timing");
-        const Clocks beside = bench.time({work.launch}, 3)[0].clocks;
+        const Clocks beside = timer.time({work.launch}, 3)[0].clocks;
         const double own = x.own_clock(work.blocks).mhz;
         std::printf("%s: %.1f MHz by its own clock, %.1f by the %s (%+.2f%%)\n", work.what.c_str(),
                     own, beside.sm, beside.by, 100 * (beside.sm / own - 1));

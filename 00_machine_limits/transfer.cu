@@ -2,7 +2,7 @@
 // copies there, kernel, copy back, beside the CPU's BLAS. The article's model of these times, T = 3
 // N^2 T_x + 2 N^3 T_gpu, stands beside them; fit.py says how well it fits.
 //
-// Alone:    nvcc -O3 -std=c++17 -arch=native -I. 00_machine_limits/transfer.cu common/*.c* common/lab/*.c* -o 00_machine_limits/transfer -lcublas
+// Alone:    nvcc -O3 -std=c++17 -arch=native -I. 00_machine_limits/transfer.cu common/*.c* -o 00_machine_limits/transfer -lcublas
 // Articles: "CUDA Python 3: matrix product" (Zenn), section 2.3 (the model), 4.2 (the program) and 4.3
 //           (0.857 s, kernel 0.787 s)
 #include <cuda_runtime.h>
@@ -11,7 +11,7 @@
 
 #include "00_machine_limits/blas.h"
 #include "00_machine_limits/transfer_kernel.cuh"
-#include "common/lab/bench.h"
+#include "common/gpu_timer.h"
 #include "common/verify.h"
 
 constexpr Shape kRagged[] = {{1, 1, 1}, {7, 5, 3}, {16, 16, 16}, {37, 129, 65}, {130, 31, 20}};
@@ -114,7 +114,7 @@ struct Measured {
 // `host` holds.
 Measured measure(int n, const std::string& memory, const HostMatrices& host,
                  const std::vector<float>& A, const std::vector<float>& B, int repeat,
-                 Bench& bench) {
+                 GpuTimer& timer) {
     progress(format("N = %d: timing with %s memory", n, memory.c_str()));
     const size_t count = size_t(n) * n;
     DeviceMatrices device = {DeviceArray<float>(count), DeviceArray<float>(count),
@@ -135,7 +135,7 @@ Measured measure(int n, const std::string& memory, const HostMatrices& host,
     const auto launch = [&] {
         launch_matmul({n, n, n}, device[0].data(), device[1].data(), device[2].data());
     };
-    return {n, memory, median, bench.clocks_beside(launch, median[kKernel]), 0};
+    return {n, memory, median, timer.clocks_beside(launch, median[kKernel]), 0};
 }
 
 // The article's model, T = 3 N^2 T_x + 2 N^3 T_gpu, for one kind of memory.
@@ -181,8 +181,8 @@ Row row_of(const Measured& each, const Model& model, const std::string& cpu_thre
             {"clock_by", each.clocks.by}};
 }
 
-void time_all(const std::vector<Shape>& sizes, double first_ms, const BenchOptions& o, Bench& bench,
-              Report& report) {
+void time_all(const std::vector<Shape>& sizes, double first_ms, const BenchmarkOptions& o,
+              GpuTimer& timer, Report& report) {
     const OpenBlas blas;
     std::printf("%s\n",
                 blas ? blas.describe().c_str()
@@ -199,8 +199,8 @@ void time_all(const std::vector<Shape>& sizes, double first_ms, const BenchOptio
         std::copy(A.begin(), A.end(), a.data());
         std::copy(B.begin(), B.end(), b.data());
         all.push_back(
-            measure(n, "pageable", {A.data(), B.data(), C.data()}, A, B, o.repeat, bench));
-        all.push_back(measure(n, "pinned", {a.data(), b.data(), c.data()}, A, B, o.repeat, bench));
+            measure(n, "pageable", {A.data(), B.data(), C.data()}, A, B, o.repeat, timer));
+        all.push_back(measure(n, "pinned", {a.data(), b.data(), c.data()}, A, B, o.repeat, timer));
         progress(format("N = %d: timing the CPU's BLAS", n));
         // A large one takes the CPU a second: timed once, after one that is not counted.
         if (blas)
@@ -211,7 +211,7 @@ void time_all(const std::vector<Shape>& sizes, double first_ms, const BenchOptio
     for (const Measured& each : all) {
         const std::string threads = blas ? std::to_string(blas.threads()) : "-";
         Row row = row_of(each, fit(all, each.memory), threads, o.repeat);
-        report.add(row += bench.where());
+        report.add(row += timer.where());
     }
     std::printf(
         "N = %d: the first launch in this process took %.3f ms, the median one %.3f ms; the "
@@ -222,13 +222,13 @@ void time_all(const std::vector<Shape>& sizes, double first_ms, const BenchOptio
         std::printf("How well the model fits says: ./run transfer --fit %s\n", o.csv.c_str());
 }
 #else
-void time_all(const std::vector<Shape>&, double, const BenchOptions&, Bench&, Report&) {}
+void time_all(const std::vector<Shape>&, double, const BenchmarkOptions&, GpuTimer&, Report&) {}
 #endif
 
 int main(int argc, char** argv) {
     std::vector<Shape> sizes;
     for (int n = 512; n <= 8192; n *= 2) sizes.push_back(square(n));
-    BenchOptions o;
+    BenchmarkOptions o;
     o.columns = {{"n", "N", -6},
                  {"memory", "memory", -8},
                  {"h2d_ms", "to|device", 10, as_time},
@@ -241,12 +241,12 @@ int main(int argc, char** argv) {
                  {"kernel_gflops", "kernel|TFLOP/s", 8, as_tera}};
     o.repeat = 5;
     const Option of_sizes = square_sizes(sizes, "512, 1024, 2048, 4096, 8192");
-    return run_bench(
+    return run_benchmark(
         "transfer", "times a product on the GPU with the copies that it needs",
         "Examples:  transfer --csv transfer.csv\n"
         "           python3 00_machine_limits/fit.py transfer.csv    fits a model to the times",
         o, {of_sizes}, argc, argv, [&](Report& report) {
-            Bench bench(o.device);
+            GpuTimer timer(o.device);
             const double first_ms = kEmulated ? 0 : first_launch_ms(sizes[0].M);
             in_each_order([&] {
                 for (const Shape& s : kRagged) verify<size_t>(s), verify<int>(s);
@@ -255,6 +255,6 @@ int main(int argc, char** argv) {
                 if (s.M <= kVerifiedUpTo && !kEmulated) verify<size_t>(s);
             std::printf("The kernel is exact at %zu ragged shapes%s.\n", std::size(kRagged),
                         kEmulated ? "" : " and at the sizes up to 1024");
-            if (!o.verify_only) time_all(sizes, first_ms, o, bench, report);
+            if (!o.verify_only) time_all(sizes, first_ms, o, timer, report);
         });
 }

@@ -3,7 +3,7 @@
 // has the line, hundreds if it comes from L2. Each launch asks for one line only, because a line
 // that comes back evicts another. L1 is empty when the next launch begins.
 //
-// Alone:    nvcc -O3 -std=c++17 -arch=native -I. 00_machine_limits/victims.cu common/*.c* common/lab/*.c* -o victims -lcublas
+// Alone:    nvcc -O3 -std=c++17 -arch=native -I. 00_machine_limits/victims.cu common/*.c* -o victims -lcublas
 // Articles: the Mynavi report on Volta: its L1 is not LRU, and of a set gives up the line that was
 //           loaded last.
 #include <cuda_runtime.h>
@@ -12,7 +12,7 @@
 
 #include "00_machine_limits/latency.cuh"
 #include "00_machine_limits/lines.cuh"
-#include "common/lab/bench.h"
+#include "common/gpu_timer.h"
 
 // So many lines are loaded in order, then the first `again` of them once more, then `more` new
 // ones.
@@ -58,7 +58,7 @@ long long ask(const Line* lines, Visit v, int asked) {
 
 // Asks for every line, and writes how many are gone: a row for each quarter of those that were
 // loaded first, in the order of loading, and one for those that came later.
-void find_victims(const Line* lines, Visit v, long long threshold, const Bench& bench,
+void find_victims(const Line* lines, Visit v, long long threshold, const GpuTimer& timer,
                   Report& report) {
     std::vector<int> gone(v.lines());
     for (int i = 0; i < v.lines(); ++i) {
@@ -75,15 +75,15 @@ void find_victims(const Line* lines, Visit v, long long threshold, const Bench& 
                    {"gone", std::to_string(count)},
                    {"gone_percent", format("%.1f", 100.0 * count / (end - first))},
                    {"threshold", std::to_string(threshold)}};
-        report.add(row += bench.where());
+        report.add(row += timer.where());
     };
     const char* const quarters[] = {"1st quarter", "2nd quarter", "3rd quarter", "4th quarter"};
     for (int i = 0; i < 4; ++i) add(quarters[i], i * v.loaded / 4, (i + 1) * v.loaded / 4);
     if (v.more) add("later ones", v.loaded, v.lines());
 }
 
-void measure(const BenchOptions& o, Report& report) {
-    const Bench bench(o.device);
+void measure(const BenchmarkOptions& o, Report& report) {
+    const GpuTimer timer(o.device);
     DeviceArray<Line> lines_device(kMostLines);
     DeviceArray<uint32_t> next_device(kMostLines);
     std::vector<uint32_t> next(kMostLines);
@@ -111,19 +111,19 @@ void measure(const BenchOptions& o, Report& report) {
     std::printf("A line takes %lld cycles from L1, %lld from L2: above %lld it is gone.\n", hit,
                 miss, (hit + miss) / 2);
     for (const int kib : {128, 192, 208, 224, 240, 256, 320, 448})
-        find_victims(lines, {kib * kLinesPerKib, 0, 0}, (hit + miss) / 2, bench, report);
+        find_victims(lines, {kib * kLinesPerKib, 0, 0}, (hit + miss) / 2, timer, report);
     // Half of what fits, again: the oldest by loading are now the latest by use.
     find_victims(lines, {192 * kLinesPerKib, 96 * kLinesPerKib, 96 * kLinesPerKib},
-                 (hit + miss) / 2, bench, report);
+                 (hit + miss) / 2, timer, report);
     report.save();
 }
 
 int main(int argc, char** argv) {
-    BenchOptions o;
+    BenchmarkOptions o;
     o.columns = {{"kib", "KiB|loaded", 7}, {"again_kib", "of them|again", 8},
                  {"which", "lines", -12},  {"lines", "of so|many", 7},
                  {"gone", "are|gone", 6},  {"gone_percent", "%", 7}};
-    return run_bench("victims", "which lines L1 gives up when more are loaded than it holds",
-                     "Example:\n  victims --csv victims.csv", o, {}, argc, argv,
-                     [&](Report& report) { measure(o, report); });
+    return run_benchmark("victims", "which lines L1 gives up when more are loaded than it holds",
+                         "Example:\n  victims --csv victims.csv", o, {}, argc, argv,
+                         [&](Report& report) { measure(o, report); });
 }

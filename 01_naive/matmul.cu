@@ -10,7 +10,7 @@
 //    . . . .     . . . . .
 //    ------>     . . c . .        c = C[row][col] = sum over k of A[row][k] * B[k][col]
 //    . . . .     . . . . .
-#include "common/harness.h"
+#include "common/stage.h"
 
 constexpr int kTileM = 16;  // rows of C per block, one warp each
 constexpr int kTileN = 32;  // columns of C per block, one lane each

@@ -9,7 +9,7 @@
 //    . | .           .  . . . . .  .
 //
 // Changed:  a thread owns 8 x 8 elements; a block of 16 x 16 threads owns 128 x 128.
-#include "common/harness.h"
+#include "common/stage.h"
 
 constexpr int kThreadM = 8;  // rows of C per thread
 constexpr int kThreadN = 8;  // columns of C per thread

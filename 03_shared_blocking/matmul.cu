@@ -9,7 +9,7 @@
 //    . | .           .  . . . . .  .
 //
 // Changed:  As and Bs, filled at each k; two barriers; every thread reads a and b from them.
-#include "common/harness.h"
+#include "common/stage.h"
 
 constexpr int kThreadM = 8;  // rows of C per thread
 constexpr int kThreadN = 8;  // columns of C per thread

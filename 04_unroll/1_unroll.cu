@@ -9,7 +9,7 @@
 //    . | .           .  . . . . .  .
 //
 // Changed:  eight k a step, for which a thread loads 4 elements of A and 4 of B; #pragma unroll.
-#include "common/harness.h"
+#include "common/stage.h"
 
 constexpr int kThreadM = 8;  // rows of C per thread
 constexpr int kThreadN = 8;  // columns of C per thread

@@ -9,7 +9,7 @@
 //    . | .           .  . . . . .  .
 //
 // Changed:  load4 and store4, if every row is 16-byte aligned (kWide); pointers that advance.
-#include "common/harness.h"
+#include "common/stage.h"
 
 constexpr int kThreadM = 8;  // rows of C per thread
 constexpr int kThreadN = 8;  // columns of C per thread

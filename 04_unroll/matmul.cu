@@ -9,7 +9,7 @@
 //    . | .           .  . . . . .  .
 //
 // Changed:  kPad; four 4 x 4 a thread; the lanes' places; to and fro; registers for two blocks.
-#include "common/harness.h"
+#include "common/stage.h"
 
 constexpr int kThreadM = 8;  // rows of C per thread
 constexpr int kThreadN = 8;  // columns of C per thread

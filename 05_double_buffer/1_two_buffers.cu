@@ -10,7 +10,7 @@
 //    the next one.
 //
 // Changed:  As and Bs exist twice; loads at the start of a step, stores at its end; one barrier.
-#include "common/harness.h"
+#include "common/stage.h"
 
 constexpr int kThreadM = 8;  // rows of C per thread
 constexpr int kThreadN = 8;  // columns of C per thread

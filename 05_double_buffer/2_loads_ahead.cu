@@ -10,7 +10,7 @@
 //    the next one.
 //
 // Changed:  loads a step ahead; kStoreAt, the store's place; the barrier before multiply 7.
-#include "common/harness.h"
+#include "common/stage.h"
 
 constexpr int kThreadM = 8;  // rows of C per thread
 constexpr int kThreadN = 8;  // columns of C per thread

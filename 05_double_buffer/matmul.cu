@@ -11,7 +11,7 @@
 //    the next one. 0' is multiply 0 of the next step.
 //
 // Changed:  a and b exist twice; load_fragments reads them one multiply ahead.
-#include "common/harness.h"
+#include "common/stage.h"
 
 constexpr int kThreadM = 8;  // rows of C per thread
 constexpr int kThreadN = 8;  // columns of C per thread

@@ -4,7 +4,7 @@
 // Changed:  half; load8; a step covers 16 values of k, so a thread still loads 16 bytes of each.
 #include <cuda_fp16.h>
 
-#include "common/harness.h"
+#include "common/stage.h"
 
 constexpr int kThreadM = 8;  // rows of C per thread
 constexpr int kThreadN = 8;  // columns of C per thread

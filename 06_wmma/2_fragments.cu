@@ -8,7 +8,7 @@
 // Changed:  a, b and acc are fragments; As and Bs hold halves, as A and B do; C goes through Cs.
 #include <mma.h>
 
-#include "common/harness.h"
+#include "common/stage.h"
 
 using namespace nvcuda;
 

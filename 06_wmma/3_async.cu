@@ -9,7 +9,7 @@
 #include <cuda_pipeline.h>
 #include <mma.h>
 
-#include "common/harness.h"
+#include "common/stage.h"
 
 using namespace nvcuda;
 

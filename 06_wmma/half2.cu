@@ -6,7 +6,7 @@
 // Changed:  (from 05) pairs of halves; tiles twice as wide; the sums are FP16, too.
 #include <cuda_fp16.h>
 
-#include "common/harness.h"
+#include "common/stage.h"
 
 constexpr int kThreadM = 8;  // rows of C per thread
 constexpr int kThreadN = 16;  // columns of C per thread, in pairs

@@ -5,7 +5,7 @@
 //    C in memory     <--store_matrix_sync--------------------------------  c_frag
 #include <mma.h>
 
-#include "common/lab/bench.h"
+#include "common/gpu_timer.h"
 #include "common/report.h"
 #include "common/verify.h"
 #ifdef CUDA_EMULATOR

@@ -3,7 +3,7 @@
 // multiple of that apart. The emulator refuses all else; a GPU has to be asked. After a misaligned
 // access a process can no longer use the GPU, so every case runs in a process of its own.
 //
-// Alone:    nvcc -O3 -std=c++17 -arch=native -I. 07_fragment_probe/alignment.cu common/*.c* common/lab/*.c* -o alignment -lcublas
+// Alone:    nvcc -O3 -std=c++17 -arch=native -I. 07_fragment_probe/alignment.cu common/*.c* -o alignment -lcublas
 // Articles: "Tensorコアを使ってみた" wants a pointer on 128 bits, "Tensor Core加速CUDA矩阵计算" on 256.
 #include <cuda_fp16.h>
 #include <mma.h>
@@ -12,7 +12,7 @@
 
 #include <cstring>
 
-#include "common/lab/bench.h"
+#include "common/gpu_timer.h"
 #ifdef CUDA_EMULATOR
 #include "emulator/emulator.h"
 #endif
@@ -167,7 +167,7 @@ std::string apart(const std::function<std::string()>& run) {
     return said;
 }
 
-void try_all(const BenchOptions& o, Report& report) {
+void try_all(const BenchmarkOptions& o, Report& report) {
     std::vector<Row> rows;
     for (const Kind& kind : kKinds)
         for (const bool shared : {false, true})
@@ -201,14 +201,14 @@ void try_all(const BenchOptions& o, Report& report) {
     Row where;
     if (!kEmulated) {
         select_device(o.device);
-        where = Bench(o.device).where();
+        where = GpuTimer(o.device).where();
     }
     for (Row& row : rows) report.add(row += where);
     report.save();
 }
 
 int main(int argc, char** argv) {
-    BenchOptions o;
+    BenchmarkOptions o;
     o.columns = {{"what", "", -32}, {"memory", "memory", -7},      {"offset", "bytes|on", 6},
                  {"ldm", "ldm", 4}, {"guide", "  the guide", -12}, {"outcome", "outcome", 0}};
     return run_program("alignment",

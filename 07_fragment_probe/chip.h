@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "common/lab/bench.h"
+#include "common/gpu_timer.h"
 
 struct Chip {
     int device = 0;
@@ -24,7 +24,7 @@ inline OptionTable chip_options(Chip& chip) {
 
 // Selects the chip and prints its name. Throws Failure if there is none.
 inline void select_chip(Chip& chip) {
-    const Bench bench(chip.device, chip.sm);
-    chip.sm = bench.sm;
-    std::printf("%s, %s\n", bench.gpu.full_name.c_str(), chip.architecture().c_str());
+    const GpuTimer timer(chip.device, chip.sm);
+    chip.sm = timer.sm;
+    std::printf("%s, %s\n", timer.gpu.full_name.c_str(), chip.architecture().c_str());
 }

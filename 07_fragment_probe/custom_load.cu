@@ -2,7 +2,7 @@
 // layout. First as the article timed them, with nothing using what was loaded: the compiler then
 // loads nothing. Then with every element used, at changing addresses.
 //
-// Alone:    nvcc -O3 -std=c++17 -arch=native -I. 07_fragment_probe/custom_load.cu common/*.c* common/lab/*.c* -o 07_fragment_probe/custom_load -lcublas
+// Alone:    nvcc -O3 -std=c++17 -arch=native -I. 07_fragment_probe/custom_load.cu common/*.c* -o 07_fragment_probe/custom_load -lcublas
 // Articles: "Tensorコアを使ってみた", the section on load_matrix_sync (91 us against 77670 us for 2^30 loads)
 #include <cuda_fp16.h>
 
@@ -10,7 +10,7 @@
 #include <map>
 
 #include "07_fragment_probe/loads.cuh"
-#include "common/lab/bench.h"
+#include "common/gpu_timer.h"
 
 constexpr int kInShared = 64;  // matrices in shared memory, 32 KiB
 // 8 MiB: more than any L1 cache, less than the L2 cache of a data-centre GPU.
@@ -103,8 +103,8 @@ __global__ void load_used(const half* matrices, int count, unsigned factor, unsi
 // Times the loads; a row each.
 class Timing {
 public:
-    Timing(const half* matrices, Bench& bench, int repeat, Report& report)
-        : matrices_(matrices), bench_(bench), repeat_(repeat), report_(report) {}
+    Timing(const half* matrices, GpuTimer& timer, int repeat, Report& report)
+        : matrices_(matrices), timer_(timer), repeat_(repeat), report_(report) {}
 
     template <class Load>
     void time_unused() {
@@ -149,14 +149,14 @@ private:
     // The L2 cache, to which the warm-up launch has brought the data, is not flushed.
     double median_ms(const std::string& what, const std::function<void()>& launch) {
         progress(what + ": timing");
-        const Rested rested = bench_.time({launch}, repeat_, false)[0];
+        const Rested rested = timer_.time({launch}, repeat_, false)[0];
         clocks_ = rested.clocks;
         return rested.median;
     }
 
     void add(const char* load, const char* from, const std::string& result, int count, double ms) {
         const double ns = ms * 1e6 / count, gbs = kMatrixBytes / ns,
-                     device_gbs = bench_.gpu.limit(&Limits::bandwidth_gbs),
+                     device_gbs = timer_.gpu.limit(&Limits::bandwidth_gbs),
                      share = gbs / device_gbs;
         // load_matrix_sync comes first.
         const double first_ns = first_ns_.emplace(from + result, ns).first->second;
@@ -175,25 +175,25 @@ private:
                    {"repeats", std::to_string(repeat_)},
                    {"sm_mhz", figure(clocks_.sm)},
                    {"clock_by", clocks_.by}};
-        report_.add(row += bench_.where());
+        report_.add(row += timer_.where());
     }
 
     std::map<std::string, double> first_ns_;
     std::vector<unsigned> global_sums_, shared_sums_;
     const half* matrices_;
-    Bench& bench_;
+    GpuTimer& timer_;
     int repeat_;
     Report& report_;
     Clocks clocks_;  // of what was timed last
 };
 
-void time_all(const half* matrices, Bench& bench, const BenchOptions& o, Report& report) {
+void time_all(const half* matrices, GpuTimer& timer, const BenchmarkOptions& o, Report& report) {
     std::printf(
         "One warp loads matrices of %d bytes. unused: the article's experiment. used: each "
         "element, from %d MiB\nin the L2 cache or %d KiB in shared memory, with fewer loads: "
         "2^30 would take minutes.\n",
         kMatrixBytes, kInGlobal * kMatrixBytes >> 20, kInShared * kMatrixBytes >> 10);
-    Timing timing(matrices, bench, o.repeat, report);
+    Timing timing(matrices, timer, o.repeat, report);
     timing.time_unused<LoadMatrixSync>();
     timing.time_unused<Halves>();
     timing.time_unused<Pairs>();
@@ -204,7 +204,7 @@ void time_all(const half* matrices, Bench& bench, const BenchOptions& o, Report&
     report.save();
 }
 #else
-void time_all(const half*, Bench&, const BenchOptions&, Report&) {}
+void time_all(const half*, GpuTimer&, const BenchmarkOptions&, Report&) {}
 #endif
 
 void check_all(const half* matrices) {
@@ -216,14 +216,14 @@ void check_all(const half* matrices) {
     check<Ldmatrix, true>(matrices);
 }
 
-void measure(const BenchOptions& o, Report& report) {
-    Bench bench(o.device, o.arch);
-    std::printf("%s, sm_%d\n", bench.gpu.full_name.c_str(), bench.sm);
-    if (bench.sm < 75)
+void measure(const BenchmarkOptions& o, Report& report) {
+    GpuTimer timer(o.device, o.arch);
+    std::printf("%s, sm_%d\n", timer.gpu.full_name.c_str(), timer.sm);
+    if (timer.sm < 75)
         throw Failure(kDeviceFailed,
                       format("sm_%d lays fragments out in another way: these loads are "
                              "for sm_75 and later",
-                             bench.sm));
+                             timer.sm));
     DeviceArray<half> array(kInGlobal * kMatrix);
     std::vector<half> numbers(kInGlobal * kMatrix);
     for (size_t i = 0; i < numbers.size(); ++i)
@@ -233,11 +233,11 @@ void measure(const BenchOptions& o, Report& report) {
     in_each_order([&] { check_all(matrices); });
     std::printf(
         "6 loads fill all 512 places of the fragment as load_matrix_sync from global memory does.\n");
-    if (!o.verify_only) time_all(matrices, bench, o, report);
+    if (!o.verify_only) time_all(matrices, timer, o, report);
 }
 
 int main(int argc, char** argv) {
-    BenchOptions o;
+    BenchmarkOptions o;
     o.columns = {{"load", "load", -17},
                  {"from", "from", -7},
                  {"result", "result", -17},
@@ -246,7 +246,7 @@ int main(int argc, char** argv) {
                  {"gbs", "GB/s", 10},
                  {"of_device_gbs", "of the device's|GB/s", 19},
                  {"of_load_matrix_sync", "of load_|matrix_sync", 12}};
-    return run_bench(
+    return run_benchmark(
         "custom_load",
         "times load_matrix_sync against loads written by hand, with the result unused and "
         "used",

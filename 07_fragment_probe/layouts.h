@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "common/lab/program.h"
+#include "common/benchmark.h"
 #include "common/report.h"
 
 struct Element {

@@ -12,8 +12,8 @@
 #include "07_fragment_probe/chip.h"
 #include "07_fragment_probe/products.h"
 #include "common/ptx/hopper.cuh"
-#include "common/ptx/tensor_map.h"
 #include "common/report.h"
+#include "common/tensor_map.h"
 
 using Words = std::vector<unsigned>;  // registers: those of lane 0, then those of lane 1, ...
 

@@ -10,8 +10,8 @@
 
 #include "08_opencl_gcn/clblast.h"
 #include "08_opencl_gcn/product.h"
-#include "common/lab/nvml.h"
-#include "common/lab/program.h"
+#include "common/benchmark.h"
+#include "common/nvml.h"
 
 // Throws Failure(kDeviceFailed) unless the host has so many bytes of memory to give: else Linux
 // would kill the program.
@@ -117,7 +117,7 @@ private:
     }
 
     // Milliseconds of each launch: after one to warm up, `repeat` that each follow a rest and find
-    // the cache cold. The reasons are those of common/lab/gpu.cu.
+    // the cache cold. The reasons are those of common/machine_gpu.cu.
     Times times_of(const std::function<double()>& launch_and_wait) {
         launch_and_wait();
         std::vector<float> ms;

@@ -10,7 +10,7 @@
 //                                     +-------+-------+
 //
 // Changed:  (from 05) kThreadM, tiles, places in them; one block a multiprocessor; b_next[2].
-#include "common/harness.h"
+#include "common/stage.h"
 
 constexpr int kThreadM = 16;  // rows of C per thread
 constexpr int kThreadN = 8;  // columns of C per thread

@@ -7,8 +7,8 @@
 //    barrier                               |   |                         T1 is stored, T0 was read
 //
 // Changed:  ptx::cp_async for load4 and the stores; who copies what; kPad; only N % 4 matters.
-#include "common/harness.h"
 #include "common/ptx/ptx.cuh"
+#include "common/stage.h"
 
 constexpr int kThreadM = 16;  // rows of C per thread
 constexpr int kThreadN = 8;  // columns of C per thread

@@ -6,8 +6,8 @@
 //    each stored by itself              R16    R20    R145        from both banks
 //
 // Changed:  C is stored element by element, so that nvcc may choose any register for any sum.
-#include "common/harness.h"
 #include "common/ptx/ptx.cuh"
+#include "common/stage.h"
 
 constexpr int kThreadM = 16;  // rows of C per thread
 constexpr int kThreadN = 8;  // columns of C per thread

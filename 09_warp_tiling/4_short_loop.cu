@@ -5,8 +5,8 @@
 //                     ^ a_at        ^ b_at: both move on by `other`, and back, after each step
 //
 // Changed:  Tiles has As and Bs side by side; pointers that move by `other`; one step a turn.
-#include "common/harness.h"
 #include "common/ptx/ptx.cuh"
+#include "common/stage.h"
 
 constexpr int kThreadM = 16;  // rows of C per thread
 constexpr int kThreadN = 8;  // columns of C per thread

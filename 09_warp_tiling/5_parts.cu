@@ -7,8 +7,8 @@
 //                                                          whole tiles would leave 64 idle
 //
 // Changed:  work() hands out tiles and parts; a block computes its part; zeros, then atomicAdd.
-#include "common/harness.h"
 #include "common/ptx/ptx.cuh"
+#include "common/stage.h"
 
 constexpr int kThreadM = 16;  // rows of C per thread
 constexpr int kThreadN = 8;  // columns of C per thread

@@ -5,8 +5,8 @@
 //    matmul<kWide, true>    parts         4 sums added at a time,    32 additions a thread
 //
 // Changed:  kParts, a kernel for the parts; ptx::red_add for atomicAdd if kWide; kStepsLost.
-#include "common/harness.h"
 #include "common/ptx/ptx.cuh"
+#include "common/stage.h"
 
 constexpr int kThreadM = 16;  // rows of C per thread
 constexpr int kThreadN = 8;  // columns of C per thread

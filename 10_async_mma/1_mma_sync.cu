@@ -8,8 +8,8 @@
 // Changed:  (from 06) half2 registers and ptx:: functions in place of wmma::fragment; no Cs.
 #include <cuda_pipeline.h>
 
-#include "common/harness.h"
 #include "common/ptx/ptx.cuh"
+#include "common/stage.h"
 
 constexpr int kTileM = 128;  // rows of C per block
 constexpr int kTileN = 256;  // columns of C per block

@@ -1,15 +1,15 @@
 // Every row starts on a multiple of 16 bytes. If rows of A or B do not, AlignedRows first copies
 // them to rows that do, which takes a few microseconds. Then every size is loaded in one way, 16
-// bytes at a time. AlignedRows is in common/ptx/aligned_rows.h, because 11 needs it, too.
+// bytes at a time. AlignedRows is in common/aligned_rows.h, because 11 needs it, too.
 //
 //    K = 5:   a a a a a b b b b b c c c ...   ->   a a a a a 0 0 0 b b b b b 0 0 0 c c c ...
 //
 // Changed:  rows of lda and ldb elements instead of K and N; no loads element by element.
 #include <cuda_pipeline.h>
 
-#include "common/harness.h"
-#include "common/ptx/aligned_rows.h"
+#include "common/aligned_rows.h"
 #include "common/ptx/ptx.cuh"
+#include "common/stage.h"
 
 constexpr int kTileM = 128;  // rows of C per block
 constexpr int kTileN = 256;  // columns of C per block

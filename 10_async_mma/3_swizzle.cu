@@ -10,9 +10,9 @@
 // Changed:  an XOR in place of the pad; 64 k a step, rows of 128 bytes; 4 buffers.
 #include <cuda_pipeline.h>
 
-#include "common/harness.h"
-#include "common/ptx/aligned_rows.h"
+#include "common/aligned_rows.h"
 #include "common/ptx/ptx.cuh"
+#include "common/stage.h"
 
 constexpr int kTileM = 128;  // rows of C per block
 constexpr int kTileN = 256;  // columns of C per block

@@ -8,10 +8,10 @@
 //    all        wait for phase 0 ...... | multiply | wait for phase 1 ..... | multiply | wait ...
 //
 // Changed:  tiles by TMA, which swizzles them, too; an mbarrier; one buffer, no fragments ahead.
-#include "common/harness.h"
-#include "common/ptx/aligned_rows.h"
+#include "common/aligned_rows.h"
 #include "common/ptx/ptx.cuh"
-#include "common/ptx/tensor_map.h"
+#include "common/stage.h"
+#include "common/tensor_map.h"
 
 constexpr int kTileM = 128;  // rows of C per block
 constexpr int kTileN = 256;  // columns of C per block

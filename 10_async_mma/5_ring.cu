@@ -8,10 +8,10 @@
 //    Each goes through phases 0, 1, 2 ..., one for each time that the buffer is filled.
 //
 // Changed:  four buffers, two mbarriers each instead of __syncthreads(); a fence; fragments ahead.
-#include "common/harness.h"
-#include "common/ptx/aligned_rows.h"
+#include "common/aligned_rows.h"
 #include "common/ptx/ptx.cuh"
-#include "common/ptx/tensor_map.h"
+#include "common/stage.h"
+#include "common/tensor_map.h"
 
 constexpr int kTileM = 128;  // rows of C per block
 constexpr int kTileN = 256;  // columns of C per block

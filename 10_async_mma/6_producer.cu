@@ -6,10 +6,10 @@
 //    The producer's keeps 24 of them, and the two that multiply take 240.
 //
 // Changed:  a third warpgroup, of which one thread loads; registers moved between warpgroups.
-#include "common/harness.h"
-#include "common/ptx/aligned_rows.h"
+#include "common/aligned_rows.h"
 #include "common/ptx/hopper.cuh"
-#include "common/ptx/tensor_map.h"
+#include "common/stage.h"
+#include "common/tensor_map.h"
 
 constexpr int kTileM = 128;  // rows of C per block
 constexpr int kTileN = 256;  // columns of C per block

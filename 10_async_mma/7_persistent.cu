@@ -7,10 +7,10 @@
 //    What block 0 of 132 does. Block 1 computes tiles 1, 133, 265 ...
 //
 // Changed:  a loop over tiles around both loops over k; a block for each multiprocessor.
-#include "common/harness.h"
-#include "common/ptx/aligned_rows.h"
+#include "common/aligned_rows.h"
 #include "common/ptx/hopper.cuh"
-#include "common/ptx/tensor_map.h"
+#include "common/stage.h"
+#include "common/tensor_map.h"
 
 constexpr int kTileM = 128;  // rows of C per block
 constexpr int kTileN = 256;  // columns of C per block

@@ -5,10 +5,10 @@
 //    bfloat16    s eeeeeeee mmmmmmm     up to 3.4e38, as a float     s: sign, e: exponent
 //
 // Changed:  half or bfloat16 in Shared, in the kernel and its launcher; --bf16.
-#include "common/harness.h"
-#include "common/ptx/aligned_rows.h"
+#include "common/aligned_rows.h"
 #include "common/ptx/hopper.cuh"
-#include "common/ptx/tensor_map.h"
+#include "common/stage.h"
+#include "common/tensor_map.h"
 
 constexpr int kTileM = 128;  // rows of C per block
 constexpr int kTileN = 256;  // columns of C per block

@@ -8,10 +8,10 @@
 //    A descriptor of 64 bits tells where a tile begins, and how its rows lie.
 //
 // Changed:  (from 10) wgmma in place of ldmatrix and mma.sync; no fence.
-#include "common/harness.h"
-#include "common/ptx/aligned_rows.h"
+#include "common/aligned_rows.h"
 #include "common/ptx/hopper.cuh"
-#include "common/ptx/tensor_map.h"
+#include "common/stage.h"
+#include "common/tensor_map.h"
 
 constexpr int kTileM = 128;  // rows of C per block, 64 for each warpgroup
 constexpr int kTileN = 256;  // columns of C per block

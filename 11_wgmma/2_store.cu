@@ -9,10 +9,10 @@
 //    ask        one thread, for all
 //
 // Changed:  C through shared memory and by TMA; three buffers of tiles instead of four.
-#include "common/harness.h"
-#include "common/ptx/aligned_rows.h"
+#include "common/aligned_rows.h"
 #include "common/ptx/hopper.cuh"
-#include "common/ptx/tensor_map.h"
+#include "common/stage.h"
+#include "common/tensor_map.h"
 
 constexpr int kTileM = 128;  // rows of C per block, 64 for each warpgroup
 constexpr int kTileN = 256;  // columns of C per block

@@ -10,10 +10,10 @@
 //    A tile's place is computed in its first step, while the tensor cores work: divisions take long.
 //
 // Changed:  half of the sums are stored during the next tile; its first step computes its place.
-#include "common/harness.h"
-#include "common/ptx/aligned_rows.h"
+#include "common/aligned_rows.h"
 #include "common/ptx/hopper.cuh"
-#include "common/ptx/tensor_map.h"
+#include "common/stage.h"
+#include "common/tensor_map.h"
 
 constexpr int kTileM = 128;  // rows of C per block, 64 for each warpgroup
 constexpr int kTileN = 256;  // columns of C per block

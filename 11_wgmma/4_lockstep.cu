@@ -8,10 +8,10 @@
 // 67 MB for 16 rows of tiles, and 34 MB for 8.
 //
 // Changed:  no more blocks than the waves need; groups of 8 rows of tiles.
-#include "common/harness.h"
-#include "common/ptx/aligned_rows.h"
+#include "common/aligned_rows.h"
 #include "common/ptx/hopper.cuh"
-#include "common/ptx/tensor_map.h"
+#include "common/stage.h"
+#include "common/tensor_map.h"
 
 constexpr int kTileM = 128;  // rows of C per block, 64 for each warpgroup
 constexpr int kTileN = 256;  // columns of C per block

@@ -6,10 +6,10 @@
 //
 // Changed:  Tile in place of two numbers; tiles of 128 x 64, and none of 128 x 128 and 128 x 224;
 //           one that a warpgroup computes alone has a warp that loads, not a warpgroup.
-#include "common/harness.h"
-#include "common/ptx/aligned_rows.h"
+#include "common/aligned_rows.h"
 #include "common/ptx/hopper.cuh"
-#include "common/ptx/tensor_map.h"
+#include "common/stage.h"
+#include "common/tensor_map.h"
 
 constexpr int kStepK = 64;  // depth of the tiles: a row of As is 128 bytes
 constexpr int kGroup = 8;  // rows of tiles that are computed together

@@ -7,10 +7,10 @@
 //    columns   0 1   2 3   4 5   6 7   |  0 1 ... of the next row       32 bytes
 //
 // Changed:  where TMA can't store C, sums go straight there.
-#include "common/harness.h"
-#include "common/ptx/aligned_rows.h"
+#include "common/aligned_rows.h"
 #include "common/ptx/hopper.cuh"
-#include "common/ptx/tensor_map.h"
+#include "common/stage.h"
+#include "common/tensor_map.h"
 
 constexpr int kStepK = 64;  // depth of the tiles: a row of As is 128 bytes
 constexpr int kGroup = 8;  // rows of tiles that are computed together

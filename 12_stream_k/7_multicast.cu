@@ -13,11 +13,11 @@
 #include <algorithm>
 #include <limits>
 
-#include "common/harness.h"
-#include "common/ptx/aligned_rows.h"
-#include "common/ptx/clusters.h"
+#include "common/aligned_rows.h"
+#include "common/cluster_occupancy.h"
 #include "common/ptx/hopper.cuh"
-#include "common/ptx/tensor_map.h"
+#include "common/stage.h"
+#include "common/tensor_map.h"
 
 constexpr int kStepK = 64;  // depth of the tiles: a row of As is 128 bytes
 constexpr int kGroup = 8;  // rows of tiles that are computed together

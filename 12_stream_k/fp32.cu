@@ -5,8 +5,8 @@
 //    8 of k take as long as the copies' latency, or as (warps of a quarter x step of a warp)
 //
 // Changed:  (from 09) tiles of three sizes; how many parts, and which tile, a model chooses.
-#include "common/harness.h"
 #include "common/ptx/ptx.cuh"
+#include "common/stage.h"
 
 constexpr int kThreadN = 8;  // columns of C per thread
 constexpr int kStepK = 8;  // depth of the tiles

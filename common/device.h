@@ -1,10 +1,10 @@
-// Device memory, and errors of CUDA as a Failure: on a GPU, or on the emulator in its place.
+// Arrays in device memory, and CUDA's errors as a Failure, on a GPU as on the emulator.
 #pragma once
 
 #include <cuda_runtime.h>
 
-#include "common/lab/limits.h"
 #include "common/operands.h"
+#include "common/roofline.h"
 
 // Throws Failure(kDeviceFailed), with the call and some advice, unless status is cudaSuccess.
 void check_cuda(cudaError_t status, const std::string& call);

@@ -1,9 +1,8 @@
-// The machine that a stage's program runs on: what it adds to verification, and what it measures.
-// Two files implement it, and linking chooses: lab/gpu.cu for a GPU, which times, and
-// lab/emulated/counted.cpp for the emulator, which counts.
+// The machine that a stage runs on, a GPU or the emulator: what it adds to verification, and what it
+// measures. Implemented twice: machine_gpu.cu times, machine_emulator.cpp counts.
 #pragma once
 
-#include "common/lab/bench.h"
+#include "common/gpu_timer.h"
 
 struct Matrices {
     void *A, *B, *C;  // on the device
@@ -54,7 +53,7 @@ public:
 
 private:
     const Options options_;
-    Bench bench_;
+    GpuTimer timer_;
     const Gpu gpu_;  // to predict for
     size_t allocated_ = 0;  // the emulator's memory after one of the launches of a shape
 };

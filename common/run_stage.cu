@@ -6,14 +6,14 @@
 //   operands   A and B are filled, C with NaN, and C lies between guards            operands.h
 //   verify     on integers C must be equal, on reals within a proven bound          verify.h
 //   measure    a GPU times the launches, beside cuBLAS; the emulator counts         machine.h
-//   predict    the roofline says how fast it could be                               lab/limits.h
+//   predict    the roofline says how fast it could be                               roofline.h
 //   report     a row in the table and in the CSV                                    report.h
 #include <cctype>
 #include <cstdlib>
 #include <filesystem>
 
-#include "common/harness.h"
 #include "common/machine.h"
+#include "common/stage.h"
 
 // The name of a stage: 05_double_buffer for 05_double_buffer/matmul.cu, 04_unroll/1_name for a step
 // of a chapter, half2 for any other program such as 06_wmma/half2.cu.

@@ -1,73 +1,53 @@
-// What a stage gives to the harness: launchers, and facts that hold for all of them.
+// What every stage includes. A stage hands a launcher and facts to run_stage(), which does the rest.
 #pragma once
 
-#include <string>
-#include <vector>
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+#include <cuda_runtime.h>
 
-// The limits of a GPU. 0: it has no such unit, or the figure is unknown.
-struct Limits {
-    double bandwidth_gbs;  // device memory, GB/s (10^9 bytes)
-    double shared_gbs;  // shared memory, all multiprocessors together
-    // GFLOP/s, a multiply-add counted as 2 flop.
-    double fp32_gflops;
-    double half2_gflops;  // FP16 pairs on the ordinary lanes
-    double tensor_gflops;  // tensor cores: FP16 in, FP32 accumulate; by mma_sync
-    double wgmma_gflops = 0;  // the same by wgmma
-    double l2_gbs = 0;  // loads that L2 has, each sector for one block
+#include <cmath>
+#include <limits>
+
+#include "common/errors.h"
+#include "common/facts.h"
+
+// The number of tiles of `size` that cover `length`. length and size >= 1.
+__host__ __device__ constexpr int ceil_div(int length, int size) { return (length - 1) / size + 1; }
+
+// How many multiprocessors the GPU in use has.
+inline int multiprocessors() {
+    int device, count = 1;
+    cudaGetDevice(&device);
+    cudaDeviceGetAttribute(&count, cudaDevAttrMultiProcessorCount, device);
+    return count;
+}
+
+// The name of the form that a launcher is to take (--form); empty: the fastest.
+inline std::string only_form;
+
+// What a launcher throws for a shape that only_form does not take.
+struct NotTaken : Failure {
+    NotTaken() : Failure(kBadCommandLine, "the form " + only_form + " takes no such shape") {}
 };
 
-using Limit = double Limits::*;  // which of them
+// The form that takes the least time, or only_form. A form that takes longer than any time does not
+// take the shape.
+template <class Form, int kCount, class Time>
+const Form& fastest(const Form (&forms)[kCount], Time time) {
+    const Form* best = nullptr;
+    double least = std::numeric_limits<double>::infinity();
+    for (const Form& form : forms) {
+        if (!only_form.empty() && only_form != form.name()) continue;
+        const double its = time(form);
+        if (its < least) best = &form, least = its;
+    }
+    if (!best) throw NotTaken();
+    return *best;
+}
 
-// The unit that a stage computes with, and what its accumulator can hold.
-struct Arithmetic {
-    const char* name;
-    Limit peak;
-    double exact_limit;  // the accumulator holds every integer up to this
-    double unit_roundoff;  // of one multiply-add
-    // What the loads of global memory are predicted from. Blocks of tensor cores ask for more than
-    // device memory could deliver: L2 serves them.
-    Limit memory = &Limits::bandwidth_gbs;
-};
-
-constexpr Arithmetic kFp32 = {"FP32", &Limits::fp32_gflops, 16777216.0, 0x1p-24};
-constexpr Arithmetic kHalf2 = {"FP16 pairs", &Limits::half2_gflops, 2048.0, 0x1p-11};
-// A tensor core truncates where an ordinary lane rounds, an error of up to 2^-23. It also aligns
-// the addends to the largest exponent before it adds them, which can lose as much again. Source: M.
-// Fasi, N. Higham, M. Mikaitis, S. Pranesh, "Numerical behavior of NVIDIA tensor cores", PeerJ
-// Computer Science 7, 2021.
-constexpr Arithmetic kTensor = {"tensor cores", &Limits::tensor_gflops, 16777216.0, 0x1p-22,
-                                &Limits::l2_gbs};
-constexpr Arithmetic kWgmma = {"wgmma", &Limits::wgmma_gflops, 16777216.0, 0x1p-22,
-                               &Limits::l2_gbs};
-
-// C = A * B on device memory: A (M x K), B (K x N), C (M x N), row-major, packed, 256-byte aligned.
+// Runs a stage as the command line says: verifies, then times or counts. Returns the program's exit
+// code (see errors.h). `source` names the stage: 05_double_buffer/matmul.cu is 05_double_buffer.
+// A and B are of float or half, C is of float or, with halves, of half.
 template <class In, class Out>
-using Launcher = void (*)(int M, int N, int K, const In* A, const In* B, Out* C);
-
-// One of the forms of a kernel that a launcher chooses from.
-struct FormFacts {
-    std::string name;
-    int m, n;  // rows and columns of C that its blocks, or those of a cluster, compute together
-    int k;  // the depth of a step; of the blocks that share the steps of a tile, a step for each
-};
-
-// What a stage states of itself, whatever the type of its operands.
-struct Facts {
-    // How many elements of A and B all threads together load from global memory: counted by the
-    // emulator, which must agree. nullptr: nothing is stated, and the table shows what is counted.
-    double (*loaded_elements)(double M, double N, double K) = nullptr;
-    // How many bytes all threads together load from shared memory: counted likewise. nullptr: none.
-    double (*shared_loaded_bytes)(double M, double N, double K) = nullptr;
-    Arithmetic arithmetic = kFp32;
-    // Only if a block takes more shared memory than the 48 KiB that every GPU allows: how many
-    // bytes, and which step takes less.
-    int shared_bytes = 0;
-    const char* smaller_step = "";
-    // How many floats all threads together store, but for atomicAdd; nullptr: each of C once.
-    double (*stored_elements)(double M, double N, double K) = nullptr;
-    // The forms that a launcher chooses from (see fastest()), and which it chooses for a shape.
-    std::vector<FormFacts> forms = {};
-    std::string (*chosen)(int M, int N, int K) = nullptr;
-    // A launcher of bfloat16 (--bf16), with the same traffic.
-    Launcher<struct __nv_bfloat16, float> bf16 = nullptr;
-};
+int run_stage(Launcher<In, Out> launch, const Facts& facts, int argc, char** argv,
+              const char* source = __builtin_FILE());

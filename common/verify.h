@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "common/errors.h"
-#include "common/stage.h"
+#include "common/facts.h"
 
 struct Shape {
     int M, N, K;

@@ -7,8 +7,8 @@
 #include <fstream>
 
 #include "common/device.h"
-#include "common/harness.h"
 #include "common/machine.h"
+#include "common/stage.h"
 
 namespace {
 

@@ -5,7 +5,7 @@
 #include <cuda_fp16.h>
 #include <sys/mman.h>
 
-#include "common/lab/emulated/explained.h"
+#include "common/explained.h"
 #include "common/machine.h"
 #include "emulator/emulator.h"
 

@@ -5,7 +5,7 @@ import pytest
 
 from support import ROOT, call, tool
 
-FILES = ["06_wmma/matmul.cu", "common/harness.h", "08_opencl_gcn/03_lds_blocking.cl"]
+FILES = ["06_wmma/matmul.cu", "common/stage.h", "08_opencl_gcn/03_lds_blocking.cl"]
 
 
 @pytest.mark.parametrize("file", FILES)

@@ -1,6 +1,6 @@
 // The verifier must reject every wrong result, at any size, and accept every right one.
 #include "00_machine_limits/sweep.h"
-#include "common/lab/program.h"
+#include "common/benchmark.h"
 #include "common/operands.h"
 #include "common/options.h"
 

@@ -29,7 +29,7 @@ sys.path.append(str(ROOT / "emulator"))
 import rewrite_launches  # noqa: E402
 
 # What becomes of a file with launch_matmul() and no main().
-MAIN = """#include "common/harness.h"
+MAIN = """#include "common/stage.h"
 #include "{path}"
 template <class In, class Out>
 static constexpr Arithmetic usual(Launcher<In, Out>) {{

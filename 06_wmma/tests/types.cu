@@ -2,7 +2,7 @@
 // every layout that the type allows, compared exactly with the host; on a GPU also what a product
 // costs in a chain where each needs the one before.
 //
-// Alone:    nvcc -O3 -std=c++17 -arch=native -I. 06_wmma/tests/types.cu common/*.c* common/lab/*.c* -o 06_wmma/types -lcublas
+// Alone:    nvcc -O3 -std=c++17 -arch=native -I. 06_wmma/tests/types.cu common/*.c* -o 06_wmma/types -lcublas
 // Articles: "Tensorコアを使ってみた", "nvcuda::wmma::fragment構造体" (half in three shapes: all there was
 //           in CUDA 9); "Tensor Core加速CUDA矩阵计算", sections 2 to 4 (bf16, tf32, double, sub-byte)
 //           and 6 (the table of types)
@@ -14,7 +14,7 @@
 #include <random>
 
 #include "06_wmma/tests/types.cuh"
-#include "common/lab/bench.h"
+#include "common/gpu_timer.h"
 
 constexpr int kChain = 1 << 16;  // products of a timed launch: a millisecond or more
 
@@ -125,8 +125,8 @@ struct Outcome {
 // Launches the kernel: is all of D right, and nothing written around it? Where it has no code,
 // outcome.ran stays as it was. repeat: timed chains, 0 for none.
 template <class P>
-void run(const Problem<P>& problem, const Layout& layout, bool c_by_rows, Bench& bench, int repeat,
-         Outcome& outcome) {
+void run(const Problem<P>& problem, const Layout& layout, bool c_by_rows, GpuTimer& timer,
+         int repeat, Outcome& outcome) {
     Placed<typename P::In> A(P::M, P::K, layout.a_by_rows, 0xff);
     Placed<typename P::In> B(P::K, P::N, layout.b_by_rows, 0xff);
     Placed<typename P::C> C(P::M, P::N, c_by_rows, 0xff);
@@ -166,14 +166,14 @@ void run(const Problem<P>& problem, const Layout& layout, bool c_by_rows, Bench&
     // Random data. The chain's sums overflow, which does not change the time of an instruction.
     arguments.again = kChain;
     const Launch chain = [&] { kernel<<<1, kWarp>>>(arguments); };
-    const Rested rested = bench.time({chain}, repeat)[0];
+    const Rested rested = timer.time({chain}, repeat)[0];
     outcome.ns = rested.median * 1e6 / kChain;
     outcome.clocks = rested.clocks;
 }
 
 // Prints a row for each product: what was asked for, and the result.
 struct TypesTable {
-    Bench& bench;
+    GpuTimer& timer;
     Report& report;
     uint32_t seed;
     int repeat;
@@ -183,14 +183,14 @@ struct TypesTable {
     template <class P>
     void row() {
         // The emulator knows sm_70's fragments for one shape only.
-        const bool lacks = bench.sm < P::kSince;
-        const bool unknown = kEmulated && bench.sm == 70 && P::M != P::N;
+        const bool lacks = timer.sm < P::kSince;
+        const bool unknown = kEmulated && timer.sm == 70 && P::M != P::N;
         const Problem<P> problem(seed);
         Outcome o;
         for (const bool c_by_rows : {true, false})
             for (const Layout& layout : layouts<P>()) {
                 ++o.layouts;
-                if (!lacks && !unknown) run(problem, layout, c_by_rows, bench, repeat, o);
+                if (!lacks && !unknown) run(problem, layout, c_by_rows, timer, repeat, o);
             }
         ++(o.ran == 0 ? not_run : o.wrong.empty() ? exact : wrong);
         const std::string result =
@@ -212,11 +212,11 @@ struct TypesTable {
                    {"num_elements_a_b_d", three(o.found.elements)},
                    {"num_storage_elements_a_b_d", three(o.found.storage_elements)},
                    {"support", lacks                           ? "lacks it"
-                               : bench.sm >= P::kEmulatedSince ? "emulated"
+                               : timer.sm >= P::kEmulatedSince ? "emulated"
                                                                : "native"},
                    {"ns_each", o.ns > 0 ? format("%.1f", o.ns) : "-"},
                    {"result", result}};
-        row += bench.where();
+        row += timer.where();
         if (!kEmulated) add_clocks(row, o.clocks);
         report.add(row);
         if (result.find(": ") != result.npos && o.wrong.empty()) ++reasons[result];
@@ -247,7 +247,7 @@ struct TypesTable {
 };
 
 int main(int argc, char** argv) {
-    BenchOptions o;
+    BenchmarkOptions o;
     o.columns = {{"a_b", "A and B", -8},
                  {"c", "C", -6},
                  {"d", "D", -6},
@@ -265,15 +265,15 @@ int main(int argc, char** argv) {
     uint32_t seed = 1;
     OptionTable more = arch_option(o.arch);
     more.push_back({"--seed", "S", "other inputs (default 1)", number(seed, 0, UINT32_MAX)});
-    return run_bench(
+    return run_benchmark(
         "types",
         "D = A * B + C on tensor cores: every type and shape of the WMMA API, compared exactly.",
         "Example:  types --csv types.csv", o, more, argc, argv, [&](Report& report) {
-            Bench bench(o.device, o.arch);
+            GpuTimer timer(o.device, o.arch);
             std::printf(
                 "%s, sm_%d; ns each: one warp, %d products, each of which needs the one before\n",
-                bench.gpu.full_name.c_str(), bench.sm, kChain);
-            TypesTable table{bench, report, seed, o.verify_only ? 0 : o.repeat};
+                timer.gpu.full_name.c_str(), timer.sm, kChain);
+            TypesTable table{timer, report, seed, o.verify_only ? 0 : o.repeat};
             table.all();
             report.save();
             for (const auto& [reason, rows] : table.reasons)

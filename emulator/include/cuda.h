@@ -1,4 +1,4 @@
-// The part of CUDA's driver API that tensor maps need. See common/ptx/tensor_map.h.
+// The part of CUDA's driver API that tensor maps need. See common/tensor_map.h.
 #pragma once
 
 #include "cuda_runtime.h"  // this folder's, wherever it is included from

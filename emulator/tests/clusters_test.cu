@@ -1,6 +1,6 @@
 // Clusters and named barriers, traced: what they do and report.
 #include "common/ptx/hopper.cuh"
-#include "common/ptx/tensor_map.h"
+#include "common/tensor_map.h"
 #include "device.h"
 
 namespace {

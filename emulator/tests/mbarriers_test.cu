@@ -1,6 +1,6 @@
 // mbarriers and the loads that they wait for, traced: a ring of boxes, and what is wrong with one.
 #include "common/ptx/ptx.cuh"
-#include "common/ptx/tensor_map.h"
+#include "common/tensor_map.h"
 #include "device.h"
 
 namespace {

@@ -3,7 +3,7 @@
 #include <stdexcept>
 
 #include "common/ptx/ptx.cuh"
-#include "common/ptx/tensor_map.h"
+#include "common/tensor_map.h"
 #include "device.h"
 
 namespace {

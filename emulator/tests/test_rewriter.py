@@ -91,7 +91,7 @@ UNCHANGED = [
     "template <int n> __host__ __device__ constexpr int h(int a = 3) { return n; }\n__constant__ float c[4] = {1};\n",
     "// extern __shared__ float s[];",
     "__global__ void k(__grid_constant__ const CUtensorMap map);",
-    "// #include <cub/x>\n#include <cuda.h>\n#include <cuda_runtime.h>\n#include \"common/harness.h\"\n",
+    "// #include <cub/x>\n#include <cuda.h>\n#include <cuda_runtime.h>\n#include \"common/stage.h\"\n",
     "#include <cuda_bf16.h>\n#include <cuda_fp16.h>\n#include <cuda_pipeline.h>\n#include <mma.h>\n",
 ]
 REFUSED = [

@@ -311,7 +311,7 @@ def in_file(file, device_only=False):
 
 def headers(source):
     """The chapter's own headers that a source includes, and those that hold a kernel of several chapters."""
-    names = [name for name in re.findall(r'#include "((?:\d\d_|common/ptx/).*)"', source.read_text())
+    names = [name for name in re.findall(r'#include "((?:\d\d_|common/).*)"', source.read_text())
              if name[0] != "c" or "__global__" in (ROOT / name).read_text()]
     return {*names}.union(*(headers(ROOT / name) for name in names))
 

@@ -24,7 +24,7 @@ WAITS = {"long_scoreboard": "waiting for global memory", "short_scoreboard": "fo
 MEMORIES = {"copy": "device memory", "l2": "L2", "shared_memory": "shared memory"}
 LOOP = {"loop_others": "others", "loop_three_operands": "three operands", "loop_one_bank": "of one bank"}
 # What a stage multiplies with, by the word in its facts: its row in limits.csv, its name, and the memory that its loads of global
-# memory are predicted from (common/stage.h).
+# memory are predicted from (common/facts.h).
 UNITS = {"kWgmma": ("tensor_wgmma", "wgmma on tensor cores", "l2"), "kTensor": ("tensor_mma_sync", "mma_sync on tensor cores", "l2"),
          "": ("fp32_fma", "FP32 multiply-adds", "copy")}
 

@@ -1,6 +1,7 @@
-// The emulator's side of machine.h and bench.h. A plain build verifies in three orders of threads,
-// a traced one in one, and there it also counts. Nothing is timed.
-#include "common/lab/emulated/explained.h"
+// machine.h and gpu_timer.h for the emulator. A plain build verifies in three orders of threads, a traced
+// one in one, and there it also counts. Nothing is timed.
+#ifdef CUDA_EMULATOR  // so that an nvcc line may name common/*.c*
+#include "common/explained.h"
 #include "common/machine.h"
 #include "emulator/emulator.h"
 
@@ -68,20 +69,20 @@ void run_checked(const std::string& what, const Traffic& stated, const Launch& l
         throw Failure(kWrongResult, what + ": loads from shared memory have bank conflicts");
 }
 
-// ---- Bench: which chip is emulated ----
+// ---- GpuTimer: which chip is emulated ----
 
-Bench::Bench(int device, int emulated_sm)
+GpuTimer::GpuTimer(int device, int emulated_sm)
     : device(select_device(device)), sm(emulated_sm), multiprocessors(1),
       l2_bytes(0), gpu{"CPU emulator", {}, {}, ""} {
     emulator::set_architecture(sm);
 }
-Row Bench::where() const { return {}; }
-double Bench::peak_at(double, Limit) const { return 0; }
+Row GpuTimer::where() const { return {}; }
+double GpuTimer::peak_at(double, Limit) const { return 0; }
 
 static Failure untimed() { return Failure(kDeviceFailed, "the CPU emulator times nothing"); }
-std::vector<Rested> Bench::time(const std::vector<Launch>&, int, bool) { throw untimed(); }
-Sustained Bench::sustained(const Launch&, double) { throw untimed(); }
-Clocks Bench::clocks_beside(const Launch&, double) { throw untimed(); }
+std::vector<Rested> GpuTimer::time(const std::vector<Launch>&, int, bool) { throw untimed(); }
+Sustained GpuTimer::sustained(const Launch&, double) { throw untimed(); }
+Clocks GpuTimer::clocks_beside(const Launch&, double) { throw untimed(); }
 
 // ---- Machine ----
 
@@ -118,7 +119,7 @@ OptionTable Machine::options(Options& o) {
 }
 
 Machine::Machine(const Options& options, const Facts& facts)
-    : options_(options), bench_(options.device),
+    : options_(options), timer_(options.device),
       gpu_(options.gpu ? *options.gpu : gpu_named("h200")) {
     std::printf("CPU emulator: verifies and counts, times nothing.\n");
     print_gpu(gpu_, facts.arithmetic);
@@ -243,3 +244,5 @@ void Machine::end(const Product& product) const {
                                             "it to the chapter's tests/shapes.txt");
     }
 }
+
+#endif  // CUDA_EMULATOR

@@ -1,5 +1,5 @@
-// The frame of a program that measures: its options, its table, its exit code; and times and clocks
-// as cells of a row.
+// What benchmarks have in common, the programs that measure something other than a stage: their options,
+// their table and their exit code; and times and clocks as cells of a row.
 #pragma once
 
 #include <algorithm>
@@ -13,8 +13,8 @@ constexpr bool kEmulated = true;
 constexpr bool kEmulated = false;
 #endif
 
-struct BenchOptions : RunOptions {
-    BenchOptions() { repeat = 10; }  // device: -1 if it times the CPU
+struct BenchmarkOptions : RunOptions {
+    BenchmarkOptions() { repeat = 10; }  // device: -1 if it times the CPU
     int arch = 80;  // the emulator's fragment layout: sm_80
     Columns columns;  // of the table
 };
@@ -28,9 +28,9 @@ inline OptionTable arch_option(int& sm) {  // --arch sm_75, in a CPU build
 }
 
 // Reads the common options and `more`, calls `measure`. Returns the exit code (see errors.h).
-inline int run_bench(const std::string& name, const std::string& about, const std::string& examples,
-                     BenchOptions& o, const OptionTable& more, int argc, char** argv,
-                     const std::function<void(Report&)>& measure) {
+inline int run_benchmark(const std::string& name, const std::string& about,
+                         const std::string& examples, BenchmarkOptions& o, const OptionTable& more,
+                         int argc, char** argv, const std::function<void(Report&)>& measure) {
     OptionTable options = run_options(o, 1000);
     if (o.device >= 0) options.push_back(device_option(o.device));
     return run_program(name, about, options += more, examples, argc, argv, [&] {
@@ -72,7 +72,7 @@ inline void add_library(Row& row, const std::string& name, double flop, const Ti
 struct Clocks {
     unsigned nvml = 0, memory = 0;  // what NVML says: of the multiprocessors, of the memory
     double sm = 0;  // of the multiprocessors
-    const char* by = "-";  // who read it: "kernel" itself, "probe" (gpu.cu) or "nvml"
+    const char* by = "-";  // who read it: "kernel" itself, "probe" (machine_gpu.cu) or "nvml"
 };
 inline void add_clocks(Row& row, const Clocks& clocks) {
     row += {{"sm_mhz", figure(clocks.sm)},

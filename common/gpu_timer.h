@@ -1,11 +1,12 @@
-// Times of launches, and the clock while they run. It has two sides, as machine.h has.
+// Times launches on the GPU in use, and reads its clock while they run. Implemented twice, as machine.h is:
+// machine_gpu.cu times, machine_emulator.cpp only checks.
 #pragma once
 
 #include <memory>
 
+#include "common/benchmark.h"
+#include "common/clock.h"
 #include "common/device.h"
-#include "common/lab/clock.h"
-#include "common/lab/program.h"
 
 // ---- Checked launches ----
 
@@ -42,10 +43,10 @@ inline void add_sustained(Row& row, const Sustained& sustained, double flop,
 
 // The GPU in use: its limits, and the times of launches on its default stream. The emulator has one
 // multiprocessor, and throws where a time is asked for.
-class Bench {
+class GpuTimer {
 public:
     // Takes the device into use. Throws as select_device() does.
-    explicit Bench(int device, int emulated_sm = 80);
+    explicit GpuTimer(int device, int emulated_sm = 80);
 
     // The launches take turns, each after a rest. cold: L2 is flushed, too.
     std::vector<Rested> time(const std::vector<Launch>& launches, int repeat, bool cold = true);

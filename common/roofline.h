@@ -1,5 +1,5 @@
-// The roofline model: what memory bandwidth and peak arithmetic allow at a given arithmetic
-// intensity. And its figures: of GPUs as published, or as 00_machine_limits/roofline measured them.
+// The roofline model: the speed that memory bandwidth and peak arithmetic allow at a given arithmetic
+// intensity. And the limits of GPUs, as published or as 00_machine_limits/roofline measured them.
 // Source: Williams, Waterman, Patterson, "Roofline", Communications of the ACM 52 (4), 2009; slides
 // 19 to 23 of "Theory and practice of performance models" (Fixstars, 2022). Caches are ignored,
 // but for L2 where it serves the tensor cores: the chapters say where that shows.
@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "common/facts.h"
 #include "common/report.h"
-#include "common/stage.h"
 
 struct Gpu {
     std::string full_name;

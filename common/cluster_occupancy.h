@@ -1,10 +1,10 @@
-// How many clusters run at the same time. The blocks of one lie in one part of a GPU, a GPC: of an
-// H200's 132 multiprocessors 120 hold clusters of four.
+// How many clusters a GPU runs at the same time. All blocks of a cluster run in one GPC, so that clusters of
+// four reach only 120 of an H200's 132 SMs.
 #pragma once
 
 #include <algorithm>
 
-#include "common/harness.h"
+#include "common/stage.h"
 
 __global__ void fill_multiprocessor() {}
 

@@ -1,4 +1,4 @@
-#include "common/lab/gpu_kernels.h"
+#include "common/timing_kernels.h"
 
 static __global__ void read_clocks(Counting* counting, bool before) {
     unsigned multiprocessor;

@@ -1,4 +1,4 @@
-#include "common/lab/limits.h"
+#include "common/roofline.h"
 
 #include <algorithm>
 #include <cmath>
@@ -41,7 +41,7 @@ void add_prediction(Row& row, double flop, const Traffic& traffic, const Arithme
         {"measured_of_predicted", figure(predicted > 0 ? measured_gflops / predicted : 0, "%.2f")}};
 }
 
-static fs::path root() { return fs::path(__FILE__).parent_path().parent_path().parent_path(); }
+static fs::path root() { return fs::path(__FILE__).parent_path().parent_path(); }
 
 Gpu read_limits(const std::string& path) {
     const std::pair<std::string, Limit> all[] = {

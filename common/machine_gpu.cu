@@ -1,13 +1,13 @@
-// A GPU's side of machine.h and bench.h: launches are timed by events, each after a rest and with a
-// cold L2, beside cuBLAS's product of the same matrices.
+// machine.h and gpu_timer.h for a GPU: launches are timed by events, each after a rest and with a cold L2,
+// beside cuBLAS's product of the same matrices.
 #include <chrono>
 #include <cmath>
 #include <thread>
 
-#include "common/lab/cublas.h"
-#include "common/lab/gpu_kernels.h"
-#include "common/lab/nvml.h"
+#include "common/cublas.h"
 #include "common/machine.h"
+#include "common/nvml.h"
+#include "common/timing_kernels.h"
 
 void in_each_order(const Verify& verify, unsigned) { verify(); }
 
@@ -16,7 +16,7 @@ void run_checked(const std::string& what, const Traffic&, const Launch& launch) 
     finish_launch(what);
 }
 
-// ---- Bench ----
+// ---- GpuTimer ----
 
 // A GPU's event.
 class Event {
@@ -43,10 +43,10 @@ static Nvml nvml_of(int device) {
     return Nvml(bus);
 }
 
-struct Bench::Timing {
-    explicit Timing(const Bench& bench)
-        : nvml(nvml_of(bench.device)), zeros((bench.l2_bytes * 2 / sizeof(float) / 256 + 1) * 256),
-          multiprocessors(bench.multiprocessors) {
+struct GpuTimer::Timing {
+    explicit Timing(const GpuTimer& timer)
+        : nvml(nvml_of(timer.device)), zeros((timer.l2_bytes * 2 / sizeof(float) / 256 + 1) * 256),
+          multiprocessors(timer.multiprocessors) {
         check_cuda(cudaMemset(zeros.data(), 0, zeros.size() * sizeof(float)), "cudaMemset");
         counting.upload(std::vector<Counting>(counting.size()));
     }
@@ -83,7 +83,7 @@ struct Bench::Timing {
     int multiprocessors;
 };
 
-Bench::Timing& Bench::timing() {
+GpuTimer::Timing& GpuTimer::timing() {
     if (!timing_) timing_ = std::make_shared<Timing>(*this);
     return *timing_;
 }
@@ -97,7 +97,7 @@ static int attribute(cudaDeviceAttr which, int device) {
 // Sources: for lanes the CUDA C++ Programming Guide, "Throughput of Native Arithmetic
 // Instructions"; for tensor cores (FP16, FP32 sums) NVIDIA's whitepapers on V100, A100 and H100.
 // Other architectures get 0: there a GeForce has half the rate of the professional cards.
-double Bench::peak_at(double mhz, Limit which) const {
+double GpuTimer::peak_at(double mhz, Limit which) const {
     Limits flop = {};  // a clock, of a multiprocessor
     flop.fp32_gflops = sm <= 80 ? 128 : 256;
     flop.half2_gflops = sm == 80 || sm == 90 ? 512 : sm < 90 ? 256 : 0;
@@ -106,28 +106,28 @@ double Bench::peak_at(double mhz, Limit which) const {
     return flop.*which * multiprocessors * mhz * 1e-3;
 }
 
-static Gpu gpu_of(const Bench& bench) {  // whose gpu is not known yet
+static Gpu gpu_of(const GpuTimer& timer) {  // whose gpu is not known yet
     cudaDeviceProp properties;
-    check_cuda(cudaGetDeviceProperties(&properties, bench.device), "cudaGetDeviceProperties");
+    check_cuda(cudaGetDeviceProperties(&properties, timer.device), "cudaGetDeviceProperties");
     if (const auto known = find_gpu(properties.name)) return *known;
-    const double mhz = attribute(cudaDevAttrClockRate, bench.device) * 1e-3;
-    const double memory_ghz = attribute(cudaDevAttrMemoryClockRate, bench.device) * 1e-6;
-    const double bus_bytes = attribute(cudaDevAttrGlobalMemoryBusWidth, bench.device) / 8.0;
+    const double mhz = attribute(cudaDevAttrClockRate, timer.device) * 1e-3;
+    const double memory_ghz = attribute(cudaDevAttrMemoryClockRate, timer.device) * 1e-6;
+    const double bus_bytes = attribute(cudaDevAttrGlobalMemoryBusWidth, timer.device) / 8.0;
     // Shared memory: 32 banks of 4 bytes a clock, on every GPU that CUDA 13 knows.
-    const auto peak = [&](Limit which) { return bench.peak_at(mhz, which); };
-    const Limits limits = {2 * memory_ghz * bus_bytes,   bench.multiprocessors * mhz * 0.128,
+    const auto peak = [&](Limit which) { return timer.peak_at(mhz, which); };
+    const Limits limits = {2 * memory_ghz * bus_bytes,   timer.multiprocessors * mhz * 0.128,
                            peak(&Limits::fp32_gflops),   peak(&Limits::half2_gflops),
                            peak(&Limits::tensor_gflops), peak(&Limits::wgmma_gflops)};
     return {properties.name, limits, {}, "by the device's attributes"};
 }
 
-Bench::Bench(int device, int)
+GpuTimer::GpuTimer(int device, int)
     : device(select_device(device)), sm(10 * attribute(cudaDevAttrComputeCapabilityMajor, device) +
                                         attribute(cudaDevAttrComputeCapabilityMinor, device)),
       multiprocessors(attribute(cudaDevAttrMultiProcessorCount, device)),
       l2_bytes(attribute(cudaDevAttrL2CacheSize, device)), gpu(gpu_of(*this)) {}
 
-Row Bench::where() const {
+Row GpuTimer::where() const {
     int version = 0;
     check_cuda(cudaRuntimeGetVersion(&version), "cudaRuntimeGetVersion");
     return {{"gpu", gpu.full_name},
@@ -136,13 +136,13 @@ Row Bench::where() const {
             {"date", today()}};
 }
 
-Clocks Bench::clocks_beside(const Launch& launch, double ms) {
+Clocks GpuTimer::clocks_beside(const Launch& launch, double ms) {
     Timing& with = timing();
     with.count(launch, ms);
     return {with.nvml.sm_clock(), with.nvml.memory_clock(), with.mhz(), "probe"};
 }
 
-std::vector<Rested> Bench::time(const std::vector<Launch>& launches, int repeat, bool cold) {
+std::vector<Rested> GpuTimer::time(const std::vector<Launch>& launches, int repeat, bool cold) {
     for (const Launch& launch : launches) launch();  // warm up: module loading, clocks
     finish_launch("the warm-up launch");
     Event begin, end;
@@ -164,7 +164,7 @@ std::vector<Rested> Bench::time(const std::vector<Launch>& launches, int repeat,
     return rested;
 }
 
-Sustained Bench::sustained(const Launch& launch, double ms) {
+Sustained GpuTimer::sustained(const Launch& launch, double ms) {
     Timing& with = timing();
     Event begin, end;
     const auto queue = [&](double length) {  // launches that take so many milliseconds
@@ -197,8 +197,8 @@ OptionTable Machine::options(Options& o) {
 }
 
 Machine::Machine(const Options& options, const Facts& facts)
-    : options_(options), bench_(options.device), gpu_(options.gpu.value_or(bench_.gpu)) {
-    const Row at = bench_.where();
+    : options_(options), timer_(options.device), gpu_(options.gpu.value_or(timer_.gpu)) {
+    const Row at = timer_.where();
     std::printf("%s, driver %s, CUDA %s, clocks up to %d MHz (SM) and %d MHz (memory)\n",
                 at[0].value.c_str(), at[1].value.c_str(), at[2].value.c_str(),
                 attribute(cudaDevAttrClockRate, options.device) / 1000,
@@ -241,21 +241,21 @@ void Machine::measure(const Product& p, Row& row) {
         const Launch beside = [&] {
             cublas.multiply(p.shape.M, p.shape.N, p.shape.K, p.at.A, p.at.B, p.at.C, in, out, sums);
         };
-        const std::vector<Rested> times = bench_.time({launch, beside}, options_.repeat);
+        const std::vector<Rested> times = timer_.time({launch, beside}, options_.repeat);
         const Rested &mine = times[0], &its = times[1];
         gflops = p.flop() / mine.median * 1e-6;
-        add_times(row, mine, p.flop(), bench_.gpu.peak.*peak);
+        add_times(row, mine, p.flop(), timer_.gpu.peak.*peak);
         add_library(row, "cublas", p.flop(), mine, its);
         row += {{"repeats", std::to_string(options_.repeat)}};
         add_clocks(row, mine.clocks);
-        row += {{"percent_of_peak_at_clock", percent(gflops, bench_.peak_at(mine.clocks.sm, peak))},
+        row += {{"percent_of_peak_at_clock", percent(gflops, timer_.peak_at(mine.clocks.sm, peak))},
                 {"cublas_mhz", figure(its.clocks.sm)}};
         if (!options_.rested) {
             progress(p.name() + ": timing without a rest");
-            add_sustained(row, bench_.sustained(launch, mine.median), p.flop());
-            add_sustained(row, bench_.sustained(beside, its.median), p.flop(), "cublas_");
+            add_sustained(row, timer_.sustained(launch, mine.median), p.flop());
+            add_sustained(row, timer_.sustained(beside, its.median), p.flop(), "cublas_");
         }
     }
     add_prediction(row, p.flop(), p.traffic(), p.facts.arithmetic, gpu_, gflops);
-    row += bench_.where();
+    row += timer_.where();
 }

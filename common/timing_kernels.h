@@ -1,10 +1,10 @@
-// The harness's own kernels, apart from the host code beside them: nvcc takes three times as long as
-// the host's compiler for that code, and the first row of ./run waits for it.
+// The kernels that timing needs. They stand apart from machine_gpu.cu, because nvcc takes three times as
+// long as the host's compiler for that code, and the first row of ./run waits for it.
 #pragma once
 
 #include <cstddef>
 
-#include "common/lab/clock.h"
+#include "common/clock.h"
 
 // Of a multiprocessor: when launches began, and how long all of them have taken.
 struct Counting {

@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "common/harness.h"
+#include "common/stage.h"
 
 // Elements from row to row. Where a copy is needed, rows of whole 128 bytes, the lines of L2: a
 // tile's rows of 128 bytes would lie in two lines each.

@@ -1,0 +1,73 @@
+// The facts about a stage that the harness needs to verify it and to predict its speed.
+#pragma once
+
+#include <string>
+#include <vector>
+
+// The limits of a GPU. 0: it has no such unit, or the figure is unknown.
+struct Limits {
+    double bandwidth_gbs;  // device memory, GB/s (10^9 bytes)
+    double shared_gbs;  // shared memory, all multiprocessors together
+    // GFLOP/s, a multiply-add counted as 2 flop.
+    double fp32_gflops;
+    double half2_gflops;  // FP16 pairs on the ordinary lanes
+    double tensor_gflops;  // tensor cores: FP16 in, FP32 accumulate; by mma_sync
+    double wgmma_gflops = 0;  // the same by wgmma
+    double l2_gbs = 0;  // loads that L2 has, each sector for one block
+};
+
+using Limit = double Limits::*;  // which of them
+
+// The unit that a stage computes with, and what its accumulator can hold.
+struct Arithmetic {
+    const char* name;
+    Limit peak;
+    double exact_limit;  // the accumulator holds every integer up to this
+    double unit_roundoff;  // of one multiply-add
+    // What the loads of global memory are predicted from. Blocks of tensor cores ask for more than
+    // device memory could deliver: L2 serves them.
+    Limit memory = &Limits::bandwidth_gbs;
+};
+
+constexpr Arithmetic kFp32 = {"FP32", &Limits::fp32_gflops, 16777216.0, 0x1p-24};
+constexpr Arithmetic kHalf2 = {"FP16 pairs", &Limits::half2_gflops, 2048.0, 0x1p-11};
+// A tensor core truncates where an ordinary lane rounds, an error of up to 2^-23. It also aligns
+// the addends to the largest exponent before it adds them, which can lose as much again. Source: M.
+// Fasi, N. Higham, M. Mikaitis, S. Pranesh, "Numerical behavior of NVIDIA tensor cores", PeerJ
+// Computer Science 7, 2021.
+constexpr Arithmetic kTensor = {"tensor cores", &Limits::tensor_gflops, 16777216.0, 0x1p-22,
+                                &Limits::l2_gbs};
+constexpr Arithmetic kWgmma = {"wgmma", &Limits::wgmma_gflops, 16777216.0, 0x1p-22,
+                               &Limits::l2_gbs};
+
+// C = A * B on device memory: A (M x K), B (K x N), C (M x N), row-major, packed, 256-byte aligned.
+template <class In, class Out>
+using Launcher = void (*)(int M, int N, int K, const In* A, const In* B, Out* C);
+
+// One of the forms of a kernel that a launcher chooses from.
+struct FormFacts {
+    std::string name;
+    int m, n;  // rows and columns of C that its blocks, or those of a cluster, compute together
+    int k;  // the depth of a step; of the blocks that share the steps of a tile, a step for each
+};
+
+// Facts about a stage that do not depend on the type of its operands.
+struct Facts {
+    // How many elements of A and B all threads together load from global memory: counted by the
+    // emulator, which must agree. nullptr: nothing is stated, and the table shows what is counted.
+    double (*loaded_elements)(double M, double N, double K) = nullptr;
+    // How many bytes all threads together load from shared memory: counted likewise. nullptr: none.
+    double (*shared_loaded_bytes)(double M, double N, double K) = nullptr;
+    Arithmetic arithmetic = kFp32;
+    // Only if a block takes more shared memory than the 48 KiB that every GPU allows: how many
+    // bytes, and which step takes less.
+    int shared_bytes = 0;
+    const char* smaller_step = "";
+    // How many floats all threads together store, but for atomicAdd; nullptr: each of C once.
+    double (*stored_elements)(double M, double N, double K) = nullptr;
+    // The forms that a launcher chooses from (see fastest()), and which it chooses for a shape.
+    std::vector<FormFacts> forms = {};
+    std::string (*chosen)(int M, int N, int K) = nullptr;
+    // A launcher of bfloat16 (--bf16), with the same traffic.
+    Launcher<struct __nv_bfloat16, float> bf16 = nullptr;
+};
