@@ -5,7 +5,7 @@ import shutil
 
 import pytest
 
-from book import pages
+from languages import glossary
 from support import ROOT, tool
 
 polib = pytest.importorskip("polib", reason="python3-polib is missing")
@@ -66,7 +66,7 @@ def test_glossary_says_what_the_tables_catalogue_says(language):
     words = {entry.msgid.strip(): entry.msgstr.strip() for entry in catalogue}
     lines = (ROOT / f"docs/glossary.{language}.md").read_text().splitlines()
     rows = [line.split(" | ")[1].replace("`", "") for line in lines if line.count(" | ") > 2]
-    lacking = [term for term, row in pages.glossary().items()
+    lacking = [term for term, row in glossary().items()
                if "meaning" in row and not any(cell.startswith(words[row["meaning"]]) for cell in rows)]
     assert not lacking, f"another meaning than in docs/po/{language}/tables.po: {lacking}"
 

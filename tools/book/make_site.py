@@ -26,6 +26,7 @@ import process
 import programs
 import view
 from book import diff_page, pages
+from languages import LANGUAGES, glossary, translations
 from programs import ROOT
 from results import Wrong
 
@@ -143,7 +144,7 @@ class Book:
         """The text of a page for Sphinx."""
         text = pages.translation(page, self.own(page)).read_text()
         text = re.sub(r"\[!\[[^\]]*\]\((\.\./)+actions[^)]*\)\]\([^)]*\) ·\s*", "", text)  # a badge, of the repository's page
-        names = "|".join(pages.LANGUAGES.values())
+        names = "|".join(LANGUAGES.values())
         text = re.sub(rf"(?m)^(?:(?: · )?\[(?:{names})\]\([^)]*\))+\n+", "", text, count=1)  # each page of the site has a switch
         if len(re.search(r"(?m)^# (.*)", text)[1].split(" · ")) == 3:  # in Japanese, Chinese and English
             text = re.sub(r"(?m)^# .*", f"# {self.title(page)}", text, count=1)
@@ -256,9 +257,9 @@ class Book:
     @functools.cached_property
     def terms(self):
         """{word: what the glossary says of it}. A page in English has English words in every language."""
-        found, in_own = {}, view.translations(self.language)
-        for term, row in pages.glossary().items():
-            own = row.get(pages.LANGUAGES[self.language], "")
+        found, in_own = {}, translations(self.language)
+        for term, row in glossary().items():
+            own = row.get(LANGUAGES[self.language], "")
             said = f"{own} · " * bool(own) + f"{term}: {in_own.get(row['meaning'], row['meaning'])}"
             for word in {*re.split("、|[,;] ", re.sub(r" ?\(.*?\)", "", f"{own}、{term}"))}:
                 if len(word) > 1 and not word[0].isdigit() and word not in ORDINARY:
@@ -331,7 +332,7 @@ class Book:
     def speak(self, app, name, template, context, doctree):
         """What the page says of its language; None for one of Sphinx's."""
         page = self.pages.get(name)
-        there = {each: name for each, name in pages.LANGUAGES.items() if not page or on_top(page) or
+        there = {each: name for each, name in LANGUAGES.items() if not page or on_top(page) or
                  pages.translation(page, each).exists()}
         context.update(languages=there, own=self.language, language=self.own(page) if page else self.language, language_label=self.say("Language"),
                        on_this_page=self.say("On this page"))
@@ -355,8 +356,8 @@ def ways_back(to, folder):
     """Links from a page that all languages share to the chapter that it belongs to, or else to the first page."""
     page = ROOT / folder / "README.md" if re.match(r"\d\d_", folder) else ROOT / "README.md"
     there = {language: os.path.relpath(f"{language}/{place(page)}.html", os.path.dirname(to))
-             for language in pages.LANGUAGES if place(page) in pages_in(language)}
-    links = [f'<a href="{at}" lang="{language}">{pages.LANGUAGES[language]}</a>' for language, at in there.items()]
+             for language in LANGUAGES if place(page) in pages_in(language)}
+    links = [f'<a href="{at}" lang="{language}">{LANGUAGES[language]}</a>' for language, at in there.items()]
     return f"<span>↑ {html.escape(folder if page.parent != ROOT else 'README')}:</span> " + " ".join(links)
 
 

@@ -4,9 +4,9 @@ what ./run view says of kernels."""
 import collections
 import re
 
+from languages import LANGUAGES
 from programs import ROOT
 
-LANGUAGES = {"en": "English", "ja": "日本語", "zh": "中文"}
 TABLES = "tables"
 
 
@@ -33,7 +33,7 @@ def english(pages):
     return sorted(page for page in pages if page.suffixes[-2:-1] not in [[f".{each}"] for each in LANGUAGES])
 
 
-def languages(page, own="en", root=ROOT):
+def other_languages(page, own="en", root=ROOT):
     """Links from a page, in its `own` language, to what it is in the others."""
     there = ["en"] + [each for each in LANGUAGES if page in sources(each, root).values()]
     return " · ".join(f"[{LANGUAGES[each]}]({translation(page, each).name})" for each in there if each != own)
@@ -57,7 +57,7 @@ def ways(pages):
         links = [f"{word}: [{re.match('# ([^:]*)', other.read_text())[1]}](../{other.parent.name}/README.md)"
                  for word, others in (("Back", back), ("Next", on)) for other in others]
         found[page] = " · ".join(
-            filter(None, [*links, "[Glossary](../docs/glossary.md)", languages(page, root=page.parent.parent)])) + "\n"
+            filter(None, [*links, "[Glossary](../docs/glossary.md)", other_languages(page, root=page.parent.parent)])) + "\n"
     return found
 
 
@@ -72,15 +72,4 @@ def linked(root):
         for target, anchor in re.findall(r"\]\(([^)\s#]*)#([^)\s]+)\)", page.read_text(errors="replace")):
             english = re.sub(r"\.(?:ja|zh)\.md$", ".md", target or page.name)
             found[(page.parent / english).resolve()].add(anchor)
-    return found
-
-
-def glossary(root=ROOT):
-    """The glossary's rows: {term: {"meaning": ..., "日本語": ..., "中文": ...}}, of plain text."""
-    found = collections.defaultdict(dict)
-    for table in re.findall(r"(?m)(?:^\|.*\n)+", (root / "docs/glossary.md").read_text()):
-        heads, _, *rows = [[re.sub(r" ?\(\[.*?\]\(.*?\)\)|`", "", cell).strip() for cell in line.split("|")[1:-1]]
-                           for line in table.splitlines()]
-        for row in rows:
-            found[row[0]].update(zip((head.removesuffix(" here") for head in heads), row))
     return found

@@ -17,7 +17,8 @@ import tempfile
 import polib
 
 import view
-from book.pages import LANGUAGES, TABLES, headings, languages, linked, sources, translation, ways
+from book.pages import TABLES, headings, linked, other_languages, sources, translation, ways
+from languages import LANGUAGES
 from programs import ROOT
 from results import Wrong, write_whole
 
@@ -153,7 +154,7 @@ def with_ways(text, page, language, root):
     """The ways to the other languages stand below the heading; in an English lesson in its last line."""
     if (last := ways(sorted(root.glob("[0-9][0-9]_*/README.md"))).get(page)) and language == "en":
         return re.sub(FOOTER, lambda _: f"\n{last}", text)
-    others = languages(page, language, root)
+    others = other_languages(page, language, root)
     return re.sub(r"(?m)^# .*\n\n", lambda found: f"{found[0]}{others}\n\n", re.sub("(?m)" + WAYS, "", text), count=1)
 
 

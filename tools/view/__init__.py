@@ -16,7 +16,7 @@ import subprocess
 import sys
 import tempfile
 
-from book.pages import LANGUAGES, glossary
+from languages import LANGUAGES, glossary, translations
 from programs import ROOT
 from view import layouts
 
@@ -150,15 +150,6 @@ class Reader:
         for problem in self.data["problems"]:
             if problem["text"] == ",".join(cells[6:]):
                 problem.update(block=len(self.data["blocks"]) - 1, accesses=accesses)
-
-
-def translations(language, root=ROOT):
-    """{English: what is in that language}, where it isn't out of date"""
-    file = root / f"docs/po/{language}/tables.po"
-    entries = re.findall(r'(?m)^(#, fuzzy\n(?:#.*\n)*)?msgid ((?:".*"\n)+)msgstr ((?:".*"\n?)+)',
-                         file.read_text() if file.is_file() else "")
-    texts = (["".join(map(json.loads, text.splitlines())).strip() for text in each] for fuzzy, *each in entries if not fuzzy)
-    return {english: own for english, own in texts if own}
 
 
 def terms():
