@@ -1,4 +1,4 @@
-// What the page says, in English, Japanese and Chinese. Captions and meanings of words come from view.py.
+// What the page says, in English, Japanese and Chinese. Captions and meanings of words come from explanations.py.
 
 const WORDS = {
   // events

@@ -1,0 +1,73 @@
+"""What the page tells of a kernel, and of the glossary's words.
+
+Captions are in the chapter's view.txt, each with the event that it is about. They and the glossary's meanings are translated in
+docs/po/*/tables.po; what waits there for a translator stands in English. page/words.js has all other words.
+"""
+import re
+
+from languages import LANGUAGES, glossary, translations
+from programs import ROOT
+
+USUAL = 128, 128, 24  # the shape that a page shows if neither a reader nor the chapter says which
+WORDS = ("asynchronous copy", "bank", "bank conflict", "broadcast", "coalesced", "fragment", "lane", "mbarrier", "padding", "phase",
+         "sector", "swizzle", "TMA", "tensor core", "tile", "warp", "wgmma")
+# What the pages call otherwise than the glossary, in each language, and what it means there.
+OWN = {("at best", "最少", "最少"): "The fewest sectors or wavefronts that a request for so many bytes can take.",
+       ("wavefront", "ウェーブフロント", "wavefront"): "One turn of shared memory, a cycle: each bank delivers at most one word."}
+
+
+def told(step, root=ROOT):
+    """The parts of a chapter's view.txt."""
+    file = root / re.split(r"[./]", step)[0] / "view.txt"
+    return file.read_text().strip().split("\n\n") if file.is_file() else []
+
+
+def usual_shape(step):
+    """A tile of C or two, and so many k that every buffer is used again: as view.txt begins with "shape 64 x 128 x 192"."""
+    return next((tuple(map(int, re.findall(r"\d+", part))) for part in told(step) if part.startswith("shape ")), USUAL)
+
+
+def terms():
+    """Of the glossary's rows that a page explains: [(the terms, what each is called), its meaning], both by language."""
+    left = set(WORDS)
+    for term, row in glossary().items():
+        texts = term, *(row.get(LANGUAGES[language], "") for language in ("ja", "zh"))
+        called = [re.split(", |、", re.sub(r" \(.*?\)| 命令| 指令", "", text)) for text in texts]
+        if left & set(called[0]):
+            left -= set(called[0])
+            yield texts, called, row["meaning"]
+
+
+def words(language="en"):
+    """{word: what the glossary says of it}, of the words that a page uses without a sentence of its own."""
+    at, own = list(LANGUAGES).index(language), translations(language)
+    found = {names[at]: own.get(text, text) for names, text in OWN.items()}
+    for texts, called, meaning in terms():
+        for word, name in zip(called[0], called[at]):
+            if word in WORDS:  # Japanese and Chinese texts have some words, such as TMA, in English
+                found[word] = found[name] = f"{texts[at]}: " + own.get(meaning, meaning)
+    return found
+
+
+def sayings(root=ROOT):
+    """What docs/po/*/tables.po has for the pages."""
+    yield from OWN.values()
+    yield from (row["meaning"] for row in glossary(root).values())
+    for file in sorted(root.glob("[0-9][0-9]_*/view.txt")):
+        yield from (caption["text"][0] for caption in captions(file.parent.name, root))
+
+
+def captions(step, root=ROOT):
+    """Of view.txt: parts between empty lines. The first line of each says where: "warp 4 shared load of Bs after barrier, lane 3:
+    b[j] = Bs" is the warp's first shared load of Bs after a barrier, by a line with these words if there are some. The others are what
+    is told."""
+    found, own = [], [translations(language, root) for language in LANGUAGES]
+    for part in told(step, root):
+        if part.startswith("shape "):
+            continue
+        where, *text = part.split("\n")
+        warp, kind, of, after, lane, statement = re.fullmatch(
+            r"(?:warp (\d+) )?([a-z ]+?)(?: of (\w+))?(?: after ([a-z ]+))?(?:, lane (\d+))?(?:: (.+))?", where).groups("")
+        found.append({"warp": int(warp or 0), "kind": kind, "of": of, "after": after, "lane": int(lane or 0),
+                      "statement": statement, "text": [each.get(" ".join(text), " ".join(text)) for each in own]})
+    return found

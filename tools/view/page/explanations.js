@@ -1,0 +1,78 @@
+// What is told of a kernel: its chapter's captions, each at an event of the first block.
+
+addMethods(View, {
+  // The first event of the caption's kind, statement and array, after the first one of the kind that it names.
+  placeTold({ warp, kind, of, after, statement }) {
+    const events = this.blocks[0][warp] || [], notes = this.data.blocks[0].notes;
+    const begin = after ? events.findIndex(e => e.kind === after) : 0;
+    return { index: begin < 0 ? -1 : events.findIndex((e, i) => {
+      if (i < begin || e.kind !== kind) return false;
+      const names = e.access ? [elementName(this.data, e.global, e.addresses.find(a => a !== null), 1)] : [];
+      return (!of || names.some(name => name.match(/^\w+/)[0] === of)) &&
+        this.data.sources[e.file]?.split("\n")[e.line - 1]?.includes(statement);
+    }) };
+  },
+
+  // What stands for {best}, or {lane 4}, in a caption.
+  told(field) {
+    const [name, which] = field.split(" "), lane = which === undefined ? this.lane : +which;
+    const e = this.event, [kind, at, ...rest] = this.note || [];
+    const word = of => e.addresses[of] === null ? null : Math.floor(e.addresses[of] / WORD), lanes = Array.from({ length: 32 }, (_, i) => i);
+    const run = () => {
+      const end = this.events.findIndex((other, i) => i > this.index && other.kind !== e.kind);
+      return (end < 0 ? this.events.length : end) - this.index;
+    };
+    const joined = () => wavefrontsOf({ ...e, width: 16 });  // the reads of this lane's next words are one
+    return {
+      cost: () => e.cost, best: () => e.ideal, width: () => e.width, warp: () => this.warp, warps: () => this.blocks[this.block].length,
+      lanes: () => e.addresses.filter(a => a !== null).length, words: () => new Set(wordsOf(e.addresses, e.width).map(([w]) => w)).size,
+      lane: () => e.addresses[lane] === null ? say("nothing") : elementName(this.data, e.global, e.addresses[lane], e.width),
+      to: () => elementName(this.data, false, e.to[lane], e.width),
+      bank: () => which === undefined ? this.rivals().bank : word(lane) % BANKS,
+      same: () => ranges(lanes.filter(other => word(other) === word(lane))), run,
+      rivals: () => (list => list.length > 8 ? ranges(list) : list.join(", ").replace(/, (\d+)$/, say("andLast") + "$1"))(
+        this.rivals().words.map(each => each.lanes[0])),
+      wide: () => 4 * e.width, joined: () => joined().count, least: () => joined().least,
+      barrier: () => elementName(this.data, false, kind === "load" ? rest[0] : at, 8), bytes: () => rest[1], phase: () => rest[1],
+      part: () => this.product?.rows ? "C" + this.partOf(this.product) : "C",
+      box: () => boxName([this.note]), place: () => boxPlace(this.data, placesOf(this.data, kind === "wgmma" ? rest[+which] : rest[6])[0]),
+    }[name]();
+  },
+
+  // The bank for whose words most lanes of a group take turns, and these words. That of the chosen lane, if it is one of them.
+  rivals() {
+    const { words, groups } = wavefrontsOf(this.event), banks = new Map();
+    for (const each of words) {
+      const key = Math.floor(each.lanes[0] * groups / 32) * BANKS + each.bank;
+      if (!banks.has(key)) banks.set(key, { bank: each.bank, words: [] });
+      banks.get(key).words.push(each);
+    }
+    const most = Math.max(...[...banks.values()].map(each => each.words.length));
+    const worst = [...banks.values()].filter(each => each.words.length === most);
+    return worst.find(each => each.words.some(({ lanes }) => lanes.includes(this.lane))) || worst[0];
+  },
+
+  // The explanation before this one, or after it. From elsewhere, one goes back to the last that was shown.
+  tell(by) {
+    const away = this.captionHere < 0 && by < 0 ? 1 : 0;
+    this.tale = Math.max(0, Math.min(this.tales.length - 1, this.tale + by + away));
+    const { warp, index, lane } = this.tales[this.tale];
+    this.go(0, warp, index, lane);
+  },
+
+  // The caption of this event, or -1.
+  get captionHere() { return this.tales.findIndex(tale => !this.block && tale.warp === this.warp && tale.index === this.index); },
+
+  drawTale() {
+    const of = this.tales.length, here = this.captionHere, e = this.event;
+    if (here >= 0) this.tale = here;
+    this.find("[data-tell='1']").disabled = this.tale === of - 1;
+    this.find("[data-tell='-1']").disabled = here >= 0 ? !here : this.tale < 0;
+    const fill = text => text.replace(/\{([^}]*)\}/g, (_, field) => this.told(field));
+    const text = here >= 0 ? say("taleOf", { here: here + 1, of }) + fill(this.tales[here].text[language])
+      : WANTED.conflict(e) ? fill(WORDS.conflictHere[language]) : WANTED.uncoalesced(e) ? fill(WORDS.uncoalescedHere[language])
+      : say("moments", { n: of });
+    tell(this.find(".tale p"), text, this.known);
+    return here >= 0 ? text : "";
+  },
+});

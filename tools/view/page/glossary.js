@@ -1,0 +1,29 @@
+// Words of the glossary, which a page explains where they come first.
+
+const GLOSSARY = "GLOSSARY";  // of each language: { word: what the glossary says of it }
+// Japanese and Chinese words have no bounds.
+const A_WORD = GLOSSARY.map(words => new RegExp(Object.keys(words).sort((a, b) => b.length - a.length)
+  .map(word => /\w$/.test(word) ? `(?<![\\w.])${word}s?(?![\\w\\[])` : word).join("|"), "i"));
+
+// Fills an element with text. Each word of the glossary, where it comes first, says what it means when it is pointed at, tapped or
+// reached by the tab key. known: Map of the words to the elements that explain them already.
+function tell(element, text, known = new Map()) {
+  const here = new Set();
+  element.replaceChildren();
+  for (let at = 0; at < text.length;) {
+    const found = A_WORD[language].exec(text.slice(at)), words = GLOSSARY[language];
+    if (!found) { element.append(text.slice(at)); break; }
+    const is = word => word.toLowerCase() === found[0].toLowerCase();
+    const word = Object.keys(words).find(each => is(each) || is(each + "s"));
+    element.append(text.slice(at, at + found.index));
+    at += found.index + found[0].length;
+    if (here.has(word) || (known.get(word) || element) !== element) { element.append(found[0]); continue; }
+    here.add(word);
+    known.set(word, element);
+    const span = document.createElement("span");
+    span.className = "word";
+    span.textContent = found[0];
+    explain(span, words[word]);
+    element.append(span);
+  }
+}

@@ -1,0 +1,178 @@
+// The panel of shared memory: banks, words and wavefronts.
+
+addMethods(View, {
+  // One wavefront after the other, then all at once again. Asked once more, it goes on to the next at once.
+  replay() {
+    clearTimeout(this.replaying);
+    this.turn = this.turn < this.turns ? this.turn + 1 : 0;
+    this.drawBanks();
+    if (this.turn) this.replaying = setTimeout(() => this.replay(), 900);
+  },
+
+  // How many wavefronts can be replayed.
+  get turns() {
+    const e = this.event, { count } = e.access && !e.global ? wavefrontsOf(e) : { count: 0 };
+    return count > 1 ? count : 0;
+  },
+
+  // Each word of shared memory that the event asks for: {lanes, wavefronts}. A copy's come later, in wavefronts that nobody counts.
+  wordsNow(event) {
+    const now = new Map();
+    const add = (word, lanes, wavefront) => {
+      const known = now.get(word) || { lanes: [], wavefronts: [] };  // several groups of lanes may want it, one after the other
+      if (wavefront && this.turn === wavefront) known.served = lanes;
+      now.set(word, { ...known, lanes: [...known.lanes, ...lanes], wavefronts: [...known.wavefronts, ...wavefront ? [wavefront] : []] });
+    };
+    if (event.to) wordsOf(event.to, event.width).forEach(([word, lane]) => add(word, [lane]));
+    if (event.access && !event.global) for (const each of wavefrontsOf(event).words) add(each.word, each.lanes, each.wavefront);
+    return now;
+  },
+
+  // The pieces of 16 bytes that TMA or wgmma touches at this event: Map of the first word: the piece's number in its row.
+  piecesNow() {
+    const now = new Map();
+    const [kind, , ...rest] = this.note || [];
+    if (kind === "load" || kind === "store") {
+      const places = placesOf(this.data, rest[6]), of = places.length / rest[5];
+      places.forEach((place, i) => now.set(place / WORD, i % of));
+    } else if (kind === "wgmma" || kind === "mma") {
+      for (const { places, pieces } of [this.product.a, this.product.b])
+        places.forEach((place, i) => now.set(place / WORD, pieces[i]?.piece ?? ""));
+    }
+    return now;
+  },
+
+  // All of shared memory: a row for each 128 bytes of an array, a column for each bank. The number is the wavefront's.
+  drawBanks() {
+    const panel = this.find(".banks"), title = this.find(".banks-title"), e = this.event;
+    this.find(".replay").disabled = !this.turns;
+    this.find(".cells select").disabled = !e.access || e.global;
+    const now = this.wordsNow(e), asks = e.access && !e.global, asked = asks ? wavefrontsOf(e) : null;
+    this.asked = now.size;
+    const lanesOf = turn => (lanes => many(lanes.length, "lanes") + say("comma") + ranges(lanes))(
+      [...new Set(asked.words.flatMap(word => word.wavefront === turn ? word.lanes : []))]);
+    const pieces = this.piecesNow();
+    this.pieces = pieces.size;
+    const all = this.data.arrays.flatMap(array => {
+      const first = Math.floor(array.begin / LINE), last = Math.floor((array.begin + array.bytes - 1) / LINE);
+      return Array.from({ length: last - first + 1 }, (_, i) => ({ array, line: first + i }));
+    });
+    const lit = new Set([...pieces.keys(), ...this.folded ? now.keys() : []].map(word => Math.floor(word * WORD / LINE)));
+    panel.hidden = !all.length || this.folded && !lit.size && (e.global || all.length > 32);
+    const idle = panel.hidden && this.steady && !e.access;
+    this.find(".bank-numbers").hidden = panel.hidden;
+    title.hidden = panel.hidden && !idle;
+    if (idle) title.textContent = say("memoryIdle");
+    this.find(".turns").hidden = panel.hidden || this.folded && !asks;
+    this.find(".key").hidden = panel.hidden && this.folded && !e.access && !this.product && !this.steady;
+    if (panel.hidden) return;
+    title.style.minHeight = this.turn ? title.getBoundingClientRect().height + "px" : "";  // what stands below stays
+    tell(title, pieces.size ? say("piecesTitle", { n: pieces.size }) : !asks ? say("banksTitle")
+      : this.turn ? say("turnTitle", { turn: this.turn, of: asked.count, lanes: lanesOf(this.turn) })
+      : say("wordsTitle", { wavefronts: many(asked.count, "wavefronts"), words: many(now.size, "words") }) +
+        (asked.words.length > now.size ? say("again", { n: asked.words.length - now.size }) : ""), this.known);
+    const earlier = new Set();  // words that this warp has touched
+    for (const past of this.events.slice(0, this.index)) {
+      const list = past.global ? past.to : past.addresses;
+      if (past.access && list) wordsOf(list, past.width).forEach(([word]) => earlier.add(word));
+    }
+    // Both operands of a product, close together; where there is little room, only rows that are touched, and a few beside them.
+    const few = this.folded ? all.length > 16 && lit.size : this.product && !asks, beside = this.folded && lit.size < 9 ? 2 : 0;
+    this.rows = all.filter((_, i) => !few || all.slice(Math.max(0, i - beside), i + beside + 1).some(({ line }) => lit.has(line)));
+    if (this.folded && this.rows.length > 32) this.rows = this.onceOf(this.rows, pieces);
+    let nth = 0;  // in its array
+    this.rows = this.rows.map((row, i) => ({ ...row, nth: nth = row.array === this.rows[i - 1]?.array ? nth + 1 : 0 }));
+    const names = this.rows.map(({ array, line, instead }) => instead !== undefined ? "" :
+      elementName(this.data, false, Math.max(array.begin, line * LINE), 1));
+    const label = this.bankLabel = roomFor([say("bank"), ...names]);
+    const width = panel.parentNode.clientWidth - (this.folded ? 1 : 16);
+    const cell = this.bankCell = Math.max(7, Math.floor((width - label) / BANKS));
+    const high = this.bankHigh = this.folded ? Math.max(3, Math.min(Math.max(11, cell), 16, Math.floor(300 / this.rows.length))) :
+      this.root.matches(".has-ring") && (!this.product || this.rows.length < 25) ? 12 :
+      Math.min(Math.max(11, cell), this.rows.length > 24 ? 14 : 20);
+    const numbers = paint(this.find(".bank-numbers"), label + BANKS * cell, 14);
+    numbers.fillText(say("bank"), 0, 7);
+    for (let bank = 0; bank < BANKS; bank += cell < 16 ? 4 : 1) numbers.fillText(bank, label + bank * cell + 1, 7);
+    const context = paint(panel.firstChild, label + BANKS * cell + 1, this.rows.length * high + 1, title.textContent);
+    let focus = null;
+    const shows = this.find(".cells select").value;
+    const write = (number, middle, y, colour, room) => {
+      context.fillStyle = colour;
+      context.font = FONT.replace("11", Math.min(11, high, room));
+      context.textAlign = "center";
+      context.fillText(number, middle, y + high / 2 + 1);
+      context.font = FONT;
+      context.textAlign = "start";
+      this.numbers.push(number);
+    };
+    this.numbers = [];
+    context.strokeStyle = COLOURS.grid;
+    context.beginPath();
+    this.rows.forEach(({ array, line, instead }, row) => {
+      if (instead !== undefined) return;
+      const words = address => Math.max(0, Math.min(BANKS, Math.ceil((address - line * LINE) / WORD)));
+      const from = label + words(array.begin) * cell, to = label + words(array.begin + array.bytes) * cell;
+      for (const y of [row, row + 1]) context.moveTo(from, y * high + .5), context.lineTo(to, y * high + .5);
+      for (let x = from; x <= to; x += cell) context.moveTo(x + .5, row * high), context.lineTo(x + .5, (row + 1) * high);
+    });
+    context.stroke();
+    const every = Math.max(high < 12 ? 4 : 2, Math.ceil(11 / high)), ends = Math.ceil(11 / high) - 1;
+    this.rows.forEach(({ array, line, nth, instead }, row) => {
+      const y = row * high;
+      context.fillStyle = COLOURS.ink;
+      if (instead !== undefined) return context.fillText(instead, label, y + 8);
+      if (!nth) context.fillRect(0, y, label + BANKS * cell, 1);
+      if (!nth || nth % every === 0 && this.rows[row + ends]?.array === array)
+        context.fillText(names[row], 0, y + Math.max(7, high / 2));
+      const like = (word, found) => JSON.stringify(now.get(word)) === found && rangeAt([array], word * WORD);
+      for (let bank = 0, run; bank < BANKS; bank += run) {  // words in a row that the same lanes get together are one box
+        const word = (line * LINE) / WORD + bank, x = label + bank * cell, found = now.get(word), same = JSON.stringify(found);
+        for (run = 1; found && bank + run < BANKS && like(word + run, same); ++run);
+        if (!rangeAt([array], word * WORD)) continue;
+        const wide = run * cell - 1;
+        context.fillStyle = COLOURS.past;
+        if (earlier.has(word)) context.fillRect(x + 1, y + 1, wide, high - 1);
+        if (!found) continue;
+        focus ??= y;
+        const lanes = this.turn ? found.served : found.lanes;
+        if (!lanes) {  // served before, or to come
+          context.strokeStyle = COLOURS.line;
+          context.fillStyle = COLOURS.past;
+          context.lineWidth = 1;
+          if (Math.min(...found.wavefronts) < this.turn) context.fillRect(x + 1, y + 1, wide, high - 1);
+          else context.strokeRect(x + 2, y + 2, wide - 2, high - 3);
+          continue;
+        }
+        box(context, x + 1, y + 1, wide, high - 1, lanes, this.lane);
+        const number = high < 8 ? "" : shows === "lane" ? lanes[0] + "+".repeat(lanes.length > 1) :
+          String(this.turn || found.wavefronts[0] || "");
+        write(number, x + 1 + wide / 2, y, inkOn(lanes[0]), number.length > 1 ? wide : high);
+      }
+      for (let bank = 0; bank < BANKS; bank += 4) {  // a piece is four words
+        const word = (line * LINE) / WORD + bank, x = label + bank * cell, asked = pieces.get(word);
+        const piece = asked ?? this.state.held.get(word * WORD)?.piece;
+        if (piece === undefined || now.has(word)) continue;
+        context.fillStyle = asked === undefined ? COLOURS.paper : pieceColour(piece);
+        context.fillRect(x + 1, y + 1, 4 * cell - 1, high - 1);
+        if (asked !== undefined) focus ??= y;
+        if (high >= 8 && !now.size)  // of a request the numbers are its own
+          write(piece, x + 2 * cell, y, asked === undefined ? COLOURS.note : inkOn(4 * piece), high);
+      }
+    });
+    if (focus !== null) panel.scrollTop = focus - panel.clientHeight / 3;
+  },
+
+  // A swizzle repeats itself after 8 rows. Where each array's pieces do: its first 8 rows, and two for words on the others.
+  onceOf(rows, pieces) {
+    const piecesOf = ({ line }) => Array.from({ length: BANKS / 4 }, (_, i) => pieces.get(line * LINE / WORD + 4 * i)).join();
+    const of = [...new Set(rows.map(({ array }) => array))].map(array => rows.filter(row => row.array === array));
+    if (!of.every(own => own.every((row, i) => piecesOf(row) === piecesOf(own[i % 8])))) return rows;
+    return of.flatMap(own => own.length < 16 || own.length % 8 ? own : [...own.slice(0, 8),
+      ...[say("soOn", { n: own.length / 8 }), ""].map(instead => ({ array: own[0].array, instead }))]);
+  },
+
+  wordAt(x, y) {
+    const row = this.rows[Math.floor(y / this.bankHigh)], bank = Math.floor((x - this.bankLabel) / this.bankCell);
+    return row && row.instead === undefined && bank >= 0 && bank < BANKS ? { begin: row.line * LINE + bank * WORD, bytes: WORD } : null;
+  },
+});

@@ -1,0 +1,132 @@
+"""The record of a launch, which a traced build writes with --record, as the page takes it.
+
+A record is text, a line each: "A record of a launch" in the emulator's REFERENCE.md. The page gets it as JSON. Lanes' distances
+from the first repeat themselves all the time, so each list of them stands there once, as a pattern.
+"""
+import csv
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+from programs import ROOT
+from view.explanations import captions
+
+
+def record(program, shape, *options):
+    """The record of the program with these options. A wrong result or a race is no failure: the page is to show it. Exits if there
+    is no record."""
+    with tempfile.TemporaryDirectory(prefix="view-") as folder:
+        file = pathlib.Path(folder, "record")
+        run = subprocess.run([program, "--sizes", "x".join(map(str, shape)), "--verify-only",
+                              "--record", file, *options], stdout=subprocess.PIPE)
+        if not file.exists():
+            sys.exit(run.returncode or 1)
+        return file.read_text(errors="replace")
+
+
+class Reader:
+    """The record's lines, each by a function of its kind. data: what the page takes."""
+
+    def __init__(self, name, shape, root):
+        self.data = {"name": name, "shape": shape, "sources": {}, "problems": [], "matrices": [], "arrays": [], "sites": [],
+                     "patterns": [], "blocks": []}
+        self.root, self.numbers, self.matrices = root, {}, {}
+        self.filled = {}  # of a block: {(warp, register of lane 0): which 8 x 8 elements of which note the lanes' have}
+        self.ranges = [(0, 0, 0)]  # of matrices and arrays: begin, end, and where that begins on the page
+
+    def number(self, kind, entry):
+        """Of an entry in that list of the page."""
+        if (kind, entry) not in self.numbers:
+            self.numbers[kind, entry] = len(self.data[kind])
+            self.data[kind].append(entry)
+        return self.numbers[kind, entry]
+
+    def moved(self, address):
+        return next((address - begin + to for begin, end, to in self.ranges if begin <= address < end), address)
+
+    def lanes(self, texts):
+        """A first address and a pattern; nothing where no lane has one."""
+        return self.spread([self.moved(int(text)) if text else None for text in texts])
+
+    def spread(self, numbers):
+        first = next((each for each in numbers if each is not None), None)
+        pattern = tuple(None if each is None else each - first for each in numbers)
+        return [] if first is None else [first, self.number("patterns", pattern)]
+
+    def kernel(self, *name):
+        pass
+
+    def problem(self, *text):
+        self.data["problems"].append({"text": ",".join(text)})
+
+    def matrix(self, name, *numbers):
+        begin, rows, columns, size = map(int, numbers)
+        before, end, to = self.ranges[-1]
+        to += -(-(end - before) // 256) * 256
+        self.data["matrices"].append({"name": name, "begin": to, "rows": rows, "cols": columns, "size": size})
+        self.ranges.append((begin, begin + rows * columns * size, to))
+        self.matrices[numbers[0]] = name
+
+    def array(self, name, *numbers):
+        """g++ places arrays at any bank. On the page each starts in the first banks, or where the one before it ends."""
+        begin, length, size, *lengths = map(int, numbers)
+        to = sum(self.data["arrays"][-1][key] for key in ("begin", "bytes")) if self.data["arrays"] else 0
+        if begin != self.ranges[-1][1]:
+            to = -(-to // 128) * 128 + begin % 32
+        self.data["arrays"].append({"name": name, "begin": to, "bytes": length, "size": size, "lengths": lengths})
+        self.ranges.append((begin, begin + length, to))
+
+    def block(self, *name):
+        self.filled.clear()
+        self.data["blocks"].append({"name": ",".join(name), "warps": [], "notes": []})
+
+    def note(self, kind, *cells):
+        """["load", warp, mbarrier, matrix, x, y, columns, rows, places], ["wgmma", warp, A's places, B's, A's descriptor, B's],
+        ["fill", warp, places], ["mma", warp, A's, B's] or kind and numbers. An mma's are, for each 4 bytes of its registers, the
+        fill that they have come from: 4 * the note's number + which 8 of its places."""
+        notes = self.data["blocks"][-1]["notes"]
+        if kind in ("load", "store"):
+            warp, barrier, matrix, *box = cells[:7]
+            made = [int(warp), self.moved(int(barrier)) if kind == "load" else None, self.matrices.get(matrix, "a copy"),
+                    *map(int, box), self.lanes(cells[7:])]
+        elif kind == "wgmma":
+            middle = cells.index("-")
+            made = [int(cells[0]), self.lanes(cells[3:middle]), self.lanes(cells[middle + 1:]), *cells[1:3]]
+        elif kind == "fill":
+            made = [int(cells[0]), self.lanes(cells[2:])]
+            for part in range(len(cells[2:]) // 8):
+                self.filled[cells[0], int(cells[1]) + 4 * part] = 4 * len(notes) + part
+        elif kind == "mma":
+            made = [int(cells[0]), *(self.spread([self.filled.get((cells[0], int(begin) + at)) for at in range(0, int(length), 4)])
+                                     for begin, length in (cells[1:3], cells[3:5]))]
+        else:
+            made = [int(cells[0]) if kind == "done" else self.moved(int(cells[0])), *map(int, cells[1:])]
+        notes.append([kind, *made])
+
+    def event(self, warp, what, where, width, cost, ideal, notes, *lanes):
+        file, _, line = where.rpartition(":")
+        if file not in self.data["sources"] and (self.root / file).is_file():
+            self.data["sources"][file] = (self.root / file).read_text(errors="replace")
+        warps = self.data["blocks"][-1]["warps"]
+        warps.extend([] for _ in range(int(warp) + 1 - len(warps)))
+        pairs = [cell.partition(">") for cell in lanes]
+        site = self.number("sites", (what, file, int(line) if line.isdigit() else 0, int(width)))
+        warps[int(warp)].append([site, int(cost), int(ideal), int(notes), *self.lanes([pair[0] for pair in pairs]),
+                                 *self.lanes([pair[2] for pair in pairs])])
+
+    def conflict(self, *cells):
+        """WARP,EVENT,LANE of both accesses, and the problem's text."""
+        accesses = [[int(number) for number in side] for side in (cells[:3], cells[3:6]) if side[0]]
+        for problem in self.data["problems"]:
+            if problem["text"] == ",".join(cells[6:]):
+                problem.update(block=len(self.data["blocks"]) - 1, accesses=accesses)
+
+
+def read(text, name, shape, root=ROOT):
+    """The record as the page takes it."""
+    reader = Reader(name, shape, root)
+    reader.data["captions"] = captions(name, root)
+    for kind, *cells in csv.reader(text.splitlines()):
+        getattr(reader, kind)(*cells)
+    return reader.data
