@@ -172,8 +172,9 @@ class Book:
             return tree("", [each for each in self.pages.values() if each.parent == page.parent and each != page])
         top = list(filter(on_top, self.pages.values()))
         links = [(ROOT / link).resolve() for link in re.findall(r"\]\(([^)#]*\.md)", page.read_text())]
-        side = [ROOT / link for link in re.findall(r"\(([^)]*)\) \| \*side road", page.read_text())]
-        road = [ROOT / "docs/primer.md", *(each for each in top if each.parent.name[:2].isdigit() and each not in side)]
+        chapters = [each for each in top if each.parent.name[:2].isdigit()]
+        side = [each for each in chapters if each.parent.name[:2] in pages.side_roads(ROOT)]
+        road = [ROOT / "docs/primer.md", *(each for each in chapters if each not in side)]
         beside = sorted({*top} - {page, *road, *side}, key=[*links, *top].index)  # as the page mentions them
         parts = {"The road": road, "Side roads": side, "Beside the road": beside}
         return "".join(tree(self.say(name), children) for name, children in parts.items())

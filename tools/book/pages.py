@@ -2,6 +2,7 @@
 03_shared_blocking/README.ja.md, docs/po/ja/primer.po that of docs/primer.ja.md. docs/po/ja/tables.po has the words of generated tables, and
 what ./run view says of kernels."""
 import collections
+import csv
 import re
 
 from languages import LANGUAGES
@@ -39,10 +40,16 @@ def other_languages(page, own="en", root=ROOT):
     return " · ".join(f"[{LANGUAGES[each]}]({translation(page, each).name})" for each in there if each != own)
 
 
+def road(root):
+    """{a chapter's number: its row of docs/road.csv}. A side road has back_to, the chapter where it comes back to the road, and some
+    have an idea for the first page, which is longer than their heading."""
+    file = root / "docs/road.csv"
+    return {row["chapter"]: row for row in csv.DictReader(file.read_text().splitlines())} if file.exists() else {}
+
+
 def side_roads(root):
-    """{the number of a chapter beside the road: that of the chapter to which it leads back}, by the first page's table."""
-    page = root / "README.md"
-    return dict(re.findall(r"(?m)^\| \[(\d\d)_.*\*side road, back to (\d\d):", page.read_text() if page.exists() else ""))
+    """{the number of a chapter beside the road: that of the chapter to which it leads back}"""
+    return {number: row["back_to"] for number, row in road(root).items() if row["back_to"]}
 
 
 def ways(pages):

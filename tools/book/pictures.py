@@ -1,4 +1,4 @@
-"""The pictures in docs/pictures that show figures of results or of notes. The others there are SVG files alone.
+"""The pictures in docs/pictures that show figures of results. The others there are SVG files alone.
 
 A picture is a function, which returns the drawing, and a line that says what it was drawn from.
 """
@@ -112,8 +112,8 @@ def waves():
     svg = Svg("Fewer registers, more waves on a SIMD")
     svg.text(20, 52, "A SIMD, a quarter of a compute unit, has 256 VGPRs a lane.")
     svg.text(20, 68, "A bar is all of them, a box a wave with its VGPRs.")
-    table = (ROOT / "08_opencl_gcn/notes.md").read_text()
-    rows = re.findall(r"(?m)^    (0\w+) +(\d+) +\d+ +\d+ +(\d+) +\d+ ", table)
+    table = (ROOT / "docs/results/gcn.txt").read_text()
+    rows = re.findall(r"(?m)^(0\w+) +(\d+) +\d+ +\d+ +(\d+) +\d+ ", table)
     for number, (name, registers, waves) in enumerate(rows):
         y, given = 104 + 50 * number, -(-int(registers) // 4) * 4
         svg.text(20, y - 7, name, "strong")
@@ -121,7 +121,7 @@ def waves():
         svg.box(20, y, 1.5 * 256, 24, 0)
         for wave in range(int(waves)):
             svg.box(20 + 1.5 * given * wave, y, 1.5 * given, 24, 1, registers, "edge")
-    return svg, "The table in 08's notes. VGPRs are given in fours, at most 10 waves."
+    return svg, "docs/results/gcn.txt. VGPRs are given in fours, at most 10 waves."
 
 
 PICTURES = {"00_memory": memory, "00_roof": roof, "02_slots": slots, "03_time": time, "08_waves": waves}

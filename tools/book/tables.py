@@ -1,12 +1,12 @@
 """The tables of the pages, made of a folder of CSVs: what stands between <!-- NAME --> and <!-- /NAME --> on a page is what the
-function NAME below yields for it, a heading and then its rows. A cell "~" keeps what the page has there."""
+function NAME below yields for it, a heading and then its rows."""
 import functools
 import re
 import statistics
 import textwrap
 
 import programs
-from book.pages import english, ways
+from book.pages import english, road, ways
 from programs import ROOT
 from results import Row, Wrong, read
 
@@ -72,25 +72,20 @@ def unit(stage):
 
 
 class Head(str):
-    """A table's heading. "<" marks a column of text; the first is one. "~": the page's."""
+    """A table's heading. "<" marks a column of text; the first is one."""
 
 
-def markdown(items, old=""):
-    """The text of one table, or of several; `old` is what the page has."""
-    was = [line.strip() for line in old.splitlines()]
-    rows = [line.strip("| ").split(" | ") for line in was]
+def markdown(items):
+    """The text of one table, or of several."""
     lines = []
     for item in items:
-        if item == "~":
-            lines += was[:2]
-        elif isinstance(item, Head):
+        if isinstance(item, Head):
             rule = "|".join("---" if not at or "<" in cell else "---:" for at, cell in enumerate(item.split("|")))
-            lines += [""] * bool(lines) + [f"| {item.replace('<', '')} |", f"|{rule}|"]
+            if lines:
+                lines.append("")
+            lines += [f"| {item.replace('<', '')} |", f"|{rule}|"]
         else:
-            cells = item.split(" | ")
-            kept = next((row for row in rows if row[0] == cells[0] and len(row) == len(cells)), None)
-            cells = [(kept[at] if kept else cell[1:] or "-") if cell[:1] == "~" else cell for at, cell in enumerate(cells)]
-            lines.append(f"| {' | '.join(cells)} |")
+            lines.append(f"| {item} |")
     return "\n".join(lines) + "\n"
 
 
@@ -99,7 +94,7 @@ TABLES = {}  # {name: a function of the results, the page and what it has there}
 
 def table(function):
     """Registers a function of the results and the page that yields headings and rows."""
-    TABLES[function.__name__.rstrip("_")] = lambda results, page, old: markdown(function(results, page), old)
+    TABLES[function.__name__.rstrip("_")] = lambda results, page, old: markdown(function(results, page))
     return function
 
 
@@ -115,25 +110,55 @@ def each(name, head, line, csv="", where=lambda row, page: True, groups=""):
     """A table with a line for each row of NAME.csv, or of these CSVs; or for each of the `groups` that across() makes."""
     def made(results, page, old):
         rows = [row for each in (csv or name).split() for row in results(each) if where(row, page)]
-        return markdown([Head(head), *map(line, across(rows, *groups.split()) if groups else rows)], old)
+        return markdown([Head(head), *map(line, across(rows, *groups.split()) if groups else rows)])
     TABLES[name] = made
 
 
-CYCLES = "| H200 | Volta (report) | Pascal (report) | <expected"
 NAMES = {"L1 hit": "L1 hit, 32 KiB", "L2 hit": "L2 hit, 8 MiB", "device memory": "device memory, 1 GiB",
          "MUFU": "MUFU, mean of EX2 and LG2", "MULTIPLY64": "64-bit multiply, four instructions",
          "FP32": "FP32, no TF32", "FP16": "FP16, FP32 sums"}
-for name, what in (("loads", "load"), ("instructions", "instruction")):
-    each(name, CYCLES, lambda row: f"{NAMES.get(row.kind, row.kind)} | {row.cycles:.1f} | {row.volta} | {row.pascal} | ~",
-         "latency", lambda row, page, what=what: row.what == what and row.kind != "curve")
+
+
+def expected(results, name, what):
+    """What was expected of a row of NAME.csv before it was measured, or "-"."""
+    return next((row.expected for row in results("expected") if (row.of, row.what) == (name, what)), "-")
+
+
+def latencies(results, what):
+    """Cycles of loads, or of instructions."""
+    yield Head("| H200 | Volta (report) | Pascal (report) | <expected")
+    for row in results("latency"):
+        if row.what == what and row.kind != "curve":
+            yield (f"{NAMES.get(row.kind, row.kind)} | {row.cycles:.1f} | {row.volta} | {row.pascal} | "
+                   f"{expected(results, 'latency', row.kind)}")
+
+
+@table
+def loads(results, page):
+    return latencies(results, "load")
+
+
+@table
+def instructions(results, page):
+    return latencies(results, "instruction")
+
+
+@table
+def libraries(results, page):
+    """The library in each precision, and what the Volta report says of a V100's."""
+    v100 = {row.precision: row.said for row in results("../volta_report")}
+    yield Head(f"N = {SIZE} | TFLOP/s | of its peak | <V100 (report)")
+    for row in results("library_curves"):
+        if row.n == SIZE:
+            yield (f"{NAMES.get(row.precision, row.precision)} | {row.gflops:T} | {row.percent_of_peak}% | "
+                   f"{v100.get(row.precision, '-')}")
+
+
 for name in ("half_c", "unaligned"):
     each(name, "stage, M x N x K | TFLOP/s | of cuBLAS | MHz",
          lambda row: f"{row.stage}, {row.m} x {row.n} x {row.k} | {row.gflops:T} | {row.percent_of_cublas}% | {row.sm_mhz}")
 each("h100", "N | TFLOP/s | of cuBLAS | MHz", lambda row: f"{row.m} | {row.gflops:T} | {row.percent_of_cublas}% | {row.sm_mhz}",
      "../h100/ladder ../h100/sizes", lambda row, page: row.stage == page.parent.name)
-each("libraries", f"N = {SIZE} | TFLOP/s | of its peak | <V100 (report)",
-     lambda row: f"{NAMES.get(row.precision, row.precision)} | {row.gflops:T} | {row.percent_of_peak}% | ~",
-     "library_curves", lambda row, page: row.n == SIZE)
 each("transfer", "N | <memory | to device | kernel | to host | total | CPU BLAS | CPU / GPU",
      lambda row: f"{row.n} | {row.memory} | {row.h2d_ms:.2f} | {row.kernel_ms:.2f} | {row.d2h_ms:.2f} | {row.total_ms:.2f} | "
                  f"{row.cpu_blas_ms:.2f} | {row.cpu_over_gpu}")
@@ -163,7 +188,8 @@ def limits(results, page):
     yield Head("| measured | nominal | of it | <expected")
     for row in rows:
         measured = f"{row.gflops:T} TFLOP/s | {row.limit:T}" if row.gbs == "-" else f"{row.gbs:.0f} GB/s | {known(row.limit, '.0f')}"
-        yield f"`{row.what}` | {measured} | {known(row.percent_of_limit, unit='%')} | ~"
+        yield (f"`{row.what}` | {measured} | {known(row.percent_of_limit, unit='%')} | "
+               f"{expected(results, 'limits', row.what)}")
     yield Head("| MHz | cycles an instruction | of the peak at that clock | sustained | then MHz | W")
     for row in rows:
         sustained = f"{row.sustained_gflops:T} TFLOP/s" if row.gbs == "-" else f"{row.sustained_gbs:.0f} GB/s"
@@ -343,16 +369,19 @@ TABLES["ablation"] = lambda results, page, old: ablation(
 
 @table
 def ladder_(results, page):
-    """The first page's: a row a chapter. Its words stay, and a new chapter gets the idea from its heading."""
+    """The first page's: a row a chapter, with its idea of docs/road.csv, or else of its heading."""
     stages = results.stages()
     stages[programs.steps()[-1].parent.name] = list(results.stages("opencl").values())[-1]
-    yield Head("~")
+    yield Head("chapter | <idea | predicted TFLOP/s | measured TFLOP/s | of cuBLAS")
     for path in sorted(ROOT.glob("[0-9][0-9]_*/README.md")):
         name, row = path.parent.name, stages.get(path.parent.name)
-        idea = path.read_text().split("\n")[0].partition(": ")[2]
+        at = road(ROOT).get(name[:2], {})
+        idea = at.get("idea") or path.read_text().split("\n")[0].partition(": ")[2]
+        if back := at.get("back_to"):
+            idea = f"*side road, back to {back}:* {idea}"
         of_cublas = f"{row.percent_of_cublas}%" if row and "percent_of_cublas" in vars(row) else "-"  # the OpenCL stages have none
         speeds = f"{row.predicted_gflops:T} | {row.gflops:T}" if row else "- | -"
-        yield f"[{name}]({name}/README.md) | ~{idea} | {speeds} | {of_cublas}"
+        yield f"[{name}]({name}/README.md) | {idea} | {speeds} | {of_cublas}"
 
 
 def timed(results, page, block):
