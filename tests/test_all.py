@@ -10,7 +10,7 @@ import pytest
 import compare as compare_py
 from all import steps
 from programs import listed
-from fakes import STAGES, StandIns, eventually, runs
+from fakes import STAGES, Fakes, eventually, runs
 
 LISTED = {"product": "add_product", "other": "add_program", "gpu": "add_gpu_benchmark", "host": "add_host_benchmark"}
 ON_GPU = [step.program(False) for step in steps(cpu=False)]
@@ -27,7 +27,7 @@ def program(s, name, code=0, before="", csv="what,x\\nnew,1\\n"):
 
 @pytest.fixture
 def s(tmp_path):
-    s = StandIns(tmp_path / "it's a place")
+    s = Fakes(tmp_path / "it's a place")
     for file in ("00_zero/zero_host.cpp", "00_zero/one.cu", "04_four/matmul.cpp"):
         (s.here / file).unlink()
     others = [each for each in listed() if each.kind in LISTED]

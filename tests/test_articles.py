@@ -15,7 +15,7 @@ import re
 
 import pytest
 
-import run as verbs
+import command_line
 from book import claims
 from commands import run
 from support import ROOT
@@ -63,9 +63,9 @@ def check_evidence(command):
     kind = KIND.match(command)
     assert kind, f"`{command}` is neither ./run PROGRAM, ./test -R NAME, grep ... docs/FILE nor a Python tool"
     program, test, file, tool = kind.groups()
-    if program and program not in verbs.VERBS:
+    if program and program not in command_line.HELP:
         try:
-            verbs.programs_meant(program)
+            command_line.programs_meant(program)
         except SystemExit:
             pytest.fail(f"`{command}`: there is no program '{program}'")
     if test:

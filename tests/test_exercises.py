@@ -19,8 +19,8 @@ import shlex
 import pytest
 
 import mutate
+from command_line import programs_meant
 from patches import described
-from run import programs_meant
 from support import ROOT, call, program, tool
 
 PATCHES = sorted(ROOT.glob("[0-9][0-9]_*/exercises/*.patch"))

@@ -11,6 +11,7 @@ import time
 import pytest
 
 import build
+import packages
 import process
 import results
 import run as run_py
@@ -18,13 +19,13 @@ import stages
 import view
 from programs import listed
 from results import write_whole
-from fakes import STAGES, StandIns, eventually, failed, press_ctrl_c, runs
+from fakes import STAGES, Fakes, eventually, failed, press_ctrl_c, runs
 from support import BUILD, ROOT, call, program, tool
 
 
 @pytest.fixture
 def s(tmp_path):
-    return StandIns(tmp_path / "it's a place")
+    return Fakes(tmp_path / "it's a place")
 
 
 # One table and one CSV out of several programs; then other programs, diff, failures.
@@ -239,7 +240,7 @@ def test_bad_input(words, said, tmp_path, monkeypatch, capsys):
 
 
 def test_a_path_that_cmake_cannot_take(tmp_path):
-    s = StandIns(tmp_path / "a;b")
+    s = Fakes(tmp_path / "a;b")
     for command in ("run", "test"):
         failed(s.call(command), 2, "; in it, which CMake takes for its own")
 
@@ -338,14 +339,11 @@ def test_programs_are_built_of_their_sources():
     assert targets
 
 
-def test_the_next_are_built_while_one_runs(s):
-    """And where one does not build, those before it have run."""
-    s.stage("01_one", before=f'touch "{s.here}/runs"')
-    waits = f'n=0; while [ ! -e "{s.here}/runs" ] && [ $n -lt 50 ]; do sleep 0.1; n=$((n + 1)); done'
-    s.cmake(f'case "$*" in *"--target 02"*) {waits}; echo "[1/2] Linking CXX executable bin/02_two_cpu_trace"; sleep 0.5; exit 1;; esac')
+def test_the_first_runs_before_the_next_are_built(s):
+    s.cmake('case "$*" in *"--target 02"*) exit 1;; esac')
     run = s.call("run")
-    assert [line.split()[0] for line in run.stdout.splitlines()[2:4]] == ["01_one", "02_two"]
-    assert run.returncode == 1 and run.stderr == "run: build failed\n" and (s.here / "runs").exists()
+    assert [line.split()[0] for line in run.stdout.splitlines()[2:]] == ["01_one"]
+    assert (run.returncode, run.stderr) == (1, "run: build failed\n")
 
 
 def test_an_error_is_the_compilers_lines(s):
@@ -404,12 +402,11 @@ def test_no_pattern(s, option):
 
 
 def test_only_what_the_tests_need_is_installed(s):
-    (s.here / "no_libraries").touch()
-    (s.bin / "clang-format-14").unlink()
-    gpu = s.with_gpu()
-    assert not re.search("libgtest|clang-format", s.call("test", "03", environment=gpu).calls)
-    assert "libgtest-dev" in s.call("test", environment=gpu).calls
-    assert "clang-format-14" in s.call("test", "--all", environment=gpu).calls
+    for name in ("libgtest-dev", "clang-format-14"):
+        (s.bin / name).unlink()
+    assert "apt-get" not in s.call("test", "03").calls
+    assert "libgtest-dev\n" in s.call("test").calls
+    assert "clang-format-14\n" in s.call("test", "--all").calls
 
 
 def test_the_gpu_is_looked_for_once(s):
@@ -424,31 +421,42 @@ def test_the_gpu_is_looked_for_once(s):
 
 @pytest.mark.parametrize("user", ("root", "sudo", "no sudo"))
 @pytest.mark.parametrize("works", (True, False))
-def test_packages(s, user, works):
-    """Installed once: what is required as root or by sudo, what is optional only as root. Otherwise named, with the command."""
-    (s.here / "no_libraries").touch()
-    (s.bin / "oclgrind").unlink()
-    if user != "root":
-        (s.here / "ordinary_user").touch()
+def test_packages(s, user, works, monkeypatch, capsys):
+    """Missing ones are installed once, as root or by sudo, in the open; what is missing still is named, with the command."""
+    for name, value in {**s.environment(), "PATH": str(s.bin)}.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setattr(build, "BUILD", s.here / "build")
+    monkeypatch.setattr(packages, "PACKAGES", {name: f"programs {name}" for name in ("needed", "extra")})
+    monkeypatch.setattr(os, "geteuid", lambda: 0 if user == "root" else 1000)
     if user == "no sudo":
         s.tool("sudo", "exit 1")
-    s.tool("apt-get", f'case "$*" in *install*libboost*) rm "{s.here}/no_libraries";; esac' if works else
+    s.tool("apt-get", f'case "$*" in *install*needed*) cp /bin/sh "{s.bin}/needed";; esac' if works else
            "echo 'E: no such package' >&2; exit 100")
-    run = s.call("test", "--all", environment={"NO_INSTALL": "1"})
-    assert run.returncode == 2 and "apt-get" not in run.calls and "NO_INSTALL" in run.stderr
-    run = s.call("test", "--all")
+
+    def need():
+        try:
+            missing = packages.need(("needed",), optional=("extra",))
+        except SystemExit as ended:
+            missing = ended.code
+        return missing, capsys.readouterr().err
+
+    line = f"{'' if user == 'root' else 'sudo -n '}apt-get install --no-install-recommends needed extra\n"
+    monkeypatch.setenv("NO_INSTALL", "1")
+    missing, said = need()
+    assert missing == 2 and "NO_INSTALL" in said and "needed, extra" in said
+    monkeypatch.delenv("NO_INSTALL")
+    missing, said = need()
     done = works and user != "no sudo"
-    assert run.returncode == (0 if done else 2) and ("installing " in run.stderr) == (user != "no sudo")
-    assert not done or ("oclgrind" in run.calls) == (user == "root") and "oclgrind" in run.stderr.splitlines()[-1]
-    assert f"to install: {'sudo ' * (user != 'root')}apt-get install " in run.stderr
-    assert done or "libboost-context-dev" in run.stderr and (user == "no sudo" or "no such package" in run.stderr)
-    run = s.call("test", "--all")
-    assert run.returncode == (0 if done else 2) and "apt-get" not in run.calls  # it is not tried again
+    assert missing == (["extra"] if done else 2) and (line in said) == (user != "no sudo"), said
+    assert f"to install: {line.split(' --')[0].replace('-n ', '')}" in said
+    assert done or user == "no sudo" or "no such package" in said
+    calls = s.calls.read_text().count("apt-get")
+    assert need()[0] == missing and s.calls.read_text().count("apt-get") == calls  # it is not tried again
 
 
 def test_without_apt(s):
-    (s.here / "no_libraries").touch()
-    (s.bin / "apt-get").unlink()
+    for name in ("apt-get", "libboost-context-dev"):
+        (s.bin / name).unlink()
     failed(s.call("run"), 2, "(there is no apt-get): libboost-context-dev\n")
     gpu = s.with_gpu()  # which need no emulator
     assert s.call("run", "01", environment=gpu).returncode == 0 and s.call("test", "-R", "03", environment=gpu).returncode == 0
@@ -465,7 +473,7 @@ def test_without_python(s):
     assert run.returncode == 2 and "python3 is missing" in run.stderr.splitlines()[-1]
     s.tool("apt-get", f'case "$*" in *install*python3) cp "{s.here}/python3" "{s.bin}/python3";; esac')
     run = s.call("test")
-    assert (run.returncode, run.stderr) == (0, "run: installing python3 (apt-get)\n") and "ctest" in run.calls
+    assert run.returncode == 0 and run.stderr.count("\n") == 1 and "apt-get install" in run.stderr and "ctest" in run.calls
 
 
 # The real programs; cmake does nothing, as others are using the build folder.

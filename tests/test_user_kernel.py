@@ -100,7 +100,7 @@ def test_planted(own, text, pattern, new, said):
 
 @pytest.mark.parametrize("step", [step for step in programs.steps() if step.suffix == ".cu"], ids=programs.name)
 def test_a_kernel_is_compared_with_stages_of_its_kind(step):
-    text, stage = step.read_text(), user_kernel.Own(step)
+    text, stage = step.read_text(), user_kernel.UserKernel(step)
     said = "wgmma" if "kWgmma" in text else "tensor cores" if "kTensor" in text else "FP32 units"
     assert (stage.half, stage.unit) == ("const float* A" not in text, said)
 

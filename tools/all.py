@@ -1,4 +1,4 @@
-"""What ./run all does, once the programs are built: runs every chapter, and writes CSVs, machine.txt and log.txt."""
+"""./run all: builds and runs every chapter, and writes CSVs, machine.txt and log.txt."""
 import datetime
 import os
 import pathlib
@@ -6,12 +6,15 @@ import re
 import shlex
 import subprocess
 import tempfile
+import time
 from typing import NamedTuple
 
 import build
+import packages
 import process
 from build import BUILD, COMPILER, NVCC
-from process import output, say, show_progress
+from command_line import Parser, need_tools, opencl_packages, results_folder
+from process import fail, output, say, show_progress
 from programs import LADDER, ROOT, listed
 from results import plain, write_whole
 
@@ -114,7 +117,7 @@ def run_step(step, cpu, folder, scratch, log, has_limits):
     return code, csv, code == 0 and bool(csv)
 
 
-def run(folder, cpu):
+def run_steps(folder, cpu):
     """Runs all steps. Returns the exit code: that of the first that failed."""
     write_whole((folder / "machine.txt", describe_machine(cpu)))
     first_failure, written, results, todo = 0, [], [], steps(cpu)
@@ -136,3 +139,30 @@ def run(folder, cpu):
     counts = ", ".join(f"{results.count(each)} {each}" for each in ("done", "skipped", "failed"))
     print(f"{counts}. The results, and what the programs printed (log.txt): {folder}")
     return first_failure
+
+
+def run(words):
+    from compare import compare  # which reads the table of steps above
+    parser = Parser("all", "--cpu -v", "--against")
+    parser.add_argument("folder", nargs="?", default=time.strftime("results-%Y%m%d-%H%M%S"))
+    given = parser.parse_args(words)
+    process.verbose = given.v
+    folder, against = pathlib.Path(given.folder), None
+    if given.against is not None:
+        against = results_folder("--against", given.against)
+        if folder.exists() and folder.samefile(against):
+            fail(2, f"--against '{against}': that is where the results would go")
+    if folder.exists() and not folder.is_dir():
+        fail(2, f"all '{folder}': takes the name of a folder")
+    cpu = build.emulated(given.cpu)
+    need_tools(cpu)
+    missing = packages.need((), optional=(*opencl_packages(cpu), "libopenblas0"))
+    left_out = {"gpu"} if cpu else set()
+    if set(missing) & set(packages.OPENCL):
+        left_out.add("opencl")
+    build.build([each.target(cpu) for each in listed() if each.kind not in left_out])
+    folder.mkdir(parents=True, exist_ok=True)
+    result = run_steps(folder, cpu)
+    if against:
+        compare(folder, against)
+    return result

@@ -24,7 +24,6 @@ os.environ.update(BUILD_DIR=str(BUILD), PYTHONDONTWRITEBYTECODE="1")
 os.environ.setdefault("POCL_CACHE_DIR", str(BUILD / "pocl"))  # because HOME may be read-only
 CORES = str(len(os.sched_getaffinity(0)))
 STEP = re.compile(rb"\[ *\d+(/\d+|%)\] ")  # a line of ninja's or make's progress
-BUILT = re.compile(rb"(?:executable bin/|Built target )(\S+)")
 FAILED = re.compile(rb"FAILED: ")
 BUILT_OF = (".c", ".cl", ".cpp", ".cu", ".cuh", ".h", ".py", ".txt")  # the sources
 CHATTER = re.compile(rb"-- |ninja: (no work to do|Entering|build stopped)|Scanning dependencies|Consolidate compiler|"
@@ -38,7 +37,7 @@ def has_nvcc():
 
 @functools.lru_cache(None)
 def compute_capabilities():
-    """Of each GPU, such as 9.0, a line each. Asked once: where nothing keeps the driver loaded an answer takes a second."""
+    """Of each GPU, such as 9.0, a line each. Asked once: where nothing keeps the driver loaded this takes a second."""
     return process.output("nvidia-smi", "--query-gpu=compute_cap", "--format=csv,noheader")
 
 
@@ -47,8 +46,8 @@ def has_gpu():
 
 
 def nvcc_architecture():
-    """What nvcc's -arch takes for the GPU at hand. CMakeLists.txt, too, builds for sm_90a where the GPU is of 9.0: only that has
-    all of its instructions, and the code of others is the same."""
+    """What nvcc's -arch takes for the GPU at hand. CMakeLists.txt, too, builds for sm_90a where the GPU is of 9.0: only
+    that has all of its instructions, and the code of other kernels is the same."""
     return "sm_90a" if compute_capabilities().startswith("9.0") else "native"
 
 
@@ -62,10 +61,11 @@ def emulated(cpu):
 def check_paths():
     """Exits if a path has characters that CMake or nvcc cannot handle, or if CXX names no compiler."""
     if "CXX" in os.environ and not shutil.which(COMPILER[0]):
-        process.fail(2, f"CXX is '{os.environ['CXX']}', which is no program; it takes a C++ compiler, or unset it for g++")
+        process.fail(2, f"CXX is '{os.environ['CXX']}', which is no program; it takes a C++ compiler, or unset it")
     for path in (ROOT, BUILD, tempfile.gettempdir()):
         if bad := set('";#[]\\<>|\n') & set(str(path)):
-            process.fail(2, f"{path}: a path can't have {' '.join(sorted(bad))} in it, which CMake takes for its own; move it elsewhere")
+            process.fail(2, f"{path}: a path can't have {' '.join(sorted(bad))} in it, which CMake takes for its own; "
+                            "move it elsewhere")
     sources = {file.suffix for file in BUILD.glob("*")} & {".cu", ".h", ".md", ".py"}
     if BUILD in ROOT.parents or sources and not reusable(BUILD / "CMakeCache.txt"):
         process.fail(2, f"BUILD_DIR is {BUILD}, which has other files: takes a folder of its own")
@@ -94,36 +94,34 @@ def check_dates():
         day = time.strftime("%Y-%m-%d %H:%M", time.localtime(later[0].stat().st_mtime))
         touch = f"touch {shlex.quote(str(later[0]))}"
         if len(later) > 1:
+            day += f", as {len(later)} files are"
             touch = f"find {shlex.quote(str(ROOT))} -newermt now -exec touch {{}} +"
-        others = f", as {len(later)} files are" * (len(later) > 1)
-        process.fail(2, f"{later[0].relative_to(ROOT)} is dated in the future, {day}{others}: if the clock is right, {touch}")
+        file = later[0].relative_to(ROOT)
+        process.fail(2, f"{file} is dated in the future, {day}: if the clock is right, {touch}")
 
 
 def configure(tests=False):
-    """Lets CMake look at the sources and at what is installed. Shows on stderr what goes wrong, and then ends the program.
-    tests: with those, which take a moment."""
+    """Lets CMake look at the sources and at what is installed. Shows on stderr what goes wrong, and then ends the
+    program. tests: with those, which take a moment."""
     check_dates()
     with locked():
-        cache, options = BUILD / "CMakeCache.txt", ["-DTESTS=ON"] * tests
+        cache, options = BUILD / "CMakeCache.txt", ["-DTESTS=ON"] if tests else []
         if not reusable(cache):
-            process.say(f"configuring {BUILD}" + " from scratch: it is of another place or compiler" * cache.exists())
+            why = " from scratch: it is of another place or compiler" if cache.exists() else ""
+            process.say(f"configuring {BUILD}{why}")
             cache.unlink(missing_ok=True)
             shutil.rmtree(BUILD / "CMakeFiles", ignore_errors=True)
             # Only in a new folder, because a later change would rebuild everything.
+            in_ci = os.environ.get("CI") not in (None, "", "0", "false")
             options = [f"-DTESTS={'ON' if tests else 'OFF'}", f"-DPython3_EXECUTABLE={sys.executable}",
                        "-G", "Ninja" if shutil.which("ninja") else "Unix Makefiles",
-                       f"-DWARNINGS_ARE_ERRORS={'OFF' if os.environ.get('CI') in (None, '', '0', 'false') else 'ON'}"]
+                       f"-DWARNINGS_ARE_ERRORS={'ON' if in_ci else 'OFF'}"]
         os.environ["COMPUTE_CAPABILITIES"] = compute_capabilities()  # for CMake, now and when the build calls it again
         said = []
-        if process.call(["cmake", "-S", ROOT, "-B", BUILD, "-DCMAKE_TARGET_MESSAGES=OFF", "--no-warn-unused-cli", *options],
-                line=said.append, stderr=subprocess.STDOUT):
+        command = ["cmake", "-S", ROOT, "-B", BUILD, "-DCMAKE_TARGET_MESSAGES=OFF", "--no-warn-unused-cli", *options]
+        if process.call(command, line=said.append, stderr=subprocess.STDOUT):
             sys.stderr.write(b"".join(said).decode(errors="replace"))
-            check_built(1)
-
-
-def building(targets):
-    """The command that builds targets, for process.call() or Popen."""
-    return ["cmake", "--build", str(BUILD), "--parallel", CORES, "--target", *targets]
+            build_failed()
 
 
 def check_space():
@@ -132,46 +130,39 @@ def check_space():
         process.fail(1, f"build failed: no space left in {BUILD}")
 
 
-def check_built(code):
-    process.show_progress("")
-    if code:
-        check_space()
-        process.fail(1, "build failed")
+def build_failed():
+    check_space()
+    process.fail(1, "build failed")
+
+
+def build_configured(targets):
+    """Builds. Shows on stderr what goes wrong, and then ends the program."""
+    command = ["cmake", "--build", BUILD, "--parallel", CORES, "--target", *targets]
+    with locked():
+        code = process.call(command, line=Shown(), stderr=subprocess.STDOUT)
+        process.show_progress("")
+        if code:
+            build_failed()
 
 
 def build(targets):
-    """Configures and builds. Shows on stderr what goes wrong, and then ends the program."""
     configure()
-    with locked():
-        check_built(process.call(building(targets), line=Shown(), stderr=subprocess.STDOUT))
+    build_configured(targets)
 
 
 def each_built(targets):
-    """Builds, and yields each target once it is there, while the next ones are being built."""
-    build(targets[:1])
-    yield targets[0]
-    if not targets[1:]:
-        return
-    there, shown = set(), Shown()
-    with contextlib.ExitStack() as until_built:
-        until_built.enter_context(locked())
-        child = until_built.enter_context(subprocess.Popen(building(targets[1:]), stdout=subprocess.PIPE, stderr=subprocess.STDOUT))
-        until_built.callback(child.terminate)
-        for target in targets[1:]:
-            while child.returncode is None and (target not in there or target == targets[-1]):
-                line = child.stdout.readline()  # what the build said while a program ran waits in the pipe
-                there.update(name.decode() for name in BUILT.findall(line))
-                if line:
-                    shown(line)
-                else:
-                    check_built(child.wait())
-                    until_built.close()
-            yield target
+    """Builds, and yields each target: the first before the others are built, so that its row appears early."""
+    configure()
+    for some in (targets[:1], targets[1:]):
+        if some:
+            build_configured(some)
+        yield from some
 
 
 def reusable(cache):
     """Whether the build folder was configured here, for this place and with the compiler that CXX names."""
-    places = dict(re.findall(r"(?m)^CMAKE_(\w+):[A-Z]+=(.*)$", cache.read_text(errors="replace"))) if cache.exists() else {}
+    text = cache.read_text(errors="replace") if cache.exists() else ""
+    places = dict(re.findall(r"(?m)^CMAKE_(\w+):[A-Z]+=(.*)$", text))
     wanted = {"HOME_DIRECTORY": ROOT, "CACHEFILE_DIR": BUILD}
     if "CXX" in os.environ and places.get("CXX_COMPILER"):
         wanted["CXX_COMPILER"] = os.path.realpath(shutil.which(COMPILER[0]) or COMPILER[0])
@@ -179,7 +170,7 @@ def reusable(cache):
 
 
 class Shown:
-    """Shows the lines of a build: its progress in one line, of an error the compiler's lines, with paths from the root."""
+    """Shows the lines of a build: its progress in one line, of an error the compiler's, with paths from the root."""
 
     def __init__(self):
         self.command_follows = False  # the one that failed, which is not shown

@@ -22,22 +22,29 @@ def fail(code, text):
     sys.exit(code)
 
 
+def end(child):
+    """Ends a program. Ctrl-C has reached it, too: it may clean up for two seconds."""
+    for stop in (child.terminate, child.kill):
+        try:
+            child.wait(timeout=2)
+            return
+        except subprocess.TimeoutExpired:
+            stop()
+    child.wait()
+
+
 def call(words, called=None, line=None, **options):
-    """Runs a program and passes each line of its output to `line`. Returns the exit code as a shell does, and says so if a signal
-    killed it. Stops it if this process is interrupted."""
-    with subprocess.Popen([str(word) for word in words], **({"stdout": subprocess.PIPE} if line else {}), **options) as child:
+    """Runs a program and passes each line of its output to `line`. Returns the exit code as a shell does, and says so if a
+    signal killed it. Stops it if this process is interrupted."""
+    if line:
+        options["stdout"] = subprocess.PIPE
+    with subprocess.Popen([str(word) for word in words], **options) as child:
         try:
             for each in child.stdout or ():
                 line(each)
             child.wait()
         except BaseException:
-            for stop in (lambda: None, child.terminate, child.kill):  # Ctrl-C has reached the child, too: let it clean up
-                stop()
-                try:
-                    child.wait(timeout=2)
-                    break
-                except subprocess.TimeoutExpired:
-                    pass
+            end(child)
             raise
     if child.returncode == -signal.SIGINT:
         sys.exit(130)
@@ -49,7 +56,8 @@ def call(words, called=None, line=None, **options):
 def output(*words):
     """A program's output, stripped; "" if it is missing or fails."""
     try:
-        run = subprocess.run(words, capture_output=True, text=True, errors="replace", stdin=subprocess.DEVNULL, timeout=60)
+        run = subprocess.run(words, capture_output=True, text=True, errors="replace", stdin=subprocess.DEVNULL,
+                             timeout=60)
     except (OSError, subprocess.TimeoutExpired):
         return ""
     return run.stdout.strip() if run.returncode == 0 else ""

@@ -1,18 +1,29 @@
-"""Programs of stages, as ./run starts them: their errors stand below their rows."""
+"""./run [NAME...]: builds programs and runs them. Those of stages print one table and write one CSV."""
 import os
+import pathlib
 import re
 import sys
+import tempfile
 
+import build
+import packages
 import process
+import programs
+from build import BUILD
+from command_line import Parser, check_writable, need_tools, opencl_packages, programs_meant
+from process import fail, say
+from programs import LADDER, ROOT, listed
+from results import write_whole
 
 SHAPE = re.compile(rb"\b(\d+) x (\d+) x (\d+):\s")  # of a product, in what is said of it
 ERROR_MARK = b"\x15"  # options.cpp's
+OF_ONE_PROGRAM = ("--lines-csv", "--record")  # the file has no room for another program's
 
 
 def call_stage(words, name, show):
-    """Runs the program of a stage. Its errors come in its output, marked, so that they stay below the rows and the header that it had
-    printed before: each goes to stderr, every other line to `show`. Returns the exit code and the shape (M, N, K) of the product that
-    was wrong, or None."""
+    """Runs the program of a stage. Its errors come in its output, marked, so that they stay below the rows and the
+    header that it had printed before: each goes to stderr, every other line to `show`. Returns the exit code and the
+    shape (M, N, K) of the product that was wrong, or None."""
     shape = None
 
     def sort(line):
@@ -33,3 +44,139 @@ def see_it(what, shape):
     if shape and max(shape) <= view.LONGEST:
         options = "".join(f" -{edge} {length}" for edge, length in zip("mnk", shape))
         print(f"  See it: ./run view {what}{options}", file=sys.stderr, flush=True)
+
+
+def chosen_programs(words, all_steps):
+    """The programs that the words name: without words all stages, or all steps."""
+    if words:
+        return list(dict.fromkeys(each for word in words for each in programs_meant(word)))
+    return listed(*LADDER) if all_steps else listed("stage")
+
+
+def table_of(program):
+    """What can't be run together: the ladder, OpenCL, the others."""
+    if program.kind in LADDER:
+        return "ladder"
+    return "opencl" if program.kind == "opencl" else "other"
+
+
+def check(chosen, options, csv):
+    """Ends the program where these can't be run together with these options."""
+    names = [each.name for each in chosen]
+    if apart := [each.name for each in chosen if table_of(each) != table_of(chosen[0])]:
+        fail(2, f"{names[0]} and {apart[0]} have tables of their own: run one after the other")
+    for option in OF_ONE_PROGRAM:
+        if option in options and len(chosen) > 1:
+            fail(2, f"{option} is for one program, such as ./run {programs.short(chosen[-1].source)}")
+    if csv is not None and table_of(chosen[0]) == "other" and len(chosen) > 1:
+        fail(2, f"--csv: each of these programs has columns of its own; name one of {' '.join(names)}")
+    if csv is not None:
+        check_writable(csv, "--csv")
+
+
+def without_gpu_benchmarks(chosen):
+    """What can run on the emulator."""
+    for program in chosen:
+        if program.kind == "gpu":
+            say(f"{program.name} times a library on a GPU: left out without one; blas_host times this CPU's")
+    return [program for program in chosen if program.kind != "gpu"]
+
+
+def run(words):
+    given, options = Parser("", "--cpu --steps -v", "--csv").parse_known_args(words)
+    process.verbose = given.v
+    named = []
+    while options and not options[0].startswith("-"):
+        named.append(options.pop(0))
+    chosen = chosen_programs(named, given.steps)
+    if "--fit" in options and [each.name for each in chosen] == ["transfer"]:
+        options.remove("--fit")
+        return process.call([sys.executable, ROOT / "00_machine_limits/fit.py", *options])
+    check(chosen, options, given.csv)
+    if chosen[0].kind == "opencl":
+        cpu = False
+        packages.need(opencl_packages(given.cpu))
+        options += ["--platform", "Portable Computing Language"] * given.cpu
+    else:
+        cpu = build.emulated(given.cpu)
+        if given.cpu:
+            need_tools(cpu)
+        if cpu:
+            chosen = without_gpu_benchmarks(chosen)
+    if not chosen:
+        return 77
+    if chosen[0].kind in LADDER:
+        return run_stages(chosen, cpu, options, given.csv)
+    return run_others(chosen, cpu, options, given.csv)
+
+
+def run_others(chosen, cpu, options, csv):
+    """Runs programs that have tables of their own. Returns the exit code of the first that failed."""
+    first_failure = 0
+    for program, target in zip(chosen, build.each_built([each.target(cpu) for each in chosen])):
+        if len(chosen) > 1:
+            print(f"{target}:", flush=True)
+        words = [*options, "--csv", csv] if csv else options
+        code = process.call([BUILD / "bin" / target, *words], program.name)
+        first_failure = first_failure or code
+    return first_failure
+
+
+def rows_only(stage, show):
+    """What shows the lines of a program from its row on: the header above that has been printed before."""
+    begun = False
+
+    def show_row(line):
+        nonlocal begun
+        begun = begun or line.startswith(f"{stage.row} ".encode())
+        if begun:
+            show(line)
+    return show_row
+
+
+def show(line):
+    """Shows a line of a program, in the place of the program's progress where that stands on the same terminal."""
+    if sys.stdout.isatty() and sys.stderr.isatty() and not process.DUMB:
+        line = b"\r\033[K" + line
+    sys.stdout.buffer.write(line)
+    sys.stdout.flush()
+
+
+def run_stages(chosen, cpu, options, csv):
+    """Runs several stages and merges their output into one table and one CSV."""
+    result, with_rows, rows = 0, False, []
+    with tempfile.TemporaryDirectory(prefix="run-") as scratch:
+        for stage, target in zip(chosen, build.each_built([each.target(cpu) for each in chosen])):
+            file = pathlib.Path(scratch, f"{target}.csv")
+            words = [*options, "--csv", file] if csv else options
+            shows = rows_only(stage, show) if with_rows else show
+            code, shape = call_stage([BUILD / "bin" / target, *words], stage.name, shows)
+            if code == 77 and with_rows:  # this GPU lacks something that the others don't need
+                continue
+            with_rows = with_rows or code == 0
+            result = result or code
+            if code == 1 and cpu:
+                see_it(programs.short(stage.source), shape)
+            if code > 1:
+                return result  # the others would fail in the same way
+            if csv and code == 0:
+                header, *its_rows = file.read_text().splitlines(keepends=True)
+                rows += its_rows if rows else [header, *its_rows]
+    if cpu and with_rows:
+        print("Counted on the CPU: the prediction is the roofline's, and nothing was timed.")
+    if csv and result == 0:
+        write_whole((csv, "".join(rows)))
+    if result == 0 and sys.stdout.isatty() and len({each.chapter for each in chosen}) == 1:
+        show_next(chosen[-1])
+    return result
+
+
+def show_next(stage):
+    """What one may type after a stage has run."""
+    name = stage.chapter[:2] if stage.kind == "stage" else programs.short(stage.source)
+    after = [step for step in programs.steps() if programs.before(step) == stage.source]
+    print(f"Next: ./run view {name} steps through it; exercises: {stage.chapter}/README.md")
+    if after:
+        same = after[0].parent == stage.source.parent
+        name = programs.short(after[0]) if same else after[0].parent.name[:2]
+        print(f"      ./run diff {name} shows what changes next")

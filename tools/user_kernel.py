@@ -16,10 +16,10 @@ import tempfile
 import textwrap
 
 import build
-import packages
 import process
 import programs
 from build import BUILD
+from command_line import need_tools, steps_meant
 from process import fail, say
 from programs import ROOT
 from results import unwritable, write_whole
@@ -53,7 +53,7 @@ UNITS = {"global": ("sectors", "neighbouring threads should access neighbouring 
          "shared": ("wavefronts", "bank conflicts", "03_shared_blocking/README.md#banks")}
 
 
-class Own:
+class UserKernel:
     """A .cu file outside the chapters. words: what stands behind it on the command line."""
 
     def __init__(self, word, words=()):
@@ -112,8 +112,7 @@ class Own:
         """Brings the libraries up to date. That takes a moment: CMake looks at all sources only if there is no build folder yet."""
         if not made.exists() or not build.reusable(BUILD / "CMakeCache.txt"):
             build.configure()
-        with build.locked():
-            build.check_built(process.call(build.building([target]), line=build.Shown(), stderr=subprocess.STDOUT))
+        build.build_configured([target])
         self.folder.mkdir(parents=True, exist_ok=True)
 
     def call(self, *words, generated=()):
@@ -164,7 +163,7 @@ class Own:
 
     def emulated(self, variant="trace"):
         """The program on the emulator."""
-        packages.need(("cmake", "g++", "ninja-build", "libboost-context-dev"))
+        need_tools(cpu=True)
         self.libraries("harness_cpu", BUILD / "emulated.json")
         how = json.loads((BUILD / "emulated.json").read_text())
         made = self.folder / variant
@@ -191,7 +190,7 @@ class Own:
 
     def compiled(self):
         """The program for the GPU."""
-        packages.need(("cmake", "g++", "ninja-build"))
+        need_tools()
         self.libraries("harness", BUILD / "libharness.a")
         made = self.folder / "gpu"
         self.call(build.NVCC, "-O3", "-std=c++17", "-lineinfo", f"-arch={build.nvcc_architecture()}",
@@ -243,7 +242,7 @@ def run_stage(own, cpu, csv_file):
 
 def chapters():
     """The last step of each chapter, as {its name: a file like one's own}."""
-    return {programs.name(step): Own(step) for step in programs.steps() if step.name == "matmul.cu"}
+    return {programs.name(step): UserKernel(step) for step in programs.steps() if step.name == "matmul.cu"}
 
 
 def counted(own, row, lines):
@@ -317,7 +316,7 @@ def run_any(own):
     return process.call([own.emulated("plain" if own.fast else "trace"), *own.words], own.name)
 
 
-def new(words, steps_meant):
+def new(words):
     """./run new FILE.cu --from NN: a copy of that step to begin with."""
     if len(words) != 3 or words[1] != "--from" or not words[0].endswith(".cu"):
         fail(2, "new: takes a file and a step, such as ./run new mine.cu --from 03")
@@ -340,7 +339,7 @@ def name_places(own):
 
 def run(words):
     """./run FILE.cu [OPTION...]"""
-    own = Own(words[0], words[1:])
+    own = UserKernel(words[0], words[1:])
     if own.is_stage:  # which has no such options; any other program may
         process.verbose = process.verbose or "-v" in own.words
         own.cpu = own.cpu or "--cpu" in own.words
@@ -360,13 +359,13 @@ def run(words):
 
 def test(words):
     """./test FILE.cu: what each stage has to pass, as ctest would run it on 01."""
-    own = Own(words[0], [word for word in words[1:] if word != "-V"])
+    own = UserKernel(words[0], [word for word in words[1:] if word != "-V"])
     if not own.is_stage or own.words:
         fail(2, f"{words[0]}: takes a file with launch_matmul(), and no more options" if own.is_stage else
              f"{words[0]}: has no launch_matmul(); ./run {shlex.quote(words[0])} runs it")
     name_places(own)
     process.verbose = "-V" in words
-    packages.need(("cmake", "g++", "ninja-build", "libboost-context-dev"))
+    need_tools(cpu=True)
     build.configure(tests=True)
     registered = (BUILD / "tests/CTestTestfile.cmake").read_text()
     typed = dict(re.findall(r'add_test\(\[=\[01_naive\.(\w+)\]=\] "[^"]*" (.*)\)', registered))

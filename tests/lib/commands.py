@@ -11,9 +11,10 @@ import tempfile
 
 import pytest
 
+from command_line import programs_meant
 from programs import PRODUCTS, listed
-from run import VERBS, programs_meant
 from support import BUILD, ROOT, program
+from usage import HELP
 
 STAND_INS = {  # in the place of what would take long and show nothing more
     **{f"build/bin/{each.target(True)}": 'exec REAL --size 48 "$@"' for each in listed(*PRODUCTS)},
@@ -75,7 +76,7 @@ def build_files():
 def check_exists(command):
     """The stages, programs and files that a command names are the repository's."""
     words = shlex.split(command)
-    if words[0] == "./run" and words[1:] and words[1] not in VERBS and re.match(r"\w[\w/]*$", words[1]):
+    if words[0] == "./run" and words[1:] and words[1] not in HELP and re.match(r"\w[\w/]*$", words[1]):
         assert programs_meant(words[1])  # which ends the test where there is none
     for name in [word.removeprefix("build/bin/") for word in words if word.startswith("build/bin/")]:
         stem = re.sub("_cpu(_trace|_asan)?$", "", name).replace(".", "/")
@@ -99,7 +100,7 @@ def sections(text):
 def builds(command, path):
     """Does this command build the file of that path?"""
     words = command.split()
-    if words[0] != "./run" or len(words) < 2 or words[1] in VERBS:
+    if words[0] != "./run" or len(words) < 2 or words[1] in HELP:
         return words[0] == "nvcc" and f"-o {path}" in command
     return path in [f"build/bin/{each.target(cpu)}" for each in programs_meant(words[1]) for cpu in (False, True)]
 

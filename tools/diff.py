@@ -1,0 +1,52 @@
+"""./run diff: what a step changes. It reads files alone, and needs neither a build nor CMake."""
+import pathlib
+import shutil
+import sys
+import textwrap
+
+import process
+import programs
+from command_line import Parser, refuse
+from process import fail, say
+
+
+def run(words):
+    parser = Parser("diff", "--side")
+    parser.add_argument("steps", nargs="*")
+    given = parser.parse_args(words)
+    one_file = len(given.steps) == 1 and given.steps[0].endswith(".cu")
+    if given.side and not given.steps or len(given.steps) > 2 or one_file:
+        fail(2, "diff: takes a chapter, two steps such as 03 04/1 or 03 mine.cu, or none")
+    steps = programs.steps()
+
+    def found(word):
+        """The steps that the text names: all of a chapter, those whose names begin with it, or a file of one's own."""
+        if word.endswith(".cu") and pathlib.Path(word).is_file():
+            return [pathlib.Path(word)]
+        its = [file for file in steps if programs.meant(word, file.parent.name, file.stem)]
+        return its or refuse("diff: ", word, steps)
+
+    if len(given.steps) == 2:
+        pairs = [[found(word)[-1] for word in given.steps]]
+    else:
+        chosen = found(given.steps[0]) if given.steps else steps
+        pairs = [(before, step) for step in chosen if (before := programs.before(step))]
+    columns = shutil.get_terminal_size((203, 24)).columns
+    if given.side and columns < 160:
+        say(f"--side takes a terminal of 160 columns; this one has {columns}")
+    for number, (before, after) in enumerate(pairs):
+        if number and given.steps:
+            print()
+        every, below = programs.changed_lines(before, after)
+        what = f"{programs.name(before)} -> {programs.name(after)}: {below} lines, {every} with the comment"
+        print(textwrap.fill(what, min(columns, 100), subsequent_indent="    "))
+        if changes := programs.changes(after):
+            print(textwrap.fill(changes, min(columns, 100), initial_indent="    ", subsequent_indent="    "))
+        sys.stdout.flush()
+        if given.steps:
+            labels = [f"--label={programs.name(file)}" for file in (before, after)]
+            how = ["-y", "-t", f"-W{columns}"] if given.side and columns >= 160 else ["-u", *labels]
+            process.call(["diff", f"--color={'never' if process.PLAIN else 'auto'}", *how, before, after])
+    if not [before for before, _ in pairs]:
+        print(f"nothing comes before {given.steps[0]}, the first step")
+    return 0

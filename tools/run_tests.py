@@ -1,0 +1,98 @@
+"""./test: builds and installs what the chosen tests need, and lets ctest run them."""
+import json
+import re
+
+import build
+import packages
+import process
+from build import BUILD
+from command_line import Parser, count, refuse, sources
+from process import fail
+from programs import listed, meant
+
+FLAGS = ("-N -V -VV -Q --progress --rerun-failed --stop-on-failure --schedule-random --print-labels "
+         "--output-on-failure")  # ctest's
+OPTIONS = "-R -E -L -LE -I --repeat --output-junit"
+
+
+def chosen_tests(options):
+    """The tests that ctest would run with these options, {name: [targets and packages that it needs]}: a test carries these
+    in its environment."""
+    said = process.output("ctest", "--test-dir", BUILD, "--show-only=json-v1", *options)
+    if wrong := re.match(r"RegularExpression::compile\(\): (.*)", said):
+        fail(2, f"a pattern is no regular expression: {wrong[1]}")
+    needs = {}
+    for test in json.loads(said or "{}").get("tests", []):
+        properties = {each["name"]: each["value"] for each in test.get("properties", [])}
+        environment = dict(each.split("=", 1) for each in properties.get("ENVIRONMENT", []))
+        needs[test["name"]] = environment.get("NEEDS", "").split()
+    return needs
+
+
+def pattern_of(words):
+    """A regular expression for the names of the tests of chapters, or of programs such as 04/1."""
+    patterns = []
+    for word in words:
+        its = [each for each in listed() if meant(word, each.chapter, each.source.stem)]
+        if not its:
+            refuse("", word, sources())
+        patterns += [f"{each.test}[.][^.]*$" for each in its] if "/" in word else [its[0].chapter[:3]]
+    return f"^({'|'.join(dict.fromkeys(patterns))})"
+
+
+def ctest_options(given):
+    """The words for ctest."""
+    options = []
+    for name, value in vars(given).items():
+        if value and name not in ("all", "chapters"):
+            options.append(f"-{name}" if len(name) < 3 else "--" + name.replace("_", "-"))
+            if value is not True:
+                options.append(str(value))
+    if given.chapters:
+        options += ["-R", pattern_of(given.chapters)]
+    return options
+
+
+def prepare(options):
+    """Builds and installs what these tests need. Without a package that is missing still they are skipped."""
+    wanted = {each for its in chosen_tests(options).values() for each in its}
+    its_packages = sorted(wanted & packages.PACKAGES.keys())
+    if packages.missing_of(its_packages):
+        packages.need((), optional=its_packages)
+        build.configure(tests=True)
+        wanted = {each for its in chosen_tests(options).values() for each in its}
+    targets = sorted(wanted - packages.PACKAGES.keys())
+    build.build(["all"] if "all" in targets else targets or ["harness_host"])
+
+
+def run(words):
+    process.command = "test"
+    if words and words[0].endswith(".cu"):
+        import user_kernel
+        return user_kernel.test(words)
+    parser = Parser("", f"--all {FLAGS}", OPTIONS)
+    for option in ("-j", "--timeout"):
+        parser.add_argument(option, type=count(10**6))
+    parser.add_argument("chapters", nargs="*")
+    given = parser.parse_args(words)  # unknown options ended it: ctest would ignore them
+    process.verbose = given.V or given.VV
+    if given.chapters and given.R:
+        fail(2, "takes chapters, such as 03 04, or -R REGEX, not both")
+    options = ctest_options(given)
+    every = given.all or given.chapters or given.rerun_failed or given.R or given.L or given.LE or given.I
+    if not every:
+        options += ["-LE", "thorough"]
+    packages.find_opencl()
+    build.configure(tests=True)
+    tests = chosen_tests(options)
+    if not tests:
+        fail(2, "no test has such a name; ./test -N lists those of ./test, ./test --all -N all")
+    if given.N:  # ctest would also say of each test which of its programs is not built
+        print(*tests, f"{len(tests)} tests", sep="\n")
+        return 0
+    prepare(options)
+    command = ["ctest", "--test-dir", BUILD, "--output-on-failure", "--no-tests=error", f"-j{build.CORES}"]
+    code = process.call([*command, *options])
+    if not every:
+        print("Planted faults, exercises, nvcc lines and the texts: ./test --all, or ./test 03 for all of a chapter")
+    return code
