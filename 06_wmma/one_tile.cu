@@ -132,32 +132,34 @@ int main(int argc, char** argv) {
         {"--seed", "S", "other inputs (default 1)", number(seed, 0, UINT32_MAX)},
         device_option(device),
     };
-    return run_program(
-        "one_tile", "C = A * B on tensor cores, 16 x 16, by one warp; compared exactly.", options,
-        "Example:  one_tile --seed 7", argc, argv, [&] {
-            select_device(device);
-            // A sum stays within 16 * 8 * 8 = 1024; halves have every integer up to 2048.
-            check<half>("matmul_16x16 (B, C col-major; sums in half)", wmma::mem_col_major,
-                        wmma::mem_col_major, 8, seed, [](const half* A, const half* B, half* C) {
-                            matmul_16x16<<<1, kWarp>>>(A, B, C);
-                        });
-            // Sums up to 16 * 64 * 64 = 65536: exact in a float, too large for a half.
-            check<float>("wmma_ker (B, C row-major; sums in float)", wmma::mem_row_major,
-                         wmma::mem_row_major, 64, seed, [](const half* A, const half* B, float* C) {
-                             wmma_ker<<<1, kWarp>>>(A, B, C);
-                         });
+    const Program program = {
+        "one_tile", "C = A * B on tensor cores, 16 x 16, by one warp; compared exactly.",
+        options,    "Example:  one_tile --seed 7",
+        "probe",    kBuild};
+    return run_program(program, argc, argv, [&] {
+        select_device(device);
+        // A sum stays within 16 * 8 * 8 = 1024; halves have every integer up to 2048.
+        check<half>("matmul_16x16 (B, C col-major; sums in half)", wmma::mem_col_major,
+                    wmma::mem_col_major, 8, seed, [](const half* A, const half* B, half* C) {
+                        matmul_16x16<<<1, kWarp>>>(A, B, C);
+                    });
+        // Sums up to 16 * 64 * 64 = 65536: exact in a float, too large for a half.
+        check<float>("wmma_ker (B, C row-major; sums in float)", wmma::mem_row_major,
+                     wmma::mem_row_major, 64, seed, [](const half* A, const half* B, float* C) {
+                         wmma_ker<<<1, kWarp>>>(A, B, C);
+                     });
 #ifndef CUDA_EMULATOR
-            pass("a fragment passed from foo to bar", true);
+        pass("a fragment passed from foo to bar", true);
 #else
-            constexpr int kPairs[][2] = {{70, 75}, {75, 70}, {75, 80}};
-            for (const auto& [from, to] : kPairs) {
-                compiled_for[fragA] = from;
-                compiled_for[fragB] = to;
-                pass(format("a fragment passed from foo, for sm_%d, to bar, for sm_%d", from, to),
-                     from >= 75 && to >= 75);
-            }
-            for (const std::string& problem : emulator::counts().problems)
-                throw Failure(kWrongResult, problem);
+        constexpr int kPairs[][2] = {{70, 75}, {75, 70}, {75, 80}};
+        for (const auto& [from, to] : kPairs) {
+            compiled_for[fragA] = from;
+            compiled_for[fragB] = to;
+            pass(format("a fragment passed from foo, for sm_%d, to bar, for sm_%d", from, to),
+                 from >= 75 && to >= 75);
+        }
+        for (const std::string& problem : emulator::counts().problems)
+            throw Failure(kWrongResult, problem);
 #endif
-        });
+    });
 }

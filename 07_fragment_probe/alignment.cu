@@ -211,12 +211,16 @@ int main(int argc, char** argv) {
     BenchmarkOptions o;
     o.columns = {{"what", "", -32}, {"memory", "memory", -7},      {"offset", "bytes|on", 6},
                  {"ldm", "ldm", 4}, {"guide", "  the guide", -12}, {"outcome", "outcome", 0}};
-    return run_program("alignment",
-                       "fragments loaded from and stored to memory that is less and less aligned",
-                       {{"--csv", "FILE", "also write the rows to FILE", file_name(o.csv)},
-                        device_option(o.device)},
-                       "Example:\n  alignment --csv alignment.csv", argc, argv, [&] {
-                           Report report(o.csv, o.columns);
-                           try_all(o, report);
-                       });
+    const Program program = {
+        "alignment",
+        "fragments loaded from and stored to memory that is less and less aligned",
+        {{"--csv", "FILE", "also write the rows to FILE", file_name(o.csv)},
+         device_option(o.device)},
+        "Example:\n  alignment --csv alignment.csv",
+        "probe",
+        kBuild};
+    return run_program(program, argc, argv, [&] {
+        Report report(o.csv, o.columns);
+        try_all(o, report);
+    });
 }

@@ -157,6 +157,9 @@ int main(int argc, char** argv) {
         }
         write_whole(csv, text);
     };
-    return run_program("mma_maps", "which element each lane holds in mma.m16n8k16 and ldmatrix",
-                       options, "Example:\n  mma_maps --csv maps.csv", argc, argv, run);
+    const Program program = {
+        "mma_maps", "which element each lane holds in mma.m16n8k16 and ldmatrix",
+        options,    "Example:\n  mma_maps --csv maps.csv",
+        "probe",    kBuild};
+    return run_program(program, argc, argv, run);
 }

@@ -143,7 +143,8 @@ int main(int argc, char** argv) {
     const std::string examples =
         "Examples:\n  probe --use accumulator --type float\n"
         "  probe --use matrix_b --layout row --svg b.svg\n  probe --all --csv all.csv";
-    return run_program("probe", about, options, examples, argc, argv, [&] {
+    const Program program = {"probe", about, options, examples, "probe", kBuild};
+    return run_program(program, argc, argv, [&] {
         if (!all && asked.use != "accumulator" && asked.type == "float")
             throw Failure(kBadCommandLine, "--type 'float': only --use accumulator takes it; " +
                                                asked.use + " takes half");

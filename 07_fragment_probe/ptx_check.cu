@@ -488,7 +488,12 @@ int main(int argc, char** argv) {
         }
         if (wrong) throw Failure(kWrongResult, "an instruction differs from its formula");
     };
-    return run_program("ptx_check",
-                       "compares the PTX instructions of common/ptx/ptx.cuh with their formulas",
-                       chip_options(chip), "Example:\n  ptx_check", argc, argv, run);
+    const Program program = {
+        "ptx_check",
+        "compares the PTX instructions of common/ptx/ptx.cuh with their formulas",
+        chip_options(chip),
+        "Example:\n  ptx_check",
+        "probe",
+        kBuild};
+    return run_program(program, argc, argv, run);
 }

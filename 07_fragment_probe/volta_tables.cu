@@ -220,6 +220,11 @@ int main(int argc, char** argv) {
             "Proven: the labels of matrix_a and matrix_b are exchanged, and the accumulator's table "
             "is half's alone.\n");
     };
-    return run_program("volta_tables", "proves which of the article's fragment tables are wrong",
-                       chip_options(chip), "Example:\n  volta_tables", argc, argv, prove);
+    const Program program = {"volta_tables",
+                             "proves which of the article's fragment tables are wrong",
+                             chip_options(chip),
+                             "Example:\n  volta_tables",
+                             "probe",
+                             kBuild};
+    return run_program(program, argc, argv, prove);
 }

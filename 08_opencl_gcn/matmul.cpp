@@ -32,17 +32,21 @@ struct OpenClOptions : Options {
     bool list = false, slides = false;
 };
 
+std::vector<std::string> stage_names() {
+    std::vector<std::string> names;
+    for (const OpenClStage& stage : kStages) names.push_back(stage.name);
+    return names;
+}
+
 // The name of the stage that `text` means: "04_unroll", "04" or "4"; "04_1" is the first step to it.
 // Throws Failure(kBadCommandLine).
 std::string parse_stage(const std::string& text) {
     std::string found;
-    std::vector<std::string> names;
-    for (const OpenClStage& stage : kStages) {
-        const std::string name = stage.name, begin = name.substr(0, text.size() + 1);
+    for (const std::string& name : stage_names()) {
+        const std::string begin = name.substr(0, text.size() + 1);
         if (text == name || begin == text + "_" || "0" + text == name.substr(0, 2)) found = name;
-        names.push_back(name);
     }
-    return found.empty() ? parse_choice(text, names) : found;
+    return found.empty() ? parse_choice(text, stage_names()) : found;
 }
 
 OptionTable options_of(OpenClOptions& o) {
@@ -79,7 +83,7 @@ void list(const std::vector<FoundDevice>& devices, size_t chosen) {
 constexpr Shape kBeforeDefault = {257, 129, 9};
 
 void run_stages(const OpenClOptions& options, const FoundDevice& device) {
-    const std::vector<Shape> shapes = shapes_of(options, device.gpu ? 4096 : 256);
+    const std::vector<Shape> shapes = shapes_of(options, square(device.gpu ? 4096 : 256));
     if (options.slides) {
         Report report(options.csv, Slides::table(), options.wide);
         Slides(options, options.kernels, device).run(shapes, report);
@@ -118,17 +122,23 @@ int main(int argc, char** argv) {
         "Examples:  08_opencl_gcn --list\n"
         "           08_opencl_gcn --stage 04 --size 1024\n"
         "           08_opencl_gcn --platform nvidia --sizes 1024:8192:1024 --csv opencl.csv";
-    return run_program(
+    const Program program = {
         "08_opencl_gcn",
         "C = A * B for row-major A (M x K), B (K x N), C (M x N), in OpenCL; verifies, then times.",
-        options_of(options), examples, argc, argv, [&] {
-            try {
-                const std::vector<FoundDevice> devices = find_devices(options.platform);
-                const size_t chosen = choose_device(devices, options.device);
-                if (options.list) list(devices, chosen);
-                else run_stages(options, devices[chosen]);
-            } catch (const cl::Error& error) {
-                throw opencl_failure(error);
-            }
-        });
+        options_of(options),
+        examples,
+        "stage",
+        "opencl",
+        {"fp32"},
+        stage_names()};
+    return run_program(program, argc, argv, [&] {
+        try {
+            const std::vector<FoundDevice> devices = find_devices(options.platform);
+            const size_t chosen = choose_device(devices, options.device);
+            if (options.list) list(devices, chosen);
+            else run_stages(options, devices[chosen]);
+        } catch (const cl::Error& error) {
+            throw opencl_failure(error);
+        }
+    });
 }

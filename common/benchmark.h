@@ -12,6 +12,7 @@ constexpr bool kEmulated = true;
 #else
 constexpr bool kEmulated = false;
 #endif
+constexpr const char* kBuild = kEmulated ? "emulator" : "gpu";  // see Program
 
 struct BenchmarkOptions : RunOptions {
     BenchmarkOptions() { repeat = 10; }  // device: -1 if it times the CPU
@@ -33,7 +34,9 @@ inline int run_benchmark(const std::string& name, const std::string& about,
                          int argc, char** argv, const std::function<void(Report&)>& measure) {
     OptionTable options = run_options(o, 1000);
     if (o.device >= 0) options.push_back(device_option(o.device));
-    return run_program(name, about, options += more, examples, argc, argv, [&] {
+    const Program program = {name,     about,       options += more,
+                             examples, "benchmark", o.device < 0 ? "host" : kBuild};
+    return run_program(program, argc, argv, [&] {
         o.verify_only |= kEmulated;
         Report report(o.csv, o.columns, o.wide);
         measure(report);

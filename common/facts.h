@@ -1,6 +1,7 @@
 // The facts about a stage that the harness needs to verify it and to predict its speed.
 #pragma once
 
+#include <array>
 #include <string>
 #include <vector>
 
@@ -70,4 +71,6 @@ struct Facts {
     std::string (*chosen)(int M, int N, int K) = nullptr;
     // A launcher of bfloat16 (--bf16), with the same traffic.
     Launcher<struct __nv_bfloat16, float> bf16 = nullptr;
+    // The launcher takes only multiples of these as M, N and K.
+    std::array<int, 3> multiples = {1, 1, 1};
 };

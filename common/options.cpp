@@ -11,6 +11,7 @@
 #include <filesystem>
 #include <fstream>
 #include <sstream>
+#include <utility>
 
 using Text = const std::string&;
 
@@ -76,26 +77,115 @@ Setter file_name(std::string& into) {
     };
 }
 
-static void print_help(Text name, Text about, const OptionTable& options, Text examples) {
-    std::printf("%s: %s\n\n", name.c_str(), about.c_str());
-    for (const Option& each : options)
+static void print_help(const Program& program) {
+    std::printf("%s: %s\n\n", program.name.c_str(), program.about.c_str());
+    for (const Option& each : program.options)
         std::printf("  %-18s  %s\n", (each.name + " " + each.takes).c_str(), each.help.c_str());
     std::printf(
-        "  -h, --help          this text\n\n%s\n\n"
+        "  -h, --help          this text\n"
+        "  --describe          what this program is and takes, as JSON\n\n%s\n\n"
         "Exit codes: 0 verified, 1 wrong result, 2 bad command line or unwritable output,\n"
         "3 device or memory failed, 77 no usable GPU\n",
-        examples.c_str());
+        program.examples.c_str());
 }
 
-// Returns false if the help is asked for.
-static bool parse_command_line(const OptionTable& options, int argc, char** argv) {
+// A string in JSON.
+static std::string json_string(Text text) {
+    std::string all = "\"";
+    for (const unsigned char c : text)
+        if (c == '"' || c == '\\') all += std::string("\\") + char(c);
+        else if (c < ' ') all += format("\\u%04x", c);
+        else all += char(c);
+    return all + '"';
+}
+
+// A list in JSON, of values in JSON.
+static std::string json_list(const std::vector<std::string>& values) {
+    return "[" + joined(values) + "]";
+}
+
+static std::string json_strings(std::vector<std::string> words) {
+    for (std::string& each : words) each = json_string(each);
+    return json_list(words);
+}
+
+static void print_description(const Program& program) {
+    std::vector<std::string> options, multiples;
+    for (const Option& each : program.options)
+        options.push_back("{\"name\": " + json_string(each.name) + ", \"takes\": " +
+                          json_string(each.takes) + ", \"help\": " + json_string(each.help) + "}");
+    for (const int each : program.multiples) multiples.push_back(std::to_string(each));
+    const std::pair<const char*, std::string> members[] = {
+        {"name", json_string(program.name)},
+        {"about", json_string(program.about)},
+        {"kind", json_string(program.kind)},
+        {"build", json_string(program.build)},
+        {"options", json_list(options)},
+        {"types", json_strings(program.types)},
+        {"stages", json_strings(program.stages)},
+        {"forms", json_strings(program.forms)},
+        {"multiples", multiples.empty() ? "null" : json_list(multiples)}};
+    std::vector<std::string> all;
+    for (const auto& [name, value] : members) all.push_back(json_string(name) + ": " + value);
+    std::printf("{%s}\n", joined(all).c_str());
+}
+
+// How many letters must be changed, added or left out to make one word of the other.
+static size_t edits_between(Text a, Text b) {
+    std::vector<size_t> edits(b.size() +
+                              1);  // between the beginning of `a` and each beginning of `b`
+    for (size_t j = 0; j <= b.size(); ++j) edits[j] = j;
+    for (size_t i = 1; i <= a.size(); ++i) {
+        size_t diagonal = std::exchange(edits[0], i);
+        for (size_t j = 1; j <= b.size(); ++j) {
+            const size_t changed = diagonal + (a[i - 1] != b[j - 1]);
+            diagonal = edits[j];
+            edits[j] = std::min({changed, edits[j] + 1, edits[j - 1] + 1});
+        }
+    }
+    return edits.back();
+}
+
+// The option that a word was perhaps meant to be, or "": one with the same first letter that differs in at
+// most two others, or that the word is the beginning of.
+static std::string nearest_option(Text word, const OptionTable& options) {
+    const std::string typed = word.substr(0, word.find('='));
+    std::string nearest;
+    size_t least = 3;
+    for (const Option& each : options) {
+        if (typed.size() < 4 || each.name.compare(0, 3, typed, 0, 3) != 0) continue;
+        const bool begins = each.name.compare(0, typed.size(), typed) == 0;
+        const size_t edits = begins ? 0 : edits_between(typed, each.name);
+        if (edits < least) {
+            nearest = each.name;
+            least = edits;
+        }
+    }
+    return nearest;
+}
+
+// Returns false if the help or the description is asked for, which are then printed.
+static bool parse_command_line(const Program& program, int argc, char** argv) {
+    const OptionTable& options = program.options;
     for (int i = 1; i < argc; ++i) {
         const std::string word = argv[i];
-        if (word == "-h" || word == "--help") return false;
+        if (word == "-h" || word == "--help") {
+            print_help(program);
+            return false;
+        }
+        if (word == "--describe") {
+            print_description(program);
+            return false;
+        }
         const auto option = std::find_if(options.begin(), options.end(),
                                          [&](const Option& each) { return each.name == word; });
-        if (option == options.end())
-            throw Failure(kBadCommandLine, "no option '" + word + "' in this build; see --help");
+        if (option == options.end()) {
+            const std::string near = nearest_option(word, options);
+            throw Failure(kBadCommandLine,
+                          "no option '" + word + "' in this build; " +
+                              (near.empty() ? "see" : "did you mean " + near + "? See") +
+                              " --help");
+        }
         const bool takes = !option->takes.empty();
         if (takes && i + 1 == argc) throw Failure(kBadCommandLine, word + ": needs a value");
         const std::string value = takes ? argv[++i] : "";
@@ -141,13 +231,11 @@ static void print_error(const std::string& lines) {
     std::fflush(stdout);
 }
 
-int run_program(Text name, Text about, const OptionTable& options, Text examples, int argc,
-                char** argv, const std::function<void()>& body) {
-    std::string wrong = name + ": ";
+int run_program(const Program& program, int argc, char** argv, const std::function<void()>& body) {
+    std::string wrong = program.name + ": ";
     ExitCode code = kDeviceFailed;
     try {
-        if (parse_command_line(options, argc, argv)) body();
-        else print_help(name, about, options, examples);
+        if (parse_command_line(program, argc, argv)) body();
         return kVerified;
     } catch (const Failure& failure) {
         wrong += failure.what();
@@ -197,9 +285,9 @@ OptionTable product_options(Options& o, Text default_size) {
     return options += run_options(o, 10000);
 }
 
-std::vector<Shape> shapes_of(const Options& o, int default_size) {
+std::vector<Shape> shapes_of(const Options& o, Shape otherwise) {
     std::vector<Shape> shapes = o.sizes;
-    if (shapes.empty()) shapes = {square(default_size)};
+    if (shapes.empty()) shapes = {otherwise};
     for (Shape& s : shapes) s = {int(o.m ? o.m : s.M), int(o.n ? o.n : s.N), int(o.k ? o.k : s.K)};
     return shapes;
 }

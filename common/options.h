@@ -1,5 +1,5 @@
-// The command line of every program: a table of options, and one clear line for bad input. Then the
-// options of the programs that multiply matrices.
+// The command line of every program: a table of options, one clear line for bad input, and a description
+// for tools. Then the options of the programs that multiply matrices.
 #pragma once
 
 #include <cstdint>
@@ -40,11 +40,24 @@ inline Setter flag(bool& into) {
 Setter shape_list(std::vector<Shape>& into);
 Setter file_name(std::string& into);
 
-// Sets what the command line says, then runs `body`; or prints the help. Returns the exit code; a
-// Failure is a line on stderr, "NAME: what was wrong".
-int run_program(const std::string& name, const std::string& about, const OptionTable& options,
-                const std::string& examples, int argc, char** argv,
-                const std::function<void()>& body);
+// What a program says of itself: --help to a person, --describe to a tool.
+struct Program {
+    std::string name, about;
+    OptionTable options;
+    std::string examples;
+    std::string
+        kind;  // "stage", with the command line of one; "benchmark"; or "probe", which tries what a device does
+    std::string build;  // "gpu", "emulator", "host" or "opencl"
+    // Of a stage:
+    std::vector<std::string> types = {};  // of A and B: "fp32", "fp16", "bf16"
+    std::vector<std::string> stages = {};  // what --stage takes
+    std::vector<std::string> forms = {};  // what --form takes
+    std::vector<int> multiples = {};  // M, N and K must be multiples of these
+};
+
+// Sets what the command line says, then runs `body`; or prints the help or the description, which takes
+// no GPU. Returns the exit code; a Failure is a line on stderr, "NAME: what was wrong".
+int run_program(const Program& program, int argc, char** argv, const std::function<void()>& body);
 
 // What a person can ask of any program that verifies and measures.
 struct RunOptions {
@@ -81,8 +94,8 @@ constexpr long long kMaxK = 8388608;
 inline Shape square(long long size) { return {int(size), int(size), int(size)}; }
 
 OptionTable product_options(Options& options, const std::string& default_size);
-// The shapes that the command line asks for; without --size those lengths are `default_size`.
-std::vector<Shape> shapes_of(const Options& options, int default_size);
+// The shapes that the command line asks for; what it does not say is taken from `otherwise`.
+std::vector<Shape> shapes_of(const Options& options, Shape otherwise);
 
 // The first cells of a verified stage's row. error: what verify_product() returned.
 Row row_of(const std::string& stage, Shape s, double error);

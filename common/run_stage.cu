@@ -49,6 +49,17 @@ struct Case {
     bool reported;  // in a row
 };
 
+static bool is_multiple(Shape s, const Facts& facts) {
+    const auto& [m, n, k] = facts.multiples;
+    return s.M % m == 0 && s.N % n == 0 && s.K % k == 0;
+}
+
+// The least shape that the launcher takes and that is no smaller.
+static Shape rounded_up(Shape s, const Facts& facts) {
+    const auto& [m, n, k] = facts.multiples;
+    return {ceil_div(s.M, m) * m, ceil_div(s.N, n) * n, ceil_div(s.K, k) * k};
+}
+
 // Whether the form takes that shape, as the launcher says.
 static bool takes(Product product, const FormFacts& form, Shape shape) {
     only_form = form.name, product.shape = shape;
@@ -68,7 +79,8 @@ static std::vector<Case> cases_of(const Options& options, const std::vector<Shap
     const std::string form_asked = only_form;
     const bool by_default = options.sizes.empty() && !options.m && !options.n && !options.k;
     if (form_asked.empty() && by_default)
-        for (const Shape& s : Machine::kBeforeDefault) cases.push_back({s, "", false});
+        for (const Shape& s : Machine::kBeforeDefault)
+            cases.push_back({rounded_up(s, product.facts), "", false});
     if (form_asked.empty() && (by_default || options.all_forms))
         for (const FormFacts& form : product.facts.forms) {
             const std::vector<Shape> shapes = Machine::shapes_for(form, options.all_forms);
@@ -92,7 +104,13 @@ static void run_shapes(Launcher<In, Out> launch, const Facts& facts, const Optio
     Product product = {name, facts, sizeof(In), sizeof(Out), options.bf16, multiply};
     Machine machine(options, facts);
     if (options.large_indices) return verify_large_indices(product);
-    const std::vector<Shape> asked = shapes_of(options, Machine::kDefaultSize);
+    const std::vector<Shape> asked =
+        shapes_of(options, rounded_up(square(Machine::kDefaultSize), facts));
+    const auto& [m, n, k] = facts.multiples;
+    for (const Shape& s : asked)
+        if (!is_multiple(s, facts))
+            throw Failure(kBadCommandLine, format("%s: takes only multiples of %d x %d x %d",
+                                                  to_string(s).c_str(), m, n, k));
     Report report(options.csv, begin_table(asked, machine.columns()), options.wide);
     const std::vector<Case> cases = cases_of(options, asked, product);
     for (const Case& each : cases)
@@ -140,16 +158,24 @@ int run_stage(Launcher<In, Out> launch, const Facts& facts, int argc, char** arg
     if (!forms.empty())
         table.push_back({"--form", "NAME", "launch this form, whichever would be chosen",
                          [=](auto& value) { only_form = parse_choice(value, forms); }});
-    const int code = run_program(
-        name, "C = A * B for row-major A (M x K), B (K x N), C (M x N); verifies, then times.",
+    const auto& [m, n, k] = facts.multiples;
+    Program program = {
+        name,
+        "C = A * B for row-major A (M x K), B (K x N), C (M x N); verifies, then times.",
         table += Machine::options(options),
         "Examples:  " + name + " --sizes 1024:8192:1024 --csv ladder.csv\n           " + name +
             " -m 37 -n 129 -k 65 --verify-only",
-        argc, argv, [&] {
-            without_verdict = name.c_str();
-            if (options.bf16) run_shapes(facts.bf16, facts, options, name + " bf16");
-            else run_shapes(launch, facts, options, name);
-        });
+        "stage",
+        kBuild};
+    program.types = {sizeof(In) == 4 ? "fp32" : "fp16"};
+    if (facts.bf16) program.types.push_back("bf16");
+    program.forms = forms;
+    program.multiples = {m, n, k};
+    const int code = run_program(program, argc, argv, [&] {
+        without_verdict = name.c_str();
+        if (options.bf16) run_shapes(facts.bf16, facts, options, name + " bf16");
+        else run_shapes(launch, facts, options, name);
+    });
     without_verdict = nullptr;
     return code;
 }

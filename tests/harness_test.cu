@@ -297,6 +297,22 @@ TEST(Harness, VerifiesFormsThatAreNotChosen) {
     EXPECT_EQ(said_with_forms({}, kWrongResult), "test: the form other takes no shape\n");
 }
 
+void launch_even(int M, int N, int K, const float* A, const float* B, float* C) {
+    if (M % 4 || N % 2 || K % 8) return;
+    launch<99>(M, N, K, A, B, C);
+}
+
+TEST(Harness, VerifiesOnlyMultiplesThatTheLauncherTakes) {
+    Facts facts = {};
+    facts.multiples = {4, 2, 8};
+    EXPECT_EQ(run(launch_even, {}, "test.cu", facts), kVerified);
+    EXPECT_EQ(run(launch_even, {"-m", "12"}, "test.cu", facts), kVerified);
+    testing::internal::CaptureStderr();
+    EXPECT_EQ(run(launch_even, {"-m", "6"}, "test.cu", facts), kBadCommandLine);
+    EXPECT_NE(testing::internal::GetCapturedStderr().find("multiples of 4 x 2 x 8"),
+              std::string::npos);
+}
+
 // ./run puts the rows of several stages below the names of the first one's columns.
 TEST(Harness, AStageWithFormsHasTheColumnsOfAnyOther) {
     const std::string path = testing::TempDir() + "forms.csv";
