@@ -154,7 +154,10 @@ Model fit(const std::vector<Measured>& all, const std::string& memory) {
         const double n = each.n;
         const double x = 3 * n * n / (each.median[kToDevice] + each.median[kToHost]) * 1e-6;
         const double gpu = 2 * n * n * n / each.median[kKernel] * 1e-6;
-        sum_x += x, squares_x += x * x, sum_gpu += gpu, squares_gpu += gpu * gpu;
+        sum_x += x;
+        squares_x += x * x;
+        sum_gpu += gpu;
+        squares_gpu += gpu * gpu;
     }
     return {sum_x / squares_x, sum_gpu / squares_gpu};
 }
@@ -249,7 +252,10 @@ int main(int argc, char** argv) {
             GpuTimer timer(o.device);
             const double first_ms = kEmulated ? 0 : first_launch_ms(sizes[0].M);
             in_each_order([&] {
-                for (const Shape& s : kRagged) verify<size_t>(s), verify<int>(s);
+                for (const Shape& s : kRagged) {
+                    verify<size_t>(s);
+                    verify<int>(s);
+                }
             });
             for (const Shape& s : sizes)
                 if (s.M <= kVerifiedUpTo && !kEmulated) verify<size_t>(s);

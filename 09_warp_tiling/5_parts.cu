@@ -83,7 +83,8 @@ __global__ void __launch_bounds__(kThreads, 1)
     ptx::cp_async_wait_all();
     __syncthreads();  // the first tiles are complete
     load_fragments(0);
-    a_to += other, b_to += other;
+    a_to += other;
+    b_to += other;
 
     float acc[kThreadM][kThreadN] = {};
 #pragma unroll 1  // two steps a turn are 35 KB of code, and warps wait for instructions
@@ -94,9 +95,11 @@ __global__ void __launch_bounds__(kThreads, 1)
             if (s == kStepK - 1) {
                 ptx::cp_async_wait_all();
                 __syncthreads();  // the next tiles are complete, and everyone has read these
-                a_at += other, b_at += other;
+                a_at += other;
+                b_at += other;
                 other = -other;
-                a_to += other, b_to += other;
+                a_to += other;
+                b_to += other;
             }
             load_fragments((s + 1) % kStepK);
             // To and fro along the rows: each multiply-add shares an operand with the one before,

@@ -123,7 +123,8 @@ __global__ void __launch_bounds__(kThreads, 1)
             ptx::mbarrier_wait(&shared.empty[buffer], parity);
             load_tiles(k + kBuffers * kStepK, buffer);
         }
-        buffer = next, parity = next_parity;
+        buffer = next;
+        parity = next_parity;
     }
 
     store_sums<kWide>(acc, tile_row + row, tile_col + col, M, N, C);

@@ -83,7 +83,8 @@ __global__ void __launch_bounds__(kThreads + kProducers, 1)
             for (int j = 0; j < kTileN; j += 64)
                 ptx::bulk_tensor_load(shared.Bs[buffer][j / 64], &B, tile_col + j, k,
                                       &shared.full[buffer]);
-            buffer = (buffer + 1) % kBuffers, parity ^= buffer == 0;
+            buffer = (buffer + 1) % kBuffers;
+            parity ^= buffer == 0;
         }
         return;
     }
@@ -123,7 +124,8 @@ __global__ void __launch_bounds__(kThreads + kProducers, 1)
         ptx::fence_proxy_async();  // what has been read may be overwritten by TMA
         __syncwarp();
         if (lane == 0) ptx::mbarrier_arrive(&shared.empty[buffer]);
-        buffer = next, parity = next_parity;
+        buffer = next;
+        parity = next_parity;
     }
 
     store_sums<kWide>(acc, tile_row + row, tile_col + col, M, N, C);

@@ -34,7 +34,8 @@ __device__ constexpr int swizzled(int row, int column) { return column ^ row % 8
 struct Place {
     __device__ Place(int N, int tile) {
         const int tiles_n = ceil_div(N, kTileN);
-        row = tile / tiles_n * kTileM, col = tile % tiles_n * kTileN;
+        row = tile / tiles_n * kTileM;
+        col = tile % tiles_n * kTileN;
     }
     int row, col;
 };
@@ -94,7 +95,8 @@ __global__ void __launch_bounds__(kThreads + kProducers, 1)
                 for (int j = 0; j < kTileN; j += 64)
                     ptx::bulk_tensor_load(shared.Bs[buffer][j / 64], &B, at.col + j, k,
                                           &shared.full[buffer]);
-                buffer = (buffer + 1) % kBuffers, parity ^= buffer == 0;
+                buffer = (buffer + 1) % kBuffers;
+                parity ^= buffer == 0;
             }
         }
         return;
@@ -137,7 +139,8 @@ __global__ void __launch_bounds__(kThreads + kProducers, 1)
             ptx::fence_proxy_async();  // what has been read may be overwritten by TMA
             __syncwarp();
             if (lane == 0) ptx::mbarrier_arrive(&shared.empty[buffer]);
-            buffer = next, parity = next_parity;
+            buffer = next;
+            parity = next_parity;
         }
 
         const Place at(N, tile);

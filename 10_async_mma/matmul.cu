@@ -36,7 +36,8 @@ struct Place {
         const int tiles_n = ceil_div(N, kTileN), group = tile / (kGroup * tiles_n);
         const int rows = min(kGroup, ceil_div(M, kTileM) - group * kGroup);  // of this group
         tile %= kGroup * tiles_n;
-        row = (group * kGroup + tile % rows) * kTileM, col = tile / rows * kTileN;
+        row = (group * kGroup + tile % rows) * kTileM;
+        col = tile / rows * kTileN;
     }
     int row, col;
 };
@@ -96,7 +97,8 @@ __global__ void __launch_bounds__(kThreads + kProducers, 1)
                 for (int j = 0; j < kTileN; j += 64)
                     ptx::bulk_tensor_load(shared.Bs[buffer][j / 64], &B, at.col + j, k,
                                           &shared.full[buffer]);
-                buffer = (buffer + 1) % kBuffers, parity ^= buffer == 0;
+                buffer = (buffer + 1) % kBuffers;
+                parity ^= buffer == 0;
             }
         }
         return;
@@ -139,7 +141,8 @@ __global__ void __launch_bounds__(kThreads + kProducers, 1)
             ptx::fence_proxy_async();  // what has been read may be overwritten by TMA
             __syncwarp();
             if (lane == 0) ptx::mbarrier_arrive(&shared.empty[buffer]);
-            buffer = next, parity = next_parity;
+            buffer = next;
+            parity = next_parity;
         }
 
         const Place at(M, N, tile);

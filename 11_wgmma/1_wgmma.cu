@@ -36,7 +36,8 @@ struct Place {
         const int tiles_n = ceil_div(N, kTileN), group = tile / (kGroup * tiles_n);
         const int rows = min(kGroup, ceil_div(M, kTileM) - group * kGroup);  // of this group
         tile %= kGroup * tiles_n;
-        row = (group * kGroup + tile % rows) * kTileM, col = tile / rows * kTileN;
+        row = (group * kGroup + tile % rows) * kTileM;
+        col = tile / rows * kTileN;
     }
     int row, col;
 };
@@ -80,7 +81,8 @@ __global__ void __launch_bounds__(kThreads + kProducers, 1)
                 for (int j = 0; j < kTileN; j += 64)
                     ptx::bulk_tensor_load(shared.Bs[buffer][j / 64], &B, at.col + j, k,
                                           &shared.full[buffer]);
-                buffer = (buffer + 1) % kBuffers, parity ^= buffer == 0;
+                buffer = (buffer + 1) % kBuffers;
+                parity ^= buffer == 0;
             }
         }
         return;
@@ -105,7 +107,8 @@ __global__ void __launch_bounds__(kThreads + kProducers, 1)
             ptx::wgmma_commit_group();
             ptx::wgmma_wait_group<0>();
             if (lane == 0) ptx::mbarrier_arrive(&shared.empty[buffer]);
-            buffer = (buffer + 1) % kBuffers, parity ^= buffer == 0;
+            buffer = (buffer + 1) % kBuffers;
+            parity ^= buffer == 0;
         }
         ptx::wgmma_keep(acc);  // the compiler reads no sum before the wait
 

@@ -40,7 +40,8 @@ struct Place {
         const int tiles_n = ceil_div(N, kTileN), group = tile / (kGroup * tiles_n);
         const int rows = min(kGroup, ceil_div(M, kTileM) - group * kGroup);  // of this group
         tile %= kGroup * tiles_n;
-        row = (group * kGroup + tile % rows) * kTileM, col = tile / rows * kTileN;
+        row = (group * kGroup + tile % rows) * kTileM;
+        col = tile / rows * kTileN;
     }
     int row, col;
 };
@@ -85,7 +86,8 @@ __global__ void __launch_bounds__(2 * kTileM + kProducers, 1)
                 for (int j = 0; j < kTileN; j += 64)
                     ptx::bulk_tensor_load(shared.Bs[buffer][j / 64], &B, at.col + j, k,
                                           &shared.full[buffer]);
-                buffer = (buffer + 1) % kBuffers, parity ^= buffer == 0;
+                buffer = (buffer + 1) % kBuffers;
+                parity ^= buffer == 0;
             }
         }
         return;
@@ -160,7 +162,9 @@ __global__ void __launch_bounds__(2 * kTileM + kProducers, 1)
                 ptx::wgmma_wait_group<0>();
                 release(buffer);
             }
-            previous = buffer, buffer = (buffer + 1) % kBuffers, parity ^= buffer == 0;
+            previous = buffer;
+            buffer = (buffer + 1) % kBuffers;
+            parity ^= buffer == 0;
         }
         if (kAlone) {  // waits for the last step
             ptx::wgmma_wait_group<0>();

@@ -38,7 +38,8 @@ struct Place {
         const int tiles_n = ceil_div(N, kTileN), group = tile / (kGroup * tiles_n);
         const int rows = min(kGroup, ceil_div(M, kTileM) - group * kGroup);  // of this group
         tile %= kGroup * tiles_n;
-        row = (group * kGroup + tile % rows) * kTileM, col = tile / rows * kTileN;
+        row = (group * kGroup + tile % rows) * kTileM;
+        col = tile / rows * kTileN;
     }
     int row, col;
 };
@@ -83,7 +84,8 @@ __global__ void __launch_bounds__(2 * kTileM + kProducers, 1)
                 for (int j = 0; j < kTileN; j += 64)
                     ptx::bulk_tensor_load(shared.Bs[buffer][j / 64], &B, at.col + j, k,
                                           &shared.full[buffer]);
-                buffer = (buffer + 1) % kBuffers, parity ^= buffer == 0;
+                buffer = (buffer + 1) % kBuffers;
+                parity ^= buffer == 0;
             }
         }
         return;
@@ -156,8 +158,15 @@ __global__ void __launch_bounds__(2 * kTileM + kProducers, 1)
                 ptx::wgmma_wait_group<0>();
                 release(buffer);
             }
-            previous = buffer++, a += sizeof(shared.As[0]) / 16, b += sizeof(shared.Bs[0]) / 16;
-            if (buffer == kBuffers) buffer = 0, parity ^= 1, a = A_first, b = B_first;
+            previous = buffer++;
+            a += sizeof(shared.As[0]) / 16;
+            b += sizeof(shared.Bs[0]) / 16;
+            if (buffer == kBuffers) {
+                buffer = 0;
+                parity ^= 1;
+                a = A_first;
+                b = B_first;
+            }
         }
         if (kAlone) {  // waits for the last step
             ptx::wgmma_wait_group<0>();

@@ -46,7 +46,8 @@ struct Work {
         : M(M), N(N), steps(ceil_div(K, kStepK)), tiles(ceil_div(M, tile_m) * ceil_div(N, tile_n)) {
         const int below = ceil_div(M, tile_m);
         last_group = ceil_div(below, kGroup) - 1;
-        rows = Divisor(kGroup), last_rows = Divisor(below - last_group * kGroup);
+        rows = Divisor(kGroup);
+        last_rows = Divisor(below - last_group * kGroup);
         of_group = Divisor(kGroup * ceil_div(N, tile_n));
     }
     int M, N;
@@ -63,7 +64,8 @@ struct Place {
         const int group = work.of_group.under(tile), in_group = tile - group * work.of_group.by;
         const Divisor& rows = group == work.last_group ? work.last_rows : work.rows;
         const int right = rows.under(in_group), below = in_group - right * rows.by;
-        row = (group * work.rows.by + below) * kTileM, col = right * kTileN;
+        row = (group * work.rows.by + below) * kTileM;
+        col = right * kTileN;
     }
     int row, col;
 };
@@ -106,7 +108,8 @@ __global__ void __launch_bounds__(2 * kTileM + kProducers, 1)
                 for (int j = 0; j < kTileN; j += 64)
                     ptx::bulk_tensor_load(shared.Bs[buffer][j / 64], &B, at.col + j, k,
                                           &shared.full[buffer]);
-                buffer = (buffer + 1) % kBuffers, parity ^= buffer == 0;
+                buffer = (buffer + 1) % kBuffers;
+                parity ^= buffer == 0;
             }
         }
         return;
@@ -179,8 +182,15 @@ __global__ void __launch_bounds__(2 * kTileM + kProducers, 1)
                 ptx::wgmma_wait_group<0>();
                 release(buffer);
             }
-            previous = buffer++, a += sizeof(shared.As[0]) / 16, b += sizeof(shared.Bs[0]) / 16;
-            if (buffer == kBuffers) buffer = 0, parity ^= 1, a = A_first, b = B_first;
+            previous = buffer++;
+            a += sizeof(shared.As[0]) / 16;
+            b += sizeof(shared.Bs[0]) / 16;
+            if (buffer == kBuffers) {
+                buffer = 0;
+                parity ^= 1;
+                a = A_first;
+                b = B_first;
+            }
         }
         if (kAlone) {  // waits for the last step
             ptx::wgmma_wait_group<0>();

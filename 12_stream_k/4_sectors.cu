@@ -52,7 +52,8 @@ struct Work {
         : M(M), N(N), steps(ceil_div(K, kStepK)), tiles(tile.count(M, N)) {
         const int below = ceil_div(M, tile.m);
         last_group = ceil_div(below, kGroup) - 1;
-        rows = Divisor(kGroup), last_rows = Divisor(below - last_group * kGroup);
+        rows = Divisor(kGroup);
+        last_rows = Divisor(below - last_group * kGroup);
         of_group = Divisor(kGroup * ceil_div(N, tile.n));
     }
     int M, N;
@@ -69,7 +70,8 @@ struct Place {
         const int group = work.of_group.under(tile), in_group = tile - group * work.of_group.by;
         const Divisor& rows = group == work.last_group ? work.last_rows : work.rows;
         const int right = rows.under(in_group), below = in_group - right * rows.by;
-        row = (group * work.rows.by + below) * kTileM, col = right * kTileN;
+        row = (group * work.rows.by + below) * kTileM;
+        col = right * kTileN;
     }
     int row, col;
 };
@@ -120,7 +122,8 @@ __global__ void __launch_bounds__(Shared<T, kTileM, kTileN>::kAllThreads, 1)
             for (int step = ahead; step < work.steps; ++step) {
                 ptx::mbarrier_wait(&shared.empty[buffer], parity);  // at once in the first round
                 load(at, step, buffer);
-                buffer = (buffer + 1) % kBuffers, parity ^= buffer == 0;
+                buffer = (buffer + 1) % kBuffers;
+                parity ^= buffer == 0;
             }
         }
         return;
@@ -196,8 +199,15 @@ __global__ void __launch_bounds__(Shared<T, kTileM, kTileN>::kAllThreads, 1)
                 ptx::wgmma_wait_group<0>();
                 release(buffer);
             }
-            previous = buffer++, a += sizeof(shared.As[0]) / 16, b += sizeof(shared.Bs[0]) / 16;
-            if (buffer == kBuffers) buffer = 0, parity ^= 1, a = A_first, b = B_first;
+            previous = buffer++;
+            a += sizeof(shared.As[0]) / 16;
+            b += sizeof(shared.Bs[0]) / 16;
+            if (buffer == kBuffers) {
+                buffer = 0;
+                parity ^= 1;
+                a = A_first;
+                b = B_first;
+            }
         }
         if (kAlone) {  // waits for the last step
             ptx::wgmma_wait_group<0>();

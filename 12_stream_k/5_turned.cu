@@ -61,7 +61,8 @@ struct Work {
         : M(M), N(N), steps(ceil_div(K, kStepK)), tiles(tile.count(M, N)) {
         const int below = ceil_div(M, tile.m);
         last_group = ceil_div(below, kGroup) - 1;
-        rows = Divisor(kGroup), last_rows = Divisor(below - last_group * kGroup);
+        rows = Divisor(kGroup);
+        last_rows = Divisor(below - last_group * kGroup);
         of_group = Divisor(kGroup * ceil_div(N, tile.n));
     }
     int M, N;
@@ -78,7 +79,8 @@ struct Place {
         const int group = work.of_group.under(tile), in_group = tile - group * work.of_group.by;
         const Divisor& rows = group == work.last_group ? work.last_rows : work.rows;
         const int right = rows.under(in_group), below = in_group - right * rows.by;
-        row = (group * work.rows.by + below) * kTileM, col = right * kTileN;
+        row = (group * work.rows.by + below) * kTileM;
+        col = right * kTileN;
     }
     int row, col;
 };
@@ -130,7 +132,8 @@ __global__ void __launch_bounds__(Shared<T, kTileM, kTileN, kTurned>::kAllThread
             for (int step = ahead; step < work.steps; ++step) {
                 ptx::mbarrier_wait(&shared.empty[buffer], parity);  // at once in the first round
                 load(at, step, buffer);
-                buffer = (buffer + 1) % kBuffers, parity ^= buffer == 0;
+                buffer = (buffer + 1) % kBuffers;
+                parity ^= buffer == 0;
             }
         }
         return;
@@ -211,8 +214,15 @@ __global__ void __launch_bounds__(Shared<T, kTileM, kTileN, kTurned>::kAllThread
                 ptx::wgmma_wait_group<0>();
                 release(buffer);
             }
-            previous = buffer++, a += sizeof(shared.As[0]) / 16, b += sizeof(shared.Bs[0]) / 16;
-            if (buffer == kBuffers) buffer = 0, parity ^= 1, a = A_first, b = B_first;
+            previous = buffer++;
+            a += sizeof(shared.As[0]) / 16;
+            b += sizeof(shared.Bs[0]) / 16;
+            if (buffer == kBuffers) {
+                buffer = 0;
+                parity ^= 1;
+                a = A_first;
+                b = B_first;
+            }
         }
         if (kAlone) {  // waits for the last step
             ptx::wgmma_wait_group<0>();

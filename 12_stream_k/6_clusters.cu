@@ -65,13 +65,14 @@ struct Work {
         clusters = waves < kManyWaves ? ceil_div(tiles, waves) : at_once;
         const int below = ceil_div(M, tile.m * tile.down), group = kGroup / tile.down;
         last_group = ceil_div(below, group) - 1;
-        rows = Divisor(group), last_rows = Divisor(below - last_group * group);
+        rows = Divisor(group);
+        last_rows = Divisor(below - last_group * group);
         of_group = Divisor(group * ceil_div(N, tile.n * tile.across));
     }
     int M, N;
     int steps;  // of a tile
     int tiles;  // for a cluster each; it takes every clusters-th
-    int clusters;
+    int clusters = 0;
     int last_group;
     Divisor rows, last_rows, of_group;  // of tiles in a group, in the last one; tiles in a group
 };
@@ -141,7 +142,8 @@ __global__ void __launch_bounds__(Shared<T, kTileM, kTileN, kTurned>::kAllThread
             for (int step = ahead; step < work.steps; ++step) {
                 ptx::mbarrier_wait(&shared.empty[buffer], parity);  // at once in the first round
                 load(at, step, buffer);
-                buffer = (buffer + 1) % kBuffers, parity ^= buffer == 0;
+                buffer = (buffer + 1) % kBuffers;
+                parity ^= buffer == 0;
             }
         }
         return;
@@ -222,8 +224,15 @@ __global__ void __launch_bounds__(Shared<T, kTileM, kTileN, kTurned>::kAllThread
                 ptx::wgmma_wait_group<0>();
                 release(buffer);
             }
-            previous = buffer++, a += sizeof(shared.As[0]) / 16, b += sizeof(shared.Bs[0]) / 16;
-            if (buffer == kBuffers) buffer = 0, parity ^= 1, a = A_first, b = B_first;
+            previous = buffer++;
+            a += sizeof(shared.As[0]) / 16;
+            b += sizeof(shared.Bs[0]) / 16;
+            if (buffer == kBuffers) {
+                buffer = 0;
+                parity ^= 1;
+                a = A_first;
+                b = B_first;
+            }
         }
         if (kAlone) {  // waits for the last step
             ptx::wgmma_wait_group<0>();

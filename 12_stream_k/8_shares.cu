@@ -68,13 +68,14 @@ struct Work {
         clusters = waves < kManyWaves ? ceil_div(tiles, waves) : at_once;
         const int below = ceil_div(M, tile.m * tile.down), group = kGroup / tile.down;
         last_group = ceil_div(below, group) - 1;
-        rows = Divisor(group), last_rows = Divisor(below - last_group * group);
+        rows = Divisor(group);
+        last_rows = Divisor(below - last_group * group);
         of_group = Divisor(group * ceil_div(N, tile.n * tile.across));
     }
     int M, N;
     int steps;  // of a tile
     int tiles;  // for a cluster each; it takes every clusters-th
-    int clusters;
+    int clusters = 0;
     int last_group;
     Divisor rows, last_rows, of_group;  // of tiles in a group, in the last one; tiles in a group
 };
@@ -146,13 +147,19 @@ __device__ __forceinline__ void multiply(const Work& work, float* C, const CUten
         for (; kPeers == 1 && ahead < min(kBuffers, steps); ++ahead) load(at, ahead, ahead);
     }
     __syncthreads();  // the barriers are there
-    if (kBlocks > 1) ptx::cluster_arrive_relaxed(), ptx::cluster_wait();  // in every block
+    if (kBlocks > 1) {  // in every block
+        ptx::cluster_arrive_relaxed();
+        ptx::cluster_wait();
+    }
 
     if (warp >= kThreads / 32) {
         if (!kAlone) ptx::setmaxnreg_fewer<48>();  // with 24 the compiler spills
         if (threadIdx.x > kThreads) return;
         int buffer = ahead % kBuffers, parity = ahead < kBuffers;
-        const auto next = [&] { buffer = (buffer + 1) % kBuffers, parity ^= buffer == 0; };
+        const auto next = [&] {
+            buffer = (buffer + 1) % kBuffers;
+            parity ^= buffer == 0;
+        };
         for (int tile = cluster; tile < work.tiles; tile += work.clusters, ahead = 0) {
             const Place at(work, tile, down, across);
             for (int step = ahead; step < steps; ++step, next()) {
@@ -246,8 +253,15 @@ __device__ __forceinline__ void multiply(const Work& work, float* C, const CUten
                 ptx::wgmma_wait_group<0>();
                 release(buffer);
             }
-            previous = buffer++, a += sizeof(shared.As[0]) / 16, b += sizeof(shared.Bs[0]) / 16;
-            if (buffer == kBuffers) buffer = 0, parity ^= 1, a = A_first, b = B_first;
+            previous = buffer++;
+            a += sizeof(shared.As[0]) / 16;
+            b += sizeof(shared.Bs[0]) / 16;
+            if (buffer == kBuffers) {
+                buffer = 0;
+                parity ^= 1;
+                a = A_first;
+                b = B_first;
+            }
         }
         if (kAlone) {  // waits for the last step
             ptx::wgmma_wait_group<0>();

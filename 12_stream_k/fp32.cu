@@ -93,7 +93,8 @@ __global__ void __launch_bounds__(Tile<kThreadM, kWarpsM, kWarpsN>::kThreads,
     ptx::cp_async_wait_all();
     __syncthreads();  // the first tiles are complete
     load_fragments(0);
-    a_to += other, b_to += other;
+    a_to += other;
+    b_to += other;
 
     alignas(16) float acc[kThreadM][kThreadN] = {};
 #pragma unroll 1  // two steps a turn are too much code: warps wait for instructions
@@ -104,9 +105,11 @@ __global__ void __launch_bounds__(Tile<kThreadM, kWarpsM, kWarpsN>::kThreads,
             if (s == kStepK - 1) {
                 ptx::cp_async_wait_all();
                 __syncthreads();  // the next tiles are complete, and everyone has read these
-                a_at += other, b_at += other;
+                a_at += other;
+                b_at += other;
                 other = -other;
-                a_to += other, b_to += other;
+                a_to += other;
+                b_to += other;
             }
             load_fragments((s + 1) % kStepK);
             // To and fro along the rows: each multiply-add shares an operand with the one before,
