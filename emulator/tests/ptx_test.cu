@@ -1,5 +1,5 @@
 // ldmatrix, mma and red of common/ptx/ptx.cuh, traced: what they report and count. That the PTX computes
-// by its formulas, 07_fragment_probe/ptx_check.cu shows.
+// by its formulas, 07_fragment_probe/tests/ptx_check.cu shows.
 #include "common/ptx/ptx.cuh"
 #include "device.h"
 

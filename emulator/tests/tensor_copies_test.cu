@@ -1,5 +1,5 @@
 // Bulk tensor copies, traced: boxes, their edges and swizzles, stores, and the maps. That the PTX computes
-// by its formulas, 07_fragment_probe/ptx_check.cu shows.
+// by its formulas, 07_fragment_probe/tests/ptx_check.cu shows.
 #include <stdexcept>
 
 #include "common/ptx/ptx.cuh"

@@ -1,5 +1,5 @@
 // wgmma and setmaxnreg, traced: what they report. That wgmma computes by its formulas,
-// 07_fragment_probe/ptx_check.cu shows.
+// 07_fragment_probe/tests/ptx_check.cu shows.
 #include "common/ptx/hopper.cuh"
 #include "device.h"
 

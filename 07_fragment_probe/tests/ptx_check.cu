@@ -1,5 +1,5 @@
-// 07_fragment_probe/ptx_check: does each instruction in common/ptx/ptx.cuh do what its formula says, in
-// every lane and register? On a GPU this checks the formulas, on the CPU the emulator.
+// Does each instruction of common/ptx do what its formula says, in every lane and register? On a GPU
+// this checks the formulas, on the CPU the emulator. all_checks() is the table of what is checked.
 //
 // Source of the formulas: PTX ISA, the sections that common/ptx/ptx.cuh names.
 #include <algorithm>
@@ -8,14 +8,24 @@
 #include <random>
 #include <type_traits>
 
-#include "07_fragment_probe/boxes.h"
 #include "07_fragment_probe/chip.h"
-#include "07_fragment_probe/products.h"
+#include "07_fragment_probe/tests/boxes.h"
+#include "07_fragment_probe/tests/products.h"
 #include "common/ptx/hopper.cuh"
 #include "common/report.h"
 #include "common/tensor_map.h"
 
 using Words = std::vector<unsigned>;  // registers: those of lane 0, then those of lane 1, ...
+
+// A register of elements of type T: two of them, or a float.
+template <class T>
+using Register =
+    std::conditional_t<std::is_same_v<T, half>, half2,
+                       std::conditional_t<std::is_same_v<T, __nv_bfloat16>, __nv_bfloat162, float>>;
+template <class T>
+const char* const kName = std::is_same_v<T, half> ? "half"
+                          : sizeof(T) == 2        ? "bf16"
+                                                  : "float";
 
 // What this was compiled for. As PTX for an older architecture it runs on later chips, too.
 constexpr int kSm90a = 91;
@@ -77,8 +87,9 @@ struct Place {
 };
 using Formula = Place (*)(int lane, int i);
 struct MmaShape {
-    int m, n, k, groups;  // lanes with the same lane / 4 % groups share a product
+    int since, m, n, k, groups;  // lanes with the same lane / 4 % groups share a product
     Formula a, b, d;
+    constexpr int lanes() const { return 32 / groups; }
 };
 Place a_16816(int lane, int i) {
     return {lane / 4 + i / 2 % 2 * 8, lane % 4 * 2 + i % 2 + i / 4 * 8};
@@ -91,9 +102,9 @@ Place d_884_half(int lane, int i) { return {lane / 16 * 4 + lane % 4, i}; }
 Place d_884_float(int lane, int i) {
     return {lane / 16 * 4 + lane % 2 + i / 2 % 2 * 2, i / 4 * 4 + lane / 2 % 2 * 2 + i % 2};
 }
-const MmaShape k16816 = {16, 8, 16, 1, a_16816, b_16816, d_16816};
-const MmaShape k884_half = {8, 8, 4, 4, a_884, b_884, d_884_half};
-const MmaShape k884_float = {8, 8, 4, 4, a_884, b_884, d_884_float};
+constexpr MmaShape k16816 = {80, 16, 8, 16, 1, a_16816, b_16816, d_16816};
+constexpr MmaShape k884_half = {70, 8, 8, 4, 4, a_884, b_884, d_884_half};
+constexpr MmaShape k884_float = {70, 8, 8, 4, 4, a_884, b_884, d_884_float};
 
 // ---- cp.async -----------------------------------------------------------------------------------
 
@@ -136,10 +147,9 @@ Words copied(const Words& in, int bytes) {
 
 // Fetches boxes, one after the other, and writes each as it lies in shared memory. Of every other
 // one the bytes may come before they are expected.
-template <int bytes>
 __global__ void fetch(const __grid_constant__ CUtensorMap map, const Boxes::Start* starts,
-                      int copied, unsigned* out) {
-    __shared__ alignas(1024) unsigned box[bytes / 4];
+                      int bytes, int copied, unsigned* out) {
+    extern __shared__ __align__(1024) unsigned box[];
     __shared__ uint64_t full;
     for (int word = threadIdx.x; word < bytes / 4; word += 32) box[word] = 0;
     ptx::fence_proxy_async();
@@ -165,10 +175,9 @@ __global__ void fetch(const __grid_constant__ CUtensorMap map, const Boxes::Star
 // ---- bulk_tensor_store --------------------------------------------------------------------------
 
 // Stores the boxes of `in`, as they lie in shared memory, each behind the one before.
-template <int bytes>
 __global__ void store(const __grid_constant__ CUtensorMap map, const Boxes::Start* starts,
-                      const unsigned* in) {
-    __shared__ alignas(1024) unsigned box[bytes / 4];
+                      int bytes, const unsigned* in) {
+    extern __shared__ __align__(1024) unsigned box[];
     for (int i = 0; i < Boxes::kCount; ++i) {
         for (int word = threadIdx.x; word < bytes / 4; word += 32)
             box[word] = in[i * bytes / 4 + word];
@@ -260,7 +269,7 @@ struct Check {
     std::string name;
     int since;
     std::function<void(const void* in, void* out)> launch;
-    Words in, expected;
+    Words in = {}, expected = {};
 };
 auto launched(void (*kernel)(const void*, void*)) {
     return [kernel](const void* in, void* out) { kernel<<<1, 32>>>(in, out); };
@@ -281,20 +290,18 @@ Check check_cp_async() {
     return {format("cp_async<%d>", bytes), 80, launched(copy<bytes>), in, copied(in, bytes)};
 }
 
-// Puts elements into registers: floats, or pairs of smaller ones.
-template <class Register>
+// Puts elements into registers, as type T.
+template <class T>
 void append(Words& words, const std::vector<float>& elements) {
-    for (size_t i = 0; i < elements.size();) {
-        Register r;
-        if constexpr (std::is_same_v<Register, float>) r = elements[i++];
-        else r.x = elements[i++], r.y = elements[i++];
-        words.push_back(0);
-        std::memcpy(&words.back(), &r, sizeof(r));
-    }
+    const std::vector<T> values(elements.begin(), elements.end());
+    const size_t before = words.size(), bytes = values.size() * sizeof(T);
+    words.resize(before + bytes / sizeof(unsigned));
+    std::memcpy(&words[before], values.data(), bytes);
 }
 
-template <class D, class Pair, int d_count, int a_count, int b_count>
-Check check_mma(const char* name, int since, const MmaShape& s) {
+// Sums of type D of products of elements of type T.
+template <class D, class T, const MmaShape& s>
+Check check_mma() {
     std::mt19937 random;
     const auto matrix = [&](int rows, int cols) {  // integers whose sums are exact in any type
         std::vector<int> numbers(s.groups * rows * cols);
@@ -302,15 +309,20 @@ Check check_mma(const char* name, int since, const MmaShape& s) {
         return numbers;
     };
     const auto A = matrix(s.m, s.k), B = matrix(s.k, s.n), C = matrix(s.m, s.n);
-    Check check{name, since, launched(multiply<D, d_count, Pair, a_count, b_count>), {}, {}};
+    constexpr int a_count = s.m * s.k / s.lanes(), b_count = s.k * s.n / s.lanes();
+    constexpr int d_count = s.m * s.n / s.lanes(), in_register = sizeof(Register<D>) / sizeof(D);
+    Check check{
+        format("mma_m%dn%dk%d, %s, sums %s", s.m, s.n, s.k, kName<T>, kName<D>), s.since,
+        launched(
+            multiply<Register<D>, d_count / in_register, Register<T>, a_count / 2, b_count / 2>)};
     for (int lane = 0; lane < 32; ++lane) {
-        const int group = lane / 4 % s.groups, lanes = 32 / s.groups;
+        const int group = lane / 4 % s.groups;
         std::vector<float> a, b, c, d;
-        for (int i = 0; i < s.m * s.k / lanes; ++i)
+        for (int i = 0; i < a_count; ++i)
             a.push_back(A[(group * s.m + s.a(lane, i).row) * s.k + s.a(lane, i).col]);
-        for (int i = 0; i < s.k * s.n / lanes; ++i)
+        for (int i = 0; i < b_count; ++i)
             b.push_back(B[(group * s.k + s.b(lane, i).row) * s.n + s.b(lane, i).col]);
-        for (int i = 0; i < s.m * s.n / lanes; ++i) {
+        for (int i = 0; i < d_count; ++i) {
             const auto [row, col] = s.d(lane, i);
             int sum = C[(group * s.m + row) * s.n + col];
             c.push_back(sum);
@@ -318,31 +330,32 @@ Check check_mma(const char* name, int since, const MmaShape& s) {
                 sum += A[(group * s.m + row) * s.k + k] * B[(group * s.k + k) * s.n + col];
             d.push_back(sum);
         }
-        append<Pair>(check.in, a), append<Pair>(check.in, b), append<D>(check.in, c);
+        append<T>(check.in, a);
+        append<T>(check.in, b);
+        append<D>(check.in, c);
         append<D>(check.expected, d);
     }
     return check;
 }
 
 // Boxes loaded from the matrix, or the matrix that is written by them, one after the other.
-template <bool stores, class T, int rows, int columns, int swizzle>
-Check check_boxes(const char* type) {
+template <class T>
+Check check_boxes(bool stores, int rows, int columns, int swizzle) {
     const Boxes boxes(stores, rows, columns, sizeof(T), swizzle);
-    constexpr int bytes = rows * (swizzle ? swizzle : columns * int(sizeof(T)));
-    const auto launch = [=](const void* in, void* out) {
+    const auto launch = [=, bytes = boxes.bytes()](const void* in, void* out) {
         DeviceArray<Boxes::Start> starts(boxes.starts.size());
         starts.upload(boxes.starts);
         const CUtensorMap map =
             tensor_map(static_cast<const T*>(stores ? out : in), Boxes::kMatrixRows,
                        Boxes::kMatrixColumns, rows, columns, swizzle, Boxes::kLeadingDimension);
-        if constexpr (stores)
-            store<bytes><<<1, 32>>>(map, starts.data(), static_cast<const unsigned*>(in));
+        if (stores)
+            store<<<1, 32, bytes>>>(map, starts.data(), bytes, static_cast<const unsigned*>(in));
         else
-            fetch<bytes><<<1, 32>>>(map, starts.data(), rows * columns * int(sizeof(T)),
+            fetch<<<1, 32, bytes>>>(map, starts.data(), bytes, rows * columns * int(sizeof(T)),
                                     static_cast<unsigned*>(out));
     };
     const Words in = stores ? boxes.some_boxes() : boxes.matrix;
-    return {format("%s %d x %d %s, swizzle %d", stores ? "store" : "load", rows, columns, type,
+    return {format("%s %d x %d %s, swizzle %d", stores ? "store" : "load", rows, columns, kName<T>,
                    swizzle),
             90, launch, in, stores ? boxes.stored(in) : boxes.loaded()};
 }
@@ -369,90 +382,62 @@ Check check_cluster() {
     return {"cluster, multicast, mapa, st.async", kSm90a, launch, boxes.matrix, expected};
 }
 
-template <class T, class Pair, int n, int transposed_a, int transposed_b>
-Check check_wgmma(const char* name, const DescribedOperand& a, const DescribedOperand& b) {
-    const Products products(n, a, b);
-    Check check{name, kSm90a, {}, {}, {}};
-    append<Pair>(check.in, {products.shared.begin(), products.shared.end()});
-    append<float>(check.in, products.sums(false));
-    append<float>(check.expected, products.sums(true));
-    check.launch = [=](const void* in, void* out) {
+template <class T, int n, bool transposed_a, bool transposed_b>
+Check check_wgmma(DescribedOperand a, DescribedOperand b) {
+    a.transposed = transposed_a;
+    b.transposed = transposed_b;
+    const auto launch = [=](const void* in, void* out) {
         multiply_wide<T, n, transposed_a, transposed_b>
             <<<1, 128>>>(a, b, static_cast<const unsigned*>(in), static_cast<float*>(out));
     };
+    const auto major = [](bool transposed) { return transposed ? "MN-major" : "K-major"; };
+    Check check{format("wgmma %d %s, A %s, B %s, swizzle %d", n, kName<T>, major(transposed_a),
+                       major(transposed_b), a.swizzle),
+                kSm90a, launch};
+    const Products products(n, a, b);
+    append<T>(check.in, {products.shared.begin(), products.shared.end()});
+    append<float>(check.in, products.sums(false));
+    append<float>(check.expected, products.sums(true));
     return check;
+}
+
+std::vector<Check> all_checks() {
+    constexpr bool kLoad = false, kStore = true;
+    return {check_ldmatrix<1, false>(), check_ldmatrix<2, false>(), check_ldmatrix<4, false>(),
+            check_ldmatrix<1, true>(), check_ldmatrix<2, true>(), check_ldmatrix<4, true>(),
+            check_mma<float, half, k16816>(), check_mma<half, half, k16816>(),
+            check_mma<float, __nv_bfloat16, k16816>(), check_mma<float, half, k884_float>(),
+            check_mma<half, half, k884_half>(), check_cp_async<4>(), check_cp_async<8>(),
+            check_cp_async<16>(),
+            // Rows, columns, swizzle. Boxes of 16 x 24 and 40 x 8 are narrower than theirs.
+            check_boxes<half>(kLoad, 64, 64, 128), check_boxes<half>(kLoad, 16, 32, 64),
+            check_boxes<half>(kLoad, 24, 16, 32), check_boxes<half>(kLoad, 24, 64, 0),
+            check_boxes<half>(kLoad, 16, 24, 128), check_boxes<half>(kLoad, 40, 8, 64),
+            check_boxes<__nv_bfloat16>(kLoad, 8, 8, 32),
+            check_boxes<__nv_bfloat16>(kLoad, 40, 64, 128), check_boxes<float>(kLoad, 32, 32, 128),
+            check_boxes<float>(kLoad, 7, 12, 0), check_boxes<half>(kStore, 64, 64, 128),
+            check_boxes<half>(kStore, 16, 32, 64), check_boxes<half>(kStore, 24, 16, 32),
+            check_boxes<float>(kStore, 32, 32, 128), check_boxes<float>(kStore, 7, 12, 0),
+            check_boxes<half>(kStore, 16, 24, 128), check_boxes<half>(kStore, 40, 8, 64),
+            check_cluster(),
+            // Columns, A MN-major, B MN-major; of A, then of B: start, swizzle, stride, leading.
+            check_wgmma<half, 64, 0, 0>({0, 128, 1024, 0}, {8192, 128, 1024, 0}),
+            check_wgmma<half, 256, 0, 1>({32, 128, 1024, 0}, {8192, 128, 1024, 2048}),
+            check_wgmma<half, 128, 1, 1>({4096, 128, 1024, 0}, {8192, 128, 2048, 8192}),
+            check_wgmma<half, 96, 0, 0>({512, 64, 512, 0}, {8192 + 32, 64, 1024, 0}),
+            check_wgmma<half, 32, 0, 0>({256, 32, 768, 0}, {8192, 32, 256, 0}),
+            check_wgmma<half, 160, 0, 0>({16, 0, 256, 128}, {8192, 0, 128, 4096}),
+            check_wgmma<half, 64, 1, 1>({0, 0, 128, 1024}, {8192, 0, 256, 128}),
+            check_wgmma<half, 192, 1, 1>({0, 64, 1024, 512}, {8192, 64, 512, 1024}),
+            check_wgmma<half, 224, 1, 1>({0, 32, 256, 512}, {8192, 32, 4096, 256}),
+            check_wgmma<half, 80, 1, 0>({0, 128, 1024, 0}, {8192, 128, 1024, 0}),
+            check_wgmma<__nv_bfloat16, 256, 0, 1>({96, 128, 2048, 0}, {16384, 128, 1024, 4096})};
 }
 
 int main(int argc, char** argv) {
     Chip chip;
     const auto run = [&] {
         select_chip(chip);
-        const std::vector<Check> checks = {
-            check_ldmatrix<1, false>(),
-            check_ldmatrix<2, false>(),
-            check_ldmatrix<4, false>(),
-            check_ldmatrix<1, true>(),
-            check_ldmatrix<2, true>(),
-            check_ldmatrix<4, true>(),
-            check_mma<float, half2, 4, 4, 2>("mma_m16n8k16, half, sums float", 80, k16816),
-            check_mma<half2, half2, 2, 4, 2>("mma_m16n8k16, half, sums half", 80, k16816),
-            check_mma<float, __nv_bfloat162, 4, 4, 2>("mma_m16n8k16, bf16, sums float", 80, k16816),
-            check_mma<float, half2, 8, 2, 2>("mma_m8n8k4, half, sums float", 70, k884_float),
-            check_mma<half2, half2, 4, 2, 2>("mma_m8n8k4, half, sums half", 70, k884_half),
-            check_cp_async<4>(),
-            check_cp_async<8>(),
-            check_cp_async<16>(),
-            check_boxes<false, half, 64, 64, 128>("half"),
-            check_boxes<false, half, 16, 32, 64>("half"),
-            check_boxes<false, half, 24, 16, 32>("half"),
-            check_boxes<false, half, 24, 64, 0>("half"),
-            check_boxes<false, half, 16, 24, 128>("half"),  // narrower than the swizzle
-            check_boxes<false, half, 40, 8, 64>("half"),
-            check_boxes<false, __nv_bfloat16, 8, 8, 32>("bf16"),
-            check_boxes<false, __nv_bfloat16, 40, 64, 128>("bf16"),
-            check_boxes<false, float, 32, 32, 128>("float"),
-            check_boxes<false, float, 7, 12, 0>("float"),
-            check_boxes<true, half, 64, 64, 128>("half"),
-            check_boxes<true, half, 16, 32, 64>("half"),
-            check_boxes<true, half, 24, 16, 32>("half"),
-            check_boxes<true, float, 32, 32, 128>("float"),
-            check_boxes<true, float, 7, 12, 0>("float"),
-            check_boxes<true, half, 16, 24, 128>("half"),  // narrower than the swizzle
-            check_boxes<true, half, 40, 8, 64>("half"),
-            check_cluster(),
-            // Operands: start, swizzle, stride, leading, transposed.
-            check_wgmma<half, half2, 64, 0, 0>("wgmma 64, K-major, swizzle 128",
-                                               {0, 128, 1024, 0, false},
-                                               {8192, 128, 1024, 0, false}),
-            check_wgmma<half, half2, 256, 0, 1>("wgmma 256, B MN-major, swizzle 128",
-                                                {32, 128, 1024, 0, false},
-                                                {8192, 128, 1024, 2048, true}),
-            check_wgmma<half, half2, 128, 1, 1>("wgmma 128, MN-major, swizzle 128",
-                                                {4096, 128, 1024, 0, true},
-                                                {8192, 128, 2048, 8192, true}),
-            check_wgmma<half, half2, 96, 0, 0>("wgmma 96, K-major, swizzle 64",
-                                               {512, 64, 512, 0, false},
-                                               {8192 + 32, 64, 1024, 0, false}),
-            check_wgmma<half, half2, 32, 0, 0>("wgmma 32, K-major, swizzle 32",
-                                               {256, 32, 768, 0, false}, {8192, 32, 256, 0, false}),
-            check_wgmma<half, half2, 160, 0, 0>("wgmma 160, K-major, no swizzle",
-                                                {16, 0, 256, 128, false},
-                                                {8192, 0, 128, 4096, false}),
-            check_wgmma<half, half2, 64, 1, 1>("wgmma 64, MN-major, no swizzle",
-                                               {0, 0, 128, 1024, true}, {8192, 0, 256, 128, true}),
-            check_wgmma<half, half2, 192, 1, 1>("wgmma 192, MN-major, swizzle 64",
-                                                {0, 64, 1024, 512, true},
-                                                {8192, 64, 512, 1024, true}),
-            check_wgmma<half, half2, 224, 1, 1>("wgmma 224, MN-major, swizzle 32",
-                                                {0, 32, 256, 512, true},
-                                                {8192, 32, 4096, 256, true}),
-            check_wgmma<half, half2, 80, 1, 0>("wgmma 80, A MN-major, swizzle 128",
-                                               {0, 128, 1024, 0, true},
-                                               {8192, 128, 1024, 0, false}),
-            check_wgmma<__nv_bfloat16, __nv_bfloat162, 256, 0, 1>("wgmma 256 bf16, B MN-major",
-                                                                  {96, 128, 2048, 0, false},
-                                                                  {16384, 128, 1024, 4096, true}),
-        };
         DeviceArray<int> sm_device(1);
         std::vector<int> sm;
         run_checked("the question what this was compiled for", {},
@@ -463,8 +448,8 @@ int main(int argc, char** argv) {
         const int has =
             sm[0] == kSm90a && (all || chip.sm == 90) ? kSm90a : std::min(sm[0], chip.sm);
         bool wrong = false;
-        for (const Check& check : checks) {
-            std::printf("  %-36s", check.name.c_str());
+        for (const Check& check : all_checks()) {
+            std::printf("  %-52s", check.name.c_str());
             if (has < check.since) {
                 std::printf("not run: needs sm_%s, and this is sm_%d\n",
                             check.since == kSm90a ? "90a" : std::to_string(check.since).c_str(),

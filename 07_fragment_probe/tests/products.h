@@ -8,7 +8,7 @@
 // An operand in shared memory, as a descriptor tells of it; all in bytes.
 struct DescribedOperand {
     int start, swizzle, stride, leading;
-    bool transposed;  // MN-major
+    bool transposed = false;  // MN-major
 
     // Where the element in row r of A (column r of B) and at k lies.
     int at(int r, int k) const {
