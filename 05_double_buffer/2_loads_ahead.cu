@@ -11,6 +11,7 @@
 //
 // Changed:  loads a step ahead; kStoreAt, the store's place; the barrier before multiply 7.
 #include "common/stage.h"
+#include "common/vector_access.cuh"  // load4, store4
 
 constexpr int kThreadM = 8;  // rows of C per thread
 constexpr int kThreadN = 8;  // columns of C per thread
@@ -23,21 +24,6 @@ constexpr int kPad = 4;  // keeps even and odd lanes of the transposing store 16
 
 static_assert(kTileM * kStepK == 4 * kThreads && kTileN * kStepK == 4 * kThreads,
               "at each step a thread loads 4 elements of A and 4 of B");
-
-// Loads neighbours of a row; zeros past the first `valid`. kWide: all of them are valid or none.
-template <bool kWide>
-__device__ float4 load4(const float* from, int valid) {
-    if (kWide) return valid > 0 ? *(const float4*)from : float4{};
-    return {valid > 0 ? from[0] : 0, valid > 1 ? from[1] : 0, valid > 2 ? from[2] : 0,
-            valid > 3 ? from[3] : 0};
-}
-
-template <bool kWide>
-__device__ void store4(float* to, const float* values, int valid) {
-    if (kWide && valid > 0) *(float4*)to = {values[0], values[1], values[2], values[3]};
-    for (int e = 0; !kWide && e < 4; ++e)
-        if (e < valid) to[e] = values[e];
-}
 
 template <bool kWide>
 __global__ void __launch_bounds__(kThreads, 2)

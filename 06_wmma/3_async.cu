@@ -10,6 +10,7 @@
 #include <mma.h>
 
 #include "common/stage.h"
+#include "common/vector_access.cuh"  // store4
 
 using namespace nvcuda;
 
@@ -30,13 +31,6 @@ template <bool kWide>
 __device__ void copy8(half* to, const half* from, int valid) {
     if (kWide) __pipeline_memcpy_async(to, from, 16, valid > 0 ? 0 : 16);
     for (int e = 0; !kWide && e < 8; ++e) to[e] = e < valid ? from[e] : __float2half(0);
-}
-
-template <bool kWide>
-__device__ void store4(float* to, const float* values, int valid) {
-    if (kWide && valid > 0) *(float4*)to = {values[0], values[1], values[2], values[3]};
-    for (int e = 0; !kWide && e < 4; ++e)
-        if (e < valid) to[e] = values[e];
 }
 
 template <bool kWide>

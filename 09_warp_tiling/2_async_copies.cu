@@ -9,6 +9,7 @@
 // Changed:  ptx::cp_async for load4 and the stores; who copies what; kPad; only N % 4 matters.
 #include "common/ptx/ptx.cuh"
 #include "common/stage.h"
+#include "common/vector_access.cuh"  // store4
 
 constexpr int kThreadM = 16;  // rows of C per thread
 constexpr int kThreadN = 8;  // columns of C per thread
@@ -20,13 +21,6 @@ constexpr int kPad = 8;  // a warp's copies of 8 rows by 4 k go to 32 different 
 
 static_assert(kTileM * kStepK == 4 * kThreads && kTileN * kStepK == 8 * kThreads,
               "at each step a thread copies 4 elements of A and 8 of B");
-
-template <bool kWide>
-__device__ void store4(float* to, const float* values, int valid) {
-    if (kWide && valid > 0) *(float4*)to = {values[0], values[1], values[2], values[3]};
-    for (int e = 0; !kWide && e < 4; ++e)
-        if (e < valid) to[e] = values[e];
-}
 
 template <bool kWide>
 __global__ void __launch_bounds__(kThreads, 1)

@@ -45,12 +45,12 @@ class Subject:
 
     @functools.cached_property
     def faults(self):
-        """A chapter's last step has all of them, one before it those of the lines that the step above lacks."""
+        """A chapter's last step has all of them, one before it those of the lines that the step above lacks, and of its headers."""
         entries = equivalent(self.program.chapter)
         above = programs.before(self.program.source) if self.program.kind == "step" else None
         known = above.read_text().splitlines() if above else ()
         return [fault for fault in self.places() if not any(covers(entry, fault) for entry in entries)
-                and line_of(fault) not in known]
+                and (line_of(fault) not in known or fault.file != str(self.program.source.relative_to(ROOT)))]
 
     @functools.cached_property
     def planted(self):
