@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""rewrite_launches.py IN.cu OUT.cpp [FOLDER...]: rewrites what is not C++ in a .cu file. All else stays as it is, line by line.
+"""rewrite_launches.py IN.cu OUT.cpp [FOLDER...]: rewrites what is not C++ in a .cu file, line by line.
 
 Example:  python3 emulator/rewrite_launches.py 03_shared_blocking/matmul.cu matmul.cpp
 
-The headers that it includes from beside itself or from a FOLDER, as a compiler finds them with -I, are rewritten, too: one in which
-something changes has a copy beside OUT.cpp. OUT.cpp.d lists them.
+The headers that it includes from beside itself or from a FOLDER, as a compiler finds them with -I, are rewritten, too:
+one in which something changes has a copy beside OUT.cpp. OUT.cpp.d lists them.
 
     matmul<8><<<grid, block>>>(M)      ->   emulator::Kernel(EMULATOR_KERNEL(matmul<8>), grid, block)(M)
     extern __shared__ float s[];       ->   float* s = emulator::dynamic_shared<float>();
@@ -14,70 +14,74 @@ something changes has a copy beside OUT.cpp. OUT.cpp.d lists them.
     __launch_bounds__(256) k(int n) {  ->   __launch_bounds__(256) k(int n) {EMULATOR_BOUNDS(256);
     CLUSTER_DIMS(2) k(int n) {         ->   CLUSTER_DIMS(2) k(int n) {EMULATOR_CLUSTER(2);     and so __cluster_dims__
 
-A launch names a kernel, an instance of a template, or a variable that holds one. Behind each of the three declarations of memory
-the kernel says what lies there, and a struct that it sees there says what its members are: include/shared_arrays.h. The last line names the kernels.
+A launch names a kernel, an instance of a template, or a variable that holds one. Behind each of the three declarations
+of memory the kernel says what lies there, and a struct that it sees there says what its members are:
+include/shared_arrays.h. The last line names the kernels.
 
-What the emulator cannot run is refused here, with file and line; in a header the compiler refuses it, unless an #if leaves it out.
-See REFERENCE.md. Exit codes: 0 written, 1 refused
+What the emulator cannot run is refused here, with file and line; in a header the compiler refuses it, unless an #if
+leaves it out. See REFERENCE.md. Exit codes: 0 written, 1 refused
 """
 import pathlib
 import re
 import sys
 
-HEADERS = pathlib.Path(__file__).resolve().parent / "include"
+HEADERS = pathlib.Path(__file__).absolute().parent / "include"
+OWN = HEADERS.parent.resolve()
 sys.path.append(str(HEADERS.parent))
 sys.dont_write_bytecode = True  # nothing beside the sources
-from cuda_text import (Refused, blank, end_of_configuration, joined, kernels, matching, members, outside, parts,  # noqa: E402
-                       start_of_name)
+from cuda_text import (  # noqa: E402
+    Refused, blank, end_of_configuration, joined, kernels, matching, members, outside, parts, start_of_name)
 
 # Headers of CUDA. The emulator has those for which include/ has a file of that name.
-CUDA_HEADER = re.compile(r"cooperative_groups|cuda/|cuda[_.A-Z]|mma\.h|crt/|nv/|cub/|thrust/|cute/|cutlass/|cublas|curand|"
-                         r"texture|surface|device_|nvrtc|cufft|cusparse|cusolver")
+CUDA_HEADER = re.compile(r"cooperative_groups|cuda/|cuda[_.A-Z]|mma\.h|crt/|nv/|cub/|thrust/|cute/|cutlass/|cublas|"
+                         r"curand|texture|surface|device_|nvrtc|cufft|cusparse|cusolver")
 # NVIDIA's samples have these beside them. If a program comes without them, samples/ has what most take.
 SAMPLES = {"helper_math.h": "helper_math.h", "cutil_math.h": "helper_math.h", **dict.fromkeys(
     ("helper_cuda.h", "helper_functions.h", "helper_timer.h", "helper_string.h", "helper_image.h"), "helper_cuda.h")}
 # asm("mov.u32 %0, %%laneid;" : "=r"(x)) reads what is known here.
-REGISTER = re.compile(r'\b(?:asm|__asm__)\s*(?:volatile|__volatile__)?\s*\(\s*"\s*mov\.[bu](?:32|64)\s+%0\s*,\s*%%?(\w+)\s*;\s*"\s*'
+REGISTER = re.compile(r'\b(?:asm|__asm__)\s*(?:volatile|__volatile__)?\s*\(\s*'
+                      r'"\s*mov\.[bu](?:32|64)\s+%0\s*,\s*%%?(\w+)\s*;\s*"\s*'
                       r':\s*"=[rl]"\s*\(([^()]*)\)\s*(?::[\s:]*(?:"memory"\s*)?)?\)')
 REGISTERS = {**dict.fromkeys(("clock", "clock64", "globaltimer"), "clock64()"), "laneid": "emulator::lane()",
              "smid": "(blockIdx.x % 3)", "nsmid": "3", "lanemask_lt": "((1u << emulator::lane()) - 1)"}
 ASM = re.compile(r"\b(?:asm|__asm__|__asm)\b")
 # What stands in these headers is in another one here.
 IN_OTHERS = {
-    **dict.fromkeys(("device_launch_parameters.h", "device_functions.h", "device_types.h", "driver_types.h", "host_defines.h",
-                     "builtin_types.h", "vector_functions.h", "cuda_device_runtime_api.h", "cuda_profiler_api.h",
-                     "math_functions.h", "cuda_runtime_api.h"), "cuda_runtime.h"),
-    **dict.fromkeys(("cuda/barrier", "cuda/pipeline", "cuda/atomic", "cooperative_groups/memcpy_async.h"), "cuda_async.h"),
+    **dict.fromkeys(("device_launch_parameters.h", "device_functions.h", "device_types.h", "driver_types.h",
+                     "host_defines.h", "builtin_types.h", "vector_functions.h", "cuda_device_runtime_api.h",
+                     "cuda_profiler_api.h", "math_functions.h", "cuda_runtime_api.h"), "cuda_runtime.h"),
+    **dict.fromkeys(("cuda/barrier", "cuda/pipeline", "cuda/atomic", "cooperative_groups/memcpy_async.h"),
+                    "cuda_async.h"),
     "nvtx3/nvToolsExt.h": "nvToolsExt.h", "cuda/cmath": "cuda_std.h",
     **dict.fromkeys(("cublasLt.h", "cublas.h"), "cublas_v2.h"),
     **dict.fromkeys(("cooperative_groups/reduce.h", "cooperative_groups/scan.h"), "cooperative_groups.h")}
 CANNOT_RUN = "the CUDA emulator cannot run"
 UNSUPPORTED = [
     (ASM, "inline PTX"),
-    (re.compile(r"\b(cudaTextureObject_t|cudaSurfaceObject_t|texture\s*<|tex[123]D\w*\s*[<(])"), "textures and surfaces"),
+    (re.compile(r"\b(cudaTextureObject_t|cudaSurfaceObject_t|texture\s*<|tex[123]D\w*\s*[<(])"),
+     "textures and surfaces"),
     (re.compile(r"\bcp_async_bulk\w*"), "cuda::ptx and other ways to TMA than common/ptx/ptx.cuh"),
     (re.compile(r"\bcudaLaunchKernelEx\w*"), "thread block clusters other than by __cluster_dims__"),
 ]
-EXTERN_SHARED = re.compile(r"\b(?:extern\s+(?:volatile\s+)?__shared__|__shared__\s+extern|extern(?=[\w\s]+\s__shared__\s))\s+"
+EXTERN_SHARED = re.compile(r"\b(?:extern\s+(?:volatile\s+)?__shared__|__shared__\s+extern|"
+                           r"extern(?=[\w\s]+\s__shared__\s))\s+"
                            r"(?:(?:__align__|alignas)\s*\((?P<align>[^()]*)\)\s*)?"
-                           r"(?P<type>[\w:<>,\s]*?[\w>](?:\s*\*)*)(?:\s+__shared__)?\s*(?<=[\s*])(?P<name>\w+)\s*\[\s*\]\s*;")
+                           r"(?P<type>[\w:<>,\s]*?[\w>](?:\s*\*)*)(?:\s+__shared__)?\s*"
+                           r"(?<=[\s*])(?P<name>\w+)\s*\[\s*\]\s*;")
 SHARED = re.compile(r"(?<!extern )(?<!extern volatile )\b__shared__\s+"
                     r"(?P<align>(?:alignas|__align__)\s*\((?:[^()]|\([^()]*\))*\)\s*)?"
                     r"(?P<type>(?!extern)[\w:]+(?:\s*<[^;=<>]*>)?(?:\s+[a-zA-Z]\w*)*)\s+"
                     r"(?P<arrays>\w+\s*(?:\[[^;={}]+)?(?:,[^;={}]*)?);")
-
-CAST = re.compile(r"(?<=[;{}])\s*(?:const\s+)?[\w:]+(?:<[^;=]*>)?[\s&*]+(?:const\s+)?(?P<name>\w+)\s*=\s*(?P<object>\*?)\s*"
-                  r"reinterpret_cast\s*<(?P<type>[^;=]*)>\s*\(\s*(?P<base>\w+)[^;]*\)\s*;")
-
-
+CAST = re.compile(r"(?<=[;{}])\s*(?:const\s+)?[\w:]+(?:<[^;=]*>)?[\s&*]+(?:const\s+)?(?P<name>\w+)\s*=\s*"
+                  r"(?P<object>\*?)\s*reinterpret_cast\s*<(?P<type>[^;=]*)>\s*\(\s*(?P<base>\w+)[^;]*\)\s*;")
 # A __device__ function has a parenthesis before its body; a variable has none before its ;, = or {.
 DEVICE = re.compile(r"(?<!_)\b__device__(?=\s+(?!__constant__)(?P<what>[\w\s:<>,*&]*\w(?:\s*\[[^\];]*\])*\s*)[;={])")
 # A kernel that the host passes as a void* loses its type. The cast goes.
 LAUNCHED = re.compile(r"\bcudaLaunch(?:Cooperative)?Kernel\s*\(\s*(\(\s*(?:const\s+)?void\s*\*\s*\)|"
                       r"(?:reinterpret|static)_cast\s*<\s*(?:const\s+)?void\s*\*\s*>)")
 # What nvcc takes and C++ does not: a second storage class, and a name that g++'s own headers have.
-DROPPED = re.compile(r"\bstatic(?=\s+(?:inline\s+)?__(?:global|shared)__)|(?<=__global__)(\s+)static\b|\bextern(?=\s+__global__)|"
-                     r"(?<!\()\b__noinline__\b(?!\s*\))|"
+DROPPED = re.compile(r"\bstatic(?=\s+(?:inline\s+)?__(?:global|shared)__)|(?<=__global__)(\s+)static\b|"
+                     r"\bextern(?=\s+__global__)|(?<!\()\b__noinline__\b(?!\s*\))|"
                      r"\b__constant__(?=\s+(?:static\s+)?const(?:expr)?\b)|(?<=const )__constant__\b")
 
 
@@ -91,12 +95,13 @@ def edits(text, code):
     for m in LAUNCHED.finditer(code):
         yield m.start(1), len(m[1]), " " * len(m[1])
     for m in DEVICE.finditer(code):
-        if not re.search(r"\boperator\b|\breturn\b", m["what"]) and ("*" in m["what"] or not re.search(r"\bconst", m["what"])):
+        is_variable = not re.search(r"\boperator\b|\breturn\b", m["what"])
+        if is_variable and ("*" in m["what"] or not re.search(r"\bconst", m["what"])):
             yield m.start(), len(m[0]), "EMULATOR_DEVICE"
     for m in EXTERN_SHARED.finditer(code):
         kind, name, lines = " ".join(m["type"].split()), m["name"], "\n" * m.group().count("\n")
-        if outside(code[:m.start()]):
-            yield m.start(), len(m.group()), f"static emulator::DynamicShared<{kind}> {name};{lines}"  # of the whole file
+        if outside(code[:m.start()]):  # it is the whole file's
+            yield m.start(), len(m.group()), f"static emulator::DynamicShared<{kind}> {name};{lines}"
             continue
         dynamic.add(name)
         yield m.start(), len(m.group()), (f"{kind}* {name} = emulator::dynamic_shared<{kind}>({m['align'] or ''}); "
@@ -120,7 +125,8 @@ def edits(text, code):
     for m in re.finditer(r"\bstruct\s+(\w+)\s*(\{)", code):
         end = matching(code, m.start(2), "{", "}", 1)
         if end > 0 and m[1] in re.findall(r"\w+", kinds):
-            calls = "".join(f' emulator::record_member(of, i, "{name}", {name});' for name in members(code[m.end():end]))
+            calls = "".join(f' emulator::record_member(of, i, "{name}", {name});'
+                            for name in members(code[m.end():end]))
             yield end, 0, f" void emulator_members(const char* of, int i) const {{{calls} }} " if calls else ""
     for m in re.finditer(r"\b(?:__launch_bounds__|__cluster_dims__|CLUSTER_DIMS)\s*(\()", code):
         end = matching(code, m.start(1), "(", ")", 1)
@@ -155,7 +161,7 @@ def edits(text, code):
         begin = code.index("(", after)
         parameters = declared.get(launched.rpartition(":")[2])
         takes = [parameter for _, parameter in parts(code, parameters)] if parameters else []
-        for i, (at, argument) in enumerate(parts(code, begin)):  # a null pointer keeps its type on the way to the kernel
+        for i, (at, argument) in enumerate(parts(code, begin)):  # a null pointer keeps its type
             if argument == "NULL" or i < len(takes) and "*" in takes[i] and argument in ("0", "{}"):
                 yield at, len(argument), "nullptr"
         yield name, 0, "emulator::Kernel(EMULATOR_KERNEL("
@@ -164,24 +170,33 @@ def edits(text, code):
 
 
 def of_asm(text):
-    """The instruction of an asm statement, and the function of common/ptx/ for it: its name's parts are the instruction's."""
+    """The instruction of an asm statement, and the function of common/ptx/ for it, whose name has the same parts."""
     strings = re.match(r'[\s\w]*\(\s*((?:R?"(?:[^"\\]|\\.)*"\s*)+)', text)
     pieces = re.split(r"[;{}]|\\n|\\t|\n", "".join(re.findall(r'"((?:[^"\\]|\\.)*)"', strings[1]))) if strings else []
-    found = next((words for piece in pieces if (words := re.sub(r"@!?\S+", "", piece).split()) and words[0][0] != "."), None)
-    if not found:
+    statements = [re.sub(r"@!?\S+", "", piece).split() for piece in pieces]
+    instruction = next((words[0] for words in statements if words and words[0][0] != "."), None)
+    if not instruction:
         return ""
-    parts = set(re.split(r"[.:_]+", found[0]))
+    parts = set(re.split(r"[.:_]+", instruction))
     files = (HEADERS / "common/ptx").glob("*.cuh")
     names = {name for file in files for name in re.findall(r"\w+", file.read_text())}
     fit = max((name for name in names if "_" in name and set(name.split("_")) <= parts), key=len, default="")
-    return f" {found[0]}" + (f": call ptx::{fit}() of common/ptx/" if fit and ("bulk" not in parts or "bulk" in fit) else "")
+    if not fit or ("bulk" in parts and "bulk" not in fit):
+        return f" {instruction}"
+    return f" {instruction}: call ptx::{fit}() of common/ptx/"
+
+
+def of_register(m):
+    """What reads a register that the emulator has, instead of an asm statement."""
+    if m[1] not in REGISTERS:
+        return m[0]
+    return f"({m[2]} = {REGISTERS[m[1]]})" + "\n" * m[0].count("\n")
 
 
 def rewrite(text, included=lambda name, quoted: None, is_header=False):
-    """included(name, quoted): what an #include of it names instead; None: it stays. What cannot be run is refused, in a header only
-    where it is compiled."""
-    text = REGISTER.sub(lambda m: f"({m[2]} = {REGISTERS[m[1]]})" + "\n" * m[0].count("\n") if m[1] in REGISTERS else m[0],
-                        joined(text))
+    """included(name, quoted): what an #include of it names instead; None: it stays. What cannot be run is refused, in a
+    header only where it is compiled."""
+    text = REGISTER.sub(of_register, joined(text))
     code, changes = blank(text), []
     for m in re.finditer(r'^[ \t]*#[ \t]*include[ \t]*([<"])([^">\n]+)[">]', text, re.MULTILINE):
         if code[m.start():m.end()].strip():
@@ -211,7 +226,7 @@ class Program:
 
     def __init__(self, source, target, folders):
         self.source, self.target, self.folders = source, target, [HEADERS, *folders]
-        self.compiled = {}  # {each file that was read: what the compiler reads, which is a copy where something had to change}
+        self.compiled = {}  # {each file that was read: what the compiler reads, a copy where something has changed}
         self.kernels = set()  # their names
 
     def found(self, name, quoted, includer):
@@ -221,7 +236,7 @@ class Program:
         for folder in [includer.parent] * quoted + self.folders:
             file = (folder / name).resolve()
             if file.is_file():
-                return None if HEADERS.parent in file.parents else file
+                return None if OWN in file.parents else file
         return None
 
     def included(self, name, quoted, includer):
@@ -239,13 +254,13 @@ class Program:
         return str(file) if (includer.parent / name).resolve() == file else None  # a copy has no such neighbour
 
     def write(self, file, copy):
-        """Writes the copy, unless it would be the same. While the file is read it counts as one that changes: what includes it in
-        turn names the copy, and so changes, and all that leads there."""
+        """Writes the copy, unless it would be the same. While the file is read it counts as one that changes: what
+        includes it in turn names the copy, and so changes, and all that leads there."""
         self.compiled[file.resolve()] = copy
         try:
-            # As nvcc does, take line ends of Windows, a byte order mark, and comments in Shift-JIS: their bytes pass unchanged.
+            # As nvcc does, take line ends of Windows, a byte order mark, and comments in Shift-JIS, as they are.
             text = file.read_text(encoding="utf-8-sig", errors="surrogateescape")
-            result = rewrite(text, lambda name, quoted: self.included(name, quoted, file), is_header=file != self.source)
+            result = rewrite(text, lambda name, quoted: self.included(name, quoted, file), file != self.source)
         except OSError as error:
             sys.exit(f"rewrite_launches.py: {file}: {error}")
         except Refused as refused:
@@ -260,11 +275,12 @@ class Program:
             result += f"\n[[maybe_unused]] static const bool emulator_kernels = emulator::name_kernels({{{named}}});\n"
         # nvcc includes cuda_runtime.h by itself; the #line makes every later diagnostic name the original.
         name = re.sub(r'([\\"])', r"\\\1", str(file))
-        copy.write_text(f'#include <cuda_runtime.h>\n#line 1 "{name}"\n{result}', encoding="utf-8", errors="surrogateescape")
+        result = f'#include <cuda_runtime.h>\n#line 1 "{name}"\n{result}'
+        copy.write_text(result, encoding="utf-8", errors="surrogateescape")
 
 
 def rewrite_file(source, target, folders):
-    """Writes the target, and files beside it for the headers that change. Returns {each file read: what the compiler reads}."""
+    """Writes the target, and beside it the headers that change. Returns {each file read: what the compiler reads}."""
     program = Program(source, target, folders)
     program.write(source, target)
     return program.compiled

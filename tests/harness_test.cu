@@ -9,6 +9,7 @@
 #include "common/device.h"
 #include "common/machine.h"
 #include "common/stage.h"
+#include "common/tensor_map.h"
 
 namespace {
 
@@ -330,6 +331,23 @@ TEST(Harness, AStageWithFormsHasTheColumnsOfAnyOther) {
     }
     EXPECT_EQ(names[0], names[1]);
     std::remove(path.c_str());
+}
+
+// Before the driver, which would only say that something is wrong.
+TEST(Harness, ATensorMapSaysWhatIsWrongWithItsRows) {
+    DeviceArray<float> matrix(8 * 32);
+    const auto said = [&](int columns, int swizzle, int leading_dimension) -> std::string {
+        try {
+            tensor_map(matrix.data(), 8, columns, 8, 16, swizzle, leading_dimension);
+        } catch (const std::runtime_error& error) {
+            return error.what();
+        }
+        return "";
+    };
+    EXPECT_EQ(said(30, 0, 32), "");
+    EXPECT_NE(said(30, 0, 0).find("120 bytes apart"), std::string::npos);
+    EXPECT_NE(said(30, 0, 28).find("112 bytes apart"), std::string::npos);
+    EXPECT_NE(said(32, 48, 0).find("a swizzle of 48 bytes"), std::string::npos);
 }
 
 }  // namespace

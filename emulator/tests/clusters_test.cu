@@ -1,7 +1,7 @@
 // Clusters and named barriers, traced: what they do and report.
 #include "common/ptx/hopper.cuh"
-#include "common/tensor_map.h"
 #include "device.h"
+#include "tensor_map.h"
 
 namespace {
 

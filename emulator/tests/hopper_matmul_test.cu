@@ -2,8 +2,8 @@
 // two blocks shares B by multicast, a producer fills a ring, two warpgroups multiply, and C goes out
 // as bulk stores. What is right is not reported, and each mistake is.
 #include "common/ptx/hopper.cuh"
-#include "common/tensor_map.h"
 #include "device.h"
+#include "tensor_map.h"
 
 namespace {
 

@@ -1,7 +1,7 @@
 // mbarriers and the loads that they wait for, traced: a ring of boxes, and what is wrong with one.
 #include "common/ptx/ptx.cuh"
-#include "common/tensor_map.h"
 #include "device.h"
+#include "tensor_map.h"
 
 namespace {
 

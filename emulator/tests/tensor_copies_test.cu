@@ -3,8 +3,8 @@
 #include <stdexcept>
 
 #include "common/ptx/ptx.cuh"
-#include "common/tensor_map.h"
 #include "device.h"
+#include "tensor_map.h"
 
 namespace {
 
@@ -229,13 +229,11 @@ TEST_F(TensorCopies, MistakesWithStores) {
 TEST_F(TensorCopies, TensorMapsAreChecked) {
     Device<float> in(4096);
     const struct {
-        const char* said;  // by the emulator, or else by tensor_map()
+        const char* said;
         int rows, columns, box_rows, box_columns, swizzle, leading, shift;
     } all[] = {
         {"", 8, 30, 8, 16, 0, 32, 0},
-        {"120 bytes apart", 8, 30, 8, 16, 0, 0, 0},
-        {"", 8, 30, 8, 16, 0, 28, 0},
-        {"a swizzle of 48 bytes", 8, 32, 8, 16, 48, 0, 0},
+        {"globalStrides[0] is 120", 8, 30, 8, 16, 0, 0, 0},
         {"global address", 8, 32, 8, 16, 0, 0, 1},
         {"globalDim[1] is 0", 0, 32, 8, 16, 0, 0, 0},
         {"boxDim[1] is 257", 8, 32, 257, 16, 0, 0, 0},
@@ -249,8 +247,8 @@ TEST_F(TensorCopies, TensorMapsAreChecked) {
         try {
             tensor_map(in.data + m.shift, m.rows, m.columns, m.box_rows, m.box_columns, m.swizzle,
                        m.leading);
-        } catch (const std::runtime_error& error) {
-            said = error.what() + problem();
+        } catch (const std::runtime_error&) {
+            said = problem();
         }
         EXPECT_NE(said.find(m.said), std::string::npos) << said;
         EXPECT_EQ(said.empty(), &m == all) << "only the first is accepted";

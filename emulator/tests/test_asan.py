@@ -1,9 +1,9 @@
-"""The build under AddressSanitizer is silent about the last element, and names the line that touches the one after it."""
+"""The build under AddressSanitizer is silent about the last element, and names the line that touches the next."""
 import pytest
 
-from support import ROOT, call, program
+from emulated import EMULATOR, call, program
 
-SOURCE = ROOT / "emulator/tests/asan_test.cu"
+SOURCE = EMULATOR / "tests/asan_test.cu"
 FAULTS = [  # asan_test.cu's two arguments, what is reported, and code of the line
     (0, 10, "heap-buffer-overflow", "*out = in[i]"),
     (1, 10, "heap-buffer-overflow", "out[i] = 1"),

@@ -1,9 +1,8 @@
-"""What a program on the emulator prints when something is wrong: each thing once, and the source lines that it is about."""
+"""What a program on the emulator prints when something is wrong: each thing once, with its source lines."""
 import os
 import re
 
-import mutate
-from support import call
+from emulated import build, call
 
 RACE = """#include <cstdio>
 #include "emulator/emulator.h"
@@ -42,7 +41,7 @@ int main() {
 def run_of(tmp_path, past=0, silent=0, summary=False):
     (tmp_path / "a").mkdir(exist_ok=True)
     (tmp_path / "a/race.cu").write_text(RACE.replace("PAST", str(past)).replace("SILENT", str(silent)))
-    program = mutate.build(tmp_path, "a", "race", "trace")
+    program = build(tmp_path / "a/race.cu")
     return call(program, env={**os.environ, **({"EMULATOR_SUMMARY": "1"} if summary else {})})
 
 
@@ -60,10 +59,10 @@ def test_a_race_quotes_its_lines(tmp_path):
 
 
 def test_names_the_folder_once(tmp_path):
-    """Of two places in one file, whatever the message: here of a thread that does not come to the barrier of the others."""
+    """Of two places in one file, whatever the message: here a thread does not come to the barrier of the others."""
     (tmp_path / "a").mkdir()
     (tmp_path / "a/two.cu").write_text(TWO_BARRIERS)
-    run = call(mutate.build(tmp_path, "a", "two", "trace"))
+    run = call(build(tmp_path / "a/two.cu"))
     said = next(line for line in run.stderr.splitlines() if "barrier divergence" in line)
     first, second = re.findall(r"[\w/]*two\.cu:\d+", said)
     assert first.startswith("a/") and second.startswith("two.cu") and {first[-1], second[-1]} == {"3", "4"}
@@ -71,7 +70,8 @@ def test_names_the_folder_once(tmp_path):
 
 
 def test_is_said_once(tmp_path):
-    """What ends a launch: at once where nothing else says it, before the program's own words, or else in the list at the end."""
+    """What ends a launch: at once where nothing else says it, before the program's own words, or else in the list at
+    the end."""
     said = "out of bounds: a/race.cu:7 writes 4 bytes"
     run = run_of(tmp_path, past=1)
     assert run.stderr.count(said) == 1 and "illegal memory access" in run.stdout

@@ -1,8 +1,7 @@
 """Reports name file and line wherever the source and the program lie, and nothing of a path is executed."""
 import os
 
-import mutate
-from support import call
+from emulated import build, call
 
 KERNEL = """#include <cstdio>
 #include "emulator/emulator.h"
@@ -20,16 +19,17 @@ int main() {
 
 
 def test_any_folder(tmp_path):
-    """A blank, an apostrophe, what a shell would run, and what looks like addr2line's own remark; TMPDIR is no different."""
+    """A blank, an apostrophe, what a shell would run, and what looks like addr2line's own remark; as TMPDIR, too."""
     top = tmp_path / "a b';touch INJECTED;'$(touch INJECTED) (discriminator 9)"
     folder = top / "chapter ;touch INJECTED;'"
     folder.mkdir(parents=True)
     (folder / "race.cu").write_text(KERNEL)
-    program = mutate.build(top, folder.name, "race", "trace")
+    program = build(folder / "race.cu")
     run = call(program, cwd=tmp_path, env={**os.environ, "TMPDIR": str(top)})
     lines = run.stdout.splitlines()
     place = f"{folder.name}/race.cu:4"
     assert run.returncode == 0 and run.stderr == ""
-    assert any(line.startswith(f"race in global memory: {place} writes what race.cu:4 writes (") for line in lines), run.stdout
+    race = f"race in global memory: {place} writes what race.cu:4 writes ("
+    assert any(line.startswith(race) for line in lines), run.stdout
     assert {line for line in lines if " (block" not in line} == {place}, run.stdout
     assert not [path for path in tmp_path.rglob("*") if path.name.startswith("INJECTED")]

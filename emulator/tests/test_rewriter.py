@@ -1,23 +1,23 @@
 """rewrite_launches.py: what it rewrites, what it leaves alone, and what it refuses."""
 import pathlib
 import re
+import subprocess
 import sys
 
 import pytest
 
-import mutate
-from support import ROOT, call
+from emulated import EMULATOR, build, call
+import rewrite_launches
 
-sys.path.append(str(ROOT / "emulator"))
-import rewrite_launches  # noqa: E402
-
-REWRITER = ROOT / "emulator/rewrite_launches.py"
-REWRITTEN = [  # ~ stands for a launch's beginning, ^ for an array's; !s and ?s for what says what lies in s, $s in the member s
+REWRITER = EMULATOR / "rewrite_launches.py"
+# ~ stands for a launch's beginning, ^ for an array's; !s and ?s for what says what lies in s, $s in the member s.
+REWRITTEN = [
     ("k<<<g, b>>>(1, x);", "~k), g, b)(1, x);"),
     ("k<<<g, b, 4 * n, stream>>>();", "~k), g, b, 4 * n, stream)();"),
     ("f(); k <<< g, b >>> (x);", "f(); ~k ),  g, b ) (x);"),
     ("matmul<true, 4><<<g, b>>>(x);", "~matmul<true, 4>), g, b)(x);"),
-    ("a::b<T<int>>::c<(x >> 2), (a > b), 1 << 3><<<g, b>>>(x);", "~a::b<T<int>>::c<(x >> 2), (a > b), 1 << 3>), g, b)(x);"),
+    ("a::b<T<int>>::c<(x >> 2), (a > b), 1 << 3><<<g, b>>>(x);",
+     "~a::b<T<int>>::c<(x >> 2), (a > b), 1 << 3>), g, b)(x);"),
     ("return ::k<<<g, b>>>(x);", "return ~::k), g, b)(x);"),
     ("const auto kernel = n > 0 ? k<true> : k<false>;\nkernel<<<g, b>>>(x);",
      "const auto kernel = n > 0 ? k<true> : k<false>;\n~kernel), g, b)(x);"),
@@ -37,16 +37,20 @@ REWRITTEN = [  # ~ stands for a launch's beginning, ^ for an array's; !s and ?s 
     ("__shared__ unsigned char\n  a[f<3>(4)], b;\n",
      "^<unsigned char[f<3>(4)]> emulator_shared_a; static auto& a = emulator_shared_a.value;!a "
      "^<unsigned char> emulator_shared_b; static auto& b = emulator_shared_b.value;!b\n\n"),
-    ("{ extern __shared__ char s[]; auto a = reinterpret_cast<T(*)[n]>(s);\n  int* const b = reinterpret_cast<int*>(a + f(2)); }",
+    ("{ extern __shared__ char s[]; auto a = reinterpret_cast<T(*)[n]>(s);\n"
+     "  int* const b = reinterpret_cast<int*>(a + f(2)); }",
      "{ char* s = emulator::dynamic_shared<char>();?s auto a = reinterpret_cast<T(*)[n]>(s);?a\n"
      "  int* const b = reinterpret_cast<int*>(a + f(2));?b }"),
-    ("struct S { T a[2], b; }; struct U { int a; }; { extern __shared__ char s[];\n  S<n>& t = *reinterpret_cast<S<n>*>(s); }",
+    ("struct S { T a[2], b; }; struct U { int a; }; { extern __shared__ char s[];\n"
+     "  S<n>& t = *reinterpret_cast<S<n>*>(s); }",
      "struct S { T a[2], b;  void emulator_members(const char* of, int i) const {$a$b } }; struct U { int a; }; "
      "{ char* s = emulator::dynamic_shared<char>();?s\n  S<n>& t = *reinterpret_cast<S<n>*>(s); "
      "emulator::record_pointer(\"t\", &t); }"),
-    ("struct S { alignas(8) x::T<1, 2> a[2]\n [f(3)]; static int b; using C = int; void f() { int d; } int g(int); float4 e; }; "
+    ("struct S { alignas(8) x::T<1, 2> a[2]\n [f(3)]; static int b; using C = int; void f() { int d; } "
+     "int g(int); float4 e; }; "
      "{ __shared__ S s; }",
-     "struct S { alignas(8) x::T<1, 2> a[2]\n [f(3)]; static int b; using C = int; void f() { int d; } int g(int); float4 e;  "
+     "struct S { alignas(8) x::T<1, 2> a[2]\n [f(3)]; static int b; using C = int; void f() { int d; } "
+     "int g(int); float4 e;  "
      "void emulator_members(const char* of, int i) const {$a$e } }; "
      "{ ^<S> emulator_shared_s; static auto& s = emulator_shared_s.value;!s }"),
     ("__global__ void __launch_bounds__(f(8), 2)\n  k(int n) { }",
@@ -59,20 +63,25 @@ REWRITTEN = [  # ~ stands for a launch's beginning, ^ for an array's; !s and ?s 
      "__global__ void k(int n, T<a, b>* p, float* q); ~k), 1, 1)(0, nullptr, nullptr);"),
     ("static __global__ void k(); __global__ static void l(); extern \"C\" __global__ void m();",
      " __global__ void k(); __global__  void l();  __global__ void m();"),
-    ("extern __shared__ float s[];\n__global__ void k() { }", "static emulator::DynamicShared<float> s;\n__global__ void k() { }"),
-    ("namespace a { }\n{ extern __shared__ float s[]; }", "namespace a { }\n{ float* s = emulator::dynamic_shared<float>();?s }"),
+    ("extern __shared__ float s[];\n__global__ void k() { }",
+     "static emulator::DynamicShared<float> s;\n__global__ void k() { }"),
+    ("namespace a { }\n{ extern __shared__ float s[]; }",
+     "namespace a { }\n{ float* s = emulator::dynamic_shared<float>();?s }"),
     ("{ extern double __shared__ s[]; }", "{ double* s = emulator::dynamic_shared<double>();?s }"),
     ("__device__ __noinline__ int f(); __attribute__((__noinline__)) int g();",
      "__device__ __attribute__((noinline)) int f(); __attribute__((__noinline__)) int g();"),
     ("__constant__ const int a = 1; const __constant__ int b = 2;", " const int a = 1; const  int b = 2;"),
     ("#include <cooperative_groups/reduce.h>\n#include \"device_launch_parameters.h\"",
      "#include <cooperative_groups.h>\n#include \"cuda_runtime.h\""),
-    ("k << <g, b >> > (x);\nk<< <g, dim3(a >> 2) >> >(y << 1);", "~k ),  g, b )  (x);\n~k),  g, dim3(a >> 2) ) (y << 1);"),
+    ("k << <g, b >> > (x);\nk<< <g, dim3(a >> 2) >> >(y << 1);",
+     "~k ),  g, b )  (x);\n~k),  g, dim3(a >> 2) ) (y << 1);"),
     ("f[i][j]<<<g[i], b>>>(x);", "~f[i][j]), g[i], b)(x);"),
     ("extern __global__ void k(int);", " __global__ void k(int);"),
     ("{ extern __shared__ char* s[]; }", "{ char** s = emulator::dynamic_shared<char*>();?s }"),
-    ("cudaLaunchKernel((void*)k<1>, g); cudaLaunchCooperativeKernel(reinterpret_cast<const void *>(k), g); f((void*)k);",
-     "cudaLaunchKernel(       k<1>, g); cudaLaunchCooperativeKernel(                              (k), g); f((void*)k);"),
+    ("cudaLaunchKernel((void*)k<1>, g); "
+     "cudaLaunchCooperativeKernel(reinterpret_cast<const void *>(k), g); f((void*)k);",
+     "cudaLaunchKernel(       k<1>, g); "
+     "cudaLaunchCooperativeKernel(                              (k), g); f((void*)k);"),
     ("#include <cuda/barrier>\n#include <cuda/std/limits>\n#include \"helper_timer.h\"",
      "#include <cuda_async.h>\n#include <cuda_std.h>\n#include \"samples/helper_cuda.h\""),
     ("void __cluster_dims__(2, n) k() {}", "void __cluster_dims__(2, n) k() {EMULATOR_CLUSTER(2, n);}"),
@@ -111,8 +120,10 @@ REFUSED = [
     ("x = 1;\n<<<1, 1>>>(x);", 2, "no kernel's name before <<<"),
     ("\nk<<<f(M, N)>>>(x);", 2, "a launch without its number of threads: kernel<<<blocks, threads>>>"),
     ("void k(int n) {}\nvoid f() { k<<<1, 1>>>(x); }", 2, "a launch of k, which is not __global__"),
-    ("void k(int n) {}\nauto launched = b ? k : l; launched<<<1, 1>>>(x);", 2, "a launch of k, which is not __global__"),
-    ("__global__ void k(int n,\n const CUtensorMap map);", 2, "a tensor map that is no const __grid_constant__ CUtensorMap"),
+    ("void k(int n) {}\nauto launched = b ? k : l; launched<<<1, 1>>>(x);",
+     2, "a launch of k, which is not __global__"),
+    ("__global__ void k(int n,\n const CUtensorMap map);",
+     2, "a tensor map that is no const __grid_constant__ CUtensorMap"),
     ("k<<<1, 1;", 1, "a launch's <<< without its >>>"),
     ("k<<<1, 1>>>;", 1, "no arguments after a launch's >>>"),
 ]
@@ -135,7 +146,8 @@ def test_refuses(text, line, what):
 
 def test_names_kernels(tmp_path):
     source, target = tmp_path / "a.cu", tmp_path / "a.cpp"
-    source.write_text("template <int n> __global__ void __launch_bounds__(f(8), 2)\n  a(int x) {}  // __global__ void c() {}\n"
+    source.write_text("template <int n> __global__ void __launch_bounds__(f(8), 2)\n"
+                      "  a(int x) {}  // __global__ void c() {}\n"
                       "__global__ void b();\n__global__ void CLUSTER_DIMS(2) b() {}")
     assert call(sys.executable, REWRITER, source, target).returncode == 0
     assert target.read_text().endswith('= emulator::name_kernels({"a", "b", });\n')
@@ -157,10 +169,11 @@ def test_command(tmp_path):
     assert (run.returncode, run.stderr) == (1, f"{source}:2: error: the CUDA emulator cannot run inline PTX\n")
     run = call(sys.executable, REWRITER, "/nowhere/matmul.cu", target)
     assert run.returncode == 1
-    assert run.stderr == "rewrite_launches.py: /nowhere/matmul.cu: [Errno 2] No such file or directory: '/nowhere/matmul.cu'\n"
+    assert run.stderr == ("rewrite_launches.py: /nowhere/matmul.cu: [Errno 2] No such file or directory: "
+                          "'/nowhere/matmul.cu'\n")
 
 
-# Its files. lib/ is found by -I. Both folders have a fragments.h, as the emulator has one of its own, and nvcc's ptx.cuh lies beside.
+# Its files. lib/ is found by -I. Both folders have a fragments.h, as the emulator has one, and nvcc's ptx.cuh is there.
 PROGRAM = {
     "a/main.cu": """#include <cstdio>
 #include "emulator/emulator.h"
@@ -220,14 +233,15 @@ def of_headers(tmp_path):
 
 
 def test_headers_are_rewritten(of_headers):
-    """The one that has the kernel and the one that launches it, which include each other: each once, and their own lines are named."""
-    lines = call(mutate.build(of_headers, "a", "main", "trace")).stdout.splitlines()
+    """The one that has the kernel and the one that launches it, which include each other: each once, at its lines."""
+    lines = call(build(of_headers / "a/main.cu", f"-I{of_headers}")).stdout.splitlines()
     assert lines[0] == f"3 {of_headers}/a/main.cu"
-    assert any(re.match(r"race in shared memory: lib/sums\.cuh:6 writes what \S*sums\.cuh:7 reads", line) for line in lines), lines
+    race = re.compile(r"race in shared memory: lib/sums\.cuh:6 writes what \S*sums\.cuh:7 reads")
+    assert any(map(race.match, lines)), lines
 
 
 def test_depends_on_its_headers(of_headers):
-    """CMake must rewrite a program again when any of them has changed, in which something may then have to be rewritten."""
+    """CMake must rewrite a program again when any of them has changed."""
     target = of_headers / "main.cpp"
     assert call(sys.executable, REWRITER, of_headers / "a/main.cu", target, of_headers).returncode == 0
     listed = pathlib.Path(f"{target}.d").read_text().split()[1:]
@@ -235,6 +249,7 @@ def test_depends_on_its_headers(of_headers):
 
 
 def test_a_header_is_refused_where_it_is_compiled(of_headers):
-    with pytest.raises(mutate.Refused) as refused:
-        mutate.build(of_headers, "a", "main", "trace", "-DOF_A_GPU")
-    assert re.search(r"lib/launch\.h:5:\d+: error: the CUDA emulator cannot run inline PTX bar\.sync", str(refused.value))
+    with pytest.raises(subprocess.CalledProcessError) as refused:
+        build(of_headers / "a/main.cu", f"-I{of_headers}", "-DOF_A_GPU")
+    said = r"lib/launch\.h:5:\d+: error: the CUDA emulator cannot run inline PTX bar\.sync"
+    assert re.search(said, refused.value.stderr)

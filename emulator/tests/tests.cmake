@@ -1,4 +1,4 @@
-# The emulator's tests, a program each. Included where GoogleTest is found.
+# The emulator's tests: C++, a program each, and Python. Included where GoogleTest is found.
 add_library(emulator_test_device STATIC tests/device.cpp)
 target_include_directories(emulator_test_device BEFORE PUBLIC ${EMULATOR_INCLUDES})
 target_compile_options(emulator_test_device PRIVATE -O1 -Wall -Wextra ${WERROR})
@@ -39,3 +39,25 @@ endforeach()
 
 add_emulated_program(emulator_test_asan tests/asan_test.cu ASAN)  # run by test_asan.py
 add_emulated_program(emulator_requests_of tests/requests_of.cu TRACE)  # run by tests/test_view_pages.py
+
+# What a program prints, and how its source is rewritten. The Python that has pytest, Debian's own, need not be the first on the PATH.
+write_emulated_json()
+foreach(python /usr/bin/python3 ${Python3_EXECUTABLE})
+  execute_process(COMMAND ${python} -c "import importlib.util as u, sys; sys.exit(not u.find_spec('pytest'))"
+    RESULT_VARIABLE failed ERROR_QUIET OUTPUT_QUIET)
+  if(failed EQUAL 0)
+    set(python_with_pytest ${python})
+  endif()
+endforeach()
+file(GLOB files CONFIGURE_DEPENDS tests/test_*.py)
+foreach(file ${files})
+  string(REGEX REPLACE ".*/test_(.*).py" "emulator.\\1" test ${file})
+  if(python_with_pytest)
+    add_test(NAME ${test} COMMAND ${python_with_pytest} -B -m pytest -q -rsP -p no:cacheprovider ${file})
+  else()
+    add_test(NAME ${test} COMMAND sh -c "echo 'pytest is missing (python3-pytest)' && exit 77")
+  endif()
+  set_tests_properties(${test} PROPERTIES SKIP_RETURN_CODE 77 TIMEOUT 900 COST 10 LABELS thorough
+    ENVIRONMENT "EMULATED=${CMAKE_CURRENT_BINARY_DIR}/emulated.json;BIN=${CMAKE_BINARY_DIR}/bin;PYTEST_DISABLE_PLUGIN_AUTOLOAD=1;\
+NEEDS=python3-pytest emulator emulator_test_asan")
+endforeach()
