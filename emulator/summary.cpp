@@ -12,9 +12,10 @@
 #include <utility>
 #include <vector>
 
-#include "emulator/engine/accesses.h"
+#include "emulator/engine/device_memory.h"
 #include "emulator/engine/names.h"
 #include "emulator/engine/scheduler.h"
+#include "emulator/trace/lines.h"
 #include "emulator/trace/report.h"
 #include "emulator/trace/requests.h"
 
@@ -37,7 +38,6 @@ struct Kernel {
     Counts counts;  // of those that were traced
 };
 struct All {
-    bool wanted = std::getenv("EMULATOR_SUMMARY");
     std::vector<Kernel> kernels;
     Clock::time_point begin, block;
     double traced = 0;  // of the launch, seconds
@@ -179,14 +179,12 @@ void print(int code, void*) {
 }
 }  // namespace
 
-bool wanted() { return all().wanted; }
-
 void print_now() {
-    if (all().wanted && !all().kernels.empty()) print(1, nullptr);
+    if (printed_at_exit() && !all().kernels.empty()) print(1, nullptr);
 }
 
 bool repeated(const Launch& launch) {
-    if (!all().wanted) return false;
+    if (!printed_at_exit()) return false;
     // What print() takes is there before, so that it is still there when print() runs.
     [[maybe_unused]] static const int once = (counts(), on_exit(print, nullptr));
     const dim3 sizes[] = {launch.grid, launch.block};
@@ -204,7 +202,7 @@ bool repeated(const Launch& launch) {
 }
 
 void begin_launch() {
-    if (!all().wanted) return;
+    if (!printed_at_exit()) return;
     const Kernel& kernel = this_kernel();
     set_tracing(all().seconds < kSeconds || kernel.traced < 3);
     all().begin = Clock::now();
@@ -213,13 +211,13 @@ void begin_launch() {
 }
 
 bool looks_at_block() {
-    if (!all().wanted) return true;
+    if (!printed_at_exit()) return true;
     all().block = Clock::now();
     return !enough();
 }
 
 void end_block() {
-    if (!all().wanted) return;
+    if (!printed_at_exit()) return;
     ++all().blocks;
     if (traced) all().traced += since(all().block), ++all().looked_at;
     say_how_far();
@@ -237,7 +235,7 @@ void look_at_clock() {
 }
 
 void end_launch() {
-    if (!all().wanted || run.restart) return;
+    if (!printed_at_exit() || run.restart) return;
     if (all().again) {
         const uint64_t memory = hash_of_memory();
         all().unchanged = memory == all().memory && !run.error ? all().unchanged + 1 : 0;
@@ -276,4 +274,18 @@ uint64_t emulator::hash(uint64_t before, const void* bytes, size_t count) {
     }
     for (; count > 0; ++p, --count) before = (before ^ *p) * 0x100000001b3u;
     return before;
+}
+
+// What assert() calls, instead of the C library's.
+extern "C" void __assert_fail(const char* assertion, const char* file, unsigned line,
+                              const char* function) noexcept {
+    using namespace emulator;
+    const std::string text = short_path(file) + ":" + std::to_string(line) + " says assert(" +
+                             assertion + "), but that is false";
+    if (run.running)
+        fail("assert: " + text + " (" + block_name() + ", " + thread_name(current_thread) + ")",
+             cudaErrorAssert);
+    std::fprintf(stderr, "%s in %s\n", text.c_str(), function);
+    summary::print_now();
+    std::abort();
 }

@@ -8,7 +8,6 @@ namespace emulator::summary {
 // Whether a launch need not run: it is the last one again, which changed nothing in the device's memory twice.
 bool repeated(const Launch& launch);
 void begin_launch();
-bool wanted();
 void print_now();  // if the program ends in another way than by exit()
 bool looks_at_block();  // whether it is worth tracing: of a long launch only some are
 void end_block();

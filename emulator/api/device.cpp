@@ -5,9 +5,11 @@
 #include <cstring>
 #include <ctime>
 
-#include "emulator/api/api.h"
+#include "emulator/api/errors.h"
+#include "emulator/api/limits.h"
 #include "emulator/api/streams.h"
-#include "emulator/engine/scheduler.h"
+#include "emulator/engine/device_memory.h"
+#include "emulator/engine/run.h"
 #include "emulator/engine/settings.h"
 
 namespace {
@@ -19,6 +21,22 @@ using Clock = std::chrono::steady_clock;
 struct CUevent_st {
     Clock::time_point at{};
 };
+
+cudaError_t cudaGetDeviceCount(int* count) { return *count = 1, cudaSuccess; }
+cudaError_t cudaGetDevice(int* device) { return *device = 0, cudaSuccess; }
+cudaError_t cudaSetDevice(int device) {
+    return device == 0 ? cudaSuccess : emulator::set_last_error(cudaErrorInvalidDevice);
+}
+
+cudaError_t cudaDeviceReset() {
+    const auto& allocations = emulator::allocations;
+    while (!allocations.empty()) cudaFree(reinterpret_cast<void*>(allocations.back().begin));
+    emulator::set_last_error(cudaSuccess);
+    emulator::forget_limits();
+    emulator::streams::forget();
+    emulator::add_device_variables();
+    return cudaSuccess;
+}
 
 // Few multiprocessors, so that a grid of one block for each has to loop even over a small matrix.
 cudaError_t cudaGetDeviceProperties(cudaDeviceProp* p, int device) {

@@ -3,7 +3,8 @@
 #include <utility>
 #include <vector>
 
-#include "emulator/api/api.h"
+#include "emulator/api/errors.h"
+#include "emulator/include/cuda_runtime_api.h"
 
 struct Recorded {
     cudaError_t (*run)(const void*);

@@ -7,7 +7,7 @@
 #include <set>
 
 #include "emulator/emulator.h"
-#include "emulator/engine/scheduler.h"
+#include "emulator/engine/run.h"
 #include "emulator/trace/symbols.h"
 
 namespace emulator {

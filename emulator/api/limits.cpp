@@ -1,12 +1,14 @@
 // What a launch may ask for.
 
+#include "emulator/api/limits.h"
+
 #include <algorithm>
 #include <cstring>
 #include <map>
 #include <string>
 
-#include "emulator/api/api.h"
-#include "emulator/engine/scheduler.h"
+#include "emulator/api/errors.h"
+#include "emulator/engine/run.h"
 #include "emulator/trace/lines.h"
 #include "emulator/trace/report.h"
 #include "emulator/trace/symbols.h"

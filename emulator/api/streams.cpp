@@ -11,13 +11,14 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <utility>
 #include <vector>
 
 #include "emulator/engine/clocks.h"
 #include "emulator/engine/races.h"
 #include "emulator/trace/lines.h"
 #include "emulator/trace/report.h"
-#include "emulator/trace/requests.h"
+#include "emulator/trace/sites.h"
 
 namespace emulator {
 namespace {
@@ -59,6 +60,7 @@ Operation& now = *new Operation;
 // Of `unordered`: those that the one now is reported with; and all such pairs of calls.
 std::vector<const Operation*>& told = *new std::vector<const Operation*>;
 std::set<std::string>& reported = *new std::set<std::string>;
+uint64_t reported_since;  // the last reset_counts(); see report.h
 
 void join(Known& to, const Known& from) {
     for (const auto& [stream, count] : from) to[stream] = std::max(to[stream], count);
@@ -117,6 +119,7 @@ void report(const Operation& then, trace::Kind kind_then, uint16_t site_then, tr
             uint16_t site) {
     if (std::count(told.begin(), told.end(), &then)) return;
     told.push_back(&then);
+    if (std::exchange(reported_since, resets) != resets) reported.clear();
     if (!reported.insert(then.call() + " " + now.call()).second) return;
     report_problem("race between streams: " + who(now, site) + verb(kind) + " what " +
                    who(then, site_then) + verb(kind_then) + " (" + now.where() + " and " +
@@ -124,6 +127,23 @@ void report(const Operation& then, trace::Kind kind_then, uint16_t site_then, tr
                    " are in two streams, and nothing orders them: cudaStreamWaitEvent() or a "
                    "synchronisation is missing)");
 }
+
+// What a copy of an earlier operation has to do with an access now.
+void check_copies(uintptr_t begin, uintptr_t end, trace::Kind kind, uint16_t site) {
+    for (const Operation* const o : unordered)
+        if (!o->launch && begin < o->end && o->begin < end && (o->writes || kind != trace::kRead))
+            report(*o, o->writes ? trace::kWrite : trace::kRead, 0, kind, site);
+}
+
+// What an earlier launch has done, at that clock.
+void check_launch(uint32_t clock, trace::Kind kind_then, uint16_t site_then, trace::Kind kind,
+                  uint16_t site) {
+    for (const Operation* const o : unordered)
+        if (o->launch && o->first_clock < clock && clock <= o->last_clock)
+            report(*o, kind_then, site_then, kind, site);
+}
+
+constexpr races::Earlier kEarlier = {check_copies, check_launch};
 
 }  // namespace
 
@@ -135,8 +155,6 @@ InStream::InStream(cudaStream_t stream, const char* file, int line)
 InStream::~InStream() { current = before, says_stream = within, current_place = ""; }
 
 namespace streams {
-
-bool watching;
 
 bool in_a_stream() { return says_stream; }
 std::string place_in_stream() { return current_place; }
@@ -156,7 +174,7 @@ void copy(const char* name, const void* by, const void* to, const void* from, si
         if (!memory || unordered.empty()) continue;
         const trace::Kind kind = part.writes ? trace::kWrite : trace::kRead;
         check_copies(part.begin, part.end, kind, 0);
-        races::check_launches(*memory, part.begin, part.end, kind);
+        races::check_launches(kEarlier, *memory, part.begin, part.end, kind);
     }
     for (const Operation& part : parts)
         if (part.end) keep(part);
@@ -168,27 +186,14 @@ void begin_launch(const char* file, int line) {
     now.place = short_path(file) + ":" + std::to_string(line);
     now.launch = true;
     now.first_clock = clocks::state.last;
-    watching = tracing() && !unordered.empty();
+    races::earlier = tracing() && !unordered.empty() ? &kEarlier : nullptr;
 }
 
 void end_launch() {
-    watching = false;
+    races::earlier = nullptr;
     unordered.clear();
     now.last_clock = clocks::state.last;
     keep(now);
-}
-
-void check_copies(uintptr_t begin, uintptr_t end, trace::Kind kind, uint16_t site) {
-    for (const Operation* const o : unordered)
-        if (!o->launch && begin < o->end && o->begin < end && (o->writes || kind != trace::kRead))
-            report(*o, o->writes ? trace::kWrite : trace::kRead, 0, kind, site);
-}
-
-void check_launch(uint32_t clock, trace::Kind kind_then, uint16_t site_then, trace::Kind kind,
-                  uint16_t site) {
-    for (const Operation* const o : unordered)
-        if (o->launch && o->first_clock < clock && clock <= o->last_clock)
-            report(*o, kind_then, site_then, kind, site);
 }
 
 void record(cudaEvent_t event, cudaStream_t stream) { events[event] = all_of(stream); }
@@ -202,7 +207,6 @@ void host_waits_for_all() {
 void forget() {
     earlier.clear(), known.clear(), events.clear(), host.clear(), non_blocking.clear();
 }
-void forget_reports() { reported.clear(); }
 
 }  // namespace streams
 }  // namespace emulator

@@ -1,9 +1,9 @@
 // What is ordered between streams, and what is not.
 #pragma once
 
-#include <cstdint>
+#include <string>
 
-#include "emulator/engine/accesses.h"
+#include "emulator/include/cuda_runtime_api.h"
 
 namespace emulator::streams {
 
@@ -20,14 +20,5 @@ void host_waits_for(cudaStream_t stream);
 void host_waits_for(cudaEvent_t event);
 void host_waits_for_all();
 void forget();  // all that was done
-void forget_reports();
-
-// Whether something that was done earlier is not known to come before what is done now. Then each access
-// to device memory is passed to these: one to memory that a copy may touch, and one to memory that an
-// earlier launch has touched, at that clock.
-extern bool watching;
-void check_copies(uintptr_t begin, uintptr_t end, trace::Kind kind, uint16_t site);
-void check_launch(uint32_t clock, trace::Kind kind_then, uint16_t site_then, trace::Kind kind,
-                  uint16_t site);
 
 }  // namespace emulator::streams

@@ -9,13 +9,13 @@
 #include <utility>
 
 #include "emulator/engine/fences.h"
+#include "emulator/engine/hooks.h"
 #include "emulator/engine/names.h"
 #include "emulator/engine/races.h"
+#include "emulator/engine/scheduler.h"
 #include "emulator/engine/settings.h"
 #include "emulator/engine/stacks.h"
-#include "emulator/hopper/clusters.h"
 #include "emulator/include/fragments.h"
-#include "emulator/summary.h"
 #include "emulator/trace/lines.h"
 #include "emulator/trace/record.h"
 #include "emulator/trace/requests.h"
@@ -31,11 +31,7 @@ extern "C" __attribute__((weak)) void* __asan_region_is_poisoned(void* begin, si
 
 namespace emulator {
 
-bool compiled_for_tracing, traced, in_kernel;
 uintptr_t last_traced;
-
-EmulatorsWork::EmulatorsWork() : before(std::exchange(in_kernel, false)) {}
-EmulatorsWork::~EmulatorsWork() { in_kernel = before; }
 
 bool poisoned(const void* begin, size_t bytes) {
     return __asan_region_is_poisoned && __asan_region_is_poisoned(const_cast<void*>(begin), bytes);
@@ -126,7 +122,9 @@ std::string distance(uintptr_t address, int width, uintptr_t begin, uintptr_t en
     if (run.ranks > 1 && range == &memory.dynamic_shared && region == Region::shared) {
         const size_t offset = address - range->begin;  // within one block's, too
         inside &= offset % run.shared_stride + width <= run.shared_bytes;
-        note_remote_access(thread, unsigned(offset / run.shared_stride), pc);
+        const auto rank = unsigned(offset / run.shared_stride);
+        if (thread < run.threads && rank != rank_of(thread))
+            run.hooks->access_remote(thread, rank, pc);
     }
     if (--run.accesses_left == 0) end_early();
     if (region == Region::none && only_ends_run()) return Region::own;
@@ -241,9 +239,6 @@ void refuse_access(unsigned thread, const std::string& what, int width, const st
          error);
 }
 
-bool tracing() { return traced; }
-void set_tracing(bool on) { traced = on && compiled_for_tracing; }
-
 double host_bytes(double device_bytes) {
     return device_bytes * (tracing() ? 1 + races::bytes_per_byte() : 1);
 }
@@ -252,6 +247,7 @@ namespace trace {
 
 void begin_launch() {
     if (!traced) return;
+    count_threads(run.threads);
     const uintptr_t begin = number(builtins.dynamic_shared);
     const uintptr_t end = begin + (run.ranks - 1) * run.shared_stride + run.shared_bytes;
     memory.dynamic_shared = {begin, end, races::new_cells(begin, end)};
@@ -318,7 +314,7 @@ void bulk_bounds(const void* pointer, size_t bytes, Kind kind, const void* pc) {
 void compiled_access(const void* address, int bytes, Kind kind, const void* pc, bool aligned) {
     in_kernel = false;
     const bool way = note_access(current_thread, address, bytes, kind, pc, true, nullptr, aligned);
-    if (--run.until_look == 0) summary::look_at_clock();
+    if (--run.until_look == 0) run.hooks->look_at_clock();
     in_kernel = traced;
     if (way) give_way();
 }

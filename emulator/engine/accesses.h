@@ -3,19 +3,12 @@
 
 #include <string>
 
-#include "emulator/api/api.h"
+#include "emulator/engine/device_memory.h"
+#include "emulator/include/cuda_errors.h"
+#include "emulator/trace/sites.h"
 
 namespace emulator {
 
-extern bool compiled_for_tracing;  // set before main
-extern bool traced;  // compiled for it, and not switched off
-extern bool in_kernel;  // traced, and the kernel's own code runs
-// No traced access within is the kernel's.
-struct EmulatorsWork {
-    bool before;
-    EmulatorsWork();
-    ~EmulatorsWork();
-};
 // AddressSanitizer, if the program has it, says that some of these bytes are not to be touched.
 bool poisoned(const void* begin, size_t bytes);
 extern uintptr_t last_traced;  // return address of the last access
@@ -28,8 +21,6 @@ std::string describe_address(uintptr_t address, int width);
 std::string past_multiple(uintptr_t address, int width);  // where a misaligned access is
 
 namespace trace {
-enum Kind { kRead, kWrite, kAtomic };
-
 void begin_launch();
 void begin_block();
 void end_interval();  // every thread of the block is at the barrier, or has returned
@@ -45,7 +36,6 @@ bool access(unsigned thread, const void* address, int bytes, Kind kind, const vo
 // A bulk copy does, by rows; not counted.
 void bulk_access(unsigned thread, const void* address, size_t bytes, Kind kind, const void* pc);
 void bulk_bounds(const void* address, size_t bytes, Kind kind, const void* pc);  // may it?
-void count_bulk(const void* pc, bool store, uint64_t bytes, uint64_t sectors);  // of global memory
 // The same for an access by the kernel's compiled code. aligned: the address must be a multiple of
 // `bytes`.
 void compiled_access(const void* address, int bytes, Kind kind, const void* pc, bool aligned);

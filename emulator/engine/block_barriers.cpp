@@ -4,12 +4,12 @@
 
 #include <algorithm>
 
+#include "emulator/engine/hooks.h"
 #include "emulator/engine/named_barriers.h"
 #include "emulator/engine/names.h"
-#include "emulator/hopper/mbarriers.h"
+#include "emulator/engine/scheduler.h"
 #include "emulator/trace/record.h"
 #include "emulator/trace/report.h"
-#include "emulator/warp/warps.h"
 
 namespace emulator {
 
@@ -20,17 +20,11 @@ namespace block_barriers {
 void begin_block() { ++begun; }
 
 // Called when no thread can go on.
-bool pass() {
+bool passes() {
+    if (any_says_so(run.hooks->reports_stuck)) return false;
     const auto end = threads.begin() + run.threads;
-    const auto with = [&](State s) {
-        return std::find_if(threads.begin(), end, [s](const Thread& t) { return t.state == s; });
-    };
-    if (with(State::waiting) != end) return mbarriers::report_deadlock(), false;
-    if (const auto stuck = with(State::at_warp); stuck != end) {
-        warps::report_missing(unsigned(stuck - threads.begin()));
-        return false;
-    }
-    const auto waiting = with(State::at_barrier);
+    const auto waiting = std::find_if(threads.begin(), end,
+                                      [](const Thread& t) { return t.state == State::at_barrier; });
     if (waiting == end) return false;
     const auto there = threads_that([&](const Thread& t) {
         return t.state == State::at_barrier && same_site(t.site, waiting->site);

@@ -3,5 +3,5 @@
 
 namespace emulator::block_barriers {
 void begin_block();
-bool pass();  // if all threads wait at the same one; otherwise all have returned, or fail() says why not
+bool passes();  // if all threads wait at the same one; otherwise all have returned, or fail() says why not
 }  // namespace emulator::block_barriers

@@ -6,8 +6,8 @@
 #include <cstring>
 #include <utility>
 
-#include "emulator/engine/accesses.h"
 #include "emulator/engine/names.h"
+#include "emulator/engine/scheduler.h"
 
 namespace emulator {
 namespace clocks {
@@ -23,7 +23,6 @@ unsigned actors() { return run.threads + unsigned(state.agents.size()); }
 void begin_launch() {
     state.launch_start = state.last;
     state.beyond_warps = false;
-    fences::begin_launch();
     if (!state.known)  // calloc: pages exist only once touched
         state.known = static_cast<uint32_t(*)[kActors]>(std::calloc(kActors, sizeof *state.known));
 }
@@ -32,7 +31,6 @@ void begin_block() {
     block_barrier();
     state.block_start = state.base;
     state.agents.clear();
-    fences::begin_block();
 }
 
 void block_barrier() {
@@ -63,13 +61,12 @@ void warp_barrier(unsigned first, uint32_t lanes) {
         state.own[first + lane] = state.last;
         if (beyond) state.knows_beyond_warp[first + lane] = state.last;
     }
-    fences::warp_barrier(first, lanes);
 }
 
 void keep_all_readers() { state.beyond_warps = true; }
 uint32_t now(unsigned thread) { return clock_of(thread); }
 bool knows(unsigned thread, unsigned other, uint32_t clock) {
-    return comes_before(clock, other, thread);
+    return before_in_block(clock, other, thread);
 }
 
 void fence_proxy(unsigned thread) {

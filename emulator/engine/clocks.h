@@ -10,8 +10,7 @@
 #include <functional>
 #include <vector>
 
-#include "emulator/engine/fences.h"
-#include "emulator/engine/scheduler.h"
+#include "emulator/engine/run.h"
 
 namespace emulator {
 
@@ -49,7 +48,8 @@ void block_barrier();
 void warp_barrier(unsigned first_thread, uint32_t lanes);  // among these lanes
 void keep_all_readers();  // from now on: threads are going to synchronise beyond their warps
 uint32_t now(unsigned thread);  // its clock
-bool knows(unsigned thread, unsigned other, uint32_t clock);  // comes after what `other` did then
+// In this block: it comes after what `other` did then.
+bool knows(unsigned thread, unsigned other, uint32_t clock);
 void fence_proxy(unsigned thread);
 unsigned agent(const void* whose);  // its number, this block's
 // threads: `thread` and those behind it.
@@ -80,11 +80,9 @@ struct Clocks {
 extern Clocks state;
 
 inline uint32_t clock_of(unsigned thread) { return std::max(state.own[thread], state.base + 1); }
-// Whether what `other` did at that clock comes before what `thread` does now.
-inline bool comes_before(uint32_t clock, unsigned other, unsigned thread) {
-    if (clock <= state.base)
-        return clock > state.block_start ||  // threads of two blocks have no order without fences
-               (fences::any && fences::knows(thread, other, clock));
+// Whether what `other` did at that clock, in this block, comes before what `thread` does now.
+inline bool before_in_block(uint32_t clock, unsigned other, unsigned thread) {
+    if (clock <= state.base) return clock > state.block_start;
     return other == thread || clock <= state.known[thread][other];
 }
 

@@ -9,9 +9,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "emulator/engine/accesses.h"
 #include "emulator/engine/clocks.h"
-#include "emulator/engine/scheduler.h"
 
 namespace emulator {
 

@@ -1,20 +1,39 @@
-// What takes part in every launch, besides its threads: bulk copies, for one. A mechanism is a file,
-// and a row of the table in emulator/hooks.cpp.
+// What takes part in a launch besides its threads, such as bulk copies and mbarriers. The floors above the engine hand it their
+// functions with each launch (the table is in launch.cpp), and the engine calls them at these moments, in the table's order.
 #pragma once
+
+#include <cstdint>
+#include <vector>
 
 namespace emulator {
 
-struct Mechanism {
-    void (*begin_launch)() = nullptr;  // twice for a cluster's: see restart_launch()
-    void (*begin_block)() = nullptr;  // of a cluster, once for its blocks
-    void (*end_thread)() = nullptr;  // the running one has returned
-    bool (*goes_on)() = nullptr;  // no thread can: does this end that?
-    void (*end_block)() = nullptr;  // not where the launch has failed
-    void (*end_launch)() = nullptr;  // as often as begin_launch
+struct Hooks {
+    using Calls = std::vector<void (*)()>;
+    using Questions = std::vector<bool (*)()>;
+
+    Calls begin_launch;  // called again where the launch restarts as a cluster's (restart_launch())
+    bool (*traces_block)();  // whether the next block is worth tracing
+    Calls begin_block;  // once for all blocks of a cluster
+    Calls end_thread;  // the running thread has returned
+    Questions goes_on;  // no thread can go on: is one made ready by this?
+    Calls end_interval;  // none is: all wait for the whole block, have returned or are stuck
+    Questions passes_barrier;  // whether they go on behind a barrier of the block
+    Questions reports_stuck;  // whether threads wait for what never comes, and fail() says so
+    Calls end_block;  // left out once the launch has failed
+    void (*leave_block)();  // never left out
+    Calls end_launch;  // as often as begin_launch
+    void (*look_at_clock)();  // run.until_look traced accesses have been made
+    // A traced access to the shared memory of another block of the cluster.
+    void (*access_remote)(unsigned thread, unsigned rank, uintptr_t pc);
 };
 
-// Calls it for all mechanisms that have it.
-void each_mechanism(void (*Mechanism::*moment)());
-bool any_goes_on();
+inline void call_each(const Hooks::Calls& calls) {
+    for (const auto call : calls) call();
+}
+inline bool any_says_so(const Hooks::Questions& questions) {
+    for (const auto says_so : questions)
+        if (says_so()) return true;
+    return false;
+}
 
 }  // namespace emulator

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <cstring>
 
-#include "emulator/hopper/clusters.h"
 #include "emulator/trace/lines.h"
+#include "emulator/trace/shared_names.h"
 #include "emulator/trace/symbols.h"
 
 namespace emulator {
@@ -92,6 +92,16 @@ std::string index_name(uint3 index, dim3 extent) {
 uint3 unflatten(uint64_t number, dim3 extent) {
     return {unsigned(number % extent.x), unsigned(number / extent.x % extent.y),
             unsigned(number / extent.x / extent.y)};
+}
+
+// Every thread tells it, and most say what is known already.
+void record_array(const char* of, int index, const char* name, const volatile void* first,
+                  size_t bytes, const Extents& extents) {
+    const auto begin = reinterpret_cast<uintptr_t>(first);
+    const auto dynamic = reinterpret_cast<uintptr_t>(builtins.dynamic_shared);
+    const uintptr_t end = bytes ? begin + bytes : dynamic + run.shared_bytes;
+    const unsigned rank = run.ranks > 1 ? rank_of(current_thread) : 0;
+    shared_names::add({of, name, index, rank, begin, end, bytes == 0, extents});
 }
 
 }  // namespace emulator

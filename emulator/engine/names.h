@@ -1,7 +1,7 @@
 // How reports name blocks, threads and places.
 #pragma once
 
-#include "emulator/engine/scheduler.h"
+#include "emulator/engine/run.h"
 
 namespace emulator {
 

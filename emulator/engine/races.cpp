@@ -9,15 +9,15 @@
 #include <map>
 #include <vector>
 
-#include "emulator/api/streams.h"
 #include "emulator/engine/names.h"
+#include "emulator/engine/order.h"
+#include "emulator/trace/record.h"
 #include "emulator/trace/report.h"
 #include "emulator/trace/shared_names.h"
 
 namespace emulator {
 
 using clocks::clock_of;
-using clocks::comes_before;
 using clocks::state;
 using trace::kAtomic;
 using trace::Kind;
@@ -100,7 +100,7 @@ std::string block_at(uint32_t clock) {
                          before.site, now.site,    thread(before),
                          thread(now), same_block,  now.thread >= threads,
                          unfenced,    "",          now.address};
-    report_conflict(found, [&] {
+    const auto who = [&] {
         const auto index = [&](const Access& a) {
             return thread_name(thread(a)).substr(7) +  // less "thread "
                    (same_block && a.thread >= threads ? "'s copy" : "");
@@ -111,7 +111,9 @@ std::string block_at(uint32_t clock) {
         if (same_block) return block + ", threads " + index(before) + " and " + index(now);
         return block_at(before.clock) + " thread " + index(before) + ", " + block + " thread " +
                index(now);
-    });
+    };
+    const Conflict* const first = report_conflict(found, who);
+    if (first && record::on && !first->async) record::conflict(*first);
 }
 
 // Keeps a read or an atomic in the groups. It may replace a group that comes before it, because any
@@ -193,17 +195,17 @@ inline bool may_conflict(const Group& group, const Access& now) {
 }
 
 // What earlier launches have done there, of those that the one now may not come after.
-void check_launches(const Cell* cells, uintptr_t begin, uintptr_t from, uintptr_t to,
-                    const Access& now, uint32_t until) {
+void check_launches(const races::Earlier& earlier, const Cell* cells, uintptr_t begin,
+                    uintptr_t from, uintptr_t to, const Access& now, uint32_t until) {
     const Cell* const first = cells - begin / kCellBytes;
     for (const Cell* cell = first + from / kCellBytes; cell <= first + (to - 1) / kCellBytes;
          ++cell) {
         if (cell->clock && cell->clock <= until && (cell->bytes & now.bytes))
-            streams::check_launch(cell->clock, kWrite, cell->site, now.kind, now.site);
+            earlier.launch(cell->clock, kWrite, cell->site, now.kind, now.site);
         for (const Group& group : cell->group)
             if (group.clock && group.clock <= until && may_conflict(group, now))
-                streams::check_launch(group.clock, group.atomic ? kAtomic : kRead, group.site,
-                                      now.kind, now.site);
+                earlier.launch(group.clock, group.atomic ? kAtomic : kRead, group.site, now.kind,
+                               now.site);
     }
 }
 
@@ -235,13 +237,17 @@ inline void check_cell(Cell& cell, bool global, const Access& now, uint32_t sinc
 
 namespace races {
 
+const Earlier* earlier;
+
 void begin_launch() {
     clocks::begin_launch();
+    fences::begin_launch();
     blocks.clear();
 }
 
 void begin_block() {
     clocks::begin_block();
+    fences::begin_block();
     more_groups.clear();
     blocks[state.block_start] = builtins.block;
 }
@@ -259,9 +265,10 @@ void check(Cell* cells, uintptr_t begin, uintptr_t address, int width, bool glob
         address};
     // Accesses of earlier blocks do not count in shared memory.
     const uint32_t since = global ? state.launch_start : state.block_start;
-    if (global && streams::watching) {
-        streams::check_copies(address, address + width, kind, site);
-        emulator::check_launches(cells, begin, address, address + width, now, state.launch_start);
+    if (global && earlier) {
+        earlier->copies(address, address + width, kind, site);
+        emulator::check_launches(*earlier, cells, begin, address, address + width, now,
+                                 state.launch_start);
     }
     cells -= begin / kCellBytes;
     Cell *cell = cells + address / kCellBytes, *last = cells + (address + width - 1) / kCellBytes;
@@ -274,10 +281,11 @@ void check(Cell* cells, uintptr_t begin, uintptr_t address, int width, bool glob
         for (; cell <= last; ++cell) check_cell<false>(*cell, global, now, since);
 }
 
-void check_launches(const Allocation& memory, uintptr_t begin, uintptr_t end, Kind kind) {
+void check_launches(const Earlier& earlier, const Allocation& memory, uintptr_t begin,
+                    uintptr_t end, Kind kind) {
     const Access now{0, 0, 0, kind, 3};
     if (memory.cells)
-        emulator::check_launches(memory.cells, memory.begin, begin, end, now, state.last);
+        emulator::check_launches(earlier, memory.cells, memory.begin, begin, end, now, state.last);
 }
 
 // mmap: the pages exist, zeroed, only once touched.

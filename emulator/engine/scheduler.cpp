@@ -5,25 +5,18 @@
 
 #include <algorithm>
 #include <boost/context/fiber.hpp>
-#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <numeric>
-#include <thread>
 #include <utility>
 
-#include "emulator/api/streams.h"
-#include "emulator/engine/accesses.h"
-#include "emulator/engine/block_barriers.h"
+#include "emulator/engine/device_memory.h"
 #include "emulator/engine/hooks.h"
 #include "emulator/engine/names.h"
 #include "emulator/engine/settings.h"
 #include "emulator/engine/stacks.h"
-#include "emulator/hopper/clusters.h"
-#include "emulator/summary.h"
 #include "emulator/trace/lines.h"
 #include "emulator/trace/report.h"
-#include "emulator/warp/warps.h"
 
 // Fibers switch stacks without AddressSanitizer's knowledge, so its fake stack frames must be off.
 // It calls this function when it starts.
@@ -33,17 +26,10 @@ extern "C" const char* __asan_default_options() {
 
 namespace emulator {
 
-Builtins builtins;
-unsigned current_thread;
-volatile uint64_t progress_made;
-Run run;
-std::vector<Thread>& threads = *new std::vector<Thread>;
-
 namespace {
 
 // Of the threads. Never destroyed: a suspended one would be unwound.
 std::vector<boost::context::fiber>& fibers = *new std::vector<boost::context::fiber>;
-constexpr cudaError_t kEndedEarly = cudaErrorLaunchTimeout;
 boost::context::fiber scheduler;  // the fiber to resume when a thread waits or returns
 
 struct Stack {  // Boost.Context's interface of a stack allocator
@@ -61,14 +47,10 @@ boost::context::fiber thread_main(boost::context::fiber&& from) {
     scheduler = std::move(from);
     for (;;) {
         run.thread(run.argument);
-        const unsigned self = current_thread, first = self / 32 * 32;
-        threads[self].in_kernel = false;
+        threads[current_thread].in_kernel = false;
         ++progress_made;
-        threads[self].state = State::returned;
-        each_mechanism(&Mechanism::end_thread);
-        for (unsigned t = first; warps::any_waits(t) && t < std::min(first + 32, run.threads); ++t)
-            if (threads[t].state == State::at_warp && complete_warp(t))
-                break;  // a lane was waiting only for this one
+        threads[current_thread].state = State::returned;
+        call_each(run.hooks->end_thread);
         suspend();
     }
 }
@@ -99,15 +81,17 @@ void run_ready_threads(const std::vector<unsigned>& sequence) {
 
 void run_block(std::vector<unsigned>& sequence) {
     for (unsigned t = 0; t < run.threads; ++t) threads[t].state = State::ready;
-    each_mechanism(&Mechanism::begin_block);
+    const Hooks& hooks = *run.hooks;
+    call_each(hooks.begin_block);
     do {
         if (thread_order() == Order::random) shuffle(sequence);
         do run_ready_threads(sequence);
-        while (!run.error && !run.restart && any_goes_on());
+        while (!run.error && !run.restart && any_says_so(hooks.goes_on));
         if (run.restart) return;
-        trace::end_interval();
-    } while (!run.error && block_barriers::pass());
-    each_mechanism(&Mechanism::end_block);
+        call_each(hooks.end_interval);
+    } while (!run.error && any_says_so(hooks.passes_barrier));
+    for (const auto end_block : hooks.end_block)
+        if (!run.error) end_block();
     totals.blocks += run.ranks;
     totals.threads += run.threads;
 }
@@ -139,9 +123,9 @@ void run_blocks() {
                            first.z * run.cluster.z};
         builtins.block = run.first_block;
         if (run.shared) std::memset(run.shared, 0xff, run.ranks * run.shared_stride);
-        traced = all_traced && summary::looks_at_block();
+        traced = all_traced && run.hooks->traces_block();
         run_block(sequence);
-        summary::end_block();
+        run.hooks->leave_block();
         traced = all_traced;
     }
 }
@@ -173,13 +157,12 @@ void run_attempt() {
     run.shared = bytes ? allocate_aligned(kAlignment, run.ranks * run.shared_stride) : nullptr;
     builtins.dynamic_shared = run.shared;
     make_fibers();
-    each_mechanism(&Mechanism::begin_launch);
+    call_each(run.hooks->begin_launch);
     run_blocks();
     run.running = run.restart;
     std::free(run.shared);
     if (run.error || run.restart) abandon_fibers();
-    if (run.error && run.error != kEndedEarly) set_last_error(run.error);
-    each_mechanism(&Mechanism::end_launch);
+    call_each(run.hooks->end_launch);
 }
 
 }  // namespace
@@ -190,18 +173,7 @@ void restart_launch() {
     suspend();
 }
 
-void launch(const Launch& launch, void (*thread)(void*), void* argument) {
-    static const auto owner = std::this_thread::get_id();
-    if (std::this_thread::get_id() != owner) {
-        std::fprintf(
-            stderr,
-            "emulator: launches of several threads of the host, at %s:%d: it takes those of one\n",
-            short_path(launch.file).c_str(), launch.line);
-        std::_Exit(1);
-    }
-    if (run.running)
-        return fail("a kernel launches a kernel: the emulator cannot run dynamic parallelism");
-    if (summary::repeated(launch) || !launch_fits(launch)) return;
+void run_launch(const Launch& launch, void (*thread)(void*), void* argument, const Hooks& hooks) {
     run.grid = launch.grid;
     run.block = launch.block;
     run.cluster = {1, 1, 1};
@@ -212,6 +184,7 @@ void launch(const Launch& launch, void (*thread)(void*), void* argument) {
     run.name = launch.name;
     run.shared_bytes = launch.dynamic_shared_bytes;
     run.shared_alignment = 0;
+    run.hooks = &hooks;
     run.thread = thread;
     run.argument = argument;
     run.error = cudaSuccess;
@@ -220,11 +193,8 @@ void launch(const Launch& launch, void (*thread)(void*), void* argument) {
     run.running = true;
     builtins.grid_dim = launch.grid;
     builtins.block_dim = launch.block;
-    const DeviceMemoryOpen open;
-    streams::begin_launch(launch.file, launch.line);
     do run_attempt();
     while (run.restart);
-    streams::end_launch();
 }
 
 void fail(const std::string& problem, cudaError_t error) {

@@ -6,7 +6,7 @@
 
 #include <stdexcept>
 
-#include "emulator/engine/scheduler.h"
+#include "emulator/trace/sites.h"
 
 // AddressSanitizer's, in a program that has it.
 extern "C" __attribute__((weak)) void __asan_unpoison_memory_region(void const volatile*, size_t);

@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "emulator/engine/accesses.h"
+#include "emulator/trace/tracing.h"
 
 #define HERE __builtin_return_address(0)
 

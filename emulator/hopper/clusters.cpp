@@ -3,18 +3,16 @@
 
 #include "emulator/hopper/clusters.h"
 
-#include <algorithm>
 #include <utility>
 
-#include "emulator/api/api.h"
-#include "emulator/engine/accesses.h"
+#include "emulator/api/limits.h"
 #include "emulator/engine/clocks.h"
 #include "emulator/engine/names.h"
+#include "emulator/engine/scheduler.h"
 #include "emulator/hopper/mbarriers.h"
+#include "emulator/hopper/ranks.h"
 #include "emulator/include/common/ptx/hopper.cuh"
-#include "emulator/trace/lines.h"
 #include "emulator/trace/record.h"
-#include "emulator/trace/report.h"
 
 namespace emulator {
 namespace {
@@ -25,22 +23,6 @@ struct ClusterBarrier {
     uint32_t phase = 0;
     uint32_t waits_for[kMaxThreads] = {};  // phase + 1 that the thread has arrived in; 0: none
 } cluster_barrier;
-
-// The last thing that each thread has asked of another block.
-struct Asked {
-    const char* name = nullptr;
-    Call site;
-    uintptr_t pc = 0;  // of an access, which has no site
-    uint32_t clock = 0;
-};
-Asked asked[kMaxRanks][kMaxThreads];
-
-unsigned running_threads(unsigned rank) {
-    unsigned count = 0;
-    for (unsigned t = 0; t < run.block_threads; ++t)
-        count += threads[rank * run.block_threads + t].state != State::returned;
-    return count;
-}
 
 void pass_if_complete() {
     unsigned running = 0;
@@ -53,23 +35,6 @@ void pass_if_complete() {
 }
 
 }  // namespace
-
-unsigned rank_of(unsigned thread) { return thread / run.block_threads; }
-
-std::string rank_names(unsigned mask) {
-    std::string ranges;
-    for (unsigned rank = 0; mask >> rank;) {
-        const unsigned first = rank;
-        while (mask >> rank & 1) ++rank;
-        if (rank == first) {
-            ++rank;
-            continue;
-        }
-        ranges += (ranges.empty() ? "" : ", ") + std::to_string(first) +
-                  (rank - 1 > first ? " to " + std::to_string(rank - 1) : "");
-    }
-    return ((mask & (mask - 1)) ? "ranks " : "rank ") + ranges;
-}
 
 static std::string blocks_of(dim3 size) {
     return std::to_string(size.x) + " x " + std::to_string(size.y) + " x " + std::to_string(size.z);
@@ -95,29 +60,6 @@ void set_cluster(unsigned x, unsigned y, unsigned z) {
     run.cluster = {x, y, z};
     run.ranks = ranks;
     restart_launch();
-}
-
-void* in_rank(void* pointer, unsigned rank, const char* name, const char* file, int line) {
-    if (rank >= run.ranks)
-        misuse(std::string(name) + ": rank " + std::to_string(rank) + " of a cluster of " +
-                   std::to_string(run.ranks),
-               file, line);
-    if (running_threads(rank) == 0)
-        misuse(std::string(name) + ": the block of rank " + std::to_string(rank) +
-                   " has left its cluster",
-               file, line);
-    if (rank != rank_of(current_thread))
-        asked[rank][current_thread] = {name, {file, line, 0}, 0, clocks::now(current_thread)};
-    const auto offset = static_cast<char*>(pointer) - static_cast<char*>(builtins.dynamic_shared);
-    if (offset < 0 || size_t(offset) >= run.shared_stride)
-        misuse(std::string(name) + ": the address is not in the block's own shared memory", file,
-               line);
-    return static_cast<char*>(run.shared) + size_t(rank) * run.shared_stride + offset;
-}
-
-void note_remote_access(unsigned thread, unsigned rank, uintptr_t pc) {
-    if (thread < run.threads && rank != rank_of(thread))
-        asked[rank][thread] = {"access", {}, pc, clocks::now(thread)};
 }
 
 void* map_shared(void* pointer, int rank, const char* file, int line) {
@@ -158,31 +100,10 @@ void begin_block() {
     if (run.ranks == 1) return;
     clocks::keep_all_readers();
     cluster_barrier = ClusterBarrier();
-    for (unsigned rank = 0; rank < run.ranks; ++rank)
-        std::fill_n(asked[rank], run.threads, Asked());
 }
 
-// Whoever asked a block for something must have been heard before that block's last thread returns.
-// The last thing that a thread asked stands for all before it.
 void end_thread() {
-    if (run.ranks == 1) return;
-    pass_if_complete();
-    const unsigned rank = rank_of(current_thread);
-    if (!tracing() || running_threads(rank) > 0) return;
-    for (unsigned asking = 0; asking < run.threads; ++asking) {
-        const Asked& request = asked[rank][asking];
-        if (!request.name) continue;
-        bool heard = false;
-        for (unsigned t = 0; t < run.block_threads; ++t)
-            heard |= clocks::knows(rank * run.block_threads + t, asking, request.clock);
-        if (heard) continue;
-        report_problem("the block of rank " + std::to_string(rank) +
-                       " leaves its cluster too early: it has not waited for the " + request.name +
-                       " at " +
-                       (request.pc ? find_lines({request.pc})[0] : site_name(request.site)) + " (" +
-                       block_name() + ", " + thread_name(asking) + ")");
-        return;
-    }
+    if (run.ranks > 1) pass_if_complete();
 }
 
 }  // namespace clusters

@@ -10,13 +10,12 @@
 
 #include "emulator/engine/accesses.h"
 #include "emulator/engine/names.h"
-#include "emulator/hopper/clusters.h"
+#include "emulator/engine/scheduler.h"
+#include "emulator/hopper/mbarrier_hints.h"
+#include "emulator/hopper/ranks.h"
 #include "emulator/include/common/ptx/hopper.cuh"
-#include "emulator/trace/lines.h"
 #include "emulator/trace/record.h"
 #include "emulator/trace/report.h"
-#include "emulator/trace/shared_names.h"
-#include "emulator/trace/symbols.h"
 
 namespace emulator {
 namespace {
@@ -36,44 +35,10 @@ uint64_t mark(const uint64_t* memory) {
     return reinterpret_cast<uintptr_t>(memory) ^ 0x7265697272616200;
 }
 
-std::string at(const Call& site) { return " at " + site_name(site); }
-
-std::string count(int64_t n, const char* what) {
-    return std::to_string(n) + " " + what + (n == 1 ? "" : "s");
-}
-
-std::string name_in_rank(const Mbarrier& barrier);  // without that
-
 std::string numbers(std::initializer_list<int64_t> of) {
     std::string text;
     for (const int64_t number : of) text += "," + std::to_string(number);
     return text;
-}
-
-// Why phases may pass that a waiting thread has not seen.
-std::string too_fast(const Mbarrier& b) {
-    return "is the " + std::to_string(b.arrivals) + " of its mbarrier_init()" + at(b.site) +
-           " less than the arrivals of a phase, or does the thread leave out a wait?";
-}
-
-unsigned rank_with(const Mbarrier& b) {
-    const auto address = reinterpret_cast<char*>(b.memory);
-    return unsigned(size_t(address - static_cast<char*>(run.shared)) / run.shared_stride);
-}
-
-std::string wait_at(const Waited& w) {
-    return "the wait" + at(w.site) + " on " + name_of(*w.barrier);
-}
-
-// Of a wait that was over at once, or "".
-std::string stale_wait(const Mbarrier& b, const Waited& before) {
-    const bool here = b.stale.barrier && (b.stale.again || b.has_loads);
-    const Waited& w = here ? b.stale : before.again ? before : b.before_arrival;
-    if (!w.barrier) return "";
-    return wait_at(w) + " by " + thread_name(w.thread) + ", for parity " +
-           std::to_string(w.phase & 1) + ", was over at once: that is the parity of " +
-           (w.phase < 0 ? "the phase before the first" : "phase " + std::to_string(w.phase)) +
-           (w.again ? ", for which the thread had waited before" : "");
 }
 
 // Does what every phase ends with, if this one does.
@@ -116,13 +81,6 @@ void check_phase(const Mbarrier& b, uint32_t phase, const Call& site) {
               site.file, site.line, too_fast(b));
 }
 
-// A hint.
-std::string init_and(const Mbarrier& b, const std::string& more) {
-    return (more.empty() ? "its mbarrier_init()"
-                         : more + "; the mbarrier_init() of " + name_of(b)) +
-           " is" + at(b.site);
-}
-
 // Only mbarrier_arrive_remote reaches another block's.
 void check_own(const Mbarrier& b, const char* instruction, const char* file, int line) {
     if (run.ranks == 1 || rank_with(b) == rank_of(current_thread)) return;
@@ -147,8 +105,8 @@ void arrive(uint64_t* memory, const char* instruction, int64_t bytes, const char
                       name_of(b) + ", by this call",
                   file, line, init_and(b, suspect(b, waited[current_thread])));
     if (record::on)
-        record::note("arrive" + record::number(b.memory) +
-                     numbers({current_thread, bytes, b.phase}));
+        record::note_of(current_thread, "arrive" + record::number(b.memory) +
+                                            numbers({current_thread, bytes, b.phase}));
     b.bytes += bytes;
     b.arriving.release(current_thread);
     b.arriving_ranks |= 1u << rank_of(current_thread);
@@ -165,44 +123,7 @@ Mbarrier::Mbarrier(uint64_t* memory, Call site, int arrivals)
     clocks::keep_all_readers();
 }
 
-// "mbarrier full[1]", and of a cluster's block " of rank 2". Where the kernel has no name for the place,
-// or has come there by another pointer than the one that lies before it: what mbarrier_init() was given.
-std::string name_of(const Mbarrier& barrier) {
-    return name_in_rank(barrier) +
-           (run.ranks > 1 ? " of rank " + std::to_string(rank_with(barrier)) : "");
-}
-
-namespace {
-std::string name_in_rank(const Mbarrier& barrier) {
-    const auto address = reinterpret_cast<uintptr_t>(barrier.memory);
-    const size_t offset = address - reinterpret_cast<uintptr_t>(run.shared);
-    const std::string argument = first_argument(site_name(barrier.site), "mbarrier_init");
-    const SharedArray* const array = shared_names::array_at(address);
-    if (array && array->extents.element == sizeof *barrier.memory &&
-        (!array->pointer || argument.empty() || argument.find(array->name) != argument.npos))
-        return "mbarrier " + shared_names::element_at(address);
-    const bool dynamic = offset < run.ranks * run.shared_stride;
-    if (const Symbol* const symbol = dynamic ? nullptr : find_symbol(address)) {
-        const std::string index = "[" + std::to_string((address - symbol->begin) / 8) + "]";
-        return "mbarrier " + short_name(*symbol) + (symbol->size > 8 ? index : "");
-    }
-    return "the mbarrier " + (argument.empty() ? "" : argument + " ") + "at byte " +
-           std::to_string(offset % run.shared_stride) + " of dynamic shared memory";
-}
-}  // namespace
-
 Waited last_wait(unsigned thread) { return waited[thread]; }
-
-std::string suspect(const Mbarrier& b, const Waited& before) {
-    const std::string stale = stale_wait(b, before);
-    if (!stale.empty() || !before.barrier || before.barrier == &b || before.phase < 0) return stale;
-    const std::string who =
-        before.ranks == 1u << rank_of(before.thread) ? "its own block" : rank_names(before.ranks);
-    return "the last wait of " + thread_name(before.thread) + " before that," + at(before.site) +
-           " on " + name_of(*before.barrier) + ", was over after the " +
-           count(before.barrier->arrivals, "arrival") + " of its mbarrier_init()" +
-           at(before.barrier->site) + (run.ranks > 1 ? ", all from " + who : "");
-}
 
 Mbarrier& mbarrier_at(uint64_t* memory, const char* instruction, const char* file, int line) {
     const auto refuse = [&](const std::string& why, const std::string& hint = "") {
@@ -272,18 +193,11 @@ bool anyone_waits() {
     return false;
 }
 
-// In a cluster: whose loads the barrier's phase has, where some of their bytes are missing.
-static std::string came_from(const Mbarrier& b) {
-    if (run.ranks == 1) return "";
-    unsigned from = 0;
-    for (const TensorCopy& load : b.landed) from |= 1u << rank_of(load.thread);
-    if (!from) return " (none has come)";
-    const std::string whose = from == 1u << rank_with(b) ? "its own rank alone" : rank_names(from);
-    return " (some have come, by the " + std::string(b.landed[0].name) + at(b.landed[0].site) +
-           " of " + whose + ")";
-}
-
-void report_deadlock() {
+bool reports_stuck() {
+    const auto end = threads.begin() + run.threads;
+    if (std::none_of(threads.begin(), end,
+                     [](const Thread& t) { return t.state == State::waiting; }))
+        return false;
     const auto in_wait = [](const Thread& t) {
         const Mbarrier* const barrier = waits[&t - &threads[0]].barrier;
         return barrier && t.waits(barrier);
@@ -305,16 +219,7 @@ void report_deadlock() {
     for (const auto& [memory, b] : barriers) {
         const auto waiting_here = threads_that([&b = b](const Thread& t) { return t.waits(&b); });
         if (waiting_here.empty() && b.pending == b.arrivals && b.bytes == 0) continue;
-        const std::string bytes = b.bytes < 0
-                                      ? count(-b.bytes, "byte") + " more than expected have come"
-                                      : count(b.bytes, "expected byte") + " to come";
-        const std::string stale = stale_wait(b, {});
-        const std::string text = ", set up" + at(b.site) + ": phase " + std::to_string(b.phase) +
-                                 ", " + std::to_string(b.pending) + " of " +
-                                 std::to_string(b.arrivals) + " arrivals and " + bytes +
-                                 (b.bytes > 0 ? came_from(b) : "") + ", " +
-                                 count(int64_t(waiting_here.size()), "thread") + " waiting" +
-                                 (stale.empty() ? "" : "; " + stale);
+        const std::string text = state_of(b, unsigned(waiting_here.size()));
         auto line = std::find_if(lines.begin(), lines.end(),
                                  [&](const auto& each) { return each.first == text; });
         if (line == lines.end()) line = lines.insert(line, {text, {}});
@@ -328,6 +233,7 @@ void report_deadlock() {
         problem += text;
     }
     fail(problem);
+    return true;
 }
 
 }  // namespace mbarriers
@@ -354,7 +260,8 @@ void mbarrier_init(uint64_t* memory, int arrivals, const char* file, int line) {
             "mbarrier_init: " + name_of(place->second) + " is set up already before this call",
             file, line, "by that" + at(place->second.site));
     *memory = mark(memory);
-    if (record::on) record::note("barrier" + record::number(memory) + numbers({arrivals}));
+    if (record::on)
+        record::note_of(current_thread, "barrier" + record::number(memory) + numbers({arrivals}));
 }
 
 void fence_mbarrier_init() {
@@ -405,11 +312,8 @@ void mbarrier_wait(uint64_t* memory, int parity, const char* file, int line) {
     const Call site{file, line, 0};
     const bool blocks = int(b.phase % 2) == parity;
     const int64_t phase = int64_t(b.phase) - !blocks;
-    const auto note = [&](const char* what, bool own) {
-        const std::string text = numbers({current_thread / 32, phase});
-        if (record::on) record::note(what + record::number(memory) + text, own);
-    };
-    note(blocks ? "wait" : "look", true);
+    const std::string what = record::number(memory) + numbers({current_thread / 32, phase});
+    if (record::on) record::note_of(current_thread, (blocks ? "wait" : "look") + what);
     uint32_t& waited_for = b.waited_for[current_thread];
     Waited& now = waited[current_thread];
     now = {&b, site, current_thread, phase, !blocks && waited_for == phase + 2, b.complete_ranks};
@@ -425,7 +329,7 @@ void mbarrier_wait(uint64_t* memory, int parity, const char* file, int line) {
         });
         waits[current_thread] = {};
         now.ranks = b.complete_ranks;
-        note("pass", false);
+        if (record::on) record::note("pass" + what);
     }
     see(b.unseen, b.complete);
     b.complete.acquire(current_thread);

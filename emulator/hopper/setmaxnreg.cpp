@@ -1,9 +1,12 @@
 // setmaxnreg: how many registers the threads of a warpgroup have. Nothing waits, and nobody has fewer.
 
+#include "emulator/hopper/setmaxnreg.h"
+
 #include <algorithm>
 
 #include "emulator/engine/names.h"
-#include "emulator/hopper/wgmma.h"
+#include "emulator/engine/scheduler.h"
+#include "emulator/hopper/warpgroups.h"
 #include "emulator/include/common/ptx/hopper.cuh"
 #include "emulator/trace/record.h"
 #include "emulator/trace/report.h"

@@ -3,15 +3,17 @@
 // A copy takes place at some time between its call and the wait for it: at once where threads run in
 // reverse order, as late as can be in forward order, at any time in random order.
 
-#include "emulator/hopper/mbarriers.h"
+#include "emulator/hopper/tensor_copies.h"
 
 #include <algorithm>
 #include <cstring>
 
 #include "emulator/engine/accesses.h"
-#include "emulator/engine/names.h"
+#include "emulator/engine/scheduler.h"
 #include "emulator/engine/settings.h"
+#include "emulator/include/fragments.h"
 #include "emulator/trace/record.h"
+#include "emulator/trace/requests.h"
 
 namespace emulator {
 
@@ -110,24 +112,35 @@ void TensorCopy::trace_matrix() const {
         }
         sectors += (end + 31) / 32 - begin / 32;
     }
-    trace::count_bulk(pc, store, bytes, sectors);
+    count_bulk(pc, store, bytes, sectors);
 }
 
 // "load,WARP,MBARRIER,MATRIX,X,Y,COLUMNS,ROWS" and the place of each 16 bytes, row by row.
-void TensorCopy::start_note() {
+void TensorCopy::start_note(const void* barrier) {
     if (!record::on) return;
     std::string text = (store ? "store," : "load,") + std::to_string(thread / 32) +
-                       record::number(barrier ? barrier->memory : nullptr) +
-                       record::number(map.address);
+                       record::number(barrier) + record::number(map.address);
     for (const int number : {x, y, int(map.box[0]), int(map.box[1])})
         text += "," + std::to_string(number);
     for (int i = 0; i < map.box[1]; ++i)
         for (uint64_t at = 0; at < map.row_bytes(); at += 16) text += record::number(place(i, at));
-    note = record::note(text);
+    note = record::note_of(current_thread, text);
 }
 
 void TensorCopy::end_note() const {
-    if (record::on) record::note("done," + std::to_string(note), false);
+    if (record::on) record::note("done," + std::to_string(note));
+}
+
+void see(std::vector<TensorCopy>& loads, Sync& sync) {
+    for (TensorCopy& load : loads) {
+        clocks::act(load.order, [&] {
+            load.each_part([&](char* begin, uint64_t bytes) {
+                trace::bulk_access(load.order.agent, begin, bytes, trace::kWrite, load.pc);
+            });
+        });
+        sync.release(load.order);
+    }
+    loads.clear();
 }
 
 }  // namespace emulator

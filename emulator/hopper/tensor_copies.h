@@ -1,5 +1,4 @@
-// Bulk tensor copies under way; between mbarriers.cpp, tensor_copies.cpp, tensor_loads.cpp and
-// tensor_stores.cpp.
+// Bulk tensor copies under way.
 #pragma once
 
 #include "emulator/engine/clocks.h"
@@ -60,18 +59,20 @@ struct TensorCopy {
     char* place(uint64_t row, uint64_t at) const;
     void check_place(int alignment) const;  // in shared memory
     void trace_matrix() const;  // counts the request
-    void start_note();
+    void start_note(const void* barrier = nullptr);
+    // Visits what the copy writes in shared memory, all at once where that is in one piece: visit(begin, bytes).
+    template <class Visit>
+    void each_part(const Visit& visit) const {
+        const bool whole = map.pitch() == map.row_bytes();
+        if (whole && (!map.swizzle_bytes || map.box_bytes() % 1024 == 0))
+            return visit(shared, map.box_bytes());
+        for (int row = 0; row < map.box[1]; ++row)
+            for (uint64_t at = 0; at < map.row_bytes(); at += 16)
+                visit(place(row, at), uint64_t(16));
+    }
     void end_note() const;  // the box is there, or has been read
 };
 
-namespace tensor_loads {
-void begin_block();
-bool goes_on();
-void end_block();
-}  // namespace tensor_loads
-namespace tensor_stores {
-void begin_block();
-void end_block();
-}  // namespace tensor_stores
+void see(std::vector<TensorCopy>& loads, Sync& sync);  // what they wrote is there from now on
 
 }  // namespace emulator

@@ -1,6 +1,8 @@
 // Bulk tensor loads: boxes on their way to shared memory. Until one lands, what it is going to write
 // holds 0xff.
 
+#include "emulator/hopper/tensor_loads.h"
+
 #include <algorithm>
 #include <cstring>
 #include <deque>
@@ -10,9 +12,11 @@
 
 #include "emulator/engine/accesses.h"
 #include "emulator/engine/names.h"
+#include "emulator/engine/scheduler.h"
 #include "emulator/engine/settings.h"
-#include "emulator/hopper/clusters.h"
+#include "emulator/hopper/mbarrier_hints.h"
 #include "emulator/hopper/mbarriers.h"
+#include "emulator/hopper/ranks.h"
 #include "emulator/include/common/ptx/hopper.cuh"
 #include "emulator/trace/record.h"
 
@@ -23,17 +27,6 @@ namespace {
 using Copies = std::deque<TensorCopy>;
 Copies under_way, posts;
 std::unordered_set<const char*> posted;  // where the latter go
-
-// Calls visit(begin, bytes) for what the copy writes: all at once where that is in one piece.
-template <class Visit>
-void each_part(const TensorCopy& load, const Visit& visit) {
-    const TensorMap& map = load.map;
-    const bool whole = map.pitch() == map.row_bytes();
-    if (whole && (!map.swizzle_bytes || map.box_bytes() % 1024 == 0))
-        return visit(load.shared, map.box_bytes());
-    for (int row = 0; row < map.box[1]; ++row)
-        for (uint64_t at = 0; at < map.row_bytes(); at += 16) visit(load.place(row, at), 16);
-}
 
 void fill_box(const TensorCopy& load) {
     char line[2048];  // of 256 elements of 8 bytes
@@ -71,22 +64,6 @@ void land(TensorCopy load) {
     barrier.landed.push_back(std::move(load));
     bytes_came(barrier, bytes);
 }
-
-}  // namespace
-
-void see(std::vector<TensorCopy>& loads, Sync& sync) {
-    for (TensorCopy& load : loads) {
-        clocks::act(load.order, [&] {
-            each_part(load, [&](char* begin, uint64_t bytes) {
-                trace::bulk_access(load.order.agent, begin, bytes, trace::kWrite, load.pc);
-            });
-        });
-        sync.release(load.order);
-    }
-    loads.clear();
-}
-
-namespace {
 
 // Whoever waited for the other copy's phase would have come here after it.
 [[noreturn]] void refuse_overlap(const TensorCopy& load, const TensorCopy& other) {
@@ -133,10 +110,10 @@ void start_load(TensorCopy load, uint64_t* barrier) {
     check(under_way);
     if (load.bulk() || posted.count(load.shared)) check(posts);
     if (!load.bulk()) posted.insert(load.shared);
-    each_part(load, [](char* begin, uint64_t bytes) { std::memset(begin, 0xff, bytes); });
+    load.each_part([](char* begin, uint64_t bytes) { std::memset(begin, 0xff, bytes); });
     load.order = clocks::begin_async(current_thread, &b);
     if (!load.bulk()) load.order.fenced = {};  // an ordinary write, of no other proxy
-    load.start_note();
+    load.start_note(b.memory);
     Copies& copies = load.bulk() ? under_way : posts;
     copies.push_back(std::move(load));
     if (thread_order() == Order::reverse) land(take(copies, copies.size() - 1));

@@ -1,12 +1,15 @@
 // Bulk tensor stores: boxes on their way from shared memory. A store reads shared memory at some time
 // between its call and bulk_wait_group_read(), and writes global memory until bulk_wait_group().
 
+#include "emulator/hopper/tensor_stores.h"
+
 #include <algorithm>
 #include <cstring>
 #include <utility>
 
 #include "emulator/engine/accesses.h"
 #include "emulator/engine/names.h"
+#include "emulator/engine/scheduler.h"
 #include "emulator/engine/settings.h"
 #include "emulator/hopper/tensor_copies.h"
 #include "emulator/trace/record.h"

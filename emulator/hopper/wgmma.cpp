@@ -15,7 +15,10 @@
 #include "emulator/engine/accesses.h"
 #include "emulator/engine/clocks.h"
 #include "emulator/engine/names.h"
+#include "emulator/engine/scheduler.h"
 #include "emulator/engine/settings.h"
+#include "emulator/hopper/warpgroups.h"
+#include "emulator/hopper/wgmma_operands.h"
 #include "emulator/include/common/ptx/hopper.cuh"
 #include "emulator/trace/record.h"
 #include "emulator/trace/report.h"
@@ -67,7 +70,7 @@ unsigned warp_of(const WarpCall&) { return current_thread / 32; }
 unsigned first_row(const Product& p) { return (p.warp - first_of_warpgroup(p.warp)) * kRows; }
 void compute(Product& p) {
     if (std::exchange(p.computed, true)) return;
-    if (record::on) record::note("done," + std::to_string(p.note), false);
+    if (record::on) record::note("done," + std::to_string(p.note));
     static float a[kDepth][kRows], b[kDepth][kMostColumns], d[kRows][kMostColumns];
     const unsigned first = first_row(p), columns = unsigned(p.call.n) * 2;
     read(Operand(p.call.a, p.call.transposed_a), first + kRows, first, p.call.is_half, a);
@@ -119,7 +122,7 @@ void start_note(Product& p) {
     Operand(p.call.b, p.call.transposed_b)
         .each(p.call.n * 2,
               [&](const char* chunk, unsigned, unsigned) { text += record::number(chunk); });
-    p.note = record::note(text, false);
+    p.note = record::note(text);
 }
 
 // Calls of the warp's that a wait for all groups but so many covers.

@@ -1,70 +1,9 @@
-// Between wgmma.cpp, wgmma_operands.cpp and setmaxnreg.cpp.
+// Products of a warpgroup.
 #pragma once
 
-#include <cstdint>
-#include <cstring>
+namespace emulator::wgmma_state {
 
-#include "emulator/engine/scheduler.h"
-#include "emulator/include/cuda_fp16.h"
-
-namespace emulator {
-
-constexpr int kDepth = 16;  // k of one wgmma
-
-// An operand in shared memory, as its descriptor says.
-struct Operand {  // r: the row of A, or the column of B
-    uintptr_t base, start;  // start: from base
-    unsigned leading, stride, row;  // bytes; row: 16 without a swizzle
-    bool transposed;
-
-    Operand(uint64_t descriptor, bool transposed);
-    // Where the 16 bytes lie that the element is in, and those beside it along the row.
-    char* chunk(unsigned r, unsigned k) const;
-    char* place(uintptr_t at) const { return reinterpret_cast<char*>(base + at); }
-    // Visits the chunks of r below `size` and all k: visit(chunk, r, k of its first element).
-    template <class Visit>
-    void each(unsigned size, const Visit& visit) const {
-        for (unsigned r = 0; r < size; r += transposed ? 8 : 1)
-            for (unsigned k = 0; k < kDepth; k += transposed ? 1 : 8) visit(chunk(r, k), r, k);
-    }
-};
-
-inline float element_of(uint16_t bits, bool is_half) {
-    return is_half ? half_to_float(bits) : __builtin_bit_cast(float, uint32_t(bits) << 16);
-}
-
-// The operands' elements of a chunk, in a matrix with k down and r across.
-template <unsigned width>
-void read(const Operand& from, unsigned size, unsigned first, bool is_half,
-          float (&to)[kDepth][width]) {
-    from.each(size, [&](const char* chunk, unsigned r, unsigned k) {
-        if (r / 8 < first / 8 || r < (from.transposed ? r : first)) return;
-        uint16_t bits[8];
-        std::memcpy(bits, chunk, 16);
-        for (unsigned i = 0; i < 8; ++i) {
-            const unsigned row = (from.transposed ? r + i : r) - first;
-            if (row < width) to[from.transposed ? k : k + i][row] = element_of(bits[i], is_half);
-        }
-    });
-}
-
-inline unsigned block_warps() { return (run.block_threads + 31) / 32; }
-// A block's warps 0, 4, 8, ...: in a cluster the blocks' warps are numbered through.
-inline unsigned first_of_warpgroup(unsigned warp) { return warp - warp % block_warps() % 4; }
-// Of a warp that calls an instruction of a whole warpgroup: the block has all of its threads.
-template <class Refuse>
-void want_whole_warpgroup(unsigned warp, const Refuse& refuse) {
-    if ((warp % block_warps() / 4 + 1) * 128 > run.block_threads)
-        refuse("the block has no 128 threads for this warpgroup");
-}
-
-namespace wgmma_state {
 void begin_block();
 void end_block();
-}  // namespace wgmma_state
-namespace setmaxnreg {
-void begin_block();
-void end_block();
-}  // namespace setmaxnreg
 
-}  // namespace emulator
+}  // namespace emulator::wgmma_state

@@ -1,12 +1,12 @@
 // Descriptors of wgmma's operands.
 
-#include "emulator/hopper/wgmma.h"
+#include "emulator/hopper/wgmma_operands.h"
 
 #include <algorithm>
 
-#include "emulator/engine/accesses.h"
 #include "emulator/include/common/ptx/hopper.cuh"
 #include "emulator/trace/symbols.h"
+#include "emulator/trace/tracing.h"
 
 namespace emulator {
 namespace {

@@ -196,4 +196,9 @@ std::vector<std::string> find_lines(const std::vector<uintptr_t>& return_address
     return lines;
 }
 
+std::string place_of_call(uintptr_t return_address) {
+    const std::string line = find_lines({return_address})[0];
+    return line.empty() ? "" : " at " + line;
+}
+
 }  // namespace emulator

@@ -12,6 +12,9 @@ std::string short_path(const std::string& path);
 // The source line of each return address, from the debug info; "" where there is none.
 std::vector<std::string> find_lines(const std::vector<uintptr_t>& return_addresses);
 
+// " at mine.cu:31", the caller of a function of the runtime; "" if there is no debug info.
+std::string place_of_call(uintptr_t return_address);
+
 // What stands in the source at a place that a report names, such as "mine.cu:31"; "" where it is not known.
 std::string source_line(const std::string& place);
 // Of the call of `function` there: its first argument.

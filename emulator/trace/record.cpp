@@ -11,9 +11,8 @@
 #include <tuple>
 #include <utility>
 
-#include "emulator/engine/accesses.h"
-#include "emulator/engine/names.h"
 #include "emulator/trace/lines.h"
+#include "emulator/trace/report.h"
 #include "emulator/trace/shared_names.h"
 
 namespace emulator {
@@ -143,9 +142,9 @@ std::string text_of(const SharedArray& array) {
            std::to_string(bytes) + "," + std::to_string(extents.element) + lengths + "\n";
 }
 
-std::string text_of_launch() {
-    find_sites();
-    std::string text = "kernel," + kernel_name() + "\n";
+std::string text_of_launch(const std::string& kernel) {
+    find_lines_of_sites();
+    std::string text = "kernel," + kernel + "\n";
     for (std::string problem : problems_uncounted()) {
         std::replace(problem.begin(), problem.end(), '\n', ';');
         text += "problem," + problem + "\n";
@@ -187,9 +186,11 @@ void begin_launch() {  // of blocks alone, or once more of those of a cluster
     blocks.clear();
 }
 
-void begin_block() {
-    on = hand_over && run.first_or_last && traced;
-    if (on) blocks.push_back({block_name(), std::vector<Warp>((run.threads + 31) / 32), {}, {}});
+bool wanted() { return bool(hand_over); }
+
+void begin_block(const std::string& name, unsigned threads) {
+    on = true;
+    blocks.push_back({name, std::vector<Warp>((threads + 31) / 32), {}, {}});
 }
 
 // Not counted are atomics and the store of a copy, which comes twice: at the call and at the wait.
@@ -220,11 +221,16 @@ void call(unsigned thread, const char* name, const char* file, int line) {
     e.call = name, e.where = short_path(file) + ":" + std::to_string(line);
 }
 
-size_t note(const std::string& text, bool own) {
+size_t note(const std::string& text) {
     std::vector<std::string>& notes = blocks.back().notes;
     if (notes.empty() || notes.back() != text) notes.push_back(text);  // lanes say the same
-    if (own) warp_of(current_thread).last[current_thread % 32]->moment = notes.size();
     return notes.size() - 1;
+}
+
+size_t note_of(unsigned thread, const std::string& text) {
+    const size_t number = note(text);
+    warp_of(thread).last[thread % 32]->moment = number + 1;
+    return number;
 }
 
 std::string number(const void* address) {
@@ -239,10 +245,8 @@ void end_interval() {
     for (Warp& warp : blocks.back().warps) warp.executed.clear();
 }
 
-void end_launch() {
-    on = false;
-    if (!hand_over || run.restart) return;
-    std::exchange(hand_over, nullptr)(text_of_launch());
+void end_launch(const std::string& kernel) {
+    std::exchange(hand_over, nullptr)(text_of_launch(kernel));
 }
 
 }  // namespace record

@@ -8,17 +8,13 @@
 #include <map>
 #include <tuple>
 
-#include "emulator/api/streams.h"
-#include "emulator/engine/names.h"
-#include "emulator/engine/scheduler.h"
-#include "emulator/summary.h"
 #include "emulator/trace/lines.h"
-#include "emulator/trace/record.h"
-#include "emulator/trace/requests.h"
+#include "emulator/trace/sites.h"
 
 namespace emulator {
 
 Counts totals;
+uint64_t resets;
 
 namespace {
 
@@ -32,24 +28,6 @@ struct Problems {
 int silences;  // that exist
 
 std::vector<std::string> all_problems(bool counted);
-
-}  // namespace
-
-// One call of addr2line finds the lines of all instructions.
-void find_sites() {
-    std::vector<Site*> unknown;
-    std::vector<uintptr_t> addresses;
-    for (Site& site : all_sites()) {
-        if (!site.where.empty()) continue;
-        unknown.push_back(&site);
-        addresses.push_back(site.pc);
-    }
-    const std::vector<std::string> lines = find_lines(addresses);
-    for (size_t i = 0; i < lines.size(); ++i)
-        unknown[i]->where = lines[i].empty() ? "an unknown line" : lines[i];
-}
-
-namespace {
 
 std::string described(const Conflict& c) {
     const auto does = [](trace::Kind kind) {
@@ -72,12 +50,17 @@ std::string described(const Conflict& c) {
 
 std::string describe(const Conflict& conflict) { return folders_once(described(conflict)); }
 
+bool printed_at_exit() {
+    static const bool printed = std::getenv("EMULATOR_SUMMARY");
+    return printed;
+}
+
 void report_problem(const std::string& problem) {
     problems.others.push_back(folders_once(problem));
 }
 void report_aloud(const std::string& problem) {
     report_problem(problem);
-    if (silences || summary::wanted()) return;
+    if (silences || printed_at_exit()) return;
     std::fprintf(stderr, "emulator: %s\n", with_lines(problems.others.back()).c_str());
 }
 
@@ -86,7 +69,7 @@ Silence::~Silence() { --silences; }
 
 std::string with_lines(const std::string& problem) { return problem + quoted_lines(problem); }
 
-void report_conflict(Conflict conflict, const std::function<std::string()>& who) {
+const Conflict* report_conflict(Conflict conflict, const std::function<std::string()>& who) {
     for (Conflict& c : problems.conflicts) {
         if (c.global != conflict.global || c.first != conflict.first ||
             c.second != conflict.second || c.unfenced != conflict.unfenced)
@@ -94,11 +77,11 @@ void report_conflict(Conflict conflict, const std::function<std::string()>& who)
         // An access may conflict with several before it, in several cells.
         c.times += c.address != conflict.address || c.second_thread != conflict.second_thread;
         c.address = conflict.address, c.second_thread = conflict.second_thread;
-        return;
+        return nullptr;
     }
     conflict.who = who();
     problems.conflicts.push_back(conflict);
-    if (record::on && !conflict.async) record::conflict(conflict);
+    return &problems.conflicts.back();
 }
 
 namespace {
@@ -108,7 +91,7 @@ namespace {
 // counted: it says how many there were.
 std::vector<std::string> all_problems(bool counted) {
     std::vector<std::string> all = problems.others;
-    if (!problems.conflicts.empty()) find_sites();
+    if (!problems.conflicts.empty()) find_lines_of_sites();
     using Side = std::pair<std::string, trace::Kind>;
     struct Pair {
         Side first, second;
@@ -150,7 +133,7 @@ std::vector<std::string> problems_uncounted() { return all_problems(false); }
 void reset_counts() {
     totals = Counts();
     problems = Problems();
-    streams::forget_reports();
+    ++resets;
     for (Site& site : all_sites()) site.bytes = site.requests = site.cost = site.ideal = 0;
 }
 
@@ -184,7 +167,7 @@ const Counts& counts() {
 }
 
 std::vector<Line> lines() {
-    find_sites();
+    find_lines_of_sites();
     std::vector<Line> found;
     std::map<std::tuple<std::string, int, bool, bool>, size_t> numbers;
     for (const Site& site : all_sites()) {
@@ -201,17 +184,3 @@ std::vector<Line> lines() {
 }
 
 }  // namespace emulator
-
-// What assert() calls, instead of the C library's.
-extern "C" void __assert_fail(const char* assertion, const char* file, unsigned line,
-                              const char* function) noexcept {
-    using namespace emulator;
-    const std::string text = short_path(file) + ":" + std::to_string(line) + " says assert(" +
-                             assertion + "), but that is false";
-    if (run.running)
-        fail("assert: " + text + " (" + block_name() + ", " + thread_name(current_thread) + ")",
-             cudaErrorAssert);
-    std::fprintf(stderr, "%s in %s\n", text.c_str(), function);
-    summary::print_now();
-    std::abort();
-}

@@ -3,13 +3,10 @@
 #include "emulator/trace/requests.h"
 
 #include <algorithm>
-#include <cstdio>
-#include <cstdlib>
 
-#include "emulator/engine/accesses.h"
+#include "emulator/emulator.h"
 #include "emulator/trace/record.h"
-
-extern "C" char __executable_start, etext;  // the linker's: the program's code
+#include "emulator/trace/tracing.h"
 
 namespace emulator {
 namespace {
@@ -18,13 +15,8 @@ namespace {
 // close together, and their requests can be counted and forgotten long before the next barrier.
 constexpr uint32_t kChunk = 256;
 
-struct Sites {
-    std::deque<Site> all;  // a deque, because references to a Site must stay valid
-    std::vector<Site*> touched;
-    // For each address of the program's code: the number of the first Site of that instruction, or
-    // 0. An instruction has up to four.
-    std::vector<uint16_t> numbers;
-} sites;
+std::vector<Site*> touched;  // since the last barrier
+unsigned most_threads = 0;  // of a launch
 
 int global_sectors(const Request& request) {
     constexpr int kSectorBytes = 32;
@@ -78,33 +70,11 @@ Request& next_request(Site& site, unsigned thread) {
 
 }  // namespace
 
-Site& find_site(uintptr_t pc, bool global, bool store) {
-    const auto code = reinterpret_cast<uintptr_t>(&__executable_start);
-    if (sites.numbers.empty()) sites.numbers.resize(reinterpret_cast<uintptr_t>(&etext) - code);
-    uint16_t& first = sites.numbers[pc - code];
-    if (first == 0) {
-        if (sites.all.size() + 4 > UINT16_MAX) {
-            std::fputs("emulator: too many loads and stores in one program\n", stderr);
-            std::abort();
-        }
-        first = uint16_t(sites.all.size() + 1);
-        for (int kind = 0; kind < 4; ++kind) {
-            sites.all.emplace_back();
-            sites.all.back().number = uint16_t(sites.all.size());
-            sites.all.back().pc = pc;
-            sites.all.back().global = kind & 2;
-            sites.all.back().store = kind & 1;
-        }
-    }
-    return sites.all[first - 1 + global * 2 + store];
-}
-
-std::deque<Site>& all_sites() { return sites.all; }
-Site& site_of(uint16_t number) { return sites.all[number - 1]; }
+void count_threads(unsigned threads) { most_threads = std::max(most_threads, threads); }
 
 bool count_access(Site& site, unsigned thread, uintptr_t address, int width) {
     site.width = std::max(site.width, width);
-    if (!site.touched) site.touched = true, sites.touched.push_back(&site);
+    if (!site.touched) site.touched = true, touched.push_back(&site);
     Request& request = next_request(site, thread);
     request.active |= 1u << thread % 32;
     request.width = std::max(request.width, width);
@@ -113,7 +83,7 @@ bool count_access(Site& site, unsigned thread, uintptr_t address, int width) {
     return site.times[thread] % kChunk == 0;
 }
 
-void trace::count_bulk(const void* pc, bool store, uint64_t bytes, uint64_t sectors) {
+void count_bulk(const void* pc, bool store, uint64_t bytes, uint64_t sectors) {
     if (!traced) return;
     Site& site = find_site(reinterpret_cast<uintptr_t>(pc), true, store);
     ++site.requests;
@@ -122,15 +92,15 @@ void trace::count_bulk(const void* pc, bool store, uint64_t bytes, uint64_t sect
 }
 
 void count_pending() {
-    for (Site* site : sites.touched) {
-        for (unsigned warp = 0; warp * 32 < threads.size(); ++warp) {
+    for (Site* site : touched) {
+        for (unsigned warp = 0; warp * 32 < most_threads; ++warp) {
             finish_requests(*site, warp, site->pending[warp].size());
             site->finished[warp] = 0;
         }
-        std::fill_n(site->times, threads.size(), 0);
+        std::fill_n(site->times, most_threads, 0);
         site->touched = false;
     }
-    sites.touched.clear();
+    touched.clear();
 }
 
 int shared_wavefronts(const uint64_t (&address)[32], uint32_t active, int width, bool store,

@@ -4,9 +4,6 @@
 
 #include <algorithm>
 
-#include "emulator/engine/scheduler.h"
-#include "emulator/hopper/clusters.h"
-
 namespace emulator {
 namespace {
 
@@ -19,22 +16,16 @@ std::string SharedArray::full_name() const {
     return *of ? of + ("[" + std::to_string(index) + "].") + name : name;
 }
 
-// Every thread tells it, and most say what is known already.
-void record_array(const char* of, int index, const char* name, const volatile void* first,
-                  size_t bytes, const Extents& extents) {
-    const auto begin = reinterpret_cast<uintptr_t>(first);
-    for (const SharedArray& known : arrays)
-        if (known.begin == begin && known.name == name && known.index == index) return;
-    if (arrays.size() == kMost) return;
-    const auto dynamic = reinterpret_cast<uintptr_t>(builtins.dynamic_shared);
-    const uintptr_t end = bytes ? begin + bytes : dynamic + run.shared_bytes;
-    const unsigned rank = run.ranks > 1 ? rank_of(current_thread) : 0;
-    arrays.push_back({of, name, index, rank, begin, end, bytes == 0, extents});
-}
-
 namespace shared_names {
 
 void begin_launch() { arrays.clear(); }
+
+void add(const SharedArray& array) {
+    for (const SharedArray& known : arrays)
+        if (known.begin == array.begin && known.name == array.name && known.index == array.index)
+            return;
+    if (arrays.size() < kMost) arrays.push_back(array);
+}
 
 const std::vector<SharedArray>& all() { return arrays; }
 

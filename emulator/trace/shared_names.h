@@ -22,6 +22,7 @@ struct SharedArray {
 
 namespace shared_names {
 void begin_launch();
+void add(const SharedArray& array);  // unless it is known
 const std::vector<SharedArray>& all();  // of this launch, in the order in which they were declared
 uintptr_t end_of(const SharedArray& array);  // a pointer's ends where the next one begins
 bool renamed(const SharedArray& array);  // memory there has got another name since

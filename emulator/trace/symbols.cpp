@@ -12,8 +12,8 @@
 #include <fstream>
 #include <iterator>
 
-#include "emulator/engine/accesses.h"
 #include "emulator/include/cuda_runtime.h"
+#include "emulator/trace/tracing.h"
 
 extern "C" char __executable_start, __data_start, _end;  // the linker's
 

@@ -5,6 +5,7 @@
 #include <climits>
 #include <cstring>
 
+#include "emulator/engine/accesses.h"
 #include "emulator/engine/scheduler.h"
 #include "emulator/include/cuda_pipeline.h"
 #include "emulator/trace/record.h"

@@ -117,7 +117,7 @@ void trace_ldmatrix(const void* const (&rows)[32], int matrices, const void* reg
         std::string text =
             "fill," + std::to_string(current_thread / 32) + record::number(registers);
         for (int lane = 0; lane < 8 * matrices; ++lane) text += record::number(rows[lane]);
-        record::note(text, false);
+        record::note(text);
     }
     for (int lane = 0; lane < 8 * matrices; ++lane) trace_lane(lane, rows[lane], 16, false, pc);
 }
@@ -126,9 +126,7 @@ void trace_ldmatrix(const void* const (&rows)[32], int matrices, const void* reg
 void note_product(const void* a, int a_bytes, const void* b, int b_bytes) {
     if (record::on)
         record::note("mma," + std::to_string(current_thread / 32) + record::number(a) + "," +
-                         std::to_string(a_bytes) + record::number(b) + "," +
-                         std::to_string(b_bytes),
-                     false);
+                     std::to_string(a_bytes) + record::number(b) + "," + std::to_string(b_bytes));
 }
 
 // ---- WMMA's loads and stores --------------------------------------------------------------------

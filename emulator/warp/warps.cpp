@@ -6,9 +6,8 @@
 #include <cstdio>
 #include <cstring>
 
-#include "emulator/engine/accesses.h"
-#include "emulator/engine/clocks.h"
 #include "emulator/engine/names.h"
+#include "emulator/engine/order.h"
 #include "emulator/engine/scheduler.h"
 #include "emulator/trace/record.h"
 
@@ -88,12 +87,10 @@ uint64_t lanes_like(const Thread& t, unsigned first, unsigned lanes) {
     return found;
 }
 
-}  // namespace
-
 // Completes the warp operation at which `thread` waits if all lanes of its mask have arrived. A
 // shuffle does not wait for lanes that have returned. A collective needs all 32 lanes at the same
 // place.
-bool complete_warp(unsigned thread, const void* pc) {
+bool complete(unsigned thread, const void* pc = nullptr) {
     const unsigned first = thread / 32 * 32, lanes = std::min(32u, run.threads - first);
     const Thread& self = threads[thread];
     const unsigned mask = self.mask;
@@ -137,9 +134,11 @@ bool complete_warp(unsigned thread, const void* pc) {
     }
     // A collective orders no memory. A shuffle also orders the accesses of lanes that have
     // returned.
-    if (!self.operation) clocks::warp_barrier(first, mask & (lanes < 32 ? (1u << lanes) - 1 : ~0u));
+    if (!self.operation) order_warp(first, mask & (lanes < 32 ? (1u << lanes) - 1 : ~0u));
     return true;
 }
+
+}  // namespace
 
 int lane() { return current_thread % 32; }
 
@@ -157,7 +156,7 @@ uint64_t exchange(unsigned mask, uint64_t value, int source, const char* name, c
         fail("the mask at " + site_name(self.site) + " lacks the lane that calls it, " +
              thread_name(current_thread));
     check_partners(current_thread);
-    if (!complete_warp(current_thread)) suspend();
+    if (!complete(current_thread)) suspend();
     return self.received;
 }
 
@@ -168,7 +167,7 @@ void collective(void (*operation)(const WarpCall&), const void* arguments, const
     self.operation = operation;
     self.arguments = arguments;
     wait_at_warp(file, line);
-    if (!complete_warp(current_thread, __builtin_return_address(0))) suspend();
+    if (!complete(current_thread, __builtin_return_address(0))) suspend();
 }
 
 // __activemask() does not say which lanes it waits for: all that have come to it once no thread can go on.
@@ -182,10 +181,21 @@ unsigned active_lanes(const char* file, int line) {
 namespace warps {
 
 void begin_block() { std::fill_n(meetings, (run.threads + 31) / 32, Meeting()); }
-bool any_waits(unsigned thread) { return meetings[thread / 32].waiting > 0; }
 
-void report_missing(unsigned thread) {
-    const Thread& self = threads[thread];
+// A lane may have waited only for the one that has returned.
+void end_thread() {
+    const unsigned first = current_thread / 32 * 32, end = std::min(first + 32, run.threads);
+    for (unsigned t = first; meetings[first / 32].waiting > 0 && t < end; ++t)
+        if (threads[t].state == State::at_warp && complete(t)) return;
+}
+
+bool reports_stuck() {
+    const auto end = threads.begin() + run.threads;
+    const auto stuck = std::find_if(threads.begin(), end,
+                                    [](const Thread& t) { return t.state == State::at_warp; });
+    if (stuck == end) return false;
+    const Thread& self = *stuck;
+    const auto thread = unsigned(stuck - threads.begin());
     const unsigned first = thread / 32 * 32, lanes = std::min(32u, run.threads - first);
     std::vector<unsigned> missing;
     for (unsigned t = first; t < first + lanes; ++t)
@@ -198,6 +208,7 @@ void report_missing(unsigned thread) {
          (lanes < 32 && self.operation
               ? ": its warp has " + std::to_string(lanes) + " lanes, not 32"
               : (missing.empty() ? "" : ": ") + whereabouts(missing)));
+    return true;
 }
 
 bool goes_on() {

@@ -1,11 +1,10 @@
-// Device memory, errors, limits.
+// Device memory: where it lies, and that the host does not touch it.
 #pragma once
 
-#include <deque>
+#include <cstddef>
+#include <cstdint>
 #include <string>
 #include <vector>
-
-#include "emulator/include/cuda_runtime.h"
 
 namespace emulator {
 
@@ -19,6 +18,11 @@ struct Allocation {
 };
 extern std::vector<Allocation> allocations;  // live cudaMalloc ranges, by address
 Allocation* find_allocation(uintptr_t address);
+// As one more of these; null: there is no memory.
+void* allocate_device_memory(size_t bytes, bool of_host);
+void add_allocation(const void* begin, size_t bytes, bool of_host, bool borrowed = false);
+void remove_allocation(const Allocation& allocation, const void* by);  // by: see Freed
+void add_device_variables();  // the __device__ ones, which are there from the start
 struct Freed {
     uintptr_t begin, end;
     uintptr_t by;  // return address of the cudaFree()
@@ -26,8 +30,6 @@ struct Freed {
 // What was there, or close to there, until it was freed, if that is not too long ago: then nothing else is there yet.
 const Freed* find_freed(uintptr_t address);
 std::string freed_by(const Freed& memory);  // "freed (cudaFree at mine.cu:31)"
-// " at mine.cu:31", the caller of a function of the runtime; "" if there is no debug info.
-std::string place_of_call(uintptr_t return_address);
 // Host code that touches device memory crashes, as with a GPU, but for the emulator's own, in such a scope.
 // The build under AddressSanitizer takes it from the heap and lets it pass.
 struct DeviceMemoryOpen {
@@ -36,9 +38,5 @@ struct DeviceMemoryOpen {
 };
 void* allocate_aligned(size_t alignment, size_t bytes);
 double available_memory();  // of the machine, at this moment
-cudaError_t set_last_error(cudaError_t error);  // returns it
-size_t static_shared(const void* kernel);  // bytes of its own __shared__ arrays
-bool launch_fits(const Launch& launch);  // within the limits; otherwise it is reported
-void forget_limits();  // that cudaFuncSetAttribute has set
 
 }  // namespace emulator

@@ -1,0 +1,140 @@
+// Device memory: where it lies, and that the host does not touch it.
+
+#include "emulator/engine/device_memory.h"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <deque>
+#include <fstream>
+
+#include "emulator/trace/lines.h"
+
+extern "C" __attribute__((weak)) void __asan_init();  // in a program that has AddressSanitizer
+extern "C" __attribute__((weak)) char __start_cuda_device, __stop_cuda_device;  // the linker's
+
+namespace emulator {
+
+// __device__ variables lie in a section of their own, which is there from the start.
+static Allocation device_variables() {
+    return {reinterpret_cast<uintptr_t>(&__start_cuda_device),
+            reinterpret_cast<uintptr_t>(&__stop_cuda_device), nullptr, true, true};
+}
+std::vector<Allocation> allocations(&__start_cuda_device ? 1 : 0, device_variables());
+
+namespace {
+
+std::vector<Allocation>::iterator allocation_after(uintptr_t address) {
+    return std::upper_bound(allocations.begin(), allocations.end(), address,
+                            [](uintptr_t a, const Allocation& x) { return a < x.begin; });
+}
+
+// A gap surrounds each allocation, so that an access past its end does not hit the next array.
+// AddressSanitizer has red zones of its own, but only for memory from the heap.
+constexpr size_t kGap = 1 << 20;
+
+size_t with_gaps(size_t bytes) {
+    const size_t page = size_t(sysconf(_SC_PAGE_SIZE));
+    return kGap + (bytes + page - 1) / page * page + kGap;
+}
+
+void* take_memory(size_t bytes) {
+    if (__asan_init) return allocate_aligned(256, bytes);
+    void* const all = mmap(nullptr, with_gaps(bytes), PROT_NONE,
+                           MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (all == MAP_FAILED) return nullptr;
+    void* const begin = static_cast<char*>(all) + kGap;
+    if (mprotect(begin, bytes, PROT_READ | PROT_WRITE) == 0) return begin;
+    munmap(all, with_gaps(bytes));
+    return nullptr;
+}
+
+// Its addresses stay taken for a while, so that whoever still uses it is told of that.
+constexpr size_t kFreed = 100;
+std::deque<Freed>& freed = *new std::deque<Freed>;
+
+void unmap(const Freed& memory) {
+    munmap(reinterpret_cast<char*>(memory.begin) - kGap, with_gaps(memory.end - memory.begin));
+}
+
+void give_back(void* pointer, size_t bytes, const void* by) {
+    const auto begin = reinterpret_cast<uintptr_t>(pointer);
+    if (__asan_init) return std::free(pointer);
+    void* const all = static_cast<char*>(pointer) - kGap;
+    const Freed memory{begin, begin + bytes, reinterpret_cast<uintptr_t>(by)};
+    if (mmap(all, with_gaps(bytes), PROT_NONE,
+             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0) == MAP_FAILED)
+        return unmap(memory);
+    freed.push_back(memory);
+    if (freed.size() <= kFreed) return;
+    unmap(freed.front());
+    freed.pop_front();
+}
+
+void protect_all(int protection) {
+    if (__asan_init) return;
+    for (const Allocation& a : allocations)
+        if (!a.of_host) mprotect(reinterpret_cast<void*>(a.begin), a.end - a.begin, protection);
+}
+
+}  // namespace
+
+void* allocate_device_memory(size_t bytes, bool of_host) {
+    void* const p = take_memory(bytes);
+    if (p) add_allocation(p, bytes, of_host);
+    return p;
+}
+
+void add_allocation(const void* pointer, size_t bytes, bool of_host, bool borrowed) {
+    const auto begin = reinterpret_cast<uintptr_t>(pointer);
+    allocations.insert(allocation_after(begin), {begin, begin + bytes, nullptr, of_host, borrowed});
+}
+
+void remove_allocation(const Allocation& allocation, const void* by) {
+    const Allocation memory = allocation;
+    allocations.erase(allocations.begin() + (&allocation - allocations.data()));
+    if (!memory.borrowed)
+        give_back(reinterpret_cast<void*>(memory.begin), memory.end - memory.begin, by);
+}
+
+void add_device_variables() {
+    if (&__start_cuda_device) allocations.push_back(device_variables());
+}
+
+Allocation* find_allocation(uintptr_t address) {
+    const auto after = allocation_after(address);
+    return after != allocations.begin() && address < after[-1].end ? &after[-1] : nullptr;
+}
+
+const Freed* find_freed(uintptr_t address) {
+    for (auto f = freed.rbegin(); f != freed.rend(); ++f)
+        if (f->begin - kGap <= address && address < f->end + kGap) return &*f;
+    return nullptr;
+}
+
+std::string freed_by(const Freed& memory) {
+    const std::string place = place_of_call(memory.by);
+    return place.empty() ? "freed" : "freed (cudaFree" + place + ")";
+}
+
+DeviceMemoryOpen::DeviceMemoryOpen() { protect_all(PROT_READ | PROT_WRITE); }
+DeviceMemoryOpen::~DeviceMemoryOpen() { protect_all(PROT_NONE); }
+
+// Allocates exactly `bytes`, so that AddressSanitizer notices an access past the end.
+void* allocate_aligned(size_t alignment, size_t bytes) {
+    void* p = nullptr;
+    return posix_memalign(&p, alignment, bytes) == 0 ? p : nullptr;
+}
+
+double available_memory() {
+    std::ifstream numbers("/proc/meminfo");
+    double kib;
+    for (std::string name; numbers >> name;)
+        if (name == "MemAvailable:" && numbers >> kib) return kib * 1024;
+    return HUGE_VAL;
+}
+
+}  // namespace emulator

@@ -1,0 +1,25 @@
+// Which accesses nothing orders: by the clocks of a block, and by what fences tell between blocks.
+#pragma once
+
+#include "emulator/engine/clocks.h"
+#include "emulator/engine/fences.h"
+
+namespace emulator {
+
+// Whether what `other` did at that clock comes before what `thread` does now. Threads of two blocks have
+// no order without fences.
+inline bool comes_before(uint32_t clock, unsigned other, unsigned thread) {
+    if (clock <= clocks::state.base)
+        return clock > clocks::state.block_start ||
+               (fences::any && fences::knows(thread, other, clock));
+    return other == thread || clock <= clocks::state.known[thread][other];
+}
+
+// The lanes meet.
+inline void order_warp(unsigned first_thread, uint32_t lanes) {
+    if (!traced) return;
+    clocks::warp_barrier(first_thread, lanes);
+    fences::warp_barrier(first_thread, lanes);
+}
+
+}  // namespace emulator

@@ -1,0 +1,13 @@
+// The launch that runs, and its threads.
+
+#include "emulator/engine/run.h"
+
+namespace emulator {
+
+Builtins builtins;
+unsigned current_thread;
+volatile uint64_t progress_made;
+Run run;
+std::vector<Thread>& threads = *new std::vector<Thread>;
+
+}  // namespace emulator

@@ -1,0 +1,86 @@
+// The launch that runs, and its threads.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "emulator/emulator.h"
+#include "emulator/include/fragments.h"
+#include "emulator/trace/sites.h"
+#include "emulator/trace/tracing.h"
+
+namespace emulator {
+
+constexpr unsigned kMaxBlockThreads = 1024;
+constexpr unsigned kMaxRanks = 8;  // blocks of a cluster
+
+// waiting: for what an object counts, an mbarrier for one.
+enum class State { ready, at_barrier, at_warp, waiting, returned };
+
+struct Call {  // where a thread waits
+    const char* file = nullptr;
+    int line = 0, number = 0;  // number: tells barriers on one line apart
+};
+
+struct Thread {
+    State state = State::returned;
+    uint3 index{};
+    bool in_kernel = false;  // false while it still copies the kernel's arguments
+    Call site;
+    // Waiting: for which object, and that in words behind the place: ", for the cluster".
+    const void* waits_for = nullptr;
+    std::string (*why)(const void* object) = nullptr;
+    // In a warp operation: its name, the lanes it waits for, the value it brings, the lane it
+    // reads, and the value it receives.
+    const char* name = nullptr;
+    unsigned mask = 0;
+    uint64_t value = 0;
+    int source = 0;
+    uint64_t received = 0;
+    // In a collective: the operation and this lane's arguments. Null in a shuffle.
+    void (*operation)(const WarpCall&) = nullptr;
+    const void* arguments = nullptr;
+
+    bool waits(const void* object) const { return state == State::waiting && waits_for == object; }
+};
+
+// Created when first needed and reused by all later blocks and launches.
+extern std::vector<Thread>& threads;
+extern unsigned current_thread;  // the running thread's linear number
+// What an endless loop does not do for ever: a thread ends; traced, the block touches device memory
+// that it has not touched before. Untraced, any arrival at a barrier or the like has to do.
+extern volatile uint64_t progress_made;
+inline void note_arrival() {
+    if (!traced) ++progress_made;
+}
+
+struct Hooks;
+constexpr cudaError_t kEndedEarly = cudaErrorLaunchTimeout;  // of a launch: by end_early()
+struct Run {  // the launch that runs
+    dim3 grid, block, cluster;
+    unsigned ranks = 1;  // blocks that run together: those of a cluster
+    unsigned block_threads = 0, threads = 0;  // of a block; of all that run together
+    uint3 first_block{};  // of the cluster that runs
+    bool first_or_last = false;  // whether that is the launch's first or last
+    bool restart = false;  // as a cluster's launch
+    size_t shared_bytes = 0;  // dynamic shared memory of a block
+    void* shared = nullptr;  // that of those that run together, so far apart:
+    size_t shared_stride = 0;
+    size_t shared_alignment = 0;  // that the kernel has declared for it; 0: it has not come to that
+    const void* kernel = nullptr;  // its address, where that is known
+    const char* name = nullptr;  // as the launch has it
+    Call launched;  // where
+    void (*thread)(void*) = nullptr;  // runs it as one thread
+    void* argument = nullptr;
+    bool running = false;
+    bool bounded = false;  // by __launch_bounds__
+    const Hooks* hooks = nullptr;
+    uint64_t until_look =
+        0;  // traced accesses before hooks->look_at_clock(); from 0 it is for ever
+    uint64_t accesses_left = 0;  // before end_early(); from 0 it is for ever
+    cudaError_t error = cudaSuccess;
+};
+extern Run run;
+inline unsigned rank_of(unsigned thread) { return thread / run.block_threads; }
+
+}  // namespace emulator

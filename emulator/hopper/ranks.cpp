@@ -1,0 +1,101 @@
+// What the blocks of a cluster ask of each other.
+
+#include "emulator/hopper/ranks.h"
+
+#include <algorithm>
+
+#include "emulator/engine/clocks.h"
+#include "emulator/engine/names.h"
+#include "emulator/engine/scheduler.h"
+#include "emulator/trace/lines.h"
+#include "emulator/trace/report.h"
+
+namespace emulator {
+namespace {
+
+// The last thing that each thread has asked of another block.
+struct Asked {
+    const char* name = nullptr;
+    Call site;
+    uintptr_t pc = 0;  // of an access, which has no site
+    uint32_t clock = 0;
+};
+Asked asked[kMaxRanks][kMaxThreads];
+
+}  // namespace
+
+unsigned running_threads(unsigned rank) {
+    unsigned count = 0;
+    for (unsigned t = 0; t < run.block_threads; ++t)
+        count += threads[rank * run.block_threads + t].state != State::returned;
+    return count;
+}
+
+std::string rank_names(unsigned mask) {
+    std::string ranges;
+    for (unsigned rank = 0; mask >> rank;) {
+        const unsigned first = rank;
+        while (mask >> rank & 1) ++rank;
+        if (rank == first) {
+            ++rank;
+            continue;
+        }
+        ranges += (ranges.empty() ? "" : ", ") + std::to_string(first) +
+                  (rank - 1 > first ? " to " + std::to_string(rank - 1) : "");
+    }
+    return ((mask & (mask - 1)) ? "ranks " : "rank ") + ranges;
+}
+
+void* in_rank(void* pointer, unsigned rank, const char* name, const char* file, int line) {
+    if (rank >= run.ranks)
+        misuse(std::string(name) + ": rank " + std::to_string(rank) + " of a cluster of " +
+                   std::to_string(run.ranks),
+               file, line);
+    if (running_threads(rank) == 0)
+        misuse(std::string(name) + ": the block of rank " + std::to_string(rank) +
+                   " has left its cluster",
+               file, line);
+    if (rank != rank_of(current_thread))
+        asked[rank][current_thread] = {name, {file, line, 0}, 0, clocks::now(current_thread)};
+    const auto offset = static_cast<char*>(pointer) - static_cast<char*>(builtins.dynamic_shared);
+    if (offset < 0 || size_t(offset) >= run.shared_stride)
+        misuse(std::string(name) + ": the address is not in the block's own shared memory", file,
+               line);
+    return static_cast<char*>(run.shared) + size_t(rank) * run.shared_stride + offset;
+}
+
+namespace ranks {
+
+void note_access(unsigned thread, unsigned rank, uintptr_t pc) {
+    asked[rank][thread] = {"access", {}, pc, clocks::now(thread)};
+}
+
+void begin_block() {
+    for (unsigned rank = 0; run.ranks > 1 && rank < run.ranks; ++rank)
+        std::fill_n(asked[rank], run.threads, Asked());
+}
+
+// Whoever asked a block for something must have been heard before that block's last thread returns.
+// The last thing that a thread asked stands for all before it.
+void end_thread() {
+    if (run.ranks == 1) return;
+    const unsigned rank = rank_of(current_thread);
+    if (!tracing() || running_threads(rank) > 0) return;
+    for (unsigned asking = 0; asking < run.threads; ++asking) {
+        const Asked& request = asked[rank][asking];
+        if (!request.name) continue;
+        bool heard = false;
+        for (unsigned t = 0; t < run.block_threads; ++t)
+            heard |= clocks::knows(rank * run.block_threads + t, asking, request.clock);
+        if (heard) continue;
+        report_problem("the block of rank " + std::to_string(rank) +
+                       " leaves its cluster too early: it has not waited for the " + request.name +
+                       " at " +
+                       (request.pc ? find_lines({request.pc})[0] : site_name(request.site)) + " (" +
+                       block_name() + ", " + thread_name(asking) + ")");
+        return;
+    }
+}
+
+}  // namespace ranks
+}  // namespace emulator

@@ -1,0 +1,9 @@
+// Bulk tensor stores.
+#pragma once
+
+namespace emulator::tensor_stores {
+
+void begin_block();
+void end_block();
+
+}  // namespace emulator::tensor_stores

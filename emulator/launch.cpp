@@ -1,0 +1,95 @@
+// The top floor: what is done for each launch, and the table of what takes part in it.
+
+#include <cstdio>
+#include <cstdlib>
+#include <thread>
+
+#include "emulator/api/errors.h"
+#include "emulator/api/kernels.h"
+#include "emulator/api/limits.h"
+#include "emulator/api/streams.h"
+#include "emulator/engine/accesses.h"
+#include "emulator/engine/block_barriers.h"
+#include "emulator/engine/hooks.h"
+#include "emulator/engine/named_barriers.h"
+#include "emulator/engine/names.h"
+#include "emulator/engine/scheduler.h"
+#include "emulator/engine/watchdog.h"
+#include "emulator/hopper/clusters.h"
+#include "emulator/hopper/mbarriers.h"
+#include "emulator/hopper/ranks.h"
+#include "emulator/hopper/setmaxnreg.h"
+#include "emulator/hopper/tensor_loads.h"
+#include "emulator/hopper/tensor_stores.h"
+#include "emulator/hopper/wgmma.h"
+#include "emulator/summary.h"
+#include "emulator/trace/lines.h"
+#include "emulator/trace/record.h"
+#include "emulator/trace/shared_names.h"
+#include "emulator/warp/async.h"
+#include "emulator/warp/warps.h"
+
+namespace emulator {
+namespace {
+
+// The record of a launch has its first and its last block.
+void begin_recorded_block() {
+    record::on = traced && run.first_or_last && record::wanted();
+    if (record::on) record::begin_block(block_name(), run.threads);
+}
+void end_recorded_launch() {
+    record::on = false;
+    if (record::wanted() && !run.restart) record::end_launch(kernel_name());
+}
+
+Hooks all_hooks() {
+    Hooks hooks;
+    hooks.begin_launch = {shared_names::begin_launch, summary::begin_launch,  trace::begin_launch,
+                          async::begin_launch,        watchdog::begin_launch, record::begin_launch};
+    hooks.traces_block = summary::looks_at_block;
+    hooks.begin_block = {
+        block_barriers::begin_block, trace::begin_block,          tensor_loads::begin_block,
+        mbarriers::begin_block,      tensor_stores::begin_block,  wgmma_state::begin_block,
+        setmaxnreg::begin_block,     named_barriers::begin_block, clusters::begin_block,
+        ranks::begin_block,          warps::begin_block,          begin_recorded_block};
+    hooks.end_thread = {async::end_thread, clusters::end_thread, ranks::end_thread,
+                        warps::end_thread};
+    hooks.goes_on = {tensor_loads::goes_on, warps::goes_on};
+    hooks.end_interval = {trace::end_interval};
+    hooks.passes_barrier = {block_barriers::passes};
+    hooks.reports_stuck = {mbarriers::reports_stuck, warps::reports_stuck};
+    // Bulk loads land before their mbarriers are looked at.
+    hooks.end_block = {tensor_loads::end_block, mbarriers::end_block, tensor_stores::end_block,
+                       wgmma_state::end_block, setmaxnreg::end_block};
+    hooks.leave_block = summary::end_block;
+    // The record comes last: it hands over what is complete.
+    hooks.end_launch = {errors::end_launch,           trace::end_launch,   watchdog::end_launch,
+                        kernels_launched::end_launch, summary::end_launch, end_recorded_launch};
+    hooks.look_at_clock = summary::look_at_clock;
+    hooks.access_remote = ranks::note_access;
+    return hooks;
+}
+
+}  // namespace
+
+void launch(const Launch& launch, void (*thread)(void*), void* argument) {
+    static const auto owner = std::this_thread::get_id();
+    if (std::this_thread::get_id() != owner) {
+        std::fprintf(
+            stderr,
+            "emulator: launches of several threads of the host, at %s:%d: it takes those of one\n",
+            short_path(launch.file).c_str(), launch.line);
+        std::_Exit(1);
+    }
+    if (run.running)
+        return fail("a kernel launches a kernel: the emulator cannot run dynamic parallelism");
+    if (summary::repeated(launch) || !launch_fits(launch)) return;
+    // Never destroyed: a launch may come when the program ends.
+    static const Hooks& hooks = *new Hooks(all_hooks());
+    const DeviceMemoryOpen open;
+    streams::begin_launch(launch.file, launch.line);
+    run_launch(launch, thread, argument, hooks);
+    streams::end_launch();
+}
+
+}  // namespace emulator

@@ -1,0 +1,45 @@
+// The loads and stores of the program, and what each came to.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <string>
+#include <vector>
+
+namespace emulator {
+
+constexpr unsigned kMaxThreads = 1536;  // of all blocks that run together: four of three warpgroups
+
+namespace trace {
+enum Kind { kRead, kWrite, kAtomic };
+}
+
+struct Request {  // one instruction, executed by the lanes of a warp together
+    uint32_t active = 0;
+    int width = 0, bytes = 0;  // of a lane, at most; of all lanes
+    uint64_t address[32];
+    Request() {}  // leaves the addresses unset, because there are millions of requests
+};
+
+struct Site {  // one load or store instruction of the program
+    uint16_t number;  // from 1 up
+    uintptr_t pc;
+    bool global, store;
+    int width = 0;  // the widest; they differ only where a whole struct is copied
+    uint64_t bytes = 0, requests = 0, cost = 0, ideal = 0;
+    // Since the last barrier: how often each thread has executed it (times), how many requests of
+    // each warp are already counted (finished), and those that are not (pending). A GPU executes an
+    // instruction for all lanes at once, so the lanes' i-th executions make one request.
+    bool touched = false;
+    uint32_t times[kMaxThreads] = {};
+    uint32_t finished[kMaxThreads / 32] = {};
+    std::vector<Request> pending[kMaxThreads / 32];
+    std::string where;  // its source line, once find_lines_of_sites() has looked it up
+};
+
+Site& find_site(uintptr_t pc, bool global, bool store);
+std::deque<Site>& all_sites();
+Site& site_of(uint16_t number);
+void find_lines_of_sites();  // that are not known yet
+
+}  // namespace emulator

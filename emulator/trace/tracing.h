@@ -1,0 +1,16 @@
+// Whether the accesses of kernels are traced.
+#pragma once
+
+namespace emulator {
+
+extern bool compiled_for_tracing;  // set before main
+extern bool traced;  // compiled for it, and not switched off
+extern bool in_kernel;  // traced, and the kernel's own code runs
+// No traced access within is the kernel's.
+struct EmulatorsWork {
+    bool before;
+    EmulatorsWork();
+    ~EmulatorsWork();
+};
+
+}  // namespace emulator
