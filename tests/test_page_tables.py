@@ -9,6 +9,7 @@ import pytest
 import ablation
 import counters
 from book import pictures, plot, tables
+from book.measured import Results
 from support import BUILD, ROOT, program
 
 RESULTS = ROOT / "docs/results/h200"
@@ -38,9 +39,9 @@ def test_every_table_is_on_a_page():
     assert set(marked) >= set(tables.TABLES)
 
 
-@pytest.mark.parametrize("chapter", sorted({row.stage.split("/")[0] for row in tables.Results(RESULTS)("ablation")}))
+@pytest.mark.parametrize("chapter", sorted({row.stage.split("/")[0] for row in Results(RESULTS)("ablation")}))
 def test_every_part_is_measured(chapter):
-    measured = [(row.stage, row.without) for row in tables.Results(RESULTS)("ablation") if row.stage.split("/")[0] == chapter]
+    measured = [(row.stage, row.without) for row in Results(RESULTS)("ablation") if row.stage.split("/")[0] == chapter]
     assert sorted(measured) == sorted((form.stage, form.without) for form in ablation.forms(ROOT / chapter))
 
 

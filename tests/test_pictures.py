@@ -5,7 +5,7 @@ import xml.etree.ElementTree
 import pytest
 
 from book import plot
-from book.tables import SIZE, Results
+from book.measured import SIZE, Results
 from records import record_of
 from support import ROOT
 

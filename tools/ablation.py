@@ -18,6 +18,7 @@ import programs
 import build
 import process
 from book import tables
+from book.markers import markdown
 from build import BUILD, NVCC
 from process import fail, show_progress
 from programs import ROOT
@@ -161,5 +162,5 @@ def run(chapters, options, path):
         writer.writerows(rows)
         if path:
             write_whole((pathlib.Path(path), text.getvalue()))
-        print("\n" + tables.ablation(rows), flush=True)
+        print("\n" + markdown(tables.forms(rows)), flush=True)
     return 0

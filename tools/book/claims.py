@@ -6,22 +6,31 @@ A row stands below a heading of its article:
       the commands that show it\\
       what they print, and why
 
-Only what is wrong has the arrow. A slip and what is out of reach have no commands. The anchor is written by ./run plot, and so are
-the links of the index that lead to it. The lists are those between <!-- NAME --> and <!-- /NAME --> of claims.md and corrected.md:
-each function in LISTS yields the lines of one.
+Only what is wrong has the arrow. A slip and what is out of reach have no commands. The anchor is written by ./run plot,
+and so are the links of the index that lead to it. The lists are those between <!-- NAME --> and <!-- /NAME --> of
+claims.md and corrected.md: each function in LISTS yields the lines of one.
 """
 import collections
 import itertools
 import re
 import textwrap
 
-from book import tables
+from book.markers import filled
 from programs import ROOT
 from results import Wrong
 
 FOLDER = ROOT / "docs/articles"
-VERDICTS = ("reproduced", "reproduced on an H200", "otherwise on an H200", "corrected", "a slip", "by the guide", "quoted",
-            "out of reach", "beside")
+VERDICTS = (
+    "reproduced",
+    "reproduced on an H200",
+    "otherwise on an H200",
+    "corrected",
+    "a slip",
+    "by the guide",
+    "quoted",
+    "out of reach",
+    "beside",
+)
 WRONG, NOT_RUN = ("corrected", "a slip"), ("a slip", "out of reach")
 ANCHOR = re.compile(r'(?m)^- (?:<a id="\w+"></a>)?\*\*(\d+\w*)\*\* · ')  # begins a row
 CLAIM_LINK = re.compile(r"\[(claims? (\d+\w*)[^\]]*)\]\((\w+\.md)(?:#\w+)?\)")  # of the index
@@ -36,8 +45,10 @@ def number(claim):
 
 def articles():
     """The pages with rows, in the order of the claims' numbers."""
-    return sorted((path for path in FOLDER.glob("*.md") if ANCHOR.search(path.read_text())),
-                  key=lambda path: min(number(row.claim) for row in rows_of(path)))
+    return sorted(
+        (path for path in FOLDER.glob("*.md") if ANCHOR.search(path.read_text())),
+        key=lambda path: min(number(row.claim) for row in rows_of(path)),
+    )
 
 
 def rows_of(path):
@@ -63,8 +74,10 @@ def numbers(claims):
     """'1-3, 2b' of the claims 1, 2, 2b, 3."""
     whole = sorted(int(claim) for claim in claims if claim.isdigit())
     runs = [[n for _, n in run] for _, run in itertools.groupby(enumerate(whole), lambda pair: pair[1] - pair[0])]
-    return ", ".join([f"{run[0]}-{run[-1]}" if run[1:] else f"{run[0]}" for run in runs]
-                     + sorted((claim for claim in claims if not claim.isdigit()), key=number))
+    return ", ".join(
+        [f"{run[0]}-{run[-1]}" if run[1:] else f"{run[0]}" for run in runs]
+        + sorted((claim for claim in claims if not claim.isdigit()), key=number)
+    )
 
 
 def claims(rows):
@@ -80,11 +93,18 @@ def verdicts(rows):
 
 
 def corrected(rows):
-    for (page, title), found in itertools.groupby((row for row in rows if row.right), lambda row: (row.page, row.title)):
+    for (page, title), found in itertools.groupby(
+        (row for row in rows if row.right), lambda row: (row.page, row.title)
+    ):
         yield f"\n## {title}\n"
         for row in found:
-            yield textwrap.fill(f"- [**{row.claim}**]({page.name}#c{row.claim}) · {row.says} → {row.right}", 128,
-                                subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
+            yield textwrap.fill(
+                f"- [**{row.claim}**]({page.name}#c{row.claim}) · {row.says} → {row.right}",
+                128,
+                subsequent_indent="  ",
+                break_long_words=False,
+                break_on_hyphens=False,
+            )
     yield ""
 
 
@@ -94,8 +114,10 @@ LISTS = {made.__name__: made for made in (claims, verdicts, corrected)}
 def pages():
     """{page: its text} of those that have lists, anchors of claims or links to them. Raises Wrong."""
     found = rows()
-    texts = {path: tables.filled(path, lambda name, old: "\n".join(LISTS[name](found)) + "\n")
-             for path in (FOLDER / "claims.md", FOLDER / "corrected.md")}
+    texts = {
+        path: filled(path, lambda name, old: "\n".join(LISTS[name](found)) + "\n")
+        for path in (FOLDER / "claims.md", FOLDER / "corrected.md")
+    }
     for path in articles():
         texts[path] = ANCHOR.sub(r'- <a id="c\1"></a>**\1** · ', path.read_text())
     index = FOLDER / "README.md"

@@ -5,8 +5,8 @@ A picture is a function, which returns the drawing, and a line that says what it
 import re
 
 from book.chart import RIGHT, Axes, Chart
+from book.measured import Results, between
 from book.svg import Svg
-from book.tables import Results, between
 from programs import ROOT
 
 RESULTS = Results(ROOT / "docs/results/h200")
@@ -15,12 +15,16 @@ RESULTS = Results(ROOT / "docs/results/h200")
 def memory():
     cycles = {row.kind: row.cycles for row in RESULTS("latency") if row.kind != "curve"}
     total = re.search(r"memory.total: (\d+) MiB", (RESULTS.folder / "machine.txt").read_text())[1]
-    l1 = RESULTS.one("latency", kind="16-byte loads").bytes_per_clock  # an SM's, of 128; at shared memory's limit all SMs get 128
-    shared = RESULTS.one("limits", what="shared_memory")
-    rows = [("registers", "256 KB", None, None), ("shared memory", "", "shared memory", shared.gbs / 1000),
-            ("L1 cache", "", "L1 hit", shared.limit * l1 / 128 / 1000),
-            ("L2 cache", "60 MB", "L2 hit", RESULTS.one("limits", what="l2").gbs / 1000),
-            ("device memory", f"{int(total) / 1024:.0f} GiB", "device memory", RESULTS.one("limits", what="copy").gbs / 1000)]
+    device, l2, shared = (RESULTS.one("limits", what=what) for what in ("copy", "l2", "shared_memory"))
+    # At shared memory's limit all SMs get 128 bytes a clock, and of L1 each so many.
+    of_128 = RESULTS.one("latency", kind="16-byte loads").bytes_per_clock / 128
+    rows = [
+        ("registers", "256 KB", None, None),
+        ("shared memory", "", "shared memory", shared.gbs / 1000),
+        ("L1 cache", "", "L1 hit", shared.limit * of_128 / 1000),
+        ("L2 cache", "60 MB", "L2 hit", l2.gbs / 1000),
+        ("device memory", f"{int(total) / 1024:.0f} GiB", "device memory", device.gbs / 1000),
+    ]
     svg = Svg("Farther memories are larger and slower")
     for x, head, unit in ((138, "capacity", ""), (208, "latency", "cycles"), (304, "bandwidth", "TB/s, all SMs")):
         svg.text(x, 56, head, "strong")
@@ -28,7 +32,10 @@ def memory():
             svg.text(x, 71, unit, "small lesser")
     for number, (name, size, kind, tb) in enumerate(rows):
         y = 84 + 38 * number
-        svg.box(*((20, y, 106, 30, 2) if number > 2 else (23, y, 100, 30, 1)), name, "edge", "middle")
+        if number > 2:  # one for all SMs
+            svg.box(20, y, 106, 30, 2, name, "edge", "middle")
+        else:
+            svg.box(23, y, 100, 30, 1, name, "edge", "middle")
         if size:
             svg.text(138, y + 19, size)
         for x, value, scale, digits in ((208, cycles.get(kind), 0.085, 0), (304, tb, 2.1, 1)):
@@ -47,12 +54,12 @@ def memory():
 def roof():
     gbs, peak = RESULTS.one("limits", what="copy").gbs, RESULTS.one("limits", what="fp32_fma").gflops / 1000
     chart, ridge, foot = Chart("A kernel of any intensity follows the roof"), 1000 * peak / gbs, 340
-    axes = Axes(chart, 64, foot - 64, RIGHT, (.2, 100), (.5, 1.4 * peak), (2, 4))
-    axes.curve([(.2, .2 * gbs / 1000), (ridge, peak), (100, peak)], "edge")
-    axes.curve([(ridge, peak), (ridge, .5)], "dash")
+    axes = Axes(chart, 64, foot - 64, RIGHT, (0.2, 100), (0.5, 1.4 * peak), (2, 4))
+    axes.curve([(0.2, 0.2 * gbs / 1000), (ridge, peak), (100, peak)], "edge")
+    axes.curve([(ridge, peak), (ridge, 0.5)], "dash")
     chart.tag(axes.x(ridge) + 8, foot - 12, f"ridge, {ridge:.1f}", "strong")
     chart.tag(RIGHT, axes.y(peak) - 12, f"{peak:.1f} TFLOP/s", "strong end")
-    chart.tag(axes.x(4) - 12, axes.y(.004 * gbs), f"{gbs / 1000:.2f} TB/s x intensity", "strong end")
+    chart.tag(axes.x(4) - 12, axes.y(0.004 * gbs), f"{gbs / 1000:.2f} TB/s x intensity", "strong end")
     for row in RESULTS("limits"):
         if row.what == "sweep":
             axes.curve([(row.flop_per_byte, row.gflops / 1000)] * 2, "dot")
@@ -68,7 +75,8 @@ def roof():
 
 def slots():
     stage = "02_register_blocking"
-    loop, used = RESULTS.one("ablation", stage=stage, without="-"), round(RESULTS.one("rates", stage=stage).issue_active_percent)
+    loop = RESULTS.one("ablation", stage=stage, without="-")
+    used = round(RESULTS.one("rates", stage=stage).issue_active_percent)
     share = round(100 * loop.loop_multiply_adds / (loop.loop_multiply_adds + loop.loop_others))
     multiply, x = round(share * used / 100), 20
     svg = Svg("02: how the issue slots are used")
@@ -85,20 +93,28 @@ def slots():
 def time():
     """A turn of the loop over k, to scale: a warp's cycles by ncu, and what it asks of the multiprocessor meanwhile."""
     rates = RESULTS.one("rates", stage="03_shared_blocking")
-    executed, blocks, warps = 92.5, 2, 8  # instructions of a warp at one k; blocks on a multiprocessor; warps of a block
+    executed = 92.5  # instructions of a warp at one k
+    blocks, warps = 2, 8  # on a multiprocessor, and in each of them
     each = round(between(rates), 2)
-    turn, waits = executed * each, (rates.waiting_long_scoreboard, rates.waiting_short_scoreboard, rates.waiting_barrier)
+    turn = executed * each
     unit = blocks * (128 + 4 + 8 * (1 + 2 * 2 + 2 * 8))  # wavefronts: the loads of A and B; stores, reads of As, of Bs
     multiply = blocks * warps * 64 // 4
     svg, wide = Svg("03: one pass of the loop over k, to scale"), 388 / turn
-    rows = [("A warp, while one k passes", [(fill, executed * wait, name) for fill, wait, name in
-                                            zip((2, 2, 4), waits, ("global\nmemory", "shared\nmemory", "barrier"))]),
-            (f"L1 and shared memory, for {blocks} blocks", [(3, unit, "busy")]),
-            (f"Multiply-adds of {blocks} blocks", [(3, multiply, "busy")])]
-    for number, (head, parts) in enumerate(rows):
+    waits = [
+        (2, executed * rates.waiting_long_scoreboard, "global\nmemory"),
+        (2, executed * rates.waiting_short_scoreboard, "shared\nmemory"),
+        (4, executed * rates.waiting_barrier, "barrier"),
+    ]
+    rows = [
+        ("A warp, while one k passes", waits, "all else"),
+        (f"L1 and shared memory, for {blocks} blocks", [(3, unit, "busy")], "idle"),
+        (f"Multiply-adds of {blocks} blocks", [(3, multiply, "busy")], "idle"),
+    ]
+    for number, (head, parts, others) in enumerate(rows):
         x, y = 20, 54 + 78 * number
         svg.text(x, y, head, "strong")
-        for fill, cycles, name in [*parts, (0, turn - sum(cycles for _, cycles, _ in parts), "all else" if not number else "idle")]:
+        rest = turn - sum(cycles for _, cycles, _ in parts)
+        for fill, cycles, name in [*parts, (0, rest, others)]:
             svg.box(x, y + 8, wide * cycles, 46, fill, f"{name}\n{cycles:.0f}", "grid", "middle")
             x += wide * cycles
     svg.text(20, 284, f"A bar is {turn:,.0f} cycles: {executed} instructions, {each:.2f} cycles each.")
@@ -117,7 +133,7 @@ def waves():
     for number, (name, registers, waves) in enumerate(rows):
         y, given = 104 + 50 * number, -(-int(registers) // 4) * 4
         svg.text(20, y - 7, name, "strong")
-        svg.text(404, y - 7, f"{waves} wave{'s' * (waves != '1')}", "end")
+        svg.text(404, y - 7, "1 wave" if waves == "1" else f"{waves} waves", "end")
         svg.box(20, y, 1.5 * 256, 24, 0)
         for wave in range(int(waves)):
             svg.box(20 + 1.5 * given * wave, y, 1.5 * given, 24, 1, registers, "edge")

@@ -1,9 +1,10 @@
-"""What ./run plot does: draws a folder's results, and writes the tables of the pages and the lists of the articles' claims.
+"""What ./run plot does: draws a folder's results, and writes the tables of the pages and the lists of the articles'
+claims.
 
-The pictures are made of the CSVs that `./run all FOLDER` wrote on a GPU: bars.svg (each chapter beside cuBLAS), ladder.svg (speed
-against size), sizes_NN.svg (the speeds of a chapter's programs where they differ most, if its lesson shows it), roofline.svg (each
-chapter predicted and measured), library_curves.svg (cuBLAS in each precision). An opencl.csv gives opencl.svg, and ncu's rates.csv
-cycles.svg and cycles_NN.svg (where a warp's cycles go).
+The pictures are made of the CSVs that `./run all FOLDER` wrote on a GPU: bars.svg (each chapter beside cuBLAS),
+ladder.svg (speed against size), sizes_NN.svg (the speeds of a chapter's programs where they differ most, if its
+lesson shows it), roofline.svg (each chapter predicted and measured), library_curves.svg (cuBLAS in each precision).
+An opencl.csv gives opencl.svg, and ncu's rates.csv cycles.svg and cycles_NN.svg (where a warp's cycles go).
 """
 import functools
 import hashlib
@@ -11,17 +12,27 @@ import hashlib
 import programs
 from book import claims, pictures
 from book.chart import LEFT, RIGHT, Axes, Chart, scale
-from book.tables import RATES_SIZE, SIZE, UNITS, Results, between, machine, pages, text_of, unit
+from book.measured import RATES_SIZE, SIZE, UNITS, Results, between, machine, text_of, unit
+from book.tables import pages
 from process import say
 from results import Figure, Wrong, write_whole
 
-# The highest points of the slides' curves, GFLOP/s, on a Radeon R9 Fury X. The fifth, LDS blocking (slide 53), has no figure there.
+# The highest points of the slides' curves, GFLOP/s, on a Radeon R9 Fury X. The fifth, LDS blocking (slide 53), has no
+# figure there.
 SLIDES = (("slide 43", 567), ("slide 53", 2018), ("slide 56", 5141), ("slide 58", 6351))
 FURY_X = 8601.6
-# The parts of a warp's cycles: the column of rates.csv, the words, and the fill, one for all that is alike. The rest is "other".
-PARTS = (("not_selected", "ready, not chosen", 0), ("wait", "previous instruction", 1), ("math_pipe_throttle", "unit is full", 1),
-         ("dispatch_stall", "register file", 1), ("barrier", "barrier", 4), ("lg_throttle", "queue of L1", 2),
-         ("short_scoreboard", "shared memory", 2), ("long_scoreboard", "global memory", 2))
+# The parts of a warp's cycles: the column of rates.csv, the words, and the fill, one for all that is alike. The rest
+# is "other".
+PARTS = (
+    ("not_selected", "ready, not chosen", 0),
+    ("wait", "previous instruction", 1),
+    ("math_pipe_throttle", "unit is full", 1),
+    ("dispatch_stall", "register file", 1),
+    ("barrier", "barrier", 4),
+    ("lg_throttle", "queue of L1", 2),
+    ("short_scoreboard", "shared memory", 2),
+    ("long_scoreboard", "global memory", 2),
+)
 
 
 def tera(row):
@@ -42,11 +53,12 @@ def by_unit(rows):
 
 
 def bars(results):
-    """A bar a chapter, its prediction as a dashed one, and cuBLAS as a line. The tensor cores have a scale of their own, which
-    FP32's last bar begins."""
+    """A bar a chapter, its prediction as a dashed one, and cuBLAS as a line. The tensor cores have a scale of their
+    own, which FP32's last bar begins."""
     chart, y, last = Chart(f"TFLOP/s at {SIZE} x {SIZE} x {SIZE}"), 40, []
     for title, _, rows in by_unit([row for row in squares(results) if row.n == SIZE]):
-        x = scale(0, max(max(row.gflops, row.cublas_gflops, row.predicted_gflops) for row in rows), 150, RIGHT)
+        most = max(max(row.gflops, row.cublas_gflops, row.predicted_gflops) for row in rows)
+        x = scale(0, most, 150, RIGHT)
         cublas = sorted(rows, key=lambda row: row.cublas_gflops)[len(rows) // 2]  # it was measured beside each
         beside = x(cublas.cublas_gflops)
         chart.text(LEFT, y + 18, title, "strong")
@@ -56,8 +68,8 @@ def bars(results):
             y += 26
             chart.text(144, y + 15, row.stage, "end")
             chart.box(150, y + 2, round(x(row.gflops) - 150, 1), 18, 3)
-            chart.tag(x(row.gflops) + 6, y + 11, f"{row.gflops:T} on this scale; {rows[0].stage[:2]} is "
-                      f"{rows[0].gflops / row.gflops:.1f} times as fast", "small")
+            times = f"{rows[0].stage[:2]} is {rows[0].gflops / row.gflops:.1f} times as fast"
+            chart.tag(x(row.gflops) + 6, y + 11, f"{row.gflops:T} on this scale; {times}", "small")
         for row in rows:
             y += 26
             end = x(row.gflops)
@@ -80,12 +92,15 @@ def bars(results):
 def against_size(chart, top, height, rows, peak="-"):
     """Speed against size of programs, the last of them strong, beside its cuBLAS and the peak."""
     sizes, last = sorted({row.n for row in rows}), rows[-1].stage
-    flat = [(0, peak / 1000), (sizes[-1], peak / 1000)] if peak != "-" else []
     beside = sorted((row.n, row.cublas_gflops / 1000) for row in rows if row.stage == last)
-    axes = Axes(chart, top, height, 302, (0, sizes[-1]), (0, 1.04 * max(*map(tera, rows), *(y for _, y in beside + flat))),
-                marks=[size for size in sizes if 4 * size % sizes[-1] == 0])
+    lines = [(beside, "dash", "cuBLAS")]
+    if peak != "-":
+        lines.append(([(0, peak / 1000), (sizes[-1], peak / 1000)], "edge", f"peak, {peak:T}"))
+    most = max([*map(tera, rows), *(y for points, _, _ in lines for _, y in points)])
+    marks = [size for size in sizes if 4 * size % sizes[-1] == 0]
+    axes = Axes(chart, top, height, 302, (0, sizes[-1]), (0, 1.04 * most), marks=marks)
     ends = axes.curves(rows, "stage", "n", tera, last)
-    for points, kind, name in ((beside, "dash", "cuBLAS"), *[(flat, "edge", f"peak, {peak:T}") for _ in flat[:1]]):
+    for points, kind, name in lines:
         axes.curve(points, kind)
         ends.append((*points[-1], name, "small"))
     return axes, ends
@@ -103,26 +118,28 @@ def ladder(results):
 
 
 def sizes(results, chapter):
-    """The speeds of a chapter's programs at the three sizes where they differ most; cuBLAS is a mark, beside the last."""
+    """The speeds of a chapter's programs at the three sizes where they differ most; cuBLAS is a mark, beside the
+    last."""
     rows, found = [row for row in squares(results) if row.stage.split("/")[0] == chapter], {}
     for row in sorted(rows, key=lambda row: (row.stage == chapter, row.stage)):
         found.setdefault(row.n, []).append(row)
     most = sorted(found, key=lambda size: min(map(tera, found[size])) / max(map(tera, found[size])))[:3]
     chart = Chart(f"{chapter}: TFLOP/s at three sizes")
     chart.text(LEFT, 46, "where its programs differ most; the line is cuBLAS", "small lesser")
-    left, wide, y = 108, 94, 76
+    left, y = 108, 76
     for number, size in enumerate(sorted(most)):
         begin = left + 108 * number
-        x = scale(0, max(max(row.gflops, row.cublas_gflops) for row in found[size]), begin, begin + wide)
+        x = scale(0, max(max(row.gflops, row.cublas_gflops) for row in found[size]), begin, begin + 94)
         chart.text(begin, y, f"N = {size}", "strong")
         for line, row in enumerate(found[size]):
-            at = y + 10 + 26 * line
+            at, is_last = y + 10 + 26 * line, row.stage == chapter
             if not number:
-                chart.text(left - 6, at + 13, row.stage.split("/")[-1], "end" + " strong" * (row.stage == chapter))
-            chart.box(begin, at, round(x(row.gflops) - begin, 1), 18, 3 if row.stage == chapter else 1, f"{tera(row):.0f}")
-        beside = x(found[size][-1].cublas_gflops)
-        chart.line(f"M{beside:.1f} {y + 8}v{26 * len(found[size]) - 4}", "edge")
-        chart.text(begin, y + 26 * len(found[size]) + 20, f"cuBLAS {found[size][-1].cublas_gflops / 1000:.0f}", "small lesser")
+                chart.text(left - 6, at + 13, row.stage.split("/")[-1], "end strong" if is_last else "end")
+            wide = round(x(row.gflops) - begin, 1)
+            chart.box(begin, at, wide, 18, 3 if is_last else 1, f"{tera(row):.0f}")
+        cublas, below = found[size][-1].cublas_gflops, 26 * len(found[size])
+        chart.line(f"M{x(cublas):.1f} {y + 8}v{below - 4}", "edge")
+        chart.text(begin, y + below + 20, f"cuBLAS {cublas / 1000:.0f}", "small lesser")
     return chart
 
 
@@ -151,15 +168,18 @@ def roofline(results):
     limits = {row.what: row for row in results("limits")}
     memory, l2, fp32 = limits["copy"].gbs, limits.get("l2", limits["copy"]).gbs, limits["fp32_fma"].gflops
     # What tensor cores ask for comes from L2, and their roof begins where FP32's ends.
-    roofs = [(name, limits[what].gflops / 1000, *((l2, fp32 / l2) if served == "l2" else (memory, least)))
-             for what, name, served in UNITS.values() if what in limits]
-    axes = Axes(chart, 44, 400, RIGHT, (least, most), (memory * least / 1000, 1.5 * max(roof for _, roof, *_ in roofs)), (4, 10))
+    begins = {"l2": (l2, fp32 / l2), "copy": (memory, least)}
+    roofs = [
+        (name, limits[what].gflops / 1000, *begins[served]) for what, name, served in UNITS.values() if what in limits
+    ]
+    speeds = memory * least / 1000, 1.5 * max(roof for _, roof, *_ in roofs)
+    axes = Axes(chart, 44, 400, RIGHT, (least, most), speeds, (4, 10))
     for name, roof, gbs, low in roofs:
         ridge = 1000 * roof / gbs
         axes.curve([(least, roof), (ridge, roof)], "grid")
         axes.curve([(low, gbs * low / 1000), (ridge, roof), (most, roof)], "edge")
         chart.tag(54, axes.y(roof) - 8, f"{name}, {roof:.1f}", "small")
-    chart.tag(axes.x(.5) + 10, axes.y(.5 * memory / 1000), f"device memory, {memory:.0f} GB/s", "small")
+    chart.tag(axes.x(0.5) + 10, axes.y(0.5 * memory / 1000), f"device memory, {memory:.0f} GB/s", "small")
     if "l2" in limits:
         chart.tag(axes.x(16) - 8, axes.y(16 * l2 / 1000), f"L2, {l2:.0f} GB/s", "small end")
     for row in results("limits"):
@@ -202,8 +222,9 @@ def opencl(results):
     """The OpenCL stages against the size, in % of the GPU's peak, and what the slides reached of theirs."""
     rows = results("opencl", "m gflops percent_of_peak")
     chart, most = Chart("OpenCL: % of the FP32 peak"), max(row.m for row in rows)
-    left = -.3 * most  # room for the labels of the dashed lines
-    axes = Axes(chart, 44, 300, 302, (left, most), (0, 100), marks=sorted({row.m for row in rows if 4 * row.m % most == 0}))
+    left = -0.3 * most  # room for the labels of the dashed lines
+    marks = sorted({row.m for row in rows if 4 * row.m % most == 0})
+    axes = Axes(chart, 44, 300, 302, (left, most), (0, 100), marks=marks)
     axes.label(axes.curves(rows, "stage", "m", lambda row: row.percent_of_peak, rows[-1].stage))
     for what, gflops in SLIDES:
         share = 100 * gflops / FURY_X
@@ -221,21 +242,28 @@ def parts(row):
     """The cycles from one instruction of a warp to its next, and what they are: (words, fill, cycles)."""
     cycles = between(row)
     # Where TMA loads, nobody waits for global memory itself; and ncu counts the wait for wgmma as one at a barrier.
-    other = {"long_scoreboard": "mbarriers"} if "mbarrier" in text_of(row.stage) else {}
-    other |= {"barrier": "products"} if unit(row.stage) == "kWgmma" else {}
-    found = [("issuing", 3, 1), *((other.get(column, words), fill, getattr(row, f"waiting_{column}")) for column, words, fill in PARTS)]
-    found = [part for part in found if part[2] >= 0.2]
-    return cycles, [*found, ("other", 0, max(0, cycles - sum(part[2] for part in found)))]
+    other = {}
+    if "mbarrier" in text_of(row.stage):
+        other["long_scoreboard"] = "mbarriers"
+    if unit(row.stage) == "kWgmma":
+        other["barrier"] = "products"
+    found = [("issuing", 3, 1)]
+    for column, words, fill in PARTS:
+        waiting = getattr(row, f"waiting_{column}")
+        if waiting >= 0.2:
+            found.append((other.get(column, words), fill, waiting))
+    rest = cycles - sum(part[2] for part in found)
+    return cycles, [*found, ("other", 0, max(0, rest))]
 
 
 def bar(chart, y, row, width, grey=False):
     """A warp's cycles as one bar, `width` pixels a cycle. Returns its segments: (x, width, words, fill, cycles)."""
     cycles, found = parts(row)
     chart.text(LEFT, y, row.stage, "lesser" if grey else "strong")
-    busy = f"tensor cores active {row.tensor_pipe_percent:.0f}%"  # their chapters leave issue slots empty, and lose nothing
-    if row.tensor_pipe_percent < 1:
-        busy = f"{row.issue_active_percent:.0f}% of issue slots used"
-    chart.text(RIGHT, y, f"{cycles:.1f} cycles; {busy}", "end" + " lesser" * grey)
+    busy = f"{row.issue_active_percent:.0f}% of issue slots used"
+    if row.tensor_pipe_percent >= 1:  # chapters on tensor cores leave issue slots empty, and lose nothing
+        busy = f"tensor cores active {row.tensor_pipe_percent:.0f}%"
+    chart.text(RIGHT, y, f"{cycles:.1f} cycles; {busy}", "end lesser" if grey else "end")
     x, placed = LEFT, []
     for words, fill, each in found:
         placed.append((x, each * width, words, fill, each))
@@ -247,7 +275,8 @@ def bar(chart, y, row, width, grey=False):
 def segment(chart, x, y, width, fill, *texts):
     """A part of a bar with the last of `texts` that fits. Returns whether one does."""
     fitting = [text for text in texts[:1] + texts[-1:] if 6.8 * len(text) + 6 < width]
-    chart.box(round(x, 1), y, round(max(width - 1, 0.5), 1), 18, fill, "".join(fitting[-1:]).strip(","), None if fill else "grid")
+    text = fitting[-1].strip(",") if fitting else ""
+    chart.box(round(x, 1), y, round(max(width - 1, 0.5), 1), 18, fill, text, None if fill else "grid")
     return bool(fitting)
 
 
@@ -264,26 +293,34 @@ def cycles_of(results, row):
     """The same of one chapter, in cycles, below the one that it continues from, and each part on a line of its own."""
     chart = Chart(f"{row.stage[:2]}: where a warp's cycles go")
     chart.text(LEFT, 46, f"cycles from one instruction of a warp to its next; N = {RATES_SIZE}", "small lesser")
-    before = [programs.before(file) for file in programs.steps() if file.parent.name == row.stage][:1]
-    shown = [each for each in chapters(results) if each.stage in [programs.name(file) for file in before if file]] + [row]
+    before = programs.before(next(file for file in programs.steps() if file.parent.name == row.stage))
+    shown = [each for each in chapters(results) if before and each.stage == programs.name(before)] + [row]
     width, y = (RIGHT - LEFT) / max(parts(each)[0] for each in shown), 28
     for each in shown:
         y += 46
         placed = bar(chart, y, each, width, each is not row)
     y += 32
     for x, wide, words, fill, each in placed:
-        text = f"{words} {each:.1f}" + f" = {each / parts(row)[0]:.0%}" * (words == "issuing")
+        text = f"{words} {each:.1f}"
+        if words == "issuing":
+            text += f" = {each / parts(row)[0]:.0%}"
         if not segment(chart, x, y, wide, fill, text):
-            right = RIGHT - x - wide > x - LEFT
-            chart.text(round(x + wide + 4 if right else x - 5, 1), y + 13, text, "small" if right else "small end")
+            if RIGHT - x - wide > x - LEFT:  # there is more room to the right
+                chart.text(round(x + wide + 4, 1), y + 13, text, "small")
+            else:
+                chart.text(round(x - 5, 1), y + 13, text, "small end")
         y += 20
     return chart
 
 
 def drawn(results):
-    """{file: its text} of all pictures. Its sources are written into each, to tell later whether it shows these rows."""
-    plots = {"bars": (bars, "ladder"), "ladder": (ladder, "ladder", "limits"), "roofline": (roofline, "ladder", "limits"),
-             "library_curves": (library_curves, "library_curves")}
+    """{file: its text} of all pictures. Each names its sources, to tell later whether it shows these rows."""
+    plots = {
+        "bars": (bars, "ladder"),
+        "ladder": (ladder, "ladder", "limits"),
+        "roofline": (roofline, "ladder", "limits"),
+        "library_curves": (library_curves, "library_curves"),
+    }
     for chapter in {row.stage.split("/")[0] for row in results("ladder") if "/" in row.stage}:
         if f"/sizes_{chapter[:2]}.svg" not in (programs.ROOT / chapter / "README.md").read_text():
             continue
@@ -294,7 +331,8 @@ def drawn(results):
         plots["opencl"] = opencl, "opencl"
     if (results.folder / "rates.csv").exists():
         plots["cycles"] = cycles, "rates"
-        plots.update({f"cycles_{row.stage[:2]}": (functools.partial(cycles_of, row=row), "rates") for row in chapters(results)})
+        for row in chapters(results):
+            plots[f"cycles_{row.stage[:2]}"] = functools.partial(cycles_of, row=row), "rates"
     texts = {}
     for name, (draw, *sources) in sorted(plots.items()):
         files = [results.folder / f"{source}.csv" for source in sources]
@@ -309,11 +347,13 @@ def drawn(results):
 
 
 def write(folder, root=None):
-    """Writes the pictures of a folder and, if it is that of the tree at `root`, all tables there. Writes nothing when anything is wrong.
-    Returns the exit code."""
+    """Writes the pictures of a folder and, if it is that of the tree at `root`, all tables there. Writes nothing when
+    anything is wrong. Returns the exit code."""
     try:
         results = Results(folder)
-        machines = {f"{name}.csv: {machine(row)}" for name in ("ladder", "limits", "library_curves") for row in results(name)}
+        machines = {
+            f"{name}.csv: {machine(row)}" for name in ("ladder", "limits", "library_curves") for row in results(name)
+        }
         if len({each.partition(": ")[2] for each in machines}) > 1:
             raise Wrong(f"{folder}: has results of several machines: {'; '.join(sorted(machines))}")
         written = {**(pages(folder, root) if root else {}), **drawn(results)}

@@ -1,100 +1,52 @@
-"""The tables of the pages, made of a folder of CSVs: what stands between <!-- NAME --> and <!-- /NAME --> on a page is what the
-function NAME below yields for it, a heading and then its rows."""
-import functools
+"""The tables of the pages, made of a folder of CSVs: what stands between <!-- NAME --> and <!-- /NAME --> on a page is
+what the function NAME below yields for it, a heading and then its rows."""
 import re
 import statistics
-import textwrap
 
 import programs
+from book.markers import Head, filled, markdown, with_rows
+from book.measured import RATES_SIZE, SIZE, UNITS, Results, between, unit
 from book.pages import english, road, ways
 from programs import ROOT
 from results import Row, Wrong, read
 
-SIZE, RATES_SIZE = 8192, 4096
 # The columns of rates.csv that a chapter shows, and their words: how busy each part is, then where a warp's cycles go.
-SEEN = {"l1_hit": "sectors that L1 had", "l2_hit": "of the others: sectors that L2 had",
-        "l1_throughput": "L1 and shared memory, one unit, were busy", "l2_throughput": "L2 was busy",
-        "device_memory": "device memory was busy", "warps_active": "occupancy: warps on a multiprocessor, of the 64 it can hold",
-        "issue_active": "issue slots used"}
-WAITS = {"long_scoreboard": "waiting for global memory", "short_scoreboard": "for shared memory", "barrier": "at a barrier",
-         "dispatch_stall": "for the register file", "math_pipe_throttle": "for a unit that is full",
-         "lg_throttle": "for room in L1's queue", "wait": "for its own instruction before",
-         "not_selected": "ready, but another warp is chosen"}
+SEEN = {
+    "l1_hit": "sectors that L1 had",
+    "l2_hit": "of the others: sectors that L2 had",
+    "l1_throughput": "L1 and shared memory, one unit, were busy",
+    "l2_throughput": "L2 was busy",
+    "device_memory": "device memory was busy",
+    "warps_active": "occupancy: warps on a multiprocessor, of the 64 it can hold",
+    "issue_active": "issue slots used",
+}
+WAITS = {
+    "long_scoreboard": "waiting for global memory",
+    "short_scoreboard": "for shared memory",
+    "barrier": "at a barrier",
+    "dispatch_stall": "for the register file",
+    "math_pipe_throttle": "for a unit that is full",
+    "lg_throttle": "for room in L1's queue",
+    "wait": "for its own instruction before",
+    "not_selected": "ready, but another warp is chosen",
+}
 # The memories by their rows in limits.csv.
 MEMORIES = {"copy": "device memory", "l2": "L2", "shared_memory": "shared memory"}
 LOOP = {"loop_others": "others", "loop_three_operands": "three operands", "loop_one_bank": "of one bank"}
-# What a stage multiplies with, by the word in its facts: its row in limits.csv, its name, and the memory that its loads of global
-# memory are predicted from (common/facts.h).
-UNITS = {"kWgmma": ("tensor_wgmma", "wgmma on tensor cores", "l2"), "kTensor": ("tensor_mma_sync", "mma_sync on tensor cores", "l2"),
-         "": ("fp32_fma", "FP32 multiply-adds", "copy")}
-
-
-class Results:
-    """A folder's CSVs, each read once. All of this raises Wrong."""
-
-    def __init__(self, folder):
-        self.folder = folder
-
-    @functools.lru_cache(None)
-    def __call__(self, name, figures=""):
-        """The rows of NAME.csv, which have numbers above 0 in the columns `figures`."""
-        path = self.folder / f"{name}.csv"
-        if not path.exists():
-            raise Wrong(f"{path}: is missing: './run all' on a GPU writes it")
-        return read(path, figures.split())
-
-    def one(self, name, **cells):
-        """The row of NAME.csv with these cells."""
-        for row in self(name):
-            if all(getattr(row, column) == value for column, value in cells.items()):
-                return row
-        raise Wrong(f"{self.folder / name}.csv: has no row of {', '.join(map(str, cells.values()))}")
-
-    def stages(self, name="ladder"):
-        """{stage: its row of SIZE}"""
-        found = {row.stage: row for row in self(name) if row.m == row.n == row.k == SIZE}
-        if missing := {row.stage for row in self(name)} - set(found):
-            raise Wrong(f"{self.folder / name}.csv: has no row of {SIZE} x {SIZE} x {SIZE} for {min(missing)}")
-        return found
-
-
-def machine(row):
-    return f"{row.gpu}, driver {row.driver}, CUDA {row.cuda}"
-
-
-def text_of(stage):
-    return "".join(programs.text_of(file) for file in programs.steps() if programs.name(file) == stage)
-
-
-def unit(stage):
-    """The word in UNITS of what a stage says that it multiplies with."""
-    return next(word for word in UNITS if word in text_of(stage))
-
-
-class Head(str):
-    """A table's heading. "<" marks a column of text; the first is one."""
-
-
-def markdown(items):
-    """The text of one table, or of several."""
-    lines = []
-    for item in items:
-        if isinstance(item, Head):
-            rule = "|".join("---" if not at or "<" in cell else "---:" for at, cell in enumerate(item.split("|")))
-            if lines:
-                lines.append("")
-            lines += [f"| {item.replace('<', '')} |", f"|{rule}|"]
-        else:
-            lines.append(f"| {item} |")
-    return "\n".join(lines) + "\n"
-
-
-TABLES = {}  # {name: a function of the results, the page and what it has there}
+NAMES = {
+    "L1 hit": "L1 hit, 32 KiB",
+    "L2 hit": "L2 hit, 8 MiB",
+    "device memory": "device memory, 1 GiB",
+    "MUFU": "MUFU, mean of EX2 and LG2",
+    "MULTIPLY64": "64-bit multiply, four instructions",
+    "FP32": "FP32, no TF32",
+    "FP16": "FP16, FP32 sums",
+}
+TABLES = {}  # {name: a function of the results and the page that yields headings and rows}
 
 
 def table(function):
-    """Registers a function of the results and the page that yields headings and rows."""
-    TABLES[function.__name__.rstrip("_")] = lambda results, page, old: markdown(function(results, page))
+    TABLES[function.__name__] = function
     return function
 
 
@@ -104,19 +56,6 @@ def across(rows, down, name):
     for row in rows:
         found.setdefault(getattr(row, down), {})[getattr(row, name)] = row
     return list(found.values())
-
-
-def each(name, head, line, csv="", where=lambda row, page: True, groups=""):
-    """A table with a line for each row of NAME.csv, or of these CSVs; or for each of the `groups` that across() makes."""
-    def made(results, page, old):
-        rows = [row for each in (csv or name).split() for row in results(each) if where(row, page)]
-        return markdown([Head(head), *map(line, across(rows, *groups.split()) if groups else rows)])
-    TABLES[name] = made
-
-
-NAMES = {"L1 hit": "L1 hit, 32 KiB", "L2 hit": "L2 hit, 8 MiB", "device memory": "device memory, 1 GiB",
-         "MUFU": "MUFU, mean of EX2 and LG2", "MULTIPLY64": "64-bit multiply, four instructions",
-         "FP32": "FP32, no TF32", "FP16": "FP16, FP32 sums"}
 
 
 def expected(results, name, what):
@@ -129,8 +68,10 @@ def latencies(results, what):
     yield Head("| H200 | Volta (report) | Pascal (report) | <expected")
     for row in results("latency"):
         if row.what == what and row.kind != "curve":
-            yield (f"{NAMES.get(row.kind, row.kind)} | {row.cycles:.1f} | {row.volta} | {row.pascal} | "
-                   f"{expected(results, 'latency', row.kind)}")
+            yield (
+                f"{NAMES.get(row.kind, row.kind)} | {row.cycles:.1f} | {row.volta} | {row.pascal} | "
+                f"{expected(results, 'latency', row.kind)}"
+            )
 
 
 @table
@@ -150,30 +91,89 @@ def libraries(results, page):
     yield Head(f"N = {SIZE} | TFLOP/s | of its peak | <V100 (report)")
     for row in results("library_curves"):
         if row.n == SIZE:
-            yield (f"{NAMES.get(row.precision, row.precision)} | {row.gflops:T} | {row.percent_of_peak}% | "
-                   f"{v100.get(row.precision, '-')}")
+            yield (
+                f"{NAMES.get(row.precision, row.precision)} | {row.gflops:T} | {row.percent_of_peak}% | "
+                f"{v100.get(row.precision, '-')}"
+            )
 
 
-for name in ("half_c", "unaligned"):
-    each(name, "stage, M x N x K | TFLOP/s | of cuBLAS | MHz",
-         lambda row: f"{row.stage}, {row.m} x {row.n} x {row.k} | {row.gflops:T} | {row.percent_of_cublas}% | {row.sm_mhz}")
-each("h100", "N | TFLOP/s | of cuBLAS | MHz", lambda row: f"{row.m} | {row.gflops:T} | {row.percent_of_cublas}% | {row.sm_mhz}",
-     "../h100/ladder ../h100/sizes", lambda row, page: row.stage == page.parent.name)
-each("transfer", "N | <memory | to device | kernel | to host | total | CPU BLAS | CPU / GPU",
-     lambda row: f"{row.n} | {row.memory} | {row.h2d_ms:.2f} | {row.kernel_ms:.2f} | {row.d2h_ms:.2f} | {row.total_ms:.2f} | "
-                 f"{row.cpu_blas_ms:.2f} | {row.cpu_over_gpu}")
-each("cuda_python_overflow", "matrix of 46341 x 46341 | shape of the product | elements of C wrong with int | with size_t",
-     lambda by: "{0.large} | {0.m} x {0.n} x {0.k} | {0.wrong} | {1.wrong}".format(by["int"], by["size_t"]), groups="large index")
-each("half_sums", "N | tensor cores, halves throughout, TFLOP/s | f16x2, TFLOP/s | times",
-     lambda by: "{0.m} | {0.gflops:T} | {1.gflops:T} | {2:.1f}".format(
-         by["06_wmma"], by["half2"], by["06_wmma"].gflops / by["half2"].gflops), groups="m stage")
-each("bf16", f"operands | {SIZE} | {RATES_SIZE} | MHz | cuBLAS at {SIZE} | {RATES_SIZE} | MHz",
-     lambda at: "{2} | {0.gflops:T} | {1.gflops:T} | {0.sm_mhz} | {0.cublas_gflops:T} | {1.cublas_gflops:T} | {0.cublas_mhz}".format(
-         at[SIZE], at[RATES_SIZE], "bfloat16" if " " in at[SIZE].stage else "FP16"),
-     where=lambda row, page: row.stage.split()[0] == page.parent.name, groups="stage m")
-each("slides", f"listing | TFLOP/s at {RATES_SIZE} | TFLOP/s at {SIZE} | elements that differ",
-     lambda at: "[{0.file}.cl](slides/{0.file}.cl) | {1:.2f} | {2:.2f} | {0.wrong} of {0.elements}".format(
-         at[SIZE], at[RATES_SIZE].gflops / 1000, at[SIZE].gflops / 1000), groups="file m")
+def at_shapes(rows):
+    yield Head("stage, M x N x K | TFLOP/s | of cuBLAS | MHz")
+    for row in rows:
+        shape = f"{row.m} x {row.n} x {row.k}"
+        yield f"{row.stage}, {shape} | {row.gflops:T} | {row.percent_of_cublas}% | {row.sm_mhz}"
+
+
+@table
+def half_c(results, page):
+    return at_shapes(results("half_c"))
+
+
+@table
+def unaligned(results, page):
+    return at_shapes(results("unaligned"))
+
+
+@table
+def h100(results, page):
+    """A chapter on an H100."""
+    yield Head("N | TFLOP/s | of cuBLAS | MHz")
+    for row in [*results("../h100/ladder"), *results("../h100/sizes")]:
+        if row.stage == page.parent.name:
+            yield f"{row.m} | {row.gflops:T} | {row.percent_of_cublas}% | {row.sm_mhz}"
+
+
+@table
+def transfer(results, page):
+    """When a GPU is worth the way to it and back."""
+    yield Head("N | <memory | to device | kernel | to host | total | CPU BLAS | CPU / GPU")
+    for row in results("transfer"):
+        times = [row.h2d_ms, row.kernel_ms, row.d2h_ms, row.total_ms, row.cpu_blas_ms]
+        yield " | ".join([f"{row.n}", row.memory, *(f"{ms:.2f}" for ms in times), f"{row.cpu_over_gpu}"])
+
+
+@table
+def cuda_python_overflow(results, page):
+    yield Head("matrix of 46341 x 46341 | shape of the product | elements of C wrong with int | with size_t")
+    for by in across(results("cuda_python_overflow"), "large", "index"):
+        narrow, wide = by["int"], by["size_t"]
+        shape = f"{narrow.m} x {narrow.n} x {narrow.k}"
+        yield f"{narrow.large} | {shape} | {narrow.wrong} | {wide.wrong}"
+
+
+@table
+def half_sums(results, page):
+    """Sums in FP16, on tensor cores and in pairs of halves."""
+    yield Head("N | tensor cores, halves throughout, TFLOP/s | f16x2, TFLOP/s | times")
+    for by in across(results("half_sums"), "m", "stage"):
+        tensor, pairs = by["06_wmma"], by["half2"]
+        yield f"{tensor.m} | {tensor.gflops:T} | {pairs.gflops:T} | {tensor.gflops / pairs.gflops:.1f}"
+
+
+@table
+def bf16(results, page):
+    """A chapter with each type of operands."""
+    yield Head(f"operands | {SIZE} | {RATES_SIZE} | MHz | cuBLAS at {SIZE} | {RATES_SIZE} | MHz")
+    rows = [row for row in results("bf16") if row.stage.split()[0] == page.parent.name]
+    for by in across(rows, "stage", "m"):
+        large, small = by[SIZE], by[RATES_SIZE]
+        operands = "bfloat16" if " " in large.stage else "FP16"
+        yield (
+            f"{operands} | {large.gflops:T} | {small.gflops:T} | {large.sm_mhz} | "
+            f"{large.cublas_gflops:T} | {small.cublas_gflops:T} | {large.cublas_mhz}"
+        )
+
+
+@table
+def slides(results, page):
+    """The slides' own listings."""
+    yield Head(f"listing | TFLOP/s at {RATES_SIZE} | TFLOP/s at {SIZE} | elements that differ")
+    for by in across(results("slides"), "file", "m"):
+        large, small = by[SIZE], by[RATES_SIZE]
+        yield (
+            f"[{large.file}.cl](slides/{large.file}.cl) | {small.gflops / 1000:.2f} | {large.gflops / 1000:.2f} | "
+            f"{large.wrong} of {large.elements}"
+        )
 
 
 def known(cell, how="", unit=""):
@@ -187,15 +187,22 @@ def limits(results, page):
     rows = [row for row in results("limits") if row.what != "sweep"]
     yield Head("| measured | nominal | of it | <expected")
     for row in rows:
-        measured = f"{row.gflops:T} TFLOP/s | {row.limit:T}" if row.gbs == "-" else f"{row.gbs:.0f} GB/s | {known(row.limit, '.0f')}"
-        yield (f"`{row.what}` | {measured} | {known(row.percent_of_limit, unit='%')} | "
-               f"{expected(results, 'limits', row.what)}")
+        if row.gbs == "-":
+            measured = f"{row.gflops:T} TFLOP/s | {row.limit:T}"
+        else:
+            measured = f"{row.gbs:.0f} GB/s | {known(row.limit, '.0f')}"
+        yield (
+            f"`{row.what}` | {measured} | {known(row.percent_of_limit, unit='%')} | "
+            f"{expected(results, 'limits', row.what)}"
+        )
     yield Head("| MHz | cycles an instruction | of the peak at that clock | sustained | then MHz | W")
     for row in rows:
         sustained = f"{row.sustained_gflops:T} TFLOP/s" if row.gbs == "-" else f"{row.sustained_gbs:.0f} GB/s"
-        yield (f"`{row.what}` | {row.sm_mhz} | {format(row.cycles_per_instruction)[:5]} | "
-               f"{known(row.percent_of_peak_at_clock, unit='%')} | {sustained} | "
-               f"{row.sustained_mhz} | {row.power_w}")
+        yield (
+            f"`{row.what}` | {row.sm_mhz} | {format(row.cycles_per_instruction)[:5]} | "
+            f"{known(row.percent_of_peak_at_clock, unit='%')} | {sustained} | "
+            f"{row.sustained_mhz} | {row.power_w}"
+        )
 
 
 @table
@@ -209,14 +216,24 @@ def sweep(results, page):
 @table
 def cuda_python(results, page):
     """The Zenn article's two tables in one, for each way to use streams."""
-    yield Head("means of five runs, N = 8192 | NumPy, s | GPU with copies, s | times | kernel, s | TFLOP/s | np.allclose")
+    yield Head(
+        "means of five runs, N = 8192 | NumPy, s | GPU with copies, s | times | kernel, s | TFLOP/s | np.allclose"
+    )
     yield "the Zenn article, RTX 5060 Ti | 1.705 | 0.857 | 2.0 | 0.787 | 1.4 | not printed"
-    for runs in map(list, map(dict.values, across(results("cuda_python"), "streams", "run"))):
-        cpu, gpu, kernel = (statistics.mean(getattr(run, name) for run in runs) for name in ("cpu_s", "gpu_s", "kernel_s"))
-        right, off = sum(run.allclose == "True" for run in runs), sorted(run.wrong for run in runs)
-        yield (f"{runs[0].gpu.replace('NVIDIA ', '')}, {runs[0].streams} stream{'s' * (runs[0].streams == 'two')} | {cpu:.3f} | "
-               f"{gpu:.3f} | {cpu / gpu:.1f} | {kernel:.3f} | {2 * runs[0].n**3 / kernel / 1e12:.1f} | {right} of {len(runs)} runs"
-               + f"; {off[0]} to {off[-1]} elements differ" * (off[-1] > 0))
+    for by_run in across(results("cuda_python"), "streams", "run"):
+        runs = list(by_run.values())
+        cpu, gpu, kernel = (
+            statistics.mean(getattr(run, name) for run in runs) for name in ("cpu_s", "gpu_s", "kernel_s")
+        )
+        streams = "two streams" if runs[0].streams == "two" else f"{runs[0].streams} stream"
+        right = f"{sum(run.allclose == 'True' for run in runs)} of {len(runs)} runs"
+        wrong = sorted(run.wrong for run in runs)
+        if wrong[-1]:
+            right += f"; {wrong[0]} to {wrong[-1]} elements differ"
+        yield (
+            f"{runs[0].gpu.replace('NVIDIA ', '')}, {streams} | {cpu:.3f} | {gpu:.3f} | {cpu / gpu:.1f} | "
+            f"{kernel:.3f} | {2 * runs[0].n**3 / kernel / 1e12:.1f} | {right}"
+        )
 
 
 @table
@@ -251,12 +268,6 @@ def clocks(results, page):
     yield f"cuBLAS, sustained | {row.cublas_sustained_mhz} | | {row.cublas_sustained_gflops:T}"
 
 
-def between(row):
-    """The cycles from one instruction of a warp to its next, of a row of rates.csv: a quarter of the multiprocessor's 64 warps
-    shares a scheduler, which starts an instruction in a share of its cycles."""
-    return 16 * row.warps_active_percent / row.issue_active_percent
-
-
 @table
 def ncu(results, page):
     """ncu's figures for a stage."""
@@ -275,35 +286,55 @@ def steps(results, page):
     files = [file for file in programs.steps() if file.parent.name == page.parent.name]
     opencl = files[0].suffix == ".cl"  # whose stages have no cuBLAS beside them
     speeds = results.stages("opencl" if opencl else "ladder")
-    before = programs.before(files[0])
-    yield Head(f"program | <what it changes | predicted TFLOP/s at {SIZE} | measured" + " | of cuBLAS" * (not opencl))
-    for file in (before, *files) if before else files:
+    columns = ["predicted_gflops", "gflops"] if opencl else ["predicted_gflops", "gflops", "percent_of_cublas"]
+    heads = ["program", "<what it changes", f"predicted TFLOP/s at {SIZE}", "measured", "of cuBLAS"]
+    yield Head(" | ".join(heads[: 2 + len(columns)]))
+
+    def line(file, changes):
         row = speeds.get(programs.name(file).removesuffix(".cl"))
-        figures = [f"{row.predicted_gflops:T}", f"{row.gflops:T}"] if row else ["-", "-"]
-        if not opencl:
-            figures.append(f"{row.percent_of_cublas}%" if row else "-")
-        changes = programs.changes(file).replace("__", r"\_\_")  # which Markdown would take for bold type
-        yield " | ".join([programs.name(file), changes if file != before else "", *figures])
+        figures = ["-"] * len(columns)
+        if row:
+            figures = [f"{row.predicted_gflops:T}", f"{row.gflops:T}"]
+            if not opencl:
+                figures.append(f"{row.percent_of_cublas}%")
+        return " | ".join([programs.name(file), changes, *figures])
+
+    if before := programs.before(files[0]):
+        yield line(before, "")
+    for file in files:
+        yield line(file, programs.changes(file).replace("__", r"\_\_"))  # which Markdown would take for bold type
 
 
-def seeds(name, csv):
-    """A table of programs at shapes that were drawn by a seed, in percent of cuBLAS: CSV_12.csv, and the second list, CSV_2027.csv."""
-    def made(results, page):
-        yield Head("program | geometric mean | ahead | below 85% | least")
-        for seed, words in ((12, ""), (2027, ", seed 2027")):
-            rows = results(f"{csv}_{seed}")
-            for stage in dict.fromkeys(row.stage for row in rows):
-                found = [row.percent_of_cublas for row in rows if row.stage == stage]
-                yield (f"{stage}{words} | {statistics.geometric_mean(found):.1f}% | {sum(each >= 100 for each in found)} of "
-                       f"{len(found)} | {sum(each < 85 for each in found)} | {min(found):.0f}%")
-    made.__name__ = name
-    table(made)
+def at_drawn_shapes(results, csv):
+    """Programs at shapes that were drawn by a seed, in percent of cuBLAS: CSV_12.csv, and CSV_2027.csv."""
+    yield Head("program | geometric mean | ahead | below 85% | least")
+    for seed, words in ((12, ""), (2027, ", seed 2027")):
+        rows = results(f"{csv}_{seed}")
+        for stage in dict.fromkeys(row.stage for row in rows):
+            found = [row.percent_of_cublas for row in rows if row.stage == stage]
+            ahead, below = sum(each >= 100 for each in found), sum(each < 85 for each in found)
+            mean = statistics.geometric_mean(found)
+            yield f"{stage}{words} | {mean:.1f}% | {ahead} of {len(found)} | {below} | {min(found):.0f}%"
 
 
-seeds("shapes", "shapes")
-seeds("h100_shapes", "../h100/shapes")
-seeds("fp32_shapes", "fp32")
-seeds("h100_fp32_shapes", "../h100/fp32")
+@table
+def shapes(results, page):
+    return at_drawn_shapes(results, "shapes")
+
+
+@table
+def h100_shapes(results, page):
+    return at_drawn_shapes(results, "../h100/shapes")
+
+
+@table
+def fp32_shapes(results, page):
+    return at_drawn_shapes(results, "fp32")
+
+
+@table
+def h100_fp32_shapes(results, page):
+    return at_drawn_shapes(results, "../h100/fp32")
 
 
 @table
@@ -323,7 +354,10 @@ def sizes(results, page):
     names = [programs.name(file) for file in files]
     yield Head(" | ".join(["N", *(file.stem for file in files), "cuBLAS"]))
     for at in across([row for row in results("ladder") if row.stage in names], "m", "stage"):
-        cells = [f"{row.gflops:T} ({row.percent_of_cublas:.1f}%; {row.sm_mhz})" if (row := at.get(name)) else "-" for name in names]
+        cells = [
+            f"{row.gflops:T} ({row.percent_of_cublas:.1f}%; {row.sm_mhz})" if (row := at.get(name)) else "-"
+            for name in names
+        ]
         last = at[names[-1]]
         yield " | ".join([f"{last.m}", *cells, f"{last.cublas_gflops:T}"])
 
@@ -333,12 +367,17 @@ def opencl(results, page):
     """The OpenCL stages, beside CUDA's."""
     clblast = results("opencl_clblast")[-1].clblast_gflops
     small = {row.stage: row for row in results("opencl") if row.m == RATES_SIZE}
-    yield Head(f"stage | TFLOP/s at {RATES_SIZE} | at {SIZE} | predicted | measured / predicted | of peak | of CLBlast | "
-               f"CUDA's at {SIZE}")
+    yield Head(
+        f"stage | TFLOP/s at {RATES_SIZE} | at {SIZE} | predicted | measured / predicted | of peak | of CLBlast | "
+        f"CUDA's at {SIZE}"
+    )
     twins = {file.stem: programs.twin(file) for file in programs.steps() if file.suffix == ".cl"}
     for stage, row in results.stages("opencl").items():
-        yield (f"{stage} | {small[stage].gflops:T} | {row.gflops:T} | {row.predicted_gflops:T} | {row.measured_of_predicted} x | "
-               f"{row.percent_of_peak:.1f}% | {row.gflops / clblast:.1%} | {results.stages()[twins[stage]].gflops:T}")
+        yield (
+            f"{stage} | {small[stage].gflops:T} | {row.gflops:T} | {row.predicted_gflops:T} | "
+            f"{row.measured_of_predicted} x | {row.percent_of_peak:.1f}% | {row.gflops / clblast:.1%} | "
+            f"{results.stages()[twins[stage]].gflops:T}"
+        )
 
 
 def forms(rows):
@@ -348,75 +387,55 @@ def forms(rows):
         whole, *others = (row for row in rows if row.stage == stage)
         # 04 explains the columns about multiply-adds of the lanes, and tensor cores do theirs without them.
         columns = LOOP if stage >= "04" and whole.loop_three_operands not in ("-", 0) else {}
-        yield Head(" | ".join((f"{whole.gpu}, {whole.m} x {whole.n} x {whole.k}, without", "TFLOP/s", "of all parts", "registers",
-                               *columns.values())))
+        shape = f"{whole.gpu}, {whole.m} x {whole.n} x {whole.k}, without"
+        yield Head(" | ".join([shape, "TFLOP/s", "of all parts", "registers", *columns.values()]))
         for row in (whole, *sorted(others, key=lambda row: row.gflops)):
-            spilled = f" + {row.spilled_bytes} bytes" * (row.spilled_bytes > 0)
+            without = f"nothing: **{stage}**" if row is whole else row.without
+            registers = f"{row.registers} + {row.spilled_bytes} bytes" if row.spilled_bytes else f"{row.registers}"
             counts = [getattr(row, column) for column in columns]
-            yield " | ".join((f"nothing: **{stage}**" if row is whole else row.without, f"{row.gflops:T}",
-                              f"{row.gflops / whole.gflops:.1%}", f"{row.registers}{spilled}",
-                              *("-" if count == "-" else f"{count / row.loop_multiply_adds:.1%}" for count in counts)))
-
-
-def ablation(rows):
-    """The text of the tables of what each part of a chapter is worth."""
-    return markdown(forms(rows))
-
-
-TABLES["ablation"] = lambda results, page, old: ablation(
-    row for row in results("ablation") if row.stage.split("/")[0] == page.parent.name)
+            shares = ["-" if count == "-" else f"{count / row.loop_multiply_adds:.1%}" for count in counts]
+            yield " | ".join([without, f"{row.gflops:T}", f"{row.gflops / whole.gflops:.1%}", registers, *shares])
 
 
 @table
-def ladder_(results, page):
+def ablation(results, page):
+    """What each part of a chapter is worth."""
+    return forms(row for row in results("ablation") if row.stage.split("/")[0] == page.parent.name)
+
+
+@table
+def ladder(results, page):
     """The first page's: a row a chapter, with its idea of docs/road.csv, or else of its heading."""
     stages = results.stages()
     stages[programs.steps()[-1].parent.name] = list(results.stages("opencl").values())[-1]
     yield Head("chapter | <idea | predicted TFLOP/s | measured TFLOP/s | of cuBLAS")
     for path in sorted(ROOT.glob("[0-9][0-9]_*/README.md")):
-        name, row = path.parent.name, stages.get(path.parent.name)
+        name = path.parent.name
         at = road(ROOT).get(name[:2], {})
         idea = at.get("idea") or path.read_text().split("\n")[0].partition(": ")[2]
         if back := at.get("back_to"):
             idea = f"*side road, back to {back}:* {idea}"
-        of_cublas = f"{row.percent_of_cublas}%" if row and "percent_of_cublas" in vars(row) else "-"  # the OpenCL stages have none
-        speeds = f"{row.predicted_gflops:T} | {row.gflops:T}" if row else "- | -"
-        yield f"[{name}]({name}/README.md) | {idea} | {speeds} | {of_cublas}"
+        figures = ["-", "-", "-"]
+        if row := stages.get(name):
+            figures[:2] = f"{row.predicted_gflops:T}", f"{row.gflops:T}"
+            if "percent_of_cublas" in vars(row):  # the OpenCL stages have none
+                figures[2] = f"{row.percent_of_cublas}%"
+        yield " | ".join([f"[{name}]({name}/README.md)", idea, *figures])
 
 
-def timed(results, page, block):
-    """What ./run prints, with the rows of ladder.csv."""
-    def line(row):
-        ms = row.median_ms
-        return (f"{row.stage:<21}{f'{ms * 1000:.1f} us' if ms < 1 else f'{ms:.2f} ms':>10}{row.gflops / 1000:9.2f}"
-                f"{row.percent_of_peak:6.1f}%{row.percent_of_cublas:7.1f}%{row.sm_mhz:6.0f}{row.predicted_gflops / 1000:11.2f}"
-                f"{row.measured_of_predicted:7.2f}")
-    return with_rows(block, [line(row) for row in results("ladder") if row.m == RATES_SIZE and "/" not in row.stage])
+def printed(row):
+    """The line of ./run with that row of ladder.csv."""
+    ms = row.median_ms
+    time = f"{ms * 1000:.1f} us" if ms < 1 else f"{ms:.2f} ms"
+    return (
+        f"{row.stage:<21}{time:>10}{row.gflops / 1000:9.2f}{row.percent_of_peak:6.1f}%{row.percent_of_cublas:7.1f}%"
+        f"{row.sm_mhz:6.0f}{row.predicted_gflops / 1000:11.2f}{row.measured_of_predicted:7.2f}"
+    )
 
 
-def with_rows(block, rows):
-    """A block of what ./run prints, with these rows below its heading in the place of those that it has. Lines further to the right
-    than a row belong to the row above them."""
-    lines = block.splitlines(keepends=True)
-    at = next((number for number, line in enumerate(lines, 1) if line.startswith("    stage ")), len(lines))
-    below = [line for line in lines[at:] if not re.match(r"    (\d\d_|  )", line)]
-    return "".join([*lines[:at], *(textwrap.indent(row, "    ") + "\n" for row in rows), *below])
-
-
-TABLES["timed"] = timed
-
-
-def filled(page, made):
-    """The page's text with what made(its name, what stands there) returns between each pair of markers. Raises Wrong."""
-    def with_table(block):
-        margin, name, old = block.groups()
-        table = textwrap.indent(made(name, re.sub(f"(?m)^{margin}", "", old)), margin)
-        return f"{margin}<!-- {name} -->\n{table}{margin}<!-- /{name} -->\n"
-
-    text, blocks = re.subn(r"(?ms)^( *)<!-- (\w+) -->\n(.*?)^\1<!-- /\2 -->\n", with_table, page.read_text(errors="replace"))
-    if 2 * blocks != len(marks := re.findall(r"<!-- /?\w+ -->", text)):
-        raise Wrong(f"{page}: takes each table between '<!-- NAME -->' and '<!-- /NAME -->', and has {' '.join(marks)}")
-    return text
+def timed(results, block):
+    """A block of what ./run prints, with the rows of ladder.csv."""
+    return with_rows(block, [printed(row) for row in results("ladder") if row.m == RATES_SIZE and "/" not in row.stage])
 
 
 def roofs(root):
@@ -424,10 +443,11 @@ def roofs(root):
     lines = []
     for file in sorted(root.glob("docs/results/*/limits.csv"), reverse=True):
         rows = {row.what: row for row in read(file)}
-        gbs, shared, gflops = (getattr(rows.get(what), column, "-") for what, column in (
-            ("copy", "gbs"), ("shared_memory", "gbs"), ("fp32_fma", "gflops")))
+        places = (("copy", "gbs"), ("shared_memory", "gbs"), ("fp32_fma", "gflops"))
+        gbs, shared, gflops = (getattr(rows.get(what), column, "-") for what, column in places)
         if "-" not in (gbs, shared, gflops):
-            lines.append(f'  {{ gpu: "{rows["copy"].gpu}", memory: {gbs}, shared: {shared}, peak: {gflops} }},  // GB/s, GB/s, GFLOP/s\n')
+            of_gpu = f'{{ gpu: "{rows["copy"].gpu}", memory: {gbs}, shared: {shared}, peak: {gflops} }}'
+            lines.append(f"  {of_gpu},  // GB/s, GB/s, GFLOP/s\n")
     return f"// Measured, from docs/results/*/limits.csv; ./run plot writes it.\nconst LIMITS = [\n{''.join(lines)}];\n"
 
 
@@ -435,13 +455,13 @@ def pages(folder, root):
     """{page: its text} of all that have tables of `folder`, or ways to others. Raises Wrong."""
     results, texts, last = Results(folder), {}, ways(sorted(root.glob("[0-9][0-9]_*/README.md")))
     for page in english([*root.glob("README.*"), *root.glob("[0-9][0-9]_*/*.md")]):
-        new = (page.parent / "matmul.cu").exists() and page.parent.name not in results.stages()  # a chapter without figures
+        is_new = (page.parent / "matmul.cu").exists() and page.parent.name not in results.stages()  # without figures
 
         def made(name, old):
-            if new or name in ("counters", "counted"):  # which tools/counters.py makes
+            if is_new or name in ("counters", "counted"):  # which tools/counters.py makes
                 return old
             try:
-                return TABLES[name](results, page, old)
+                return timed(results, old) if name == "timed" else markdown(TABLES[name](results, page))
             except (LookupError, TypeError, ValueError) as wrong:
                 raise Wrong(f"{page}: the table '{name}' lacks a figure: {wrong}")
 

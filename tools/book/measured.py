@@ -1,0 +1,63 @@
+"""What was measured: a folder of results, and what the tables and pictures ask of it."""
+import functools
+
+import programs
+from results import Wrong, read
+
+SIZE, RATES_SIZE = 8192, 4096
+# What a stage multiplies with, by the word in its facts: its row in limits.csv, its name, and the memory that its
+# loads of global memory are predicted from (common/facts.h).
+UNITS = {
+    "kWgmma": ("tensor_wgmma", "wgmma on tensor cores", "l2"),
+    "kTensor": ("tensor_mma_sync", "mma_sync on tensor cores", "l2"),
+    "": ("fp32_fma", "FP32 multiply-adds", "copy"),
+}
+
+
+class Results:
+    """A folder's CSVs, each read once. All of this raises Wrong."""
+
+    def __init__(self, folder):
+        self.folder = folder
+
+    @functools.lru_cache(None)
+    def __call__(self, name, figures=""):
+        """The rows of NAME.csv, which have numbers above 0 in the columns `figures`."""
+        path = self.folder / f"{name}.csv"
+        if not path.exists():
+            raise Wrong(f"{path}: is missing: './run all' on a GPU writes it")
+        return read(path, figures.split())
+
+    def one(self, name, **cells):
+        """The row of NAME.csv with these cells."""
+        for row in self(name):
+            if all(getattr(row, column) == value for column, value in cells.items()):
+                return row
+        raise Wrong(f"{self.folder / name}.csv: has no row of {', '.join(map(str, cells.values()))}")
+
+    def stages(self, name="ladder"):
+        """{stage: its row of SIZE}"""
+        found = {row.stage: row for row in self(name) if row.m == row.n == row.k == SIZE}
+        if missing := {row.stage for row in self(name)} - set(found):
+            raise Wrong(f"{self.folder / name}.csv: has no row of {SIZE} x {SIZE} x {SIZE} for {min(missing)}")
+        return found
+
+
+def machine(row):
+    return f"{row.gpu}, driver {row.driver}, CUDA {row.cuda}"
+
+
+def text_of(stage):
+    """Its source. ./run plot asks the text and not the built program: it draws on a machine that builds nothing."""
+    return "".join(programs.text_of(file) for file in programs.steps() if programs.name(file) == stage)
+
+
+def unit(stage):
+    """The word in UNITS of what a stage says that it multiplies with."""
+    return next(word for word in UNITS if word in text_of(stage))
+
+
+def between(row):
+    """The cycles from one instruction of a warp to its next, of a row of rates.csv: a quarter of the multiprocessor's
+    64 warps shares a scheduler, which starts an instruction in a share of its cycles."""
+    return 16 * row.warps_active_percent / row.issue_active_percent
