@@ -1,16 +1,25 @@
-"""What ./run diff prints, as a page of the site (make_site.py): the code first, with the line numbers of both files, and the
-comment at the top of the file folded below it."""
+"""What ./run diff shows, as a page of the site: for each pair of steps the code first, with the line numbers of both
+files, and the comment at the top of the file folded below it."""
 import html
 import re
+import subprocess
 
 import programs
 
-FILES = {programs.name(file): file for file in programs.steps()}
+
+def pairs(words):
+    """[(a step, the one that follows)] of the words behind ./run diff: two steps, or each of a chapter and the one
+    before it."""
+    named = [[step for step in programs.steps() if programs.meant(word, step.parent.name, step.stem)] for word in words]
+    if len(words) == 2:
+        return [(first[-1], second[-1]) for first, second in [named] if first and second]
+    return [(before, step) for step in named[0] if (before := programs.before(step))]
 
 
 def lines_of(text, comments):
-    """(is it of the comment at the top?, number in the old file, in the new file, its mark, its text) of each line of a unified
-    diff; where lines are left out, all but the first are empty. comments: the lines that this comment has in both files."""
+    """(is it of the comment at the top?, number in the old file, in the new file, its mark, its text) of each line of a
+    unified diff; where lines are left out, all but the first are empty. comments: the lines that this comment has in
+    both files."""
     numbers = [0, 0]
     for line in text.splitlines():
         if begins := re.match(r"@@ -(\d+)(?:,\d+)? \+(\d+)(?:,\d+)? @@", line):
@@ -26,8 +35,10 @@ def lines_of(text, comments):
 def table(lines):
     """Of what lines_of() gives."""
     kinds = {"+": "new", "-": "old", "": "left"}
-    rows = "".join(f'<tr class="{kinds.get(mark, "both")}"><td>{old}<td>{new}<td>{mark}<td>{html.escape(text)}\n'
-                   for _, old, new, mark, text in lines)
+    rows = "".join(
+        f'<tr class="{kinds.get(mark, "both")}"><td>{old}<td>{new}<td>{mark}<td>{html.escape(text)}\n'
+        for _, old, new, mark, text in lines
+    )
     return f'<table class="diff">{rows}</table>'
 
 
@@ -37,22 +48,26 @@ def comment_lines(file):
     return len(lines) - len(programs.below_header(lines))
 
 
-def shown(printed, source_page):
-    """source_page: the address of the page that a source has."""
-    parts = re.split(r"(?m)^(?=\S+ -> \S+: )", printed)[1:]
-    sections, contents = [], []
-    for part in parts:
-        said, _, text = part.partition("\n--- ")
-        said = re.match(r"(\S+) -> (\S+): (.*? with the comment)(.*)", " ".join(said.split()))
-        old, new, count, changes = said.groups()
-        files = [FILES.get(name) for name in (old, new)]
-        below_names = text.partition("\n")[2].partition("\n")[2]
-        lines = [*lines_of(below_names, [comment_lines(file) if file else 0 for file in files])]
-        links = [f'<a href="{source_page(file)}">{name}</a>' if file else name for file, name in zip(files, (old, new))]
-        anchor = html.escape(new)
-        contents.append(f'<li><a href="#{anchor}">{old} → {new}</a>')
-        top, code = [line for line in lines if line[0]], [line for line in lines if not line[0]]
-        folded = f"<details><summary>The comment at the top of the file</summary>{table(top)}</details>"
-        sections.append(f'<section id="{anchor}"><h2>{links[0]} → {links[1]}</h2><p>{html.escape(changes)} ({count})</p>'
-                        f"{table(code)}{folded if top else ''}</section>")
-    return (f"<ul>{''.join(contents)}</ul>" if len(parts) > 1 else "") + "".join(sections)
+def section(old, new, source_page):
+    """The part of the page on one pair. source_page: the address of the page that a source has."""
+    diff = subprocess.run(["diff", "-u", old, new], stdout=subprocess.PIPE, text=True, errors="replace").stdout
+    below_names = diff.partition("\n")[2].partition("\n")[2]
+    lines = list(lines_of(below_names, [comment_lines(old), comment_lines(new)]))
+    top, code = [line for line in lines if line[0]], [line for line in lines if not line[0]]
+    every, below = programs.changed_lines(old, new)
+    links = " → ".join(f'<a href="{source_page(file)}">{programs.name(file)}</a>' for file in (old, new))
+    said = f"{html.escape(programs.changes(new))} ({below} lines, {every} with the comment)"
+    folded = f"<details><summary>The comment at the top of the file</summary>{table(top)}</details>" if top else ""
+    name = html.escape(programs.name(new))
+    return f'<section id="{name}"><h2>{links}</h2><p>{said}</p>{table(code)}{folded}</section>'
+
+
+def shown(words, source_page):
+    """The page's body, or "" where the words name no pair."""
+    found = pairs(words)
+    contents = [
+        f'<li><a href="#{html.escape(programs.name(new))}">{programs.name(old)} → {programs.name(new)}</a>'
+        for old, new in found
+    ]
+    sections = "".join(section(old, new, source_page) for old, new in found)
+    return f"<ul>{''.join(contents)}</ul>{sections}" if len(found) > 1 else sections

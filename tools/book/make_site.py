@@ -1,11 +1,10 @@
-"""The pages of the tree as a site, which Sphinx writes once in each language. `./run book` builds the programs whose views stand
-in their lessons, traced builds of stages, and then calls, in tools/, python3 -m book.make_site FOLDER [PROGRAM...].
+"""The pages of the tree as a site, which Sphinx writes once in each language. `./run book` builds the programs whose
+views stand in their lessons, traced builds of stages, and then calls, in tools/, python3 -m book.make_site FOLDER
+[PROGRAM...].
 
-A page is given to Sphinx as it stands on GitHub, and its links are turned to where things lie in the site. Pages are in
-FOLDER/LANGUAGE, and beside that is what all languages share: sources as highlighted pages, pictures, views.
+A page is given to Sphinx as it stands on GitHub, and its links are turned to where things lie in the site. Pages are
+in FOLDER/LANGUAGE, and beside that is what all languages share: sources as highlighted pages, pictures, views.
 """
-import sys
-
 import concurrent.futures
 import functools
 import html
@@ -14,48 +13,57 @@ import os
 import pathlib
 import re
 import shutil
+import sys
 import tempfile
 
 from docutils import nodes
-from pygments import formatters, highlight, lexers, util
 from sphinx.application import Sphinx
 from sphinx.errors import SphinxError
 from sphinx.search import SearchLanguage, languages as search_languages
 
 import process
-import programs
 import view
-from book import diff_page, pages
+from book import pages, shared_pages
+from book.pages import on_top, place
 from languages import LANGUAGES, glossary, translations
 from programs import ROOT
 from results import Wrong
 
-THEME = ROOT / "tools/book/theme"
+THEME = shared_pages.THEME
 VIEW = ROOT / "tools/view/page"
 SPHINX = {"en": "en", "ja": "ja", "zh": "zh_CN"}  # what Sphinx calls the languages
 # Each in Japanese and Chinese.
 WORDS = {
-    "The road": ("本編", "主线"), "Side roads": ("寄り道", "支线"), "Beside the road": ("資料", "资料"), "notes": ("ノート", "笔记"),
-    "This page is in English only.": ("このページは英語版のみです。", "本页只有英文版。"), "open it alone": ("単独で開く", "单独打开"),
-    "step by step": ("1 ステップずつ", "逐步演示"), "Language": ("言語", "语言"), "explanation {}": ("説明 {}", "说明 {}"),
-    "On this page": ("このページの内容", "本页内容")}
+    "The road": ("本編", "主线"),
+    "Side roads": ("寄り道", "支线"),
+    "Beside the road": ("資料", "资料"),
+    "notes": ("ノート", "笔记"),
+    "This page is in English only.": ("このページは英語版のみです。", "本页只有英文版。"),
+    "open it alone": ("単独で開く", "单独打开"),
+    "step by step": ("1 ステップずつ", "逐步演示"),
+    "Language": ("言語", "语言"),
+    "explanation {}": ("説明 {}", "说明 {}"),
+    "On this page": ("このページの内容", "本页内容"),
+}
 # Words of the glossary that mean something else in most sentences: nothing is explained there.
-ORDINARY = {"host", "device", "stage", "step", "guard", "harness", "request", "peak", "ブロック", "ステージ", "ステップ", "積和",
-            "加载", "步骤", "阶段"}
+ORDINARY = set("host device stage step guard harness request peak ブロック ステージ ステップ 積和 加载 步骤 阶段".split())
 UNEXPLAINED = nodes.title, nodes.literal, nodes.literal_block, nodes.reference, nodes.table, nodes.raw
-LEXERS = {".cl": "c", ".cuh": "cuda", ".h": "cpp", ".inc": "cpp", ".ipynb": "json"}  # where Pygments thinks of other languages
 COMMAND = r"\./run (view|diff)((?: \d\d(?:/\d)?)+)(?: --caption (\d+))?"
 
 
 class Search(SearchLanguage):
     """Words, and of what is written without spaces every two neighbours, so that a part of it is found, too."""
+
     lang, language_name = "book", "Book"
     js_splitter_code = (THEME / "split.js").read_text()
 
     def split(self, text):
         for word in re.findall(r"\w+", text.lower()):
             for run in re.findall(r"[\u3005-\u30ff\u4e00-\u9fff]+|[^\u3005-\u30ff\u4e00-\u9fff]+", word):
-                yield from [run[i:i + 2] for i in range(len(run) - 1)] if run[0] >= "\u3005" and len(run) > 2 else [run]
+                if run[0] >= "\u3005" and len(run) > 2:
+                    yield from (run[i : i + 2] for i in range(len(run) - 1))
+                else:
+                    yield run
 
     def word_filter(self, word):
         return True
@@ -67,45 +75,35 @@ search_languages["book"] = Search
 def figure(to, title, caption, of_figure="", of_frame=""):
     """A page of the site in a frame, which becomes as high as the page (docs/toys/frame.js)."""
     to, title, caption = map(html.escape, (to, title, caption))
-    return nodes.raw("", f'<figure{of_figure}><iframe{of_frame} src="{to}" title="{title}" loading="lazy" scrolling="no"></iframe>'
-                     f'<figcaption><a href="{to}">{caption}</a></figcaption></figure>', format="html")
+    return nodes.raw(
+        "",
+        f'<figure{of_figure}><iframe{of_frame} src="{to}" title="{title}" loading="lazy" scrolling="no"></iframe>'
+        f'<figcaption><a href="{to}">{caption}</a></figcaption></figure>',
+        format="html",
+    )
 
 
 def broken(text):
-    """The classes of a block of code in book.css: which of its lines may be broken. A drawing's, or a table's, may not: they have
-    words or lines side by side, and no more than a comment behind them."""
+    """The classes of a block of code in book.css: which of its lines may be broken. A drawing's, or a table's, may
+    not: they have words or lines side by side, and no more than a comment behind them."""
     lines = text.splitlines()
     aligned = [line for line in lines if re.search(r"\S {3,}(?!#|//)\S|--\+|\+--|\|.*\|", line)]
     if not aligned:
         return ["wrap"]
     widest = max(map(len, aligned))
     fitting = next((columns for columns in (90, 95, 100) if widest <= columns), 106)  # 90 need no smaller letters
-    return [f"fit-{fitting}"] + ["wrap-wide"] * (max(map(len, lines)) > fitting)
-
-
-def place(page):
-    """Where a page lies in its language: docs/primer.ja.md is docs/primer, and a README its folder's index."""
-    return re.sub(r"(^|/)README$", r"\1index", re.sub(r"(\.\w\w)?\.md$", "", str(page.relative_to(ROOT))))
-
-
-def on_top(page):
-    """Is it in the first level of the navigation, and no page below another one?"""
-    return page.name == "README.md" or page.parent == ROOT or not (page.parent / "README.md").exists()
-
-
-def pages_in(language):
-    """{place: page} of the site's in that language: those that are translated, and what is on top stands there in English."""
-    return {place(page): page for page in pages.english(pages.every())
-            if on_top(page) or pages.translation(page, language).exists()}
+    if max(map(len, lines)) > fitting:
+        return [f"fit-{fitting}", "wrap-wide"]
+    return [f"fit-{fitting}"]
 
 
 class Book:
-    """The pages of a language. views: the numbers of those chapters that have one. shared: {place in the site: a file or folder of
-    the tree, or the words of `./run diff`}, of all that is linked."""
+    """The pages of a language. views: the numbers of those chapters that have one. shared: {place in the site: a file
+    or folder of the tree, or the words of `./run diff`}, of all that is linked."""
 
     def __init__(self, out, language, views):
         self.out, self.language, self.views, self.shared = out, language, views, {}
-        self.pages = pages_in(language)
+        self.pages = pages.of_site(language)
 
     def say(self, english):
         return dict(zip(("ja", "zh"), WORDS.get(english, ()))).get(self.language, english)
@@ -124,8 +122,9 @@ class Book:
             raise Wrong(f"{page.relative_to(ROOT)}: {target} is not there, or outside of the tree")
         if file.suffix == ".md":
             language = re.search(r"(?:\.(\w\w))?\.md$", file.name)[1]
-            if not language:  # a page's own is its English form; of another one the form in this language, if there is one
-                language = "en" if place(file) == place(page) or place(file) not in self.pages else self.language
+            if not language:  # of another page the form in this language, if there is one; a page's own is its English
+                other = place(file) != place(page) and place(file) in self.pages
+                language = self.language if other else "en"
             to = f"{language}/{place(file)}.html"
         elif file.parent == ROOT / "docs/toys":
             to = f"{self.language}/{file.relative_to(ROOT)}?{self.language}"
@@ -134,18 +133,24 @@ class Book:
         return os.path.relpath(to, os.path.dirname(f"{self.language}/{place(page)}")) + hash_ + anchor
 
     def share(self, file):
-        to = f"tree/{file.relative_to(ROOT)}{'/index.html' if file.is_dir() else '' if file.suffix == '.svg' else '.html'}"
+        to = f"tree/{file.relative_to(ROOT)}"
+        if file.is_dir():
+            to += "/index.html"
+            for each in sorted(file.iterdir()):
+                self.share(each)
+        elif file.suffix != ".svg":
+            to += ".html"
         self.shared[to] = file
-        for each in sorted(file.iterdir()) if file.is_dir() else ():
-            self.share(each)
         return to
 
     def staged(self, page):
         """The text of a page for Sphinx."""
         text = pages.translation(page, self.own(page)).read_text()
-        text = re.sub(r"\[!\[[^\]]*\]\((\.\./)+actions[^)]*\)\]\([^)]*\) ·\s*", "", text)  # a badge, of the repository's page
+        # Without the badge, which is of the repository's page, and without the ways to other languages: each page of
+        # the site has a switch.
+        text = re.sub(r"\[!\[[^\]]*\]\((\.\./)+actions[^)]*\)\]\([^)]*\) ·\s*", "", text)
         names = "|".join(LANGUAGES.values())
-        text = re.sub(rf"(?m)^(?:(?: · )?\[(?:{names})\]\([^)]*\))+\n+", "", text, count=1)  # each page of the site has a switch
+        text = re.sub(rf"(?m)^(?:(?: · )?\[(?:{names})\]\([^)]*\))+\n+", "", text, count=1)
         if len(re.search(r"(?m)^# (.*)", text)[1].split(" · ")) == 3:  # in Japanese, Chinese and English
             text = re.sub(r"(?m)^# .*", f"# {self.title(page)}", text, count=1)
         if self.own(page) != self.language:
@@ -161,10 +166,13 @@ class Book:
         return self.say("notes") if page.name == "notes.md" else re.split("[:：] ?", title.replace("`", ""))[0]
 
     def contents(self, page):
-        """Of a README: hidden lists of the pages below it. Those of the first page are the road, and what is beside it."""
+        """Of a README: hidden lists of the pages below it. Those of the first page are the road, and what is beside
+        it."""
+
         def tree(caption, children):
+            options = [":hidden:", f":caption: {caption}"] if caption else [":hidden:"]
             lines = [f"{self.title(each)} </{place(each)}>" for each in children]
-            return "\n".join(["```{toctree}", ":hidden:", *[f":caption: {caption}"] * bool(caption), "", *lines, "```", ""])
+            return "\n".join(["```{toctree}", *options, "", *lines, "```", ""])
 
         if page.name != "README.md":
             return ""
@@ -195,7 +203,8 @@ class Book:
             if (to := self.link_commands(name, code)) and not shown:
                 shown = True
                 title = f"{self.title(self.pages[name])}, {self.say('step by step')}"
-                section.insert(below, figure(to, title, f"{title} ({self.say('open it alone')})", ' id="view"', ' name="view"'))
+                alone = f"{title} ({self.say('open it alone')})"
+                section.insert(below, figure(to, title, alone, ' id="view"', ' name="view"'))
         for block in doctree.findall(nodes.literal_block):
             block["classes"] += broken(block.astext())
         if re.match(r"\d\d_|docs/primer", name):
@@ -204,17 +213,19 @@ class Book:
     def show_toys(self, page, doctree):
         """A paragraph that is a link to a toy, and nothing else, becomes the toy."""
         for paragraph in list(doctree.findall(nodes.paragraph)):
-            links = paragraph.findall(nodes.reference)
-            if len(paragraph) == 1 and (link := next(links, None)) and re.search(r"(^|/)toys/\w+\.html", link["refuri"]):
+            link = next(paragraph.findall(nodes.reference), None)
+            if len(paragraph) == 1 and link and re.search(r"(^|/)toys/\w+\.html", link["refuri"]):
                 paragraph.replace_self(figure(self.href(page, link["refuri"]), link.astext(), link.astext()))
 
     def turn_links(self, page, doctree):
         for link in doctree.findall(nodes.reference):
             link["refuri"] = self.href(page, link["refuri"])
         for image in list(doctree.findall(nodes.image)):
-            remote = "://" in image["uri"]  # a badge
-            image.replace_self(nodes.Text(image["alt"]) if remote else nodes.raw(
-                "", f'<img src="{self.href(page, image["uri"])}" alt="{html.escape(image["alt"])}">', format="html"))
+            if "://" in image["uri"]:  # a badge
+                image.replace_self(nodes.Text(image["alt"]))
+            else:
+                shown = f'<img src="{self.href(page, image["uri"])}" alt="{html.escape(image["alt"])}">'
+                image.replace_self(nodes.raw("", shown, format="html"))
 
     def name_sections(self, page, doctree):
         """As GitHub does it. A translation has the names of the English page, so that links hold in all languages."""
@@ -224,7 +235,7 @@ class Book:
             names = [re.sub(r"[^\w\- ]", "", section[0].astext().lower()).replace(" ", "-") for section in sections]
         for at, (name, section) in enumerate(zip(names, sections)):
             before = names[:at].count(name)
-            section["ids"] = [name + f"-{before}" * bool(before)]
+            section["ids"] = [f"{name}-{before}" if before else name]
         for anchor in list(doctree.findall(nodes.raw)):
             if (found := re.match('<a id="([^"]*)">', anchor.astext())) and found[1] in names:
                 anchor.parent.remove(anchor)
@@ -234,23 +245,32 @@ class Book:
         steps, up = words.split(), "../" * (name.count("/") + 1)
         if verb == "diff":
             to = f"tree/diff/{'_'.join(steps).replace('/', '.')}.html"
-            self.shared[to] = ["diff", *steps]
+            self.shared[to] = steps
             return {"refuri": up + to}
         if len(steps) > 1 or steps[0] not in self.views:
             return None
-        to = {"refuri": f"{up}views/{steps[0]}.html?{self.language}" + f"#////{caption}" * bool(caption)}
-        return {**to, "target": "view"} if re.fullmatch(rf"{steps[0]}_\w+/index", name) else to
+        to = {"refuri": f"{up}views/{steps[0]}.html?{self.language}"}
+        if caption:
+            to["refuri"] += f"#////{caption}"
+        if re.fullmatch(rf"{steps[0]}_\w+/index", name):
+            to["target"] = "view"
+        return to
 
     def link_commands(self, name, code):
-        """Those of a block of code, or one in the text. Returns where the first leads that shows the chapter's view. In the text
-        one with --caption is named by its explanation."""
+        """Those of a block of code, or one in the text. Returns where the first leads that shows the chapter's view.
+        In the text one with --caption is named by its explanation."""
+        if isinstance(code.parent, nodes.reference):
+            return None
         text, at, made, views = code.astext(), 0, [], []
-        for found in re.finditer(rf"(?m)^{COMMAND}(?=\s*(?:#|$))", text) if not isinstance(code.parent, nodes.reference) else ():
+        for found in re.finditer(rf"(?m)^{COMMAND}(?=\s*(?:#|$))", text):
             if to := self.command(name, *found.groups()):
-                made += [nodes.Text(text[at:found.start()]), nodes.reference("", found[0], **to)]
-                at, views = found.end(), views + [to["refuri"]] * ("target" in to)
+                made += [nodes.Text(text[at : found.start()]), nodes.reference("", found[0], **to)]
+                at = found.end()
+                if "target" in to:
+                    views.append(to["refuri"])
         if views and isinstance(code, nodes.literal) and (caption := re.fullmatch(COMMAND, text)[3]):
-            code.replace_self(nodes.reference("", self.say("explanation {}").format(caption), refuri=views[0], target="view"))
+            explanation = self.say("explanation {}").format(caption)
+            code.replace_self(nodes.reference("", explanation, refuri=views[0], target="view"))
         elif made:
             code.replace_self(type(code)("", "", *made, nodes.Text(text[at:])))
         return views[0] if views else None
@@ -261,7 +281,9 @@ class Book:
         found, in_own = {}, translations(self.language)
         for term, row in glossary().items():
             own = row.get(LANGUAGES[self.language], "")
-            said = f"{own} · " * bool(own) + f"{term}: {in_own.get(row['meaning'], row['meaning'])}"
+            said = f"{term}: {in_own.get(row['meaning'], row['meaning'])}"
+            if own:
+                said = f"{own} · {said}"
             for word in {*re.split("、|[,;] ", re.sub(r" ?\(.*?\)", "", f"{own}、{term}"))}:
                 if len(word) > 1 and not word[0].isdigit() and word not in ORDINARY:
                     found.setdefault(word if word[1].isupper() else word.lower(), []).append(said)
@@ -291,10 +313,12 @@ class Book:
         made, at = [], 0
         for found in self.pattern.finditer(text):
             word = found[0].replace("\n", " ")
-            said = next((self.terms[each] for each in (word, word.lower(), word[:-1], word[:-1].lower()) if each in self.terms), [])
+            forms = word, word.lower(), word[:-1], word[:-1].lower()
+            said = next((self.terms[each] for each in forms if each in self.terms), [])
             if not told.issuperset(said):
                 told.update(said)
-                made += [nodes.Text(text[at:found.start()]), nodes.abbreviation("", found[0], explanation="\n".join(said))]
+                made.append(nodes.Text(text[at : found.start()]))
+                made.append(nodes.abbreviation("", found[0], explanation="\n".join(said)))
                 at = found.end()
         return [*made, nodes.Text(text[at:])]
 
@@ -302,23 +326,46 @@ class Book:
         """Returns what it shares."""
         title = self.title(ROOT / "README.md")
         options = {
-            "extensions": ["myst_parser"], "language": SPHINX[self.language], "project": title, "smartquotes": False,
-            "myst_all_links_external": True, "suppress_warnings": ["myst.header"], "highlight_language": "none",
-            "html_theme": "furo", "html_title": title, "html_search_language": "book", "html_show_search_summary": False,
-            "html_static_path": [str(file) for folder, name in ((VIEW, "tip"), (THEME, "book"))
-                                 for file in (folder / f"{name}.css", folder / f"{name}.js")],
-            "html_css_files": ["tip.css", "book.css"], "html_js_files": ["tip.js", "book.js"],
+            "extensions": ["myst_parser"],
+            "language": SPHINX[self.language],
+            "project": title,
+            "smartquotes": False,
+            "myst_all_links_external": True,
+            "suppress_warnings": ["myst.header"],
+            "highlight_language": "none",
+            "html_theme": "furo",
+            "html_title": title,
+            "html_search_language": "book",
+            "html_show_search_summary": False,
+            "html_static_path": [
+                str(file)
+                for folder, name in ((VIEW, "tip"), (THEME, "book"))
+                for file in (folder / f"{name}.css", folder / f"{name}.js")
+            ],
+            "html_css_files": ["tip.css", "book.css"],
+            "html_js_files": ["tip.js", "book.js"],
             "templates_path": [str(THEME)],
-            "html_sidebars": {"**": ["sidebar/brand.html", "languages.html", "sidebar/search.html", "sidebar/scroll-start.html",
-                                     "sidebar/navigation.html", "sidebar/scroll-end.html"]},
-            "html_use_index": False, "html_copy_source": False, "html_show_copyright": False}
+            "html_sidebars": {
+                "**": [
+                    "sidebar/brand.html",
+                    "languages.html",
+                    "sidebar/search.html",
+                    "sidebar/scroll-start.html",
+                    "sidebar/navigation.html",
+                    "sidebar/scroll-end.html",
+                ]
+            },
+            "html_use_index": False,
+            "html_copy_source": False,
+            "html_show_copyright": False,
+        }
         with tempfile.TemporaryDirectory(prefix="book-") as folder:
             for name, page in self.pages.items():
                 staged = pathlib.Path(folder, "pages", f"{name}.md")
                 staged.parent.mkdir(parents=True, exist_ok=True)
                 staged.write_text(self.staged(page))
-            app = Sphinx(f"{folder}/pages", None, str(self.out / self.language), f"{folder}/trees", "html", options,
-                         status=None, warning=sys.stderr)
+            out, trees = str(self.out / self.language), f"{folder}/trees"
+            app = Sphinx(f"{folder}/pages", None, out, trees, "html", options, status=None, warning=sys.stderr)
             app.connect("doctree-read", self.read, priority=1)
             app.connect("html-page-context", self.speak)
             app.build()
@@ -333,74 +380,35 @@ class Book:
     def speak(self, app, name, template, context, doctree):
         """What the page says of its language; None for one of Sphinx's."""
         page = self.pages.get(name)
-        there = {each: name for each, name in LANGUAGES.items() if not page or on_top(page) or
-                 pages.translation(page, each).exists()}
-        context.update(languages=there, own=self.language, language=self.own(page) if page else self.language, language_label=self.say("Language"),
-                       on_this_page=self.say("On this page"))
+        there = {
+            each: name
+            for each, name in LANGUAGES.items()
+            if not page or on_top(page) or pages.translation(page, each).exists()
+        }
+        context.update(
+            languages=there,
+            own=self.language,
+            language=self.own(page) if page else self.language,
+            language_label=self.say("Language"),
+            on_this_page=self.say("On this page"),
+        )
 
 
 def mend_furo(static):
-    """Debian's Furo has its script and its style in parts, which only Debian's web server finds, and lacks the dark if nobody
-    chooses."""
+    """Debian's Furo has its script and its style in parts, which only Debian's web server finds, and lacks the dark
+    if nobody chooses."""
     script, style = static / "scripts/furo.js", static / "styles/furo.css"
     if (text := script.read_text()).startswith("import Gumshoe"):
         script.write_text((static / "scripts/gumshoe-patched.js").read_text() + text.partition("\n")[2])
-    text = re.sub(r"@import url\((/javascript/[^)]*)\);", lambda part: pathlib.Path("/usr/share" + part[1]).read_text(),
-                  style.read_text())
+    text = re.sub(
+        r"@import url\((/javascript/[^)]*)\);",
+        lambda part: pathlib.Path("/usr/share" + part[1]).read_text(),
+        style.read_text(),
+    )
     if "prefers-color-scheme" not in text:
         dark = re.search(r'body\[data-theme="dark"\] (\{[^}]*\})', text)[1]
         text += f'@media screen and (prefers-color-scheme: dark) {{ body:not([data-theme="light"]) {dark} }}\n'
     style.write_text(text)
-
-
-def ways_back(to, folder):
-    """Links from a page that all languages share to the chapter that it belongs to, or else to the first page."""
-    page = ROOT / folder / "README.md" if re.match(r"\d\d_", folder) else ROOT / "README.md"
-    there = {language: os.path.relpath(f"{language}/{place(page)}.html", os.path.dirname(to))
-             for language in LANGUAGES if place(page) in pages_in(language)}
-    links = [f'<a href="{at}" lang="{language}">{LANGUAGES[language]}</a>' for language, at in there.items()]
-    return f"<span>↑ {html.escape(folder if page.parent != ROOT else 'README')}:</span> " + " ".join(links)
-
-
-def write_shared(out, shared):
-    """Sources, as highlighted pages; folders, as lists; pictures; what ./run diff prints, with links to all steps."""
-    shared = {**{f"tree/{file.relative_to(ROOT)}.html": file for file in diff_page.FILES.values()}, **shared}
-    for name, style in (("light", "default"), ("dark", "github-dark")):
-        (out / "tree").mkdir(exist_ok=True)
-        (out / f"tree/{name}.css").write_text(formatters.HtmlFormatter(style=style).get_style_defs())
-    for to, source in shared.items():
-        (out / to).parent.mkdir(parents=True, exist_ok=True)
-        if to.endswith(".svg"):
-            shutil.copy(source, out / to)
-            continue
-        if isinstance(source, list):
-            title = f"./run {' '.join(source)}"
-            text = process.output(sys.executable, "-B", str(ROOT / "tools/run.py"), *source)
-            if not text:
-                raise Wrong(f"{title}: failed")
-            folder = next(file.parent.name for file in reversed(diff_page.FILES.values())
-                          if programs.meant(source[-1], file.parent.name, file.stem))
-            up = os.path.relpath("tree", os.path.dirname(to))
-            shown = diff_page.shown(text, lambda file: f"{up}/{file.relative_to(ROOT)}.html")
-        else:
-            title = str(source.relative_to(ROOT))
-            folder = source.relative_to(ROOT).parts[0]
-            shown = highlighted(source.read_text(errors="replace"), lexer_of(source)) if source.is_file() else "<br>".join(
-                f'<a href="{os.path.relpath(at, os.path.dirname(to))}">{each.name}</a>'
-                for at, each in shared.items() if not isinstance(each, list) and each.parent == source)
-        fills = {"TITLE": html.escape(title), "UP": "../" * to.count("/"), "SHOWN": shown, "BACK": ways_back(to, folder)}
-        (out / to).write_text(re.sub("|".join(fills), lambda mark: fills[mark[0]], (THEME / "code.html").read_text()))
-
-
-def highlighted(text, lexer):
-    return highlight(text, lexer, formatters.HtmlFormatter(linenos="table", wrapcode=True))
-
-
-def lexer_of(file):
-    try:
-        return lexers.get_lexer_by_name(LEXERS[file.suffix]) if file.suffix in LEXERS else lexers.get_lexer_for_filename(file.name)
-    except util.ClassNotFound:
-        return lexers.TextLexer()
 
 
 def write_views(out, programs):
@@ -427,7 +435,7 @@ def write(out, programs):
         with concurrent.futures.ProcessPoolExecutor(len(SPHINX)) as pool:  # a process can set up Sphinx only once
             for each in [pool.submit(Book(part, language, views).write) for language in SPHINX]:
                 shared.update(each.result())
-        write_shared(part, shared)
+        shared_pages.write(part, shared)
         shutil.copy(THEME / "index.html", part)
         if out.exists():
             out.rename(pathlib.Path(folder, "old"))

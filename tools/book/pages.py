@@ -1,6 +1,6 @@
-"""The pages that stand in several languages, and the ways between pages. docs/po/ja/03_shared_blocking.po is the catalogue of
-03_shared_blocking/README.ja.md, docs/po/ja/primer.po that of docs/primer.ja.md. docs/po/ja/tables.po has the words of generated tables, and
-what ./run view says of kernels."""
+"""The pages that stand in several languages, and the ways between pages. docs/po/ja/03_shared_blocking.po is the
+catalogue of 03_shared_blocking/README.ja.md, docs/po/ja/primer.po that of docs/primer.ja.md. docs/po/ja/tables.po has
+the words of generated tables, and what ./run view says of kernels."""
 import collections
 import csv
 import re
@@ -15,8 +15,11 @@ def sources(language, root=ROOT):
     """{catalogue: the English page} of all that are translated into that language."""
     found = {}
     for file in sorted(root.glob(f"docs/po/{language}/*.po")):
-        places = [root / place.format(file.stem) for place in ("{}/README.md", "{}.md", "docs/{}.md", "docs/{}/README.md")]
-        if file.stem != TABLES:
+        name = file.stem
+        places = [
+            root / place for place in (f"{name}/README.md", f"{name}.md", f"docs/{name}.md", f"docs/{name}/README.md")
+        ]
+        if name != TABLES:
             found[file] = next((place for place in places if place.exists()), places[0])
     return found
 
@@ -26,7 +29,9 @@ def translation(page, language):
 
 
 def every(root=ROOT):
-    return sorted(path for path in root.rglob("*.md") if not path.relative_to(root).parts[0].startswith(("build", ".", "results-")))
+    """All pages but those of what was built or measured there."""
+    beside = ("build", ".", "results-")
+    return sorted(path for path in root.rglob("*.md") if not path.relative_to(root).parts[0].startswith(beside))
 
 
 def english(pages):
@@ -40,9 +45,28 @@ def other_languages(page, own="en", root=ROOT):
     return " · ".join(f"[{LANGUAGES[each]}]({translation(page, each).name})" for each in there if each != own)
 
 
+# Where a page lies in the site.
+
+
+def place(page):
+    """Where a page lies in its language: docs/primer.ja.md is docs/primer, and a README its folder's index."""
+    return re.sub(r"(^|/)README$", r"\1index", re.sub(r"(\.\w\w)?\.md$", "", str(page.relative_to(ROOT))))
+
+
+def on_top(page):
+    """Is it in the first level of the navigation, and no page below another one?"""
+    return page.name == "README.md" or page.parent == ROOT or not (page.parent / "README.md").exists()
+
+
+def of_site(language):
+    """{place: page} of the site's in that language: those that are translated, and what is on top stands there in
+    English."""
+    return {place(page): page for page in english(every()) if on_top(page) or translation(page, language).exists()}
+
+
 def road(root):
-    """{a chapter's number: its row of docs/road.csv}. A side road has back_to, the chapter where it comes back to the road, and some
-    have an idea for the first page, which is longer than their heading."""
+    """{a chapter's number: its row of docs/road.csv}. A side road has back_to, the chapter where it comes back to the
+    road, and some have an idea for the first page, which is longer than their heading."""
     file = root / "docs/road.csv"
     return {row["chapter"]: row for row in csv.DictReader(file.read_text().splitlines())} if file.exists() else {}
 
@@ -61,15 +85,22 @@ def ways(pages):
     for number, page in numbers.items():
         back = [other for other in road if other < page][-1:]
         on = [numbers[beside[number]]] if number in beside else [other for other in road if other > page][:1]
-        links = [f"{word}: [{re.match('# ([^:]*)', other.read_text())[1]}](../{other.parent.name}/README.md)"
-                 for word, others in (("Back", back), ("Next", on)) for other in others]
-        found[page] = " · ".join(
-            filter(None, [*links, "[Glossary](../docs/glossary.md)", other_languages(page, root=page.parent.parent)])) + "\n"
+        links = []
+        for word, others in (("Back", back), ("Next", on)):
+            for other in others:
+                title = re.match("# ([^:]*)", other.read_text())[1]
+                links.append(f"{word}: [{title}](../{other.parent.name}/README.md)")
+        links.append("[Glossary](../docs/glossary.md)")
+        if others := other_languages(page, root=page.parent.parent):
+            links.append(others)
+        found[page] = " · ".join(links) + "\n"
     return found
 
 
 def headings(text):
-    return [re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in re.findall(r"(?m)^#+ (.*)$", text)]
+    return [
+        re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in re.findall(r"(?m)^#+ (.*)$", text)
+    ]
 
 
 def linked(root):

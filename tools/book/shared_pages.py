@@ -1,0 +1,89 @@
+"""What all languages of the site share: sources as highlighted pages, folders as lists, pictures, and what ./run diff
+shows, with links to all steps."""
+import html
+import os
+import re
+import shutil
+
+from pygments import formatters, highlight, lexers, util
+
+import programs
+from book import diff_page, pages
+from languages import LANGUAGES
+from programs import ROOT
+from results import Wrong
+
+THEME = ROOT / "tools/book/theme"
+# Where Pygments thinks of other languages.
+LEXERS = {".cl": "c", ".cuh": "cuda", ".h": "cpp", ".inc": "cpp", ".ipynb": "json"}
+
+
+def ways_back(to, folder):
+    """Links from a page that all languages share to the chapter that it belongs to, or else to the first page."""
+    chapter = re.match(r"\d\d_", folder)
+    page = ROOT / folder / "README.md" if chapter else ROOT / "README.md"
+    links = []
+    for language, name in LANGUAGES.items():
+        if pages.place(page) in pages.of_site(language):
+            at = os.path.relpath(f"{language}/{pages.place(page)}.html", os.path.dirname(to))
+            links.append(f'<a href="{at}" lang="{language}">{name}</a>')
+    return f"<span>↑ {html.escape(folder if chapter else 'README')}:</span> " + " ".join(links)
+
+
+def lexer_of(file):
+    try:
+        if file.suffix in LEXERS:
+            return lexers.get_lexer_by_name(LEXERS[file.suffix])
+        return lexers.get_lexer_for_filename(file.name)
+    except util.ClassNotFound:
+        return lexers.TextLexer()
+
+
+def shown_source(file):
+    formatter = formatters.HtmlFormatter(linenos="table", wrapcode=True)
+    return highlight(file.read_text(errors="replace"), lexer_of(file), formatter)
+
+
+def shown_folder(folder, to, shared):
+    links = [
+        f'<a href="{os.path.relpath(at, os.path.dirname(to))}">{source.name}</a>'
+        for at, source in shared.items()
+        if not isinstance(source, list) and source.parent == folder
+    ]
+    return "<br>".join(links)
+
+
+def shown_diff(words, to):
+    """Of the words behind ./run diff."""
+    up = os.path.relpath("tree", os.path.dirname(to))
+    shown = diff_page.shown(words, lambda file: f"{up}/{file.relative_to(ROOT)}.html")
+    if not shown:
+        raise Wrong(f"./run diff {' '.join(words)}: names no two steps")
+    return shown
+
+
+def write(out, shared):
+    """Writes them below the folder `out`. shared: {place: a file or folder of the tree, or the words of ./run diff}."""
+    shared = {**{f"tree/{file.relative_to(ROOT)}.html": file for file in programs.steps()}, **shared}
+    (out / "tree").mkdir(exist_ok=True)
+    for name, style in (("light", "default"), ("dark", "github-dark")):
+        (out / f"tree/{name}.css").write_text(formatters.HtmlFormatter(style=style).get_style_defs())
+    template = (THEME / "code.html").read_text()
+    for to, source in shared.items():
+        (out / to).parent.mkdir(parents=True, exist_ok=True)
+        if to.endswith(".svg"):
+            shutil.copy(source, out / to)
+            continue
+        if isinstance(source, list):
+            title, shown = f"./run diff {' '.join(source)}", shown_diff(source, to)
+            folder = diff_page.pairs(source)[-1][1].parent.name
+        else:
+            title, folder = str(source.relative_to(ROOT)), source.relative_to(ROOT).parts[0]
+            shown = shown_source(source) if source.is_file() else shown_folder(source, to, shared)
+        fills = {
+            "TITLE": html.escape(title),
+            "UP": "../" * to.count("/"),
+            "SHOWN": shown,
+            "BACK": ways_back(to, folder),
+        }
+        (out / to).write_text(re.sub("|".join(fills), lambda mark: fills[mark[0]], template))
