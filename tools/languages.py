@@ -12,8 +12,10 @@ def glossary(root=ROOT):
     """The glossary's rows: {term: {"meaning": ..., "日本語": ..., "中文": ...}}, of plain text."""
     found = collections.defaultdict(dict)
     for table in re.findall(r"(?m)(?:^\|.*\n)+", (root / "docs/glossary.md").read_text()):
-        heads, _, *rows = [[re.sub(r" ?\(\[.*?\]\(.*?\)\)|`", "", cell).strip() for cell in line.split("|")[1:-1]]
-                           for line in table.splitlines()]
+        heads, _, *rows = [
+            [re.sub(r" ?\(\[.*?\]\(.*?\)\)|`", "", cell).strip() for cell in line.split("|")[1:-1]]
+            for line in table.splitlines()
+        ]
         for row in rows:
             found[row[0]].update(zip((head.removesuffix(" here") for head in heads), row))
     return found
@@ -22,7 +24,11 @@ def glossary(root=ROOT):
 def translations(language, root=ROOT):
     """{English: what is in that language}, where it isn't out of date"""
     file = root / f"docs/po/{language}/tables.po"
-    entries = re.findall(r'(?m)^(#, fuzzy\n(?:#.*\n)*)?msgid ((?:".*"\n)+)msgstr ((?:".*"\n?)+)',
-                         file.read_text() if file.is_file() else "")
-    texts = (["".join(map(json.loads, text.splitlines())).strip() for text in each] for fuzzy, *each in entries if not fuzzy)
+    entries = re.findall(
+        r'(?m)^(#, fuzzy\n(?:#.*\n)*)?msgid ((?:".*"\n)+)msgstr ((?:".*"\n?)+)',
+        file.read_text() if file.is_file() else "",
+    )
+    texts = (
+        ["".join(map(json.loads, text.splitlines())).strip() for text in each] for fuzzy, *each in entries if not fuzzy
+    )
     return {english: own for english, own in texts if own}

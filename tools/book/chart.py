@@ -1,4 +1,5 @@
-"""Charts: pictures like svg.py's, but narrow, so that a phone shows their words large enough, with axes, curves and dots."""
+"""Charts: pictures like svg.py's, but narrow, so that a phone shows their words large enough, with axes, curves and
+dots."""
 import math
 
 from book import svg
@@ -12,9 +13,13 @@ def strokes(colours):
 
 
 class Chart(svg.Svg):
-    style = (svg.STYLE + ".bold,.dot,.faint,.fleck{fill:none;stroke-linejoin:round;stroke-linecap:round}.bold{stroke-width:2.5}"
-             ".dot{stroke-width:9}.fleck{stroke-width:5}.halo{stroke-width:3;paint-order:stroke}" + strokes(svg.LIGHT)
-             + f"@media(prefers-color-scheme:dark){{{strokes(svg.DARK)}}}")
+    style = (
+        svg.STYLE
+        + ".bold,.dot,.faint,.fleck{fill:none;stroke-linejoin:round;stroke-linecap:round}.bold{stroke-width:2.5}"
+        ".dot{stroke-width:9}.fleck{stroke-width:5}.halo{stroke-width:3;paint-order:stroke}"
+        + strokes(svg.LIGHT)
+        + f"@media(prefers-color-scheme:dark){{{strokes(svg.DARK)}}}"
+    )
 
     def __init__(self, title):
         super().__init__(title, LEFT + RIGHT, 600)
@@ -34,7 +39,9 @@ def ticks(least, most, base):
     """Round values: powers of `base`, or, if that is 0, multiples of one."""
     if base:
         return [base**power for power in range(-9, 19) if least <= base**power <= most]
-    step = next(digit * 10**power for power in range(-9, 19) for digit in (1, 2, 5) if 5 * digit * 10**power >= most)
+    step = next(
+        digit * 10**power for power in range(-9, 19) for digit in (1, 2, 5) if 5 * digit * 10**power >= most
+    )
     return [step * number for number in range(int(most / step) + 1)]
 
 
@@ -59,7 +66,8 @@ def spread(places, gap):
 
 
 class Axes:
-    """A rectangle of a chart for (x, y), each from its least to its most; in logarithms, if its base for ticks is not 0."""
+    """A rectangle of a chart for (x, y), each from its least to its most; in logarithms, if its base for ticks is not
+    0."""
 
     def __init__(self, chart, top, height, right, xs, ys, bases=(0, 0), marks=()):
         self.chart, self.x, self.y = chart, scale(*xs, 50, right, bases[0]), scale(*ys, top + height, top, bases[1])
@@ -74,7 +82,8 @@ class Axes:
         self.chart.line("M" + "L".join(f"{self.x(x):.1f} {self.y(y):.1f}" for x, y in points), kind)
 
     def curves(self, rows, name, x, y, strong=None):
-        """Draws a curve of (x, y) of the rows for each value of the column `name`. Returns what label() takes of their ends."""
+        """Draws a curve of (x, y) of the rows for each value of the column `name`. Returns what label() takes of
+        their ends."""
         ends = []
         for each in dict.fromkeys(getattr(row, name) for row in rows):
             points = sorted((getattr(row, x), y(row)) for row in rows if getattr(row, name) == each)
@@ -83,7 +92,7 @@ class Axes:
         return ends
 
     def label(self, ends, gap=14):
-        """Writes each (x, y, text, css) of `ends`, the end of a curve or a dot, to the right of all, and leads there."""
+        """Writes each (x, y, text, css) of `ends`, ends of curves or dots, to the right of all, and leads there."""
         ends = sorted((self.y(y), self.x(x), text, css) for x, y, text, css in ends)
         right = max(x for _, x, *_ in ends)
         for (y, x, text, css), place in zip(ends, spread([y for y, *_ in ends], gap)):

@@ -2,26 +2,37 @@
 import html
 
 WIDTH, SHOWN = 428, 600  # of a card, and in pixels: on a phone of 390 the least text is then 10 high
-# Card, text, lesser text, grid; fills 0 (nothing happens here) to 4, each further from the card than the one before, so that grey
-# tells them apart; then the text on each fill.
+# Card, text, lesser text, grid; fills 0 (nothing happens here) to 4, each further from the card than the one before,
+# so that grey tells them apart; then the text on each fill.
 LIGHT = "#fff #1f2328 #59636e #c4ccd4  #eff2f5 #b6d3f7 #f0a830 #2a6fc4 #5d1f10  #59636e #1f2328 #1f2328 #fff #fff"
-DARK = "#0d1117 #e6edf3 #9aa4af #3d444d  #1c2128 #1f4470 #b3730f #82bcff #ffe3d3  #9aa4af #e6edf3 #0d1117 #0d1117 #0d1117"
+DARK = (
+    "#0d1117 #e6edf3 #9aa4af #3d444d  #1c2128 #1f4470 #b3730f #82bcff #ffe3d3  #9aa4af #e6edf3 #0d1117 #0d1117 #0d1117"
+)
 
 
 def rules(colours):
     card, ink, lesser, grid, *fills = colours.split()
-    fixed = f".card{{fill:{card}}}text{{fill:{ink}}}.lesser{{fill:{lesser}}}.grid{{stroke:{grid}}}.edge,.dash{{stroke:{ink}}}"
+    fixed = (
+        f".card{{fill:{card}}}text{{fill:{ink}}}.lesser{{fill:{lesser}}}.grid{{stroke:{grid}}}"
+        f".edge,.dash{{stroke:{ink}}}"
+    )
     return fixed + "".join(f".f{i}{{fill:{fills[i]}}}.t{i}{{fill:{fills[5 + i]}}}" for i in range(5))
 
 
-STYLE = ("text{font:12px -apple-system,'Segoe UI','Noto Sans',Helvetica,Arial,sans-serif}.title{font-size:16px;font-weight:600}"
-         ".strong{font-weight:600}.small{font-size:11px}.middle{text-anchor:middle}.end{text-anchor:end}"
-         ".grid,.edge,.dash{fill:none}.edge,.dash{stroke-width:1.5}.dash{stroke-dasharray:4 3}" + rules(LIGHT)
-         + f"@media(prefers-color-scheme:dark){{{rules(DARK)}}}")
+STYLE = (
+    "text{font:12px -apple-system,'Segoe UI','Noto Sans',Helvetica,Arial,sans-serif}"
+    ".title{font-size:16px;font-weight:600}"
+    ".strong{font-weight:600}.small{font-size:11px}.middle{text-anchor:middle}.end{text-anchor:end}"
+    ".grid,.edge,.dash{fill:none}.edge,.dash{stroke-width:1.5}.dash{stroke-dasharray:4 3}"
+    + rules(LIGHT)
+    + f"@media(prefers-color-scheme:dark){{{rules(DARK)}}}"
+)
 
 
 class Svg:
-    """Boxes lie below lines, and lines below text, whatever comes first. Its description is what it says in sentences."""
+    """Boxes lie below lines, and lines below text, whatever comes first. Its description is what it says in
+    sentences."""
+
     style = STYLE
 
     def __init__(self, title, width=WIDTH, shown=SHOWN):
@@ -33,7 +44,11 @@ class Svg:
     def text(self, x, y, text, css="", said=True):
         self.bottom = max(self.bottom, y + 4)
         self.said += [text] * said
-        self.texts.append(f'<text x="{x:g}" y="{y:g}"' + (f' class="{css}"' if css else "") + f">{html.escape(str(text), False)}</text>")
+        self.texts.append(
+            f'<text x="{x:g}" y="{y:g}"'
+            + (f' class="{css}"' if css else "")
+            + f">{html.escape(str(text), False)}</text>"
+        )
 
     def box(self, x, y, width, height, fill=None, text="", edge=None, css="small middle"):
         """Filled with a colour of the palette, or empty; `text` in its middle, and lines around it."""
@@ -63,13 +78,21 @@ class Svg:
         """The file's text; `source` is what it was drawn from, and stands at its foot."""
         self.text(20, self.bottom + 22, source, "small lesser")
         height = self.bottom + 12
-        return "\n".join([
-            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {self.width} {height:g}" '
-            f'width="{self.shown}" height="{height * self.shown / self.width:g}">',
-            f"<title>{html.escape(self.title, False)}</title>",
-            f"<desc>{html.escape(' '.join(self.said), False)}</desc>",
-            f"<style>{self.style}</style>",
-            f'<rect class="card" width="{self.width}" height="{height:g}" rx="8"/>',
-            *(f'<path class="f{fill}" d="{"".join(paths)}"/>' for fill, paths in sorted(self.boxes.items())),
-            *(f'<path class="{kind}" d="{"".join(paths)}"/>' for kind, paths in sorted(self.lines.items(), reverse=True)),
-            *self.texts, "</svg>", ""])
+        return "\n".join(
+            [
+                f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {self.width} {height:g}" '
+                f'width="{self.shown}" height="{height * self.shown / self.width:g}">',
+                f"<title>{html.escape(self.title, False)}</title>",
+                f"<desc>{html.escape(' '.join(self.said), False)}</desc>",
+                f"<style>{self.style}</style>",
+                f'<rect class="card" width="{self.width}" height="{height:g}" rx="8"/>',
+                *(f'<path class="f{fill}" d="{"".join(paths)}"/>' for fill, paths in sorted(self.boxes.items())),
+                *(
+                    f'<path class="{kind}" d="{"".join(paths)}"/>'
+                    for kind, paths in sorted(self.lines.items(), reverse=True)
+                ),
+                *self.texts,
+                "</svg>",
+                "",
+            ]
+        )

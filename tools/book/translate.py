@@ -1,9 +1,9 @@
-"""What ./run translate does: makes the translated pages of their English pages and of the catalogues in docs/po/, brings these up to
-date, and lists what waits for a translator.
+"""What ./run translate does: makes the translated pages of their English pages and of the catalogues in docs/po/,
+brings these up to date, and lists what waits for a translator.
 
-po4a finds the paragraphs, merges and writes. prepared() gives it a page with a paragraph a line, and without all that is not to
-be translated: the margins of lists and rows, and the blocks between markers. Those are the English page's, with their words looked
-up in docs/po/ja/tables.po.
+po4a finds the paragraphs, merges and writes. prepared() gives it a page with a paragraph a line, and without all that
+is not to be translated: the margins of lists and rows, and the blocks between markers. Those are the English page's,
+with their words looked up in docs/po/ja/tables.po.
 """
 import collections
 import os
@@ -22,7 +22,8 @@ from languages import LANGUAGES
 from programs import ROOT
 from results import Wrong, write_whole
 
-MARKS = {"ja": "*(訳が古いため英語のまま)*", "zh": "*(译文过时故保留英文)*"}  # before a paragraph whose translation is older, or missing
+# Before a paragraph whose translation is older, or missing.
+MARKS = {"ja": "*(訳が古いため英語のまま)*", "zh": "*(译文过时故保留英文)*"}
 BLOCK = r"(?ms)^( *)<!-- (\w+) -->\n.*?^\1<!-- /\2 -->\n"
 FOOTER = r"\n[^\n]+: \[\d\d · [^\n]*(?:\n[^\n]+)?\n\Z"
 NAMES = "|".join(LANGUAGES.values())
@@ -30,17 +31,21 @@ WAYS = rf"^(?:\[(?:{NAMES})\]\([\w.]+\)(?: · )?)+\n\n"  # to the other language
 OURS = rf"{WAYS}|^<!-- made of .* -->\n|^<a id=\S*</a>\n\n"  # what finished() adds
 PREFIX = r" *(?:[-*] |\d+\. |> |\| ?|<details>)?"  # of a paragraph, or of a table's row
 CODE = r"`[^`\n]*`"
-COMMAND = r"(?m)^ +((?:\./|build/bin/|nvcc |ncu |python3 |git |cuda-gdb |ctest |cmake |compute-sanitizer ).*?)(?:\s+#\s.*)?$"
+COMMAND = (
+    r"(?m)^ +((?:\./|build/bin/|nvcc |ncu |python3 |git |cuda-gdb |ctest |cmake |compute-sanitizer ).*?)(?:\s+#\s.*)?$"
+)
 LINK = r"\]\(([^)\s]+)\)"
 CELL = r"(?<=\| )[^|\n]+?(?= \|)"
-WAY = r"^\w+(?=: \[)|(?<= · )\w+(?=: \[)|(?<=\[)\d\d · [^]]*|(?<=\[)[^]]*(?=\]\((?:\.\./docs/)?glossary)"  # the words of a FOOTER
+# The words of a FOOTER.
+WAY = r"^\w+(?=: \[)|(?<= · )\w+(?=: \[)|(?<=\[)\d\d · [^]]*|(?<=\[)[^]]*(?=\]\((?:\.\./docs/)?glossary)"
 NO_WORDS = rf"{CODE}|\]\(\S*\)|<[^>\s]*>|\w*[\d_][\w.]*|TFLOP/s|GB/s|MHz|NVIDIA|cuBLAS"
 FIGURE = r"(?<![\w{.,])\d+(?:[.,]\d+)*(?![\w}])"
 
 
 def joined(line, rest):
     """Of a paragraph. Japanese and Chinese have no space between words, and none after a full stop."""
-    return line + " " * (min(line[-1:], rest[:1]) < "\u2e80" and not re.search(r"[\u3000-\u303f\uff00-\uffef]\Z", line)) + rest
+    spaced = min(line[-1:], rest[:1]) < "\u2e80" and not re.search(r"[\u3000-\u303f\uff00-\uffef]\Z", line)
+    return f"{line} {rest}" if spaced else line + rest
 
 
 def prepared(text):
@@ -60,7 +65,7 @@ def prepared(text):
             lines, kind = [*lines, line], "code"
         else:
             prefix = re.match(" *" if kind == "text" and re.match(r" *(?!1\.)\d+\. ", line) else PREFIX, line)[0]
-            rest = line[len(prefix):]
+            rest = line[len(prefix) :]
             if kind in ("text", "item") and not prefix.strip(" >"):
                 lines.append(joined(lines.pop()[:-1], rest))
             else:
@@ -95,7 +100,7 @@ def template(cell):
 
 def translated_block(block, language, words):
     """A generated block, or the ways to the neighbours, by the catalogue of tables."""
-    mark = f"{MARKS[language]} " * block.startswith(("<", " "))
+    mark = f"{MARKS[language]} " if block.startswith(("<", " ")) else ""
     parts = cells(re.sub(rf"(?: · \[(?:{NAMES})\]\([\w.]+\))+(?=\n\Z)", "", block))
     for at in range(1, len(parts), 2):
         if has_words(parts[at]):
@@ -108,22 +113,39 @@ def translated_block(block, language, words):
 
 def po4a(folder, language, name, *options):
     """Makes po/NAME.po of NAME.md in the folder, or NAME.out of both. Raises Wrong."""
-    (folder / "cfg").write_text(f"[po4a_langs] {language}\n[po4a_paths] {name}.pot $lang:po/{name}.po\n"
-                                f"[type: text] {name}.md $lang:{name}.out\n")
-    run = subprocess.run(["po4a", "-q", "-f", "-k0", "--porefs=never", "--wrap-po=no", "-oneverwrap", "-onobullets", "-omarkdown",
-                          "-MUTF-8", "-LUTF-8", *options, "cfg"], cwd=folder, stdin=subprocess.DEVNULL, text=True,
-                         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env={**os.environ, "LC_ALL": "C.UTF-8"})
+    (folder / "cfg").write_text(
+        f"[po4a_langs] {language}\n[po4a_paths] {name}.pot $lang:po/{name}.po\n"
+        f"[type: text] {name}.md $lang:{name}.out\n"
+    )
+    words = "po4a -q -f -k0 --porefs=never --wrap-po=no -oneverwrap -onobullets -omarkdown -MUTF-8 -LUTF-8".split()
+    run = subprocess.run(
+        [*words, *options, "cfg"],
+        cwd=folder,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        env={**os.environ, "LC_ALL": "C.UTF-8"},
+    )
     if run.returncode:
         raise Wrong(f"po4a: {run.stdout.strip()}")
 
 
 def mended(catalogue, language):
     """Without what changes by itself, such as dates. A paragraph that was only wrapped anew stays translated."""
-    catalogue.header, catalogue.metadata_is_fuzzy, catalogue.wrapwidth = 'See "Translate" in CONTRIBUTING.md.', False, 128
-    catalogue.metadata = {"Language": language, "Content-Type": "text/plain; charset=UTF-8", "Content-Transfer-Encoding": "8bit"}
+    catalogue.header, catalogue.metadata_is_fuzzy, catalogue.wrapwidth = (
+        'See "Translate" in CONTRIBUTING.md.',
+        False,
+        128,
+    )
+    catalogue.metadata = {
+        "Language": language,
+        "Content-Type": "text/plain; charset=UTF-8",
+        "Content-Transfer-Encoding": "8bit",
+    }
     catalogue[:] = [entry for entry in catalogue if not entry.obsolete]
     for entry in catalogue:
-        entry.comment, entry.flags = "", ["fuzzy"] * entry.fuzzy
+        entry.comment, entry.flags = "", ["fuzzy"] if entry.fuzzy else []
         if not has_words(entry.msgid) and not is_code(entry.msgid):
             entry.msgstr, entry.flags = entry.msgid, []
         if entry.fuzzy and (entry.previous_msgid or "").split() == entry.msgid.split():
@@ -132,7 +154,7 @@ def mended(catalogue, language):
             entry.previous_msgid = None
         if entry.msgstr:
             text = entry.msgstr.rstrip() if is_code(entry.msgid) else " ".join(entry.msgstr.split())
-            entry.msgstr = text + "\n" * entry.msgid.endswith("\n")
+            entry.msgstr = f"{text}\n" if entry.msgid.endswith("\n") else text
     return catalogue
 
 
@@ -160,6 +182,7 @@ def with_ways(text, page, language, root):
 
 def finished(text, page, language, there, anchors, root):
     """A translated page with its anchors, links and ways."""
+
     def anchored(found):
         return f'<a id="{name}"></a>\n\n{found[0]}' if (name := next(names)) in anchors else found[0]
 
@@ -220,12 +243,15 @@ def all_made(root):
             its, waits_there = made(root, language)
             texts.update(its)
             waiting.update(waits_there)
-            texts.update({page: with_ways(page.read_text(), page, "en", root) for page in sources(language, root).values()})
+            texts.update(
+                {page: with_ways(page.read_text(), page, "en", root) for page in sources(language, root).values()}
+            )
     return texts, waiting
 
 
 def differences(english, translated):
     """What a translation has otherwise: figures, commands, links. It may write a word such as "two" as a figure."""
+
     def facts(text):
         text = re.sub(rf"\[(?:{NAMES})\]\([\w.]+\)", "", restored(*prepared(text)))
         links = re.findall(LINK, text)
@@ -236,8 +262,11 @@ def differences(english, translated):
 
     for (what, ours), (_, theirs) in zip(facts(english), facts(translated)):
         yield from (f"lacks the {what} {each}" for each in ours - theirs)
-        yield from (f"has the {what} {each}, which the English has not" for each in theirs - ours
-                    if what != "figure" or not each.isdigit() or int(each) > 32)
+        yield from (
+            f"has the {what} {each}, which the English has not"
+            for each in theirs - ours
+            if what != "figure" or not each.isdigit() or int(each) > 32
+        )
 
 
 def faults(catalogue):
@@ -269,7 +298,8 @@ def main(words):
     for file in filter(lambda file: file.suffix == ".po", texts):
         for fault in faults(polib.pofile(texts[file])):
             print(f"{file.relative_to(ROOT)}: {fault}")
-    print(*listed(waiting, ROOT), sep="\n", end="\n" * any(waiting.values()))
+    for line in listed(waiting, ROOT):
+        print(line)
     return 0
 
 

@@ -1,7 +1,8 @@
 """What the page tells of a kernel, and of the glossary's words.
 
-Captions are in the chapter's view.txt, each with the event that it is about. They and the glossary's meanings are translated in
-docs/po/*/tables.po; what waits there for a translator stands in English. page/words.js has all other words.
+Captions are in the chapter's view.txt, each with the event that it is about. They and the glossary's meanings are
+translated in docs/po/*/tables.po; what waits there for a translator stands in English. page/words.js has all other
+words.
 """
 import re
 
@@ -9,11 +10,32 @@ from languages import LANGUAGES, glossary, translations
 from programs import ROOT
 
 USUAL = 128, 128, 24  # the shape that a page shows if neither a reader nor the chapter says which
-WORDS = ("asynchronous copy", "bank", "bank conflict", "broadcast", "coalesced", "fragment", "lane", "mbarrier", "padding", "phase",
-         "sector", "swizzle", "TMA", "tensor core", "tile", "warp", "wgmma")
+WORDS = (
+    "asynchronous copy",
+    "bank",
+    "bank conflict",
+    "broadcast",
+    "coalesced",
+    "fragment",
+    "lane",
+    "mbarrier",
+    "padding",
+    "phase",
+    "sector",
+    "swizzle",
+    "TMA",
+    "tensor core",
+    "tile",
+    "warp",
+    "wgmma",
+)
 # What the pages call otherwise than the glossary, in each language, and what it means there.
-OWN = {("at best", "最少", "最少"): "The fewest sectors or wavefronts that a request for so many bytes can take.",
-       ("wavefront", "ウェーブフロント", "wavefront"): "One turn of shared memory, a cycle: each bank delivers at most one word."}
+OWN = {
+    ("at best", "最少", "最少"): "The fewest sectors or wavefronts that a request for so many bytes can take.",
+    ("wavefront", "ウェーブフロント", "wavefront"): (
+        "One turn of shared memory, a cycle: each bank delivers at most one word."
+    ),
+}
 
 
 def told(step, root=ROOT):
@@ -23,12 +45,15 @@ def told(step, root=ROOT):
 
 
 def usual_shape(step):
-    """A tile of C or two, and so many k that every buffer is used again: as view.txt begins with "shape 64 x 128 x 192"."""
-    return next((tuple(map(int, re.findall(r"\d+", part))) for part in told(step) if part.startswith("shape ")), USUAL)
+    """A tile of C or two, and so many k that every buffer is used again: as view.txt begins, "shape 64 x 128 x 192"."""
+    for part in told(step):
+        if part.startswith("shape "):
+            return tuple(int(edge) for edge in re.findall(r"\d+", part))
+    return USUAL
 
 
 def terms():
-    """Of the glossary's rows that a page explains: [(the terms, what each is called), its meaning], both by language."""
+    """Of the glossary's rows that a page explains: [(the terms, what each is called), its meaning], by language."""
     left = set(WORDS)
     for term, row in glossary().items():
         texts = term, *(row.get(LANGUAGES[language], "") for language in ("ja", "zh"))
@@ -58,16 +83,18 @@ def sayings(root=ROOT):
 
 
 def captions(step, root=ROOT):
-    """Of view.txt: parts between empty lines. The first line of each says where: "warp 4 shared load of Bs after barrier, lane 3:
-    b[j] = Bs" is the warp's first shared load of Bs after a barrier, by a line with these words if there are some. The others are what
-    is told."""
+    """Of view.txt: parts between empty lines. The first line of each says where: "warp 4 shared load of Bs after
+    barrier, lane 3: b[j] = Bs" is the warp's first shared load of Bs after a barrier, by a line with these words if
+    there are some. The others are what is told."""
     found, own = [], [translations(language, root) for language in LANGUAGES]
     for part in told(step, root):
         if part.startswith("shape "):
             continue
         where, *text = part.split("\n")
         warp, kind, of, after, lane, statement = re.fullmatch(
-            r"(?:warp (\d+) )?([a-z ]+?)(?: of (\w+))?(?: after ([a-z ]+))?(?:, lane (\d+))?(?:: (.+))?", where).groups("")
-        found.append({"warp": int(warp or 0), "kind": kind, "of": of, "after": after, "lane": int(lane or 0),
-                      "statement": statement, "text": [each.get(" ".join(text), " ".join(text)) for each in own]})
+            r"(?:warp (\d+) )?([a-z ]+?)(?: of (\w+))?(?: after ([a-z ]+))?(?:, lane (\d+))?(?:: (.+))?", where
+        ).groups("")
+        text = " ".join(text)
+        at = {"warp": int(warp or 0), "kind": kind, "of": of, "after": after, "lane": int(lane or 0)}
+        found.append({**at, "statement": statement, "text": [each.get(text, text) for each in own]})
     return found

@@ -12,12 +12,19 @@ FOLDER = pathlib.Path(__file__).parent / "page"
 
 
 def page(title, records, template="view"):
-    """The whole page, in one file. A line /* include FILE */ stands for that file, which lies beside the template or where its path
-    leads from there."""
-    text = re.sub(r"/\* include (\S+) \*/\n", lambda line: (FOLDER / line[1]).read_text(), (FOLDER / f"{template}.html").read_text())
+    """The whole page, in one file. A line /* include FILE */ stands for that file, which lies beside the template or
+    where its path leads from there."""
+    text = re.sub(
+        r"/\* include (\S+) \*/\n",
+        lambda line: (FOLDER / line[1]).read_text(),
+        (FOLDER / f"{template}.html").read_text(),
+    )
     glossary = [words(language) for language in LANGUAGES]
-    for mark, fill in (("TITLE", html.escape(title)), ('"GLOSSARY"', json.dumps(glossary, ensure_ascii=False)),
-                       ('"RECORDS"', json.dumps(records, separators=(",", ":")).replace("</", "<\\/"))):
+    for mark, fill in (
+        ("TITLE", html.escape(title)),
+        ('"GLOSSARY"', json.dumps(glossary, ensure_ascii=False)),
+        ('"RECORDS"', json.dumps(records, separators=(",", ":")).replace("</", "<\\/")),
+    ):
         text = text.replace(mark, fill, 1)
     return text
 

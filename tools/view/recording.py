@@ -1,7 +1,7 @@
 """The record of a launch, which a traced build writes with --record, as the page takes it.
 
-A record is text, a line each: "A record of a launch" in the emulator's REFERENCE.md. The page gets it as JSON. Lanes' distances
-from the first repeat themselves all the time, so each list of them stands there once, as a pattern.
+A record is text, a line each: "A record of a launch" in the emulator's REFERENCE.md. The page gets it as JSON. Lanes'
+distances from the first repeat themselves all the time, so each list of them stands there once, as a pattern.
 """
 import csv
 import pathlib
@@ -14,12 +14,14 @@ from view.explanations import captions
 
 
 def record(program, shape, *options):
-    """The record of the program with these options. A wrong result or a race is no failure: the page is to show it. Exits if there
-    is no record."""
+    """The record of the program with these options. A wrong result or a race is no failure: the page is to show it.
+    Exits if there is no record."""
     with tempfile.TemporaryDirectory(prefix="view-") as folder:
         file = pathlib.Path(folder, "record")
-        run = subprocess.run([program, "--sizes", "x".join(map(str, shape)), "--verify-only",
-                              "--record", file, *options], stdout=subprocess.PIPE)
+        run = subprocess.run(
+            [program, "--sizes", "x".join(map(str, shape)), "--verify-only", "--record", file, *options],
+            stdout=subprocess.PIPE,
+        )
         if not file.exists():
             sys.exit(run.returncode or 1)
         return file.read_text(errors="replace")
@@ -29,8 +31,17 @@ class Reader:
     """The record's lines, each by a function of its kind. data: what the page takes."""
 
     def __init__(self, name, shape, root):
-        self.data = {"name": name, "shape": shape, "sources": {}, "problems": [], "matrices": [], "arrays": [], "sites": [],
-                     "patterns": [], "blocks": []}
+        self.data = {
+            "name": name,
+            "shape": shape,
+            "sources": {},
+            "problems": [],
+            "matrices": [],
+            "arrays": [],
+            "sites": [],
+            "patterns": [],
+            "blocks": [],
+        }
         self.root, self.numbers, self.matrices = root, {}, {}
         self.filled = {}  # of a block: {(warp, register of lane 0): which 8 x 8 elements of which note the lanes' have}
         self.ranges = [(0, 0, 0)]  # of matrices and arrays: begin, end, and where that begins on the page
@@ -69,7 +80,7 @@ class Reader:
         self.matrices[numbers[0]] = name
 
     def array(self, name, *numbers):
-        """g++ places arrays at any bank. On the page each starts in the first banks, or where the one before it ends."""
+        """g++ places arrays at any bank. On the page each starts in the first banks, or where the one before ends."""
         begin, length, size, *lengths = map(int, numbers)
         to = sum(self.data["arrays"][-1][key] for key in ("begin", "bytes")) if self.data["arrays"] else 0
         if begin != self.ranges[-1][1]:
@@ -82,24 +93,31 @@ class Reader:
         self.data["blocks"].append({"name": ",".join(name), "warps": [], "notes": []})
 
     def note(self, kind, *cells):
-        """["load", warp, mbarrier, matrix, x, y, columns, rows, places], ["wgmma", warp, A's places, B's, A's descriptor, B's],
-        ["fill", warp, places], ["mma", warp, A's, B's] or kind and numbers. An mma's are, for each 4 bytes of its registers, the
-        fill that they have come from: 4 * the note's number + which 8 of its places."""
+        """["load", warp, mbarrier, matrix, x, y, columns, rows, places], ["wgmma", warp, A's places, B's, A's
+        descriptor, B's], ["fill", warp, places], ["mma", warp, A's, B's] or kind and numbers. An mma's are, for each
+        4 bytes of its registers, the fill that they have come from: 4 * the note's number + which 8 of its places."""
         notes = self.data["blocks"][-1]["notes"]
         if kind in ("load", "store"):
             warp, barrier, matrix, *box = cells[:7]
-            made = [int(warp), self.moved(int(barrier)) if kind == "load" else None, self.matrices.get(matrix, "a copy"),
-                    *map(int, box), self.lanes(cells[7:])]
+            made = [
+                int(warp),
+                self.moved(int(barrier)) if kind == "load" else None,
+                self.matrices.get(matrix, "a copy"),
+                *map(int, box),
+                self.lanes(cells[7:]),
+            ]
         elif kind == "wgmma":
             middle = cells.index("-")
-            made = [int(cells[0]), self.lanes(cells[3:middle]), self.lanes(cells[middle + 1:]), *cells[1:3]]
+            made = [int(cells[0]), self.lanes(cells[3:middle]), self.lanes(cells[middle + 1 :]), *cells[1:3]]
         elif kind == "fill":
             made = [int(cells[0]), self.lanes(cells[2:])]
             for part in range(len(cells[2:]) // 8):
                 self.filled[cells[0], int(cells[1]) + 4 * part] = 4 * len(notes) + part
         elif kind == "mma":
-            made = [int(cells[0]), *(self.spread([self.filled.get((cells[0], int(begin) + at)) for at in range(0, int(length), 4)])
-                                     for begin, length in (cells[1:3], cells[3:5]))]
+            made = [int(cells[0])]
+            for begin, length in (cells[1:3], cells[3:5]):
+                registers = range(int(begin), int(begin) + int(length), 4)
+                made.append(self.spread([self.filled.get((cells[0], each)) for each in registers]))
         else:
             made = [int(cells[0]) if kind == "done" else self.moved(int(cells[0])), *map(int, cells[1:])]
         notes.append([kind, *made])
@@ -112,8 +130,9 @@ class Reader:
         warps.extend([] for _ in range(int(warp) + 1 - len(warps)))
         pairs = [cell.partition(">") for cell in lanes]
         site = self.number("sites", (what, file, int(line) if line.isdigit() else 0, int(width)))
-        warps[int(warp)].append([site, int(cost), int(ideal), int(notes), *self.lanes([pair[0] for pair in pairs]),
-                                 *self.lanes([pair[2] for pair in pairs])])
+        addresses, copied_to = ([pair[side] for pair in pairs] for side in (0, 2))
+        numbers = int(cost), int(ideal), int(notes)
+        warps[int(warp)].append([site, *numbers, *self.lanes(addresses), *self.lanes(copied_to)])
 
     def conflict(self, *cells):
         """WARP,EVENT,LANE of both accesses, and the problem's text."""
