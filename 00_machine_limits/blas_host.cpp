@@ -5,6 +5,11 @@
 // Articles: "CUDA Python 3: matrix product" (Zenn), section 4.3 (NumPy's product)
 #include "00_machine_limits/blas.h"
 #include "common/benchmark.h"
+#include "common/errors.h"
+#include "common/operands.h"
+#include "common/options.h"
+#include "common/report.h"
+#include "common/verify.h"
 
 // Times both precisions at n x n, and adds a row for each.
 void measure(int n, const OpenBlas& blas, uint32_t seed, int repeat, Report& report) {
@@ -18,13 +23,14 @@ void measure(int n, const OpenBlas& blas, uint32_t seed, int repeat, Report& rep
         Row row = {{"precision", precision}, {"n", std::to_string(n)}};
         add_times(row, times, 2.0 * n * n * n, 0);
         row.insert(row.end() - 1, {"peak_gflops", "-"});
-        report.add(row += {{"repeats", std::to_string(repeat)},
-                           {"sm_mhz", "-"},
-                           {"memory_mhz", "-"},
-                           {"cpu", cpu_model()},
-                           {"threads", std::to_string(blas.threads())},
-                           {"library", blas.config()},
-                           {"date", today()}});
+        add_cells(row, {{"repeats", std::to_string(repeat)},
+                        {"sm_mhz", "-"},
+                        {"memory_mhz", "-"},
+                        {"cpu", cpu_model()},
+                        {"threads", std::to_string(blas.threads())},
+                        {"library", blas.config()},
+                        {"date", today()}});
+        report.add(row);
     }
 }
 

@@ -7,6 +7,7 @@
 
 #include "00_machine_limits/latency.cuh"
 #include "00_machine_limits/lines.cuh"
+#include "common/errors.h"
 
 constexpr int kSharedWords = 4096;  // 16 KiB
 

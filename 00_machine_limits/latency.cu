@@ -14,7 +14,12 @@
 
 #include "00_machine_limits/chase.cuh"
 #include "00_machine_limits/instructions.cuh"
+#include "common/benchmark.h"
+#include "common/checked_launch.h"
+#include "common/device.h"
+#include "common/errors.h"
 #include "common/gpu_timer.h"
+#include "common/report.h"
 
 using Chains = std::tuple<Ffma, Fadd, Iadd, Imad, Multiply64, Dfma, Hfma2, Mufu>;
 constexpr int kBandwidthBytes = 2 * kChunk;
@@ -266,7 +271,8 @@ struct Timing {
                    {"repeats", std::to_string(repeat)},
                    {"sm_mhz", figure(clocks.sm)},
                    {"clock_by", clocks.by}};
-        report.add(row += timer.where());
+        add_cells(row, timer.where());
+        report.add(row);
     }
 };
 #endif

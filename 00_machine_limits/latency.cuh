@@ -6,6 +6,8 @@
 
 #include <cstdint>
 
+#include "common/checked_launch.h"
+#include "common/device.h"
 #include "common/gpu_timer.h"
 
 // What a thread leaves: its result, and the cycles that it measured.

@@ -10,8 +10,16 @@
 #include <memory>
 
 #include "00_machine_limits/verify_library.h"
+#include "common/benchmark.h"
 #include "common/cublas.h"
+#include "common/device.h"
+#include "common/errors.h"
+#include "common/facts.h"
 #include "common/gpu_timer.h"
+#include "common/operands.h"
+#include "common/options.h"
+#include "common/report.h"
+#include "common/verify.h"
 
 // A product of row-major matrices in one precision. A and B come as floats and are rounded to it.
 template <class T>
@@ -95,9 +103,10 @@ void measure(int n, GpuTimer& timer, const std::vector<Curve>& curves, uint32_t 
         Row row = {{"precision", curves[i].name}, {"n", std::to_string(n)}};
         add_times(row, times[i], 2.0 * n * n * n, peak);
         row.insert(row.end() - 1, {"peak_gflops", peak > 0 ? format("%.0f", peak) : "-"});
-        row += {{"repeats", std::to_string(repeat)}};
+        add_cells(row, {{"repeats", std::to_string(repeat)}});
         add_clocks(row, times[i].clocks);
-        report.add(row += timer.where());
+        add_cells(row, timer.where());
+        report.add(row);
     }
 }
 

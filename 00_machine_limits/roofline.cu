@@ -13,6 +13,16 @@
 #include "00_machine_limits/roofline.cuh"
 #include "00_machine_limits/roofline_timing.h"
 #include "00_machine_limits/wgmma.cuh"
+#include "common/benchmark.h"
+#include "common/checked_launch.h"
+#include "common/clock.h"
+#include "common/device.h"
+#include "common/errors.h"
+#include "common/facts.h"
+#include "common/gpu_timer.h"
+#include "common/options.h"
+#include "common/report.h"
+#include "common/roofline.h"
 
 // Per multiprocessor.
 constexpr int kFmaBlocks = 4, kMmaBlocks = kEmulated ? 1 : 2, kSharedBlocks = 4;

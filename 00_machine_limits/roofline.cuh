@@ -7,7 +7,7 @@
 #include <mma.h>
 
 #include "00_machine_limits/sweep.h"
-#include "common/gpu_timer.h"
+#include "common/clock.h"
 
 using namespace nvcuda;
 

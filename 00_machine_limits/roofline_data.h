@@ -7,7 +7,12 @@
 
 #include "00_machine_limits/roofline.cuh"
 #include "00_machine_limits/wgmma.cuh"
-#include "common/gpu_timer.h"
+#include "common/checked_launch.h"
+#include "common/clock.h"
+#include "common/device.h"
+#include "common/errors.h"
+#include "common/facts.h"
+#include "common/roofline.h"
 
 // A launch, and what its threads do. It measures `limit`: GB/s of what moves, or GFLOP/s.
 struct Work {

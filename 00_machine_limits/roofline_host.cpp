@@ -16,6 +16,9 @@
 #include "00_machine_limits/cpu.h"
 #include "00_machine_limits/sweep.h"
 #include "common/benchmark.h"
+#include "common/errors.h"
+#include "common/options.h"
+#include "common/report.h"
 #ifdef _OPENMP
 #include <omp.h>
 #define PARALLEL_FOR _Pragma("omp parallel for schedule(static)")

@@ -4,6 +4,10 @@
 #include <cmath>
 
 #include "00_machine_limits/roofline_data.h"
+#include "common/benchmark.h"
+#include "common/errors.h"
+#include "common/gpu_timer.h"
+#include "common/report.h"
 
 // Times works and reports them, a row each.
 struct Timing {
@@ -53,12 +57,13 @@ private:
                    {"max_ms", format("%.4f", times.most)},
                    {"repeats", std::to_string(repeat)}};
         add_clocks(row, clocks);
-        row += {
-            {"cycles_per_instruction", figure(cycles, "%.3f")},
-            {"percent_of_peak_at_clock", percent(gflops, peak)},
-            {"sustained_gbs", with_gbs ? figure(work.bytes() / sustained.ms * 1e-6, "%.1f") : "-"}};
+        add_cells(row, {{"cycles_per_instruction", figure(cycles, "%.3f")},
+                        {"percent_of_peak_at_clock", percent(gflops, peak)},
+                        {"sustained_gbs",
+                         with_gbs ? figure(work.bytes() / sustained.ms * 1e-6, "%.1f") : "-"}});
         add_sustained(row, sustained, with_gflops ? work.flop : 0);
-        report.add(row += timer.where());
+        add_cells(row, timer.where());
+        report.add(row);
         return value;
     }
 };

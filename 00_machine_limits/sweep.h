@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "common/errors.h"
 #include "common/report.h"
 
 // A step is x = kFactor x + kAddend. It takes x from [1, 2) to (3, 4] and back, each time 2^-20 of

@@ -11,7 +11,15 @@
 
 #include "00_machine_limits/blas.h"
 #include "00_machine_limits/transfer_kernel.cuh"
+#include "common/benchmark.h"
+#include "common/checked_launch.h"
+#include "common/device.h"
+#include "common/errors.h"
+#include "common/facts.h"
 #include "common/gpu_timer.h"
+#include "common/operands.h"
+#include "common/options.h"
+#include "common/report.h"
 #include "common/verify.h"
 
 constexpr Shape kRagged[] = {{1, 1, 1}, {7, 5, 3}, {16, 16, 16}, {37, 129, 65}, {130, 31, 20}};
@@ -214,7 +222,8 @@ void time_all(const std::vector<Shape>& sizes, double first_ms, const BenchmarkO
     for (const Measured& each : all) {
         const std::string threads = blas ? std::to_string(blas.threads()) : "-";
         Row row = row_of(each, fit(all, each.memory), threads, o.repeat);
-        report.add(row += timer.where());
+        add_cells(row, timer.where());
+        report.add(row);
     }
     std::printf(
         "N = %d: the first launch in this process took %.3f ms, the median one %.3f ms; the "

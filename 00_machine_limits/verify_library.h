@@ -4,8 +4,11 @@
 #include <cstring>
 #include <functional>
 
+#include "common/errors.h"
+#include "common/facts.h"
 #include "common/operands.h"
 #include "common/options.h"
+#include "common/verify.h"
 
 // A wrong leading dimension shows only where the edges differ.
 constexpr Shape kRectangular = {37, 129, 65};

@@ -12,7 +12,12 @@
 
 #include "00_machine_limits/latency.cuh"
 #include "00_machine_limits/lines.cuh"
+#include "common/benchmark.h"
+#include "common/checked_launch.h"
+#include "common/device.h"
+#include "common/errors.h"
 #include "common/gpu_timer.h"
+#include "common/report.h"
 
 // So many lines are loaded in order, then the first `again` of them once more, then `more` new
 // ones.
@@ -75,7 +80,8 @@ void find_victims(const Line* lines, Visit v, long long threshold, const GpuTime
                    {"gone", std::to_string(count)},
                    {"gone_percent", format("%.1f", 100.0 * count / (end - first))},
                    {"threshold", std::to_string(threshold)}};
-        report.add(row += timer.where());
+        add_cells(row, timer.where());
+        report.add(row);
     };
     const char* const quarters[] = {"1st quarter", "2nd quarter", "3rd quarter", "4th quarter"};
     for (int i = 0; i < 4; ++i) add(quarters[i], i * v.loaded / 4, (i + 1) * v.loaded / 4);

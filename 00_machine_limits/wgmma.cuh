@@ -7,6 +7,8 @@
 #include <cuda_runtime.h>
 
 #include "00_machine_limits/roofline.cuh"
+#include "common/clock.h"
+#include "common/device.h"
 #include "common/ptx/hopper.cuh"
 
 // The tile of a warpgroup, which takes four instructions, and how many times they are issued before

@@ -5,8 +5,12 @@
 //    C in memory     <--store_matrix_sync--------------------------------  c_frag
 #include <mma.h>
 
+#include "common/benchmark.h"
+#include "common/device.h"
+#include "common/errors.h"
 #include "common/gpu_timer.h"
-#include "common/report.h"
+#include "common/operands.h"
+#include "common/options.h"
 #include "common/verify.h"
 #ifdef CUDA_EMULATOR
 #include "emulator/emulator.h"

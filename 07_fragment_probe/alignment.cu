@@ -12,7 +12,12 @@
 
 #include <cstring>
 
+#include "common/benchmark.h"
+#include "common/device.h"
+#include "common/errors.h"
 #include "common/gpu_timer.h"
+#include "common/options.h"
+#include "common/report.h"
 #ifdef CUDA_EMULATOR
 #include "emulator/emulator.h"
 #endif
@@ -203,7 +208,10 @@ void try_all(const BenchmarkOptions& o, Report& report) {
         select_device(o.device);
         where = GpuTimer(o.device).where();
     }
-    for (Row& row : rows) report.add(row += where);
+    for (Row& row : rows) {
+        add_cells(row, where);
+        report.add(row);
+    }
     report.save();
 }
 

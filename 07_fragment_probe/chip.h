@@ -7,7 +7,9 @@
 #include <string>
 #include <vector>
 
+#include "common/benchmark.h"
 #include "common/gpu_timer.h"
+#include "common/options.h"
 
 struct Chip {
     int device = 0;
@@ -19,7 +21,8 @@ struct Chip {
 // The two options, which write to `chip`.
 inline OptionTable chip_options(Chip& chip) {
     OptionTable options = arch_option(chip.sm);
-    return options += {device_option(chip.device)};
+    options.push_back(device_option(chip.device));
+    return options;
 }
 
 // Selects the chip and prints its name. Throws Failure if there is none.

@@ -10,7 +10,13 @@
 #include <map>
 
 #include "07_fragment_probe/loads.cuh"
+#include "common/benchmark.h"
+#include "common/checked_launch.h"
+#include "common/device.h"
+#include "common/errors.h"
+#include "common/facts.h"
 #include "common/gpu_timer.h"
+#include "common/report.h"
 
 constexpr int kInShared = 64;  // matrices in shared memory, 32 KiB
 // 8 MiB: more than any L1 cache, less than the L2 cache of a data-centre GPU.
@@ -175,7 +181,8 @@ private:
                    {"repeats", std::to_string(repeat_)},
                    {"sm_mhz", figure(clocks_.sm)},
                    {"clock_by", clocks_.by}};
-        report_.add(row += timer_.where());
+        add_cells(row, timer_.where());
+        report_.add(row);
     }
 
     std::map<std::string, double> first_ns_;

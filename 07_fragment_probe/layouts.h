@@ -7,8 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "common/benchmark.h"
-#include "common/report.h"
+#include "common/errors.h"
 
 struct Element {
     int row, col;

@@ -8,8 +8,14 @@
 
 #include "07_fragment_probe/chip.h"
 #include "07_fragment_probe/layouts.h"
+#include "common/benchmark.h"
+#include "common/checked_launch.h"
+#include "common/device.h"
+#include "common/errors.h"
+#include "common/options.h"
 #include "common/ptx/ptx.cuh"
 #include "common/report.h"
+#include "common/verify.h"
 
 using Matrix = std::vector<half>;  // 16 x 16
 

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "07_fragment_probe/layouts.h"
+#include "common/errors.h"
 
 // A colour for each lane: a hue for each group of four, four shades within it. All are light enough
 // for black text, in grey too.

@@ -9,6 +9,11 @@
 #include "07_fragment_probe/chip.h"
 #include "07_fragment_probe/layouts.h"
 #include "07_fragment_probe/picture.h"
+#include "common/benchmark.h"
+#include "common/checked_launch.h"
+#include "common/device.h"
+#include "common/errors.h"
+#include "common/options.h"
 #include "common/report.h"
 
 using namespace nvcuda;

@@ -5,6 +5,7 @@
 #include <dlfcn.h>
 
 #include "08_opencl_gcn/opencl.h"
+#include "common/errors.h"
 
 class Clblast {
 public:

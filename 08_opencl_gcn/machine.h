@@ -11,7 +11,14 @@
 #include "08_opencl_gcn/clblast.h"
 #include "08_opencl_gcn/product.h"
 #include "common/benchmark.h"
+#include "common/errors.h"
+#include "common/facts.h"
 #include "common/nvml.h"
+#include "common/operands.h"
+#include "common/options.h"
+#include "common/report.h"
+#include "common/roofline.h"
+#include "common/verify.h"
 
 // Throws Failure(kDeviceFailed) unless the host has so many bytes of memory to give: else Linux
 // would kill the program.
@@ -86,16 +93,17 @@ public:
         }
         const double loaded = 4 * stage.loaded_elements(p.M, p.N, p.K), stored = 4.0 * p.M * p.N;
         const double local = stage.local_loaded_bytes ? stage.local_loaded_bytes(p.M, p.N, p.K) : 0;
-        row += {{"kernel_load_bytes", format("%.0f", loaded)},
-                {"kernel_store_bytes", format("%.0f", stored)},
-                {"kernel_local_load_bytes", format("%.0f", local)}};
+        add_cells(row, {{"kernel_load_bytes", format("%.0f", loaded)},
+                        {"kernel_store_bytes", format("%.0f", stored)},
+                        {"kernel_local_load_bytes", format("%.0f", local)}});
         add_prediction(row, 2.0 * s.M * s.N * s.K, {loaded, stored, local}, kFp32, predicted_,
                        gflops);
-        return row += {{"predicted_for", predicted_.full_name},
-                       {"gpu", name_},
-                       {"driver", driver_},
-                       {"opencl", version_},
-                       {"date", today()}};
+        add_cells(row, {{"predicted_for", predicted_.full_name},
+                        {"gpu", name_},
+                        {"driver", driver_},
+                        {"opencl", version_},
+                        {"date", today()}});
+        return row;
     }
 
 private:
@@ -171,10 +179,10 @@ private:
             });
         }
         add_library(row, "clblast", flop, times, theirs);
-        row += {{"repeats", std::to_string(options_.repeat)},
-                {"sm_mhz", figure(sm_clock)},
-                {"clock_by", sm_clock ? "nvml" : "-"},
-                {"memory_mhz", figure(memory_clock)}};
+        add_cells(row, {{"repeats", std::to_string(options_.repeat)},
+                        {"sm_mhz", figure(sm_clock)},
+                        {"clock_by", sm_clock ? "nvml" : "-"},
+                        {"memory_mhz", figure(memory_clock)}});
         return flop / times.median * 1e-6;
     }
 

@@ -6,6 +6,10 @@
 // Articles: Fixstars slides 26 to 59
 #include "08_opencl_gcn/machine.h"
 #include "08_opencl_gcn/slides.h"
+#include "common/errors.h"
+#include "common/options.h"
+#include "common/report.h"
+#include "common/verify.h"
 
 // Of each element of C: a row of A and a column of B. Of 8 x 8: eight rows and eight columns. Of
 // 128 x 128: 128 and 128.
@@ -52,20 +56,22 @@ std::string parse_stage(const std::string& text) {
 OptionTable options_of(OpenClOptions& o) {
     using Text = const std::string&;
     OptionTable table = product_options(o, "4096, on a CPU 256");
-    const OptionTable more = {
-        {"--stage", "NN", "only this stage, such as 04 (default: all)",
-         [&o](Text value) { o.stage = parse_stage(value); }},
-        {"--platform", "NAME", "only devices of platforms with NAME in their name",
-         [&o](Text value) { o.platform = value; }},
-        {"--device", "D", "use device D of --list (default: the first GPU, else 0)",
-         number(o.device, 0, 1023)},
-        {"--slides", "", "run the slides' own listings, in slides/, instead of the stages",
-         flag(o.slides)},
-        {"--list", "", "list the devices and stop", flag(o.list)},
-        {"--kernels", "FOLDER", "take the .cl files from FOLDER (default: this chapter's)",
-         [&o](Text value) { o.kernels = value; }},
-    };
-    return table += more;
+    add_options(
+        table,
+        {
+            {"--stage", "NN", "only this stage, such as 04 (default: all)",
+             [&o](Text value) { o.stage = parse_stage(value); }},
+            {"--platform", "NAME", "only devices of platforms with NAME in their name",
+             [&o](Text value) { o.platform = value; }},
+            {"--device", "D", "use device D of --list (default: the first GPU, else 0)",
+             number(o.device, 0, 1023)},
+            {"--slides", "", "run the slides' own listings, in slides/, instead of the stages",
+             flag(o.slides)},
+            {"--list", "", "list the devices and stop", flag(o.list)},
+            {"--kernels", "FOLDER", "take the .cl files from FOLDER (default: this chapter's)",
+             [&o](Text value) { o.kernels = value; }},
+        });
+    return table;
 }
 
 void list(const std::vector<FoundDevice>& devices, size_t chosen) {

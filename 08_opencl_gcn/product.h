@@ -5,7 +5,7 @@
 
 #include "08_opencl_gcn/opencl.h"
 #include "common/operands.h"
-#include "common/options.h"
+#include "common/verify.h"
 
 using Operands = OperandsIn<OpenClArray, OpenClArray>;
 

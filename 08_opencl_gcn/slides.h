@@ -6,6 +6,13 @@
 #include "08_opencl_gcn/product.h"
 #include "08_opencl_gcn/slides/39_vector_sum.h"
 #include "08_opencl_gcn/slides/41_matmul.h"
+#include "common/benchmark.h"
+#include "common/errors.h"
+#include "common/facts.h"
+#include "common/operands.h"
+#include "common/options.h"
+#include "common/report.h"
+#include "common/verify.h"
 
 struct Listing {
     const char *slide, *file;
@@ -49,7 +56,11 @@ public:
 
     // A row for each listing and each shape. Throws Failure and cl::Error.
     void run(const std::vector<Shape>& shapes, Report& report) {
-        const auto add = [&](Row row, const Row& more) { report.add((row += more) += where_); };
+        const auto add = [&](Row row, const Row& more) {
+            add_cells(row, more);
+            add_cells(row, where_);
+            report.add(row);
+        };
         if (options_.verify_only) add(add_vectors(1000), {});
         for (const Listing& what : kListings) {
             progress(std::string(what.file) + ": verifying");
@@ -167,7 +178,8 @@ private:
         Row row = {
             {"m", std::to_string(s.M)}, {"n", std::to_string(s.N)}, {"k", std::to_string(s.K)}};
         add_times(row, summarize(ms), 2.0 * s.M * s.N * s.K, 0);
-        return row += {{"repeats", std::to_string(options_.repeat)}};
+        add_cells(row, {{"repeats", std::to_string(options_.repeat)}});
+        return row;
     }
 
     Options options_;

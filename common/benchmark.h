@@ -3,9 +3,16 @@
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdio>
 #include <ctime>
+#include <functional>
+#include <string>
+#include <vector>
 
+#include "common/errors.h"
 #include "common/options.h"
+#include "common/report.h"
 
 #ifdef CUDA_EMULATOR
 constexpr bool kEmulated = true;
@@ -34,7 +41,8 @@ inline int run_benchmark(const std::string& name, const std::string& about,
                          int argc, char** argv, const std::function<void(Report&)>& measure) {
     OptionTable options = run_options(o, 1000);
     if (o.device >= 0) options.push_back(device_option(o.device));
-    const Program program = {name,     about,       options += more,
+    add_options(options, more);
+    const Program program = {name,     about,       options,
                              examples, "benchmark", o.device < 0 ? "host" : kBuild};
     return run_program(program, argc, argv, [&] {
         o.verify_only |= kEmulated;
@@ -56,19 +64,19 @@ inline Times summarize(std::vector<float> ms) {
 // Times and speed as cells of a row. flop: of one launch. peak: GFLOP/s, or 0.
 inline void add_times(Row& row, const Times& times, double flop, double peak) {
     const double gflops = flop / times.median * 1e-6;
-    row += {{"median_ms", format("%.4f", times.median)},
-            {"min_ms", format("%.4f", times.least)},
-            {"max_ms", format("%.4f", times.most)},
-            {"gflops", format("%.0f", gflops)},
-            {"percent_of_peak", percent(gflops, peak)}};
+    add_cells(row, {{"median_ms", format("%.4f", times.median)},
+                    {"min_ms", format("%.4f", times.least)},
+                    {"max_ms", format("%.4f", times.most)},
+                    {"gflops", format("%.0f", gflops)},
+                    {"percent_of_peak", percent(gflops, peak)}});
 }
 
 // A library's speed for the same product; a median of 0: it is missing.
 inline void add_library(Row& row, const std::string& name, double flop, const Times& ours,
                         const Times& theirs) {
     const double its = theirs.median;
-    row += {{"percent_of_" + name, percent(its, its > 0 ? ours.median : 0)},
-            {name + "_gflops", figure(its > 0 ? flop / its * 1e-6 : 0)}};
+    add_cells(row, {{"percent_of_" + name, percent(its, its > 0 ? ours.median : 0)},
+                    {name + "_gflops", figure(its > 0 ? flop / its * 1e-6 : 0)}});
 }
 
 // The clocks while something ran, in MHz. 0: unknown.
@@ -78,10 +86,10 @@ struct Clocks {
     const char* by = "-";  // who read it: "kernel" itself, "probe" (machine_gpu.cu) or "nvml"
 };
 inline void add_clocks(Row& row, const Clocks& clocks) {
-    row += {{"sm_mhz", figure(clocks.sm)},
-            {"clock_by", clocks.by},
-            {"nvml_mhz", figure(clocks.nvml)},
-            {"memory_mhz", figure(clocks.memory)}};
+    add_cells(row, {{"sm_mhz", figure(clocks.sm)},
+                    {"clock_by", clocks.by},
+                    {"nvml_mhz", figure(clocks.nvml)},
+                    {"memory_mhz", figure(clocks.memory)}});
 }
 
 inline std::string today() {  // "2026-01-31", in UTC

@@ -3,8 +3,11 @@
 
 #include <cuda_runtime.h>
 
+#include <cstddef>
+#include <string>
+#include <vector>
+
 #include "common/operands.h"
-#include "common/roofline.h"
 
 // Throws Failure(kDeviceFailed), with the call and some advice, unless status is cudaSuccess.
 void check_cuda(cudaError_t status, const std::string& call);

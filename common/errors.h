@@ -16,6 +16,8 @@ enum ExitCode {
 // Ends the program with an exit code and a line on stderr, below which a verdict gives its reasons.
 struct Failure : std::runtime_error {
     Failure(ExitCode code, const std::string& message) : std::runtime_error(message), code(code) {}
+    // The same failure, whose message begins with `where`.
+    Failure in(const std::string& where) const { return {code, where + ": " + what()}; }
     ExitCode code;
 };
 
@@ -25,7 +27,7 @@ auto doing(const std::string& where, Work work) {
     try {
         return work();
     } catch (const Failure& failure) {
-        throw Failure(failure.code, where + ": " + failure.what());
+        throw failure.in(where);
     }
 }
 

@@ -1,27 +1,18 @@
-// Times launches on the GPU in use, and reads its clock while they run. Implemented twice, as machine.h is:
-// machine_gpu.cu times, machine_emulator.cpp only checks.
+// Times launches on the GPU in use, and reads its clock while they run. Implemented twice, as machine.h is.
 #pragma once
 
+#include <cstddef>
+#include <functional>
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "common/benchmark.h"
-#include "common/clock.h"
-#include "common/device.h"
-
-// ---- Checked launches ----
+#include "common/facts.h"
+#include "common/report.h"
+#include "common/roofline.h"
 
 using Launch = std::function<void()>;
-
-// Calls `verify`, on the emulator once for each order of threads; in a traced build, which finds a
-// race in any, for one. There it throws Failure(kWrongResult) also for a race that a right result
-// hides.
-void in_each_order(const Verify& verify, unsigned seed = 1);
-
-// Launches and waits. On the emulator nothing may race, the traffic must be as stated, and shared
-// memory whose traffic is stated must be read without bank conflicts. Throws Failure.
-void run_checked(const std::string& what, const Traffic& stated, const Launch& launch);
-
-// ---- Times ----
 
 // Times of launches that each came after a rest.
 struct Rested : Times {
@@ -35,10 +26,10 @@ struct Sustained {
 // Appends them to a row. flop: of one launch, or 0. whose: prefix of the columns' names.
 inline void add_sustained(Row& row, const Sustained& sustained, double flop,
                           const std::string& whose = "") {
-    row += {{whose + "sustained_ms", figure(sustained.ms, "%.4f")},
-            {whose + "sustained_gflops", figure(flop / sustained.ms * 1e-6)},
-            {whose + "sustained_mhz", figure(sustained.mhz)},
-            {whose + "power_w", figure(sustained.watts)}};
+    add_cells(row, {{whose + "sustained_ms", figure(sustained.ms, "%.4f")},
+                    {whose + "sustained_gflops", figure(flop / sustained.ms * 1e-6)},
+                    {whose + "sustained_mhz", figure(sustained.mhz)},
+                    {whose + "power_w", figure(sustained.watts)}});
 }
 
 // The GPU in use: its limits, and the times of launches on its default stream. The emulator has one

@@ -2,25 +2,31 @@
 // measures. Implemented twice: machine_gpu.cu times, machine_emulator.cpp counts.
 #pragma once
 
-#include "common/gpu_timer.h"
+#include <cstddef>
+#include <string>
+#include <vector>
 
-struct Matrices {
-    void *A, *B, *C;  // on the device
-};
+#include "common/facts.h"
+#include "common/gpu_timer.h"
+#include "common/options.h"
+#include "common/report.h"
+#include "common/roofline.h"
+#include "common/verify.h"
 
 // A stage's product of one set of operands, whatever their types.
 struct Product {
     std::string stage;
-    Facts facts;
+    const Facts& facts;
+    Shape shape;
     int in_bytes, out_bytes;  // of an element of A and B, of C
     bool bf16;  // A and B are of bfloat16
-    std::function<void(Shape, Matrices)> multiply;  // does not wait
-    Shape shape = {};
-    Matrices at = {};
+    void *A, *B, *C;  // on the device
 
     std::string name() const { return stage + " " + to_string(shape); }
     double flop() const { return 2.0 * shape.M * shape.N * shape.K; }
-    Traffic traffic() const;  // that the stage states
+    Traffic traffic() const {
+        return stated_traffic(facts, shape.M, shape.N, shape.K, in_bytes, out_bytes);
+    }
 };
 
 class Machine {
@@ -34,22 +40,22 @@ public:
     static OptionTable options(Options& options);  // those that it alone has
 
     // Takes the device into use, and prints what it is and for which GPU it predicts. Throws as
-    // select_device() does, and Failure(kNoGpu) if a block takes more shared memory than it has.
+    // select_device() does.
     Machine(const Options& options, const Facts& facts);
     Columns columns() const;  // of the table
 
     // How many elements C takes on each side, in which a write is noticed. 0 where the machine itself
     // names the line that writes outside C.
     size_t guard() const;
-    // Calls `verify`, which launches and checks the product, for each order of threads. Throws
-    // Failure(kWrongResult) also for what a right result hides: a race, other traffic than stated.
-    void verify_in_each_order(const Product& product, const Verify& verify);
-    // Appends times or counts to the row, the prediction, and where that was.
-    void measure(const Product& product, Row& row);
+    // The launches between these two are counted, where the machine counts.
+    void begin_counting(const Product& product);
+    void end_counting();
+    // Appends times or counts to the row, the prediction, and where that was. launch: queues the product.
+    void measure(const Product& product, const Launch& launch, Row& row);
     // Prints what belongs to the row above.
     void after_row();
     // After the last shape. Throws Failure(kWrongResult) for what none of them has tried.
-    void end(const Product& product) const;
+    void end(const Facts& facts) const;
 
 private:
     const Options options_;
@@ -57,6 +63,3 @@ private:
     const Gpu gpu_;  // to predict for
     size_t allocated_ = 0;  // the emulator's memory after one of the launches of a shape
 };
-
-// Verifies at both ends of matrices with more than 2^32 elements. Of the emulator alone.
-void verify_large_indices(const Product& product);

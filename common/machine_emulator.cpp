@@ -1,8 +1,28 @@
 // machine.h and gpu_timer.h for the emulator. A plain build verifies in three orders of threads, a traced
 // one in one, and there it also counts. Nothing is timed.
 #ifdef CUDA_EMULATOR  // so that an nvcc line may name common/*.c*
-#include "common/explained.h"
+#include <cuda_runtime.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <functional>
+#include <iterator>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "common/benchmark.h"
+#include "common/checked_launch.h"
+#include "common/device.h"
+#include "common/errors.h"
+#include "common/facts.h"
+#include "common/gpu_timer.h"
 #include "common/machine.h"
+#include "common/operands.h"
+#include "common/options.h"
+#include "common/report.h"
+#include "common/roofline.h"
+#include "common/verify.h"
 #include "emulator/emulator.h"
 
 using emulator::counts;
@@ -29,36 +49,36 @@ static std::string below(const std::string& problem) {
            std::string(std::max<size_t>(place, 5) - 5, ' ') + problem.substr(what + 1);
 }
 
-void explained(const std::string& who, const std::function<void()>& call) {
-    const emulator::Silence silence;  // what the emulator finds stands in the failure
+int thread_orders() { return emulator::tracing() ? 1 : int(std::size(emulator::kOrders)); }
+
+LaunchWatch::LaunchWatch(const std::string& who)
+    : who_(who), silence_(std::make_shared<emulator::Silence>()) {
     emulator::reset_counts();
-    try {
-        call();
-    } catch (const Failure& failure) {
-        const auto& problems = counts().problems;
-        const std::string said = failure.what();
-        if (problems.empty() && failure.code != kWrongResult) throw;
-        if (problems.empty() || said.find(problems[0]) != said.npos)
-            throw Failure(failure.code, who + ": " + said);
-        const std::string problem = below(emulator::with_lines(problems[0]));
-        throw Failure(failure.code, failure.code == kWrongResult ? who + ": " + said + problem
-                                                                 : who + problem + "\n  " + said);
-    }
 }
 
-void in_each_order(const Verify& verify, unsigned seed) {
-    for (const auto& [name, order] : emulator::kOrders) {
-        emulator::set_order(order, seed);
-        explained(format("threads in %s order", name), [&] {
-            verify();
-            if (!counts().problems.empty())
-                throw Failure(kWrongResult, "the result is right, but by luck");
-        });
-        if (emulator::tracing()) return;
-    }
+LaunchWatch::LaunchWatch(int order, unsigned seed)
+    : LaunchWatch(format("threads in %s order", emulator::kOrders[order].name)) {
+    emulator::set_order(emulator::kOrders[order].order, seed);
 }
 
-void run_checked(const std::string& what, const Traffic& stated, const Launch& launch) {
+void LaunchWatch::end(const Traffic& stated) const {
+    check_traffic(stated);
+    if (!counts().problems.empty()) throw Failure(kWrongResult, "the result is right, but by luck");
+}
+
+// Of a launch that failed, the problem is the cause, and comes before what CUDA calls it.
+Failure LaunchWatch::explained(const Failure& failure) const {
+    const auto& problems = counts().problems;
+    const std::string said = failure.what();
+    if (problems.empty() && failure.code != kWrongResult) return failure;
+    if (problems.empty() || said.find(problems[0]) != said.npos) return failure.in(who_);
+    const std::string problem = below(emulator::with_lines(problems[0]));
+    return {failure.code, failure.code == kWrongResult ? who_ + ": " + said + problem
+                                                       : who_ + problem + "\n  " + said};
+}
+
+void run_checked(const std::string& what, const Traffic& stated,
+                 const std::function<void()>& launch) {
     emulator::reset_counts();
     launch();
     finish_launch(what);
@@ -98,18 +118,14 @@ std::vector<Shape> Machine::shapes_for(const FormFacts& form, bool all) {
     const auto& [name, m, n, k] = form;
     std::vector<Shape> shapes = {{m + 5, n + 2, k + 8}, {m + 5, n + 4, k + 8}};
     if (all)
-        shapes +=
-            {Shape{m + 5, n + 1, 2 * k + 8}, Shape{8 * m + 5, n + 4, k}, Shape{5, 8, 13 * k + 8}};
+        shapes.insert(shapes.end(),
+                      {{m + 5, n + 1, 2 * k + 8}, {8 * m + 5, n + 4, k}, {5, 8, 13 * k + 8}});
     return shapes;
 }
 
 OptionTable Machine::options(Options& o) {
-    OptionTable options = {{"--large-indices", "",
-                            "instead check that indices hold at more than 2^32 elements",
-                            flag(o.large_indices)}};
-    if (!emulator::tracing()) return options;
-    return options +=
-           {{"--lines", "", "also print the traffic of every source line", flag(o.lines)},
+    if (!emulator::tracing()) return {};
+    return {{"--lines", "", "also print the traffic of every source line", flag(o.lines)},
             {"--lines-csv", "FILE", "write it to FILE", file_name(o.lines_csv)},
             {"--all-forms", "",
              "verify each form that the launcher may choose; fail unless every kernel is launched",
@@ -147,17 +163,17 @@ static size_t allocated() {
     return total - free;
 }
 
-void Machine::verify_in_each_order(const Product& product, const Verify& verify) {
+void Machine::begin_counting(const Product& product) {
     emulator::set_tracing(true);
-    if (!options_.record.empty()) {
-        const auto [M, N, K] = product.shape;
-        const int in = product.in_bytes, out = product.out_bytes;
-        const auto [A, B, C] = product.at;
-        emulator::record_next_launch(
-            {{"A", A, M, K, in}, {"B", B, K, N, in}, {"C", C, M, N, out}},
-            [file = options_.record](const std::string& text) { write_whole(file, text); });
-    }
-    in_each_order([&] { verify(), check_traffic(product.traffic()); }, options_.seed);
+    if (options_.record.empty()) return;
+    const auto [M, N, K] = product.shape;
+    const int in = product.in_bytes, out = product.out_bytes;
+    emulator::record_next_launch(
+        {{"A", product.A, M, K, in}, {"B", product.B, K, N, in}, {"C", product.C, M, N, out}},
+        [file = options_.record](const std::string& text) { write_whole(file, text); });
+}
+
+void Machine::end_counting() {
     emulator::set_tracing(false);  // the reals go where the integers went
     allocated_ = allocated();
 }
@@ -167,22 +183,23 @@ static void add_counts(Row& row, double flop, const emulator::Counts& c) {
     const double wavefronts = c.shared_load_wavefronts + c.shared_store_wavefronts,
                  ideal = c.shared_load_ideal + c.shared_store_ideal,
                  bytes = c.global_load_bytes + c.global_store_bytes;
-    row += {{"global_load_bytes", std::to_string(c.global_load_bytes)},
-            {"sectors_per_request",
-             format("%.2f", ratio(c.global_load_sectors, c.global_load_requests))},
-            {"bank_conflict_factor", figure(ratio(wavefronts, ideal), "%.2f")},
-            {"barriers_per_block", format("%.0f", ratio(c.barriers, c.blocks))},
-            {"counted_flop_per_byte", figure(ratio(flop, bytes), "%.2f")},
-            {"counted_shared_flop_per_byte", figure(ratio(flop, c.shared_load_bytes), "%.2f")},
-            // ncu counts these, too; emulator/REFERENCE.md compares them.
-            {"global_load_requests", std::to_string(c.global_load_requests)},
-            {"global_load_sectors", std::to_string(c.global_load_sectors)},
-            {"global_store_sectors", std::to_string(c.global_store_sectors)},
-            {"shared_load_wavefronts", std::to_string(c.shared_load_wavefronts)},
-            {"shared_store_wavefronts", std::to_string(c.shared_store_wavefronts)}};
+    add_cells(row,
+              {{"global_load_bytes", std::to_string(c.global_load_bytes)},
+               {"sectors_per_request",
+                format("%.2f", ratio(c.global_load_sectors, c.global_load_requests))},
+               {"bank_conflict_factor", figure(ratio(wavefronts, ideal), "%.2f")},
+               {"barriers_per_block", format("%.0f", ratio(c.barriers, c.blocks))},
+               {"counted_flop_per_byte", figure(ratio(flop, bytes), "%.2f")},
+               {"counted_shared_flop_per_byte", figure(ratio(flop, c.shared_load_bytes), "%.2f")},
+               // ncu counts these, too; emulator/REFERENCE.md compares them.
+               {"global_load_requests", std::to_string(c.global_load_requests)},
+               {"global_load_sectors", std::to_string(c.global_load_sectors)},
+               {"global_store_sectors", std::to_string(c.global_store_sectors)},
+               {"shared_load_wavefronts", std::to_string(c.shared_load_wavefronts)},
+               {"shared_store_wavefronts", std::to_string(c.shared_store_wavefronts)}});
 }
 
-void Machine::measure(const Product& product, Row& row) {
+void Machine::measure(const Product& product, const Launch&, Row& row) {
     // A launcher may keep memory for its next call. One more launch of the shape has taken more.
     if (const size_t now = allocated(); now > allocated_)
         throw Failure(kWrongResult,
@@ -199,7 +216,7 @@ void Machine::measure(const Product& product, Row& row) {
                        double(c.shared_load_bytes)};
     }
     add_prediction(row, product.flop(), traffic, product.facts.arithmetic, gpu_, 0);
-    row += {{"predicted_for", gpu_.full_name}};
+    add_cells(row, {{"predicted_for", gpu_.full_name}});
 }
 
 void Machine::after_row() {
@@ -232,8 +249,8 @@ void Machine::after_row() {
 }
 
 // Each instance of a template is a kernel: for whole tiles or parts, wide rows or any.
-void Machine::end(const Product& product) const {
-    if (!product.facts.loaded_elements && emulator::tracing())
+void Machine::end(const Facts& facts) const {
+    if (!facts.loaded_elements && emulator::tracing())
         std::printf("No formula states the traffic: flop/byte is what was counted.\n");
     if (!options_.all_forms) return;
     for (const auto& [kernel, launches] : emulator::kernels()) {

@@ -1,17 +1,41 @@
 // machine.h and gpu_timer.h for a GPU: launches are timed by events, each after a rest and with a cold L2,
 // beside cuBLAS's product of the same matrices.
+#include <cublas_v2.h>
+#include <cuda_runtime.h>
+
 #include <chrono>
 #include <cmath>
+#include <cstdio>
+#include <functional>
+#include <memory>
+#include <string>
 #include <thread>
+#include <vector>
 
+#include "common/benchmark.h"
+#include "common/checked_launch.h"
+#include "common/clock.h"
 #include "common/cublas.h"
+#include "common/device.h"
+#include "common/errors.h"
+#include "common/facts.h"
+#include "common/gpu_timer.h"
 #include "common/machine.h"
 #include "common/nvml.h"
+#include "common/operands.h"
+#include "common/options.h"
+#include "common/report.h"
+#include "common/roofline.h"
 #include "common/timing_kernels.h"
+#include "common/verify.h"
 
-void in_each_order(const Verify& verify, unsigned) { verify(); }
+int thread_orders() { return 1; }
+LaunchWatch::LaunchWatch(const std::string& who) : who_(who) {}
+LaunchWatch::LaunchWatch(int, unsigned) {}
+void LaunchWatch::end(const Traffic&) const {}
+Failure LaunchWatch::explained(const Failure& failure) const { return failure; }
 
-void run_checked(const std::string& what, const Traffic&, const Launch& launch) {
+void run_checked(const std::string& what, const Traffic&, const std::function<void()>& launch) {
     launch();
     finish_launch(what);
 }
@@ -223,14 +247,13 @@ Columns Machine::columns() const {
 }
 
 size_t Machine::guard() const { return kGuard; }
-void Machine::verify_in_each_order(const Product&, const Verify& verify) { verify(); }
+void Machine::begin_counting(const Product&) {}
+void Machine::end_counting() {}
 void Machine::after_row() {}
-void Machine::end(const Product&) const {}
-void verify_large_indices(const Product&) {}  // nobody can ask for it
+void Machine::end(const Facts&) const {}
 
-void Machine::measure(const Product& p, Row& row) {
+void Machine::measure(const Product& p, const Launch& launch, Row& row) {
     const Limit peak = p.facts.arithmetic.peak;
-    const Launch launch = [&] { p.multiply(p.shape, p.at); };
     double gflops = 0;
     if (!options_.verify_only) {
         progress(p.name() + ": timing");
@@ -239,17 +262,18 @@ void Machine::measure(const Product& p, Row& row) {
         const auto out = p.out_bytes == 4 ? CUDA_R_32F : CUDA_R_16F;
         const auto sums = peak == kHalf2.peak ? CUBLAS_COMPUTE_16F : CUBLAS_COMPUTE_32F;
         const Launch beside = [&] {
-            cublas.multiply(p.shape.M, p.shape.N, p.shape.K, p.at.A, p.at.B, p.at.C, in, out, sums);
+            cublas.multiply(p.shape.M, p.shape.N, p.shape.K, p.A, p.B, p.C, in, out, sums);
         };
         const std::vector<Rested> times = timer_.time({launch, beside}, options_.repeat);
         const Rested &mine = times[0], &its = times[1];
         gflops = p.flop() / mine.median * 1e-6;
         add_times(row, mine, p.flop(), timer_.gpu.peak.*peak);
         add_library(row, "cublas", p.flop(), mine, its);
-        row += {{"repeats", std::to_string(options_.repeat)}};
+        add_cells(row, {{"repeats", std::to_string(options_.repeat)}});
         add_clocks(row, mine.clocks);
-        row += {{"percent_of_peak_at_clock", percent(gflops, timer_.peak_at(mine.clocks.sm, peak))},
-                {"cublas_mhz", figure(its.clocks.sm)}};
+        add_cells(row, {{"percent_of_peak_at_clock",
+                         percent(gflops, timer_.peak_at(mine.clocks.sm, peak))},
+                        {"cublas_mhz", figure(its.clocks.sm)}});
         if (!options_.rested) {
             progress(p.name() + ": timing without a rest");
             add_sustained(row, timer_.sustained(launch, mine.median), p.flop());
@@ -257,5 +281,5 @@ void Machine::measure(const Product& p, Row& row) {
         }
     }
     add_prediction(row, p.flop(), p.traffic(), p.facts.arithmetic, gpu_, gflops);
-    row += timer_.where();
+    add_cells(row, timer_.where());
 }

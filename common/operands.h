@@ -1,6 +1,18 @@
 // The matrices of a product, on the host and on a device: what they hold, and guards around C.
 #pragma once
 
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <functional>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "common/errors.h"
+#include "common/facts.h"
 #include "common/verify.h"
 
 // The largest |integer| of the exact test. No sum of K products then exceeds `limit`, up to which
@@ -54,14 +66,16 @@ struct OperandsIn {
         : shape(s), A_device(size_t(s.M) * s.K), B_device(size_t(s.K) * s.N), guard_(guard),
           C_device_(size_t(s.M) * s.N + 2 * guard), C_(size_t(s.M) * s.N + 2 * guard) {}
 
-    // If even K products of 1 exceed the limit, rows of A keep only so many elements.
-    void set_integers(uint32_t seed, double exact_limit) {
-        fill(seed, exact_limit, random_integers<In>, exact_range(shape.K, exact_limit));
+    // Integers whose sums are exact. If even K products of 1 exceed what an accumulator or an element of
+    // C can hold exactly, rows of A keep only so many elements.
+    void set_integers(uint32_t seed, const Arithmetic& arithmetic) {
+        const double limit = sizeof(Out) == 2 ? kHalf2.exact_limit : arithmetic.exact_limit;
+        fill(seed, limit, random_integers<In>, exact_range(shape.K, limit));
     }
     // All positive: no sum cancels, so the error bound is a fraction of each element of C, and at
     // most a quarter of it; and no sum exceeds the largest half.
-    void set_reals(uint32_t seed, double unit_roundoff) {
-        const double most = std::floor(std::log1p(0.25) / std::log1p(unit_roundoff));
+    void set_reals(uint32_t seed, const Arithmetic& arithmetic) {
+        const double most = std::floor(std::log1p(0.25) / std::log1p(arithmetic.unit_roundoff));
         fill(seed, sizeof(Out) == 2 ? std::min(most, 65504.0) : most, random_reals<In>, 0.25f);
     }
     // Reals of both signs, for timing. Simpler data draws less power, which can raise the clock.
@@ -75,8 +89,20 @@ struct OperandsIn {
         std::fill(C_.begin() + guard_, C_.end() - guard_, unwritten<Out>());
         C_device_.upload(C_);
     }
-    // Downloads C. Returns "", or where the kernel wrote outside C, or that it changed A or B.
-    std::string fetch() {
+    // Downloads C. Throws Failure(kWrongResult) if the kernel wrote outside C or changed A or B.
+    void fetch() {
+        if (const std::string wrong = damage(); !wrong.empty()) throw Failure(kWrongResult, wrong);
+    }
+
+    Shape shape;
+    InArray A_device, B_device;
+    std::vector<In> A, B;
+
+private:
+    static constexpr float kGuardValue = 0.1234567f;
+
+    // Downloads C. Returns "", or what the kernel did besides computing it.
+    std::string damage() {
         C_device_.download(C_);
         const float guard = float(Out(kGuardValue));
         for (size_t i = 0; i < guard_; ++i) {
@@ -89,13 +115,6 @@ struct OperandsIn {
         }
         return changed(A_device, A) ? "A was changed" : changed(B_device, B) ? "B was changed" : "";
     }
-
-    Shape shape;
-    InArray A_device, B_device;
-    std::vector<In> A, B;
-
-private:
-    static constexpr float kGuardValue = 0.1234567f;
 
     // Fills A and B, and uploads them after thinning the rows of A, so that a sum has no more than
     // `most_terms`: of neighbours all but one become zero, another one in the next row. Which one
@@ -123,3 +142,20 @@ private:
     OutArray C_device_;
     std::vector<Out> C_;
 };
+
+// Verifies the product that `multiply` computes on the operands, and waits for: on integers C must equal
+// A * B, on reals it must stay within the error bound. Returns the largest error / bound. Throws Failure.
+template <class InArray, class OutArray>
+double verify_product(OperandsIn<InArray, OutArray>& x, const Arithmetic& arithmetic, uint32_t seed,
+                      const std::function<void()>& multiply) {
+    x.set_integers(seed, arithmetic);
+    x.clear();
+    multiply();
+    x.fetch();
+    check_exact(x.shape, x.A, x.B, x.C());
+    x.set_reals(seed, arithmetic);
+    x.clear();
+    multiply();
+    x.fetch();
+    return check_accuracy(x.shape, x.A, x.B, x.C(), arithmetic.unit_roundoff);
+}

@@ -164,8 +164,7 @@ static std::string nearest_option(Text word, const OptionTable& options) {
     return nearest;
 }
 
-// Returns false if the help or the description is asked for, which are then printed.
-static bool parse_command_line(const Program& program, int argc, char** argv) {
+bool parse_command_line(const Program& program, int argc, char** argv) {
     const OptionTable& options = program.options;
     for (int i = 1; i < argc; ++i) {
         const std::string word = argv[i];
@@ -231,12 +230,11 @@ static void print_error(const std::string& lines) {
     std::fflush(stdout);
 }
 
-int run_program(const Program& program, int argc, char** argv, const std::function<void()>& body) {
-    std::string wrong = program.name + ": ";
+int print_exception(Text name) {
+    std::string wrong = name + ": ";
     ExitCode code = kDeviceFailed;
     try {
-        if (parse_command_line(program, argc, argv)) body();
-        return kVerified;
+        throw;
     } catch (const Failure& failure) {
         wrong += failure.what();
         code = failure.code;
@@ -254,6 +252,15 @@ int run_program(const Program& program, int argc, char** argv, const std::functi
         wrong = "\033[31m" + wrong + "\033[0m";
     print_error(wrong);
     return code;
+}
+
+int run_program(const Program& program, int argc, char** argv, const std::function<void()>& body) {
+    try {
+        if (parse_command_line(program, argc, argv)) body();
+        return kVerified;
+    } catch (...) {
+        return print_exception(program.name);
+    }
 }
 
 OptionTable run_options(RunOptions& o, int most_repeats) {
@@ -282,7 +289,8 @@ OptionTable product_options(Options& o, Text default_size) {
          [&o](Text name) { o.gpu = gpu_named(parse_choice(name, gpu_names())); }},
         {"--limits", "FILE", "predict from what roofline measured and wrote to FILE (its --csv)",
          [&o](Text file) { o.gpu = read_limits(file); }}};
-    return options += run_options(o, 10000);
+    add_options(options, run_options(o, 10000));
+    return options;
 }
 
 std::vector<Shape> shapes_of(const Options& o, Shape otherwise) {
@@ -310,6 +318,7 @@ Columns begin_table(const std::vector<Shape>& shapes, const Columns& columns) {
     if (one) std::printf("M x N x K = %s; ", to_string(shapes[0]).c_str());
     std::printf("a stage is verified before its row appears\n");
     Columns table = {{"stage", "stage", -21, row_name}};
-    if (!one) table += {{"m", "M", 8}, {"n", "N", 7}, {"k", "K", 7}};
-    return table += columns;
+    if (!one) table.insert(table.end(), {{"m", "M", 8}, {"n", "N", 7}, {"k", "K", 7}});
+    table.insert(table.end(), columns.begin(), columns.end());
+    return table;
 }

@@ -23,6 +23,9 @@ struct Option {
     Setter set;
 };
 using OptionTable = std::vector<Option>;
+inline void add_options(OptionTable& table, const OptionTable& more) {
+    table.insert(table.end(), more.begin(), more.end());
+}
 
 // An integer in [low, high]; one of the texts that are accepted.
 long long parse_number(const std::string& text, long long low, long long high);
@@ -55,8 +58,15 @@ struct Program {
     std::vector<int> multiples = {};  // M, N and K must be multiples of these
 };
 
-// Sets what the command line says, then runs `body`; or prints the help or the description, which takes
-// no GPU. Returns the exit code; a Failure is a line on stderr, "NAME: what was wrong".
+// Sets what the command line says. Returns false if it asks for the help or the description, which are then
+// printed. Throws Failure(kBadCommandLine).
+bool parse_command_line(const Program& program, int argc, char** argv);
+
+// Prints the exception that is being handled as a line on stderr, "NAME: what was wrong". Returns the exit
+// code.
+int print_exception(const std::string& name);
+
+// Parses the command line, runs `body`, and prints what goes wrong. Returns the exit code.
 int run_program(const Program& program, int argc, char** argv, const std::function<void()>& body);
 
 // What a person can ask of any program that verifies and measures.
@@ -75,7 +85,6 @@ struct Options : RunOptions {
     uint32_t seed = 1;
     std::optional<Gpu> gpu;  // predict for this GPU rather than for the one at hand
     bool bf16 = false;  // operands of bfloat16 in place of FP16
-    bool large_indices = false;  // emulator: only check that indices do not overflow
     bool rested = false;  // GPU: no times without a rest
     bool lines = false;  // emulator: print the traffic of every source line
     std::string lines_csv;  // emulator: the file for that traffic; empty: none

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <string>
-#include <type_traits>
 #include <vector>
 
 #include "common/errors.h"
@@ -11,12 +10,8 @@ struct Cell {
     std::string column, value;
 };
 using Row = std::vector<Cell>;  // all columns of the CSV
-
-// Appends `more` to a row, a table or another vector. Only `to` says what T is.
-template <class T>
-std::vector<T>& operator+=(std::vector<T>& to, const std::vector<std::common_type_t<T>>& more) {
-    to.insert(to.end(), more.begin(), more.end());
-    return to;
+inline void add_cells(Row& row, const Row& more) {
+    row.insert(row.end(), more.begin(), more.end());
 }
 
 // How a column is shown on a terminal. Columns that no table shows are in the CSV and in --wide.

@@ -10,6 +10,15 @@
 
 namespace fs = std::filesystem;
 
+Traffic stated_traffic(const Facts& facts, double M, double N, double K, int in_bytes,
+                       int out_bytes) {
+    if (!facts.loaded_elements) return {};
+    const double of_c = M * N;
+    const double more = facts.stored_elements ? facts.stored_elements(M, N, K) - of_c : 0;
+    return {in_bytes * facts.loaded_elements(M, N, K), out_bytes * of_c + sizeof(float) * more,
+            facts.shared_loaded_bytes ? facts.shared_loaded_bytes(M, N, K) : 0};
+}
+
 double attainable_gflops(const Gpu& gpu, const Arithmetic& arithmetic, double flop_per_byte,
                          double shared_flop_per_byte) {
     const double by_device = gpu.limit(gpu.memory(arithmetic)) * flop_per_byte;
@@ -34,11 +43,11 @@ void add_prediction(Row& row, double flop, const Traffic& traffic, const Arithme
     const double device = bytes > 0 ? flop / bytes : 0;
     const double shared = traffic.shared > 0 ? flop / traffic.shared : 0;
     const double predicted = attainable_gflops(gpu, arithmetic, device, shared);
-    row += {
-        {"flop_per_byte", figure(device, "%.2f")},
-        {"shared_flop_per_byte", figure(shared, "%.2f")},
-        {"predicted_gflops", figure(predicted)},
-        {"measured_of_predicted", figure(predicted > 0 ? measured_gflops / predicted : 0, "%.2f")}};
+    add_cells(row, {{"flop_per_byte", figure(device, "%.2f")},
+                    {"shared_flop_per_byte", figure(shared, "%.2f")},
+                    {"predicted_gflops", figure(predicted)},
+                    {"measured_of_predicted",
+                     figure(predicted > 0 ? measured_gflops / predicted : 0, "%.2f")}});
 }
 
 static fs::path root() { return fs::path(__FILE__).parent_path().parent_path(); }

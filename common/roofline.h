@@ -32,6 +32,10 @@ struct Traffic {
     double loaded = -1, stored = -1, shared = -1;
 };
 
+// What a stage states in its facts. in_bytes, out_bytes: of an element of A and B, of C.
+Traffic stated_traffic(const Facts& facts, double M, double N, double K, int in_bytes,
+                       int out_bytes);
+
 // GFLOP/s that the roofline allows: the lowest of the limits of arithmetic, global memory (device
 // memory or L2) and shared memory. 0: no figure for this arithmetic on this GPU. flop_per_byte: of
 // global memory, loads and stores; shared_flop_per_byte: of loads, 0 if there are none.

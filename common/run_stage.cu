@@ -1,7 +1,7 @@
 // The program of a stage, from its main() down to its kernel.
 //
 // A stage hands over a launcher, C = A * B for row-major matrices on the device, and its facts.
-// run_stage(), at the end, reads the command line. run_shapes() then takes each shape in turn:
+// run_stage(), at the end, reads the command line. run_cases() then takes each shape in turn:
 //
 //   operands   A and B are filled, C with NaN, and C lies between guards            operands.h
 //   verify     on integers C must be equal, on reals within a proven bound          verify.h
@@ -9,11 +9,20 @@
 //   predict    the roofline says how fast it could be                               roofline.h
 //   report     a row in the table and in the CSV                                    report.h
 #include <cctype>
+#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
+#include <string>
+#include <vector>
 
+#include "common/checked_launch.h"
+#include "common/device.h"
 #include "common/machine.h"
+#include "common/operands.h"
+#include "common/options.h"
+#include "common/report.h"
 #include "common/stage.h"
+#include "common/verify.h"
 
 // The name of a stage: 05_double_buffer for 05_double_buffer/matmul.cu, 04_unroll/1_name for a step
 // of a chapter, half2 for any other program such as 06_wmma/half2.cu.
@@ -22,15 +31,6 @@ static std::string stage_name(const char* source) {
     const std::string folder = path.parent_path().filename(), file = path.stem();
     if (file == "matmul") return folder;
     return std::isdigit(file[0]) ? folder + "/" + file : file;
-}
-
-Traffic Product::traffic() const {
-    if (!facts.loaded_elements) return {};
-    const auto [M, N, K] = shape;
-    const double of_c = double(M) * N;
-    const double more = facts.stored_elements ? facts.stored_elements(M, N, K) - of_c : 0;
-    return {in_bytes * facts.loaded_elements(M, N, K), out_bytes * of_c + sizeof(float) * more,
-            facts.shared_loaded_bytes ? facts.shared_loaded_bytes(M, N, K) : 0};
 }
 
 // A launcher may call exit(), which must not pass for a verdict.
@@ -49,22 +49,25 @@ struct Case {
     bool reported;  // in a row
 };
 
-static bool is_multiple(Shape s, const Facts& facts) {
-    const auto& [m, n, k] = facts.multiples;
-    return s.M % m == 0 && s.N % n == 0 && s.K % k == 0;
-}
-
 // The least shape that the launcher takes and that is no smaller.
 static Shape rounded_up(Shape s, const Facts& facts) {
     const auto& [m, n, k] = facts.multiples;
     return {ceil_div(s.M, m) * m, ceil_div(s.N, n) * n, ceil_div(s.K, k) * k};
 }
 
+// Throws Failure(kBadCommandLine) unless the launcher takes that shape.
+static void check_multiples(Shape s, const Facts& facts) {
+    const auto& [m, n, k] = facts.multiples;
+    if (s.M % m || s.N % n || s.K % k)
+        throw Failure(kBadCommandLine, format("%s: takes only multiples of %d x %d x %d",
+                                              to_string(s).c_str(), m, n, k));
+}
+
 // Whether the form takes that shape, as the launcher says.
-static bool takes(Product product, const FormFacts& form, Shape shape) {
-    only_form = form.name, product.shape = shape;
+static bool takes(const Facts& facts, const FormFacts& form, Shape s) {
+    only_form = form.name;
     try {
-        product.traffic();
+        if (facts.loaded_elements) facts.loaded_elements(s.M, s.N, s.K);
     } catch (const NotTaken&) {
         return false;
     }
@@ -74,19 +77,19 @@ static bool takes(Product product, const FormFacts& form, Shape shape) {
 // The shapes that are asked for. Before the default, or with --all-forms, what they may leave out:
 // guards that act, and forms that the launcher does not choose there.
 static std::vector<Case> cases_of(const Options& options, const std::vector<Shape>& asked,
-                                  const Product& product) {
+                                  const Facts& facts) {
     std::vector<Case> cases;
     const std::string form_asked = only_form;
     const bool by_default = options.sizes.empty() && !options.m && !options.n && !options.k;
     if (form_asked.empty() && by_default)
         for (const Shape& s : Machine::kBeforeDefault)
-            cases.push_back({rounded_up(s, product.facts), "", false});
+            cases.push_back({rounded_up(s, facts), "", false});
     if (form_asked.empty() && (by_default || options.all_forms))
-        for (const FormFacts& form : product.facts.forms) {
+        for (const FormFacts& form : facts.forms) {
             const std::vector<Shape> shapes = Machine::shapes_for(form, options.all_forms);
             const size_t before = cases.size();
             for (const Shape& s : shapes)
-                if (takes(product, form, s)) cases.push_back({s, form.name, false});
+                if (takes(facts, form, s)) cases.push_back({s, form.name, false});
             if (cases.size() == before && !shapes.empty())
                 throw Failure(kWrongResult, "the form " + form.name + " takes no shape");
         }
@@ -94,88 +97,134 @@ static std::vector<Case> cases_of(const Options& options, const std::vector<Shap
     return cases;
 }
 
-// Verifies and measures each shape; throws Failure.
+// C = A * B, once: launches, waits, and fetches C. Throws Failure.
 template <class In, class Out>
-static void run_shapes(Launcher<In, Out> launch, const Facts& facts, const Options& options,
-                       const std::string& name) {
-    const auto multiply = [=](Shape s, Matrices x) {
-        launch(s.M, s.N, s.K, static_cast<In*>(x.A), static_cast<In*>(x.B), static_cast<Out*>(x.C));
-    };
-    Product product = {name, facts, sizeof(In), sizeof(Out), options.bf16, multiply};
-    Machine machine(options, facts);
-    if (options.large_indices) return verify_large_indices(product);
+static void multiply(Launcher<In, Out> launch, Operands<In, Out>& x) {
+    const auto [M, N, K] = x.shape;
+    x.clear();
+    launch(M, N, K, x.A_device.data(), x.B_device.data(), x.C_device());
+    finish_launch();
+    x.fetch();
+}
+
+// Verifies and measures each case. Throws Failure.
+template <class In, class Out>
+static void run_cases(Launcher<In, Out> launch, const Facts& facts, const Options& options,
+                      const std::string& name) {
     const std::vector<Shape> asked =
         shapes_of(options, rounded_up(square(Machine::kDefaultSize), facts));
-    const auto& [m, n, k] = facts.multiples;
-    for (const Shape& s : asked)
-        if (!is_multiple(s, facts))
-            throw Failure(kBadCommandLine, format("%s: takes only multiples of %d x %d x %d",
-                                                  to_string(s).c_str(), m, n, k));
+    for (const Shape& s : asked) check_multiples(s, facts);
+    Machine machine(options, facts);
     Report report(options.csv, begin_table(asked, machine.columns()), options.wide);
-    const std::vector<Case> cases = cases_of(options, asked, product);
-    for (const Case& each : cases)
-        doing(each.form + (each.form.empty() ? "" : " ") + to_string(each.shape), [&] {
-            const Shape s = product.shape = each.shape;
-            only_form = each.form;
+    const std::vector<Case> cases = cases_of(options, asked, facts);
+    for (const Case& each : cases) {
+        only_form = each.form;
+        try {
+            // Operands
+            const Shape s = each.shape;
             Operands<In, Out> x(s, machine.guard());
-            product.at = {x.A_device.data(), x.B_device.data(), x.C_device()};
+            const Product product = {name,
+                                     facts,
+                                     s,
+                                     sizeof(In),
+                                     sizeof(Out),
+                                     options.bf16,
+                                     x.A_device.data(),
+                                     x.B_device.data(),
+                                     x.C_device()};
+
+            // Verify, on integers in each order of the threads
             progress(product.name() + ": verifying " + each.form);
-            const auto launch_and_wait = [&] {
-                multiply(s, product.at);
-                finish_launch();
-            };
-            verify_integers(x, facts.arithmetic, options.seed, launch_and_wait,
-                            [&](auto& verify) { machine.verify_in_each_order(product, verify); });
-            const bool one_of_many = !each.form.empty() && !each.reported;  // all add alike
-            if (one_of_many) return;
-            const double error = verify_reals(x, facts.arithmetic, options.seed, launch_and_wait);
-            if (!each.reported) return;
+            x.set_integers(options.seed, facts.arithmetic);
+            machine.begin_counting(product);
+            for (int order = 0; order < thread_orders(); ++order) {
+                const LaunchWatch watch(order, options.seed);
+                try {
+                    multiply(launch, x);
+                    check_exact(s, x.A, x.B, x.C());
+                    watch.end(product.traffic());
+                } catch (const Failure& failure) {
+                    throw watch.explained(failure);
+                }
+            }
+            machine.end_counting();
+            if (!each.reported && !each.form.empty()) continue;  // all forms add alike
+
+            // Verify, on reals
+            x.set_reals(options.seed, facts.arithmetic);
+            multiply(launch, x);
+            const double error = check_accuracy(s, x.A, x.B, x.C(), facts.arithmetic.unit_roundoff);
+            if (!each.reported) continue;
+
+            // Measure, predict and report
             Row row = row_of(name, s, error);
             if (!options.verify_only) x.set_timed(options.seed);
-            machine.measure(product, row);
-            row += {{"form", facts.chosen ? facts.chosen(s.M, s.N, s.K) : "-"}};
+            const Launch again = [&] {
+                launch(s.M, s.N, s.K, x.A_device.data(), x.B_device.data(), x.C_device());
+            };
+            machine.measure(product, again, row);
+            add_cells(row, {{"form", facts.chosen ? facts.chosen(s.M, s.N, s.K) : "-"}});
             report.add(row);
             machine.after_row();
-        });
+        } catch (const Failure& failure) {
+            throw failure.in(each.form + (each.form.empty() ? "" : " ") + to_string(each.shape));
+        }
+    }
     if (cases.size() > asked.size() && !facts.forms.empty())
         std::printf("  each of its %zu forms was verified\n", facts.forms.size());
-    machine.end(product);
+    machine.end(facts);
     report.save();
+}
+
+// What a stage's command line takes, which sets `options`.
+static Program program_of(const std::string& name, const char* type, const Facts& facts,
+                          Options& options) {
+    Program program;
+    program.name = name;
+    program.about =
+        "C = A * B for row-major A (M x K), B (K x N), C (M x N); verifies, then times.";
+    program.examples = "Examples:  " + name +
+                       " --sizes 1024:8192:1024 --csv ladder.csv\n           " + name +
+                       " -m 37 -n 129 -k 65 --verify-only";
+    program.kind = "stage";
+    program.build = kBuild;
+    program.types = {type};
+    program.multiples.assign(facts.multiples.begin(), facts.multiples.end());
+    for (const FormFacts& form : facts.forms) program.forms.push_back(form.name);
+
+    OptionTable& table = program.options;
+    table = product_options(options, std::to_string(Machine::kDefaultSize));
+    table.push_back(device_option(options.device));
+    if (facts.bf16) {
+        program.types.push_back("bf16");
+        table.push_back({"--bf16", "", "A and B of bfloat16 instead of FP16", flag(options.bf16)});
+    }
+    if (!program.forms.empty())
+        table.push_back({"--form", "NAME", "launch this form, whichever would be chosen",
+                         [forms = program.forms](const std::string& value) {
+                             only_form = parse_choice(value, forms);
+                         }});
+    add_options(table, Machine::options(options));
+    return program;
 }
 
 template <class In, class Out>
 int run_stage(Launcher<In, Out> launch, const Facts& facts, int argc, char** argv,
               const char* source) {
     const std::string name = stage_name(source);
-    [[maybe_unused]] static const int once = std::atexit(refuse_exit);
     Options options;
-    OptionTable table = product_options(options, std::to_string(Machine::kDefaultSize));
-    table.push_back(device_option(options.device));
-    if (facts.bf16)
-        table.push_back({"--bf16", "", "A and B of bfloat16 instead of FP16", flag(options.bf16)});
-    std::vector<std::string> forms;
-    for (const FormFacts& form : facts.forms) forms.push_back(form.name);
-    if (!forms.empty())
-        table.push_back({"--form", "NAME", "launch this form, whichever would be chosen",
-                         [=](auto& value) { only_form = parse_choice(value, forms); }});
-    const auto& [m, n, k] = facts.multiples;
-    Program program = {
-        name,
-        "C = A * B for row-major A (M x K), B (K x N), C (M x N); verifies, then times.",
-        table += Machine::options(options),
-        "Examples:  " + name + " --sizes 1024:8192:1024 --csv ladder.csv\n           " + name +
-            " -m 37 -n 129 -k 65 --verify-only",
-        "stage",
-        kBuild};
-    program.types = {sizeof(In) == 4 ? "fp32" : "fp16"};
-    if (facts.bf16) program.types.push_back("bf16");
-    program.forms = forms;
-    program.multiples = {m, n, k};
-    const int code = run_program(program, argc, argv, [&] {
-        without_verdict = name.c_str();
-        if (options.bf16) run_shapes(facts.bf16, facts, options, name + " bf16");
-        else run_shapes(launch, facts, options, name);
-    });
+    const Program program = program_of(name, sizeof(In) == 4 ? "fp32" : "fp16", facts, options);
+    [[maybe_unused]] static const int once = std::atexit(refuse_exit);
+    int code = kVerified;
+    try {
+        if (parse_command_line(program, argc, argv)) {
+            without_verdict = name.c_str();
+            if (options.bf16) run_cases(facts.bf16, facts, options, name + " bf16");
+            else run_cases(launch, facts, options, name);
+        }
+    } catch (...) {
+        code = print_exception(name);
+    }
     without_verdict = nullptr;
     return code;
 }

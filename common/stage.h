@@ -5,8 +5,8 @@
 #include <cuda_fp16.h>
 #include <cuda_runtime.h>
 
-#include <cmath>
 #include <limits>
+#include <string>
 
 #include "common/errors.h"
 #include "common/facts.h"

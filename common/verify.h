@@ -6,7 +6,6 @@
 #include <cmath>
 #include <cstdint>
 #include <cstring>
-#include <functional>
 #include <random>
 #include <string>
 #include <vector>
@@ -145,47 +144,4 @@ double check_accuracy(Shape s, const std::vector<In>& A, const std::vector<In>& 
             if (bound > 0) worst = std::max(worst, error / bound);
         }
     return worst;
-}
-
-using Verify = std::function<void()>;
-
-// Launches the product on the operands x, fetches C, and throws Failure if that finds a mistake.
-template <class X>
-void launch_on(X& x, const std::function<void()>& multiply) {
-    x.clear();
-    multiply();
-    if (const std::string wrong = x.fetch(); !wrong.empty()) throw Failure(kWrongResult, wrong);
-}
-
-// Verifies the product that `multiply` computes on the operands x, and waits for: on integers C
-// must equal A * B. `in_each_order` repeats that with the threads in other orders, where it can.
-// Throws Failure.
-template <class X>
-void verify_integers(X& x, const Arithmetic& arithmetic, uint32_t seed,
-                     const std::function<void()>& multiply,
-                     const std::function<void(const Verify&)>& in_each_order) {
-    x.set_integers(seed, sizeof(*x.C()) == 2 ? kHalf2.exact_limit : arithmetic.exact_limit);
-    in_each_order([&] {
-        launch_on(x, multiply);
-        check_exact(x.shape, x.A, x.B, x.C());
-    });
-}
-
-// The same on reals, where C must stay within the error bound. Returns the largest error / bound.
-// Throws Failure.
-template <class X>
-double verify_reals(X& x, const Arithmetic& arithmetic, uint32_t seed,
-                    const std::function<void()>& multiply) {
-    x.set_reals(seed, arithmetic.unit_roundoff);
-    launch_on(x, multiply);
-    return check_accuracy(x.shape, x.A, x.B, x.C(), arithmetic.unit_roundoff);
-}
-
-// Both. Returns the largest error / bound.
-template <class X>
-double verify_product(
-    X& x, const Arithmetic& arithmetic, uint32_t seed, const std::function<void()>& multiply,
-    const std::function<void(const Verify&)>& in_each_order = [](auto& verify) { verify(); }) {
-    verify_integers(x, arithmetic, seed, multiply, in_each_order);
-    return verify_reals(x, arithmetic, seed, multiply);
 }

@@ -95,7 +95,7 @@ TEST(Harness, Halves) {
 TEST(Harness, IntegersStayExactInHalves) {
     const Shape s = {9, 2, 5000};
     Operands<half, half> x(s);
-    x.set_integers(1, kHalf2.exact_limit);
+    x.set_integers(1, kHalf2);
     std::vector<bool> used(s.K, false);
     for (int row = 0; row < s.M; ++row) {
         float sum = 0;
@@ -115,7 +115,7 @@ TEST(Harness, IntegersStayExactInHalves) {
 TEST(Harness, KeptElementsHaveNoStride) {
     const Shape s = {1, 1, 200000};
     Operands<half, half> x(s);
-    x.set_integers(1, kHalf2.exact_limit);
+    x.set_integers(1, kHalf2);
     int kept = 0;
     std::vector<int> residues(64);
     for (int k = 0; k < s.K; ++k)
@@ -131,7 +131,7 @@ void expect_sharp(const Arithmetic& arithmetic) {
     for (const int K : {1, 2, 457, 458, 1420, 1421, 5000, 1 << 20, int(kMaxK)}) {
         const Shape s = {3, 1, K};
         Operands<In, Out> x(s);
-        x.set_reals(1, arithmetic.unit_roundoff);
+        x.set_reals(1, arithmetic);
         std::vector<Out> right(3), zero(3, Out(0.0f)), small(3);
         for (int row = 0; row < 3; ++row) {
             double sum = 0;
@@ -160,7 +160,7 @@ TEST(Harness, TheErrorBoundIsSharpForEveryK) {
 // Two units of the last place are more than the rounding of FP32 sums.
 TEST(Harness, HalvesOfFloatSumsAreRoundedOnce) {
     Operands<half, half> x({1, 1, 3});
-    x.set_reals(1, kWgmma.unit_roundoff);
+    x.set_reals(1, kWgmma);
     float sum = 0;
     for (int k = 0; k < 3; ++k) sum += float(x.A[k]) * float(x.B[k]);
     const half right = sum, wrong = float(right) * (1 + 0x1p-9f);

@@ -1,12 +1,24 @@
-// --large-indices: a stage is right at both ends of matrices with more than 2^32 elements. Only the
-// first and the last block run: an index that was cut to 32 bits reads or writes the wrong place, as
-// on a GPU.
+// A stage is right at both ends of matrices with more than 2^32 elements. Only the first and the last
+// block run: an index that was cut to 32 bits reads or writes the wrong place, as on a GPU.
+//
+// A test program is a stage's own object, linked with this one: its run_stage() takes the place of the
+// harness's. It takes --bf16 and --form as that does.
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 #include <sys/mman.h>
 
-#include "common/explained.h"
-#include "common/machine.h"
+#include <algorithm>
+#include <cstdint>
+#include <cstdio>
+#include <memory>
+#include <string>
+
+#include "common/checked_launch.h"
+#include "common/device.h"
+#include "common/errors.h"
+#include "common/options.h"
+#include "common/stage.h"
+#include "common/verify.h"
 #include "emulator/emulator.h"
 
 constexpr int kLong = 640000000;  // a multiple of every tile; times 7 it exceeds 2^32
@@ -26,10 +38,9 @@ struct SparseMatrix {
         void* const all = mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
                                MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
         if (all == MAP_FAILED)
-            throw Failure(kDeviceFailed,
-                          format("--large-indices: %zu GiB of addresses, not memory, can't be had; "
-                                 "see ulimit -v and vm.overcommit_memory",
-                                 bytes >> 30));
+            throw Failure(kDeviceFailed, format("%zu GiB of addresses, not memory, can't be had; "
+                                                "see ulimit -v and vm.overcommit_memory",
+                                                bytes >> 30));
         memory.reset(all, [=](void* memory) { munmap(memory, bytes); });
         data = static_cast<T*>(all) + kBefore;
     }
@@ -51,7 +62,7 @@ struct SparseMatrix {
 // Returns false if the launch took too long, as where few blocks compute all of C in turns: nothing is
 // known then.
 template <class In, class Out>
-static bool verify_ends(const Product& product, Shape s) {
+static bool verify_ends(Launcher<In, Out> launch, Shape s) {
     const auto a = [](int row, int k) { return (row * 7 + k * 3) % 5 - 2; };
     const auto b = [](int k, int col) { return (k * 5 + col * 3) % 7 - 3; };
     const SparseMatrix<In> A(s.M, s.K), B(s.K, s.N);
@@ -64,10 +75,13 @@ static bool verify_ends(const Product& product, Shape s) {
     const bool long_sums = s.K == kLong;
     for (const int multiprocessors : {1, 1 << 30}) {
         emulator::run_ends_only(multiprocessors, long_sums ? kOfSums : kAccesses, long_sums);
-        explained("at both ends", [&] {
-            product.multiply(s, {A.data, B.data, C.data});
+        const LaunchWatch watch("at both ends");
+        try {
+            launch(s.M, s.N, s.K, A.data, B.data, C.data);
             finish_launch();
-        });
+        } catch (const Failure& failure) {
+            throw watch.explained(failure);
+        }
         emulator::run_ends_only(0);
         if (found(*C.data) != "was not written") break;
     }
@@ -81,27 +95,41 @@ static bool verify_ends(const Product& product, Shape s) {
     return true;
 }
 
-void verify_large_indices(const Product& product) {
+// Long and wide matrices, each with 16-byte-aligned rows and without. K of the wide ones exceeds the
+// depth of every tile.
+template <class In, class Out>
+static void verify_all(Launcher<In, Out> launch, const Facts& facts) {
     std::string not_tried;
-    // Long and wide matrices, each with 16-byte-aligned rows and without. K of the wide ones
-    // exceeds the depth of every tile.
     for (const Shape& s :
          {Shape{kLong, 8, 8}, Shape{kLong, 7, 7}, Shape{kLong, 7, 8}, Shape{8, kLong, 72},
           Shape{7, kLong - 1, 71}, Shape{8, 8, kLong}, Shape{7, 7, kLong}}) {
         if (s.K == kLong && !emulator::tracing()) continue;
-        const auto stored = product.facts.stored_elements;  // large copies would take real memory
+        const auto stored = facts.stored_elements;  // large copies would take real memory
         if (stored && stored(s.M, s.N, s.K) > double(s.M) * s.N + 1000) continue;
-        const bool tried = doing(to_string(s), [&] {
-            if (product.in_bytes == 4) return verify_ends<float, float>(product, s);
-            if (product.bf16) return verify_ends<__nv_bfloat16, float>(product, s);
-            if (product.out_bytes == 4) return verify_ends<half, float>(product, s);
-            return verify_ends<half, half>(product, s);
-        });
+        const bool tried = doing(to_string(s), [&] { return verify_ends(launch, s); });
         if (!tried) not_tried += (not_tried.empty() ? "" : ", ") + to_string(s);
     }
     if (!not_tried.empty())
         throw Failure(kNoGpu, format("not tried: %s: its blocks go on after %.0f million accesses",
                                      not_tried.c_str(), kAccesses * 1e-6));
-    std::printf("%s: right at both ends of matrices with more than 2^32 elements\n",
-                product.stage.c_str());
+    std::printf("right at both ends of matrices with more than 2^32 elements\n");
 }
+
+template <class In, class Out>
+int run_stage(Launcher<In, Out> launch, const Facts& facts, int argc, char** argv, const char*) {
+    bool bf16 = false;
+    const OptionTable options = {
+        {"--bf16", "", "A and B of bfloat16 instead of FP16", flag(bf16)},
+        {"--form", "NAME", "launch this form", [](const std::string& name) { only_form = name; }}};
+    const Program program = {
+        "indices", "verifies a stage at more than 2^32 elements", options, "", "stage", "emulator"};
+    return run_program(program, argc, argv, [&] {
+        select_device(0);
+        if (bf16) verify_all(facts.bf16, facts);
+        else verify_all(launch, facts);
+    });
+}
+
+template int run_stage(Launcher<float, float>, const Facts&, int, char**, const char*);
+template int run_stage(Launcher<half, float>, const Facts&, int, char**, const char*);
+template int run_stage(Launcher<half, half>, const Facts&, int, char**, const char*);

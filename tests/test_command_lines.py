@@ -53,7 +53,6 @@ ROWS = [
 
     (STAGE, "both", "--bf16", 2, "--bf16"),
     (STAGE, "cpu", "--lines", 2, "--lines build"),
-    (STAGE, "gpu", "--large-indices", 2, "--large-indices build"),
     ("roofline", "cpu", "--clock", 2, "--clock build"),
     ("custom_load", "cpu", "--arch sm_70", 3, "sm_75"),
     (FRAGMENT, "cpu", "--type float", 2, "--type accumulator"),

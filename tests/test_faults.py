@@ -36,9 +36,11 @@ class Subject:
         small = ",".join(shape for shape in shapes if work(shape) < 5)
         sizes = [("--sizes", each, "--verify-only") for each in (small, *(shape for shape in shapes if work(shape) >= 5))]
         # Another program is checked by its results first of all.
-        words = [*sizes, ("--large-indices",)] if self.is_product else [OTHERS[program.name]]
+        words = sizes if self.is_product else [OTHERS[program.name]]
         builds = ("trace", "asan") if self.is_product else ("plain", "trace")
         self.runs, self.noticed = [(build, each) for build in builds for each in words], set()
+        if self.is_product:
+            self.runs.insert(len(sizes), ("indices", ()))
 
     def places(self):
         return [fault for file in files_of(self.program) for fault in in_file(file, device_only=not self.is_product)]
@@ -70,7 +72,7 @@ class Subject:
         if fault.kind == "type":
             runs = [("trace", ("--bf16", *runs[0][1]))]
         if fault.kind == "wide":
-            runs = sorted(runs, key=lambda run: "--large-indices" not in run[1])
+            runs = sorted(runs, key=lambda run: run[0] != "indices")
         for run in runs:
             if said := self.said(fault, *run):
                 self.noticed.add(run)

@@ -14,7 +14,14 @@
 #include <random>
 
 #include "06_wmma/tests/types.cuh"
+#include "common/benchmark.h"
+#include "common/checked_launch.h"
+#include "common/device.h"
+#include "common/errors.h"
 #include "common/gpu_timer.h"
+#include "common/options.h"
+#include "common/report.h"
+#include "common/verify.h"
 
 constexpr int kChain = 1 << 16;  // products of a timed launch: a millisecond or more
 
@@ -216,7 +223,7 @@ struct TypesTable {
                                                                : "native"},
                    {"ns_each", o.ns > 0 ? format("%.1f", o.ns) : "-"},
                    {"result", result}};
-        row += timer.where();
+        add_cells(row, timer.where());
         if (!kEmulated) add_clocks(row, o.clocks);
         report.add(row);
         if (result.find(": ") != result.npos && o.wrong.empty()) ++reasons[result];

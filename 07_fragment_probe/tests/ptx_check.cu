@@ -11,8 +11,12 @@
 #include "07_fragment_probe/chip.h"
 #include "07_fragment_probe/tests/boxes.h"
 #include "07_fragment_probe/tests/products.h"
+#include "common/benchmark.h"
+#include "common/checked_launch.h"
+#include "common/device.h"
+#include "common/errors.h"
+#include "common/options.h"
 #include "common/ptx/hopper.cuh"
-#include "common/report.h"
 #include "common/tensor_map.h"
 
 using Words = std::vector<unsigned>;  // registers: those of lane 0, then those of lane 1, ...

@@ -16,9 +16,8 @@ def test_a_form_refuses_what_it_does_not_take():
 
 
 def test_each_form_of_fp32_has_large_indices():
-    fp32 = program("fp32_cpu_trace")
-    forms = re.findall(r"\d+x\d+", call(fp32, "--form", "none of them").stderr)
+    forms = re.findall(r"\d+x\d+", call(program("fp32_cpu_trace"), "--form", "none of them").stderr)
     assert forms
     for form in forms:
-        run = call(fp32, "--form", form, "--large-indices")
+        run = call(program("fp32_indices"), "--form", form)
         assert not run.returncode, run.stderr

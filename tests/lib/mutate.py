@@ -132,6 +132,15 @@ def build(folder, chapter, program, variant="plain", *options):
     return made
 
 
+@functools.lru_cache(None)
+def with_large_indices(traced):
+    """The test of large indices (tests/large_indices.cpp) of a program that build() has made, traced; its path."""
+    made = traced.with_name(f"{traced.name}_indices")
+    libraries = [BUILD / "tests/liblarge_indices.a", *how()["link"]["trace"]]
+    subprocess.run([how()["compiler"], traced.with_suffix(".o"), "-o", made, *libraries], check=True)
+    return made
+
+
 class Planted:
     """The faults of a program of a chapter in as few compiled copies as possible."""
 
@@ -156,11 +165,17 @@ class Planted:
         return build(tree(self.chapter, [fault]), self.chapter, self.program, variant, "-O1")
 
     def run(self, fault, variant, *words, timeout=600):
-        """Runs the program with that fault, or with none. A program that does not end has failed. Throws Refused."""
-        path, faults = self.together(variant)
+        """Runs the program with that fault, or with none. A program that does not end has failed. Throws Refused.
+
+        variant: a build, or "indices", the test of large indices.
+        """
+        compiled = "trace" if variant == "indices" else variant
+        path, faults = self.together(compiled)
         number = faults.index(fault) + 1 if fault in faults else 0
         if fault and not number:
-            path = self.alone(fault, variant)
+            path = self.alone(fault, compiled)
+        if variant == "indices":
+            path = with_large_indices(path)
         try:
             return subprocess.run([str(word) for word in (path, *words)], capture_output=True, text=True, errors="replace",
                                   timeout=timeout, env={**os.environ, "ASAN_OPTIONS": "detect_leaks=0", "FAULT": str(number)})
