@@ -17,12 +17,7 @@ KINDS = {
     "false": "a condition, or one that || joins to others, is false",
     "min": "one of the two in min() or max() is taken",
     "zero": "a variable that begins as zeros begins as NaN",
-    "start": "an integer that a loop carries on begins with its last bit flipped",
-    "toggle": "of a ^ b, or of (a + b) % c, only a is left",
     "rest": "what is left of a dimension, a - b, is plenty",
-    "number": "a number that a wait, an arrival, a barrier takes is one more",
-    "same": "a number that an arrival or a barrier takes is 1",
-    "bytes": "half of a count of bytes",
     "wide": "a product of size_t is cut to 32 bits",
     "formula": "half of what a formula says",
     "type": "bfloat16 is taken for half",
@@ -35,8 +30,6 @@ QUALIFIERS = (r"(?:(?:const|constexpr|static|auto|unsigned|signed|long|short|ext
               r"(?:alignas|__align__)\s*\([^()]*\))\s+)*")
 DECLARATION = re.compile(QUALIFIERS + r"(?:auto\s*&*\s*\[|[A-Za-z_][\w:]*\s*(?:<[^;{}()]*>)?(?:::\w+)?"
                          r"(?:\s+|\s*[*&]+\s*(?:const\s+)?|\s*\(&)[A-Za-z_]\w*\s*(?:\)\s*\[|\[|=(?!=)|\(|{|,|;))")
-CALL = re.compile(r"((?:\w+::)*(\w+))(<[^;{}()]*>)?\s*\(")
-WAITS = re.compile(r"(?:^|_)(?:wait|fence|arrive|commit|expect|init|barrier)(?:_|$)")  # in the name of a function
 BOUNDARY = re.compile(r"&&|\|\||[,;?{}]|(?<!:):(?!:)|(?<![=!<>])=(?!=)|\breturn\b")
 RELATION = re.compile(r" (==|!=|<=|>=|<|>) ")
 
@@ -127,8 +120,6 @@ class Function:
         if len(parts) != 3:
             return
         first, second = begin + len(parts[0]), begin + len(parts[0]) + 1 + len(parts[1])
-        for piece in self.commas(begin, first)[1:]:
-            self.start(*piece)
         for piece in self.commas(second + 1, end)[1:]:
             self.add("drop", *piece, "PLANTED ? (void)0 : (void)(", ")")
         variable = re.match(r"[^=]*?(\w+)\s*=", parts[0])
@@ -136,13 +127,9 @@ class Function:
         if bound:
             self.skip.append((bound.start(), self.reach(bound.end(), 1)))
 
-    def start(self, begin, end):
-        if piece := re.match(r"(?:\w+ )*(\w+ = \d+)$", self.code[begin:end]):
-            self.add("start", begin + piece.start(1), end, "", " ^ PLANTED")
-
     def plain(self, begin, end, alone):
         """A statement without parts."""
-        code, text = self.code, self.code[begin:end]
+        text = self.code[begin:end]
         if text.startswith("return") and not text[6].isalnum():
             if text == "return;" and alone:
                 self.add("drop", begin, end, "{ if (!PLANTED) ", " }")
@@ -157,8 +144,6 @@ class Function:
             else:
                 for piece in pieces:
                     self.add("drop", *piece, "(PLANTED ? (void)0 : (void)(", "))")
-            if (call := CALL.match(code, begin)) and self.next(self.close(call.end() - 1) + 1) == end - 1:
-                self.call(call, begin, end)
 
     def declaration(self, begin, end):
         text = self.code[begin:end]
@@ -172,26 +157,8 @@ class Function:
                 self.add("zero", begin + zeros.start(2), end - 1, "/*", "*/")
             else:
                 self.add("zero", begin, end, "", f" if (PLANTED) memset((void*)&{zeros[1]}, 0xff, sizeof({zeros[1]}));")
-        if re.match(r"(?:int|unsigned|uint\w+) ", text):
-            for piece in self.commas(begin, end - 1):
-                self.start(*piece)
         if truth := re.match(r"(?:const )?bool \w+ =", text):
             self.condition(begin + truth.end(), end - 1)
-
-    def call(self, call, begin, end):
-        opening = call.end() - 1
-        arguments = self.commas(opening + 1, self.close(opening))
-        for argument in arguments:
-            text = self.code[slice(*argument)]
-            if "sizeof" in text:
-                self.add("bytes", *argument, "((", ") / (1 + PLANTED))")
-            if WAITS.search(call[2]) and text[0] != "&":
-                self.add("number", *argument, "(", ") + PLANTED", (argument[0], end))
-                if " " in text and "wait" not in call[2]:
-                    self.add("same", *argument, "PLANTED ? 1 : (", ")", (argument[0], end))
-        if WAITS.search(call[2]) and call[3]:  # wait<2>();
-            rest = " ".join(self.code[opening:end].split())
-            self.add("number", begin, end, f"{{ if (PLANTED) {call[1]}<({call[3][1:-1]}) + 1>{rest} else ", " }")
 
     def reach(self, at, step, stops=BOUNDARY):
         """Where an operand ends that begins or ends at `at`."""
@@ -241,11 +208,6 @@ class Function:
             arguments = self.commas(match.end(), self.close(match.end() - 1))
             for argument in arguments if len(arguments) == 2 else ():
                 self.add("min", *argument, f"PLANTED ? {'' if match[1] == 'min' else '-'}(1 << 30) : (", ")")
-        for match in re.compile(r" \^ ").finditer(code, begin, end):
-            left, right = self.reach(match.start(), -1), self.reach(match.end(), 1)
-            self.add("toggle", match.end(), right, "(", ") * !PLANTED", (left, right))
-        for match in re.compile(r"\(\w+ \+ (\w+)\) % \w+").finditer(code, begin, end):
-            self.add("toggle", *match.span(1), "", " * !PLANTED", match.span())
         for match in re.compile(r"(?:[=(,?:] |\()((?!k[A-Z])\w+(?: - \w+)+)(?=[;,)]| [:,])").finditer(code, begin, end):
             self.add("rest", *match.span(1), "PLANTED ? 1 << 30 : (", ")")
         for match in re.compile(r"\bsize_t\(").finditer(code, begin, end):
