@@ -15,7 +15,7 @@
 #include "emulator/engine/scheduler.h"
 #include "emulator/engine/settings.h"
 #include "emulator/engine/stacks.h"
-#include "emulator/include/fragments.h"
+#include "emulator/include/warp_calls.h"
 #include "emulator/trace/lines.h"
 #include "emulator/trace/record.h"
 #include "emulator/trace/requests.h"

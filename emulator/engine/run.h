@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "emulator/emulator.h"
-#include "emulator/include/fragments.h"
+#include "emulator/include/warp_calls.h"
 #include "emulator/trace/sites.h"
 #include "emulator/trace/tracing.h"
 

@@ -6,7 +6,7 @@
 #include <random>
 #include <stdexcept>
 
-#include "emulator/include/fragments.h"
+#include "emulator/include/warp_calls.h"
 
 namespace emulator {
 namespace {

@@ -11,7 +11,7 @@
 #include "emulator/engine/accesses.h"
 #include "emulator/engine/scheduler.h"
 #include "emulator/engine/settings.h"
-#include "emulator/include/fragments.h"
+#include "emulator/include/warp_calls.h"
 #include "emulator/trace/record.h"
 #include "emulator/trace/requests.h"
 
