@@ -21,12 +21,22 @@ import pytest
 import patches
 from support import BUILD, ROOT, tool
 
-PRELUDE = """#include <stdlib.h>
+MOST = 1000  # faults in one copy
+PRELUDE = f"""#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
-__attribute__((const, noinline, unused, no_sanitize("thread"))) static int planted(int number) {
+static unsigned char reached[{MOST}];
+__attribute__((const, noinline, unused, no_sanitize("thread"))) static int planted(int number) {{
     static const int fault = getenv("FAULT") ? atoi(getenv("FAULT")) : 0;
+    reached[number] = 1;
     return fault == number;
-}
+}}
+__attribute__((destructor, no_sanitize("thread"))) static void write_reached() {{
+    FILE* file = getenv("REACHED") ? fopen(getenv("REACHED"), "w") : NULL;
+    for (int i = 0; file && i < {MOST}; ++i)
+        if (reached[i]) fprintf(file, "%d ", i);
+    if (file) fclose(file);
+}}
 """
 
 
@@ -133,6 +143,7 @@ def build(folder, chapter, program, variant="plain", *options):
 
 
 @functools.lru_cache(None)
+@functools.lru_cache(None)
 def with_large_indices(traced):
     """The test of large indices (tests/large_indices.cpp) of a program that build() has made, traced; its path."""
     made = traced.with_name(f"{traced.name}_indices")
@@ -151,6 +162,7 @@ class Planted:
     def together(self, variant):
         """(the program's path, the faults that it has): all that compile when FAULT chooses one."""
         left = beside_or_within(self.faults)
+        assert len(left) < MOST
         while True:
             try:
                 return build(tree(self.chapter, left, word="planted({})"), self.chapter, self.program, variant, "-O1"), left
@@ -164,10 +176,11 @@ class Planted:
     def alone(self, fault, variant):
         return build(tree(self.chapter, [fault]), self.chapter, self.program, variant, "-O1")
 
-    def run(self, fault, variant, *words, timeout=600):
+    def run(self, fault, variant, *words, reached=""):
         """Runs the program with that fault, or with none. A program that does not end has failed. Throws Refused.
 
-        variant: a build, or "indices", the test of large indices.
+        variant: a build, or "indices", the test of large indices. reached: a file for the numbers of the faults whose places are
+        executed.
         """
         compiled = "trace" if variant == "indices" else variant
         path, faults = self.together(compiled)
@@ -176,11 +189,22 @@ class Planted:
             path = self.alone(fault, compiled)
         if variant == "indices":
             path = with_large_indices(path)
+        environment = {**os.environ, "ASAN_OPTIONS": "detect_leaks=0", "FAULT": str(number), "REACHED": str(reached)}
         try:
             return subprocess.run([str(word) for word in (path, *words)], capture_output=True, text=True, errors="replace",
-                                  timeout=timeout, env={**os.environ, "ASAN_OPTIONS": "detect_leaks=0", "FAULT": str(number)})
+                                  timeout=600, env=environment)
         except subprocess.TimeoutExpired:
             return subprocess.CompletedProcess(words, 1, "", "it does not end")
+
+    @functools.lru_cache(None)
+    def clean(self, variant, *words):
+        """Runs the program without a fault; returns the run, and the faults that such a run can show: their places are executed."""
+        together = self.together("trace" if variant == "indices" else variant)[1]
+        file = scratch() / "reached"
+        file.write_text("")
+        run = self.run(None, variant, *words, reached=file)
+        numbers = {int(number) for number in file.read_text().split()}
+        return run, {fault for fault in self.faults if fault not in together or together.index(fault) + 1 in numbers}
 
 
 def line_of(fault):
