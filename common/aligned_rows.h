@@ -43,7 +43,7 @@ struct AlignedRows {
         if (stride == columns) return;
         keep_freed_memory();
         if (cudaMallocAsync(&copy, size_t(rows) * stride * sizeof(T), 0)) return;  // reported
-        copy_rows<<<rows, 256>>>(columns, stride, matrix, copy);
+        copy_rows<T><<<rows, 256>>>(columns, stride, matrix, copy);
         data = copy;
     }
     ~AlignedRows() {

@@ -227,7 +227,8 @@ class Program:
     def __init__(self, source, target, folders):
         self.source, self.target, self.folders = source, target, [HEADERS, *folders]
         self.compiled = {}  # {each file that was read: what the compiler reads, a copy where something has changed}
-        self.kernels = set()  # their names
+        self.kernels = set()  # (the name, whether it stands in the source itself)
+        self.launched = set()  # names in front of <<<>>>
 
     def found(self, name, quoted, includer):
         """The file that the compiler would take for an #include; None: one of the emulator's or of the system's."""
@@ -266,12 +267,15 @@ class Program:
         except Refused as refused:
             line = text.count("\n", 0, refused.position) + 1
             sys.exit(f"{file}:{line}: error: {CANNOT_RUN} {refused.message}")
-        self.kernels.update(kernel for kernel, _ in kernels(blank(text)))
+        code = blank(text)
+        self.kernels.update((kernel, file == self.source) for kernel, _ in kernels(code))
+        self.launched.update(re.findall(r"(\w+)\s*(?:<[^;{}()]*>\s*)?<<<", code))
         if file != self.source and result == text:
             self.compiled[file.resolve()] = file
             return
-        if file == self.source and self.kernels:
-            named = "".join(f'"{kernel}", ' for kernel in sorted(self.kernels))
+        # A header's kernel that is launched nowhere is there to be asked for its occupancy.
+        if file == self.source and (names := {kernel for kernel, here in self.kernels if here or kernel in self.launched}):
+            named = "".join(f'"{kernel}", ' for kernel in sorted(names))
             result += f"\n[[maybe_unused]] static const bool emulator_kernels = emulator::name_kernels({{{named}}});\n"
         # nvcc includes cuda_runtime.h by itself; the #line makes every later diagnostic name the original.
         name = re.sub(r'([\\"])', r"\\\1", str(file))

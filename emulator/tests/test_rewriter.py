@@ -145,12 +145,16 @@ def test_refuses(text, line, what):
 
 
 def test_names_kernels(tmp_path):
+    """Those of the source, and those of its headers that are launched."""
     source, target = tmp_path / "a.cu", tmp_path / "a.cpp"
-    source.write_text("template <int n> __global__ void __launch_bounds__(f(8), 2)\n"
+    (tmp_path / "a.h").write_text("__global__ void asked() {}\ntemplate <class T> __global__ void launched(T) {}\n"
+                                  "inline void here() { launched<int><<<1, 1>>>(0); }\n__global__ void from_there() {}\n")
+    source.write_text('#include "a.h"\ntemplate <int n> __global__ void __launch_bounds__(f(8), 2)\n'
                       "  a(int x) {}  // __global__ void c() {}\n"
-                      "__global__ void b();\n__global__ void CLUSTER_DIMS(2) b() {}")
+                      "__global__ void b();\n__global__ void CLUSTER_DIMS(2) b() {}\n"
+                      "void there() { from_there<<<1, 1>>>(); }\n")
     assert call(sys.executable, REWRITER, source, target).returncode == 0
-    assert target.read_text().endswith('= emulator::name_kernels({"a", "b", });\n')
+    assert target.read_text().endswith('= emulator::name_kernels({"a", "b", "from_there", "launched", });\n')
 
 
 def test_command(tmp_path):
