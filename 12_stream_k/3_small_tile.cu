@@ -10,6 +10,7 @@
 #include "common/ptx/hopper.cuh"
 #include "common/stage.h"
 #include "common/tensor_map.h"
+#include "common/tma_epilogue.cuh"
 
 constexpr int kStepK = 64;  // depth of the tiles: a row of As is 128 bytes
 constexpr int kGroup = 8;  // rows of tiles that are computed together
@@ -136,18 +137,7 @@ __global__ void __launch_bounds__(Shared<T, kTileM, kTileN>::kAllThreads, 1)
         next_pair ^= 1;
         if (kTma && threadIdx.x % 128 == 0) ptx::bulk_wait_group_read<kBoxes / 2 - 1>();
         ptx::named_barrier_sync(1 + warp / 4, 128);  // the pair is free
-#pragma unroll
-        for (int j = 0; j < 8; ++j)
-            for (int r = lane / 4; r < 16; r += 8) {  // the two rows that the lane has sums of
-                // In every other row two tiles further on, for the sake of the banks. By ?:, as no
-                // register has an index.
-                const int t = r % 2 ? j ^ 2 : j, h = r / 8 * 2;
-                const float x = r % 2 ? sums[j ^ 2][h] : sums[j][h];
-                const float y = r % 2 ? sums[j ^ 2][h + 1] : sums[j][h + 1];
-                const int b_row = warp % 4 * 16 + r, b_col = 8 * t + lane % 4 * 2;
-                // Pieces of 16 bytes, which are 4 floats, change places as those of As.
-                *(float2*)&pair[b_col / 32][b_row][(b_col ^ b_row % 8 * 4) % 32] = {x, y};
-            }
+        store_to_boxes(pair, sums, warp, lane);
         if (kTma) ptx::fence_proxy_async();
         ptx::named_barrier_sync(1 + warp / 4, 128);  // the pair is full
         for (int j = 0; j < 64; j += 32) {
