@@ -44,18 +44,19 @@ void end_recorded_launch() {
 
 Hooks all_hooks() {
     Hooks hooks;
-    hooks.begin_launch = {shared_names::begin_launch, summary::begin_launch,  trace::begin_launch,
-                          async::begin_launch,        watchdog::begin_launch, record::begin_launch};
+    hooks.begin_launch = {shared_names::begin_launch, summary::begin_launch,
+                          accesses::begin_launch,     async::begin_launch,
+                          watchdog::begin_launch,     record::begin_launch};
     hooks.traces_block = summary::looks_at_block;
     hooks.begin_block = {
-        block_barriers::begin_block, trace::begin_block,          tensor_loads::begin_block,
+        block_barriers::begin_block, accesses::begin_block,       tensor_loads::begin_block,
         mbarriers::begin_block,      tensor_stores::begin_block,  wgmma_state::begin_block,
         setmaxnreg::begin_block,     named_barriers::begin_block, clusters::begin_block,
         ranks::begin_block,          warps::begin_block,          begin_recorded_block};
     hooks.end_thread = {async::end_thread, clusters::end_thread, ranks::end_thread,
                         warps::end_thread};
     hooks.goes_on = {tensor_loads::goes_on, warps::goes_on};
-    hooks.end_interval = {trace::end_interval};
+    hooks.end_interval = {accesses::end_interval};
     hooks.passes_barrier = {block_barriers::passes};
     hooks.reports_stuck = {mbarriers::reports_stuck, warps::reports_stuck};
     // Bulk loads land before their mbarriers are looked at.
@@ -63,8 +64,8 @@ Hooks all_hooks() {
                        wgmma_state::end_block, setmaxnreg::end_block};
     hooks.leave_block = summary::end_block;
     // The record comes last: it hands over what is complete.
-    hooks.end_launch = {errors::end_launch,           trace::end_launch,   watchdog::end_launch,
-                        kernels_launched::end_launch, summary::end_launch, end_recorded_launch};
+    hooks.end_launch = {errors::end_launch,           accesses::end_launch, watchdog::end_launch,
+                        kernels_launched::end_launch, summary::end_launch,  end_recorded_launch};
     hooks.look_at_clock = summary::look_at_clock;
     hooks.access_remote = ranks::note_access;
     return hooks;

@@ -103,7 +103,7 @@ cudaError_t cudaFree(void* pointer) {
     if (!a || a->begin != reinterpret_cast<uintptr_t>(pointer))
         return set_last_error(cudaErrorInvalidValue);
     streams::host_waits_for_all();
-    trace::forget(*a);
+    accesses::forget(*a);
     if (!a->borrowed) allocated_bytes -= a->end - a->begin;
     remove_allocation(*a, __builtin_return_address(0));
     return cudaSuccess;

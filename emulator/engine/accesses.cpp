@@ -243,7 +243,7 @@ double host_bytes(double device_bytes) {
     return device_bytes * (tracing() ? 1 + races::bytes_per_byte() : 1);
 }
 
-namespace trace {
+namespace accesses {
 
 void begin_launch() {
     if (!traced) return;
@@ -285,33 +285,33 @@ void forget(Allocation& allocation) {
     for (Allocation& recent : memory.recent) recent = Allocation();
 }
 
-bool access(unsigned thread, const void* address, int bytes, Kind kind, const void* pc,
-            bool counted, const void* copied_to) {
+bool note(unsigned thread, const void* address, int bytes, Kind kind, const void* pc, bool counted,
+          const void* copied_to) {
     if (!traced) return false;
     EmulatorsWork work;
     return note_access(thread, address, bytes, kind, pc, counted, copied_to, false);
 }
 
-void bulk_access(unsigned thread, const void* pointer, size_t bytes, Kind kind, const void* pc) {
+void note_bulk(unsigned thread, const void* pointer, size_t bytes, Kind kind, const void* pc) {
     if (!traced) return;
     const Allocation* range;
     const uintptr_t begin = number(pointer);
     const Region region = checked_region(thread, begin, int(bytes), kind, number(pc), false, range);
     if (region == Region::own) return;
     const bool global = region == Region::global;
-    const Site& site = find_site(number(pc), global, kind != kRead);
+    const Site& site = find_site(number(pc), global, kind != trace::kRead);
     for (uintptr_t at = begin; at < begin + bytes; at += 16)
         races::check(range->cells, range->begin, at, int(std::min<size_t>(16, begin + bytes - at)),
                      global, kind, thread, site.number);
 }
 
-void bulk_bounds(const void* pointer, size_t bytes, Kind kind, const void* pc) {
+void check_bulk(const void* pointer, size_t bytes, Kind kind, const void* pc) {
     const Allocation* range;
     if (traced)
         checked_region(current_thread, number(pointer), int(bytes), kind, number(pc), false, range);
 }
 
-void compiled_access(const void* address, int bytes, Kind kind, const void* pc, bool aligned) {
+void note_compiled(const void* address, int bytes, Kind kind, const void* pc, bool aligned) {
     in_kernel = false;
     const bool way = note_access(current_thread, address, bytes, kind, pc, true, nullptr, aligned);
     if (--run.until_look == 0) run.hooks->look_at_clock();
@@ -319,11 +319,11 @@ void compiled_access(const void* address, int bytes, Kind kind, const void* pc, 
     if (way) give_way();
 }
 
-}  // namespace trace
+}  // namespace accesses
 
 void trace_lane(int lane, const void* address, int bytes, bool store, const void* pc) {
-    trace::access(current_thread / 32 * 32 + lane, address, bytes,
-                  store ? trace::kWrite : trace::kRead, pc);
+    accesses::note(current_thread / 32 * 32 + lane, address, bytes,
+                   store ? trace::kWrite : trace::kRead, pc);
 }
 
 void trace_atomic(const void* address, int bytes, const void* pc) {
@@ -334,7 +334,7 @@ void trace_atomic(const void* address, int bytes, const void* pc) {
     asked = address;
     if (times % 64 == 63) give_way();
     fences::before_atomic(current_thread);
-    trace::access(current_thread, address, bytes, trace::kAtomic, pc, false);
+    accesses::note(current_thread, address, bytes, trace::kAtomic, pc, false);
     fences::atomic(current_thread, address);
 }
 

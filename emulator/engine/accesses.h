@@ -20,7 +20,7 @@ void refuse_access(unsigned thread, const std::string& what, int width, const st
 std::string describe_address(uintptr_t address, int width);
 std::string past_multiple(uintptr_t address, int width);  // where a misaligned access is
 
-namespace trace {
+namespace accesses {
 void begin_launch();
 void begin_block();
 void end_interval();  // every thread of the block is at the barrier, or has returned
@@ -31,14 +31,15 @@ void forget(Allocation& allocation);
 // The access is always checked for races. counted: also count it as a request of the warp.
 // copied_to: where a load that bypasses L1 goes in shared memory. Returns true if the thread should
 // give way.
-bool access(unsigned thread, const void* address, int bytes, Kind kind, const void* pc,
-            bool counted = true, const void* copied_to = nullptr);
+bool note(unsigned thread, const void* address, int bytes, trace::Kind kind, const void* pc,
+          bool counted = true, const void* copied_to = nullptr);
 // A bulk copy does, by rows; not counted.
-void bulk_access(unsigned thread, const void* address, size_t bytes, Kind kind, const void* pc);
-void bulk_bounds(const void* address, size_t bytes, Kind kind, const void* pc);  // may it?
+void note_bulk(unsigned thread, const void* address, size_t bytes, trace::Kind kind,
+               const void* pc);
+void check_bulk(const void* address, size_t bytes, trace::Kind kind, const void* pc);  // may it?
 // The same for an access by the kernel's compiled code. aligned: the address must be a multiple of
 // `bytes`.
-void compiled_access(const void* address, int bytes, Kind kind, const void* pc, bool aligned);
-}  // namespace trace
+void note_compiled(const void* address, int bytes, trace::Kind kind, const void* pc, bool aligned);
+}  // namespace accesses
 
 }  // namespace emulator

@@ -17,7 +17,7 @@ using emulator::trace::kRead;
 using emulator::trace::kWrite;
 
 void access(const void* p, int bytes, emulator::trace::Kind kind, const void* pc, bool aligned) {
-    emulator::trace::compiled_access(p, bytes, kind, pc, aligned);
+    emulator::accesses::note_compiled(p, bytes, kind, pc, aligned);
 }
 
 void access_range(const void* pointer, size_t bytes, emulator::trace::Kind kind, const void* pc) {

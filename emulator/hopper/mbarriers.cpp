@@ -251,7 +251,7 @@ void mbarrier_init(uint64_t* memory, int arrivals, const char* file, int line) {
     if (!is_shared(memory)) refuse("the address is not in shared memory");
     if (arrivals < 1 || arrivals > kMost)
         refuse(std::to_string(arrivals) + " arrivals, not 1 to " + std::to_string(kMost));
-    trace::access(current_thread, memory, 8, trace::kWrite, pc, false);
+    accesses::note(current_thread, memory, 8, trace::kWrite, pc, false);
     const auto [place, is_new] =
         barriers.try_emplace(memory, memory, Call{file, line, 0}, arrivals);
     if (!is_new)

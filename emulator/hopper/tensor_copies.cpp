@@ -60,7 +60,7 @@ void TensorCopy::check_place(int alignment) const {
     if (poisoned(shared, map.footprint()))
         refuse("the box of " + std::to_string(map.footprint()) +
                " bytes is larger than what is there in shared memory");
-    trace::bulk_bounds(shared, map.footprint(), store ? trace::kRead : trace::kWrite, pc);
+    accesses::check_bulk(shared, map.footprint(), store ? trace::kRead : trace::kWrite, pc);
 }
 
 std::string TensorCopy::title() const {
@@ -104,7 +104,7 @@ void TensorCopy::trace_matrix() const {
             if (!tracing() && !only_ends_run() && (!memory || inside + row.bytes > memory->end))
                 refuse("row " + std::to_string(int64_t(y) + i) +
                        " of the map's matrix is not all in device memory");
-            if (!store) trace::bulk_access(thread, row.begin, row.bytes, trace::kRead, pc);
+            if (!store) accesses::note_bulk(thread, row.begin, row.bytes, trace::kRead, pc);
             bytes += row.bytes;
             if (store) begin = inside, end = inside + row.bytes;
         } else if (store) {
@@ -135,7 +135,7 @@ void see(std::vector<TensorCopy>& loads, Sync& sync) {
     for (TensorCopy& load : loads) {
         clocks::act(load.order, [&] {
             load.each_part([&](char* begin, uint64_t bytes) {
-                trace::bulk_access(load.order.agent, begin, bytes, trace::kWrite, load.pc);
+                accesses::note_bulk(load.order.agent, begin, bytes, trace::kWrite, load.pc);
             });
         });
         sync.release(load.order);

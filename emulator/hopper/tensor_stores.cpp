@@ -48,8 +48,8 @@ void trace_read(TensorCopy& store) {
             for (int at = row.skipped, next; at < row.skipped + row.bytes; at = next) {
                 next = std::min(row.skipped + row.bytes, at / 16 * 16 + 16);
                 char* const chunk = store.place(i, at / 16 * 16);
-                trace::bulk_access(store.order.agent, chunk + at % 16, next - at, trace::kRead,
-                                   store.pc);
+                accesses::note_bulk(store.order.agent, chunk + at % 16, next - at, trace::kRead,
+                                    store.pc);
             }
         }
     });
@@ -60,8 +60,8 @@ void trace_write(TensorCopy& store) {
     clocks::act(store.order, [&] {
         for (int i = 0; i < store.map.box[1]; ++i)
             if (const TensorCopy::Row row = store.row(i); row.bytes)
-                trace::bulk_access(store.order.agent, row.begin, row.bytes, trace::kWrite,
-                                   store.pc);
+                accesses::note_bulk(store.order.agent, row.begin, row.bytes, trace::kWrite,
+                                    store.pc);
     });
 }
 

@@ -94,7 +94,7 @@ void trace_operands(Product& p) {
     if (clock) return;
     clocks::act(p.order, [&] {
         const auto read = [&](const char* chunk, unsigned, unsigned) {
-            trace::bulk_access(p.order.agent, chunk, 16, trace::kRead, p.pc);
+            accesses::note_bulk(p.order.agent, chunk, 16, trace::kRead, p.pc);
         };
         const unsigned first = first_row(p);
         Operand(p.call.a, p.call.transposed_a)
@@ -214,7 +214,7 @@ void wgmma(const WarpCall& call) {
         if (!operand.base) refuse("that is no descriptor of wgmma_descriptor()");
         operand.each(unsigned(size), [&](char* chunk, unsigned, unsigned) {
             if (poisoned(chunk, 16)) refuse("an operand goes past the end of its array");
-            trace::bulk_bounds(chunk, 16, trace::kRead, call.pc);
+            accesses::check_bulk(chunk, 16, trace::kRead, call.pc);
         });
     }
 

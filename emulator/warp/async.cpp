@@ -29,7 +29,7 @@ struct Pipeline {  // of a thread
         size_t done = 0;
         for (; done < copies.size() && copies[done].batch < end_batch; ++done) {
             const Copy& copy = copies[done];  // counted at the call already
-            trace::access(current_thread, copy.to, int(copy.size), trace::kWrite, copy.pc, false);
+            accesses::note(current_thread, copy.to, int(copy.size), trace::kWrite, copy.pc, false);
             std::memcpy(copy.to, copy.bytes, copy.size);
         }
         copies.erase(copies.begin(), copies.begin() + done);
@@ -51,10 +51,10 @@ void* async_copy(void* to, const void* from, size_t size, size_t zfill, const vo
                file, line);
     // How many wavefronts the store takes depends on when the data arrive, so it is not counted;
     // see REFERENCE.md.
-    if (zfill < size && trace::access(current_thread, from, int(size - zfill), trace::kRead, pc,
-                                      true, size == 16 ? to : nullptr))
+    if (zfill < size && accesses::note(current_thread, from, int(size - zfill), trace::kRead, pc,
+                                       true, size == 16 ? to : nullptr))
         give_way();
-    trace::access(current_thread, to, int(size), trace::kWrite, pc, false);
+    accesses::note(current_thread, to, int(size), trace::kWrite, pc, false);
     Pipeline& self = pipelines[current_thread];
     self.copies.push_back({to, size, self.batches, pc, {}});
     return self.copies.back().bytes;
