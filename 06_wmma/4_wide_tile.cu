@@ -114,7 +114,7 @@ void launch_matmul(int M, int N, int K, const half* A, const half* B, float* C) 
     const int blocks = ceil_div(M, kTileM) * ceil_div(N, kTileN);
     // 16-byte accesses need every row to start on a multiple of 16 bytes.
     const auto kernel = K % 8 == 0 && N % 8 == 0 ? matmul<true> : matmul<false>;
-    cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, kSharedBytes);
+    allow_shared_memory(kernel, kSharedBytes);
     kernel<<<blocks, kThreads, kSharedBytes>>>(M, N, K, A, B, C);
 }
 

@@ -116,7 +116,7 @@ void launch_matmul(int M, int N, int K, const half* A, const half* B, float* C) 
     const int blocks = ceil_div(M, kTileM) * ceil_div(N, kTileN);
     // 16-byte accesses need every row to start on a multiple of 16 bytes.
     const auto kernel = K % 8 == 0 && N % 8 == 0 ? matmul<true> : matmul<false>;
-    cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, kSharedBytes);
+    allow_shared_memory(kernel, kSharedBytes);
     kernel<<<blocks, kThreads, kSharedBytes>>>(M, N, K, A, B, C);
 }
 
@@ -134,7 +134,5 @@ double shared_loaded_bytes(double M, double N, double K) {
 
 int main(int argc, char** argv) {
     Facts facts = {loaded_elements, shared_loaded_bytes, kTensor};
-    facts.shared_bytes = kSharedBytes + kThreads / 32 * 16 * (16 + kPad) * sizeof(float);  // and Cs
-    facts.smaller_step = "06_wmma/3_async";
     return run_stage(launch_matmul, facts, argc, argv);
 }

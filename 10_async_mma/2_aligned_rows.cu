@@ -122,7 +122,7 @@ void launch_matmul(int M, int N, int K, const half* A, const half* B, float* C) 
     const AlignedRows A_rows(A, M, K), B_rows(B, K, N);
     const int blocks = ceil_div(M, kTileM) * ceil_div(N, kTileN);
     const auto kernel = N % 2 == 0 ? matmul<true> : matmul<false>;  // stores of 8 bytes
-    cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, kSharedBytes);
+    allow_shared_memory(kernel, kSharedBytes);
     kernel<<<blocks, kThreads, kSharedBytes>>>(M, N, K, A_rows.data, A_rows.stride, B_rows.data,
                                                B_rows.stride, C);
 }
@@ -145,7 +145,5 @@ double shared_loaded_bytes(double M, double N, double K) {
 int main(int argc, char** argv) {
     Facts facts = {loaded_elements, shared_loaded_bytes, kTensor};
     facts.stored_elements = stored_with_copies;
-    facts.shared_bytes = kSharedBytes;
-    facts.smaller_step = "06_wmma/3_async";
     return run_stage(launch_matmul, facts, argc, argv);
 }

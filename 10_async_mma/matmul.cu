@@ -157,7 +157,7 @@ void launch_matmul(int M, int N, int K, const T* A, const T* B, float* C) {
     const auto B_map = tensor_map(B_rows.data, K, N, kStepK, 64, 128, B_rows.stride);
     const int blocks = std::min(multiprocessors(), ceil_div(M, kTileM) * ceil_div(N, kTileN));
     const auto kernel = N % 2 == 0 ? matmul<T, true> : matmul<T, false>;  // stores of 8 bytes
-    cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, kSharedBytes);
+    allow_shared_memory(kernel, kSharedBytes);
     kernel<<<blocks, kThreads + kProducers, kSharedBytes>>>(M, N, K, A_map, B_map, C);
 }
 
@@ -177,8 +177,6 @@ double shared_loaded_bytes(double M, double N, double K) {
 int main(int argc, char** argv) {
     Facts facts = {loaded_elements, shared_loaded_bytes, kTensor};
     facts.stored_elements = stored_with_copies;
-    facts.shared_bytes = kSharedBytes;
-    facts.smaller_step = "06_wmma/3_async";
     facts.bf16 = launch_matmul<__nv_bfloat16>;
     return run_stage(launch_matmul<half>, facts, argc, argv);
 }

@@ -168,7 +168,7 @@ void launch_matmul(int M, int N, int K, const T* A, const T* B, float* C) {
     const bool tma = N % 4 == 0;  // it stores rows that start on multiples of 16 bytes
     const auto C_map = tma ? tensor_map(C, M, N, 64, 32, 128) : CUtensorMap();
     const auto kernel = tma ? matmul<T, true> : matmul<T, false>;
-    cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, kSharedBytes);
+    allow_shared_memory(kernel, kSharedBytes);
     kernel<<<blocks, kThreads + kProducers, kSharedBytes>>>(M, N, K, A_map, B_map, C_map, C);
 }
 
@@ -186,8 +186,6 @@ double shared_loaded_bytes(double M, double N, double) {
 int main(int argc, char** argv) {
     Facts facts = {loaded_elements, shared_loaded_bytes, kWgmma};
     facts.stored_elements = stored_with_copies;
-    facts.shared_bytes = kSharedBytes;
-    facts.smaller_step = "06_wmma/3_async";
     facts.bf16 = launch_matmul<__nv_bfloat16>;
     return run_stage(launch_matmul<half>, facts, argc, argv);
 }

@@ -175,7 +175,7 @@ void launch(int M, int N, int K, const T* A, const T* B, float* C) {
     const auto C_map = tma ? tensor_map(C, M, N, 64, 32, 128) : CUtensorMap();
     const auto kernel = tma ? matmul<T, kTileM, kTileN, true> : matmul<T, kTileM, kTileN, false>;
     constexpr int kSharedBytes = sizeof(Shared<T, kTileM, kTileN>);
-    cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, kSharedBytes);
+    allow_shared_memory(kernel, kSharedBytes);
     kernel<<<blocks, 2 * kTileM + kProducers, kSharedBytes>>>(M, N, K, A_map, B_map, C_map, C);
 }
 
@@ -227,8 +227,6 @@ int main(int argc, char** argv) {
     for (const auto& form : kForms<half>)
         facts.forms.push_back({form.name(), form.m, form.n, kStepK});
     facts.chosen = [](int M, int N, int K) { return best_form<half>(M, N, K).name(); };
-    facts.shared_bytes = sizeof(Shared<half, 128, 256>);
-    facts.smaller_step = "06_wmma/3_async";
     facts.bf16 = launch_matmul<__nv_bfloat16>;
     return run_stage(launch_matmul<half>, facts, argc, argv);
 }

@@ -232,7 +232,7 @@ void launch(const Work& work, int K, const T* A, const T* B, float* C) {
     using Shared = ::Shared<T, m, n>;
     constexpr int kBytes = sizeof(Shared);
     const auto kernel = boxed ? matmul<T, m, n, true> : matmul<T, m, n, false>;
-    cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, kBytes);
+    allow_shared_memory(kernel, kBytes);
     kernel<<<blocks, Shared::kAllThreads, kBytes>>>(work, C, A_map, B_map, C_map);
 }
 
@@ -277,7 +277,5 @@ int main(int argc, char** argv) {
     for (const auto& form : kForms<half>)
         facts.forms.push_back({form.name(), form.tile.m, form.tile.n, kStepK});
     facts.chosen = [](int M, int N, int K) { return best_form<half>(M, N, K).name(); };
-    facts.shared_bytes = sizeof(Shared<half, 128, 256>);
-    facts.smaller_step = "06_wmma/3_async";
     return run_stage(launch_matmul<half>, facts, argc, argv);
 }

@@ -246,7 +246,7 @@ void launch(const Work& work, int K, const T* A, const T* B, float* C) {
     using Shared = ::Shared<T, m, n, turned>;
     constexpr int kBytes = sizeof(Shared);
     const auto kernel = matmul<T, m, n, turned>;
-    cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, kBytes);
+    allow_shared_memory(kernel, kBytes);
     kernel<<<blocks, Shared::kAllThreads, kBytes>>>(work, C, A_map, B_map, C_map);
 }
 
@@ -303,7 +303,5 @@ int main(int argc, char** argv) {
     for (const auto& form : kForms<half>)
         facts.forms.push_back({form.name(), form.tile.m, form.tile.n, kStepK});
     facts.chosen = [](int M, int N, int K) { return best_form<half>(M, N, K).name(); };
-    facts.shared_bytes = sizeof(Shared<half, 128, 256, false>);
-    facts.smaller_step = "06_wmma/3_async";
     return run_stage(launch_matmul<half>, facts, argc, argv);
 }

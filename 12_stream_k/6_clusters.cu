@@ -254,7 +254,7 @@ void launch(const Work& work, int K, const T* A, const T* B, float* C) {
     using Shared = ::Shared<T, m, n, turned>;
     constexpr int kBlocks = down * across, kBytes = sizeof(Shared);
     const auto kernel = matmul<T, m, n, turned, down, across>;
-    cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, kBytes);
+    allow_shared_memory(kernel, kBytes);
     kernel<<<work.clusters * kBlocks, Shared::kAllThreads, kBytes>>>(work, C, A_map, B_map, C_map);
 }
 
@@ -313,7 +313,5 @@ int main(int argc, char** argv) {
         facts.forms.push_back(
             {form.name(), form.tile.m * form.tile.down, form.tile.n * form.tile.across, kStepK});
     facts.chosen = [](int M, int N, int K) { return best_form<half>(M, N, K).name(); };
-    facts.shared_bytes = sizeof(Shared<half, 128, 256, false>);
-    facts.smaller_step = "06_wmma/3_async";
     return run_stage(launch_matmul<half>, facts, argc, argv);
 }

@@ -347,7 +347,7 @@ void launch(const Work& work, int K, const T* A, const T* B, float* C) {
         if constexpr (kBlocks == 1) return matmul<T, m, n, turned>;
         else return matmul_in_clusters<T, m, n, turned, down, across, deep>;
     }();
-    cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, kBytes);
+    allow_shared_memory(kernel, kBytes);
     kernel<<<work.clusters * kBlocks, Shared::kAllThreads, kBytes>>>(work, C, A_map, B_map, C_map);
 }
 
@@ -417,7 +417,5 @@ int main(int argc, char** argv) {
         facts.forms.push_back({form.name(), form.tile.m * form.tile.down,
                                form.tile.n * form.tile.across, kStepK * form.tile.deep});
     facts.chosen = [](int M, int N, int K) { return best_form<half>(M, N, K).name(); };
-    facts.shared_bytes = sizeof(Shared<half, 128, 256, false, 1>);
-    facts.smaller_step = "06_wmma/3_async";
     return run_stage(launch_matmul<half>, facts, argc, argv);
 }

@@ -3,7 +3,9 @@
 #pragma once
 
 #include <cublas_v2.h>
+
 #include <cuda_fp16.h>
+#include <string>
 
 #include "common/errors.h"
 

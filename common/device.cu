@@ -1,5 +1,9 @@
 #include "common/device.h"
 
+#include <string>
+
+#include "common/errors.h"
+
 void check_cuda(cudaError_t status, const std::string& call) {
     if (status == cudaSuccess) return;
     const char* advice = status == cudaErrorMemoryAllocation ? "; try a smaller size"

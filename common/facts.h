@@ -60,10 +60,6 @@ struct Facts {
     // How many bytes all threads together load from shared memory: counted likewise. nullptr: none.
     double (*shared_loaded_bytes)(double M, double N, double K) = nullptr;
     Arithmetic arithmetic = kFp32;
-    // Only if a block takes more shared memory than the 48 KiB that every GPU allows: how many
-    // bytes, and which step takes less.
-    int shared_bytes = 0;
-    const char* smaller_step = "";
     // How many floats all threads together store, but for atomicAdd; nullptr: each of C once.
     double (*stored_elements)(double M, double N, double K) = nullptr;
     // The forms that a launcher chooses from (see fastest()), and which it chooses for a shape.

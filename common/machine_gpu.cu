@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -228,11 +229,6 @@ Machine::Machine(const Options& options, const Facts& facts)
                 attribute(cudaDevAttrClockRate, options.device) / 1000,
                 attribute(cudaDevAttrMemoryClockRate, options.device) / 1000);
     print_gpu(gpu_, facts.arithmetic);
-    const int most = attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin, options.device);
-    if (facts.shared_bytes > most)
-        throw Failure(
-            kNoGpu, format("a block takes %d KiB of shared memory, this GPU has %d; %s takes less",
-                           (facts.shared_bytes + 1023) / 1024, most / 1024, facts.smaller_step));
 }
 
 Columns Machine::columns() const {

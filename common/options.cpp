@@ -8,10 +8,14 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
+#include <exception>
 #include <filesystem>
 #include <fstream>
+#include <new>
 #include <sstream>
 #include <utility>
+
+#include "common/errors.h"
 
 using Text = const std::string&;
 

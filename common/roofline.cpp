@@ -7,6 +7,10 @@
 #include <filesystem>
 #include <fstream>
 #include <sstream>
+#include <system_error>
+#include <utility>
+
+#include "common/errors.h"
 
 namespace fs = std::filesystem;
 

@@ -15,10 +15,13 @@
 #include <string>
 #include <vector>
 
+#include "common/benchmark.h"
 #include "common/checked_launch.h"
 #include "common/device.h"
+#include "common/errors.h"
+#include "common/facts.h"
+#include "common/gpu_timer.h"
 #include "common/machine.h"
-#include "common/operands.h"
 #include "common/options.h"
 #include "common/report.h"
 #include "common/stage.h"

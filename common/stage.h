@@ -22,6 +22,20 @@ inline int multiprocessors() {
     return count;
 }
 
+// Lets a block of the kernel take so many bytes of dynamic shared memory, more than the 48 KiB that every
+// GPU allows. Throws Failure(kNoGpu) where the GPU in use allows less.
+template <class... Arguments>
+void allow_shared_memory(void (*kernel)(Arguments...), int bytes) {
+    const cudaError_t error =
+        cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes);
+    constexpr int kMost = 227 << 10;  // that any GPU allows
+    if (error == cudaErrorInvalidValue && bytes <= kMost)
+        throw Failure(kNoGpu,
+                      format("a block takes %d KiB of dynamic shared memory, more than this "
+                             "GPU allows",
+                             (bytes + 1023) / 1024));
+}
+
 // The name of the form that a launcher is to take (--form); empty: the fastest.
 inline std::string only_form;
 

@@ -3,11 +3,8 @@
 //
 // A test program is a stage's own object, linked with this one: its run_stage() takes the place of the
 // harness's. It takes --bf16 and --form as that does.
-#include <cuda_bf16.h>
-#include <cuda_fp16.h>
 #include <sys/mman.h>
 
-#include <algorithm>
 #include <cstdint>
 #include <cstdio>
 #include <memory>
@@ -16,6 +13,7 @@
 #include "common/checked_launch.h"
 #include "common/device.h"
 #include "common/errors.h"
+#include "common/facts.h"
 #include "common/options.h"
 #include "common/stage.h"
 #include "common/verify.h"
