@@ -1,14 +1,13 @@
-"""The claims of docs/articles: a row has a verdict, commands that run, and figures in `code` that are found:
-  `text`                                         in what the row's commands print;
-  `x.csv: a, n 8, column = 1.5`                  in docs/results/h200/x.csv: of the one row with a cell a, and 8 in column n;
-  `x.csv: a, column / y.csv: b, column = 2.1`    the quotient of two such;
-  `x.txt: text`                                  in docs/results/x.txt.
-A command is a ./run or ./test, which build what they run, a grep in docs/, or a Python tool of which claims.md says what it takes.
-One that takes a GPU is not run: its row has a figure of a CSV. Nor is a ./test without -V, which takes long: it names a test that
-there is. The lists of all claims, of verdicts and of what is corrected, and the anchors, are what ./run plot writes.
+"""The claims of docs/articles: a row has a verdict, commands that run, and figures in `code` that are found: `text`
+in what the row's commands print; `x.csv: a, n 8, column = 1.5`                  in docs/results/h200/x.csv: of the
+one row with a cell a, and 8 in column n; `x.csv: a, column / y.csv: b, column = 2.1`    the quotient of two such;
+`x.txt: text`                                  in docs/results/x.txt. A command is a ./run or ./test, which build what
+they run, a grep in docs/, or a Python tool of which claims.md says what it takes. One that takes a GPU is not run:
+its row has a figure of a CSV. Nor is a ./test without -V, which takes long: it names a test that there is. The lists
+of all claims, of verdicts and of what is corrected, and the anchors, are what ./run plot writes.
 
-The index, docs/articles/README.md: each of its rows has its claims' verdicts, all claims have a row, and each command, which follows
-a $, is of the same kinds, and is one of the claims' or runs.
+The index, docs/articles/README.md: each of its rows has its claims' verdicts, all claims have a row, and each
+command, which follows a $, is of the same kinds, and is one of the claims' or runs.
 """
 import csv
 import re
@@ -53,7 +52,8 @@ def check_csv(figure):
     name, words, other, others, value = SELECTOR.fullmatch(figure).groups()
     found = cell(name, words)
     if other or found != value:
-        figures = [float(re.match(r"-?[\d.]*", text)[0] or "nan") for text in (found, cell(other, others) if other else "1")]
+        texts = found, cell(other, others) if other else "1"
+        figures = [float(re.match(r"-?[\d.]*", text)[0] or "nan") for text in texts]
         found = f"{figures[0] / figures[1]:.{len(value.partition('.')[2])}f}"
     assert found == value.replace(",", ""), f"`{figure}`: it is {found}"
 
@@ -72,7 +72,8 @@ def check_evidence(command):
         output_of(f"{command} -N")
     assert not (file or tool) or (ROOT / (file or tool)).is_file(), f"`{command}`: there is no {file or tool}"
     said = (claims.FOLDER / "claims.md").read_text()
-    assert not tool or re.search(rf"(?m)^\| `{re.escape(tool)}` \| \S", said), f"claims.md does not say what {tool} takes"
+    if tool:
+        assert re.search(rf"(?m)^\| `{re.escape(tool)}` \| \S", said), f"claims.md does not say what {tool} takes"
 
 
 def is_run(command):
@@ -139,7 +140,10 @@ def claims_named(numbers, page):
             yield next(row for row in CLAIMS if (row.page.name, row.claim) == (page, f"{n}{letter}"))
 
 
-@pytest.mark.parametrize("command", sorted({command for cells in INDEX for command in re.findall(r"\$ `([^`]+)`", cells[1])}))
+OF_INDEX = sorted({command for cells in INDEX for command in re.findall(r"\$ `([^`]+)`", cells[1])})
+
+
+@pytest.mark.parametrize("command", OF_INDEX)
 def test_index_command(command):
     check_evidence(command)
     if is_run(command) and not any(command in code(row.commands) for row in CLAIMS):

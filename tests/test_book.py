@@ -1,5 +1,5 @@
-"""The pages as a book: every link leads somewhere, every exercise has its solution, and every command that a page or the notebook
-shows runs, or names a test, program or stage that there is."""
+"""The pages as a book: every link leads somewhere, every exercise has its solution, and every command that a page or
+the notebook shows runs, or names a test, program or stage that there is."""
 import json
 import re
 import shutil
@@ -14,8 +14,9 @@ PAGES = every()
 PROGRAMS = ("./run", "./test", "build/bin/", "nvcc ", "ncu ", "cuda-gdb ", "compute-sanitizer ", "git ", "python3 ",
             "cuobjdump ", "cmake ", "ctest ")
 # What takes long, and is run by other tests; of ./test it is asked which tests it would run.
-ELSEWHERE = (r"./test .*-R |./run (--)?all |./run (book|plot)$|./run (roofline|transfer$)|./run 00|build/bin/transfer_cpu|"
-             "python3 07_fragment_probe/count_mma.py|python3 06_wmma/link|python3 emulator/|./(run|test) .*(mine|any|race)[.]cu")
+ELSEWHERE = (r"./test .*-R |./run (--)?all |./run (book|plot)$|./run (roofline|transfer$)|./run 00|"
+             r"build/bin/transfer_cpu|python3 07_fragment_probe/count_mma.py|python3 06_wmma/link|python3 emulator/|"
+             r"./(run|test) .*(mine|any|race)[.]cu")
 
 
 def without_code(text):
@@ -46,18 +47,21 @@ def test_links(page):
 
 @pytest.mark.parametrize("folder", sorted(ROOT.glob("[0-9][0-9]_*/exercises")), ids=name)
 def test_every_solution_is_an_exercises(folder):
-    linked = re.findall(r"\(exercises/(\w+\.patch)\)", "".join(page.read_text() for page in english(folder.parent.glob("*.md"))))
+    pages = "".join(page.read_text() for page in english(folder.parent.glob("*.md")))
+    linked = re.findall(r"\(exercises/(\w+\.patch)\)", pages)
     assert sorted(linked) == sorted(path.name for path in folder.iterdir())
 
 
 @pytest.mark.parametrize("page", [*english(PAGES), *sorted(ROOT.glob("[0-9][0-9]_*/exercises/*.patch"))], ids=name)
 def test_what_runs_is_built(page):
-    """A command is ./run or ./test, which build what they run. A debugger or profiler starts what such a command built."""
+    """A command is ./run or ./test, which build what they run. A debugger or profiler starts what such a command
+    built."""
     assert not unbuilt(page.read_text())
 
 
 def test_next_follows_the_road():
-    """From 01 on, "Next" leads through every lesson that does not call itself a side road, and a side road leads back."""
+    """From 01 on, "Next" leads through every lesson that does not call itself a side road, and a side road leads
+    back."""
     lessons = {page.parent.name: page.read_text() for page in ROOT.glob("[0-9][0-9]_*/README.md")}
     following = {name: "".join(re.findall(r"\bNext: \[[^]\n]*\]\(\.\./(\w+)/.*\n\Z", text))
                  for name, text in lessons.items()}
@@ -95,8 +99,8 @@ def test_own_kernel_ends_at_03():
 
 
 def shown(text):
-    """(command, does it take a GPU, or a tool that is missing here, by its comment?) of the lines of code that begin with a program's
-    name; in the text, of those with -R."""
+    """(command, does it take a GPU, or a tool that is missing here, by its comment?) of the lines of code that begin
+    with a program's name; in the text, of those with -R."""
     for line in re.findall(r"(?m)^    (\S.*)$", text):
         command, comment = (re.split(r"\s+#\s", line, maxsplit=1) + [""])[:2]
         if command.startswith(PROGRAMS):
@@ -119,10 +123,14 @@ def test_notebook_has_its_outputs():
     for cell in CELLS:
         assert cell["outputs"], cell["source"]
         for output in cell["outputs"]:
-            assert output["output_type"] != "error" and not re.search("[\r\033]", "".join(output.get("text", []))), cell["source"]
+            text = "".join(output.get("text", []))
+            assert output["output_type"] != "error" and not re.search("[\r\033]", text), cell["source"]
 
 
-@pytest.mark.parametrize("command, elsewhere", SHOWN, ids=[f"{name(page)}: {command}" for (command, _), page in SHOWN.items()])
+IDS = [f"{name(page)}: {command}" for (command, _), page in SHOWN.items()]
+
+
+@pytest.mark.parametrize("command, elsewhere", SHOWN, ids=IDS)
 def test_command(command, elsewhere):
     if elsewhere or command.startswith(("build/bin/", "nvcc ", "./test ")):
         check_exists(command)

@@ -37,8 +37,8 @@ def test_bars_show_the_predictions():
 
 
 def test_the_descriptors_are_those_of_the_kernel():
-    """11's picture shows the fields as the bits have them, each over its own bits, and both numbers: those that a wgmma of the
-    kernel takes."""
+    """11's picture shows the fields as the bits have them, each over its own bits, and both numbers: those that a
+    wgmma of the kernel takes."""
     texts = [(float(text.get("x")), float(text.get("y")), text.text) for text in xml.etree.ElementTree.parse(
         ROOT / "docs/pictures/11_descriptor.svg").iter("{http://www.w3.org/2000/svg}text")]
     begins = {x: int(number) for x, _, text in texts if (number := text.split(", ")[-1]).isdigit() and _ == 60}

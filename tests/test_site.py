@@ -1,5 +1,5 @@
-"""./run book: the site in a headless browser. Every link leads somewhere, nothing is wider than a phone's window, no script fails, and
-search, languages, explanations and views can be used. The pictures of all pages can be read."""
+"""./run book: the site in a headless browser. Every link leads somewhere, nothing is wider than a phone's window, no
+script fails, and search, languages, explanations and views can be used. The pictures of all pages can be read."""
 import html.parser
 import os
 import re
@@ -58,13 +58,15 @@ def test_links(book):
     assert dead == []
     # What a lesson shows: an explanation, a diff, and a toy, in the page's language and with its settings.
     links = pages[book / "ja" / LESSON].links
-    for wanted in (r"\.\./\.\./views/03\.html\?ja#////\d", r"\.\./\.\./tree/diff/02_03\.html", r"\.\./docs/toys/banks\.html\?ja#\w+"):
+    for wanted in (r"\.\./\.\./views/03\.html\?ja#////\d", r"\.\./\.\./tree/diff/02_03\.html",
+                   r"\.\./docs/toys/banks\.html\?ja#\w+"):
         assert any(re.fullmatch(wanted, link) for link in links), wanted
     primer = (book / "zh/docs/primer.html").read_text()
     assert all(f'<iframe src="toys/{toy}.html?zh#' in primer for toy in ("coalescing", "roofline"))
 
 
-# What can't be read on a page: the texts whose colour is less than 4.5 times as bright or as dark as what is behind them.
+# What can't be read on a page: the texts whose colour is less than 4.5 times as bright or as dark as what is behind
+# them.
 PALE = """(all => all.filter(each => [...each.childNodes].some(node => node.data?.trim())).flatMap(each => {
     const parts = colour => colour.match(/[\\d.]+/g).map(Number);
     const bright = colour => parts(colour).slice(0, 3).reduce((sum, part, i) =>
@@ -80,19 +82,21 @@ PALE = """(all => all.filter(each => [...each.childNodes].some(node => node.data
 
 
 def test_a_diff(book, chromium):  # noqa: F811
-    """It leads back to both steps and to the chapter, its numbers are the files' lines, and the comment at the top is folded below
-    the code. All can be read in light and in dark."""
+    """It leads back to both steps and to the chapter, its numbers are the files' lines, and the comment at the top is
+    folded below the code. All can be read in light and in dark."""
     page = book / "tree/diff/02_03.html"
     files = [ROOT / f"{chapter}/matmul.cu" for chapter in ("02_register_blocking", "03_shared_blocking")]
     links = {(page.parent / link).resolve() for link in Page(page).links}
     assert {book / f"tree/{file.relative_to(ROOT)}.html" for file in files} <= links
     assert {book / language / LESSON for language in ("en", "ja", "zh")} <= links
     show(chromium, page)
-    rows = ask(chromium, "[...document.querySelectorAll('.diff tr')].map(row => [...row.cells].map(cell => cell.textContent)"
-                         ".concat(!!row.closest('details'), row.checkVisibility()))")
-    texts, marks = [file.read_text().splitlines() for file in files], {(True, False): "+", (False, True): "-", (False, False): " "}
+    rows = ask(chromium, "[...document.querySelectorAll('.diff tr')].map(row => [...row.cells]"
+                         ".map(cell => cell.textContent).concat(!!row.closest('details'), row.checkVisibility()))")
+    texts = [file.read_text().splitlines() for file in files]
+    marks = {(True, False): "+", (False, True): "-", (False, False): " "}
     for *numbers, mark, text, top, seen in rows:
-        assert all(lines[int(number) - 1] == text.rstrip("\n") for number, lines in zip(numbers, texts) if number), numbers
+        for number, lines in zip(numbers, texts):
+            assert not number or lines[int(number) - 1] == text.rstrip("\n"), numbers
         assert mark == marks.get(tuple(number == "" for number in numbers), "") and seen != top, text
     assert sum(mark in "+-" and seen for *_, mark, _, _, seen in rows) > 20
     assert [text for *_, text, top, _ in rows if top and text.startswith("// Changed")]
@@ -114,20 +118,23 @@ def laid_out(page):
 
 
 def test_pages_on_a_phone(book, chromium):  # noqa: F811
-    """No script fails, no picture is missing and nothing is wider than the window: of what stands for itself on one of a kind, and
-    on all pages in English, which are laid out on one. No heading takes four lines. On a screen no block of code is cut off, and no
-    name in a table is broken."""
+    """No script fails, no picture is missing and nothing is wider than the window: of what stands for itself on one
+    of a kind, and on all pages in English, which are laid out on one. No heading takes four lines. On a screen no
+    block of code is cut off, and no name in a table is broken."""
     lesson = book / "en" / LESSON
-    alone = ("views/03.html", "views/07.html", "tree/03_shared_blocking/matmul.cu.html", "tree/diff/02_03.html", "zh/search.html",
-             "en/docs/toys/banks.html", "ja/index.html", f"zh/{LESSON}")
+    alone = ("views/03.html", "views/07.html", "tree/03_shared_blocking/matmul.cu.html", "tree/diff/02_03.html",
+             "zh/search.html", "en/docs/toys/banks.html", "ja/index.html", f"zh/{LESSON}")
     for page in (*(book / page for page in alone), lesson):
         show(chromium, page, width=390)
-        others = [each for each in (book / "en").rglob("*.html") if '<div class="page">' in each.read_text()] if page == lesson else []
+        others = []
+        if page == lesson:
+            others = [each for each in (book / "en").rglob("*.html") if '<div class="page">' in each.read_text()]
         chromium.execute_script("arguments[0].forEach(each => document.body.insertAdjacentHTML('beforeend', each))",
                                 [laid_out(each) for each in others])
-        assert ask(chromium, f"""Promise.all([...document.images].map(each => each.decode().catch(() => each))).then(all => {DRAWN}
-            .then(() => all.filter(Boolean).map(each => each.src).concat(
-                [document.documentElement, ...document.querySelectorAll(".content")].filter(each => each.scrollWidth > 390)
+        assert ask(chromium, f"""Promise.all([...document.images].map(each => each.decode().catch(() => each)))
+            .then(all => {DRAWN}.then(() => all.filter(Boolean).map(each => each.src).concat(
+                [document.documentElement, ...document.querySelectorAll(".content")]
+                .filter(each => each.scrollWidth > 390)
                 .map(each => each.closest("[data-path]")?.dataset.path || "{page}"))))""") == []
         assert errors(chromium) == [], page
     assert ask(chromium, """[...document.querySelectorAll("h1")].filter(each => each.getBoundingClientRect().height >
@@ -148,9 +155,9 @@ def test_search(book, chromium):  # noqa: F811
 
 
 def test_a_lesson(book, chromium):  # noqa: F811
-    """Words are explained in the page's language. The view stands in a frame that is as high as it is, in the page's theme, and a command
-    in the text leads to its explanation there. The switch of languages leads to the same section; the first page to the reader's
-    language."""
+    """Words are explained in the page's language. The view stands in a frame that is as high as it is, in the page's
+    theme, and a command in the text leads to its explanation there. The switch of languages leads to the same
+    section; the first page to the reader's language."""
     show(chromium, f"{book}/ja/{LESSON}#banks")
     tip = "(tip => tip && !tip.hidden ? tip.textContent : '')(document.getElementById('tip'))"
     word = "[...document.querySelectorAll('article abbr')].find(each => /共有メモリ/.test(each.textContent))"
@@ -167,7 +174,8 @@ def test_a_lesson(book, chromium):  # noqa: F811
     resize(chromium, 1280)
     frame = chromium.find_element("css selector", "#view iframe")
     for theme in ("dark", "light"):
-        ask(chromium, f"(document.body.dataset.theme = '{theme}', document.querySelector('article a[target=view]').click())")
+        ask(chromium, f"(document.body.dataset.theme = '{theme}',"
+                      "document.querySelector('article a[target=view]').click())")
         wait(chromium, "Math.abs(document.querySelector('#view').getBoundingClientRect().top) < 100")
         chromium.switch_to.frame(frame)
         wait(chromium, f"document.documentElement.dataset.theme === '{theme}' && document.readyState === 'complete'")
@@ -183,10 +191,11 @@ def test_a_lesson(book, chromium):  # noqa: F811
 
 
 def test_text_fits(chromium, tmp_path):  # noqa: F811
-    """No text of a picture is small, cut off or over another one. In a chart labels have the distance of lines, and no number
-    is written as 1e+06."""
+    """No text of a picture is small, cut off or over another one. In a chart labels have the distance of lines, and
+    no number is written as 1e+06."""
     page = tmp_path / "page.html"
-    page.write_text("".join(path.read_text() for path in (*ROOT.glob("docs/pictures/*.svg"), *ROOT.glob("docs/results/*/*.svg"))))
+    pictures = [*ROOT.glob("docs/pictures/*.svg"), *ROOT.glob("docs/results/*/*.svg")]
+    page.write_text("".join(path.read_text() for path in pictures))
     show(chromium, page)
     assert ask(chromium, """[...document.querySelectorAll("svg")].flatMap(svg => {
         const card = svg.getBoundingClientRect(), texts = [...svg.querySelectorAll("text")];
@@ -196,8 +205,9 @@ def test_text_fits(chromium, tmp_path):  # noqa: F811
         const over = (a, b) => boxes[a].left < boxes[b].right && boxes[b].left < boxes[a].right && (
             boxes[a].top + 3 < boxes[b].bottom - 3 && boxes[b].top + 3 < boxes[a].bottom - 3 ||
             svg.querySelector("metadata") && Math.abs(base(a) - base(b)) < 1.09 * Math.min(sizes[a], sizes[b]));
-        return texts.filter((text, i) => sizes[i] < 11 || boxes[i].left < card.left + 4 || boxes[i].right > card.right - 4 ||
-            boxes[i].bottom > card.bottom || /\\de\\+/.test(text.textContent) || texts.some((_, j) => j < i && over(j, i))
+        return texts.filter((text, i) => sizes[i] < 11 || boxes[i].left < card.left + 4 ||
+            boxes[i].right > card.right - 4 || boxes[i].bottom > card.bottom || /\\de\\+/.test(text.textContent) ||
+            texts.some((_, j) => j < i && over(j, i))
         ).map(text => text.textContent);
     })""") == []
 

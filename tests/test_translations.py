@@ -1,5 +1,5 @@
-"""The translated pages are what ./run translate makes of the English pages and the catalogues, and have the English pages' figures,
-commands and links. What waits for a translator is listed, and fails nothing."""
+"""The translated pages are what ./run translate makes of the English pages and the catalogues, and have the English
+pages' figures, commands and links. What waits for a translator is listed, and fails nothing."""
 import re
 import shutil
 
@@ -35,7 +35,7 @@ def older(root):
 
 def test_no_page_is_older_than_its_english_page():
     found = "".join(f"\n{page}: {paragraph}" for page, paragraph in older(ROOT).items())
-    assert not found, f"older than their English pages; './run translate' makes them anew, commit what it writes:{found}"
+    assert not found, f"older than their English pages: commit what './run translate' makes of them:{found}"
 
 
 @pytest.mark.parametrize("catalogue", CATALOGUES, ids=name)
@@ -93,7 +93,8 @@ def test_another_figure_command_or_link_is_seen(english, own, wrong):
 def copy(tmp_path):
     """The pages, and one of the catalogues."""
     tool("po4a")
-    for file in [*ROOT.glob("*.md"), *ROOT.glob("[0-9][0-9]_*/*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("docs/po/ja/[0t]*.po")]:
+    places = "*.md", "[0-9][0-9]_*/*.md", "docs/*.md", "docs/po/ja/[0t]*.po"
+    for file in [path for place in places for path in ROOT.glob(place)]:
         if file.suffix == ".md" or file.stem in (LESSON.partition("/")[0], "tables"):
             (tmp_path / file.relative_to(ROOT)).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(file, tmp_path / file.relative_to(ROOT))
@@ -104,7 +105,8 @@ def copy(tmp_path):
 def test_a_changed_paragraph_falls_back_to_english(copy):
     english, own = copy / f"{LESSON}.md", copy / f"{LESSON}.ja.md"
     before, translated, waited = english.read_text(), own.read_text(), len(translate.all_made(copy)[1][own])
-    done = {entry.msgid.strip() for entry in polib.pofile(str(copy / "docs/po/ja/03_shared_blocking.po")) if not translate.waits(entry)}
+    catalogue = polib.pofile(str(copy / "docs/po/ja/03_shared_blocking.po"))
+    done = {entry.msgid.strip() for entry in catalogue if not translate.waits(entry)}
     paragraph = next(part for part in before.split("\n\n") if part.count("\n") > 2 and part.replace("\n", " ") in done)
     changed = f"Now: {paragraph}"
     english.write_text(before.replace(paragraph, changed))

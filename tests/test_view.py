@@ -1,4 +1,5 @@
-"""./run view: the record holds what the emulator counted, and the page holds the record. (test_view_pages.py shows it in a browser.)"""
+"""./run view: the record holds what the emulator counted, and the page holds the record. (test_view_pages.py shows it
+in a browser.)"""
 import collections
 import csv
 import re
@@ -19,13 +20,14 @@ def sums(record, *kinds):
 
 @pytest.mark.parametrize("stage", STAGES)
 def test_record_is_what_the_emulator_counted(stage, tmp_path):
-    """Of a ragged launch of two blocks. Bulk copies have no sectors on a page. Each element of C is stored once, which 11 does with
-    TMA."""
+    """Of a ragged launch of two blocks. Bulk copies have no sectors on a page. Each element of C is stored once,
+    which 11 does with TMA."""
     m, n, _ = view.usual_shape(stage)
     shape, file = (m + 1, n, 24), tmp_path / "counts.csv"
     record = view.read(view.record(program(f"{stage}_cpu_trace"), shape, "--csv", file), stage, shape)
     assert len(view.page(stage, [record])) < 2e6
-    counted = collections.Counter({key: int(text) for key, text in next(csv.DictReader(file.open())).items() if text.isdigit()})
+    row = next(csv.DictReader(file.open()))
+    counted = collections.Counter({key: int(text) for key, text in row.items() if text.isdigit()})
     loads, sectors, _ = sums(record, "global load", "copy", "bulk load")
     assert loads == counted["global_load_requests"]
     assert sectors == counted["global_load_sectors"] or sums(record, "bulk load")[0]
@@ -57,11 +59,11 @@ msgstr "{cost} \"個\"。\n"
 msgid "Two.\n"
 msgstr "も。\n"
 """)
-    (tmp_path / "03_a/view.txt").write_text("warp 4 shared load of Bs after barrier, lane 3: b[j] = Bs\nOne\n{cost}.\n\n"
-                                             "wait: x: y\nTwo.\n")
+    (tmp_path / "03_a/view.txt").write_text(
+        "warp 4 shared load of Bs after barrier, lane 3: b[j] = Bs\nOne\n{cost}.\n\nwait: x: y\nTwo.\n")
     first, second = view.captions("03_a.1_step", tmp_path)
-    assert first == {"warp": 4, "kind": "shared load", "of": "Bs", "after": "barrier", "lane": 3, "statement": "b[j] = Bs",
-                     "text": ["One {cost}.", '{cost} "個"。', "One {cost}."]}
+    assert first == {"warp": 4, "kind": "shared load", "of": "Bs", "after": "barrier", "lane": 3,
+                     "statement": "b[j] = Bs", "text": ["One {cost}.", '{cost} "個"。', "One {cost}."]}
     assert second == {"warp": 0, "kind": "wait", "of": "", "after": "", "lane": 0, "statement": "x: y",
                       "text": ["Two."] * 3}  # its translation is of an older text
     assert view.captions("04_b", tmp_path) == []
@@ -74,7 +76,8 @@ def test_words_are_in_the_glossary():
     assert not any("](" in text or "`" in text for text in said.values()) and said["phase"].startswith("phase: ")
     assert "GCN" not in said["wavefront"]
     japanese, chinese = view.words(language="ja"), view.words(language="zh")
-    assert len(japanese) >= len(said) <= len(chinese) and japanese["バンク"] == japanese["bank"] != chinese["存储体"] != said["bank"]
+    assert len(japanese) >= len(said) <= len(chinese)
+    assert japanese["バンク"] == japanese["bank"] != chinese["存储体"] != said["bank"]
     assert japanese["ワープ"].startswith("ワープ (ウェーブフロント): ") and "波前" not in chinese  # which is GCN's
 
 

@@ -1,5 +1,5 @@
 // What a request of a warp costs, and what a tile takes. The rules of emulator/trace/requests.cpp once more, to show each sector and each
-// wavefront; tests/test_view_pages.py compares the two. The pages of ./run view use them, too.
+// wavefront; tests/test_toys.py compares the two. The pages of ./run view use them, too.
 
 const SECTOR = 32, LINE = 128, BANKS = 32, WORD = 4;
 

@@ -1,5 +1,5 @@
 // What the emulator counts for requests that stand in the input, one a line: "shared", "store" (to shared memory) or "global", the
-// bytes a lane, 32 addresses. Prints the wavefronts and the fewest possible; of global memory the sectors. Run by test_view_pages.py.
+// bytes a lane, 32 addresses. Prints the wavefronts and the fewest possible; of global memory the sectors. Run by test_toys.py.
 #include <cuda_runtime.h>
 
 #include <iostream>

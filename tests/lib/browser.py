@@ -63,7 +63,8 @@ def move(browser, x, y, kind="mouseMoved", **how):
 def drag(browser, begin, end, finger=False):
     """With the mouse or a finger. A finger that does not move taps."""
     def touch(kind, *points):
-        browser.execute_cdp_cmd("Input.dispatchTouchEvent", {"type": kind, "touchPoints": [{"x": x, "y": y} for x, y in points]})
+        at = [{"x": x, "y": y} for x, y in points]
+        browser.execute_cdp_cmd("Input.dispatchTouchEvent", {"type": kind, "touchPoints": at})
 
     def at(kind, x, y):
         move(browser, x, y, kind, button="left", buttons=1, clickCount=1)

@@ -1,4 +1,5 @@
-"""The commands that the book shows, each run once, as a reader types them, in a copy of the repository with what was built."""
+"""The commands that the book shows, each run once, as a reader types them, in a copy of the repository with what was
+built."""
 import atexit
 import functools
 import os
@@ -26,7 +27,7 @@ STAND_INS = {  # in the place of what would take long and show nothing more
 
 @functools.lru_cache(None)
 def copy():
-    """The copy's folder, and the environment to run commands in; skips the test where the CPU programs are not built."""
+    """The copy's folder, and the environment of commands; skips the test where the CPU programs are not built."""
     program("03_shared_blocking_cpu_trace")
     top = pathlib.Path(tempfile.mkdtemp(prefix="commands-"))
     atexit.register(shutil.rmtree, top, ignore_errors=True)
@@ -34,7 +35,8 @@ def copy():
     shutil.copytree(ROOT, folder, symlinks=True, ignore=lambda at, names: [
         name for name in names if name.startswith(("build", ".git", "results-")) or pathlib.Path(at, name) == BUILD])
     (folder / "build/bin").mkdir(parents=True)
-    for path in (*BUILD.iterdir(), *(BUILD / "bin").iterdir()):  # for ctest; ./run would configure a cache of another place
+    # For ctest. Without the cache: ./run would configure one of another place.
+    for path in (*BUILD.iterdir(), *(BUILD / "bin").iterdir()):
         if path.name not in ("bin", "CMakeCache.txt", "CMakeFiles", "Testing"):
             (folder / "build" / path.relative_to(BUILD)).symlink_to(path)
     for name, script in STAND_INS.items():
@@ -44,8 +46,9 @@ def copy():
             path.unlink(missing_ok=True)
             path.write_text("#!/bin/sh\n" + script.replace("REAL", shlex.quote(str(real))) + "\n")
             path.chmod(0o755)
-    return folder, {**os.environ, "PATH": f"{top}:{os.environ['PATH']}", "BUILD_DIR": str(folder / "build"), "NO_INSTALL": "1",
-                    "GIT_CEILING_DIRECTORIES": str(top), "PYTHONDONTWRITEBYTECODE": "1", "LC_ALL": "C.UTF-8"}
+    return folder, {**os.environ, "PATH": f"{top}:{os.environ['PATH']}", "BUILD_DIR": str(folder / "build"),
+                    "NO_INSTALL": "1", "GIT_CEILING_DIRECTORIES": str(top), "PYTHONDONTWRITEBYTECODE": "1",
+                    "LC_ALL": "C.UTF-8"}
 
 
 @functools.lru_cache(None)
@@ -59,8 +62,9 @@ def run(command):
             pytest.skip(f"{name} is not installed")
     if command.startswith("./run 08"):
         program("08_opencl_gcn")
-    done = subprocess.run(["timeout", "200", "bash", "-c", command], cwd=folder, env=environment, stdin=subprocess.DEVNULL,
-                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace")  # which ends all of it
+    words = "timeout", "200", "bash", "-c", command  # timeout ends all that it started
+    done = subprocess.run(words, cwd=folder, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT, text=True, errors="replace")
     lines = done.stdout.strip().splitlines() or [f"{command} ended with 77"]
     said = [line for line in lines if re.search("left out|needs cuobjdump|missing, and (not|can't be) installed", line)]
     if done.returncode == 77 or done.returncode and said:
@@ -92,7 +96,8 @@ STARTERS = "ncu nsys gdb cuda-gdb compute-sanitizer cuobjdump oclgrind perf valg
 
 
 def sections(text):
-    """For each section of a page, or for a patch, its commands in their order: lines and pieces of code, lines 'run: ...'."""
+    """For each section of a page, or for a patch, its commands in their order: lines and pieces of code, lines 'run:
+    ...'."""
     for section in re.split(r"(?m)^#+ ", text.partition("\n--- a/")[0]):
         yield ["".join(found) for found in re.findall(r"(?m)^ {4,}(\S.*)$|^run: (.*)$|`([^`\n]+)`", section)]
 

@@ -1,0 +1,181 @@
+"""The toys of docs/toys in a browser: they count what the emulator counts, and they can be used, in each language, on
+a phone and in a lesson."""
+import csv
+import itertools
+import json
+import re
+
+import pytest
+
+from browser import DRAWN, ask, chromium, click, drag, errors, resize, show, wait  # noqa: F401
+from records import record_of
+from support import ROOT, call, program
+
+TOYS = ROOT / "docs/toys"
+
+
+@pytest.fixture
+def shown(chromium):  # noqa: F811
+    """Opens a toy, and holds the console against errors at the end."""
+    def opened(name, place="", **how):
+        show(chromium, f"{TOYS / name}{place}", **how)
+        return chromium
+
+    yield opened
+    assert errors(chromium) == []
+
+
+def go(page, place):
+    """To another address of a toy."""
+    ask(page, f"""location.hash === "#{place}" || new Promise(done => {{
+        addEventListener("hashchange", () => setTimeout(done), {{ once: true }});
+        location.hash = "{place}";
+    }})""")
+
+
+def settings_of(page):
+    """A third of them."""
+    for bytes_, stride in itertools.product((4, 8, 16), range(0, 65)):
+        for who, pad in itertools.product((32, 16, 8, 2), (0, 1, 2, 4, 8)) if page == "banks.html" else ():
+            if (who == 2 or stride % (bytes_ // 4) == 0) and pad % (bytes_ // 4) == 0:
+                yield {"bytes": bytes_, "stride": stride, "pad": pad, "who": who}
+        for offset in range(0, 32, 3 * bytes_ // 4) if page == "coalescing.html" else ():
+            if stride % (bytes_ // 4) == 0:
+                yield {"bytes": bytes_, "stride": stride, "offset": offset}
+
+
+@pytest.mark.parametrize("name, kinds", [("banks.html", ("shared", "store")), ("coalescing.html", ("global",))])
+def test_toys_count_as_the_emulator_does(name, kinds, shown):
+    settings = list(settings_of(name))
+    counts = "(all => [all.map(eventOf), all.map(costOf).map(each => [each.count, each.least])])"
+    events, costs = ask(shown(name), f"{counts}({json.dumps(settings)})")
+    lines = []
+    for event in events:
+        kind = kinds[1] if event.get("store") else kinds[0]
+        lines.append(" ".join(map(str, (kind, event["width"], *event["addresses"]))))
+    run = call(program("emulator_requests_of"), stdin=None, input="\n".join(lines))
+    assert run.returncode == 0, run.stderr
+    counted = [[int(word) for word in line.split()] for line in run.stdout.splitlines()]
+    assert len(counted) == len(settings) > 500
+    assert [setting for setting, ours, theirs in zip(settings, costs, counted) if ours[:len(theirs)] != theirs] == []
+
+
+def said(page):
+    """The numbers of the toy's first sentence."""
+    return ask(page, "find('#says strong').textContent.match(/\\d+/g).map(Number)")
+
+
+def test_banks(shown):
+    """A chapter's preset costs what the emulator counted for the costliest request of its kind there. Turns and
+    strides by button, key and click; the bar of each stride is as high as its turns."""
+    page = shown("banks.html")
+    for place, step, kind in (
+            ("bs", "03_shared_blocking", "shared load"), ("wide", "04_unroll.2_wide_loads", "shared load"),
+            ("old", "04_unroll.2_wide_loads", "shared load"), ("store", "04_unroll.2_wide_loads", "shared store"),
+            ("padded", "04_unroll", "shared store"), ("places", "04_unroll", "shared load")):
+        go(page, place)
+        record, width = record_of(step), ask(page, "+find('#bytes').value")
+        requests = {site for site, (what, _, _, wide) in enumerate(record["sites"]) if (what, wide) == (kind, width)}
+        events = [event for warp in record["blocks"][0]["warps"] for event in warp if event[0] in requests]
+        assert said(page) == max([cost, least] for _, cost, least, *_ in events), place
+    go(page, "wide")
+    for button, turn, lanes in (("next", "1", [0, 1, 2, 3]), ("next", "2", [4, 5, 6, 7]), ("back", "1", [0, 1, 2, 3])):
+        click(page, f"#{button}")
+        numbers = [int(word) for word in re.findall(r"\d+", ask(page, "find('#says').textContent"))]
+        assert ask(page, "turn.value") == turn and numbers[-5:] == [int(turn), *lanes], numbers
+    rows = ask(page, """(set({ who: 32, pad: 1, bytes: 4 }),
+        [...document.querySelectorAll("#strip [data-stride]")].map(each =>
+            [each.previousElementSibling.height.baseVal.value,
+             costOf({ who: 32, pad: 1, bytes: 4, stride: +each.dataset.stride }).count]))""")
+    assert len(rows) == 65 and all((a[0] > b[0]) == (a[1] > b[1]) for a in rows for b in rows)
+    click(page, "#strip [data-stride='32']")
+    assert (said(page), ask(page, "stride.value")) == ([1, 1], "32")
+
+
+@pytest.mark.parametrize("name", ("banks.html#bs", "coalescing.html#column", "roofline.html#naive"))
+def test_toys_in_a_lesson(name, chromium, tmp_path):  # noqa: F811
+    """No choice is cut off. At 03 one can choose which lanes want the same: 32 lanes a row apart take 32 turns."""
+    address = f"{TOYS}/{name.replace('#', '?en#')}"
+    (tmp_path / "outer.html").write_text(f"<iframe src='{address}' width=740 height=900></iframe>")
+    page = chromium
+    show(page, tmp_path / "outer.html", width=800, height=950)
+    page.switch_to.frame(0)
+    wait(page, "document.readyState === 'complete' && find('#says strong')")
+    assert ask(page, """[0, 1, 2].flatMap(each => {
+        find("#language").value = each;
+        find("#language").dispatchEvent(new Event("input"));
+        const shown = [...document.querySelectorAll("#controls select")].filter(each => each.checkVisibility());
+        const room = select => [select.clientWidth - 36, parseFloat(getComputedStyle(select).fontSize)];
+        return shown.flatMap(select => [...select.options].map(({ text }) => text).filter(text =>
+            (([wide, size]) => long(text, size) > wide)(room(select))));
+    })""") == []
+    if name == "banks.html#bs":
+        costs = []
+        for who in ("16", "32"):
+            ask(page, f"(find('#who').value = '{who}', find('#who').dispatchEvent(new Event('input')))")
+            ask(page, "set({ stride: 32 })")
+            costs.append(ask(page, "+find('#says strong').textContent.match(/\\d+/)[0]"))
+        assert costs == [16, 32] and page.find_element("css selector", "#who").is_displayed()
+    page.switch_to.default_content()
+    assert errors(page) == []
+
+
+def test_banks_fit_a_screen(shown):
+    """On a screen of 800 all that one uses; on a phone the picture and what changes it. Each lane's number stands in
+    the picture, also at the strides at which many take turns."""
+    page = shown("banks.html", place="?en#alike", height=800)
+    assert ask(page, "document.documentElement.scrollHeight") <= 800
+    for width, height in ((1280, 800), (390, 844)):
+        resize(page, width, height)
+        ask(page, f"{DRAWN}.then(() => find('#figure').scrollIntoView())")
+        for part in ("#figure", "#controls"):
+            top, bottom = ask(page, f"(box => [box.top, box.bottom])(find('{part}').getBoundingClientRect())")
+            assert 0 <= top and bottom <= height, (part, width)
+        for stride in (8, 16, 32):
+            ask(page, f"set({{ who: 16, stride: {stride}, pad: 0 }})")
+            assert ask(page, """(left => new Set([...document.querySelectorAll("#figure text")].filter(each =>
+                each.getBBox().x > left && each.getBBox().y > 30)
+                .flatMap(each => each.textContent.split(",").map(Number))).size)(
+                find("#figure [data-turn]").getBBox().x)""") == 32, (width, stride)
+
+
+def test_roofline(shown):
+    """Its presets are the chapters' predictions, but for the bytes of C. Corners are dragged with the mouse and with
+    a finger."""
+    page = shown("roofline.html")
+    rows = [*csv.DictReader((ROOT / "docs/results/h200/ladder.csv").open())]
+    for place, stage in (("naive", "01_naive"), ("registers", "02_register_blocking"), ("shared", "03_shared_blocking"),
+                         ("unroll", "04_unroll")):
+        go(page, place)
+        predicted, = (float(row["predicted_gflops"]) for row in rows if (row["stage"], row["n"]) == (stage, "8192"))
+        tera = float(re.search(r"\d+\.\d", ask(page, "find('#says strong').textContent"))[0])
+        assert tera == pytest.approx(predicted / 1000, rel=.05, abs=.05), place
+    # Nothing is marked as reached while not one block fits on an SM.
+    assert ask(page, "(set({ bm: 8, bn: 8, tm: 3, tn: 3, depth: 32, others: 128 }), "
+                     "document.querySelectorAll('#figure :is(circle.now, path.to)').length)") == 0
+    for width in (390, 1280):
+        resize(page, width, 1000)
+        ask(page, f"(set({{ bm: 7, bn: 7, tm: 3, tn: 3 }}), figure.scrollIntoView({{ block: 'end' }}), {DRAWN})")
+        x, y, by = ask(page, """(r => [r.x + place.left, r.y + place.top, place.scale])(
+            find("#figure svg").getBoundingClientRect())""")
+        drag(page, (x + 128 * by, y + 128 * by), (x + 64 * by, y + 32 * by), finger=width == 390)
+        assert ask(page, "[bm, bn, tm].map(each => each.nextElementSibling.value)") == ["32", "64", "8"], width
+
+
+@pytest.mark.parametrize("name", sorted(path.name for path in TOYS.glob("*.html")))
+def test_toys_on_a_phone(name, shown):
+    """In each language each word is there, nothing is wider than the screen and no text of the picture is cut off."""
+    page = shown(name, width=390)
+    assert ask(page, "Object.values(WORDS).every(each => each.length === 3 && each.every(Boolean))")
+    assert ask(page, f"""{DRAWN}.then(() => [0, 1, 2].flatMap(each => {{
+        find("#language").value = each;
+        find("#language").dispatchEvent(new Event("input"));
+        const cut = [...document.querySelectorAll("svg text")].filter(text => {{
+            const box = text.getBoundingClientRect(), frame = text.closest("svg").getBoundingClientRect();
+            return box.left < frame.left - 1 || box.right > frame.right + 1;
+        }});
+        const root = document.documentElement, wrong = {{ sideways: root.scrollWidth > 390,
+            words: /undefined|[{{}}]/.test(document.body.innerText),
+            language: root.lang !== ["en", "ja", "zh"][each] }};
+        return Object.keys(wrong).filter(each => wrong[each]).concat(cut.map(text => text.textContent));
+    }}))""") == []
