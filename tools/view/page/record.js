@@ -45,7 +45,7 @@ function elementName(data, global, address, width) {
   return range.name + places.map((p, i) => `[${p}${i === places.length - 1 && more > 0 ? ".." + (p + more) : ""}]`).join("");
 }
 
-// ---- Beside the warps: mbarriers, TMA, and what tensor cores take. A note is as view.py writes it. ----
+// ---- Beside the warps: mbarriers, TMA, and what tensor cores take. A note is as recording.py writes it. ----
 
 const placesOf = (data, [first, pattern]) => first === undefined ? [] : data.patterns[pattern].map(distance => first + distance);
 const NOTES = { wait: ["wait", "look"], arrive: ["arrive"], "bulk load": ["load"], "bulk store": ["store"], wgmma: ["wgmma"],

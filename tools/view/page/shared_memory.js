@@ -44,122 +44,211 @@ addMethods(View, {
 
   // All of shared memory: a row for each 128 bytes of an array, a column for each bank. The number is the wavefront's.
   drawBanks() {
-    const panel = this.find(".banks"), title = this.find(".banks-title"), e = this.event;
+    const e = this.event, now = this.wordsNow(e), pieces = this.piecesNow();
     this.find(".replay").disabled = !this.turns;
     this.find(".cells select").disabled = !e.access || e.global;
-    const now = this.wordsNow(e), asks = e.access && !e.global, asked = asks ? wavefrontsOf(e) : null;
     this.asked = now.size;
-    const lanesOf = turn => (lanes => many(lanes.length, "lanes") + say("comma") + ranges(lanes))(
-      [...new Set(asked.words.flatMap(word => word.wavefront === turn ? word.lanes : []))]);
-    const pieces = this.piecesNow();
     this.pieces = pieces.size;
-    const all = this.data.arrays.flatMap(array => {
+    const words = [...pieces.keys(), ...this.folded ? now.keys() : []];
+    const all = this.linesOfArrays(), lit = new Set(words.map(word => Math.floor(word * WORD / LINE)));
+    if (this.hideBanks(all, lit)) return;
+    this.tellBanks(now);
+    this.rows = this.chosenRows(all, lit, pieces);
+    const sheet = { now, pieces, earlier: this.wordsBefore(), shows: this.find(".cells select").value,
+      ...this.measuredBanks(), names: this.rows.map(row => this.rowName(row)) };
+    this.drawBankNumbers(sheet);
+    const panel = this.find(".banks"), high = this.rows.length * sheet.high + 1;
+    sheet.context = paint(panel.firstChild, sheet.label + BANKS * sheet.cell + 1, high, this.find(".banks-title").textContent);
+    this.numbers = [];
+    this.drawBankGrid(sheet);
+    const asked = this.rows.map((_, row) => {
+      if (!this.drawRowName(sheet, row)) return false;
+      const ofWords = this.drawWords(sheet, row), ofPieces = this.drawPieces(sheet, row);
+      return ofWords || ofPieces;
+    });
+    const first = asked.indexOf(true);
+    if (first >= 0) panel.scrollTop = first * sheet.high - panel.clientHeight / 3;
+  },
+
+  // Each 128 bytes of shared memory that an array has a part of.
+  linesOfArrays() {
+    return this.data.arrays.flatMap(array => {
       const first = Math.floor(array.begin / LINE), last = Math.floor((array.begin + array.bytes - 1) / LINE);
       return Array.from({ length: last - first + 1 }, (_, i) => ({ array, line: first + i }));
     });
-    const lit = new Set([...pieces.keys(), ...this.folded ? now.keys() : []].map(word => Math.floor(word * WORD / LINE)));
-    panel.hidden = !all.length || this.folded && !lit.size && (e.global || all.length > 32);
-    const idle = panel.hidden && this.steady && !e.access;
-    this.find(".bank-numbers").hidden = panel.hidden;
-    title.hidden = panel.hidden && !idle;
+  },
+
+  // Hides the parts of the panel that have nothing to show. Returns whether it has no banks.
+  hideBanks(all, lit) {
+    const e = this.event, asks = e.access && !e.global, title = this.find(".banks-title");
+    const hidden = !all.length || this.folded && !lit.size && (e.global || all.length > 32);
+    const idle = hidden && this.steady && !e.access;
+    this.find(".banks").hidden = this.find(".bank-numbers").hidden = hidden;
+    title.hidden = hidden && !idle;
     if (idle) title.textContent = say("memoryIdle");
-    this.find(".turns").hidden = panel.hidden || this.folded && !asks;
-    this.find(".key").hidden = panel.hidden && this.folded && !e.access && !this.product && !this.steady;
-    if (panel.hidden) return;
+    this.find(".turns").hidden = hidden || this.folded && !asks;
+    this.find(".key").hidden = hidden && this.folded && !e.access && !this.product && !this.steady;
+    return hidden;
+  },
+
+  // The panel's title.
+  tellBanks(now) {
+    const e = this.event, asked = e.access && !e.global ? wavefrontsOf(e) : null, title = this.find(".banks-title");
     title.style.minHeight = this.turn ? title.getBoundingClientRect().height + "px" : "";  // what stands below stays
-    tell(title, pieces.size ? say("piecesTitle", { n: pieces.size }) : !asks ? say("banksTitle")
-      : this.turn ? say("turnTitle", { turn: this.turn, of: asked.count, lanes: lanesOf(this.turn) })
-      : say("wordsTitle", { wavefronts: many(asked.count, "wavefronts"), words: many(now.size, "words") }) +
-        (asked.words.length > now.size ? say("again", { n: asked.words.length - now.size }) : ""), this.known);
-    const earlier = new Set();  // words that this warp has touched
+    let text = say("banksTitle");
+    if (this.pieces) {
+      text = say("piecesTitle", { n: this.pieces });
+    } else if (asked && this.turn) {
+      const lanes = [...new Set(asked.words.flatMap(word => word.wavefront === this.turn ? word.lanes : []))];
+      const named = many(lanes.length, "lanes") + say("comma") + ranges(lanes);
+      text = say("turnTitle", { turn: this.turn, of: asked.count, lanes: named });
+    } else if (asked) {
+      text = say("wordsTitle", { wavefronts: many(asked.count, "wavefronts"), words: many(now.size, "words") });
+      if (asked.words.length > now.size) text += say("again", { n: asked.words.length - now.size });
+    }
+    tell(title, text, this.known);
+  },
+
+  // The words that this warp has touched before.
+  wordsBefore() {
+    const earlier = new Set();
     for (const past of this.events.slice(0, this.index)) {
       const list = past.global ? past.to : past.addresses;
       if (past.access && list) wordsOf(list, past.width).forEach(([word]) => earlier.add(word));
     }
-    // Both operands of a product, close together; where there is little room, only rows that are touched, and a few beside them.
-    const few = this.folded ? all.length > 16 && lit.size : this.product && !asks, beside = this.folded && lit.size < 9 ? 2 : 0;
-    this.rows = all.filter((_, i) => !few || all.slice(Math.max(0, i - beside), i + beside + 1).some(({ line }) => lit.has(line)));
-    if (this.folded && this.rows.length > 32) this.rows = this.onceOf(this.rows, pieces);
-    let nth = 0;  // in its array
-    this.rows = this.rows.map((row, i) => ({ ...row, nth: nth = row.array === this.rows[i - 1]?.array ? nth + 1 : 0 }));
-    const names = this.rows.map(({ array, line, instead }) => instead !== undefined ? "" :
-      elementName(this.data, false, Math.max(array.begin, line * LINE), 1));
-    const label = this.bankLabel = roomFor([say("bank"), ...names]);
-    const width = panel.parentNode.clientWidth - (this.folded ? 1 : 16);
-    const cell = this.bankCell = Math.max(7, Math.floor((width - label) / BANKS));
-    const high = this.bankHigh = this.folded ? Math.max(3, Math.min(Math.max(11, cell), 16, Math.floor(300 / this.rows.length))) :
-      this.root.matches(".has-ring") && (!this.product || this.rows.length < 25) ? 12 :
-      Math.min(Math.max(11, cell), this.rows.length > 24 ? 14 : 20);
+    return earlier;
+  },
+
+  // Both operands of a product, close together; where there is little room, only rows that are touched, and a few beside them. nth:
+  // the row's place in its array.
+  chosenRows(all, lit, pieces) {
+    const asks = this.event.access && !this.event.global, beside = this.folded && lit.size < 9 ? 2 : 0;
+    const few = this.folded ? all.length > 16 && lit.size : this.product && !asks;
+    let rows = all.filter((_, i) =>
+      !few || all.slice(Math.max(0, i - beside), i + beside + 1).some(({ line }) => lit.has(line)));
+    if (this.folded && rows.length > 32) rows = this.onceOf(rows, pieces);
+    let nth = 0;
+    return rows.map((row, i) => {
+      nth = row.array === rows[i - 1]?.array ? nth + 1 : 0;
+      return { ...row, nth };
+    });
+  },
+
+  rowName({ array, line, instead }) {
+    return instead !== undefined ? "" : elementName(this.data, false, Math.max(array.begin, line * LINE), 1);
+  },
+
+  // How wide the names of the rows are, how wide a cell is and how high a row.
+  measuredBanks() {
+    const label = this.bankLabel = roomFor([say("bank"), ...this.rows.map(row => this.rowName(row))]);
+    const width = this.find(".banks").parentNode.clientWidth - (this.folded ? 1 : 16), count = this.rows.length;
+    const cell = this.bankCell = Math.max(7, Math.floor((width - label) / BANKS)), square = Math.max(11, cell);
+    let high = Math.min(square, count > 24 ? 14 : 20);
+    if (this.folded) high = Math.max(3, Math.min(square, 16, Math.floor(300 / count)));
+    else if (this.root.matches(".has-ring") && (!this.product || count < 25)) high = 12;
+    this.bankHigh = high;
+    return { label, cell, high };
+  },
+
+  drawBankNumbers({ label, cell }) {
     const numbers = paint(this.find(".bank-numbers"), label + BANKS * cell, 14);
     numbers.fillText(say("bank"), 0, 7);
     for (let bank = 0; bank < BANKS; bank += cell < 16 ? 4 : 1) numbers.fillText(bank, label + bank * cell + 1, 7);
-    const context = paint(panel.firstChild, label + BANKS * cell + 1, this.rows.length * high + 1, title.textContent);
-    let focus = null;
-    const shows = this.find(".cells select").value;
-    const write = (number, middle, y, colour, room) => {
-      context.fillStyle = colour;
-      context.font = FONT.replace("11", Math.min(11, high, room));
-      context.textAlign = "center";
-      context.fillText(number, middle, y + high / 2 + 1);
-      context.font = FONT;
-      context.textAlign = "start";
-      this.numbers.push(number);
-    };
-    this.numbers = [];
+  },
+
+  drawBankGrid({ context, label, cell, high }) {
     context.strokeStyle = COLOURS.grid;
     context.beginPath();
     this.rows.forEach(({ array, line, instead }, row) => {
       if (instead !== undefined) return;
       const words = address => Math.max(0, Math.min(BANKS, Math.ceil((address - line * LINE) / WORD)));
       const from = label + words(array.begin) * cell, to = label + words(array.begin + array.bytes) * cell;
-      for (const y of [row, row + 1]) context.moveTo(from, y * high + .5), context.lineTo(to, y * high + .5);
-      for (let x = from; x <= to; x += cell) context.moveTo(x + .5, row * high), context.lineTo(x + .5, (row + 1) * high);
+      for (const y of [row, row + 1]) {
+        context.moveTo(from, y * high + .5);
+        context.lineTo(to, y * high + .5);
+      }
+      for (let x = from; x <= to; x += cell) {
+        context.moveTo(x + .5, row * high);
+        context.lineTo(x + .5, (row + 1) * high);
+      }
     });
     context.stroke();
+  },
+
+  // Returns whether the row is of words, and not one that says what is left out.
+  drawRowName({ context, label, cell, high, names }, row) {
+    const { array, nth, instead } = this.rows[row], y = row * high;
     const every = Math.max(high < 12 ? 4 : 2, Math.ceil(11 / high)), ends = Math.ceil(11 / high) - 1;
-    this.rows.forEach(({ array, line, nth, instead }, row) => {
-      const y = row * high;
-      context.fillStyle = COLOURS.ink;
-      if (instead !== undefined) return context.fillText(instead, label, y + 8);
-      if (!nth) context.fillRect(0, y, label + BANKS * cell, 1);
-      if (!nth || nth % every === 0 && this.rows[row + ends]?.array === array)
-        context.fillText(names[row], 0, y + Math.max(7, high / 2));
-      const like = (word, found) => JSON.stringify(now.get(word)) === found && rangeAt([array], word * WORD);
-      for (let bank = 0, run; bank < BANKS; bank += run) {  // words in a row that the same lanes get together are one box
-        const word = (line * LINE) / WORD + bank, x = label + bank * cell, found = now.get(word), same = JSON.stringify(found);
-        for (run = 1; found && bank + run < BANKS && like(word + run, same); ++run);
-        if (!rangeAt([array], word * WORD)) continue;
-        const wide = run * cell - 1;
+    context.fillStyle = COLOURS.ink;
+    if (instead !== undefined) {
+      context.fillText(instead, label, y + 8);
+      return false;
+    }
+    if (!nth) context.fillRect(0, y, label + BANKS * cell, 1);
+    if (!nth || nth % every === 0 && this.rows[row + ends]?.array === array)
+      context.fillText(names[row], 0, y + Math.max(7, high / 2));
+    return true;
+  },
+
+  // A number in the middle of a cell.
+  drawNumber({ context, high }, number, middle, y, colour, room) {
+    context.fillStyle = colour;
+    context.font = FONT.replace("11", Math.min(11, high, room));
+    context.textAlign = "center";
+    context.fillText(number, middle, y + high / 2 + 1);
+    context.font = FONT;
+    context.textAlign = "start";
+    this.numbers.push(number);
+  },
+
+  // The words of a row. Those side by side that the same lanes get together are one box. Returns whether the event asks for one.
+  drawWords(sheet, row) {
+    const { context, label, cell, high, now, earlier, shows } = sheet, { array, line } = this.rows[row], y = row * high;
+    const like = (word, found) => JSON.stringify(now.get(word)) === found && rangeAt([array], word * WORD);
+    let asked = false;
+    for (let bank = 0, run; bank < BANKS; bank += run) {
+      const word = (line * LINE) / WORD + bank, x = label + bank * cell, found = now.get(word);
+      const same = JSON.stringify(found);
+      for (run = 1; found && bank + run < BANKS && like(word + run, same); ++run);
+      if (!rangeAt([array], word * WORD)) continue;
+      const wide = run * cell - 1;
+      context.fillStyle = COLOURS.past;
+      if (earlier.has(word)) context.fillRect(x + 1, y + 1, wide, high - 1);
+      if (!found) continue;
+      asked = true;
+      const lanes = this.turn ? found.served : found.lanes;
+      if (!lanes) {  // served before, or to come
+        context.strokeStyle = COLOURS.line;
         context.fillStyle = COLOURS.past;
-        if (earlier.has(word)) context.fillRect(x + 1, y + 1, wide, high - 1);
-        if (!found) continue;
-        focus ??= y;
-        const lanes = this.turn ? found.served : found.lanes;
-        if (!lanes) {  // served before, or to come
-          context.strokeStyle = COLOURS.line;
-          context.fillStyle = COLOURS.past;
-          context.lineWidth = 1;
-          if (Math.min(...found.wavefronts) < this.turn) context.fillRect(x + 1, y + 1, wide, high - 1);
-          else context.strokeRect(x + 2, y + 2, wide - 2, high - 3);
-          continue;
-        }
-        box(context, x + 1, y + 1, wide, high - 1, lanes, this.lane);
-        const number = high < 8 ? "" : shows === "lane" ? lanes[0] + "+".repeat(lanes.length > 1) :
-          String(this.turn || found.wavefronts[0] || "");
-        write(number, x + 1 + wide / 2, y, inkOn(lanes[0]), number.length > 1 ? wide : high);
+        context.lineWidth = 1;
+        if (Math.min(...found.wavefronts) < this.turn) context.fillRect(x + 1, y + 1, wide, high - 1);
+        else context.strokeRect(x + 2, y + 2, wide - 2, high - 3);
+        continue;
       }
-      for (let bank = 0; bank < BANKS; bank += 4) {  // a piece is four words
-        const word = (line * LINE) / WORD + bank, x = label + bank * cell, asked = pieces.get(word);
-        const piece = asked ?? this.state.held.get(word * WORD)?.piece;
-        if (piece === undefined || now.has(word)) continue;
-        context.fillStyle = asked === undefined ? COLOURS.paper : pieceColour(piece);
-        context.fillRect(x + 1, y + 1, 4 * cell - 1, high - 1);
-        if (asked !== undefined) focus ??= y;
-        if (high >= 8 && !now.size)  // of a request the numbers are its own
-          write(piece, x + 2 * cell, y, asked === undefined ? COLOURS.note : inkOn(4 * piece), high);
-      }
-    });
-    if (focus !== null) panel.scrollTop = focus - panel.clientHeight / 3;
+      box(context, x + 1, y + 1, wide, high - 1, lanes, this.lane);
+      let number = String(this.turn || found.wavefronts[0] || "");
+      if (shows === "lane") number = lanes.length > 1 ? lanes[0] + "+" : String(lanes[0]);
+      if (high < 8) number = "";
+      this.drawNumber(sheet, number, x + 1 + wide / 2, y, inkOn(lanes[0]), number.length > 1 ? wide : high);
+    }
+    return asked;
+  },
+
+  // The pieces of a row, of four words each. Returns whether the event asks for one.
+  drawPieces(sheet, row) {
+    const { context, label, cell, high, now, pieces } = sheet, { line } = this.rows[row], y = row * high;
+    let any = false;
+    for (let bank = 0; bank < BANKS; bank += 4) {
+      const word = (line * LINE) / WORD + bank, x = label + bank * cell, asked = pieces.get(word);
+      const piece = asked ?? this.state.held.get(word * WORD)?.piece;
+      if (piece === undefined || now.has(word)) continue;
+      context.fillStyle = asked === undefined ? COLOURS.paper : pieceColour(piece);
+      context.fillRect(x + 1, y + 1, 4 * cell - 1, high - 1);
+      if (asked !== undefined) any = true;
+      if (high >= 8 && !now.size)  // of a request the numbers are its own
+        this.drawNumber(sheet, piece, x + 2 * cell, y, asked === undefined ? COLOURS.note : inkOn(4 * piece), high);
+    }
+    return any;
   },
 
   // A swizzle repeats itself after 8 rows. Where each array's pieces do: its first 8 rows, and two for words on the others.
