@@ -12,15 +12,23 @@ __global__ void fill_multiprocessor() {}
 // least 1. The driver takes microseconds to say, so it is asked once.
 inline int clusters_at_once(int blocks) {
     static int of = 0, known[9];  // multiprocessors
-    if (of != multiprocessors()) of = multiprocessors(), std::fill_n(known, 9, 0);
+    if (of != multiprocessors()) {
+        of = multiprocessors();
+        std::fill_n(known, 9, 0);
+    }
     if (known[blocks]) return known[blocks];
     constexpr int kSharedBytes = 200 << 10;  // more than half
     cudaLaunchAttribute size = {};
     size.id = cudaLaunchAttributeClusterDimension;
-    size.val.clusterDim.x = blocks, size.val.clusterDim.y = size.val.clusterDim.z = 1;
+    size.val.clusterDim.x = blocks;
+    size.val.clusterDim.y = 1;
+    size.val.clusterDim.z = 1;
     cudaLaunchConfig_t launch = {};
-    launch.gridDim = dim3(blocks), launch.blockDim = dim3(32);
-    launch.dynamicSmemBytes = kSharedBytes, launch.attrs = &size, launch.numAttrs = 1;
+    launch.gridDim = dim3(blocks);
+    launch.blockDim = dim3(32);
+    launch.dynamicSmemBytes = kSharedBytes;
+    launch.attrs = &size;
+    launch.numAttrs = 1;
     cudaFuncSetAttribute(fill_multiprocessor, cudaFuncAttributeMaxDynamicSharedMemorySize,
                          kSharedBytes);
     int most = 0;

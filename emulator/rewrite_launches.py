@@ -274,7 +274,8 @@ class Program:
             self.compiled[file.resolve()] = file
             return
         # A header's kernel that is launched nowhere is there to be asked for its occupancy.
-        if file == self.source and (names := {kernel for kernel, here in self.kernels if here or kernel in self.launched}):
+        names = {kernel for kernel, here in self.kernels if here or kernel in self.launched}
+        if file == self.source and names:
             named = "".join(f'"{kernel}", ' for kernel in sorted(names))
             result += f"\n[[maybe_unused]] static const bool emulator_kernels = emulator::name_kernels({{{named}}});\n"
         # nvcc includes cuda_runtime.h by itself; the #line makes every later diagnostic name the original.

@@ -1,5 +1,6 @@
-"""The forms of the stages that ./run ablation times, each without a part, are right: on the emulator, traced, at shapes that no
-tile fits, with aligned rows and without. So they are exact and race-free, and their traffic is what their formulas say.
+"""The forms of the stages that ./run ablation times, each without a part, are right: on the emulator, traced, at shapes
+that no tile fits, with aligned rows and without. So they are exact and race-free, and their traffic is what their
+formulas say.
 """
 import re
 

@@ -56,7 +56,8 @@ class Subject:
 
     @functools.cached_property
     def faults(self):
-        """A chapter's last step has all of them, one before it those of the lines that the step above lacks, and of its headers."""
+        """A chapter's last step has all of them, one before it those of the lines that the step above lacks, and of its
+        headers."""
         entries = equivalent(self.program.chapter)
         above = programs.before(self.program.source) if self.program.kind == "step" else None
         known = above.read_text().splitlines() if above else ()

@@ -1,5 +1,5 @@
-"""Every patch of an exercise or an ablation applies to the sources as they are, as README says, with `git apply`; and a patch whose
-source has changed is made anew."""
+"""Every patch of an exercise or an ablation applies to the sources as they are, as README says, with `git apply`; and a
+patch whose source has changed is made anew."""
 import pytest
 
 import patches
@@ -10,7 +10,7 @@ PATCHES = sorted([*ROOT.glob("[0-9][0-9]_*/exercises/*"), *ROOT.glob("[0-9][0-9]
 LINES = [f"line {number}\n" for number in range(1, 12)]
 
 
-@pytest.mark.parametrize("patch", PATCHES, ids=lambda patch: f"{patch.parent.parent.name}.{patch.parent.name}.{patch.stem}")
+@pytest.mark.parametrize("patch", PATCHES, ids=lambda patch: ".".join(patch.relative_to(ROOT).with_suffix("").parts))
 def test_it_applies(patch):
     tool("git")
     assert all(text != (ROOT / path).read_text() for path, text in patches.patched(patch, ROOT).items())
@@ -30,11 +30,13 @@ def patch(tmp_path):
 
 
 def test_it_is_made_anew(patch, tmp_path):
-    (tmp_path / "file").write_text("".join(["new\n", *LINES[:2], "neighbour\n", *LINES[3:]]))  # line 3 is in the patch's context
+    """Line 3 is in the patch's context."""
+    (tmp_path / "file").write_text("".join(["new\n", *LINES[:2], "neighbour\n", *LINES[3:]]))
     with pytest.raises(Wrong, match="a.patch: does not apply"):
         patches.patched(patch, tmp_path)
     patches.renew(patch, tmp_path)
-    assert patches.described(patch) == "what it does\n\nwithout: line 6\n" and patches.said(patch, "without") == "line 6"
+    assert patches.described(patch) == "what it does\n\nwithout: line 6\n"
+    assert patches.said(patch, "without") == "line 6"
     assert patches.patched(patch, tmp_path) == {
         "file": "".join(["new\n", *LINES[:2], "neighbour\n", *LINES[3:5], "changed\n", *LINES[6:]])}
 

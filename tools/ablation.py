@@ -1,8 +1,8 @@
 """What ./run ablation does: what each part of a stage is worth.
 
-Each patch in a chapter's folder ablations/ has a line 'without: A PART' above its diff, and makes a form of the stage. So does an
-exercise's patch with such a line. A form is built as a program of its own, and so is the stage with all parts. All are verified, then
-timed in turns, each with cuBLAS beside.
+Each patch in a chapter's folder ablations/ has a line 'without: A PART' above its diff, and makes a form of the stage.
+So does an exercise's patch with such a line. A form is built as a program of its own, and so is the stage with all
+parts. All are verified, then timed in turns, each with cuBLAS beside.
 """
 import concurrent.futures
 import csv
@@ -43,62 +43,88 @@ class Form(NamedTuple):
 
 def patches_of(chapter):
     """The patches of a chapter that leave a part out."""
-    return [patch for folder in ("ablations", "exercises") for patch in sorted((chapter / folder).glob("*.patch")) if said(patch, "without")]
+    every = [*sorted(chapter.glob("ablations/*.patch")), *sorted(chapter.glob("exercises/*.patch"))]
+    return [patch for patch in every if said(patch, "without")]
 
 
 def forms(chapter):
-    """The forms of a chapter: for each source that has patches, the whole stage first, then the forms without a part. Raises Wrong for
-    a patch that is older than its source."""
+    """The forms of a chapter: for each source that has patches, the whole stage first, then the forms without a part.
+    Raises Wrong for a patch that is older than its source."""
     found = {}
     for patch in patches_of(chapter):
         (path, text), = patched(patch, ROOT).items()
         source = pathlib.PurePath(path)
         whole = Form(source, programs.name(source), ALL, programs.text_of(ROOT / source))
         found.setdefault(source, [whole]).append(whole._replace(without=said(patch, "without"), text=text))
-    return [form for source in sorted(found, key=lambda source: (source.stem != "matmul", source)) for form in found[source]]
+    stage_first = sorted(found, key=lambda source: (source.stem != "matmul", source))
+    return [form for source in stage_first for form in found[source]]
 
 
 def timed(name):
-    """What is greatest for the mangled name of the kernel whose code counts: matmul; of several the one with wide accesses,
-    matmul<true>. 09 has one for whole tiles, <true, false>, and another for parts, <true, true>."""
+    """What is greatest for the mangled name of the kernel whose code counts: matmul; of several the one with wide
+    accesses, matmul<true>. 09 has one for whole tiles, <true, false>, and another for parts, <true, true>."""
     return "6matmul" in name, bool(re.search("(?<!Lb[01]E)Lb1E(?!Lb1E)", name))
 
 
 def registers(report):
     """Registers and spills of the timed kernel, from ptxas."""
-    kernels = re.findall(r"function '(\w+)'.*\n.*\n.* (\d+) bytes spill stores, (\d+) bytes spill loads\n.*Used (\d+) registers",
-                         report)
+    kernels = re.findall(r"function '(\w+)'.*\n.*\n"
+                         r".* (\d+) bytes spill stores, (\d+) bytes spill loads\n"
+                         r".*Used (\d+) registers", report)
     _, stores, loads, used = max(kernels, key=lambda kernel: timed(kernel[0]))
     return {"registers": used, "spilled_bytes": int(stores) + int(loads)}
 
 
-def loop(listing):
-    """The main loop of the timed kernel in cuobjdump's listing: how many multiply-adds, how many other instructions, how many FFMAs
-    fetch three operands from the register file, and how many of these from one of its banks, which must wait. There are
-    two banks, of the even registers and of the odd ones. An operand that the instruction before marks .reuse is not fetched."""
+def main_loop(listing):
+    """The instructions of the timed kernel's main loop in cuobjdump's listing, and how many of them are multiply-adds:
+    of the loops that have any, the one where these are the largest share. ([], 0) if there is none."""
     kernels = listing.split("Function : ")[1:]
     if not kernels:
-        return {}
-    code = [(int(at, 16), text) for at, text in re.findall(r"(?m)^\s+/\*([0-9a-f]{4,})\*/\s+(?:@!?U?P\w+ )?([^;]*?) *;",
-                                                            max(kernels, key=lambda kernel: timed(kernel.split()[0])))]
-    jumps = [(int(to[1], 16), at) for at, text in code if (to := re.match(r"BRA\S* .*\b0x([0-9a-f]+)", text))]
-    loops = [[text for at, text in code if begin <= at <= end] for begin, end in jumps if begin < end]
-    count = [sum(text.startswith(("FFMA", "HMMA")) for text in body) for body in loops]
-    adds, body = max(((n, body) for n, body in zip(count, loops) if n), key=lambda each: each[0] / len(each[1]), default=(0, []))
+        return [], 0
+    kernel = max(kernels, key=lambda kernel: timed(kernel.split()[0]))
+    instruction = r"(?m)^\s+/\*([0-9a-f]{4,})\*/\s+(?:@!?U?P\w+ )?([^;]*?) *;"  # its address, without its predicate
+    code = [(int(address, 16), text) for address, text in re.findall(instruction, kernel)]
+    best, most = [], 0
+    for end, text in code:
+        jump = re.match(r"BRA\S* .*\b0x([0-9a-f]+)", text)
+        if jump and int(jump[1], 16) < end:
+            body = [text for address, text in code if int(jump[1], 16) <= address <= end]
+            adds = sum(text.startswith(("FFMA", "HMMA")) for text in body)
+            if adds and (not best or adds * len(best) > most * len(body)):
+                best, most = body, adds
+    return best, most
+
+
+def fetches(body):
+    """How many of these instructions are FFMAs that fetch three operands from the register file, and how many of those
+    fetch all three from one of its banks, so that they wait. There are two banks, of the even registers and of the odd
+    ones. An operand that the instruction before marks .reuse is not fetched."""
     three, one_bank, kept = 0, 0, set()
     for text in body:
-        operands = list(enumerate(text.partition(" ")[2].split(", ")[1:])) if text.startswith("FFMA") else []
-        fetched = [(place, int(each[1])) for place, operand in operands if (each := re.match(r"-?R(\d+)", operand))]
-        fetched = [number for place, number in fetched if (place, number) not in kept]
-        three += len(fetched) == 3
-        one_bank += len(fetched) == 3 and len({number % 2 for number in fetched}) == 1
-        kept = {(place, int(re.search(r"R(\d+)", operand)[1])) for place, operand in operands if ".reuse" in operand}
-    return dict(zip(COLUMNS[2:], (adds, len(body) - adds, three, one_bank))) if body else {}
+        fetched, reused = [], set()
+        operands = text.partition(" ")[2].split(", ")[1:] if text.startswith("FFMA") else []
+        for place, operand in enumerate(operands):
+            register = re.match(r"-?R(\d+)", operand)
+            if register and (place, int(register[1])) not in kept:
+                fetched.append(int(register[1]))
+            if ".reuse" in operand:
+                reused.add((place, int(re.search(r"R(\d+)", operand)[1])))
+        if len(fetched) == 3:
+            three += 1
+            one_bank += len({number % 2 for number in fetched}) == 1
+        kept = reused
+    return three, one_bank
+
+
+def loop(listing):
+    """The columns that describe the main loop of the timed kernel in cuobjdump's listing; {} where it has none."""
+    body, adds = main_loop(listing)
+    return dict(zip(COLUMNS[2:], (adds, len(body) - adds, *fetches(body)))) if body else {}
 
 
 def build_form(form, folder):
-    """Builds a form in the new folder `folder`. Returns its program, and the columns that describe its machine code. Raises
-    CalledProcessError."""
+    """Builds a form in the new folder `folder`. Returns its program, and the columns that describe its machine code.
+    Raises CalledProcessError."""
     source, made = folder / form.source, folder / "form"
     source.parent.mkdir(parents=True)
     source.write_text(form.text)
@@ -106,7 +132,8 @@ def build_form(form, folder):
              f"-I{ROOT}", source, BUILD / "libharness.a", BUILD / "libharness_host.a", "-lcublas", "-ldl", "-o", made)
     report = subprocess.run(words, check=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True).stdout
     columns = {**dict.fromkeys(COLUMNS, "-"), **registers(report)}
-    if dump := shutil.which("cuobjdump") or shutil.which("cuobjdump", path=pathlib.Path(shutil.which(NVCC)).resolve().parent):
+    beside_nvcc = pathlib.Path(shutil.which(NVCC)).resolve().parent
+    if dump := shutil.which("cuobjdump") or shutil.which("cuobjdump", path=beside_nvcc):
         columns.update(loop(subprocess.run([dump, "-sass", made], capture_output=True, text=True).stdout))
     return made, columns
 
@@ -150,8 +177,8 @@ def rows_of(every, options, folder):
 
 
 def run(chapters, options, path):
-    """Builds, verifies and times the forms of these chapters; adds each chapter's rows to the CSV `path`, if there is one. Raises
-    Wrong before anything is built if a patch is older than its source."""
+    """Builds, verifies and times the forms of these chapters; adds each chapter's rows to the CSV `path`, if there is
+    one. Raises Wrong before anything is built if a patch is older than its source."""
     text = io.StringIO()
     for every in [forms(chapter) for chapter in chapters]:
         with tempfile.TemporaryDirectory(prefix="ablation-") as folder:

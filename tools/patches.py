@@ -3,7 +3,8 @@
     python3 tools/patches.py           # makes all of them anew, from the sources as they are now
     python3 tools/patches.py FILE...   # makes these anew
 
-A patch whose surroundings have changed is merged with them. One whose own lines have changed is named, for a person to mend.
+A patch whose surroundings have changed is merged with them. One whose own lines have changed is named, for a person to
+mend. Example: python3 tools/patches.py 03_shared_blocking/exercises/*.patch
 """
 import os
 import pathlib
@@ -19,7 +20,7 @@ BEGIN = "\ndiff --git "  # of the diff
 
 
 def git(folder, *words):
-    """Runs git in a folder, as if no repository were around it, and returns what it prints. Raises CalledProcessError."""
+    """Runs git in a folder, as if no repository were around it. Returns what it prints; raises CalledProcessError."""
     alone = {**os.environ, "GIT_CEILING_DIRECTORIES": str(pathlib.Path(folder).resolve().parent)}
     return subprocess.run(["git", *words], cwd=folder, env=alone, check=True, capture_output=True, text=True).stdout
 
@@ -44,20 +45,22 @@ def copied(paths, root, folder):
 
 
 def patched(patch, root):
-    """{path below `root`: text} of the files that the patch changes, as `git apply` leaves copies of them. Raises Wrong."""
+    """{path below `root`: text} of the files that the patch changes, as `git apply` leaves copies of them.
+    Raises Wrong."""
     paths = re.findall(r"(?m)^\+\+\+ b/(.*)", patch.read_text())
     with tempfile.TemporaryDirectory(prefix="patch-") as folder:
         copied(paths, root, folder)
         try:
             git(folder, "apply", patch.resolve())
         except subprocess.CalledProcessError as error:
-            raise Wrong(f"{patch}: does not apply ({error.stderr.strip().splitlines()[0]}); python3 tools/patches.py FILE makes it anew")
+            why = error.stderr.strip().splitlines()[0]
+            raise Wrong(f"{patch}: does not apply ({why}); python3 tools/patches.py FILE makes it anew")
         return {path: pathlib.Path(folder, path).read_text() for path in paths}
 
 
 def merged(patch, root):
-    """The same for a patch whose surroundings have changed: its change is merged with those since the blobs that its index lines
-    name, which the repository at `root` has. Raises Wrong."""
+    """The same for a patch whose surroundings have changed: its change is merged with those since the blobs that its
+    index lines name, which the repository at `root` has. Raises Wrong."""
     blobs = re.findall(r"(?m)^diff --git a/(.*) b/.*\nindex (\w+)", patch.read_text())
     texts = {}
     with tempfile.TemporaryDirectory(prefix="patch-") as folder:
@@ -70,7 +73,8 @@ def merged(patch, root):
                 changed.write_text(text)
                 texts[path] = git(folder, "merge-file", "-p", root / path, base / path, changed)
         except subprocess.CalledProcessError:
-            raise Wrong(f"{patch}: the lines that it changes have changed themselves; apply it by hand, and put git diff below its first lines")
+            raise Wrong(f"{patch}: the lines that it changes, or those beside them, have changed; make the change by "
+                        "hand, and put what git diff prints below the patch's first lines")
     return texts
 
 
@@ -91,6 +95,9 @@ def renew(patch, root):
 
 def main(names):
     """Returns the exit code."""
+    if {"-h", "--help"} & set(names):
+        print(__doc__.strip())
+        return 0
     every = [*ROOT.glob("[0-9][0-9]_*/exercises/*.patch"), *ROOT.glob("[0-9][0-9]_*/ablations/*.patch")]
     code = 0
     for patch in map(pathlib.Path, names) if names else sorted(every):

@@ -196,8 +196,10 @@ inline __device__ void red_add(float* to, float4 values) {
                      :: "l"(__cvta_generic_to_global(to)), "f"(values.x), "f"(values.y),
                         "f"(values.z), "f"(values.w) : "memory");
     } else {
-        atomicAdd(to, values.x), atomicAdd(to + 1, values.y);
-        atomicAdd(to + 2, values.z), atomicAdd(to + 3, values.w);
+        atomicAdd(to, values.x);
+        atomicAdd(to + 1, values.y);
+        atomicAdd(to + 2, values.z);
+        atomicAdd(to + 3, values.w);
     }
 }
 

@@ -147,7 +147,8 @@ def test_refuses(text, line, what):
 def test_names_kernels(tmp_path):
     """Those of the source, and those of its headers that are launched."""
     source, target = tmp_path / "a.cu", tmp_path / "a.cpp"
-    (tmp_path / "a.h").write_text("__global__ void asked() {}\ntemplate <class T> __global__ void launched(T) {}\n"
+    (tmp_path / "a.h").write_text("__global__ void asked() {}\n"
+                                  "template <class T> __global__ void launched(T) {}\n"
                                   "inline void here() { launched<int><<<1, 1>>>(0); }\n__global__ void from_there() {}\n")
     source.write_text('#include "a.h"\ntemplate <int n> __global__ void __launch_bounds__(f(8), 2)\n'
                       "  a(int x) {}  // __global__ void c() {}\n"
