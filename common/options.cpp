@@ -128,7 +128,8 @@ static void print_description(const Program& program) {
         {"types", json_strings(program.types)},
         {"stages", json_strings(program.stages)},
         {"forms", json_strings(program.forms)},
-        {"multiples", multiples.empty() ? "null" : json_list(multiples)}};
+        {"multiples", multiples.empty() ? "null" : json_list(multiples)},
+        {"arithmetic", json_string(program.arithmetic)}};
     std::vector<std::string> all;
     for (const auto& [name, value] : members) all.push_back(json_string(name) + ": " + value);
     std::printf("{%s}\n", joined(all).c_str());

@@ -56,6 +56,7 @@ struct Program {
     std::vector<std::string> stages = {};  // what --stage takes
     std::vector<std::string> forms = {};  // what --form takes
     std::vector<int> multiples = {};  // M, N and K must be multiples of these
+    std::string arithmetic = "";  // what it computes with, such as "tensor cores" (see Arithmetic)
 };
 
 // Sets what the command line says. Returns false if it asks for the help or the description, which are then

@@ -193,6 +193,7 @@ static Program program_of(const std::string& name, const char* type, const Facts
     program.build = kBuild;
     program.types = {type};
     program.multiples.assign(facts.multiples.begin(), facts.multiples.end());
+    program.arithmetic = facts.arithmetic.name;
     for (const FormFacts& form : facts.forms) program.forms.push_back(form.name);
 
     OptionTable& table = program.options;

@@ -1,5 +1,5 @@
-"""./run all and ./run compare: the steps, what becomes of their CSVs, the comparison. In a folder of stand-ins, where the programs
-of the chapters are scripts."""
+"""./run all and ./run compare: the steps, what becomes of their CSVs, the comparison. In a folder of fakes, where
+the programs of the chapters are scripts."""
 import getpass
 import re
 import signal
@@ -58,11 +58,12 @@ def test_everything_runs(s):
     assert {became for became, _ in rows.values()} == {"done"}
     build = next(line for line in run.calls.splitlines() if "--target" in line)
     assert {*ON_CPU, *(f"{stage}_cpu_trace" for stage in STAGES)} - {"ladder"} <= set(build.split())
-    assert typed(s, "half2_cpu_trace") == "--csv half2.csv" and typed(s, "probe_cpu") == "--all" and typed(s, "latency_cpu") == ""
+    assert typed(s, "half2_cpu_trace") == "--csv half2.csv"
+    assert typed(s, "probe_cpu") == "--all" and typed(s, "latency_cpu") == ""
     assert typed(s, "08_opencl_gcn") == "--platform Portable Computing Language --csv opencl.csv"
     written = {step.csv for step in steps(cpu=True) if step.csv and step.cpu_csv}
     assert {path.name for path in (s.here / "there").iterdir()} == {"log.txt", "machine.txt", *written}
-    assert (s.here / "there/ladder.csv").read_text() == "stage,x\n01_one,1\n02_two,1\n03_three,1\n"
+    assert (s.here / "there/ladder.csv").read_text() == "stage,x\n01_one,1\n02_two/1_first,1\n02_two,1\n03_three,1\n"
     text = (s.here / "there/machine.txt").read_text()
     named = dict(line.split(": ", 1) for line in text.splitlines())
     assert {"date", "GPU", "CPU", "memory", "cmake", "commit"} <= set(named) and named["cmake"] == "3.22.1"
@@ -75,7 +76,8 @@ def test_on_a_gpu(s):
     gpu = s.with_gpu()
     run, rows = run_all(s, environment=gpu)
     assert run.returncode == 0 and sorted(rows) == sorted(ON_GPU) and list(rows)[0] == "roofline"
-    assert typed(s, "half2") == "--sizes 1024:8192:1024 --limits limits.csv --csv half2.csv"  # with the limits just measured
+    # With the limits just measured.
+    assert typed(s, "half2") == "--sizes 1024:8192:1024 --limits limits.csv --csv half2.csv"
     assert typed(s, "01_one").startswith("--sizes 1024:8192:1024 --limits limits.csv")
     assert "GPU 0, name: Made-up GPU\n" in (s.here / "there/machine.txt").read_text()
     program(s, "roofline", 3)
@@ -145,8 +147,9 @@ def test_comparison(s, folders):
          limits=f"{limits}copy,-,100,-{HERE}fma,-,-,40{HERE}sweep,1,100,100{HERE}")
     run = s.call("run", "compare", a, b)  # a CSV that can't be read ends it with 2
     assert (run.returncode, run.stderr) == (2, "")
-    for said in ("half2.csv: has no rows", "half2.csv: not there", "ladder.csv: 3 rows compared; gflops: median ratio 1.050",
-                 "02 8 8 8: gflops 360 / 300, +20.0%", f"only in {a}: 03 8 8 8", f"only in {b}: 04 8 8 8", "gbs: median ratio 0.900",
+    for said in ("half2.csv: has no rows", "half2.csv: not there",
+                 "ladder.csv: 3 rows compared; gflops: median ratio 1.050", "02 8 8 8: gflops 360 / 300, +20.0%",
+                 f"only in {a}: 03 8 8 8", f"only in {b}: 04 8 8 8", "gbs: median ratio 0.900",
                  "copy -: gbs 90 / 100, -10.0%"):
         assert said in run.stdout
     assert "01 " not in run.stdout  # it differs by less than a few percent
@@ -160,8 +163,8 @@ def test_comparison(s, folders):
 
 @pytest.mark.parametrize("text, said", (
     ("", "has no rows"), (ladder(ROW)[:-2], "ends in the middle"), ("x,y\n1,2\n", "has no column"),
-    (ladder(ROW) + "01,8\n", "line 3: has 2 fields"), (ladder("01,8,8,8,nan"), "'nan'"), (ladder("01,8,8,8,\x1b[31m"), "'?[31m'"),
-    (ladder(ROW, ROW), "two rows '01 8 8 8'")))
+    (ladder(ROW) + "01,8\n", "line 3: has 2 fields"), (ladder("01,8,8,8,nan"), "'nan'"),
+    (ladder("01,8,8,8,\x1b[31m"), "'?[31m'"), (ladder(ROW, ROW), "two rows '01 8 8 8'")))
 def test_bad_csv(folders, capsys, text, said):
     """One line; the others are compared."""
     a, b, fill = folders

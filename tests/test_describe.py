@@ -28,7 +28,8 @@ def test_description(each):
         assert what["kind"] == KINDS.get(each.kind, what["kind"]) and what["kind"] in ("stage", "benchmark", "probe")
         assert what["build"] == BUILDS.get(each.kind, "gpu" if file == gpu else "emulator")
         assert all(f"  {option['name']} {option['takes']}".rstrip() in shown for option in what["options"]), shown
-        assert (each.kind in ("stage", "step", "product")) == (what["multiples"] is not None)
+        is_product = each.kind in ("stage", "step", "product")
+        assert is_product == (what["multiples"] is not None) == bool(what["arithmetic"])
         assert bool(what["types"]) == (what["kind"] == "stage")
 
 

@@ -22,8 +22,8 @@ LIMITS = "limits.csv"
 
 
 class Step(NamedTuple):
-    """A program, or the ladder, which ./run itself runs; the CSV that it writes; and how ./run compare reads that: the columns that
-    tell its rows apart, and those with figures (a/b: the first of them that has one)."""
+    """A program, or the ladder, which ./run itself runs; the CSV that it writes; and how ./run compare reads that: the
+    columns that tell its rows apart, and those with figures (a/b: the first of them that has one)."""
     name: str
     csv: str = ""
     keys: str = ""
@@ -56,7 +56,8 @@ WITH_OPTIONS = (
 
 
 def steps(cpu):
-    """Those above, and every other program that is no step of the ladder. A CPU leaves out what times a GPU's library."""
+    """Those above, and every other program that is no step of the ladder. A CPU leaves out what times a GPU's
+    library."""
     named = {step.name for step in WITH_OPTIONS}
     others = [Step(each.name) for each in listed() if each.kind not in LADDER and each.name not in named]
     times_a_gpu = {each.name for each in listed("gpu")}
@@ -76,7 +77,10 @@ def describe_machine(cpu):
     gpus = output("nvidia-smi", f"--query-gpu={','.join(fields)}", "--format=csv,noheader")
     for at, gpu in enumerate(gpus.splitlines()):
         lines += ((f"GPU {at}, {field}", value.strip()) for field, value in zip(fields, gpu.split(",")))
-    lines += [("GPU", "none")] if not gpus else [("CUDA of the driver", found(r"CUDA Version: *([\d.]+)", output("nvidia-smi")))]
+    if gpus:
+        lines.append(("CUDA of the driver", found(r"CUDA Version: *([\d.]+)", output("nvidia-smi"))))
+    else:
+        lines.append(("GPU", "none"))
     commit = "not a git repository"
     if os.path.realpath(output("git", "-C", ROOT, "rev-parse", "--show-toplevel") or "/") == str(ROOT):
         commit = output("git", "-C", ROOT, "rev-parse", "HEAD") or "none yet"
@@ -94,8 +98,8 @@ def describe_machine(cpu):
 
 
 def run_step(step, cpu, folder, scratch, log, has_limits):
-    """Runs a step. Returns its exit code, its CSV or its last line on stderr, and whether the folder has a new CSV. The program
-    writes into `scratch`: what it leaves is moved to `folder` only after success."""
+    """Runs a step. Returns its exit code, its CSV or its last line on stderr, and whether the folder has a new CSV.
+    The program writes into `scratch`: what it leaves is moved to `folder` only after success."""
     csv = step.csv if step.cpu_csv or not cpu else ""
     words = shlex.split(step.on_cpu if cpu else step.on_gpu)
     if words[-1:] == ["--limits"]:
@@ -105,7 +109,8 @@ def run_step(step, cpu, folder, scratch, log, has_limits):
         return 77, "not built", False
     log.write(f"\n$ {shlex.join([program.name, *words, *(['--csv', csv] if csv else [])])}\n".encode())
     with tempfile.TemporaryFile("w+", errors="replace") as errors:
-        code = process.call([program, *words, *(["--csv", f"{scratch.name}/{csv}"] if csv else [])], step.name, cwd=folder,
+        here = ["--csv", f"{scratch.name}/{csv}"] if csv else []
+        code = process.call([program, *words, *here], step.name, cwd=folder,
                             stdin=subprocess.DEVNULL, stdout=log, stderr=errors)
         errors.seek(0)
         said = [line for line in errors.read().splitlines() if line.strip()]
@@ -113,7 +118,8 @@ def run_step(step, cpu, folder, scratch, log, has_limits):
     if code == 0 and csv:
         (scratch / csv).replace(folder / csv)
     elif code:
-        csv = (said or [f"exit code {code}"])[-1] + f" ({csv} is an earlier run's)" * bool(csv and (folder / csv).exists())
+        why = said[-1] if said else f"exit code {code}"
+        csv = f"{why} ({csv} is an earlier run's)" if csv and (folder / csv).exists() else why
     return code, csv, code == 0 and bool(csv)
 
 
@@ -121,7 +127,8 @@ def run_steps(folder, cpu):
     """Runs all steps. Returns the exit code: that of the first that failed."""
     write_whole((folder / "machine.txt", describe_machine(cpu)))
     first_failure, written, results, todo = 0, [], [], steps(cpu)
-    with tempfile.TemporaryDirectory(prefix=".running-", dir=folder) as scratch, open(folder / "log.txt", "wb", 0) as log:
+    with (tempfile.TemporaryDirectory(prefix=".running-", dir=folder) as scratch,
+          open(folder / "log.txt", "wb", 0) as log):
         for at, step in enumerate(todo, 1):
             name = step.program(cpu)
             show_progress(f"[{at} of {len(todo)}] {name}")

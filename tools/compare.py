@@ -11,6 +11,16 @@ TOLERANCE = 0.05  # rows that differ by more are listed
 SHOWN = 6  # how many rows that only one folder has are listed
 
 
+# The columns that say where the figures come from.
+DESCRIBED = {"machines, which this compares": ("gpu", "cpu"), "software": ("driver", "cuda", "opencl", "library")}
+
+
+def values_of(tables, columns):
+    """What the rows of these tables have in these columns."""
+    rows = [vars(row) for table in tables for row in table.values()]
+    return {format(row[column]) for row in rows for column in columns if column in row}
+
+
 def table(path):
     """{key of a row: row} of a CSV; or the line that says why there is none, a Wrong unless the file is missing."""
     if not path.exists():
@@ -29,20 +39,19 @@ def table(path):
 
 
 def compare(ours, theirs):
-    """Prints how the figures in the folder `ours` differ from those in `theirs`: ratios are ours / theirs. Returns the exit code:
-    2 where a CSV is wrong, or there is nothing to compare."""
+    """Prints how the figures in the folder `ours` differ from those in `theirs`: ratios are ours / theirs. Returns the
+    exit code: 2 where a CSV is wrong, or there is nothing to compare."""
     names = sorted({path.name for folder in (ours, theirs) for path in folder.glob("*.csv")} & {*COMPARED})
     pairs = {name: (table(ours / name), table(theirs / name)) for name in names}
     both = {name: pair for name, pair in pairs.items() if all(isinstance(each, dict) for each in pair)}
     print(f"{plain(ours)} against {plain(theirs)}:")
-    for what, columns in (("machines, which this compares", ("gpu", "cpu")), ("software", ("driver", "cuda", "opencl", "library"))):
-        a, b = ({format(vars(row)[column]) for pair in both.values() for row in pair[side].values() for column in columns
-                 if column in vars(row)}
-                for side in (0, 1))
+    for what, columns in DESCRIBED.items():
+        a, b = (values_of([pair[side] for pair in both.values()], columns) for side in (0, 1))
         if a != b:
             print(plain(f"Different {what}: {', '.join(sorted(a))} / {', '.join(sorted(b))}"))
     for name, pair in pairs.items():
-        lines = compared(name, *pair, ours, theirs) if name in both else [each for each in pair if not isinstance(each, dict)]
+        wrong = [each for each in pair if not isinstance(each, dict)]
+        lines = wrong or compared(name, *pair, ours, theirs)
         print(*map(plain, lines), sep="\n")
     return 2 if not both or any(isinstance(each, Wrong) for pair in pairs.values() for each in pair) else 0
 

@@ -18,6 +18,7 @@ Exit codes:  0 done, 1 no counters, or a file that is wrong, 2 bad command line
 import argparse
 import csv
 import io
+import json
 import pathlib
 import re
 import subprocess
@@ -52,7 +53,7 @@ COMPARED = {
 }
 SIZE = 256  # of the counts
 # Those of the table that ./run prints without a GPU.
-TABLE = ("stage", "global_load_bytes", "sectors_per_request", "bank_conflict_factor", "barriers_per_block")
+TABLE = ("global_load_bytes", "sectors_per_request", "bank_conflict_factor", "barriers_per_block")
 STAGES = [each.name for each in listed("stage")]
 STALLS = (
     "long_scoreboard short_scoreboard barrier dispatch_stall math_pipe_throttle mio_throttle lg_throttle wait "
@@ -134,16 +135,18 @@ def by_stage(path):
 
 
 def counted(bin_folder):
-    """({stage: its row as ./run prints it}, {stage: the emulator's counts in the columns of counters.csv}, the text
-    of counted.csv)"""
-    printed, counts, text = {}, {}, ",".join(TABLE) + "\n"
+    """({stage: its row as ./run prints it}, {stage: the emulator's counts in the columns of counters.csv}, the text of
+    counted.csv, which also says what a stage computes with)"""
+    printed, counts, text = {}, {}, ",".join(("stage", "type", "arithmetic", *TABLE)) + "\n"
     with tempfile.TemporaryDirectory() as folder:
         for stage in STAGES:
             said = "\n".join(lines(bin_folder / f"{stage}_cpu_trace", "--csv", f"{folder}/csv"))
             printed[stage] = said[said.index(f"\n{stage} ") + 1 :]  # its row, and what is said below it
             counts |= by_stage(pathlib.Path(folder) / "csv")
+            told = json.loads("".join(lines(bin_folder / f"{stage}_cpu_trace", "--describe")))
             for row in read(pathlib.Path(folder) / "csv"):
-                text += ",".join(f"{getattr(row, column)}" for column in TABLE) + "\n"
+                cells = [stage, told["types"][0], told["arithmetic"], *(f"{getattr(row, column)}" for column in TABLE)]
+                text += ",".join(cells) + "\n"
     return printed, counts, text
 
 

@@ -26,7 +26,8 @@ def icds(pattern="*"):
 
 
 def python_with(module):
-    """A Python that has the module, or None. Packages install it for Debian's own, which may not be the first on the PATH."""
+    """A Python that has the module, or None. Packages install it for Debian's own, which may not be the first on the
+    PATH."""
     for python in ("python3", "/usr/bin/python3"):
         if process.output(python, "-c", f"import {module}; print('yes')"):
             return python
@@ -100,8 +101,8 @@ def refused(sudo):
 
 
 def need(required, optional=()):
-    """Installs missing packages if that is allowed, each of them once. Says what is still missing, and returns it; exits
-    if a required one is."""
+    """Installs missing packages if that is allowed, each of them once. Says what is still missing, and returns it;
+    exits if a required one is."""
     missing = missing_of((*required, *optional))
     if not missing:
         return []

@@ -34,8 +34,8 @@ def end(child):
 
 
 def call(words, called=None, line=None, **options):
-    """Runs a program and passes each line of its output to `line`. Returns the exit code as a shell does, and says so if a
-    signal killed it. Stops it if this process is interrupted."""
+    """Runs a program and passes each line of its output to `line`. Returns the exit code as a shell does, and says so
+    if a signal killed it. Stops it if this process is interrupted."""
     if line:
         options["stdout"] = subprocess.PIPE
     with subprocess.Popen([str(word) for word in words], **options) as child:

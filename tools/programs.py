@@ -59,8 +59,8 @@ def text_of(source):
 
 
 def name(file):
-    """What a source is called: 04_unroll/1_unroll, 04_unroll for the last step of that chapter, half2 for what is no step,
-    and 04_unroll.cl in OpenCL."""
+    """What a source is called: 04_unroll/1_unroll, 04_unroll for the last step of that chapter, half2 for what is no
+    step, and 04_unroll.cl in OpenCL."""
     if file.stem == "matmul":
         return file.parent.name
     if file.suffix == ".cl":
@@ -96,7 +96,8 @@ def short(step):
 
 
 def meant(word, chapter, file=""):
-    """Does a word name that file of that chapter? 04, 4 and 04_unroll name all of its files, 04/1 those that begin with 1."""
+    """Does a word name that file of that chapter? 04, 4 and 04_unroll name all of its files, 04/1 those that begin
+    with 1."""
     its_chapter, _, its_file = word.partition("/")
     return its_chapter in (chapter, chapter[:2], chapter[:2].removeprefix("0")) and file.startswith(its_file)
 
@@ -121,7 +122,8 @@ def unknown(word, files, names=()):
 
 
 def before(step):
-    """The step that it continues from: the last of the chapter that it names, or the one above it; None for the first."""
+    """The step that it continues from: the last of the chapter that it names, or the one above it; None for the
+    first."""
     above = [other for other in steps() if other.suffix == step.suffix and other < step
              and other.parent.name.startswith(changed(step)[0])]
     return above[-1] if above else None

@@ -29,12 +29,13 @@ class Figure(float):
 
 
 class Row(types.SimpleNamespace):
-    """A row of a CSV: row.column is a Figure, or the text of what is no number. Raises Wrong, with `place` in it, for a column that
-    it lacks, for a figure that nothing measures, and for a result that was not exact."""
+    """A row of a CSV: row.column is a Figure, or the text of what is no number. Raises Wrong, with `place` in it, for
+    a column that it lacks, for a figure that nothing measures, and for a result that was not exact."""
 
     def __init__(self, place, cells):
-        super().__init__(_place=place, **{column: Figure(text) if re.fullmatch(r"\d+(\.\d+)?(e[-+]?\d+)?", text) else text
-                                          for column, text in cells.items()})
+        is_figure = re.compile(r"\d+(\.\d+)?(e[-+]?\d+)?").fullmatch
+        values = {column: Figure(text) if is_figure(text) else text for column, text in cells.items()}
+        super().__init__(_place=place, **values)
         for column, value in vars(self).items():
             if isinstance(value, Figure) and value and not 1e-9 < value < 1e15:
                 raise Wrong(f"{place}: {column} is '{value}', expected a number above 0 that can be measured")
@@ -42,11 +43,13 @@ class Row(types.SimpleNamespace):
             raise Wrong(f"{place}: verified is '{cells['verified']}', expected exact")
 
     def __getattr__(self, column):
-        raise Wrong(f"{self._place}: has no column '{column}': written by another version of its program, or not timed on a GPU")
+        raise Wrong(f"{self._place}: has no column '{column}': written by another version of its program, or not timed "
+                    "on a GPU")
 
 
 def read(path, figures=()):
-    """The rows of a CSV, which must be whole. The columns `figures` have numbers above 0, or '-' for none. Raises Wrong."""
+    """The rows of a CSV, which must be whole. The columns `figures` have numbers above 0, or '-' for none. Raises
+    Wrong."""
     try:
         if path.exists() and not path.is_file():  # a device or a pipe may never end
             raise Wrong(f"{path}: is no regular file")
@@ -73,7 +76,8 @@ def read(path, figures=()):
 
 
 def part_of(path):
-    """The file beside `path` that write_whole() renames onto it. Raises OSError for a folder or a device: it would be replaced."""
+    """The file beside `path` that write_whole() renames onto it. Raises OSError for a folder or a device: it would be
+    replaced."""
     path = pathlib.Path(path).resolve()
     if path.exists() and not path.is_file():
         raise OSError(errno.EISDIR, "is no regular file", str(path))

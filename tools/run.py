@@ -91,8 +91,8 @@ def run_translate(words):
 
 
 def run_new(words):
-    import user_kernel
-    return user_kernel.new(words)
+    import run_user_kernel
+    return run_user_kernel.new(words)
 
 
 def run_book(words):
@@ -123,9 +123,9 @@ def main(words):
         words = words[1:]
     verb = words[0] if words else ""
     if verb.endswith(".cu"):
-        import user_kernel
+        import run_user_kernel
         build.check_paths()
-        return user_kernel.run(words)
+        return run_user_kernel.run(words)
     if verb == "help" or {"-h", "--help"} & set(words):
         return show_help(words)
     if verb not in ("compare", "diff", "plot", "translate"):

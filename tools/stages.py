@@ -1,4 +1,5 @@
 """./run [NAME...]: builds programs and runs them. Those of stages print one table and write one CSV."""
+import json
 import os
 import pathlib
 import re
@@ -142,15 +143,30 @@ def show(line):
     sys.stdout.flush()
 
 
+def described(program):
+    """What a built program says of itself, a dictionary."""
+    return json.loads(process.output(program, "--describe") or "{}")
+
+
+def has_options(program, options):
+    """Whether a built program has the options among these words."""
+    names = {each["name"] for each in described(program).get("options", [])}
+    return {word for word in options if re.match("--?[a-z]", word)} <= names
+
+
 def run_stages(chosen, cpu, options, csv):
-    """Runs several stages and merges their output into one table and one CSV."""
-    result, with_rows, rows = 0, False, []
+    """Runs several stages and merges their output into one table and one CSV. Of several those run that have all
+    options, such as --bf16; if none has, the first refuses them."""
+    result, with_rows, rows, ran = 0, False, [], False
     with tempfile.TemporaryDirectory(prefix="run-") as scratch:
         for stage, target in zip(chosen, build.each_built([each.target(cpu) for each in chosen])):
-            file = pathlib.Path(scratch, f"{target}.csv")
+            program, file = BUILD / "bin" / target, pathlib.Path(scratch, f"{target}.csv")
+            if len(chosen) > 1 and options and not has_options(program, options):
+                continue
+            ran = True
             words = [*options, "--csv", file] if csv else options
             shows = rows_only(stage, show) if with_rows else show
-            code, shape = call_stage([BUILD / "bin" / target, *words], stage.name, shows)
+            code, shape = call_stage([program, *words], stage.name, shows)
             if code == 77 and with_rows:  # this GPU lacks something that the others don't need
                 continue
             with_rows = with_rows or code == 0
@@ -162,6 +178,8 @@ def run_stages(chosen, cpu, options, csv):
             if csv and code == 0:
                 header, *its_rows = file.read_text().splitlines(keepends=True)
                 rows += its_rows if rows else [header, *its_rows]
+    if not ran:
+        return process.call([BUILD / "bin" / chosen[0].target(cpu), *options], chosen[0].name)
     if cpu and with_rows:
         print("Counted on the CPU: the prediction is the roofline's, and nothing was timed.")
     if csv and result == 0:

@@ -38,8 +38,8 @@ def not_ignored():
 
 
 def press_ctrl_c(command, when, **options):
-    """Runs a command on a terminal of its own. SIGINT goes to all of its processes just after its output has the words `when`.
-    Returns its exit code and what came to stand on the terminal."""
+    """Runs a command on a terminal of its own. SIGINT goes to all of its processes just after its output has the words
+    `when`. Returns its exit code and what came to stand on the terminal."""
     terminal, its_end = os.openpty()
     process = subprocess.Popen([str(word) for word in command], stdin=its_end, stdout=its_end, stderr=its_end,
                                start_new_session=True, preexec_fn=not_ignored, **options)
@@ -89,7 +89,8 @@ class Fakes:
                 *-LE*) echo '{listed("01_one.cpu", "03_three.cpu", "emulator")}';;
                 *) echo '{listed(*NEEDS)}';; esac""")
         # A package is there if a program of its name is.
-        names = [line.split()[0] for line in (ROOT / "tools/packages.txt").read_text().splitlines() if line[:1].isalpha()]
+        table = (ROOT / "tools/packages.txt").read_text().splitlines()
+        names = [line.split()[0] for line in table if line[:1].isalpha()]
         lines = [f"{name}  {'cmake 3.22' if name == 'cmake' else f'programs {name}'}  -\n" for name in names]
         (here / "tools/packages.txt").write_text("".join(lines))
         for name in {*names, "ninja", "apt-get"} - {"cmake", "python3"}:
@@ -99,11 +100,15 @@ class Fakes:
         for name in STAGES:
             self.source(f"{name}/matmul.cu")
             self.stage(name)
+        self.source("02_two/1_first.cu")
+        self.stage("02_two/1_first")
+        self.source("00_zero/curves.cu")
         for source, program in (("04_four/matmul.cpp", "04_four"), ("00_zero/zero_host.cpp", "zero_host"),
                                 ("00_zero/one.cu", "one_cpu")):
             self.source(source)
             self.script(here / "build/bin" / program, f'echo "{program} $*"')
-        self.source("00_zero/programs.cmake", "add_program(one.cu)\nadd_host_benchmark(zero_host.cpp)\n")
+        self.source("00_zero/programs.cmake",
+                    "add_program(one.cu)\nadd_host_benchmark(zero_host.cpp)\nadd_gpu_benchmark(curves.cu)\n")
         self.configured_for(here)
 
     def configured_for(self, here):
@@ -125,12 +130,15 @@ class Fakes:
         self.tool("cmake", f"""case "$1" in --version) echo "cmake version {version}"; exit;;
             -P) exec {shutil.which("cmake")} "$@";; esac\n{text}""")
 
-    def stage(self, name, code=0, before=""):
-        """A program that prints two lines of header and, unless it fails, a row, and writes a CSV."""
-        self.script(self.here / f"build/bin/{name.replace('/', '.')}_cpu_trace", f"""{before}
+    def stage(self, name, code=0, before="", more=()):
+        """A program that prints two lines of header and, unless it fails, a row, and writes a CSV. more: options."""
+        options = [{"name": option} for option in ("--size", "--limits", "--sizes", *more)]
+        self.script(self.here / f"build/bin/{name.replace('/', '.')}_cpu_trace", f"""
+            [ "$1" = --describe ] && echo '{json.dumps({"options": options})}' && exit
+            {before}
             echo "header of {name}"; echo "stage  options"
             [ {code} = 0 ] || {{ echo "{name}: failed" >&2; exit {code}; }}
-            echo "{re.sub('_.*/', '/', name)} $*"
+            echo "{re.sub('_.*/', '/', name)} $*"; echo "  below {name}"
             while [ $# -gt 0 ]; do [ "$1" != --csv ] || printf 'stage,x\\n{name},1\\n' >"$2"; shift; done""")
 
     def with_gpu(self):

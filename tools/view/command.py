@@ -11,7 +11,7 @@ from command_line import Parser, check_writable, count, need_tools, refuse, step
 from process import fail
 from programs import LADDER, listed
 from results import write_whole
-from user_kernel import UserKernel
+from user_kernel import UserKernel, multiples_of, rounded
 
 
 def run(words):
@@ -45,8 +45,10 @@ def run(words):
     for each in chosen:
         shape = [asked or usual for asked, usual in zip((given.m, given.n, given.k), view.usual_shape(each.name))]
         if isinstance(each, UserKernel):
-            shape = [asked or least for asked, least in zip((given.m, given.n, given.k), each.rounded(shape))]
-            record = view.record(each.emulated(), shape)
+            program = each.emulated()
+            least = rounded(shape, multiples_of(program))
+            shape = [asked or usual for asked, usual in zip((given.m, given.n, given.k), least)]
+            record = view.record(program, shape)
             records.append(view.read(record, each.name, shape, each.path.resolve().parents[1]))
         else:
             records.append(view.read(view.record(BUILD / "bin" / each.target(cpu=True), shape), each.name, shape))

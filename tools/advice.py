@@ -1,0 +1,96 @@
+"""What ./run mine.cu says below its row: how the counts or the time compare with those of the chapters' stages, and
+what to read next. docs/results/counted.csv has what each stage computes with, and its counts."""
+import csv
+import math
+
+import programs
+from programs import ROOT
+
+UNITS = {"global": ("sectors", "neighbouring threads should access neighbouring elements",
+                    "docs/primer.md#where-the-data-are"),
+         "shared": ("wavefronts", "bank conflicts", "03_shared_blocking/README.md#banks")}
+COMPARED = ("sectors_per_request", "bank_conflict_factor", "barriers_per_block")
+
+
+def rows_of(file):
+    return list(csv.DictReader((ROOT / "docs/results" / file).read_text().splitlines()))
+
+
+def counted(kernel, row, lines):
+    """What the emulator's counts say, in sentences: the line that could save most, the nearest stage, and a lesson."""
+    if row["global_load_bytes"] == "0":
+        yield ("Its kernels load nothing from global memory, where A and B are: there is nothing to compare with a "
+               "stage.")
+        return
+    stages = [each for each in rows_of("counted.csv") if each["arithmetic"] == kernel.arithmetic]
+    lesson = stages[0]["stage"]
+    if kernel.arithmetic == "FP32":
+        lesson = "03_shared_blocking" if row["shared_load_wavefronts"] == "0" else "04_unroll"
+    advice = []
+    if (row["m"], row["n"], row["k"]) == ("256",) * 3:  # as in that file
+        lesson, advice = compared(kernel, stages, row)
+    lesson += "/README.md"
+    if costly := costliest(lines):
+        unit, why, lesson = UNITS[costly["memory"]]
+        cost, ideal = (int(costly[column]) / int(costly["requests"]) for column in ("cost", "at_best"))
+        yield (f"{costly['line']}: a warp's {costly['kind']} takes {cost:.1f} {unit} of {costly['memory']} memory "
+               f"where {ideal:.1f} could do: {why}.")
+    yield from advice
+    yield f"Read: {lesson}"
+
+
+def compared(kernel, stages, row):
+    """The chapter to read, and sentences on the nearest stage."""
+    nearest, loads_more = nearest_of(stages, row, kernel.half and kernel.arithmetic == "FP32")
+    advice = [f"Nearest by its counts: {nearest}."]
+    after = [step for step in programs.steps()
+             if (before := programs.before(step)) and programs.name(before) == nearest]
+    if loads_more > 1.5:  # so that it has that one's step before it
+        return nearest, [*advice, f"It loads {loads_more:.1f} times as much."]
+    if after:
+        return after[0].parent.name, [*advice, f"The step after that: ./run diff {programs.short(after[0])}"]
+    return nearest, advice
+
+
+def costliest(lines):
+    """The line that could save most, if that is more than a quarter of what all lines cost in that memory."""
+    of_all = {memory: sum(int(each["cost"]) for each in lines if each["memory"] == memory) for memory in UNITS}
+
+    def could_save(line):
+        return (int(line["cost"]) - int(line["at_best"])) / of_all[line["memory"]]
+
+    costly = max(lines, key=could_save, default=None)
+    return costly if costly and could_save(costly) > 0.25 else None
+
+
+def nearest_of(stages, row, in_halves):
+    """The stage whose counts are nearest to the row's, and how many times as much it loads. The elements that are
+    loaded count most, as bytes of float: in_halves says that the row's are of half, while the stages' are not."""
+    def figures(of, times=1):
+        others = [1 + float(of[column].replace("-", "1")) for column in COMPARED]
+        return [times * float(of["global_load_bytes"]), *others]
+
+    def distance(stage):
+        differences = [abs(math.log(a / b)) for a, b in zip(mine, figures(stage))]
+        return 3 * differences[0] + sum(differences[1:])
+
+    mine = figures(row, 2 if in_halves else 1)
+    nearest = min(stages, key=distance)
+    return nearest["stage"], mine[0] / figures(nearest)[0]
+
+
+def timed(kernel, row):
+    """Where its speed stands in the ladder, in sentences."""
+    of_its_type = {each["stage"] for each in rows_of("counted.csv") if (each["type"] != "fp32") == kernel.half}
+    rows = [{**each, "chapter": each["stage"].partition("/")[0].split()[0]} for each in rows_of("h200/ladder.csv")]
+    rows = [each for each in rows if each["chapter"] in of_its_type]
+    size = row["m"] if any(each["m"] == row["m"] for each in rows) else "8192"
+    mine = float(row["percent_of_cublas"].replace("-", "0"))
+    faster = [each for each in rows if each["m"] == size and float(each["percent_of_cublas"]) > mine]
+    if not faster:
+        yield "Faster than every stage of its precision, as a share of cuBLAS."
+        return
+    after = min(faster, key=lambda each: float(each["percent_of_cublas"]))
+    yield (f"{mine}% of cuBLAS. The next of the ladder, at {size} on an H200: {after['stage']}, "
+           f"{after['percent_of_cublas']}%.")
+    yield f"Read: {after['chapter']}/README.md"

@@ -1,0 +1,149 @@
+"""./run mine.cu, ./test mine.cu and ./run new. A file with launch_matmul() is a stage of one's own: it is verified and
+counted (on a GPU timed) as the chapters' are, and advice says what to try next. Any other program runs on the emulator
+as it is, which then says what it found."""
+import csv
+import os
+import pathlib
+import re
+import shlex
+import subprocess
+import sys
+import tempfile
+import textwrap
+
+import advice
+import build
+import process
+import programs
+from command_line import check_writable, need_tools, refuse, steps_meant
+from process import fail
+from programs import ROOT
+from results import write_whole
+from run_tests import ask_ctest
+from stages import call_stage, see_it
+from user_kernel import UserKernel, multiples_of, rounded
+
+SKIPPED = 77  # a program's exit code
+NO_ROWS = {"--help", "-h", "--describe"}
+
+
+def name_places(kernel):
+    """Places are named as the file is on the command line: from this folder, or whole."""
+    os.environ["EMULATOR_FOLDER"] = "/" if kernel.path.is_absolute() else f"{pathlib.Path.cwd()}/"
+
+
+def run(words):
+    """./run FILE.cu [OPTION...]"""
+    kernel = UserKernel(words[0], words[1:])
+    name_places(kernel)
+    if not kernel.is_stage:  # --fast: it only runs it
+        os.environ["EMULATOR_SUMMARY"] = "1"
+        program = kernel.emulated("plain" if kernel.fast else "trace")
+        return process.call([program, *kernel.words], kernel.name)
+    words, csv_file = [], None
+    for word in kernel.words:
+        if words and words[-1] == "--csv":
+            words.pop()
+            csv_file = word
+        elif word == "-v":
+            process.verbose = True
+        elif word == "--cpu":
+            kernel.cpu = True
+        else:
+            words.append(word)
+    if csv_file is not None:
+        check_writable(csv_file, "--csv")
+    return run_stage(kernel, words, build.emulated(kernel.cpu), csv_file)
+
+
+def show(line):
+    sys.stdout.buffer.write(line)
+    sys.stdout.flush()
+
+
+def run_stage(kernel, words, cpu, csv_file):
+    """Verifies, counts or times it, and says what to try next."""
+    program = kernel.emulated() if cpu else kernel.compiled()
+    with tempfile.TemporaryDirectory(prefix="run-") as scratch:
+        of_rows, of_lines = pathlib.Path(scratch, "rows.csv"), pathlib.Path(scratch, "lines.csv")
+        if not NO_ROWS & set(words):
+            words = [*words, "--csv", of_rows]
+            if cpu:
+                words += ["--lines-csv", of_lines]
+        code, shape = call_stage([program, *words], kernel.name, show)
+        text, lines = (file.read_text(errors="surrogateescape") if file.exists() else ""
+                       for file in (of_rows, of_lines))
+    if code == 0 and csv_file is not None:
+        write_whole((csv_file, text))
+    if code == 0 and text:
+        row = list(csv.DictReader(text.splitlines()))[-1]
+        of_lines = list(csv.DictReader(lines.splitlines()))
+        print()
+        for sentence in advice.counted(kernel, row, of_lines) if cpu else advice.timed(kernel, row):
+            print(textwrap.fill(sentence, 80, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False))
+    if code == 1 and cpu:
+        see_it(shlex.quote(str(kernel.path)), shape)
+    return code
+
+
+def of_naive():
+    """How ctest runs 01's programs: {"cpu": [word...], "trace": [word...]}."""
+    build.configure(tests=True)
+    build.build_configured(["01_naive_cpu", "01_naive_cpu_trace"])  # of a program that is not built ctest says nothing
+    tests = ask_ctest(["-R", "^01_naive[.](cpu|trace)$"])
+    return {test["name"].partition(".")[2]: test["command"][1:] for test in tests}
+
+
+def for_multiples(words, multiples):
+    """The same words with shapes that a program takes; not all of its forms need be launched."""
+    for word in words:
+        if re.match(r"\d+x", word):
+            shapes = ["x".join(map(str, rounded(shape.split("x"), multiples))) for shape in word.split(",")]
+            yield ",".join(dict.fromkeys(shapes))
+        elif word != "--all-forms":
+            yield word
+
+
+def test(words):
+    """./test FILE.cu: what each stage has to pass, as ctest would run it on 01."""
+    kernel = UserKernel(words[0], [word for word in words[1:] if word != "-V"])
+    if not kernel.is_stage:
+        fail(2, f"{words[0]}: has no launch_matmul(); ./run {shlex.quote(words[0])} runs it")
+    if kernel.words:
+        fail(2, f"{words[0]}: takes a file with launch_matmul(), and no more options")
+    name_places(kernel)
+    process.verbose = "-V" in words
+    need_tools(cpu=True)
+    typed, multiples, result = of_naive(), [1, 1, 1], 0
+    commands = (("plain", typed["cpu"]), ("trace", typed["trace"]), ("asan", typed["cpu"]), ("indices", []))
+    for variant, its_words in commands:
+        if variant == "indices" and multiples != [1, 1, 1]:
+            continue
+        program = kernel.emulated(variant)
+        if its_words:
+            multiples = multiples_of(program)
+        run = subprocess.run([program, *for_multiples(its_words, multiples)],
+                             stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+        verdict = {0: "Passed", SKIPPED: "Skipped"}.get(run.returncode, "Failed")
+        print(f"{kernel.name}.{variant:10}{verdict}", flush=True)
+        sys.stderr.buffer.write(run.stderr)
+        sys.stderr.flush()
+        if verdict == "Failed":
+            result = result or run.returncode
+    return result
+
+
+def new(words):
+    """./run new FILE.cu --from NN: a copy of that step to begin with."""
+    if len(words) != 3 or words[1] != "--from" or not words[0].endswith(".cu"):
+        fail(2, "new: takes a file and a step, such as ./run new mine.cu --from 03")
+    found = steps_meant(words[2])
+    if not found:
+        refuse("new: ", words[2], [each.source for each in programs.listed(*programs.LADDER)])
+    source = found[-1].source
+    try:
+        pathlib.Path(words[0]).open("x").write(source.read_text())
+    except FileExistsError:
+        fail(2, f"new '{words[0]}': is there already")
+    print(f"{words[0]} is a copy of {source.relative_to(ROOT)}; next: ./run {shlex.quote(words[0])}")
+    return 0
