@@ -8,7 +8,7 @@
 #include "common/errors.h"
 #include "common/operands.h"
 #include "common/options.h"
-#include "common/report.h"
+#include "common/table.h"
 #include "common/verify.h"
 
 // Times both precisions at n x n, and adds a row for each.

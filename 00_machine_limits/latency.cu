@@ -19,7 +19,7 @@
 #include "common/device.h"
 #include "common/errors.h"
 #include "common/gpu_timer.h"
-#include "common/report.h"
+#include "common/table.h"
 
 using Chains = std::tuple<Ffma, Fadd, Iadd, Imad, Multiply64, Dfma, Hfma2, Mufu>;
 constexpr int kBandwidthBytes = 2 * kChunk;

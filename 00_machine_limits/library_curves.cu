@@ -18,7 +18,7 @@
 #include "common/gpu_timer.h"
 #include "common/operands.h"
 #include "common/options.h"
-#include "common/report.h"
+#include "common/table.h"
 #include "common/verify.h"
 
 // A product of row-major matrices in one precision. A and B come as floats and are rounded to it.

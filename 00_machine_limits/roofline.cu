@@ -21,8 +21,8 @@
 #include "common/facts.h"
 #include "common/gpu_timer.h"
 #include "common/options.h"
-#include "common/report.h"
 #include "common/roofline.h"
+#include "common/table.h"
 
 // Per multiprocessor.
 constexpr int kFmaBlocks = 4, kMmaBlocks = kEmulated ? 1 : 2, kSharedBlocks = 4;

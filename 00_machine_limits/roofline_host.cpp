@@ -18,7 +18,7 @@
 #include "common/benchmark.h"
 #include "common/errors.h"
 #include "common/options.h"
-#include "common/report.h"
+#include "common/table.h"
 #ifdef _OPENMP
 #include <omp.h>
 #define PARALLEL_FOR _Pragma("omp parallel for schedule(static)")

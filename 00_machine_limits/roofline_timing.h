@@ -7,7 +7,7 @@
 #include "common/benchmark.h"
 #include "common/errors.h"
 #include "common/gpu_timer.h"
-#include "common/report.h"
+#include "common/table.h"
 
 // Times works and reports them, a row each.
 struct Timing {

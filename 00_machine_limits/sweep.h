@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "common/errors.h"
-#include "common/report.h"
+#include "common/table.h"
 
 // A step is x = kFactor x + kAddend. It takes x from [1, 2) to (3, 4] and back, each time 2^-20 of
 // the way nearer to 2.5. So in 256 steps, and in 100000, nothing overflows, becomes subnormal or

@@ -19,7 +19,7 @@
 #include "common/gpu_timer.h"
 #include "common/operands.h"
 #include "common/options.h"
-#include "common/report.h"
+#include "common/table.h"
 #include "common/verify.h"
 
 constexpr Shape kRagged[] = {{1, 1, 1}, {7, 5, 3}, {16, 16, 16}, {37, 129, 65}, {130, 31, 20}};

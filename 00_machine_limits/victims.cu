@@ -17,7 +17,7 @@
 #include "common/device.h"
 #include "common/errors.h"
 #include "common/gpu_timer.h"
-#include "common/report.h"
+#include "common/table.h"
 
 // So many lines are loaded in order, then the first `again` of them once more, then `more` new
 // ones.

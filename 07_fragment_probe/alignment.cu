@@ -17,7 +17,7 @@
 #include "common/errors.h"
 #include "common/gpu_timer.h"
 #include "common/options.h"
-#include "common/report.h"
+#include "common/table.h"
 #ifdef CUDA_EMULATOR
 #include "emulator/emulator.h"
 #endif

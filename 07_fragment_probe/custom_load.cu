@@ -16,7 +16,7 @@
 #include "common/errors.h"
 #include "common/facts.h"
 #include "common/gpu_timer.h"
-#include "common/report.h"
+#include "common/table.h"
 
 constexpr int kInShared = 64;  // matrices in shared memory, 32 KiB
 // 8 MiB: more than any L1 cache, less than the L2 cache of a data-centre GPU.

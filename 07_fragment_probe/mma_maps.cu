@@ -14,7 +14,7 @@
 #include "common/errors.h"
 #include "common/options.h"
 #include "common/ptx/ptx.cuh"
-#include "common/report.h"
+#include "common/table.h"
 #include "common/verify.h"
 
 using Matrix = std::vector<half>;  // 16 x 16

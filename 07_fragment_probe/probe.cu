@@ -14,7 +14,7 @@
 #include "common/device.h"
 #include "common/errors.h"
 #include "common/options.h"
-#include "common/report.h"
+#include "common/table.h"
 
 using namespace nvcuda;
 

@@ -16,8 +16,8 @@
 #include "common/nvml.h"
 #include "common/operands.h"
 #include "common/options.h"
-#include "common/report.h"
 #include "common/roofline.h"
+#include "common/table.h"
 #include "common/verify.h"
 
 // Throws Failure(kDeviceFailed) unless the host has so many bytes of memory to give: else Linux

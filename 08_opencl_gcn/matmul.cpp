@@ -8,7 +8,7 @@
 #include "08_opencl_gcn/slides.h"
 #include "common/errors.h"
 #include "common/options.h"
-#include "common/report.h"
+#include "common/table.h"
 #include "common/verify.h"
 
 // Of each element of C: a row of A and a column of B. Of 8 x 8: eight rows and eight columns. Of

@@ -11,7 +11,7 @@
 #include "common/facts.h"
 #include "common/operands.h"
 #include "common/options.h"
-#include "common/report.h"
+#include "common/table.h"
 #include "common/verify.h"
 
 struct Listing {

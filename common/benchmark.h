@@ -12,7 +12,7 @@
 
 #include "common/errors.h"
 #include "common/options.h"
-#include "common/report.h"
+#include "common/table.h"
 
 #ifdef CUDA_EMULATOR
 constexpr bool kEmulated = true;

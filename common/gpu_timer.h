@@ -9,8 +9,8 @@
 
 #include "common/benchmark.h"
 #include "common/facts.h"
-#include "common/report.h"
 #include "common/roofline.h"
+#include "common/table.h"
 
 using Launch = std::function<void()>;
 

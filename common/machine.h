@@ -9,8 +9,8 @@
 #include "common/facts.h"
 #include "common/gpu_timer.h"
 #include "common/options.h"
-#include "common/report.h"
 #include "common/roofline.h"
+#include "common/table.h"
 #include "common/verify.h"
 
 // A stage's product of one set of operands, whatever their types.

@@ -21,8 +21,8 @@
 #include "common/machine.h"
 #include "common/operands.h"
 #include "common/options.h"
-#include "common/report.h"
 #include "common/roofline.h"
+#include "common/table.h"
 #include "common/verify.h"
 #include "emulator/emulator.h"
 

@@ -25,8 +25,8 @@
 #include "common/nvml.h"
 #include "common/operands.h"
 #include "common/options.h"
-#include "common/report.h"
 #include "common/roofline.h"
+#include "common/table.h"
 #include "common/timing_kernels.h"
 #include "common/verify.h"
 

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "common/report.h"
 #include "common/roofline.h"
+#include "common/table.h"
 #include "common/verify.h"
 
 // Takes an option's value. Throws Failure(kBadCommandLine), "takes a whole number from 1 to 9", for

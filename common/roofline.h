@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "common/facts.h"
-#include "common/report.h"
+#include "common/table.h"
 
 struct Gpu {
     std::string full_name;

@@ -7,7 +7,7 @@
 //   verify     on integers C must be equal, on reals within a proven bound          verify.h
 //   measure    a GPU times the launches, beside cuBLAS; the emulator counts         machine.h
 //   predict    the roofline says how fast it could be                               roofline.h
-//   report     a row in the table and in the CSV                                    report.h
+//   report     a row in the table and in the CSV                                    table.h
 #include <cctype>
 #include <cstdio>
 #include <cstdlib>
@@ -23,8 +23,8 @@
 #include "common/gpu_timer.h"
 #include "common/machine.h"
 #include "common/options.h"
-#include "common/report.h"
 #include "common/stage.h"
+#include "common/table.h"
 #include "common/verify.h"
 
 // The name of a stage: 05_double_buffer for 05_double_buffer/matmul.cu, 04_unroll/1_name for a step

@@ -20,7 +20,7 @@
 #include "common/errors.h"
 #include "common/gpu_timer.h"
 #include "common/options.h"
-#include "common/report.h"
+#include "common/table.h"
 #include "common/verify.h"
 
 constexpr int kChain = 1 << 16;  // products of a timed launch: a millisecond or more

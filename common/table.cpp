@@ -1,4 +1,4 @@
-#include "common/report.h"
+#include "common/table.h"
 
 #include <unistd.h>
 
