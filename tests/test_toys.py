@@ -53,7 +53,7 @@ def test_toys_count_as_the_emulator_does(name, kinds, shown):
     for event in events:
         kind = kinds[1] if event.get("store") else kinds[0]
         lines.append(" ".join(map(str, (kind, event["width"], *event["addresses"]))))
-    run = call(program("emulator_requests_of"), stdin=None, input="\n".join(lines))
+    run = call(program("requests_of"), stdin=None, input="\n".join(lines))
     assert run.returncode == 0, run.stderr
     counted = [[int(word) for word in line.split()] for line in run.stdout.splitlines()]
     assert len(counted) == len(settings) > 500

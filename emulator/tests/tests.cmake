@@ -38,7 +38,6 @@ foreach(program
 endforeach()
 
 add_emulated_program(emulator_test_asan tests/asan_test.cu ASAN)  # run by test_asan.py
-add_emulated_program(emulator_requests_of tests/requests_of.cu TRACE)  # run by tests/test_toys.py
 
 # What a program prints, and how its source is rewritten. The Python that has pytest, Debian's own, need not be the first on the PATH.
 write_emulated_json()
