@@ -16,7 +16,8 @@ PROGRAMS = ("./run", "./test", "build/bin/", "nvcc ", "ncu ", "cuda-gdb ", "comp
 # What takes long, and is run by other tests; of ./test it is asked which tests it would run.
 ELSEWHERE = (r"./test .*-R |./run (--)?all |./run (book|plot)$|./run (roofline|transfer$)|./run 00|"
              r"build/bin/transfer_cpu|python3 07_fragment_probe/count_mma.py|python3 06_wmma/link|python3 emulator/|"
-             r"./(run|test) .*(mine|any|race)[.]cu")
+             r"./(run|test) .*(mine|any|race)[.]cu|"
+             r"cmake -S emulator|cmake --build build-emulator|ctest --test-dir build-emulator")
 
 
 def without_code(text):

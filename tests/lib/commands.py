@@ -33,7 +33,8 @@ def copy():
     atexit.register(shutil.rmtree, top, ignore_errors=True)
     folder = top / "copy"
     shutil.copytree(ROOT, folder, symlinks=True, ignore=lambda at, names: [
-        name for name in names if name.startswith(("build", ".git", "results-")) or pathlib.Path(at, name) == BUILD])
+        name for name in names if pathlib.Path(at, name) == BUILD or
+        pathlib.Path(at) == ROOT and name.startswith(("build", ".git", "results-"))])
     (folder / "build/bin").mkdir(parents=True)
     # For ctest. Without the cache: ./run would configure one of another place.
     for path in (*BUILD.iterdir(), *(BUILD / "bin").iterdir()):
