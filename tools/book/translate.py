@@ -134,7 +134,7 @@ def po4a(folder, language, name, *options):
 def mended(catalogue, language):
     """Without what changes by itself, such as dates. A paragraph that was only wrapped anew stays translated."""
     catalogue.header, catalogue.metadata_is_fuzzy, catalogue.wrapwidth = (
-        'See "Translate" in CONTRIBUTING.md.',
+        'See docs/po/README.md.',
         False,
         128,
     )
