@@ -2,7 +2,7 @@
 // layout. First as the article timed them, with nothing using what was loaded: the compiler then
 // loads nothing. Then with every element used, at changing addresses.
 //
-// Alone:    nvcc -O3 -std=c++17 -arch=native -I. 07_fragment_probe/custom_load.cu common/*.c* -o 07_fragment_probe/custom_load -lcublas
+// Alone:    nvcc -O3 -std=c++17 -arch=native -I. 07_fragment_probe/custom_load.cu common/*.cu common/*.cpp -o 07_fragment_probe/custom_load -lcublas
 // Articles: "Tensorコアを使ってみた", the section on load_matrix_sync (91 us against 77670 us for 2^30 loads)
 #include <cuda_fp16.h>
 

@@ -1,6 +1,6 @@
 // machine.h and gpu_timer.h for the emulator. A plain build verifies in three orders of threads, a traced
 // one in one, and there it also counts. Nothing is timed.
-#ifdef CUDA_EMULATOR  // so that an nvcc line may name common/*.c*
+#ifdef CUDA_EMULATOR  // so that an nvcc line may name common/*.cu common/*.cpp
 #include <cuda_runtime.h>
 
 #include <algorithm>
