@@ -1,10 +1,11 @@
 """Plants faults in every stage, and demands that the emulator's checks notice each.
 
-lib/faults.py finds the places. A fault must show on one of the shapes: with tracing (wrong results, accesses out of bounds, races,
-uninitialised reads, deadlocks, misuse of an instruction, other traffic than the chapter's formula says), else under AddressSanitizer.
+lib/faults.py finds the places. A fault must show on one of the shapes: with tracing (wrong results, accesses out of
+bounds, races, uninitialised reads, deadlocks, misuse of an instruction, other traffic than the chapter's formula says),
+else under AddressSanitizer.
 
-A program that has passed is not tried again before it, the harness or the emulator changes, but where CI is set. What was said then
-stands in build/faults.
+A program that has passed is not tried again before it, the harness or the emulator changes, but where CI is set. What
+was said then stands in build/faults.
 """
 import functools
 import hashlib
@@ -20,8 +21,8 @@ from faults import covers, equivalent, files_of, in_file, line_of, own_equivalen
 from mutate import Planted
 from support import BUILD, ROOT
 
-# Ragged in M, N and K; with rows that start on 16 bytes of B alone, of A alone, of both for floats and for halves; several tiles and
-# steps; steps enough to be shared out among multiprocessors.
+# Ragged in M, N and K; with rows that start on 16 bytes of B alone, of A alone, of both for floats and for halves;
+# several tiles and steps; steps enough to be shared out among multiprocessors.
 SHAPES = ["7x5x3", "3x7x6", "5x16x9", "5x9x16", "5x16x104", "3x5x250", "129x132x20", "130x257x9", "131x264x104"]
 
 SURVIVES = "SURVIVES"
@@ -37,13 +38,14 @@ def work(shape):
 
 
 class Subject:
-    """A program, the words that it is run with, and its faults: all of a product, those in device code of another program."""
+    """A program, the words that it is run with, and its faults: of a product all, of another those in device code."""
 
     def __init__(self, program):
         self.program, self.is_product = program, program.kind in programs.PRODUCTS
         shapes = sorted(SHAPES + [*program.shapes], key=work)
         small = ",".join(shape for shape in shapes if work(shape) < 5)
-        sizes = [("--sizes", each, "--verify-only") for each in (small, *(shape for shape in shapes if work(shape) >= 5))]
+        large = [shape for shape in shapes if work(shape) >= 5]
+        sizes = [("--sizes", each, "--verify-only") for each in (small, *large)]
         # Another program is checked by its results first of all.
         words = sizes if self.is_product else [OTHERS[program.name]]
         builds = ("trace", "asan") if self.is_product else ("plain", "trace")
@@ -97,10 +99,11 @@ class Subject:
 
     def inputs(self):
         """A hash of all that the faults and what is said depend on."""
-        step, folders = self.program.source, [ROOT / self.program.chapter, ROOT / "common", ROOT / "emulator", ROOT / "tests/lib"]
+        step = self.program.source
+        folders = [ROOT / name for name in (self.program.chapter, "common", "emulator", "tests/lib")]
         while step := programs.before(step):
             folders.append(step.parent)
-        files = [file for folder in dict.fromkeys(folders) for file in sorted(folder.rglob("*")) if file.suffix in TEXTS]
+        files = sorted({file for folder in folders for file in folder.rglob("*") if file.suffix in TEXTS})
         found = hashlib.sha256()
         for file in (pathlib.Path(__file__), ROOT / "tests/large_indices.cpp", BUILD / "emulated.json", *files):
             found.update(file.read_bytes())
@@ -129,7 +132,10 @@ def test_faults_are_caught(program):
     kept.write_text("\n".join((inputs, *lines)))
 
 
-@pytest.mark.parametrize("path", sorted(ROOT.glob("[0-9][0-9]_*/tests/equivalent.txt")), ids=lambda path: path.parent.parent.name)
+LISTS = sorted(ROOT.glob("[0-9][0-9]_*/tests/equivalent.txt"))
+
+
+@pytest.mark.parametrize("path", LISTS, ids=lambda path: path.parent.parent.name)
 def test_equivalent_places_are_there(path):
     chapter = path.parent.parent.name
     faults = [fault for file in (ROOT / chapter).glob("*.cl") for fault in in_file(str(file.relative_to(ROOT)))]

@@ -1,7 +1,8 @@
-"""compute-sanitizer finds nothing in the programs on a GPU: ./test -L sanitizer, or one tool and chapter: ./test -R 06_wmma.memcheck
+"""compute-sanitizer finds nothing in the programs on a GPU: ./test -L sanitizer, or ./test -R 06_wmma.memcheck for one
+tool and chapter.
 
-build/sanitized.txt, which CMake writes, has a line for each: its chapter, the program and its words. A program that the GPU can't run
-is skipped.
+build/sanitized.txt, which CMake writes, has a line for each: its chapter, the program and its words. A program that the
+GPU can't run is skipped.
 """
 import os
 import shlex
@@ -20,5 +21,6 @@ SANITIZED = [shlex.split(line) for line in LIST.read_text().splitlines()] if LIS
 def test_finds_nothing(line, tool_name):
     _, name, *words = line
     found = os.environ.get("COMPUTE_SANITIZER", "")  # NOTFOUND if CMake has found none
-    run = call(found if os.path.exists(found) else tool("compute-sanitizer"), "--tool", tool_name, "--error-exitcode", 1, program(name), *words)
+    sanitizer = found if os.path.exists(found) else tool("compute-sanitizer")
+    run = call(sanitizer, "--tool", tool_name, "--error-exitcode", 1, program(name), *words)
     assert run.returncode == 0, run.stdout + run.stderr

@@ -1,5 +1,6 @@
-"""The places of a file where a fault can be planted, found by syntax: no name of a stage's is known here, and a stage that is added has
-them by itself. A place where a fault provably changes nothing is named in the chapter's tests/equivalent.txt, with the reason.
+"""The places of a file where a fault can be planted, found by syntax: no name of a stage's is known here, and a stage
+that is added has them by itself. A place where a fault provably changes nothing is named in the chapter's
+tests/equivalent.txt, with the reason.
 """
 import re
 import sys
@@ -23,11 +24,12 @@ KINDS = {
     "type": "bfloat16 is taken for half",
 }
 OPEN, CLOSE = "([{", ")]}"
-ANGLES = re.compile(r"(?<=\w)<(?![<=])(?:[^;(){}<>]|<[^;(){}<>]*>)*>(?=\s*[({:])|<<<.*?>>>", re.S)  # f<2>(, g<<<1, 32>>>(
+# Those of f<2>() and of g<<<1, 32>>>().
+ANGLES = re.compile(r"(?<=\w)<(?![<=])(?:[^;(){}<>]|<[^;(){}<>]*>)*>(?=\s*[({:])|<<<.*?>>>", re.S)
 HEAD = re.compile(r"(if|for|while|switch)\b\s*(constexpr\b)?\s*(?=\()")
 SCOPE = re.compile(r"(?:struct|class|union|namespace|enum)\b[^;=(){}]*{")
-QUALIFIERS = (r"(?:(?:const|constexpr|static|auto|unsigned|signed|long|short|extern|inline|__shared__|local|global|private|"
-              r"(?:alignas|__align__)\s*\([^()]*\))\s+)*")
+QUALIFIERS = (r"(?:(?:const|constexpr|static|auto|unsigned|signed|long|short|extern|inline|__shared__|local|global|"
+              r"private|(?:alignas|__align__)\s*\([^()]*\))\s+)*")
 DECLARATION = re.compile(QUALIFIERS + r"(?:auto\s*&*\s*\[|[A-Za-z_][\w:]*\s*(?:<[^;{}()]*>)?(?:::\w+)?"
                          r"(?:\s+|\s*[*&]+\s*(?:const\s+)?|\s*\(&)[A-Za-z_]\w*\s*(?:\)\s*\[|\[|=(?!=)|\(|{|,|;))")
 BOUNDARY = re.compile(r"&&|\|\||[,;?{}]|(?<!:):(?!:)|(?<![=!<>])=(?!=)|\breturn\b")
@@ -172,7 +174,7 @@ class Function:
                 break
             if character in (OPEN if step > 0 else CLOSE):
                 position = matching(self.code, position, *((OPEN, CLOSE) if step > 0 else (CLOSE, OPEN)), step)
-            elif any(match.start() <= position < match.end() for match in stops.finditer(self.code, position - 7, position + 7)):
+            elif self.inside(position, [each.span() for each in stops.finditer(self.code, position - 7, position + 7)]):
                 break
             position += step
         if step > 0:
@@ -197,13 +199,15 @@ class Function:
         for match in RELATION.finditer(code, begin, end):
             if not self.inside(match.start() + 1, self.angles):
                 span = self.reach(match.start(), -1), self.reach(match.end(), 1)
-                if not re.search(r" (?:&&|\|\|)\s*$", code[:span[0]]) and not re.match(r"\s*(?:&&|\|\|) ", code[span[1]:]):
+                joined_before = re.search(r" (?:&&|\|\|)\s*$", code[:span[0]])
+                if not joined_before and not re.match(r"\s*(?:&&|\|\|) ", code[span[1]:]):
                     self.condition(*span)
         for (left, right), kinds in self.conditions.items():
             text = re.sub(r"\([^()]*\)", "", self.code[left:right])
             if not re.search(r" (?:&&|\|\|) |(?<![=!<>])=(?!=)|;", text):
                 for kind in sorted(kinds):  # a seed gives the same faults again
-                    self.add(kind, left, right, "(PLANTED || (" if kind == "true" else "(!PLANTED && (", "))", (left, right + 50))
+                    before = "(PLANTED || (" if kind == "true" else "(!PLANTED && ("
+                    self.add(kind, left, right, before, "))", (left, right + 50))
         for match in re.compile(r"(?<!\w)(?:std::)?(min|max)(?:<\w+>)?\(").finditer(code, begin, end):
             arguments = self.commas(match.end(), self.close(match.end() - 1))
             for argument in arguments if len(arguments) == 2 else ():
@@ -220,7 +224,8 @@ class Function:
 
 def is_body(code, at):
     """Whether the brace there begins the body of a function or of a lambda."""
-    return bool(re.search(r"[\])]\s*(?:(?:const|mutable|noexcept|override)\s*)*(?:->\s*[\w:<>&* ]+)?$", code[max(0, at - 100):at]))
+    words = r"(?:(?:const|mutable|noexcept|override)\s*)*(?:->\s*[\w:<>&* ]+)?"
+    return bool(re.search(rf"[\])]\s*{words}$", code[max(0, at - 100):at]))
 
 
 def functions(code):
@@ -267,13 +272,13 @@ def in_file(file, device_only=False):
                     for match in re.compile(r"\breturn ([^;]*)").finditer(code, begin, end)]
         elif not re.search(r"\bconstexpr\b", header):
             here = Function(code, file.endswith(".cl"), begin, end).found
-        found += [Fault(kind, file, left, right, before, after, old, name) for kind, left, right, before, after, old in here]
+        found += [Fault(kind, file, *place, name) for kind, *place in here]
     return sorted(found, key=lambda fault: (fault.begin, fault.end))
 
 
 def headers(source):
-    """The headers with a chapter's code that a source includes: the chapter's own, and those of common/ that several chapters share.
-    common/ptx is not among them, because ptx_check tests it."""
+    """The headers with a chapter's code that a source includes: the chapter's own, and those of common/ that several
+    chapters share. common/ptx is not among them, because ptx_check tests it."""
     names = [name for name in re.findall(r'#include "((?:\d\d_|common/(?!ptx/)).*)"', source.read_text())
              if name[0] != "c" or re.search(r"(?m)^__global__|^__device__", (ROOT / name).read_text())]
     return {*names}.union(*(headers(ROOT / name) for name in names))
@@ -301,7 +306,8 @@ def equivalent(chapter):
 
 def covers(entry, fault):
     kind, code, _ = entry
-    return kind in (fault.kind, "any") and (fault.old.startswith(code) or f"{fault.function}(): {fault.old}".startswith(code))
+    names = fault.old, f"{fault.function}(): {fault.old}"
+    return kind in (fault.kind, "any") and any(name.startswith(code) for name in names)
 
 
 def line_of(fault):

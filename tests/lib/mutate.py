@@ -1,7 +1,8 @@
 """Plants faults in copies of a chapter, builds the copies and runs them.
 
-A fault is text that is put before and after a piece of a file. Its word PLANTED is a number that is 1 for this fault and 0
-otherwise. So all faults of a program go into one compiled copy, where the environment variable FAULT chooses one. A fault that does
+A fault is text that is put before and after a piece of a file. Its word PLANTED is a number that is 1 for this fault
+and 0 otherwise. So all faults of a program go into one compiled copy, where the environment variable FAULT chooses one.
+A fault that does
 not compile like that, because it changes a constant, gets a copy of its own.
 """
 import atexit
@@ -55,7 +56,7 @@ class Fault(NamedTuple):
 
 
 def inserted(text, faults, words):
-    """The text of a file with these faults, for each the word that stands for PLANTED. They lie beside or within each other."""
+    """The text of a file with these faults, for each the word that stands for PLANTED. They do not cross each other."""
     pieces = []
     for number, (fault, word) in enumerate(zip(faults, words)):
         pieces += [((fault.begin, 1, -fault.end, number), fault.before.replace("PLANTED", word)),
@@ -86,7 +87,7 @@ def scratch():
 
 
 def tree(chapter, faults=(), patch=None, word="1"):
-    """A new folder with copies of the chapter (its folder's name) and of common/, changed, beside links to what else a build reads.
+    """A new folder with changed copies of the chapter (its folder's name) and of common/, and links to what else is read.
 
     The patch comes first. `word` stands for PLANTED in the faults, with the fault's number, from 1, where it has a {}.
     """
@@ -108,7 +109,7 @@ def tree(chapter, faults=(), patch=None, word="1"):
 
 @functools.lru_cache(None)
 def how():
-    """How CMake builds emulated programs, as emulator/CMakeLists.txt wrote it down. Skips the test if it can't build them."""
+    """How CMake builds emulated programs, as emulator/CMakeLists.txt wrote it down. Skips the test if it can't."""
     path = BUILD / "emulated.json"
     if not path.exists():
         pytest.skip("not built: Boost.Context is missing (libboost-context-dev)")
@@ -124,8 +125,9 @@ class Refused(Exception):
 
 
 def build(folder, chapter, program, variant="plain", *options):
-    """Builds NAME.cu (a stage's matmul.cu; CHAPTER.NAME is a step) of the changed copy in `folder`; returns the program's path."""
-    named = sorted((folder / chapter).rglob(f"{program.removeprefix(chapter + '.')}.cu"))  # in the chapter or in its tests
+    """Builds NAME.cu (a stage's matmul.cu; CHAPTER.NAME is a step) of the changed copy in `folder`; returns its path."""
+    # In the chapter or in its tests.
+    named = sorted((folder / chapter).rglob(f"{program.removeprefix(chapter + '.')}.cu"))
     source = named[0] if named else folder / chapter / "matmul.cu"
     made = folder / f"{program}_{variant}"
     prelude, generated, object_file = folder / "planted.h", made.with_suffix(".cpp"), made.with_suffix(".o")
@@ -165,7 +167,8 @@ class Planted:
         assert len(left) < MOST
         while True:
             try:
-                return build(tree(self.chapter, left, word="planted({})"), self.chapter, self.program, variant, "-O1"), left
+                folder = tree(self.chapter, left, word="planted({})")
+                return build(folder, self.chapter, self.program, variant, "-O1"), left
             except Refused as refused:
                 kept = [fault for fault in left if (pathlib.Path(fault.file).name, line_of(fault)) not in refused.lines]
                 if len(kept) == len(left):
@@ -179,8 +182,8 @@ class Planted:
     def run(self, fault, variant, *words, reached=""):
         """Runs the program with that fault, or with none. A program that does not end has failed. Throws Refused.
 
-        variant: a build, or "indices", the test of large indices. reached: a file for the numbers of the faults whose places are
-        executed.
+        variant: a build, or "indices", the test of large indices. reached: a file for the numbers of the faults whose
+        places are executed.
         """
         compiled = "trace" if variant == "indices" else variant
         path, faults = self.together(compiled)
@@ -191,14 +194,14 @@ class Planted:
             path = with_large_indices(path)
         environment = {**os.environ, "ASAN_OPTIONS": "detect_leaks=0", "FAULT": str(number), "REACHED": str(reached)}
         try:
-            return subprocess.run([str(word) for word in (path, *words)], capture_output=True, text=True, errors="replace",
-                                  timeout=600, env=environment)
+            return subprocess.run([str(word) for word in (path, *words)], capture_output=True, text=True,
+                                  errors="replace", timeout=600, env=environment)
         except subprocess.TimeoutExpired:
             return subprocess.CompletedProcess(words, 1, "", "it does not end")
 
     @functools.lru_cache(None)
     def clean(self, variant, *words):
-        """Runs the program without a fault; returns the run, and the faults that such a run can show: their places are executed."""
+        """Runs the program without a fault; returns the run, and the faults whose places it executes."""
         together = self.together("trace" if variant == "indices" else variant)[1]
         file = scratch() / "reached"
         file.write_text("")
