@@ -10,7 +10,7 @@ import pytest
 import compare as compare_py
 from all import steps
 from programs import listed
-from fakes import STAGES, Fakes, eventually, runs
+from fakes import Fakes, eventually, runs
 
 LISTED = {"product": "add_product", "other": "add_program", "gpu": "add_gpu_benchmark", "host": "add_host_benchmark"}
 ON_GPU = [step.program(False) for step in steps(cpu=False)]
@@ -56,17 +56,14 @@ def test_everything_runs(s):
     run, rows = run_all(s)
     assert (run.returncode, run.stderr) == (0, "") and sorted(rows) == sorted(ON_CPU)
     assert {became for became, _ in rows.values()} == {"done"}
-    build = next(line for line in run.calls.splitlines() if "--target" in line)
-    assert {*ON_CPU, *(f"{stage}_cpu_trace" for stage in STAGES)} - {"ladder"} <= set(build.split())
-    assert typed(s, "half2_cpu_trace") == "--csv half2.csv"
-    assert typed(s, "probe_cpu") == "--all" and typed(s, "latency_cpu") == ""
+    assert typed(s, "half2_cpu_trace") == "--csv half2.csv" and typed(s, "probe_cpu") == "--all"
     assert typed(s, "08_opencl_gcn") == "--platform Portable Computing Language --csv opencl.csv"
     written = {step.csv for step in steps(cpu=True) if step.csv and step.cpu_csv}
     assert {path.name for path in (s.here / "there").iterdir()} == {"log.txt", "machine.txt", *written}
     assert (s.here / "there/ladder.csv").read_text() == "stage,x\n01_one,1\n02_two/1_first,1\n02_two,1\n03_three,1\n"
     text = (s.here / "there/machine.txt").read_text()
     named = dict(line.split(": ", 1) for line in text.splitlines())
-    assert {"date", "GPU", "CPU", "memory", "cmake", "commit"} <= set(named) and named["cmake"] == "3.22.1"
+    assert {"date", "GPU", "CPU", "commit"} <= set(named)
     for word in (socket.gethostname(), getpass.getuser()):  # it names no host, no user and no path
         assert not any(re.search(rf"\b{re.escape(word)}\b", named[each]) for each in set(named) - {"OS"})
     assert not re.search(r"(^|[\s(])/\w", text)
@@ -87,22 +84,18 @@ def test_on_a_gpu(s):
 
 def test_failures(s):
     """Each is reported and the others run; a CSV of an earlier run stays whole, and its row says so."""
-    old = ("roofline_host.csv", "blas_host.csv", "half2.csv")
+    old = ("roofline_host.csv", "half2.csv")
     for name in old:
         s.source(f"there/{name}", "old")
     program(s, "roofline_host", 77)
-    program(s, "blas_host", 1)
     program(s, "half2_cpu_trace", 3, before="printf '\\033[31mred\\n' >&2")
-    program(s, "transfer_cpu", before="kill -9 $$")
     (s.here / "build/bin/probe_cpu").unlink()
     s.stage("02_two", 1)
     run, rows = run_all(s)
     assert run.returncode == 1 and "\x1b" not in run.stdout + run.stderr
     assert {name: became for name, (became, _) in rows.items() if became != "done"} == {
-        "roofline_host": "skipped", "blas_host": "failed", "half2_cpu_trace": "failed", "transfer_cpu": "failed",
-        "ladder": "failed", "probe_cpu": "skipped"}
+        "roofline_host": "skipped", "half2_cpu_trace": "failed", "ladder": "failed", "probe_cpu": "skipped"}
     assert rows["roofline_host"][1] == "roofline_host: said why (roofline_host.csv is an earlier run's)"
-    assert rows["probe_cpu"][1] == "not built" and rows["transfer_cpu"][1] == "exit code 137"
     assert {(s.here / "there" / name).read_text() for name in old} == {"old"}
     assert not (s.here / "there/ladder.csv").exists() and not s.left_behind()
 
@@ -123,8 +116,8 @@ def test_interrupted(s):
 MACHINE, HERE, ROW = ",gpu,driver,cuda\n", ",G1,1,13\n", "01,8,8,8,100"
 
 
-def ladder(*rows, where=HERE):
-    return "stage,m,n,k,gflops" + MACHINE + "".join(f"{row}{where}" for row in rows)
+def ladder(*rows):
+    return "stage,m,n,k,gflops" + MACHINE + "".join(f"{row}{HERE}" for row in rows)
 
 
 @pytest.fixture
@@ -140,17 +133,13 @@ def folders(tmp_path):
 
 def test_comparison(s, folders):
     a, b, fill = folders
-    limits = "what,flop_per_byte,gbs,gflops" + MACHINE
-    fill(a, ladder=ladder("01,8,8,8,100", "01,9,9,9,210", "02,8,8,8,360", "03,8,8,8,1"), half2="x\n",
-         limits=f"{limits}copy,-,90,-{HERE}fma,-,-,40{HERE}sweep,1,90,90{HERE}")
-    fill(b, ladder=ladder("02,8,8,8,300", "01,9,9,9,200", "01,8,8,8,100", "04,8,8,8,1"),
-         limits=f"{limits}copy,-,100,-{HERE}fma,-,-,40{HERE}sweep,1,100,100{HERE}")
+    fill(a, ladder=ladder("01,8,8,8,100", "01,9,9,9,210", "02,8,8,8,360", "03,8,8,8,1"), half2="x\n")
+    fill(b, ladder=ladder("02,8,8,8,300", "01,9,9,9,200", "01,8,8,8,100", "04,8,8,8,1"))
     run = s.call("run", "compare", a, b)  # a CSV that can't be read ends it with 2
     assert (run.returncode, run.stderr) == (2, "")
     for said in ("half2.csv: has no rows", "half2.csv: not there",
                  "ladder.csv: 3 rows compared; gflops: median ratio 1.050", "02 8 8 8: gflops 360 / 300, +20.0%",
-                 f"only in {a}: 03 8 8 8", f"only in {b}: 04 8 8 8", "gbs: median ratio 0.900",
-                 "copy -: gbs 90 / 100, -10.0%"):
+                 f"only in {a}: 03 8 8 8", f"only in {b}: 04 8 8 8"):
         assert said in run.stdout
     assert "01 " not in run.stdout  # it differs by less than a few percent
     (a / "half2.csv").unlink()
@@ -162,8 +151,7 @@ def test_comparison(s, folders):
 
 
 @pytest.mark.parametrize("text, said", (
-    ("", "has no rows"), (ladder(ROW)[:-2], "ends in the middle"), ("x,y\n1,2\n", "has no column"),
-    (ladder(ROW) + "01,8\n", "line 3: has 2 fields"), (ladder("01,8,8,8,nan"), "'nan'"),
+    (ladder(ROW)[:-2], "ends in the middle"), ("x,y\n1,2\n", "has no column"),
     (ladder("01,8,8,8,\x1b[31m"), "'?[31m'"), (ladder(ROW, ROW), "two rows '01 8 8 8'")))
 def test_bad_csv(folders, capsys, text, said):
     """One line; the others are compared."""

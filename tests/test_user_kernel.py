@@ -32,13 +32,13 @@ int main() {
 @pytest.fixture
 def own(tmp_path):
     """Calls ./run, or another verb, with a file of that text."""
-    def run(text, *words, verb="run", name="mine.cu", env={}):
+    def run(text, *words, verb="run", name="mine.cu"):
         file = tmp_path / name
         file.parent.mkdir(exist_ok=True)
         file.write_text(text)
         before = [verb] if verb != "run" else []
         typed = (*words, file) if verb == "diff" else (file, *words)
-        return call(ROOT / "run", *before, *typed, cwd=tmp_path, env={**os.environ, "NO_INSTALL": "1", **env})
+        return call(ROOT / "run", *before, *typed, cwd=tmp_path, env={**os.environ, "NO_INSTALL": "1"})
     return run
 
 
@@ -95,28 +95,6 @@ def test_planted(own, text, pattern, new, said):
     assert "Nearest" not in run.stdout
 
 
-LAUNCHER = "void launch_matmul(int M, int N, int K, const float* A, const float* B, float* C) {"
-WMMA = """#define MULTIPLES 16, 16, 16
-#include <cuda_fp16.h>
-#include <mma.h>
-using namespace nvcuda;
-__global__ void matmul(int M, int N, int K, const half* A, const half* B, float* C) {
-    const int row = blockIdx.y * 16, col = blockIdx.x * 16;
-    wmma::fragment<wmma::matrix_a, 16, 16, 16, half, wmma::row_major> a;
-    wmma::fragment<wmma::matrix_b, 16, 16, 16, half, wmma::row_major> b;
-    wmma::fragment<wmma::accumulator, 16, 16, 16, float> sums;
-    wmma::fill_fragment(sums, 0.0f);
-    for (int k = 0; k < K; k += 16) {
-        wmma::load_matrix_sync(a, A + size_t(row) * K + k, K);
-        wmma::load_matrix_sync(b, B + size_t(k) * N + col, N);
-        wmma::mma_sync(sums, a, b, sums);
-    }
-    wmma::store_matrix_sync(C + size_t(row) * N + col, sums, N, wmma::mem_row_major);
-}
-void launch_matmul(int M, int N, int K, const half* A, const half* B, float* C) {
-    matmul<<<dim3(N / 16, M / 16), 32>>>(M, N, K, A, B, C);
-}
-"""
 GRID_STRIDE = """__global__ void matmul(int M, int N, int K, const float* A, const float* B, float* C) {
     for (size_t i = blockIdx.x * blockDim.x + threadIdx.x; i < size_t(M) * N; i += gridDim.x * blockDim.x) {
         float sum = 0;
@@ -124,54 +102,28 @@ GRID_STRIDE = """__global__ void matmul(int M, int N, int K, const float* A, con
         C[i] = sum;
     }
 }
-""" + LAUNCHER + """
+void launch_matmul(int M, int N, int K, const float* A, const float* B, float* C) {
     matmul<<<64, 256>>>(M, N, K, A, B, C);
 }
 """
-ON_THE_HOST = "#include <vector>\n" + LAUNCHER + """
-    std::vector<float> a(size_t(M) * K), b(size_t(K) * N), c(size_t(M) * N);
-    cudaMemcpy(a.data(), A, a.size() * sizeof(float), cudaMemcpyDeviceToHost);
-    cudaMemcpy(b.data(), B, b.size() * sizeof(float), cudaMemcpyDeviceToHost);
-    for (size_t i = 0; i < c.size(); ++i)
-        for (int k = 0; k < K; ++k) c[i] += a[i / N * K + k] * b[size_t(k) * N + i % N];
-    cudaMemcpy(C, c.data(), c.size() * sizeof(float), cudaMemcpyHostToDevice);
-}
-"""
-COLUMNS = GRID_STRIDE.replace("i / N", "i % M").replace("i % N", "i / M").replace("C[i]", "C[i % M * N + i / M]")
 
 
-@pytest.mark.parametrize("text, advice", (
-    (WMMA, r"Nearest by its counts: 06_wmma\.\nIt loads 10\.7 times as much\.\nRead: 06_wmma/README\.md"),
-    (GRID_STRIDE, r"Nearest by its counts: 01_naive\.\nThe step after that: ./run diff 02\nRead: 02_\w+/README\.md"),
-    (COLUMNS, rf"\S*mine\.cu:{line_of(COLUMNS, 'sum +=')}: a warp's\s+load\s+takes (?s:.*)\n"
-              r"Nearest .*\n.*\nRead: docs/primer\.md#\S+"),
-    (ON_THE_HOST, "Its kernels load nothing from global memory(?s:.*)")),
-    ids=("wmma", "grid-stride", "columns", "on the host"))
-def test_advice(own, text, advice):
-    """The line that costs most leads; then the nearest stage of its kind. One that is far from all of them reads the
-    nearest's page."""
-    run = own(text)
+def test_tensor_cores(own):
+    """A kernel that takes halves is compared with the stages that do."""
+    run = own((ROOT / "06_wmma/matmul.cu").read_text())
     assert (run.returncode, run.stderr) == (0, ""), run.stderr
-    assert re.fullmatch(advice, run.stdout.partition("\n\n")[2].strip()), run.stdout
-    assert "inf" not in run.stdout
-    assert max(len(line) for line in run.stdout.splitlines() if "mine.cu" not in line) <= 100
+    assert "Nearest by its counts: 06_wmma." in run.stdout, run.stdout
 
 
-def test_lines(own, tmp_path):
-    """What each line of the source moves, in 80 columns, with the figures that ./run 03 --lines shows."""
-    own(BARE)
-    run = call(ROOT / "run", "mine.cu", "--lines", cwd=tmp_path, env={**os.environ, "NO_INSTALL": "1"})
-    conflicts = f"mine.cu:{line_of(BARE, '= Bs[')} load 4"
-    shown = [" ".join(line.split()) for line in run.stdout.splitlines()]
-    assert f"{conflicts} 65536 262144 65536" in shown, run.stdout
-    table = run.stdout.partition("\nmine ")[2].partition("\n\n")[0].splitlines()[1:]
-    assert len(table) == 11 and "sectors" in table[1] and "wavefronts" in table[6], run.stdout
-    assert max(map(len, table)) <= 80, run.stdout
+def test_lines(own):
+    """What each line of the source moves."""
+    run = own(BARE, "--lines")
+    row = f"mine.cu:{line_of(BARE, '= Bs[')} load 4 65536 262144 65536 "
+    assert row in " ".join(short(run.stdout).split()), run.stdout
 
 
 def test_multiples(own):
     text = "#define MULTIPLES 128, 128, 8\n" + changed(BARE, r"= .* < M \? (.*) : 0\.0f;", r"= \1;")
-    assert own(text).returncode == 0
     assert own(text, "-m", "256", "-k", "16").returncode == 0
     run = own(text, "-m", "200")
     assert run.returncode == 2 and "multiples of 128 x 128 x 8" in run.stderr
@@ -186,24 +138,6 @@ def test_leak(own):
     run = own(text, "--size", "8")
     assert run.returncode == 1 and "leaves 1000 more bytes" in run.stderr, run.stderr
     assert "without cudaFree" in run.stderr, run.stderr
-    run = own(text, verb="test")
-    assert run.returncode == 1 and "Passed" not in run.stdout, run.stdout
-
-
-@pytest.mark.parametrize("call, said", (
-    ("cudaMemset(C, 0, size_t(1) << 40);", f"cudaMemset at mine.cu:<cudaMemset> (?s:.*) {1 << 40} bytes in an array"),
-    ("matmul<<<1, 2048>>>(M, N, K, A, B, C);", "the launch at mine.cu:<matmul<<<1> asks for blocks of 2048")),
-    ids=("memset", "launch"))
-def test_a_failed_call(own, call, said):
-    """The cause with its line comes first, CUDA's name for it last, and no other cause is guessed."""
-    text = planted(GRID_STRIDE, "    matmul<<<64", f"    {call}\n    matmul<<<64")
-    run = own(text)
-    head, cause, quoted, name = short(run.stderr).splitlines()
-    assert run.returncode == 3 and re.match(placed(said, text), cause.strip()), run.stderr
-    assert call in quoted and "failed: invalid" in name and "freed" not in name, run.stderr
-    run = own(text, verb="test")
-    assert run.returncode == 3 and re.search(placed(said, text), short(run.stderr)), run.stderr
-    assert "0.cpp" not in run.stderr, run.stderr
 
 
 def test_verbs(own, tmp_path):
@@ -217,11 +151,8 @@ def test_verbs(own, tmp_path):
     assert run.returncode == 1 and "Failed" in run.stdout and "Passed" not in run.stdout
     run = own(BARE, "--html", tmp_path / "page.html", verb="view")
     assert run.returncode == 0 and re.search(r"\bAs\[\w+\] =", BARE)[0] in (tmp_path / "page.html").read_text()
-    factors = re.search(r"\+= (\S+) \* (\S+);", STAGE)
-    swapped = f"+= {factors[2]} * {factors[1]};"
-    run = own(planted(STAGE, factors[0], swapped), "03", verb="diff")
-    assert run.returncode == 0 and ": 2 lines" in run.stdout
-    assert re.search(rf"(?m)^\+.*{re.escape(swapped)}", run.stdout)
+    run = own(STAGE + "// mine\n", "03", verb="diff")
+    assert run.returncode == 0 and re.search(r"(?m)^\+// mine$", run.stdout), run.stdout
 
 
 def steps():
@@ -285,13 +216,11 @@ def test_any_planted(own):
 @pytest.mark.parametrize("text, said", (
     (MIN.replace("s[t] = t;", 'asm("cp.async.ca.shared.global [%0], [%1], 4;");'),
      ("mine.cu:<asm(>", "cp.async.ca", "ptx::cp_async()")),
-    (MIN.replace("s[t] = t;", "s[t] = __vadd4(t, t);"), ("mine.cu:<__vadd4>", "no __vadd4")),
     ("#include <cublas_v2.h>\n" + MIN.replace("cudaFree(out);", "cublasSgemm(out);"),
      ("mine.cu:<cublasSgemm>", "no cublasSgemm")),
-    ("#include <curand_kernel.h>\n" + MIN, ("mine.cu:<curand>", "curand")),
     ("int f();\n", ("mine.cu", "launch_matmul()", "main()")),
     (BARE.replace("float* B, float* C) {\n    const int blocks", "float* B, float* C, int) {\n    const int blocks"),
-     ("mine.cu", "launch_matmul takes"))), ids=("asm", "unknown", "cuBLAS", "curand", "neither", "signature"))
+     ("mine.cu", "launch_matmul takes"))), ids=("asm", "cuBLAS", "neither", "signature"))
 def test_refused(own, text, said):
     run = own(text)
     # Without what is quoted.
@@ -301,13 +230,10 @@ def test_refused(own, text, said):
 
 
 @pytest.mark.parametrize("old, new, said, marked", (
-    ("s[t] = t;", "s[t] = tt;", "'tt'", "tt;"),
     ("s[64];", "s[64]; s[0] = tt;", "'tt'", "tt;"),  # in a line that the emulator rewrites
-    ("<<<1, 64>>>", "<<<1, tt>>>", "'tt'", "tt>>>"),
-    (">>>(out)", ">>>()", "too few arguments", "("),  # found in a header of the emulator
-    ("s[t] = t;", "s[t] = t", "expected ';'", ";")), ids=("name", "shared", "launch", "arguments", "semicolon"))
+    (">>>(out)", ">>>()", "too few arguments", "(")), ids=("name", "arguments"))  # found in a header of the emulator
 def test_compile_error(own, old, new, said, marked):
-    """Is shown with the line of the source, and a mark below what is wrong; in colour on a terminal."""
+    """Is shown with the line of the source, and a mark below what is wrong."""
     text = planted(MIN, old, new)
     head, quoted, mark, *_, failed = short(own(text).stderr).splitlines()
     number, line = quoted.split(" | ")
@@ -324,18 +250,10 @@ def test_no_such_file(own, tmp_path):
     assert (run.returncode, run.stderr.count("\n")) == (2, 1) and "nowhere.cu" in run.stderr
 
 
-@pytest.mark.parametrize("name, code", (("my kernel \udcff.cu", 0), ("n" * 250 + ".cu", 0), ('a"b.cu', 2),
-                                        ("a\nb.cu", 2)), ids=ascii)
+@pytest.mark.parametrize("name, code", (("my kernel \udcff.cu", 0), ('a"b.cu', 2)), ids=ascii)
 def test_file_names(own, name, code):
     run = own(BARE, name=name)
     assert (run.returncode, run.stderr.count("\n")) == (code, code == 2)
-    assert code or run.stdout.count("warp's") == 1 and "at best" not in run.stdout, run.stdout
-
-
-def test_no_other_file_is_replaced(own, tmp_path):
-    (tmp_path / "notes").write_text("mine\n")
-    run = own(BARE, "--csv", "notes")
-    assert (run.returncode, run.stderr.count("\n"), (tmp_path / "notes").read_text()) == (2, 1, "mine\n")
 
 
 def test_includes(own, tmp_path):
@@ -350,30 +268,15 @@ def test_includes(own, tmp_path):
     (tmp_path / "kernels/k.cuh").write_text(included)
     run = own(text)
     assert run.returncode == 1 and f"kernels/k.cuh:{line_of(included, 's[t] = t;')}" in run.stdout
-    (tmp_path / "kernels/k.cuh").write_text('#pragma once\nvoid f() { asm(""); }\n')
-    run = own(text)
-    assert run.returncode == 1 and run.stderr.startswith("kernels/k.cuh:2"), run.stderr
-
-
-def test_places(own, tmp_path):
-    """Named as the file is on the command line."""
-    text = planted(MIN, "__syncthreads();", "")
-    reads = f"mine.cu:{line_of(text, 's[63 - t]')} reads"
-    assert f" {tmp_path}/{reads}" in own(text).stdout
-    for typed in ("mine.cu", f"../{tmp_path.name}/mine.cu"):
-        run = call(ROOT / "run", typed, cwd=tmp_path, env={**os.environ, "NO_INSTALL": "1"})
-        assert f" {typed.removesuffix('mine.cu')}{reads}" in run.stdout
 
 
 def test_fast(own):
-    """Untraced; and the word is the program's own behind its first argument."""
+    """Untraced, which is said; and what follows the word is the program's own."""
     text = planted(planted(MIN, "__syncthreads();", ""), "int main() {",
                    "int main(int count, char**) {\n    printf(\"%d\\n\", count);")
     run = own(text, "--fast", "1")
     assert run.returncode == 0 and run.stdout.startswith("2\n")
     assert "race in" not in run.stdout and "untraced" in run.stdout
-    run = own(text, "-v", "--fast")
-    assert run.returncode == 1 and run.stdout.startswith("3\n") and "race" in run.stdout and not run.stderr
 
 
 LONG = """__global__ void k(int* out) {
@@ -401,10 +304,8 @@ def test_new(tmp_path):
     def new(*words):
         return call(ROOT / "run", "new", *words, cwd=tmp_path)
     assert new("mine.cu", "--from", "03").returncode == 0 and (tmp_path / "mine.cu").read_text() == STAGE
-    assert new("$(x);.cu", "--from", "03").stdout.endswith(" ./run '$(x);.cu'\n")  # what is to be typed
-    (tmp_path / "$(x);.cu").unlink()
     (tmp_path / "mine.cu").write_text("mine")
-    for words in (("mine.cu", "--from", "04"), ("other.cu",), ("other.cu", "--from", "99"), ("other", "--from", "03")):
+    for words in (("mine.cu", "--from", "04"), ("other.cu",), ("other", "--from", "03")):
         run = new(*words)
         assert (run.returncode, run.stderr.count("\n")) == (2, 1), words
     assert [(file.name, file.read_text()) for file in tmp_path.iterdir()] == [("mine.cu", "mine")]
