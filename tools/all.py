@@ -7,56 +7,21 @@ import shlex
 import subprocess
 import tempfile
 import time
-from typing import NamedTuple
 
 import build
 import packages
 import process
 from build import BUILD, COMPILER, NVCC
 from command_line import Parser, need_tools, opencl_packages, results_folder
+from compare import compare
 from process import fail, output, say, show_progress
 from programs import LADDER, ROOT, listed
+from result_files import LIMITS, WITH_OPTIONS, Step
 from results import plain, write_whole
-
-LIMITS = "limits.csv"
-
-
-class Step(NamedTuple):
-    """A program, or the ladder, which ./run itself runs; the CSV that it writes; and how ./run compare reads that: the
-    columns that tell its rows apart, and those with figures (a/b: the first of them that has one)."""
-    name: str
-    csv: str = ""
-    keys: str = ""
-    figures: str = ""
-    on_gpu: str = ""  # options; a --limits at the end gets the CSV of this run's first program
-    on_cpu: str = ""
-    cpu_csv: bool = True  # whether the CPU build writes the CSV, too
-
-    def program(self, cpu):
-        return next((each.target(cpu) for each in listed() if each.name == self.name), self.name)
-
-
-PRODUCT, SIZES = ("stage m n k", "gflops"), "--sizes 1024:8192:1024 --limits"
-WITH_OPTIONS = (
-    Step("roofline", LIMITS, "what flop_per_byte", "gflops/gbs", cpu_csv=False),
-    Step("roofline_host", "roofline_host.csv", "what flop_per_byte", "gflops/gbs"),
-    Step("latency", "latency.csv", "what kind bytes", "cycles", cpu_csv=False),
-    Step("library_curves", "library_curves.csv", "precision n", "gflops"),
-    Step("blas_host", "blas_host.csv", "precision n", "gflops"),
-    Step("transfer", "transfer.csv", "n memory", "h2d_ms kernel_ms d2h_ms", cpu_csv=False),
-    Step("victims", "victims.csv", cpu_csv=False),
-    Step("ladder", "ladder.csv", *PRODUCT, f"--steps {SIZES}", "--cpu --steps"),
-    Step("half2", "half2.csv", *PRODUCT, SIZES),
-    Step("plain", "plain.csv", *PRODUCT, SIZES),
-    Step("types", "types.csv", "a_b c d operation m_n_k", "ns_each"),
-    Step("probe", on_gpu="--all", on_cpu="--all"),
-    Step("custom_load", "custom_load.csv", "load from result", "ns_per_load", cpu_csv=False),
-    Step("alignment", "alignment.csv", cpu_csv=False),
-    Step("08_opencl_gcn", "opencl.csv", *PRODUCT, SIZES, "--platform 'Portable Computing Language'"))
 
 
 def steps(cpu):
-    """Those above, and every other program that is no step of the ladder. A CPU leaves out what times a GPU's
+    """Those with options, and every other program that is no step of the ladder. A CPU leaves out what times a GPU's
     library."""
     named = {step.name for step in WITH_OPTIONS}
     others = [Step(each.name) for each in listed() if each.kind not in LADDER and each.name not in named]
@@ -139,8 +104,10 @@ def run_steps(folder, cpu):
                 say(f"interrupted in {name}; complete: {', '.join(written) or 'nothing'}")
                 raise
             results.append({0: "done", 77: "skipped"}.get(code, "failed"))
-            written += [step.csv] * new
-            first_failure = first_failure or code * (code != 77)
+            if new:
+                written.append(step.csv)
+            if results[-1] == "failed":
+                first_failure = first_failure or code
             show_progress("")
             print(f"{name:<20}{results[-1]:<8}  {plain(said)}".rstrip(), flush=True)
     counts = ", ".join(f"{results.count(each)} {each}" for each in ("done", "skipped", "failed"))
@@ -149,7 +116,6 @@ def run_steps(folder, cpu):
 
 
 def run(words):
-    from compare import compare  # which reads the table of steps above
     parser = Parser("all", "--cpu -v", "--against")
     parser.add_argument("folder", nargs="?", default=time.strftime("results-%Y%m%d-%H%M%S"))
     given = parser.parse_args(words)

@@ -2,6 +2,7 @@
 import contextlib
 import fcntl
 import functools
+import json
 import os
 import pathlib
 import re
@@ -157,6 +158,15 @@ def each_built(targets):
         if some:
             build_configured(some)
         yield from some
+
+
+def ask_ctest(options):
+    """The tests that ctest would run with these options, each as {"name": ..., "command": [...], "properties":
+    [...]}."""
+    said = process.output("ctest", "--test-dir", BUILD, "--show-only=json-v1", *options)
+    if wrong := re.match(r"RegularExpression::compile\(\): (.*)", said):
+        process.fail(2, f"a pattern is no regular expression: {wrong[1]}")
+    return json.loads(said or "{}").get("tests", [])
 
 
 def reusable(cache):

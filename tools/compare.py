@@ -1,7 +1,7 @@
 """What ./run compare does: prints how the figures in the CSVs of two folders of results differ."""
 import statistics
 
-from all import WITH_OPTIONS
+from result_files import WITH_OPTIONS
 from results import Wrong, plain, read
 
 # For each CSV: the columns that identify a row, and the columns to compare.
@@ -68,7 +68,8 @@ def compared(name, a, b, ours, theirs):
                 if abs(x - y) > TOLERANCE * y:
                     lines.append(f"    {key}: {column} {x:g} / {y:g}, {100 * (x / y - 1):+.1f}%")
     medians = "".join(f"; {column}: median ratio {statistics.median(each):.3f}" for column, each in ratios.items())
-    yield f"{name}: {len(common)} row{'s' * (len(common) != 1)} compared{medians or '; no figures'}"
+    rows = "1 row" if len(common) == 1 else f"{len(common)} rows"
+    yield f"{name}: {rows} compared{medians or '; no figures'}"
     yield from lines
     for folder, more in ((ours, [key for key in a if key not in b]), (theirs, [key for key in b if key not in a])):
         if more:

@@ -1,10 +1,8 @@
 """./test: builds and installs what the chosen tests need, and lets ctest run them."""
-import json
-import re
-
 import build
 import packages
 import process
+import run_user_kernel
 from build import BUILD
 from command_line import Parser, count, refuse, sources
 from process import fail
@@ -15,20 +13,11 @@ FLAGS = ("-N -V -VV -Q --progress --rerun-failed --stop-on-failure --schedule-ra
 OPTIONS = "-R -E -L -LE -I --repeat --output-junit"
 
 
-def ask_ctest(options):
-    """The tests that ctest would run with these options, each as {"name": ..., "command": [...], "properties":
-    [...]}."""
-    said = process.output("ctest", "--test-dir", BUILD, "--show-only=json-v1", *options)
-    if wrong := re.match(r"RegularExpression::compile\(\): (.*)", said):
-        fail(2, f"a pattern is no regular expression: {wrong[1]}")
-    return json.loads(said or "{}").get("tests", [])
-
-
 def chosen_tests(options):
     """The names of these tests, and the targets and packages that each needs: a test carries them in its
     environment."""
     needs = {}
-    for test in ask_ctest(options):
+    for test in build.ask_ctest(options):
         properties = {each["name"]: each["value"] for each in test.get("properties", [])}
         environment = dict(each.split("=", 1) for each in properties.get("ENVIRONMENT", []))
         needs[test["name"]] = environment.get("NEEDS", "").split()
@@ -74,7 +63,6 @@ def prepare(options):
 def run(words):
     process.command = "test"
     if words and words[0].endswith(".cu"):
-        import run_user_kernel
         return run_user_kernel.test(words)
     parser = Parser("", f"--all {FLAGS}", OPTIONS)
     for option in ("-j", "--timeout"):

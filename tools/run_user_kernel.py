@@ -19,7 +19,6 @@ from command_line import check_writable, need_tools, refuse, steps_meant
 from process import fail
 from programs import ROOT
 from results import write_whole
-from run_tests import ask_ctest
 from stages import call_stage, see_it
 from user_kernel import UserKernel, multiples_of, rounded
 
@@ -90,7 +89,7 @@ def of_naive():
     """How ctest runs 01's programs: {"cpu": [word...], "trace": [word...]}."""
     build.configure(tests=True)
     build.build_configured(["01_naive_cpu", "01_naive_cpu_trace"])  # of a program that is not built ctest says nothing
-    tests = ask_ctest(["-R", "^01_naive[.](cpu|trace)$"])
+    tests = build.ask_ctest(["-R", "^01_naive[.](cpu|trace)$"])
     return {test["name"].partition(".")[2]: test["command"][1:] for test in tests}
 
 
