@@ -19,13 +19,16 @@ def described(file):
 
 
 # One of kind gpu has no build for the CPU.
-PROGRAMS = [pytest.param(each, id=each.target(), marks=[pytest.mark.gpu] * (each.kind == "gpu")) for each in listed()]
+PROGRAMS = [pytest.param(each, id=each.target(), marks=[pytest.mark.gpu] if each.kind == "gpu" else [])
+            for each in listed()]
 
 
 @pytest.mark.parametrize("each", PROGRAMS)
 def test_description(each):
     gpu = BUILD / "bin" / each.target()
-    files = [gpu] * gpu.exists() + [program(each.target(cpu=True))] * (each.kind not in ("gpu", *BUILDS))
+    files = [gpu] if gpu.exists() else []
+    if each.kind not in ("gpu", *BUILDS):
+        files.append(program(each.target(cpu=True)))
     if not files:
         pytest.skip(f"{each.target()} is not built")
     for file in files:

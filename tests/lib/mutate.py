@@ -2,8 +2,7 @@
 
 A fault is text that is put before and after a piece of a file. Its word PLANTED is a number that is 1 for this fault
 and 0 otherwise. So all faults of a program go into one compiled copy, where the environment variable FAULT chooses one.
-A fault that does
-not compile like that, because it changes a constant, gets a copy of its own.
+A fault that does not compile like that, because it changes a constant, gets a copy of its own.
 """
 import atexit
 import functools
@@ -144,7 +143,6 @@ def build(folder, chapter, program, variant="plain", *options):
     return made
 
 
-@functools.lru_cache(None)
 @functools.lru_cache(None)
 def with_large_indices(traced):
     """The test of large indices (tests/large_indices.cpp) of a program that build() has made, traced; its path."""

@@ -43,7 +43,8 @@ class Svg:
 
     def text(self, x, y, text, css="", said=True):
         self.bottom = max(self.bottom, y + 4)
-        self.said += [text] * said
+        if said:
+            self.said.append(text)
         self.texts.append(
             f'<text x="{x:g}" y="{y:g}"'
             + (f' class="{css}"' if css else "")
