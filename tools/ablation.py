@@ -14,16 +14,18 @@ import subprocess
 import tempfile
 from typing import NamedTuple
 
-import programs
 import build
+import packages
 import process
+import programs
 from book import tables
 from book.markers import markdown
-from build import BUILD, NVCC
-from process import fail, show_progress
-from programs import ROOT
+from build import BUILD, NVCC, has_gpu, has_nvcc
+from command_line import Parser, check_writable, refuse
 from patches import patched, said
-from results import write_whole
+from process import fail, show_progress
+from programs import ROOT, meant
+from results import Wrong, write_whole
 
 ALL = "-"  # the value of `without` for a form with all parts
 COLUMNS = ("registers", "spilled_bytes", "loop_multiply_adds", "loop_others", "loop_three_operands", "loop_one_bank")
@@ -176,7 +178,7 @@ def rows_of(every, options, folder):
             for form, row, code in zip(every, median, codes)]
 
 
-def run(chapters, options, path):
+def time_forms(chapters, options, path):
     """Builds, verifies and times the forms of these chapters; adds each chapter's rows to the CSV `path`, if there is
     one. Raises Wrong before anything is built if a patch is older than its source."""
     text = io.StringIO()
@@ -190,4 +192,35 @@ def run(chapters, options, path):
         if path:
             write_whole((pathlib.Path(path), text.getvalue()))
         print("\n" + markdown(tables.forms(rows)), flush=True)
+
+
+def chosen_chapters(words):
+    """The folders of the chapters that have such patches, or of those that the words name."""
+    chapters = [chapter for chapter in sorted(ROOT.glob("[0-9][0-9]_*")) if patches_of(chapter)]
+    for word in words:
+        if not any(meant(word, chapter.name, "matmul") for chapter in chapters):
+            refuse("ablation: ", word, [chapter / "matmul.cu" for chapter in chapters])
+    return [each for each in chapters if not words or any(meant(word, each.name, "matmul") for word in words)]
+
+
+def run(words):
+    parser = Parser("ablation", "-v", "--csv --size --repeat --device")
+    parser.add_argument("stages", nargs="*")
+    given = parser.parse_args(words)
+    process.verbose = given.v
+    chapters = chosen_chapters(given.stages)
+    if given.csv is not None:
+        check_writable(given.csv, "--csv")
+    if not has_nvcc() or not has_gpu():
+        fail(77, "ablation: times forms of the stages on a GPU, which takes one, and nvcc")
+    packages.need(("git",))
+    options = ["--size", given.size or "8192"]
+    if given.repeat:
+        options += ["--repeat", given.repeat]
+    if given.device:
+        options += ["--device", given.device]
+    try:
+        time_forms(chapters, options, given.csv)
+    except Wrong as wrong:  # a patch is older than its source
+        fail(1, str(wrong))
     return 0

@@ -16,19 +16,22 @@ def rows_of(file):
     return list(csv.DictReader((ROOT / "docs/results" / file).read_text().splitlines()))
 
 
-def counted(kernel, row, lines):
-    """What the emulator's counts say, in sentences: the line that could save most, the nearest stage, and a lesson."""
+def counted(row, lines, arithmetic, half):
+    """What the emulator's counts say, in sentences: the line that could save most, the nearest stage, and a lesson.
+    arithmetic: what the program says that it computes with; half: whether on halves or bfloat16."""
     if row["global_load_bytes"] == "0":
         yield ("Its kernels load nothing from global memory, where A and B are: there is nothing to compare with a "
                "stage.")
         return
-    stages = [each for each in rows_of("counted.csv") if each["arithmetic"] == kernel.arithmetic]
+    if arithmetic == "FP16 pairs":  # no stage has them, and their loads are like those of FP32
+        arithmetic = "FP32"
+    stages = [each for each in rows_of("counted.csv") if each["arithmetic"] == arithmetic]
     lesson = stages[0]["stage"]
-    if kernel.arithmetic == "FP32":
+    if arithmetic == "FP32":
         lesson = "03_shared_blocking" if row["shared_load_wavefronts"] == "0" else "04_unroll"
     advice = []
     if (row["m"], row["n"], row["k"]) == ("256",) * 3:  # as in that file
-        lesson, advice = compared(kernel, stages, row)
+        lesson, advice = compared(stages, row, half and arithmetic == "FP32")
     lesson += "/README.md"
     if costly := costliest(lines):
         unit, why, lesson = UNITS[costly["memory"]]
@@ -39,9 +42,9 @@ def counted(kernel, row, lines):
     yield f"Read: {lesson}"
 
 
-def compared(kernel, stages, row):
+def compared(stages, row, in_halves):
     """The chapter to read, and sentences on the nearest stage."""
-    nearest, loads_more = nearest_of(stages, row, kernel.half and kernel.arithmetic == "FP32")
+    nearest, loads_more = nearest_of(stages, row, in_halves)
     advice = [f"Nearest by its counts: {nearest}."]
     after = [step for step in programs.steps()
              if (before := programs.before(step)) and programs.name(before) == nearest]

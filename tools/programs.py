@@ -9,6 +9,8 @@ import subprocess
 import sys
 from typing import NamedTuple
 
+import process
+
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 LADDER = ("stage", "step")
 PRODUCTS = (*LADDER, "product")  # have a stage's command line
@@ -51,6 +53,15 @@ def listed(*kinds):
         name, shapes = each["target"].replace(".", "/"), tuple(each["shapes"].split())
         found.append(Program(name, ROOT / each["source"], each["kind"], each["test"], shapes))
     return found
+
+
+def described(program):
+    """What a built program says of itself, a dictionary. Exits where it says nothing, as a main() of one's own may that
+    does not pass its words on."""
+    try:
+        return json.loads(process.output(program, "--describe"))
+    except ValueError:
+        process.fail(1, f"{program}: does not answer to --describe, as programs with a stage's command line do")
 
 
 def text_of(source):

@@ -23,11 +23,10 @@ import shutil
 import build
 import packages
 import process
-from build import BUILD, has_gpu, has_nvcc
-from command_line import Parser, check_writable, need_tools, programs_meant, refuse, results_folder
+from build import BUILD
+from command_line import need_tools, programs_meant, results_folder
 from process import fail, say
-from programs import ROOT, listed, meant
-from results import Wrong
+from programs import ROOT, listed
 from usage import HELP, shown_help
 
 
@@ -35,35 +34,13 @@ def show_help(words):
     """./run help [VERB], and --help after a verb or a program: then, where it is built, its own."""
     asked = next((word for word in words if not word.startswith("-") and word != "help"), "")
     if asked and asked not in HELP and shutil.which("cmake"):
-        for program in (BUILD / "bin" / each.target(cpu) for each in programs_meant(asked) for cpu in (False, True)):
-            if program.exists():
-                return process.call([program, "--help"])
+        for each in programs_meant(asked):
+            for cpu in (False, True):
+                program = BUILD / "bin" / each.target(cpu)
+                if program.exists():
+                    return process.call([program, "--help"])
     print(shown_help(asked if asked in HELP or not asked else "run"))
     return 0
-
-
-def run_ablation(words):
-    import ablation
-    parser = Parser("ablation", "-v", "--csv --size --repeat --device")
-    parser.add_argument("stages", nargs="*")
-    given = parser.parse_args(words)
-    process.verbose = given.v
-    have = {chapter.name: chapter for chapter in sorted(ROOT.glob("[0-9][0-9]_*")) if ablation.patches_of(chapter)}
-    named = {word: [name for name in have if meant(word, name, "matmul")] for word in given.stages}
-    chosen = [have[name] for name in have if not named or any(name in its for its in named.values())]
-    for word, its in named.items():
-        if not its:
-            refuse("ablation: ", word, [chapter / "matmul.cu" for chapter in have.values()])
-    if given.csv is not None:
-        check_writable(given.csv, "--csv")
-    if not has_nvcc() or not has_gpu():
-        fail(77, "ablation: times forms of the stages on a GPU, which takes one, and nvcc")
-    packages.need(("git",))
-    options = {"--size": given.size or "8192", "--repeat": given.repeat, "--device": given.device}
-    try:
-        return ablation.run(chosen, [word for option in options.items() if option[1] for word in option], given.csv)
-    except Wrong as wrong:  # a patch is older than its source
-        fail(1, str(wrong))
 
 
 def python(modules, *words):
@@ -111,7 +88,7 @@ def verb_of(module):
     return lambda words: importlib.import_module(module).run(words)
 
 
-VERBS = {"ablation": run_ablation, "all": verb_of("all"), "book": run_book, "compare": run_compare,
+VERBS = {"ablation": verb_of("ablation"), "all": verb_of("all"), "book": run_book, "compare": run_compare,
          "diff": verb_of("diff"), "new": run_new, "plot": run_plot, "test": verb_of("run_tests"),
          "translate": run_translate, "view": verb_of("view.command")}
 
@@ -156,7 +133,8 @@ if __name__ == "__main__":
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # for what Python still flushes
         code = 141 if isinstance(error, BrokenPipeError) else 2
         if code == 2:
-            elsewhere = "; BUILD_DIR=FOLDER builds elsewhere" * str(error.filename).startswith(str(BUILD))
+            of_build = str(error.filename).startswith(str(BUILD))
+            elsewhere = "; BUILD_DIR=FOLDER builds elsewhere" if of_build else ""
             say(f"{error.filename or 'output'}: {error.strerror}{elsewhere}")
     except SystemExit as ended:
         if ended.code > 128 and sys.stderr.isatty():  # Erase ^C, or a program's progress

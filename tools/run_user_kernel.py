@@ -17,10 +17,10 @@ import process
 import programs
 from command_line import check_writable, need_tools, refuse, steps_meant
 from process import fail
-from programs import ROOT
+from programs import ROOT, described
 from results import write_whole
 from stages import call_stage, see_it
-from user_kernel import UserKernel, multiples_of, rounded
+from user_kernel import UserKernel, rounded
 
 SKIPPED = 77  # a program's exit code
 NO_ROWS = {"--help", "-h", "--describe"}
@@ -78,7 +78,11 @@ def run_stage(kernel, words, cpu, csv_file):
         row = list(csv.DictReader(text.splitlines()))[-1]
         of_lines = list(csv.DictReader(lines.splitlines()))
         print()
-        for sentence in advice.counted(kernel, row, of_lines) if cpu else advice.timed(kernel, row):
+        if cpu:
+            sentences = advice.counted(row, of_lines, described(program)["arithmetic"], kernel.half)
+        else:
+            sentences = advice.timed(kernel, row)
+        for sentence in sentences:
             print(textwrap.fill(sentence, 80, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False))
     if code == 1 and cpu:
         see_it(shlex.quote(str(kernel.path)), shape)
@@ -120,7 +124,7 @@ def test(words):
             continue
         program = kernel.emulated(variant)
         if its_words:
-            multiples = multiples_of(program)
+            multiples = described(program)["multiples"]
         run = subprocess.run([program, *for_multiples(its_words, multiples)],
                              stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
         verdict = {0: "Passed", SKIPPED: "Skipped"}.get(run.returncode, "Failed")

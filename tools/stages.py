@@ -1,5 +1,4 @@
 """./run [NAME...]: builds programs and runs them. Those of stages print one table and write one CSV."""
-import json
 import os
 import pathlib
 import re
@@ -97,7 +96,8 @@ def run(words):
     if chosen[0].kind == "opencl":
         cpu = False
         packages.need(opencl_packages(given.cpu))
-        options += ["--platform", "Portable Computing Language"] * given.cpu
+        if given.cpu:
+            options += ["--platform", "Portable Computing Language"]
     else:
         cpu = build.emulated(given.cpu)
         if given.cpu:
@@ -143,14 +143,9 @@ def show(line):
     sys.stdout.flush()
 
 
-def described(program):
-    """What a built program says of itself, a dictionary."""
-    return json.loads(process.output(program, "--describe") or "{}")
-
-
 def has_options(program, options):
     """Whether a built program has the options among these words."""
-    names = {each["name"] for each in described(program).get("options", [])}
+    names = {each["name"] for each in programs.described(program)["options"]}
     return {word for word in options if re.match("--?[a-z]", word)} <= names
 
 

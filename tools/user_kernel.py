@@ -16,7 +16,6 @@ from command_line import need_tools
 from compile_errors import errors
 from process import fail, say
 from programs import ROOT
-from stages import described
 
 sys.path.append(str(ROOT / "emulator"))
 import rewrite_launches  # noqa: E402
@@ -42,9 +41,6 @@ SIGNATURE = ("launch_matmul takes (int M, int N, int K, const T* A, const T* B, 
 FLAG = re.compile(r"-(D\w+.*|I.+|U\w+|std=.*|O\d|g|G|w|lineinfo|arch=.*|gencode=?.*|l\w+|use_fast_math|-use_fast_math|"
                   r"-extended-lambda|-expt-.*|rdc=.*)")
 TAKEN = re.compile(r"-[DUI]|-std=c\+\+(20|23|2[ab])")  # of these the emulator's compiler takes; others are nvcc's alone
-# What a kernel multiplies with, by the words in it.
-ARITHMETIC = (("wgmma", re.compile(r"\bwgmma")), ("tensor cores", re.compile(r"\bw?mma(_|\b)")),
-              ("FP32", re.compile("")))
 HAS_MAIN = re.compile(r"\bint\s+main\s*\(")
 
 
@@ -71,7 +67,6 @@ class UserKernel:
             fail(2, f"{self.path}: has neither launch_matmul(), to be verified as a stage is, nor main(), to be run as "
                     "it is")
         self.half = bool(re.search(r"\b(__)?(half|nv_bfloat16)\b", code))
-        self.arithmetic = next(name for name, words in ARITHMETIC if words.search(code))
         place = hashlib.sha1(os.fsencode(self.path.resolve())).hexdigest()[:8]
         self.folder = BUILD / "user_kernels" / f"{self.name[:50]}-{place}"
 
@@ -178,11 +173,6 @@ class UserKernel:
         return made
 
 
-def multiples_of(program):
-    """The shapes that a stage's program takes are multiples of these M, N and K: it says so itself."""
-    return described(program)["multiples"]
-
-
 def rounded(shape, multiples):
-    """The least shape that a program takes and that is no smaller."""
+    """The least shape that is no smaller and that a program takes: whose M, N and K are multiples of these."""
     return [-(-int(edge) // by) * by for edge, by in zip(shape, multiples)]

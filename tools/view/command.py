@@ -9,9 +9,9 @@ import view
 from build import BUILD
 from command_line import Parser, check_writable, count, need_tools, refuse, steps_meant
 from process import fail
-from programs import LADDER, listed
+from programs import LADDER, described, listed
 from results import write_whole
-from user_kernel import UserKernel, multiples_of, rounded
+from user_kernel import UserKernel, rounded
 
 
 def run(words):
@@ -46,7 +46,7 @@ def run(words):
         shape = [asked or usual for asked, usual in zip((given.m, given.n, given.k), view.usual_shape(each.name))]
         if isinstance(each, UserKernel):
             program = each.emulated()
-            least = rounded(shape, multiples_of(program))
+            least = rounded(shape, described(program)["multiples"])
             shape = [asked or usual for asked, usual in zip((given.m, given.n, given.k), least)]
             record = view.record(program, shape)
             records.append(view.read(record, each.name, shape, each.path.resolve().parents[1]))
