@@ -8,13 +8,10 @@
 #include "emulator/api/kernels.h"
 #include "emulator/api/limits.h"
 #include "emulator/api/streams.h"
-#include "emulator/engine/accesses.h"
-#include "emulator/engine/block_barriers.h"
+#include "emulator/engine/device_memory.h"
 #include "emulator/engine/hooks.h"
-#include "emulator/engine/named_barriers.h"
-#include "emulator/engine/names.h"
-#include "emulator/engine/scheduler.h"
-#include "emulator/engine/watchdog.h"
+#include "emulator/engine/launch_loop.h"
+#include "emulator/engine/threads.h"
 #include "emulator/hopper/clusters.h"
 #include "emulator/hopper/mbarriers.h"
 #include "emulator/hopper/ranks.h"
@@ -24,48 +21,29 @@
 #include "emulator/hopper/wgmma.h"
 #include "emulator/summary.h"
 #include "emulator/trace/lines.h"
-#include "emulator/trace/record.h"
-#include "emulator/trace/shared_names.h"
 #include "emulator/warp/async.h"
 #include "emulator/warp/warps.h"
 
 namespace emulator {
 namespace {
 
-// The record of a launch has its first and its last block.
-void begin_recorded_block() {
-    record::on = traced && run.first_or_last && record::wanted();
-    if (record::on) record::begin_block(block_name(), run.threads);
-}
-void end_recorded_launch() {
-    record::on = false;
-    if (record::wanted() && !run.restart) record::end_launch(kernel_name());
-}
-
 Hooks all_hooks() {
     Hooks hooks;
-    hooks.begin_launch = {shared_names::begin_launch, summary::begin_launch,
-                          accesses::begin_launch,     async::begin_launch,
-                          watchdog::begin_launch,     record::begin_launch};
+    hooks.begin_launch = {summary::begin_launch, async::begin_launch};
     hooks.traces_block = summary::looks_at_block;
-    hooks.begin_block = {
-        block_barriers::begin_block, accesses::begin_block,       tensor_loads::begin_block,
-        mbarriers::begin_block,      tensor_stores::begin_block,  wgmma_state::begin_block,
-        setmaxnreg::begin_block,     named_barriers::begin_block, clusters::begin_block,
-        ranks::begin_block,          warps::begin_block,          begin_recorded_block};
+    hooks.begin_block = {tensor_loads::begin_block,  mbarriers::begin_block,
+                         tensor_stores::begin_block, wgmma_state::begin_block,
+                         setmaxnreg::begin_block,    clusters::begin_block,
+                         ranks::begin_block,         warps::begin_block};
     hooks.end_thread = {async::end_thread, clusters::end_thread, ranks::end_thread,
                         warps::end_thread};
     hooks.goes_on = {tensor_loads::goes_on, warps::goes_on};
-    hooks.end_interval = {accesses::end_interval};
-    hooks.passes_barrier = {block_barriers::passes};
     hooks.reports_stuck = {mbarriers::reports_stuck, warps::reports_stuck};
     // Bulk loads land before their mbarriers are looked at.
     hooks.end_block = {tensor_loads::end_block, mbarriers::end_block, tensor_stores::end_block,
                        wgmma_state::end_block, setmaxnreg::end_block};
     hooks.leave_block = summary::end_block;
-    // The record comes last: it hands over what is complete.
-    hooks.end_launch = {errors::end_launch,           accesses::end_launch, watchdog::end_launch,
-                        kernels_launched::end_launch, summary::end_launch,  end_recorded_launch};
+    hooks.end_launch = {errors::end_launch, kernels_launched::end_launch, summary::end_launch};
     hooks.look_at_clock = summary::look_at_clock;
     hooks.access_remote = ranks::note_access;
     return hooks;

@@ -14,7 +14,7 @@
 
 #include "emulator/engine/device_memory.h"
 #include "emulator/engine/names.h"
-#include "emulator/engine/scheduler.h"
+#include "emulator/engine/threads.h"
 #include "emulator/trace/lines.h"
 #include "emulator/trace/report.h"
 #include "emulator/trace/requests.h"

@@ -12,9 +12,9 @@
 #include "emulator/engine/hooks.h"
 #include "emulator/engine/names.h"
 #include "emulator/engine/races.h"
-#include "emulator/engine/scheduler.h"
 #include "emulator/engine/settings.h"
 #include "emulator/engine/stacks.h"
+#include "emulator/engine/threads.h"
 #include "emulator/include/warp_calls.h"
 #include "emulator/trace/lines.h"
 #include "emulator/trace/record.h"
@@ -316,7 +316,7 @@ void note_compiled(const void* address, int bytes, Kind kind, const void* pc, bo
     const bool way = note_access(current_thread, address, bytes, kind, pc, true, nullptr, aligned);
     if (--run.until_look == 0) run.hooks->look_at_clock();
     in_kernel = traced;
-    if (way) give_way();
+    if (way) suspend();
 }
 
 }  // namespace accesses
@@ -332,7 +332,7 @@ void trace_atomic(const void* address, int bytes, const void* pc) {
     auto& [asked, times] = last[current_thread];
     times = asked == address ? times + 1 : 0;
     asked = address;
-    if (times % 64 == 63) give_way();
+    if (times % 64 == 63) suspend();
     fences::before_atomic(current_thread);
     accesses::note(current_thread, address, bytes, trace::kAtomic, pc, false);
     fences::atomic(current_thread, address);

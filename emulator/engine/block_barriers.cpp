@@ -7,7 +7,7 @@
 #include "emulator/engine/hooks.h"
 #include "emulator/engine/named_barriers.h"
 #include "emulator/engine/names.h"
-#include "emulator/engine/scheduler.h"
+#include "emulator/engine/threads.h"
 #include "emulator/trace/record.h"
 #include "emulator/trace/report.h"
 

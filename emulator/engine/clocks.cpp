@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "emulator/engine/names.h"
-#include "emulator/engine/scheduler.h"
+#include "emulator/engine/threads.h"
 
 namespace emulator {
 namespace clocks {

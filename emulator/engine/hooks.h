@@ -1,5 +1,5 @@
-// What takes part in a launch besides its threads, such as bulk copies and mbarriers. The floors above the engine hand it their
-// functions with each launch (the table is in launch.cpp), and the engine calls them at these moments, in the table's order.
+// What takes part in a launch and the engine does not know, such as bulk copies and mbarriers. The floors above the engine hand it
+// their functions with each launch (the table is in launch.cpp), and the engine calls them at these moments, in the table's order.
 #pragma once
 
 #include <cstdint>
@@ -16,8 +16,6 @@ struct Hooks {
     Calls begin_block;  // once for all blocks of a cluster
     Calls end_thread;  // the running thread has returned
     Questions goes_on;  // no thread can go on: is one made ready by this?
-    Calls end_interval;  // none is: all wait for the whole block, have returned or are stuck
-    Questions passes_barrier;  // whether they go on behind a barrier of the block
     Questions reports_stuck;  // whether threads wait for what never comes, and fail() says so
     Calls end_block;  // left out once the launch has failed
     void (*leave_block)();  // never left out

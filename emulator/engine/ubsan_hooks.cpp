@@ -5,7 +5,7 @@
 
 #include "emulator/engine/accesses.h"
 #include "emulator/engine/names.h"
-#include "emulator/engine/scheduler.h"
+#include "emulator/engine/threads.h"
 #include "emulator/trace/lines.h"
 
 namespace {

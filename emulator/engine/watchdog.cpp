@@ -15,8 +15,8 @@
 
 #include "emulator/engine/accesses.h"
 #include "emulator/engine/names.h"
-#include "emulator/engine/scheduler.h"
 #include "emulator/engine/stacks.h"
+#include "emulator/engine/threads.h"
 #include "emulator/trace/lines.h"
 #include "emulator/trace/report.h"
 #include "emulator/trace/symbols.h"

@@ -8,7 +8,7 @@
 #include "emulator/api/limits.h"
 #include "emulator/engine/clocks.h"
 #include "emulator/engine/names.h"
-#include "emulator/engine/scheduler.h"
+#include "emulator/engine/threads.h"
 #include "emulator/hopper/mbarriers.h"
 #include "emulator/hopper/ranks.h"
 #include "emulator/include/common/ptx/hopper.cuh"

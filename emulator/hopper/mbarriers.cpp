@@ -10,7 +10,7 @@
 
 #include "emulator/engine/accesses.h"
 #include "emulator/engine/names.h"
-#include "emulator/engine/scheduler.h"
+#include "emulator/engine/threads.h"
 #include "emulator/hopper/mbarrier_hints.h"
 #include "emulator/hopper/ranks.h"
 #include "emulator/include/common/ptx/hopper.cuh"

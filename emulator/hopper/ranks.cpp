@@ -6,7 +6,7 @@
 
 #include "emulator/engine/clocks.h"
 #include "emulator/engine/names.h"
-#include "emulator/engine/scheduler.h"
+#include "emulator/engine/threads.h"
 #include "emulator/trace/lines.h"
 #include "emulator/trace/report.h"
 

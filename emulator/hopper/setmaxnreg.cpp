@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "emulator/engine/names.h"
-#include "emulator/engine/scheduler.h"
+#include "emulator/engine/threads.h"
 #include "emulator/hopper/warpgroups.h"
 #include "emulator/include/common/ptx/hopper.cuh"
 #include "emulator/trace/record.h"

@@ -9,8 +9,8 @@
 #include <cstring>
 
 #include "emulator/engine/accesses.h"
-#include "emulator/engine/scheduler.h"
 #include "emulator/engine/settings.h"
+#include "emulator/engine/threads.h"
 #include "emulator/include/warp_calls.h"
 #include "emulator/trace/record.h"
 #include "emulator/trace/requests.h"

@@ -12,8 +12,8 @@
 
 #include "emulator/engine/accesses.h"
 #include "emulator/engine/names.h"
-#include "emulator/engine/scheduler.h"
 #include "emulator/engine/settings.h"
+#include "emulator/engine/threads.h"
 #include "emulator/hopper/mbarrier_hints.h"
 #include "emulator/hopper/mbarriers.h"
 #include "emulator/hopper/ranks.h"

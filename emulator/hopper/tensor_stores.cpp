@@ -9,8 +9,8 @@
 
 #include "emulator/engine/accesses.h"
 #include "emulator/engine/names.h"
-#include "emulator/engine/scheduler.h"
 #include "emulator/engine/settings.h"
+#include "emulator/engine/threads.h"
 #include "emulator/hopper/tensor_copies.h"
 #include "emulator/trace/record.h"
 #include "emulator/trace/report.h"

@@ -6,7 +6,7 @@
 #include <cstring>
 
 #include "emulator/engine/accesses.h"
-#include "emulator/engine/scheduler.h"
+#include "emulator/engine/threads.h"
 #include "emulator/include/cuda_pipeline.h"
 #include "emulator/trace/record.h"
 
@@ -53,7 +53,7 @@ void* async_copy(void* to, const void* from, size_t size, size_t zfill, const vo
     // see REFERENCE.md.
     if (zfill < size && accesses::note(current_thread, from, int(size - zfill), trace::kRead, pc,
                                        true, size == 16 ? to : nullptr))
-        give_way();
+        suspend();
     accesses::note(current_thread, to, int(size), trace::kWrite, pc, false);
     Pipeline& self = pipelines[current_thread];
     self.copies.push_back({to, size, self.batches, pc, {}});

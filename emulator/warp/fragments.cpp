@@ -3,8 +3,8 @@
 #include "emulator/include/fragments.h"
 
 #include "emulator/engine/accesses.h"
-#include "emulator/engine/scheduler.h"
 #include "emulator/engine/settings.h"
+#include "emulator/engine/threads.h"
 #include "emulator/include/common/ptx/ptx.cuh"
 #include "emulator/trace/lines.h"
 #include "emulator/trace/record.h"

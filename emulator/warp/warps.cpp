@@ -8,7 +8,7 @@
 
 #include "emulator/engine/names.h"
 #include "emulator/engine/order.h"
-#include "emulator/engine/scheduler.h"
+#include "emulator/engine/threads.h"
 #include "emulator/trace/record.h"
 
 namespace emulator {

@@ -1,0 +1,160 @@
+// A block's threads are fibers on one thread of the operating system. Each runs until it must wait or returns.
+
+#include "emulator/engine/threads.h"
+
+#include <algorithm>
+#include <boost/context/fiber.hpp>
+#include <utility>
+
+#include "emulator/engine/hooks.h"
+#include "emulator/engine/names.h"
+#include "emulator/engine/settings.h"
+#include "emulator/engine/stacks.h"
+#include "emulator/trace/lines.h"
+#include "emulator/trace/report.h"
+
+// Fibers switch stacks without AddressSanitizer's knowledge, so its fake stack frames must be off.
+// It calls this function when it starts.
+extern "C" const char* __asan_default_options() {
+    return "detect_stack_use_after_return=0:detect_leaks=0";
+}
+
+namespace emulator {
+
+namespace {
+
+// The threads' fibers. They are never destroyed: a suspended one would be unwound.
+std::vector<boost::context::fiber>& fibers = *new std::vector<boost::context::fiber>;
+boost::context::fiber scheduler;  // what runs when a thread waits or returns: run_ready_threads()
+
+struct Stack {  // Boost.Context's interface of a stack allocator
+    unsigned thread;
+    boost::context::stack_context allocate() {
+        boost::context::stack_context context;
+        context.sp = reserve_stack(thread, context.size);
+        return context;
+    }
+    void deallocate(boost::context::stack_context&) noexcept {}
+};
+
+// What a fiber does for ever: run the kernel as one thread of one block, then wait to be another.
+boost::context::fiber thread_main(boost::context::fiber&& from) {
+    scheduler = std::move(from);
+    for (;;) {
+        run.thread(run.argument);
+        threads[current_thread].in_kernel = false;
+        ++progress_made;
+        threads[current_thread].state = State::returned;
+        call_each(run.hooks->end_thread);
+        suspend();
+    }
+}
+
+// Sets what differs between the blocks of a cluster.
+void enter_rank(unsigned rank) {
+    const uint3 first = run.first_block, at = unflatten(rank, run.cluster);
+    builtins.block = {first.x + at.x, first.y + at.y, first.z + at.z};
+    builtins.dynamic_shared = static_cast<char*>(run.shared) + rank * run.shared_stride;
+}
+
+}  // namespace
+
+void suspend() { scheduler = std::move(scheduler).resume(); }
+
+void wait_for(const void* object, const Call& site, std::string (*why)(const void*)) {
+    Thread& self = threads[current_thread];
+    self.site = site;
+    self.state = State::waiting;
+    self.waits_for = object;
+    self.why = why;
+    suspend();
+}
+
+void wake(const void* object) {
+    for (unsigned t = 0; t < run.threads; ++t)
+        if (threads[t].waits(object)) threads[t].state = State::ready;
+}
+
+void fail(const std::string& problem, cudaError_t error) {
+    in_kernel = false;
+    report_aloud(problem);
+    run.error = error;
+    if (scheduler) suspend();
+}
+
+void misuse_by(unsigned thread, const std::string& what, const char* file, int line,
+               const std::string& hint) {
+    fail(what + " at " + short_path(file) + ":" + std::to_string(line) + " (" + block_name() +
+         ", " + thread_name(thread) + ")" + (hint.empty() ? "" : ": " + hint));
+}
+
+void misuse(const std::string& what, const char* file, int line) {
+    misuse_by(current_thread, what, file, line);
+}
+
+void end_early() {
+    note_early_end();
+    run.error = kEndedEarly;
+    suspend();
+}
+
+void restart_launch() {
+    in_kernel = false;
+    run.restart = true;
+    suspend();
+}
+
+void make_threads() {
+    if (threads.size() < run.threads) {
+        threads.resize(run.threads);
+        fibers.resize(run.threads);
+    }
+    for (unsigned t = 0; t < run.threads; ++t) {
+        threads[t].index = unflatten(t % run.block_threads, run.block);
+        threads[t].in_kernel = false;
+        if (!fibers[t])
+            fibers[t] = boost::context::fiber(std::allocator_arg, Stack{t}, thread_main);
+    }
+}
+
+void run_ready_threads(const std::vector<unsigned>& sequence) {
+    for (bool any = true; any && !run.error && !run.restart;) {
+        any = false;
+        for (unsigned t : sequence) {
+            if (threads[t].state != State::ready) continue;
+            any = true;
+            current_thread = t;
+            builtins.thread = threads[t].index;
+            if (run.ranks > 1) enter_rank(rank_of(t));
+            in_kernel = traced && threads[t].in_kernel;
+            fibers[t] = std::move(fibers[t]).resume();
+            in_kernel = false;
+            if (run.error || run.restart) return;
+        }
+    }
+}
+
+// Destroying their fibers would unwind the stacks and run kernel code, so these are leaked. New fibers reuse the stacks.
+void abandon_threads() {
+    for (auto& fiber : fibers) new boost::context::fiber(std::move(fiber));
+}
+
+void* dynamic_memory(size_t alignment) {
+    run.shared_alignment = std::max(run.shared_alignment, alignment);
+    return builtins.dynamic_shared;
+}
+
+void enter_kernel() {
+    threads[current_thread].in_kernel = true;
+    in_kernel = traced;
+}
+
+void check_bounds(const char* file, int line, unsigned threads, unsigned, unsigned) {
+    run.bounded = true;
+    if (run.block_threads <= threads) return;
+    misuse("a block of " + std::to_string(run.block_threads) +
+               " threads, but __launch_bounds__ says " + std::to_string(threads),
+           file, line);
+}
+
+}  // namespace emulator
