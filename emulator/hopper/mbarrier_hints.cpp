@@ -10,9 +10,9 @@
 
 namespace emulator {
 
-std::string at(const Call& site) { return " at " + site_name(site); }
+std::string at_site(const Call& site) { return " at " + site_name(site); }
 
-std::string count(int64_t n, const char* what) {
+std::string counted(int64_t n, const char* what) {
     return std::to_string(n) + " " + what + (n == 1 ? "" : "s");
 }
 
@@ -47,14 +47,14 @@ std::string name_of(const Mbarrier& barrier) {
 
 // Why phases may pass that a waiting thread has not seen.
 std::string too_fast(const Mbarrier& b) {
-    return "is the " + std::to_string(b.arrivals) + " of its mbarrier_init()" + at(b.site) +
+    return "is the " + std::to_string(b.arrivals) + " of its mbarrier_init()" + at_site(b.site) +
            " less than the arrivals of a phase, or does the thread leave out a wait?";
 }
 
 namespace {
 
 std::string wait_at(const Waited& w) {
-    return "the wait" + at(w.site) + " on " + name_of(*w.barrier);
+    return "the wait" + at_site(w.site) + " on " + name_of(*w.barrier);
 }
 
 // In a cluster: whose loads the barrier's phase has, where some of their bytes are missing.
@@ -64,7 +64,7 @@ std::string came_from(const Mbarrier& b) {
     for (const TensorCopy& load : b.landed) from |= 1u << rank_of(load.thread);
     if (!from) return " (none has come)";
     const std::string whose = from == 1u << rank_with(b) ? "its own rank alone" : rank_names(from);
-    return " (some have come, by the " + std::string(b.landed[0].name) + at(b.landed[0].site) +
+    return " (some have come, by the " + std::string(b.landed[0].name) + at_site(b.landed[0].site) +
            " of " + whose + ")";
 }
 
@@ -86,26 +86,26 @@ std::string suspect(const Mbarrier& b, const Waited& before) {
     if (!stale.empty() || !before.barrier || before.barrier == &b || before.phase < 0) return stale;
     const std::string who =
         before.ranks == 1u << rank_of(before.thread) ? "its own block" : rank_names(before.ranks);
-    return "the last wait of " + thread_name(before.thread) + " before that," + at(before.site) +
-           " on " + name_of(*before.barrier) + ", was over after the " +
-           count(before.barrier->arrivals, "arrival") + " of its mbarrier_init()" +
-           at(before.barrier->site) + (run.ranks > 1 ? ", all from " + who : "");
+    return "the last wait of " + thread_name(before.thread) + " before that," +
+           at_site(before.site) + " on " + name_of(*before.barrier) + ", was over after the " +
+           counted(before.barrier->arrivals, "arrival") + " of its mbarrier_init()" +
+           at_site(before.barrier->site) + (run.ranks > 1 ? ", all from " + who : "");
 }
 
 std::string init_and(const Mbarrier& b, const std::string& more) {
     return (more.empty() ? "its mbarrier_init()"
                          : more + "; the mbarrier_init() of " + name_of(b)) +
-           " is" + at(b.site);
+           " is" + at_site(b.site);
 }
 
 std::string state_of(const Mbarrier& b, unsigned waiting) {
     const std::string bytes = b.bytes < 0
-                                  ? count(-b.bytes, "byte") + " more than expected have come"
-                                  : count(b.bytes, "expected byte") + " to come";
+                                  ? counted(-b.bytes, "byte") + " more than expected have come"
+                                  : counted(b.bytes, "expected byte") + " to come";
     const std::string stale = stale_wait(b, {});
-    return ", set up" + at(b.site) + ": phase " + std::to_string(b.phase) + ", " +
+    return ", set up" + at_site(b.site) + ": phase " + std::to_string(b.phase) + ", " +
            std::to_string(b.pending) + " of " + std::to_string(b.arrivals) + " arrivals and " +
-           bytes + (b.bytes > 0 ? came_from(b) : "") + ", " + count(waiting, "thread") +
+           bytes + (b.bytes > 0 ? came_from(b) : "") + ", " + counted(waiting, "thread") +
            " waiting" + (stale.empty() ? "" : "; " + stale);
 }
 

@@ -7,8 +7,8 @@
 
 namespace emulator {
 
-std::string at(const Call& site);  // " at mine.cu:31"
-std::string count(int64_t n, const char* what);  // "2 threads"
+std::string at_site(const Call& site);  // " at mine.cu:31"
+std::string counted(int64_t n, const char* what);  // "2 threads"
 unsigned rank_with(const Mbarrier& barrier);  // of the block that it lies in
 std::string name_of(const Mbarrier& barrier);
 std::string name_in_rank(const Mbarrier& barrier);  // without " of rank 2"

@@ -142,7 +142,7 @@ Mbarrier& mbarrier_at(uint64_t* memory, const char* instruction, const char* fil
         refuse(std::string("no barrier ") +
                    (rank_of(b.thread) != rank_of(current_thread) ? "of the cluster " : "") +
                    "lies between the mbarrier_init() of " + name_of(b) + " and this call",
-               "that mbarrier_init() is" + at(b.site) + ", by " + thread_name(b.thread) +
+               "that mbarrier_init() is" + at_site(b.site) + ", by " + thread_name(b.thread) +
                    (run.ranks > 1 && !b.fenced ? ", and no fence_mbarrier_init() follows it" : ""));
     return b;
 }
@@ -173,16 +173,17 @@ void end_block() {
             if (!loads->empty()) {
                 const std::string stale = stale_wait(b, {});
                 report_problem("the block ends, and no thread has waited for the " +
-                               std::string((*loads)[0].name) + at((*loads)[0].site) + " (" +
+                               std::string((*loads)[0].name) + at_site((*loads)[0].site) + " (" +
                                block_name() + ", " + thread_name((*loads)[0].thread) + ")" +
                                (stale.empty() ? "" : ": " + stale));
             }
         see(b.unseen, b.complete), see(b.landed, b.arriving);
         if (b.bytes == 0) continue;
         const std::string state =
-            b.bytes > 0 ? count(b.bytes, "byte") + " that " + name_of(b) + " expects have not come"
-                        : count(-b.bytes, "byte") + " more than " + name_of(b) + " expects came";
-        report_problem("the block ends, but " + state + " (set up" + at(b.site) + ", " +
+            b.bytes > 0
+                ? counted(b.bytes, "byte") + " that " + name_of(b) + " expects have not come"
+                : counted(-b.bytes, "byte") + " more than " + name_of(b) + " expects came";
+        report_problem("the block ends, but " + state + " (set up" + at_site(b.site) + ", " +
                        block_name() + ", phase " + std::to_string(b.phase) + ")");
     }
 }
@@ -210,8 +211,8 @@ bool reports_stuck() {
                       : block_name();
     std::string problem = "deadlock: no thread of " + of_cluster + " can go on: ";
     if (!waiting.empty())
-        problem +=
-            count(int64_t(waiting.size()), "thread") + " in mbarrier_wait: " + whereabouts(waiting);
+        problem += counted(int64_t(waiting.size()), "thread") +
+                   " in mbarrier_wait: " + whereabouts(waiting);
     const std::vector<unsigned> others = threads_that([&](const Thread& t) { return !in_wait(t); });
     if (!others.empty()) problem += (waiting.empty() ? "" : "; ") + whereabouts(others);
     // Barriers of which the same is said have one line, and the same one of several ranks one name.
@@ -258,7 +259,7 @@ void mbarrier_init(uint64_t* memory, int arrivals, const char* file, int line) {
         misuse_by(
             current_thread,
             "mbarrier_init: " + name_of(place->second) + " is set up already before this call",
-            file, line, "by that" + at(place->second.site));
+            file, line, "by that" + at_site(place->second.site));
     *memory = mark(memory);
     if (record::on)
         record::note_of(current_thread, "barrier" + record::number(memory) + numbers({arrivals}));
