@@ -63,8 +63,9 @@ Kernel& this_kernel() {
     const std::string name = kernel_name();
     const auto found = std::find_if(kernels.begin(), kernels.end(),
                                     [&](const Kernel& k) { return k.name == name; });
-    return found != kernels.end() ? *found
-                                  : (kernels.push_back({name, 0, 0, 0, false, {}}), kernels.back());
+    if (found != kernels.end()) return *found;
+    kernels.push_back({name, 0, 0, 0, false, {}});
+    return kernels.back();
 }
 
 constexpr uint64_t Counts::*kSums[] = {&Counts::global_load_bytes,
@@ -131,7 +132,10 @@ void print(int code, void*) {
     std::vector<std::string> problems = counts().problems;
     size_t leaked = 0, arrays = 0;
     for (const Allocation& a : allocations)
-        if (!a.of_host) leaked += a.end - a.begin, ++arrays;
+        if (!a.of_host) {
+            leaked += a.end - a.begin;
+            ++arrays;
+        }
     std::printf(
         "\nThe emulator counted, for a launch on average\n%-28s %8s %8s %8s %9s %9s %9s %8s %9s\n%-28s %8s %8s %8s %9s %9s %9s %8s %9s\n",
         "", "", "", "", "loaded", "sectors/", "stored", "conflict", "barriers/", "kernel",
@@ -186,19 +190,27 @@ void print_now() {
 bool repeated(const Launch& launch) {
     if (!printed_at_exit()) return false;
     // What print() takes is there before, so that it is still there when print() runs.
-    [[maybe_unused]] static const int once = (counts(), on_exit(print, nullptr));
+    [[maybe_unused]] static const int once = [] {
+        counts();
+        return on_exit(print, nullptr);
+    }();
     const dim3 sizes[] = {launch.grid, launch.block};
     const uint64_t what =
         hash(hash(launch.arguments, sizes, sizeof sizes), &launch.name, sizeof launch.name);
     all().again = all().what == what;
     all().what = what;
-    if (!all().again) return all().unchanged = 0, false;
+    if (!all().again) {
+        all().unchanged = 0;
+        return false;
+    }
     const DeviceMemoryOpen open;
     const uint64_t memory = hash_of_memory();
     if (std::exchange(all().memory, memory) != memory) all().unchanged = 0;
     if (all().unchanged < 2) return false;
     Kernel& kernel = this_kernel();
-    return ++kernel.launches, ++kernel.repeated, true;
+    ++kernel.launches;
+    ++kernel.repeated;
+    return true;
 }
 
 void begin_launch() {
@@ -206,7 +218,8 @@ void begin_launch() {
     const Kernel& kernel = this_kernel();
     set_tracing(all().seconds < kSeconds || kernel.traced < 3);
     all().begin = Clock::now();
-    all().traced = 0, all().blocks = all().looked_at = 0;
+    all().traced = 0;
+    all().blocks = all().looked_at = 0;
     run.until_look = kAccesses;
 }
 
@@ -219,7 +232,10 @@ bool looks_at_block() {
 void end_block() {
     if (!printed_at_exit()) return;
     ++all().blocks;
-    if (traced) all().traced += since(all().block), ++all().looked_at;
+    if (traced) {
+        all().traced += since(all().block);
+        ++all().looked_at;
+    }
     say_how_far();
 }
 

@@ -22,8 +22,14 @@ struct CUevent_st {
     Clock::time_point at{};
 };
 
-cudaError_t cudaGetDeviceCount(int* count) { return *count = 1, cudaSuccess; }
-cudaError_t cudaGetDevice(int* device) { return *device = 0, cudaSuccess; }
+cudaError_t cudaGetDeviceCount(int* count) {
+    *count = 1;
+    return cudaSuccess;
+}
+cudaError_t cudaGetDevice(int* device) {
+    *device = 0;
+    return cudaSuccess;
+}
 cudaError_t cudaSetDevice(int device) {
     return device == 0 ? cudaSuccess : emulator::set_last_error(cudaErrorInvalidDevice);
 }

@@ -41,7 +41,8 @@ using namespace emulator;
 cudaError_t cudaStreamBeginCapture(cudaStream_t stream, cudaStreamCaptureMode) {
     if (is_default(stream)) return set_last_error(cudaErrorStreamCaptureUnsupported);
     if (graph) return set_last_error(cudaErrorIllegalState);
-    captured_stream = stream, graph = new CUgraph_st;
+    captured_stream = stream;
+    graph = new CUgraph_st;
     return cudaSuccess;
 }
 cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t* captured) {
@@ -71,5 +72,11 @@ cudaError_t cudaGraphLaunch(cudaGraphExec_t made, cudaStream_t stream) {
         if (!error) error = recorded.run(recorded.call);
     return error;
 }
-cudaError_t cudaGraphDestroy(cudaGraph_t of) { return delete of, cudaSuccess; }
-cudaError_t cudaGraphExecDestroy(cudaGraphExec_t made) { return delete made, cudaSuccess; }
+cudaError_t cudaGraphDestroy(cudaGraph_t of) {
+    delete of;
+    return cudaSuccess;
+}
+cudaError_t cudaGraphExecDestroy(cudaGraphExec_t made) {
+    delete made;
+    return cudaSuccess;
+}

@@ -23,7 +23,10 @@ struct Refused {  // a call of it that asked for more than there is
 };
 static std::map<const void*, Refused> refused;
 
-void forget_limits() { allowed.clear(), refused.clear(); }
+void forget_limits() {
+    allowed.clear();
+    refused.clear();
+}
 
 // A kernel's own __shared__ arrays: variables whose names begin with the kernel's.
 static std::vector<const Symbol*> static_arrays(const void* kernel) {

@@ -94,7 +94,8 @@ void begin(const char* name) {
     Known& mine = known[stream];
     mine = all_of(stream);
     join(mine, host);
-    unordered.clear(), told.clear();
+    unordered.clear();
+    told.clear();
     for (const Operation& o : earlier)
         if (mine[o.stream] < o.number) unordered.push_back(&o);
     now = {stream, ++mine[stream], name, ""};
@@ -149,10 +150,15 @@ constexpr races::Earlier kEarlier = {check_copies, check_launch};
 
 InStream::InStream(cudaStream_t stream, const char* file, int line)
     : before(current), within(says_stream) {
-    current = stream, says_stream = true;
+    current = stream;
+    says_stream = true;
     current_place = file ? short_path(file) + ":" + std::to_string(line) : "";
 }
-InStream::~InStream() { current = before, says_stream = within, current_place = ""; }
+InStream::~InStream() {
+    current = before;
+    says_stream = within;
+    current_place = "";
+}
 
 namespace streams {
 
@@ -205,7 +211,11 @@ void host_waits_for_all() {
 }
 
 void forget() {
-    earlier.clear(), known.clear(), events.clear(), host.clear(), non_blocking.clear();
+    earlier.clear();
+    known.clear();
+    events.clear();
+    host.clear();
+    non_blocking.clear();
 }
 
 }  // namespace streams

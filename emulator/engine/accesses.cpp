@@ -211,7 +211,8 @@ std::string describe_address(uintptr_t address, int width) {
         if (run.ranks > 1) {  // that of the nearest block
             const uintptr_t offset = std::max(address, begin) - begin;
             const uintptr_t number = std::min<uintptr_t>(offset / run.shared_stride, run.ranks - 1);
-            begin += number * run.shared_stride, end = begin + run.shared_bytes;
+            begin += number * run.shared_stride;
+            end = begin + run.shared_bytes;
             rank = " of rank " + std::to_string(number);
         }
         return distance(address, width, begin, end) + "the " + std::to_string(end - begin) +

@@ -44,7 +44,8 @@ bool passes() {
         return false;
     }
     for (auto t = threads.begin(); t != end; ++t) t->state = State::ready;
-    ++totals.barriers, ++begun;
+    ++totals.barriers;
+    ++begun;
     return true;
 }
 

@@ -111,7 +111,10 @@ void begin_block() {
 
 void fence(unsigned thread) {
     if (!traced) return;
-    if (!any) any = true, begin_block();
+    if (!any) {
+        any = true;
+        begin_block();
+    }
     Fenced& mine = fenced[thread];
     ++moment;
     mine.base = state.base;
@@ -136,7 +139,8 @@ void atomic(unsigned thread, const void* address) {
     state.own[thread] = ++state.last;
     Fenced& mine = fenced[thread];
     if (mine.told == &place && mine.told_at == moment) return;
-    mine.told = &place, mine.told_at = moment;
+    mine.told = &place;
+    mine.told_at = moment;
     tells(thread, place);
 }
 

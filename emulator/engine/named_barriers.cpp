@@ -25,7 +25,10 @@ NamedBarrier barriers[kMaxRanks][kNames + 1];  // the last is __syncthreads()
 
 // The running thread arrives. Gives back whether the barrier is passed with that.
 bool arrive(NamedBarrier& b, unsigned expected, const Call& site) {
-    if (b.arrived == 0) b.expected = expected, b.first = site;
+    if (b.arrived == 0) {
+        b.expected = expected;
+        b.first = site;
+    }
     b.arriving.release(current_thread);
     note_arrival();
     if (++b.arrived < b.expected) return false;

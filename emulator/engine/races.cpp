@@ -225,7 +225,9 @@ inline void check_cell(Cell& cell, bool global, const Access& now, uint32_t sinc
         if (may_conflict(more_groups[i].group, now))
             check_group(more_groups[i].group, global, now, since);
     if (now.kind == kWrite) {
-        cell.clock = now.clock, cell.thread = now.thread & 0x3fff, cell.site = now.site,
+        cell.clock = now.clock;
+        cell.thread = now.thread & 0x3fff;
+        cell.site = now.site;
         cell.bytes = now.bytes & 3;
     } else {
         if (!global && !written) conflict(global, {0, 0, 0, kWrite, 3}, now);
@@ -295,7 +297,10 @@ static size_t cells_bytes(uintptr_t begin, uintptr_t end) {
 Cell* new_cells(uintptr_t begin, uintptr_t end) {
     void* p = mmap(nullptr, cells_bytes(begin, end), PROT_READ | PROT_WRITE,
                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (p == MAP_FAILED) std::perror("emulator: no memory to trace with"), std::abort();
+    if (p == MAP_FAILED) {
+        std::perror("emulator: no memory to trace with");
+        std::abort();
+    }
     return static_cast<Cell*>(p);
 }
 void delete_cells(Cell* cells, uintptr_t begin, uintptr_t end) {

@@ -37,7 +37,8 @@ uintptr_t program_counter(const void* context) {
 #elif defined(__aarch64__)
     return uintptr_t(machine->pc);
 #else
-    return (void)machine, 0;
+    (void)machine;
+    return 0;
 #endif
 }
 
@@ -164,7 +165,10 @@ void tick(int, siginfo_t*, void* context) {  // allocates nothing: it may have s
     if (std::exchange(watch.blocks, totals.blocks) != totals.blocks) watch.with_block = watch.ticks;
     unsigned since = watch.with_progress, most = kTicks;
     const auto endless = [&] { return watch.ticks - since >= std::max(most, since); };
-    if (!endless() && !tracing()) since = watch.with_block, most = 6 * kTicks;
+    if (!endless() && !tracing()) {
+        since = watch.with_block;
+        most = 6 * kTicks;
+    }
     if (!endless()) return;
     in_kernel = false;
     char seconds[32];

@@ -177,7 +177,8 @@ void end_block() {
                                block_name() + ", " + thread_name((*loads)[0].thread) + ")" +
                                (stale.empty() ? "" : ": " + stale));
             }
-        see(b.unseen, b.complete), see(b.landed, b.arriving);
+        see(b.unseen, b.complete);
+        see(b.landed, b.arriving);
         if (b.bytes == 0) continue;
         const std::string state =
             b.bytes > 0

@@ -30,7 +30,10 @@ std::string all_of(const Registers* first) {
         };
         unsigned before = 0, all = 0;
         for (unsigned other = 0; other < block_warps(); ++other)
-            if (first[other].count && alike(other)) ++all, before += other < w;
+            if (first[other].count && alike(other)) {
+                ++all;
+                before += other < w;
+            }
         if (first[w].count == 0 || before) continue;
         text += (text.empty() ? "" : ", ") + std::to_string(all) + " warps would have " +
                 std::to_string(first[w].count) + " a thread (" + first[w].name + " at " +

@@ -43,7 +43,8 @@ TensorCopy::TensorCopy(float4 value, void* shared, Call site, const void* pc)
     std::memcpy(box.data(), &value, sizeof value);
     map.address = box.data();
     map.element_bytes = sizeof(float);
-    map.dims[0] = map.box[0] = 4, map.dims[1] = map.box[1] = 1;
+    map.dims[0] = map.box[0] = 4;
+    map.dims[1] = map.box[1] = 1;
     check_place(sizeof value);
 }
 
@@ -106,7 +107,10 @@ void TensorCopy::trace_matrix() const {
                        " of the map's matrix is not all in device memory");
             if (!store) accesses::note_bulk(thread, row.begin, row.bytes, trace::kRead, pc);
             bytes += row.bytes;
-            if (store) begin = inside, end = inside + row.bytes;
+            if (store) {
+                begin = inside;
+                end = inside + row.bytes;
+            }
         } else if (store) {
             continue;
         }

@@ -94,7 +94,8 @@ void land(TensorCopy load) {
 // barrier: of the block that gets the box.
 void start_load(TensorCopy load, uint64_t* barrier) {
     Mbarrier& b = mbarrier_at(barrier, load.name, load.site.file, load.site.line);
-    load.barrier = &b, load.phase = b.phase;
+    load.barrier = &b;
+    load.phase = b.phase;
     load.before = last_wait(current_thread);
     b.has_loads = true;
     if (load.bulk() && !b.fenced)
@@ -187,9 +188,15 @@ bool any_lands() {  // of those under way; false: none is
         return entry->second;
     };
     const auto found = std::find_if(under_way.begin(), under_way.end(), awaited);
-    if (found != under_way.end()) return land(take(under_way, found - under_way.begin())), true;
+    if (found != under_way.end()) {
+        land(take(under_way, found - under_way.begin()));
+        return true;
+    }
     const auto post = std::find_if(posts.begin(), posts.end(), awaited);
-    if (post == posts.end()) return land(take(copies, 0)), true;
+    if (post == posts.end()) {
+        land(take(copies, 0));
+        return true;
+    }
     // All others that this barrier counts, too: only the last can wake anybody.
     const auto rest = std::stable_partition(
         posts.begin(), posts.end(),
@@ -204,7 +211,11 @@ bool any_lands() {  // of those under way; false: none is
 
 namespace tensor_loads {
 
-void begin_block() { under_way.clear(), posts.clear(), posted.clear(); }
+void begin_block() {
+    under_way.clear();
+    posts.clear();
+    posted.clear();
+}
 
 bool goes_on() { return mbarriers::anyone_waits() && any_lands(); }
 

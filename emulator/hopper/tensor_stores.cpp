@@ -108,8 +108,13 @@ void bulk_wait_group(unsigned but_last, bool read, const char* file, int line) {
     };
     for (TensorCopy& store : list) {
         if (!covered(store)) continue;
-        if (read) read_box(store), trace_read(store);
-        else write_matrix(store), trace_write(store);
+        if (read) {
+            read_box(store);
+            trace_read(store);
+        } else {
+            write_matrix(store);
+            trace_write(store);
+        }
         clocks::learn(store.thread, store.order);
     }
     if (!read) list.erase(std::remove_if(list.begin(), list.end(), covered), list.end());
@@ -128,7 +133,8 @@ void end_block() {
                 report_problem("the block ends, and no bulk_wait_group_read() covers the " +
                                std::string(store.name) + " at " + site_name(store.site) + " (" +
                                block_name() + ", " + thread_name(t) + ")");
-            write_matrix(store), trace_write(store);
+            write_matrix(store);
+            trace_write(store);
         }
 }
 

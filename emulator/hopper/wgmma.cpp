@@ -221,7 +221,11 @@ void wgmma(const WarpCall& call) {
     // The registers: as a fence has left them, and from now on nobody's.
     Accumulators& d = warp.accumulators[mine.d];
     const bool is_new = d.n != mine.n;
-    if (is_new) d.n = mine.n, d.sums.resize(32 * d.n), d.seen.resize(32 * d.n);
+    if (is_new) {
+        d.n = mine.n;
+        d.sums.resize(32 * d.n);
+        d.seen.resize(32 * d.n);
+    }
     for (int lane = 0; lane < 32; ++lane) d.lanes[lane] = call_of(call, lane).d;
     if (!warp.fenced || (!is_new && d.pending == 0 && !holds(d, d.seen.data())))
         refuse(warp.fenced ? "no wgmma_fence() since the accumulators were written"
@@ -280,7 +284,10 @@ void wgmma_wait_group(const WarpCall& call) {
     const unsigned first = first_of_warpgroup(number);
     for (unsigned w = first; done && w < first + 4; ++w) {
         for (Product& p : warps[w].under_way)
-            if (p.number < done) compute(p), trace_operands(p);
+            if (p.number < done) {
+                compute(p);
+                trace_operands(p);
+            }
         AsyncOrder last;
         last.agent = tracing() ? clocks::agent(&warps[w]) : 0;
         last.clock = warps[w].clocks[done - 1];
@@ -297,7 +304,10 @@ namespace wgmma_state {
 
 void begin_block() {
     for (unsigned w = 0; w < (run.threads + 31) / 32; ++w) warps[w] = Warp();
-    for (unsigned g = 0; g < (run.threads + 127) / 128; ++g) issued[g].clear(), forgotten[g] = 0;
+    for (unsigned g = 0; g < (run.threads + 127) / 128; ++g) {
+        issued[g].clear();
+        forgotten[g] = 0;
+    }
 }
 
 void end_block() {

@@ -21,7 +21,9 @@ Operand::Operand(uint64_t descriptor, bool transposed) : transposed(transposed) 
     const auto field = [&](int first) { return unsigned(descriptor >> first & 0x3fff) << 4; };
     const size_t array = descriptor >> 52 & 0x3ff;
     base = array < arrays.size() ? arrays[array] : 0;
-    start = field(0), leading = field(16), stride = field(32);
+    start = field(0);
+    leading = field(16);
+    stride = field(32);
     constexpr unsigned kRowBytes[] = {16, 128, 64, 32};
     row = kRowBytes[descriptor >> 62];
 }

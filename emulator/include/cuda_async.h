@@ -45,7 +45,8 @@ struct barrier {  // of a block, in shared memory
     }
     void wait(arrival_token phase, EMULATOR_SITE) { emulator::mbarrier_wait(&word, phase % 2, file, line); }
     void arrive_and_drop(EMULATOR_SITE) {
-        emulator::wait_for_copies(0, file, line), emulator::mbarrier_arrive_drop(&word, file, line);
+        emulator::wait_for_copies(0, file, line);
+        emulator::mbarrier_arrive_drop(&word, file, line);
     }
     void arrive_and_wait(EMULATOR_SITE) { wait(arrive(file, line), file, line); }
 };
@@ -61,7 +62,7 @@ public:
     void producer_acquire(EMULATOR_SITE) {
         if (stages_ && acquired_++ >= stages_) emulator::barrier(file, line, -1);  // until all have released it
     }
-    void producer_commit() { emulator::commit_copies(), ++committed_; }
+    void producer_commit() { emulator::commit_copies(); ++committed_; }
     void consumer_wait(EMULATOR_SITE) { wait(committed_ - ++waited_, file, line); }
     void consumer_release() {}
     void wait(unsigned but_last, const char* file, int line) {
@@ -84,7 +85,8 @@ __forceinline__ void memcpy_async(T* to, const T* from, Size bytes, pipeline<sco
 }
 template <class T, class Size, thread_scope scope>
 __forceinline__ void memcpy_async(T* to, const T* from, Size bytes, barrier<scope>&, EMULATOR_SITE) {
-    emulator::copy_in_pieces(to, from, bytes, file, line), emulator::commit_copies();
+    emulator::copy_in_pieces(to, from, bytes, file, line);
+    emulator::commit_copies();
 }
 }  // namespace cuda
 namespace cooperative_groups {
@@ -93,9 +95,13 @@ __forceinline__ void memcpy_async(const Group& group, To* to, const From* from, 
     emulator::copy_in_pieces(to, from, bytes, file, line, group.thread_rank(), group.size());
     emulator::commit_copies();
 }
-template <class Group> void wait(const Group& group, EMULATOR_SITE) { emulator::wait_for_copies(0, file, line), group.sync(file, line); }
+template <class Group> void wait(const Group& group, EMULATOR_SITE) {
+    emulator::wait_for_copies(0, file, line);
+    group.sync(file, line);
+}
 template <unsigned but_last, class Group> void wait_prior(const Group& group, EMULATOR_SITE) {
-    emulator::wait_for_copies(but_last, file, line), group.sync(file, line);
+    emulator::wait_for_copies(but_last, file, line);
+    group.sync(file, line);
 }
 }  // namespace cooperative_groups
 namespace cuda {
@@ -123,21 +129,22 @@ struct atomic_ref {
     T* at;
     explicit atomic_ref(T& of) : at(&of) {}
     static void fence(memory_order order) { if (order != memory_order_relaxed) __threadfence(); }
-    T load(memory_order order = memory_order_seq_cst) const { return fence(order), atomicAdd(at, T(0)); }
-    void store(T value, memory_order order = memory_order_seq_cst) const { fence(order), atomicExch(at, value); }
-    T exchange(T value, memory_order order = memory_order_seq_cst) const { return fence(order), atomicExch(at, value); }
-    T fetch_add(T value, memory_order order = memory_order_seq_cst) const { return fence(order), atomicAdd(at, value); }
-    T fetch_sub(T value, memory_order order = memory_order_seq_cst) const { return fence(order), atomicSub(at, value); }
-    T fetch_min(T value, memory_order order = memory_order_seq_cst) const { return fence(order), atomicMin(at, value); }
-    T fetch_max(T value, memory_order order = memory_order_seq_cst) const { return fence(order), atomicMax(at, value); }
-    T fetch_and(T value, memory_order order = memory_order_seq_cst) const { return fence(order), atomicAnd(at, value); }
-    T fetch_or(T value, memory_order order = memory_order_seq_cst) const { return fence(order), atomicOr(at, value); }
-    T fetch_xor(T value, memory_order order = memory_order_seq_cst) const { return fence(order), atomicXor(at, value); }
+    T load(memory_order order = memory_order_seq_cst) const { fence(order); return atomicAdd(at, T(0)); }
+    void store(T value, memory_order order = memory_order_seq_cst) const { fence(order); atomicExch(at, value); }
+    T exchange(T value, memory_order order = memory_order_seq_cst) const { fence(order); return atomicExch(at, value); }
+    T fetch_add(T value, memory_order order = memory_order_seq_cst) const { fence(order); return atomicAdd(at, value); }
+    T fetch_sub(T value, memory_order order = memory_order_seq_cst) const { fence(order); return atomicSub(at, value); }
+    T fetch_min(T value, memory_order order = memory_order_seq_cst) const { fence(order); return atomicMin(at, value); }
+    T fetch_max(T value, memory_order order = memory_order_seq_cst) const { fence(order); return atomicMax(at, value); }
+    T fetch_and(T value, memory_order order = memory_order_seq_cst) const { fence(order); return atomicAnd(at, value); }
+    T fetch_or(T value, memory_order order = memory_order_seq_cst) const { fence(order); return atomicOr(at, value); }
+    T fetch_xor(T value, memory_order order = memory_order_seq_cst) const { fence(order); return atomicXor(at, value); }
     bool compare_exchange_strong(T& expected, T value, memory_order order = memory_order_seq_cst, memory_order = memory_order_relaxed) const {
         fence(order);
         const T before = atomicCAS(at, expected, value);
         const bool same = before == expected;
-        return expected = before, same;
+        expected = before;
+        return same;
     }
     bool compare_exchange_weak(T& expected, T value, memory_order order = memory_order_seq_cst, memory_order = memory_order_relaxed) const {
         return compare_exchange_strong(expected, value, order);
@@ -153,7 +160,7 @@ struct atomic : atomic_ref<T, scope> {
     T value;
     atomic(T value = T()) : atomic_ref<T, scope>(this->value), value(value) {}
     atomic(const atomic&) = delete;
-    T operator=(T v) { return this->store(v), v; }
+    T operator=(T v) { this->store(v); return v; }
 };
 inline void atomic_thread_fence(memory_order, thread_scope = thread_scope_system) { __threadfence(); }
 }  // namespace cuda

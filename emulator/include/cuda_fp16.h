@@ -62,7 +62,10 @@ struct SmallFloat {
     friend T operator*(T a, T b) { return float(a) * float(b); }
     friend T operator/(T a, T b) { return float(a) / float(b); }
     friend T operator+(T a) { return a; }
-    friend T operator-(T a) { return a.__x ^= 0x8000, a; }
+    friend T operator-(T a) {
+        a.__x ^= 0x8000;
+        return a;
+    }
     friend T& operator+=(T& a, T b) { return a = a + b; }
     friend T& operator-=(T& a, T b) { return a = a - b; }
     friend T& operator*=(T& a, T b) { return a = a * b; }
@@ -87,7 +90,10 @@ struct SmallFloat {
     friend bool __hge(T a, T b) { return a >= b; }
     friend T __hmax(T a, T b) { return a != a || a < b ? b : a; }  // a number wins over NaN
     friend T __hmin(T a, T b) { return a != a || b < a ? b : a; }
-    friend T __habs(T a) { return a.__x &= 0x7fff, a; }
+    friend T __habs(T a) {
+        a.__x &= 0x7fff;
+        return a;
+    }
     friend T hexp(T a) { return std::exp(float(a)); }
     friend T hlog(T a) { return std::log(float(a)); }
     friend T hsqrt(T a) { return std::sqrt(float(a)); }

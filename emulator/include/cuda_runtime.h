@@ -108,7 +108,10 @@ public:
 
     template <class... Arguments>
     void operator()(Arguments... arguments) const {
-        in_stream(stream_, [=, kernel = *this] { return kernel.run(arguments...), cudaSuccess; });
+        in_stream(stream_, [=, kernel = *this] {
+            kernel.run(arguments...);
+            return cudaSuccess;
+        });
     }
 
 private:
@@ -132,9 +135,13 @@ template <class... P, size_t... i>
 cudaError_t launch_with(void (*kernel)(P...), dim3 grid, dim3 block, void** arguments, size_t bytes,
                         cudaStream_t stream, std::index_sequence<i...>, const char* file,
                         int line) {
-    Kernel([=](auto... p) EMULATOR_UNTRACED { enter_kernel(), kernel(p...); },
-           [=](auto) { return reinterpret_cast<const void*>(kernel); }, "a kernel", grid, block,
-           bytes, stream, file, line)(*static_cast<std::decay_t<P>*>(arguments[i])...);
+    Kernel(
+        [=](auto... p) EMULATOR_UNTRACED {
+            enter_kernel();
+            kernel(p...);
+        },
+        [=](auto) { return reinterpret_cast<const void*>(kernel); }, "a kernel", grid, block, bytes,
+        stream, file, line)(*static_cast<std::decay_t<P>*>(arguments[i])...);
     return cudaPeekAtLastError();
 }
 

@@ -230,7 +230,8 @@ inline cudaError_t cudaStreamCreateWithPriority(cudaStream_t* stream, unsigned f
     return cudaStreamCreateWithFlags(stream, flags);
 }
 inline cudaError_t cudaDeviceGetStreamPriorityRange(int* least, int* greatest) {
-    return *least = *greatest = 0, cudaSuccess;
+    *least = *greatest = 0;
+    return cudaSuccess;
 }
 inline cudaError_t cudaStreamQuery(cudaStream_t stream) { return cudaStreamSynchronize(stream); }
 inline cudaError_t cudaEventQuery(cudaEvent_t event) { return cudaEventSynchronize(event); }
@@ -238,30 +239,46 @@ inline cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned flags) 
     return cudaEventCreate(event, flags);
 }
 inline cudaError_t cudaThreadSynchronize() { return cudaDeviceSynchronize(); }
-inline cudaError_t cudaRuntimeGetVersion(int* version) { return *version = 13000, cudaSuccess; }
-inline cudaError_t cudaDriverGetVersion(int* version) { return *version = 13000, cudaSuccess; }
-inline cudaError_t cudaDeviceCanAccessPeer(int* can, int, int) { return *can = 0, cudaSuccess; }
+inline cudaError_t cudaRuntimeGetVersion(int* version) {
+    *version = 13000;
+    return cudaSuccess;
+}
+inline cudaError_t cudaDriverGetVersion(int* version) {
+    *version = 13000;
+    return cudaSuccess;
+}
+inline cudaError_t cudaDeviceCanAccessPeer(int* can, int, int) {
+    *can = 0;
+    return cudaSuccess;
+}
 inline cudaError_t cudaDeviceGetLimit(size_t* value, cudaLimit) {
-    return *value = 1 << 23, cudaSuccess;
+    *value = 1 << 23;
+    return cudaSuccess;
 }
 using cudaStreamCallback_t = void (*)(cudaStream_t, cudaError_t, void*);
 inline cudaError_t cudaStreamAddCallback(cudaStream_t stream, cudaStreamCallback_t call, void* data,
                                          unsigned) {
-    return call(stream, cudaDeviceSynchronize(), data), cudaSuccess;
+    call(stream, cudaDeviceSynchronize(), data);
+    return cudaSuccess;
 }
 using cudaHostFn_t = void (*)(void*);
 inline cudaError_t cudaLaunchHostFunc(cudaStream_t stream, cudaHostFn_t call, void* data) {
-    return emulator::in_stream(stream, [=] { return call(data), cudaSuccess; });
+    return emulator::in_stream(stream, [=] {
+        call(data);
+        return cudaSuccess;
+    });
 }
 template <class Function>
 cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* attributes, Function*) {
-    return *attributes = {0, 0, 0, 1024, 32, 80, 80, 49152}, cudaSuccess;
+    *attributes = {0, 0, 0, 1024, 32, 80, 80, 49152};
+    return cudaSuccess;
 }
 // By threads alone: how many registers nvcc would give a thread is not known here.
 template <class Function>
 cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, Function*, int threads,
                                                           size_t) {
-    return *blocks = threads > 0 ? (2048 / threads < 32 ? 2048 / threads : 32) : 0, cudaSuccess;
+    *blocks = threads > 0 ? (2048 / threads < 32 ? 2048 / threads : 32) : 0;
+    return cudaSuccess;
 }
 enum cudaLaunchAttributeID { cudaLaunchAttributeClusterDimension = 4 };
 struct cudaLaunchAttribute {
@@ -284,12 +301,15 @@ cudaError_t cudaOccupancyMaxActiveClusters(int* clusters, Function*, const cudaL
     const int blocks = int(size.x * size.y * size.z);
     int multiprocessors = 0;
     cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, 0);
-    return *clusters = (multiprocessors + blocks - 1) / blocks, cudaSuccess;
+    *clusters = (multiprocessors + blocks - 1) / blocks;
+    return cudaSuccess;
 }
 template <class Function>
 cudaError_t cudaOccupancyMaxPotentialBlockSize(int* blocks, int* threads, Function*, size_t = 0,
                                                int most = 0) {
-    return *threads = most > 0 && most < 1024 ? most : 1024, *blocks = 3 * 2, cudaSuccess;
+    *threads = most > 0 && most < 1024 ? most : 1024;
+    *blocks = 3 * 2;
+    return cudaSuccess;
 }
 template <class Function, class Bytes>
 cudaError_t cudaOccupancyMaxPotentialBlockSizeVariableSMem(int* blocks, int* threads,

@@ -217,7 +217,7 @@ inline float __sinf(float x) { return std::sin(x); }
 inline float __cosf(float x) { return std::cos(x); }
 inline float __tanf(float x) { return std::tan(x); }
 inline float __tanhf(float x) { return std::tanh(x); }
-inline void __sincosf(float x, float* s, float* c) { *s = std::sin(x), *c = std::cos(x); }
+inline void __sincosf(float x, float* s, float* c) { *s = std::sin(x); *c = std::cos(x); }
 inline float __saturatef(float x) { return x > 0 ? (x < 1 ? x : 1) : 0; }
 inline float saturate(float x) { return __saturatef(x); }
 inline float rsqrtf(float x) { return 1 / std::sqrt(x); }
@@ -227,7 +227,7 @@ inline float sinpif(float x) { return float(std::sin(x * M_PI)); }
 inline float cospif(float x) { return float(std::cos(x * M_PI)); }
 inline double sinpi(double x) { return std::sin(x * M_PI); }
 inline double cospi(double x) { return std::cos(x * M_PI); }
-inline void sincospif(float x, float* s, float* c) { *s = sinpif(x), *c = cospif(x); }
+inline void sincospif(float x, float* s, float* c) { *s = sinpif(x); *c = cospif(x); }
 inline float normcdff(float x) { return float(std::erfc(-x * M_SQRT1_2) / 2); }
 inline double normcdf(double x) { return std::erfc(-x * M_SQRT1_2) / 2; }
 inline float norm3df(float a, float b, float c) { return std::sqrt(a * a + b * b + c * c); }

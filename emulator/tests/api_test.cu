@@ -176,7 +176,9 @@ TEST_F(Api, SharedMemory) {
     nothing<<<1, 1, 48 * 1024 + 1>>>();
     expect_failure({"49153"}, cudaErrorInvalidValue);
     // The reset has freed what the fixture holds.
-    cudaMalloc(&ints.data, 4), cudaMalloc(&floats.data, 4), cudaMalloc(&out.data, 4);
+    cudaMalloc(&ints.data, 4);
+    cudaMalloc(&floats.data, 4);
+    cudaMalloc(&out.data, 4);
 }
 
 // ---- Alignment ----------------------------------------------------------------------------------

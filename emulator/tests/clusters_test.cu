@@ -102,7 +102,10 @@ __global__ void CLUSTER_DIMS(2) __launch_bounds__(64)
     if (thread == 32) ptx::mbarrier_arrive_remote(heard, 1 - rank);  // @arrival
     if (mistake != kNoWaitForArrival) ptx::mbarrier_wait(heard, 0);
     out[rank * 64 + thread] = ptx::map_shared(s, 1 - rank)[thread] + s[256 + thread];  // @read
-    if (mistake != kNoBarrierAtEnd) ptx::cluster_arrive(), ptx::cluster_wait();
+    if (mistake != kNoBarrierAtEnd) {
+        ptx::cluster_arrive();
+        ptx::cluster_wait();
+    }
 }
 
 bool run(Mistake mistake) {
@@ -222,7 +225,10 @@ TEST_F(Clusters, WaitsThatEndTooEarly) {
 __global__ void CLUSTER_DIMS(2) leave(bool wait) {
     extern __shared__ uint64_t heard[];
     const int rank = ptx::cluster_rank();
-    if (threadIdx.x == 0) ptx::mbarrier_init(heard, 1), ptx::fence_mbarrier_init();
+    if (threadIdx.x == 0) {
+        ptx::mbarrier_init(heard, 1);
+        ptx::fence_mbarrier_init();
+    }
     ptx::cluster_arrive();
     ptx::cluster_wait();
     if (threadIdx.x == 0) ptx::mbarrier_arrive_remote(heard, 1 - rank);  // @leaving
@@ -361,7 +367,8 @@ TEST_F(Clusters, Shapes) {
     cudaLaunchAttribute size = {};
     size.id = cudaLaunchAttributeClusterDimension;
     cudaLaunchConfig_t config = {};
-    config.attrs = &size, config.numAttrs = 1;
+    config.attrs = &size;
+    config.numAttrs = 1;
     for (const auto& [blocks, expected] : {std::pair(4, 1), std::pair(2, 2)}) {
         size.val.clusterDim = dim3(blocks);
         int clusters = 0;

@@ -104,7 +104,8 @@ void expect_map(const Seens& lanes, const Seens& elements) {
                     for (size_t bit = 0; bit < seen.size(); ++bit)
                         if (number >> bit & 1) sum += rows ? seen[bit].row : seen[bit].col;
                 };
-                add(at / kWords, lanes), add(at % kWords, elements);
+                add(at / kWords, lanes);
+                add(at % kWords, elements);
                 ASSERT_EQ(int(held[at]), sum)
                     << "lane " << at / kWords << " x[" << at % kWords << "]";
             }

@@ -58,8 +58,12 @@ TEST(Half, FloatsAreRoundedToNearestEven) {
         const double next = bits == 0x7bff ? 65536 : float(__ushort_as_half(bits + 1));
         const uint32_t middle = bits_of(float((double(from_bits(here)) + next) / 2));
         for (int off : {-1, 0, 1}) {
-            if (here) check(from_bits(here + off)), check(-from_bits(here + off));
-            check(from_bits(middle + off)), check(-from_bits(middle + off));
+            if (here) {
+                check(from_bits(here + off));
+                check(-from_bits(here + off));
+            }
+            check(from_bits(middle + off));
+            check(-from_bits(middle + off));
         }
     }
     EXPECT_EQ(__half_as_ushort(from_bits(0x7f800001)), 0x7e00)
@@ -118,7 +122,10 @@ TEST(Half, FmaIsRoundedOnce) {
 TEST(Half, ArithmeticAndComparisons) {
     const half a = 1.5f, b = -2.25f, nan = NAN;
     half c = a;
-    c += b, c *= b, c -= a, c /= a;
+    c += b;
+    c *= b;
+    c -= a;
+    c /= a;
     const std::pair<half, double> results[] = {
         // clang-format off
         {a + b, -0.75}, {a - b, 3.75}, {a * b, -3.375}, {a / b, as_half(1.5 / -2.25)},
@@ -141,7 +148,8 @@ TEST(Half, Pairs) {
     const half2 a = __floats2half2_rn(1, 2), b = __halves2half2(half(3), half(5));
     const float2 f = __half22float2(b);
     half2 c = a;
-    c += b, c *= a;
+    c += b;
+    c *= a;
     const struct {
         half2 pair;
         float low, high;

@@ -80,7 +80,10 @@ constexpr int kBoxes = 5;
 // True if the sums are right.
 bool run_sum(Mistake mistake) {
     std::vector<float> in(kBoxes * kRows * kColumns), expected(64);
-    for (size_t i = 0; i < in.size(); ++i) in[i] = float(i % 101), expected[i % 64] += in[i];
+    for (size_t i = 0; i < in.size(); ++i) {
+        in[i] = float(i % 101);
+        expected[i % 64] += in[i];
+    }
     Device<float> device(in), out(64);
     sum<<<1, 64>>>(tensor_map(device.data, kBoxes * kRows, kColumns, kRows, kColumns), kBoxes,
                    mistake, out.data);
@@ -159,8 +162,10 @@ __global__ void across_warps(int* out, Apart apart) {
     __shared__ int s[32];
     __shared__ uint64_t full, empty;
     const int t = threadIdx.x, warp = t / 32;
-    if (t == 0)
-        ptx::mbarrier_init(&full, 32), ptx::mbarrier_init(&empty, apart == kOneArrives ? 32 : 64);
+    if (t == 0) {
+        ptx::mbarrier_init(&full, 32);
+        ptx::mbarrier_init(&empty, apart == kOneArrives ? 32 : 64);
+    }
     __syncthreads();
     if (warp == 0) s[t] = t;  // @producer
     if (warp == 0) ptx::mbarrier_arrive(&full);
@@ -192,7 +197,9 @@ __global__ void read_too_early(const __grid_constant__ CUtensorMap map, float* o
     __shared__ alignas(128) float box[kRows * kColumns];
     __shared__ uint64_t full;
     for (float& x : box) x = 1;
-    ptx::mbarrier_init(&full, 1), ptx::fence_mbarrier_init(), ptx::fence_proxy_async();
+    ptx::mbarrier_init(&full, 1);
+    ptx::fence_mbarrier_init();
+    ptx::fence_proxy_async();
     ptx::mbarrier_arrive_expect_tx(&full, kBoxBytes);
     ptx::bulk_tensor_load(box, &map, 0, 0, &full);
     out[0] = box[3];
@@ -237,7 +244,10 @@ __global__ void misuse(Misuse kind, uint64_t* global) {
         __syncthreads();  // @barrier
     }
     if (kind == kSkips && thread == 0)
-        for (int i = 0; i < 2; ++i) ptx::mbarrier_arrive(b), ptx::mbarrier_wait(b, i % 2);
+        for (int i = 0; i < 2; ++i) {
+            ptx::mbarrier_arrive(b);
+            ptx::mbarrier_wait(b, i % 2);
+        }
     if (kind == kSkips) {
         if (thread == 0) ptx::mbarrier_arrive(&barriers[0]);
         if (thread == 0) __syncwarp(1);

@@ -166,8 +166,10 @@ __global__ void groups_and_votes(T* out, const T* in) {
         assert(odd.size() == 16 && odd.thread_rank() == lane / 2 && odd.shfl(lane, 3) == 7);
         assert(__activemask() == 0xaaaaaaaau);
     }
-    atomicAdd(&total, 1u), atomicInc(&buckets[t % 4], 7u);
-    atomicMax(out + 64, T(t)), atomicCAS(out + 65, T(0), T(t + 1));
+    atomicAdd(&total, 1u);
+    atomicInc(&buckets[t % 4], 7u);
+    atomicMax(out + 64, T(t));
+    atomicCAS(out + 65, T(0), T(t + 1));
     out[t] = dynamic[63 - t] + __popc(t) - __popc(t) + __float2int_rn(__fdividef(0.0f, 2.0f)) +
              __clz(1) - 31;
 }
@@ -178,8 +180,12 @@ TEST_F(Programs, GroupsVotesAtomicsAndStreams) {
     cudaEvent_t begin, end;
     cudaDeviceProp properties;
     EXPECT_TRUE(!cudaGetDeviceProperties(&properties, 0) && properties.warpSize == 32);
-    cudaStreamCreate(&stream), cudaEventCreate(&begin), cudaEventCreate(&end);
-    cudaMalloc(&from, 256), cudaMallocManaged(&to, 66 * sizeof(int)), cudaMallocHost(&pinned, 256);
+    cudaStreamCreate(&stream);
+    cudaEventCreate(&begin);
+    cudaEventCreate(&end);
+    cudaMalloc(&from, 256);
+    cudaMallocManaged(&to, 66 * sizeof(int));
+    cudaMallocHost(&pinned, 256);
     for (int i = 0; i < 64; ++i) pinned[i] = i;
     cudaMemcpyToSymbol(factor, &three, sizeof three);
     cudaMemcpyAsync(from, pinned, 256, cudaMemcpyHostToDevice, stream);
@@ -200,8 +206,12 @@ TEST_F(Programs, GroupsVotesAtomicsAndStreams) {
     EXPECT_EQ(cudaOccupancyMaxPotentialBlockSize(&blocks, &threads, groups_and_votes<int>),
               cudaSuccess);
     EXPECT_EQ(threads, 1024);
-    cudaFree(from), cudaFree(to), cudaFreeHost(pinned);
-    cudaStreamDestroy(stream), cudaEventDestroy(begin), cudaEventDestroy(end);
+    cudaFree(from);
+    cudaFree(to);
+    cudaFreeHost(pinned);
+    cudaStreamDestroy(stream);
+    cudaEventDestroy(begin);
+    cudaEventDestroy(end);
     expect_silence();
 }
 
@@ -271,11 +281,14 @@ TEST_F(Programs, Graphs) {
     cudaGraph_t graph;
     cudaGraphExec_t ready;
     size_t nodes;
-    cudaStreamCreate(&stream), cudaStreamCreate(&second), cudaEventCreate(&forked);
+    cudaStreamCreate(&stream);
+    cudaStreamCreate(&second);
+    cudaEventCreate(&forked);
     cudaMemset(out.data, 1, 256);
     cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal);
     cudaMemsetAsync(out.data, 0, 256, stream);
-    cudaEventRecord(forked, stream), cudaStreamWaitEvent(second, forked, 0);
+    cudaEventRecord(forked, stream);
+    cudaStreamWaitEvent(second, forked, 0);
     auto kernel = add_reversed;
     for (int i = 0; i < 1; ++i) kernel<<<1, 64, 0, second>>>(out.data, in.data);
     EXPECT_EQ(cudaDeviceSynchronize(), cudaErrorStreamCaptureUnsupported);
@@ -284,7 +297,9 @@ TEST_F(Programs, Graphs) {
     EXPECT_TRUE(!cudaGraphGetNodes(graph, nullptr, &nodes) && nodes == 2);
     EXPECT_EQ(cudaGraphInstantiate(&ready, graph, nullptr, nullptr, 0), cudaSuccess);
     for (int i = 0; i < 3; ++i) cudaGraphLaunch(ready, stream);
-    cudaStreamSynchronize(stream), cudaGraphExecDestroy(ready), cudaGraphDestroy(graph);
+    cudaStreamSynchronize(stream);
+    cudaGraphExecDestroy(ready);
+    cudaGraphDestroy(graph);
     cudaGetLastError();
     expect_reversed();
 }

@@ -97,7 +97,8 @@ __global__ void multiply(Instruction instruction, int missing) {
 
 TEST_F(Ptx, MmaReportsMisuse) {
     in_every_order([&] {
-        multiply<<<1, 32>>>(kM16n8k16, -1), multiply<<<1, 32>>>(kM8n8k4, -1);
+        multiply<<<1, 32>>>(kM16n8k16, -1);
+        multiply<<<1, 32>>>(kM8n8k4, -1);
         expect_silence();
         multiply<<<1, 32>>>(kM16n8k16, 31);
         expect_lonely("@m16n8k16");
@@ -121,7 +122,10 @@ __global__ void sums(float in, float* out) {
     float f[4] = {};
     ptx::mma_m16n8k16(d, a, b);
     ptx::mma_m16n8k16(f, a, b);
-    if (threadIdx.x == 0) out[0] = float(d[0].x), out[1] = f[0];
+    if (threadIdx.x == 0) {
+        out[0] = float(d[0].x);
+        out[1] = f[0];
+    }
 }
 __global__ void add_four(float* to, int first) {
     const float t = threadIdx.x;

@@ -296,7 +296,10 @@ bool has_race(const Script& script) {
             Clock all{};
             for (int t : lanes)
                 for (int u = 0; u < kLanes; ++u) all[u] = std::max(all[u], clocks[t][u]);
-            for (int t : lanes) clocks[t] = all, ++clocks[t][t];
+            for (int t : lanes) {
+                clocks[t] = all;
+                ++clocks[t][t];
+            }
         }
     }
     for (const Done& a : done)

@@ -76,7 +76,9 @@ __global__ void by_pointers() {
     auto A = reinterpret_cast<short(*)[kRows][2]>(memory);
     auto B = reinterpret_cast<float(*)[kRows]>(A + 2);
     int* const sums = reinterpret_cast<int*>(B + 3);
-    A[1][0][0] = 1, B[2][0] = 1, sums[0] = 1;
+    A[1][0][0] = 1;
+    B[2][0] = 1;
+    sums[0] = 1;
 }
 
 template <class T>

@@ -115,7 +115,8 @@ TEST_F(Scheduler, WhichKernelsWereLaunched) {
         const auto kernel = n > 4 ? form<8, Mode::kTwo> : form<4, Mode::kOne>;
         kernel<<<1, n>>>(ints.data);
     };
-    launch(4), launch(2);
+    launch(4);
+    launch(2);
     EXPECT_EQ(launches("form<4, "), std::vector<int>{2});
     EXPECT_EQ(launches("form<8, "), std::vector<int>{0});
     launch(9);  // fails

@@ -21,14 +21,19 @@ protected:
     Device<int> sum{1};
     void create(Kind kind) {
         const unsigned flags = kind == kBlocking ? cudaStreamDefault : cudaStreamNonBlocking;
-        cudaStreamCreateWithFlags(&s, flags), cudaStreamCreateWithFlags(&t, flags);
+        cudaStreamCreateWithFlags(&s, flags);
+        cudaStreamCreateWithFlags(&t, flags);
         cudaDeviceSynchronize();
     }
     void SetUp() override {
         Base::SetUp();
-        cudaEventCreate(&event), cudaMallocHost(&pinned, 256);
+        cudaEventCreate(&event);
+        cudaMallocHost(&pinned, 256);
     }
-    void TearDown() override { cudaFreeHost(pinned), cudaEventDestroy(event); }
+    void TearDown() override {
+        cudaFreeHost(pinned);
+        cudaEventDestroy(event);
+    }
     // Makes what comes in stream `after` come after what was done in `before`, or not.
     void put(Order order, cudaStream_t before, cudaStream_t after) {
         if (order == kDevice) cudaDeviceSynchronize();

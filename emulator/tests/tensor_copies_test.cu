@@ -21,7 +21,10 @@ __global__ void fetch(const __grid_constant__ CUtensorMap map, int x, int y, int
     __shared__ uint64_t full;
     if (fault != kNone) ((int*)s)[threadIdx.x] = 1;  // @write
     if (fault == kFenced) ptx::fence_proxy_async();
-    if (threadIdx.x == 0) ptx::mbarrier_init(&full, 1), ptx::fence_mbarrier_init();
+    if (threadIdx.x == 0) {
+        ptx::mbarrier_init(&full, 1);
+        ptx::fence_mbarrier_init();
+    }
     __syncthreads();
     if (threadIdx.x == 0) {
         ptx::mbarrier_arrive_expect_tx(&full, bytes);
@@ -115,7 +118,8 @@ TEST_F(TensorCopies, MistakesInALoad) {
 __global__ void unaligned(const __grid_constant__ CUtensorMap map) {
     extern __shared__ float s[];
     __shared__ uint64_t full;
-    ptx::mbarrier_init(&full, 1), ptx::fence_mbarrier_init();
+    ptx::mbarrier_init(&full, 1);
+    ptx::fence_mbarrier_init();
     ptx::bulk_tensor_load(s, &map, 0, 0, &full);  // @unaligned
 }
 

@@ -231,7 +231,9 @@ __global__ void divergent(Alone alone, const half* in) {
     B<half> b;
     C<float> c;
     C<half> d;
-    fill_fragment(b, half(1)), fill_fragment(c, 0.0f), fill_fragment(d, half(0));
+    fill_fragment(b, half(1));
+    fill_fragment(c, 0.0f);
+    fill_fragment(d, half(0));
     if (threadIdx.x != 7) alone = kNothing;
     if (alone == kReturn) return;
     if (alone == kSync) __syncwarp();
@@ -246,7 +248,10 @@ __global__ void divergent(Alone alone, const half* in) {
 void expect_waiting(const char* place, std::initializer_list<Alone> all) {
     Device<half> in(256, half(1));
     in_every_order([&] {
-        for (Alone alone : all) divergent<<<1, 32>>>(alone, in.data), expect_lonely(place);
+        for (Alone alone : all) {
+            divergent<<<1, 32>>>(alone, in.data);
+            expect_lonely(place);
+        }
     });
     divergent<<<1, 64>>>(kNothing, in.data);
     expect_silence();
@@ -271,7 +276,10 @@ __global__ void load_or_store(bool store, float* at, unsigned ldm, unsigned ldm_
     const layout_t layout = five ? layout_of_lane_5 : mem_row_major;
     C<float> c;
     fill_fragment(c, 1.0f);
-    if (five) at += shift_of_lane_5, ldm = ldm_of_lane_5;
+    if (five) {
+        at += shift_of_lane_5;
+        ldm = ldm_of_lane_5;
+    }
     if (store) store_matrix_sync(at, c, ldm, layout);  // @access
     else load_matrix_sync(c, at, ldm, layout);  // @access
 }

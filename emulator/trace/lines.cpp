@@ -81,7 +81,8 @@ std::string source_before(const std::string& report, size_t end) {
         const size_t begin = end - name.size();
         if (report.compare(begin, name.size(), name) != 0) return;
         if (begin > 0 && report[begin - 1] != ' ') return;
-        found = source, length = name.size();
+        found = source;
+        length = name.size();
     };
     for (const auto& [name, path] : sources()) {
         look_for(name, name);

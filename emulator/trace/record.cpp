@@ -199,26 +199,34 @@ void access(unsigned thread, const Site& site, uintptr_t address, int width, boo
     collective = nullptr;
     if (counted) {
         Event& e = event_of(thread, instruction_of(site), site.times[thread] - 1);
-        e.site = site.number, e.width = width, e.address[lane] = address;
+        e.site = site.number;
+        e.width = width;
+        e.address[lane] = address;
     }
     Event& e = *warp_of(thread).last[lane];
-    if (!counted && e.site && site_of(e.site).pc == site.pc && !(e.copies >> lane & 1))
-        e.copies |= 1u << lane, e.to[lane] = address;
+    if (!counted && e.site && site_of(e.site).pc == site.pc && !(e.copies >> lane & 1)) {
+        e.copies |= 1u << lane;
+        e.to[lane] = address;
+    }
     for (Found& found : blocks.back().found)
-        if (!found.second)
-            found.first = first_of(found.conflict, address, width), found.second = &e;
+        if (!found.second) {
+            found.first = first_of(found.conflict, address, width);
+            found.second = &e;
+        }
 }
 
 void cost(const Site& site, unsigned warp, size_t index, int cost, int ideal) {
     Event& e = *blocks.back().warps[warp].executed[instruction_of(site)].events[index];
-    e.cost = cost, e.ideal = ideal;
+    e.cost = cost;
+    e.ideal = ideal;
 }
 
 void call(unsigned thread, const char* name, const char* file, int line) {
     const Instruction instruction{reinterpret_cast<uintptr_t>(file), line, -1};
     uint32_t& times = warp_of(thread).executed[instruction].times[thread % 32];
     Event& e = event_of(thread, instruction, times++);
-    e.call = name, e.where = short_path(file) + ":" + std::to_string(line);
+    e.call = name;
+    e.where = short_path(file) + ":" + std::to_string(line);
 }
 
 size_t note(const std::string& text) {

@@ -76,7 +76,8 @@ const Conflict* report_conflict(Conflict conflict, const std::function<std::stri
             continue;
         // An access may conflict with several before it, in several cells.
         c.times += c.address != conflict.address || c.second_thread != conflict.second_thread;
-        c.address = conflict.address, c.second_thread = conflict.second_thread;
+        c.address = conflict.address;
+        c.second_thread = conflict.second_thread;
         return nullptr;
     }
     conflict.who = who();
@@ -143,7 +144,10 @@ const Counts& counts() {
     for (const Site& site : all_sites()) {
         uint64_t none = 0;
         const auto add = [&](uint64_t& bytes, uint64_t& requests, uint64_t& cost, uint64_t& ideal) {
-            bytes += site.bytes, requests += site.requests, cost += site.cost, ideal += site.ideal;
+            bytes += site.bytes;
+            requests += site.requests;
+            cost += site.cost;
+            ideal += site.ideal;
         };
         Counts& r = result;
         if (site.global && site.store)

@@ -74,7 +74,10 @@ void count_threads(unsigned threads) { most_threads = std::max(most_threads, thr
 
 bool count_access(Site& site, unsigned thread, uintptr_t address, int width) {
     site.width = std::max(site.width, width);
-    if (!site.touched) site.touched = true, touched.push_back(&site);
+    if (!site.touched) {
+        site.touched = true;
+        touched.push_back(&site);
+    }
     Request& request = next_request(site, thread);
     request.active |= 1u << thread % 32;
     request.width = std::max(request.width, width);
@@ -87,7 +90,8 @@ void count_bulk(const void* pc, bool store, uint64_t bytes, uint64_t sectors) {
     if (!traced) return;
     Site& site = find_site(reinterpret_cast<uintptr_t>(pc), true, store);
     ++site.requests;
-    site.bytes += bytes, site.cost += sectors;
+    site.bytes += bytes;
+    site.cost += sectors;
     site.ideal += std::min(sectors, (bytes + 31) / 32);
 }
 

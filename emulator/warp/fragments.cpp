@@ -28,7 +28,10 @@ ElementMap::ElementMap(char operand, const char* lanes, const char* elements) {
         for (int number = 0; number < 32 * 16; ++number) {
             Place& place = places[number % 32][number / 32] = {0, 0};
             for (int bit = 0; bit < 9; ++bit)
-                if (number >> bit & 1) place.row += adds[bit].row, place.col += adds[bit].col;
+                if (number >> bit & 1) {
+                    place.row += adds[bit].row;
+                    place.col += adds[bit].col;
+                }
         }
     };
     expand(at);

@@ -34,10 +34,13 @@ void wait_at_warp(const char* file, int line) {
     note_arrival();
     Meeting& meeting = meetings[current_thread / 32];
     const Thread& one = threads[meeting.one];
-    if (meeting.waiting++ == 0) meeting.one = current_thread, meeting.alike = !self.operation;
-    else if (one.mask != self.mask || one.name != self.name || one.site.file != file ||
-             one.site.line != line || self.operation)
+    if (meeting.waiting++ == 0) {
+        meeting.one = current_thread;
+        meeting.alike = !self.operation;
+    } else if (one.mask != self.mask || one.name != self.name || one.site.file != file ||
+               one.site.line != line || self.operation) {
         meeting.alike = false;
+    }
 }
 
 // Fails if a lane in the mask of `thread` waits for it at another call, or with another mask.
@@ -129,8 +132,10 @@ bool complete(unsigned thread, const void* pc = nullptr) {
     }
     for (unsigned lane = 0; lane < lanes; ++lane) {
         Thread& t = threads[first + lane];
-        if ((mask >> lane & 1) && t.state != State::returned)
-            t.state = State::ready, --meeting.waiting;
+        if ((mask >> lane & 1) && t.state != State::returned) {
+            t.state = State::ready;
+            --meeting.waiting;
+        }
     }
     // A collective orders no memory. A shuffle also orders the accesses of lanes that have
     // returned.
@@ -223,7 +228,10 @@ bool goes_on() {
         if (threads[t].waits(&kActive) && same_site(threads[t].site, site)) found.push_back(t);
     unsigned lanes = 0;
     for (const unsigned t : found) lanes |= 1u << (t - first);
-    for (const unsigned t : found) threads[t].received = lanes, threads[t].state = State::ready;
+    for (const unsigned t : found) {
+        threads[t].received = lanes;
+        threads[t].state = State::ready;
+    }
     return true;
 }
 

@@ -70,14 +70,20 @@ struct StopWatchInterface {
     }
 };
 inline bool sdkCreateTimer(StopWatchInterface** timer) { return (*timer = new StopWatchInterface); }
-inline bool sdkDeleteTimer(StopWatchInterface** timer) { delete *timer; return *timer = nullptr, true; }
+inline bool sdkDeleteTimer(StopWatchInterface** timer) {
+    delete *timer;
+    *timer = nullptr;
+    return true;
+}
 inline bool sdkStartTimer(StopWatchInterface** timer) {
     (*timer)->begin = std::chrono::steady_clock::now();
     return (*timer)->running = true;
 }
 inline bool sdkStopTimer(StopWatchInterface** timer) {
-    (*timer)->sum += (*timer)->now(), ++(*timer)->times;
-    return (*timer)->running = false, true;
+    (*timer)->sum += (*timer)->now();
+    ++(*timer)->times;
+    (*timer)->running = false;
+    return true;
 }
 inline bool sdkResetTimer(StopWatchInterface** timer) { **timer = {}; return true; }
 inline float sdkGetTimerValue(StopWatchInterface** timer) { return float((*timer)->sum + ((*timer)->running ? (*timer)->now() : 0)); }
@@ -88,7 +94,10 @@ inline float sdkGetAverageTimerValue(StopWatchInterface** timer) { return float(
 inline char* sdkFindFilePath(const char* name, const char*) {
     for (const char* folder : {"", "data/", "../data/", "./"}) {
         const std::string path = std::string(folder) + name;
-        if (std::FILE* const file = std::fopen(path.c_str(), "rb")) return std::fclose(file), strdup(path.c_str());
+        if (std::FILE* const file = std::fopen(path.c_str(), "rb")) {
+            std::fclose(file);
+            return strdup(path.c_str());
+        }
     }
     return nullptr;
 }
@@ -103,8 +112,10 @@ bool compareData(const T* expected, const T* data, unsigned count, S epsilon, fl
 }
 inline bool sdkCompareL2fe(const float* expected, const float* data, unsigned count, float epsilon) {
     double off = 0, all = 0;
-    for (unsigned i = 0; i < count; ++i)
-        off += (double(expected[i]) - data[i]) * (double(expected[i]) - data[i]), all += double(expected[i]) * expected[i];
+    for (unsigned i = 0; i < count; ++i) {
+        off += (double(expected[i]) - data[i]) * (double(expected[i]) - data[i]);
+        all += double(expected[i]) * expected[i];
+    }
     return off <= double(epsilon) * epsilon * all;
 }
 // clang-format on

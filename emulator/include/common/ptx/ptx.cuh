@@ -56,22 +56,32 @@ void mma(const WarpCall& call);
 template <class T, int n>
 EMULATOR_UNTRACED void unpack(const T (&registers)[n], float* to) {
     for (int i = 0; i < n; ++i) {
-        if constexpr (std::is_same_v<T, float>) to[i] = registers[i];
-        else to[2 * i] = registers[i].x, to[2 * i + 1] = registers[i].y;
+        if constexpr (std::is_same_v<T, float>) {
+            to[i] = registers[i];
+        } else {
+            to[2 * i] = registers[i].x;
+            to[2 * i + 1] = registers[i].y;
+        }
     }
 }
 template <class T, int n>
 EMULATOR_UNTRACED void pack(const float* from, T (&registers)[n]) {
     for (int i = 0; i < n; ++i) {
-        if constexpr (std::is_same_v<T, float>) registers[i] = from[i];
-        else registers[i].x = from[2 * i], registers[i].y = from[2 * i + 1];
+        if constexpr (std::is_same_v<T, float>) {
+            registers[i] = from[i];
+        } else {
+            registers[i].x = from[2 * i];
+            registers[i].y = from[2 * i + 1];
+        }
     }
 }
 template <class D, class A, class B>
 EMULATOR_UNTRACED void mma(const MmaShape& shape, D& d, const A& a, const B& b, const char* file,
                            int line) {
     MmaCall call{&shape, a, b, {}, {}, {}};
-    unpack(a, call.a), unpack(b, call.b), unpack(d, call.d);
+    unpack(a, call.a);
+    unpack(b, call.b);
+    unpack(d, call.d);
     collective(mma, &call, file, line);
     pack(call.d, d);
 }
