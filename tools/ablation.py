@@ -56,7 +56,7 @@ def forms(chapter):
     for patch in patches_of(chapter):
         (path, text), = patched(patch, ROOT).items()
         source = pathlib.PurePath(path)
-        whole = Form(source, programs.name(source), ALL, programs.text_of(ROOT / source))
+        whole = Form(source, programs.name(ROOT / source), ALL, programs.text_of(ROOT / source))
         found.setdefault(source, [whole]).append(whole._replace(without=said(patch, "without"), text=text))
     stage_first = sorted(found, key=lambda source: (source.stem != "matmul", source))
     return [form for source in stage_first for form in found[source]]

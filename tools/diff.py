@@ -1,4 +1,4 @@
-"""./run diff: what a step changes. It reads files alone, and needs neither a build nor CMake."""
+"""./run diff: what a step changes. It reads the sources, and needs no build."""
 import pathlib
 import shutil
 import sys

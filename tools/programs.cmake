@@ -8,7 +8,7 @@
 #   add_gpu_benchmark(curves.cu...)      times a library on a GPU, which the emulator does not have
 #   add_host_benchmark(blas_host.cpp...) times the CPU, and needs no CUDA
 #
-# PROGRAMS are the names of the targets. Of each, NAME_SOURCE, NAME_KIND, NAME_CHAPTER, NAME_TEST (what the names of its tests begin
+# PROGRAMS are the targets. Of each, NAME_SOURCE, NAME_KIND, NAME_CHAPTER, NAME_TEST (what the names of its tests begin
 # with), NAME_SHAPES (see tests_shapes() below) are known. 04_unroll/1_unroll.cu is build/bin/04_unroll.1_unroll.
 cmake_policy(VERSION 3.22)
 get_filename_component(root ${CMAKE_CURRENT_LIST_DIR}/.. ABSOLUTE)
@@ -78,17 +78,29 @@ foreach(chapter ${chapters})
     string(REGEX MATCH "^(.*)[|](.*)$" each "${each}")
     set(file ${CMAKE_MATCH_1})
     set(kind ${CMAKE_MATCH_2})
-    get_filename_component(name ${file} NAME_WE)
-    read_shapes(shapes ${chapter} ${name})
-    if(name STREQUAL matmul)
-      set(name ${chapter})
-    elseif(kind STREQUAL step)
-      set(name ${chapter}.${name})
+    get_filename_component(stem ${file} NAME_WE)
+    read_shapes(shapes ${chapter} ${stem})
+    # What the program is called; its rows in a table; what a person types: 04_unroll/1_unroll, 04/1_unroll, 04/1 of a step. A
+    # stage is called as its chapter is, and 03 is enough where that has no other step.
+    string(SUBSTRING ${chapter} 0 2 number)
+    set(called ${stem})
+    set(row ${stem})
+    set(short ${number}/${stem})
+    if(kind STREQUAL step)
+      set(called ${chapter}/${stem})
+      set(row ${number}/${stem})
+      string(REGEX REPLACE "_.*" "" short ${short})
+    elseif(stem STREQUAL matmul)
+      set(called ${chapter})
+      set(row ${chapter})
+      if(NOT steps)
+        set(short ${number})
+      endif()
     endif()
+    string(REPLACE / . name ${called})  # the target
     set(test ${name})
     if(NOT name MATCHES "^${chapter}")
-      string(SUBSTRING ${chapter} 0 3 number)
-      set(test ${number}${name})
+      set(test ${number}_${name})
     endif()
     list(APPEND PROGRAMS ${name})
     set(${name}_SOURCE ${root}/${chapter}/${file})
@@ -97,8 +109,8 @@ foreach(chapter ${chapters})
     set(${name}_TEST ${test})
     set(${name}_SHAPES ${shapes})
     list(JOIN shapes " " shapes)
-    string(CONCAT json "{\"target\": \"${name}\", \"kind\": \"${kind}\", \"source\": \"${chapter}/${file}\", "
-      "\"test\": \"${test}\", \"shapes\": \"${shapes}\"}")
+    string(CONCAT json "{\"name\": \"${called}\", \"row\": \"${row}\", \"short\": \"${short}\", \"kind\": \"${kind}\", "
+      "\"source\": \"${chapter}/${file}\", \"test\": \"${test}\", \"shapes\": \"${shapes}\"}")
     list(APPEND programs_json ${json})
   endforeach()
 endforeach()

@@ -1,4 +1,4 @@
-"""All programs of the chapters, which CMake lists (tools/programs.cmake), and the ladder's steps, which are files."""
+"""All programs of the chapters, which CMake lists (tools/programs.cmake), and the sources of the ladder's steps."""
 import difflib
 import functools
 import itertools
@@ -19,6 +19,8 @@ TRACED = {**dict.fromkeys(PRODUCTS, "_cpu_trace"), "other": "_cpu"}  # what ./ru
 
 class Program(NamedTuple):
     name: str  # 03_shared_blocking, its step 04_unroll/1_unroll, or half2
+    row: str  # what its rows in a table begin with: 03_shared_blocking, 04/1_unroll
+    short: str  # what a person types: 03 for a chapter's only step, 04/1, 04/matmul
     source: pathlib.Path
     kind: str  # stage, step, product, other, gpu (times a GPU's library), host (times the CPU), opencl
     test: str  # what its tests' names begin with: 03_shared_blocking, 06_half2
@@ -27,11 +29,6 @@ class Program(NamedTuple):
     @property
     def chapter(self):
         return self.source.relative_to(ROOT).parts[0]
-
-    @property
-    def row(self):
-        """What its rows in a table begin with: 03_shared_blocking, 04/1_unroll."""
-        return re.sub("_.*/", "/", self.name)
 
     def target(self, cpu=False):
         """The name of its CMake target; of the one for the CPU, where it has one."""
@@ -48,11 +45,10 @@ def listed(*kinds):
     if run.returncode:
         sys.stderr.write(run.stdout)
         sys.exit(2)
-    found = []
-    for each in json.loads(run.stdout):
-        name, shapes = each["target"].replace(".", "/"), tuple(each["shapes"].split())
-        found.append(Program(name, ROOT / each["source"], each["kind"], each["test"], shapes))
-    return found
+    found = json.loads(run.stdout)
+    for each in found:
+        each.update(source=ROOT / each["source"], shapes=tuple(each["shapes"].split()))
+    return [Program(**each) for each in found]
 
 
 def described(program):
@@ -69,22 +65,27 @@ def text_of(source):
     return source.read_text(errors="replace")
 
 
+@functools.lru_cache(None)
+def by_source():
+    return {each.source: each for each in listed()}
+
+
 def name(file):
-    """What a source is called: 04_unroll/1_unroll, 04_unroll for the last step of that chapter, half2 for what is no
-    step, and 04_unroll.cl in OpenCL."""
-    if file.stem == "matmul":
-        return file.parent.name
-    if file.suffix == ".cl":
-        return file.name
-    return f"{file.parent.name}/{file.stem}" if file.stem[0].isdigit() else file.stem
+    """What a source is called: as its program is, 04_unroll.cl in OpenCL, and as the file is from elsewhere."""
+    program = by_source().get(file.resolve())
+    return program.name if program else file.name if file.suffix == ".cl" else file.stem
 
 
-# The ladder: a chapter's 1_name.cu, 2_name.cu and last its matmul.cu. The OpenCL chapter has a ladder of NN_name.cl.
+def short(file):
+    """What a person types for a program's source, or for a step in OpenCL, 08/04_unroll."""
+    program = by_source().get(file)
+    return program.short if program else f"{file.parent.name[:2]}/{file.stem}"
 
+
+@functools.lru_cache(None)
 def steps():
-    """The files of CUDA's ladder in reading order, then those of OpenCL's."""
-    files = [*ROOT.glob("[0-9][0-9]_*/[0-9]_*.cu"), *ROOT.glob("[0-9][0-9]_*/matmul.cu")]
-    return sorted(files) + sorted(ROOT.glob("[0-9][0-9]_*/[0-9][0-9]_*.cl"))
+    """The files of CUDA's ladder in reading order, then those of OpenCL's, NN_name.cl."""
+    return [each.source for each in listed(*LADDER)] + sorted(ROOT.glob("[0-9][0-9]_*/[0-9][0-9]_*.cl"))
 
 
 def changed(step):
@@ -96,14 +97,6 @@ def changed(step):
 
 def changes(step):
     return changed(step)[1]
-
-
-def short(step):
-    """What a person types for a step: 04/1, 04/matmul; 03 for a chapter's only one; 08/04_unroll in OpenCL."""
-    chapter, of_chapter = step.parent.name[:2], [other for other in steps() if other.parent == step.parent]
-    if len(of_chapter) == 1:
-        return chapter
-    return f"{chapter}/{step.stem if step.suffix == '.cl' else step.stem.partition('_')[0]}"
 
 
 def meant(word, chapter, file=""):

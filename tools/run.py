@@ -105,9 +105,11 @@ def main(words):
         return run_user_kernel.run(words)
     if verb == "help" or {"-h", "--help"} & set(words):
         return show_help(words)
-    if verb not in ("compare", "diff", "plot", "translate"):
+    if verb in ("diff", "plot"):
+        packages.need(("cmake",))  # which lists the programs
+    elif verb not in ("compare", "translate"):
         build.check_paths()
-        need_tools()  # CMake lists the programs
+        need_tools()
     if verb in VERBS:
         return VERBS[verb](words[1:])
     import stages

@@ -67,7 +67,7 @@ def check(chosen, options, csv):
         fail(2, f"{names[0]} and {apart[0]} have tables of their own: run one after the other")
     for option in OF_ONE_PROGRAM:
         if option in options and len(chosen) > 1:
-            fail(2, f"{option} is for one program, such as ./run {programs.short(chosen[-1].source)}")
+            fail(2, f"{option} is for one program, such as ./run {chosen[-1].short}")
     if csv is not None and table_of(chosen[0]) == "other" and len(chosen) > 1:
         fail(2, f"--csv: each of these programs has columns of its own; name one of {' '.join(names)}")
     if csv is not None:
@@ -167,7 +167,7 @@ def run_stages(chosen, cpu, options, csv):
             with_rows = with_rows or code == 0
             result = result or code
             if code == 1 and cpu:
-                see_it(programs.short(stage.source), shape)
+                see_it(stage.short, shape)
             if code > 1:
                 return result  # the others would fail in the same way
             if csv and code == 0:
@@ -186,7 +186,7 @@ def run_stages(chosen, cpu, options, csv):
 
 def show_next(stage):
     """What one may type after a stage has run."""
-    name = stage.chapter[:2] if stage.kind == "stage" else programs.short(stage.source)
+    name = stage.chapter[:2] if stage.kind == "stage" else stage.short
     after = [step for step in programs.steps() if programs.before(step) == stage.source]
     print(f"Next: ./run view {name} steps through it; exercises: {stage.chapter}/README.md")
     if after:
