@@ -9,9 +9,9 @@
 
 #include "00_machine_limits/cpu.h"
 #include "00_machine_limits/verify_library.h"
-#include "common/benchmark.h"
 #include "common/errors.h"
 #include "common/facts.h"
+#include "common/timing.h"
 #include "common/verify.h"
 
 class OpenBlas {

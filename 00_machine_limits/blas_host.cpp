@@ -9,6 +9,7 @@
 #include "common/operands.h"
 #include "common/options.h"
 #include "common/table.h"
+#include "common/timing.h"
 #include "common/verify.h"
 
 // Times both precisions at n x n, and adds a row for each.

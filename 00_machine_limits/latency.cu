@@ -15,11 +15,13 @@
 #include "00_machine_limits/chase.cuh"
 #include "00_machine_limits/instructions.cuh"
 #include "common/benchmark.h"
+#include "common/build.h"
 #include "common/checked_launch.h"
 #include "common/device.h"
 #include "common/errors.h"
 #include "common/gpu_timer.h"
 #include "common/table.h"
+#include "common/timing.h"
 
 using Chains = std::tuple<Ffma, Fadd, Iadd, Imad, Multiply64, Dfma, Hfma2, Mufu>;
 constexpr int kBandwidthBytes = 2 * kChunk;

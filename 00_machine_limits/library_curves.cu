@@ -19,6 +19,7 @@
 #include "common/operands.h"
 #include "common/options.h"
 #include "common/table.h"
+#include "common/timing.h"
 #include "common/verify.h"
 
 // A product of row-major matrices in one precision. A and B come as floats and are rounded to it.

@@ -14,6 +14,7 @@
 #include "00_machine_limits/roofline_timing.h"
 #include "00_machine_limits/wgmma.cuh"
 #include "common/benchmark.h"
+#include "common/build.h"
 #include "common/checked_launch.h"
 #include "common/clock.h"
 #include "common/device.h"

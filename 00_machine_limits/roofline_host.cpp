@@ -19,6 +19,7 @@
 #include "common/errors.h"
 #include "common/options.h"
 #include "common/table.h"
+#include "common/timing.h"
 #ifdef _OPENMP
 #include <omp.h>
 #define PARALLEL_FOR _Pragma("omp parallel for schedule(static)")

@@ -4,10 +4,10 @@
 #include <cmath>
 
 #include "00_machine_limits/roofline_data.h"
-#include "common/benchmark.h"
 #include "common/errors.h"
 #include "common/gpu_timer.h"
 #include "common/table.h"
+#include "common/timing.h"
 
 // Times works and reports them, a row each.
 struct Timing {

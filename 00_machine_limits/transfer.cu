@@ -12,14 +12,16 @@
 #include "00_machine_limits/blas.h"
 #include "00_machine_limits/transfer_kernel.cuh"
 #include "common/benchmark.h"
+#include "common/build.h"
 #include "common/checked_launch.h"
 #include "common/device.h"
+#include "common/device_operands.h"
 #include "common/errors.h"
 #include "common/facts.h"
 #include "common/gpu_timer.h"
-#include "common/operands.h"
 #include "common/options.h"
 #include "common/table.h"
+#include "common/timing.h"
 #include "common/verify.h"
 
 constexpr Shape kRagged[] = {{1, 1, 1}, {7, 5, 3}, {16, 16, 16}, {37, 129, 65}, {130, 31, 20}};
@@ -35,7 +37,7 @@ void launch_matmul(Shape s, const float* A, const float* B, float* C) {
 // must load 2 M N K floats. Throws Failure.
 template <class Index>
 void verify(Shape s) {
-    OperandsIn<DeviceArray<float>, DeviceArray<float>> x(s);
+    Operands<float, float> x(s);
     const double loaded = 2.0 * s.M * s.N * s.K * sizeof(float);
     const double stored = double(s.M) * s.N * sizeof(float);
     const auto launch = [&] {

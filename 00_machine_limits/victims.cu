@@ -13,6 +13,7 @@
 #include "00_machine_limits/latency.cuh"
 #include "00_machine_limits/lines.cuh"
 #include "common/benchmark.h"
+#include "common/build.h"
 #include "common/checked_launch.h"
 #include "common/device.h"
 #include "common/errors.h"

@@ -5,7 +5,7 @@
 //    C in memory     <--store_matrix_sync--------------------------------  c_frag
 #include <mma.h>
 
-#include "common/benchmark.h"
+#include "common/build.h"
 #include "common/device.h"
 #include "common/errors.h"
 #include "common/gpu_timer.h"

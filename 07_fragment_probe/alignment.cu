@@ -13,6 +13,7 @@
 #include <cstring>
 
 #include "common/benchmark.h"
+#include "common/build.h"
 #include "common/device.h"
 #include "common/errors.h"
 #include "common/gpu_timer.h"

@@ -10,7 +10,6 @@
 
 #include "08_opencl_gcn/clblast.h"
 #include "08_opencl_gcn/product.h"
-#include "common/benchmark.h"
 #include "common/errors.h"
 #include "common/facts.h"
 #include "common/nvml.h"
@@ -18,6 +17,7 @@
 #include "common/options.h"
 #include "common/roofline.h"
 #include "common/table.h"
+#include "common/timing.h"
 #include "common/verify.h"
 
 // Throws Failure(kDeviceFailed) unless the host has so many bytes of memory to give: else Linux

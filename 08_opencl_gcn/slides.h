@@ -6,12 +6,12 @@
 #include "08_opencl_gcn/product.h"
 #include "08_opencl_gcn/slides/39_vector_sum.h"
 #include "08_opencl_gcn/slides/41_matmul.h"
-#include "common/benchmark.h"
 #include "common/errors.h"
 #include "common/facts.h"
 #include "common/operands.h"
 #include "common/options.h"
 #include "common/table.h"
+#include "common/timing.h"
 #include "common/verify.h"
 
 struct Listing {

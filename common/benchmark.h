@@ -1,25 +1,15 @@
 // What benchmarks have in common, the programs that measure something other than a stage: their options,
-// their table and their exit code; and times and clocks as cells of a row.
+// their table and their exit code.
 #pragma once
 
-#include <algorithm>
-#include <cstddef>
 #include <cstdio>
-#include <ctime>
 #include <functional>
 #include <string>
-#include <vector>
 
+#include "common/build.h"
 #include "common/errors.h"
 #include "common/options.h"
 #include "common/table.h"
-
-#ifdef CUDA_EMULATOR
-constexpr bool kEmulated = true;
-#else
-constexpr bool kEmulated = false;
-#endif
-constexpr const char* kBuild = kEmulated ? "emulator" : "gpu";  // see Program
 
 struct BenchmarkOptions : RunOptions {
     BenchmarkOptions() { repeat = 10; }  // device: -1 if it times the CPU
@@ -50,51 +40,4 @@ inline int run_benchmark(const std::string& name, const std::string& about,
         measure(report);
         if (kEmulated) std::printf("Nothing was timed: the GPU build times.\n");
     });
-}
-
-struct Times {
-    double median, least, most;  // milliseconds
-};
-inline Times summarize(std::vector<float> ms) {
-    std::sort(ms.begin(), ms.end());
-    const size_t n = ms.size();
-    return {(ms[(n - 1) / 2] + ms[n / 2]) / 2.0, ms.front(), ms.back()};
-}
-
-// Times and speed as cells of a row. flop: of one launch. peak: GFLOP/s, or 0.
-inline void add_times(Row& row, const Times& times, double flop, double peak) {
-    const double gflops = flop / times.median * 1e-6;
-    add_cells(row, {{"median_ms", format("%.4f", times.median)},
-                    {"min_ms", format("%.4f", times.least)},
-                    {"max_ms", format("%.4f", times.most)},
-                    {"gflops", format("%.0f", gflops)},
-                    {"percent_of_peak", percent(gflops, peak)}});
-}
-
-// A library's speed for the same product; a median of 0: it is missing.
-inline void add_library(Row& row, const std::string& name, double flop, const Times& ours,
-                        const Times& theirs) {
-    const double its = theirs.median;
-    add_cells(row, {{"percent_of_" + name, percent(its, its > 0 ? ours.median : 0)},
-                    {name + "_gflops", figure(its > 0 ? flop / its * 1e-6 : 0)}});
-}
-
-// The clocks while something ran, in MHz. 0: unknown.
-struct Clocks {
-    unsigned nvml = 0, memory = 0;  // what NVML says: of the multiprocessors, of the memory
-    double sm = 0;  // of the multiprocessors
-    const char* by = "-";  // who read it: "kernel" itself, "probe" (machine_gpu.cu) or "nvml"
-};
-inline void add_clocks(Row& row, const Clocks& clocks) {
-    add_cells(row, {{"sm_mhz", figure(clocks.sm)},
-                    {"clock_by", clocks.by},
-                    {"nvml_mhz", figure(clocks.nvml)},
-                    {"memory_mhz", figure(clocks.memory)}});
-}
-
-inline std::string today() {  // "2026-01-31", in UTC
-    char text[16];
-    const std::time_t now = std::time(nullptr);
-    std::strftime(text, sizeof text, "%Y-%m-%d", std::gmtime(&now));
-    return text;
 }

@@ -7,8 +7,6 @@
 #include <string>
 #include <vector>
 
-#include "common/operands.h"
-
 // Throws Failure(kDeviceFailed), with the call and some advice, unless status is cudaSuccess.
 void check_cuda(cudaError_t status, const std::string& call);
 
@@ -50,6 +48,3 @@ private:
     size_t count_;
     T* data_ = nullptr;
 };
-
-template <class In, class Out>
-using Operands = OperandsIn<DeviceArray<In>, DeviceArray<Out>>;

@@ -7,10 +7,10 @@
 #include <string>
 #include <vector>
 
-#include "common/benchmark.h"
 #include "common/facts.h"
 #include "common/roofline.h"
 #include "common/table.h"
+#include "common/timing.h"
 
 using Launch = std::function<void()>;
 

@@ -12,7 +12,6 @@
 #include <string>
 #include <vector>
 
-#include "common/benchmark.h"
 #include "common/checked_launch.h"
 #include "common/device.h"
 #include "common/errors.h"
@@ -23,6 +22,7 @@
 #include "common/options.h"
 #include "common/roofline.h"
 #include "common/table.h"
+#include "common/timing.h"
 #include "common/verify.h"
 #include "emulator/emulator.h"
 

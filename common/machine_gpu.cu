@@ -13,7 +13,6 @@
 #include <thread>
 #include <vector>
 
-#include "common/benchmark.h"
 #include "common/checked_launch.h"
 #include "common/clock.h"
 #include "common/cublas.h"
@@ -27,6 +26,7 @@
 #include "common/options.h"
 #include "common/roofline.h"
 #include "common/table.h"
+#include "common/timing.h"
 #include "common/timing_kernels.h"
 #include "common/verify.h"
 

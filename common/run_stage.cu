@@ -15,9 +15,10 @@
 #include <string>
 #include <vector>
 
-#include "common/benchmark.h"
+#include "common/build.h"
 #include "common/checked_launch.h"
 #include "common/device.h"
+#include "common/device_operands.h"
 #include "common/errors.h"
 #include "common/facts.h"
 #include "common/gpu_timer.h"

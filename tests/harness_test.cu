@@ -7,6 +7,7 @@
 #include <fstream>
 
 #include "common/device.h"
+#include "common/device_operands.h"
 #include "common/machine.h"
 #include "common/stage.h"
 #include "common/tensor_map.h"

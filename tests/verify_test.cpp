@@ -1,8 +1,8 @@
 // The verifier must reject every wrong result, at any size, and accept every right one.
 #include "00_machine_limits/sweep.h"
-#include "common/benchmark.h"
 #include "common/operands.h"
 #include "common/options.h"
+#include "common/timing.h"
 
 #include <gtest/gtest.h>
 

@@ -15,12 +15,14 @@
 
 #include "06_wmma/tests/types.cuh"
 #include "common/benchmark.h"
+#include "common/build.h"
 #include "common/checked_launch.h"
 #include "common/device.h"
 #include "common/errors.h"
 #include "common/gpu_timer.h"
 #include "common/options.h"
 #include "common/table.h"
+#include "common/timing.h"
 #include "common/verify.h"
 
 constexpr int kChain = 1 << 16;  // products of a timed launch: a millisecond or more

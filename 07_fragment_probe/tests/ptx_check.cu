@@ -11,7 +11,7 @@
 #include "07_fragment_probe/chip.h"
 #include "07_fragment_probe/tests/boxes.h"
 #include "07_fragment_probe/tests/products.h"
-#include "common/benchmark.h"
+#include "common/build.h"
 #include "common/checked_launch.h"
 #include "common/device.h"
 #include "common/errors.h"

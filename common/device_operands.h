@@ -1,0 +1,8 @@
+// The operands of a product in device memory, on a GPU as on the emulator.
+#pragma once
+
+#include "common/device.h"
+#include "common/operands.h"
+
+template <class In, class Out>
+using Operands = OperandsIn<DeviceArray<In>, DeviceArray<Out>>;
