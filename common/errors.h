@@ -13,7 +13,8 @@ enum ExitCode {
     kNoGpu = 77  // or whatever else keeps it from being tried
 };
 
-// Ends the program with an exit code and a line on stderr, below which a verdict gives its reasons.
+// What went wrong: the line that print_exception() (options.h) writes to stderr, and the exit code that the
+// program then returns. A verdict gives its reasons on lines below the first.
 struct Failure : std::runtime_error {
     Failure(ExitCode code, const std::string& message) : std::runtime_error(message), code(code) {}
     // The same failure, whose message begins with `where`.

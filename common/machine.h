@@ -54,8 +54,8 @@ public:
     void measure(const Product& product, const Launch& launch, Row& row);
     // Prints what belongs to the row above.
     void after_row();
-    // After the last shape. Throws Failure(kWrongResult) for what none of them has tried.
-    void end(const Facts& facts) const;
+    // After the last shape. Throws Failure(kWrongResult) for a kernel that none of them has launched.
+    void check_launched(const Facts& facts) const;
 
 private:
     const Options options_;

@@ -250,7 +250,7 @@ void Machine::after_row() {
 }
 
 // Each instance of a template is a kernel: for whole tiles or parts, wide rows or any.
-void Machine::end(const Facts& facts) const {
+void Machine::check_launched(const Facts& facts) const {
     if (!facts.loaded_elements && emulator::tracing())
         std::printf("No formula states the traffic: flop/byte is what was counted.\n");
     if (!options_.all_forms) return;

@@ -246,7 +246,7 @@ size_t Machine::guard() const { return kGuard; }
 void Machine::begin_counting(const Product&) {}
 void Machine::end_counting() {}
 void Machine::after_row() {}
-void Machine::end(const Facts&) const {}
+void Machine::check_launched(const Facts&) const {}
 
 void Machine::measure(const Product& p, const Launch& launch, Row& row) {
     const Limit peak = p.facts.arithmetic.peak;

@@ -13,7 +13,7 @@
 #include "common/verify.h"
 
 // Takes an option's value. Throws Failure(kBadCommandLine), "takes a whole number from 1 to 9", for
-// a bad one: run_program() puts the option's name before that.
+// a bad one: parse_command_line() puts the option's name before that.
 using Setter = std::function<void(const std::string& value)>;
 
 struct Option {
@@ -48,8 +48,8 @@ struct Program {
     std::string name, about;
     OptionTable options;
     std::string examples;
-    std::string
-        kind;  // "stage", with the command line of one; "benchmark"; or "probe", which tries what a device does
+    // "stage", with the command line of one; "benchmark"; or "probe", which tries what a device does.
+    std::string kind;
     std::string build;  // "gpu", "emulator", "host" or "opencl"
     // Of a stage:
     std::vector<std::string> types = {};  // of A and B: "fp32", "fp16", "bf16"
@@ -107,7 +107,7 @@ OptionTable product_options(Options& options, const std::string& default_size);
 // The shapes that the command line asks for; what it does not say is taken from `otherwise`.
 std::vector<Shape> shapes_of(const Options& options, Shape otherwise);
 
-// The first cells of a verified stage's row. error: what verify_product() returned.
+// The first cells of a verified stage's row. error: what check_accuracy() returned.
 Row row_of(const std::string& stage, Shape s, double error);
 // What a table of products shows of one that was only verified.
 inline const Columns kVerifiedColumns = {{"verified", "verified", 9},

@@ -4,8 +4,10 @@
 // run_stage(), at the end, reads the command line. run_cases() then takes each shape in turn:
 //
 //   operands   A and B are filled, C with NaN, and C lies between guards            operands.h
-//   verify     on integers C must be equal, on reals within a proven bound          verify.h
-//   measure    a GPU times the launches, beside cuBLAS; the emulator counts         machine.h
+//   verify     on integers C must be equal, while the emulator counts; on reals
+//              within a proven bound                                                verify.h
+//   measure    a GPU times the launches, beside cuBLAS; the emulator hands over
+//              what it has counted                                                  machine.h
 //   predict    the roofline says how fast it could be                               roofline.h
 //   report     a row in the table and in the CSV                                    table.h
 #include <cctype>
@@ -37,12 +39,12 @@ static std::string stage_name(const char* source) {
     return std::isdigit(file[0]) ? folder + "/" + file : file;
 }
 
-// A launcher may call exit(), which must not pass for a verdict.
-static const char* without_verdict = nullptr;  // the stage's name until there is one
+// The stage whose verdict is still to come. A launcher may call exit(), which must not pass for one.
+static const char* running_stage = nullptr;
 static void refuse_exit() {
-    if (!without_verdict) return;
+    if (!running_stage) return;
     std::fflush(stdout);
-    std::fprintf(stderr, "%s: exit() was called before the result was verified\n", without_verdict);
+    std::fprintf(stderr, "%s: exit() was called before the result was verified\n", running_stage);
     std::_Exit(kWrongResult);
 }
 
@@ -176,7 +178,7 @@ static void run_cases(Launcher<In, Out> launch, const Facts& facts, const Option
     }
     if (cases.size() > asked.size() && !facts.forms.empty())
         std::printf("  each of its %zu forms was verified\n", facts.forms.size());
-    machine.end(facts);
+    machine.check_launched(facts);
     report.save();
 }
 
@@ -223,14 +225,14 @@ int run_stage(Launcher<In, Out> launch, const Facts& facts, int argc, char** arg
     int code = kVerified;
     try {
         if (parse_command_line(program, argc, argv)) {
-            without_verdict = name.c_str();
+            running_stage = name.c_str();
             if (options.bf16) run_cases(facts.bf16, facts, options, name + " bf16");
             else run_cases(launch, facts, options, name);
         }
     } catch (...) {
         code = print_exception(name);
     }
-    without_verdict = nullptr;
+    running_stage = nullptr;
     return code;
 }
 

@@ -1,10 +1,16 @@
-// What every stage includes. A stage hands a launcher and facts to run_stage(), which does the rest.
+// What every stage includes, with the headers of C++ that stages use. A stage hands a launcher and facts to
+// run_stage(), which does the rest.
 #pragma once
 
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 #include <cuda_runtime.h>
 
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
 #include <limits>
 #include <string>
 
@@ -53,7 +59,10 @@ const Form& fastest(const Form (&forms)[kCount], Time time) {
     for (const Form& form : forms) {
         if (!only_form.empty() && only_form != form.name()) continue;
         const double its = time(form);
-        if (its < least) best = &form, least = its;
+        if (its < least) {
+            best = &form;
+            least = its;
+        }
     }
     if (!best) throw NotTaken();
     return *best;
