@@ -45,7 +45,10 @@ void verify(Shape s) {
             launch_matmul<Index>(s, x.A_device.data(), x.B_device.data(), x.C_device());
         });
     };
-    doing(to_string(s), [&] { verify_product(x, kFp32, 1, launch); });
+    doing(to_string(s), [&] {
+        verify_exact(x, kFp32, 1, launch);
+        verify_reals(x, kFp32, 1, launch);
+    });
 }
 
 // Milliseconds of the first launch of this process, in which CUDA loads the kernel: the article

@@ -4,44 +4,20 @@
 #pragma once
 
 #include <functional>
-#include <memory>
 #include <string>
 
-#include "common/errors.h"
 #include "common/roofline.h"
 
-// In how many orders of the threads a launch is verified. One on a GPU, which chooses it, and one on the
-// emulator where it traces accesses, which finds a race in any order.
-int thread_orders();
+// Calls `verify`, which launches and checks kernels, in each order of the threads: once on a GPU, which
+// chooses the order, and once on the emulator where it traces accesses, which finds a race in any order.
+// On the emulator it throws Failure(kWrongResult) also for what a right result hides: a race, or other
+// traffic of the last launch than stated.
+void in_each_order(const std::function<void()>& verify, unsigned seed = 1,
+                   const Traffic& stated = {});
 
-// Watches the launches that are verified while it lives. On a GPU it sees nothing.
-class LaunchWatch {
-public:
-    explicit LaunchWatch(const std::string& who);  // what the message of a failure begins with
-    LaunchWatch(int order, unsigned seed);  // order: of thread_orders()
-
-    // Throws Failure(kWrongResult) for what a right result hides: a race, or other traffic than stated.
-    void end(const Traffic& stated) const;
-    // The failure, with the first problem that was found, which may be its cause.
-    Failure explained(const Failure& failure) const;
-
-private:
-    std::string who_;
-    std::shared_ptr<void> silence_;  // in which the emulator keeps what it finds
-};
-
-// Calls `verify`, which launches and checks a benchmark's kernels, in each order of the threads.
-inline void in_each_order(const std::function<void()>& verify, unsigned seed = 1) {
-    for (int order = 0; order < thread_orders(); ++order) {
-        const LaunchWatch watch(order, seed);
-        try {
-            verify();
-            watch.end({});
-        } catch (const Failure& failure) {
-            throw watch.explained(failure);
-        }
-    }
-}
+// On the emulator alone: calls `launches`. The message of a Failure then says `where`, and the first problem
+// that the emulator found meanwhile, which may be its cause.
+void explaining(const std::string& where, const std::function<void()>& launches);
 
 // Launches and waits. On the emulator nothing may race, the traffic must be as stated, and shared
 // memory whose traffic is stated must be read without bank conflicts. Throws Failure.

@@ -50,32 +50,40 @@ static std::string below(const std::string& problem) {
            std::string(std::max<size_t>(place, 5) - 5, ' ') + problem.substr(what + 1);
 }
 
-int thread_orders() { return emulator::tracing() ? 1 : int(std::size(emulator::kOrders)); }
-
-LaunchWatch::LaunchWatch(const std::string& who)
-    : who_(who), silence_(std::make_shared<emulator::Silence>()) {
-    emulator::reset_counts();
-}
-
-LaunchWatch::LaunchWatch(int order, unsigned seed)
-    : LaunchWatch(format("threads in %s order", emulator::kOrders[order].name)) {
-    emulator::set_order(emulator::kOrders[order].order, seed);
-}
-
-void LaunchWatch::end(const Traffic& stated) const {
-    check_traffic(stated);
-    if (!counts().problems.empty()) throw Failure(kWrongResult, "the result is right, but by luck");
-}
-
-// Of a launch that failed, the problem is the cause, and comes before what CUDA calls it.
-Failure LaunchWatch::explained(const Failure& failure) const {
+// The failure of launches at `where`. Of a launch that failed, the problem is the cause, and comes before
+// what CUDA calls it.
+static Failure explained(const Failure& failure, const std::string& where) {
     const auto& problems = counts().problems;
     const std::string said = failure.what();
     if (problems.empty() && failure.code != kWrongResult) return failure;
-    if (problems.empty() || said.find(problems[0]) != said.npos) return failure.in(who_);
+    if (problems.empty() || said.find(problems[0]) != said.npos) return failure.in(where);
     const std::string problem = below(emulator::with_lines(problems[0]));
-    return {failure.code, failure.code == kWrongResult ? who_ + ": " + said + problem
-                                                       : who_ + problem + "\n  " + said};
+    return {failure.code, failure.code == kWrongResult ? where + ": " + said + problem
+                                                       : where + problem + "\n  " + said};
+}
+
+void explaining(const std::string& where, const std::function<void()>& launches) {
+    const emulator::Silence silence;
+    emulator::reset_counts();
+    try {
+        launches();
+    } catch (const Failure& failure) {
+        throw explained(failure, where);
+    }
+}
+
+void in_each_order(const std::function<void()>& verify, unsigned seed, const Traffic& stated) {
+    const size_t orders = emulator::tracing() ? 1 : std::size(emulator::kOrders);
+    for (size_t i = 0; i < orders; ++i) {
+        const auto& [name, order] = emulator::kOrders[i];
+        emulator::set_order(order, seed);
+        explaining(format("threads in %s order", name), [&] {
+            verify();
+            check_traffic(stated);
+            if (!counts().problems.empty())
+                throw Failure(kWrongResult, "the result is right, but by luck");
+        });
+    }
 }
 
 void run_checked(const std::string& what, const Traffic& stated,

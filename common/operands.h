@@ -6,7 +6,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <functional>
 #include <random>
 #include <string>
 #include <vector>
@@ -143,16 +142,20 @@ private:
     std::vector<Out> C_;
 };
 
-// Verifies the product that `multiply` computes on the operands, and waits for: on integers C must equal
-// A * B, on reals it must stay within the error bound. Returns the largest error / bound. Throws Failure.
-template <class InArray, class OutArray>
-double verify_product(OperandsIn<InArray, OutArray>& x, const Arithmetic& arithmetic, uint32_t seed,
-                      const std::function<void()>& multiply) {
+// Verifies the product that `multiply` computes on the operands, and waits for: on integers C must equal A * B.
+// Throws Failure.
+template <class Operands, class Multiply>
+void verify_exact(Operands& x, const Arithmetic& arithmetic, uint32_t seed, Multiply multiply) {
     x.set_integers(seed, arithmetic);
     x.clear();
     multiply();
     x.fetch();
     check_exact(x.shape, x.A, x.B, x.C());
+}
+
+// The same on reals: C must stay within the error bound. Returns the largest error / bound.
+template <class Operands, class Multiply>
+double verify_reals(Operands& x, const Arithmetic& arithmetic, uint32_t seed, Multiply multiply) {
     x.set_reals(seed, arithmetic);
     x.clear();
     multiply();

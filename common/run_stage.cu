@@ -23,7 +23,6 @@
 #include "common/device_operands.h"
 #include "common/errors.h"
 #include "common/facts.h"
-#include "common/gpu_timer.h"
 #include "common/machine.h"
 #include "common/options.h"
 #include "common/stage.h"
@@ -103,16 +102,6 @@ static std::vector<Case> cases_of(const Options& options, const std::vector<Shap
     return cases;
 }
 
-// C = A * B, once: launches, waits, and fetches C. Throws Failure.
-template <class In, class Out>
-static void multiply(Launcher<In, Out> launch, Operands<In, Out>& x) {
-    const auto [M, N, K] = x.shape;
-    x.clear();
-    launch(M, N, K, x.A_device.data(), x.B_device.data(), x.C_device());
-    finish_launch();
-    x.fetch();
-}
-
 // Verifies and measures each case. Throws Failure.
 template <class In, class Out>
 static void run_cases(Launcher<In, Out> launch, const Facts& facts, const Options& options,
@@ -126,7 +115,7 @@ static void run_cases(Launcher<In, Out> launch, const Facts& facts, const Option
     for (const Case& each : cases) {
         only_form = each.form;
         try {
-            // Operands
+            // Operands, and the product of them
             const Shape s = each.shape;
             Operands<In, Out> x(s, machine.guard());
             const Product product = {name,
@@ -138,37 +127,30 @@ static void run_cases(Launcher<In, Out> launch, const Facts& facts, const Option
                                      x.A_device.data(),
                                      x.B_device.data(),
                                      x.C_device()};
+            const auto queue_launch = [&] {
+                launch(s.M, s.N, s.K, x.A_device.data(), x.B_device.data(), x.C_device());
+            };
+            const auto multiply = [&] {
+                queue_launch();
+                finish_launch();
+            };
 
             // Verify, on integers in each order of the threads
             progress(product.name() + ": verifying " + each.form);
-            x.set_integers(options.seed, facts.arithmetic);
             machine.begin_counting(product);
-            for (int order = 0; order < thread_orders(); ++order) {
-                const LaunchWatch watch(order, options.seed);
-                try {
-                    multiply(launch, x);
-                    check_exact(s, x.A, x.B, x.C());
-                    watch.end(product.traffic());
-                } catch (const Failure& failure) {
-                    throw watch.explained(failure);
-                }
-            }
+            in_each_order([&] { verify_exact(x, facts.arithmetic, options.seed, multiply); },
+                          options.seed, product.traffic());
             machine.end_counting();
             if (!each.reported && !each.form.empty()) continue;  // all forms add alike
 
             // Verify, on reals
-            x.set_reals(options.seed, facts.arithmetic);
-            multiply(launch, x);
-            const double error = check_accuracy(s, x.A, x.B, x.C(), facts.arithmetic.unit_roundoff);
+            const double error = verify_reals(x, facts.arithmetic, options.seed, multiply);
             if (!each.reported) continue;
 
             // Measure, predict and report
             Row row = row_of(name, s, error);
             if (!options.verify_only) x.set_timed(options.seed);
-            const Launch again = [&] {
-                launch(s.M, s.N, s.K, x.A_device.data(), x.B_device.data(), x.C_device());
-            };
-            machine.measure(product, again, row);
+            machine.measure(product, queue_launch, row);
             add_cells(row, {{"form", facts.chosen ? facts.chosen(s.M, s.N, s.K) : "-"}});
             report.add(row);
             machine.after_row();

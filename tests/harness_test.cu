@@ -43,10 +43,13 @@ template <class T>
 std::string verdict(void (*launch)(int, int, int, const T*, const T*, T*), Shape s = {6, 5, 4}) {
     Operands<T, T> x(s);
     try {
-        verify_product(x, sizeof(T) == 4 ? kFp32 : kHalf2, 1, [&] {
+        const Arithmetic arithmetic = sizeof(T) == 4 ? kFp32 : kHalf2;
+        const auto multiply = [&] {
             launch(s.M, s.N, s.K, x.A_device.data(), x.B_device.data(), x.C_device());
             finish_launch();
-        });
+        };
+        verify_exact(x, arithmetic, 1, multiply);
+        verify_reals(x, arithmetic, 1, multiply);
     } catch (const Failure& failure) {
         return std::to_string(failure.code) + " " + failure.what();
     }

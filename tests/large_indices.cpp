@@ -73,13 +73,10 @@ static bool verify_ends(Launcher<In, Out> launch, Shape s) {
     const bool long_sums = s.K == kLong;
     for (const int multiprocessors : {1, 1 << 30}) {
         emulator::run_ends_only(multiprocessors, long_sums ? kOfSums : kAccesses, long_sums);
-        const LaunchWatch watch("at both ends");
-        try {
+        explaining("at both ends", [&] {
             launch(s.M, s.N, s.K, A.data, B.data, C.data);
             finish_launch();
-        } catch (const Failure& failure) {
-            throw watch.explained(failure);
-        }
+        });
         emulator::run_ends_only(0);
         if (found(*C.data) != "was not written") break;
     }
