@@ -2,7 +2,9 @@
 // block run: an index that was cut to 32 bits reads or writes the wrong place, as on a GPU.
 //
 // A test program is a stage's own object, linked with this one: its run_stage() takes the place of the
-// harness's. It takes --bf16 and --form as that does.
+// harness's, which the linker finds later. With the libraries in another order the program would be the
+// stage's own. So whoever runs this one says --both-ends, which the other refuses; and it takes --bf16 and
+// --form as that does.
 #include <sys/mman.h>
 
 #include <cstdint>
@@ -112,13 +114,16 @@ static void verify_all(Launcher<In, Out> launch, const Facts& facts) {
 
 template <class In, class Out>
 int run_stage(Launcher<In, Out> launch, const Facts& facts, int argc, char** argv, const char*) {
-    bool bf16 = false;
+    bool both_ends = false, bf16 = false;
     const OptionTable options = {
+        {"--both-ends", "", "must be given: a stage's own program does not take it",
+         flag(both_ends)},
         {"--bf16", "", "A and B of bfloat16 instead of FP16", flag(bf16)},
         {"--form", "NAME", "launch this form", [](const std::string& name) { only_form = name; }}};
     const Program program = {
         "indices", "verifies a stage at more than 2^32 elements", options, "", "stage", "emulator"};
     return run_program(program, argc, argv, [&] {
+        if (!both_ends) throw Failure(kBadCommandLine, "needs --both-ends");
         select_device(0);
         if (bf16) verify_all(facts.bf16, facts);
         else verify_all(launch, facts);

@@ -51,7 +51,7 @@ class Subject:
         builds = ("trace", "asan") if self.is_product else ("plain", "trace")
         self.runs = [(build, *each) for build in builds for each in words]
         if self.is_product:
-            self.runs.insert(len(sizes), ("indices",))
+            self.runs.insert(len(sizes), ("indices", "--both-ends"))
 
     def places(self):
         return [fault for file in files_of(self.program) for fault in in_file(file, device_only=not self.is_product)]

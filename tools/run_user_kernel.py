@@ -118,12 +118,13 @@ def test(words):
     process.verbose = "-V" in words
     need_tools(cpu=True)
     typed, multiples, result = of_naive(), [1, 1, 1], 0
-    commands = (("plain", typed["cpu"]), ("trace", typed["trace"]), ("asan", typed["cpu"]), ("indices", []))
+    commands = (("plain", typed["cpu"]), ("trace", typed["trace"]), ("asan", typed["cpu"]),
+                ("indices", ["--both-ends"]))
     for variant, its_words in commands:
         if variant == "indices" and multiples != [1, 1, 1]:
             continue
         program = kernel.emulated(variant)
-        if its_words:
+        if variant != "indices":
             multiples = described(program)["multiples"]
         run = subprocess.run([program, *for_multiples(its_words, multiples)],
                              stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)

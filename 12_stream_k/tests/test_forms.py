@@ -19,5 +19,5 @@ def test_each_form_of_fp32_has_large_indices():
     forms = re.findall(r"\d+x\d+", call(program("fp32_cpu_trace"), "--form", "none of them").stderr)
     assert forms
     for form in forms:
-        run = call(program("fp32_indices"), "--form", form)
+        run = call(program("fp32_indices"), "--both-ends", "--form", form)
         assert not run.returncode, run.stderr
