@@ -11,6 +11,7 @@
 #include <exception>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <new>
 #include <sstream>
 #include <utility>
@@ -135,38 +136,26 @@ static void print_description(const Program& program) {
     std::printf("{%s}\n", joined(all).c_str());
 }
 
-// How many letters must be changed, added or left out to make one word of the other.
-static size_t edits_between(Text a, Text b) {
-    std::vector<size_t> edits(b.size() +
-                              1);  // between the beginning of `a` and each beginning of `b`
-    for (size_t j = 0; j <= b.size(); ++j) edits[j] = j;
-    for (size_t i = 1; i <= a.size(); ++i) {
-        size_t diagonal = std::exchange(edits[0], i);
-        for (size_t j = 1; j <= b.size(); ++j) {
-            const size_t changed = diagonal + (a[i - 1] != b[j - 1]);
-            diagonal = edits[j];
-            edits[j] = std::min({changed, edits[j] + 1, edits[j - 1] + 1});
-        }
-    }
-    return edits.back();
+static bool begins_with(Text name, Text typed) { return name.compare(0, typed.size(), typed) == 0; }
+
+// Whether the two are the same but for two letters side by side, behind the dashes and the first letter.
+static bool nearly_equal(Text name, Text typed) {
+    const auto [first, its_first] =
+        std::mismatch(name.begin(), name.end(), typed.begin(), typed.end());
+    const auto [last, its_last] =
+        std::mismatch(name.rbegin(), std::make_reverse_iterator(first), typed.rbegin(),
+                      std::make_reverse_iterator(its_first));
+    return first - name.begin() >= 3 && last.base() - first <= 2 &&
+           its_last.base() - its_first <= 2;
 }
 
-// The option that a word was perhaps meant to be, or "": one with the same first letter that differs in at
-// most two others, or that the word is the beginning of.
+// The option that a word was perhaps meant to be, or "".
 static std::string nearest_option(Text word, const OptionTable& options) {
     const std::string typed = word.substr(0, word.find('='));
-    std::string nearest;
-    size_t least = 3;
-    for (const Option& each : options) {
-        if (typed.size() < 4 || each.name.compare(0, 3, typed, 0, 3) != 0) continue;
-        const bool begins = each.name.compare(0, typed.size(), typed) == 0;
-        const size_t edits = begins ? 0 : edits_between(typed, each.name);
-        if (edits < least) {
-            nearest = each.name;
-            least = edits;
-        }
-    }
-    return nearest;
+    for (const auto alike : {begins_with, nearly_equal})
+        for (const Option& each : options)
+            if (typed.size() >= 4 && alike(each.name, typed)) return each.name;
+    return "";
 }
 
 bool parse_command_line(const Program& program, int argc, char** argv) {
