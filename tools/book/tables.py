@@ -1,5 +1,5 @@
 """The tables of the pages, made of a folder of CSVs: what stands between <!-- NAME --> and <!-- /NAME --> on a page is
-what the function NAME below yields for it, a heading and then its rows."""
+what the function NAME below, or that of the table ALIKE, yields for it, a heading and then its rows."""
 import re
 import statistics
 
@@ -42,11 +42,17 @@ NAMES = {
     "FP32": "FP32, no TF32",
     "FP16": "FP16, FP32 sums",
 }
-TABLES = {}  # {name: a function of the results and the page that yields headings and rows}
+TABLES = {}  # {name: a function of the results that yields headings and rows}
+CHAPTER_TABLES = {}  # likewise of the results and a chapter's name
 
 
 def table(function):
     TABLES[function.__name__] = function
+    return function
+
+
+def chapter_table(function):
+    CHAPTER_TABLES[function.__name__] = function
     return function
 
 
@@ -75,17 +81,7 @@ def latencies(results, what):
 
 
 @table
-def loads(results, page):
-    return latencies(results, "load")
-
-
-@table
-def instructions(results, page):
-    return latencies(results, "instruction")
-
-
-@table
-def libraries(results, page):
+def libraries(results):
     """The library in each precision, and what the Volta report says of a V100's."""
     v100 = {row.precision: row.said for row in results("../volta_report")}
     yield Head(f"N = {SIZE} | TFLOP/s | of its peak | <V100 (report)")
@@ -97,34 +93,24 @@ def libraries(results, page):
             )
 
 
-def at_shapes(rows):
+def at_shapes(results, csv):
     yield Head("stage, M x N x K | TFLOP/s | of cuBLAS | MHz")
-    for row in rows:
+    for row in results(csv):
         shape = f"{row.m} x {row.n} x {row.k}"
         yield f"{row.stage}, {shape} | {row.gflops:T} | {row.percent_of_cublas}% | {row.sm_mhz}"
 
 
-@table
-def half_c(results, page):
-    return at_shapes(results("half_c"))
-
-
-@table
-def unaligned(results, page):
-    return at_shapes(results("unaligned"))
-
-
-@table
-def h100(results, page):
+@chapter_table
+def h100(results, chapter):
     """A chapter on an H100."""
     yield Head("N | TFLOP/s | of cuBLAS | MHz")
     for row in [*results("../h100/ladder"), *results("../h100/sizes")]:
-        if row.stage == page.parent.name:
+        if row.stage == chapter:
             yield f"{row.m} | {row.gflops:T} | {row.percent_of_cublas}% | {row.sm_mhz}"
 
 
 @table
-def transfer(results, page):
+def transfer(results):
     """When a GPU is worth the way to it and back."""
     yield Head("N | <memory | to device | kernel | to host | total | CPU BLAS | CPU / GPU")
     for row in results("transfer"):
@@ -133,7 +119,7 @@ def transfer(results, page):
 
 
 @table
-def cuda_python_overflow(results, page):
+def cuda_python_overflow(results):
     yield Head("matrix of 46341 x 46341 | shape of the product | elements of C wrong with int | with size_t")
     for by in across(results("cuda_python_overflow"), "large", "index"):
         narrow, wide = by["int"], by["size_t"]
@@ -142,7 +128,7 @@ def cuda_python_overflow(results, page):
 
 
 @table
-def half_sums(results, page):
+def half_sums(results):
     """Sums in FP16, on tensor cores and in pairs of halves."""
     yield Head("N | tensor cores, halves throughout, TFLOP/s | f16x2, TFLOP/s | times")
     for by in across(results("half_sums"), "m", "stage"):
@@ -150,11 +136,11 @@ def half_sums(results, page):
         yield f"{tensor.m} | {tensor.gflops:T} | {pairs.gflops:T} | {tensor.gflops / pairs.gflops:.1f}"
 
 
-@table
-def bf16(results, page):
+@chapter_table
+def bf16(results, chapter):
     """A chapter with each type of operands."""
     yield Head(f"operands | {SIZE} | {RATES_SIZE} | MHz | cuBLAS at {SIZE} | {RATES_SIZE} | MHz")
-    rows = [row for row in results("bf16") if row.stage.split()[0] == page.parent.name]
+    rows = [row for row in results("bf16") if row.stage.split()[0] == chapter]
     for by in across(rows, "stage", "m"):
         large, small = by[SIZE], by[RATES_SIZE]
         operands = "bfloat16" if " " in large.stage else "FP16"
@@ -165,7 +151,7 @@ def bf16(results, page):
 
 
 @table
-def slides(results, page):
+def slides(results):
     """The slides' own listings."""
     yield Head(f"listing | TFLOP/s at {RATES_SIZE} | TFLOP/s at {SIZE} | elements that differ")
     for by in across(results("slides"), "file", "m"):
@@ -182,7 +168,7 @@ def known(cell, how="", unit=""):
 
 
 @table
-def limits(results, page):
+def limits(results):
     """What bounds a GPU."""
     rows = [row for row in results("limits") if row.what != "sweep"]
     yield Head("| measured | nominal | of it | <expected")
@@ -206,7 +192,7 @@ def limits(results, page):
 
 
 @table
-def sweep(results, page):
+def sweep(results):
     rows = [row for row in results("limits") if row.what == "sweep"]
     yield Head(" | ".join(["flop per byte", *(f"{row.flop_per_byte}" for row in rows)]))
     yield " | ".join(["TFLOP/s", *(f"{row.gflops / 1000:.2f}" for row in rows)])
@@ -214,7 +200,7 @@ def sweep(results, page):
 
 
 @table
-def cuda_python(results, page):
+def cuda_python(results):
     """The Zenn article's two tables in one, for each way to use streams."""
     yield Head(
         "means of five runs, N = 8192 | NumPy, s | GPU with copies, s | times | kernel, s | TFLOP/s | np.allclose"
@@ -236,10 +222,10 @@ def cuda_python(results, page):
         )
 
 
-@table
-def prediction(results, page):
+@chapter_table
+def prediction(results, chapter):
     """What the limits allow a stage."""
-    row = results.stages()[page.parent.name]
+    row = results.stages()[chapter]
     what, words, memory = UNITS[unit(row.stage)]
     measured = results.one("limits", what=what)
     yield Head(f"{row.gpu}, {SIZE} x {SIZE} x {SIZE} | flop per byte | TFLOP/s")
@@ -251,10 +237,10 @@ def prediction(results, page):
     yield f"**predicted**, the least of these | | **{row.predicted_gflops:T}**"
 
 
-@table
-def clocks(results, page):
+@chapter_table
+def clocks(results, chapter):
     """The clock that a stage had, and what it reaches without a rest, beside cuBLAS."""
-    row = results.stages()[page.parent.name]
+    row = results.stages()[chapter]
     what, words, _ = UNITS[unit(row.stage)]
     measured = results.one("limits", what=what)
     yield Head(f"{row.gpu}, {SIZE} x {SIZE} x {SIZE} | MHz | W | TFLOP/s")
@@ -268,10 +254,10 @@ def clocks(results, page):
     yield f"cuBLAS, sustained | {row.cublas_sustained_mhz} | | {row.cublas_sustained_gflops:T}"
 
 
-@table
-def ncu(results, page):
+@chapter_table
+def ncu(results, chapter):
     """ncu's figures for a stage."""
-    row = results.one("rates", stage=page.parent.name)
+    row = results.one("rates", stage=chapter)
     yield Head(f"ncu, {RATES_SIZE} x {RATES_SIZE} x {RATES_SIZE} |")
     for column, words in SEEN.items():
         yield f"{words} | {getattr(row, f'{column}_percent'):.1f}%"
@@ -280,10 +266,10 @@ def ncu(results, page):
         yield f"... {words} | {getattr(row, f'waiting_{reason}'):.1f}"
 
 
-@table
-def steps(results, page):
+@chapter_table
+def steps(results, chapter):
     """What each step of a chapter changes, and its speed; the step before comes first."""
-    files = [file for file in programs.steps() if file.parent.name == page.parent.name]
+    files = [file for file in programs.steps() if file.parent.name == chapter]
     opencl = files[0].suffix == ".cl"  # whose stages have no cuBLAS beside them
     speeds = results.stages("opencl" if opencl else "ladder")
     columns = ["predicted_gflops", "gflops"] if opencl else ["predicted_gflops", "gflops", "percent_of_cublas"]
@@ -318,27 +304,7 @@ def at_drawn_shapes(results, csv):
 
 
 @table
-def shapes(results, page):
-    return at_drawn_shapes(results, "shapes")
-
-
-@table
-def h100_shapes(results, page):
-    return at_drawn_shapes(results, "../h100/shapes")
-
-
-@table
-def fp32_shapes(results, page):
-    return at_drawn_shapes(results, "fp32")
-
-
-@table
-def h100_fp32_shapes(results, page):
-    return at_drawn_shapes(results, "../h100/fp32")
-
-
-@table
-def multiples(results, page):
+def multiples(results):
     """The last two chapters at multiples of 512, in percent of cuBLAS, and the form that the last one chooses."""
     rows = results("multiples_12")
     before, last = ([row for row in rows if row.stage == stage] for stage in dict.fromkeys(row.stage for row in rows))
@@ -347,10 +313,10 @@ def multiples(results, page):
         yield f"{new.m} | {old.percent_of_cublas}% | {new.percent_of_cublas}% | `{new.form.split(':')[0]}`"
 
 
-@table
-def sizes(results, page):
+@chapter_table
+def sizes(results, chapter):
     """A chapter's steps at all sizes: TFLOP/s (of cuBLAS; MHz)."""
-    files = [file for file in programs.steps() if file.parent.name == page.parent.name]
+    files = [file for file in programs.steps() if file.parent.name == chapter]
     names = [programs.name(file) for file in files]
     yield Head(" | ".join(["N", *(file.stem for file in files), "cuBLAS"]))
     for at in across([row for row in results("ladder") if row.stage in names], "m", "stage"):
@@ -363,7 +329,7 @@ def sizes(results, page):
 
 
 @table
-def opencl(results, page):
+def opencl(results):
     """The OpenCL stages, beside CUDA's."""
     clblast = results("opencl_clblast")[-1].clblast_gflops
     small = {row.stage: row for row in results("opencl") if row.m == RATES_SIZE}
@@ -397,14 +363,14 @@ def forms(rows):
             yield " | ".join([without, f"{row.gflops:T}", f"{row.gflops / whole.gflops:.1%}", registers, *shares])
 
 
-@table
-def ablation(results, page):
+@chapter_table
+def ablation(results, chapter):
     """What each part of a chapter is worth."""
-    return forms(row for row in results("ablation") if row.stage.split("/")[0] == page.parent.name)
+    return forms(row for row in results("ablation") if row.stage.split("/")[0] == chapter)
 
 
 @table
-def ladder(results, page):
+def ladder(results):
     """The first page's: a row a chapter, with its idea of docs/road.csv, or else of its heading."""
     stages = results.stages()
     stages[programs.steps()[-1].parent.name] = list(results.stages("opencl").values())[-1]
@@ -438,6 +404,30 @@ def timed(results, block):
     return with_rows(block, [printed(row) for row in results("ladder") if row.m == RATES_SIZE and "/" not in row.stage])
 
 
+# Tables that are alike: {name: a function of the results and a word, and the word}.
+ALIKE = {
+    "loads": (latencies, "load"),
+    "instructions": (latencies, "instruction"),
+    "half_c": (at_shapes, "half_c"),
+    "unaligned": (at_shapes, "unaligned"),
+    "shapes": (at_drawn_shapes, "shapes"),
+    "h100_shapes": (at_drawn_shapes, "../h100/shapes"),
+    "fp32_shapes": (at_drawn_shapes, "fp32"),
+    "h100_fp32_shapes": (at_drawn_shapes, "../h100/fp32"),
+}
+NAMES_OF_TABLES = {*TABLES, *CHAPTER_TABLES, *ALIKE}
+
+
+def rows_of(name, results, page):
+    """The headings and rows of the table NAME on a page."""
+    if name in CHAPTER_TABLES:
+        return CHAPTER_TABLES[name](results, page.parent.name)
+    if name in ALIKE:
+        function, word = ALIKE[name]
+        return function(results, word)
+    return TABLES[name](results)
+
+
 def roofs(root):
     """The limits that were measured on each GPU, for docs/toys/roofline.html."""
     lines = []
@@ -461,7 +451,7 @@ def pages(folder, root):
             if is_new or name in ("counters", "counted"):  # which tools/counters.py makes
                 return old
             try:
-                return timed(results, old) if name == "timed" else markdown(TABLES[name](results, page))
+                return timed(results, old) if name == "timed" else markdown(rows_of(name, results, page))
             except (LookupError, TypeError, ValueError) as wrong:
                 raise Wrong(f"{page}: the table '{name}' lacks a figure: {wrong}")
 
