@@ -83,7 +83,7 @@ def install(packages, sudo):
     quietly("update")  # if this goes wrong and matters, the installation fails
     words = ("install", "-y", "--no-install-recommends")
     if quietly(*words, *packages) and len(packages) > 1:
-        for package in packages:  # a name that does not exist stops apt: one by one
+        for package in packages:  # a name that apt does not know stops it, and then the others are not installed either
             quietly(*words, package)
     errors = [line.decode().removeprefix("E: ").strip() for line in said if line.startswith(b"E: ")]
     return errors[0] if errors else ""
@@ -107,7 +107,9 @@ def need(required, optional=()):
     if not missing:
         return []
     sudo = ["sudo", "-n"] if os.geteuid() else []
-    note = build.BUILD / "not_installed"  # the packages that were tried before
+    # The packages that were tried before: where there is no network, or another release without one of them, each ./run
+    # and ./test would wait for apt-get again.
+    note = build.BUILD / "not_installed"
     tried = note.read_text().split() if note.exists() else []
     why = refused(sudo)
     if not why and set(missing) <= set(tried):
