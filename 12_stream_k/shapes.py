@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Prints forty shapes that nobody chose, as --sizes takes them. M, N and K lie between 64 and 16384, evenly by their logarithms, as
-multiples of 8; a product has at most 2^37 multiply-adds.
+"""Prints forty shapes that nobody chose, as --sizes takes them. M, N and K lie between 64 and 16384, evenly by their
+logarithms, as multiples of 8; a product has at most 2^37 multiply-adds.
 """
 import argparse
 import random

@@ -8,7 +8,8 @@ sys.path[:0] = [str(TESTS / "lib"), str(TESTS.parent / "tools")]
 
 
 def pytest_sessionfinish(session, exitstatus):
-    """What was left out must not be shown as passed. A file whose tests need different things is registered in parts."""
+    """What was left out must not be shown as passed. A file whose tests need different things is registered in parts.
+    """
     reports = session.config.pluginmanager.get_plugin("terminalreporter").stats
     if exitstatus in (0, 5) and reports.get("skipped"):
         session.exitstatus = 77  # which ctest shows as skipped

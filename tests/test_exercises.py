@@ -8,8 +8,8 @@ Above its diff a patch has, for each command that a reader types once it is appl
 
 In it `the load of As` and `the store to As` stand for a place, FILE:LINE, of the chapter where As is named.
 
-The test builds what such a command names from the changed chapter alone, and starts that. test_run.py shows that ./run builds what
-it starts.
+The test builds what such a command names from the changed chapter alone, and starts that. test_run.py shows that ./run
+builds what it starts.
 """
 import functools
 import pathlib
@@ -37,7 +37,8 @@ def expectations(patch):
             found[-1][1] = int(value)
         elif what == "prints":
             found[-1][2].append(value)
-    assert found and all(patterns for _, _, patterns in found), "takes lines 'run: COMMAND' and, below each, 'prints: REGEX'"
+    assert found, "takes lines 'run: COMMAND'"
+    assert all(patterns for _, _, patterns in found), "takes lines 'prints: REGEX' below each 'run: COMMAND'"
     return found
 
 
@@ -64,14 +65,16 @@ def unmet(expected, started, chapter, root):
 
 
 def started(words, root):
-    """What `./run NAME [OPTION...]` starts, of the changed chapter in `root`. Another command is started as it is typed."""
+    """What `./run NAME [OPTION...]` starts, of the changed chapter in `root`. Another command is started as it is
+    typed."""
     if words[0] != "./run":
         return [tool(words[0]), *(program(pathlib.Path(word).name) if word.startswith("build/bin/") else word
                                   for word in words[1:])]
     meant, = programs_meant(words[1])
     options = [word for word in words[2:] if word != "--cpu"]
     if meant.kind == "opencl":  # it compiles its kernels when it runs
-        return [program(meant.target()), "--platform", "Portable Computing Language", "--kernels", root / meant.chapter, *options]
+        folder = root / meant.chapter
+        return [program(meant.target()), "--platform", "Portable Computing Language", "--kernels", folder, *options]
     return [built(root, meant.chapter, meant.target()), *options]
 
 

@@ -1,8 +1,8 @@
 """What nvcc makes of a chapter's programs: test_nvcc.py -k NN_name; the environment variable NVCC names the compiler.
 
-No warning. A stage is compiled to machine code, for the architecture that the nvcc line of its chapter's README names, or else for
-sm_75 and sm_90: no spill, no stack frame, no wgmma that ptxas serialises, and the shared memory that the README states. All else
-is compiled as far as an error or a warning takes, which is done in a third of the time.
+No warning. A stage is compiled to machine code, for the architecture that the nvcc line of its chapter's README names,
+or else for sm_75 and sm_90: no spill, no stack frame, no wgmma that ptxas serialises, and the shared memory that the
+README states. All else is compiled as far as an error or a warning takes, which is done in a third of the time.
 """
 import glob
 import os
@@ -14,8 +14,9 @@ import pytest
 from programs import ROOT, listed
 from support import call, tool
 
-KERNELS = re.compile(r"Compiling entry function '(\w+)' for '(sm_\w+)'\n.*\n\s*(\d+) bytes stack frame, (\d+) bytes spill stores, "
-                     r"(\d+) bytes spill loads\n.*Used (\d+) registers(?:.*?, (\d+) bytes smem)?")
+KERNELS = re.compile(r"Compiling entry function '(\w+)' for '(sm_\w+)'\n"
+                     r".*\n\s*(\d+) bytes stack frame, (\d+) bytes spill stores, (\d+) bytes spill loads\n"
+                     r".*Used (\d+) registers(?:.*?, (\d+) bytes smem)?")
 STAGES, OTHERS = listed("stage"), listed("step", "product", "other", "gpu")
 
 
@@ -33,11 +34,13 @@ def nvcc(words, made):
 
 
 def line(program):
-    """The words of the nvcc line on the chapter's pages without -arch=native and -o FILE, and what it states of shared memory."""
+    """The words of the nvcc line on the chapter's pages without -arch=native and -o FILE, and what the pages state of
+    shared memory."""
     pages = "".join(page.read_text() for page in (ROOT / program.chapter).glob("*.md"))
     found = re.search(rf"^    nvcc (.* {program.chapter}/matmul\.cu .*)$", pages, re.M)
     stated = re.search(r"^Shared memory per block: (\d+) bytes", pages, re.M)
-    assert found and stated, "the pages need lines '    nvcc ... NN_name/matmul.cu ...' and 'Shared memory per block: ... bytes'"
+    assert found, "the pages need a line '    nvcc ... NN_name/matmul.cu ...'"
+    assert stated, "the pages need a line 'Shared memory per block: ... bytes'"
     words = shlex.split(found[1], comments=True)
     at = words.index("-o")
     return [word for word in words[:at] + words[at + 2:] if word != "-arch=native"], int(stated[1])
@@ -46,7 +49,10 @@ def line(program):
 @of(STAGES[:1])
 def test_the_line_builds_it_alone(program, tmp_path):
     """As it stands, but for -O3, which is for the host's code. The others' harness is the same."""
-    words = [each for word in line(program)[0] if word != "-O3" for each in (sorted(glob.glob(word, root_dir=ROOT)) or [word])]
+    words = []
+    for word in line(program)[0]:
+        if word != "-O3":
+            words += sorted(glob.glob(word, root_dir=ROOT)) or [word]
     nvcc(["-O0", "-arch=sm_75", "-Xcompiler=-Wall,-Wextra", *words], tmp_path / "alone")
 
 
@@ -63,7 +69,8 @@ def test_machine_code(program, tmp_path):
     assert {sm for _, sm, *_ in kernels} == wanted, report
     for name, sm, stack, stores, loads, registers, shared in kernels:
         print(f"{sm} {name}: {registers} registers, {shared or 0} bytes shared, {stores} + {loads} bytes spilled")
-        assert (stack, stores, loads) == ("0", "0", "0"), f"{sm} {name} spills: {stack} stack, {stores} stores, {loads} loads"
+        spills = f"{sm} {name} spills: {stack} stack, {stores} stores, {loads} loads"
+        assert (stack, stores, loads) == ("0", "0", "0"), spills
         assert int(shared or 0) == stated, f"{sm} {name}: {shared} bytes of shared memory, not {stated}"
 
 
@@ -76,6 +83,8 @@ def included(source):
 @of(OTHERS)
 def test_no_warning(program, tmp_path):
     """For the newest architecture; what is no step for the oldest, too, if that lacks instructions."""
-    both = ("90a", "75") if program.kind != "step" and re.search(r"mma\.h>|/ptx/", included(program.source)) else ("90a",)
-    targets = [f"-gencode=arch=compute_{number},code=compute_{number}" for number in both]
+    numbers = ["90a"]
+    if program.kind != "step" and re.search(r"mma\.h>|/ptx/", included(program.source)):
+        numbers.append("75")
+    targets = [f"-gencode=arch=compute_{number},code=compute_{number}" for number in numbers]
     nvcc(["-std=c++17", "-I.", "-fatbin", "-Xcicc", "-O0", *targets, program.source], tmp_path / "made")

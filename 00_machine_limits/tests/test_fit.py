@@ -36,7 +36,8 @@ def test_it_is_the_model_that_transfer_wrote():
     """The columns of the committed CSV that transfer computed itself; `./run transfer --fit` prints the same."""
     printed = fits(call(ROOT / "run", "transfer", "--fit", H200).stdout)
     for line in csv.DictReader(H200.read_text().splitlines()):
-        assert printed[line["memory"]] == pytest.approx([float(line[name]) for name in ("t_x_ns", "t_gpu_ns", "crossover_n")], rel=1e-3)
+        figures = [float(line[name]) for name in ("t_x_ns", "t_gpu_ns", "crossover_n")]
+        assert printed[line["memory"]] == pytest.approx(figures, rel=1e-3)
 
 
 @pytest.mark.parametrize("text, named", (

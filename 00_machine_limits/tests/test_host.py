@@ -40,10 +40,10 @@ template <class T> void gemm(int m, int n, int k, const T* a, int lda, const T* 
         }
 }
 extern "C" {
-void cblas_sgemm(int, int, int, int m, int n, int k, float, const float* a, int lda, const float* b, int ldb, float, float* c,
-                 int ldc) { gemm(m, n, k, a, lda, b, ldb, c, ldc); }
-void cblas_dgemm(int, int, int, int m, int n, int k, double, const double* a, int lda, const double* b, int ldb, double, double* c,
-                 int ldc) { gemm(m, n, k, a, lda, b, ldb, c, ldc); }
+void cblas_sgemm(int, int, int, int m, int n, int k, float, const float* a, int lda, const float* b, int ldb,
+                 float, float* c, int ldc) { gemm(m, n, k, a, lda, b, ldb, c, ldc); }
+void cblas_dgemm(int, int, int, int m, int n, int k, double, const double* a, int lda, const double* b, int ldb,
+                 double, double* c, int ldc) { gemm(m, n, k, a, lda, b, ldb, c, ldc); }
 int openblas_get_num_threads() { return 1; }
 char* openblas_get_config() { static char text[] = "stand-in"; return text; }
 }
@@ -54,7 +54,8 @@ char* openblas_get_config() { static char text[] = "stand-in"; return text; }
 def library(source):
     """The folder of a library in OpenBLAS's place."""
     made = pathlib.Path(tempfile.mkdtemp(dir=scratch())) / "libopenblas.so.0"
-    subprocess.run([tool("g++"), "-O1", "-shared", "-fPIC", "-x", "c++", "-", "-o", made], input=source, text=True, check=True)
+    words = [tool("g++"), "-O1", "-shared", "-fPIC", "-x", "c++", "-", "-o", made]
+    subprocess.run(words, input=source, text=True, check=True)
     return str(made.parent)
 
 

@@ -86,7 +86,8 @@ def scratch():
 
 
 def tree(chapter, faults=(), patch=None, word="1"):
-    """A new folder with changed copies of the chapter (its folder's name) and of common/, and links to what else is read.
+    """A new folder with changed copies of the chapter (its folder's name) and of common/, and links to all else that
+    is read.
 
     The patch comes first. `word` stands for PLANTED in the faults, with the fault's number, from 1, where it has a {}.
     """
@@ -124,7 +125,8 @@ class Refused(Exception):
 
 
 def build(folder, chapter, program, variant="plain", *options):
-    """Builds NAME.cu (a stage's matmul.cu; CHAPTER.NAME is a step) of the changed copy in `folder`; returns its path."""
+    """Builds NAME.cu (a stage's matmul.cu; CHAPTER.NAME is a step) of the changed copy in `folder`; returns its path.
+    """
     # In the chapter or in its tests.
     named = sorted((folder / chapter).rglob(f"{program.removeprefix(chapter + '.')}.cu"))
     source = named[0] if named else folder / chapter / "matmul.cu"

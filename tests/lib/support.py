@@ -12,10 +12,11 @@ BUILD = pathlib.Path(os.environ.get("BUILD_DIR", ROOT / "build")).resolve()
 
 
 def call(*words, **options):
-    """Runs a program by its argument vector; the CompletedProcess has stdout, stderr and returncode. Exit code 77 skips the test."""
+    """Runs a program by its argument vector; the CompletedProcess has stdout, stderr and returncode. Exit code 77 skips
+    the test."""
     words = [str(word) for word in words]
-    run = subprocess.run(words, **{"capture_output": True, "text": True, "errors": "replace", "stdin": subprocess.DEVNULL,
-                                   "timeout": 600, **options})
+    usual = {"capture_output": True, "text": True, "errors": "replace", "stdin": subprocess.DEVNULL, "timeout": 600}
+    run = subprocess.run(words, **{**usual, **options})
     if run.returncode == 77:
         pytest.skip(f"{pathlib.Path(words[0]).name}: {(run.stderr or run.stdout or '').strip().splitlines()[-1:]}")
     if isinstance(run.stderr, str):  # Two tests may build at once; that one waits for the other is nothing to look at.
