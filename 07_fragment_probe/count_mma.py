@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""What does one mma_sync become? Compiles small kernels for each architecture and counts instructions in the machine code.
+"""What does one mma_sync become? Compiles small kernels for each architecture and counts instructions in the machine
+code.
 
     python3 07_fragment_probe/count_mma.py [--nvcc NVCC] [--cuobjdump CUOBJDUMP]
 
-Machine code (SASS) is read with cuobjdump, which comes with the CUDA toolkit. Without it the PTX is counted: there a mma_sync is
-one wmma.mma everywhere, and what the chip makes of that isn't seen.
+Machine code (SASS) is read with cuobjdump, which comes with the CUDA toolkit. Without it the PTX is counted: there a
+mma_sync is one wmma.mma everywhere, and what the chip makes of that isn't seen.
 Exit codes: 0 counted, 1 nvcc or cuobjdump failed, 2 bad command line, 77 no nvcc.
 Articles: the Volta report, its last section (16 HMMA: 4 sets of 4 steps); "Tensorコアを使ってみた" (load_matrix_sync is LDG)
 """
@@ -117,8 +118,11 @@ def main():
     version = re.search(r"release ([\d.]+)", run(arguments.nvcc, "--version"))[1]
     builds = set(run(arguments.nvcc, "--list-gpu-code").split())
     sass = shutil.which(arguments.cuobjdump) is not None
-    print(f"nvcc {version}, " + ("SASS (machine code), read with cuobjdump" if sass else
-                                 f"PTX: to see what becomes of these needs cuobjdump, not found at '{arguments.cuobjdump}'"))
+    if sass:
+        print(f"nvcc {version}, SASS (machine code), read with cuobjdump")
+    else:
+        print(f"nvcc {version}, PTX: to see what becomes of these needs cuobjdump, not found at "
+              f"'{arguments.cuobjdump}'")
     with tempfile.TemporaryDirectory() as folder:
         source, target = pathlib.Path(folder, "kernels.cu"), pathlib.Path(folder, "kernels.out")
         source.write_text(KERNELS)
@@ -131,13 +135,17 @@ def main():
                 kernels = count(run(arguments.cuobjdump, "-sass", target), re.compile(r"Function : (\w+)"), SASS)
                 loads = ("LDG", "LDS", "LD.", "MOVM")  # LDSM is ldmatrix; MOVM transposes an 8x8 in registers
             else:
-                kernels = count(target.read_text(), re.compile(r"\.entry (\w+)"), re.compile(r"\s*(wmma\.\w+|mma\.sync)"))
+                kernels = count(target.read_text(), re.compile(r"\.entry (\w+)"),
+                                re.compile(r"\s*(wmma\.\w+|mma\.sync)"))
                 loads = ("wmma.load",)
             products = ("HMMA", "wmma.mma", "mma.sync")
             for what, kernel, opcodes in (("mma_sync", "mma", products), ("mma.m8n8k4", "quad", (*products, "FFMA"))):
-                of_half, of_float = (listed(kernels[f"{kernel}_{accumulator}"], *opcodes) for accumulator in ("half", "float"))
+                of_half = listed(kernels[f"{kernel}_half"], *opcodes)
+                of_float = listed(kernels[f"{kernel}_float"], *opcodes)
                 print(f"{arch:8}{what:20} half: {of_half}; float: {of_float}")
-            load = {kernel: listed(kernels[f"load_{kernel}"], *loads) for kernel in ("global", "shared", "column_major")}
+            load = {}
+            for kernel in ("global", "shared", "column_major"):
+                load[kernel] = listed(kernels[f"load_{kernel}"], *loads)
             print(f"{arch:8}load_matrix_sync, A  global: {load['global']}; shared: {load['shared']}; "
                   f"global, column-major: {load['column_major']}")
     missing = [arch for arch in ARCHITECTURES if arch not in builds]

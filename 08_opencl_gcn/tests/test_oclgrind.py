@@ -1,9 +1,9 @@
 """The stages in Oclgrind, a simulator that checks every access: test_oclgrind.py -k clean, or -k fault.
 
-Clean: the program must verify, Oclgrind must find nothing (no race, no access out of bounds, no uninitialised value, no barrier
-that only some work-items reach, no API error), and what the kernel loads from global memory, stores to it and loads from local
-memory, counted instruction by instruction, must be the program's own formula. Fault: of those planted in the kernels, Oclgrind or
-the program's own verification must notice each.
+Clean: the program must verify, Oclgrind must find nothing (no race, no access out of bounds, no uninitialised value, no
+barrier that only some work-items reach, no API error), and what the kernel loads from global memory, stores to it and
+loads from local memory, counted instruction by instruction, must be the program's own formula. Fault: of those planted
+in the kernels, Oclgrind or the program's own verification must notice each.
 """
 import csv
 import os
@@ -17,25 +17,44 @@ import mutate
 from support import ROOT, call, program, tool
 
 CHAPTER = ROOT / "08_opencl_gcn"
-# Shaped like Fiji, the R9 Fury X. One stage and one shape per process: a buffer in the place of one that was freed inherits what
-# Oclgrind 21.10 knows of that one's uninitialised values, and its size.
+# Shaped like Fiji, the R9 Fury X. One stage and one shape per process: a buffer in the place of one that was freed
+# inherits what Oclgrind 21.10 knows of that one's uninitialised values, and its size.
 FIJI = ("--local-mem-size", "65536", "--compute-units", "64", "--max-wgsize", "256")
-RACES = (*FIJI, "--data-races", "--uniform-writes", "--check-api")  # a race also where two work-items write the same value
+# A race is also where two work-items write the same value.
+RACES = (*FIJI, "--data-races", "--uniform-writes", "--check-api")
 EVERYTHING = (*RACES, "--uninitialized")  # takes three times as long
 MOVED = "load global", "store global", "load local"
 
-# Each file, and the smallest shape that shows its faults: one tile of C, and two steps of k to find what one step leaves behind
-# for the next. For resize, which runs with 01, whose tiles are the smallest: rows and columns that are not whole tiles.
-FILES = {"01_naive": "16x16x2", "02_register_blocking": "128x128x2", "03_lds_blocking": "128x128x2", "04_1_unroll": "128x128x16",
-         "04_2_wide_loads": "128x128x16", "04_unroll": "128x128x16", "05_double_buffer": "128x128x16", "resize": "17x3x5"}
-# Without a fault: one work-group whose tiles are padded, and several in both directions. Uninitialised values are followed in the
-# first and in the last, which has what the others have.
-CLEAN = [(file, shape.replace("128x128", "97x101").replace("16", "9"), EVERYTHING if file in ("05_double_buffer", "resize") else RACES)
-         for file, shape in FILES.items()]
-CLEAN += [("01_naive", "1x1x1", EVERYTHING), ("01_naive", "33x18x9", EVERYTHING), ("02_register_blocking", "129x130x3", RACES)]
+# Each file, and the smallest shape that shows its faults: one tile of C, and two steps of k to find what one step leaves
+# behind for the next. For resize, which runs with 01, whose tiles are the smallest: rows and columns that are not whole
+# tiles.
+FILES = {
+    "01_naive": "16x16x2",
+    "02_register_blocking": "128x128x2",
+    "03_lds_blocking": "128x128x2",
+    "04_1_unroll": "128x128x16",
+    "04_2_wide_loads": "128x128x16",
+    "04_unroll": "128x128x16",
+    "05_double_buffer": "128x128x16",
+    "resize": "17x3x5"}
+# Without a fault: one work-group whose tiles are padded, and several in both directions. Uninitialised values are
+# followed in the first and in the last, which has what the others have.
+CLEAN = [
+    ("01_naive", "9x9x2", RACES),
+    ("02_register_blocking", "97x101x2", RACES),
+    ("03_lds_blocking", "97x101x2", RACES),
+    ("04_1_unroll", "97x101x9", RACES),
+    ("04_2_wide_loads", "97x101x9", RACES),
+    ("04_unroll", "97x101x9", RACES),
+    ("05_double_buffer", "97x101x9", EVERYTHING),
+    ("resize", "17x3x5", EVERYTHING),
+    ("01_naive", "1x1x1", EVERYTHING),
+    ("01_naive", "33x18x9", EVERYTHING),
+    ("02_register_blocking", "129x130x3", RACES)]
 
 RACE, DIVERGENCE, UNINITIALISED = "data race", "divergence detected", "Uninitialized value"
-WRONG = rf"Invalid (?:read|write|memory)|exceeds static array|{RACE}|C\[\d+\]\[\d+\] is |was not written|a write outside C"
+WRONG = (rf"Invalid (?:read|write|memory)|exceeds static array|{RACE}|"
+         r"C\[\d+\]\[\d+\] is |was not written|a write outside C")
 
 
 def planted():
@@ -44,7 +63,8 @@ def planted():
     for file in FILES:
         for fault in faults.in_file(f"08_opencl_gcn/{file}.cl"):
             barrier = fault.old.startswith("barrier")
-            if (faults.line_of(fault) not in lines or barrier) and not any(faults.covers(entry, fault) for entry in entries):
+            is_new = faults.line_of(fault) not in lines or barrier
+            if is_new and not any(faults.covers(entry, fault) for entry in entries):
                 said = RACE if barrier else UNINITIALISED if fault.kind == "zero" else WRONG
                 yield pytest.param(file, fault, said, id=str(fault))
                 if barrier and fault.kind == "drop":
@@ -55,7 +75,8 @@ def planted():
 
 def words_for(file, shape):
     m, n, k = shape.split("x")
-    return [program("08_opencl_gcn"), "--verify-only", "--stage", "01" if file == "resize" else file, "-m", m, "-n", n, "-k", k]
+    stage = "01" if file == "resize" else file
+    return [program("08_opencl_gcn"), "--verify-only", "--stage", stage, "-m", m, "-n", n, "-k", k]
 
 
 @pytest.mark.parametrize("file, shape, checks", CLEAN, ids=[f"{file} {shape}" for file, shape, _ in CLEAN])
