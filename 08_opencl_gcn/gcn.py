@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
-"""What would a Radeon R9 Fury X run? Compiles every stage for it (GCN3, gfx803) and reads the machine code. No GPU is needed.
+"""What would a Radeon R9 Fury X run? Compiles every stage for it (GCN3, gfx803) and reads the machine code. No GPU is
+needed.
 
     python3 08_opencl_gcn/gcn.py [--clang CLANG] [--save FOLDER] [--csv FILE] [--check] [FOLDER]
 
-The compiler is pinned, since another one allocates other registers: clang 19 with the ROCm device libraries (Debian: clang-19 and
-rocm-device-libs). Exit codes: 0 fine, 1 --check found a gate violated (or there is code that this script can't read), 2 bad command
-line, 3 a stage doesn't compile, 77 no clang 19 or no device libraries.
-Articles: Fixstars slides 31 to 51 (the machine, and how blocking follows from it), 59 (let the VALUs do as little else as possible)
+The compiler is pinned, since another one allocates other registers: clang 19 with the ROCm device libraries (Debian:
+clang-19 and rocm-device-libs). Exit codes: 0 fine, 1 --check found a gate violated (or there is code that this script
+can't read), 2 bad command line, 3 a stage doesn't compile, 77 no clang 19 or no device libraries.
+Articles: Fixstars slides 31 to 51 (the machine, and how blocking follows from it), 59 (let the VALUs do as little else
+as possible)
 """
 import argparse
 import csv
@@ -21,7 +23,8 @@ import sys
 import tempfile
 
 # The Fury X on slides 31 to 38.
-CUS, SIMDS, LANES, WAVE, MAX_WAVES, CLOCK_GHZ = 64, 4, 16, 64, 10, 1.05  # SIMDs per CU, lanes and waves per SIMD, lanes per wave
+CUS, SIMDS, LANES = 64, 4, 16  # SIMDs of a CU, lanes of a SIMD
+WAVE, MAX_WAVES, CLOCK_GHZ = 64, 10, 1.05  # lanes of a wave, waves of a SIMD
 VGPR_BYTES, LDS_BYTES, LDS_BYTES_PER_CLOCK = 64 * 1024, 64 * 1024, 128  # of a SIMD, of a CU, of a CU
 MEASURED_GBS, THEORY_GBS = 392, 512  # device memory, measured by the slides' authors
 VGPRS = VGPR_BYTES // (WAVE * 4)
@@ -34,8 +37,8 @@ SLIDES = {"01_naive": 567, "02_register_blocking": 2018, "03_lds_blocking": "low
           "05_double_buffer": 6351}
 
 DEVICE_LIBRARIES = os.environ.get("HIP_DEVICE_LIB_PATH", "/usr/lib/x86_64-linux-gnu/amdgcn/bitcode")
-FLAGS = ("-x cl -cl-std=CL1.2 -target amdgcn-amd-amdhsa -mcpu=gfx803 -Xclang -finclude-default-header -O3 -cl-mad-enable "
-         f"--rocm-path=/usr --rocm-device-lib-path={DEVICE_LIBRARIES} -S").split()
+FLAGS = ("-x cl -cl-std=CL1.2 -target amdgcn-amd-amdhsa -mcpu=gfx803 -Xclang -finclude-default-header -O3 "
+         f"-cl-mad-enable --rocm-path=/usr --rocm-device-lib-path={DEVICE_LIBRARIES} -S").split()
 MAC = r"v_(mac|mad|fma)_f32"
 LOAD = r"(flat|global|buffer|scratch)_load_"
 VECTOR_MEMORY = r"(flat|global|t?buffer|scratch|image)_"  # what vmcnt counts on GCN3: loads, stores, atomics
@@ -43,9 +46,9 @@ VECTOR_MEMORY = r"(flat|global|t?buffer|scratch|image)_"  # what vmcnt counts on
 # Of a row: what stands above each column of the table. None: only the CSV has it.
 COLUMNS = {"stage": "|stage", "vgprs": "|VGPR", "sgprs": "|SGPR", "lds_bytes": "LDS|bytes", "vgpr_spills": None,
            "sgpr_spills": None, "waves_per_simd": "waves|/SIMD", "waves_per_cu": None,
-           "loop_instructions": "main|loop", "global_loads": "|loads", "lds_reads": "LDS|reads", "lds_writes": "LDS|writes",
-           "barriers": "bar-|riers", "macs": "|MACs", "macs_of_all": "of|all", "macs_of_valu": "of|VALU",
-           "macs_load_to_wait": "load-|wait"}
+           "loop_instructions": "main|loop", "global_loads": "|loads", "lds_reads": "LDS|reads",
+           "lds_writes": "LDS|writes", "barriers": "bar-|riers", "macs": "|MACs", "macs_of_all": "of|all",
+           "macs_of_valu": "of|VALU", "macs_load_to_wait": "load-|wait"}
 
 
 class Unreadable(Exception):
@@ -93,7 +96,8 @@ def reachable(edges, start, without=None):
 
 
 def main_loop(blocks, successors):
-    """The natural loop with the most MACs, of equals the innermost: its instructions, and those of one turn in their order."""
+    """The natural loop with the most MACs, of equals the innermost: its instructions, and those of one turn in their
+    order."""
     def dominates(a, b):
         return b not in reachable(successors, 0, without=a)
 
@@ -103,7 +107,8 @@ def main_loop(blocks, successors):
     loops = []
     for latch in reachable(successors, 0):
         for header in successors[latch]:
-            if dominates(header, latch):  # a back edge: the loop is what leads to the latch without passing the header again
+            # A back edge: the loop is what leads to the latch without passing the header again.
+            if dominates(header, latch):
                 onward = reachable(successors, header)
                 loop = [b for b in sorted(onward) if b == header or latch in reachable(successors, b, without=header)]
                 loops.append((count(MAC, code(loop)), -len(code(loop)), header, latch, loop))
@@ -133,7 +138,8 @@ def registers(operands):
 
 
 def macs_load_to_wait(turn):
-    """The MACs between a global load and the first s_waitcnt that completes it, going round: the least of all loads, or None."""
+    """The MACs between a global load and the first s_waitcnt that completes it, going round: the least of all loads, or
+    None."""
     least = []
     for at, (opcode, operands) in enumerate(turn):
         if not re.match(LOAD, opcode):
@@ -161,7 +167,8 @@ def waves_per_simd(vgprs, sgprs=0, lds=0):
         return there_are // (max(1, math.ceil(used / granule)) * granule)
 
     groups = fit(LDS_BYTES, lds, LDS_GRANULE)  # each has as many waves on every SIMD
-    return min(MAX_WAVES, fit(VGPRS, vgprs, VGPR_GRANULE), fit(SGPRS, sgprs, SGPR_GRANULE), groups * (GROUP // WAVE // SIMDS))
+    by_registers = min(fit(VGPRS, vgprs, VGPR_GRANULE), fit(SGPRS, sgprs, SGPR_GRANULE))
+    return min(MAX_WAVES, by_registers, groups * (GROUP // WAVE // SIMDS))
 
 
 def read(stage, text):
@@ -178,15 +185,22 @@ def read(stage, text):
     macs, valu = count(MAC, loop), count("v_", loop)
     counts = [count(pattern, loop) for pattern in (LOAD, "ds_read", "ds_write", "s_barrier", MAC)]
     shares = [round(macs / len(loop), 4), round(macs / valu, 4)]
-    row = (stage, vgprs, sgprs, lds, *spills, waves, waves * SIMDS, len(loop), *counts, *shares, macs_load_to_wait(turn))
+    row = (stage, vgprs, sgprs, lds, *spills, waves, waves * SIMDS, len(loop), *counts, *shares,
+           macs_load_to_wait(turn))
     return dict(zip(COLUMNS, row, strict=True))
+
+
+def cell(value):
+    if value is None:
+        return "-"
+    return f"{value:.1%}" if isinstance(value, float) else str(value)
 
 
 def table(rows):
     shown = {column: heading.split("|") for column, heading in COLUMNS.items() if heading}
     lines = [[heading[part] for heading in shown.values()] for part in (0, 1)]
     for row in rows:
-        lines.append([f"{row[x]:.1%}" if isinstance(row[x], float) else "-" if row[x] is None else str(row[x]) for x in shown])
+        lines.append([cell(row[column]) for column in shown])
     widths = [max(map(len, column)) for column in zip(*lines)]
     return [" ".join([line[0].ljust(widths[0]), *map(str.rjust, line[1:], widths[1:])]) for line in lines]
 
@@ -194,22 +208,27 @@ def table(rows):
 def reasoning(rows):
     """What the slides conclude from the machine, every figure computed."""
     ratio, theory, lds_flop, sums = PEAK / MEASURED_GBS, PEAK / THEORY_GBS, SIMDS * LANES * 2, TILE * TILE + TILE + TILE
-    blocks = [f"{n:16} {8 * n:13} {2 * n * n:12} {n / 4:22} {min(PEAK, MEASURED_GBS * n / 4):17.0f}" for n in (2, 4, 8, 64, 128)]
+    blocks = [f"{n:16} {8 * n:13} {2 * n * n:12} {n / 4:22} {min(PEAK, MEASURED_GBS * n / 4):17.0f}"
+              for n in (2, 4, 8, 64, 128)]
     used = [f"{re.match(r'[0-9_]*[0-9]', row['stage'])[0]} {row['vgprs']} ({row['waves_per_simd']})" for row in rows]
     ceilings = []
     for row in rows:
         slides, share = SLIDES.get(row["stage"]), row["macs_of_valu"]
         slides = f"{slides} GFLOP/s, {slides / PEAK:.1%} of peak" if isinstance(slides, int) else slides
-        ceilings.append(f"  {row['stage']:22}{share * PEAK:5.0f} GFLOP/s, {share:.1%}" + (f"    the slides: {slides}" if slides else ""))
+        beside = f"    the slides: {slides}" if slides else ""
+        ceilings.append(f"  {row['stage']:22}{share * PEAK:5.0f} GFLOP/s, {share:.1%}{beside}")
+    in_theory = f"{theory:.2f} at {THEORY_GBS} GB/s, in theory"
+    naive = f"min({PEAK:.0f}, {MEASURED_GBS} x {1 / 4}) = {min(PEAK, MEASURED_GBS / 4):.0f} GFLOP/s"
+    lds_ratio = lds_flop / LDS_BYTES_PER_CLOCK
     return [f"""
 The slides' reasoning, computed:
   peak       {CUS} CUs x {SIMDS} SIMDs x {LANES} lanes x 2 flop x {CLOCK_GHZ} GHz = {PEAK:.1f} GFLOP/s
-  memory     {PEAK:.1f} / {MEASURED_GBS} GB/s measured = {ratio:.2f} flop per byte ({theory:.2f} at {THEORY_GBS} GB/s, in theory)
-  naive      {1 / 4} flop per byte: min({PEAK:.0f}, {MEASURED_GBS} x {1 / 4}) = {min(PEAK, MEASURED_GBS / 4):.0f} GFLOP/s
+  memory     {PEAK:.1f} / {MEASURED_GBS} GB/s measured = {ratio:.2f} flop per byte ({in_theory})
+  naive      {1 / 4} flop per byte: {naive}
   blocks     n x n   bytes per k   flop per k   flop per byte, n / 4   GFLOP/s at most""", *blocks, f"""\
              From n = {math.ceil(4 * ratio)} (4 x {ratio:.2f}) on device memory is no longer the limit (slides: 128).
-  LDS        {lds_flop} flop and {LDS_BYTES_PER_CLOCK} bytes per clock and CU = {lds_flop / LDS_BYTES_PER_CLOCK:g} flop per byte
-             In registers n = {4 * lds_flop / LDS_BYTES_PER_CLOCK:g} suffices; {TILE} x {TILE} have {TILE / 4:g}.
+  LDS        {lds_flop} flop and {LDS_BYTES_PER_CLOCK} bytes per clock and CU = {lds_ratio:g} flop per byte
+             In registers n = {4 * lds_ratio:g} suffices; {TILE} x {TILE} have {TILE / 4:g}.
   waves      {SIMDS} SIMDs x {MAX_WAVES} = {SIMDS * MAX_WAVES} per CU, where registers and LDS leave room for them
   registers  {VGPR_BYTES // 1024} KiB per SIMD / {WAVE} lanes / 4 bytes = {VGPRS} VGPRs
              {TILE} x {TILE} sums + {TILE} of A + {TILE} of B = {sums}: {waves_per_simd(sums)} waves per SIMD
