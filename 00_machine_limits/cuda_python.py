@@ -1,8 +1,9 @@
 """The Zenn article's program: NumPy's matrices go to the GPU and C comes back, in Python alone (cuda.core and CuPy).
 
-Each run copies A and B with CuPy, launches the kernel of transfer_kernel.cuh with cuda.core, copies C back, does the same product
-with NumPy and compares the two. As in the article CuPy copies on one stream and the kernel runs on another, which nobody tells to
-wait. Then the same again on one stream. Device memory holds NaN before, so a kernel that does not wait for its operands is seen.
+Each run copies A and B with CuPy, launches the kernel of transfer_kernel.cuh with cuda.core, copies C back, does the
+same product with NumPy and compares the two. As in the article CuPy copies on one stream and the kernel runs on
+another, which nobody tells to wait. Then the same again on one stream. Device memory holds NaN before, so a kernel that
+does not wait for its operands is seen.
 
 Examples:    python3 00_machine_limits/cuda_python.py
              python3 00_machine_limits/cuda_python.py --overflow
@@ -49,7 +50,8 @@ class Gpu:
     def __init__(self):
         self.device = cuda.Device()
         self.device.set_current()
-        self.streams = {"two": self.device.create_stream(), "one": self.device.default_stream}  # CuPy copies on the default one
+        # CuPy copies on the default one.
+        self.streams = {"two": self.device.create_stream(), "one": self.device.default_stream}
         chip = self.device.compute_capability
         options = cuda.ProgramOptions(std="c++17", arch=f"sm_{chip.major}{chip.minor}")
         names = ("matmul<int>", "matmul<size_t>")
@@ -81,7 +83,8 @@ def run_once(gpu, streams, A, B):
     start = time.time()
     A_device, B_device, C_device = cp.asarray(A), cp.asarray(B), cp.empty((n, n), np.float32)
     start_kernel = time.time()
-    gpu.launch(streams, "int" if n * n <= INT_END else "size_t", n, n, n, *(x.data.ptr for x in (A_device, B_device, C_device)))
+    index = "int" if n * n <= INT_END else "size_t"
+    gpu.launch(streams, index, n, n, n, A_device.data.ptr, B_device.data.ptr, C_device.data.ptr)
     gpu.device.sync()
     end_kernel = time.time()
     C = cp.asnumpy(C_device)
@@ -109,10 +112,11 @@ def time_all(gpu, n, runs):
             def tells(s, size):
                 return {"cpu_s": "", "gpu_s": f"{s['cpu_s'] / s['gpu_s']:5.1f} times",
                         "kernel_s": f"{2 * size**3 / s['kernel_s'] / 1e12:5.1f} TFLOP/s"}[name]
-            print(f"    {what:<20}{mean[name]:8.3f} s {tells(mean, n):<14}(run 1: {these[0][name]:.3f} s){ARTICLE[name]:12.3f} s "
-                  f"{tells(ARTICLE, 8192)}".rstrip())
+            print(f"    {what:<20}{mean[name]:8.3f} s {tells(mean, n):<14}(run 1: {these[0][name]:.3f} s)"
+                  f"{ARTICLE[name]:12.3f} s {tells(ARTICLE, 8192)}".rstrip())
         right = sum(row["allclose"] == "True" for row in these)
-        print(f"    np.allclose: {right} of {runs} runs; elements of C that differ:", ", ".join(str(row["wrong"]) for row in these))
+        wrong = ", ".join(str(row["wrong"]) for row in these)
+        print(f"    np.allclose: {right} of {runs} runs; elements of C that differ: {wrong}")
     return rows
 
 
@@ -121,8 +125,8 @@ def pieces(array, step=2**28):
 
 
 def overflow(gpu, n):
-    """Launches three products in which one matrix each has more than 2^31 elements, with int and with size_t. So much NaN lies
-    before that matrix that a negative index ends there. All operands are 1, so every element must be K."""
+    """Launches three products in which one matrix each has more than 2^31 elements, with int and with size_t. So much
+    NaN lies before that matrix that a negative index ends there. All operands are 1, so every element must be K."""
     memory = cp.empty(INT_END + n * n, np.float32)
     rows = []
     print(f"N = {n}: {n * n} elements, {n * n - INT_END} more than an int can number")
@@ -141,7 +145,8 @@ def overflow(gpu, n):
             gpu.device.sync()
             wrong = sum(int(cp.count_nonzero(piece != k)) for piece in pieces(matrices["C"]))
             beside = sum(int(cp.count_nonzero(piece == piece)) for piece in pieces(before))  # NaN is unequal to itself
-            rows.append({"large": what, "m": m, "n": columns, "k": k, "index": index, "wrong": wrong, "written_before_c": beside})
+            rows.append({"large": what, "m": m, "n": columns, "k": k, "index": index, "wrong": wrong,
+                         "written_before_c": beside})
             print(f"    {what} is large, {m} x {columns} x {k}, {index:<6}: {wrong} of {m * columns} elements wrong"
                   + f", {beside} written {INT_END} elements before C" * (what == "C"))
     return rows
@@ -151,7 +156,8 @@ def main(words=None):
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--size", type=int, default=8192, help="matrices of N x N (default 8192)", metavar="N")
     parser.add_argument("--runs", type=int, default=5, help="runs of each (default 5)", metavar="R")
-    parser.add_argument("--overflow", action="store_true", help="at N = 46341: what int indices do, which end at 2^31 elements")
+    parser.add_argument("--overflow", action="store_true",
+                        help="at N = 46341: what int indices do, which end at 2^31 elements")
     parser.add_argument("--csv", help="also write the rows to FILE", metavar="FILE")
     given = parser.parse_args(words)
     if not 1 <= given.size <= 100000 or not 1 <= given.runs <= 1000:
@@ -172,7 +178,8 @@ def main(words=None):
             rows = [{**row, **gpu.where()} for row in rows]
             table = csv.DictWriter(file, rows[0], lineterminator="\n")
             table.writeheader()
-            table.writerows({name: f"{x:.6g}" if isinstance(x, float) else x for name, x in row.items()} for row in rows)
+            for row in rows:
+                table.writerow({name: f"{x:.6g}" if isinstance(x, float) else x for name, x in row.items()})
     return 0
 
 
