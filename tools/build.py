@@ -25,6 +25,7 @@ os.environ.update(BUILD_DIR=str(BUILD), PYTHONDONTWRITEBYTECODE="1")
 os.environ.setdefault("POCL_CACHE_DIR", str(BUILD / "pocl"))  # because HOME may be read-only
 CORES = str(len(os.sched_getaffinity(0)))
 STEP = re.compile(rb"\[ *\d+(/\d+|%)\] ")  # a line of ninja's or make's progress
+LINKED = re.compile(rb"(?:executable bin/|Built target )(\S+)")
 FAILED = re.compile(rb"FAILED: ")
 BUILT_OF = (".c", ".cl", ".cpp", ".cu", ".cuh", ".h", ".py", ".txt")  # the sources
 CHATTER = re.compile(rb"-- |ninja: (no work to do|Entering|build stopped)|Scanning dependencies|Consolidate compiler|"
@@ -136,11 +137,15 @@ def build_failed():
     process.fail(1, "build failed")
 
 
+def building(targets):
+    """The command that builds the targets."""
+    return ["cmake", "--build", str(BUILD), "--parallel", CORES, "--target", *targets]
+
+
 def build_configured(targets):
     """Builds. Shows on stderr what goes wrong, and then ends the program."""
-    command = ["cmake", "--build", BUILD, "--parallel", CORES, "--target", *targets]
     with locked():
-        code = process.call(command, line=Shown(), stderr=subprocess.STDOUT)
+        code = process.call(building(targets), line=Shown(), stderr=subprocess.STDOUT)
         process.show_progress("")
         if code:
             build_failed()
@@ -152,12 +157,27 @@ def build(targets):
 
 
 def each_built(targets):
-    """Builds, and yields each target: the first before the others are built, so that its row appears early."""
+    """Builds, and yields each target once it is there: the first before the others are begun, so that its row appears
+    early, and each of those while the next ones are being built."""
     configure()
-    for some in (targets[:1], targets[1:]):
-        if some:
-            build_configured(some)
-        yield from some
+    build_configured(targets[:1])
+    yield targets[0]
+    if not targets[1:]:
+        return
+    there, shown = set(), Shown()
+    with locked(), subprocess.Popen(building(targets[1:]), stdout=subprocess.PIPE, stderr=subprocess.STDOUT) as child:
+        try:
+            for target in targets[1:]:
+                while target not in there and (line := child.stdout.readline()):
+                    shown(line)
+                    there.update(name.decode() for name in LINKED.findall(line))
+                process.show_progress("")
+                if target not in there and child.wait():  # the build has ended, and what it did not link was there
+                    build_failed()
+                yield target
+        finally:
+            if child.poll() is None:
+                process.end(child)
 
 
 def ask_ctest(options):

@@ -1,4 +1,5 @@
 """./run [NAME...]: builds programs and runs them. Those of stages print one table and write one CSV."""
+import contextlib
 import os
 import pathlib
 import re
@@ -114,12 +115,13 @@ def run(words):
 def run_others(chosen, cpu, options, csv):
     """Runs programs that have tables of their own. Returns the exit code of the first that failed."""
     first_failure = 0
-    for program, target in zip(chosen, build.each_built([each.target(cpu) for each in chosen])):
-        if len(chosen) > 1:
-            print(f"{target}:", flush=True)
-        words = [*options, "--csv", csv] if csv else options
-        code = process.call([BUILD / "bin" / target, *words], program.name)
-        first_failure = first_failure or code
+    with contextlib.closing(build.each_built([each.target(cpu) for each in chosen])) as built:
+        for program, target in zip(chosen, built):
+            if len(chosen) > 1:
+                print(f"{target}:", flush=True)
+            words = [*options, "--csv", csv] if csv else options
+            code = process.call([BUILD / "bin" / target, *words], program.name)
+            first_failure = first_failure or code
     return first_failure
 
 
@@ -153,8 +155,9 @@ def run_stages(chosen, cpu, options, csv):
     """Runs several stages and merges their output into one table and one CSV. Of several those run that have all
     options, such as --bf16; if none has, the first refuses them."""
     result, with_rows, rows, ran = 0, False, [], False
-    with tempfile.TemporaryDirectory(prefix="run-") as scratch:
-        for stage, target in zip(chosen, build.each_built([each.target(cpu) for each in chosen])):
+    with tempfile.TemporaryDirectory(prefix="run-") as scratch, \
+            contextlib.closing(build.each_built([each.target(cpu) for each in chosen])) as built:
+        for stage, target in zip(chosen, built):
             program, file = BUILD / "bin" / target, pathlib.Path(scratch, f"{target}.csv")
             if len(chosen) > 1 and options and not has_options(program, options):
                 continue
