@@ -195,7 +195,7 @@ class Planted:
         environment = {**os.environ, "ASAN_OPTIONS": "detect_leaks=0", "FAULT": str(number), "REACHED": str(reached)}
         try:
             return subprocess.run([str(word) for word in (path, *words)], capture_output=True, text=True,
-                                  errors="replace", timeout=600, env=environment)
+                                  errors="replace", timeout=120, env=environment)
         except subprocess.TimeoutExpired:
             return subprocess.CompletedProcess(words, 1, "", "it does not end")
 
