@@ -4,19 +4,17 @@ lib/faults.py finds the places. A fault must show on one of the shapes: with tra
 bounds, races, uninitialised reads, deadlocks, misuse of an instruction, other traffic than the chapter's formula says),
 else under AddressSanitizer.
 
-A program that has passed is not tried again before it, the harness or the emulator changes, but where CI is set. What
-was said then stands in build/faults.
+A program that has passed is not tried again before it, the harness or the emulator changes: see lib/unchanged.py.
 """
 import functools
-import hashlib
 import math
-import os
 import pathlib
 import re
 
 import pytest
 
 import programs
+import unchanged
 from faults import covers, equivalent, files_of, in_file, line_of, own_equivalent
 from mutate import Planted
 from support import BUILD, ROOT
@@ -104,10 +102,8 @@ class Subject:
         while step := programs.before(step):
             folders.append(step.parent)
         files = sorted({file for folder in folders for file in folder.rglob("*") if file.suffix in TEXTS})
-        found = hashlib.sha256()
-        for file in (pathlib.Path(__file__), ROOT / "tests/large_indices.cpp", BUILD / "emulated.json", *files):
-            found.update(file.read_bytes())
-        return found.hexdigest()
+        tests = (pathlib.Path(__file__), ROOT / "tests/large_indices.cpp", BUILD / "emulated.json")
+        return unchanged.hash_of(*tests, *files)
 
 
 def last_line(run):
@@ -121,15 +117,14 @@ PLANTED = [each for each in programs.listed() if each.kind in programs.PRODUCTS 
 
 @pytest.mark.parametrize("program", PLANTED, ids=lambda program: program.target())
 def test_faults_are_caught(program):
-    subject, kept = Subject(program), BUILD / f"faults/{program.target()}.txt"
-    inputs, said = subject.inputs(), kept.read_text() if kept.exists() else ""
-    if said.startswith(inputs) and os.environ.get("CI", "") in ("", "0", "false"):
-        print("nothing has changed since it passed:", *said.splitlines()[1:], sep="\n")
+    subject, name = Subject(program), f"{program.target()}.faults"
+    inputs = subject.inputs()
+    if (said := unchanged.said_when_it_passed(name, inputs)) is not None:
+        print("nothing has changed since it passed:", said, sep="\n")
         return
     lines = list(subject.tried())
     assert lines and not [line for line in lines if line.endswith(SURVIVES)]
-    kept.parent.mkdir(exist_ok=True)
-    kept.write_text("\n".join((inputs, *lines)))
+    unchanged.keep(name, inputs, "\n".join(lines))
 
 
 LISTS = sorted(ROOT.glob("[0-9][0-9]_*/tests/equivalent.txt"))

@@ -4,6 +4,7 @@ No warning. A stage is compiled to machine code, for the architecture that the n
 or else for sm_75 and sm_90: no spill, no stack frame, no wgmma that ptxas serialises, and the shared memory that the
 README states. All else is compiled as far as an error or a warning takes, which is done in a third of the time.
 """
+import functools
 import glob
 import os
 import re
@@ -11,6 +12,7 @@ import shlex
 
 import pytest
 
+import unchanged
 from programs import ROOT, listed
 from support import call, tool
 
@@ -24,12 +26,33 @@ def of(programs):
     return pytest.mark.parametrize("program", programs, ids=lambda each: f"{each.chapter}.{each.source.stem}")
 
 
-def nvcc(words, made):
-    """Runs nvcc with `words`; wants no warning. Returns what it printed."""
+def included(source):
+    """The text of a source and of its chapter's headers."""
+    text = source.read_text()
+    return text + "".join(included(ROOT / name) for name in re.findall(r'#include "(\d\d_\S+)"', text))
+
+
+@functools.lru_cache(None)
+def compiler():
+    """nvcc's path, and what it says of its version."""
     named = os.environ.get("NVCC", "")  # NOTFOUND if CMake has found no nvcc
-    run = call(named if os.path.exists(named) else tool("nvcc"), *words, "-Werror=all-warnings", "-o", made, cwd=ROOT)
+    path = named if os.path.exists(named) else tool("nvcc")
+    return path, call(path, "--version").stdout
+
+
+def nvcc(program, words, made):
+    """Compiles what `words` say of the program; wants no warning. Returns what nvcc printed, or has printed before it,
+    the harness or nvcc changed."""
+    path, version = compiler()
+    name = f"{program.target()}.{made.name}.nvcc"
+    harness = sorted(file for file in (ROOT / "common").rglob("*") if file.is_file())
+    inputs = unchanged.hash_of(version, " ".join(map(str, words)), included(program.source), *harness)
+    if (said := unchanged.said_when_it_passed(name, inputs)) is not None:
+        return said
+    run = call(path, *words, "-Werror=all-warnings", "-o", made, cwd=ROOT)
     report = run.stdout + run.stderr
     assert run.returncode == 0 and made.exists() and "warning" not in report, report
+    unchanged.keep(name, inputs, report)
     return report
 
 
@@ -53,7 +76,7 @@ def test_the_line_builds_it_alone(program, tmp_path):
     for word in line(program)[0]:
         if word != "-O3":
             words += sorted(glob.glob(word, root_dir=ROOT)) or [word]
-    nvcc(["-O0", "-arch=sm_75", "-Xcompiler=-Wall,-Wextra", *words], tmp_path / "alone")
+    nvcc(program, ["-O0", "-arch=sm_75", "-Xcompiler=-Wall,-Wextra", *words], tmp_path / "alone")
 
 
 @of(STAGES)
@@ -63,7 +86,7 @@ def test_machine_code(program, tmp_path):
     wanted = named or {"sm_75", "sm_90"}
     words = [word for word in words if not word.startswith("common/") and word != "-lcublas"]
     words += [] if named else [f"-gencode=arch={sm.replace('sm', 'compute')},code={sm}" for sm in sorted(wanted)]
-    report = nvcc([*words, "-fatbin", "-Xptxas=-v"], tmp_path / "made")
+    report = nvcc(program, [*words, "-fatbin", "-Xptxas=-v"], tmp_path / "made")
     assert not re.search(r"Potential Performance Loss|is injected", report), report
     kernels = KERNELS.findall(report)
     assert {sm for _, sm, *_ in kernels} == wanted, report
@@ -74,12 +97,6 @@ def test_machine_code(program, tmp_path):
         assert int(shared or 0) == stated, f"{sm} {name}: {shared} bytes of shared memory, not {stated}"
 
 
-def included(source):
-    """The text of a source and of its chapter's headers."""
-    text = source.read_text()
-    return text + "".join(included(ROOT / name) for name in re.findall(r'#include "(\d\d_\S+)"', text))
-
-
 @of(OTHERS)
 def test_no_warning(program, tmp_path):
     """For the newest architecture; what is no step for the oldest, too, if that lacks instructions."""
@@ -87,4 +104,4 @@ def test_no_warning(program, tmp_path):
     if program.kind != "step" and re.search(r"mma\.h>|/ptx/", included(program.source)):
         numbers.append("75")
     targets = [f"-gencode=arch=compute_{number},code=compute_{number}" for number in numbers]
-    nvcc(["-std=c++17", "-I.", "-fatbin", "-Xcicc", "-O0", *targets, program.source], tmp_path / "made")
+    nvcc(program, ["-std=c++17", "-I.", "-fatbin", "-Xcicc", "-O0", *targets, program.source], tmp_path / "made")
