@@ -6,14 +6,32 @@
 #include <functional>
 #include <string>
 
+#include "common/errors.h"
 #include "common/roofline.h"
 
-// Calls `verify`, which launches and checks kernels, in each order of the threads: once on a GPU, which
-// chooses the order, and once on the emulator where it traces accesses, which finds a race in any order.
-// On the emulator it throws Failure(kWrongResult) also for what a right result hides: a race, or other
-// traffic of the last launch than stated.
-void in_each_order(const std::function<void()>& verify, unsigned seed = 1,
-                   const Traffic& stated = {});
+// Launches are verified between begin_order() and end_order() of each order of the threads: of one on a GPU,
+// which chooses it, and on the emulator where it traces accesses, which finds a race in any order.
+// end_order() throws Failure(kWrongResult) for what a right result hides: a race, or other traffic of the
+// last launch than stated.
+int thread_orders();
+void begin_order(int order, unsigned seed);
+void end_order(const Traffic& stated);
+// A Failure thrown between the two, which then also says in which order that was, and the first problem that
+// the emulator found in it, which may be its cause. Any other one as it is.
+Failure explained(const Failure& failure);
+
+// Calls `verify`, which launches and checks kernels, in each order of the threads.
+inline void in_each_order(const std::function<void()>& verify) {
+    for (int order = 0; order < thread_orders(); ++order) {
+        begin_order(order, 1);
+        try {
+            verify();
+            end_order({});
+        } catch (const Failure& failure) {
+            throw explained(failure);
+        }
+    }
+}
 
 // On the emulator alone: calls `launches`. The message of a Failure then says `where`, and the first problem
 // that the emulator found meanwhile, which may be its cause.

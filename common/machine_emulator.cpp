@@ -50,40 +50,51 @@ static std::string below(const std::string& problem) {
            std::string(std::max<size_t>(place, 5) - 5, ' ') + problem.substr(what + 1);
 }
 
-// The failure of launches at `where`. Of a launch that failed, the problem is the cause, and comes before
-// what CUDA calls it.
-static Failure explained(const Failure& failure, const std::string& where) {
+// While launches are watched: where they are, and what keeps the emulator from saying by itself what it finds.
+static std::string watched;
+static std::optional<emulator::Silence> silence;
+
+static void watch(const std::string& where) {
+    watched = where;
+    silence.emplace();
+    emulator::reset_counts();
+}
+
+// Of a launch that failed, the problem is the cause, and comes before what CUDA calls it.
+Failure explained(const Failure& failure) {
+    if (!silence) return failure;
+    silence.reset();
     const auto& problems = counts().problems;
     const std::string said = failure.what();
     if (problems.empty() && failure.code != kWrongResult) return failure;
-    if (problems.empty() || said.find(problems[0]) != said.npos) return failure.in(where);
+    if (problems.empty() || said.find(problems[0]) != said.npos) return failure.in(watched);
     const std::string problem = below(emulator::with_lines(problems[0]));
-    return {failure.code, failure.code == kWrongResult ? where + ": " + said + problem
-                                                       : where + problem + "\n  " + said};
+    return {failure.code, failure.code == kWrongResult ? watched + ": " + said + problem
+                                                       : watched + problem + "\n  " + said};
 }
 
 void explaining(const std::string& where, const std::function<void()>& launches) {
-    const emulator::Silence silence;
-    emulator::reset_counts();
+    watch(where);
     try {
         launches();
     } catch (const Failure& failure) {
-        throw explained(failure, where);
+        throw explained(failure);
     }
+    silence.reset();
 }
 
-void in_each_order(const std::function<void()>& verify, unsigned seed, const Traffic& stated) {
-    const size_t orders = emulator::tracing() ? 1 : std::size(emulator::kOrders);
-    for (size_t i = 0; i < orders; ++i) {
-        const auto& [name, order] = emulator::kOrders[i];
-        emulator::set_order(order, seed);
-        explaining(format("threads in %s order", name), [&] {
-            verify();
-            check_traffic(stated);
-            if (!counts().problems.empty())
-                throw Failure(kWrongResult, "the result is right, but by luck");
-        });
-    }
+int thread_orders() { return emulator::tracing() ? 1 : std::size(emulator::kOrders); }
+
+void begin_order(int number, unsigned seed) {
+    const auto& [name, order] = emulator::kOrders[number];
+    emulator::set_order(order, seed);
+    watch(format("threads in %s order", name));
+}
+
+void end_order(const Traffic& stated) {
+    check_traffic(stated);
+    if (!counts().problems.empty()) throw Failure(kWrongResult, "the result is right, but by luck");
+    silence.reset();
 }
 
 void run_checked(const std::string& what, const Traffic& stated,

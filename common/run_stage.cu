@@ -138,8 +138,11 @@ static void run_cases(Launcher<In, Out> launch, const Facts& facts, const Option
             // Verify, on integers in each order of the threads
             progress(product.name() + ": verifying " + each.form);
             machine.begin_counting(product);
-            in_each_order([&] { verify_exact(x, facts.arithmetic, options.seed, multiply); },
-                          options.seed, product.traffic());
+            for (int order = 0; order < thread_orders(); ++order) {
+                begin_order(order, options.seed);
+                verify_exact(x, facts.arithmetic, options.seed, multiply);
+                end_order(product.traffic());
+            }
             machine.end_counting();
             if (!each.reported && !each.form.empty()) continue;  // all forms add alike
 
@@ -155,7 +158,8 @@ static void run_cases(Launcher<In, Out> launch, const Facts& facts, const Option
             report.add(row);
             machine.after_row();
         } catch (const Failure& failure) {
-            throw failure.in(each.form + (each.form.empty() ? "" : " ") + to_string(each.shape));
+            throw explained(failure).in(each.form + (each.form.empty() ? "" : " ") +
+                                        to_string(each.shape));
         }
     }
     if (cases.size() > asked.size() && !facts.forms.empty())
