@@ -103,7 +103,8 @@ def listed(counts, *opcodes):
 
 def main():
     parser = argparse.ArgumentParser(
-        description="Counts the instructions that one mma_sync, and loading its fragments, become on each architecture.",
+        description="Counts the instructions that one mma_sync, and loading its fragments, become on each "
+                    "architecture.",
         epilog="Examples:    python3 07_fragment_probe/count_mma.py\n"
                "             python3 07_fragment_probe/count_mma.py --nvcc /usr/local/cuda/bin/nvcc\n\n"
                "Exit codes:  0 counted, 1 nvcc or cuobjdump failed, 2 bad command line, 77 no nvcc",

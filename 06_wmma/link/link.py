@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""The API article's section 5: nvcc compiles fragA.cu and fragB.cu for two architectures and links them. What does it say?
+"""The API article's section 5: nvcc compiles fragA.cu and fragB.cu for two architectures and links them. What does it
+say?
 
-    python3 06_wmma/link/link.py [--nvcc NVCC] [--also OPTION...]     --also: more options for NVCC, such as -ccbin g++-12
+    python3 06_wmma/link/link.py [--nvcc NVCC] [--also OPTION...]
 
-Prints the three commands of each pair, and what they said. Exit codes: 0 done, 2 bad command line, 77 no nvcc.
+--also: more options for NVCC, such as -ccbin g++-12. Prints the three commands of each pair, and what they said. Exit codes: 0 done, 2 bad command line, 77 no nvcc.
 """
 import argparse
 import concurrent.futures
@@ -48,9 +49,13 @@ def main():
         for a, b in PAIRS:
             objects, refused = f"fragA_{a}.o fragB_{b}.o", said["fragA", a] or said["fragB", b]
             link = f"nvcc -dlink -arch=sm_{b} {objects} -o frag.o"
-            print(*(f"$ {command}" for command in (compiles["fragA", a], compiles["fragB", b], *[link] * (not refused))), sep="\n")
-            heard = refused or say(link)
-            print(f"nvcc {release}, sm_{a} + sm_{b}: {'refused: ' * bool(refused)}{heard or 'linked, and nothing is said'}\n")
+            print(f"$ {compiles['fragA', a]}", f"$ {compiles['fragB', b]}", sep="\n")
+            if refused:
+                heard = f"refused: {refused}"
+            else:
+                print(f"$ {link}")
+                heard = say(link) or "linked, and nothing is said"
+            print(f"nvcc {release}, sm_{a} + sm_{b}: {heard}\n")
     return 0
 
 

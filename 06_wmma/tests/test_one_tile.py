@@ -1,4 +1,5 @@
-"""Exercise 1's solution scales the whole tile. With half of x[], or in half of the lanes, it leaves the element that the README names."""
+"""Exercise 1's solution scales the whole tile. With half of x[], or in half of the lanes, it leaves the element that the
+README names."""
 import re
 
 import pytest
@@ -9,7 +10,11 @@ from support import ROOT, call
 LOOP = re.compile(r"(for \(.*\.num_elements)(;)")
 
 
-@pytest.mark.parametrize("loop, first_wrong", ((r"\1\2", None), (r"\1 / 2\2", "C[0][8]"), (r"if (threadIdx.x < 16) \1\2", "C[4][0]")))
+@pytest.mark.parametrize("loop, first_wrong", (
+    (r"\1\2", None),
+    (r"\1 / 2\2", "C[0][8]"),
+    (r"if (threadIdx.x < 16) \1\2", "C[4][0]"),
+))
 def test_solution(loop, first_wrong):
     folder = tree("06_wmma", patch=ROOT / "06_wmma/exercises/1_scaling.patch")
     source = folder / "06_wmma/one_tile.cu"

@@ -1,5 +1,6 @@
-"""count_mma.py counts what it should, and what docs/results keeps of it and of volta_code.py is what they print. tests.cmake registers
-each test for what it needs: nothing but nvcc, cuobjdump as well, or a CUDA that still builds for Volta.
+"""count_mma.py counts what it should, and what docs/results keeps of it and of volta_code.py is what they print.
+tests.cmake registers each test for what it needs: nothing but nvcc, cuobjdump as well, or a CUDA that still builds for
+Volta.
 """
 import os
 import re
@@ -37,7 +38,8 @@ def test_ptx_is_counted_without_cuobjdump_and_it_says_so():
 def test_ptx_takes_nvcc_whose_package_is_named():
     run = subprocess.run([*COUNT, "--nvcc", "/nonexistent/nvcc"], capture_output=True, text=True)
     assert run.returncode == 77 and not run.stdout
-    assert re.fullmatch(r"count_mma\.py: no compiler '.*': .* \(package nvidia-cuda-toolkit\)\n", run.stderr), run.stderr
+    said = r"count_mma\.py: no compiler '.*': .* \(package nvidia-cuda-toolkit\)\n"
+    assert re.fullmatch(said, run.stderr), run.stderr
 
 
 def check_kept(name, printed):

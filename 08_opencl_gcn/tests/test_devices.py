@@ -1,4 +1,5 @@
-"""The stages verify on an OpenCL device: test_devices.py -k cpu (PoCL), mesa (rusticl, another OpenCL for the CPU) or gpu."""
+"""The stages verify on an OpenCL device: test_devices.py -k cpu (PoCL), mesa (rusticl, another OpenCL for the CPU) or
+gpu."""
 import os
 import re
 
@@ -16,7 +17,8 @@ DEVICES = {  # what its line in --list holds; the shapes; the environment
 
 
 def verify_on(device):
-    """A function that verifies on that device, with the options that it is given; skips the test where there is none."""
+    """A function that verifies on that device, with the options that it is given; skips the test where there is
+    none."""
     said, _, environment = DEVICES[device]
     command, environment = program("08_opencl_gcn"), {**os.environ, **environment}
     number = re.search(rf"^[* ] (\d+)  .*{said}", call(command, "--list", env=environment).stdout, re.M)

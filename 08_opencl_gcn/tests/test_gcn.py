@@ -1,5 +1,5 @@
-"""The stages pass gcn.py's gates, which can fail, and notes.md and gcn.txt have what it prints of them; bad input ends with one clear
-line; no index is cut to 32 bits. All of it takes clang-19.
+"""The stages pass gcn.py's gates, which can fail, and notes.md and gcn.txt have what it prints of them; bad input ends with one
+clear line; no index is cut to 32 bits. All of it takes clang-19.
 """
 import csv
 import functools
@@ -20,14 +20,16 @@ sys.path.append(str(CHAPTER))
 import gcn  # noqa: E402
 
 # A value that each gate refuses.
-REFUSED = {"vgpr_spills": 1, "sgpr_spills": 1, "vgprs": 129, "macs": 256, "macs_of_valu": 0.96, "macs_load_to_wait": None}
+REFUSED = {"vgpr_spills": 1, "sgpr_spills": 1, "vgprs": 129, "macs": 256, "macs_of_valu": 0.96,
+           "macs_load_to_wait": None}
 
 
 @functools.lru_cache(None)
 def stages():
     """(what was printed of the chapter's stages, the rows of the CSV, the folder with the machine code)"""
     folder = pathlib.Path(tempfile.mkdtemp(dir=scratch()))
-    done = call(sys.executable, "-B", CHAPTER / "gcn.py", "--check", "--csv", folder / "t.csv", "--save", folder / "s", CHAPTER)
+    words = ["--check", "--csv", folder / "t.csv", "--save", folder / "s"]
+    done = call(sys.executable, "-B", CHAPTER / "gcn.py", *words, CHAPTER)
     assert done.returncode == 0 and not done.stderr, done.stderr
     assert [path.name for path in folder.glob("t.csv*")] == ["t.csv"]  # nothing lies beside it
     return done.stdout, list(csv.DictReader((folder / "t.csv").read_text().splitlines())), folder / "s"
@@ -47,7 +49,8 @@ def test_csv_has_what_is_printed_and_waves_are_those_of_llvm():
 @pytest.mark.parametrize("kept", (CHAPTER / "notes.md", ROOT / "docs/results/gcn.txt"), ids=lambda path: path.name)
 def test_what_is_printed_was_kept(kept):
     text = kept.read_text()
-    assert not [line for line in stages()[0].split("\n")[1:] if line not in text]  # the first names the compiler's build
+    lines = stages()[0].split("\n")[1:]  # the first names the compiler's build
+    assert not [line for line in lines if line not in text]
 
 
 @pytest.mark.parametrize("column", REFUSED)
@@ -56,7 +59,8 @@ def test_a_gate_can_fail(column):
             "macs_load_to_wait": 0}
     other = {**good, "stage": "05_double_buffer", "macs_load_to_wait": 400}
     assert not [*gcn.gates([good, other])]
-    assert [line.partition(":")[0] for line in gcn.gates([good, {**other, column: REFUSED[column]}])] == ["05_double_buffer"]
+    refused = gcn.gates([good, {**other, column: REFUSED[column]}])
+    assert [line.partition(":")[0] for line in refused] == ["05_double_buffer"]
 
 
 @pytest.mark.parametrize("words, code, said, environment", (
@@ -81,15 +85,16 @@ def test_bad_input(words, code, said, environment, tmp_path):
     clang.chmod(0o755)
     paths = {"OLD": old, "WRONG": wrong, "LACKING": lacking, "CLANG": clang, "NONE": tmp_path / "none"}
     words = [paths.get(word, word) for word in words]
-    done = subprocess.run([sys.executable, "-B", CHAPTER / "gcn.py", *words], capture_output=True, text=True, cwd=tmp_path,
-                          env={**os.environ, **environment})
+    done = subprocess.run([sys.executable, "-B", CHAPTER / "gcn.py", *words], capture_output=True, text=True,
+                          cwd=tmp_path, env={**os.environ, **environment})
     assert (done.returncode, bool(re.fullmatch(said, done.stderr))) == (code, True), done.stderr
     assert old.read_text() == "as it was\n"
     assert code not in (3, 77) or not done.stdout  # no table
 
 
 def products_of_32_bits(text):
-    """The lines of a kernel that multiply two variables in 32 bits: not optimised, each product there is one of LLVM's."""
+    """The lines of a kernel that multiply two variables in 32 bits: not optimised, each product there is one of
+    LLVM's."""
     flags = "-x cl -cl-std=CL1.2 -target spir64 -Xclang -finclude-default-header -O0 -g1 -S -emit-llvm -o - -"
     run = subprocess.run([tool("clang-19"), *flags.split()], input=text, capture_output=True, text=True)
     assert run.returncode == 0, run.stderr

@@ -1,5 +1,5 @@
-"""The emulator's floors: a file includes and calls only what lies on its own floor or on a lower one, and no files need each other
-in a circle. EMULATOR_FLOORS in emulator/CMakeLists.txt has the order of the floors, from the ground up."""
+"""The emulator's floors: a file includes and calls only what lies on its own floor or on a lower one, and no files need
+each other in a circle. EMULATOR_FLOORS in emulator/CMakeLists.txt has the order of the floors, from the ground up."""
 import collections
 import os
 import re
@@ -25,7 +25,8 @@ def included():
 
 
 def called():
-    """Pairs of files, of which the first calls a function of the second or uses a variable of it, whatever declares that."""
+    """Pairs of files, of which the first calls a function of the second or uses a variable of it, whatever declares
+    that."""
     library = Path(os.environ["EMULATED"]).with_name("libemulator.a")
     of_object = {source.name + ".o": source for source in SOURCES}
     defined, used = {}, []
@@ -65,7 +66,8 @@ def test_no_circle():
     for a, b in [*included(), *called()]:
         if floor(a) >= 0 and floor(b) >= 0 and a.with_suffix("") != b.with_suffix(""):
             needs[a.with_suffix("")].add(b.with_suffix(""))
-    # Neither a file that needs no other nor one that no other needs is in a circle: such are taken away, until none is left.
+    # Neither a file that needs no other nor one that no other needs is in a circle: such are taken away, until none
+    # is left.
     while True:
         needed = set().union(*needs.values())
         free = [file for file, others in needs.items() if file not in needed or not others & needs.keys()]
@@ -73,4 +75,5 @@ def test_no_circle():
             break
         for file in free:
             del needs[file]
-    assert [f"{file} needs {', '.join(sorted(map(str, others & needs.keys())))}" for file, others in needs.items()] == []
+    circles = {str(file): sorted(map(str, others & needs.keys())) for file, others in needs.items()}
+    assert not circles, circles

@@ -149,7 +149,8 @@ def test_names_kernels(tmp_path):
     source, target = tmp_path / "a.cu", tmp_path / "a.cpp"
     (tmp_path / "a.h").write_text("__global__ void asked() {}\n"
                                   "template <class T> __global__ void launched(T) {}\n"
-                                  "inline void here() { launched<int><<<1, 1>>>(0); }\n__global__ void from_there() {}\n")
+                                  "inline void here() { launched<int><<<1, 1>>>(0); }\n"
+                                  "__global__ void from_there() {}\n")
     source.write_text('#include "a.h"\ntemplate <int n> __global__ void __launch_bounds__(f(8), 2)\n'
                       "  a(int x) {}  // __global__ void c() {}\n"
                       "__global__ void b();\n__global__ void CLUSTER_DIMS(2) b() {}\n"
