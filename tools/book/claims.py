@@ -16,6 +16,7 @@ import re
 import textwrap
 
 from book.markers import filled
+from book.pages import english
 from programs import ROOT
 from results import Wrong
 
@@ -46,7 +47,7 @@ def number(claim):
 def articles():
     """The pages with rows, in the order of the claims' numbers."""
     return sorted(
-        (path for path in FOLDER.glob("*.md") if ANCHOR.search(path.read_text())),
+        (path for path in english(FOLDER.glob("*.md")) if ANCHOR.search(path.read_text())),
         key=lambda path: min(number(row.claim) for row in rows_of(path)),
     )
 

@@ -1,6 +1,6 @@
 """The pages that stand in several languages, and the ways between pages. docs/po/ja/03_shared_blocking.po is the
-catalogue of 03_shared_blocking/README.ja.md, docs/po/ja/primer.po that of docs/primer.ja.md. docs/po/ja/tables.po has
-the words of generated tables, and what ./run view says of kernels."""
+catalogue of 03_shared_blocking/README.ja.md, docs/po/ja/primer.po that of docs/primer.ja.md, docs/po/zh/api.po that of
+docs/articles/api.zh.md. docs/po/ja/tables.po has the words of generated tables, and what ./run view says of kernels."""
 import collections
 import csv
 import re
@@ -16,9 +16,8 @@ def sources(language, root=ROOT):
     found = {}
     for file in sorted(root.glob(f"docs/po/{language}/*.po")):
         name = file.stem
-        places = [
-            root / place for place in (f"{name}/README.md", f"{name}.md", f"docs/{name}.md", f"docs/{name}/README.md")
-        ]
+        names = f"{name}/README", name, f"docs/{name}", f"docs/{name}/README", f"docs/articles/{name}"
+        places = [root / f"{each}.md" for each in names]
         if name != TABLES:
             found[file] = next((place for place in places if place.exists()), places[0])
     return found

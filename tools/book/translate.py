@@ -66,7 +66,7 @@ def prepared(text):
         else:
             prefix = re.match(" *" if kind == "text" and re.match(r" *(?!1\.)\d+\. ", line) else PREFIX, line)[0]
             rest = line[len(prefix) :]
-            if kind in ("text", "item") and not prefix.strip(" >"):
+            if kind in ("text", "item") and not prefix.strip(" >") and not lines[-1].endswith("\\\n"):
                 lines.append(joined(lines.pop()[:-1], rest))
             else:
                 lines += [keep(prefix), rest]
