@@ -7,7 +7,7 @@
 //
 //    A descriptor of 64 bits tells where a tile begins, and how its rows lie.
 //
-// Changed:  (from 10) wgmma in place of ldmatrix and mma.sync; no fence.
+// Changed:  (from 10) wgmma reads both operands from shared memory: no ldmatrix, no proxy fence.
 #include "common/aligned_rows.h"
 #include "common/ptx/hopper.cuh"
 #include "common/stage.h"

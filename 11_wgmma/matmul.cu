@@ -1,11 +1,16 @@
-// Few instructions between two steps. While a warpgroup has no products under way, the tensor cores
-// wait for it. So it computes little between a wait and the next products.
+// Small matrices, and few instructions between two steps. At 1024 x 1024 all tiles make one short
+// wave, and tiles of 64 x 128 keep 128 multiprocessors busy. A single warpgroup multiplies there, and
+// no second one fills its gaps: it has the next step's products under way when a step is over, and
+// computes little between a wait and the next products.
+//
+//    128 x 64, two warpgroups    each reads 8 KiB of A + 8 KiB of B a step, 32 KiB together
+//    64 x 128, one warpgroup     it reads 8 KiB of A + 16 KiB of B a step,  24 KiB
 //
 //    a descriptor of A    first, + 2, + 4, + 6          the next 16 k lie 32 bytes further: 2 x 16
 //    a descriptor of B    first, + 128, + 256, + 384    16 rows of 128 bytes further
 //    the next buffer      + sizeof(As[0]) / 16, + sizeof(Bs[0]) / 16
 //
-// Changed:  descriptors grow by constants; tiles of 128 columns keep no sums late.
+// Changed:  tiles of 64 x 128 with a single consumer warpgroup; descriptors advance by constants.
 #include <algorithm>
 
 #include "common/aligned_rows.h"

@@ -1,4 +1,4 @@
-// What a warpgroup does with its accumulators before TMA stores them to C. 11_wgmma/2_store.cu
+// What a warpgroup does with its accumulators before TMA stores them to C. 11_wgmma/2_tma_store.cu
 // explains it, and 12's programs take it from here.
 #pragma once
 

@@ -38,7 +38,7 @@ function(add_host_benchmark)
 endfunction()
 
 # read_shapes(variable chapter stem): the shapes MxNxK, lines of NN_name/tests/shapes.txt, at which a chapter's programs are tested
-# beside those of every stage. A line may begin with the names of the files that it is for: "6_tiles matmul: 65x676x2700".
+# beside those of every stage. A line may begin with the names of the files that it is for: "5_tile_shapes matmul: 65x676x2700".
 function(read_shapes variable chapter stem)
   set(shapes)
   if(EXISTS ${root}/${chapter}/tests/shapes.txt)

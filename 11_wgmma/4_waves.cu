@@ -1,36 +1,40 @@
-// A kernel for any tile. Its size becomes a template parameter, and all that follows from it: the
-// threads, how many buffers fit, how many parts of its sums are stored late. So far it is used for one.
+// As few blocks as the waves allow. An idle multiprocessor leaves its power to the others' clock.
+// And L2 gives once what blocks ask for together, if they begin and end their tiles together:
 //
-//    of 226 KiB    boxes of C    2 warpgroups x 4 x 8 KiB = 64
-//                  a buffer      8 KiB for 64 rows of A, or 64 columns of B: 2 x 8 + 4 x 8 = 48
-//                  buffers       (226 - 64) / 48 = 3
+//    4096 x 4096 on 132 multiprocessors: 32 x 16 = 512 tiles    132 blocks: 3.88 -> 4 waves
+//                                                               128 blocks: 4 waves, and all full
 //
-// Changed:  the tile is a template parameter; as many buffers as fit.
+// The 60 MB of L2 should also hold the rows of A that a group of tiles needs. At 16384 these are
+// 67 MB for 16 rows of tiles, and 34 MB for 8.
+//
+// Changed:  launch no more blocks than the waves need; groups of 8 rows of tiles.
 #include "common/aligned_rows.h"
 #include "common/ptx/hopper.cuh"
 #include "common/stage.h"
 #include "common/tensor_map.h"
 
+constexpr int kTileM = 128;  // rows of C per block, 64 for each warpgroup
+constexpr int kTileN = 256;  // columns of C per block
+constexpr int kThreads = 2 * 128;  // that multiply: two warpgroups
 constexpr int kProducers = 128;  // a warpgroup, though one thread does it all
 constexpr int kStepK = 64;  // depth of the tiles: a row of As is 128 bytes
 constexpr int kGroup = 8;  // rows of tiles that are computed together
+constexpr int kBuffers = 3;  // one is read while two are being filled
 constexpr int kBoxes = 4;  // of C, for each warpgroup: two pairs
+constexpr int kEarly = 2, kLate = 2;  // parts of 64 columns, stored at the tile's end and after it
 constexpr int kManyWaves = 32;  // after so many the blocks are no longer in step
 
-template <class T, int kTileM, int kTileN>  // half or __nv_bfloat16
+template <class T>  // half or __nv_bfloat16
 struct Shared {  // TMA wants tiles of 128-byte rows, on multiples of 1024 bytes
-    static constexpr int kParts = kTileN / 64, kWarpgroups = kTileM / 64;
-    // In KiB: of the 227 that a block may have, 8 for each box, 64 rows of As or 64 columns of Bs.
-    static constexpr int kBuffers = (226 - kWarpgroups * kBoxes * 8) / 8 / (kWarpgroups + kParts);
     T As[kBuffers][kTileM][kStepK];
-    T Bs[kBuffers][kParts][kStepK][64];
-    float Cs[kWarpgroups][kBoxes / 2][2][64][32];
+    T Bs[kBuffers][kTileN / 64][kStepK][64];
+    float Cs[2][kBoxes / 2][2][64][32];
     uint64_t full[kBuffers], empty[kBuffers];
 };
-static_assert(kStepK == 64, "64 elements are 128 bytes");
+constexpr int kSharedBytes = sizeof(Shared<half>);  // 208 KiB; 48 without asking
+static_assert(kStepK == 64 && kTileN % 64 == 0, "64 elements are 128 bytes");
 
 // Tile number `tile` of C: its first row and column.
-template <int kTileM, int kTileN>
 struct Place {
     __device__ Place(int M, int N, int tile) {
         const int tiles_n = ceil_div(N, kTileN), group = tile / (kGroup * tiles_n);
@@ -42,19 +46,13 @@ struct Place {
     int row, col;
 };
 
-template <class T, int kTileM, int kTileN, bool kTma>
-__global__ void __launch_bounds__(2 * kTileM + kProducers, 1)
+template <class T, bool kTma>
+__global__ void __launch_bounds__(kThreads + kProducers, 1)
     matmul(int M, int N, int K, const __grid_constant__ CUtensorMap A,
            const __grid_constant__ CUtensorMap B, const __grid_constant__ CUtensorMap C_map,
            float* C) {
     extern __shared__ __align__(1024) char memory[];
-    using Shared = ::Shared<T, kTileM, kTileN>;
-    using Place = ::Place<kTileM, kTileN>;
-    constexpr int kThreads = 2 * kTileM;  // that multiply: 64 rows for each warpgroup
-    constexpr int kBuffers = Shared::kBuffers, kParts = Shared::kParts;
-    constexpr int kLate = kParts > 2 ? 2 : 1;  // parts that are stored during the next tile
-    constexpr int kEarly = kParts - kLate;  // at the tile's end
-    auto& shared = *reinterpret_cast<Shared*>(memory);
+    auto& shared = *reinterpret_cast<Shared<T>*>(memory);
     const int tiles = ceil_div(M, kTileM) * ceil_div(N, kTileN);
     const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
 
@@ -89,7 +87,7 @@ __global__ void __launch_bounds__(2 * kTileM + kProducers, 1)
     }
     ptx::setmaxnreg_more<240>();
 
-    const int row = warp / 4 * 64;  // a warpgroup owns 64 x kTileN elements
+    const int row = warp / 4 * 64;  // a warpgroup owns 64 x 256 elements
     int next_pair = 0;
     // Stores a part, 64 x 64 of them: 8 tiles of 16 x 8 for each warp.
     const auto store = [&](const float(*sums)[4], Place at, int part) {
@@ -160,8 +158,8 @@ __global__ void __launch_bounds__(2 * kTileM + kProducers, 1)
     if (kTma && threadIdx.x % 128 == 0) ptx::bulk_wait_group<0>();  // shared memory must outlive it
 }
 
-template <class T, int kTileM, int kTileN>
-void launch(int M, int N, int K, const T* A, const T* B, float* C) {
+template <class T>
+void launch_matmul(int M, int N, int K, const T* A, const T* B, float* C) {
     const AlignedRows A_rows(A, M, K), B_rows(B, K, N);
     const auto A_map = tensor_map(A_rows.data, M, K, kTileM, kStepK, 128, A_rows.stride);
     const auto B_map = tensor_map(B_rows.data, K, N, kStepK, 64, 128, B_rows.stride);
@@ -170,20 +168,15 @@ void launch(int M, int N, int K, const T* A, const T* B, float* C) {
     const int blocks = waves < kManyWaves ? ceil_div(tiles, waves) : at_once;
     const bool tma = N % 4 == 0;  // it stores rows that start on multiples of 16 bytes
     const auto C_map = tma ? tensor_map(C, M, N, 64, 32, 128) : CUtensorMap();
-    const auto kernel = tma ? matmul<T, kTileM, kTileN, true> : matmul<T, kTileM, kTileN, false>;
-    constexpr int kSharedBytes = sizeof(Shared<T, kTileM, kTileN>);
+    const auto kernel = tma ? matmul<T, true> : matmul<T, false>;
     allow_shared_memory(kernel, kSharedBytes);
-    kernel<<<blocks, 2 * kTileM + kProducers, kSharedBytes>>>(M, N, K, A_map, B_map, C_map, C);
-}
-
-template <class T>
-void launch_matmul(int M, int N, int K, const T* A, const T* B, float* C) {
-    launch<T, 128, 256>(M, N, K, A, B, C);
+    kernel<<<blocks, kThreads + kProducers, kSharedBytes>>>(M, N, K, A_map, B_map, C_map, C);
 }
 
 // A is loaded once for every column of tiles, B once for every row of tiles; and once for a copy.
 double loaded_elements(double M, double N, double K) {
-    return M * K * std::ceil(N / 256) + K * N * std::ceil(M / 128) + loaded_by_copies(M, N, K);
+    return M * K * std::ceil(N / kTileN) + K * N * std::ceil(M / kTileM) +
+           loaded_by_copies(M, N, K);
 }
 
 // Of C, where TMA can't store it.

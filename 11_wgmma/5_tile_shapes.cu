@@ -1,40 +1,44 @@
-// As few blocks as the waves allow. An idle multiprocessor leaves its power to the others' clock.
-// And L2 gives once what blocks ask for together, if they begin and end their tiles together:
+// A tile shape for each matrix. In the last wave some multiprocessors have no tile, and another tile
+// shape may leave fewer of them idle. The tile becomes a template parameter, and with it all that
+// follows from it: the threads, how many buffers fit, how many parts of the sums are stored late.
 //
-//    4096 x 4096 on 132 multiprocessors: 32 x 16 = 512 tiles    132 blocks: 3.88 -> 4 waves
-//                                                               128 blocks: 4 waves, and all full
+//    5120 x 5120 on 132 multiprocessors:    128 x 256: 40 x 20 = 800 tiles    6.06 -> 7 waves
+//                                           128 x 224: 40 x 23 = 920          6.97 -> 7
 //
-// The 60 MB of L2 should also hold the rows of A that a group of tiles needs. At 16384 these are
-// 67 MB for 16 rows of tiles, and 34 MB for 8.
+//    Seven waves of narrower tiles take less time than seven of wider ones.
 //
-// Changed:  no more blocks than the waves need; groups of 8 rows of tiles.
+//    of 226 KiB    boxes of C    2 warpgroups x 4 x 8 KiB = 64
+//                  a buffer      8 KiB for 64 rows of A, or 64 columns of B: 2 x 8 + 4 x 8 = 48
+//                  buffers       (226 - 64) / 48 = 3
+//
+// Changed:  four tile shapes as template parameters; a heuristic chooses by the time of the waves.
+#include <algorithm>
+
 #include "common/aligned_rows.h"
 #include "common/ptx/hopper.cuh"
 #include "common/stage.h"
 #include "common/tensor_map.h"
 
-constexpr int kTileM = 128;  // rows of C per block, 64 for each warpgroup
-constexpr int kTileN = 256;  // columns of C per block
-constexpr int kThreads = 2 * 128;  // that multiply: two warpgroups
 constexpr int kProducers = 128;  // a warpgroup, though one thread does it all
 constexpr int kStepK = 64;  // depth of the tiles: a row of As is 128 bytes
 constexpr int kGroup = 8;  // rows of tiles that are computed together
-constexpr int kBuffers = 3;  // one is read while two are being filled
 constexpr int kBoxes = 4;  // of C, for each warpgroup: two pairs
-constexpr int kEarly = 2, kLate = 2;  // parts of 64 columns, stored at the tile's end and after it
 constexpr int kManyWaves = 32;  // after so many the blocks are no longer in step
 
-template <class T>  // half or __nv_bfloat16
+template <class T, int kTileM, int kTileN>  // half or __nv_bfloat16
 struct Shared {  // TMA wants tiles of 128-byte rows, on multiples of 1024 bytes
+    static constexpr int kParts = ceil_div(kTileN, 64), kWarpgroups = kTileM / 64;
+    // In KiB: of the 227 that a block may have, 8 for each box, 64 rows of As or 64 columns of Bs.
+    static constexpr int kBuffers = (226 - kWarpgroups * kBoxes * 8) / 8 / (kWarpgroups + kParts);
     T As[kBuffers][kTileM][kStepK];
-    T Bs[kBuffers][kTileN / 64][kStepK][64];
-    float Cs[2][kBoxes / 2][2][64][32];
+    T Bs[kBuffers][kParts][kStepK][64];
+    float Cs[kWarpgroups][kBoxes / 2][2][64][32];
     uint64_t full[kBuffers], empty[kBuffers];
 };
-constexpr int kSharedBytes = sizeof(Shared<half>);  // 208 KiB; 48 without asking
-static_assert(kStepK == 64 && kTileN % 64 == 0, "64 elements are 128 bytes");
+static_assert(kStepK == 64, "64 elements are 128 bytes");
 
 // Tile number `tile` of C: its first row and column.
+template <int kTileM, int kTileN>
 struct Place {
     __device__ Place(int M, int N, int tile) {
         const int tiles_n = ceil_div(N, kTileN), group = tile / (kGroup * tiles_n);
@@ -46,13 +50,19 @@ struct Place {
     int row, col;
 };
 
-template <class T, bool kTma>
-__global__ void __launch_bounds__(kThreads + kProducers, 1)
+template <class T, int kTileM, int kTileN, bool kTma>
+__global__ void __launch_bounds__(2 * kTileM + kProducers, 1)
     matmul(int M, int N, int K, const __grid_constant__ CUtensorMap A,
            const __grid_constant__ CUtensorMap B, const __grid_constant__ CUtensorMap C_map,
            float* C) {
     extern __shared__ __align__(1024) char memory[];
-    auto& shared = *reinterpret_cast<Shared<T>*>(memory);
+    using Shared = ::Shared<T, kTileM, kTileN>;
+    using Place = ::Place<kTileM, kTileN>;
+    constexpr int kThreads = 2 * kTileM;  // that multiply: 64 rows for each warpgroup
+    constexpr int kBuffers = Shared::kBuffers, kParts = Shared::kParts;
+    constexpr int kLate = kParts > 2 ? 2 : 1;  // parts that are stored during the next tile
+    constexpr int kEarly = kParts - kLate;  // at the tile's end
+    auto& shared = *reinterpret_cast<Shared*>(memory);
     const int tiles = ceil_div(M, kTileM) * ceil_div(N, kTileN);
     const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
 
@@ -87,9 +97,9 @@ __global__ void __launch_bounds__(kThreads + kProducers, 1)
     }
     ptx::setmaxnreg_more<240>();
 
-    const int row = warp / 4 * 64;  // a warpgroup owns 64 x 256 elements
+    const int row = warp / 4 * 64;  // a warpgroup owns 64 x kTileN elements
     int next_pair = 0;
-    // Stores a part, 64 x 64 of them: 8 tiles of 16 x 8 for each warp.
+    // Stores a part, 64 x 64 of them: 8 tiles of 16 x 8 for each warp. 224 ends in 64 x 32.
     const auto store = [&](const float(*sums)[4], Place at, int part) {
         float(&pair)[2][64][32] = shared.Cs[warp / 4][next_pair];
         next_pair ^= 1;
@@ -109,7 +119,7 @@ __global__ void __launch_bounds__(kThreads + kProducers, 1)
             }
         if (kTma) ptx::fence_proxy_async();
         ptx::named_barrier_sync(1 + warp / 4, 128);  // the pair is full
-        for (int j = 0; j < 64; j += 32) {
+        for (int j = 0; j < 64 && part * 64 + j < kTileN; j += 32) {
             const int c_row = at.row + row, c_col = at.col + part * 64 + j;
             if (kTma && threadIdx.x % 128 == 0)
                 ptx::bulk_tensor_store(&C_map, c_col, c_row, pair[j / 32]);
@@ -151,15 +161,15 @@ __global__ void __launch_bounds__(kThreads + kProducers, 1)
         }
         ptx::wgmma_keep(acc);  // the compiler reads no sum before the wait
         for (int i = 0; i < kEarly; ++i) store(&acc[8 * i], at, i);
-        memcpy(late, acc + 8 * kEarly, sizeof(late));
+        memcpy(late, acc + 8 * kEarly, sizeof(acc) - 8 * kEarly * sizeof(acc[0]));
         late_at = at;
     }
     for (int i = 0; i < kLate; ++i) store(&late[8 * i], late_at, kEarly + i);
     if (kTma && threadIdx.x % 128 == 0) ptx::bulk_wait_group<0>();  // shared memory must outlive it
 }
 
-template <class T>
-void launch_matmul(int M, int N, int K, const T* A, const T* B, float* C) {
+template <class T, int kTileM, int kTileN>
+void launch(int M, int N, int K, const T* A, const T* B, float* C) {
     const AlignedRows A_rows(A, M, K), B_rows(B, K, N);
     const auto A_map = tensor_map(A_rows.data, M, K, kTileM, kStepK, 128, A_rows.stride);
     const auto B_map = tensor_map(B_rows.data, K, N, kStepK, 64, 128, B_rows.stride);
@@ -168,14 +178,46 @@ void launch_matmul(int M, int N, int K, const T* A, const T* B, float* C) {
     const int blocks = waves < kManyWaves ? ceil_div(tiles, waves) : at_once;
     const bool tma = N % 4 == 0;  // it stores rows that start on multiples of 16 bytes
     const auto C_map = tma ? tensor_map(C, M, N, 64, 32, 128) : CUtensorMap();
-    const auto kernel = tma ? matmul<T, true> : matmul<T, false>;
+    const auto kernel = tma ? matmul<T, kTileM, kTileN, true> : matmul<T, kTileM, kTileN, false>;
+    constexpr int kSharedBytes = sizeof(Shared<T, kTileM, kTileN>);
     allow_shared_memory(kernel, kSharedBytes);
-    kernel<<<blocks, kThreads + kProducers, kSharedBytes>>>(M, N, K, A_map, B_map, C_map, C);
+    kernel<<<blocks, 2 * kTileM + kProducers, kSharedBytes>>>(M, N, K, A_map, B_map, C_map, C);
+}
+
+template <class T>
+struct Form {  // a tile's size; nanoseconds, on an H200, of a step and of the rest of a tile
+    int m, n, step, rest;
+    void (*launch)(int M, int N, int K, const T* A, const T* B, float* C);
+    std::string name() const { return format("%dx%d", m, n); }
+};
+template <class T>
+constexpr Form<T> kForms[] = {{128, 256, 650, 3200, launch<T, 128, 256>},
+                              {128, 224, 600, 2800, launch<T, 128, 224>},
+                              {128, 192, 530, 2400, launch<T, 128, 192>},
+                              {128, 128, 330, 1400, launch<T, 128, 128>}};
+
+template <class T>
+const Form<T>& best_form(int M, int N, int K) {
+    const auto time = [=, at_once = multiprocessors()](const Form<T>& form) {
+        const int tiles = ceil_div(M, form.m) * ceil_div(N, form.n);
+        return ceil_div(tiles, at_once) * (1.0 * ceil_div(K, kStepK) * form.step + form.rest);
+    };
+    return fastest(kForms<T>, time);
+}
+
+template <class T>
+void launch_matmul(int M, int N, int K, const T* A, const T* B, float* C) {
+    best_form<T>(M, N, K).launch(M, N, K, A, B, C);
 }
 
 // A is loaded once for every column of tiles, B once for every row of tiles; and once for a copy.
+// Of B whole boxes of 64 columns.
 double loaded_elements(double M, double N, double K) {
-    return M * K * std::ceil(N / kTileN) + K * N * std::ceil(M / kTileM) +
+    const auto& form = best_form<half>(M, N, K);
+    double columns = 0;
+    for (int col = 0; col < N; col += form.n)
+        columns += std::min(N - col, std::ceil(form.n / 64.0) * 64);
+    return M * K * std::ceil(N / form.n) + K * columns * std::ceil(M / form.m) +
            loaded_by_copies(M, N, K);
 }
 
@@ -187,6 +229,9 @@ double shared_loaded_bytes(double M, double N, double) {
 int main(int argc, char** argv) {
     Facts facts = {loaded_elements, shared_loaded_bytes, kWgmma};
     facts.stored_elements = stored_with_copies;
+    for (const auto& form : kForms<half>)
+        facts.forms.push_back({form.name(), form.m, form.n, kStepK});
+    facts.chosen = [](int M, int N, int K) { return best_form<half>(M, N, K).name(); };
     facts.bf16 = launch_matmul<__nv_bfloat16>;
     return run_stage(launch_matmul<half>, facts, argc, argv);
 }

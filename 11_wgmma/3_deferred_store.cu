@@ -9,7 +9,7 @@
 //
 //    A tile's place is computed in its first step, while the tensor cores work: divisions take long.
 //
-// Changed:  half of the sums are stored during the next tile; its first step computes its place.
+// Changed:  store half of each tile's accumulators during the next tile's main loop.
 #include "common/aligned_rows.h"
 #include "common/ptx/hopper.cuh"
 #include "common/stage.h"
