@@ -22,7 +22,7 @@ ELSEWHERE = (r"./test .*-R |./run (--)?all |./run (book|plot)$|./run (roofline|t
 
 def without_code(text):
     """Blocks of code say nothing of links and headings."""
-    return re.sub(r"(?m)^    .*$|`[^`\n]*`", "", text)
+    return re.sub(r"(?ms)^ *```\w.*?^ *```$|^    [^\n]*$|`[^`\n]*`", "", text)
 
 
 def anchors(text):

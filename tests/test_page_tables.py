@@ -1,6 +1,6 @@
-"""The figures of the pages are those of the committed CSVs: tables and pictures are what ./run plot and
-tools/counters.py make of them, another figure changes them, a bad CSV or page gives one line and leaves everything as
-it was."""
+"""The figures of the pages are those of the committed CSVs, and the quoted lines those of the sources: tables, quotes
+and pictures are what ./run plot and tools/counters.py make of them, another figure or line changes them, a bad CSV or
+page gives one line and leaves everything as it was."""
 import pathlib
 import re
 import shutil
@@ -11,6 +11,7 @@ import ablation
 import counters
 from book import pictures, plot, tables
 from book.measured import Results
+from results import Wrong
 from support import BUILD, ROOT, program
 
 RESULTS = ROOT / "docs/results/h200"
@@ -28,7 +29,7 @@ FILLS = {("03_shared_blocking", "shared_store_wavefronts"): 0.08, ("04_unroll", 
 
 
 def test_all_is_what_plot_writes(monkeypatch):
-    """Tables, the lists of the articles, pictures; and no picture is an older one's."""
+    """Tables, quotes, the lists of the articles, pictures; and no picture is an older one's."""
     written = {}
     monkeypatch.setattr(plot, "write_whole", lambda *files: written.update(files))
     assert plot.write(RESULTS, ROOT) == 0 and {*RESULTS.glob("*.svg"), *pictures.drawn()} <= {*written}
@@ -143,3 +144,91 @@ def test_a_new_chapter_gets_a_row(tmp_path):
     (tmp_path / "README.md").write_text("<!-- ladder -->\n<!-- /ladder -->\n")
     page, = tables.pages(RESULTS, tmp_path).values()
     assert re.search(r"(?m)^\| \[04_unroll\]\(04_unroll/README.md\) \| \w.* \| [\d.]+ \| [\d.]+ \| ", page)
+
+
+KERNEL = """\
+// The header: C[1] = 1
+__global__ void first(float* C) {
+#pragma unroll
+    for (int i = 0; i < 2; ++i) {
+        C[i] = 0;
+
+        __syncthreads();
+    }
+    if (C[0]) {
+        C[1] = 1;
+    } else {
+        C[1] = 2;
+    }
+}
+
+__global__ void second(float* C) {
+    C[0] = 0;
+    __syncthreads();
+}
+"""
+
+
+def quote(folder, marker, kernel=KERNEL):
+    """The lines of code that a page then has."""
+    (folder / "kernel.cu").write_text(kernel)
+    (folder / "docs").mkdir(exist_ok=True)
+    (folder / "docs/page.md").write_text(f"Before\n\n<!-- {marker} -->\nold\n<!-- /code -->\n\nAfter\n")
+    (folder / "README.md").write_text("# None\n")
+    text = tables.pages(RESULTS, folder)[folder / "docs/page.md"]
+    begin, code, end = re.split(r"```(?:cuda)?\n", text)
+    assert begin == f"Before\n\n<!-- {marker} -->\n[kernel.cu](../kernel.cu)\n", "a link to the source"
+    assert end == "<!-- /code -->\n\nAfter\n"
+    return code.splitlines()
+
+
+@pytest.mark.parametrize("marker, lines", [
+    ('from "C[1] = 1"', "10"), ('from "void second("', "16-19"), ('from "if (C[0])"', "9-13"),
+    ('from "#pragma unroll"', "3-8"), ('in "void second(" from "__syncthreads"', "18"),
+    ('in "void first(" from "C[i] = 0" to "}"', "5-8"), ('from "C[i] = 0" from "if (C[0]) {" to "1;"', "5 9-10"),
+    ('from "void second("\n     to "C[0] = 0"\n     from "__syncthreads"', "16-17 18")])
+def test_quoted_lines(marker, lines, tmp_path):
+    """Which, by their numbers in the kernel. What lies between two pieces stands as "..."."""
+    quoted = [line.strip() for line in quote(tmp_path, f"code kernel.cu {marker}")]
+    wanted, kernel, last = [], KERNEL.splitlines(), None
+    for piece in lines.split():
+        first, end = int(piece.split("-")[0]), int(piece.split("-")[-1])
+        wanted += ["..."] * (last is not None and first > last + 1)
+        wanted += [line.strip() for line in kernel[first - 1 : end]]
+        last = end
+    assert quoted == wanted
+
+
+def test_a_quote_keeps_its_indents(tmp_path):
+    assert quote(tmp_path, 'code kernel.cu from "#pragma unroll"')[:3] == [
+        "#pragma unroll", "for (int i = 0; i < 2; ++i) {", "    C[i] = 0;"]
+
+
+def test_another_line_in_a_source_changes_the_page(tmp_path):
+    marker = 'code kernel.cu from "void second("'
+    assert quote(tmp_path, marker, KERNEL.replace("C[0] = 0;", "C[0] = 7;")) != quote(tmp_path, marker)
+
+
+@pytest.mark.parametrize("marker, said", [
+    ("code", "takes code FILE"), ("code kernel.cu", "takes code FILE"), ('code kernel.cu "first"', "takes code FILE"),
+    ('code other.cu from "a"', "other.cu is no file"), ('code README.md from "None"', "README.md is no file"),
+    ('code kernel.cu from "third"', 'no line of the file has "third"'),
+    ('code kernel.cu from "C[i]" to "third"', 'from "C[i]" on has "third"'),
+    ('code kernel.cu from "__syncthreads"', "lines 7, 18 of the file"),
+    ('code kernel.cu in "void" from "C[i]"', "lines 2, 16 of the file"),
+    ('code kernel.cu in "void second(" from "C[i]"', 'of "void second(" has "C[i]"'),
+    ('code kernel.cu from "if (C[0])" from "C[i]"', "below the piece before")])
+def test_a_quote_that_names_no_place_is_refused(marker, said, tmp_path):
+    with pytest.raises(Wrong) as wrong:
+        quote(tmp_path, marker)
+    assert said in str(wrong.value) and "page.md" in str(wrong.value) and f"<!-- {marker} -->" in str(wrong.value)
+
+
+def test_a_quote_has_20_lines_at_most(tmp_path):
+    def of_second(lines):
+        kernel = KERNEL.replace("    C[0] = 0;\n", "    C[0] = 0;\n" * (lines - 3))
+        return quote(tmp_path, 'code kernel.cu from "void second("', kernel)
+
+    assert len(of_second(20)) == 20
+    with pytest.raises(Wrong, match="21 lines"):
+        of_second(21)

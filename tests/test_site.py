@@ -109,6 +109,26 @@ def test_a_diff(book, chromium):  # noqa: F811
     chromium.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
 
 
+def test_quoted_lines(book, chromium):  # noqa: F811
+    """In every language they stand highlighted below links to the source and to what its step changes. They can be
+    read in light and in dark."""
+    marker = re.compile(r"<!-- code (\S+\.cu) [^\n]*-->\n(?:[^`\n]*\n)*?[^\n]*`./run diff (\S+)`\n```")
+    lesson, (file, words) = next((page, found.groups()) for page in sorted(ROOT.glob("[0-9][0-9]_*/README.md"))
+                                 if (found := marker.search(page.read_text())))
+    for language in ("en", "ja"):
+        show(chromium, book / language / lesson.parent.name / "index.html")
+        links = ask(chromium, "[...document.querySelectorAll('p.source a')].map(each => each.getAttribute('href'))")
+        wanted = [f"../../tree/{file}.html", f"../../tree/diff/{words.replace('/', '.')}.html"]
+        assert links[:2] == wanted, language
+        assert ask(chromium, "document.querySelectorAll('p.source + div .k, p.source + div .kt').length") > 0
+    for scheme in ("light", "dark"):
+        features = [{"name": "prefers-color-scheme", "value": scheme}]
+        chromium.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
+        show(chromium, book / "en" / lesson.parent.name / "index.html")
+        assert ask(chromium, PALE.replace("body *", "p.source + div *")) == [], scheme
+    chromium.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
+
+
 def laid_out(page):
     """What stands on a page, for another one of its style: with whole addresses, and without frames and scripts."""
     shown = re.search(r'(?s)<div class="page">.*(?=<script)', page.read_text())[0]

@@ -48,7 +48,7 @@ Writes its CSVs, a description of the machine and a log to FOLDER (a new one, re
     "compare": ("./run compare FOLDER FOLDER", "compare the CSVs of two such folders", "Runs nothing."),
     "plot": ("./run plot [FOLDER]", "draw the CSVs in FOLDER", """\
 Without FOLDER it draws those in docs/results/h200 and the pictures of the chapters that show figures, docs/pictures,
-and writes the tables of the READMEs."""),
+and writes the tables of the READMEs and the lines of code that they quote."""),
     "translate": ("./run translate", "make the pages in Japanese and Chinese", """\
 Makes each translated page of the English page and of its catalogue in docs/po/, and lists what waits for a
 translator."""),

@@ -113,14 +113,13 @@ LISTS = {made.__name__: made for made in (claims, verdicts, corrected)}
 
 
 def pages():
-    """{page: its text} of those that have lists, anchors of claims or links to them. Raises Wrong."""
-    found = rows()
+    """{page: its text} of those with lists, anchors of claims, links to them or lines of sources. Raises Wrong."""
+    found, index = rows(), FOLDER / "README.md"
     texts = {
         path: filled(path, lambda name, old: "\n".join(LISTS[name](found)) + "\n")
-        for path in (FOLDER / "claims.md", FOLDER / "corrected.md")
+        for path in FOLDER.glob("*.md")
     }
     for path in articles():
-        texts[path] = ANCHOR.sub(r'- <a id="c\1"></a>**\1** · ', path.read_text())
-    index = FOLDER / "README.md"
-    texts[index] = CLAIM_LINK.sub(r"[\1](\3#c\2)", index.read_text())
+        texts[path] = ANCHOR.sub(r'- <a id="c\1"></a>**\1** · ', texts[path])
+    texts[index] = CLAIM_LINK.sub(r"[\1](\3#c\2)", texts[index])
     return texts

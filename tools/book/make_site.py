@@ -48,7 +48,7 @@ WORDS = {
 # Words of the glossary that mean something else in most sentences: nothing is explained there.
 ORDINARY = set("host device stage step guard harness request peak ブロック ステージ ステップ 積和 加载 步骤 阶段".split())
 UNEXPLAINED = nodes.title, nodes.literal, nodes.literal_block, nodes.reference, nodes.table, nodes.raw
-COMMAND = r"\./run (view|diff)((?: \d\d(?:/\d)?)+)(?: --caption (\d+))?"
+COMMAND = r"\./run (view|diff)((?: \d\d(?:/\w+)?)+)(?: --caption (\d+))?"
 
 
 class Search(SearchLanguage):
@@ -207,6 +207,8 @@ class Book:
                 section.insert(below, figure(to, title, alone, ' id="view"', ' name="view"'))
         for block in doctree.findall(nodes.literal_block):
             block["classes"] += broken(block.astext())
+            if block.get("language", "none") != "none":  # lines of a source, below a link to it
+                block.parent[block.parent.index(block) - 1]["classes"].append("source")
         if re.match(r"\d\d_|docs/primer", name):
             self.explain(doctree, set())
 
@@ -333,6 +335,7 @@ class Book:
             "myst_all_links_external": True,
             "suppress_warnings": ["myst.header"],
             "highlight_language": "none",
+            "pygments_style": shared_pages.STYLES["light"],
             "html_theme": "furo",
             "html_title": title,
             "html_search_language": "book",
@@ -365,7 +368,9 @@ class Book:
                 staged.parent.mkdir(parents=True, exist_ok=True)
                 staged.write_text(self.staged(page))
             out, trees = str(self.out / self.language), f"{folder}/trees"
-            app = Sphinx(f"{folder}/pages", None, out, trees, "html", options, status=None, warning=sys.stderr)
+            # Furo finds this one in a file alone.
+            pathlib.Path(folder, "conf.py").write_text(f"pygments_dark_style = '{shared_pages.STYLES['dark']}'\n")
+            app = Sphinx(f"{folder}/pages", folder, out, trees, "html", options, status=None, warning=sys.stderr)
             app.connect("doctree-read", self.read, priority=1)
             app.connect("html-page-context", self.speak)
             app.build()

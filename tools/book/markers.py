@@ -1,8 +1,14 @@
-"""What stands on a page between <!-- NAME --> and <!-- /NAME -->, and how a table is written there."""
+"""What stands on a page between <!-- NAME --> and <!-- /NAME -->, and how a table is written there. Between
+<!-- code ... --> and <!-- /code --> stand lines of a source, whose place the marker names (quotes.py)."""
 import re
 import textwrap
 
+from book.quotes import quoted
+from programs import ROOT
 from results import Wrong
+
+# A block: its margin, its name, and of code the words that follow.
+BLOCK = r"(?ms)^( *)<!-- (\w+)((?<=code)\s(?:(?!-->).)*?)? -->\n(.*?)^\1<!-- /\2 -->\n"
 
 
 class Head(str):
@@ -32,17 +38,18 @@ def with_rows(block, rows):
     return "".join([*lines[:at], *(textwrap.indent(row, "    ") + "\n" for row in rows), *below])
 
 
-def filled(page, made):
-    """The page's text with what made(name, what stands there) returns between each pair of markers. Raises Wrong."""
+def filled(page, made, root=ROOT):
+    """The page's text with what made(name, what stands there) returns between each pair of markers, or with the lines
+    of a source. Raises Wrong."""
 
-    def with_table(block):
-        margin, name, old = block.groups()
-        table = textwrap.indent(made(name, re.sub(f"(?m)^{margin}", "", old)), margin)
-        return f"{margin}<!-- {name} -->\n{table}{margin}<!-- /{name} -->\n"
+    def with_new(block):
+        margin, name, words, old = block.groups()
+        new = quoted(words or "", page, root) if name == "code" else made(name, re.sub(f"(?m)^{margin}", "", old))
+        begin = block[0].partition(" -->\n")[0]
+        return f"{begin} -->\n{textwrap.indent(new, margin)}{margin}<!-- /{name} -->\n"
 
-    text, blocks = re.subn(
-        r"(?ms)^( *)<!-- (\w+) -->\n(.*?)^\1<!-- /\2 -->\n", with_table, page.read_text(errors="replace")
-    )
-    if 2 * blocks != len(marks := re.findall(r"<!-- /?\w+ -->", text)):
-        raise Wrong(f"{page}: takes each table between '<!-- NAME -->' and '<!-- /NAME -->', and has {' '.join(marks)}")
+    text, blocks = re.subn(BLOCK, with_new, page.read_text(errors="replace"))
+    if 2 * blocks != len(marks := re.findall(r"(?m)^ *(<!-- (?:/?\w+ -->|code\s))", text)):
+        marks = " ".join(" ".join(marks).split())
+        raise Wrong(f"{page}: takes each table between '<!-- NAME -->' and '<!-- /NAME -->', and has {marks}")
     return text

@@ -14,6 +14,7 @@ from programs import ROOT
 from results import Wrong
 
 THEME = ROOT / "tools/book/theme"
+STYLES = {"light": "default", "dark": "github-dark"}  # of Pygments
 # Where Pygments thinks of other languages.
 LEXERS = {".cl": "c", ".cuh": "cuda", ".h": "cpp", ".inc": "cpp", ".ipynb": "json"}
 
@@ -66,7 +67,7 @@ def write(out, shared):
     """Writes them below the folder `out`. shared: {place: a file or folder of the tree, or the words of ./run diff}."""
     shared = {**{f"tree/{file.relative_to(ROOT)}.html": file for file in programs.steps()}, **shared}
     (out / "tree").mkdir(exist_ok=True)
-    for name, style in (("light", "default"), ("dark", "github-dark")):
+    for name, style in STYLES.items():
         (out / f"tree/{name}.css").write_text(formatters.HtmlFormatter(style=style).get_style_defs())
     template = (THEME / "code.html").read_text()
     for to, source in shared.items():

@@ -415,6 +415,7 @@ ALIKE = {
     "fp32_shapes": (at_drawn_shapes, "fp32"),
     "h100_fp32_shapes": (at_drawn_shapes, "../h100/fp32"),
 }
+PLACES = ("README.*", "[0-9][0-9]_*/*.md", "docs/*.md", "emulator/*.md")
 NAMES_OF_TABLES = {*TABLES, *CHAPTER_TABLES, *ALIKE}
 
 
@@ -442,9 +443,9 @@ def roofs(root):
 
 
 def pages(folder, root):
-    """{page: its text} of all that have tables of `folder`, or ways to others. Raises Wrong."""
+    """{page: its text} of all that may have tables of `folder`, lines of sources, or ways to others. Raises Wrong."""
     results, texts, last = Results(folder), {}, ways(sorted(root.glob("[0-9][0-9]_*/README.md")))
-    for page in english([*root.glob("README.*"), *root.glob("[0-9][0-9]_*/*.md")]):
+    for page in english([path for place in PLACES for path in root.glob(place)]):
         is_new = (page.parent / "matmul.cu").exists() and page.parent.name not in results.stages()  # without figures
 
         def made(name, old):
@@ -455,7 +456,9 @@ def pages(folder, root):
             except (LookupError, TypeError, ValueError) as wrong:
                 raise Wrong(f"{page}: the table '{name}' lacks a figure: {wrong}")
 
-        texts[page] = re.sub(r"\n(Back|Next): [^\n]*(\n[^\n]+)?\n\Z", lambda _: f"\n{last[page]}", filled(page, made))
+        texts[page] = filled(page, made, root)
+        if page in last:
+            texts[page] = re.sub(r"\n(Back|Next): [^\n]*(\n[^\n]+)?\n\Z", lambda _: f"\n{last[page]}", texts[page])
     if (root / "docs/toys").exists():
         texts[root / "docs/toys/limits.js"] = roofs(root)
     return texts

@@ -2,8 +2,8 @@
 brings these up to date, and lists what waits for a translator.
 
 po4a finds the paragraphs, merges and writes. prepared() gives it a page with a paragraph a line, and without all that
-is not to be translated: the margins of lists and rows, and the blocks between markers. Those are the English page's,
-with their words looked up in docs/po/ja/tables.po.
+is not to be translated: the margins of lists and rows, and the blocks between markers. Those are the English page's;
+the words of tables are looked up in docs/po/ja/tables.po.
 """
 import collections
 import os
@@ -17,6 +17,7 @@ import tempfile
 import polib
 
 import view
+from book.markers import BLOCK
 from book.pages import TABLES, headings, linked, other_languages, sources, translation, ways
 from languages import LANGUAGES
 from programs import ROOT
@@ -24,7 +25,6 @@ from results import Wrong, write_whole
 
 # Before a paragraph whose translation is older, or missing.
 MARKS = {"ja": "*(訳が古いため英語のまま)*", "zh": "*(译文过时故保留英文)*"}
-BLOCK = r"(?ms)^( *)<!-- (\w+) -->\n.*?^\1<!-- /\2 -->\n"
 FOOTER = r"\n[^\n]+: \[\d\d · [^\n]*(?:\n[^\n]+)?\n\Z"
 NAMES = "|".join(LANGUAGES.values())
 WAYS = rf"^(?:\[(?:{NAMES})\]\([\w.]+\)(?: · )?)+\n\n"  # to the other languages, below the heading
@@ -84,6 +84,11 @@ def is_code(text):
 
 def has_words(text):
     return bool(re.search("[A-Za-z]{2}", re.sub(NO_WORDS, "", text)))
+
+
+def has_cells(block):
+    """Of what prepared() keeps: is it a table, or the ways to the neighbours? Code is not translated."""
+    return (block.count("\n") > 1 or ": [" in block) and not re.match(r" *<!-- code\s", block)
 
 
 def cells(block):
@@ -208,7 +213,7 @@ def made(root, language):
         for file, page in pages.items():
             text, kept[file.stem] = prepared(page.read_text())
             (folder / f"{file.stem}.md").write_text(text)
-        blocks = [block for each in kept.values() for block in each if block.count("\n") > 1 or ": [" in block]
+        blocks = [block for each in kept.values() for block in each if has_cells(block)]
         words = dict.fromkeys(template(cell)[0] for block in blocks for cell in cells(block)[1::2] if has_words(cell))
         words.update(dict.fromkeys(view.sayings(root)))
         (folder / f"{TABLES}.md").write_text("\n\n".join(words) + "\n")
