@@ -43,9 +43,9 @@ public:
         multiply(dgemm_, s, A, B, C);
     }
 
-    // OPENBLAS_NUM_THREADS in the environment sets how many; else one for each core.
+    // The variable OPENBLAS_NUM_THREADS sets their number, which is otherwise one for each core.
     int threads() const { return threads_(); }
-    // Version, kind of core.
+    // The version of the library, and the kind of core that it chose.
     std::string config() const { return config_(); }
 
     // "Intel(R) Xeon(R) Processor, 2 threads, OpenBLAS 0.3.21 ... SkylakeX MAX_THREADS=64"

@@ -11,7 +11,7 @@
 
 constexpr int kSharedWords = 4096;  // 16 KiB
 
-// One thread. L1 is empty at the start of every launch, so it is warmed up here.
+// Run by one thread. L1 is empty at the start of every launch, so the kernel warms it up.
 __global__ void chase(const Line* at, int warm_up, int steps, Timed<const Line*>* result) {
     for (int i = 0; i < warm_up; ++i) at = load_global(&at->next);
     const long long begin = clock64();
@@ -20,7 +20,7 @@ __global__ void chase(const Line* at, int warm_up, int steps, Timed<const Line*>
     *result = {at, end - begin};
 }
 
-// The same in shared memory. `next` are offsets in bytes.
+// The same chase in shared memory, where `next` holds offsets in bytes.
 __global__ void chase_shared(const uint32_t* next, int steps, Timed<uint32_t>* result) {
     __shared__ uint32_t shared[kSharedWords];
     for (int i = 0; i < kSharedWords; ++i) shared[i] = next[i];
@@ -32,8 +32,7 @@ __global__ void chase_shared(const uint32_t* next, int steps, Timed<uint32_t>* r
     *result = {at, end - begin};
 }
 
-// A way through `count` elements in random order that comes back to where it began: Sattolo's
-// algorithm.
+// Returns a random order of `count` elements that is one cycle, made by Sattolo's algorithm.
 std::vector<uint32_t> random_cycle(uint32_t count) {
     std::vector<uint32_t> next(count);
     for (uint32_t i = 0; i < count; ++i) next[i] = i;
@@ -42,8 +41,8 @@ std::vector<uint32_t> random_cycle(uint32_t count) {
     return next;
 }
 
-// The elements in the order in which they are visited from 0 on. Throws Failure unless it is every
-// one, once.
+// Returns the elements in the order in which they are visited from 0 on. Throws Failure unless each
+// is visited once.
 std::vector<uint32_t> visits(const std::vector<uint32_t>& next) {
     std::vector<uint32_t> visited;
     visited.reserve(next.size());

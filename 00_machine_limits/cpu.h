@@ -4,7 +4,7 @@
 #include <fstream>
 #include <string>
 
-// "Intel(R) Xeon(R) Processor", "unknown" where /proc/cpuinfo doesn't tell.
+// "Intel(R) Xeon(R) Processor", or "unknown" where /proc/cpuinfo has no name.
 inline std::string cpu_model() {
     std::ifstream file("/proc/cpuinfo");
     for (std::string line; std::getline(file, line);) {

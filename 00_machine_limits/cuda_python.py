@@ -2,8 +2,8 @@
 
 Each run copies A and B with CuPy, launches the kernel of transfer_kernel.cuh with cuda.core, copies C back, does the
 same product with NumPy and compares the two. As in the article CuPy copies on one stream and the kernel runs on
-another, which nobody tells to wait. Then the same again on one stream. Device memory holds NaN before, so a kernel that
-does not wait for its operands is seen.
+another, and neither waits for the other. Then the same is done again on one stream. Device memory holds NaN before, so
+that a kernel which does not wait for its operands is seen.
 
 Examples:    python3 00_machine_limits/cuda_python.py
              python3 00_machine_limits/cuda_python.py --overflow

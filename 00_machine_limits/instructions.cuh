@@ -1,4 +1,4 @@
-// The instructions whose latency is measured: a step of a chain of each, for the GPU and for the
+// The instructions whose latency is measured. Each has a step of its chain, for the GPU and for the
 // host.
 #pragma once
 
@@ -8,9 +8,9 @@
 #include <cstdint>
 
 // Below, step number i sets x to what the next step needs, so that none can start before the one
-// before has finished. It is one instruction on sm_75, sm_80 and sm_90 as nvcc 13.0 compiles it,
-// seen in the machine code (MULTIPLY64: four). The operands x, y and z are such that no two
-// neighbouring steps give the same x. kVolta, kPascal: the article's cycles; "-": it does not say.
+// before has finished. A step is one instruction on sm_75, sm_80 and sm_90, as the machine code of
+// nvcc 13.0 shows (four for MULTIPLY64). The operands x, y and z are such that no two neighbouring
+// steps give the same x. kVolta and kPascal are the article's cycles, or "-" where it gives none.
 struct Ffma {
     using T = float;
     static constexpr const char *kName = "FFMA", *kVolta = "4", *kPascal = "6";
@@ -27,9 +27,9 @@ struct Fadd {
     __host__ __device__ static void step(T& x, T& y, T, int) { x += y; }
 };
 
-// Fibonacci's numbers, and z. Of x + y + y + ... a compiler makes x + n * y; here every sum is used
-// twice and stays as it is. With two operands ptxas makes every other addition an IMAD. The copies
-// are no instructions once the loop is unrolled.
+// The chain computes Fibonacci's numbers, plus z. A compiler would turn x + y + y + ... into x + n
+// * y, but here every sum is used twice and stays as it is. With two operands ptxas makes every
+// other addition an IMAD. The copies are no instructions once the loop is unrolled.
 struct Iadd {
     using T = uint32_t;
     static constexpr const char *kName = "IADD3", *kVolta = "4", *kPascal = "6";
@@ -50,8 +50,8 @@ struct Imad {
     __host__ __device__ static void step(T& x, T& y, T z, int) { x = x * y + z; }
 };
 
-// As Iadd. No GPU has it as one instruction: IMAD.WIDE.U32, two IMAD and an IADD3. Products of odd
-// numbers never become 0.
+// A product of 64 bits. No GPU has an instruction for it: ptxas makes an IMAD.WIDE.U32, two IMAD
+// and an IADD3. Products of odd numbers never become 0.
 struct Multiply64 {
     using T = uint64_t;
     static constexpr const char *kName = "MULTIPLY64", *kVolta = "-", *kPascal = "-";
@@ -72,8 +72,8 @@ struct Dfma {
     __host__ __device__ static void step(T& x, T& y, T z, int) { x = fma(x, y, z); }
 };
 
-// y's lower half for both: without that ptxas takes HFMA2 and HFMA2.MMA in turns, two units of
-// sm_80 and sm_90.
+// Both halves are multiplied by y's lower half. Otherwise ptxas takes HFMA2 and HFMA2.MMA in turns,
+// which are two units of sm_80 and sm_90.
 struct Hfma2 {
     using T = half2;
     static constexpr const char *kName = "HFMA2", *kVolta = "-", *kPascal = "-";
@@ -92,14 +92,14 @@ struct Hfma2 {
     }
 };
 
-// The special function unit: MUFU.EX2 and MUFU.LG2 in turns, from x to 2^x and back. (Of two
-// reciprocals ptxas makes none.)
+// The special function unit takes x to 2^x by MUFU.EX2 and back by MUFU.LG2, in turns. (ptxas
+// removes a pair of reciprocals.)
 struct Mufu {
     using T = float;
     static constexpr const char *kName = "MUFU", *kVolta = "-", *kPascal = "-";
     static constexpr int kOperands = 1;
     static constexpr double kX = 0.7, kY = 0, kZ = 0;
-    // Of x for each step. Source: PTX ISA: ex2.approx.ftz.f32 errs by 2^-22 of the result,
+    // The error of x in each step. Source: PTX ISA: ex2.approx.ftz.f32 errs by 2^-22 of the result,
     // lg2.approx.ftz.f32 by 2^-22 between 0.5 and 2: that makes (1 / ln 2 + 1) 2^-22 for both
     // steps.
     static constexpr double kError = 1.25 / (1 << 22);

@@ -56,7 +56,7 @@ public:
     }
     int count() const { return int(visited_.size()); }
 
-    // Cycles per load, of `steps` after `warm_up`.
+    // Returns the cycles per load of `steps` loads, after `warm_up` others.
     float walk(int warm_up, int steps) {
         const Line* from = lines_ + visited_[at_];
         at_ = (at_ + warm_up + steps) % visited_.size();
@@ -76,7 +76,7 @@ private:
     size_t at_ = 0;
 };
 
-// Cycles per load.
+// Returns the cycles per load of a chase through shared memory.
 float walk_shared(int steps) {
     const char* what = "chase in shared memory";
     std::vector<uint32_t> next = random_cycle(kSharedWords);
@@ -103,7 +103,8 @@ double number_of(T x) {
     else return __low2float(x);
 }
 
-// Cycles per step of a chain. It must end as on the host: bit by bit, or MUFU within its error.
+// Returns the cycles per step of a chain. The chain must end as it does on the host: bit by bit, or
+// for MUFU within its error.
 template <class Op, class T = typename Op::T>
 float run_chain(int rounds) {
     const std::vector<T> operands = {value_of<T>(Op::kX), value_of<T>(Op::kY), value_of<T>(Op::kZ)};
@@ -131,7 +132,7 @@ float run_chain(int rounds) {
     return float(result.cycles) / steps;
 }
 
-// Cycles that L1 takes for one load by one warp, with all warps of a block loading.
+// Returns the cycles that L1 takes for one load by one warp while all warps of a block load.
 template <class Load>
 float run_l1(const std::vector<uint32_t>& words, int passes) {
     const std::string what = format("%zu-byte loads from L1", sizeof(Load));
@@ -180,7 +181,7 @@ constexpr int kSteps = 8192;
 constexpr int kRounds = 32;  // a timed chain: 32 x 256 steps
 constexpr int kPasses = 256;  // of the timed reading of L1
 
-// Times, and writes a row for each thing timed.
+// Times the loads and the instructions, and writes a row for each.
 struct Timing {
     GpuTimer& timer;
     int repeat;
@@ -201,10 +202,10 @@ struct Timing {
         report.save();
     }
 
-    // A curve over working sets, and the three rows that are read from it: L1 within 32 KiB; L2 at
-    // the largest power of two that is no more than a quarter of it (L1 may still hold a few lines
-    // of that set; where L2 is in two parts, the figure is the mean of the near and the far one);
-    // the device's memory at 1 GiB, where address translation (TLB misses) adds to it.
+    // Measures a curve over working sets. Three of its points get rows of their own: L1 at 32 KiB;
+    // L2 at the largest power of two that is no more than a quarter of it (L1 may still hold a few
+    // lines of that set, and where L2 is in two parts, the figure is the mean of the near and the
+    // far one); device memory at 1 GiB, where address translation (TLB misses) adds to the latency.
     void time_loads(Line* lines) {
         size_t l2_hit_bytes = kL1HitBytes;
         while (2 * l2_hit_bytes <= timer.l2_bytes / 4) l2_hit_bytes *= 2;
@@ -215,8 +216,9 @@ struct Timing {
         for (auto& [bytes, cycles] : curve) {
             progress(format("%zu KiB ...", bytes >> 10));
             Chase chase(bytes, lines);
-            // Once through the set, for L2; of a larger set so much that L2 then holds the lines
-            // that were just visited, which come last again.
+            // The warm-up goes through the set once, so that L2 holds it. Of a set larger than L2
+            // it visits so many lines that L2 then holds those visited last, which the chase
+            // reaches last.
             chase.walk(0, int(std::min<size_t>(bytes, timer.l2_bytes * 3 / 2) / sizeof(Line)));
             cycles = repeated([&] { return chase.walk(std::min(chase.count(), kSteps), kSteps); });
             progress("");
@@ -229,7 +231,7 @@ struct Timing {
             repeated([] { return walk_shared(kSteps); }));
     }
 
-    // By clock64() of the SM that reads: events would time the launch, too, in milliseconds.
+    // The SM that reads takes the time by clock64(), because events would time the launch, too.
     template <class Load>
     void time_l1(const std::vector<uint32_t>& words, const char* volta) {
         const auto cycles = repeated([&] { return run_l1<Load>(words, kPasses); });
@@ -249,13 +251,13 @@ struct Timing {
         return all;
     }
 
-    // cycles: per load, warp's load or instruction. bytes: of the set, 0 if none. bytes_each: that
-    // a warp's load moves, 0 where a latency was timed.
+    // `cycles` are those of a load, of a warp's load or of an instruction. `bytes` is the size of
+    // the set, or 0. `bytes_each` is what a warp's load moves, or 0 where a latency was timed.
     void add(const char* what, const std::string& kind, size_t bytes,
              const std::vector<float>& cycles, int bytes_each = 0, const char* volta = "-",
              const char* pascal = "-") {
         const Times t = summarize(cycles);  // cycles, not milliseconds
-        // One multiprocessor at work does not lower the clock: a chain stands for what was timed.
+        // One busy SM does not lower the clock, so this chain stands for whatever was timed.
         const auto chained = [&] {
             chain<Ffma><<<1, 1>>>(operands.data(), kRounds, result.data());
         };

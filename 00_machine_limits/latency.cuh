@@ -1,5 +1,5 @@
-// The kernels of latency.cu that measure themselves: chains of instructions, and reading from L1.
-// And how such a kernel is launched.
+// The kernels of latency.cu that read their own clock, which are chains of instructions and reads
+// from L1, and the function that launches such a kernel.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -17,13 +17,13 @@ struct Timed {
     long long cycles;
 };
 
-// Launches, waits, and returns what each of `threads` threads left. global, shared: bytes loaded
-// from device and from shared memory (run_checked() in gpu_timer.h). Throws Failure.
+// Launches, waits, and returns what each of `threads` threads left. `global` and `shared` are the
+// bytes loaded from device and from shared memory (run_checked() in gpu_timer.h). Throws Failure.
 template <class T, class Launch>
 std::vector<Timed<T>> run(const std::string& what, double global, double shared, int threads,
                           Launch launch) {
     DeviceArray<Timed<T>> results_device(threads);
-    // Floats: NaN.
+    // As floats these bytes are NaN.
     check_cuda(cudaMemset(results_device.data(), 0xff, threads * sizeof(Timed<T>)), "cudaMemset");
     run_checked(what, {global, -1, shared}, [&] { launch(results_device.data()); });
     std::vector<Timed<T>> results;
@@ -31,14 +31,14 @@ std::vector<Timed<T>> run(const std::string& what, double global, double shared,
     return results;
 }
 
-// A chain's steps between two branches, whose cost is spread over them.
+// The steps of a chain between two branches, over which the cost of a branch is spread.
 constexpr int kUnrolled = 256;
 constexpr int kThreads = 1024;  // 32 warps read L1: while some wait, others load
 constexpr int kChunk = 32 * 1024;  // bytes that those read in a pass
 static_assert(kChunk % (kThreads * sizeof(uint4)) == 0, "every thread reads whole elements");
 
-// One thread. The first time the loop brings its instructions into their cache; the second time
-// counts. Nothing is subtracted.
+// Run by one thread. The first run of the loop brings its instructions into their cache, and the
+// second one is timed. Nothing is subtracted.
 template <class Op, class T = typename Op::T>
 __global__ void chain(const T* operands, int rounds, Timed<T>* result) {
     T x = operands[0], y{}, z{};
@@ -61,9 +61,9 @@ __global__ void chain(const T* operands, int rounds, Timed<T>* result) {
 __device__ uint32_t sum_of(uint32_t x) { return x; }
 __device__ uint32_t sum_of(const uint4& v) { return v.x + v.y + v.z + v.w; }
 
-// One block on one SM. `from` holds two chunks; each pass reads one. `chunk`, a chunk's elements,
-// and `mask`, both chunks' less 1, are constants, but come with the launch: otherwise the compiler
-// would load once and keep the values in registers.
+// Run by one block on one SM. `from` holds two chunks, of which each pass reads one. `chunk` is the
+// number of elements of a chunk, `mask` that of both less 1. These are constants, but they come
+// with the launch, because otherwise the compiler would load once and keep the values in registers.
 template <class Load>
 __global__ void read_l1(const Load* from, int chunk, int mask, int passes,
                         Timed<uint32_t>* results) {

@@ -32,7 +32,7 @@ struct Curve {
     std::string name;
     double peak;  // GFLOP/s, 0 if unknown
     std::function<void(Shape, uint32_t seed)> verify;  // throws Failure(kWrongResult)
-    // Gives what multiplies once; it owns its matrices.
+    // Returns a function that multiplies once, and owns its matrices.
     std::function<std::function<void()>(Shape, const std::vector<float>& A,
                                         const std::vector<float>& B)>
         prepare;
@@ -71,8 +71,8 @@ Curve curve(Cublas& cublas, const std::string& name, double peak, int bits, doub
 }
 
 std::vector<Curve> curves(Cublas& cublas, const GpuTimer& timer) {
-    // Source: NVIDIA's H100 whitepaper, H100 SXM5, whose multiprocessors and clocks the H200 has:
-    // FP64 on tensor cores, and TF32 without sparsity at 1.83 GHz.
+    // Source: NVIDIA's H100 whitepaper, H100 SXM5, whose SMs and clocks the H200 has: FP64 on
+    // tensor cores, and TF32 without sparsity at 1.83 GHz.
     const bool h200 = timer.gpu.full_name == "NVIDIA H200";
     const double fp64_peak = h200 ? 66900 : 0, tf32_peak = h200 ? 494700 : 0;
     const double fp32 = kFp32.unit_roundoff, tensor = kTensor.unit_roundoff;

@@ -12,9 +12,9 @@ struct alignas(128) Line {
 };
 static_assert(sizeof(Line) == 128, "a cache line");
 
-// Loads *from, which is in global memory, by a plain load, which L1 caches. Of a pointer that was
-// itself loaded the compiler knows no memory space: it would take the generic LD, which has to find
-// out. `volatile` keeps the load between two readings of the clock.
+// Loads *from, which is in global memory, by a plain load, which L1 caches. The compiler does not
+// know the memory space of a pointer that was itself loaded, and would take the generic LD, which
+// has to find out. `volatile` keeps the load between two readings of the clock.
 template <class T>
 __device__ T* load_global(T* const* from) {
 #ifdef __CUDA_ARCH__

@@ -25,7 +25,7 @@
 #include "common/roofline.h"
 #include "common/table.h"
 
-// Per multiprocessor.
+// Blocks per SM.
 constexpr int kFmaBlocks = 4, kMmaBlocks = kEmulated ? 1 : 2, kSharedBlocks = 4;
 constexpr int kL2Blocks = kEmulated ? 1 : 4;
 constexpr int kTurns = 5000;  // of a timed launch: some milliseconds, so its start doesn't count
@@ -37,7 +37,7 @@ T* as(DeviceArray<float>& array) {
 
 constexpr std::make_index_sequence<std::size(kSteps)> kAllSteps;
 
-// The launches of all kernels on the arrays, for a GPU with that many multiprocessors.
+// The launches of all kernels on the arrays, for a GPU with so many SMs.
 struct Works {
     Arrays& x;
     int multiprocessors;
@@ -48,7 +48,8 @@ struct Works {
     size_t mma_warps() const { return size_t(kMmaBlocks) * multiprocessors * kMmaThreads / 32; }
     size_t mma_results() const { return mma_warps() * kMma * kMma * kMatrix; }
 
-    // Chains in registers, which start from an element each. flop: of an instruction's lane.
+    // Chains in registers, each of which starts from an element. `flop` is that of one lane of an
+    // instruction.
     Work in_chains(const char* name, Limit limit, size_t element, double flop, int turns,
                    const std::function<void()>& launch) const {
         const int blocks = kFmaBlocks * multiprocessors;
@@ -198,7 +199,7 @@ size_t array_length(size_t l2_bytes) {
 void measure(const BenchmarkOptions& o, bool clock_only, Report& report) {
     GpuTimer timer(o.device);
     Arrays x(array_length(timer.l2_bytes), kFmaBlocks * timer.multiprocessors);
-    // Together half of what L2 holds.
+    // All blocks together read half of what L2 holds.
     const int l2_pieces = std::max(1, int(timer.l2_bytes / 2 / timer.multiprocessors / kL2Blocks /
                                           (kL2Loads * kThreads * sizeof(uint4))));
     const Works works = {x, timer.multiprocessors, kEmulated ? 1 : l2_pieces};

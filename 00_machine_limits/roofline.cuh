@@ -23,7 +23,8 @@ constexpr int kEdge = 16, kMatrix = kEdge * kEdge, kMma = 4;
 constexpr int kMmaUnroll = 4, kMmaThreads = 128;
 constexpr int kL2Loads = 8;  // of a thread, under way at the same time: 32 KiB of a block
 constexpr int kSharedQuads = 2048;  // uint4s in shared memory, 32 KiB
-// Of a turn of read_shared: loads, and in uint4s their distance, the different bases, their step.
+// A turn of read_shared has kLoads loads, kLoadStride uint4s apart. They begin at one of kBases
+// bases, which the turns go through in steps of kBaseStep.
 constexpr int kLoads = 16, kLoadStride = 80, kBases = 512, kBaseStep = 37;
 
 static_assert(4 * kSweepQuads == kChains, "the sweep has as many chains as fma_chains");
@@ -34,7 +35,7 @@ static_assert(kSharedQuads % kThreads == 0, "each thread brings as many");
 static_assert((kBases & (kBases - 1)) == 0 && kBaseStep % 2 == 1,
               "the bases wrap by a mask, and all occur");
 
-// A kernel that reads its own clock ends with this: an entry a block, until its last warp is done.
+// A kernel that reads its own clock ends with this, once all warps of the block are done.
 __device__ inline void report_elapsed(const Elapsed& begin, Elapsed* own) {
     __syncthreads();
     const Elapsed end = clock_now();
@@ -42,7 +43,8 @@ __device__ inline void report_elapsed(const Elapsed& begin, Elapsed* own) {
         own[blockIdx.x] = {end.cycles - begin.cycles, end.nanoseconds - begin.nanoseconds};
 }
 
-// One float4 a thread. On an H200 four of them, or blocks that stay, are slower: see notes.md.
+// Each thread copies one float4. On an H200 four a thread, or persistent blocks, are slower: see
+// notes.md.
 __global__ void __launch_bounds__(kThreads) copy(const float4* a, float4* c) {
     const size_t i = size_t(blockIdx.x) * kThreads + threadIdx.x;
     c[i] = a[i];
@@ -157,7 +159,7 @@ __global__ void __launch_bounds__(kMmaThreads)
 }
 
 // Each block reads `pieces` of its own, again and again: all blocks together less than L2 holds.
-// __ldcg asks L2 at once, because L1 would keep them.
+// __ldcg bypasses L1, which would keep them.
 __global__ void __launch_bounds__(kThreads)
     read_l2(int turns, int pieces, const uint4* a, unsigned* c) {
     a += size_t(blockIdx.x) * pieces * kL2Loads * kThreads + threadIdx.x;

@@ -21,8 +21,8 @@ struct Work {
     Traffic moved;
     double flop;
     std::function<void()> launch;
-    // Where the kernel reads its own clock: its blocks, and the instructions that each of a
-    // multiprocessor's four schedulers issues (of wgmma: the multiprocessor).
+    // Of a kernel that reads its own clock: its blocks, and the instructions that each of an SM's
+    // four schedulers issues (for wgmma those of the SM).
     int blocks = 0;
     double instructions = 0;
 

@@ -108,25 +108,25 @@ std::vector<Point> points(std::index_sequence<i...>) {
     return {{kSteps[i], sweep<kSteps[i]>}...};
 }
 
-// Two arrays, random floats that repeat themselves and what becomes of them, and the threads that
-// go through them.
+// Two arrays, the random floats of the sweep and its results, and the number of threads that go
+// through them.
 class Arrays {
 public:
-    // mib: of both arrays together.
+    // `mib` is the size of both arrays together.
     explicit Arrays(size_t mib)
         : count_((mib << 20) / 2 / sizeof(float) / kChunk * kChunk), period_(random_period(1)),
           a_(allocate()), c_(allocate()),
           points_(points(std::make_index_sequence<std::size(kSteps)>())) {
         float* a = a_.get();
-        // By the threads that will read and write it: a page lies in the memory near the one that
-        // touches it first.
+        // The threads that will read and write a chunk also fill it, because a page lies in the
+        // memory near the thread that touches it first.
         PARALLEL_FOR
         for (size_t first = 0; first < count_; first += kChunk)
             for (size_t i = first; i < first + kChunk; ++i) a[i] = period_[i % kPeriod];
         clear();
     }
     const std::vector<Point>& all() const { return points_; }
-    // Read and written by a sweep or a copy.
+    // The bytes that a sweep or a copy reads and writes.
     double bytes() const { return 2.0 * count_ * sizeof(float); }
     double flop(const Point& point) const { return 2.0 * point.steps * count_; }
     double fma_flop() const { return 2.0 * kPeakSteps * kPeakTurns * kBlock * threads_; }
@@ -227,7 +227,7 @@ void measure(long long mib, int repeat, bool verify_only, Report& report) {
             cache_mib());
     std::printf("limit: GFLOP/s, min(fp32_fma, copy x flop/byte), as measured here\n");
 
-    // gbs, gflops, limit: 0 where the row has none.
+    // `gbs`, `gflops` and `limit` are 0 where the row has none.
     const auto add = [&](const std::string& what, const std::string& intensity, double gbs,
                          double gflops, double limit, const Times& times) {
         report.add({{"what", what},

@@ -9,19 +9,20 @@
 #include "common/table.h"
 #include "common/timing.h"
 
-// Times works and reports them, a row each.
+// Times works, and reports a row for each.
 struct Timing {
     GpuTimer& timer;
     Arrays& x;
     int repeat;
     Report& report;
 
-    // Beside the vendor's figure. Returns GB/s or GFLOP/s.
+    // Reports a limit beside the vendor's figure. Returns GB/s or GFLOP/s.
     double limit(const Work& work) {
         return add(work, work.what, "-", timer.gpu.peak.*work.limit, work.of_memory(),
                    !work.of_memory());
     }
-    // A point of the sweep, beside the roof there. Returns how much of the roof was reached.
+    // Reports a point of the sweep beside the roof there. Returns the fraction of the roof that it
+    // reached.
     double point(const Work& work, int steps, double roof) {
         return add(work, "sweep", format("%g", flop_per_byte(steps)), roof, true, true) / roof;
     }
@@ -68,8 +69,8 @@ private:
     }
 };
 
-// Prints what each kernel reads of its own clock and what the probe beside it reads. Multiprocessors
-// differ by up to 1% among themselves, and more beside other programs.
+// Prints what each kernel reads of its own clock and what the probe beside it reads. SMs differ by
+// up to 1% among themselves, and more beside other programs.
 inline void compare_clocks(GpuTimer& timer, Arrays& x, const std::vector<Work>& works) {
     x.put_real_halves();
     for (const Work& work : works) {

@@ -28,7 +28,7 @@ inline double roof(double peak, double gbs, int steps) {
     return std::min(peak, gbs * flop_per_byte(steps));
 }
 
-// A table of limits. Of a CPU there are no clocks and no cycles.
+// The columns of a table of limits. That of a CPU has no clocks and no cycles.
 inline Columns limit_columns() {
     return {{"what", "what", -21},
             {"flop_per_byte", "flop/|byte", 7},

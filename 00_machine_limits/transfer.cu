@@ -51,8 +51,8 @@ void verify(Shape s) {
     });
 }
 
-// Milliseconds of the first launch of this process, in which CUDA loads the kernel: the article
-// times that one.
+// Returns the milliseconds of the first launch of this process, in which CUDA loads the kernel. The
+// article times that one.
 double first_launch_ms(int n) {
     const size_t count = size_t(n) * n;
     DeviceArray<float> A(count), B(count), C(count);
@@ -93,7 +93,7 @@ using Parts = std::array<double, kParts>;  // milliseconds
 
 // One product of n x n matrices from host memory to host memory, by the host's clock, as the
 // article has it: a pageable copy is partly the CPU's work, and the parts add up to what the caller
-// waits for. The kernel's part has the launch and the wait for its end.
+// waits for. The kernel's part has its launch and the wait for its end.
 Parts multiply_once(int n, const HostMatrices& host, DeviceMatrices& device) {
     const auto now = [] {
         check_cuda(cudaDeviceSynchronize(), "a copy or the kernel");
@@ -218,7 +218,7 @@ void time_all(const std::vector<Shape>& sizes, double first_ms, const BenchmarkO
             measure(n, "pageable", {A.data(), B.data(), C.data()}, A, B, o.repeat, timer));
         all.push_back(measure(n, "pinned", {a.data(), b.data(), c.data()}, A, B, o.repeat, timer));
         progress(format("N = %d: timing the CPU's BLAS", n));
-        // A large one takes the CPU a second: timed once, after one that is not counted.
+        // A large product takes the CPU a second. It is timed once, after one that is not counted.
         if (blas)
             all.end()[-2].cpu_ms = all.end()[-1].cpu_ms =
                 time_blas<float>(blas, n, A, B, n > 4096 ? 1 : o.repeat).median;

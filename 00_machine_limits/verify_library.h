@@ -15,7 +15,7 @@ constexpr Shape kRectangular = {37, 129, 65};
 // The exact check of larger products on the host would take longer than all else.
 constexpr int kVerifiedUpTo = 1024;
 
-// --sizes of square matrices.
+// The option --sizes, for square matrices.
 inline Option square_sizes(std::vector<Shape>& sizes, const std::string& usual) {
     const auto set = [&sizes](const std::string& value) {
         shape_list(sizes)(value);

@@ -1,7 +1,7 @@
 // 00_machine_limits/victims: which lines does L1 evict when more are loaded than it holds? One
 // thread loads lines in order, then times a second load of one of them: tens of cycles if L1 still
-// has the line, hundreds if it comes from L2. Each launch asks for one line only, because a line
-// that comes back evicts another. L1 is empty when the next launch begins.
+// has the line, hundreds if it comes from L2. Each launch times one line only, because a line that
+// comes back evicts another. L1 is empty when the next launch begins.
 //
 // Alone:    nvcc -O3 -std=c++17 -arch=native -I. 00_machine_limits/victims.cu common/*.cu common/*.cpp -o victims -lcublas
 // Articles: the Mynavi report on Volta: its L1 is not LRU, and of a set gives up the line that was
@@ -31,8 +31,8 @@ struct Visit {
 constexpr int kLinesPerKib = 1024 / sizeof(Line);
 constexpr int kMostLines = (kEmulated ? 8 : 512) * kLinesPerKib;
 
-// One thread. Every address comes from the load before it. *result: where the last load led, and
-// its cycles.
+// Run by one thread. Every address comes from the load before it. *result gets where the last load
+// led, and its cycles.
 __global__ void visit(const Line* lines, Visit v, int asked, Timed<const Line*>* result) {
     const Line* at = lines;
     for (int i = 0; i < v.loaded; ++i) at = load_global(&at->next);
@@ -49,7 +49,7 @@ __global__ void visit(const Line* lines, Visit v, int asked, Timed<const Line*>*
     *result = {at, end - begin};
 }
 
-// Cycles to load line `asked` after the visit.
+// Returns the cycles that a load of line `asked` takes after the visit.
 long long ask(const Line* lines, Visit v, int asked) {
     const std::string what =
         format("line %d, after %d, %d again and %d more", asked, v.loaded, v.again, v.more);
@@ -62,8 +62,8 @@ long long ask(const Line* lines, Visit v, int asked) {
     return result.cycles;
 }
 
-// Asks for every line, and writes how many are gone: a row for each quarter of those that were
-// loaded first, in the order of loading, and one for those that came later.
+// Loads every line, one a launch, and reports how many were gone: a row for each quarter of those
+// that were loaded first, in the order of loading, and one for those that came later.
 void find_victims(const Line* lines, Visit v, long long threshold, const GpuTimer& timer,
                   Report& report) {
     std::vector<int> gone(v.lines());
@@ -119,7 +119,7 @@ void measure(const BenchmarkOptions& o, Report& report) {
                 miss, (hit + miss) / 2);
     for (const int kib : {128, 192, 208, 224, 240, 256, 320, 448})
         find_victims(lines, {kib * kLinesPerKib, 0, 0}, (hit + miss) / 2, timer, report);
-    // Half of what fits, again: the oldest by loading are now the latest by use.
+    // Half of what fits is loaded again, so that the lines loaded first are now those used last.
     find_victims(lines, {192 * kLinesPerKib, 96 * kLinesPerKib, 96 * kLinesPerKib},
                  (hit + miss) / 2, timer, report);
     report.save();

@@ -21,7 +21,7 @@ inline bool has_wgmma() { return false; }
 inline void launch_wgmma_chains(int, int, const half*, const half*, float*, Elapsed*) {}
 #else
 
-// `rows` of 128 bytes from device memory, swizzled as wgmma wants them.
+// Copies `rows` rows of 128 bytes from device memory, swizzled as wgmma reads them.
 __device__ inline void bring_tile(uint4* shared, const half* from, int rows, int thread,
                                   int threads) {
     for (int i = thread; i < rows * 8; i += threads)
@@ -38,7 +38,8 @@ static __global__ void __launch_bounds__(128 * kWgGroups, 1)
     const size_t to = size_t(blockIdx.x) * kWgGroups + group;
     bring_tile(As[group], A + to * kWgM * kWgK, kWgM, thread, 128);
     bring_tile(Bs, B + size_t(blockIdx.x) * kWgN * kWgK, kWgN, threadIdx.x, 128 * kWgGroups);
-    // wgmma reads shared memory through another path (the async proxy), which must see the stores.
+    // wgmma reads shared memory by the async proxy, and the stores above must come before its
+    // reads.
     ptx::fence_proxy_async();
     __syncthreads();
     const uint64_t a = ptx::wgmma_descriptor(As[group], 128, 1024);

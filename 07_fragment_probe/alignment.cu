@@ -1,7 +1,8 @@
 // 07_fragment_probe/alignment: what becomes of a fragment loaded from, or stored to, memory that is
-// less aligned than the CUDA guide wants? It wants the pointer on 32 bytes, and rows 16 bytes or a
-// multiple of that apart. The emulator refuses all else; a GPU has to be asked. After a misaligned
-// access a process can no longer use the GPU, so every case runs in a process of its own.
+// less aligned than the CUDA guide requires? The guide requires a pointer on 32 bytes, and rows 16
+// bytes or a multiple of that apart. The emulator refuses all else, so that only a run on a GPU can
+// tell. After a misaligned access a process can no longer use the GPU, so every case runs in a
+// process of its own.
 //
 // Alone:    nvcc -O3 -std=c++17 -arch=native -I. 07_fragment_probe/alignment.cu common/*.cu common/*.cpp -o alignment -lcublas
 // Articles: "Tensorコアを使ってみた" wants a pointer on 128 bits, "Tensor Core加速CUDA矩阵计算" on 256.
@@ -40,7 +41,7 @@ __device__ T* at(Bytes* bytes, int offset) {
 }
 
 // One warp loads the matrix that begins at `offset`, from `bytes` or from a copy in shared memory.
-// x: 32 * num_elements values.
+// x gets 32 * num_elements values.
 template <class Fragment, class T>
 __global__ void load_from(const char* bytes, bool shared, int offset, unsigned ldm, float* x) {
     __shared__ alignas(128) char copy[kBytes];
@@ -85,7 +86,7 @@ std::vector<char> matrix_at(int offset, unsigned ldm) {
     return bytes;
 }
 
-// The result as text: all right, how many elements are wrong, or why the load failed.
+// Returns the result as text: all right, how many elements are wrong, or why the load failed.
 template <class T>
 std::string outcome(DeviceArray<T>& got_device, const std::vector<T>& expected) {
     const cudaError_t status = cudaDeviceSynchronize();

@@ -1,6 +1,6 @@
 // 07_fragment_probe/custom_load: load_matrix_sync against loads written by hand from the known
-// layout. First as the article timed them, with nothing using what was loaded: the compiler then
-// loads nothing. Then with every element used, at changing addresses.
+// layout. They are timed first as in the article, where nothing uses what was loaded, so that the
+// compiler loads nothing, and then with every element used, at changing addresses.
 //
 // Alone:    nvcc -O3 -std=c++17 -arch=native -I. 07_fragment_probe/custom_load.cu common/*.cu common/*.cpp -o 07_fragment_probe/custom_load -lcublas
 // Articles: "Tensorコアを使ってみた", the section on load_matrix_sync (91 us against 77670 us for 2^30 loads)
@@ -86,8 +86,8 @@ __global__ void load_unused(const half* matrices, int count) {
 
 // One warp loads `count` times and adds up all that it loads. It walks through all `mask` + 1
 // matrices in an order that the compiler can't foresee, because `factor` and `mask` come with the
-// launch. kAtOnce = 1: each load is used before the next begins. Otherwise the compiler issues
-// kAtOnce loads before the first use.
+// launch. With kAtOnce = 1 each load is used before the next one begins. Otherwise the compiler
+// issues kAtOnce loads before the first use.
 template <class Load, bool kShared, int kAtOnce>
 __global__ void load_used(const half* matrices, int count, unsigned factor, unsigned mask,
                           unsigned* sums) {
@@ -106,7 +106,7 @@ __global__ void load_used(const half* matrices, int count, unsigned factor, unsi
     sums[threadIdx.x] = sum;
 }
 
-// Times the loads; a row each.
+// Times the loads, and reports a row for each.
 class Timing {
 public:
     Timing(const half* matrices, GpuTimer& timer, int repeat, Report& report)

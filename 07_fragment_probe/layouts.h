@@ -112,7 +112,7 @@ inline Holders holders_of(const Dump& dump) {
 }
 
 // "each element is held 2 times: by lanes l, l^8". Throws Failure(kWrongResult) for elements that
-// nobody holds.
+// no lane holds.
 inline std::string describe_copies(const FragmentKind& kind, const Dump& dump) {
     const Holders holders = holders_of(dump);
     const size_t all = size_t(kind.rows()) * kind.cols();

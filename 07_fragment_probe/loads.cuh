@@ -41,8 +41,8 @@ struct Pairs {  // 4 loads of 4 bytes: x[i] and x[i + 1] are neighbours in a row
         }
     }
 };
-// One instruction, from shared memory: the four 8x8 quarters, down the columns first, as x[] has
-// them.
+// One instruction loads the four 8x8 quarters from shared memory, down the columns first, as x[]
+// has them.
 struct Ldmatrix {
     static constexpr const char* name = "ldmatrix";
     static __device__ void load(Fragment& f, const half* M) {

@@ -37,8 +37,9 @@ __global__ void load(const half* M, half* x) {
 
 enum Operand { kA, kB, kC };
 
-// C = A * B, of B the first 8 columns; C: 4 elements a lane. Where A or B is probed, block p puts 1
-// into its element p and 0 into all others: p is the lane times their number, plus i.
+// C = A * B, with the first 8 columns of B and 4 elements of C a lane. Where A or B is probed,
+// block p puts 1 into its element p and 0 into all others. p is the lane times the number of its
+// elements, plus i.
 template <Operand probed>
 __global__ void multiply(const half* A, const half* B, float* C) {
     __shared__ alignas(16) half shared[2][16][16];
@@ -102,7 +103,7 @@ Dump map_of_c() {
     return dump;
 }
 
-// Of A or B, which has `elements` a lane.
+// Returns where each element of A or B lies. The operand has `elements` of them a lane.
 template <Operand probed>
 Dump map_of(int elements, const Dump& c_map) {
     const Matrix k_of_row = matrix([](int row, int) { return float(row + 1); });

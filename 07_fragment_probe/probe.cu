@@ -1,6 +1,6 @@
 // 07_fragment_probe/probe: which element of the matrix does each lane's x[i] hold? The matrix is
-// M[row][col] = row * columns + col, exact in half up to 2048, so a loaded value names its element;
-// printf says it, as in the article.
+// M[row][col] = row * columns + col, exact in half up to 2048, so a loaded value names its element.
+// The kernel prints it by printf, as in the article.
 #include <cuda_fp16.h>
 #include <mma.h>
 
@@ -30,7 +30,7 @@ __device__ void load(wmma::fragment<Use, m, n, k, T, Layout>& f, const T* M, uns
     wmma::load_matrix_sync(f, M, ldm);
 }
 
-// One warp. x: 32 * num_elements values.
+// Run by one warp. x gets 32 * num_elements values.
 template <class Fragment, class T>
 __global__ void probe(const T* M, unsigned ldm, wmma::layout_t order, int cols, bool print,
                       float* x) {
@@ -38,7 +38,7 @@ __global__ void probe(const T* M, unsigned ldm, wmma::layout_t order, int cols, 
     load(f, M, ldm, order);
     const int lane = threadIdx.x;
     for (int i = 0; i < f.num_elements; ++i) x[lane * f.num_elements + i] = float(f.x[i]);
-    // Lane by lane: printf keeps the order in which it was called.
+    // The lanes print one after the other, because printf keeps the order of its calls.
     for (int turn = 0; print && turn < 32; ++turn) {
         if (turn == lane) {
             printf("%4d ", lane);
@@ -50,8 +50,8 @@ __global__ void probe(const T* M, unsigned ldm, wmma::layout_t order, int cols, 
     }
 }
 
-// Loads M into a fragment and returns what each lane holds. `print`: also as a table, from the
-// device.
+// Loads M into a fragment and returns what each lane holds. With `print` the device also prints a
+// table.
 template <class Fragment, class T>
 Dump dump_of(const FragmentKind& kind, bool print) {
     const int rows = kind.rows(), cols = kind.cols(), elements = Fragment::num_elements;

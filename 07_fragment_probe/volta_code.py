@@ -124,7 +124,7 @@ class Warp:
         """Executes one instruction in all lanes."""
         kind = name.split(".")[0]
         words = [word.strip() for word in operands.split(",")]
-        if kind == "MOVM":  # an 8x8 of halves is turned: lane l has row l / 4, columns l % 4 * 2 and the next
+        if kind == "MOVM":  # an 8x8 of halves is transposed: lane l has row l / 4, columns l % 4 * 2 and the next
             rows = [[self.value(row * 4 + col // 2, words[1]) >> 16 * (col % 2) & 0xFFFF for col in range(8)] for row in range(8)]
             for lane in range(32):
                 a, b = (rows[lane % 4 * 2 + i][lane // 4] for i in (0, 1))

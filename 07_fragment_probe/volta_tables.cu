@@ -33,14 +33,16 @@ Element printed_accumulator(int lane, int i) {  // "half/float": 4x1 blocks M(p,
     const int p[8] = {0, 2, 0, 2, 1, 3, 1, 3}, h[8] = {0, 0, 1, 1, 0, 0, 1, 1};
     return {4 * p[lane / 4] + lane % 4, 8 * h[lane / 4] + i};
 }
-// What a float accumulator is: PTX ISA, the .f32 accumulators of mma.m8n8k4, in four quad-pairs.
+// What a float accumulator holds. Source: PTX ISA, the .f32 accumulators of mma.m8n8k4, in four
+// quad-pairs.
 Element float_accumulator(int lane, int i) {
     return {lane / 4 % 2 * 8 + lane / 16 * 4 + (lane & 1) + (i & 2),
             lane / 8 % 2 * 8 + (i & 4) + (lane & 2) + (i & 1)};
 }
 using Table = Element (*)(int lane, int i);
 
-// One warp, 16x16x16: four times k = 4. a and b: 16 values of each lane, c: 8.
+// One warp multiplies 16x16x16, as four products with k = 4. Each lane has 16 values of a and b,
+// and 8 of c.
 template <class Accumulator>
 __global__ void multiply(const half* a, const half* b, float* c) {
     const int lane = threadIdx.x;
@@ -60,7 +62,7 @@ __global__ void multiply(const half* a, const half* b, float* c) {
     for (int i = 0; i < 8; ++i) c[lane * 8 + i] = float(element[i]);
 }
 
-// One warp: what load_matrix_sync puts into matrix_a, matrix_b and a float accumulator, all
+// One warp stores what load_matrix_sync puts into matrix_a, matrix_b and a float accumulator, all
 // column-major.
 __global__ void load(const half* M, const float* M_float, float* a, float* b, float* c) {
     wmma::fragment<wmma::matrix_a, 16, 16, 16, half, wmma::col_major> A;

@@ -1,5 +1,5 @@
-// 04_unroll: the same bytes in fewer passes through local memory: a pad and new places for the work-items keep its banks free of
-// conflicts. The multiply-adds go to and fro, so that each shares an operand with the one before.
+// 04_unroll: the same bytes in fewer passes through local memory: a pad and new places for the work-items keep its banks
+// free of conflicts. The multiply-adds follow a serpentine order, so that each shares an operand with the one before.
 //
 //                    B  K x N
 //                    8 [== 128 ==] .     8 rows of B's tile -> Bs
@@ -61,7 +61,8 @@ void matmul(int M, int N, int K, global const float* A, global const float* B, g
             float a[kThreadM], b[kThreadN];
             for (int i = 0; i < kThreadM; i += 4) vstore4(*(local const float4*)&As[s][row + i / 4 * 16], 0, &a[i]);
             for (int j = 0; j < kThreadN; j += 4) vstore4(*(local const float4*)&Bs[s][col + j / 4 * 32], 0, &b[j]);
-            // To and fro along the rows: each multiply-add shares an operand with the one before (for NVIDIA's chips).
+            // Serpentine order: each multiply-add shares an operand with the one before, which NVIDIA's GPUs then need not
+            // fetch.
             for (int i = 0; i < kThreadM; ++i)
                 for (int at = 0; at < kThreadN; ++at) {
                     const int j = i % 2 ? kThreadN - 1 - at : at;

@@ -70,7 +70,8 @@ void matmul(int M, int N, int K, global const float* A, global const float* B, g
             float a[kThreadM], b[kThreadN];
             for (int i = 0; i < kThreadM; i += 4) vstore4(*(local const float4*)&As[buffer][s][row + i / 4 * 16], 0, &a[i]);
             for (int j = 0; j < kThreadN; j += 4) vstore4(*(local const float4*)&Bs[buffer][s][col + j / 4 * 32], 0, &b[j]);
-            // To and fro along the rows: each multiply-add shares an operand with the one before (for NVIDIA's chips).
+            // Serpentine order: each multiply-add shares an operand with the one before, which NVIDIA's GPUs then need not
+            // fetch.
             for (int i = 0; i < kThreadM; ++i)
                 for (int at = 0; at < kThreadN; ++at) {
                     const int j = i % 2 ? kThreadN - 1 - at : at;

@@ -188,7 +188,7 @@ private:
         return flop / times.median * 1e-6;
     }
 
-    // Where NVML finds a device of NVIDIA's, "" for others.
+    // Returns the address by which NVML finds a device of NVIDIA's, "" for others.
     static std::string bus_id(const cl::Device& device) {
         if (device.getInfo<CL_DEVICE_EXTENSIONS>().find("cl_nv_device_attribute_query") ==
             std::string::npos)
@@ -201,7 +201,7 @@ private:
         return format("%04x:%02x:%02x.0", domain, bus, slot);
     }
 
-    // OpenCL does not tell how large the last cache is.
+    // OpenCL has no query for the size of the last cache.
     static constexpr size_t kFlushBytes = size_t(256) << 20;
     Options options_;
     InUse in_use_;

@@ -11,12 +11,12 @@
 #include "common/table.h"
 #include "common/verify.h"
 
-// Of each element of C: a row of A and a column of B. Of 8 x 8: eight rows and eight columns. Of
-// 128 x 128: 128 and 128.
+// An element of C takes a row of A and a column of B, 8 x 8 elements take eight of each, and 128 x
+// 128 elements take 128 of each.
 double loaded_naive(double M, double N, double K) { return M * N * 2 * K; }
 double loaded_by_items(double M, double N, double K) { return M / 8 * (N / 8) * 16 * K; }
 double loaded_by_groups(double M, double N, double K) { return M / 128 * (N / 128) * 256 * K; }
-// From local memory: at every k, each work-item its 8 + 8 operands.
+// At every k each work-item reads its 8 + 8 operands from local memory.
 double loaded_from_local(double M, double N, double K) {
     return M / 8 * (N / 8) * 16 * K * sizeof(float);
 }

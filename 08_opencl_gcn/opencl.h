@@ -18,7 +18,8 @@
 
 #include "common/errors.h"
 
-// A call's failure as one line: "clBuildProgram failed: CL_OUT_OF_RESOURCES; try a smaller size".
+// Returns a call's failure as one line: "clBuildProgram failed: CL_OUT_OF_RESOURCES; try a smaller
+// size".
 inline Failure opencl_failure(const cl::Error& error) {
     const auto name = [&]() -> std::string {
         switch (error.err()) {
@@ -155,7 +156,7 @@ struct InUse {
     cl::CommandQueue queue;
 };
 
-// The device that arrays, programs and launches use. Set while the object exists.
+// The device that arrays, programs and launches use. It is set while the object exists.
 inline InUse* in_use = nullptr;
 
 // `count` floats of the device's memory.

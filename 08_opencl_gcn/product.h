@@ -18,7 +18,7 @@ struct OpenClStage {
     // How many elements of A and B all work-items together load from global memory, for whole
     // tiles.
     double (*loaded_elements)(double M, double N, double K);
-    // And how many bytes from local memory. nullptr: none.
+    // How many bytes they load from local memory, or nullptr where they load none.
     double (*local_loaded_bytes)(double M, double N, double K);
 };
 

@@ -61,8 +61,8 @@ def test_sass():
         assert not expected or numbers == expected, f"sm_{arch} {what}: {numbers}, expected {expected}"
         checked += bool(expected)
     assert checked >= 4, run.stdout
-    turned = [line for line in run.stdout.split("\n") if "column-major: 4 LDG" in line and "4 MOVM" in line]
-    assert len(turned) >= 2, "on sm_75 and later a column-major A is turned in registers"
+    transposed = [line for line in run.stdout.split("\n") if "column-major: 4 LDG" in line and "4 MOVM" in line]
+    assert len(transposed) >= 2, "on sm_75 and later a column-major A is transposed in registers"
     assert "sm_70" in run.stdout, "sm_70 is counted, or named as not built"
     check_kept("machine_code.txt", run.stdout)
 
