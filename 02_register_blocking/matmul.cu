@@ -8,7 +8,7 @@
 //    . 8 .           . [  8 x 8  ] .     a: 8 neighbours in a column of A
 //    . | .           .  . . . . .  .
 //
-// Changed:  a thread owns 8 x 8 elements; a block of 16 x 16 threads owns 128 x 128.
+// Changed:  a thread computes 8 x 8 elements of C, and a block of 16 x 16 threads 128 x 128.
 #include "common/stage.h"
 
 constexpr int kThreadM = 8;  // rows of C per thread

@@ -8,7 +8,7 @@
 //    .128.           . [128 x 128] .     a column of A's tile -> As
 //    . | .           .  . . . . .  .
 //
-// Changed:  As and Bs, filled at each k; two barriers; every thread reads a and b from them.
+// Changed:  a block fills As and Bs at each k, between barriers; its threads read a and b there.
 #include "common/stage.h"
 
 constexpr int kThreadM = 8;  // rows of C per thread
