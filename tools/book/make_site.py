@@ -83,11 +83,11 @@ def figure(to, title, caption, of_figure="", of_frame=""):
     )
 
 
-def broken(text):
-    """The classes of a block of code in book.css: which of its lines may be broken. A drawing's, or a table's, may
-    not: they have words or lines side by side, and no more than a comment behind them."""
+def broken(text, of_source):
+    """The classes of a block of code in book.css: which of its lines may be broken. A source's may not, nor a
+    drawing's or a table's: they have words or lines side by side, and no more than a comment behind them."""
     lines = text.splitlines()
-    aligned = [line for line in lines if re.search(r"\S {3,}(?!#|//)\S|--\+|\+--|\|.*\|", line)]
+    aligned = [line for line in lines if of_source or re.search(r"\S {3,}(?!#|//)\S|--\+|\+--|\|.*\|", line)]
     if not aligned:
         return ["wrap"]
     widest = max(map(len, aligned))
@@ -206,8 +206,9 @@ class Book:
                 alone = f"{title} ({self.say('open it alone')})"
                 section.insert(below, figure(to, title, alone, ' id="view"', ' name="view"'))
         for block in doctree.findall(nodes.literal_block):
-            block["classes"] += broken(block.astext())
-            if block.get("language", "none") != "none":  # lines of a source, below a link to it
+            of_source = block.get("language", "none") != "none"
+            block["classes"] += broken(block.astext(), of_source)
+            if of_source:  # below a link to it
                 block.parent[block.parent.index(block) - 1]["classes"].append("source")
         if re.match(r"\d\d_|docs/primer", name):
             self.explain(doctree, set())
