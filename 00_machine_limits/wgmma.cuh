@@ -42,8 +42,8 @@ static __global__ void __launch_bounds__(128 * kWgGroups, 1)
     // reads.
     ptx::fence_proxy_async();
     __syncthreads();
-    const uint64_t a = ptx::wgmma_descriptor(As[group], 128, 1024);
-    const uint64_t b = ptx::wgmma_descriptor(Bs, 128, 1024);
+    const uint64_t a = ptx::wgmma_descriptor(As[group], 128, 64);
+    const uint64_t b = ptx::wgmma_descriptor(Bs, 128, 64);
     float d[128] = {};
     const Elapsed begin = clock_now();
 #pragma unroll 1

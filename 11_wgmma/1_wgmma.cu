@@ -97,10 +97,9 @@ __global__ void __launch_bounds__(kThreads + kProducers, 1)
             ptx::mbarrier_wait(&shared.full[buffer], parity);
             ptx::wgmma_fence();
             for (int s = 0; s < kStepK; s += 16) {
-                // Rows of 128 bytes, 1024 for eight. The next 64 columns of B: a box further.
-                const uint64_t a = ptx::wgmma_descriptor(&shared.As[buffer][row][s], 128, 1024);
-                const uint64_t b = ptx::wgmma_descriptor(&shared.Bs[buffer][0][s], 128, 1024,
-                                                         sizeof(shared.Bs[0][0]));
+                // Units of 16 bytes: 64 to the next eight rows, 512 to the next 64 columns of B.
+                const uint64_t a = ptx::wgmma_descriptor(&shared.As[buffer][row][s], 128, 64);
+                const uint64_t b = ptx::wgmma_descriptor(&shared.Bs[buffer][0][s], 128, 64, 512);
                 // 0: a row of A holds values of k. 1: a row of B holds columns.
                 ptx::wgmma_m64k16<T, 0, 1>(acc, a, b, k + s > 0);  // the first ignores old sums
             }

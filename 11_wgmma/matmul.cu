@@ -134,9 +134,9 @@ __global__ void __launch_bounds__(2 * kTileM + kProducers, 1)
         if (lane == 0) ptx::mbarrier_arrive(&shared.empty[buffer]);
     };
 
-    // Of buffer 0: rows of 128 bytes, 1024 for eight. A descriptor counts in units of 16 bytes.
-    const auto A_first = ptx::wgmma_descriptor(shared.As[0][row], 128, 1024);
-    const auto B_first = ptx::wgmma_descriptor(shared.Bs[0], 128, 1024, sizeof(shared.Bs[0][0]));
+    // Of buffer 0. Units of 16 bytes: 64 to the next eight rows, 512 to the next 64 columns of B.
+    const auto A_first = ptx::wgmma_descriptor(shared.As[0][row], 128, 64);
+    const auto B_first = ptx::wgmma_descriptor(shared.Bs[0], 128, 64, 512);
     uint64_t a = A_first, b = B_first;
     const int last_k = (K - 1) / kStepK * kStepK;
     int buffer = 0, parity = 0, previous = 0;

@@ -253,9 +253,9 @@ __global__ void __launch_bounds__(128)
     __syncthreads();
     const char* const bytes = reinterpret_cast<const char*>(memory);
     const uint64_t a_memory =
-        ptx::wgmma_descriptor(bytes + a.start, a.swizzle, a.stride, a.leading);
+        ptx::wgmma_descriptor(bytes + a.start, a.swizzle, a.stride / 16, a.leading / 16);
     const uint64_t b_memory =
-        ptx::wgmma_descriptor(bytes + b.start, b.swizzle, b.stride, b.leading);
+        ptx::wgmma_descriptor(bytes + b.start, b.swizzle, b.stride / 16, b.leading / 16);
     float d[n / 16][8];
     const float* const c = reinterpret_cast<const float*>(in + words) + threadIdx.x * (n / 2);
     for (int i = 0; i < n / 2; ++i) d[i / 8][i % 8] = c[i];

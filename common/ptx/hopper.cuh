@@ -92,20 +92,21 @@ inline __device__ void bulk_tensor_load_multicast(void* to, const CUtensorMap* m
 // fence_proxy_async and a barrier.
 // Source: "Asynchronous Warpgroup Level Matrix Multiply-Accumulate Instructions".
 
-// An operand in rows of W = `swizzle` bytes: 128, 64 or 32, which TMA loaded with that swizzle. It
-// begins at `start`; the swizzle counts from the multiple of 8 * W before. Eight rows lie together,
-// `stride` bytes from the next eight.
-//   K-major, a row for each m or n: row r is at r / 8 * stride + r % 8 * W, its k along the row
-//   MN-major (transposed: 1), a row for each k: row k is at k / 8 * stride + k % 8 * W. It has
-//      W / 2 elements of m or n; the next W / 2 lie `leading` bytes further.
+// The descriptor of an operand in rows of W = `swizzle` bytes: 128, 64 or 32, which TMA loaded with
+// that swizzle. All its fields but the swizzle count units of 16 bytes, so `stride` and `leading` do,
+// and the descriptor of an operand that begins 32 bytes further is larger by 2. The operand begins at
+// `start`; the swizzle counts from the multiple of 8 * W before. Eight rows lie together, and the
+// next eight begin `stride` units after them. In bytes, with S = 16 * stride and L = 16 * leading:
+//   K-major, a row for each m or n: row r is at r / 8 * S + r % 8 * W, its k along the row
+//   MN-major (transposed: 1), a row for each k: row k is at k / 8 * S + k % 8 * W. It has
+//      W / 2 elements of m or n; the next W / 2 lie L bytes further.
 // swizzle 0: pieces of 8 elements, eight of them in 128 bytes.
-//   K-major: r / 8 * stride + k / 8 * leading + r % 8 * 16; MN-major: ... + k % 8 * 16
-// An operand 32 bytes further has a descriptor larger by 2.
+//   K-major: r / 8 * S + k / 8 * L + r % 8 * 16; MN-major: ... + k % 8 * 16
 inline __device__ uint64_t wgmma_descriptor(const void* start, int swizzle, int stride,
                                             int leading = 0) {
     const uint64_t mode = swizzle == 128 ? 1 : swizzle == 64 ? 2 : swizzle == 32 ? 3 : 0;
-    return (shared_address(start) >> 4 & 0x3fff) | uint64_t(leading >> 4) << 16 |
-           uint64_t(stride >> 4) << 32 | mode << 62;
+    return (shared_address(start) >> 4 & 0x3fff) | uint64_t(leading) << 16 |
+           uint64_t(stride) << 32 | mode << 62;
 }
 
 inline __device__ void wgmma_fence() { PTX_SM_90A("wgmma.fence.sync.aligned;" ::: "memory"); }

@@ -47,9 +47,9 @@ uint64_t wgmma_descriptor(const void* start, int swizzle, int stride, int leadin
         refuse("a swizzle of " + std::to_string(swizzle) + " bytes, not 0, 32, 64 or 128");
     if (address % 16) refuse("the start is not a multiple of 16");
     if (!is_shared(start)) refuse("the start is not in shared memory");
-    for (const int bytes : {stride, leading})
-        if (bytes < 0 || bytes % 16 || bytes >= 1 << 18)
-            refuse(std::to_string(bytes) + " bytes, not a multiple of 16 below 2^18");
+    for (const int units : {stride, leading})
+        if (units < 0 || units >= 1 << 14)
+            refuse(std::to_string(units) + " units of 16 bytes, and a field has 14 bits");
     const auto dynamic = reinterpret_cast<uintptr_t>(builtins.dynamic_shared);
     const Symbol* const symbol = find_symbol(address);
     const uintptr_t array = (symbol ? symbol->begin : dynamic) & ~uintptr_t(1023);
@@ -58,7 +58,7 @@ uint64_t wgmma_descriptor(const void* start, int swizzle, int stride, int leadin
     if (found == arrays.end()) arrays.push_back(array);
     if (number > 0x3ff) refuse("more than 1024 arrays: the emulator has no room for them");
     const uint64_t mode = swizzle == 128 ? 1 : swizzle == 64 ? 2 : swizzle == 32 ? 3 : 0;
-    return (address - array) >> 4 | uint64_t(leading >> 4) << 16 | uint64_t(stride >> 4) << 32 |
+    return (address - array) >> 4 | uint64_t(leading) << 16 | uint64_t(stride) << 32 |
            number << 52 | mode << 62;
 }
 

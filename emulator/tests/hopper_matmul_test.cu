@@ -76,8 +76,8 @@ __global__ void CLUSTER_DIMS(2, 1, 1) __launch_bounds__(384)
         for (int k = 0; k < K; k += kStepK, ++i) {
             const int stage = i % kStages;
             ptx::mbarrier_wait(&s.full[stage], i / kStages % 2);
-            const uint64_t a = ptx::wgmma_descriptor(s.A[stage][consumer], 128, 1024);
-            const uint64_t b = ptx::wgmma_descriptor(s.B[stage], 128, 1024, 8192);
+            const uint64_t a = ptx::wgmma_descriptor(s.A[stage][consumer], 128, 64);
+            const uint64_t b = ptx::wgmma_descriptor(s.B[stage], 128, 64, 512);
             ptx::wgmma_fence();
             for (int j = 0; j < kStepK / 16; ++j)
                 ptx::wgmma_m64k16<half, 0, 1>(d, a + 2 * j, b + 128 * j, k > 0 || j > 0);  // @wgmma

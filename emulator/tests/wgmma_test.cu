@@ -38,11 +38,11 @@ __global__ void __launch_bounds__(128) multiply(Mistake mistake, float* out) {
         A[i / 64][i % 64] = half(1), B[i / 64][i % 64] = half(2);  // @fill
     if (mistake != kNoProxyFence) ptx::fence_proxy_async();
     if (mistake != kNoBarrier) __syncthreads();
-    uint64_t a = ptx::wgmma_descriptor(A, 128, 1024), b = ptx::wgmma_descriptor(B, 128, 1024);
+    uint64_t a = ptx::wgmma_descriptor(A, 128, 64), b = ptx::wgmma_descriptor(B, 128, 64);
     if (mistake == kOtherOperands && warp == 2) b += 2;
     if (mistake == kLaneDiffers && thread == 40) a += 2;
     if (mistake == kNoDescriptor) a = uint64_t(5) << 52;
-    if (mistake == kPastTheEnd) b = ptx::wgmma_descriptor(B, 128, 1024 + 16);
+    if (mistake == kPastTheEnd) b = ptx::wgmma_descriptor(B, 128, 64 + 1);
     float d[kN / 16][8];
     for (auto& row : d)
         for (float& x : row) x = 0;
@@ -129,8 +129,8 @@ __global__ void CLUSTER_DIMS(2) __launch_bounds__(160) five_warps(float* out) {
     if (thread >= 128) return;
     float d[kN / 2];
     ptx::wgmma_fence();
-    ptx::wgmma_m64k16<half>(d, ptx::wgmma_descriptor(A, 128, 1024),
-                            ptx::wgmma_descriptor(B, 128, 1024), false);
+    ptx::wgmma_m64k16<half>(d, ptx::wgmma_descriptor(A, 128, 64), ptx::wgmma_descriptor(B, 128, 64),
+                            false);
     ptx::wgmma_commit_group();
     ptx::wgmma_wait_group<0>();
     ptx::wgmma_keep(d);
@@ -171,8 +171,8 @@ TEST_F(Wgmma, Misuse) {
         int architecture = 80;
     } all[] = {
         {48, 16, 0, nullptr, "wgmma_descriptor: a swizzle of 48 bytes..at @describe"},
-        {32, 24, 0, nullptr, "wgmma_descriptor: 24 bytes..at @describe"},
-        {32, 1 << 18, 0, nullptr, "wgmma_descriptor: 262144 bytes..at @describe"},
+        {32, -1, 0, nullptr, "wgmma_descriptor: -1 units of 16 bytes..at @describe"},
+        {32, 1 << 14, 0, nullptr, "wgmma_descriptor: 16384 units of 16 bytes..at @describe"},
         {32, 16, 8, nullptr, "wgmma_descriptor: ..multiple of 16 at @describe"},
         {32, 16, 0, global.data, "wgmma_descriptor: ..not in shared memory at @describe"},
         {32, 16, 0, nullptr, "wgmma: the block has no 128 threads..at @few"},
