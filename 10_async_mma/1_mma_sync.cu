@@ -1,11 +1,11 @@
-// The tensor core's own instructions in place of WMMA: ldmatrix loads a fragment, mma.sync
-// multiplies two. PTX's manual says which lane holds which element. So C goes from registers to
-// global memory.
+// The tensor core's own instructions take the place of WMMA: ldmatrix loads a fragment, mma.sync
+// multiplies two. PTX documents which lane holds which element, so a lane can store its
+// accumulators to C itself, without the detour through shared memory that 06 had to take.
 //
-//    lane 0 1 2 3        0 1 2 3        of a 16 x 8 tile of sums a lane holds four elements:
+//    lane 0 1 2 3        0 1 2 3        of each 16 x 8 accumulators a lane holds four elements:
 //         4 5 6 7  ...   4 5 6 7        two neighbours in row lane / 4, two in the row 8 below
 //
-// Changed:  (from 06) half2 registers and ptx:: functions in place of wmma::fragment; no Cs.
+// Changed:  (from 06) ldmatrix and mma.sync replace WMMA; lanes store their accumulators to C.
 #include <cuda_pipeline.h>
 
 #include "common/ptx/ptx.cuh"

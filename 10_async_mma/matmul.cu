@@ -1,10 +1,17 @@
-// Half or bfloat16: the type of the elements becomes a parameter of the kernel. bfloat16 has the
-// exponent of a float and 8 significant bits, half has 11. The sums are floats in either case.
+// Persistent blocks: as many start as there are SMs, and each computes one tile of C after another.
+// While the consumers store one tile, the producer already loads for the next. A block chooses its
+// tile, so the order is free. The tile scheduler goes down groups of 16 rows of tiles, so that the
+// tiles computed at one time share rows of A and columns of B in L2.
 //
-//    half        s eeeee mmmmmmmmmm     up to 65504
-//    bfloat16    s eeeeeeee mmmmmmm     up to 3.4e38, as a float     s: sign, e: exponent
+//    producer    load tile 0  | load tile 132         | load tile 264         | ...
+//    consumers      multiply 0   | store | multiply 132  | store | multiply 264  | ...
 //
-// Changed:  half or bfloat16 in Shared, in the kernel and its launcher; --bf16.
+//    1  5  9 13 | 17 21 25 29     The order with groups of 4 rows. Tiles 1 to 16 need 4 tiles of
+//    2  6 10 14 | 18 22 26 30     rows of A and 4 of columns of B, where 16 tiles of a single row
+//    3  7 11 15 | 19 23 27 31     would need 1 and 16.
+//    4  8 12 16 | 20 24 28 32
+//
+// Changed:  persistent blocks, a tile scheduler with grouped rasterization, bfloat16 operands.
 #include "common/aligned_rows.h"
 #include "common/ptx/hopper.cuh"
 #include "common/stage.h"
@@ -17,6 +24,7 @@ constexpr int kProducers = 128;  // a warpgroup, though one thread does it all
 constexpr int kStepK = 64;  // depth of the tiles: a row of As is 128 bytes
 constexpr int kGroup = 16;  // rows of tiles that are computed together
 constexpr int kBuffers = 4;  // one is read while three are being filled
+constexpr int kStageBytes = (kTileM + kTileN) * kStepK * sizeof(half);  // 48 KiB
 
 template <class T>  // half or __nv_bfloat16
 struct Shared {  // TMA wants tiles of 128-byte rows, on multiples of 1024 bytes
@@ -30,8 +38,7 @@ static_assert(kStepK == 64 && kTileN % 64 == 0, "64 elements are 128 bytes");
 // Where the piece that starts at `column` of that row is. column is a multiple of 8.
 __device__ constexpr int swizzled(int row, int column) { return column ^ row % 8 * 8; }
 
-// Tile number `tile` of C: its first row and column.
-struct Place {
+struct Place {  // the first row and column of tile number `tile` of C
     __device__ Place(int M, int N, int tile) {
         const int tiles_n = ceil_div(N, kTileN), group = tile / (kGroup * tiles_n);
         const int rows = min(kGroup, ceil_div(M, kTileM) - group * kGroup);  // of this group
@@ -86,13 +93,12 @@ __global__ void __launch_bounds__(kThreads + kProducers, 1)
     if (warp >= kThreads / 32) {
         ptx::setmaxnreg_fewer<24>();
         if (threadIdx.x > kThreads) return;
-        int buffer = 0, parity = 1;
+        int buffer = 0, parity = 1;  // a wait of the first round is over at once
         for (int tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
             const Place at(M, N, tile);
             for (int k = 0; k < K; k += kStepK) {
-                ptx::mbarrier_wait(&shared.empty[buffer], parity);  // at once in the first round
-                ptx::mbarrier_arrive_expect_tx(&shared.full[buffer],
-                                               sizeof(shared.As[0]) + sizeof(shared.Bs[0]));
+                ptx::mbarrier_wait(&shared.empty[buffer], parity);
+                ptx::mbarrier_arrive_expect_tx(&shared.full[buffer], kStageBytes);
                 ptx::bulk_tensor_load(shared.As[buffer], &A, k, at.row, &shared.full[buffer]);
                 for (int j = 0; j < kTileN; j += 64)
                     ptx::bulk_tensor_load(shared.Bs[buffer][j / 64], &B, at.col + j, k,
@@ -144,7 +150,6 @@ __global__ void __launch_bounds__(kThreads + kProducers, 1)
             buffer = next;
             parity = next_parity;
         }
-
         const Place at(M, N, tile);
         store_sums<kWide>(acc, at.row + row, at.col + col, M, N, C);
     }

@@ -1,5 +1,5 @@
 // Rows that start on multiples of 16 bytes, as TMA and copies of 16 bytes need them. 10_async_mma's
-// 2_aligned_rows.cu explains them.
+// 2_swizzle.cu explains them.
 #pragma once
 
 #include <cstdint>

@@ -1,41 +1,36 @@
-// Swizzled tiles in place of padded ones. A row has eight pieces of 16 bytes, and they change
-// places by the row's number. Eight pieces below each other then lie in eight different places, so
-// no banks conflict. A row needs no pad for that. It starts on a multiple of 128 bytes, so no
-// sector is fetched twice.
+// TMA, the tensor memory accelerator, copies a whole tile for one instruction of one thread, and
+// computes the addresses itself. An mbarrier, a barrier in shared memory that counts bytes as well
+// as arrivals, signals that the tile has come. There is one stage for a start, so that nothing is
+// loaded while the block multiplies.
 //
-//    row 0  | 0 | 1 | 2 | 3 | 4 | 5 | 6 | 7 |     piece p of row r is at place p ^ (r % 8)
-//    row 1  | 1 | 0 | 3 | 2 | 5 | 4 | 7 | 6 |
-//    row 2  | 2 | 3 | 0 | 1 | 6 | 7 | 4 | 5 |     each place is 4 banks wide
+//    thread 0   request T0              |          | request T1              |          | ...
+//    TMA           | bytes of T0 come   |          |    | bytes of T1 come   |          |
+//    mbarrier   phase 0 ............... | phase 1 ......................... | phase 2 .......
+//    all        wait for phase 0 ...... | multiply | wait for phase 1 ..... | multiply | wait ...
 //
-// Changed:  an XOR in place of the pad; 64 k a step, rows of 128 bytes; 4 buffers.
-#include <cuda_pipeline.h>
-
+// Changed:  TMA loads and swizzles the tiles, an mbarrier signals their arrival; one stage for now.
 #include "common/aligned_rows.h"
 #include "common/ptx/ptx.cuh"
 #include "common/stage.h"
+#include "common/tensor_map.h"
 
 constexpr int kTileM = 128;  // rows of C per block
 constexpr int kTileN = 256;  // columns of C per block
 constexpr int kThreads = 16 * 16;
 constexpr int kStepK = 64;  // depth of the tiles: a row of As is 128 bytes
-constexpr int kBuffers = 4;  // one is read while three are being filled
+constexpr int kBuffers = 1;
+constexpr int kStageBytes = (kTileM + kTileN) * kStepK * sizeof(half);  // 48 KiB
 
-struct Shared {
+struct Shared {  // TMA wants tiles of 128-byte rows, on multiples of 1024 bytes
     half As[kBuffers][kTileM][kStepK];
-    half Bs[kBuffers][kTileN / 64][kStepK][64];  // rows of 128 bytes, as those of As
+    half Bs[kBuffers][kTileN / 64][kStepK][64];
+    uint64_t full;  // the mbarrier
 };
-constexpr int kSharedBytes = sizeof(Shared);  // 192 KiB; 48 without asking
-static_assert(kTileM * kStepK == 4 * 8 * kThreads && kTileN * kStepK == 8 * 8 * kThreads,
-              "at each step a thread loads 4 x 8 elements of A and 8 x 8 of B");
+constexpr int kSharedBytes = sizeof(Shared);  // > 48 KiB: ask for it
 static_assert(kStepK == 64 && kTileN % 64 == 0, "64 elements are 128 bytes");
 
 // Where the piece that starts at `column` of that row is. column is a multiple of 8.
 __device__ constexpr int swizzled(int row, int column) { return column ^ row % 8 * 8; }
-
-// Copies 8 neighbours of a row, or writes zeros where the row has ended.
-__device__ void copy8(half* to, const half* from, bool valid) {
-    __pipeline_memcpy_async(to, from, 16, valid ? 0 : 16);
-}
 
 template <bool kWide>
 __device__ void store2(float* to, const float* values, int valid) {
@@ -60,7 +55,8 @@ __device__ void store_sums(const float (&acc)[4][8][4], int row, int col, int M,
 
 template <bool kWide>
 __global__ void __launch_bounds__(kThreads, 1)
-    matmul(int M, int N, int K, const half* A, int lda, const half* B, int ldb, float* C) {
+    matmul(int M, int N, int K, const __grid_constant__ CUtensorMap A,
+           const __grid_constant__ CUtensorMap B, float* C) {
     extern __shared__ __align__(1024) char memory[];
     Shared& shared = *reinterpret_cast<Shared*>(memory);
     const int tiles_n = ceil_div(N, kTileN);  // 1-D: the grid's y and z may only reach 65535
@@ -70,22 +66,17 @@ __global__ void __launch_bounds__(kThreads, 1)
     const int row = warp / 4 * 64;  // a warp owns 64 x 64 elements
     const int col = warp % 4 * 64;
 
-    // What this thread loads at each step: neighbours in a row of A, neighbours in a row of B.
-    const int a_row = threadIdx.x / 8, a_k = threadIdx.x % 8 * 8;
-    const int b_k = threadIdx.x / 32, b_col = threadIdx.x % 32 * 8;
-    const half* a_from = A + size_t(tile_row + a_row) * lda + a_k;
-    const half* b_from = B + size_t(b_k) * ldb + tile_col + b_col;
+    if (threadIdx.x == 0) {
+        ptx::mbarrier_init(&shared.full, 1);  // the thread that loads, and its bytes
+        ptx::fence_mbarrier_init();
+    }
+    __syncthreads();  // the mbarrier is there
 
-    auto load_tiles = [&](int k, int buffer) {
-        for (int i = 0; i < kTileM; i += 32)
-            copy8(&shared.As[buffer][a_row + i][swizzled(a_row, a_k)], a_from + size_t(i) * lda,
-                  tile_row + a_row + i < M && k + a_k < K);
-        a_from += kStepK;
-        for (int i = 0; i < kStepK; i += 8)
-            copy8(&shared.Bs[buffer][b_col / 64][b_k + i][swizzled(b_k, b_col % 64)],
-                  b_from + size_t(i) * ldb, k + b_k + i < K && tile_col + b_col < N);
-        b_from += size_t(kStepK) * ldb;
-        __pipeline_commit();
+    auto load_tiles = [&](int k) {  // by one thread
+        ptx::mbarrier_arrive_expect_tx(&shared.full, kStageBytes);
+        ptx::bulk_tensor_load(shared.As[0], &A, k, tile_row, &shared.full);
+        for (int j = 0; j < kTileN; j += 64)
+            ptx::bulk_tensor_load(shared.Bs[0][j / 64], &B, tile_col + j, k, &shared.full);
     };
 
     // A register holds two elements. A is taken in tiles of 16 x 16, B in pairs of tiles of 16 x 8.
@@ -101,26 +92,18 @@ __global__ void __launch_bounds__(kThreads, 1)
                                              [swizzled(lane, 16 * j + lane / 16 * 8)]);
     };
 
-    for (int buffer = 0; buffer < kBuffers; ++buffer) load_tiles(buffer * kStepK, buffer);
-    __pipeline_wait_prior(kBuffers - 1);
-    __syncthreads();  // the first tiles are complete
-    load_fragments(0, 0);
-
     float acc[4][8][4] = {};  // of tiles of 16 x 8
-    for (int k = 0, buffer = 0, next = 1; k < K;
-         k += kStepK, buffer = next, next = (next + 1) % kBuffers) {
+    for (int k = 0, parity = 0; k < K; k += kStepK, parity ^= 1) {
+        if (threadIdx.x == 0) load_tiles(k);
+        ptx::mbarrier_wait(&shared.full, parity);  // the tiles are complete
 #pragma unroll
         for (int s = 0; s < kStepK; s += 16) {
-            if (s == kStepK - 16) {
-                __pipeline_wait_prior(kBuffers - 2);
-                __syncthreads();  // the next tiles are complete, and everyone has read these
-            }
-            load_fragments(s < kStepK - 16 ? buffer : next, (s + 16) % kStepK);
-            if (s == kStepK - 16) load_tiles(k + kBuffers * kStepK, buffer);
+            load_fragments(0, s);
             for (int i = 0; i < 4; ++i)
                 for (int j = 0; j < 8; ++j)
                     ptx::mma_m16n8k16(acc[i][j], a[s / 16 % 2][i], b[s / 16 % 2][j / 2][j % 2]);
         }
+        __syncthreads();  // everyone has read them
     }
 
     store_sums<kWide>(acc, tile_row + row, tile_col + col, M, N, C);
@@ -128,25 +111,24 @@ __global__ void __launch_bounds__(kThreads, 1)
 
 void launch_matmul(int M, int N, int K, const half* A, const half* B, float* C) {
     const AlignedRows A_rows(A, M, K), B_rows(B, K, N);
+    const auto A_map = tensor_map(A_rows.data, M, K, kTileM, kStepK, 128, A_rows.stride);
+    const auto B_map = tensor_map(B_rows.data, K, N, kStepK, 64, 128, B_rows.stride);
     const int blocks = ceil_div(M, kTileM) * ceil_div(N, kTileN);
     const auto kernel = N % 2 == 0 ? matmul<true> : matmul<false>;  // stores of 8 bytes
     allow_shared_memory(kernel, kSharedBytes);
-    kernel<<<blocks, kThreads, kSharedBytes>>>(M, N, K, A_rows.data, A_rows.stride, B_rows.data,
-                                               B_rows.stride, C);
+    kernel<<<blocks, kThreads, kSharedBytes>>>(M, N, K, A_map, B_map, C);
 }
 
-// A is loaded once for every column of tiles, B once for every row of tiles, with the zeros at the
-// ends of their rows; and once for a copy.
+// A is loaded once for every column of tiles, B once for every row of tiles; and once for a copy.
 double loaded_elements(double M, double N, double K) {
-    const double a_row = std::ceil(K / 8) * 8, b_row = std::ceil(N / 8) * 8;
-    return M * a_row * std::ceil(N / kTileN) + K * b_row * std::ceil(M / kTileM) +
+    return M * K * std::ceil(N / kTileN) + K * N * std::ceil(M / kTileM) +
            loaded_by_copies(M, N, K);
 }
 
 // From shared memory each warp reads its fragments of A and B at every 16 k.
 double shared_loaded_bytes(double M, double N, double K) {
     const double threads = std::ceil(M / kTileM) * std::ceil(N / kTileN) * kThreads;
-    const double depth = std::ceil(K / kStepK) * kStepK + 16;  // + 16: read ahead
+    const double depth = std::ceil(K / kStepK) * kStepK;
     return threads / 32 * depth * (4 + 4) * 16 * sizeof(half);
 }
 

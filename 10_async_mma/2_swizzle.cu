@@ -1,10 +1,13 @@
-// Every row starts on a multiple of 16 bytes. If rows of A or B do not, AlignedRows first copies
-// them to rows that do, which takes a few microseconds. Then every size is loaded in one way, 16
-// bytes at a time. AlignedRows is in common/aligned_rows.h, because 11 needs it, too.
+// The swizzle takes the place of the pad. A row of a tile is eight pieces of 16 bytes, and row r
+// stores piece p at place p ^ (r % 8). The same piece of eight consecutive rows then lies in eight
+// different groups of four banks, so ldmatrix reads them without a bank conflict. Rows stay at
+// multiples of 128 bytes, so no copy fetches a sector twice, and TMA can write the same layout.
 //
-//    K = 5:   a a a a a b b b b b c c c ...   ->   a a a a a 0 0 0 b b b b b 0 0 0 c c c ...
+//    row 0  | 0 | 1 | 2 | 3 | 4 | 5 | 6 | 7 |     the number is the piece that lies there
+//    row 1  | 1 | 0 | 3 | 2 | 5 | 4 | 7 | 6 |
+//    row 2  | 2 | 3 | 0 | 1 | 6 | 7 | 4 | 5 |     each place is 4 banks wide
 //
-// Changed:  rows of lda and ldb elements instead of K and N; no loads element by element.
+// Changed:  an XOR swizzle replaces the pad; k-tiles of 64, four stages; AlignedRows pads A and B.
 #include <cuda_pipeline.h>
 
 #include "common/aligned_rows.h"
@@ -14,16 +17,20 @@
 constexpr int kTileM = 128;  // rows of C per block
 constexpr int kTileN = 256;  // columns of C per block
 constexpr int kThreads = 16 * 16;
-constexpr int kStepK = 32;  // depth of the tiles
-constexpr int kBuffers = 3;  // one is read while two are being filled
-constexpr int kPad = 8;  // 16 bytes: the 8 rows that a warp reads together start in different banks
-constexpr int kTileElements = kTileM * (kStepK + kPad) + kStepK * (kTileN + kPad);
-constexpr int kSharedBytes = kBuffers * kTileElements * sizeof(half);  // > 48 KiB: ask for it
+constexpr int kStepK = 64;  // depth of the tiles: a row of As is 128 bytes
+constexpr int kBuffers = 4;  // one is read while three are being filled
 
-static_assert(kTileM * kStepK == 2 * 8 * kThreads && kTileN * kStepK == 4 * 8 * kThreads,
-              "at each step a thread loads 2 x 8 elements of A and 4 x 8 of B");
-static_assert(kStepK % 16 == 0 && (kStepK + kPad) % 8 == 0 && (kTileN + kPad) % 8 == 0,
-              "ldmatrix reads rows of 16 bytes that start on multiples of 16");
+struct Shared {
+    half As[kBuffers][kTileM][kStepK];
+    half Bs[kBuffers][kTileN / 64][kStepK][64];  // rows of 128 bytes, as those of As
+};
+constexpr int kSharedBytes = sizeof(Shared);  // 192 KiB; 48 without asking
+static_assert(kTileM * kStepK == 4 * 8 * kThreads && kTileN * kStepK == 8 * 8 * kThreads,
+              "at each step a thread loads 4 x 8 elements of A and 8 x 8 of B");
+static_assert(kStepK == 64 && kTileN % 64 == 0, "64 elements are 128 bytes");
+
+// Where the piece that starts at `column` of that row is. column is a multiple of 8.
+__device__ constexpr int swizzled(int row, int column) { return column ^ row % 8 * 8; }
 
 // Copies 8 neighbours of a row, or writes zeros where the row has ended.
 __device__ void copy8(half* to, const half* from, bool valid) {
@@ -54,9 +61,8 @@ __device__ void store_sums(const float (&acc)[4][8][4], int row, int col, int M,
 template <bool kWide>
 __global__ void __launch_bounds__(kThreads, 1)
     matmul(int M, int N, int K, const half* A, int lda, const half* B, int ldb, float* C) {
-    extern __shared__ __align__(16) half shared[];
-    auto As = reinterpret_cast<half(*)[kTileM][kStepK + kPad]>(shared);
-    auto Bs = reinterpret_cast<half(*)[kStepK][kTileN + kPad]>(As + kBuffers);
+    extern __shared__ __align__(1024) char memory[];
+    Shared& shared = *reinterpret_cast<Shared*>(memory);
     const int tiles_n = ceil_div(N, kTileN);  // 1-D: the grid's y and z may only reach 65535
     const int tile_row = blockIdx.x / tiles_n * kTileM;
     const int tile_col = blockIdx.x % tiles_n * kTileN;
@@ -65,19 +71,19 @@ __global__ void __launch_bounds__(kThreads, 1)
     const int col = warp % 4 * 64;
 
     // What this thread loads at each step: neighbours in a row of A, neighbours in a row of B.
-    const int a_row = threadIdx.x / 4, a_k = threadIdx.x % 4 * 8;
+    const int a_row = threadIdx.x / 8, a_k = threadIdx.x % 8 * 8;
     const int b_k = threadIdx.x / 32, b_col = threadIdx.x % 32 * 8;
     const half* a_from = A + size_t(tile_row + a_row) * lda + a_k;
     const half* b_from = B + size_t(b_k) * ldb + tile_col + b_col;
 
     auto load_tiles = [&](int k, int buffer) {
-        for (int i = 0; i < kTileM; i += 64)
-            copy8(&As[buffer][a_row + i][a_k], a_from + size_t(i) * lda,
+        for (int i = 0; i < kTileM; i += 32)
+            copy8(&shared.As[buffer][a_row + i][swizzled(a_row, a_k)], a_from + size_t(i) * lda,
                   tile_row + a_row + i < M && k + a_k < K);
         a_from += kStepK;
         for (int i = 0; i < kStepK; i += 8)
-            copy8(&Bs[buffer][b_k + i][b_col], b_from + size_t(i) * ldb,
-                  k + b_k + i < K && tile_col + b_col < N);
+            copy8(&shared.Bs[buffer][b_col / 64][b_k + i][swizzled(b_k, b_col % 64)],
+                  b_from + size_t(i) * ldb, k + b_k + i < K && tile_col + b_col < N);
         b_from += size_t(kStepK) * ldb;
         __pipeline_commit();
     };
@@ -86,11 +92,13 @@ __global__ void __launch_bounds__(kThreads, 1)
     half2 a[2][4][4], b[2][4][2][2];
     auto load_fragments = [&](int buffer, int s) {
         for (int i = 0; i < 4; ++i)
-            ptx::ldmatrix_x4(a[s / 16 % 2][i],
-                             &As[buffer][row + 16 * i + lane % 16][s + lane / 16 * 8]);
+            ptx::ldmatrix_x4(
+                a[s / 16 % 2][i],
+                &shared.As[buffer][row + 16 * i + lane % 16][swizzled(lane, s + lane / 16 * 8)]);
         for (int j = 0; j < 4; ++j)
             ptx::ldmatrix_x4_trans(b[s / 16 % 2][j],
-                                   &Bs[buffer][s + lane % 16][col + 16 * j + lane / 16 * 8]);
+                                   &shared.Bs[buffer][col / 64][s + lane % 16]
+                                             [swizzled(lane, 16 * j + lane / 16 * 8)]);
     };
 
     for (int buffer = 0; buffer < kBuffers; ++buffer) load_tiles(buffer * kStepK, buffer);

@@ -1,23 +1,24 @@
-// Blocks that stay, as many as there are multiprocessors. Each computes one tile of C after the
-// other. While it stores the sums of a tile, its producer already loads for the next one.
+// Four stages form a circular buffer: while the warps multiply the k-tile in one of them, TMA fills
+// the others. Each stage has two mbarriers in place of __syncthreads(), so that a warp waits for
+// the data that it reads and not for the other warps.
 //
-//    producer    load tile 0  | load tile 132         | load tile 264         | ...
-//    consumers      multiply 0   | store | multiply 132  | store | multiply 264  | ...
+//    full[b]    a warp waits for it before it reads b       complete: both tiles have come
+//    empty[b]   thread 0 waits for it before it refills b   complete: all eight warps have read b
 //
-//    What block 0 of 132 does. Block 1 computes tiles 1, 133, 265 ...
+//    Both go through phases 0, 1, 2 ..., one for each time that the stage is filled.
 //
-// Changed:  a loop over tiles around both loops over k; a block for each multiprocessor.
+// Changed:  four stages with a full and an empty mbarrier each; a proxy fence before the refill.
 #include "common/aligned_rows.h"
-#include "common/ptx/hopper.cuh"
+#include "common/ptx/ptx.cuh"
 #include "common/stage.h"
 #include "common/tensor_map.h"
 
 constexpr int kTileM = 128;  // rows of C per block
 constexpr int kTileN = 256;  // columns of C per block
-constexpr int kThreads = 16 * 16;  // that multiply
-constexpr int kProducers = 128;  // a warpgroup, though one thread does it all
+constexpr int kThreads = 16 * 16;
 constexpr int kStepK = 64;  // depth of the tiles: a row of As is 128 bytes
 constexpr int kBuffers = 4;  // one is read while three are being filled
+constexpr int kStageBytes = (kTileM + kTileN) * kStepK * sizeof(half);  // 48 KiB
 
 struct Shared {  // TMA wants tiles of 128-byte rows, on multiples of 1024 bytes
     half As[kBuffers][kTileM][kStepK];
@@ -29,16 +30,6 @@ static_assert(kStepK == 64 && kTileN % 64 == 0, "64 elements are 128 bytes");
 
 // Where the piece that starts at `column` of that row is. column is a multiple of 8.
 __device__ constexpr int swizzled(int row, int column) { return column ^ row % 8 * 8; }
-
-// Tile number `tile` of C: its first row and column.
-struct Place {
-    __device__ Place(int N, int tile) {
-        const int tiles_n = ceil_div(N, kTileN);
-        row = tile / tiles_n * kTileM;
-        col = tile % tiles_n * kTileN;
-    }
-    int row, col;
-};
 
 template <bool kWide>
 __device__ void store2(float* to, const float* values, int valid) {
@@ -62,12 +53,14 @@ __device__ void store_sums(const float (&acc)[4][8][4], int row, int col, int M,
 }
 
 template <bool kWide>
-__global__ void __launch_bounds__(kThreads + kProducers, 1)
+__global__ void __launch_bounds__(kThreads, 1)
     matmul(int M, int N, int K, const __grid_constant__ CUtensorMap A,
            const __grid_constant__ CUtensorMap B, float* C) {
     extern __shared__ __align__(1024) char memory[];
     Shared& shared = *reinterpret_cast<Shared*>(memory);
-    const int tiles = ceil_div(M, kTileM) * ceil_div(N, kTileN);
+    const int tiles_n = ceil_div(N, kTileN);  // 1-D: the grid's y and z may only reach 65535
+    const int tile_row = blockIdx.x / tiles_n * kTileM;
+    const int tile_col = blockIdx.x % tiles_n * kTileN;
     const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
     const int row = warp / 4 * 64;  // a warp owns 64 x 64 elements
     const int col = warp % 4 * 64;
@@ -81,27 +74,13 @@ __global__ void __launch_bounds__(kThreads + kProducers, 1)
     }
     __syncthreads();  // the barriers are there
 
-    if (warp >= kThreads / 32) {
-        ptx::setmaxnreg_fewer<24>();
-        if (threadIdx.x > kThreads) return;
-        int buffer = 0, parity = 1;
-        for (int tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
-            const Place at(N, tile);
-            for (int k = 0; k < K; k += kStepK) {
-                ptx::mbarrier_wait(&shared.empty[buffer], parity);  // at once in the first round
-                ptx::mbarrier_arrive_expect_tx(&shared.full[buffer],
-                                               sizeof(shared.As[0]) + sizeof(shared.Bs[0]));
-                ptx::bulk_tensor_load(shared.As[buffer], &A, k, at.row, &shared.full[buffer]);
-                for (int j = 0; j < kTileN; j += 64)
-                    ptx::bulk_tensor_load(shared.Bs[buffer][j / 64], &B, at.col + j, k,
-                                          &shared.full[buffer]);
-                buffer = (buffer + 1) % kBuffers;
-                parity ^= buffer == 0;
-            }
-        }
-        return;
-    }
-    ptx::setmaxnreg_more<240>();
+    auto load_tiles = [&](int k, int buffer) {  // by one thread
+        ptx::mbarrier_arrive_expect_tx(&shared.full[buffer], kStageBytes);
+        ptx::bulk_tensor_load(shared.As[buffer], &A, k, tile_row, &shared.full[buffer]);
+        for (int j = 0; j < kTileN; j += 64)
+            ptx::bulk_tensor_load(shared.Bs[buffer][j / 64], &B, tile_col + j, k,
+                                  &shared.full[buffer]);
+    };
 
     // A register holds two elements. A is taken in tiles of 16 x 16, B in pairs of tiles of 16 x 8.
     half2 a[2][4][4], b[2][4][2][2];
@@ -116,46 +95,48 @@ __global__ void __launch_bounds__(kThreads + kProducers, 1)
                                              [swizzled(lane, 16 * j + lane / 16 * 8)]);
     };
 
+    if (threadIdx.x == 0)
+        for (int buffer = 0; buffer < kBuffers && buffer * kStepK < K; ++buffer)
+            load_tiles(buffer * kStepK, buffer);
     ptx::mbarrier_wait(&shared.full[0], 0);
     load_fragments(0, 0);
 
-    int buffer = 0, parity = 0;
-    for (int tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
-        float acc[4][8][4] = {};  // of tiles of 16 x 8
-        for (int k = 0; k < K; k += kStepK) {
-            const int next = (buffer + 1) % kBuffers, next_parity = parity ^ (next == 0);
+    float acc[4][8][4] = {};  // of tiles of 16 x 8
+    for (int k = 0, buffer = 0, parity = 0; k < K; k += kStepK) {
+        const int next = (buffer + 1) % kBuffers, next_parity = parity ^ (next == 0);
 #pragma unroll
-            for (int s = 0; s < kStepK; s += 16) {
-                if (s < kStepK - 16) {
-                    load_fragments(buffer, s + 16);
-                } else if (k + kStepK < K || tile + int(gridDim.x) < tiles) {
-                    ptx::mbarrier_wait(&shared.full[next], next_parity);
-                    load_fragments(next, 0);
-                }
-                for (int i = 0; i < 4; ++i)
-                    for (int j = 0; j < 8; ++j)
-                        ptx::mma_m16n8k16(acc[i][j], a[s / 16 % 2][i], b[s / 16 % 2][j / 2][j % 2]);
+        for (int s = 0; s < kStepK; s += 16) {
+            if (s < kStepK - 16) {
+                load_fragments(buffer, s + 16);
+            } else if (k + kStepK < K) {
+                ptx::mbarrier_wait(&shared.full[next], next_parity);
+                load_fragments(next, 0);
             }
-            ptx::fence_proxy_async();  // what has been read may be overwritten by TMA
-            __syncwarp();
-            if (lane == 0) ptx::mbarrier_arrive(&shared.empty[buffer]);
-            buffer = next;
-            parity = next_parity;
+            for (int i = 0; i < 4; ++i)
+                for (int j = 0; j < 8; ++j)
+                    ptx::mma_m16n8k16(acc[i][j], a[s / 16 % 2][i], b[s / 16 % 2][j / 2][j % 2]);
         }
-
-        const Place at(N, tile);
-        store_sums<kWide>(acc, at.row + row, at.col + col, M, N, C);
+        ptx::fence_proxy_async();  // what has been read may be overwritten by TMA
+        __syncwarp();
+        if (lane == 0) ptx::mbarrier_arrive(&shared.empty[buffer]);
+        if (threadIdx.x == 0 && k + kBuffers * kStepK < K) {
+            ptx::mbarrier_wait(&shared.empty[buffer], parity);
+            load_tiles(k + kBuffers * kStepK, buffer);
+        }
+        buffer = next;
+        parity = next_parity;
     }
+    store_sums<kWide>(acc, tile_row + row, tile_col + col, M, N, C);
 }
 
 void launch_matmul(int M, int N, int K, const half* A, const half* B, float* C) {
     const AlignedRows A_rows(A, M, K), B_rows(B, K, N);
     const auto A_map = tensor_map(A_rows.data, M, K, kTileM, kStepK, 128, A_rows.stride);
     const auto B_map = tensor_map(B_rows.data, K, N, kStepK, 64, 128, B_rows.stride);
-    const int blocks = std::min(multiprocessors(), ceil_div(M, kTileM) * ceil_div(N, kTileN));
+    const int blocks = ceil_div(M, kTileM) * ceil_div(N, kTileN);
     const auto kernel = N % 2 == 0 ? matmul<true> : matmul<false>;  // stores of 8 bytes
     allow_shared_memory(kernel, kSharedBytes);
-    kernel<<<blocks, kThreads + kProducers, kSharedBytes>>>(M, N, K, A_map, B_map, C);
+    kernel<<<blocks, kThreads, kSharedBytes>>>(M, N, K, A_map, B_map, C);
 }
 
 // A is loaded once for every column of tiles, B once for every row of tiles; and once for a copy.

@@ -1,30 +1,30 @@
-// TMA, a unit of the multiprocessor, copies whole tiles: one thread asks, and none computes
-// addresses. An mbarrier, a barrier in shared memory that counts, ends a phase when all bytes have
-// come. For a start there is one buffer, so nothing is loaded while the block multiplies.
+// A producer warp issues all loads. In 4_stages.cu thread 0 did so, and its warp could not multiply
+// while it waited for the slowest warp to free a stage. The consumers, the eight warps that
+// multiply, now wait for full stages and for nothing else.
 //
-//    thread 0   ask for T0              |          | ask for T1              |          | ask ...
-//    TMA           | bytes of T0 come   |          |    | bytes of T1 come   |          |
-//    mbarrier   phase 0 ............... | phase 1 ......................... | phase 2 .......
-//    all        wait for phase 0 ...... | multiply | wait for phase 1 ..... | multiply | wait ...
+//    Registers are moved between warpgroups, groups of four warps, so the producer is given a whole
+//    one. At the launch every thread has 168. The producer's keep 24, the consumers' get 240.
 //
-// Changed:  tiles by TMA, which swizzles them, too; an mbarrier; one buffer, no fragments ahead.
+// Changed:  a producer warp issues the loads; setmaxnreg gives its registers to the consumers.
 #include "common/aligned_rows.h"
-#include "common/ptx/ptx.cuh"
+#include "common/ptx/hopper.cuh"
 #include "common/stage.h"
 #include "common/tensor_map.h"
 
 constexpr int kTileM = 128;  // rows of C per block
 constexpr int kTileN = 256;  // columns of C per block
-constexpr int kThreads = 16 * 16;
+constexpr int kThreads = 16 * 16;  // that multiply
+constexpr int kProducers = 128;  // a warpgroup, though one thread does it all
 constexpr int kStepK = 64;  // depth of the tiles: a row of As is 128 bytes
-constexpr int kBuffers = 1;
+constexpr int kBuffers = 4;  // one is read while three are being filled
+constexpr int kStageBytes = (kTileM + kTileN) * kStepK * sizeof(half);  // 48 KiB
 
 struct Shared {  // TMA wants tiles of 128-byte rows, on multiples of 1024 bytes
     half As[kBuffers][kTileM][kStepK];
     half Bs[kBuffers][kTileN / 64][kStepK][64];
-    uint64_t full;  // the mbarrier
+    uint64_t full[kBuffers], empty[kBuffers];
 };
-constexpr int kSharedBytes = sizeof(Shared);  // > 48 KiB: ask for it
+constexpr int kSharedBytes = sizeof(Shared);  // 192 KiB; 48 without asking
 static_assert(kStepK == 64 && kTileN % 64 == 0, "64 elements are 128 bytes");
 
 // Where the piece that starts at `column` of that row is. column is a multiple of 8.
@@ -52,7 +52,7 @@ __device__ void store_sums(const float (&acc)[4][8][4], int row, int col, int M,
 }
 
 template <bool kWide>
-__global__ void __launch_bounds__(kThreads, 1)
+__global__ void __launch_bounds__(kThreads + kProducers, 1)
     matmul(int M, int N, int K, const __grid_constant__ CUtensorMap A,
            const __grid_constant__ CUtensorMap B, float* C) {
     extern __shared__ __align__(1024) char memory[];
@@ -65,17 +65,31 @@ __global__ void __launch_bounds__(kThreads, 1)
     const int col = warp % 4 * 64;
 
     if (threadIdx.x == 0) {
-        ptx::mbarrier_init(&shared.full, 1);  // the thread that loads, and its bytes
+        for (int buffer = 0; buffer < kBuffers; ++buffer) {
+            ptx::mbarrier_init(&shared.full[buffer], 1);  // the thread that loads, and its bytes
+            ptx::mbarrier_init(&shared.empty[buffer], kThreads / 32);  // one of each warp
+        }
         ptx::fence_mbarrier_init();
     }
-    __syncthreads();  // the mbarrier is there
+    __syncthreads();  // the barriers are there
 
-    auto load_tiles = [&](int k) {  // by one thread
-        ptx::mbarrier_arrive_expect_tx(&shared.full, sizeof(shared.As[0]) + sizeof(shared.Bs[0]));
-        ptx::bulk_tensor_load(shared.As[0], &A, k, tile_row, &shared.full);
-        for (int j = 0; j < kTileN; j += 64)
-            ptx::bulk_tensor_load(shared.Bs[0][j / 64], &B, tile_col + j, k, &shared.full);
-    };
+    if (warp >= kThreads / 32) {
+        ptx::setmaxnreg_fewer<24>();
+        if (threadIdx.x > kThreads) return;
+        int buffer = 0, parity = 1;  // a wait of the first round is over at once
+        for (int k = 0; k < K; k += kStepK) {
+            ptx::mbarrier_wait(&shared.empty[buffer], parity);
+            ptx::mbarrier_arrive_expect_tx(&shared.full[buffer], kStageBytes);
+            ptx::bulk_tensor_load(shared.As[buffer], &A, k, tile_row, &shared.full[buffer]);
+            for (int j = 0; j < kTileN; j += 64)
+                ptx::bulk_tensor_load(shared.Bs[buffer][j / 64], &B, tile_col + j, k,
+                                      &shared.full[buffer]);
+            buffer = (buffer + 1) % kBuffers;
+            parity ^= buffer == 0;
+        }
+        return;
+    }
+    ptx::setmaxnreg_more<240>();
 
     // A register holds two elements. A is taken in tiles of 16 x 16, B in pairs of tiles of 16 x 8.
     half2 a[2][4][4], b[2][4][2][2];
@@ -90,20 +104,30 @@ __global__ void __launch_bounds__(kThreads, 1)
                                              [swizzled(lane, 16 * j + lane / 16 * 8)]);
     };
 
+    ptx::mbarrier_wait(&shared.full[0], 0);
+    load_fragments(0, 0);
+
     float acc[4][8][4] = {};  // of tiles of 16 x 8
-    for (int k = 0, parity = 0; k < K; k += kStepK, parity ^= 1) {
-        if (threadIdx.x == 0) load_tiles(k);
-        ptx::mbarrier_wait(&shared.full, parity);  // the tiles are complete
+    for (int k = 0, buffer = 0, parity = 0; k < K; k += kStepK) {
+        const int next = (buffer + 1) % kBuffers, next_parity = parity ^ (next == 0);
 #pragma unroll
         for (int s = 0; s < kStepK; s += 16) {
-            load_fragments(0, s);
+            if (s < kStepK - 16) {
+                load_fragments(buffer, s + 16);
+            } else if (k + kStepK < K) {
+                ptx::mbarrier_wait(&shared.full[next], next_parity);
+                load_fragments(next, 0);
+            }
             for (int i = 0; i < 4; ++i)
                 for (int j = 0; j < 8; ++j)
                     ptx::mma_m16n8k16(acc[i][j], a[s / 16 % 2][i], b[s / 16 % 2][j / 2][j % 2]);
         }
-        __syncthreads();  // everyone has read them
+        ptx::fence_proxy_async();  // what has been read may be overwritten by TMA
+        __syncwarp();
+        if (lane == 0) ptx::mbarrier_arrive(&shared.empty[buffer]);
+        buffer = next;
+        parity = next_parity;
     }
-
     store_sums<kWide>(acc, tile_row + row, tile_col + col, M, N, C);
 }
 
@@ -114,7 +138,7 @@ void launch_matmul(int M, int N, int K, const half* A, const half* B, float* C) 
     const int blocks = ceil_div(M, kTileM) * ceil_div(N, kTileN);
     const auto kernel = N % 2 == 0 ? matmul<true> : matmul<false>;  // stores of 8 bytes
     allow_shared_memory(kernel, kSharedBytes);
-    kernel<<<blocks, kThreads, kSharedBytes>>>(M, N, K, A_map, B_map, C);
+    kernel<<<blocks, kThreads + kProducers, kSharedBytes>>>(M, N, K, A_map, B_map, C);
 }
 
 // A is loaded once for every column of tiles, B once for every row of tiles; and once for a copy.
