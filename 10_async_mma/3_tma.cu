@@ -74,9 +74,9 @@ __global__ void __launch_bounds__(kThreads, 1)
 
     auto load_tiles = [&](int k) {  // by one thread
         ptx::mbarrier_arrive_expect_tx(&shared.full, kStageBytes);
-        ptx::bulk_tensor_load(shared.As[0], &A, k, tile_row, &shared.full);
+        ptx::cp_async_bulk_tensor(shared.As[0], &A, k, tile_row, &shared.full);
         for (int j = 0; j < kTileN; j += 64)
-            ptx::bulk_tensor_load(shared.Bs[0][j / 64], &B, tile_col + j, k, &shared.full);
+            ptx::cp_async_bulk_tensor(shared.Bs[0][j / 64], &B, tile_col + j, k, &shared.full);
     };
 
     // A register holds two elements. A is taken in tiles of 16 x 16, B in pairs of tiles of 16 x 8.
@@ -95,7 +95,7 @@ __global__ void __launch_bounds__(kThreads, 1)
     float acc[4][8][4] = {};  // of tiles of 16 x 8
     for (int k = 0, parity = 0; k < K; k += kStepK, parity ^= 1) {
         if (threadIdx.x == 0) load_tiles(k);
-        ptx::mbarrier_wait(&shared.full, parity);  // the tiles are complete
+        ptx::mbarrier_wait_parity(&shared.full, parity);  // the tiles are complete
 #pragma unroll
         for (int s = 0; s < kStepK; s += 16) {
             load_fragments(0, s);

@@ -76,10 +76,10 @@ __global__ void __launch_bounds__(kThreads, 1)
 
     auto load_tiles = [&](int k, int buffer) {  // by one thread
         ptx::mbarrier_arrive_expect_tx(&shared.full[buffer], kStageBytes);
-        ptx::bulk_tensor_load(shared.As[buffer], &A, k, tile_row, &shared.full[buffer]);
+        ptx::cp_async_bulk_tensor(shared.As[buffer], &A, k, tile_row, &shared.full[buffer]);
         for (int j = 0; j < kTileN; j += 64)
-            ptx::bulk_tensor_load(shared.Bs[buffer][j / 64], &B, tile_col + j, k,
-                                  &shared.full[buffer]);
+            ptx::cp_async_bulk_tensor(shared.Bs[buffer][j / 64], &B, tile_col + j, k,
+                                      &shared.full[buffer]);
     };
 
     // A register holds two elements. A is taken in tiles of 16 x 16, B in pairs of tiles of 16 x 8.
@@ -98,7 +98,7 @@ __global__ void __launch_bounds__(kThreads, 1)
     if (threadIdx.x == 0)
         for (int buffer = 0; buffer < kBuffers && buffer * kStepK < K; ++buffer)
             load_tiles(buffer * kStepK, buffer);
-    ptx::mbarrier_wait(&shared.full[0], 0);
+    ptx::mbarrier_wait_parity(&shared.full[0], 0);
     load_fragments(0, 0);
 
     float acc[4][8][4] = {};  // of tiles of 16 x 8
@@ -109,7 +109,7 @@ __global__ void __launch_bounds__(kThreads, 1)
             if (s < kStepK - 16) {
                 load_fragments(buffer, s + 16);
             } else if (k + kStepK < K) {
-                ptx::mbarrier_wait(&shared.full[next], next_parity);
+                ptx::mbarrier_wait_parity(&shared.full[next], next_parity);
                 load_fragments(next, 0);
             }
             for (int i = 0; i < 4; ++i)
@@ -120,7 +120,7 @@ __global__ void __launch_bounds__(kThreads, 1)
         __syncwarp();
         if (lane == 0) ptx::mbarrier_arrive(&shared.empty[buffer]);
         if (threadIdx.x == 0 && k + kBuffers * kStepK < K) {
-            ptx::mbarrier_wait(&shared.empty[buffer], parity);
+            ptx::mbarrier_wait_parity(&shared.empty[buffer], parity);
             load_tiles(k + kBuffers * kStepK, buffer);
         }
         buffer = next;

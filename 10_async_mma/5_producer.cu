@@ -74,22 +74,22 @@ __global__ void __launch_bounds__(kThreads + kProducers, 1)
     __syncthreads();  // the barriers are there
 
     if (warp >= kThreads / 32) {
-        ptx::setmaxnreg_fewer<24>();
+        ptx::warpgroup_reg_dealloc<24>();
         if (threadIdx.x > kThreads) return;
         int buffer = 0, parity = 1;  // a wait of the first round is over at once
         for (int k = 0; k < K; k += kStepK) {
-            ptx::mbarrier_wait(&shared.empty[buffer], parity);
+            ptx::mbarrier_wait_parity(&shared.empty[buffer], parity);
             ptx::mbarrier_arrive_expect_tx(&shared.full[buffer], kStageBytes);
-            ptx::bulk_tensor_load(shared.As[buffer], &A, k, tile_row, &shared.full[buffer]);
+            ptx::cp_async_bulk_tensor(shared.As[buffer], &A, k, tile_row, &shared.full[buffer]);
             for (int j = 0; j < kTileN; j += 64)
-                ptx::bulk_tensor_load(shared.Bs[buffer][j / 64], &B, tile_col + j, k,
-                                      &shared.full[buffer]);
+                ptx::cp_async_bulk_tensor(shared.Bs[buffer][j / 64], &B, tile_col + j, k,
+                                          &shared.full[buffer]);
             buffer = (buffer + 1) % kBuffers;
             parity ^= buffer == 0;
         }
         return;
     }
-    ptx::setmaxnreg_more<240>();
+    ptx::warpgroup_reg_alloc<240>();
 
     // A register holds two elements. A is taken in tiles of 16 x 16, B in pairs of tiles of 16 x 8.
     half2 a[2][4][4], b[2][4][2][2];
@@ -104,7 +104,7 @@ __global__ void __launch_bounds__(kThreads + kProducers, 1)
                                              [swizzled(lane, 16 * j + lane / 16 * 8)]);
     };
 
-    ptx::mbarrier_wait(&shared.full[0], 0);
+    ptx::mbarrier_wait_parity(&shared.full[0], 0);
     load_fragments(0, 0);
 
     float acc[4][8][4] = {};  // of tiles of 16 x 8
@@ -115,7 +115,7 @@ __global__ void __launch_bounds__(kThreads + kProducers, 1)
             if (s < kStepK - 16) {
                 load_fragments(buffer, s + 16);
             } else if (k + kStepK < K) {
-                ptx::mbarrier_wait(&shared.full[next], next_parity);
+                ptx::mbarrier_wait_parity(&shared.full[next], next_parity);
                 load_fragments(next, 0);
             }
             for (int i = 0; i < 4; ++i)

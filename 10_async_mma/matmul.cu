@@ -91,25 +91,25 @@ __global__ void __launch_bounds__(kThreads + kProducers, 1)
     __syncthreads();  // the barriers are there
 
     if (warp >= kThreads / 32) {
-        ptx::setmaxnreg_fewer<24>();
+        ptx::warpgroup_reg_dealloc<24>();
         if (threadIdx.x > kThreads) return;
         int buffer = 0, parity = 1;  // a wait of the first round is over at once
         for (int tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
             const Place at(M, N, tile);
             for (int k = 0; k < K; k += kStepK) {
-                ptx::mbarrier_wait(&shared.empty[buffer], parity);
+                ptx::mbarrier_wait_parity(&shared.empty[buffer], parity);
                 ptx::mbarrier_arrive_expect_tx(&shared.full[buffer], kStageBytes);
-                ptx::bulk_tensor_load(shared.As[buffer], &A, k, at.row, &shared.full[buffer]);
+                ptx::cp_async_bulk_tensor(shared.As[buffer], &A, k, at.row, &shared.full[buffer]);
                 for (int j = 0; j < kTileN; j += 64)
-                    ptx::bulk_tensor_load(shared.Bs[buffer][j / 64], &B, at.col + j, k,
-                                          &shared.full[buffer]);
+                    ptx::cp_async_bulk_tensor(shared.Bs[buffer][j / 64], &B, at.col + j, k,
+                                              &shared.full[buffer]);
                 buffer = (buffer + 1) % kBuffers;
                 parity ^= buffer == 0;
             }
         }
         return;
     }
-    ptx::setmaxnreg_more<240>();
+    ptx::warpgroup_reg_alloc<240>();
 
     // A register holds two elements. A is taken in tiles of 16 x 16, B in pairs of tiles of 16 x 8.
     ptx::Pair<T> a[2][4][4], b[2][4][2][2];
@@ -124,7 +124,7 @@ __global__ void __launch_bounds__(kThreads + kProducers, 1)
                                              [swizzled(lane, 16 * j + lane / 16 * 8)]);
     };
 
-    ptx::mbarrier_wait(&shared.full[0], 0);
+    ptx::mbarrier_wait_parity(&shared.full[0], 0);
     load_fragments(0, 0);
 
     int buffer = 0, parity = 0;
@@ -137,7 +137,7 @@ __global__ void __launch_bounds__(kThreads + kProducers, 1)
                 if (s < kStepK - 16) {
                     load_fragments(buffer, s + 16);
                 } else if (k + kStepK < K || tile + int(gridDim.x) < tiles) {
-                    ptx::mbarrier_wait(&shared.full[next], next_parity);
+                    ptx::mbarrier_wait_parity(&shared.full[next], next_parity);
                     load_fragments(next, 0);
                 }
                 for (int i = 0; i < 4; ++i)

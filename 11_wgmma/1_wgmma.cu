@@ -1,6 +1,6 @@
-// Hopper's own multiply. wgmma is asked for by a warpgroup, four warps, and takes both operands from
-// shared memory, where TMA has put them: no fragments, no ldmatrix. It runs on by itself, until it is
-// waited for, at the tensor core's full rate, which mma.sync misses by a third.
+// Hopper's own multiply. wgmma is asked for by a warpgroup, four warps, and takes both operands
+// from shared memory, where TMA has put them: no fragments, no ldmatrix. It runs on by itself,
+// until it is waited for, at the tensor core's full rate, which mma.sync misses by a third.
 //
 //    warpgroup 0    multiplies rows  0 to  63 of the tile of A by the whole tile of B
 //    warpgroup 1               rows 64 to 127
@@ -68,33 +68,34 @@ __global__ void __launch_bounds__(kThreads + kProducers, 1)
     __syncthreads();  // the barriers are there
 
     if (warp >= kThreads / 32) {
-        ptx::setmaxnreg_fewer<24>();
+        ptx::warpgroup_reg_dealloc<24>();
         if (threadIdx.x > kThreads) return;
         int buffer = 0, parity = 1;
         for (int tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
             const Place at(M, N, tile);
             for (int k = 0; k < K; k += kStepK) {
-                ptx::mbarrier_wait(&shared.empty[buffer], parity);  // at once in the first round
+                // At once in the first round.
+                ptx::mbarrier_wait_parity(&shared.empty[buffer], parity);
                 ptx::mbarrier_arrive_expect_tx(&shared.full[buffer],
                                                sizeof(shared.As[0]) + sizeof(shared.Bs[0]));
-                ptx::bulk_tensor_load(shared.As[buffer], &A, k, at.row, &shared.full[buffer]);
+                ptx::cp_async_bulk_tensor(shared.As[buffer], &A, k, at.row, &shared.full[buffer]);
                 for (int j = 0; j < kTileN; j += 64)
-                    ptx::bulk_tensor_load(shared.Bs[buffer][j / 64], &B, at.col + j, k,
-                                          &shared.full[buffer]);
+                    ptx::cp_async_bulk_tensor(shared.Bs[buffer][j / 64], &B, at.col + j, k,
+                                              &shared.full[buffer]);
                 buffer = (buffer + 1) % kBuffers;
                 parity ^= buffer == 0;
             }
         }
         return;
     }
-    ptx::setmaxnreg_more<240>();
+    ptx::warpgroup_reg_alloc<240>();
 
     const int row = warp / 4 * 64;  // a warpgroup owns 64 x 256 elements
     int buffer = 0, parity = 0;
     for (int tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
         float acc[kTileN / 8][4];  // of tiles of 16 x 8, a row of them for each warp
         for (int k = 0; k < K; k += kStepK) {
-            ptx::mbarrier_wait(&shared.full[buffer], parity);
+            ptx::mbarrier_wait_parity(&shared.full[buffer], parity);
             ptx::wgmma_fence();
             for (int s = 0; s < kStepK; s += 16) {
                 // Units of 16 bytes: 64 to the next eight rows, 512 to the next 64 columns of B.
@@ -109,7 +110,7 @@ __global__ void __launch_bounds__(kThreads + kProducers, 1)
             buffer = (buffer + 1) % kBuffers;
             parity ^= buffer == 0;
         }
-        ptx::wgmma_keep(acc);  // the compiler reads no sum before the wait
+        ptx::warpgroup_fence_operand(acc);  // the compiler reads no sum before the wait
 
         const Place at(M, N, tile);
         for (int j = 0; j < kTileN / 8; ++j)

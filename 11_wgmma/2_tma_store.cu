@@ -1,5 +1,5 @@
-// TMA stores C, too. A warpgroup lays its sums down in shared memory, 64 x 64 at a time, and asks for
-// the store of these two boxes. It goes on at once: they leave while the next pair is filled.
+// TMA stores C, too. A warpgroup lays its sums down in shared memory, 64 x 64 at a time, and asks
+// for the store of these two boxes. It goes on at once: they leave while the next pair is filled.
 //
 //    wait       one thread, which asked: all stores but the last pair's have read their boxes
 //    barrier    of the warpgroup: all of its threads know that this pair is free
@@ -65,26 +65,27 @@ __global__ void __launch_bounds__(kThreads + kProducers, 1)
     __syncthreads();  // the barriers are there
 
     if (warp >= kThreads / 32) {
-        ptx::setmaxnreg_fewer<24>();
+        ptx::warpgroup_reg_dealloc<24>();
         if (threadIdx.x > kThreads) return;
         int buffer = 0, parity = 1;
         for (int tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
             const Place at(M, N, tile);
             for (int k = 0; k < K; k += kStepK) {
-                ptx::mbarrier_wait(&shared.empty[buffer], parity);  // at once in the first round
+                // At once in the first round.
+                ptx::mbarrier_wait_parity(&shared.empty[buffer], parity);
                 ptx::mbarrier_arrive_expect_tx(&shared.full[buffer],
                                                sizeof(shared.As[0]) + sizeof(shared.Bs[0]));
-                ptx::bulk_tensor_load(shared.As[buffer], &A, k, at.row, &shared.full[buffer]);
+                ptx::cp_async_bulk_tensor(shared.As[buffer], &A, k, at.row, &shared.full[buffer]);
                 for (int j = 0; j < kTileN; j += 64)
-                    ptx::bulk_tensor_load(shared.Bs[buffer][j / 64], &B, at.col + j, k,
-                                          &shared.full[buffer]);
+                    ptx::cp_async_bulk_tensor(shared.Bs[buffer][j / 64], &B, at.col + j, k,
+                                              &shared.full[buffer]);
                 buffer = (buffer + 1) % kBuffers;
                 parity ^= buffer == 0;
             }
         }
         return;
     }
-    ptx::setmaxnreg_more<240>();
+    ptx::warpgroup_reg_alloc<240>();
 
     const int row = warp / 4 * 64;  // a warpgroup owns 64 x 256 elements
     int next_pair = 0;
@@ -92,7 +93,7 @@ __global__ void __launch_bounds__(kThreads + kProducers, 1)
     const auto store = [&](const float(*sums)[4], Place at, int part) {
         float(&pair)[2][64][32] = shared.Cs[warp / 4][next_pair];
         next_pair ^= 1;
-        if (kTma && threadIdx.x % 128 == 0) ptx::bulk_wait_group_read<kBoxes / 2 - 1>();
+        if (kTma && threadIdx.x % 128 == 0) ptx::cp_async_bulk_wait_group_read<kBoxes / 2 - 1>();
         ptx::named_barrier_sync(1 + warp / 4, 128);  // the pair is free
 #pragma unroll
         for (int j = 0; j < 8; ++j)
@@ -111,19 +112,19 @@ __global__ void __launch_bounds__(kThreads + kProducers, 1)
         for (int j = 0; j < 64; j += 32) {
             const int c_row = at.row + row, c_col = at.col + part * 64 + j;
             if (kTma && threadIdx.x % 128 == 0)
-                ptx::bulk_tensor_store(&C_map, c_col, c_row, pair[j / 32]);
+                ptx::cp_async_bulk_tensor(&C_map, c_col, c_row, pair[j / 32]);
             for (int r = warp % 4; !kTma && r < 64; r += 4)  // else a warp stores a row
                 if (c_row + r < M && c_col + lane < N)
                     C[size_t(c_row + r) * N + c_col + lane] = pair[j / 32][r][lane ^ r % 8 * 4];
         }
-        if (kTma && threadIdx.x % 128 == 0) ptx::bulk_commit_group();
+        if (kTma && threadIdx.x % 128 == 0) ptx::cp_async_bulk_commit_group();
     };
 
     int buffer = 0, parity = 0;
     for (int tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
         float acc[kTileN / 8][4];  // of tiles of 16 x 8, a row of them for each warp
         for (int k = 0; k < K; k += kStepK) {
-            ptx::mbarrier_wait(&shared.full[buffer], parity);
+            ptx::mbarrier_wait_parity(&shared.full[buffer], parity);
             ptx::wgmma_fence();
             for (int s = 0; s < kStepK; s += 16) {
                 // Units of 16 bytes: 64 to the next eight rows, 512 to the next 64 columns of B.
@@ -138,12 +139,13 @@ __global__ void __launch_bounds__(kThreads + kProducers, 1)
             buffer = (buffer + 1) % kBuffers;
             parity ^= buffer == 0;
         }
-        ptx::wgmma_keep(acc);  // the compiler reads no sum before the wait
+        ptx::warpgroup_fence_operand(acc);  // the compiler reads no sum before the wait
 
         const Place at(M, N, tile);
         for (int i = 0; i < kTileN / 64; ++i) store(&acc[8 * i], at, i);
     }
-    if (kTma && threadIdx.x % 128 == 0) ptx::bulk_wait_group<0>();  // shared memory must outlive it
+    // Shared memory must outlive it.
+    if (kTma && threadIdx.x % 128 == 0) ptx::cp_async_bulk_wait_group<0>();
 }
 
 template <class T>

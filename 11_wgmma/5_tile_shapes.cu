@@ -1,6 +1,7 @@
-// A tile shape for each matrix. In the last wave some multiprocessors have no tile, and another tile
-// shape may leave fewer of them idle. The tile becomes a template parameter, and with it all that
-// follows from it: the threads, how many buffers fit, how many parts of the sums are stored late.
+// A tile shape for each matrix. In the last wave some multiprocessors have no tile, and another
+// tile shape may leave fewer of them idle. The tile becomes a template parameter, and with it all
+// that follows from it: the threads, how many buffers fit, how many parts of the sums are stored
+// late.
 //
 //    5120 x 5120 on 132 multiprocessors:    128 x 256: 40 x 20 = 800 tiles    6.06 -> 7 waves
 //                                           128 x 224: 40 x 23 = 920          6.97 -> 7
@@ -76,26 +77,27 @@ __global__ void __launch_bounds__(2 * kTileM + kProducers, 1)
     __syncthreads();  // the barriers are there
 
     if (warp >= kThreads / 32) {
-        ptx::setmaxnreg_fewer<24>();
+        ptx::warpgroup_reg_dealloc<24>();
         if (threadIdx.x > kThreads) return;
         int buffer = 0, parity = 1;
         for (int tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
             const Place at(M, N, tile);
             for (int k = 0; k < K; k += kStepK) {
-                ptx::mbarrier_wait(&shared.empty[buffer], parity);  // at once in the first round
+                // At once in the first round.
+                ptx::mbarrier_wait_parity(&shared.empty[buffer], parity);
                 ptx::mbarrier_arrive_expect_tx(&shared.full[buffer],
                                                sizeof(shared.As[0]) + sizeof(shared.Bs[0]));
-                ptx::bulk_tensor_load(shared.As[buffer], &A, k, at.row, &shared.full[buffer]);
+                ptx::cp_async_bulk_tensor(shared.As[buffer], &A, k, at.row, &shared.full[buffer]);
                 for (int j = 0; j < kTileN; j += 64)
-                    ptx::bulk_tensor_load(shared.Bs[buffer][j / 64], &B, at.col + j, k,
-                                          &shared.full[buffer]);
+                    ptx::cp_async_bulk_tensor(shared.Bs[buffer][j / 64], &B, at.col + j, k,
+                                              &shared.full[buffer]);
                 buffer = (buffer + 1) % kBuffers;
                 parity ^= buffer == 0;
             }
         }
         return;
     }
-    ptx::setmaxnreg_more<240>();
+    ptx::warpgroup_reg_alloc<240>();
 
     const int row = warp / 4 * 64;  // a warpgroup owns 64 x kTileN elements
     int next_pair = 0;
@@ -103,7 +105,7 @@ __global__ void __launch_bounds__(2 * kTileM + kProducers, 1)
     const auto store = [&](const float(*sums)[4], Place at, int part) {
         float(&pair)[2][64][32] = shared.Cs[warp / 4][next_pair];
         next_pair ^= 1;
-        if (kTma && threadIdx.x % 128 == 0) ptx::bulk_wait_group_read<kBoxes / 2 - 1>();
+        if (kTma && threadIdx.x % 128 == 0) ptx::cp_async_bulk_wait_group_read<kBoxes / 2 - 1>();
         ptx::named_barrier_sync(1 + warp / 4, 128);  // the pair is free
 #pragma unroll
         for (int j = 0; j < 8; ++j)
@@ -122,12 +124,12 @@ __global__ void __launch_bounds__(2 * kTileM + kProducers, 1)
         for (int j = 0; j < 64 && part * 64 + j < kTileN; j += 32) {
             const int c_row = at.row + row, c_col = at.col + part * 64 + j;
             if (kTma && threadIdx.x % 128 == 0)
-                ptx::bulk_tensor_store(&C_map, c_col, c_row, pair[j / 32]);
+                ptx::cp_async_bulk_tensor(&C_map, c_col, c_row, pair[j / 32]);
             for (int r = warp % 4; !kTma && r < 64; r += 4)  // else a warp stores a row
                 if (c_row + r < M && c_col + lane < N)
                     C[size_t(c_row + r) * N + c_col + lane] = pair[j / 32][r][lane ^ r % 8 * 4];
         }
-        if (kTma && threadIdx.x % 128 == 0) ptx::bulk_commit_group();
+        if (kTma && threadIdx.x % 128 == 0) ptx::cp_async_bulk_commit_group();
     };
 
     const int last_k = (K - 1) / kStepK * kStepK;
@@ -137,7 +139,7 @@ __global__ void __launch_bounds__(2 * kTileM + kProducers, 1)
     for (int tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
         float acc[kTileN / 8][4];  // of tiles of 16 x 8, a row of them for each warp
         for (int k = 0; k < K; k += kStepK) {
-            ptx::mbarrier_wait(&shared.full[buffer], parity);
+            ptx::mbarrier_wait_parity(&shared.full[buffer], parity);
             ptx::wgmma_fence();
             for (int s = 0; s < kStepK; s += 16) {
                 // Units of 16 bytes: 64 to the next eight rows, 512 to the next 64 columns of B.
@@ -158,13 +160,14 @@ __global__ void __launch_bounds__(2 * kTileM + kProducers, 1)
             buffer = (buffer + 1) % kBuffers;
             parity ^= buffer == 0;
         }
-        ptx::wgmma_keep(acc);  // the compiler reads no sum before the wait
+        ptx::warpgroup_fence_operand(acc);  // the compiler reads no sum before the wait
         for (int i = 0; i < kEarly; ++i) store(&acc[8 * i], at, i);
         memcpy(late, acc + 8 * kEarly, sizeof(acc) - 8 * kEarly * sizeof(acc[0]));
         late_at = at;
     }
     for (int i = 0; i < kLate; ++i) store(&late[8 * i], late_at, kEarly + i);
-    if (kTma && threadIdx.x % 128 == 0) ptx::bulk_wait_group<0>();  // shared memory must outlive it
+    // Shared memory must outlive it.
+    if (kTma && threadIdx.x % 128 == 0) ptx::cp_async_bulk_wait_group<0>();
 }
 
 template <class T, int kTileM, int kTileN>

@@ -96,26 +96,27 @@ __global__ void __launch_bounds__(2 * kTileM + kProducers, 1)
     __syncthreads();  // the barriers are there
 
     if (warp >= kThreads / 32) {
-        ptx::setmaxnreg_fewer<24>();
+        ptx::warpgroup_reg_dealloc<24>();
         if (threadIdx.x > kThreads) return;
         int buffer = 0, parity = 1;
         for (int tile = blockIdx.x; tile < work.tiles; tile += gridDim.x) {
             const Place at(work, tile);
             for (int k = 0; k < work.steps * kStepK; k += kStepK) {
-                ptx::mbarrier_wait(&shared.empty[buffer], parity);  // at once in the first round
+                // At once in the first round.
+                ptx::mbarrier_wait_parity(&shared.empty[buffer], parity);
                 ptx::mbarrier_arrive_expect_tx(&shared.full[buffer],
                                                sizeof(shared.As[0]) + sizeof(shared.Bs[0]));
-                ptx::bulk_tensor_load(shared.As[buffer], &A, k, at.row, &shared.full[buffer]);
+                ptx::cp_async_bulk_tensor(shared.As[buffer], &A, k, at.row, &shared.full[buffer]);
                 for (int j = 0; j < kTileN; j += 64)
-                    ptx::bulk_tensor_load(shared.Bs[buffer][j / 64], &B, at.col + j, k,
-                                          &shared.full[buffer]);
+                    ptx::cp_async_bulk_tensor(shared.Bs[buffer][j / 64], &B, at.col + j, k,
+                                              &shared.full[buffer]);
                 buffer = (buffer + 1) % kBuffers;
                 parity ^= buffer == 0;
             }
         }
         return;
     }
-    ptx::setmaxnreg_more<240>();
+    ptx::warpgroup_reg_alloc<240>();
 
     const int row = warp / 4 * 64;  // a warpgroup owns 64 x kTileN elements
     int next_pair = 0;
@@ -123,7 +124,7 @@ __global__ void __launch_bounds__(2 * kTileM + kProducers, 1)
     const auto store = [&](const float(*sums)[4], Place at, int part) {
         float(&pair)[2][64][32] = shared.Cs[warp / 4][next_pair];
         next_pair ^= 1;
-        if (kTma && threadIdx.x % 128 == 0) ptx::bulk_wait_group_read<kBoxes / 2 - 1>();
+        if (kTma && threadIdx.x % 128 == 0) ptx::cp_async_bulk_wait_group_read<kBoxes / 2 - 1>();
         ptx::named_barrier_sync(1 + warp / 4, 128);  // the pair is free
         store_to_boxes(pair, sums, warp, lane);
         if (kTma) ptx::fence_proxy_async();
@@ -131,13 +132,13 @@ __global__ void __launch_bounds__(2 * kTileM + kProducers, 1)
         for (int j = 0; j < 64 && part * 64 + j < kTileN; j += 32) {
             const int c_row = at.row + row, c_col = at.col + part * 64 + j;
             if (kTma && threadIdx.x % 128 == 0)
-                ptx::bulk_tensor_store(&C_map, c_col, c_row, pair[j / 32]);
+                ptx::cp_async_bulk_tensor(&C_map, c_col, c_row, pair[j / 32]);
             for (int r = warp % 4; !kTma && r < 64; r += 4)  // else a warp stores a row
                 if (c_row + r < work.M && c_col + lane < work.N)
                     C[size_t(c_row + r) * work.N + c_col + lane] =
                         pair[j / 32][r][lane ^ r % 8 * 4];
         }
-        if (kTma && threadIdx.x % 128 == 0) ptx::bulk_commit_group();
+        if (kTma && threadIdx.x % 128 == 0) ptx::cp_async_bulk_commit_group();
     };
 
     const auto release = [&](int buffer) {
@@ -154,7 +155,7 @@ __global__ void __launch_bounds__(2 * kTileM + kProducers, 1)
     for (int tile = blockIdx.x; tile < work.tiles; tile += gridDim.x) {
         float acc[kTileN / 8][4];  // of tiles of 16 x 8, a row of them for each warp
         for (int step = 0; step < work.steps; ++step) {
-            ptx::mbarrier_wait(&shared.full[buffer], parity);
+            ptx::mbarrier_wait_parity(&shared.full[buffer], parity);
             ptx::wgmma_fence();
             for (int s = 0; s < kStepK; s += 16)  // further along the rows of A, down those of B
                 ptx::wgmma_m64k16<T, 0, 1>(acc, a + s * 2 / 16, b + s * 128 / 16, step + s > 0);
@@ -186,13 +187,14 @@ __global__ void __launch_bounds__(2 * kTileM + kProducers, 1)
             ptx::wgmma_wait_group<0>();
             release(previous);
         }
-        ptx::wgmma_keep(acc);  // the compiler reads no sum before the wait
+        ptx::warpgroup_fence_operand(acc);  // the compiler reads no sum before the wait
         for (int i = 0; i < kEarly; ++i) store(&acc[8 * i], at, i);
         memcpy(late, acc + 8 * kEarly, sizeof(acc) - 8 * kEarly * sizeof(acc[0]));
         late_at = at;
     }
     for (int i = 0; i < kLate; ++i) store(&late[8 * i], late_at, kEarly + i);
-    if (kTma && threadIdx.x % 128 == 0) ptx::bulk_wait_group<0>();  // shared memory must outlive it
+    // Shared memory must outlive it.
+    if (kTma && threadIdx.x % 128 == 0) ptx::cp_async_bulk_wait_group<0>();
 }
 
 template <class T, int kTileM, int kTileN>

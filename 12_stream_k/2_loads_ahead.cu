@@ -89,9 +89,9 @@ __global__ void __launch_bounds__(2 * kTileM + kProducers, 1)
         const int k = step * kStepK;
         uint64_t* const full = &shared.full[buffer];
         ptx::mbarrier_arrive_expect_tx(full, sizeof(shared.As[0]) + sizeof(shared.Bs[0]));
-        ptx::bulk_tensor_load(shared.As[buffer], &A, k, at.row, full);
+        ptx::cp_async_bulk_tensor(shared.As[buffer], &A, k, at.row, full);
         for (int j = 0; j < kTileN; j += 64)
-            ptx::bulk_tensor_load(shared.Bs[buffer][j / 64], &B, at.col + j, k, full);
+            ptx::cp_async_bulk_tensor(shared.Bs[buffer][j / 64], &B, at.col + j, k, full);
     };
 
     int ahead = 0;  // steps that are loaded before the barrier
@@ -107,13 +107,14 @@ __global__ void __launch_bounds__(2 * kTileM + kProducers, 1)
     __syncthreads();  // the barriers are there
 
     if (warp >= kThreads / 32) {
-        ptx::setmaxnreg_fewer<48>();  // with 24 the compiler spills
+        ptx::warpgroup_reg_dealloc<48>();  // with 24 the compiler spills
         if (threadIdx.x > kThreads) return;
         int buffer = ahead % kBuffers, parity = ahead < kBuffers;
         for (int tile = blockIdx.x; tile < work.tiles; tile += gridDim.x, ahead = 0) {
             const Place at(work, tile);
             for (int step = ahead; step < work.steps; ++step) {
-                ptx::mbarrier_wait(&shared.empty[buffer], parity);  // at once in the first round
+                // At once in the first round.
+                ptx::mbarrier_wait_parity(&shared.empty[buffer], parity);
                 load(at, step, buffer);
                 buffer = (buffer + 1) % kBuffers;
                 parity ^= buffer == 0;
@@ -121,7 +122,7 @@ __global__ void __launch_bounds__(2 * kTileM + kProducers, 1)
         }
         return;
     }
-    ptx::setmaxnreg_more<224>();
+    ptx::warpgroup_reg_alloc<224>();
 
     const int row = warp / 4 * 64;  // a warpgroup owns 64 x kTileN elements
     int next_pair = 0;
@@ -129,7 +130,7 @@ __global__ void __launch_bounds__(2 * kTileM + kProducers, 1)
     const auto store = [&](const float(*sums)[4], Place at, int part) {
         float(&pair)[2][64][32] = shared.Cs[warp / 4][next_pair];
         next_pair ^= 1;
-        if (kTma && threadIdx.x % 128 == 0) ptx::bulk_wait_group_read<kBoxes / 2 - 1>();
+        if (kTma && threadIdx.x % 128 == 0) ptx::cp_async_bulk_wait_group_read<kBoxes / 2 - 1>();
         ptx::named_barrier_sync(1 + warp / 4, 128);  // the pair is free
         store_to_boxes(pair, sums, warp, lane);
         if (kTma) ptx::fence_proxy_async();
@@ -137,13 +138,13 @@ __global__ void __launch_bounds__(2 * kTileM + kProducers, 1)
         for (int j = 0; j < 64 && part * 64 + j < kTileN; j += 32) {
             const int c_row = at.row + row, c_col = at.col + part * 64 + j;
             if (kTma && threadIdx.x % 128 == 0)
-                ptx::bulk_tensor_store(&C_map, c_col, c_row, pair[j / 32]);
+                ptx::cp_async_bulk_tensor(&C_map, c_col, c_row, pair[j / 32]);
             for (int r = warp % 4; !kTma && r < 64; r += 4)  // else a warp stores a row
                 if (c_row + r < work.M && c_col + lane < work.N)
                     C[size_t(c_row + r) * work.N + c_col + lane] =
                         pair[j / 32][r][lane ^ r % 8 * 4];
         }
-        if (kTma && threadIdx.x % 128 == 0) ptx::bulk_commit_group();
+        if (kTma && threadIdx.x % 128 == 0) ptx::cp_async_bulk_commit_group();
     };
 
     const auto release = [&](int buffer) {
@@ -160,7 +161,7 @@ __global__ void __launch_bounds__(2 * kTileM + kProducers, 1)
     for (int tile = blockIdx.x; tile < work.tiles; tile += gridDim.x) {
         float acc[kTileN / 8][4];  // of tiles of 16 x 8, a row of them for each warp
         for (int step = 0; step < work.steps; ++step) {
-            ptx::mbarrier_wait(&shared.full[buffer], parity);
+            ptx::mbarrier_wait_parity(&shared.full[buffer], parity);
             ptx::wgmma_fence();
             for (int s = 0; s < kStepK; s += 16)  // further along the rows of A, down those of B
                 ptx::wgmma_m64k16<T, 0, 1>(acc, a + s * 2 / 16, b + s * 128 / 16, step + s > 0);
@@ -192,13 +193,14 @@ __global__ void __launch_bounds__(2 * kTileM + kProducers, 1)
             ptx::wgmma_wait_group<0>();
             release(previous);
         }
-        ptx::wgmma_keep(acc);  // the compiler reads no sum before the wait
+        ptx::warpgroup_fence_operand(acc);  // the compiler reads no sum before the wait
         for (int i = 0; i < kEarly; ++i) store(&acc[8 * i], at, i);
         memcpy(late, acc + 8 * kEarly, sizeof(acc) - 8 * kEarly * sizeof(acc[0]));
         late_at = at;
     }
     for (int i = 0; i < kLate; ++i) store(&late[8 * i], late_at, kEarly + i);
-    if (kTma && threadIdx.x % 128 == 0) ptx::bulk_wait_group<0>();  // shared memory must outlive it
+    // Shared memory must outlive it.
+    if (kTma && threadIdx.x % 128 == 0) ptx::cp_async_bulk_wait_group<0>();
 }
 
 template <class T, int kTileM, int kTileN>

@@ -112,7 +112,8 @@ __device__ __forceinline__ void multiply(const Work& work, float* C, const CUten
     // Of a cluster: its blocks, the peers that have A or B in common, and where this one is.
     static_assert(kDown == 1 || kAcross == 1, "peers have the same A or the same B");
     constexpr int kPeers = kDown * kAcross, kBlocks = kPeers * kDeep;
-    const int rank = kBlocks > 1 ? ptx::cluster_rank() : 0, cluster = blockIdx.x / kBlocks;
+    const int rank = kBlocks > 1 ? ptx::get_sreg_cluster_ctarank() : 0,
+              cluster = blockIdx.x / kBlocks;
     const int deep = rank / kPeers, first_peer = deep * kPeers, peer = rank % kPeers;
     const int down = peer / kAcross, across = peer % kAcross;
     const int first = work.steps * deep / kDeep, steps = work.steps * (deep + 1) / kDeep - first;
@@ -124,16 +125,16 @@ __device__ __forceinline__ void multiply(const Work& work, float* C, const CUten
         // Peers side by side have a part of A from each, peers one below the other of B.
         constexpr int kRows = kTileM / kAcross, kDepth = kStepK / kDown;
         const unsigned peers = ((1 << kPeers) - 1) << first_peer;
-        if (kAcross == 1) ptx::bulk_tensor_load(shared.As[buffer], &A, k, at.row, full);
+        if (kAcross == 1) ptx::cp_async_bulk_tensor(shared.As[buffer], &A, k, at.row, full);
         else
-            ptx::bulk_tensor_load_multicast(shared.As[buffer][across * kRows], &A, k,
-                                            at.row + across * kRows, full, peers);
+            ptx::cp_async_bulk_tensor(shared.As[buffer][across * kRows], &A, k,
+                                      at.row + across * kRows, full, peers);
         for (int j = 0; j < kTileN; j += 64)
             if (kDown == 1)
-                ptx::bulk_tensor_load(shared.Bs[buffer][j / 64], &B, at.col + j, k, full);
+                ptx::cp_async_bulk_tensor(shared.Bs[buffer][j / 64], &B, at.col + j, k, full);
             else
-                ptx::bulk_tensor_load_multicast(shared.Bs[buffer][j / 64][down * kDepth], &B,
-                                                at.col + j, k + down * kDepth, full, peers);
+                ptx::cp_async_bulk_tensor(shared.Bs[buffer][j / 64][down * kDepth], &B, at.col + j,
+                                          k + down * kDepth, full, peers);
     };
 
     int ahead = 0;  // steps that are loaded before the barrier
@@ -149,12 +150,12 @@ __device__ __forceinline__ void multiply(const Work& work, float* C, const CUten
     }
     __syncthreads();  // the barriers are there
     if (kBlocks > 1) {  // in every block
-        ptx::cluster_arrive_relaxed();
-        ptx::cluster_wait();
+        ptx::barrier_cluster_arrive_relaxed();
+        ptx::barrier_cluster_wait();
     }
 
     if (warp >= kThreads / 32) {
-        if (!kAlone) ptx::setmaxnreg_fewer<48>();  // with 24 the compiler spills
+        if (!kAlone) ptx::warpgroup_reg_dealloc<48>();  // with 24 the compiler spills
         if (threadIdx.x > kThreads) return;
         int buffer = ahead % kBuffers, parity = ahead < kBuffers;
         const auto next = [&] {
@@ -164,16 +165,17 @@ __device__ __forceinline__ void multiply(const Work& work, float* C, const CUten
         for (int tile = cluster; tile < work.tiles; tile += work.clusters, ahead = 0) {
             const Place at(work, tile, down, across);
             for (int step = ahead; step < steps; ++step, next()) {
-                ptx::mbarrier_wait(&shared.empty[buffer], parity);  // at once in the first round
+                // At once in the first round.
+                ptx::mbarrier_wait_parity(&shared.empty[buffer], parity);
                 load(at, step, buffer);
             }
         }
         // The block must outlive the arrivals of others.
         for (int i = 0; kPeers > 1 && i < kBuffers; ++i, next())
-            ptx::mbarrier_wait(&shared.empty[buffer], parity);
+            ptx::mbarrier_wait_parity(&shared.empty[buffer], parity);
         return;
     }
-    if (!kAlone) ptx::setmaxnreg_more<224>();
+    if (!kAlone) ptx::warpgroup_reg_alloc<224>();
 
     const int row = warp / 4 * 64;  // a warpgroup owns 64 rows of the tile; turned, 64 columns
     // Turned: 8 x 64 of a warpgroup's elements, from registers to C. Eight lanes write a sector, if
@@ -194,21 +196,22 @@ __device__ __forceinline__ void multiply(const Work& work, float* C, const CUten
     const auto store = [&](const float(*sums)[4], Place at, int part) {
         auto& pair = shared.Cs[warp / 4][next_pair];
         next_pair ^= 1;
-        if (threadIdx.x % 128 == 0) ptx::bulk_wait_group_read<1>();
+        if (threadIdx.x % 128 == 0) ptx::cp_async_bulk_wait_group_read<1>();
         ptx::named_barrier_sync(1 + warp / 4, 128);  // the pair is free
         store_to_boxes(pair, sums, warp, lane);
         ptx::fence_proxy_async();
         ptx::named_barrier_sync(1 + warp / 4, 128);  // the pair is full
         for (int j = 0; j < 64; j += 32)
             if (threadIdx.x % 128 == 0)
-                ptx::bulk_tensor_store(&C_map, at.col + part * 64 + j, at.row + row, pair[j / 32]);
-        if (threadIdx.x % 128 == 0) ptx::bulk_commit_group();
+                ptx::cp_async_bulk_tensor(&C_map, at.col + part * 64 + j, at.row + row,
+                                          pair[j / 32]);
+        if (threadIdx.x % 128 == 0) ptx::cp_async_bulk_commit_group();
     };
 
     const auto release = [&](int buffer) {  // lanes 0, 1, ... tell a peer each
         if (kPeers == 1 && lane == 0) ptx::mbarrier_arrive(&shared.empty[buffer]);
         if (kPeers > 1 && lane < kPeers)
-            ptx::mbarrier_arrive_remote(&shared.empty[buffer], first_peer + lane);
+            ptx::mbarrier_arrive_cluster(&shared.empty[buffer], first_peer + lane);
     };
 
     // Of buffer 0. Units of 16 bytes: 64 to the next eight rows, 512 to the next 64 columns of B.
@@ -221,7 +224,7 @@ __device__ __forceinline__ void multiply(const Work& work, float* C, const CUten
     for (int tile = cluster; tile < work.tiles; tile += work.clusters) {
         float acc[kPieces][4];  // of tiles of 16 x 8, a row of them for each warp
         for (int step = 0; step < steps; ++step) {
-            ptx::mbarrier_wait(&shared.full[buffer], parity);
+            ptx::mbarrier_wait_parity(&shared.full[buffer], parity);
             ptx::wgmma_fence();
             for (int s = 0; s < kStepK; s += 16) {  // further along the rows of A, down those of B
                 const uint64_t a_s = a + s * 2 / 16, b_s = b + s * 128 / 16;
@@ -256,7 +259,7 @@ __device__ __forceinline__ void multiply(const Work& work, float* C, const CUten
             ptx::wgmma_wait_group<0>();
             release(previous);
         }
-        ptx::wgmma_keep(acc);  // the compiler reads no sum before the wait
+        ptx::warpgroup_fence_operand(acc);  // the compiler reads no sum before the wait
         if constexpr (kBoxed) {
             for (int i = 0; i < kEarly; ++i) store(&acc[8 * i], at, i);
             if constexpr (kLate > 0)
@@ -269,7 +272,7 @@ __device__ __forceinline__ void multiply(const Work& work, float* C, const CUten
     }
     for (int i = 0; i < kLate; ++i) store(&late[8 * i], late_at, kEarly + i);
     // Shared memory must outlive the stores.
-    if (kBoxed && threadIdx.x % 128 == 0) ptx::bulk_wait_group_read<0>();
+    if (kBoxed && threadIdx.x % 128 == 0) ptx::cp_async_bulk_wait_group_read<0>();
 }
 
 template <class T, int m, int n, bool turned>

@@ -1,5 +1,5 @@
-// Tensor maps: what bulk_tensor_load() of ptx.cuh must know of a matrix. The host makes one, and
-// the kernel gets it by value: const __grid_constant__ CUtensorMap map.
+// Tensor maps: what cp_async_bulk_tensor() of ptx.cuh must know of a matrix. The host makes one, and the
+// kernel gets it by value: const __grid_constant__ CUtensorMap map.
 #pragma once
 
 #include <cuda.h>

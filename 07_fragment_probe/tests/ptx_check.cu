@@ -147,7 +147,7 @@ Words copied(const Words& in, int bytes) {
     return words;
 }
 
-// ---- bulk_tensor_load ---------------------------------------------------------------------------
+// ---- cp_async_bulk_tensor, loads ----------------------------------------------------------------
 
 // Fetches boxes, one after the other, and writes each as it lies in shared memory. Of every other
 // one the bytes may come before they are expected.
@@ -162,21 +162,21 @@ __global__ void fetch(const __grid_constant__ CUtensorMap map, const Boxes::Star
         ptx::fence_mbarrier_init();
     }
     __syncthreads();
-    ptx::mbarrier_wait(&full, 1);  // for the phase before the first
+    ptx::mbarrier_wait_parity(&full, 1);  // for the phase before the first
     for (int i = 0; i < Boxes::kCount; ++i) {
         if (threadIdx.x == 0) {
             if (i % 2 == 0) ptx::mbarrier_arrive_expect_tx(&full, copied);
-            ptx::bulk_tensor_load(box, &map, starts[i].x, starts[i].y, &full);
+            ptx::cp_async_bulk_tensor(box, &map, starts[i].x, starts[i].y, &full);
             if (i % 2 == 1) ptx::mbarrier_arrive_expect_tx(&full, copied);
         }
-        ptx::mbarrier_wait(&full, i % 2);
+        ptx::mbarrier_wait_parity(&full, i % 2);
         for (int word = threadIdx.x; word < bytes / 4; word += 32)
             out[i * bytes / 4 + word] = box[word];
         __syncthreads();
     }
 }
 
-// ---- bulk_tensor_store --------------------------------------------------------------------------
+// ---- cp_async_bulk_tensor, stores ---------------------------------------------------------------
 
 // Stores the boxes of `in`, as they lie in shared memory, each behind the one before.
 __global__ void store(const __grid_constant__ CUtensorMap map, const Boxes::Start* starts,
@@ -188,10 +188,10 @@ __global__ void store(const __grid_constant__ CUtensorMap map, const Boxes::Star
         ptx::fence_proxy_async();
         __syncthreads();
         if (threadIdx.x == 0) {
-            ptx::bulk_tensor_store(&map, starts[i].x, starts[i].y, box);
-            ptx::bulk_commit_group();
-            if (i % 2 == 0) ptx::bulk_wait_group_read<0>();
-            ptx::bulk_wait_group<0>();
+            ptx::cp_async_bulk_tensor(&map, starts[i].x, starts[i].y, box);
+            ptx::cp_async_bulk_commit_group();
+            if (i % 2 == 0) ptx::cp_async_bulk_wait_group_read<0>();
+            ptx::cp_async_bulk_wait_group<0>();
         }
         __syncthreads();
     }
@@ -209,35 +209,35 @@ __global__ void CLUSTER_DIMS(2, 1, 1)
     float4* const inbox = reinterpret_cast<float4*>(shared + 2 * bytes / 4);
     uint64_t* const full = reinterpret_cast<uint64_t*>(inbox + 32);
     uint64_t *const others = full + 1, *const sent = full + 2;
-    const int rank = ptx::cluster_rank();
+    const int rank = ptx::get_sreg_cluster_ctarank();
     if (threadIdx.x == 0) {
         ptx::mbarrier_init(full, 1);
         ptx::mbarrier_init(others, 1);
         ptx::mbarrier_init(sent, 1);
         ptx::fence_mbarrier_init();
     }
-    ptx::cluster_arrive_relaxed();
-    ptx::cluster_wait();
+    ptx::barrier_cluster_arrive_relaxed();
+    ptx::barrier_cluster_wait();
     if (threadIdx.x == 0) {
         ptx::mbarrier_arrive_expect_tx(sent, 32 * 16);
         ptx::mbarrier_arrive_expect_tx(full, 2 * bytes);
-        ptx::bulk_tensor_load_multicast(shared + rank * bytes / 4, &map, starts[rank].x,
-                                        starts[rank].y, full, 3);
+        ptx::cp_async_bulk_tensor(shared + rank * bytes / 4, &map, starts[rank].x, starts[rank].y,
+                                  full, 3);
     }
-    ptx::store_async(inbox + threadIdx.x, make_float4(rank, threadIdx.x, 0.5f, -1), sent, 1 - rank);
-    ptx::mbarrier_wait(full, 0);
+    ptx::st_async(inbox + threadIdx.x, make_float4(rank, threadIdx.x, 0.5f, -1), sent, 1 - rank);
+    ptx::mbarrier_wait_parity(full, 0);
     __syncwarp();
-    if (threadIdx.x == 0) ptx::mbarrier_arrive_remote(others, 1 - rank);
-    ptx::mbarrier_wait(others, 0);
-    const unsigned* const there = ptx::map_shared(shared, 1 - rank);
+    if (threadIdx.x == 0) ptx::mbarrier_arrive_cluster(others, 1 - rank);
+    ptx::mbarrier_wait_parity(others, 0);
+    const unsigned* const there = ptx::mapa(shared, 1 - rank);
     unsigned* const to = out + rank * (3 * bytes / 4 + 32 * 4);
     for (int word = threadIdx.x; word < 2 * bytes / 4; word += 32) to[word] = shared[word];
     for (int word = threadIdx.x; word < bytes / 4; word += 32)
         to[2 * bytes / 4 + word] = there[word];
-    ptx::mbarrier_wait(sent, 0);
+    ptx::mbarrier_wait_parity(sent, 0);
     reinterpret_cast<float4*>(to + 3 * bytes / 4)[threadIdx.x] = inbox[threadIdx.x];
-    ptx::cluster_arrive();  // the other block may still read here
-    ptx::cluster_wait();
+    ptx::barrier_cluster_arrive();  // the other block may still read here
+    ptx::barrier_cluster_wait();
 }
 
 // ---- wgmma --------------------------------------------------------------------------------------
@@ -263,7 +263,7 @@ __global__ void __launch_bounds__(128)
     ptx::wgmma_m64k16<T, transposed_a, transposed_b>(d, a_memory, b_memory);
     ptx::wgmma_commit_group();
     ptx::wgmma_wait_group<0>();
-    ptx::wgmma_keep(d);
+    ptx::warpgroup_fence_operand(d);
     for (int i = 0; i < n / 2; ++i) out[threadIdx.x * (n / 2) + i] = d[i / 8][i % 8];
 }
 

@@ -25,35 +25,37 @@ constexpr bool kHasWgmma = false;
 //
 // Blocks of a kernel with CLUSTER_DIMS(x, y, z) run together, and reach each other's shared
 // memory. A block must not return while others may still ask it for something.
-// Source: "... Instructions: barrier.cluster", "mapa".
 
-inline __device__ int cluster_rank() {
+// PTX ISA: "Special Registers: %cluster_ctarank".
+inline __device__ int get_sreg_cluster_ctarank() {
     int rank = 0;
     PTX_SM_90A("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
     return rank;
 }
-// All threads of the cluster arrive, then each waits.
-inline __device__ void cluster_arrive() {
+// All threads of the cluster arrive, then each waits. PTX ISA: "barrier.cluster".
+inline __device__ void barrier_cluster_arrive() {
     PTX_SM_90A("barrier.cluster.arrive.release;" ::: "memory");
 }
-inline __device__ void cluster_wait() {
+// PTX ISA: "barrier.cluster".
+inline __device__ void barrier_cluster_wait() {
     PTX_SM_90A("barrier.cluster.wait.acquire;" ::: "memory");
 }
 // The same without release: what the thread has written need not be there after the wait. That is
-// enough for barriers that fence_mbarrier_init has made known.
-inline __device__ void cluster_arrive_relaxed() {
+// enough for barriers that fence_mbarrier_init has made known. PTX ISA: "barrier.cluster".
+inline __device__ void barrier_cluster_arrive_relaxed() {
     PTX_SM_90A("barrier.cluster.arrive.relaxed;" ::: "memory");
 }
-// What `pointer` is to this block's shared memory, of the block with that rank.
+// What `pointer` is to this block's shared memory, of the block with that rank. PTX ISA: "mapa".
 template <class T>
-__device__ T* map_shared(T* pointer, int rank) {
+__device__ T* mapa(T* pointer, int rank) {
     uint64_t there = 0;
     PTX_SM_90A("mapa.u64 %0, %1, %2;" : "=l"(there) : "l"(pointer), "r"(rank));
     return reinterpret_cast<T*>(there);
 }
 // At the barrier that lies there in the block with that rank. Without .release.cluster, which waits
 // for all of the thread's writes: an arrival says here that something has been read.
-inline __device__ void mbarrier_arrive_remote(uint64_t* barrier, int rank) {
+// PTX ISA: "mbarrier.arrive".
+inline __device__ void mbarrier_arrive_cluster(uint64_t* barrier, int rank) {
     PTX_SM_90A("{.reg .b32 there;\n"
                   "mapa.shared::cluster.u32 there, %0, %1;\n"
                   "mbarrier.arrive.shared::cluster.b64 _, [there];}"
@@ -61,8 +63,8 @@ inline __device__ void mbarrier_arrive_remote(uint64_t* barrier, int rank) {
 }
 // Writes to the block with that rank, to where `to` is in this one. The writer goes on at once.
 // When the value has come, that block's `barrier` gets its 16 bytes; who waits for it may read.
-// Source: "... Instructions: st.async".
-inline __device__ void store_async(float4* to, float4 value, uint64_t* barrier, int rank) {
+// PTX ISA: "st.async".
+inline __device__ void st_async(float4* to, float4 value, uint64_t* barrier, int rank) {
     PTX_SM_90A("{.reg .b32 there, told;\n"
                   "mapa.shared::cluster.u32 there, %0, %6;\n"
                   "mapa.shared::cluster.u32 told, %1, %6;\n"
@@ -72,8 +74,9 @@ inline __device__ void store_async(float4* to, float4 value, uint64_t* barrier, 
                  "f"(value.z), "f"(value.w), "r"(rank) : "memory");
 }
 // The box comes to each block whose bit is set in `ranks`, at the same place; its barrier is told.
-inline __device__ void bulk_tensor_load_multicast(void* to, const CUtensorMap* map, int x, int y,
-                                                  uint64_t* barrier, unsigned ranks) {
+// PTX ISA: "cp.async.bulk.tensor".
+inline __device__ void cp_async_bulk_tensor(void* to, const CUtensorMap* map, int x, int y,
+                                            uint64_t* barrier, unsigned ranks) {
     PTX_SM_90A("cp.async.bulk.tensor.2d.shared::cluster.global.tile"
                   ".mbarrier::complete_tx::bytes.multicast::cluster "
                   "[%0], [%1, {%2, %3}], [%4], %5;"
@@ -90,13 +93,15 @@ inline __device__ void bulk_tensor_load_multicast(void* to, const CUtensorMap* m
 // operands be written. wgmma_fence comes before the first call, and after each access of other
 // instructions to these registers. What ordinary stores wrote to shared memory needs
 // fence_proxy_async and a barrier.
-// Source: "Asynchronous Warpgroup Level Matrix Multiply-Accumulate Instructions".
+// Source: "Asynchronous Warpgroup Level Matrix Multiply-Accumulate Instructions", where each
+// function names its section.
 
 // The descriptor of an operand in rows of W = `swizzle` bytes: 128, 64 or 32, which TMA loaded with
-// that swizzle. All its fields but the swizzle count units of 16 bytes, so `stride` and `leading` do,
-// and the descriptor of an operand that begins 32 bytes further is larger by 2. The operand begins at
-// `start`; the swizzle counts from the multiple of 8 * W before. Eight rows lie together, and the
-// next eight begin `stride` units after them. In bytes, with S = 16 * stride and L = 16 * leading:
+// that swizzle. All its fields but the swizzle count units of 16 bytes, so `stride` and `leading`
+// do, and the descriptor of an operand that begins 32 bytes further is larger by 2. The operand
+// begins at `start`; the swizzle counts from the multiple of 8 * W before. Eight rows lie together,
+// and the next eight begin `stride` units after them. In bytes, with S = 16 * stride and L = 16 *
+// leading:
 //   K-major, a row for each m or n: row r is at r / 8 * S + r % 8 * W, its k along the row
 //   MN-major (transposed: 1), a row for each k: row k is at k / 8 * S + k % 8 * W. It has
 //      W / 2 elements of m or n; the next W / 2 lie L bytes further.
@@ -109,18 +114,22 @@ inline __device__ uint64_t wgmma_descriptor(const void* start, int swizzle, int 
            uint64_t(stride) << 32 | mode << 62;
 }
 
+// PTX ISA: "wgmma.fence".
 inline __device__ void wgmma_fence() { PTX_SM_90A("wgmma.fence.sync.aligned;" ::: "memory"); }
+// PTX ISA: "wgmma.commit_group".
 inline __device__ void wgmma_commit_group() {
     PTX_SM_90A("wgmma.commit_group.sync.aligned;" ::: "memory");
 }
 // Waits until all of the warp's groups but the last `but_last` are complete.
+// PTX ISA: "wgmma.wait_group".
 template <int but_last>
 __device__ void wgmma_wait_group() {
     PTX_SM_90A("wgmma.wait_group.sync.aligned %0;" :: "n"(but_last) : "memory");
 }
-// No instruction. Behind a wait it keeps the compiler from reading these registers before.
+// No instruction; the name is CUTLASS's. Behind a wait it keeps the compiler from reading these
+// registers before.
 template <class Array>
-__device__ void wgmma_keep(Array& d) {
+__device__ void warpgroup_fence_operand(Array& d) {
     for (auto& x : reinterpret_cast<float(&)[sizeof(d) / 4]>(d))
         asm volatile("" : "+f"(x) :: "memory");
 }
@@ -172,6 +181,7 @@ __device__ void wgmma_keep(Array& d) {
     PTX_WGMMA(15, "240", type, "%123", "%124") \
     PTX_WGMMA(16, "256", type, "%131", "%132")
 // T: half or __nv_bfloat16. d: N / 2 floats, of any dimensions. accumulate: false for D = A * B.
+// PTX ISA: "wgmma.mma_async".
 template <class T, int transposed_a = 0, int transposed_b = 0, class Array>
 __device__ void wgmma_m64k16(Array& d, uint64_t a, uint64_t b, bool accumulate = true) {
     constexpr int n = sizeof(d) / sizeof(float);
@@ -184,15 +194,16 @@ __device__ void wgmma_m64k16(Array& d, uint64_t a, uint64_t b, bool accumulate =
 // ---- setmaxnreg ---------------------------------------------------------------------------------
 //
 // Each warp of a warpgroup calls it. Its threads then have that many registers: 24 to 256, a
-// multiple of 8. more: waits until others have given up so many. Needs __launch_bounds__.
+// multiple of 8. The names are CUTLASS's: alloc (.inc) waits until others have given up so many by
+// dealloc (.dec). Needs __launch_bounds__.
 // Source: "Miscellaneous Instructions: setmaxnreg".
 
 template <int count>
-__device__ void setmaxnreg_more() {
+__device__ void warpgroup_reg_alloc() {
     PTX_SM_90A("setmaxnreg.inc.sync.aligned.u32 %0;" :: "n"(count));
 }
 template <int count>
-__device__ void setmaxnreg_fewer() {
+__device__ void warpgroup_reg_dealloc() {
     PTX_SM_90A("setmaxnreg.dec.sync.aligned.u32 %0;" :: "n"(count));
 }
 // clang-format on

@@ -1,11 +1,11 @@
-// PTX instructions for which CUDA C++ has no function. Each is a function of the same name here.
-// nvcc compiles it to inline PTX. On the emulator its own file of this name is found first
-// (emulator/include/common/ptx/ptx.cuh).
+// PTX instructions as functions. Where libcu++'s cuda::ptx has the instruction, the function has its
+// name there; the parameters are those that a stage needs. nvcc compiles it to inline PTX. On the
+// emulator its own file of this name is found first (emulator/include/common/ptx/ptx.cuh).
 //
 // A half2 or __nv_bfloat162 is one 32-bit register of two elements, the lower one first; its type
 // chooses the instruction. All 32 lanes of a warp call ldmatrix and mma together. In the layouts
-// below g = lane / 4 and t = lane % 4. Source: PTX ISA, the section that is named. hopper.cuh has
-// clusters and wgmma.
+// below g = lane / 4 and t = lane % 4. Each source is a section of the PTX ISA, by its heading.
+// hopper.cuh has clusters and wgmma.
 //
 // All of it compiles for older architectures, too. There cp.async is an ordinary copy, and all else
 // ends the launch (trap).
@@ -164,17 +164,19 @@ __device__ void cp_async(void* to, const void* from, int valid = bytes) {
     }
 }
 
-// Puts the thread's copies since the last commit into a group.
+// Puts the thread's copies since the last commit into a group. PTX ISA: "cp.async.commit_group".
 inline __device__ void cp_async_commit_group() {
     if constexpr (kCompiledFor >= 80) asm volatile("cp.async.commit_group;" ::: "memory");
 }
 // Waits until all of the thread's groups but the last `but_last` are complete.
+// PTX ISA: "cp.async.wait_group / cp.async.wait_all".
 template <int but_last>
 __device__ void cp_async_wait_group() {
     if constexpr (kCompiledFor >= 80)
         asm volatile("cp.async.wait_group %0;" :: "n"(but_last) : "memory");
 }
 // Waits for all of the thread's copies, in a group or not.
+// PTX ISA: "cp.async.wait_group / cp.async.wait_all".
 inline __device__ void cp_async_wait_all() {
     if constexpr (kCompiledFor >= 80) asm volatile("cp.async.wait_all;" ::: "memory");
 }
@@ -212,24 +214,29 @@ inline __device__ void red_add(float* to, float4 values) {
 // the bytes.
 // Source: "Parallel Synchronization and Communication Instructions: mbarrier".
 
+// PTX ISA: "mbarrier.init".
 inline __device__ void mbarrier_init(uint64_t* barrier, int arrivals) {
     PTX_SINCE(90, "mbarrier.init.shared::cta.b64 [%0], %1;"
               :: "r"(shared_address(barrier)), "r"(arrivals) : "memory");
 }
 // By the thread that did mbarrier_init, before a barrier of the block: bulk copies see it, too.
+// PTX ISA: "membar / fence".
 inline __device__ void fence_mbarrier_init() {
     PTX_SINCE(90, "fence.mbarrier_init.release.cluster;" ::: "memory");
 }
+// PTX ISA: "mbarrier.arrive".
 inline __device__ void mbarrier_arrive(uint64_t* barrier) {
     PTX_SINCE(90, "mbarrier.arrive.shared::cta.b64 _, [%0];"
               :: "r"(shared_address(barrier)) : "memory");
 }
-// Expects so many bytes more, 2^20 - 1 at most, then arrives.
+// Expects so many bytes more, 2^20 - 1 at most, then arrives. PTX ISA: "mbarrier.arrive".
 inline __device__ void mbarrier_arrive_expect_tx(uint64_t* barrier, int bytes) {
     PTX_SINCE(90, "mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;"
               :: "r"(shared_address(barrier)), "r"(bytes) : "memory");
 }
-inline __device__ void mbarrier_wait(uint64_t* barrier, int parity) {
+// cuda::ptx has mbarrier_try_wait_parity(), which may return before the phase is complete; this one
+// repeats it until it is. PTX ISA: "mbarrier.test_wait / mbarrier.try_wait".
+inline __device__ void mbarrier_wait_parity(uint64_t* barrier, int parity) {
     PTX_SINCE(90, "{\n.reg .pred complete;\n"
                   "WAIT:\n"
                   "mbarrier.try_wait.parity.shared::cta.b64 complete, [%0], %1;\n"
@@ -251,8 +258,8 @@ inline __device__ void mbarrier_wait(uint64_t* barrier, int parity) {
 // and so does what was read there, where only an mbarrier lies between.
 // Source: "Data Movement and Conversion Instructions: cp.async.bulk.tensor".
 
-inline __device__ void bulk_tensor_load(void* to, const CUtensorMap* map, int x, int y,
-                                        uint64_t* barrier) {
+inline __device__ void cp_async_bulk_tensor(void* to, const CUtensorMap* map, int x, int y,
+                                            uint64_t* barrier) {
     PTX_SINCE(90, "cp.async.bulk.tensor.2d.shared::cluster.global.tile"
                   ".mbarrier::complete_tx::bytes [%0], [%1, {%2, %3}], [%4];"
               :: "r"(shared_address(to)), "l"(map), "r"(x), "r"(y), "r"(shared_address(barrier))
@@ -261,25 +268,30 @@ inline __device__ void bulk_tensor_load(void* to, const CUtensorMap* map, int x,
 // The other way: elements outside the matrix are not written. What the box holds must be fenced
 // (fence_proxy_async) by the threads that wrote it, then a barrier passed. The copy belongs to the
 // thread's next group; only this thread can wait for it. Shared memory may be overwritten after
-// bulk_wait_group_read, the matrix is written after bulk_wait_group; both leave out the last
-// groups.
-inline __device__ void bulk_tensor_store(const CUtensorMap* map, int x, int y, const void* from) {
+// cp_async_bulk_wait_group_read, the matrix is written after cp_async_bulk_wait_group; both leave
+// out the last groups.
+inline __device__ void cp_async_bulk_tensor(const CUtensorMap* map, int x, int y,
+                                            const void* from) {
     PTX_SINCE(90, "cp.async.bulk.tensor.2d.global.shared::cta.tile.bulk_group "
                   "[%0, {%1, %2}], [%3];"
               :: "l"(map), "r"(x), "r"(y), "r"(shared_address(from)) : "memory");
 }
-inline __device__ void bulk_commit_group() {
+// PTX ISA: "cp.async.bulk.commit_group".
+inline __device__ void cp_async_bulk_commit_group() {
     PTX_SINCE(90, "cp.async.bulk.commit_group;" ::: "memory");
 }
+// PTX ISA: "cp.async.bulk.wait_group".
 template <int but_last>
-__device__ void bulk_wait_group() {
+__device__ void cp_async_bulk_wait_group() {
     PTX_SINCE(90, "cp.async.bulk.wait_group %0;" :: "n"(but_last) : "memory");
 }
+// PTX ISA: "cp.async.bulk.wait_group".
 template <int but_last>
-__device__ void bulk_wait_group_read() {
+__device__ void cp_async_bulk_wait_group_read() {
     PTX_SINCE(90, "cp.async.bulk.wait_group.read %0;" :: "n"(but_last) : "memory");
 }
 // The thread's writes to shared memory come before what bulk copies and wgmma do after a barrier.
+// PTX ISA: "membar / fence".
 inline __device__ void fence_proxy_async() {
     PTX_SINCE(90, "fence.proxy.async.shared::cta;" ::: "memory");
 }
@@ -287,7 +299,7 @@ inline __device__ void fence_proxy_async() {
 // ---- Barriers of a part of a block --------------------------------------------------------------
 //
 // `threads`, a multiple of 32, of whole warps, sync. id: 0 to 15; __syncthreads() is 0.
-// Source: "... Instructions: bar".
+// Source: "Parallel Synchronization and Communication Instructions: bar / barrier".
 
 inline __device__ void named_barrier_sync(int id, int threads) {
     asm volatile("bar.sync %0, %1;" :: "r"(id), "r"(threads) : "memory");

@@ -62,18 +62,18 @@ void set_cluster(unsigned x, unsigned y, unsigned z) {
     restart_launch();
 }
 
-void* map_shared(void* pointer, int rank, const char* file, int line) {
+void* mapa(void* pointer, int rank, const char* file, int line) {
     EmulatorsWork work;
-    return in_rank(pointer, unsigned(rank), "map_shared", file, line);
+    return in_rank(pointer, unsigned(rank), "mapa", file, line);
 }
 
-int cluster_rank() { return int(rank_of(current_thread)); }
+int get_sreg_cluster_ctarank() { return int(rank_of(current_thread)); }
 
-void cluster_arrive(bool relaxed, const char* file, int line) {
+void barrier_cluster_arrive(bool relaxed, const char* file, int line) {
     EmulatorsWork work;
     if (record::on) record::call(current_thread, "cluster arrive", file, line);
     if (cluster_barrier.waits_for[current_thread])
-        misuse("cluster_arrive: the thread has not waited since its last one", file, line);
+        misuse("barrier_cluster_arrive: the thread has not waited since its last one", file, line);
     cluster_barrier.waits_for[current_thread] = cluster_barrier.phase + 1;
     if (relaxed) publish_mbarriers(cluster_barrier.arriving);
     else cluster_barrier.arriving.release(current_thread);
@@ -82,11 +82,11 @@ void cluster_arrive(bool relaxed, const char* file, int line) {
     pass_if_complete();
 }
 
-void cluster_wait(const char* file, int line) {
+void barrier_cluster_wait(const char* file, int line) {
     EmulatorsWork work;
     if (record::on) record::call(current_thread, "cluster wait", file, line);
     uint32_t& phase = cluster_barrier.waits_for[current_thread];
-    if (phase == 0) misuse("cluster_wait: no cluster_arrive() before", file, line);
+    if (phase == 0) misuse("barrier_cluster_wait: no barrier_cluster_arrive() before", file, line);
     if (cluster_barrier.phase < phase)
         wait_for(&cluster_barrier, {file, line, 0},
                  [](const void*) -> std::string { return ", for the cluster"; });

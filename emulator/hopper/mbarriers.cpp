@@ -58,8 +58,8 @@ void complete_phase(Mbarrier& b) {
         if (waits[t].barrier == &b && threads[t].state == State::ready && phase + 2 == b.phase) {
             const std::string stale = stale_wait(b, waited[current_thread]);
             misuse_by(t,
-                      "mbarrier_wait: phase " + std::to_string(phase + 1) + " of " + name_of(b) +
-                          " is complete before the thread that waits for phase " +
+                      "mbarrier_wait_parity: phase " + std::to_string(phase + 1) + " of " +
+                          name_of(b) + " is complete before the thread that waits for phase " +
                           std::to_string(phase) + " has gone on",
                       site.file, site.line,
                       "it may wait for ever; " + (stale.empty() ? too_fast(b) : stale));
@@ -73,7 +73,7 @@ void check_phase(const Mbarrier& b, uint32_t phase, const Call& site) {
     if (!tracing() || phase == 0) return;
     if (clocks::knows(current_thread, clocks::agent(&b), b.completed[b.phase - phase])) return;
     misuse_by(current_thread,
-              "mbarrier_wait: lapped: " + name_of(b) + " has come to phase " +
+              "mbarrier_wait_parity: lapped: " + name_of(b) + " has come to phase " +
                   std::to_string(phase) +
                   " without this thread, and the parity that it waits for, " +
                   std::to_string(phase % 2) + ", is also that of " +
@@ -81,7 +81,7 @@ void check_phase(const Mbarrier& b, uint32_t phase, const Call& site) {
               site.file, site.line, too_fast(b));
 }
 
-// Only mbarrier_arrive_remote reaches another block's.
+// Only mbarrier_arrive_cluster reaches another block's.
 void check_own(const Mbarrier& b, const char* instruction, const char* file, int line) {
     if (run.ranks == 1 || rank_with(b) == rank_of(current_thread)) return;
     misuse(std::string(instruction) + ": " + name_of(b) + " is another block's", file, line);
@@ -213,7 +213,7 @@ bool reports_stuck() {
     std::string problem = "deadlock: no thread of " + of_cluster + " can go on: ";
     if (!waiting.empty())
         problem += counted(int64_t(waiting.size()), "thread") +
-                   " in mbarrier_wait: " + whereabouts(waiting);
+                   " in mbarrier_wait_parity: " + whereabouts(waiting);
     const std::vector<unsigned> others = threads_that([&](const Thread& t) { return !in_wait(t); });
     if (!others.empty()) problem += (waiting.empty() ? "" : "; ") + whereabouts(others);
     // Barriers of which the same is said have one line, and the same one of several ranks one name.
@@ -293,9 +293,9 @@ void mbarrier_arrive_drop(uint64_t* memory, const char* file, int line) {
     }
     mbarrier_arrive(memory, file, line);
 }
-void mbarrier_arrive_remote(uint64_t* memory, int rank, const char* file, int line) {
+void mbarrier_arrive_cluster(uint64_t* memory, int rank, const char* file, int line) {
     EmulatorsWork work;
-    const char* const name = "mbarrier_arrive_remote";
+    const char* const name = "mbarrier_arrive_cluster";
     void* const there = in_rank(memory, unsigned(rank), name, file, line);
     arrive(static_cast<uint64_t*>(there), name, 0, file, line, true);
 }
@@ -303,14 +303,15 @@ void mbarrier_arrive_expect_tx(uint64_t* memory, int bytes, const char* file, in
     arrive(memory, "mbarrier_arrive_expect_tx", bytes, file, line);
 }
 
-void mbarrier_wait(uint64_t* memory, int parity, const char* file, int line) {
+void mbarrier_wait_parity(uint64_t* memory, int parity, const char* file, int line) {
     EmulatorsWork work;
-    Mbarrier& b = mbarrier_at(memory, "mbarrier_wait", file, line);
-    check_own(b, "mbarrier_wait", file, line);
+    Mbarrier& b = mbarrier_at(memory, "mbarrier_wait_parity", file, line);
+    check_own(b, "mbarrier_wait_parity", file, line);
     if (record::on) record::call(current_thread, "wait", file, line);
     note_arrival();
     if (parity != 0 && parity != 1)
-        misuse("mbarrier_wait: parity " + std::to_string(parity) + ", not 0 or 1", file, line);
+        misuse("mbarrier_wait_parity: parity " + std::to_string(parity) + ", not 0 or 1", file,
+               line);
     const Call site{file, line, 0};
     const bool blocks = int(b.phase % 2) == parity;
     const int64_t phase = int64_t(b.phase) - !blocks;

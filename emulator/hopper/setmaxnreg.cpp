@@ -20,7 +20,7 @@ struct Registers {
     Call site;
 } registers_of[kMaxThreads / 32];  // by warp
 
-// "8 warps have 240 each (setmaxnreg_more at mine.cu:90), 4 have 24 (...)": those of a block.
+// "8 warps have 240 each (warpgroup_reg_alloc at mine.cu:90), 4 have 24 (...)": those of a block.
 std::string all_of(const Registers* first) {
     std::string text;
     for (unsigned w = 0; w < block_warps(); ++w) {
@@ -46,7 +46,7 @@ std::string all_of(const Registers* first) {
 
 void set_max_registers(const WarpCall& call) {
     const int count = *static_cast<const int*>(call.arguments[0]), registers = std::abs(count);
-    const char* const name = count < 0 ? "setmaxnreg_fewer" : "setmaxnreg_more";
+    const char* const name = count < 0 ? "warpgroup_reg_dealloc" : "warpgroup_reg_alloc";
     const auto refuse = [&](const std::string& why) {
         misuse(std::string(name) + ": " + why, call.file, call.line);
     };

@@ -17,10 +17,10 @@
 
 namespace emulator {
 
-TensorCopy::TensorCopy(const char* name, const CUtensorMap* from, void* shared, int x, int y,
-                       Call site, const void* pc)
-    : name(name), store(!std::strcmp(name, "bulk_tensor_store")),
-      shared(static_cast<char*>(shared)), x(x), y(y), thread(current_thread), site(site), pc(pc) {
+TensorCopy::TensorCopy(bool store, const CUtensorMap* from, void* shared, int x, int y, Call site,
+                       const void* pc)
+    : name("cp_async_bulk_tensor"), store(store), shared(static_cast<char*>(shared)), x(x), y(y),
+      thread(current_thread), site(site), pc(pc) {
     require(90, name, site.file, site.line);
     if (reinterpret_cast<uintptr_t>(from) % 64 == 0) std::memcpy(&map, from, sizeof map);
     else map.magic = 0;
@@ -37,7 +37,7 @@ TensorCopy::TensorCopy(const char* name, const CUtensorMap* from, void* shared, 
 }
 
 TensorCopy::TensorCopy(float4 value, void* shared, Call site, const void* pc)
-    : name("store_async"), store(false), map{}, shared(static_cast<char*>(shared)), x(0), y(0),
+    : name("st_async"), store(false), map{}, shared(static_cast<char*>(shared)), x(0), y(0),
       thread(current_thread), site(site), pc(pc), box(sizeof value) {
     require(90, name, site.file, site.line);
     std::memcpy(box.data(), &value, sizeof value);

@@ -19,8 +19,7 @@ struct Waited {
 };
 
 struct TensorCopy {
-    const char*
-        name;  // bulk_tensor_load, bulk_tensor_load_multicast, bulk_tensor_store, store_async
+    const char* name;  // cp_async_bulk_tensor or st_async
     bool store;
     TensorMap map;
     char* shared;
@@ -36,17 +35,17 @@ struct TensorCopy {
     unsigned ranks = 0;  // of a multicast: those that get the box, as a mask
     Waited before{};  // the last wait of its thread
     // Of a store: how many groups its thread had committed before; the box, once it has been read (of
-    // a store_async, from the start); whether the thread has waited for that.
+    // a st_async, from the start); whether the thread has waited for that.
     unsigned group = 0;
     std::vector<char> box{};
     bool read = false;
 
-    TensorCopy(const char* name, const CUtensorMap* map, void* shared, int x, int y, Call site,
+    TensorCopy(bool store, const CUtensorMap* map, void* shared, int x, int y, Call site,
                const void* pc);
-    // A store_async is the load of a box of one row, out of a matrix that the copy itself holds.
+    // A st_async is the load of a box of one row, out of a matrix that the copy itself holds.
     TensorCopy(float4 value, void* shared, Call site, const void* pc);
 
-    bool bulk() const { return map.magic != 0; }  // no store_async
+    bool bulk() const { return map.magic != 0; }  // no st_async
     std::string title() const;  // its name, and where a multicast goes
     [[noreturn]] void refuse(const std::string& why, const std::string& hint = "") const;
     // Of the box's row: what of it lies in the matrix.

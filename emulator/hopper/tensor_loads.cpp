@@ -23,7 +23,7 @@
 namespace emulator {
 namespace {
 
-// Most land in the order of their calls. Those of store_async are thousands, of 16 bytes each.
+// Most land in the order of their calls. Those of st_async are thousands, of 16 bytes each.
 using Copies = std::deque<TensorCopy>;
 Copies under_way, posts;
 std::unordered_set<const char*> posted;  // where the latter go
@@ -124,22 +124,21 @@ void start_load(TensorCopy load, uint64_t* barrier) {
 
 }  // namespace
 
-void bulk_tensor_load(void* to, const CUtensorMap* map, int x, int y, uint64_t* barrier,
-                      const char* file, int line) {
+void cp_async_bulk_tensor(void* to, const CUtensorMap* map, int x, int y, uint64_t* barrier,
+                          const char* file, int line) {
     EmulatorsWork work;
     if (record::on) record::call(current_thread, "bulk load", file, line);
-    TensorCopy load("bulk_tensor_load", map, to, x, y, {file, line, 0},
-                    __builtin_return_address(0));
+    TensorCopy load(false, map, to, x, y, {file, line, 0}, __builtin_return_address(0));
     load.trace_matrix();
     start_load(std::move(load), barrier);
 }
 
 // Each block gets the box at the same place, and its barrier is told.
-void bulk_tensor_load_multicast(void* to, const CUtensorMap* map, int x, int y, uint64_t* barrier,
-                                unsigned ranks, const char* file, int line) {
+void cp_async_bulk_tensor(void* to, const CUtensorMap* map, int x, int y, uint64_t* barrier,
+                          unsigned ranks, const char* file, int line) {
     EmulatorsWork work;
     if (record::on) record::call(current_thread, "bulk load", file, line);
-    const char* const name = "bulk_tensor_load_multicast";
+    const char* const name = "cp_async_bulk_tensor";
     if (ranks == 0 || ranks >> run.ranks)
         misuse(name + (": the mask " + std::to_string(ranks)) + " has " +
                    (ranks ? rank_names(ranks) : "no rank") + ", in a cluster of " +
@@ -149,19 +148,18 @@ void bulk_tensor_load_multicast(void* to, const CUtensorMap* map, int x, int y, 
     for (unsigned rank = 0; rank < run.ranks; ++rank) {
         if (!(ranks >> rank & 1)) continue;
         const auto there = [&](void* mine) { return in_rank(mine, rank, name, file, line); };
-        TensorCopy load(name, map, there(to), x, y, {file, line, 0}, __builtin_return_address(0));
+        TensorCopy load(false, map, there(to), x, y, {file, line, 0}, __builtin_return_address(0));
         load.ranks = ranks;
         if (std::exchange(first, false)) load.trace_matrix();
         start_load(std::move(load), static_cast<uint64_t*>(there(barrier)));
     }
 }
 
-void store_async(float4* to, float4 value, uint64_t* barrier, int rank, const char* file,
-                 int line) {
+void st_async(float4* to, float4 value, uint64_t* barrier, int rank, const char* file, int line) {
     EmulatorsWork work;
     if (record::on) record::call(current_thread, "bulk load", file, line);
     const auto there = [&](void* mine) {
-        return in_rank(mine, unsigned(rank), "store_async", file, line);
+        return in_rank(mine, unsigned(rank), "st_async", file, line);
     };
     TensorCopy store(value, there(to), {file, line, 0}, __builtin_return_address(0));
     start_load(std::move(store), static_cast<uint64_t*>(there(barrier)));

@@ -1,5 +1,6 @@
 // Bulk tensor stores: boxes on their way from shared memory. A store reads shared memory at some time
-// between its call and bulk_wait_group_read(), and writes global memory until bulk_wait_group().
+// between its call and cp_async_bulk_wait_group_read(), and writes global memory until
+// cp_async_bulk_wait_group().
 
 #include "emulator/hopper/tensor_stores.h"
 
@@ -75,10 +76,10 @@ void make_progress(Stores& stores) {
 
 }  // namespace
 
-void bulk_tensor_store(const CUtensorMap* map, int x, int y, const void* from, const char* file,
-                       int line) {
+void cp_async_bulk_tensor(const CUtensorMap* map, int x, int y, const void* from, const char* file,
+                          int line) {
     EmulatorsWork work;
-    TensorCopy store("bulk_tensor_store", map, const_cast<void*>(from), x, y, {file, line, 0},
+    TensorCopy store(true, map, const_cast<void*>(from), x, y, {file, line, 0},
                      __builtin_return_address(0));
     if (record::on) record::call(current_thread, "bulk store", file, line);
     for (unsigned t = 0; t < run.threads; ++t)
@@ -95,9 +96,9 @@ void bulk_tensor_store(const CUtensorMap* map, int x, int y, const void* from, c
     make_progress(mine);
 }
 
-void bulk_commit_group() { ++all[current_thread].groups; }
+void cp_async_bulk_commit_group() { ++all[current_thread].groups; }
 
-void bulk_wait_group(unsigned but_last, bool read, const char* file, int line) {
+void cp_async_bulk_wait_group(unsigned but_last, bool read, const char* file, int line) {
     EmulatorsWork work;
     if (record::on) record::call(current_thread, "store wait", file, line);
     Stores& mine = all[current_thread];
@@ -130,9 +131,10 @@ void end_block() {
     for (unsigned t = 0; t < run.threads; ++t)
         for (TensorCopy& store : all[t].under_way) {
             if (!store.read)
-                report_problem("the block ends, and no bulk_wait_group_read() covers the " +
-                               std::string(store.name) + " at " + site_name(store.site) + " (" +
-                               block_name() + ", " + thread_name(t) + ")");
+                report_problem(
+                    "the block ends, and no cp_async_bulk_wait_group_read() covers the " +
+                    std::string(store.name) + " at " + site_name(store.site) + " (" + block_name() +
+                    ", " + thread_name(t) + ")");
             write_matrix(store);
             trace_write(store);
         }

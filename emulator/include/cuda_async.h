@@ -43,7 +43,7 @@ struct barrier {  // of a block, in shared memory
         emulator::mbarrier_arrive(&word, file, line);
         return phase;
     }
-    void wait(arrival_token phase, EMULATOR_SITE) { emulator::mbarrier_wait(&word, phase % 2, file, line); }
+    void wait(arrival_token phase, EMULATOR_SITE) { emulator::mbarrier_wait_parity(&word, phase % 2, file, line); }
     void arrive_and_drop(EMULATOR_SITE) {
         emulator::wait_for_copies(0, file, line);
         emulator::mbarrier_arrive_drop(&word, file, line);

@@ -73,38 +73,38 @@ __global__ void CLUSTER_DIMS(2) __launch_bounds__(64)
     extern __shared__ __align__(1024) float s[];  // two boxes
     uint64_t* const full = (uint64_t*)(s + 512);
     uint64_t* const heard = full + 1;
-    const int rank = ptx::cluster_rank(), thread = threadIdx.x;
+    const int rank = ptx::get_sreg_cluster_ctarank(), thread = threadIdx.x;
     if (thread == 0) {
         ptx::mbarrier_init(full, 1);  // @init
         ptx::mbarrier_init(heard, 2);
         ptx::fence_mbarrier_init();
     }
     if (mistake == kNoClusterBarrier) __syncthreads();
-    if (mistake != kNoClusterBarrier && mistake != kNoArrive) ptx::cluster_arrive();
-    if (mistake != kNoClusterBarrier) ptx::cluster_wait();  // @cluster_wait
+    if (mistake != kNoClusterBarrier && mistake != kNoArrive) ptx::barrier_cluster_arrive();
+    if (mistake != kNoClusterBarrier) ptx::barrier_cluster_wait();  // @barrier_cluster_wait
     if (mistake == kOneBlockMissing && rank == 1) {
-        ptx::cluster_arrive();
-        ptx::cluster_wait();  // @second
+        ptx::barrier_cluster_arrive();
+        ptx::barrier_cluster_wait();  // @second
     }
     if (thread == 0) {
         ptx::mbarrier_arrive_expect_tx(full, 2048);
         float* const to = s + (mistake == kOtherRanksPlace ? 0 : rank * 256);
         const int ranks = mistake == kWrongRank ? 7 : mistake == kOwnRankAlone ? 1 << rank : 3;
-        ptx::bulk_tensor_load_multicast(to, &map, 0, rank * 8, full, ranks);  // @multicast
+        ptx::cp_async_bulk_tensor(to, &map, 0, rank * 8, full, ranks);  // @multicast
     }
-    uint64_t* const foreign = ptx::map_shared(full, 1 - rank);
-    ptx::mbarrier_wait(mistake == kForeignWait ? foreign : full, 0);  // @wait_full
+    uint64_t* const foreign = ptx::mapa(full, 1 - rank);
+    ptx::mbarrier_wait_parity(mistake == kForeignWait ? foreign : full, 0);  // @wait_full
     if (mistake == kOtherBarrier && thread % 2) __syncthreads();  // @odd
     __syncthreads();  // @even
     if (mistake == kPastTheEnd && rank == 0) out[thread] = s[520];  // @past
     // The other's memory is complete when the other says so.
-    if (thread == 0) ptx::mbarrier_arrive_remote(heard, 1 - rank);  // @first_arrival
-    if (thread == 32) ptx::mbarrier_arrive_remote(heard, 1 - rank);  // @arrival
-    if (mistake != kNoWaitForArrival) ptx::mbarrier_wait(heard, 0);
-    out[rank * 64 + thread] = ptx::map_shared(s, 1 - rank)[thread] + s[256 + thread];  // @read
+    if (thread == 0) ptx::mbarrier_arrive_cluster(heard, 1 - rank);  // @first_arrival
+    if (thread == 32) ptx::mbarrier_arrive_cluster(heard, 1 - rank);  // @arrival
+    if (mistake != kNoWaitForArrival) ptx::mbarrier_wait_parity(heard, 0);
+    out[rank * 64 + thread] = ptx::mapa(s, 1 - rank)[thread] + s[256 + thread];  // @read
     if (mistake != kNoBarrierAtEnd) {
-        ptx::cluster_arrive();
-        ptx::cluster_wait();
+        ptx::barrier_cluster_arrive();
+        ptx::barrier_cluster_wait();
     }
 }
 
@@ -148,19 +148,20 @@ TEST_F(Clusters, Mistakes) {
         {kNoBarrierAtEnd, {"has left its cluster"}},
         {kNoWaitForArrival, {"race in shared memory: ", "uninitialised shared memory: "}},
         {kWrongRank,
-         {"bulk_tensor_load_multicast: the mask 7 has ranks 0 to 2, in a cluster of 2 blocks"}},
+         {"cp_async_bulk_tensor: the mask 7 has ranks 0 to 2, in a cluster of 2 blocks"}},
         {kOtherRanksPlace,
-         {"bulk_tensor_load_multicast into rank ..: an earlier one of this line, of thread 0 of rank "
+         {"cp_async_bulk_tensor into rank ..: an earlier one of this line, of thread 0 of rank "
           "..at @multicast..that of rank 0 goes to ranks 0 to 1..that of rank 1 goes to ranks 0 to 1",
-          "bulk_tensor_load_multicast into rank ..: an earlier one of this line, of thread 0 of rank "
+          "cp_async_bulk_tensor into rank ..: an earlier one of this line, of thread 0 of rank "
           "..at @multicast..that of rank 1 goes to ranks 0 to 1..that of rank 0 goes to ranks 0 to 1",
           "uninitialised shared memory: @read"}},
         {kOwnRankAlone,
          {"deadlock: no thread of the cluster of block ..2 blocks of 64 threads, can go on: 128..\n"
           "..of ranks 0 to 1, set up at @init: phase 0, 0 of 1 arrivals and 1024 expected bytes to "
-          "come (some have come, by the bulk_tensor_load_multicast at @multicast of its own rank "
+          "come (some have come, by the cp_async_bulk_tensor at @multicast of its own rank "
           "alone)"}},
-        {kNoArrive, {"cluster_wait: no cluster_arrive() before at @cluster_wait"}},
+        {kNoArrive,
+         {"barrier_cluster_wait: no barrier_cluster_arrive() before at @barrier_cluster_wait"}},
         {kOneBlockMissing, {"deadlock: no thread of the cluster of block "}},
         {kForeignWait, {"is another block's at @wait_full"}},
         {kOtherBarrier, {"barrier divergence: thread "}},
@@ -178,29 +179,30 @@ __global__ void CLUSTER_DIMS(2) __launch_bounds__(64)
     extern __shared__ __align__(1024) float s[];  // two boxes
     uint64_t* const full = (uint64_t*)(s + 512);
     uint64_t* const empty = full + 1;
-    const int rank = ptx::cluster_rank();
+    const int rank = ptx::get_sreg_cluster_ctarank();
     if (threadIdx.x == 0) {
         ptx::mbarrier_init(full, 1);
         ptx::mbarrier_init(empty, 2);  // @init_empty
         ptx::fence_mbarrier_init();
     }
-    ptx::cluster_arrive();
-    ptx::cluster_wait();
+    ptx::barrier_cluster_arrive();
+    ptx::barrier_cluster_wait();
     for (int round = 0; threadIdx.x == 0 && round < 3; ++round) {
-        ptx::mbarrier_wait(empty, kind == kParityStays ? 1 : (round + 1) % 2);  // @wait_empty
+        const int parity = kind == kParityStays ? 1 : (round + 1) % 2;
+        ptx::mbarrier_wait_parity(empty, parity);  // @wait_empty
         ptx::mbarrier_arrive_expect_tx(full, 2048);
-        ptx::bulk_tensor_load_multicast(s + rank * 256, &map, 0, rank * 8, full, 3);  // @load
+        ptx::cp_async_bulk_tensor(s + rank * 256, &map, 0, rank * 8, full, 3);  // @load
     }
     for (int round = 0; threadIdx.x == 32 && round < 3; ++round) {
-        ptx::mbarrier_wait(full, round % 2);
+        ptx::mbarrier_wait_parity(full, round % 2);
         out[rank * 2 + round % 2] = s[256];
         ptx::fence_proxy_async();
         for (int peer = 0; peer < 2; ++peer)
             if (kind == kArrivesAtHome) ptx::mbarrier_arrive(empty);
-            else ptx::mbarrier_arrive_remote(empty, peer);
+            else ptx::mbarrier_arrive_cluster(empty, peer);
     }
-    ptx::cluster_arrive();
-    ptx::cluster_wait();
+    ptx::barrier_cluster_arrive();
+    ptx::barrier_cluster_wait();
 }
 
 // The wait for the other barrier, which lets the thread go on too early, is named.
@@ -224,15 +226,15 @@ TEST_F(Clusters, WaitsThatEndTooEarly) {
 // Each block arrives at the other's barrier; only rank 0 waits before it leaves.
 __global__ void CLUSTER_DIMS(2) leave(bool wait) {
     extern __shared__ uint64_t heard[];
-    const int rank = ptx::cluster_rank();
+    const int rank = ptx::get_sreg_cluster_ctarank();
     if (threadIdx.x == 0) {
         ptx::mbarrier_init(heard, 1);
         ptx::fence_mbarrier_init();
     }
-    ptx::cluster_arrive();
-    ptx::cluster_wait();
-    if (threadIdx.x == 0) ptx::mbarrier_arrive_remote(heard, 1 - rank);  // @leaving
-    if (rank == 0 || wait) ptx::mbarrier_wait(heard, 0);
+    ptx::barrier_cluster_arrive();
+    ptx::barrier_cluster_wait();
+    if (threadIdx.x == 0) ptx::mbarrier_arrive_cluster(heard, 1 - rank);  // @leaving
+    if (rank == 0 || wait) ptx::mbarrier_wait_parity(heard, 0);
 }
 
 TEST_F(Clusters, ABlockLeavesTooEarly) {
@@ -240,8 +242,8 @@ TEST_F(Clusters, ABlockLeavesTooEarly) {
         leave<<<2, 32, 16>>>(true);
         expect_silence();
         leave<<<2, 32, 16>>>(false);
-        expect_some({"rank 1 leaves its cluster too early..mbarrier_arrive_remote at @leaving",
-                     "mbarrier_arrive_remote: ..rank 1 has left its cluster at @leaving"});
+        expect_some({"rank 1 leaves its cluster too early..mbarrier_arrive_cluster at @leaving",
+                     "mbarrier_arrive_cluster: ..rank 1 has left its cluster at @leaving"});
     });
 }
 
@@ -270,7 +272,7 @@ __global__ void CLUSTER_DIMS(2) __launch_bounds__(64) send(Slip slip, float* out
     uint64_t* const full = (uint64_t*)(inbox + 64 * 4);
     uint64_t* const free = full + 1;
     float* const note = (float*)(full + 2);
-    const int rank = ptx::cluster_rank(), thread = threadIdx.x;
+    const int rank = ptx::get_sreg_cluster_ctarank(), thread = threadIdx.x;
     const int other = slip == kToItself ? rank : 1 - rank;
     const Slip mine = thread == 40 ? slip : kNoSlip;  // of one thread
     if (thread == 0) {
@@ -279,28 +281,28 @@ __global__ void CLUSTER_DIMS(2) __launch_bounds__(64) send(Slip slip, float* out
         if (slip != kNoFence) ptx::fence_mbarrier_init();
     }
     note[thread] = 0;  // @plain
-    ptx::cluster_arrive_relaxed();
-    ptx::cluster_wait();
+    ptx::barrier_cluster_arrive_relaxed();
+    ptx::barrier_cluster_wait();
     if (slip == kGone && rank == 0) return;
-    const float* const others = ptx::map_shared(note, other);
+    const float* const others = ptx::mapa(note, other);
     if (slip == kRelaxed) out[rank * 64 + thread] = others[thread];  // @read_plain
     const int at = slip == kMisaligned ? 2 : slip == kPastTheInbox ? 4 * 81 : 4 * thread;
     float sum = 0;
     for (int round = 0; round < kRounds; ++round) {
         const bool too_few = slip == kTooFewBytes && round == kRounds - 1;
         if (thread == 0) ptx::mbarrier_arrive_expect_tx(full, too_few ? 512 : 1024);
-        if (round > 0 && mine != kNoWaitForFree) ptx::mbarrier_wait(free, (round - 1) % 2);
+        if (round > 0 && mine != kNoWaitForFree) ptx::mbarrier_wait_parity(free, (round - 1) % 2);
         const float4 value = make_float4(round, 10 * rank, 100 * thread, 10000);
         if (slip != kWrittenLater) note[thread] = 7;
-        ptx::store_async((float4*)(inbox + at), value, full, other);  // @store
+        ptx::st_async((float4*)(inbox + at), value, full, other);  // @store
         if (slip == kWrittenLater) note[thread] = 7;  // @later
-        if (mine != kNoWaitForFull) ptx::mbarrier_wait(full, round % 2);
+        if (mine != kNoWaitForFull) ptx::mbarrier_wait_parity(full, round % 2);
         sum += others[thread];  // @read_note
-        if (mine == kFreeTooEarly) ptx::mbarrier_arrive_remote(free, other);
+        if (mine == kFreeTooEarly) ptx::mbarrier_arrive_cluster(free, other);
         for (int i = 0; i < 4; ++i) sum += inbox[4 * thread + i];  // @read
-        if (mine != kFreeTooEarly) ptx::mbarrier_arrive_remote(free, other);  // @free
+        if (mine != kFreeTooEarly) ptx::mbarrier_arrive_cluster(free, other);  // @free
     }
-    if (slip != kNoWaitAtEnd) ptx::mbarrier_wait(free, (kRounds - 1) % 2);
+    if (slip != kNoWaitAtEnd) ptx::mbarrier_wait_parity(free, (kRounds - 1) % 2);
     out[rank * 64 + thread] = sum;
 }
 
@@ -320,33 +322,35 @@ TEST_F(Clusters, Send) {
     const std::pair<Slip, Said> all[] = {
         {kNoWaitForFull, race("shared", "@store writes", "@read reads")},
         {kNoWaitForFree,
-         {"store_async: an earlier one of this line..is still writing there at @store",
-          "store_async: ..more come than are expected at @store",
+         {"st_async: an earlier one of this line..is still writing there at @store",
+          "st_async: ..more come than are expected at @store",
           "race in shared memory: @read reads what @store writes"}},
         {kFreeTooEarly, race("shared", "@store writes", "@read reads")},
         {kTooFewBytes,
-         {"store_async: phase 2 of ..more come than are expected at @store",
+         {"st_async: phase 2 of ..more come than are expected at @store",
           "512 bytes more than the mbarrier ..expects came"}},
         {kGone,
-         {"rank 0 leaves its cluster too early..store_async at @store",
-          "store_async: the block of rank 0 has left its cluster at @store"}},
-        {kNoWaitAtEnd, {"mbarrier_arrive_remote: ..has left its cluster at @free"}},
+         {"rank 0 leaves its cluster too early..st_async at @store",
+          "st_async: the block of rank 0 has left its cluster at @store"}},
+        {kNoWaitAtEnd, {"mbarrier_arrive_cluster: ..has left its cluster at @free"}},
         {kRelaxed, race("shared", "@plain writes", "@read_plain reads")},
         {kWrittenLater, race("shared", "@later writes", "@read_note reads")},
         {kNoFence,
          {"no barrier of the cluster lies between..at @store..no fence_mbarrier_init() follows it"}},
-        {kMisaligned, {"store_async: ..is not a multiple of 16 at @store"}},
+        {kMisaligned, {"st_async: ..is not a multiple of 16 at @store"}},
         {kPastTheInbox,
          {"out of bounds: @store writes 16 bytes",
-          "store_async: that address is not in shared memory at @store"}},
+          "st_async: that address is not in shared memory at @store"}},
     };
     expect_each(all, [&](Slip slip) { send<<<2, 64, 64 * 16 + 16 + 64 * 4>>>(slip, out.data); });
 }
 
-__global__ void CLUSTER_DIMS(4) four(int* out) { out[blockIdx.x * 8 + ptx::cluster_rank()] = 1; }
+__global__ void CLUSTER_DIMS(4) four(int* out) {
+    out[blockIdx.x * 8 + ptx::get_sreg_cluster_ctarank()] = 1;
+}
 __global__ void CLUSTER_DIMS(4) each(int* out) { out[blockIdx.x * blockDim.x + threadIdx.x] = 1; }
 __global__ void CLUSTER_DIMS(2, 2) square(int* ranks) {
-    if (threadIdx.x == 0) ranks[blockIdx.y * 4 + blockIdx.x] = ptx::cluster_rank();
+    if (threadIdx.x == 0) ranks[blockIdx.y * 4 + blockIdx.x] = ptx::get_sreg_cluster_ctarank();
 }
 __global__ void CLUSTER_DIMS(2) with_static(int* out) {
     __shared__ int s[4];

@@ -1,6 +1,6 @@
-// All of Hopper's instructions together, traced: a matrix product as fast kernels do it. A cluster of
-// two blocks shares B by multicast, a producer fills a ring, two warpgroups multiply, and C goes out
-// as bulk stores. What is right is not reported, and each mistake is.
+// All of Hopper's instructions together, traced: a matrix product as fast kernels do it. A cluster
+// of two blocks shares B by multicast, a producer fills a ring, two warpgroups multiply, and C goes
+// out as bulk stores. What is right is not reported, and each mistake is.
 #include "common/ptx/hopper.cuh"
 #include "device.h"
 #include "tensor_map.h"
@@ -35,7 +35,7 @@ __global__ void CLUSTER_DIMS(2, 1, 1) __launch_bounds__(384)
            const __grid_constant__ CUtensorMap B, const __grid_constant__ CUtensorMap C) {
     extern __shared__ __align__(1024) char shared[];
     Shared& s = *reinterpret_cast<Shared*>(shared);
-    const int rank = ptx::cluster_rank(), group = threadIdx.x / 128;
+    const int rank = ptx::get_sreg_cluster_ctarank(), group = threadIdx.x / 128;
     if (threadIdx.x == 0) {
         for (int i = 0; i < kStages; ++i) {
             ptx::mbarrier_init(&s.full[i], 1);
@@ -43,39 +43,39 @@ __global__ void CLUSTER_DIMS(2, 1, 1) __launch_bounds__(384)
         }
         ptx::fence_mbarrier_init();
     }
-    ptx::cluster_arrive();
-    ptx::cluster_wait();
+    ptx::barrier_cluster_arrive();
+    ptx::barrier_cluster_wait();
     const int steps = K / kStepK * tiles;
     if (group == 0) {
-        ptx::setmaxnreg_fewer<24>();
+        ptx::warpgroup_reg_dealloc<24>();
         if (threadIdx.x != 0) return;
         for (int i = 0; i < steps; ++i) {
             const int stage = i % kStages, k = i % (K / kStepK) * kStepK;
             if (i >= kStages && mistake != kNoWaitForEmpty)
-                ptx::mbarrier_wait(&s.empty[stage], (i / kStages - 1) % 2);
+                ptx::mbarrier_wait_parity(&s.empty[stage], (i / kStages - 1) % 2);
             const int bytes = sizeof(s.A[0]) + sizeof(s.B[0]) / (mistake == kHalfExpected ? 2 : 1);
             ptx::mbarrier_arrive_expect_tx(&s.full[stage], bytes);
             uint64_t* const full = &s.full[stage];
             for (int j = 0; j < 2; ++j) {
                 const int row = rank * kTileM + j * 64;
-                ptx::bulk_tensor_load(s.A[stage][j], &A, k, row, full);  // @load_a
+                ptx::cp_async_bulk_tensor(s.A[stage][j], &A, k, row, full);  // @load_a
             }
             const int row = rank * kStepK / 2;  // half of B, for both blocks
             half(*const B_half)[kTileN] = &s.B[stage][row];
-            ptx::bulk_tensor_load_multicast(B_half, &B, 0, k + row, full, 3);  // @load_b
+            ptx::cp_async_bulk_tensor(B_half, &B, 0, k + row, full, 3);  // @load_b
         }
         for (int i = steps - kStages; i < steps && mistake != kNoDrain; ++i)
-            ptx::mbarrier_wait(&s.empty[i % kStages],
-                               i / kStages % 2);  // the other may still arrive
+            ptx::mbarrier_wait_parity(&s.empty[i % kStages],
+                                      i / kStages % 2);  // the other may still arrive
         return;
     }
-    ptx::setmaxnreg_more<240>();
+    ptx::warpgroup_reg_alloc<240>();
     const int consumer = group - 1, thread = threadIdx.x % 128;
     for (int tile = 0, i = 0; tile < tiles; ++tile) {
         float d[kTileN / 16][8];
         for (int k = 0; k < K; k += kStepK, ++i) {
             const int stage = i % kStages;
-            ptx::mbarrier_wait(&s.full[stage], i / kStages % 2);
+            ptx::mbarrier_wait_parity(&s.full[stage], i / kStages % 2);
             const uint64_t a = ptx::wgmma_descriptor(s.A[stage][consumer], 128, 64);
             const uint64_t b = ptx::wgmma_descriptor(s.B[stage], 128, 64, 512);
             ptx::wgmma_fence();
@@ -85,13 +85,13 @@ __global__ void CLUSTER_DIMS(2, 1, 1) __launch_bounds__(384)
             if (mistake != kReleaseTooEarly) ptx::wgmma_wait_group<0>();
             if (thread == 0) ptx::mbarrier_arrive(&s.empty[stage]);
             if (thread == 32 && mistake != kReleaseOwnOnly)
-                ptx::mbarrier_arrive_remote(&s.empty[stage], 1 - rank);
+                ptx::mbarrier_arrive_cluster(&s.empty[stage], 1 - rank);
             if (mistake == kReleaseTooEarly) ptx::wgmma_wait_group<0>();
-            ptx::wgmma_keep(d);
+            ptx::warpgroup_fence_operand(d);
         }
         // The store of the tile before must have been read.
         if (mistake != kNoWaitBeforeReuse && thread == (mistake == kWaitInTheWrongThread ? 1 : 0))
-            ptx::bulk_wait_group_read<0>();
+            ptx::cp_async_bulk_wait_group_read<0>();
         ptx::named_barrier_sync(1 + consumer, 128);
         for (int e = 0; e < kTileN / 2; ++e) {
             const int row = thread / 32 * 16 + thread % 32 / 4 + e / 2 % 2 * 8;
@@ -103,11 +103,11 @@ __global__ void CLUSTER_DIMS(2, 1, 1) __launch_bounds__(384)
         if (thread == 0) {
             const int row = rank * kTileM + consumer * 64;
             for (int j = 0; j < 2; ++j)
-                ptx::bulk_tensor_store(&C, j * 32, row, s.C[consumer][j]);  // @store_c
-            ptx::bulk_commit_group();
+                ptx::cp_async_bulk_tensor(&C, j * 32, row, s.C[consumer][j]);  // @store_c
+            ptx::cp_async_bulk_commit_group();
         }
     }
-    if (thread == 0) ptx::bulk_wait_group<0>();
+    if (thread == 0) ptx::cp_async_bulk_wait_group<0>();
 }
 
 // True if C = A * B, of small integers, is right. It is computed twice.

@@ -47,14 +47,14 @@ __global__ void __launch_bounds__(64)
     const auto fetch = [&](int box) {
         const int s = box % 2;
         if (box >= 2 && mistake != kNoWaitForRelease)
-            ptx::mbarrier_wait(&empty[s], (box / 2 - 1) % 2);  // @wait_empty
+            ptx::mbarrier_wait_parity(&empty[s], (box / 2 - 1) % 2);  // @wait_empty
         const int bytes = mistake == kExpectTooLittle ? kBoxBytes / 2
                           : mistake == kExpectTooMuch ? kBoxBytes + 16
                                                       : kBoxBytes;
         if (mistake == kNoExpect) ptx::mbarrier_arrive(&full[s]);
         else ptx::mbarrier_arrive_expect_tx(&full[s], bytes);  // @expect
         uint64_t* const barrier = &full[mistake == kWrongBarrier ? 0 : s];
-        ptx::bulk_tensor_load(ring[s], &map, 0, box * kRows, barrier);  // @load
+        ptx::cp_async_bulk_tensor(ring[s], &map, 0, box * kRows, barrier);  // @load
     };
     if (thread == 0)
         for (int box = 0; box < 2 && box < boxes; ++box) fetch(box);
@@ -63,7 +63,7 @@ __global__ void __launch_bounds__(64)
         const int s = box % 2,
                   parity = mistake == kNoToggle ? 0 : (box / 2 + (mistake == kFirstParity1)) % 2;
         if (mistake != kNoWait && !(mistake == kNobodyWaits && box + 1 == boxes))
-            ptx::mbarrier_wait(&full[s], parity);  // @wait_full
+            ptx::mbarrier_wait_parity(&full[s], parity);  // @wait_full
         if (mistake == kReleaseTooEarly) ptx::mbarrier_arrive(&empty[s]);
         if (!(mistake == kNobodyWaits && box + 1 == boxes))
             for (int i = thread; i < kRows * kColumns; i += 64) total += ring[s][i];  // @read
@@ -106,12 +106,12 @@ TEST_F(Mbarriers, MistakesInARing) {
     const std::pair<Mistake, Said> all[] = {
         {kNoInit, {"no mbarrier is there: mbarrier_init() comes first at "}},
         {kNoInitFence,
-         {"bulk_tensor_load: no fence_mbarrier_init()..full[0] and this call at @load..is at @init_full"}},
+         {"cp_async_bulk_tensor: no fence_mbarrier_init()..full[0] and this call at @load..is at @init_full"}},
         {kNoBarrierAfterInit,
-         {"mbarrier_wait: no barrier lies between..full[0] and this call at @wait_full..at @init_full, by thread 0",
-          "mbarrier_wait: no mbarrier is there..at @wait_full"}},
+         {"mbarrier_wait_parity: no barrier lies between..full[0] and this call at @wait_full..at @init_full, by thread 0",
+          "mbarrier_wait_parity: no mbarrier is there..at @wait_full"}},
         {kNoExpect,
-         {"bulk_tensor_load: an earlier one of this line, of thread 0, is still writing there at "
+         {"cp_async_bulk_tensor: an earlier one of this line, of thread 0, is still writing there at "
           "@load..phase 1 of mbarrier full[0] is complete without..mbarrier_arrive_expect_tx()..too few",
           "phase 1, 0 of 1 arrivals and 2048 bytes more than expected have come, 64 threads"}},
         {kExpectTooLittle,
@@ -124,27 +124,28 @@ TEST_F(Mbarriers, MistakesInARing) {
          {"mbarrier_arrive_expect_tx: one arrival more..full[0]..at @expect..the wait at @wait_full "
           "on mbarrier full[0] by thread ..for parity 0, was over at once: ..of phase 0, for which",
           late_load[0],
-          "mbarrier_wait: phase 1 of mbarrier empty[0]..at @wait_empty..wait for ever; the wait at "
+          "mbarrier_wait_parity: phase 1 of mbarrier empty[0]..at @wait_empty..wait for ever; the wait at "
           "@wait_full on mbarrier full[0]..for parity 0, was over at once"}},
         {kNoRelease, {"deadlock..64 threads..@wait_empty for phase 0 of mbarrier empty[0]"}},
         {kReleaseTooEarly, late_load},
         {kNoWaitForRelease,
          {late_load[0] + " (ring[0][0], block 0, threads 1 and 0's copy)",
-          "mbarrier_wait: phase 1 of mbarrier full[0] is complete before"}},
+          "mbarrier_wait_parity: phase 1 of mbarrier full[0] is complete before"}},
         {kTooFewArrivals, late_load},
         {kFirstParity1,
-         {"the block ends, and no thread has waited for the bulk_tensor_load at @load..: the wait at "
+         {"the block ends, and no thread has waited for the cp_async_bulk_tensor at @load..: the wait at "
           "@wait_full on mbarrier full[..for parity 1, was over at once: that is the parity of the "
           "phase before the first",
           "uninitialised shared memory: @read reads"}},
-        {kNobodyWaits, {"the block ends..no thread has waited for the bulk_tensor_load at @load"}},
+        {kNobodyWaits,
+         {"the block ends..no thread has waited for the cp_async_bulk_tensor at @load"}},
         {kWrongBarrier,
-         {"bulk_tensor_load: phase 0 of mbarrier full[0]..1024 bytes came: more come..at @load",
+         {"cp_async_bulk_tensor: phase 0 of mbarrier full[0]..1024 bytes came: more come..at @load",
           "mbarrier full[1], set up at @init_full: phase 0, 0 of 1 arrivals and 1024 expected"}},
     };
     expect_each(all, run_sum);
     run_sum(kWrongBarrier);  // in forward order the bytes come late
-    expect_failure({"bulk_tensor_load: phase 0 of mbarrier full[0]..more come"});
+    expect_failure({"cp_async_bulk_tensor: phase 0 of mbarrier full[0]..more come"});
     run_sum(kExpectTooMuch);
     expect_some(
         {"deadlock: no thread of block 0..64 threads..threads 0 to 63 wait at @wait_full for "
@@ -170,10 +171,10 @@ __global__ void across_warps(int* out, Apart apart) {
     if (warp == 0) s[t] = t;  // @producer
     if (warp == 0) ptx::mbarrier_arrive(&full);
     if (warp == 0 && apart == kWritesLate) s[t] = 1;  // @late
-    if (warp == 1 || (warp == 2 && apart != kOneWaits)) ptx::mbarrier_wait(&full, 0);
+    if (warp == 1 || (warp == 2 && apart != kOneWaits)) ptx::mbarrier_wait_parity(&full, 0);
     if (warp == 1 || warp == 2) out[t] = s[t % 32 ^ 1];  // @consumer
     if (warp == 1 || (warp == 2 && apart != kOneArrives)) ptx::mbarrier_arrive(&empty);
-    if (warp == 3) ptx::mbarrier_wait(&empty, 0);
+    if (warp == 3) ptx::mbarrier_wait_parity(&empty, 0);
     if (warp == 3) s[t % 32] = 0;  // @next
 }
 
@@ -201,9 +202,9 @@ __global__ void read_too_early(const __grid_constant__ CUtensorMap map, float* o
     ptx::fence_mbarrier_init();
     ptx::fence_proxy_async();
     ptx::mbarrier_arrive_expect_tx(&full, kBoxBytes);
-    ptx::bulk_tensor_load(box, &map, 0, 0, &full);
+    ptx::cp_async_bulk_tensor(box, &map, 0, 0, &full);
     out[0] = box[3];
-    ptx::mbarrier_wait(&full, 0);
+    ptx::mbarrier_wait_parity(&full, 0);
     out[1] = box[3];
 }
 
@@ -240,22 +241,22 @@ __global__ void misuse(Misuse kind, uint64_t* global) {
     }
     __syncthreads();
     if (kind == kAtABarrier) {
-        if (thread == 1) ptx::mbarrier_wait(b, 0);  // @waits
+        if (thread == 1) ptx::mbarrier_wait_parity(b, 0);  // @waits
         __syncthreads();  // @barrier
     }
     if (kind == kSkips && thread == 0)
         for (int i = 0; i < 2; ++i) {
             ptx::mbarrier_arrive(b);
-            ptx::mbarrier_wait(b, i % 2);
+            ptx::mbarrier_wait_parity(b, i % 2);
         }
     if (kind == kSkips) {
         if (thread == 0) ptx::mbarrier_arrive(&barriers[0]);
         if (thread == 0) __syncwarp(1);
-        else ptx::mbarrier_wait(b, 0);  // @skips
+        else ptx::mbarrier_wait_parity(b, 0);  // @skips
     }
     if (thread == 0) ptx::mbarrier_arrive(b);  // @arrive
     if (thread == 0 && kind == kTooMany) ptx::mbarrier_init(b, 2);
-    ptx::mbarrier_wait(b, kind == kParity ? 2 : 0);  // @wait
+    ptx::mbarrier_wait_parity(b, kind == kParity ? 2 : 0);  // @wait
 }
 
 TEST_F(Mbarriers, Misuse) {
@@ -268,9 +269,9 @@ TEST_F(Mbarriers, Misuse) {
         {kNoArrivals, "mbarrier_init: 0 arrivals..at @init"},
         {kOverwritten,
          "mbarrier_arrive: mbarrier barriers[1]..overwritten..at @arrive..mbarrier_init() is at @init"},
-        {kParity, "mbarrier_wait: parity 2, not 0 or 1 at @wait"},
+        {kParity, "mbarrier_wait_parity: parity 2, not 0 or 1 at @wait"},
         {kSkips,
-         "mbarrier_wait: lapped: mbarrier barriers[1] has come to phase 2..of phase 0 at @skips.."
+         "mbarrier_wait_parity: lapped: mbarrier barriers[1] has come to phase 2..of phase 0 at @skips.."
          "the 1 of its mbarrier_init() at @init less than the arrivals"},
     };
     for (const auto& [kind, said] : all) {
@@ -281,7 +282,7 @@ TEST_F(Mbarriers, Misuse) {
     }
     misuse<<<1, 2>>>(kAtABarrier, global.data);
     expect_some(
-        {"deadlock..1 thread in mbarrier_wait: thread 1 waits at @waits for phase 0 of "
+        {"deadlock..1 thread in mbarrier_wait_parity: thread 1 waits at @waits for phase 0 of "
          "mbarrier barriers[1]; thread 0 waits at @barrier"});
     emulator::set_architecture(75);
     misuse<<<1, 2>>>(kFine, global.data);

@@ -28,9 +28,9 @@ __global__ void fetch(const __grid_constant__ CUtensorMap map, int x, int y, int
     __syncthreads();
     if (threadIdx.x == 0) {
         ptx::mbarrier_arrive_expect_tx(&full, bytes);
-        ptx::bulk_tensor_load(s + offset, &map, x, y, &full);  // @fetch
+        ptx::cp_async_bulk_tensor(s + offset, &map, x, y, &full);  // @fetch
     }
-    ptx::mbarrier_wait(&full, 0);
+    ptx::mbarrier_wait_parity(&full, 0);
     for (int i = threadIdx.x; i < bytes / int(sizeof(T)); i += 32) out[i] = ((T*)(s + offset))[i];
 }
 
@@ -93,10 +93,10 @@ TEST_F(TensorCopies, MistakesInALoad) {
     } all[] = {
         {"", map, 0, 128},
         {"", map, 0, 0, kFenced},
-        {"bulk_tensor_load: x is 2..at @fetch", map, 2, 0},
-        {"bulk_tensor_load: ..multiple of 128 at @fetch", map, 0, 16},
-        {"bulk_tensor_load: ..multiple of 1024..at @fetch", swizzled, 0, 128},
-        {"bulk_tensor_load: that is no tensor map..at @fetch", CUtensorMap{}, 0, 0},
+        {"cp_async_bulk_tensor: x is 2..at @fetch", map, 2, 0},
+        {"cp_async_bulk_tensor: ..multiple of 128 at @fetch", map, 0, 16},
+        {"cp_async_bulk_tensor: ..multiple of 1024..at @fetch", swizzled, 0, 128},
+        {"cp_async_bulk_tensor: that is no tensor map..at @fetch", CUtensorMap{}, 0, 0},
         {"out of bounds: @fetch writes 1024 bytes..last 128..dynamic shared memory", map, 0, 3200},
         {"out of bounds: @fetch reads 128 bytes, in 2048 bytes of device memory, freed", gone, 0,
          0},
@@ -120,14 +120,14 @@ __global__ void unaligned(const __grid_constant__ CUtensorMap map) {
     __shared__ uint64_t full;
     ptx::mbarrier_init(&full, 1);
     ptx::fence_mbarrier_init();
-    ptx::bulk_tensor_load(s, &map, 0, 0, &full);  // @unaligned
+    ptx::cp_async_bulk_tensor(s, &map, 0, 0, &full);  // @unaligned
 }
 
 TEST_F(TensorCopies, DynamicMemoryIsDeclaredWithItsAlignment) {
     Device<float> in(kRows * kColumns, 0.f);
     const auto map = tensor_map(in.data, kRows, kColumns, kRows, kColumns, 128);
     unaligned<<<1, 1, 4096>>>(map);
-    expect_failure({"bulk_tensor_load: ..by chance..needs __align__(1024) at @unaligned"});
+    expect_failure({"cp_async_bulk_tensor: ..by chance..needs __align__(1024) at @unaligned"});
 }
 
 // ---- Stores -------------------------------------------------------------------------------------
@@ -156,15 +156,16 @@ __global__ void store_tiles(const __grid_constant__ CUtensorMap map, int tiles,
         if (mistake != kNoFence) ptx::fence_proxy_async();
         if (mistake != kNoBarrierBefore) __syncthreads();
         if (threadIdx.x == 0 || (mistake == kTwoStore && threadIdx.x == 1)) {
-            ptx::bulk_tensor_store(&map, 0, t * kRows, tile);  // @store
-            if (mistake != kNoCommit) ptx::bulk_commit_group();
+            ptx::cp_async_bulk_tensor(&map, 0, t * kRows, tile);  // @store
+            if (mistake != kNoCommit) ptx::cp_async_bulk_commit_group();
         }
         // Of the threads only the one that committed waits here.
-        if (mistake == kLastGroupLeftOut) ptx::bulk_wait_group_read<1>();
-        else if (mistake != kNoReadWait && mistake != kNoWaitAtEnd) ptx::bulk_wait_group_read<0>();
+        if (mistake == kLastGroupLeftOut) ptx::cp_async_bulk_wait_group_read<1>();
+        else if (mistake != kNoReadWait && mistake != kNoWaitAtEnd)
+            ptx::cp_async_bulk_wait_group_read<0>();
         if (mistake != kNoBarrierBehind) __syncthreads();
     }
-    if (mistake != kMatrixReadTooEarly) ptx::bulk_wait_group<0>();
+    if (mistake != kMatrixReadTooEarly) ptx::cp_async_bulk_wait_group<0>();
     if (threadIdx.x == 0) seen[0] = matrix[0];  // @see
 }
 
@@ -193,9 +194,9 @@ __global__ void store_one(const __grid_constant__ CUtensorMap map, int x, int y)
     __shared__ alignas(128) float tile[kRows * kColumns];
     for (float& element : tile) element = 1;
     ptx::fence_proxy_async();
-    ptx::bulk_tensor_store(&map, x, y, tile);  // @one
-    ptx::bulk_commit_group();
-    ptx::bulk_wait_group<0>();
+    ptx::cp_async_bulk_tensor(&map, x, y, tile);  // @one
+    ptx::cp_async_bulk_commit_group();
+    ptx::cp_async_bulk_wait_group<0>();
 }
 
 TEST_F(TensorCopies, StoresAsAnH200DoesThem) {
@@ -206,9 +207,9 @@ TEST_F(TensorCopies, StoresAsAnH200DoesThem) {
     expect_silence();
     for (int i = 0; i < 8 * 32; ++i) EXPECT_EQ(out.host()[i], i % 32 >= 16);
     store_one<<<1, 1>>>(map, -32, 0);
-    expect_failure({"bulk_tensor_store: ..x -32 and y 0..at @one"});
+    expect_failure({"cp_async_bulk_tensor: ..x -32 and y 0..at @one"});
     store_one<<<1, 1>>>(map, 0, -8);
-    expect_failure({"bulk_tensor_store: ..x 0 and y -8..at @one"});
+    expect_failure({"cp_async_bulk_tensor: ..x 0 and y -8..at @one"});
 }
 
 TEST_F(TensorCopies, MistakesWithStores) {
@@ -217,13 +218,14 @@ TEST_F(TensorCopies, MistakesWithStores) {
         {kNoBarrierBefore, race("shared", "@fill writes", "@store reads")},
         {kNoReadWait, {"race in shared memory: @fill writes what @store reads"}},
         {kNoBarrierBehind, race("shared", "@fill writes", "@store reads")},
-        {kNoCommit, {"the block ends..bulk_wait_group_read()..bulk_tensor_store at @store"}},
+        {kNoCommit,
+         {"the block ends..cp_async_bulk_wait_group_read()..cp_async_bulk_tensor at @store"}},
         {kLastGroupLeftOut, {"race in shared memory: @fill writes what @store reads"}},
         {kNoWaitAtEnd, {"race in shared memory: @fill writes what @store reads"}},
         {kMatrixReadTooEarly, {"race in global memory: @see reads what @store writes"}},
         {kTwoStore,
-         {"bulk_tensor_store: thread 0 stores this box, too..@store (block 0, thread 1)",
-          "bulk_tensor_store: thread 1 stores this box, too"}},
+         {"cp_async_bulk_tensor: thread 0 stores this box, too..@store (block 0, thread 1)",
+          "cp_async_bulk_tensor: thread 1 stores this box, too"}},
     };
     expect_each(all, run_store);
 }

@@ -60,7 +60,7 @@ __global__ void __launch_bounds__(128) multiply(Mistake mistake, float* out) {
     if (mistake == kOverwritten) A[thread / 2][thread % 2] = half(7);  // @overwrite
     if (mistake == kWaitTooLittle) ptx::wgmma_wait_group<2>();
     else if (mistake != kNoWait) ptx::wgmma_wait_group<0>();  // @wait
-    ptx::wgmma_keep(d);
+    ptx::warpgroup_fence_operand(d);
     if (mistake == kOverwrittenBehindTheWait) B[thread / 2][thread % 2] = half(7);
     if (mistake == kNoFenceAfterZeros) {
         d[1][1] = 0;
@@ -133,7 +133,7 @@ __global__ void CLUSTER_DIMS(2) __launch_bounds__(160) five_warps(float* out) {
                             false);
     ptx::wgmma_commit_group();
     ptx::wgmma_wait_group<0>();
-    ptx::wgmma_keep(d);
+    ptx::warpgroup_fence_operand(d);
     out[blockIdx.x * 128 + thread] = d[0];  // of row 16 * warp + lane / 4
 }
 TEST_F(Wgmma, WarpgroupsOfAClustersBlocks) {
@@ -190,11 +190,11 @@ TEST_F(Wgmma, Misuse) {
 enum Registers { kFine, kUneven, kTooFew, kTooMany, kRounded, kOneWarp };
 template <Registers kind>
 __device__ void share_registers() {
+    constexpr int kFewer = kind == kTooFew ? 16 : kind == kRounded ? 32 : 24;
     if (threadIdx.x < 128) {
-        if (kind != kOneWarp || threadIdx.x < 32)
-            ptx::setmaxnreg_fewer<kind == kTooFew ? 16 : kind == kRounded ? 32 : 24>();  // @fewer
+        if (kind != kOneWarp || threadIdx.x < 32) ptx::warpgroup_reg_dealloc<kFewer>();  // @fewer
     } else {
-        ptx::setmaxnreg_more<kind == kUneven ? 225 : kind == kTooMany ? 256 : 240>();  // @more
+        ptx::warpgroup_reg_alloc<kind == kUneven ? 225 : kind == kTooMany ? 256 : 240>();  // @more
     }
 }
 template <Registers kind>
@@ -207,21 +207,21 @@ TEST_F(Wgmma, Setmaxnreg) {
     bounded<kFine><<<1, 384>>>();
     expect_silence();
     bounded<kUneven><<<1, 384>>>();
-    expect_failure({"setmaxnreg_more: 225 registers..at @more"});
+    expect_failure({"warpgroup_reg_alloc: 225 registers..at @more"});
     bounded<kTooFew><<<1, 384>>>();
-    expect_failure({"setmaxnreg_fewer: 16 registers..at @fewer"});
+    expect_failure({"warpgroup_reg_dealloc: 16 registers..at @fewer"});
     bounded<kTooMany><<<1, 384>>>();
     expect_failure(
-        {"setmaxnreg_more: ..68608 registers, and the block has 64512 at @more"
-         "..(setmaxnreg_fewer at @fewer)..(setmaxnreg_more at @more)"});
+        {"warpgroup_reg_alloc: ..68608 registers, and the block has 64512 at @more"
+         "..(warpgroup_reg_dealloc at @fewer)..(warpgroup_reg_alloc at @more)"});
     bounded<kRounded><<<1, 384>>>();  // 65536 / 384 is 170, of which 168 are handed out
-    expect_failure({"setmaxnreg_more: ..65536 registers, and the block has 64512 at @more"});
+    expect_failure({"warpgroup_reg_alloc: ..65536 registers, and the block has 64512 at @more"});
     bounded<kOneWarp><<<1, 384>>>();
     expect_some({"the block ends..24 and 0 registers"});
     bounded<kFine><<<1, 320>>>();
-    expect_failure({"setmaxnreg_more: the block has no 128 threads..at @more"});
+    expect_failure({"warpgroup_reg_alloc: the block has no 128 threads..at @more"});
     unbounded<<<1, 384>>>();
-    expect_failure({"setmaxnreg_fewer: ..no __launch_bounds__ at @fewer"});
+    expect_failure({"warpgroup_reg_dealloc: ..no __launch_bounds__ at @fewer"});
 }
 
 }  // namespace

@@ -8,14 +8,14 @@
 
 namespace emulator {
 
-int cluster_rank();
-void cluster_arrive(bool relaxed, const char* file, int line);
-void cluster_wait(const char* file, int line);
-void* map_shared(void* pointer, int rank, const char* file, int line);
-void bulk_tensor_load_multicast(void* to, const CUtensorMap* map, int x, int y, uint64_t* barrier,
-                                unsigned ranks, const char* file, int line);
-void mbarrier_arrive_remote(uint64_t* barrier, int rank, const char* file, int line);
-void store_async(float4* to, float4 value, uint64_t* barrier, int rank, const char* file, int line);
+int get_sreg_cluster_ctarank();
+void barrier_cluster_arrive(bool relaxed, const char* file, int line);
+void barrier_cluster_wait(const char* file, int line);
+void* mapa(void* pointer, int rank, const char* file, int line);
+void cp_async_bulk_tensor(void* to, const CUtensorMap* map, int x, int y, uint64_t* barrier,
+                          unsigned ranks, const char* file, int line);
+void mbarrier_arrive_cluster(uint64_t* barrier, int rank, const char* file, int line);
+void st_async(float4* to, float4 value, uint64_t* barrier, int rank, const char* file, int line);
 
 struct WgmmaCall {  // of a lane
     float* d;
@@ -38,26 +38,30 @@ namespace ptx {
 
 constexpr bool kHasWgmma = true;
 
-__forceinline__ void bulk_tensor_load_multicast(void* to, const CUtensorMap* map, int x, int y,
-                                                uint64_t* barrier, unsigned ranks, EMULATOR_SITE) {
-    emulator::bulk_tensor_load_multicast(to, map, x, y, barrier, ranks, file, line);
+__forceinline__ void cp_async_bulk_tensor(void* to, const CUtensorMap* map, int x, int y,
+                                          uint64_t* barrier, unsigned ranks, EMULATOR_SITE) {
+    emulator::cp_async_bulk_tensor(to, map, x, y, barrier, ranks, file, line);
 }
-using emulator::cluster_rank;
-__forceinline__ void cluster_arrive(EMULATOR_SITE) { emulator::cluster_arrive(false, file, line); }
-__forceinline__ void cluster_arrive_relaxed(EMULATOR_SITE) {
-    emulator::cluster_arrive(true, file, line);
+using emulator::get_sreg_cluster_ctarank;
+__forceinline__ void barrier_cluster_arrive(EMULATOR_SITE) {
+    emulator::barrier_cluster_arrive(false, file, line);
 }
-__forceinline__ void cluster_wait(EMULATOR_SITE) { emulator::cluster_wait(file, line); }
+__forceinline__ void barrier_cluster_arrive_relaxed(EMULATOR_SITE) {
+    emulator::barrier_cluster_arrive(true, file, line);
+}
+__forceinline__ void barrier_cluster_wait(EMULATOR_SITE) {
+    emulator::barrier_cluster_wait(file, line);
+}
 template <class T>
-__forceinline__ T* map_shared(T* pointer, int rank, EMULATOR_SITE) {
-    return static_cast<T*>(emulator::map_shared(pointer, rank, file, line));
+__forceinline__ T* mapa(T* pointer, int rank, EMULATOR_SITE) {
+    return static_cast<T*>(emulator::mapa(pointer, rank, file, line));
 }
-__forceinline__ void mbarrier_arrive_remote(uint64_t* barrier, int rank, EMULATOR_SITE) {
-    emulator::mbarrier_arrive_remote(barrier, rank, file, line);
+__forceinline__ void mbarrier_arrive_cluster(uint64_t* barrier, int rank, EMULATOR_SITE) {
+    emulator::mbarrier_arrive_cluster(barrier, rank, file, line);
 }
-__forceinline__ void store_async(float4* to, float4 value, uint64_t* barrier, int rank,
-                                 EMULATOR_SITE) {
-    emulator::store_async(to, value, barrier, rank, file, line);
+__forceinline__ void st_async(float4* to, float4 value, uint64_t* barrier, int rank,
+                              EMULATOR_SITE) {
+    emulator::st_async(to, value, barrier, rank, file, line);
 }
 
 __forceinline__ uint64_t wgmma_descriptor(const void* start, int swizzle, int stride,
@@ -77,7 +81,7 @@ __forceinline__ void wgmma_wait_group(EMULATOR_SITE) {
     emulator::collective(emulator::wgmma_wait_group, &count, file, line);
 }
 template <class Array>
-void wgmma_keep(Array&) {}
+void warpgroup_fence_operand(Array&) {}
 
 template <class T, int transposed_a = 0, int transposed_b = 0, class Array>
 __forceinline__ void wgmma_m64k16(Array& d, uint64_t a, uint64_t b, bool accumulate = true,
@@ -96,12 +100,12 @@ __forceinline__ void wgmma_m64k16(Array& d, uint64_t a, uint64_t b, bool accumul
 }
 
 template <int count>
-__forceinline__ void setmaxnreg_more(EMULATOR_SITE) {
+__forceinline__ void warpgroup_reg_alloc(EMULATOR_SITE) {
     const int registers = count;
     emulator::collective(emulator::set_max_registers, &registers, file, line);
 }
 template <int count>
-__forceinline__ void setmaxnreg_fewer(EMULATOR_SITE) {
+__forceinline__ void warpgroup_reg_dealloc(EMULATOR_SITE) {
     const int registers = -count;
     emulator::collective(emulator::set_max_registers, &registers, file, line);
 }

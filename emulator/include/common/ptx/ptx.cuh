@@ -97,16 +97,16 @@ void check_red(const void* to, const char* file, int line);
 void mbarrier_init(uint64_t* barrier, int arrivals, const char* file, int line);
 void mbarrier_arrive(uint64_t* barrier, const char* file, int line);
 void mbarrier_arrive_expect_tx(uint64_t* barrier, int bytes, const char* file, int line);
-void mbarrier_wait(uint64_t* barrier, int parity, const char* file, int line);
+void mbarrier_wait_parity(uint64_t* barrier, int parity, const char* file, int line);
 void fence_mbarrier_init();
 void fence_proxy_async();
 void named_barrier_sync(int id, int count, const char* file, int line);
-void bulk_tensor_load(void* to, const CUtensorMap* map, int x, int y, uint64_t* barrier,
-                      const char* file, int line);
-void bulk_tensor_store(const CUtensorMap* map, int x, int y, const void* from, const char* file,
-                       int line);
-void bulk_commit_group();
-void bulk_wait_group(unsigned but_last, bool read, const char* file, int line);
+void cp_async_bulk_tensor(void* to, const CUtensorMap* map, int x, int y, uint64_t* barrier,
+                          const char* file, int line);
+void cp_async_bulk_tensor(const CUtensorMap* map, int x, int y, const void* from, const char* file,
+                          int line);
+void cp_async_bulk_commit_group();
+void cp_async_bulk_wait_group(unsigned but_last, bool read, const char* file, int line);
 
 }  // namespace emulator
 
@@ -178,28 +178,28 @@ __forceinline__ void mbarrier_arrive(uint64_t* barrier, EMULATOR_SITE) {
 __forceinline__ void mbarrier_arrive_expect_tx(uint64_t* barrier, int bytes, EMULATOR_SITE) {
     emulator::mbarrier_arrive_expect_tx(barrier, bytes, file, line);
 }
-__forceinline__ void mbarrier_wait(uint64_t* barrier, int parity, EMULATOR_SITE) {
-    emulator::mbarrier_wait(barrier, parity, file, line);
+__forceinline__ void mbarrier_wait_parity(uint64_t* barrier, int parity, EMULATOR_SITE) {
+    emulator::mbarrier_wait_parity(barrier, parity, file, line);
 }
-__forceinline__ void bulk_tensor_load(void* to, const CUtensorMap* map, int x, int y,
-                                      uint64_t* barrier, EMULATOR_SITE) {
-    emulator::bulk_tensor_load(to, map, x, y, barrier, file, line);
+__forceinline__ void cp_async_bulk_tensor(void* to, const CUtensorMap* map, int x, int y,
+                                          uint64_t* barrier, EMULATOR_SITE) {
+    emulator::cp_async_bulk_tensor(to, map, x, y, barrier, file, line);
 }
 __forceinline__ void named_barrier_sync(int id, int threads, EMULATOR_SITE) {
     emulator::named_barrier_sync(id, threads, file, line);
 }
-using emulator::bulk_commit_group;
-__forceinline__ void bulk_tensor_store(const CUtensorMap* map, int x, int y, const void* from,
-                                       EMULATOR_SITE) {
-    emulator::bulk_tensor_store(map, x, y, from, file, line);
+using emulator::cp_async_bulk_commit_group;
+__forceinline__ void cp_async_bulk_tensor(const CUtensorMap* map, int x, int y, const void* from,
+                                          EMULATOR_SITE) {
+    emulator::cp_async_bulk_tensor(map, x, y, from, file, line);
 }
 template <int but_last>
-__forceinline__ void bulk_wait_group(EMULATOR_SITE) {
-    emulator::bulk_wait_group(but_last, false, file, line);
+__forceinline__ void cp_async_bulk_wait_group(EMULATOR_SITE) {
+    emulator::cp_async_bulk_wait_group(but_last, false, file, line);
 }
 template <int but_last>
-__forceinline__ void bulk_wait_group_read(EMULATOR_SITE) {
-    emulator::bulk_wait_group(but_last, true, file, line);
+__forceinline__ void cp_async_bulk_wait_group_read(EMULATOR_SITE) {
+    emulator::cp_async_bulk_wait_group(but_last, true, file, line);
 }
 
 }  // namespace ptx
