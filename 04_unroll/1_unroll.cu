@@ -16,15 +16,15 @@ constexpr int kThreadN = 8;  // columns of C per thread
 constexpr int kTileM = 16 * kThreadM;  // rows of C per block
 constexpr int kTileN = 16 * kThreadN;  // columns of C per block
 constexpr int kThreads = 16 * 16;
-constexpr int kStepK = 8;  // depth of the tiles
+constexpr int kTileK = 8;  // depth of the tiles
 
-static_assert(kTileM * kStepK == 4 * kThreads && kTileN * kStepK == 4 * kThreads,
+static_assert(kTileM * kTileK == 4 * kThreads && kTileN * kTileK == 4 * kThreads,
               "at each step a thread loads 4 elements of A and 4 of B");
 
 __global__ void __launch_bounds__(kThreads)
     matmul(int M, int N, int K, const float* A, const float* B, float* C) {
-    __shared__ float As[kStepK][kTileM];
-    __shared__ float Bs[kStepK][kTileN];
+    __shared__ float As[kTileK][kTileM];
+    __shared__ float Bs[kTileK][kTileN];
     const int tiles_n = ceil_div(N, kTileN);  // 1-D: the grid's y and z may only reach 65535
     const int tile_row = blockIdx.x / tiles_n * kTileM;
     const int tile_col = blockIdx.x % tiles_n * kTileN;
@@ -36,7 +36,7 @@ __global__ void __launch_bounds__(kThreads)
     const int b_k = threadIdx.x / 32, b_col = threadIdx.x % 32 * 4;
 
     float acc[kThreadM][kThreadN] = {};
-    for (int k = 0; k < K; k += kStepK) {
+    for (int k = 0; k < K; k += kTileK) {
         // Past the edge a thread stores zeros. It may not return: all must reach the barriers.
         for (int e = 0; e < 4; ++e) {
             const bool a_valid = tile_row + a_row < M && k + a_k + e < K;
@@ -47,7 +47,7 @@ __global__ void __launch_bounds__(kThreads)
         __syncthreads();  // the tiles are complete
 
 #pragma unroll
-        for (int s = 0; s < kStepK; ++s) {
+        for (int s = 0; s < kTileK; ++s) {
             float a[kThreadM], b[kThreadN];
             for (int i = 0; i < kThreadM; ++i) a[i] = As[s][row + i];
             for (int j = 0; j < kThreadN; ++j) b[j] = Bs[s][col + j];
@@ -77,7 +77,7 @@ double loaded_elements(double M, double N, double K) {
 // From shared memory each thread reads its kThreadM + kThreadN operands at every k.
 double shared_loaded_bytes(double M, double N, double K) {
     const double threads = std::ceil(M / kTileM) * std::ceil(N / kTileN) * kThreads;
-    const double depth = std::ceil(K / kStepK) * kStepK;
+    const double depth = std::ceil(K / kTileK) * kTileK;
     return threads * depth * (kThreadM + kThreadN) * sizeof(float);
 }
 

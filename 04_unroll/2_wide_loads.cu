@@ -16,9 +16,9 @@ constexpr int kThreadN = 8;  // columns of C per thread
 constexpr int kTileM = 16 * kThreadM;  // rows of C per block
 constexpr int kTileN = 16 * kThreadN;  // columns of C per block
 constexpr int kThreads = 16 * 16;
-constexpr int kStepK = 8;  // depth of the tiles
+constexpr int kTileK = 8;  // depth of the tiles
 
-static_assert(kTileM * kStepK == 4 * kThreads && kTileN * kStepK == 4 * kThreads,
+static_assert(kTileM * kTileK == 4 * kThreads && kTileN * kTileK == 4 * kThreads,
               "at each step a thread loads 4 elements of A and 4 of B");
 
 // Loads neighbours of a row; zeros past the first `valid`. kWide: all of them are valid or none.
@@ -39,8 +39,8 @@ __device__ void store4(float* to, const float* values, int valid) {
 template <bool kWide>
 __global__ void __launch_bounds__(kThreads)
     matmul(int M, int N, int K, const float* A, const float* B, float* C) {
-    __shared__ alignas(16) float As[kStepK][kTileM];
-    __shared__ alignas(16) float Bs[kStepK][kTileN];
+    __shared__ alignas(16) float As[kTileK][kTileM];
+    __shared__ alignas(16) float Bs[kTileK][kTileN];
     const int tiles_n = ceil_div(N, kTileN);  // 1-D: the grid's y and z may only reach 65535
     const int tile_row = blockIdx.x / tiles_n * kTileM;
     const int tile_col = blockIdx.x % tiles_n * kTileN;
@@ -58,9 +58,9 @@ __global__ void __launch_bounds__(kThreads)
     float4 a_next, b_next;
     auto load_tiles = [&](int k) {
         a_next = load4<kWide>(a_from, a_end - k);
-        a_from += kStepK;
+        a_from += kTileK;
         b_next = load4<kWide>(b_from, k + b_k < K ? b_valid : 0);
-        b_from += size_t(kStepK) * N;
+        b_from += size_t(kTileK) * N;
     };
     auto store_tiles = [&] {
         As[a_k + 0][a_row] = a_next.x;
@@ -71,13 +71,13 @@ __global__ void __launch_bounds__(kThreads)
     };
 
     float acc[kThreadM][kThreadN] = {};
-    for (int k = 0; k < K; k += kStepK) {
+    for (int k = 0; k < K; k += kTileK) {
         load_tiles(k);
         store_tiles();
         __syncthreads();  // the tiles are complete
 
 #pragma unroll
-        for (int s = 0; s < kStepK; ++s) {
+        for (int s = 0; s < kTileK; ++s) {
             alignas(16) float a[kThreadM], b[kThreadN];
             for (int i = 0; i < kThreadM; i += 4) *(float4*)&a[i] = *(float4*)&As[s][row + i];
             for (int j = 0; j < kThreadN; j += 4) *(float4*)&b[j] = *(float4*)&Bs[s][col + j];
@@ -109,7 +109,7 @@ double loaded_elements(double M, double N, double K) {
 // From shared memory each thread reads its kThreadM + kThreadN operands at every k.
 double shared_loaded_bytes(double M, double N, double K) {
     const double threads = std::ceil(M / kTileM) * std::ceil(N / kTileN) * kThreads;
-    const double depth = std::ceil(K / kStepK) * kStepK;
+    const double depth = std::ceil(K / kTileK) * kTileK;
     return threads * depth * (kThreadM + kThreadN) * sizeof(float);
 }
 

@@ -18,18 +18,18 @@ constexpr int kThreadN = 8;  // columns of C per thread
 constexpr int kTileM = 16 * kThreadM;  // rows of C per block
 constexpr int kTileN = 16 * kThreadN;  // columns of C per block
 constexpr int kThreads = 16 * 16;
-constexpr int kStepK = 8;  // depth of the tiles
+constexpr int kTileK = 8;  // depth of the tiles
 constexpr int kStoreAt = 4;  // store before this multiply: five multiplies after the loads
 constexpr int kPad = 4;  // keeps even and odd lanes of the transposing store 16 banks apart
 
-static_assert(kTileM * kStepK == 4 * kThreads && kTileN * kStepK == 4 * kThreads,
+static_assert(kTileM * kTileK == 4 * kThreads && kTileN * kTileK == 4 * kThreads,
               "at each step a thread loads 4 elements of A and 4 of B");
 
 template <bool kWide>
 __global__ void __launch_bounds__(kThreads, 2)
     matmul(int M, int N, int K, const float* A, const float* B, float* C) {
-    __shared__ alignas(16) float As[2][kStepK][kTileM + kPad];
-    __shared__ alignas(16) float Bs[2][kStepK][kTileN];
+    __shared__ alignas(16) float As[2][kTileK][kTileM + kPad];
+    __shared__ alignas(16) float Bs[2][kTileK][kTileN];
     const int tiles_n = ceil_div(N, kTileN);  // 1-D: the grid's y and z may only reach 65535
     const int tile_row = blockIdx.x / tiles_n * kTileM;
     const int tile_col = blockIdx.x % tiles_n * kTileN;
@@ -50,9 +50,9 @@ __global__ void __launch_bounds__(kThreads, 2)
     float4 a_next, b_next;
     auto load_tiles = [&](int k) {
         a_next = load4<kWide>(a_from, a_end - k);
-        a_from += kStepK;
+        a_from += kTileK;
         b_next = load4<kWide>(b_from, k + b_k < K ? b_valid : 0);
-        b_from += size_t(kStepK) * N;
+        b_from += size_t(kTileK) * N;
     };
     auto store_tiles = [&](int buffer) {
         As[buffer][a_k + 0][a_row] = a_next.x;
@@ -65,21 +65,21 @@ __global__ void __launch_bounds__(kThreads, 2)
     load_tiles(0);
     store_tiles(0);
     __syncthreads();  // the first tiles are complete
-    load_tiles(kStepK);
+    load_tiles(kTileK);
 
     float acc[kThreadM][kThreadN] = {};
 #pragma unroll 2  // two steps a turn: the compiler then knows `buffer`, and with it all addresses
-    for (int k = 0, buffer = 0; k < K; k += kStepK, buffer ^= 1) {
+    for (int k = 0, buffer = 0; k < K; k += kTileK, buffer ^= 1) {
 #pragma unroll
-        for (int s = 0; s < kStepK; ++s) {
+        for (int s = 0; s < kTileK; ++s) {
             alignas(16) float a[kThreadM], b[kThreadN];
             for (int i = 0; i < kThreadM; i += 4)
                 *(float4*)&a[i] = *(float4*)&As[buffer][s][row + i / 4 * 16];
             for (int j = 0; j < kThreadN; j += 4)
                 *(float4*)&b[j] = *(float4*)&Bs[buffer][s][col + j / 4 * 32];
             if (s == kStoreAt) store_tiles(buffer ^ 1);
-            if (s == kStepK - 1) {
-                load_tiles(k + 2 * kStepK);
+            if (s == kTileK - 1) {
+                load_tiles(k + 2 * kTileK);
                 __syncthreads();  // the next tiles are complete, and everyone has read these
             }
             // To and fro along the rows: each multiply-add shares an operand with the one before,
@@ -115,7 +115,7 @@ double loaded_elements(double M, double N, double K) {
 // From shared memory each thread reads its kThreadM + kThreadN operands at every k.
 double shared_loaded_bytes(double M, double N, double K) {
     const double threads = std::ceil(M / kTileM) * std::ceil(N / kTileN) * kThreads;
-    const double depth = std::ceil(K / kStepK) * kStepK;
+    const double depth = std::ceil(K / kTileK) * kTileK;
     return threads * depth * (kThreadM + kThreadN) * sizeof(float);
 }
 

@@ -12,10 +12,10 @@ constexpr int kThreadN = 8;  // columns of C per thread
 constexpr int kTileM = 16 * kThreadM;  // rows of C per block
 constexpr int kTileN = 16 * kThreadN;  // columns of C per block
 constexpr int kThreads = 16 * 16;
-constexpr int kStepK = 16;  // depth of the tiles
+constexpr int kTileK = 16;  // depth of the tiles
 constexpr int kStoreAt = 8;  // store before this multiply: nine multiplies after the loads
 
-static_assert(kTileM * kStepK == 8 * kThreads && kTileN * kStepK == 8 * kThreads,
+static_assert(kTileM * kTileK == 8 * kThreads && kTileN * kTileK == 8 * kThreads,
               "at each step a thread loads 8 elements of A and 8 of B");
 
 // Loads neighbours of a row; zeros past the first `valid`. kWide: all of them are valid or none.
@@ -30,8 +30,8 @@ __device__ uint4 load8(const half* from, int valid) {
 template <bool kWide>
 __global__ void __launch_bounds__(kThreads, 2)
     matmul(int M, int N, int K, const half* A, const half* B, float* C) {
-    __shared__ alignas(16) float As[2][kStepK][kTileM];
-    __shared__ alignas(16) float Bs[2][kStepK][kTileN];
+    __shared__ alignas(16) float As[2][kTileK][kTileM];
+    __shared__ alignas(16) float Bs[2][kTileK][kTileN];
     const int tiles_n = ceil_div(N, kTileN);  // 1-D: the grid's y and z may only reach 65535
     const int tile_row = blockIdx.x / tiles_n * kTileM;
     const int tile_col = blockIdx.x % tiles_n * kTileN;
@@ -52,9 +52,9 @@ __global__ void __launch_bounds__(kThreads, 2)
     uint4 a_next, b_next;
     auto load_tiles = [&](int k) {
         a_next = load8<kWide>(a_from, a_end - k);
-        a_from += kStepK;
+        a_from += kTileK;
         b_next = load8<kWide>(b_from, k + b_k < K ? b_valid : 0);
-        b_from += size_t(kStepK) * N;
+        b_from += size_t(kTileK) * N;
     };
     auto store_tiles = [&](int buffer) {
         for (int e = 0; e < 8; ++e) As[buffer][a_k + e][a_row] = ((const half*)&a_next)[e];
@@ -72,20 +72,20 @@ __global__ void __launch_bounds__(kThreads, 2)
     load_tiles(0);
     store_tiles(0);
     __syncthreads();  // the first tiles are complete
-    load_tiles(kStepK);
+    load_tiles(kTileK);
     load_fragments(0, 0);
 
     float acc[kThreadM][kThreadN] = {};
 #pragma unroll 2  // two steps a turn: the compiler then knows `buffer`, and with it all addresses
-    for (int k = 0, buffer = 0; k < K; k += kStepK, buffer ^= 1) {
+    for (int k = 0, buffer = 0; k < K; k += kTileK, buffer ^= 1) {
 #pragma unroll
-        for (int s = 0; s < kStepK; ++s) {
+        for (int s = 0; s < kTileK; ++s) {
             if (s == kStoreAt) store_tiles(buffer ^ 1);
-            if (s == kStepK - 1) {
-                load_tiles(k + 2 * kStepK);
+            if (s == kTileK - 1) {
+                load_tiles(k + 2 * kTileK);
                 __syncthreads();  // the next tiles are complete, and everyone has read these
             }
-            load_fragments(s < kStepK - 1 ? buffer : buffer ^ 1, (s + 1) % kStepK);
+            load_fragments(s < kTileK - 1 ? buffer : buffer ^ 1, (s + 1) % kTileK);
             // To and fro along the rows: each multiply-add shares an operand with the one before,
             // so that the register file delivers two operands instead of three.
             for (int i = 0; i < kThreadM; ++i)
@@ -119,7 +119,7 @@ double loaded_elements(double M, double N, double K) {
 // From shared memory each thread reads its kThreadM + kThreadN operands at every k.
 double shared_loaded_bytes(double M, double N, double K) {
     const double threads = std::ceil(M / kTileM) * std::ceil(N / kTileN) * kThreads;
-    const double depth = std::ceil(K / kStepK) * kStepK + 1;  // + 1: fragments read ahead
+    const double depth = std::ceil(K / kTileK) * kTileK + 1;  // + 1: fragments read ahead
     return threads * depth * (kThreadM + kThreadN) * sizeof(float);
 }
 

@@ -16,12 +16,12 @@ using namespace nvcuda;
 constexpr int kTileM = 128;  // rows of C per block
 constexpr int kTileN = 128;  // columns of C per block
 constexpr int kThreads = 16 * 16;
-constexpr int kStepK = 16;  // depth of the tiles
+constexpr int kTileK = 16;  // depth of the tiles
 constexpr int kPad = 8;  // 16 bytes: the 8 rows that a warp reads together start in different banks
 
-static_assert(kTileM * kStepK == 8 * kThreads && kTileN * kStepK == 8 * kThreads,
+static_assert(kTileM * kTileK == 8 * kThreads && kTileN * kTileK == 8 * kThreads,
               "at each step a thread loads 8 elements of A and 8 of B");
-static_assert(kStepK % 16 == 0 && (kStepK + kPad) % 8 == 0 && (kTileN + kPad) % 8 == 0,
+static_assert(kTileK % 16 == 0 && (kTileK + kPad) % 8 == 0 && (kTileN + kPad) % 8 == 0,
               "load_matrix_sync: fragments on multiples of 32 bytes, rows on multiples of 16");
 
 // Loads neighbours of a row; zeros past the first `valid`. kWide: all of them are valid or none.
@@ -36,8 +36,8 @@ __device__ uint4 load8(const half* from, int valid) {
 template <bool kWide>
 __global__ void __launch_bounds__(kThreads, 2)
     matmul(int M, int N, int K, const half* A, const half* B, float* C) {
-    __shared__ alignas(32) half As[2][kTileM][kStepK + kPad];
-    __shared__ alignas(32) half Bs[2][kStepK][kTileN + kPad];
+    __shared__ alignas(32) half As[2][kTileM][kTileK + kPad];
+    __shared__ alignas(32) half Bs[2][kTileK][kTileN + kPad];
     __shared__ alignas(32) float Cs[kThreads / 32][16][16 + kPad];
     const int tiles_n = ceil_div(N, kTileN);  // 1-D: the grid's y and z may only reach 65535
     const int tile_row = blockIdx.x / tiles_n * kTileM;
@@ -57,9 +57,9 @@ __global__ void __launch_bounds__(kThreads, 2)
     uint4 a_next, b_next;
     auto load_tiles = [&](int k) {
         a_next = load8<kWide>(a_from, a_end - k);
-        a_from += kStepK;
+        a_from += kTileK;
         b_next = load8<kWide>(b_from, k + b_k < K ? b_valid : 0);
-        b_from += size_t(kStepK) * N;
+        b_from += size_t(kTileK) * N;
     };
     auto store_tiles = [&](int buffer) {
         *(uint4*)&As[buffer][a_row][a_k] = a_next;
@@ -70,7 +70,7 @@ __global__ void __launch_bounds__(kThreads, 2)
     wmma::fragment<wmma::matrix_b, 16, 16, 16, half, wmma::row_major> b[4];
     auto load_fragments = [&](int buffer) {
         for (int i = 0; i < 2; ++i)
-            wmma::load_matrix_sync(a[i], &As[buffer][row + 16 * i][0], kStepK + kPad);
+            wmma::load_matrix_sync(a[i], &As[buffer][row + 16 * i][0], kTileK + kPad);
         for (int j = 0; j < 4; ++j)
             wmma::load_matrix_sync(b[j], &Bs[buffer][0][col + 16 * j], kTileN + kPad);
     };
@@ -78,16 +78,16 @@ __global__ void __launch_bounds__(kThreads, 2)
     load_tiles(0);
     store_tiles(0);
     __syncthreads();  // the first tiles are complete
-    load_tiles(kStepK);
+    load_tiles(kTileK);
 
     wmma::fragment<wmma::accumulator, 16, 16, 16, float> acc[2][4];
     for (auto& across : acc)
         for (auto& sums : across) wmma::fill_fragment(sums, 0.0f);
 #pragma unroll 2  // two steps a turn: the compiler then knows `buffer`, and with it all addresses
-    for (int k = 0, buffer = 0; k < K; k += kStepK, buffer ^= 1) {
+    for (int k = 0, buffer = 0; k < K; k += kTileK, buffer ^= 1) {
         load_fragments(buffer);
         store_tiles(buffer ^ 1);
-        load_tiles(k + 2 * kStepK);
+        load_tiles(k + 2 * kTileK);
         for (int i = 0; i < 2; ++i)
             for (int j = 0; j < 4; ++j) wmma::mma_sync(acc[i][j], a[i], b[j], acc[i][j]);
         __syncthreads();  // the next tiles are complete, and everyone has read these
@@ -123,7 +123,7 @@ double loaded_elements(double M, double N, double K) {
 // From shared memory each warp reads its fragments of A and B at every 16 k, and C once.
 double shared_loaded_bytes(double M, double N, double K) {
     const double threads = std::ceil(M / kTileM) * std::ceil(N / kTileN) * kThreads;
-    const double depth = std::ceil(K / kStepK) * kStepK;
+    const double depth = std::ceil(K / kTileK) * kTileK;
     return threads / 32 * depth * (2 + 4) * 16 * sizeof(half) + M * N * sizeof(float);
 }
 

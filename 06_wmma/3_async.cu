@@ -17,13 +17,13 @@ using namespace nvcuda;
 constexpr int kTileM = 128;  // rows of C per block
 constexpr int kTileN = 128;  // columns of C per block
 constexpr int kThreads = 16 * 16;
-constexpr int kStepK = 16;  // depth of the tiles
+constexpr int kTileK = 16;  // depth of the tiles
 constexpr int kBuffers = 3;  // one is read while two are being filled
 constexpr int kPad = 8;  // 16 bytes: the 8 rows that a warp reads together start in different banks
 
-static_assert(kTileM * kStepK == 8 * kThreads && kTileN * kStepK == 8 * kThreads,
+static_assert(kTileM * kTileK == 8 * kThreads && kTileN * kTileK == 8 * kThreads,
               "at each step a thread loads 8 elements of A and 8 of B");
-static_assert(kStepK % 16 == 0 && (kStepK + kPad) % 8 == 0 && (kTileN + kPad) % 8 == 0,
+static_assert(kTileK % 16 == 0 && (kTileK + kPad) % 8 == 0 && (kTileN + kPad) % 8 == 0,
               "load_matrix_sync: fragments on multiples of 32 bytes, rows on multiples of 16");
 
 // Copies neighbours of a row; zeros past the first `valid`. kWide: all of them are valid or none.
@@ -36,8 +36,8 @@ __device__ void copy8(half* to, const half* from, int valid) {
 template <bool kWide>
 __global__ void __launch_bounds__(kThreads, 2)
     matmul(int M, int N, int K, const half* A, const half* B, float* C) {
-    __shared__ alignas(32) half As[kBuffers][kTileM][kStepK + kPad];
-    __shared__ alignas(32) half Bs[kBuffers][kStepK][kTileN + kPad];
+    __shared__ alignas(32) half As[kBuffers][kTileM][kTileK + kPad];
+    __shared__ alignas(32) half Bs[kBuffers][kTileK][kTileN + kPad];
     __shared__ alignas(32) float Cs[kThreads / 32][16][16 + kPad];
     const int tiles_n = ceil_div(N, kTileN);  // 1-D: the grid's y and z may only reach 65535
     const int tile_row = blockIdx.x / tiles_n * kTileM;
@@ -56,9 +56,9 @@ __global__ void __launch_bounds__(kThreads, 2)
 
     auto load_tiles = [&](int k, int buffer) {
         copy8<kWide>(&As[buffer][a_row][a_k], a_from, a_end - k);
-        a_from += kStepK;
+        a_from += kTileK;
         copy8<kWide>(&Bs[buffer][b_k][b_col], b_from, k + b_k < K ? b_valid : 0);
-        b_from += size_t(kStepK) * N;
+        b_from += size_t(kTileK) * N;
         __pipeline_commit();
     };
 
@@ -66,23 +66,23 @@ __global__ void __launch_bounds__(kThreads, 2)
     wmma::fragment<wmma::matrix_b, 16, 16, 16, half, wmma::row_major> b[4];
     auto load_fragments = [&](int buffer) {
         for (int i = 0; i < 2; ++i)
-            wmma::load_matrix_sync(a[i], &As[buffer][row + 16 * i][0], kStepK + kPad);
+            wmma::load_matrix_sync(a[i], &As[buffer][row + 16 * i][0], kTileK + kPad);
         for (int j = 0; j < 4; ++j)
             wmma::load_matrix_sync(b[j], &Bs[buffer][0][col + 16 * j], kTileN + kPad);
     };
 
     load_tiles(0, 0);
-    load_tiles(kStepK, 1);
+    load_tiles(kTileK, 1);
 
     wmma::fragment<wmma::accumulator, 16, 16, 16, float> acc[2][4];
     for (auto& across : acc)
         for (auto& sums : across) wmma::fill_fragment(sums, 0.0f);
     for (int k = 0, buffer = 0, next = 1; k < K;
-         k += kStepK, buffer = next, next = (next + 1) % kBuffers) {
+         k += kTileK, buffer = next, next = (next + 1) % kBuffers) {
         __pipeline_wait_prior(kBuffers - 2);
         __syncthreads();  // these tiles are complete, and everyone has read those before
         load_fragments(buffer);
-        load_tiles(k + 2 * kStepK, (next + 1) % kBuffers);
+        load_tiles(k + 2 * kTileK, (next + 1) % kBuffers);
         for (int i = 0; i < 2; ++i)
             for (int j = 0; j < 4; ++j) wmma::mma_sync(acc[i][j], a[i], b[j], acc[i][j]);
     }
@@ -117,7 +117,7 @@ double loaded_elements(double M, double N, double K) {
 // From shared memory each warp reads its fragments of A and B at every 16 k, and C once.
 double shared_loaded_bytes(double M, double N, double K) {
     const double threads = std::ceil(M / kTileM) * std::ceil(N / kTileN) * kThreads;
-    const double depth = std::ceil(K / kStepK) * kStepK;
+    const double depth = std::ceil(K / kTileK) * kTileK;
     return threads / 32 * depth * (2 + 4) * 16 * sizeof(half) + M * N * sizeof(float);
 }
 

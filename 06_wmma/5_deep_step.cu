@@ -18,15 +18,15 @@ using namespace nvcuda;
 constexpr int kTileM = 128;  // rows of C per block
 constexpr int kTileN = 256;  // columns of C per block
 constexpr int kThreads = 16 * 16;
-constexpr int kStepK = 32;  // depth of the tiles
+constexpr int kTileK = 32;  // depth of the tiles
 constexpr int kBuffers = 3;  // one is read while two are being filled
 constexpr int kPad = 8;  // 16 bytes: the 8 rows that a warp reads together start in different banks
-constexpr int kTileElements = kTileM * (kStepK + kPad) + kStepK * (kTileN + kPad);
+constexpr int kTileElements = kTileM * (kTileK + kPad) + kTileK * (kTileN + kPad);
 constexpr int kSharedBytes = kBuffers * kTileElements * sizeof(half);  // > 48 KiB: ask for it
 
-static_assert(kTileM * kStepK == 2 * 8 * kThreads && kTileN * kStepK == 4 * 8 * kThreads,
+static_assert(kTileM * kTileK == 2 * 8 * kThreads && kTileN * kTileK == 4 * 8 * kThreads,
               "at each step a thread loads 2 x 8 elements of A and 4 x 8 of B");
-static_assert(kStepK % 16 == 0 && (kStepK + kPad) % 8 == 0 && (kTileN + kPad) % 8 == 0,
+static_assert(kTileK % 16 == 0 && (kTileK + kPad) % 8 == 0 && (kTileN + kPad) % 8 == 0,
               "load_matrix_sync: fragments on multiples of 32 bytes, rows on multiples of 16");
 
 // Copies neighbours of a row; zeros past the first `valid`. kWide: all of them are valid or none.
@@ -40,8 +40,8 @@ template <bool kWide>
 __global__ void __launch_bounds__(kThreads, 1)
     matmul(int M, int N, int K, const half* A, const half* B, float* C) {
     extern __shared__ __align__(32) half shared[];
-    auto As = reinterpret_cast<half(*)[kTileM][kStepK + kPad]>(shared);
-    auto Bs = reinterpret_cast<half(*)[kStepK][kTileN + kPad]>(As + kBuffers);
+    auto As = reinterpret_cast<half(*)[kTileM][kTileK + kPad]>(shared);
+    auto Bs = reinterpret_cast<half(*)[kTileK][kTileN + kPad]>(As + kBuffers);
     __shared__ alignas(32) float Cs[kThreads / 32][16][16 + kPad];
     const int tiles_n = ceil_div(N, kTileN);  // 1-D: the grid's y and z may only reach 65535
     const int tile_row = blockIdx.x / tiles_n * kTileM;
@@ -61,11 +61,11 @@ __global__ void __launch_bounds__(kThreads, 1)
         for (int i = 0; i < kTileM; i += 64)
             copy8<kWide>(&As[buffer][a_row + i][a_k], a_from + size_t(i) * K,
                          tile_row + a_row + i < M ? K - a_k - k : 0);
-        a_from += kStepK;
-        for (int i = 0; i < kStepK; i += 8)
+        a_from += kTileK;
+        for (int i = 0; i < kTileK; i += 8)
             copy8<kWide>(&Bs[buffer][b_k + i][b_col], b_from + size_t(i) * N,
                          k + b_k + i < K ? b_valid : 0);
-        b_from += size_t(kStepK) * N;
+        b_from += size_t(kTileK) * N;
         __pipeline_commit();
     };
 
@@ -73,25 +73,25 @@ __global__ void __launch_bounds__(kThreads, 1)
     wmma::fragment<wmma::matrix_b, 16, 16, 16, half, wmma::row_major> b[4];
     auto load_fragments = [&](int buffer, int s) {
         for (int i = 0; i < 4; ++i)
-            wmma::load_matrix_sync(a[i], &As[buffer][row + 16 * i][s], kStepK + kPad);
+            wmma::load_matrix_sync(a[i], &As[buffer][row + 16 * i][s], kTileK + kPad);
         for (int j = 0; j < 4; ++j)
             wmma::load_matrix_sync(b[j], &Bs[buffer][s][col + 16 * j], kTileN + kPad);
     };
 
     load_tiles(0, 0);
-    load_tiles(kStepK, 1);
+    load_tiles(kTileK, 1);
 
     wmma::fragment<wmma::accumulator, 16, 16, 16, float> acc[4][4];
     for (auto& across : acc)
         for (auto& sums : across) wmma::fill_fragment(sums, 0.0f);
     for (int k = 0, buffer = 0, next = 1; k < K;
-         k += kStepK, buffer = next, next = (next + 1) % kBuffers) {
+         k += kTileK, buffer = next, next = (next + 1) % kBuffers) {
         __pipeline_wait_prior(kBuffers - 2);
         __syncthreads();  // these tiles are complete, and everyone has read those before
 #pragma unroll
-        for (int s = 0; s < kStepK; s += 16) {
+        for (int s = 0; s < kTileK; s += 16) {
             load_fragments(buffer, s);
-            if (s == 0) load_tiles(k + 2 * kStepK, (next + 1) % kBuffers);
+            if (s == 0) load_tiles(k + 2 * kTileK, (next + 1) % kBuffers);
             for (int i = 0; i < 4; ++i)
                 for (int j = 0; j < 4; ++j) wmma::mma_sync(acc[i][j], a[i], b[j], acc[i][j]);
         }
@@ -128,7 +128,7 @@ double loaded_elements(double M, double N, double K) {
 // From shared memory each warp reads its fragments of A and B at every 16 k, and C once.
 double shared_loaded_bytes(double M, double N, double K) {
     const double threads = std::ceil(M / kTileM) * std::ceil(N / kTileN) * kThreads;
-    const double depth = std::ceil(K / kStepK) * kStepK;
+    const double depth = std::ceil(K / kTileK) * kTileK;
     return threads / 32 * depth * (4 + 4) * 16 * sizeof(half) + M * N * sizeof(float);
 }
 

@@ -13,11 +13,11 @@ constexpr int kThreadN = 16;  // columns of C per thread, in pairs
 constexpr int kTileM = 16 * kThreadM;  // rows of C per block
 constexpr int kTileN = 16 * kThreadN;  // columns of C per block
 constexpr int kThreads = 16 * 16;
-constexpr int kStepK = 8;  // depth of the tiles
+constexpr int kTileK = 8;  // depth of the tiles
 constexpr int kStoreAt = 4;  // store before this multiply: five multiplies after the loads
 constexpr int kPad = 4;  // keeps even and odd lanes of the transposing store 16 banks apart
 
-static_assert(kTileM * kStepK == 4 * kThreads && kTileN * kStepK == 8 * kThreads,
+static_assert(kTileM * kTileK == 4 * kThreads && kTileN * kTileK == 8 * kThreads,
               "at each step a thread loads 4 elements of A and 8 of B");
 
 // Loads neighbours of a row; zeros past the first `valid`. kWide: all of them are valid or none.
@@ -41,8 +41,8 @@ __device__ void store8(half* to, const half2* pairs, int valid) {
 template <bool kWide>
 __global__ void __launch_bounds__(kThreads, 2)
     matmul(int M, int N, int K, const half* A, const half* B, half* C) {
-    __shared__ alignas(16) half2 As[2][kStepK][kTileM + kPad];  // (a, a)
-    __shared__ alignas(16) half Bs[2][kStepK][kTileN];
+    __shared__ alignas(16) half2 As[2][kTileK][kTileM + kPad];  // (a, a)
+    __shared__ alignas(16) half Bs[2][kTileK][kTileN];
     const int tiles_n = ceil_div(N, kTileN);  // 1-D: the grid's y and z may only reach 65535
     const int tile_row = blockIdx.x / tiles_n * kTileM;
     const int tile_col = blockIdx.x % tiles_n * kTileN;
@@ -63,9 +63,9 @@ __global__ void __launch_bounds__(kThreads, 2)
     uint4 b_next;
     auto load_tiles = [&](int k) {
         a_next = load<kWide, uint2>(a_from, a_end - k);
-        a_from += kStepK;
+        a_from += kTileK;
         b_next = load<kWide, uint4>(b_from, k + b_k < K ? b_valid : 0);
-        b_from += size_t(kStepK) * N;
+        b_from += size_t(kTileK) * N;
     };
     auto store_tiles = [&](int buffer) {
         const half2* pairs = (const half2*)&a_next;
@@ -87,20 +87,20 @@ __global__ void __launch_bounds__(kThreads, 2)
     load_tiles(0);
     store_tiles(0);
     __syncthreads();  // the first tiles are complete
-    load_tiles(kStepK);
+    load_tiles(kTileK);
     load_fragments(0, 0);
 
     half2 acc[kThreadM][kThreadN / 2] = {};
 #pragma unroll 2  // two steps a turn: the compiler then knows `buffer`, and with it all addresses
-    for (int k = 0, buffer = 0; k < K; k += kStepK, buffer ^= 1) {
+    for (int k = 0, buffer = 0; k < K; k += kTileK, buffer ^= 1) {
 #pragma unroll
-        for (int s = 0; s < kStepK; ++s) {
+        for (int s = 0; s < kTileK; ++s) {
             if (s == kStoreAt) store_tiles(buffer ^ 1);
-            if (s == kStepK - 1) {
-                load_tiles(k + 2 * kStepK);
+            if (s == kTileK - 1) {
+                load_tiles(k + 2 * kTileK);
                 __syncthreads();  // the next tiles are complete, and everyone has read these
             }
-            load_fragments(s < kStepK - 1 ? buffer : buffer ^ 1, (s + 1) % kStepK);
+            load_fragments(s < kTileK - 1 ? buffer : buffer ^ 1, (s + 1) % kTileK);
             // Two rows at a time, to and fro: the two FP16 pipes take turns, and the next
             // instruction of each
             // one shares an operand with its last.
@@ -136,7 +136,7 @@ double loaded_elements(double M, double N, double K) {
 // From shared memory each thread reads its kThreadM pairs and kThreadN halves at every k.
 double shared_loaded_bytes(double M, double N, double K) {
     const double threads = std::ceil(M / kTileM) * std::ceil(N / kTileN) * kThreads;
-    const double depth = std::ceil(K / kStepK) * kStepK + 1;  // + 1: fragments read ahead
+    const double depth = std::ceil(K / kTileK) * kTileK + 1;  // + 1: fragments read ahead
     return threads * depth * (2 * kThreadM + kThreadN) * sizeof(half);
 }
 

@@ -17,12 +17,12 @@ using namespace nvcuda;
 constexpr int kTileM = 16;  // rows of C per warp
 constexpr int kTileN = 16;  // columns of C per warp
 constexpr int kThreads = 32;  // one warp a block
-constexpr int kStepK = 16;  // depth of the tiles
+constexpr int kTileK = 16;  // depth of the tiles
 
 __global__ void __launch_bounds__(kThreads)
     matmul(int M, int N, int K, const half* A, const half* B, float* C) {
-    __shared__ alignas(32) half As[kTileM][kStepK];
-    __shared__ alignas(32) half Bs[kStepK][kTileN];
+    __shared__ alignas(32) half As[kTileM][kTileK];
+    __shared__ alignas(32) half Bs[kTileK][kTileN];
     __shared__ alignas(32) float Cs[kTileM][kTileN];
     const int tiles_n = ceil_div(N, kTileN);  // 1-D: the grid's y and z may only reach 65535
     const int tile_row = blockIdx.x / tiles_n * kTileM;
@@ -32,7 +32,7 @@ __global__ void __launch_bounds__(kThreads)
     wmma::fragment<wmma::matrix_b, 16, 16, 16, half, wmma::row_major> b;
     wmma::fragment<wmma::accumulator, 16, 16, 16, float> acc;
     wmma::fill_fragment(acc, 0.0f);
-    for (int k = 0; k < K; k += kStepK) {
+    for (int k = 0; k < K; k += kTileK) {
         for (int e = threadIdx.x; e < 16 * 16; e += kThreads) {
             const int i = e / 16, j = e % 16;
             const bool in_a = tile_row + i < M && k + j < K;
@@ -41,7 +41,7 @@ __global__ void __launch_bounds__(kThreads)
             Bs[i][j] = in_b ? B[size_t(k + i) * N + tile_col + j] : __float2half(0);
         }
         __syncwarp();  // the tiles are complete
-        wmma::load_matrix_sync(a, &As[0][0], kStepK);
+        wmma::load_matrix_sync(a, &As[0][0], kTileK);
         wmma::load_matrix_sync(b, &Bs[0][0], kTileN);
         wmma::mma_sync(acc, a, b, acc);
         __syncwarp();  // the tiles may be overwritten
@@ -68,7 +68,7 @@ double loaded_elements(double M, double N, double K) {
 // From shared memory each warp reads 1 + 1 fragments at every 16 k, and C on its way out.
 double shared_loaded_bytes(double M, double N, double K) {
     const double warps = std::ceil(M / kTileM) * std::ceil(N / kTileN);
-    const double depth = std::ceil(K / kStepK) * kStepK;
+    const double depth = std::ceil(K / kTileK) * kTileK;
     return warps * depth * (1 + 1) * 16 * sizeof(half) + M * N * sizeof(float);
 }
 

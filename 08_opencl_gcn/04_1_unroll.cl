@@ -8,20 +8,20 @@
 //    .128.           . [128 x 128] .     8 columns of A's tile -> As, transposed: As[k][row]
 //    . | .           .  . . . . .  .
 //
-// Changed:  kStepK; at each step a work-item loads 4 elements of A and 4 of B; #pragma unroll.
+// Changed:  kTileK; at each step a work-item loads 4 elements of A and 4 of B; #pragma unroll.
 // See also: 04_unroll/1_unroll.cu; Fixstars slides 54 to 56
 
 enum { kThreadM = 8 };  // rows of C per work-item
 enum { kThreadN = 8 };  // columns of C per work-item
 enum { kTileM = 16 * kThreadM };  // rows of C per work-group
 enum { kTileN = 16 * kThreadN };  // columns of C per work-group
-enum { kStepK = 8 };  // depth of the tiles
+enum { kTileK = 8 };  // depth of the tiles
 
 // The host pads M, N and K to whole tiles: no kernel here needs a guard.
 kernel __attribute__((reqd_work_group_size(16, 16, 1)))
 void matmul(int M, int N, int K, global const float* A, global const float* B, global float* C) {
-    local float As[kStepK][kTileM];
-    local float Bs[kStepK][kTileN];
+    local float As[kTileK][kTileM];
+    local float Bs[kTileK][kTileN];
     const int tile_row = get_group_id(1) * kTileM;
     const int tile_col = get_group_id(0) * kTileN;
     const uint item = get_local_id(1) * 16 + get_local_id(0);
@@ -32,7 +32,7 @@ void matmul(int M, int N, int K, global const float* A, global const float* B, g
     const int b_k = item / 32, b_col = item % 32 * 4;
 
     float acc[kThreadM][kThreadN] = {{0.0f}};
-    for (int k = 0; k < K; k += kStepK) {
+    for (int k = 0; k < K; k += kTileK) {
         for (int e = 0; e < 4; ++e) {
             As[a_k + e][a_row] = A[(size_t)(tile_row + a_row) * K + k + a_k + e];
             Bs[b_k][b_col + e] = B[(size_t)(k + b_k) * N + tile_col + b_col + e];
@@ -40,7 +40,7 @@ void matmul(int M, int N, int K, global const float* A, global const float* B, g
         barrier(CLK_LOCAL_MEM_FENCE);  // the tiles are complete
 
 #pragma unroll
-        for (int s = 0; s < kStepK; ++s) {
+        for (int s = 0; s < kTileK; ++s) {
             float a[kThreadM], b[kThreadN];
             for (int i = 0; i < kThreadM; ++i) a[i] = As[s][row + i];
             for (int j = 0; j < kThreadN; ++j) b[j] = Bs[s][col + j];

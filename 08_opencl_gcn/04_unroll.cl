@@ -15,7 +15,7 @@ enum { kThreadM = 8 };  // rows of C per work-item
 enum { kThreadN = 8 };  // columns of C per work-item
 enum { kTileM = 16 * kThreadM };  // rows of C per work-group
 enum { kTileN = 16 * kThreadN };  // columns of C per work-group
-enum { kStepK = 8 };  // depth of the tiles
+enum { kTileK = 8 };  // depth of the tiles
 enum { kPad = 4 };  // keeps even and odd lanes of the transposing store 16 banks apart
 
 // Stores four neighbours along k of A, from (a_row, a_k) on, and four along n of B, from (b_k, b_col) on, into their tiles.
@@ -31,8 +31,8 @@ void store_tiles(local float (*As)[kTileM + kPad], int a_row, int a_k, float4 a_
 // The host pads M, N and K to whole tiles: no kernel here needs a guard.
 kernel __attribute__((reqd_work_group_size(16, 16, 1)))
 void matmul(int M, int N, int K, global const float* A, global const float* B, global float* C) {
-    local float As[kStepK][kTileM + kPad] __attribute__((aligned(16)));
-    local float Bs[kStepK][kTileN] __attribute__((aligned(16)));
+    local float As[kTileK][kTileM + kPad] __attribute__((aligned(16)));
+    local float Bs[kTileK][kTileN] __attribute__((aligned(16)));
     const int tile_row = get_group_id(1) * kTileM;
     const int tile_col = get_group_id(0) * kTileN;
     const uint item = get_local_id(1) * 16 + get_local_id(0);
@@ -48,16 +48,16 @@ void matmul(int M, int N, int K, global const float* A, global const float* B, g
     global const float* b_from = B + (size_t)b_k * N + tile_col + b_col;
 
     float acc[kThreadM][kThreadN] = {{0.0f}};
-    for (int k = 0; k < K; k += kStepK) {
+    for (int k = 0; k < K; k += kTileK) {
         const float4 a_next = *(global const float4*)a_from;
         const float4 b_next = *(global const float4*)b_from;
-        a_from += kStepK;
-        b_from += (size_t)kStepK * N;
+        a_from += kTileK;
+        b_from += (size_t)kTileK * N;
         store_tiles(As, a_row, a_k, a_next, Bs, b_k, b_col, b_next);
         barrier(CLK_LOCAL_MEM_FENCE);  // the tiles are complete
 
 #pragma unroll
-        for (int s = 0; s < kStepK; ++s) {
+        for (int s = 0; s < kTileK; ++s) {
             float a[kThreadM], b[kThreadN];
             for (int i = 0; i < kThreadM; i += 4) vstore4(*(local const float4*)&As[s][row + i / 4 * 16], 0, &a[i]);
             for (int j = 0; j < kThreadN; j += 4) vstore4(*(local const float4*)&Bs[s][col + j / 4 * 32], 0, &b[j]);

@@ -15,7 +15,7 @@ enum { kThreadM = 8 };  // rows of C per work-item
 enum { kThreadN = 8 };  // columns of C per work-item
 enum { kTileM = 16 * kThreadM };  // rows of C per work-group
 enum { kTileN = 16 * kThreadN };  // columns of C per work-group
-enum { kStepK = 8 };  // depth of the tiles
+enum { kTileK = 8 };  // depth of the tiles
 enum { kPad = 4 };  // keeps even and odd lanes of the transposing store 16 banks apart
 
 // Stores four neighbours along k of A, from (a_row, a_k) on, and four along n of B, from (b_k, b_col) on, into their tiles.
@@ -31,8 +31,8 @@ void store_tiles(local float (*As)[kTileM + kPad], int a_row, int a_k, float4 a_
 // The host pads M, N and K to whole tiles: no kernel here needs a guard.
 kernel __attribute__((reqd_work_group_size(16, 16, 1)))
 void matmul(int M, int N, int K, global const float* A, global const float* B, global float* C) {
-    local float As[2][kStepK][kTileM + kPad] __attribute__((aligned(16)));
-    local float Bs[2][kStepK][kTileN] __attribute__((aligned(16)));
+    local float As[2][kTileK][kTileM + kPad] __attribute__((aligned(16)));
+    local float Bs[2][kTileK][kTileN] __attribute__((aligned(16)));
     const int tile_row = get_group_id(1) * kTileM;
     const int tile_col = get_group_id(0) * kTileN;
     const uint item = get_local_id(1) * 16 + get_local_id(0);
@@ -56,17 +56,17 @@ void matmul(int M, int N, int K, global const float* A, global const float* B, g
 #ifdef cl_nv_pragma_unroll
 #pragma unroll 2  // two steps a turn, so that NVIDIA's compiler knows the buffers' addresses
 #endif
-    for (int k = 0, buffer = 0; k < K; k += kStepK, buffer ^= 1) {
+    for (int k = 0, buffer = 0; k < K; k += kTileK, buffer ^= 1) {
         // Reads nothing past K. The condition is the same for all work-items, so GCN makes it a scalar branch.
-        if (k + kStepK < K) {
-            a_from += kStepK;
-            b_from += (size_t)kStepK * N;
+        if (k + kTileK < K) {
+            a_from += kTileK;
+            b_from += (size_t)kTileK * N;
             a_next = *(global const float4*)a_from;
             b_next = *(global const float4*)b_from;
         }
 
 #pragma unroll
-        for (int s = 0; s < kStepK; ++s) {
+        for (int s = 0; s < kTileK; ++s) {
             float a[kThreadM], b[kThreadN];
             for (int i = 0; i < kThreadM; i += 4) vstore4(*(local const float4*)&As[buffer][s][row + i / 4 * 16], 0, &a[i]);
             for (int j = 0; j < kThreadN; j += 4) vstore4(*(local const float4*)&Bs[buffer][s][col + j / 4 * 32], 0, &b[j]);

@@ -14,17 +14,17 @@ constexpr int kThreadN = 8;  // columns of C per thread
 constexpr int kTileM = 8 * kThreadM;  // rows of C per block
 constexpr int kTileN = 32 * kThreadN;  // columns of C per block
 constexpr int kThreads = 8 * 32;
-constexpr int kStepK = 8;  // depth of the tiles
+constexpr int kTileK = 8;  // depth of the tiles
 constexpr int kPad = 8;  // a warp's copies of 8 rows by 4 k go to 32 different banks
 
-static_assert(kTileM * kStepK == 4 * kThreads && kTileN * kStepK == 8 * kThreads,
+static_assert(kTileM * kTileK == 4 * kThreads && kTileN * kTileK == 8 * kThreads,
               "at each step a thread copies 4 elements of A and 8 of B");
 
 template <bool kWide>
 __global__ void __launch_bounds__(kThreads, 1)
     matmul(int M, int N, int K, const float* A, const float* B, float* C) {
-    __shared__ alignas(16) float As[2][kStepK][kTileM + kPad];
-    __shared__ alignas(16) float Bs[2][kStepK][kTileN];
+    __shared__ alignas(16) float As[2][kTileK][kTileM + kPad];
+    __shared__ alignas(16) float Bs[2][kTileK][kTileN];
     const int tiles_n = ceil_div(N, kTileN);  // 1-D: the grid's y and z may only reach 65535
     const int tile_row = blockIdx.x / tiles_n * kTileM;
     const int tile_col = blockIdx.x % tiles_n * kTileN;
@@ -50,12 +50,12 @@ __global__ void __launch_bounds__(kThreads, 1)
         for (int j = 0; j < kTileN; j += 32 * kCopied)
             ptx::cp_async<4 * kCopied>(&Bs[buffer][b_k][b_col + j], b_from + j,
                                        j < b_left ? 4 * kCopied : 0);
-        b_from += size_t(kStepK) * N;
+        b_from += size_t(kTileK) * N;
         for (int i = 0; i < 2; ++i) {
-            for (int e = 0; e < kStepK; e += 4)
+            for (int e = 0; e < kTileK; e += 4)
                 ptx::cp_async<4>(&As[buffer][a_k + e][a_row + i * 64], a_from[i] + e,
                                  e < a_left ? 4 : 0);
-            a_from[i] += kStepK;
+            a_from[i] += kTileK;
         }
     };
 
@@ -74,15 +74,15 @@ __global__ void __launch_bounds__(kThreads, 1)
 
     float acc[kThreadM][kThreadN] = {};
 #pragma unroll 2  // two steps a turn: the compiler then knows `buffer`, and with it all addresses
-    for (int k = 0, buffer = 0; k < K; k += kStepK, buffer ^= 1) {
+    for (int k = 0, buffer = 0; k < K; k += kTileK, buffer ^= 1) {
 #pragma unroll
-        for (int s = 0; s < kStepK; ++s) {
-            if (s == 0) copy_tiles(k + kStepK, buffer ^ 1);
-            if (s == kStepK - 1) {
+        for (int s = 0; s < kTileK; ++s) {
+            if (s == 0) copy_tiles(k + kTileK, buffer ^ 1);
+            if (s == kTileK - 1) {
                 ptx::cp_async_wait_all();
                 __syncthreads();  // the next tiles are complete, and everyone has read these
             }
-            load_fragments(s < kStepK - 1 ? buffer : buffer ^ 1, (s + 1) % kStepK);
+            load_fragments(s < kTileK - 1 ? buffer : buffer ^ 1, (s + 1) % kTileK);
             // To and fro along the rows: each multiply-add shares an operand with the one before,
             // so that the register file delivers two operands instead of three.
             for (int i = 0; i < kThreadM; ++i)
@@ -116,7 +116,7 @@ double loaded_elements(double M, double N, double K) {
 // From shared memory each thread reads its kThreadM + kThreadN operands at every k.
 double shared_loaded_bytes(double M, double N, double K) {
     const double threads = std::ceil(M / kTileM) * std::ceil(N / kTileN) * kThreads;
-    const double depth = std::ceil(K / kStepK) * kStepK + 1;  // + 1: fragments read ahead
+    const double depth = std::ceil(K / kTileK) * kTileK + 1;  // + 1: fragments read ahead
     return threads * depth * (kThreadM + kThreadN) * sizeof(float);
 }
 

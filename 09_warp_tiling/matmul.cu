@@ -13,26 +13,26 @@ constexpr int kThreadN = 8;  // columns of C per thread
 constexpr int kTileM = 8 * kThreadM;  // rows of C per block
 constexpr int kTileN = 32 * kThreadN;  // columns of C per block
 constexpr int kThreads = 8 * 32;
-constexpr int kStepK = 8;  // depth of the tiles
+constexpr int kTileK = 8;  // depth of the tiles
 constexpr int kStepsLost = 6;  // what a part of a tile costs beside its own steps
 constexpr int kPad = 8;  // a warp's copies of 8 rows by 4 k go to 32 different banks
 constexpr int kPitchA = kTileM + kPad;  // from one k of A's tile to the next
 
-static_assert(kTileM * kStepK == 4 * kThreads && kTileN * kStepK == 8 * kThreads,
+static_assert(kTileM * kTileK == 4 * kThreads && kTileN * kTileK == 8 * kThreads,
               "at each step a thread copies 4 elements of A and 8 of B");
 
 template <bool kWide, bool kParts>
 __global__ void __launch_bounds__(kThreads, 1)
     matmul(int M, int N, int K, const float* A, const float* B, float* C, int first, int parts) {
     struct Tiles {
-        float As[kStepK][kPitchA], Bs[kStepK][kTileN];
+        float As[kTileK][kPitchA], Bs[kTileK][kTileN];
     };
     __shared__ alignas(32) Tiles tiles[2];
     const int tiles_n = ceil_div(N, kTileN);  // 1-D: the grid's y and z may only reach 65535
     const int tile = first + blockIdx.x / parts, part = blockIdx.x % parts;
     const int tile_row = tile / tiles_n * kTileM;
     const int tile_col = tile % tiles_n * kTileN;
-    const int depth = ceil_div(ceil_div(K, kStepK), parts) * kStepK;  // of a part, in whole steps
+    const int depth = ceil_div(ceil_div(K, kTileK), parts) * kTileK;  // of a part, in whole steps
     const int k_begin = part * depth, k_end = min(k_begin + depth, K);
     // A warp owns 64 x 64 elements, a lane eight pieces of 4 x 4, 16 rows and 32 columns apart.
     // Lanes that differ only in bit 0 read the same of As, in bit 1 of Bs: 2 wavefronts, not 4.
@@ -61,11 +61,11 @@ __global__ void __launch_bounds__(kThreads, 1)
         const int a_left = k_end - k - a_k, b_left = k + b_k < k_end ? b_valid : 0;
         for (int j = 0; j < kTileN; j += 32 * kCopied)
             ptx::cp_async<4 * kCopied>(b_to + j, b_from + j, j < b_left ? 4 * kCopied : 0);
-        b_from += size_t(kStepK) * N;
+        b_from += size_t(kTileK) * N;
         for (int i = 0; i < 2; ++i) {
-            for (int e = 0; e < kStepK; e += 4)
+            for (int e = 0; e < kTileK; e += 4)
                 ptx::cp_async<4>(a_to + e * kPitchA + i * 64, a_from[i] + e, e < a_left ? 4 : 0);
-            a_from[i] += kStepK;
+            a_from[i] += kTileK;
         }
     };
 
@@ -86,11 +86,11 @@ __global__ void __launch_bounds__(kThreads, 1)
 
     alignas(16) float acc[kThreadM][kThreadN] = {};
 #pragma unroll 1  // two steps a turn are 35 KB of code, and warps wait for instructions
-    for (int k = k_begin; k < k_end; k += kStepK) {
+    for (int k = k_begin; k < k_end; k += kTileK) {
 #pragma unroll
-        for (int s = 0; s < kStepK; ++s) {
-            if (s == 0) copy_tiles(k + kStepK);
-            if (s == kStepK - 1) {
+        for (int s = 0; s < kTileK; ++s) {
+            if (s == 0) copy_tiles(k + kTileK);
+            if (s == kTileK - 1) {
                 ptx::cp_async_wait_all();
                 __syncthreads();  // the next tiles are complete, and everyone has read these
                 a_at += other;
@@ -99,7 +99,7 @@ __global__ void __launch_bounds__(kThreads, 1)
                 a_to += other;
                 b_to += other;
             }
-            load_fragments((s + 1) % kStepK);
+            load_fragments((s + 1) % kTileK);
             // To and fro along the rows: each multiply-add shares an operand with the one before,
             // so that the register file delivers two operands instead of three.
             for (int i = 0; i < kThreadM; ++i)
@@ -130,7 +130,7 @@ struct Work {
 };
 
 Work work(int M, int N, int K) {
-    const int tiles = ceil_div(M, kTileM) * ceil_div(N, kTileN), steps = ceil_div(K, kStepK);
+    const int tiles = ceil_div(M, kTileM) * ceil_div(N, kTileN), steps = ceil_div(K, kTileK);
     const int at_once = multiprocessors(), rest = tiles % at_once;
     Work best = {tiles, 0, 1};
     for (int parts = 2, least = steps; rest && parts <= min(steps, at_once); ++parts) {
@@ -166,7 +166,7 @@ double loaded_elements(double M, double N, double K) {
 // From shared memory each thread reads its kThreadM + kThreadN operands at every k.
 double shared_loaded_bytes(double M, double N, double K) {
     const auto [whole, rest, parts] = work(M, N, K);
-    const double depth = (whole + rest) * std::ceil(K / kStepK) * kStepK + whole + rest * parts;
+    const double depth = (whole + rest) * std::ceil(K / kTileK) * kTileK + whole + rest * parts;
     return kThreads * depth * (kThreadM + kThreadN) * sizeof(float);  // + 1 in every block
 }
 

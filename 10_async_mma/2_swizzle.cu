@@ -17,17 +17,17 @@
 constexpr int kTileM = 128;  // rows of C per block
 constexpr int kTileN = 256;  // columns of C per block
 constexpr int kThreads = 16 * 16;
-constexpr int kStepK = 64;  // depth of the tiles: a row of As is 128 bytes
+constexpr int kTileK = 64;  // depth of the tiles: a row of As is 128 bytes
 constexpr int kBuffers = 4;  // one is read while three are being filled
 
 struct Shared {
-    half As[kBuffers][kTileM][kStepK];
-    half Bs[kBuffers][kTileN / 64][kStepK][64];  // rows of 128 bytes, as those of As
+    half As[kBuffers][kTileM][kTileK];
+    half Bs[kBuffers][kTileN / 64][kTileK][64];  // rows of 128 bytes, as those of As
 };
 constexpr int kSharedBytes = sizeof(Shared);  // 192 KiB; 48 without asking
-static_assert(kTileM * kStepK == 4 * 8 * kThreads && kTileN * kStepK == 8 * 8 * kThreads,
+static_assert(kTileM * kTileK == 4 * 8 * kThreads && kTileN * kTileK == 8 * 8 * kThreads,
               "at each step a thread loads 4 x 8 elements of A and 8 x 8 of B");
-static_assert(kStepK == 64 && kTileN % 64 == 0, "64 elements are 128 bytes");
+static_assert(kTileK == 64 && kTileN % 64 == 0, "64 elements are 128 bytes");
 
 // Where the piece that starts at `column` of that row is. column is a multiple of 8.
 __device__ constexpr int swizzled(int row, int column) { return column ^ row % 8 * 8; }
@@ -80,11 +80,11 @@ __global__ void __launch_bounds__(kThreads, 1)
         for (int i = 0; i < kTileM; i += 32)
             copy8(&shared.As[buffer][a_row + i][swizzled(a_row, a_k)], a_from + size_t(i) * lda,
                   tile_row + a_row + i < M && k + a_k < K);
-        a_from += kStepK;
-        for (int i = 0; i < kStepK; i += 8)
+        a_from += kTileK;
+        for (int i = 0; i < kTileK; i += 8)
             copy8(&shared.Bs[buffer][b_col / 64][b_k + i][swizzled(b_k, b_col % 64)],
                   b_from + size_t(i) * ldb, k + b_k + i < K && tile_col + b_col < N);
-        b_from += size_t(kStepK) * ldb;
+        b_from += size_t(kTileK) * ldb;
         __pipeline_commit();
     };
 
@@ -101,22 +101,22 @@ __global__ void __launch_bounds__(kThreads, 1)
                                              [swizzled(lane, 16 * j + lane / 16 * 8)]);
     };
 
-    for (int buffer = 0; buffer < kBuffers; ++buffer) load_tiles(buffer * kStepK, buffer);
+    for (int buffer = 0; buffer < kBuffers; ++buffer) load_tiles(buffer * kTileK, buffer);
     __pipeline_wait_prior(kBuffers - 1);
     __syncthreads();  // the first tiles are complete
     load_fragments(0, 0);
 
     float acc[4][8][4] = {};  // of tiles of 16 x 8
     for (int k = 0, buffer = 0, next = 1; k < K;
-         k += kStepK, buffer = next, next = (next + 1) % kBuffers) {
+         k += kTileK, buffer = next, next = (next + 1) % kBuffers) {
 #pragma unroll
-        for (int s = 0; s < kStepK; s += 16) {
-            if (s == kStepK - 16) {
+        for (int s = 0; s < kTileK; s += 16) {
+            if (s == kTileK - 16) {
                 __pipeline_wait_prior(kBuffers - 2);
                 __syncthreads();  // the next tiles are complete, and everyone has read these
             }
-            load_fragments(s < kStepK - 16 ? buffer : next, (s + 16) % kStepK);
-            if (s == kStepK - 16) load_tiles(k + kBuffers * kStepK, buffer);
+            load_fragments(s < kTileK - 16 ? buffer : next, (s + 16) % kTileK);
+            if (s == kTileK - 16) load_tiles(k + kBuffers * kTileK, buffer);
             for (int i = 0; i < 4; ++i)
                 for (int j = 0; j < 8; ++j)
                     ptx::mma_m16n8k16(acc[i][j], a[s / 16 % 2][i], b[s / 16 % 2][j / 2][j % 2]);
@@ -146,7 +146,7 @@ double loaded_elements(double M, double N, double K) {
 // From shared memory each warp reads its fragments of A and B at every 16 k.
 double shared_loaded_bytes(double M, double N, double K) {
     const double threads = std::ceil(M / kTileM) * std::ceil(N / kTileN) * kThreads;
-    const double depth = std::ceil(K / kStepK) * kStepK + 16;  // + 16: read ahead
+    const double depth = std::ceil(K / kTileK) * kTileK + 16;  // + 16: read ahead
     return threads / 32 * depth * (4 + 4) * 16 * sizeof(half);
 }
 

@@ -16,17 +16,17 @@
 constexpr int kTileM = 128;  // rows of C per block
 constexpr int kTileN = 256;  // columns of C per block
 constexpr int kThreads = 16 * 16;
-constexpr int kStepK = 64;  // depth of the tiles: a row of As is 128 bytes
+constexpr int kTileK = 64;  // depth of the tiles: a row of As is 128 bytes
 constexpr int kBuffers = 4;  // one is read while three are being filled
-constexpr int kStageBytes = (kTileM + kTileN) * kStepK * sizeof(half);  // 48 KiB
+constexpr int kStageBytes = (kTileM + kTileN) * kTileK * sizeof(half);  // 48 KiB
 
 struct Shared {  // TMA wants tiles of 128-byte rows, on multiples of 1024 bytes
-    half As[kBuffers][kTileM][kStepK];
-    half Bs[kBuffers][kTileN / 64][kStepK][64];
+    half As[kBuffers][kTileM][kTileK];
+    half Bs[kBuffers][kTileN / 64][kTileK][64];
     uint64_t full[kBuffers], empty[kBuffers];
 };
 constexpr int kSharedBytes = sizeof(Shared);  // 192 KiB; 48 without asking
-static_assert(kStepK == 64 && kTileN % 64 == 0, "64 elements are 128 bytes");
+static_assert(kTileK == 64 && kTileN % 64 == 0, "64 elements are 128 bytes");
 
 // Where the piece that starts at `column` of that row is. column is a multiple of 8.
 __device__ constexpr int swizzled(int row, int column) { return column ^ row % 8 * 8; }
@@ -96,19 +96,19 @@ __global__ void __launch_bounds__(kThreads, 1)
     };
 
     if (threadIdx.x == 0)
-        for (int buffer = 0; buffer < kBuffers && buffer * kStepK < K; ++buffer)
-            load_tiles(buffer * kStepK, buffer);
+        for (int buffer = 0; buffer < kBuffers && buffer * kTileK < K; ++buffer)
+            load_tiles(buffer * kTileK, buffer);
     ptx::mbarrier_wait_parity(&shared.full[0], 0);
     load_fragments(0, 0);
 
     float acc[4][8][4] = {};  // of tiles of 16 x 8
-    for (int k = 0, buffer = 0, parity = 0; k < K; k += kStepK) {
+    for (int k = 0, buffer = 0, parity = 0; k < K; k += kTileK) {
         const int next = (buffer + 1) % kBuffers, next_parity = parity ^ (next == 0);
 #pragma unroll
-        for (int s = 0; s < kStepK; s += 16) {
-            if (s < kStepK - 16) {
+        for (int s = 0; s < kTileK; s += 16) {
+            if (s < kTileK - 16) {
                 load_fragments(buffer, s + 16);
-            } else if (k + kStepK < K) {
+            } else if (k + kTileK < K) {
                 ptx::mbarrier_wait_parity(&shared.full[next], next_parity);
                 load_fragments(next, 0);
             }
@@ -119,9 +119,9 @@ __global__ void __launch_bounds__(kThreads, 1)
         ptx::fence_proxy_async();  // what has been read may be overwritten by TMA
         __syncwarp();
         if (lane == 0) ptx::mbarrier_arrive(&shared.empty[buffer]);
-        if (threadIdx.x == 0 && k + kBuffers * kStepK < K) {
+        if (threadIdx.x == 0 && k + kBuffers * kTileK < K) {
             ptx::mbarrier_wait_parity(&shared.empty[buffer], parity);
-            load_tiles(k + kBuffers * kStepK, buffer);
+            load_tiles(k + kBuffers * kTileK, buffer);
         }
         buffer = next;
         parity = next_parity;
@@ -131,8 +131,8 @@ __global__ void __launch_bounds__(kThreads, 1)
 
 void launch_matmul(int M, int N, int K, const half* A, const half* B, float* C) {
     const AlignedRows A_rows(A, M, K), B_rows(B, K, N);
-    const auto A_map = tensor_map(A_rows.data, M, K, kTileM, kStepK, 128, A_rows.stride);
-    const auto B_map = tensor_map(B_rows.data, K, N, kStepK, 64, 128, B_rows.stride);
+    const auto A_map = tensor_map(A_rows.data, M, K, kTileM, kTileK, 128, A_rows.stride);
+    const auto B_map = tensor_map(B_rows.data, K, N, kTileK, 64, 128, B_rows.stride);
     const int blocks = ceil_div(M, kTileM) * ceil_div(N, kTileN);
     const auto kernel = N % 2 == 0 ? matmul<true> : matmul<false>;  // stores of 8 bytes
     allow_shared_memory(kernel, kSharedBytes);
@@ -148,7 +148,7 @@ double loaded_elements(double M, double N, double K) {
 // From shared memory each warp reads its fragments of A and B at every 16 k.
 double shared_loaded_bytes(double M, double N, double K) {
     const double threads = std::ceil(M / kTileM) * std::ceil(N / kTileN) * kThreads;
-    const double depth = std::ceil(K / kStepK) * kStepK;
+    const double depth = std::ceil(K / kTileK) * kTileK;
     return threads / 32 * depth * (4 + 4) * 16 * sizeof(half);
 }
 

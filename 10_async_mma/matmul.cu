@@ -21,19 +21,19 @@ constexpr int kTileM = 128;  // rows of C per block
 constexpr int kTileN = 256;  // columns of C per block
 constexpr int kThreads = 16 * 16;  // that multiply
 constexpr int kProducers = 128;  // a warpgroup, though one thread does it all
-constexpr int kStepK = 64;  // depth of the tiles: a row of As is 128 bytes
+constexpr int kTileK = 64;  // depth of the tiles: a row of As is 128 bytes
 constexpr int kGroup = 16;  // rows of tiles that are computed together
 constexpr int kBuffers = 4;  // one is read while three are being filled
-constexpr int kStageBytes = (kTileM + kTileN) * kStepK * sizeof(half);  // 48 KiB
+constexpr int kStageBytes = (kTileM + kTileN) * kTileK * sizeof(half);  // 48 KiB
 
 template <class T>  // half or __nv_bfloat16
 struct Shared {  // TMA wants tiles of 128-byte rows, on multiples of 1024 bytes
-    T As[kBuffers][kTileM][kStepK];
-    T Bs[kBuffers][kTileN / 64][kStepK][64];
+    T As[kBuffers][kTileM][kTileK];
+    T Bs[kBuffers][kTileN / 64][kTileK][64];
     uint64_t full[kBuffers], empty[kBuffers];
 };
 constexpr int kSharedBytes = sizeof(Shared<half>);  // 192 KiB; 48 without asking
-static_assert(kStepK == 64 && kTileN % 64 == 0, "64 elements are 128 bytes");
+static_assert(kTileK == 64 && kTileN % 64 == 0, "64 elements are 128 bytes");
 
 // Where the piece that starts at `column` of that row is. column is a multiple of 8.
 __device__ constexpr int swizzled(int row, int column) { return column ^ row % 8 * 8; }
@@ -96,7 +96,7 @@ __global__ void __launch_bounds__(kThreads + kProducers, 1)
         int buffer = 0, parity = 1;  // a wait of the first round is over at once
         for (int tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
             const Place at(M, N, tile);
-            for (int k = 0; k < K; k += kStepK) {
+            for (int k = 0; k < K; k += kTileK) {
                 ptx::mbarrier_wait_parity(&shared.empty[buffer], parity);
                 ptx::mbarrier_arrive_expect_tx(&shared.full[buffer], kStageBytes);
                 ptx::cp_async_bulk_tensor(shared.As[buffer], &A, k, at.row, &shared.full[buffer]);
@@ -130,13 +130,13 @@ __global__ void __launch_bounds__(kThreads + kProducers, 1)
     int buffer = 0, parity = 0;
     for (int tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
         float acc[4][8][4] = {};  // of tiles of 16 x 8
-        for (int k = 0; k < K; k += kStepK) {
+        for (int k = 0; k < K; k += kTileK) {
             const int next = (buffer + 1) % kBuffers, next_parity = parity ^ (next == 0);
 #pragma unroll
-            for (int s = 0; s < kStepK; s += 16) {
-                if (s < kStepK - 16) {
+            for (int s = 0; s < kTileK; s += 16) {
+                if (s < kTileK - 16) {
                     load_fragments(buffer, s + 16);
-                } else if (k + kStepK < K || tile + int(gridDim.x) < tiles) {
+                } else if (k + kTileK < K || tile + int(gridDim.x) < tiles) {
                     ptx::mbarrier_wait_parity(&shared.full[next], next_parity);
                     load_fragments(next, 0);
                 }
@@ -158,8 +158,8 @@ __global__ void __launch_bounds__(kThreads + kProducers, 1)
 template <class T>
 void launch_matmul(int M, int N, int K, const T* A, const T* B, float* C) {
     const AlignedRows A_rows(A, M, K), B_rows(B, K, N);
-    const auto A_map = tensor_map(A_rows.data, M, K, kTileM, kStepK, 128, A_rows.stride);
-    const auto B_map = tensor_map(B_rows.data, K, N, kStepK, 64, 128, B_rows.stride);
+    const auto A_map = tensor_map(A_rows.data, M, K, kTileM, kTileK, 128, A_rows.stride);
+    const auto B_map = tensor_map(B_rows.data, K, N, kTileK, 64, 128, B_rows.stride);
     const int blocks = std::min(multiprocessors(), ceil_div(M, kTileM) * ceil_div(N, kTileN));
     const auto kernel = N % 2 == 0 ? matmul<T, true> : matmul<T, false>;  // stores of 8 bytes
     allow_shared_memory(kernel, kSharedBytes);
@@ -175,7 +175,7 @@ double loaded_elements(double M, double N, double K) {
 // From shared memory each warp reads its fragments of A and B at every 16 k.
 double shared_loaded_bytes(double M, double N, double K) {
     const double threads = std::ceil(M / kTileM) * std::ceil(N / kTileN) * kThreads;
-    const double depth = std::ceil(K / kStepK) * kStepK;
+    const double depth = std::ceil(K / kTileK) * kTileK;
     return threads / 32 * depth * (4 + 4) * 16 * sizeof(half);
 }
 

@@ -17,18 +17,18 @@ constexpr int kTileM = 128;  // rows of C per block, 64 for each warpgroup
 constexpr int kTileN = 256;  // columns of C per block
 constexpr int kThreads = 2 * 128;  // that multiply: two warpgroups
 constexpr int kProducers = 128;  // a warpgroup, though one thread does it all
-constexpr int kStepK = 64;  // depth of the tiles: a row of As is 128 bytes
+constexpr int kTileK = 64;  // depth of the tiles: a row of As is 128 bytes
 constexpr int kGroup = 16;  // rows of tiles that are computed together
 constexpr int kBuffers = 4;  // one is read while three are being filled
 
 template <class T>  // half or __nv_bfloat16
 struct Shared {  // TMA wants tiles of 128-byte rows, on multiples of 1024 bytes
-    T As[kBuffers][kTileM][kStepK];
-    T Bs[kBuffers][kTileN / 64][kStepK][64];
+    T As[kBuffers][kTileM][kTileK];
+    T Bs[kBuffers][kTileN / 64][kTileK][64];
     uint64_t full[kBuffers], empty[kBuffers];
 };
 constexpr int kSharedBytes = sizeof(Shared<half>);  // 192 KiB; 48 without asking
-static_assert(kStepK == 64 && kTileN % 64 == 0, "64 elements are 128 bytes");
+static_assert(kTileK == 64 && kTileN % 64 == 0, "64 elements are 128 bytes");
 
 // Tile number `tile` of C: its first row and column.
 struct Place {
@@ -73,7 +73,7 @@ __global__ void __launch_bounds__(kThreads + kProducers, 1)
         int buffer = 0, parity = 1;
         for (int tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
             const Place at(M, N, tile);
-            for (int k = 0; k < K; k += kStepK) {
+            for (int k = 0; k < K; k += kTileK) {
                 // At once in the first round.
                 ptx::mbarrier_wait_parity(&shared.empty[buffer], parity);
                 ptx::mbarrier_arrive_expect_tx(&shared.full[buffer],
@@ -94,10 +94,10 @@ __global__ void __launch_bounds__(kThreads + kProducers, 1)
     int buffer = 0, parity = 0;
     for (int tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
         float acc[kTileN / 8][4];  // of tiles of 16 x 8, a row of them for each warp
-        for (int k = 0; k < K; k += kStepK) {
+        for (int k = 0; k < K; k += kTileK) {
             ptx::mbarrier_wait_parity(&shared.full[buffer], parity);
             ptx::wgmma_fence();
-            for (int s = 0; s < kStepK; s += 16) {
+            for (int s = 0; s < kTileK; s += 16) {
                 // Units of 16 bytes: 64 to the next eight rows, 512 to the next 64 columns of B.
                 const uint64_t a = ptx::wgmma_descriptor(&shared.As[buffer][row][s], 128, 64);
                 const uint64_t b = ptx::wgmma_descriptor(&shared.Bs[buffer][0][s], 128, 64, 512);
@@ -126,8 +126,8 @@ __global__ void __launch_bounds__(kThreads + kProducers, 1)
 template <class T>
 void launch_matmul(int M, int N, int K, const T* A, const T* B, float* C) {
     const AlignedRows A_rows(A, M, K), B_rows(B, K, N);
-    const auto A_map = tensor_map(A_rows.data, M, K, kTileM, kStepK, 128, A_rows.stride);
-    const auto B_map = tensor_map(B_rows.data, K, N, kStepK, 64, 128, B_rows.stride);
+    const auto A_map = tensor_map(A_rows.data, M, K, kTileM, kTileK, 128, A_rows.stride);
+    const auto B_map = tensor_map(B_rows.data, K, N, kTileK, 64, 128, B_rows.stride);
     const int blocks = std::min(multiprocessors(), ceil_div(M, kTileM) * ceil_div(N, kTileN));
     const auto kernel = N % 2 == 0 ? matmul<T, true> : matmul<T, false>;  // stores of 8 bytes
     allow_shared_memory(kernel, kSharedBytes);

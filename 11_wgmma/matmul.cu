@@ -19,7 +19,7 @@
 #include "common/tensor_map.h"
 
 constexpr int kProducers = 128;  // a warpgroup, though one thread does it all
-constexpr int kStepK = 64;  // depth of the tiles: a row of As is 128 bytes
+constexpr int kTileK = 64;  // depth of the tiles: a row of As is 128 bytes
 constexpr int kGroup = 8;  // rows of tiles that are computed together
 constexpr int kBoxes = 4;  // of C, for each warpgroup: two pairs
 constexpr int kManyWaves = 32;  // after so many the blocks are no longer in step
@@ -29,12 +29,12 @@ struct Shared {  // TMA wants tiles of 128-byte rows, on multiples of 1024 bytes
     static constexpr int kParts = ceil_div(kTileN, 64), kWarpgroups = kTileM / 64;
     // In KiB: of the 227 that a block may have, 8 for each box, 64 rows of As or 64 columns of Bs.
     static constexpr int kBuffers = (226 - kWarpgroups * kBoxes * 8) / 8 / (kWarpgroups + kParts);
-    T As[kBuffers][kTileM][kStepK];
-    T Bs[kBuffers][kParts][kStepK][64];
+    T As[kBuffers][kTileM][kTileK];
+    T Bs[kBuffers][kParts][kTileK][64];
     float Cs[kWarpgroups][kBoxes / 2][2][64][32];
     uint64_t full[kBuffers], empty[kBuffers];
 };
-static_assert(kStepK == 64, "64 elements are 128 bytes");
+static_assert(kTileK == 64, "64 elements are 128 bytes");
 
 // Tile number `tile` of C: its first row and column.
 template <int kTileM, int kTileN>
@@ -81,7 +81,7 @@ __global__ void __launch_bounds__(2 * kTileM + kProducers, 1)
         int buffer = 0, parity = 1;
         for (int tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
             const Place at(M, N, tile);
-            for (int k = 0; k < K; k += kStepK) {
+            for (int k = 0; k < K; k += kTileK) {
                 // At once in the first round.
                 ptx::mbarrier_wait_parity(&shared.empty[buffer], parity);
                 ptx::mbarrier_arrive_expect_tx(&shared.full[buffer],
@@ -139,23 +139,23 @@ __global__ void __launch_bounds__(2 * kTileM + kProducers, 1)
     const auto A_first = ptx::wgmma_descriptor(shared.As[0][row], 128, 64);
     const auto B_first = ptx::wgmma_descriptor(shared.Bs[0], 128, 64, 512);
     uint64_t a = A_first, b = B_first;
-    const int last_k = (K - 1) / kStepK * kStepK;
+    const int last_k = (K - 1) / kTileK * kTileK;
     int buffer = 0, parity = 0, previous = 0;
     float late[kLate ? 8 * kLate : 1][4];  // sums of the tile before, still to be stored
     Place late_at(M, N, blockIdx.x), at = late_at;
     for (int tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
         float acc[kTileN / 8][4];  // of tiles of 16 x 8, a row of them for each warp
-        for (int k = 0; k < K; k += kStepK) {
+        for (int k = 0; k < K; k += kTileK) {
             ptx::mbarrier_wait_parity(&shared.full[buffer], parity);
             ptx::wgmma_fence();
-            for (int s = 0; s < kStepK; s += 16)  // further along the rows of A, down those of B
+            for (int s = 0; s < kTileK; s += 16)  // further along the rows of A, down those of B
                 ptx::wgmma_m64k16<T, 0, 1>(acc, a + s * 2 / 16, b + s * 128 / 16, k + s > 0);
             ptx::wgmma_commit_group();
             // While the tensor cores are at work: where this tile is, and what the one before left.
             if (k == 0) at = Place(M, N, tile);
 #pragma unroll
             for (int i = 0; i < kLate; ++i)
-                if (tile >= int(gridDim.x) && k == min((2 + 2 * i) * kStepK, last_k))
+                if (tile >= int(gridDim.x) && k == min((2 + 2 * i) * kTileK, last_k))
                     store(&late[8 * i], late_at, kEarly + i);
             if (kAlone) {  // waits for the step before, while these products run on
                 ptx::wgmma_wait_group<1>();
@@ -191,8 +191,8 @@ __global__ void __launch_bounds__(2 * kTileM + kProducers, 1)
 template <class T, int kTileM, int kTileN>
 void launch(int M, int N, int K, const T* A, const T* B, float* C) {
     const AlignedRows A_rows(A, M, K), B_rows(B, K, N);
-    const auto A_map = tensor_map(A_rows.data, M, K, kTileM, kStepK, 128, A_rows.stride);
-    const auto B_map = tensor_map(B_rows.data, K, N, kStepK, 64, 128, B_rows.stride);
+    const auto A_map = tensor_map(A_rows.data, M, K, kTileM, kTileK, 128, A_rows.stride);
+    const auto B_map = tensor_map(B_rows.data, K, N, kTileK, 64, 128, B_rows.stride);
     const int tiles = ceil_div(M, kTileM) * ceil_div(N, kTileN);
     const int at_once = multiprocessors(), waves = ceil_div(tiles, at_once);
     const int blocks = waves < kManyWaves ? ceil_div(tiles, waves) : at_once;
@@ -221,7 +221,7 @@ template <class T>
 const Form<T>& best_form(int M, int N, int K) {
     const auto time = [=, at_once = multiprocessors()](const Form<T>& form) {
         const int tiles = ceil_div(M, form.m) * ceil_div(N, form.n);
-        return ceil_div(tiles, at_once) * (1.0 * ceil_div(K, kStepK) * form.step + form.rest);
+        return ceil_div(tiles, at_once) * (1.0 * ceil_div(K, kTileK) * form.step + form.rest);
     };
     return fastest(kForms<T>, time);
 }
@@ -251,7 +251,7 @@ int main(int argc, char** argv) {
     Facts facts = {loaded_elements, shared_loaded_bytes, kWgmma};
     facts.stored_elements = stored_with_copies;
     for (const auto& form : kForms<half>)
-        facts.forms.push_back({form.name(), form.m, form.n, kStepK});
+        facts.forms.push_back({form.name(), form.m, form.n, kTileK});
     facts.chosen = [](int M, int N, int K) { return best_form<half>(M, N, K).name(); };
     facts.bf16 = launch_matmul<__nv_bfloat16>;
     return run_stage(launch_matmul<half>, facts, argc, argv);

@@ -15,7 +15,7 @@
 #include "common/tma_epilogue.cuh"
 
 constexpr int kProducers = 128;  // a warpgroup, though one thread does it all
-constexpr int kStepK = 64;  // depth of the tiles: a row of As is 128 bytes
+constexpr int kTileK = 64;  // depth of the tiles: a row of As is 128 bytes
 constexpr int kGroup = 8;  // rows of tiles that are computed together
 constexpr int kBoxes = 4;  // of C, for each warpgroup: two pairs
 constexpr int kManyWaves = 32;  // after so many the blocks are no longer in step
@@ -25,12 +25,12 @@ struct Shared {  // TMA wants tiles of 128-byte rows, on multiples of 1024 bytes
     static constexpr int kParts = ceil_div(kTileN, 64), kWarpgroups = kTileM / 64;
     // In KiB: of the 227 that a block may have, 8 for each box, 64 rows of As or 64 columns of Bs.
     static constexpr int kBuffers = (226 - kWarpgroups * kBoxes * 8) / 8 / (kWarpgroups + kParts);
-    T As[kBuffers][kTileM][kStepK];
-    T Bs[kBuffers][kParts][kStepK][64];
+    T As[kBuffers][kTileM][kTileK];
+    T Bs[kBuffers][kParts][kTileK][64];
     float Cs[kWarpgroups][kBoxes / 2][2][64][32];
     uint64_t full[kBuffers], empty[kBuffers];
 };
-static_assert(kStepK == 64, "64 elements are 128 bytes");
+static_assert(kTileK == 64, "64 elements are 128 bytes");
 
 // n / by for n >= 0. It multiplies (Lemire et al., 2019).
 struct Divisor {
@@ -43,7 +43,7 @@ struct Divisor {
 // What the host has divided.
 struct Work {
     Work(int M, int N, int K, int tile_m, int tile_n)
-        : M(M), N(N), steps(ceil_div(K, kStepK)), tiles(ceil_div(M, tile_m) * ceil_div(N, tile_n)) {
+        : M(M), N(N), steps(ceil_div(K, kTileK)), tiles(ceil_div(M, tile_m) * ceil_div(N, tile_n)) {
         const int below = ceil_div(M, tile_m);
         last_group = ceil_div(below, kGroup) - 1;
         rows = Divisor(kGroup);
@@ -86,7 +86,7 @@ __global__ void __launch_bounds__(2 * kTileM + kProducers, 1)
     const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
 
     const auto load = [&](Place at, int step, int buffer) {
-        const int k = step * kStepK;
+        const int k = step * kTileK;
         uint64_t* const full = &shared.full[buffer];
         ptx::mbarrier_arrive_expect_tx(full, sizeof(shared.As[0]) + sizeof(shared.Bs[0]));
         ptx::cp_async_bulk_tensor(shared.As[buffer], &A, k, at.row, full);
@@ -163,7 +163,7 @@ __global__ void __launch_bounds__(2 * kTileM + kProducers, 1)
         for (int step = 0; step < work.steps; ++step) {
             ptx::mbarrier_wait_parity(&shared.full[buffer], parity);
             ptx::wgmma_fence();
-            for (int s = 0; s < kStepK; s += 16)  // further along the rows of A, down those of B
+            for (int s = 0; s < kTileK; s += 16)  // further along the rows of A, down those of B
                 ptx::wgmma_m64k16<T, 0, 1>(acc, a + s * 2 / 16, b + s * 128 / 16, step + s > 0);
             ptx::wgmma_commit_group();
             // While the tensor cores are at work: where this tile is, and what the one before left.
@@ -206,8 +206,8 @@ __global__ void __launch_bounds__(2 * kTileM + kProducers, 1)
 template <class T, int kTileM, int kTileN>
 void launch(int M, int N, int K, const T* A, const T* B, float* C) {
     const AlignedRows A_rows(A, M, K), B_rows(B, K, N);
-    const auto A_map = tensor_map(A_rows.data, M, K, kTileM, kStepK, 128, A_rows.stride);
-    const auto B_map = tensor_map(B_rows.data, K, N, kStepK, 64, 128, B_rows.stride);
+    const auto A_map = tensor_map(A_rows.data, M, K, kTileM, kTileK, 128, A_rows.stride);
+    const auto B_map = tensor_map(B_rows.data, K, N, kTileK, 64, 128, B_rows.stride);
     const Work work(M, N, K, kTileM, kTileN);
     const int at_once = multiprocessors(), waves = ceil_div(work.tiles, at_once);
     const int blocks = waves < kManyWaves ? ceil_div(work.tiles, waves) : at_once;
@@ -236,7 +236,7 @@ template <class T>
 const Form<T>& best_form(int M, int N, int K) {
     const auto time = [=, at_once = multiprocessors()](const Form<T>& form) {
         const int tiles = ceil_div(M, form.m) * ceil_div(N, form.n);
-        return ceil_div(tiles, at_once) * (1.0 * ceil_div(K, kStepK) * form.step + form.rest);
+        return ceil_div(tiles, at_once) * (1.0 * ceil_div(K, kTileK) * form.step + form.rest);
     };
     return fastest(kForms<T>, time);
 }
@@ -266,7 +266,7 @@ int main(int argc, char** argv) {
     Facts facts = {loaded_elements, shared_loaded_bytes, kWgmma};
     facts.stored_elements = stored_with_copies;
     for (const auto& form : kForms<half>)
-        facts.forms.push_back({form.name(), form.m, form.n, kStepK});
+        facts.forms.push_back({form.name(), form.m, form.n, kTileK});
     facts.chosen = [](int M, int N, int K) { return best_form<half>(M, N, K).name(); };
     return run_stage(launch_matmul<half>, facts, argc, argv);
 }

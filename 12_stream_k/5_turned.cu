@@ -18,7 +18,7 @@
 #include "common/tensor_map.h"
 #include "common/tma_epilogue.cuh"
 
-constexpr int kStepK = 64;  // depth of the tiles: a row of As is 128 bytes
+constexpr int kTileK = 64;  // depth of the tiles: a row of As is 128 bytes
 constexpr int kGroup = 8;  // rows of tiles that are computed together
 constexpr int kManyWaves = 32;  // after so many the blocks are no longer in step
 
@@ -33,12 +33,12 @@ struct Shared {  // TMA wants tiles of 128-byte rows, on multiples of 1024 bytes
     // In KiB: of the 227 that a block may have, 16 for a pair.
     static constexpr int kRest = 226 - kWarpgroups * kPairs * 16;
     static constexpr int kBuffers = std::min(12, kRest * 1024 / (kTileM * 128 + kParts * 8192));
-    T As[kBuffers][kTileM][kStepK];
-    T Bs[kBuffers][kParts][kStepK][64];
+    T As[kBuffers][kTileM][kTileK];
+    T Bs[kBuffers][kParts][kTileK][64];
     float Cs[kWarpgroups][std::max(kPairs, 1)][2][kTurned ? 1 : 64][32];
     uint64_t full[kBuffers], empty[kBuffers];
 };
-static_assert(kStepK == 64, "64 elements are 128 bytes");
+static_assert(kTileK == 64, "64 elements are 128 bytes");
 
 // n / by for n >= 0. It multiplies (Lemire et al., 2019).
 struct Divisor {
@@ -59,7 +59,7 @@ struct Tile {
 // What the host has divided.
 struct Work {
     Work(int M, int N, int K, Tile tile)
-        : M(M), N(N), steps(ceil_div(K, kStepK)), tiles(tile.count(M, N)) {
+        : M(M), N(N), steps(ceil_div(K, kTileK)), tiles(tile.count(M, N)) {
         const int below = ceil_div(M, tile.m);
         last_group = ceil_div(below, kGroup) - 1;
         rows = Divisor(kGroup);
@@ -104,7 +104,7 @@ __global__ void __launch_bounds__(Shared<T, kTileM, kTileN, kTurned>::kAllThread
     const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
 
     const auto load = [&](Place at, int step, int buffer) {
-        const int k = step * kStepK;
+        const int k = step * kTileK;
         uint64_t* const full = &shared.full[buffer];
         ptx::mbarrier_arrive_expect_tx(full, sizeof(shared.As[0]) + sizeof(shared.Bs[0]));
         ptx::cp_async_bulk_tensor(shared.As[buffer], &A, k, at.row, full);
@@ -186,7 +186,7 @@ __global__ void __launch_bounds__(Shared<T, kTileM, kTileN, kTurned>::kAllThread
         for (int step = 0; step < work.steps; ++step) {
             ptx::mbarrier_wait_parity(&shared.full[buffer], parity);
             ptx::wgmma_fence();
-            for (int s = 0; s < kStepK; s += 16) {  // further along the rows of A, down those of B
+            for (int s = 0; s < kTileK; s += 16) {  // further along the rows of A, down those of B
                 const uint64_t a_s = a + s * 2 / 16, b_s = b + s * 128 / 16;
                 if (kTurned) ptx::wgmma_m64k16<T, 1, 0>(acc, b_s, a_s, step + s > 0);
                 else ptx::wgmma_m64k16<T, 0, 1>(acc, a_s, b_s, step + s > 0);
@@ -239,8 +239,8 @@ template <class T, int m, int n, bool turned>
 void launch(const Work& work, int K, const T* A, const T* B, float* C) {
     const int M = work.M, N = work.N;
     const AlignedRows A_rows(A, M, K), B_rows(B, K, N);
-    const auto A_map = tensor_map(A_rows.data, M, K, m, kStepK, 128, A_rows.stride);
-    const auto B_map = tensor_map(B_rows.data, K, N, kStepK, 64, 128, B_rows.stride);
+    const auto A_map = tensor_map(A_rows.data, M, K, m, kTileK, 128, A_rows.stride);
+    const auto B_map = tensor_map(B_rows.data, K, N, kTileK, 64, 128, B_rows.stride);
     const int at_once = multiprocessors(), waves = ceil_div(work.tiles, at_once);
     const int blocks = waves < kManyWaves ? ceil_div(work.tiles, waves) : at_once;
     const auto C_map = turned ? CUtensorMap() : tensor_map(C, M, N, 64, 32, 128);
@@ -276,7 +276,7 @@ constexpr Form<T> kForms[] = {  // rows, columns of a tile
 
 template <class T>
 const Form<T>& best_form(int M, int N, int K) {
-    const auto time = [=, steps = ceil_div(K, kStepK)](const Form<T>& form) {
+    const auto time = [=, steps = ceil_div(K, kTileK)](const Form<T>& form) {
         // TMA stores rows that start on multiples of 16 bytes.
         if (!form.tile.turned && N % 4) return std::numeric_limits<double>::infinity();
         const int waves = ceil_div(form.tile.count(M, N), multiprocessors());
@@ -302,7 +302,7 @@ int main(int argc, char** argv) {
     Facts facts = {loaded_elements, nullptr, kWgmma};
     facts.stored_elements = stored_with_copies;
     for (const auto& form : kForms<half>)
-        facts.forms.push_back({form.name(), form.tile.m, form.tile.n, kStepK});
+        facts.forms.push_back({form.name(), form.tile.m, form.tile.n, kTileK});
     facts.chosen = [](int M, int N, int K) { return best_form<half>(M, N, K).name(); };
     return run_stage(launch_matmul<half>, facts, argc, argv);
 }

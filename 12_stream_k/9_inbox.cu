@@ -25,7 +25,7 @@
 #include "common/tensor_map.h"
 #include "common/tma_epilogue.cuh"
 
-constexpr int kStepK = 64;  // depth of the tiles: a row of As is 128 bytes
+constexpr int kTileK = 64;  // depth of the tiles: a row of As is 128 bytes
 constexpr int kGroup = 8;  // rows of tiles that are computed together
 constexpr int kManyWaves = 32;  // after so many the blocks are no longer in step
 
@@ -41,13 +41,13 @@ struct Shared {  // TMA wants tiles of 128-byte rows, on multiples of 1024 bytes
     // In KiB: of the 227 that a block may have, 16 for a pair, 2 for a piece.
     static constexpr int kRest = 226 - kWarpgroups * (kPairs * 16 + kMine * kDeep * 2);
     static constexpr int kBuffers = std::min(12, kRest * 1024 / (kTileM * 128 + kParts * 8192));
-    T As[kBuffers][kTileM][kStepK];
-    T Bs[kBuffers][kParts][kStepK][64];
+    T As[kBuffers][kTileM][kTileK];
+    T Bs[kBuffers][kParts][kTileK][64];
     float Cs[kWarpgroups][std::max(kPairs, 1)][2][kTurned ? 1 : 64][32];
     float4 inbox[std::max(kMine, 1)][kDeep][kMine ? kWarpgroups * 128 : 1];
     uint64_t full[kBuffers], empty[kBuffers], inbox_full, inbox_empty;
 };
-static_assert(kStepK == 64, "64 elements are 128 bytes");
+static_assert(kTileK == 64, "64 elements are 128 bytes");
 
 // n / by for n >= 0. It multiplies (Lemire et al., 2019).
 struct Divisor {
@@ -73,7 +73,7 @@ struct Tile {
 // What the host has divided.
 struct Work {
     Work(int M, int N, int K, Tile tile)
-        : M(M), N(N), steps(ceil_div(K, kStepK)), tiles(tile.count(M, N)) {
+        : M(M), N(N), steps(ceil_div(K, kTileK)), tiles(tile.count(M, N)) {
         const int at_once = clusters_at_once(tile.blocks()), waves = ceil_div(tiles, at_once);
         clusters = waves < kManyWaves ? ceil_div(tiles, waves) : at_once;
         const int below = ceil_div(M, tile.m * tile.down), group = kGroup / tile.down;
@@ -128,11 +128,11 @@ __device__ __forceinline__ void multiply(const Work& work, float* C, const CUten
     const int first = work.steps * deep / kDeep, steps = work.steps * (deep + 1) / kDeep - first;
 
     const auto load = [&](Place at, int step, int buffer) {
-        const int k = (first + step) * kStepK;
+        const int k = (first + step) * kTileK;
         uint64_t* const full = &shared.full[buffer];
         ptx::mbarrier_arrive_expect_tx(full, sizeof(shared.As[0]) + sizeof(shared.Bs[0]));
         // Peers side by side have a part of A from each, peers one below the other of B.
-        constexpr int kRows = kTileM / kAcross, kDepth = kStepK / kDown;
+        constexpr int kRows = kTileM / kAcross, kDepth = kTileK / kDown;
         const unsigned peers = ((1 << kPeers) - 1) << first_peer;
         if (kAcross == 1) ptx::cp_async_bulk_tensor(shared.As[buffer], &A, k, at.row, full);
         else
@@ -268,7 +268,7 @@ __device__ __forceinline__ void multiply(const Work& work, float* C, const CUten
         for (int step = 0; step < steps; ++step) {
             ptx::mbarrier_wait_parity(&shared.full[buffer], parity);
             ptx::wgmma_fence();
-            for (int s = 0; s < kStepK; s += 16) {  // further along the rows of A, down those of B
+            for (int s = 0; s < kTileK; s += 16) {  // further along the rows of A, down those of B
                 const uint64_t a_s = a + s * 2 / 16, b_s = b + s * 128 / 16;
                 if (kTurned) ptx::wgmma_m64k16<T, 1, 0>(acc, b_s, a_s, step + s > 0);
                 else ptx::wgmma_m64k16<T, 0, 1>(acc, a_s, b_s, step + s > 0);
@@ -341,8 +341,8 @@ template <class T, int m, int n, bool turned, int down, int across, int deep>
 void launch(const Work& work, int K, const T* A, const T* B, float* C) {
     const int M = work.M, N = work.N;
     const AlignedRows A_rows(A, M, K), B_rows(B, K, N);
-    const auto A_map = tensor_map(A_rows.data, M, K, m / across, kStepK, 128, A_rows.stride);
-    const auto B_map = tensor_map(B_rows.data, K, N, kStepK / down, 64, 128, B_rows.stride);
+    const auto A_map = tensor_map(A_rows.data, M, K, m / across, kTileK, 128, A_rows.stride);
+    const auto B_map = tensor_map(B_rows.data, K, N, kTileK / down, 64, 128, B_rows.stride);
     const auto C_map = turned ? CUtensorMap() : tensor_map(C, M, N, 64, 32, 128);
     using Shared = ::Shared<T, m, n, turned, deep>;
     constexpr int kBlocks = down * across * deep, kBytes = sizeof(Shared);
@@ -384,7 +384,7 @@ constexpr Form<T> kForms[] = {  // rows, columns of a tile; blocks down, across,
 
 template <class T>
 const Form<T>& best_form(int M, int N, int K) {
-    const auto time = [=, steps = ceil_div(K, kStepK)](const Form<T>& form) {
+    const auto time = [=, steps = ceil_div(K, kTileK)](const Form<T>& form) {
         // TMA stores rows that start on multiples of 16 bytes.
         if (!form.tile.turned && N % 4) return std::numeric_limits<double>::infinity();
         if (steps < form.tile.deep) return std::numeric_limits<double>::infinity();
@@ -418,7 +418,7 @@ int main(int argc, char** argv) {
     facts.stored_elements = stored_with_copies;
     for (const auto& form : kForms<half>)
         facts.forms.push_back({form.name(), form.tile.m * form.tile.down,
-                               form.tile.n * form.tile.across, kStepK * form.tile.deep});
+                               form.tile.n * form.tile.across, kTileK * form.tile.deep});
     facts.chosen = [](int M, int N, int K) { return best_form<half>(M, N, K).name(); };
     return run_stage(launch_matmul<half>, facts, argc, argv);
 }

@@ -9,7 +9,7 @@
 #include "common/stage.h"
 
 constexpr int kThreadN = 8;  // columns of C per thread
-constexpr int kStepK = 8;  // depth of the tiles
+constexpr int kTileK = 8;  // depth of the tiles
 constexpr int kPad = 8;  // a warp's copies of 8 rows by 4 k go to 32 different banks
 
 // A tile of kThreadM rows of C per thread, by warps that lie kWarpsM down and kWarpsN across.
@@ -28,14 +28,14 @@ __global__ void __launch_bounds__(Tile<kThreadM, kWarpsM, kWarpsN>::kThreads,
     constexpr int kTileM = Tile::kM, kTileN = Tile::kN, kThreads = Tile::kThreads;
     constexpr int kPitchA = kTileM + kPad;  // from one k of A's tile to the next
     struct Tiles {
-        float As[kStepK][kPitchA], Bs[kStepK][kTileN];
+        float As[kTileK][kPitchA], Bs[kTileK][kTileN];
     };
     __shared__ alignas(32) Tiles tiles[2];
     const int tiles_n = ceil_div(N, kTileN);  // 1-D: the grid's y and z may only reach 65535
     const int tile = first + blockIdx.x / parts, part = blockIdx.x % parts;
     const int tile_row = tile / tiles_n * kTileM;
     const int tile_col = tile % tiles_n * kTileN;
-    const int depth = ceil_div(ceil_div(K, kStepK), parts) * kStepK;  // of a part, in whole steps
+    const int depth = ceil_div(ceil_div(K, kTileK), parts) * kTileK;  // of a part, in whole steps
     const int k_begin = part * depth, k_end = min(k_begin + depth, K);
     // A warp owns 64 columns, a lane pieces of 4 x 4 elements, 16 rows and 32 columns apart.
     // Lanes that differ only in bit 0 read the same of As, in bit 1 of Bs: 2 wavefronts, not 4.
@@ -48,7 +48,7 @@ __global__ void __launch_bounds__(Tile<kThreadM, kWarpsM, kWarpsN>::kThreads,
     constexpr int kCopied = kWide ? 4 : 1, kAcross = kTileN / kCopied < 32 ? kTileN / kCopied : 32;
     constexpr int kRowsA = kThreads / 4,
                   kRowsB = kThreads / kAcross;  // that the block copies at once
-    static_assert(kTileM % kRowsA == 0 && kStepK % kRowsB == 0,
+    static_assert(kTileM % kRowsA == 0 && kTileK % kRowsB == 0,
                   "no thread copies more than others");
     const int a_row = threadIdx.x / 4, a_k = threadIdx.x % 4;
     const int b_k = threadIdx.x / kAcross, b_col = threadIdx.x % kAcross * kCopied;
@@ -66,7 +66,7 @@ __global__ void __launch_bounds__(Tile<kThreadM, kWarpsM, kWarpsN>::kThreads,
 
     auto copy_tiles = [&](int k) {
         const int a_left = k_end - k - a_k;
-        for (int s = 0; s < kStepK; s += kRowsB) {
+        for (int s = 0; s < kTileK; s += kRowsB) {
             const int b_left = k + s + b_k < k_end ? b_valid : 0;
             for (int j = 0; j < kTileN; j += kAcross * kCopied)
                 ptx::cp_async<4 * kCopied>(b_to + s * kTileN + j, b_from + j,
@@ -74,10 +74,10 @@ __global__ void __launch_bounds__(Tile<kThreadM, kWarpsM, kWarpsN>::kThreads,
             b_from += size_t(kRowsB) * N;
         }
         for (int i = 0; i < kTileM / kRowsA; ++i) {
-            for (int e = 0; e < kStepK; e += 4)
+            for (int e = 0; e < kTileK; e += 4)
                 ptx::cp_async<4>(a_to + e * kPitchA + i * kRowsA, a_from[i] + e,
                                  e < a_left ? 4 : 0);
-            a_from[i] += kStepK;
+            a_from[i] += kTileK;
         }
     };
 
@@ -98,11 +98,11 @@ __global__ void __launch_bounds__(Tile<kThreadM, kWarpsM, kWarpsN>::kThreads,
 
     alignas(16) float acc[kThreadM][kThreadN] = {};
 #pragma unroll 1  // two steps a turn are too much code: warps wait for instructions
-    for (int k = k_begin; k < k_end; k += kStepK) {
+    for (int k = k_begin; k < k_end; k += kTileK) {
 #pragma unroll
-        for (int s = 0; s < kStepK; ++s) {
-            if (s == 0) copy_tiles(k + kStepK);
-            if (s == kStepK - 1) {
+        for (int s = 0; s < kTileK; ++s) {
+            if (s == 0) copy_tiles(k + kTileK);
+            if (s == kTileK - 1) {
                 ptx::cp_async_wait_all();
                 __syncthreads();  // the next tiles are complete, and everyone has read these
                 a_at += other;
@@ -111,7 +111,7 @@ __global__ void __launch_bounds__(Tile<kThreadM, kWarpsM, kWarpsN>::kThreads,
                 a_to += other;
                 b_to += other;
             }
-            load_fragments((s + 1) % kStepK);
+            load_fragments((s + 1) % kTileK);
             // To and fro along the rows: each multiply-add shares an operand with the one before,
             // so that the register file delivers two operands instead of three.
             for (int i = 0; i < kThreadM; ++i)
@@ -183,7 +183,7 @@ struct Plan {
 
 // The fastest with tiles of that form.
 Plan plan_of(const Form& form, int M, int N, int K) {
-    const int tiles = ceil_div(M, form.m) * ceil_div(N, form.n), steps = ceil_div(K, kStepK);
+    const int tiles = ceil_div(M, form.m) * ceil_div(N, form.n), steps = ceil_div(K, kTileK);
     const int64_t all = multiprocessors();
     const int rest = tiles % (all * form.blocks), whole = tiles - rest;
     Plan best = {&form, tiles, 0, 1, time_of(form, tiles, steps)};
@@ -226,7 +226,7 @@ double loaded_elements(double M, double N, double K) {
 // From shared memory each thread reads its operands at every k, and once before the loop.
 double shared_loaded_bytes(double M, double N, double K) {
     const auto [form, whole, rest, parts, us] = plan(M, N, K);
-    const double depth = (whole + rest) * std::ceil(K / kStepK) * kStepK + whole + rest * parts;
+    const double depth = (whole + rest) * std::ceil(K / kTileK) * kTileK + whole + rest * parts;
     const int kThreadM = form->m * form->n / kThreadN / 32 / form->warps;
     return 32 * form->warps * depth * (kThreadM + kThreadN) * sizeof(float);
 }
@@ -249,7 +249,7 @@ int main(int argc, char** argv) {
     Facts facts = {loaded_elements, shared_loaded_bytes};
     facts.stored_elements = stored_elements;
     for (const Form& form : kForms)  // with steps enough for parts
-        facts.forms.push_back({form.name(), form.m, form.n, 8 * kStepK});
+        facts.forms.push_back({form.name(), form.m, form.n, 8 * kTileK});
     facts.chosen = chosen;
     return run_stage(launch_matmul, facts, argc, argv);
 }

@@ -9,10 +9,10 @@ namespace {
 
 class Hopper : public Base {};
 
-constexpr int kTileM = 128, kTileN = 64, kStepK = 64, kStages = 2;  // of a block
+constexpr int kTileM = 128, kTileN = 64, kTileK = 64, kStages = 2;  // of a block
 struct Shared {
-    half A[kStages][2][64][kStepK];  // one for each consumer
-    half B[kStages][kStepK][kTileN];
+    half A[kStages][2][64][kTileK];  // one for each consumer
+    half B[kStages][kTileK][kTileN];
     float C[2][2][64][32];  // of each consumer two halves
     uint64_t full[kStages], empty[kStages];
 };
@@ -45,12 +45,12 @@ __global__ void CLUSTER_DIMS(2, 1, 1) __launch_bounds__(384)
     }
     ptx::barrier_cluster_arrive();
     ptx::barrier_cluster_wait();
-    const int steps = K / kStepK * tiles;
+    const int steps = K / kTileK * tiles;
     if (group == 0) {
         ptx::warpgroup_reg_dealloc<24>();
         if (threadIdx.x != 0) return;
         for (int i = 0; i < steps; ++i) {
-            const int stage = i % kStages, k = i % (K / kStepK) * kStepK;
+            const int stage = i % kStages, k = i % (K / kTileK) * kTileK;
             if (i >= kStages && mistake != kNoWaitForEmpty)
                 ptx::mbarrier_wait_parity(&s.empty[stage], (i / kStages - 1) % 2);
             const int bytes = sizeof(s.A[0]) + sizeof(s.B[0]) / (mistake == kHalfExpected ? 2 : 1);
@@ -60,7 +60,7 @@ __global__ void CLUSTER_DIMS(2, 1, 1) __launch_bounds__(384)
                 const int row = rank * kTileM + j * 64;
                 ptx::cp_async_bulk_tensor(s.A[stage][j], &A, k, row, full);  // @load_a
             }
-            const int row = rank * kStepK / 2;  // half of B, for both blocks
+            const int row = rank * kTileK / 2;  // half of B, for both blocks
             half(*const B_half)[kTileN] = &s.B[stage][row];
             ptx::cp_async_bulk_tensor(B_half, &B, 0, k + row, full, 3);  // @load_b
         }
@@ -73,13 +73,13 @@ __global__ void CLUSTER_DIMS(2, 1, 1) __launch_bounds__(384)
     const int consumer = group - 1, thread = threadIdx.x % 128;
     for (int tile = 0, i = 0; tile < tiles; ++tile) {
         float d[kTileN / 16][8];
-        for (int k = 0; k < K; k += kStepK, ++i) {
+        for (int k = 0; k < K; k += kTileK, ++i) {
             const int stage = i % kStages;
             ptx::mbarrier_wait_parity(&s.full[stage], i / kStages % 2);
             const uint64_t a = ptx::wgmma_descriptor(s.A[stage][consumer], 128, 64);
             const uint64_t b = ptx::wgmma_descriptor(s.B[stage], 128, 64, 512);
             ptx::wgmma_fence();
-            for (int j = 0; j < kStepK / 16; ++j)
+            for (int j = 0; j < kTileK / 16; ++j)
                 ptx::wgmma_m64k16<half, 0, 1>(d, a + 2 * j, b + 128 * j, k > 0 || j > 0);  // @wgmma
             ptx::wgmma_commit_group();
             if (mistake != kReleaseTooEarly) ptx::wgmma_wait_group<0>();
@@ -119,8 +119,8 @@ bool run(Mistake mistake) {
     Device<half> A(a), B(b);
     Device<float> C(M * N);
     cudaFuncSetAttribute(matmul, cudaFuncAttributeMaxDynamicSharedMemorySize, sizeof(Shared));
-    matmul<<<2, 384, sizeof(Shared)>>>(K, 2, mistake, tensor_map(A.data, M, K, 64, kStepK, 128),
-                                       tensor_map(B.data, K, N, kStepK / 2, kTileN, 128),
+    matmul<<<2, 384, sizeof(Shared)>>>(K, 2, mistake, tensor_map(A.data, M, K, 64, kTileK, 128),
+                                       tensor_map(B.data, K, N, kTileK / 2, kTileN, 128),
                                        tensor_map(C.data, M, N, 64, 32, 128));
     if (cudaPeekAtLastError() != cudaSuccess) return false;
     const auto c = C.host();
