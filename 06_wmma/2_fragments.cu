@@ -82,7 +82,7 @@ __global__ void __launch_bounds__(kThreads, 2)
 
     wmma::fragment<wmma::accumulator, 16, 16, 16, float> acc[2][4];
     for (auto& across : acc)
-        for (auto& sums : across) wmma::fill_fragment(sums, 0.0f);
+        for (auto& fragment : across) wmma::fill_fragment(fragment, 0.0f);
 #pragma unroll 2  // two steps a turn: the compiler then knows `buffer`, and with it all addresses
     for (int k = 0, buffer = 0; k < K; k += kTileK, buffer ^= 1) {
         load_fragments(buffer);

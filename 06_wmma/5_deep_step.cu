@@ -19,10 +19,10 @@ constexpr int kTileM = 128;  // rows of C per block
 constexpr int kTileN = 256;  // columns of C per block
 constexpr int kThreads = 16 * 16;
 constexpr int kTileK = 32;  // depth of the tiles
-constexpr int kBuffers = 3;  // one is read while two are being filled
+constexpr int kStages = 3;  // one is read while two are being filled
 constexpr int kPad = 8;  // 16 bytes: the 8 rows that a warp reads together start in different banks
 constexpr int kTileElements = kTileM * (kTileK + kPad) + kTileK * (kTileN + kPad);
-constexpr int kSharedBytes = kBuffers * kTileElements * sizeof(half);  // > 48 KiB: ask for it
+constexpr int kSharedBytes = kStages * kTileElements * sizeof(half);  // > 48 KiB: ask for it
 
 static_assert(kTileM * kTileK == 2 * 8 * kThreads && kTileN * kTileK == 4 * 8 * kThreads,
               "at each step a thread loads 2 x 8 elements of A and 4 x 8 of B");
@@ -41,7 +41,7 @@ __global__ void __launch_bounds__(kThreads, 1)
     matmul(int M, int N, int K, const half* A, const half* B, float* C) {
     extern __shared__ __align__(32) half shared[];
     auto As = reinterpret_cast<half(*)[kTileM][kTileK + kPad]>(shared);
-    auto Bs = reinterpret_cast<half(*)[kTileK][kTileN + kPad]>(As + kBuffers);
+    auto Bs = reinterpret_cast<half(*)[kTileK][kTileN + kPad]>(As + kStages);
     __shared__ alignas(32) float Cs[kThreads / 32][16][16 + kPad];
     const int tiles_n = ceil_div(N, kTileN);  // 1-D: the grid's y and z may only reach 65535
     const int tile_row = blockIdx.x / tiles_n * kTileM;
@@ -57,13 +57,13 @@ __global__ void __launch_bounds__(kThreads, 1)
     const half* b_from = B + size_t(b_k) * N + tile_col + b_col;
     const int b_valid = N - tile_col - b_col;
 
-    auto load_tiles = [&](int k, int buffer) {
+    auto load_tiles = [&](int k, int stage) {
         for (int i = 0; i < kTileM; i += 64)
-            copy8<kWide>(&As[buffer][a_row + i][a_k], a_from + size_t(i) * K,
+            copy8<kWide>(&As[stage][a_row + i][a_k], a_from + size_t(i) * K,
                          tile_row + a_row + i < M ? K - a_k - k : 0);
         a_from += kTileK;
         for (int i = 0; i < kTileK; i += 8)
-            copy8<kWide>(&Bs[buffer][b_k + i][b_col], b_from + size_t(i) * N,
+            copy8<kWide>(&Bs[stage][b_k + i][b_col], b_from + size_t(i) * N,
                          k + b_k + i < K ? b_valid : 0);
         b_from += size_t(kTileK) * N;
         __pipeline_commit();
@@ -71,11 +71,11 @@ __global__ void __launch_bounds__(kThreads, 1)
 
     wmma::fragment<wmma::matrix_a, 16, 16, 16, half, wmma::row_major> a[4];
     wmma::fragment<wmma::matrix_b, 16, 16, 16, half, wmma::row_major> b[4];
-    auto load_fragments = [&](int buffer, int s) {
+    auto load_fragments = [&](int stage, int s) {
         for (int i = 0; i < 4; ++i)
-            wmma::load_matrix_sync(a[i], &As[buffer][row + 16 * i][s], kTileK + kPad);
+            wmma::load_matrix_sync(a[i], &As[stage][row + 16 * i][s], kTileK + kPad);
         for (int j = 0; j < 4; ++j)
-            wmma::load_matrix_sync(b[j], &Bs[buffer][s][col + 16 * j], kTileN + kPad);
+            wmma::load_matrix_sync(b[j], &Bs[stage][s][col + 16 * j], kTileN + kPad);
     };
 
     load_tiles(0, 0);
@@ -83,15 +83,15 @@ __global__ void __launch_bounds__(kThreads, 1)
 
     wmma::fragment<wmma::accumulator, 16, 16, 16, float> acc[4][4];
     for (auto& across : acc)
-        for (auto& sums : across) wmma::fill_fragment(sums, 0.0f);
-    for (int k = 0, buffer = 0, next = 1; k < K;
-         k += kTileK, buffer = next, next = (next + 1) % kBuffers) {
-        __pipeline_wait_prior(kBuffers - 2);
+        for (auto& fragment : across) wmma::fill_fragment(fragment, 0.0f);
+    for (int k = 0, stage = 0, next = 1; k < K;
+         k += kTileK, stage = next, next = (next + 1) % kStages) {
+        __pipeline_wait_prior(kStages - 2);
         __syncthreads();  // these tiles are complete, and everyone has read those before
 #pragma unroll
         for (int s = 0; s < kTileK; s += 16) {
-            load_fragments(buffer, s);
-            if (s == 0) load_tiles(k + 2 * kTileK, (next + 1) % kBuffers);
+            load_fragments(stage, s);
+            if (s == 0) load_tiles(k + 2 * kTileK, (next + 1) % kStages);
             for (int i = 0; i < 4; ++i)
                 for (int j = 0; j < 4; ++j) wmma::mma_sync(acc[i][j], a[i], b[j], acc[i][j]);
         }

@@ -18,11 +18,11 @@ constexpr int kTileM = 128;  // rows of C per block
 constexpr int kTileN = 256;  // columns of C per block
 constexpr int kThreads = 16 * 16;
 constexpr int kTileK = 64;  // depth of the tiles: a row of As is 128 bytes
-constexpr int kBuffers = 4;  // one is read while three are being filled
+constexpr int kStages = 4;  // one is read while three are being filled
 
 struct Shared {
-    half As[kBuffers][kTileM][kTileK];
-    half Bs[kBuffers][kTileN / 64][kTileK][64];  // rows of 128 bytes, as those of As
+    half As[kStages][kTileM][kTileK];
+    half Bs[kStages][kTileN / 64][kTileK][64];  // rows of 128 bytes, as those of As
 };
 constexpr int kSharedBytes = sizeof(Shared);  // 192 KiB; 48 without asking
 static_assert(kTileM * kTileK == 4 * 8 * kThreads && kTileN * kTileK == 8 * 8 * kThreads,
@@ -76,13 +76,13 @@ __global__ void __launch_bounds__(kThreads, 1)
     const half* a_from = A + size_t(tile_row + a_row) * lda + a_k;
     const half* b_from = B + size_t(b_k) * ldb + tile_col + b_col;
 
-    auto load_tiles = [&](int k, int buffer) {
+    auto load_tiles = [&](int k, int stage) {
         for (int i = 0; i < kTileM; i += 32)
-            copy8(&shared.As[buffer][a_row + i][swizzled(a_row, a_k)], a_from + size_t(i) * lda,
+            copy8(&shared.As[stage][a_row + i][swizzled(a_row, a_k)], a_from + size_t(i) * lda,
                   tile_row + a_row + i < M && k + a_k < K);
         a_from += kTileK;
         for (int i = 0; i < kTileK; i += 8)
-            copy8(&shared.Bs[buffer][b_col / 64][b_k + i][swizzled(b_k, b_col % 64)],
+            copy8(&shared.Bs[stage][b_col / 64][b_k + i][swizzled(b_k, b_col % 64)],
                   b_from + size_t(i) * ldb, k + b_k + i < K && tile_col + b_col < N);
         b_from += size_t(kTileK) * ldb;
         __pipeline_commit();
@@ -90,33 +90,33 @@ __global__ void __launch_bounds__(kThreads, 1)
 
     // A register holds two elements. A is taken in tiles of 16 x 16, B in pairs of tiles of 16 x 8.
     half2 a[2][4][4], b[2][4][2][2];
-    auto load_fragments = [&](int buffer, int s) {
+    auto load_fragments = [&](int stage, int s) {
         for (int i = 0; i < 4; ++i)
             ptx::ldmatrix_x4(
                 a[s / 16 % 2][i],
-                &shared.As[buffer][row + 16 * i + lane % 16][swizzled(lane, s + lane / 16 * 8)]);
+                &shared.As[stage][row + 16 * i + lane % 16][swizzled(lane, s + lane / 16 * 8)]);
         for (int j = 0; j < 4; ++j)
-            ptx::ldmatrix_x4_trans(b[s / 16 % 2][j],
-                                   &shared.Bs[buffer][col / 64][s + lane % 16]
-                                             [swizzled(lane, 16 * j + lane / 16 * 8)]);
+            ptx::ldmatrix_x4_trans(
+                b[s / 16 % 2][j],
+                &shared.Bs[stage][col / 64][s + lane % 16][swizzled(lane, 16 * j + lane / 16 * 8)]);
     };
 
-    for (int buffer = 0; buffer < kBuffers; ++buffer) load_tiles(buffer * kTileK, buffer);
-    __pipeline_wait_prior(kBuffers - 1);
+    for (int stage = 0; stage < kStages; ++stage) load_tiles(stage * kTileK, stage);
+    __pipeline_wait_prior(kStages - 1);
     __syncthreads();  // the first tiles are complete
     load_fragments(0, 0);
 
     float acc[4][8][4] = {};  // of tiles of 16 x 8
-    for (int k = 0, buffer = 0, next = 1; k < K;
-         k += kTileK, buffer = next, next = (next + 1) % kBuffers) {
+    for (int k = 0, stage = 0, next = 1; k < K;
+         k += kTileK, stage = next, next = (next + 1) % kStages) {
 #pragma unroll
         for (int s = 0; s < kTileK; s += 16) {
             if (s == kTileK - 16) {
-                __pipeline_wait_prior(kBuffers - 2);
+                __pipeline_wait_prior(kStages - 2);
                 __syncthreads();  // the next tiles are complete, and everyone has read these
             }
-            load_fragments(s < kTileK - 16 ? buffer : next, (s + 16) % kTileK);
-            if (s == kTileK - 16) load_tiles(k + kBuffers * kTileK, buffer);
+            load_fragments(s < kTileK - 16 ? stage : next, (s + 16) % kTileK);
+            if (s == kTileK - 16) load_tiles(k + kStages * kTileK, stage);
             for (int i = 0; i < 4; ++i)
                 for (int j = 0; j < 8; ++j)
                     ptx::mma_m16n8k16(acc[i][j], a[s / 16 % 2][i], b[s / 16 % 2][j / 2][j % 2]);

@@ -18,12 +18,12 @@ constexpr int kTileM = 128;  // rows of C per block
 constexpr int kTileN = 256;  // columns of C per block
 constexpr int kThreads = 16 * 16;
 constexpr int kTileK = 64;  // depth of the tiles: a row of As is 128 bytes
-constexpr int kBuffers = 1;
+constexpr int kStages = 1;
 constexpr int kStageBytes = (kTileM + kTileN) * kTileK * sizeof(half);  // 48 KiB
 
 struct Shared {  // TMA wants tiles of 128-byte rows, on multiples of 1024 bytes
-    half As[kBuffers][kTileM][kTileK];
-    half Bs[kBuffers][kTileN / 64][kTileK][64];
+    half As[kStages][kTileM][kTileK];
+    half Bs[kStages][kTileN / 64][kTileK][64];
     uint64_t full;  // the mbarrier
 };
 constexpr int kSharedBytes = sizeof(Shared);  // > 48 KiB: ask for it
@@ -81,15 +81,15 @@ __global__ void __launch_bounds__(kThreads, 1)
 
     // A register holds two elements. A is taken in tiles of 16 x 16, B in pairs of tiles of 16 x 8.
     half2 a[2][4][4], b[2][4][2][2];
-    auto load_fragments = [&](int buffer, int s) {
+    auto load_fragments = [&](int stage, int s) {
         for (int i = 0; i < 4; ++i)
             ptx::ldmatrix_x4(
                 a[s / 16 % 2][i],
-                &shared.As[buffer][row + 16 * i + lane % 16][swizzled(lane, s + lane / 16 * 8)]);
+                &shared.As[stage][row + 16 * i + lane % 16][swizzled(lane, s + lane / 16 * 8)]);
         for (int j = 0; j < 4; ++j)
-            ptx::ldmatrix_x4_trans(b[s / 16 % 2][j],
-                                   &shared.Bs[buffer][col / 64][s + lane % 16]
-                                             [swizzled(lane, 16 * j + lane / 16 * 8)]);
+            ptx::ldmatrix_x4_trans(
+                b[s / 16 % 2][j],
+                &shared.Bs[stage][col / 64][s + lane % 16][swizzled(lane, 16 * j + lane / 16 * 8)]);
     };
 
     float acc[4][8][4] = {};  // of tiles of 16 x 8

@@ -17,13 +17,13 @@ constexpr int kTileM = 128;  // rows of C per block
 constexpr int kTileN = 256;  // columns of C per block
 constexpr int kThreads = 16 * 16;
 constexpr int kTileK = 64;  // depth of the tiles: a row of As is 128 bytes
-constexpr int kBuffers = 4;  // one is read while three are being filled
+constexpr int kStages = 4;  // one is read while three are being filled
 constexpr int kStageBytes = (kTileM + kTileN) * kTileK * sizeof(half);  // 48 KiB
 
 struct Shared {  // TMA wants tiles of 128-byte rows, on multiples of 1024 bytes
-    half As[kBuffers][kTileM][kTileK];
-    half Bs[kBuffers][kTileN / 64][kTileK][64];
-    uint64_t full[kBuffers], empty[kBuffers];
+    half As[kStages][kTileM][kTileK];
+    half Bs[kStages][kTileN / 64][kTileK][64];
+    uint64_t full[kStages], empty[kStages];
 };
 constexpr int kSharedBytes = sizeof(Shared);  // 192 KiB; 48 without asking
 static_assert(kTileK == 64 && kTileN % 64 == 0, "64 elements are 128 bytes");
@@ -66,48 +66,48 @@ __global__ void __launch_bounds__(kThreads, 1)
     const int col = warp % 4 * 64;
 
     if (threadIdx.x == 0) {
-        for (int buffer = 0; buffer < kBuffers; ++buffer) {
-            ptx::mbarrier_init(&shared.full[buffer], 1);  // the thread that loads, and its bytes
-            ptx::mbarrier_init(&shared.empty[buffer], kThreads / 32);  // one of each warp
+        for (int stage = 0; stage < kStages; ++stage) {
+            ptx::mbarrier_init(&shared.full[stage], 1);  // the thread that loads, and its bytes
+            ptx::mbarrier_init(&shared.empty[stage], kThreads / 32);  // one of each warp
         }
         ptx::fence_mbarrier_init();
     }
     __syncthreads();  // the barriers are there
 
-    auto load_tiles = [&](int k, int buffer) {  // by one thread
-        ptx::mbarrier_arrive_expect_tx(&shared.full[buffer], kStageBytes);
-        ptx::cp_async_bulk_tensor(shared.As[buffer], &A, k, tile_row, &shared.full[buffer]);
+    auto load_tiles = [&](int k, int stage) {  // by one thread
+        ptx::mbarrier_arrive_expect_tx(&shared.full[stage], kStageBytes);
+        ptx::cp_async_bulk_tensor(shared.As[stage], &A, k, tile_row, &shared.full[stage]);
         for (int j = 0; j < kTileN; j += 64)
-            ptx::cp_async_bulk_tensor(shared.Bs[buffer][j / 64], &B, tile_col + j, k,
-                                      &shared.full[buffer]);
+            ptx::cp_async_bulk_tensor(shared.Bs[stage][j / 64], &B, tile_col + j, k,
+                                      &shared.full[stage]);
     };
 
     // A register holds two elements. A is taken in tiles of 16 x 16, B in pairs of tiles of 16 x 8.
     half2 a[2][4][4], b[2][4][2][2];
-    auto load_fragments = [&](int buffer, int s) {
+    auto load_fragments = [&](int stage, int s) {
         for (int i = 0; i < 4; ++i)
             ptx::ldmatrix_x4(
                 a[s / 16 % 2][i],
-                &shared.As[buffer][row + 16 * i + lane % 16][swizzled(lane, s + lane / 16 * 8)]);
+                &shared.As[stage][row + 16 * i + lane % 16][swizzled(lane, s + lane / 16 * 8)]);
         for (int j = 0; j < 4; ++j)
-            ptx::ldmatrix_x4_trans(b[s / 16 % 2][j],
-                                   &shared.Bs[buffer][col / 64][s + lane % 16]
-                                             [swizzled(lane, 16 * j + lane / 16 * 8)]);
+            ptx::ldmatrix_x4_trans(
+                b[s / 16 % 2][j],
+                &shared.Bs[stage][col / 64][s + lane % 16][swizzled(lane, 16 * j + lane / 16 * 8)]);
     };
 
     if (threadIdx.x == 0)
-        for (int buffer = 0; buffer < kBuffers && buffer * kTileK < K; ++buffer)
-            load_tiles(buffer * kTileK, buffer);
+        for (int stage = 0; stage < kStages && stage * kTileK < K; ++stage)
+            load_tiles(stage * kTileK, stage);
     ptx::mbarrier_wait_parity(&shared.full[0], 0);
     load_fragments(0, 0);
 
     float acc[4][8][4] = {};  // of tiles of 16 x 8
-    for (int k = 0, buffer = 0, parity = 0; k < K; k += kTileK) {
-        const int next = (buffer + 1) % kBuffers, next_parity = parity ^ (next == 0);
+    for (int k = 0, stage = 0, parity = 0; k < K; k += kTileK) {
+        const int next = (stage + 1) % kStages, next_parity = parity ^ (next == 0);
 #pragma unroll
         for (int s = 0; s < kTileK; s += 16) {
             if (s < kTileK - 16) {
-                load_fragments(buffer, s + 16);
+                load_fragments(stage, s + 16);
             } else if (k + kTileK < K) {
                 ptx::mbarrier_wait_parity(&shared.full[next], next_parity);
                 load_fragments(next, 0);
@@ -118,12 +118,12 @@ __global__ void __launch_bounds__(kThreads, 1)
         }
         ptx::fence_proxy_async();  // what has been read may be overwritten by TMA
         __syncwarp();
-        if (lane == 0) ptx::mbarrier_arrive(&shared.empty[buffer]);
-        if (threadIdx.x == 0 && k + kBuffers * kTileK < K) {
-            ptx::mbarrier_wait_parity(&shared.empty[buffer], parity);
-            load_tiles(k + kBuffers * kTileK, buffer);
+        if (lane == 0) ptx::mbarrier_arrive(&shared.empty[stage]);
+        if (threadIdx.x == 0 && k + kStages * kTileK < K) {
+            ptx::mbarrier_wait_parity(&shared.empty[stage], parity);
+            load_tiles(k + kStages * kTileK, stage);
         }
-        buffer = next;
+        stage = next;
         parity = next_parity;
     }
     store_sums<kWide>(acc, tile_row + row, tile_col + col, M, N, C);

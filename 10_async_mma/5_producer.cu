@@ -13,16 +13,16 @@
 
 constexpr int kTileM = 128;  // rows of C per block
 constexpr int kTileN = 256;  // columns of C per block
-constexpr int kThreads = 16 * 16;  // that multiply
+constexpr int kConsumers = 16 * 16;  // threads that multiply
 constexpr int kProducers = 128;  // a warpgroup, though one thread does it all
 constexpr int kTileK = 64;  // depth of the tiles: a row of As is 128 bytes
-constexpr int kBuffers = 4;  // one is read while three are being filled
+constexpr int kStages = 4;  // one is read while three are being filled
 constexpr int kStageBytes = (kTileM + kTileN) * kTileK * sizeof(half);  // 48 KiB
 
 struct Shared {  // TMA wants tiles of 128-byte rows, on multiples of 1024 bytes
-    half As[kBuffers][kTileM][kTileK];
-    half Bs[kBuffers][kTileN / 64][kTileK][64];
-    uint64_t full[kBuffers], empty[kBuffers];
+    half As[kStages][kTileM][kTileK];
+    half Bs[kStages][kTileN / 64][kTileK][64];
+    uint64_t full[kStages], empty[kStages];
 };
 constexpr int kSharedBytes = sizeof(Shared);  // 192 KiB; 48 without asking
 static_assert(kTileK == 64 && kTileN % 64 == 0, "64 elements are 128 bytes");
@@ -52,7 +52,7 @@ __device__ void store_sums(const float (&acc)[4][8][4], int row, int col, int M,
 }
 
 template <bool kWide>
-__global__ void __launch_bounds__(kThreads + kProducers, 1)
+__global__ void __launch_bounds__(kConsumers + kProducers, 1)
     matmul(int M, int N, int K, const __grid_constant__ CUtensorMap A,
            const __grid_constant__ CUtensorMap B, float* C) {
     extern __shared__ __align__(1024) char memory[];
@@ -65,27 +65,27 @@ __global__ void __launch_bounds__(kThreads + kProducers, 1)
     const int col = warp % 4 * 64;
 
     if (threadIdx.x == 0) {
-        for (int buffer = 0; buffer < kBuffers; ++buffer) {
-            ptx::mbarrier_init(&shared.full[buffer], 1);  // the thread that loads, and its bytes
-            ptx::mbarrier_init(&shared.empty[buffer], kThreads / 32);  // one of each warp
+        for (int stage = 0; stage < kStages; ++stage) {
+            ptx::mbarrier_init(&shared.full[stage], 1);  // the thread that loads, and its bytes
+            ptx::mbarrier_init(&shared.empty[stage], kConsumers / 32);  // one of each warp
         }
         ptx::fence_mbarrier_init();
     }
     __syncthreads();  // the barriers are there
 
-    if (warp >= kThreads / 32) {
+    if (warp >= kConsumers / 32) {
         ptx::warpgroup_reg_dealloc<24>();
-        if (threadIdx.x > kThreads) return;
-        int buffer = 0, parity = 1;  // a wait of the first round is over at once
+        if (threadIdx.x > kConsumers) return;
+        int stage = 0, parity = 1;  // a wait of the first round is over at once
         for (int k = 0; k < K; k += kTileK) {
-            ptx::mbarrier_wait_parity(&shared.empty[buffer], parity);
-            ptx::mbarrier_arrive_expect_tx(&shared.full[buffer], kStageBytes);
-            ptx::cp_async_bulk_tensor(shared.As[buffer], &A, k, tile_row, &shared.full[buffer]);
+            ptx::mbarrier_wait_parity(&shared.empty[stage], parity);
+            ptx::mbarrier_arrive_expect_tx(&shared.full[stage], kStageBytes);
+            ptx::cp_async_bulk_tensor(shared.As[stage], &A, k, tile_row, &shared.full[stage]);
             for (int j = 0; j < kTileN; j += 64)
-                ptx::cp_async_bulk_tensor(shared.Bs[buffer][j / 64], &B, tile_col + j, k,
-                                          &shared.full[buffer]);
-            buffer = (buffer + 1) % kBuffers;
-            parity ^= buffer == 0;
+                ptx::cp_async_bulk_tensor(shared.Bs[stage][j / 64], &B, tile_col + j, k,
+                                          &shared.full[stage]);
+            stage = (stage + 1) % kStages;
+            parity ^= stage == 0;
         }
         return;
     }
@@ -93,27 +93,27 @@ __global__ void __launch_bounds__(kThreads + kProducers, 1)
 
     // A register holds two elements. A is taken in tiles of 16 x 16, B in pairs of tiles of 16 x 8.
     half2 a[2][4][4], b[2][4][2][2];
-    auto load_fragments = [&](int buffer, int s) {
+    auto load_fragments = [&](int stage, int s) {
         for (int i = 0; i < 4; ++i)
             ptx::ldmatrix_x4(
                 a[s / 16 % 2][i],
-                &shared.As[buffer][row + 16 * i + lane % 16][swizzled(lane, s + lane / 16 * 8)]);
+                &shared.As[stage][row + 16 * i + lane % 16][swizzled(lane, s + lane / 16 * 8)]);
         for (int j = 0; j < 4; ++j)
-            ptx::ldmatrix_x4_trans(b[s / 16 % 2][j],
-                                   &shared.Bs[buffer][col / 64][s + lane % 16]
-                                             [swizzled(lane, 16 * j + lane / 16 * 8)]);
+            ptx::ldmatrix_x4_trans(
+                b[s / 16 % 2][j],
+                &shared.Bs[stage][col / 64][s + lane % 16][swizzled(lane, 16 * j + lane / 16 * 8)]);
     };
 
     ptx::mbarrier_wait_parity(&shared.full[0], 0);
     load_fragments(0, 0);
 
     float acc[4][8][4] = {};  // of tiles of 16 x 8
-    for (int k = 0, buffer = 0, parity = 0; k < K; k += kTileK) {
-        const int next = (buffer + 1) % kBuffers, next_parity = parity ^ (next == 0);
+    for (int k = 0, stage = 0, parity = 0; k < K; k += kTileK) {
+        const int next = (stage + 1) % kStages, next_parity = parity ^ (next == 0);
 #pragma unroll
         for (int s = 0; s < kTileK; s += 16) {
             if (s < kTileK - 16) {
-                load_fragments(buffer, s + 16);
+                load_fragments(stage, s + 16);
             } else if (k + kTileK < K) {
                 ptx::mbarrier_wait_parity(&shared.full[next], next_parity);
                 load_fragments(next, 0);
@@ -124,8 +124,8 @@ __global__ void __launch_bounds__(kThreads + kProducers, 1)
         }
         ptx::fence_proxy_async();  // what has been read may be overwritten by TMA
         __syncwarp();
-        if (lane == 0) ptx::mbarrier_arrive(&shared.empty[buffer]);
-        buffer = next;
+        if (lane == 0) ptx::mbarrier_arrive(&shared.empty[stage]);
+        stage = next;
         parity = next_parity;
     }
     store_sums<kWide>(acc, tile_row + row, tile_col + col, M, N, C);
@@ -138,7 +138,7 @@ void launch_matmul(int M, int N, int K, const half* A, const half* B, float* C) 
     const int blocks = ceil_div(M, kTileM) * ceil_div(N, kTileN);
     const auto kernel = N % 2 == 0 ? matmul<true> : matmul<false>;  // stores of 8 bytes
     allow_shared_memory(kernel, kSharedBytes);
-    kernel<<<blocks, kThreads + kProducers, kSharedBytes>>>(M, N, K, A_map, B_map, C);
+    kernel<<<blocks, kConsumers + kProducers, kSharedBytes>>>(M, N, K, A_map, B_map, C);
 }
 
 // A is loaded once for every column of tiles, B once for every row of tiles; and once for a copy.
@@ -149,7 +149,7 @@ double loaded_elements(double M, double N, double K) {
 
 // From shared memory each warp reads its fragments of A and B at every 16 k.
 double shared_loaded_bytes(double M, double N, double K) {
-    const double threads = std::ceil(M / kTileM) * std::ceil(N / kTileN) * kThreads;
+    const double threads = std::ceil(M / kTileM) * std::ceil(N / kTileN) * kConsumers;
     const double depth = std::ceil(K / kTileK) * kTileK;
     return threads / 32 * depth * (4 + 4) * 16 * sizeof(half);
 }

@@ -17,27 +17,28 @@
 
 constexpr int kTileM = 128;  // rows of C per block, 64 for each warpgroup
 constexpr int kTileN = 256;  // columns of C per block
-constexpr int kThreads = 2 * 128;  // that multiply: two warpgroups
+constexpr int kConsumers = 2 * 128;  // threads that multiply: two warpgroups
 constexpr int kProducers = 128;  // a warpgroup, though one thread does it all
 constexpr int kTileK = 64;  // depth of the tiles: a row of As is 128 bytes
 constexpr int kGroup = 16;  // rows of tiles that are computed together
-constexpr int kBuffers = 3;  // one is read while two are being filled
+constexpr int kStages = 3;  // one is read while two are being filled
 constexpr int kBoxes = 4;  // of C, for each warpgroup: two pairs
-constexpr int kEarly = 2, kLate = 2;  // parts of 64 columns, stored at the tile's end and after it
+// Parts of 64 columns, stored at the tile's end and after it.
+constexpr int kImmediate = 2, kDeferred = 2;
 
 template <class T>  // half or __nv_bfloat16
 struct Shared {  // TMA wants tiles of 128-byte rows, on multiples of 1024 bytes
-    T As[kBuffers][kTileM][kTileK];
-    T Bs[kBuffers][kTileN / 64][kTileK][64];
+    T As[kStages][kTileM][kTileK];
+    T Bs[kStages][kTileN / 64][kTileK][64];
     float Cs[2][kBoxes / 2][2][64][32];
-    uint64_t full[kBuffers], empty[kBuffers];
+    uint64_t full[kStages], empty[kStages];
 };
 constexpr int kSharedBytes = sizeof(Shared<half>);  // 208 KiB; 48 without asking
 static_assert(kTileK == 64 && kTileN % 64 == 0, "64 elements are 128 bytes");
 
 // Tile number `tile` of C: its first row and column.
-struct Place {
-    __device__ Place(int M, int N, int tile) {
+struct TileScheduler {
+    __device__ TileScheduler(int M, int N, int tile) {
         const int tiles_n = ceil_div(N, kTileN), group = tile / (kGroup * tiles_n);
         const int rows = min(kGroup, ceil_div(M, kTileM) - group * kGroup);  // of this group
         tile %= kGroup * tiles_n;
@@ -48,7 +49,7 @@ struct Place {
 };
 
 template <class T, bool kTma>
-__global__ void __launch_bounds__(kThreads + kProducers, 1)
+__global__ void __launch_bounds__(kConsumers + kProducers, 1)
     matmul(int M, int N, int K, const __grid_constant__ CUtensorMap A,
            const __grid_constant__ CUtensorMap B, const __grid_constant__ CUtensorMap C_map,
            float* C) {
@@ -58,31 +59,31 @@ __global__ void __launch_bounds__(kThreads + kProducers, 1)
     const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
 
     if (threadIdx.x == 0) {
-        for (int buffer = 0; buffer < kBuffers; ++buffer) {
-            ptx::mbarrier_init(&shared.full[buffer], 1);  // the thread that loads, and its bytes
-            ptx::mbarrier_init(&shared.empty[buffer], kThreads / 32);  // one of each warp
+        for (int stage = 0; stage < kStages; ++stage) {
+            ptx::mbarrier_init(&shared.full[stage], 1);  // the thread that loads, and its bytes
+            ptx::mbarrier_init(&shared.empty[stage], kConsumers / 32);  // one of each warp
         }
         ptx::fence_mbarrier_init();
     }
     __syncthreads();  // the barriers are there
 
-    if (warp >= kThreads / 32) {
+    if (warp >= kConsumers / 32) {
         ptx::warpgroup_reg_dealloc<24>();
-        if (threadIdx.x > kThreads) return;
-        int buffer = 0, parity = 1;
+        if (threadIdx.x > kConsumers) return;
+        int stage = 0, parity = 1;
         for (int tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
-            const Place at(M, N, tile);
+            const TileScheduler at(M, N, tile);
             for (int k = 0; k < K; k += kTileK) {
                 // At once in the first round.
-                ptx::mbarrier_wait_parity(&shared.empty[buffer], parity);
-                ptx::mbarrier_arrive_expect_tx(&shared.full[buffer],
+                ptx::mbarrier_wait_parity(&shared.empty[stage], parity);
+                ptx::mbarrier_arrive_expect_tx(&shared.full[stage],
                                                sizeof(shared.As[0]) + sizeof(shared.Bs[0]));
-                ptx::cp_async_bulk_tensor(shared.As[buffer], &A, k, at.row, &shared.full[buffer]);
+                ptx::cp_async_bulk_tensor(shared.As[stage], &A, k, at.row, &shared.full[stage]);
                 for (int j = 0; j < kTileN; j += 64)
-                    ptx::cp_async_bulk_tensor(shared.Bs[buffer][j / 64], &B, at.col + j, k,
-                                              &shared.full[buffer]);
-                buffer = (buffer + 1) % kBuffers;
-                parity ^= buffer == 0;
+                    ptx::cp_async_bulk_tensor(shared.Bs[stage][j / 64], &B, at.col + j, k,
+                                              &shared.full[stage]);
+                stage = (stage + 1) % kStages;
+                parity ^= stage == 0;
             }
         }
         return;
@@ -92,7 +93,7 @@ __global__ void __launch_bounds__(kThreads + kProducers, 1)
     const int row = warp / 4 * 64;  // a warpgroup owns 64 x 256 elements
     int next_pair = 0;
     // Stores a part, 64 x 64 of them: 8 tiles of 16 x 8 for each warp.
-    const auto store = [&](const float(*sums)[4], Place at, int part) {
+    const auto store = [&](const float(*acc)[4], TileScheduler at, int part) {
         float(&pair)[2][64][32] = shared.Cs[warp / 4][next_pair];
         next_pair ^= 1;
         if (kTma && threadIdx.x % 128 == 0) ptx::cp_async_bulk_wait_group_read<kBoxes / 2 - 1>();
@@ -103,8 +104,8 @@ __global__ void __launch_bounds__(kThreads + kProducers, 1)
                 // In every other row two tiles further on, for the sake of the banks. By ?:, as no
                 // register has an index.
                 const int t = r % 2 ? j ^ 2 : j, h = r / 8 * 2;
-                const float x = r % 2 ? sums[j ^ 2][h] : sums[j][h];
-                const float y = r % 2 ? sums[j ^ 2][h + 1] : sums[j][h + 1];
+                const float x = r % 2 ? acc[j ^ 2][h] : acc[j][h];
+                const float y = r % 2 ? acc[j ^ 2][h + 1] : acc[j][h + 1];
                 const int b_row = warp % 4 * 16 + r, b_col = 8 * t + lane % 4 * 2;
                 // Pieces of 16 bytes, which are 4 floats, change places as those of As.
                 *(float2*)&pair[b_col / 32][b_row][(b_col ^ b_row % 8 * 4) % 32] = {x, y};
@@ -123,39 +124,39 @@ __global__ void __launch_bounds__(kThreads + kProducers, 1)
     };
 
     const int last_k = (K - 1) / kTileK * kTileK;
-    int buffer = 0, parity = 0;
-    float late[8 * kLate][4];  // sums of the tile before, still to be stored
-    Place late_at(M, N, blockIdx.x), at = late_at;
+    int stage = 0, parity = 0;
+    float deferred[8 * kDeferred][4];  // sums of the tile before, still to be stored
+    TileScheduler deferred_at(M, N, blockIdx.x), at = deferred_at;
     for (int tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
         float acc[kTileN / 8][4];  // of tiles of 16 x 8, a row of them for each warp
         for (int k = 0; k < K; k += kTileK) {
-            ptx::mbarrier_wait_parity(&shared.full[buffer], parity);
+            ptx::mbarrier_wait_parity(&shared.full[stage], parity);
             ptx::wgmma_fence();
             for (int s = 0; s < kTileK; s += 16) {
                 // Units of 16 bytes: 64 to the next eight rows, 512 to the next 64 columns of B.
-                const uint64_t a = ptx::wgmma_descriptor(&shared.As[buffer][row][s], 128, 64);
-                const uint64_t b = ptx::wgmma_descriptor(&shared.Bs[buffer][0][s], 128, 64, 512);
+                const uint64_t a = ptx::wgmma_descriptor(&shared.As[stage][row][s], 128, 64);
+                const uint64_t b = ptx::wgmma_descriptor(&shared.Bs[stage][0][s], 128, 64, 512);
                 // 0: a row of A holds values of k. 1: a row of B holds columns.
                 ptx::wgmma_m64k16<T, 0, 1>(acc, a, b, k + s > 0);  // the first ignores old sums
             }
             ptx::wgmma_commit_group();
             // While the tensor cores are at work: where this tile is, and what the one before left.
-            if (k == 0) at = Place(M, N, tile);
+            if (k == 0) at = TileScheduler(M, N, tile);
 #pragma unroll
-            for (int i = 0; i < kLate; ++i)
+            for (int i = 0; i < kDeferred; ++i)
                 if (tile >= int(gridDim.x) && k == min((2 + 2 * i) * kTileK, last_k))
-                    store(&late[8 * i], late_at, kEarly + i);
+                    store(&deferred[8 * i], deferred_at, kImmediate + i);
             ptx::wgmma_wait_group<0>();
-            if (lane == 0) ptx::mbarrier_arrive(&shared.empty[buffer]);
-            buffer = (buffer + 1) % kBuffers;
-            parity ^= buffer == 0;
+            if (lane == 0) ptx::mbarrier_arrive(&shared.empty[stage]);
+            stage = (stage + 1) % kStages;
+            parity ^= stage == 0;
         }
         ptx::warpgroup_fence_operand(acc);  // the compiler reads no sum before the wait
-        for (int i = 0; i < kEarly; ++i) store(&acc[8 * i], at, i);
-        memcpy(late, acc + 8 * kEarly, sizeof(late));
-        late_at = at;
+        for (int i = 0; i < kImmediate; ++i) store(&acc[8 * i], at, i);
+        memcpy(deferred, acc + 8 * kImmediate, sizeof(deferred));
+        deferred_at = at;
     }
-    for (int i = 0; i < kLate; ++i) store(&late[8 * i], late_at, kEarly + i);
+    for (int i = 0; i < kDeferred; ++i) store(&deferred[8 * i], deferred_at, kImmediate + i);
     // Shared memory must outlive it.
     if (kTma && threadIdx.x % 128 == 0) ptx::cp_async_bulk_wait_group<0>();
 }
@@ -170,7 +171,7 @@ void launch_matmul(int M, int N, int K, const T* A, const T* B, float* C) {
     const auto C_map = tma ? tensor_map(C, M, N, 64, 32, 128) : CUtensorMap();
     const auto kernel = tma ? matmul<T, true> : matmul<T, false>;
     allow_shared_memory(kernel, kSharedBytes);
-    kernel<<<blocks, kThreads + kProducers, kSharedBytes>>>(M, N, K, A_map, B_map, C_map, C);
+    kernel<<<blocks, kConsumers + kProducers, kSharedBytes>>>(M, N, K, A_map, B_map, C_map, C);
 }
 
 // A is loaded once for every column of tiles, B once for every row of tiles; and once for a copy.

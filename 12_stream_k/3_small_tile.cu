@@ -23,11 +23,11 @@ struct Shared {  // TMA wants tiles of 128-byte rows, on multiples of 1024 bytes
     // Threads: one loads. Where registers are handed over, that takes a warpgroup.
     static constexpr int kAllThreads = 128 * kWarpgroups + (kWarpgroups == 1 ? 32 : 128);
     // In KiB: of the 227 that a block may have, 8 for each box, 64 rows of As or 64 columns of Bs.
-    static constexpr int kBuffers = (226 - kWarpgroups * kBoxes * 8) / 8 / (kWarpgroups + kParts);
-    T As[kBuffers][kTileM][kTileK];
-    T Bs[kBuffers][kParts][kTileK][64];
+    static constexpr int kStages = (226 - kWarpgroups * kBoxes * 8) / 8 / (kWarpgroups + kParts);
+    T As[kStages][kTileM][kTileK];
+    T Bs[kStages][kParts][kTileK][64];
     float Cs[kWarpgroups][kBoxes / 2][2][64][32];
-    uint64_t full[kBuffers], empty[kBuffers];
+    uint64_t full[kStages], empty[kStages];
 };
 static_assert(kTileK == 64, "64 elements are 128 bytes");
 
@@ -65,8 +65,8 @@ struct Work {
 
 // Tile number `tile` of C: its first row and column.
 template <int kTileM, int kTileN>
-struct Place {
-    __device__ Place(const Work& work, int tile) {
+struct TileScheduler {
+    __device__ TileScheduler(const Work& work, int tile) {
         const int group = work.of_group.under(tile), in_group = tile - group * work.of_group.by;
         const Divisor& rows = group == work.last_group ? work.last_rows : work.rows;
         const int right = rows.under(in_group), below = in_group - right * rows.by;
@@ -82,63 +82,63 @@ __global__ void __launch_bounds__(Shared<T, kTileM, kTileN>::kAllThreads, 1)
            const __grid_constant__ CUtensorMap B, const __grid_constant__ CUtensorMap C_map) {
     extern __shared__ __align__(1024) char memory[];
     using Shared = ::Shared<T, kTileM, kTileN>;
-    using Place = ::Place<kTileM, kTileN>;
-    constexpr int kThreads = 128 * Shared::kWarpgroups;  // that multiply
-    constexpr int kBuffers = Shared::kBuffers, kParts = Shared::kParts;
-    constexpr int kLate = kParts > 2 ? 2 : 0;  // parts that are stored during the next tile
-    constexpr int kEarly = kParts - kLate;  // at the tile's end
-    constexpr bool kAlone = Shared::kWarpgroups == 1;  // with two steps' products under way
+    using TileScheduler = ::TileScheduler<kTileM, kTileN>;
+    constexpr int kConsumers = 128 * Shared::kWarpgroups;  // threads that multiply
+    constexpr int kStages = Shared::kStages, kParts = Shared::kParts;
+    constexpr int kDeferred = kParts > 2 ? 2 : 0;  // parts that are stored during the next tile
+    constexpr int kImmediate = kParts - kDeferred;  // at the tile's end
+    constexpr bool kSingleConsumer = Shared::kWarpgroups == 1;  // two steps' products under way
     auto& shared = *reinterpret_cast<Shared*>(memory);
     const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
 
-    const auto load = [&](Place at, int step, int buffer) {
+    const auto load = [&](TileScheduler at, int step, int stage) {
         const int k = step * kTileK;
-        uint64_t* const full = &shared.full[buffer];
+        uint64_t* const full = &shared.full[stage];
         ptx::mbarrier_arrive_expect_tx(full, sizeof(shared.As[0]) + sizeof(shared.Bs[0]));
-        ptx::cp_async_bulk_tensor(shared.As[buffer], &A, k, at.row, full);
+        ptx::cp_async_bulk_tensor(shared.As[stage], &A, k, at.row, full);
         for (int j = 0; j < kTileN; j += 64)
-            ptx::cp_async_bulk_tensor(shared.Bs[buffer][j / 64], &B, at.col + j, k, full);
+            ptx::cp_async_bulk_tensor(shared.Bs[stage][j / 64], &B, at.col + j, k, full);
     };
 
     int ahead = 0;  // steps that are loaded before the barrier
-    if (threadIdx.x == kThreads) {
-        for (int buffer = 0; buffer < kBuffers; ++buffer) {
-            ptx::mbarrier_init(&shared.full[buffer], 1);  // the thread that loads, and its bytes
-            ptx::mbarrier_init(&shared.empty[buffer], kThreads / 32);  // one of each warp
+    if (threadIdx.x == kConsumers) {
+        for (int stage = 0; stage < kStages; ++stage) {
+            ptx::mbarrier_init(&shared.full[stage], 1);  // the thread that loads, and its bytes
+            ptx::mbarrier_init(&shared.empty[stage], kConsumers / 32);  // one of each warp
         }
         ptx::fence_mbarrier_init();
-        const Place at(work, blockIdx.x);
-        for (; ahead < min(kBuffers, work.steps); ++ahead) load(at, ahead, ahead);
+        const TileScheduler at(work, blockIdx.x);
+        for (; ahead < min(kStages, work.steps); ++ahead) load(at, ahead, ahead);
     }
     __syncthreads();  // the barriers are there
 
-    if (warp >= kThreads / 32) {
-        if (!kAlone) ptx::warpgroup_reg_dealloc<48>();  // with 24 the compiler spills
-        if (threadIdx.x > kThreads) return;
-        int buffer = ahead % kBuffers, parity = ahead < kBuffers;
+    if (warp >= kConsumers / 32) {
+        if (!kSingleConsumer) ptx::warpgroup_reg_dealloc<48>();  // with 24 the compiler spills
+        if (threadIdx.x > kConsumers) return;
+        int stage = ahead % kStages, parity = ahead < kStages;
         for (int tile = blockIdx.x; tile < work.tiles; tile += gridDim.x, ahead = 0) {
-            const Place at(work, tile);
+            const TileScheduler at(work, tile);
             for (int step = ahead; step < work.steps; ++step) {
                 // At once in the first round.
-                ptx::mbarrier_wait_parity(&shared.empty[buffer], parity);
-                load(at, step, buffer);
-                buffer = (buffer + 1) % kBuffers;
-                parity ^= buffer == 0;
+                ptx::mbarrier_wait_parity(&shared.empty[stage], parity);
+                load(at, step, stage);
+                stage = (stage + 1) % kStages;
+                parity ^= stage == 0;
             }
         }
         return;
     }
-    if (!kAlone) ptx::warpgroup_reg_alloc<224>();
+    if (!kSingleConsumer) ptx::warpgroup_reg_alloc<224>();
 
     const int row = warp / 4 * 64;  // a warpgroup owns 64 x kTileN elements
     int next_pair = 0;
     // Stores a part, 64 x 64 of them: 8 tiles of 16 x 8 for each warp.
-    const auto store = [&](const float(*sums)[4], Place at, int part) {
+    const auto store = [&](const float(*acc)[4], TileScheduler at, int part) {
         float(&pair)[2][64][32] = shared.Cs[warp / 4][next_pair];
         next_pair ^= 1;
         if (kTma && threadIdx.x % 128 == 0) ptx::cp_async_bulk_wait_group_read<kBoxes / 2 - 1>();
         ptx::named_barrier_sync(1 + warp / 4, 128);  // the pair is free
-        store_to_boxes(pair, sums, warp, lane);
+        store_to_boxes(pair, acc, warp, lane);
         if (kTma) ptx::fence_proxy_async();
         ptx::named_barrier_sync(1 + warp / 4, 128);  // the pair is full
         for (int j = 0; j < 64; j += 32) {
@@ -153,58 +153,59 @@ __global__ void __launch_bounds__(Shared<T, kTileM, kTileN>::kAllThreads, 1)
         if (kTma && threadIdx.x % 128 == 0) ptx::cp_async_bulk_commit_group();
     };
 
-    const auto release = [&](int buffer) {
-        if (lane == 0) ptx::mbarrier_arrive(&shared.empty[buffer]);
+    const auto release = [&](int stage) {
+        if (lane == 0) ptx::mbarrier_arrive(&shared.empty[stage]);
     };
 
     // Of buffer 0. Units of 16 bytes: 64 to the next eight rows, 512 to the next 64 columns of B.
     const auto A_first = ptx::wgmma_descriptor(shared.As[0][row], 128, 64);
     const auto B_first = ptx::wgmma_descriptor(shared.Bs[0], 128, 64, 512);
     uint64_t a = A_first, b = B_first;
-    int buffer = 0, parity = 0, previous = 0;
-    float late[kLate ? 8 * kLate : 1][4];  // sums of the tile before, still to be stored
-    Place late_at(work, blockIdx.x), at = late_at;
+    int stage = 0, parity = 0, previous = 0;
+    // Sums of the tile before, still to be stored.
+    float deferred[kDeferred ? 8 * kDeferred : 1][4];
+    TileScheduler deferred_at(work, blockIdx.x), at = deferred_at;
     for (int tile = blockIdx.x; tile < work.tiles; tile += gridDim.x) {
         float acc[kTileN / 8][4];  // of tiles of 16 x 8, a row of them for each warp
         for (int step = 0; step < work.steps; ++step) {
-            ptx::mbarrier_wait_parity(&shared.full[buffer], parity);
+            ptx::mbarrier_wait_parity(&shared.full[stage], parity);
             ptx::wgmma_fence();
             for (int s = 0; s < kTileK; s += 16)  // further along the rows of A, down those of B
                 ptx::wgmma_m64k16<T, 0, 1>(acc, a + s * 2 / 16, b + s * 128 / 16, step + s > 0);
             ptx::wgmma_commit_group();
             // While the tensor cores are at work: where this tile is, and what the one before left.
-            if (step == 0) at = Place(work, tile);
+            if (step == 0) at = TileScheduler(work, tile);
 #pragma unroll
-            for (int i = 0; i < kLate; ++i)
+            for (int i = 0; i < kDeferred; ++i)
                 if (tile >= int(gridDim.x) && step == min(2 + 2 * i, work.steps - 1))
-                    store(&late[8 * i], late_at, kEarly + i);
-            if (kAlone) {  // waits for the step before, while these products run on
+                    store(&deferred[8 * i], deferred_at, kImmediate + i);
+            if (kSingleConsumer) {  // waits for the step before, while these products run on
                 ptx::wgmma_wait_group<1>();
                 if (step > 0) release(previous);
             } else {
                 ptx::wgmma_wait_group<0>();
-                release(buffer);
+                release(stage);
             }
-            previous = buffer++;
+            previous = stage++;
             a += sizeof(shared.As[0]) / 16;
             b += sizeof(shared.Bs[0]) / 16;
-            if (buffer == kBuffers) {
-                buffer = 0;
+            if (stage == kStages) {
+                stage = 0;
                 parity ^= 1;
                 a = A_first;
                 b = B_first;
             }
         }
-        if (kAlone) {  // waits for the last step
+        if (kSingleConsumer) {  // waits for the last step
             ptx::wgmma_wait_group<0>();
             release(previous);
         }
         ptx::warpgroup_fence_operand(acc);  // the compiler reads no sum before the wait
-        for (int i = 0; i < kEarly; ++i) store(&acc[8 * i], at, i);
-        memcpy(late, acc + 8 * kEarly, sizeof(acc) - 8 * kEarly * sizeof(acc[0]));
-        late_at = at;
+        for (int i = 0; i < kImmediate; ++i) store(&acc[8 * i], at, i);
+        memcpy(deferred, acc + 8 * kImmediate, sizeof(acc) - 8 * kImmediate * sizeof(acc[0]));
+        deferred_at = at;
     }
-    for (int i = 0; i < kLate; ++i) store(&late[8 * i], late_at, kEarly + i);
+    for (int i = 0; i < kDeferred; ++i) store(&deferred[8 * i], deferred_at, kImmediate + i);
     // Shared memory must outlive it.
     if (kTma && threadIdx.x % 128 == 0) ptx::cp_async_bulk_wait_group<0>();
 }

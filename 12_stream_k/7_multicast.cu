@@ -34,11 +34,11 @@ struct Shared {  // TMA wants tiles of 128-byte rows, on multiples of 1024 bytes
     static constexpr int kPairs = kTurned ? 0 : 2;  // of boxes, for each warpgroup
     // In KiB: of the 227 that a block may have, 16 for a pair.
     static constexpr int kRest = 226 - kWarpgroups * kPairs * 16;
-    static constexpr int kBuffers = std::min(12, kRest * 1024 / (kTileM * 128 + kParts * 8192));
-    T As[kBuffers][kTileM][kTileK];
-    T Bs[kBuffers][kParts][kTileK][64];
+    static constexpr int kStages = std::min(12, kRest * 1024 / (kTileM * 128 + kParts * 8192));
+    T As[kStages][kTileM][kTileK];
+    T Bs[kStages][kParts][kTileK][64];
     float Cs[kWarpgroups][std::max(kPairs, 1)][2][kTurned ? 1 : 64][32];
-    uint64_t full[kBuffers], empty[kBuffers];
+    uint64_t full[kStages], empty[kStages];
 };
 static_assert(kTileK == 64, "64 elements are 128 bytes");
 
@@ -84,8 +84,8 @@ struct Work {
 
 // The first row and column of the block in that row and column of a cluster.
 template <int kTileM, int kTileN, int kDown, int kAcross>
-struct Place {
-    __device__ Place(const Work& work, int tile, int down, int across) {
+struct TileScheduler {
+    __device__ TileScheduler(const Work& work, int tile, int down, int across) {
         const int group = work.of_group.under(tile), in_group = tile - group * work.of_group.by;
         const Divisor& rows = group == work.last_group ? work.last_rows : work.rows;
         const int right = rows.under(in_group), below = in_group - right * rows.by;
@@ -100,14 +100,14 @@ __device__ __forceinline__ void multiply(const Work& work, float* C, const CUten
                                          const CUtensorMap& B, const CUtensorMap& C_map) {
     extern __shared__ __align__(1024) char memory[];
     using Shared = ::Shared<T, kTileM, kTileN, kTurned>;
-    using Place = ::Place<kTileM, kTileN, kDown, kAcross>;
-    constexpr int kThreads = 128 * Shared::kWarpgroups;  // that multiply
-    constexpr int kBuffers = Shared::kBuffers, kParts = Shared::kParts, kPieces = Shared::kPieces;
+    using TileScheduler = ::TileScheduler<kTileM, kTileN, kDown, kAcross>;
+    constexpr int kConsumers = 128 * Shared::kWarpgroups;  // threads that multiply
+    constexpr int kStages = Shared::kStages, kParts = Shared::kParts, kPieces = Shared::kPieces;
     constexpr bool kBoxed = !kTurned;  // C is stored by TMA
     // Parts that are stored during the next tile.
-    constexpr int kLate = kBoxed && kParts > 2 ? 2 : 0;
-    constexpr int kEarly = kParts - kLate;  // at the tile's end
-    constexpr bool kAlone = Shared::kWarpgroups == 1;  // with two steps' products under way
+    constexpr int kDeferred = kBoxed && kParts > 2 ? 2 : 0;
+    constexpr int kImmediate = kParts - kDeferred;  // at the tile's end
+    constexpr bool kSingleConsumer = Shared::kWarpgroups == 1;  // two steps' products under way
     auto& shared = *reinterpret_cast<Shared*>(memory);
     const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
     // Of a cluster: its blocks, the peers that have A or B in common, and where this one is.
@@ -117,35 +117,35 @@ __device__ __forceinline__ void multiply(const Work& work, float* C, const CUten
               cluster = blockIdx.x / kBlocks;
     const int down = rank / kAcross, across = rank % kAcross;
 
-    const auto load = [&](Place at, int step, int buffer) {
+    const auto load = [&](TileScheduler at, int step, int stage) {
         const int k = step * kTileK;
-        uint64_t* const full = &shared.full[buffer];
+        uint64_t* const full = &shared.full[stage];
         ptx::mbarrier_arrive_expect_tx(full, sizeof(shared.As[0]) + sizeof(shared.Bs[0]));
         // Peers side by side have a part of A from each, peers one below the other of B.
         constexpr int kRows = kTileM / kAcross, kDepth = kTileK / kDown;
         const unsigned peers = (1 << kPeers) - 1;
-        if (kAcross == 1) ptx::cp_async_bulk_tensor(shared.As[buffer], &A, k, at.row, full);
+        if (kAcross == 1) ptx::cp_async_bulk_tensor(shared.As[stage], &A, k, at.row, full);
         else
-            ptx::cp_async_bulk_tensor(shared.As[buffer][across * kRows], &A, k,
+            ptx::cp_async_bulk_tensor(shared.As[stage][across * kRows], &A, k,
                                       at.row + across * kRows, full, peers);
         for (int j = 0; j < kTileN; j += 64)
             if (kDown == 1)
-                ptx::cp_async_bulk_tensor(shared.Bs[buffer][j / 64], &B, at.col + j, k, full);
+                ptx::cp_async_bulk_tensor(shared.Bs[stage][j / 64], &B, at.col + j, k, full);
             else
-                ptx::cp_async_bulk_tensor(shared.Bs[buffer][j / 64][down * kDepth], &B, at.col + j,
+                ptx::cp_async_bulk_tensor(shared.Bs[stage][j / 64][down * kDepth], &B, at.col + j,
                                           k + down * kDepth, full, peers);
     };
 
     int ahead = 0;  // steps that are loaded before the barrier
-    if (threadIdx.x == kThreads) {
-        for (int buffer = 0; buffer < kBuffers; ++buffer) {
-            ptx::mbarrier_init(&shared.full[buffer], 1);  // the thread that loads, and its bytes
-            ptx::mbarrier_init(&shared.empty[buffer], kPeers * kThreads / 32);  // one of each warp
+    if (threadIdx.x == kConsumers) {
+        for (int stage = 0; stage < kStages; ++stage) {
+            ptx::mbarrier_init(&shared.full[stage], 1);  // the thread that loads, and its bytes
+            ptx::mbarrier_init(&shared.empty[stage], kPeers * kConsumers / 32);  // one of each warp
         }
         ptx::fence_mbarrier_init();
-        const Place at(work, cluster, down, across);
+        const TileScheduler at(work, cluster, down, across);
         // Not where peers' mbarriers are needed, which may not be set up yet.
-        for (; kPeers == 1 && ahead < min(kBuffers, work.steps); ++ahead) load(at, ahead, ahead);
+        for (; kPeers == 1 && ahead < min(kStages, work.steps); ++ahead) load(at, ahead, ahead);
     }
     __syncthreads();  // the barriers are there
     if (kBlocks > 1) {  // in every block
@@ -153,48 +153,48 @@ __device__ __forceinline__ void multiply(const Work& work, float* C, const CUten
         ptx::barrier_cluster_wait();
     }
 
-    if (warp >= kThreads / 32) {
-        if (!kAlone) ptx::warpgroup_reg_dealloc<48>();  // with 24 the compiler spills
-        if (threadIdx.x > kThreads) return;
-        int buffer = ahead % kBuffers, parity = ahead < kBuffers;
+    if (warp >= kConsumers / 32) {
+        if (!kSingleConsumer) ptx::warpgroup_reg_dealloc<48>();  // with 24 the compiler spills
+        if (threadIdx.x > kConsumers) return;
+        int stage = ahead % kStages, parity = ahead < kStages;
         const auto next = [&] {
-            buffer = (buffer + 1) % kBuffers;
-            parity ^= buffer == 0;
+            stage = (stage + 1) % kStages;
+            parity ^= stage == 0;
         };
         for (int tile = cluster; tile < work.tiles; tile += work.clusters, ahead = 0) {
-            const Place at(work, tile, down, across);
+            const TileScheduler at(work, tile, down, across);
             for (int step = ahead; step < work.steps; ++step, next()) {
                 // At once in the first round.
-                ptx::mbarrier_wait_parity(&shared.empty[buffer], parity);
-                load(at, step, buffer);
+                ptx::mbarrier_wait_parity(&shared.empty[stage], parity);
+                load(at, step, stage);
             }
         }
         // The block must outlive the arrivals of others.
-        for (int i = 0; kPeers > 1 && i < kBuffers; ++i, next())
-            ptx::mbarrier_wait_parity(&shared.empty[buffer], parity);
+        for (int i = 0; kPeers > 1 && i < kStages; ++i, next())
+            ptx::mbarrier_wait_parity(&shared.empty[stage], parity);
         return;
     }
-    if (!kAlone) ptx::warpgroup_reg_alloc<224>();
+    if (!kSingleConsumer) ptx::warpgroup_reg_alloc<224>();
 
     const int row = warp / 4 * 64;  // a warpgroup owns 64 rows of the tile; turned, 64 columns
     // Turned: 8 x 64 of a warpgroup's elements, from registers to C. Eight lanes write a sector, if
     // N is a multiple of 8.
-    const auto store_piece = [&](const float(&sums)[4], Place at, int piece) {
+    const auto store_piece = [&](const float(&acc)[4], TileScheduler at, int piece) {
 #pragma unroll
         for (int i = 0; i < 4; ++i) {
             const int c_row = at.row + piece * 8 + lane % 4 * 2 + i % 2;
             const int c_col = at.col + warp * 16 + i / 2 * 8 + lane / 4;
-            if (c_row < work.M && c_col < work.N) C[size_t(c_row) * work.N + c_col] = sums[i];
+            if (c_row < work.M && c_col < work.N) C[size_t(c_row) * work.N + c_col] = acc[i];
         }
     };
     int next_pair = 0;
     // Stores a part, 64 x 64 of them: 8 tiles of 16 x 8 for each warp.
-    const auto store = [&](const float(*sums)[4], Place at, int part) {
+    const auto store = [&](const float(*acc)[4], TileScheduler at, int part) {
         auto& pair = shared.Cs[warp / 4][next_pair];
         next_pair ^= 1;
         if (threadIdx.x % 128 == 0) ptx::cp_async_bulk_wait_group_read<1>();
         ptx::named_barrier_sync(1 + warp / 4, 128);  // the pair is free
-        store_to_boxes(pair, sums, warp, lane);
+        store_to_boxes(pair, acc, warp, lane);
         ptx::fence_proxy_async();
         ptx::named_barrier_sync(1 + warp / 4, 128);  // the pair is full
         for (int j = 0; j < 64; j += 32)
@@ -204,22 +204,23 @@ __device__ __forceinline__ void multiply(const Work& work, float* C, const CUten
         if (threadIdx.x % 128 == 0) ptx::cp_async_bulk_commit_group();
     };
 
-    const auto release = [&](int buffer) {  // lanes 0, 1, ... tell a peer each
-        if (kPeers == 1 && lane == 0) ptx::mbarrier_arrive(&shared.empty[buffer]);
-        if (kPeers > 1 && lane < kPeers) ptx::mbarrier_arrive_cluster(&shared.empty[buffer], lane);
+    const auto release = [&](int stage) {  // lanes 0, 1, ... tell a peer each
+        if (kPeers == 1 && lane == 0) ptx::mbarrier_arrive(&shared.empty[stage]);
+        if (kPeers > 1 && lane < kPeers) ptx::mbarrier_arrive_cluster(&shared.empty[stage], lane);
     };
 
     // Of buffer 0. Units of 16 bytes: 64 to the next eight rows, 512 to the next 64 columns of B.
     const auto A_first = ptx::wgmma_descriptor(shared.As[0][kTurned ? 0 : row], 128, 64);
     const auto B_first = ptx::wgmma_descriptor(shared.Bs[0][kTurned ? row / 64 : 0], 128, 64, 512);
     uint64_t a = A_first, b = B_first;
-    int buffer = 0, parity = 0, previous = 0;
-    float late[kLate ? 8 * kLate : 1][4];  // sums of the tile before, still to be stored
-    Place late_at(work, cluster, down, across), at = late_at;
+    int stage = 0, parity = 0, previous = 0;
+    // Sums of the tile before, still to be stored.
+    float deferred[kDeferred ? 8 * kDeferred : 1][4];
+    TileScheduler deferred_at(work, cluster, down, across), at = deferred_at;
     for (int tile = cluster; tile < work.tiles; tile += work.clusters) {
         float acc[kPieces][4];  // of tiles of 16 x 8, a row of them for each warp
         for (int step = 0; step < work.steps; ++step) {
-            ptx::mbarrier_wait_parity(&shared.full[buffer], parity);
+            ptx::mbarrier_wait_parity(&shared.full[stage], parity);
             ptx::wgmma_fence();
             for (int s = 0; s < kTileK; s += 16) {  // further along the rows of A, down those of B
                 const uint64_t a_s = a + s * 2 / 16, b_s = b + s * 128 / 16;
@@ -228,44 +229,44 @@ __device__ __forceinline__ void multiply(const Work& work, float* C, const CUten
             }
             ptx::wgmma_commit_group();
             // While the tensor cores are at work: where this tile is, and what the one before left.
-            if (step == 0) at = Place(work, tile, down, across);
+            if (step == 0) at = TileScheduler(work, tile, down, across);
 #pragma unroll
-            for (int i = 0; i < kLate; ++i)
+            for (int i = 0; i < kDeferred; ++i)
                 if (tile >= work.clusters && step == min(2 + 2 * i, work.steps - 1))
-                    store(&late[8 * i], late_at, kEarly + i);
-            if (kAlone) {  // waits for the step before, while these products run on
+                    store(&deferred[8 * i], deferred_at, kImmediate + i);
+            if (kSingleConsumer) {  // waits for the step before, while these products run on
                 ptx::wgmma_wait_group<1>();
                 if (step > 0) release(previous);
             } else {
                 ptx::wgmma_wait_group<0>();
-                release(buffer);
+                release(stage);
             }
-            previous = buffer++;
+            previous = stage++;
             a += sizeof(shared.As[0]) / 16;
             b += sizeof(shared.Bs[0]) / 16;
-            if (buffer == kBuffers) {
-                buffer = 0;
+            if (stage == kStages) {
+                stage = 0;
                 parity ^= 1;
                 a = A_first;
                 b = B_first;
             }
         }
-        if (kAlone) {  // waits for the last step
+        if (kSingleConsumer) {  // waits for the last step
             ptx::wgmma_wait_group<0>();
             release(previous);
         }
         ptx::warpgroup_fence_operand(acc);  // the compiler reads no sum before the wait
         if constexpr (kBoxed) {
-            for (int i = 0; i < kEarly; ++i) store(&acc[8 * i], at, i);
-            if constexpr (kLate > 0)
-                memcpy(late, acc + 8 * kEarly, sizeof(acc[0]) * (kPieces - 8 * kEarly));
-            late_at = at;
+            for (int i = 0; i < kImmediate; ++i) store(&acc[8 * i], at, i);
+            if constexpr (kDeferred > 0)
+                memcpy(deferred, acc + 8 * kImmediate, sizeof(acc[0]) * (kPieces - 8 * kImmediate));
+            deferred_at = at;
         } else {
 #pragma unroll
             for (int piece = 0; piece < kPieces; ++piece) store_piece(acc[piece], at, piece);
         }
     }
-    for (int i = 0; i < kLate; ++i) store(&late[8 * i], late_at, kEarly + i);
+    for (int i = 0; i < kDeferred; ++i) store(&deferred[8 * i], deferred_at, kImmediate + i);
     // Shared memory must outlive the stores.
     if (kBoxed && threadIdx.x % 128 == 0) ptx::cp_async_bulk_wait_group_read<0>();
 }

@@ -4,10 +4,11 @@
 
 #include <cuda_runtime.h>
 
-// Stores 64 x 64 accumulators of a warpgroup to a pair of boxes of 64 x 32 in shared memory, with the
-// swizzle of 128 bytes that C's tensor map has. sums: the thread's, of 8 tiles of 16 x 8 of its warp.
+// Stores 64 x 64 accumulators of a warpgroup to a pair of boxes of 64 x 32 in shared memory, with
+// the swizzle of 128 bytes that C's tensor map has. sums: the thread's, of 8 tiles of 16 x 8 of its
+// warp.
 template <int kRows>
-__device__ __forceinline__ void store_to_boxes(float (&pair)[2][kRows][32], const float (*sums)[4],
+__device__ __forceinline__ void store_to_boxes(float (&pair)[2][kRows][32], const float (*acc)[4],
                                                int warp, int lane) {
 #pragma unroll
     for (int j = 0; j < 8; ++j)
@@ -15,8 +16,8 @@ __device__ __forceinline__ void store_to_boxes(float (&pair)[2][kRows][32], cons
             // In every other row two tiles further on, so that the lanes of a request write to
             // different banks. By ?:, as no register has an index.
             const int t = r % 2 ? j ^ 2 : j, h = r / 8 * 2;
-            const float x = r % 2 ? sums[j ^ 2][h] : sums[j][h];
-            const float y = r % 2 ? sums[j ^ 2][h + 1] : sums[j][h + 1];
+            const float x = r % 2 ? acc[j ^ 2][h] : acc[j][h];
+            const float y = r % 2 ? acc[j ^ 2][h + 1] : acc[j][h + 1];
             const int b_row = warp % 4 * 16 + r, b_col = 8 * t + lane % 4 * 2;
             // Pieces of 16 bytes, which are 4 floats, change places as those of As.
             *(float2*)&pair[b_col / 32][b_row][(b_col ^ b_row % 8 * 4) % 32] = {x, y};
