@@ -187,39 +187,39 @@ void launch(int M, int N, int K, const T* A, const T* B, float* C) {
 }
 
 template <class T>
-struct Form {  // a tile's size; nanoseconds, on an H200, of a step and of the rest of a tile
+struct Config {  // a tile's size; nanoseconds, on an H200, of a step and of the rest of a tile
     int m, n, step, rest;
     void (*launch)(int M, int N, int K, const T* A, const T* B, float* C);
     std::string name() const { return format("%dx%d", m, n); }
 };
 template <class T>
-constexpr Form<T> kForms[] = {{128, 256, 650, 3200, launch<T, 128, 256>},
-                              {128, 224, 600, 2800, launch<T, 128, 224>},
-                              {128, 192, 530, 2400, launch<T, 128, 192>},
-                              {128, 128, 330, 1400, launch<T, 128, 128>}};
+constexpr Config<T> kConfigs[] = {{128, 256, 650, 3200, launch<T, 128, 256>},
+                                  {128, 224, 600, 2800, launch<T, 128, 224>},
+                                  {128, 192, 530, 2400, launch<T, 128, 192>},
+                                  {128, 128, 330, 1400, launch<T, 128, 128>}};
 
 template <class T>
-const Form<T>& best_form(int M, int N, int K) {
-    const auto time = [=, at_once = multiprocessors()](const Form<T>& form) {
-        const int tiles = ceil_div(M, form.m) * ceil_div(N, form.n);
-        return ceil_div(tiles, at_once) * (1.0 * ceil_div(K, kTileK) * form.step + form.rest);
+const Config<T>& best_config(int M, int N, int K) {
+    const auto time = [=, at_once = multiprocessors()](const Config<T>& config) {
+        const int tiles = ceil_div(M, config.m) * ceil_div(N, config.n);
+        return ceil_div(tiles, at_once) * (1.0 * ceil_div(K, kTileK) * config.step + config.rest);
     };
-    return fastest(kForms<T>, time);
+    return fastest(kConfigs<T>, time);
 }
 
 template <class T>
 void launch_matmul(int M, int N, int K, const T* A, const T* B, float* C) {
-    best_form<T>(M, N, K).launch(M, N, K, A, B, C);
+    best_config<T>(M, N, K).launch(M, N, K, A, B, C);
 }
 
 // A is loaded once for every column of tiles, B once for every row of tiles; and once for a copy.
 // Of B whole boxes of 64 columns.
 double loaded_elements(double M, double N, double K) {
-    const auto& form = best_form<half>(M, N, K);
+    const auto& config = best_config<half>(M, N, K);
     double columns = 0;
-    for (int col = 0; col < N; col += form.n)
-        columns += std::min(N - col, std::ceil(form.n / 64.0) * 64);
-    return M * K * std::ceil(N / form.n) + K * columns * std::ceil(M / form.m) +
+    for (int col = 0; col < N; col += config.n)
+        columns += std::min(N - col, std::ceil(config.n / 64.0) * 64);
+    return M * K * std::ceil(N / config.n) + K * columns * std::ceil(M / config.m) +
            loaded_by_copies(M, N, K);
 }
 
@@ -231,9 +231,9 @@ double shared_loaded_bytes(double M, double N, double) {
 int main(int argc, char** argv) {
     Facts facts = {loaded_elements, shared_loaded_bytes, kWgmma};
     facts.stored_elements = stored_with_copies;
-    for (const auto& form : kForms<half>)
-        facts.forms.push_back({form.name(), form.m, form.n, kTileK});
-    facts.chosen = [](int M, int N, int K) { return best_form<half>(M, N, K).name(); };
+    for (const auto& config : kConfigs<half>)
+        facts.configs.push_back({config.name(), config.m, config.n, kTileK});
+    facts.chosen = [](int M, int N, int K) { return best_config<half>(M, N, K).name(); };
     facts.bf16 = launch_matmul<__nv_bfloat16>;
     return run_stage(launch_matmul<half>, facts, argc, argv);
 }

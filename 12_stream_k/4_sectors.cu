@@ -240,36 +240,36 @@ void launch(const Work& work, int K, const T* A, const T* B, float* C) {
 }
 
 template <class T>
-struct Form {
+struct Config {
     Tile tile;
     int step, rest;  // nanoseconds, on an H200, of a step and of the rest of a tile
     void (*launch)(const Work& work, int K, const T* A, const T* B, float* C);
     std::string name() const { return format("%dx%d", tile.m, tile.n); }
 };
 template <class T>
-constexpr Form<T> kForms[] = {{{128, 256}, 611, 2069, launch<T, 128, 256>},
-                              {{128, 192}, 479, 1531, launch<T, 128, 192>},
-                              {{128, 64}, 243, 353, launch<T, 128, 64>},
-                              {{64, 128}, 180, 400, launch<T, 64, 128>}};
+constexpr Config<T> kConfigs[] = {{{128, 256}, 611, 2069, launch<T, 128, 256>},
+                                  {{128, 192}, 479, 1531, launch<T, 128, 192>},
+                                  {{128, 64}, 243, 353, launch<T, 128, 64>},
+                                  {{64, 128}, 180, 400, launch<T, 64, 128>}};
 
 template <class T>
-const Form<T>& best_form(int M, int N, int K) {
-    const auto time = [=, steps = ceil_div(K, kTileK)](const Form<T>& form) {
-        const int waves = ceil_div(form.tile.count(M, N), multiprocessors());
-        return waves * (1.0 * steps * form.step + form.rest);
+const Config<T>& best_config(int M, int N, int K) {
+    const auto time = [=, steps = ceil_div(K, kTileK)](const Config<T>& config) {
+        const int waves = ceil_div(config.tile.count(M, N), multiprocessors());
+        return waves * (1.0 * steps * config.step + config.rest);
     };
-    return fastest(kForms<T>, time);
+    return fastest(kConfigs<T>, time);
 }
 
 template <class T>
 void launch_matmul(int M, int N, int K, const T* A, const T* B, float* C) {
-    const Form<T>& form = best_form<T>(M, N, K);
-    form.launch(Work(M, N, K, form.tile), K, A, B, C);
+    const Config<T>& config = best_config<T>(M, N, K);
+    config.launch(Work(M, N, K, config.tile), K, A, B, C);
 }
 
 // A is loaded once for every column of tiles, B once for every row of tiles; and once for a copy.
 double loaded_elements(double M, double N, double K) {
-    const Tile tile = best_form<half>(M, N, K).tile;
+    const Tile tile = best_config<half>(M, N, K).tile;
     return M * K * std::ceil(N / tile.n) + K * N * std::ceil(M / tile.m) +
            loaded_by_copies(M, N, K);
 }
@@ -277,8 +277,8 @@ double loaded_elements(double M, double N, double K) {
 int main(int argc, char** argv) {
     Facts facts = {loaded_elements, nullptr, kWgmma};
     facts.stored_elements = stored_with_copies;
-    for (const auto& form : kForms<half>)
-        facts.forms.push_back({form.name(), form.tile.m, form.tile.n, kTileK});
-    facts.chosen = [](int M, int N, int K) { return best_form<half>(M, N, K).name(); };
+    for (const auto& config : kConfigs<half>)
+        facts.configs.push_back({config.name(), config.tile.m, config.tile.n, kTileK});
+    facts.chosen = [](int M, int N, int K) { return best_config<half>(M, N, K).name(); };
     return run_stage(launch_matmul<half>, facts, argc, argv);
 }

@@ -253,7 +253,7 @@ void launch(const Work& work, int K, const T* A, const T* B, float* C) {
 }
 
 template <class T>
-struct Form {
+struct Config {
     Tile tile;
     int step, rest;  // nanoseconds, on an H200, of a step and of the rest of a tile
     void (*launch)(const Work& work, int K, const T* A, const T* B, float* C);
@@ -262,39 +262,39 @@ struct Form {
     }
 };
 template <class T, int m, int n>
-constexpr Form<T> upright(int step, int rest) {
+constexpr Config<T> upright(int step, int rest) {
     return {{m, n, false}, step, rest, launch<T, m, n, false>};
 }
 template <class T, int m, int n>
-constexpr Form<T> turned(int step, int rest) {
+constexpr Config<T> turned(int step, int rest) {
     return {{m, n, true}, step, rest, launch<T, m, n, true>};
 }
 template <class T>
-constexpr Form<T> kForms[] = {  // rows, columns of a tile
+constexpr Config<T> kConfigs[] = {  // rows, columns of a tile
     upright<T, 128, 256>(611, 2069), upright<T, 128, 192>(479, 1531), upright<T, 128, 64>(243, 353),
     turned<T, 32, 64>(140, 137),     turned<T, 64, 64>(178, 60),      turned<T, 64, 128>(296, 98),
     turned<T, 96, 128>(298, 352)};
 
 template <class T>
-const Form<T>& best_form(int M, int N, int K) {
-    const auto time = [=, steps = ceil_div(K, kTileK)](const Form<T>& form) {
+const Config<T>& best_config(int M, int N, int K) {
+    const auto time = [=, steps = ceil_div(K, kTileK)](const Config<T>& config) {
         // TMA stores rows that start on multiples of 16 bytes.
-        if (!form.tile.turned && N % 4) return std::numeric_limits<double>::infinity();
-        const int waves = ceil_div(form.tile.count(M, N), multiprocessors());
-        return waves * (1.0 * steps * form.step + form.rest);
+        if (!config.tile.turned && N % 4) return std::numeric_limits<double>::infinity();
+        const int waves = ceil_div(config.tile.count(M, N), multiprocessors());
+        return waves * (1.0 * steps * config.step + config.rest);
     };
-    return fastest(kForms<T>, time);
+    return fastest(kConfigs<T>, time);
 }
 
 template <class T>
 void launch_matmul(int M, int N, int K, const T* A, const T* B, float* C) {
-    const Form<T>& form = best_form<T>(M, N, K);
-    form.launch(Work(M, N, K, form.tile), K, A, B, C);
+    const Config<T>& config = best_config<T>(M, N, K);
+    config.launch(Work(M, N, K, config.tile), K, A, B, C);
 }
 
 // A is loaded once for every column of tiles, B once for every row of tiles; and once for a copy.
 double loaded_elements(double M, double N, double K) {
-    const Tile tile = best_form<half>(M, N, K).tile;
+    const Tile tile = best_config<half>(M, N, K).tile;
     return M * K * std::ceil(N / tile.n) + K * N * std::ceil(M / tile.m) +
            loaded_by_copies(M, N, K);
 }
@@ -302,8 +302,8 @@ double loaded_elements(double M, double N, double K) {
 int main(int argc, char** argv) {
     Facts facts = {loaded_elements, nullptr, kWgmma};
     facts.stored_elements = stored_with_copies;
-    for (const auto& form : kForms<half>)
-        facts.forms.push_back({form.name(), form.tile.m, form.tile.n, kTileK});
-    facts.chosen = [](int M, int N, int K) { return best_form<half>(M, N, K).name(); };
+    for (const auto& config : kConfigs<half>)
+        facts.configs.push_back({config.name(), config.tile.m, config.tile.n, kTileK});
+    facts.chosen = [](int M, int N, int K) { return best_config<half>(M, N, K).name(); };
     return run_stage(launch_matmul<half>, facts, argc, argv);
 }

@@ -262,7 +262,7 @@ void launch(const Work& work, int K, const T* A, const T* B, float* C) {
 }
 
 template <class T>
-struct Form {
+struct Config {
     Tile tile;
     int step, rest;  // nanoseconds, on an H200, of a step and of the rest of a tile
     void (*launch)(const Work& work, int K, const T* A, const T* B, float* C);
@@ -271,40 +271,40 @@ struct Form {
     }
 };
 template <class T, int m, int n, int down, int across>
-constexpr Form<T> upright(int step, int rest) {
+constexpr Config<T> upright(int step, int rest) {
     return {{m, n, false, down, across}, step, rest, launch<T, m, n, false, down, across>};
 }
 template <class T, int m, int n, int down, int across>
-constexpr Form<T> turned(int step, int rest) {
+constexpr Config<T> turned(int step, int rest) {
     return {{m, n, true, down, across}, step, rest, launch<T, m, n, true, down, across>};
 }
 template <class T>
-constexpr Form<T> kForms[] = {  // rows, columns of a tile; blocks down, across
+constexpr Config<T> kConfigs[] = {  // rows, columns of a tile; blocks down, across
     upright<T, 128, 256, 1, 1>(611, 2069), upright<T, 128, 128, 1, 4>(341, 979),
     upright<T, 128, 64, 1, 1>(243, 353),   turned<T, 32, 64, 1, 1>(140, 137),
     turned<T, 64, 64, 1, 1>(178, 60),      turned<T, 64, 128, 1, 1>(296, 98),
     turned<T, 96, 128, 1, 1>(298, 352),    turned<T, 80, 128, 2, 1>(240, 586)};
 
 template <class T>
-const Form<T>& best_form(int M, int N, int K) {
-    const auto time = [=, steps = ceil_div(K, kTileK)](const Form<T>& form) {
+const Config<T>& best_config(int M, int N, int K) {
+    const auto time = [=, steps = ceil_div(K, kTileK)](const Config<T>& config) {
         // TMA stores rows that start on multiples of 16 bytes.
-        if (!form.tile.turned && N % 4) return std::numeric_limits<double>::infinity();
-        const int waves = ceil_div(form.tile.count(M, N), clusters_at_once(form.tile.blocks()));
-        return waves * (1.0 * steps * form.step + form.rest);
+        if (!config.tile.turned && N % 4) return std::numeric_limits<double>::infinity();
+        const int waves = ceil_div(config.tile.count(M, N), clusters_at_once(config.tile.blocks()));
+        return waves * (1.0 * steps * config.step + config.rest);
     };
-    return fastest(kForms<T>, time);
+    return fastest(kConfigs<T>, time);
 }
 
 template <class T>
 void launch_matmul(int M, int N, int K, const T* A, const T* B, float* C) {
-    const Form<T>& form = best_form<T>(M, N, K);
-    form.launch(Work(M, N, K, form.tile), K, A, B, C);
+    const Config<T>& config = best_config<T>(M, N, K);
+    config.launch(Work(M, N, K, config.tile), K, A, B, C);
 }
 
 // A is loaded once for every column of blocks, B once for every row of them; and once for a copy.
 double loaded_elements(double M, double N, double K) {
-    const Tile tile = best_form<half>(M, N, K).tile;
+    const Tile tile = best_config<half>(M, N, K).tile;
     return M * K * tile.across * std::ceil(N / (tile.n * tile.across)) +
            K * N * tile.down * std::ceil(M / (tile.m * tile.down)) + loaded_by_copies(M, N, K);
 }
@@ -312,9 +312,9 @@ double loaded_elements(double M, double N, double K) {
 int main(int argc, char** argv) {
     Facts facts = {loaded_elements, nullptr, kWgmma};
     facts.stored_elements = stored_with_copies;
-    for (const auto& form : kForms<half>)
-        facts.forms.push_back(
-            {form.name(), form.tile.m * form.tile.down, form.tile.n * form.tile.across, kTileK});
-    facts.chosen = [](int M, int N, int K) { return best_form<half>(M, N, K).name(); };
+    for (const auto& config : kConfigs<half>)
+        facts.configs.push_back({config.name(), config.tile.m * config.tile.down,
+                                 config.tile.n * config.tile.across, kTileK});
+    facts.chosen = [](int M, int N, int K) { return best_config<half>(M, N, K).name(); };
     return run_stage(launch_matmul<half>, facts, argc, argv);
 }

@@ -138,14 +138,14 @@ __global__ void __launch_bounds__(Tile<kThreadM, kWarpsM, kWarpsN>::kThreads,
 using Kernel = void(int M, int N, int K, const float* A, const float* B, float* C, int first,
                     int parts);
 
-struct Form {
+struct Config {
     int m, n, warps, blocks;  // of a tile; blocks that a multiprocessor holds
     double step, tile;  // microseconds, on an H200: 8 of k in a warp; a tile besides its steps
     Kernel *whole[2], *parts[2];  // where N is a multiple of 4: the second
     std::string name() const { return format("%dx%d", m, n); }
 };
 template <int a, int b, int c>
-constexpr Form form(double step, double tile) {
+constexpr Config config(double step, double tile) {
     using Tile = ::Tile<a, b, c>;
     return {Tile::kM,
             Tile::kN,
@@ -156,61 +156,61 @@ constexpr Form form(double step, double tile) {
             {matmul<false, false, a, b, c>, matmul<true, false, a, b, c>},
             {matmul<false, true, a, b, c>, matmul<true, true, a, b, c>}};
 }
-constexpr Form kForms[] = {form<16, 2, 4>(0.67, 4.0), form<8, 1, 2>(0.37, 0.6),
-                           form<8, 1, 1>(0.37, 0.6)};
+constexpr Config kConfigs[] = {config<16, 2, 4>(0.67, 4.0), config<8, 1, 2>(0.37, 0.6),
+                               config<8, 1, 1>(0.37, 0.6)};
 // Of an H200, in microseconds: the copies of a step; zeroing C; launching a second kernel.
 constexpr double kLatency = 0.65, kZeroing = 2, kSecond = 5;
 constexpr int kMost = 16;  // parts for each multiprocessor: in several waves, if need be
 constexpr double kAdded = 5;  // megabytes of sums that parts add in a microsecond
 
 // As long as blocks take that are spread evenly. Each computes so many steps of a tile.
-double time_of(const Form& form, int64_t blocks, int steps) {
+double time_of(const Config& config, int64_t blocks, int steps) {
     const auto wave = [&](int together) {  // so many on each multiprocessor
-        return form.tile +
-               steps * std::max(kLatency, ceil_div(together * form.warps, 4) * form.step);
+        return config.tile +
+               steps * std::max(kLatency, ceil_div(together * config.warps, 4) * config.step);
     };
-    const int64_t all = multiprocessors(), at_once = all * form.blocks, left = blocks % at_once;
-    return blocks / at_once * wave(form.blocks) + (left ? wave((left + all - 1) / all) : 0);
+    const int64_t all = multiprocessors(), at_once = all * config.blocks, left = blocks % at_once;
+    return blocks / at_once * wave(config.blocks) + (left ? wave((left + all - 1) / all) : 0);
 }
 
 // How C's tiles are handed out: whole ones as long as each multiprocessor is full, and then, where
 // that is faster, the rest in parts along K.
-struct Plan {
-    const Form* form;
+struct HeuristicResult {
+    const Config* config;
     int whole, rest, parts;  // tiles that are whole, tiles that are cut, parts of each of these
     double us;
 };
 
-// The fastest with tiles of that form.
-Plan plan_of(const Form& form, int M, int N, int K) {
-    const int tiles = ceil_div(M, form.m) * ceil_div(N, form.n), steps = ceil_div(K, kTileK);
+// The fastest with tiles of that configuration.
+HeuristicResult heuristic_of(const Config& config, int M, int N, int K) {
+    const int tiles = ceil_div(M, config.m) * ceil_div(N, config.n), steps = ceil_div(K, kTileK);
     const int64_t all = multiprocessors();
-    const int rest = tiles % (all * form.blocks), whole = tiles - rest;
-    Plan best = {&form, tiles, 0, 1, time_of(form, tiles, steps)};
+    const int rest = tiles % (all * config.blocks), whole = tiles - rest;
+    HeuristicResult best = {&config, tiles, 0, 1, time_of(config, tiles, steps)};
     for (int each = 1; rest && each <= kMost; ++each) {  // parts for each multiprocessor
         const int most = std::min<int64_t>(all * each / rest, steps);
         if (most < 2) continue;
         const int depth = ceil_div(steps, most), parts = ceil_div(steps, depth);
-        const double added = 4e-6 * rest * parts * form.m * form.n / kAdded;
-        const double us = time_of(form, whole, steps) + time_of(form, rest * parts, depth) + added +
-                          kZeroing + (whole ? kSecond : 0);
-        if (us < best.us) best = {&form, whole, rest, parts, us};
+        const double added = 4e-6 * rest * parts * config.m * config.n / kAdded;
+        const double us = time_of(config, whole, steps) + time_of(config, rest * parts, depth) +
+                          added + kZeroing + (whole ? kSecond : 0);
+        if (us < best.us) best = {&config, whole, rest, parts, us};
     }
     return best;
 }
 
-Plan plan(int M, int N, int K) {
-    const auto time = [=](const Form& form) { return plan_of(form, M, N, K).us; };
-    return plan_of(fastest(kForms, time), M, N, K);
+HeuristicResult heuristic(int M, int N, int K) {
+    const auto time = [=](const Config& config) { return heuristic_of(config, M, N, K).us; };
+    return heuristic_of(fastest(kConfigs, time), M, N, K);
 }
 
 void launch_matmul(int M, int N, int K, const float* A, const float* B, float* C) {
-    const auto [form, whole, rest, parts, us] = plan(M, N, K);
+    const auto [config, whole, rest, parts, us] = heuristic(M, N, K);
     // 16-byte accesses need every row of N elements to start on a multiple of 16 bytes.
-    const auto of_whole = form->whole[N % 4 == 0], of_parts = form->parts[N % 4 == 0];
-    const int threads = 32 * form->warps;
+    const auto of_whole = config->whole[N % 4 == 0], of_parts = config->parts[N % 4 == 0];
+    const int threads = 32 * config->warps;
     if (rest) {  // parts are added to C, which begins as zeros
-        const size_t from = size_t(whole / ceil_div(N, form->n)) * form->m * N;
+        const size_t from = size_t(whole / ceil_div(N, config->n)) * config->m * N;
         cudaMemset(C + from, 0, (size_t(M) * N - from) * sizeof(float));
     }
     if (whole) of_whole<<<whole, threads>>>(M, N, K, A, B, C, 0, 1);
@@ -219,37 +219,37 @@ void launch_matmul(int M, int N, int K, const float* A, const float* B, float* C
 
 // A, to the end of its last tile, once for every column of tiles; B once for every row of tiles.
 double loaded_elements(double M, double N, double K) {
-    const Form& form = *plan(M, N, K).form;
-    return K * std::ceil(M / form.m) * (form.m * std::ceil(N / form.n) + N);
+    const Config& config = *heuristic(M, N, K).config;
+    return K * std::ceil(M / config.m) * (config.m * std::ceil(N / config.n) + N);
 }
 
 // From shared memory each thread reads its operands at every k, and once before the loop.
 double shared_loaded_bytes(double M, double N, double K) {
-    const auto [form, whole, rest, parts, us] = plan(M, N, K);
+    const auto [config, whole, rest, parts, us] = heuristic(M, N, K);
     const double depth = (whole + rest) * std::ceil(K / kTileK) * kTileK + whole + rest * parts;
-    const int kThreadM = form->m * form->n / kThreadN / 32 / form->warps;
-    return 32 * form->warps * depth * (kThreadM + kThreadN) * sizeof(float);
+    const int kThreadM = config->m * config->n / kThreadN / 32 / config->warps;
+    return 32 * config->warps * depth * (kThreadM + kThreadN) * sizeof(float);
 }
 
 // The whole tiles: rows of tiles, and the first tiles of one more. What parts add are not stores.
 double stored_elements(double M, double N, double K) {
-    const Plan best = plan(M, N, K);
-    const int tiles_n = ceil_div(N, best.form->n);
-    const double rows = std::min(M, best.whole / tiles_n * double(best.form->m));
+    const HeuristicResult best = heuristic(M, N, K);
+    const int tiles_n = ceil_div(N, best.config->n);
+    const double rows = std::min(M, best.whole / tiles_n * double(best.config->m));
     return rows * N +
-           std::min<double>(best.form->m, M - rows) * (best.whole % tiles_n * best.form->n);
+           std::min<double>(best.config->m, M - rows) * (best.whole % tiles_n * best.config->n);
 }
 
 std::string chosen(int M, int N, int K) {
-    const auto [form, whole, rest, parts, us] = plan(M, N, K);
-    return format("%s: %d tiles and %d in %d parts", form->name().c_str(), whole, rest, parts);
+    const auto [config, whole, rest, parts, us] = heuristic(M, N, K);
+    return format("%s: %d tiles and %d in %d parts", config->name().c_str(), whole, rest, parts);
 }
 
 int main(int argc, char** argv) {
     Facts facts = {loaded_elements, shared_loaded_bytes};
     facts.stored_elements = stored_elements;
-    for (const Form& form : kForms)  // with steps enough for parts
-        facts.forms.push_back({form.name(), form.m, form.n, 8 * kTileK});
+    for (const Config& config : kConfigs)  // with steps enough for parts
+        facts.configs.push_back({config.name(), config.m, config.n, 8 * kTileK});
     facts.chosen = chosen;
     return run_stage(launch_matmul, facts, argc, argv);
 }

@@ -1,16 +1,16 @@
-// Which form for which shape? A model tells the time of each form before the launch, and the
-// fastest is launched. A step takes as long as the slowest of three things:
+// Which configuration for which shape? A model tells the time of each configuration before the
+// launch, and the fastest is launched. A step takes as long as the slowest of three things:
 //
-//    the products       fitted to times, for each form             0.25 us for 64 x 128, turned
+//    the products       fitted to times, for each configuration             0.25 us for 64 x 128, turned
 //    the lines of L2    those that all blocks ask for in a step    2 where a row begins inside one
 //    the bytes of L2    those that all blocks get in a step        128 for a row of a tile
 //
 //    time = start + waves x (steps x step + rest of a tile) + time of C + time of the sums sent
 //
-// Or start + device memory's time, if that is longer. Many forms take just as long then. One with a
-// fifth of the time to spare is preferred.
+// Or start + device memory's time, if that is longer. Many configurations take just as long then.
+// One with a fifth of the time to spare is preferred.
 //
-// Changed:  a model of steps, L2 and device memory in place of measured waves; forms for all
+// Changed:  a model of steps, L2 and device memory in place of measured waves; configurations for all
 //           shapes.
 #include <algorithm>
 #include <limits>
@@ -353,7 +353,7 @@ void launch(const Work& work, int K, const T* A, const T* B, float* C) {
 }
 
 template <class T>
-struct Form {
+struct Config {
     Tile tile;
     int step, rest;  // nanoseconds, on an H200, of a step and of the rest of a tile
     void (*launch)(const Work& work, int K, const T* A, const T* B, float* C);
@@ -363,16 +363,16 @@ struct Form {
     }
 };
 template <class T, int m, int n, int down, int across>
-constexpr Form<T> upright(int step, int rest) {
+constexpr Config<T> upright(int step, int rest) {
     return {{m, n, false, down, across, 1}, step, rest, launch<T, m, n, false, down, across, 1>};
 }
 template <class T, int m, int n, int down, int across, int deep>
-constexpr Form<T> turned(int step, int rest) {
+constexpr Config<T> turned(int step, int rest) {
     return {
         {m, n, true, down, across, deep}, step, rest, launch<T, m, n, true, down, across, deep>};
 }
 template <class T>
-constexpr Form<T> kForms[] = {  // rows, columns of a tile; blocks down, across, deep
+constexpr Config<T> kConfigs[] = {  // rows, columns of a tile; blocks down, across, deep
     upright<T, 128, 64, 1, 1>(221, 137),    upright<T, 128, 128, 1, 4>(350, 491),
     upright<T, 128, 128, 4, 1>(356, 578),   upright<T, 128, 192, 1, 1>(476, 925),
     upright<T, 128, 192, 2, 1>(532, 1269),  upright<T, 128, 256, 1, 1>(622, 1293),
@@ -392,19 +392,20 @@ constexpr double kLines = 120e3, kL2 = 12.7, kMoved = 4.30;
 // Megabytes of C: by TMA, and from registers, for which the block waits; and of sums that it sends.
 constexpr double kStored = 8.1, kScattered = 6.0, kSent = 6.77;
 
-// A form, what its clusters do, and how long that takes by the model.
+// A configuration, what its clusters do, and how long that takes by the model.
 template <class T>
-struct Plan {
-    Plan(const Form<T>& form, int M, int N, int K) : form(&form), work(M, N, K, form.tile) {
-        const auto [m, n, turned, down, across, deep] = form.tile;
+struct HeuristicResult {
+    HeuristicResult(const Config<T>& config, int M, int N, int K)
+        : config(&config), work(M, N, K, config.tile) {
+        const auto [m, n, turned, down, across, deep] = config.tile;
         // What all blocks ask of L2 in a step: lines, two for a row that begins inside; megabytes.
         const double of_A = double(m) / across, of_B = double(n) / down;
-        const double blocks = work.clusters * form.tile.blocks(), MB = 4e-6 * M * N;
+        const double blocks = work.clusters * config.tile.blocks(), MB = 4e-6 * M * N;
         const double lines = of_A * (aligned(K) % 64 ? 2 : 1) + of_B * (aligned(N) % 64 ? 2 : 1);
         const double step = std::max(
-            {form.step * 1e-3, lines * blocks / kLines, (of_A + of_B) * 128e-6 * blocks / kL2});
+            {config.step * 1e-3, lines * blocks / kLines, (of_A + of_B) * 128e-6 * blocks / kL2});
         const int waves = ceil_div(work.tiles, work.clusters);
-        double time = waves * (ceil_div(work.steps, deep) * step + form.rest * 1e-3) +
+        double time = waves * (ceil_div(work.steps, deep) * step + config.rest * 1e-3) +
                       MB / (turned ? kScattered : kStored);
         if (deep > 1) time += 4e-6 * waves * m * n / kSent;
         const double moved = (2e-6 * K * (double(M) + N) + MB) / kMoved;
@@ -413,48 +414,50 @@ struct Plan {
         const bool no_step = work.steps < deep, no_store = !turned && N % 4;
         if (no_step || no_store) us = std::numeric_limits<double>::infinity();
     }
-    const Form<T>* form;
+    const Config<T>* config;
     Work work;
     double us;
 };
 
-// The fastest form for that shape.
+// The fastest configuration for that shape.
 template <class T>
-Plan<T> plan(int M, int N, int K) {
-    const auto time = [=](const Form<T>& form) { return Plan<T>(form, M, N, K).us; };
-    return Plan<T>(fastest(kForms<T>, time), M, N, K);
+HeuristicResult<T> heuristic(int M, int N, int K) {
+    const auto time = [=](const Config<T>& config) {
+        return HeuristicResult<T>(config, M, N, K).us;
+    };
+    return HeuristicResult<T>(fastest(kConfigs<T>, time), M, N, K);
 }
 
 template <class T>
 void launch_matmul(int M, int N, int K, const T* A, const T* B, float* C) {
-    const Plan<T> best = plan<T>(M, N, K);
-    best.form->launch(best.work, K, A, B, C);
+    const HeuristicResult<T> best = heuristic<T>(M, N, K);
+    best.config->launch(best.work, K, A, B, C);
 }
 
 // A is loaded once for every column of clusters, B once for every row of them; and once for a copy.
 double loaded_elements(double M, double N, double K) {
-    const Tile tile = plan<half>(M, N, K).form->tile;
+    const Tile tile = heuristic<half>(M, N, K).config->tile;
     return M * K * std::ceil(N / (tile.n * tile.across)) +
            K * N * std::ceil(M / (tile.m * tile.down)) + loaded_by_copies(M, N, K);
 }
 
 // The sums that blocks of a cluster send each other.
 double shared_loaded_bytes(double M, double N, double K) {
-    const Tile tile = plan<half>(M, N, K).form->tile;
+    const Tile tile = heuristic<half>(M, N, K).config->tile;
     return tile.deep > 1 ? 4.0 * tile.count(M, N) * tile.blocks() * tile.m * tile.n : 0;
 }
 
 std::string chosen(int M, int N, int K) {
-    const Plan<half> best = plan<half>(M, N, K);
-    return format("%s: %.1f us", best.form->name().c_str(), best.us);
+    const HeuristicResult<half> best = heuristic<half>(M, N, K);
+    return format("%s: %.1f us", best.config->name().c_str(), best.us);
 }
 
 int main(int argc, char** argv) {
     Facts facts = {loaded_elements, shared_loaded_bytes, kWgmma};
     facts.stored_elements = stored_with_copies;
-    for (const auto& form : kForms<half>)
-        facts.forms.push_back({form.name(), form.tile.m * form.tile.down,
-                               form.tile.n * form.tile.across, kTileK * form.tile.deep});
+    for (const auto& config : kConfigs<half>)
+        facts.configs.push_back({config.name(), config.tile.m * config.tile.down,
+                                 config.tile.n * config.tile.across, kTileK * config.tile.deep});
     facts.chosen = chosen;
     return run_stage(launch_matmul<half>, facts, argc, argv);
 }

@@ -45,8 +45,8 @@ constexpr Arithmetic kWgmma = {"wgmma", &Limits::wgmma_gflops, 16777216.0, 0x1p-
 template <class In, class Out>
 using Launcher = void (*)(int M, int N, int K, const In* A, const In* B, Out* C);
 
-// One of the forms of a kernel that a launcher chooses from.
-struct FormFacts {
+// One of the configurations of a kernel that a launcher chooses from.
+struct ConfigFacts {
     std::string name;
     int m, n;  // rows and columns of C that its blocks, or those of a cluster, compute together
     int k;  // the depth of a step; of the blocks that share the steps of a tile, a step for each
@@ -62,8 +62,9 @@ struct Facts {
     Arithmetic arithmetic = kFp32;
     // How many floats all threads together store, but for atomicAdd; nullptr: each of C once.
     double (*stored_elements)(double M, double N, double K) = nullptr;
-    // The forms that a launcher chooses from (see fastest()), and which it chooses for a shape.
-    std::vector<FormFacts> forms = {};
+    // The configurations that a launcher chooses from (see fastest()), and which it chooses for a
+    // shape.
+    std::vector<ConfigFacts> configs = {};
     std::string (*chosen)(int M, int N, int K) = nullptr;
     // A launcher of bfloat16 (--bf16), with the same traffic.
     Launcher<struct __nv_bfloat16, float> bf16 = nullptr;

@@ -1,5 +1,5 @@
-// The machine that a stage runs on, a GPU or the emulator: what it adds to verification, and what it
-// measures. Implemented twice: machine_gpu.cu times, machine_emulator.cpp counts.
+// The machine that a stage runs on, a GPU or the emulator: what it adds to verification, and what
+// it measures. Implemented twice: machine_gpu.cu times, machine_emulator.cpp counts.
 #pragma once
 
 #include <cstddef>
@@ -34,9 +34,9 @@ public:
     static const int kDefaultSize;  // of the matrices
     // Verified before those, which let no guard act.
     static const std::vector<Shape> kBeforeDefault;
-    // Also then, and with --all-forms at `all`: the shapes at which each form that a launcher may
-    // choose is verified, where it takes them.
-    static std::vector<Shape> shapes_for(const FormFacts& form, bool all);
+    // Also then, and with --all-configs at `all`: the shapes at which each configuration that a
+    // launcher may choose is verified, where it takes them.
+    static std::vector<Shape> shapes_for(const ConfigFacts& config, bool all);
     static OptionTable options(Options& options);  // those that it alone has
 
     // Takes the device into use, and prints what it is and for which GPU it predicts. Throws as
@@ -44,17 +44,19 @@ public:
     Machine(const Options& options, const Facts& facts);
     Columns columns() const;  // of the table
 
-    // How many elements C takes on each side, in which a write is noticed. 0 where the machine itself
-    // names the line that writes outside C.
+    // How many elements C takes on each side, in which a write is noticed. 0 where the machine
+    // itself names the line that writes outside C.
     size_t guard() const;
     // The launches between these two are counted, where the machine counts.
     void begin_counting(const Product& product);
     void end_counting();
-    // Appends times or counts to the row, the prediction, and where that was. launch: queues the product.
+    // Appends times or counts to the row, the prediction, and where that was. launch: queues the
+    // product.
     void measure(const Product& product, const Launch& launch, Row& row);
     // Prints what belongs to the row above.
     void after_row();
-    // After the last shape. Throws Failure(kWrongResult) for a kernel that none of them has launched.
+    // After the last shape. Throws Failure(kWrongResult) for a kernel that none of them has
+    // launched.
     void check_launched(const Facts& facts) const;
 
 private:

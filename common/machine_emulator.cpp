@@ -1,5 +1,5 @@
-// machine.h and gpu_timer.h for the emulator. A plain build verifies in three orders of threads, a traced
-// one in one, and there it also counts. Nothing is timed.
+// machine.h and gpu_timer.h for the emulator. A plain build verifies in three orders of threads, a
+// traced one in one, and there it also counts. Nothing is timed.
 #ifdef CUDA_EMULATOR  // so that an nvcc line may name common/*.cu common/*.cpp
 #include <cuda_runtime.h>
 
@@ -50,7 +50,8 @@ static std::string below(const std::string& problem) {
            std::string(std::max<size_t>(place, 5) - 5, ' ') + problem.substr(what + 1);
 }
 
-// While launches are watched: where they are, and what keeps the emulator from saying by itself what it finds.
+// While launches are watched: where they are, and what keeps the emulator from saying by itself
+// what it finds.
 static std::string watched;
 static std::optional<emulator::Silence> silence;
 
@@ -131,11 +132,11 @@ const int Machine::kDefaultSize = 256;
 const std::vector<Shape> Machine::kBeforeDefault = {
     {7, 5, 3}, {130, 264, 24}, {5, 130, 1800}, {3, 136, 250}, {3, 132, 252}};
 
-// Two tiles each way, with little in the second; rows of C on 8 bytes, which TMA can't store, and on
-// 16. All: rows on 4 bytes; two groups of eight rows of tiles; more than a round of a ring of twelve
-// buffers.
-std::vector<Shape> Machine::shapes_for(const FormFacts& form, bool all) {
-    const auto& [name, m, n, k] = form;
+// Two tiles each way, with little in the second; rows of C on 8 bytes, which TMA can't store, and
+// on 16. All: rows on 4 bytes; two groups of eight rows of tiles; more than a round of a ring of
+// twelve buffers.
+std::vector<Shape> Machine::shapes_for(const ConfigFacts& config, bool all) {
+    const auto& [name, m, n, k] = config;
     std::vector<Shape> shapes = {{m + 5, n + 2, k + 8}, {m + 5, n + 4, k + 8}};
     if (all)
         shapes.insert(shapes.end(),
@@ -145,13 +146,14 @@ std::vector<Shape> Machine::shapes_for(const FormFacts& form, bool all) {
 
 OptionTable Machine::options(Options& o) {
     if (!emulator::tracing()) return {};
-    return {{"--lines", "", "also print the traffic of every source line", flag(o.lines)},
-            {"--lines-csv", "FILE", "write it to FILE", file_name(o.lines_csv)},
-            {"--all-forms", "",
-             "verify each form that the launcher may choose; fail unless every kernel is launched",
-             flag(o.all_forms)},
-            {"--record", "FILE", "write what the first and the last block access, in order",
-             file_name(o.record)}};
+    return {
+        {"--lines", "", "also print the traffic of every source line", flag(o.lines)},
+        {"--lines-csv", "FILE", "write it to FILE", file_name(o.lines_csv)},
+        {"--all-configs", "",
+         "verify each configuration that the launcher may choose; fail unless every kernel is launched",
+         flag(o.all_configs)},
+        {"--record", "FILE", "write what the first and the last block access, in order",
+         file_name(o.record)}};
 }
 
 Machine::Machine(const Options& options, const Facts& facts)
@@ -272,7 +274,7 @@ void Machine::after_row() {
 void Machine::check_launched(const Facts& facts) const {
     if (!facts.loaded_elements && emulator::tracing())
         std::printf("No formula states the traffic: flop/byte is what was counted.\n");
-    if (!options_.all_forms) return;
+    if (!options_.all_configs) return;
     for (const auto& [kernel, launches] : emulator::kernels()) {
         const bool bf16 = kernel.find("__nv_bfloat16") != std::string::npos;
         if (launches == 0 && bf16 == options_.bf16)

@@ -1,5 +1,5 @@
-// machine.h and gpu_timer.h for a GPU: launches are timed by events, each after a rest and with a cold L2,
-// beside cuBLAS's product of the same matrices.
+// machine.h and gpu_timer.h for a GPU: launches are timed by events, each after a rest and with a
+// cold L2, beside cuBLAS's product of the same matrices.
 #include <cublas_v2.h>
 #include <cuda_runtime.h>
 
@@ -215,7 +215,7 @@ Sustained GpuTimer::sustained(const Launch& launch, double ms) {
 
 const int Machine::kDefaultSize = 4096;
 const std::vector<Shape> Machine::kBeforeDefault = {};
-std::vector<Shape> Machine::shapes_for(const FormFacts&, bool) { return {}; }
+std::vector<Shape> Machine::shapes_for(const ConfigFacts&, bool) { return {}; }
 OptionTable Machine::options(Options& o) {
     return {{"--rested", "", "time launches after a rest alone, in half the time", flag(o.rested)}};
 }

@@ -128,7 +128,7 @@ static void print_description(const Program& program) {
         {"options", json_list(options)},
         {"types", json_strings(program.types)},
         {"stages", json_strings(program.stages)},
-        {"forms", json_strings(program.forms)},
+        {"configs", json_strings(program.configs)},
         {"multiples", multiples.empty() ? "null" : json_list(multiples)},
         {"arithmetic", json_string(program.arithmetic)}};
     std::vector<std::string> all;
@@ -138,7 +138,8 @@ static void print_description(const Program& program) {
 
 static bool begins_with(Text name, Text typed) { return name.compare(0, typed.size(), typed) == 0; }
 
-// Whether the two are the same but for two letters side by side, behind the dashes and the first letter.
+// Whether the two are the same but for two letters side by side, behind the dashes and the first
+// letter.
 static bool nearly_equal(Text name, Text typed) {
     const auto [first, its_first] =
         std::mismatch(name.begin(), name.end(), typed.begin(), typed.end());
@@ -187,8 +188,8 @@ bool parse_command_line(const Program& program, int argc, char** argv) {
     return true;
 }
 
-// For a terminal: a line that is wider goes on below, further in, and breaks between words, of which a shape
-// ("256 x 256 x 256") is one.
+// For a terminal: a line that is wider goes on below, further in, and breaks between words, of
+// which a shape ("256 x 256 x 256") is one.
 static std::string wrapped(Text text) {
     winsize size = {};
     if (!isatty(STDERR_FILENO)) return text;
@@ -212,8 +213,8 @@ static std::string wrapped(Text text) {
     return all;
 }
 
-// On stderr. ./run, which reads stdout, would see the two in any order: for it the lines stand among
-// those of stdout, each behind a mark (tools/stages.py).
+// On stderr. ./run, which reads stdout, would see the two in any order: for it the lines stand
+// among those of stdout, each behind a mark (tools/stages.py).
 static void print_error(const std::string& lines) {
     if (!std::getenv("ERRORS_IN_OUTPUT")) {
         std::fprintf(stderr, "%s\n", lines.c_str());

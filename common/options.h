@@ -1,5 +1,5 @@
-// The command line of every program: a table of options, one clear line for bad input, and a description
-// for tools. Then the options of the programs that multiply matrices.
+// The command line of every program: a table of options, one clear line for bad input, and a
+// description for tools. Then the options of the programs that multiply matrices.
 #pragma once
 
 #include <cstdint>
@@ -48,23 +48,24 @@ struct Program {
     std::string name, about;
     OptionTable options;
     std::string examples;
-    // "stage", with the command line of one; "benchmark"; or "probe", which tries what a device does.
+    // "stage", with the command line of one; "benchmark"; or "probe", which tries what a device
+    // does.
     std::string kind;
     std::string build;  // "gpu", "emulator", "host" or "opencl"
     // Of a stage:
     std::vector<std::string> types = {};  // of A and B: "fp32", "fp16", "bf16"
     std::vector<std::string> stages = {};  // what --stage takes
-    std::vector<std::string> forms = {};  // what --form takes
+    std::vector<std::string> configs = {};  // what --config takes
     std::vector<int> multiples = {};  // M, N and K must be multiples of these
     std::string arithmetic = "";  // what it computes with, such as "tensor cores" (see Arithmetic)
 };
 
-// Sets what the command line says. Returns false if it asks for the help or the description, which are then
-// printed. Throws Failure(kBadCommandLine).
+// Sets what the command line says. Returns false if it asks for the help or the description, which
+// are then printed. Throws Failure(kBadCommandLine).
 bool parse_command_line(const Program& program, int argc, char** argv);
 
-// Prints the exception that is being handled as a line on stderr, "NAME: what was wrong". Returns the exit
-// code.
+// Prints the exception that is being handled as a line on stderr, "NAME: what was wrong". Returns
+// the exit code.
 int print_exception(const std::string& name);
 
 // Parses the command line, runs `body`, and prints what goes wrong. Returns the exit code.
@@ -89,7 +90,7 @@ struct Options : RunOptions {
     bool rested = false;  // GPU: no times without a rest
     bool lines = false;  // emulator: print the traffic of every source line
     std::string lines_csv;  // emulator: the file for that traffic; empty: none
-    bool all_forms = false;  // emulator: every form of the kernel must be launched
+    bool all_configs = false;  // emulator: every configuration of the kernel must be launched
     std::string record;  // emulator: the file for what two blocks access; empty: none
 
     std::vector<Shape> sizes;  // empty: the default

@@ -38,7 +38,8 @@ static std::string stage_name(const char* source) {
     return std::isdigit(file[0]) ? folder + "/" + file : file;
 }
 
-// The stage whose verdict is still to come. A launcher may call exit(), which must not pass for one.
+// The stage whose verdict is still to come. A launcher may call exit(), which must not pass for
+// one.
 static const char* running_stage = nullptr;
 static void refuse_exit() {
     if (!running_stage) return;
@@ -47,10 +48,11 @@ static void refuse_exit() {
     std::_Exit(kWrongResult);
 }
 
-// A shape to verify, with that form of the kernel, or with the one that the launcher chooses.
+// A shape to verify, with that configuration of the kernel, or with the one that the launcher
+// chooses.
 struct Case {
     Shape shape;
-    std::string form;
+    std::string config;
     bool reported;  // in a row
 };
 
@@ -68,9 +70,9 @@ static void check_multiples(Shape s, const Facts& facts) {
                                               to_string(s).c_str(), m, n, k));
 }
 
-// Whether the form takes that shape, as the launcher says.
-static bool takes(const Facts& facts, const FormFacts& form, Shape s) {
-    only_form = form.name;
+// Whether the configuration takes that shape, as the launcher says.
+static bool takes(const Facts& facts, const ConfigFacts& config, Shape s) {
+    only_config = config.name;
     try {
         if (facts.loaded_elements) facts.loaded_elements(s.M, s.N, s.K);
     } catch (const NotTaken&) {
@@ -79,26 +81,26 @@ static bool takes(const Facts& facts, const FormFacts& form, Shape s) {
     return true;
 }
 
-// The shapes that are asked for. Before the default, or with --all-forms, what they may leave out:
-// guards that act, and forms that the launcher does not choose there.
+// The shapes that are asked for. Before the default, or with --all-configs, what they may leave
+// out: guards that act, and configurations that the launcher does not choose there.
 static std::vector<Case> cases_of(const Options& options, const std::vector<Shape>& asked,
                                   const Facts& facts) {
     std::vector<Case> cases;
-    const std::string form_asked = only_form;
+    const std::string config_asked = only_config;
     const bool by_default = options.sizes.empty() && !options.m && !options.n && !options.k;
-    if (form_asked.empty() && by_default)
+    if (config_asked.empty() && by_default)
         for (const Shape& s : Machine::kBeforeDefault)
             cases.push_back({rounded_up(s, facts), "", false});
-    if (form_asked.empty() && (by_default || options.all_forms))
-        for (const FormFacts& form : facts.forms) {
-            const std::vector<Shape> shapes = Machine::shapes_for(form, options.all_forms);
+    if (config_asked.empty() && (by_default || options.all_configs))
+        for (const ConfigFacts& config : facts.configs) {
+            const std::vector<Shape> shapes = Machine::shapes_for(config, options.all_configs);
             const size_t before = cases.size();
             for (const Shape& s : shapes)
-                if (takes(facts, form, s)) cases.push_back({s, form.name, false});
+                if (takes(facts, config, s)) cases.push_back({s, config.name, false});
             if (cases.size() == before && !shapes.empty())
-                throw Failure(kWrongResult, "the form " + form.name + " takes no shape");
+                throw Failure(kWrongResult, "the configuration " + config.name + " takes no shape");
         }
-    for (const Shape& s : asked) cases.push_back({s, form_asked, true});
+    for (const Shape& s : asked) cases.push_back({s, config_asked, true});
     return cases;
 }
 
@@ -113,7 +115,7 @@ static void run_cases(Launcher<In, Out> launch, const Facts& facts, const Option
     Report report(options.csv, begin_table(asked, machine.columns()), options.wide);
     const std::vector<Case> cases = cases_of(options, asked, facts);
     for (const Case& each : cases) {
-        only_form = each.form;
+        only_config = each.config;
         try {
             // Operands, and the product of them
             const Shape s = each.shape;
@@ -136,7 +138,7 @@ static void run_cases(Launcher<In, Out> launch, const Facts& facts, const Option
             };
 
             // Verify, on integers in each order of the threads
-            progress(product.name() + ": verifying " + each.form);
+            progress(product.name() + ": verifying " + each.config);
             machine.begin_counting(product);
             for (int order = 0; order < thread_orders(); ++order) {
                 begin_order(order, options.seed);
@@ -144,7 +146,7 @@ static void run_cases(Launcher<In, Out> launch, const Facts& facts, const Option
                 end_order(product.traffic());
             }
             machine.end_counting();
-            if (!each.reported && !each.form.empty()) continue;  // all forms add alike
+            if (!each.reported && !each.config.empty()) continue;  // all configurations add alike
 
             // Verify, on reals
             const double error = verify_reals(x, facts.arithmetic, options.seed, multiply);
@@ -154,16 +156,16 @@ static void run_cases(Launcher<In, Out> launch, const Facts& facts, const Option
             Row row = row_of(name, s, error);
             if (!options.verify_only) x.set_timed(options.seed);
             machine.measure(product, queue_launch, row);
-            add_cells(row, {{"form", facts.chosen ? facts.chosen(s.M, s.N, s.K) : "-"}});
+            add_cells(row, {{"config", facts.chosen ? facts.chosen(s.M, s.N, s.K) : "-"}});
             report.add(row);
             machine.after_row();
         } catch (const Failure& failure) {
-            throw explained(failure).in(each.form + (each.form.empty() ? "" : " ") +
+            throw explained(failure).in(each.config + (each.config.empty() ? "" : " ") +
                                         to_string(each.shape));
         }
     }
-    if (cases.size() > asked.size() && !facts.forms.empty())
-        std::printf("  each of its %zu forms was verified\n", facts.forms.size());
+    if (cases.size() > asked.size() && !facts.configs.empty())
+        std::printf("  each of its %zu configurations was verified\n", facts.configs.size());
     machine.check_launched(facts);
     report.save();
 }
@@ -183,7 +185,7 @@ static Program program_of(const std::string& name, const char* type, const Facts
     program.types = {type};
     program.multiples.assign(facts.multiples.begin(), facts.multiples.end());
     program.arithmetic = facts.arithmetic.name;
-    for (const FormFacts& form : facts.forms) program.forms.push_back(form.name);
+    for (const ConfigFacts& config : facts.configs) program.configs.push_back(config.name);
 
     OptionTable& table = program.options;
     table = product_options(options, std::to_string(Machine::kDefaultSize));
@@ -192,10 +194,10 @@ static Program program_of(const std::string& name, const char* type, const Facts
         program.types.push_back("bf16");
         table.push_back({"--bf16", "", "A and B of bfloat16 instead of FP16", flag(options.bf16)});
     }
-    if (!program.forms.empty())
-        table.push_back({"--form", "NAME", "launch this form, whichever would be chosen",
-                         [forms = program.forms](const std::string& value) {
-                             only_form = parse_choice(value, forms);
+    if (!program.configs.empty())
+        table.push_back({"--config", "NAME", "launch this configuration, whichever would be chosen",
+                         [configs = program.configs](const std::string& value) {
+                             only_config = parse_choice(value, configs);
                          }});
     add_options(table, Machine::options(options));
     return program;

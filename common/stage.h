@@ -1,5 +1,5 @@
-// What every stage includes, with the headers of C++ that stages use. A stage hands a launcher and facts to
-// run_stage(), which does the rest.
+// What every stage includes, with the headers of C++ that stages use. A stage hands a launcher and
+// facts to run_stage(), which does the rest.
 #pragma once
 
 #include <cuda_bf16.h>
@@ -28,8 +28,8 @@ inline int multiprocessors() {
     return count;
 }
 
-// Lets a block of the kernel take so many bytes of dynamic shared memory, more than the 48 KiB that every
-// GPU allows. Throws Failure(kNoGpu) where the GPU in use allows less.
+// Lets a block of the kernel take so many bytes of dynamic shared memory, more than the 48 KiB that
+// every GPU allows. Throws Failure(kNoGpu) where the GPU in use allows less.
 template <class... Arguments>
 void allow_shared_memory(void (*kernel)(Arguments...), int bytes) {
     const cudaError_t error =
@@ -42,25 +42,26 @@ void allow_shared_memory(void (*kernel)(Arguments...), int bytes) {
                              (bytes + 1023) / 1024));
 }
 
-// The name of the form that a launcher is to take (--form); empty: the fastest.
-inline std::string only_form;
+// The name of the configuration that a launcher is to take (--config); empty: the fastest.
+inline std::string only_config;
 
-// What a launcher throws for a shape that only_form does not take.
+// What a launcher throws for a shape that only_config does not take.
 struct NotTaken : Failure {
-    NotTaken() : Failure(kBadCommandLine, "the form " + only_form + " takes no such shape") {}
+    NotTaken()
+        : Failure(kBadCommandLine, "the configuration " + only_config + " takes no such shape") {}
 };
 
-// The form that takes the least time, or only_form. A form that takes longer than any time does not
-// take the shape.
-template <class Form, int kCount, class Time>
-const Form& fastest(const Form (&forms)[kCount], Time time) {
-    const Form* best = nullptr;
+// The configuration that takes the least time, or only_config. A configuration that takes longer
+// than any time does not take the shape.
+template <class Config, int kCount, class Time>
+const Config& fastest(const Config (&configs)[kCount], Time time) {
+    const Config* best = nullptr;
     double least = std::numeric_limits<double>::infinity();
-    for (const Form& form : forms) {
-        if (!only_form.empty() && only_form != form.name()) continue;
-        const double its = time(form);
+    for (const Config& config : configs) {
+        if (!only_config.empty() && only_config != config.name()) continue;
+        const double its = time(config);
         if (its < least) {
-            best = &form;
+            best = &config;
             least = its;
         }
     }

@@ -258,21 +258,22 @@ TEST(Harness, ExitCodesAndCsv) {
     std::remove(path.c_str());
 }
 
-// Of two forms the launcher chooses the first. The second takes an even N, and is wrong at some.
-struct Form {
+// Of two configurations the launcher chooses the first. The second takes an even N, and is wrong at
+// some.
+struct Config {
     const char* its_name;
     std::string name() const { return its_name; }
 };
-constexpr Form kForms[] = {{"chosen"}, {"other"}};
+constexpr Config kConfigs[] = {{"chosen"}, {"other"}};
 int other_is_wrong_at = 2;  // N % 4
 bool other_takes_any = true;
 
 bool is_chosen(int N) {
-    const Form& best = fastest(kForms, [N](const Form& form) {
-        if (&form == kForms) return 1.0;
+    const Config& best = fastest(kConfigs, [N](const Config& config) {
+        if (&config == kConfigs) return 1.0;
         return other_takes_any && N % 2 == 0 ? 2.0 : std::numeric_limits<double>::infinity();
     });
-    return &best == kForms;
+    return &best == kConfigs;
 }
 void launch_best(int M, int N, int K, const float* A, const float* B, float* C) {
     is_chosen(N) || N % 4 != other_is_wrong_at ? launch<99>(M, N, K, A, B, C)
@@ -280,26 +281,27 @@ void launch_best(int M, int N, int K, const float* A, const float* B, float* C) 
 }
 double loaded_by_best(double M, double N, double K) { return is_chosen(int(N)), loaded(M, N, K); }
 
-std::string said_with_forms(const std::vector<std::string>& words, int expected) {
+std::string said_with_configs(const std::vector<std::string>& words, int expected) {
     Facts facts = {loaded_by_best};
-    for (const Form& form : kForms) facts.forms.push_back({form.name(), 4, 4, 4});
+    for (const Config& config : kConfigs) facts.configs.push_back({config.name(), 4, 4, 4});
     testing::internal::CaptureStderr();
     EXPECT_EQ(run(launch_best, words, "test.cu", facts), expected);
-    only_form.clear();
+    only_config.clear();
     return testing::internal::GetCapturedStderr();
 }
 
 TEST(Harness, VerifiesFormsThatAreNotChosen) {
     for (const int n : {2, 0}) {
         other_is_wrong_at = n;
-        const std::string said = said_with_forms({}, kWrongResult);
+        const std::string said = said_with_configs({}, kWrongResult);
         EXPECT_EQ(said.find("test: other "), 0u) << said;
-        said_with_forms({"--size", "6"}, kVerified);
-        said_with_forms({"--size", "6", "--form", "other"}, n == 2 ? kWrongResult : kVerified);
-        said_with_forms({"--size", "7", "--form", "other"}, kBadCommandLine);
+        said_with_configs({"--size", "6"}, kVerified);
+        said_with_configs({"--size", "6", "--config", "other"}, n == 2 ? kWrongResult : kVerified);
+        said_with_configs({"--size", "7", "--config", "other"}, kBadCommandLine);
     }
     other_takes_any = false;
-    EXPECT_EQ(said_with_forms({}, kWrongResult), "test: the form other takes no shape\n");
+    EXPECT_EQ(said_with_configs({}, kWrongResult),
+              "test: the configuration other takes no shape\n");
 }
 
 void launch_even(int M, int N, int K, const float* A, const float* B, float* C) {
@@ -320,18 +322,18 @@ TEST(Harness, VerifiesOnlyMultiplesThatTheLauncherTakes) {
 
 // ./run puts the rows of several stages below the names of the first one's columns.
 TEST(Harness, AStageWithFormsHasTheColumnsOfAnyOther) {
-    const std::string path = testing::TempDir() + "forms.csv";
-    Facts facts = {loaded_by_best}, with_forms = facts;
-    with_forms.chosen = [](int, int N, int) { return kForms[!is_chosen(N)].name(); };
+    const std::string path = testing::TempDir() + "configs.csv";
+    Facts facts = {loaded_by_best}, with_configs = facts;
+    with_configs.chosen = [](int, int N, int) { return kConfigs[!is_chosen(N)].name(); };
     std::string names[2], row;
-    for (const bool forms : {false, true}) {
-        EXPECT_EQ(
-            run(launch_best, {"--size", "5", "--csv", path}, "test.cu", forms ? with_forms : facts),
-            kVerified);
+    for (const bool configs : {false, true}) {
+        EXPECT_EQ(run(launch_best, {"--size", "5", "--csv", path}, "test.cu",
+                      configs ? with_configs : facts),
+                  kVerified);
         std::ifstream file(path);
-        std::getline(file, names[forms]);
+        std::getline(file, names[configs]);
         std::getline(file, row);
-        EXPECT_EQ(row.substr(row.rfind(',')), forms ? ",chosen" : ",-");
+        EXPECT_EQ(row.substr(row.rfind(',')), configs ? ",chosen" : ",-");
     }
     EXPECT_EQ(names[0], names[1]);
     std::remove(path.c_str());

@@ -1,10 +1,11 @@
-// A stage is right at both ends of matrices with more than 2^32 elements. Only the first and the last
-// block run: an index that was cut to 32 bits reads or writes the wrong place, as on a GPU.
+// A stage is right at both ends of matrices with more than 2^32 elements. Only the first and the
+// last block run: an index that was cut to 32 bits reads or writes the wrong place, as on a GPU.
 //
-// A test program is a stage's own object, linked with this one: its run_stage() takes the place of the
-// harness's, which the linker finds later. With the libraries in another order the program would be the
-// stage's own. So whoever runs this one says --both-ends, which the other refuses; and it takes --bf16 and
-// --form as that does.
+// A test program is a stage's own object, linked with this one: its run_stage() takes the place of
+// the harness's, which the linker finds later. With the libraries in another order the program
+// would be the stage's own. So whoever runs this one says --both-ends, which the other refuses; and
+// it takes --bf16 and
+// --config as that does.
 #include <sys/mman.h>
 
 #include <cstdint>
@@ -25,8 +26,8 @@ constexpr int kLong = 640000000;  // a multiple of every tile; times 7 it exceed
 // More than the largest tile, so all that the two blocks read is there; and the smallest tile, 16,
 // less the one row or column that an edge may cut off.
 constexpr int kTouched = 1024, kCompared = 15;
-// Traced accesses, after which a launch ends: where its sums are long, so that each block has begun one,
-// and otherwise many more than two blocks need for their tiles.
+// Traced accesses, after which a launch ends: where its sums are long, so that each block has begun
+// one, and otherwise many more than two blocks need for their tiles.
 constexpr uint64_t kOfSums = 100000, kAccesses = 10000000;
 
 // A matrix of which only touched pages take memory, with room around it for wrong indices.
@@ -59,8 +60,8 @@ struct SparseMatrix {
     T* data;
 };
 
-// Returns false if the launch took too long, as where few blocks compute all of C in turns: nothing is
-// known then.
+// Returns false if the launch took too long, as where few blocks compute all of C in turns: nothing
+// is known then.
 template <class In, class Out>
 static bool verify_ends(Launcher<In, Out> launch, Shape s) {
     const auto a = [](int row, int k) { return (row * 7 + k * 3) % 5 - 2; };
@@ -92,8 +93,8 @@ static bool verify_ends(Launcher<In, Out> launch, Shape s) {
     return true;
 }
 
-// Long and wide matrices, each with 16-byte-aligned rows and without. K of the wide ones exceeds the
-// depth of every tile.
+// Long and wide matrices, each with 16-byte-aligned rows and without. K of the wide ones exceeds
+// the depth of every tile.
 template <class In, class Out>
 static void verify_all(Launcher<In, Out> launch, const Facts& facts) {
     std::string not_tried;
@@ -119,7 +120,8 @@ int run_stage(Launcher<In, Out> launch, const Facts& facts, int argc, char** arg
         {"--both-ends", "", "must be given: a stage's own program does not take it",
          flag(both_ends)},
         {"--bf16", "", "A and B of bfloat16 instead of FP16", flag(bf16)},
-        {"--form", "NAME", "launch this form", [](const std::string& name) { only_form = name; }}};
+        {"--config", "NAME", "launch this configuration",
+         [](const std::string& name) { only_config = name; }}};
     const Program program = {
         "indices", "verifies a stage at more than 2^32 elements", options, "", "stage", "emulator"};
     return run_program(program, argc, argv, [&] {

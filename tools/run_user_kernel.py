@@ -103,7 +103,7 @@ def for_multiples(words, multiples):
         if re.match(r"\d+x", word):
             shapes = ["x".join(map(str, rounded(shape.split("x"), multiples))) for shape in word.split(",")]
             yield ",".join(dict.fromkeys(shapes))
-        elif word != "--all-forms":
+        elif word != "--all-configs":
             yield word
 
 

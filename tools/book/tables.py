@@ -308,9 +308,9 @@ def multiples(results):
     """The last two chapters at multiples of 512, in percent of cuBLAS, and the form that the last one chooses."""
     rows = results("multiples_12")
     before, last = ([row for row in rows if row.stage == stage] for stage in dict.fromkeys(row.stage for row in rows))
-    yield Head("M = N = K | 11 | 12 | form")
+    yield Head("M = N = K | 11 | 12 | config")
     for old, new in zip(before, last):
-        yield f"{new.m} | {old.percent_of_cublas}% | {new.percent_of_cublas}% | `{new.form.split(':')[0]}`"
+        yield f"{new.m} | {old.percent_of_cublas}% | {new.percent_of_cublas}% | `{new.config.split(':')[0]}`"
 
 
 @chapter_table
