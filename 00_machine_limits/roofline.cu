@@ -40,19 +40,19 @@ constexpr std::make_index_sequence<std::size(kSteps)> kAllSteps;
 // The launches of all kernels on the arrays, for a GPU with so many SMs.
 struct Works {
     Arrays& x;
-    int multiprocessors;
+    int sm_count;
     int l2_pieces;  // that each block of read_l2 reads
 
-    size_t chains() const { return size_t(kFmaBlocks) * multiprocessors * kThreads * kChains; }
-    size_t sums() const { return size_t(kSharedBlocks) * multiprocessors * kThreads; }
-    size_t mma_warps() const { return size_t(kMmaBlocks) * multiprocessors * kMmaThreads / 32; }
+    size_t chains() const { return size_t(kFmaBlocks) * sm_count * kThreads * kChains; }
+    size_t sums() const { return size_t(kSharedBlocks) * sm_count * kThreads; }
+    size_t mma_warps() const { return size_t(kMmaBlocks) * sm_count * kMmaThreads / 32; }
     size_t mma_results() const { return mma_warps() * kMma * kMma * kMatrix; }
 
     // Chains in registers, each of which starts from an element. `flop` is that of one lane of an
     // instruction.
     Work in_chains(const char* name, Limit limit, size_t element, double flop, int turns,
                    const std::function<void()>& launch) const {
-        const int blocks = kFmaBlocks * multiprocessors;
+        const int blocks = kFmaBlocks * sm_count;
         const double bytes = double(chains()) * element, steps = double(kUnroll) * turns;
         const Traffic moved = {bytes, bytes + blocks * sizeof(Elapsed), 0};
         const double issued = double(kFmaBlocks) * kThreads / 32 / 4 * kChains * steps;
@@ -72,7 +72,7 @@ struct Works {
                 }};
     }
     Work l2(int turns) const {
-        const int blocks = kL2Blocks * multiprocessors, pieces = l2_pieces;
+        const int blocks = kL2Blocks * sm_count, pieces = l2_pieces;
         const double once = double(blocks) * pieces * kL2Loads * kThreads * sizeof(uint4);
         const Traffic moved = {turns * once, double(blocks) * kThreads * sizeof(unsigned), 0};
         return {"l2", &Limits::l2_gbs, moved, 0, [=, *this] {
@@ -80,7 +80,7 @@ struct Works {
                 }};
     }
     Work shared(int turns) const {
-        const int blocks = kSharedBlocks * multiprocessors;
+        const int blocks = kSharedBlocks * sm_count;
         const Traffic moved = {double(blocks) * kSharedQuads * sizeof(uint4),
                                double(sums()) * sizeof(unsigned),
                                double(sums()) * kLoads * turns * sizeof(uint4)};
@@ -90,19 +90,19 @@ struct Works {
     }
     Work fma(int turns) const {
         return in_chains("fp32_fma", &Limits::fp32_gflops, sizeof(float), 2, turns, [=, *this] {
-            fma_chains<<<kFmaBlocks * multiprocessors, kThreads>>>(turns, kAddend, x.a.data(),
-                                                                   x.c.data(), x.own.data());
+            fma_chains<<<kFmaBlocks * sm_count, kThreads>>>(turns, kAddend, x.a.data(), x.c.data(),
+                                                            x.own.data());
         });
     }
     Work half2s(int turns, half2 even, half2 odd) const {
         return in_chains("fp16_pairs", &Limits::half2_gflops, sizeof(half2), 4, turns, [=, *this] {
-            half2_chains<<<kFmaBlocks * multiprocessors, kThreads>>>(
-                turns, __floats2half2_rn(-1, -1), even, odd, as<half2>(x.a), as<half2>(x.c),
-                x.own.data());
+            half2_chains<<<kFmaBlocks * sm_count, kThreads>>>(turns, __floats2half2_rn(-1, -1),
+                                                              even, odd, as<half2>(x.a),
+                                                              as<half2>(x.c), x.own.data());
         });
     }
     Work mma(int turns) const {
-        const int blocks = kMmaBlocks * multiprocessors;
+        const int blocks = kMmaBlocks * sm_count;
         const Traffic moved = {2.0 * mma_warps() * kMma * kMatrix * sizeof(half),
                                double(mma_results()) * sizeof(float) + blocks * sizeof(Elapsed), 0};
         const auto launch = [=, *this] {
@@ -116,7 +116,7 @@ struct Works {
         return {"tensor_mma_sync", &Limits::tensor_gflops, moved, flop, launch, blocks, each};
     }
     Work warpgroup_mma(int turns) const {
-        const int blocks = multiprocessors;
+        const int blocks = sm_count;
         const auto launch = [=, *this] {
             launch_wgmma_chains(blocks, turns, as<half>(x.a), as<half>(x.b), x.c.data(),
                                 x.own.data());
@@ -160,7 +160,7 @@ void verify(Arrays& x, const Works& works) {
         advance<true>(y, turns * kUnroll);
         x.verify(works.fma(turns), works.chains(), y);
         x.verify(works.shared(turns), works.sums(), x.shared_sums(turns));
-        const int blocks = kL2Blocks * works.multiprocessors;
+        const int blocks = kL2Blocks * works.sm_count;
         const std::vector<unsigned> sums = x.l2_sums(blocks, works.l2_pieces, turns);
         x.verify(works.l2(turns), sums.size(), sums);
     }
@@ -175,7 +175,7 @@ void verify(Arrays& x, const Works& works) {
         x.verify(works.half2s(turns, even, odd), 2 * works.chains(), z);
         x.verify(works.mma(turns), works.mma_results(), x.mma_sums(works.mma_results(), turns));
         if (!has_wgmma()) continue;
-        const std::vector<float> sums = x.warpgroup_sums(works.multiprocessors, turns);
+        const std::vector<float> sums = x.warpgroup_sums(works.sm_count, turns);
         x.verify(works.warpgroup_mma(turns), sums.size(), sums);
     }
 }
@@ -198,11 +198,11 @@ size_t array_length(size_t l2_bytes) {
 
 void measure(const BenchmarkOptions& o, bool clock_only, Report& report) {
     GpuTimer timer(o.device);
-    Arrays x(array_length(timer.l2_bytes), kFmaBlocks * timer.multiprocessors);
+    Arrays x(array_length(timer.l2_bytes), kFmaBlocks * timer.sm_count);
     // All blocks together read half of what L2 holds.
-    const int l2_pieces = std::max(1, int(timer.l2_bytes / 2 / timer.multiprocessors / kL2Blocks /
+    const int l2_pieces = std::max(1, int(timer.l2_bytes / 2 / timer.sm_count / kL2Blocks /
                                           (kL2Loads * kThreads * sizeof(uint4))));
-    const Works works = {x, timer.multiprocessors, kEmulated ? 1 : l2_pieces};
+    const Works works = {x, timer.sm_count, kEmulated ? 1 : l2_pieces};
     if (clock_only) {  // FMAs keep the full clock, mma.sync lowers it, wgmma lowers it further
         std::vector<Work> all = {works.fma(kTurns), works.mma(kTurns)};
         if (has_wgmma()) all.push_back(works.warpgroup_mma(kTurns));

@@ -131,7 +131,7 @@ struct Work {
 
 Work work(int M, int N, int K) {
     const int tiles = ceil_div(M, kTileM) * ceil_div(N, kTileN), steps = ceil_div(K, kTileK);
-    const int at_once = multiprocessors(), rest = tiles % at_once;
+    const int at_once = sm_count(), rest = tiles % at_once;
     Work best = {tiles, 0, 1};
     for (int parts = 2, least = steps; rest && parts <= min(steps, at_once); ++parts) {
         const int depth = ceil_div(steps, parts);

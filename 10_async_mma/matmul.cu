@@ -160,7 +160,7 @@ void launch_matmul(int M, int N, int K, const T* A, const T* B, float* C) {
     const AlignedRows A_rows(A, M, K), B_rows(B, K, N);
     const auto A_map = tensor_map(A_rows.data, M, K, kTileM, kTileK, 128, A_rows.stride);
     const auto B_map = tensor_map(B_rows.data, K, N, kTileK, 64, 128, B_rows.stride);
-    const int blocks = std::min(multiprocessors(), ceil_div(M, kTileM) * ceil_div(N, kTileN));
+    const int blocks = std::min(sm_count(), ceil_div(M, kTileM) * ceil_div(N, kTileN));
     const auto kernel = N % 2 == 0 ? matmul<T, true> : matmul<T, false>;  // stores of 8 bytes
     allow_shared_memory(kernel, kSharedBytes);
     kernel<<<blocks, kConsumers + kProducers, kSharedBytes>>>(M, N, K, A_map, B_map, C);

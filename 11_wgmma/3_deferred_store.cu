@@ -166,7 +166,7 @@ void launch_matmul(int M, int N, int K, const T* A, const T* B, float* C) {
     const AlignedRows A_rows(A, M, K), B_rows(B, K, N);
     const auto A_map = tensor_map(A_rows.data, M, K, kTileM, kTileK, 128, A_rows.stride);
     const auto B_map = tensor_map(B_rows.data, K, N, kTileK, 64, 128, B_rows.stride);
-    const int blocks = std::min(multiprocessors(), ceil_div(M, kTileM) * ceil_div(N, kTileN));
+    const int blocks = std::min(sm_count(), ceil_div(M, kTileM) * ceil_div(N, kTileN));
     const bool tma = N % 4 == 0;  // it stores rows that start on multiples of 16 bytes
     const auto C_map = tma ? tensor_map(C, M, N, 64, 32, 128) : CUtensorMap();
     const auto kernel = tma ? matmul<T, true> : matmul<T, false>;

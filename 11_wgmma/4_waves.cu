@@ -166,7 +166,7 @@ void launch_matmul(int M, int N, int K, const T* A, const T* B, float* C) {
     const auto A_map = tensor_map(A_rows.data, M, K, kTileM, kTileK, 128, A_rows.stride);
     const auto B_map = tensor_map(B_rows.data, K, N, kTileK, 64, 128, B_rows.stride);
     const int tiles = ceil_div(M, kTileM) * ceil_div(N, kTileN);
-    const int at_once = multiprocessors(), waves = ceil_div(tiles, at_once);
+    const int at_once = sm_count(), waves = ceil_div(tiles, at_once);
     const int blocks = waves < kManyWaves ? ceil_div(tiles, waves) : at_once;
     const bool tma = N % 4 == 0;  // it stores rows that start on multiples of 16 bytes
     const auto C_map = tma ? tensor_map(C, M, N, 64, 32, 128) : CUtensorMap();

@@ -216,7 +216,7 @@ void launch(const Work& work, int K, const T* A, const T* B, float* C) {
     const AlignedRows A_rows(A, M, K), B_rows(B, K, N);
     const auto A_map = tensor_map(A_rows.data, M, K, m, kTileK, 128, A_rows.stride);
     const auto B_map = tensor_map(B_rows.data, K, N, kTileK, 64, 128, B_rows.stride);
-    const int at_once = multiprocessors(), waves = ceil_div(work.tiles, at_once);
+    const int at_once = sm_count(), waves = ceil_div(work.tiles, at_once);
     const int blocks = waves < kManyWaves ? ceil_div(work.tiles, waves) : at_once;
     const bool tma = N % 4 == 0;  // it stores rows that start on multiples of 16 bytes
     const auto C_map = tma ? tensor_map(C, M, N, 64, 32, 128) : CUtensorMap();
@@ -243,7 +243,7 @@ constexpr Config<T> kConfigs[] = {{{128, 256}, 611, 2069, launch<T, 128, 256>},
 template <class T>
 const Config<T>& best_config(int M, int N, int K) {
     const auto time = [=, steps = ceil_div(K, kTileK)](const Config<T>& config) {
-        const int waves = ceil_div(config.tile.count(M, N), multiprocessors());
+        const int waves = ceil_div(config.tile.count(M, N), sm_count());
         return waves * (1.0 * steps * config.step + config.rest);
     };
     return fastest(kConfigs<T>, time);

@@ -169,7 +169,7 @@ double time_of(const Config& config, int64_t blocks, int steps) {
         return config.tile +
                steps * std::max(kLatency, ceil_div(together * config.warps, 4) * config.step);
     };
-    const int64_t all = multiprocessors(), at_once = all * config.blocks, left = blocks % at_once;
+    const int64_t all = sm_count(), at_once = all * config.blocks, left = blocks % at_once;
     return blocks / at_once * wave(config.blocks) + (left ? wave((left + all - 1) / all) : 0);
 }
 
@@ -184,7 +184,7 @@ struct HeuristicResult {
 // The fastest with tiles of that configuration.
 HeuristicResult heuristic_of(const Config& config, int M, int N, int K) {
     const int tiles = ceil_div(M, config.m) * ceil_div(N, config.n), steps = ceil_div(K, kTileK);
-    const int64_t all = multiprocessors();
+    const int64_t all = sm_count();
     const int rest = tiles % (all * config.blocks), whole = tiles - rest;
     HeuristicResult best = {&config, tiles, 0, 1, time_of(config, tiles, steps)};
     for (int each = 1; rest && each <= kMost; ++each) {  // parts for each multiprocessor

@@ -1,19 +1,19 @@
-// How many clusters a GPU runs at the same time. All blocks of a cluster run in one GPC, so that clusters of
-// four reach only 120 of an H200's 132 SMs.
+// How many clusters a GPU runs at the same time. All blocks of a cluster run in one GPC, so that
+// clusters of four reach only 120 of an H200's 132 SMs.
 #pragma once
 
 #include <algorithm>
 
 #include "common/stage.h"
 
-__global__ void fill_multiprocessor() {}
+__global__ void fill_sm() {}
 
 // Clusters of so many blocks, 8 at most, each of which takes a multiprocessor's shared memory. At
 // least 1. The driver takes microseconds to say, so it is asked once.
 inline int clusters_at_once(int blocks) {
     static int of = 0, known[9];  // multiprocessors
-    if (of != multiprocessors()) {
-        of = multiprocessors();
+    if (of != sm_count()) {
+        of = sm_count();
         std::fill_n(known, 9, 0);
     }
     if (known[blocks]) return known[blocks];
@@ -29,9 +29,8 @@ inline int clusters_at_once(int blocks) {
     launch.dynamicSmemBytes = kSharedBytes;
     launch.attrs = &size;
     launch.numAttrs = 1;
-    cudaFuncSetAttribute(fill_multiprocessor, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                         kSharedBytes);
+    cudaFuncSetAttribute(fill_sm, cudaFuncAttributeMaxDynamicSharedMemorySize, kSharedBytes);
     int most = 0;
-    cudaOccupancyMaxActiveClusters(&most, fill_multiprocessor, &launch);
+    cudaOccupancyMaxActiveClusters(&most, fill_sm, &launch);
     return known[blocks] = std::max(1, most);
 }

@@ -1,4 +1,5 @@
-// Times launches on the GPU in use, and reads its clock while they run. Implemented twice, as machine.h is.
+// Times launches on the GPU in use, and reads its clock while they run. Implemented twice, as
+// machine.h is.
 #pragma once
 
 #include <cstddef>
@@ -51,7 +52,7 @@ public:
     // GFLOP/s of the whole GPU at that clock, or 0 if unknown.
     double peak_at(double mhz, Limit which) const;
 
-    const int device, sm, multiprocessors;  // sm: 75 is compute capability 7.5
+    const int device, sm, sm_count;  // sm: 75 is compute capability 7.5
     const size_t l2_bytes;
     const Gpu gpu;  // its limits: measured, else published, else computed from its attributes
 

@@ -113,7 +113,7 @@ void run_checked(const std::string& what, const Traffic& stated,
 // ---- GpuTimer: which chip is emulated ----
 
 GpuTimer::GpuTimer(int device, int emulated_sm)
-    : device(select_device(device)), sm(emulated_sm), multiprocessors(1),
+    : device(select_device(device)), sm(emulated_sm), sm_count(1),
       l2_bytes(0), gpu{"CPU emulator", {}, {}, ""} {
     emulator::set_architecture(sm);
 }

@@ -70,7 +70,7 @@ static Nvml nvml_of(int device) {
 struct GpuTimer::Timing {
     explicit Timing(const GpuTimer& timer)
         : nvml(nvml_of(timer.device)), zeros((timer.l2_bytes * 2 / sizeof(float) / 256 + 1) * 256),
-          multiprocessors(timer.multiprocessors) {
+          sm_count(timer.sm_count) {
         check_cuda(cudaMemset(zeros.data(), 0, zeros.size() * sizeof(float)), "cudaMemset");
         counting.upload(std::vector<Counting>(counting.size()));
     }
@@ -84,9 +84,9 @@ struct GpuTimer::Timing {
     }
     // Queues launches of `ms` milliseconds, for two in all, and counts their cycles.
     void count(const Launch& launch, double ms) {
-        launch_clocks(counting.data(), true, multiprocessors);
+        launch_clocks(counting.data(), true, sm_count);
         for (int i = 0; i < std::ceil(2 / ms); ++i) launch();
-        launch_clocks(counting.data(), false, multiprocessors);
+        launch_clocks(counting.data(), false, sm_count);
         check_cuda(cudaGetLastError(), "launching the clock's probe");
     }
     // Waits. Returns the MHz of the slowest multiprocessor since the last call, or 0 if none was
@@ -104,7 +104,7 @@ struct GpuTimer::Timing {
     Nvml nvml;
     DeviceArray<float> zeros;  // twice as long as L2
     DeviceArray<Counting> counting{1024};  // of more multiprocessors than any GPU has
-    int multiprocessors;
+    int sm_count;
 };
 
 GpuTimer::Timing& GpuTimer::timing() {
@@ -127,7 +127,7 @@ double GpuTimer::peak_at(double mhz, Limit which) const {
     flop.half2_gflops = sm == 80 || sm == 90 ? 512 : sm < 90 ? 256 : 0;
     flop.tensor_gflops = sm == 70 ? 1024 : sm == 80 ? 2048 : sm == 90 ? 4096 : 0;
     flop.wgmma_gflops = sm == 90 ? 4096 : 0;
-    return flop.*which * multiprocessors * mhz * 1e-3;
+    return flop.*which * sm_count * mhz * 1e-3;
 }
 
 static Gpu gpu_of(const GpuTimer& timer) {  // whose gpu is not known yet
@@ -139,7 +139,7 @@ static Gpu gpu_of(const GpuTimer& timer) {  // whose gpu is not known yet
     const double bus_bytes = attribute(cudaDevAttrGlobalMemoryBusWidth, timer.device) / 8.0;
     // Shared memory: 32 banks of 4 bytes a clock, on every GPU that CUDA 13 knows.
     const auto peak = [&](Limit which) { return timer.peak_at(mhz, which); };
-    const Limits limits = {2 * memory_ghz * bus_bytes,   timer.multiprocessors * mhz * 0.128,
+    const Limits limits = {2 * memory_ghz * bus_bytes,   timer.sm_count * mhz * 0.128,
                            peak(&Limits::fp32_gflops),   peak(&Limits::half2_gflops),
                            peak(&Limits::tensor_gflops), peak(&Limits::wgmma_gflops)};
     return {properties.name, limits, {}, "by the device's attributes"};
@@ -148,7 +148,7 @@ static Gpu gpu_of(const GpuTimer& timer) {  // whose gpu is not known yet
 GpuTimer::GpuTimer(int device, int)
     : device(select_device(device)), sm(10 * attribute(cudaDevAttrComputeCapabilityMajor, device) +
                                         attribute(cudaDevAttrComputeCapabilityMinor, device)),
-      multiprocessors(attribute(cudaDevAttrMultiProcessorCount, device)),
+      sm_count(attribute(cudaDevAttrMultiProcessorCount, device)),
       l2_bytes(attribute(cudaDevAttrL2CacheSize, device)), gpu(gpu_of(*this)) {}
 
 Row GpuTimer::where() const {

@@ -21,7 +21,7 @@
 __host__ __device__ constexpr int ceil_div(int length, int size) { return (length - 1) / size + 1; }
 
 // How many multiprocessors the GPU in use has.
-inline int multiprocessors() {
+inline int sm_count() {
     int device, count = 1;
     cudaGetDevice(&device);
     cudaDeviceGetAttribute(&count, cudaDevAttrMultiProcessorCount, device);

@@ -12,8 +12,8 @@ static __global__ void read_clocks(Counting* counting, bool before) {
     all.nanoseconds += now.nanoseconds - begin.nanoseconds;
 }
 
-void launch_clocks(Counting* counting, bool before, int multiprocessors) {
-    read_clocks<<<multiprocessors, 1>>>(counting, before);
+void launch_clocks(Counting* counting, bool before, int sm_count) {
+    read_clocks<<<sm_count, 1>>>(counting, before);
 }
 
 // Reads, because dirty lines would be written back during the timed launch.

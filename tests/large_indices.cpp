@@ -74,8 +74,8 @@ static bool verify_ends(Launcher<In, Out> launch, Shape s) {
     // With one multiprocessor there are only whole tiles. But if blocks stay, one would compute all
     // of them: with more multiprocessors than tiles each block computes one.
     const bool long_sums = s.K == kLong;
-    for (const int multiprocessors : {1, 1 << 30}) {
-        emulator::run_ends_only(multiprocessors, long_sums ? kOfSums : kAccesses, long_sums);
+    for (const int sm_count : {1, 1 << 30}) {
+        emulator::run_ends_only(sm_count, long_sums ? kOfSums : kAccesses, long_sums);
         explaining("at both ends", [&] {
             launch(s.M, s.N, s.K, A.data, B.data, C.data);
             finish_launch();

@@ -33,11 +33,11 @@ void set_architecture(int sm) {
     settings.architecture = std::min(sm, 80);
 }
 
-void run_ends_only(int multiprocessors, uint64_t accesses, bool single) {
-    settings.ends_only = multiprocessors;
-    if (multiprocessors) settings.ended_early = false;
+void run_ends_only(int sm_count, uint64_t accesses, bool single) {
+    settings.ends_only = sm_count;
+    if (sm_count) settings.ended_early = false;
     settings.accesses = accesses;
-    settings.leaves_single = multiprocessors && !single;
+    settings.leaves_single = sm_count && !single;
 }
 
 int architecture() { return settings.architecture; }

@@ -1,5 +1,5 @@
-// CUDA's runtime API: memory, errors, attributes, streams, events. Every call has done its work when it returns, so streams have
-// no effect, and all of them are in order.
+// CUDA's runtime API: memory, errors, attributes, streams, events. Every call has done its work
+// when it returns, so streams have no effect, and all of them are in order.
 #pragma once
 
 #include <cstddef>
@@ -299,9 +299,9 @@ template <class Function>
 cudaError_t cudaOccupancyMaxActiveClusters(int* clusters, Function*, const cudaLaunchConfig_t* c) {
     const dim3 size = c->numAttrs ? c->attrs->val.clusterDim : dim3();
     const int blocks = int(size.x * size.y * size.z);
-    int multiprocessors = 0;
-    cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, 0);
-    *clusters = (multiprocessors + blocks - 1) / blocks;
+    int sm_count = 0;
+    cudaDeviceGetAttribute(&sm_count, cudaDevAttrMultiProcessorCount, 0);
+    *clusters = (sm_count + blocks - 1) / blocks;
     return cudaSuccess;
 }
 template <class Function>
