@@ -23,7 +23,7 @@ struct Tile {
 template <bool kWide, bool kParts, int kThreadM, int kWarpsM, int kWarpsN>
 __global__ void __launch_bounds__(Tile<kThreadM, kWarpsM, kWarpsN>::kThreads,
                                   Tile<kThreadM, kWarpsM, kWarpsN>::kBlocks)
-    matmul(int M, int N, int K, const float* A, const float* B, float* C, int first, int parts) {
+    matmul(int M, int N, int K, const float* A, const float* B, float* C, int first, int slices) {
     using Tile = ::Tile<kThreadM, kWarpsM, kWarpsN>;
     constexpr int kTileM = Tile::kM, kTileN = Tile::kN, kThreads = Tile::kThreads;
     constexpr int kPitchA = kTileM + kPad;  // from one k of A's tile to the next
@@ -32,11 +32,11 @@ __global__ void __launch_bounds__(Tile<kThreadM, kWarpsM, kWarpsN>::kThreads,
     };
     __shared__ alignas(32) Tiles tiles[2];
     const int tiles_n = ceil_div(N, kTileN);  // 1-D: the grid's y and z may only reach 65535
-    const int tile = first + blockIdx.x / parts, part = blockIdx.x % parts;
+    const int tile = first + blockIdx.x / slices, slice = blockIdx.x % slices;
     const int tile_row = tile / tiles_n * kTileM;
     const int tile_col = tile % tiles_n * kTileN;
-    const int depth = ceil_div(ceil_div(K, kTileK), parts) * kTileK;  // of a part, in whole steps
-    const int k_begin = part * depth, k_end = min(k_begin + depth, K);
+    const int depth = ceil_div(ceil_div(K, kTileK), slices) * kTileK;  // of a part, in whole steps
+    const int k_begin = slice * depth, k_end = min(k_begin + depth, K);
     // A warp owns 64 columns, a lane pieces of 4 x 4 elements, 16 rows and 32 columns apart.
     // Lanes that differ only in bit 0 read the same of As, in bit 1 of Bs: 2 wavefronts, not 4.
     const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
@@ -136,12 +136,12 @@ __global__ void __launch_bounds__(Tile<kThreadM, kWarpsM, kWarpsN>::kThreads,
 }
 
 using Kernel = void(int M, int N, int K, const float* A, const float* B, float* C, int first,
-                    int parts);
+                    int slices);
 
 struct Config {
     int m, n, warps, blocks;  // of a tile; blocks that a multiprocessor holds
     double step, tile;  // microseconds, on an H200: 8 of k in a warp; a tile besides its steps
-    Kernel *whole[2], *parts[2];  // where N is a multiple of 4: the second
+    Kernel *whole[2], *slices[2];  // where N is a multiple of 4: the second
     std::string name() const { return format("%dx%d", m, n); }
 };
 template <int a, int b, int c>
@@ -177,7 +177,7 @@ double time_of(const Config& config, int64_t blocks, int steps) {
 // that is faster, the rest in parts along K.
 struct HeuristicResult {
     const Config* config;
-    int whole, rest, parts;  // tiles that are whole, tiles that are cut, parts of each of these
+    int whole, rest, slices;  // tiles that are whole, tiles that are cut, parts of each of these
     double us;
 };
 
@@ -190,11 +190,11 @@ HeuristicResult heuristic_of(const Config& config, int M, int N, int K) {
     for (int each = 1; rest && each <= kMost; ++each) {  // parts for each multiprocessor
         const int most = std::min<int64_t>(all * each / rest, steps);
         if (most < 2) continue;
-        const int depth = ceil_div(steps, most), parts = ceil_div(steps, depth);
-        const double added = 4e-6 * rest * parts * config.m * config.n / kAdded;
-        const double us = time_of(config, whole, steps) + time_of(config, rest * parts, depth) +
+        const int depth = ceil_div(steps, most), slices = ceil_div(steps, depth);
+        const double added = 4e-6 * rest * slices * config.m * config.n / kAdded;
+        const double us = time_of(config, whole, steps) + time_of(config, rest * slices, depth) +
                           added + kZeroing + (whole ? kSecond : 0);
-        if (us < best.us) best = {&config, whole, rest, parts, us};
+        if (us < best.us) best = {&config, whole, rest, slices, us};
     }
     return best;
 }
@@ -205,16 +205,16 @@ HeuristicResult heuristic(int M, int N, int K) {
 }
 
 void launch_matmul(int M, int N, int K, const float* A, const float* B, float* C) {
-    const auto [config, whole, rest, parts, us] = heuristic(M, N, K);
+    const auto [config, whole, rest, slices, us] = heuristic(M, N, K);
     // 16-byte accesses need every row of N elements to start on a multiple of 16 bytes.
-    const auto of_whole = config->whole[N % 4 == 0], of_parts = config->parts[N % 4 == 0];
+    const auto of_whole = config->whole[N % 4 == 0], of_slices = config->slices[N % 4 == 0];
     const int threads = 32 * config->warps;
     if (rest) {  // parts are added to C, which begins as zeros
         const size_t from = size_t(whole / ceil_div(N, config->n)) * config->m * N;
         cudaMemset(C + from, 0, (size_t(M) * N - from) * sizeof(float));
     }
     if (whole) of_whole<<<whole, threads>>>(M, N, K, A, B, C, 0, 1);
-    if (rest) of_parts<<<rest * parts, threads>>>(M, N, K, A, B, C, whole, parts);
+    if (rest) of_slices<<<rest * slices, threads>>>(M, N, K, A, B, C, whole, slices);
 }
 
 // A, to the end of its last tile, once for every column of tiles; B once for every row of tiles.
@@ -225,8 +225,8 @@ double loaded_elements(double M, double N, double K) {
 
 // From shared memory each thread reads its operands at every k, and once before the loop.
 double shared_loaded_bytes(double M, double N, double K) {
-    const auto [config, whole, rest, parts, us] = heuristic(M, N, K);
-    const double depth = (whole + rest) * std::ceil(K / kTileK) * kTileK + whole + rest * parts;
+    const auto [config, whole, rest, slices, us] = heuristic(M, N, K);
+    const double depth = (whole + rest) * std::ceil(K / kTileK) * kTileK + whole + rest * slices;
     const int kThreadM = config->m * config->n / kThreadN / 32 / config->warps;
     return 32 * config->warps * depth * (kThreadM + kThreadN) * sizeof(float);
 }
@@ -241,8 +241,8 @@ double stored_elements(double M, double N, double K) {
 }
 
 std::string chosen(int M, int N, int K) {
-    const auto [config, whole, rest, parts, us] = heuristic(M, N, K);
-    return format("%s: %d tiles and %d in %d parts", config->name().c_str(), whole, rest, parts);
+    const auto [config, whole, rest, slices, us] = heuristic(M, N, K);
+    return format("%s: %d tiles and %d in %d parts", config->name().c_str(), whole, rest, slices);
 }
 
 int main(int argc, char** argv) {

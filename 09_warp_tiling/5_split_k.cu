@@ -25,17 +25,17 @@ static_assert(kTileM * kTileK == 4 * kThreads && kTileN * kTileK == 8 * kThreads
 
 template <bool kWide>
 __global__ void __launch_bounds__(kThreads, 1)
-    matmul(int M, int N, int K, const float* A, const float* B, float* C, int first, int parts) {
+    matmul(int M, int N, int K, const float* A, const float* B, float* C, int first, int slices) {
     struct Tiles {
         float As[kTileK][kPitchA], Bs[kTileK][kTileN];
     };
     __shared__ alignas(32) Tiles tiles[2];
     const int tiles_n = ceil_div(N, kTileN);  // 1-D: the grid's y and z may only reach 65535
-    const int tile = first + blockIdx.x / parts, part = blockIdx.x % parts;
+    const int tile = first + blockIdx.x / slices, slice = blockIdx.x % slices;
     const int tile_row = tile / tiles_n * kTileM;
     const int tile_col = tile % tiles_n * kTileN;
-    const int depth = ceil_div(ceil_div(K, kTileK), parts) * kTileK;  // of a part, in whole steps
-    const int k_begin = part * depth, k_end = min(k_begin + depth, K);
+    const int depth = ceil_div(ceil_div(K, kTileK), slices) * kTileK;  // of a part, in whole steps
+    const int k_begin = slice * depth, k_end = min(k_begin + depth, K);
     // A warp owns 64 x 64 elements, a lane eight pieces of 4 x 4, 16 rows and 32 columns apart.
     // Lanes that differ only in bit 0 read the same of As, in bit 1 of Bs: 2 wavefronts, not 4.
     const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
@@ -120,23 +120,23 @@ __global__ void __launch_bounds__(kThreads, 1)
                 if (c_row < M && c_col < N) write(C[size_t(c_row) * N + c_col], acc[i][j]);
             }
     };
-    if (parts == 1) for_each_sum([](float& c, float sum) { c = sum; });
+    if (slices == 1) for_each_sum([](float& c, float sum) { c = sum; });
     else for_each_sum([](float& c, float sum) { atomicAdd(&c, sum); });
 }
 
 // How C's tiles are handed out: whole ones as long as each multiprocessor has one, and then, where
 // that is faster, the rest in parts along K.
 struct Work {
-    int whole, rest, parts;  // tiles that are whole, tiles that are cut, parts of each of these
+    int whole, rest, slices;  // tiles that are whole, tiles that are cut, parts of each of these
 };
 
 Work work(int M, int N, int K) {
     const int tiles = ceil_div(M, kTileM) * ceil_div(N, kTileN), steps = ceil_div(K, kTileK);
     const int at_once = sm_count(), rest = tiles % at_once;
     Work best = {tiles, 0, 1};
-    for (int parts = 2, least = steps; rest && parts <= min(steps, at_once); ++parts) {
-        const int depth = ceil_div(steps, parts);
-        const int time = ceil_div(rest * parts, at_once) * (depth + kStepsLost);
+    for (int slices = 2, least = steps; rest && slices <= min(steps, at_once); ++slices) {
+        const int depth = ceil_div(steps, slices);
+        const int time = ceil_div(rest * slices, at_once) * (depth + kStepsLost);
         if (time < least) {
             least = time;
             best = {tiles - rest, rest, ceil_div(steps, depth)};
@@ -146,7 +146,7 @@ Work work(int M, int N, int K) {
 }
 
 void launch_matmul(int M, int N, int K, const float* A, const float* B, float* C) {
-    const auto [whole, rest, parts] = work(M, N, K);
+    const auto [whole, rest, slices] = work(M, N, K);
     // 16-byte accesses need every row of N elements to start on a multiple of 16 bytes.
     const auto kernel = N % 4 == 0 ? matmul<true> : matmul<false>;
     if (rest) {  // the parts are added up: to zeros
@@ -154,7 +154,7 @@ void launch_matmul(int M, int N, int K, const float* A, const float* B, float* C
         cudaMemset(C + from, 0, (size_t(M) * N - from) * sizeof(float));
     }
     if (whole) kernel<<<whole, kThreads>>>(M, N, K, A, B, C, 0, 1);
-    if (rest) kernel<<<rest * parts, kThreads>>>(M, N, K, A, B, C, whole, parts);
+    if (rest) kernel<<<rest * slices, kThreads>>>(M, N, K, A, B, C, whole, slices);
 }
 
 // A, to the end of its last tile, once for every column of tiles; B once for every row of tiles.
@@ -164,8 +164,8 @@ double loaded_elements(double M, double N, double K) {
 
 // From shared memory each thread reads its kThreadM + kThreadN operands at every k.
 double shared_loaded_bytes(double M, double N, double K) {
-    const auto [whole, rest, parts] = work(M, N, K);
-    const double depth = (whole + rest) * std::ceil(K / kTileK) * kTileK + whole + rest * parts;
+    const auto [whole, rest, slices] = work(M, N, K);
+    const double depth = (whole + rest) * std::ceil(K / kTileK) * kTileK + whole + rest * slices;
     return kThreads * depth * (kThreadM + kThreadN) * sizeof(float);  // + 1 in every block
 }
 
