@@ -85,7 +85,7 @@ __global__ void __launch_bounds__(Shared<T, kTileM, kTileN>::kAllThreads, 1)
     using Shared = ::Shared<T, kTileM, kTileN>;
     using TileScheduler = ::TileScheduler<kTileM, kTileN>;
     constexpr int kConsumers = 128 * Shared::kWarpgroups;  // threads that multiply
-    constexpr int kStages = Shared::kStages, kParts = Shared::kParts, kPieces = kTileN / 8;
+    constexpr int kStages = Shared::kStages, kParts = Shared::kParts, kFragments = kTileN / 8;
     // Parts that are stored during the next tile.
     constexpr int kDeferred = kBoxed && kParts > 2 ? 2 : 0;
     constexpr int kImmediate = kParts - kDeferred;  // at the tile's end
@@ -134,11 +134,11 @@ __global__ void __launch_bounds__(Shared<T, kTileM, kTileN>::kAllThreads, 1)
 
     const int row = warp / 4 * 64;  // a warpgroup owns 64 x kTileN elements
     // 64 x 8 of a warpgroup's elements, from registers to C.
-    const auto store_piece = [&](const float(&acc)[4], TileScheduler at, int piece) {
+    const auto store_fragment = [&](const float(&acc)[4], TileScheduler at, int fragment) {
 #pragma unroll
         for (int i = 0; i < 4; ++i) {
             const int c_row = at.row + warp * 16 + i / 2 * 8 + lane / 4;
-            const int c_col = at.col + piece * 8 + lane % 4 * 2 + i % 2;
+            const int c_col = at.col + fragment * 8 + lane % 4 * 2 + i % 2;
             if (c_row < work.M && c_col < work.N) C[size_t(c_row) * work.N + c_col] = acc[i];
         }
     };
@@ -172,7 +172,7 @@ __global__ void __launch_bounds__(Shared<T, kTileM, kTileN>::kAllThreads, 1)
     float deferred[kDeferred ? 8 * kDeferred : 1][4];
     TileScheduler deferred_at(work, blockIdx.x), at = deferred_at;
     for (int tile = blockIdx.x; tile < work.tiles; tile += gridDim.x) {
-        float acc[kPieces][4];  // of tiles of 16 x 8, a row of them for each warp
+        float acc[kFragments][4];  // of tiles of 16 x 8, a row of them for each warp
         for (int step = 0; step < work.steps; ++step) {
             ptx::mbarrier_wait_parity(&shared.full[stage], parity);
             ptx::wgmma_fence();
@@ -210,11 +210,13 @@ __global__ void __launch_bounds__(Shared<T, kTileM, kTileN>::kAllThreads, 1)
         if constexpr (kBoxed) {
             for (int i = 0; i < kImmediate; ++i) store(&acc[8 * i], at, i);
             if constexpr (kDeferred > 0)
-                memcpy(deferred, acc + 8 * kImmediate, sizeof(acc[0]) * (kPieces - 8 * kImmediate));
+                memcpy(deferred, acc + 8 * kImmediate,
+                       sizeof(acc[0]) * (kFragments - 8 * kImmediate));
             deferred_at = at;
         } else {
 #pragma unroll
-            for (int piece = 0; piece < kPieces; ++piece) store_piece(acc[piece], at, piece);
+            for (int fragment = 0; fragment < kFragments; ++fragment)
+                store_fragment(acc[fragment], at, fragment);
         }
     }
     for (int i = 0; i < kDeferred; ++i) store(&deferred[8 * i], deferred_at, kImmediate + i);

@@ -26,23 +26,25 @@ constexpr int kTileK = 64;  // depth of the tiles: a row of As is 128 bytes
 constexpr int kGroup = 8;  // rows of tiles that are computed together
 constexpr int kManyWaves = 32;  // after so many the blocks are no longer in step
 
-template <class T, int kTileM, int kTileN, bool kTurned, int kDeep>  // half or __nv_bfloat16
+template <class T, int kTileM, int kTileN, bool kTransposed, int kSplitK>  // half or __nv_bfloat16
 struct Shared {  // TMA wants tiles of 128-byte rows, on multiples of 1024 bytes
     static constexpr int kParts = kTileN / 64;
-    static constexpr int kWarpgroups = kTurned ? kParts : kTileM / 64;
+    static constexpr int kWarpgroups = kTransposed ? kParts : kTileM / 64;
     // Threads: one loads. Where registers are handed over, that takes a warpgroup.
     static constexpr int kAllThreads = 128 * kWarpgroups + (kWarpgroups == 1 ? 32 : 128);
-    static constexpr int kPieces = (kTurned ? kTileM : kTileN) / 8;  // 64 x 8 sums of a warpgroup
-    static constexpr int kPairs = kTurned ? 0 : 2;  // of boxes, for each warpgroup
-    static constexpr int kMine = kDeep > 1 ? ceil_div(kPieces, kDeep) : 0;  // pieces to add up
+    // 64 x 8 sums of a warpgroup.
+    static constexpr int kFragments = (kTransposed ? kTileM : kTileN) / 8;
+    static constexpr int kPairs = kTransposed ? 0 : 2;  // of boxes, for each warpgroup
+    // Pieces to add up.
+    static constexpr int kMine = kSplitK > 1 ? ceil_div(kFragments, kSplitK) : 0;
     // In KiB: of the 227 that a block may have, 16 for a pair, 2 for a piece.
-    static constexpr int kRest = 226 - kWarpgroups * (kPairs * 16 + kMine * kDeep * 2);
+    static constexpr int kRest = 226 - kWarpgroups * (kPairs * 16 + kMine * kSplitK * 2);
     static constexpr int kStages = std::min(12, kRest * 1024 / (kTileM * 128 + kParts * 8192));
     T As[kStages][kTileM][kTileK];
     T Bs[kStages][kParts][kTileK][64];
-    float Cs[kWarpgroups][std::max(kPairs, 1)][2][kTurned ? 1 : 64][32];
-    float4 inbox[std::max(kMine, 1)][kDeep][kMine ? kWarpgroups * 128 : 1];
-    uint64_t full[kStages], empty[kStages], inbox_full, inbox_empty;
+    float Cs[kWarpgroups][std::max(kPairs, 1)][2][kTransposed ? 1 : 64][32];
+    float4 reduction_buffer[std::max(kMine, 1)][kSplitK][kMine ? kWarpgroups * 128 : 1];
+    uint64_t full[kStages], empty[kStages], reduction_full, reduction_empty;
 };
 static_assert(kTileK == 64, "64 elements are 128 bytes");
 
@@ -58,12 +60,12 @@ struct Divisor {
 // for each of them `deep` blocks, which share its steps.
 struct Tile {
     int m, n;
-    bool turned;
-    int down, across, deep;
-    constexpr int blocks() const { return down * across * deep; }
+    bool transposed;
+    int cluster_m, cluster_n, split_k;
+    constexpr int blocks() const { return cluster_m * cluster_n * split_k; }
     // How many clusters cover C.
     constexpr int count(int M, int N) const {
-        return ceil_div(M, m * down) * ceil_div(N, n * across);
+        return ceil_div(M, m * cluster_m) * ceil_div(N, n * cluster_n);
     }
 };
 
@@ -73,11 +75,11 @@ struct Work {
         : M(M), N(N), steps(ceil_div(K, kTileK)), tiles(tile.count(M, N)) {
         const int at_once = clusters_at_once(tile.blocks()), waves = ceil_div(tiles, at_once);
         clusters = waves < kManyWaves ? ceil_div(tiles, waves) : at_once;
-        const int below = ceil_div(M, tile.m * tile.down), group = kGroup / tile.down;
+        const int below = ceil_div(M, tile.m * tile.cluster_m), group = kGroup / tile.cluster_m;
         last_group = ceil_div(below, group) - 1;
         rows = Divisor(group);
         last_rows = Divisor(below - last_group * group);
-        of_group = Divisor(group * ceil_div(N, tile.n * tile.across));
+        of_group = Divisor(group * ceil_div(N, tile.n * tile.cluster_n));
     }
     int M, N;
     int steps;  // of a tile
@@ -88,27 +90,29 @@ struct Work {
 };
 
 // The first row and column of the block in that row and column of a cluster.
-template <int kTileM, int kTileN, int kDown, int kAcross>
+template <int kTileM, int kTileN, int kClusterM, int kClusterN>
 struct TileScheduler {
-    __device__ TileScheduler(const Work& work, int tile, int down, int across) {
+    __device__ TileScheduler(const Work& work, int tile, int cta_m, int cta_n) {
         const int group = work.of_group.under(tile), in_group = tile - group * work.of_group.by;
         const Divisor& rows = group == work.last_group ? work.last_rows : work.rows;
         const int right = rows.under(in_group), below = in_group - right * rows.by;
-        row = ((group * work.rows.by + below) * kDown + down) * kTileM;
-        col = (right * kAcross + across) * kTileN;
+        row = ((group * work.rows.by + below) * kClusterM + cta_m) * kTileM;
+        col = (right * kClusterN + cta_n) * kTileN;
     }
     int row, col;
 };
 
-template <class T, int kTileM, int kTileN, bool kTurned, int kDown, int kAcross, int kDeep>
+template <class T, int kTileM, int kTileN, bool kTransposed, int kClusterM, int kClusterN,
+          int kSplitK>
 __device__ __forceinline__ void multiply(const Work& work, float* C, const CUtensorMap& A,
                                          const CUtensorMap& B, const CUtensorMap& C_map) {
     extern __shared__ __align__(1024) char memory[];
-    using Shared = ::Shared<T, kTileM, kTileN, kTurned, kDeep>;
-    using TileScheduler = ::TileScheduler<kTileM, kTileN, kDown, kAcross>;
+    using Shared = ::Shared<T, kTileM, kTileN, kTransposed, kSplitK>;
+    using TileScheduler = ::TileScheduler<kTileM, kTileN, kClusterM, kClusterN>;
     constexpr int kConsumers = 128 * Shared::kWarpgroups;  // threads that multiply
-    constexpr int kStages = Shared::kStages, kParts = Shared::kParts, kPieces = Shared::kPieces;
-    constexpr bool kBoxed = !kTurned;  // C is stored by TMA
+    constexpr int kStages = Shared::kStages, kParts = Shared::kParts,
+                  kFragments = Shared::kFragments;
+    constexpr bool kBoxed = !kTransposed;  // C is stored by TMA
     // Parts that are stored during the next tile.
     constexpr int kDeferred = kBoxed && kParts > 2 ? 2 : 0;
     constexpr int kImmediate = kParts - kDeferred;  // at the tile's end
@@ -116,45 +120,48 @@ __device__ __forceinline__ void multiply(const Work& work, float* C, const CUten
     auto& shared = *reinterpret_cast<Shared*>(memory);
     const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
     // Of a cluster: its blocks, the peers that have A or B in common, and where this one is.
-    static_assert(kDown == 1 || kAcross == 1, "peers have the same A or the same B");
-    constexpr int kPeers = kDown * kAcross, kBlocks = kPeers * kDeep;
+    static_assert(kClusterM == 1 || kClusterN == 1, "peers have the same A or the same B");
+    constexpr int kMulticastCtas = kClusterM * kClusterN, kBlocks = kMulticastCtas * kSplitK;
     const int rank = kBlocks > 1 ? ptx::get_sreg_cluster_ctarank() : 0,
               cluster = blockIdx.x / kBlocks;
-    const int deep = rank / kPeers, first_peer = deep * kPeers, peer = rank % kPeers;
-    const int down = peer / kAcross, across = peer % kAcross;
-    const int first = work.steps * deep / kDeep, steps = work.steps * (deep + 1) / kDeep - first;
+    const int slice = rank / kMulticastCtas, first_in_group = slice * kMulticastCtas,
+              rank_in_group = rank % kMulticastCtas;
+    const int cta_m = rank_in_group / kClusterN, cta_n = rank_in_group % kClusterN;
+    const int first = work.steps * slice / kSplitK,
+              steps = work.steps * (slice + 1) / kSplitK - first;
 
     const auto load = [&](TileScheduler at, int step, int stage) {
         const int k = (first + step) * kTileK;
         uint64_t* const full = &shared.full[stage];
         ptx::mbarrier_arrive_expect_tx(full, sizeof(shared.As[0]) + sizeof(shared.Bs[0]));
         // Peers side by side have a part of A from each, peers one below the other of B.
-        constexpr int kRows = kTileM / kAcross, kDepth = kTileK / kDown;
-        const unsigned peers = ((1 << kPeers) - 1) << first_peer;
-        if (kAcross == 1) ptx::cp_async_bulk_tensor(shared.As[stage], &A, k, at.row, full);
+        constexpr int kRows = kTileM / kClusterN, kDepth = kTileK / kClusterM;
+        const unsigned multicast_mask = ((1 << kMulticastCtas) - 1) << first_in_group;
+        if (kClusterN == 1) ptx::cp_async_bulk_tensor(shared.As[stage], &A, k, at.row, full);
         else
-            ptx::cp_async_bulk_tensor(shared.As[stage][across * kRows], &A, k,
-                                      at.row + across * kRows, full, peers);
+            ptx::cp_async_bulk_tensor(shared.As[stage][cta_n * kRows], &A, k,
+                                      at.row + cta_n * kRows, full, multicast_mask);
         for (int j = 0; j < kTileN; j += 64)
-            if (kDown == 1)
+            if (kClusterM == 1)
                 ptx::cp_async_bulk_tensor(shared.Bs[stage][j / 64], &B, at.col + j, k, full);
             else
-                ptx::cp_async_bulk_tensor(shared.Bs[stage][j / 64][down * kDepth], &B, at.col + j,
-                                          k + down * kDepth, full, peers);
+                ptx::cp_async_bulk_tensor(shared.Bs[stage][j / 64][cta_m * kDepth], &B, at.col + j,
+                                          k + cta_m * kDepth, full, multicast_mask);
     };
 
     int ahead = 0;  // steps that are loaded before the barrier
     if (threadIdx.x == kConsumers) {
         for (int stage = 0; stage < kStages; ++stage) {
             ptx::mbarrier_init(&shared.full[stage], 1);  // the thread that loads, and its bytes
-            ptx::mbarrier_init(&shared.empty[stage], kPeers * kConsumers / 32);  // one of each warp
+            // One of each warp.
+            ptx::mbarrier_init(&shared.empty[stage], kMulticastCtas * kConsumers / 32);
         }
-        ptx::mbarrier_init(&shared.inbox_full, 1);  // a thread, and the bytes that come
-        ptx::mbarrier_init(&shared.inbox_empty, kDeep * kConsumers / 32);
+        ptx::mbarrier_init(&shared.reduction_full, 1);  // a thread, and the bytes that come
+        ptx::mbarrier_init(&shared.reduction_empty, kSplitK * kConsumers / 32);
         ptx::fence_mbarrier_init();
-        const TileScheduler at(work, cluster, down, across);
+        const TileScheduler at(work, cluster, cta_m, cta_n);
         // Not where peers' mbarriers are needed, which may not be set up yet.
-        for (; kPeers == 1 && ahead < min(kStages, steps); ++ahead) load(at, ahead, ahead);
+        for (; kMulticastCtas == 1 && ahead < min(kStages, steps); ++ahead) load(at, ahead, ahead);
     }
     __syncthreads();  // the barriers are there
     if (kBlocks > 1) {  // in every block
@@ -171,7 +178,7 @@ __device__ __forceinline__ void multiply(const Work& work, float* C, const CUten
             parity ^= stage == 0;
         };
         for (int tile = cluster; tile < work.tiles; tile += work.clusters, ahead = 0) {
-            const TileScheduler at(work, tile, down, across);
+            const TileScheduler at(work, tile, cta_m, cta_n);
             for (int step = ahead; step < steps; ++step, next()) {
                 // At once in the first round.
                 ptx::mbarrier_wait_parity(&shared.empty[stage], parity);
@@ -179,7 +186,7 @@ __device__ __forceinline__ void multiply(const Work& work, float* C, const CUten
             }
         }
         // The block must outlive the arrivals of others.
-        for (int i = 0; kPeers > 1 && i < kStages; ++i, next())
+        for (int i = 0; kMulticastCtas > 1 && i < kStages; ++i, next())
             ptx::mbarrier_wait_parity(&shared.empty[stage], parity);
         return;
     }
@@ -188,10 +195,10 @@ __device__ __forceinline__ void multiply(const Work& work, float* C, const CUten
     const int row = warp / 4 * 64;  // a warpgroup owns 64 rows of the tile; turned, 64 columns
     // Turned: 8 x 64 of a warpgroup's elements, from registers to C. Eight lanes write a sector, if
     // N is a multiple of 8.
-    const auto store_piece = [&](const float(&acc)[4], TileScheduler at, int piece) {
+    const auto store_fragment = [&](const float(&acc)[4], TileScheduler at, int fragment) {
 #pragma unroll
         for (int i = 0; i < 4; ++i) {
-            const int c_row = at.row + piece * 8 + lane % 4 * 2 + i % 2;
+            const int c_row = at.row + fragment * 8 + lane % 4 * 2 + i % 2;
             const int c_col = at.col + warp * 16 + i / 2 * 8 + lane / 4;
             if (c_row < work.M && c_col < work.N) C[size_t(c_row) * work.N + c_col] = acc[i];
         }
@@ -214,66 +221,71 @@ __device__ __forceinline__ void multiply(const Work& work, float* C, const CUten
     };
 
     const auto release = [&](int stage) {  // lanes 0, 1, ... tell a peer each
-        if (kPeers == 1 && lane == 0) ptx::mbarrier_arrive(&shared.empty[stage]);
-        if (kPeers > 1 && lane < kPeers)
-            ptx::mbarrier_arrive_cluster(&shared.empty[stage], first_peer + lane);
+        if (kMulticastCtas == 1 && lane == 0) ptx::mbarrier_arrive(&shared.empty[stage]);
+        if (kMulticastCtas > 1 && lane < kMulticastCtas)
+            ptx::mbarrier_arrive_cluster(&shared.empty[stage], first_in_group + lane);
     };
 
-    // Each block adds every kDeep-th piece of the tile, from its inbox: all send each other theirs.
-    int inbox_parity = 0;
-    const auto add_pieces = [&](const float(*acc)[4], TileScheduler at) {
-        const int mine = (kPieces - deep + kDeep - 1) / kDeep;  // may be 0
+    // Each block adds every kSplitK-th piece of the tile, from its inbox: all send each other
+    // theirs.
+    int reduction_parity = 0;
+    const auto reduce_fragments = [&](const float(*acc)[4], TileScheduler at) {
+        const int mine = (kFragments - slice + kSplitK - 1) / kSplitK;  // may be 0
         // Every inbox has been read: each warp of each block says so. Only then a block that adds
         // nothing may expect no bytes, which completes its phase at once.
         // At once for the first tile.
-        ptx::mbarrier_wait_parity(&shared.inbox_empty, inbox_parity ^ 1);
+        ptx::mbarrier_wait_parity(&shared.reduction_empty, reduction_parity ^ 1);
         if (threadIdx.x == 0)
-            ptx::mbarrier_arrive_expect_tx(&shared.inbox_full,
-                                           mine * kDeep * kConsumers * int(sizeof(float4)));
+            ptx::mbarrier_arrive_expect_tx(&shared.reduction_full,
+                                           mine * kSplitK * kConsumers * int(sizeof(float4)));
 #pragma unroll
-        for (int piece = 0; piece < kPieces; ++piece) {
-            const float(&x)[4] = acc[piece];
-            ptx::st_async(&shared.inbox[piece / kDeep][deep][threadIdx.x], {x[0], x[1], x[2], x[3]},
-                          &shared.inbox_full, piece % kDeep * kPeers + peer);
+        for (int fragment = 0; fragment < kFragments; ++fragment) {
+            const float(&x)[4] = acc[fragment];
+            ptx::st_async(&shared.reduction_buffer[fragment / kSplitK][slice][threadIdx.x],
+                          {x[0], x[1], x[2], x[3]}, &shared.reduction_full,
+                          fragment % kSplitK * kMulticastCtas + rank_in_group);
         }
-        ptx::mbarrier_wait_parity(&shared.inbox_full, inbox_parity);
-        for (int piece = deep; piece < kPieces; piece += kDeep) {
+        ptx::mbarrier_wait_parity(&shared.reduction_full, reduction_parity);
+        for (int fragment = slice; fragment < kFragments; fragment += kSplitK) {
             float sum[4] = {};
-            for (int from = 0; from < kDeep; ++from) {  // always in this order
-                const float4 x = shared.inbox[piece / kDeep][from][threadIdx.x];
+            for (int from = 0; from < kSplitK; ++from) {  // always in this order
+                const float4 x = shared.reduction_buffer[fragment / kSplitK][from][threadIdx.x];
                 sum[0] += x.x;
                 sum[1] += x.y;
                 sum[2] += x.z;
                 sum[3] += x.w;
             }
-            store_piece(sum, at, piece);
+            store_fragment(sum, at, fragment);
         }
         __syncwarp();  // all have read
-        if (lane < kDeep) ptx::mbarrier_arrive_cluster(&shared.inbox_empty, lane * kPeers + peer);
-        inbox_parity ^= 1;
+        if (lane < kSplitK)
+            ptx::mbarrier_arrive_cluster(&shared.reduction_empty,
+                                         lane * kMulticastCtas + rank_in_group);
+        reduction_parity ^= 1;
     };
 
     // Of buffer 0. Units of 16 bytes: 64 to the next eight rows, 512 to the next 64 columns of B.
-    const auto A_first = ptx::wgmma_descriptor(shared.As[0][kTurned ? 0 : row], 128, 64);
-    const auto B_first = ptx::wgmma_descriptor(shared.Bs[0][kTurned ? row / 64 : 0], 128, 64, 512);
+    const auto A_first = ptx::wgmma_descriptor(shared.As[0][kTransposed ? 0 : row], 128, 64);
+    const auto B_first =
+        ptx::wgmma_descriptor(shared.Bs[0][kTransposed ? row / 64 : 0], 128, 64, 512);
     uint64_t a = A_first, b = B_first;
     int stage = 0, parity = 0, previous = 0;
     // Sums of the tile before, still to be stored.
     float deferred[kDeferred ? 8 * kDeferred : 1][4];
-    TileScheduler deferred_at(work, cluster, down, across), at = deferred_at;
+    TileScheduler deferred_at(work, cluster, cta_m, cta_n), at = deferred_at;
     for (int tile = cluster; tile < work.tiles; tile += work.clusters) {
-        float acc[kPieces][4];  // of tiles of 16 x 8, a row of them for each warp
+        float acc[kFragments][4];  // of tiles of 16 x 8, a row of them for each warp
         for (int step = 0; step < steps; ++step) {
             ptx::mbarrier_wait_parity(&shared.full[stage], parity);
             ptx::wgmma_fence();
             for (int s = 0; s < kTileK; s += 16) {  // further along the rows of A, down those of B
                 const uint64_t a_s = a + s * 2 / 16, b_s = b + s * 128 / 16;
-                if (kTurned) ptx::wgmma_m64k16<T, 1, 0>(acc, b_s, a_s, step + s > 0);
+                if (kTransposed) ptx::wgmma_m64k16<T, 1, 0>(acc, b_s, a_s, step + s > 0);
                 else ptx::wgmma_m64k16<T, 0, 1>(acc, a_s, b_s, step + s > 0);
             }
             ptx::wgmma_commit_group();
             // While the tensor cores are at work: where this tile is, and what the one before left.
-            if (step == 0) at = TileScheduler(work, tile, down, across);
+            if (step == 0) at = TileScheduler(work, tile, cta_m, cta_n);
 #pragma unroll
             for (int i = 0; i < kDeferred; ++i)
                 if (tile >= work.clusters && step == min(2 + 2 * i, steps - 1))
@@ -300,53 +312,55 @@ __device__ __forceinline__ void multiply(const Work& work, float* C, const CUten
             release(previous);
         }
         ptx::warpgroup_fence_operand(acc);  // the compiler reads no sum before the wait
-        if constexpr (kDeep > 1) {
-            add_pieces(acc, at);
+        if constexpr (kSplitK > 1) {
+            reduce_fragments(acc, at);
         } else if constexpr (kBoxed) {
             for (int i = 0; i < kImmediate; ++i) store(&acc[8 * i], at, i);
             if constexpr (kDeferred > 0)
-                memcpy(deferred, acc + 8 * kImmediate, sizeof(acc[0]) * (kPieces - 8 * kImmediate));
+                memcpy(deferred, acc + 8 * kImmediate,
+                       sizeof(acc[0]) * (kFragments - 8 * kImmediate));
             deferred_at = at;
         } else {
 #pragma unroll
-            for (int piece = 0; piece < kPieces; ++piece) store_piece(acc[piece], at, piece);
+            for (int fragment = 0; fragment < kFragments; ++fragment)
+                store_fragment(acc[fragment], at, fragment);
         }
     }
     for (int i = 0; i < kDeferred; ++i) store(&deferred[8 * i], deferred_at, kImmediate + i);
     // Shared memory must outlive the stores.
     if (kBoxed && threadIdx.x % 128 == 0) ptx::cp_async_bulk_wait_group_read<0>();
-    if (kDeep > 1)
+    if (kSplitK > 1)
         // And peers' last arrivals.
-        ptx::mbarrier_wait_parity(&shared.inbox_empty, inbox_parity ^ 1);
+        ptx::mbarrier_wait_parity(&shared.reduction_empty, reduction_parity ^ 1);
 }
 
-template <class T, int m, int n, bool turned>
-__global__ void __launch_bounds__(Shared<T, m, n, turned, 1>::kAllThreads, 1)
+template <class T, int m, int n, bool transposed>
+__global__ void __launch_bounds__(Shared<T, m, n, transposed, 1>::kAllThreads, 1)
     matmul(const __grid_constant__ Work work, float* C, const __grid_constant__ CUtensorMap A,
            const __grid_constant__ CUtensorMap B, const __grid_constant__ CUtensorMap C_map) {
-    multiply<T, m, n, turned, 1, 1, 1>(work, C, A, B, C_map);
+    multiply<T, m, n, transposed, 1, 1, 1>(work, C, A, B, C_map);
 }
-template <class T, int m, int n, bool turned, int down, int across, int deep>
-CLUSTER_DIMS(down* across* deep, 1, 1)
-__global__ void __launch_bounds__(Shared<T, m, n, turned, deep>::kAllThreads, 1)
+template <class T, int m, int n, bool transposed, int cluster_m, int cluster_n, int split_k>
+CLUSTER_DIMS(cluster_m* cluster_n* split_k, 1, 1)
+__global__ void __launch_bounds__(Shared<T, m, n, transposed, split_k>::kAllThreads, 1)
     matmul_in_clusters(const __grid_constant__ Work work, float* C,
                        const __grid_constant__ CUtensorMap A, const __grid_constant__ CUtensorMap B,
                        const __grid_constant__ CUtensorMap C_map) {
-    multiply<T, m, n, turned, down, across, deep>(work, C, A, B, C_map);
+    multiply<T, m, n, transposed, cluster_m, cluster_n, split_k>(work, C, A, B, C_map);
 }
 
-template <class T, int m, int n, bool turned, int down, int across, int deep>
+template <class T, int m, int n, bool transposed, int cluster_m, int cluster_n, int split_k>
 void launch(const Work& work, int K, const T* A, const T* B, float* C) {
     const int M = work.M, N = work.N;
     const AlignedRows A_rows(A, M, K), B_rows(B, K, N);
-    const auto A_map = tensor_map(A_rows.data, M, K, m / across, kTileK, 128, A_rows.stride);
-    const auto B_map = tensor_map(B_rows.data, K, N, kTileK / down, 64, 128, B_rows.stride);
-    const auto C_map = turned ? CUtensorMap() : tensor_map(C, M, N, 64, 32, 128);
-    using Shared = ::Shared<T, m, n, turned, deep>;
-    constexpr int kBlocks = down * across * deep, kBytes = sizeof(Shared);
+    const auto A_map = tensor_map(A_rows.data, M, K, m / cluster_n, kTileK, 128, A_rows.stride);
+    const auto B_map = tensor_map(B_rows.data, K, N, kTileK / cluster_m, 64, 128, B_rows.stride);
+    const auto C_map = transposed ? CUtensorMap() : tensor_map(C, M, N, 64, 32, 128);
+    using Shared = ::Shared<T, m, n, transposed, split_k>;
+    constexpr int kBlocks = cluster_m * cluster_n * split_k, kBytes = sizeof(Shared);
     const auto kernel = [] {
-        if constexpr (kBlocks == 1) return matmul<T, m, n, turned>;
-        else return matmul_in_clusters<T, m, n, turned, down, across, deep>;
+        if constexpr (kBlocks == 1) return matmul<T, m, n, transposed>;
+        else return matmul_in_clusters<T, m, n, transposed, cluster_m, cluster_n, split_k>;
     }();
     allow_shared_memory(kernel, kBytes);
     kernel<<<work.clusters * kBlocks, Shared::kAllThreads, kBytes>>>(work, C, A_map, B_map, C_map);
@@ -358,34 +372,33 @@ struct Config {
     int step, rest;  // nanoseconds, on an H200, of a step and of the rest of a tile
     void (*launch)(const Work& work, int K, const T* A, const T* B, float* C);
     std::string name() const {
-        return format("%dx%d%s-%dx%dx%d", tile.m, tile.n, tile.turned ? "-turned" : "", tile.down,
-                      tile.across, tile.deep);
+        return format("%dx%d%s-%dx%dx%d", tile.m, tile.n, tile.transposed ? "-transposed" : "",
+                      tile.cluster_m, tile.cluster_n, tile.split_k);
     }
 };
-template <class T, int m, int n, int down, int across>
-constexpr Config<T> upright(int step, int rest) {
-    return {{m, n, false, down, across, 1}, step, rest, launch<T, m, n, false, down, across, 1>};
+template <class T, int m, int n, int cm, int cn>
+constexpr Config<T> normal(int step, int rest) {
+    return {{m, n, false, cm, cn, 1}, step, rest, launch<T, m, n, false, cm, cn, 1>};
 }
-template <class T, int m, int n, int down, int across, int deep>
-constexpr Config<T> turned(int step, int rest) {
-    return {
-        {m, n, true, down, across, deep}, step, rest, launch<T, m, n, true, down, across, deep>};
+template <class T, int m, int n, int cm, int cn, int split_k>
+constexpr Config<T> transposed(int step, int rest) {
+    return {{m, n, true, cm, cn, split_k}, step, rest, launch<T, m, n, true, cm, cn, split_k>};
 }
 template <class T>
 constexpr Config<T> kConfigs[] = {  // rows, columns of a tile; blocks down, across, deep
-    upright<T, 128, 64, 1, 1>(221, 137),    upright<T, 128, 128, 1, 4>(350, 491),
-    upright<T, 128, 128, 4, 1>(356, 578),   upright<T, 128, 192, 1, 1>(476, 925),
-    upright<T, 128, 192, 2, 1>(532, 1269),  upright<T, 128, 256, 1, 1>(622, 1293),
-    upright<T, 128, 256, 2, 1>(632, 1532),  turned<T, 16, 64, 1, 1, 2>(163, 47),
-    turned<T, 32, 64, 1, 1, 1>(121, 136),   turned<T, 32, 64, 1, 1, 2>(150, 95),
-    turned<T, 32, 64, 1, 1, 8>(160, 393),   turned<T, 64, 64, 1, 1, 1>(163, 70),
-    turned<T, 80, 64, 1, 1, 2>(245, 138),   turned<T, 96, 64, 1, 4, 1>(166, 750),
-    turned<T, 128, 64, 1, 1, 8>(175, 1318), turned<T, 128, 64, 1, 4, 2>(206, 1757),
-    turned<T, 64, 128, 1, 1, 1>(248, 15),   turned<T, 80, 128, 1, 1, 4>(218, 2095),
-    turned<T, 80, 128, 2, 1, 1>(231, 590),  turned<T, 96, 128, 1, 1, 1>(275, 273),
-    turned<T, 96, 128, 1, 4, 1>(262, 687),  turned<T, 208, 128, 1, 2, 1>(516, 1463),
-    turned<T, 80, 192, 2, 1, 1>(327, 932),  turned<T, 96, 192, 2, 1, 1>(381, 961),
-    turned<T, 192, 192, 1, 2, 1>(699, 1578)};
+    normal<T, 128, 64, 1, 1>(221, 137),         normal<T, 128, 128, 1, 4>(350, 491),
+    normal<T, 128, 128, 4, 1>(356, 578),        normal<T, 128, 192, 1, 1>(476, 925),
+    normal<T, 128, 192, 2, 1>(532, 1269),       normal<T, 128, 256, 1, 1>(622, 1293),
+    normal<T, 128, 256, 2, 1>(632, 1532),       transposed<T, 16, 64, 1, 1, 2>(163, 47),
+    transposed<T, 32, 64, 1, 1, 1>(121, 136),   transposed<T, 32, 64, 1, 1, 2>(150, 95),
+    transposed<T, 32, 64, 1, 1, 8>(160, 393),   transposed<T, 64, 64, 1, 1, 1>(163, 70),
+    transposed<T, 80, 64, 1, 1, 2>(245, 138),   transposed<T, 96, 64, 1, 4, 1>(166, 750),
+    transposed<T, 128, 64, 1, 1, 8>(175, 1318), transposed<T, 128, 64, 1, 4, 2>(206, 1757),
+    transposed<T, 64, 128, 1, 1, 1>(248, 15),   transposed<T, 80, 128, 1, 1, 4>(218, 2095),
+    transposed<T, 80, 128, 2, 1, 1>(231, 590),  transposed<T, 96, 128, 1, 1, 1>(275, 273),
+    transposed<T, 96, 128, 1, 4, 1>(262, 687),  transposed<T, 208, 128, 1, 2, 1>(516, 1463),
+    transposed<T, 80, 192, 2, 1, 1>(327, 932),  transposed<T, 96, 192, 2, 1, 1>(381, 961),
+    transposed<T, 192, 192, 1, 2, 1>(699, 1578)};
 constexpr double kStart = 5.23;  // microseconds, of an H200: a launch
 // In a microsecond: lines of L2; megabytes of L2, and of device memory.
 constexpr double kLines = 120e3, kL2 = 12.7, kMoved = 4.30;
@@ -397,21 +410,21 @@ template <class T>
 struct HeuristicResult {
     HeuristicResult(const Config<T>& config, int M, int N, int K)
         : config(&config), work(M, N, K, config.tile) {
-        const auto [m, n, turned, down, across, deep] = config.tile;
+        const auto [m, n, transposed, cluster_m, cluster_n, split_k] = config.tile;
         // What all blocks ask of L2 in a step: lines, two for a row that begins inside; megabytes.
-        const double of_A = double(m) / across, of_B = double(n) / down;
+        const double of_A = double(m) / cluster_n, of_B = double(n) / cluster_m;
         const double blocks = work.clusters * config.tile.blocks(), MB = 4e-6 * M * N;
         const double lines = of_A * (aligned(K) % 64 ? 2 : 1) + of_B * (aligned(N) % 64 ? 2 : 1);
         const double step = std::max(
             {config.step * 1e-3, lines * blocks / kLines, (of_A + of_B) * 128e-6 * blocks / kL2});
         const int waves = ceil_div(work.tiles, work.clusters);
-        double time = waves * (ceil_div(work.steps, deep) * step + config.rest * 1e-3) +
-                      MB / (turned ? kScattered : kStored);
-        if (deep > 1) time += 4e-6 * waves * m * n / kSent;
+        double time = waves * (ceil_div(work.steps, split_k) * step + config.rest * 1e-3) +
+                      MB / (transposed ? kScattered : kStored);
+        if (split_k > 1) time += 4e-6 * waves * m * n / kSent;
         const double moved = (2e-6 * K * (double(M) + N) + MB) / kMoved;
         us = kStart + std::max(time, time < 0.8 * moved ? moved : 1.02 * moved);
         // TMA stores rows that start on multiples of 16 bytes.
-        const bool no_step = work.steps < deep, no_store = !turned && N % 4;
+        const bool no_step = work.steps < split_k, no_store = !transposed && N % 4;
         if (no_step || no_store) us = std::numeric_limits<double>::infinity();
     }
     const Config<T>* config;
@@ -437,14 +450,14 @@ void launch_matmul(int M, int N, int K, const T* A, const T* B, float* C) {
 // A is loaded once for every column of clusters, B once for every row of them; and once for a copy.
 double loaded_elements(double M, double N, double K) {
     const Tile tile = heuristic<half>(M, N, K).config->tile;
-    return M * K * std::ceil(N / (tile.n * tile.across)) +
-           K * N * std::ceil(M / (tile.m * tile.down)) + loaded_by_copies(M, N, K);
+    return M * K * std::ceil(N / (tile.n * tile.cluster_n)) +
+           K * N * std::ceil(M / (tile.m * tile.cluster_m)) + loaded_by_copies(M, N, K);
 }
 
 // The sums that blocks of a cluster send each other.
 double shared_loaded_bytes(double M, double N, double K) {
     const Tile tile = heuristic<half>(M, N, K).config->tile;
-    return tile.deep > 1 ? 4.0 * tile.count(M, N) * tile.blocks() * tile.m * tile.n : 0;
+    return tile.split_k > 1 ? 4.0 * tile.count(M, N) * tile.blocks() * tile.m * tile.n : 0;
 }
 
 std::string chosen(int M, int N, int K) {
@@ -456,8 +469,9 @@ int main(int argc, char** argv) {
     Facts facts = {loaded_elements, shared_loaded_bytes, kWgmma};
     facts.stored_elements = stored_with_copies;
     for (const auto& config : kConfigs<half>)
-        facts.configs.push_back({config.name(), config.tile.m * config.tile.down,
-                                 config.tile.n * config.tile.across, kTileK * config.tile.deep});
+        facts.configs.push_back({config.name(), config.tile.m * config.tile.cluster_m,
+                                 config.tile.n * config.tile.cluster_n,
+                                 kTileK * config.tile.split_k});
     facts.chosen = chosen;
     return run_stage(launch_matmul<half>, facts, argc, argv);
 }

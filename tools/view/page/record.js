@@ -156,8 +156,8 @@ function productsOf(data, block) {
     if (note[0] === "fill") found.set(i, { a: operand(placesOf(data, note[2])), b: operand([]) });
     if (note[0] !== "mma" && note[0] !== "wgmma") return;
     const operands = note.slice(2, 4).map(note[0] === "mma" ? taken : list => operand(placesOf(data, list)));
-    const turned = operands[0].pieces.some(piece => piece && isB(piece));  // computes the transpose
-    const [a, b] = turned ? operands.reverse() : operands;
+    const transposed = operands[0].pieces.some(piece => piece && isB(piece));  // computes the transpose
+    const [a, b] = transposed ? operands.reverse() : operands;
     const [of, by] = [a, b].map(each => each.pieces.filter(Boolean)), product = { a, b };
     found.set(i, product);
     if (!of.length || !by.length) return;

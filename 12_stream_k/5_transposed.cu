@@ -22,20 +22,21 @@ constexpr int kTileK = 64;  // depth of the tiles: a row of As is 128 bytes
 constexpr int kGroup = 8;  // rows of tiles that are computed together
 constexpr int kManyWaves = 32;  // after so many the blocks are no longer in step
 
-template <class T, int kTileM, int kTileN, bool kTurned>  // half or __nv_bfloat16
+template <class T, int kTileM, int kTileN, bool kTransposed>  // half or __nv_bfloat16
 struct Shared {  // TMA wants tiles of 128-byte rows, on multiples of 1024 bytes
     static constexpr int kParts = kTileN / 64;
-    static constexpr int kWarpgroups = kTurned ? kParts : kTileM / 64;
+    static constexpr int kWarpgroups = kTransposed ? kParts : kTileM / 64;
     // Threads: one loads. Where registers are handed over, that takes a warpgroup.
     static constexpr int kAllThreads = 128 * kWarpgroups + (kWarpgroups == 1 ? 32 : 128);
-    static constexpr int kPieces = (kTurned ? kTileM : kTileN) / 8;  // 64 x 8 sums of a warpgroup
-    static constexpr int kPairs = kTurned ? 0 : 2;  // of boxes, for each warpgroup
+    // 64 x 8 sums of a warpgroup.
+    static constexpr int kFragments = (kTransposed ? kTileM : kTileN) / 8;
+    static constexpr int kPairs = kTransposed ? 0 : 2;  // of boxes, for each warpgroup
     // In KiB: of the 227 that a block may have, 16 for a pair.
     static constexpr int kRest = 226 - kWarpgroups * kPairs * 16;
     static constexpr int kStages = std::min(12, kRest * 1024 / (kTileM * 128 + kParts * 8192));
     T As[kStages][kTileM][kTileK];
     T Bs[kStages][kParts][kTileK][64];
-    float Cs[kWarpgroups][std::max(kPairs, 1)][2][kTurned ? 1 : 64][32];
+    float Cs[kWarpgroups][std::max(kPairs, 1)][2][kTransposed ? 1 : 64][32];
     uint64_t full[kStages], empty[kStages];
 };
 static_assert(kTileK == 64, "64 elements are 128 bytes");
@@ -51,7 +52,7 @@ struct Divisor {
 // A block computes a tile of m x n elements, upright or turned.
 struct Tile {
     int m, n;
-    bool turned;
+    bool transposed;
     // How many cover C.
     constexpr int count(int M, int N) const { return ceil_div(M, m) * ceil_div(N, n); }
 };
@@ -86,16 +87,17 @@ struct TileScheduler {
     int row, col;
 };
 
-template <class T, int kTileM, int kTileN, bool kTurned>
-__global__ void __launch_bounds__(Shared<T, kTileM, kTileN, kTurned>::kAllThreads, 1)
+template <class T, int kTileM, int kTileN, bool kTransposed>
+__global__ void __launch_bounds__(Shared<T, kTileM, kTileN, kTransposed>::kAllThreads, 1)
     matmul(const __grid_constant__ Work work, float* C, const __grid_constant__ CUtensorMap A,
            const __grid_constant__ CUtensorMap B, const __grid_constant__ CUtensorMap C_map) {
     extern __shared__ __align__(1024) char memory[];
-    using Shared = ::Shared<T, kTileM, kTileN, kTurned>;
+    using Shared = ::Shared<T, kTileM, kTileN, kTransposed>;
     using TileScheduler = ::TileScheduler<kTileM, kTileN>;
     constexpr int kConsumers = 128 * Shared::kWarpgroups;  // threads that multiply
-    constexpr int kStages = Shared::kStages, kParts = Shared::kParts, kPieces = Shared::kPieces;
-    constexpr bool kBoxed = !kTurned;  // C is stored by TMA
+    constexpr int kStages = Shared::kStages, kParts = Shared::kParts,
+                  kFragments = Shared::kFragments;
+    constexpr bool kBoxed = !kTransposed;  // C is stored by TMA
     // Parts that are stored during the next tile.
     constexpr int kDeferred = kBoxed && kParts > 2 ? 2 : 0;
     constexpr int kImmediate = kParts - kDeferred;  // at the tile's end
@@ -145,10 +147,10 @@ __global__ void __launch_bounds__(Shared<T, kTileM, kTileN, kTurned>::kAllThread
     const int row = warp / 4 * 64;  // a warpgroup owns 64 rows of the tile; turned, 64 columns
     // Turned: 8 x 64 of a warpgroup's elements, from registers to C. Eight lanes write a sector, if
     // N is a multiple of 8.
-    const auto store_piece = [&](const float(&acc)[4], TileScheduler at, int piece) {
+    const auto store_fragment = [&](const float(&acc)[4], TileScheduler at, int fragment) {
 #pragma unroll
         for (int i = 0; i < 4; ++i) {
-            const int c_row = at.row + piece * 8 + lane % 4 * 2 + i % 2;
+            const int c_row = at.row + fragment * 8 + lane % 4 * 2 + i % 2;
             const int c_col = at.col + warp * 16 + i / 2 * 8 + lane / 4;
             if (c_row < work.M && c_col < work.N) C[size_t(c_row) * work.N + c_col] = acc[i];
         }
@@ -175,21 +177,22 @@ __global__ void __launch_bounds__(Shared<T, kTileM, kTileN, kTurned>::kAllThread
     };
 
     // Of buffer 0. Units of 16 bytes: 64 to the next eight rows, 512 to the next 64 columns of B.
-    const auto A_first = ptx::wgmma_descriptor(shared.As[0][kTurned ? 0 : row], 128, 64);
-    const auto B_first = ptx::wgmma_descriptor(shared.Bs[0][kTurned ? row / 64 : 0], 128, 64, 512);
+    const auto A_first = ptx::wgmma_descriptor(shared.As[0][kTransposed ? 0 : row], 128, 64);
+    const auto B_first =
+        ptx::wgmma_descriptor(shared.Bs[0][kTransposed ? row / 64 : 0], 128, 64, 512);
     uint64_t a = A_first, b = B_first;
     int stage = 0, parity = 0, previous = 0;
     // Sums of the tile before, still to be stored.
     float deferred[kDeferred ? 8 * kDeferred : 1][4];
     TileScheduler deferred_at(work, blockIdx.x), at = deferred_at;
     for (int tile = blockIdx.x; tile < work.tiles; tile += gridDim.x) {
-        float acc[kPieces][4];  // of tiles of 16 x 8, a row of them for each warp
+        float acc[kFragments][4];  // of tiles of 16 x 8, a row of them for each warp
         for (int step = 0; step < work.steps; ++step) {
             ptx::mbarrier_wait_parity(&shared.full[stage], parity);
             ptx::wgmma_fence();
             for (int s = 0; s < kTileK; s += 16) {  // further along the rows of A, down those of B
                 const uint64_t a_s = a + s * 2 / 16, b_s = b + s * 128 / 16;
-                if (kTurned) ptx::wgmma_m64k16<T, 1, 0>(acc, b_s, a_s, step + s > 0);
+                if (kTransposed) ptx::wgmma_m64k16<T, 1, 0>(acc, b_s, a_s, step + s > 0);
                 else ptx::wgmma_m64k16<T, 0, 1>(acc, a_s, b_s, step + s > 0);
             }
             ptx::wgmma_commit_group();
@@ -224,11 +227,13 @@ __global__ void __launch_bounds__(Shared<T, kTileM, kTileN, kTurned>::kAllThread
         if constexpr (kBoxed) {
             for (int i = 0; i < kImmediate; ++i) store(&acc[8 * i], at, i);
             if constexpr (kDeferred > 0)
-                memcpy(deferred, acc + 8 * kImmediate, sizeof(acc[0]) * (kPieces - 8 * kImmediate));
+                memcpy(deferred, acc + 8 * kImmediate,
+                       sizeof(acc[0]) * (kFragments - 8 * kImmediate));
             deferred_at = at;
         } else {
 #pragma unroll
-            for (int piece = 0; piece < kPieces; ++piece) store_piece(acc[piece], at, piece);
+            for (int fragment = 0; fragment < kFragments; ++fragment)
+                store_fragment(acc[fragment], at, fragment);
         }
     }
     for (int i = 0; i < kDeferred; ++i) store(&deferred[8 * i], deferred_at, kImmediate + i);
@@ -236,7 +241,7 @@ __global__ void __launch_bounds__(Shared<T, kTileM, kTileN, kTurned>::kAllThread
     if (kBoxed && threadIdx.x % 128 == 0) ptx::cp_async_bulk_wait_group_read<0>();
 }
 
-template <class T, int m, int n, bool turned>
+template <class T, int m, int n, bool transposed>
 void launch(const Work& work, int K, const T* A, const T* B, float* C) {
     const int M = work.M, N = work.N;
     const AlignedRows A_rows(A, M, K), B_rows(B, K, N);
@@ -244,10 +249,10 @@ void launch(const Work& work, int K, const T* A, const T* B, float* C) {
     const auto B_map = tensor_map(B_rows.data, K, N, kTileK, 64, 128, B_rows.stride);
     const int at_once = sm_count(), waves = ceil_div(work.tiles, at_once);
     const int blocks = waves < kManyWaves ? ceil_div(work.tiles, waves) : at_once;
-    const auto C_map = turned ? CUtensorMap() : tensor_map(C, M, N, 64, 32, 128);
-    using Shared = ::Shared<T, m, n, turned>;
+    const auto C_map = transposed ? CUtensorMap() : tensor_map(C, M, N, 64, 32, 128);
+    using Shared = ::Shared<T, m, n, transposed>;
     constexpr int kBytes = sizeof(Shared);
-    const auto kernel = matmul<T, m, n, turned>;
+    const auto kernel = matmul<T, m, n, transposed>;
     allow_shared_memory(kernel, kBytes);
     kernel<<<blocks, Shared::kAllThreads, kBytes>>>(work, C, A_map, B_map, C_map);
 }
@@ -258,28 +263,29 @@ struct Config {
     int step, rest;  // nanoseconds, on an H200, of a step and of the rest of a tile
     void (*launch)(const Work& work, int K, const T* A, const T* B, float* C);
     std::string name() const {
-        return format("%dx%d%s", tile.m, tile.n, tile.turned ? "-turned" : "");
+        return format("%dx%d%s", tile.m, tile.n, tile.transposed ? "-transposed" : "");
     }
 };
 template <class T, int m, int n>
-constexpr Config<T> upright(int step, int rest) {
+constexpr Config<T> normal(int step, int rest) {
     return {{m, n, false}, step, rest, launch<T, m, n, false>};
 }
 template <class T, int m, int n>
-constexpr Config<T> turned(int step, int rest) {
+constexpr Config<T> transposed(int step, int rest) {
     return {{m, n, true}, step, rest, launch<T, m, n, true>};
 }
 template <class T>
 constexpr Config<T> kConfigs[] = {  // rows, columns of a tile
-    upright<T, 128, 256>(611, 2069), upright<T, 128, 192>(479, 1531), upright<T, 128, 64>(243, 353),
-    turned<T, 32, 64>(140, 137),     turned<T, 64, 64>(178, 60),      turned<T, 64, 128>(296, 98),
-    turned<T, 96, 128>(298, 352)};
+    normal<T, 128, 256>(611, 2069),  normal<T, 128, 192>(479, 1531),
+    normal<T, 128, 64>(243, 353),    transposed<T, 32, 64>(140, 137),
+    transposed<T, 64, 64>(178, 60),  transposed<T, 64, 128>(296, 98),
+    transposed<T, 96, 128>(298, 352)};
 
 template <class T>
 const Config<T>& best_config(int M, int N, int K) {
     const auto time = [=, steps = ceil_div(K, kTileK)](const Config<T>& config) {
         // TMA stores rows that start on multiples of 16 bytes.
-        if (!config.tile.turned && N % 4) return std::numeric_limits<double>::infinity();
+        if (!config.tile.transposed && N % 4) return std::numeric_limits<double>::infinity();
         const int waves = ceil_div(config.tile.count(M, N), sm_count());
         return waves * (1.0 * steps * config.step + config.rest);
     };
