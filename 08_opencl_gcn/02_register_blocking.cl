@@ -1,7 +1,7 @@
 // 02_register_blocking: one work-item computes 8 x 8 elements of C and keeps their sums in registers.
 // Eight elements of A and eight of B now feed 64 multiply-adds instead of 8: a quarter flop per byte becomes 2.
 //
-// Changed:  a work-item owns 8 x 8 elements; a work-group of 16 x 16 work-items owns 128 x 128.
+// Changed:  a work-item computes 8 x 8 elements of C, and a work-group of 16 x 16 work-items 128 x 128.
 // See also: 02_register_blocking/matmul.cu; Fixstars slides 46 to 49 (their 2 x 2 code has a0 * a0 where it means a0 * b0)
 
 enum { kThreadM = 8 };  // rows of C per work-item

@@ -8,7 +8,7 @@
 //    .128.           . [128 x 128] .     a column of A's tile -> As
 //    . | .           .  . . . . .  .
 //
-// Changed:  As and Bs, filled together at each k between two barriers; every work-item reads a and b from them.
+// Changed:  a work-group fills As and Bs at each k, between barriers; its work-items read a and b there.
 // See also: 03_shared_blocking/matmul.cu; Fixstars slides 50 to 54
 
 enum { kThreadM = 8 };  // rows of C per work-item

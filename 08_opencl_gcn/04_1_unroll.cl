@@ -1,4 +1,4 @@
-// 04_1_unroll: a step covers eight values of k instead of one. A work-item then does 512 multiply-adds between two barriers instead
+// 04_1_unroll: a k-tile has eight values of k instead of one. A work-item then does 512 multiply-adds between two barriers instead
 // of 64, and the compiler unrolls them. The work-group loads as many bytes as in 03.
 //
 //                    B  K x N
@@ -8,7 +8,7 @@
 //    .128.           . [128 x 128] .     8 columns of A's tile -> As, transposed: As[k][row]
 //    . | .           .  . . . . .  .
 //
-// Changed:  kTileK; at each step a work-item loads 4 elements of A and 4 of B; #pragma unroll.
+// Changed:  a k-tile has eight values of k, for which a work-item loads 4 elements of A and 4 of B; #pragma unroll.
 // See also: 04_unroll/1_unroll.cu; Fixstars slides 54 to 56
 
 enum { kThreadM = 8 };  // rows of C per work-item
@@ -27,7 +27,7 @@ void matmul(int M, int N, int K, global const float* A, global const float* B, g
     const uint item = get_local_id(1) * 16 + get_local_id(0);
     const int row = item / 16 * kThreadM;  // within the tile
     const int col = item % 16 * kThreadN;
-    // What this work-item loads at each step: four neighbours in a row of A, four neighbours in a row of B.
+    // What this work-item loads of each k-tile: four neighbours in a row of A, four neighbours in a row of B.
     const int a_row = item / 2, a_k = item % 2 * 4;
     const int b_k = item / 32, b_col = item % 32 * 4;
 

@@ -7,7 +7,7 @@
 //    .128.           . [128 x 128] .     8 columns of A's tile -> As, transposed: As[k][row]
 //    . | .           .  . . . . .  .
 //
-// Changed:  16-byte loads and stores, of local memory, too; store_tiles; pointers that advance.
+// Changed:  store_tiles() and 16-byte accesses, to local memory, too; pointers that advance.
 // See also: 04_unroll/2_wide_loads.cu; Fixstars slides 54 to 56
 
 enum { kThreadM = 8 };  // rows of C per work-item
@@ -36,7 +36,7 @@ void matmul(int M, int N, int K, global const float* A, global const float* B, g
     const uint item = get_local_id(1) * 16 + get_local_id(0);
     const int row = item / 16 * kThreadM;  // within the tile
     const int col = item % 16 * kThreadN;
-    // What this work-item loads at each step: four neighbours in a row of A, four neighbours in a row of B.
+    // What this work-item loads of each k-tile: four neighbours in a row of A, four neighbours in a row of B.
     const int a_row = item / 2, a_k = item % 2 * 4;
     const int b_k = item / 32, b_col = item % 32 * 4;
     global const float* a_from = A + (size_t)(tile_row + a_row) * K + a_k;

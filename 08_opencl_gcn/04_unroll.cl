@@ -8,7 +8,7 @@
 //    .128.           . [128 x 128] .     8 columns of A's tile -> As, transposed: As[k][row]
 //    . | .           .  . . . . .  .
 //
-// Changed:  kPad; a work-item's 8 x 8 are four 4 x 4; the work-items' places; to and fro.
+// Changed:  a pad; four 4 x 4 and another place for each work-item; multiply-adds in serpentine order.
 // See also: 04_unroll/matmul.cu; Fixstars slides 54 to 56 (slide 55 declares ab[4][4] where 8 x 8 are used)
 
 enum { kThreadM = 8 };  // rows of C per work-item
@@ -41,7 +41,7 @@ void matmul(int M, int N, int K, global const float* A, global const float* B, g
     const int warp = item / 32, lane = item % 32;
     const int row = warp / 2 * 32 + lane / 2 % 4 * 4;
     const int col = warp % 2 * 64 + (lane / 8 * 2 + lane % 2) * 4;
-    // What this work-item loads at each step: four neighbours in a row of A, four neighbours in a row of B.
+    // What this work-item loads of each k-tile: four neighbours in a row of A, four neighbours in a row of B.
     const int a_row = item / 2, a_k = item % 2 * 4;
     const int b_k = item / 32, b_col = item % 32 * 4;
     global const float* a_from = A + (size_t)(tile_row + a_row) * K + a_k;

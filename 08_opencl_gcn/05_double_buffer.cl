@@ -1,14 +1,14 @@
-// 05_double_buffer: the tiles are fetched one step before they are multiplied. There are two sets of tiles. While one set is
+// 05_double_buffer: the tiles are fetched one k-tile before they are multiplied. There are two sets of tiles. While one set is
 // multiplied, the next tiles go from global memory into registers, and from there into the other set.
 //
-//    multiply   0 1 2 3 4 5 6 7      | 0 1 2 3 4 5 6 7      |       8 multiplies a step, from buffer 0, then from buffer 1
+//    multiply   0 1 2 3 4 5 6 7      | 0 1 2 3 4 5 6 7      |       8 multiplies a k-tile, from buffer 0, then from buffer 1
 //    load       T1                   | T2                   |       global memory -> registers
 //    store                        T1 |                   T2 |       registers -> the other buffer
-//    barrier                         |                      |       once a step: T1 is complete, T0 has been read
+//    barrier                         |                      |       once a k-tile: T1 is complete, T0 has been read
 //
-//    T0, T1, T2 are the tiles of the first, second and third step.
+//    T0, T1, T2 are the first, second and third k-tile.
 //
-// Changed:  As and Bs twice; the loads start a step ahead, the stores follow the multiplies; one barrier a step.
+// Changed:  As and Bs exist twice; loads a k-tile ahead, stores after the multiplies; one barrier a k-tile.
 // See also: 05_double_buffer/matmul.cu; Fixstars slides 50 and 57 to 59 (slide 57 shows no barrier and reads a tile past K)
 
 enum { kThreadM = 8 };  // rows of C per work-item
@@ -41,7 +41,7 @@ void matmul(int M, int N, int K, global const float* A, global const float* B, g
     const int warp = item / 32, lane = item % 32;
     const int row = warp / 2 * 32 + lane / 2 % 4 * 4;
     const int col = warp % 2 * 64 + (lane / 8 * 2 + lane % 2) * 4;
-    // What this work-item loads at each step: four neighbours in a row of A, four neighbours in a row of B.
+    // What this work-item loads of each k-tile: four neighbours in a row of A, four neighbours in a row of B.
     const int a_row = item / 2, a_k = item % 2 * 4;
     const int b_k = item / 32, b_col = item % 32 * 4;
     global const float* a_from = A + (size_t)(tile_row + a_row) * K + a_k;
@@ -54,7 +54,7 @@ void matmul(int M, int N, int K, global const float* A, global const float* B, g
 
     float acc[kThreadM][kThreadN] = {{0.0f}};
 #ifdef cl_nv_pragma_unroll
-#pragma unroll 2  // two steps a turn, so that NVIDIA's compiler knows the buffers' addresses
+#pragma unroll 2  // two k-tiles a turn, so that NVIDIA's compiler knows the buffers' addresses
 #endif
     for (int k = 0, buffer = 0; k < K; k += kTileK, buffer ^= 1) {
         // Reads nothing past K. The condition is the same for all work-items, so GCN makes it a scalar branch.

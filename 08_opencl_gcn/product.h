@@ -14,7 +14,7 @@ constexpr int kGroup = 16;  // a work-group is 16 x 16 work-items in every stage
 struct OpenClStage {
     const char* name;  // of the .cl file
     int per_item;  // a work-item owns per_item x per_item elements of C
-    int step_k;  // K must be a multiple of it
+    int tile_k;  // K must be a multiple of it
     // How many elements of A and B all work-items together load from global memory, for whole
     // tiles.
     double (*loaded_elements)(double M, double N, double K);
@@ -27,7 +27,7 @@ inline int round_up(int length, int to) { return (length + to - 1) / to * to; }
 // The shape that the kernel sees.
 inline Shape padded(const OpenClStage& stage, Shape s) {
     const int tile = kGroup * stage.per_item;
-    return {round_up(s.M, tile), round_up(s.N, tile), round_up(s.K, stage.step_k)};
+    return {round_up(s.M, tile), round_up(s.N, tile), round_up(s.K, stage.tile_k)};
 }
 
 struct Matrix {
