@@ -1,4 +1,4 @@
-// A step covers eight values of k instead of one. A thread then does 512 multiply-adds between two
+// A k-tile has eight values of k instead of one. A thread then does 512 multiply-adds between two
 // barriers instead of 64, and the compiler unrolls them. The block loads as many bytes as in 03.
 //
 //                    B  K x N
@@ -8,7 +8,7 @@
 //    .128.           . [128 x 128] .     8 columns of A's tile -> As, transposed: As[k][row]
 //    . | .           .  . . . . .  .
 //
-// Changed:  eight k a step, for which a thread loads 4 elements of A and 4 of B; #pragma unroll.
+// Changed:  k-tiles of 8, of which a thread loads 4 elements of A and 4 of B; #pragma unroll.
 #include "common/stage.h"
 
 constexpr int kThreadM = 8;  // rows of C per thread

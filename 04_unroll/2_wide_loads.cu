@@ -1,5 +1,5 @@
-// Each thread loads and stores 16 bytes, four neighbours, with one instruction. A warp then asks
-// for its 16 sectors once and uses them whole. Before, it asked four times for a quarter of each.
+// A thread loads and stores 16 bytes, four neighbours, with one instruction. One request of a warp
+// then uses its 16 sectors whole, where four requests each used a quarter of them before.
 //
 //                    B  K x N
 //                    8 [== 128 ==] .     8 rows of B's tile -> Bs

@@ -1,5 +1,5 @@
 // The same bytes in fewer wavefronts. A pad and another arrangement of the lanes remove the bank
-// conflicts of shared memory. The multiply-adds go to and fro, so that neighbours share an operand.
+// conflicts of shared memory. In serpentine order neighbouring multiply-adds share an operand.
 //
 //                    B  K x N
 //                    8 [== 128 ==] .     8 rows of B's tile -> Bs
@@ -8,7 +8,7 @@
 //    .128.           . [128 x 128] .     8 columns of A's tile -> As, transposed: As[k][row]
 //    . | .           .  . . . . .  .
 //
-// Changed:  kPad; four 4 x 4 a thread; the lanes' places; to and fro; registers for two blocks.
+// Changed:  kPad; four 4 x 4 a thread; the lanes' arrangement; serpentine order; two blocks an SM.
 #include "common/stage.h"
 
 constexpr int kThreadM = 8;  // rows of C per thread
@@ -87,8 +87,8 @@ __global__ void __launch_bounds__(kThreads, 2)
                 *(float4*)&a[i] = *(float4*)&As[s][row + i / 4 * 16];
             for (int j = 0; j < kThreadN; j += 4)
                 *(float4*)&b[j] = *(float4*)&Bs[s][col + j / 4 * 32];
-            // To and fro along the rows: each multiply-add shares an operand with the one before,
-            // so that the register file delivers two operands instead of three.
+            // In serpentine order each multiply-add shares an operand with the one before it, so
+            // that the register file delivers two operands instead of three.
             for (int i = 0; i < kThreadM; ++i)
                 for (int at = 0; at < kThreadN; ++at) {
                     const int j = i % 2 ? kThreadN - 1 - at : at;

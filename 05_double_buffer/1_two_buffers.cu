@@ -1,15 +1,14 @@
 // The tiles exist twice. While one pair is multiplied, the next tiles are on their way from global
-// memory. They are stored into the other pair, which nobody reads, so one barrier a step is enough.
+// memory. They are stored into the other pair, which no thread reads: one barrier is then enough.
 //
 //    multiply  0   1   2   3   4   5   6   7   | 0   1   2   3   4  ...  s: As[s] times Bs[s]
 //    load      T1                              | T2                      global memory -> registers
 //    store                                   T1|                         registers -> shared memory
 //    barrier                                   |                         T1 is stored, T0 was read
 //
-//    Time runs to the right, one step from bar to bar. T0 are the tiles of this step, T1 those of
-//    the next one.
+//    Time runs to the right, one k-tile from | to |. T0 is the present k-tile, T1 the next one.
 //
-// Changed:  As and Bs exist twice; loads at the start of a step, stores at its end; one barrier.
+// Changed:  As and Bs twice; loads at the start of a k-tile, stores at its end; one barrier.
 #include "common/stage.h"
 #include "common/vector_access.cuh"  // load4, store4
 
@@ -66,7 +65,7 @@ __global__ void __launch_bounds__(kThreads, 2)
     __syncthreads();  // the first tiles are complete
 
     float acc[kThreadM][kThreadN] = {};
-#pragma unroll 2  // two steps a turn: the compiler then knows `buffer`, and with it all addresses
+#pragma unroll 2  // two k-tiles an iteration: the compiler then knows `buffer` and all addresses
     for (int k = 0, buffer = 0; k < K; k += kTileK, buffer ^= 1) {
         load_tiles(k + kTileK);
 #pragma unroll
@@ -76,8 +75,8 @@ __global__ void __launch_bounds__(kThreads, 2)
                 *(float4*)&a[i] = *(float4*)&As[buffer][s][row + i / 4 * 16];
             for (int j = 0; j < kThreadN; j += 4)
                 *(float4*)&b[j] = *(float4*)&Bs[buffer][s][col + j / 4 * 32];
-            // To and fro along the rows: each multiply-add shares an operand with the one before,
-            // so that the register file delivers two operands instead of three.
+            // In serpentine order each multiply-add shares an operand with the one before it, so
+            // that the register file delivers two operands instead of three.
             for (int i = 0; i < kThreadM; ++i)
                 for (int at = 0; at < kThreadN; ++at) {
                     const int j = i % 2 ? kThreadN - 1 - at : at;

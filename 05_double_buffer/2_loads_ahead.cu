@@ -1,15 +1,14 @@
-// The loads start a step ahead. So the store can move from the end of a step, where everyone waits
-// for it, to the middle. The barrier comes as soon as the last operands of a step have been read.
+// The loads start one k-tile ahead, so that the store can move from a k-tile's end, where all warps
+// wait for it, to its middle. The barrier follows the reads of the k-tile's last operands.
 //
 //    multiply  0   1   2   3   4   5   6   7   | 0   1   2   3   4  ...  s: As[s] times Bs[s]
 //    store                     T1              |                 T2      registers -> shared memory
 //    load                                  T2  |                         global memory -> registers
 //    barrier                               |   |                         T1 is stored, T0 was read
 //
-//    Time runs to the right, one step from bar to bar. T0 are the tiles of this step, T1 those of
-//    the next one.
+//    Time runs to the right, one k-tile from | to |. T0 is the present k-tile, T1 the next one.
 //
-// Changed:  loads a step ahead; kStoreAt, the store's place; the barrier before multiply 7.
+// Changed:  loads a k-tile ahead; the store before multiply kStoreAt, the barrier before the last.
 #include "common/stage.h"
 #include "common/vector_access.cuh"  // load4, store4
 
@@ -68,7 +67,7 @@ __global__ void __launch_bounds__(kThreads, 2)
     load_tiles(kTileK);
 
     float acc[kThreadM][kThreadN] = {};
-#pragma unroll 2  // two steps a turn: the compiler then knows `buffer`, and with it all addresses
+#pragma unroll 2  // two k-tiles an iteration: the compiler then knows `buffer` and all addresses
     for (int k = 0, buffer = 0; k < K; k += kTileK, buffer ^= 1) {
 #pragma unroll
         for (int s = 0; s < kTileK; ++s) {
@@ -82,8 +81,8 @@ __global__ void __launch_bounds__(kThreads, 2)
                 load_tiles(k + 2 * kTileK);
                 __syncthreads();  // the next tiles are complete, and everyone has read these
             }
-            // To and fro along the rows: each multiply-add shares an operand with the one before,
-            // so that the register file delivers two operands instead of three.
+            // In serpentine order each multiply-add shares an operand with the one before it, so
+            // that the register file delivers two operands instead of three.
             for (int i = 0; i < kThreadM; ++i)
                 for (int at = 0; at < kThreadN; ++at) {
                     const int j = i % 2 ? kThreadN - 1 - at : at;

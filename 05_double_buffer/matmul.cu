@@ -7,8 +7,8 @@
 //    load                                  T2  |                         global memory -> registers
 //    barrier                               |   |                         T1 is stored, T0 was read
 //
-//    Time runs to the right, one step from bar to bar. T0 are the tiles of this step, T1 those of
-//    the next one. 0' is multiply 0 of the next step.
+//    Time runs to the right, one k-tile from | to |. T0 is the present k-tile, T1 the next one.
+//    0' is multiply 0 of the next k-tile.
 //
 // Changed:  a and b exist twice; load_fragments reads them one multiply ahead.
 #include "common/stage.h"
@@ -78,7 +78,7 @@ __global__ void __launch_bounds__(kThreads, 2)
     load_fragments(0, 0);
 
     float acc[kThreadM][kThreadN] = {};
-#pragma unroll 2  // two steps a turn: the compiler then knows `buffer`, and with it all addresses
+#pragma unroll 2  // two k-tiles an iteration: the compiler then knows `buffer` and all addresses
     for (int k = 0, buffer = 0; k < K; k += kTileK, buffer ^= 1) {
 #pragma unroll
         for (int s = 0; s < kTileK; ++s) {
@@ -88,8 +88,8 @@ __global__ void __launch_bounds__(kThreads, 2)
                 __syncthreads();  // the next tiles are complete, and everyone has read these
             }
             load_fragments(s < kTileK - 1 ? buffer : buffer ^ 1, (s + 1) % kTileK);
-            // To and fro along the rows: each multiply-add shares an operand with the one before,
-            // so that the register file delivers two operands instead of three.
+            // In serpentine order each multiply-add shares an operand with the one before it, so
+            // that the register file delivers two operands instead of three.
             for (int i = 0; i < kThreadM; ++i)
                 for (int at = 0; at < kThreadN; ++at) {
                     const int j = i % 2 ? kThreadN - 1 - at : at;

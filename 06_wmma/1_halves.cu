@@ -1,7 +1,7 @@
 // A and B are halves: they take half the bytes, and 16 bytes hold eight neighbours. They become
 // floats on their way to shared memory. All arithmetic is that of 05.
 //
-// Changed:  half; load8; a step covers 16 values of k, so a thread still loads 16 bytes of each.
+// Changed:  half; load8; k-tiles of 16, so that a thread still loads 16 bytes of each; no kPad.
 #include <cuda_fp16.h>
 
 #include "common/stage.h"
@@ -76,7 +76,7 @@ __global__ void __launch_bounds__(kThreads, 2)
     load_fragments(0, 0);
 
     float acc[kThreadM][kThreadN] = {};
-#pragma unroll 2  // two steps a turn: the compiler then knows `buffer`, and with it all addresses
+#pragma unroll 2  // two k-tiles an iteration: the compiler then knows `buffer` and all addresses
     for (int k = 0, buffer = 0; k < K; k += kTileK, buffer ^= 1) {
 #pragma unroll
         for (int s = 0; s < kTileK; ++s) {
@@ -86,8 +86,8 @@ __global__ void __launch_bounds__(kThreads, 2)
                 __syncthreads();  // the next tiles are complete, and everyone has read these
             }
             load_fragments(s < kTileK - 1 ? buffer : buffer ^ 1, (s + 1) % kTileK);
-            // To and fro along the rows: each multiply-add shares an operand with the one before,
-            // so that the register file delivers two operands instead of three.
+            // In serpentine order each multiply-add shares an operand with the one before it, so
+            // that the register file delivers two operands instead of three.
             for (int i = 0; i < kThreadM; ++i)
                 for (int at = 0; at < kThreadN; ++at) {
                     const int j = i % 2 ? kThreadN - 1 - at : at;

@@ -5,7 +5,7 @@
 //    a[0]   acc   acc   acc   acc       each a 16 x 16 fragment; together 32 x 64 of C a warp
 //    a[1]   acc   acc   acc   acc
 //
-// Changed:  a, b and acc are fragments; As and Bs hold halves, as A and B do; C goes through Cs.
+// Changed:  a, b and acc are fragments; As and Bs hold halves; C goes through Cs; no kStoreAt.
 #include <mma.h>
 
 #include "common/stage.h"
@@ -83,7 +83,7 @@ __global__ void __launch_bounds__(kThreads, 2)
     wmma::fragment<wmma::accumulator, 16, 16, 16, float> acc[2][4];
     for (auto& across : acc)
         for (auto& fragment : across) wmma::fill_fragment(fragment, 0.0f);
-#pragma unroll 2  // two steps a turn: the compiler then knows `buffer`, and with it all addresses
+#pragma unroll 2  // two k-tiles an iteration: the compiler then knows `buffer` and all addresses
     for (int k = 0, buffer = 0; k < K; k += kTileK, buffer ^= 1) {
         load_fragments(buffer);
         store_tiles(buffer ^ 1);

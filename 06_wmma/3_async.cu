@@ -1,11 +1,11 @@
-// Copies go from global to shared memory without passing through registers, so no registers hold
-// the next tiles. With a third buffer the copies start two steps before the tiles are needed.
+// Asynchronous copies go from global to shared memory without passing through registers. With a
+// third pipeline stage the copies of a k-tile start two k-tiles before it is multiplied.
 //
 //    multiply  T0  | T1  | T2  ...
-//    load      T2  | T3  | T4        global memory -> the buffer that was read in the step before
-//    barrier       |     |           T1 has arrived, T0 was read (T0: tiles of the first step)
+//    copy      T2  | T3  | T4        global memory -> the stage that was read before
+//    barrier       |     |           T1 has arrived, T0 was read (T0: the first k-tile)
 //
-// Changed:  copy8 for load8; As and Bs three times; __pipeline_wait_prior before the barrier.
+// Changed:  copy8 for load8; three stages; __pipeline_wait_prior; no #pragma unroll 2.
 #include <cuda_pipeline.h>
 #include <mma.h>
 

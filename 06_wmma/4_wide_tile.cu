@@ -1,5 +1,5 @@
 // Larger tiles: a warp owns 64 x 64 elements of C, and each fragment that it reads serves four
-// mma_sync. The sums take 128 registers of each thread, so only one block fits on an SM.
+// mma_sync. The accumulators take 128 registers of each thread, so one block fits on an SM.
 //
 //    block: 128 x 256 of C                 warp: 64 x 64 of C
 //    +------+------+------+------+               b[0]  b[1]  b[2]  b[3]
@@ -24,7 +24,7 @@ constexpr int kTileK = 16;  // depth of the tiles
 constexpr int kStages = 3;  // one is read while two are being filled
 constexpr int kPad = 8;  // 16 bytes: the 8 rows that a warp reads together start in different banks
 constexpr int kTileElements = kTileM * (kTileK + kPad) + kTileK * (kTileN + kPad);
-constexpr int kSharedBytes = kStages * kTileElements * sizeof(half);  // with Cs > 48 KiB: ask
+constexpr int kSharedBytes = kStages * kTileElements * sizeof(half);  // > 48 KiB, with Cs
 
 static_assert(kTileM * kTileK == 8 * kThreads && kTileN * kTileK == 2 * 8 * kThreads,
               "at each step a thread loads 8 elements of A and 2 x 8 of B");

@@ -1,12 +1,12 @@
-// Deeper tiles: a K-step covers 32 values of k, two multiplies, so the warps meet at half as many
+// Deeper k-tiles: each has 32 values of k, two multiplies, so that a warp passes half as many
 // barriers.
 //
 //    multiply  0   1   | 0   1   | 0   1   ...   each of depth 16
 //    a, b      0   1   | 0   1   | 0   1         shared memory -> fragments
-//    load      T2      | T3      | T4            global memory -> the buffer of the step before
-//    barrier           |         |               T1 has arrived, T0 was read (T0: the first tiles)
+//    copy      T2      | T3      | T4            global memory -> the stage that was read before
+//    barrier           |         |               T1 has arrived, T0 was read (T0: the first k-tile)
 //
-// Changed:  a step covers 32 k, two multiplies between barriers; six copies a thread, not three.
+// Changed:  k-tiles of 32, two multiplies between barriers; six copies a thread, not three.
 #include <cuda_pipeline.h>
 #include <mma.h>
 
@@ -22,7 +22,7 @@ constexpr int kTileK = 32;  // depth of the tiles
 constexpr int kStages = 3;  // one is read while two are being filled
 constexpr int kPad = 8;  // 16 bytes: the 8 rows that a warp reads together start in different banks
 constexpr int kTileElements = kTileM * (kTileK + kPad) + kTileK * (kTileN + kPad);
-constexpr int kSharedBytes = kStages * kTileElements * sizeof(half);  // > 48 KiB: ask for it
+constexpr int kSharedBytes = kStages * kTileElements * sizeof(half);  // > 48 KiB: by permission
 
 static_assert(kTileM * kTileK == 2 * 8 * kThreads && kTileN * kTileK == 4 * 8 * kThreads,
               "at each step a thread loads 2 x 8 elements of A and 4 x 8 of B");

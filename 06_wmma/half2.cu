@@ -3,7 +3,7 @@
 // of B and C, and (a, a) for A. A thread's 8 x 16 elements take as many registers and instructions
 // as 8 x 8 floats.
 //
-// Changed:  (from 05) pairs of halves; tiles twice as wide; the sums are FP16, too.
+// Changed:  (from 05) pairs of halves; tiles twice as wide; the accumulators are FP16, too.
 #include <cuda_fp16.h>
 
 #include "common/stage.h"
@@ -91,7 +91,7 @@ __global__ void __launch_bounds__(kThreads, 2)
     load_fragments(0, 0);
 
     half2 acc[kThreadM][kThreadN / 2] = {};
-#pragma unroll 2  // two steps a turn: the compiler then knows `buffer`, and with it all addresses
+#pragma unroll 2  // two k-tiles an iteration: the compiler then knows `buffer` and all addresses
     for (int k = 0, buffer = 0; k < K; k += kTileK, buffer ^= 1) {
 #pragma unroll
         for (int s = 0; s < kTileK; ++s) {
@@ -101,9 +101,8 @@ __global__ void __launch_bounds__(kThreads, 2)
                 __syncthreads();  // the next tiles are complete, and everyone has read these
             }
             load_fragments(s < kTileK - 1 ? buffer : buffer ^ 1, (s + 1) % kTileK);
-            // Two rows at a time, to and fro: the two FP16 pipes take turns, and the next
-            // instruction of each
-            // one shares an operand with its last.
+            // Two rows at a time, in serpentine order: the two FP16 pipes take turns, and the next
+            // instruction of each shares an operand with its last.
             for (int i = 0; i < kThreadM; i += 2)
                 for (int at = 0; at < kThreadN / 2; ++at) {
                     const int j = i / 2 % 2 ? kThreadN / 2 - 1 - at : at;

@@ -1,13 +1,13 @@
-// Fewer and larger tiles: a warp owns 64 x 64 elements, and each fragment serves four mma_sync.
-// Only one block fits on an SM, so deeper steps and fragments read ahead must keep it busy.
+// Fragments are read one multiply ahead, while the tensor cores work on the ones before. Only one
+// block fits on an SM, so no other block would keep its tensor cores busy meanwhile.
 //
 //    multiply  0   1   | 0   1   | 0   1   ...   each of depth 16
 //    a, b      1   0'  | 1'  0"  | 1"  ...       shared memory -> fragments
-//    load          T3  |     T4  |     T5        global memory -> the buffer that was just read
+//    copy          T3  |     T4  |     T5        global memory -> the stage that was just read
 //    barrier       |   |     |   |     |         T1 is stored, T0 was read
 //
-//    Time runs to the right, one step from bar to bar. T0 are the tiles of this step, T1 those of
-//    the next one. 0' is multiply 0 of the next step, 0" that of the step after it.
+//    Time runs to the right, one k-tile from | to |. T0 is the present k-tile, T1 the next one.
+//    0' is multiply 0 of the next k-tile, 0" that of the one after it.
 //
 // Changed:  fragments of the next multiply are read during this one; the barrier comes before it.
 #include <cuda_pipeline.h>
@@ -25,7 +25,7 @@ constexpr int kTileK = 32;  // depth of the tiles
 constexpr int kStages = 3;  // one is read while two are being filled
 constexpr int kPad = 8;  // 16 bytes: the 8 rows that a warp reads together start in different banks
 constexpr int kTileElements = kTileM * (kTileK + kPad) + kTileK * (kTileN + kPad);
-constexpr int kSharedBytes = kStages * kTileElements * sizeof(half);  // > 48 KiB: ask for it
+constexpr int kSharedBytes = kStages * kTileElements * sizeof(half);  // > 48 KiB: by permission
 
 static_assert(kTileM * kTileK == 2 * 8 * kThreads && kTileN * kTileK == 4 * 8 * kThreads,
               "at each step a thread loads 2 x 8 elements of A and 4 x 8 of B");

@@ -6,7 +6,7 @@
 //    copy      T1                              | T2                      global -> shared memory
 //    barrier                               |   |                         T1 is stored, T0 was read
 //
-// Changed:  ptx::cp_async for load4 and the stores; who copies what; kPad; only N % 4 matters.
+// Changed:  ptx::cp_async for load4 and stores; a thread's elements; kPad; only N % 4 matters.
 #include "common/ptx/ptx.cuh"
 #include "common/stage.h"
 #include "common/vector_access.cuh"  // store4
@@ -75,7 +75,7 @@ __global__ void __launch_bounds__(kThreads, 1)
     load_fragments(0, 0);
 
     float acc[kThreadM][kThreadN] = {};
-#pragma unroll 2  // two steps a turn: the compiler then knows `buffer`, and with it all addresses
+#pragma unroll 2  // two k-tiles an iteration: the compiler then knows `buffer` and all addresses
     for (int k = 0, buffer = 0; k < K; k += kTileK, buffer ^= 1) {
 #pragma unroll
         for (int s = 0; s < kTileK; ++s) {
@@ -85,8 +85,8 @@ __global__ void __launch_bounds__(kThreads, 1)
                 __syncthreads();  // the next tiles are complete, and everyone has read these
             }
             load_fragments(s < kTileK - 1 ? buffer : buffer ^ 1, (s + 1) % kTileK);
-            // To and fro along the rows: each multiply-add shares an operand with the one before,
-            // so that the register file delivers two operands instead of three.
+            // In serpentine order each multiply-add shares an operand with the one before it, so
+            // that the register file delivers two operands instead of three.
             for (int i = 0; i < kThreadM; ++i)
                 for (int at = 0; at < kThreadN; ++at) {
                     const int j = i % 2 ? kThreadN - 1 - at : at;

@@ -1,11 +1,11 @@
-// Each sum is stored by itself and may lie in any register. A 16-byte store ties four sums to four
-// neighbouring registers. Many multiply-adds then fetch three operands from one register bank.
+// Each accumulator is stored by itself and may lie in any register. A 16-byte store ties four of
+// them to neighbouring registers: many multiply-adds then fetch three operands from one bank.
 //
 //    register R lies in bank R % 2      a[12]  b[0]   acc[12][0]
 //    acc[12][0 .. 3] stored as float4   R28    R52    R156        three from one bank: it must wait
 //    each stored by itself              R16    R20    R145        from both banks
 //
-// Changed:  C is stored element by element, so that nvcc may choose any register for any sum.
+// Changed:  C is stored element by element, so that nvcc may place each accumulator anywhere.
 #include "common/ptx/ptx.cuh"
 #include "common/stage.h"
 
@@ -73,7 +73,7 @@ __global__ void __launch_bounds__(kThreads, 1)
     load_fragments(0, 0);
 
     float acc[kThreadM][kThreadN] = {};
-#pragma unroll 2  // two steps a turn: the compiler then knows `buffer`, and with it all addresses
+#pragma unroll 2  // two k-tiles an iteration: the compiler then knows `buffer` and all addresses
     for (int k = 0, buffer = 0; k < K; k += kTileK, buffer ^= 1) {
 #pragma unroll
         for (int s = 0; s < kTileK; ++s) {
@@ -83,8 +83,8 @@ __global__ void __launch_bounds__(kThreads, 1)
                 __syncthreads();  // the next tiles are complete, and everyone has read these
             }
             load_fragments(s < kTileK - 1 ? buffer : buffer ^ 1, (s + 1) % kTileK);
-            // To and fro along the rows: each multiply-add shares an operand with the one before,
-            // so that the register file delivers two operands instead of three.
+            // In serpentine order each multiply-add shares an operand with the one before it, so
+            // that the register file delivers two operands instead of three.
             for (int i = 0; i < kThreadM; ++i)
                 for (int at = 0; at < kThreadN; ++at) {
                     const int j = i % 2 ? kThreadN - 1 - at : at;

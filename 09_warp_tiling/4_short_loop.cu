@@ -1,10 +1,10 @@
-// One step a turn of the loop instead of two: 18 KB of code instead of 35, for which warps need not
-// wait. The addresses now depend on the buffer, so they must be cheap to compute.
+// An iteration of the loop has one k-tile instead of two: 18 KB of code instead of 35, for which
+// warps need not wait. The addresses now depend on the buffer, so they must be cheap to compute.
 //
 //    shared memory:   tiles[0].As | tiles[0].Bs | tiles[1].As | tiles[1].Bs
-//                     ^ a_at        ^ b_at: both move on by `other`, and back, after each step
+//                     ^ a_at        ^ b_at: both move on by `other`, and back, after each k-tile
 //
-// Changed:  Tiles has As and Bs side by side; pointers that move by `other`; one step a turn.
+// Changed:  Tiles has As and Bs side by side; pointers that move by `other`; no #pragma unroll 2.
 #include "common/ptx/ptx.cuh"
 #include "common/stage.h"
 
@@ -81,7 +81,7 @@ __global__ void __launch_bounds__(kThreads, 1)
     b_to += other;
 
     float acc[kThreadM][kThreadN] = {};
-#pragma unroll 1  // two steps a turn are 35 KB of code, and warps wait for instructions
+#pragma unroll 1  // two k-tiles an iteration are 35 KB of code: warps wait for instructions
     for (int k = 0; k < K; k += kTileK) {
 #pragma unroll
         for (int s = 0; s < kTileK; ++s) {
@@ -96,8 +96,8 @@ __global__ void __launch_bounds__(kThreads, 1)
                 b_to += other;
             }
             load_fragments((s + 1) % kTileK);
-            // To and fro along the rows: each multiply-add shares an operand with the one before,
-            // so that the register file delivers two operands instead of three.
+            // In serpentine order each multiply-add shares an operand with the one before it, so
+            // that the register file delivers two operands instead of three.
             for (int i = 0; i < kThreadM; ++i)
                 for (int at = 0; at < kThreadN; ++at) {
                     const int j = i % 2 ? kThreadN - 1 - at : at;

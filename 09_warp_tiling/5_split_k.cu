@@ -1,12 +1,12 @@
-// All multiprocessors work until the end: tiles of C are handed out as long as there is one for
-// each multiprocessor, and the rest of them are cut along K into parts that are added up.
+// Split-K for the last round: whole tiles of C are handed out as long as there is one for each SM,
+// and the rest of them are cut along K into slices, whose products are added up.
 //
-//    8192: 2048 tiles, 132 multiprocessors
+//    8192: 2048 tiles, 132 SMs
 //    |   0 ..  131 | 132 ..  263 | ... | 1848 .. 1979 |    15 rounds of whole tiles
-//    | 1980 ... 2047, each cut into 9 parts |              5 rounds of a ninth of a tile, where 68
+//    | 1980 ... 2047, each cut into 9 slices |             5 rounds of a ninth of a tile, where 68
 //                                                          whole tiles would leave 64 idle
 //
-// Changed:  work() hands out tiles and parts; a block computes its part; zeros, then atomicAdd.
+// Changed:  work() hands out tiles and slices; a block computes its slice; zeros, then atomicAdd.
 #include "common/ptx/ptx.cuh"
 #include "common/stage.h"
 
@@ -16,7 +16,7 @@ constexpr int kTileM = 8 * kThreadM;  // rows of C per block
 constexpr int kTileN = 32 * kThreadN;  // columns of C per block
 constexpr int kThreads = 8 * 32;
 constexpr int kTileK = 8;  // depth of the tiles
-constexpr int kStepsLost = 16;  // what a part of a tile costs beside its own steps
+constexpr int kStepsLost = 16;  // what a slice costs beside its own k-tiles, in k-tiles
 constexpr int kPad = 8;  // a warp's copies of 8 rows by 4 k go to 32 different banks
 constexpr int kPitchA = kTileM + kPad;  // from one k of A's tile to the next
 
@@ -34,7 +34,7 @@ __global__ void __launch_bounds__(kThreads, 1)
     const int tile = first + blockIdx.x / slices, slice = blockIdx.x % slices;
     const int tile_row = tile / tiles_n * kTileM;
     const int tile_col = tile % tiles_n * kTileN;
-    const int depth = ceil_div(ceil_div(K, kTileK), slices) * kTileK;  // of a part, in whole steps
+    const int depth = ceil_div(ceil_div(K, kTileK), slices) * kTileK;  // of a slice: whole k-tiles
     const int k_begin = slice * depth, k_end = min(k_begin + depth, K);
     // A warp owns 64 x 64 elements, a lane eight pieces of 4 x 4, 16 rows and 32 columns apart.
     // Lanes that differ only in bit 0 read the same of As, in bit 1 of Bs: 2 wavefronts, not 4.
@@ -87,7 +87,7 @@ __global__ void __launch_bounds__(kThreads, 1)
     b_to += other;
 
     float acc[kThreadM][kThreadN] = {};
-#pragma unroll 1  // two steps a turn are 35 KB of code, and warps wait for instructions
+#pragma unroll 1  // two k-tiles an iteration are 35 KB of code: warps wait for instructions
     for (int k = k_begin; k < k_end; k += kTileK) {
 #pragma unroll
         for (int s = 0; s < kTileK; ++s) {
@@ -102,8 +102,8 @@ __global__ void __launch_bounds__(kThreads, 1)
                 b_to += other;
             }
             load_fragments((s + 1) % kTileK);
-            // To and fro along the rows: each multiply-add shares an operand with the one before,
-            // so that the register file delivers two operands instead of three.
+            // In serpentine order each multiply-add shares an operand with the one before it, so
+            // that the register file delivers two operands instead of three.
             for (int i = 0; i < kThreadM; ++i)
                 for (int at = 0; at < kThreadN; ++at) {
                     const int j = i % 2 ? kThreadN - 1 - at : at;
@@ -124,10 +124,10 @@ __global__ void __launch_bounds__(kThreads, 1)
     else for_each_sum([](float& c, float sum) { atomicAdd(&c, sum); });
 }
 
-// How C's tiles are handed out: whole ones as long as each multiprocessor has one, and then, where
-// that is faster, the rest in parts along K.
+// How C's tiles are handed out: whole ones as long as there is one for each SM, and then, where
+// that is faster, the rest in slices along K.
 struct Work {
-    int whole, rest, slices;  // tiles that are whole, tiles that are cut, parts of each of these
+    int whole, rest, slices;  // tiles that are whole, tiles that are cut, slices of each
 };
 
 Work work(int M, int N, int K) {
@@ -149,7 +149,7 @@ void launch_matmul(int M, int N, int K, const float* A, const float* B, float* C
     const auto [whole, rest, slices] = work(M, N, K);
     // 16-byte accesses need every row of N elements to start on a multiple of 16 bytes.
     const auto kernel = N % 4 == 0 ? matmul<true> : matmul<false>;
-    if (rest) {  // the parts are added up: to zeros
+    if (rest) {  // the slices are added to zeros
         const size_t from = size_t(whole / ceil_div(N, kTileN)) * kTileM * N;
         cudaMemset(C + from, 0, (size_t(M) * N - from) * sizeof(float));
     }
@@ -169,7 +169,7 @@ double shared_loaded_bytes(double M, double N, double K) {
     return kThreads * depth * (kThreadM + kThreadN) * sizeof(float);  // + 1 in every block
 }
 
-// The whole tiles: rows of tiles, and the first tiles of one more. What parts add are not stores.
+// The whole tiles: rows of tiles, and the first tiles of one more. What slices add is no store.
 double stored_elements(double M, double N, double K) {
     const int whole = work(M, N, K).whole, tiles_n = ceil_div(N, kTileN);
     const double rows = std::min(M, whole / tiles_n * double(kTileM));

@@ -1,10 +1,10 @@
-// Parts are added to C four sums at a time, by one instruction (red). That ties the sums' registers
-// together as in step 2, so the parts, a few percent of the work, get a kernel of their own.
+// Slices add four accumulators to C with one instruction (red). That ties the registers together as
+// in 2_async_copies.cu, so the slices, a few percent of the work, get a kernel of their own.
 //
-//    matmul<kWide, false>   whole tiles   each sum stored by itself, 128 stores a thread
-//    matmul<kWide, true>    parts         4 sums added at a time,    32 additions a thread
+//    matmul<kWide, false>   whole tiles   stored one by one,      128 stores a thread
+//    matmul<kWide, true>    slices        added four at a time,   32 additions a thread
 //
-// Changed:  kSplitK, a kernel for the parts; ptx::red_add for atomicAdd if kWide; kStepsLost.
+// Changed:  kSplitK, a kernel for the slices; ptx::red_add for atomicAdd if kWide; kStepsLost.
 #include "common/ptx/ptx.cuh"
 #include "common/stage.h"
 
@@ -14,7 +14,7 @@ constexpr int kTileM = 8 * kThreadM;  // rows of C per block
 constexpr int kTileN = 32 * kThreadN;  // columns of C per block
 constexpr int kThreads = 8 * 32;
 constexpr int kTileK = 8;  // depth of the tiles
-constexpr int kStepsLost = 6;  // what a part of a tile costs beside its own steps
+constexpr int kStepsLost = 6;  // what a slice costs beside its own k-tiles, in k-tiles
 constexpr int kPad = 8;  // a warp's copies of 8 rows by 4 k go to 32 different banks
 constexpr int kPitchA = kTileM + kPad;  // from one k of A's tile to the next
 
@@ -32,7 +32,7 @@ __global__ void __launch_bounds__(kThreads, 1)
     const int tile = first + blockIdx.x / slices, slice = blockIdx.x % slices;
     const int tile_row = tile / tiles_n * kTileM;
     const int tile_col = tile % tiles_n * kTileN;
-    const int depth = ceil_div(ceil_div(K, kTileK), slices) * kTileK;  // of a part, in whole steps
+    const int depth = ceil_div(ceil_div(K, kTileK), slices) * kTileK;  // of a slice: whole k-tiles
     const int k_begin = slice * depth, k_end = min(k_begin + depth, K);
     // A warp owns 64 x 64 elements, a lane eight pieces of 4 x 4, 16 rows and 32 columns apart.
     // Lanes that differ only in bit 0 read the same of As, in bit 1 of Bs: 2 wavefronts, not 4.
@@ -85,7 +85,7 @@ __global__ void __launch_bounds__(kThreads, 1)
     b_to += other;
 
     alignas(16) float acc[kThreadM][kThreadN] = {};
-#pragma unroll 1  // two steps a turn are 35 KB of code, and warps wait for instructions
+#pragma unroll 1  // two k-tiles an iteration are 35 KB of code: warps wait for instructions
     for (int k = k_begin; k < k_end; k += kTileK) {
 #pragma unroll
         for (int s = 0; s < kTileK; ++s) {
@@ -100,8 +100,8 @@ __global__ void __launch_bounds__(kThreads, 1)
                 b_to += other;
             }
             load_fragments((s + 1) % kTileK);
-            // To and fro along the rows: each multiply-add shares an operand with the one before,
-            // so that the register file delivers two operands instead of three.
+            // In serpentine order each multiply-add shares an operand with the one before it, so
+            // that the register file delivers two operands instead of three.
             for (int i = 0; i < kThreadM; ++i)
                 for (int at = 0; at < kThreadN; ++at) {
                     const int j = i % 2 ? kThreadN - 1 - at : at;
@@ -123,10 +123,10 @@ __global__ void __launch_bounds__(kThreads, 1)
         }
 }
 
-// How C's tiles are handed out: whole ones as long as each multiprocessor has one, and then, where
-// that is faster, the rest in parts along K.
+// How C's tiles are handed out: whole ones as long as there is one for each SM, and then, where
+// that is faster, the rest in slices along K.
 struct Work {
-    int whole, rest, slices;  // tiles that are whole, tiles that are cut, parts of each of these
+    int whole, rest, slices;  // tiles that are whole, tiles that are cut, slices of each
 };
 
 Work work(int M, int N, int K) {
@@ -150,7 +150,7 @@ void launch_matmul(int M, int N, int K, const float* A, const float* B, float* C
     const bool wide = N % 4 == 0;
     const auto of_whole = wide ? matmul<true, false> : matmul<false, false>;
     const auto of_slices = wide ? matmul<true, true> : matmul<false, true>;
-    if (rest) {  // the parts are added up: to zeros
+    if (rest) {  // the slices are added to zeros
         const size_t from = size_t(whole / ceil_div(N, kTileN)) * kTileM * N;
         cudaMemset(C + from, 0, (size_t(M) * N - from) * sizeof(float));
     }
@@ -170,7 +170,7 @@ double shared_loaded_bytes(double M, double N, double K) {
     return kThreads * depth * (kThreadM + kThreadN) * sizeof(float);  // + 1 in every block
 }
 
-// The whole tiles: rows of tiles, and the first tiles of one more. What parts add are not stores.
+// The whole tiles: rows of tiles, and the first tiles of one more. What slices add is no store.
 double stored_elements(double M, double N, double K) {
     const int whole = work(M, N, K).whole, tiles_n = ceil_div(N, kTileN);
     const double rows = std::min(M, whole / tiles_n * double(kTileM));

@@ -254,6 +254,24 @@ def clocks(results, chapter):
     yield f"cuBLAS, sustained | {row.cublas_sustained_mhz} | | {row.cublas_sustained_gflops:T}"
 
 
+@table
+def which_clock(results):
+    """The clocks that the lessons name, the highest first."""
+    limits, stages = {row.what: row.sm_mhz for row in results("limits")}, results.stages()
+    clocks = [
+        (limits["fp32_fma"], "FP32 multiply-adds", "01 to 05, 09", "nothing: this is the GPU's maximum"),
+        (1830, "nothing: NVIDIA states the peak, 989 TFLOP/s, at this clock", "00, 06", "not measured"),
+        (limits["tensor_mma_sync"], "`mma_sync` alone", "06, 10", "tensor cores"),
+        (limits["tensor_wgmma"], "wgmma alone", "11", "tensor cores at their full rate"),
+    ]
+    for stage in ("06_wmma", "10_async_mma", "11_wgmma"):
+        lowered = "tensor cores, and what loads their operands"
+        clocks.append((stages[stage].sm_mhz, f"`matmul.cu` of {stage[:2]}", stage[:2], lowered))
+    yield Head("MHz | <what runs | <chapter | <what lowers the clock")
+    for clock, *words in sorted(clocks, reverse=True):
+        yield " | ".join([f"{clock}", *words])
+
+
 @chapter_table
 def ncu(results, chapter):
     """ncu's figures for a stage."""
