@@ -14,7 +14,7 @@
 constexpr int kTileM = 128;  // rows of C per block
 constexpr int kTileN = 256;  // columns of C per block
 constexpr int kThreads = 16 * 16;
-constexpr int kTileK = 32;  // depth of the tiles
+constexpr int kTileK = 32;  // values of k in a k-tile
 constexpr int kStages = 3;  // one is read while two are being filled
 constexpr int kPad = 8;  // 16 bytes: the 8 rows that a warp reads together start in different banks
 constexpr int kTileElements = kTileM * (kTileK + kPad) + kTileK * (kTileN + kPad);
@@ -40,13 +40,13 @@ __device__ void store2(float* to, const float* values, int valid) {
         if (e < valid) to[e] = values[e];
 }
 
-// Stores a warp's 64 x 64 sums, of which the first is C[row][col].
+// Stores a warp's 64 x 64 accumulators, of which the first belongs to C[row][col].
 template <bool kWide>
 __device__ void store_sums(const float (&acc)[4][8][4], int row, int col, int M, int N, float* C) {
     const int lane = threadIdx.x % 32;
     for (int i = 0; i < 4; ++i)
         for (int j = 0; j < 8; ++j)
-            for (int r = 0; r < 16; r += 8) {  // the two rows that the lane has elements of
+            for (int r = 0; r < 16; r += 8) {  // a lane holds elements of two rows
                 const int c_row = row + 16 * i + r + lane / 4;
                 const int c_col = col + 8 * j + lane % 4 * 2;
                 if (c_row < M)
@@ -86,7 +86,8 @@ __global__ void __launch_bounds__(kThreads, 1)
         __pipeline_commit();
     };
 
-    // A register holds two elements. A is taken in tiles of 16 x 16, B in pairs of tiles of 16 x 8.
+    // A register holds two elements. Of the two sets one is loaded while the other is multiplied:
+    // four tiles of 16 x 16 of A, four pairs of tiles of 16 x 8 of B.
     half2 a[2][4][4], b[2][4][2][2];
     auto load_fragments = [&](int stage, int s) {
         for (int i = 0; i < 4; ++i)
@@ -102,14 +103,14 @@ __global__ void __launch_bounds__(kThreads, 1)
     __syncthreads();  // the first tiles are complete
     load_fragments(0, 0);
 
-    float acc[4][8][4] = {};  // of tiles of 16 x 8
+    float acc[4][8][4] = {};  // 4 x 8 tiles of 16 x 8
     for (int k = 0, stage = 0, next = 1; k < K;
          k += kTileK, stage = next, next = (next + 1) % kStages) {
 #pragma unroll
         for (int s = 0; s < kTileK; s += 16) {
             if (s == kTileK - 16) {
                 __pipeline_wait_prior(kStages - 2);
-                __syncthreads();  // the next tiles are complete, and everyone has read these
+                __syncthreads();  // the next tiles are complete, and all warps have read these
             }
             load_fragments(s < kTileK - 16 ? stage : next, (s + 16) % kTileK);
             if (s == kTileK - 16) load_tiles(k + kStages * kTileK, stage);

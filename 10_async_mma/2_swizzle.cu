@@ -17,22 +17,22 @@
 constexpr int kTileM = 128;  // rows of C per block
 constexpr int kTileN = 256;  // columns of C per block
 constexpr int kThreads = 16 * 16;
-constexpr int kTileK = 64;  // depth of the tiles: a row of As is 128 bytes
+constexpr int kTileK = 64;  // values of k in a k-tile: a row of As is 128 bytes
 constexpr int kStages = 4;  // one is read while three are being filled
 
 struct Shared {
     half As[kStages][kTileM][kTileK];
-    half Bs[kStages][kTileN / 64][kTileK][64];  // rows of 128 bytes, as those of As
+    half Bs[kStages][kTileN / 64][kTileK][64];  // strips with rows of 128 bytes
 };
-constexpr int kSharedBytes = sizeof(Shared);  // 192 KiB; 48 without asking
+constexpr int kSharedBytes = sizeof(Shared);  // 192 KiB; above 48 it must be allowed
 static_assert(kTileM * kTileK == 4 * 8 * kThreads && kTileN * kTileK == 8 * 8 * kThreads,
               "at each step a thread loads 4 x 8 elements of A and 8 x 8 of B");
 static_assert(kTileK == 64 && kTileN % 64 == 0, "64 elements are 128 bytes");
 
-// Where the piece that starts at `column` of that row is. column is a multiple of 8.
+// The column where the piece of 8 elements that begins at `column` of that row is stored.
 __device__ constexpr int swizzled(int row, int column) { return column ^ row % 8 * 8; }
 
-// Copies 8 neighbours of a row, or writes zeros where the row has ended.
+// Copies 8 neighbours of a row, 16 bytes, or writes zeros where the row or the matrix has ended.
 __device__ void copy8(half* to, const half* from, bool valid) {
     __pipeline_memcpy_async(to, from, 16, valid ? 0 : 16);
 }
@@ -44,13 +44,13 @@ __device__ void store2(float* to, const float* values, int valid) {
         if (e < valid) to[e] = values[e];
 }
 
-// Stores a warp's 64 x 64 sums, of which the first is C[row][col].
+// Stores a warp's 64 x 64 accumulators, of which the first belongs to C[row][col].
 template <bool kWide>
 __device__ void store_sums(const float (&acc)[4][8][4], int row, int col, int M, int N, float* C) {
     const int lane = threadIdx.x % 32;
     for (int i = 0; i < 4; ++i)
         for (int j = 0; j < 8; ++j)
-            for (int r = 0; r < 16; r += 8) {  // the two rows that the lane has elements of
+            for (int r = 0; r < 16; r += 8) {  // a lane holds elements of two rows
                 const int c_row = row + 16 * i + r + lane / 4;
                 const int c_col = col + 8 * j + lane % 4 * 2;
                 if (c_row < M)
@@ -88,7 +88,8 @@ __global__ void __launch_bounds__(kThreads, 1)
         __pipeline_commit();
     };
 
-    // A register holds two elements. A is taken in tiles of 16 x 16, B in pairs of tiles of 16 x 8.
+    // A register holds two elements. Of the two sets one is loaded while the other is multiplied:
+    // four tiles of 16 x 16 of A, four pairs of tiles of 16 x 8 of B.
     half2 a[2][4][4], b[2][4][2][2];
     auto load_fragments = [&](int stage, int s) {
         for (int i = 0; i < 4; ++i)
@@ -106,14 +107,14 @@ __global__ void __launch_bounds__(kThreads, 1)
     __syncthreads();  // the first tiles are complete
     load_fragments(0, 0);
 
-    float acc[4][8][4] = {};  // of tiles of 16 x 8
+    float acc[4][8][4] = {};  // 4 x 8 tiles of 16 x 8
     for (int k = 0, stage = 0, next = 1; k < K;
          k += kTileK, stage = next, next = (next + 1) % kStages) {
 #pragma unroll
         for (int s = 0; s < kTileK; s += 16) {
             if (s == kTileK - 16) {
                 __pipeline_wait_prior(kStages - 2);
-                __syncthreads();  // the next tiles are complete, and everyone has read these
+                __syncthreads();  // the next tiles are complete, and all warps have read these
             }
             load_fragments(s < kTileK - 16 ? stage : next, (s + 16) % kTileK);
             if (s == kTileK - 16) load_tiles(k + kStages * kTileK, stage);

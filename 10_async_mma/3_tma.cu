@@ -17,19 +17,19 @@
 constexpr int kTileM = 128;  // rows of C per block
 constexpr int kTileN = 256;  // columns of C per block
 constexpr int kThreads = 16 * 16;
-constexpr int kTileK = 64;  // depth of the tiles: a row of As is 128 bytes
+constexpr int kTileK = 64;  // values of k in a k-tile: a row of As is 128 bytes
 constexpr int kStages = 1;
 constexpr int kStageBytes = (kTileM + kTileN) * kTileK * sizeof(half);  // 48 KiB
 
-struct Shared {  // TMA wants tiles of 128-byte rows, on multiples of 1024 bytes
+struct Shared {  // a tile begins at a multiple of 1024 bytes, after which the swizzle repeats
     half As[kStages][kTileM][kTileK];
     half Bs[kStages][kTileN / 64][kTileK][64];
-    uint64_t full;  // the mbarrier
+    uint64_t full;  // an mbarrier
 };
 constexpr int kSharedBytes = sizeof(Shared);  // > 48 KiB: ask for it
 static_assert(kTileK == 64 && kTileN % 64 == 0, "64 elements are 128 bytes");
 
-// Where the piece that starts at `column` of that row is. column is a multiple of 8.
+// The column where the piece of 8 elements that begins at `column` of that row is stored.
 __device__ constexpr int swizzled(int row, int column) { return column ^ row % 8 * 8; }
 
 template <bool kWide>
@@ -39,13 +39,13 @@ __device__ void store2(float* to, const float* values, int valid) {
         if (e < valid) to[e] = values[e];
 }
 
-// Stores a warp's 64 x 64 sums, of which the first is C[row][col].
+// Stores a warp's 64 x 64 accumulators, of which the first belongs to C[row][col].
 template <bool kWide>
 __device__ void store_sums(const float (&acc)[4][8][4], int row, int col, int M, int N, float* C) {
     const int lane = threadIdx.x % 32;
     for (int i = 0; i < 4; ++i)
         for (int j = 0; j < 8; ++j)
-            for (int r = 0; r < 16; r += 8) {  // the two rows that the lane has elements of
+            for (int r = 0; r < 16; r += 8) {  // a lane holds elements of two rows
                 const int c_row = row + 16 * i + r + lane / 4;
                 const int c_col = col + 8 * j + lane % 4 * 2;
                 if (c_row < M)
@@ -67,10 +67,10 @@ __global__ void __launch_bounds__(kThreads, 1)
     const int col = warp % 4 * 64;
 
     if (threadIdx.x == 0) {
-        ptx::mbarrier_init(&shared.full, 1);  // the thread that loads, and its bytes
+        ptx::mbarrier_init(&shared.full, 1);  // an arrival: by the thread that loads
         ptx::fence_mbarrier_init();
     }
-    __syncthreads();  // the mbarrier is there
+    __syncthreads();  // the mbarrier is initialised
 
     auto load_tiles = [&](int k) {  // by one thread
         ptx::mbarrier_arrive_expect_tx(&shared.full, kStageBytes);
@@ -79,7 +79,8 @@ __global__ void __launch_bounds__(kThreads, 1)
             ptx::cp_async_bulk_tensor(shared.Bs[0][j / 64], &B, tile_col + j, k, &shared.full);
     };
 
-    // A register holds two elements. A is taken in tiles of 16 x 16, B in pairs of tiles of 16 x 8.
+    // A register holds two elements. Of the two sets one is loaded while the other is multiplied:
+    // four tiles of 16 x 16 of A, four pairs of tiles of 16 x 8 of B.
     half2 a[2][4][4], b[2][4][2][2];
     auto load_fragments = [&](int stage, int s) {
         for (int i = 0; i < 4; ++i)
@@ -92,7 +93,7 @@ __global__ void __launch_bounds__(kThreads, 1)
                 &shared.Bs[stage][col / 64][s + lane % 16][swizzled(lane, 16 * j + lane / 16 * 8)]);
     };
 
-    float acc[4][8][4] = {};  // of tiles of 16 x 8
+    float acc[4][8][4] = {};  // 4 x 8 tiles of 16 x 8
     for (int k = 0, parity = 0; k < K; k += kTileK, parity ^= 1) {
         if (threadIdx.x == 0) load_tiles(k);
         ptx::mbarrier_wait_parity(&shared.full, parity);  // the tiles are complete
@@ -103,7 +104,7 @@ __global__ void __launch_bounds__(kThreads, 1)
                 for (int j = 0; j < 8; ++j)
                     ptx::mma_m16n8k16(acc[i][j], a[s / 16 % 2][i], b[s / 16 % 2][j / 2][j % 2]);
         }
-        __syncthreads();  // everyone has read them
+        __syncthreads();  // all warps have read them
     }
 
     store_sums<kWide>(acc, tile_row + row, tile_col + col, M, N, C);

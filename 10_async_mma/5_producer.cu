@@ -14,20 +14,20 @@
 constexpr int kTileM = 128;  // rows of C per block
 constexpr int kTileN = 256;  // columns of C per block
 constexpr int kConsumers = 16 * 16;  // threads that multiply
-constexpr int kProducers = 128;  // a warpgroup, though one thread does it all
-constexpr int kTileK = 64;  // depth of the tiles: a row of As is 128 bytes
+constexpr int kProducers = 128;  // a warpgroup, for the sake of setmaxnreg; one thread loads
+constexpr int kTileK = 64;  // values of k in a k-tile: a row of As is 128 bytes
 constexpr int kStages = 4;  // one is read while three are being filled
 constexpr int kStageBytes = (kTileM + kTileN) * kTileK * sizeof(half);  // 48 KiB
 
-struct Shared {  // TMA wants tiles of 128-byte rows, on multiples of 1024 bytes
+struct Shared {  // a tile begins at a multiple of 1024 bytes, after which the swizzle repeats
     half As[kStages][kTileM][kTileK];
     half Bs[kStages][kTileN / 64][kTileK][64];
     uint64_t full[kStages], empty[kStages];
 };
-constexpr int kSharedBytes = sizeof(Shared);  // 192 KiB; 48 without asking
+constexpr int kSharedBytes = sizeof(Shared);  // 192 KiB; above 48 it must be allowed
 static_assert(kTileK == 64 && kTileN % 64 == 0, "64 elements are 128 bytes");
 
-// Where the piece that starts at `column` of that row is. column is a multiple of 8.
+// The column where the piece of 8 elements that begins at `column` of that row is stored.
 __device__ constexpr int swizzled(int row, int column) { return column ^ row % 8 * 8; }
 
 template <bool kWide>
@@ -37,13 +37,13 @@ __device__ void store2(float* to, const float* values, int valid) {
         if (e < valid) to[e] = values[e];
 }
 
-// Stores a warp's 64 x 64 sums, of which the first is C[row][col].
+// Stores a warp's 64 x 64 accumulators, of which the first belongs to C[row][col].
 template <bool kWide>
 __device__ void store_sums(const float (&acc)[4][8][4], int row, int col, int M, int N, float* C) {
     const int lane = threadIdx.x % 32;
     for (int i = 0; i < 4; ++i)
         for (int j = 0; j < 8; ++j)
-            for (int r = 0; r < 16; r += 8) {  // the two rows that the lane has elements of
+            for (int r = 0; r < 16; r += 8) {  // a lane holds elements of two rows
                 const int c_row = row + 16 * i + r + lane / 4;
                 const int c_col = col + 8 * j + lane % 4 * 2;
                 if (c_row < M)
@@ -66,12 +66,12 @@ __global__ void __launch_bounds__(kConsumers + kProducers, 1)
 
     if (threadIdx.x == 0) {
         for (int stage = 0; stage < kStages; ++stage) {
-            ptx::mbarrier_init(&shared.full[stage], 1);  // the thread that loads, and its bytes
-            ptx::mbarrier_init(&shared.empty[stage], kConsumers / 32);  // one of each warp
+            ptx::mbarrier_init(&shared.full[stage], 1);  // an arrival: by the thread that loads
+            ptx::mbarrier_init(&shared.empty[stage], kConsumers / 32);  // by each warp
         }
         ptx::fence_mbarrier_init();
     }
-    __syncthreads();  // the barriers are there
+    __syncthreads();  // the mbarriers are initialised
 
     if (warp >= kConsumers / 32) {
         ptx::warpgroup_reg_dealloc<24>();
@@ -91,7 +91,8 @@ __global__ void __launch_bounds__(kConsumers + kProducers, 1)
     }
     ptx::warpgroup_reg_alloc<240>();
 
-    // A register holds two elements. A is taken in tiles of 16 x 16, B in pairs of tiles of 16 x 8.
+    // A register holds two elements. Of the two sets one is loaded while the other is multiplied:
+    // four tiles of 16 x 16 of A, four pairs of tiles of 16 x 8 of B.
     half2 a[2][4][4], b[2][4][2][2];
     auto load_fragments = [&](int stage, int s) {
         for (int i = 0; i < 4; ++i)
@@ -107,7 +108,7 @@ __global__ void __launch_bounds__(kConsumers + kProducers, 1)
     ptx::mbarrier_wait_parity(&shared.full[0], 0);
     load_fragments(0, 0);
 
-    float acc[4][8][4] = {};  // of tiles of 16 x 8
+    float acc[4][8][4] = {};  // 4 x 8 tiles of 16 x 8
     for (int k = 0, stage = 0, parity = 0; k < K; k += kTileK) {
         const int next = (stage + 1) % kStages, next_parity = parity ^ (next == 0);
 #pragma unroll
@@ -122,7 +123,7 @@ __global__ void __launch_bounds__(kConsumers + kProducers, 1)
                 for (int j = 0; j < 8; ++j)
                     ptx::mma_m16n8k16(acc[i][j], a[s / 16 % 2][i], b[s / 16 % 2][j / 2][j % 2]);
         }
-        ptx::fence_proxy_async();  // what has been read may be overwritten by TMA
+        ptx::fence_proxy_async();  // these reads come before TMA's next writes
         __syncwarp();
         if (lane == 0) ptx::mbarrier_arrive(&shared.empty[stage]);
         stage = next;

@@ -18,16 +18,16 @@
 constexpr int kTileM = 128;  // rows of C per block, 64 for each warpgroup
 constexpr int kTileN = 256;  // columns of C per block
 constexpr int kConsumers = 2 * 128;  // threads that multiply: two warpgroups
-constexpr int kProducers = 128;  // a warpgroup, though one thread does it all
-constexpr int kTileK = 64;  // depth of the tiles: a row of As is 128 bytes
-constexpr int kGroup = 16;  // rows of tiles that are computed together
+constexpr int kProducers = 128;  // a warpgroup, for the sake of setmaxnreg; one thread loads
+constexpr int kTileK = 64;  // values of k in a k-tile: a row of As is 128 bytes
+constexpr int kGroup = 16;  // rows of tiles in a group of the tile scheduler
 constexpr int kStages = 3;  // one is read while two are being filled
 constexpr int kBoxes = 4;  // of C, for each warpgroup: two pairs
 // Parts of 64 columns, stored at the tile's end and after it.
 constexpr int kImmediate = 2, kDeferred = 2;
 
 template <class T>  // half or __nv_bfloat16
-struct Shared {  // TMA wants tiles of 128-byte rows, on multiples of 1024 bytes
+struct Shared {  // a tile begins at a multiple of 1024 bytes, after which the swizzle repeats
     T As[kStages][kTileM][kTileK];
     T Bs[kStages][kTileN / 64][kTileK][64];
     float Cs[2][kBoxes / 2][2][64][32];
@@ -60,17 +60,17 @@ __global__ void __launch_bounds__(kConsumers + kProducers, 1)
 
     if (threadIdx.x == 0) {
         for (int stage = 0; stage < kStages; ++stage) {
-            ptx::mbarrier_init(&shared.full[stage], 1);  // the thread that loads, and its bytes
-            ptx::mbarrier_init(&shared.empty[stage], kConsumers / 32);  // one of each warp
+            ptx::mbarrier_init(&shared.full[stage], 1);  // an arrival: by the thread that loads
+            ptx::mbarrier_init(&shared.empty[stage], kConsumers / 32);  // by each warp
         }
         ptx::fence_mbarrier_init();
     }
-    __syncthreads();  // the barriers are there
+    __syncthreads();  // the mbarriers are initialised
 
     if (warp >= kConsumers / 32) {
         ptx::warpgroup_reg_dealloc<24>();
         if (threadIdx.x > kConsumers) return;
-        int stage = 0, parity = 1;
+        int stage = 0, parity = 1;  // a wait of the first round is over at once
         for (int tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
             const TileScheduler at(M, N, tile);
             for (int k = 0; k < K; k += kTileK) {

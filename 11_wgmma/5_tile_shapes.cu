@@ -20,14 +20,14 @@
 #include "common/stage.h"
 #include "common/tensor_map.h"
 
-constexpr int kProducers = 128;  // a warpgroup, though one thread does it all
-constexpr int kTileK = 64;  // depth of the tiles: a row of As is 128 bytes
-constexpr int kGroup = 8;  // rows of tiles that are computed together
+constexpr int kProducers = 128;  // a warpgroup, for the sake of setmaxnreg; one thread loads
+constexpr int kTileK = 64;  // values of k in a k-tile: a row of As is 128 bytes
+constexpr int kGroup = 8;  // rows of tiles in a group of the tile scheduler
 constexpr int kBoxes = 4;  // of C, for each warpgroup: two pairs
 constexpr int kManyWaves = 32;  // after so many the blocks are no longer in step
 
 template <class T, int kTileM, int kTileN>  // half or __nv_bfloat16
-struct Shared {  // TMA wants tiles of 128-byte rows, on multiples of 1024 bytes
+struct Shared {  // a tile begins at a multiple of 1024 bytes, after which the swizzle repeats
     static constexpr int kParts = ceil_div(kTileN, 64), kWarpgroups = kTileM / 64;
     // In KiB: of the 227 that a block may have, 8 for each box, 64 rows of As or 64 columns of Bs.
     static constexpr int kStages = (226 - kWarpgroups * kBoxes * 8) / 8 / (kWarpgroups + kParts);
@@ -69,17 +69,17 @@ __global__ void __launch_bounds__(2 * kTileM + kProducers, 1)
 
     if (threadIdx.x == 0) {
         for (int stage = 0; stage < kStages; ++stage) {
-            ptx::mbarrier_init(&shared.full[stage], 1);  // the thread that loads, and its bytes
-            ptx::mbarrier_init(&shared.empty[stage], kConsumers / 32);  // one of each warp
+            ptx::mbarrier_init(&shared.full[stage], 1);  // an arrival: by the thread that loads
+            ptx::mbarrier_init(&shared.empty[stage], kConsumers / 32);  // by each warp
         }
         ptx::fence_mbarrier_init();
     }
-    __syncthreads();  // the barriers are there
+    __syncthreads();  // the mbarriers are initialised
 
     if (warp >= kConsumers / 32) {
         ptx::warpgroup_reg_dealloc<24>();
         if (threadIdx.x > kConsumers) return;
-        int stage = 0, parity = 1;
+        int stage = 0, parity = 1;  // a wait of the first round is over at once
         for (int tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
             const TileScheduler at(M, N, tile);
             for (int k = 0; k < K; k += kTileK) {

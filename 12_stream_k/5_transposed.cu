@@ -18,12 +18,12 @@
 #include "common/tensor_map.h"
 #include "common/tma_epilogue.cuh"
 
-constexpr int kTileK = 64;  // depth of the tiles: a row of As is 128 bytes
-constexpr int kGroup = 8;  // rows of tiles that are computed together
+constexpr int kTileK = 64;  // values of k in a k-tile: a row of As is 128 bytes
+constexpr int kGroup = 8;  // rows of tiles in a group of the tile scheduler
 constexpr int kManyWaves = 32;  // after so many the blocks are no longer in step
 
 template <class T, int kTileM, int kTileN, bool kTransposed>  // half or __nv_bfloat16
-struct Shared {  // TMA wants tiles of 128-byte rows, on multiples of 1024 bytes
+struct Shared {  // a tile begins at a multiple of 1024 bytes, after which the swizzle repeats
     static constexpr int kParts = kTileN / 64;
     static constexpr int kWarpgroups = kTransposed ? kParts : kTileM / 64;
     // Threads: one loads. Where registers are handed over, that takes a warpgroup.
@@ -117,14 +117,14 @@ __global__ void __launch_bounds__(Shared<T, kTileM, kTileN, kTransposed>::kAllTh
     int ahead = 0;  // steps that are loaded before the barrier
     if (threadIdx.x == kConsumers) {
         for (int stage = 0; stage < kStages; ++stage) {
-            ptx::mbarrier_init(&shared.full[stage], 1);  // the thread that loads, and its bytes
-            ptx::mbarrier_init(&shared.empty[stage], kConsumers / 32);  // one of each warp
+            ptx::mbarrier_init(&shared.full[stage], 1);  // an arrival: by the thread that loads
+            ptx::mbarrier_init(&shared.empty[stage], kConsumers / 32);  // by each warp
         }
         ptx::fence_mbarrier_init();
         const TileScheduler at(work, blockIdx.x);
         for (; ahead < min(kStages, work.steps); ++ahead) load(at, ahead, ahead);
     }
-    __syncthreads();  // the barriers are there
+    __syncthreads();  // the mbarriers are initialised
 
     if (warp >= kConsumers / 32) {
         if (!kSingleConsumer) ptx::warpgroup_reg_dealloc<48>();  // with 24 the compiler spills
