@@ -5,7 +5,7 @@
 // process of its own.
 //
 // Alone:    nvcc -O3 -std=c++17 -arch=native -I. 07_fragment_probe/alignment.cu common/*.cu common/*.cpp -o alignment -lcublas
-// Articles: "Tensorコアを使ってみた" wants a pointer on 128 bits, "Tensor Core加速CUDA矩阵计算" on 256.
+// Articles: "Tensorコアを使ってみた" has a pointer on 128 bits, "Tensor Core加速CUDA矩阵计算" on 256.
 #include <cuda_fp16.h>
 #include <mma.h>
 #include <sys/wait.h>

@@ -5,7 +5,7 @@
 #include <random>
 #include <vector>
 
-// An operand in shared memory, as a descriptor tells of it; all in bytes.
+// An operand in shared memory, as a descriptor describes it. All figures are bytes.
 struct DescribedOperand {
     int start, swizzle, stride, leading;
     bool transposed = false;  // MN-major

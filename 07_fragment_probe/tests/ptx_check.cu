@@ -200,8 +200,8 @@ __global__ void store(const __grid_constant__ CUtensorMap map, const Boxes::Star
 // ---- Clusters -----------------------------------------------------------------------------------
 
 // Each of two blocks fetches a box for both. It writes both boxes, then the first as it lies in the
-// other block, once that one has said that it is there. Then come the 32 float4 that the other block
-// has sent.
+// other block, once that block has signalled that it is there. Then come the 32 float4 that the
+// other block has sent.
 template <int bytes>
 __global__ void CLUSTER_DIMS(2, 1, 1)
     share(const __grid_constant__ CUtensorMap map, const Boxes::Start* starts, unsigned* out) {
