@@ -6,12 +6,13 @@
 
 #include "common/stage.h"
 
-// Elements from row to row. Where a copy is needed, rows of whole 128 bytes, the lines of L2: a
-// tile's rows of 128 bytes would lie in two lines each.
+// The leading dimension in elements: `columns` where rows already start on multiples of 16 bytes,
+// else the one of a copy. Rows of the copy are whole lines of L2, because otherwise the 128 bytes
+// of a row of a tile would straddle two lines.
 inline int aligned(int columns) { return columns % 8 == 0 ? columns : ceil_div(columns, 64) * 64; }
 
-// Copies a row of `columns` elements, and adds zeros up to `stride`. A thread has eight loads under
-// way, and stores once.
+// Each block copies a row of `columns` elements and pads it with zeros up to `stride`. A thread has
+// eight loads in flight, then stores 16 bytes.
 template <class T>
 __global__ void copy_rows(int columns, int stride, const T* from, T* to) {
     for (int col = threadIdx.x * 8; col < stride; col += blockDim.x * 8) {
@@ -22,8 +23,9 @@ __global__ void copy_rows(int columns, int stride, const T* from, T* to) {
     }
 }
 
-// For the next launch: else whenever the host waits, the system gets it back, which takes 0.3 ms.
-// Once is enough: a program uses one device.
+// Makes the device keep freed memory for the next launch. By default its memory pool returns the
+// memory to the system at every synchronization, which takes 0.3 ms. Setting it once is enough,
+// because a program uses one device.
 inline void keep_freed_memory() {
     static bool kept = false;
     if (kept) return;
@@ -36,13 +38,15 @@ inline void keep_freed_memory() {
     cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &all);
 }
 
-// The matrix's own rows where they do, else those of a copy. T has 2 bytes.
+// A matrix whose rows start on multiples of 16 bytes: the given one where its rows do, else a
+// padded copy in device memory. T has 2 bytes.
 template <class T>
 struct AlignedRows {
     AlignedRows(const T* matrix, int rows, int columns) : data(matrix), stride(aligned(columns)) {
         if (stride == columns) return;
         keep_freed_memory();
-        if (cudaMallocAsync(&copy, size_t(rows) * stride * sizeof(T), 0)) return;  // reported
+        // finish_launch() reports the error.
+        if (cudaMallocAsync(&copy, size_t(rows) * stride * sizeof(T), 0)) return;
         copy_rows<T><<<rows, 256>>>(columns, stride, matrix, copy);
         data = copy;
     }
@@ -55,14 +59,14 @@ struct AlignedRows {
     T* copy = nullptr;
 };
 
-// The formulas of the traffic, where A (M x K) and B (K x N) are copied if their rows need it.
+// The traffic of a launch that copies A (M x K) and B (K x N) where their rows are not aligned.
 
 // How many elements the copies load.
 inline double loaded_by_copies(double M, double N, double K) {
     return (aligned(int(K)) > K ? M * K : 0) + (aligned(int(N)) > N ? K * N : 0);
 }
 
-// C, and the copies, whose elements are half as large as one of C.
+// How many floats a launch stores: C, and the copies, whose elements are half as large as one of C.
 inline double stored_with_copies(double M, double N, double K) {
     const double lda = aligned(int(K)), ldb = aligned(int(N));
     return M * N + (lda > K ? M * lda / 2 : 0) + (ldb > N ? K * ldb / 2 : 0);

@@ -1,5 +1,5 @@
-// What benchmarks have in common, the programs that measure something other than a stage: their options,
-// their table and their exit code.
+// What benchmarks share: options, a table and an exit code. A benchmark is a program that measures
+// something other than a stage.
 #pragma once
 
 #include <cstdio>
@@ -12,7 +12,7 @@
 #include "common/table.h"
 
 struct BenchmarkOptions : RunOptions {
-    BenchmarkOptions() { repeat = 10; }  // device: -1 if it times the CPU
+    BenchmarkOptions() { repeat = 10; }  // a benchmark of the CPU sets device = -1
     int arch = 80;  // the emulator's fragment layout: sm_80
     Columns columns;  // of the table
 };
@@ -25,7 +25,7 @@ inline OptionTable arch_option(int& sm) {  // --arch sm_75, in a CPU build
     return kEmulated ? OptionTable{{"--arch", "ARCH", help, set}} : OptionTable{};
 }
 
-// Reads the common options and `more`, calls `measure`. Returns the exit code (see errors.h).
+// Parses the common options and `more`, then calls `measure`. Returns the exit code (see errors.h).
 inline int run_benchmark(const std::string& name, const std::string& about,
                          const std::string& examples, BenchmarkOptions& o, const OptionTable& more,
                          int argc, char** argv, const std::function<void(Report&)>& measure) {

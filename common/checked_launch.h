@@ -1,6 +1,6 @@
-// Launches whose results are verified. On the emulator this happens in several orders of the threads, and
-// what it finds meanwhile, such as a race, is a failure also where the result is right. Implemented twice,
-// as machine.h is.
+// Launches whose results are verified. The emulator runs them in several orders of the threads, and
+// a problem that it finds meanwhile, such as a race, is a failure even where the result is right.
+// Implemented twice: machine_gpu.cu, machine_emulator.cpp.
 #pragma once
 
 #include <functional>
@@ -9,15 +9,17 @@
 #include "common/errors.h"
 #include "common/roofline.h"
 
-// Launches are verified between begin_order() and end_order() of each order of the threads: of one on a GPU,
-// which chooses it, and on the emulator where it traces accesses, which finds a race in any order.
-// end_order() throws Failure(kWrongResult) for what a right result hides: a race, or other traffic of the
-// last launch than stated.
+// How many orders of the threads are verified: one on a GPU, where the hardware chooses it, and one
+// on the emulator while it traces accesses, because its race detector then finds a race in any
+// order.
 int thread_orders();
+// The launches of each order stand between these two. end_order() throws Failure(kWrongResult) for
+// what a right result hides: a race, or a last launch whose traffic differs from what is stated.
 void begin_order(int order, unsigned seed);
 void end_order(const Traffic& stated);
-// A Failure thrown between the two, which then also says in which order that was, and the first problem that
-// the emulator found in it, which may be its cause. Any other one as it is.
+// Returns a Failure that was thrown between the two with the order of the threads in its message,
+// and with the first problem that the emulator found in this order, which may be the cause. Returns
+// any other Failure as it is.
 Failure explained(const Failure& failure);
 
 // Calls `verify`, which launches and checks kernels, in each order of the threads.
@@ -33,11 +35,12 @@ inline void in_each_order(const std::function<void()>& verify) {
     }
 }
 
-// On the emulator alone: calls `launches`. The message of a Failure then says `where`, and the first problem
-// that the emulator found meanwhile, which may be its cause.
+// Calls `launches`, on the emulator only. The message of a Failure then begins with `where`, and
+// has the first problem that the emulator found meanwhile, which may be the cause.
 void explaining(const std::string& where, const std::function<void()>& launches);
 
-// Launches and waits. On the emulator nothing may race, the traffic must be as stated, and shared
-// memory whose traffic is stated must be read without bank conflicts. Throws Failure.
+// Launches a kernel and waits for it. Throws Failure if it fails and, on the emulator, for a race,
+// for traffic other than stated, and for bank conflicts in loads from shared memory whose traffic
+// is stated.
 void run_checked(const std::string& what, const Traffic& stated,
                  const std::function<void()>& launch);

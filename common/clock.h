@@ -1,13 +1,14 @@
-// The clock of a multiprocessor, read by a kernel.
+// The clock of a streaming multiprocessor (SM), read by a kernel.
 //
 // A GPU lowers its clock within microseconds when its tensor cores start to work, and raises it as
-// fast. The driver would therefore report the wrong clock. So either the kernel reads its own clock,
-// or the cycles of each multiprocessor are read right before the launches and right after them.
+// quickly when they stop, so that the clock the driver reports would be the wrong one. Therefore
+// either the kernel reads its own clock, or the cycles of each SM are read right before the
+// launches and right after them.
 #pragma once
 
 #include <cuda_runtime.h>
 
-// Cycles of a multiprocessor, and nanoseconds. 0 on the emulator.
+// Cycles of an SM, and nanoseconds of the GPU's timer. 0 on the emulator.
 struct Elapsed {
     unsigned long long cycles, nanoseconds;
 };

@@ -8,16 +8,16 @@
 
 __global__ void fill_sm() {}
 
-// Clusters of so many blocks, 8 at most, each of which takes a multiprocessor's shared memory. At
-// least 1. The driver takes microseconds to say, so it is asked once.
+// The number of clusters of `blocks` blocks, 8 at most, that run at the same time if every block
+// fills an SM. At least 1. The result is kept, because the driver takes microseconds to compute it.
 inline int clusters_at_once(int blocks) {
-    static int of = 0, known[9];  // multiprocessors
-    if (of != sm_count()) {
-        of = sm_count();
+    static int sms = 0, known[9];  // the results for a GPU of that many SMs
+    if (sms != sm_count()) {
+        sms = sm_count();
         std::fill_n(known, 9, 0);
     }
     if (known[blocks]) return known[blocks];
-    constexpr int kSharedBytes = 200 << 10;  // more than half
+    constexpr int kSharedBytes = 200 << 10;  // more than half of an SM's
     cudaLaunchAttribute size = {};
     size.id = cudaLaunchAttributeClusterDimension;
     size.val.clusterDim.x = blocks;

@@ -17,18 +17,19 @@ public:
         check(cublasSetMathMode(handle_, CUBLAS_DEFAULT_MATH), "cublasSetMathMode");
     }
     ~Cublas() { cublasDestroy(handle_); }
-    Cublas& operator=(Cublas&&) = delete;  // nor are there copies
+    Cublas& operator=(Cublas&&) = delete;  // neither moved nor copied
 
-    // in, out: the types of A and B, of C. sums: the type in which it adds up.
+    // in: the type of A and B. out: the type of C. compute: the type in which products are added
+    // up.
     void multiply(int M, int N, int K, const void* A, const void* B, void* C, cudaDataType_t in,
-                  cudaDataType_t out, cublasComputeType_t sums) {
+                  cudaDataType_t out, cublasComputeType_t compute) {
         const auto multiply = [&](auto one, auto zero) {
             check(cublasGemmEx(handle_, CUBLAS_OP_N, CUBLAS_OP_N, N, M, K, &one, B, in, N, A, in, K,
-                               &zero, C, out, N, sums, CUBLAS_GEMM_DEFAULT),
+                               &zero, C, out, N, compute, CUBLAS_GEMM_DEFAULT),
                   "cublasGemmEx");
         };
-        if (sums == CUBLAS_COMPUTE_16F) multiply(half(1.0f), half(0.0f));
-        else if (sums == CUBLAS_COMPUTE_64F) multiply(1.0, 0.0);
+        if (compute == CUBLAS_COMPUTE_16F) multiply(half(1.0f), half(0.0f));
+        else if (compute == CUBLAS_COMPUTE_64F) multiply(1.0, 0.0);
         else multiply(1.0f, 0.0f);
     }
 

@@ -10,10 +10,12 @@
 // Throws Failure(kDeviceFailed), with the call and some advice, unless status is cudaSuccess.
 void check_cuda(cudaError_t status, const std::string& call);
 
-// Selects and returns `device`. Throws Failure: kNoGpu without any, kBadCommandLine without that.
+// Selects `device` and returns it. Throws Failure(kNoGpu) if there is no GPU at all, and
+// Failure(kBadCommandLine) if there is none with that number.
 int select_device(int device);
 
-// Waits for the kernel that was just launched. Throws Failure(kDeviceFailed), which names `what`.
+// Waits for the kernel that was just launched. Throws Failure(kDeviceFailed), whose message has
+// `what`, if the launch or the kernel failed.
 void finish_launch(const std::string& what = "the kernel");
 
 // `count` elements of device memory.
@@ -26,7 +28,7 @@ public:
                    "cudaMalloc of " + std::to_string(count * sizeof(T) >> 20) + " MiB");
     }
     ~DeviceArray() { cudaFree(data_); }
-    DeviceArray& operator=(DeviceArray&&) = delete;  // nor are there copies
+    DeviceArray& operator=(DeviceArray&&) = delete;  // neither moved nor copied
 
     size_t size() const { return count_; }
     T* data() { return data_; }

@@ -23,6 +23,6 @@ bool on_terminal() {
 }
 
 void progress(const std::string& text) {
-    // Without wrapping: the next could not overwrite two lines.
+    // Line wrap is switched off, because the next text could not overwrite two lines.
     if (on_terminal()) std::fprintf(stderr, "\r\033[K\033[?7l%s\033[?7h", text.c_str());
 }

@@ -10,11 +10,11 @@ enum ExitCode {
     kWrongResult = 1,
     kBadCommandLine = 2,
     kDeviceFailed = 3,
-    kNoGpu = 77  // or whatever else keeps it from being tried
+    kNoGpu = 77  // or whatever else prevents the attempt
 };
 
-// What went wrong: the line that print_exception() (options.h) writes to stderr, and the exit code that the
-// program then returns. A verdict gives its reasons on lines below the first.
+// What went wrong: the text that print_exception() (options.h) writes to stderr, and the program's
+// exit code. The first line of a verdict says what is wrong, and further lines give the reasons.
 struct Failure : std::runtime_error {
     Failure(ExitCode code, const std::string& message) : std::runtime_error(message), code(code) {}
     // The same failure, whose message begins with `where`.
@@ -22,7 +22,7 @@ struct Failure : std::runtime_error {
     ExitCode code;
 };
 
-// Does `work`; the message of a Failure then begins with `where`.
+// Calls `work`. The message of a Failure thrown in it then begins with `where`.
 template <class Work>
 auto doing(const std::string& where, Work work) {
     try {
@@ -35,7 +35,7 @@ auto doing(const std::string& where, Work work) {
 // printf into a string.
 __attribute__((format(printf, 1, 2))) std::string format(const char* pattern, ...);
 
-// Whether stderr is a terminal that moves its cursor.
+// Whether stderr is a terminal that can move its cursor.
 bool on_terminal();
 
 // One line of progress on a terminal, overwritten by the next; nothing when stderr is a file.

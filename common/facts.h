@@ -8,16 +8,16 @@
 // The limits of a GPU. 0: it has no such unit, or the figure is unknown.
 struct Limits {
     double bandwidth_gbs;  // device memory, GB/s (10^9 bytes)
-    double shared_gbs;  // shared memory, all multiprocessors together
+    double shared_gbs;  // shared memory, all SMs together
     // GFLOP/s, a multiply-add counted as 2 flop.
     double fp32_gflops;
-    double half2_gflops;  // FP16 pairs on the ordinary lanes
+    double half2_gflops;  // FP16 pairs on CUDA cores
     double tensor_gflops;  // tensor cores: FP16 in, FP32 accumulate; by mma_sync
     double wgmma_gflops = 0;  // the same by wgmma
-    double l2_gbs = 0;  // loads that L2 has, each sector for one block
+    double l2_gbs = 0;  // loads that hit L2, each sector by one block
 };
 
-using Limit = double Limits::*;  // which of them
+using Limit = double Limits::*;  // a reference to one of them
 
 // The unit that a stage computes with, and what its accumulator can hold.
 struct Arithmetic {
@@ -25,14 +25,14 @@ struct Arithmetic {
     Limit peak;
     double exact_limit;  // the accumulator holds every integer up to this
     double unit_roundoff;  // of one multiply-add
-    // What the loads of global memory are predicted from. Blocks of tensor cores ask for more than
-    // device memory could deliver: L2 serves them.
+    // The bandwidth from which loads of global memory are predicted. Blocks that use tensor cores
+    // load more than device memory could deliver; most of their loads hit L2.
     Limit memory = &Limits::bandwidth_gbs;
 };
 
 constexpr Arithmetic kFp32 = {"FP32", &Limits::fp32_gflops, 16777216.0, 0x1p-24};
 constexpr Arithmetic kHalf2 = {"FP16 pairs", &Limits::half2_gflops, 2048.0, 0x1p-11};
-// A tensor core truncates where an ordinary lane rounds, an error of up to 2^-23. It also aligns
+// A tensor core truncates where an FP32 unit rounds, an error of up to 2^-23. It also aligns
 // the addends to the largest exponent before it adds them, which can lose as much again. Source: M.
 // Fasi, N. Higham, M. Mikaitis, S. Pranesh, "Numerical behavior of NVIDIA tensor cores", PeerJ
 // Computer Science 7, 2021.
@@ -45,28 +45,29 @@ constexpr Arithmetic kWgmma = {"wgmma", &Limits::wgmma_gflops, 16777216.0, 0x1p-
 template <class In, class Out>
 using Launcher = void (*)(int M, int N, int K, const In* A, const In* B, Out* C);
 
-// One of the configurations of a kernel that a launcher chooses from.
+// One of the configurations of a kernel among which a launcher chooses.
 struct ConfigFacts {
     std::string name;
     int m, n;  // rows and columns of C that its blocks, or those of a cluster, compute together
-    int k;  // the depth of a step; of the blocks that share the steps of a tile, a step for each
+    int k;  // the depth of a k-tile, times the number of split-K slices
 };
 
 // Facts about a stage that do not depend on the type of its operands.
 struct Facts {
-    // How many elements of A and B all threads together load from global memory: counted by the
-    // emulator, which must agree. nullptr: nothing is stated, and the table shows what is counted.
+    // How many elements of A and B a launch loads from global memory. The emulator counts them and
+    // fails the stage if the count differs. nullptr: nothing is stated, and the table shows the
+    // count.
     double (*loaded_elements)(double M, double N, double K) = nullptr;
-    // How many bytes all threads together load from shared memory: counted likewise. nullptr: none.
+    // How many bytes a launch loads from shared memory, checked likewise. nullptr: none.
     double (*shared_loaded_bytes)(double M, double N, double K) = nullptr;
     Arithmetic arithmetic = kFp32;
-    // How many floats all threads together store, but for atomicAdd; nullptr: each of C once.
+    // How many floats a launch stores, not counting atomicAdd. nullptr: each element of C once.
     double (*stored_elements)(double M, double N, double K) = nullptr;
-    // The configurations that a launcher chooses from (see fastest()), and which it chooses for a
-    // shape.
+    // The configurations among which the launcher chooses (see fastest()), and the name of the one
+    // that it chooses for a shape.
     std::vector<ConfigFacts> configs = {};
     std::string (*chosen)(int M, int N, int K) = nullptr;
-    // A launcher of bfloat16 (--bf16), with the same traffic.
+    // The launcher for bfloat16 (--bf16), which has the same traffic.
     Launcher<struct __nv_bfloat16, float> bf16 = nullptr;
     // The launcher takes only multiples of these as M, N and K.
     std::array<int, 3> multiples = {1, 1, 1};

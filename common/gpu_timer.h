@@ -1,5 +1,5 @@
-// Times launches on the GPU in use, and reads its clock while they run. Implemented twice, as
-// machine.h is.
+// Times launches on the GPU in use, and reads its clock while they run. Implemented twice:
+// machine_gpu.cu does so, and machine_emulator.cpp throws, because the emulator has no time.
 #pragma once
 
 #include <cstddef>
@@ -15,35 +15,36 @@
 
 using Launch = std::function<void()>;
 
-// Times of launches that each came after a rest.
+// Times of launches, each of which followed a rest of the GPU.
 struct Rested : Times {
     Clocks clocks;
 };
 
-// Launches without a rest: the mean milliseconds of one, the power, and the clock; 0: unknown.
+// Launches without a rest in between: the mean milliseconds of one, power and clock. 0: unknown.
 struct Sustained {
     double ms, watts, mhz;
 };
-// Appends them to a row. flop: of one launch, or 0. whose: prefix of the columns' names.
+// Appends its figures to a row. flop: of one launch, or 0. prefix: of the columns' names.
 inline void add_sustained(Row& row, const Sustained& sustained, double flop,
-                          const std::string& whose = "") {
-    add_cells(row, {{whose + "sustained_ms", figure(sustained.ms, "%.4f")},
-                    {whose + "sustained_gflops", figure(flop / sustained.ms * 1e-6)},
-                    {whose + "sustained_mhz", figure(sustained.mhz)},
-                    {whose + "power_w", figure(sustained.watts)}});
+                          const std::string& prefix = "") {
+    add_cells(row, {{prefix + "sustained_ms", figure(sustained.ms, "%.4f")},
+                    {prefix + "sustained_gflops", figure(flop / sustained.ms * 1e-6)},
+                    {prefix + "sustained_mhz", figure(sustained.mhz)},
+                    {prefix + "power_w", figure(sustained.watts)}});
 }
 
-// The GPU in use: its limits, and the times of launches on its default stream. The emulator has one
-// multiprocessor, and throws where a time is asked for.
+// The GPU in use: its limits, and the times of launches on its default stream. The emulator's GPU
+// has one SM, and its timing functions throw Failure(kDeviceFailed).
 class GpuTimer {
 public:
-    // Takes the device into use. Throws as select_device() does.
+    // Selects the device. Throws as select_device() does.
     explicit GpuTimer(int device, int emulated_sm = 80);
 
-    // The launches take turns, each after a rest. cold: L2 is flushed, too.
+    // Times each of the launches `repeat` times, in turns and each after a rest. cold: with L2
+    // flushed before it.
     std::vector<Rested> time(const std::vector<Launch>& launches, int repeat, bool cold = true);
-    // Repeats `launch`, which takes `ms` milliseconds, until the device is hot. Then portions of
-    // timed launches alternate with launches whose clock is read, still without a rest.
+    // Repeats `launch`, which takes `ms` milliseconds, until the device is hot. After that batches
+    // of timed launches alternate with launches whose clock is read, still without a rest.
     Sustained sustained(const Launch& launch, double ms);
     // The clocks while `launch` runs.
     Clocks clocks_beside(const Launch& launch, double ms);
@@ -58,6 +59,6 @@ public:
 
 private:
     struct Timing;  // what only timing needs
-    Timing& timing();  // made when first asked for
+    Timing& timing();  // created at its first use
     std::shared_ptr<Timing> timing_;
 };

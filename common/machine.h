@@ -32,36 +32,38 @@ struct Product {
 class Machine {
 public:
     static const int kDefaultSize;  // of the matrices
-    // Verified before those, which let no guard act.
+    // Shapes that are verified before matrices of the default size, which have only whole tiles and
+    // so never reach the code for edges.
     static const std::vector<Shape> kBeforeDefault;
-    // Also then, and with --all-configs at `all`: the shapes at which each configuration that a
-    // launcher may choose is verified, where it takes them.
+    // The shapes at which a configuration is verified before the default size, if it takes them.
+    // all: more of them, for --all-configs.
     static std::vector<Shape> shapes_for(const ConfigFacts& config, bool all);
-    static OptionTable options(Options& options);  // those that it alone has
+    static OptionTable options(Options& options);  // the options that only this machine has
 
-    // Takes the device into use, and prints what it is and for which GPU it predicts. Throws as
+    // Selects the device, and prints what it is and for which GPU it predicts. Throws as
     // select_device() does.
     Machine(const Options& options, const Facts& facts);
     Columns columns() const;  // of the table
 
-    // How many elements C takes on each side, in which a write is noticed. 0 where the machine
-    // itself names the line that writes outside C.
+    // How many guard elements lie on each side of C, so that a write outside C is noticed. 0 where
+    // the machine itself names the line that writes there.
     size_t guard() const;
-    // The launches between these two are counted, where the machine counts.
+    // The emulator counts the accesses of the launches between these two calls; a GPU counts
+    // nothing.
     void begin_counting(const Product& product);
     void end_counting();
-    // Appends times or counts to the row, the prediction, and where that was. launch: queues the
-    // product.
+    // Appends to the row: times or counts, the prediction, and the machine that measured. launch:
+    // queues the product.
     void measure(const Product& product, const Launch& launch, Row& row);
-    // Prints what belongs to the row above.
+    // Prints details of the row that was printed last, such as the traffic of each source line.
     void after_row();
-    // After the last shape. Throws Failure(kWrongResult) for a kernel that none of them has
-    // launched.
+    // Called after the last shape. With --all-configs throws Failure(kWrongResult) for a kernel
+    // that no shape has launched.
     void check_launched(const Facts& facts) const;
 
 private:
     const Options options_;
     GpuTimer timer_;
-    const Gpu gpu_;  // to predict for
-    size_t allocated_ = 0;  // the emulator's memory after one of the launches of a shape
+    const Gpu gpu_;  // the one whose speed is predicted
+    size_t allocated_ = 0;  // bytes allocated on the emulator after the first launch of a shape
 };

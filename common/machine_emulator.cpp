@@ -1,5 +1,5 @@
-// machine.h and gpu_timer.h for the emulator. A plain build verifies in three orders of threads, a
-// traced one in one, and there it also counts. Nothing is timed.
+// machine.h and gpu_timer.h for the emulator. A plain build verifies in three orders of the
+// threads; a traced build verifies in one, and also counts accesses. Nothing is timed.
 #ifdef CUDA_EMULATOR  // so that an nvcc line may name common/*.cu common/*.cpp
 #include <cuda_runtime.h>
 
@@ -40,8 +40,8 @@ static void check_traffic(const Traffic& stated) {
     check("loaded from shared memory", counts().shared_load_bytes, stated.shared);
 }
 
-// A problem in lines of its own. Of a race, "A writes what B reads", the places stand one below the
-// other.
+// Puts a problem on lines of its own, and the two places of a race, "A writes what B reads", one
+// below the other.
 static std::string below(const std::string& problem) {
     const size_t what = problem.find(" what "), verb = problem.rfind(' ', what - 1);
     if (what == problem.npos || problem.find(':', what) == problem.npos) return "\n  " + problem;
@@ -50,8 +50,8 @@ static std::string below(const std::string& problem) {
            std::string(std::max<size_t>(place, 5) - 5, ' ') + problem.substr(what + 1);
 }
 
-// While launches are watched: where they are, and what keeps the emulator from saying by itself
-// what it finds.
+// While launches are watched: the text that says which they are, and the object that keeps the
+// emulator from printing its findings by itself.
 static std::string watched;
 static std::optional<emulator::Silence> silence;
 
@@ -61,7 +61,8 @@ static void watch(const std::string& where) {
     emulator::reset_counts();
 }
 
-// Of a launch that failed, the problem is the cause, and comes before what CUDA calls it.
+// If a launch failed, the emulator's first problem is the cause, and stands before CUDA's name for
+// the error.
 Failure explained(const Failure& failure) {
     if (!silence) return failure;
     silence.reset();
@@ -128,13 +129,14 @@ Clocks GpuTimer::clocks_beside(const Launch&, double) { throw untimed(); }
 // ---- Machine ----
 
 const int Machine::kDefaultSize = 256;
-// Rows on multiples of 16 bytes, of 8, of 4; parts of tiles; more than two rounds of a ring.
+// Rows that start on multiples of 16, of 8 and of 4 bytes; partial tiles; more than two rounds
+// through the stages of a pipeline.
 const std::vector<Shape> Machine::kBeforeDefault = {
     {7, 5, 3}, {130, 264, 24}, {5, 130, 1800}, {3, 136, 250}, {3, 132, 252}};
 
-// Two tiles each way, with little in the second; rows of C on 8 bytes, which TMA can't store, and
-// on 16. All: rows on 4 bytes; two groups of eight rows of tiles; more than a round of a ring of
-// twelve buffers.
+// Two tiles in each direction, the second one nearly empty, and rows of C on multiples of 8 bytes,
+// which TMA can't store, and of 16. With `all` also rows on multiples of 4 bytes, two groups of
+// eight rows of tiles, and more k-tiles than a pipeline of twelve stages holds.
 std::vector<Shape> Machine::shapes_for(const ConfigFacts& config, bool all) {
     const auto& [name, m, n, k] = config;
     std::vector<Shape> shapes = {{m + 5, n + 2, k + 8}, {m + 5, n + 4, k + 8}};
@@ -175,7 +177,8 @@ Columns Machine::columns() const {
 }
 
 size_t Machine::guard() const {
-    static const bool traced = emulator::tracing();  // before anything has switched that off
+    // Read before tracing is switched off for the first time.
+    static const bool traced = emulator::tracing();
     return traced ? 0 : kGuard;
 }
 
@@ -196,7 +199,7 @@ void Machine::begin_counting(const Product& product) {
 }
 
 void Machine::end_counting() {
-    emulator::set_tracing(false);  // the reals go where the integers went
+    emulator::set_tracing(false);  // on reals the kernel makes the same accesses
     allocated_ = allocated();
 }
 
@@ -213,7 +216,7 @@ static void add_counts(Row& row, double flop, const emulator::Counts& c) {
                {"barriers_per_block", format("%.0f", ratio(c.barriers, c.blocks))},
                {"counted_flop_per_byte", figure(ratio(flop, bytes), "%.2f")},
                {"counted_shared_flop_per_byte", figure(ratio(flop, c.shared_load_bytes), "%.2f")},
-               // ncu counts these, too; emulator/REFERENCE.md compares them.
+               // Nsight Compute counts these, too; emulator/REFERENCE.md compares them.
                {"global_load_requests", std::to_string(c.global_load_requests)},
                {"global_load_sectors", std::to_string(c.global_load_sectors)},
                {"global_store_sectors", std::to_string(c.global_store_sectors)},
@@ -222,7 +225,8 @@ static void add_counts(Row& row, double flop, const emulator::Counts& c) {
 }
 
 void Machine::measure(const Product& product, const Launch&, Row& row) {
-    // A launcher may keep memory for its next call. One more launch of the shape has taken more.
+    // A launcher may keep memory for its next call, but another launch of the same shape must not
+    // allocate more.
     if (const size_t now = allocated(); now > allocated_)
         throw Failure(kWrongResult,
                       format("each call of the launcher leaves %zu more bytes of device "
@@ -270,7 +274,8 @@ void Machine::after_row() {
     csv.save();
 }
 
-// Each instance of a template is a kernel: for whole tiles or parts, wide rows or any.
+// Each instance of a kernel's template counts as a kernel: the one for whole tiles and the one for
+// partial ones, the one for aligned rows and the one for any.
 void Machine::check_launched(const Facts& facts) const {
     if (!facts.loaded_elements && emulator::tracing())
         std::printf("No formula states the traffic: flop/byte is what was counted.\n");
@@ -279,7 +284,7 @@ void Machine::check_launched(const Facts& facts) const {
         const bool bf16 = kernel.find("__nv_bfloat16") != std::string::npos;
         if (launches == 0 && bf16 == options_.bf16)
             throw Failure(kWrongResult, kernel +
-                                            " was never launched: add a shape that asks for "
+                                            " was never launched: add a shape that needs "
                                             "it to the chapter's tests/shapes.txt");
     }
 }

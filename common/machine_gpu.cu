@@ -1,5 +1,5 @@
 // machine.h and gpu_timer.h for a GPU: launches are timed by events, each after a rest and with a
-// cold L2, beside cuBLAS's product of the same matrices.
+// cold L2, in turns with cuBLAS's product of the same matrices.
 #include <cublas_v2.h>
 #include <cuda_runtime.h>
 
@@ -42,12 +42,12 @@ void run_checked(const std::string& what, const Traffic&, const std::function<vo
 
 // ---- GpuTimer ----
 
-// A GPU's event.
+// A CUDA event.
 class Event {
 public:
     Event() { check_cuda(cudaEventCreate(&event_), "cudaEventCreate"); }
     ~Event() { cudaEventDestroy(event_); }
-    Event& operator=(Event&&) = delete;  // nor are there copies
+    Event& operator=(Event&&) = delete;  // neither moved nor copied
     operator cudaEvent_t() const { return event_; }
     void record() { check_cuda(cudaEventRecord(event_), "cudaEventRecord"); }
     float ms_since(const Event& begin) const {  // waits
@@ -75,22 +75,23 @@ struct GpuTimer::Timing {
         counting.upload(std::vector<Counting>(counting.size()));
     }
     // Rests, because tensor cores that work without a break exceed the power limit, which lowers
-    // the clock. Then flushes L2 if cold. One flush is enough for the cache. Sixteen also keep the
-    // device busy until the host has queued the timed launch.
+    // the clock. Then flushes L2 if cold. One flush is enough for the cache; sixteen of them also
+    // keep the device busy until the host has queued the timed launch.
     void rest(bool cold) {
         std::this_thread::sleep_for(std::chrono::milliseconds(10));
         for (int i = 0; i < (cold ? 16 : 0); ++i) launch_flush(zeros.data(), zeros.size());
         check_cuda(cudaGetLastError(), "launching the flush of L2");
     }
-    // Queues launches of `ms` milliseconds, for two in all, and counts their cycles.
+    // Queues about two milliseconds of launches that take `ms` each, and counts their cycles.
     void count(const Launch& launch, double ms) {
         launch_clocks(counting.data(), true, sm_count);
         for (int i = 0; i < std::ceil(2 / ms); ++i) launch();
         launch_clocks(counting.data(), false, sm_count);
         check_cuda(cudaGetLastError(), "launching the clock's probe");
     }
-    // Waits. Returns the MHz of the slowest multiprocessor since the last call, or 0 if none was
-    // read: beside tensor cores that are at work, one without work is faster.
+    // Waits for the launches. Returns the clock of the slowest SM since the last call in MHz, or 0
+    // if none was read. The slowest one counts, because an SM without work has a higher clock than
+    // those whose tensor cores are busy.
     double mhz() {
         std::vector<Counting> all;
         counting.download(all);
@@ -103,7 +104,7 @@ struct GpuTimer::Timing {
     }
     Nvml nvml;
     DeviceArray<float> zeros;  // twice as long as L2
-    DeviceArray<Counting> counting{1024};  // of more multiprocessors than any GPU has
+    DeviceArray<Counting> counting{1024};  // more than any GPU has SMs
     int sm_count;
 };
 
@@ -118,11 +119,12 @@ static int attribute(cudaDeviceAttr which, int device) {
     return value;
 }
 
-// Sources: for lanes the CUDA C++ Programming Guide, "Throughput of Native Arithmetic
-// Instructions"; for tensor cores (FP16, FP32 sums) NVIDIA's whitepapers on V100, A100 and H100.
-// Other architectures get 0: there a GeForce has half the rate of the professional cards.
+// Sources: for CUDA cores the CUDA C++ Programming Guide, "Throughput of Native Arithmetic
+// Instructions"; for tensor cores (FP16 with FP32 accumulate) NVIDIA's whitepapers on V100, A100
+// and H100. Other architectures get 0, because there a GeForce has half the rate of the
+// professional cards.
 double GpuTimer::peak_at(double mhz, Limit which) const {
-    Limits flop = {};  // a clock, of a multiprocessor
+    Limits flop = {};  // per clock and SM
     flop.fp32_gflops = sm <= 80 ? 128 : 256;
     flop.half2_gflops = sm == 80 || sm == 90 ? 512 : sm < 90 ? 256 : 0;
     flop.tensor_gflops = sm == 70 ? 1024 : sm == 80 ? 2048 : sm == 90 ? 4096 : 0;
@@ -130,14 +132,14 @@ double GpuTimer::peak_at(double mhz, Limit which) const {
     return flop.*which * sm_count * mhz * 1e-3;
 }
 
-static Gpu gpu_of(const GpuTimer& timer) {  // whose gpu is not known yet
+static Gpu gpu_of(const GpuTimer& timer) {  // timer.gpu is not set yet
     cudaDeviceProp properties;
     check_cuda(cudaGetDeviceProperties(&properties, timer.device), "cudaGetDeviceProperties");
     if (const auto known = find_gpu(properties.name)) return *known;
     const double mhz = attribute(cudaDevAttrClockRate, timer.device) * 1e-3;
     const double memory_ghz = attribute(cudaDevAttrMemoryClockRate, timer.device) * 1e-6;
     const double bus_bytes = attribute(cudaDevAttrGlobalMemoryBusWidth, timer.device) / 8.0;
-    // Shared memory: 32 banks of 4 bytes a clock, on every GPU that CUDA 13 knows.
+    // Shared memory: 32 banks of 4 bytes a clock, on every GPU that CUDA 13 supports.
     const auto peak = [&](Limit which) { return timer.peak_at(mhz, which); };
     const Limits limits = {2 * memory_ghz * bus_bytes,   timer.sm_count * mhz * 0.128,
                            peak(&Limits::fp32_gflops),   peak(&Limits::half2_gflops),
@@ -191,7 +193,7 @@ std::vector<Rested> GpuTimer::time(const std::vector<Launch>& launches, int repe
 Sustained GpuTimer::sustained(const Launch& launch, double ms) {
     Timing& with = timing();
     Event begin, end;
-    const auto queue = [&](double length) {  // launches that take so many milliseconds
+    const auto queue = [&](double length) {  // launches for `length` milliseconds in all
         const int launches = std::ceil(length / ms);
         begin.record();
         for (int i = 0; i < launches; ++i) launch();
@@ -201,14 +203,14 @@ Sustained GpuTimer::sustained(const Launch& launch, double ms) {
     const int heating = queue(200);
     ms = end.ms_since(begin) / heating;
     double total = 0, watts = 0;
-    int launches = 0, portions = 0;
-    for (; total < 400; ++portions) {
+    int launches = 0, batches = 0;
+    for (; total < 400; ++batches) {
         launches += queue(40);
-        with.count(launch, ms);  // while this runs, the host queues the next portion
+        with.count(launch, ms);  // while these run, the host queues the next batch
         watts += with.nvml.power();
         total += end.ms_since(begin);
     }
-    return {total / launches, watts / portions, with.mhz()};
+    return {total / launches, watts / batches, with.mhz()};
 }
 
 // ---- Machine ----
@@ -255,9 +257,9 @@ void Machine::measure(const Product& p, const Launch& launch, Row& row) {
         Cublas cublas;
         const auto in = p.in_bytes == 4 ? CUDA_R_32F : p.bf16 ? CUDA_R_16BF : CUDA_R_16F;
         const auto out = p.out_bytes == 4 ? CUDA_R_32F : CUDA_R_16F;
-        const auto sums = peak == kHalf2.peak ? CUBLAS_COMPUTE_16F : CUBLAS_COMPUTE_32F;
+        const auto compute = peak == kHalf2.peak ? CUBLAS_COMPUTE_16F : CUBLAS_COMPUTE_32F;
         const Launch beside = [&] {
-            cublas.multiply(p.shape.M, p.shape.N, p.shape.K, p.A, p.B, p.C, in, out, sums);
+            cublas.multiply(p.shape.M, p.shape.N, p.shape.K, p.A, p.B, p.C, in, out, compute);
         };
         const std::vector<Rested> times = timer_.time({launch, beside}, options_.repeat);
         const Rested &mine = times[0], &its = times[1];

@@ -1,4 +1,4 @@
-// The matrices of a product, on the host and on a device: what they hold, and guards around C.
+// The matrices of a product, on the host and on a device: their contents, and the guards around C.
 #pragma once
 
 #include <algorithm>
@@ -20,8 +20,8 @@ inline int exact_range(int K, double limit) {
     return std::max(1, std::min(8, int(std::sqrt(limit / K))));
 }
 
-// `count` values of `next(random)`, which repeat so that billions take only seconds: after a prime
-// number, which no row or tile has as its length.
+// `count` values of `next(random)`. So that billions take only seconds they repeat, with a prime
+// number as the period, which is no row's or tile's length.
 template <class T, class Next>
 std::vector<T> random_values(size_t count, uint32_t seed, Next next) {
     constexpr size_t kPeriod = 1048573;
@@ -50,29 +50,31 @@ std::vector<T> random_reals(size_t count, uint32_t seed, float low = -1) {
     });
 }
 
-// Elements on each side of C, so that it stays 2 KiB aligned.
+// Guard elements on each side of C, so many that C stays aligned to 2 KiB.
 constexpr size_t kGuard = 1024;
 
-// A device array has value_type, upload(), download() and slice(first, count), a kernel's argument.
+// A device array has value_type, upload(), download(), and slice(first, count), which returns an
+// argument for a kernel.
 template <class InArray, class OutArray>
 struct OperandsIn {
     using In = typename InArray::value_type;
     using Out = typename OutArray::value_type;
 
-    // The device's memory first: a device says what is too much, the host may promise it.
-    // guard: elements on each side of C, in which a write is noticed.
+    // Allocates device memory first, because a device refuses what it does not have, while the host
+    // may promise it. guard: elements on each side of C, in which a write is noticed.
     explicit OperandsIn(Shape s, size_t guard = kGuard)
         : shape(s), A_device(size_t(s.M) * s.K), B_device(size_t(s.K) * s.N), guard_(guard),
           C_device_(size_t(s.M) * s.N + 2 * guard), C_(size_t(s.M) * s.N + 2 * guard) {}
 
-    // Integers whose sums are exact. If even K products of 1 exceed what an accumulator or an element of
-    // C can hold exactly, rows of A keep only so many elements.
+    // Integers whose sums are exact. If even K products of 1 exceed what an accumulator or an
+    // element of C can hold exactly, rows of A keep only as many elements as fit, and the others
+    // become 0.
     void set_integers(uint32_t seed, const Arithmetic& arithmetic) {
         const double limit = sizeof(Out) == 2 ? kHalf2.exact_limit : arithmetic.exact_limit;
         fill(seed, limit, random_integers<In>, exact_range(shape.K, limit));
     }
-    // All positive: no sum cancels, so the error bound is a fraction of each element of C, and at
-    // most a quarter of it; and no sum exceeds the largest half.
+    // Positive reals. No sum cancels, so that the error bound is a fraction of each element of C,
+    // at most a quarter of it; and no sum exceeds the largest half.
     void set_reals(uint32_t seed, const Arithmetic& arithmetic) {
         const double most = std::floor(std::log1p(0.25) / std::log1p(arithmetic.unit_roundoff));
         fill(seed, sizeof(Out) == 2 ? std::min(most, 65504.0) : most, random_reals<In>, 0.25f);
@@ -82,7 +84,7 @@ struct OperandsIn {
 
     auto C_device() { return C_device_.slice(guard_, C_.size() - 2 * guard_); }
     const Out* C() const { return &C_[guard_]; }
-    // C holds NaN before a run. The guards hold a number: adding to a NaN would not change it.
+    // Fills C with NaN and the guards with a number, because adding to a NaN would not change it.
     void clear() {
         std::fill(C_.begin(), C_.end(), Out(kGuardValue));
         std::fill(C_.begin() + guard_, C_.end() - guard_, unwritten<Out>());
@@ -100,7 +102,7 @@ struct OperandsIn {
 private:
     static constexpr float kGuardValue = 0.1234567f;
 
-    // Downloads C. Returns "", or what the kernel did besides computing it.
+    // Downloads C. Returns what the kernel changed besides C, or "".
     std::string damage() {
         C_device_.download(C_);
         const float guard = float(Out(kGuardValue));
@@ -115,9 +117,9 @@ private:
         return changed(A_device, A) ? "A was changed" : changed(B_device, B) ? "B was changed" : "";
     }
 
-    // Fills A and B, and uploads them after thinning the rows of A, so that a sum has no more than
-    // `most_terms`: of neighbours all but one become zero, another one in the next row. Which one
-    // of the first row's is scattered, so that no tile's depth fits it.
+    // Fills A and B and uploads them. If K exceeds `most_terms`, rows of A are thinned to so many
+    // terms: of every `step` neighbours all but one become zero, a different one in the next row.
+    // Which one is kept is scattered over a row, so that the pattern fits no tile's depth.
     template <class Random, class Range>
     void fill(uint32_t seed, double most_terms, Random random, Range range) {
         A = random(size_t(shape.M) * shape.K, seed, range);
@@ -142,8 +144,8 @@ private:
     std::vector<Out> C_;
 };
 
-// Verifies the product that `multiply` computes on the operands, and waits for: on integers C must equal A * B.
-// Throws Failure.
+// Calls `multiply`, which computes the product of the operands and waits for it, on integers: C
+// must equal A * B. Throws Failure.
 template <class Operands, class Multiply>
 void verify_exact(Operands& x, const Arithmetic& arithmetic, uint32_t seed, Multiply multiply) {
     x.set_integers(seed, arithmetic);

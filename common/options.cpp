@@ -63,14 +63,14 @@ Setter shape_list(std::vector<Shape>& into) {
     };
 }
 
-// Looks whether the file can be written before the work, not after it.
+// Checks that the file can be written before the work, not after it.
 Setter file_name(std::string& into) {
     return [&into](Text value) {
         const std::filesystem::path path = value, folder = path.parent_path() / ".";
         const bool other = std::filesystem::exists(path) && !std::filesystem::is_regular_file(path);
         if (value.empty() || other || access(folder.c_str(), W_OK) != 0)
             throw takes("the name of a file that can be written");
-        std::string first;  // of a CSV or a record names with commas between
+        std::string first;  // in a CSV or a record: names separated by commas
         std::getline(std::ifstream(path), first);
         const bool names = first.find(',') != std::string::npos &&
                            std::all_of(first.begin(), first.end(), [](unsigned char c) {
@@ -138,8 +138,7 @@ static void print_description(const Program& program) {
 
 static bool begins_with(Text name, Text typed) { return name.compare(0, typed.size(), typed) == 0; }
 
-// Whether the two are the same but for two letters side by side, behind the dashes and the first
-// letter.
+// Whether the two differ in at most two adjacent letters, after the dashes and the first letter.
 static bool nearly_equal(Text name, Text typed) {
     const auto [first, its_first] =
         std::mismatch(name.begin(), name.end(), typed.begin(), typed.end());
@@ -150,7 +149,7 @@ static bool nearly_equal(Text name, Text typed) {
            its_last.base() - its_first <= 2;
 }
 
-// The option that a word was perhaps meant to be, or "".
+// The option that was probably meant by `word`, or "".
 static std::string nearest_option(Text word, const OptionTable& options) {
     const std::string typed = word.substr(0, word.find('='));
     for (const auto alike : {begins_with, nearly_equal})
@@ -188,8 +187,8 @@ bool parse_command_line(const Program& program, int argc, char** argv) {
     return true;
 }
 
-// For a terminal: a line that is wider goes on below, further in, and breaks between words, of
-// which a shape ("256 x 256 x 256") is one.
+// Wraps lines that are wider than the terminal between words, and indents what follows. A shape
+// ("256 x 256 x 256") counts as one word.
 static std::string wrapped(Text text) {
     winsize size = {};
     if (!isatty(STDERR_FILENO)) return text;
@@ -213,8 +212,8 @@ static std::string wrapped(Text text) {
     return all;
 }
 
-// On stderr. ./run, which reads stdout, would see the two in any order: for it the lines stand
-// among those of stdout, each behind a mark (tools/stages.py).
+// Prints on stderr. ./run could not restore the order of two streams: for it the lines go to stdout
+// among the others, each behind a mark (tools/stages.py).
 static void print_error(const std::string& lines) {
     if (!std::getenv("ERRORS_IN_OUTPUT")) {
         std::fprintf(stderr, "%s\n", lines.c_str());
@@ -240,7 +239,7 @@ int print_exception(Text name) {
     }
     progress("");
     std::fflush(stdout);
-    for (char& c : wrong)  // what was typed must not steer the terminal
+    for (char& c : wrong)  // control characters that were typed must not reach the terminal
         if (std::iscntrl((unsigned char)c) && c != '\n') c = '?';
     wrong = wrapped(wrong);
     if (code == kWrongResult && on_terminal() && !std::getenv("NO_COLOR"))
@@ -301,7 +300,7 @@ Row row_of(Text stage, Shape s, double error) {
             {"verified", "exact"},      {"error_of_bound", format("%.6f", error)}};
 }
 
-// As one types a step: 05/1_two_buffers for 05_double_buffer/1_two_buffers.
+// The name of a step as it is typed: 05/1_two_buffers for 05_double_buffer/1_two_buffers.
 static std::string row_name(Text stage) {
     const size_t slash = stage.find('/'), number = stage.find('_');
     return number < slash && slash != stage.npos ? stage.substr(0, number) + stage.substr(slash)

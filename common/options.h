@@ -1,5 +1,5 @@
 // The command line of every program: a table of options, one clear line for bad input, and a
-// description for tools. Then the options of the programs that multiply matrices.
+// description for tools. Below it are the options of programs that multiply matrices.
 #pragma once
 
 #include <cstdint>
@@ -31,8 +31,8 @@ inline void add_options(OptionTable& table, const OptionTable& more) {
 long long parse_number(const std::string& text, long long low, long long high);
 std::string parse_choice(const std::string& text, const std::vector<std::string>& accepted);
 
-// Set a number, a switch, shapes (S, FIRST:LAST:STEP, MxNxK, or several with commas between), or
-// the name of a file that can be written and is new or was written here.
+// Setters of a number, a switch, shapes (S, FIRST:LAST:STEP, MxNxK, or several with commas
+// between), and the name of a file, which must be writable, and either new or a file of results.
 template <class Number>
 Setter number(Number& into, long long low, long long high) {
     return [&into, low, high](auto& value) { into = Number(parse_number(value, low, high)); };
@@ -43,16 +43,15 @@ inline Setter flag(bool& into) {
 Setter shape_list(std::vector<Shape>& into);
 Setter file_name(std::string& into);
 
-// What a program says of itself: --help to a person, --describe to a tool.
+// The description of a program: --help prints it for a person, --describe for a tool.
 struct Program {
     std::string name, about;
     OptionTable options;
     std::string examples;
-    // "stage", with the command line of one; "benchmark"; or "probe", which tries what a device
-    // does.
+    // "stage"; "benchmark"; or "probe", a program that examines what a device does.
     std::string kind;
     std::string build;  // "gpu", "emulator", "host" or "opencl"
-    // Of a stage:
+    // Of a stage only:
     std::vector<std::string> types = {};  // of A and B: "fp32", "fp16", "bf16"
     std::vector<std::string> stages = {};  // what --stage takes
     std::vector<std::string> configs = {};  // what --config takes
@@ -60,18 +59,18 @@ struct Program {
     std::string arithmetic = "";  // what it computes with, such as "tensor cores" (see Arithmetic)
 };
 
-// Sets what the command line says. Returns false if it asks for the help or the description, which
-// are then printed. Throws Failure(kBadCommandLine).
+// Sets the options that the command line gives. Returns false after it has printed the help or the
+// description, if one of them was requested. Throws Failure(kBadCommandLine).
 bool parse_command_line(const Program& program, int argc, char** argv);
 
-// Prints the exception that is being handled as a line on stderr, "NAME: what was wrong". Returns
-// the exit code.
+// Prints the exception that is being handled on stderr, "NAME: what was wrong". Returns the exit
+// code.
 int print_exception(const std::string& name);
 
 // Parses the command line, runs `body`, and prints what goes wrong. Returns the exit code.
 int run_program(const Program& program, int argc, char** argv, const std::function<void()>& body);
 
-// What a person can ask of any program that verifies and measures.
+// The options of every program that verifies and measures.
 struct RunOptions {
     bool verify_only = false;
     int repeat = 20;  // timed runs of each
@@ -87,14 +86,14 @@ struct Options : RunOptions {
     uint32_t seed = 1;
     std::optional<Gpu> gpu;  // predict for this GPU rather than for the one at hand
     bool bf16 = false;  // operands of bfloat16 in place of FP16
-    bool rested = false;  // GPU: no times without a rest
+    bool rested = false;  // GPU: time only launches after a rest
     bool lines = false;  // emulator: print the traffic of every source line
     std::string lines_csv;  // emulator: the file for that traffic; empty: none
     bool all_configs = false;  // emulator: every configuration of the kernel must be launched
     std::string record;  // emulator: the file for what two blocks access; empty: none
 
     std::vector<Shape> sizes;  // empty: the default
-    long long m = 0, n = 0, k = 0;  // in place of their lengths; 0: as they are
+    long long m = 0, n = 0, k = 0;  // replace the lengths of all sizes; 0: unchanged
 };
 
 // An index may run one tile past the edge, and must not overflow an int there.
@@ -105,12 +104,12 @@ constexpr long long kMaxK = 8388608;
 inline Shape square(long long size) { return {int(size), int(size), int(size)}; }
 
 OptionTable product_options(Options& options, const std::string& default_size);
-// The shapes that the command line asks for; what it does not say is taken from `otherwise`.
+// The shapes that the command line gives, completed from `otherwise`.
 std::vector<Shape> shapes_of(const Options& options, Shape otherwise);
 
 // The first cells of a verified stage's row. error: what check_accuracy() returned.
 Row row_of(const std::string& stage, Shape s, double error);
-// What a table of products shows of one that was only verified.
+// The columns of a table of products that are only verified.
 inline const Columns kVerifiedColumns = {{"verified", "verified", 9},
                                          {"flop_per_byte", "flop/|byte", 7},
                                          {"predicted_gflops", "predicted|TFLOP/s", 11, as_tera}};

@@ -65,7 +65,7 @@ Gpu read_limits(const std::string& path) {
         {"fp16_pairs", &Limits::half2_gflops},
         {"tensor_mma_sync", &Limits::tensor_gflops},
         {"tensor_wgmma", &Limits::wgmma_gflops}};
-    if (!fs::is_regular_file(path))  // which /dev/zero, without an end, is not
+    if (!fs::is_regular_file(path))  // reading /dev/zero would never end
         throw Failure(kBadCommandLine, "is no file");
     Gpu gpu = {};
     std::ifstream file(path);

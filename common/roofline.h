@@ -1,8 +1,9 @@
-// The roofline model: the speed that memory bandwidth and peak arithmetic allow at a given arithmetic
-// intensity. And the limits of GPUs, as published or as 00_machine_limits/roofline measured them.
+// The roofline model: the speed that memory bandwidth and peak arithmetic allow at a given
+// arithmetic intensity. And the limits of GPUs, as published or as 00_machine_limits/roofline
+// measured them.
 // Source: Williams, Waterman, Patterson, "Roofline", Communications of the ACM 52 (4), 2009; slides
 // 19 to 23 of "Theory and practice of performance models" (Fixstars, 2022). Caches are ignored,
-// but for L2 where it serves the tensor cores: the chapters say where that shows.
+// except for L2 where tensor cores load from it; the chapters say where that shows.
 #pragma once
 
 #include <optional>
@@ -20,7 +21,8 @@ struct Gpu {
 
     // The limit to predict from: the measured one, or the vendor's if there is none.
     double limit(Limit which) const { return measured.*which > 0 ? measured.*which : peak.*which; }
-    // What serves the loads of global memory: L2 where it is said to and its limit is known.
+    // The memory whose bandwidth limits loads of global memory: L2 for arithmetic that is predicted
+    // from it, if its limit is known.
     Limit memory(const Arithmetic& arithmetic) const {
         return limit(arithmetic.memory) > 0 ? arithmetic.memory : &Limits::bandwidth_gbs;
     }
@@ -32,7 +34,7 @@ struct Traffic {
     double loaded = -1, stored = -1, shared = -1;
 };
 
-// What a stage states in its facts. in_bytes, out_bytes: of an element of A and B, of C.
+// The traffic that a stage's facts state. in_bytes, out_bytes: of an element of A and B, and of C.
 Traffic stated_traffic(const Facts& facts, double M, double N, double K, int in_bytes,
                        int out_bytes);
 

@@ -38,8 +38,8 @@ static std::string stage_name(const char* source) {
     return std::isdigit(file[0]) ? folder + "/" + file : file;
 }
 
-// The stage whose verdict is still to come. A launcher may call exit(), which must not pass for
-// one.
+// The stage that is being verified. If its launcher calls exit(), the program must not pass as
+// verified.
 static const char* running_stage = nullptr;
 static void refuse_exit() {
     if (!running_stage) return;
@@ -48,15 +48,15 @@ static void refuse_exit() {
     std::_Exit(kWrongResult);
 }
 
-// A shape to verify, with that configuration of the kernel, or with the one that the launcher
-// chooses.
+// A shape to verify with one configuration of the kernel, or, if its name is empty, with the one
+// that the launcher chooses.
 struct Case {
     Shape shape;
     std::string config;
     bool reported;  // in a row
 };
 
-// The least shape that the launcher takes and that is no smaller.
+// The smallest shape that the launcher takes and that is at least as large as `s`.
 static Shape rounded_up(Shape s, const Facts& facts) {
     const auto& [m, n, k] = facts.multiples;
     return {ceil_div(s.M, m) * m, ceil_div(s.N, n) * n, ceil_div(s.K, k) * k};
@@ -70,7 +70,7 @@ static void check_multiples(Shape s, const Facts& facts) {
                                               to_string(s).c_str(), m, n, k));
 }
 
-// Whether the configuration takes that shape, as the launcher says.
+// Whether the launcher takes that shape with this configuration.
 static bool takes(const Facts& facts, const ConfigFacts& config, Shape s) {
     only_config = config.name;
     try {
@@ -81,8 +81,9 @@ static bool takes(const Facts& facts, const ConfigFacts& config, Shape s) {
     return true;
 }
 
-// The shapes that are asked for. Before the default, or with --all-configs, what they may leave
-// out: guards that act, and configurations that the launcher does not choose there.
+// The shapes that the command line gives. The default size, and --all-configs, are preceded by
+// shapes for what they leave out: partial tiles, and configurations that the launcher would not
+// choose.
 static std::vector<Case> cases_of(const Options& options, const std::vector<Shape>& asked,
                                   const Facts& facts) {
     std::vector<Case> cases;
@@ -146,7 +147,8 @@ static void run_cases(Launcher<In, Out> launch, const Facts& facts, const Option
                 end_order(product.traffic());
             }
             machine.end_counting();
-            if (!each.reported && !each.config.empty()) continue;  // all configurations add alike
+            // Reals are rounded alike in all configurations.
+            if (!each.reported && !each.config.empty()) continue;
 
             // Verify, on reals
             const double error = verify_reals(x, facts.arithmetic, options.seed, multiply);
@@ -170,7 +172,7 @@ static void run_cases(Launcher<In, Out> launch, const Facts& facts, const Option
     report.save();
 }
 
-// What a stage's command line takes, which sets `options`.
+// The description of a stage's program, whose command line sets `options`.
 static Program program_of(const std::string& name, const char* type, const Facts& facts,
                           Options& options) {
     Program program;

@@ -20,7 +20,7 @@
 // The number of tiles of `size` that cover `length`. length and size >= 1.
 __host__ __device__ constexpr int ceil_div(int length, int size) { return (length - 1) / size + 1; }
 
-// How many multiprocessors the GPU in use has.
+// How many streaming multiprocessors (SMs) the GPU in use has.
 inline int sm_count() {
     int device, count = 1;
     cudaGetDevice(&device);
@@ -28,13 +28,13 @@ inline int sm_count() {
     return count;
 }
 
-// Lets a block of the kernel take so many bytes of dynamic shared memory, more than the 48 KiB that
-// every GPU allows. Throws Failure(kNoGpu) where the GPU in use allows less.
+// Lets a block of the kernel take `bytes` of dynamic shared memory, more than the 48 KiB that every
+// GPU allows. Throws Failure(kNoGpu) if the GPU in use allows less.
 template <class... Arguments>
 void allow_shared_memory(void (*kernel)(Arguments...), int bytes) {
     const cudaError_t error =
         cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes);
-    constexpr int kMost = 227 << 10;  // that any GPU allows
+    constexpr int kMost = 227 << 10;  // the most that any GPU allows
     if (error == cudaErrorInvalidValue && bytes <= kMost)
         throw Failure(kNoGpu,
                       format("a block takes %d KiB of dynamic shared memory, more than this "
@@ -42,17 +42,17 @@ void allow_shared_memory(void (*kernel)(Arguments...), int bytes) {
                              (bytes + 1023) / 1024));
 }
 
-// The name of the configuration that a launcher is to take (--config); empty: the fastest.
+// The name of the configuration that a launcher must use (--config); empty: the fastest.
 inline std::string only_config;
 
-// What a launcher throws for a shape that only_config does not take.
+// Thrown by a launcher for a shape that only_config does not take.
 struct NotTaken : Failure {
     NotTaken()
         : Failure(kBadCommandLine, "the configuration " + only_config + " takes no such shape") {}
 };
 
-// The configuration that takes the least time, or only_config. A configuration that takes longer
-// than any time does not take the shape.
+// The configuration with the shortest predicted time, or only_config. time(config) is infinite if
+// the configuration does not take the shape. Throws NotTaken if none does.
 template <class Config, int kCount, class Time>
 const Config& fastest(const Config (&configs)[kCount], Time time) {
     const Config* best = nullptr;

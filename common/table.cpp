@@ -63,8 +63,9 @@ void ReportTable::print(const Row& row) {
                                    column.title.substr(bar),
                                    column.shown ? column.shown(cell.value) : cell.value};
             const bool left = column.width < 0;
-            const int width = column.width + (left ? 1 : -1);  // a blank
-            // A name that is too long stands above its figures, which keep their places.
+            const int width = column.width + (left ? 1 : -1);  // without the blank between columns
+            // A name that is too long gets a line of its own above its figures, which stay in their
+            // columns.
             if (left && lines[2].empty() && int(texts[2].size()) > -width)
                 lines[2] = std::exchange(texts[2], "") + "\n";
             for (int i = 0; i < 3; ++i)

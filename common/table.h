@@ -14,7 +14,8 @@ inline void add_cells(Row& row, const Row& more) {
     row.insert(row.end(), more.begin(), more.end());
 }
 
-// How a column is shown on a terminal. Columns that no table shows are in the CSV and in --wide.
+// How a column is shown on a terminal. Columns that no table lists are only in the CSV and in
+// --wide.
 struct Column {
     std::string name;  // in the CSV
     std::string title;  // above it; a | begins its second line
@@ -29,15 +30,15 @@ std::string as_time(const std::string& ms);  // "22.4 ms", "94.8 us"
 std::string as_tera(const std::string& giga);  // "51.49"
 std::string as_percent(const std::string& percent);
 
-// Writes a file completely or not at all: beside `path`, and then renames it. path "": no file.
-// Throws Failure(kBadCommandLine) if it can't be written.
+// Writes a file completely or not at all: first under another name beside `path`, and then renames
+// it. path "": no file. Throws Failure(kBadCommandLine) if it can't be written.
 void write_whole(const std::string& path, const std::string& text);
 
 // Prints each row as it comes, the first one below the titles.
 class ReportTable {
 public:
     explicit ReportTable(const Columns& columns)
-        : columns_(columns) {}  // none: all of the first row
+        : columns_(columns) {}  // if empty, all columns of the first row
     void print(const Row& row);
 
 private:
@@ -45,7 +46,7 @@ private:
     bool titled_ = false;
 };
 
-// Keeps rows for a file, which save() writes; path "": for none.
+// Keeps rows for a file, which save() writes; path "": no file.
 class Csv {
 public:
     explicit Csv(const std::string& path) : path_(path) {}

@@ -1,5 +1,5 @@
-// Tensor maps: what cp_async_bulk_tensor() of ptx.cuh must know of a matrix. The host makes one, and the
-// kernel gets it by value: const __grid_constant__ CUtensorMap map.
+// Tensor maps describe a matrix in global memory to TMA, for cp_async_bulk_tensor() of ptx.cuh. The
+// host encodes a map, and the kernel takes it by value: const __grid_constant__ CUtensorMap map.
 #pragma once
 
 #include <cuda.h>
@@ -11,7 +11,8 @@
 #include <string>
 #include <type_traits>
 
-// The driver's function, found at run time, so that no program links libcuda.
+// The function of the driver that encodes a map, looked up at run time so that no program links
+// libcuda.
 inline decltype(&cuTensorMapEncodeTiled) tensor_map_encoder() {
     void* function = nullptr;
     cudaDriverEntryPointQueryResult found = cudaDriverEntryPointSymbolNotFound;
@@ -27,10 +28,10 @@ inline decltype(&cuTensorMapEncodeTiled) tensor_map_encoder() {
     return reinterpret_cast<decltype(&cuTensorMapEncodeTiled)>(function);
 }
 
-// Of a row-major matrix of half, __nv_bfloat16 or float. A copy moves a box of it. swizzle: 0, 32,
-// 64 or 128 bytes, the most that a row of the box may then have. leading_dimension: elements from
-// row to row, `columns` where it is 0; their bytes must be a multiple of 16. Throws
-// std::runtime_error, in one line.
+// The map of a row-major matrix of half, __nv_bfloat16 or float, from which a copy moves boxes of
+// box_rows x box_columns elements. swizzle: 0, 32, 64 or 128 bytes, the most that a row of the box
+// may then have. leading_dimension: elements from row to row, a multiple of 16 bytes; 0: `columns`.
+// Throws std::runtime_error, in one line.
 template <class T>
 CUtensorMap tensor_map(const T* matrix, int rows, int columns, int box_rows, int box_columns,
                        int swizzle = 0, int leading_dimension = 0) {
@@ -62,7 +63,7 @@ CUtensorMap tensor_map(const T* matrix, int rows, int columns, int box_rows, int
         refuse("a swizzle of " + std::to_string(swizzle) + " bytes, not 0, 32, 64 or 128");
     struct {
         CUtensorMap map;
-    } local;  // and not what is returned: GCC may put that at no multiple of 64
+    } local;  // because GCC may place the returned object at no multiple of 64
     if (encode(&local.map, type, 2, const_cast<T*>(matrix), dims, strides, box, ones,
                CU_TENSOR_MAP_INTERLEAVE_NONE, kind, CU_TENSOR_MAP_L2_PROMOTION_L2_128B,
                CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE) != CUDA_SUCCESS)

@@ -1,4 +1,4 @@
-// Times and clocks that were measured, and both as cells of a row.
+// Measured times and clocks, and how they become cells of a row.
 #pragma once
 
 #include <algorithm>
@@ -39,8 +39,8 @@ inline void add_library(Row& row, const std::string& name, double flop, const Ti
 
 // The clocks while something ran, in MHz. 0: unknown.
 struct Clocks {
-    unsigned nvml = 0, memory = 0;  // what NVML says: of the multiprocessors, of the memory
-    double sm = 0;  // of the multiprocessors
+    unsigned nvml = 0, memory = 0;  // as NVML reports them: of the SMs, of the memory
+    double sm = 0;  // of the SMs, measured
     const char* by = "-";  // who read it: "kernel" itself, "probe" (machine_gpu.cu) or "nvml"
 };
 inline void add_clocks(Row& row, const Clocks& clocks) {

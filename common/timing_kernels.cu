@@ -1,13 +1,13 @@
 #include "common/timing_kernels.h"
 
 static __global__ void read_clocks(Counting* counting, bool before) {
-    unsigned multiprocessor;
-    asm("mov.u32 %0, %%smid;" : "=r"(multiprocessor));
-    auto& [begin, all] = counting[multiprocessor];
+    unsigned sm;
+    asm("mov.u32 %0, %%smid;" : "=r"(sm));
+    auto& [begin, all] = counting[sm];
     const Elapsed now = clock_now();
     if (before) begin = now;
     const unsigned long long cycles = before ? 0 : atomicExch(&begin.cycles, 0);
-    if (cycles == 0) return;  // no block was here before, or another one has counted
+    if (cycles == 0) return;  // the SM had no block before the launches, or another one has counted
     all.cycles += now.cycles - cycles;
     all.nanoseconds += now.nanoseconds - begin.nanoseconds;
 }

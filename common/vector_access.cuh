@@ -1,10 +1,11 @@
-// Four floats of a row in one access of 16 bytes, where the rows allow it: a vector access. From 05 on
-// the stages take it from here. 04_unroll/2_wide_loads.cu explains it.
+// Vector accesses: four floats of a row in one access of 16 bytes, where the rows are aligned.
+// 04_unroll/2_wide_loads.cu explains them, and the stages from 05 on include them from here.
 #pragma once
 
 #include <cuda_runtime.h>
 
-// Loads neighbours of a row; zeros past the first `valid`. kWide: all of them are valid or none.
+// Loads four neighbours of a row, with zeros past the first `valid`. kWide: either all are valid or
+// none is.
 template <bool kWide>
 __device__ float4 load4(const float* from, int valid) {
     if (kWide) return valid > 0 ? *(const float4*)from : float4{};

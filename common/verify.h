@@ -27,13 +27,14 @@ T unwritten() {
     return value;
 }
 
-// What is to be said of an element of C: "is 3", "is NaN" or "was not written".
+// Describes an element of C: "is 3", "is NaN" or "was not written".
 template <class T>
 std::string found(const T& value) {
     const T never = unwritten<T>();
     if (std::memcmp(&value, &never, sizeof value) == 0) return "was not written";
     if (std::isnan(float(value))) return "is NaN";
-    // The bytes that emulated programs put into a variable that is not set.
+    // The value of an unset variable in an emulated program, which the compiler fills with a
+    // pattern.
     const bool unset = float(value) == -0x1.fdfdfcp+126f;
     return format("is %.9g%s", float(value), unset ? ", of a variable that was never set" : "");
 }
@@ -113,9 +114,10 @@ void check_exact(Shape s, const std::vector<In>& A, const std::vector<In>& B, co
 // Compares C with a double-precision product, at all elements or at 128 rows x 128 columns of a
 // larger C; fewer from K = 2^17 on. Bound: |C - AB| <= ((1 + u)^n - 1) |A||B| element by element, u
 // the accumulator's unit roundoff (float: 2^-24), n the number of terms that are not 0, in any
-// order of summation. Where C is of half and the sums are not, it is rounded once more. Returns the
-// largest error / bound. Throws Failure(kWrongResult) with an element beyond its bound. Source: N.
-// Higham, "Accuracy and Stability of Numerical Algorithms", 2nd edition, sections 3.1 and 3.5.
+// order of summation. Where C is of half and the accumulators are not, C is rounded once more.
+// Returns the largest error / bound. Throws Failure(kWrongResult) with an element beyond its bound.
+// Source: N. Higham, "Accuracy and Stability of Numerical Algorithms", 2nd edition, sections 3.1
+// and 3.5.
 template <class In, class Out>
 double check_accuracy(Shape s, const std::vector<In>& A, const std::vector<In>& B, const Out* C,
                       double u) {

@@ -1,5 +1,6 @@
-// Hopper's own instructions, as in ptx.cuh: clusters, wgmma, setmaxnreg. They are for code=sm_90a;
-// compiled for anything else, sm_90 too, they end the launch (trap).
+// Instructions that only Hopper has, as functions like those of ptx.cuh: thread block clusters,
+// wgmma and setmaxnreg. They need code=sm_90a. Compiled for any other architecture, even plain
+// sm_90, they trap, which ends the launch with an error.
 #pragma once
 
 #include "ptx.cuh"
@@ -7,7 +8,7 @@
 #if !defined __CUDA_ARCH__ || __CUDA_ARCH__ >= 900
 #define CLUSTER_DIMS(...) __cluster_dims__(__VA_ARGS__)
 #else
-#define CLUSTER_DIMS(...)  // which nvcc refuses for older architectures
+#define CLUSTER_DIMS(...)  // nvcc refuses the attribute for older architectures
 #endif
 
 namespace ptx {
@@ -23,8 +24,9 @@ constexpr bool kHasWgmma = false;
 
 // ---- Clusters -----------------------------------------------------------------------------------
 //
-// Blocks of a kernel with CLUSTER_DIMS(x, y, z) run together, and reach each other's shared
-// memory. A block must not return while others may still ask it for something.
+// A kernel declared with CLUSTER_DIMS(x, y, z) is launched in clusters of x * y * z blocks. The
+// blocks of a cluster run at the same time and can access each other's shared memory (distributed
+// shared memory), so a block must not return while another one may still access its own.
 
 // PTX ISA: "Special Registers: %cluster_ctarank".
 inline __device__ int get_sreg_cluster_ctarank() {
@@ -32,7 +34,10 @@ inline __device__ int get_sreg_cluster_ctarank() {
     PTX_SM_90A("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
     return rank;
 }
-// All threads of the cluster arrive, then each waits. PTX ISA: "barrier.cluster".
+// The barrier of a cluster in two halves: every thread of the cluster arrives, and a wait returns
+// when all of them have arrived. A thread that has waited sees what the others wrote before they
+// arrived.
+// PTX ISA: "barrier.cluster".
 inline __device__ void barrier_cluster_arrive() {
     PTX_SM_90A("barrier.cluster.arrive.release;" ::: "memory");
 }
@@ -40,20 +45,24 @@ inline __device__ void barrier_cluster_arrive() {
 inline __device__ void barrier_cluster_wait() {
     PTX_SM_90A("barrier.cluster.wait.acquire;" ::: "memory");
 }
-// The same without release: what the thread has written need not be there after the wait. That is
-// enough for barriers that fence_mbarrier_init has made known. PTX ISA: "barrier.cluster".
+// The same without release: what the thread wrote before need not be visible after the wait. That
+// is enough to publish mbarriers, which fence_mbarrier_init makes visible to the cluster.
+// PTX ISA: "barrier.cluster".
 inline __device__ void barrier_cluster_arrive_relaxed() {
     PTX_SM_90A("barrier.cluster.arrive.relaxed;" ::: "memory");
 }
-// What `pointer` is to this block's shared memory, of the block with that rank. PTX ISA: "mapa".
+// The address of what `pointer` addresses in this block's shared memory, but in the block of that
+// rank in the cluster.
+// PTX ISA: "mapa".
 template <class T>
 __device__ T* mapa(T* pointer, int rank) {
     uint64_t there = 0;
     PTX_SM_90A("mapa.u64 %0, %1, %2;" : "=l"(there) : "l"(pointer), "r"(rank));
     return reinterpret_cast<T*>(there);
 }
-// At the barrier that lies there in the block with that rank. Without .release.cluster, which waits
-// for all of the thread's writes: an arrival says here that something has been read.
+// Arrives on the mbarrier at the same offset in the shared memory of the block with that rank. The
+// stages signal with it that they have read a buffer, so it goes without .release.cluster, which
+// would wait for all earlier writes of the thread.
 // PTX ISA: "mbarrier.arrive".
 inline __device__ void mbarrier_arrive_cluster(uint64_t* barrier, int rank) {
     PTX_SM_90A("{.reg .b32 there;\n"
@@ -61,19 +70,23 @@ inline __device__ void mbarrier_arrive_cluster(uint64_t* barrier, int rank) {
                   "mbarrier.arrive.shared::cluster.b64 _, [there];}"
               :: "r"(shared_address(barrier)), "r"(rank) : "memory");
 }
-// Writes to the block with that rank, to where `to` is in this one. The writer goes on at once.
-// When the value has come, that block's `barrier` gets its 16 bytes; who waits for it may read.
+// Stores `value` in the shared memory of the block with that rank, at the offset that `to` has in
+// this block's, and does not wait for the store. When the value has arrived, its 16 bytes count as
+// transferred (complete_tx) on that block's `barrier`, and a thread that has waited there may read
+// it.
 // PTX ISA: "st.async".
 inline __device__ void st_async(float4* to, float4 value, uint64_t* barrier, int rank) {
-    PTX_SM_90A("{.reg .b32 there, told;\n"
+    PTX_SM_90A("{.reg .b32 there, mbar;\n"
                   "mapa.shared::cluster.u32 there, %0, %6;\n"
-                  "mapa.shared::cluster.u32 told, %1, %6;\n"
+                  "mapa.shared::cluster.u32 mbar, %1, %6;\n"
                   "st.async.shared::cluster.mbarrier::complete_tx::bytes.v4.f32 "
-                  "[there], {%2, %3, %4, %5}, [told];}"
+                  "[there], {%2, %3, %4, %5}, [mbar];}"
               :: "r"(shared_address(to)), "r"(shared_address(barrier)), "f"(value.x), "f"(value.y),
                  "f"(value.z), "f"(value.w), "r"(rank) : "memory");
 }
-// The box comes to each block whose bit is set in `ranks`, at the same place; its barrier is told.
+// Loads one box into every block of the cluster whose bit is set in `ranks`, at the offset of `to`
+// in each block's shared memory. Its bytes count as transferred on the mbarrier that lies at the
+// offset of `barrier` in each of these blocks.
 // PTX ISA: "cp.async.bulk.tensor".
 inline __device__ void cp_async_bulk_tensor(void* to, const CUtensorMap* map, int x, int y,
                                             uint64_t* barrier, unsigned ranks) {
@@ -86,26 +99,28 @@ inline __device__ void cp_async_bulk_tensor(void* to, const CUtensorMap* map, in
 
 // ---- wgmma: D = A * B + D, of 64x16 by 16xN, by the 128 threads of a warpgroup ------------------
 //
-// N is a multiple of 16 up to 256. Both operands lie in shared memory, which a descriptor tells of.
-// The elements of D are floats: with g and t as above, and w the warp of the warpgroup,
+// N is a multiple of 16 up to 256. Both operands lie in shared memory, each described by a matrix
+// descriptor of 64 bits. D lies in registers as floats; with g and t as in ptx.cuh, and w the
+// number of the warp in its warpgroup,
 //     d[i]: row 16w + g + 8 * (i / 2 % 2), column 8 * (i / 4) + 2t + i % 2
-// A call returns at once. Until wgmma_wait_group the registers of D must not be touched, nor the
-// operands be written. wgmma_fence comes before the first call, and after each access of other
-// instructions to these registers. What ordinary stores wrote to shared memory needs
-// fence_proxy_async and a barrier.
+// The instruction is asynchronous: until wgmma_wait_group the registers of D must not be accessed,
+// nor the operands written. wgmma_fence comes before the first wgmma, and again after any other
+// instruction has accessed the registers of D. Operands that ordinary stores wrote to shared memory
+// need fence_proxy_async and a barrier first.
 // Source: "Asynchronous Warpgroup Level Matrix Multiply-Accumulate Instructions", where each
 // function names its section.
 
-// The descriptor of an operand in rows of W = `swizzle` bytes: 128, 64 or 32, which TMA loaded with
-// that swizzle. All its fields but the swizzle count units of 16 bytes, so `stride` and `leading`
-// do, and the descriptor of an operand that begins 32 bytes further is larger by 2. The operand
-// begins at `start`; the swizzle counts from the multiple of 8 * W before. Eight rows lie together,
-// and the next eight begin `stride` units after them. In bytes, with S = 16 * stride and L = 16 *
-// leading:
+// The matrix descriptor of an operand that TMA loaded in rows of W = `swizzle` bytes: 128, 64 or
+// 32. Its fields except the swizzle count units of 16 bytes. So do `stride` and `leading`, and the
+// descriptor of an operand that begins 32 bytes further on is larger by 2. The operand begins at
+// `start`; the swizzle pattern, which repeats every 8 * W bytes, counts from the multiple of 8 * W
+// at or below it. Eight rows are contiguous, and `stride` units lie between the beginnings of two
+// such groups. In bytes, with S = 16 * stride and L = 16 * leading:
 //   K-major, a row for each m or n: row r is at r / 8 * S + r % 8 * W, its k along the row
 //   MN-major (transposed: 1), a row for each k: row k is at k / 8 * S + k % 8 * W. It has
 //      W / 2 elements of m or n; the next W / 2 lie L bytes further.
-// swizzle 0: pieces of 8 elements, eight of them in 128 bytes.
+// Without a swizzle (0) the operand consists of core matrices, eight rows of 8 elements (16 bytes)
+// in 128 contiguous bytes each.
 //   K-major: r / 8 * S + k / 8 * L + r % 8 * 16; MN-major: ... + k % 8 * 16
 inline __device__ uint64_t wgmma_descriptor(const void* start, int swizzle, int stride,
                                             int leading = 0) {
@@ -120,14 +135,14 @@ inline __device__ void wgmma_fence() { PTX_SM_90A("wgmma.fence.sync.aligned;" ::
 inline __device__ void wgmma_commit_group() {
     PTX_SM_90A("wgmma.commit_group.sync.aligned;" ::: "memory");
 }
-// Waits until all of the warp's groups but the last `but_last` are complete.
+// Waits until all of the warp's groups except the latest `pending` are complete.
 // PTX ISA: "wgmma.wait_group".
-template <int but_last>
+template <int pending>
 __device__ void wgmma_wait_group() {
-    PTX_SM_90A("wgmma.wait_group.sync.aligned %0;" :: "n"(but_last) : "memory");
+    PTX_SM_90A("wgmma.wait_group.sync.aligned %0;" :: "n"(pending) : "memory");
 }
-// No instruction; the name is CUTLASS's. Behind a wait it keeps the compiler from reading these
-// registers before.
+// Emits no instruction; the name is CUTLASS's. Placed after a wait, it keeps the compiler from
+// reading these registers before the wait.
 template <class Array>
 __device__ void warpgroup_fence_operand(Array& d) {
     for (auto& x : reinterpret_cast<float(&)[sizeof(d) / 4]>(d))
@@ -136,7 +151,8 @@ __device__ void warpgroup_fence_operand(Array& d) {
 
 #define PTX_OUT8(i) "+f"(r[i]), "+f"(r[i + 1]), "+f"(r[i + 2]), "+f"(r[i + 3]), \
     "+f"(r[i + 4]), "+f"(r[i + 5]), "+f"(r[i + 6]), "+f"(r[i + 7])
-// j times 8 floats: by PTX_NUMBERS their numbers in the text, by PTX_OPERANDS the operands.
+// PTX_j(of) lists 8 * j floats: with PTX_NUMBERS as operand numbers in the instruction's text, with
+// PTX_OPERANDS as operands of the asm statement.
 #define PTX_NUMBERS(numbers, i) numbers
 #define PTX_OPERANDS(numbers, i) , PTX_OUT8(i)
 #define PTX_1(of) of("%3, %4, %5, %6, %7, %8, %9, %10", 0)
@@ -155,13 +171,14 @@ __device__ void warpgroup_fence_operand(Array& d) {
 #define PTX_14(of) PTX_13(of) of(", %107, %108, %109, %110, %111, %112, %113, %114", 104)
 #define PTX_15(of) PTX_14(of) of(", %115, %116, %117, %118, %119, %120, %121, %122", 112)
 #define PTX_16(of) PTX_15(of) of(", %123, %124, %125, %126, %127, %128, %129, %130", 120)
-// A, B, whether to add, then D. ta, tb: the numbers of the last two operands, behind those of D.
+// Operands 0 to 2 are the descriptors of A and B and the flag scale-d; D's registers follow. ta,
+// tb: the numbers of the last two operands, which say whether A and B are transposed.
 #define PTX_WGMMA(j, N, type, ta, tb)                                                            \
     if constexpr (n == 8 * j)                                                                    \
         PTX_SM_90A("{.reg .pred p; setp.ne.b32 p, %2, 0;\n"                                      \
                    "wgmma.mma_async.sync.aligned.m64n" N "k16.f32." type "." type " {"           \
                    PTX_##j(PTX_NUMBERS) "}, %0, %1, p, 1, 1, " ta ", " tb ";}"                   \
-                   : "+l"(a), "+l"(b), "+r"(go) PTX_##j(PTX_OPERANDS)                            \
+                   : "+l"(a), "+l"(b), "+r"(scale_d) PTX_##j(PTX_OPERANDS)                       \
                    : "n"(transposed_a), "n"(transposed_b) : "memory");
 #define PTX_WGMMA_ANY(type) \
     PTX_WGMMA(1, "16", type, "%11", "%12") \
@@ -186,16 +203,17 @@ template <class T, int transposed_a = 0, int transposed_b = 0, class Array>
 __device__ void wgmma_m64k16(Array& d, uint64_t a, uint64_t b, bool accumulate = true) {
     constexpr int n = sizeof(d) / sizeof(float);
     static_assert(n % 8 == 0 && n <= 128, "N / 2 floats, N a multiple of 16 up to 256");
-    int go = accumulate;
+    int scale_d = accumulate;
     auto& r = reinterpret_cast<float(&)[n]>(d);
     if constexpr (std::is_same_v<T, half>) { PTX_WGMMA_ANY("f16") } else { PTX_WGMMA_ANY("bf16") }
 }
 
 // ---- setmaxnreg ---------------------------------------------------------------------------------
 //
-// Each warp of a warpgroup calls it. Its threads then have that many registers: 24 to 256, a
-// multiple of 8. The names are CUTLASS's: alloc (.inc) waits until others have given up so many by
-// dealloc (.dec). Needs __launch_bounds__.
+// Every warp of a warpgroup executes the instruction, and each of its threads then has `count`
+// registers: 24 to 256, a multiple of 8. The names are CUTLASS's: alloc (.inc) waits until other
+// warps have released enough registers by dealloc (.dec). The kernel needs __launch_bounds__, so
+// that its threads start with a known number.
 // Source: "Miscellaneous Instructions: setmaxnreg".
 
 template <int count>

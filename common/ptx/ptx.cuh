@@ -1,14 +1,15 @@
-// PTX instructions as functions. Where libcu++'s cuda::ptx has the instruction, the function has its
-// name there; the parameters are those that a stage needs. nvcc compiles it to inline PTX. On the
-// emulator its own file of this name is found first (emulator/include/common/ptx/ptx.cuh).
+// PTX instructions as functions. Where libcu++'s cuda::ptx has the instruction, the function has
+// its name there; the parameters are those that a stage needs. nvcc compiles it to inline PTX. On
+// the emulator its own file of this name is found first (emulator/include/common/ptx/ptx.cuh).
 //
 // A half2 or __nv_bfloat162 is one 32-bit register of two elements, the lower one first; its type
 // chooses the instruction. All 32 lanes of a warp call ldmatrix and mma together. In the layouts
 // below g = lane / 4 and t = lane % 4. Each source is a section of the PTX ISA, by its heading.
 // hopper.cuh has clusters and wgmma.
 //
-// All of it compiles for older architectures, too. There cp.async is an ordinary copy, and all else
-// ends the launch (trap).
+// All of it compiles for older architectures, too. There cp_async is an ordinary copy, red_add is
+// four atomicAdds, and an instruction that the architecture lacks traps, which ends the launch with
+// an error.
 #pragma once
 
 #include <cuda.h>
@@ -27,7 +28,7 @@ using Pair = std::conditional_t<std::is_same_v<T, half>, half2, __nv_bfloat162>;
 #ifdef __CUDA_ARCH__
 constexpr int kCompiledFor = __CUDA_ARCH__ / 10;  // 80: sm_80
 #else
-constexpr int kCompiledFor = 0;  // the host's code, which runs none of this
+constexpr int kCompiledFor = 0;  // host code, which executes none of these
 #endif
 
 // clang-format off
@@ -35,10 +36,10 @@ constexpr int kCompiledFor = 0;  // the host's code, which runs none of this
     do { if constexpr (kCompiledFor >= sm) asm volatile(__VA_ARGS__); else __trap(); } while (false)
 // clang-format on
 
-// An array as the n registers that asm takes. It may have several dimensions.
+// Views an array of any number of dimensions as the n 32-bit registers that an asm statement takes.
 template <int n, class Array>
 __device__ auto& registers(Array& array) {
-    static_assert(sizeof(array) == n * sizeof(unsigned), "so many registers of 32 bits");
+    static_assert(sizeof(array) == n * sizeof(unsigned), "an array of n registers of 32 bits");
     using Register = std::conditional_t<std::is_const_v<std::remove_all_extents_t<Array>>,
                                         const unsigned, unsigned>;
     return reinterpret_cast<Register(&)[n]>(array);
@@ -49,14 +50,14 @@ inline __device__ unsigned shared_address(const void* pointer) {
 
 // ---- ldmatrix (sm_75): 8x8 matrices of 16-bit elements, from shared memory ----------------------
 //
-// x1 reads one matrix, x2 two, x4 four. Lane 8j + r brings the address of row r of matrix j: 16
-// bytes, at a multiple of 16. Of matrix j each lane gets two neighbours in a row into register j:
-// [g][2t] and [g][2t + 1]. With trans they are neighbours in a column: [2t][g] and [2t + 1][g].
+// x1 loads one matrix, x2 two, x4 four. Lane 8j + r passes the address of row r of matrix j: 16
+// bytes, at a multiple of 16. Register j of each lane then holds two neighbours of a row of matrix
+// j, [g][2t] and [g][2t + 1]; with trans two neighbours of a column, [2t][g] and [2t + 1][g].
 //
-// A row-major 16x16 A, in the order in which mma_m16n8k16 takes it:
+// Loads a row-major 16x16 A in the order in which mma_m16n8k16 takes it:
 //     half2 a[4];
 //     ptx::ldmatrix_x4(a, &A[lane % 16][lane / 16 * 8]);
-// A row-major 16x16 B, as two operands of mma_m16n8k16, of columns 0 to 7 and 8 to 15:
+// Loads a row-major 16x16 B as two operands of mma_m16n8k16, columns 0 to 7 and 8 to 15:
 //     half2 b[2][2];
 //     ptx::ldmatrix_x4_trans(b, &B[lane % 16][lane / 16 * 8]);
 // Source: "Warp-level matrix load instruction: ldmatrix".
@@ -112,8 +113,9 @@ inline __device__ void mma_m16n8k16(half2 (&d)[2], const half2 (&a)[4], const ha
 
 // ---- mma.m8n8k4 (sm_70): D = A * B + D, of 8x4 by 4x8, in each quad-pair ------------------------
 //
-// A quad-pair is lanes 4q to 4q + 3 and 4q + 16 to 4q + 19; the four of a warp have operands of
-// their own. A and B are column-major. With h = lane / 16, element i is
+// A quad-pair consists of lanes 4q to 4q + 3 and 4q + 16 to 4q + 19. Each of a warp's four
+// quad-pairs multiplies operands of its own. A and B are column-major. With h = lane / 16, element
+// i is
 //     a: row 4h + i, k = t        b: k = i, column 4h + t
 //     d of half: row 4h + t, column i
 //     d of float: row 4h + t % 2 + (i & 2), column (i & 4) + (t & 2) + i % 2
@@ -141,10 +143,11 @@ inline __device__ void mma_m8n8k4(float (&d)[8], const half2 (&a)[2], const half
 
 // ---- cp.async (sm_80): an asynchronous copy from global to shared memory ------------------------
 //
-// Each thread copies 4, 8 or 16 bytes. Both addresses are multiples of that. Only the first `valid`
-// bytes are read, the others become zero. Copies of 16 bytes bypass L1 (.cg), smaller ones go
-// through it (.ca). After a wait the thread may read the data, and after the wait and a barrier its
-// block may. Until then the destination is undefined.
+// Each thread copies 4, 8 or 16 bytes, at addresses that are multiples of that size. Only the first
+// `valid` bytes are read; the rest of the destination is filled with zeros. Copies of 16 bytes
+// bypass L1 (.cg), smaller ones go through it (.ca). The destination is undefined until the thread
+// has waited for the copy, and other threads of the block may read it after that wait and a
+// barrier.
 // Source: "Data Movement and Conversion Instructions: cp.async".
 
 template <int bytes>
@@ -164,16 +167,17 @@ __device__ void cp_async(void* to, const void* from, int valid = bytes) {
     }
 }
 
-// Puts the thread's copies since the last commit into a group. PTX ISA: "cp.async.commit_group".
+// Commits the thread's copies since the last commit as a group.
+// PTX ISA: "cp.async.commit_group".
 inline __device__ void cp_async_commit_group() {
     if constexpr (kCompiledFor >= 80) asm volatile("cp.async.commit_group;" ::: "memory");
 }
-// Waits until all of the thread's groups but the last `but_last` are complete.
+// Waits until all of the thread's groups except the latest `pending` are complete.
 // PTX ISA: "cp.async.wait_group / cp.async.wait_all".
-template <int but_last>
+template <int pending>
 __device__ void cp_async_wait_group() {
     if constexpr (kCompiledFor >= 80)
-        asm volatile("cp.async.wait_group %0;" :: "n"(but_last) : "memory");
+        asm volatile("cp.async.wait_group %0;" :: "n"(pending) : "memory");
 }
 // Waits for all of the thread's copies, in a group or not.
 // PTX ISA: "cp.async.wait_group / cp.async.wait_all".
@@ -183,8 +187,8 @@ inline __device__ void cp_async_wait_all() {
 
 // ---- red (sm_90): adds four floats to neighbours in global memory -------------------------------
 //
-// Each is added as by atomicAdd; the address is a multiple of 16. Four atomicAdds before sm_90, and
-// before CUDA 12.1.
+// Each float is added as by atomicAdd, and `to` is a multiple of 16 bytes. Before sm_90, and before
+// CUDA 12.1, the function is four atomicAdds.
 // Source: "Parallel Synchronization and Communication Instructions: red".
 
 inline __device__ void red_add(float* to, float4 values) {
@@ -207,11 +211,11 @@ inline __device__ void red_add(float* to, float4 values) {
 
 // ---- mbarrier (sm_90): a barrier in shared memory that counts arrivals and bytes ----------------
 //
-// It goes through phases, numbered from 0. A phase is complete when all of its arrivals have come,
-// and as many bytes as were expected; then the next one begins. A wait names a parity, 0 or 1, and
-// lasts while the current phase has it: while its number modulo 2 is that. So on a new barrier a
-// wait for parity 1 is over at once. A wait sees everything that happened before the arrivals, and
-// the bytes.
+// An mbarrier goes through phases, numbered from 0. A phase completes when its arrivals have
+// happened and the bytes expected in it have been transferred; then the next phase begins. A wait
+// for parity p, 0 or 1, blocks while the number of the current phase modulo 2 is p, so that on a
+// new barrier a wait for parity 1 returns at once. After a wait the thread sees the bytes that were
+// transferred, and what other threads wrote before they arrived.
 // Source: "Parallel Synchronization and Communication Instructions: mbarrier".
 
 // PTX ISA: "mbarrier.init".
@@ -219,7 +223,8 @@ inline __device__ void mbarrier_init(uint64_t* barrier, int arrivals) {
     PTX_SINCE(90, "mbarrier.init.shared::cta.b64 [%0], %1;"
               :: "r"(shared_address(barrier)), "r"(arrivals) : "memory");
 }
-// By the thread that did mbarrier_init, before a barrier of the block: bulk copies see it, too.
+// Called by the thread that initialised the mbarriers, before a barrier of the block: it makes them
+// visible to bulk copies, too.
 // PTX ISA: "membar / fence".
 inline __device__ void fence_mbarrier_init() {
     PTX_SINCE(90, "fence.mbarrier_init.release.cluster;" ::: "memory");
@@ -229,7 +234,8 @@ inline __device__ void mbarrier_arrive(uint64_t* barrier) {
     PTX_SINCE(90, "mbarrier.arrive.shared::cta.b64 _, [%0];"
               :: "r"(shared_address(barrier)) : "memory");
 }
-// Expects so many bytes more, 2^20 - 1 at most, then arrives. PTX ISA: "mbarrier.arrive".
+// Adds `bytes`, at most 2^20 - 1, to the bytes expected in this phase, then arrives.
+// PTX ISA: "mbarrier.arrive".
 inline __device__ void mbarrier_arrive_expect_tx(uint64_t* barrier, int bytes) {
     PTX_SINCE(90, "mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;"
               :: "r"(shared_address(barrier)), "r"(bytes) : "memory");
@@ -248,14 +254,15 @@ inline __device__ void mbarrier_wait_parity(uint64_t* barrier, int parity) {
 
 // ---- Bulk tensor copies (sm_90): TMA, a box of a matrix in global memory ------------------------
 //
-// One thread asks for the whole box. The map (tensor_map.h) says where the matrix lies, its size,
-// the box's and the swizzle; it is a kernel's parameter: const __grid_constant__ CUtensorMap.
-// The box begins at column x, a multiple of 16 bytes, and row y. Both may lie outside the matrix.
-// Elements outside become zero, and count as bytes: the barrier is told of the whole box anyway.
-// The box's rows lie without gaps at `to`, a multiple of 128 bytes. A swizzle of 128 bytes puts the
-// 16 bytes that belong at address a at a ^ (a >> 7 & 7) << 4 (64: & 3, 32: & 1), and `to` is a
-// multiple of 1024 (512, 256). What ordinary stores wrote there needs fence_proxy_async() before,
-// and so does what was read there, where only an mbarrier lies between.
+// One thread issues the copy of a whole box. The tensor map (tensor_map.h) holds the matrix's
+// address and size, the box's size and the swizzle; it is passed as a parameter of the kernel,
+// const __grid_constant__ CUtensorMap. The box begins at column x, a multiple of 16 bytes, and row
+// y, both of which may lie outside the matrix. Elements outside are filled with zeros and count as
+// bytes, so that the barrier always receives the bytes of a whole box. The rows of the box lie
+// without gaps at `to`, a multiple of 128 bytes. A swizzle of 128 bytes moves the 16 bytes that
+// belong at address a to a ^ (a >> 7 & 7) << 4 (64: & 3, 32: & 1), and `to` is then a multiple of
+// 1024 (512, 256). If ordinary stores wrote to the destination before, fence_proxy_async() must
+// come between. The same holds for reads that only an mbarrier orders before the copy.
 // Source: "Data Movement and Conversion Instructions: cp.async.bulk.tensor".
 
 inline __device__ void cp_async_bulk_tensor(void* to, const CUtensorMap* map, int x, int y,
@@ -265,11 +272,12 @@ inline __device__ void cp_async_bulk_tensor(void* to, const CUtensorMap* map, in
               :: "r"(shared_address(to)), "l"(map), "r"(x), "r"(y), "r"(shared_address(barrier))
               : "memory");
 }
-// The other way: elements outside the matrix are not written. What the box holds must be fenced
-// (fence_proxy_async) by the threads that wrote it, then a barrier passed. The copy belongs to the
-// thread's next group; only this thread can wait for it. Shared memory may be overwritten after
-// cp_async_bulk_wait_group_read, the matrix is written after cp_async_bulk_wait_group; both leave
-// out the last groups.
+// The copy in the other direction; elements outside the matrix are not written. First the threads
+// that wrote the box execute fence_proxy_async(), and then a barrier. The copy belongs to the next
+// group that this thread commits, and only this thread can wait for it. After
+// cp_async_bulk_wait_group_read the box may be overwritten in shared memory, and after
+// cp_async_bulk_wait_group the matrix has been written; both wait for all groups except the latest
+// `pending`.
 inline __device__ void cp_async_bulk_tensor(const CUtensorMap* map, int x, int y,
                                             const void* from) {
     PTX_SINCE(90, "cp.async.bulk.tensor.2d.global.shared::cta.tile.bulk_group "
@@ -281,16 +289,16 @@ inline __device__ void cp_async_bulk_commit_group() {
     PTX_SINCE(90, "cp.async.bulk.commit_group;" ::: "memory");
 }
 // PTX ISA: "cp.async.bulk.wait_group".
-template <int but_last>
+template <int pending>
 __device__ void cp_async_bulk_wait_group() {
-    PTX_SINCE(90, "cp.async.bulk.wait_group %0;" :: "n"(but_last) : "memory");
+    PTX_SINCE(90, "cp.async.bulk.wait_group %0;" :: "n"(pending) : "memory");
 }
 // PTX ISA: "cp.async.bulk.wait_group".
-template <int but_last>
+template <int pending>
 __device__ void cp_async_bulk_wait_group_read() {
-    PTX_SINCE(90, "cp.async.bulk.wait_group.read %0;" :: "n"(but_last) : "memory");
+    PTX_SINCE(90, "cp.async.bulk.wait_group.read %0;" :: "n"(pending) : "memory");
 }
-// The thread's writes to shared memory come before what bulk copies and wgmma do after a barrier.
+// Orders the thread's writes to shared memory before what bulk copies and wgmma do after a barrier.
 // PTX ISA: "membar / fence".
 inline __device__ void fence_proxy_async() {
     PTX_SINCE(90, "fence.proxy.async.shared::cta;" ::: "memory");
@@ -298,7 +306,8 @@ inline __device__ void fence_proxy_async() {
 
 // ---- Barriers of a part of a block --------------------------------------------------------------
 //
-// `threads`, a multiple of 32, of whole warps, sync. id: 0 to 15; __syncthreads() is 0.
+// Synchronises `threads` threads, a multiple of 32, of whole warps. id: 0 to 15; __syncthreads()
+// uses 0.
 // Source: "Parallel Synchronization and Communication Instructions: bar / barrier".
 
 inline __device__ void named_barrier_sync(int id, int threads) {
