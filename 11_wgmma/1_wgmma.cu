@@ -1,11 +1,11 @@
-// Hopper's own multiply. wgmma is asked for by a warpgroup, four warps, and takes both operands
-// from shared memory, where TMA has put them: no fragments, no ldmatrix. It runs on by itself,
-// until it is waited for, at the tensor core's full rate, which mma.sync misses by a third.
+// wgmma, Hopper's matrix multiply for a warpgroup of four warps. It reads both operands from shared
+// memory, where TMA has put them, so there are no fragments and no ldmatrix. It runs asynchronously
+// at the full rate of the tensor cores, of which mma.sync reaches two thirds.
 //
-//    warpgroup 0    multiplies rows  0 to  63 of the tile of A by the whole tile of B
-//    warpgroup 1               rows 64 to 127
+//    warpgroup 0    rows  0 to  63 of the tile of A  x  the whole tile of B    64 x 256 of C
+//    warpgroup 1    rows 64 to 127                                             64 x 256
 //
-//    A descriptor of 64 bits tells where a tile begins, and how its rows lie.
+//    A descriptor, 64 bits, says where an operand begins and how far apart its rows lie.
 //
 // Changed:  (from 10) wgmma reads both operands from shared memory: no ldmatrix, no proxy fence.
 #include "common/aligned_rows.h"
@@ -15,7 +15,7 @@
 
 constexpr int kTileM = 128;  // rows of C per block, 64 for each warpgroup
 constexpr int kTileN = 256;  // columns of C per block
-constexpr int kConsumers = 2 * 128;  // threads that multiply: two warpgroups
+constexpr int kConsumers = 2 * 128;  // two warpgroups, which multiply
 constexpr int kProducers = 128;  // a warpgroup, for the sake of setmaxnreg; one thread loads
 constexpr int kTileK = 64;  // values of k in a k-tile: a row of As is 128 bytes
 constexpr int kGroup = 16;  // rows of tiles in a group of the tile scheduler
@@ -93,7 +93,7 @@ __global__ void __launch_bounds__(kConsumers + kProducers, 1)
     const int row = warp / 4 * 64;  // a warpgroup owns 64 x 256 elements
     int stage = 0, parity = 0;
     for (int tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
-        float acc[kTileN / 8][4];  // of tiles of 16 x 8, a row of them for each warp
+        float acc[kTileN / 8][4];  // tiles of 16 x 8, side by side in the warp's 16 rows
         for (int k = 0; k < K; k += kTileK) {
             ptx::mbarrier_wait_parity(&shared.full[stage], parity);
             ptx::wgmma_fence();
@@ -101,8 +101,8 @@ __global__ void __launch_bounds__(kConsumers + kProducers, 1)
                 // Units of 16 bytes: 64 to the next eight rows, 512 to the next 64 columns of B.
                 const uint64_t a = ptx::wgmma_descriptor(&shared.As[stage][row][s], 128, 64);
                 const uint64_t b = ptx::wgmma_descriptor(&shared.Bs[stage][0][s], 128, 64, 512);
-                // 0: a row of A holds values of k. 1: a row of B holds columns.
-                ptx::wgmma_m64k16<T, 0, 1>(acc, a, b, k + s > 0);  // the first ignores old sums
+                // A is K-major (0), B MN-major (1). The tile's first product overwrites acc.
+                ptx::wgmma_m64k16<T, 0, 1>(acc, a, b, k + s > 0);
             }
             ptx::wgmma_commit_group();
             ptx::wgmma_wait_group<0>();
@@ -110,7 +110,7 @@ __global__ void __launch_bounds__(kConsumers + kProducers, 1)
             stage = (stage + 1) % kStages;
             parity ^= stage == 0;
         }
-        ptx::warpgroup_fence_operand(acc);  // the compiler reads no sum before the wait
+        ptx::warpgroup_fence_operand(acc);  // keeps the compiler from reading acc earlier
 
         const TileScheduler at(M, N, tile);
         for (int j = 0; j < kTileN / 8; ++j)

@@ -1,12 +1,13 @@
-// TMA stores C, too. A warpgroup lays its sums down in shared memory, 64 x 64 at a time, and asks
-// for the store of these two boxes. It goes on at once: they leave while the next pair is filled.
+// The epilogue by TMA. A warpgroup writes its accumulators to boxes in shared memory, 64 x 64 at a
+// time, and one thread issues the stores of these two boxes. TMA performs them while the warpgroup
+// fills the next pair of boxes.
 //
-//    wait       one thread, which asked: all stores but the last pair's have read their boxes
-//    barrier    of the warpgroup: all of its threads know that this pair is free
-//    write      the sums, swizzled as TMA wants them: without bank conflicts
-//    fence      what a thread has written is there for TMA
-//    barrier    of the warpgroup: all of its threads have done so
-//    ask        one thread, for all
+//    wait       one thread, which issued the stores: TMA has read all boxes but the last pair
+//    barrier    of the warpgroup: all of its threads may overwrite this pair
+//    write      the accumulators, swizzled as the tensor map of C says, without bank conflicts
+//    fence      orders these writes before the reads of the async proxy
+//    barrier    of the warpgroup: all of its threads have passed the fence
+//    store      one thread issues both stores, and commits them as one group
 //
 // Changed:  store C through shared memory by TMA; three pipeline stages instead of four.
 #include "common/aligned_rows.h"
@@ -16,7 +17,7 @@
 
 constexpr int kTileM = 128;  // rows of C per block, 64 for each warpgroup
 constexpr int kTileN = 256;  // columns of C per block
-constexpr int kConsumers = 2 * 128;  // threads that multiply: two warpgroups
+constexpr int kConsumers = 2 * 128;  // two warpgroups, which multiply
 constexpr int kProducers = 128;  // a warpgroup, for the sake of setmaxnreg; one thread loads
 constexpr int kTileK = 64;  // values of k in a k-tile: a row of As is 128 bytes
 constexpr int kGroup = 16;  // rows of tiles in a group of the tile scheduler
@@ -89,7 +90,7 @@ __global__ void __launch_bounds__(kConsumers + kProducers, 1)
 
     const int row = warp / 4 * 64;  // a warpgroup owns 64 x 256 elements
     int next_pair = 0;
-    // Stores a part, 64 x 64 of them: 8 tiles of 16 x 8 for each warp.
+    // Stores a part, 64 x 64 accumulators: 8 tiles of 16 x 8 of each warp.
     const auto store = [&](const float(*acc)[4], TileScheduler at, int part) {
         float(&pair)[2][64][32] = shared.Cs[warp / 4][next_pair];
         next_pair ^= 1;
@@ -97,14 +98,14 @@ __global__ void __launch_bounds__(kConsumers + kProducers, 1)
         ptx::named_barrier_sync(1 + warp / 4, 128);  // the pair is free
 #pragma unroll
         for (int j = 0; j < 8; ++j)
-            for (int r = lane / 4; r < 16; r += 8) {  // the two rows that the lane has sums of
-                // In every other row two tiles further on, for the sake of the banks. By ?:, as no
-                // register has an index.
+            for (int r = lane / 4; r < 16; r += 8) {  // the lane's two rows
+                // Odd rows take tile j ^ 2, so that they hit other banks than even rows. ?: chooses
+                // between two registers, as a register can't be indexed.
                 const int t = r % 2 ? j ^ 2 : j, h = r / 8 * 2;
                 const float x = r % 2 ? acc[j ^ 2][h] : acc[j][h];
                 const float y = r % 2 ? acc[j ^ 2][h + 1] : acc[j][h + 1];
                 const int b_row = warp % 4 * 16 + r, b_col = 8 * t + lane % 4 * 2;
-                // Pieces of 16 bytes, which are 4 floats, change places as those of As.
+                // The swizzle of As, for pieces of 4 floats.
                 *(float2*)&pair[b_col / 32][b_row][(b_col ^ b_row % 8 * 4) % 32] = {x, y};
             }
         if (kTma) ptx::fence_proxy_async();
@@ -113,7 +114,7 @@ __global__ void __launch_bounds__(kConsumers + kProducers, 1)
             const int c_row = at.row + row, c_col = at.col + part * 64 + j;
             if (kTma && threadIdx.x % 128 == 0)
                 ptx::cp_async_bulk_tensor(&C_map, c_col, c_row, pair[j / 32]);
-            for (int r = warp % 4; !kTma && r < 64; r += 4)  // else a warp stores a row
+            for (int r = warp % 4; !kTma && r < 64; r += 4)  // else each warp copies rows to C
                 if (c_row + r < M && c_col + lane < N)
                     C[size_t(c_row + r) * N + c_col + lane] = pair[j / 32][r][lane ^ r % 8 * 4];
         }
@@ -122,7 +123,7 @@ __global__ void __launch_bounds__(kConsumers + kProducers, 1)
 
     int stage = 0, parity = 0;
     for (int tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
-        float acc[kTileN / 8][4];  // of tiles of 16 x 8, a row of them for each warp
+        float acc[kTileN / 8][4];  // tiles of 16 x 8, side by side in the warp's 16 rows
         for (int k = 0; k < K; k += kTileK) {
             ptx::mbarrier_wait_parity(&shared.full[stage], parity);
             ptx::wgmma_fence();
@@ -130,8 +131,8 @@ __global__ void __launch_bounds__(kConsumers + kProducers, 1)
                 // Units of 16 bytes: 64 to the next eight rows, 512 to the next 64 columns of B.
                 const uint64_t a = ptx::wgmma_descriptor(&shared.As[stage][row][s], 128, 64);
                 const uint64_t b = ptx::wgmma_descriptor(&shared.Bs[stage][0][s], 128, 64, 512);
-                // 0: a row of A holds values of k. 1: a row of B holds columns.
-                ptx::wgmma_m64k16<T, 0, 1>(acc, a, b, k + s > 0);  // the first ignores old sums
+                // A is K-major (0), B MN-major (1). The tile's first product overwrites acc.
+                ptx::wgmma_m64k16<T, 0, 1>(acc, a, b, k + s > 0);
             }
             ptx::wgmma_commit_group();
             ptx::wgmma_wait_group<0>();
@@ -139,12 +140,12 @@ __global__ void __launch_bounds__(kConsumers + kProducers, 1)
             stage = (stage + 1) % kStages;
             parity ^= stage == 0;
         }
-        ptx::warpgroup_fence_operand(acc);  // the compiler reads no sum before the wait
+        ptx::warpgroup_fence_operand(acc);  // keeps the compiler from reading acc earlier
 
         const TileScheduler at(M, N, tile);
         for (int i = 0; i < kTileN / 64; ++i) store(&acc[8 * i], at, i);
     }
-    // Shared memory must outlive it.
+    // TMA still reads the boxes: the block must not end before.
     if (kTma && threadIdx.x % 128 == 0) ptx::cp_async_bulk_wait_group<0>();
 }
 
@@ -154,7 +155,7 @@ void launch_matmul(int M, int N, int K, const T* A, const T* B, float* C) {
     const auto A_map = tensor_map(A_rows.data, M, K, kTileM, kTileK, 128, A_rows.stride);
     const auto B_map = tensor_map(B_rows.data, K, N, kTileK, 64, 128, B_rows.stride);
     const int blocks = std::min(sm_count(), ceil_div(M, kTileM) * ceil_div(N, kTileN));
-    const bool tma = N % 4 == 0;  // it stores rows that start on multiples of 16 bytes
+    const bool tma = N % 4 == 0;  // TMA stores rows that start on multiples of 16 bytes
     const auto C_map = tma ? tensor_map(C, M, N, 64, 32, 128) : CUtensorMap();
     const auto kernel = tma ? matmul<T, true> : matmul<T, false>;
     allow_shared_memory(kernel, kSharedBytes);
@@ -167,7 +168,7 @@ double loaded_elements(double M, double N, double K) {
            loaded_by_copies(M, N, K);
 }
 
-// Of C, where TMA can't store it.
+// C, where TMA can't store it.
 double shared_loaded_bytes(double M, double N, double) {
     return M * N * (int(N) % 4 ? sizeof(float) : 0);
 }

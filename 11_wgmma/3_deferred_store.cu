@@ -1,13 +1,13 @@
-// Half of a tile waits. A warpgroup multiplies nothing until a tile's sums have left its registers.
-// So two quarters leave at the end of the tile. Two move to registers of their own, and leave while
-// the next tile is multiplied.
+// An overlapped epilogue. A warpgroup cannot issue products while its accumulators wait to be stored.
+// So two parts of the tile are stored at its end, and two are copied to registers of their own,
+// which are stored while the tensor cores multiply the next tile.
 //
-//    columns of C      0 .. 63     64 .. 127    128 .. 191    192 .. 255
-//    end of tile 0     store       store        copy          copy
-//    tile 1, step 2                             store
-//    tile 1, step 4                                           store
+//    columns of C        0 .. 63     64 .. 127    128 .. 191    192 .. 255
+//    end of tile 0       store       store        copy          copy
+//    tile 1, k-tile 2                             store
+//    tile 1, k-tile 4                                           store
 //
-//    A tile's place is computed in its first step, while the tensor cores work: divisions take long.
+//    The tile scheduler's divisions take long, and run beside the first k-tile's products.
 //
 // Changed:  store half of each tile's accumulators during the next tile's main loop.
 #include "common/aligned_rows.h"
@@ -17,7 +17,7 @@
 
 constexpr int kTileM = 128;  // rows of C per block, 64 for each warpgroup
 constexpr int kTileN = 256;  // columns of C per block
-constexpr int kConsumers = 2 * 128;  // threads that multiply: two warpgroups
+constexpr int kConsumers = 2 * 128;  // two warpgroups, which multiply
 constexpr int kProducers = 128;  // a warpgroup, for the sake of setmaxnreg; one thread loads
 constexpr int kTileK = 64;  // values of k in a k-tile: a row of As is 128 bytes
 constexpr int kGroup = 16;  // rows of tiles in a group of the tile scheduler
@@ -92,7 +92,7 @@ __global__ void __launch_bounds__(kConsumers + kProducers, 1)
 
     const int row = warp / 4 * 64;  // a warpgroup owns 64 x 256 elements
     int next_pair = 0;
-    // Stores a part, 64 x 64 of them: 8 tiles of 16 x 8 for each warp.
+    // Stores a part, 64 x 64 accumulators: 8 tiles of 16 x 8 of each warp.
     const auto store = [&](const float(*acc)[4], TileScheduler at, int part) {
         float(&pair)[2][64][32] = shared.Cs[warp / 4][next_pair];
         next_pair ^= 1;
@@ -100,14 +100,14 @@ __global__ void __launch_bounds__(kConsumers + kProducers, 1)
         ptx::named_barrier_sync(1 + warp / 4, 128);  // the pair is free
 #pragma unroll
         for (int j = 0; j < 8; ++j)
-            for (int r = lane / 4; r < 16; r += 8) {  // the two rows that the lane has sums of
-                // In every other row two tiles further on, for the sake of the banks. By ?:, as no
-                // register has an index.
+            for (int r = lane / 4; r < 16; r += 8) {  // the lane's two rows
+                // Odd rows take tile j ^ 2, so that they hit other banks than even rows. ?: chooses
+                // between two registers, as a register can't be indexed.
                 const int t = r % 2 ? j ^ 2 : j, h = r / 8 * 2;
                 const float x = r % 2 ? acc[j ^ 2][h] : acc[j][h];
                 const float y = r % 2 ? acc[j ^ 2][h + 1] : acc[j][h + 1];
                 const int b_row = warp % 4 * 16 + r, b_col = 8 * t + lane % 4 * 2;
-                // Pieces of 16 bytes, which are 4 floats, change places as those of As.
+                // The swizzle of As, for pieces of 4 floats.
                 *(float2*)&pair[b_col / 32][b_row][(b_col ^ b_row % 8 * 4) % 32] = {x, y};
             }
         if (kTma) ptx::fence_proxy_async();
@@ -116,7 +116,7 @@ __global__ void __launch_bounds__(kConsumers + kProducers, 1)
             const int c_row = at.row + row, c_col = at.col + part * 64 + j;
             if (kTma && threadIdx.x % 128 == 0)
                 ptx::cp_async_bulk_tensor(&C_map, c_col, c_row, pair[j / 32]);
-            for (int r = warp % 4; !kTma && r < 64; r += 4)  // else a warp stores a row
+            for (int r = warp % 4; !kTma && r < 64; r += 4)  // else each warp copies rows to C
                 if (c_row + r < M && c_col + lane < N)
                     C[size_t(c_row + r) * N + c_col + lane] = pair[j / 32][r][lane ^ r % 8 * 4];
         }
@@ -125,10 +125,10 @@ __global__ void __launch_bounds__(kConsumers + kProducers, 1)
 
     const int last_k = (K - 1) / kTileK * kTileK;
     int stage = 0, parity = 0;
-    float deferred[8 * kDeferred][4];  // sums of the tile before, still to be stored
+    float deferred[8 * kDeferred][4];  // parts of the tile before
     TileScheduler deferred_at(M, N, blockIdx.x), at = deferred_at;
     for (int tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
-        float acc[kTileN / 8][4];  // of tiles of 16 x 8, a row of them for each warp
+        float acc[kTileN / 8][4];  // tiles of 16 x 8, side by side in the warp's 16 rows
         for (int k = 0; k < K; k += kTileK) {
             ptx::mbarrier_wait_parity(&shared.full[stage], parity);
             ptx::wgmma_fence();
@@ -136,11 +136,11 @@ __global__ void __launch_bounds__(kConsumers + kProducers, 1)
                 // Units of 16 bytes: 64 to the next eight rows, 512 to the next 64 columns of B.
                 const uint64_t a = ptx::wgmma_descriptor(&shared.As[stage][row][s], 128, 64);
                 const uint64_t b = ptx::wgmma_descriptor(&shared.Bs[stage][0][s], 128, 64, 512);
-                // 0: a row of A holds values of k. 1: a row of B holds columns.
-                ptx::wgmma_m64k16<T, 0, 1>(acc, a, b, k + s > 0);  // the first ignores old sums
+                // A is K-major (0), B MN-major (1). The tile's first product overwrites acc.
+                ptx::wgmma_m64k16<T, 0, 1>(acc, a, b, k + s > 0);
             }
             ptx::wgmma_commit_group();
-            // While the tensor cores are at work: where this tile is, and what the one before left.
+            // While the products run: where this tile is, and deferred parts of the one before.
             if (k == 0) at = TileScheduler(M, N, tile);
 #pragma unroll
             for (int i = 0; i < kDeferred; ++i)
@@ -151,13 +151,13 @@ __global__ void __launch_bounds__(kConsumers + kProducers, 1)
             stage = (stage + 1) % kStages;
             parity ^= stage == 0;
         }
-        ptx::warpgroup_fence_operand(acc);  // the compiler reads no sum before the wait
+        ptx::warpgroup_fence_operand(acc);  // keeps the compiler from reading acc earlier
         for (int i = 0; i < kImmediate; ++i) store(&acc[8 * i], at, i);
         memcpy(deferred, acc + 8 * kImmediate, sizeof(deferred));
         deferred_at = at;
     }
     for (int i = 0; i < kDeferred; ++i) store(&deferred[8 * i], deferred_at, kImmediate + i);
-    // Shared memory must outlive it.
+    // TMA still reads the boxes: the block must not end before.
     if (kTma && threadIdx.x % 128 == 0) ptx::cp_async_bulk_wait_group<0>();
 }
 
@@ -167,7 +167,7 @@ void launch_matmul(int M, int N, int K, const T* A, const T* B, float* C) {
     const auto A_map = tensor_map(A_rows.data, M, K, kTileM, kTileK, 128, A_rows.stride);
     const auto B_map = tensor_map(B_rows.data, K, N, kTileK, 64, 128, B_rows.stride);
     const int blocks = std::min(sm_count(), ceil_div(M, kTileM) * ceil_div(N, kTileN));
-    const bool tma = N % 4 == 0;  // it stores rows that start on multiples of 16 bytes
+    const bool tma = N % 4 == 0;  // TMA stores rows that start on multiples of 16 bytes
     const auto C_map = tma ? tensor_map(C, M, N, 64, 32, 128) : CUtensorMap();
     const auto kernel = tma ? matmul<T, true> : matmul<T, false>;
     allow_shared_memory(kernel, kSharedBytes);
@@ -180,7 +180,7 @@ double loaded_elements(double M, double N, double K) {
            loaded_by_copies(M, N, K);
 }
 
-// Of C, where TMA can't store it.
+// C, where TMA can't store it.
 double shared_loaded_bytes(double M, double N, double) {
     return M * N * (int(N) % 4 ? sizeof(float) : 0);
 }

@@ -1,11 +1,12 @@
-// As few blocks as the waves allow. An idle multiprocessor leaves its power to the others' clock.
-// And L2 gives once what blocks ask for together, if they begin and end their tiles together:
+// As few blocks as the waves need. A wave is the time in which each block computes one tile. An SM
+// without a block leaves its power to the others' clock. And blocks that begin and end their tiles
+// together request the same sectors at the same time, which L2 then reads once.
 //
-//    4096 x 4096 on 132 multiprocessors: 32 x 16 = 512 tiles    132 blocks: 3.88 -> 4 waves
-//                                                               128 blocks: 4 waves, and all full
+//    3072 x 3072 on 132 SMs: 24 x 12 = 288 tiles    132 blocks: 2.18 -> 3 waves
+//                                                    96 blocks: 3 waves, and all of them full
 //
-// The 60 MB of L2 should also hold the rows of A that a group of tiles needs. At 16384 these are
-// 67 MB for 16 rows of tiles, and 34 MB for 8.
+//    Groups of 8 rows of tiles need 34 MB of A at 16384, which L2 with its 60 MB can hold. Those of
+//    16 rows need 67 MB.
 //
 // Changed:  launch no more blocks than the waves need; groups of 8 rows of tiles.
 #include "common/aligned_rows.h"
@@ -15,7 +16,7 @@
 
 constexpr int kTileM = 128;  // rows of C per block, 64 for each warpgroup
 constexpr int kTileN = 256;  // columns of C per block
-constexpr int kConsumers = 2 * 128;  // threads that multiply: two warpgroups
+constexpr int kConsumers = 2 * 128;  // two warpgroups, which multiply
 constexpr int kProducers = 128;  // a warpgroup, for the sake of setmaxnreg; one thread loads
 constexpr int kTileK = 64;  // values of k in a k-tile: a row of As is 128 bytes
 constexpr int kGroup = 8;  // rows of tiles in a group of the tile scheduler
@@ -23,7 +24,7 @@ constexpr int kStages = 3;  // one is read while two are being filled
 constexpr int kBoxes = 4;  // of C, for each warpgroup: two pairs
 // Parts of 64 columns, stored at the tile's end and after it.
 constexpr int kImmediate = 2, kDeferred = 2;
-constexpr int kManyWaves = 32;  // after so many the blocks are no longer in step
+constexpr int kManyWaves = 32;  // after so many the blocks have drifted apart
 
 template <class T>  // half or __nv_bfloat16
 struct Shared {  // a tile begins at a multiple of 1024 bytes, after which the swizzle repeats
@@ -91,7 +92,7 @@ __global__ void __launch_bounds__(kConsumers + kProducers, 1)
 
     const int row = warp / 4 * 64;  // a warpgroup owns 64 x 256 elements
     int next_pair = 0;
-    // Stores a part, 64 x 64 of them: 8 tiles of 16 x 8 for each warp.
+    // Stores a part, 64 x 64 accumulators: 8 tiles of 16 x 8 of each warp.
     const auto store = [&](const float(*acc)[4], TileScheduler at, int part) {
         float(&pair)[2][64][32] = shared.Cs[warp / 4][next_pair];
         next_pair ^= 1;
@@ -99,14 +100,14 @@ __global__ void __launch_bounds__(kConsumers + kProducers, 1)
         ptx::named_barrier_sync(1 + warp / 4, 128);  // the pair is free
 #pragma unroll
         for (int j = 0; j < 8; ++j)
-            for (int r = lane / 4; r < 16; r += 8) {  // the two rows that the lane has sums of
-                // In every other row two tiles further on, for the sake of the banks. By ?:, as no
-                // register has an index.
+            for (int r = lane / 4; r < 16; r += 8) {  // the lane's two rows
+                // Odd rows take tile j ^ 2, so that they hit other banks than even rows. ?: chooses
+                // between two registers, as a register can't be indexed.
                 const int t = r % 2 ? j ^ 2 : j, h = r / 8 * 2;
                 const float x = r % 2 ? acc[j ^ 2][h] : acc[j][h];
                 const float y = r % 2 ? acc[j ^ 2][h + 1] : acc[j][h + 1];
                 const int b_row = warp % 4 * 16 + r, b_col = 8 * t + lane % 4 * 2;
-                // Pieces of 16 bytes, which are 4 floats, change places as those of As.
+                // The swizzle of As, for pieces of 4 floats.
                 *(float2*)&pair[b_col / 32][b_row][(b_col ^ b_row % 8 * 4) % 32] = {x, y};
             }
         if (kTma) ptx::fence_proxy_async();
@@ -115,7 +116,7 @@ __global__ void __launch_bounds__(kConsumers + kProducers, 1)
             const int c_row = at.row + row, c_col = at.col + part * 64 + j;
             if (kTma && threadIdx.x % 128 == 0)
                 ptx::cp_async_bulk_tensor(&C_map, c_col, c_row, pair[j / 32]);
-            for (int r = warp % 4; !kTma && r < 64; r += 4)  // else a warp stores a row
+            for (int r = warp % 4; !kTma && r < 64; r += 4)  // else each warp copies rows to C
                 if (c_row + r < M && c_col + lane < N)
                     C[size_t(c_row + r) * N + c_col + lane] = pair[j / 32][r][lane ^ r % 8 * 4];
         }
@@ -124,10 +125,10 @@ __global__ void __launch_bounds__(kConsumers + kProducers, 1)
 
     const int last_k = (K - 1) / kTileK * kTileK;
     int stage = 0, parity = 0;
-    float deferred[8 * kDeferred][4];  // sums of the tile before, still to be stored
+    float deferred[8 * kDeferred][4];  // parts of the tile before
     TileScheduler deferred_at(M, N, blockIdx.x), at = deferred_at;
     for (int tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
-        float acc[kTileN / 8][4];  // of tiles of 16 x 8, a row of them for each warp
+        float acc[kTileN / 8][4];  // tiles of 16 x 8, side by side in the warp's 16 rows
         for (int k = 0; k < K; k += kTileK) {
             ptx::mbarrier_wait_parity(&shared.full[stage], parity);
             ptx::wgmma_fence();
@@ -135,11 +136,11 @@ __global__ void __launch_bounds__(kConsumers + kProducers, 1)
                 // Units of 16 bytes: 64 to the next eight rows, 512 to the next 64 columns of B.
                 const uint64_t a = ptx::wgmma_descriptor(&shared.As[stage][row][s], 128, 64);
                 const uint64_t b = ptx::wgmma_descriptor(&shared.Bs[stage][0][s], 128, 64, 512);
-                // 0: a row of A holds values of k. 1: a row of B holds columns.
-                ptx::wgmma_m64k16<T, 0, 1>(acc, a, b, k + s > 0);  // the first ignores old sums
+                // A is K-major (0), B MN-major (1). The tile's first product overwrites acc.
+                ptx::wgmma_m64k16<T, 0, 1>(acc, a, b, k + s > 0);
             }
             ptx::wgmma_commit_group();
-            // While the tensor cores are at work: where this tile is, and what the one before left.
+            // While the products run: where this tile is, and deferred parts of the one before.
             if (k == 0) at = TileScheduler(M, N, tile);
 #pragma unroll
             for (int i = 0; i < kDeferred; ++i)
@@ -150,13 +151,13 @@ __global__ void __launch_bounds__(kConsumers + kProducers, 1)
             stage = (stage + 1) % kStages;
             parity ^= stage == 0;
         }
-        ptx::warpgroup_fence_operand(acc);  // the compiler reads no sum before the wait
+        ptx::warpgroup_fence_operand(acc);  // keeps the compiler from reading acc earlier
         for (int i = 0; i < kImmediate; ++i) store(&acc[8 * i], at, i);
         memcpy(deferred, acc + 8 * kImmediate, sizeof(deferred));
         deferred_at = at;
     }
     for (int i = 0; i < kDeferred; ++i) store(&deferred[8 * i], deferred_at, kImmediate + i);
-    // Shared memory must outlive it.
+    // TMA still reads the boxes: the block must not end before.
     if (kTma && threadIdx.x % 128 == 0) ptx::cp_async_bulk_wait_group<0>();
 }
 
@@ -168,7 +169,7 @@ void launch_matmul(int M, int N, int K, const T* A, const T* B, float* C) {
     const int tiles = ceil_div(M, kTileM) * ceil_div(N, kTileN);
     const int at_once = sm_count(), waves = ceil_div(tiles, at_once);
     const int blocks = waves < kManyWaves ? ceil_div(tiles, waves) : at_once;
-    const bool tma = N % 4 == 0;  // it stores rows that start on multiples of 16 bytes
+    const bool tma = N % 4 == 0;  // TMA stores rows that start on multiples of 16 bytes
     const auto C_map = tma ? tensor_map(C, M, N, 64, 32, 128) : CUtensorMap();
     const auto kernel = tma ? matmul<T, true> : matmul<T, false>;
     allow_shared_memory(kernel, kSharedBytes);
@@ -181,7 +182,7 @@ double loaded_elements(double M, double N, double K) {
            loaded_by_copies(M, N, K);
 }
 
-// Of C, where TMA can't store it.
+// C, where TMA can't store it.
 double shared_loaded_bytes(double M, double N, double) {
     return M * N * (int(N) % 4 ? sizeof(float) : 0);
 }

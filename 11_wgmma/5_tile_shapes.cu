@@ -1,16 +1,13 @@
-// A tile shape for each matrix. In the last wave some multiprocessors have no tile, and another
-// tile shape may leave fewer of them idle. The tile becomes a template parameter, and with it all
-// that follows from it: the threads, how many buffers fit, how many parts of the sums are stored
-// late.
+// A tile shape for each matrix. In the last wave some SMs have no tile, and another shape may leave
+// fewer of them idle. The tile becomes a template parameter, and with it all that depends on it:
+// the number of threads, of pipeline stages, and of parts whose store is deferred.
 //
-//    5120 x 5120 on 132 multiprocessors:    128 x 256: 40 x 20 = 800 tiles    6.06 -> 7 waves
-//                                           128 x 224: 40 x 23 = 920          6.97 -> 7
-//
-//    Seven waves of narrower tiles take less time than seven of wider ones.
+//    5120 x 5120 on 132 SMs:    128 x 256: 40 x 20 = 800 tiles    6.06 -> 7 waves
+//                               128 x 224: 40 x 23 = 920          6.97 -> 7 waves of less time
 //
 //    of 226 KiB    boxes of C    2 warpgroups x 4 x 8 KiB = 64
-//                  a buffer      8 KiB for 64 rows of A, or 64 columns of B: 2 x 8 + 4 x 8 = 48
-//                  buffers       (226 - 64) / 48 = 3
+//                  a stage       8 KiB for 64 rows of A, or 64 columns of B: 2 x 8 + 4 x 8 = 48
+//                  stages        (226 - 64) / 48 = 3
 //
 // Changed:  four tile shapes as template parameters; a heuristic chooses by the time of the waves.
 #include <algorithm>
@@ -24,12 +21,12 @@ constexpr int kProducers = 128;  // a warpgroup, for the sake of setmaxnreg; one
 constexpr int kTileK = 64;  // values of k in a k-tile: a row of As is 128 bytes
 constexpr int kGroup = 8;  // rows of tiles in a group of the tile scheduler
 constexpr int kBoxes = 4;  // of C, for each warpgroup: two pairs
-constexpr int kManyWaves = 32;  // after so many the blocks are no longer in step
+constexpr int kManyWaves = 32;  // after so many the blocks have drifted apart
 
 template <class T, int kTileM, int kTileN>  // half or __nv_bfloat16
 struct Shared {  // a tile begins at a multiple of 1024 bytes, after which the swizzle repeats
     static constexpr int kParts = ceil_div(kTileN, 64), kWarpgroups = kTileM / 64;
-    // In KiB: of the 227 that a block may have, 8 for each box, 64 rows of As or 64 columns of Bs.
+    // A block may have 227 KiB. A box, 64 rows of As and 64 columns of Bs take 8 each.
     static constexpr int kStages = (226 - kWarpgroups * kBoxes * 8) / 8 / (kWarpgroups + kParts);
     T As[kStages][kTileM][kTileK];
     T Bs[kStages][kParts][kTileK][64];
@@ -59,9 +56,9 @@ __global__ void __launch_bounds__(2 * kTileM + kProducers, 1)
     extern __shared__ __align__(1024) char memory[];
     using Shared = ::Shared<T, kTileM, kTileN>;
     using TileScheduler = ::TileScheduler<kTileM, kTileN>;
-    constexpr int kConsumers = 2 * kTileM;  // threads that multiply: 64 rows for each warpgroup
+    constexpr int kConsumers = 2 * kTileM;  // they multiply: a warpgroup has 64 rows
     constexpr int kStages = Shared::kStages, kParts = Shared::kParts;
-    constexpr int kDeferred = kParts > 2 ? 2 : 1;  // parts that are stored during the next tile
+    constexpr int kDeferred = kParts > 2 ? 2 : 1;  // parts stored during the next tile
     constexpr int kImmediate = kParts - kDeferred;  // at the tile's end
     auto& shared = *reinterpret_cast<Shared*>(memory);
     const int tiles = ceil_div(M, kTileM) * ceil_div(N, kTileN);
@@ -101,7 +98,7 @@ __global__ void __launch_bounds__(2 * kTileM + kProducers, 1)
 
     const int row = warp / 4 * 64;  // a warpgroup owns 64 x kTileN elements
     int next_pair = 0;
-    // Stores a part, 64 x 64 of them: 8 tiles of 16 x 8 for each warp. 224 ends in 64 x 32.
+    // Stores a part, 64 x 64 accumulators: 8 tiles of 16 x 8 of each warp. 224 columns end in 64 x 32.
     const auto store = [&](const float(*acc)[4], TileScheduler at, int part) {
         float(&pair)[2][64][32] = shared.Cs[warp / 4][next_pair];
         next_pair ^= 1;
@@ -109,14 +106,14 @@ __global__ void __launch_bounds__(2 * kTileM + kProducers, 1)
         ptx::named_barrier_sync(1 + warp / 4, 128);  // the pair is free
 #pragma unroll
         for (int j = 0; j < 8; ++j)
-            for (int r = lane / 4; r < 16; r += 8) {  // the two rows that the lane has sums of
-                // In every other row two tiles further on, for the sake of the banks. By ?:, as no
-                // register has an index.
+            for (int r = lane / 4; r < 16; r += 8) {  // the lane's two rows
+                // Odd rows take tile j ^ 2, so that they hit other banks than even rows. ?: chooses
+                // between two registers, as a register can't be indexed.
                 const int t = r % 2 ? j ^ 2 : j, h = r / 8 * 2;
                 const float x = r % 2 ? acc[j ^ 2][h] : acc[j][h];
                 const float y = r % 2 ? acc[j ^ 2][h + 1] : acc[j][h + 1];
                 const int b_row = warp % 4 * 16 + r, b_col = 8 * t + lane % 4 * 2;
-                // Pieces of 16 bytes, which are 4 floats, change places as those of As.
+                // The swizzle of As, for pieces of 4 floats.
                 *(float2*)&pair[b_col / 32][b_row][(b_col ^ b_row % 8 * 4) % 32] = {x, y};
             }
         if (kTma) ptx::fence_proxy_async();
@@ -125,7 +122,7 @@ __global__ void __launch_bounds__(2 * kTileM + kProducers, 1)
             const int c_row = at.row + row, c_col = at.col + part * 64 + j;
             if (kTma && threadIdx.x % 128 == 0)
                 ptx::cp_async_bulk_tensor(&C_map, c_col, c_row, pair[j / 32]);
-            for (int r = warp % 4; !kTma && r < 64; r += 4)  // else a warp stores a row
+            for (int r = warp % 4; !kTma && r < 64; r += 4)  // else each warp copies rows to C
                 if (c_row + r < M && c_col + lane < N)
                     C[size_t(c_row + r) * N + c_col + lane] = pair[j / 32][r][lane ^ r % 8 * 4];
         }
@@ -134,10 +131,10 @@ __global__ void __launch_bounds__(2 * kTileM + kProducers, 1)
 
     const int last_k = (K - 1) / kTileK * kTileK;
     int stage = 0, parity = 0;
-    float deferred[8 * kDeferred][4];  // sums of the tile before, still to be stored
+    float deferred[8 * kDeferred][4];  // parts of the tile before
     TileScheduler deferred_at(M, N, blockIdx.x), at = deferred_at;
     for (int tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
-        float acc[kTileN / 8][4];  // of tiles of 16 x 8, a row of them for each warp
+        float acc[kTileN / 8][4];  // tiles of 16 x 8, side by side in the warp's 16 rows
         for (int k = 0; k < K; k += kTileK) {
             ptx::mbarrier_wait_parity(&shared.full[stage], parity);
             ptx::wgmma_fence();
@@ -145,11 +142,11 @@ __global__ void __launch_bounds__(2 * kTileM + kProducers, 1)
                 // Units of 16 bytes: 64 to the next eight rows, 512 to the next 64 columns of B.
                 const uint64_t a = ptx::wgmma_descriptor(&shared.As[stage][row][s], 128, 64);
                 const uint64_t b = ptx::wgmma_descriptor(&shared.Bs[stage][0][s], 128, 64, 512);
-                // 0: a row of A holds values of k. 1: a row of B holds columns.
-                ptx::wgmma_m64k16<T, 0, 1>(acc, a, b, k + s > 0);  // the first ignores old sums
+                // A is K-major (0), B MN-major (1). The tile's first product overwrites acc.
+                ptx::wgmma_m64k16<T, 0, 1>(acc, a, b, k + s > 0);
             }
             ptx::wgmma_commit_group();
-            // While the tensor cores are at work: where this tile is, and what the one before left.
+            // While the products run: where this tile is, and deferred parts of the one before.
             if (k == 0) at = TileScheduler(M, N, tile);
 #pragma unroll
             for (int i = 0; i < kDeferred; ++i)
@@ -160,13 +157,13 @@ __global__ void __launch_bounds__(2 * kTileM + kProducers, 1)
             stage = (stage + 1) % kStages;
             parity ^= stage == 0;
         }
-        ptx::warpgroup_fence_operand(acc);  // the compiler reads no sum before the wait
+        ptx::warpgroup_fence_operand(acc);  // keeps the compiler from reading acc earlier
         for (int i = 0; i < kImmediate; ++i) store(&acc[8 * i], at, i);
         memcpy(deferred, acc + 8 * kImmediate, sizeof(acc) - 8 * kImmediate * sizeof(acc[0]));
         deferred_at = at;
     }
     for (int i = 0; i < kDeferred; ++i) store(&deferred[8 * i], deferred_at, kImmediate + i);
-    // Shared memory must outlive it.
+    // TMA still reads the boxes: the block must not end before.
     if (kTma && threadIdx.x % 128 == 0) ptx::cp_async_bulk_wait_group<0>();
 }
 
@@ -178,7 +175,7 @@ void launch(int M, int N, int K, const T* A, const T* B, float* C) {
     const int tiles = ceil_div(M, kTileM) * ceil_div(N, kTileN);
     const int at_once = sm_count(), waves = ceil_div(tiles, at_once);
     const int blocks = waves < kManyWaves ? ceil_div(tiles, waves) : at_once;
-    const bool tma = N % 4 == 0;  // it stores rows that start on multiples of 16 bytes
+    const bool tma = N % 4 == 0;  // TMA stores rows that start on multiples of 16 bytes
     const auto C_map = tma ? tensor_map(C, M, N, 64, 32, 128) : CUtensorMap();
     const auto kernel = tma ? matmul<T, kTileM, kTileN, true> : matmul<T, kTileM, kTileN, false>;
     constexpr int kSharedBytes = sizeof(Shared<T, kTileM, kTileN>);
@@ -187,7 +184,7 @@ void launch(int M, int N, int K, const T* A, const T* B, float* C) {
 }
 
 template <class T>
-struct Config {  // a tile's size; nanoseconds, on an H200, of a step and of the rest of a tile
+struct Config {  // its tile; nanoseconds, on an H200, of a k-tile and of the rest of a tile
     int m, n, step, rest;
     void (*launch)(int M, int N, int K, const T* A, const T* B, float* C);
     std::string name() const { return format("%dx%d", m, n); }
@@ -213,7 +210,7 @@ void launch_matmul(int M, int N, int K, const T* A, const T* B, float* C) {
 }
 
 // A is loaded once for every column of tiles, B once for every row of tiles; and once for a copy.
-// Of B whole boxes of 64 columns.
+// B comes in whole boxes of 64 columns.
 double loaded_elements(double M, double N, double K) {
     const auto& config = best_config<half>(M, N, K);
     double columns = 0;
@@ -223,7 +220,7 @@ double loaded_elements(double M, double N, double K) {
            loaded_by_copies(M, N, K);
 }
 
-// Of C, where TMA can't store it.
+// C, where TMA can't store it.
 double shared_loaded_bytes(double M, double N, double) {
     return M * N * (int(N) % 4 ? sizeof(float) : 0);
 }

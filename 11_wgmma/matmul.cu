@@ -1,14 +1,14 @@
-// Small matrices, and few instructions between two steps. At 1024 x 1024 all tiles make one short
-// wave, and tiles of 64 x 128 keep 128 multiprocessors busy. A single warpgroup multiplies there,
-// and no second one fills its gaps: it has the next step's products under way when a step is over,
-// and computes little between a wait and the next products.
+// A single consumer warpgroup, for small matrices: tiles of 64 x 128 give work to 128 SMs at 1024. No
+// second warpgroup fills the gap between two k-tiles there, so the consumer keeps the products of
+// two k-tiles in flight, and all consumers execute few instructions between a wait and the next
+// product.
 //
-//    128 x 64, two warpgroups    each reads 8 KiB of A + 8 KiB of B a step, 32 KiB together
-//    64 x 128, one warpgroup     it reads 8 KiB of A + 16 KiB of B a step,  24 KiB
+//    128 x 64, two warpgroups    each reads 8 KiB of A and 8 KiB of B in a k-tile: 32 KiB together
+//    64 x 128, one warpgroup     it reads 8 KiB of A and 16 KiB of B:              24 KiB
 //
-//    a descriptor of A    first, + 2, + 4, + 6          the next 16 k lie 32 bytes further: 2 x 16
-//    a descriptor of B    first, + 128, + 256, + 384    16 rows of 128 bytes further
-//    the next buffer      + sizeof(As[0]) / 16, + sizeof(Bs[0]) / 16
+//    Descriptors in units of 16 bytes    of A                     of B
+//    the next 16 values of k             + 2                      + 128, for 16 rows of 8 units
+//    the next stage                      + sizeof(As[0]) / 16     + sizeof(Bs[0]) / 16
 //
 // Changed:  tiles of 64 x 128 with a single consumer warpgroup; descriptors advance by constants.
 #include <algorithm>
@@ -22,12 +22,12 @@ constexpr int kProducers = 128;  // a warpgroup, for the sake of setmaxnreg; one
 constexpr int kTileK = 64;  // values of k in a k-tile: a row of As is 128 bytes
 constexpr int kGroup = 8;  // rows of tiles in a group of the tile scheduler
 constexpr int kBoxes = 4;  // of C, for each warpgroup: two pairs
-constexpr int kManyWaves = 32;  // after so many the blocks are no longer in step
+constexpr int kManyWaves = 32;  // after so many the blocks have drifted apart
 
 template <class T, int kTileM, int kTileN>  // half or __nv_bfloat16
 struct Shared {  // a tile begins at a multiple of 1024 bytes, after which the swizzle repeats
     static constexpr int kParts = ceil_div(kTileN, 64), kWarpgroups = kTileM / 64;
-    // In KiB: of the 227 that a block may have, 8 for each box, 64 rows of As or 64 columns of Bs.
+    // A block may have 227 KiB. A box, 64 rows of As and 64 columns of Bs take 8 each.
     static constexpr int kStages = (226 - kWarpgroups * kBoxes * 8) / 8 / (kWarpgroups + kParts);
     T As[kStages][kTileM][kTileK];
     T Bs[kStages][kParts][kTileK][64];
@@ -57,11 +57,11 @@ __global__ void __launch_bounds__(2 * kTileM + kProducers, 1)
     extern __shared__ __align__(1024) char memory[];
     using Shared = ::Shared<T, kTileM, kTileN>;
     using TileScheduler = ::TileScheduler<kTileM, kTileN>;
-    constexpr int kConsumers = 2 * kTileM;  // threads that multiply: 64 rows for each warpgroup
+    constexpr int kConsumers = 2 * kTileM;  // they multiply: a warpgroup has 64 rows
     constexpr int kStages = Shared::kStages, kParts = Shared::kParts;
-    constexpr int kDeferred = kParts > 2 ? 2 : 0;  // parts that are stored during the next tile
+    constexpr int kDeferred = kParts > 2 ? 2 : 0;  // parts stored during the next tile
     constexpr int kImmediate = kParts - kDeferred;  // at the tile's end
-    constexpr bool kSingleConsumer = kTileM == 64;  // two steps' products under way
+    constexpr bool kSingleConsumer = kTileM == 64;  // two k-tiles' products in flight
     auto& shared = *reinterpret_cast<Shared*>(memory);
     const int tiles = ceil_div(M, kTileM) * ceil_div(N, kTileN);
     const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
@@ -100,7 +100,7 @@ __global__ void __launch_bounds__(2 * kTileM + kProducers, 1)
 
     const int row = warp / 4 * 64;  // a warpgroup owns 64 x kTileN elements
     int next_pair = 0;
-    // Stores a part, 64 x 64 of them: 8 tiles of 16 x 8 for each warp. 224 ends in 64 x 32.
+    // Stores a part, 64 x 64 accumulators: 8 tiles of 16 x 8 of each warp. 224 columns end in 64 x 32.
     const auto store = [&](const float(*acc)[4], TileScheduler at, int part) {
         float(&pair)[2][64][32] = shared.Cs[warp / 4][next_pair];
         next_pair ^= 1;
@@ -108,14 +108,14 @@ __global__ void __launch_bounds__(2 * kTileM + kProducers, 1)
         ptx::named_barrier_sync(1 + warp / 4, 128);  // the pair is free
 #pragma unroll
         for (int j = 0; j < 8; ++j)
-            for (int r = lane / 4; r < 16; r += 8) {  // the two rows that the lane has sums of
-                // In every other row two tiles further on, for the sake of the banks. By ?:, as no
-                // register has an index.
+            for (int r = lane / 4; r < 16; r += 8) {  // the lane's two rows
+                // Odd rows take tile j ^ 2, so that they hit other banks than even rows. ?: chooses
+                // between two registers, as a register can't be indexed.
                 const int t = r % 2 ? j ^ 2 : j, h = r / 8 * 2;
                 const float x = r % 2 ? acc[j ^ 2][h] : acc[j][h];
                 const float y = r % 2 ? acc[j ^ 2][h + 1] : acc[j][h + 1];
                 const int b_row = warp % 4 * 16 + r, b_col = 8 * t + lane % 4 * 2;
-                // Pieces of 16 bytes, which are 4 floats, change places as those of As.
+                // The swizzle of As, for pieces of 4 floats.
                 *(float2*)&pair[b_col / 32][b_row][(b_col ^ b_row % 8 * 4) % 32] = {x, y};
             }
         if (kTma) ptx::fence_proxy_async();
@@ -124,7 +124,7 @@ __global__ void __launch_bounds__(2 * kTileM + kProducers, 1)
             const int c_row = at.row + row, c_col = at.col + part * 64 + j;
             if (kTma && threadIdx.x % 128 == 0)
                 ptx::cp_async_bulk_tensor(&C_map, c_col, c_row, pair[j / 32]);
-            for (int r = warp % 4; !kTma && r < 64; r += 4)  // else a warp stores a row
+            for (int r = warp % 4; !kTma && r < 64; r += 4)  // else each warp copies rows to C
                 if (c_row + r < M && c_col + lane < N)
                     C[size_t(c_row + r) * N + c_col + lane] = pair[j / 32][r][lane ^ r % 8 * 4];
         }
@@ -135,30 +135,30 @@ __global__ void __launch_bounds__(2 * kTileM + kProducers, 1)
         if (lane == 0) ptx::mbarrier_arrive(&shared.empty[stage]);
     };
 
-    // Of buffer 0. Units of 16 bytes: 64 to the next eight rows, 512 to the next 64 columns of B.
+    // Of stage 0. Units of 16 bytes: 64 to the next eight rows, 512 to the next 64 columns of B.
     const auto A_first = ptx::wgmma_descriptor(shared.As[0][row], 128, 64);
     const auto B_first = ptx::wgmma_descriptor(shared.Bs[0], 128, 64, 512);
     uint64_t a = A_first, b = B_first;
     const int last_k = (K - 1) / kTileK * kTileK;
     int stage = 0, parity = 0, previous = 0;
-    // Sums of the tile before, still to be stored.
+    // Parts of the tile before.
     float deferred[kDeferred ? 8 * kDeferred : 1][4];
     TileScheduler deferred_at(M, N, blockIdx.x), at = deferred_at;
     for (int tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
-        float acc[kTileN / 8][4];  // of tiles of 16 x 8, a row of them for each warp
+        float acc[kTileN / 8][4];  // tiles of 16 x 8, side by side in the warp's 16 rows
         for (int k = 0; k < K; k += kTileK) {
             ptx::mbarrier_wait_parity(&shared.full[stage], parity);
             ptx::wgmma_fence();
-            for (int s = 0; s < kTileK; s += 16)  // further along the rows of A, down those of B
+            for (int s = 0; s < kTileK; s += 16)  // along the rows of A, down the rows of B
                 ptx::wgmma_m64k16<T, 0, 1>(acc, a + s * 2 / 16, b + s * 128 / 16, k + s > 0);
             ptx::wgmma_commit_group();
-            // While the tensor cores are at work: where this tile is, and what the one before left.
+            // While the products run: where this tile is, and deferred parts of the one before.
             if (k == 0) at = TileScheduler(M, N, tile);
 #pragma unroll
             for (int i = 0; i < kDeferred; ++i)
                 if (tile >= int(gridDim.x) && k == min((2 + 2 * i) * kTileK, last_k))
                     store(&deferred[8 * i], deferred_at, kImmediate + i);
-            if (kSingleConsumer) {  // waits for the step before, while these products run on
+            if (kSingleConsumer) {  // waits for the k-tile before, while these products run
                 ptx::wgmma_wait_group<1>();
                 if (k > 0) release(previous);
             } else {
@@ -175,17 +175,17 @@ __global__ void __launch_bounds__(2 * kTileM + kProducers, 1)
                 b = B_first;
             }
         }
-        if (kSingleConsumer) {  // waits for the last step
+        if (kSingleConsumer) {  // waits for the last k-tile
             ptx::wgmma_wait_group<0>();
             release(previous);
         }
-        ptx::warpgroup_fence_operand(acc);  // the compiler reads no sum before the wait
+        ptx::warpgroup_fence_operand(acc);  // keeps the compiler from reading acc earlier
         for (int i = 0; i < kImmediate; ++i) store(&acc[8 * i], at, i);
         memcpy(deferred, acc + 8 * kImmediate, sizeof(acc) - 8 * kImmediate * sizeof(acc[0]));
         deferred_at = at;
     }
     for (int i = 0; i < kDeferred; ++i) store(&deferred[8 * i], deferred_at, kImmediate + i);
-    // Shared memory must outlive it.
+    // TMA still reads the boxes: the block must not end before.
     if (kTma && threadIdx.x % 128 == 0) ptx::cp_async_bulk_wait_group<0>();
 }
 
@@ -197,7 +197,7 @@ void launch(int M, int N, int K, const T* A, const T* B, float* C) {
     const int tiles = ceil_div(M, kTileM) * ceil_div(N, kTileN);
     const int at_once = sm_count(), waves = ceil_div(tiles, at_once);
     const int blocks = waves < kManyWaves ? ceil_div(tiles, waves) : at_once;
-    const bool tma = N % 4 == 0;  // it stores rows that start on multiples of 16 bytes
+    const bool tma = N % 4 == 0;  // TMA stores rows that start on multiples of 16 bytes
     const auto C_map = tma ? tensor_map(C, M, N, 64, 32, 128) : CUtensorMap();
     const auto kernel = tma ? matmul<T, kTileM, kTileN, true> : matmul<T, kTileM, kTileN, false>;
     constexpr int kSharedBytes = sizeof(Shared<T, kTileM, kTileN>);
@@ -206,7 +206,7 @@ void launch(int M, int N, int K, const T* A, const T* B, float* C) {
 }
 
 template <class T>
-struct Config {  // a tile's size; nanoseconds, on an H200, of a step and of the rest of a tile
+struct Config {  // its tile; nanoseconds, on an H200, of a k-tile and of the rest of a tile
     int m, n, step, rest;
     void (*launch)(int M, int N, int K, const T* A, const T* B, float* C);
     std::string name() const { return format("%dx%d", m, n); }
@@ -233,7 +233,7 @@ void launch_matmul(int M, int N, int K, const T* A, const T* B, float* C) {
 }
 
 // A is loaded once for every column of tiles, B once for every row of tiles; and once for a copy.
-// Of B whole boxes of 64 columns.
+// B comes in whole boxes of 64 columns.
 double loaded_elements(double M, double N, double K) {
     const auto& config = best_config<half>(M, N, K);
     double columns = 0;
@@ -243,7 +243,7 @@ double loaded_elements(double M, double N, double K) {
            loaded_by_copies(M, N, K);
 }
 
-// Of C, where TMA can't store it.
+// C, where TMA can't store it.
 double shared_loaded_bytes(double M, double N, double) {
     return M * N * (int(N) % 4 ? sizeof(float) : 0);
 }

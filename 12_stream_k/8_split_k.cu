@@ -20,7 +20,7 @@
 
 constexpr int kTileK = 64;  // values of k in a k-tile: a row of As is 128 bytes
 constexpr int kGroup = 8;  // rows of tiles in a group of the tile scheduler
-constexpr int kManyWaves = 32;  // after so many the blocks are no longer in step
+constexpr int kManyWaves = 32;  // after so many the blocks have drifted apart
 
 template <class T, int kTileM, int kTileN, bool kTransposed>  // half or __nv_bfloat16
 struct Shared {  // a tile begins at a multiple of 1024 bytes, after which the swizzle repeats
@@ -109,7 +109,7 @@ __device__ __forceinline__ void multiply(const Work& work, float* C, const CUten
     // Parts that are stored during the next tile.
     constexpr int kDeferred = kBoxed && kParts > 2 ? 2 : 0;
     constexpr int kImmediate = kParts - kDeferred;  // at the tile's end
-    constexpr bool kSingleConsumer = Shared::kWarpgroups == 1;  // two steps' products under way
+    constexpr bool kSingleConsumer = Shared::kWarpgroups == 1;  // two k-tiles' products in flight
     auto& shared = *reinterpret_cast<Shared*>(memory);
     const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
     // Of a cluster: its blocks, the peers that have A or B in common, and where this one is.
@@ -198,7 +198,7 @@ __device__ __forceinline__ void multiply(const Work& work, float* C, const CUten
         }
     };
     int next_pair = 0;
-    // Stores a part, 64 x 64 of them: 8 tiles of 16 x 8 for each warp.
+    // Stores a part, 64 x 64 accumulators: 8 tiles of 16 x 8 of each warp.
     const auto store = [&](const float(*acc)[4], TileScheduler at, int part) {
         auto& pair = shared.Cs[warp / 4][next_pair];
         next_pair ^= 1;
@@ -220,33 +220,33 @@ __device__ __forceinline__ void multiply(const Work& work, float* C, const CUten
             ptx::mbarrier_arrive_cluster(&shared.empty[stage], first_in_group + lane);
     };
 
-    // Of buffer 0. Units of 16 bytes: 64 to the next eight rows, 512 to the next 64 columns of B.
+    // Of stage 0. Units of 16 bytes: 64 to the next eight rows, 512 to the next 64 columns of B.
     const auto A_first = ptx::wgmma_descriptor(shared.As[0][kTransposed ? 0 : row], 128, 64);
     const auto B_first =
         ptx::wgmma_descriptor(shared.Bs[0][kTransposed ? row / 64 : 0], 128, 64, 512);
     uint64_t a = A_first, b = B_first;
     int stage = 0, parity = 0, previous = 0;
-    // Sums of the tile before, still to be stored.
+    // Parts of the tile before.
     float deferred[kDeferred ? 8 * kDeferred : 1][4];
     TileScheduler deferred_at(work, cluster, cta_m, cta_n), at = deferred_at;
     for (int tile = cluster; tile < work.tiles; tile += work.clusters) {
-        float acc[kFragments][4];  // of tiles of 16 x 8, a row of them for each warp
+        float acc[kFragments][4];  // tiles of 16 x 8, side by side in the warp's 16 rows
         for (int step = 0; step < steps; ++step) {
             ptx::mbarrier_wait_parity(&shared.full[stage], parity);
             ptx::wgmma_fence();
-            for (int s = 0; s < kTileK; s += 16) {  // further along the rows of A, down those of B
+            for (int s = 0; s < kTileK; s += 16) {  // along the rows of A, down the rows of B
                 const uint64_t a_s = a + s * 2 / 16, b_s = b + s * 128 / 16;
                 if (kTransposed) ptx::wgmma_m64k16<T, 1, 0>(acc, b_s, a_s, step + s > 0);
                 else ptx::wgmma_m64k16<T, 0, 1>(acc, a_s, b_s, step + s > 0);
             }
             ptx::wgmma_commit_group();
-            // While the tensor cores are at work: where this tile is, and what the one before left.
+            // While the products run: where this tile is, and deferred parts of the one before.
             if (step == 0) at = TileScheduler(work, tile, cta_m, cta_n);
 #pragma unroll
             for (int i = 0; i < kDeferred; ++i)
                 if (tile >= work.clusters && step == min(2 + 2 * i, steps - 1))
                     store(&deferred[8 * i], deferred_at, kImmediate + i);
-            if (kSingleConsumer) {  // waits for the step before, while these products run on
+            if (kSingleConsumer) {  // waits for the k-tile before, while these products run
                 ptx::wgmma_wait_group<1>();
                 if (step > 0) release(previous);
             } else {
@@ -263,11 +263,11 @@ __device__ __forceinline__ void multiply(const Work& work, float* C, const CUten
                 b = B_first;
             }
         }
-        if (kSingleConsumer) {  // waits for the last step
+        if (kSingleConsumer) {  // waits for the last k-tile
             ptx::wgmma_wait_group<0>();
             release(previous);
         }
-        ptx::warpgroup_fence_operand(acc);  // the compiler reads no sum before the wait
+        ptx::warpgroup_fence_operand(acc);  // keeps the compiler from reading acc earlier
         if constexpr (kBoxed) {
             for (int i = 0; i < kImmediate; ++i) store(&acc[8 * i], at, i);
             if constexpr (kDeferred > 0)

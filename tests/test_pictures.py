@@ -49,6 +49,6 @@ def test_the_descriptors_are_those_of_the_kernel():
         ends = [min(end for end in begins if end >= x) for x, _ in fields]
         numbers.append(sum(int(text) << begins[end] for end, (_, text) in zip(ends, fields)))
     assert [f"0x{number:016X}" for number in numbers] == re.findall(r"0x\w+", " ".join(text for *_, text in texts))
-    record = record_of("11_wgmma.2_tma_store", (128, 256, 64))
+    record = record_of("11_wgmma.1_wgmma", (128, 256, 64))
     taken = {tuple(map(int, note[-2:])) for block in record["blocks"] for note in block["notes"] if note[0] == "wgmma"}
     assert tuple(numbers) in taken
