@@ -30,7 +30,7 @@ using namespace nvcuda;
 constexpr int kEdge = 16;  // C (M x N) = A (M x K) * B (K x N), all three of them 16 x 16
 constexpr int kWarp = 32;  // the Tensor Core article's name, `warpSize`, is reserved by CUDA
 
-// Three documents say how load_matrix_sync and store_matrix_sync want a matrix aligned (notes.md,
+// Three documents say how load_matrix_sync and store_matrix_sync need a matrix aligned (notes.md,
 // "How well must a matrix be aligned?"). The strictest rule is kept here: pointers and rows on
 // multiples of 32 bytes. cudaMalloc returns multiples of at least 256; 16 halves are 32 bytes, 16
 // floats 64.

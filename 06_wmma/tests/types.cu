@@ -180,7 +180,7 @@ void run(const Problem<P>& problem, const Layout& layout, bool c_by_rows, GpuTim
     outcome.clocks = rested.clocks;
 }
 
-// Prints a row for each product: what was asked for, and the result.
+// Prints a row for each product: what was requested, and the result.
 struct TypesTable {
     GpuTimer& timer;
     Report& report;

@@ -17,7 +17,7 @@ SEEN = {
     "l1_throughput": "L1 and shared memory, one unit, were busy",
     "l2_throughput": "L2 was busy",
     "device_memory": "device memory was busy",
-    "warps_active": "occupancy: warps on a multiprocessor, of the 64 it can hold",
+    "warps_active": "occupancy: warps on an SM, of the 64 it can hold",
     "issue_active": "issue slots used",
 }
 WAITS = {
