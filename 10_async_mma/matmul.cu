@@ -58,7 +58,8 @@ __device__ void store2(float* to, const float* values, int valid) {
 
 // Stores a warp's 64 x 64 accumulators, of which the first belongs to C[row][col].
 template <bool kWide>
-__device__ void store_sums(const float (&acc)[4][8][4], int row, int col, int M, int N, float* C) {
+__device__ void store_accumulators(const float (&acc)[4][8][4], int row, int col, int M, int N,
+                                   float* C) {
     const int lane = threadIdx.x % 32;
     for (int i = 0; i < 4; ++i)
         for (int j = 0; j < 8; ++j)
@@ -152,7 +153,7 @@ __global__ void __launch_bounds__(kConsumers + kProducers, 1)
             parity = next_parity;
         }
         const TileScheduler at(M, N, tile);
-        store_sums<kWide>(acc, at.row + row, at.col + col, M, N, C);
+        store_accumulators<kWide>(acc, at.row + row, at.col + col, M, N, C);
     }
 }
 
