@@ -16,7 +16,8 @@ class Refused(Exception):
 
 
 def joined(text):
-    """Some editors write << <g, b >> >. Blanks go behind the bracket, so that positions stay."""
+    """Joins << < and >> >, as some editors write them, to <<< and >>>. Blanks move behind the bracket, so that
+    positions stay the same."""
     text = re.sub(r"<<([ \t]+)<(?=[^<;]*>>[ \t]*>)", r"<<<\1", text)
     return re.sub(r"(<<<[^<;]*?)>>([ \t]+)>(?=\s*\()", r"\1>>>\2", text)
 
@@ -38,7 +39,8 @@ def matching(code, position, opening, closing, step):
 
 
 def start_of_name(code, end):
-    """The start of the kernel's name, such as `ns::kernel<true, 4>`, that ends before `end`; None if there is none."""
+    """The position where the kernel's name, such as `ns::kernel<true, 4>`, begins that ends before `end`; None if there
+    is none."""
     while True:
         end = len(code[:end].rstrip())
         if end and code[end - 1] == ">":  # template arguments: back to the < that opens them
@@ -74,7 +76,7 @@ def start_of_name(code, end):
 
 
 def end_of_configuration(code, start):
-    """The >>> that ends the configuration which starts at `start`, and the position after it."""
+    """The positions of the >>> that ends the configuration which starts at `start`, and of what follows it."""
     i = start
     while i < len(code):
         if code[i] in "([{":
@@ -92,10 +94,10 @@ def end_of_configuration(code, start):
 
 
 def parts(code, opening):
-    """(its place, its text) of each parameter or argument in the parentheses that open there."""
+    """Yields (position, text) of each parameter or argument in the parentheses that open at `opening`."""
     end = matching(code, opening, "(", ")", 1)
     inside = code[opening + 1:end] if end > 0 else ""
-    for nested in (r"<[\w\s:,*]*>", r"\([^()]*\)", r"\{[^{}]+\}", r"\[[^][]*\]"):  # a comma in these parts nothing
+    for nested in (r"<[\w\s:,*]*>", r"\([^()]*\)", r"\{[^{}]+\}", r"\[[^][]*\]"):  # a comma in these separates nothing
         while (without := re.sub(nested, lambda m: "_" * len(m[0]), inside)) != inside:
             inside = without
     for m in re.finditer(r"[^,\s][^,]*", inside):
@@ -103,7 +105,7 @@ def parts(code, opening):
 
 
 def members(body):
-    """The names of a struct's data members."""
+    """Yields the names of a struct's data members."""
     body = re.sub(r"\b(?:alignas|__align__)\s*\([^()]*\)|\[[^]]*\]|<[^<>]*>|::", "", body)
     while "{" in body:
         body = re.sub(r"\{[^{}]*\}", ";", body)
@@ -113,7 +115,7 @@ def members(body):
 
 
 def outside(code):
-    """Is what follows outside of any function?"""
+    """Whether what follows `code` is outside of any function."""
     scopes = []
     for brace in re.finditer(r"\bnamespace\b[^;{]*\{|\bextern\s*\{|\{|\}", code):
         if brace[0] == "}":
@@ -124,7 +126,7 @@ def outside(code):
 
 
 def kernels(code):
-    """(its name, the place of its parameters' parenthesis) of each kernel that is declared."""
+    """Yields (name, position of the parenthesis of its parameters) of each kernel that is declared."""
     for m in re.finditer(r"\b__global__\b", code):
         at = m.end()
         while call := re.compile(r"(\w+)\s*(\()").search(code, at):

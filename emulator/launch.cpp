@@ -1,4 +1,4 @@
-// The top floor: what is done for each launch, and the table of what takes part in it.
+// The top layer: what is done for each launch, and the table of hooks that take part in it.
 
 #include <cstdio>
 #include <cstdlib>
@@ -56,14 +56,14 @@ void launch(const Launch& launch, void (*thread)(void*), void* argument) {
     if (std::this_thread::get_id() != owner) {
         std::fprintf(
             stderr,
-            "emulator: launches of several threads of the host, at %s:%d: it takes those of one\n",
+            "emulator: launches from several threads of the host, at %s:%d: it supports one\n",
             short_path(launch.file).c_str(), launch.line);
         std::_Exit(1);
     }
     if (run.running)
         return fail("a kernel launches a kernel: the emulator cannot run dynamic parallelism");
     if (summary::repeated(launch) || !launch_fits(launch)) return;
-    // Never destroyed: a launch may come when the program ends.
+    // Never destroyed, because a launch may still come when the program ends.
     static const Hooks& hooks = *new Hooks(all_hooks());
     const DeviceMemoryOpen open;
     streams::begin_launch(launch.file, launch.line);

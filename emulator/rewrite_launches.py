@@ -3,22 +3,22 @@
 
 Example:  python3 emulator/rewrite_launches.py 03_shared_blocking/matmul.cu matmul.cpp
 
-The headers that it includes from beside itself or from a FOLDER, as a compiler finds them with -I, are rewritten, too:
-one in which something changes has a copy beside OUT.cpp. OUT.cpp.d lists them.
+Headers that the file includes from its own folder or from a FOLDER, as a compiler finds them with -I, are rewritten,
+too: one in which something changes gets a copy beside OUT.cpp. OUT.cpp.d lists them.
 
     matmul<8><<<grid, block>>>(M)      ->   emulator::Kernel(EMULATOR_KERNEL(matmul<8>), grid, block)(M)
     extern __shared__ float s[];       ->   float* s = emulator::dynamic_shared<float>();
     __shared__ float s[8];             ->   static emulator::Shared<float[8]> emulator_shared_s;
                                             static auto& s = emulator_shared_s.value;
-    auto a = reinterpret_cast<T>(s);        the same, if s is such memory
+    auto a = reinterpret_cast<T>(s);        stays, if s is such memory
     __launch_bounds__(256) k(int n) {  ->   __launch_bounds__(256) k(int n) {EMULATOR_BOUNDS(256);
     CLUSTER_DIMS(2) k(int n) {         ->   CLUSTER_DIMS(2) k(int n) {EMULATOR_CLUSTER(2);     and so __cluster_dims__
 
-A launch names a kernel, an instance of a template, or a variable that holds one. Behind each of the three declarations
-of memory the kernel says what lies there, and a struct that it sees there says what its members are:
-include/shared_arrays.h. The last line names the kernels.
+A launch names a kernel, an instance of a template, or a variable that holds one. After each of the three declarations
+of memory the kernel calls a function of include/shared_arrays.h that passes on the array's name and extents. A struct
+that is seen there gets a function that does so for its members. The last line names the kernels.
 
-What the emulator cannot run is refused here, with file and line; in a header the compiler refuses it, unless an #if
+The script refuses what the emulator cannot run, with file and line. In a header the compiler refuses it, unless an #if
 leaves it out. See REFERENCE.md. Exit codes: 0 written, 1 refused
 """
 import pathlib
@@ -26,26 +26,26 @@ import re
 import sys
 
 HEADERS = pathlib.Path(__file__).absolute().parent / "include"
-OWN = HEADERS.parent.resolve()
+EMULATOR = HEADERS.parent.resolve()
 sys.path.append(str(HEADERS.parent))
-sys.dont_write_bytecode = True  # nothing beside the sources
+sys.dont_write_bytecode = True  # writes nothing beside the sources
 from cuda_text import (  # noqa: E402
     Refused, blank, end_of_configuration, joined, kernels, matching, members, outside, parts, start_of_name)
 
-# Headers of CUDA. The emulator has those for which include/ has a file of that name.
+# Headers of CUDA. The emulator has those for which include/ has a file of the same name.
 CUDA_HEADER = re.compile(r"cooperative_groups|cuda/|cuda[_.A-Z]|mma\.h|crt/|nv/|cub/|thrust/|cute/|cutlass/|cublas|"
                          r"curand|texture|surface|device_|nvrtc|cufft|cusparse|cusolver")
-# NVIDIA's samples have these beside them. If a program comes without them, samples/ has what most take.
+# Headers of NVIDIA's samples. For a program that comes without them, samples/ has what most programs use of them.
 SAMPLES = {"helper_math.h": "helper_math.h", "cutil_math.h": "helper_math.h", **dict.fromkeys(
     ("helper_cuda.h", "helper_functions.h", "helper_timer.h", "helper_string.h", "helper_image.h"), "helper_cuda.h")}
-# asm("mov.u32 %0, %%laneid;" : "=r"(x)) reads what is known here.
+# asm("mov.u32 %0, %%laneid;" : "=r"(x)) reads a register whose value the emulator knows.
 REGISTER = re.compile(r'\b(?:asm|__asm__)\s*(?:volatile|__volatile__)?\s*\(\s*'
                       r'"\s*mov\.[bu](?:32|64)\s+%0\s*,\s*%%?(\w+)\s*;\s*"\s*'
                       r':\s*"=[rl]"\s*\(([^()]*)\)\s*(?::[\s:]*(?:"memory"\s*)?)?\)')
 REGISTERS = {**dict.fromkeys(("clock", "clock64", "globaltimer"), "clock64()"), "laneid": "emulator::lane()",
              "smid": "(blockIdx.x % 3)", "nsmid": "3", "lanemask_lt": "((1u << emulator::lane()) - 1)"}
 ASM = re.compile(r"\b(?:asm|__asm__|__asm)\b")
-# What stands in these headers is in another one here.
+# The contents of these headers are in another one here.
 IN_OTHERS = {
     **dict.fromkeys(("device_launch_parameters.h", "device_functions.h", "device_types.h", "driver_types.h",
                      "host_defines.h", "builtin_types.h", "vector_functions.h", "cuda_device_runtime_api.h",
@@ -76,18 +76,18 @@ CAST = re.compile(r"(?<=[;{}])\s*(?:const\s+)?[\w:]+(?:<[^;=]*>)?[\s&*]+(?:const
                   r"(?P<object>\*?)\s*reinterpret_cast\s*<(?P<type>[^;=]*)>\s*\(\s*(?P<base>\w+)[^;]*\)\s*;")
 # A __device__ function has a parenthesis before its body; a variable has none before its ;, = or {.
 DEVICE = re.compile(r"(?<!_)\b__device__(?=\s+(?!__constant__)(?P<what>[\w\s:<>,*&]*\w(?:\s*\[[^\];]*\])*\s*)[;={])")
-# A kernel that the host passes as a void* loses its type. The cast goes.
+# A kernel that the host passes as a void* would lose its type, so the cast is dropped.
 LAUNCHED = re.compile(r"\bcudaLaunch(?:Cooperative)?Kernel\s*\(\s*(\(\s*(?:const\s+)?void\s*\*\s*\)|"
                       r"(?:reinterpret|static)_cast\s*<\s*(?:const\s+)?void\s*\*\s*>)")
-# What nvcc takes and C++ does not: a second storage class, and a name that g++'s own headers have.
+# What nvcc accepts and C++ does not: a second storage class, and a name that g++'s own headers use.
 DROPPED = re.compile(r"\bstatic(?=\s+(?:inline\s+)?__(?:global|shared)__)|(?<=__global__)(\s+)static\b|"
                      r"\bextern(?=\s+__global__)|(?<!\()\b__noinline__\b(?!\s*\))|"
                      r"\b__constant__(?=\s+(?:static\s+)?const(?:expr)?\b)|(?<=const )__constant__\b")
 
 
 def edits(text, code):
-    """(position, length, replacement) for everything that changes."""
-    dynamic, kinds = set(), ""  # names of dynamic shared memory; the types of all that is seen in shared memory
+    """Yields (position, length, replacement) for everything that changes."""
+    dynamic, kinds = set(), ""  # names of dynamic shared memory; types of all objects in shared memory
     for m in DROPPED.finditer(code):
         yield m.start(), m.end() - m.start(), "__attribute__((noinline))" if "noinline" in m[0] else m[1] or ""
         if m[0] == "extern" and (of_c := re.compile(r'\s*"C"').match(text, m.end())):
@@ -100,7 +100,7 @@ def edits(text, code):
             yield m.start(), len(m[0]), "EMULATOR_DEVICE"
     for m in EXTERN_SHARED.finditer(code):
         kind, name, lines = " ".join(m["type"].split()), m["name"], "\n" * m.group().count("\n")
-        if outside(code[:m.start()]):  # it is the whole file's
+        if outside(code[:m.start()]):  # declared for the whole file
             yield m.start(), len(m.group()), f"static emulator::DynamicShared<{kind}> {name};{lines}"
             continue
         dynamic.add(name)
@@ -145,7 +145,7 @@ def edits(text, code):
         if name is None:
             raise Refused(m.start(), "no kernel's name before <<<")
         launched = re.match(r"[\w:]*", code[name:])[0]
-        chosen = " ".join(re.findall(rf"\b{launched}\s*=([^;]*);", code))  # if it is a variable
+        chosen = " ".join(re.findall(rf"\b{launched}\s*=([^;]*);", code))  # if `launched` is a variable
         for word in re.findall(r"\w+", f"{launched} {chosen}"):
             function = re.search(rf"\bvoid\s+(?:__launch_bounds__\s*\([^()]*\)\s*)?{word}\s*\(", code)
             if function and word not in declared:
@@ -170,10 +170,11 @@ def edits(text, code):
 
 
 def of_asm(text):
-    """The instruction of an asm statement, and the function of common/ptx/ for it, whose name has the same parts."""
+    """Names the instruction of an asm statement, and the function of common/ptx/ for it, whose name has the same parts.
+    """
     strings = re.match(r'[\s\w]*\(\s*((?:R?"(?:[^"\\]|\\.)*"\s*)+)', text)
-    pieces = re.split(r"[;{}]|\\n|\\t|\n", "".join(re.findall(r'"((?:[^"\\]|\\.)*)"', strings[1]))) if strings else []
-    statements = [re.sub(r"@!?\S+", "", piece).split() for piece in pieces]
+    texts = re.split(r"[;{}]|\\n|\\t|\n", "".join(re.findall(r'"((?:[^"\\]|\\.)*)"', strings[1]))) if strings else []
+    statements = [re.sub(r"@!?\S+", "", each).split() for each in texts]
     instruction = next((words[0] for words in statements if words and words[0][0] != "."), None)
     if not instruction:
         return ""
@@ -187,15 +188,15 @@ def of_asm(text):
 
 
 def of_register(m):
-    """What reads a register that the emulator has, instead of an asm statement."""
+    """The C++ that reads the register of an asm statement; other registers stay."""
     if m[1] not in REGISTERS:
         return m[0]
     return f"({m[2]} = {REGISTERS[m[1]]})" + "\n" * m[0].count("\n")
 
 
 def rewrite(text, included=lambda name, quoted: None, is_header=False):
-    """included(name, quoted): what an #include of it names instead; None: it stays. What cannot be run is refused, in a
-    header only where it is compiled."""
+    """Rewrites a file. included(name, quoted): the file to include instead; None: the #include stays. What cannot be
+    run is refused, in a header only where it is compiled."""
     text = REGISTER.sub(of_register, joined(text))
     code, changes = blank(text), []
     for m in re.finditer(r'^[ \t]*#[ \t]*include[ \t]*([<"])([^">\n]+)[">]', text, re.MULTILINE):
@@ -222,29 +223,30 @@ def rewrite(text, included=lambda name, quoted: None, is_header=False):
 
 
 class Program:
-    """A .cu file and what it includes, as far as that is not the emulator's own or the system's."""
+    """A .cu file and the files that it includes, except those of the emulator and of the system."""
 
     def __init__(self, source, target, folders):
         self.source, self.target, self.folders = source, target, [HEADERS, *folders]
-        self.compiled = {}  # {each file that was read: what the compiler reads, a copy where something has changed}
-        self.kernels = set()  # (the name, whether it stands in the source itself)
-        self.launched = set()  # names in front of <<<>>>
+        self.compiled = {}  # {file that was read: file that the compiler reads, a copy if something changes}
+        self.kernels = set()  # (name, whether it is in the source itself)
+        self.launched = set()  # names before <<<>>>
 
     def found(self, name, quoted, includer):
-        """The file that the compiler would take for an #include; None: one of the emulator's or of the system's."""
+        """The file that the compiler would find for an #include; None: one of the emulator's or of the system's."""
         if not quoted and not name.endswith((".h", ".cuh", ".hpp")):
             return None
         for folder in [includer.parent] * quoted + self.folders:
             file = (folder / name).resolve()
             if file.is_file():
-                return None if OWN in file.parents else file
+                return None if EMULATOR in file.parents else file
         return None
 
     def included(self, name, quoted, includer):
-        """What an #include in a copy names instead. A header that changes has a copy beside the program's."""
+        """The file that an #include in a copy names instead; None: it stays. A header that changes has a copy beside
+        the program's."""
         ptx = re.search(r"common/ptx/\w+\.cuh$", name)
         if ptx and (HEADERS / ptx[0]).is_file():
-            return str(HEADERS / ptx[0])  # nvcc's may stand beside the program or its copy
+            return str(HEADERS / ptx[0])  # nvcc's version may lie beside the program or its copy
         file = self.found(name, quoted, includer)
         if not file:
             return None
@@ -252,14 +254,14 @@ class Program:
             self.write(file, self.target.with_name(f"{self.target.name}.{len(self.compiled)}.{file.name[-40:]}"))
         if self.compiled[file] != file:
             return self.compiled[file].name
-        return str(file) if (includer.parent / name).resolve() == file else None  # a copy has no such neighbour
+        return str(file) if (includer.parent / name).resolve() == file else None  # it is not beside the copy
 
     def write(self, file, copy):
-        """Writes the copy, unless it would be the same. While the file is read it counts as one that changes: what
-        includes it in turn names the copy, and so changes, and all that leads there."""
+        """Writes the copy, unless it would be the same. A file counts as changed while it is read. If files include
+        each other, one that includes it in turn therefore names its copy, and so changes as well."""
         self.compiled[file.resolve()] = copy
         try:
-            # As nvcc does, take line ends of Windows, a byte order mark, and comments in Shift-JIS, as they are.
+            # Like nvcc, accept line ends of Windows, a byte order mark, and comments in Shift-JIS.
             text = file.read_text(encoding="utf-8-sig", errors="surrogateescape")
             result = rewrite(text, lambda name, quoted: self.included(name, quoted, file), file != self.source)
         except OSError as error:
@@ -273,19 +275,20 @@ class Program:
         if file != self.source and result == text:
             self.compiled[file.resolve()] = file
             return
-        # A header's kernel that is launched nowhere is there to be asked for its occupancy.
+        # A kernel in a header that is launched nowhere is only used to query its occupancy.
         names = {kernel for kernel, here in self.kernels if here or kernel in self.launched}
         if file == self.source and names:
             named = "".join(f'"{kernel}", ' for kernel in sorted(names))
             result += f"\n[[maybe_unused]] static const bool emulator_kernels = emulator::name_kernels({{{named}}});\n"
-        # nvcc includes cuda_runtime.h by itself; the #line makes every later diagnostic name the original.
+        # nvcc includes cuda_runtime.h by itself. With the #line every later diagnostic names the original.
         name = re.sub(r'([\\"])', r"\\\1", str(file))
         result = f'#include <cuda_runtime.h>\n#line 1 "{name}"\n{result}'
         copy.write_text(result, encoding="utf-8", errors="surrogateescape")
 
 
 def rewrite_file(source, target, folders):
-    """Writes the target, and beside it the headers that change. Returns {each file read: what the compiler reads}."""
+    """Writes the target, and beside it the headers that change. Returns {file that was read: file that the compiler
+    reads}."""
     program = Program(source, target, folders)
     program.write(source, target)
     return program.compiled

@@ -1,5 +1,5 @@
-// What a program's launches came to: kernel by kernel, and what was found. Printed when the program ends, if the environment variable
-// EMULATOR_SUMMARY is set (./run any.cu).
+// A summary of a program's launches, kernel by kernel, and of what was found. It is printed when
+// the program ends, if the environment variable EMULATOR_SUMMARY is set (./run any.cu).
 
 #include "emulator/summary.h"
 
@@ -23,35 +23,36 @@ namespace emulator::summary {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-// Tracing takes ten times as long as the rest. After so many seconds of it, a kernel that was traced three times no longer is; and of a
-// launch, after so many, only such a share of its time.
-constexpr double kSeconds = 10, kSecondsOfLaunch = 3, kShare = 0.1;
-constexpr double kRoom = 2e9;  // bytes of the machine's memory that stay free
+// Tracing takes ten times as long as running. After kSeconds of it, a kernel that was traced three
+// times is no longer traced. After kSecondsOfLaunch in one launch, only a fraction of the launch's
+// time goes into tracing.
+constexpr double kSeconds = 10, kSecondsOfLaunch = 3, kFraction = 0.1;
+constexpr double kReserve = 2e9;  // bytes of the machine's memory that stay free
 constexpr uint64_t kAccesses = 1 << 18;  // between two looks at the clock
-constexpr double kFirstWord = 10,
-                 kNextWord = 30;  // seconds before a line says how far it is, and between two
+// Seconds before a line says how far the program is, and between two such lines.
+constexpr double kFirstNotice = 10, kNextNotice = 30;
 
 struct Kernel {
     std::string name;
     uint64_t launches = 0, traced = 0, repeated = 0;
-    bool in_part = false;  // of a launch no block was traced as a whole
-    Counts counts;  // of those that were traced
+    bool in_part = false;  // one of its launches had no block that was traced as a whole
+    Counts counts;  // of the launches that were traced
 };
 struct All {
     std::vector<Kernel> kernels;
     Clock::time_point begin, block;
     double traced = 0;  // of the launch, seconds
-    bool no_room = false;  // for more records of accesses
-    uint64_t blocks = 0, looked_at = 0;  // of the launch, and as a whole
+    bool out_of_memory = false;  // for more records of accesses
+    uint64_t blocks = 0, looked_at = 0;  // of the launch: all, and those traced as a whole
     Clock::time_point start = Clock::now();
-    double next_word = kFirstWord;
-    // The last launch: what it was, and if it was the one before again, the device's memory after it, and how often in turn it has
-    // changed nothing.
+    double next_notice = kFirstNotice;
+    // The last launch: a hash of what it was, whether it repeated the one before, device memory
+    // after it, and how many times in a row it has changed nothing.
     uint64_t what = 0, memory = 0;
     bool again = false;
     int unchanged = 0;
     double seconds = 0;  // of tracing
-    bool in_part = false;  // some launch
+    bool in_part = false;  // of some launch
 };
 All& all() {  // never destroyed: it is printed at exit
     static All& all = *new All;
@@ -88,23 +89,23 @@ double since(Clock::time_point begin) {
     return std::chrono::duration<double>(Clock::now() - begin).count();
 }
 
-void say_how_far() {
+void print_progress() {
     const double seconds = since(all().start);
-    if (seconds < all().next_word) return;
-    all().next_word = seconds + kNextWord;
+    if (seconds < all().next_notice) return;
+    all().next_notice = seconds + kNextNotice;
     uint64_t launches = 1;
     for (const Kernel& k : all().kernels) launches += k.launches;
     const uint64_t blocks = uint64_t(run.grid.x) * run.grid.y * run.grid.z;
     std::fprintf(
         stderr,
         "emulator: %.0f seconds: launch %llu, %s, block %llu of %llu. A smaller size takes less, and "
-        "./run --fast looks for nothing.\n",
+        "./run --fast traces nothing.\n",
         seconds, (unsigned long long)launches, kernel_name().c_str(),
         (unsigned long long)std::min(all().blocks + 1, blocks), (unsigned long long)blocks);
 }
 
 bool enough() {
-    return all().no_room || all().traced > kSecondsOfLaunch + kShare * since(all().begin);
+    return all().out_of_memory || all().traced > kSecondsOfLaunch + kFraction * since(all().begin);
 }
 
 std::string ratio(uint64_t a, uint64_t b) {
@@ -126,7 +127,7 @@ uint64_t hash_of_memory() {
     return all;
 }
 
-// on_exit() gives the exit code of the program.
+// on_exit() passes the exit code of the program.
 void print(int code, void*) {
     std::fflush(nullptr);
     std::vector<std::string> problems = counts().problems;
@@ -160,7 +161,7 @@ void print(int code, void*) {
                     ratio(c.barriers, c.blocks).c_str());
     }
     if (untraced && compiled_for_tracing)
-        std::printf("Some launches took so long that only a part of them was looked at.\n");
+        std::printf("Some launches took so long that only a part of them was traced.\n");
     for (const Kernel& k : all().kernels)
         if (k.repeated)
             std::printf(
@@ -189,7 +190,8 @@ void print_now() {
 
 bool repeated(const Launch& launch) {
     if (!printed_at_exit()) return false;
-    // What print() takes is there before, so that it is still there when print() runs.
+    // print() runs at exit. What it uses is created before it is registered, so that it still
+    // exists then.
     [[maybe_unused]] static const int once = [] {
         counts();
         return on_exit(print, nullptr);
@@ -236,15 +238,15 @@ void end_block() {
         all().traced += since(all().block);
         ++all().looked_at;
     }
-    say_how_far();
+    print_progress();
 }
 
 void look_at_clock() {
     run.until_look = kAccesses;
     all().traced += since(all().block);
     all().block = Clock::now();
-    say_how_far();
-    all().no_room |= available_memory() < kRoom;
+    print_progress();
+    all().out_of_memory |= available_memory() < kReserve;
     if (!enough()) return;
     count_pending();
     traced = false;
@@ -261,7 +263,7 @@ void end_launch() {
     Kernel& kernel = this_kernel();
     ++kernel.launches;
     const Counts& now = counts();
-    // The blocks that were looked at stand for all.
+    // The traced blocks stand for all.
     const double share =
         all().looked_at && all().blocks ? double(all().looked_at) / double(all().blocks) : 1;
     for (const auto sum : kSums) {
@@ -292,7 +294,7 @@ uint64_t emulator::hash(uint64_t before, const void* bytes, size_t count) {
     return before;
 }
 
-// What assert() calls, instead of the C library's.
+// assert() calls this function instead of the C library's.
 extern "C" void __assert_fail(const char* assertion, const char* file, unsigned line,
                               const char* function) noexcept {
     using namespace emulator;

@@ -296,7 +296,7 @@ int main() {
 def test_long(own):
     """Of a long launch only a part is looked at, and stands for all of it."""
     run = own(LONG)
-    assert "race in global memory" in run.stdout and "only a part of them was looked at" in run.stdout
+    assert "race in global memory" in run.stdout and "only a part of them was traced" in run.stdout
     assert re.search(r"(?m)^k +1 +1000 +32 +0\.000 .* 0\.12\d ", run.stdout), run.stdout
 
 

@@ -44,7 +44,8 @@ cudaError_t cudaDeviceReset() {
     return cudaSuccess;
 }
 
-// Few multiprocessors, so that a grid of one block for each has to loop even over a small matrix.
+// Only three SMs, so that a grid of one block for each of them has to loop even over a small
+// matrix.
 cudaError_t cudaGetDeviceProperties(cudaDeviceProp* p, int device) {
     if (device != 0) return emulator::set_last_error(cudaErrorInvalidDevice);
     *p = {};
@@ -106,8 +107,8 @@ cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int dev
     return cudaSuccess;
 }
 
-// In place of the C library's. In a kernel it counts nanoseconds, as clockRate says: a program that waits for a million cycles
-// would wait for a second otherwise.
+// Replaces the C library's clock(). In a kernel it counts nanoseconds, as clockRate says: otherwise
+// a program that waits for a million cycles would wait for a second.
 extern "C" clock_t clock() noexcept {
     const bool in_kernel = emulator::run.running;
     timespec now;

@@ -1,4 +1,4 @@
-// The last error of a call of the runtime.
+// The last error of the runtime API.
 #pragma once
 
 #include "emulator/include/cuda_errors.h"
@@ -9,7 +9,7 @@ cudaError_t set_last_error(cudaError_t error);  // returns it
 cudaError_t last_error();
 
 namespace errors {
-void end_launch();  // that of a launch is the last one, too
+void end_launch();  // the error of a launch becomes the last one
 }  // namespace errors
 
 }  // namespace emulator

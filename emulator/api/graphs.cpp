@@ -1,4 +1,5 @@
-// Graphs by stream capture. Streams are in order here, so a graph is the list of its calls.
+// Graphs by stream capture. Here all streams run in the order of the calls, so a graph is the list
+// of its calls.
 
 #include <utility>
 #include <vector>
@@ -8,7 +9,8 @@
 
 struct Recorded {
     cudaError_t (*run)(const void*);
-    const void* call;  // never freed: a graph and what is made of it share it
+    // Never freed, because a graph shares it with the executable graphs made from it.
+    const void* call;
 };
 struct CUgraph_st {
     std::vector<Recorded> calls;
@@ -27,7 +29,8 @@ bool is_default(cudaStream_t stream) { return !stream || stream == cudaStreamLeg
 
 bool capturing() { return graph; }
 
-// Of other streams, too: those that wait for an event of the captured one belong to the graph.
+// Records calls of other streams, too: those that wait for an event of the captured one belong to
+// the graph.
 cudaError_t record_call(cudaStream_t stream, cudaError_t (*run)(const void*), const void* call) {
     if (is_default(stream)) return set_last_error(cudaErrorStreamCaptureImplicit);
     graph->calls.push_back({run, call});

@@ -13,7 +13,7 @@
 namespace emulator {
 namespace {
 
-// Never destroyed, and there before any file's own variables.
+// Never destroyed, and created before any file's own variables.
 std::set<std::string>& names() {
     static auto& names = *new std::set<std::string>;
     return names;
@@ -36,7 +36,7 @@ bool name_kernels(std::initializer_list<const char*> of_a_file) {
 std::vector<Launched> kernels() {
     std::vector<Launched> all;
     for (const Symbol& s : symbols()) {
-        // Not a copy that the compiler made, nor a lambda in a kernel.
+        // Leaves out copies of functions that the compiler made, and lambdas in a kernel.
         if (!s.function || std::strchr(s.mangled, '.') || !std::strncmp(s.mangled, "_ZZ", 3))
             continue;
         const std::string name = short_name(s);

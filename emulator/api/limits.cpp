@@ -1,4 +1,4 @@
-// What a launch may ask for.
+// The limits of a launch.
 
 #include "emulator/api/limits.h"
 
@@ -17,7 +17,7 @@ namespace emulator {
 
 constexpr size_t kStaticShared = 48 * 1024, kShared = 227 * 1024;  // H100, H200
 static std::map<const void*, size_t> allowed;  // dynamic shared memory, by cudaFuncSetAttribute
-struct Refused {  // a call of it that asked for more than there is
+struct Refused {  // a call of cudaFuncSetAttribute for more than there is
     int bytes;
     std::string place;
 };
@@ -63,7 +63,7 @@ cudaError_t allow_dynamic_shared(const void* kernel, int bytes, const char* file
     return cudaSuccess;
 }
 
-// What to do about a launch that asks for more dynamic shared memory than its kernel may have.
+// Says what to do about a launch with more dynamic shared memory than its kernel may have.
 static std::string more_shared(const Launch& launch) {
     const size_t most = kShared - static_shared(launch.kernel);
     if (launch.dynamic_shared_bytes <= most)

@@ -1,4 +1,4 @@
-// What a launch may ask for.
+// The limits of a launch.
 #pragma once
 
 #include "emulator/include/cuda_runtime.h"
@@ -6,7 +6,7 @@
 namespace emulator {
 
 size_t static_shared(const void* kernel);  // bytes of its own __shared__ arrays
-bool launch_fits(const Launch& launch);  // within the limits; otherwise it is reported
-void forget_limits();  // that cudaFuncSetAttribute has set
+bool launch_fits(const Launch& launch);  // reports a launch that exceeds the limits
+void forget_limits();  // the ones that cudaFuncSetAttribute has set
 
 }  // namespace emulator

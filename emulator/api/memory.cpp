@@ -16,7 +16,7 @@
 #include "emulator/trace/report.h"
 #include "emulator/trace/symbols.h"
 
-extern "C" __attribute__((weak)) char __start_cuda_device, __stop_cuda_device;  // the linker's
+extern "C" __attribute__((weak)) char __start_cuda_device, __stop_cuda_device;  // by the linker
 extern "C" __attribute__((weak)) char __start_cuda_constant, __stop_cuda_constant;
 
 namespace emulator {
@@ -34,7 +34,7 @@ bool on_device(const void* pointer, size_t bytes) {
     return only_ends_run() || (a && bytes <= a->end - address);
 }
 
-// "12 of 400 bytes of device memory", or what else is there.
+// Describes an array of device memory, or what else the address is.
 std::string describe_array(const void* pointer) {
     const auto address = reinterpret_cast<uintptr_t>(pointer);
     if (!pointer) return "a null pointer";
@@ -47,7 +47,7 @@ std::string describe_array(const void* pointer) {
     return "no device memory";
 }
 
-// Names a call that fails because of where its bytes go, or come from.
+// Reports a call that fails because of its source or its destination.
 cudaError_t refuse_copy(const char* call, const void* by, size_t bytes, const char* what,
                         const void* pointer) {
     const std::string place = streams::place_in_stream();
@@ -120,7 +120,8 @@ static cudaError_t copy(void* to, const void* from, size_t bytes, cudaMemcpyKind
     if (from_device && !on_device(from, bytes))
         return refuse_copy("cudaMemcpy", by, bytes, "from", from);
     const DeviceMemoryOpen open;
-    // The host waits for what is not pinned, whatever the call. (Really, until it has been read.)
+    // The host waits for a copy of memory that is not pinned, whatever the call. (On a GPU only
+    // until the memory has been read.)
     bool waits = false;
     for (const void* const p : {static_cast<const void*>(to), from}) {
         const Allocation* const memory = find_allocation(reinterpret_cast<uintptr_t>(p));

@@ -1,10 +1,12 @@
-// What is ordered between streams: vector clocks, of which a stream's operations are the time. All is done
-// in the order of the calls, whatever stream it is in. So a program may come to the right result though
-// nothing makes a GPU wait, and that is reported.
+// What is ordered between streams: vector clocks that count the operations of each stream. The
+// emulator carries out all operations in the order of the calls, whatever stream they are in. A
+// program may therefore come to the right result though nothing makes a GPU wait, and that is
+// reported.
 //
-// An operation comes after all that its stream has waited for by events, and after all that the host had
-// waited for when it asked for it. The default stream waits for all others but those that are created as
-// non-blocking, and these wait for it.
+// An operation comes after everything that its stream has waited for by events, and after
+// everything that the host had waited for before it called the operation. The default stream waits
+// for all other streams except those that are created as non-blocking, and these other streams wait
+// for it.
 
 #include "emulator/api/streams.h"
 
@@ -23,18 +25,19 @@
 namespace emulator {
 namespace {
 
-using Known = std::map<cudaStream_t, uint64_t>;  // of each stream so many operations
+using Known = std::map<cudaStream_t, uint64_t>;  // how many operations of each stream
 
 struct Operation {
     cudaStream_t stream;
     uint64_t number;  // in its stream, from 1 on
     const char* name;
-    std::string place;  // of the call; if it is "", it is looked up when it is needed:
+    std::string place;  // of the call; "": looked up from `by` when it is needed
     uintptr_t by = 0;
     bool launch = false;
     uintptr_t begin = 0, end = 0;  // of a copy: what it reads or writes
     bool writes = false;
-    uint32_t first_clock = 0, last_clock = 0;  // of a launch: those of its accesses, less the first
+    // Of a launch: the clocks of its accesses are above the first, up to the last.
+    uint32_t first_clock = 0, last_clock = 0;
 
     std::string call() const { return place.empty() ? std::to_string(by) : place; }
     std::string where() const {
@@ -44,21 +47,23 @@ struct Operation {
 };
 
 constexpr size_t kMost = 1000;  // operations that are kept
-// Never destroyed: what a program frees when it ends comes here, too.
+// Never destroyed, because a program may still free memory when it ends.
 std::vector<Operation>& earlier = *new std::vector<Operation>;  // the host has not waited for them
-// Those of them that the operation now does not come after.
+// Those of them that the present operation does not come after.
 std::vector<const Operation*>& unordered = *new std::vector<const Operation*>;
 using KnownByStream = std::map<cudaStream_t, Known>;
-KnownByStream& known = *new KnownByStream;  // by the stream's next operation, and its own last
+// What each stream's next operation comes after, with the stream's own last one.
+KnownByStream& known = *new KnownByStream;
 std::map<cudaEvent_t, Known>& events = *new std::map<cudaEvent_t, Known>;
 Known& host = *new Known;
 std::vector<cudaStream_t>& non_blocking = *new std::vector<cudaStream_t>;
 cudaStream_t current = nullptr;
-bool says_stream = false;  // of a call that says its stream
+bool has_stream = false;  // whether the present call names its stream
 std::string& current_place = *new std::string;  // of that call, or ""
 Operation& now = *new Operation;
-// Of `unordered`: those that the one now is reported with; and all such pairs of calls.
-std::vector<const Operation*>& told = *new std::vector<const Operation*>;
+// The operations of `unordered` that were reported with the present one; and all pairs of calls
+// that were reported.
+std::vector<const Operation*>& reported_with_now = *new std::vector<const Operation*>;
 std::set<std::string>& reported = *new std::set<std::string>;
 uint64_t reported_since;  // the last reset_counts(); see report.h
 
@@ -71,7 +76,7 @@ bool is_blocking(cudaStream_t stream) {
     return std::find(non_blocking.begin(), non_blocking.end(), stream) == non_blocking.end();
 }
 
-// What has been done in the stream when all that is asked of it by now has.
+// What is complete when the stream has carried out everything that was called so far.
 Known all_of(cudaStream_t stream) {
     Known all = known[is_default(stream) ? nullptr : stream];
     if (is_default(stream)) {
@@ -95,7 +100,7 @@ void begin(const char* name) {
     mine = all_of(stream);
     join(mine, host);
     unordered.clear();
-    told.clear();
+    reported_with_now.clear();
     for (const Operation& o : earlier)
         if (mine[o.stream] < o.number) unordered.push_back(&o);
     now = {stream, ++mine[stream], name, ""};
@@ -118,8 +123,8 @@ std::string who(const Operation& operation, uint16_t site) {
 
 void report(const Operation& then, trace::Kind kind_then, uint16_t site_then, trace::Kind kind,
             uint16_t site) {
-    if (std::count(told.begin(), told.end(), &then)) return;
-    told.push_back(&then);
+    if (std::count(reported_with_now.begin(), reported_with_now.end(), &then)) return;
+    reported_with_now.push_back(&then);
     if (std::exchange(reported_since, resets) != resets) reported.clear();
     if (!reported.insert(then.call() + " " + now.call()).second) return;
     report_problem("race between streams: " + who(now, site) + verb(kind) + " what " +
@@ -129,14 +134,14 @@ void report(const Operation& then, trace::Kind kind_then, uint16_t site_then, tr
                    "synchronisation is missing)");
 }
 
-// What a copy of an earlier operation has to do with an access now.
+// Reports the earlier copies that conflict with the present access.
 void check_copies(uintptr_t begin, uintptr_t end, trace::Kind kind, uint16_t site) {
     for (const Operation* const o : unordered)
         if (!o->launch && begin < o->end && o->begin < end && (o->writes || kind != trace::kRead))
             report(*o, o->writes ? trace::kWrite : trace::kRead, 0, kind, site);
 }
 
-// What an earlier launch has done, at that clock.
+// Reports the earlier launch that made a conflicting access at that clock.
 void check_launch(uint32_t clock, trace::Kind kind_then, uint16_t site_then, trace::Kind kind,
                   uint16_t site) {
     for (const Operation* const o : unordered)
@@ -149,20 +154,20 @@ constexpr races::Earlier kEarlier = {check_copies, check_launch};
 }  // namespace
 
 InStream::InStream(cudaStream_t stream, const char* file, int line)
-    : before(current), within(says_stream) {
+    : before(current), within(has_stream) {
     current = stream;
-    says_stream = true;
+    has_stream = true;
     current_place = file ? short_path(file) + ":" + std::to_string(line) : "";
 }
 InStream::~InStream() {
     current = before;
-    says_stream = within;
+    has_stream = within;
     current_place = "";
 }
 
 namespace streams {
 
-bool in_a_stream() { return says_stream; }
+bool in_a_stream() { return has_stream; }
 std::string place_in_stream() { return current_place; }
 
 void copy(const char* name, const void* by, const void* to, const void* from, size_t bytes,
@@ -176,7 +181,7 @@ void copy(const char* name, const void* by, const void* to, const void* from, si
         part.begin = reinterpret_cast<uintptr_t>(part.writes ? to : from);
         part.end = part.begin + bytes;
         const Allocation* const memory = find_allocation(part.begin);
-        if (!memory) part.end = 0;  // the host's own
+        if (!memory) part.end = 0;  // the host's own memory
         if (!memory || unordered.empty()) continue;
         const trace::Kind kind = part.writes ? trace::kWrite : trace::kRead;
         check_copies(part.begin, part.end, kind, 0);

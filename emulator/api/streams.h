@@ -7,10 +7,10 @@
 
 namespace emulator::streams {
 
-bool in_a_stream();  // whether the call that is being done says in which
+bool in_a_stream();  // whether the present call names its stream
 std::string place_in_stream();  // "mine.cu:31" of that call, or ""
-// A copy, or a fill (from is null), as the next operation of the stream that is current. by: the return
-// address of the call. host_waits: it has ended when that returns.
+// A copy, or a fill (from is null), as the next operation of the current stream. by: the return
+// address of the call. host_waits: the copy has ended when the call returns.
 void copy(const char* name, const void* by, const void* to, const void* from, size_t bytes,
           bool host_waits);
 void begin_launch(const char* file, int line);
@@ -19,6 +19,6 @@ void record(cudaEvent_t event, cudaStream_t stream);
 void host_waits_for(cudaStream_t stream);
 void host_waits_for(cudaEvent_t event);
 void host_waits_for_all();
-void forget();  // all that was done
+void forget();  // all operations so far
 
 }  // namespace emulator::streams

@@ -7,8 +7,8 @@
 
 namespace emulator {
 
-// As on a GPU, the host sees a failed kernel only when it next waits for the device. Unlike there,
-// cudaGetLastError() forgets the failure, so that tests can go on.
+// As on a GPU, the host sees a failed kernel only when it next waits for the device. Unlike on a
+// GPU, cudaGetLastError() clears the failure, so that tests can go on.
 cudaError_t launch_error() {
     if (capturing()) return set_last_error(cudaErrorStreamCaptureUnsupported);
     const bool of_kernel =

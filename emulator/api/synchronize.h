@@ -5,6 +5,6 @@
 
 namespace emulator {
 
-cudaError_t launch_error();  // of an earlier launch, which the host sees now that it waits
+cudaError_t launch_error();  // of an earlier launch; the host sees it when it waits
 
 }  // namespace emulator

@@ -1,4 +1,4 @@
-// Accesses of a traced kernel: to which memory each goes, and whether it may.
+// Accesses of a traced kernel: which memory each of them goes to, and whether it is allowed to.
 
 #include "emulator/engine/accesses.h"
 
@@ -21,12 +21,12 @@
 #include "emulator/trace/requests.h"
 #include "emulator/trace/symbols.h"
 
-// Symbols of the linker: the program's code, its writable data, and the __constant__ and __device__
-// variables in it (null if there are none).
+// Symbols that the linker defines: the program's code, its writable data, and in the data the
+// __constant__ and __device__ variables (null if there are none).
 extern "C" char __executable_start, etext, __data_start, _end;
 extern "C" __attribute__((weak)) char __start_cuda_constant, __stop_cuda_constant;
 extern "C" __attribute__((weak)) char __start_cuda_device, __stop_cuda_device;
-// AddressSanitizer's, in a program that has it.
+// A function of AddressSanitizer, in a program that is compiled with it.
 extern "C" __attribute__((weak)) void* __asan_region_is_poisoned(void* begin, size_t bytes);
 
 namespace emulator {
@@ -51,8 +51,9 @@ const uintptr_t kDeviceEnd = number(&__stop_cuda_device);
 
 struct Memory {
     Allocation static_shared{kDataBegin, kDataEnd}, dynamic_shared;
-    Allocation recent[16];  // most accesses go where the one before of the same instruction went
-    // For each byte of the program's data: 1 + the index of its shared array, or 0 if it is of none.
+    Allocation recent[16];  // an instruction mostly accesses the array that it accessed before
+    // For each byte of the program's data: 1 + the index of the shared array that it belongs to, or
+    // 0.
     std::vector<uint32_t> owner;
 } memory;
 
@@ -60,8 +61,9 @@ bool contains(const Allocation& range, uintptr_t address) {
     return address - range.begin < range.end - range.begin;
 }
 
-// own: the thread's stack or a constant. none: memory that no kernel may touch.
-enum class Region { own, global, shared, none };
+// untraced: the thread's stack, a constant, the program's own data. none: memory that no kernel may
+// access.
+enum class Region { untraced, global, shared, none };
 
 inline Region find_region(uintptr_t address, unsigned thread, uintptr_t pc,
                           const Allocation*& range) {
@@ -69,11 +71,11 @@ inline Region find_region(uintptr_t address, unsigned thread, uintptr_t pc,
     range = &recent;
     if (contains(recent, address)) return Region::global;
     if (address - stacks_begin < stacks_bytes)
-        return stack_owner(address) == thread ? Region::own : Region::none;
+        return stack_owner(address) == thread ? Region::untraced : Region::none;
     if (contains(memory.static_shared, address) &&
         address - kDeviceBegin >= kDeviceEnd - kDeviceBegin) {
-        if (address - number(&builtins) < sizeof(Builtins)) return Region::own;
-        if (address - kConstantBegin < kConstantEnd - kConstantBegin) return Region::own;
+        if (address - number(&builtins) < sizeof(Builtins)) return Region::untraced;
+        if (address - kConstantBegin < kConstantEnd - kConstantBegin) return Region::untraced;
         range = &memory.static_shared;
         return Region::shared;
     }
@@ -85,7 +87,7 @@ inline Region find_region(uintptr_t address, unsigned thread, uintptr_t pc,
         range = &recent;
         return Region::global;
     }
-    return address - kImageBegin < kDataEnd - kImageBegin ? Region::own : Region::none;
+    return address - kImageBegin < kDataEnd - kImageBegin ? Region::untraced : Region::none;
 }
 
 // "16 bytes past the end of ", or before the start.
@@ -106,13 +108,12 @@ std::string distance(uintptr_t address, int width, uintptr_t begin, uintptr_t en
                   error);
 }
 
-// Where the access goes; own where it is nobody's business. One that goes where it may not ends the
-// launch.
+// Returns the region of an access. An access that is out of bounds or misaligned ends the launch.
 [[gnu::always_inline]] inline Region checked_region(unsigned thread, uintptr_t address, int width,
                                                     Kind kind, uintptr_t pc, bool aligned,
                                                     const Allocation*& range) {
     const Region region = find_region(address, thread, pc, range);
-    if (region == Region::own) return region;
+    if (region == Region::untraced) return region;
     bool inside = region != Region::none && address + width <= range->end;
     if (inside && range == &memory.static_shared) {
         const uint32_t owner = memory.owner[address - kDataBegin];
@@ -120,14 +121,14 @@ std::string distance(uintptr_t address, int width, uintptr_t begin, uintptr_t en
                  (owner && owner == memory.owner[address + width - 1 - kDataBegin]);
     }
     if (run.ranks > 1 && range == &memory.dynamic_shared && region == Region::shared) {
-        const size_t offset = address - range->begin;  // within one block's, too
+        const size_t offset = address - range->begin;  // must also lie within one block's part
         inside &= offset % run.shared_stride + width <= run.shared_bytes;
         const auto rank = unsigned(offset / run.shared_stride);
         if (thread < run.threads && rank != rank_of(thread))
             run.hooks->access_remote(thread, rank, pc);
     }
     if (--run.accesses_left == 0) end_early();
-    if (region == Region::none && only_ends_run()) return Region::own;
+    if (region == Region::none && only_ends_run()) return Region::untraced;
     if (!inside)
         refuse(thread, width, kind, pc, "out of bounds: ", describe_address(address, width),
                cudaErrorIllegalAddress);
@@ -137,7 +138,7 @@ std::string distance(uintptr_t address, int width, uintptr_t begin, uintptr_t en
     return region;
 }
 
-// True if the thread should give way to the others.
+// Returns whether the thread should yield to the others.
 bool note_access(unsigned thread, const void* pointer, int width, Kind kind,
                  const void* return_address, bool counted, const void* copied_to, bool aligned) {
     const uintptr_t address = number(pointer), pc = number(return_address);
@@ -145,23 +146,23 @@ bool note_access(unsigned thread, const void* pointer, int width, Kind kind,
     last_traced = pc;
     const Allocation* range;
     const Region region = checked_region(thread, address, width, kind, pc, aligned, range);
-    if (region == Region::own) return false;
+    if (region == Region::untraced) return false;
     const bool global = region == Region::global;
     Site& site = find_site(pc, global, kind != trace::kRead);
     races::check(range->cells, range->begin, address, width, global, kind, thread, site.number);
     // A copy that bypasses L1 costs, for each 128-byte line, one sector for each 32-byte sector of
-    // shared memory that it writes (see REFERENCE.md). So count a made-up address, which is the same
-    // exactly for accesses that share both.
-    const uintptr_t asked =
+    // shared memory that it writes (see REFERENCE.md). Therefore an artificial address is counted,
+    // which is equal exactly for accesses that share both the line and the sector.
+    const uintptr_t counted_address =
         copied_to ? (address / 128 << 16 | (number(copied_to) / 32 & 0xffff)) * 32 : address;
-    const bool way = counted && count_access(site, thread, asked, width);
+    const bool yields = counted && count_access(site, thread, counted_address, width);
     if (record::on) record::access(thread, site, address, width, counted);
-    return way;
+    return yields;
 }
 
 }  // namespace
 
-// Whether the process has memory there.
+// Whether the process has memory at this address.
 static bool is_mapped(uintptr_t address) {
     const auto page = uintptr_t(sysconf(_SC_PAGE_SIZE));
     unsigned char resident;
@@ -208,7 +209,7 @@ std::string describe_address(uintptr_t address, int width) {
     if (near(dynamic.begin, dynamic.end)) {
         uintptr_t begin = dynamic.begin, end = dynamic.end;
         std::string rank;
-        if (run.ranks > 1) {  // that of the nearest block
+        if (run.ranks > 1) {  // the nearest block's part
             const uintptr_t offset = std::max(address, begin) - begin;
             const uintptr_t number = std::min<uintptr_t>(offset / run.shared_stride, run.ranks - 1);
             begin += number * run.shared_stride;
@@ -298,7 +299,7 @@ void note_bulk(unsigned thread, const void* pointer, size_t bytes, Kind kind, co
     const Allocation* range;
     const uintptr_t begin = number(pointer);
     const Region region = checked_region(thread, begin, int(bytes), kind, number(pc), false, range);
-    if (region == Region::own) return;
+    if (region == Region::untraced) return;
     const bool global = region == Region::global;
     const Site& site = find_site(number(pc), global, kind != trace::kRead);
     for (uintptr_t at = begin; at < begin + bytes; at += 16)
@@ -314,10 +315,11 @@ void check_bulk(const void* pointer, size_t bytes, Kind kind, const void* pc) {
 
 void note_compiled(const void* address, int bytes, Kind kind, const void* pc, bool aligned) {
     in_kernel = false;
-    const bool way = note_access(current_thread, address, bytes, kind, pc, true, nullptr, aligned);
+    const bool yields =
+        note_access(current_thread, address, bytes, kind, pc, true, nullptr, aligned);
     if (--run.until_look == 0) run.hooks->look_at_clock();
     in_kernel = traced;
-    if (way) suspend();
+    if (yields) suspend();
 }
 
 }  // namespace accesses
@@ -328,11 +330,11 @@ void trace_lane(int lane, const void* address, int bytes, bool store, const void
 }
 
 void trace_atomic(const void* address, int bytes, const void* pc) {
-    // Who asks again and again waits for others, which run meanwhile.
+    // A thread that repeats an atomic at one address waits for another thread, so it yields.
     static std::pair<const void*, unsigned> last[kMaxThreads];
-    auto& [asked, times] = last[current_thread];
-    times = asked == address ? times + 1 : 0;
-    asked = address;
+    auto& [repeated, times] = last[current_thread];
+    times = repeated == address ? times + 1 : 0;
+    repeated = address;
     if (times % 64 == 63) suspend();
     fences::before_atomic(current_thread);
     accesses::note(current_thread, address, bytes, trace::kAtomic, pc, false);

@@ -1,4 +1,4 @@
-// Accesses of a traced kernel: to which memory each goes, and whether it may.
+// Accesses of a traced kernel: which memory each of them goes to, and whether it is allowed to.
 #pragma once
 
 #include <string>
@@ -9,16 +9,18 @@
 
 namespace emulator {
 
-// AddressSanitizer, if the program has it, says that some of these bytes are not to be touched.
+// Whether AddressSanitizer, if the program is compiled with it, marks some of these bytes as
+// inaccessible.
 bool poisoned(const void* begin, size_t bytes);
 extern uintptr_t last_traced;  // return address of the last access
 
-// As fail() does: "`what` 8 bytes, `where` (block 0, thread 3)".
+// Ends the launch as fail() does, with the message "`what` 8 bytes, `where` (block 0, thread 3)".
 void refuse_access(unsigned thread, const std::string& what, int width, const std::string& where,
                    cudaError_t error);
-// Where an address lies that no kernel may touch: "just past the end of 400 bytes of device memory".
+// Describes an address that no kernel may access: "just past the end of 400 bytes of device
+// memory".
 std::string describe_address(uintptr_t address, int width);
-std::string past_multiple(uintptr_t address, int width);  // where a misaligned access is
+std::string past_multiple(uintptr_t address, int width);  // describes a misaligned address
 
 namespace accesses {
 void begin_launch();
@@ -27,16 +29,17 @@ void end_interval();  // every thread of the block is at the barrier, or has ret
 void end_launch();
 void forget(Allocation& allocation);
 
-// The emulator itself accesses up to 16 bytes for a thread, on behalf of the instruction at `pc`.
-// The access is always checked for races. counted: also count it as a request of the warp.
-// copied_to: where a load that bypasses L1 goes in shared memory. Returns true if the thread should
-// give way.
+// Notes that the emulator itself accesses up to 16 bytes for a thread, on behalf of the instruction
+// at `pc`. The access is always checked for races. counted: it also counts as a part of a request
+// of the warp. copied_to: the destination in shared memory of a load that bypasses L1. Returns
+// whether the thread should yield.
 bool note(unsigned thread, const void* address, int bytes, trace::Kind kind, const void* pc,
           bool counted = true, const void* copied_to = nullptr);
-// A bulk copy does, by rows; not counted.
+// The same for a row of a bulk copy, which is not counted.
 void note_bulk(unsigned thread, const void* address, size_t bytes, trace::Kind kind,
                const void* pc);
-void check_bulk(const void* address, size_t bytes, trace::Kind kind, const void* pc);  // may it?
+// Only the bounds.
+void check_bulk(const void* address, size_t bytes, trace::Kind kind, const void* pc);
 // The same for an access by the kernel's compiled code. aligned: the address must be a multiple of
 // `bytes`.
 void note_compiled(const void* address, int bytes, trace::Kind kind, const void* pc, bool aligned);

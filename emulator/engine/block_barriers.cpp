@@ -1,4 +1,4 @@
-// __syncthreads(), and those that count.
+// __syncthreads(), and its variants that count a predicate.
 
 #include "emulator/engine/block_barriers.h"
 
@@ -13,7 +13,7 @@
 
 namespace emulator {
 
-static uint64_t begun;  // since the program began, one more for each block
+static uint64_t begun;  // intervals between barriers, of all blocks so far
 
 namespace block_barriers {
 
@@ -21,7 +21,7 @@ void begin_block() { ++begun; }
 
 // Called when no thread can go on.
 bool passes() {
-    if (any_says_so(run.hooks->reports_stuck)) return false;
+    if (any_holds(run.hooks->reports_stuck)) return false;
     const auto end = threads.begin() + run.threads;
     const auto waiting = std::find_if(threads.begin(), end,
                                       [](const Thread& t) { return t.state == State::at_barrier; });
@@ -65,14 +65,15 @@ void refuse_grid_sync(const char* file, int line) {
     misuse("a wait for the whole grid: the emulator runs one block after the other", file, line);
 }
 
-// A thread that has passed may come to the next barrier before the others have read this one's count.
+// Two counts alternate, because a thread may come to the next barrier before the others have read
+// the count of this one.
 int barrier_count(int predicate, const char* file, int line, int number) {
     static struct {
-        uint64_t of = 0;
+        uint64_t interval = 0;
         int count = 0;
     } counts[2];
     auto& mine = counts[begun % 2];
-    if (mine.of != begun) mine = {begun, 0};
+    if (mine.interval != begun) mine = {begun, 0};
     mine.count += predicate;
     barrier(file, line, number);
     return mine.count;

@@ -3,5 +3,7 @@
 
 namespace emulator::block_barriers {
 void begin_block();
-bool passes();  // if all threads wait at the same one; otherwise all have returned, or fail() says why not
+// Lets the threads pass if all of them wait at the same barrier. If their barriers differ, it calls
+// fail(). Returns false then, and when all have returned.
+bool passes();
 }  // namespace emulator::block_barriers

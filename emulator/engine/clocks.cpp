@@ -1,4 +1,4 @@
-// Vector clocks of the threads, and what raises them.
+// Vector clocks of the threads, and the operations that advance them.
 
 #include "emulator/engine/clocks.h"
 
@@ -23,7 +23,7 @@ unsigned actors() { return run.threads + unsigned(state.agents.size()); }
 void begin_launch() {
     state.launch_start = state.last;
     state.beyond_warps = false;
-    if (!state.known)  // calloc: pages exist only once touched
+    if (!state.known)  // by calloc, whose pages exist only once they are touched
         state.known = static_cast<uint32_t(*)[kActors]>(std::calloc(kActors, sizeof *state.known));
 }
 
@@ -44,7 +44,8 @@ void warp_barrier(unsigned first, uint32_t lanes) {
     bool beyond = false;
     for (unsigned lane = 0; lane < 32; ++lane)
         if (lanes >> lane & 1) beyond |= state.knows_beyond_warp[first + lane] > state.base;
-    // Joins what the lanes know of their own warp, and of others if one knows more than the base.
+    // Joins what the lanes know of their own warp, and what they know of other warps if one of them
+    // knows more than the base.
     const unsigned begin = beyond ? 0 : first, end = beyond ? actors() : first + 32;
     std::fill(joined + begin, joined + end, 0);
     for (unsigned lane = 0; lane < 32; ++lane) {
@@ -99,7 +100,7 @@ AsyncOrder begin_async(unsigned first, const void* whose, unsigned threads) {
         operation.known[thread] = std::max(operation.known[thread], clock_of(thread));
     }
     operation.fenced.assign(state.fenced, state.fenced + run.threads);
-    ++state.last;  // what the threads do from now on, the operation does not know
+    ++state.last;  // what the threads do from now on does not come before the operation
     std::fill_n(state.own + first, threads, state.last);
     return operation;
 }

@@ -1,4 +1,4 @@
-// Device memory: where it lies, and that the host does not touch it.
+// Device memory: its allocations, and its protection from the host.
 
 #include "emulator/engine/device_memory.h"
 
@@ -13,8 +13,8 @@
 
 #include "emulator/trace/lines.h"
 
-extern "C" __attribute__((weak)) void __asan_init();  // in a program that has AddressSanitizer
-extern "C" __attribute__((weak)) char __start_cuda_device, __stop_cuda_device;  // the linker's
+extern "C" __attribute__((weak)) void __asan_init();  // in a program compiled with AddressSanitizer
+extern "C" __attribute__((weak)) char __start_cuda_device, __stop_cuda_device;  // by the linker
 
 namespace emulator {
 
@@ -52,7 +52,8 @@ void* take_memory(size_t bytes) {
     return nullptr;
 }
 
-// Its addresses stay taken for a while, so that whoever still uses it is told of that.
+// The addresses of freed arrays stay reserved for a while, so that an access to one is reported as
+// such.
 constexpr size_t kFreed = 100;
 std::deque<Freed>& freed = *new std::deque<Freed>;
 

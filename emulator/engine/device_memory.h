@@ -1,4 +1,4 @@
-// Device memory: where it lies, and that the host does not touch it.
+// Device memory: its allocations, and its protection from the host.
 #pragma once
 
 #include <cstddef>
@@ -8,17 +8,17 @@
 
 namespace emulator {
 
-struct Cell;  // who touched two bytes of memory last; see races.cpp
+struct Cell;  // the last accesses to two bytes of memory; see races.cpp
 
 struct Allocation {
     uintptr_t begin = 0, end = 0;
     Cell* cells = nullptr;  // null until a traced kernel touches it
-    bool of_host = false;  // the host may touch it, too
+    bool of_host = false;  // the host may access it, too
     bool borrowed = false;  // the program's own memory, which is not to be freed
 };
 extern std::vector<Allocation> allocations;  // live cudaMalloc ranges, by address
 Allocation* find_allocation(uintptr_t address);
-// As one more of these; null: there is no memory.
+// Allocates device memory and adds it to `allocations`. Returns null if there is not enough memory.
 void* allocate_device_memory(size_t bytes, bool of_host);
 void add_allocation(const void* begin, size_t bytes, bool of_host, bool borrowed = false);
 void remove_allocation(const Allocation& allocation, const void* by);  // by: see Freed
@@ -27,11 +27,13 @@ struct Freed {
     uintptr_t begin, end;
     uintptr_t by;  // return address of the cudaFree()
 };
-// What was there, or close to there, until it was freed, if that is not too long ago: then nothing else is there yet.
+// The array that was freed at this address or close to it, or null. Only the last arrays are
+// remembered, whose addresses nothing else has taken yet.
 const Freed* find_freed(uintptr_t address);
 std::string freed_by(const Freed& memory);  // "freed (cudaFree at mine.cu:31)"
-// Host code that touches device memory crashes, as with a GPU, but for the emulator's own, in such a scope.
-// The build under AddressSanitizer takes it from the heap and lets it pass.
+// Host code that accesses device memory crashes, as with a GPU. The emulator itself may access it
+// while one of these objects exists. Under AddressSanitizer device memory comes from the heap and
+// is not protected.
 struct DeviceMemoryOpen {
     DeviceMemoryOpen();
     ~DeviceMemoryOpen();

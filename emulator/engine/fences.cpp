@@ -1,6 +1,7 @@
-// Order by __threadfence() and atomics. All atomics of one address are a place. Who comes there tells what was fenced, and is told
-// what others have told there. Blocks run one after the other, so what an earlier block has told no longer changes: to know of it is
-// to know how many blocks had told at which places.
+// Order by __threadfence() and atomics. An atomic releases what its thread has fenced, at the
+// atomic's address, and acquires what other threads have released there. Blocks run one after the
+// other, so that what an earlier block has released no longer changes. Therefore a thread has
+// acquired what, at each address, the first n blocks have released, and only n is kept.
 
 #include "emulator/engine/fences.h"
 
@@ -21,91 +22,95 @@ bool any;
 
 namespace {
 
-// Of a block: all accesses up to `base`, and each thread's up to its clock.
-struct Told {
+// What a block has released: all accesses up to `base`, and each thread's up to its clock.
+struct Released {
     uint32_t block_start = 0, base = 0;
-    std::vector<uint32_t> upto;
-    std::vector<uint32_t>
-        atomics;  // the clocks of the atomics themselves: whoever comes later knows of them without a fence
+    std::vector<uint32_t> by_thread;
+    // The clocks of the atomics themselves, which come before later ones even without a fence.
+    std::vector<uint32_t> atomics;
 };
-struct Place;
-using Heard = std::map<const Place*, size_t>;  // how many blocks had told there
-struct Place {
-    std::vector<Told> blocks;
-    Heard heard;  // by those who told
+struct Location;
+using Acquired = std::map<const Location*, size_t>;  // how many blocks had released there
+struct Location {
+    std::vector<Released> blocks;
+    Acquired acquired;  // by the threads that released here
 };
 struct Fenced {  // what a thread knew at its last fence
     uint32_t base = 0;
     std::vector<uint32_t> known;
-    Heard heard;
-    const Place* told = nullptr;  // where it last told, and when
-    uint64_t told_at = 0;
+    Acquired acquired;
+    const Location* released_at = nullptr;  // where it last released, and when
+    uint64_t released_when = 0;
 };
 
-std::unordered_map<const void*, Place> places;
+std::unordered_map<const void*, Location> locations;
 std::vector<Fenced> fenced;
-std::vector<Heard> heard;  // by thread
-Heard heard_by_block;
-uint64_t moment;  // rises whenever a thread may have more to tell
-constexpr size_t kPlaces = 1000;  // more take too long; then all that was done counts as told
-uint32_t block_base;  // fenced by threads that the whole block has met
+std::vector<Acquired> acquired;  // by thread
+Acquired acquired_by_block;
+uint64_t moment;  // rises whenever a thread may have more to release
+// With more of them everything counts as released, which saves time.
+constexpr size_t kLocations = 1000;
+uint32_t block_base;  // fenced by threads that the whole block has met at a barrier since
 
-void join(Heard& to, const Heard& from) {
-    for (const auto& [place, count] : from) to[place] = std::max(to[place], count);
+void join(Acquired& to, const Acquired& from) {
+    for (const auto& [location, count] : from) to[location] = std::max(to[location], count);
 }
 
-bool knows_from(const Heard& heard, unsigned other, uint32_t clock) {
-    for (const auto& [place, count] : heard) {
-        const auto begin = place->blocks.begin(), end = begin + long(count);
+bool knows_from(const Acquired& acquired, unsigned other, uint32_t clock) {
+    for (const auto& [location, count] : acquired) {
+        const auto begin = location->blocks.begin(), end = begin + long(count);
         const auto after = std::partition_point(
-            begin, end, [&](const Told& told) { return told.block_start < clock; });
+            begin, end, [&](const Released& released) { return released.block_start < clock; });
         if (after == begin) continue;
-        const Told& told = after[-1];  // or of a block before: then all in it is less
-        if (clock <= told.base || (other < told.upto.size() && clock <= told.upto[other]))
+        const Released& released = after[-1];  // or an earlier block's, whose clocks are all lower
+        if (clock <= released.base ||
+            (other < released.by_thread.size() && clock <= released.by_thread[other]))
             return true;
-        if (std::binary_search(told.atomics.begin(), told.atomics.end(), clock)) return true;
+        if (std::binary_search(released.atomics.begin(), released.atomics.end(), clock))
+            return true;
     }
     return false;
 }
 
-void is_told(unsigned thread, const Place& place) {
-    const Told& last = place.blocks.back();
+void acquire(unsigned thread, const Location& location) {
+    const Released& last = location.blocks.back();
     if (last.block_start == state.block_start) {
         clocks::keep_all_readers();
-        for (unsigned t = 0; t < last.upto.size(); ++t)
-            state.known[thread][t] = std::max(state.known[thread][t], last.upto[t]);
+        for (unsigned t = 0; t < last.by_thread.size(); ++t)
+            state.known[thread][t] = std::max(state.known[thread][t], last.by_thread[t]);
         state.knows_beyond_warp[thread] = state.last;
     }
-    heard[thread][&place] = place.blocks.size();
-    join(heard[thread], place.heard);
+    acquired[thread][&location] = location.blocks.size();
+    join(acquired[thread], location.acquired);
 }
 
-// A fence of another thread counts, too, if this one has met it since.
-void tells(unsigned thread, Place& place) {
-    Told& told = place.blocks.back();
+// A fence of another thread counts, too, if this thread comes after it.
+void release(unsigned thread, Location& location) {
+    Released& released = location.blocks.back();
     const std::vector<uint32_t>& own = fenced[thread].known;
-    told.base = std::max({told.base, block_base, fenced[thread].base});
+    released.base = std::max({released.base, block_base, fenced[thread].base});
     for (unsigned t = 0; t < run.threads; ++t) {
-        if (!own.empty()) told.upto[t] = std::max(told.upto[t], own[t]);
+        if (!own.empty()) released.by_thread[t] = std::max(released.by_thread[t], own[t]);
         if (fenced[t].known.empty()) continue;
         const uint32_t at = fenced[t].known[t];
-        if (clocks::knows(thread, t, at)) told.upto[t] = std::max(told.upto[t], at);
+        if (clocks::knows(thread, t, at))
+            released.by_thread[t] = std::max(released.by_thread[t], at);
     }
-    join(place.heard, fenced[thread].heard);
+    join(location.acquired, fenced[thread].acquired);
 }
 
 }  // namespace
 
 void begin_launch() {
     any = false;
-    places.clear();
+    locations.clear();
 }
 
 void begin_block() {
     if (!any) return;
     fenced.assign(run.threads, Fenced());
-    heard.assign(run.threads, Heard());
-    heard_by_block.clear();
+    acquired.assign(run.threads, Acquired());
+    acquired_by_block.clear();
     block_base = 0;
 }
 
@@ -118,30 +123,30 @@ void fence(unsigned thread) {
     Fenced& mine = fenced[thread];
     ++moment;
     mine.base = state.base;
-    mine.heard = heard_by_block;
-    join(mine.heard, heard[thread]);
+    mine.acquired = acquired_by_block;
+    join(mine.acquired, acquired[thread]);
     mine.known.assign(state.known[thread], state.known[thread] + run.threads);
     mine.known[thread] = clocks::now(thread);
     state.own[thread] = ++state.last;
 }
 
-void before_atomic(unsigned thread) {  // a clock of its own
+void before_atomic(unsigned thread) {  // which gets a clock of its own
     if (any && traced) state.own[thread] = ++state.last;
 }
 
 void atomic(unsigned thread, const void* address) {
-    if (!any || !traced || places.size() > kPlaces) return;
-    Place& place = places[address];
-    if (!place.blocks.empty()) is_told(thread, place);
-    if (place.blocks.empty() || place.blocks.back().block_start != state.block_start)
-        place.blocks.push_back({state.block_start, 0, std::vector<uint32_t>(run.threads), {}});
-    place.blocks.back().atomics.push_back(clocks::now(thread));
+    if (!any || !traced || locations.size() > kLocations) return;
+    Location& location = locations[address];
+    if (!location.blocks.empty()) acquire(thread, location);
+    if (location.blocks.empty() || location.blocks.back().block_start != state.block_start)
+        location.blocks.push_back({state.block_start, 0, std::vector<uint32_t>(run.threads), {}});
+    location.blocks.back().atomics.push_back(clocks::now(thread));
     state.own[thread] = ++state.last;
     Fenced& mine = fenced[thread];
-    if (mine.told == &place && mine.told_at == moment) return;
-    mine.told = &place;
-    mine.told_at = moment;
-    tells(thread, place);
+    if (mine.released_at == &location && mine.released_when == moment) return;
+    mine.released_at = &location;
+    mine.released_when = moment;
+    release(thread, location);
 }
 
 void block_barrier() {
@@ -149,26 +154,26 @@ void block_barrier() {
     ++moment;
     for (unsigned t = 0; t < run.threads; ++t) {
         block_base = std::max(block_base, fenced[t].base);
-        join(heard_by_block, heard[t]);
-        heard[t].clear();
+        join(acquired_by_block, acquired[t]);
+        acquired[t].clear();
     }
 }
 
 void warp_barrier(unsigned first, uint32_t lanes) {
     if (!any) return;
     ++moment;
-    Heard joined;
+    Acquired joined;
     for (unsigned lane = 0; lane < 32; ++lane)
-        if (lanes >> lane & 1) join(joined, heard[first + lane]);
+        if (lanes >> lane & 1) join(joined, acquired[first + lane]);
     if (joined.empty()) return;
     for (unsigned lane = 0; lane < 32; ++lane)
-        if (lanes >> lane & 1) heard[first + lane] = joined;
+        if (lanes >> lane & 1) acquired[first + lane] = joined;
 }
 
 bool knows(unsigned thread, unsigned other, uint32_t clock) {
     if (thread >= run.threads) thread = state.issuer[thread - run.threads];
-    return places.size() > kPlaces || knows_from(heard[thread], other, clock) ||
-           knows_from(heard_by_block, other, clock);
+    return locations.size() > kLocations || knows_from(acquired[thread], other, clock) ||
+           knows_from(acquired_by_block, other, clock);
 }
 
 }  // namespace fences

@@ -1,4 +1,5 @@
-// A launch runs its blocks one after the other, those of a cluster together. A block runs from barrier to barrier.
+// A launch runs its blocks one after the other, those of a cluster together. A block runs from
+// barrier to barrier.
 
 #include "emulator/engine/launch_loop.h"
 
@@ -26,7 +27,7 @@ namespace {
 
 void begin_launch() {
     shared_names::begin_launch();
-    call_each(run.hooks->begin_launch);  // one of them says whether the launch is traced
+    call_each(run.hooks->begin_launch);  // one of them decides whether the launch is traced
     accesses::begin_launch();
     watchdog::begin_launch();
     record::begin_launch();
@@ -36,7 +37,7 @@ void end_launch() {
     accesses::end_launch();
     watchdog::end_launch();
     call_each(run.hooks->end_launch);
-    // The record comes last: it hands over what is complete.
+    // The record comes last, because it is passed on when it is complete.
     record::on = false;
     if (record::wanted() && !run.restart) record::end_launch(kernel_name());
 }
@@ -63,7 +64,7 @@ void end_block() {
 void run_to_barrier(std::vector<unsigned>& sequence) {
     if (thread_order() == Order::random) shuffle(sequence);
     do run_ready_threads(sequence);
-    while (!run.error && !run.restart && any_says_so(run.hooks->goes_on));
+    while (!run.error && !run.restart && any_holds(run.hooks->goes_on));
 }
 
 void run_block(std::vector<unsigned>& sequence) {
@@ -76,7 +77,7 @@ void run_block(std::vector<unsigned>& sequence) {
     end_block();
 }
 
-struct RestoresTraced {  // behind a block that is not worth tracing
+struct RestoresTraced {  // after a block that was not worth tracing
     const bool before = traced;
     ~RestoresTraced() { traced = before; }
 };
@@ -114,7 +115,8 @@ void run_blocks() {
     }
 }
 
-// Runs the launch until it ends, or until its first thread says that blocks run together, which it does at once.
+// Runs the launch until it ends, or until its first thread declares clusters and so restarts it
+// (restart_launch()), which is the first thing that a kernel does.
 void run_attempt() {
     constexpr size_t kAlignment = 1024, kGap = 4096;
     const size_t bytes = run.shared_bytes;

@@ -1,4 +1,4 @@
-// Barriers of a part of a block (bar.sync), and __syncthreads() where a cluster runs.
+// Barriers of a part of a block (bar.sync), and __syncthreads() in a cluster.
 
 #include "emulator/engine/named_barriers.h"
 
@@ -16,14 +16,14 @@ namespace {
 
 struct NamedBarrier {
     unsigned expected = 0, arrived = 0;  // threads
-    Call first;  // where the first of them came
+    Call first;  // where the first of them arrived
     Sync arriving, passed;
 };
 
 constexpr int kNames = 16;
 NamedBarrier barriers[kMaxRanks][kNames + 1];  // the last is __syncthreads()
 
-// The running thread arrives. Gives back whether the barrier is passed with that.
+// The running thread arrives. Returns whether the barrier is complete with it.
 bool arrive(NamedBarrier& b, unsigned expected, const Call& site) {
     if (b.arrived == 0) {
         b.expected = expected;
@@ -45,7 +45,7 @@ void arrive_and_wait(NamedBarrier& b, unsigned expected, const Call& site) {
     wait_for(&b, site, [](const void* object) {
         const auto& b = *static_cast<const NamedBarrier*>(object);
         return ", a barrier to which " + std::to_string(b.arrived) + " of " +
-               std::to_string(b.expected) + " threads have come";
+               std::to_string(b.expected) + " threads have arrived";
     });
 }
 
@@ -60,7 +60,7 @@ NamedBarrier& named(int id, int count, const char* file, int line) {
     NamedBarrier& b = barriers[rank_of(current_thread)][id];
     if (b.arrived && b.expected != unsigned(count))
         refuse(std::to_string(count) + " threads for barrier " + std::to_string(id) +
-               ", but whoever came first, at " + site_name(b.first) + ", said " +
+               ", but the first to arrive, at " + site_name(b.first) + ", gave " +
                std::to_string(b.expected));
     return b;
 }

@@ -1,4 +1,4 @@
-// Barriers of a part of a block, and a block's within a cluster.
+// Barriers of a part of a block, and __syncthreads() in a cluster.
 #pragma once
 
 namespace emulator {

@@ -36,7 +36,7 @@ std::string thread_name(unsigned thread) {
 std::string thread_names(const std::vector<unsigned>& numbers) {
     constexpr size_t kRanges = 4;
     std::vector<std::string> ranges;
-    const auto index = [](unsigned t) { return thread_name(t).substr(7); };  // less "thread "
+    const auto index = [](unsigned t) { return thread_name(t).substr(7); };  // without "thread "
     for (size_t i = 0, last; i < numbers.size(); i = last + 1) {
         for (last = i; last + 1 < numbers.size() && numbers[last + 1] == numbers[last] + 1 &&
                        rank_of(numbers[last + 1]) == rank_of(numbers[i]);)
@@ -94,7 +94,7 @@ uint3 unflatten(uint64_t number, dim3 extent) {
             unsigned(number / extent.x / extent.y)};
 }
 
-// Every thread tells it, and most say what is known already.
+// Every thread calls this, mostly for arrays that are known already.
 void record_array(const char* of, int index, const char* name, const volatile void* first,
                   size_t bytes, const Extents& extents) {
     const auto begin = reinterpret_cast<uintptr_t>(first);

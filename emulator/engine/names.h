@@ -9,7 +9,8 @@ std::string block_name();  // "block 3", the one that runs
 std::string thread_name(unsigned thread);  // "thread (5,1)"
 // "thread 5", or "threads 0 to 3, 5 and 8 to 31"
 std::string thread_names(const std::vector<unsigned>& threads);
-// "threads 0 to 3 wait at mine.cu:12; thread 4 has returned": all of these threads, by what they wait for.
+// "threads 0 to 3 wait at mine.cu:12; thread 4 has returned": these threads, grouped by what they
+// wait for.
 std::string whereabouts(const std::vector<unsigned>& threads);
 template <class Condition>
 std::vector<unsigned> threads_that(const Condition& condition) {

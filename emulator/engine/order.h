@@ -1,4 +1,4 @@
-// Which accesses nothing orders: by the clocks of a block, and by what fences tell between blocks.
+// Whether one access comes before another: by the clocks of a block, and between blocks by fences.
 #pragma once
 
 #include "emulator/engine/clocks.h"
@@ -6,8 +6,8 @@
 
 namespace emulator {
 
-// Whether what `other` did at that clock comes before what `thread` does now. Threads of two blocks have
-// no order without fences.
+// Whether what `other` did at that clock comes before what `thread` does now. Threads of two blocks
+// have no order without fences.
 inline bool comes_before(uint32_t clock, unsigned other, unsigned thread) {
     if (clock <= clocks::state.base)
         return clock > clocks::state.block_start ||
@@ -15,7 +15,7 @@ inline bool comes_before(uint32_t clock, unsigned other, unsigned thread) {
     return other == thread || clock <= clocks::state.known[thread][other];
 }
 
-// The lanes meet.
+// Orders these lanes of a warp, as __syncwarp() does.
 inline void order_warp(unsigned first_thread, uint32_t lanes) {
     if (!traced) return;
     clocks::warp_barrier(first_thread, lanes);

@@ -53,7 +53,7 @@ struct Cell {
     uint32_t clock;  // 0: none yet
     uint16_t thread : 14, bytes : 2;
     uint16_t site;
-    uint32_t more;  // index in more_groups of its last there; stale if that is another cell's
+    uint32_t more;  // index in more_groups of its last one; stale if that is of another cell
     Group group[2];
 };
 
@@ -63,15 +63,15 @@ constexpr int kCellBytes = 2;  // a half: the narrowest access that neighbouring
 
 std::map<uint32_t, uint3> blocks;  // of this launch, by the clock at their start
 struct MoreGroup {
-    const Cell* of;
-    uint32_t before;  // the cell's one before, or kNone
+    const Cell* cell;
+    uint32_t before;  // the index of the cell's previous one, or kNone
     Group group;
 };
 constexpr uint32_t kNone = ~0u;
 std::vector<MoreGroup> more_groups;  // since the last barrier
 uint32_t last_of(const Cell& cell) {
     const uint32_t at = cell.more;
-    return at < more_groups.size() && more_groups[at].of == &cell ? at : kNone;
+    return at < more_groups.size() && more_groups[at].cell == &cell ? at : kNone;
 }
 
 // A thread of the group that is not ordered with the access, or -1.
@@ -102,7 +102,7 @@ std::string block_at(uint32_t clock) {
                          unfenced,    "",          now.address};
     const auto who = [&] {
         const auto index = [&](const Access& a) {
-            return thread_name(thread(a)).substr(7) +  // less "thread "
+            return thread_name(thread(a)).substr(7) +  // without "thread "
                    (same_block && a.thread >= threads ? "'s copy" : "");
         };
         const std::string name = global ? "" : shared_names::element_at(now.address);
@@ -167,8 +167,8 @@ std::string block_at(uint32_t clock) {
     add(group);
 }
 
-// Of the group's threads one that has not fenced what it read from what the acting operation writes,
-// or -1. A block barrier is enough in practice, an mbarrier is not: see REFERENCE.md,
+// A thread of the group that has read what the acting operation overwrites, and has passed no proxy
+// fence since, or -1. A block barrier is enough in practice, an mbarrier is not: see REFERENCE.md,
 // "mbarriers and bulk copies".
 inline int unfenced_thread(const Group& group, const Access& now) {
     if (!state.acting || now.kind != kWrite || group.clock <= state.base) return -1;
@@ -194,7 +194,7 @@ inline bool may_conflict(const Group& group, const Access& now) {
            (group.bytes & now.bytes);
 }
 
-// What earlier launches have done there, of those that the one now may not come after.
+// Reports what earlier launches have done to these bytes, if this launch may not come after them.
 void check_launches(const races::Earlier& earlier, const Cell* cells, uintptr_t begin,
                     uintptr_t from, uintptr_t to, const Access& now, uint32_t until) {
     const Cell* const first = cells - begin / kCellBytes;
@@ -209,7 +209,8 @@ void check_launches(const races::Earlier& earlier, const Cell* cells, uintptr_t 
     }
 }
 
-// acting: as an asynchronous operation, to which ordinary writes must be fenced.
+// acting: the access is an asynchronous operation's, and ordinary writes need a proxy fence before
+// it.
 template <bool acting>
 inline void check_cell(Cell& cell, bool global, const Access& now, uint32_t since) {
     const bool written = cell.clock > since;
@@ -290,7 +291,7 @@ void check_launches(const Earlier& earlier, const Allocation& memory, uintptr_t 
         emulator::check_launches(earlier, memory.cells, memory.begin, begin, end, now, state.last);
 }
 
-// mmap: the pages exist, zeroed, only once touched.
+// By mmap, whose pages exist, zeroed, only once they are touched.
 static size_t cells_bytes(uintptr_t begin, uintptr_t end) {
     return ((end - begin) / kCellBytes + 2) * sizeof(Cell);
 }

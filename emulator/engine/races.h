@@ -16,16 +16,16 @@ double bytes_per_byte();  // bytes of bookkeeping for each byte of memory
 void check(Cell* cells, uintptr_t begin, uintptr_t address, int width, bool global,
            trace::Kind kind, unsigned thread, uint16_t site);
 
-// Whoever knows what was done before this launch, and is not known to come before it, is asked of each
-// access to device memory: what a copy has to do with it, and, where an earlier launch has accessed the
-// same bytes, what that launch has, by the clock of its access.
+// Called for each access to device memory by a launch that does not come after all earlier
+// operations. copies() reports the earlier copies that it conflicts with. launch() is called where
+// an earlier launch has accessed the same bytes, with the clock of that access.
 struct Earlier {
     void (*copies)(uintptr_t begin, uintptr_t end, trace::Kind kind, uint16_t site);
     void (*launch)(uint32_t clock, trace::Kind kind_then, uint16_t site_then, trace::Kind kind,
                    uint16_t site);
 };
-extern const Earlier* earlier;  // null: all that was done before comes before
-// The same of a copy now, and launches.
+extern const Earlier* earlier;  // null: the launch comes after all earlier operations
+// The same for a copy that is made now, and earlier launches.
 void check_launches(const Earlier& earlier, const Allocation& memory, uintptr_t begin,
                     uintptr_t end, trace::Kind kind);
 

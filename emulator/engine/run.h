@@ -14,12 +14,12 @@ namespace emulator {
 constexpr unsigned kMaxBlockThreads = 1024;
 constexpr unsigned kMaxRanks = 8;  // blocks of a cluster
 
-// waiting: for what an object counts, an mbarrier for one.
+// waiting: on an object, such as an mbarrier.
 enum class State { ready, at_barrier, at_warp, waiting, returned };
 
 struct Call {  // where a thread waits
     const char* file = nullptr;
-    int line = 0, number = 0;  // number: tells barriers on one line apart
+    int line = 0, number = 0;  // number: distinguishes barriers on one line
 };
 
 struct Thread {
@@ -27,10 +27,11 @@ struct Thread {
     uint3 index{};
     bool in_kernel = false;  // false while it still copies the kernel's arguments
     Call site;
-    // Waiting: for which object, and that in words behind the place: ", for the cluster".
+    // While it is waiting: the object, and a function that describes it in words that follow the
+    // place: ", for the cluster".
     const void* waits_for = nullptr;
     std::string (*why)(const void* object) = nullptr;
-    // In a warp operation: its name, the lanes it waits for, the value it brings, the lane it
+    // In a warp operation: its name, the lanes it waits for, the value it passes, the lane it
     // reads, and the value it receives.
     const char* name = nullptr;
     unsigned mask = 0;
@@ -47,8 +48,9 @@ struct Thread {
 // Created when first needed and reused by all later blocks and launches.
 extern std::vector<Thread>& threads;
 extern unsigned current_thread;  // the running thread's linear number
-// What an endless loop does not do for ever: a thread ends; traced, the block touches device memory
-// that it has not touched before. Untraced, any arrival at a barrier or the like has to do.
+// Counts progress, of which an endless loop makes none. There is progress when a thread ends and,
+// traced, when the block accesses device memory that it has not accessed before. Untraced launches
+// do not see accesses: there every arrival at a barrier or the like counts.
 extern volatile uint64_t progress_made;
 inline void note_arrival() {
     if (!traced) ++progress_made;
@@ -61,23 +63,22 @@ struct Run {  // the launch that runs
     unsigned ranks = 1;  // blocks that run together: those of a cluster
     unsigned block_threads = 0, threads = 0;  // of a block; of all that run together
     uint3 first_block{};  // of the cluster that runs
-    bool first_or_last = false;  // whether that is the launch's first or last
+    bool first_or_last = false;  // whether it is the launch's first or last
     bool restart = false;  // as a cluster's launch
     size_t shared_bytes = 0;  // dynamic shared memory of a block
-    void* shared = nullptr;  // that of those that run together, so far apart:
+    void* shared = nullptr;  // of the blocks that run together, shared_stride bytes apart
     size_t shared_stride = 0;
-    size_t shared_alignment = 0;  // that the kernel has declared for it; 0: it has not come to that
+    size_t shared_alignment = 0;  // as the kernel declares it; 0: no declaration was reached
     const void* kernel = nullptr;  // its address, where that is known
     const char* name = nullptr;  // as the launch has it
-    Call launched;  // where
-    void (*thread)(void*) = nullptr;  // runs it as one thread
+    Call launched;  // where the launch is
+    void (*thread)(void*) = nullptr;  // runs the kernel as one thread
     void* argument = nullptr;
     bool running = false;
     bool bounded = false;  // by __launch_bounds__
     const Hooks* hooks = nullptr;
-    uint64_t until_look =
-        0;  // traced accesses before hooks->look_at_clock(); from 0 it is for ever
-    uint64_t accesses_left = 0;  // before end_early(); from 0 it is for ever
+    uint64_t until_look = 0;  // traced accesses before hooks->look_at_clock(); 0: never
+    uint64_t accesses_left = 0;  // before end_early(); 0: never
     cudaError_t error = cudaSuccess;
 };
 extern Run run;

@@ -5,15 +5,15 @@
 
 namespace emulator {
 
-int only_ends_run();  // 0, or on how many multiprocessors
-uint64_t accesses_run();  // traced ones of a launch, before it ends; 0: all
-bool leaves_single_blocks();  // launches of one block don't run
+int only_ends_run();  // 0, or the number of SMs that kernels see
+uint64_t accesses_run();  // how many traced accesses end a launch; 0: it ends by itself
+bool leaves_single_blocks();  // launches of one block are left out
 void note_early_end();  // for ended_early()
 Order thread_order();
 unsigned random_number();  // of the sequence that random orders come from
 void shuffle(std::vector<unsigned>& numbers);
-// Whether asynchronous work takes place now, though nobody waits for it yet: always in reverse order,
-// by chance in random order.
+// Whether an asynchronous operation takes place now, before a thread waits for it: always in
+// reverse order, by chance in random order.
 bool happens_early();
 
 }  // namespace emulator

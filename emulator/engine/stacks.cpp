@@ -8,7 +8,7 @@
 
 #include "emulator/trace/sites.h"
 
-// AddressSanitizer's, in a program that has it.
+// A function of AddressSanitizer, in a program that is compiled with it.
 extern "C" __attribute__((weak)) void __asan_unpoison_memory_region(void const volatile*, size_t);
 
 namespace emulator {

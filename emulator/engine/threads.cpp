@@ -1,4 +1,5 @@
-// A block's threads are fibers on one thread of the operating system. Each runs until it must wait or returns.
+// A block's threads are fibers on one thread of the operating system. Each runs until it must wait
+// or returns.
 
 #include "emulator/engine/threads.h"
 
@@ -14,7 +15,7 @@
 #include "emulator/trace/report.h"
 
 // Fibers switch stacks without AddressSanitizer's knowledge, so its fake stack frames must be off.
-// It calls this function when it starts.
+// AddressSanitizer calls this function when it starts.
 extern "C" const char* __asan_default_options() {
     return "detect_stack_use_after_return=0:detect_leaks=0";
 }
@@ -23,7 +24,7 @@ namespace emulator {
 
 namespace {
 
-// The threads' fibers. They are never destroyed: a suspended one would be unwound.
+// The threads' fibers. They are never destroyed, because that would unwind a suspended one.
 std::vector<boost::context::fiber>& fibers = *new std::vector<boost::context::fiber>;
 boost::context::fiber scheduler;  // what runs when a thread waits or returns: run_ready_threads()
 
@@ -37,7 +38,8 @@ struct Stack {  // Boost.Context's interface of a stack allocator
     void deallocate(boost::context::stack_context&) noexcept {}
 };
 
-// What a fiber does for ever: run the kernel as one thread of one block, then wait to be another.
+// The loop of a fiber: it runs the kernel as one thread of a block, then waits until it is to be
+// another.
 boost::context::fiber thread_main(boost::context::fiber&& from) {
     scheduler = std::move(from);
     for (;;) {
@@ -134,7 +136,8 @@ void run_ready_threads(const std::vector<unsigned>& sequence) {
     }
 }
 
-// Destroying their fibers would unwind the stacks and run kernel code, so these are leaked. New fibers reuse the stacks.
+// The fibers are leaked, because destroying them would unwind the stacks and run kernel code. New
+// fibers reuse the stacks.
 void abandon_threads() {
     for (auto& fiber : fibers) new boost::context::fiber(std::move(fiber));
 }

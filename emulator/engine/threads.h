@@ -1,4 +1,5 @@
-// The threads that run: how one waits and is woken, and how one ends the launch.
+// The threads of the blocks that run: how they wait and are woken, and how one of them ends the
+// launch.
 #pragma once
 
 #include <string>
@@ -10,20 +11,20 @@ namespace emulator {
 
 // What a kernel's thread calls.
 
-// Lets the others run. The running thread goes on when its turn comes and it is ready: one that only gives way
-// stays ready; one that waits has changed its state, and what it waits for makes it ready again. Does not come
-// back once the launch is over.
+// Lets the other threads run. The caller goes on at its next turn at which it is ready: a thread
+// that only yields stays ready, and one that waits has changed its state and is made ready by what
+// it waits for. Does not return once the launch is over.
 void suspend();
-// Suspends the thread until wake() says so of the object.
+// Suspends the thread until wake() is called for the object. why: describes the wait in a report.
 void wait_for(const void* object, const Call& site, std::string (*why)(const void* object));
 void wake(const void* object);
 // Ends the launch. Does not return if a kernel's thread calls it.
 void fail(const std::string& problem, cudaError_t error = cudaErrorLaunchFailure);
-// The same for a mistake of a thread. hint: what stands behind the place, if anything.
+// The same for a mistake of a thread. hint: what follows the place in the message, if anything.
 void misuse_by(unsigned thread, const std::string& what, const char* file, int line,
                const std::string& hint = "");
 void end_early();  // the launch, without an error
-void restart_launch();  // with blocks that run together; does not come back
+void restart_launch();  // with blocks that run together; does not return
 
 // What the launch calls.
 

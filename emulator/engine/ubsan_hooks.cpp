@@ -1,5 +1,6 @@
-// What -fsanitize=alignment (untraced) and -fsanitize=signed-integer-overflow (traced) make a kernel call at a mistake.
-// UndefinedBehaviorSanitizer itself is not linked. Host code may overflow: that is its own affair.
+// The functions that a kernel calls at a mistake when it is compiled with -fsanitize=alignment
+// (untraced) or -fsanitize=signed-integer-overflow (traced). UndefinedBehaviorSanitizer itself is
+// not linked. Overflow in host code is ignored.
 
 #include <cstdlib>
 
@@ -10,7 +11,7 @@
 
 namespace {
 
-// As g++ and clang lay them out.
+// The arguments of these functions, as g++ and clang lay them out.
 struct Place {
     const char* file;
     uint32_t line, column;
@@ -54,7 +55,7 @@ extern "C" {
     emulator::refuse_access(emulator::current_thread,
                             "misaligned: " + mismatch->at.name() + " accesses", bytes,
                             emulator::past_multiple(address, bytes), cudaErrorMisalignedAddress);
-    std::abort();  // the host's code did it
+    std::abort();  // only host code comes here
 }
 
 void __ubsan_handle_add_overflow(const Overflow* of, uintptr_t left, uintptr_t right) {

@@ -21,7 +21,7 @@
 #include "emulator/trace/report.h"
 #include "emulator/trace/symbols.h"
 
-extern "C" __attribute__((weak)) void __asan_init();  // in a program that has AddressSanitizer
+extern "C" __attribute__((weak)) void __asan_init();  // in a program compiled with AddressSanitizer
 
 namespace emulator {
 namespace {
@@ -42,8 +42,8 @@ uintptr_t program_counter(const void* context) {
 #endif
 }
 
-// Where a signal found the kernel: in code of its own, or else in the emulator or a library, after the
-// access that was traced last.
+// Where a signal has interrupted the kernel: in its own code, or in the emulator or a library,
+// which stands for the access that was traced last.
 struct Place {
     uintptr_t pc, traced;
     uintptr_t code() const {
@@ -73,13 +73,15 @@ std::string lines_of(const Place* places, unsigned count) {
            (last > first ? " to " + std::to_string(last) : "") + ",";
 }
 
-// An endless loop makes no progress for so long, and for longer than the launch made some before: one
-// that goes on for a minute may well compute for half a minute with what it has. Untraced, a loop that
-// passes barriers seems to make progress; there a block that does not end may take six times as long.
+// A launch hangs if it makes no progress for so long, and for longer than the time in which it has
+// made some: a launch that has run for a minute may well compute for half a minute with the data
+// that it has. Untraced, a loop that passes barriers seems to make progress; there a block that
+// does not end may take six times as long.
 struct Watch {
-    double seconds = kSeconds;  // of the processor's time; 0: for ever
+    double seconds = kSeconds;  // of processor time; 0: no limit
     uint64_t progress = 0, blocks = 0;  // progress_made, and totals.blocks, at the last tick
-    unsigned ticks = 0, with_progress = 0, with_block = 0;  // the last with new ones of either
+    // The last ones with new progress, with a new block.
+    unsigned ticks = 0, with_progress = 0, with_block = 0;
     Place places[kTicks] = {};  // of the last ticks
     bool installed = false;
 } watch;
@@ -101,7 +103,7 @@ std::string host_place(uintptr_t pc) {
     std::string name;
     for (int i = 0; i < count; ++i) {
         const auto at = reinterpret_cast<uintptr_t>(callers[i]);
-        const Place place{at == pc ? at : at - 1, 0};  // that of a caller is behind its call
+        const Place place{at == pc ? at : at - 1, 0};  // a caller's is the address after its call
         if (!place.code()) continue;
         if (const std::string line = lines_of(&place, 1); !line.empty()) return line;
         if (name.empty()) name = " in " + short_name(*find_symbol(place.pc));
@@ -109,7 +111,8 @@ std::string host_place(uintptr_t pc) {
     return name;
 }
 
-// x86 alone stops there. The thread goes on in division_failed(), which ends the launch, on its own stack.
+// Only x86 stops at a division by zero. The thread then goes on in division_failed(), which ends
+// the launch, on its own stack.
 uintptr_t divided_at;
 [[noreturn]] void division_failed() {
     const Place place{divided_at, last_traced};
@@ -117,14 +120,14 @@ uintptr_t divided_at;
     if (line.empty()) line = "in " + kernel_name();
     fail("integer division by zero: " + line + " (" + block_name() + ", " +
          thread_name(current_thread) + "): a GPU goes on, with a number that means nothing");
-    std::abort();  // does not come here
+    std::abort();  // not reached
 }
 void divided([[maybe_unused]] void* context) {
 #if defined(__x86_64__)
     auto& registers = static_cast<ucontext_t*>(context)->uc_mcontext.gregs;
     divided_at = uintptr_t(registers[REG_RIP]);
     registers[REG_RIP] = reinterpret_cast<greg_t>(&division_failed);
-    registers[REG_RSP] = (registers[REG_RSP] - 256) / 16 * 16 - 8;  // as behind a call
+    registers[REG_RSP] = (registers[REG_RSP] - 256) / 16 * 16 - 8;  // as after a call
 #endif
 }
 
@@ -158,7 +161,8 @@ void crashed(int signal, siginfo_t* info, void* context) {
                 " (the traced and the AddressSanitizer builds say more)");
 }
 
-void tick(int, siginfo_t*, void* context) {  // allocates nothing: it may have stopped malloc()
+// Must not allocate, because it may have interrupted malloc().
+void tick(int, siginfo_t*, void* context) {
     watch.places[watch.ticks++ % kTicks] = {program_counter(context), last_traced};
     if (std::exchange(watch.progress, progress_made) != progress_made)
         watch.with_progress = watch.ticks;

@@ -4,7 +4,7 @@
 namespace emulator {
 
 namespace watchdog {
-void install();  // from then on crashes are explained
+void install();  // from then on the program explains its crashes
 void begin_launch();
 void end_launch();
 }  // namespace watchdog

@@ -1,5 +1,5 @@
-// Clusters: blocks that run together. Their threads are numbered through, those of rank 0 first, and
-// their dynamic shared memories lie in one range.
+// Clusters: blocks that run together. Their threads are numbered consecutively, beginning with
+// those of rank 0, and their dynamic shared memory lies in one range.
 
 #include "emulator/hopper/clusters.h"
 
@@ -21,7 +21,7 @@ struct ClusterBarrier {
     Sync arriving, passed;
     unsigned arrived = 0;
     uint32_t phase = 0;
-    uint32_t waits_for[kMaxThreads] = {};  // phase + 1 that the thread has arrived in; 0: none
+    uint32_t waits_for[kMaxThreads] = {};  // 1 + the phase in which the thread has arrived; 0: none
 } cluster_barrier;
 
 void pass_if_complete() {
@@ -51,12 +51,12 @@ void set_cluster(unsigned x, unsigned y, unsigned z) {
                site_name(run.launched) + " is not a multiple of the cluster's " +
                blocks_of({x, y, z}));
     if (ranks > 1 && run.block_threads % 32)
-        refuse("the emulator wants whole warps in the blocks of a cluster");
+        refuse("the emulator requires whole warps in the blocks of a cluster");
     if (ranks * run.block_threads > kMaxThreads)
         refuse(std::to_string(ranks) + " blocks of " + std::to_string(run.block_threads) +
                " threads are more than the emulator's " + std::to_string(kMaxThreads));
     if (ranks > 1 && static_shared(run.kernel) > 0)
-        refuse("the emulator wants all shared memory of a cluster's kernel to be dynamic");
+        refuse("the emulator requires that all shared memory of a cluster's kernel is dynamic");
     run.cluster = {x, y, z};
     run.ranks = ranks;
     restart_launch();

@@ -1,4 +1,4 @@
-// Blocks that run together.
+// Clusters: blocks that run together.
 #pragma once
 
 namespace emulator::clusters {

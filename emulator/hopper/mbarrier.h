@@ -1,4 +1,4 @@
-// An mbarrier.
+// The state of an mbarrier.
 #pragma once
 
 #include "emulator/hopper/tensor_copies.h"
@@ -8,24 +8,26 @@ namespace emulator {
 struct Mbarrier {
     uint64_t* memory;
     Call site;  // of its mbarrier_init
-    unsigned thread;  // that did it
+    unsigned thread;  // that called it
     uint32_t clock;  // when
-    bool fenced = false;  // bulk copies know of it
-    uint32_t published = 0;  // its agent's clock at the first relaxed arrival behind the fence
+    bool fenced = false;  // visible to bulk copies
+    uint32_t published = 0;  // its agent's clock at the first relaxed arrival after the fence
     int arrivals;  // of a phase
-    // Of this phase: the arrivals still to come; bytes expected less those that have come.
+    // Of this phase: the arrivals that are missing; the bytes that are expected, less those that
+    // have been transferred.
     int pending;
     int64_t bytes = 0;
     uint32_t phase = 0;
-    // What a wait for the last phase that is complete comes after; the copies that completed it and
-    // that no one has waited for yet; the same of this phase.
+    // What a wait for the last complete phase comes after, and the copies that completed that phase
+    // and that no thread has waited for yet. Then the same of the present phase.
     Sync complete, arriving;
     std::vector<TensorCopy> unseen, landed;
-    uint32_t completed[2] = {};  // when the last phase was, and the one before
-    // By which the cause of a mistake is found: whether loads come to it; the ranks that have arrived in
-    // this phase, and in the last that is complete, as masks; the phase that each thread has last waited
-    // for, plus 2; the last wait here, and the last before an arrival here, that was over at once although its
-    // thread may not have meant that.
+    // Its agent's clocks at the ends of the last phase and of the one before.
+    uint32_t completed[2] = {};
+    // For hints at the cause of a mistake: whether loads complete on the barrier; the ranks that
+    // have arrived in this phase and in the last complete one, as masks; by thread, 2 + the phase
+    // that it last waited for; the last wait here, and the last one before an arrival here, that
+    // returned at once although its thread may not have meant it to.
     bool has_loads = false;
     unsigned arriving_ranks = 0, complete_ranks = 0;
     std::vector<uint32_t> waited_for;

@@ -1,4 +1,4 @@
-// What reports say of an mbarrier, and the hints at the cause of a mistake there.
+// How reports describe an mbarrier, and hints at the cause of a mistake there.
 
 #include "emulator/hopper/mbarrier_hints.h"
 
@@ -38,14 +38,14 @@ std::string name_in_rank(const Mbarrier& barrier) {
            std::to_string(offset % run.shared_stride) + " of dynamic shared memory";
 }
 
-// "mbarrier full[1]", and of a cluster's block " of rank 2". Where the kernel has no name for the place,
-// or has come there by another pointer than the one that lies before it: what mbarrier_init() was given.
+// "mbarrier full[1]", in a cluster with " of rank 2". If the kernel has no name for the place, or
+// has reached it by another pointer than the array before it, the argument of mbarrier_init().
 std::string name_of(const Mbarrier& barrier) {
     return name_in_rank(barrier) +
            (run.ranks > 1 ? " of rank " + std::to_string(rank_with(barrier)) : "");
 }
 
-// Why phases may pass that a waiting thread has not seen.
+// A hint why a phase may end before a thread that waits for an earlier one has gone on.
 std::string too_fast(const Mbarrier& b) {
     return "is the " + std::to_string(b.arrivals) + " of its mbarrier_init()" + at_site(b.site) +
            " less than the arrivals of a phase, or does the thread leave out a wait?";
@@ -57,7 +57,7 @@ std::string wait_at(const Waited& w) {
     return "the wait" + at_site(w.site) + " on " + name_of(*w.barrier);
 }
 
-// In a cluster: whose loads the barrier's phase has, where some of their bytes are missing.
+// In a cluster where bytes of the phase are missing: whose loads have arrived.
 std::string came_from(const Mbarrier& b) {
     if (run.ranks == 1) return "";
     unsigned from = 0;
@@ -70,7 +70,7 @@ std::string came_from(const Mbarrier& b) {
 
 }  // namespace
 
-// Of a wait that was over at once, or "".
+// Describes a wait that returned at once, or "".
 std::string stale_wait(const Mbarrier& b, const Waited& before) {
     const bool here = b.stale.barrier && (b.stale.again || b.has_loads);
     const Waited& w = here ? b.stale : before.again ? before : b.before_arrival;

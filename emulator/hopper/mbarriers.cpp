@@ -1,5 +1,5 @@
-// mbarriers. What they count is kept here; their 64 bits hold a mark alone, by which it is seen if
-// something else is written there.
+// mbarriers. Their state is kept here. Their 64 bits in shared memory hold only a mark, so that it
+// is noticed if something else is written there.
 
 #include "emulator/hopper/mbarriers.h"
 
@@ -24,7 +24,7 @@ constexpr int kMost = (1 << 20) - 1;  // arrivals; bytes
 
 std::map<uint64_t*, Mbarrier> barriers;  // of the block, by address
 
-// Of a thread: where it waits and for which phase, until it has gone on.
+// Where a thread waits and for which phase, until it has gone on.
 struct Wait {
     const Mbarrier* barrier = nullptr;
     uint32_t phase = 0;
@@ -41,10 +41,10 @@ std::string numbers(std::initializer_list<int64_t> of) {
     return text;
 }
 
-// Does what every phase ends with, if this one does.
+// Ends the phase if it is complete.
 void complete_phase(Mbarrier& b) {
     if (b.pending > 0 || b.bytes != 0) return;
-    see(b.unseen, b.complete);  // waited for by nobody
+    publish(b.unseen, b.complete);  // no thread has waited for them
     b.unseen = std::move(b.landed);
     b.complete = std::exchange(b.arriving, Sync());
     b.landed.clear();
@@ -81,7 +81,7 @@ void check_phase(const Mbarrier& b, uint32_t phase, const Call& site) {
               site.file, site.line, too_fast(b));
 }
 
-// Only mbarrier_arrive_cluster reaches another block's.
+// Only mbarrier_arrive_cluster may address another block's mbarrier.
 void check_own(const Mbarrier& b, const char* instruction, const char* file, int line) {
     if (run.ranks == 1 || rank_with(b) == rank_of(current_thread)) return;
     misuse(std::string(instruction) + ": " + name_of(b) + " is another block's", file, line);
@@ -177,8 +177,8 @@ void end_block() {
                                block_name() + ", " + thread_name((*loads)[0].thread) + ")" +
                                (stale.empty() ? "" : ": " + stale));
             }
-        see(b.unseen, b.complete);
-        see(b.landed, b.arriving);
+        publish(b.unseen, b.complete);
+        publish(b.landed, b.arriving);
         if (b.bytes == 0) continue;
         const std::string state =
             b.bytes > 0
@@ -216,7 +216,7 @@ bool reports_stuck() {
                    " in mbarrier_wait_parity: " + whereabouts(waiting);
     const std::vector<unsigned> others = threads_that([&](const Thread& t) { return !in_wait(t); });
     if (!others.empty()) problem += (waiting.empty() ? "" : "; ") + whereabouts(others);
-    // Barriers of which the same is said have one line, and the same one of several ranks one name.
+    // Barriers in the same state share a line, and the same one in several ranks has one name.
     std::vector<std::pair<std::string, std::map<std::string, unsigned>>> lines;
     for (const auto& [memory, b] : barriers) {
         const auto waiting_here = threads_that([&b = b](const Thread& t) { return t.waits(&b); });
@@ -334,7 +334,7 @@ void mbarrier_wait_parity(uint64_t* memory, int parity, const char* file, int li
         now.ranks = b.complete_ranks;
         if (record::on) record::note("pass" + what);
     }
-    see(b.unseen, b.complete);
+    publish(b.unseen, b.complete);
     b.complete.acquire(current_thread);
 }
 

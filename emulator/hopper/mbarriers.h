@@ -5,11 +5,12 @@
 
 namespace emulator {
 
-// The mbarrier at that address, fit for use by the running thread. Ends the launch if it is not.
+// The mbarrier at that address. Ends the launch if there is none, or if the running thread may not
+// use it yet.
 Mbarrier& mbarrier_at(uint64_t* memory, const char* instruction, const char* file, int line);
 Waited last_wait(unsigned thread);
 void bytes_came(Mbarrier& barrier, int64_t bytes);
-void publish_mbarriers(Sync& sync);  // those that the running thread has set up and fenced
+void publish_mbarriers(Sync& sync);  // those that the running thread has initialised and fenced
 
 namespace mbarriers {
 void begin_block();

@@ -1,4 +1,4 @@
-// What the blocks of a cluster ask of each other.
+// Accesses of the blocks of a cluster to each other's shared memory.
 
 #include "emulator/hopper/ranks.h"
 
@@ -13,14 +13,14 @@
 namespace emulator {
 namespace {
 
-// The last thing that each thread has asked of another block.
-struct Asked {
+// The last access of each thread to another block.
+struct RemoteAccess {
     const char* name = nullptr;
     Call site;
     uintptr_t pc = 0;  // of an access, which has no site
     uint32_t clock = 0;
 };
-Asked asked[kMaxRanks][kMaxThreads];
+RemoteAccess last_access[kMaxRanks][kMaxThreads];
 
 }  // namespace
 
@@ -56,7 +56,7 @@ void* in_rank(void* pointer, unsigned rank, const char* name, const char* file, 
                    " has left its cluster",
                file, line);
     if (rank != rank_of(current_thread))
-        asked[rank][current_thread] = {name, {file, line, 0}, 0, clocks::now(current_thread)};
+        last_access[rank][current_thread] = {name, {file, line, 0}, 0, clocks::now(current_thread)};
     const auto offset = static_cast<char*>(pointer) - static_cast<char*>(builtins.dynamic_shared);
     if (offset < 0 || size_t(offset) >= run.shared_stride)
         misuse(std::string(name) + ": the address is not in the block's own shared memory", file,
@@ -67,32 +67,31 @@ void* in_rank(void* pointer, unsigned rank, const char* name, const char* file, 
 namespace ranks {
 
 void note_access(unsigned thread, unsigned rank, uintptr_t pc) {
-    asked[rank][thread] = {"access", {}, pc, clocks::now(thread)};
+    last_access[rank][thread] = {"access", {}, pc, clocks::now(thread)};
 }
 
 void begin_block() {
     for (unsigned rank = 0; run.ranks > 1 && rank < run.ranks; ++rank)
-        std::fill_n(asked[rank], run.threads, Asked());
+        std::fill_n(last_access[rank], run.threads, RemoteAccess());
 }
 
-// Whoever asked a block for something must have been heard before that block's last thread returns.
-// The last thing that a thread asked stands for all before it.
+// A block must not leave its cluster before it has synchronised with every thread that accessed it.
+// The last access of a thread stands for all before it.
 void end_thread() {
     if (run.ranks == 1) return;
     const unsigned rank = rank_of(current_thread);
     if (!tracing() || running_threads(rank) > 0) return;
-    for (unsigned asking = 0; asking < run.threads; ++asking) {
-        const Asked& request = asked[rank][asking];
-        if (!request.name) continue;
-        bool heard = false;
+    for (unsigned accessing = 0; accessing < run.threads; ++accessing) {
+        const RemoteAccess& access = last_access[rank][accessing];
+        if (!access.name) continue;
+        bool synchronised = false;
         for (unsigned t = 0; t < run.block_threads; ++t)
-            heard |= clocks::knows(rank * run.block_threads + t, asking, request.clock);
-        if (heard) continue;
+            synchronised |= clocks::knows(rank * run.block_threads + t, accessing, access.clock);
+        if (synchronised) continue;
         report_problem("the block of rank " + std::to_string(rank) +
-                       " leaves its cluster too early: it has not waited for the " + request.name +
-                       " at " +
-                       (request.pc ? find_lines({request.pc})[0] : site_name(request.site)) + " (" +
-                       block_name() + ", " + thread_name(asking) + ")");
+                       " leaves its cluster too early: it has not waited for the " + access.name +
+                       " at " + (access.pc ? find_lines({access.pc})[0] : site_name(access.site)) +
+                       " (" + block_name() + ", " + thread_name(accessing) + ")");
         return;
     }
 }

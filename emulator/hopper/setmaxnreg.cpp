@@ -1,4 +1,5 @@
-// setmaxnreg: how many registers the threads of a warpgroup have. Nothing waits, and nobody has fewer.
+// setmaxnreg: how many registers the threads of a warpgroup have. Here it only checks: no warp
+// waits, and none has fewer registers.
 
 #include "emulator/hopper/setmaxnreg.h"
 
@@ -57,11 +58,12 @@ void set_max_registers(const WarpCall& call) {
         refuse(std::to_string(registers) + " registers, not a multiple of 8 from 24 to 256");
     if (!run.bounded) refuse("the kernel has no __launch_bounds__");
     registers_of[number] = {registers, name, {call.file, call.line, 0}};
-    want_whole_warpgroup(number, refuse);
+    require_whole_warpgroup(number, refuse);
     const Registers* const first = registers_of + (number - number % block_warps());
     int sum = 0;
     for (unsigned w = 0; w < block_warps(); ++w) sum += 32 * first[w].count;
-    // What the block got at its launch: by thread a multiple of 8. More would be waited for forever.
+    // The registers that the block got at its launch, a multiple of 8 for each thread. A GPU would
+    // wait forever for more.
     const int warps = block_warps(), had = 32 * warps * std::min(256, 65536 / 32 / warps / 8 * 8);
     if (sum > had)
         misuse_by(current_thread,

@@ -1,7 +1,8 @@
-// What bulk tensor loads and stores share: boxes, their edges, and what the hardware asks of them.
+// What bulk tensor loads and stores share: boxes, their edges, and what the hardware requires of
+// them.
 //
-// A copy takes place at some time between its call and the wait for it: at once where threads run in
-// reverse order, as late as can be in forward order, at any time in random order.
+// A copy takes place at some time between its call and the wait for it: at once if threads run in
+// reverse order, as late as possible in forward order, at any time in random order.
 
 #include "emulator/hopper/tensor_copies.h"
 
@@ -27,7 +28,7 @@ TensorCopy::TensorCopy(bool store, const CUtensorMap* from, void* shared, int x,
     if (map.magic != TensorMap::kMagic)
         refuse("that is no tensor map (const __grid_constant__ CUtensorMap, a kernel's parameter)");
     if (map.rank != 2) refuse("the map is of rank " + std::to_string(map.rank) + ", not 2");
-    // To these an H200 says: an illegal instruction.
+    // For these an H200 reports an illegal instruction.
     if (int64_t(x) * map.element_bytes % 16)
         refuse("x is " + std::to_string(x) + ", whose bytes are not a multiple of 16");
     if (store && (x < 0 || y < 0))
@@ -72,12 +73,12 @@ std::string TensorCopy::title() const {
 
 void TensorCopy::refuse(const std::string& why, const std::string& hint) const {
     misuse_by(thread, title() + ": " + why, site.file, site.line, hint);
-    std::abort();  // does not come here
+    std::abort();  // not reached
 }
 
 TensorCopy::Row TensorCopy::row(int number) const {
     const int64_t line = int64_t(y) + number, begin = std::max<int64_t>(x, 0);
-    // An H200 cuts stores off behind the 16 bytes that the last element is in.
+    // An H200 cuts a store off after the 16 bytes that hold the last element.
     const int in_16 = store ? 16 / map.element_bytes : 1;
     const int64_t columns = (int64_t(map.dims[0]) + in_16 - 1) / in_16 * in_16;
     const int64_t end = std::min(int64_t(x) + map.box[0], columns);
@@ -119,7 +120,7 @@ void TensorCopy::trace_matrix() const {
     count_bulk(pc, store, bytes, sectors);
 }
 
-// "load,WARP,MBARRIER,MATRIX,X,Y,COLUMNS,ROWS" and the place of each 16 bytes, row by row.
+// "load,WARP,MBARRIER,MATRIX,X,Y,COLUMNS,ROWS" and the address of each 16 bytes, row by row.
 void TensorCopy::start_note(const void* barrier) {
     if (!record::on) return;
     std::string text = (store ? "store," : "load,") + std::to_string(thread / 32) +
@@ -135,7 +136,7 @@ void TensorCopy::end_note() const {
     if (record::on) record::note("done," + std::to_string(note));
 }
 
-void see(std::vector<TensorCopy>& loads, Sync& sync) {
+void publish(std::vector<TensorCopy>& loads, Sync& sync) {
     for (TensorCopy& load : loads) {
         clocks::act(load.order, [&] {
             load.each_part([&](char* begin, uint64_t bytes) {

@@ -1,4 +1,4 @@
-// Bulk tensor copies under way.
+// Bulk tensor copies in flight.
 #pragma once
 
 #include "emulator/engine/clocks.h"
@@ -8,13 +8,13 @@ namespace emulator {
 
 struct Mbarrier;
 
-// A wait at an mbarrier that is over.
+// A wait at an mbarrier that has returned.
 struct Waited {
     const Mbarrier* barrier = nullptr;
     Call site{};
     unsigned thread = 0;
     int64_t phase = 0;  // -1: the one before the first
-    bool again = false;  // at once: its thread had waited for that phase before
+    bool again = false;  // it returned at once, because the thread had waited for that phase before
     unsigned ranks = 0;  // that had arrived in that phase, as a mask
 };
 
@@ -29,13 +29,13 @@ struct TensorCopy {
     const void* pc;
     AsyncOrder order{};
     size_t note = 0;  // its number in the record
-    // Of a load: whom it tells of its bytes, and the phase when it was asked for.
+    // Of a load: the mbarrier that counts its bytes, and that mbarrier's phase at the call.
     Mbarrier* barrier = nullptr;
     uint32_t phase = 0;
-    unsigned ranks = 0;  // of a multicast: those that get the box, as a mask
+    unsigned ranks = 0;  // of a multicast: the destinations, as a mask
     Waited before{};  // the last wait of its thread
-    // Of a store: how many groups its thread had committed before; the box, once it has been read (of
-    // a st_async, from the start); whether the thread has waited for that.
+    // Of a store: how many groups its thread had committed before; the box, once it has been read
+    // (of st_async from the start); whether the thread has waited for that.
     unsigned group = 0;
     std::vector<char> box{};
     bool read = false;
@@ -45,21 +45,22 @@ struct TensorCopy {
     // A st_async is the load of a box of one row, out of a matrix that the copy itself holds.
     TensorCopy(float4 value, void* shared, Call site, const void* pc);
 
-    bool bulk() const { return map.magic != 0; }  // no st_async
+    bool bulk() const { return map.magic != 0; }  // not st_async
     std::string title() const;  // its name, and where a multicast goes
     [[noreturn]] void refuse(const std::string& why, const std::string& hint = "") const;
-    // Of the box's row: what of it lies in the matrix.
+    // The part of a row of the box that lies in the matrix.
     struct Row {
         char* begin = nullptr;
         int skipped = 0, bytes = 0;  // skipped: of the box's row, before it
     };
     Row row(int number) const;
-    // Where the 16 bytes `at` bytes into the box's row lie.
+    // The address in shared memory of the 16 bytes that lie `at` bytes into a row of the box.
     char* place(uint64_t row, uint64_t at) const;
     void check_place(int alignment) const;  // in shared memory
     void trace_matrix() const;  // counts the request
     void start_note(const void* barrier = nullptr);
-    // Visits what the copy writes in shared memory, all at once where that is in one piece: visit(begin, bytes).
+    // Visits the shared memory that the copy writes, at once where it is contiguous: visit(begin,
+    // bytes).
     template <class Visit>
     void each_part(const Visit& visit) const {
         const bool whole = map.pitch() == map.row_bytes();
@@ -69,9 +70,9 @@ struct TensorCopy {
             for (uint64_t at = 0; at < map.row_bytes(); at += 16)
                 visit(place(row, at), uint64_t(16));
     }
-    void end_note() const;  // the box is there, or has been read
+    void end_note() const;  // the box has arrived, or has been read
 };
 
-void see(std::vector<TensorCopy>& loads, Sync& sync);  // what they wrote is there from now on
+void publish(std::vector<TensorCopy>& loads, Sync& sync);  // releases what they wrote
 
 }  // namespace emulator

@@ -1,5 +1,5 @@
-// Bulk tensor loads: boxes on their way to shared memory. Until one lands, what it is going to write
-// holds 0xff.
+// Bulk tensor loads: boxes on their way to shared memory. Until a load lands, its destination holds
+// 0xff.
 
 #include "emulator/hopper/tensor_loads.h"
 
@@ -23,10 +23,11 @@
 namespace emulator {
 namespace {
 
-// Most land in the order of their calls. Those of st_async are thousands, of 16 bytes each.
+// Most loads land in the order of their calls. The stores of st_async are kept apart, because there
+// are thousands of them, of 16 bytes each.
 using Copies = std::deque<TensorCopy>;
-Copies under_way, posts;
-std::unordered_set<const char*> posted;  // where the latter go
+Copies in_flight, async_stores;
+std::unordered_set<const char*> async_store_targets;
 
 void fill_box(const TensorCopy& load) {
     char line[2048];  // of 256 elements of 8 bytes
@@ -40,7 +41,8 @@ void fill_box(const TensorCopy& load) {
 }
 
 TensorCopy take(Copies& copies, size_t number) {
-    if (thread_order() == Order::random) {  // then their order does not matter, and this is quick
+    // In random order the list's order does not matter, and swapping is quick.
+    if (thread_order() == Order::random) {
         std::swap(copies[number], copies.back());
         number = copies.size() - 1;
     }
@@ -50,7 +52,7 @@ TensorCopy take(Copies& copies, size_t number) {
 }
 
 void land(TensorCopy load) {
-    if (!load.bulk()) posted.erase(load.shared);
+    if (!load.bulk()) async_store_targets.erase(load.shared);
     fill_box(load);
     load.end_note();
     Mbarrier& barrier = *load.barrier;
@@ -65,7 +67,7 @@ void land(TensorCopy load) {
     bytes_came(barrier, bytes);
 }
 
-// Whoever waited for the other copy's phase would have come here after it.
+// A thread that had waited for the other copy's phase would be here after that copy.
 [[noreturn]] void refuse_overlap(const TensorCopy& load, const TensorCopy& other) {
     const bool same = same_site(load.site, other.site);
     const std::string phase =
@@ -91,7 +93,7 @@ void land(TensorCopy load) {
                 hint);
 }
 
-// barrier: of the block that gets the box.
+// barrier: the one in the block that receives the box.
 void start_load(TensorCopy load, uint64_t* barrier) {
     Mbarrier& b = mbarrier_at(barrier, load.name, load.site.file, load.site.line);
     load.barrier = &b;
@@ -108,14 +110,14 @@ void start_load(TensorCopy load, uint64_t* barrier) {
                 load.shared < other.shared + other.map.footprint())
                 refuse_overlap(load, other);
     };
-    check(under_way);
-    if (load.bulk() || posted.count(load.shared)) check(posts);
-    if (!load.bulk()) posted.insert(load.shared);
+    check(in_flight);
+    if (load.bulk() || async_store_targets.count(load.shared)) check(async_stores);
+    if (!load.bulk()) async_store_targets.insert(load.shared);
     load.each_part([](char* begin, uint64_t bytes) { std::memset(begin, 0xff, bytes); });
     load.order = clocks::begin_async(current_thread, &b);
-    if (!load.bulk()) load.order.fenced = {};  // an ordinary write, of no other proxy
+    if (!load.bulk()) load.order.fenced = {};  // an ordinary write, not one of the async proxy
     load.start_note(b.memory);
-    Copies& copies = load.bulk() ? under_way : posts;
+    Copies& copies = load.bulk() ? in_flight : async_stores;
     copies.push_back(std::move(load));
     if (thread_order() == Order::reverse) land(take(copies, copies.size() - 1));
     while (thread_order() == Order::random && !copies.empty() && random_number() % 2)
@@ -133,7 +135,7 @@ void cp_async_bulk_tensor(void* to, const CUtensorMap* map, int x, int y, uint64
     start_load(std::move(load), barrier);
 }
 
-// Each block gets the box at the same place, and its barrier is told.
+// Every destination block receives the box at the same offset, and its mbarrier counts the bytes.
 void cp_async_bulk_tensor(void* to, const CUtensorMap* map, int x, int y, uint64_t* barrier,
                           unsigned ranks, const char* file, int line) {
     EmulatorsWork work;
@@ -167,16 +169,17 @@ void st_async(float4* to, float4 value, uint64_t* barrier, int rank, const char*
 
 namespace {
 
-bool any_lands() {  // of those under way; false: none is
+bool any_lands() {  // of those in flight; false: there is none
     const bool random = thread_order() == Order::random;
-    Copies& copies =
-        under_way.empty() || (random && !posts.empty() && random_number() % 2) ? posts : under_way;
+    Copies& copies = in_flight.empty() || (random && !async_stores.empty() && random_number() % 2)
+                         ? async_stores
+                         : in_flight;
     if (copies.empty()) return false;
     if (random) {
         land(take(copies, random_number() % copies.size()));
         return true;
     }
-    // One that is waited for: the others may still be late.
+    // Lands one that a thread waits for; the others may come still later.
     std::map<const Mbarrier*, bool> known;
     const auto awaited = [&](const TensorCopy& load) {
         const auto [entry, is_new] = known.try_emplace(load.barrier);
@@ -185,22 +188,23 @@ bool any_lands() {  // of those under way; false: none is
                                         [&](const Thread& t) { return t.waits(load.barrier); });
         return entry->second;
     };
-    const auto found = std::find_if(under_way.begin(), under_way.end(), awaited);
-    if (found != under_way.end()) {
-        land(take(under_way, found - under_way.begin()));
+    const auto found = std::find_if(in_flight.begin(), in_flight.end(), awaited);
+    if (found != in_flight.end()) {
+        land(take(in_flight, found - in_flight.begin()));
         return true;
     }
-    const auto post = std::find_if(posts.begin(), posts.end(), awaited);
-    if (post == posts.end()) {
+    const auto post = std::find_if(async_stores.begin(), async_stores.end(), awaited);
+    if (post == async_stores.end()) {
         land(take(copies, 0));
         return true;
     }
-    // All others that this barrier counts, too: only the last can wake anybody.
+    // All others that this barrier counts land too, because only the last of them can wake a
+    // thread.
     const auto rest = std::stable_partition(
-        posts.begin(), posts.end(),
+        async_stores.begin(), async_stores.end(),
         [barrier = post->barrier](const TensorCopy& load) { return load.barrier != barrier; });
-    Copies now(std::make_move_iterator(rest), std::make_move_iterator(posts.end()));
-    posts.erase(rest, posts.end());
+    Copies now(std::make_move_iterator(rest), std::make_move_iterator(async_stores.end()));
+    async_stores.erase(rest, async_stores.end());
     for (TensorCopy& load : now) land(std::move(load));
     return true;
 }
@@ -210,9 +214,9 @@ bool any_lands() {  // of those under way; false: none is
 namespace tensor_loads {
 
 void begin_block() {
-    under_way.clear();
-    posts.clear();
-    posted.clear();
+    in_flight.clear();
+    async_stores.clear();
+    async_store_targets.clear();
 }
 
 bool goes_on() { return mbarriers::anyone_waits() && any_lands(); }

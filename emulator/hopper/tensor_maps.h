@@ -1,4 +1,4 @@
-// What a CUtensorMap holds on the emulator.
+// The contents of a CUtensorMap on the emulator.
 #pragma once
 
 #include <cstdint>
@@ -30,7 +30,7 @@ struct TensorMap {
 };
 static_assert(sizeof(TensorMap) <= sizeof(CUtensorMap));
 
-// Why a map of that kind cannot be; "" where it can.
+// Why the driver would refuse such a map; "" if it would not.
 std::string why_no_tensor_map(const TensorMap& map, const uint32_t* box,
                               const uint32_t* element_strides);
 

@@ -1,5 +1,5 @@
-// Bulk tensor stores: boxes on their way from shared memory. A store reads shared memory at some time
-// between its call and cp_async_bulk_wait_group_read(), and writes global memory until
+// Bulk tensor stores: boxes on their way from shared memory. A store reads shared memory at some
+// time between its call and cp_async_bulk_wait_group_read(), and writes global memory until
 // cp_async_bulk_wait_group().
 
 #include "emulator/hopper/tensor_stores.h"
@@ -20,7 +20,7 @@ namespace emulator {
 namespace {
 
 struct Stores {  // of a thread
-    std::vector<TensorCopy> under_way;
+    std::vector<TensorCopy> in_flight;
     unsigned groups = 0;  // committed
 } all[kMaxThreads];
 
@@ -40,7 +40,7 @@ void write_matrix(TensorCopy& store) {
             std::memcpy(row.begin, &store.box[i * store.map.row_bytes() + row.skipped], row.bytes);
 }
 
-// Tells the trace what of shared memory goes out, which is not what is cut off.
+// Traces the reads of shared memory: the part of the box that is not cut off.
 void trace_read(TensorCopy& store) {
     if (std::exchange(store.read, true)) return;
     clocks::act(store.order, [&] {
@@ -66,9 +66,9 @@ void trace_write(TensorCopy& store) {
     });
 }
 
-// Before their wait: at once, at random, or not.
+// Carries stores out before their wait: at once, at random, or not at all.
 void make_progress(Stores& stores) {
-    for (TensorCopy& store : stores.under_way) {
+    for (TensorCopy& store : stores.in_flight) {
         if (happens_early()) read_box(store);
         if (!store.box.empty() && happens_early()) write_matrix(store);
     }
@@ -83,7 +83,7 @@ void cp_async_bulk_tensor(const CUtensorMap* map, int x, int y, const void* from
                      __builtin_return_address(0));
     if (record::on) record::call(current_thread, "bulk store", file, line);
     for (unsigned t = 0; t < run.threads; ++t)
-        for (const TensorCopy& other : all[t].under_way)
+        for (const TensorCopy& other : all[t].in_flight)
             if (t != current_thread && other.x == x && other.y == y &&
                 other.map.address == store.map.address)
                 store.refuse(thread_name(t) + " stores this box, too: only one thread must");
@@ -92,20 +92,20 @@ void cp_async_bulk_tensor(const CUtensorMap* map, int x, int y, const void* from
     store.trace_matrix();
     store.order = clocks::begin_async(current_thread, &mine);
     store.start_note();
-    mine.under_way.push_back(std::move(store));
+    mine.in_flight.push_back(std::move(store));
     make_progress(mine);
 }
 
 void cp_async_bulk_commit_group() { ++all[current_thread].groups; }
 
-void cp_async_bulk_wait_group(unsigned but_last, bool read, const char* file, int line) {
+void cp_async_bulk_wait_group(unsigned pending, bool read, const char* file, int line) {
     EmulatorsWork work;
     if (record::on) record::call(current_thread, "store wait", file, line);
     Stores& mine = all[current_thread];
-    auto& list = mine.under_way;
+    auto& list = mine.in_flight;
     make_progress(mine);
     const auto covered = [&](const TensorCopy& store) {
-        return store.group + but_last < mine.groups;
+        return store.group + pending < mine.groups;
     };
     for (TensorCopy& store : list) {
         if (!covered(store)) continue;
@@ -129,7 +129,7 @@ void begin_block() {
 
 void end_block() {
     for (unsigned t = 0; t < run.threads; ++t)
-        for (TensorCopy& store : all[t].under_way) {
+        for (TensorCopy& store : all[t].in_flight) {
             if (!store.read)
                 report_problem(
                     "the block ends, and no cp_async_bulk_wait_group_read() covers the " +

@@ -1,4 +1,4 @@
-// Four warps of a block that carry out an instruction together.
+// Warpgroups: four warps of a block that execute an instruction together.
 #pragma once
 
 #include "emulator/engine/run.h"
@@ -6,11 +6,12 @@
 namespace emulator {
 
 inline unsigned block_warps() { return (run.block_threads + 31) / 32; }
-// A block's warps 0, 4, 8, ...: in a cluster the blocks' warps are numbered through.
+// The first warp of a warpgroup is a block's warp 0, 4, 8, ... In a cluster the warps of all blocks
+// are numbered consecutively.
 inline unsigned first_of_warpgroup(unsigned warp) { return warp - warp % block_warps() % 4; }
-// Of a warp that calls an instruction of a whole warpgroup: the block has all of its threads.
+// Checks that the block has all threads of the warpgroup to which `warp` belongs.
 template <class Refuse>
-void want_whole_warpgroup(unsigned warp, const Refuse& refuse) {
+void require_whole_warpgroup(unsigned warp, const Refuse& refuse) {
     if ((warp % block_warps() / 4 + 1) * 128 > run.block_threads)
         refuse("the block has no 128 threads for this warpgroup");
 }

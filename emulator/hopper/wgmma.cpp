@@ -1,6 +1,6 @@
-// wgmma: products that a warpgroup asks for and waits for later. Each warp computes its own 16 rows,
-// at some time between the call and the wait: at once where threads run in reverse order, as late as
-// can be in forward order, at any time in random order. Until the wait the accumulators hold NaN.
+// wgmma: products that a warpgroup issues and waits for later. Each warp computes its own 16 rows
+// at some time between the call and the wait: at once if threads run in reverse order, as late as
+// possible in forward order, at any time in random order. Until the wait the accumulators hold NaN.
 
 #include "emulator/hopper/wgmma.h"
 
@@ -28,12 +28,12 @@ namespace {
 
 constexpr int kRows = 16, kMostColumns = 256;
 
-struct Accumulators {  // of a warp: an array d of each lane
+struct Accumulators {  // of a warp: each lane's array d
     float* lanes[32];
     int n;
-    std::vector<float> sums;  // by lane; what the registers are going to hold
+    std::vector<float> results;  // by lane: what the registers will hold after the wait
     std::vector<float> seen;  // what they held when wgmma or a fence last saw them
-    unsigned pending = 0;  // products under way
+    unsigned pending = 0;  // products in flight
 };
 
 struct Product {
@@ -49,15 +49,15 @@ struct Product {
 };
 
 struct Warp {
-    std::list<Product> under_way;
+    std::list<Product> in_flight;
     std::map<float*, Accumulators> accumulators;  // by lane 0's
     unsigned groups = 0;  // committed
     bool fenced = false;  // ever
     size_t calls = 0;
-    std::vector<uint32_t> clocks;  // by call: of what it read; 0: not looked at yet
+    std::vector<uint32_t> clocks;  // by call: the clock of its reads; 0: not traced yet
 } warps[kMaxThreads / 32];
 
-struct Issued {  // by the warps of a warpgroup that came to it
+struct Issued {  // by those warps of a warpgroup that have called it
     uint64_t a, b;
     int n;
     Call site;
@@ -66,7 +66,7 @@ std::deque<Issued> issued[kMaxThreads / 128];  // calls that not all four have m
 size_t forgotten[kMaxThreads / 128];
 
 unsigned warp_of(const WarpCall&) { return current_thread / 32; }
-// Of the product's 64, the first row that its warp computes.
+// The first of the product's 64 rows that its warp computes.
 unsigned first_row(const Product& p) { return (p.warp - first_of_warpgroup(p.warp)) * kRows; }
 void compute(Product& p) {
     if (std::exchange(p.computed, true)) return;
@@ -78,7 +78,7 @@ void compute(Product& p) {
     const auto each = [&](auto visit) {  // of D
         for (int lane = 0; lane < 32; ++lane)
             for (int i = 0; i < p.call.n; ++i)
-                visit(p.to->sums[lane * p.call.n + i],
+                visit(p.to->results[lane * p.call.n + i],
                       d[lane / 4 + i / 2 % 2 * 8][i / 4 * 8 + lane % 4 * 2 + i % 2]);
     };
     each([&](float sum, float& x) { x = p.call.accumulate ? sum : 0; });
@@ -88,7 +88,7 @@ void compute(Product& p) {
     each([&](float& sum, float x) { sum = x; });
 }
 
-// Tells the trace what the warp reads: its rows of A, and B.
+// Traces what the warp reads: its rows of A, and B.
 void trace_operands(Product& p) {
     uint32_t& clock = warps[p.warp].clocks[p.number];
     if (clock) return;
@@ -106,8 +106,8 @@ void trace_operands(Product& p) {
     clock = p.order.clock + !tracing();
 }
 
-// "wgmma,WARP,A,B", its descriptors, and the places of 16 bytes that it reads: its rows of A, and,
-// after a -, B.
+// "wgmma,WARP,A,B", its descriptors, and the addresses of each 16 bytes that it reads: its rows of
+// A and, after a -, B.
 void start_note(Product& p) {
     if (!record::on) return;
     record::collective = "wgmma";
@@ -125,11 +125,11 @@ void start_note(Product& p) {
     p.note = record::note(text);
 }
 
-// Calls of the warp's that a wait for all groups but so many covers.
-size_t covered(const Warp& warp, unsigned but_last) {
+// How many of the warp's calls are covered by a wait for all groups except the latest `pending`.
+size_t covered(const Warp& warp, unsigned pending) {
     size_t calls = warp.calls;
-    for (auto p = warp.under_way.rbegin(); p != warp.under_way.rend(); ++p)
-        if (p->group + but_last >= warp.groups) --calls;
+    for (auto p = warp.in_flight.rbegin(); p != warp.in_flight.rend(); ++p)
+        if (p->group + pending >= warp.groups) --calls;
     return calls;
 }
 
@@ -150,16 +150,16 @@ bool holds(Accumulators& d, const float* values) {  // null: the poison
 }
 
 void check_untouched(Warp& warp, const char* file, int line) {
-    for (Product& p : warp.under_way)
+    for (Product& p : warp.in_flight)
         if (!holds(*p.to, nullptr))
             misuse("wgmma: accumulators were written while the wgmma at " + site_name(p.site) +
                        " was under way",
                    file, line);
 }
 
-// Some of what is under way may be done already.
+// Computes some of the products in flight, as the order of threads has it.
 void make_progress(Warp& warp) {
-    for (Product& p : warp.under_way) {
+    for (Product& p : warp.in_flight) {
         const bool now = happens_early();
         if (!p.computed && !now) return;
         compute(p);
@@ -197,7 +197,7 @@ void wgmma(const WarpCall& call) {
     };
     require(90, "wgmma", call.file, call.line);
     const unsigned number = warp_of(call);
-    want_whole_warpgroup(number, refuse);
+    require_whole_warpgroup(number, refuse);
     Warp& warp = warps[number];
     for (int lane = 1; lane < 32; ++lane)
         if (call_of(call, lane).a != mine.a || call_of(call, lane).b != mine.b ||
@@ -218,28 +218,28 @@ void wgmma(const WarpCall& call) {
         });
     }
 
-    // The registers: as a fence has left them, and from now on nobody's.
+    // The registers must be as a fence has left them. From now on they must not be accessed.
     Accumulators& d = warp.accumulators[mine.d];
     const bool is_new = d.n != mine.n;
     if (is_new) {
         d.n = mine.n;
-        d.sums.resize(32 * d.n);
+        d.results.resize(32 * d.n);
         d.seen.resize(32 * d.n);
     }
     for (int lane = 0; lane < 32; ++lane) d.lanes[lane] = call_of(call, lane).d;
     if (!warp.fenced || (!is_new && d.pending == 0 && !holds(d, d.seen.data())))
         refuse(warp.fenced ? "no wgmma_fence() since the accumulators were written"
                            : "no wgmma_fence() before the first one");
-    if (d.pending++ == 0) each_register(d, [&](float& x, int i) { d.sums[i] = x; });
+    if (d.pending++ == 0) each_register(d, [&](float& x, int i) { d.results[i] = x; });
     each_register(d, [](float& x, int) { x = __builtin_bit_cast(float, kPoison); });
 
     Product product{mine, &d, number, warp.groups, warp.calls - 1, site, call.pc};
     warp.clocks.push_back(0);
     product.order = clocks::begin_async(number * 32, &warp, 32);
     start_note(product);
-    warp.under_way.push_back(std::move(product));
+    warp.in_flight.push_back(std::move(product));
     make_progress(warp);
-    wake(&issued[first_of_warpgroup(number) / 4]);  // they look again
+    wake(&issued[first_of_warpgroup(number) / 4]);  // they check again
 }
 
 void wgmma_fence(const WarpCall& call) {
@@ -257,12 +257,13 @@ void wgmma_commit_group(const WarpCall& call) {
     ++warps[warp_of(call)].groups;
 }
 
-// A product is complete when all four warps have called it, for each of them.
-void wgmma_wait_for_warps(int but_last, const char* file, int line) {
+// Waits until all four warps have called the products, because only then a product is complete for
+// each of them.
+void wgmma_wait_for_warps(int pending, const char* file, int line) {
     EmulatorsWork work;
     if (record::on) record::call(current_thread, "wgmma wait", file, line);
     const unsigned number = current_thread / 32, first = first_of_warpgroup(number);
-    const size_t calls = covered(warps[number], unsigned(but_last));
+    const size_t calls = covered(warps[number], unsigned(pending));
     const auto missing = [&] {
         for (unsigned w = first; w < first + 4; ++w)
             if (warps[w].calls < calls) return true;
@@ -275,15 +276,15 @@ void wgmma_wait_for_warps(int but_last, const char* file, int line) {
 }
 
 void wgmma_wait_group(const WarpCall& call) {
-    const unsigned number = warp_of(call), but_last = *static_cast<const int*>(call.arguments[0]);
+    const unsigned number = warp_of(call), pending = *static_cast<const int*>(call.arguments[0]);
     Warp& warp = warps[number];
     check_untouched(warp, call.file, call.line);
-    record::collective = nullptr;  // each thread has said that it waits
+    record::collective = nullptr;  // wgmma_wait_for_warps() has recorded the wait
     make_progress(warp);
-    const size_t done = covered(warp, but_last);
+    const size_t done = covered(warp, pending);
     const unsigned first = first_of_warpgroup(number);
     for (unsigned w = first; done && w < first + 4; ++w) {
-        for (Product& p : warps[w].under_way)
+        for (Product& p : warps[w].in_flight)
             if (p.number < done) {
                 compute(p);
                 trace_operands(p);
@@ -293,10 +294,11 @@ void wgmma_wait_group(const WarpCall& call) {
         last.clock = warps[w].clocks[done - 1];
         for (unsigned lane = 0; lane < 32; ++lane) clocks::learn(number * 32 + lane, last);
     }
-    while (!warp.under_way.empty() && warp.under_way.front().number < done) {
-        Accumulators& d = *warp.under_way.front().to;
-        if (--d.pending == 0) each_register(d, [&](float& x, int i) { d.seen[i] = x = d.sums[i]; });
-        warp.under_way.pop_front();
+    while (!warp.in_flight.empty() && warp.in_flight.front().number < done) {
+        Accumulators& d = *warp.in_flight.front().to;
+        if (--d.pending == 0)
+            each_register(d, [&](float& x, int i) { d.seen[i] = x = d.results[i]; });
+        warp.in_flight.pop_front();
     }
 }
 
@@ -313,10 +315,10 @@ void begin_block() {
 void end_block() {
     for (unsigned w = 0; w < (run.threads + 31) / 32; ++w) {
         const unsigned first = first_of_warpgroup(w);
-        if (!warps[w].under_way.empty())
+        if (!warps[w].in_flight.empty())
             report_problem("the block ends, and no wgmma_wait_group() of warp " +
                            std::to_string(w) + " covers the wgmma at " +
-                           site_name(warps[w].under_way.front().site) + " (" + block_name() + ")");
+                           site_name(warps[w].in_flight.front().site) + " (" + block_name() + ")");
         if (warps[w].calls != warps[first].calls)
             report_problem("the block ends, and warp " + std::to_string(w) + " has called wgmma " +
                            std::to_string(warps[w].calls) + " times, warp " +

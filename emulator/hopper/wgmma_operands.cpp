@@ -11,9 +11,9 @@
 namespace emulator {
 namespace {
 
-// A descriptor has room for 18 bits of an address, and 10 bits that the hardware ignores: the number
-// of the array.
-std::vector<uintptr_t> arrays;  // where each begins, or before that a multiple of 1024
+// A descriptor has 18 bits for an address, and 10 bits that the hardware ignores: here they hold
+// the number of the array.
+std::vector<uintptr_t> arrays;  // where each begins, rounded down to a multiple of 1024
 
 }  // namespace
 

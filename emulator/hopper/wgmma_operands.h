@@ -10,14 +10,14 @@ namespace emulator {
 
 constexpr int kDepth = 16;  // k of one wgmma
 
-// An operand in shared memory, as its descriptor says.
+// An operand in shared memory, as its descriptor describes it.
 struct Operand {  // r: the row of A, or the column of B
-    uintptr_t base, start;  // start: from base
+    uintptr_t base, start;  // start: an offset from base
     unsigned leading, stride, row;  // bytes; row: 16 without a swizzle
     bool transposed;
 
     Operand(uint64_t descriptor, bool transposed);
-    // Where the 16 bytes lie that the element is in, and those beside it along the row.
+    // The address of the 16 bytes that hold an element and its neighbours along the row.
     char* chunk(unsigned r, unsigned k) const;
     char* place(uintptr_t at) const { return reinterpret_cast<char*>(base + at); }
     // Visits the chunks of r below `size` and all k: visit(chunk, r, k of its first element).
@@ -32,7 +32,7 @@ inline float element_of(uint16_t bits, bool is_half) {
     return is_half ? half_to_float(bits) : __builtin_bit_cast(float, uint32_t(bits) << 16);
 }
 
-// The operands' elements of a chunk, in a matrix with k down and r across.
+// Reads an operand's elements into a matrix with k down and r across.
 template <unsigned width>
 void read(const Operand& from, unsigned size, unsigned first, bool is_half,
           float (&to)[kDepth][width]) {

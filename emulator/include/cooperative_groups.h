@@ -1,4 +1,5 @@
-// CUDA's cooperative groups: the block, tiles of a warp, the lanes that are active. A grid can't wait: blocks run one after the other.
+// CUDA's cooperative groups: the block, tiles of a warp, the active lanes. A grid can't wait,
+// because blocks run one after the other.
 #pragma once
 
 #include "cuda_runtime.h"
@@ -33,7 +34,7 @@ struct thread_block {
 inline thread_block this_thread_block() { return {}; }
 
 struct grid_group {
-    // Of a single block it is that block's barrier.
+    // In a grid of a single block this is the block's barrier.
     static void sync(EMULATOR_SITE) {
         const dim3 grid = emulator::builtins.grid_dim;
         if (grid.x * grid.y * grid.z > 1) emulator::refuse_grid_sync(file, line);

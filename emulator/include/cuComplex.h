@@ -1,7 +1,7 @@
 // CUDA's complex numbers.
 #pragma once
 
-#include "cuda_runtime.h"  // this folder's, wherever it is included from
+#include "cuda_runtime.h"  // from this folder, wherever this file is included
 
 using cuFloatComplex = float2;
 using cuDoubleComplex = double2;

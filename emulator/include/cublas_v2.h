@@ -1,4 +1,5 @@
-// What of cuBLAS programs mention beside their own kernels. There are no products here: a call of one does not compile.
+// The parts of cuBLAS that programs mention beside their own kernels. There are no products: a call
+// of one does not compile.
 #pragma once
 
 #include "cuda_bf16.h"

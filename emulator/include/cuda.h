@@ -1,13 +1,13 @@
 // The part of CUDA's driver API that tensor maps need. See common/tensor_map.h.
 #pragma once
 
-#include "cuda_runtime.h"  // this folder's, wherever it is included from
+#include "cuda_runtime.h"  // from this folder, wherever this file is included
 
 enum CUresult { CUDA_SUCCESS = 0, CUDA_ERROR_INVALID_VALUE = 1 };
 using cuuint32_t = uint32_t;
 using cuuint64_t = uint64_t;
 
-struct alignas(64) CUtensorMap {  // what it holds is the emulator's own; see hopper/tensor_maps.h
+struct alignas(64) CUtensorMap {  // its contents: hopper/tensor_maps.h
     cuuint64_t opaque[16];
 };
 

@@ -1,5 +1,5 @@
-// <cuda/barrier>, <cuda/pipeline>, <cuda/atomic> and <cooperative_groups/memcpy_async.h>: built on mbarriers, on a thread's copies
-// (cuda_pipeline.h), and on fences and atomics.
+// <cuda/barrier>, <cuda/pipeline>, <cuda/atomic> and <cooperative_groups/memcpy_async.h>, built on
+// mbarriers, on a thread's copies (cuda_pipeline.h), and on fences and atomics.
 #pragma once
 
 #include <atomic>
@@ -12,14 +12,14 @@
 namespace emulator {
 void mbarrier_arrive_drop(uint64_t* barrier, const char* file, int line);
 unsigned mbarrier_phase(uint64_t* barrier, const char* file, int line);
-// In the widest pieces that both addresses and the size allow: every `threads`th of them, from that of `rank` on. Inlined, so that it
-// belongs to the line of the call.
-__forceinline__ void copy_in_pieces(void* to, const void* from, size_t bytes, const char* file, int line, size_t rank = 0,
+// Copies in the widest chunks that both addresses and the size allow: every `threads`th of them,
+// from chunk `rank` on. Inlined, so that it belongs to the line of the call.
+__forceinline__ void copy_in_chunks(void* to, const void* from, size_t bytes, const char* file, int line, size_t rank = 0,
                                     size_t threads = 1) {
     const uintptr_t mixed = reinterpret_cast<uintptr_t>(to) | reinterpret_cast<uintptr_t>(from) | bytes;
-    const size_t piece = mixed % 16 == 0 ? 16 : mixed % 8 == 0 ? 8 : 4;
-    for (size_t at = rank * piece; at < bytes; at += threads * piece)
-        start_copy(static_cast<char*>(to) + at, static_cast<const char*>(from) + at, piece, 0, file, line);
+    const size_t chunk = mixed % 16 == 0 ? 16 : mixed % 8 == 0 ? 8 : 4;
+    for (size_t at = rank * chunk; at < bytes; at += threads * chunk)
+        start_copy(static_cast<char*>(to) + at, static_cast<const char*>(from) + at, chunk, 0, file, line);
 }
 }  // namespace emulator
 
@@ -36,7 +36,7 @@ template <thread_scope = thread_scope_system>
 struct barrier {  // of a block, in shared memory
     using arrival_token = unsigned;
     uint64_t word;
-    // Copies that the thread has asked for land at the latest when it arrives.
+    // Copies that the thread has issued land at the latest when it arrives.
     arrival_token arrive(EMULATOR_SITE) {
         emulator::wait_for_copies(0, file, line);
         const unsigned phase = emulator::mbarrier_phase(&word, file, line);
@@ -54,19 +54,20 @@ template <thread_scope scope>
 void init(barrier<scope>* b, int arrivals, EMULATOR_SITE) { emulator::mbarrier_init(&b->word, arrivals, file, line); }
 
 template <thread_scope scope, unsigned stages> struct pipeline_shared_state {};
-// Of a thread, or of a block of which every thread takes part in both roles.
+// Of a thread, or of a block in which every thread is both a producer and a consumer.
 template <thread_scope scope>
 class pipeline {
 public:
     explicit pipeline(unsigned stages = 0) : stages_(stages) {}
     void producer_acquire(EMULATOR_SITE) {
-        if (stages_ && acquired_++ >= stages_) emulator::barrier(file, line, -1);  // until all have released it
+        // Waits until all threads have released it.
+        if (stages_ && acquired_++ >= stages_) emulator::barrier(file, line, -1);
     }
     void producer_commit() { emulator::commit_copies(); ++committed_; }
     void consumer_wait(EMULATOR_SITE) { wait(committed_ - ++waited_, file, line); }
     void consumer_release() {}
-    void wait(unsigned but_last, const char* file, int line) {
-        emulator::wait_for_copies(but_last, file, line);
+    void wait(unsigned pending, const char* file, int line) {
+        emulator::wait_for_copies(pending, file, line);
         if (stages_) emulator::barrier(file, line, -2);
     }
 private:
@@ -75,32 +76,32 @@ private:
 inline pipeline<thread_scope_thread> make_pipeline() { return pipeline<thread_scope_thread>(); }
 template <class Group, thread_scope scope, unsigned stages>
 pipeline<scope> make_pipeline(const Group&, pipeline_shared_state<scope, stages>*) { return pipeline<scope>(stages); }
-template <unsigned but_last, thread_scope scope>
-void pipeline_consumer_wait_prior(pipeline<scope>& p, EMULATOR_SITE) { p.wait(but_last, file, line); }
+template <unsigned pending, thread_scope scope>
+void pipeline_consumer_wait_prior(pipeline<scope>& p, EMULATOR_SITE) { p.wait(pending, file, line); }
 
-// Each of these is of a thread, or of a group of which each thread copies a part.
+// Each of these is called by a thread, or by a group in which each thread copies a part.
 template <class T, class Size, thread_scope scope>
 __forceinline__ void memcpy_async(T* to, const T* from, Size bytes, pipeline<scope>&, EMULATOR_SITE) {
-    emulator::copy_in_pieces(to, from, bytes, file, line);
+    emulator::copy_in_chunks(to, from, bytes, file, line);
 }
 template <class T, class Size, thread_scope scope>
 __forceinline__ void memcpy_async(T* to, const T* from, Size bytes, barrier<scope>&, EMULATOR_SITE) {
-    emulator::copy_in_pieces(to, from, bytes, file, line);
+    emulator::copy_in_chunks(to, from, bytes, file, line);
     emulator::commit_copies();
 }
 }  // namespace cuda
 namespace cooperative_groups {
 template <class Group, class To, class From, class Size>
 __forceinline__ void memcpy_async(const Group& group, To* to, const From* from, const Size& bytes, EMULATOR_SITE) {
-    emulator::copy_in_pieces(to, from, bytes, file, line, group.thread_rank(), group.size());
+    emulator::copy_in_chunks(to, from, bytes, file, line, group.thread_rank(), group.size());
     emulator::commit_copies();
 }
 template <class Group> void wait(const Group& group, EMULATOR_SITE) {
     emulator::wait_for_copies(0, file, line);
     group.sync(file, line);
 }
-template <unsigned but_last, class Group> void wait_prior(const Group& group, EMULATOR_SITE) {
-    emulator::wait_for_copies(but_last, file, line);
+template <unsigned pending, class Group> void wait_prior(const Group& group, EMULATOR_SITE) {
+    emulator::wait_for_copies(pending, file, line);
     group.sync(file, line);
 }
 }  // namespace cooperative_groups

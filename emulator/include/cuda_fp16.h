@@ -2,13 +2,13 @@
 // infinities and NaN.
 #pragma once
 
-#include "cuda_runtime.h"  // this folder's, wherever it is included from
+#include "cuda_runtime.h"  // from this folder, wherever this file is included
 
 namespace emulator {
 
-// rounded: a result in its type. error: what the rounding lost. Returns the result rounded to odd
-// (towards zero, with the last bit set). Rounding that once more, to a narrower type, gives the
-// same as a single rounding.
+// rounded: a result, rounded to its type. error: what the rounding lost. Returns the result rounded
+// to odd (towards zero, with the last bit set). Rounding that once more, to a narrower type, gives
+// the same as a single rounding.
 template <class Bits, class Float>
 __forceinline__ Float to_odd(Float rounded, double error) {
     if (!(error < 0 || error > 0)) return rounded;  // exact, infinite or NaN
@@ -19,8 +19,8 @@ __forceinline__ Float to_odd(Float rounded, double error) {
 __forceinline__ float odd_float(double x) {
     return to_odd<uint32_t>(float(x), x - double(float(x)));
 }
-inline float odd_fma(double a, double b,
-                     double c) {  // of factors whose product a double holds exactly
+// a * b must be exact in double.
+inline float odd_fma(double a, double b, double c) {
     const double product = a * b, sum = product + c, part = sum - product;
     return odd_float(to_odd<uint64_t>(sum, (product - (sum - part)) + (c - part)));
 }
@@ -44,16 +44,16 @@ __forceinline__ uint16_t float_to_half(float x) {
                ((rest >> 13 & 0x3ff) ? rest >> 13 & 0x3ff : 0x200);  // NaN stays NaN
     if (rest >= 0x47800000) return sign | 0x7c00;  // 65536 and more
     if (rest < 0x38800000) {  // below 2^-14
-        // Beside 0.5, a float's last bit is worth 2^-24, as a subnormal half's is.
+        // In the sum with 0.5, a float's last bit is worth 2^-24, as that of a subnormal half is.
         const float sum = __builtin_bit_cast(float, rest) + 0.5f;
         return sign | (__builtin_bit_cast(uint32_t, sum) - __builtin_bit_cast(uint32_t, 0.5f));
     }
     const uint32_t rebiased = rest - ((127u - 15) << 23);
-    // A carry goes to the exponent, at the end to infinity.
+    // A carry goes into the exponent, and in the end to infinity.
     return sign | ((rebiased + 0xfff + (rebiased >> 13 & 1)) >> 13);
 }
 
-// What half and __nv_bfloat16 have in common. A float has more than twice their bits, so that + - *
+// What half and __nv_bfloat16 share. A float has more than twice their bits, so that + - *
 // / of floats, rounded again, are correctly rounded.
 template <class T>
 struct SmallFloat {
@@ -83,7 +83,7 @@ struct SmallFloat {
     friend T __hneg(T a) { return -a; }
     friend T __hfma(T a, T b, T c) { return odd_fma(float(a), float(b), float(c)); }
     friend bool __heq(T a, T b) { return a == b; }
-    friend bool __hne(T a, T b) { return a < b || a > b; }  // false for NaN, which != is not
+    friend bool __hne(T a, T b) { return a < b || a > b; }  // false for NaN, unlike !=
     friend bool __hlt(T a, T b) { return a < b; }
     friend bool __hgt(T a, T b) { return a > b; }
     friend bool __hle(T a, T b) { return a <= b; }
@@ -103,7 +103,7 @@ struct SmallFloat {
     friend bool __hisnan(T a) { return float(a) != float(a); }
 };
 
-// A number on its way to a half: an int or a double is rounded once, not first to a float.
+// A number before it is rounded to half: an int or a double is rounded once, not first to a float.
 template <class T>
 __forceinline__ float before_rounding(T x) {
     if constexpr (std::is_same_v<T, float>) return x;
@@ -134,14 +134,14 @@ inline float __half2float(half h) { return h; }
 
 namespace emulator {
 
-// Two in a register, copied as a whole: see the vector types in cuda_runtime.h.
+// Two elements in a register, copied as a whole: see vector_types.h.
 template <class T>
 struct alignas(4) Pair {
     typedef uint32_t __attribute__((may_alias)) Whole;
     T x, y;
     Pair() = default;
     Pair(T x, T y) : x(x), y(y) {}
-    // Inlined, so that it is not traced where a launch copies its arguments.
+    // Inlined, so that the copy is not traced where a launch copies its arguments.
     EMULATOR_NODEBUG __attribute__((always_inline)) Pair(const Pair& other) { *this = other; }
     EMULATOR_NODEBUG __attribute__((always_inline)) Pair& operator=(const Pair& other) {
         reinterpret_cast<Whole&>(*this) = reinterpret_cast<const Whole&>(other);
@@ -186,7 +186,7 @@ template <class T> Pair<T>& operator-=(Pair<T>& a, Pair<T> b) { return a = a - b
 template <class T> Pair<T>& operator*=(Pair<T>& a, Pair<T> b) { return a = a * b; }
 template <class T> Pair<T>& operator/=(Pair<T>& a, Pair<T> b) { return a = a / b; }
 template <class T> bool operator==(Pair<T> a, Pair<T> b) { return a.x == b.x && a.y == b.y; }
-// As CUDA has it: both differ.
+// As in CUDA, true if both elements differ.
 template <class T> bool operator!=(Pair<T> a, Pair<T> b) { return a.x != b.x && a.y != b.y; }
 template <class T> Pair<T> __hfma2(Pair<T> a, Pair<T> b, Pair<T> c) { return {__hfma(a.x, b.x, c.x), __hfma(a.y, b.y, c.y)}; }
 template <class T> Pair<T> __hmax2(Pair<T> a, Pair<T> b) { return {__hmax(a.x, b.x), __hmax(a.y, b.y)}; }

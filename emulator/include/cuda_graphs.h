@@ -1,4 +1,5 @@
-// Graphs by stream capture: a list of calls, recorded while nothing runs. Graphs built node by node are not there.
+// Graphs by stream capture: a list of calls, which are recorded and not executed. Graphs built node
+// by node are not supported.
 #pragma once
 
 #include "cuda_errors.h"
@@ -16,7 +17,7 @@ enum cudaStreamCaptureStatus { cudaStreamCaptureStatusNone, cudaStreamCaptureSta
 
 namespace emulator {
 bool capturing();
-// While it exists, what is done is done in that stream, and the host need not wait for it.
+// While one of these exists, calls are made in that stream, and the host need not wait for them.
 struct InStream {
     cudaStream_t before;
     bool within;
@@ -24,7 +25,7 @@ struct InStream {
     ~InStream();
 };
 cudaError_t record_call(cudaStream_t stream, cudaError_t (*run)(const void*), const void* call);
-// Done at once; while a stream is captured, recorded.
+// Makes the call at once or, while a stream is captured, records it.
 template <class Call>
 cudaError_t in_stream(cudaStream_t stream, const Call& call, const char* file = nullptr,
                       int line = 0) {

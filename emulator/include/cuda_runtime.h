@@ -1,8 +1,9 @@
 // CUDA on the CPU: what a .cu file needs to be compiled by g++ or clang and verified without a GPU.
 //
-// This file comes first on the include path, so that `#include <cuda_runtime.h>` means it. It declares the part of CUDA that
-// this repository's kernels use, and nothing else: what is missing here is refused by the compiler, with file and line.
-// How it works and what it cannot do: emulator/README.md and REFERENCE.md.
+// This file comes first on the include path, so that `#include <cuda_runtime.h>` finds it. It
+// declares the part of CUDA that this repository's kernels use, and nothing else: the compiler
+// refuses what is missing here, with file and line. How it works and what it cannot do:
+// emulator/README.md and REFERENCE.md.
 #pragma once
 
 #include <assert.h>  // nvcc includes these, too
@@ -20,39 +21,39 @@
 #include <type_traits>
 #include <utility>
 
-#include "cuda_runtime_api.h"  // this folder's, as it is in quotes
+#include "cuda_runtime_api.h"  // the quotes find this folder's
 #include "cuda_symbols.h"
 #include "emulator/include/shared_arrays.h"
 #include "vector_types.h"
 
 #define CUDA_EMULATOR 1
 
-// static: AddressSanitizer does not guard the __shared__ arrays of a template that other files may share.
-#ifdef EMULATOR_SEVERAL_FILES  // one may launch what another defines
+// Kernels are static, because AddressSanitizer does not guard the __shared__ arrays of a template
+// that other files may share.
+#ifdef EMULATOR_SEVERAL_FILES  // a file may launch a kernel that another one defines
 #define __global__ __attribute__((noinline))
 #else
-#define __global__         \
-    static __attribute__(( \
-        noinline))  // a kernel keeps its own frame: clearer stacks in ASan's reports
+// A kernel that is not inlined has a frame of its own, which makes ASan's reports clearer.
+#define __global__ static __attribute__((noinline))
 #endif
 #define __device__
 #define __host__
 #define __shared__ static  // all threads run on one OS thread, one block at a time
 #define __grid_constant__
-#define __constant__        \
-    __attribute__((section( \
-        "cuda_constant")))  // its own section: what is not there and is writable is shared
+// In a section of its own, because other writable static data counts as shared memory.
+#define __constant__ __attribute__((section("cuda_constant")))
 #define EMULATOR_DEVICE __attribute__((section("cuda_device")))  // for __device__ variables
 #define __managed__ EMULATOR_DEVICE
 #define __forceinline__ inline __attribute__((always_inline))
-#define __launch_bounds__(...)  // rewrite_launches.py has a kernel check them: EMULATOR_BOUNDS
+#define __launch_bounds__(...)  // checked by EMULATOR_BOUNDS, which rewrite_launches.py inserts
 #define __align__(bytes) __attribute__((aligned(bytes)))
 
-// ---- Launches ---------------------------------------------------------------------------------------------------------------
+// ---- Launches -----------------------------------------------------------------------------------
 
 namespace emulator {
 
-// threadIdx and the like of the running thread. The emulator sets them; accesses to them are not traced.
+// threadIdx and the like for the running thread. The emulator sets them; accesses to them are not
+// traced.
 struct Builtins {
     uint3 thread{}, block{};
     dim3 block_dim, grid_dim;
@@ -61,27 +62,28 @@ struct Builtins {
 extern Builtins builtins;
 
 struct Launch {
-    const void* kernel;  // its address; null where a template's arguments were deduced
+    const void* kernel;  // its address; null if template arguments were deduced
     dim3 grid, block;
     size_t dynamic_shared_bytes;
     const char* file;
     int line;
-    const char* name;  // as the launch has it
+    const char* name;  // as written in the launch
     uint64_t arguments;  // a hash of their bytes
 };
 uint64_t hash(uint64_t before, const void* bytes, size_t count);
 void launch(const Launch& launch, void (*thread)(void*), void* argument);
 bool name_kernels(std::initializer_list<const char*> of_a_file);  // rewrite_launches.py calls it
-void enter_kernel();  // a thread has copied its arguments from the host's
+void enter_kernel();  // the thread has copied its arguments from the host
 
 template <class Tag, class Function>
 const void* address_of(Tag, Function* function) {
     return reinterpret_cast<const void*>(function);
 }
 
-// `matmul<8><<<grid, block>>>(M, A)` becomes `Kernel(EMULATOR_KERNEL(matmul<8>), grid, block)(M, A)`:
-// the arguments are evaluated once, and every thread gets its own copy of them. The first lambda
-// calls the kernel. The second tells its address; it can't be called where that is not known.
+// `matmul<8><<<grid, block>>>(M, A)` becomes `Kernel(EMULATOR_KERNEL(matmul<8>), grid, block)(M,
+// A)`: the arguments are evaluated once, and every thread gets its own copy of them. The first
+// lambda calls the kernel. The second returns its address, and can't be called where that is not
+// known.
 #define EMULATOR_UNTRACED __attribute__((no_sanitize("thread")))
 #define EMULATOR_KERNEL(...)                                                \
     [=](auto... p) EMULATOR_UNTRACED {                                      \
@@ -92,7 +94,7 @@ const void* address_of(Tag, Function* function) {
             return emulator::address_of(tag, __VA_ARGS__);                  \
         },                                                                  \
         #__VA_ARGS__
-#define __cluster_dims__(...)  // the same: EMULATOR_CLUSTER
+#define __cluster_dims__(...)  // likewise: EMULATOR_CLUSTER
 #define EMULATOR_CLUSTER(...) emulator::set_cluster(__VA_ARGS__)
 #define EMULATOR_BOUNDS(...) emulator::check_bounds(__FILE__, __LINE__, __VA_ARGS__)
 
@@ -145,8 +147,8 @@ cudaError_t launch_with(void (*kernel)(P...), dim3 grid, dim3 block, void** argu
     return cudaPeekAtLastError();
 }
 
-// `__shared__ float s[8];` becomes a Shared<float[8]>. In a traced build nothing follows close behind
-// it, so that an access past its end is none of the next array's beginning.
+// `__shared__ float s[8];` becomes a Shared<float[8]>. In a traced build a gap follows it, so that
+// an access past its end does not hit the next array.
 constexpr size_t kSharedGap = 4096;
 template <class T>
 struct Shared {
@@ -161,7 +163,7 @@ struct Shared {
 #endif
 };
 
-void* dynamic_memory(size_t alignment);  // as it is declared
+void* dynamic_memory(size_t alignment);  // alignment: that of its declaration
 template <class T>
 T* dynamic_shared(size_t alignment = alignof(T)) {
     return static_cast<T*>(dynamic_memory(alignment));
@@ -173,13 +175,13 @@ struct DynamicShared {
     operator T*() const { return dynamic_shared<T>(); }
 };
 
-// Waits until every lane of the mask that has not returned has called this, then gives back what
-// lane `source` brought. name: of CUDA's function.
-constexpr int kBallot = -1,
-              kMatch = -2;  // in place of a lane: which lanes brought no 0, or the same
+// Waits until every lane of the mask that has not returned has called this. Returns the value that
+// lane `source` passed. name: of CUDA's function.
+// In place of a lane: returns which lanes passed a value other than 0, or the same value.
+constexpr int kBallot = -1, kMatch = -2;
 uint64_t exchange(unsigned mask, uint64_t value, int source, const char* name, const char* file,
                   int line);
-void barrier(const char* file, int line, int number);  // number: tells two of one line apart
+void barrier(const char* file, int line, int number);  // number: distinguishes two on one line
 int lane();
 void check_width(const char* shuffle, int width, const char* file, int line);
 void check_bounds(const char* file, int line, unsigned threads, unsigned blocks = 0, unsigned = 0);
@@ -192,7 +194,7 @@ T shuffle(const char* name, unsigned mask, T value, int source, int width, const
     static_assert(sizeof(T) <= sizeof(uint64_t), "a shuffle moves at most 8 bytes a lane");
     check_width(name, width, file, line);
     const int first = lane() & ~(width - 1);
-    // Outside the segment: a lane keeps its own value.
+    // If the source is outside the segment, a lane keeps its own value.
     if (source < first || source >= first + width) source = lane();
     uint64_t bits = 0;
     std::memcpy(&bits, &value, sizeof(T));
@@ -227,7 +229,7 @@ inline const dim3& blockDim = emulator::builtins.block_dim;
 inline const dim3& gridDim = emulator::builtins.grid_dim;
 constexpr int warpSize = 32;
 
-// ---- Device functions -------------------------------------------------------------------------------------------------------
+// ---- Device functions ---------------------------------------------------------------------------
 
 #define __syncthreads() emulator::barrier(__FILE__, __LINE__, __COUNTER__)
 inline void __syncwarp(unsigned mask = 0xffffffffu, EMULATOR_SITE) {
@@ -256,7 +258,7 @@ T __shfl_xor_sync(unsigned mask, T value, int lane_mask, int width = warpSize, E
                              file, line);
 }
 
-// None: there is no third argument, but a program's own template is preferred.
+// None is always empty; because of it a program's own template is preferred.
 template <class A, class B, class... None>
 constexpr std::common_type_t<A, B> min(A a, B b, None...) {
     return b < a ? b : a;
@@ -271,6 +273,6 @@ inline float max(float a, float b) { return fmaxf(a, b); }
 inline double min(double a, double b) { return fmin(a, b); }
 inline double max(double a, double b) { return fmax(a, b); }
 
-#ifndef EMULATOR_HOST_FILE  // a .cpp of ./run may have functions of these names
+#ifndef EMULATOR_HOST_FILE  // a host file of ./run may have functions of these names
 #include "emulator/include/intrinsics.h"
 #endif

@@ -1,5 +1,5 @@
-// CUDA's runtime API: memory, errors, attributes, streams, events. Every call has done its work
-// when it returns, so streams have no effect, and all of them are in order.
+// CUDA's runtime API: memory, errors, attributes, streams, events. Every call has completed its
+// work when it returns, in whatever stream it was.
 #pragma once
 
 #include <cstddef>
@@ -8,7 +8,7 @@
 #include "cuda_graphs.h"
 #include "vector_types.h"
 
-// The line of a call, so that a problem can be reported even where there is no debug info.
+// The place of a call, so that a problem can be reported even where there is no debug info.
 #define EMULATOR_SITE const char *file = __builtin_FILE(), int line = __builtin_LINE()
 
 // clang-format off
@@ -16,7 +16,7 @@ using cudaEvent_t = struct CUevent_st*;
 #define CUDART_VERSION 13000
 #define CUDART_CB
 #define CUDARTAPI
-#define __DRIVER_TYPES_H__  // by these other headers know that CUDA's are there
+#define __DRIVER_TYPES_H__  // other headers test these for CUDA's
 #define __CUDA_RUNTIME_H__
 
 enum cudaMemcpyKind {
@@ -106,14 +106,15 @@ struct cudaFuncAttributes {
 // clang-format on
 const char* cudaGetErrorName(cudaError_t error);
 const char* cudaGetErrorString(cudaError_t error);
-cudaError_t cudaGetLastError();  // and forgets it
+cudaError_t cudaGetLastError();  // and clears it
 cudaError_t cudaPeekAtLastError();
 cudaError_t cudaDeviceSynchronize();
 cudaError_t cudaDeviceReset();
 cudaError_t cudaGetDeviceCount(int* count);
 cudaError_t cudaGetDevice(int* device);
 cudaError_t cudaSetDevice(int device);
-// Three multiprocessors, so that small shapes have more tiles; or as many as run_ends_only() says.
+// Three SMs, so that even small shapes have more tiles than SMs; or as many as run_ends_only()
+// sets.
 cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device);
 cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int device);
 cudaError_t cudaMemGetInfo(size_t* free, size_t* total);
@@ -121,7 +122,7 @@ cudaError_t cudaMemGetInfo(size_t* free, size_t* total);
 cudaError_t cudaMalloc(void** pointer, size_t bytes);
 cudaError_t cudaFree(void* pointer);
 inline cudaError_t cudaFreeAsync(void* pointer, cudaStream_t) { return cudaFree(pointer); }
-// Memory of the host that kernels may touch, too, as with unified addresses.
+// Host memory that kernels may also access, as with unified addressing.
 cudaError_t cudaMallocHost(void** pointer, size_t bytes, unsigned flags = 0);
 cudaError_t cudaHostRegister(void* pointer, size_t bytes, unsigned flags);
 cudaError_t cudaHostUnregister(void* pointer);
@@ -131,8 +132,8 @@ cudaError_t cudaMemcpy2D(void* to, size_t to_pitch, const void* from, size_t fro
                          size_t width, size_t height, cudaMemcpyKind kind);
 cudaError_t cudaEventCreate(cudaEvent_t* event, unsigned flags = 0);
 cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream = nullptr);
-cudaError_t cudaEventElapsedTime(float* ms, cudaEvent_t begin,
-                                 cudaEvent_t end);  // of this CPU's clock
+// By the clock of this CPU.
+cudaError_t cudaEventElapsedTime(float* ms, cudaEvent_t begin, cudaEvent_t end);
 cudaError_t cudaEventDestroy(cudaEvent_t event);
 cudaError_t cudaStreamCreate(cudaStream_t* stream);
 cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned flags);
@@ -168,7 +169,7 @@ cudaError_t cudaFuncSetAttribute(Function* kernel, cudaFuncAttribute attribute, 
     return emulator::allow_dynamic_shared(address, value, file, line);
 }
 
-// ---- Memory in other words ----
+// ---- Other functions for memory ----
 
 template <class T>
 cudaError_t cudaMallocHost(T** pointer, size_t bytes, unsigned = 0) {
@@ -273,7 +274,7 @@ cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* attributes, Function*) {
     *attributes = {0, 0, 0, 1024, 32, 80, 80, 49152};
     return cudaSuccess;
 }
-// By threads alone: how many registers nvcc would give a thread is not known here.
+// Considers only threads, because how many registers nvcc would give a thread is not known here.
 template <class Function>
 cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, Function*, int threads,
                                                           size_t) {
@@ -294,7 +295,7 @@ struct cudaLaunchConfig_t {
     cudaLaunchAttribute* attrs;
     unsigned numAttrs;
 };
-// As if each of the few multiprocessors began one: a loop over clusters is gone through, too.
+// As if each of the few SMs ran one, so that a loop over clusters iterates.
 template <class Function>
 cudaError_t cudaOccupancyMaxActiveClusters(int* clusters, Function*, const cudaLaunchConfig_t* c) {
     const dim3 size = c->numAttrs ? c->attrs->val.clusterDim : dim3();
@@ -317,7 +318,7 @@ cudaError_t cudaOccupancyMaxPotentialBlockSizeVariableSMem(int* blocks, int* thr
     return cudaOccupancyMaxPotentialBlockSize(blocks, threads, kernel, 0, most);
 }
 
-// Accepted, without an effect here.
+// Accepted, but without effect here.
 #define EMULATOR_IGNORED(name)            \
     template <class... Ignored>           \
     cudaError_t name(const Ignored&...) { \

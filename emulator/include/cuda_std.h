@@ -1,4 +1,5 @@
-// <cuda/std/...>: the host's standard library, which runs here as it is. <cuda/cmath>: two functions of it.
+// <cuda/std/...>: the host's standard library, which works here as it is. <cuda/cmath>: two of its
+// functions.
 #pragma once
 
 #include <array>
@@ -17,7 +18,7 @@
 #include <type_traits>
 #include <utility>
 
-#include "cuda_runtime.h"  // this folder's, wherever it is included from
+#include "cuda_runtime.h"  // from this folder, wherever this file is included
 
 namespace cuda::std {
 using namespace ::std;

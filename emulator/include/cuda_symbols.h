@@ -1,5 +1,5 @@
-// Variables of the device, which the host copies by their names. CUDA's own functions, too, take a variable and pass on its address;
-// only a const void* is an address already.
+// Device variables, which the host copies by their names. As in CUDA, these functions take a
+// variable and pass on its address; only a const void* is an address already.
 #pragma once
 
 #include "cuda_runtime_api.h"
@@ -10,10 +10,10 @@ template <class T>
 const void* symbol_at(const T& symbol) {
     return const_cast<const void*>(static_cast<const volatile void*>(&symbol));
 }
-// The place of bytes of a variable. call: who asks.
+// Finds bytes of a device variable. call: the function that needs them, for the message.
 cudaError_t find_variable(const void* symbol, size_t offset, size_t bytes, void** place,
                           const char* call, EMULATOR_SITE);
-size_t size_of_variable(const void* symbol);  // 0: it is none
+size_t size_of_variable(const void* symbol);  // 0: it is no device variable
 }  // namespace emulator
 
 template <class T>

@@ -1,10 +1,11 @@
-// What an editor's clang needs to read a .cu file as CUDA. /.clangd has it included first; nothing else includes it.
+// Lets an editor's clang read a .cu file as CUDA. /.clangd includes it first; nothing else includes
+// it.
 //
-// clang parses <<<>>> in CUDA alone. There a kernel must be __global__ in earnest and may call only what the device has, so all
-// that follows the standard library counts as the host's and the device's.
+// clang parses <<<>>> only in CUDA. There a kernel must really be __global__ and may call only
+// device functions, so everything after the standard library counts as both host and device code.
 #pragma once
 
-#define __host__ __attribute__((host))  // for what clang itself adds to <new> and <algorithm>
+#define __host__ __attribute__((host))  // for clang's own additions to <new> and <algorithm>
 #define __device__ __attribute__((device))
 #include <bits/stdc++.h>
 #include <cxxabi.h>
@@ -17,7 +18,7 @@ __device__ float fmaf(float a, float b, float c);
 #include <cuda_runtime.h>
 size_t __cvta_generic_to_shared(const void*), __cvta_generic_to_global(const void*);
 int cudaConfigureCall(dim3 grid, dim3 block, size_t shared_bytes = 0,
-                      cudaStream_t stream = nullptr);  // what <<<>>> calls
+                      cudaStream_t stream = nullptr);  // called by <<<>>>
 #undef __global__
 #define __global__ __attribute__((global))
 #undef __shared__

@@ -1,9 +1,10 @@
-// Device functions that need no more than C++: atomics, votes, arithmetic, caches. Included by cuda_runtime.h.
+// Device functions that need no more than C++: atomics, votes, arithmetic, caches. Included by
+// cuda_runtime.h.
 #pragma once
 
 #include <time.h>
 
-// ---- Atomics: threads are never interrupted between two barriers, so a plain update is atomic ----
+// ---- Atomics: a thread is never interrupted between barriers, so a plain update is atomic ----
 
 // clang-format off
 #define EMULATOR_ATOMIC(name, result)                                                                                        \
@@ -53,7 +54,8 @@ inline void __threadfence_system() { emulator::note_fence(); }
 // ---- Votes ----
 
 namespace emulator {
-unsigned active_lanes(const char* file, int line);  // those that have come here, once no other can
+// Those that have come here when no thread can go on.
+unsigned active_lanes(const char* file, int line);
 template <class T>
 uint64_t bits_of(T value) {
     uint64_t bits = 0;
@@ -113,7 +115,7 @@ EMULATOR_REDUCE(__reduce_or_sync, a | b)
 EMULATOR_REDUCE(__reduce_xor_sync, a ^ b)
 #undef EMULATOR_REDUCE
 
-// A barrier that also adds up: the words of the warps' lanes go through a counter of the block.
+// A barrier that also counts: predicates are added up in a counter of the block.
 namespace emulator {
 int barrier_count(int predicate, const char* file, int line, int number);
 }

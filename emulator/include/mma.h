@@ -1,8 +1,8 @@
-// Warp matrix functions (WMMA) of CUDA's mma.h, namespace nvcuda::wmma: the fragments that there are, and
+// Warp matrix functions (WMMA) of CUDA's mma.h, namespace nvcuda::wmma: the existing fragments, and
 // the functions.
 //
 // A lane that calls a _sync function waits until all 32 lanes of its warp have called it; the last
-// one carries it out for all. That orders no memory among the lanes, here as on the GPU.
+// one executes it for all. As on a GPU, this orders no memory accesses among the lanes.
 #pragma once
 
 #include "wmma.h"
@@ -50,7 +50,7 @@ EMULATOR_FRAGMENT(accumulator, 8, 8, 128, int, void)
 
 // ---- The functions ----
 
-// Rounded to 10 bits of mantissa, ties away from zero, as the instruction does it.
+// Rounds to 10 bits of mantissa, ties away from zero, as the instruction does.
 inline float __float_to_tf32(float x) {
     const uint32_t bits = __builtin_bit_cast(uint32_t, x);
     return std::isfinite(x) ? __builtin_bit_cast(float, (bits + 0x1000) & ~0x1fffu) : x;

@@ -1,4 +1,4 @@
-// Marks for a profiler, without an effect here.
+// Marks for a profiler, without effect here.
 #pragma once
 
 #define NVTX_VERSION 3

@@ -1,6 +1,6 @@
-// What lies where in shared memory, as the compiler knows it, for the record of a launch (record.cpp).
-// rewrite_launches.py has kernels call record_shared() and record_pointer() where they declare it,
-// and gives a struct that they use there emulator_members().
+// Describes the arrays in shared memory, as the compiler knows them, for reports and the record of
+// a launch. rewrite_launches.py makes kernels call record_shared() and record_pointer() where they
+// declare such memory, and adds emulator_members() to structs that are used there.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +9,7 @@
 
 namespace emulator {
 
-struct Extents {  // of float[2][8]: 4 bytes; 2 and 8
+struct Extents {  // for float[2][8]: 4 bytes; 2 and 8
     size_t element, dimensions, lengths[8];
 };
 template <class T>
@@ -28,8 +28,8 @@ constexpr Extents extents_of() {
 template <class T>
 inline constexpr Extents kExtents = extents_of<T>();
 
-// `name` of a struct that is element `index` of `of`. bytes 0: as many elements as there is room
-// for.
+// name: of the array; of a member, where the struct is element `index` of `of`. bytes 0: as many
+// elements as fit.
 void record_array(const char* of, int index, const char* name, const volatile void* begin,
                   size_t bytes, const Extents& extents);
 
@@ -53,7 +53,7 @@ __attribute__((no_sanitize("thread"))) void record_shared(const char* name, cons
     else object.emulator_members("", 0);
 }
 
-// Dynamic shared memory, seen through a pointer.
+// Dynamic shared memory, accessed through a pointer.
 template <class T>
 void record_pointer(const char* name, const T* first) {
     if constexpr (kHasMembers<T>) first->emulator_members("", 0);

@@ -1,11 +1,11 @@
 // CUDA's vector types: float4 and the like, dim3.
 #pragma once
 
-// A copy moves the whole vector at once, as a GPU's ld.v4 and st.v4 do. A plain struct of four floats would be copied element by
-// element wherever the compiler likes that better, and the trace would then see four narrow accesses. may_alias: kernels copy
-// arrays of other types, half for one, through them.
+// A copy moves the whole vector at once, as a GPU's ld.v4 and st.v4 do. A plain struct of four
+// floats might be copied element by element, and the trace would then see four narrow accesses.
+// may_alias: kernels copy arrays of other types through these, such as half.
 
-// An access belongs to the line that copies; g++ keeps both lines by itself.
+// With nodebug an access belongs to the line that copies; g++ keeps both lines by itself.
 #ifdef __clang__
 #define EMULATOR_NODEBUG __attribute__((nodebug))
 #else
@@ -31,7 +31,7 @@
     EMULATOR_VECTOR(Name, Type, 4 * sizeof(Type), x EMULATOR_COMMA y EMULATOR_COMMA z EMULATOR_COMMA w,                          \
                     (Type x, Type y, Type z, Type w), x, y, z, w)
 // clang-format on
-// The struct without a name is what makes v.x and v.whole the same bytes.
+// The anonymous struct makes v.x and v.whole the same bytes.
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wpedantic"
 EMULATOR_VECTOR2(float2, float)
@@ -56,7 +56,7 @@ EMULATOR_VECTOR2(double2, double)
 #undef EMULATOR_VECTOR
 
 // clang-format off
-// Those that no single access moves.
+// Types that no single access moves.
 #define EMULATOR_PLAIN(Type, Name)                        \
     struct Name##1 {                                      \
         Type x;                                           \

@@ -1,7 +1,7 @@
-// What mma.h is built on: how fragments are stored, loaded and multiplied.
+// The implementation of mma.h: how fragments are stored, loaded and multiplied.
 //
-// Where an element is held several times, a product takes it from the lowest lane and its lowest
-// x[i]; a load and a product write all places. See emulator/REFERENCE.md.
+// If an element is held several times, a product reads it from the lowest lane and its lowest x[i],
+// and a load or a product writes all copies. See emulator/REFERENCE.md.
 #pragma once
 
 #include <algorithm>
@@ -44,8 +44,9 @@ using nvcuda::wmma::experimental::precision::s4;
 using nvcuda::wmma::experimental::precision::u4;
 using nvcuda::wmma::precision::tf32;
 
-// Facts of an element type: how x[] stores it, and how many in one x[i]; since when (sm_70, ...)
-// matrices A and B may be of it; the type of their product's sums (half allows half sums, too).
+// Facts of an element type: how x[] stores it, and how many elements one x[i] holds; the first
+// architecture (sm_70, ...) on which A and B may have it; the type in which products are
+// accumulated (for half also half).
 template <class T>
 struct Element;
 #define EMULATOR_ELEMENT(T, name_, Storage_, packed_, since_, Sum_) \
@@ -107,7 +108,7 @@ struct __align__(8) Fragment {
 template <class T>  // what the functions take a pointer to
 using InMemory = std::conditional_t<Element<T>::packed == 1, typename Element<T>::Storage, void>;
 
-// Untraced, yet compiled with the kernel, so that AddressSanitizer looks at what is accessed.
+// Not traced, but compiled with the kernel, so that AddressSanitizer checks the accesses.
 template <class Storage, bool store>
 EMULATOR_UNTRACED void move(const WarpCall& call, FragmentKind& kind) {
     const ElementMap& map = begin_move(call, kind, store);
@@ -134,7 +135,7 @@ struct ProductCall {  // of a lane: each operand's x[]
     experimental::bmmaBitOp operation;
 };
 
-// An element as it is multiplied, and one more product.
+// The value with which an element is multiplied; and a sum with one more product.
 template <class T, class Storage>
 __forceinline__ auto operand(Storage x) {
     if constexpr (std::is_same_v<T, tf32>)
@@ -150,7 +151,7 @@ __forceinline__ Sum add_product(Sum sum, Operand a, Operand b, experimental::bmm
     else if constexpr (Element<T>::packed == 1)
         return sum + a * b;  // exact: a float holds a product of half, bf16 or tf32
     else {
-        // Each 4 bits go to the top and down again, which for an int keeps the sign.
+        // Shifts each 4 bits to the top and down again, which keeps the sign of an int.
         for (int up = 28; up >= 0; up -= 4)
             sum += (Operand(unsigned(a) << up) >> 28) * (Operand(unsigned(b) << up) >> 28);
         return sum;
@@ -162,14 +163,15 @@ __forceinline__ T result(Sum sum, bool saturate) {
     else return int(saturate ? std::clamp<int64_t>(sum, INT32_MIN, INT32_MAX) : sum);  // or wraps
 }
 
-// The matrix that the lanes hold. Of an element's copies the lowest lane's lowest x[i] counts.
+// Gathers the matrix that the lanes hold. If an element has copies, the lowest lane's lowest x[i]
+// counts.
 template <class T, int rows, int cols, class To>
 EMULATOR_UNTRACED void gather(const WarpCall& call, FragmentKind& kind, const void* ProductCall::*x,
                               To (&matrix)[rows][cols]) {
     const ElementMap& map = kind.map(call);
     for (int lane = 31; lane >= 0; --lane) {
-        const auto& brought = *static_cast<const ProductCall*>(call.arguments[lane]);
-        const auto* from = static_cast<const typename Element<T>::Storage*>(brought.*x);
+        const auto& lane_call = *static_cast<const ProductCall*>(call.arguments[lane]);
+        const auto* from = static_cast<const typename Element<T>::Storage*>(lane_call.*x);
         for (int i = kind.elements - 1; i >= 0; --i) {
             const Place p = map.at[lane][i];
             matrix[p.row][p.col] = operand<T>(from[i]);
@@ -201,10 +203,10 @@ EMULATOR_UNTRACED void multiply(const WarpCall& call, FragmentKind& kind_a, Frag
 
     const ElementMap& map = kind_d.map(call);
     for (int lane = 0; lane < 32; ++lane) {
-        const auto& brought = *static_cast<const ProductCall*>(call.arguments[lane]);
+        const auto& lane_call = *static_cast<const ProductCall*>(call.arguments[lane]);
         for (int i = 0; i < kind_d.elements; ++i) {
             const Place p = map.at[lane][i];
-            static_cast<D*>(brought.d)[i] = result<D>(sum[p.row][p.col], first.saturate);
+            static_cast<D*>(lane_call.d)[i] = result<D>(sum[p.row][p.col], first.saturate);
         }
     }
 }
@@ -221,7 +223,7 @@ __forceinline__ void product(D& d, const A& a, const B& b, const C& c, bool satu
     collective(multiply<D, A, B, C>, &call, file, line);
 }
 
-// Whether mma_sync() can multiply T, add to C and give D: reals, and integers, whose sums may
+// Whether mma_sync() can multiply T, add to C and return D: reals, and integers, whose sums may
 // saturate.
 template <class T, class S>
 constexpr bool sums_in = std::is_same_v<S, typename Element<T>::Sum> ||

@@ -1,4 +1,4 @@
-// Where traced accesses may go: bounds of every memory, alignment, what nobody has written.
+// Which traced accesses are allowed: bounds of every memory, alignment, reads of unwritten memory.
 #include <climits>
 
 #include "device.h"
@@ -108,7 +108,7 @@ __global__ void far_past(float* out, int i) {
 TEST_F(Accesses, TheHostsVariablesAreNoSharedMemory) {
     count_on_host<<<1, 1>>>();
     expect_out_of_bounds("@count reads 4 bytes, the host's variable host_counter");
-    far_past<<<1, 1>>>(floats.data, 6000 + 1024);  // past the gap, where anything may be
+    far_past<<<1, 1>>>(floats.data, 6000 + 1024);  // past the gap, where any memory may follow
     expect_out_of_bounds("@far_past reads 4 bytes, ");
 }
 
@@ -144,7 +144,7 @@ TEST_F(Accesses, UninitialisedSharedMemory) {
     expect_silence();
     half_written<<<1, 64>>>(floats.data);
     expect_problem({"uninitialised shared memory: @unwritten reads..block 0, thread 32)"});
-    half_written<<<2, 32>>>(floats.data);  // what block 0 wrote is nothing to block 1
+    half_written<<<2, 32>>>(floats.data);  // block 1 must not see what block 0 wrote
     expect_some({"uninitialised shared memory: @unwritten reads..block 1, thread 0)"});
     dynamic_unwritten<<<1, 32, 128>>>(floats.data);
     expect_problem({"uninitialised shared memory: @dynamic_unwritten reads"});

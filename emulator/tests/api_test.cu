@@ -1,4 +1,5 @@
-// Device memory, errors, the limits of a launch; misaligned vectors. Built twice: plain, and traced.
+// Device memory, errors, the limits of a launch; misaligned vectors. Built twice: plain, and
+// traced.
 #include "device.h"
 
 namespace {
@@ -61,7 +62,7 @@ TEST_F(Api, Memory) {
     for (const auto& c : copies) EXPECT_EQ(cudaMemcpy(c.to, c.from, c.bytes, c.kind), c.error);
 }
 
-// A copy that fails is named, whether the program looks at the error or not.
+// A copy that fails is reported, whether the program checks its error or not.
 TEST_F(Api, CopiesThatFail) {
     Device<char> d(100);
     char host[101] = {};
@@ -92,7 +93,7 @@ __global__ void divide(int* out, int by, unsigned by_unsigned) {
     if (threadIdx.x == 2) out[2] = unsigned(out[64]) % by_unsigned;  // @rest
 }
 
-// x86 stops there, a GPU does not. The launch fails, and the program goes on.
+// x86 stops at a division by zero, a GPU does not. The launch fails, and the program goes on.
 TEST_F(Api, IntegersDividedByZero) {
     cudaMemset(ints.data, 0, 8);
     divide<<<1, 4>>>(ints.data, 1, 1);
@@ -114,7 +115,8 @@ __global__ void write_one(int* out) { *out = 1; }
 void fill(volatile int* data) { data[3] = 1; }
 
 TEST_F(Api, HostCodeMayNotTouchDeviceMemory) {
-    write_one<<<1, 1>>>(ints.data);  // a launch and copies open it, and close it again
+    // A launch and copies unprotect device memory, and protect it again.
+    write_one<<<1, 1>>>(ints.data);
     EXPECT_EQ(ints.host()[0], 1);
     const std::string place = emulator::tracing()
                                   ? "host code, at .*api_test.cu:.*, touches device memory"
@@ -157,7 +159,7 @@ TEST_F(Api, SharedMemory) {
     EXPECT_EQ(allow(with_static<1>, 60000), cudaSuccess);
     expect(with_static<1>, 60000, "");
     expect(with_static<1>, 60001, "60001..60000..cudaFuncSetAttribute");
-    expect(with_static<1000>, 60000, "60000..48152..cudaFuncSetAttribute");  // is another kernel
+    expect(with_static<1000>, 60000, "60000..48152..cudaFuncSetAttribute");  // another kernel
     expect(with_static<1000>, 48152, "");
     expect(with_static<1000>, 48153, "48153..48152");
     EXPECT_EQ(allow(with_static<1000>, 227 * 1024 - 1000), cudaSuccess);
@@ -175,7 +177,7 @@ TEST_F(Api, SharedMemory) {
     EXPECT_EQ(cudaDeviceReset(), cudaSuccess);
     nothing<<<1, 1, 48 * 1024 + 1>>>();
     expect_failure({"49153"}, cudaErrorInvalidValue);
-    // The reset has freed what the fixture holds.
+    // The reset has freed the arrays of the fixture.
     cudaMalloc(&ints.data, 4);
     cudaMalloc(&floats.data, 4);
     cudaMalloc(&out.data, 4);

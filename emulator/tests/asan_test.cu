@@ -1,4 +1,5 @@
-// One memory fault, chosen by the arguments; run by test_asan.py, which looks for AddressSanitizer's report.
+// One memory fault, chosen by the arguments. test_asan.py runs it and checks AddressSanitizer's
+// report.
 #include <cuda_pipeline.h>
 #include <mma.h>
 

@@ -1,4 +1,5 @@
-// Asynchronous copies of a thread, traced: cp.async of common/ptx/ptx.cuh and CUDA's cuda_pipeline.h.
+// Asynchronous copies of a thread, traced: cp.async of common/ptx/ptx.cuh and CUDA's
+// cuda_pipeline.h.
 #include <cuda_pipeline.h>
 
 #include "common/ptx/ptx.cuh"
@@ -6,7 +7,7 @@
 
 namespace {
 
-// The two ways to ask for copies.
+// The two interfaces for copies.
 struct Pipeline {
     template <int bytes>
     static void copy(void* to, const void* from, int valid = bytes) {
@@ -64,9 +65,9 @@ template <class Api>
 __global__ void never_waits(const float* in, float* out) {
     __shared__ __align__(16) float s[64];
     Api::template copy<4>(&s[threadIdx.x], &in[threadIdx.x]);
-    if (threadIdx.x < 32) return;  // its copies are done then
+    if (threadIdx.x < 32) return;  // which completes its copies
     __syncwarp();
-    // Ordered by nothing, but done with threads in forward order:
+    // Nothing orders these reads after the copies, but in forward order the copies are complete:
     out[threadIdx.x] = s[threadIdx.x - 32];
     out[threadIdx.x - 32] = s[threadIdx.x];
 }
@@ -95,7 +96,7 @@ TYPED_TEST(Async, BatchesAreEachThreadsOwnAndDoneInOrder) {
         EXPECT_TRUE(t < 32 ? std::isnan(both.host()[t]) : both.host()[t] == 3) << t;
 }
 
-// Lanes in rows, 512 bytes apart in global memory, to_stride bytes in shared memory.
+// Rows are 512 bytes apart in global memory, and to_stride bytes in shared memory.
 template <class Api, int bytes>
 __global__ void copy_rows(const char* in, int lanes_a_row, int to_stride) {
     __shared__ __align__(128) char s[8192];
@@ -113,13 +114,13 @@ TYPED_TEST(Async, SectorsOfCopiesAreThoseOfAnH200) {
         EXPECT_EQ(named(emulator::lines()[0].where), "@copy");
         return global_loads()[1];
     };
-    // Past L1: measured with ncu (driver 580.159.04, CUDA 13.0).
+    // Copies that bypass L1, as measured with ncu (driver 580.159.04, CUDA 13.0).
     const auto past_l1 = copy_rows<TypeParam, 16>;
     for (const int stride : {64, 128, 256}) EXPECT_EQ(sectors(past_l1, 4, stride), 16u);
-    // Every other row lies across three sectors of shared memory instead of two.
+    // Every other row straddles three sectors of shared memory instead of two.
     EXPECT_EQ(sectors(past_l1, 4, 80), 20u);
     EXPECT_EQ(sectors(past_l1, 32, 512), 16u);
-    EXPECT_EQ(sectors(copy_rows<TypeParam, 8>, 4, 40), 8u);  // through L1, as any load
+    EXPECT_EQ(sectors(copy_rows<TypeParam, 8>, 4, 40), 8u);  // through L1, like any load
 }
 
 template <class Api>
@@ -130,7 +131,7 @@ __global__ void racing_copy(const float* in, float* out, bool before, bool after
     Api::template copy<4>(&s[(threadIdx.x + 1) % 32], &in[threadIdx.x]);
     Api::commit();
     __syncthreads();
-    // Ordered with the copy's start by a barrier, but the copy ends only here:
+    // A barrier orders the store after the start of the copy, but the copy ends only here:
     Api::template wait<0>();
     if (!after) __syncthreads();
     out[threadIdx.x] = s[threadIdx.x];  // @read
@@ -149,7 +150,7 @@ TYPED_TEST(Async, CopiesRaceFromTheirStartToTheirWait) {
     });
 }
 
-// ---- Misuse: each way has its own ---------------------------------------------------------------
+// ---- Misuse of each interface -------------------------------------------------------------------
 
 class Misuse : public Base {};
 

@@ -1,4 +1,4 @@
-// Clusters and named barriers, traced: what they do and report.
+// Clusters and named barriers, traced: what they compute, and what is reported.
 #include "common/ptx/hopper.cuh"
 #include "device.h"
 #include "tensor_map.h"
@@ -36,7 +36,7 @@ TEST_F(Clusters, NamedBarriers) {
         {kNoBarrier,
          {"@write writes what @read reads", "@read reads what @write", unwritten("@read")}},
         {kOneWarpMissing, {"deadlock..threads 0 to 31 wait at @sync, a barrier to which 32 of 64"}},
-        {kOtherCount, {"named_barrier_sync: ..threads for barrier 1..whoever came first, at @"}},
+        {kOtherCount, {"named_barrier_sync: ..threads for barrier 1..the first to arrive, at @"}},
         {kUneven, {"named_barrier_sync: 48 threads..128 at @uneven"}},
         {kNumber16, {"named_barrier_sync: barrier 16..at @number16"}},
         {kOtherBarrierId, {"@write writes what @read2 reads", unwritten("@read2")}},
@@ -66,8 +66,8 @@ enum Mistake {
     kOtherBarrier,
     kPastTheEnd,
 };
-// Two blocks: each multicasts its half of 8 x 32 floats to both. Then each reads the first row of the
-// other's, and says so; nobody leaves before it has heard that.
+// Two blocks: each multicasts its half of 8 x 32 floats to both. Then each reads the first row of
+// the other's, and arrives at the other's barrier; none leaves before the other has arrived.
 __global__ void CLUSTER_DIMS(2) __launch_bounds__(64)
     exchange(const __grid_constant__ CUtensorMap map, Mistake mistake, float* out) {
     extern __shared__ __align__(1024) float s[];  // two boxes
@@ -97,7 +97,7 @@ __global__ void CLUSTER_DIMS(2) __launch_bounds__(64)
     if (mistake == kOtherBarrier && thread % 2) __syncthreads();  // @odd
     __syncthreads();  // @even
     if (mistake == kPastTheEnd && rank == 0) out[thread] = s[520];  // @past
-    // The other's memory is complete when the other says so.
+    // The other block's memory is complete when that block has waited.
     if (thread == 0) ptx::mbarrier_arrive_cluster(heard, 1 - rank);  // @first_arrival
     if (thread == 32) ptx::mbarrier_arrive_cluster(heard, 1 - rank);  // @arrival
     if (mistake != kNoWaitForArrival) ptx::mbarrier_wait_parity(heard, 0);
@@ -125,9 +125,11 @@ TEST_F(Clusters, TwoBlocksShare) {
         EXPECT_EQ(emulator::counts().blocks, 4u);
         EXPECT_EQ(emulator::counts().barriers, 4u);
         EXPECT_EQ(global_loads(), (Traffic{4, 4 * 32, 0, 4 * 1024})) << "of a multicast once";
-        expect_problem({"race in global memory: @read writes what @read writes"});  // two clusters
+        // Between two clusters.
+        expect_problem({"race in global memory: @read writes what @read writes"});
     });
-    // A record has each block once, not once more what ran before the launch was known to be of clusters.
+    // A record has each block once, and nothing of the attempt before the launch was known to have
+    // clusters.
     std::string text;
     emulator::record_next_launch({}, [&](const std::string& record) { text = record; });
     run(kNone);
@@ -172,7 +174,8 @@ TEST_F(Clusters, Mistakes) {
     expect_each(all, run);
 }
 
-// A ring of one buffer: in each round each block multicasts its half to both, and a thread of each reads it.
+// A pipeline of one stage: in each round each block multicasts its half to both, and a thread of
+// each reads it.
 enum Round { kRight, kArrivesAtHome, kParityStays };
 __global__ void CLUSTER_DIMS(2) __launch_bounds__(64)
     rounds(const __grid_constant__ CUtensorMap map, Round kind, float* out) {
@@ -205,7 +208,7 @@ __global__ void CLUSTER_DIMS(2) __launch_bounds__(64)
     ptx::barrier_cluster_wait();
 }
 
-// The wait for the other barrier, which lets the thread go on too early, is named.
+// The report names the wait at the other barrier, which lets the thread go on too early.
 TEST_F(Clusters, WaitsThatEndTooEarly) {
     Device<float> in(16 * 32, 1.f), out(4);
     const auto run = [&](Round kind) {
@@ -223,7 +226,7 @@ TEST_F(Clusters, WaitsThatEndTooEarly) {
          "the thread had waited before"});
 }
 
-// Each block arrives at the other's barrier; only rank 0 waits before it leaves.
+// Each block arrives at the other's barrier, but only rank 0 waits before it leaves.
 __global__ void CLUSTER_DIMS(2) leave(bool wait) {
     extern __shared__ uint64_t heard[];
     const int rank = ptx::get_sreg_cluster_ctarank();
@@ -274,7 +277,7 @@ __global__ void CLUSTER_DIMS(2) __launch_bounds__(64) send(Slip slip, float* out
     float* const note = (float*)(full + 2);
     const int rank = ptx::get_sreg_cluster_ctarank(), thread = threadIdx.x;
     const int other = slip == kToItself ? rank : 1 - rank;
-    const Slip mine = thread == 40 ? slip : kNoSlip;  // of one thread
+    const Slip mine = thread == 40 ? slip : kNoSlip;  // only thread 40 makes the mistake
     if (thread == 0) {
         ptx::mbarrier_init(full, 1);
         ptx::mbarrier_init(free, 64);
@@ -377,7 +380,7 @@ TEST_F(Clusters, Shapes) {
         size.val.clusterDim = dim3(blocks);
         int clusters = 0;
         cudaOccupancyMaxActiveClusters(&clusters, each, &config);
-        EXPECT_EQ(clusters, expected);  // on 3 multiprocessors
+        EXPECT_EQ(clusters, expected);  // on 3 SMs
     }
     Device<int> out(4 * 384);
     each<<<4, 384>>>(out.data);

@@ -1,4 +1,4 @@
-// What the tests of emulated kernels share, and needs no kernel.
+// Functions that the tests of emulated kernels share and that need no kernel.
 #include "device.h"
 
 #include <fstream>

@@ -1,4 +1,4 @@
-// What the tests of emulated kernels share.
+// Shared by the tests of emulated kernels.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -51,20 +51,21 @@ void in_every_order(const Test& test) {
     emulator::set_order(Order::forward);
 }
 
-// Places in the tests are named by a comment at the end of the line: "// @name" makes "@name" of
-// "tests/races_test.cu:40".
+// A comment at the end of a line names its place in the tests: with "// @name",
+// "tests/races_test.cu:40" becomes "@name" in a report.
 std::string named(const std::string& text);
-std::string problem();  // everything reported since the last reset, a line each, places named
+std::string problem();  // everything reported since the last reset, a line each, with named places
 
-// `said` is what a report must hold, in this order, parted by "..": "race in shared..@a writes". Alternatives
-// stand in the list beside it. These demand that nothing else was reported, then forget it.
+// `said` has the parts that a report must contain, in this order, separated by "..": "race in
+// shared..@a writes". A list holds alternatives. These functions require that nothing else was
+// reported, and then reset the reports.
 using Said = std::vector<std::string>;
 #define HERE const char *file = __builtin_FILE(), int line = __builtin_LINE()
-void expect_problem(const Said& said, HERE);  // the launch did not fail
+void expect_problem(const Said& said, HERE);  // and that the launch did not fail
 void expect_failure(const Said& said, cudaError_t error = cudaErrorLaunchFailure, HERE);
 void expect_silence(HERE);
-void expect_some(const Said& said, HERE);  // among others
-// In every order each mistake is reported that run(mistake) makes.
+void expect_some(const Said& said, HERE);  // other problems may be reported, too
+// Requires that every mistake that run(mistake) makes is reported in every order of threads.
 template <class Mistake, size_t n, class Run>
 void expect_each(const std::pair<Mistake, Said> (&all)[n], const Run& run, HERE) {
     for (const auto& [mistake, said] : all) {
@@ -75,9 +76,10 @@ void expect_each(const std::pair<Mistake, Said> (&all)[n], const Run& run, HERE)
         });
     }
 }
-// "@a writes" and "@b reads": whichever came first.
+// "@a writes" and "@b reads", in either order.
 Said race(const std::string& memory, const std::string& one, const std::string& other);
-// The launch has failed because a thread waits at this place for lanes that went elsewhere.
+// Requires that the launch has failed because a thread waits at this place for lanes that are
+// elsewhere.
 void expect_lonely(const std::string& place, const std::string& thread = "0", HERE);
 
 // Requests; sectors or wavefronts; the ideal number of wavefronts; bytes.

@@ -1,4 +1,4 @@
-"""For the emulator's Python tests: how a program is built on the emulator, and how one is run."""
+"""Shared by the emulator's Python tests: builds a program on the emulator, and runs one."""
 import json
 import os
 import pathlib
@@ -22,7 +22,7 @@ def program(name):
 
 def build(source, *options):
     """Builds a .cu file on the emulator, traced, and returns the program's path. -I and other options go to the
-    compiler; what it says when it fails is the stderr of the CalledProcessError."""
+    compiler; if it fails, its messages are the stderr of the CalledProcessError."""
     how = json.loads(pathlib.Path(os.environ["EMULATED"]).read_text())
     generated, compiled, made = (source.with_suffix(suffix) for suffix in (".cpp", ".o", ""))
     emulators, *others = how["includes"]

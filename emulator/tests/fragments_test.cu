@@ -1,4 +1,4 @@
-// Which fragments there are, which lane holds which element, and what loads and stores access, traced.
+// Which fragments exist, which lane holds which element, and what loads and stores access, traced.
 #include <stdexcept>
 
 #include "mma_names.h"
@@ -7,7 +7,7 @@ namespace {
 
 class Fragments : public Base {};
 
-// ---- Which fragments and products there are -----------------------------------------------------
+// ---- Which fragments and products exist ---------------------------------------------------------
 
 template <class T, class = void>
 constexpr bool exists = false;
@@ -60,10 +60,10 @@ static_assert(holds<A<half>, 16> && holds<A<half, 8, 32>, 16> && holds<C<half>, 
 static_assert(std::is_same_v<A<tf32, 16, 16, 8>::element_type, tf32> && sizeof(A<half>) == 32 && alignof(A<half>) == 8);
 // clang-format on
 
-// ---- Which lane holds what ----------------------------------------------------------------------
+// ---- Which lane holds which element -------------------------------------------------------------
 
-// Loads from global memory, or from shared memory of zeros where that is null; x: where not null,
-// gets every lane's x[].
+// Loads from global memory or, if that is null, from shared memory of zeros. x: if not null,
+// receives every lane's x[].
 template <class F>
 __global__ void load(const typename F::storage_element_type* from, int ldm, bool by_rows,
                      typename F::storage_element_type* x) {
@@ -79,8 +79,8 @@ __global__ void load(const typename F::storage_element_type* from, int ldm, bool
         x[threadIdx.x * f.num_storage_elements + i] = f.x[i];
 }
 
-// What an H200 (driver 580.159, CUDA 13.0) gave for lanes 1, 2, 4, 8, 16 and elements 1, 2, 4, 8;
-// all others are sums of these. Words where elements are packed.
+// The elements that an H200 (driver 580.159, CUDA 13.0) assigned to lanes 1, 2, 4, 8, 16 and x[1],
+// x[2], x[4], x[8]; all others are sums of these. Packed elements are counted in words.
 struct Seen {
     int row, col;
 };
@@ -91,7 +91,8 @@ void expect_map(const Seens& lanes, const Seens& elements) {
     constexpr int kLd = 64, kWords = F::num_storage_elements;
     for (const bool by_rows : {true, false}) {
         if (!F::is_accumulator && by_rows != F::row_major) continue;
-        for (const bool rows : {true, false}) {  // each element holds its row, or its column
+        // The value of each element is its row, or its column.
+        for (const bool rows : {true, false}) {
             std::vector<T> matrix(kLd * kLd);
             for (int i = 0; i < 32 * 32; ++i)
                 matrix[i / 32 * kLd + i % 32] = T(rows == by_rows ? i / 32 : i % 32);
@@ -179,7 +180,7 @@ TEST_F(Fragments, ArchitecturesLackSome) {
     lacks(A<tf32, 16, 16, 8>(), 75, "tf32 16x16x8");
     lacks(C<float, 16, 16, 8>(), 75, "float 16x16x8");
     lacks(C<double, 8, 8, 4>(), 75, "double 8x8x4");
-    lacks(A<__nv_bfloat16>(), 120, "");  // as 80
+    lacks(A<__nv_bfloat16>(), 120, "");  // like sm_80
     EXPECT_THROW(emulator::set_architecture(60), std::invalid_argument);
 }
 
@@ -225,18 +226,21 @@ Traffic traffic(int ldm, bool shared) {
 TEST_F(Fragments, SharedMatricesAreReadByLdmatrix) {
     // x4: 4 blocks of 8 lines of 16 bytes, a wavefront each if their lines lie in different banks
     EXPECT_EQ(traffic<A<half>>(24, true), (Traffic{1, 4, 4, 512}));  // rows padded by 16 bytes
-    EXPECT_EQ(traffic<ACol<half>>(24, true), (Traffic{1, 4, 4, 512}));  // the other way round, turned in registers
+    // The other layout, transposed in registers.
+    EXPECT_EQ(traffic<ACol<half>>(24, true), (Traffic{1, 4, 4, 512}));
     EXPECT_EQ(traffic<B<half>>(72, true), (Traffic{1, 4, 4, 512}));
-    EXPECT_EQ(traffic<A<half>>(64, true), (Traffic{1, 32, 4, 512}));  // rows of 128 bytes: 8 of them in the same banks
+    // Rows of 128 bytes: 8 of them in the same banks.
+    EXPECT_EQ(traffic<A<half>>(64, true), (Traffic{1, 32, 4, 512}));
     EXPECT_EQ(traffic<ACol<half>>(64, true), (Traffic{1, 32, 4, 512}));
-    EXPECT_EQ(traffic<A<half>>(16, true), (Traffic{1, 8, 4, 512}));  // two by two
+    EXPECT_EQ(traffic<A<half>>(16, true), (Traffic{1, 8, 4, 512}));  // two rows in the same banks
     EXPECT_EQ((traffic<A<half, 32, 8>>(24, true)), (Traffic{2, 8, 8, 1024}));
     EXPECT_EQ((traffic<A<half, 8, 32>>(24, true)), (Traffic{1, 2, 2, 256}));  // x2
     EXPECT_EQ(traffic<A<__nv_bfloat16>>(24, true), (Traffic{1, 4, 4, 512}));
     EXPECT_EQ(traffic<A<signed char>>(16, true), (Traffic{1, 2, 2, 256}));
     EXPECT_EQ((traffic<A<b1, 8, 8, 128>>(128, true)), (Traffic{1, 1, 1, 128}));
     EXPECT_EQ(traffic<ACol<signed char>>(16, true)[0], 8u);  // bytes, one by one
-    EXPECT_EQ((traffic<A<tf32, 16, 16, 8>>(8, true)), (Traffic{4, 8, 4, 512}));  // words, no ldmatrix
+    // Words, no ldmatrix.
+    EXPECT_EQ((traffic<A<tf32, 16, 16, 8>>(8, true)), (Traffic{4, 8, 4, 512}));
     EXPECT_EQ((traffic<A<tf32, 16, 16, 8>>(12, true)), (Traffic{4, 4, 4, 512}));
     emulator::set_architecture(75);
     EXPECT_EQ(traffic<A<half>>(24, true), (Traffic{2, 4, 4, 512}));  // x2 twice
@@ -245,7 +249,8 @@ TEST_F(Fragments, SharedMatricesAreReadByLdmatrix) {
 }
 
 TEST_F(Fragments, GlobalMatricesAreReadInWords) {
-    EXPECT_EQ(traffic<A<half>>(64, false), (Traffic{4, 32, 0, 512}));  // each request: 8 lines, 16 bytes of each
+    // Each request: 8 lines, 16 bytes of each.
+    EXPECT_EQ(traffic<A<half>>(64, false), (Traffic{4, 32, 0, 512}));
     EXPECT_EQ(traffic<ACol<half>>(64, false), (Traffic{4, 32, 0, 512}));
     EXPECT_EQ(traffic<A<half>>(16, false), (Traffic{4, 32, 0, 512}));
     EXPECT_EQ(traffic<A<signed char>>(64, false), (Traffic{2, 16, 0, 256}));
@@ -253,8 +258,10 @@ TEST_F(Fragments, GlobalMatricesAreReadInWords) {
     EXPECT_EQ((traffic<A<s4, 8, 8, 32>>(32, false)), (Traffic{1, 4, 0, 128}));
     EXPECT_EQ(traffic<C<float>>(64, false), (Traffic{4, 32, 0, 1024}));  // 8 bytes a lane
     EXPECT_EQ(traffic<C<half>>(64, false), (Traffic{4, 32, 0, 512}));
-    EXPECT_EQ((traffic<C<float, 8, 32>>(64, false)), (Traffic{8, 32, 0, 1024}));  // neighbours are in a column here: 4 bytes
-    EXPECT_EQ((traffic<C<half, 8, 32>>(64, false)), (Traffic{4, 32, 0, 512}));  // turned in registers
+    // Here neighbours are in a column: 4 bytes.
+    EXPECT_EQ((traffic<C<float, 8, 32>>(64, false)), (Traffic{8, 32, 0, 1024}));
+    // Transposed in registers.
+    EXPECT_EQ((traffic<C<half, 8, 32>>(64, false)), (Traffic{4, 32, 0, 512}));
     EXPECT_EQ((traffic<C<double, 8, 8, 4>>(64, false)), (Traffic{1, 16, 0, 512}));
 }
 // clang-format on

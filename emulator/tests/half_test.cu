@@ -21,7 +21,8 @@ bool same(double a, double b) {
     return (a != a && b != b) || (a == b && std::signbit(a) == std::signbit(b));
 }
 
-// x rounded to nearest even, to `digits` bits of significand (11: half, 8: bfloat16) and no less than the given power of two.
+// x rounded to nearest even, to `digits` bits of significand (11: half, 8: bfloat16) and no less
+// than the given power of two.
 double rounded(double x, int digits, int smallest_exponent, double overflow) {
     if (x == 0 || !std::isfinite(x)) return x;
     const double unit = std::ldexp(1, std::max(std::ilogb(x), smallest_exponent) - (digits - 1));
@@ -53,7 +54,7 @@ TEST(Half, FloatsAreRoundedToNearestEven) {
     };
     for (uint64_t bits = 0; bits < uint64_t(1) << 32; bits += 997) check(from_bits(bits));
     for (unsigned bits = 0; bits < 0x7c00;
-         ++bits) {  // around each half, and around the middle between it and the next
+         ++bits) {  // around each half, and around the midpoint between it and the next
         const uint32_t here = bits_of(half(__ushort_as_half(bits)));
         const double next = bits == 0x7bff ? 65536 : float(__ushort_as_half(bits + 1));
         const uint32_t middle = bits_of(float((double(from_bits(here)) + next) / 2));
@@ -73,7 +74,7 @@ TEST(Half, FloatsAreRoundedToNearestEven) {
 }
 
 TEST(Half, DoublesAndIntsAreRoundedOnce) {
-    // The second and third would have become 2049 and -2051 as floats.
+    // As floats the second and third would be rounded to 2049 and -2051 first.
     const std::pair<half, float> rounded[] = {
         {2049.0, 2048},         {2049 + 1e-12, 2050}, {-2051 + 1e-12, -2050},
         {1e300, INFINITY},      {1e-300, 0},          {65519.999999, 65504},
@@ -109,11 +110,12 @@ TEST(Half, FmaIsRoundedOnce) {
             << float(a) << " * " << float(b) << " + " << float(c);
     }
     const half big = 2049 / 2048.0 * 1024,
-               one_more = 1 + 0x1p-10;  // a product in the middle of two halves, and a little more
+               one_more = 1 + 0x1p-10;  // a product midway between two halves, and a little more
     EXPECT_EQ(float(__hfma(half(1025), one_more, half(0x1p-24f))),
               as_half(1025 * (1 + 0x1p-10) + 0x1p-24));
     EXPECT_EQ(float(__hfma(big, half(2), half(0))), float(big) * 2);
-    // 385 * 3 * 2^-n has 11 bits; bfloat16 keeps 8. What decides the tie is 2^-100 of the sum, beyond a double.
+    // 385 * 3 * 2^-n has 11 bits; bfloat16 keeps 8. The tie is decided by 2^-100, which a double
+    // cannot hold.
     const __nv_bfloat16 x = 129, y = 1.5f, tiny = 0x1p-100f;  // 193.5, between 193 and 194
     EXPECT_EQ(float(__hfma(x, y, tiny)), 194);
     EXPECT_EQ(float(__hfma(x, y, __hneg(tiny))), 193);

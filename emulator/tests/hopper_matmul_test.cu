@@ -1,6 +1,7 @@
-// All of Hopper's instructions together, traced: a matrix product as fast kernels do it. A cluster
-// of two blocks shares B by multicast, a producer fills a ring, two warpgroups multiply, and C goes
-// out as bulk stores. What is right is not reported, and each mistake is.
+// All of Hopper's instructions together, traced: a matrix product in the form of fast kernels. A
+// cluster of two blocks shares B by multicast, a producer fills the stages of a pipeline, two
+// warpgroups multiply, and bulk stores write C. The right kernel causes no report, and each mistake
+// causes one.
 #include "common/ptx/hopper.cuh"
 #include "device.h"
 #include "tensor_map.h"
@@ -11,9 +12,9 @@ class Hopper : public Base {};
 
 constexpr int kTileM = 128, kTileN = 64, kTileK = 64, kStages = 2;  // of a block
 struct Shared {
-    half A[kStages][2][64][kTileK];  // one for each consumer
+    half A[kStages][2][64][kTileK];  // one half for each consumer
     half B[kStages][kTileK][kTileN];
-    float C[2][2][64][32];  // of each consumer two halves
+    float C[2][2][64][32];  // two halves for each consumer
     uint64_t full[kStages], empty[kStages];
 };
 
@@ -66,7 +67,7 @@ __global__ void CLUSTER_DIMS(2, 1, 1) __launch_bounds__(384)
         }
         for (int i = steps - kStages; i < steps && mistake != kNoDrain; ++i)
             ptx::mbarrier_wait_parity(&s.empty[i % kStages],
-                                      i / kStages % 2);  // the other may still arrive
+                                      i / kStages % 2);  // the other consumer may still arrive
         return;
     }
     ptx::warpgroup_reg_alloc<240>();
@@ -89,7 +90,7 @@ __global__ void CLUSTER_DIMS(2, 1, 1) __launch_bounds__(384)
             if (mistake == kReleaseTooEarly) ptx::wgmma_wait_group<0>();
             ptx::warpgroup_fence_operand(d);
         }
-        // The store of the tile before must have been read.
+        // The store of the previous tile must have been read.
         if (mistake != kNoWaitBeforeReuse && thread == (mistake == kWaitInTheWrongThread ? 1 : 0))
             ptx::cp_async_bulk_wait_group_read<0>();
         ptx::named_barrier_sync(1 + consumer, 128);
@@ -110,7 +111,7 @@ __global__ void CLUSTER_DIMS(2, 1, 1) __launch_bounds__(384)
     if (thread == 0) ptx::cp_async_bulk_wait_group<0>();
 }
 
-// True if C = A * B, of small integers, is right. It is computed twice.
+// Returns whether C = A * B, of small integers, is right. The product is computed twice.
 bool run(Mistake mistake) {
     constexpr int M = 2 * kTileM - 5, N = kTileN, K = 128;
     std::vector<half> a(M * K), b(K * N);

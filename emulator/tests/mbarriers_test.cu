@@ -1,4 +1,5 @@
-// mbarriers and the loads that they wait for, traced: a ring of boxes, and what is wrong with one.
+// mbarriers and the loads that complete on them, traced: a pipeline of boxes, and the mistakes in
+// one.
 #include "common/ptx/ptx.cuh"
 #include "device.h"
 #include "tensor_map.h"
@@ -7,8 +8,8 @@ namespace {
 
 class Mbarriers : public Base {};
 
-// Thread 0 fetches boxes of 8 x 32 floats into a ring of two; all 64 threads add them up. Each mistake
-// is one line that is missing or wrong.
+// Thread 0 loads boxes of 8 x 32 floats into two stages, and all 64 threads add them up. Each
+// mistake is one line that is missing or wrong.
 enum Mistake {
     kNone,
     kNoInit,
@@ -77,7 +78,7 @@ __global__ void __launch_bounds__(64)
 }
 
 constexpr int kBoxes = 5;
-// True if the sums are right.
+// Returns whether the sums are right.
 bool run_sum(Mistake mistake) {
     std::vector<float> in(kBoxes * kRows * kColumns), expected(64);
     for (size_t i = 0; i < in.size(); ++i) {
@@ -100,7 +101,7 @@ TEST_F(Mbarriers, RingOfTwo) {
     });
 }
 
-// What is said of each mistake, whatever the order of threads and copies: one of these.
+// The reports of each mistake, of which one must appear, whatever the order of threads and copies.
 TEST_F(Mbarriers, MistakesInARing) {
     const Said late_load = {"race in shared memory: @read reads what @load writes"};
     const std::pair<Mistake, Said> all[] = {
@@ -144,13 +145,13 @@ TEST_F(Mbarriers, MistakesInARing) {
           "mbarrier full[1], set up at @init_full: phase 0, 0 of 1 arrivals and 1024 expected"}},
     };
     expect_each(all, run_sum);
-    run_sum(kWrongBarrier);  // in forward order the bytes come late
+    run_sum(kWrongBarrier);  // in forward order the bytes arrive late
     expect_failure({"cp_async_bulk_tensor: phase 0 of mbarrier full[0]..more come"});
     run_sum(kExpectTooMuch);
     expect_some(
         {"deadlock: no thread of block 0..64 threads..threads 0 to 63 wait at @wait_full for "
          "phase 0 of mbarrier full[0]\n"});
-    run_sum(kNoRelease);  // who does not come is named beside those who wait for it
+    run_sum(kNoRelease);  // the report names the threads that do not arrive, and those that wait
     expect_some(
         {"deadlock..thread 0 waits at @wait_empty for phase 0 of mbarrier empty[0]; "
          "threads 1 to 63 wait at @wait_full for phase 1 of mbarrier full[0]..\n"
@@ -193,7 +194,7 @@ TEST_F(Mbarriers, OrderWarps) {
     });
 }
 
-// A read before the wait gives NaN, also where something was written before.
+// A read before the wait returns NaN, also if the memory was written before.
 __global__ void read_too_early(const __grid_constant__ CUtensorMap map, float* out) {
     __shared__ alignas(128) float box[kRows * kColumns];
     __shared__ uint64_t full;
@@ -289,7 +290,7 @@ TEST_F(Mbarriers, Misuse) {
     expect_failure({"mbarrier_init: needs sm_90, not sm_75"});
 }
 
-// ---- Their names --------------------------------------------------------------------------------
+// ---- Their names in reports ---------------------------------------------------------------------
 
 struct Tiles {
     float values[32];
@@ -308,7 +309,7 @@ __global__ void in_dynamic_memory(Where where) {
     }
 }
 
-// Also of those in dynamic memory, where only the kernel knows what lies where.
+// Also in dynamic memory, where only the kernel knows which array lies where.
 TEST_F(Mbarriers, Names) {
     const std::pair<Where, const char*> all[] = {
         {kInStruct, "mbarrier_init: mbarrier full[1] is set up already"},

@@ -1,4 +1,4 @@
-// What the tests of mma.h share: short names.
+// Short names that the tests of mma.h share.
 #pragma once
 
 #include <cuda_bf16.h>

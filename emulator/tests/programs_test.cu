@@ -1,4 +1,4 @@
-// What other people's programs use of CUDA. Each kernel writes 64 ints in reverse.
+// The parts of CUDA that other people's programs use. Each kernel writes 64 ints in reverse.
 #include <cooperative_groups.h>
 #include <cooperative_groups/memcpy_async.h>
 #include <cooperative_groups/reduce.h>
@@ -19,7 +19,7 @@
 
 #include "device.h"
 
-// As a program may define them, though CUDA has others.
+// A program may define these, although CUDA has its own.
 template <class A, class B>
 __device__ A min(A a, B b) {
     return b < a ? b : a;
@@ -48,7 +48,7 @@ protected:
     }
 };
 
-// ---- Kernels with a wrong twin, which leaves out what the reversal takes ------------------------
+// ---- Kernels with a wrong twin, which lacks the decisive synchronisation ------------------------
 
 __global__ void barrier(int* out, const int* in, bool wrong) {
     __shared__ int s[64];
@@ -115,7 +115,7 @@ __global__ void copy_of_a_group(int* out, const int* in, bool wrong) {
 struct Twins {
     const char* name;
     void (*kernel)(int* out, const int* in, bool wrong);
-    const char* said;  // of the wrong one
+    const char* said;  // the report of the wrong one
 };
 const Twins kTwins[] = {{"Barrier", barrier, "race in shared memory"},
                         {"BarrierThatThreadsLeave", dropping, "deadlock"},
@@ -140,7 +140,7 @@ INSTANTIATE_TEST_SUITE_P(, ProgramTwins, testing::ValuesIn(kTwins),
 __constant__ int factor;
 __device__ unsigned total, buckets[4];
 __device__ cuda::atomic<int, cuda::thread_scope_device> done;
-extern __shared__ int dynamic[];  // of the whole file
+extern __shared__ int dynamic[];  // at file scope
 
 template <class T>
 __global__ void groups_and_votes(T* out, const T* in) {

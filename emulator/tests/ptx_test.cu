@@ -1,5 +1,5 @@
-// ldmatrix, mma and red of common/ptx/ptx.cuh, traced: what they report and count. That the PTX computes
-// by its formulas, 07_fragment_probe/tests/ptx_check.cu shows.
+// ldmatrix, mma and red of common/ptx/ptx.cuh, traced: reports and counts.
+// 07_fragment_probe/tests/ptx_check.cu shows that they compute by PTX's formulas.
 #include "common/ptx/ptx.cuh"
 #include "device.h"
 
@@ -41,7 +41,7 @@ Traffic run(Mistake mistake, int pitch = 48) {
 TEST_F(Ptx, LdmatrixReportsMisuse) {
     in_every_order([&] {
         run<4>(kFine), run<4, true>(kFine), run<2>(kFine), run<1>(kFine);
-        run<1>(kMisaligned);  // lane 9 brings no row
+        run<1>(kMisaligned);  // lane 9 passes no row
         expect_silence();
         run<4>(kMisaligned);
         expect_failure({"ldmatrix: the row of lane 9..aligned to 16 bytes at @x4"});
@@ -52,7 +52,7 @@ TEST_F(Ptx, LdmatrixReportsMisuse) {
         run<4>(kElsewhere);
         expect_lonely("@x4");
     });
-    emulator::set_architecture(75);  // where all addresses must be valid
+    emulator::set_architecture(75);  // on sm_75 all addresses must be valid
     run<1>(kMisaligned);
     expect_failure({"ldmatrix: the row of lane 9..aligned to 16 bytes at @x1"});
     emulator::set_architecture(70);
@@ -134,7 +134,7 @@ __global__ void add_four(float* to, int first) {
 
 TEST_F(Ptx, SumsOfHalvesAreRoundedOnceAndRedAddsFour) {
     Device<float> out(2), to(8, 5);
-    sums<<<1, 32>>>(0x1p-11f, out.data);  // 8 of them, each lost beside 1 in half
+    sums<<<1, 32>>>(0x1p-11f, out.data);  // the sum of 8, each of which is lost beside 1 in half
     EXPECT_EQ(out.host(), (std::vector<float>{1 + 8 * 0x1p-11f, 8 * 0x1p-11f}));
     sums<<<1, 32>>>(NAN, out.data);
     EXPECT_TRUE(std::isnan(out.host()[0]) && std::isnan(out.host()[1]));

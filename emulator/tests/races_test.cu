@@ -1,4 +1,4 @@
-// Races, traced: what is ordered, and what is not.
+// Races, traced: which accesses are ordered, and which are not.
 #include <random>
 
 #include "device.h"
@@ -7,12 +7,12 @@ namespace {
 
 class Races : public Base {};
 
-// ---- Kernels with what orders their accesses, and without ---------------------------------------
+// ---- Kernels with and without order between their accesses --------------------------------------
 
 __global__ void single_bytes(int* data, bool ordered) {
     const int t = threadIdx.x;
     auto* const bytes = reinterpret_cast<signed char*>(data);
-    __shared__ signed char s[64];  // these have neighbours too
+    __shared__ signed char s[64];  // neighbours share a cell
     s[t] = t;
     bytes[t] = s[t] & bytes[ordered ? t : t ^ 1];  // @byte
 }
@@ -22,7 +22,7 @@ __global__ void reuse(int* out, bool ordered) {
     for (int i = 0; i < 3; ++i) {
         s[threadIdx.x] = threadIdx.x;  // @reuse_writes
         __syncthreads();
-        // Read by another warp's thread, and written again by its own in the next turn:
+        // Another warp's thread reads it, and its own thread writes it again in the next iteration:
         sum += s[63 - threadIdx.x];  // @reuse_reads
         if (ordered) __syncthreads();
     }
@@ -48,7 +48,7 @@ struct Case {
     const char* name;
     void (*kernel)(int* data, bool ordered);
     int blocks, threads;
-    Said said;  // where nothing orders them
+    Said said;  // the report if nothing orders them
 };
 const Case kCases[] = {
     {"SingleBytes", single_bytes, 1, 64, {"race in global memory: @byte"}},
@@ -65,7 +65,7 @@ TEST_P(Cases, RaceUnlessOrdered) {
     const auto kernel = of.kernel;
     in_every_order([&] {
         kernel<<<of.blocks, of.threads>>>(ints.data, true);
-        kernel<<<of.blocks, of.threads>>>(ints.data, true);  // nor do two launches race
+        kernel<<<of.blocks, of.threads>>>(ints.data, true);  // two launches do not race either
         expect_silence();
         kernel<<<of.blocks, of.threads>>>(ints.data, false);
         expect_some(of.said);
@@ -99,7 +99,8 @@ TEST_F(Races, AreReportedOnceForEachPairOfLines) {
     all_write<<<1, 32>>>(ints.data);
     expect_problem(
         {"race in shared memory: @all writes what @all writes (s, block 0, threads 0 and 1)"});
-    reuse<<<1, 64>>>(ints.data, false);  // each of the two lines comes before the other somewhere
+    // Each of the two lines comes before the other for some element.
+    reuse<<<1, 64>>>(ints.data, false);
     const std::string pair = problem(), more = ", and 127 more like it";
     EXPECT_EQ(pair.substr(pair.size() - std::min(pair.size(), more.size())), more);
     expect_problem(race("shared", "@reuse_reads reads", "@reuse_writes writes"));
@@ -127,7 +128,7 @@ TEST_F(Races, OfWritesAfterReads) {
     expect_silence();
     read_then_write<<<1, 96>>>(ints.data, true);  // but not for others, after 32 readers
     expect_problem({race + " (s, block 0, threads 32 and 5)"});
-    read_then_write<<<1, 5>>>(ints.data, false);  // thread 5 is missing
+    read_then_write<<<1, 5>>>(ints.data, false);  // without thread 5, which writes
     expect_silence();
     read_then_write<<<1, 6>>>(ints.data, false);
     expect_problem({race + " (s, block 0, threads 0 and 5)"});
@@ -145,7 +146,7 @@ TEST_F(Races, OfBlocksInGlobalMemory) {
          "block 1 thread 0)"});
 }
 
-// The block that comes last adds up what all have written. `flaw` is what it does wrong.
+// The block that finishes last adds up what all have written. `flaw` is its mistake.
 __device__ unsigned done[2];
 enum Flaw { kSound, kNoFence, kFenceTooEarly, kPlainRead, kOtherCounter, kNotAsked };
 __global__ void last_adds_up(volatile int* parts, int* out, Flaw flaw) {
@@ -164,7 +165,7 @@ __global__ void last_adds_up(volatile int* parts, int* out, Flaw flaw) {
     __syncthreads();
     if (last && t < n) out[t] = parts[t];  // @adds_up
     if (last && t == 0 && flaw != kNotAsked)
-        done[0] = 0;  // for the next launch; it knows of the others' atomics
+        done[0] = 0;  // for the next launch; ordered after the others' atomics
 }
 __device__ int lock;
 __global__ void in_turn(int* sum, bool fence,
@@ -176,7 +177,7 @@ __global__ void in_turn(int* sum, bool fence,
     if (fence) __threadfence();
     atomicExch(&lock, 0);
 }
-// Block 0 tells block 1 of its write, and that tells block 2, by another counter.
+// Block 0 releases its write to block 1, which releases it to block 2 by another counter.
 __global__ void by_way_of(int* data, bool fence) {
     if (blockIdx.x == 0) data[0] = 1;  // @first
     if (blockIdx.x != 1 || fence) __threadfence();
@@ -225,7 +226,7 @@ TEST_F(Races, AFenceAndAnAtomicAreALock) {
 
 // ---- Random kernels -----------------------------------------------------------------------------
 
-// Each warp at each step synchronises some of its lanes, or the block synchronises, or lanes access
+// At each step each warp synchronises some of its lanes, or the block synchronises, or lanes access
 // one word.
 constexpr int kSteps = 7, kWarps = 3, kLanes = 32 * kWarps;
 enum Access : unsigned char { nothing, load, store, add };
@@ -257,7 +258,7 @@ Script random_script(std::mt19937& random) {
     const unsigned density = 1 + random() % 10;
     for (Step& step : script) {
         step.block = random() % 5 == 0;
-        const int alone = random() % 4;  // the one warp that accesses, or 3: all
+        const int alone = random() % 4;  // the only warp that accesses memory, or 3: all
         for (unsigned& mask : step.mask)
             if (random() % 2)
                 mask = random() % 4 == 0 ? ~0u
@@ -273,7 +274,7 @@ Script random_script(std::mt19937& random) {
     return script;
 }
 
-// Whether two of its accesses race: by vector clocks in full, and every access remembered.
+// Whether two of its accesses race, by full vector clocks and with every access remembered.
 bool has_race(const Script& script) {
     using Clock = std::array<int, kLanes>;
     std::vector<Clock> clocks(kLanes, Clock{});
@@ -285,7 +286,7 @@ bool has_race(const Script& script) {
     };
     std::vector<Done> done;
     for (const Step& step : script) {
-        std::vector<int> meeting[kWarps];  // the block's in the first
+        std::vector<int> meeting[kWarps];  // a block's barrier in the first
         for (int t = 0; t < kLanes; ++t) {
             const unsigned mask = step.mask[t / 32];
             if (step.block) meeting[0].push_back(t);

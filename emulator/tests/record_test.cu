@@ -1,5 +1,5 @@
-// Tests of a launch's record: the shared memory that a kernel declares, in every form, which two
-// accesses a race is between, which blocks it has, and in which order the events.
+// The record of a launch: the arrays that a kernel declares in shared memory, in every form, the
+// two accesses of a race, the blocks that it contains, and the order of events.
 #include <mma.h>
 
 #include <sstream>
@@ -16,7 +16,7 @@ protected:
         Base::SetUp();
         emulator::record_next_launch({}, [&](const std::string& record) { text = record; });
     }
-    // The lines of that kind, without it.
+    // The lines of that kind, without the kind.
     std::vector<std::string> lines(const std::string& kind) const {
         std::istringstream all(text);
         std::vector<std::string> found;
@@ -24,7 +24,7 @@ protected:
             if (line.rfind(kind + ",", 0) == 0) found.push_back(line.substr(kind.size() + 1));
         return found;
     }
-    // NAME,BYTES,ELEMENT,LENGTH,... of each array. Those in dynamic memory lie one behind the other.
+    // NAME,BYTES,ELEMENT,LENGTH,... of each array. Those in dynamic memory follow each other.
     std::vector<std::string> arrays() const {
         std::vector<std::string> found = lines("array");
         for (std::string& line : found) {
@@ -89,7 +89,7 @@ __global__ void by_struct() {
     shared.full = 1;
 }
 
-// What it is called last. A pointer's array ends where the next one begins, or memory does.
+// Memory has its last name. A pointer's array ends where the next one begins, or where memory ends.
 TEST_F(Record, HasTheArraysOfDynamicMemory) {
     plain<<<1, 32, 200>>>();
     EXPECT_EQ(arrays(), (Lines{"memory,200,4,50"}));
@@ -142,7 +142,7 @@ TEST_F(Record, HasTheFirstAndTheLastBlocksEventsInEachLanesOrder) {
     emulator::record_next_launch({{"A", data.data, 2, 144, 4}},
                                  [&](const std::string& record) { text += record; });
     branches<<<3, 32>>>(data.data);
-    branches<<<1, 32>>>(data.data);  // is not recorded
+    branches<<<1, 32>>>(data.data);  // not recorded
     std::istringstream lines(named(text));
     for (std::string line; std::getline(lines, line);) {
         if (line.rfind("block,", 0) == 0) events += line.substr(6, 8) + ":";
@@ -150,7 +150,8 @@ TEST_F(Record, HasTheFirstAndTheLastBlocksEventsInEachLanesOrder) {
         events +=
             " " + line.substr(line.find('@'), line.find(',', line.find('@')) - line.find('@'));
     }
-    const std::string each = ": @two @one @both @two @one @both";  // who came first goes behind
+    // The lanes that arrived first come later.
+    const std::string each = ": @two @one @both @two @one @both";
     EXPECT_EQ(events, "block 0" + each + "block 2" + each) << text;
 }
 
@@ -174,7 +175,8 @@ __global__ void products(float* to) {
     to[threadIdx.x] = d[0] + sums.x[0];
 }
 
-// A product takes what the two loads before it have filled: all of A, and of B as many bytes.
+// A product uses the registers that the two loads before it have filled: all of A's, and as many
+// bytes of B's.
 TEST_F(Record, NamesTheRegistersThatAProductTakes) {
     Device<float> to(32, 0);
     products<<<1, 32>>>(to.data);

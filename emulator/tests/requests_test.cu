@@ -1,4 +1,5 @@
-// What a warp's lanes ask for together, traced: requests, sectors, wavefronts, and the lines they are of.
+// Requests, which the lanes of a warp make together, traced: their number, sectors, wavefronts, and
+// source lines.
 #include <cuda_fp16.h>
 #include <sys/resource.h>
 
@@ -20,7 +21,7 @@ int wavefronts(int width, int (*address)(int lane), bool store = false, uint32_t
 
 TEST_F(Requests, WavefrontsAreThoseOfTheHardware) {
     constexpr int kAny = -1;
-    // store is given where ncu counted load and store on an NVIDIA H200 (driver 580.159, CUDA 13.0):
+    // Where `store` is given, ncu counted both on an NVIDIA H200 (driver 580.159, CUDA 13.0):
     // l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld and _st of one request.
     const struct {
         int width;
@@ -29,17 +30,17 @@ TEST_F(Requests, WavefrontsAreThoseOfTheHardware) {
         uint32_t active = ~0u;
     } patterns[] = {
         // clang-format off
-        // One word a lane: neighbours, backwards, one for all, pairs; strides of 2, 3, 32 and, padded, 33 words; two rows of one
+        // One word a lane: neighbours, reversed, the same for all, pairs; strides of 2, 3, 32 and, padded, 33 words; two rows of one
         // bank; eight lanes only, and none; the transposing store of 04_unroll with its padding and without; halves and bytes.
         {4, AT(l * 4), 1, 1, 1}, {4, AT((31 - l) * 4), 1, kAny, 1}, {4, AT(20), 1, kAny, 1}, {4, AT(l / 2 * 4), 1, kAny, 1},
         {4, AT(l * 8), 2, 2, 1}, {4, AT(l * 12), 1, kAny, 1}, {4, AT(l * 128), 32, 32, 1}, {4, AT(l * 132), 1, 1, 1},
         {4, AT(l % 2 * 128), 2, kAny, 1}, {4, AT(l * 128), 8, kAny, 1, 0xff}, {4, AT(l * 128), 0, kAny, 0, 0},
         {4, AT(l % 16 * 32), 4, 4}, {4, AT(l % 2 * 2112 + l / 2 * 4), 1, 1}, {4, AT(l % 2 * 2048 + l / 2 * 4), 2, 2},
         {2, AT(l * 2), 1, kAny, 1}, {1, AT(l), 1, kAny, 1},
-        // Two words a lane are served by half-warp. Where pairs of lanes agree, both halves at once.
+        // Two words a lane are served by half-warp or, if pairs of lanes agree, both halves at once.
         {8, AT(l * 8), 2, 2, 2}, {8, AT(l * 16), 4, 4, 2}, {8, AT(l % 16 * 8), 2, 2, 2},
         {8, AT(0), 1, 2, 1}, {8, AT(l / 2 * 8), 1, 2, 1}, {8, AT((l / 4 * 2 + l % 2) * 8), 1, 2},
-        // Four words a lane by quarter-warp: no pairs agree; one quarter only; rows padded by 16 bytes.
+        // Four words a lane are served by quarter-warp: no pairs agree; one quarter only; rows padded by 16 bytes.
         {16, AT(l * 16), 4, 4, 4}, {16, AT(l * 16), 1, kAny, 1, 0xff}, {16, AT(l * 32), 8, 8, 4}, {16, AT(l * 128), 32, 32, 4},
         {16, AT(l * 144), 4, kAny, 4}, {16, AT(l % 8 * 16), 4, 4, 4}, {16, AT(l % 16 * 16), 4, 4}, {16, AT(l % 16 * 32), 8, 8},
         {16, AT((l / 8 * 4 + l % 4) * 16), 4, 4}, {16, AT((l < 16 ? l / 2 : l / 4 * 2 + l % 2) * 16), 4, 4},
@@ -156,8 +157,8 @@ TEST_F(Requests, BankConflictsFollowTheStride) {
     EXPECT_EQ(global_loads(), (Traffic{1, 1, 0, 128}));
 }
 
-// The forms in which kernels move four floats or two halves at once: from const float*, through a
-// variable, and put together.
+// The ways in which kernels copy four floats or two halves at once: from const float*, through a
+// variable, and by element.
 __global__ void vectors(const float* from, float* to, float* spread) {
     __shared__ __align__(16) float s[128];
     const int t = threadIdx.x;
@@ -196,8 +197,8 @@ TEST_F(Requests, AVectorIsOneAccessInEveryForm) {
     expect_silence();
 }
 
-// Each lane adds up `turns` of 32 numbers, odd ones that many less. A thread of a trace gives way to
-// others from time to time.
+// Each lane adds up `turns` of 32 numbers, odd lanes `less` fewer. A traced thread yields from time
+// to time.
 __global__ void long_loop(const int* in, int* out, int turns, int less) {
     int sum = 0;
     for (int i = 0; i < turns - int(threadIdx.x % 2) * less; ++i) sum += in[(i + threadIdx.x) % 32];

@@ -1,4 +1,5 @@
-// Threads, blocks, launches and barriers, and what ends the program. Built twice: plain, and traced.
+// Threads, blocks, launches and barriers, and what ends the program. Built twice: plain, and
+// traced.
 #include <algorithm>
 
 #include "device.h"
@@ -153,7 +154,7 @@ TEST_F(Scheduler, BarriersThatNotAllReach) {
         expect_failure(
             {"barrier divergence..7 of the 8..@barrier, threads (0,0) to (1,1) and (3,1), but "
              "thread (2,1) has returned"});
-        shift<true><<<1, 64>>>(ints.data);  // the emulator still works
+        shift<true><<<1, 64>>>(ints.data);  // the emulator works after a failure
         expect_silence();
         one_barrier<<<1, 8>>>(kTwoBarriers);
         expect_failure({"barrier divergence..7 of the 8..@barrier..thread 5 waits at @other"});
@@ -228,7 +229,7 @@ __global__ void sum_of(const int* in, int n, int* out) {
 
 TEST_F(Death, CrashesAndEndlessLoopsSayWhere) {
     const auto three = testing::ExitedWithCode(3);
-    if (!emulator::tracing()) {  // a traced one is stopped before it happens
+    if (!emulator::tracing()) {  // a traced launch ends before the access
         EXPECT_EXIT((far_away<<<1, 4>>>()), three,
                     "crash: thread 3 of block 0 of far_away.*10000000000");
     }
@@ -242,7 +243,7 @@ TEST_F(Death, CrashesAndEndlessLoopsSayWhere) {
                 "hang: thread 1 of block 0 of endless" + place);
     EXPECT_EXIT((endless_barriers<<<1, 4>>>(ints.data, ints.data + 8)), three,
                 "hang: thread . of block 0 of endless_barriers" + place);
-    const Device<int> many(1 << 21, 1);  // a block that goes on takes longer
+    const Device<int> many(1 << 21, 1);  // a block that makes progress may run longer
     sum_of<<<1, 1>>>(many.data, 1 << 21, ints.data);
     EXPECT_EQ(ints.host()[0], 1 << 21);
     unsetenv("EMULATOR_SECONDS");

@@ -1,4 +1,4 @@
-// What is done in two streams, traced: with what orders it, and without.
+// Operations in two streams, traced: with and without an order between them.
 #include "device.h"
 
 namespace {
@@ -34,7 +34,7 @@ protected:
         cudaFreeHost(pinned);
         cudaEventDestroy(event);
     }
-    // Makes what comes in stream `after` come after what was done in `before`, or not.
+    // Orders what follows in stream `after` behind what was done in `before`, or does not.
     void put(Order order, cudaStream_t before, cudaStream_t after) {
         if (order == kDevice) cudaDeviceSynchronize();
         if (order == kStream) cudaStreamSynchronize(before);
@@ -88,7 +88,7 @@ TEST_F(Streams, TwoKernels) {
     expect_silence();
     cudaDeviceSynchronize();
     sum_up<<<1, 64, 0, s>>>(ints.data, sum.data);
-    sum_up<<<1, 64, 0, t>>>(ints.data, sum.data + 0);  // both read, and add
+    sum_up<<<1, 64, 0, t>>>(ints.data, sum.data + 0);  // both launches read, and add
     expect_silence();
 }
 
@@ -115,7 +115,8 @@ TEST_F(Streams, Copies) {
     }
     create(kNonBlocking);
     int own[64] = {};
-    cudaMemcpyAsync(ints.data, own, 256, cudaMemcpyHostToDevice, s);  // not pinned: that waits
+    // Not pinned, so the call waits.
+    cudaMemcpyAsync(ints.data, own, 256, cudaMemcpyHostToDevice, s);
     add_one<<<1, 64, 0, t>>>(ints.data);
     expect_silence();
 }
@@ -126,7 +127,8 @@ TEST_F(Streams, AreReportedOnce) {
         add_one<<<1, 64, 0, s>>>(ints.data);
         add_one<<<1, 64, 0, t>>>(ints.data);
     }
-    EXPECT_EQ(emulator::counts().problems.size(), 2u) << problem();  // each after the other
+    // One for each order of the two.
+    EXPECT_EQ(emulator::counts().problems.size(), 2u) << problem();
     emulator::reset_counts();
 }
 

@@ -1,5 +1,5 @@
-// Bulk tensor copies, traced: boxes, their edges and swizzles, stores, and the maps. That the PTX computes
-// by its formulas, 07_fragment_probe/tests/ptx_check.cu shows.
+// Bulk tensor copies, traced: boxes, their edges and swizzles, stores, and tensor maps.
+// 07_fragment_probe/tests/ptx_check.cu shows that they compute by PTX's formulas.
 #include <stdexcept>
 
 #include "common/ptx/ptx.cuh"
@@ -12,7 +12,7 @@ class TensorCopies : public Base {};
 
 constexpr int kRows = 8, kColumns = 32;
 
-// One box, as its 16-byte pieces lie in shared memory.
+// One box, as its chunks of 16 bytes lie in shared memory.
 enum Fault { kNone, kUnfenced, kFenced };
 template <class T>
 __global__ void fetch(const __grid_constant__ CUtensorMap map, int x, int y, int bytes, T* out,
@@ -72,7 +72,7 @@ TEST_F(TensorCopies, BoxesOverEveryEdge) {
     for (const int swizzle : {32, 64, 128})
         check_boxes<half>(swizzle), check_boxes<__nv_bfloat16>(swizzle),
             check_boxes<float>(swizzle);
-    box<float>(4, 8, 0, -4, 8);  // 2 rows of 4 floats; sectors as if there were 4 of 8
+    box<float>(4, 8, 0, -4, 8);  // 2 rows of 4 floats; sectors as of 4 rows of 8
     EXPECT_EQ(global_loads(), (Traffic{1, 8, 0, 32}));
 }
 
@@ -144,7 +144,8 @@ enum StoreMistake {
     kMatrixReadTooEarly,
     kTwoStore,
 };
-// Tiles of 8 x 32 floats, all filled by 64 threads and stored from one place; row * 100 + column.
+// Tiles of 8 x 32 floats with row * 100 + column, filled by all 64 threads and stored from the same
+// memory.
 __global__ void store_tiles(const __grid_constant__ CUtensorMap map, int tiles,
                             StoreMistake mistake, const float* matrix, float* seen) {
     __shared__ alignas(1024) float tile[kRows * kColumns];
@@ -159,7 +160,7 @@ __global__ void store_tiles(const __grid_constant__ CUtensorMap map, int tiles,
             ptx::cp_async_bulk_tensor(&map, 0, t * kRows, tile);  // @store
             if (mistake != kNoCommit) ptx::cp_async_bulk_commit_group();
         }
-        // Of the threads only the one that committed waits here.
+        // Only the thread that committed waits here.
         if (mistake == kLastGroupLeftOut) ptx::cp_async_bulk_wait_group_read<1>();
         else if (mistake != kNoReadWait && mistake != kNoWaitAtEnd)
             ptx::cp_async_bulk_wait_group_read<0>();
@@ -185,7 +186,8 @@ bool run_store(StoreMistake mistake) {
 TEST_F(TensorCopies, StoresAreClippedAndCounted) {
     in_every_order([] {
         EXPECT_TRUE(run_store(kStoreFine));
-        EXPECT_EQ(global_stores(), (Traffic{4, 21 * 4 + 1, 0, 21 * 28 * 4 + 4}));  // @see's as well
+        // With the store at @see.
+        EXPECT_EQ(global_stores(), (Traffic{4, 21 * 4 + 1, 0, 21 * 28 * 4 + 4}));
         expect_silence();
     });
 }
@@ -200,7 +202,7 @@ __global__ void store_one(const __grid_constant__ CUtensorMap map, int x, int y)
 }
 
 TEST_F(TensorCopies, StoresAsAnH200DoesThem) {
-    // Whole pieces of 16 bytes: of 29 columns 32 are written.
+    // Stores write whole chunks of 16 bytes: 32 columns instead of 29.
     Device<float> out(8 * 32, 0.f);
     const auto map = tensor_map(out.data, 8, 29, kRows, kColumns, 0, 32);
     store_one<<<1, 1>>>(map, 16, 0);

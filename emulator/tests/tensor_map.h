@@ -1,4 +1,4 @@
-// A tensor map as a program makes one, for the tests of TMA.
+// Encodes a tensor map as a program does, for the tests of TMA.
 #pragma once
 
 #include <cuda.h>
@@ -8,9 +8,9 @@
 #include <stdexcept>
 #include <type_traits>
 
-// Of a row-major matrix of half, __nv_bfloat16 or float, in boxes of it. swizzle: 0, 32, 64 or 128
-// bytes. leading_dimension: elements from row to row, `columns` where it is 0. Throws
-// std::runtime_error where the driver refuses it, which reports why.
+// The map of a row-major matrix of half, __nv_bfloat16 or float, for boxes of it. swizzle: 0, 32,
+// 64 or 128 bytes. leading_dimension: elements from row to row; 0: `columns`. Throws
+// std::runtime_error if the driver refuses it, which reports why.
 template <class T>
 CUtensorMap tensor_map(const T* matrix, int rows, int columns, int box_rows, int box_columns,
                        int swizzle = 0, int leading_dimension = 0) {
@@ -27,7 +27,7 @@ CUtensorMap tensor_map(const T* matrix, int rows, int columns, int box_rows, int
                                       : CU_TENSOR_MAP_SWIZZLE_NONE;
     struct {
         CUtensorMap map;
-    } local;  // and not what is returned: GCC may put that at no multiple of 64
+    } local;  // because GCC may place the returned object at no multiple of 64
     if (cuTensorMapEncodeTiled(&local.map, type, 2, const_cast<T*>(matrix), dims, strides, box,
                                ones, CU_TENSOR_MAP_INTERLEAVE_NONE, kind,
                                CU_TENSOR_MAP_L2_PROMOTION_NONE,

@@ -1,10 +1,11 @@
-"""The build under AddressSanitizer is silent about the last element, and names the line that touches the next."""
+"""The build under AddressSanitizer reports nothing for the last element, and names the line that accesses the next one.
+"""
 import pytest
 
 from emulated import EMULATOR, call, program
 
 SOURCE = EMULATOR / "tests/asan_test.cu"
-FAULTS = [  # asan_test.cu's two arguments, what is reported, and code of the line
+FAULTS = [  # the two arguments of asan_test.cu, the report, and code of its line
     (0, 10, "heap-buffer-overflow", "*out = in[i]"),
     (1, 10, "heap-buffer-overflow", "out[i] = 1"),
     (1, -1, "heap-buffer-overflow", "out[i] = 1"),

@@ -1,4 +1,4 @@
-"""What a program on the emulator prints when something is wrong: each thing once, with its source lines."""
+"""What a program on the emulator prints when something is wrong: each problem once, with its source lines."""
 import os
 import re
 
@@ -46,10 +46,10 @@ def run_of(tmp_path, past=0, silent=0, summary=False):
 
 
 def test_a_race_quotes_its_lines(tmp_path):
-    """Below it, each with its number, in 80 columns."""
+    """The lines stand below it, each with its number, in 80 columns."""
     lines = run_of(tmp_path, summary=True).stdout.splitlines()
     at = next(number for number, line in enumerate(lines) if "race in shared memory" in line)
-    quoted = {}  # by its number: the line, joined again where it was broken
+    quoted = {}  # {number: the line, joined where it was broken}
     for margin, _, text in (line.partition(" | ") for line in lines[at + 1:at + 4]):
         number = margin.strip() or number
         quoted[number] = " ".join((quoted.get(number, ""), text.strip())).strip()
@@ -59,7 +59,7 @@ def test_a_race_quotes_its_lines(tmp_path):
 
 
 def test_names_the_folder_once(tmp_path):
-    """Of two places in one file, whatever the message: here a thread does not come to the barrier of the others."""
+    """If both places are in one file, whatever the message. Here a thread does not reach the barrier of the others."""
     (tmp_path / "a").mkdir()
     (tmp_path / "a/two.cu").write_text(TWO_BARRIERS)
     run = call(build(tmp_path / "a/two.cu"))
@@ -70,8 +70,8 @@ def test_names_the_folder_once(tmp_path):
 
 
 def test_is_said_once(tmp_path):
-    """What ends a launch: at once where nothing else says it, before the program's own words, or else in the list at
-    the end."""
+    """A problem that ends a launch is printed at once, before the program's own output, unless the program prints it
+    itself or it stands in the list at the end."""
     said = "out of bounds: a/race.cu:7 writes 4 bytes"
     run = run_of(tmp_path, past=1)
     assert run.stderr.count(said) == 1 and "illegal memory access" in run.stdout

@@ -19,7 +19,8 @@ int main() {
 
 
 def test_any_folder(tmp_path):
-    """A blank, an apostrophe, what a shell would run, and what looks like addr2line's own remark; as TMPDIR, too."""
+    """The path has a blank, an apostrophe, a command of a shell, and what looks like a remark of addr2line. It is
+    TMPDIR, too."""
     top = tmp_path / "a b';touch INJECTED;'$(touch INJECTED) (discriminator 9)"
     folder = top / "chapter ;touch INJECTED;'"
     folder.mkdir(parents=True)

@@ -10,7 +10,8 @@ from emulated import EMULATOR, build, call
 import rewrite_launches
 
 REWRITER = EMULATOR / "rewrite_launches.py"
-# ~ stands for a launch's beginning, ^ for an array's; !s and ?s for what says what lies in s, $s in the member s.
+# ~ stands for the beginning of a launch, ^ for that of an array; !s and ?s for the calls that describe s, $s for those
+# of the member s.
 REWRITTEN = [
     ("k<<<g, b>>>(1, x);", "~k), g, b)(1, x);"),
     ("k<<<g, b, 4 * n, stream>>>();", "~k), g, b, 4 * n, stream)();"),
@@ -145,7 +146,7 @@ def test_refuses(text, line, what):
 
 
 def test_names_kernels(tmp_path):
-    """Those of the source, and those of its headers that are launched."""
+    """The last line names the kernels of the source, and those of its headers that are launched."""
     source, target = tmp_path / "a.cu", tmp_path / "a.cpp"
     (tmp_path / "a.h").write_text("__global__ void asked() {}\n"
                                   "template <class T> __global__ void launched(T) {}\n"
@@ -179,7 +180,7 @@ def test_command(tmp_path):
                           "'/nowhere/matmul.cu'\n")
 
 
-# Its files. lib/ is found by -I. Both folders have a fragments.h, as the emulator has one, and nvcc's ptx.cuh is there.
+# Its files. -I leads to lib/. Both folders have a fragments.h, as the emulator does, and nvcc's ptx.cuh is there.
 PROGRAM = {
     "a/main.cu": """#include <cstdio>
 #include "emulator/emulator.h"
@@ -231,7 +232,7 @@ constexpr int kThreads = 64;
 
 @pytest.fixture
 def of_headers(tmp_path):
-    """The folder of a program whose kernel and launch stand in headers."""
+    """The folder of a program whose kernel and launch are in headers."""
     for name, text in PROGRAM.items():
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(text)
@@ -239,7 +240,8 @@ def of_headers(tmp_path):
 
 
 def test_headers_are_rewritten(of_headers):
-    """The one that has the kernel and the one that launches it, which include each other: each once, at its lines."""
+    """The header with the kernel and the one that launches it include each other. Each is rewritten once, and keeps its
+    lines."""
     lines = call(build(of_headers / "a/main.cu", f"-I{of_headers}")).stdout.splitlines()
     assert lines[0] == f"3 {of_headers}/a/main.cu"
     race = re.compile(r"race in shared memory: lib/sums\.cuh:6 writes what \S*sums\.cuh:7 reads")
@@ -247,7 +249,7 @@ def test_headers_are_rewritten(of_headers):
 
 
 def test_depends_on_its_headers(of_headers):
-    """CMake must rewrite a program again when any of them has changed."""
+    """CMake must rewrite a program again when any of its headers has changed."""
     target = of_headers / "main.cpp"
     assert call(sys.executable, REWRITER, of_headers / "a/main.cu", target, of_headers).returncode == 0
     listed = pathlib.Path(f"{target}.d").read_text().split()[1:]

@@ -1,10 +1,10 @@
-# The emulator's tests: C++, a program each, and Python. Included where GoogleTest is found.
+# The emulator's tests: C++, one program each, and Python. Included if GoogleTest is found.
 add_library(emulator_test_device STATIC tests/device.cpp)
 target_include_directories(emulator_test_device BEFORE PUBLIC ${EMULATOR_INCLUDES})
 target_compile_options(emulator_test_device PRIVATE -O1 -Wall -Wextra ${WERROR})
 target_link_libraries(emulator_test_device PUBLIC emulator GTest::gtest_main)
 
-# Traced, but for what an untraced build does in its own way.
+# Traced, except for tests of what an untraced build does differently.
 foreach(program
     emulator_test_accesses_trace emulator_test_api emulator_test_api_trace emulator_test_async_trace emulator_test_clusters_trace
     emulator_test_fragments_trace emulator_test_half emulator_test_hopper_matmul_trace emulator_test_mbarriers_trace
@@ -19,11 +19,11 @@ foreach(program
   endif()
   add_emulated_program(${program} tests/${source}_test.cu ${variant})
   set(optimised -O0)  # optimising many small kernels takes longer than running them
-  if(source MATCHES "api|accesses|half|requests|streams")  # unless it is lines and widths of inlined copies that count, or many numbers
+  if(source MATCHES "api|accesses|half|requests|streams")  # unless lines and widths of inlined copies are tested, or many numbers
     set(optimised -O1)
   endif()
   target_compile_options(${program} PRIVATE ${optimised})
-  # Parsing GoogleTest takes half of the time, and most have the same flags.
+  # Parsing GoogleTest takes half of the build time, and most tests have the same flags.
   if(variant AND optimised STREQUAL "-O0")
     if(precompiled)
       target_precompile_headers(${program} REUSE_FROM ${precompiled})
@@ -39,7 +39,8 @@ endforeach()
 
 add_emulated_program(emulator_test_asan tests/asan_test.cu ASAN)  # run by test_asan.py
 
-# What a program prints, and how its source is rewritten. The Python that has pytest, Debian's own, need not be the first on the PATH.
+# What programs print, and how sources are rewritten. pytest belongs to Debian's own Python, which need not be the first
+# on the PATH.
 write_emulated_json()
 foreach(python /usr/bin/python3 ${Python3_EXECUTABLE})
   execute_process(COMMAND ${python} -c "import importlib.util as u, sys; sys.exit(not u.find_spec('pytest'))"

@@ -1,4 +1,4 @@
-// Operations of a warp, traced: shuffles, __syncwarp(), masks, and lanes that do not come.
+// Operations of a warp, traced: shuffles, __syncwarp(), masks, and lanes that do not arrive.
 #include "device.h"
 
 namespace {
@@ -42,7 +42,7 @@ TEST_F(Warps, Shuffles) {
 
 __global__ void reduce(const double* in, double* out, int n) {
     const int t = threadIdx.x;
-    if (t >= n) return;  // the lanes that are left go on without these
+    if (t >= n) return;  // the other lanes go on without these
     double sum = in[t];
     for (int delta = 16; delta > 0; delta /= 2) {
         const int from = t % 32 + delta, lanes = min(32, n - t / 32 * 32);
@@ -82,7 +82,7 @@ TEST_F(Warps, SyncwarpOrdersTheLanesOfOneWarp) {
         expect_silence();
         swap_in_warp<<<1, 64>>>(ints.data, false, 31);
         expect_some({"@again writes what @read reads", "@read reads what @again writes"});
-        swap_in_warp<<<1, 64>>>(ints.data, true, 32);  // the other warp's
+        swap_in_warp<<<1, 64>>>(ints.data, true, 32);  // from the other warp
         expect_some({"@again writes what @read reads", "@read reads what @again writes",
                      "uninitialised shared memory: @read reads"});
     });
@@ -112,7 +112,7 @@ TEST_F(Warps, PartialMasksOrderTheirLanes) {
     readers_in_groups<<<1, 16>>>(ints.data, 0xffff);
     expect_silence();
     in_every_order([&] {
-        partial_masks<<<1, 8>>>(ints.data, 0x0f);  // lanes 4 to 7 stay out
+        partial_masks<<<1, 8>>>(ints.data, 0x0f);  // lanes 4 to 7 do not take part
         for (const char* first :
              {"threads 0 and", "threads 1 and", "threads 2 and", "threads 3 and"})
             EXPECT_EQ(problem().find(first), std::string::npos);
@@ -171,7 +171,7 @@ TEST_F(Warps, NeedTheirPartners) {
         {kTwoBranches, "warp divergence: thread 0 calls __shfl_sync at @one..thread 16..@other"},
         {kMaskWithoutSelf, "mask at @self lacks..thread 0"},
         {kBlockBarrier,
-         "warp divergence: thread 0..@lonely..never come there: thread 5 waits at @block"},
+         "warp divergence: thread 0..@lonely..never arrive there: thread 5 waits at @block"},
     };
     for (const auto& [fault, said] : faults) {
         misuse<<<1, fault == kFromMissing ? 30 : 32>>>(fault);

@@ -1,5 +1,5 @@
-// wgmma and setmaxnreg, traced: what they report. That wgmma computes by its formulas,
-// 07_fragment_probe/tests/ptx_check.cu shows.
+// wgmma and setmaxnreg, traced: their reports. 07_fragment_probe/tests/ptx_check.cu shows that
+// wgmma computes by PTX's formulas.
 #include "common/ptx/hopper.cuh"
 #include "device.h"
 
@@ -72,7 +72,7 @@ __global__ void __launch_bounds__(128) multiply(Mistake mistake, float* out) {
     for (int i = 0; i < kN / 2; ++i) out[i * 128 + thread] = d[i / 8][i % 8];
 }
 
-// True if every element is as it should be.
+// Returns whether every element is right.
 bool run(Mistake mistake) {
     Device<float> out(64 * kN, 128.f);
     multiply<<<1, 128>>>(mistake, out.data);
@@ -116,8 +116,8 @@ TEST_F(Wgmma, Mistakes) {
     }
 }
 
-// Each block has a warpgroup and one more warp: in the cluster the second warpgroup begins at warp 5.
-// The rows of A count up, so a warp that gets other rows shows.
+// Each block has a warpgroup and one more warp, so that in the cluster the second warpgroup begins
+// at warp 5. The rows of A differ, so that a warp with wrong rows is noticed.
 __global__ void CLUSTER_DIMS(2) __launch_bounds__(160) five_warps(float* out) {
     extern __shared__ __align__(1024) half tiles[];
     half(*const A)[64] = (half(*)[64])tiles, (*const B)[64] = A + 64;
@@ -214,7 +214,7 @@ TEST_F(Wgmma, Setmaxnreg) {
     expect_failure(
         {"warpgroup_reg_alloc: ..68608 registers, and the block has 64512 at @more"
          "..(warpgroup_reg_dealloc at @fewer)..(warpgroup_reg_alloc at @more)"});
-    bounded<kRounded><<<1, 384>>>();  // 65536 / 384 is 170, of which 168 are handed out
+    bounded<kRounded><<<1, 384>>>();  // 65536 / 384 is 170, of which 168 can be allocated
     expect_failure({"warpgroup_reg_alloc: ..65536 registers, and the block has 64512 at @more"});
     bounded<kOneWarp><<<1, 384>>>();
     expect_some({"the block ends..24 and 0 registers"});

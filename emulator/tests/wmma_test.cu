@@ -22,7 +22,7 @@ int element(const std::vector<Word<T>>& words, int i) {
     } else {
         const Word<T> up = unsigned(words[i / kPacked<T>])
                            << (kPacked<T> - 1 - i % kPacked<T>)*kBits;
-        return up >> (32 - kBits);  // which for an int keeps the sign
+        return up >> (32 - kBits);  // the shift keeps the sign of an int
     }
 }
 template <class T>
@@ -51,7 +51,7 @@ __global__ void product(const Word<T>* a, const Word<T>* b, int ld, const S* c, 
     store_matrix_sync(d, fd, ldc, layout);
 }
 
-// Of integers from low to high; of packed ones any.
+// Integers from low to high; packed elements: any.
 template <class D, class T, int m, int n, int k, class LayoutA = row_major,
           class LayoutB = col_major, class S = D>
 void check(int low, int high, int option = 0) {
@@ -87,7 +87,7 @@ void check(int low, int high, int option = 0) {
     }
 }
 
-// Of each factor; the other one's makes no difference to it.
+// Each layout of each factor; the layout of the other one makes no difference.
 template <class D, class T, int m, int n, int k>
 void check_layouts(int low, int high) {
     check<D, T, m, n, k>(low, high);
@@ -159,7 +159,7 @@ TEST_F(Wmma, RealsAreRoundedAsDescribed) {
     EXPECT_EQ(floats(more, more, 0), 16 * more * more);
     EXPECT_EQ(floats(INFINITY, 1, 0), INFINITY);
     EXPECT_TRUE(std::isnan(floats(INFINITY, 0, 0)) && std::isnan(floats(1, 1, NAN)));
-    // Sums of halves are rounded once, at the end: each 2^-11 alone would be lost beside 1.
+    // Sums of halves are rounded once, at the end: each 2^-11 alone would be lost when added to 1.
     EXPECT_EQ(halves(0x1p-11f, 1, 1), 1 + 16 * 0x1p-11f);
     EXPECT_EQ(halves(256, 256, 0), INFINITY);
     EXPECT_TRUE(std::isnan(halves(NAN, 1, 1)));
@@ -224,7 +224,7 @@ TEST_F(Wmma, ElementsMayBeEdited) {
 
 // ---- Wrong uses ---------------------------------------------------------------------------------
 
-// What lane 7 does alone.
+// What only lane 7 does.
 enum Alone { kNothing, kReturn, kSync, kOtherLoad, kElsewhere, kSameLine, kLeave, kOtherProduct };
 __global__ void divergent(Alone alone, const half* in) {
     A<half> a;
@@ -244,7 +244,7 @@ __global__ void divergent(Alone alone, const half* in) {
     alone == kOtherProduct ? mma_sync(d, a, b, d) : mma_sync(c, a, b, c);  // @product
 }
 
-// At that place the others wait for lane 7, whatever of this it does alone.
+// The other lanes wait at that place for lane 7, whatever lane 7 does alone.
 void expect_waiting(const char* place, std::initializer_list<Alone> all) {
     Device<half> in(256, half(1));
     in_every_order([&] {

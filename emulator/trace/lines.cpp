@@ -20,7 +20,7 @@
 namespace emulator {
 namespace {
 
-// What addr2line prints for these addresses, or "" if it is missing. No shell sees the arguments.
+// The output of addr2line for these addresses, or "" if it is missing. It runs without a shell.
 std::string addr2line(const std::vector<std::string>& addresses) {
     const std::string program = "/proc/" + std::to_string(getpid()) + "/exe";
     std::vector<const char*> words = {"addr2line", "-a", "-i", "-e", program.c_str()};
@@ -47,7 +47,8 @@ std::string addr2line(const std::vector<std::string>& addresses) {
     return output;
 }
 
-// By the name that reports give it, the file itself. Never destroyed: reports are made at exit, too.
+// Source files by the names that reports give them. Never destroyed, because reports are also made
+// at exit.
 std::map<std::string, std::string>& sources() {
     static auto& sources = *new std::map<std::string, std::string>;
     return sources;
@@ -62,7 +63,7 @@ std::string without_line(const std::string& place) {
 
 std::string shortened(const std::string& path) {
     static const char* const from = std::getenv("EMULATOR_FOLDER");
-    if (from) {  // whole, but for that
+    if (from) {  // all but this folder
         const size_t length = std::strlen(from);
         return length > 1 && path.compare(0, length, from) == 0 ? path.substr(length) : path;
     }
@@ -72,7 +73,8 @@ std::string shortened(const std::string& path) {
     return folder == std::string::npos ? path : path.substr(folder + 1);
 }
 
-// The source whose name ends there in a report, or whose name without its folder does; "" if none does.
+// The source whose name, or whose name without its folder, ends at `end` in the report; "" if there
+// is none.
 std::string source_before(const std::string& report, size_t end) {
     std::string found;
     size_t length = 0;
@@ -138,7 +140,7 @@ std::string folders_once(std::string report) {
 
 namespace {
 
-// How many of the text's bytes a line of so many columns takes: whole words, if it can.
+// How many bytes of the text fit into a line of `columns` columns: whole words, if possible.
 size_t fitting(const std::string& text, size_t columns) {
     if (text.size() <= columns) return text.size();
     const size_t space = text.rfind(' ', columns);
@@ -150,7 +152,7 @@ size_t fitting(const std::string& text, size_t columns) {
 }  // namespace
 
 std::string quoted_lines(const std::string& report) {
-    constexpr size_t kPlaces = 2, kColumns = 66;  // behind margins of 14 columns
+    constexpr size_t kPlaces = 2, kColumns = 66;  // after margins of 14 columns
     std::vector<std::string> places;
     std::string quoted;
     for (size_t colon = report.find(':'); colon != report.npos && places.size() < kPlaces;
@@ -174,8 +176,8 @@ std::string quoted_lines(const std::string& report) {
     return quoted;
 }
 
-// Of inlined lines, take the innermost one outside the emulator: a copy of a float4, for example,
-// is inlined from cuda_runtime.h, and the user wants the line that copies.
+// Of inlined lines, takes the innermost one outside the emulator: a copy of a float4, for example,
+// is inlined from cuda_runtime.h, and the user needs the line that copies.
 std::vector<std::string> find_lines(const std::vector<uintptr_t>& return_addresses) {
     std::vector<std::string> addresses, lines(return_addresses.size());
     for (const uintptr_t pc : return_addresses) {

@@ -23,15 +23,15 @@ const char* record::collective;
 namespace {
 
 struct Event {
-    uint16_t site = 0;  // of a load or store, or 0 and:
+    uint16_t site = 0;  // of a load or store, or 0 and, below,
     const char* call = "";  // another event (barrier, wait, ...), at `where`
     std::string where;
     uint32_t active = 0, copies = 0;  // lanes
     int width = 0;  // bytes a lane
-    uint64_t address[32] = {}, to[32] = {};  // to: where in shared memory a copy goes
+    uint64_t address[32] = {}, to[32] = {};  // to: a copy's destination in shared memory
     int cost = 0, ideal = 0;  // sectors or wavefronts
     int number = 0;  // in its warp
-    size_t moment = 0;  // how many notes there were when its last lane had come
+    size_t notes = 0;  // how many notes there were when its last lane arrived
 };
 using Position = std::list<Event>::iterator;
 
@@ -62,7 +62,7 @@ struct Block {
     std::vector<std::string> notes;
 };
 
-std::function<void(const std::string&)> hand_over;  // empty: nothing is to be recorded
+std::function<void(const std::string&)> receiver;  // empty: nothing is recorded
 std::vector<RecordedMatrix> matrices;
 std::list<Block> blocks;
 
@@ -79,7 +79,7 @@ Event& event_of(unsigned thread, const Instruction& instruction, uint32_t index)
     }
     last = events[index];
     last->active |= 1u << thread % 32;
-    last->moment = blocks.back().notes.size();
+    last->notes = blocks.back().notes.size();
     return *last;
 }
 
@@ -104,7 +104,7 @@ std::string text_of(size_t warp, const Event& e) {
     std::string text = "event," + std::to_string(warp) + ",";
     text += !site ? e.call : e.copies ? "copy" : space + (site->store ? "store" : "load");
     text += "," + (site ? site->where : e.where);
-    for (const int number : {e.width, e.cost, e.ideal, int(e.moment)})
+    for (const int number : {e.width, e.cost, e.ideal, int(e.notes)})
         text += "," + std::to_string(number);
     for (int lane = 0; lane < 32; ++lane) {
         text += ",";
@@ -125,7 +125,8 @@ std::string text_of(const Found& found) {
            side(found.second, found.conflict.second_thread) + describe(found.conflict) + "\n";
 }
 
-// array,NAME,BEGIN,BYTES,ELEMENT,LENGTH,...; nothing if memory there has got another name since.
+// array,NAME,BEGIN,BYTES,ELEMENT,LENGTH,...; nothing if that memory has been given another name
+// since.
 std::string text_of(const SharedArray& array) {
     if (shared_names::renamed(array)) return "";
     const Extents& extents = array.extents;
@@ -177,23 +178,24 @@ std::string text_of_launch(const std::string& kernel) {
 void record_next_launch(const std::vector<RecordedMatrix>& of,
                         std::function<void(const std::string&)> to) {
     matrices = of;
-    hand_over = std::move(to);
+    receiver = std::move(to);
 }
 
 namespace record {
 
-void begin_launch() {  // of blocks alone, or once more of those of a cluster
+void begin_launch() {  // again if the launch restarts with clusters
     blocks.clear();
 }
 
-bool wanted() { return bool(hand_over); }
+bool wanted() { return bool(receiver); }
 
 void begin_block(const std::string& name, unsigned threads) {
     on = true;
     blocks.push_back({name, std::vector<Warp>((threads + 31) / 32), {}, {}});
 }
 
-// Not counted are atomics and the store of a copy, which comes twice: at the call and at the wait.
+// Atomics are not counted, nor is the store of a copy, which is passed twice: at the call and at
+// the wait.
 void access(unsigned thread, const Site& site, uintptr_t address, int width, bool counted) {
     const unsigned lane = thread % 32;
     collective = nullptr;
@@ -237,7 +239,7 @@ size_t note(const std::string& text) {
 
 size_t note_of(unsigned thread, const std::string& text) {
     const size_t number = note(text);
-    warp_of(thread).last[thread % 32]->moment = number + 1;
+    warp_of(thread).last[thread % 32]->notes = number + 1;
     return number;
 }
 
@@ -254,7 +256,7 @@ void end_interval() {
 }
 
 void end_launch(const std::string& kernel) {
-    std::exchange(hand_over, nullptr)(text_of_launch(kernel));
+    std::exchange(receiver, nullptr)(text_of_launch(kernel));
 }
 
 }  // namespace record

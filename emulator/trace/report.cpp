@@ -1,4 +1,4 @@
-// Problems and counts, for the program to read after a launch.
+// Problems and counts, which the program can read after a launch.
 
 #include "emulator/trace/report.h"
 
@@ -25,7 +25,7 @@ struct Problems {
     std::vector<std::string> others;
 } problems;
 
-int silences;  // that exist
+int silences;  // how many exist
 
 std::vector<std::string> all_problems(bool counted);
 
@@ -87,9 +87,9 @@ const Conflict* report_conflict(Conflict conflict, const std::function<std::stri
 
 namespace {
 
-// To a reader all pairs of accesses by two lines are one problem: those of an unrolled loop, and those
-// where the other line came first. Shown is one of which the first access writes, if there is one.
-// counted: it says how many there were.
+// To a reader all pairs of accesses by two lines are one problem: those of an unrolled loop, and
+// those in which the other line came first. The one that is shown has a write as its first access,
+// if there is such a pair. counted: the text says how many there were.
 std::vector<std::string> all_problems(bool counted) {
     std::vector<std::string> all = problems.others;
     if (!problems.conflicts.empty()) find_lines_of_sites();
@@ -116,7 +116,8 @@ std::vector<std::string> all_problems(bool counted) {
         if (c.first_kind == trace::kWrite && known->shown->first_kind != trace::kWrite)
             known->shown = &c;
     }
-    // Where a barrier is missing, the race says more than that nobody had written yet.
+    // Races come first: where a barrier is missing, they say more than that the memory was not yet
+    // written.
     std::stable_partition(pairs.begin(), pairs.end(),
                           [](const Pair& pair) { return pair.shown->first != 0; });
     for (const Pair& pair : pairs)

@@ -1,4 +1,4 @@
-// Requests: what the lanes of a warp ask for together, and their cost in sectors or wavefronts.
+// Requests: what the lanes of a warp access together, and its cost in sectors or wavefronts.
 
 #include "emulator/trace/requests.h"
 
@@ -11,8 +11,8 @@
 namespace emulator {
 namespace {
 
-// A thread gives way after so many executions of an instruction. The lanes of a warp then stay
-// close together, and their requests can be counted and forgotten long before the next barrier.
+// A thread yields after so many executions of an instruction. The lanes of a warp then stay close
+// together, and their requests can be counted and forgotten long before the next barrier.
 constexpr uint32_t kChunk = 256;
 
 std::vector<Site*> touched;  // since the last barrier
@@ -44,8 +44,8 @@ void finish_requests(Site& site, unsigned warp, size_t count) {
         int cost, ideal;
         if (site.global) {
             cost = global_sectors(request);
-            ideal = std::min(
-                cost, (request.bytes + 31) / 32);  // cost is less if lanes read the same bytes
+            // cost: less if lanes read the same bytes.
+            ideal = std::min(cost, (request.bytes + 31) / 32);
         } else {
             cost = shared_wavefronts(request.address, request.active, request.width, site.store,
                                      &ideal);
@@ -110,7 +110,8 @@ void count_pending() {
 int shared_wavefronts(const uint64_t (&address)[32], uint32_t active, int width, bool store,
                       int* ideal) {
     constexpr int kBanks = 32, kBankBytes = 4;
-    // 128 bytes are served at a time: a whole warp of 4 bytes a lane, half a warp of 8, a quarter of 16.
+    // 128 bytes are served at a time: a whole warp of 4 bytes a lane, half a warp of 8, a quarter
+    // of 16.
     int groups = width <= 4 ? 1 : width <= 8 ? 2 : 4;
     const auto pairs_agree = [&](int distance) {
         for (int lane = 0; lane < 32; ++lane) {
@@ -120,12 +121,13 @@ int shared_wavefronts(const uint64_t (&address)[32], uint32_t active, int width,
         }
         return true;
     };
-    // Two neighbouring groups of a load go together when pairs of lanes want the same bytes.
+    // Two neighbouring groups of a load are served together when pairs of lanes load the same
+    // bytes.
     if (!store && groups > 1 && (pairs_agree(1) || pairs_agree(2))) groups /= 2;
 
     int wavefronts = 0, least = 0;
     for (int group = 0; group < groups; ++group) {
-        uint64_t words[kBanks][32];  // the distinct words that lanes want from each bank
+        uint64_t words[kBanks][32];  // the distinct words that lanes access in each bank
         int in_bank[kBanks] = {}, distinct = 0, most = 0;
         for (int lane = group * 32 / groups; lane < (group + 1) * 32 / groups; ++lane) {
             if (!(active >> lane & 1)) continue;
@@ -134,7 +136,7 @@ int shared_wavefronts(const uint64_t (&address)[32], uint32_t active, int width,
                 uint64_t* const bank = words[word % kBanks];
                 int& count = in_bank[word % kBanks];
                 if (std::find(bank, bank + count, word) != bank + count)
-                    continue;  // a word serves all lanes that want it
+                    continue;  // a word is broadcast to all lanes that access it
                 bank[count++] = word;
                 ++distinct;
                 most = std::max(most, count);

@@ -1,4 +1,4 @@
-// The names that a kernel has for what lies in shared memory.
+// A kernel's names for its arrays in shared memory.
 
 #include "emulator/trace/shared_names.h"
 
@@ -8,7 +8,7 @@ namespace emulator {
 namespace {
 
 std::vector<SharedArray> arrays;
-constexpr size_t kMost = 1000;  // a pointer that moves on has many places
+constexpr size_t kMost = 1000;  // an advancing pointer has many
 
 }  // namespace
 

@@ -1,4 +1,4 @@
-// The names that a kernel has for what lies in shared memory (include/shared_arrays.h tells them).
+// A kernel's names for its arrays in shared memory, which include/shared_arrays.h passes on.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ struct SharedArray {
     int index;
     unsigned rank;  // of the block in its cluster
     uintptr_t begin, end;
-    bool pointer;  // the first length is not known, and `end` is that of all dynamic memory
+    bool pointer;  // its first length is unknown, and `end` is the end of all dynamic memory
     Extents extents;
 
     std::string full_name() const;  // tiles[0].A
@@ -22,11 +22,12 @@ struct SharedArray {
 
 namespace shared_names {
 void begin_launch();
-void add(const SharedArray& array);  // unless it is known
+void add(const SharedArray& array);  // unless it is known already
 const std::vector<SharedArray>& all();  // of this launch, in the order in which they were declared
-uintptr_t end_of(const SharedArray& array);  // a pointer's ends where the next one begins
-bool renamed(const SharedArray& array);  // memory there has got another name since
-// What lies there, of those that begin last; null if nothing that the kernel has a name for.
+uintptr_t end_of(const SharedArray& array);  // a pointer's array ends where the next one begins
+bool renamed(const SharedArray& array);  // that memory has been given another name since
+// The array at that address; of several, the one that begins last. null: the kernel has no name for
+// it.
 const SharedArray* array_at(uintptr_t address);
 // "full[1]" or "tiles[0].A[3][17]", the element in which the address lies; "" if it has no name.
 std::string element_at(uintptr_t address);

@@ -1,4 +1,4 @@
-// The loads and stores of the program.
+// The load and store instructions of the program.
 
 #include "emulator/trace/sites.h"
 
@@ -7,14 +7,14 @@
 
 #include "emulator/trace/lines.h"
 
-extern "C" char __executable_start, etext;  // the linker's: the program's code
+extern "C" char __executable_start, etext;  // by the linker: the program's code
 
 namespace emulator {
 namespace {
 
 std::deque<Site> sites;  // a deque, because references to a Site must stay valid
-// For each address of the program's code: the number of the first Site of that instruction, or 0. An
-// instruction has up to four.
+// For each address of the program's code: the number of the first Site of that instruction, or 0.
+// An instruction has up to four.
 std::vector<uint16_t> numbers;
 
 }  // namespace

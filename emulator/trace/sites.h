@@ -1,4 +1,4 @@
-// The loads and stores of the program, and what each came to.
+// The load and store instructions of the program, and the counts of each.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 namespace emulator {
 
-constexpr unsigned kMaxThreads = 1536;  // of all blocks that run together: four of three warpgroups
+constexpr unsigned kMaxThreads = 1536;  // in all blocks that run together: four of three warpgroups
 
 namespace trace {
 enum Kind { kRead, kWrite, kAtomic };
@@ -16,7 +16,7 @@ enum Kind { kRead, kWrite, kAtomic };
 
 struct Request {  // one instruction, executed by the lanes of a warp together
     uint32_t active = 0;
-    int width = 0, bytes = 0;  // of a lane, at most; of all lanes
+    int width = 0, bytes = 0;  // of the widest lane; of all lanes
     uint64_t address[32];
     Request() {}  // leaves the addresses unset, because there are millions of requests
 };

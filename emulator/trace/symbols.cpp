@@ -15,7 +15,7 @@
 #include "emulator/include/cuda_runtime.h"
 #include "emulator/trace/tracing.h"
 
-extern "C" char __executable_start, __data_start, _end;  // the linker's
+extern "C" char __executable_start, __data_start, _end;  // by the linker
 
 namespace emulator {
 namespace {
@@ -29,7 +29,7 @@ constexpr auto kShared = "emulator_shared_";  // how rewrite_launches.py names _
 struct Table {
     std::vector<char> names;
     std::vector<Symbol> symbols;
-    uintptr_t load_address = 0;  // of a program that runs at any address
+    uintptr_t load_address = 0;  // of a position-independent program
 
     Table() {
         std::ifstream file("/proc/self/exe", std::ios::binary);
@@ -84,7 +84,8 @@ bool is_data(uintptr_t address) {
     return address - begin < reinterpret_cast<uintptr_t>(&_end) - begin;
 }
 
-// A static variable of a function may be a kernel's: all that is known of a struct without a name, or of an array in a header.
+// Any static variable of a function may be a kernel's array: a struct without a name and an array
+// in a header cannot be told from one.
 bool is_shared_array(const Symbol& symbol) {
     if (symbol.function || !is_data(symbol.begin)) return false;
     return std::strstr(symbol.mangled, kShared) || std::strncmp(symbol.mangled, "_ZZ", 3) == 0;
@@ -99,7 +100,8 @@ const Symbol* find_symbol(uintptr_t address) {
     return address - symbol.begin < symbol.size ? &symbol : nullptr;
 }
 
-// matmul<true>, of "void (anonymous namespace)::matmul<true>(int)", or of a variable of it.
+// "matmul<true>", from "void (anonymous namespace)::matmul<true>(int)", or from a variable in that
+// function.
 std::string function_of(const Symbol& symbol) {
     std::string name = name_of(symbol);
     if (name.find("void ") == 0) name.erase(0, 5);

@@ -18,10 +18,10 @@ const std::vector<Symbol>& symbols();  // sorted by address; empty in a stripped
 const Symbol* find_symbol(uintptr_t address);
 uintptr_t load_address();  // 0 if the program runs at its link address
 std::string name_of(const Symbol& symbol);  // demangled
-std::string function_of(
-    const Symbol& symbol);  // as short_name(); of a function's variable: the function's
+// A function as short_name() has it; for a variable in a function, that function.
+std::string function_of(const Symbol& symbol);
 std::string short_name(const Symbol& symbol);  // as in the source: As, matmul<true>
 bool is_shared_array(const Symbol& symbol);  // rather than a variable of the host
-bool is_data(uintptr_t address);  // of the program's writable data
+bool is_data(uintptr_t address);  // in the program's writable data
 
 }  // namespace emulator

@@ -6,7 +6,7 @@ namespace emulator {
 extern bool compiled_for_tracing;  // set before main
 extern bool traced;  // compiled for it, and not switched off
 extern bool in_kernel;  // traced, and the kernel's own code runs
-// No traced access within is the kernel's.
+// While one of these exists, the emulator itself runs, and no access is taken for the kernel's.
 struct EmulatorsWork {
     bool before;
     EmulatorsWork();

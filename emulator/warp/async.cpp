@@ -1,4 +1,4 @@
-// Asynchronous work of a thread: copies that it has asked for and not yet waited for.
+// Asynchronous copies that a thread has issued and not yet waited for.
 
 #include "emulator/warp/async.h"
 
@@ -62,15 +62,15 @@ void* async_copy(void* to, const void* from, size_t size, size_t zfill, const vo
 
 void commit_copies() { ++pipelines[current_thread].batches; }
 
-void wait_for_copies(size_t but_last, const char* file, int line) {
+void wait_for_copies(size_t pending, const char* file, int line) {
     if (record::on) record::call(current_thread, "wait", file, line);
     Pipeline& self = pipelines[current_thread];
-    if (self.batches > but_last) self.finish(self.batches - unsigned(but_last));
+    if (self.batches > pending) self.finish(self.batches - unsigned(pending));
 }
 
 namespace async {
 
-// A failed launch may have left some copies.
+// A failed launch may have left copies behind.
 void begin_launch() {
     for (Pipeline& pipeline : pipelines) pipeline.copies.clear();
 }

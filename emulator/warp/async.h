@@ -1,11 +1,11 @@
-// What a thread has asked for and not waited for: copies.
+// Asynchronous copies that a thread has issued and not yet waited for.
 #pragma once
 
 namespace emulator {
 
 namespace async {
 void begin_launch();
-void end_thread();  // all copies of the running thread take place
+void end_thread();  // completes all copies of the running thread
 }  // namespace async
 
 }  // namespace emulator

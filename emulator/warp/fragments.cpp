@@ -39,7 +39,7 @@ ElementMap::ElementMap(char operand, const char* lanes, const char* elements) {
     std::swap(adds[5], adds[2]);
     std::swap(adds[0], adds[3]);
     std::swap(adds[1], adds[4]);
-    expand(turned);
+    expand(transposed);
 }
 
 namespace {
@@ -50,10 +50,11 @@ struct Rule {
     const char *types, *shapes, *layout;  // layout: "" where it makes no difference
     const char *lanes, *elements;
 };
-// The last matching row applies, but none before Element<T>::since in mma.h. k is counted in words
-// where elements are packed (s4, u4, b1). Sources: for sm_80, dumps of an H200 (driver 580.159, CUDA
-// 13.0); sm_75 is taken to be the same; for sm_70, and for half 16x16x16 on sm_75, the table of what
-// hardware showed, 07_fragment_probe/layouts.inc, with which 07's tests compare these rules.
+// The last matching row applies, but none before Element<T>::since in mma.h. Where elements are
+// packed (s4, u4, b1), k is counted in words. Sources: for sm_80, dumps of an H200 (driver 580.159,
+// CUDA 13.0); sm_75 is assumed to be the same; for sm_70, and for half 16x16x16 on sm_75, the table
+// of what the hardware showed, 07_fragment_probe/layouts.inc, with which 07's tests compare these
+// rules.
 // clang-format off
 constexpr Rule kRules[] = {
     // sm  of  types              shapes                 layout  lanes 1 2 4 8 16  x[1] [2] [4] [8]
@@ -107,7 +108,7 @@ const ElementMap& FragmentKind::map(const WarpCall& call) {
 }
 
 void require(int since, const char* instruction, const char* file, int line) {
-    if (architecture() < std::min(since, 80))  // which stands for all later ones
+    if (architecture() < std::min(since, 80))  // sm_80 stands for all later ones
         misuse(std::string(instruction) + ": needs sm_" + std::to_string(since) + ", not sm_" +
                    std::to_string(architecture()),
                file, line);
@@ -179,12 +180,12 @@ void trace_move(const WarpCall& call, const FragmentKind& kind, const ElementMap
     // x[0], x[1], ... of a lane run along a row, but down a column in B and in the C of 8x32x16.
     const bool line_is_col = kind.operand == 'B' || (kind.operand == 'C' && kind.n > kind.m);
     const bool volta = architecture() == 70, by_lines = memory.row_major != line_is_col;
-    const bool turned = !volta && kind.bytes == 2 && !by_lines;
+    const bool transposed = !volta && kind.bytes == 2 && !by_lines;
     const auto address = [&](int lane, int i) {
         return static_cast<const char*>(
-            memory.address(kind, (turned ? map.turned : map.at)[lane][i]));
+            memory.address(kind, (transposed ? map.transposed : map.at)[lane][i]));
     };
-    if (kind.operand != 'C' && !kind.is_float && !volta && (by_lines || turned) &&
+    if (kind.operand != 'C' && !kind.is_float && !volta && (by_lines || transposed) &&
         traced_as_shared(memory.matrix)) {
         const int joint = std::max(1, 4 / kind.bytes), blocks = kind.distinct / joint;
         const int at_once = std::min(blocks, architecture() == 75 ? 2 : 4);
@@ -248,7 +249,7 @@ void check_cp_async(const void* to, const void* from, int bytes, int valid, cons
         if (!is_aligned(address, bytes))
             refuse("an address is not aligned to the " + std::to_string(bytes) + " bytes");
     if (!is_shared(to)) refuse("the destination is not in shared memory");
-    if (!valid || only_ends_run()) return;  // then no allocation is known
+    if (!valid || only_ends_run()) return;  // with run_ends_only() allocations are not known
     if (is_shared(from)) refuse("the source is not in global memory");
     const auto address = reinterpret_cast<uintptr_t>(from);
     if (!find_allocation(address))
@@ -267,7 +268,8 @@ const MmaShape kM16n8k16 = {"mma.m16n8k16", 80, 16, 8, 16, 1,
     {'A', "k2 k4 m1 m2 m4", "k1 m8 k8"},
     {'B', "k2 k4 n1 n2 n4", "k1 k8"},
     {'C', "n2 n4 m1 m2 m4", "n1 m8"}};
-// Four quad-pairs: lanes 4q to 4q + 3 and 4q + 16 to 4q + 19, each with a product of its own.
+// Four quad-pairs, lanes 4q to 4q + 3 and 4q + 16 to 4q + 19, each of which computes a product of
+// its own.
 const MmaShape kM8n8k4_half = {"mma.m8n8k4", 70, 8, 8, 4, 4,
     {'A', "k1 k2 -  -  m4", "m1 m2"},
     {'B', "n1 n2 -  -  n4", "k1 k2"},

@@ -20,11 +20,12 @@ std::string hexadecimal(unsigned mask) {
     return text;
 }
 
-// Of a warp: how many lanes wait; one of them, and whether all others have come to the same call with the same mask.
+// The lanes of a warp that wait at an operation: how many, one of them, and whether all others are
+// at the same call with the same mask.
 struct Meeting {
     unsigned waiting = 0, one = 0;
     bool alike = true;
-    unsigned missing = 0;  // a lane that had not come at the last look
+    unsigned missing = 0;  // a lane that had not arrived at the last check
 } meetings[kMaxThreads / 32];
 
 void wait_at_warp(const char* file, int line) {
@@ -43,7 +44,8 @@ void wait_at_warp(const char* file, int line) {
     }
 }
 
-// Fails if a lane in the mask of `thread` waits for it at another call, or with another mask.
+// Calls fail() if a lane in the mask of `thread` waits for it at another call, or with another
+// mask.
 void check_partners(unsigned thread) {
     const Thread& self = threads[thread];
     const unsigned first = thread / 32 * 32, lanes = std::min(32u, run.threads - first);
@@ -78,7 +80,7 @@ void check_source(const Thread& t, unsigned thread) {
          ", at " + site_name(t.site) + " (" + block_name() + ", " + thread_name(thread) + ")");
 }
 
-// Of a vote: the lanes of its mask that brought no zero, or the same value.
+// The result of a vote: the lanes of its mask whose value is not zero, or equals the thread's.
 uint64_t lanes_like(const Thread& t, unsigned first, unsigned lanes) {
     uint64_t found = 0;
     for (unsigned lane = 0; lane < lanes; ++lane) {
@@ -111,7 +113,7 @@ bool complete(unsigned thread, const void* pc = nullptr) {
         WarpCall call{{}, pc, self.site.file, self.site.line};
         for (unsigned lane = 0; lane < 32; ++lane)
             call.arguments[lane] = threads[first + lane].arguments;
-        in_kernel = false;  // the operation reports itself what a GPU would access
+        in_kernel = false;  // the operation itself traces what a GPU would access
         record::collective = "tensor";
         self.operation(call);
         for (unsigned lane = 0; record::on && record::collective && lane < 32; ++lane)
@@ -175,11 +177,12 @@ void collective(void (*operation)(const WarpCall&), const void* arguments, const
     if (!complete(current_thread, __builtin_return_address(0))) suspend();
 }
 
-// __activemask() does not say which lanes it waits for: all that have come to it once no thread can go on.
+// __activemask() has no mask of lanes to wait for: its result is all lanes that have come to the
+// call when no thread can go on.
 static const char kActive = 0;
 unsigned active_lanes(const char* file, int line) {
     wait_for(&kActive, {file, line, 0},
-             [](const void*) { return std::string(", to see who is active"); });
+             [](const void*) { return std::string(", for the active lanes"); });
     return unsigned(threads[current_thread].received);
 }
 
@@ -187,7 +190,7 @@ namespace warps {
 
 void begin_block() { std::fill_n(meetings, (run.threads + 31) / 32, Meeting()); }
 
-// A lane may have waited only for the one that has returned.
+// Other lanes may have waited only for the one that has returned.
 void end_thread() {
     const unsigned first = current_thread / 32 * 32, end = std::min(first + 32, run.threads);
     for (unsigned t = first; meetings[first / 32].waiting > 0 && t < end; ++t)
@@ -209,7 +212,7 @@ bool reports_stuck() {
             (threads[t].state != State::returned || self.operation))
             missing.push_back(t);
     fail("warp divergence: " + thread_name(thread) + " of " + block_name() + " waits at " +
-         site_name(self.site) + " for lanes of its warp that never come there" +
+         site_name(self.site) + " for lanes of its warp that never arrive there" +
          (lanes < 32 && self.operation
               ? ": its warp has " + std::to_string(lanes) + " lanes, not 32"
               : (missing.empty() ? "" : ": ") + whereabouts(missing)));

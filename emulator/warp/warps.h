@@ -5,7 +5,7 @@ namespace emulator::warps {
 
 void begin_block();
 void end_thread();
-bool reports_stuck();  // a thread waits for lanes that never come
-bool goes_on();  // lets those go on that ask who is active
+bool reports_stuck();  // a thread waits for lanes that never arrive
+bool goes_on();  // lets threads go on that wait in __activemask()
 
 }  // namespace emulator::warps

@@ -1,4 +1,5 @@
-// What programs take from the helper_*.h of NVIDIA's samples, for those that come without these files. All of them are this one.
+// The functions of NVIDIA's helper_*.h that most samples use, for samples that come without these
+// files. One file stands for all of them.
 #pragma once
 
 #include <chrono>
@@ -58,7 +59,7 @@ inline bool getCmdLineArgumentString(int count, const char** words, const char* 
     return (*value = const_cast<char*>(emulator_option(count, words, name)));
 }
 
-// ---- Timers: of this CPU's clock, in ms ----
+// ---- Timers: by this CPU's clock, in ms ----
 
 struct StopWatchInterface {
     std::chrono::steady_clock::time_point begin;

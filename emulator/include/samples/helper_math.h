@@ -1,4 +1,5 @@
-// Operators of float2, int3 and the like, as NVIDIA's samples have them in helper_math.h, for programs that come without it.
+// Operators of float2, int3 and the like, as in the helper_math.h of NVIDIA's samples, for programs
+// that come without it.
 #pragma once
 
 #include "emulator/include/cuda_runtime.h"

@@ -1,9 +1,9 @@
-// The emulator's versions of Hopper's own instructions, as in ptx.cuh.
+// The emulator's versions of the instructions that only Hopper has, as in ptx.cuh.
 #pragma once
 
 #include "emulator/include/common/ptx/ptx.cuh"
 
-// rewrite_launches.py puts EMULATOR_CLUSTER into the kernel.
+// rewrite_launches.py inserts EMULATOR_CLUSTER into the kernel.
 #define CLUSTER_DIMS(...)
 
 namespace emulator {
@@ -26,9 +26,9 @@ struct WgmmaCall {  // of a lane
 void wgmma(const WarpCall& call);
 void wgmma_fence(const WarpCall& call);
 void wgmma_commit_group(const WarpCall& call);
-void wgmma_wait_for_warps(int but_last, const char* file, int line);
-void wgmma_wait_group(const WarpCall& call);  // its argument: all but the last so many
-void set_max_registers(const WarpCall& call);  // its argument: so many, negative for fewer
+void wgmma_wait_for_warps(int pending, const char* file, int line);
+void wgmma_wait_group(const WarpCall& call);  // its argument: `pending`
+void set_max_registers(const WarpCall& call);  // its argument: the count, negative to deallocate
 uint64_t wgmma_descriptor(const void* start, int swizzle, int stride, int leading, const char* file,
                           int line);
 
@@ -74,10 +74,10 @@ __forceinline__ void wgmma_fence(EMULATOR_SITE) {
 __forceinline__ void wgmma_commit_group(EMULATOR_SITE) {
     emulator::collective(emulator::wgmma_commit_group, nullptr, file, line);
 }
-template <int but_last>
+template <int pending>
 __forceinline__ void wgmma_wait_group(EMULATOR_SITE) {
-    const int count = but_last;
-    emulator::wgmma_wait_for_warps(but_last, file, line);
+    const int count = pending;
+    emulator::wgmma_wait_for_warps(pending, file, line);
     emulator::collective(emulator::wgmma_wait_group, &count, file, line);
 }
 template <class Array>

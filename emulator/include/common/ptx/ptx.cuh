@@ -1,6 +1,6 @@
-// The emulator's versions of PTX instructions. A program that nvcc compiles, too, has its own file of
-// this name, with inline PTX; here this one comes first when including. Where each instruction is
-// described: common/ptx/ptx.cuh of the repository.
+// The emulator's versions of PTX instructions. A program that nvcc compiles has its own file of
+// this name, with inline PTX; on the emulator this one comes first on the include path.
+// common/ptx/ptx.cuh of the repository describes each instruction.
 #pragma once
 
 #include "emulator/include/cuda.h"
@@ -16,10 +16,10 @@ struct LdmatrixCall {  // of a lane
     const void* row;
     void* registers;
 };
-// Checks the rows that the lanes bring, tells the trace of them, and gives them back.
+// Checks the rows whose addresses the lanes pass, traces them, and returns them in `rows`.
 void begin_ldmatrix(const WarpCall& call, int matrices, const void* (&rows)[32]);
 
-// Untraced, yet compiled with the kernel, so that AddressSanitizer looks at what is read.
+// Not traced, but compiled with the kernel, so that AddressSanitizer checks the reads.
 template <int matrices, bool transposed>
 EMULATOR_UNTRACED void ldmatrix(const WarpCall& call) {
     typedef uint16_t __attribute__((may_alias)) Bits;
@@ -44,7 +44,7 @@ struct MmaShape {
     int groups;  // lanes with the same lane / 4 % groups share a product
     ElementMap a, b, d;
 };
-extern const MmaShape kM16n8k16, kM8n8k4_half, kM8n8k4_float;  // the latter two: the sums' type
+extern const MmaShape kM16n8k16, kM8n8k4_half, kM8n8k4_float;  // the latter two: the type of D
 
 struct MmaCall {  // of a lane, its registers unpacked
     const MmaShape* shape;
@@ -106,7 +106,7 @@ void cp_async_bulk_tensor(void* to, const CUtensorMap* map, int x, int y, uint64
 void cp_async_bulk_tensor(const CUtensorMap* map, int x, int y, const void* from, const char* file,
                           int line);
 void cp_async_bulk_commit_group();
-void cp_async_bulk_wait_group(unsigned but_last, bool read, const char* file, int line);
+void cp_async_bulk_wait_group(unsigned pending, bool read, const char* file, int line);
 
 }  // namespace emulator
 
@@ -118,12 +118,13 @@ using Pair = std::conditional_t<std::is_same_v<T, half>, half2, __nv_bfloat162>;
 
 constexpr int kCompiledFor = 1000;  // all of it: emulator::set_architecture() decides
 
-#define EMULATOR_LDMATRIX(name, matrices, transposed)                                         \
-    template <class Array>                                                                    \
-    __forceinline__ void name(Array& to, const void* row, EMULATOR_SITE) {                    \
-        static_assert(sizeof(to) == matrices * sizeof(unsigned), "so many 32-bit registers"); \
-        const emulator::LdmatrixCall call{row, &to};                                          \
-        emulator::collective(emulator::ldmatrix<matrices, transposed>, &call, file, line);    \
+#define EMULATOR_LDMATRIX(name, matrices, transposed)                                      \
+    template <class Array>                                                                 \
+    __forceinline__ void name(Array& to, const void* row, EMULATOR_SITE) {                 \
+        static_assert(sizeof(to) == matrices * sizeof(unsigned),                           \
+                      "an array of that many 32-bit registers");                           \
+        const emulator::LdmatrixCall call{row, &to};                                       \
+        emulator::collective(emulator::ldmatrix<matrices, transposed>, &call, file, line); \
     }
 EMULATOR_LDMATRIX(ldmatrix_x1, 1, false)
 EMULATOR_LDMATRIX(ldmatrix_x2, 2, false)
@@ -152,9 +153,9 @@ __forceinline__ void cp_async(void* to, const void* from, int valid = bytes, EMU
     emulator::start_copy(to, from, bytes, bytes - valid, file, line);
 }
 __forceinline__ void cp_async_commit_group() { emulator::commit_copies(); }
-template <int but_last>
+template <int pending>
 __forceinline__ void cp_async_wait_group(EMULATOR_SITE) {
-    emulator::wait_for_copies(but_last, file, line);
+    emulator::wait_for_copies(pending, file, line);
 }
 __forceinline__ void cp_async_wait_all(EMULATOR_SITE) {
     emulator::commit_copies();
@@ -193,13 +194,13 @@ __forceinline__ void cp_async_bulk_tensor(const CUtensorMap* map, int x, int y, 
                                           EMULATOR_SITE) {
     emulator::cp_async_bulk_tensor(map, x, y, from, file, line);
 }
-template <int but_last>
+template <int pending>
 __forceinline__ void cp_async_bulk_wait_group(EMULATOR_SITE) {
-    emulator::cp_async_bulk_wait_group(but_last, false, file, line);
+    emulator::cp_async_bulk_wait_group(pending, false, file, line);
 }
-template <int but_last>
+template <int pending>
 __forceinline__ void cp_async_bulk_wait_group_read(EMULATOR_SITE) {
-    emulator::cp_async_bulk_wait_group(but_last, true, file, line);
+    emulator::cp_async_bulk_wait_group(pending, true, file, line);
 }
 
 }  // namespace ptx

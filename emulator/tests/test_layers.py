@@ -1,5 +1,6 @@
-"""The emulator's floors: a file includes and calls only what lies on its own floor or on a lower one, and no files need
-each other in a circle. EMULATOR_FLOORS in emulator/CMakeLists.txt has the order of the floors, from the ground up."""
+"""The emulator's layers: a file includes and calls only what lies in its own layer or in a lower one, and no files
+depend on each other in a circle. EMULATOR_LAYERS in emulator/CMakeLists.txt has the order of the layers, from the
+lowest up."""
 import collections
 import os
 import re
@@ -7,26 +8,26 @@ import subprocess
 from pathlib import Path
 
 EMULATOR = Path(__file__).resolve().parents[1]
-FLOORS = re.search(r"set\(EMULATOR_FLOORS ([^)]*)\)", (EMULATOR / "CMakeLists.txt").read_text())[1].split()
-SOURCES = [path.relative_to(EMULATOR) for floor in FLOORS for path in (EMULATOR / floor).glob("*.[ch]*")]
+LAYERS = re.search(r"set\(EMULATOR_LAYERS ([^)]*)\)", (EMULATOR / "CMakeLists.txt").read_text())[1].split()
+SOURCES = [path.relative_to(EMULATOR) for layer in LAYERS for path in (EMULATOR / layer).glob("*.[ch]*")]
 INTERFACE = [path.relative_to(EMULATOR) for path in (EMULATOR / "include").rglob("*.[ch]*")]
 
 
-def floor(file):
-    """Declarations for programs lie below all floors."""
-    return -1 if file.parts[0] in ("include", "emulator.h") else FLOORS.index(str(file.parent))
+def layer(file):
+    """The number of a file's layer. Declarations for programs lie below all layers."""
+    return -1 if file.parts[0] in ("include", "emulator.h") else LAYERS.index(str(file.parent))
 
 
 def included():
-    """Pairs of files, of which the first includes the second."""
+    """Yields pairs of files of which the first includes the second."""
     for source in SOURCES + INTERFACE:
         for name in re.findall(r'#include "emulator/(.*)"', (EMULATOR / source).read_text()):
             yield source, Path(name)
 
 
 def called():
-    """Pairs of files, of which the first calls a function of the second or uses a variable of it, whatever declares
-    that."""
+    """Pairs of files of which the first calls a function of the second or uses its variable, whichever file declares
+    it."""
     library = Path(os.environ["EMULATED"]).with_name("libemulator.a")
     of_object = {source.name + ".o": source for source in SOURCES}
     defined, used = {}, []
@@ -41,11 +42,11 @@ def called():
 
 
 def upward(arrows):
-    return sorted({f"{a} needs {b}" for a, b in arrows if floor(a) < floor(b)})
+    return sorted({f"{a} needs {b}" for a, b in arrows if layer(a) < layer(b)})
 
 
 def test_names_are_unique():
-    """An object in the library has no folder in its name."""
+    """The names of files differ, because an object in the library has no folder in its name."""
     names = [source.name for source in SOURCES]
     assert len(names) == len(set(names))
 
@@ -61,13 +62,12 @@ def test_no_call_runs_up():
 
 
 def test_no_circle():
-    """A file is a .cpp with its header."""
+    """No files depend on each other in a circle; a .cpp and its header count as one file."""
     needs = collections.defaultdict(set)
     for a, b in [*included(), *called()]:
-        if floor(a) >= 0 and floor(b) >= 0 and a.with_suffix("") != b.with_suffix(""):
+        if layer(a) >= 0 and layer(b) >= 0 and a.with_suffix("") != b.with_suffix(""):
             needs[a.with_suffix("")].add(b.with_suffix(""))
-    # Neither a file that needs no other nor one that no other needs is in a circle: such are taken away, until none
-    # is left.
+    # A file that needs no other, or that no other needs, is not in a circle: such files are removed until none is left.
     while True:
         needed = set().union(*needs.values())
         free = [file for file, others in needs.items() if file not in needed or not others & needs.keys()]
