@@ -103,7 +103,8 @@ def test_a_diff(book, chromium):  # noqa: F811
     for scheme in ("light", "dark"):
         features = [{"name": "prefers-color-scheme", "value": scheme}]
         chromium.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
-        for name in ("tree/diff/02_03.html", "tree/diff/11.html", "tree/03_shared_blocking/matmul.cu.html"):
+        of_several = min(page.name for page in (book / "tree/diff").glob("[0-9][0-9].html"))
+        for name in ("tree/diff/02_03.html", f"tree/diff/{of_several}", "tree/03_shared_blocking/matmul.cu.html"):
             show(chromium, book / name)
             assert ask(chromium, PALE) == [], (name, scheme)
     chromium.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
