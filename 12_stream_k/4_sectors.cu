@@ -1,12 +1,12 @@
-// Sums from registers to memory. TMA stores rows that start on multiples of 16 bytes. For another N
-// 11 sends the sums through shared memory, as for TMA, so that a warp can store a row. That is not
-// needed: four lanes hold eight neighbours of a row, one sector or parts of two. Two stores write
-// them, and L2 puts them together.
+// Accumulators from registers to memory. TMA stores rows that start on multiples of 16 bytes. For
+// another N 11 sends them through shared memory, as for TMA, so that a warp can store a row. That
+// is not needed: four lanes hold eight neighbours of a row, one sector or parts of two. Two stores
+// write them, and L2 puts them together.
 //
 //    lane      0     1     2     3     |  4 ...
 //    columns   0 1   2 3   4 5   6 7   |  0 1 ... of the next row       32 bytes
 //
-// Changed:  where TMA can't store C, sums go straight there.
+// Changed:  where TMA can't store C, accumulators go straight there.
 #include "common/aligned_rows.h"
 #include "common/ptx/hopper.cuh"
 #include "common/stage.h"

@@ -1,14 +1,15 @@
-// Tiles that lie on their side. The first operand of wgmma has 64 rows, always; the second has any
-// multiple of 8 columns, here of 16. So a warpgroup takes 64 columns of B as its first operand, and
-// rows of A as its second.
+// Transposed tiles (swap-AB: C^T = B^T A^T). The first operand of wgmma has 64 rows, always; the
+// second has any multiple of 8 columns, here of 16. So a warpgroup takes 64 columns of B as its
+// first operand, and rows of A as its second.
 //
-//    upright    64 rows of A     x  256 columns of B      72 rows of C: 56 of 128 are idle
-//    turned     64 columns of B  x   96 rows of A         72 rows of C: 24 of  96
+//    normal        64 rows of A     x  256 columns of B      72 rows of C: 56 of 128 are idle
+//    transposed    64 columns of B  x   96 rows of A         72 rows of C: 24 of  96
 //
-// The sums are those of the transpose of C: eight lanes hold eight neighbours of a row, a sector
-// again. So turned tiles are stored from registers, whatever N is, and upright ones by TMA.
+// The accumulators are those of the transpose of C: eight lanes hold eight neighbours of a row, a
+// sector again. So transposed tiles are stored from registers, whatever N is, and normal ones by
+// TMA.
 //
-// Changed:  turned tiles in place of upright ones that TMA can't store, and of 64 x 128.
+// Changed:  transposed tiles in place of normal ones that TMA can't store, and of 64 x 128.
 #include <algorithm>
 #include <limits>
 
@@ -28,7 +29,7 @@ struct Shared {  // a tile begins at a multiple of 1024 bytes, after which the s
     static constexpr int kWarpgroups = kTransposed ? kParts : kTileM / 64;
     // Threads: one loads. Where registers are handed over, that takes a warpgroup.
     static constexpr int kAllThreads = 128 * kWarpgroups + (kWarpgroups == 1 ? 32 : 128);
-    // 64 x 8 sums of a warpgroup.
+    // 64 x 8 accumulators of a warpgroup.
     static constexpr int kFragments = (kTransposed ? kTileM : kTileN) / 8;
     static constexpr int kPairs = kTransposed ? 0 : 2;  // of boxes, for each warpgroup
     // In KiB: of the 227 that a block may have, 16 for a pair.
@@ -49,7 +50,7 @@ struct Divisor {
     unsigned long long inverse;  // 2^64 / by, rounded up
 };
 
-// A block computes a tile of m x n elements, upright or turned.
+// A block computes a tile of m x n elements, normal or transposed.
 struct Tile {
     int m, n;
     bool transposed;
@@ -144,9 +145,9 @@ __global__ void __launch_bounds__(Shared<T, kTileM, kTileN, kTransposed>::kAllTh
     }
     if (!kSingleConsumer) ptx::warpgroup_reg_alloc<224>();
 
-    const int row = warp / 4 * 64;  // a warpgroup owns 64 rows of the tile; turned, 64 columns
-    // Turned: 8 x 64 of a warpgroup's elements, from registers to C. Eight lanes write a sector, if
-    // N is a multiple of 8.
+    const int row = warp / 4 * 64;  // a warpgroup owns 64 rows of the tile; transposed, 64 columns
+    // Transposed: 8 x 64 of a warpgroup's elements, from registers to C. Eight lanes write a sector
+    // if N is a multiple of 8.
     const auto store_fragment = [&](const float(&acc)[4], TileScheduler at, int fragment) {
 #pragma unroll
         for (int i = 0; i < 4; ++i) {

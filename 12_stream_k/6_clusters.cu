@@ -1,6 +1,6 @@
-// Blocks in clusters. The blocks of a cluster run at the same time, on multiprocessors that lie
-// together. Here they compute neighbouring tiles. So they ask L2 for the same rows of A, or columns
-// of B, at the same time.
+// Blocks in clusters. The blocks of a cluster run at the same time, on SMs that lie together.
+// Here they compute neighbouring tiles, so that they request the same rows of A, or columns of B,
+// from L2 at the same time.
 //
 //    a cluster of 2 x 1    its blocks have the same B
 //                1 x 4                         A
@@ -26,7 +26,7 @@ struct Shared {  // a tile begins at a multiple of 1024 bytes, after which the s
     static constexpr int kWarpgroups = kTransposed ? kParts : kTileM / 64;
     // Threads: one loads. Where registers are handed over, that takes a warpgroup.
     static constexpr int kAllThreads = 128 * kWarpgroups + (kWarpgroups == 1 ? 32 : 128);
-    // 64 x 8 sums of a warpgroup.
+    // 64 x 8 accumulators of a warpgroup.
     static constexpr int kFragments = (kTransposed ? kTileM : kTileN) / 8;
     static constexpr int kPairs = kTransposed ? 0 : 2;  // of boxes, for each warpgroup
     // In KiB: of the 227 that a block may have, 16 for a pair.
@@ -47,7 +47,7 @@ struct Divisor {
     unsigned long long inverse;  // 2^64 / by, rounded up
 };
 
-// A block computes a tile of m x n, upright or turned. A cluster has down x across of these.
+// A block computes a tile of m x n. A cluster has cluster_m x cluster_n of these.
 struct Tile {
     int m, n;
     bool transposed;
@@ -155,9 +155,9 @@ __global__ void __launch_bounds__(Shared<T, kTileM, kTileN, kTransposed>::kAllTh
     }
     if (!kSingleConsumer) ptx::warpgroup_reg_alloc<224>();
 
-    const int row = warp / 4 * 64;  // a warpgroup owns 64 rows of the tile; turned, 64 columns
-    // Turned: 8 x 64 of a warpgroup's elements, from registers to C. Eight lanes write a sector, if
-    // N is a multiple of 8.
+    const int row = warp / 4 * 64;  // a warpgroup owns 64 rows of the tile; transposed, 64 columns
+    // Transposed: 8 x 64 of a warpgroup's elements, from registers to C. Eight lanes write a sector
+    // if N is a multiple of 8.
     const auto store_fragment = [&](const float(&acc)[4], TileScheduler at, int fragment) {
 #pragma unroll
         for (int i = 0; i < 4; ++i) {
@@ -284,7 +284,7 @@ constexpr Config<T> transposed(int step, int rest) {
     return {{m, n, true, cm, cn}, step, rest, launch<T, m, n, true, cm, cn>};
 }
 template <class T>
-constexpr Config<T> kConfigs[] = {  // rows, columns of a tile; blocks down, across
+constexpr Config<T> kConfigs[] = {  // rows, columns of a tile; cluster_m, cluster_n
     normal<T, 128, 256, 1, 1>(611, 2069),   normal<T, 128, 128, 1, 4>(341, 979),
     normal<T, 128, 64, 1, 1>(243, 353),     transposed<T, 32, 64, 1, 1>(140, 137),
     transposed<T, 64, 64, 1, 1>(178, 60),   transposed<T, 64, 128, 1, 1>(296, 98),

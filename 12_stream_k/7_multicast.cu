@@ -1,12 +1,13 @@
-// Neighbours load for each other. The blocks of a cluster that need the same B, or the same A, ask
-// L2 for a part of it each. TMA writes each part to the shared memory of all of them: a multicast.
+// Neighbours load for each other. The blocks of a cluster that need the same B, or the same A,
+// request a slice of it each from L2. TMA writes each slice to the shared memory of all of them: a
+// multicast.
 //
-//    128 x 128, rows asked of L2 in a step    a block alone                   128 of A + 128 of B
-//                                             each of a cluster of 4 x 1      128 of A +  32 of B
+//    128 x 128, L2 requests of a k-tile    a block without a cluster       128 for A + 128 for B
+//                                          each of a cluster of 4 x 1      128 for A +  32 for B
 //
-//    A buffer is empty when all blocks that share it have read it. Their warps tell each of these.
+//    Each consumer warp arrives on the empty barrier of every CTA that multicasts to it.
 //
-// A cluster of a single block costs 4%, so a block alone has a kernel without.
+// A cluster of a single block costs 4%, so such a block has a kernel without a cluster.
 //
 // Changed:  loads are multicasts; a warp's arrivals go to all blocks whose loads it reads; two
 //           kernels.
@@ -30,7 +31,7 @@ struct Shared {  // a tile begins at a multiple of 1024 bytes, after which the s
     static constexpr int kWarpgroups = kTransposed ? kParts : kTileM / 64;
     // Threads: one loads. Where registers are handed over, that takes a warpgroup.
     static constexpr int kAllThreads = 128 * kWarpgroups + (kWarpgroups == 1 ? 32 : 128);
-    // 64 x 8 sums of a warpgroup.
+    // 64 x 8 accumulators of a warpgroup.
     static constexpr int kFragments = (kTransposed ? kTileM : kTileN) / 8;
     static constexpr int kPairs = kTransposed ? 0 : 2;  // of boxes, for each warpgroup
     // In KiB: of the 227 that a block may have, 16 for a pair.
@@ -51,7 +52,7 @@ struct Divisor {
     unsigned long long inverse;  // 2^64 / by, rounded up
 };
 
-// A block computes a tile of m x n, upright or turned. A cluster has down x across of these.
+// A block computes a tile of m x n. A cluster has cluster_m x cluster_n of these.
 struct Tile {
     int m, n;
     bool transposed;
@@ -112,8 +113,8 @@ __device__ __forceinline__ void multiply(const Work& work, float* C, const CUten
     constexpr bool kSingleConsumer = Shared::kWarpgroups == 1;  // two k-tiles' products in flight
     auto& shared = *reinterpret_cast<Shared*>(memory);
     const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
-    // Of a cluster: its blocks, the peers that have A or B in common, and where this one is.
-    static_assert(kClusterM == 1 || kClusterN == 1, "peers have the same A or the same B");
+    // Of a cluster: its blocks, those that multicast A or B to each other, and where this one is.
+    static_assert(kClusterM == 1 || kClusterN == 1, "CTAs of a multicast share A or B");
     constexpr int kMulticastCtas = kClusterM * kClusterN, kBlocks = kMulticastCtas;
     const int rank = kBlocks > 1 ? ptx::get_sreg_cluster_ctarank() : 0,
               cluster = blockIdx.x / kBlocks;
@@ -123,7 +124,7 @@ __device__ __forceinline__ void multiply(const Work& work, float* C, const CUten
         const int k = step * kTileK;
         uint64_t* const full = &shared.full[stage];
         ptx::mbarrier_arrive_expect_tx(full, sizeof(shared.As[0]) + sizeof(shared.Bs[0]));
-        // Peers side by side have a part of A from each, peers one below the other of B.
+        // CTAs side by side multicast a slice of A each, CTAs one below the other one of B.
         constexpr int kRows = kTileM / kClusterN, kDepth = kTileK / kClusterM;
         const unsigned multicast_mask = (1 << kMulticastCtas) - 1;
         if (kClusterN == 1) ptx::cp_async_bulk_tensor(shared.As[stage], &A, k, at.row, full);
@@ -142,12 +143,12 @@ __device__ __forceinline__ void multiply(const Work& work, float* C, const CUten
     if (threadIdx.x == kConsumers) {
         for (int stage = 0; stage < kStages; ++stage) {
             ptx::mbarrier_init(&shared.full[stage], 1);  // an arrival: by the thread that loads
-            // One of each warp.
+            // One arrival of each warp.
             ptx::mbarrier_init(&shared.empty[stage], kMulticastCtas * kConsumers / 32);
         }
         ptx::fence_mbarrier_init();
         const TileScheduler at(work, cluster, cta_m, cta_n);
-        // Not where peers' mbarriers are needed, which may not be set up yet.
+        // Not where other CTAs' mbarriers are needed, which may not be set up yet.
         for (; kMulticastCtas == 1 && ahead < min(kStages, work.steps); ++ahead)
             load(at, ahead, ahead);
     }
@@ -180,9 +181,9 @@ __device__ __forceinline__ void multiply(const Work& work, float* C, const CUten
     }
     if (!kSingleConsumer) ptx::warpgroup_reg_alloc<224>();
 
-    const int row = warp / 4 * 64;  // a warpgroup owns 64 rows of the tile; turned, 64 columns
-    // Turned: 8 x 64 of a warpgroup's elements, from registers to C. Eight lanes write a sector, if
-    // N is a multiple of 8.
+    const int row = warp / 4 * 64;  // a warpgroup owns 64 rows of the tile; transposed, 64 columns
+    // Transposed: 8 x 64 of a warpgroup's elements, from registers to C. Eight lanes write a sector
+    // if N is a multiple of 8.
     const auto store_fragment = [&](const float(&acc)[4], TileScheduler at, int fragment) {
 #pragma unroll
         for (int i = 0; i < 4; ++i) {
@@ -208,7 +209,7 @@ __device__ __forceinline__ void multiply(const Work& work, float* C, const CUten
         if (threadIdx.x % 128 == 0) ptx::cp_async_bulk_commit_group();
     };
 
-    const auto release = [&](int stage) {  // lanes 0, 1, ... tell a peer each
+    const auto release = [&](int stage) {  // lanes 0, 1, ... arrive at one CTA each
         if (kMulticastCtas == 1 && lane == 0) ptx::mbarrier_arrive(&shared.empty[stage]);
         if (kMulticastCtas > 1 && lane < kMulticastCtas)
             ptx::mbarrier_arrive_cluster(&shared.empty[stage], lane);
@@ -329,7 +330,7 @@ constexpr Config<T> transposed(int step, int rest) {
     return {{m, n, true, cm, cn}, step, rest, launch<T, m, n, true, cm, cn>};
 }
 template <class T>
-constexpr Config<T> kConfigs[] = {  // rows, columns of a tile; blocks down, across
+constexpr Config<T> kConfigs[] = {  // rows, columns of a tile; cluster_m, cluster_n
     normal<T, 128, 256, 1, 1>(611, 2069),   normal<T, 128, 128, 1, 4>(341, 979),
     normal<T, 128, 64, 1, 1>(243, 353),     transposed<T, 32, 64, 1, 1>(140, 137),
     transposed<T, 64, 64, 1, 1>(178, 60),   transposed<T, 64, 128, 1, 1>(296, 98),

@@ -1,13 +1,13 @@
-// Blocks share a tile. When C has fewer tiles than the GPU has multiprocessors, the others are
-// idle. So the blocks of a cluster may take equal shares of a turned tile's steps. Each adds its
-// sums to C.
+// Cluster split-K. When C has fewer tiles than the GPU has SMs, the others are idle. So the blocks
+// of a cluster may compute a transposed tile together, a slice of K each. Each adds its
+// accumulators to C.
 //
 //    64 x 64 x 4096, a tile of 64 steps    block 0    steps  0 to  7
 //                                          block 1    steps  8 to 15
 //                                          ...
 //                                          block 7    steps 56 to 63
 //
-// Changed:  a cluster has several blocks for a tile, which share its steps and add to C atomically.
+// Changed:  a cluster has several blocks for a tile, a slice of K each, which add to C atomically.
 #include <algorithm>
 #include <limits>
 
@@ -28,7 +28,7 @@ struct Shared {  // a tile begins at a multiple of 1024 bytes, after which the s
     static constexpr int kWarpgroups = kTransposed ? kParts : kTileM / 64;
     // Threads: one loads. Where registers are handed over, that takes a warpgroup.
     static constexpr int kAllThreads = 128 * kWarpgroups + (kWarpgroups == 1 ? 32 : 128);
-    // 64 x 8 sums of a warpgroup.
+    // 64 x 8 accumulators of a warpgroup.
     static constexpr int kFragments = (kTransposed ? kTileM : kTileN) / 8;
     static constexpr int kPairs = kTransposed ? 0 : 2;  // of boxes, for each warpgroup
     // In KiB: of the 227 that a block may have, 16 for a pair.
@@ -49,8 +49,8 @@ struct Divisor {
     unsigned long long inverse;  // 2^64 / by, rounded up
 };
 
-// A block computes a tile of m x n, upright or turned. A cluster has down x across of these, and
-// for each of them `deep` blocks, which share its steps.
+// A block computes a tile of m x n. A cluster has cluster_m x cluster_n of these, and for each of
+// them `split_k` blocks, one for each slice of K.
 struct Tile {
     int m, n;
     bool transposed;
@@ -112,8 +112,8 @@ __device__ __forceinline__ void multiply(const Work& work, float* C, const CUten
     constexpr bool kSingleConsumer = Shared::kWarpgroups == 1;  // two k-tiles' products in flight
     auto& shared = *reinterpret_cast<Shared*>(memory);
     const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
-    // Of a cluster: its blocks, the peers that have A or B in common, and where this one is.
-    static_assert(kClusterM == 1 || kClusterN == 1, "peers have the same A or the same B");
+    // Of a cluster: its blocks, those that multicast A or B to each other, and where this one is.
+    static_assert(kClusterM == 1 || kClusterN == 1, "CTAs of a multicast share A or B");
     constexpr int kMulticastCtas = kClusterM * kClusterN, kBlocks = kMulticastCtas * kSplitK;
     const int rank = kBlocks > 1 ? ptx::get_sreg_cluster_ctarank() : 0,
               cluster = blockIdx.x / kBlocks;
@@ -127,7 +127,7 @@ __device__ __forceinline__ void multiply(const Work& work, float* C, const CUten
         const int k = (first + step) * kTileK;
         uint64_t* const full = &shared.full[stage];
         ptx::mbarrier_arrive_expect_tx(full, sizeof(shared.As[0]) + sizeof(shared.Bs[0]));
-        // Peers side by side have a part of A from each, peers one below the other of B.
+        // CTAs side by side multicast a slice of A each, CTAs one below the other one of B.
         constexpr int kRows = kTileM / kClusterN, kDepth = kTileK / kClusterM;
         const unsigned multicast_mask = ((1 << kMulticastCtas) - 1) << first_in_group;
         if (kClusterN == 1) ptx::cp_async_bulk_tensor(shared.As[stage], &A, k, at.row, full);
@@ -146,12 +146,12 @@ __device__ __forceinline__ void multiply(const Work& work, float* C, const CUten
     if (threadIdx.x == kConsumers) {
         for (int stage = 0; stage < kStages; ++stage) {
             ptx::mbarrier_init(&shared.full[stage], 1);  // an arrival: by the thread that loads
-            // One of each warp.
+            // One arrival of each warp.
             ptx::mbarrier_init(&shared.empty[stage], kMulticastCtas * kConsumers / 32);
         }
         ptx::fence_mbarrier_init();
         const TileScheduler at(work, cluster, cta_m, cta_n);
-        // Not where peers' mbarriers are needed, which may not be set up yet.
+        // Not where other CTAs' mbarriers are needed, which may not be set up yet.
         for (; kMulticastCtas == 1 && ahead < min(kStages, steps); ++ahead) load(at, ahead, ahead);
     }
     __syncthreads();  // the mbarriers are initialised
@@ -183,9 +183,9 @@ __device__ __forceinline__ void multiply(const Work& work, float* C, const CUten
     }
     if (!kSingleConsumer) ptx::warpgroup_reg_alloc<224>();
 
-    const int row = warp / 4 * 64;  // a warpgroup owns 64 rows of the tile; turned, 64 columns
-    // Turned: 8 x 64 of a warpgroup's elements, from registers to C. Eight lanes write a sector, if
-    // N is a multiple of 8.
+    const int row = warp / 4 * 64;  // a warpgroup owns 64 rows of the tile; transposed, 64 columns
+    // Transposed: 8 x 64 of a warpgroup's elements, from registers to C. Eight lanes write a sector
+    // if N is a multiple of 8.
     const auto store_fragment = [&](const float(&acc)[4], TileScheduler at, int fragment) {
 #pragma unroll
         for (int i = 0; i < 4; ++i) {
@@ -214,7 +214,7 @@ __device__ __forceinline__ void multiply(const Work& work, float* C, const CUten
         if (threadIdx.x % 128 == 0) ptx::cp_async_bulk_commit_group();
     };
 
-    const auto release = [&](int stage) {  // lanes 0, 1, ... tell a peer each
+    const auto release = [&](int stage) {  // lanes 0, 1, ... arrive at one CTA each
         if (kMulticastCtas == 1 && lane == 0) ptx::mbarrier_arrive(&shared.empty[stage]);
         if (kMulticastCtas > 1 && lane < kMulticastCtas)
             ptx::mbarrier_arrive_cluster(&shared.empty[stage], first_in_group + lane);
@@ -337,7 +337,7 @@ constexpr Config<T> transposed(int step, int rest) {
     return {{m, n, true, cm, cn, split_k}, step, rest, launch<T, m, n, true, cm, cn, split_k>};
 }
 template <class T>
-constexpr Config<T> kConfigs[] = {  // rows, columns of a tile; blocks down, across, deep
+constexpr Config<T> kConfigs[] = {  // rows, columns of a tile; cluster_m, cluster_n, split_k
     normal<T, 128, 256, 1, 1>(611, 2069),      normal<T, 128, 128, 1, 4>(341, 979),
     normal<T, 128, 64, 1, 1>(243, 353),        transposed<T, 32, 64, 1, 1, 1>(140, 137),
     transposed<T, 64, 64, 1, 1, 1>(178, 60),   transposed<T, 64, 128, 1, 1, 1>(296, 98),

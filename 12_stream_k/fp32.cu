@@ -1,10 +1,10 @@
 // The same question in FP32: 09, with three tiles in the place of one. A multiply-add takes sixteen
 // times as long as on tensor cores, so L2 and the start hardly count. What counts is that each
-// quarter of a multiprocessor always has a warp that multiplies:
+// sub-partition of an SM always has a warp that multiplies:
 //
-//    8 of k take as long as the copies' latency, or as (warps of a quarter x step of a warp)
+//    a k-tile takes as long as the copies, or as (warps of a sub-partition x step of a warp)
 //
-// Changed:  (from 09) tiles of three sizes; how many parts, and which tile, a model chooses.
+// Changed:  (from 09) tiles of three sizes; a heuristic chooses the tile and the slices of K.
 #include "common/ptx/ptx.cuh"
 #include "common/stage.h"
 
@@ -12,12 +12,12 @@ constexpr int kThreadN = 8;  // columns of C per thread
 constexpr int kTileK = 8;  // depth of the tiles
 constexpr int kPad = 8;  // a warp's copies of 8 rows by 4 k go to 32 different banks
 
-// A tile of kThreadM rows of C per thread, by warps that lie kWarpsM down and kWarpsN across.
+// A tile of kThreadM rows of C per thread, by kWarpsM x kWarpsN warps.
 template <int kThreadM, int kWarpsM, int kWarpsN>
 struct Tile {
     static constexpr int kM = 4 * kThreadM * kWarpsM, kN = 8 * kThreadN * kWarpsN;
     static constexpr int kWarps = kWarpsM * kWarpsN, kThreads = 32 * kWarps;
-    static constexpr int kBlocks = 128 / kThreadM / kWarps;  // whose registers a multiprocessor has
+    static constexpr int kBlocks = 128 / kThreadM / kWarps;  // whose registers an SM has
 };
 
 template <bool kWide, bool kParts, int kThreadM, int kWarpsM, int kWarpsN>
@@ -35,9 +35,9 @@ __global__ void __launch_bounds__(Tile<kThreadM, kWarpsM, kWarpsN>::kThreads,
     const int tile = first + blockIdx.x / slices, slice = blockIdx.x % slices;
     const int tile_row = tile / tiles_n * kTileM;
     const int tile_col = tile % tiles_n * kTileN;
-    const int depth = ceil_div(ceil_div(K, kTileK), slices) * kTileK;  // of a part, in whole steps
+    const int depth = ceil_div(ceil_div(K, kTileK), slices) * kTileK;  // of a slice
     const int k_begin = slice * depth, k_end = min(k_begin + depth, K);
-    // A warp owns 64 columns, a lane pieces of 4 x 4 elements, 16 rows and 32 columns apart.
+    // A warp owns 64 columns, a lane 4 x 4 elements each, 16 rows and 32 columns apart.
     // Lanes that differ only in bit 0 read the same of As, in bit 1 of Bs: 2 wavefronts, not 4.
     const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
     const int row = warp / kWarpsN * 4 * kThreadM + lane / 2 % 4 * 4;
@@ -52,7 +52,7 @@ __global__ void __launch_bounds__(Tile<kThreadM, kWarpsM, kWarpsN>::kThreads,
                   "no thread copies more than others");
     const int a_row = threadIdx.x / 4, a_k = threadIdx.x % 4;
     const int b_k = threadIdx.x / kAcross, b_col = threadIdx.x % kAcross * kCopied;
-    const float* a_from[kTileM / kRowsA];  // below A's last row this one: its sums are not stored
+    const float* a_from[kTileM / kRowsA];  // below A's last row this one, which is not stored
     for (int i = 0; i < kTileM / kRowsA; ++i)
         a_from[i] = A + size_t(min(tile_row + a_row + i * kRowsA, M - 1)) * K + k_begin + a_k;
     const float* b_from = B + size_t(k_begin + b_k) * N + tile_col + b_col;
@@ -112,8 +112,8 @@ __global__ void __launch_bounds__(Tile<kThreadM, kWarpsM, kWarpsN>::kThreads,
                 b_to += other;
             }
             load_fragments((s + 1) % kTileK);
-            // To and fro along the rows: each multiply-add shares an operand with the one before,
-            // so that the register file delivers two operands instead of three.
+            // Serpentine order along the rows: each multiply-add shares an operand with the one
+            // before, so that the register file delivers two operands instead of three.
             for (int i = 0; i < kThreadM; ++i)
                 for (int at = 0; at < kThreadN; ++at) {
                     const int j = i % 2 ? kThreadN - 1 - at : at;
@@ -139,7 +139,7 @@ using Kernel = void(int M, int N, int K, const float* A, const float* B, float* 
                     int slices);
 
 struct Config {
-    int m, n, warps, blocks;  // of a tile; blocks that a multiprocessor holds
+    int m, n, warps, blocks;  // of a tile; blocks that an SM holds
     double step, tile;  // microseconds, on an H200: 8 of k in a warp; a tile besides its steps
     Kernel *whole[2], *slices[2];  // where N is a multiple of 4: the second
     std::string name() const { return format("%dx%d", m, n); }
@@ -160,12 +160,12 @@ constexpr Config kConfigs[] = {config<16, 2, 4>(0.67, 4.0), config<8, 1, 2>(0.37
                                config<8, 1, 1>(0.37, 0.6)};
 // Of an H200, in microseconds: the copies of a step; zeroing C; launching a second kernel.
 constexpr double kLatency = 0.65, kZeroing = 2, kSecond = 5;
-constexpr int kMost = 16;  // parts for each multiprocessor: in several waves, if need be
-constexpr double kAdded = 5;  // megabytes of sums that parts add in a microsecond
+constexpr int kMost = 16;  // slices for each SM: in several waves, if need be
+constexpr double kAdded = 5;  // megabytes that slices add in a microsecond
 
 // As long as blocks take that are spread evenly. Each computes so many steps of a tile.
 double time_of(const Config& config, int64_t blocks, int steps) {
-    const auto wave = [&](int together) {  // so many on each multiprocessor
+    const auto wave = [&](int together) {  // so many on each SM
         return config.tile +
                steps * std::max(kLatency, ceil_div(together * config.warps, 4) * config.step);
     };
@@ -173,11 +173,11 @@ double time_of(const Config& config, int64_t blocks, int steps) {
     return blocks / at_once * wave(config.blocks) + (left ? wave((left + all - 1) / all) : 0);
 }
 
-// How C's tiles are handed out: whole ones as long as each multiprocessor is full, and then, where
-// that is faster, the rest in parts along K.
+// How C's tiles are handed out: whole ones as long as each SM is full, and then, where that is
+// faster, the rest in slices along K (split-K).
 struct HeuristicResult {
     const Config* config;
-    int whole, rest, slices;  // tiles that are whole, tiles that are cut, parts of each of these
+    int whole, rest, slices;  // tiles that are whole, tiles that are cut, slices of each of these
     double us;
 };
 
@@ -187,7 +187,7 @@ HeuristicResult heuristic_of(const Config& config, int M, int N, int K) {
     const int64_t all = sm_count();
     const int rest = tiles % (all * config.blocks), whole = tiles - rest;
     HeuristicResult best = {&config, tiles, 0, 1, time_of(config, tiles, steps)};
-    for (int each = 1; rest && each <= kMost; ++each) {  // parts for each multiprocessor
+    for (int each = 1; rest && each <= kMost; ++each) {  // slices for each SM
         const int most = std::min<int64_t>(all * each / rest, steps);
         if (most < 2) continue;
         const int depth = ceil_div(steps, most), slices = ceil_div(steps, depth);
@@ -209,7 +209,7 @@ void launch_matmul(int M, int N, int K, const float* A, const float* B, float* C
     // 16-byte accesses need every row of N elements to start on a multiple of 16 bytes.
     const auto of_whole = config->whole[N % 4 == 0], of_slices = config->slices[N % 4 == 0];
     const int threads = 32 * config->warps;
-    if (rest) {  // parts are added to C, which begins as zeros
+    if (rest) {  // slices are added to C, which begins as zeros
         const size_t from = size_t(whole / ceil_div(N, config->n)) * config->m * N;
         cudaMemset(C + from, 0, (size_t(M) * N - from) * sizeof(float));
     }
@@ -231,7 +231,7 @@ double shared_loaded_bytes(double M, double N, double K) {
     return 32 * config->warps * depth * (kThreadM + kThreadN) * sizeof(float);
 }
 
-// The whole tiles: rows of tiles, and the first tiles of one more. What parts add are not stores.
+// The whole tiles: rows of tiles, and the first tiles of one more. What slices add are not stores.
 double stored_elements(double M, double N, double K) {
     const HeuristicResult best = heuristic(M, N, K);
     const int tiles_n = ceil_div(N, best.config->n);
@@ -242,13 +242,13 @@ double stored_elements(double M, double N, double K) {
 
 std::string chosen(int M, int N, int K) {
     const auto [config, whole, rest, slices, us] = heuristic(M, N, K);
-    return format("%s: %d tiles and %d in %d parts", config->name().c_str(), whole, rest, slices);
+    return format("%s: %d tiles and %d in %d slices", config->name().c_str(), whole, rest, slices);
 }
 
 int main(int argc, char** argv) {
     Facts facts = {loaded_elements, shared_loaded_bytes};
     facts.stored_elements = stored_elements;
-    for (const Config& config : kConfigs)  // with steps enough for parts
+    for (const Config& config : kConfigs)  // with k-tiles enough for slices
         facts.configs.push_back({config.name(), config.m, config.n, 8 * kTileK});
     facts.chosen = chosen;
     return run_stage(launch_matmul, facts, argc, argv);

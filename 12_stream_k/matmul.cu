@@ -1,17 +1,17 @@
-// Which configuration for which shape? A model tells the time of each configuration before the
-// launch, and the fastest is launched. A step takes as long as the slowest of three things:
+// Which configuration for which shape? A heuristic predicts the time of each configuration before
+// the launch, and the fastest is launched. A step takes as long as the slowest of three things:
 //
-//    the products       fitted to times, for each configuration             0.25 us for 64 x 128, turned
-//    the lines of L2    those that all blocks ask for in a step    2 where a row begins inside one
-//    the bytes of L2    those that all blocks get in a step        128 for a row of a tile
+//    the products       fitted to times, for each configuration    0.25 us for 64 x 128, transposed
+//    requests to L2     those of all blocks in a step              2 where a row crosses lines
+//    bytes from L2      those that all blocks get in a step        128 for a row of a tile
 //
-//    time = start + waves x (steps x step + rest of a tile) + time of C + time of the sums sent
+//    time = start + waves x (steps x step + rest of a tile) + time of C + time of the reduction
 //
 // Or start + device memory's time, if that is longer. Many configurations take just as long then.
 // One with a fifth of the time to spare is preferred.
 //
-// Changed:  a model of steps, L2 and device memory in place of measured waves; configurations for all
-//           shapes.
+// Changed:  a model of steps, L2 and device memory in place of measured waves; configurations for
+//           all shapes.
 #include <algorithm>
 #include <limits>
 
@@ -32,12 +32,12 @@ struct Shared {  // a tile begins at a multiple of 1024 bytes, after which the s
     static constexpr int kWarpgroups = kTransposed ? kParts : kTileM / 64;
     // Threads: one loads. Where registers are handed over, that takes a warpgroup.
     static constexpr int kAllThreads = 128 * kWarpgroups + (kWarpgroups == 1 ? 32 : 128);
-    // 64 x 8 sums of a warpgroup.
+    // 64 x 8 accumulators of a warpgroup.
     static constexpr int kFragments = (kTransposed ? kTileM : kTileN) / 8;
     static constexpr int kPairs = kTransposed ? 0 : 2;  // of boxes, for each warpgroup
-    // Pieces to add up.
+    // Fragments to reduce.
     static constexpr int kMine = kSplitK > 1 ? ceil_div(kFragments, kSplitK) : 0;
-    // In KiB: of the 227 that a block may have, 16 for a pair, 2 for a piece.
+    // In KiB: of the 227 that a block may have, 16 for a pair, 2 for a fragment.
     static constexpr int kRest = 226 - kWarpgroups * (kPairs * 16 + kMine * kSplitK * 2);
     static constexpr int kStages = std::min(12, kRest * 1024 / (kTileM * 128 + kParts * 8192));
     T As[kStages][kTileM][kTileK];
@@ -56,8 +56,8 @@ struct Divisor {
     unsigned long long inverse;  // 2^64 / by, rounded up
 };
 
-// A block computes a tile of m x n, upright or turned. A cluster has down x across of these, and
-// for each of them `deep` blocks, which share its steps.
+// A block computes a tile of m x n. A cluster has cluster_m x cluster_n of these, and for each of
+// them `split_k` blocks, one for each slice of K.
 struct Tile {
     int m, n;
     bool transposed;
@@ -119,8 +119,8 @@ __device__ __forceinline__ void multiply(const Work& work, float* C, const CUten
     constexpr bool kSingleConsumer = Shared::kWarpgroups == 1;  // two k-tiles' products in flight
     auto& shared = *reinterpret_cast<Shared*>(memory);
     const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
-    // Of a cluster: its blocks, the peers that have A or B in common, and where this one is.
-    static_assert(kClusterM == 1 || kClusterN == 1, "peers have the same A or the same B");
+    // Of a cluster: its blocks, those that multicast A or B to each other, and where this one is.
+    static_assert(kClusterM == 1 || kClusterN == 1, "CTAs of a multicast share A or B");
     constexpr int kMulticastCtas = kClusterM * kClusterN, kBlocks = kMulticastCtas * kSplitK;
     const int rank = kBlocks > 1 ? ptx::get_sreg_cluster_ctarank() : 0,
               cluster = blockIdx.x / kBlocks;
@@ -134,7 +134,7 @@ __device__ __forceinline__ void multiply(const Work& work, float* C, const CUten
         const int k = (first + step) * kTileK;
         uint64_t* const full = &shared.full[stage];
         ptx::mbarrier_arrive_expect_tx(full, sizeof(shared.As[0]) + sizeof(shared.Bs[0]));
-        // Peers side by side have a part of A from each, peers one below the other of B.
+        // CTAs side by side multicast a slice of A each, CTAs one below the other one of B.
         constexpr int kRows = kTileM / kClusterN, kDepth = kTileK / kClusterM;
         const unsigned multicast_mask = ((1 << kMulticastCtas) - 1) << first_in_group;
         if (kClusterN == 1) ptx::cp_async_bulk_tensor(shared.As[stage], &A, k, at.row, full);
@@ -153,14 +153,14 @@ __device__ __forceinline__ void multiply(const Work& work, float* C, const CUten
     if (threadIdx.x == kConsumers) {
         for (int stage = 0; stage < kStages; ++stage) {
             ptx::mbarrier_init(&shared.full[stage], 1);  // an arrival: by the thread that loads
-            // One of each warp.
+            // One arrival of each warp.
             ptx::mbarrier_init(&shared.empty[stage], kMulticastCtas * kConsumers / 32);
         }
         ptx::mbarrier_init(&shared.reduction_full, 1);  // a thread, and the bytes that come
         ptx::mbarrier_init(&shared.reduction_empty, kSplitK * kConsumers / 32);
         ptx::fence_mbarrier_init();
         const TileScheduler at(work, cluster, cta_m, cta_n);
-        // Not where peers' mbarriers are needed, which may not be set up yet.
+        // Not where other CTAs' mbarriers are needed, which may not be set up yet.
         for (; kMulticastCtas == 1 && ahead < min(kStages, steps); ++ahead) load(at, ahead, ahead);
     }
     __syncthreads();  // the mbarriers are initialised
@@ -192,9 +192,9 @@ __device__ __forceinline__ void multiply(const Work& work, float* C, const CUten
     }
     if (!kSingleConsumer) ptx::warpgroup_reg_alloc<Shared::kWarpgroups == 3 ? 152 : 224>();
 
-    const int row = warp / 4 * 64;  // a warpgroup owns 64 rows of the tile; turned, 64 columns
-    // Turned: 8 x 64 of a warpgroup's elements, from registers to C. Eight lanes write a sector, if
-    // N is a multiple of 8.
+    const int row = warp / 4 * 64;  // a warpgroup owns 64 rows of the tile; transposed, 64 columns
+    // Transposed: 8 x 64 of a warpgroup's elements, from registers to C. Eight lanes write a sector
+    // if N is a multiple of 8.
     const auto store_fragment = [&](const float(&acc)[4], TileScheduler at, int fragment) {
 #pragma unroll
         for (int i = 0; i < 4; ++i) {
@@ -220,19 +220,20 @@ __device__ __forceinline__ void multiply(const Work& work, float* C, const CUten
         if (threadIdx.x % 128 == 0) ptx::cp_async_bulk_commit_group();
     };
 
-    const auto release = [&](int stage) {  // lanes 0, 1, ... tell a peer each
+    const auto release = [&](int stage) {  // lanes 0, 1, ... arrive at one CTA each
         if (kMulticastCtas == 1 && lane == 0) ptx::mbarrier_arrive(&shared.empty[stage]);
         if (kMulticastCtas > 1 && lane < kMulticastCtas)
             ptx::mbarrier_arrive_cluster(&shared.empty[stage], first_in_group + lane);
     };
 
-    // Each block adds every kSplitK-th piece of the tile, from its inbox: all send each other
-    // theirs.
+    // Each block reduces every kSplitK-th fragment of the tile, from its reduction buffer, to which
+    // all blocks of the cluster send theirs.
     int reduction_parity = 0;
     const auto reduce_fragments = [&](const float(*acc)[4], TileScheduler at) {
         const int mine = (kFragments - slice + kSplitK - 1) / kSplitK;  // may be 0
-        // Every inbox has been read: each warp of each block says so. Only then a block that adds
-        // nothing may expect no bytes, which completes its phase at once.
+        // Wait until all warps of the cluster have drained their reduction buffers. A CTA that
+        // reduces no fragment must not re-arm its barrier earlier: it expects zero bytes, so its
+        // phase would complete at once.
         // At once for the first tile.
         ptx::mbarrier_wait_parity(&shared.reduction_empty, reduction_parity ^ 1);
         if (threadIdx.x == 0)
@@ -330,7 +331,7 @@ __device__ __forceinline__ void multiply(const Work& work, float* C, const CUten
     // Shared memory must outlive the stores.
     if (kBoxed && threadIdx.x % 128 == 0) ptx::cp_async_bulk_wait_group_read<0>();
     if (kSplitK > 1)
-        // And peers' last arrivals.
+        // And the last arrivals of the cluster's other blocks.
         ptx::mbarrier_wait_parity(&shared.reduction_empty, reduction_parity ^ 1);
 }
 
@@ -385,7 +386,7 @@ constexpr Config<T> transposed(int step, int rest) {
     return {{m, n, true, cm, cn, split_k}, step, rest, launch<T, m, n, true, cm, cn, split_k>};
 }
 template <class T>
-constexpr Config<T> kConfigs[] = {  // rows, columns of a tile; blocks down, across, deep
+constexpr Config<T> kConfigs[] = {  // rows, columns of a tile; cluster_m, cluster_n, split_k
     normal<T, 128, 64, 1, 1>(221, 137),         normal<T, 128, 128, 1, 4>(350, 491),
     normal<T, 128, 128, 4, 1>(356, 578),        normal<T, 128, 192, 1, 1>(476, 925),
     normal<T, 128, 192, 2, 1>(532, 1269),       normal<T, 128, 256, 1, 1>(622, 1293),
@@ -400,9 +401,10 @@ constexpr Config<T> kConfigs[] = {  // rows, columns of a tile; blocks down, acr
     transposed<T, 80, 192, 2, 1, 1>(327, 932),  transposed<T, 96, 192, 2, 1, 1>(381, 961),
     transposed<T, 192, 192, 1, 2, 1>(699, 1578)};
 constexpr double kStart = 5.23;  // microseconds, of an H200: a launch
-// In a microsecond: lines of L2; megabytes of L2, and of device memory.
+// In a microsecond: requests to L2; megabytes of L2, and of device memory.
 constexpr double kLines = 120e3, kL2 = 12.7, kMoved = 4.30;
-// Megabytes of C: by TMA, and from registers, for which the block waits; and of sums that it sends.
+// Megabytes of C: by TMA, and from registers, for which the block waits; and of accumulators that
+// it sends.
 constexpr double kStored = 8.1, kScattered = 6.0, kSent = 6.77;
 
 // A configuration, what its clusters do, and how long that takes by the model.
@@ -411,7 +413,8 @@ struct HeuristicResult {
     HeuristicResult(const Config<T>& config, int M, int N, int K)
         : config(&config), work(M, N, K, config.tile) {
         const auto [m, n, transposed, cluster_m, cluster_n, split_k] = config.tile;
-        // What all blocks ask of L2 in a step: lines, two for a row that begins inside; megabytes.
+        // What all blocks request from L2 in a step: lines, two for a row that begins inside one;
+        // megabytes.
         const double of_A = double(m) / cluster_n, of_B = double(n) / cluster_m;
         const double blocks = work.clusters * config.tile.blocks(), MB = 4e-6 * M * N;
         const double lines = of_A * (aligned(K) % 64 ? 2 : 1) + of_B * (aligned(N) % 64 ? 2 : 1);
@@ -454,7 +457,7 @@ double loaded_elements(double M, double N, double K) {
            K * N * std::ceil(M / (tile.m * tile.cluster_m)) + loaded_by_copies(M, N, K);
 }
 
-// The sums that blocks of a cluster send each other.
+// The accumulators that blocks of a cluster send each other.
 double shared_loaded_bytes(double M, double N, double K) {
     const Tile tile = heuristic<half>(M, N, K).config->tile;
     return tile.split_k > 1 ? 4.0 * tile.count(M, N) * tile.blocks() * tile.m * tile.n : 0;

@@ -206,8 +206,8 @@ template <int bytes>
 __global__ void CLUSTER_DIMS(2, 1, 1)
     share(const __grid_constant__ CUtensorMap map, const Boxes::Start* starts, unsigned* out) {
     extern __shared__ __align__(1024) unsigned shared[];
-    float4* const inbox = reinterpret_cast<float4*>(shared + 2 * bytes / 4);
-    uint64_t* const full = reinterpret_cast<uint64_t*>(inbox + 32);
+    float4* const reduction_buffer = reinterpret_cast<float4*>(shared + 2 * bytes / 4);
+    uint64_t* const full = reinterpret_cast<uint64_t*>(reduction_buffer + 32);
     uint64_t *const others = full + 1, *const sent = full + 2;
     const int rank = ptx::get_sreg_cluster_ctarank();
     if (threadIdx.x == 0) {
@@ -224,7 +224,8 @@ __global__ void CLUSTER_DIMS(2, 1, 1)
         ptx::cp_async_bulk_tensor(shared + rank * bytes / 4, &map, starts[rank].x, starts[rank].y,
                                   full, 3);
     }
-    ptx::st_async(inbox + threadIdx.x, make_float4(rank, threadIdx.x, 0.5f, -1), sent, 1 - rank);
+    ptx::st_async(reduction_buffer + threadIdx.x, make_float4(rank, threadIdx.x, 0.5f, -1), sent,
+                  1 - rank);
     ptx::mbarrier_wait_parity(full, 0);
     __syncwarp();
     if (threadIdx.x == 0) ptx::mbarrier_arrive_cluster(others, 1 - rank);
@@ -235,7 +236,7 @@ __global__ void CLUSTER_DIMS(2, 1, 1)
     for (int word = threadIdx.x; word < bytes / 4; word += 32)
         to[2 * bytes / 4 + word] = there[word];
     ptx::mbarrier_wait_parity(sent, 0);
-    reinterpret_cast<float4*>(to + 3 * bytes / 4)[threadIdx.x] = inbox[threadIdx.x];
+    reinterpret_cast<float4*>(to + 3 * bytes / 4)[threadIdx.x] = reduction_buffer[threadIdx.x];
     ptx::barrier_cluster_arrive();  // the other block may still read here
     ptx::barrier_cluster_wait();
 }

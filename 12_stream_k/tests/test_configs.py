@@ -4,18 +4,18 @@ import re
 from support import call, program
 
 
-def test_a_form_asks_for_no_shape():
-    """Forms that take only some N are not tried on the odd shapes before the default."""
+def test_a_configuration_needs_no_shape():
+    """Configurations that take only some N are not tried on the odd shapes before the default."""
     run = call(program("12_stream_k_cpu_trace"), "--config", "128x256-1x1x1", "--verify-only")
     assert run.returncode == 0 and "256 x 256 x 256" in run.stdout, run.stderr
 
 
-def test_a_form_refuses_what_it_does_not_take():
+def test_a_configuration_refuses_what_it_does_not_take():
     run = call(program("12_stream_k_cpu_trace"), "--config", "128x256-1x1x1", "-n", "258")
     assert run.returncode == 2 and "128x256-1x1x1" in run.stderr, run.stderr
 
 
-def test_each_form_of_fp32_has_large_indices():
+def test_each_configuration_of_fp32_has_large_indices():
     configs = re.findall(r"\d+x\d+", call(program("fp32_cpu_trace"), "--config", "none of them").stderr)
     assert configs
     for config in configs:

@@ -268,11 +268,11 @@ enum Slip {
     kPastTheInbox,
 };
 constexpr int kRounds = 3;
-// In each round a thread sends a value to the inbox of the other block, and reads what that one sent,
-// with the note that it had written before.
+// In each round a thread sends a value to the reduction buffer of the other block, and reads what that
+// one sent, with the note that it had written before.
 __global__ void CLUSTER_DIMS(2) __launch_bounds__(64) send(Slip slip, float* out) {
-    extern __shared__ __align__(16) float inbox[];  // 4 for each thread
-    uint64_t* const full = (uint64_t*)(inbox + 64 * 4);
+    extern __shared__ __align__(16) float reduction_buffer[];  // 4 for each thread
+    uint64_t* const full = (uint64_t*)(reduction_buffer + 64 * 4);
     uint64_t* const free = full + 1;
     float* const note = (float*)(full + 2);
     const int rank = ptx::get_sreg_cluster_ctarank(), thread = threadIdx.x;
@@ -297,12 +297,12 @@ __global__ void CLUSTER_DIMS(2) __launch_bounds__(64) send(Slip slip, float* out
         if (round > 0 && mine != kNoWaitForFree) ptx::mbarrier_wait_parity(free, (round - 1) % 2);
         const float4 value = make_float4(round, 10 * rank, 100 * thread, 10000);
         if (slip != kWrittenLater) note[thread] = 7;
-        ptx::st_async((float4*)(inbox + at), value, full, other);  // @store
+        ptx::st_async((float4*)(reduction_buffer + at), value, full, other);  // @store
         if (slip == kWrittenLater) note[thread] = 7;  // @later
         if (mine != kNoWaitForFull) ptx::mbarrier_wait_parity(full, round % 2);
         sum += others[thread];  // @read_note
         if (mine == kFreeTooEarly) ptx::mbarrier_arrive_cluster(free, other);
-        for (int i = 0; i < 4; ++i) sum += inbox[4 * thread + i];  // @read
+        for (int i = 0; i < 4; ++i) sum += reduction_buffer[4 * thread + i];  // @read
         if (mine != kFreeTooEarly) ptx::mbarrier_arrive_cluster(free, other);  // @free
     }
     if (slip != kNoWaitAtEnd) ptx::mbarrier_wait_parity(free, (kRounds - 1) % 2);
