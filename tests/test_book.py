@@ -73,24 +73,6 @@ def test_next_follows_the_road():
     assert seen == sorted(road) and {following[name] for name in lessons.keys() - road} <= road
 
 
-def first_met():
-    """(term, where it is seen) of the glossary's rows."""
-    for table in re.findall(r"(?m)(?:^\|.*\n)+", (ROOT / "docs/glossary.md").read_text()):
-        heads, _, *rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in table.splitlines()]
-        if heads[-1] == "seen in":
-            yield from ((row[0], row[-1]) for row in rows)
-
-
-@pytest.mark.parametrize("term, where", first_met())
-def test_a_term_stands_where_it_is_seen(term, where):
-    page = ROOT / "docs/primer.md"
-    if where != "primer":
-        page, = ROOT.glob(f"{where[:2]}_*/{'notes' if where.endswith('notes') else 'README'}.md")
-    words = re.split(r"[,;()]| and ", re.sub("`", "", term))
-    text = " ".join(page.read_text().split()).lower()
-    assert any(re.search(rf"\b{re.escape(word.strip().lower())}", text) for word in words if word.strip())
-
-
 def test_own_kernel_ends_at_03():
     """The last screen of that page has the row that the first page has for 03."""
     def counts(page, name):

@@ -46,7 +46,9 @@ WORDS = {
     "On this page": ("このページの内容", "本页内容"),
 }
 # Words of the glossary that mean something else in most sentences: nothing is explained there.
-ORDINARY = set("host device stage step guard harness request peak ブロック ステージ ステップ 積和 加载 步骤 阶段".split())
+ORDINARY = set(
+    "box device guard half harness host issue launch multiply peak request stage step ブロック ステージ ステップ 積和 起動 加载 步骤 启动 阶段".split()
+)
 UNEXPLAINED = nodes.title, nodes.literal, nodes.literal_block, nodes.reference, nodes.table, nodes.raw
 COMMAND = r"\./run (view|diff)((?: \d\d(?:/\w+)?)+)(?: --caption (\d+))?"
 
