@@ -29,7 +29,7 @@ function groupsOf({ addresses, width, store }) {
   return !store && groups > 1 && (agree(1) || agree(2)) ? groups / 2 : groups;
 }
 
-// Each word of shared memory that a request asks for, with its bank, the wavefront that serves it and the lanes that want it.
+// Each word of shared memory of a request, with its bank, the wavefront that serves it and the lanes that access it.
 // least: the wavefronts if no banks conflict.
 function wavefrontsOf(event) {
   const { addresses, width } = event, groups = groupsOf(event), words = [];
@@ -55,10 +55,10 @@ function wavefrontsOf(event) {
 // Flop for each byte of a tile of m x n: m n multiply-adds for m + n floats, at each k.
 const intensity = (m, n) => 2 * m * n / (WORD * (m + n));
 
-// A multiprocessor of Hopper, by NVIDIA's CUDA C++ Programming Guide. A block takes 1 KB of shared memory besides its own.
+// An SM of Hopper, by NVIDIA's CUDA C++ Programming Guide. A block takes 1 KB of shared memory besides its own.
 const SM = { registers: 65536, threads: 2048, blocks: 32, shared: 233472, reserved: 1024, perThread: 255, perBlock: 1024 };
 
-// What a block of bm x bn elements takes whose threads have tm x tn each, with `others` registers besides sums and operands, and with
+// What a block of bm x bn elements takes whose threads have tm x tn each, with `others` registers besides accumulators and operands, and with
 // `depth` values of k of A and B in shared memory. blocks: as many as an SM holds; by: what ends first.
 function blockOf({ bm, bn, tm, tn, depth, others }) {
   const threads = bm * bn / (tm * tn), registers = tm * tn + tm + tn + others, shared = WORD * depth * (bm + bn);

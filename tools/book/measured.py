@@ -58,6 +58,6 @@ def unit(stage):
 
 
 def between(row):
-    """The cycles from one instruction of a warp to its next, of a row of rates.csv: a quarter of the multiprocessor's
+    """The cycles from one instruction of a warp to its next, of a row of rates.csv: a quarter of the SM's
     64 warps shares a scheduler, which starts an instruction in a share of its cycles."""
     return 16 * row.warps_active_percent / row.issue_active_percent

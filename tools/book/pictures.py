@@ -91,10 +91,10 @@ def slots():
 
 
 def time():
-    """A turn of the loop over k, to scale: a warp's cycles by ncu, and what it asks of the multiprocessor meanwhile."""
+    """A turn of the loop over k, to scale: a warp's cycles by ncu, and what it requests of the SM meanwhile."""
     rates = RESULTS.one("rates", stage="03_shared_blocking")
     executed = 92.5  # instructions of a warp at one k
-    blocks, warps = 2, 8  # on a multiprocessor, and in each of them
+    blocks, warps = 2, 8  # on an SM, and in each of them
     each = round(between(rates), 2)
     turn = executed * each
     unit = blocks * (128 + 4 + 8 * (1 + 2 * 2 + 2 * 8))  # wavefronts: the loads of A and B; stores, reads of As, of Bs

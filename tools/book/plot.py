@@ -46,7 +46,7 @@ def squares(results):
 
 
 def by_unit(rows):
-    """The chapters on FP32 lanes, then those on tensor cores: the heading, the name of their peak, the rows."""
+    """The chapters on FP32 units, then those on tensor cores: the heading, the name of their peak, the rows."""
     for title, word, tensor in (("FP32", "", False), ("Tensor cores: FP16 in, FP32 sums", "kTensor", True)):
         if chosen := [row for row in rows if "/" not in row.stage and bool(unit(row.stage)) == tensor]:
             yield title, UNITS[word][0], chosen
