@@ -118,8 +118,7 @@ def test(words):
     process.verbose = "-V" in words
     need_tools(cpu=True)
     typed, multiples, result = of_naive(), [1, 1, 1], 0
-    commands = (("plain", typed["cpu"]), ("trace", typed["trace"]), ("asan", typed["cpu"]),
-                ("indices", ["--both-ends"]))
+    commands = ("plain", typed["cpu"]), ("trace", typed["trace"]), ("indices", ["--both-ends"])
     for variant, its_words in commands:
         if variant == "indices" and multiples != [1, 1, 1]:
             continue

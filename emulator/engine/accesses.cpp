@@ -26,16 +26,10 @@
 extern "C" char __executable_start, etext, __data_start, _end;
 extern "C" __attribute__((weak)) char __start_cuda_constant, __stop_cuda_constant;
 extern "C" __attribute__((weak)) char __start_cuda_device, __stop_cuda_device;
-// A function of AddressSanitizer, in a program that is compiled with it.
-extern "C" __attribute__((weak)) void* __asan_region_is_poisoned(void* begin, size_t bytes);
 
 namespace emulator {
 
 uintptr_t last_traced;
-
-bool poisoned(const void* begin, size_t bytes) {
-    return __asan_region_is_poisoned && __asan_region_is_poisoned(const_cast<void*>(begin), bytes);
-}
 
 namespace {
 

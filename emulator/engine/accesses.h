@@ -9,9 +9,6 @@
 
 namespace emulator {
 
-// Whether AddressSanitizer, if the program is compiled with it, marks some of these bytes as
-// inaccessible.
-bool poisoned(const void* begin, size_t bytes);
 extern uintptr_t last_traced;  // return address of the last access
 
 // Ends the launch as fail() does, with the message "`what` 8 bytes, `where` (block 0, thread 3)".

@@ -13,7 +13,6 @@
 
 #include "emulator/trace/lines.h"
 
-extern "C" __attribute__((weak)) void __asan_init();  // in a program compiled with AddressSanitizer
 extern "C" __attribute__((weak)) char __start_cuda_device, __stop_cuda_device;  // by the linker
 
 namespace emulator {
@@ -33,7 +32,6 @@ std::vector<Allocation>::iterator allocation_after(uintptr_t address) {
 }
 
 // A gap surrounds each allocation, so that an access past its end does not hit the next array.
-// AddressSanitizer has red zones of its own, but only for memory from the heap.
 constexpr size_t kGap = 1 << 20;
 
 size_t with_gaps(size_t bytes) {
@@ -42,7 +40,6 @@ size_t with_gaps(size_t bytes) {
 }
 
 void* take_memory(size_t bytes) {
-    if (__asan_init) return allocate_aligned(256, bytes);
     void* const all = mmap(nullptr, with_gaps(bytes), PROT_NONE,
                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (all == MAP_FAILED) return nullptr;
@@ -63,7 +60,6 @@ void unmap(const Freed& memory) {
 
 void give_back(void* pointer, size_t bytes, const void* by) {
     const auto begin = reinterpret_cast<uintptr_t>(pointer);
-    if (__asan_init) return std::free(pointer);
     void* const all = static_cast<char*>(pointer) - kGap;
     const Freed memory{begin, begin + bytes, reinterpret_cast<uintptr_t>(by)};
     if (mmap(all, with_gaps(bytes), PROT_NONE,
@@ -76,7 +72,6 @@ void give_back(void* pointer, size_t bytes, const void* by) {
 }
 
 void protect_all(int protection) {
-    if (__asan_init) return;
     for (const Allocation& a : allocations)
         if (!a.of_host) mprotect(reinterpret_cast<void*>(a.begin), a.end - a.begin, protection);
 }
@@ -124,7 +119,6 @@ std::string freed_by(const Freed& memory) {
 DeviceMemoryOpen::DeviceMemoryOpen() { protect_all(PROT_READ | PROT_WRITE); }
 DeviceMemoryOpen::~DeviceMemoryOpen() { protect_all(PROT_NONE); }
 
-// Allocates exactly `bytes`, so that AddressSanitizer notices an access past the end.
 void* allocate_aligned(size_t alignment, size_t bytes) {
     void* p = nullptr;
     return posix_memalign(&p, alignment, bytes) == 0 ? p : nullptr;

@@ -32,8 +32,7 @@ struct Freed {
 const Freed* find_freed(uintptr_t address);
 std::string freed_by(const Freed& memory);  // "freed (cudaFree at mine.cu:31)"
 // Host code that accesses device memory crashes, as with a GPU. The emulator itself may access it
-// while one of these objects exists. Under AddressSanitizer device memory comes from the heap and
-// is not protected.
+// while one of these objects exists.
 struct DeviceMemoryOpen {
     DeviceMemoryOpen();
     ~DeviceMemoryOpen();

@@ -8,9 +8,6 @@
 
 #include "emulator/trace/sites.h"
 
-// A function of AddressSanitizer, in a program that is compiled with it.
-extern "C" __attribute__((weak)) void __asan_unpoison_memory_region(void const volatile*, size_t);
-
 namespace emulator {
 namespace {
 
@@ -39,8 +36,6 @@ void* reserve_stack(unsigned thread, size_t& bytes) {
     void* const end = reinterpret_cast<void*>(stacks_begin + (thread + 1) * kStride);
     void* const begin = static_cast<char*>(end) - kStackBytes;
     if (mprotect(begin, kStackBytes, PROT_READ | PROT_WRITE) != 0) throw no_stacks();
-    // A failed launch may have left poisoned frames here.
-    if (__asan_unpoison_memory_region) __asan_unpoison_memory_region(begin, kStackBytes);
     bytes = kStackBytes;
     return end;
 }

@@ -14,12 +14,6 @@
 #include "emulator/trace/lines.h"
 #include "emulator/trace/report.h"
 
-// Fibers switch stacks without AddressSanitizer's knowledge, so its fake stack frames must be off.
-// AddressSanitizer calls this function when it starts.
-extern "C" const char* __asan_default_options() {
-    return "detect_stack_use_after_return=0:detect_leaks=0";
-}
-
 namespace emulator {
 
 namespace {

@@ -1,11 +1,12 @@
-// The functions that a kernel calls at a mistake when it is compiled with -fsanitize=alignment
-// (untraced) or -fsanitize=signed-integer-overflow (traced). UndefinedBehaviorSanitizer itself is
-// not linked. Overflow in host code is ignored.
+// The functions that a kernel calls at a mistake when it is compiled with
+// -fsanitize=alignment,object-size (plain) or -fsanitize=signed-integer-overflow (traced).
+// UndefinedBehaviorSanitizer itself is not linked. Overflow in host code is ignored.
 
 #include <cstdlib>
 
 #include "emulator/engine/accesses.h"
 #include "emulator/engine/names.h"
+#include "emulator/engine/stacks.h"
 #include "emulator/engine/threads.h"
 #include "emulator/trace/lines.h"
 
@@ -56,6 +57,17 @@ extern "C" {
                             "misaligned: " + mismatch->at.name() + " accesses", bytes,
                             emulator::past_multiple(address, bytes), cudaErrorMisalignedAddress);
     std::abort();  // only host code comes here
+}
+
+// An access past an array whose size the compiler knows. Only a thread's local arrays are reported
+// here: the trace checks accesses to shared arrays and device memory, and says more about them.
+void __ubsan_handle_type_mismatch_v1(const TypeMismatch* mismatch, uintptr_t address) {
+    using namespace emulator;
+    if (!run.running || stack_owner(address) != current_thread) return;
+    const EmulatorsWork work;
+    fail("out of bounds: " + mismatch->at.name() + " goes past the end of a local array (" +
+             block_name() + ", " + thread_name(current_thread) + ")",
+         cudaErrorIllegalAddress);
 }
 
 void __ubsan_handle_add_overflow(const Overflow* of, uintptr_t left, uintptr_t right) {

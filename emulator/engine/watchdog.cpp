@@ -21,8 +21,6 @@
 #include "emulator/trace/report.h"
 #include "emulator/trace/symbols.h"
 
-extern "C" __attribute__((weak)) void __asan_init();  // in a program compiled with AddressSanitizer
-
 namespace emulator {
 namespace {
 
@@ -157,8 +155,7 @@ void crashed(int signal, siginfo_t* info, void* context) {
         : address < 4096 || find_freed(address) ? describe_address(address, 1)
                                                 : "outside the memory of the device";
     end_program("crash: " + who() + lines_of(&place, 1) + " accesses " +
-                (misaligned ? "an address" : text) + ": " + why +
-                " (the traced and the AddressSanitizer builds say more)");
+                (misaligned ? "an address" : text) + ": " + why + " (the traced build says more)");
 }
 
 // Must not allocate, because it may have interrupted malloc().
@@ -205,8 +202,7 @@ void install() {
     action.sa_sigaction = tick;
     sigaction(SIGVTALRM, &action, nullptr);
     action.sa_sigaction = crashed;
-    for (const int signal : {SIGSEGV, SIGBUS, SIGFPE})
-        if (!__asan_init) sigaction(signal, &action, nullptr);  // ASan reports them itself
+    for (const int signal : {SIGSEGV, SIGBUS, SIGFPE}) sigaction(signal, &action, nullptr);
 }
 
 void begin_launch() {

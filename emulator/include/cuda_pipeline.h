@@ -19,7 +19,7 @@ void commit_copies();
 // Waits for all batches except the latest `pending`.
 void wait_for_copies(size_t pending, const char* file, int line);
 
-// Not traced, because async_copy() traces the copy, but AddressSanitizer checks these accesses.
+// Not traced, because async_copy() traces the copy.
 __attribute__((noinline, no_sanitize("thread"))) inline void start_copy(void* to, const void* from,
                                                                         size_t size, size_t zfill,
                                                                         const char* file,

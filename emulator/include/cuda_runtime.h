@@ -28,12 +28,9 @@
 
 #define CUDA_EMULATOR 1
 
-// Kernels are static, because AddressSanitizer does not guard the __shared__ arrays of a template
-// that other files may share.
 #ifdef EMULATOR_SEVERAL_FILES  // a file may launch a kernel that another one defines
 #define __global__ __attribute__((noinline))
 #else
-// A kernel that is not inlined has a frame of its own, which makes ASan's reports clearer.
 #define __global__ static __attribute__((noinline))
 #endif
 #define __device__

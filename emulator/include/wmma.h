@@ -108,7 +108,7 @@ struct __align__(8) Fragment {
 template <class T>  // what the functions take a pointer to
 using InMemory = std::conditional_t<Element<T>::packed == 1, typename Element<T>::Storage, void>;
 
-// Not traced, but compiled with the kernel, so that AddressSanitizer checks the accesses.
+// Not traced, because begin_move() traces the accesses.
 template <class Storage, bool store>
 EMULATOR_UNTRACED void move(const WarpCall& call, FragmentKind& kind) {
     const ElementMap& map = begin_move(call, kind, store);

@@ -7,7 +7,7 @@ target_link_libraries(emulator_test_device PUBLIC emulator GTest::gtest_main)
 # Traced, except for tests of what an untraced build does differently.
 foreach(program
     emulator_test_accesses_trace emulator_test_api emulator_test_api_trace emulator_test_async_trace emulator_test_clusters_trace
-    emulator_test_fragments_trace emulator_test_half emulator_test_hopper_matmul_trace emulator_test_mbarriers_trace
+    emulator_test_fragments_trace emulator_test_half emulator_test_hopper_matmul_trace emulator_test_local_arrays emulator_test_mbarriers_trace
     emulator_test_programs_trace emulator_test_ptx_trace emulator_test_races_trace
     emulator_test_record_trace emulator_test_requests_trace emulator_test_scheduler emulator_test_scheduler_trace emulator_test_streams_trace
     emulator_test_tensor_copies_trace emulator_test_warps_trace emulator_test_wgmma_trace emulator_test_wmma_trace)
@@ -19,7 +19,7 @@ foreach(program
   endif()
   add_emulated_program(${program} tests/${source}_test.cu ${variant})
   set(optimised -O0)  # optimising many small kernels takes longer than running them
-  if(source MATCHES "api|accesses|half|requests|streams")  # unless lines and widths of inlined copies are tested, or many numbers
+  if(source MATCHES "api|accesses|half|local_arrays|requests|streams")  # unless lines and widths of inlined copies are tested, or many numbers
     set(optimised -O1)
   endif()
   target_compile_options(${program} PRIVATE ${optimised})
@@ -36,8 +36,6 @@ foreach(program
   add_test(NAME emulator.${test} COMMAND ${program})
   set_tests_properties(emulator.${test} PROPERTIES LABELS thorough ENVIRONMENT "NEEDS=${program}")  # what ./test builds for it
 endforeach()
-
-add_emulated_program(emulator_test_asan tests/asan_test.cu ASAN)  # run by test_asan.py
 
 # What programs print, and how sources are rewritten. pytest belongs to Debian's own Python, which need not be the first
 # on the PATH.
@@ -59,5 +57,5 @@ foreach(file ${files})
   endif()
   set_tests_properties(${test} PROPERTIES SKIP_RETURN_CODE 77 TIMEOUT 900 COST 10 LABELS thorough
     ENVIRONMENT "EMULATED=${CMAKE_CURRENT_BINARY_DIR}/emulated.json;BIN=${CMAKE_BINARY_DIR}/bin;PYTEST_DISABLE_PLUGIN_AUTOLOAD=1;\
-NEEDS=python3-pytest emulator emulator_test_asan")
+NEEDS=python3-pytest emulator")
 endforeach()

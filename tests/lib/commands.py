@@ -84,7 +84,7 @@ def check_exists(command):
     if words[0] == "./run" and words[1:] and words[1] not in HELP and re.match(r"\w[\w/]*$", words[1]):
         assert programs_meant(words[1])  # which ends the test where there is none
     for name in [word.removeprefix("build/bin/") for word in words if word.startswith("build/bin/")]:
-        stem = re.sub("_cpu(_trace|_asan)?$", "", name).replace(".", "/")
+        stem = re.sub("_cpu(_trace)?$", "", name).replace(".", "/")
         places = f"{stem}/matmul.c*", f"{stem}.cu", f"*/{stem}.c*", f"*/tests/{stem}.cu"
         there = any(list(ROOT.glob(place)) for place in places)
         assert there or re.search(rf"\b{name}\b", build_files()), f"`{command}`: no such program or stage"
@@ -118,7 +118,7 @@ def unbuilt(text):
         for at, command in enumerate(commands):
             first, *words = command.split()
             started = [word for word in words if word.startswith("build/")] if first in STARTERS else []
-            if re.match(r"build/bin/\S+$|\w+_cpu(_trace|_asan)?$", first) or not all(
+            if re.match(r"build/bin/\S+$|\w+_cpu(_trace)?$", first) or not all(
                     any(builds(above, path) for above in commands[:at]) for path in started):
                 found.append(command)
     return found

@@ -192,7 +192,7 @@ class Planted:
             path = self.alone(fault, compiled)
         if variant == "indices":
             path = with_large_indices(path)
-        environment = {**os.environ, "ASAN_OPTIONS": "detect_leaks=0", "FAULT": str(number), "REACHED": str(reached)}
+        environment = {**os.environ, "FAULT": str(number), "REACHED": str(reached)}
         try:
             return subprocess.run([str(word) for word in (path, *words)], capture_output=True, text=True,
                                   errors="replace", timeout=120, env=environment)

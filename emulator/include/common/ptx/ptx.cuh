@@ -19,7 +19,7 @@ struct LdmatrixCall {  // of a lane
 // Checks the rows whose addresses the lanes pass, traces them, and returns them in `rows`.
 void begin_ldmatrix(const WarpCall& call, int matrices, const void* (&rows)[32]);
 
-// Not traced, but compiled with the kernel, so that AddressSanitizer checks the reads.
+// Not traced, because begin_ldmatrix() traces the reads.
 template <int matrices, bool transposed>
 EMULATOR_UNTRACED void ldmatrix(const WarpCall& call) {
     typedef uint16_t __attribute__((may_alias)) Bits;
