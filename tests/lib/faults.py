@@ -48,7 +48,8 @@ class Function:
     def add(self, kind, begin, end, before, after="", shown=None):
         """`shown`: the piece of the code that names the place, where that is another."""
         left, right = shown or (begin, end)
-        self.found.append((kind, begin, end, before, after, " ".join(self.code[left:right].split())))
+        old = " ".join(self.code[left:right].split())[:end - begin + 60]
+        self.found.append((kind, begin, end, before, after, old))
 
     def inside(self, position, spans):
         return any(begin <= position < end for begin, end in spans)
@@ -207,7 +208,7 @@ class Function:
             if not re.search(r" (?:&&|\|\|) |(?<![=!<>])=(?!=)|;", text):
                 for kind in sorted(kinds):  # a seed gives the same faults again
                     before = "(PLANTED || (" if kind == "true" else "(!PLANTED && ("
-                    self.add(kind, left, right, before, "))", (left, right + 50))
+                    self.add(kind, left, right, before, "))", (left, right + 200))
         for match in re.compile(r"(?<!\w)(?:std::)?(min|max)(?:<\w+>)?\(").finditer(code, begin, end):
             arguments = self.commas(match.end(), self.close(match.end() - 1))
             for argument in arguments if len(arguments) == 2 else ():
