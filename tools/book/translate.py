@@ -169,7 +169,8 @@ def with_meanings(catalogues):
     for entry in catalogues.get("glossary", ()):
         name, *cells = entry.msgid.strip().split(" | ")
         if cells and (cells[0] in words or not cells[0].isascii()):
-            entry.msgstr, entry.flags = " | ".join([name, words.get(cells[0], cells[0]), *cells[1:]]) + "\n", []
+            entry.msgstr = " | ".join([name, words.get(cells[0], cells[0]), *cells[1:]]) + "\n"
+            entry.flags, entry.previous_msgid = [], None
 
 
 def waits(entry):
