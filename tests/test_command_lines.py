@@ -19,26 +19,19 @@ STAGE, PRODUCT, PROBE, BENCHMARK, HOST, OPENCL = (
 BAD = (
     (f"{STAGE}_cpu {STAGE} {PRODUCT}_cpu_trace {PROBE}_cpu {BENCHMARK}_cpu {HOST} {OPENCL}", "--typo", 2, "--typo"),
     (f"{STAGE}_cpu {PRODUCT}_cpu_trace {OPENCL}", "--size 0", 2, "--size 1"),
-    (f"{STAGE}_cpu", "--size 99999999999999999999", 2, "--size 1"),
     (f"{STAGE}_cpu {HOST}", "--size 4x", 2, "--size 1"),
-    (f"{STAGE}_cpu {OPENCL}", "04", 2, "04"),
-    (f"{STAGE}_cpu", "--size", 2, "--size"),
     (f"{STAGE}_cpu", "'--typo\x1b[31m'", 2, "--typo"),
-    (f"{STAGE}_cpu", "--sizes 64:32:8", 2, "--sizes FIRST:LAST:STEP"),
     (f"{STAGE}_cpu", "--sizes 1x0x3", 2, "--sizes 1 MxNxK"),
     (f"{STAGE}_cpu {STAGE}", "--device first", 2, "--device 0"),
     (f"{STAGE}_cpu", "--gpu gtx", 2, "--gpu h200 fury-x"),
     (f"{STAGE}_cpu", f"--limits {shlex.quote(__file__)}", 2, "--limits"),
     (f"{STAGE}_cpu {PROBE}_cpu {OPENCL}", "--csv missing/a.csv", 2, "--csv"),
     (f"{STAGE}_cpu {STAGE} {OPENCL}", "-m 1 -n 1000000000 -k 8388608", 3, "smaller"),
-    (f"{STAGE}_cpu", "--lines", 2, "--lines build"),
     (f"{STAGE}_cpu {STAGE}", "--bf16", 2, "--bf16"),
     ("custom_load_cpu", "--arch sm_70", 3, "sm_75"),
-    (f"{PROBE}_cpu", "--arch sm_60", 2, "--arch sm_70 sm_80"),
     (f"{PROBE}_cpu", "--arch sm_70 --shape 32x8x16 --csv a.csv", 2, "--shape 16x16x16"),
     (f"{PROBE}_cpu", "--all --svg a.svg", 2, "--svg --all"),
     (OPENCL, "--platform nobody", 2, "--platform"),
-    (OPENCL, "--stage 6", 2, "--stage 01_naive 05_double_buffer"),
     (f"{STAGE} {PROBE}", "", 77, "GPU"),
     (OPENCL, "--list", 77, "pocl-opencl-icd"))
 
@@ -90,9 +83,3 @@ def test_no_other_file_is_replaced(name, option, tmp_path):
     run = call(program(name), option, file)
     assert (run.returncode, run.stderr.count("\n")) == (2, 1) and "already" in run.stderr
     assert file.read_text() == "mine, all of it\n"
-
-
-@pytest.mark.parametrize("command", ("run", "test"))
-def test_help(command):
-    run = call(ROOT / command, "--help")
-    assert (run.returncode, run.stderr) == (0, "") and f"./{command}" in run.stdout
