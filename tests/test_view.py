@@ -45,7 +45,7 @@ def test_record_is_what_the_emulator_counted(stage, tmp_path):
 
 
 def test_captions_of_a_chapter(tmp_path):
-    """Each part of where a caption stands, and its translations; those of a step are its chapter's."""
+    """Each part of where a caption stands, the steps that it is about, and its translations."""
     (tmp_path / "03_a").mkdir()
     (tmp_path / "docs/po/ja").mkdir(parents=True)
     (tmp_path / "docs/po/ja/tables.po").write_text(r"""
@@ -60,12 +60,13 @@ msgid "Two.\n"
 msgstr "も。\n"
 """)
     (tmp_path / "03_a/view.txt").write_text(
-        "warp 4 shared load of Bs after barrier, lane 3: b[j] = Bs\nOne\n{cost}.\n\nwait: x: y\nTwo.\n")
+        "[1_step matmul] warp 4 shared load of Bs after barrier, lane 3: b[j] = Bs\nOne\n{cost}.\n\nwait: x: y\nTwo.\n")
     first, second = view.captions("03_a.1_step", tmp_path)
     assert first == {"warp": 4, "kind": "shared load", "of": "Bs", "after": "barrier", "lane": 3,
                      "statement": "b[j] = Bs", "text": ["One {cost}.", '{cost} "個"。', "One {cost}."]}
-    assert second == {"warp": 0, "kind": "wait", "of": "", "after": "", "lane": 0, "statement": "x: y",
+    assert second == {"warp": None, "kind": "wait", "of": "", "after": "", "lane": 0, "statement": "x: y",
                       "text": ["Two."] * 3}  # its translation is of an older text
+    assert view.captions("03_a", tmp_path) == [first, second] and view.captions("03_a/2_step", tmp_path) == [second]
     assert view.captions("04_b", tmp_path) == []
 
 

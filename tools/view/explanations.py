@@ -39,9 +39,14 @@ OWN = {
 
 
 def told(step, root=ROOT):
-    """The parts of a chapter's view.txt."""
-    file = root / re.split(r"[./]", step)[0] / "view.txt"
-    return file.read_text().strip().split("\n\n") if file.is_file() else []
+    """The parts of a chapter's view.txt that are about this step. A part that begins "[1_wgmma 2_tma_store]" is about
+    these steps alone, where "matmul" is the chapter's own, and any other part is about each."""
+    chapter, name = (*re.split(r"[./]", step), "matmul")[:2]
+    file = root / chapter / "view.txt"
+    for part in file.read_text().strip().split("\n\n") if file.is_file() else ():
+        steps, text = re.fullmatch(r"(?s)(?:\[([^]]*)\] )?(.*)", part).groups()
+        if not steps or name in steps.split():
+            yield text
 
 
 def usual_shape(step):
@@ -79,13 +84,15 @@ def sayings(root=ROOT):
     yield from OWN.values()
     yield from (row["meaning"] for row in glossary(root).values())
     for file in sorted(root.glob("[0-9][0-9]_*/view.txt")):
-        yield from (caption["text"][0] for caption in captions(file.parent.name, root))
+        for step in file.parent.glob("*.cu"):
+            yield from (caption["text"][0] for caption in captions(f"{file.parent.name}.{step.stem}", root))
 
 
 def captions(step, root=ROOT):
     """Of view.txt: parts between empty lines. The first line of each says where: "warp 4 shared load of Bs after
     barrier, lane 3: b[j] = Bs" is the warp's first shared load of Bs after a barrier, by a line with these words if
-    there are some. The others are what is told."""
+    there are some. Where it names no warp, it is about the first one that has such an event. The others are what is
+    told."""
     found, own = [], [translations(language, root) for language in LANGUAGES]
     for part in told(step, root):
         if part.startswith("shape "):
@@ -95,6 +102,6 @@ def captions(step, root=ROOT):
             r"(?:warp (\d+) )?([a-z ]+?)(?: of (\w+))?(?: after ([a-z ]+))?(?:, lane (\d+))?(?:: (.+))?", where
         ).groups("")
         text = " ".join(text)
-        at = {"warp": int(warp or 0), "kind": kind, "of": of, "after": after, "lane": int(lane or 0)}
+        at = {"warp": int(warp) if warp else None, "kind": kind, "of": of, "after": after, "lane": int(lane or 0)}
         found.append({**at, "statement": statement, "text": [each.get(text, text) for each in own]})
     return found

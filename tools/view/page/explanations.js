@@ -1,16 +1,21 @@
 // What is told of a kernel: its chapter's captions, each at an event of the first block.
 
 addMethods(View, {
+  // Where a caption stands: its warp, or else the first one that has such an event.
+  placeTold(caption) {
+    const places = this.blocks[0].map((events, warp) => ({ warp, index: this.indexTold(events, caption) }));
+    return places.find(({ warp, index }) => index >= 0 && [null, warp].includes(caption.warp)) || { index: -1 };
+  },
+
   // The first event of the caption's kind, statement and array, after the first one of the kind that it names.
-  placeTold({ warp, kind, of, after, statement }) {
-    const events = this.blocks[0][warp] || [], notes = this.data.blocks[0].notes;
+  indexTold(events, { kind, of, after, statement }) {
     const begin = after ? events.findIndex(e => e.kind === after) : 0;
-    return { index: begin < 0 ? -1 : events.findIndex((e, i) => {
+    return begin < 0 ? -1 : events.findIndex((e, i) => {
       if (i < begin || e.kind !== kind) return false;
       const names = e.access ? [elementName(this.data, e.global, e.addresses.find(a => a !== null), 1)] : [];
       return (!of || names.some(name => name.match(/^\w+/)[0] === of)) &&
         this.data.sources[e.file]?.split("\n")[e.line - 1]?.includes(statement);
-    }) };
+    });
   },
 
   // What stands for {best}, or {lane 4}, in a caption.
