@@ -74,7 +74,6 @@ __global__ void __launch_bounds__(kConsumers + kProducers, 1)
         for (int tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
             const TileScheduler at(M, N, tile);
             for (int k = 0; k < K; k += kTileK) {
-                // At once in the first round.
                 ptx::mbarrier_wait_parity(&shared.empty[stage], parity);
                 ptx::mbarrier_arrive_expect_tx(&shared.full[stage],
                                                sizeof(shared.As[0]) + sizeof(shared.Bs[0]));

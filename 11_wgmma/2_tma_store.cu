@@ -31,7 +31,7 @@ struct Shared {  // a tile begins at a multiple of 1024 bytes, after which the s
     float Cs[2][kBoxes / 2][2][64][32];
     uint64_t full[kStages], empty[kStages];
 };
-constexpr int kSharedBytes = sizeof(Shared<half>);  // 208 KiB; 48 without asking
+constexpr int kSharedBytes = sizeof(Shared<half>);  // 208 KiB; above 48 it must be allowed
 static_assert(kTileK == 64 && kTileN % 64 == 0, "64 elements are 128 bytes");
 
 // Tile number `tile` of C: its first row and column.
@@ -72,7 +72,6 @@ __global__ void __launch_bounds__(kConsumers + kProducers, 1)
         for (int tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
             const TileScheduler at(M, N, tile);
             for (int k = 0; k < K; k += kTileK) {
-                // At once in the first round.
                 ptx::mbarrier_wait_parity(&shared.empty[stage], parity);
                 ptx::mbarrier_arrive_expect_tx(&shared.full[stage],
                                                sizeof(shared.As[0]) + sizeof(shared.Bs[0]));

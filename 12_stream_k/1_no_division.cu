@@ -102,7 +102,6 @@ __global__ void __launch_bounds__(2 * kTileM + kProducers, 1)
         for (int tile = blockIdx.x; tile < work.tiles; tile += gridDim.x) {
             const TileScheduler at(work, tile);
             for (int k = 0; k < work.steps * kTileK; k += kTileK) {
-                // At once in the first round.
                 ptx::mbarrier_wait_parity(&shared.empty[stage], parity);
                 ptx::mbarrier_arrive_expect_tx(&shared.full[stage],
                                                sizeof(shared.As[0]) + sizeof(shared.Bs[0]));
