@@ -61,6 +61,7 @@ def test_links(book):
     for wanted in (r"\.\./\.\./views/03\.html\?ja#////\d", r"\.\./\.\./tree/diff/02_03\.html",
                    r"\.\./docs/toys/banks\.html\?ja#\w+"):
         assert any(re.fullmatch(wanted, link) for link in links), wanted
+    assert "../../views/11.1.html?ja#////1" in pages[book / "ja/11_wgmma/index.html"].links  # a step's explanation
     primer = (book / "zh/docs/primer.html").read_text()
     assert all(f'<iframe src="toys/{toy}.html?zh#' in primer for toy in ("coalescing", "roofline"))
 

@@ -77,7 +77,9 @@ def run_book(words):
         fail(2, f"book: unexpected argument '{words[0]}': takes none")
     need_tools(cpu=True)
     packages.need(("python3-myst-parser", "furo"))
-    targets = [each.target(cpu=True) for each in listed("stage")]
+    lessons = "".join(file.read_text() for file in ROOT.glob("[0-9][0-9]_*/README.md"))
+    targets = [each.target(cpu=True) for each in listed("stage", "step")
+               if each.kind == "stage" or f"./run view {each.short}" in lessons]
     build.build(targets)
     built = [BUILD / "bin" / each for each in targets]
     return python("furo, myst_parser", "-m", "book.make_site", BUILD / "book", *built)

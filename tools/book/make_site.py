@@ -100,8 +100,8 @@ def broken(text, of_source):
 
 
 class Book:
-    """The pages of a language. views: the numbers of those chapters that have one. shared: {place in the site: a file
-    or folder of the tree, or the words of `./run diff`}, of all that is linked."""
+    """The pages of a language. views: the programs that have one, such as 03 and 11/1. shared: {place in the site: a
+    file or folder of the tree, or the words of `./run diff`}, of all that is linked."""
 
     def __init__(self, out, language, views):
         self.out, self.language, self.views, self.shared = out, language, views, {}
@@ -254,10 +254,10 @@ class Book:
             return {"refuri": up + to}
         if len(steps) > 1 or steps[0] not in self.views:
             return None
-        to = {"refuri": f"{up}views/{steps[0]}.html?{self.language}"}
+        to = {"refuri": f"{up}{view_page(steps[0])}?{self.language}"}
         if caption:
             to["refuri"] += f"#////{caption}"
-        if re.fullmatch(rf"{steps[0]}_\w+/index", name):
+        if re.fullmatch(rf"{steps[0][:2]}_\w+/index", name):
             to["target"] = "view"
         return to
 
@@ -419,16 +419,23 @@ def mend_furo(static):
     style.write_text(text)
 
 
+def view_page(program):
+    """Of 03, or of 11/1."""
+    return f"views/{program.replace('/', '.')}.html"
+
+
 def write_views(out, programs):
-    """Those of the programs, and of 07. Returns the chapters' numbers."""
+    """Those of the programs, and of 07. Returns what a person types for each."""
     made = {"07": view.page("Fragments", view.fragments(), "fragments")}
     for program in programs:
         name = program.name.removesuffix("_cpu_trace")
         shape = view.usual_shape(name)
-        made[name[:2]] = view.page(name, [view.read(view.record(program, shape), name, shape)])
-    out.mkdir()
-    for name, text in made.items():
-        (out / f"{name}.html").write_text(text)
+        chapter, dot, step = name.partition(".")
+        short = chapter[:2] + (dot and f"/{step.split('_')[0]}")
+        made[short] = view.page(name, [view.read(view.record(program, shape), name, shape)])
+    (out / "views").mkdir()
+    for short, text in made.items():
+        (out / view_page(short)).write_text(text)
     return set(made)
 
 
@@ -439,7 +446,7 @@ def write(out, programs):
     with tempfile.TemporaryDirectory(prefix=f".{out.name}-", dir=out.parent) as folder:
         part = pathlib.Path(folder, "book")
         part.mkdir()
-        shared, views = {}, write_views(part / "views", programs)
+        shared, views = {}, write_views(part, programs)
         with concurrent.futures.ProcessPoolExecutor(len(SPHINX)) as pool:  # a process can set up Sphinx only once
             for each in [pool.submit(Book(part, language, views).write) for language in SPHINX]:
                 shared.update(each.result())
