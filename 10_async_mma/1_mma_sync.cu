@@ -14,11 +14,11 @@
 constexpr int kTileM = 128;  // rows of C per block
 constexpr int kTileN = 256;  // columns of C per block
 constexpr int kThreads = 16 * 16;
-constexpr int kTileK = 32;  // values of k in a k-tile
+constexpr int kTileK = 32;  // depth of the tiles
 constexpr int kStages = 3;  // one is read while two are being filled
 constexpr int kPad = 8;  // 16 bytes: the 8 rows that a warp reads together start in different banks
 constexpr int kTileElements = kTileM * (kTileK + kPad) + kTileK * (kTileN + kPad);
-constexpr int kSharedBytes = kStages * kTileElements * sizeof(half);  // > 48 KiB: ask for it
+constexpr int kSharedBytes = kStages * kTileElements * sizeof(half);  // > 48 KiB: by permission
 
 static_assert(kTileM * kTileK == 2 * 8 * kThreads && kTileN * kTileK == 4 * 8 * kThreads,
               "at each step a thread loads 2 x 8 elements of A and 4 x 8 of B");
@@ -111,7 +111,7 @@ __global__ void __launch_bounds__(kThreads, 1)
         for (int s = 0; s < kTileK; s += 16) {
             if (s == kTileK - 16) {
                 __pipeline_wait_prior(kStages - 2);
-                __syncthreads();  // the next tiles are complete, and all warps have read these
+                __syncthreads();  // the next tiles are complete, and everyone has read these
             }
             load_fragments(s < kTileK - 16 ? stage : next, (s + 16) % kTileK);
             if (s == kTileK - 16) load_tiles(k + kStages * kTileK, stage);

@@ -24,7 +24,7 @@ struct Shared {
     half As[kStages][kTileM][kTileK];
     half Bs[kStages][kTileN / 64][kTileK][64];  // strips with rows of 128 bytes
 };
-constexpr int kSharedBytes = sizeof(Shared);  // 192 KiB; above 48 it must be allowed
+constexpr int kSharedBytes = sizeof(Shared);  // > 48 KiB: by permission
 static_assert(kTileM * kTileK == 4 * 8 * kThreads && kTileN * kTileK == 8 * 8 * kThreads,
               "at each step a thread loads 4 x 8 elements of A and 8 x 8 of B");
 static_assert(kTileK == 64 && kTileN % 64 == 0, "64 elements are 128 bytes");
@@ -115,7 +115,7 @@ __global__ void __launch_bounds__(kThreads, 1)
         for (int s = 0; s < kTileK; s += 16) {
             if (s == kTileK - 16) {
                 __pipeline_wait_prior(kStages - 2);
-                __syncthreads();  // the next tiles are complete, and all warps have read these
+                __syncthreads();  // the next tiles are complete, and everyone has read these
             }
             load_fragments(s < kTileK - 16 ? stage : next, (s + 16) % kTileK);
             if (s == kTileK - 16) load_tiles(k + kStages * kTileK, stage);

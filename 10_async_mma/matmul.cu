@@ -32,7 +32,7 @@ struct Shared {  // a tile begins at a multiple of 1024 bytes, after which the s
     T Bs[kStages][kTileN / 64][kTileK][64];
     uint64_t full[kStages], empty[kStages];
 };
-constexpr int kSharedBytes = sizeof(Shared<half>);  // 192 KiB; above 48 it must be allowed
+constexpr int kSharedBytes = sizeof(Shared<half>);  // > 48 KiB: by permission
 static_assert(kTileK == 64 && kTileN % 64 == 0, "64 elements are 128 bytes");
 
 // The column where the piece of 8 elements that begins at `column` of that row is stored.

@@ -33,11 +33,10 @@ struct Shared {  // a tile begins at a multiple of 1024 bytes, after which the s
     float Cs[2][kBoxes / 2][2][64][32];
     uint64_t full[kStages], empty[kStages];
 };
-constexpr int kSharedBytes = sizeof(Shared<half>);  // 208 KiB; above 48 it must be allowed
+constexpr int kSharedBytes = sizeof(Shared<half>);  // > 48 KiB: by permission
 static_assert(kTileK == 64 && kTileN % 64 == 0, "64 elements are 128 bytes");
 
-// Tile number `tile` of C: its first row and column.
-struct TileScheduler {
+struct TileScheduler {  // the first row and column of tile number `tile` of C
     __device__ TileScheduler(int M, int N, int tile) {
         const int tiles_n = ceil_div(N, kTileN), group = tile / (kGroup * tiles_n);
         const int rows = min(kGroup, ceil_div(M, kTileM) - group * kGroup);  // of this group

@@ -36,9 +36,8 @@ struct Shared {  // a tile begins at a multiple of 1024 bytes, after which the s
 };
 static_assert(kTileK == 64, "64 elements are 128 bytes");
 
-// Tile number `tile` of C: its first row and column.
 template <int kTileM, int kTileN>
-struct TileScheduler {
+struct TileScheduler {  // the first row and column of tile number `tile` of C
     __device__ TileScheduler(int M, int N, int tile) {
         const int tiles_n = ceil_div(N, kTileN), group = tile / (kGroup * tiles_n);
         const int rows = min(kGroup, ceil_div(M, kTileM) - group * kGroup);  // of this group

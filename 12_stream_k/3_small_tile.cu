@@ -63,9 +63,8 @@ struct Work {
     Divisor rows, last_rows, of_group;  // of tiles in a group, in the last one; tiles in a group
 };
 
-// Tile number `tile` of C: its first row and column.
 template <int kTileM, int kTileN>
-struct TileScheduler {
+struct TileScheduler {  // the first row and column of tile number `tile` of C
     __device__ TileScheduler(const Work& work, int tile) {
         const int group = work.of_group.under(tile), in_group = tile - group * work.of_group.by;
         const Divisor& rows = group == work.last_group ? work.last_rows : work.rows;

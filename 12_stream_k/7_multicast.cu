@@ -84,9 +84,8 @@ struct Work {
     Divisor rows, last_rows, of_group;  // of tiles in a group, in the last one; tiles in a group
 };
 
-// The first row and column of the block in that row and column of a cluster.
 template <int kTileM, int kTileN, int kClusterM, int kClusterN>
-struct TileScheduler {
+struct TileScheduler {  // the first row and column of the block at cta_m, cta_n of a cluster
     __device__ TileScheduler(const Work& work, int tile, int cta_m, int cta_n) {
         const int group = work.of_group.under(tile), in_group = tile - group * work.of_group.by;
         const Divisor& rows = group == work.last_group ? work.last_rows : work.rows;

@@ -104,7 +104,7 @@ __global__ void __launch_bounds__(Tile<kThreadM, kWarpsM, kWarpsN>::kThreads,
             if (s == 0) copy_tiles(k + kTileK);
             if (s == kTileK - 1) {
                 ptx::cp_async_wait_all();
-                __syncthreads();  // the next tiles are complete, and all warps have read these
+                __syncthreads();  // the next tiles are complete, and everyone has read these
                 a_at += other;
                 b_at += other;
                 other = -other;
