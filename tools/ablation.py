@@ -1,8 +1,8 @@
-"""What ./run ablation does: what each part of a stage is worth.
+"""./run ablation: measures what each part of a stage is worth.
 
-Each patch in a chapter's folder ablations/ has a line 'without: A PART' above its diff, and makes a form of the stage.
-So does an exercise's patch with such a line. A form is built as a program of its own, and so is the stage with all
-parts. All are verified, then timed in turns, each with cuBLAS beside.
+Each patch in a chapter's folder ablations/, and each exercise's patch that has one, has a line 'without: A PART' above
+its diff. It makes a variant of the stage without that part. Each variant is built as a program of its own, and so is
+the whole stage. All are verified, then timed in turns, each beside cuBLAS.
 """
 import concurrent.futures
 import csv
@@ -27,9 +27,9 @@ from process import fail, show_progress
 from programs import ROOT, meant
 from results import Wrong, write_whole
 
-ALL = "-"  # the value of `without` for a form with all parts
+ALL = "-"  # the value of `without` for the whole stage
 COLUMNS = ("registers", "spilled_bytes", "loop_multiply_adds", "loop_others", "loop_three_operands", "loop_one_bank")
-TURNS = 3  # how often each form is timed: the row is that of the median
+TURNS = 3  # how often each variant is timed: the row is that of the median
 RAGGED = ("37x136x72", "37x129x65")  # no tile divides them; rows with and without 16-byte alignment
 
 
@@ -50,7 +50,7 @@ def patches_of(chapter):
 
 
 def forms(chapter):
-    """The forms of a chapter: for each source that has patches, the whole stage first, then the forms without a part.
+    """The variants of a chapter: for each source that has patches, the whole stage first, then those without a part.
     Raises Wrong for a patch that is older than its source."""
     found = {}
     for patch in patches_of(chapter):
@@ -63,8 +63,9 @@ def forms(chapter):
 
 
 def timed(name):
-    """What is greatest for the mangled name of the kernel whose code counts: matmul; of several the one with wide
-    accesses, matmul<true>. 09 has one for whole tiles, <true, false>, and another for parts, <true, true>."""
+    """The key by which the timed kernel is the greatest mangled name: it is called matmul, and of several it is the one
+    with wide accesses, matmul<true>. 09 has one for whole tiles, <true, false>, and one for partial tiles, <true,
+    true>."""
     return "6matmul" in name, bool(re.search("(?<!Lb[01]E)Lb1E(?!Lb1E)", name))
 
 
@@ -78,8 +79,8 @@ def registers(report):
 
 
 def main_loop(listing):
-    """The instructions of the timed kernel's main loop in cuobjdump's listing, and how many of them are multiply-adds:
-    of the loops that have any, the one where these are the largest share. ([], 0) if there is none."""
+    """The instructions of the timed kernel's main loop in cuobjdump's listing, and how many of them are multiply-adds.
+    Of the loops with multiply-adds it is the one with the largest share of them. ([], 0) if there is none."""
     kernels = listing.split("Function : ")[1:]
     if not kernels:
         return [], 0
@@ -98,9 +99,9 @@ def main_loop(listing):
 
 
 def fetches(body):
-    """How many of these instructions are FFMAs that fetch three operands from the register file, and how many of those
-    fetch all three from one of its banks, so that they wait. There are two banks, of the even registers and of the odd
-    ones. An operand that the instruction before marks .reuse is not fetched."""
+    """How many of these instructions are FFMAs that read three operands from the register file, and how many of those
+    read all three from the same bank, and therefore stall. There are two banks, for even and for odd registers. An
+    operand that the instruction before marks .reuse comes from the reuse cache."""
     three, one_bank, kept = 0, 0, set()
     for text in body:
         fetched, reused = [], set()
@@ -125,7 +126,7 @@ def loop(listing):
 
 
 def build_form(form, folder):
-    """Builds a form in the new folder `folder`. Returns its program, and the columns that describe its machine code.
+    """Builds a variant in the new folder `folder`. Returns its program, and the columns that describe its machine code.
     Raises CalledProcessError."""
     source, made = folder / form.source, folder / "form"
     source.parent.mkdir(parents=True)
@@ -141,7 +142,7 @@ def build_form(form, folder):
 
 
 def build_all(forms, folder):
-    """[what build_form() returns]. Exits if a form does not build."""
+    """Returns a list of what build_form() returns. Exits if a variant does not build."""
     build.build(["harness", "harness_host"])
     with concurrent.futures.ThreadPoolExecutor(int(build.CORES)) as pool:
         jobs = [pool.submit(build_form, form, folder / str(number)) for number, form in enumerate(forms)]
@@ -159,7 +160,8 @@ def build_all(forms, folder):
 
 
 def rows_of(every, options, folder):
-    """Builds forms, verifies them, and times them in turns. Returns a row for each. Exits if one of them is wrong."""
+    """Builds variants, verifies them, and times them in turns. Returns a row for each. Exits if one of them is wrong.
+    """
     programs, codes = zip(*build_all(every, folder))
 
     def call(form, program, *words):
@@ -179,8 +181,8 @@ def rows_of(every, options, folder):
 
 
 def time_forms(chapters, options, path):
-    """Builds, verifies and times the forms of these chapters; adds each chapter's rows to the CSV `path`, if there is
-    one. Raises Wrong before anything is built if a patch is older than its source."""
+    """Builds, verifies and times the variants of these chapters, and adds each chapter's rows to the CSV `path`, if
+    there is one. Raises Wrong before anything is built if a patch is older than its source."""
     text = io.StringIO()
     for every in [forms(chapter) for chapter in chapters]:
         with tempfile.TemporaryDirectory(prefix="ablation-") as folder:
@@ -195,7 +197,7 @@ def time_forms(chapters, options, path):
 
 
 def chosen_chapters(words):
-    """The folders of the chapters that have such patches, or of those that the words name."""
+    """The folders of the chapters with such patches; if there are words, of the chapters that they name."""
     chapters = [chapter for chapter in sorted(ROOT.glob("[0-9][0-9]_*")) if patches_of(chapter)]
     for word in words:
         if not any(meant(word, chapter.name, "matmul") for chapter in chapters):

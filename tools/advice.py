@@ -1,5 +1,5 @@
-"""What ./run mine.cu says below its row: how the counts or the time compare with those of the chapters' stages, and
-what to read next. docs/results/counted.csv has what each stage computes with, and its counts."""
+"""What ./run mine.cu prints below its row: how the counts or the time compare with those of the chapters' stages, and
+what to read next. docs/results/counted.csv has each stage's counts and what it computes with."""
 import csv
 import math
 
@@ -17,20 +17,20 @@ def rows_of(file):
 
 
 def counted(row, lines, arithmetic, half):
-    """What the emulator's counts say, in sentences: the line that could save most, the nearest stage, and a lesson.
-    arithmetic: what the program says that it computes with; half: whether on halves or bfloat16."""
+    """Sentences about the emulator's counts: the line with the largest possible saving, the nearest stage, and a
+    lesson. arithmetic: what the program computes with, by its own account; half: whether on halves or bfloat16."""
     if row["global_load_bytes"] == "0":
         yield ("Its kernels load nothing from global memory, where A and B are: there is nothing to compare with a "
                "stage.")
         return
-    if arithmetic == "FP16 pairs":  # no stage has them, and their loads are like those of FP32
+    if arithmetic == "FP16 pairs":  # no stage uses them, and their loads are like those of FP32
         arithmetic = "FP32"
     stages = [each for each in rows_of("counted.csv") if each["arithmetic"] == arithmetic]
     lesson = stages[0]["stage"]
     if arithmetic == "FP32":
         lesson = "03_shared_blocking" if row["shared_load_wavefronts"] == "0" else "04_unroll"
     advice = []
-    if (row["m"], row["n"], row["k"]) == ("256",) * 3:  # as in that file
+    if (row["m"], row["n"], row["k"]) == ("256",) * 3:  # the size of counted.csv
         lesson, advice = compared(stages, row, half and arithmetic == "FP32")
     lesson += "/README.md"
     if costly := costliest(lines):
@@ -48,7 +48,7 @@ def compared(stages, row, in_halves):
     advice = [f"Nearest by its counts: {nearest}."]
     after = [step for step in programs.steps()
              if (before := programs.before(step)) and programs.name(before) == nearest]
-    if loads_more > 1.5:  # so that it has that one's step before it
+    if loads_more > 1.5:  # so that this stage is the next step
         return nearest, [*advice, f"It loads {loads_more:.1f} times as much."]
     if after:
         return after[0].parent.name, [*advice, f"The step after that: ./run diff {programs.short(after[0])}"]
@@ -56,7 +56,8 @@ def compared(stages, row, in_halves):
 
 
 def costliest(lines):
-    """The line that could save most, if that is more than a quarter of what all lines cost in that memory."""
+    """The line with the largest possible saving, if it is more than a quarter of the cost of all lines in that memory.
+    """
     of_all = {memory: sum(int(each["cost"]) for each in lines if each["memory"] == memory) for memory in UNITS}
 
     def could_save(line):
@@ -67,8 +68,8 @@ def costliest(lines):
 
 
 def nearest_of(stages, row, in_halves):
-    """The stage whose counts are nearest to the row's, and how many times as much it loads. The elements that are
-    loaded count most, as bytes of float: in_halves says that the row's are of half, while the stages' are not."""
+    """The stage whose counts are nearest to the row's, and how many times as much the row loads. The loaded elements
+    count most, as bytes of float: in_halves says that the row's elements are halves, while the stages' are not."""
     def figures(of, times=1):
         others = [1 + float(of[column].replace("-", "1")) for column in COMPARED]
         return [times * float(of["global_load_bytes"]), *others]
@@ -83,7 +84,7 @@ def nearest_of(stages, row, in_halves):
 
 
 def timed(kernel, row):
-    """Where its speed stands in the ladder, in sentences."""
+    """Sentences about the place of its speed in the ladder."""
     of_its_type = {each["stage"] for each in rows_of("counted.csv") if (each["type"] != "fp32") == kernel.half}
     rows = [{**each, "chapter": each["stage"].partition("/")[0].split()[0]} for each in rows_of("h200/ladder.csv")]
     rows = [each for each in rows if each["chapter"] in of_its_type]

@@ -21,8 +21,8 @@ from results import plain, write_whole
 
 
 def steps(cpu):
-    """Those with options, and every other program that is no step of the ladder. A CPU leaves out what times a GPU's
-    library."""
+    """The steps of ./run all: those with options, and every other program that is no step of the ladder. On a CPU
+    without programs that time a GPU's library."""
     named = {step.name for step in WITH_OPTIONS}
     others = [Step(each.name) for each in listed() if each.kind not in LADDER and each.name not in named]
     times_a_gpu = {each.name for each in listed("gpu")}
@@ -63,8 +63,8 @@ def describe_machine(cpu):
 
 
 def run_step(step, cpu, folder, scratch, log, has_limits):
-    """Runs a step. Returns its exit code, its CSV or its last line on stderr, and whether the folder has a new CSV.
-    The program writes into `scratch`: what it leaves is moved to `folder` only after success."""
+    """Runs a step. Returns its exit code, its CSV or its last line on stderr, and whether the folder has a new CSV. The
+    program writes into `scratch`, and its files are moved to `folder` only after success."""
     csv = step.csv if step.cpu_csv or not cpu else ""
     words = shlex.split(step.on_cpu if cpu else step.on_gpu)
     if words[-1:] == ["--limits"]:
@@ -89,7 +89,7 @@ def run_step(step, cpu, folder, scratch, log, has_limits):
 
 
 def run_steps(folder, cpu):
-    """Runs all steps. Returns the exit code: that of the first that failed."""
+    """Runs all steps. Returns the exit code of the first one that failed."""
     write_whole((folder / "machine.txt", describe_machine(cpu)))
     first_failure, written, results, todo = 0, [], [], steps(cpu)
     with (tempfile.TemporaryDirectory(prefix=".running-", dir=folder) as scratch,

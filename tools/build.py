@@ -1,4 +1,4 @@
-"""The build folder: which compilers are there, and what CMake makes of the sources."""
+"""The build folder: the compilers that are installed, and what CMake builds from the sources."""
 import contextlib
 import fcntl
 import functools
@@ -22,7 +22,7 @@ if "CUDACXX" not in os.environ and not shutil.which("nvcc") and os.access("/usr/
 NVCC = os.environ.get("CUDACXX") or "nvcc"
 COMPILER = shlex.split(os.environ.get("CXX") or "g++")
 os.environ.update(BUILD_DIR=str(BUILD), PYTHONDONTWRITEBYTECODE="1")
-os.environ.setdefault("POCL_CACHE_DIR", str(BUILD / "pocl"))  # because HOME may be read-only
+os.environ.setdefault("POCL_CACHE_DIR", str(BUILD / "pocl"))  # HOME may be read-only
 CORES = str(len(os.sched_getaffinity(0)))
 STEP = re.compile(rb"\[ *\d+(/\d+|%)\] ")  # a line of ninja's or make's progress
 LINKED = re.compile(rb"(?:executable bin/|Built target )(\S+)")
@@ -39,7 +39,8 @@ def has_nvcc():
 
 @functools.lru_cache(None)
 def compute_capabilities():
-    """Of each GPU, such as 9.0, a line each. Asked once: where nothing keeps the driver loaded this takes a second."""
+    """The compute capability of each GPU, such as 9.0, a line each. The result is kept, because the query takes a
+    second while nothing keeps the driver loaded."""
     return process.output("nvidia-smi", "--query-gpu=compute_cap", "--format=csv,noheader")
 
 
@@ -48,8 +49,8 @@ def has_gpu():
 
 
 def nvcc_architecture():
-    """What nvcc's -arch takes for the GPU at hand. CMakeLists.txt, too, builds for sm_90a where the GPU is of 9.0: only
-    that has all of its instructions, and the code of other kernels is the same."""
+    """The argument of nvcc's -arch for the GPU at hand. Like CMakeLists.txt it is sm_90a for compute capability 9.0:
+    only that architecture has all instructions, and the code of other kernels is the same."""
     return "sm_90a" if compute_capabilities().startswith("9.0") else "native"
 
 
@@ -75,7 +76,7 @@ def check_paths():
 
 @contextlib.contextmanager
 def locked():
-    """Two in one build folder would break each other."""
+    """Locks the build folder, because two builds in it would break each other."""
     BUILD.mkdir(parents=True, exist_ok=True)
     check_space()
     with open(BUILD / "lock", "w") as lock:
@@ -88,7 +89,7 @@ def locked():
 
 
 def check_dates():
-    """Exits at sources from the future: what is built of them would always be older, and the build would not end."""
+    """Exits if a source has a date in the future: its targets would always be older, and the build would never end."""
     soon = time.time() + 60
     later = [file for pattern in ("CMakeLists.txt", "*/*.*", "*/*/*.*") for file in ROOT.glob(pattern)
              if file.suffix in BUILT_OF and file.stat().st_mtime > soon and BUILD not in file.parents]
@@ -103,8 +104,8 @@ def check_dates():
 
 
 def configure(tests=False):
-    """Lets CMake look at the sources and at what is installed. Shows on stderr what goes wrong, and then ends the
-    program. tests: with those, which take a moment."""
+    """Runs CMake on the sources. Shows on stderr what goes wrong, and then ends the program. tests: configures the
+    tests, too, which takes a moment."""
     check_dates()
     with locked():
         cache, options = BUILD / "CMakeCache.txt", ["-DTESTS=ON"] if tests else []
@@ -118,7 +119,7 @@ def configure(tests=False):
             options = [f"-DTESTS={'ON' if tests else 'OFF'}", f"-DPython3_EXECUTABLE={sys.executable}",
                        "-G", "Ninja" if shutil.which("ninja") else "Unix Makefiles",
                        f"-DWARNINGS_ARE_ERRORS={'ON' if in_ci else 'OFF'}"]
-        os.environ["COMPUTE_CAPABILITIES"] = compute_capabilities()  # for CMake, now and when the build calls it again
+        os.environ["COMPUTE_CAPABILITIES"] = compute_capabilities()  # for CMake, also when the build calls it again
         said = []
         command = ["cmake", "-S", ROOT, "-B", BUILD, "-DCMAKE_TARGET_MESSAGES=OFF", "--no-warn-unused-cli", *options]
         if process.call(command, line=said.append, stderr=subprocess.STDOUT):
@@ -127,7 +128,7 @@ def configure(tests=False):
 
 
 def check_space():
-    """Exits where nothing can be written. CMake and ninja would try for a while, and not say why."""
+    """Exits if nothing can be written. CMake and ninja would try for a while, and not say why."""
     if shutil.disk_usage(BUILD).free <= 1 << 20:
         process.fail(1, f"build failed: no space left in {BUILD}")
 
@@ -143,7 +144,7 @@ def building(targets):
 
 
 def build_configured(targets):
-    """Builds. Shows on stderr what goes wrong, and then ends the program."""
+    """Builds the targets. Shows on stderr what goes wrong, and then ends the program."""
     with locked():
         code = process.call(building(targets), line=Shown(), stderr=subprocess.STDOUT)
         process.show_progress("")
@@ -157,8 +158,8 @@ def build(targets):
 
 
 def each_built(targets):
-    """Builds, and yields each target once it is there: the first before the others are begun, so that its row appears
-    early, and each of those while the next ones are being built."""
+    """Builds, and yields each target as soon as it exists. The first one is built alone, so that its row appears early,
+    and the others are built while earlier ones are used."""
     configure()
     build_configured(targets[:1])
     yield targets[0]
@@ -172,7 +173,7 @@ def each_built(targets):
                     shown(line)
                     there.update(name.decode() for name in LINKED.findall(line))
                 process.show_progress("")
-                if target not in there and child.wait():  # the build has ended, and what it did not link was there
+                if target not in there and child.wait():  # the build has ended; what it did not link existed before
                     build_failed()
                 yield target
         finally:
@@ -181,8 +182,8 @@ def each_built(targets):
 
 
 def ask_ctest(options):
-    """The tests that ctest would run with these options, each as {"name": ..., "command": [...], "properties":
-    [...]}."""
+    """The tests that ctest would run with these options, each as {"name": ..., "command": [...], "properties": [...]}.
+    """
     said = process.output("ctest", "--test-dir", BUILD, "--show-only=json-v1", *options)
     if wrong := re.match(r"RegularExpression::compile\(\): (.*)", said):
         process.fail(2, f"a pattern is no regular expression: {wrong[1]}")
@@ -200,10 +201,10 @@ def reusable(cache):
 
 
 class Shown:
-    """Shows the lines of a build: its progress in one line, of an error the compiler's, with paths from the root."""
+    """Shows the output of a build: its progress in one line, and a compiler's errors, with paths from the root."""
 
     def __init__(self):
-        self.command_follows = False  # the one that failed, which is not shown
+        self.command_follows = False  # the failed command, which is not shown
 
     def __call__(self, line):
         text = line.decode(errors="replace")

@@ -1,4 +1,4 @@
-"""What the verbs of ./run have in common: their options, and the programs and files that words name."""
+"""What the verbs of ./run share: their options, and how words name programs and files."""
 import argparse
 import pathlib
 
@@ -12,7 +12,7 @@ from usage import HELP
 
 
 class Parser(argparse.ArgumentParser):
-    """Reports errors in one line. Takes the names of flags, and of options with a value."""
+    """A parser that reports errors in one line. Its arguments are the names of flags, and of options with a value."""
 
     def __init__(self, verb, flags="", options=""):
         super().__init__(prog=verb, add_help=False, allow_abbrev=False)
@@ -26,7 +26,7 @@ class Parser(argparse.ArgumentParser):
 
 
 def count(most):
-    """An option's type: a whole number."""
+    """The type of an option with a whole number up to `most`."""
     def number(text):
         if not (text.isdigit() and 1 <= int(text) <= most):
             raise argparse.ArgumentTypeError(f"'{text}': takes a whole number from 1 to {most}")
@@ -35,25 +35,27 @@ def count(most):
 
 
 def check_writable(path, option):
-    """Ends the program now, rather than after the work, where a file can't be written or is not such a file."""
+    """Ends the program now, rather than after the work, if a file can't be written or was not written by such an
+    option."""
     if why := unwritable(path, option):
         fail(2, why)
 
 
 def results_folder(verb, folder):
-    """A folder of results."""
+    """The folder of results that a word names."""
     if not list(pathlib.Path(folder).glob("*.csv")):
         fail(2, f"{verb} '{folder}': takes a folder of results")
     return pathlib.Path(folder)
 
 
 def steps_meant(word):
-    """The programs of the ladder that a word names: 04 all of that chapter's, 04/1 and 04/matmul one of them."""
+    """The programs of the ladder that a word names: 04 names all of that chapter, 04/1 and 04/matmul one of them."""
     return [each for each in listed(*LADDER) if meant(word, each.chapter, each.source.stem)]
 
 
 def programs_meant(word):
-    """Those of the ladder, or else all of that name or of that chapter. Ends the program if there is none."""
+    """The programs of the ladder that a word names, or else all programs of that name or chapter. Ends the program if
+    there is none."""
     others = [each for each in listed() if each.kind not in LADDER]
     chosen = steps_meant(word) or [each for each in others
                                    if each.name == word or meant(word, each.chapter, each.source.stem)]
@@ -64,22 +66,22 @@ def programs_meant(word):
 
 
 def sources():
-    """Of the programs that ./run takes by their chapter and file."""
+    """The sources of the programs that ./run takes by chapter and file."""
     return [each.source for each in listed() if each.source.parent.parent == ROOT]
 
 
 def refuse(verb, word, files):
-    """Ends the program at a word that names none of what the verb takes."""
+    """Ends the program because a word names none of what the verb takes."""
     fail(2, f"{verb}{programs.unknown(word, files)}")
 
 
 def need_tools(cpu=False):
-    """Installs what building a program takes, on the emulator if there is no GPU or `cpu` asks for it."""
+    """Installs what is needed to build a program, for the emulator if there is no GPU or `cpu` is set."""
     emulator = () if has_gpu() and has_nvcc() and not cpu else ("libboost-context-dev",)
     packages.need(("cmake", "g++", "ninja-build", *emulator))
 
 
 def opencl_packages(cpu):
-    """The packages that OpenCL programs need. PoCL runs OpenCL on the CPU."""
+    """The packages that OpenCL programs need. With `cpu` PoCL is among them, which runs OpenCL on the CPU."""
     packages.find_opencl()
     return packages.OPENCL if cpu or not packages.icds() else packages.OPENCL[:2]

@@ -1,4 +1,4 @@
-"""What ./run compare does: prints how the figures in the CSVs of two folders of results differ."""
+"""./run compare: prints how the figures in the CSVs of two folders of results differ."""
 import statistics
 
 from result_files import WITH_OPTIONS
@@ -11,18 +11,19 @@ TOLERANCE = 0.05  # rows that differ by more are listed
 SHOWN = 6  # how many rows that only one folder has are listed
 
 
-# The columns that say where the figures come from.
+# The columns that describe where the figures come from.
 DESCRIBED = {"machines, which this compares": ("gpu", "cpu"), "software": ("driver", "cuda", "opencl", "library")}
 
 
 def values_of(tables, columns):
-    """What the rows of these tables have in these columns."""
+    """The values of the rows of these tables in these columns."""
     rows = [vars(row) for table in tables for row in table.values()]
     return {format(row[column]) for row in rows for column in columns if column in row}
 
 
 def table(path):
-    """{key of a row: row} of a CSV; or the line that says why there is none, a Wrong unless the file is missing."""
+    """{key of a row: row} of a CSV; or the line that says why it can't be read, which is a Wrong unless the file is
+    missing."""
     if not path.exists():
         return f"{path}: not there"
     keys, figures = COMPARED[path.name]
@@ -39,8 +40,8 @@ def table(path):
 
 
 def compare(ours, theirs):
-    """Prints how the figures in the folder `ours` differ from those in `theirs`: ratios are ours / theirs. Returns the
-    exit code: 2 where a CSV is wrong, or there is nothing to compare."""
+    """Prints how the figures in the folder `ours` differ from those in `theirs`; ratios are ours / theirs. Returns the
+    exit code: 2 if a CSV is wrong, or there is nothing to compare."""
     names = sorted({path.name for folder in (ours, theirs) for path in folder.glob("*.csv")} & {*COMPARED})
     pairs = {name: (table(ours / name), table(theirs / name)) for name in names}
     both = {name: pair for name, pair in pairs.items() if all(isinstance(each, dict) for each in pair)}
@@ -57,7 +58,7 @@ def compare(ours, theirs):
 
 
 def compared(name, a, b, ours, theirs):
-    """The lines on a CSV's rows `a` and `b` of these folders."""
+    """The lines about a CSV's rows `a` and `b` of these folders."""
     ratios, lines = {}, []
     common = [key for key in a if key in b]
     for key in common:

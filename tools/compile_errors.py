@@ -1,5 +1,5 @@
-"""The errors of a compiler, as a person who wrote the source wants to see them: each with the line of the source and a
-mark below it, although another file was compiled (emulator/rewrite_launches.py made it)."""
+"""A compiler's errors for the author of a source: each with the line of the source and a mark below it, although
+another file was compiled (which emulator/rewrite_launches.py made)."""
 import difflib
 import pathlib
 import re
@@ -7,7 +7,7 @@ import re
 import process
 import programs
 
-# The first line of an error of g++ or of nvcc, or one of the linker's.
+# The first line of an error of g++, of nvcc, or of the linker.
 ERROR = re.compile(r"(\S[^:\n(]*)(?::(\d+):(?:(\d+):)?|\((\d+)\):) (?:fatal )?error: (.*)|"
                    r"(.*): undefined reference to (.*)")
 REQUIRED = re.compile(r"((\S[^:\n]*):(\d+):(\d+)): +required from here")
@@ -17,9 +17,9 @@ LACKING = re.compile(r"'((?:cuda|cu[A-Z]|CU[a-z]|CUDA_|CUBLAS_|__|atomic|make_|c
 
 
 def errors(lines, path, generated):
-    """Each error in the lines of a compiler, as text of several lines: (text, file). path: of the program. generated:
-    by each of its sources, what was compiled. One in a header of the emulator stands where the source asks for
-    that."""
+    """Yields (text, file) for each error in a compiler's output, as text of several lines. path: the program's source.
+    generated: {source: compiled file}. An error in a header of the emulator is shown at the line of the source that
+    uses it."""
     asked = None
     for number, text in enumerate(lines):
         asked = REQUIRED.match(text) or asked
@@ -52,10 +52,10 @@ def explained(what):
 
 
 def in_source(shown, file, line, column, generated):
-    """An error as g++ shows it. If its line is another one in the file that was compiled, the mark stands where that
-    is in the source."""
+    """An error as g++ shows it. If the line differs in the compiled file, the mark is moved to the same text in the
+    source."""
     source = programs.text_of(pathlib.Path(file)).splitlines()[line - 1]
-    compiled = programs.text_of(generated).splitlines()[line + 1]  # below two lines of its own
+    compiled = programs.text_of(generated).splitlines()[line + 1]  # the compiled file begins with two lines of its own
     if source == compiled and shown[1:]:
         return shown
     blocks = difflib.SequenceMatcher(None, compiled, source, autojunk=False).get_matching_blocks()

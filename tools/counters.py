@@ -4,7 +4,7 @@
     counters.py measure BIN FOLDER    profiles one launch of each stage built in BIN, such as build/bin.
                                       FOLDER/counters.csv, at 256 x 256 x 256: requests, sectors and wavefronts, which
                                       the emulator counts as well. FOLDER/rates.csv, at 4096: how busy each part is,
-                                      what the caches serve, what warps wait for. Needs a GPU, ncu and the right to
+                                      the hit rates of caches, why warps stall. Needs a GPU, ncu and the right to
                                       read its counters.
     counters.py table BIN FOLDER      writes what the emulator counts (of the traced CPU builds in BIN) between the
                                       markers of the READMEs and of the emulator's pages: beside counters.csv, or as
@@ -29,8 +29,7 @@ from book.markers import Head, filled, markdown, with_rows
 from programs import ROOT, listed
 from results import Wrong, read, write_whole
 
-# Column: the metrics of ncu, of which the sums are added. Asynchronous copies are among the loads from global memory,
-# TMA's as well.
+# {column: metrics of ncu, which are added up}. Asynchronous copies count as loads from global memory, TMA's as well.
 COUNTERS = {
     "global_load_requests": ["l1tex__t_requests_pipe_lsu_mem_global_op_ld", "sm__sass_inst_executed_op_tma_ld"],
     "global_load_sectors": [
@@ -43,7 +42,7 @@ COUNTERS = {
     "shared_load_conflicts": ["l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_ld"],
     "shared_store_conflicts": ["l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_st"],
 }
-# Those that the emulator counts, too, as its README names them.
+# The columns that the emulator counts, too, under the names in its reference.
 COMPARED = {
     "global_load_requests": "global loads: requests",
     "global_load_sectors": "sectors",
@@ -51,15 +50,15 @@ COMPARED = {
     "shared_load_wavefronts": "shared loads: wavefronts",
     "shared_store_wavefronts": "shared stores: wavefronts",
 }
-SIZE = 256  # of the counts
-# Those of the table that ./run prints without a GPU.
+SIZE = 256  # for the counts
+# The columns of the table that ./run prints without a GPU.
 TABLE = ("global_load_bytes", "sectors_per_request", "bank_conflict_factor", "barriers_per_block")
 STAGES = [each.name for each in listed("stage")]
 STALLS = (
     "long_scoreboard short_scoreboard barrier dispatch_stall math_pipe_throttle mio_throttle lg_throttle wait "
     "not_selected no_instruction"
 ).split()
-# Column: the metric of ncu.
+# {column: metric of ncu}
 RATES = {
     "registers_per_thread": "launch__registers_per_thread",
     "warps_active_percent": "sm__warps_active.avg.pct_of_peak_sustained_active",
@@ -84,14 +83,14 @@ def lines(*command):
 
 
 def profile(program, size, metrics):
-    """{metric: its cell} of the program's first launch of its kernel. Ends the script with one line where there are
-    none."""
+    """{metric: its cell} of the first launch of the program's kernel. Ends the script with one line if there are none.
+    """
     words = [*NCU, ",".join(metrics), program, "--size", str(size), "--verify-only"]
     run = subprocess.run(words, capture_output=True, text=True)
     start = run.stdout.find('"ID"')
     if run.returncode != 0 or start < 0:
         sys.exit(f"counters.py: ncu failed on {program.name}: {(run.stdout + run.stderr).strip().splitlines()[-1]}")
-    _, row = csv.DictReader(io.StringIO(run.stdout[start:]))  # below the units
+    _, row = csv.DictReader(io.StringIO(run.stdout[start:]))  # the line below the header has the units
     return {metric: (row.get(metric) or "-").replace(",", "") for metric in metrics}
 
 
@@ -136,12 +135,12 @@ def by_stage(path):
 
 def counted(bin_folder):
     """({stage: its row as ./run prints it}, {stage: the emulator's counts in the columns of counters.csv}, the text of
-    counted.csv, which also says what a stage computes with)"""
+    counted.csv, which also has what a stage computes with)"""
     printed, counts, text = {}, {}, ",".join(("stage", "type", "arithmetic", *TABLE)) + "\n"
     with tempfile.TemporaryDirectory() as folder:
         for stage in STAGES:
             said = "\n".join(lines(bin_folder / f"{stage}_cpu_trace", "--csv", f"{folder}/csv"))
-            printed[stage] = said[said.index(f"\n{stage} ") + 1 :]  # its row, and what is said below it
+            printed[stage] = said[said.index(f"\n{stage} ") + 1 :]  # its row, and the lines below it
             counts |= by_stage(pathlib.Path(folder) / "csv")
             told = json.loads("".join(lines(bin_folder / f"{stage}_cpu_trace", "--describe")))
             for row in read(pathlib.Path(folder) / "csv"):
@@ -151,8 +150,8 @@ def counted(bin_folder):
 
 
 def pages(counted, folder):
-    """{file: its text} of the pages that have these tables: what the emulator counts beside counters.csv, or as ./run
-    prints it. And of counted.csv, the same for `./run mine.cu` to compare with."""
+    """{file: its text} of the pages with these tables, which have the emulator's counts beside counters.csv or as ./run
+    prints them, and of counted.csv, with which `./run mine.cu` compares."""
     printed, counts, text = counted
     hardware = by_stage(folder / "counters.csv")
     lines = [Head(" | ".join(["stage", "<counted by", *COMPARED.values()]))]

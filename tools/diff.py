@@ -1,4 +1,4 @@
-"""./run diff: what a step changes. It reads the sources, and needs no build."""
+"""./run diff: shows what a step changes. It reads only the sources, and needs no build."""
 import pathlib
 import shutil
 import sys
@@ -20,7 +20,8 @@ def run(words):
     steps = programs.steps()
 
     def found(word):
-        """The steps that the text names: all of a chapter, those whose names begin with it, or a file of one's own."""
+        """The steps that a word names: all of a chapter, those whose names begin with it, or a file outside the
+        chapters."""
         if word.endswith(".cu") and pathlib.Path(word).is_file():
             return [pathlib.Path(word)]
         its = [file for file in steps if programs.meant(word, file.parent.name, file.stem)]

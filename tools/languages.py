@@ -1,4 +1,4 @@
-"""The languages of the pages; and what the glossary, and the catalogue of the tables' words, say in each."""
+"""The languages of the pages, the glossary, and the catalogue of words in tables."""
 import collections
 import json
 import re
@@ -22,7 +22,7 @@ def glossary(root=ROOT):
 
 
 def translations(language, root=ROOT):
-    """{English: what is in that language}, where it isn't out of date"""
+    """{English text: its translation}, without translations that are out of date"""
     file = root / f"docs/po/{language}/tables.po"
     entries = re.findall(
         r'(?m)^(#, fuzzy\n(?:#.*\n)*)?msgid ((?:".*"\n)+)msgstr ((?:".*"\n?)+)',

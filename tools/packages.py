@@ -1,4 +1,4 @@
-"""Debian packages: which of those in packages.txt are missing, and their installation."""
+"""Debian packages: finds those in packages.txt that are missing, and installs them."""
 import ctypes
 import os
 import pathlib
@@ -26,8 +26,8 @@ def icds(pattern="*"):
 
 
 def python_with(module):
-    """A Python that has the module, or None. Packages install it for Debian's own, which may not be the first on the
-    PATH."""
+    """A Python that has the module, or None. Packages install modules for Debian's own Python, which may not be the
+    first on the PATH."""
     for python in ("python3", "/usr/bin/python3"):
         if process.output(python, "-c", f"import {module}; print('yes')"):
             return python
@@ -74,23 +74,23 @@ def missing_of(packages):
 
 
 def install(packages, sudo):
-    """Says what it installs and does it. Returns why that failed, or ""."""
+    """Installs packages and says so. Returns why that failed, or ""."""
     def quietly(*words):
         return process.call([*sudo, *APT, *words], line=said.append, stdin=subprocess.DEVNULL, stderr=subprocess.STDOUT)
 
     process.say("installing: " + shlex.join([*sudo, "apt-get", "install", "--no-install-recommends", *packages]))
     said = []
-    quietly("update")  # if this goes wrong and matters, the installation fails
+    quietly("update")  # if this fails and matters, the installation fails
     words = ("install", "-y", "--no-install-recommends")
     if quietly(*words, *packages) and len(packages) > 1:
-        for package in packages:  # a name that apt does not know stops it, and then the others are not installed either
+        for package in packages:  # apt stops at a name that it does not know, so the others are installed one by one
             quietly(*words, package)
     errors = [line.decode().removeprefix("E: ").strip() for line in said if line.startswith(b"E: ")]
     return errors[0] if errors else ""
 
 
 def refused(sudo):
-    """Why nothing may be installed, or ""."""
+    """The reason why nothing may be installed, or ""."""
     if os.environ.get("NO_INSTALL"):
         return "NO_INSTALL is set"
     if not shutil.which("apt-get"):
@@ -101,14 +101,14 @@ def refused(sudo):
 
 
 def need(required, optional=()):
-    """Installs missing packages if that is allowed, each of them once. Says what is still missing, and returns it;
-    exits if a required one is."""
+    """Installs missing packages if that is allowed, each of them only once. Prints what is still missing, and returns
+    it; exits if a required package is."""
     missing = missing_of((*required, *optional))
     if not missing:
         return []
     sudo = ["sudo", "-n"] if os.geteuid() else []
-    # The packages that were tried before: where there is no network, or another release without one of them, each ./run
-    # and ./test would wait for apt-get again.
+    # The packages that were tried before. Without a network, or on a release that lacks one of them, every ./run and
+    # ./test would otherwise wait for apt-get again.
     note = build.BUILD / "not_installed"
     tried = note.read_text().split() if note.exists() else []
     why = refused(sudo)
@@ -130,8 +130,8 @@ def need(required, optional=()):
 
 
 def find_opencl():
-    """NVIDIA's OpenCL library is often installed without the file that registers it with the loader. If so, makes a
-    folder that registers it beside all libraries that /etc registers."""
+    """Registers NVIDIA's OpenCL library with the loader if it is installed without the file that does so: makes a
+    folder that lists it beside all libraries that /etc registers."""
     vendors = build.BUILD / "opencl_vendors"
     if "OCL_ICD_VENDORS" in os.environ or not build.has_gpu() or not loads("libnvidia-opencl.so.1"):
         return

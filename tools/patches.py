@@ -3,8 +3,8 @@
     python3 tools/patches.py           # makes all of them anew, from the sources as they are now
     python3 tools/patches.py FILE...   # makes these anew
 
-A patch whose surroundings have changed is merged with them. One whose own lines have changed is named, for a person to
-mend. Example: python3 tools/patches.py 03_shared_blocking/exercises/*.patch
+A patch whose surroundings have changed is merged with them. One whose own lines have changed is listed, for a person to
+repair. Example: python3 tools/patches.py 03_shared_blocking/exercises/*.patch
 """
 import os
 import pathlib
@@ -16,7 +16,7 @@ import tempfile
 from results import Wrong
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-BEGIN = "\ndiff --git "  # of the diff
+BEGIN = "\ndiff --git "  # the beginning of the diff
 
 
 def git(folder, *words):
@@ -26,12 +26,12 @@ def git(folder, *words):
 
 
 def described(patch):
-    """The lines above the diff."""
+    """The descriptive lines above the diff."""
     return patch.read_text().partition(BEGIN)[0]
 
 
 def said(patch, what):
-    """The value of the line 'WHAT: VALUE' above the diff; "" where there is none."""
+    """The value of the line 'WHAT: VALUE' above the diff, or ""."""
     found = re.search(rf"(?m)^{what}: (.*)", described(patch))
     return found[1] if found else ""
 
@@ -59,8 +59,8 @@ def patched(patch, root):
 
 
 def merged(patch, root):
-    """The same for a patch whose surroundings have changed: its change is merged with those since the blobs that its
-    index lines name, which the repository at `root` has. Raises Wrong."""
+    """The same for a patch whose surroundings have changed: its change is merged with the changes since the blobs that
+    its index lines name, which the repository at `root` has. Raises Wrong."""
     blobs = re.findall(r"(?m)^diff --git a/(.*) b/.*\nindex (\w+)", patch.read_text())
     texts = {}
     with tempfile.TemporaryDirectory(prefix="patch-") as folder:
@@ -79,7 +79,7 @@ def merged(patch, root):
 
 
 def renew(patch, root):
-    """Makes the patch anew from the sources as they are now. Raises Wrong."""
+    """Rewrites the patch from the sources as they are now. Raises Wrong."""
     try:
         texts = patched(patch, root)
     except Wrong:

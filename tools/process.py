@@ -1,4 +1,4 @@
-"""Child processes, and what ./run says on stderr."""
+"""Child processes, and the messages of ./run on stderr."""
 import os
 import re
 import signal
@@ -8,7 +8,7 @@ import sys
 from results import plain
 
 command = "run"  # in messages
-DUMB = os.environ.get("TERM") == "dumb"  # a terminal that writes no line over
+DUMB = os.environ.get("TERM") == "dumb"  # a terminal that can't overwrite a line
 PLAIN = bool(os.environ.get("NO_COLOR")) or DUMB  # no colours
 verbose = False  # show all output of the build tools
 
@@ -23,7 +23,7 @@ def fail(code, text):
 
 
 def end(child):
-    """Ends a program. Ctrl-C has reached it, too: it may clean up for two seconds."""
+    """Ends a program. Ctrl-C has reached it, too, so it gets two seconds to clean up."""
     for stop in (child.terminate, child.kill):
         try:
             child.wait(timeout=2)
@@ -34,8 +34,8 @@ def end(child):
 
 
 def call(words, called=None, line=None, **options):
-    """Runs a program and passes each line of its output to `line`. Returns the exit code as a shell does, and says so
-    if a signal killed it. Stops it if this process is interrupted."""
+    """Runs a program and passes each line of its output to `line`. Returns the exit code as a shell does, and prints a
+    line if a signal killed it. Stops the program if this process is interrupted."""
     if line:
         options["stdout"] = subprocess.PIPE
     with subprocess.Popen([str(word) for word in words], **options) as child:
@@ -71,7 +71,8 @@ def show_progress(text):
 
 
 def coloured(text):
-    """A compiler's line as it would stand on a terminal. The compiler itself writes to the build tools."""
+    """A compiler's line in the colours that it would have on a terminal. The compiler itself writes to the build tools.
+    """
     if not sys.stderr.isatty() or PLAIN:
         return text
     text = re.sub(r"\b((?:fatal )?error:|warning:)", "\033[1;31m\\1\033[0m", text)

@@ -1,15 +1,16 @@
 # The list of all programs, which CMakeLists.txt includes. `cmake -P tools/programs.cmake` prints it as JSON, for the tools.
 #
-# The files' names are the list of the ladder: NN_name/matmul.cu is a stage, NN_name/1_name.cu a step before it, and
-# NN_name/matmul.cpp a stage in OpenCL. What is no step of the ladder is named in its chapter's programs.cmake:
-#
+# The names of the files are the list of the ladder: NN_name/matmul.cu is a stage, NN_name/1_name.cu a step before it,
+# and NN_name/matmul.cpp a stage in OpenCL. A program that is no step of the ladder is listed in its chapter's
+# programs.cmake:
 #   add_product(half2.cu...)             another matrix product, with the command line of a stage
 #   add_program(probe.cu...)             a CUDA program with options of its own
 #   add_gpu_benchmark(curves.cu...)      times a library on a GPU, which the emulator does not have
 #   add_host_benchmark(blas_host.cpp...) times the CPU, and needs no CUDA
 #
-# PROGRAMS are the targets. Of each, NAME_SOURCE, NAME_KIND, NAME_CHAPTER, NAME_TEST (what the names of its tests begin
-# with), NAME_SHAPES (see tests_shapes() below) are known. 04_unroll/1_unroll.cu is build/bin/04_unroll.1_unroll.
+# PROGRAMS are the targets. For each of them NAME_SOURCE, NAME_KIND, NAME_CHAPTER, NAME_TEST (the beginning of the names
+# of its tests) and NAME_SHAPES (see read_shapes() below) are set. 04_unroll/1_unroll.cu is
+# build/bin/04_unroll.1_unroll.
 cmake_policy(VERSION 3.22)
 get_filename_component(root ${CMAKE_CURRENT_LIST_DIR}/.. ABSOLUTE)
 if(NOT CMAKE_SCRIPT_MODE_FILE)
@@ -37,8 +38,9 @@ function(add_host_benchmark)
   add_programs_of_kind(host ${ARGN})
 endfunction()
 
-# read_shapes(variable chapter stem): the shapes MxNxK, lines of NN_name/tests/shapes.txt, at which a chapter's programs are tested
-# beside those of every stage. A line may begin with the names of the files that it is for: "5_tile_shapes matmul: 65x676x2700".
+# read_shapes(variable chapter stem): the shapes MxNxK, lines of NN_name/tests/shapes.txt, at which a chapter's programs
+# are tested beside those of every stage. A line may begin with the names of the files that it is for: "5_tile_shapes
+# matmul: 65x676x2700".
 function(read_shapes variable chapter stem)
   set(shapes)
   if(EXISTS ${root}/${chapter}/tests/shapes.txt)
@@ -80,8 +82,8 @@ foreach(chapter ${chapters})
     set(kind ${CMAKE_MATCH_2})
     get_filename_component(stem ${file} NAME_WE)
     read_shapes(shapes ${chapter} ${stem})
-    # What the program is called; its rows in a table; what a person types: 04_unroll/1_unroll, 04/1_unroll, 04/1 of a step. A
-    # stage is called as its chapter is, and 03 is enough where that has no other step.
+    # The names of the program: in full 04_unroll/1_unroll, in the rows of a table 04/1_unroll, and as a person types it
+    # 04/1. A stage has its chapter's name, and 03 is enough if that chapter has no other step.
     string(SUBSTRING ${chapter} 0 2 number)
     set(called ${stem})
     set(row ${stem})

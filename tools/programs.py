@@ -13,31 +13,31 @@ import process
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 LADDER = ("stage", "step")
-PRODUCTS = (*LADDER, "product")  # have a stage's command line
-TRACED = {**dict.fromkeys(PRODUCTS, "_cpu_trace"), "other": "_cpu"}  # what ./run runs without a GPU
+PRODUCTS = (*LADDER, "product")  # kinds with the command line of a stage
+TRACED = {**dict.fromkeys(PRODUCTS, "_cpu_trace"), "other": "_cpu"}  # the builds that ./run runs without a GPU
 
 
 class Program(NamedTuple):
     name: str  # 03_shared_blocking, its step 04_unroll/1_unroll, or half2
-    row: str  # what its rows in a table begin with: 03_shared_blocking, 04/1_unroll
-    short: str  # what a person types: 03 for a chapter's only step, 04/1, 04/matmul
+    row: str  # its name in a table: 03_shared_blocking, 04/1_unroll
+    short: str  # its name as typed: 03 for a chapter's only step, 04/1, 04/matmul
     source: pathlib.Path
     kind: str  # stage, step, product, other, gpu (times a GPU's library), host (times the CPU), opencl
-    test: str  # what its tests' names begin with: 03_shared_blocking, 06_half2
-    shapes: tuple  # words MxNxK, at which it is tested beside those of every stage
+    test: str  # the beginning of its tests' names: 03_shared_blocking, 06_half2
+    shapes: tuple  # the shapes MxNxK at which it is tested beside those of every stage
 
     @property
     def chapter(self):
         return self.source.relative_to(ROOT).parts[0]
 
     def target(self, cpu=False):
-        """The name of its CMake target; of the one for the CPU, where it has one."""
+        """The name of its CMake target; with `cpu` of the one for the CPU, if there is one."""
         return self.name.replace("/", ".") + (TRACED.get(self.kind, "") if cpu else "")
 
 
 @functools.lru_cache(None)
 def listed(*kinds):
-    """All programs, or those of these kinds. Exits where CMake can't list them."""
+    """All programs, or those of these kinds. Exits if CMake can't list them."""
     if kinds:
         return [each for each in listed() if each.kind in kinds]
     run = subprocess.run(["cmake", "-P", ROOT / "tools/programs.cmake"], text=True,
@@ -52,8 +52,8 @@ def listed(*kinds):
 
 
 def described(program):
-    """What a built program says of itself, a dictionary. Exits where it says nothing, as a main() of one's own may that
-    does not pass its words on."""
+    """The description that a built program prints of itself, as a dictionary. Exits if there is none, as with a main()
+    that does not pass its arguments on."""
     try:
         return json.loads(process.output(program, "--describe"))
     except ValueError:
@@ -61,7 +61,7 @@ def described(program):
 
 
 def text_of(source):
-    """Comments may have other encodings than UTF-8."""
+    """The text of a source, whose comments may not be UTF-8."""
     return source.read_text(errors="replace")
 
 
@@ -71,26 +71,27 @@ def by_source():
 
 
 def name(file):
-    """What a source is called: as its program is, 04_unroll.cl in OpenCL, and as the file is from elsewhere."""
+    """The name of a source: that of its program, 04_unroll.cl in OpenCL, and the file's own name for a file from
+    elsewhere."""
     program = by_source().get(file.resolve())
     return program.name if program else file.name if file.suffix == ".cl" else file.stem
 
 
 def short(file):
-    """What a person types for a program's source, or for a step in OpenCL, 08/04_unroll."""
+    """The name of a program's source as a person types it, or of a step in OpenCL, 08/04_unroll."""
     program = by_source().get(file)
     return program.short if program else f"{file.parent.name[:2]}/{file.stem}"
 
 
 @functools.lru_cache(None)
 def steps():
-    """The files of CUDA's ladder in reading order, then those of OpenCL's, NN_name.cl."""
+    """The files of CUDA's ladder in reading order, then those of the OpenCL ladder, NN_name.cl."""
     return [each.source for each in listed(*LADDER)] + sorted(ROOT.glob("[0-9][0-9]_*/[0-9][0-9]_*.cl"))
 
 
 def changed(step):
-    """The chapter NN that a step continues from, or "", and what it changes: its comment "// Changed: (from NN) WHAT",
-    of which further lines are indented."""
+    """The chapter NN that a step continues from, or "", and what it changes, from its comment "// Changed: (from NN)
+    WHAT", whose further lines are indented."""
     found = re.search(r"(?m)^// Changed: *(?:\(from (\d\d)\w*\) *)?(.*(?:\n//   .*)*)", text_of(step))
     return (found[1] or "", re.sub(r"\s*\n// *", " ", found[2])) if found else ("", "")
 
@@ -100,19 +101,19 @@ def changes(step):
 
 
 def meant(word, chapter, file=""):
-    """Does a word name that file of that chapter? 04, 4 and 04_unroll name all of its files, 04/1 those that begin
+    """Whether a word names that file of that chapter. 04, 4 and 04_unroll name all of its files, 04/1 those that begin
     with 1."""
     its_chapter, _, its_file = word.partition("/")
     return its_chapter in (chapter, chapter[:2], chapter[:2].removeprefix("0")) and file.startswith(its_file)
 
 
 def nearest(word, names):
-    """The name that was perhaps meant, or "". A number is no slip of another one."""
+    """The name that was probably meant, or "". A number is not taken for a misspelling of another one."""
     return "".join([] if word.isdigit() else difflib.get_close_matches(word.lower(), names, n=1))
 
 
 def unknown(word, files, names=()):
-    """What to say of a word that names none of these: what its chapter has, or else the nearest name."""
+    """The message for a word that names none of these: what its chapter has, or else the nearest name."""
     its_chapter, slash, _ = word.partition("/")
     inside = [short(file) for file in files if slash and meant(its_chapter, file.parent.name)]
     if inside:
@@ -126,7 +127,7 @@ def unknown(word, files, names=()):
 
 
 def before(step):
-    """The step that it continues from: the last of the chapter that it names, or the one above it; None for the
+    """The step that a step continues from: the last one of the chapter that it names, or the one above it; None for the
     first."""
     above = [other for other in steps() if other.suffix == step.suffix and other < step
              and other.parent.name.startswith(changed(step)[0])]
@@ -134,7 +135,7 @@ def before(step):
 
 
 def twin(step):
-    """The name of the step of CUDA's ladder that a stage of the OpenCL chapter says it mirrors."""
+    """The name of the step of CUDA's ladder that a stage of the OpenCL chapter mirrors, by its own account."""
     return name(ROOT / re.search(r"(?m)^// See also: (\S+\.cu)", text_of(step))[1])
 
 

@@ -1,4 +1,4 @@
-"""What ./run all runs with options, and the CSVs that it leaves, which ./run compare reads."""
+"""The programs that ./run all runs with options, and the CSVs that it leaves, which ./run compare reads."""
 from typing import NamedTuple
 
 from programs import listed
@@ -7,8 +7,8 @@ LIMITS = "limits.csv"
 
 
 class Step(NamedTuple):
-    """A program, or the ladder, which ./run itself runs; the CSV that it writes; and how ./run compare reads that: the
-    columns that tell its rows apart, and those with figures (a/b: the first of them that has one)."""
+    """A program, or the ladder, which ./run itself runs; the CSV that it writes; and how ./run compare reads that CSV:
+    the columns that identify its rows, and those with figures (a/b: the first of the two that has one)."""
     name: str
     csv: str = ""
     keys: str = ""

@@ -17,7 +17,8 @@ def plain(text):
 
 
 class Figure(float):
-    """A cell that is a number: {x} as it stands in the file, {x:T} in thousands, or in any format of floats."""
+    """A cell that is a number. In a format string {x} is the cell as it is in the file, {x:T} the value in thousands;
+    any format of floats works."""
 
     def __new__(cls, text):
         self = super().__new__(cls, text)
@@ -29,8 +30,8 @@ class Figure(float):
 
 
 class Row(types.SimpleNamespace):
-    """A row of a CSV: row.column is a Figure, or the text of what is no number. Raises Wrong, with `place` in it, for
-    a column that it lacks, for a figure that nothing measures, and for a result that was not exact."""
+    """A row of a CSV: row.column is a Figure, or a text if it is no number. Raises Wrong, with `place` in it, for a
+    missing column, for a figure that can't have been measured, and for a result that was not exact."""
 
     def __init__(self, place, cells):
         is_figure = re.compile(r"\d+(\.\d+)?(e[-+]?\d+)?").fullmatch
@@ -48,7 +49,7 @@ class Row(types.SimpleNamespace):
 
 
 def read(path, figures=()):
-    """The rows of a CSV, which must be whole. The columns `figures` have numbers above 0, or '-' for none. Raises
+    """The rows of a CSV, which must be complete. The columns `figures` have numbers above 0, or '-' for none. Raises
     Wrong."""
     try:
         if path.exists() and not path.is_file():  # a device or a pipe may never end
@@ -76,7 +77,7 @@ def read(path, figures=()):
 
 
 def part_of(path):
-    """The file beside `path` that write_whole() renames onto it. Raises OSError for a folder or a device: it would be
+    """The file beside `path` that write_whole() renames to it. Raises OSError for a folder or a device, which would be
     replaced."""
     path = pathlib.Path(path).resolve()
     if path.exists() and not path.is_file():
@@ -84,13 +85,13 @@ def part_of(path):
     return path.with_name(f".{path.name[:200]}.{os.getpid()}")
 
 
-# What a file begins with that an option writes: a CSV with the names of its columns.
+# The beginning of a file that an option has written, such as a CSV with the names of its columns.
 WRITTEN_BY = {"--csv": re.compile(rb"\w+(,\w+)+\r?\n"),
               "--html": re.compile(rb'(?s)<!doctype html>.*name="generator" content="./run view"')}
 
 
 def unwritable(path, option):
-    """Why the option can't write that file, or "": nothing is replaced that the option did not write."""
+    """The reason why an option can't write that file, or "": it replaces nothing that it did not write."""
     try:
         part_of(path).touch()
         part_of(path).unlink()
@@ -102,12 +103,13 @@ def unwritable(path, option):
 
 
 def write_whole(*files):
-    """Writes all (path, text) beside their places and then renames them: none is ever half-written. Raises OSError."""
+    """Writes all (path, text) under other names beside their places and then renames them, so that none is ever
+    half-written. Raises OSError."""
     parts = [part_of(path) for path, _ in files]
     path = None
     try:
         for part, (path, text) in zip(parts, files):
-            part.write_text(text, errors="surrogateescape")  # it may name a file that is no UTF-8
+            part.write_text(text, errors="surrogateescape")  # the text may have a file name that is not UTF-8
         for part, (path, _) in zip(parts, files):
             part.replace(pathlib.Path(path).resolve())
     except OSError as error:

@@ -1,4 +1,4 @@
-"""./run: finds the verb. Each larger one has a file of its own, which is imported only then."""
+"""./run: finds the verb. Each larger verb has a file of its own, which is imported only when it is needed."""
 import signal
 import sys
 
@@ -12,7 +12,7 @@ def stop(number, _):
 
 STOPPING = [each for each in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP) if signal.getsignal(each) != signal.SIG_IGN]
 if __name__ == "__main__":
-    for each in STOPPING:  # install these before the imports, which take a moment
+    for each in STOPPING:  # before the imports, which take a moment
         signal.signal(each, stop)
 
 import importlib
@@ -31,7 +31,7 @@ from usage import HELP, shown_help
 
 
 def show_help(words):
-    """./run help [VERB], and --help after a verb or a program: then, where it is built, its own."""
+    """./run help [VERB], and --help after a verb or a program; for a program that is built its own help follows."""
     asked = next((word for word in words if not word.startswith("-") and word != "help"), "")
     if asked and asked not in HELP and shutil.which("cmake"):
         for each in programs_meant(asked):
@@ -44,7 +44,7 @@ def show_help(words):
 
 
 def python(modules, *words):
-    """Calls a Python that has these modules."""
+    """Runs a Python that has these modules."""
     return process.call([packages.python_with(modules), "-B", "-X", "utf8", *words], cwd=ROOT / "tools")
 
 
@@ -86,7 +86,7 @@ def run_book(words):
 
 
 def verb_of(module):
-    """What calls the run() of a module."""
+    """A function that calls run() of a module."""
     return lambda words: importlib.import_module(module).run(words)
 
 
@@ -97,7 +97,8 @@ VERBS = {"ablation": verb_of("ablation"), "all": verb_of("all"), "book": run_boo
 
 def main(words):
     """Returns the exit code."""
-    if words[:1] == ["-v"] and words[1:] and words[1].endswith(".cu"):  # behind its name it is the program's
+    # After the program's name it would be the program's option.
+    if words[:1] == ["-v"] and words[1:] and words[1].endswith(".cu"):
         process.verbose = True
         words = words[1:]
     verb = words[0] if words else ""
@@ -108,7 +109,7 @@ def main(words):
     if verb == "help" or {"-h", "--help"} & set(words):
         return show_help(words)
     if verb in ("diff", "plot"):
-        packages.need(("cmake",))  # which lists the programs
+        packages.need(("cmake",))  # CMake lists the programs
     elif verb not in ("compare", "translate"):
         build.check_paths()
         need_tools()
@@ -119,7 +120,7 @@ def main(words):
 
 
 def open_all():
-    """Opens what is closed of the input and the outputs, before another file takes its number."""
+    """Opens standard input and outputs that are closed, before another file takes their numbers."""
     for number, name in enumerate(("stdin", "stdout", "stderr")):
         if getattr(sys, name) is None:
             os.open(os.devnull, os.O_RDWR)
@@ -134,7 +135,7 @@ if __name__ == "__main__":
         code = main(sys.argv[1:])
         sys.stdout.flush()
     except OSError as error:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # for what Python still flushes
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # Python flushes it at exit
         code = 141 if isinstance(error, BrokenPipeError) else 2
         if code == 2:
             of_build = str(error.filename).startswith(str(BUILD))

@@ -9,13 +9,13 @@ from process import fail
 from programs import listed, meant
 
 FLAGS = ("-N -V -VV -Q --progress --rerun-failed --stop-on-failure --schedule-random --print-labels "
-         "--output-on-failure")  # ctest's
+         "--output-on-failure")  # options of ctest
 OPTIONS = "-R -E -L -LE -I --repeat --output-junit"
 
 
 def chosen_tests(options):
-    """The names of these tests, and the targets and packages that each needs: a test carries them in its
-    environment."""
+    """The names of these tests, and the targets and packages that each needs, which a test carries in its environment.
+    """
     needs = {}
     for test in build.ask_ctest(options):
         properties = {each["name"]: each["value"] for each in test.get("properties", [])}
@@ -36,7 +36,7 @@ def pattern_of(words):
 
 
 def ctest_options(given):
-    """The words for ctest."""
+    """The options for ctest."""
     options = []
     for name, value in vars(given).items():
         if value and name not in ("all", "chapters"):
@@ -49,7 +49,7 @@ def ctest_options(given):
 
 
 def prepare(options):
-    """Builds and installs what these tests need. Without a package that is missing still they are skipped."""
+    """Builds and installs what these tests need. Tests that lack a package are skipped."""
     wanted = {each for its in chosen_tests(options).values() for each in its}
     its_packages = sorted(wanted & packages.PACKAGES.keys())
     if packages.missing_of(its_packages):
@@ -57,7 +57,7 @@ def prepare(options):
         build.configure(tests=True)
         wanted = {each for its in chosen_tests(options).values() for each in its}
     targets = sorted(wanted - packages.PACKAGES.keys())
-    build.build(targets or ["harness_host"])  # "all" leaves out what one test alone takes
+    build.build(targets or ["harness_host"])  # "all" leaves out targets of single tests
 
 
 def run(words):
@@ -68,7 +68,7 @@ def run(words):
     for option in ("-j", "--timeout"):
         parser.add_argument(option, type=count(10**6))
     parser.add_argument("chapters", nargs="*")
-    given = parser.parse_args(words)  # unknown options ended it: ctest would ignore them
+    given = parser.parse_args(words)  # exits at unknown options, which ctest would ignore
     process.verbose = given.V or given.VV
     if given.chapters and given.R:
         fail(2, "takes chapters, such as 03 04, or -R REGEX, not both")
@@ -81,7 +81,7 @@ def run(words):
     tests = chosen_tests(options)
     if not tests:
         fail(2, "no test has such a name; ./test -N lists those of ./test, ./test --all -N all")
-    if given.N:  # ctest would also say of each test which of its programs is not built
+    if given.N:  # ctest would also print which of its programs are not built
         print(*tests, f"{len(tests)} tests", sep="\n")
         return 0
     prepare(options)

@@ -1,6 +1,6 @@
-"""./run mine.cu, ./test mine.cu and ./run new. A file with launch_matmul() is a stage of one's own: it is verified and
-counted (on a GPU timed) as the chapters' are, and advice says what to try next. Any other program runs on the emulator
-as it is, which then says what it found."""
+"""./run mine.cu, ./test mine.cu and ./run new. A file with launch_matmul() is a stage of the user's: it is verified and
+counted (timed on a GPU) like the chapters' stages, and advice.py says what to try next. Any other program runs
+unchanged on the emulator, which then prints what it found."""
 import csv
 import os
 import pathlib
@@ -27,7 +27,7 @@ NO_ROWS = {"--help", "-h", "--describe"}
 
 
 def name_places(kernel):
-    """Places are named as the file is on the command line: from this folder, or whole."""
+    """Lets reports name places as the command line names the file: relative to this folder, or in full."""
     os.environ["EMULATOR_FOLDER"] = "/" if kernel.path.is_absolute() else f"{pathlib.Path.cwd()}/"
 
 
@@ -35,7 +35,7 @@ def run(words):
     """./run FILE.cu [OPTION...]"""
     kernel = UserKernel(words[0], words[1:])
     name_places(kernel)
-    if not kernel.is_stage:  # --fast: it only runs it
+    if not kernel.is_stage:  # --fast only runs the program
         os.environ["EMULATOR_SUMMARY"] = "1"
         program = kernel.emulated("plain" if kernel.fast else "trace")
         return process.call([program, *kernel.words], kernel.name)
@@ -61,7 +61,7 @@ def show(line):
 
 
 def run_stage(kernel, words, cpu, csv_file):
-    """Verifies, counts or times it, and says what to try next."""
+    """Verifies the kernel, counts or times it, and says what to try next."""
     program = kernel.emulated() if cpu else kernel.compiled()
     with tempfile.TemporaryDirectory(prefix="run-") as scratch:
         of_rows, of_lines = pathlib.Path(scratch, "rows.csv"), pathlib.Path(scratch, "lines.csv")
@@ -90,15 +90,15 @@ def run_stage(kernel, words, cpu, csv_file):
 
 
 def of_naive():
-    """How ctest runs 01's programs: {"cpu": [word...], "trace": [word...]}."""
+    """The commands by which ctest runs 01's programs: {"cpu": [word...], "trace": [word...]}."""
     build.configure(tests=True)
-    build.build_configured(["01_naive_cpu", "01_naive_cpu_trace"])  # of a program that is not built ctest says nothing
+    build.build_configured(["01_naive_cpu", "01_naive_cpu_trace"])  # ctest does not list a program that is not built
     tests = build.ask_ctest(["-R", "^01_naive[.](cpu|trace)$"])
     return {test["name"].partition(".")[2]: test["command"][1:] for test in tests}
 
 
 def for_multiples(words, multiples):
-    """The same words with shapes that a program takes; not all of its forms need be launched."""
+    """The same words with shapes that a program takes, and without the demand that every configuration is launched."""
     for word in words:
         if re.match(r"\d+x", word):
             shapes = ["x".join(map(str, rounded(shape.split("x"), multiples))) for shape in word.split(",")]
@@ -108,7 +108,7 @@ def for_multiples(words, multiples):
 
 
 def test(words):
-    """./test FILE.cu: what each stage has to pass, as ctest would run it on 01."""
+    """./test FILE.cu: the tests that each stage must pass, as ctest would run them on 01."""
     kernel = UserKernel(words[0], [word for word in words[1:] if word != "-V"])
     if not kernel.is_stage:
         fail(2, f"{words[0]}: has no launch_matmul(); ./run {shlex.quote(words[0])} runs it")

@@ -1,4 +1,4 @@
-"""./run [NAME...]: builds programs and runs them. Those of stages print one table and write one CSV."""
+"""./run [NAME...]: builds programs and runs them. The programs of stages print one table and write one CSV."""
 import contextlib
 import os
 import pathlib
@@ -16,15 +16,15 @@ from process import fail, say
 from programs import LADDER, ROOT, listed
 from results import write_whole
 
-SHAPE = re.compile(rb"\b(\d+) x (\d+) x (\d+):\s")  # of a product, in what is said of it
-ERROR_MARK = b"\x15"  # options.cpp's
-OF_ONE_PROGRAM = ("--lines-csv", "--record")  # the file has no room for another program's
+SHAPE = re.compile(rb"\b(\d+) x (\d+) x (\d+):\s")  # the shape of a product in a message
+ERROR_MARK = b"\x15"  # see options.cpp
+OF_ONE_PROGRAM = ("--lines-csv", "--record")  # the file holds the output of only one program
 
 
 def call_stage(words, name, show):
-    """Runs the program of a stage. Its errors come in its output, marked, so that they stay below the rows and the
-    header that it had printed before: each goes to stderr, every other line to `show`. Returns the exit code and the
-    shape (M, N, K) of the product that was wrong, or None."""
+    """Runs the program of a stage. Its errors come in its output, each after a mark, so that they stay below the rows
+    and the header that it has printed before: they go to stderr, and every other line to `show`. Returns the exit code
+    and the shape (M, N, K) of the wrong product, or None."""
     shape = None
 
     def sort(line):
@@ -40,7 +40,7 @@ def call_stage(words, name, show):
 
 
 def see_it(what, shape):
-    """What to type to see the product that was wrong, unless no page can show matrices of that shape."""
+    """The command that shows the wrong product, unless no page can show matrices of that shape."""
     import view
     if shape and max(shape) <= view.LONGEST:
         options = "".join(f" -{edge} {length}" for edge, length in zip("mnk", shape))
@@ -48,21 +48,21 @@ def see_it(what, shape):
 
 
 def chosen_programs(words, all_steps):
-    """The programs that the words name: without words all stages, or all steps."""
+    """The programs that the words name; without words all stages, or all steps."""
     if words:
         return list(dict.fromkeys(each for word in words for each in programs_meant(word)))
     return listed(*LADDER) if all_steps else listed("stage")
 
 
 def table_of(program):
-    """What can't be run together: the ladder, OpenCL, the others."""
+    """The group of a program, because only programs of one group run together: the ladder, OpenCL, the others."""
     if program.kind in LADDER:
         return "ladder"
     return "opencl" if program.kind == "opencl" else "other"
 
 
 def check(chosen, options, csv):
-    """Ends the program where these can't be run together with these options."""
+    """Ends the program if these programs can't be run together with these options."""
     names = [each.name for each in chosen]
     if apart := [each.name for each in chosen if table_of(each) != table_of(chosen[0])]:
         fail(2, f"{names[0]} and {apart[0]} have tables of their own: run one after the other")
@@ -76,7 +76,7 @@ def check(chosen, options, csv):
 
 
 def without_gpu_benchmarks(chosen):
-    """What can run on the emulator."""
+    """The programs that can run on the emulator."""
     for program in chosen:
         if program.kind == "gpu":
             say(f"{program.name} times a library on a GPU: left out without one; blas_host times this CPU's")
@@ -126,7 +126,8 @@ def run_others(chosen, cpu, options, csv):
 
 
 def rows_only(stage, show):
-    """What shows the lines of a program from its row on: the header above that has been printed before."""
+    """A function that shows the lines of a program from its row on, because the header above it has been printed
+    before."""
     begun = False
 
     def show_row(line):
@@ -138,7 +139,7 @@ def rows_only(stage, show):
 
 
 def show(line):
-    """Shows a line of a program, in the place of the program's progress where that stands on the same terminal."""
+    """Shows a line of a program, in place of the progress line if that is on the same terminal."""
     if sys.stdout.isatty() and sys.stderr.isatty() and not process.DUMB:
         line = b"\r\033[K" + line
     sys.stdout.buffer.write(line)
@@ -152,8 +153,8 @@ def has_options(program, options):
 
 
 def run_stages(chosen, cpu, options, csv):
-    """Runs several stages and merges their output into one table and one CSV. Of several those run that have all
-    options, such as --bf16; if none has, the first refuses them."""
+    """Runs several stages and merges their output into one table and one CSV. Of several stages only those run that
+    have all options, such as --bf16; if none has, the first one refuses them."""
     result, with_rows, rows, ran = 0, False, [], False
     with tempfile.TemporaryDirectory(prefix="run-") as scratch, \
             contextlib.closing(build.each_built([each.target(cpu) for each in chosen])) as built:
@@ -165,7 +166,7 @@ def run_stages(chosen, cpu, options, csv):
             words = [*options, "--csv", file] if csv else options
             shows = rows_only(stage, show) if with_rows else show
             code, shape = call_stage([program, *words], stage.name, shows)
-            if code == 77 and with_rows:  # this GPU lacks something that the others don't need
+            if code == 77 and with_rows:  # the GPU lacks something that this stage needs and the others do not
                 continue
             with_rows = with_rows or code == 0
             result = result or code
@@ -188,7 +189,7 @@ def run_stages(chosen, cpu, options, csv):
 
 
 def show_next(stage):
-    """What one may type after a stage has run."""
+    """Shows commands that may follow a run of a stage."""
     name = stage.chapter[:2] if stage.kind == "stage" else stage.short
     after = [step for step in programs.steps() if programs.before(step) == stage.source]
     print(f"Next: ./run view {name} steps through it; exercises: {stage.chapter}/README.md")

@@ -1,4 +1,4 @@
-"""What ./run help shows."""
+"""The text of ./run help."""
 import shutil
 import textwrap
 
@@ -13,7 +13,7 @@ allowed, but not with NO_INSTALL=1. BUILD_DIR=FOLDER builds elsewhere than in bu
 
 Exit codes: that of the first stage that failed, or ctest's; 1 if the build failed; 2 if something needed is missing or
 a file can't be written; 130 for Ctrl-C."""
-# How a verb is called, what it does in a line, and what `./run help VERB` adds to that.
+# {usage of a verb: what it does in a line, and what `./run help VERB` adds}
 HELP = {
     "run": ("./run [NN] [OPTION...]", "run a stage, all of them, or your mine.cu", """\
 NN is 03, 03_shared_blocking or another program. 04 runs all programs of that chapter, 04/1 its first step, 04/matmul

@@ -20,7 +20,7 @@ from programs import ROOT
 sys.path.append(str(ROOT / "emulator"))
 import rewrite_launches  # noqa: E402
 
-# What becomes of a file with launch_matmul() and no main().
+# The program that is made from a file with launch_matmul() and no main().
 MAIN = """#include "common/stage.h"
 #include "{path}"
 template <class In, class Out>
@@ -40,12 +40,13 @@ SIGNATURE = ("launch_matmul takes (int M, int N, int K, const T* A, const T* B, 
              "is float or T")
 FLAG = re.compile(r"-(D\w+.*|I.+|U\w+|std=.*|O\d|g|G|w|lineinfo|arch=.*|gencode=?.*|l\w+|use_fast_math|-use_fast_math|"
                   r"-extended-lambda|-expt-.*|rdc=.*)")
-TAKEN = re.compile(r"-[DUI]|-std=c\+\+(20|23|2[ab])")  # of these the emulator's compiler takes; others are nvcc's alone
+# Flags for the emulator's compiler, too; the others are only for nvcc.
+TAKEN = re.compile(r"-[DUI]|-std=c\+\+(20|23|2[ab])")
 HAS_MAIN = re.compile(r"\bint\s+main\s*\(")
 
 
 class UserKernel:
-    """A .cu file outside the chapters. words: what stands behind it on the command line."""
+    """A .cu file outside the chapters. words: what follows it on the command line."""
 
     def __init__(self, word, words=()):
         self.path = pathlib.Path(word)
@@ -71,7 +72,8 @@ class UserKernel:
         self.folder = BUILD / "user_kernels" / f"{self.name[:50]}-{place}"
 
     def read_words(self, words):
-        """The compiler's flags may stand anywhere, --fast, --cpu and other sources in front of the program's words."""
+        """Sorts the words: flags of the compiler may be anywhere; --fast, --cpu and other sources come before the
+        program's words."""
         for word in words:
             if self.flags and self.flags[-1] in ("-I", "-D"):
                 self.flags[-1] += word
@@ -84,14 +86,14 @@ class UserKernel:
             elif word == "--cpu":
                 self.cpu = True
             elif pathlib.Path(word).suffix in (".cu", ".cpp", ".cc", ".c"):
-                self.others.append(pathlib.Path(word))  # the rest of a program of several files
+                self.others.append(pathlib.Path(word))  # another file of the same program
                 if not self.others[-1].is_file():
                     fail(2, f"'{word}': no such file")
             else:
                 self.words.append(word)
 
     def source(self):
-        """The file that is compiled: this one, or one with a main() that includes it."""
+        """The file to compile: this one, or one with a main() that includes it."""
         if self.has_main:
             return self.path
         made = self.folder / "main.cu"
@@ -99,15 +101,14 @@ class UserKernel:
         return made
 
     def libraries(self, target, made):
-        """Brings the libraries up to date. CMake looks at all sources, for a moment, if there is no build folder."""
+        """Brings the libraries up to date. CMake is run, which takes a moment, only if there is no build folder."""
         if not made.exists() or not build.reusable(BUILD / "CMakeCache.txt"):
             build.configure()
         build.build_configured([target])
         self.folder.mkdir(parents=True, exist_ok=True)
 
     def call(self, *words, generated=()):
-        """The compiler. Of its errors only the first ones are shown. generated: by each source of the program, what is
-        compiled."""
+        """Runs the compiler, and shows only the first errors. generated: {source of the program: compiled file}."""
         said = []
         if process.verbose:
             say(shlex.join(map(str, words)))
@@ -126,9 +127,10 @@ class UserKernel:
         fail(1, f"build failed; ./run -v {shlex.quote(str(self.path))} shows all that the compiler said")
 
     def emulated(self, variant="trace"):
-        """The program on the emulator. variant: how it is compiled, or "indices": as the test of large indices."""
+        """Builds the program for the emulator and returns its path. variant: the build, or "indices", which is linked
+        with the test of large indices."""
         need_tools(cpu=True)
-        replaced = []  # what takes the place of the harness
+        replaced = []  # sources that replace the harness
         if variant == "indices":
             variant, replaced = "trace", [BUILD / "tests/liblarge_indices.a"]
             self.libraries("large_indices", *replaced)
@@ -139,7 +141,7 @@ class UserKernel:
         its_folders = [flag[2:] for flag in self.flags if flag.startswith("-I")]
         folders = [first, self.path.parent, *its_folders, *others]
         flags = [*how["flags"][variant], "-fwrapv", *filter(TAKEN.match, self.flags)]
-        if not self.is_stage:  # elsewhere an integer may wrap on purpose, as it does on a GPU
+        if not self.is_stage:  # in other programs an integer may wrap on purpose, as on a GPU
             flags = [flag.replace(",signed-integer-overflow", "") for flag in flags]
         if self.others:
             flags.append("-DEMULATOR_SEVERAL_FILES")
@@ -163,7 +165,7 @@ class UserKernel:
         return made
 
     def compiled(self):
-        """The program for the GPU."""
+        """Builds the program for the GPU and returns its path."""
         need_tools()
         self.libraries("harness", BUILD / "libharness.a")
         made = self.folder / "gpu"
@@ -174,5 +176,5 @@ class UserKernel:
 
 
 def rounded(shape, multiples):
-    """The least shape that is no smaller and that a program takes: whose M, N and K are multiples of these."""
+    """The smallest shape that is at least as large and that a program takes, with M, N and K multiples of these."""
     return [-(-int(edge) // by) * by for edge, by in zip(shape, multiples)]

@@ -1,5 +1,5 @@
-"""Charts: pictures like svg.py's, but narrow, so that a phone shows their words large enough, with axes, curves and
-dots."""
+"""Charts: pictures like svg.py's with axes, curves and dots, but narrow, so that their text is large enough on a phone.
+"""
 import math
 
 from book import svg
@@ -25,18 +25,18 @@ class Chart(svg.Svg):
         super().__init__(title, LEFT + RIGHT, 600)
 
     def tag(self, x, y, text, css=""):
-        """Writes a label, over lines, too, that is no sentence for the description; `y` is its middle."""
+        """Writes a label that may lie over lines and is not part of the description; `y` is its middle."""
         self.text(round(x, 1), round(y + 4, 1), text, css + " halo", False)
 
 
 def scale(least, most, start, end, log=False):
-    """A function from a value to its place."""
+    """Returns a function from a value to its position."""
     of = math.log if log else float
     return lambda value: start + (end - start) * (of(value) - of(least)) / ((of(most) - of(least)) or 1)
 
 
 def ticks(least, most, base):
-    """Round values: powers of `base`, or, if that is 0, multiples of one."""
+    """Round values: powers of `base` or, if that is 0, multiples of a round number."""
     if base:
         return [base**power for power in range(-9, 19) if least <= base**power <= most]
     step = next(
@@ -54,8 +54,8 @@ def figure(value):
 
 
 def spread(places, gap):
-    """Sorted places, moved as little as leaves `gap` between them."""
-    groups = []  # of labels that touch: where they would begin without gaps, in the mean, and how many
+    """Sorted positions, moved as little as possible so that at least `gap` lies between them."""
+    groups = []  # of touching labels: their mean position without gaps, and how many there are
     for number, place in enumerate(places):
         groups.append((place - gap * number, 1))
         while len(groups) > 1 and groups[-2][0] >= groups[-1][0]:
@@ -66,8 +66,8 @@ def spread(places, gap):
 
 
 class Axes:
-    """A rectangle of a chart for (x, y), each from its least to its most; in logarithms, if its base for ticks is not
-    0."""
+    """A rectangle of a chart for (x, y), each from its least to its most. An axis is logarithmic if its base for ticks
+    is not 0."""
 
     def __init__(self, chart, top, height, right, xs, ys, bases=(0, 0), marks=()):
         self.chart, self.x, self.y = chart, scale(*xs, 50, right, bases[0]), scale(*ys, top + height, top, bases[1])
@@ -82,8 +82,8 @@ class Axes:
         self.chart.line("M" + "L".join(f"{self.x(x):.1f} {self.y(y):.1f}" for x, y in points), kind)
 
     def curves(self, rows, name, x, y, strong=None):
-        """Draws a curve of (x, y) of the rows for each value of the column `name`. Returns what label() takes of
-        their ends."""
+        """Draws a curve of (x, y) of the rows for each value of the column `name`. Returns the ends of the curves for
+        label()."""
         ends = []
         for each in dict.fromkeys(getattr(row, name) for row in rows):
             points = sorted((getattr(row, x), y(row)) for row in rows if getattr(row, name) == each)
@@ -92,7 +92,8 @@ class Axes:
         return ends
 
     def label(self, ends, gap=14):
-        """Writes each (x, y, text, css) of `ends`, ends of curves or dots, to the right of all, and leads there."""
+        """Writes each (x, y, text, css) of `ends`, the ends of curves or dots, to the right of all of them, with lines
+        to the labels."""
         ends = sorted((self.y(y), self.x(x), text, css) for x, y, text, css in ends)
         right = max(x for _, x, *_ in ends)
         for (y, x, text, css), place in zip(ends, spread([y for y, *_ in ends], gap)):

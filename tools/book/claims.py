@@ -1,14 +1,14 @@
 """Reads the rows of the articles' claims from the pages of docs/articles, and makes the lists that follow from them.
 
-A row stands below a heading of its article:
+A row is below a heading of its article:
 
     - <a id="c14"></a>**14** · *corrected* · what the article says → what is right\\
       the commands that show it\\
       what they print, and why
 
-Only what is wrong has the arrow. A slip and what is out of reach have no commands. The anchor is written by ./run plot,
-and so are the links of the index that lead to it. The lists are those between <!-- NAME --> and <!-- /NAME --> of
-claims.md and corrected.md: each function in LISTS yields the lines of one.
+Only a wrong claim has the arrow. A slip, and a claim out of reach, have no commands. ./run plot writes the anchor and
+the links of the index that lead to it. The lists are those between <!-- NAME --> and <!-- /NAME --> in claims.md and
+corrected.md: each function in LISTS yields the lines of one.
 """
 import collections
 import itertools
@@ -34,7 +34,7 @@ VERDICTS = (
 )
 WRONG, NOT_RUN = ("corrected", "a slip"), ("a slip", "out of reach")
 ANCHOR = re.compile(r'(?m)^- (?:<a id="\w+"></a>)?\*\*(\d+\w*)\*\* · ')  # begins a row
-CLAIM_LINK = re.compile(r"\[(claims? (\d+\w*)[^\]]*)\]\((\w+\.md)(?:#\w+)?\)")  # of the index
+CLAIM_LINK = re.compile(r"\[(claims? (\d+\w*)[^\]]*)\]\((\w+\.md)(?:#\w+)?\)")  # in the index
 Row = collections.namedtuple("Row", "page title heading claim verdict says right commands shows")
 
 
@@ -113,7 +113,7 @@ LISTS = {made.__name__: made for made in (claims, verdicts, corrected)}
 
 
 def pages():
-    """{page: its text} of those with lists, anchors of claims, links to them or lines of sources. Raises Wrong."""
+    """{page: its text} of the pages with lists, anchors of claims, links to them, or lines of sources. Raises Wrong."""
     found, index = rows(), FOLDER / "README.md"
     texts = {
         path: filled(path, lambda name, old: "\n".join(LISTS[name](found)) + "\n")

@@ -1,4 +1,4 @@
-"""What ./run diff shows, as a page of the site: for each pair of steps the code first, with the line numbers of both
+"""The output of ./run diff as a page of the site: for each pair of steps the code first, with the line numbers of both
 files, and the comment at the top of the file folded below it."""
 import html
 import re
@@ -8,8 +8,8 @@ import programs
 
 
 def pairs(words):
-    """[(a step, the one that follows)] of the words behind ./run diff: two steps, or each of a chapter and the one
-    before it."""
+    """[(a step, the next one)] for the words after ./run diff: two steps, or each step of a chapter with the one before
+    it."""
     named = [[step for step in programs.steps() if programs.meant(word, step.parent.name, step.stem)] for word in words]
     if len(words) == 2:
         return [(first[-1], second[-1]) for first, second in [named] if first and second]
@@ -17,15 +17,15 @@ def pairs(words):
 
 
 def lines_of(text, comments):
-    """(is it of the comment at the top?, number in the old file, in the new file, its mark, its text) of each line of a
-    unified diff; where lines are left out, all but the first are empty. comments: the lines that this comment has in
-    both files."""
+    """Yields (whether it belongs to the comment at the top, number in the old file, number in the new file, mark, text)
+    for each line of a unified diff. Where lines are left out, all cells but the first are empty. comments: how many
+    lines the comment has in both files."""
     numbers = [0, 0]
     for line in text.splitlines():
         if begins := re.match(r"@@ -(\d+)(?:,\d+)? \+(\d+)(?:,\d+)? @@", line):
             numbers = [int(number) for number in begins.groups()]
             yield all(number <= of for number, of in zip(numbers, comments)), "", "", "", "⋯"
-        elif not line.startswith("\\"):  # no newline at its end
+        elif not line.startswith("\\"):  # "\ No newline at end of file"
             mark = line[:1] or " "
             here = ["" if mark == other else number for number, other in zip(numbers, "+-")]
             yield all(number == "" or number <= of for number, of in zip(here, comments)), *here, mark, line[1:]
@@ -33,7 +33,7 @@ def lines_of(text, comments):
 
 
 def table(lines):
-    """Of what lines_of() gives."""
+    """An HTML table of the lines that lines_of() yields."""
     kinds = {"+": "new", "-": "old", "": "left"}
     rows = "".join(
         f'<tr class="{kinds.get(mark, "both")}"><td>{old}<td>{new}<td>{mark}<td>{html.escape(text)}\n'
@@ -43,13 +43,13 @@ def table(lines):
 
 
 def comment_lines(file):
-    """How many the comment at the top of a file has."""
+    """How many lines the comment at the top of a file has."""
     lines = programs.text_of(file).splitlines()
     return len(lines) - len(programs.below_header(lines))
 
 
 def section(old, new, source_page):
-    """The part of the page on one pair. source_page: the address of the page that a source has."""
+    """The part of the page about one pair. source_page: returns the address of the page of a source."""
     diff = subprocess.run(["diff", "-u", old, new], stdout=subprocess.PIPE, text=True, errors="replace").stdout
     below_names = diff.partition("\n")[2].partition("\n")[2]
     lines = list(lines_of(below_names, [comment_lines(old), comment_lines(new)]))
@@ -63,7 +63,7 @@ def section(old, new, source_page):
 
 
 def shown(words, source_page):
-    """The page's body, or "" where the words name no pair."""
+    """The page's body, or "" if the words name no pair."""
     found = pairs(words)
     contents = [
         f'<li><a href="#{html.escape(programs.name(new))}">{programs.name(old)} → {programs.name(new)}</a>'

@@ -1,9 +1,9 @@
 """The pages of the tree as a site, which Sphinx writes once in each language. `./run book` builds the programs whose
-views stand in their lessons, traced builds of stages, and then calls, in tools/, python3 -m book.make_site FOLDER
+views are in lessons, as traced builds of stages, and then calls, in tools/, python3 -m book.make_site FOLDER
 [PROGRAM...].
 
-A page is given to Sphinx as it stands on GitHub, and its links are turned to where things lie in the site. Pages are
-in FOLDER/LANGUAGE, and beside that is what all languages share: sources as highlighted pages, pictures, views.
+Sphinx gets each page as it is on GitHub, with links changed to the places in the site. Pages are in FOLDER/LANGUAGE,
+and beside them is what all languages share: sources as highlighted pages, pictures, views.
 """
 import concurrent.futures
 import functools
@@ -31,8 +31,8 @@ from results import Wrong
 
 THEME = shared_pages.THEME
 VIEW = ROOT / "tools/view/page"
-SPHINX = {"en": "en", "ja": "ja", "zh": "zh_CN"}  # what Sphinx calls the languages
-# Each in Japanese and Chinese.
+SPHINX = {"en": "en", "ja": "ja", "zh": "zh_CN"}  # Sphinx's names of the languages
+# Phrases of the site, each in Japanese and Chinese.
 WORDS = {
     "The road": ("本編", "主线"),
     "Side roads": ("寄り道", "支线"),
@@ -45,16 +45,18 @@ WORDS = {
     "explanation {}": ("説明 {}", "说明 {}"),
     "On this page": ("このページの内容", "本页内容"),
 }
-# Words of the glossary that mean something else in most sentences: nothing is explained there.
+# Words of the glossary that mean something else in most sentences, and are therefore not explained.
 ORDINARY = set(
-    "box device guard half harness host issue launch multiply peak request stage step ブロック ステージ ステップ 積和 起動 加载 步骤 启动 阶段".split()
+    "box device guard half harness host issue launch multiply peak request stage step "
+    "ブロック ステージ ステップ 積和 起動 加载 步骤 启动 阶段".split()
 )
 UNEXPLAINED = nodes.title, nodes.literal, nodes.literal_block, nodes.reference, nodes.table, nodes.raw
 COMMAND = r"\./run (view|diff)((?: \d\d(?:/\w+)?)+)(?: --caption (\d+))?"
 
 
 class Search(SearchLanguage):
-    """Words, and of what is written without spaces every two neighbours, so that a part of it is found, too."""
+    """Splits text into words and, where text has no spaces, into every two neighbouring characters, so that a search
+    finds a part of it, too."""
 
     lang, language_name = "book", "Book"
     js_splitter_code = (THEME / "split.js").read_text()
@@ -86,14 +88,14 @@ def figure(to, title, caption, of_figure="", of_frame=""):
 
 
 def broken(text, of_source):
-    """The classes of a block of code in book.css: which of its lines may be broken. A source's may not, nor a
-    drawing's or a table's: they have words or lines side by side, and no more than a comment behind them."""
+    """The classes of a block of code in book.css, which say which of its lines may be broken. Those of a drawing or a
+    table may not: they have words or lines side by side, and at most a comment after them."""
     lines = text.splitlines()
     aligned = [line for line in lines if of_source or re.search(r"\S {3,}(?!#|//)\S|--\+|\+--|\|.*\|", line)]
     if not aligned:
         return ["wrap"]
     widest = max(map(len, aligned))
-    fitting = next((columns for columns in (90, 95, 100) if widest <= columns), 106)  # 90 need no smaller letters
+    fitting = next((columns for columns in (90, 95, 100) if widest <= columns), 106)  # up to 90 need no smaller letters
     if max(map(len, lines)) > fitting:
         return [f"fit-{fitting}", "wrap-wide"]
     return [f"fit-{fitting}"]
@@ -101,7 +103,7 @@ def broken(text, of_source):
 
 class Book:
     """The pages of a language. views: the programs that have one, such as 03 and 11/1. shared: {place in the site: a
-    file or folder of the tree, or the words of `./run diff`}, of all that is linked."""
+    file or folder of the tree, or the words of `./run diff`} for everything that is linked."""
 
     def __init__(self, out, language, views):
         self.out, self.language, self.views, self.shared = out, language, views, {}
@@ -111,11 +113,11 @@ class Book:
         return dict(zip(("ja", "zh"), WORDS.get(english, ()))).get(self.language, english)
 
     def own(self, page):
-        """The language that a page is written in here."""
+        """The language of a page in this site."""
         return self.language if pages.translation(page, self.language).exists() else "en"
 
     def href(self, page, target):
-        """Where a link of a page leads in the site."""
+        """The address in the site to which a link of a page leads."""
         path, hash_, anchor = target.partition("#")
         file = (page.parent / path).resolve()
         if "://" in target or not path:
@@ -124,7 +126,7 @@ class Book:
             raise Wrong(f"{page.relative_to(ROOT)}: {target} is not there, or outside of the tree")
         if file.suffix == ".md":
             language = re.search(r"(?:\.(\w\w))?\.md$", file.name)[1]
-            if not language:  # of another page the form in this language, if there is one; a page's own is its English
+            if not language:  # another page in this language, if there is one; of the page itself the English one
                 other = place(file) != place(page) and place(file) in self.pages
                 language = self.language if other else "en"
             to = f"{language}/{place(file)}.html"
@@ -148,12 +150,12 @@ class Book:
     def staged(self, page):
         """The text of a page for Sphinx."""
         text = pages.translation(page, self.own(page)).read_text()
-        # Without the badge, which is of the repository's page, and without the ways to other languages: each page of
-        # the site has a switch.
+        # The badge belongs to the repository's page, and links to other languages are replaced by a switch on each page
+        # of the site.
         text = re.sub(r"\[!\[[^\]]*\]\((\.\./)+actions[^)]*\)\]\([^)]*\) ·\s*", "", text)
         names = "|".join(LANGUAGES.values())
         text = re.sub(rf"(?m)^(?:(?: · )?\[(?:{names})\]\([^)]*\))+\n+", "", text, count=1)
-        if len(re.search(r"(?m)^# (.*)", text)[1].split(" · ")) == 3:  # in Japanese, Chinese and English
+        if len(re.search(r"(?m)^# (.*)", text)[1].split(" · ")) == 3:  # the title is in Japanese, Chinese and English
             text = re.sub(r"(?m)^# .*", f"# {self.title(page)}", text, count=1)
         if self.own(page) != self.language:
             only = f'<p class="only" lang="{self.language}">{self.say("This page is in English only.")}</p>'
@@ -161,15 +163,14 @@ class Book:
         return text + "\n" + self.contents(page)
 
     def title(self, page):
-        """How the navigation calls a page."""
+        """The name of a page in the navigation."""
         title = re.search(r"(?m)^# (.*)", pages.translation(page, self.own(page)).read_text())[1]
-        if len(every := title.split(" · ")) == 3:  # it is in Japanese, Chinese and English
+        if len(every := title.split(" · ")) == 3:  # in Japanese, Chinese and English
             return dict(zip(("ja", "zh", "en"), every))[self.language]
         return self.say("notes") if page.name == "notes.md" else re.split("[:：] ?", title.replace("`", ""))[0]
 
     def contents(self, page):
-        """Of a README: hidden lists of the pages below it. Those of the first page are the road, and what is beside
-        it."""
+        """Hidden lists of the pages below a README. The first page lists the road, and the pages beside it."""
 
         def tree(caption, children):
             options = [":hidden:", f":caption: {caption}"] if caption else [":hidden:"]
@@ -185,11 +186,12 @@ class Book:
         chapters = [each for each in top if each.parent.name[:2].isdigit()]
         side = [each for each in chapters if each.parent.name[:2] in pages.side_roads(ROOT)]
         road = [ROOT / "docs/primer.md", *(each for each in chapters if each not in side)]
-        beside = sorted({*top} - {page, *road, *side}, key=[*links, *top].index)  # as the page mentions them
+        # In the order in which the page mentions them.
+        beside = sorted({*top} - {page, *road, *side}, key=[*links, *top].index)
         parts = {"The road": road, "Side roads": side, "Beside the road": beside}
         return "".join(tree(self.say(name), children) for name, children in parts.items())
 
-    # A page's tree is changed before Sphinx writes it.
+    # The following change a page's tree before Sphinx writes it.
 
     def read(self, app, doctree):
         name, shown = app.env.docname, False
@@ -216,7 +218,7 @@ class Book:
             self.explain(doctree, set())
 
     def show_toys(self, page, doctree):
-        """A paragraph that is a link to a toy, and nothing else, becomes the toy."""
+        """Replaces a paragraph that is only a link to a toy by the toy."""
         for paragraph in list(doctree.findall(nodes.paragraph)):
             link = next(paragraph.findall(nodes.reference), None)
             if len(paragraph) == 1 and link and re.search(r"(^|/)toys/\w+\.html", link["refuri"]):
@@ -233,7 +235,8 @@ class Book:
                 image.replace_self(nodes.raw("", shown, format="html"))
 
     def name_sections(self, page, doctree):
-        """As GitHub does it. A translation has the names of the English page, so that links hold in all languages."""
+        """Names the sections as GitHub does. A translation has the names of the English page, so that links hold in all
+        languages."""
         names = pages.headings(page.read_text())
         sections = list(doctree.findall(nodes.section))
         if self.own(page) == "en" or len(names) != len(sections):
@@ -246,7 +249,7 @@ class Book:
                 anchor.parent.remove(anchor)
 
     def command(self, name, verb, words, caption):
-        """A link to what a command shows, if the site has it."""
+        """A link to the output of a command, if the site has it."""
         steps, up = words.split(), "../" * (name.count("/") + 1)
         if verb == "diff":
             to = f"tree/diff/{'_'.join(steps).replace('/', '.')}.html"
@@ -262,8 +265,8 @@ class Book:
         return to
 
     def link_commands(self, name, code):
-        """Those of a block of code, or one in the text. Returns where the first leads that shows the chapter's view.
-        In the text one with --caption is named by its explanation."""
+        """Links the commands of a block of code, or one in the text. Returns the address of the first one that shows
+        the chapter's view. In the text a command with --caption is replaced by the name of its explanation."""
         if isinstance(code.parent, nodes.reference):
             return None
         text, at, made, views = code.astext(), 0, [], []
@@ -282,7 +285,7 @@ class Book:
 
     @functools.cached_property
     def terms(self):
-        """{word: what the glossary says of it}. A page in English has English words in every language."""
+        """{word: its meaning in the glossary}. A page in English has English words in every language."""
         found, in_own = {}, translations(self.language)
         for term, row in glossary().items():
             own = row.get(LANGUAGES[self.language], "")
@@ -295,10 +298,11 @@ class Book:
         return found
 
     def explain(self, node, told):
-        """The first time that a section of a page has a term, it tells what the glossary says. told: what was."""
+        """Explains a term at its first use in each section of a page, with the glossary's meaning. told: the terms that
+        were explained before."""
         made = []
         for is_text, children in itertools.groupby(node.children, lambda child: isinstance(child, nodes.Text)):
-            if is_text:  # lines of a paragraph
+            if is_text:  # of a paragraph
                 made += self.explained("".join(children), told)
                 continue
             for child in children:
@@ -328,7 +332,7 @@ class Book:
         return [*made, nodes.Text(text[at:])]
 
     def write(self):
-        """Returns what it shares."""
+        """Writes the pages. Returns what they share with other languages."""
         title = self.title(ROOT / "README.md")
         options = {
             "extensions": ["myst_parser"],
@@ -386,7 +390,7 @@ class Book:
         return self.shared
 
     def speak(self, app, name, template, context, doctree):
-        """What the page says of its language; None for one of Sphinx's."""
+        """Sets what a page's template needs to know of its language; None for a page of Sphinx."""
         page = self.pages.get(name)
         there = {
             each: name
@@ -403,8 +407,8 @@ class Book:
 
 
 def mend_furo(static):
-    """Debian's Furo has its script and its style in parts, which only Debian's web server finds, and lacks the dark
-    if nobody chooses."""
+    """Completes Debian's Furo: its script and its style are in parts that only Debian's web server finds, and it lacks
+    the dark theme for readers who have not chosen one."""
     script, style = static / "scripts/furo.js", static / "styles/furo.css"
     if (text := script.read_text()).startswith("import Gumshoe"):
         script.write_text((static / "scripts/gumshoe-patched.js").read_text() + text.partition("\n")[2])
@@ -420,12 +424,12 @@ def mend_furo(static):
 
 
 def view_page(program):
-    """Of 03, or of 11/1."""
+    """The path in the site of the view of a program, such as 03 or 11/1."""
     return f"views/{program.replace('/', '.')}.html"
 
 
 def write_views(out, programs):
-    """Those of the programs, and of 07. Returns what a person types for each."""
+    """Writes the views of the programs, and of 07. Returns the names by which a reader calls them, such as 03."""
     made = {"07": view.page("Fragments", view.fragments(), "fragments")}
     for program in programs:
         name = program.name.removesuffix("_cpu_trace")
@@ -440,7 +444,7 @@ def write_views(out, programs):
 
 
 def write(out, programs):
-    """Writes the book beside its place, and then renames it."""
+    """Writes the book under another name beside its place, and then renames it."""
     os.environ["NO_COLOR"] = "1"
     out.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=f".{out.name}-", dir=out.parent) as folder:

@@ -1,5 +1,4 @@
-"""What stands on a page between <!-- NAME --> and <!-- /NAME -->, and how a table is written there. Between
-<!-- code ... --> and <!-- /code --> stand lines of a source, whose place the marker names (quotes.py)."""
+"""The text on a page between <!-- NAME --> and <!-- /NAME -->, and how a table is written there."""
 import re
 import textwrap
 
@@ -12,7 +11,7 @@ BLOCK = r"(?ms)^( *)<!-- (\w+)((?<=code)\s(?:(?!-->).)*?)? -->\n(.*?)^\1<!-- /\2
 
 
 class Head(str):
-    """A table's heading. "<" marks a column of text; the first is one."""
+    """A table's heading. "<" marks a column of text; the first column is one."""
 
 
 def markdown(items):
@@ -30,8 +29,8 @@ def markdown(items):
 
 
 def with_rows(block, rows):
-    """A block of what ./run prints, with these rows below its heading in the place of those that it has. Lines
-    further to the right than a row belong to the row above them."""
+    """A block of ./run's output, with these rows below its heading in place of the ones there. Lines that are indented
+    further than a row belong to the row above them."""
     lines = block.splitlines(keepends=True)
     at = next((number for number, line in enumerate(lines, 1) if line.startswith("    stage ")), len(lines))
     below = [line for line in lines[at:] if not re.match(r"    (\d\d_|  )", line)]
@@ -39,8 +38,7 @@ def with_rows(block, rows):
 
 
 def filled(page, made, root=ROOT):
-    """The page's text with what made(name, what stands there) returns between each pair of markers, or with the lines
-    of a source. Raises Wrong."""
+    """The page's text with the result of made(name, old text) between each pair of markers. Raises Wrong."""
 
     def with_new(block):
         margin, name, words, old = block.groups()

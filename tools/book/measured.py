@@ -1,12 +1,12 @@
-"""What was measured: a folder of results, and what the tables and pictures ask of it."""
+"""A folder of results, and what the tables and pictures read from it."""
 import functools
 
 import programs
 from results import Wrong, read
 
 SIZE, RATES_SIZE = 8192, 4096
-# What a stage multiplies with, by the word in its facts: its row in limits.csv, its name, and the memory that its
-# loads of global memory are predicted from (common/facts.h).
+# For each word that a stage's facts use for its arithmetic: the row in limits.csv, its name, and the memory from whose
+# bandwidth its loads of global memory are predicted (common/facts.h).
 UNITS = {
     "kWgmma": ("tensor_wgmma", "wgmma on tensor cores", "l2"),
     "kTensor": ("tensor_mma_sync", "mma_sync on tensor cores", "l2"),
@@ -15,7 +15,7 @@ UNITS = {
 
 
 class Results:
-    """A folder's CSVs, each read once. All of this raises Wrong."""
+    """A folder's CSVs, each read once. All methods raise Wrong."""
 
     def __init__(self, folder):
         self.folder = folder
@@ -48,16 +48,17 @@ def machine(row):
 
 
 def text_of(stage):
-    """Its source. ./run plot asks the text and not the built program: it draws on a machine that builds nothing."""
+    """The source of a stage. ./run plot reads the text and does not run the program, because it may run on a machine
+    that builds nothing."""
     return "".join(programs.text_of(file) for file in programs.steps() if programs.name(file) == stage)
 
 
 def unit(stage):
-    """The word in UNITS of what a stage says that it multiplies with."""
+    """The key in UNITS for the arithmetic that a stage states."""
     return next(word for word in UNITS if word in text_of(stage))
 
 
 def between(row):
-    """The cycles from one instruction of a warp to its next, of a row of rates.csv: a quarter of the SM's
-    64 warps shares a scheduler, which starts an instruction in a share of its cycles."""
+    """The cycles from one instruction of a warp to its next, from a row of rates.csv: a quarter of an SM's 64 warps
+    shares a scheduler, which issues an instruction in a fraction of its cycles."""
     return 16 * row.warps_active_percent / row.issue_active_percent

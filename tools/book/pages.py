@@ -1,6 +1,6 @@
-"""The pages that stand in several languages, and the ways between pages. docs/po/ja/03_shared_blocking.po is the
-catalogue of 03_shared_blocking/README.ja.md, docs/po/ja/primer.po that of docs/primer.ja.md, docs/po/zh/api.po that of
-docs/articles/api.zh.md. docs/po/ja/tables.po has the words of generated tables, and what ./run view says of kernels."""
+"""The pages that exist in several languages, and the links between pages. docs/po/ja/03_shared_blocking.po is the
+catalogue of 03_shared_blocking/README.ja.md, docs/po/ja/primer.po that of docs/primer.ja.md. docs/po/ja/tables.po has
+the words of generated tables, and the captions of ./run view."""
 import collections
 import csv
 import re
@@ -12,7 +12,7 @@ TABLES = "tables"
 
 
 def sources(language, root=ROOT):
-    """{catalogue: the English page} of all that are translated into that language."""
+    """{catalogue: English page} of all pages that are translated into that language."""
     found = {}
     for file in sorted(root.glob(f"docs/po/{language}/*.po")):
         name = file.stem
@@ -28,56 +28,56 @@ def translation(page, language):
 
 
 def every(root=ROOT):
-    """All pages but those of what was built or measured there."""
+    """All pages except those in folders that a build or a measurement wrote."""
     beside = ("build", ".", "results-")
     return sorted(path for path in root.rglob("*.md") if not path.relative_to(root).parts[0].startswith(beside))
 
 
 def english(pages):
-    """Those of the pages that are no translations, sorted."""
+    """The pages that are no translations, sorted."""
     return sorted(page for page in pages if page.suffixes[-2:-1] not in [[f".{each}"] for each in LANGUAGES])
 
 
 def other_languages(page, own="en", root=ROOT):
-    """Links from a page, in its `own` language, to what it is in the others."""
+    """Links from a page, in its `own` language, to the same page in other languages."""
     there = ["en"] + [each for each in LANGUAGES if page in sources(each, root).values()]
     return " · ".join(f"[{LANGUAGES[each]}]({translation(page, each).name})" for each in there if each != own)
 
 
-# Where a page lies in the site.
+# The place of a page in the site.
 
 
 def place(page):
-    """Where a page lies in its language: docs/primer.ja.md is docs/primer, and a README its folder's index."""
+    """The place of a page in its language: docs/primer for docs/primer.ja.md, and a folder's index for its README."""
     return re.sub(r"(^|/)README$", r"\1index", re.sub(r"(\.\w\w)?\.md$", "", str(page.relative_to(ROOT))))
 
 
 def on_top(page):
-    """Is it in the first level of the navigation, and no page below another one?"""
+    """Whether the page is in the first level of the navigation, and not below another page."""
     return page.name == "README.md" or page.parent == ROOT or not (page.parent / "README.md").exists()
 
 
 def of_site(language):
-    """{place: page} of the site's in that language: those that are translated, and what is on top stands there in
-    English."""
+    """{place: page} of the site in that language: the translated pages, and the English ones of the first level that
+    have no translation."""
     return {place(page): page for page in english(every()) if on_top(page) or translation(page, language).exists()}
 
 
 def road(root):
-    """{a chapter's number: its row of docs/road.csv}. A side road has back_to, the chapter where it comes back to the
-    road, and some have an idea for the first page, which is longer than their heading."""
+    """{number of a chapter: its row of docs/road.csv}. A side road has back_to, the chapter at which it rejoins the
+    road. Some rows have an idea for the first page, which is longer than the chapter's heading."""
     file = root / "docs/road.csv"
     return {row["chapter"]: row for row in csv.DictReader(file.read_text().splitlines())} if file.exists() else {}
 
 
 def side_roads(root):
-    """{the number of a chapter beside the road: that of the chapter to which it leads back}"""
+    """{number of a chapter beside the road: number of the chapter to which it leads back}"""
     return {number: row["back_to"] for number, row in road(root).items() if row["back_to"]}
 
 
 def ways(pages):
-    """{chapter's README: its last line, the ways along the road and to its translations}. A side road begins where it
-    leaves the road, and goes on where it comes back."""
+    """{chapter's README: its last line, the links along the road and to its translations}. A side road begins where it
+    leaves the road, and goes on where it rejoins the road."""
     found, beside = {}, side_roads(pages[0].parent.parent) if pages else {}
     numbers = {page.parent.name[:2]: page for page in pages}
     road = [page for number, page in numbers.items() if number not in beside]

@@ -1,6 +1,6 @@
-"""The pictures in docs/pictures that show figures of results. The others there are SVG files alone.
+"""The pictures in docs/pictures that show figures of results. The others there are only SVG files.
 
-A picture is a function, which returns the drawing, and a line that says what it was drawn from.
+Each picture is a function that returns the drawing, and a line that names its sources.
 """
 import re
 
@@ -16,7 +16,7 @@ def memory():
     cycles = {row.kind: row.cycles for row in RESULTS("latency") if row.kind != "curve"}
     total = re.search(r"memory.total: (\d+) MiB", (RESULTS.folder / "machine.txt").read_text())[1]
     device, l2, shared = (RESULTS.one("limits", what=what) for what in ("copy", "l2", "shared_memory"))
-    # At shared memory's limit all SMs get 128 bytes a clock, and of L1 each so many.
+    # At shared memory's limit each SM gets 128 bytes a clock, and from L1 this fraction of it.
     of_128 = RESULTS.one("latency", kind="16-byte loads").bytes_per_clock / 128
     rows = [
         ("registers", "256 KB", None, None),
@@ -32,7 +32,7 @@ def memory():
             svg.text(x, 71, unit, "small lesser")
     for number, (name, size, kind, tb) in enumerate(rows):
         y = 84 + 38 * number
-        if number > 2:  # one for all SMs
+        if number > 2:  # shared by all SMs
             svg.box(20, y, 106, 30, 2, name, "edge", "middle")
         else:
             svg.box(23, y, 100, 30, 1, name, "edge", "middle")
@@ -91,10 +91,10 @@ def slots():
 
 
 def time():
-    """A turn of the loop over k, to scale: a warp's cycles by ncu, and what it requests of the SM meanwhile."""
+    """An iteration of the loop over k, to scale: a warp's cycles by ncu, and what it requests of the SM meanwhile."""
     rates = RESULTS.one("rates", stage="03_shared_blocking")
     executed = 92.5  # instructions of a warp at one k
-    blocks, warps = 2, 8  # on an SM, and in each of them
+    blocks, warps = 2, 8  # on an SM, and in each block
     each = round(between(rates), 2)
     turn = executed * each
     unit = blocks * (128 + 4 + 8 * (1 + 2 * 2 + 2 * 8))  # wavefronts: the loads of A and B; stores, reads of As, of Bs

@@ -1,10 +1,9 @@
-"""What ./run plot does: draws a folder's results, and writes the tables of the pages and the lists of the articles'
-claims.
+"""./run plot: draws a folder's results, and writes the tables of the pages and the lists of the articles' claims.
 
-The pictures are made of the CSVs that `./run all FOLDER` wrote on a GPU: bars.svg (each chapter beside cuBLAS),
-ladder.svg (speed against size), sizes_NN.svg (the speeds of a chapter's programs where they differ most, if its
-lesson shows it), roofline.svg (each chapter predicted and measured), library_curves.svg (cuBLAS in each precision).
-An opencl.csv gives opencl.svg, and ncu's rates.csv cycles.svg and cycles_NN.svg (where a warp's cycles go).
+The pictures are made from the CSVs that `./run all FOLDER` wrote on a GPU: bars.svg (each chapter beside cuBLAS),
+ladder.svg (speed against size), sizes_NN.svg (the speeds of a chapter's programs where they differ most, if its lesson
+shows it), roofline.svg (each chapter predicted and measured), library_curves.svg (cuBLAS in each precision). An
+opencl.csv gives opencl.svg, and ncu's rates.csv cycles.svg and cycles_NN.svg (where a warp's cycles go).
 """
 import functools
 import hashlib
@@ -17,12 +16,12 @@ from book.tables import pages
 from process import say
 from results import Figure, Wrong, write_whole
 
-# The highest points of the slides' curves, GFLOP/s, on a Radeon R9 Fury X. The fifth, LDS blocking (slide 53), has no
-# figure there.
+# The highest points of the slides' curves, GFLOP/s, on a Radeon R9 Fury X. The slides give no figure for the fifth one,
+# LDS blocking (slide 53).
 SLIDES = (("slide 43", 567), ("slide 53", 2018), ("slide 56", 5141), ("slide 58", 6351))
 FURY_X = 8601.6
-# The parts of a warp's cycles: the column of rates.csv, the words, and the fill, one for all that is alike. The rest
-# is "other".
+# The parts of a warp's cycles: the column of rates.csv, the label, and the fill, which is the same for parts of one
+# kind. The rest is "other".
 PARTS = (
     ("not_selected", "ready, not chosen", 0),
     ("wait", "previous instruction", 1),
@@ -46,20 +45,20 @@ def squares(results):
 
 
 def by_unit(rows):
-    """The chapters on FP32 units, then those on tensor cores: the heading, the name of their peak, the rows."""
+    """The chapters on FP32 units, then those on tensor cores: heading, name of their peak, rows."""
     for title, word, tensor in (("FP32", "", False), ("Tensor cores: FP16 in, FP32 sums", "kTensor", True)):
         if chosen := [row for row in rows if "/" not in row.stage and bool(unit(row.stage)) == tensor]:
             yield title, UNITS[word][0], chosen
 
 
 def bars(results):
-    """A bar a chapter, its prediction as a dashed one, and cuBLAS as a line. The tensor cores have a scale of their
-    own, which FP32's last bar begins."""
+    """A bar for each chapter, its prediction as a dashed one, and cuBLAS as a line. The tensor cores have a scale of
+    their own, which begins with FP32's last bar."""
     chart, y, last = Chart(f"TFLOP/s at {SIZE} x {SIZE} x {SIZE}"), 40, []
     for title, _, rows in by_unit([row for row in squares(results) if row.n == SIZE]):
         most = max(max(row.gflops, row.cublas_gflops, row.predicted_gflops) for row in rows)
         x = scale(0, most, 150, RIGHT)
-        cublas = sorted(rows, key=lambda row: row.cublas_gflops)[len(rows) // 2]  # it was measured beside each
+        cublas = sorted(rows, key=lambda row: row.cublas_gflops)[len(rows) // 2]  # measured beside each chapter
         beside = x(cublas.cublas_gflops)
         chart.text(LEFT, y + 18, title, "strong")
         chart.tag(beside, y + 14, f"cuBLAS {cublas.cublas_gflops:T}", "end")
@@ -79,7 +78,7 @@ def bars(results):
             beyond = f"M{end:.1f} {y + 4}H{predicted:.1f}v14H{end:.1f}"
             chart.line(beyond if predicted > end else f"M{predicted:.1f} {y - 1}v24", "dash")
             right = min(end, beside) - 6
-            if right - 45 < predicted < right + 5:  # the label keeps clear of it
+            if right - 45 < predicted < right + 5:  # the label must not cover it
                 right = predicted - 6
             inside = right > 189
             at = right if inside else max(end, predicted) + 6
@@ -90,7 +89,7 @@ def bars(results):
 
 
 def against_size(chart, top, height, rows, peak="-"):
-    """Speed against size of programs, the last of them strong, beside its cuBLAS and the peak."""
+    """Speed against size of programs, the last of them as a thick line, with cuBLAS and the peak."""
     sizes, last = sorted({row.n for row in rows}), rows[-1].stage
     beside = sorted((row.n, row.cublas_gflops / 1000) for row in rows if row.stage == last)
     lines = [(beside, "dash", "cuBLAS")]
@@ -107,7 +106,7 @@ def against_size(chart, top, height, rows, peak="-"):
 
 
 def ladder(results):
-    """Speed against size of the FP32 chapters, and below them of those on tensor cores."""
+    """Speed against size of the FP32 chapters, and below them of the chapters on tensor cores."""
     chart, y = Chart("TFLOP/s against size, M = N = K"), 44
     for title, what, rows in by_unit(squares(results)):
         chart.text(LEFT, y + 8, title, "strong")
@@ -118,8 +117,8 @@ def ladder(results):
 
 
 def sizes(results, chapter):
-    """The speeds of a chapter's programs at the three sizes where they differ most; cuBLAS is a mark, beside the
-    last."""
+    """The speeds of a chapter's programs at the three sizes where they differ most; cuBLAS is a mark beside the last.
+    """
     rows, found = [row for row in squares(results) if row.stage.split("/")[0] == chapter], {}
     for row in sorted(rows, key=lambda row: (row.stage == chapter, row.stage)):
         found.setdefault(row.n, []).append(row)
@@ -144,7 +143,8 @@ def sizes(results, chapter):
 
 
 def shapes(results):
-    """The last chapter at shapes that were drawn by a seed, a dot each, and above the one that it continues from."""
+    """The last chapter at shapes drawn at random with a seed, a dot each, and above it the chapter that it continues
+    from."""
     chart, y = Chart("Percent of cuBLAS, each shape a dot"), 44
     for name, title in (("shapes_12", "seed 12"), ("shapes_2027", "seed 2027, not tuned for")):
         rows = results(name, "m n k percent_of_cublas")
@@ -167,7 +167,7 @@ def roofline(results):
     chart, least, most = Chart(f"Roofline at {SIZE} x {SIZE} x {SIZE}, TFLOP/s"), 1 / 8, 512  # flop per byte
     limits = {row.what: row for row in results("limits")}
     memory, l2, fp32 = limits["copy"].gbs, limits.get("l2", limits["copy"]).gbs, limits["fp32_fma"].gflops
-    # What tensor cores ask for comes from L2, and their roof begins where FP32's ends.
+    # Loads for tensor cores hit L2, and their roof begins where FP32's ends.
     begins = {"l2": (l2, fp32 / l2), "copy": (memory, least)}
     roofs = [
         (name, limits[what].gflops / 1000, *begins[served]) for what, name, served in UNITS.values() if what in limits
@@ -219,7 +219,7 @@ def library_curves(results):
 
 
 def opencl(results):
-    """The OpenCL stages against the size, in % of the GPU's peak, and what the slides reached of theirs."""
+    """The OpenCL stages against the size, in % of the GPU's peak, and what the slides reached on theirs."""
     rows = results("opencl", "m gflops percent_of_peak")
     chart, most = Chart("OpenCL: % of the FP32 peak"), max(row.m for row in rows)
     left = -0.3 * most  # room for the labels of the dashed lines
@@ -239,9 +239,9 @@ def chapters(results):
 
 
 def parts(row):
-    """The cycles from one instruction of a warp to its next, and what they are: (words, fill, cycles)."""
+    """The cycles from one instruction of a warp to its next, and their parts: (label, fill, cycles)."""
     cycles = between(row)
-    # Where TMA loads, nobody waits for global memory itself; and ncu counts the wait for wgmma as one at a barrier.
+    # Where TMA loads, no warp waits for global memory itself; and ncu counts the wait for wgmma as one at a barrier.
     other = {}
     if "mbarrier" in text_of(row.stage):
         other["long_scoreboard"] = "mbarriers"
@@ -261,7 +261,7 @@ def bar(chart, y, row, width, grey=False):
     cycles, found = parts(row)
     chart.text(LEFT, y, row.stage, "lesser" if grey else "strong")
     busy = f"{row.issue_active_percent:.0f}% of issue slots used"
-    if row.tensor_pipe_percent >= 1:  # chapters on tensor cores leave issue slots empty, and lose nothing
+    if row.tensor_pipe_percent >= 1:  # chapters on tensor cores leave issue slots empty without losing speed
         busy = f"tensor cores active {row.tensor_pipe_percent:.0f}%"
     chart.text(RIGHT, y, f"{cycles:.1f} cycles; {busy}", "end lesser" if grey else "end")
     x, placed = LEFT, []
@@ -290,7 +290,8 @@ def cycles(results):
 
 
 def cycles_of(results, row):
-    """The same of one chapter, in cycles, below the one that it continues from, and each part on a line of its own."""
+    """The same for one chapter, in cycles, below the chapter that it continues from, with each part on a line of its
+    own."""
     chart = Chart(f"{row.stage[:2]}: where a warp's cycles go")
     chart.text(LEFT, 46, f"cycles from one instruction of a warp to its next; N = {RATES_SIZE}", "small lesser")
     before = programs.before(next(file for file in programs.steps() if file.parent.name == row.stage))
@@ -305,7 +306,7 @@ def cycles_of(results, row):
         if words == "issuing":
             text += f" = {each / parts(row)[0]:.0%}"
         if not segment(chart, x, y, wide, fill, text):
-            if RIGHT - x - wide > x - LEFT:  # there is more room to the right
+            if RIGHT - x - wide > x - LEFT:  # the wider side is the right one
                 chart.text(round(x + wide + 4, 1), y + 13, text, "small")
             else:
                 chart.text(round(x - 5, 1), y + 13, text, "small end")
@@ -314,7 +315,8 @@ def cycles_of(results, row):
 
 
 def drawn(results):
-    """{file: its text} of all pictures. Each names its sources, to tell later whether it shows these rows."""
+    """{file: its text} of all pictures. Each names its sources, so that it can be told later whether it shows these
+    rows."""
     plots = {
         "bars": (bars, "ladder"),
         "ladder": (ladder, "ladder", "limits"),
@@ -347,7 +349,7 @@ def drawn(results):
 
 
 def write(folder, root=None):
-    """Writes the pictures of a folder and, if it is that of the tree at `root`, all tables there. Writes nothing when
+    """Writes the pictures of a folder and, if it belongs to the tree at `root`, all tables there. Writes nothing if
     anything is wrong. Returns the exit code."""
     try:
         results = Results(folder)

@@ -1,5 +1,5 @@
-"""What all languages of the site share: sources as highlighted pages, folders as lists, pictures, and what ./run diff
-shows, with links to all steps."""
+"""The pages that all languages of the site share: sources as highlighted pages, folders as lists, pictures, and the
+output of ./run diff, with links to all steps."""
 import html
 import os
 import re
@@ -15,12 +15,12 @@ from results import Wrong
 
 THEME = ROOT / "tools/book/theme"
 STYLES = {"light": "default", "dark": "github-dark"}  # of Pygments
-# Where Pygments thinks of other languages.
+# File names that Pygments would take for another language.
 LEXERS = {".cl": "c", ".cuh": "cuda", ".h": "cpp", ".inc": "cpp", ".ipynb": "json"}
 
 
 def ways_back(to, folder):
-    """Links from a page that all languages share to the chapter that it belongs to, or else to the first page."""
+    """Links from a page that all languages share to the chapter to which it belongs, or else to the first page."""
     chapter = re.match(r"\d\d_", folder)
     page = ROOT / folder / "README.md" if chapter else ROOT / "README.md"
     links = []
@@ -55,7 +55,7 @@ def shown_folder(folder, to, shared):
 
 
 def shown_diff(words, to):
-    """Of the words behind ./run diff."""
+    """The page for the words after ./run diff."""
     up = os.path.relpath("tree", os.path.dirname(to))
     shown = diff_page.shown(words, lambda file: f"{up}/{file.relative_to(ROOT)}.html")
     if not shown:
@@ -64,7 +64,8 @@ def shown_diff(words, to):
 
 
 def write(out, shared):
-    """Writes them below the folder `out`. shared: {place: a file or folder of the tree, or the words of ./run diff}."""
+    """Writes these pages below the folder `out`. shared: {place: a file or folder of the tree, or the words of ./run
+    diff}."""
     shared = {**{f"tree/{file.relative_to(ROOT)}.html": file for file in programs.steps()}, **shared}
     (out / "tree").mkdir(exist_ok=True)
     for name, style in STYLES.items():

@@ -1,9 +1,9 @@
 """A small SVG drawing: boxes, lines and text on a card in light and in dark."""
 import html
 
-WIDTH, SHOWN = 428, 600  # of a card, and in pixels: on a phone of 390 the least text is then 10 high
-# Card, text, lesser text, grid; fills 0 (nothing happens here) to 4, each further from the card than the one before,
-# so that grey tells them apart; then the text on each fill.
+WIDTH, SHOWN = 428, 600  # of a card, and in pixels: on a phone 390 wide the smallest text is then 10 high
+# Card, text, secondary text, grid; fills 0 (nothing happens here) to 4, each further from the card's colour than the
+# one before, so that they can be told apart in grey; then the text on each fill.
 LIGHT = "#fff #1f2328 #59636e #c4ccd4  #eff2f5 #b6d3f7 #f0a830 #2a6fc4 #5d1f10  #59636e #1f2328 #1f2328 #fff #fff"
 DARK = (
     "#0d1117 #e6edf3 #9aa4af #3d444d  #1c2128 #1f4470 #b3730f #82bcff #ffe3d3  #9aa4af #e6edf3 #0d1117 #0d1117 #0d1117"
@@ -30,8 +30,8 @@ STYLE = (
 
 
 class Svg:
-    """Boxes lie below lines, and lines below text, whatever comes first. Its description is what it says in
-    sentences."""
+    """A drawing. Boxes lie below lines, and lines below text, in whatever order they are drawn. The description is made
+    of its sentences."""
 
     style = STYLE
 
@@ -52,7 +52,7 @@ class Svg:
         )
 
     def box(self, x, y, width, height, fill=None, text="", edge=None, css="small middle"):
-        """Filled with a colour of the palette, or empty; `text` in its middle, and lines around it."""
+        """Draws a box, filled with a colour of the palette or empty; `text` in its middle, and lines around it."""
         path = f"M{x:g} {y:g}h{width:g}v{height:g}h{-width:g}z"
         self.bottom = max(self.bottom, y + height)
         if fill is not None:
@@ -68,7 +68,7 @@ class Svg:
         self.lines.setdefault(kind, []).append(path)
 
     def legend(self, y, *items):
-        """(fill, what it means) ... in a row."""
+        """Draws a legend: each (fill, meaning) in one row."""
         x = 20
         for fill, text in items:
             self.box(x, y, 14, 14, fill, edge="grid")
@@ -76,7 +76,7 @@ class Svg:
             x += 48 + 6.3 * len(text)
 
     def render(self, source):
-        """The file's text; `source` is what it was drawn from, and stands at its foot."""
+        """The file's text; `source` names what it was drawn from, and is written at the foot."""
         self.text(20, self.bottom + 22, source, "small lesser")
         height = self.bottom + 12
         return "\n".join(

@@ -1,5 +1,5 @@
-"""The tables of the pages, made of a folder of CSVs: what stands between <!-- NAME --> and <!-- /NAME --> on a page is
-what the function NAME below, or that of the table ALIKE, yields for it, a heading and then its rows."""
+"""The tables of the pages, made from a folder of CSVs. The function NAME below, or the one that the table ALIKE has for
+NAME, yields what is between <!-- NAME --> and <!-- /NAME --> on a page: a heading, and then the rows."""
 import re
 import statistics
 
@@ -10,7 +10,7 @@ from book.pages import english, road, ways
 from programs import ROOT
 from results import Row, Wrong, read
 
-# The columns of rates.csv that a chapter shows, and their words: how busy each part is, then where a warp's cycles go.
+# The columns of rates.csv that a chapter shows, and their labels: how busy each part is, then where a warp's cycles go.
 SEEN = {
     "l1_hit": "sectors that L1 had",
     "l2_hit": "of the others: sectors that L2 had",
@@ -57,7 +57,7 @@ def chapter_table(function):
 
 
 def across(rows, down, name):
-    """Rows in groups: [{value of the column `name`: row}], a group for each value of the column `down`."""
+    """Rows in groups: [{value of the column `name`: row}], one group for each value of the column `down`."""
     found = {}
     for row in rows:
         found.setdefault(getattr(row, down), {})[getattr(row, name)] = row
@@ -65,7 +65,7 @@ def across(rows, down, name):
 
 
 def expected(results, name, what):
-    """What was expected of a row of NAME.csv before it was measured, or "-"."""
+    """The expectation for a row of NAME.csv before it was measured, or "-"."""
     return next((row.expected for row in results("expected") if (row.of, row.what) == (name, what)), "-")
 
 
@@ -82,7 +82,7 @@ def latencies(results, what):
 
 @table
 def libraries(results):
-    """The library in each precision, and what the Volta report says of a V100's."""
+    """The library in each precision, and the Volta report's figures of a V100."""
     v100 = {row.precision: row.said for row in results("../volta_report")}
     yield Head(f"N = {SIZE} | TFLOP/s | of its peak | <V100 (report)")
     for row in results("library_curves"):
@@ -111,7 +111,7 @@ def h100(results, chapter):
 
 @table
 def transfer(results):
-    """When a GPU is worth the way to it and back."""
+    """When a GPU is worth the transfers to it and back."""
     yield Head("N | <memory | to device | kernel | to host | total | CPU BLAS | CPU / GPU")
     for row in results("transfer"):
         times = [row.h2d_ms, row.kernel_ms, row.d2h_ms, row.total_ms, row.cpu_blas_ms]
@@ -169,7 +169,7 @@ def known(cell, how="", unit=""):
 
 @table
 def limits(results):
-    """What bounds a GPU."""
+    """The limits of a GPU."""
     rows = [row for row in results("limits") if row.what != "sweep"]
     yield Head("| measured | nominal | of it | <expected")
     for row in rows:
@@ -224,7 +224,7 @@ def cuda_python(results):
 
 @chapter_table
 def prediction(results, chapter):
-    """What the limits allow a stage."""
+    """The speed that the limits allow a stage."""
     row = results.stages()[chapter]
     what, words, memory = UNITS[unit(row.stage)]
     measured = results.one("limits", what=what)
@@ -239,7 +239,7 @@ def prediction(results, chapter):
 
 @chapter_table
 def clocks(results, chapter):
-    """The clock that a stage had, and what it reaches without a rest, beside cuBLAS."""
+    """The clock of a stage, and its sustained speed, beside cuBLAS."""
     row = results.stages()[chapter]
     what, words, _ = UNITS[unit(row.stage)]
     measured = results.one("limits", what=what)
@@ -286,9 +286,9 @@ def ncu(results, chapter):
 
 @chapter_table
 def steps(results, chapter):
-    """What each step of a chapter changes, and its speed; the step before comes first."""
+    """What each step of a chapter changes, and its speed, with the step before the chapter first."""
     files = [file for file in programs.steps() if file.parent.name == chapter]
-    opencl = files[0].suffix == ".cl"  # whose stages have no cuBLAS beside them
+    opencl = files[0].suffix == ".cl"  # OpenCL stages are not measured beside cuBLAS
     speeds = results.stages("opencl" if opencl else "ladder")
     columns = ["predicted_gflops", "gflops"] if opencl else ["predicted_gflops", "gflops", "percent_of_cublas"]
     heads = ["program", "<what it changes", f"predicted TFLOP/s at {SIZE}", "measured", "of cuBLAS"]
@@ -306,11 +306,11 @@ def steps(results, chapter):
     if before := programs.before(files[0]):
         yield line(before, "")
     for file in files:
-        yield line(file, programs.changes(file).replace("__", r"\_\_"))  # which Markdown would take for bold type
+        yield line(file, programs.changes(file).replace("__", r"\_\_"))  # Markdown would take __ for bold type
 
 
 def at_drawn_shapes(results, csv):
-    """Programs at shapes that were drawn by a seed, in percent of cuBLAS: CSV_12.csv, and CSV_2027.csv."""
+    """Programs at shapes drawn at random with a seed, in percent of cuBLAS: CSV_12.csv, and CSV_2027.csv."""
     yield Head("program | geometric mean | ahead | below 85% | least")
     for seed, words in ((12, ""), (2027, ", seed 2027")):
         rows = results(f"{csv}_{seed}")
@@ -365,11 +365,12 @@ def opencl(results):
 
 
 def forms(rows):
-    """Each stage of ablation.csv's `rows`, and its forms, the slowest first: what that one leaves out is worth most."""
+    """Yields each stage of ablation.csv's `rows`, and its variants, the slowest first: the part that it leaves out is
+    worth most."""
     rows = [row if isinstance(row, Row) else Row("ablation.csv", row) for row in rows]
     for stage in dict.fromkeys(row.stage for row in rows):
         whole, *others = (row for row in rows if row.stage == stage)
-        # 04 explains the columns about multiply-adds of the lanes, and tensor cores do theirs without them.
+        # 04 explains the columns about FFMAs, which stages on tensor cores do not have.
         columns = LOOP if stage >= "04" and whole.loop_three_operands not in ("-", 0) else {}
         shape = f"{whole.gpu}, {whole.m} x {whole.n} x {whole.k}, without"
         yield Head(" | ".join([shape, "TFLOP/s", "of all parts", "registers", *columns.values()]))
@@ -389,7 +390,8 @@ def ablation(results, chapter):
 
 @table
 def ladder(results):
-    """The first page's: a row a chapter, with its idea of docs/road.csv, or else of its heading."""
+    """The table of the first page: a row for each chapter, with its idea from docs/road.csv, or else from its heading.
+    """
     stages = results.stages()
     stages[programs.steps()[-1].parent.name] = list(results.stages("opencl").values())[-1]
     yield Head("chapter | <idea | predicted TFLOP/s | measured TFLOP/s | of cuBLAS")
@@ -402,13 +404,13 @@ def ladder(results):
         figures = ["-", "-", "-"]
         if row := stages.get(name):
             figures[:2] = f"{row.predicted_gflops:T}", f"{row.gflops:T}"
-            if "percent_of_cublas" in vars(row):  # the OpenCL stages have none
+            if "percent_of_cublas" in vars(row):  # the OpenCL stages lack the column
                 figures[2] = f"{row.percent_of_cublas}%"
         yield " | ".join([f"[{name}]({name}/README.md)", idea, *figures])
 
 
 def printed(row):
-    """The line of ./run with that row of ladder.csv."""
+    """The line that ./run prints for a row of ladder.csv."""
     ms = row.median_ms
     time = f"{ms * 1000:.1f} us" if ms < 1 else f"{ms:.2f} ms"
     return (
@@ -418,11 +420,11 @@ def printed(row):
 
 
 def timed(results, block):
-    """A block of what ./run prints, with the rows of ladder.csv."""
+    """A block of ./run's output, with the rows of ladder.csv."""
     return with_rows(block, [printed(row) for row in results("ladder") if row.m == RATES_SIZE and "/" not in row.stage])
 
 
-# Tables that are alike: {name: a function of the results and a word, and the word}.
+# Tables of one kind: {name: (a function of the results and a word, the word)}.
 ALIKE = {
     "loads": (latencies, "load"),
     "instructions": (latencies, "instruction"),
@@ -461,13 +463,15 @@ def roofs(root):
 
 
 def pages(folder, root):
-    """{page: its text} of all that may have tables of `folder`, lines of sources, or ways to others. Raises Wrong."""
+    """{page: its text} of all pages that may have tables of `folder`, lines of sources, or links to others. Raises
+    Wrong."""
     results, texts, last = Results(folder), {}, ways(sorted(root.glob("[0-9][0-9]_*/README.md")))
     for page in english([path for place in PLACES for path in root.glob(place)]):
-        is_new = (page.parent / "matmul.cu").exists() and page.parent.name not in results.stages()  # without figures
+        # It has no figures yet.
+        is_new = (page.parent / "matmul.cu").exists() and page.parent.name not in results.stages()
 
         def made(name, old):
-            if is_new or name in ("counters", "counted"):  # which tools/counters.py makes
+            if is_new or name in ("counters", "counted"):  # tools/counters.py makes these
                 return old
             try:
                 return timed(results, old) if name == "timed" else markdown(rows_of(name, results, page))

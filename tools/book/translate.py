@@ -1,9 +1,9 @@
-"""What ./run translate does: makes the translated pages of their English pages and of the catalogues in docs/po/,
-brings these up to date, and lists what waits for a translator.
+"""./run translate: makes the translated pages from their English pages and the catalogues in docs/po/, brings the
+catalogues up to date, and lists what waits for a translator.
 
-po4a finds the paragraphs, merges and writes. prepared() gives it a page with a paragraph a line, and without all that
-is not to be translated: the margins of lists and rows, and the blocks between markers. Those are the English page's;
-the words of tables are looked up in docs/po/ja/tables.po.
+po4a finds the paragraphs, merges and writes. prepared() passes it a page with one paragraph a line, without everything
+that is not to be translated: the margins of lists and rows, and the blocks between markers. These blocks are the
+English page's, with their words looked up in docs/po/ja/tables.po.
 """
 import collections
 import os
@@ -23,12 +23,12 @@ from languages import LANGUAGES
 from programs import ROOT
 from results import Wrong, write_whole
 
-# Before a paragraph whose translation is older, or missing.
+# Marks before a paragraph whose translation is older, or missing.
 MARKS = {"ja": "*(訳が古いため英語のまま)*", "zh": "*(译文过时故保留英文)*"}
 FOOTER = r"\n[^\n]+: \[\d\d · [^\n]*(?:\n[^\n]+)?\n\Z"
 NAMES = "|".join(LANGUAGES.values())
-WAYS = rf"^(?:\[(?:{NAMES})\]\([\w.]+\)(?: · )?)+\n\n"  # to the other languages, below the heading
-OURS = rf"{WAYS}|^<!-- made of .* -->\n|^<a id=\S*</a>\n\n"  # what finished() adds
+WAYS = rf"^(?:\[(?:{NAMES})\]\([\w.]+\)(?: · )?)+\n\n"  # links to the other languages, below the heading
+OURS = rf"{WAYS}|^<!-- made of .* -->\n|^<a id=\S*</a>\n\n"  # added by finished()
 PREFIX = r" *(?:[-*] |\d+\. |> |\| ?|<details>)?"  # of a paragraph, or of a table's row
 CODE = r"`[^`\n]*`"
 COMMAND = (
@@ -43,13 +43,13 @@ FIGURE = r"(?<![\w{.,])\d+(?:[.,]\d+)*(?![\w}])"
 
 
 def joined(line, rest):
-    """Of a paragraph. Japanese and Chinese have no space between words, and none after a full stop."""
+    """Joins two lines of a paragraph. Japanese and Chinese have no space between words, and none after a full stop."""
     spaced = min(line[-1:], rest[:1]) < "\u2e80" and not re.search(r"[\u3000-\u303f\uff00-\uffef]\Z", line)
     return f"{line} {rest}" if spaced else line + rest
 
 
 def prepared(text):
-    """(the page for po4a, what its lines "[[!N" stand for, which po4a leaves alone)"""
+    """(the page for po4a, the texts for its lines "[[!N", which po4a leaves alone)"""
     kept, lines, kind = [], [], ""
 
     def keep(what):
@@ -92,19 +92,20 @@ def has_cells(block):
 
 
 def cells(block):
-    """A generated block in pieces of which every second one is a cell, or in the ways to the neighbours a name."""
+    """Splits a generated block so that every second string is a cell or, in the links to neighbouring chapters, a name.
+    """
     return re.split(f"({WAY if ': [' in block and '|' not in block else CELL})", block)
 
 
 def template(cell):
-    """A cell without its figures, which no catalogue has: "{1} GB/s"; and the figures."""
+    """A cell without its figures, such as "{1} GB/s", because no catalogue has figures; and the figures."""
     figures = re.findall(FIGURE, cell)
     numbers = iter(range(1, len(figures) + 1))
     return re.sub(FIGURE, lambda _: f"{{{next(numbers)}}}", cell), figures
 
 
 def translated_block(block, language, words):
-    """A generated block, or the ways to the neighbours, by the catalogue of tables."""
+    """A generated block, or the links to neighbouring chapters, translated by the catalogue of tables."""
     mark = f"{MARKS[language]} " if block.startswith(("<", " ")) else ""
     parts = cells(re.sub(rf"(?: · \[(?:{NAMES})\]\([\w.]+\))+(?=\n\Z)", "", block))
     for at in range(1, len(parts), 2):
@@ -117,7 +118,7 @@ def translated_block(block, language, words):
 
 
 def po4a(folder, language, name, *options):
-    """Makes po/NAME.po of NAME.md in the folder, or NAME.out of both. Raises Wrong."""
+    """Makes po/NAME.po from NAME.md in the folder, or NAME.out from both. Raises Wrong."""
     (folder / "cfg").write_text(
         f"[po4a_langs] {language}\n[po4a_paths] {name}.pot $lang:po/{name}.po\n"
         f"[type: text] {name}.md $lang:{name}.out\n"
@@ -137,7 +138,8 @@ def po4a(folder, language, name, *options):
 
 
 def mended(catalogue, language):
-    """Without what changes by itself, such as dates. A paragraph that was only wrapped anew stays translated."""
+    """The catalogue without what changes by itself, such as dates. A paragraph that was only wrapped anew stays
+    translated."""
     catalogue.header, catalogue.metadata_is_fuzzy, catalogue.wrapwidth = (
         'See docs/po/README.md.',
         False,
@@ -164,7 +166,8 @@ def mended(catalogue, language):
 
 
 def with_meanings(catalogues):
-    """The glossary's rows: what a word means has its translation in the catalogue of tables alone, and names stay."""
+    """Fills in the glossary's rows: only the catalogue of tables has the translation of a meaning, and names stay as
+    they are."""
     words = {entry.msgid.strip(): entry.msgstr.strip() for entry in catalogues[TABLES] if not waits(entry)}
     for entry in catalogues.get("glossary", ()):
         name, *cells = entry.msgid.strip().split(" | ")
@@ -174,12 +177,12 @@ def with_meanings(catalogues):
 
 
 def waits(entry):
-    """Code may stay as it is."""
+    """Whether an entry waits for a translator. Code may stay as it is."""
     return entry.fuzzy or not entry.msgstr and not is_code(entry.msgid)
 
 
 def with_ways(text, page, language, root):
-    """The ways to the other languages stand below the heading; in an English lesson in its last line."""
+    """Adds the links to other languages, below the heading; in an English lesson they are in its last line."""
     if (last := ways(sorted(root.glob("[0-9][0-9]_*/README.md"))).get(page)) and language == "en":
         return re.sub(FOOTER, lambda _: f"\n{last}", text)
     others = other_languages(page, language, root)
@@ -187,7 +190,7 @@ def with_ways(text, page, language, root):
 
 
 def finished(text, page, language, there, anchors, root):
-    """A translated page with its anchors, links and ways."""
+    """Completes a translated page with its anchors and links."""
 
     def anchored(found):
         return f'<a id="{name}"></a>\n\n{found[0]}' if (name := next(names)) in anchors else found[0]
@@ -209,7 +212,7 @@ def made(root, language):
         folder = pathlib.Path(folder)
         shutil.copytree(root / "docs/po" / language, folder / "po")
         for empty in (file for file in (folder / "po").iterdir() if not file.stat().st_size):
-            empty.unlink()  # without a header it passes for ASCII; po4a begins one that has a header
+            empty.unlink()  # a catalogue without a header would count as ASCII; po4a creates one with a header
         kept = {}
         for file, page in pages.items():
             text, kept[file.stem] = prepared(page.read_text())
@@ -242,7 +245,7 @@ def made(root, language):
 
 
 def all_made(root):
-    """The same of all languages, with the English pages that have translations."""
+    """The same for all languages, with the English pages that have translations."""
     texts, waiting = {}, {}
     for language in MARKS:
         if (root / "docs/po" / language).exists():
@@ -256,14 +259,15 @@ def all_made(root):
 
 
 def differences(english, translated):
-    """What a translation has otherwise: figures, commands, links. It may write a word such as "two" as a figure."""
+    """Yields the figures, commands and links that differ in a translation. It may write a word such as "two" as a
+    figure."""
 
     def facts(text):
         text = re.sub(rf"\[(?:{NAMES})\]\([\w.]+\)", "", restored(*prepared(text)))
         links = re.findall(LINK, text)
         yield "link", collections.Counter(re.sub(r"\.(?:ja|zh)\.md\b", ".md", link) for link in links)
         yield "command", collections.Counter(re.findall(CODE, text) + re.findall(COMMAND, text))
-        yield "place", collections.Counter(re.findall(r"\{[a-z\d ]+\}", text))  # {cost}, in a caption
+        yield "place", collections.Counter(re.findall(r"\{[a-z\d ]+\}", text))  # such as {cost} in a caption
         yield "figure", collections.Counter(re.findall(r"\d+(?:[.,]\d+)*", re.sub(LINK, "", text)))
 
     for (what, ours), (_, theirs) in zip(facts(english), facts(translated)):
@@ -276,7 +280,7 @@ def differences(english, translated):
 
 
 def faults(catalogue):
-    """What is wrong with the entries that are translated."""
+    """Yields what is wrong with translated entries."""
     for entry in catalogue:
         if entry.msgstr and not entry.fuzzy:
             yield from (f"{beginning(entry.msgid)}: {each}" for each in differences(entry.msgid, entry.msgstr))

@@ -34,7 +34,7 @@ def run(words):
         found = [UserKernel(word)] if word.endswith(".cu") else steps_meant(word)
         if not found:
             refuse("view: ", word, [each.source for each in listed(*LADDER)])
-        chosen.append(found[-1])  # a chapter's own step is its last
+        chosen.append(found[-1])  # a chapter stands for its last step
     there = len(view.captions(chosen[0].name))
     if given.caption is not None and given.caption not in map(str, range(1, there + 1)):
         fail(2, f"view: --caption '{given.caption}': {chosen[0].name} has {there}; takes a whole number from 1 to that")
@@ -58,7 +58,7 @@ def run(words):
 
 
 def show_page(html, name, text, place=""):
-    """Writes it to the file that is asked for, or to one of that name, and opens it at that place where there is a
+    """Writes the page to the file that an option names, or to one called `name`, and opens it at `place` if there is a
     display."""
     path = pathlib.Path(html or BUILD / "view" / f"{name}.html")
     if not html:

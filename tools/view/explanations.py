@@ -1,8 +1,8 @@
-"""What the page tells of a kernel, and of the glossary's words.
+"""The explanations on the page: captions of a kernel, and the glossary's words.
 
 Captions are in the chapter's view.txt, each with the event that it is about. They and the glossary's meanings are
-translated in docs/po/*/tables.po; what waits there for a translator stands in English. page/words.js has all other
-words.
+translated in docs/po/*/tables.po; texts that wait for a translator appear in English. All other words are in
+page/words.js.
 """
 import re
 
@@ -29,7 +29,7 @@ WORDS = (
     "warp",
     "wgmma",
 )
-# What the pages call otherwise than the glossary, in each language, and what it means there.
+# Terms for which the pages use other words than the glossary, in each language, and their meaning there.
 OWN = {
     ("at best", "最少", "最少"): "The fewest sectors or wavefronts that a request for so many bytes can take.",
     ("wavefront", "ウェーブフロント", "wavefront"): (
@@ -50,7 +50,8 @@ def told(step, root=ROOT):
 
 
 def usual_shape(step):
-    """A tile of C or two, and so many k that every buffer is used again: as view.txt begins, "shape 64 x 128 x 192"."""
+    """The shape that a page shows: a tile of C or two, and so large a K that every stage of the pipeline is used again.
+    view.txt may begin with it, "shape 64 x 128 x 192"."""
     for part in told(step):
         if part.startswith("shape "):
             return tuple(int(edge) for edge in re.findall(r"\d+", part))
@@ -58,7 +59,7 @@ def usual_shape(step):
 
 
 def terms():
-    """Of the glossary's rows that a page explains: [(the terms, what each is called), its meaning], by language."""
+    """The glossary's rows that a page explains: [(the terms, their names), meaning], by language."""
     left = set(WORDS)
     for term, row in glossary().items():
         texts = term, *(row.get(LANGUAGES[language], "") for language in ("ja", "zh"))
@@ -69,18 +70,18 @@ def terms():
 
 
 def words(language="en"):
-    """{word: what the glossary says of it}, of the words that a page uses without a sentence of its own."""
+    """{word: its meaning in the glossary}, of the words that a page uses without explaining them in a sentence."""
     at, own = list(LANGUAGES).index(language), translations(language)
     found = {names[at]: own.get(text, text) for names, text in OWN.items()}
     for texts, called, meaning in terms():
         for word, name in zip(called[0], called[at]):
-            if word in WORDS:  # Japanese and Chinese texts have some words, such as TMA, in English
+            if word in WORDS:  # Japanese and Chinese texts use some words, such as TMA, in English
                 found[word] = found[name] = f"{texts[at]}: " + own.get(meaning, meaning)
     return found
 
 
 def sayings(root=ROOT):
-    """What docs/po/*/tables.po has for the pages."""
+    """The entries of docs/po/*/tables.po for the pages."""
     yield from OWN.values()
     yield from (row["meaning"] for row in glossary(root).values())
     for file in sorted(root.glob("[0-9][0-9]_*/view.txt")):
@@ -89,10 +90,10 @@ def sayings(root=ROOT):
 
 
 def captions(step, root=ROOT):
-    """Of view.txt: parts between empty lines. The first line of each says where: "warp 4 shared load of Bs after
-    barrier, lane 3: b[j] = Bs" is the warp's first shared load of Bs after a barrier, by a line with these words if
-    there are some. Where it names no warp, it is about the first one that has such an event. The others are what is
-    told."""
+    """The captions of view.txt, which are separated by empty lines. The first line of each is its place: "warp 4 shared
+    load of Bs after barrier, lane 3: b[j] = Bs" is the warp's first shared load of Bs after a barrier, by a source line
+    with these words if there is one. A place without a warp is that of the first warp that has such an event. The other
+    lines are the text."""
     found, own = [], [translations(language, root) for language in LANGUAGES]
     for part in told(step, root):
         if part.startswith("shape "):

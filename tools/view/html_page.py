@@ -1,4 +1,4 @@
-"""The page: page/view.html, or page/fragments.html, with all files that it includes, and with what it shows."""
+"""The page: page/view.html or page/fragments.html, with all files that it includes, and with its data."""
 import html
 import json
 import pathlib
@@ -12,8 +12,8 @@ FOLDER = pathlib.Path(__file__).parent / "page"
 
 
 def page(title, records, template="view"):
-    """The whole page, in one file. A line /* include FILE */ stands for that file, which lies beside the template or
-    where its path leads from there."""
+    """The whole page in one file. A line /* include FILE */ is replaced by that file, whose path is relative to the
+    template."""
     text = re.sub(
         r"/\* include (\S+) \*/\n",
         lambda line: (FOLDER / line[1]).read_text(),
@@ -30,5 +30,5 @@ def page(title, records, template="view"):
 
 
 def fragments():
-    """{chips: {"matrix_a half col": for lane and x[i], lane by lane, 16 * row + column}} of 07's table."""
+    """{chips: {"matrix_a half col": 16 * row + column for each lane and x[i], lane by lane}} from 07's table."""
     return {chips: of for chips, of in layouts.maps().items() if "matrix_a half col" in of}

@@ -7,7 +7,7 @@ TABLE = ROOT / "07_fragment_probe/layouts.inc"
 
 
 def added_by(word):
-    """What a bit adds to 16 * row + column: "r4" is four rows, "c2" two columns, "-" nothing."""
+    """What a bit adds to 16 * row + column: "r4" four rows, "c2" two columns, "-" nothing."""
     if word == "-":
         return 0
     number = int(word[1:])

@@ -1,7 +1,7 @@
-"""The record of a launch, which a traced build writes with --record, as the page takes it.
+"""Converts the record of a launch, which a traced build writes with --record, into the form that the page reads.
 
-A record is text, a line each: "A record of a launch" in the emulator's REFERENCE.md. The page gets it as JSON. Lanes'
-distances from the first repeat themselves all the time, so each list of them stands there once, as a pattern.
+A record is text, a line for each entry: "A record of a launch" in the emulator's REFERENCE.md. The page gets it as
+JSON. The distances of lanes from the first one repeat, so each list of them is stored once, as a pattern.
 """
 import csv
 import pathlib
@@ -14,7 +14,7 @@ from view.explanations import captions
 
 
 def record(program, shape, *options):
-    """The record of the program with these options. A wrong result or a race is no failure: the page is to show it.
+    """The record of the program with these options. A wrong result or a race is no failure, because the page shows it.
     Exits if there is no record."""
     with tempfile.TemporaryDirectory(prefix="view-") as folder:
         file = pathlib.Path(folder, "record")
@@ -28,7 +28,7 @@ def record(program, shape, *options):
 
 
 class Reader:
-    """The record's lines, each by a function of its kind. data: what the page takes."""
+    """Reads the record's lines, each by a method for its kind. data: what the page reads."""
 
     def __init__(self, name, shape, root):
         self.data = {
@@ -43,11 +43,12 @@ class Reader:
             "blocks": [],
         }
         self.root, self.numbers, self.matrices = root, {}, {}
-        self.filled = {}  # of a block: {(warp, register of lane 0): which 8 x 8 elements of which note the lanes' have}
-        self.ranges = [(0, 0, 0)]  # of matrices and arrays: begin, end, and where that begins on the page
+        # Of a block: {(warp, register of lane 0): the 8 x 8 elements, of which note, that the lanes hold in it}.
+        self.filled = {}
+        self.ranges = [(0, 0, 0)]  # of matrices and arrays: begin, end, and the address at which it begins on the page
 
     def number(self, kind, entry):
-        """Of an entry in that list of the page."""
+        """The number of an entry in that list of the page."""
         if (kind, entry) not in self.numbers:
             self.numbers[kind, entry] = len(self.data[kind])
             self.data[kind].append(entry)
@@ -57,7 +58,7 @@ class Reader:
         return next((address - begin + to for begin, end, to in self.ranges if begin <= address < end), address)
 
     def lanes(self, texts):
-        """A first address and a pattern; nothing where no lane has one."""
+        """A first address and a pattern; empty if no lane has an address."""
         return self.spread([self.moved(int(text)) if text else None for text in texts])
 
     def spread(self, numbers):
@@ -80,7 +81,8 @@ class Reader:
         self.matrices[numbers[0]] = name
 
     def array(self, name, *numbers):
-        """g++ places arrays at any bank. On the page each starts in the first banks, or where the one before ends."""
+        """An array of shared memory. g++ may place it at any bank. On the page it begins in the first banks, or where
+        the one before ends."""
         begin, length, size, *lengths = map(int, numbers)
         to = sum(self.data["arrays"][-1][key] for key in ("begin", "bytes")) if self.data["arrays"] else 0
         if begin != self.ranges[-1][1]:
@@ -93,9 +95,9 @@ class Reader:
         self.data["blocks"].append({"name": ",".join(name), "warps": [], "notes": []})
 
     def note(self, kind, *cells):
-        """["load", warp, mbarrier, matrix, x, y, columns, rows, places], ["wgmma", warp, A's places, B's, A's
-        descriptor, B's], ["fill", warp, places], ["mma", warp, A's, B's] or kind and numbers. An mma's are, for each
-        4 bytes of its registers, the fill that they have come from: 4 * the note's number + which 8 of its places."""
+        """A note: ["load", warp, mbarrier, matrix, x, y, columns, rows, places], ["wgmma", warp, A's places, B's, A's
+        descriptor, B's], ["fill", warp, places], ["mma", warp, A's, B's] or kind and numbers. Those of an mma are, for
+        each 4 bytes of its registers, the fill that loaded them: 4 * the note's number + which 8 of its places."""
         notes = self.data["blocks"][-1]["notes"]
         if kind in ("load", "store"):
             warp, barrier, matrix, *box = cells[:7]
@@ -143,7 +145,7 @@ class Reader:
 
 
 def read(text, name, shape, root=ROOT):
-    """The record as the page takes it."""
+    """The record in the form that the page reads."""
     reader = Reader(name, shape, root)
     reader.data["captions"] = captions(name, root)
     for kind, *cells in csv.reader(text.splitlines()):

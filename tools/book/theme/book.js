@@ -1,11 +1,11 @@
-// Words of the glossary say what they mean to a finger and to the keyboard, too (tip.js).
+// Explains words of the glossary also at a touch and by the keyboard (tip.js).
 for (const word of document.querySelectorAll("article abbr[title]")) {
   explain(word, word.title)
   word.removeAttribute("title")
 }
 
-// A page in a frame (docs/toys/frame.js) says how high it is. It shrinks only when its width changes, so that the text below stays
-// where it is. It has this page's theme.
+// A page in a frame (docs/toys/frame.js) reports its height. The frame shrinks only when its width changes, so that the
+// text below stays in place. The page in it has this page's theme.
 const frames = [...document.querySelectorAll("article iframe")].map(frame => ({ frame, width: 0, height: 0 }))
 const tell = frame => frame.contentWindow.postMessage({ theme: document.body.dataset.theme }, "*")
 addEventListener("message", ({ source, data: { width, height } }) => {
@@ -20,6 +20,6 @@ new MutationObserver(() => frames.forEach(({ frame }) => tell(frame))).observe(d
 addEventListener("click", event => {
   const link = event.target.closest("a")
   if (link?.target === "view") document.getElementById("view").scrollIntoView()
-  if (link?.hreflang) link.hash = location.hash  // the same in another language
+  if (link?.hreflang) link.hash = location.hash  // the same section in another language
   if (link) for (const drawer of document.querySelectorAll(".sidebar-toggle")) drawer.checked = false
 })

@@ -1,6 +1,6 @@
 // The table of counts.
 
-// Adds up events as the emulator does: [requests, sectors or wavefronts, at best] by kind.
+// Adds up events as the emulator does: [requests, sectors or wavefronts, fewest possible] by kind.
 function sumOf(lists) {
   const sums = {};
   for (const list of lists)

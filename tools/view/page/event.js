@@ -1,7 +1,7 @@
-// What an event is, in words; and who touches some bytes, and when.
+// Describes an event in words; and finds which lanes access given bytes, and when.
 
 addMethods(View, {
-  // Whether it is to be seen in A, B or C.
+  // Whether it shows in A, B or C.
   touches(event) {
     return event.global && event.access || this.productAt(event) || ["load", "store"].includes(noteOf(this.notes, event)?.[0]);
   },
@@ -35,7 +35,7 @@ addMethods(View, {
     if (kind === "arrive") return say(rest[1] ? "arriveBytes" : "arrive", { barrier: name(at), bytes: rest[1] });
     if (kind === "load") return say("load", { box: boxName([this.note]), place: begin(rest[6]), barrier: name(rest[0]) });
     if (kind === "store") return say("store", { box: boxName([this.note]), place: begin(rest[6]) });
-    const part = ({ pieces }) => {  // of a matrix; unknown where no copy has brought anything
+    const part = ({ pieces }) => {  // of a matrix; unknown if no copy has written the memory
       const known = pieces.filter(Boolean), span = (from, more) =>
         [Math.min(...known.map(from)), Math.max(...known.map(piece => from(piece) + more(piece)))].join("..");
       return known.length && `${known[0].matrix}[${span(p => p.row, () => 0)}][${span(p => p.column, p => p.columns - 1)}]`;
@@ -49,7 +49,7 @@ addMethods(View, {
       (this.product.rows ? say("addedTo", { c: "C" + this.partOf(this.product) }) : "");
   },
 
-  // Who touches these bytes, and when: all of the block's accesses.
+  // All accesses of the block to these bytes: by which lanes, and when.
   whoTouches(global, range) {
     if (!range) return null;
     const found = [];
@@ -73,7 +73,7 @@ addMethods(View, {
     return [...heads, ...found.slice(0, 3), ...more].join("\n");
   },
 
-  // Which piece of which matrix TMA has put there, or is putting there.
+  // The chunk of the matrix that TMA has written there, or is writing there.
   heldAt(address) {
     return this.state.held.get(address - address % 16);
   },

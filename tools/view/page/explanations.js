@@ -1,4 +1,4 @@
-// What is told of a kernel: its chapter's captions, each at an event of the first block.
+// The explanations of a kernel: its chapter's captions, each at an event of the first block.
 
 addMethods(View, {
   // Where a caption stands: its warp, or else the first one that has such an event.
@@ -18,7 +18,7 @@ addMethods(View, {
     });
   },
 
-  // What stands for {best}, or {lane 4}, in a caption.
+  // The text for {best}, or {lane 4}, in a caption.
   told(field) {
     const [name, which] = field.split(" "), lane = which === undefined ? this.lane : +which;
     const e = this.event, [kind, at, ...rest] = this.note || [];
@@ -27,7 +27,7 @@ addMethods(View, {
       const end = this.events.findIndex((other, i) => i > this.index && other.kind !== e.kind);
       return (end < 0 ? this.events.length : end) - this.index;
     };
-    const joined = () => wavefrontsOf({ ...e, width: 16 });  // the reads of this lane's next words are one
+    const joined = () => wavefrontsOf({ ...e, width: 16 });  // as if this lane's reads of neighbouring words were one
     return {
       cost: () => e.cost, best: () => e.ideal, width: () => e.width, warp: () => this.warp, warps: () => this.blocks[this.block].length,
       lanes: () => e.addresses.filter(a => a !== null).length, words: () => new Set(wordsOf(e.addresses, e.width).map(([w]) => w)).size,
@@ -44,7 +44,8 @@ addMethods(View, {
     }[name]();
   },
 
-  // The bank for whose words most lanes of a group take turns, and these words. That of the chosen lane, if it is one of them.
+  // The bank whose words take a group of lanes the most turns, and these words. That of the chosen lane, if it is one
+  // of them.
   rivals() {
     const { words, groups } = wavefrontsOf(this.event), banks = new Map();
     for (const each of words) {
@@ -57,7 +58,7 @@ addMethods(View, {
     return worst.find(each => each.words.some(({ lanes }) => lanes.includes(this.lane))) || worst[0];
   },
 
-  // The explanation before this one, or after it. From elsewhere, one goes back to the last that was shown.
+  // Goes to the previous or next explanation. If the event is none of them, goes back to the last one that was shown.
   tell(by) {
     const away = this.captionHere < 0 && by < 0 ? 1 : 0;
     this.tale = Math.max(0, Math.min(this.tales.length - 1, this.tale + by + away));
@@ -65,7 +66,7 @@ addMethods(View, {
     this.go(0, warp, index, lane);
   },
 
-  // The caption of this event, or -1.
+  // The number of this event's caption, or -1.
   get captionHere() { return this.tales.findIndex(tale => !this.block && tale.warp === this.warp && tale.index === this.index); },
 
   drawTale() {

@@ -1,13 +1,13 @@
 // The sectors of global memory that a request touches.
 
 addMethods(View, {
-  // The touched sectors, four of them a 128-byte line; what no lane asks for stays white.
+  // Draws the accessed sectors, four in each 128-byte line; bytes that no lane accesses stay white.
   drawSectors() {
     const canvas = this.find(".sectors"), title = this.find(".sectors-title"), e = this.event;
     const width = canvas.parentNode.clientWidth;
     canvas.hidden = title.hidden = !(e.global && e.access);
     if (canvas.hidden) return;
-    const { sectors, count } = sectorsOf(e), lines = new Map(), wanted = new Map();  // wanted: the lanes by their address
+    const { sectors, count } = sectorsOf(e), lines = new Map(), wanted = new Map();  // wanted: the lanes that access each address
     e.addresses.forEach((address, lane) => { if (address !== null) wanted.set(address, [...wanted.get(address) || [], lane]); });
     for (const [sector, lanes] of sectors) {
       const line = Math.floor(sector * SECTOR / LINE);
@@ -18,13 +18,13 @@ addMethods(View, {
       (count === sectors.size ? "" : say("askedTwice", { count })), this.known);
     const across = lines.size > 8 ? 2 : 1, rows = Math.ceil(lines.size / across);
     const label = roomFor([...lines.keys()].map(line => elementName(this.data, true, line * LINE, 1)));
-    const unit = (width / across - label - 14) / LINE, height = rows > 20 ? 9 : 14;  // unit: pixels a byte
+    const unit = (width / across - label - 14) / LINE, height = rows > 20 ? 9 : 14;  // unit: pixels per byte
     const context = paint(canvas, width, rows * (height + 3) + 4, title.textContent);
     [...lines.keys()].sort((a, b) => a - b).forEach((line, i) => {
       const x = label + Math.floor(i / rows) * width / across, y = i % rows * (height + 3) + 2;
       context.fillStyle = COLOURS.ink;
       context.fillText(elementName(this.data, true, line * LINE, 1), x - label, y + height / 2);
-      for (let part = 0; part < LINE / SECTOR; ++part) {  // a sector that is not touched: dashed
+      for (let part = 0; part < LINE / SECTOR; ++part) {  // a sector without an access is dashed
         const touched = sectors.has(line * LINE / SECTOR + part);
         context.setLineDash(touched ? [] : [2, 3]);
         context.strokeStyle = touched ? COLOURS.ink : COLOURS.line;

@@ -1,12 +1,12 @@
-// Words of the glossary, which a page explains where they come first.
+// Words of the glossary, which a page explains at their first use.
 
-const GLOSSARY = "GLOSSARY";  // of each language: { word: what the glossary says of it }
-// Japanese and Chinese words have no bounds.
+const GLOSSARY = "GLOSSARY";  // for each language: { word: its meaning in the glossary }
+// Japanese and Chinese words have no boundaries.
 const A_WORD = GLOSSARY.map(words => new RegExp(Object.keys(words).sort((a, b) => b.length - a.length)
   .map(word => /\w$/.test(word) ? `(?<![\\w.])${word}s?(?![\\w\\[])` : word).join("|"), "i"));
 
-// Fills an element with text. Each word of the glossary, where it comes first, says what it means when it is pointed at, tapped or
-// reached by the tab key. known: Map of the words to the elements that explain them already.
+// Fills an element with text. At its first use each word of the glossary is explained when it is pointed at, tapped or
+// reached by the tab key. known: Map of words to the elements that explain them already.
 function tell(element, text, known = new Map()) {
   const here = new Set();
   element.replaceChildren();

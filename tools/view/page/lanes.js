@@ -1,6 +1,7 @@
-// What colours and cells mean.
+// The colours of lanes, and how cells are drawn.
 
-// What some lanes touch: in the colour of the first of them, and in a frame if the chosen one is among them.
+// Draws a cell that some lanes access: in the colour of the first of them, and in a frame if the chosen one is among
+// them.
 function box(context, x, y, size, height, lanes, chosen) {
   context.fillStyle = LANE_COLOURS[lanes[0]];
   context.fillRect(x, y, size, height);

@@ -12,7 +12,7 @@ addMethods(View, {
     this.drawFrames(context);
     const parts = this.sumsNow(), part = this.product?.rows && parts.get(this.partOf(this.product));
     this.drawSums(context, parts, part, wide, tall);
-    context.fillStyle = COLOURS.past;  // touched earlier by this warp
+    context.fillStyle = COLOURS.past;  // accessed earlier by this warp
     for (const e of this.events.slice(0, this.index))
       if (e.global && e.access) this.eachElement(e, (x, y) => context.fillRect(x, y, size, size));
     this.drawBoxes(context);
@@ -29,7 +29,8 @@ addMethods(View, {
       });
   },
 
-  // Where each matrix begins on the canvas, and how large an element is. False in a frame that has no room yet.
+  // Computes where each matrix begins on the canvas, and the size of an element. Returns false in a frame that has no
+  // size yet.
   placeMatrices() {
     const [A, B, C] = this.data.matrices, gap = 16, margin = 14, across = this.root.clientWidth;
     const width = this.find(".matrices").parentNode.clientWidth;
@@ -49,12 +50,13 @@ addMethods(View, {
       context.strokeStyle = COLOURS.line;
       context.strokeRect(x - .5, y - .5, matrix.cols * this.cell + 1, matrix.rows * this.cell + 1);
       context.fillStyle = COLOURS.ink;
-      const fits = matrix !== this.data.matrices[0] || matrix.cols * this.cell > 70;  // A's may be narrow
+      const fits = matrix !== this.data.matrices[0] || matrix.cols * this.cell > 70;  // A may be narrow
       context.fillText(fits ? `${matrix.name}, ${matrix.rows} x ${matrix.cols}` : matrix.name, x, y - 8);
     }
   },
 
-  // Each element that an event touches, once, with its lanes. That of the chosen lane is the last, so that no other covers its frame.
+  // Visits each element that an event accesses once, with its lanes. The chosen lane's comes last, so that no other
+  // covers its frame.
   eachElement(event, draw) {
     const touched = new Map();
     event.addresses.forEach((address, lane) => {
@@ -71,14 +73,15 @@ addMethods(View, {
     for (const { x, y, lanes } of [...found.filter(of => !mine(of)), ...found.filter(mine)]) draw(x, y, lanes);
   },
 
-  // A part of C, as far as it lies in it.
+  // Draws a part of C, as far as it lies inside C.
   rectangleInC({ rows, columns }, draw) {
     const [matrix, left, top] = this.corners[2], { cell } = this;
     const wide = Math.min(columns[1] + 1, matrix.cols) - columns[0], high = Math.min(rows[1] + 1, matrix.rows) - rows[0];
     if (wide > 0 && high > 0) draw(left + columns[0] * cell, top + rows[0] * cell, wide * cell, high * cell);
   },
 
-  // How far the warp's sums are: in words, and as grey in C. parts: those that its products have begun; part: this product's.
+  // Shows how much of the warp's accumulation is done, in words and as grey in C. parts: those that its products have
+  // begun; part: the one of this product.
   drawSums(context, parts, part, wide, tall) {
     const sums = this.sums(), size = Math.max(1, this.cell);
     let text = "";
@@ -95,7 +98,7 @@ addMethods(View, {
     const layer = document.createElement("canvas"), under = paint(layer, wide, tall);
     under.fillStyle = COLOURS.line;
     for (const e of sums.stores) this.eachElement(e, (x, y, lanes) => {
-      if (!sums.products) under.fillStyle = LANE_COLOURS[lanes[0]];  // else the lane that stores it may be another
+      if (!sums.products) under.fillStyle = LANE_COLOURS[lanes[0]];  // otherwise another lane may store it
       under.fillRect(x, y, size, size);
     });
     context.globalAlpha = .1 + .4 * sums.done / sums.all;
@@ -103,10 +106,10 @@ addMethods(View, {
     context.globalAlpha = 1;
   },
 
-  // What TMA moves at this event, and what tensor cores multiply, in the colours of its pieces.
+  // Draws what TMA copies at this event, and what tensor cores multiply, in the colours of its chunks.
   drawBoxes(context) {
     const { note, product } = this;
-    const fill = (name, x, y, columns, rows, piece) => {  // as far as that lies in the matrix
+    const fill = (name, x, y, columns, rows, piece) => {  // the part inside the matrix
       const corner = this.corners.find(([matrix]) => matrix.name === name);
       if (!corner) return;
       const [matrix, left, top] = corner, { cell } = this;

@@ -1,7 +1,7 @@
 // The table of mbarriers, TMA and wgmma.
 
 addMethods(View, {
-  // A row for each mbarrier of an array, side by side with those of the same number: full[1] and empty[1].
+  // Draws a row for each mbarrier of an array, with those of the same number side by side: full[1] and empty[1].
   drawRing() {
     const { barriers, loads, underWay, held } = this.state, places = list => placesOf(this.data, list);
     this.find(".ring-panel").hidden = !this.root.matches(".has-ring") || this.product && this.root.clientWidth < 600;
@@ -25,7 +25,7 @@ addMethods(View, {
       });
     });
     const idle = at => (b => !b || at !== told && !b.phase && !b.arrived.length && !b.waiting.size)(barriers.get(at));
-    const rowOf = ([, , first]) => {  // of a wgmma: that of the mbarrier that was told of what it reads
+    const rowOf = ([, , first]) => {  // of a wgmma: the mbarrier that counted the bytes that it reads
       const load = first.length && held.get(places(first)[0])?.load;
       const array = load && rangeAt(columns, load[2]);
       return array ? (load[2] - array.begin) / 8 : -1;

@@ -2,7 +2,7 @@
 
 const views = [];
 const places = () => "#" + views.map(view => view.place).join("&");
-let keeping = null;  // browsers take no more than a few changes a second
+let keeping = null;  // browsers accept only a few changes a second
 function keepPlace() {
   keeping ||= setTimeout(() => {
     keeping = null;
@@ -49,7 +49,7 @@ function act(what, back = false, view = active) {
 
 function onKey(e) {
   if (e.ctrlKey || e.altKey || e.metaKey || e.target.matches("select, input[type=range]") && e.key.startsWith("Arrow")) return;
-  if (e.key === " " && e.target.matches("button, select, input")) return;  // where one came with the tab key
+  if (e.key === " " && e.target.matches("button, select, input")) return;  // the key belongs to an element that has the focus
   const turn = (number, by, of) => (number + by + of) % of;
   const actions = {
     t: () => active.replay(), n: () => { stop(); active.tell(e.shiftKey ? -1 : 1); }, " ": () => play(),
@@ -68,7 +68,7 @@ function onKey(e) {
   action();
 }
 
-// The events whose cost the page computes otherwise than the emulator counted it, and phases that it counts otherwise: there should
+// The events for which the page computes another cost than the emulator counted, and phases that differ: there should
 // be none.
 function disagreements() {
   const wrong = view => view.data.blocks.reduce((sum, { notes }) => sum + stateAfter(view.data, notes, notes.length).wrong, 0);
@@ -97,7 +97,7 @@ for (const box of document.querySelectorAll(".together")) {
   };
 }
 document.addEventListener("keydown", onKey);
-document.addEventListener("click", e => { if (e.detail) e.target.closest("button")?.blur(); });  // so that space plays
+document.addEventListener("click", e => { if (e.detail) e.target.closest("button")?.blur(); });  // so that the space key plays
 onColours(() => views.forEach(view => view.draw()));
 speak(language);
 for (const view of views) view.begin();

@@ -1,4 +1,4 @@
-// What tensor cores multiply, and how far the sums are.
+// What tensor cores multiply, and how much of the accumulation is done.
 
 addMethods(View, {
   productAt(event) {
@@ -6,10 +6,10 @@ addMethods(View, {
     return noteOf(this.data.blocks[this.block].notes, event) && this.products[this.block].get(event.moment - 1);
   },
 
-  // "[0..15][64..71]" of C, to which it is added.
+  // "[0..15][64..71]", the part of C to which a product is added.
   partOf({ rows, columns }) { return `[${rows.join("..")}][${columns.join("..")}]`; },
 
-  // Of each part of C that the warp has begun: Map of its name: { rows, columns, done (how many k) }.
+  // For each part of C that the warp has begun: Map of its name to { rows, columns, done (how many k) }.
   sumsNow() {
     const sums = new Map();
     for (const e of this.events.slice(0, this.index + 1)) {
@@ -22,7 +22,8 @@ addMethods(View, {
     return sums;
   },
 
-  // The warp's sums lie in C where it stores them. How far they are, by its products, or by the loads nearest to them.
+  // How much of the warp's accumulation is done, by its products, or by the loads nearest to them. Accumulators are
+  // shown in C where the warp stores them.
   sums() {
     const stores = this.events.filter(e => e.kind === "global store");
     const kind = ["wgmma", "tensor", "shared load", "global load"].find(each => this.events.some(e => e.kind === each));

@@ -1,9 +1,9 @@
-// What is in a record. docs/toys/rules.js stands before it: what its requests cost.
+// Reads a record. docs/toys/rules.js, which comes before, computes the cost of its requests.
 
-// "3 lanes" of the word "lanes", or "1 lane".
+// "3 lanes" for the word "lanes", or "1 lane".
 const many = (n, of) => say(of, { n }).replace(/^(1 \w+)s$/, "$1");
 
-// An event as an object. addresses: of each lane, or null; to: where in shared memory a copy goes.
+// An event as an object. addresses: of each lane, or null; to: a copy's destinations in shared memory.
 function decode(data, [site, cost, ideal, moment, base, pattern, toBase, toPattern]) {
   const [kind, file, line, width] = data.sites[site];
   const spread = (first, list) => list === undefined ? null : data.patterns[list].map(d => d === null ? null : first + d);
@@ -11,7 +11,7 @@ function decode(data, [site, cost, ideal, moment, base, pattern, toBase, toPatte
     global: kind.startsWith("global") || kind === "copy", store: kind.endsWith("store"), access: pattern !== undefined };
 }
 
-// [word, lane] of each 4-byte word that the lanes' bytes lie in.
+// [word, lane] for each 4-byte word that holds bytes of a lane.
 function wordsOf(addresses, width) {
   const words = [];
   addresses.forEach((address, lane) => {
@@ -22,14 +22,14 @@ function wordsOf(addresses, width) {
 }
 
 const isCostly = event => event.access && event.cost > event.ideal;
-const WANTED = {  // where one can jump to
+const WANTED = {  // the events to which a reader can jump
   barrier: event => event.kind === "barrier",
   uncoalesced: event => event.global && isCostly(event),
   conflict: event => !event.global && isCostly(event),
 };
 
 const bytesOf = range => range.rows ? range.rows * range.cols * range.size : range.bytes;
-// The matrix or array of these that the address lies in.
+// The matrix or array that contains the address.
 const rangeAt = (ranges, address) => ranges.find(each => address >= each.begin && address < each.begin + bytesOf(each));
 
 // A[3][5], or As[1][0..3]: the elements in these bytes.
@@ -51,15 +51,15 @@ const placesOf = (data, [first, pattern]) => first === undefined ? [] : data.pat
 const NOTES = { wait: ["wait", "look"], arrive: ["arrive"], "bulk load": ["load"], "bulk store": ["store"], wgmma: ["wgmma"],
   tensor: ["mma"], "shared load": ["fill"] };
 
-// What the event itself does there; undefined for other events.
+// The note of the event itself; undefined for events without one.
 function noteOf(notes, event) {
   const note = notes[event.moment - 1];
   return note && NOTES[event.kind]?.includes(note[0]) ? note : undefined;
 }
 
-// How things are after so many notes. Phases are counted as an mbarrier does; `wrong` are the notes that say another one.
-//   barriers: Map of address: { arrivals, pending, bytes (expected less come), phase, arrived (warps), waiting (warps) }
-//   loads: those of each mbarrier's last phases; underWay: Set of notes; held: as hold() says
+// The state after so many notes. Phases are counted as an mbarrier does; `wrong` are the notes that give another phase.
+//   barriers: Map of address to { arrivals, pending, bytes (expected less transferred), phase, arrived (warps), waiting (warps) }
+//   loads: those of each mbarrier's last phases; underWay: Set of notes; held: see hold()
 function stateAfter(data, notes, count) {
   const barriers = new Map(), loads = new Map(), underWay = new Set(), held = new Map();
   let wrong = 0;
@@ -103,23 +103,25 @@ function stateAfter(data, notes, count) {
   return { barriers, loads, underWay, held, wrong };
 }
 
-// Which piece of which matrix a bulk load puts where. held: Map of 16 bytes' address: { matrix, row, column, columns, piece (in its
-// row of the box), load }
+// Notes which chunk of which matrix a bulk load writes where. held: Map of the address of 16 bytes to { matrix, row,
+// column, columns, piece (number of the chunk in its row of the box), load }
 function hold(data, held, load) {
   const [, , , matrix, x, y, wide, rows, list] = load, places = placesOf(data, list), across = places.length / rows;
   places.forEach((place, i) => held.set(place, { matrix, row: y + Math.floor(i / across), column: x + i % across * wide / across,
     columns: wide / across, piece: i % across, load }));
 }
 
-// What tensor cores multiply, and which elements a fragment is filled with: Map of a note's number: { a, b: { places, pieces (as
-// in `held`, or null where nothing is known) }, and, where they are known, rows and columns of C, and ks: [first, last] }. An
-// operand has come from the last load that filled its registers, and what that has read from the last copy to the same place.
+// What tensor cores multiply, and which elements a fragment is filled with: Map of a note's number to { a, b: { places,
+// pieces (as in `held`, or null if unknown) } and, if they are known, rows and columns of C, and ks: [first, last] }.
+// An operand comes from the last load that filled its registers, and that load's data from the last copy to the same
+// memory.
 function productsOf(data, block) {
   const notes = data.blocks[block].notes, held = new Map(), found = new Map();
   const copies = data.blocks[block].warps.flat().map(event => decode(data, event)).filter(e => e.to && e.width === 16)
     .sort((a, b) => a.moment - b.moment);
   let copied = 0;
-  // Past the last k a copy brings zeros, and no event says so: what is much older than the newest in its buffer has gone.
+  // Past the last k a copy writes zeros, which no event shows: entries much older than the newest one in their buffer
+  // are outdated.
   const newest = new Map();
   const isB = piece => piece.matrix === data.matrices[1].name, kOf = piece => isB(piece) ? piece.row : piece.column;
   const bufferOf = place => {
@@ -142,7 +144,7 @@ function productsOf(data, block) {
     newest.set(buffer, Math.max(newest.get(buffer) ?? 0, kOf(piece)));
   });
   const operand = places => ({ places, pieces: places.map(there) });
-  const taken = list => placesOf(data, list).map(number => {  // of fills: 4 * the note's number + which 8 of its places
+  const taken = list => placesOf(data, list).map(number => {  // from fills: 4 * the note's number + which 8 of its places
     const { places, pieces } = found.get(number >> 2)?.a || { places: [], pieces: [] }, part = (number & 3) * 8;
     return { places: places.slice(part, part + 8), pieces: pieces.slice(part, part + 8) };
   }).reduce((all, each) => ({ places: [...all.places, ...each.places], pieces: [...all.pieces, ...each.pieces] }),
@@ -162,7 +164,7 @@ function productsOf(data, block) {
     found.set(i, product);
     if (!of.length || !by.length) return;
     const rows = span(of, "row"), ks = span(of, "column", "columns"), columns = span(by, "column", "columns");
-    if (area(rows, ks) === of.length * of[0].columns && area(ks, columns) === by.length * by[0].columns)  // else no rectangles
+    if (area(rows, ks) === of.length * of[0].columns && area(ks, columns) === by.length * by[0].columns)  // otherwise they are no rectangles
       Object.assign(product, { rows, ks, columns });
   });
   return found;
@@ -175,7 +177,7 @@ function ranges(numbers) {
     .map(([from, to]) => from === to ? from : `${from}..${to}`).join(", ");
 }
 const warpsOf = numbers => say(new Set(numbers).size > 1 ? "warpsNamed" : "warpNamed", { n: ranges(numbers) });
-// A[0..127][64..127]: what some loads of one matrix bring, or a store takes.
+// A[0..127][64..127]: what some loads of one matrix copy, or what a store writes.
 function boxName(notes) {
   const span = (at, size) => [Math.min(...notes.map(n => n[at])), Math.max(...notes.map(n => n[at] + n[size])) - 1].join("..");
   return `${notes[0][3]}[${span(5, 7)}][${span(4, 6)}]`;

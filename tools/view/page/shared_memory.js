@@ -1,7 +1,8 @@
 // The panel of shared memory: banks, words and wavefronts.
 
 addMethods(View, {
-  // One wavefront after the other, then all at once again. Asked once more, it goes on to the next at once.
+  // Replays one wavefront after the other, then shows all at once again. A further call goes on to the next one
+  // immediately.
   replay() {
     clearTimeout(this.replaying);
     this.turn = this.turn < this.turns ? this.turn + 1 : 0;
@@ -15,11 +16,12 @@ addMethods(View, {
     return count > 1 ? count : 0;
   },
 
-  // Each word of shared memory that the event asks for: {lanes, wavefronts}. A copy's come later, in wavefronts that nobody counts.
+  // Each word of shared memory that the event accesses: {lanes, wavefronts}. A copy's data arrive later, in wavefronts
+  // that are not counted.
   wordsNow(event) {
     const now = new Map();
     const add = (word, lanes, wavefront) => {
-      const known = now.get(word) || { lanes: [], wavefronts: [] };  // several groups of lanes may want it, one after the other
+      const known = now.get(word) || { lanes: [], wavefronts: [] };  // several groups of lanes may access it, one after the other
       if (wavefront && this.turn === wavefront) known.served = lanes;
       now.set(word, { ...known, lanes: [...known.lanes, ...lanes], wavefronts: [...known.wavefronts, ...wavefront ? [wavefront] : []] });
     };
@@ -28,7 +30,8 @@ addMethods(View, {
     return now;
   },
 
-  // The pieces of 16 bytes that TMA or wgmma touches at this event: Map of the first word: the piece's number in its row.
+  // The chunks of 16 bytes that TMA or wgmma accesses at this event: Map of the first word to the chunk's number in its
+  // row.
   piecesNow() {
     const now = new Map();
     const [kind, , ...rest] = this.note || [];
@@ -42,7 +45,8 @@ addMethods(View, {
     return now;
   },
 
-  // All of shared memory: a row for each 128 bytes of an array, a column for each bank. The number is the wavefront's.
+  // Draws all of shared memory: a row for each 128 bytes of an array, a column for each bank. The number is the
+  // wavefront's.
   drawBanks() {
     const e = this.event, now = this.wordsNow(e), pieces = this.piecesNow();
     this.find(".replay").disabled = !this.turns;
@@ -70,7 +74,7 @@ addMethods(View, {
     if (first >= 0) panel.scrollTop = first * sheet.high - panel.clientHeight / 3;
   },
 
-  // Each 128 bytes of shared memory that an array has a part of.
+  // Each 128 bytes of shared memory that contain a part of an array.
   linesOfArrays() {
     return this.data.arrays.flatMap(array => {
       const first = Math.floor(array.begin / LINE), last = Math.floor((array.begin + array.bytes - 1) / LINE);
@@ -91,10 +95,10 @@ addMethods(View, {
     return hidden;
   },
 
-  // The panel's title.
+  // Writes the panel's title.
   tellBanks(now) {
     const e = this.event, asked = e.access && !e.global ? wavefrontsOf(e) : null, title = this.find(".banks-title");
-    title.style.minHeight = this.turn ? title.getBoundingClientRect().height + "px" : "";  // what stands below stays
+    title.style.minHeight = this.turn ? title.getBoundingClientRect().height + "px" : "";  // keeps the place of what is below
     let text = say("banksTitle");
     if (this.pieces) {
       text = say("piecesTitle", { n: this.pieces });
@@ -109,7 +113,7 @@ addMethods(View, {
     tell(title, text, this.known);
   },
 
-  // The words that this warp has touched before.
+  // The words that this warp has accessed before.
   wordsBefore() {
     const earlier = new Set();
     for (const past of this.events.slice(0, this.index)) {
@@ -119,8 +123,8 @@ addMethods(View, {
     return earlier;
   },
 
-  // Both operands of a product, close together; where there is little room, only rows that are touched, and a few beside them. nth:
-  // the row's place in its array.
+  // Both operands of a product, close together; if there is little room, only rows that are accessed, and a few beside
+  // them. nth: the row's place in its array.
   chosenRows(all, lit, pieces) {
     const asks = this.event.access && !this.event.global, beside = this.folded && lit.size < 9 ? 2 : 0;
     const few = this.folded ? all.length > 16 && lit.size : this.product && !asks;
@@ -138,7 +142,7 @@ addMethods(View, {
     return instead !== undefined ? "" : elementName(this.data, false, Math.max(array.begin, line * LINE), 1);
   },
 
-  // How wide the names of the rows are, how wide a cell is and how high a row.
+  // The width of the rows' names, the width of a cell, and the height of a row.
   measuredBanks() {
     const label = this.bankLabel = roomFor([say("bank"), ...this.rows.map(row => this.rowName(row))]);
     const width = this.find(".banks").parentNode.clientWidth - (this.folded ? 1 : 16), count = this.rows.length;
@@ -175,7 +179,7 @@ addMethods(View, {
     context.stroke();
   },
 
-  // Returns whether the row is of words, and not one that says what is left out.
+  // Returns whether the row has words, or else says what is left out.
   drawRowName({ context, label, cell, high, names }, row) {
     const { array, nth, instead } = this.rows[row], y = row * high;
     const every = Math.max(high < 12 ? 4 : 2, Math.ceil(11 / high)), ends = Math.ceil(11 / high) - 1;
@@ -201,7 +205,8 @@ addMethods(View, {
     this.numbers.push(number);
   },
 
-  // The words of a row. Those side by side that the same lanes get together are one box. Returns whether the event asks for one.
+  // Draws the words of a row. Neighbours that the same lanes access together are one box. Returns whether the event
+  // accesses one.
   drawWords(sheet, row) {
     const { context, label, cell, high, now, earlier, shows } = sheet, { array, line } = this.rows[row], y = row * high;
     const like = (word, found) => JSON.stringify(now.get(word)) === found && rangeAt([array], word * WORD);
@@ -234,7 +239,7 @@ addMethods(View, {
     return asked;
   },
 
-  // The pieces of a row, of four words each. Returns whether the event asks for one.
+  // Draws the chunks of a row, of four words each. Returns whether the event accesses one.
   drawPieces(sheet, row) {
     const { context, label, cell, high, now, pieces } = sheet, { line } = this.rows[row], y = row * high;
     let any = false;
@@ -245,13 +250,14 @@ addMethods(View, {
       context.fillStyle = asked === undefined ? COLOURS.paper : pieceColour(piece);
       context.fillRect(x + 1, y + 1, 4 * cell - 1, high - 1);
       if (asked !== undefined) any = true;
-      if (high >= 8 && !now.size)  // of a request the numbers are its own
+      if (high >= 8 && !now.size)  // a request shows its own numbers
         this.drawNumber(sheet, piece, x + 2 * cell, y, asked === undefined ? COLOURS.note : inkOn(4 * piece), high);
     }
     return any;
   },
 
-  // A swizzle repeats itself after 8 rows. Where each array's pieces do: its first 8 rows, and two for words on the others.
+  // A swizzle repeats itself after 8 rows. For an array with such chunks: its first 8 rows, and two for words on the
+  // others.
   onceOf(rows, pieces) {
     const piecesOf = ({ line }) => Array.from({ length: BANKS / 4 }, (_, i) => pieces.get(line * LINE / WORD + 4 * i)).join();
     const of = [...new Set(rows.map(({ array }) => array))].map(array => rows.filter(row => row.array === array));

@@ -5,7 +5,7 @@ addMethods(View, {
     const panel = this.find(".source"), { file, line } = this.event;
     if (panel.dataset.file !== file && this.data.sources[file] !== undefined) {
       panel.dataset.file = file;
-      let before = 0, shown = 0;  // what begins far to the right, below a parenthesis, begins 8 columns further than the line above
+      let before = 0, shown = 0;  // a line that is aligned below a parenthesis is indented 8 columns more than the line above
       panel.replaceChildren(...this.data.sources[file].split("\n").map((text, i) => {
         const row = document.createElement("div"), indent = text.search(/\S|$/), code = /^\s*[^\s#]/.test(text);
         row.dataset.line = i + 1;
@@ -31,7 +31,7 @@ addMethods(View, {
     panel.scrollTop = row.offsetTop - (panel.clientHeight - row.offsetHeight) / 2;
   },
 
-  // All lines stand further left, by as much as these allow.
+  // Removes the indentation that all lines share.
   indentLess(rows) {
     const indents = rows.flatMap(row => row.matches(".code-line") ? [+row.style.getPropertyValue("--in")] : []);
     this.less = Math.min(this.less, ...indents);

@@ -72,7 +72,8 @@ addMethods(View, {
   },
 });
 
-// Told apart by their form, so that they are in grey, too: global tall, shared low; loads full, stores hollow.
+// Marks differ in shape, so that they can be told apart in grey, too: global tall, shared low; loads filled, stores
+// hollow.
 function drawMark(context, kind, x, y, wide, high) {
   const half = Math.floor(high / 2), global = kind.startsWith("global");
   context.fillStyle = context.strokeStyle = global || kind === "copy" || kind.startsWith("bulk") ? COLOURS.global

@@ -15,7 +15,7 @@ function showTip(e, text) {
   tip.style.top = (e.clientY + 18 + height > innerHeight ? Math.max(2, e.clientY - height - 12) : e.clientY + 18) + "px";
 }
 
-// What a word means is said when it is pointed at, tapped or reached by the tab key.
+// Explains a word when it is pointed at, tapped or reached by the tab key.
 function explain(word, meaning) {
   word.tabIndex = 0;
   word.setAttribute("role", "button");
@@ -27,4 +27,4 @@ function explain(word, meaning) {
   word.onfocus = word.onclick = word.onpointerenter = show;
   word.onblur = word.onpointerleave = e => { if (e.pointerType !== "touch") showTip(null, null); };
 }
-document.addEventListener("pointerdown", () => showTip(null, null), true);  // the next tap ends it
+document.addEventListener("pointerdown", () => showTip(null, null), true);  // the next tap hides it

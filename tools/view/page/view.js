@@ -1,4 +1,4 @@
-// One kernel on the page: where its reader is, and what follows from that. What each panel shows is in a file of its own.
+// One kernel on the page: its reader's position, and what follows from it. Each panel is drawn in a file of its own.
 
 const EMBEDDED = window !== window.parent;  // in a lesson
 const FOLDED = [".steps", ".options", ".status", ".cells", ".order", ".counts-panel", ".head"];
@@ -19,7 +19,7 @@ class View {
     this.find("h1").textContent = data.name;
     this.root.classList.toggle("has-ring", data.blocks.some(({ notes }) =>
       notes.some(([kind]) => kind !== "fill" && kind !== "mma")));
-    if (this.root.matches(".has-ring")) {  // above what is less to the point
+    if (this.root.matches(".has-ring")) {  // above the less important panels
       this.find(".columns").after(this.find(".ring-panel"));
       this.find(".order").after(this.find(".counts-panel"));
     }
@@ -45,18 +45,18 @@ class View {
     this.setBlock(0);
   }
 
-  // Where it opens: at the first explanation of an event that is to be seen in A, B or C.
+  // Opens at the first explanation of an event that shows in A, B or C.
   begin() {
     const seen = this.tales.findIndex(({ warp, index }) => this.touches(this.blocks[0][warp][index]));
     if (this.tales.length) this.place = "////" + (Math.max(0, seen) + 1);
   }
 
   get events() { return this.blocks[this.block][this.warp]; }
-  // A warp whose threads all return at once has none.
+  // A warp whose threads all return at once has no events.
   get event() { return this.events[this.index] || { kind: "nothing", line: 0, file: "", access: false }; }
 
-  // In a lesson, and on a phone, all but the tale, the source and the pictures waits in a closed part below them. A phone keeps its
-  // title, and the steps.
+  // In a lesson, and on a phone, everything except the explanation, the source and the pictures is folded into a part
+  // below them. A phone keeps its title, and the steps.
   fold() {
     const folded = EMBEDDED || this.root.clientWidth < 600;
     if (folded === this.folded) return;
@@ -69,10 +69,11 @@ class View {
     this.find(".bar").hidden = this.folded && EMBEDDED;
   }
 
-  // In a lesson all that some explanation shows keeps its place.
+  // In a lesson everything that some explanation shows keeps its place.
   get steady() { return EMBEDDED && this.tales.length > 0; }
 
-  // In a lesson each explanation takes as much room as the one that needs most: with columns each part of it, else all parts together.
+  // In a lesson each explanation takes as much room as the largest one: with columns each part of it, otherwise all
+  // parts together.
   reserve() {
     const inner = [".matrices-panel", ".key"].map(this.find), outer = [".tale", ".columns", ".ring-panel"].map(this.find);
     for (const part of [...inner, ...outer]) part.style.minHeight = "";
@@ -90,7 +91,7 @@ class View {
     this.go(block, warp, index, lane);
   }
 
-  // All words that do not change with the event.
+  // Writes all words that do not change with the event.
   translate() {
     for (const each of this.root.querySelectorAll("[data-say]")) each.textContent = say(each.dataset.say, each.dataset);
     for (const each of this.root.querySelectorAll("[data-label]")) each.setAttribute("aria-label", say(each.dataset.label));
@@ -140,7 +141,7 @@ class View {
       const canvas = this.find(selector);
       const show = e => showTip(e, at(e.offsetX, e.offsetY));
       canvas.onpointermove = canvas.onpointerdown = show;
-      canvas.onpointerleave = e => { if (e.pointerType === "mouse") showTip(null, null); };  // a finger's stays until the next tap
+      canvas.onpointerleave = e => { if (e.pointerType === "mouse") showTip(null, null); };  // a tip opened by touch stays until the next tap
     };
     hover(".matrices", (x, y) => this.whoTouches(true, this.elementAt(x, y)));
     hover(".banks canvas", (x, y) => this.whoTouches(false, this.wordAt(x, y)));
@@ -182,7 +183,7 @@ class View {
     this.setWarp(warp);
   }
 
-  // False at the end.
+  // Returns false at the end.
   step(by) {
     const to = this.index + by;
     if (to < 0 || to >= this.events.length) return false;
@@ -202,13 +203,13 @@ class View {
       { what: say(kind === "uncoalesced" ? "uncoalescedRequest" : kind) });
   }
 
-  // ---- where one is, as it stands in the address: #block/warp/event/lane/caption ----
+  // ---- the position in the address: #block/warp/event/lane/caption ----
 
   get place() {
     return [this.block, this.warp, this.index + 1, this.lane, this.captionHere + 1 || ""].join("/");
   }
 
-  // A caption alone, #////3, is found wherever its event has gone.
+  // A caption alone, #////3, is found wherever its event has moved.
   set place(text) {
     const [block, warp, event, lane, tale] = text.split("/").map(part => /^\d+$/.test(part) ? +part : null);
     if (tale && event === null && this.tales.length) {
@@ -234,7 +235,7 @@ class View {
     this.product = this.productAt(this.event);
     this.known = new Map();
     const touches = this.touches(this.event), panel = this.find(".matrices-panel"), keeps = this.steady && this.matricesTold;
-    panel.hidden = this.folded && !touches && !keeps;  // before anything asks how wide it may be
+    panel.hidden = this.folded && !touches && !keeps;  // before anything measures the width
     panel.firstChild.textContent = say(touches ? "touches" : "touchesNone");
     const told = this.drawTale();
     this.drawSectors();
@@ -243,7 +244,7 @@ class View {
     this.drawMatrices();
     this.drawKey();
     this.drawRing();
-    if (this.most) {  // the source takes what the others leave
+    if (this.most) {  // the source takes the room that the others leave
       const [tale, ring] = [".tale", ".ring-panel"].map(each => this.find(each).getBoundingClientRect().height);
       this.find(".columns").style.minHeight = this.most - tale - ring + "px";
     }

@@ -1,4 +1,4 @@
-// What the page says, in English, Japanese and Chinese. Captions and meanings of words come from explanations.py.
+// The page's words, in English, Japanese and Chinese. Captions and meanings of words come from explanations.py.
 
 const WORDS = {
   // events
@@ -39,7 +39,7 @@ const WORDS = {
   arrive: ["at {barrier}", "{barrier} に到着", "到达 {barrier}"],
   arriveBytes: ["at {barrier}, which expects {bytes} bytes more", "{barrier} に到着。さらに {bytes} バイトを待つと伝える",
     "到达 {barrier}，并告知它再等待 {bytes} 字节"],
-  load: ["{box} to {place}, which {barrier} is told of", "{box} を {place} へ。{barrier} に知らせる", "{box} 到 {place}，并通知 {barrier}"],
+  load: ["{box} to {place}, counted on {barrier}", "{box} を {place} へ。{barrier} に知らせる", "{box} 到 {place}，并通知 {barrier}"],
   store: ["{place} to {box}", "{place} を {box} へ", "{place} 到 {box}"],
   fill: ["fills registers with {a}", "{a} をレジスタに入れる", "把 {a} 放入寄存器"],
   mma: ["multiplies registers that were filled from {places}", "{places} から読んだレジスタどうしの積", "从 {places} 读入的寄存器相乘"],
@@ -158,7 +158,7 @@ const WORDS = {
 };
 const kindName = kind => WORDS["kind " + kind] ? say("kind " + kind) : kind;
 
-// What the emulator says of a race, in the reader's language; its other problems stay in English.
+// The emulator's message about a race, in the reader's language; other problems stay in English.
 function problemText(text) {
   for (const name of ["raced", "unwritten", "unfenced"]) {
     const form = WORDS[name][0].replace(/[().]/g, "\\$&").replace(/\{(\w+)\}/g, (_, each) =>
