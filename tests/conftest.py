@@ -1,4 +1,4 @@
-"""For every Python test: the folders that it imports from, and exit code 77 if a test was skipped and none failed."""
+"""For every Python test: the folders for imports, and exit code 77 if a test was skipped and none failed."""
 import pathlib
 import sys
 
@@ -8,8 +8,7 @@ sys.path[:0] = [str(TESTS / "lib"), str(TESTS.parent / "tools")]
 
 
 def pytest_sessionfinish(session, exitstatus):
-    """What was left out must not be shown as passed. A file whose tests need different things is registered in parts.
-    """
+    """Skipped tests must not be shown as passed. A file whose tests need different things is registered in parts."""
     reports = session.config.pluginmanager.get_plugin("terminalreporter").stats
     if exitstatus in (0, 5) and reports.get("skipped"):
-        session.exitstatus = 77  # which ctest shows as skipped
+        session.exitstatus = 77  # ctest shows 77 as skipped

@@ -90,12 +90,12 @@ TEST(Harness, Halves) {
     EXPECT_EQ(verdict(launch<29, -1, half>).substr(0, 9), "1 C[5][4]");
     EXPECT_EQ(verdict(launch<30, -1, half>), "1 a write outside C, to C[6][0], just past its end");
     EXPECT_EQ(verdict(launch<-1, -1, half>), "1 a write outside C, just before its start");
-    // More products than a half can count.
+    // More products than the largest integer up to which a half is exact.
     EXPECT_EQ(verdict(launch<99, -1, half>, {3, 4, 9000}), "verified");
 }
 
-// Halves count to 2048: with more products a row of A keeps that many elements, and all of its
-// columns are used by some row.
+// Halves hold every integer up to 2048. With more products a row of A keeps that many elements, and
+// every column is used by some row.
 TEST(Harness, IntegersStayExactInHalves) {
     const Shape s = {9, 2, 5000};
     Operands<half, half> x(s);
@@ -114,8 +114,7 @@ TEST(Harness, IntegersStayExactInHalves) {
     EXPECT_EQ(std::count(used.begin(), used.end(), true), s.K);
 }
 
-// Also where one row is all there is, what is kept of it lies at every distance from a multiple of
-// any tile's depth.
+// Even in a single row the kept elements lie at every distance from a multiple of any tile's depth.
 TEST(Harness, KeptElementsHaveNoStride) {
     const Shape s = {1, 1, 200000};
     Operands<half, half> x(s);
@@ -129,7 +128,7 @@ TEST(Harness, KeptElementsHaveNoStride) {
     EXPECT_EQ(std::count(residues.begin(), residues.end(), 0), 0);
 }
 
-// For every K, a product that is a third too small must be rejected, and 0 all the more.
+// For every K, a product that is a third too small must be rejected, and so must 0.
 template <class In, class Out>
 void expect_sharp(const Arithmetic& arithmetic) {
     for (const int K : {1, 2, 457, 458, 1420, 1421, 5000, 1 << 20, int(kMaxK)}) {
@@ -161,7 +160,7 @@ TEST(Harness, TheErrorBoundIsSharpForEveryK) {
     expect_sharp<half, half>(kWgmma);
 }
 
-// Two units of the last place are more than the rounding of FP32 sums.
+// An error of two units in the last place exceeds the rounding of FP32 sums.
 TEST(Harness, HalvesOfFloatSumsAreRoundedOnce) {
     Operands<half, half> x({1, 1, 3});
     x.set_reals(1, kWgmma);
@@ -183,7 +182,7 @@ void launch_clearing(int M, int N, int, const float*, const float*, float* C) {
     cudaMemset(C, 0, size_t(M) * N * 4096);
 }
 
-// What the launcher did is named, and nothing is said of what it has not done.
+// The message names what the launcher did, and nothing that it did not do.
 TEST(Harness, NamesAFailedCall) {
     EXPECT_NE(verdict(launch_freeing).find("has the launcher freed A, B or C"), std::string::npos);
     const std::string said = verdict(launch_clearing);
@@ -217,7 +216,7 @@ void launch_keeping(int M, int N, int K, const float* A, const float* B, float* 
     launch<99>(M, N, K, A, B, C);
 }
 
-// Memory that it keeps for its next call is no leak.
+// Memory that a launcher keeps for its next call is no leak.
 TEST(Harness, TellsOfALeak) {
     testing::internal::CaptureStderr();
     EXPECT_EQ(run(launch_leaking, {"--size", "5"}), kWrongResult);
@@ -244,8 +243,8 @@ TEST(Harness, ExitCodesAndCsv) {
     std::ifstream file(path);
     int lines = 0;
     while (std::getline(file, line)) ++lines;
-    EXPECT_EQ(lines, 4);  // names and three sizes
-    // It is called after its source.
+    EXPECT_EQ(lines, 4);  // the names of columns and three sizes
+    // A stage has the name of its source.
     const std::vector<std::pair<const char*, std::string>> names = {
         {"05_double_buffer/matmul.cu", "05_double_buffer,4,"},
         {"/a b/04_unroll/1_steps.cu", "04_unroll/1_steps,4,"},
@@ -320,7 +319,7 @@ TEST(Harness, VerifiesOnlyMultiplesThatTheLauncherTakes) {
               std::string::npos);
 }
 
-// ./run puts the rows of several stages below the names of the first one's columns.
+// ./run prints the rows of several stages below the column names of the first one.
 TEST(Harness, AStageWithFormsHasTheColumnsOfAnyOther) {
     const std::string path = testing::TempDir() + "configs.csv";
     Facts facts = {loaded_by_best}, with_configs = facts;
@@ -339,7 +338,7 @@ TEST(Harness, AStageWithFormsHasTheColumnsOfAnyOther) {
     std::remove(path.c_str());
 }
 
-// Before the driver, which would only say that something is wrong.
+// The check comes before the driver's, which would only say that something is wrong.
 TEST(Harness, ATensorMapSaysWhatIsWrongWithItsRows) {
     DeviceArray<float> matrix(8 * 32);
     const auto said = [&](int columns, int swizzle, int leading_dimension) -> std::string {

@@ -1,11 +1,11 @@
-// A stage is right at both ends of matrices with more than 2^32 elements. Only the first and the
-// last block run: an index that was cut to 32 bits reads or writes the wrong place, as on a GPU.
+// Tests that a stage is right at both ends of matrices with more than 2^32 elements. Only the first
+// and the last block run: an index that was cut to 32 bits reads or writes the wrong address, as on
+// a GPU.
 //
-// A test program is a stage's own object, linked with this one: its run_stage() takes the place of
-// the harness's, which the linker finds later. With the libraries in another order the program
-// would be the stage's own. So whoever runs this one says --both-ends, which the other refuses; and
-// it takes --bf16 and
-// --config as that does.
+// The test program is a stage's own object, linked with this one: this run_stage() replaces the
+// harness's, which the linker finds later. With the libraries in another order the program would be
+// the ordinary stage. Therefore whoever runs the test passes --both-ends, which the ordinary stage
+// refuses. It also takes --bf16 and --config like that one.
 #include <sys/mman.h>
 
 #include <cstdint>
@@ -23,14 +23,15 @@
 #include "emulator/emulator.h"
 
 constexpr int kLong = 640000000;  // a multiple of every tile; times 7 it exceeds 2^32
-// More than the largest tile, so all that the two blocks read is there; and the smallest tile, 16,
-// less the one row or column that an edge may cut off.
+// kTouched exceeds the largest tile, so that it covers everything that the two blocks read.
+// kCompared is the smallest tile, 16, less the one row or column that an edge may cut off.
 constexpr int kTouched = 1024, kCompared = 15;
-// Traced accesses, after which a launch ends: where its sums are long, so that each block has begun
-// one, and otherwise many more than two blocks need for their tiles.
+// The number of traced accesses after which a launch ends: for long sums so few that each block has
+// only begun one, and otherwise many more than two blocks need for their tiles.
 constexpr uint64_t kOfSums = 100000, kAccesses = 10000000;
 
-// A matrix of which only touched pages take memory, with room around it for wrong indices.
+// A matrix of which only accessed pages take memory, with free addresses around it for wrong
+// indices.
 template <class T>
 struct SparseMatrix {
     SparseMatrix(int rows, int cols) : rows(rows), cols(cols) {
@@ -60,8 +61,8 @@ struct SparseMatrix {
     T* data;
 };
 
-// Returns false if the launch took too long, as where few blocks compute all of C in turns: nothing
-// is known then.
+// Returns false if the launch took too long, because a few blocks compute all of C in turns: then
+// nothing is known.
 template <class In, class Out>
 static bool verify_ends(Launcher<In, Out> launch, Shape s) {
     const auto a = [](int row, int k) { return (row * 7 + k * 3) % 5 - 2; };
@@ -83,7 +84,7 @@ static bool verify_ends(Launcher<In, Out> launch, Shape s) {
         emulator::run_ends_only(0);
         if (found(*C.data) != "was not written") break;
     }
-    if (long_sums) return true;  // only its beginning has run
+    if (long_sums) return true;  // only the beginning of the sums was computed
     if (emulator::ended_early()) return false;
     C.at_ends(kCompared, [&](int row, int col, const Out& got) {
         int64_t expected = 0;
@@ -93,8 +94,8 @@ static bool verify_ends(Launcher<In, Out> launch, Shape s) {
     return true;
 }
 
-// Long and wide matrices, each with 16-byte-aligned rows and without. K of the wide ones exceeds
-// the depth of every tile.
+// Long and wide matrices, each with 16-byte-aligned rows and without. The K of the wide ones
+// exceeds the depth of every tile.
 template <class In, class Out>
 static void verify_all(Launcher<In, Out> launch, const Facts& facts) {
     std::string not_tried;
@@ -102,7 +103,7 @@ static void verify_all(Launcher<In, Out> launch, const Facts& facts) {
          {Shape{kLong, 8, 8}, Shape{kLong, 7, 7}, Shape{kLong, 7, 8}, Shape{8, kLong, 72},
           Shape{7, kLong - 1, 71}, Shape{8, 8, kLong}, Shape{7, 7, kLong}}) {
         if (s.K == kLong && !emulator::tracing()) continue;
-        const auto stored = facts.stored_elements;  // large copies would take real memory
+        const auto stored = facts.stored_elements;  // large copies would occupy memory
         if (stored && stored(s.M, s.N, s.K) > double(s.M) * s.N + 1000) continue;
         const bool tried = doing(to_string(s), [&] { return verify_ends(launch, s); });
         if (!tried) not_tried += (not_tried.empty() ? "" : ", ") + to_string(s);

@@ -1,5 +1,6 @@
-// What the emulator counts for requests that stand in the input, one a line: "shared", "store" (to shared memory) or "global", the
-// bytes a lane, 32 addresses. Prints the wavefronts and the fewest possible; of global memory the sectors. Run by test_toys.py.
+// Prints the emulator's counts for requests in the input, one a line: "shared", "store" (to shared
+// memory) or "global", the bytes a lane, 32 addresses. The output is the wavefronts and the fewest
+// possible, or for global memory the sectors. Run by test_toys.py.
 #include <cuda_runtime.h>
 
 #include <iostream>

@@ -1,7 +1,6 @@
-"""The forms of the stages that ./run ablation times, each without a part, are right: on the emulator, traced, at shapes
-that no tile fits, with aligned rows and without. So they are exact and race-free, and their traffic is what their
-formulas say.
-"""
+"""The variants of the stages that ./run ablation times, each without a part, are right: on the emulator, traced, at
+shapes that no tile divides, with aligned rows and without. So they are exact and free of races, and their traffic is
+what their formulas state."""
 import re
 
 import pytest
@@ -15,7 +14,8 @@ INCLUDE = re.compile(r"(?m)^#include .*$")
 
 
 def together(forms):
-    """The source of one program of all forms, which is built faster than many: its first argument chooses one."""
+    """The source of one program with all variants, which is built faster than many programs: its first argument selects
+    one."""
     each = ["\n".join((*INCLUDE.findall(form.text), f"namespace form_{number} {{", f'#line 1 "{number}/matmul.cu"',
                        INCLUDE.sub("", form.text), "}\n")) for number, form in enumerate(forms)]
     mains = ", ".join(f"form_{number}::main" for number in range(len(forms)))

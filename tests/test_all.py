@@ -1,5 +1,5 @@
-"""./run all and ./run compare: the steps, what becomes of their CSVs, the comparison. In a folder of fakes, where
-the programs of the chapters are scripts."""
+"""./run all and ./run compare: the steps, their CSVs, the comparison. In a folder of fakes, where the chapters'
+programs are scripts."""
 import getpass
 import re
 import signal
@@ -18,7 +18,8 @@ ON_CPU = [step.program(True) for step in steps(cpu=True)]
 
 
 def program(s, name, code=0, before="", csv="what,x\\nnew,1\\n"):
-    """Says how it was called on stdout and why it ends on stderr; writes the CSV, before it fails, too."""
+    """Makes a program that prints its arguments on stdout and its error on stderr, and writes the CSV even if it fails.
+    """
     s.script(s.here / f"build/bin/{name}", f"""echo "{name} $*"
         while [ $# -gt 0 ]; do [ "$1" != --csv ] || printf '{csv}' >"$2"; shift; done
         {before}
@@ -41,14 +42,14 @@ def s(tmp_path):
 
 
 def run_all(s, *words, **options):
-    """The run, and {program: (what became of it, its words)}."""
+    """Returns the run, and {program: (its result, its arguments)}."""
     run = s.call("run", "all", "there", *words, **options)
     rows = [re.match(r"(\w+) +(done|skipped|failed)\b(?!,) *(.*)", line) for line in run.stdout.splitlines()]
     return run, {row[1]: (row[2], row[3]) for row in rows if row}
 
 
 def typed(s, name):
-    """The words that a program got, from the log."""
+    """The arguments of a program, from the log."""
     return re.search(rf"(?m)^{name} ?(.*)$", re.sub(r"\.running-\w+/", "", (s.here / "there/log.txt").read_text()))[1]
 
 
@@ -64,7 +65,7 @@ def test_everything_runs(s):
     text = (s.here / "there/machine.txt").read_text()
     named = dict(line.split(": ", 1) for line in text.splitlines())
     assert {"date", "GPU", "CPU", "commit"} <= set(named)
-    for word in (socket.gethostname(), getpass.getuser()):  # it names no host, no user and no path
+    for word in (socket.gethostname(), getpass.getuser()):  # the file names no host, no user and no path
         assert not any(re.search(rf"\b{re.escape(word)}\b", named[each]) for each in set(named) - {"OS"})
     assert not re.search(r"(^|[\s(])/\w", text)
 
@@ -73,17 +74,18 @@ def test_on_a_gpu(s):
     gpu = s.with_gpu()
     run, rows = run_all(s, environment=gpu)
     assert run.returncode == 0 and sorted(rows) == sorted(ON_GPU) and list(rows)[0] == "roofline"
-    # With the limits just measured.
+    # Predictions use the limits that were just measured.
     assert typed(s, "half2") == "--sizes 1024:8192:1024 --limits limits.csv --csv half2.csv"
     assert typed(s, "01_one").startswith("--sizes 1024:8192:1024 --limits limits.csv")
     assert "GPU 0, name: Made-up GPU\n" in (s.here / "there/machine.txt").read_text()
     program(s, "roofline", 3)
     run, rows = run_all(s, environment=gpu)
-    assert run.returncode == 3 and "--limits" not in typed(s, "half2")  # not with an earlier run's
+    assert run.returncode == 3 and "--limits" not in typed(s, "half2")  # and not those of an earlier run
 
 
 def test_failures(s):
-    """Each is reported and the others run; a CSV of an earlier run stays whole, and its row says so."""
+    """Each failure is reported, and the other programs run. A CSV of an earlier run stays whole, and its row says so.
+    """
     old = ("roofline_host.csv", "half2.csv")
     for name in old:
         s.source(f"there/{name}", "old")
@@ -122,7 +124,7 @@ def ladder(*rows):
 
 @pytest.fixture
 def folders(tmp_path):
-    """Two, and what fills one with CSVs."""
+    """Two folders, and a function that fills one with CSVs."""
     def fill(folder, **csvs):
         folder.mkdir(exist_ok=True)
         for name, text in csvs.items():
@@ -135,16 +137,17 @@ def test_comparison(s, folders):
     a, b, fill = folders
     fill(a, ladder=ladder("01,8,8,8,100", "01,9,9,9,210", "02,8,8,8,360", "03,8,8,8,1"), half2="x\n")
     fill(b, ladder=ladder("02,8,8,8,300", "01,9,9,9,200", "01,8,8,8,100", "04,8,8,8,1"))
-    run = s.call("run", "compare", a, b)  # a CSV that can't be read ends it with 2
+    run = s.call("run", "compare", a, b)  # a CSV that can't be read gives exit code 2
     assert (run.returncode, run.stderr) == (2, "")
     for said in ("half2.csv: has no rows", "half2.csv: not there",
                  "ladder.csv: 3 rows compared; gflops: median ratio 1.050", "02 8 8 8: gflops 360 / 300, +20.0%",
                  f"only in {a}: 03 8 8 8", f"only in {b}: 04 8 8 8"):
         assert said in run.stdout
-    assert "01 " not in run.stdout  # it differs by less than a few percent
+    assert "01 " not in run.stdout  # it differs by only a few percent
     (a / "half2.csv").unlink()
     assert s.call("run", "compare", a, b).returncode == 0
-    program(s, "half2_cpu_trace", csv="stage,m,n,k,gflops\\nhalf2,8,8,8,50\\n")  # after a run it fails nothing
+    # A comparison after a run does not make it fail.
+    program(s, "half2_cpu_trace", csv="stage,m,n,k,gflops\\nhalf2,8,8,8,50\\n")
     fill(b, half2="stage,m,n,k,gflops\nhalf2,8,8,8,100\n")
     run, _ = run_all(s, "--against", b)
     assert run.returncode == 0 and "half2 8 8 8: gflops 50 / 100, -50.0%" in run.stdout
@@ -154,7 +157,7 @@ def test_comparison(s, folders):
     (ladder(ROW)[:-2], "ends in the middle"), ("x,y\n1,2\n", "has no column"),
     (ladder("01,8,8,8,\x1b[31m"), "'?[31m'"), (ladder(ROW, ROW), "two rows '01 8 8 8'")))
 def test_bad_csv(folders, capsys, text, said):
-    """One line; the others are compared."""
+    """A bad CSV gives one line, and the others are compared."""
     a, b, fill = folders
     fill(a, ladder=text, half2=ladder(ROW))
     fill(b, ladder=ladder(ROW), half2=ladder(ROW))

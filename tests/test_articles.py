@@ -34,10 +34,10 @@ def code(text):
 
 
 def cell(name, words):
-    """The text in docs/results/h200/NAME that 'a, b, column' names."""
+    """The text of the cell in docs/results/h200/NAME that 'a, b, column' names."""
     keys, _, column = words.rpartition(", ")
 
-    def left(row):  # of the keys, without those that are a cell
+    def left(row):  # the keys that are no cell of the row
         rest = f" {keys}," * bool(keys)
         for text in sorted((*map(" ".join, row.items()), *row.values()), key=len, reverse=True):
             rest = rest.replace(f" {text},", "", 1)
@@ -59,7 +59,8 @@ def check_csv(figure):
 
 
 def check_evidence(command):
-    """It is of one of the kinds above, and the program, test, file or tool that it names is there."""
+    """Checks that a command is of one of the kinds above, and that the program, test, file or tool that it names
+    exists."""
     kind = KIND.match(command)
     assert kind, f"`{command}` is neither ./run PROGRAM, ./test -R NAME, grep ... docs/FILE nor a Python tool"
     program, test, file, tool = kind.groups()
@@ -77,7 +78,7 @@ def check_evidence(command):
 
 
 def is_run(command):
-    """Does it run here? Not what takes a GPU, or takes long."""
+    """Whether the command is run here: not if it needs a GPU, or takes long."""
     return not re.match(r"\./run (?!.*--cpu)|\./test (?!-V)|python3 00_machine_limits/cuda_python", command)
 
 
@@ -91,7 +92,7 @@ def output_of(command):
 def test_row(row):
     assert row.verdict in claims.VERDICTS, f"'{row.verdict}' is no verdict"
     commands, figures = code(row.commands), code(f"{row.right} {row.shows}")
-    kept = [figure for figure in figures if re.match(r"\w+\.txt: ", figure)]  # of what programs printed once
+    kept = [figure for figure in figures if re.match(r"\w+\.txt: ", figure)]  # kept output of programs
     of_csv = [figure for figure in figures if SELECTOR.fullmatch(figure)]
     printed = [" ".join(figure.split()) for figure in figures if figure not in (*kept, *of_csv)]
     for figure in of_csv:
@@ -153,6 +154,6 @@ def test_index_command(command):
 @pytest.mark.parametrize("label, page, anchor", sorted(set(re.findall(
     r"\[\d\d · ([^\]]+?)(?: \d)?\]\(([^)#]+\.(?:ja|zh)\.md)#([^)]+)\)", (claims.FOLDER / "README.md").read_text()))))
 def test_label_is_the_heading_that_it_leads_to(label, page, anchor):
-    """In the page's language, without the number of an exercise."""
+    """The label is in the page's language, without the number of an exercise."""
     heading = re.search(rf'<a id="{anchor}"></a>\n\n#+ (.*)', (claims.FOLDER / page).read_text())[1]
     assert label == heading

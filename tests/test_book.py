@@ -1,5 +1,5 @@
-"""The pages as a book: every link leads somewhere, every exercise has its solution, and every command that a page or
-the notebook shows runs, or names a test, program or stage that there is."""
+"""The pages as a book: every link leads somewhere, every exercise has its solution, and every command on a page or in
+the notebook runs, or names an existing test, program or stage."""
 import json
 import re
 import shutil
@@ -13,7 +13,7 @@ from support import ROOT
 PAGES = every()
 PROGRAMS = ("./run", "./test", "build/bin/", "nvcc ", "ncu ", "cuda-gdb ", "compute-sanitizer ", "git ", "python3 ",
             "cuobjdump ", "cmake ", "ctest ")
-# What takes long, and is run by other tests; of ./test it is asked which tests it would run.
+# Commands that take long and are run by other tests; ./test is only asked which tests it would run.
 ELSEWHERE = (r"./test .*-R |./run (--)?all |./run (book|plot)$|./run (roofline|transfer$)|./run 00|"
              r"build/bin/transfer_cpu|python3 07_fragment_probe/count_mma.py|python3 06_wmma/link|python3 emulator/|"
              r"./(run|test) .*(mine|any|race)[.]cu|"
@@ -21,12 +21,12 @@ ELSEWHERE = (r"./test .*-R |./run (--)?all |./run (book|plot)$|./run (roofline|t
 
 
 def without_code(text):
-    """Blocks of code say nothing of links and headings."""
+    """The text without blocks of code, whose contents are no links or headings."""
     return re.sub(r"(?ms)^ *```\w.*?^ *```$|^    [^\n]*$|`[^`\n]*`", "", text)
 
 
 def anchors(text):
-    """The names that the headings have on a page, as GitHub makes them, or as a translation keeps them."""
+    """The anchors of a page's headings, as GitHub makes them, or as a translation keeps them."""
     return {*re.findall(r'<a id="([^"]*)">', text), *headings(re.sub(r"(?m)^    .*$", "", text))}
 
 
@@ -37,7 +37,7 @@ def name(path):
 @pytest.mark.parametrize("page", PAGES, ids=name)
 def test_links(page):
     for link in re.findall(r"\]\(([^)\s]+)\)", without_code(page.read_text())):
-        # GitHub's page of a workflow, and its badge, lie beside the tree.
+        # GitHub's page of a workflow, and its badge, are outside the tree.
         link = re.sub(r"^\.\./\.\./actions/workflows/([^/]+)(/badge\.svg)?$", r".github/workflows/\1", link)
         target, _, anchor = link.partition("#")
         to = (page.parent / target).resolve() if target else page
@@ -55,14 +55,13 @@ def test_every_solution_is_an_exercises(folder):
 
 @pytest.mark.parametrize("page", [*english(PAGES), *sorted(ROOT.glob("[0-9][0-9]_*/exercises/*.patch"))], ids=name)
 def test_what_runs_is_built(page):
-    """A command is ./run or ./test, which build what they run. A debugger or profiler starts what such a command
-    built."""
+    """Commands are ./run or ./test, which build what they run. A debugger or profiler starts a program that such a
+    command has built."""
     assert not unbuilt(page.read_text())
 
 
 def test_next_follows_the_road():
-    """From 01 on, "Next" leads through every lesson that does not call itself a side road, and a side road leads
-    back."""
+    """From 01 on, "Next" leads through every lesson that is no side road, and each side road leads back."""
     lessons = {page.parent.name: page.read_text() for page in ROOT.glob("[0-9][0-9]_*/README.md")}
     following = {name: "".join(re.findall(r"\bNext: \[[^]\n]*\]\(\.\./(\w+)/.*\n\Z", text))
                  for name, text in lessons.items()}
@@ -74,7 +73,7 @@ def test_next_follows_the_road():
 
 
 def test_own_kernel_ends_at_03():
-    """The last screen of that page has the row that the first page has for 03."""
+    """The last screen of that page has 03's row from the first page."""
     def counts(page, name):
         return re.findall(rf"(?m)^    {name} +(.*)$", (ROOT / page).read_text())[-1].split()
 
@@ -82,8 +81,8 @@ def test_own_kernel_ends_at_03():
 
 
 def shown(text):
-    """(command, does it take a GPU, or a tool that is missing here, by its comment?) of the lines of code that begin
-    with a program's name; in the text, of those with -R."""
+    """(command, whether its comment says that it needs a GPU or a tool that is missing here) for each line of code that
+    begins with a program's name; in the text, for commands with -R."""
     for line in re.findall(r"(?m)^    (\S.*)$", text):
         command, comment = (re.split(r"\s+#\s", line, maxsplit=1) + [""])[:2]
         if command.startswith(PROGRAMS):
@@ -102,7 +101,7 @@ SHOWN.update({(command, False): NOTEBOOK for command in TYPED if (command, False
 
 
 def test_notebook_has_its_outputs():
-    """Each cell's, whole: no error, and no line that was to be written over."""
+    """The notebook has the whole output of each cell, without errors, and without lines that were to be overwritten."""
     for cell in CELLS:
         assert cell["outputs"], cell["source"]
         for output in cell["outputs"]:

@@ -1,5 +1,5 @@
-"""What programs say to bad input: their exit code, and one line that names what was wrong and what is accepted; and
-which files they leave alone. What they print for --help, test_describe.py compares with their options."""
+"""How programs respond to bad input: their exit code, and one line that names what is wrong and what is accepted; and
+which files they do not replace. test_describe.py compares the output of --help with their options."""
 import os
 import resource
 import shlex
@@ -11,11 +11,11 @@ import pytest
 from programs import listed
 from support import ROOT, call, program
 
-# One program of each kind. Those that share a table of options share what parses them.
+# One program of each kind. Programs that share a table of options share its parser.
 STAGE, PRODUCT, PROBE, BENCHMARK, HOST, OPENCL = (
     "03_shared_blocking", "half2", "probe", "latency", "roofline_host", "08_opencl_gcn")
 
-# Programs, words, the exit code (77: with all devices hidden), and what the line on stderr names.
+# Programs, arguments, the exit code (77: with all devices hidden), and words of the line on stderr.
 BAD = (
     (f"{STAGE}_cpu {STAGE} {PRODUCT}_cpu_trace {PROBE}_cpu {BENCHMARK}_cpu {HOST} {OPENCL}", "--typo", 2, "--typo"),
     (f"{STAGE}_cpu {PRODUCT}_cpu_trace {OPENCL}", "--size 0", 2, "--size 1"),
@@ -37,7 +37,7 @@ BAD = (
 
 
 def cases():
-    """Each program with each command line. What nvcc builds is there only beside a GPU."""
+    """Each program with each command line. Programs built by nvcc exist only beside a GPU."""
     without_gpu = [each.target() for each in listed("host", "opencl")]
     for names, words, code, wanted in BAD:
         for name in names.split():
@@ -61,7 +61,7 @@ def test_bad_input(name, words, code, wanted, tmp_path):
 
 @pytest.mark.parametrize("name", (f"{STAGE}_cpu", f"{PROBE}_cpu"))
 def test_full_disk(name, tmp_path):
-    """As a disk is full for files that may not grow."""
+    """The disk is full, which is simulated by a limit on the size of files."""
     def no_growth():
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
         resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
@@ -74,7 +74,7 @@ def test_full_disk(name, tmp_path):
 @pytest.mark.parametrize("name, option", ((f"{STAGE}_cpu", "--csv"), (f"{STAGE}_cpu_trace", "--record"),
                                           (f"{PROBE}_cpu", "--svg"), (f"{PROBE}_cpu", "--csv")))
 def test_no_other_file_is_replaced(name, option, tmp_path):
-    """What the option wrote may be."""
+    """Only a file that the option itself wrote is replaced."""
     file = tmp_path / "notes"
     small = [] if name == f"{PROBE}_cpu" else ["--size", "8"]
     for _ in range(2):

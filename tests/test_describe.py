@@ -1,4 +1,4 @@
-"""Every program describes itself as JSON (--describe), without a GPU, and knows its options' names when one is
+"""Every program describes itself as JSON (--describe), without a GPU, and suggests an option's name when one is
 mistyped."""
 import json
 
@@ -18,7 +18,7 @@ def described(file):
     return json.loads(run.stdout)
 
 
-# One of kind gpu has no build for the CPU.
+# A program of kind gpu has no build for the CPU.
 PROGRAMS = [pytest.param(each, id=each.target(), marks=[pytest.mark.gpu] if each.kind == "gpu" else [])
             for each in listed()]
 

@@ -1,4 +1,4 @@
-"""An editor finds the headers: clangd, which editors ask, reads these files by ROOT/.clangd without an error."""
+"""Editors find the headers: clangd, which they use, reads these files by ROOT/.clangd without an error."""
 import os
 
 import pytest

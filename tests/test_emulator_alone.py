@@ -1,4 +1,4 @@
-"""The emulator is a library of its own: its folder is all that it takes."""
+"""The emulator is a library of its own, which needs nothing but its folder."""
 import json
 import shutil
 
@@ -13,7 +13,7 @@ def named(build):
 
 
 def test_has_its_tests(tmp_path):
-    """Configured in a folder of another name, away from the repository."""
+    """It has its tests when configured in a folder of another name, outside the repository."""
     if not named(BUILD):
         pytest.skip("the emulator is not built here")
     shutil.copytree(ROOT / "emulator", tmp_path / "copy")
@@ -23,7 +23,7 @@ def test_has_its_tests(tmp_path):
 
 
 def test_includes_nothing_of_the_repository():
-    """Of all the files that its library and its tests were compiled from, by ninja's log of them."""
+    """By ninja's log of all files from which its library and its tests were compiled."""
     objects, outside = 0, {}
     for line in call("ninja", "-C", BUILD, "-t", "deps").stdout.splitlines():
         if line and line[0] != " ":

@@ -1,14 +1,14 @@
-"""An exercise's solution, NN_chapter/exercises/NAME.patch, does what it says of itself: test_exercises.py -k NN_chapter
+"""An exercise's solution, NN_chapter/exercises/NAME.patch, does what it states: test_exercises.py -k NN_chapter
 
-Above its diff a patch has, for each command that a reader types once it is applied:
+Above its diff a patch has, for each command that a reader types after applying it:
 
     run: ./run 02 --cpu --size 64 --lines
-    exit: 1, where it is not 0
-    prints: a regular expression that the output matches; as many of these as it takes
+    exit: 1, unless it is 0
+    prints: a regular expression that the output matches; any number of these
 
-In it `the load of As` and `the store to As` stand for a place, FILE:LINE, of the chapter where As is named.
+In it `the load of As` and `the store to As` stand for a place, FILE:LINE, of the chapter that has As.
 
-The test builds what such a command names from the changed chapter alone, and starts that. test_run.py shows that ./run
+The test builds what such a command names from the changed chapter only, and starts it. test_run.py shows that ./run
 builds what it starts.
 """
 import functools
@@ -27,7 +27,7 @@ PATCHES = sorted(ROOT.glob("[0-9][0-9]_*/exercises/*.patch"))
 
 
 def expectations(patch):
-    """[(words of the command, exit code, [regular expression])] of what stands above the diff."""
+    """[(words of the command, exit code, [regular expression])] from the lines above the diff."""
     found = []
     for line in described(patch).split("\n"):
         what, _, value = line.partition(": ")
@@ -43,7 +43,7 @@ def expectations(patch):
 
 
 def located(pattern, folder):
-    """The pattern with the places in the chapter's `folder` that its words stand for."""
+    """The pattern with its phrases replaced by places in the chapter's `folder`."""
     def places(words):
         found = [f"{file.name}:{number}" for file in sorted(folder.glob("*.cu*"))
                  for number, line in enumerate(file.read_text().splitlines(), 1)
@@ -54,7 +54,7 @@ def located(pattern, folder):
 
 
 def unmet(expected, started, chapter, root):
-    """Starts the command's words in `root` and returns what they do not do of what is expected, or ""."""
+    """Runs the command's words in `root` and returns the expectation that is not met, or ""."""
     _, exit_code, patterns = expected
     run = call(*started, cwd=root)
     lacking = [f"prints nothing like: {pattern}" for pattern in patterns
@@ -65,14 +65,14 @@ def unmet(expected, started, chapter, root):
 
 
 def started(words, root):
-    """What `./run NAME [OPTION...]` starts, of the changed chapter in `root`. Another command is started as it is
-    typed."""
+    """The command that `./run NAME [OPTION...]` starts, with the changed chapter in `root`. Any other command is
+    started as typed."""
     if words[0] != "./run":
         return [tool(words[0]), *(program(pathlib.Path(word).name) if word.startswith("build/bin/") else word
                                   for word in words[1:])]
     meant, = programs_meant(words[1])
     options = [word for word in words[2:] if word != "--cpu"]
-    if meant.kind == "opencl":  # it compiles its kernels when it runs
+    if meant.kind == "opencl":  # it compiles its kernels at run time
         folder = root / meant.chapter
         return [program(meant.target()), "--platform", "Portable Computing Language", "--kernels", folder, *options]
     return [built(root, meant.chapter, meant.target()), *options]

@@ -1,9 +1,10 @@
-"""Plants faults in every stage, and demands that the emulator's checks notice each.
+"""Plants faults in every stage, and requires that the emulator's checks notice each.
 
-lib/faults.py finds the places. A fault must show on one of the shapes: with tracing (wrong results, accesses out of
-bounds, races, uninitialised reads, deadlocks, misuse of an instruction, other traffic than the chapter's formula says).
+lib/faults.py finds the places. A fault must show at one of the shapes: with tracing (wrong results, accesses out of
+bounds, races, uninitialised reads, deadlocks, misuse of an instruction, other traffic than the chapter's formula
+states).
 
-A program that has passed is not tried again before it, the harness or the emulator changes: see lib/unchanged.py.
+A program that has passed is not tried again until it, the harness or the emulator changes: see lib/unchanged.py.
 """
 import functools
 import math
@@ -17,24 +18,24 @@ from faults import covers, equivalent, files_of, in_file, line_of, own_equivalen
 from mutate import Planted
 from support import BUILD, ROOT
 
-# Ragged in M, N and K; with rows that start on 16 bytes of B alone, of A alone, of both for floats and for halves;
-# several tiles and steps; steps enough to be shared out among multiprocessors.
+# Ragged in M, N and K; with rows that start on multiples of 16 bytes in B only, in A only, and in both for floats and
+# for halves; several tiles and k-tiles; enough k-tiles to be split among SMs.
 SHAPES = ["7x5x3", "3x7x6", "5x16x9", "5x9x16", "5x16x104", "3x5x250", "129x132x20", "130x257x9", "131x264x104"]
 
 SURVIVES = "SURVIVES"
-TEXTS = (".cu", ".cuh", ".h", ".cpp", ".py", ".txt")  # what a program is built of, and the lists of a chapter's tests
+TEXTS = (".cu", ".cuh", ".h", ".cpp", ".py", ".txt")  # the sources of a program, and the lists of a chapter's tests
 
-# A program that others rest on, and its words: what predictions are made of.
+# A program on which others depend, because predictions use its results, and its arguments.
 OTHERS = {"roofline": ("--verify-only",)}
 
 
 def work(shape):
-    """How long a shape takes, about: tiles are computed whole."""
+    """Roughly how long a shape takes; tiles are computed whole."""
     return math.prod(-(-int(length) // 64) for length in shape.split("x"))
 
 
 class Subject:
-    """A program, the words that it is run with, and its faults: of a product all, of another those in device code."""
+    """A program, its arguments, and its faults: for a product all, for another program those in device code."""
 
     def __init__(self, program):
         self.program, self.is_product = program, program.kind in programs.PRODUCTS
@@ -42,7 +43,7 @@ class Subject:
         small = ",".join(shape for shape in shapes if work(shape) < 5)
         large = [shape for shape in shapes if work(shape) >= 5]
         sizes = [("--sizes", each, "--verify-only") for each in (small, *large)]
-        # Another program is checked by its results first of all.
+        # Another program is first checked by its results.
         words = sizes if self.is_product else [OTHERS[program.name]]
         builds = ("trace",) if self.is_product else ("plain", "trace")
         self.runs = [(build, *each) for build in builds for each in words]
@@ -54,8 +55,8 @@ class Subject:
 
     @functools.cached_property
     def faults(self):
-        """A chapter's last step has all of them, one before it those of the lines that the step above lacks, and of its
-        headers."""
+        """The last step of a chapter has all of its faults; an earlier step has those in lines that the step before it
+        lacks, and those of its headers."""
         entries = equivalent(self.program.chapter)
         above = programs.before(self.program.source) if self.program.kind == "step" else None
         known = above.read_text().splitlines() if above else ()
@@ -67,7 +68,8 @@ class Subject:
         return Planted(self.program.chapter, self.program.target(), self.faults)
 
     def caught(self, fault):
-        """What the first run says that notices the fault; None where none does. The same run passes without one."""
+        """The message of the first run that notices the fault; None if none does. The same run passes without the
+        fault."""
         runs = self.runs
         if fault.kind == "type":
             runs = [("trace", "--bf16", *runs[0][1:])]
@@ -80,21 +82,21 @@ class Subject:
                 continue
             with_fault = self.planted.run(fault, *run)
             if with_fault.returncode:
-                if run in self.runs[1:]:  # the next fault often shows there, too
+                if run in self.runs[1:]:  # the next fault often shows in the same run
                     self.runs.remove(run)
                     self.runs.insert(1, run)
                 return last_line(with_fault)
         return None
 
     def tried(self):
-        """Plants each fault: a line for each, with what is said."""
+        """Plants each fault. Returns a line for each, with the message that notices it."""
         for fault in self.faults:
             line = f"{fault}    {self.caught(fault) or SURVIVES}"
             print(line, flush=True)
             yield line
 
     def inputs(self):
-        """A hash of all that the faults and what is said depend on."""
+        """A hash of everything on which the faults and the messages depend."""
         step = self.program.source
         folders = [ROOT / name for name in (self.program.chapter, "common", "emulator", "tests/lib")]
         while step := programs.before(step):
@@ -105,7 +107,7 @@ class Subject:
 
 
 def last_line(run):
-    """Of what a run says that fails."""
+    """The last line of a failed run's output."""
     return (run.stderr.strip().splitlines() or [f"exit code {run.returncode}"])[-1]
 
 

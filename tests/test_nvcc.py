@@ -1,8 +1,8 @@
-"""What nvcc makes of a chapter's programs: test_nvcc.py -k NN_name; the environment variable NVCC names the compiler.
+"""nvcc's output for a chapter's programs: test_nvcc.py -k NN_name; the environment variable NVCC names the compiler.
 
-No warning. A stage is compiled to machine code, for the architecture that the nvcc line of its chapter's README names,
+There is no warning. A stage is compiled to machine code, for the architecture of the nvcc line in its chapter's README,
 or else for sm_75 and sm_90: no spill, no stack frame, no wgmma that ptxas serialises, and the shared memory that the
-README states. All else is compiled as far as an error or a warning takes, which is done in a third of the time.
+README states. Other programs are compiled only as far as errors and warnings need, which takes a third of the time.
 """
 import functools
 import glob
@@ -34,15 +34,15 @@ def included(source):
 
 @functools.lru_cache(None)
 def compiler():
-    """nvcc's path, and what it says of its version."""
-    named = os.environ.get("NVCC", "")  # NOTFOUND if CMake has found no nvcc
+    """nvcc's path, and its version."""
+    named = os.environ.get("NVCC", "")  # it is NOTFOUND if CMake has found no nvcc
     path = named if os.path.exists(named) else tool("nvcc")
     return path, call(path, "--version").stdout
 
 
 def nvcc(program, words, made):
-    """Compiles what `words` say of the program; wants no warning. Returns what nvcc printed, or has printed before it,
-    the harness or nvcc changed."""
+    """Compiles a program with the options `words`; fails at a warning. Returns nvcc's output, or the output kept from
+    an earlier run if neither the program nor the harness nor nvcc has changed."""
     path, version = compiler()
     name = f"{program.target()}.{made.name}.nvcc"
     harness = sorted(file for file in (ROOT / "common").rglob("*") if file.is_file())
@@ -57,8 +57,8 @@ def nvcc(program, words, made):
 
 
 def line(program):
-    """The words of the nvcc line on the chapter's pages without -arch=native and -o FILE, and what the pages state of
-    shared memory."""
+    """The options of the nvcc line on the chapter's pages without -arch=native and -o FILE, and the shared memory that
+    the pages state."""
     pages = "".join(page.read_text() for page in (ROOT / program.chapter).glob("*.md"))
     found = re.search(rf"^    nvcc (.* {program.chapter}/matmul\.cu .*)$", pages, re.M)
     stated = re.search(r"^Shared memory per block: (\d+) bytes", pages, re.M)
@@ -71,7 +71,7 @@ def line(program):
 
 @of(STAGES[:1])
 def test_the_line_builds_it_alone(program, tmp_path):
-    """As it stands, but for -O3, which is for the host's code. The others' harness is the same."""
+    """The line as it is, without -O3, which only matters for host code. Other programs use the same harness."""
     words = []
     for word in line(program)[0]:
         if word != "-O3":
@@ -82,7 +82,7 @@ def test_the_line_builds_it_alone(program, tmp_path):
 @of(STAGES)
 def test_machine_code(program, tmp_path):
     words, stated = line(program)
-    named = {*re.findall(r"code=(sm_\w+)", " ".join(words))}  # where others lack its instructions
+    named = {*re.findall(r"code=(sm_\w+)", " ".join(words))}  # if other architectures lack its instructions
     wanted = named or {"sm_75", "sm_90"}
     words = [word for word in words if not word.startswith("common/") and word != "-lcublas"]
     words += [] if named else [f"-gencode=arch={sm.replace('sm', 'compute')},code={sm}" for sm in sorted(wanted)]
@@ -99,7 +99,7 @@ def test_machine_code(program, tmp_path):
 
 @of(OTHERS)
 def test_no_warning(program, tmp_path):
-    """For the newest architecture; what is no step for the oldest, too, if that lacks instructions."""
+    """For the newest architecture; a program that is no step also for the oldest, if that lacks instructions."""
     numbers = ["90a"]
     if program.kind != "step" and re.search(r"mma\.h>|/ptx/", included(program.source)):
         numbers.append("75")

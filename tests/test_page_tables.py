@@ -1,6 +1,6 @@
-"""The figures of the pages are those of the committed CSVs, and the quoted lines those of the sources: tables, quotes
-and pictures are what ./run plot and tools/counters.py make of them, another figure or line changes them, a bad CSV or
-page gives one line and leaves everything as it was."""
+"""The figures on the pages are those of the committed CSVs: tables and pictures are what ./run plot and
+tools/counters.py make of them, another figure changes them, and a bad CSV or page gives one line and leaves everything
+as it was."""
 import pathlib
 import re
 import shutil
@@ -17,9 +17,9 @@ from support import BUILD, ROOT, program
 RESULTS = ROOT / "docs/results/h200"
 PAGES = ("README.md", "03_shared_blocking/README.md", "03_shared_blocking/notes.md")
 HARDWARE = counters.by_stage(RESULTS / "counters.csv")
-# Where the hardware counts otherwise than the emulator by more than 1%: what the emulator's rule gives for the
-# instructions that the compiler chose or for the tiles that 132 multiprocessors cut, or how much more L1's fills make
-# of shared stores. The reasons are in the emulator's reference.
+# Where the hardware's count differs from the emulator's by more than 1%: the result of the emulator's rule for the
+# instructions that the compiler chose or for the tiles on 132 SMs, or how much L1's fills add to shared stores. The
+# emulator's reference has the reasons.
 OTHERWISE = {("03_shared_blocking", "shared_load_wavefronts"): 163840, ("06_wmma", "shared_load_wavefronts"): 12800,
              ("09_warp_tiling", "global_store_sectors"): 0,
              ("09_warp_tiling", "shared_load_wavefronts"): 96 * (2 * 256 + 64),
@@ -29,7 +29,8 @@ FILLS = {("03_shared_blocking", "shared_store_wavefronts"): 0.08, ("04_unroll", 
 
 
 def test_all_is_what_plot_writes(monkeypatch):
-    """Tables, quotes, the lists of the articles, pictures; and no picture is an older one's."""
+    """Tables, quotes, the lists of the articles and pictures are up to date, and no picture is left over from earlier.
+    """
     written = {}
     monkeypatch.setattr(plot, "write_whole", lambda *files: written.update(files))
     assert plot.write(RESULTS, ROOT) == 0 and {*RESULTS.glob("*.svg"), *pictures.drawn()} <= {*written}
@@ -71,7 +72,7 @@ def test_hardware_counts_what_the_emulator_counts(stage, column, emulated):
 
 @pytest.fixture(scope="module")
 def drawn(tmp_path_factory):
-    """A folder with the CSVs, the first page and a chapter's, as ./run plot leaves it."""
+    """A folder with the CSVs, the first page and a chapter's page, as ./run plot leaves it."""
     folder = tmp_path_factory.mktemp("drawn")
     for name in ("h100", "h200"):
         shutil.copytree(RESULTS.with_name(name), folder / name)
@@ -96,8 +97,8 @@ def contents(folder):
             for path in folder.rglob("*.*") if path.is_file()}
 
 
-# Of which file, in the first row of which stage or kind, which cell, made what, and what is then said; or of a page
-# which words.
+# A file, the stage or kind of the row, the cell, its new text, and the message that follows; or a page, its words, and
+# so on.
 WRONG = (
     ("ladder", "03_shared_blocking,8192", "m", "8191", "has no row of 8192 x 8192 x 8192 for 03_shared_blocking"),
     ("ladder", "01_naive", "gflops", "1e-300", "gflops is '1e-300'"),
@@ -109,7 +110,7 @@ WRONG = (
 
 
 def change(folder, name, row, column, to):
-    """Also of the header, which is the row that begins with its own first word."""
+    """Changes a cell; the header is the row that begins with its own first word."""
     path = folder / f"h200/{name}.csv"
     lines = path.read_text().splitlines()
     at = next(number for number, line in enumerate(lines) if line.startswith(row))
@@ -129,7 +130,7 @@ def test_another_figure_changes_its_pages_and_pictures(drawn, copy):
 
 @pytest.mark.parametrize("name, row, column, to, said", WRONG)
 def test_what_is_wrong_is_named(name, row, column, to, said, copy, capsys):
-    """In one line, and everything is left as it was."""
+    """The message is one line, and everything stays as it was."""
     if column:
         change(copy, name, row, column, to)
     else:
@@ -170,7 +171,7 @@ __global__ void second(float* C) {
 
 
 def quote(folder, marker, kernel=KERNEL):
-    """The lines of code that a page then has."""
+    """The lines of code that a page has after ./run plot."""
     (folder / "kernel.cu").write_text(kernel)
     (folder / "docs").mkdir(exist_ok=True)
     (folder / "docs/page.md").write_text(f"Before\n\n<!-- {marker} -->\nold\n<!-- /code -->\n\nAfter\n")
@@ -188,7 +189,7 @@ def quote(folder, marker, kernel=KERNEL):
     ('in "void first(" from "C[i] = 0" to "}"', "5-8"), ('from "C[i] = 0" from "if (C[0]) {" to "1;"', "5 9-10"),
     ('from "void second("\n     to "C[0] = 0"\n     from "__syncthreads"', "16-17 18")])
 def test_quoted_lines(marker, lines, tmp_path):
-    """Which, by their numbers in the kernel. What lies between two pieces stands as "..."."""
+    """The quoted lines, by their numbers in the kernel; lines that are left out between them appear as "..."."""
     quoted = [line.strip() for line in quote(tmp_path, f"code kernel.cu {marker}")]
     wanted, kernel, last = [], KERNEL.splitlines(), None
     for piece in lines.split():

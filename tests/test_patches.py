@@ -1,5 +1,5 @@
-"""Every patch of an exercise or an ablation applies to the sources as they are, as README says, with `git apply`; and a
-patch whose source has changed is made anew."""
+"""Every patch of an exercise or an ablation applies to the sources as they are, with `git apply` as README says; and a
+patch whose source has changed can be rewritten."""
 import pytest
 
 import patches

@@ -1,4 +1,4 @@
-"""Each of docs/pictures stands in the book, with its title as the text for those who can't see it."""
+"""Each picture in docs/pictures is in the book, with its title as the text for those who can't see it."""
 import re
 import xml.etree.ElementTree
 
@@ -11,7 +11,7 @@ from support import ROOT
 
 
 def test_in_the_book():
-    """Each picture is in a text, with its title for those who can't see it; and each chapter has one."""
+    """Each picture is on a page, with its title as alternative text; and each chapter has a picture."""
     pages = (page for folder in ("[0-9][0-9]_*", "docs", "emulator") for page in ROOT.glob(f"{folder}/*.md"))
     texts = {page: page.read_text() for page in pages}
     shown = {page: re.findall(r"(?m)^!\[(.+)\]\((?:\S*/)?(\S+)\.svg\)$", text) for page, text in texts.items()}
@@ -23,7 +23,7 @@ def test_in_the_book():
 
 
 def test_bars_show_the_predictions():
-    """One line for cuBLAS on each scale, and on that scale each chapter's measured speed and its prediction."""
+    """Each scale has one line for cuBLAS, and each chapter's measured speed and prediction."""
     file = ROOT / "docs/results/h200/bars.svg"
     paths = {path.get("class"): re.findall(r"M([\d.]+) ([\d.]+)([^M]*)", path.get("d"))
              for path in xml.etree.ElementTree.parse(file).iter("{http://www.w3.org/2000/svg}path")}
@@ -37,8 +37,8 @@ def test_bars_show_the_predictions():
 
 
 def test_the_descriptors_are_those_of_the_kernel():
-    """11's picture shows the fields as the bits have them, each over its own bits, and both numbers: those that a
-    wgmma of the kernel takes."""
+    """11's picture shows the fields as bits, each below its own bits, and both descriptors: those of a wgmma of the
+    kernel."""
     texts = [(float(text.get("x")), float(text.get("y")), text.text) for text in xml.etree.ElementTree.parse(
         ROOT / "docs/pictures/11_descriptor.svg").iter("{http://www.w3.org/2000/svg}text")]
     begins = {x: int(number) for x, _, text in texts if (number := text.split(", ")[-1]).isdigit() and _ == 60}

@@ -1,5 +1,5 @@
-"""What ./run and ./test do with bad input, failing stages, old build folders and missing packages: in a folder of
-fakes. The last tests take the real programs."""
+"""./run and ./test with bad input, failing stages, old build folders and missing packages, in a folder of fakes. The
+last tests use the real programs."""
 import fcntl
 import os
 import re
@@ -22,14 +22,14 @@ def s(tmp_path):
     return Fakes(tmp_path / "it's a place")
 
 
-# One table and one CSV out of several programs; then other programs, diff, failures.
+# One table and one CSV from several programs; then other programs, diff, failures.
 
 @pytest.mark.parametrize("words, rows", (
     ("", STAGES), ("3 01 02_two/matmul", ["03_three", "01_one", "02_two"]),
     ("--steps", ["01_one", "02_two/1_first", *STAGES[1:]])))
 def test_ladder(s, words, rows):
-    """One header; each row with what is said below it; and the first program runs before the others are built. A CSV
-    that was written before is replaced."""
+    """There is one header, and each row is followed by the lines that belong to it. The first program runs before the
+    others are built. An older CSV is replaced."""
     s.source("all.csv", "stage,x\nold,1\n")
     run = s.call("run", *words.split(), "--size", "8", "--csv", "all.csv")
     header, columns, *lines, note = run.stdout.splitlines()
@@ -48,7 +48,7 @@ def test_ladder(s, words, rows):
     ("04 --cpu", "04_four --platform Portable Computing Language\n", ""),
     ("00 -x", "one_cpu:\none_cpu -x\nzero_host:\nzero_host -x\n", "curves"), ("curves", "", "curves")))
 def test_other_programs(s, words, printed, said):
-    """What takes a GPU is skipped without one."""
+    """Programs that need a GPU are skipped without one."""
     run = s.call("run", *words.split())
     assert (run.returncode, run.stdout) == (0 if printed else 77, printed) and said in run.stderr
     assert run.stderr.count("\n") == bool(said)
@@ -58,7 +58,8 @@ def test_other_programs(s, words, printed, said):
                                                ([0, 139, 0], 139, "1"),
                                                ([0, 77, 0], 0, "13"), ([77, 0, 0], 77, "")), ids=str)
 def test_failing_stage(s, codes, code, rows):
-    """1: the others run; more: they would fail alike; 77: a GPU lacks something, or is not there. The first counts."""
+    """After exit code 1 the other stages run; after a higher one they do not, because they would fail, too; 77: a GPU
+    is missing, or lacks something. The first failure determines the exit code."""
     for stage, its in zip(STAGES, codes):
         s.stage(stage, its, "kill -SEGV $$" if its == 139 else "")
     run = s.call("run", "--csv", "all.csv")
@@ -67,7 +68,7 @@ def test_failing_stage(s, codes, code, rows):
     assert s.left_behind() == ["all.csv"] * (code == 0)
 
 
-# However it ends, its programs end with it, and no file is half-written.
+# However ./run ends, its programs end with it, and no file is half-written.
 
 def test_ended(s):
     s.stage("01_one", before=f'sleep 0.2; echo $$ >"{s.here}/pid"; exec sleep 30')
@@ -82,7 +83,8 @@ def test_ctrl_c(s, command, when):
     (s.here / "all.csv").write_text("old,x\n")
     s.stage("02_two", before="printf 'header\\rworking' >&2; sleep 30")
     if when == "building":
-        s.cmake('[ "$1" != --build ] || { trap "echo stopped; exit 2" INT; echo building; sleep 30; }')  # as ninja ends
+        # Which is how ninja ends.
+        s.cmake('[ "$1" != --build ] || { trap "echo stopped; exit 2" INT; echo building; sleep 30; }')
     name, *words = command.split()
     code, output = press_ctrl_c([s.here / name, *words], when, env=s.environment(), cwd=s.here)
     last = re.split(r"\n|\r\x1b\[K", output)[-1].strip("\r")
@@ -101,7 +103,7 @@ def test_output_fails(s):
 
 
 def test_files_are_whole(tmp_path):
-    """Several are written or none; what is no file is not replaced by one."""
+    """Either all files are written or none; something other than a file is not replaced by one."""
     old, link, pipe = (tmp_path / name for name in ("old", "link", "pipe"))
     os.mkfifo(pipe)
     old.write_text("old")
@@ -145,7 +147,7 @@ def test_bad_input(words, said, tmp_path, monkeypatch, capsys):
 # The build folder
 
 def test_build_folder(s):
-    """What can be no build folder is left as it is."""
+    """A path that can't be a build folder is left as it is."""
     s.source("notes/01.md")
     for folder in (s.here / "notes", s.here.parent):
         before = sorted(folder.iterdir())
@@ -160,7 +162,7 @@ def test_build_folder_of_another_place(s):
     run = s.call("run", "01", environment={"CI": "true"})
     assert run.returncode == 0 and "-G Ninja -DWARNINGS_ARE_ERRORS=ON\n" in run.calls and "from scratch" in run.stderr
     assert not (s.here / "build/CMakeFiles").exists()
-    assert "-DTESTS=OFF" in run.calls  # a first row does not wait for them
+    assert "-DTESTS=OFF" in run.calls  # the first row does not wait for tests
     assert "-DTESTS=ON" in s.call("test", "03").calls
 
 
@@ -173,20 +175,20 @@ def test_build_fails(s, command, step):
 
 
 def test_a_program_is_built_of_its_source():
-    """By the build tool's own account, which an edit of the source makes build it."""
+    """By the build tool's own dependencies: an edit of the source makes it build the program."""
     program("01_naive_cpu_trace")
     graph = call(tool("ninja"), "-C", BUILD, "-t", "graph", "bin/01_naive_cpu_trace").stdout
     assert f'"{ROOT}/01_naive/matmul.cu"' in graph
 
 
 def test_two_at_once(s):
-    """The second waits for the first to have built."""
+    """The second one waits until the first has built."""
     s.cmake(f'[ -e "{s.here}/built" ]')
     with open(s.here / "build/lock", "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         second = s.start("run", "01")
         assert "waiting for another" in second.stderr.readline()
-        time.sleep(0.5)  # in which one that does not wait would fail
+        time.sleep(0.5)  # time in which a run that does not wait would fail
         (s.here / "built").touch()
     assert second.communicate(timeout=60)[1] == "" and second.returncode == 0
 
@@ -197,7 +199,8 @@ def test_two_at_once(s):
     ("", "01_one_cpu 03_three_cpu", "-LE thorough"), ("--all -V", "01_one_cpu 03_three_cpu all harness_cpu", "-V"),
     ("3 03_three -j 3", "03_three_cpu harness_cpu", "-j 3 -R ^(03_)")))
 def test_what_is_tested(s, words, targets, options):
-    """./test leaves what is thorough; --all runs it, and so does who names it. Built is what the chosen tests need."""
+    """./test leaves out thorough tests; --all runs them, and so does a pattern that names them. Only what the chosen
+    tests need is built."""
     run = s.call("test", *words.split())
     assert run.returncode == 0 and f" --target {targets}\n" in run.calls, run
     assert run.calls.splitlines()[-1].endswith(f" -j{build.CORES} {options}")
@@ -208,7 +211,7 @@ def test_what_is_tested(s, words, targets, options):
 
 @pytest.mark.parametrize("user, works", (("root", True), ("sudo", False), ("no sudo", True)))
 def test_packages(s, user, works, monkeypatch, capsys):
-    """Missing ones are installed once, as root or by sudo, in the open. What is still missing is named."""
+    """Missing packages are installed once, as root or by sudo, visibly. Packages that are still missing are named."""
     for name, value in {**s.environment(), "PATH": str(s.bin)}.items():
         monkeypatch.setenv(name, value)
     monkeypatch.setattr(build, "BUILD", s.here / "build")
@@ -237,7 +240,7 @@ def test_packages(s, user, works, monkeypatch, capsys):
     assert missing == (["extra"] if done else 2) and (line in said) == (user != "no sudo"), said
     assert done or user == "no sudo" or "no such package" in said
     calls = s.calls.read_text().count("apt-get")
-    assert need()[0] == missing and s.calls.read_text().count("apt-get") == calls  # it is not tried again
+    assert need()[0] == missing and s.calls.read_text().count("apt-get") == calls  # the installation is not tried again
 
 
 def test_without_apt(s):
@@ -247,7 +250,7 @@ def test_without_apt(s):
 
 
 def test_without_python(s):
-    """The few lines of sh install it, or say what is missing."""
+    """The few lines of sh install Python, or say what is missing."""
     (s.bin / "python3").rename(s.here / "python3")
     run = s.call("run", environment={"NO_INSTALL": "1"})
     failed(run, 2, "apt-get install python3 cmake g++ ninja-build libboost-context-dev\n")

@@ -20,7 +20,7 @@ SANITIZED = [shlex.split(line) for line in LIST.read_text().splitlines()] if LIS
 @pytest.mark.parametrize("line", SANITIZED, ids=lambda line: f"{line[0]}:{line[1]}")
 def test_finds_nothing(line, tool_name):
     _, name, *words = line
-    found = os.environ.get("COMPUTE_SANITIZER", "")  # NOTFOUND if CMake has found none
+    found = os.environ.get("COMPUTE_SANITIZER", "")  # it is NOTFOUND if CMake has found none
     sanitizer = found if os.path.exists(found) else tool("compute-sanitizer")
     run = call(sanitizer, "--tool", tool_name, "--error-exitcode", 1, program(name), *words)
     assert run.returncode == 0, run.stdout + run.stderr

@@ -42,7 +42,7 @@ class Page(html.parser.HTMLParser):
 
 
 def test_links(book):
-    """Each page is there in its language, and no link leads to no file or heading, or out of the book."""
+    """Each page exists in its language, and every link leads to an existing file or heading of the book."""
     for page in every():
         name, *language = str(page.relative_to(ROOT)).removesuffix(".md").split(".")
         assert (book / (language or ["en"])[0] / f"{name.replace('README', 'index')}.html").exists(), page
@@ -51,12 +51,12 @@ def test_links(book):
         for link in set(page.links):
             to = urllib.parse.urlsplit(link)
             file = (path.parent / urllib.parse.unquote(to.path)).resolve() if to.path else path
-            event = file.parent.name == "views"  # the script of a view reads what stands behind its #
+            event = file.parent.name == "views"  # the script of a view reads what follows the #
             if to.scheme not in ("http", "https") and not (file.is_file() and book in file.parents and (
                     not to.fragment or event or urllib.parse.unquote(to.fragment) in pages[file].anchors)):
                 dead.append(f"{path.relative_to(book)}: {link}")
     assert dead == []
-    # What a lesson shows: an explanation, a diff, and a toy, in the page's language and with its settings.
+    # A lesson links to an explanation, a diff, and a toy, in the page's language and with its settings.
     links = pages[book / "ja" / LESSON].links
     for wanted in (r"\.\./\.\./views/03\.html\?ja#////\d", r"\.\./\.\./tree/diff/02_03\.html",
                    r"\.\./docs/toys/banks\.html\?ja#\w+"):
@@ -66,8 +66,7 @@ def test_links(book):
     assert all(f'<iframe src="toys/{toy}.html?zh#' in primer for toy in ("coalescing", "roofline"))
 
 
-# What can't be read on a page: the texts whose colour is less than 4.5 times as bright or as dark as what is behind
-# them.
+# Texts that can't be read on a page: those whose contrast with the background is less than 4.5.
 PALE = """(all => all.filter(each => [...each.childNodes].some(node => node.data?.trim())).flatMap(each => {
     const parts = colour => colour.match(/[\\d.]+/g).map(Number);
     const bright = colour => parts(colour).slice(0, 3).reduce((sum, part, i) =>
@@ -83,8 +82,8 @@ PALE = """(all => all.filter(each => [...each.childNodes].some(node => node.data
 
 
 def test_a_diff(book, chromium):  # noqa: F811
-    """It leads back to both steps and to the chapter, its numbers are the files' lines, and the comment at the top is
-    folded below the code. All can be read in light and in dark."""
+    """The page links back to both steps and to the chapter, its numbers are the files' lines, and the comment at the
+    top is folded below the code. Everything can be read in light and in dark."""
     page = book / "tree/diff/02_03.html"
     files = [ROOT / f"{chapter}/matmul.cu" for chapter in ("02_register_blocking", "03_shared_blocking")]
     links = {(page.parent / link).resolve() for link in Page(page).links}
@@ -132,7 +131,8 @@ def test_quoted_lines(book, chromium):  # noqa: F811
 
 
 def laid_out(page):
-    """What stands on a page, for another one of its style: with whole addresses, and without frames and scripts."""
+    """The body of a page for another page of the same style: with absolute addresses, and without frames and scripts.
+    """
     shown = re.search(r'(?s)<div class="page">.*(?=<script)', page.read_text())[0]
     shown = re.sub(r"(?s)<(iframe|script).*?</\1>", "", shown)
     shown = re.sub(r'(?<=src=")[^"]*', lambda link: urllib.parse.urljoin(page.as_uri(), link[0]), shown)
@@ -140,9 +140,9 @@ def laid_out(page):
 
 
 def test_pages_on_a_phone(book, chromium):  # noqa: F811
-    """No script fails, no picture is missing and nothing is wider than the window: of what stands for itself on one
-    of a kind, and on all pages in English, which are laid out on one. No heading takes four lines. On a screen no
-    block of code is cut off, and no name in a table is broken."""
+    """No script fails, no picture is missing and nothing is wider than the window: checked on one page of each kind and
+    on all English pages, which are put together on one. No heading takes four lines. On a screen no block of code is
+    cut off, and no name in a table is broken."""
     lesson = book / "en" / LESSON
     alone = ("views/03.html", "views/07.html", "tree/03_shared_blocking/matmul.cu.html", "tree/diff/02_03.html",
              "zh/search.html", "en/docs/toys/banks.html", "ja/index.html", f"zh/{LESSON}")
@@ -169,7 +169,7 @@ def test_pages_on_a_phone(book, chromium):  # noqa: F811
 
 
 def test_search(book, chromium):  # noqa: F811
-    """It finds parts of words that are written without spaces, and some pages, not most."""
+    """A search finds parts of words that are written without spaces, and returns some pages, not most."""
     for words, language in (("共有メモリ", "ja"), ("共享内存", "zh"), ("swizzled rows", "en")):
         show(chromium, f"{book}/{language}/search.html?q={words}")
         assert wait(chromium, "document.querySelectorAll('#search-results li a').length > 1"), words
@@ -177,9 +177,9 @@ def test_search(book, chromium):  # noqa: F811
 
 
 def test_a_lesson(book, chromium):  # noqa: F811
-    """Words are explained in the page's language. The view stands in a frame that is as high as it is, in the page's
-    theme, and a command in the text leads to its explanation there. The switch of languages leads to the same
-    section; the first page to the reader's language."""
+    """Words are explained in the page's language. The frame of a view is as high as the view, and in the page's theme;
+    a command in the text leads to its explanation there. The switch of languages leads to the same section, on the
+    first page to the reader's language."""
     show(chromium, f"{book}/ja/{LESSON}#banks")
     tip = "(tip => tip && !tip.hidden ? tip.textContent : '')(document.getElementById('tip'))"
     word = "[...document.querySelectorAll('article abbr')].find(each => /共有メモリ/.test(each.textContent))"
@@ -213,8 +213,8 @@ def test_a_lesson(book, chromium):  # noqa: F811
 
 
 def test_text_fits(chromium, tmp_path):  # noqa: F811
-    """No text of a picture is small, cut off or over another one. In a chart labels have the distance of lines, and
-    no number is written as 1e+06."""
+    """No text of a picture is too small, cut off or over another one. In a chart labels are a line apart, and no number
+    is written as 1e+06."""
     page = tmp_path / "page.html"
     pictures = [*ROOT.glob("docs/pictures/*.svg"), *ROOT.glob("docs/results/*/*.svg")]
     page.write_text("".join(path.read_text() for path in pictures))
@@ -235,7 +235,7 @@ def test_text_fits(chromium, tmp_path):  # noqa: F811
 
 
 def test_a_broken_page_leaves_the_book_as_it_is(tmp_path):
-    """It is told in one line."""
+    """The failure is reported in one line."""
     python = packages.python_with("furo, myst_parser") or pytest.skip("Sphinx is missing (python3-myst-parser furo)")
     tree = tmp_path / "tree"
     for name in ("tools", "docs/toys", "docs/glossary.md", "07_fragment_probe/layouts.inc"):

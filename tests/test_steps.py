@@ -1,4 +1,4 @@
-"""Between two steps of the ladder stands one idea: it is named, and takes few lines."""
+"""One idea lies between two steps of the ladder: it is named, and takes few lines."""
 import pytest
 
 import programs

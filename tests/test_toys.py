@@ -1,5 +1,5 @@
-"""The toys of docs/toys in a browser: they count what the emulator counts, and they can be used, in each language, on
-a phone and in a lesson."""
+"""The toys of docs/toys in a browser: they count what the emulator counts, and work in each language, on a phone and in
+a lesson."""
 import csv
 import itertools
 import json
@@ -16,7 +16,7 @@ TOYS = ROOT / "docs/toys"
 
 @pytest.fixture
 def shown(chromium):  # noqa: F811
-    """Opens a toy, and holds the console against errors at the end."""
+    """Opens a toy, and at the end requires that the console has no errors."""
     def opened(name, place="", **how):
         show(chromium, f"{TOYS / name}{place}", **how)
         return chromium
@@ -26,7 +26,7 @@ def shown(chromium):  # noqa: F811
 
 
 def go(page, place):
-    """To another address of a toy."""
+    """Goes to another address of a toy."""
     ask(page, f"""location.hash === "#{place}" || new Promise(done => {{
         addEventListener("hashchange", () => setTimeout(done), {{ once: true }});
         location.hash = "{place}";
@@ -34,7 +34,7 @@ def go(page, place):
 
 
 def settings_of(page):
-    """A third of them."""
+    """A third of a toy's settings."""
     for bytes_, stride in itertools.product((4, 8, 16), range(0, 65)):
         for who, pad in itertools.product((32, 16, 8, 2), (0, 1, 2, 4, 8)) if page == "banks.html" else ():
             if (who == 2 or stride % (bytes_ // 4) == 0) and pad % (bytes_ // 4) == 0:
@@ -61,13 +61,13 @@ def test_toys_count_as_the_emulator_does(name, kinds, shown):
 
 
 def said(page):
-    """The numbers of the toy's first sentence."""
+    """The numbers in the toy's first sentence."""
     return ask(page, "find('#says strong').textContent.match(/\\d+/g).map(Number)")
 
 
 def test_banks(shown):
-    """A chapter's preset costs what the emulator counted for the costliest request of its kind there. Turns and
-    strides by button, key and click; the bar of each stride is as high as its turns."""
+    """A chapter's preset costs what the emulator counted for the costliest request of its kind. Turns and strides can
+    be changed by button, key and click; the bar of each stride is as high as its number of turns."""
     page = shown("banks.html")
     for place, step, kind in (
             ("bs", "03_shared_blocking", "shared load"), ("wide", "04_unroll.2_wide_loads", "shared load"),
@@ -94,7 +94,8 @@ def test_banks(shown):
 
 @pytest.mark.parametrize("name", ("banks.html#bs", "coalescing.html#column", "roofline.html#naive"))
 def test_toys_in_a_lesson(name, chromium, tmp_path):  # noqa: F811
-    """No choice is cut off. At 03 one can choose which lanes want the same: 32 lanes a row apart take 32 turns."""
+    """No choice is cut off. At 03 a reader can choose which lanes access the same word: 32 lanes a row apart take 32
+    turns."""
     address = f"{TOYS}/{name.replace('#', '?en#')}"
     (tmp_path / "outer.html").write_text(f"<iframe src='{address}' width=740 height=900></iframe>")
     page = chromium
@@ -121,8 +122,8 @@ def test_toys_in_a_lesson(name, chromium, tmp_path):  # noqa: F811
 
 
 def test_banks_fit_a_screen(shown):
-    """On a screen of 800 all that one uses; on a phone the picture and what changes it. Each lane's number stands in
-    the picture, also at the strides at which many take turns."""
+    """A screen 800 high shows everything that a reader uses; a phone the picture and its controls. The picture has each
+    lane's number, also at strides with many turns."""
     page = shown("banks.html", place="?en#alike", height=800)
     assert ask(page, "document.documentElement.scrollHeight") <= 800
     for width, height in ((1280, 800), (390, 844)):
@@ -140,8 +141,8 @@ def test_banks_fit_a_screen(shown):
 
 
 def test_roofline(shown):
-    """Its presets are the chapters' predictions, but for the bytes of C. Corners are dragged with the mouse and with
-    a finger."""
+    """Its presets are the chapters' predictions, except for the bytes of C. Corners can be dragged with the mouse and
+    with a finger."""
     page = shown("roofline.html")
     rows = [*csv.DictReader((ROOT / "docs/results/h200/ladder.csv").open())]
     for place, stage in (("naive", "01_naive"), ("registers", "02_register_blocking"), ("shared", "03_shared_blocking"),
@@ -150,7 +151,7 @@ def test_roofline(shown):
         predicted, = (float(row["predicted_gflops"]) for row in rows if (row["stage"], row["n"]) == (stage, "8192"))
         tera = float(re.search(r"\d+\.\d", ask(page, "find('#says strong').textContent"))[0])
         assert tera == pytest.approx(predicted / 1000, rel=.05, abs=.05), place
-    # Nothing is marked as reached while not one block fits on an SM.
+    # Nothing is marked as reached if no block fits on an SM.
     assert ask(page, "(set({ bm: 8, bn: 8, tm: 3, tn: 3, depth: 32, others: 128 }), "
                      "document.querySelectorAll('#figure :is(circle.now, path.to)').length)") == 0
     for width in (390, 1280):
@@ -164,7 +165,7 @@ def test_roofline(shown):
 
 @pytest.mark.parametrize("name", sorted(path.name for path in TOYS.glob("*.html")))
 def test_toys_on_a_phone(name, shown):
-    """In each language each word is there, nothing is wider than the screen and no text of the picture is cut off."""
+    """In each language no word is missing, nothing is wider than the screen and no text of the picture is cut off."""
     page = shown(name, width=390)
     assert ask(page, "Object.values(WORDS).every(each => each.length === 3 && each.every(Boolean))")
     assert ask(page, f"""{DRAWN}.then(() => [0, 1, 2].flatMap(each => {{

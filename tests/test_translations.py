@@ -1,5 +1,5 @@
 """The translated pages are what ./run translate makes of the English pages and the catalogues, and have the English
-pages' figures, commands and links. What waits for a translator is listed, and fails nothing."""
+pages' figures, commands and links. Texts that wait for a translator are listed, and do not fail."""
 import re
 import shutil
 
@@ -9,7 +9,7 @@ from languages import glossary
 from support import ROOT, tool
 
 polib = pytest.importorskip("polib", reason="python3-polib is missing")
-from book import translate  # which takes polib
+from book import translate  # needs polib
 
 LESSON, MARK = "03_shared_blocking/README", translate.MARKS["ja"]
 CATALOGUES = sorted(ROOT.glob("docs/po/*/*.po"))
@@ -20,7 +20,7 @@ def name(value):
 
 
 def older(root):
-    """{page or catalogue that is not what ./run translate makes: its first paragraph that differs}"""
+    """{page or catalogue that differs from the result of ./run translate: its first paragraph that differs}"""
     tool("po4a")
     texts, waiting = translate.all_made(root)
     print(*translate.listed(waiting, root), sep="\n")
@@ -46,12 +46,12 @@ def test_paragraphs_have_the_same_facts(catalogue):
 
 TRANSLATED = sorted(path for place in ("", "docs/", "docs/articles/", "[0-9][0-9]_*/")
                     for path in ROOT.glob(f"{place}*.??.md"))
-OF_ALL = ("docs/articles/README.md",)  # in three languages
+OF_ALL = ("docs/articles/README.md",)  # a page in three languages
 
 
 @pytest.mark.parametrize("page", TRANSLATED, ids=lambda page: str(page.relative_to(ROOT)))
 def test_a_link_to_an_english_page_says_so(page):
-    """Not to a chapter's, of which the first page says it."""
+    """Except links to chapters, for which the first page says it."""
     mark = {".ja": " (英語)", ".zh": " (英文)"}[page.with_suffix("").suffix]
     for line in page.read_text().splitlines():
         for text, target, after in re.findall(r"\[([^]]*)\]\(([^)\s#:]+\.md)[^)\s]*\)(.{0,5})", line):
@@ -62,7 +62,7 @@ def test_a_link_to_an_english_page_says_so(page):
 
 @pytest.mark.parametrize("language", translate.MARKS)
 def test_glossary_says_what_the_tables_catalogue_says(language):
-    """The meaning of a word has one translation, which ./run view shows as well."""
+    """The meaning of a word has one translation, which ./run view shows, too."""
     catalogue = polib.pofile(str(ROOT / f"docs/po/{language}/tables.po"))
     words = {entry.msgid.strip(): entry.msgstr.strip() for entry in catalogue}
     lines = (ROOT / f"docs/glossary.{language}.md").read_text().splitlines()
@@ -73,7 +73,7 @@ def test_glossary_says_what_the_tables_catalogue_says(language):
 
 
 def test_warp_and_barrier_have_one_name_in_chinese():
-    """As the glossary has them; a fence is another thing."""
+    """The names in the glossary; a fence is something else."""
     texts = [*ROOT.glob("**/*.zh.md"), *ROOT.glob("tools/view/page/*"), *ROOT.glob("docs/toys/*.html")]
     other = re.compile(r".{0,9}(?<!\()线程束.{0,9}|.{0,9}栅栏(?! \(fence\)).{0,9}")
     others = [f"{text.relative_to(ROOT)}: {found}" for text in texts for found in other.findall(text.read_text())]
@@ -99,7 +99,7 @@ def test_a_line_break_ends_a_paragraph():
 
 @pytest.fixture
 def copy(tmp_path):
-    """The pages, and one of the catalogues."""
+    """A copy of the pages, and one of the catalogues."""
     tool("po4a")
     places = "*.md", "[0-9][0-9]_*/*.md", "docs/*.md", "docs/po/ja/[0t]*.po"
     for file in [path for place in places for path in ROOT.glob(place)]:

@@ -1,5 +1,5 @@
-"""./run FILE.cu: a stage of one's own is verified, counted and advised, any other program runs on the emulator, and
-what is wrong or cannot run is said in a line."""
+"""./run FILE.cu: a stage of the user's is verified, counted and advised, any other program runs on the emulator, and
+what is wrong or cannot run is reported in a line."""
 import os
 import re
 
@@ -31,7 +31,7 @@ int main() {
 
 @pytest.fixture
 def own(tmp_path):
-    """Calls ./run, or another verb, with a file of that text."""
+    """Calls ./run, or another verb, with a file that has this text."""
     def run(text, *words, verb="run", name="mine.cu"):
         file = tmp_path / name
         file.parent.mkdir(exist_ok=True)
@@ -48,7 +48,7 @@ def planted(text, old, new):
 
 
 def changed(text, pattern, new):
-    """The same by a pattern, which holds whatever the names in 03 are."""
+    """The text with a replacement by pattern, which does not depend on the names in 03."""
     text, times = re.subn(pattern, new, text, count=1)
     assert times == 1, f"{pattern} is not there"
     return text
@@ -59,12 +59,12 @@ def line_of(text, statement):
 
 
 def placed(said, text):
-    """"mine.cu:<s[t] = t;>" is its line in the text."""
+    """Replaces "mine.cu:<s[t] = t;>" by the number of that line in the text."""
     return re.sub(r":<(.*?)>", lambda of: f":{line_of(text, of[1])}", said)
 
 
 def short(said):
-    """With the file's name alone."""
+    """The message with the file's name only."""
     return re.sub(r"[^\s:]*/mine\.cu", "mine.cu", said)
 
 
@@ -111,7 +111,7 @@ def test_multiples(own):
 
 
 def test_leak(own):
-    """Found in a launcher, too."""
+    """A leak is found in a launcher, too."""
     text = planted(GRID_STRIDE, "    matmul<<<", "    float* more;\n    cudaMalloc(&more, 1000);\n    matmul<<<")
     run = own(text, "--size", "8")
     assert run.returncode == 1 and "leaves 1000 more bytes" in run.stderr, run.stderr
@@ -129,7 +129,8 @@ def test_verbs(own, tmp_path):
 
 
 def steps():
-    """The lesson's files, each with its screen's decisive lines. A step between two files adds the lines it names."""
+    """The lesson's files, each with the decisive lines of its screen. A step between two files adds the lines that it
+    names."""
     page = (ROOT / "docs/own_kernel.md").read_text()
     decisive = r"(?m)^    (mine .*|  (?:out of|uninit|race|See it).*| +\d+ \|.*|Nearest.*|Read.*)$"
     parts = [(part.split("\n", 1)[0], re.findall(r"(?s)```cpp\n(.*?)```", part), "\n".join(re.findall(decisive, part)))
@@ -157,7 +158,7 @@ def test_any(own):
 
 
 ALLOCATION = "cudaMalloc(&out, sizeof host);"
-MISTAKES = (  # one in each part of a program, and what is said of it
+MISTAKES = (  # one in each part of a program, and its message
     ("__syncthreads();", "", "race in shared memory: mine.cu:<s[t] = t;>"),
     ("s[63 - t]", "s[64 - t]", "out of bounds: mine.cu:<s[64 - t]>"),
     ("__syncthreads();", "if (t < 32) __syncthreads();", "barrier divergence"),
@@ -196,14 +197,15 @@ def test_any_planted(own):
      ("mine.cu", "launch_matmul takes"))), ids=("asm", "cuBLAS", "neither", "signature"))
 def test_refused(own, text, said):
     run = own(text)
-    # Without what is quoted.
+    # Without quoted lines.
     lines = [line for line in run.stderr.splitlines() if "build failed" not in line and line[0] != " "]
     assert run.returncode in (1, 2) and len(lines) == 1, run.stderr
     assert all(placed(word, text) in lines[0] for word in said), run.stderr
 
 
 def test_compile_error(own):
-    """Is shown with the line of the source, and a mark below what is wrong; in a line that the emulator rewrites."""
+    """An error is shown with the line of the source, and a mark below the error; this line is one that the emulator
+    rewrites."""
     text = planted(MIN, "s[64];", "s[64]; s[0] = tt;")
     head, quoted, mark, *_, failed = short(own(text).stderr).splitlines()
     number, line = quoted.split(" | ")
@@ -221,7 +223,7 @@ def test_no_such_file(own, tmp_path):
 
 
 def test_includes(own, tmp_path):
-    """What is included from beside the file is rewritten, too, and named in what is found."""
+    """A header beside the file is rewritten, too, and named in reports."""
     head, tail = MIN.partition("int main")[::2]
     (tmp_path / "kernels").mkdir()
     (tmp_path / "kernels/k.cuh").write_text("#pragma once\n#include \"../size.h\"\n" + head.replace("64]", "SIZE]"))
@@ -235,7 +237,7 @@ def test_includes(own, tmp_path):
 
 
 def test_fast(own):
-    """Untraced, which is said; and what follows the word is the program's own."""
+    """--fast runs untraced, which is printed; and what follows the word is passed to the program."""
     text = planted(planted(MIN, "__syncthreads();", ""), "int main() {",
                    "int main(int count, char**) {\n    printf(\"%d\\n\", count);")
     run = own(text, "--fast", "1")
@@ -258,7 +260,7 @@ int main() {
 
 
 def test_long(own):
-    """Of a long launch only a part is looked at, and stands for all of it."""
+    """Only a part of a long launch is traced, and stands for all of it."""
     run = own(LONG)
     assert "race in global memory" in run.stdout and "only a part of them was traced" in run.stdout
     assert re.search(r"(?m)^k +1 +1000 +32 +0\.000 .* 0\.12\d ", run.stdout), run.stdout

@@ -1,5 +1,5 @@
-"""./run view: the record holds what the emulator counted, and the page holds the record. (test_view_pages.py shows it
-in a browser.)"""
+"""./run view: the record has what the emulator counted, and the page has the record. (test_view_pages.py shows it in a
+browser.)"""
 import collections
 import csv
 import re
@@ -12,7 +12,7 @@ from support import program
 
 
 def sums(record, *kinds):
-    """[requests, sectors or wavefronts, at best] of the events of these kinds."""
+    """[requests, sectors or wavefronts, fewest possible] of the events of these kinds."""
     events = [event for block in record["blocks"] for warp in block["warps"] for event in warp
               if record["sites"][event[0]][0] in kinds]
     return [len(events), sum(event[1] for event in events), sum(event[2] for event in events)]
@@ -20,8 +20,8 @@ def sums(record, *kinds):
 
 @pytest.mark.parametrize("stage", STAGES)
 def test_record_is_what_the_emulator_counted(stage, tmp_path):
-    """Of a ragged launch of two blocks. Bulk copies have no sectors on a page. Each element of C is stored once,
-    which 11 does with TMA."""
+    """For a ragged launch of two blocks. Bulk copies have no sectors on a page. Each element of C is stored once, in 11
+    by TMA."""
     m, n, _ = view.usual_shape(stage)
     shape, file = (m + 1, n, 24), tmp_path / "counts.csv"
     record = view.read(view.record(program(f"{stage}_cpu_trace"), shape, "--csv", file), stage, shape)
@@ -45,7 +45,7 @@ def test_record_is_what_the_emulator_counted(stage, tmp_path):
 
 
 def test_captions_of_a_chapter(tmp_path):
-    """Each part of where a caption stands, the steps that it is about, and its translations."""
+    """Each part of a caption's place, the steps that the caption is about, and its translations."""
     (tmp_path / "03_a").mkdir()
     (tmp_path / "docs/po/ja").mkdir(parents=True)
     (tmp_path / "docs/po/ja/tables.po").write_text(r"""
@@ -71,7 +71,7 @@ msgstr "も。\n"
 
 
 def test_words_are_in_the_glossary():
-    """All, with no link in what is said of them; and what says it is a row."""
+    """All words have rows in the glossary, and their meanings have no links."""
     said = view.words()
     assert {*view.WORDS} | {names[0] for names in view.OWN} == {*said}
     assert not any("](" in text or "`" in text for text in said.values()) and said["phase"].startswith("phase: ")
@@ -79,7 +79,7 @@ def test_words_are_in_the_glossary():
     japanese, chinese = view.words(language="ja"), view.words(language="zh")
     assert len(japanese) >= len(said) <= len(chinese)
     assert japanese["バンク"] == japanese["bank"] != chinese["存储体"] != said["bank"]
-    assert japanese["ワープ"].startswith("ワープ (ウェーブフロント): ") and "波前" not in chinese  # which is GCN's
+    assert japanese["ワープ"].startswith("ワープ (ウェーブフロント): ") and "波前" not in chinese  # which is the term for GCN
 
 
 def test_a_source_that_is_not_utf_8(tmp_path):

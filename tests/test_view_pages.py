@@ -1,6 +1,5 @@
-"""The pages of ./run view in a browser: what they show is what the emulator counted, and they can be used, in each
-language, on a phone and in a lesson. A test opens a page once, and asks it for many facts together
-(lib/view_checks.js)."""
+"""The pages of ./run view in a browser: what they show is what the emulator counted, and they work in each language, on
+a phone and in a lesson. A test opens a page once, and checks many facts together (lib/view_checks.js)."""
 import pathlib
 import re
 import sys
@@ -19,12 +18,13 @@ CHECKS = pathlib.Path(__file__).with_name("lib").joinpath("view_checks.js").read
 
 @pytest.fixture
 def shown(chromium, tmp_path):  # noqa: F811
-    """Opens a page of records, and holds the console against errors at the end."""
+    """Opens a page of records, and at the end requires that the console has no errors."""
     def opened(*records, place="", **how):
         path = tmp_path / "page.html"
         path.write_text(view.page("test", records))
         show(chromium, f"{path}{place}", **how)
-        assert ask(chromium, "disagreements()") == 0  # the page's rule for each request against the emulator's count
+        # Compares the page's cost of each request with the emulator's count.
+        assert ask(chromium, "disagreements()") == 0
         prepare(chromium)
         return chromium
 
@@ -33,14 +33,14 @@ def shown(chromium, tmp_path):  # noqa: F811
 
 
 def prepare(page):
-    """Its kernel is `v`, and the checks are there."""
+    """Loads the checks into the page, with its kernel as `v`."""
     page.execute_script(CHECKS)
     ask(page, "void (v = views[0])")
 
 
 def test_kernels(shown):
-    """All stages, steps with explanations of their own, and products at other shapes. Each explanation is found where
-    view.txt says, and says what is in the record; no number stands in view.txt but a lane's."""
+    """All stages, steps with explanations of their own, and products at other shapes. Each explanation is found at the
+    place that view.txt gives, and has the record's figures; the only numbers in view.txt are lanes."""
     records = [*map(record_of, STAGES + [*STEPS_TOLD]), *(record_of(*each) for each in (
         (TENSOR, (64, 128, 104)), ("10_async_mma", (128, 256, 40)), (RING, (64, 128, 40))))]
     page = shown(*records, width=880)
@@ -60,12 +60,12 @@ def test_kernels(shown):
                 re.escape(part) if not i % 2 else str(known.get(part, rf"(?P<{part.replace(' ', '_')}_{i}>.+?)"))
                 for i, part in enumerate(parts)), said)
             assert found and "undefined" not in said, (said, known)
-            if "rivals" in parts:  # lanes that want other words of one bank
+            if "rivals" in parts:  # lanes that access other words of one bank
                 assert len(re.findall(r"\d+", found[f"rivals_{parts.index('rivals')}"])) == cost
             assert not re.findall(r"\d", re.sub(r"{[^}]*}|[Ll]anes? \d+ ", "", text))
 
 
-# Keys, a fact, and what it is then.
+# Keys, an expression, and its value after them.
 STEPS = (
     ([], "v.place", "0/0/1/0/1"), (["RIGHT"], "v.place", "0/0/2/0/"), (["LEFT"], "v.place", "0/0/1/0/1"),
     (["b"], "[v.event.kind, at = v.index][0]", "barrier"),
@@ -79,8 +79,8 @@ STEPS = (
 
 
 def test_steps(shown):
-    """By keys and buttons; the line is marked. Space plays, and stops; at the warp's end it stops by itself. The
-    address says where one is, and leads there."""
+    """A reader steps by keys and buttons, and the line is marked. Space plays, and stops; at the warp's end it stops by
+    itself. The address contains the position, and leads there."""
     page = shown(record_of(SHARED))
     for keys, fact, expected in STEPS:
         press(page, *keys)
@@ -111,9 +111,9 @@ TIP = "(tip => tip && !tip.hidden ? tip.textContent : '')(document.getElementByI
 
 
 def test_pointer(shown):
-    """A cell of a matrix says who touches it; one of a bank conflict its word and bank, its lanes and their turn, and
-    three of the events that touched it. A tap lasts until the next one. Turn by turn each wavefront serves its own
-    lanes, and a bank one word."""
+    """A cell of a matrix shows which lanes access it; one of a bank conflict its word and bank, its lanes and their
+    turn, and three of the events that accessed it. After a tap the tip stays until the next tap. In each turn a
+    wavefront serves its own lanes, and a bank one word."""
     page = shown(record_of(SHARED))
     x, y = ask(page, "(r => [r.x, r.y])(v.find('.matrices').getBoundingClientRect())")
     left, top = ask(page, "v.corners[0].slice(1)")
@@ -160,7 +160,7 @@ def test_pointer(shown):
 
 
 def test_a_broadcast_has_the_colour_of_its_first_lane(shown):
-    """Whichever lane is chosen; and where each lane has an element of its own, each has its colour."""
+    """Whichever lane is chosen; and if each lane has an element of its own, each has its colour."""
     page = shown(record_of(STAGES[0]))
     for lane in (0, 5):
         for event, lanes in ((0, [0]), (1, [*range(32)])):
@@ -170,8 +170,8 @@ def test_a_broadcast_has_the_colour_of_its_first_lane(shown):
 
 @pytest.mark.parametrize("stage", ("10_async_mma", RING, "12_stream_k"))
 def test_opens_where_there_is_something_to_see(stage, shown):
-    """At an explanation of what it shows in the matrices and in shared memory. At each the mbarriers stand above the
-    controls. What a kernel never does can't be jumped to."""
+    """The page opens at an explanation of something in the matrices and in shared memory. There the mbarriers are above
+    the controls. A reader can't jump to an event that the kernel never has."""
     page = shown(record_of(stage), height=800)
     assert ask(page, "[v.captionHere >= 0, !!v.touches(v.event), v.pieces > 0]") == [True] * 3
     assert ask(page, """v.tales.map((_, i) => (v.place = "////" + (i + 1), [".ring-panel", ".bar"].map(each =>
@@ -181,8 +181,8 @@ def test_opens_where_there_is_something_to_see(stage, shown):
 
 
 def test_numbers_are_of_one_kind(shown):
-    """Those of a request are its turns, one for each 16 bytes that a lane gets; those of a copy, or of what tensor
-    cores read, are the pieces."""
+    """The numbers of a request are its turns, one for each 16 bytes that a lane accesses; those of a copy, or of what
+    tensor cores read, are the chunks."""
     page = shown(record_of("10_async_mma"))
     ask(page, "void (v.place = '////' + (v.tales.findIndex(tale => tale.kind === 'shared load') + 1))")
     lanes, cost = ask(page, "[v.event.addresses.length, v.event.cost]")
@@ -196,8 +196,8 @@ def test_numbers_are_of_one_kind(shown):
 
 @pytest.mark.parametrize("stage", (SHARED, RING))
 def test_looks(stage, shown):
-    """On a screen and on a phone, where the rest waits until it is asked for. ?ja#////2 is Japanese, at the second
-    explanation. Each word of the page is there in three languages, with the same places in braces."""
+    """On a screen and on a phone, where the less important part is folded. ?ja#////2 is Japanese, at the second
+    explanation. Each word of the page exists in three languages, with the same places in braces."""
     page = shown(record_of(stage), place="?ja#////2")
     assert ask(page, "[document.documentElement.lang, v.captionHere]") == ["ja", 1]
     assert ask(page, """Object.keys(WORDS).filter(name => WORDS[name].length !== 3 || !WORDS[name].every(Boolean) ||
@@ -214,7 +214,7 @@ def test_looks(stage, shown):
 
 
 def test_ring(shown):
-    """11: what each event does to mbarriers, TMA and wgmma, in words and in the table."""
+    """11 shows what each event does to mbarriers, TMA and wgmma, in words and in the table."""
     page = shown(record_of(RING))
     for kind, warp, said, in_ring in (
             ("wait", 0, "full[0]", "0..3"), ("arrive", 4, "24576", "24576"),
@@ -230,7 +230,7 @@ def test_ring(shown):
 
 
 def test_two(shown):
-    """Side by side they step together."""
+    """Two kernels side by side step together."""
     page = shown(*map(record_of, STAGES[2:4]))
     first, second = ask(page, "views.map(view => (r => [r.left, r.right])(view.root.getBoundingClientRect()))")
     assert first[1] <= second[0]
@@ -240,7 +240,7 @@ def test_two(shown):
 
 
 def racing():
-    """The record of 03 without its last barrier, which is compiled when 03 was."""
+    """The record of 03 without its last barrier, which is compiled as 03 was."""
     source, built = BUILD / "user_kernels/without_barrier.cu", [*BUILD.glob("user_kernels/without_barrier-*/trace")]
     if not built or built[0].stat().st_mtime < program(f"{SHARED}_cpu_trace").stat().st_mtime:
         source.parent.mkdir(exist_ok=True)
@@ -252,8 +252,8 @@ def racing():
 
 
 def test_races(shown):
-    """A button for each of its accesses leads there. What the emulator says is told in each language, with the same
-    places and numbers."""
+    """A race has a button for each of its accesses, which leads there. The emulator's message is shown in each
+    language, with the same places and numbers."""
     page = shown(record := racing())
     problem = record["problems"][0]
     assert problem["text"] in ask(page, "document.querySelector('.problem').textContent")
@@ -275,7 +275,7 @@ def test_races(shown):
 
 
 def test_little_is_known(shown):
-    """Of a warp that accesses nothing, and of lines that the compiler does not name."""
+    """A warp that accesses nothing, and lines that the compiler does not name, are shown without failing."""
     record = record_of(STAGES[0], (1, 1, 3))
     blocks = [{**record["blocks"][0], "warps": [*record["blocks"][0]["warps"], []]}]
     page = shown({**record, "blocks": blocks, "sites": [(what, "", 0, width) for what, _, _, width in record["sites"]]})
@@ -288,8 +288,8 @@ def test_little_is_known(shown):
 
 @pytest.mark.parametrize("stage", (SHARED, RING))
 def test_in_a_lesson(stage, shown, chromium, tmp_path):  # noqa: F811
-    """In a frame it is at its caption, takes no key from the page around it, and is no wider than the frame. One sees
-    the text, the source and pictures; the rest waits until it is asked for. All explanations take the same room."""
+    """In a frame the page is at its caption, takes no key from the page around it, and is no wider than the frame. The
+    text, the source and pictures are visible; the rest is folded. All explanations take the same room."""
     shown(record_of(stage))
     room = "<p style='height: 900px'>text"
     frame = "<iframe src='page.html?ja#////5' width=350 height=1700></iframe>"
@@ -316,7 +316,7 @@ def test_in_a_lesson(stage, shown, chromium, tmp_path):  # noqa: F811
         heights = ask(page, """v.tales.map((_, i) => (v.place = "////" + (i + 1),
             document.documentElement.getBoundingClientRect().height)).concat((v.place = "////5", []))""")
         assert max(heights) - min(heights) < 1, width
-        # Nothing is dimmed until it can't be read, and no line of the source ends within a word.
+        # Nothing is too pale to be read, and no line of the source ends within a word.
         assert ask(page, "[...v.root.querySelectorAll('.columns *')].filter(each => !each.disabled && "
                          "getComputedStyle(each).opacity < 1).map(each => each.className)") == []
         assert ask(page, f"v.tales.flatMap((_, i) => (v.place = '////' + (i + 1), checks.broken(v)))") == [], width
@@ -325,7 +325,7 @@ def test_in_a_lesson(stage, shown, chromium, tmp_path):  # noqa: F811
 
 
 def test_fragments(chromium, tmp_path):  # noqa: F811
-    """Each choice of 07's page: a lane's framed elements are those of the chapter's tables."""
+    """For each choice on 07's page a lane's framed elements are those of the chapter's tables."""
     path = tmp_path / "page.html"
     made = call(sys.executable, "-B", ROOT / "tools/run.py", "view", "07", "--html", path)
     assert made.returncode == 0 and made.stdout == f"{path}\n"

@@ -25,7 +25,7 @@ std::vector<float> product(Shape s, const std::vector<float>& A, const std::vect
     return C;
 }
 
-// The message of the Failure that it throws; "" for none.
+// The message of the Failure that `call` throws; "" for none.
 std::string said_by(ExitCode code, const std::function<void()>& call) {
     try {
         call();
@@ -81,12 +81,12 @@ TEST(Exact, NamesTheFirstWrongElement) {
                              ", expected " + expected);
     x.C[3 * 400 + 1] = unwritten();
     EXPECT_NE(x.check().find("C[3][1] was not written"), std::string::npos);
-    x.C[3 * 400 + 1] += 1;  // written after all
+    x.C[3 * 400 + 1] += 1;  // the element was written, but not correctly
     EXPECT_NE(x.check().find("C[3][1] is NaN"), std::string::npos);
 }
 
-// One wrong element in each row of an 8192 x 8192 matrix, together in every column once: all 8192
-// must be found.
+// One wrong element in each row of an 8192 x 8192 matrix, in a different column each: all 8192 must
+// be found.
 TEST(Exact, FindsOneWrongElementAnywhereAt8192) {
     IntegerProduct x({8192, 8192, 8});
     ASSERT_EQ(x.check(), "");
@@ -197,7 +197,7 @@ TEST(Limits, OfAFile) {
     EXPECT_EQ(gpu.peak.bandwidth_gbs, 500);
     EXPECT_EQ(gpu.peak.shared_gbs, 0);
     EXPECT_EQ(attainable_gflops(gpu, kFp32, 10, 1), 3000);
-    // Tensor cores are served by L2, where its limit is known.
+    // Loads for tensor cores hit L2, if its limit is known.
     for (const auto& [l2, expected] : {std::pair("", 800.0), {"l2,-,600,-,-,X\n", 1200.0}}) {
         std::ofstream(path) << kHeader + kCopy + kShared + kFma + "tensor_mma_sync,-,-,9000,-,X\n" +
                                    l2;
@@ -205,7 +205,7 @@ TEST(Limits, OfAFile) {
     }
 }
 
-// The row that is missing or the value that is wrong is named.
+// The message names the missing row or the wrong value.
 TEST(Limits, BadFiles) {
     std::vector<std::pair<std::string, std::string>> files = {
         {"", "'copy'"},
@@ -265,8 +265,8 @@ TEST(Report, ShowsTheFigures) {
         EXPECT_NE(table.find(figure), std::string::npos) << figure << table;
 }
 
-// Names of any length leave each figure in its column, and the row in 80 columns; a step is called as one
-// types it.
+// Whatever the length of a name, each figure stays in its column, and the row in 80 columns; a step
+// has its short name.
 TEST(Report, ColumnsStayInPlace) {
     const Columns columns = begin_table({square(256)}, {{"verified", "verified", 59}});
     ReportTable table(columns);

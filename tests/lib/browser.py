@@ -19,19 +19,19 @@ def chromium():
 
 
 def resize(browser, width, height=720):
-    """A window narrower than 600 is a phone's."""
+    """Resizes the window. One that is narrower than 600 counts as a phone's."""
     browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride",
                             {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 600})
 
 
 def show(browser, path, width=1280, height=720):
-    """Opens a page, also one that differs from the last in what stands behind # alone."""
+    """Opens a page, even if only the part after # differs from the last one."""
     resize(browser, width, height)
     browser.get("about:blank")
     browser.get(f"file://{path}")
 
 
-# A page is drawn anew two frames after its size has changed.
+# A page is redrawn two frames after its size has changed.
 DRAWN = "new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done))))"
 
 
@@ -40,14 +40,14 @@ def ask(browser, expression):
     return browser.execute_script(f"return {expression}")
 
 
-def wait(browser, expression, seconds=100):  # as many as a busy machine may take
-    """Until that is true; fails if it never is."""
+def wait(browser, expression, seconds=100):  # as long as a busy machine may need
+    """Waits until an expression is true; fails if it never is."""
     from selenium.webdriver.support.wait import WebDriverWait
     return WebDriverWait(browser, seconds, .05).until(lambda _: ask(browser, expression), expression)
 
 
 def press(browser, *keys):
-    """RIGHT, HOME, or a character."""
+    """Presses keys: RIGHT, HOME, or a character."""
     from selenium.webdriver import ActionChains, Keys
     ActionChains(browser).send_keys(*(getattr(Keys, key, key) for key in keys)).perform()
 
@@ -61,7 +61,7 @@ def move(browser, x, y, kind="mouseMoved", **how):
 
 
 def drag(browser, begin, end, finger=False):
-    """With the mouse or a finger. A finger that does not move taps."""
+    """Drags with the mouse or a finger. A finger that does not move taps."""
     def touch(kind, *points):
         at = [{"x": x, "y": y} for x, y in points]
         browser.execute_cdp_cmd("Input.dispatchTouchEvent", {"type": kind, "touchPoints": at})
@@ -81,5 +81,5 @@ def drag(browser, begin, end, finger=False):
 
 
 def errors(browser):
-    """What the console says since it was last asked."""
+    """The errors in the console since the last call."""
     return browser.get_log("browser")

@@ -1,5 +1,5 @@
-"""The commands that the book shows, each run once, as a reader types them, in a copy of the repository with what was
-built."""
+"""Runs each command that the book shows once, as a reader types it, in a copy of the repository with its built
+programs."""
 import atexit
 import functools
 import os
@@ -17,17 +17,17 @@ from programs import PRODUCTS, listed
 from support import BUILD, ROOT, program
 from usage import HELP
 
-STAND_INS = {  # in the place of what would take long and show nothing more
+STAND_INS = {  # replace programs that would take long without testing more
     **{f"build/bin/{each.target(True)}": 'exec REAL --size 48 "$@"' for each in listed(*PRODUCTS)},
     "nvcc": 'case " $* " in *" -cubin "*|*" -ptx "*) ;; *" -O3 "*) dry=--dryrun;; esac; exec REAL $dry "$@"',
-    "cmake": 'case "$1" in --version|-P) exec REAL "$@";; esac',  # the programs are there already
+    "cmake": 'case "$1" in --version|-P) exec REAL "$@";; esac',  # the programs are built already
     "build/bin/08_opencl_gcn": 'exec REAL "$@" --repeat 1 --size 64',
     "build/bin/blas_host": 'exec REAL --repeat 1 --sizes 256:256:1 "$@"'}
 
 
 @functools.lru_cache(None)
 def copy():
-    """The copy's folder, and the environment of commands; skips the test where the CPU programs are not built."""
+    """The copy's folder, and the environment for commands. Skips the test if the CPU programs are not built."""
     program("03_shared_blocking_cpu_trace")
     top = pathlib.Path(tempfile.mkdtemp(prefix="commands-"))
     atexit.register(shutil.rmtree, top, ignore_errors=True)
@@ -36,7 +36,7 @@ def copy():
         name for name in names if pathlib.Path(at, name) == BUILD or
         pathlib.Path(at) == ROOT and name.startswith(("build", ".git", "results-"))])
     (folder / "build/bin").mkdir(parents=True)
-    # For ctest. Without the cache: ./run would configure one of another place.
+    # For ctest, but without CMake's cache, which belongs to another place: ./run would configure anew.
     for path in (*BUILD.iterdir(), *(BUILD / "bin").iterdir()):
         if path.name not in ("bin", "CMakeCache.txt", "CMakeFiles", "Testing"):
             (folder / "build" / path.relative_to(BUILD)).symlink_to(path)
@@ -54,7 +54,8 @@ def copy():
 
 @functools.lru_cache(None)
 def run(command):
-    """(exit code, what a command prints). Skips the test where it says that it lacks something here."""
+    """Runs a command and returns (exit code, output). Skips the test if the output says that something is missing here.
+    """
     folder, environment = copy()
     for name in (each.split()[0] for each in re.split(r"&&|;|\|", command)):
         if name.startswith("build/bin/"):
@@ -63,7 +64,7 @@ def run(command):
             pytest.skip(f"{name} is not installed")
     if command.startswith("./run 08"):
         program("08_opencl_gcn")
-    words = "timeout", "200", "bash", "-c", command  # timeout ends all that it started
+    words = "timeout", "200", "bash", "-c", command  # timeout ends all processes that it started
     done = subprocess.run(words, cwd=folder, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                           stderr=subprocess.STDOUT, text=True, errors="replace")
     lines = done.stdout.strip().splitlines() or [f"{command} ended with 77"]
@@ -79,10 +80,10 @@ def build_files():
 
 
 def check_exists(command):
-    """The stages, programs and files that a command names are the repository's."""
+    """Checks that the stages, programs and files that a command names exist in the repository."""
     words = shlex.split(command)
     if words[0] == "./run" and words[1:] and words[1] not in HELP and re.match(r"\w[\w/]*$", words[1]):
-        assert programs_meant(words[1])  # which ends the test where there is none
+        assert programs_meant(words[1])  # which fails the test if there is none
     for name in [word.removeprefix("build/bin/") for word in words if word.startswith("build/bin/")]:
         stem = re.sub("_cpu(_trace)?$", "", name).replace(".", "/")
         places = f"{stem}/matmul.c*", f"{stem}.cu", f"*/{stem}.c*", f"*/tests/{stem}.cu"
@@ -93,18 +94,19 @@ def check_exists(command):
             assert list(ROOT.glob(word)), f"`{command}`: there is no {word}"
 
 
-STARTERS = "ncu nsys gdb cuda-gdb compute-sanitizer cuobjdump oclgrind perf valgrind".split()  # take a built program
+# These start a built program.
+STARTERS = "ncu nsys gdb cuda-gdb compute-sanitizer cuobjdump oclgrind perf valgrind".split()
 
 
 def sections(text):
-    """For each section of a page, or for a patch, its commands in their order: lines and pieces of code, lines 'run:
-    ...'."""
+    """For each section of a page, or for a patch, its commands in order: lines of code and code within text, and lines
+    'run: ...'."""
     for section in re.split(r"(?m)^#+ ", text.partition("\n--- a/")[0]):
         yield ["".join(found) for found in re.findall(r"(?m)^ {4,}(\S.*)$|^run: (.*)$|`([^`\n]+)`", section)]
 
 
 def builds(command, path):
-    """Does this command build the file of that path?"""
+    """Whether this command builds the file of that path."""
     words = command.split()
     if words[0] != "./run" or len(words) < 2 or words[1] in HELP:
         return words[0] == "nvcc" and f"-o {path}" in command
@@ -112,7 +114,8 @@ def builds(command, path):
 
 
 def unbuilt(text):
-    """Those that start a program which no command above them in the same section has built: it may be an old one."""
+    """The commands that start a program that no command above them in the same section has built, and that may
+    therefore be outdated."""
     found = []
     for commands in sections(text):
         for at, command in enumerate(commands):

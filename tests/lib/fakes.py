@@ -1,6 +1,5 @@
-"""A folder of fakes, in which ./run and ./test are tried: the two commands beside made-up chapters, whose programs are
-scripts, and a PATH with a few ordinary tools, and a cmake, a ctest and an apt-get that only note how they were called.
-"""
+"""A folder of fakes, in which ./run and ./test are tested: the two commands with made-up chapters, whose programs are
+scripts, and a PATH with a few ordinary tools and a cmake, a ctest and an apt-get that only note their calls."""
 import contextlib
 import json
 import os
@@ -18,7 +17,7 @@ STAGES = ["01_one", "02_two", "03_three"]
 
 
 def eventually(condition, seconds=20):
-    """Polls until the result is true, and returns it."""
+    """Polls until the condition's result is true, and returns it."""
     end = time.monotonic() + seconds
     while not (result := condition()) and time.monotonic() < end:
         time.sleep(0.01)
@@ -33,23 +32,23 @@ def runs(pid):
 
 
 def not_ignored():
-    """Ctrl-C is ignored by what a shell has put in the background."""
+    """Restores SIGINT, which is ignored by processes that a shell has put in the background."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def press_ctrl_c(command, when, **options):
-    """Runs a command on a terminal of its own. SIGINT goes to all of its processes just after its output has the words
-    `when`. Returns its exit code and what came to stand on the terminal."""
+    """Runs a command on a terminal of its own. All of its processes get SIGINT just after its output has the words
+    `when`. Returns its exit code and the text on the terminal."""
     terminal, its_end = os.openpty()
     process = subprocess.Popen([str(word) for word in command], stdin=its_end, stdout=its_end, stderr=its_end,
                                start_new_session=True, preexec_fn=not_ignored, **options)
     os.close(its_end)
     output, pressed = "", False
-    with contextlib.suppress(OSError):  # no process has it open any more
+    with contextlib.suppress(OSError):  # no process has the terminal open any more
         while said := os.read(terminal, 65536):
             output += said.decode(errors="replace")
             if when in output and not pressed:
-                time.sleep(0.1)  # it goes on
+                time.sleep(0.1)  # continues
                 os.killpg(process.pid, signal.SIGINT)
                 pressed = True
     os.close(terminal)
@@ -62,13 +61,13 @@ NEEDS = {"01_one.cpu": "01_one_cpu", "03_three.cpu": "03_three_cpu", "03_three.f
 
 
 def listed(*tests):
-    """What ctest says of these tests."""
+    """ctest's output for these tests."""
     return json.dumps({"tests": [{"name": name, "properties": [
         {"name": "ENVIRONMENT", "value": ["X=1", f"NEEDS={NEEDS[name]}"]}]} for name in tests]})
 
 
 class Fakes:
-    """A folder with run and test, the chapters, and the only tools that they see."""
+    """A folder with run and test, the chapters, and the only tools on their PATH."""
 
     def __init__(self, here):
         self.here = here = pathlib.Path(here)
@@ -88,7 +87,7 @@ class Fakes:
                 *"-R ^(03_"*|*"-R 03"*) echo '{listed("03_three.cpu", "03_three.faults")}';;
                 *-LE*) echo '{listed("01_one.cpu", "03_three.cpu", "emulator")}';;
                 *) echo '{listed(*NEEDS)}';; esac""")
-        # A package is there if a program of its name is.
+        # A package counts as installed if a program of its name exists.
         table = (ROOT / "tools/packages.txt").read_text().splitlines()
         names = [line.split()[0] for line in table if line[:1].isalpha()]
         lines = [f"{name}  {'cmake 3.22' if name == 'cmake' else f'programs {name}'}  -\n" for name in names]
@@ -131,7 +130,8 @@ class Fakes:
             -P) exec {shutil.which("cmake")} "$@";; esac\n{text}""")
 
     def stage(self, name, code=0, before="", more=()):
-        """A program that prints two lines of header and, unless it fails, a row, and writes a CSV. more: options."""
+        """Makes a program that prints two lines of header and, unless it fails, a row, and writes a CSV. more: its
+        options."""
         options = [{"name": option} for option in ("--size", "--limits", "--sizes", *more)]
         self.script(self.here / f"build/bin/{name.replace('/', '.')}_cpu_trace", f"""
             [ "$1" = --describe ] && echo '{json.dumps({"options": options})}' && exit
@@ -142,7 +142,7 @@ class Fakes:
             while [ $# -gt 0 ]; do [ "$1" != --csv ] || printf 'stage,x\\n{name},1\\n' >"$2"; shift; done""")
 
     def with_gpu(self):
-        """A GPU and nvcc; returns the environment in which they are seen."""
+        """Makes a GPU and nvcc; returns the environment in which they are found."""
         self.tool("nvcc", 'echo "Cuda compilation tools, release 13.0, V13.0.88"')
         self.tool("nvidia-smi", """case "$*" in
             --query-gpu=compute_cap*) echo 9.0;;
@@ -164,17 +164,17 @@ class Fakes:
             "stderr": subprocess.PIPE, "text": True, "preexec_fn": not_ignored, **options})
 
     def call(self, command, *words, **options):
-        """The CompletedProcess; it has `calls`, how the tools were called."""
+        """Runs a command; the CompletedProcess also has `calls`, the calls of the tools."""
         process = self.start(command, *words, **options)
         run = subprocess.CompletedProcess(words, None, *process.communicate(timeout=60))
         run.returncode, run.calls = process.returncode, self.calls.read_text()
         return run
 
     def left_behind(self):
-        """What should not be there after a command."""
+        """Files that should not exist after a command."""
         return [path.name for path in (*self.temporary.iterdir(), *self.here.glob("*.csv"), *self.here.rglob(".*"))]
 
 
 def failed(run, code, said):
-    """Demands that exit code, and those words in the one line on stderr."""
+    """Requires that exit code, and those words in the only line on stderr."""
     assert run.returncode == code and said in run.stderr and run.stderr.count("\n") == 1, run

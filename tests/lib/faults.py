@@ -1,7 +1,6 @@
-"""The places of a file where a fault can be planted, found by syntax: no name of a stage's is known here, and a stage
-that is added has them by itself. A place where a fault provably changes nothing is named in the chapter's
-tests/equivalent.txt, with the reason.
-"""
+"""Finds the places in a file where a fault can be planted, by syntax: it knows no names of a stage, so a new stage
+needs nothing more. A place where a fault provably changes nothing is listed in the chapter's tests/equivalent.txt, with
+the reason."""
 import re
 import sys
 
@@ -24,7 +23,7 @@ KINDS = {
     "type": "bfloat16 is taken for half",
 }
 OPEN, CLOSE = "([{", ")]}"
-# Those of f<2>() and of g<<<1, 32>>>().
+# The angle brackets of f<2>() and of g<<<1, 32>>>().
 ANGLES = re.compile(r"(?<=\w)<(?![<=])(?:[^;(){}<>]|<[^;(){}<>]*>)*>(?=\s*[({:])|<<<.*?>>>", re.S)
 HEAD = re.compile(r"(if|for|while|switch)\b\s*(constexpr\b)?\s*(?=\()")
 SCOPE = re.compile(r"(?:struct|class|union|namespace|enum)\b[^;=(){}]*{")
@@ -37,7 +36,7 @@ RELATION = re.compile(r" (==|!=|<=|>=|<|>) ")
 
 
 class Function:
-    """The faults of one function of a file; parsed as far as that takes."""
+    """The faults of one function of a file, which is parsed as far as they need."""
 
     def __init__(self, code, opencl, begin, end):
         self.code, self.opencl, self.found, self.conditions, self.skip = code, opencl, [], {}, []
@@ -46,7 +45,7 @@ class Function:
         self.expressions(begin, end)
 
     def add(self, kind, begin, end, before, after="", shown=None):
-        """`shown`: the piece of the code that names the place, where that is another."""
+        """Adds a fault. shown: the text that names the place, if it is not the changed code."""
         left, right = shown or (begin, end)
         old = " ".join(self.code[left:right].split())[:end - begin + 60]
         self.found.append((kind, begin, end, before, after, old))
@@ -65,7 +64,7 @@ class Function:
             at = self.statement(at)
 
     def statement(self, at, alone=True):
-        """Reads a statement; returns its end. `alone`: it does not hang on an if."""
+        """Reads a statement; returns its end. alone: it is not the body of an if."""
         at, code = self.next(at), self.code
         if code[at] == "{":
             self.block(at + 1, self.close(at))
@@ -82,13 +81,13 @@ class Function:
         if word := re.compile(r"(?:else|do)\b").match(code, at):
             return self.statement(word.end(), alone=False)
         if scope := SCOPE.match(code, at):
-            return self.close(scope.end() - 1) + 1  # its functions are found by themselves
+            return self.close(scope.end() - 1) + 1  # its functions are found separately
         end = self.simple(at)
         self.plain(at, end, alone)
         return end
 
     def simple(self, at):
-        """The end of a statement with a semicolon; the bodies of its lambdas are read."""
+        """The end of a statement with a semicolon; the bodies of lambdas in it are read, too."""
         depth = 0
         while depth or self.code[at] != ";":
             character = self.code[at]
@@ -103,7 +102,7 @@ class Function:
         return at + 1
 
     def commas(self, begin, end):
-        """The pieces between commas, without the blanks around them."""
+        """The text between commas, without blanks around it."""
         pieces, at, depth = [], begin, 0
         for position in range(begin, end + 1):
             character = self.code[position] if position < end else ","
@@ -118,7 +117,8 @@ class Function:
         return pieces
 
     def loop(self, begin, end):
-        """for (...; ...; ...): the first variable and its bound are the loop's own."""
+        """Reads the head of a loop, for (...; ...; ...). Its first variable and the bound get no faults, because they
+        belong to the loop."""
         parts = self.code[begin:end].split(";")
         if len(parts) != 3:
             return
@@ -131,7 +131,7 @@ class Function:
             self.skip.append((bound.start(), self.reach(bound.end(), 1)))
 
     def plain(self, begin, end, alone):
-        """A statement without parts."""
+        """Adds the faults of a statement without parts."""
         text = self.code[begin:end]
         if text.startswith("return") and not text[6].isalnum():
             if text == "return;" and alone:
@@ -164,7 +164,7 @@ class Function:
             self.condition(begin + truth.end(), end - 1)
 
     def reach(self, at, step, stops=BOUNDARY):
-        """Where an operand ends that begins or ends at `at`."""
+        """The other end of an operand that begins or ends at `at`."""
         position = at if step > 0 else at - 1
         while True:
             for begin, end in self.angles:
@@ -187,7 +187,7 @@ class Function:
         self.conditions.setdefault((begin, end), set()).update(kinds)
 
     def expressions(self, begin, end):
-        """What stands anywhere in the function: conditions, min(), a ^ b, size_t(a) * b."""
+        """Adds faults of expressions anywhere in the function: conditions, min(), a ^ b, size_t(a) * b."""
         code = self.code
         for match in re.compile(r"\?").finditer(code, begin, end):
             left = re.compile(BOUNDARY.pattern.removeprefix(r"&&|\|\||"))
@@ -206,7 +206,7 @@ class Function:
         for (left, right), kinds in self.conditions.items():
             text = re.sub(r"\([^()]*\)", "", self.code[left:right])
             if not re.search(r" (?:&&|\|\|) |(?<![=!<>])=(?!=)|;", text):
-                for kind in sorted(kinds):  # a seed gives the same faults again
+                for kind in sorted(kinds):  # so that a seed always gives the same faults
                     before = "(PLANTED || (" if kind == "true" else "(!PLANTED && ("
                     self.add(kind, left, right, before, "))", (left, right + 200))
         for match in re.compile(r"(?<!\w)(?:std::)?(min|max)(?:<\w+>)?\(").finditer(code, begin, end):
@@ -224,13 +224,13 @@ class Function:
 
 
 def is_body(code, at):
-    """Whether the brace there begins the body of a function or of a lambda."""
+    """Whether the brace at `at` begins the body of a function or of a lambda."""
     words = r"(?:(?:const|mutable|noexcept|override)\s*)*(?:->\s*[\w:<>&* ]+)?"
     return bool(re.search(rf"[\])]\s*{words}$", code[max(0, at - 100):at]))
 
 
 def functions(code):
-    """(header, begin and end of the body) of each function, those of a struct too."""
+    """Yields (header, begin and end of the body) of each function, also of member functions."""
     at = 0
     while (brace := code.find("{", at)) >= 0:
         close, at = matching(code, brace, OPEN, CLOSE, 1), brace + 1
@@ -239,7 +239,7 @@ def functions(code):
             yield header.strip(), brace + 1, close
             at = close
         elif not SCOPE.search(code[max(code.rfind(mark, 0, brace) for mark in ";}") + 1:brace + 1]):
-            at = close  # an initialiser
+            at = close  # the braces are an initialiser
 
 
 NOT_CODE = re.compile(r"^#ifndef CUDA_EMULATOR$.*?^#(?:else|endif)|^[ \t]*#(?:[^\n]*\\\n)*[^\n]*|"
@@ -278,7 +278,7 @@ def in_file(file, device_only=False):
 
 
 def headers(source):
-    """The headers with a chapter's code that a source includes: the chapter's own, and those of common/ that several
+    """The headers with a chapter's code that a source includes: the chapter's own, and those in common/ that several
     chapters share. common/ptx is not among them, because ptx_check tests it."""
     names = [name for name in re.findall(r'#include "((?:\d\d_|common/(?!ptx/)).*)"', source.read_text())
              if name[0] != "c" or re.search(r"(?m)^__global__|^__device__", (ROOT / name).read_text())]
@@ -286,21 +286,22 @@ def headers(source):
 
 
 def files_of(program):
-    """Its source, and the headers that no program before it includes."""
+    """A program's source, and the headers that no program before it includes."""
     above = programs.listed()[:programs.listed().index(program)]
     before = [headers(other.source) for other in above if other.source.suffix == ".cu"]
     return [str(program.source.relative_to(ROOT)), *sorted(headers(program.source).difference(*before))]
 
 
 def own_equivalent(chapter):
-    """[(kind, how the code begins or the function's NAME() or both, why)] of the chapter's tests/equivalent.txt."""
+    """[(kind, beginning of the code or the function's NAME() or both, reason)] from the chapter's tests/equivalent.txt.
+    """
     path = ROOT / chapter / "tests/equivalent.txt"
     lines = [line for line in path.read_text().splitlines() if line and line[0] != "#"] if path.exists() else []
     return [re.fullmatch(r"(\w+): (.*?) -- (.*)", line).groups() for line in lines]
 
 
 def equivalent(chapter):
-    """The same, with those of the chapters that it continues from."""
+    """The same, with the lists of the chapters from which it continues."""
     before = [programs.before(step) for step in programs.steps() if step.parent.name == chapter][:1]
     return own_equivalent(chapter) + [entry for step in before if step for entry in equivalent(step.parent.name)]
 

@@ -1,8 +1,8 @@
 """Plants faults in copies of a chapter, builds the copies and runs them.
 
-A fault is text that is put before and after a piece of a file. Its word PLANTED is a number that is 1 for this fault
-and 0 otherwise. So all faults of a program go into one compiled copy, where the environment variable FAULT chooses one.
-A fault that does not compile like that, because it changes a constant, gets a copy of its own.
+A fault is text that is inserted before and after a part of a file. Its word PLANTED stands for a number that is 1 for
+this fault and 0 otherwise. Therefore all faults of a program fit in one compiled copy, in which the environment
+variable FAULT selects one. A fault that does not compile like that, because it changes a constant, gets its own copy.
 """
 import atexit
 import functools
@@ -43,19 +43,20 @@ __attribute__((destructor, no_sanitize("thread"))) static void write_reached() {
 class Fault(NamedTuple):
     kind: str
     file: str  # below the repository's root
-    begin: int  # the piece of the file that it changes
+    begin: int  # the text of the file that it changes
     end: int
     before: str
     after: str
-    old: str  # the piece on one line
-    function: str = ""  # in which it stands
+    old: str  # that text on one line
+    function: str = ""  # that contains it
 
     def __str__(self):
         return f"{pathlib.Path(self.file).name}, {self.kind}: {self.old}"
 
 
 def inserted(text, faults, words):
-    """The text of a file with these faults, for each the word that stands for PLANTED. They do not cross each other."""
+    """The text of a file with these faults, with the word for each in place of PLANTED. The faults do not overlap
+    partially."""
     pieces = []
     for number, (fault, word) in enumerate(zip(faults, words)):
         pieces += [((fault.begin, 1, -fault.end, number), fault.before.replace("PLANTED", word)),
@@ -68,7 +69,7 @@ def inserted(text, faults, words):
 
 
 def beside_or_within(faults):
-    """Those of the faults that do not cross one before them."""
+    """The faults that do not partially overlap an earlier one."""
     kept = []
     for each in faults:
         if not any(each.file == other.file and (each.begin < other.begin < each.end < other.end or
@@ -86,10 +87,10 @@ def scratch():
 
 
 def tree(chapter, faults=(), patch=None, word="1"):
-    """A new folder with changed copies of the chapter (its folder's name) and of common/, and links to all else that
-    is read.
+    """A new folder with changed copies of the chapter (its folder's name) and of common/, and links to all other files
+    that are read.
 
-    The patch comes first. `word` stands for PLANTED in the faults, with the fault's number, from 1, where it has a {}.
+    The patch is applied first. `word` replaces PLANTED in the faults; a {} in it becomes the fault's number, from 1.
     """
     folder = pathlib.Path(tempfile.mkdtemp(dir=scratch()))
     for name in (chapter, "common"):
@@ -109,7 +110,8 @@ def tree(chapter, faults=(), patch=None, word="1"):
 
 @functools.lru_cache(None)
 def how():
-    """How CMake builds emulated programs, as emulator/CMakeLists.txt wrote it down. Skips the test if it can't."""
+    """How CMake builds emulated programs, from the file that emulator/CMakeLists.txt writes. Skips the test if it can't
+    build them."""
     path = BUILD / "emulated.json"
     if not path.exists():
         pytest.skip("not built: Boost.Context is missing (libboost-context-dev)")
@@ -117,7 +119,7 @@ def how():
 
 
 class Refused(Exception):
-    """The compiler's message; `lines`: of those it speaks of, {(file's name, number)}."""
+    """The compiler's message; `lines`: the lines that it names, {(file's name, number)}."""
 
     def __init__(self, said):
         super().__init__(said)
@@ -127,7 +129,7 @@ class Refused(Exception):
 def build(folder, chapter, program, variant="plain", *options):
     """Builds NAME.cu (a stage's matmul.cu; CHAPTER.NAME is a step) of the changed copy in `folder`; returns its path.
     """
-    # In the chapter or in its tests.
+    # The program is in the chapter or in its tests.
     named = sorted((folder / chapter).rglob(f"{program.removeprefix(chapter + '.')}.cu"))
     source = named[0] if named else folder / chapter / "matmul.cu"
     made = folder / f"{program}_{variant}"
@@ -147,7 +149,8 @@ def build(folder, chapter, program, variant="plain", *options):
 
 @functools.lru_cache(None)
 def with_large_indices(traced):
-    """The test of large indices (tests/large_indices.cpp) of a program that build() has made, traced; its path."""
+    """Links the test of large indices (tests/large_indices.cpp) with a traced program that build() has made; returns
+    its path."""
     made = traced.with_name(f"{traced.name}_indices")
     libraries = [BUILD / "tests/liblarge_indices.a", *how()["link"]["trace"]]
     subprocess.run([how()["compiler"], traced.with_suffix(".o"), "-o", made, *libraries], check=True)
@@ -162,7 +165,7 @@ class Planted:
 
     @functools.lru_cache(None)
     def together(self, variant):
-        """(the program's path, the faults that it has): all that compile when FAULT chooses one."""
+        """(the program's path, its faults): all faults that compile when FAULT selects one."""
         left = beside_or_within(self.faults)
         assert len(left) < MOST
         while True:

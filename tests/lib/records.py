@@ -9,6 +9,6 @@ STAGES = sorted(path.parent.name for path in ROOT.glob("[0-9][0-9]_*/matmul.cu")
 
 @functools.lru_cache(None)
 def record_of(step, shape=None):
-    """Of 11_wgmma, or of its step 11_wgmma.2_tma_store."""
+    """The record of 11_wgmma, or of one of its steps, such as 11_wgmma.2_tma_store."""
     shape = shape or view.usual_shape(step)
     return view.read(view.record(program(f"{step}_cpu_trace"), shape), step, shape)

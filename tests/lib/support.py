@@ -19,7 +19,8 @@ def call(*words, **options):
     run = subprocess.run(words, **{**usual, **options})
     if run.returncode == 77:
         pytest.skip(f"{pathlib.Path(words[0]).name}: {(run.stderr or run.stdout or '').strip().splitlines()[-1:]}")
-    if isinstance(run.stderr, str):  # Two tests may build at once; that one waits for the other is nothing to look at.
+    # Two tests may build at once, and the note that one waits for the other does not matter.
+    if isinstance(run.stderr, str):
         run.stderr = re.sub("(?m)^run: waiting for another .*\n", "", run.stderr)
     return run
 
@@ -33,7 +34,7 @@ def program(name):
 
 
 def tool(name):
-    """The path of an installed program; skips the test where it is missing."""
+    """The path of an installed program; skips the test if it is missing."""
     path = shutil.which(name)
     if not path:
         pytest.skip(f"{name} is not installed")

@@ -1,4 +1,4 @@
-"""What has passed is not tried again before something that it depends on changes, but where CI is set."""
+"""Skips a check that has passed until something that it depends on changes; if CI is set, nothing is skipped."""
 import hashlib
 import os
 
@@ -6,7 +6,7 @@ from support import BUILD
 
 
 def hash_of(*parts):
-    """Of texts and of files' contents."""
+    """A hash of texts and of files' contents."""
     found = hashlib.sha256()
     for part in parts:
         data = part.encode() if isinstance(part, str) else part.read_bytes()
@@ -15,7 +15,7 @@ def hash_of(*parts):
 
 
 def said_when_it_passed(name, inputs):
-    """What keep() was given for these inputs; None where they are others, and where CI is set."""
+    """What keep() stored for these inputs; None if they differ, and if CI is set."""
     kept = BUILD / f"passed/{name}.txt"
     if os.environ.get("CI", "") not in ("", "0", "false") or not kept.exists():
         return None

@@ -1,10 +1,10 @@
-// What a test asks a page of ./run view, which has its kernel as `v`. Each function returns what is wrong.
+// Checks of a page of ./run view, which has its kernel as `v`. Each function returns what is wrong.
 
 const upTo = (from, to) => Array.from({ length: to + 1 - from }, (_, i) => from + i);
 const isProduct = e => e.kind === "tensor" || e.kind === "wgmma";
 
 const checks = {
-  // What is wrong with a kernel, in the first block; and its explanations: where they are, and what they say.
+  // What is wrong with a kernel in the first block; and its explanations: their places, and their texts.
   kernel(v) {
     const wrong = [], told = [];
     const hold = (right, ...what) => { if (!right) wrong.push(what.join(" ")); };
@@ -21,7 +21,7 @@ const checks = {
     return [wrong, told];
   },
 
-  // Of a sample of requests: each colours as many cells as its addresses say.
+  // In a sample of requests, each colours as many cells as its addresses say.
   cells(v, hold) {
     v.events.forEach((e, i) => {
       if (!e.access || i % 61 > 1) return;
@@ -33,7 +33,7 @@ const checks = {
     });
   },
 
-  // What costs more than it must is explained on each line, in each language, with its figures.
+  // Each cost above the minimum is explained on its line, in each language, with its figures.
   costs(v, hold, said) {
     const lines = new Set();
     v.events.forEach((e, i) => {
@@ -47,7 +47,7 @@ const checks = {
     });
   },
 
-  // It is said how many of the products, or of the loads nearest to them, the warp has done. Returns their kind.
+  // The page says how many of the products, or of the loads nearest to them, the warp has done. Returns their kind.
   progress(v, hold, said) {
     const kind = ["wgmma", "tensor", "shared load", "global load"].find(each => v.events.some(e => e.kind === each));
     const all = v.events.flatMap((e, i) => e.kind === kind ? [i] : []);
@@ -58,9 +58,9 @@ const checks = {
     return kind;
   },
 
-  // A part of C takes each k once, in order, also where the last tile is not full and its buffer still has what was
-  // there before. A warp stores what it has summed; all parts are C. At the last product its operands light up, and it
-  // is said what it multiplies.
+  // Each k is added once to a part of C, in order, also where the last tile is partial and its buffer still has old
+  // data. A warp stores its accumulators; all parts together are C. At the last product its operands are highlighted,
+  // and the page says what is multiplied.
   products(v, hold, said) {
     const C = v.data.matrices[2], K = v.data.shape[2], every = [];
     const sorted = list => list.sort((a, b) => a - b).join();
@@ -94,7 +94,7 @@ const checks = {
     hold([...v.piecesNow().keys()].every(word => v.rows.some(row => row.line === word >> 5)), "rows of pieces");
   },
 
-  // Lanes whose colour a picture has. What is further on, or further back, is paler.
+  // The lanes whose colours a picture has. Earlier and later elements are paler.
   lanesIn(v, selector) {
     const canvas = v.find(selector), { width, height } = canvas, found = new Set();
     const copy = Object.assign(document.createElement("canvas"), { width, height });
@@ -134,7 +134,7 @@ const checks = {
     });
   },
 
-  // Words of the source in sight, or numbers, that stand in two lines, or over the number of the line.
+  // Visible words of the source, or numbers, that are split over two lines, or lie over a line's number.
   broken(v) {
     const source = v.find(".source");
     const inSight = [...source.children].filter(row => row.offsetTop >= source.scrollTop &&
