@@ -1,15 +1,17 @@
 #!/usr/bin/env python3
-"""What does nvcc's machine code for Volta show? There is no Volta here, and nvcc 13 no longer builds for one; an nvcc
-up to 12.9 does. This compiles small kernels for sm_70, and executes the integer instructions that compute the addresses of their
-loads, for all 32 lanes.
+"""What nvcc's machine code for Volta shows. There is no Volta here, and nvcc 13 no longer builds for one; an nvcc up to
+12.9 does. The script compiles small kernels for sm_70, and executes the integer instructions that compute the addresses
+of their loads, for all 32 lanes.
 
     python3 07_fragment_probe/volta_code.py [--nvcc NVCC] [--cuobjdump CUOBJDUMP]
 
-What it printed with CUDA 12.4 is docs/results/volta_code.txt.
-Exit codes: 0 done, 1 something is otherwise than layouts.inc has it, or a tool failed, 2 bad command line, 77 no nvcc for sm_70, or no
-cuobjdump.
-Articles: "Tensorコアを使ってみた", fragments and load_matrix_sync; the Volta report, latencies and tensor cores; "Tensor Core加速CUDA
-矩阵计算", 5 Restrictions
+Its output with CUDA 12.4 is docs/results/volta_code.txt.
+
+Exit codes: 0 done, 1 something differs from layouts.inc, or a tool failed, 2 bad command line, 77 no nvcc for sm_70, or
+no cuobjdump.
+
+Articles: "Tensorコアを使ってみた", fragments and load_matrix_sync; the Volta report, latencies and tensor cores; "Tensor
+Core加速CUDA矩阵计算", 5 Restrictions
 """
 import argparse
 import collections
@@ -33,10 +35,12 @@ LOAD = """
 extern "C" __global__ void {use}_{kind}_{order}(const {kind}* M, uint4* out) {{
     wmma::fragment<wmma::{use}, 16, 16, 16, {kind}{layout}> f;
     wmma::load_matrix_sync(f, M, 16{argument});
-    for (int i = 0; i < int(sizeof f.x / 16); ++i) out[threadIdx.x * (sizeof f.x / 16) + i] = reinterpret_cast<uint4*>(f.x)[i];
+    constexpr size_t words = sizeof f.x / 16;
+    for (int i = 0; i < int(words); ++i) out[threadIdx.x * words + i] = reinterpret_cast<uint4*>(f.x)[i];
 }}
 """
-# A load of A in a loop, as the article timed it: nothing uses the fragment; it is used after the loop; the compiler must load.
+# A load of A in a loop, as the article timed it: nothing uses the fragment; it is used after the loop; or the compiler
+# must load.
 LOOPS = """
 using A = wmma::fragment<wmma::matrix_a, 16, 16, 16, half, wmma::col_major>;
 template <class T> __device__ void by_hand(A& f, const T* M) {
@@ -82,8 +86,8 @@ LINE = re.compile(r"^\s*/\*([0-9a-f]{4,})\*/\s+(?:(@\S+)\s+)?([A-Z][\w.]*)\s*([^
 
 
 class Warp:
-    """32 lanes that execute machine code. Each of the kernel's parameters points to a matrix whose element n is the number n.
-    `bytes`: of an element of each."""
+    """32 lanes that execute machine code. Each of the kernel's parameters points to a matrix whose element n is the
+    number n. `bytes`: of an element of each matrix."""
 
     SPACE = 1 << 20  # parameter n points to n + 1 times as much
 
@@ -125,7 +129,8 @@ class Warp:
         kind = name.split(".")[0]
         words = [word.strip() for word in operands.split(",")]
         if kind == "MOVM":  # an 8x8 of halves is transposed: lane l has row l / 4, columns l % 4 * 2 and the next
-            rows = [[self.value(row * 4 + col // 2, words[1]) >> 16 * (col % 2) & 0xFFFF for col in range(8)] for row in range(8)]
+            rows = [[self.value(row * 4 + col // 2, words[1]) >> 16 * (col % 2) & 0xFFFF for col in range(8)]
+                    for row in range(8)]
             for lane in range(32):
                 a, b = (rows[lane % 4 * 2 + i][lane // 4] for i in (0, 1))
                 self.registers[lane][int(words[0][1:])] = a | b << 16
@@ -155,7 +160,8 @@ class Warp:
         elif kind == "IADD3" and len(words) == 4:
             value = get(1) + get(2) + get(3)
         elif kind == "LEA" and ".HI" in name:  # to, low, b, high, shift[, carry]
-            value = ((get(3) << 32 | get(1)) << get(4) >> 32) + get(2) + (self.carry[lane][words[5]] if len(words) > 5 else 0)
+            carry = self.carry[lane][words[5]] if len(words) > 5 else 0
+            value = ((get(3) << 32 | get(1)) << get(4) >> 32) + get(2) + carry
         elif kind == "LEA":  # to, [carry,] a, b, shift
             value = (get(-3) << get(-1) & 0xFFFFFFFF) + get(-2)
             self.carry[lane][words[1]] = value >> 32
@@ -206,46 +212,50 @@ def alike(ours, theirs):
 
 
 def span(numbers):
-    return f"{min(numbers)} to {max(numbers)}" if numbers == set(range(min(numbers), max(numbers) + 1)) else str(sorted(numbers))
+    first, last = min(numbers), max(numbers)
+    return f"{first} to {last}" if numbers == set(range(first, last + 1)) else str(sorted(numbers))
 
 
 def sets(code):
-    """Lines about the HMMA of one mma_sync with sums in floats: the elements of A, B and C that the registers of each hold."""
+    """Lines about the HMMA of one mma_sync with float accumulators: the elements of A, B and C in the registers of
+    each."""
     products = [each for each in code if each[2].startswith("HMMA")]
     warp = Warp(2, 2, 4).run(code[:code.index(products[0])])
     held = {}
 
     def elements(register, bytes, count, lanes=range(32)):
         first = int(re.match(r" *R(\d+)", register)[1])
-        return [divmod(n, 16) for lane in lanes for i in range(count) for n in numbers(warp.registers[lane][first + i], bytes)]
+        words = [warp.registers[lane][first + i] for lane in lanes for i in range(count)]
+        return [divmod(n, 16) for word in words for n in numbers(word, bytes)]
 
     for set_, group in enumerate(itertools.zip_longest(*[iter(products)] * 4), 1):
         for _, _, name, operands in group:
             to, a, b, _ = operands.split(",")
-            held.setdefault(set_, []).append((name.partition(".STEP")[2], to.strip(), span({k for _, k in elements(a, 2, 2)}),
-                                              span({k for _, k in elements(b, 2, 2)})))
+            columns, rows = (span({k for _, k in elements(operand, 2, 2)}) for operand in (a, b))
+            held.setdefault(set_, []).append((name.partition(".STEP")[2], to.strip(), columns, rows))
     for set_, steps in held.items():
         columns, rows = (" and ".join({each[i] for each in steps}) for i in (2, 3))
         yield (f"set {set_}: columns {columns} of A, rows {rows} of B; "
                + ", ".join(f"step {step} adds to {to}" for step, to, *_ in steps))
     for step, to, *_ in held[1]:
         where = elements(to, 4, 2, range(4))
-        yield (f"step {step}, lanes 0 to 3: {len(set(where))} elements of C, rows {span({row for row, _ in where})}, columns "
-               f"{span({col for _, col in where})}")
+        rows, columns = (span(set(each)) for each in zip(*where))
+        yield f"step {step}, lanes 0 to 3: {len(set(where))} elements of C, rows {rows}, columns {columns}"
 
 
 def in_loops(code):
     """The LDG inside loops, between a backward jump and its target."""
     jumps = [(int(operands.split()[-1].strip("`()"), 16), at) for at, _, name, operands in code if name == "BRA"]
     loops = [(to, at) for to, at in jumps if to < at]
-    return listed(collections.Counter(name for at, _, name, _ in code if any(to <= at <= end for to, end in loops)), "LDG")
+    names = [name for at, _, name, _ in code if any(to <= at <= end for to, end in loops)]
+    return listed(collections.Counter(names), "LDG")
 
 
 def main():
     parser = argparse.ArgumentParser(
         description="What the machine code that nvcc makes for a Volta says, executed for 32 lanes.",
-        epilog="Example: volta_code.py --nvcc /usr/local/cuda-12.4/bin/nvcc. Exit codes: 0 done, 1 something is otherwise, 2 bad command "
-               "line, 77 no nvcc for sm_70")
+        epilog="Example: volta_code.py --nvcc /usr/local/cuda-12.4/bin/nvcc. Exit codes: 0 done, 1 something differs, "
+               "2 bad command line, 77 no nvcc for sm_70")
     parser.add_argument("--nvcc", default="nvcc", help="the compiler (default: the nvcc on the PATH)")
     parser.add_argument("--cuobjdump", default="cuobjdump", help="reads machine code")
     arguments = parser.parse_args()
@@ -296,7 +306,8 @@ def main():
         for arch in ("sm_60", "sm_61", "sm_70"):
             if arch in run(arguments.nvcc, "--list-gpu-code").split():
                 for name, listing in sorted(code(MULTIPLY, arch).items()):
-                    print(f"{arch}  {name}: {listed(collections.Counter(each[2] for each in listing), 'XMAD', 'IMAD', 'IMUL')}")
+                    names = collections.Counter(each[2] for each in listing)
+                    print(f"{arch}  {name}: {listed(names, 'XMAD', 'IMAD', 'IMUL')}")
 
         print("\nfoo for sm_70 and bar for sm_75, which both have the inline function fill, linked for sm_75:")
         objects = [pathlib.Path(folder, f"{name}.o") for name in FILES]
@@ -307,8 +318,8 @@ def main():
         for order in (objects, objects[::-1]):
             said = run(arguments.nvcc, "-dlink", "-arch=sm_75", "-o", made, *order).strip() or "nothing"
             linked = functions(run(arguments.cuobjdump, "-sass", made))
-            fills = [listed(collections.Counter(each[2] for each in listing), "LD.", "LDG") for name, listing in linked.items()
-                     if "fill" in name]
+            fills = [listed(collections.Counter(each[2] for each in listing), "LD.", "LDG")
+                     for name, listing in linked.items() if "fill" in name]
             calls = [name for name, listing in linked.items() if any(each[2].startswith("CALL") for each in listing)]
             print(f"{order[0].stem} first: nvcc says {said}; {len(fills)} fill, with {', '.join(fills)}, called by "
                   f"{' and '.join(sorted(calls))}")

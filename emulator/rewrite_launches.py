@@ -60,7 +60,8 @@ UNSUPPORTED = [
     (ASM, "inline PTX"),
     (re.compile(r"\b(cudaTextureObject_t|cudaSurfaceObject_t|texture\s*<|tex[123]D\w*\s*[<(])"),
      "textures and surfaces"),
-    (re.compile(r"\bcuda::ptx\b|(?<!\bptx::)\bcp_async_bulk\w*"), "cuda::ptx and other ways to TMA than common/ptx/ptx.cuh"),
+    (re.compile(r"\bcuda::ptx\b|(?<!\bptx::)\bcp_async_bulk\w*"),
+     "cuda::ptx and other ways to TMA than common/ptx/ptx.cuh"),
     (re.compile(r"\bcudaLaunchKernelEx\w*"), "thread block clusters other than by __cluster_dims__"),
 ]
 EXTERN_SHARED = re.compile(r"\b(?:extern\s+(?:volatile\s+)?__shared__|__shared__\s+extern|"

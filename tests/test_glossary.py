@@ -1,8 +1,8 @@
-"""The glossary and the lessons have the same terms: what a lesson defines has a row, each term of a row is on some page,
-and the row says where it stands first.
+"""The glossary and the lessons have the same terms: what a lesson defines has a row, each term of a row is on some
+page, and the row says where it stands first.
 
-A lesson puts a term into italics where it defines it, and nothing else, but for a heading within a paragraph, which ends
-like a sentence: "*Too seldom.* ncu counts ..."
+A lesson puts a term into italics where it defines it, and nothing else, but for a heading within a paragraph, which
+ends like a sentence: "*Too seldom.* ncu counts ..."
 """
 import re
 

@@ -4,7 +4,8 @@ say?
 
     python3 06_wmma/link/link.py [--nvcc NVCC] [--also OPTION...]
 
---also: more options for NVCC, such as -ccbin g++-12. Prints the three commands of each pair, and what they said. Exit codes: 0 done, 2 bad command line, 77 no nvcc.
+--also: more options for NVCC, such as -ccbin g++-12. Prints the three commands of each pair, and their output. Exit
+codes: 0 done, 2 bad command line, 77 no nvcc.
 """
 import argparse
 import concurrent.futures

@@ -1,5 +1,5 @@
-"""Exercise 1's solution scales the whole tile. With half of x[], or in half of the lanes, it leaves the element that the
-README names."""
+"""Exercise 1's solution scales the whole tile. With half of x[], or in half of the lanes, it leaves the element that
+the README names."""
 import re
 
 import pytest

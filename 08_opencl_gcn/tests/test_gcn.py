@@ -1,6 +1,5 @@
-"""The stages pass gcn.py's gates, which can fail, and notes.md and gcn.txt have what it prints of them; bad input ends with one
-clear line; no index is cut to 32 bits. All of it takes clang-19.
-"""
+"""The stages pass gcn.py's gates, which can fail, and notes.md and gcn.txt have its output; bad input ends with one
+clear line; no index is cut to 32 bits. All of it needs clang-19."""
 import csv
 import functools
 import os

@@ -25,8 +25,8 @@ RACES = (*FIJI, "--data-races", "--uniform-writes", "--check-api")
 EVERYTHING = (*RACES, "--uninitialized")  # takes three times as long
 MOVED = "load global", "store global", "load local"
 
-# Each file, and the smallest shape that shows its faults: one tile of C, and two steps of k to find what one step leaves
-# behind for the next. For resize, which runs with 01, whose tiles are the smallest: rows and columns that are not whole
+# Each file, and the smallest shape that shows its faults: one tile of C, and two k-tiles, to find what one leaves
+# behind for the next. For resize, which runs with 01, whose tiles are the smallest, rows and columns that are not whole
 # tiles.
 FILES = {
     "01_naive": "16x16x2",
