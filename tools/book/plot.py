@@ -11,8 +11,8 @@ import hashlib
 import programs
 from book import claims, pictures
 from book.chart import LEFT, RIGHT, Axes, Chart, scale
-from book.measured import RATES_SIZE, SIZE, UNITS, Results, between, machine, text_of, unit
-from book.tables import pages
+from book.measured import RATES_SIZE, SIZE, UNITS, Results, between, machine, unit
+from book.tables import pages, waits
 from process import say
 from results import Figure, Wrong, write_whole
 
@@ -20,18 +20,17 @@ from results import Figure, Wrong, write_whole
 # LDS blocking (slide 53).
 SLIDES = (("slide 43", 567), ("slide 53", 2018), ("slide 56", 5141), ("slide 58", 6351))
 FURY_X = 8601.6
-# The parts of a warp's cycles: the column of rates.csv, the label, and the fill, which is the same for parts of one
-# kind. The rest is "other".
-PARTS = (
-    ("not_selected", "ready, not chosen", 0),
-    ("wait", "previous instruction", 1),
-    ("math_pipe_throttle", "unit is full", 1),
-    ("dispatch_stall", "register file", 1),
-    ("barrier", "barrier", 4),
-    ("lg_throttle", "queue of L1", 2),
-    ("short_scoreboard", "shared memory", 2),
-    ("long_scoreboard", "global memory", 2),
-)
+# Why a warp stalls: the column of rates.csv, and the fill, the same for reasons of one kind. The rest is "other".
+FILLS = {
+    "not_selected": 0,
+    "wait": 1,
+    "math_pipe_throttle": 1,
+    "dispatch_stall": 1,
+    "barrier": 4,
+    "lg_throttle": 2,
+    "short_scoreboard": 2,
+    "long_scoreboard": 2,
+}
 
 
 def tera(row):
@@ -241,17 +240,11 @@ def chapters(results):
 def parts(row):
     """The cycles from one instruction of a warp to its next, and their parts: (label, fill, cycles)."""
     cycles = between(row)
-    # Where TMA loads, no warp waits for global memory itself; and ncu counts the wait for wgmma as one at a barrier.
-    other = {}
-    if "mbarrier" in text_of(row.stage):
-        other["long_scoreboard"] = "mbarriers"
-    if unit(row.stage) == "kWgmma":
-        other["barrier"] = "products"
-    found = [("issuing", 3, 1)]
-    for column, words, fill in PARTS:
+    words, found = waits(row), [("issuing", 3, 1)]
+    for column, fill in FILLS.items():
         waiting = getattr(row, f"waiting_{column}")
         if waiting >= 0.2:
-            found.append((other.get(column, words), fill, waiting))
+            found.append((words[column], fill, waiting))
     rest = cycles - sum(part[2] for part in found)
     return cycles, [*found, ("other", 0, max(0, rest))]
 
@@ -267,17 +260,16 @@ def bar(chart, y, row, width, grey=False):
     x, placed = LEFT, []
     for words, fill, each in found:
         placed.append((x, each * width, words, fill, each))
-        segment(chart, x, y + 7, each * width, 0 if grey else fill, *words.split(), words)
+        segment(chart, x, y + 7, each * width, 0 if grey else fill, *words.split(": ")[::-1], words)
         x += each * width
     return placed
 
 
 def segment(chart, x, y, width, fill, *texts):
     """A part of a bar with the last of `texts` that fits. Returns whether one does."""
-    fitting = [text for text in texts[:1] + texts[-1:] if 6.8 * len(text) + 6 < width]
-    text = fitting[-1].strip(",") if fitting else ""
+    text = next((text for text in reversed(texts) if 6.8 * len(text) + 6 < width), "")
     chart.box(round(x, 1), y, round(max(width - 1, 0.5), 1), 18, fill, text, None if fill else "grid")
-    return bool(fitting)
+    return bool(text)
 
 
 def cycles(results):

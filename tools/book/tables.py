@@ -5,30 +5,31 @@ import statistics
 
 import programs
 from book.markers import Head, filled, markdown, with_rows
-from book.measured import RATES_SIZE, SIZE, UNITS, Results, between, unit
+from book.measured import RATES_SIZE, SIZE, UNITS, Results, between, text_of, unit
 from book.pages import english, road, ways
 from programs import ROOT
 from results import Row, Wrong, read
 
-# The columns of rates.csv that a chapter shows, and their labels: how busy each part is, then where a warp's cycles go.
+# The columns of rates.csv that a chapter shows, and their labels: how busy each part is, and why a warp stalls, by Nsight
+# Compute's names with a gloss.
 SEEN = {
-    "l1_hit": "sectors that L1 had",
-    "l2_hit": "of the others: sectors that L2 had",
-    "l1_throughput": "L1 and shared memory, one unit, were busy",
-    "l2_throughput": "L2 was busy",
-    "device_memory": "device memory was busy",
+    "l1_hit": "L1 hit rate",
+    "l2_hit": "L2 hit rate",
+    "l1_throughput": "throughput of L1 and shared memory (one unit), of its peak",
+    "l2_throughput": "throughput of L2, of its peak",
+    "device_memory": "throughput of device memory, of its peak",
     "warps_active": "occupancy: warps on an SM, of the 64 it can hold",
     "issue_active": "issue slots used",
 }
 WAITS = {
-    "long_scoreboard": "waiting for global memory",
-    "short_scoreboard": "for shared memory",
-    "barrier": "at a barrier",
-    "dispatch_stall": "for the register file",
-    "math_pipe_throttle": "for a unit that is full",
-    "lg_throttle": "for room in L1's queue",
-    "wait": "for its own instruction before",
-    "not_selected": "ready, but another warp is chosen",
+    "long_scoreboard": "Long Scoreboard: global memory",
+    "short_scoreboard": "Short Scoreboard: shared memory",
+    "lg_throttle": "LG Throttle: full queue of L1",
+    "barrier": "Barrier: the block's warps",
+    "dispatch_stall": "Dispatch Stall: conflicts",
+    "math_pipe_throttle": "Math Pipe Throttle: busy unit",
+    "wait": "Wait: fixed latency",
+    "not_selected": "Not Selected: another warp issues",
 }
 # The memories by their rows in limits.csv.
 MEMORIES = {"copy": "device memory", "l2": "L2", "shared_memory": "shared memory"}
@@ -272,6 +273,17 @@ def which_clock(results):
         yield " | ".join([f"{clock}", *words])
 
 
+def waits(row):
+    """{column: why a warp of this row's stage stalls}. ncu counts a wait for an mbarrier as Long Scoreboard, and one for
+    the products of wgmma as Barrier."""
+    other = {}
+    if "mbarrier" in text_of(row.stage):
+        other["long_scoreboard"] = "Long Scoreboard: mbarriers"
+    if unit(row.stage) == "kWgmma":
+        other["barrier"] = "Barrier: products"
+    return WAITS | other
+
+
 @chapter_table
 def ncu(results, chapter):
     """ncu's figures for a stage."""
@@ -280,7 +292,7 @@ def ncu(results, chapter):
     for column, words in SEEN.items():
         yield f"{words} | {getattr(row, f'{column}_percent'):.1f}%"
     yield f"**cycles from one instruction of a warp to its next** | **{between(row):.1f}**"
-    for reason, words in WAITS.items():
+    for reason, words in waits(row).items():
         yield f"... {words} | {getattr(row, f'waiting_{reason}'):.1f}"
 
 
