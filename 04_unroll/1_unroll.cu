@@ -19,7 +19,7 @@ constexpr int kThreads = 16 * 16;
 constexpr int kTileK = 8;  // depth of the tiles
 
 static_assert(kTileM * kTileK == 4 * kThreads && kTileN * kTileK == 4 * kThreads,
-              "at each step a thread loads 4 elements of A and 4 of B");
+              "of each k-tile a thread loads 4 elements of A and 4 of B");
 
 __global__ void __launch_bounds__(kThreads)
     matmul(int M, int N, int K, const float* A, const float* B, float* C) {
@@ -31,7 +31,7 @@ __global__ void __launch_bounds__(kThreads)
     const int row = threadIdx.x / 16 * kThreadM;  // within the tile
     const int col = threadIdx.x % 16 * kThreadN;
 
-    // What this thread loads at each step: neighbours in a row of A, neighbours in a row of B.
+    // What this thread loads of each k-tile: neighbours in a row of A, neighbours in a row of B.
     const int a_row = threadIdx.x / 2, a_k = threadIdx.x % 2 * 4;
     const int b_k = threadIdx.x / 32, b_col = threadIdx.x % 32 * 4;
 

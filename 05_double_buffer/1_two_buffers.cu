@@ -21,7 +21,7 @@ constexpr int kTileK = 8;  // depth of the tiles
 constexpr int kPad = 4;  // keeps even and odd lanes of the transposing store 16 banks apart
 
 static_assert(kTileM * kTileK == 4 * kThreads && kTileN * kTileK == 4 * kThreads,
-              "at each step a thread loads 4 elements of A and 4 of B");
+              "of each k-tile a thread loads 4 elements of A and 4 of B");
 
 template <bool kWide>
 __global__ void __launch_bounds__(kThreads, 2)
@@ -37,7 +37,7 @@ __global__ void __launch_bounds__(kThreads, 2)
     const int row = warp / 2 * 32 + lane / 2 % 4 * 4;
     const int col = warp % 2 * 64 + (lane / 8 * 2 + lane % 2) * 4;
 
-    // What this thread loads at each step: neighbours in a row of A, neighbours in a row of B.
+    // What this thread loads of each k-tile: neighbours in a row of A, neighbours in a row of B.
     const int a_row = threadIdx.x / 2, a_k = threadIdx.x % 2 * 4;
     const int b_k = threadIdx.x / 32, b_col = threadIdx.x % 32 * 4;
     const float* a_from = A + size_t(tile_row + a_row) * K + a_k;

@@ -16,7 +16,7 @@ constexpr int kTileK = 16;  // depth of the tiles
 constexpr int kStoreAt = 8;  // store before this multiply: nine multiplies after the loads
 
 static_assert(kTileM * kTileK == 8 * kThreads && kTileN * kTileK == 8 * kThreads,
-              "at each step a thread loads 8 elements of A and 8 of B");
+              "of each k-tile a thread loads 8 elements of A and 8 of B");
 
 // Loads neighbours of a row; zeros past the first `valid`. kWide: all of them are valid or none.
 template <bool kWide>
@@ -41,7 +41,7 @@ __global__ void __launch_bounds__(kThreads, 2)
     const int row = warp / 2 * 32 + lane / 2 % 4 * 4;
     const int col = warp % 2 * 64 + (lane / 8 * 2 + lane % 2) * 4;
 
-    // What this thread loads at each step: neighbours in a row of A, neighbours in a row of B.
+    // What this thread loads of each k-tile: neighbours in a row of A, neighbours in a row of B.
     const int a_row = threadIdx.x / 2, a_k = threadIdx.x % 2 * 8;
     const int b_k = threadIdx.x / 16, b_col = threadIdx.x % 16 * 8;
     const half* a_from = A + size_t(tile_row + a_row) * K + a_k;

@@ -22,7 +22,7 @@ constexpr int kStages = 3;  // one is read while two are being filled
 constexpr int kPad = 8;  // 16 bytes: the 8 rows that a warp reads together start in different banks
 
 static_assert(kTileM * kTileK == 8 * kThreads && kTileN * kTileK == 8 * kThreads,
-              "at each step a thread loads 8 elements of A and 8 of B");
+              "of each k-tile a thread loads 8 elements of A and 8 of B");
 static_assert(kTileK % 16 == 0 && (kTileK + kPad) % 8 == 0 && (kTileN + kPad) % 8 == 0,
               "load_matrix_sync: fragments on multiples of 32 bytes, rows on multiples of 16");
 
@@ -46,7 +46,7 @@ __global__ void __launch_bounds__(kThreads, 2)
     const int row = warp / 2 * 32;  // a warp owns 32 x 64 elements
     const int col = warp % 2 * 64;
 
-    // What this thread loads at each step: neighbours in a row of A, neighbours in a row of B.
+    // What this thread loads of each k-tile: neighbours in a row of A, neighbours in a row of B.
     const int a_row = threadIdx.x / 2, a_k = threadIdx.x % 2 * 8;
     const int b_k = threadIdx.x / 16, b_col = threadIdx.x % 16 * 8;
     const half* a_from = A + size_t(tile_row + a_row) * K + a_k;

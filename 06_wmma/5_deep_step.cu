@@ -25,7 +25,7 @@ constexpr int kTileElements = kTileM * (kTileK + kPad) + kTileK * (kTileN + kPad
 constexpr int kSharedBytes = kStages * kTileElements * sizeof(half);  // > 48 KiB: by permission
 
 static_assert(kTileM * kTileK == 2 * 8 * kThreads && kTileN * kTileK == 4 * 8 * kThreads,
-              "at each step a thread loads 2 x 8 elements of A and 4 x 8 of B");
+              "of each k-tile a thread loads 2 x 8 elements of A and 4 x 8 of B");
 static_assert(kTileK % 16 == 0 && (kTileK + kPad) % 8 == 0 && (kTileN + kPad) % 8 == 0,
               "load_matrix_sync: fragments on multiples of 32 bytes, rows on multiples of 16");
 
@@ -50,7 +50,7 @@ __global__ void __launch_bounds__(kThreads, 1)
     const int row = warp / 4 * 64;  // a warp owns 64 x 64 elements
     const int col = warp % 4 * 64;
 
-    // What this thread loads at each step: neighbours in a row of A, neighbours in a row of B.
+    // What this thread loads of each k-tile: neighbours in a row of A, neighbours in a row of B.
     const int a_row = threadIdx.x / 4, a_k = threadIdx.x % 4 * 8;
     const int b_k = threadIdx.x / 32, b_col = threadIdx.x % 32 * 8;
     const half* a_from = A + size_t(tile_row + a_row) * K + a_k;

@@ -18,7 +18,7 @@ constexpr int kPad = 8;  // a warp's copies of 8 rows by 4 k go to 32 different 
 constexpr int kPitchA = kTileM + kPad;  // from one k of A's tile to the next
 
 static_assert(kTileM * kTileK == 4 * kThreads && kTileN * kTileK == 8 * kThreads,
-              "at each step a thread copies 4 elements of A and 8 of B");
+              "of each k-tile a thread copies 4 elements of A and 8 of B");
 
 template <bool kWide>
 __global__ void __launch_bounds__(kThreads, 1)
@@ -36,7 +36,7 @@ __global__ void __launch_bounds__(kThreads, 1)
     const int row = warp / 4 * 64 + lane / 2 % 4 * 4;
     const int col = warp % 4 * 64 + (lane / 8 * 2 + lane % 2) * 4;
 
-    // What this thread copies at each step: every fourth k of two rows of A, and of B as many
+    // What this thread copies of each k-tile: every fourth k of two rows of A, and of B as many
     // neighbours in a row as one copy takes, and again 32 copies further on.
     constexpr int kCopied = kWide ? 4 : 1;
     const int a_row = threadIdx.x / 4, a_k = threadIdx.x % 4;

@@ -26,7 +26,7 @@ struct Shared {
 };
 constexpr int kSharedBytes = sizeof(Shared);  // > 48 KiB: by permission
 static_assert(kTileM * kTileK == 4 * 8 * kThreads && kTileN * kTileK == 8 * 8 * kThreads,
-              "at each step a thread loads 4 x 8 elements of A and 8 x 8 of B");
+              "of each k-tile a thread loads 4 x 8 elements of A and 8 x 8 of B");
 static_assert(kTileK == 64 && kTileN % 64 == 0, "64 elements are 128 bytes");
 
 // The column where the piece of 8 elements that begins at `column` of that row is stored.
@@ -71,7 +71,7 @@ __global__ void __launch_bounds__(kThreads, 1)
     const int row = warp / 4 * 64;  // a warp owns 64 x 64 elements
     const int col = warp % 4 * 64;
 
-    // What this thread loads at each step: neighbours in a row of A, neighbours in a row of B.
+    // What this thread loads of each k-tile: neighbours in a row of A, neighbours in a row of B.
     const int a_row = threadIdx.x / 8, a_k = threadIdx.x % 8 * 8;
     const int b_k = threadIdx.x / 32, b_col = threadIdx.x % 32 * 8;
     const half* a_from = A + size_t(tile_row + a_row) * lda + a_k;

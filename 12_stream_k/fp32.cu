@@ -43,7 +43,7 @@ __global__ void __launch_bounds__(Tile<kThreadM, kWarpsM, kWarpsN>::kThreads,
     const int row = warp / kWarpsN * 4 * kThreadM + lane / 2 % 4 * 4;
     const int col = warp % kWarpsN * 64 + (lane / 8 * 2 + lane % 2) * 4;
 
-    // What this thread copies at each step: every fourth k of some rows of A, and of B as many
+    // What this thread copies of each k-tile: every fourth k of some rows of A, and of B as many
     // neighbours in a row as one copy takes, again to the right of all copies, and below them.
     constexpr int kCopied = kWide ? 4 : 1, kAcross = kTileN / kCopied < 32 ? kTileN / kCopied : 32;
     constexpr int kRowsA = kThreads / 4,
