@@ -81,7 +81,7 @@ struct Works {
     }
     Work shared(int turns) const {
         const int blocks = kSharedBlocks * sm_count;
-        const Traffic moved = {double(blocks) * kSharedQuads * sizeof(uint4),
+        const Traffic moved = {double(blocks) * kSharedVectors * sizeof(uint4),
                                double(sums()) * sizeof(unsigned),
                                double(sums()) * kLoads * turns * sizeof(uint4)};
         return {"shared_memory", &Limits::shared_gbs, moved, 0, [=, *this] {
@@ -203,7 +203,7 @@ void measure(const BenchmarkOptions& o, bool clock_only, Report& report) {
     const int l2_pieces = std::max(1, int(timer.l2_bytes / 2 / timer.sm_count / kL2Blocks /
                                           (kL2Loads * kThreads * sizeof(uint4))));
     const Works works = {x, timer.sm_count, kEmulated ? 1 : l2_pieces};
-    if (clock_only) {  // FMAs keep the full clock, mma.sync lowers it, wgmma lowers it further
+    if (clock_only) {  // the GPU lowers it for mma.sync, and further for wgmma
         std::vector<Work> all = {works.fma(kTurns), works.mma(kTurns)};
         if (has_wgmma()) all.push_back(works.warpgroup_mma(kTurns));
         return compare_clocks(timer, x, all);

@@ -12,9 +12,9 @@
 using namespace nvcuda;
 
 constexpr int kThreads = 256;  // per block, in every kernel but mma_chains
-constexpr int kSweepQuads = 2;  // float4s per thread and piece of the sweep
+constexpr int kSweepVectors = 2;  // float4s per thread and piece of the sweep
 constexpr int kPieces = 4;  // of a block of the sweep
-constexpr int kFloats = 4 * kPieces * kSweepQuads * kThreads;  // of a block: arrays are multiples
+constexpr int kFloats = 4 * kPieces * kSweepVectors * kThreads;  // of a block: arrays are multiples
 // Independent chains per thread: more than the 4 cycles that an FMA takes (latency.cu).
 constexpr int kChains = 8;
 constexpr int kUnroll = 64;  // steps in a row: 8 chains of them are 8 KiB of code
@@ -22,16 +22,16 @@ constexpr int kUnroll = 64;  // steps in a row: 8 chains of them are 8 KiB of co
 constexpr int kEdge = 16, kMatrix = kEdge * kEdge, kMma = 4;
 constexpr int kMmaUnroll = 4, kMmaThreads = 128;
 constexpr int kL2Loads = 8;  // of a thread, under way at the same time: 32 KiB of a block
-constexpr int kSharedQuads = 2048;  // uint4s in shared memory, 32 KiB
+constexpr int kSharedVectors = 2048;  // uint4s in shared memory, 32 KiB
 // A turn of read_shared has kLoads loads, kLoadStride uint4s apart. They begin at one of kBases
 // bases, which the turns go through in steps of kBaseStep.
 constexpr int kLoads = 16, kLoadStride = 80, kBases = 512, kBaseStep = 37;
 
-static_assert(4 * kSweepQuads == kChains, "the sweep has as many chains as fma_chains");
+static_assert(4 * kSweepVectors == kChains, "the sweep has as many chains as fma_chains");
 static_assert(kUnroll % 2 == 0, "half2_chains adds its two addends equally often");
-static_assert(kBases - 1 + kThreads - 1 + (kLoads - 1) * kLoadStride < kSharedQuads,
+static_assert(kBases - 1 + kThreads - 1 + (kLoads - 1) * kLoadStride < kSharedVectors,
               "read_shared stays in its array");
-static_assert(kSharedQuads % kThreads == 0, "each thread brings as many");
+static_assert(kSharedVectors % kThreads == 0, "each thread brings as many");
 static_assert((kBases & (kBases - 1)) == 0 && kBaseStep % 2 == 1,
               "the bases wrap by a mask, and all occur");
 
@@ -72,11 +72,11 @@ __device__ __forceinline__ void steps(float (&x)[kChains], float addend) {
 // do, and no register has to be copied.
 template <int kCount>
 __global__ void __launch_bounds__(kThreads) sweep(float addend, const float4* a, float4* c) {
-    size_t at = size_t(blockIdx.x) * kPieces * kSweepQuads * kThreads + threadIdx.x;
+    size_t at = size_t(blockIdx.x) * kPieces * kSweepVectors * kThreads + threadIdx.x;
     alignas(16) float x[kChains], loaded[kChains];
     const auto load = [&] {
 #pragma unroll
-        for (int q = 0; q < kSweepQuads; ++q)
+        for (int q = 0; q < kSweepVectors; ++q)
             reinterpret_cast<float4*>(loaded)[q] = a[at + q * kThreads];
     };
     load();
@@ -85,12 +85,12 @@ __global__ void __launch_bounds__(kThreads) sweep(float addend, const float4* a,
         float4* to = c + at;
 #pragma unroll
         for (int i = 0; i < kChains; ++i) x[i] = fmaf(loaded[i], kFactor, addend);
-        at += kSweepQuads * kThreads;
+        at += kSweepVectors * kThreads;
         if (piece + 1 < kPieces) load();
         __syncwarp();  // keeps the compiler from moving the loads behind the FMAs
         steps<kCount - 1>(x, addend);
 #pragma unroll
-        for (int q = 0; q < kSweepQuads; ++q) to[q * kThreads] = reinterpret_cast<float4*>(x)[q];
+        for (int q = 0; q < kSweepVectors; ++q) to[q * kThreads] = reinterpret_cast<float4*>(x)[q];
     }
 }
 
@@ -182,9 +182,9 @@ __global__ void __launch_bounds__(kThreads)
 // read 128 neighbouring bytes, which are in 32 different banks wherever they start. The start
 // changes at every turn: otherwise the compiler would load once for all turns.
 __global__ void __launch_bounds__(kThreads) read_shared(int turns, const uint4* a, unsigned* c) {
-    __shared__ uint4 shared[kSharedQuads];
+    __shared__ uint4 shared[kSharedVectors];
 #pragma unroll
-    for (int i = 0; i < kSharedQuads; i += kThreads) shared[i + threadIdx.x] = a[i + threadIdx.x];
+    for (int i = 0; i < kSharedVectors; i += kThreads) shared[i + threadIdx.x] = a[i + threadIdx.x];
     __syncthreads();
     unsigned sum = 0;
     int base = 0;

@@ -104,7 +104,7 @@ public:
 
     // What the threads of a block of read_shared add up.
     std::vector<unsigned> shared_sums(int turns) const {
-        std::vector<unsigned> words(4 * kSharedQuads), sums(kThreads);
+        std::vector<unsigned> words(4 * kSharedVectors), sums(kThreads);
         std::memcpy(words.data(), floats_a.data(), words.size() * sizeof(unsigned));
         for (int t = 0; t < kThreads; ++t)
             for (int turn = 0; turn < turns; ++turn)

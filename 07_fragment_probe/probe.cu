@@ -38,9 +38,9 @@ __global__ void probe(const T* M, unsigned ldm, wmma::layout_t order, int cols, 
     load(f, M, ldm, order);
     const int lane = threadIdx.x;
     for (int i = 0; i < f.num_elements; ++i) x[lane * f.num_elements + i] = float(f.x[i]);
-    // The lanes print one after the other, because printf keeps the order of its calls.
-    for (int turn = 0; print && turn < 32; ++turn) {
-        if (turn == lane) {
+    // __syncwarp() makes the lanes print one after the other.
+    for (int printing = 0; print && printing < 32; ++printing) {
+        if (printing == lane) {
             printf("%4d ", lane);
             for (int i = 0; i < f.num_elements; ++i)
                 printf(" %2d,%-2d", int(float(f.x[i])) / cols, int(float(f.x[i])) % cols);

@@ -1,5 +1,5 @@
-// An iteration of the loop has one k-tile instead of two: 18 KB of code instead of 35, for which
-// warps need not wait. The addresses now depend on the buffer, so they must be cheap to compute.
+// An iteration of the loop has one k-tile instead of two: 18 KB of code instead of 35, and warps
+// hardly stall on instruction fetch. The addresses now depend on the buffer, so they must be cheap.
 //
 //    shared memory:   tiles[0].As | tiles[0].Bs | tiles[1].As | tiles[1].Bs
 //                     ^ a_at        ^ b_at: both move on by `other`, and back, after each k-tile

@@ -1,10 +1,10 @@
-// Split-K for the last round: whole tiles of C are handed out as long as there is one for each SM,
-// and the rest of them are cut along K into slices, whose products are added up.
+// Split-K for the last wave: whole tiles of C are assigned as long as there is one for each SM. The
+// rest of them are cut along K into slices, whose products are added up in C.
 //
 //    8192: 2048 tiles, 132 SMs
-//    |   0 ..  131 | 132 ..  263 | ... | 1848 .. 1979 |    15 rounds of whole tiles
-//    | 1980 ... 2047, each cut into 9 slices |             5 rounds of a ninth of a tile, where 68
-//                                                          whole tiles would leave 64 idle
+//    |   0 ..  131 | 132 ..  263 | ... | 1848 .. 1979 |    15 waves of whole tiles
+//    | 1980 ... 2047, each cut into 9 slices |             5 waves of a ninth of a tile, where 68
+//                                                          whole tiles would leave 64 SMs idle
 //
 // Changed:  work() hands out tiles and slices; a block computes its slice; zeros, then atomicAdd.
 #include "common/ptx/ptx.cuh"

@@ -1,5 +1,6 @@
-// Slices add four accumulators to C with one instruction (red). That ties the registers together as
-// in 2_async_copies.cu, so the slices, a few percent of the work, get a kernel of their own.
+// Slices add four accumulators to C with one instruction (red), which takes them from consecutive
+// registers, as the stores of 2_async_copies.cu did. That constrains the compiler, so the slices, a
+// few percent of the work, get a kernel of their own.
 //
 //    matmul<kWide, false>   whole tiles   stored one by one,      128 stores a thread
 //    matmul<kWide, true>    slices        added four at a time,   32 additions a thread

@@ -1,8 +1,8 @@
-// The tensor core's own instructions take the place of WMMA: ldmatrix loads a fragment, mma.sync
-// multiplies two. PTX documents which lane holds which element, so a lane can store its
-// accumulators to C itself, without the detour through shared memory that 06 had to take.
+// PTX's ldmatrix and mma.sync replace the WMMA API: one loads fragments from shared memory, the
+// other multiplies them on a tensor core. PTX documents which lane holds which element, so a lane
+// can store its accumulators to C itself, without staging them in shared memory as in 06.
 //
-//    lane 0 1 2 3        0 1 2 3        of each 16 x 8 accumulators a lane holds four elements:
+//    lane 0 1 2 3        0 1 2 3        of each 16 x 8 tile of C a lane holds four elements:
 //         4 5 6 7  ...   4 5 6 7        two neighbours in row lane / 4, two in the row 8 below
 //
 // Changed:  (from 06) ldmatrix and mma.sync replace WMMA; lanes store their accumulators to C.

@@ -1,7 +1,8 @@
-// The swizzle takes the place of the pad. A row of a tile is eight pieces of 16 bytes, and row r
+// The swizzle replaces the pad. A row of a tile is eight pieces of 16 bytes, and row r
 // stores piece p at place p ^ (r % 8). The same piece of eight consecutive rows then lies in eight
-// different groups of four banks, so ldmatrix reads them without a bank conflict. Rows stay at
-// multiples of 128 bytes, so no copy fetches a sector twice, and TMA can write the same layout.
+// different groups of four banks, so ldmatrix reads them without a bank conflict. Unlike a padded
+// row, no row begins in the middle of 32 bytes of shared memory, where the copies of 06 fetched
+// sectors of L2 twice. TMA can write the same layout (CU_TENSOR_MAP_SWIZZLE_128B).
 //
 //    row 0  | 0 | 1 | 2 | 3 | 4 | 5 | 6 | 7 |     the number is the piece that lies there
 //    row 1  | 1 | 0 | 3 | 2 | 5 | 4 | 7 | 6 |

@@ -1,7 +1,8 @@
-// TMA, the tensor memory accelerator, copies a whole tile for one instruction of one thread, and
-// computes the addresses itself. An mbarrier, a barrier in shared memory that counts bytes as well
-// as arrivals, signals that the tile has come. There is one stage for a start, so that nothing is
-// loaded while the block multiplies.
+// TMA, the tensor memory accelerator, copies whole boxes and computes all addresses itself: one
+// thread issues one instruction for the tile of A, and four for that of B, whose boxes have 64
+// columns. An mbarrier, a barrier in shared memory that counts bytes as well as arrivals, signals
+// that the tiles have arrived. This step has a single stage, so that nothing is loaded while the
+// block multiplies.
 //
 //    thread 0   request T0              |          | request T1              |          | ...
 //    TMA           | bytes of T0 come   |          |    | bytes of T1 come   |          |
@@ -105,7 +106,7 @@ __global__ void __launch_bounds__(kThreads, 1)
                 for (int j = 0; j < 8; ++j)
                     ptx::mma_m16n8k16(acc[i][j], a[s / 16 % 2][i], b[s / 16 % 2][j / 2][j % 2]);
         }
-        __syncthreads();  // all warps have read them
+        __syncthreads();  // all warps have used what they read: TMA needs no fence to overwrite it
     }
 
     store_accumulators<kWide>(acc, tile_row + row, tile_col + col, M, N, C);

@@ -28,8 +28,8 @@ inline int sm_count() {
     return count;
 }
 
-// Lets a block of the kernel take `bytes` of dynamic shared memory, more than the 48 KiB that every
-// GPU allows. Throws Failure(kNoGpu) if the GPU in use allows less.
+// Lets a block of the kernel take `bytes` of dynamic shared memory. More than 48 KiB, which every
+// GPU allows, needs this opt-in. Throws Failure(kNoGpu) if the GPU in use allows less.
 template <class... Arguments>
 void allow_shared_memory(void (*kernel)(Arguments...), int bytes) {
     const cudaError_t error =

@@ -91,7 +91,7 @@ struct Place {
 };
 using Formula = Place (*)(int lane, int i);
 struct MmaShape {
-    int since, m, n, k, groups;  // lanes with the same lane / 4 % groups share a product
+    int since, m, n, k, groups;  // products of a warp: one, or one of each quad-pair, lane / 4 % 4
     Formula a, b, d;
     constexpr int lanes() const { return 32 / groups; }
 };

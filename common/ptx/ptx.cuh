@@ -262,7 +262,8 @@ inline __device__ void mbarrier_wait_parity(uint64_t* barrier, int parity) {
 // without gaps at `to`, a multiple of 128 bytes. A swizzle of 128 bytes moves the 16 bytes that
 // belong at address a to a ^ (a >> 7 & 7) << 4 (64: & 3, 32: & 1), and `to` is then a multiple of
 // 1024 (512, 256). If ordinary stores wrote to the destination before, fence_proxy_async() must
-// come between. The same holds for reads that only an mbarrier orders before the copy.
+// come between. An H200 needs it also after reads that only an mbarrier orders before the copy, but
+// has not been seen to need it after reads that __syncthreads() orders.
 // Source: "Data Movement and Conversion Instructions: cp.async.bulk.tensor".
 
 inline __device__ void cp_async_bulk_tensor(void* to, const CUtensorMap* map, int x, int y,
@@ -298,7 +299,8 @@ template <int pending>
 __device__ void cp_async_bulk_wait_group_read() {
     PTX_SINCE(90, "cp.async.bulk.wait_group.read %0;" :: "n"(pending) : "memory");
 }
-// Orders the thread's writes to shared memory before what bulk copies and wgmma do after a barrier.
+// Orders the thread's ordinary reads and writes of shared memory before what bulk copies and wgmma
+// do after a barrier.
 // PTX ISA: "membar / fence".
 inline __device__ void fence_proxy_async() {
     PTX_SINCE(90, "fence.proxy.async.shared::cta;" ::: "memory");

@@ -1,5 +1,6 @@
 // Order by __threadfence() and atomics. An atomic releases what its thread has fenced, at the
-// atomic's address, and acquires what other threads have released there. Blocks run one after the
+// atomic's address, and acquires what other threads have released there. (In PTX only a fence after
+// the atomic acquires it. That this fence is missing is not reported.) Blocks run one after the
 // other, so that what an earlier block has released no longer changes. Therefore a thread has
 // acquired what, at each address, the first n blocks have released, and only n is kept.
 
@@ -48,7 +49,8 @@ std::vector<Fenced> fenced;
 std::vector<Acquired> acquired;  // by thread
 Acquired acquired_by_block;
 uint64_t moment;  // rises whenever a thread may have more to release
-// With more of them everything counts as released, which saves time.
+// With atomics at more addresses everything counts as released: that saves time, and races between
+// blocks are no longer reported.
 constexpr size_t kLocations = 1000;
 uint32_t block_base;  // fenced by threads that the whole block has met at a barrier since
 

@@ -41,7 +41,7 @@ EMULATOR_UNTRACED void ldmatrix(const WarpCall& call) {
 struct MmaShape {
     const char* name;
     int since, m, n, k;
-    int groups;  // lanes with the same lane / 4 % groups share a product
+    int groups;  // products of a warp: one, or one of each quad-pair, lane / 4 % 4
     ElementMap a, b, d;
 };
 extern const MmaShape kM16n8k16, kM8n8k4_half, kM8n8k4_float;  // the latter two: the type of D
