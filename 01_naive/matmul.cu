@@ -20,7 +20,7 @@ static_assert(kTileN == 32, "a warp's lanes share a row, so that its loads of B 
 
 __global__ void __launch_bounds__(kThreads)
     matmul(int M, int N, int K, const float* A, const float* B, float* C) {
-    const int tiles_n = ceil_div(N, kTileN);  // 1-D: the grid's y and z may only reach 65535
+    const int tiles_n = ceil_div(N, kTileN);  // 1-D grid, because y and z are limited to 65535
     const int row = blockIdx.x / tiles_n * kTileM + threadIdx.x / kTileN;
     const int col = blockIdx.x % tiles_n * kTileN + threadIdx.x % kTileN;
     if (row >= M || col >= N) return;

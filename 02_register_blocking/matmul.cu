@@ -19,7 +19,7 @@ constexpr int kThreads = 16 * 16;
 
 __global__ void __launch_bounds__(kThreads)
     matmul(int M, int N, int K, const float* A, const float* B, float* C) {
-    const int tiles_n = ceil_div(N, kTileN);  // 1-D: the grid's y and z may only reach 65535
+    const int tiles_n = ceil_div(N, kTileN);  // 1-D grid, because y and z are limited to 65535
     const int row = blockIdx.x / tiles_n * kTileM + threadIdx.x / 16 * kThreadM;
     const int col = blockIdx.x % tiles_n * kTileN + threadIdx.x % 16 * kThreadN;
     if (row >= M || col >= N) return;

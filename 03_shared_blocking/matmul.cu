@@ -23,7 +23,7 @@ __global__ void __launch_bounds__(kThreads)
     matmul(int M, int N, int K, const float* A, const float* B, float* C) {
     __shared__ float As[kTileM];
     __shared__ float Bs[kTileN];
-    const int tiles_n = ceil_div(N, kTileN);  // 1-D: the grid's y and z may only reach 65535
+    const int tiles_n = ceil_div(N, kTileN);  // 1-D grid, because y and z are limited to 65535
     const int tile_row = blockIdx.x / tiles_n * kTileM;
     const int tile_col = blockIdx.x % tiles_n * kTileN;
     const int row = threadIdx.x / 16 * kThreadM;  // within the tile
@@ -60,7 +60,7 @@ void launch_matmul(int M, int N, int K, const float* A, const float* B, float* C
     matmul<<<blocks, kThreads>>>(M, N, K, A, B, C);
 }
 
-// A is loaded once for every column of tiles, B once for every row of tiles.
+// A is loaded once per column of tiles, B once per row of tiles.
 double loaded_elements(double M, double N, double K) {
     return K * (M * std::ceil(N / kTileN) + N * std::ceil(M / kTileM));
 }

@@ -16,7 +16,7 @@ constexpr int kThreadN = 8;  // columns of C per thread
 constexpr int kTileM = 16 * kThreadM;  // rows of C per block
 constexpr int kTileN = 16 * kThreadN;  // columns of C per block
 constexpr int kThreads = 16 * 16;
-constexpr int kTileK = 8;  // depth of the tiles
+constexpr int kTileK = 8;  // extent of the tiles along k
 
 static_assert(kTileM * kTileK == 4 * kThreads && kTileN * kTileK == 4 * kThreads,
               "of each k-tile a thread loads 4 elements of A and 4 of B");
@@ -41,13 +41,13 @@ __global__ void __launch_bounds__(kThreads)
     matmul(int M, int N, int K, const float* A, const float* B, float* C) {
     __shared__ alignas(16) float As[kTileK][kTileM];
     __shared__ alignas(16) float Bs[kTileK][kTileN];
-    const int tiles_n = ceil_div(N, kTileN);  // 1-D: the grid's y and z may only reach 65535
+    const int tiles_n = ceil_div(N, kTileN);  // 1-D grid, because y and z are limited to 65535
     const int tile_row = blockIdx.x / tiles_n * kTileM;
     const int tile_col = blockIdx.x % tiles_n * kTileN;
     const int row = threadIdx.x / 16 * kThreadM;  // within the tile
     const int col = threadIdx.x % 16 * kThreadN;
 
-    // What this thread loads of each k-tile: neighbours in a row of A, neighbours in a row of B.
+    // For each k-tile this thread loads consecutive elements of a row of A and of a row of B.
     const int a_row = threadIdx.x / 2, a_k = threadIdx.x % 2 * 4;
     const int b_k = threadIdx.x / 32, b_col = threadIdx.x % 32 * 4;
     const float* a_from = A + size_t(tile_row + a_row) * K + a_k;
@@ -101,7 +101,7 @@ void launch_matmul(int M, int N, int K, const float* A, const float* B, float* C
     kernel<<<blocks, kThreads>>>(M, N, K, A, B, C);
 }
 
-// A is loaded once for every column of tiles, B once for every row of tiles.
+// A is loaded once per column of tiles, B once per row of tiles.
 double loaded_elements(double M, double N, double K) {
     return K * (M * std::ceil(N / kTileN) + N * std::ceil(M / kTileM));
 }

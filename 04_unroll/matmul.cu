@@ -16,7 +16,7 @@ constexpr int kThreadN = 8;  // columns of C per thread
 constexpr int kTileM = 16 * kThreadM;  // rows of C per block
 constexpr int kTileN = 16 * kThreadN;  // columns of C per block
 constexpr int kThreads = 16 * 16;
-constexpr int kTileK = 8;  // depth of the tiles
+constexpr int kTileK = 8;  // extent of the tiles along k
 constexpr int kPad = 4;  // keeps even and odd lanes of the transposing store 16 banks apart
 
 static_assert(kTileM * kTileK == 4 * kThreads && kTileN * kTileK == 4 * kThreads,
@@ -42,16 +42,16 @@ __global__ void __launch_bounds__(kThreads, 2)
     matmul(int M, int N, int K, const float* A, const float* B, float* C) {
     __shared__ alignas(16) float As[kTileK][kTileM + kPad];
     __shared__ alignas(16) float Bs[kTileK][kTileN];
-    const int tiles_n = ceil_div(N, kTileN);  // 1-D: the grid's y and z may only reach 65535
+    const int tiles_n = ceil_div(N, kTileN);  // 1-D grid, because y and z are limited to 65535
     const int tile_row = blockIdx.x / tiles_n * kTileM;
     const int tile_col = blockIdx.x % tiles_n * kTileN;
     // A warp owns 32 x 64 elements, a lane four pieces of 4 x 4, 16 rows and 32 columns apart.
-    // Lanes that differ only in bit 0 read the same of As, in bit 1 of Bs: 2 wavefronts, not 4.
+    // Lanes differing only in bit 0 read the same words of As, in bit 1 of Bs: 2 wavefronts, not 4.
     const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
     const int row = warp / 2 * 32 + lane / 2 % 4 * 4;
     const int col = warp % 2 * 64 + (lane / 8 * 2 + lane % 2) * 4;
 
-    // What this thread loads of each k-tile: neighbours in a row of A, neighbours in a row of B.
+    // For each k-tile this thread loads consecutive elements of a row of A and of a row of B.
     const int a_row = threadIdx.x / 2, a_k = threadIdx.x % 2 * 4;
     const int b_k = threadIdx.x / 32, b_col = threadIdx.x % 32 * 4;
     const float* a_from = A + size_t(tile_row + a_row) * K + a_k;
@@ -88,7 +88,7 @@ __global__ void __launch_bounds__(kThreads, 2)
             for (int j = 0; j < kThreadN; j += 4)
                 *(float4*)&b[j] = *(float4*)&Bs[s][col + j / 4 * 32];
             // In serpentine order each multiply-add shares an operand with the one before it, so
-            // that the register file delivers two operands instead of three.
+            // that the reuse cache delivers one operand and the register file only two.
             for (int i = 0; i < kThreadM; ++i)
                 for (int at = 0; at < kThreadN; ++at) {
                     const int j = i % 2 ? kThreadN - 1 - at : at;
@@ -113,7 +113,7 @@ void launch_matmul(int M, int N, int K, const float* A, const float* B, float* C
     kernel<<<blocks, kThreads>>>(M, N, K, A, B, C);
 }
 
-// A is loaded once for every column of tiles, B once for every row of tiles.
+// A is loaded once per column of tiles, B once per row of tiles.
 double loaded_elements(double M, double N, double K) {
     return K * (M * std::ceil(N / kTileN) + N * std::ceil(M / kTileM));
 }

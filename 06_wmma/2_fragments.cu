@@ -16,7 +16,7 @@ using namespace nvcuda;
 constexpr int kTileM = 128;  // rows of C per block
 constexpr int kTileN = 128;  // columns of C per block
 constexpr int kThreads = 16 * 16;
-constexpr int kTileK = 16;  // depth of the tiles
+constexpr int kTileK = 16;  // extent of the tiles along k
 constexpr int kPad = 8;  // 16 bytes: the 8 rows that a warp reads together start in different banks
 
 static_assert(kTileM * kTileK == 8 * kThreads && kTileN * kTileK == 8 * kThreads,
@@ -39,14 +39,14 @@ __global__ void __launch_bounds__(kThreads, 2)
     __shared__ alignas(32) half As[2][kTileM][kTileK + kPad];
     __shared__ alignas(32) half Bs[2][kTileK][kTileN + kPad];
     __shared__ alignas(32) float Cs[kThreads / 32][16][16 + kPad];
-    const int tiles_n = ceil_div(N, kTileN);  // 1-D: the grid's y and z may only reach 65535
+    const int tiles_n = ceil_div(N, kTileN);  // 1-D grid, because y and z are limited to 65535
     const int tile_row = blockIdx.x / tiles_n * kTileM;
     const int tile_col = blockIdx.x % tiles_n * kTileN;
     const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
     const int row = warp / 2 * 32;  // a warp owns 32 x 64 elements
     const int col = warp % 2 * 64;
 
-    // What this thread loads of each k-tile: neighbours in a row of A, neighbours in a row of B.
+    // For each k-tile this thread loads consecutive elements of a row of A and of a row of B.
     const int a_row = threadIdx.x / 2, a_k = threadIdx.x % 2 * 8;
     const int b_k = threadIdx.x / 16, b_col = threadIdx.x % 16 * 8;
     const half* a_from = A + size_t(tile_row + a_row) * K + a_k;
@@ -90,7 +90,7 @@ __global__ void __launch_bounds__(kThreads, 2)
         load_tiles(k + 2 * kTileK);
         for (int i = 0; i < 2; ++i)
             for (int j = 0; j < 4; ++j) wmma::mma_sync(acc[i][j], a[i], b[j], acc[i][j]);
-        __syncthreads();  // the next tiles are complete, and everyone has read these
+        __syncthreads();  // the next tiles are complete, and all warps have read these
     }
 
 #pragma unroll
@@ -115,7 +115,7 @@ void launch_matmul(int M, int N, int K, const half* A, const half* B, float* C) 
     kernel<<<blocks, kThreads>>>(M, N, K, A, B, C);
 }
 
-// A is loaded once for every column of tiles, B once for every row of tiles.
+// A is loaded once per column of tiles, B once per row of tiles.
 double loaded_elements(double M, double N, double K) {
     return K * (M * std::ceil(N / kTileN) + N * std::ceil(M / kTileM));
 }

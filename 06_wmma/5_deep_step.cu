@@ -18,18 +18,18 @@ using namespace nvcuda;
 constexpr int kTileM = 128;  // rows of C per block
 constexpr int kTileN = 256;  // columns of C per block
 constexpr int kThreads = 16 * 16;
-constexpr int kTileK = 32;  // depth of the tiles
+constexpr int kTileK = 32;  // extent of the tiles along k
 constexpr int kStages = 3;  // one is read while two are being filled
 constexpr int kPad = 8;  // 16 bytes: the 8 rows that a warp reads together start in different banks
 constexpr int kTileElements = kTileM * (kTileK + kPad) + kTileK * (kTileN + kPad);
-constexpr int kSharedBytes = kStages * kTileElements * sizeof(half);  // > 48 KiB: by permission
+constexpr int kSharedBytes = kStages * kTileElements * sizeof(half);  // > 48 KiB: needs an opt-in
 
 static_assert(kTileM * kTileK == 2 * 8 * kThreads && kTileN * kTileK == 4 * 8 * kThreads,
               "of each k-tile a thread loads 2 x 8 elements of A and 4 x 8 of B");
 static_assert(kTileK % 16 == 0 && (kTileK + kPad) % 8 == 0 && (kTileN + kPad) % 8 == 0,
               "load_matrix_sync: fragments on multiples of 32 bytes, rows on multiples of 16");
 
-// Copies neighbours of a row; zeros past the first `valid`. kWide: all of them are valid or none.
+// Copies 8 elements of a row, with zeros past the first `valid`. kWide: all are valid or none.
 template <bool kWide>
 __device__ void copy8(half* to, const half* from, int valid) {
     if (kWide) __pipeline_memcpy_async(to, from, 16, valid > 0 ? 0 : 16);
@@ -43,14 +43,14 @@ __global__ void __launch_bounds__(kThreads, 1)
     auto As = reinterpret_cast<half(*)[kTileM][kTileK + kPad]>(shared);
     auto Bs = reinterpret_cast<half(*)[kTileK][kTileN + kPad]>(As + kStages);
     __shared__ alignas(32) float Cs[kThreads / 32][16][16 + kPad];
-    const int tiles_n = ceil_div(N, kTileN);  // 1-D: the grid's y and z may only reach 65535
+    const int tiles_n = ceil_div(N, kTileN);  // 1-D grid, because y and z are limited to 65535
     const int tile_row = blockIdx.x / tiles_n * kTileM;
     const int tile_col = blockIdx.x % tiles_n * kTileN;
     const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
     const int row = warp / 4 * 64;  // a warp owns 64 x 64 elements
     const int col = warp % 4 * 64;
 
-    // What this thread loads of each k-tile: neighbours in a row of A, neighbours in a row of B.
+    // For each k-tile this thread loads consecutive elements of a row of A and of a row of B.
     const int a_row = threadIdx.x / 4, a_k = threadIdx.x % 4 * 8;
     const int b_k = threadIdx.x / 32, b_col = threadIdx.x % 32 * 8;
     const half* a_from = A + size_t(tile_row + a_row) * K + a_k;
@@ -87,7 +87,7 @@ __global__ void __launch_bounds__(kThreads, 1)
     for (int k = 0, stage = 0, next = 1; k < K;
          k += kTileK, stage = next, next = (next + 1) % kStages) {
         __pipeline_wait_prior(kStages - 2);
-        __syncthreads();  // these tiles are complete, and everyone has read those before
+        __syncthreads();  // these tiles are complete, and all warps have read the previous ones
 #pragma unroll
         for (int s = 0; s < kTileK; s += 16) {
             load_fragments(stage, s);
@@ -120,7 +120,7 @@ void launch_matmul(int M, int N, int K, const half* A, const half* B, float* C) 
     kernel<<<blocks, kThreads, kSharedBytes>>>(M, N, K, A, B, C);
 }
 
-// A is loaded once for every column of tiles, B once for every row of tiles.
+// A is loaded once per column of tiles, B once per row of tiles.
 double loaded_elements(double M, double N, double K) {
     return K * (M * std::ceil(N / kTileN) + N * std::ceil(M / kTileM));
 }

@@ -13,7 +13,7 @@ constexpr int kThreadN = 16;  // columns of C per thread, in pairs
 constexpr int kTileM = 16 * kThreadM;  // rows of C per block
 constexpr int kTileN = 16 * kThreadN;  // columns of C per block
 constexpr int kThreads = 16 * 16;
-constexpr int kTileK = 8;  // depth of the tiles
+constexpr int kTileK = 8;  // extent of the tiles along k
 constexpr int kStoreAt = 4;  // store before this multiply: five multiplies after the loads
 constexpr int kPad = 4;  // keeps even and odd lanes of the transposing store 16 banks apart
 
@@ -43,7 +43,7 @@ __global__ void __launch_bounds__(kThreads, 2)
     matmul(int M, int N, int K, const half* A, const half* B, half* C) {
     __shared__ alignas(16) half2 As[2][kTileK][kTileM + kPad];  // (a, a)
     __shared__ alignas(16) half Bs[2][kTileK][kTileN];
-    const int tiles_n = ceil_div(N, kTileN);  // 1-D: the grid's y and z may only reach 65535
+    const int tiles_n = ceil_div(N, kTileN);  // 1-D grid, because y and z are limited to 65535
     const int tile_row = blockIdx.x / tiles_n * kTileM;
     const int tile_col = blockIdx.x % tiles_n * kTileN;
     // A warp owns 32 x 128 elements of C, a lane four times 4 x 8, 16 rows and 64 columns apart.
@@ -51,7 +51,7 @@ __global__ void __launch_bounds__(kThreads, 2)
     const int row = warp / 2 * 32 + lane / 2 % 4 * 4;
     const int col = warp % 2 * 128 + (lane / 8 * 2 + lane % 2) * 8;
 
-    // What this thread loads of each k-tile: neighbours in a row of A, neighbours in a row of B.
+    // For each k-tile this thread loads consecutive elements of a row of A and of a row of B.
     const int a_row = threadIdx.x / 2, a_k = threadIdx.x % 2 * 4;
     const int b_k = threadIdx.x / 32, b_col = threadIdx.x % 32 * 8;
     const half* a_from = A + size_t(tile_row + a_row) * K + a_k;
@@ -98,7 +98,7 @@ __global__ void __launch_bounds__(kThreads, 2)
             if (s == kStoreAt) store_tiles(buffer ^ 1);
             if (s == kTileK - 1) {
                 load_tiles(k + 2 * kTileK);
-                __syncthreads();  // the next tiles are complete, and everyone has read these
+                __syncthreads();  // the next tiles are complete, and all warps have read these
             }
             load_fragments(s < kTileK - 1 ? buffer : buffer ^ 1, (s + 1) % kTileK);
             // Two rows at a time, in serpentine order: the two FP16 pipes take turns, and the next
@@ -127,7 +127,7 @@ void launch_matmul(int M, int N, int K, const half* A, const half* B, half* C) {
     kernel<<<blocks, kThreads>>>(M, N, K, A, B, C);
 }
 
-// A is loaded once for every column of tiles, B once for every row of tiles.
+// A is loaded once per column of tiles, B once per row of tiles.
 double loaded_elements(double M, double N, double K) {
     return K * (M * std::ceil(N / kTileN) + N * std::ceil(M / kTileM));
 }

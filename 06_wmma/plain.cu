@@ -17,14 +17,14 @@ using namespace nvcuda;
 constexpr int kTileM = 16;  // rows of C per warp
 constexpr int kTileN = 16;  // columns of C per warp
 constexpr int kThreads = 32;  // one warp a block
-constexpr int kTileK = 16;  // depth of the tiles
+constexpr int kTileK = 16;  // extent of the tiles along k
 
 __global__ void __launch_bounds__(kThreads)
     matmul(int M, int N, int K, const half* A, const half* B, float* C) {
     __shared__ alignas(32) half As[kTileM][kTileK];
     __shared__ alignas(32) half Bs[kTileK][kTileN];
     __shared__ alignas(32) float Cs[kTileM][kTileN];
-    const int tiles_n = ceil_div(N, kTileN);  // 1-D: the grid's y and z may only reach 65535
+    const int tiles_n = ceil_div(N, kTileN);  // 1-D grid, because y and z are limited to 65535
     const int tile_row = blockIdx.x / tiles_n * kTileM;
     const int tile_col = blockIdx.x % tiles_n * kTileN;
 
@@ -60,7 +60,7 @@ void launch_matmul(int M, int N, int K, const half* A, const half* B, float* C) 
     matmul<<<blocks, kThreads>>>(M, N, K, A, B, C);
 }
 
-// A is loaded once for every column of tiles, B once for every row of tiles.
+// A is loaded once per column of tiles, B once per row of tiles.
 double loaded_elements(double M, double N, double K) {
     return K * (M * std::ceil(N / kTileN) + N * std::ceil(M / kTileM));
 }

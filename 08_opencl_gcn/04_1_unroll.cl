@@ -15,7 +15,7 @@ enum { kThreadM = 8 };  // rows of C per work-item
 enum { kThreadN = 8 };  // columns of C per work-item
 enum { kTileM = 16 * kThreadM };  // rows of C per work-group
 enum { kTileN = 16 * kThreadN };  // columns of C per work-group
-enum { kTileK = 8 };  // depth of the tiles
+enum { kTileK = 8 };  // extent of the tiles along k
 
 // The host pads M, N and K to whole tiles: no kernel here needs a guard.
 kernel __attribute__((reqd_work_group_size(16, 16, 1)))

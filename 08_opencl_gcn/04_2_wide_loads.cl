@@ -14,7 +14,7 @@ enum { kThreadM = 8 };  // rows of C per work-item
 enum { kThreadN = 8 };  // columns of C per work-item
 enum { kTileM = 16 * kThreadM };  // rows of C per work-group
 enum { kTileN = 16 * kThreadN };  // columns of C per work-group
-enum { kTileK = 8 };  // depth of the tiles
+enum { kTileK = 8 };  // extent of the tiles along k
 
 // Stores four neighbours along k of A, from (a_row, a_k) on, and four along n of B, from (b_k, b_col) on, into their tiles.
 void store_tiles(local float (*As)[kTileM], int a_row, int a_k, float4 a_next,

@@ -15,7 +15,7 @@ enum { kThreadM = 8 };  // rows of C per work-item
 enum { kThreadN = 8 };  // columns of C per work-item
 enum { kTileM = 16 * kThreadM };  // rows of C per work-group
 enum { kTileN = 16 * kThreadN };  // columns of C per work-group
-enum { kTileK = 8 };  // depth of the tiles
+enum { kTileK = 8 };  // extent of the tiles along k
 enum { kPad = 4 };  // keeps even and odd lanes of the transposing store 16 banks apart
 
 // Stores four neighbours along k of A, from (a_row, a_k) on, and four along n of B, from (b_k, b_col) on, into their tiles.
@@ -79,7 +79,7 @@ void matmul(int M, int N, int K, global const float* A, global const float* B, g
                 }
         }
         store_tiles(As[buffer ^ 1], a_row, a_k, a_next, Bs[buffer ^ 1], b_k, b_col, b_next);
-        barrier(CLK_LOCAL_MEM_FENCE);  // the next tiles are complete, and everyone has read these
+        barrier(CLK_LOCAL_MEM_FENCE);  // the next tiles are complete, and all warps have read these
     }
 
     for (int i = 0; i < kThreadM; ++i)

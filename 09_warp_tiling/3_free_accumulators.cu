@@ -14,7 +14,7 @@ constexpr int kThreadN = 8;  // columns of C per thread
 constexpr int kTileM = 8 * kThreadM;  // rows of C per block
 constexpr int kTileN = 32 * kThreadN;  // columns of C per block
 constexpr int kThreads = 8 * 32;
-constexpr int kTileK = 8;  // depth of the tiles
+constexpr int kTileK = 8;  // extent of the tiles along k
 constexpr int kPad = 8;  // a warp's copies of 8 rows by 4 k go to 32 different banks
 
 static_assert(kTileM * kTileK == 4 * kThreads && kTileN * kTileK == 8 * kThreads,
@@ -25,21 +25,21 @@ __global__ void __launch_bounds__(kThreads, 1)
     matmul(int M, int N, int K, const float* A, const float* B, float* C) {
     __shared__ alignas(16) float As[2][kTileK][kTileM + kPad];
     __shared__ alignas(16) float Bs[2][kTileK][kTileN];
-    const int tiles_n = ceil_div(N, kTileN);  // 1-D: the grid's y and z may only reach 65535
+    const int tiles_n = ceil_div(N, kTileN);  // 1-D grid, because y and z are limited to 65535
     const int tile_row = blockIdx.x / tiles_n * kTileM;
     const int tile_col = blockIdx.x % tiles_n * kTileN;
     // A warp owns 64 x 64 elements, a lane eight pieces of 4 x 4, 16 rows and 32 columns apart.
-    // Lanes that differ only in bit 0 read the same of As, in bit 1 of Bs: 2 wavefronts, not 4.
+    // Lanes differing only in bit 0 read the same words of As, in bit 1 of Bs: 2 wavefronts, not 4.
     const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
     const int row = warp / 4 * 64 + lane / 2 % 4 * 4;
     const int col = warp % 4 * 64 + (lane / 8 * 2 + lane % 2) * 4;
 
-    // What this thread copies of each k-tile: every fourth k of two rows of A, and of B as many
-    // neighbours in a row as one copy takes, and again 32 copies further on.
+    // For each k-tile this thread copies every fourth k of two rows of A, and kCopied consecutive
+    // elements of a row of B and those 32 * kCopied columns further right.
     constexpr int kCopied = kWide ? 4 : 1;
     const int a_row = threadIdx.x / 4, a_k = threadIdx.x % 4;
     const int b_k = threadIdx.x / 32, b_col = threadIdx.x % 32 * kCopied;
-    const float* a_from[2];  // below A's last row this one again: no sum of these is stored
+    const float* a_from[2];  // rows below A's last are that row again, and are not stored
     for (int i = 0; i < 2; ++i)
         a_from[i] = A + size_t(min(tile_row + a_row + i * 64, M - 1)) * K + a_k;
     const float* b_from = B + size_t(b_k) * N + tile_col + b_col;
@@ -80,11 +80,11 @@ __global__ void __launch_bounds__(kThreads, 1)
             if (s == 0) copy_tiles(k + kTileK, buffer ^ 1);
             if (s == kTileK - 1) {
                 ptx::cp_async_wait_all();
-                __syncthreads();  // the next tiles are complete, and everyone has read these
+                __syncthreads();  // the next tiles are complete, and all warps have read these
             }
             load_fragments(s < kTileK - 1 ? buffer : buffer ^ 1, (s + 1) % kTileK);
             // In serpentine order each multiply-add shares an operand with the one before it, so
-            // that the register file delivers two operands instead of three.
+            // that the reuse cache delivers one operand and the register file only two.
             for (int i = 0; i < kThreadM; ++i)
                 for (int at = 0; at < kThreadN; ++at) {
                     const int j = i % 2 ? kThreadN - 1 - at : at;
@@ -108,7 +108,7 @@ void launch_matmul(int M, int N, int K, const float* A, const float* B, float* C
     kernel<<<blocks, kThreads>>>(M, N, K, A, B, C);
 }
 
-// A, to the end of its last tile, once for every column of tiles; B once for every row of tiles.
+// A, filled up to whole tiles, is loaded once per column of tiles, B once per row of tiles.
 double loaded_elements(double M, double N, double K) {
     return K * std::ceil(M / kTileM) * (kTileM * std::ceil(N / kTileN) + N);
 }

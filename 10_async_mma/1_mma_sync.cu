@@ -14,18 +14,18 @@
 constexpr int kTileM = 128;  // rows of C per block
 constexpr int kTileN = 256;  // columns of C per block
 constexpr int kThreads = 16 * 16;
-constexpr int kTileK = 32;  // depth of the tiles
+constexpr int kTileK = 32;  // extent of the tiles along k
 constexpr int kStages = 3;  // one is read while two are being filled
 constexpr int kPad = 8;  // 16 bytes: the 8 rows that a warp reads together start in different banks
 constexpr int kTileElements = kTileM * (kTileK + kPad) + kTileK * (kTileN + kPad);
-constexpr int kSharedBytes = kStages * kTileElements * sizeof(half);  // > 48 KiB: by permission
+constexpr int kSharedBytes = kStages * kTileElements * sizeof(half);  // > 48 KiB: needs an opt-in
 
 static_assert(kTileM * kTileK == 2 * 8 * kThreads && kTileN * kTileK == 4 * 8 * kThreads,
               "of each k-tile a thread loads 2 x 8 elements of A and 4 x 8 of B");
 static_assert(kTileK % 16 == 0 && (kTileK + kPad) % 8 == 0 && (kTileN + kPad) % 8 == 0,
               "ldmatrix reads rows of 16 bytes that start on multiples of 16");
 
-// Copies neighbours of a row; zeros past the first `valid`. kWide: all of them are valid or none.
+// Copies 8 elements of a row, with zeros past the first `valid`. kWide: all are valid or none.
 template <bool kWide>
 __device__ void copy8(half* to, const half* from, int valid) {
     if (kWide) __pipeline_memcpy_async(to, from, 16, valid > 0 ? 0 : 16);
@@ -40,7 +40,7 @@ __device__ void store2(float* to, const float* values, int valid) {
         if (e < valid) to[e] = values[e];
 }
 
-// Stores a warp's 64 x 64 accumulators, of which the first belongs to C[row][col].
+// Stores a warp's 64 x 64 accumulators to the part of C that begins at C[row][col].
 template <bool kWide>
 __device__ void store_accumulators(const float (&acc)[4][8][4], int row, int col, int M, int N,
                                    float* C) {
@@ -61,14 +61,14 @@ __global__ void __launch_bounds__(kThreads, 1)
     extern __shared__ __align__(16) half shared[];
     auto As = reinterpret_cast<half(*)[kTileM][kTileK + kPad]>(shared);
     auto Bs = reinterpret_cast<half(*)[kTileK][kTileN + kPad]>(As + kStages);
-    const int tiles_n = ceil_div(N, kTileN);  // 1-D: the grid's y and z may only reach 65535
+    const int tiles_n = ceil_div(N, kTileN);  // 1-D grid, because y and z are limited to 65535
     const int tile_row = blockIdx.x / tiles_n * kTileM;
     const int tile_col = blockIdx.x % tiles_n * kTileN;
     const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
     const int row = warp / 4 * 64;  // a warp owns 64 x 64 elements
     const int col = warp % 4 * 64;
 
-    // What this thread loads of each k-tile: neighbours in a row of A, neighbours in a row of B.
+    // For each k-tile this thread loads consecutive elements of a row of A and of a row of B.
     const int a_row = threadIdx.x / 4, a_k = threadIdx.x % 4 * 8;
     const int b_k = threadIdx.x / 32, b_col = threadIdx.x % 32 * 8;
     const half* a_from = A + size_t(tile_row + a_row) * K + a_k;
@@ -87,7 +87,7 @@ __global__ void __launch_bounds__(kThreads, 1)
         __pipeline_commit();
     };
 
-    // A register holds two elements. Of the two sets one is loaded while the other is multiplied:
+    // A register holds two elements. Of the two sets one can be loaded while the other is in use:
     // four tiles of 16 x 16 of A, four pairs of tiles of 16 x 8 of B.
     half2 a[2][4][4], b[2][4][2][2];
     auto load_fragments = [&](int stage, int s) {
@@ -111,7 +111,7 @@ __global__ void __launch_bounds__(kThreads, 1)
         for (int s = 0; s < kTileK; s += 16) {
             if (s == kTileK - 16) {
                 __pipeline_wait_prior(kStages - 2);
-                __syncthreads();  // the next tiles are complete, and everyone has read these
+                __syncthreads();  // the next tiles are complete, and all warps have read these
             }
             load_fragments(s < kTileK - 16 ? stage : next, (s + 16) % kTileK);
             if (s == kTileK - 16) load_tiles(k + kStages * kTileK, stage);
@@ -132,7 +132,7 @@ void launch_matmul(int M, int N, int K, const half* A, const half* B, float* C) 
     kernel<<<blocks, kThreads, kSharedBytes>>>(M, N, K, A, B, C);
 }
 
-// A is loaded once for every column of tiles, B once for every row of tiles.
+// A is loaded once per column of tiles, B once per row of tiles.
 double loaded_elements(double M, double N, double K) {
     return K * (M * std::ceil(N / kTileN) + N * std::ceil(M / kTileM));
 }

@@ -18,14 +18,14 @@
 constexpr int kTileM = 128;  // rows of C per block
 constexpr int kTileN = 256;  // columns of C per block
 constexpr int kThreads = 16 * 16;
-constexpr int kTileK = 64;  // values of k in a k-tile: a row of As is 128 bytes
+constexpr int kTileK = 64;  // extent of the tiles along k: a row of As is 128 bytes
 constexpr int kStages = 4;  // one is read while three are being filled
 
 struct Shared {
     half As[kStages][kTileM][kTileK];
     half Bs[kStages][kTileN / 64][kTileK][64];  // strips with rows of 128 bytes
 };
-constexpr int kSharedBytes = sizeof(Shared);  // > 48 KiB: by permission
+constexpr int kSharedBytes = sizeof(Shared);  // > 48 KiB: needs an opt-in
 static_assert(kTileM * kTileK == 4 * 8 * kThreads && kTileN * kTileK == 8 * 8 * kThreads,
               "of each k-tile a thread loads 4 x 8 elements of A and 8 x 8 of B");
 static_assert(kTileK == 64 && kTileN % 64 == 0, "64 elements are 128 bytes");
@@ -45,7 +45,7 @@ __device__ void store2(float* to, const float* values, int valid) {
         if (e < valid) to[e] = values[e];
 }
 
-// Stores a warp's 64 x 64 accumulators, of which the first belongs to C[row][col].
+// Stores a warp's 64 x 64 accumulators to the part of C that begins at C[row][col].
 template <bool kWide>
 __device__ void store_accumulators(const float (&acc)[4][8][4], int row, int col, int M, int N,
                                    float* C) {
@@ -65,14 +65,14 @@ __global__ void __launch_bounds__(kThreads, 1)
     matmul(int M, int N, int K, const half* A, int lda, const half* B, int ldb, float* C) {
     extern __shared__ __align__(1024) char memory[];
     Shared& shared = *reinterpret_cast<Shared*>(memory);
-    const int tiles_n = ceil_div(N, kTileN);  // 1-D: the grid's y and z may only reach 65535
+    const int tiles_n = ceil_div(N, kTileN);  // 1-D grid, because y and z are limited to 65535
     const int tile_row = blockIdx.x / tiles_n * kTileM;
     const int tile_col = blockIdx.x % tiles_n * kTileN;
     const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
     const int row = warp / 4 * 64;  // a warp owns 64 x 64 elements
     const int col = warp % 4 * 64;
 
-    // What this thread loads of each k-tile: neighbours in a row of A, neighbours in a row of B.
+    // For each k-tile this thread loads consecutive elements of a row of A and of a row of B.
     const int a_row = threadIdx.x / 8, a_k = threadIdx.x % 8 * 8;
     const int b_k = threadIdx.x / 32, b_col = threadIdx.x % 32 * 8;
     const half* a_from = A + size_t(tile_row + a_row) * lda + a_k;
@@ -90,7 +90,7 @@ __global__ void __launch_bounds__(kThreads, 1)
         __pipeline_commit();
     };
 
-    // A register holds two elements. Of the two sets one is loaded while the other is multiplied:
+    // A register holds two elements. Of the two sets one can be loaded while the other is in use:
     // four tiles of 16 x 16 of A, four pairs of tiles of 16 x 8 of B.
     half2 a[2][4][4], b[2][4][2][2];
     auto load_fragments = [&](int stage, int s) {
@@ -116,7 +116,7 @@ __global__ void __launch_bounds__(kThreads, 1)
         for (int s = 0; s < kTileK; s += 16) {
             if (s == kTileK - 16) {
                 __pipeline_wait_prior(kStages - 2);
-                __syncthreads();  // the next tiles are complete, and everyone has read these
+                __syncthreads();  // the next tiles are complete, and all warps have read these
             }
             load_fragments(s < kTileK - 16 ? stage : next, (s + 16) % kTileK);
             if (s == kTileK - 16) load_tiles(k + kStages * kTileK, stage);
@@ -138,8 +138,8 @@ void launch_matmul(int M, int N, int K, const half* A, const half* B, float* C) 
                                                B_rows.stride, C);
 }
 
-// A is loaded once for every column of tiles, B once for every row of tiles, with the zeros at the
-// ends of their rows; and once for a copy.
+// A is loaded once per column of tiles, B once per row of tiles, with the zeros that fill up their
+// rows, plus once for a padded copy.
 double loaded_elements(double M, double N, double K) {
     const double a_row = std::ceil(K / 8) * 8, b_row = std::ceil(N / 8) * 8;
     return M * a_row * std::ceil(N / kTileN) + K * b_row * std::ceil(M / kTileM) +

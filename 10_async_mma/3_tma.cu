@@ -18,7 +18,7 @@
 constexpr int kTileM = 128;  // rows of C per block
 constexpr int kTileN = 256;  // columns of C per block
 constexpr int kThreads = 16 * 16;
-constexpr int kTileK = 64;  // values of k in a k-tile: a row of As is 128 bytes
+constexpr int kTileK = 64;  // extent of the tiles along k: a row of As is 128 bytes
 constexpr int kStages = 1;
 constexpr int kStageBytes = (kTileM + kTileN) * kTileK * sizeof(half);  // 48 KiB
 
@@ -27,7 +27,7 @@ struct Shared {  // a tile begins at a multiple of 1024 bytes, after which the s
     half Bs[kStages][kTileN / 64][kTileK][64];
     uint64_t full;  // an mbarrier
 };
-constexpr int kSharedBytes = sizeof(Shared);  // > 48 KiB: by permission
+constexpr int kSharedBytes = sizeof(Shared);  // > 48 KiB: needs an opt-in
 static_assert(kTileK == 64 && kTileN % 64 == 0, "64 elements are 128 bytes");
 
 // The column where the piece of 8 elements that begins at `column` of that row is stored.
@@ -40,7 +40,7 @@ __device__ void store2(float* to, const float* values, int valid) {
         if (e < valid) to[e] = values[e];
 }
 
-// Stores a warp's 64 x 64 accumulators, of which the first belongs to C[row][col].
+// Stores a warp's 64 x 64 accumulators to the part of C that begins at C[row][col].
 template <bool kWide>
 __device__ void store_accumulators(const float (&acc)[4][8][4], int row, int col, int M, int N,
                                    float* C) {
@@ -61,7 +61,7 @@ __global__ void __launch_bounds__(kThreads, 1)
            const __grid_constant__ CUtensorMap B, float* C) {
     extern __shared__ __align__(1024) char memory[];
     Shared& shared = *reinterpret_cast<Shared*>(memory);
-    const int tiles_n = ceil_div(N, kTileN);  // 1-D: the grid's y and z may only reach 65535
+    const int tiles_n = ceil_div(N, kTileN);  // 1-D grid, because y and z are limited to 65535
     const int tile_row = blockIdx.x / tiles_n * kTileM;
     const int tile_col = blockIdx.x % tiles_n * kTileN;
     const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
@@ -69,7 +69,7 @@ __global__ void __launch_bounds__(kThreads, 1)
     const int col = warp % 4 * 64;
 
     if (threadIdx.x == 0) {
-        ptx::mbarrier_init(&shared.full, 1);  // an arrival: by the thread that loads
+        ptx::mbarrier_init(&shared.full, 1);  // one arrival, of the thread that loads
         ptx::fence_mbarrier_init();
     }
     __syncthreads();  // the mbarrier is initialised
@@ -81,7 +81,7 @@ __global__ void __launch_bounds__(kThreads, 1)
             ptx::cp_async_bulk_tensor(shared.Bs[0][j / 64], &B, tile_col + j, k, &shared.full);
     };
 
-    // A register holds two elements. Of the two sets one is loaded while the other is multiplied:
+    // A register holds two elements. Of the two sets one can be loaded while the other is in use:
     // four tiles of 16 x 16 of A, four pairs of tiles of 16 x 8 of B.
     half2 a[2][4][4], b[2][4][2][2];
     auto load_fragments = [&](int stage, int s) {
@@ -122,7 +122,7 @@ void launch_matmul(int M, int N, int K, const half* A, const half* B, float* C) 
     kernel<<<blocks, kThreads, kSharedBytes>>>(M, N, K, A_map, B_map, C);
 }
 
-// A is loaded once for every column of tiles, B once for every row of tiles; and once for a copy.
+// A is loaded once per column of tiles, B once per row of tiles, plus once for a padded copy.
 double loaded_elements(double M, double N, double K) {
     return M * K * std::ceil(N / kTileN) + K * N * std::ceil(M / kTileM) +
            loaded_by_copies(M, N, K);

@@ -21,7 +21,7 @@ constexpr int kTileM = 128;  // rows of C per block
 constexpr int kTileN = 256;  // columns of C per block
 constexpr int kConsumers = 16 * 16;  // threads that multiply
 constexpr int kProducers = 128;  // a warpgroup, for the sake of setmaxnreg; one thread loads
-constexpr int kTileK = 64;  // values of k in a k-tile: a row of As is 128 bytes
+constexpr int kTileK = 64;  // extent of the tiles along k: a row of As is 128 bytes
 constexpr int kGroup = 16;  // rows of tiles in a group of the tile scheduler
 constexpr int kStages = 4;  // one is read while three are being filled
 constexpr int kStageBytes = (kTileM + kTileN) * kTileK * sizeof(half);  // 48 KiB
@@ -32,7 +32,7 @@ struct Shared {  // a tile begins at a multiple of 1024 bytes, after which the s
     T Bs[kStages][kTileN / 64][kTileK][64];
     uint64_t full[kStages], empty[kStages];
 };
-constexpr int kSharedBytes = sizeof(Shared<half>);  // > 48 KiB: by permission
+constexpr int kSharedBytes = sizeof(Shared<half>);  // > 48 KiB: needs an opt-in
 static_assert(kTileK == 64 && kTileN % 64 == 0, "64 elements are 128 bytes");
 
 // The column where the piece of 8 elements that begins at `column` of that row is stored.
@@ -56,7 +56,7 @@ __device__ void store2(float* to, const float* values, int valid) {
         if (e < valid) to[e] = values[e];
 }
 
-// Stores a warp's 64 x 64 accumulators, of which the first belongs to C[row][col].
+// Stores a warp's 64 x 64 accumulators to the part of C that begins at C[row][col].
 template <bool kWide>
 __device__ void store_accumulators(const float (&acc)[4][8][4], int row, int col, int M, int N,
                                    float* C) {
@@ -84,8 +84,8 @@ __global__ void __launch_bounds__(kConsumers + kProducers, 1)
 
     if (threadIdx.x == 0) {
         for (int stage = 0; stage < kStages; ++stage) {
-            ptx::mbarrier_init(&shared.full[stage], 1);  // an arrival: by the thread that loads
-            ptx::mbarrier_init(&shared.empty[stage], kConsumers / 32);  // by each warp
+            ptx::mbarrier_init(&shared.full[stage], 1);  // one arrival, of the thread that loads
+            ptx::mbarrier_init(&shared.empty[stage], kConsumers / 32);  // one arrival of each warp
         }
         ptx::fence_mbarrier_init();
     }
@@ -94,7 +94,7 @@ __global__ void __launch_bounds__(kConsumers + kProducers, 1)
     if (warp >= kConsumers / 32) {
         ptx::warpgroup_reg_dealloc<24>();
         if (threadIdx.x > kConsumers) return;
-        int stage = 0, parity = 1;  // a wait of the first round is over at once
+        int stage = 0, parity = 1;  // 1: that of the phase before the first, which is over
         for (int tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
             const TileScheduler at(M, N, tile);
             for (int k = 0; k < K; k += kTileK) {
@@ -112,7 +112,7 @@ __global__ void __launch_bounds__(kConsumers + kProducers, 1)
     }
     ptx::warpgroup_reg_alloc<240>();
 
-    // A register holds two elements. Of the two sets one is loaded while the other is multiplied:
+    // A register holds two elements. Of the two sets one can be loaded while the other is in use:
     // four tiles of 16 x 16 of A, four pairs of tiles of 16 x 8 of B.
     ptx::Pair<T> a[2][4][4], b[2][4][2][2];
     auto load_fragments = [&](int stage, int s) {
@@ -168,7 +168,7 @@ void launch_matmul(int M, int N, int K, const T* A, const T* B, float* C) {
     kernel<<<blocks, kConsumers + kProducers, kSharedBytes>>>(M, N, K, A_map, B_map, C);
 }
 
-// A is loaded once for every column of tiles, B once for every row of tiles; and once for a copy.
+// A is loaded once per column of tiles, B once per row of tiles, plus once for a padded copy.
 double loaded_elements(double M, double N, double K) {
     return M * K * std::ceil(N / kTileN) + K * N * std::ceil(M / kTileM) +
            loaded_by_copies(M, N, K);

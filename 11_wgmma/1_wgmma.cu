@@ -17,7 +17,7 @@ constexpr int kTileM = 128;  // rows of C per block, 64 for each warpgroup
 constexpr int kTileN = 256;  // columns of C per block
 constexpr int kConsumers = 2 * 128;  // two warpgroups, which multiply
 constexpr int kProducers = 128;  // a warpgroup, for the sake of setmaxnreg; one thread loads
-constexpr int kTileK = 64;  // values of k in a k-tile: a row of As is 128 bytes
+constexpr int kTileK = 64;  // extent of the tiles along k: a row of As is 128 bytes
 constexpr int kGroup = 16;  // rows of tiles in a group of the tile scheduler
 constexpr int kStages = 4;  // one is read while three are being filled
 
@@ -27,7 +27,7 @@ struct Shared {  // a tile begins at a multiple of 1024 bytes, after which the s
     T Bs[kStages][kTileN / 64][kTileK][64];
     uint64_t full[kStages], empty[kStages];
 };
-constexpr int kSharedBytes = sizeof(Shared<half>);  // > 48 KiB: by permission
+constexpr int kSharedBytes = sizeof(Shared<half>);  // > 48 KiB: needs an opt-in
 static_assert(kTileK == 64 && kTileN % 64 == 0, "64 elements are 128 bytes");
 
 struct TileScheduler {  // the first row and column of tile number `tile` of C
@@ -59,8 +59,8 @@ __global__ void __launch_bounds__(kConsumers + kProducers, 1)
 
     if (threadIdx.x == 0) {
         for (int stage = 0; stage < kStages; ++stage) {
-            ptx::mbarrier_init(&shared.full[stage], 1);  // an arrival: by the thread that loads
-            ptx::mbarrier_init(&shared.empty[stage], kConsumers / 32);  // by each warp
+            ptx::mbarrier_init(&shared.full[stage], 1);  // one arrival, of the thread that loads
+            ptx::mbarrier_init(&shared.empty[stage], kConsumers / 32);  // one arrival of each warp
         }
         ptx::fence_mbarrier_init();
     }
@@ -69,7 +69,7 @@ __global__ void __launch_bounds__(kConsumers + kProducers, 1)
     if (warp >= kConsumers / 32) {
         ptx::warpgroup_reg_dealloc<24>();
         if (threadIdx.x > kConsumers) return;
-        int stage = 0, parity = 1;  // a wait of the first round is over at once
+        int stage = 0, parity = 1;  // 1: that of the phase before the first, which is over
         for (int tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
             const TileScheduler at(M, N, tile);
             for (int k = 0; k < K; k += kTileK) {
@@ -96,7 +96,7 @@ __global__ void __launch_bounds__(kConsumers + kProducers, 1)
             ptx::mbarrier_wait_parity(&shared.full[stage], parity);
             ptx::wgmma_fence();
             for (int s = 0; s < kTileK; s += 16) {
-                // Units of 16 bytes: 64 to the next eight rows, 512 to the next 64 columns of B.
+                // In units of 16 bytes: 64 to the next eight rows, 512 to B's next 64 columns.
                 const uint64_t a = ptx::wgmma_descriptor(&shared.As[stage][row][s], 128, 64);
                 const uint64_t b = ptx::wgmma_descriptor(&shared.Bs[stage][0][s], 128, 64, 512);
                 // A is K-major (0), B MN-major (1). The tile's first product overwrites acc.
@@ -132,7 +132,7 @@ void launch_matmul(int M, int N, int K, const T* A, const T* B, float* C) {
     kernel<<<blocks, kConsumers + kProducers, kSharedBytes>>>(M, N, K, A_map, B_map, C);
 }
 
-// A is loaded once for every column of tiles, B once for every row of tiles; and once for a copy.
+// A is loaded once per column of tiles, B once per row of tiles, plus once for a padded copy.
 double loaded_elements(double M, double N, double K) {
     return M * K * std::ceil(N / kTileN) + K * N * std::ceil(M / kTileM) +
            loaded_by_copies(M, N, K);

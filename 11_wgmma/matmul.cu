@@ -19,7 +19,7 @@
 #include "common/tensor_map.h"
 
 constexpr int kProducers = 128;  // a warpgroup, for the sake of setmaxnreg; one thread loads
-constexpr int kTileK = 64;  // values of k in a k-tile: a row of As is 128 bytes
+constexpr int kTileK = 64;  // extent of the tiles along k: a row of As is 128 bytes
 constexpr int kGroup = 8;  // rows of tiles in a group of the tile scheduler
 constexpr int kBoxes = 4;  // of C, for each warpgroup: two pairs
 constexpr int kManyWaves = 32;  // after so many the blocks have drifted apart
@@ -67,8 +67,8 @@ __global__ void __launch_bounds__(2 * kTileM + kProducers, 1)
 
     if (threadIdx.x == 0) {
         for (int stage = 0; stage < kStages; ++stage) {
-            ptx::mbarrier_init(&shared.full[stage], 1);  // an arrival: by the thread that loads
-            ptx::mbarrier_init(&shared.empty[stage], kConsumers / 32);  // by each warp
+            ptx::mbarrier_init(&shared.full[stage], 1);  // one arrival, of the thread that loads
+            ptx::mbarrier_init(&shared.empty[stage], kConsumers / 32);  // one arrival of each warp
         }
         ptx::fence_mbarrier_init();
     }
@@ -77,7 +77,7 @@ __global__ void __launch_bounds__(2 * kTileM + kProducers, 1)
     if (warp >= kConsumers / 32) {
         ptx::warpgroup_reg_dealloc<24>();
         if (threadIdx.x > kConsumers) return;
-        int stage = 0, parity = 1;  // a wait of the first round is over at once
+        int stage = 0, parity = 1;  // 1: that of the phase before the first, which is over
         for (int tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
             const TileScheduler at(M, N, tile);
             for (int k = 0; k < K; k += kTileK) {
@@ -122,7 +122,7 @@ __global__ void __launch_bounds__(2 * kTileM + kProducers, 1)
             const int c_row = at.row + row, c_col = at.col + part * 64 + j;
             if (kTma && threadIdx.x % 128 == 0)
                 ptx::cp_async_bulk_tensor(&C_map, c_col, c_row, pair[j / 32]);
-            for (int r = warp % 4; !kTma && r < 64; r += 4)  // else each warp copies rows to C
+            for (int r = warp % 4; !kTma && r < 64; r += 4)  // without TMA the warps copy rows to C
                 if (c_row + r < M && c_col + lane < N)
                     C[size_t(c_row + r) * N + c_col + lane] = pair[j / 32][r][lane ^ r % 8 * 4];
         }
@@ -133,7 +133,7 @@ __global__ void __launch_bounds__(2 * kTileM + kProducers, 1)
         if (lane == 0) ptx::mbarrier_arrive(&shared.empty[stage]);
     };
 
-    // Of stage 0. Units of 16 bytes: 64 to the next eight rows, 512 to the next 64 columns of B.
+    // Of stage 0. In units of 16 bytes: 64 to the next eight rows, 512 to the next 64 columns of B.
     const auto A_first = ptx::wgmma_descriptor(shared.As[0][row], 128, 64);
     const auto B_first = ptx::wgmma_descriptor(shared.Bs[0], 128, 64, 512);
     uint64_t a = A_first, b = B_first;
@@ -183,7 +183,7 @@ __global__ void __launch_bounds__(2 * kTileM + kProducers, 1)
         deferred_at = at;
     }
     for (int i = 0; i < kDeferred; ++i) store(&deferred[8 * i], deferred_at, kImmediate + i);
-    // TMA still reads the boxes: the block must not end before.
+    // TMA still reads the boxes: the block waits until the stores are complete.
     if (kTma && threadIdx.x % 128 == 0) ptx::cp_async_bulk_wait_group<0>();
 }
 
@@ -230,7 +230,7 @@ void launch_matmul(int M, int N, int K, const T* A, const T* B, float* C) {
     best_config<T>(M, N, K).launch(M, N, K, A, B, C);
 }
 
-// A is loaded once for every column of tiles, B once for every row of tiles; and once for a copy.
+// A is loaded once per column of tiles, B once per row of tiles, plus once for a padded copy.
 // B comes in whole boxes of 64 columns.
 double loaded_elements(double M, double N, double K) {
     const auto& config = best_config<half>(M, N, K);

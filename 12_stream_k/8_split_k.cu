@@ -18,7 +18,7 @@
 #include "common/tensor_map.h"
 #include "common/tma_epilogue.cuh"
 
-constexpr int kTileK = 64;  // values of k in a k-tile: a row of As is 128 bytes
+constexpr int kTileK = 64;  // extent of the tiles along k: a row of As is 128 bytes
 constexpr int kGroup = 8;  // rows of tiles in a group of the tile scheduler
 constexpr int kManyWaves = 32;  // after so many the blocks have drifted apart
 
@@ -144,7 +144,7 @@ __device__ __forceinline__ void multiply(const Work& work, float* C, const CUten
     int ahead = 0;  // steps that are loaded before the barrier
     if (threadIdx.x == kConsumers) {
         for (int stage = 0; stage < kStages; ++stage) {
-            ptx::mbarrier_init(&shared.full[stage], 1);  // an arrival: by the thread that loads
+            ptx::mbarrier_init(&shared.full[stage], 1);  // one arrival, of the thread that loads
             // One arrival of each warp.
             ptx::mbarrier_init(&shared.empty[stage], kMulticastCtas * kConsumers / 32);
         }
@@ -170,7 +170,7 @@ __device__ __forceinline__ void multiply(const Work& work, float* C, const CUten
         for (int tile = cluster; tile < work.tiles; tile += work.clusters, ahead = 0) {
             const TileScheduler at(work, tile, cta_m, cta_n);
             for (int step = ahead; step < steps; ++step, next()) {
-                // At once in the first round.
+                // In the first round the wait ends at once.
                 ptx::mbarrier_wait_parity(&shared.empty[stage], parity);
                 load(at, step, stage);
             }
@@ -219,7 +219,7 @@ __device__ __forceinline__ void multiply(const Work& work, float* C, const CUten
             ptx::mbarrier_arrive_cluster(&shared.empty[stage], first_in_group + lane);
     };
 
-    // Of stage 0. Units of 16 bytes: 64 to the next eight rows, 512 to the next 64 columns of B.
+    // Of stage 0. In units of 16 bytes: 64 to the next eight rows, 512 to the next 64 columns of B.
     const auto A_first = ptx::wgmma_descriptor(shared.As[0][kTransposed ? 0 : row], 128, 64);
     const auto B_first =
         ptx::wgmma_descriptor(shared.Bs[0][kTransposed ? row / 64 : 0], 128, 64, 512);
@@ -362,7 +362,7 @@ void launch_matmul(int M, int N, int K, const T* A, const T* B, float* C) {
     config.launch(Work(M, N, K, config.tile), K, A, B, C);
 }
 
-// A is loaded once for every column of clusters, B once for every row of them; and once for a copy.
+// A is loaded once per column of clusters, B once per row of them, plus once for a padded copy.
 double loaded_elements(double M, double N, double K) {
     const Tile tile = best_config<half>(M, N, K).tile;
     return M * K * std::ceil(N / (tile.n * tile.cluster_n)) +

@@ -9,7 +9,7 @@
 #include "common/stage.h"
 
 constexpr int kThreadN = 8;  // columns of C per thread
-constexpr int kTileK = 8;  // depth of the tiles
+constexpr int kTileK = 8;  // extent of the tiles along k
 constexpr int kPad = 8;  // a warp's copies of 8 rows by 4 k go to 32 different banks
 
 // A tile of kThreadM rows of C per thread, by kWarpsM x kWarpsN warps.
@@ -31,14 +31,14 @@ __global__ void __launch_bounds__(Tile<kThreadM, kWarpsM, kWarpsN>::kThreads,
         float As[kTileK][kPitchA], Bs[kTileK][kTileN];
     };
     __shared__ alignas(32) Tiles tiles[2];
-    const int tiles_n = ceil_div(N, kTileN);  // 1-D: the grid's y and z may only reach 65535
+    const int tiles_n = ceil_div(N, kTileN);  // 1-D grid, because y and z are limited to 65535
     const int tile = first + blockIdx.x / slices, slice = blockIdx.x % slices;
     const int tile_row = tile / tiles_n * kTileM;
     const int tile_col = tile % tiles_n * kTileN;
     const int depth = ceil_div(ceil_div(K, kTileK), slices) * kTileK;  // of a slice
     const int k_begin = slice * depth, k_end = min(k_begin + depth, K);
     // A warp owns 64 columns, a lane 4 x 4 elements each, 16 rows and 32 columns apart.
-    // Lanes that differ only in bit 0 read the same of As, in bit 1 of Bs: 2 wavefronts, not 4.
+    // Lanes differing only in bit 0 read the same words of As, in bit 1 of Bs: 2 wavefronts, not 4.
     const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
     const int row = warp / kWarpsN * 4 * kThreadM + lane / 2 % 4 * 4;
     const int col = warp % kWarpsN * 64 + (lane / 8 * 2 + lane % 2) * 4;
@@ -104,7 +104,7 @@ __global__ void __launch_bounds__(Tile<kThreadM, kWarpsM, kWarpsN>::kThreads,
             if (s == 0) copy_tiles(k + kTileK);
             if (s == kTileK - 1) {
                 ptx::cp_async_wait_all();
-                __syncthreads();  // the next tiles are complete, and everyone has read these
+                __syncthreads();  // the next tiles are complete, and all warps have read these
                 a_at += other;
                 b_at += other;
                 other = -other;
@@ -113,7 +113,7 @@ __global__ void __launch_bounds__(Tile<kThreadM, kWarpsM, kWarpsN>::kThreads,
             }
             load_fragments((s + 1) % kTileK);
             // Serpentine order along the rows: each multiply-add shares an operand with the one
-            // before, so that the register file delivers two operands instead of three.
+            // before, so that the reuse cache delivers one operand and the register file only two.
             for (int i = 0; i < kThreadM; ++i)
                 for (int at = 0; at < kThreadN; ++at) {
                     const int j = i % 2 ? kThreadN - 1 - at : at;
@@ -217,7 +217,7 @@ void launch_matmul(int M, int N, int K, const float* A, const float* B, float* C
     if (rest) of_slices<<<rest * slices, threads>>>(M, N, K, A, B, C, whole, slices);
 }
 
-// A, to the end of its last tile, once for every column of tiles; B once for every row of tiles.
+// A, filled up to whole tiles, is loaded once per column of tiles, B once per row of tiles.
 double loaded_elements(double M, double N, double K) {
     const Config& config = *heuristic(M, N, K).config;
     return K * std::ceil(M / config.m) * (config.m * std::ceil(N / config.n) + N);
@@ -231,7 +231,7 @@ double shared_loaded_bytes(double M, double N, double K) {
     return 32 * config->warps * depth * (kThreadM + kThreadN) * sizeof(float);
 }
 
-// The whole tiles: rows of tiles, and the first tiles of one more. What slices add are not stores.
+// Whole tiles: rows of tiles, and the first tiles of one more. Atomic additions are no stores.
 double stored_elements(double M, double N, double K) {
     const HeuristicResult best = heuristic(M, N, K);
     const int tiles_n = ceil_div(N, best.config->n);
