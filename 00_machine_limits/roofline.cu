@@ -1,6 +1,6 @@
 // 00_machine_limits/roofline: measures what bounds the stages: device and shared memory, FP32, FP16
-// and tensor arithmetic. Then a kernel of adjustable arithmetic intensity shows that the roof made
-// of two of them holds, on both sides of its ridge and at it. The kernels are in roofline.cuh.
+// and tensor arithmetic. Then a kernel of adjustable arithmetic intensity verifies the roofline
+// model on both sides of the ridge point and at it. The kernels are in roofline.cuh.
 //
 // Alone:    nvcc -O3 -std=c++17 -arch=native -I. 00_machine_limits/roofline.cu common/*.cu common/*.cpp -o 00_machine_limits/roofline -lcublas
 // Articles: the slides, 24 (such a sweep, on four CPUs) and 38 (bandwidth of the Fury X: 512 GB/s
@@ -28,7 +28,7 @@
 // Blocks per SM.
 constexpr int kFmaBlocks = 4, kMmaBlocks = kEmulated ? 1 : 2, kSharedBlocks = 4;
 constexpr int kL2Blocks = kEmulated ? 1 : 4;
-constexpr int kTurns = 5000;  // of a timed launch: some milliseconds, so its start doesn't count
+constexpr int kTurns = 5000;  // of a timed launch: milliseconds, so its overhead is negligible
 
 template <class T>
 T* as(DeviceArray<float>& array) {
@@ -37,11 +37,11 @@ T* as(DeviceArray<float>& array) {
 
 constexpr std::make_index_sequence<std::size(kSteps)> kAllSteps;
 
-// The launches of all kernels on the arrays, for a GPU with so many SMs.
+// Describes the launches of all kernels on the arrays, for a GPU with `sm_count` SMs.
 struct Works {
     Arrays& x;
     int sm_count;
-    int l2_pieces;  // that each block of read_l2 reads
+    int l2_pieces;  // read by each block of read_l2
 
     size_t chains() const { return size_t(kFmaBlocks) * sm_count * kThreads * kChains; }
     size_t sums() const { return size_t(kSharedBlocks) * sm_count * kThreads; }
@@ -166,8 +166,8 @@ void verify(Arrays& x, const Works& works) {
     }
     x.put_halves();
     for (const int turns : {1, 2, 5}) {
-        // z becomes even - z, and that odd - even + z: 2 more in the lower half of each pair, 3
-        // less in the upper.
+        // z becomes even - z, and after the next step odd - (even - z): 2 more in the lower half of
+        // each pair, 3 less in the upper.
         std::vector<half> z = x.halves_a;
         for (size_t i = 0; i < z.size(); ++i)
             z[i] = half(float(z[i]) + float(i % 2 ? -3 : 2) * kUnroll / 2 * turns);
@@ -225,12 +225,12 @@ void measure(const BenchmarkOptions& o, bool clock_only, Report& report) {
     timing.limit(works.shared(kTurns));
     const double fma = timing.limit(works.fma(kTurns));
     x.put_halves();
-    const half2 one = __floats2half2_rn(1, 1);  // 1 - z and z take turns
+    const half2 one = __floats2half2_rn(1, 1);  // the value alternates between z and 1 - z
     timing.limit(works.half2s(kTurns, one, one));
     x.put_real_halves();
     timing.limit(works.mma(kTurns));
     if (has_wgmma()) timing.limit(works.warpgroup_mma(kTurns));
-    else std::printf("tensor_wgmma is left out: this program has no code of sm_90a for this GPU\n");
+    else std::printf("tensor_wgmma is left out: not compiled for sm_90a, or another GPU\n");
     x.put_floats();
     std::vector<double> shares;
     for (const Work& work : works.all_swept(kAllSteps)) {

@@ -18,7 +18,7 @@
 
 using namespace nvcuda;
 
-// An accumulator's memory layout is an argument, that of the others is in their type.
+// load_matrix_sync takes an accumulator's layout as an argument; A and B have theirs in the type.
 template <int m, int n, int k, class T>
 __device__ void load(wmma::fragment<wmma::accumulator, m, n, k, T>& f, const T* M, unsigned ldm,
                      wmma::layout_t order) {
@@ -137,11 +137,12 @@ int main(int argc, char** argv) {
          choice(asked.layout, kLayouts)},
         {"--shape", "MxNxK", "16x16x16, 32x8x16 or 8x32x16 (default 16x16x16)",
          choice(asked.shape, kShapes)},
-        {"--all", "", "every fragment there is, a line each", flag(all)},
+        {"--all", "", "all fragments, one line each", flag(all)},
         {"--csv", "FILE",
          "also write lane,element,row,col to FILE; with --all after shape,use,type,layout",
          file_name(csv)},
-        {"--svg", "FILE", "also draw the matrix, a colour a lane; not with --all", file_name(svg)},
+        {"--svg", "FILE", "also draw the matrix, one colour per lane; not with --all",
+         file_name(svg)},
     };
     for (const Option& option : chip_options(chip)) options.push_back(option);
     const std::string about = "which element of a matrix each lane's x[i] of a WMMA fragment holds";
@@ -160,7 +161,7 @@ int main(int argc, char** argv) {
         const bool one_shape = chip.sm == 70;  // Volta's layouts of other shapes are not known
         if (one_shape && asked.shape != "16x16x16")
             throw Failure(kBadCommandLine, "--shape '" + asked.shape +
-                                               "': of sm_70 the CPU build knows 16x16x16 alone");
+                                               "': for sm_70 the CPU build supports only 16x16x16");
 #else
         const bool one_shape = false;
 #endif

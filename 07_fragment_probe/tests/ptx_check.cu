@@ -31,14 +31,14 @@ const char* const kName = std::is_same_v<T, half> ? "half"
                           : sizeof(T) == 2        ? "bf16"
                                                   : "float";
 
-// What this was compiled for. As PTX for an older architecture it runs on later chips, too.
+// The architecture that this was compiled for. PTX for an older one runs on later chips, too.
 constexpr int kSm90a = 91;
 __global__ void compiled_for(int* sm) { *sm = ptx::kHasWgmma ? kSm90a : ptx::kCompiledFor; }
 
 // ---- ldmatrix -----------------------------------------------------------------------------------
 
-// Lane 8j + r stores row r of matrix j, its four words of `in`, at a shuffled place. Only the
-// address that it passes to ldmatrix tells where.
+// Lane 8j + r stores row r of matrix j, its four words of `in`, at a shuffled place, so
+// ldmatrix must use the address that each lane passes.
 template <int matrices, bool trans>
 __global__ void load(const void* in, void* out) {
     __shared__ alignas(16) unsigned rows[32][12];
@@ -112,7 +112,7 @@ constexpr MmaShape k884_float = {70, 8, 8, 4, 4, a_884, b_884, d_884_float};
 
 // ---- cp.async -----------------------------------------------------------------------------------
 
-// Each lane copies three times: a whole piece, lane % (bytes + 1) bytes of one, a whole one.
+// Each lane makes three copies: a full one, one of lane % (bytes + 1) bytes, and a full one.
 template <int bytes>
 __global__ void copy(const void* in, void* out) {
     __shared__ alignas(16) unsigned to[3][32][bytes / 4];
@@ -149,8 +149,8 @@ Words copied(const Words& in, int bytes) {
 
 // ---- cp_async_bulk_tensor, loads ----------------------------------------------------------------
 
-// Fetches boxes, one after the other, and writes each as it lies in shared memory. Of every other
-// one the bytes may come before they are expected.
+// Fetches boxes, one after the other, and writes each as it lies in shared memory. Every other
+// copy is issued before its bytes are expected, so they may arrive earlier.
 __global__ void fetch(const __grid_constant__ CUtensorMap map, const Boxes::Start* starts,
                       int bytes, int copied, unsigned* out) {
     extern __shared__ __align__(1024) unsigned box[];
@@ -178,7 +178,7 @@ __global__ void fetch(const __grid_constant__ CUtensorMap map, const Boxes::Star
 
 // ---- cp_async_bulk_tensor, stores ---------------------------------------------------------------
 
-// Stores the boxes of `in`, as they lie in shared memory, each behind the one before.
+// Stores the boxes of `in`, as they lie in shared memory, one after the other.
 __global__ void store(const __grid_constant__ CUtensorMap map, const Boxes::Start* starts,
                       int bytes, const unsigned* in) {
     extern __shared__ __align__(1024) unsigned box[];
@@ -199,9 +199,9 @@ __global__ void store(const __grid_constant__ CUtensorMap map, const Boxes::Star
 
 // ---- Clusters -----------------------------------------------------------------------------------
 
-// Each of two blocks fetches a box for both. It writes both boxes, then the first as it lies in the
-// other block, once that block has signalled that it is there. Then come the 32 float4 that the
-// other block has sent.
+// Each of two blocks multicasts a box to both. It outputs both boxes, then the first as it lies in
+// the other block, once that block has signalled that it is there, and at last the 32 float4 that
+// the other block has sent.
 template <int bytes>
 __global__ void CLUSTER_DIMS(2, 1, 1)
     share(const __grid_constant__ CUtensorMap map, const Boxes::Start* starts, unsigned* out) {
@@ -414,7 +414,7 @@ std::vector<Check> all_checks() {
             check_mma<float, __nv_bfloat16, k16816>(), check_mma<float, half, k884_float>(),
             check_mma<half, half, k884_half>(), check_cp_async<4>(), check_cp_async<8>(),
             check_cp_async<16>(),
-            // Rows, columns, swizzle. Boxes of 16 x 24 and 40 x 8 are narrower than theirs.
+            // Rows, columns, swizzle. Boxes of 16 x 24 and 40 x 8 are narrower than the swizzle.
             check_boxes<half>(kLoad, 64, 64, 128), check_boxes<half>(kLoad, 16, 32, 64),
             check_boxes<half>(kLoad, 24, 16, 32), check_boxes<half>(kLoad, 24, 64, 0),
             check_boxes<half>(kLoad, 16, 24, 128), check_boxes<half>(kLoad, 40, 8, 64),
@@ -445,10 +445,10 @@ int main(int argc, char** argv) {
         select_chip(chip);
         DeviceArray<int> sm_device(1);
         std::vector<int> sm;
-        run_checked("the question what this was compiled for", {},
+        run_checked("the query of the compiled architecture", {},
                     [&] { compiled_for<<<1, 1>>>(sm_device.data()); });
         sm_device.download(sm);
-        // The emulator's sm_80 stands for all later ones.
+        // The emulator runs all newer instructions as sm_80.
         const bool all = kEmulated && chip.sm == 80;
         const int has =
             sm[0] == kSm90a && (all || chip.sm == 90) ? kSm90a : std::min(sm[0], chip.sm);
@@ -470,7 +470,7 @@ int main(int argc, char** argv) {
             const auto [got, by_formula] =
                 std::mismatch(words.begin(), words.end(), check.expected.begin());
             const int at = int(got - words.begin()), registers = int(words.size()) / 32;
-            if (got == words.end()) std::printf("%5zu words as by the formula\n", words.size());
+            if (got == words.end()) std::printf("%5zu words match the formula\n", words.size());
             else
                 std::printf("WRONG: register %d of lane %d is %08x, by the formula %08x\n",
                             at % registers, at / registers, *got, *by_formula);

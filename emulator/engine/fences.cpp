@@ -36,7 +36,7 @@ struct Location {
     std::vector<Released> blocks;
     Acquired acquired;  // by the threads that released here
 };
-struct Fenced {  // what a thread knew at its last fence
+struct Fenced {  // a thread's vector clock at its last fence
     uint32_t base = 0;
     std::vector<uint32_t> known;
     Acquired acquired;
@@ -48,11 +48,11 @@ std::unordered_map<const void*, Location> locations;
 std::vector<Fenced> fenced;
 std::vector<Acquired> acquired;  // by thread
 Acquired acquired_by_block;
-uint64_t moment;  // rises whenever a thread may have more to release
+uint64_t moment;  // incremented whenever a thread may have more to release
 // With atomics at more addresses everything counts as released: that saves time, and races between
 // blocks are no longer reported.
 constexpr size_t kLocations = 1000;
-uint32_t block_base;  // fenced by threads that the whole block has met at a barrier since
+uint32_t block_base;  // fenced before the block's last barrier, so released by all its threads
 
 void join(Acquired& to, const Acquired& from) {
     for (const auto& [location, count] : from) to[location] = std::max(to[location], count);
@@ -64,7 +64,7 @@ bool knows_from(const Acquired& acquired, unsigned other, uint32_t clock) {
         const auto after = std::partition_point(
             begin, end, [&](const Released& released) { return released.block_start < clock; });
         if (after == begin) continue;
-        const Released& released = after[-1];  // or an earlier block's, whose clocks are all lower
+        const Released& released = after[-1];  // if of an earlier block, all its clocks are lower
         if (clock <= released.base ||
             (other < released.by_thread.size() && clock <= released.by_thread[other]))
             return true;
@@ -86,7 +86,7 @@ void acquire(unsigned thread, const Location& location) {
     join(acquired[thread], location.acquired);
 }
 
-// A fence of another thread counts, too, if this thread comes after it.
+// A fence of another thread is cumulative, if it happens before this atomic.
 void release(unsigned thread, Location& location) {
     Released& released = location.blocks.back();
     const std::vector<uint32_t>& own = fenced[thread].known;
@@ -132,7 +132,7 @@ void fence(unsigned thread) {
     state.own[thread] = ++state.last;
 }
 
-void before_atomic(unsigned thread) {  // which gets a clock of its own
+void before_atomic(unsigned thread) {  // gives the atomic its own clock value
     if (any && traced) state.own[thread] = ++state.last;
 }
 
