@@ -143,7 +143,7 @@ __global__ void __launch_bounds__(kConsumers + kProducers, 1)
         const TileScheduler at(M, N, tile);
         for (int i = 0; i < kTileN / 64; ++i) store(&acc[8 * i], at, i);
     }
-    // TMA still reads the boxes: the block waits until the stores are complete.
+    // Before the block ends, TMA must have read the boxes. This waits until C is written, too.
     if (kTma && threadIdx.x % 128 == 0) ptx::cp_async_bulk_wait_group<0>();
 }
 

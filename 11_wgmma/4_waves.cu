@@ -1,12 +1,12 @@
-// As few blocks as the waves need. A wave is the time in which each block computes one tile. An SM
-// without a block leaves its power to the others' clock. And blocks that begin and end their tiles
-// together request the same sectors at the same time, which L2 then reads once.
+// As few blocks as the waves need. A wave is the time in which each block computes one tile. SMs
+// without a block draw little power, and the GPU then runs at a higher clock. And blocks that begin
+// and end their tiles together request the same sectors at the same time, which L2 then reads once.
 //
 //    3072 x 3072 on 132 SMs: 24 x 12 = 288 tiles    132 blocks: 2.18 -> 3 waves
 //                                                    96 blocks: 3 waves, and all of them full
 //
-//    Groups of 8 rows of tiles need 34 MB of A at 16384, which L2 with its 60 MB can hold. Those of
-//    16 rows need 67 MB.
+//    A group goes through all columns of C with the same rows of A, which L2 with its 60 MB should
+//    hold. At 16384, groups of 8 rows of tiles need 34 MB of A, and groups of 16 rows 67 MB.
 //
 // Changed:  launch no more blocks than the waves need; groups of 8 rows of tiles.
 #include "common/aligned_rows.h"
@@ -155,7 +155,7 @@ __global__ void __launch_bounds__(kConsumers + kProducers, 1)
         deferred_at = at;
     }
     for (int i = 0; i < kDeferred; ++i) store(&deferred[8 * i], deferred_at, kImmediate + i);
-    // TMA still reads the boxes: the block waits until the stores are complete.
+    // Before the block ends, TMA must have read the boxes. This waits until C is written, too.
     if (kTma && threadIdx.x % 128 == 0) ptx::cp_async_bulk_wait_group<0>();
 }
 

@@ -192,7 +192,7 @@ __global__ void __launch_bounds__(2 * kTileM + kProducers, 1)
         deferred_at = at;
     }
     for (int i = 0; i < kDeferred; ++i) store(&deferred[8 * i], deferred_at, kImmediate + i);
-    // TMA still reads the boxes: the block waits until the stores are complete.
+    // Before the block ends, TMA must have read the boxes. This waits until C is written, too.
     if (kTma && threadIdx.x % 128 == 0) ptx::cp_async_bulk_wait_group<0>();
 }
 
