@@ -1,12 +1,12 @@
-// The swizzle replaces the pad. A row of a tile is eight pieces of 16 bytes, and row r
-// stores piece p at place p ^ (r % 8). The same piece of eight consecutive rows then lies in eight
-// different groups of four banks, so ldmatrix reads them without a bank conflict. Unlike a padded
-// row, no row begins in the middle of 32 bytes of shared memory, where the copies of 06 fetched
-// sectors of L2 twice. TMA can write the same layout (CU_TENSOR_MAP_SWIZZLE_128B).
+// The swizzle replaces the pad. A row of a tile is eight chunks of 16 bytes, and row r stores chunk
+// c at position c ^ (r % 8). The same chunk of eight consecutive rows then lies in eight different
+// groups of four banks, so ldmatrix reads them without a bank conflict. Unlike a padded row, no row
+// begins in the middle of 32 bytes of shared memory, where the copies of 06 fetched sectors of L2
+// twice. TMA can write the same layout (CU_TENSOR_MAP_SWIZZLE_128B).
 //
-//    row 0  | 0 | 1 | 2 | 3 | 4 | 5 | 6 | 7 |     the number is the piece that lies there
+//    row 0  | 0 | 1 | 2 | 3 | 4 | 5 | 6 | 7 |     the number is the chunk that lies there
 //    row 1  | 1 | 0 | 3 | 2 | 5 | 4 | 7 | 6 |
-//    row 2  | 2 | 3 | 0 | 1 | 6 | 7 | 4 | 5 |     each place is 4 banks wide
+//    row 2  | 2 | 3 | 0 | 1 | 6 | 7 | 4 | 5 |     each position is 4 banks wide
 //
 // Changed:  an XOR swizzle replaces the pad; k-tiles of 64, four stages; AlignedRows pads A and B.
 #include <cuda_pipeline.h>
@@ -30,7 +30,7 @@ static_assert(kTileM * kTileK == 4 * 8 * kThreads && kTileN * kTileK == 8 * 8 * 
               "of each k-tile a thread loads 4 x 8 elements of A and 8 x 8 of B");
 static_assert(kTileK == 64 && kTileN % 64 == 0, "64 elements are 128 bytes");
 
-// The column where the piece of 8 elements that begins at `column` of that row is stored.
+// The column where the chunk of 8 elements that begins at `column` of that row is stored.
 __device__ constexpr int swizzled(int row, int column) { return column ^ row % 8 * 8; }
 
 // Copies 8 neighbours of a row, 16 bytes, or writes zeros where the row or the matrix has ended.

@@ -28,7 +28,7 @@ struct Shared {  // a tile begins at a multiple of 1024 bytes, after which the s
 constexpr int kSharedBytes = sizeof(Shared);  // > 48 KiB: needs an opt-in
 static_assert(kTileK == 64 && kTileN % 64 == 0, "64 elements are 128 bytes");
 
-// The column where the piece of 8 elements that begins at `column` of that row is stored.
+// The column where the chunk of 8 elements that begins at `column` of that row is stored.
 __device__ constexpr int swizzled(int row, int column) { return column ^ row % 8 * 8; }
 
 template <bool kWide>
