@@ -6,10 +6,10 @@
 //    producer    load tile 0  | load tile 132         | load tile 264         | ...
 //    consumers      multiply 0   | store | multiply 132  | store | multiply 264  | ...
 //
-//    1  5  9 13 | 17 21 25 29     The order with groups of 4 rows. Tiles 1 to 16 need 4 tiles of
-//    2  6 10 14 | 18 22 26 30     rows of A and 4 of columns of B, where 16 tiles of a single row
-//    3  7 11 15 | 19 23 27 31     would need 1 and 16.
-//    4  8 12 16 | 20 24 28 32
+//    0  4  8 12 | 16 20 24 28     The order with groups of 4 rows. Tiles 0 to 15 need 4 tiles of
+//    1  5  9 13 | 17 21 25 29     rows of A and 4 of columns of B, where 16 tiles of a single row
+//    2  6 10 14 | 18 22 26 30     would need 1 and 16.
+//    3  7 11 15 | 19 23 27 31
 //
 // Changed:  persistent blocks, a tile scheduler with grouped rasterization, bfloat16 operands.
 #include "common/aligned_rows.h"

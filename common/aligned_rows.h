@@ -1,5 +1,5 @@
-// Rows that start on multiples of 16 bytes, as TMA and copies of 16 bytes need them. 10_async_mma's
-// 2_swizzle.cu explains them.
+// Rows that start on multiples of 16 bytes, as TMA and copies of 16 bytes need them. The lesson of
+// 10_async_mma explains them, at 2_swizzle.cu.
 #pragma once
 
 #include <cstdint>
