@@ -297,11 +297,16 @@ def cycles_of(results, row):
         text = f"{words} {each:.1f}"
         if words == "issuing":
             text += f" = {each / parts(row)[0]:.0%}"
-        if not segment(chart, x, y, wide, fill, text):
-            if RIGHT - x - wide > x - LEFT:  # the wider side is the right one
-                chart.text(round(x + wide + 4, 1), y + 13, text, "small")
+        without_gloss = f"{words.partition(':')[0]} {each:.1f}"
+        right, left = RIGHT - x - wide, x - LEFT
+        fits_beside = 5.9 * len(text) < max(right, left)
+        inside = [text] if fits_beside else [without_gloss, text]
+        if not segment(chart, x, y, wide, fill, *inside):
+            beside = text if fits_beside else without_gloss
+            if right > left:
+                chart.text(round(x + wide + 4, 1), y + 13, beside, "small")
             else:
-                chart.text(round(x - 5, 1), y + 13, text, "small end")
+                chart.text(round(x - 5, 1), y + 13, beside, "small end")
         y += 20
     return chart
 
