@@ -8,7 +8,7 @@ import pytest
 
 from commands import check_exists, run, unbuilt
 from book.pages import english, every, headings
-from support import ROOT
+from support import ROOT, without_code
 
 PAGES = every()
 PROGRAMS = ("./run", "./test", "build/bin/", "nvcc ", "ncu ", "cuda-gdb ", "compute-sanitizer ", "git ", "python3 ",
@@ -18,11 +18,6 @@ ELSEWHERE = (r"./test .*-R |./run (--)?all |./run (book|plot)$|./run (roofline|t
              r"build/bin/transfer_cpu|python3 07_fragment_probe/count_mma.py|python3 06_wmma/link|python3 emulator/|"
              r"./(run|test) .*(mine|any|race)[.]cu|"
              r"cmake -S emulator|cmake --build build-emulator|ctest --test-dir build-emulator")
-
-
-def without_code(text):
-    """The text without blocks of code, whose contents are no links or headings."""
-    return re.sub(r"(?ms)^ *```\w.*?^ *```$|^    [^\n]*$|`[^`\n]*`", "", text)
 
 
 def anchors(text):

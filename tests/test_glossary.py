@@ -8,7 +8,8 @@ import re
 
 import pytest
 
-from support import ROOT
+from languages import glossary_rows
+from support import ROOT, without_code
 
 
 def pages():
@@ -24,11 +25,10 @@ def pages():
 
 def rows():
     """(a row's terms, OpenCL's beside them, the page), of the glossary's rows."""
-    for table in re.findall(r"(?m)(?:^\|.*\n)+", (ROOT / "docs/glossary.md").read_text()):
-        heads, _, *lines = [[cell.strip() for cell in line.split("|")[1:-1]] for line in table.splitlines()]
-        for line in lines if heads[-1] == "seen in" else ():
-            opencl = line[2] if heads[2].startswith("OpenCL") else ""
-            yield terms(line[0]), terms(opencl), line[-1]
+    for row in glossary_rows():
+        opencl = next((cell for head, cell in row.items() if head.startswith("OpenCL")), "")
+        if "seen in" in row:
+            yield terms(next(iter(row.values()))), terms(opencl), row["seen in"]
 
 
 def terms(cell):
@@ -43,9 +43,8 @@ def plain(term):
 
 PAGES, ROWS = pages(), [*rows()]
 ITALICS = r"(?<![*\w])\*(\w[^*]*[\w)])\*(?![*\w])"
-CODE = r"(?ms)^```.*?^```$|^    [^\n]*$|`[^`\n]*`"
 DEFINED = {
-    page: {plain(term) for term in re.findall(ITALICS, re.sub(CODE, "", text))}
+    page: {plain(term) for term in re.findall(ITALICS, without_code(text))}
     for page, text in PAGES.items()
     if "notes" not in page
 }

@@ -12,7 +12,7 @@ from records import STAGES, record_of
 from support import BUILD, ROOT, call, program
 
 SHARED, TENSOR, RING = "03_shared_blocking", "06_wmma", "11_wgmma"
-STEPS_TOLD = "10_async_mma.1_mma_sync", "10_async_mma.3_tma", "10_async_mma.4_stages", "11_wgmma.1_wgmma"
+EXPLAINED_STEPS = "10_async_mma.1_mma_sync", "10_async_mma.3_tma", "10_async_mma.4_stages", "11_wgmma.1_wgmma"
 CHECKS = pathlib.Path(__file__).with_name("lib").joinpath("view_checks.js").read_text()
 
 
@@ -41,7 +41,7 @@ def prepare(page):
 def test_kernels(shown):
     """All stages, steps with explanations of their own, and products at other shapes. Each explanation is found at the
     place that view.txt gives, and has the record's figures; the only numbers in view.txt are lanes."""
-    records = [*map(record_of, STAGES + [*STEPS_TOLD]), *(record_of(*each) for each in (
+    records = [*map(record_of, STAGES + [*EXPLAINED_STEPS]), *(record_of(*each) for each in (
         (TENSOR, (64, 128, 104)), ("10_async_mma", (128, 256, 40)), (RING, (64, 128, 40))))]
     page = shown(*records, width=880)
     for at, record in enumerate(records):

@@ -8,16 +8,22 @@ from programs import ROOT
 LANGUAGES = {"en": "English", "ja": "日本語", "zh": "中文"}
 
 
-def glossary(root=ROOT):
-    """The glossary's rows: {term: {"meaning": ..., "日本語": ..., "中文": ...}}, of plain text."""
-    found = collections.defaultdict(dict)
+def glossary_rows(root=ROOT):
+    """Yields the rows of the glossary's tables, {heading: cell}, of plain text. The first cell is the term."""
     for table in re.findall(r"(?m)(?:^\|.*\n)+", (root / "docs/glossary.md").read_text()):
         heads, _, *rows = [
             [re.sub(r" ?\(\[.*?\]\(.*?\)\)|`", "", cell).strip() for cell in line.split("|")[1:-1]]
             for line in table.splitlines()
         ]
         for row in rows:
-            found[row[0]].update(zip((head.removesuffix(" here") for head in heads), row))
+            yield dict(zip((head.removesuffix(" here") for head in heads), row))
+
+
+def glossary(root=ROOT):
+    """{term: {"meaning": ..., "日本語": ..., "中文": ...}}, of all rows of a term."""
+    found = collections.defaultdict(dict)
+    for row in glossary_rows(root):
+        found[next(iter(row.values()))].update(row)
     return found
 
 

@@ -39,3 +39,8 @@ def tool(name):
     if not path:
         pytest.skip(f"{name} is not installed")
     return path
+
+
+def without_code(text):
+    """The text of a page without blocks of code and code within text, which have no links, headings or terms."""
+    return re.sub(r"(?ms)^ *```\w.*?^ *```$|^    [^\n]*$|`[^`\n]*`", "", text)
