@@ -299,14 +299,12 @@ def cycles_of(results, row):
             text += f" = {each / parts(row)[0]:.0%}"
         without_gloss = f"{words.partition(':')[0]} {each:.1f}"
         right, left = RIGHT - x - wide, x - LEFT
-        fits_beside = 5.9 * len(text) < max(right, left)
-        inside = [text] if fits_beside else [without_gloss, text]
-        if not segment(chart, x, y, wide, fill, *inside):
-            beside = text if fits_beside else without_gloss
+        texts = [text] if 5.9 * len(text) < max(right, left) else [without_gloss, text]
+        if not segment(chart, x, y, wide, fill, *texts):  # the first one fits beside the bar
             if right > left:
-                chart.text(round(x + wide + 4, 1), y + 13, beside, "small")
+                chart.text(round(x + wide + 4, 1), y + 13, texts[0], "small")
             else:
-                chart.text(round(x - 5, 1), y + 13, beside, "small end")
+                chart.text(round(x - 5, 1), y + 13, texts[0], "small end")
         y += 20
     return chart
 

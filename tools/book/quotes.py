@@ -12,7 +12,7 @@ import re
 import programs
 from results import Wrong
 
-LANGUAGES = {".cu": "cuda", ".cuh": "cuda", ".h": "cpp", ".cpp": "cpp", ".inc": "cpp", ".cl": "c"}
+LANGUAGES_OF_CODE = {".cu": "cuda", ".cuh": "cuda", ".h": "cpp", ".cpp": "cpp", ".inc": "cpp", ".cl": "c"}
 MOST = 20  # lines of a quote: what a reader takes in beside the text
 PIECE = r' from "([^"]+)"(?: to "([^"]+)")?'
 MARKER = rf'code (\S+)(?: in "([^"]+)")?((?:{PIECE})+)'
@@ -87,8 +87,8 @@ def quoted(words, page, root):
     try:
         if not parsed:
             raise ValueError(TAKES)
-        if not file.is_file() or file.suffix not in LANGUAGES:
-            raise ValueError(f"{parsed[1]} is no file of the tree that ends in {', '.join(LANGUAGES)}; {TAKES}")
+        if not file.is_file() or file.suffix not in LANGUAGES_OF_CODE:
+            raise ValueError(f"{parsed[1]} is no file of the tree that ends in {', '.join(LANGUAGES_OF_CODE)}; {TAKES}")
         lines = source_lines(file)
         found = pieces(lines, parsed[2], re.findall(PIECE, parsed[3]))
         if (count := sum(last + 1 - first for first, last in found)) > MOST:
@@ -105,4 +105,4 @@ def quoted(words, page, root):
     step = programs.ROOT / parsed[1]
     if step in programs.steps() and programs.before(step):
         caption += f" · `./run diff {programs.short(step)}`"
-    return "\n".join([caption, f"```{LANGUAGES[file.suffix]}", *(line[margin:] for line in shown), "```", ""])
+    return "\n".join([caption, f"```{LANGUAGES_OF_CODE[file.suffix]}", *(line[margin:] for line in shown), "```", ""])

@@ -9,14 +9,15 @@ from pygments import formatters, highlight, lexers, util
 
 import programs
 from book import diff_page, pages
+from book.quotes import LANGUAGES_OF_CODE
 from languages import LANGUAGES
 from programs import ROOT
 from results import Wrong
 
 THEME = ROOT / "tools/book/theme"
 STYLES = {"light": "default", "dark": "github-dark"}  # of Pygments
-# File names that Pygments would take for another language.
-LEXERS = {".cl": "c", ".cuh": "cuda", ".h": "cpp", ".inc": "cpp", ".ipynb": "json"}
+# File names that Pygments would take for another language, with those of the lines that pages quote.
+LEXERS = {**LANGUAGES_OF_CODE, ".ipynb": "json"}
 
 
 def ways_back(to, folder):

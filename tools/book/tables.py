@@ -10,8 +10,8 @@ from book.pages import english, road, ways
 from programs import ROOT
 from results import Row, Wrong, read
 
-# The columns of rates.csv that a chapter shows, and their labels: how busy each part is, and why a warp stalls, by Nsight
-# Compute's names with a gloss.
+# The columns of rates.csv that a chapter shows, and their labels: how busy each part is, and why a warp stalls, by
+# Nsight Compute's names with a gloss.
 SEEN = {
     "l1_hit": "L1 hit rate",
     "l2_hit": "L2 hit rate",
@@ -274,8 +274,8 @@ def which_clock(results):
 
 
 def waits(row):
-    """{column: why a warp of this row's stage stalls}. ncu counts a wait for an mbarrier as Long Scoreboard, and one for
-    the products of wgmma as Barrier."""
+    """{column: why a warp of this row's stage stalls}. ncu counts a wait for an mbarrier as Long Scoreboard, and one
+    for the products of wgmma as Barrier."""
     other = {}
     if "mbarrier" in text_of(row.stage):
         other["long_scoreboard"] = "Long Scoreboard: mbarriers"

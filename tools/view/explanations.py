@@ -38,7 +38,7 @@ OWN = {
 }
 
 
-def told(step, root=ROOT):
+def parts_about(step, root=ROOT):
     """The parts of a chapter's view.txt that are about this step. A part that begins "[1_wgmma 2_tma_store]" is about
     these steps alone, where "matmul" is the chapter's own, and any other part is about each."""
     chapter, name = (*re.split(r"[./]", step), "matmul")[:2]
@@ -52,7 +52,7 @@ def told(step, root=ROOT):
 def usual_shape(step):
     """The shape that a page shows: a tile of C or two, and so large a K that every stage of the pipeline is used again.
     view.txt may begin with it, "shape 64 x 128 x 192"."""
-    for part in told(step):
+    for part in parts_about(step):
         if part.startswith("shape "):
             return tuple(int(edge) for edge in re.findall(r"\d+", part))
     return USUAL
@@ -95,7 +95,7 @@ def captions(step, root=ROOT):
     with these words if there is one. A place without a warp is that of the first warp that has such an event. The other
     lines are the text."""
     found, own = [], [translations(language, root) for language in LANGUAGES]
-    for part in told(step, root):
+    for part in parts_about(step, root):
         if part.startswith("shape "):
             continue
         where, *text = part.split("\n")
