@@ -44,7 +44,7 @@ def test_description(each):
 
 def test_what_a_stage_takes():
     assert "04_unroll" in described(program("08_opencl_gcn"))["stages"]
-    assert "128x256-1x1x1" in described(program("12_stream_k_cpu_trace"))["configs"]
+    assert "128x256-1x1x1" in described(program("13_stream_k_cpu_trace"))["configs"]
     assert described(program("11_wgmma_cpu_trace"))["types"] == ["fp16", "bf16"]
 
 

@@ -168,7 +168,7 @@ def test_a_broadcast_has_the_colour_of_its_first_lane(shown):
             assert ask(page, "['.sectors', '.matrices'].map(each => checks.lanesIn(v, each))") == [lanes, lanes], lane
 
 
-@pytest.mark.parametrize("stage", ("10_async_mma", RING, "12_stream_k"))
+@pytest.mark.parametrize("stage", ("10_async_mma", RING, "13_stream_k"))
 def test_opens_where_there_is_something_to_see(stage, shown):
     """The page opens at an explanation of something in the matrices and in shared memory. There the mbarriers are above
     the controls. A reader can't jump to an event that the kernel never has."""

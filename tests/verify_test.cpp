@@ -271,7 +271,7 @@ TEST(Report, ColumnsStayInPlace) {
     const Columns columns = begin_table({square(256)}, {{"verified", "verified", 59}});
     ReportTable table(columns);
     testing::internal::CaptureStdout();
-    for (const char* name : {"01_naive", "12_stream_k/1_no_division", "02_register_blocking",
+    for (const char* name : {"01_naive", "12_clusters/1_tile_shapes", "02_register_blocking",
                              "05_double_buffer/1_two_buffers", "a_file_with_a_name_of_my_own"})
         table.print(row_of(name, square(256), 0));
     std::istringstream printed(testing::internal::GetCapturedStdout());
@@ -282,7 +282,7 @@ TEST(Report, ColumnsStayInPlace) {
         EXPECT_LE(line.size(), 80u);
         EXPECT_TRUE(line.size() == 80 || line == "a_file_with_a_name_of_my_own") << line;
     }
-    EXPECT_EQ(lines[2].find("12/1_no_division "), 0u);
+    EXPECT_EQ(lines[2].find("12/1_tile_shapes "), 0u);
 }
 
 // Ended by a signal in the middle, or on a full disk, where the write fails.

@@ -1,11 +1,17 @@
-// A small tile, for narrow matrices: 128 x 64, which a narrow C fills. And what a tile is becomes a
-// value, which the next steps add to.
+// Tiles for narrow matrices, and accumulators from registers to memory. TMA stores rows that start
+// on multiples of 16 bytes. For another N 11 sends the accumulators through shared memory, as for
+// TMA, so that a warp can store a row. That is not needed: four lanes hold eight neighbours of a
+// row, one sector or parts of two. Two stores write them, and L2 puts them together.
 //
-//    1024 x 64    tiles of  64 x 128: 16, half of each outside of C
-//                 tiles of 128 x  64:  8, whole
+//    lane      0     1     2     3     |  4 ...
+//    columns   0 1   2 3   4 5   6 7   |  0 1 ... of the next row       32 bytes
 //
-// Changed:  Tile in place of two numbers; tiles of 128 x 64, and none of 128 x 128 and 128 x 224;
-//           one that a warpgroup computes alone has a warp that loads, not a warpgroup.
+// A small product spends its time before the first k-tile arrives, so nothing there waits: the host
+// divides, and the thread that sets the mbarriers up loads ahead of __syncthreads.
+//
+// Changed:  (from 11) tiles of 128 x 64, which one warp loads, and none of 128 x 128 and 128 x 224;
+//           where TMA can't store C, accumulators go straight there; the host divides; k-tiles are
+//           loaded ahead of __syncthreads; no bfloat16.
 #include "common/aligned_rows.h"
 #include "common/ptx/hopper.cuh"
 #include "common/stage.h"
@@ -75,7 +81,7 @@ struct TileScheduler {  // the first row and column of tile number `tile` of C
     int row, col;
 };
 
-template <class T, int kTileM, int kTileN, bool kTma>
+template <class T, int kTileM, int kTileN, bool kBoxed>
 __global__ void __launch_bounds__(Shared<T, kTileM, kTileN>::kAllThreads, 1)
     matmul(const __grid_constant__ Work work, float* C, const __grid_constant__ CUtensorMap A,
            const __grid_constant__ CUtensorMap B, const __grid_constant__ CUtensorMap C_map) {
@@ -83,8 +89,9 @@ __global__ void __launch_bounds__(Shared<T, kTileM, kTileN>::kAllThreads, 1)
     using Shared = ::Shared<T, kTileM, kTileN>;
     using TileScheduler = ::TileScheduler<kTileM, kTileN>;
     constexpr int kConsumers = 128 * Shared::kWarpgroups;  // threads that multiply
-    constexpr int kStages = Shared::kStages, kParts = Shared::kParts;
-    constexpr int kDeferred = kParts > 2 ? 2 : 0;  // parts stored during the next tile
+    constexpr int kStages = Shared::kStages, kParts = Shared::kParts, kFragments = kTileN / 8;
+    // Parts that are stored during the next tile.
+    constexpr int kDeferred = kBoxed && kParts > 2 ? 2 : 0;
     constexpr int kImmediate = kParts - kDeferred;  // at the tile's end
     constexpr bool kSingleConsumer = Shared::kWarpgroups == 1;  // two k-tiles' products in flight
     auto& shared = *reinterpret_cast<Shared*>(memory);
@@ -130,26 +137,30 @@ __global__ void __launch_bounds__(Shared<T, kTileM, kTileN>::kAllThreads, 1)
     if (!kSingleConsumer) ptx::warpgroup_reg_alloc<224>();
 
     const int row = warp / 4 * 64;  // a warpgroup owns 64 x kTileN elements
+    // 64 x 8 of a warpgroup's elements, from registers to C.
+    const auto store_fragment = [&](const float(&acc)[4], TileScheduler at, int fragment) {
+#pragma unroll
+        for (int i = 0; i < 4; ++i) {
+            const int c_row = at.row + warp * 16 + i / 2 * 8 + lane / 4;
+            const int c_col = at.col + fragment * 8 + lane % 4 * 2 + i % 2;
+            if (c_row < work.M && c_col < work.N) C[size_t(c_row) * work.N + c_col] = acc[i];
+        }
+    };
     int next_pair = 0;
     // Stores a part, 64 x 64 accumulators: 8 tiles of 16 x 8 of each warp.
     const auto store = [&](const float(*acc)[4], TileScheduler at, int part) {
         float(&pair)[2][64][32] = shared.Cs[warp / 4][next_pair];
         next_pair ^= 1;
-        if (kTma && threadIdx.x % 128 == 0) ptx::cp_async_bulk_wait_group_read<kBoxes / 2 - 1>();
+        if (threadIdx.x % 128 == 0) ptx::cp_async_bulk_wait_group_read<kBoxes / 2 - 1>();
         ptx::named_barrier_sync(1 + warp / 4, 128);  // the pair is free
         store_to_boxes(pair, acc, warp, lane);
-        if (kTma) ptx::fence_proxy_async();
+        ptx::fence_proxy_async();
         ptx::named_barrier_sync(1 + warp / 4, 128);  // the pair is full
-        for (int j = 0; j < 64; j += 32) {
-            const int c_row = at.row + row, c_col = at.col + part * 64 + j;
-            if (kTma && threadIdx.x % 128 == 0)
-                ptx::cp_async_bulk_tensor(&C_map, c_col, c_row, pair[j / 32]);
-            for (int r = warp % 4; !kTma && r < 64; r += 4)  // without TMA the warps copy rows to C
-                if (c_row + r < work.M && c_col + lane < work.N)
-                    C[size_t(c_row + r) * work.N + c_col + lane] =
-                        pair[j / 32][r][lane ^ r % 8 * 4];
-        }
-        if (kTma && threadIdx.x % 128 == 0) ptx::cp_async_bulk_commit_group();
+        for (int j = 0; j < 64; j += 32)
+            if (threadIdx.x % 128 == 0)
+                ptx::cp_async_bulk_tensor(&C_map, at.col + part * 64 + j, at.row + row,
+                                          pair[j / 32]);
+        if (threadIdx.x % 128 == 0) ptx::cp_async_bulk_commit_group();
     };
 
     const auto release = [&](int stage) {
@@ -165,7 +176,7 @@ __global__ void __launch_bounds__(Shared<T, kTileM, kTileN>::kAllThreads, 1)
     float deferred[kDeferred ? 8 * kDeferred : 1][4];
     TileScheduler deferred_at(work, blockIdx.x), at = deferred_at;
     for (int tile = blockIdx.x; tile < work.tiles; tile += gridDim.x) {
-        float acc[kTileN / 8][4];  // tiles of 16 x 8, side by side in the warp's 16 rows
+        float acc[kFragments][4];  // tiles of 16 x 8, side by side in the warp's 16 rows
         for (int step = 0; step < work.steps; ++step) {
             ptx::mbarrier_wait_parity(&shared.full[stage], parity);
             ptx::wgmma_fence();
@@ -200,13 +211,21 @@ __global__ void __launch_bounds__(Shared<T, kTileM, kTileN>::kAllThreads, 1)
             release(previous);
         }
         ptx::warpgroup_fence_operand(acc);  // keeps the compiler from reading acc earlier
-        for (int i = 0; i < kImmediate; ++i) store(&acc[8 * i], at, i);
-        memcpy(deferred, acc + 8 * kImmediate, sizeof(acc) - 8 * kImmediate * sizeof(acc[0]));
-        deferred_at = at;
+        if constexpr (kBoxed) {
+            for (int i = 0; i < kImmediate; ++i) store(&acc[8 * i], at, i);
+            if constexpr (kDeferred > 0)
+                memcpy(deferred, acc + 8 * kImmediate,
+                       sizeof(acc[0]) * (kFragments - 8 * kImmediate));
+            deferred_at = at;
+        } else {
+#pragma unroll
+            for (int fragment = 0; fragment < kFragments; ++fragment)
+                store_fragment(acc[fragment], at, fragment);
+        }
     }
     for (int i = 0; i < kDeferred; ++i) store(&deferred[8 * i], deferred_at, kImmediate + i);
-    // Before the block ends, TMA must have read the boxes. This waits until C is written, too.
-    if (kTma && threadIdx.x % 128 == 0) ptx::cp_async_bulk_wait_group<0>();
+    // Shared memory must outlive the stores.
+    if (kBoxed && threadIdx.x % 128 == 0) ptx::cp_async_bulk_wait_group_read<0>();
 }
 
 template <class T, int m, int n>
@@ -217,11 +236,11 @@ void launch(const Work& work, int K, const T* A, const T* B, float* C) {
     const auto B_map = tensor_map(B_rows.data, K, N, kTileK, 64, 128, B_rows.stride);
     const int at_once = sm_count(), waves = ceil_div(work.tiles, at_once);
     const int blocks = waves < kManyWaves ? ceil_div(work.tiles, waves) : at_once;
-    const bool tma = N % 4 == 0;  // TMA stores rows that start on multiples of 16 bytes
-    const auto C_map = tma ? tensor_map(C, M, N, 64, 32, 128) : CUtensorMap();
+    const bool boxed = N % 4 == 0;  // TMA stores rows that start on multiples of 16 bytes
+    const auto C_map = boxed ? tensor_map(C, M, N, 64, 32, 128) : CUtensorMap();
     using Shared = ::Shared<T, m, n>;
     constexpr int kBytes = sizeof(Shared);
-    const auto kernel = tma ? matmul<T, m, n, true> : matmul<T, m, n, false>;
+    const auto kernel = boxed ? matmul<T, m, n, true> : matmul<T, m, n, false>;
     allow_shared_memory(kernel, kBytes);
     kernel<<<blocks, Shared::kAllThreads, kBytes>>>(work, C, A_map, B_map, C_map);
 }
@@ -261,13 +280,8 @@ double loaded_elements(double M, double N, double K) {
            loaded_by_copies(M, N, K);
 }
 
-// C, where TMA can't store it.
-double shared_loaded_bytes(double M, double N, double) {
-    return M * N * (int(N) % 4 ? sizeof(float) : 0);
-}
-
 int main(int argc, char** argv) {
-    Facts facts = {loaded_elements, shared_loaded_bytes, kWgmma};
+    Facts facts = {loaded_elements, nullptr, kWgmma};
     facts.stored_elements = stored_with_copies;
     for (const auto& config : kConfigs<half>)
         facts.configs.push_back({config.name(), config.tile.m, config.tile.n, kTileK});

@@ -1,13 +1,17 @@
-// Cluster split-K. When C has fewer tiles than the GPU has SMs, the others are idle. So the blocks
-// of a cluster may compute a transposed tile together, a slice of K each. Each adds its
-// accumulators to C.
+// Clusters whose blocks load for each other. The blocks of a cluster run at the same time, on SMs
+// that lie together, and compute neighbouring tiles. Those that need the same B, or the same A,
+// request a slice of it each from L2. TMA writes each slice to the shared memory of all of them: a
+// multicast.
 //
-//    64 x 64 x 4096, a tile of 64 steps    block 0    steps  0 to  7
-//                                          block 1    steps  8 to 15
-//                                          ...
-//                                          block 7    steps 56 to 63
+//    128 x 128, L2 requests of a k-tile    a block without a cluster       128 for A + 128 for B
+//                                          each of a cluster of 4 x 1      128 for A +  32 for B
 //
-// Changed:  a cluster has several blocks for a tile, a slice of K each, which add to C atomically.
+//    Each consumer warp arrives on the empty barrier of every CTA that multicasts to it.
+//
+// A cluster of a single block costs 4%, so such a block has a kernel without a cluster.
+//
+// Changed:  a cluster takes a tile for each of its blocks; loads are multicasts; a warp's arrivals
+//           go to all blocks whose loads it reads; two kernels.
 #include <algorithm>
 #include <limits>
 
@@ -49,13 +53,12 @@ struct Divisor {
     unsigned long long inverse;  // 2^64 / by, rounded up
 };
 
-// A block computes a tile of m x n. A cluster has cluster_m x cluster_n of these, and for each of
-// them `split_k` blocks, one for each slice of K.
+// A block computes a tile of m x n. A cluster has cluster_m x cluster_n of these.
 struct Tile {
     int m, n;
     bool transposed;
-    int cluster_m, cluster_n, split_k;
-    constexpr int blocks() const { return cluster_m * cluster_n * split_k; }
+    int cluster_m, cluster_n;
+    constexpr int blocks() const { return cluster_m * cluster_n; }
     // How many clusters cover C.
     constexpr int count(int M, int N) const {
         return ceil_div(M, m * cluster_m) * ceil_div(N, n * cluster_n);
@@ -94,8 +97,7 @@ struct TileScheduler {  // the first row and column of the block at cta_m, cta_n
     int row, col;
 };
 
-template <class T, int kTileM, int kTileN, bool kTransposed, int kClusterM, int kClusterN,
-          int kSplitK>
+template <class T, int kTileM, int kTileN, bool kTransposed, int kClusterM, int kClusterN>
 __device__ __forceinline__ void multiply(const Work& work, float* C, const CUtensorMap& A,
                                          const CUtensorMap& B, const CUtensorMap& C_map) {
     extern __shared__ __align__(1024) char memory[];
@@ -113,22 +115,18 @@ __device__ __forceinline__ void multiply(const Work& work, float* C, const CUten
     const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
     // Of a cluster: its blocks, those that multicast A or B to each other, and where this one is.
     static_assert(kClusterM == 1 || kClusterN == 1, "CTAs of a multicast share A or B");
-    constexpr int kMulticastCtas = kClusterM * kClusterN, kBlocks = kMulticastCtas * kSplitK;
+    constexpr int kMulticastCtas = kClusterM * kClusterN, kBlocks = kMulticastCtas;
     const int rank = kBlocks > 1 ? ptx::get_sreg_cluster_ctarank() : 0,
               cluster = blockIdx.x / kBlocks;
-    const int slice = rank / kMulticastCtas, first_in_group = slice * kMulticastCtas,
-              rank_in_group = rank % kMulticastCtas;
-    const int cta_m = rank_in_group / kClusterN, cta_n = rank_in_group % kClusterN;
-    const int first = work.steps * slice / kSplitK,
-              steps = work.steps * (slice + 1) / kSplitK - first;
+    const int cta_m = rank / kClusterN, cta_n = rank % kClusterN;
 
     const auto load = [&](TileScheduler at, int step, int stage) {
-        const int k = (first + step) * kTileK;
+        const int k = step * kTileK;
         uint64_t* const full = &shared.full[stage];
         ptx::mbarrier_arrive_expect_tx(full, sizeof(shared.As[0]) + sizeof(shared.Bs[0]));
         // CTAs side by side multicast a slice of A each, CTAs one below the other one of B.
         constexpr int kRows = kTileM / kClusterN, kDepth = kTileK / kClusterM;
-        const unsigned multicast_mask = ((1 << kMulticastCtas) - 1) << first_in_group;
+        const unsigned multicast_mask = (1 << kMulticastCtas) - 1;
         if (kClusterN == 1) ptx::cp_async_bulk_tensor(shared.As[stage], &A, k, at.row, full);
         else
             ptx::cp_async_bulk_tensor(shared.As[stage][cta_n * kRows], &A, k,
@@ -151,7 +149,8 @@ __device__ __forceinline__ void multiply(const Work& work, float* C, const CUten
         ptx::fence_mbarrier_init();
         const TileScheduler at(work, cluster, cta_m, cta_n);
         // Not where other CTAs' mbarriers are needed, which may not be set up yet.
-        for (; kMulticastCtas == 1 && ahead < min(kStages, steps); ++ahead) load(at, ahead, ahead);
+        for (; kMulticastCtas == 1 && ahead < min(kStages, work.steps); ++ahead)
+            load(at, ahead, ahead);
     }
     __syncthreads();  // the mbarriers are initialised
     if (kBlocks > 1) {  // in every block
@@ -169,7 +168,7 @@ __device__ __forceinline__ void multiply(const Work& work, float* C, const CUten
         };
         for (int tile = cluster; tile < work.tiles; tile += work.clusters, ahead = 0) {
             const TileScheduler at(work, tile, cta_m, cta_n);
-            for (int step = ahead; step < steps; ++step, next()) {
+            for (int step = ahead; step < work.steps; ++step, next()) {
                 // In the first round the wait ends at once.
                 ptx::mbarrier_wait_parity(&shared.empty[stage], parity);
                 load(at, step, stage);
@@ -190,10 +189,7 @@ __device__ __forceinline__ void multiply(const Work& work, float* C, const CUten
         for (int i = 0; i < 4; ++i) {
             const int c_row = at.row + fragment * 8 + lane % 4 * 2 + i % 2;
             const int c_col = at.col + warp * 16 + i / 2 * 8 + lane / 4;
-            if (c_row >= work.M || c_col >= work.N) continue;
-            float* const c = &C[size_t(c_row) * work.N + c_col];
-            if (kSplitK > 1) atomicAdd(c, acc[i]);
-            else *c = acc[i];
+            if (c_row < work.M && c_col < work.N) C[size_t(c_row) * work.N + c_col] = acc[i];
         }
     };
     int next_pair = 0;
@@ -216,7 +212,7 @@ __device__ __forceinline__ void multiply(const Work& work, float* C, const CUten
     const auto release = [&](int stage) {  // lanes 0, 1, ... arrive at one CTA each
         if (kMulticastCtas == 1 && lane == 0) ptx::mbarrier_arrive(&shared.empty[stage]);
         if (kMulticastCtas > 1 && lane < kMulticastCtas)
-            ptx::mbarrier_arrive_cluster(&shared.empty[stage], first_in_group + lane);
+            ptx::mbarrier_arrive_cluster(&shared.empty[stage], lane);
     };
 
     // Of stage 0. In units of 16 bytes: 64 to the next eight rows, 512 to the next 64 columns of B.
@@ -230,7 +226,7 @@ __device__ __forceinline__ void multiply(const Work& work, float* C, const CUten
     TileScheduler deferred_at(work, cluster, cta_m, cta_n), at = deferred_at;
     for (int tile = cluster; tile < work.tiles; tile += work.clusters) {
         float acc[kFragments][4];  // tiles of 16 x 8, side by side in the warp's 16 rows
-        for (int step = 0; step < steps; ++step) {
+        for (int step = 0; step < work.steps; ++step) {
             ptx::mbarrier_wait_parity(&shared.full[stage], parity);
             ptx::wgmma_fence();
             for (int s = 0; s < kTileK; s += 16) {  // along the rows of A, down the rows of B
@@ -243,7 +239,7 @@ __device__ __forceinline__ void multiply(const Work& work, float* C, const CUten
             if (step == 0) at = TileScheduler(work, tile, cta_m, cta_n);
 #pragma unroll
             for (int i = 0; i < kDeferred; ++i)
-                if (tile >= work.clusters && step == min(2 + 2 * i, steps - 1))
+                if (tile >= work.clusters && step == min(2 + 2 * i, work.steps - 1))
                     store(&deferred[8 * i], deferred_at, kImmediate + i);
             if (kSingleConsumer) {  // waits for the k-tile before, while these products run
                 ptx::wgmma_wait_group<1>();
@@ -288,18 +284,18 @@ template <class T, int m, int n, bool transposed>
 __global__ void __launch_bounds__(Shared<T, m, n, transposed>::kAllThreads, 1)
     matmul(const __grid_constant__ Work work, float* C, const __grid_constant__ CUtensorMap A,
            const __grid_constant__ CUtensorMap B, const __grid_constant__ CUtensorMap C_map) {
-    multiply<T, m, n, transposed, 1, 1, 1>(work, C, A, B, C_map);
+    multiply<T, m, n, transposed, 1, 1>(work, C, A, B, C_map);
 }
-template <class T, int m, int n, bool transposed, int cluster_m, int cluster_n, int split_k>
-CLUSTER_DIMS(cluster_m* cluster_n* split_k, 1, 1)
+template <class T, int m, int n, bool transposed, int cluster_m, int cluster_n>
+CLUSTER_DIMS(cluster_m* cluster_n, 1, 1)
 __global__ void __launch_bounds__(Shared<T, m, n, transposed>::kAllThreads, 1)
     matmul_in_clusters(const __grid_constant__ Work work, float* C,
                        const __grid_constant__ CUtensorMap A, const __grid_constant__ CUtensorMap B,
                        const __grid_constant__ CUtensorMap C_map) {
-    multiply<T, m, n, transposed, cluster_m, cluster_n, split_k>(work, C, A, B, C_map);
+    multiply<T, m, n, transposed, cluster_m, cluster_n>(work, C, A, B, C_map);
 }
 
-template <class T, int m, int n, bool transposed, int cluster_m, int cluster_n, int split_k>
+template <class T, int m, int n, bool transposed, int cluster_m, int cluster_n>
 void launch(const Work& work, int K, const T* A, const T* B, float* C) {
     const int M = work.M, N = work.N;
     const AlignedRows A_rows(A, M, K), B_rows(B, K, N);
@@ -307,13 +303,12 @@ void launch(const Work& work, int K, const T* A, const T* B, float* C) {
     const auto B_map = tensor_map(B_rows.data, K, N, kTileK / cluster_m, 64, 128, B_rows.stride);
     const auto C_map = transposed ? CUtensorMap() : tensor_map(C, M, N, 64, 32, 128);
     using Shared = ::Shared<T, m, n, transposed>;
-    constexpr int kBlocks = cluster_m * cluster_n * split_k, kBytes = sizeof(Shared);
+    constexpr int kBlocks = cluster_m * cluster_n, kBytes = sizeof(Shared);
     const auto kernel = [] {
         if constexpr (kBlocks == 1) return matmul<T, m, n, transposed>;
-        else return matmul_in_clusters<T, m, n, transposed, cluster_m, cluster_n, split_k>;
+        else return matmul_in_clusters<T, m, n, transposed, cluster_m, cluster_n>;
     }();
     allow_shared_memory(kernel, kBytes);
-    if (split_k > 1) cudaMemsetAsync(C, 0, sizeof(float) * M * N);  // what blocks add to
     kernel<<<work.clusters * kBlocks, Shared::kAllThreads, kBytes>>>(work, C, A_map, B_map, C_map);
 }
 
@@ -323,35 +318,31 @@ struct Config {
     int step, rest;  // nanoseconds, on an H200, of a step and of the rest of a tile
     void (*launch)(const Work& work, int K, const T* A, const T* B, float* C);
     std::string name() const {
-        return format("%dx%d%s-%dx%dx%d", tile.m, tile.n, tile.transposed ? "-transposed" : "",
-                      tile.cluster_m, tile.cluster_n, tile.split_k);
+        return format("%dx%d%s", tile.m, tile.n, tile.transposed ? "-transposed" : "");
     }
 };
 template <class T, int m, int n, int cm, int cn>
 constexpr Config<T> normal(int step, int rest) {
-    return {{m, n, false, cm, cn, 1}, step, rest, launch<T, m, n, false, cm, cn, 1>};
+    return {{m, n, false, cm, cn}, step, rest, launch<T, m, n, false, cm, cn>};
 }
-template <class T, int m, int n, int cm, int cn, int split_k>
+template <class T, int m, int n, int cm, int cn>
 constexpr Config<T> transposed(int step, int rest) {
-    return {{m, n, true, cm, cn, split_k}, step, rest, launch<T, m, n, true, cm, cn, split_k>};
+    return {{m, n, true, cm, cn}, step, rest, launch<T, m, n, true, cm, cn>};
 }
 template <class T>
-constexpr Config<T> kConfigs[] = {  // rows, columns of a tile; cluster_m, cluster_n, split_k
-    normal<T, 128, 256, 1, 1>(611, 2069),      normal<T, 128, 128, 1, 4>(341, 979),
-    normal<T, 128, 64, 1, 1>(243, 353),        transposed<T, 32, 64, 1, 1, 1>(140, 137),
-    transposed<T, 64, 64, 1, 1, 1>(178, 60),   transposed<T, 64, 128, 1, 1, 1>(296, 98),
-    transposed<T, 96, 128, 1, 1, 1>(298, 352), transposed<T, 80, 128, 2, 1, 1>(240, 586),
-    transposed<T, 32, 64, 1, 1, 8>(157, 430),  transposed<T, 80, 128, 1, 1, 4>(320, 1397),
-    transposed<T, 128, 64, 1, 4, 2>(193, 1592)};
+constexpr Config<T> kConfigs[] = {  // rows, columns of a tile; cluster_m, cluster_n
+    normal<T, 128, 256, 1, 1>(611, 2069),   normal<T, 128, 128, 1, 4>(341, 979),
+    normal<T, 128, 64, 1, 1>(243, 353),     transposed<T, 32, 64, 1, 1>(140, 137),
+    transposed<T, 64, 64, 1, 1>(178, 60),   transposed<T, 64, 128, 1, 1>(296, 98),
+    transposed<T, 96, 128, 1, 1>(298, 352), transposed<T, 80, 128, 2, 1>(240, 586)};
 
 template <class T>
 const Config<T>& best_config(int M, int N, int K) {
     const auto time = [=, steps = ceil_div(K, kTileK)](const Config<T>& config) {
         // TMA stores rows that start on multiples of 16 bytes.
         if (!config.tile.transposed && N % 4) return std::numeric_limits<double>::infinity();
-        if (steps < config.tile.split_k) return std::numeric_limits<double>::infinity();
         const int waves = ceil_div(config.tile.count(M, N), clusters_at_once(config.tile.blocks()));
-        return waves * (1.0 * ceil_div(steps, config.tile.split_k) * config.step + config.rest);
+        return waves * (1.0 * steps * config.step + config.rest);
     };
     return fastest(kConfigs<T>, time);
 }
@@ -369,18 +360,12 @@ double loaded_elements(double M, double N, double K) {
            K * N * std::ceil(M / (tile.m * tile.cluster_m)) + loaded_by_copies(M, N, K);
 }
 
-// What is added to C is not counted.
-double stored_elements(double M, double N, double K) {
-    return stored_with_copies(M, N, K) - (best_config<half>(M, N, K).tile.split_k > 1 ? M * N : 0);
-}
-
 int main(int argc, char** argv) {
     Facts facts = {loaded_elements, nullptr, kWgmma};
-    facts.stored_elements = stored_elements;
+    facts.stored_elements = stored_with_copies;
     for (const auto& config : kConfigs<half>)
         facts.configs.push_back({config.name(), config.tile.m * config.tile.cluster_m,
-                                 config.tile.n * config.tile.cluster_n,
-                                 kTileK * config.tile.split_k});
+                                 config.tile.n * config.tile.cluster_n, kTileK});
     facts.chosen = [](int M, int N, int K) { return best_config<half>(M, N, K).name(); };
     return run_stage(launch_matmul<half>, facts, argc, argv);
 }

@@ -1,7 +1,8 @@
-// A reduction through distributed shared memory (DSMEM). Atomic additions go to L2, one after the
-// other for each element, in an order that changes from run to run. But the blocks of a cluster can
-// write to each other's shared memory. So each block reduces some rows of the tile: all blocks send
-// it their accumulators of these rows by st.async, and an mbarrier there counts the bytes.
+// Cluster split-K. When C has fewer tiles than the GPU has SMs, the others are idle. So the blocks
+// of a cluster may compute a transposed tile together, a slice of K each, and reduce their slices
+// through each other's shared memory (distributed shared memory, DSMEM). Each block reduces some
+// rows of the tile: all blocks send it their accumulators of these rows by st.async, and an mbarrier
+// there counts the bytes.
 //
 //    block    multiplies steps (of 64)    reduces rows (of 32)
 //    0         0 to  7                     0 to  7
@@ -14,7 +15,8 @@
 // Device memory is not needed for it, and C need not be zeros first. The order of additions is that
 // of the blocks.
 //
-// Changed:  a cluster reduces its slices of K through distributed shared memory.
+// Changed:  (from 12) a cluster has several blocks for a tile, a slice of K each, which it reduces
+//           through distributed shared memory.
 #include <algorithm>
 #include <limits>
 

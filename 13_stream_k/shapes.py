@@ -84,7 +84,7 @@ def shapes(kind, seed, count=40):
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter,
-        epilog="Example: ./run 12/matmul --sizes $(python3 12_stream_k/shapes.py random 12)")
+        epilog="Example: ./run 13/matmul --sizes $(python3 13_stream_k/shapes.py random 12)")
     parser.add_argument("kind", choices=[*KINDS, "mixed"])
     parser.add_argument("seed", type=int, help="another list for each")
     options = parser.parse_args()
