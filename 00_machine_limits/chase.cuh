@@ -20,7 +20,7 @@ __global__ void chase(const Line* at, int warm_up, int steps, Timed<const Line*>
     *result = {at, end - begin};
 }
 
-// The same chase in shared memory, where `next` holds offsets in bytes.
+// The same pointer chase in shared memory, where `next` holds offsets in bytes.
 __global__ void chase_shared(const uint32_t* next, int steps, Timed<uint32_t>* result) {
     __shared__ uint32_t shared[kSharedWords];
     for (int i = 0; i < kSharedWords; ++i) shared[i] = next[i];

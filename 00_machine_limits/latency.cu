@@ -40,7 +40,7 @@ void give_to_l1(Kernel* kernel) {
                "cudaFuncSetAttribute");
 }
 
-// Chases through a set of `bytes` at the start of `lines`. Each walk begins where the last ended.
+// Pointer chases through a set of `bytes` at the start of `lines`. Each walk begins where the last ended.
 class Chase {
 public:
     Chase(size_t bytes, Line* lines)
@@ -50,8 +50,9 @@ public:
         DeviceArray<uint32_t> next_device(next.size());
         next_device.upload(next);
         check_cuda(cudaMemset(lines, 0xff, bytes), "cudaMemset");
-        lay_out<<<int(next.size() + 255) / 256, 256>>>(next_device.data(), int(next.size()), lines);
-        finish_launch("lay_out");
+        link_lines<<<int(next.size() + 255) / 256, 256>>>(next_device.data(), int(next.size()),
+                                                          lines);
+        finish_launch("link_lines");
         give_to_l1(chase);
     }
     int count() const { return int(visited_.size()); }
@@ -76,7 +77,7 @@ private:
     size_t at_ = 0;
 };
 
-// Returns the cycles per load of a chase through shared memory.
+// Returns the cycles per load of a pointer chase through shared memory.
 float walk_shared(int steps) {
     const char* what = "chase in shared memory";
     std::vector<uint32_t> next = random_cycle(kSharedWords);

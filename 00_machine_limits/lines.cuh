@@ -1,20 +1,22 @@
-// The cache lines that a chase through global memory visits, each with the address of the next.
+// The elements of a pointer chase through global memory: cache lines that each hold the address of
+// the next.
 #pragma once
 
 #include <cuda_runtime.h>
 
 #include <cstdint>
 
-// One element fills a cache line of 128 bytes. So no load brings data that another one needs, and a
-// set takes exactly its own size in the cache.
+// One element fills a cache line of 128 bytes, so that no load hits a line that another element's
+// load has fetched, and the footprint in the cache is exactly the size of the working set.
 struct alignas(128) Line {
-    const Line* next;  // an address, not an index: nothing has to be computed between two loads
+    const Line* next;  // an address, not an index: no address arithmetic between dependent loads
 };
 static_assert(sizeof(Line) == 128, "a cache line");
 
-// Loads *from, which is in global memory, by a plain load, which L1 caches. The compiler does not
-// know the memory space of a pointer that was itself loaded, and would take the generic LD, which
-// has to find out. `volatile` keeps the load between two readings of the clock.
+// Loads *from, which is in global memory, with the default cache operator (.ca), so that L1 caches
+// it. The compiler does not know the state space of a pointer that was itself loaded and would emit
+// a generic load (LD), which resolves the state space at run time. `volatile` keeps the load in
+// order with the two reads of the clock around it.
 template <class T>
 __device__ T* load_global(T* const* from) {
 #ifdef __CUDA_ARCH__
@@ -26,7 +28,7 @@ __device__ T* load_global(T* const* from) {
 #endif
 }
 
-__global__ void lay_out(const uint32_t* next, int count, Line* lines) {
+__global__ void link_lines(const uint32_t* next, int count, Line* lines) {
     const int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i < count) lines[i].next = &lines[next[i]];
 }

@@ -210,13 +210,13 @@ void measure(const BenchmarkOptions& o, bool clock_only, Report& report) {
     }
     in_each_order([&] { verify(x, works); });
     progress("");
-    std::printf("%s: each element of each kernel's result is right. Arrays of %.1f MiB.\n",
-                timer.gpu.full_name.c_str(), x.bytes() / (1 << 20));
+    std::printf("%s: all results verified. Arrays of %.1f MiB.\n", timer.gpu.full_name.c_str(),
+                x.bytes() / (1 << 20));
     if (o.verify_only) return;
 
     std::printf(
         "limit: GB/s or GFLOP/s by the vendor's figures; of the sweep, min(fp32_fma, copy x "
-        "flop/byte) as measured here\n");
+        "flop/byte) from this run's figures\n");
     Timing timing = {timer, x, o.repeat, report};
     x.put_floats();
     const double copied = timing.limit(works.copied());
@@ -232,12 +232,12 @@ void measure(const BenchmarkOptions& o, bool clock_only, Report& report) {
     if (has_wgmma()) timing.limit(works.warpgroup_mma(kTurns));
     else std::printf("tensor_wgmma is left out: not compiled for sm_90a, or another GPU\n");
     x.put_floats();
-    std::vector<double> shares;
+    std::vector<double> fractions;
     for (const Work& work : works.all_swept(kAllSteps)) {
-        const int steps = kSteps[shares.size()];
-        shares.push_back(timing.point(work, steps, roof(fma, copied, steps)));
+        const int steps = kSteps[fractions.size()];
+        fractions.push_back(timing.point(work, steps, attainable(fma, copied, steps)));
     }
-    print_shares(shares, fma, copied);
+    print_fractions(fractions, fma, copied);
     report.save();
 }
 
@@ -250,8 +250,8 @@ int main(int argc, char** argv) {
                           flag(clock_only)};
     return run_benchmark(
         "roofline",
-        "measures the bandwidths and arithmetic peaks of a GPU, and a sweep under the roof "
-        "that they make",
+        "measures the bandwidths and arithmetic peaks of a GPU, and a sweep of arithmetic "
+        "intensity against the roofline that they define",
         "Example:\n  roofline --csv limits.csv", o, kEmulated ? OptionTable{} : OptionTable{clock},
         argc, argv, [&](Report& report) { measure(o, clock_only, report); });
 }

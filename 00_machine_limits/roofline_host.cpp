@@ -1,6 +1,6 @@
-// 00_machine_limits/roofline_host: the sweep of roofline.cu on the CPU, with all of its threads,
-// under the roof that its bandwidth and its FP32 peak make. Slide 24 shows such sweeps on an
-// i7-3770, an i7-4790, an i7-6500U and a Ryzen 7 3700X, as plots: its text has no figures to
+// 00_machine_limits/roofline_host: roofline.cu's sweep of arithmetic intensity on all threads of
+// the CPU, compared with the roofline of its measured bandwidth and FP32 peak. Slide 24 plots such
+// sweeps for an i7-3770, an i7-4790, an i7-6500U and a Ryzen 7 3700X, but prints no figures to
 // compare with.
 //
 // Alone:    g++ -std=c++17 -O3 -march=native -fopenmp -I. 00_machine_limits/roofline_host.cpp common/*.cpp -o 00_machine_limits/roofline_host
@@ -28,7 +28,7 @@
 inline int omp_get_max_threads() { return 1; }
 #endif
 
-// The widest registers that the compiler may use.
+// The widest vector registers that the target has.
 #if defined(__AVX512F__)
 constexpr int kVectorBytes = 64;
 #elif defined(__AVX__)
@@ -36,8 +36,8 @@ constexpr int kVectorBytes = 32;
 #else
 constexpr int kVectorBytes = 16;
 #endif
-// Where there is an FMA instruction, the compiler makes one of `x * kFactor + kAddend`, and the
-// reference has to round once, too.
+// On a target with FMA the compiler contracts `x * kFactor + kAddend` to one FMA, which rounds once.
+// The reference has to round in the same way.
 #if defined(__FP_FAST_FMAF) || defined(__FMA__)
 constexpr bool kFused = true;
 #else
@@ -46,12 +46,13 @@ constexpr bool kFused = false;
 
 typedef float Vector __attribute__((vector_size(kVectorBytes), may_alias));
 constexpr int kLanes = kVectorBytes / sizeof(float);
-// Independent chains. Two FMAs a cycle, of 4 cycles each, need 8; AVX has 16 registers.
+// Independent dependency chains: two FMAs per cycle with a latency of 4 cycles (5 on Haswell and Zen
+// 2) need 8 (10). The chains and the two constants fit in the 16 registers of AVX.
 constexpr int kVectors = 10;
-constexpr int kBlock = kVectors * kLanes;  // elements that are in registers at a time
-constexpr int kChunk = 64 * kBlock;  // elements that a thread takes at a time
-constexpr int kPeakSteps = 256;  // between two looks at the loop's counter
-constexpr int kPeakTurns = 20000;
+constexpr int kBlock = kVectors * kLanes;  // elements held in registers at a time
+constexpr int kChunk = 64 * kBlock;  // elements of one iteration of the parallel loop
+constexpr int kPeakSteps = 256;  // FMAs per chain in one iteration of the timed loop
+constexpr int kPeakIterations = 20000;
 
 inline void load(Vector (&x)[kVectors], const float* from) {
 #pragma GCC unroll 16
@@ -62,8 +63,8 @@ inline void store(float* to, const Vector (&x)[kVectors]) {
     for (int v = 0; v < kVectors; ++v) reinterpret_cast<Vector*>(to)[v] = x[v];
 }
 
-// n steps for each element of a block. A loop of 16 steps is unrolled: the rest of it would take
-// longer than the steps.
+// n steps for each element of a block. Up to 16 steps are unrolled completely, more by a factor of
+// 16, which keeps the loop overhead small.
 template <int n>
 inline void steps(Vector (&x)[kVectors]) {
 #pragma GCC unroll 16
@@ -72,8 +73,9 @@ inline void steps(Vector (&x)[kVectors]) {
         for (int v = 0; v < kVectors; ++v) x[v] = x[v] * kFactor + kAddend;
 }
 
-// c = a after n steps; n = 0 copies. Bytes read and written count, not those that the caches read
-// because they fetch a line of c before it is written. count: whole chunks.
+// c = a after n steps; n = 0 copies. The bandwidth counts the bytes that the loop reads and writes,
+// without write-allocate traffic (a cache reads a line of c before it is written). count: a multiple
+// of kChunk.
 template <int n>
 void sweep(const float* a, float* c, size_t count) {
     PARALLEL_FOR
@@ -83,18 +85,19 @@ void sweep(const float* a, float* c, size_t count) {
             load(x, a + at);
             steps<n>(x);
             store(c + at, x);
-            // Prevents n = 0 from becoming a memcpy, which would bypass the caches.
+            // Keeps the compiler from turning n = 0 into a memcpy, whose stores may avoid the
+            // write-allocate traffic that the other points have.
             asm volatile("" ::: "memory");
         }
 }
 
-// Each thread's part of c is a block, kPeakSteps * turns steps after a's.
-void fma_chains(const float* a, float* c, int threads, int turns) {
+// Each thread computes one block of c: kPeakSteps * iterations steps from the same block of a.
+void fma_chains(const float* a, float* c, int threads, int iterations) {
     PARALLEL_FOR
     for (int thread = 0; thread < threads; ++thread) {
         Vector x[kVectors];
         load(x, a + thread * kBlock);
-        for (int turn = 0; turn < turns; ++turn) steps<kPeakSteps>(x);
+        for (int iteration = 0; iteration < iterations; ++iteration) steps<kPeakSteps>(x);
         store(c + thread * kBlock, x);
     }
 }
@@ -108,8 +111,7 @@ std::vector<Point> points(std::index_sequence<i...>) {
     return {{kSteps[i], sweep<kSteps[i]>}...};
 }
 
-// Two arrays, the random floats of the sweep and its results, and the number of threads that go
-// through them.
+// The arrays of the sweep, random input and results, and the number of threads that process them.
 class Arrays {
 public:
     // `mib` is the size of both arrays together.
@@ -118,8 +120,8 @@ public:
           a_(allocate()), c_(allocate()),
           points_(points(std::make_index_sequence<std::size(kSteps)>())) {
         float* a = a_.get();
-        // The threads that will read and write a chunk also fill it, because a page lies in the
-        // memory near the thread that touches it first.
+        // First touch: the OS places a page in the NUMA node of the thread that first writes it, so
+        // the threads that will process a chunk also initialize it.
         PARALLEL_FOR
         for (size_t first = 0; first < count_; first += kChunk)
             for (size_t i = first; i < first + kChunk; ++i) a[i] = period_[i % kPeriod];
@@ -129,15 +131,14 @@ public:
     // The bytes that a sweep or a copy reads and writes.
     double bytes() const { return 2.0 * count_ * sizeof(float); }
     double flop(const Point& point) const { return 2.0 * point.steps * count_; }
-    double fma_flop() const { return 2.0 * kPeakSteps * kPeakTurns * kBlock * threads_; }
+    double fma_flop() const { return 2.0 * kPeakSteps * kPeakIterations * kBlock * threads_; }
     int threads() const { return threads_; }
 
     void copy() { sweep<0>(a_.get(), c_.get(), count_); }
     void run(const Point& point) { point.run(a_.get(), c_.get(), count_); }
-    void fma(int turns) { fma_chains(a_.get(), c_.get(), threads_, turns); }
+    void fma(int iterations) { fma_chains(a_.get(), c_.get(), threads_, iterations); }
 
-    // Throws Failure(kWrongResult) unless every element is what the scalar reference gives, bit by
-    // bit.
+    // Throws Failure(kWrongResult) unless every element matches the scalar reference bit for bit.
     void verify() {
         std::vector<float> x = period_;
         clear();
@@ -152,12 +153,12 @@ public:
             run(point);
             check_periodic(format("sweep, %d steps", point.steps), c_.get(), 0, count_, x);
         }
-        for (const int turns : {1, 2, 5}) {
+        for (const int iterations : {1, 2, 5}) {
             x = period_;
-            advance<kFused>(x, turns * kPeakSteps);
+            advance<kFused>(x, iterations * kPeakSteps);
             clear();
-            fma(turns);
-            check_periodic(format("fp32_fma, %d turns", turns), c_.get(), 0,
+            fma(iterations);
+            check_periodic(format("fp32_fma, %d iterations", iterations), c_.get(), 0,
                            size_t(threads_) * kBlock, x);
         }
     }
@@ -177,7 +178,7 @@ private:
         if (!array) throw std::bad_alloc();
         return array;
     }
-    // NaN, so that missing writes are noticed.
+    // All bits set are NaN, so an element that is never written fails the check.
     void clear() {
         float* c = c_.get();
         PARALLEL_FOR
@@ -195,7 +196,7 @@ private:
 Times time(const std::string& what, int repeat, const std::function<void()>& work) {
     using std::chrono::steady_clock;
     progress(what + ": timing");
-    // Threads, clocks and page tables warm up.
+    // Warm-up: starts the thread pool, lets the clock rise and fills the TLBs.
     const auto warm = steady_clock::now() + std::chrono::milliseconds(100);
     do work();
     while (steady_clock::now() < warm);
@@ -217,17 +218,18 @@ void measure(long long mib, int repeat, bool verify_only, Report& report) {
     arrays.verify();
     progress("");
     std::printf(
-        "%s, threads: %s. Each element of each result is right. Two arrays, together %lld MiB.\n",
+        "%s, %s threads. All results verified, bit for bit. Two arrays, %lld MiB in total.\n",
         cpu.c_str(), threads.c_str(), mib);
     if (verify_only) return;
     if (mib < 2 * cache_mib())
         std::printf(
-            "The last-level cache has %lld MiB: the arrays may stay in it, and copy is then not the "
-            "memory's bandwidth.\n",
+            "The last-level cache has %lld MiB and may hold the arrays: copy may then measure the "
+            "cache's bandwidth, not the memory's.\n",
             cache_mib());
-    std::printf("limit: GFLOP/s, min(fp32_fma, copy x flop/byte), as measured here\n");
+    std::printf(
+        "limit: attainable GFLOP/s, min(fp32_fma, copy x flop/byte), from this run's figures\n");
 
-    // `gbs`, `gflops` and `limit` are 0 where the row has none.
+    // A row without one of `gbs`, `gflops` and `limit` passes 0.
     const auto add = [&](const std::string& what, const std::string& intensity, double gbs,
                          double gflops, double limit, const Times& times) {
         report.add({{"what", what},
@@ -248,19 +250,19 @@ void measure(long long mib, int repeat, bool verify_only, Report& report) {
     Times times = time("copy", repeat, [&] { arrays.copy(); });
     const double copied = arrays.bytes() / times.median * 1e-6;
     add("copy", "-", copied, 0, 0, times);
-    times = time("fp32_fma", repeat, [&] { arrays.fma(kPeakTurns); });
+    times = time("fp32_fma", repeat, [&] { arrays.fma(kPeakIterations); });
     const double fma = arrays.fma_flop() / times.median * 1e-6;
     add("fp32_fma", "-", 0, fma, 0, times);
-    std::vector<double> shares;
+    std::vector<double> fractions;
     for (const Point& point : arrays.all()) {
         times = time(format("sweep, %d steps", point.steps), repeat, [&] { arrays.run(point); });
         const double gflops = arrays.flop(point) / times.median * 1e-6,
-                     limit = roof(fma, copied, point.steps);
+                     limit = attainable(fma, copied, point.steps);
         add("sweep", format("%g", flop_per_byte(point.steps)), arrays.bytes() / times.median * 1e-6,
             gflops, limit, times);
-        shares.push_back(gflops / limit);
+        fractions.push_back(gflops / limit);
     }
-    print_shares(shares, fma, copied);
+    print_fractions(fractions, fma, copied);
     report.save();
 }
 
@@ -271,12 +273,12 @@ int main(int argc, char** argv) {
     o.columns = limit_columns();
     const Option size = {
         "--size", "MIB",
-        "of both arrays together (default: four times the last-level cache, from 256 to 1024)",
+        "total size of both arrays (default: four times the last-level cache, 256 to 1024)",
         number(mib, 1, 1 << 20)};
     return run_benchmark(
         "roofline_host",
-        "measures bandwidth and FP32 peak of this machine's CPU, and a sweep under the roof that "
-        "they make",
+        "measures memory bandwidth and FP32 peak of this CPU, and a sweep of arithmetic intensity "
+        "against the roofline that they define",
         "Example:\n  roofline_host --csv limits_host.csv", o, {size}, argc, argv,
         [&](Report& report) { measure(mib, o.repeat, o.verify_only, report); });
 }

@@ -23,8 +23,8 @@ constexpr float kFactor = -1 + 0x1p-20f, kAddend = 5;
 constexpr int kSteps[] = {1, 2, 4, 8, 16, 32, 64, 128, 256};
 constexpr double flop_per_byte(int steps) { return 2.0 * steps / (4 + 4); }
 
-// GFLOP/s that the roofline allows. peak: GFLOP/s. gbs: GB/s, of bytes read and written.
-inline double roof(double peak, double gbs, int steps) {
+// Attainable GFLOP/s by the roofline. peak: GFLOP/s. gbs: GB/s, of bytes read and written.
+inline double attainable(double peak, double gbs, int steps) {
     return std::min(peak, gbs * flop_per_byte(steps));
 }
 
@@ -41,18 +41,18 @@ inline Columns limit_columns() {
             {"cycles_per_instruction", "cycles|each", 9}};
 }
 
-// Prints how close to the roof the points came, and if some lie so far above it that the roof must have
-// been measured too low. shares: each point's fraction of it.
-inline void print_shares(const std::vector<double>& shares, double peak, double gbs) {
-    const auto [least, most] = std::minmax_element(shares.begin(), shares.end());
+// Prints how close to the roofline the points came, and whether some lie so far above it that it must
+// have been measured too low. fractions: of the roofline, one for each point.
+inline void print_fractions(const std::vector<double>& fractions, double peak, double gbs) {
+    const auto [least, most] = std::minmax_element(fractions.begin(), fractions.end());
     std::printf(
-        "The points of the sweep lie at %.1f%% to %.1f%% of the roof, whose ridge is at %.1f flop/byte.\n",
+        "The points of the sweep lie at %.1f%% to %.1f%% of the roofline, whose ridge is at %.1f flop/byte.\n",
         100 * *least, 100 * *most, peak / gbs);
     const auto above =
-        std::count_if(shares.begin(), shares.end(), [](double s) { return s > 1.1; });
+        std::count_if(fractions.begin(), fractions.end(), [](double s) { return s > 1.1; });
     if (above > 0)
         std::printf(
-            "%d above 110%%: something disturbed copy or fp32_fma, which make the roof. Run it again, with "
+            "%d above 110%%: something disturbed copy or fp32_fma, which make the roofline. Run it again, with "
             "nothing beside it.\n",
             int(above));
 }

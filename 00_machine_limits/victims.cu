@@ -96,8 +96,9 @@ void measure(const BenchmarkOptions& o, Report& report) {
     std::vector<uint32_t> next(kMostLines);
     for (int i = 0; i < kMostLines; ++i) next[i] = (i + 1) % kMostLines;
     next_device.upload(next);
-    lay_out<<<(kMostLines + 255) / 256, 256>>>(next_device.data(), kMostLines, lines_device.data());
-    finish_launch("lay_out");
+    link_lines<<<(kMostLines + 255) / 256, 256>>>(next_device.data(), kMostLines,
+                                                  lines_device.data());
+    finish_launch("link_lines");
     const Line* lines = lines_device.data();
     in_each_order([&] {
         for (const Visit v : {Visit{1, 0, 0}, Visit{32, 0, 0}, Visit{32, 16, 8}})

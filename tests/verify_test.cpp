@@ -157,10 +157,10 @@ TEST(Accuracy, SamplesTheCornersOfALargeMatrix) {
 }
 
 TEST(Roofline, APointFarAboveIsDisturbed) {
-    for (const auto& [shares, above] :
+    for (const auto& [fractions, above] :
          {std::pair(std::vector<double>{0.93, 1.09}, ""), {{0.93, 2.49, 1.2}, "2 above 110%"}}) {
         testing::internal::CaptureStdout();
-        print_shares(shares, 8000, 400);
+        print_fractions(fractions, 8000, 400);
         const std::string said = testing::internal::GetCapturedStdout();
         EXPECT_EQ(said.find("disturbed") != std::string::npos, above[0] != '\0') << said;
         EXPECT_NE(said.find(above), std::string::npos) << said;
