@@ -19,7 +19,7 @@ constexpr int kThreads = 16 * 16;
 constexpr int kTileK = 8;  // extent of the tiles along k
 
 static_assert(kTileM * kTileK == 4 * kThreads && kTileN * kTileK == 4 * kThreads,
-              "of each k-tile a thread loads 4 elements of A and 4 of B");
+              "per k-tile a thread loads 4 elements of A and 4 of B");
 
 __global__ void __launch_bounds__(kThreads)
     matmul(int M, int N, int K, const float* A, const float* B, float* C) {

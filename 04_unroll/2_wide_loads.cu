@@ -19,9 +19,9 @@ constexpr int kThreads = 16 * 16;
 constexpr int kTileK = 8;  // extent of the tiles along k
 
 static_assert(kTileM * kTileK == 4 * kThreads && kTileN * kTileK == 4 * kThreads,
-              "of each k-tile a thread loads 4 elements of A and 4 of B");
+              "per k-tile a thread loads 4 elements of A and 4 of B");
 
-// Loads neighbours of a row; zeros past the first `valid`. kWide: all of them are valid or none.
+// Loads 4 elements of a row, with zeros past the first `valid`. kWide: all are valid or none.
 template <bool kWide>
 __device__ float4 load4(const float* from, int valid) {
     if (kWide) return valid > 0 ? *(const float4*)from : float4{};

@@ -20,9 +20,9 @@ constexpr int kTileK = 8;  // extent of the tiles along k
 constexpr int kPad = 4;  // keeps even and odd lanes of the transposing store 16 banks apart
 
 static_assert(kTileM * kTileK == 4 * kThreads && kTileN * kTileK == 4 * kThreads,
-              "of each k-tile a thread loads 4 elements of A and 4 of B");
+              "per k-tile a thread loads 4 elements of A and 4 of B");
 
-// Loads neighbours of a row; zeros past the first `valid`. kWide: all of them are valid or none.
+// Loads 4 elements of a row, with zeros past the first `valid`. kWide: all are valid or none.
 template <bool kWide>
 __device__ float4 load4(const float* from, int valid) {
     if (kWide) return valid > 0 ? *(const float4*)from : float4{};
@@ -45,8 +45,9 @@ __global__ void __launch_bounds__(kThreads, 2)
     const int tiles_n = ceil_div(N, kTileN);  // 1-D grid, because y and z are limited to 65535
     const int tile_row = blockIdx.x / tiles_n * kTileM;
     const int tile_col = blockIdx.x % tiles_n * kTileN;
-    // A warp owns 32 x 64 elements, a lane four pieces of 4 x 4, 16 rows and 32 columns apart.
-    // Lanes differing only in bit 0 read the same words of As, in bit 1 of Bs: 2 wavefronts, not 4.
+    // The warp tile is 32 x 64; a lane owns four 4 x 4 sub-tiles, 16 rows and 32 columns apart.
+    // Lanes that differ only in bit 0 read the same words of As, only in bit 1 the same of Bs: a
+    // 16-byte read then takes 2 wavefronts, not 4.
     const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
     const int row = warp / 2 * 32 + lane / 2 % 4 * 4;
     const int col = warp % 2 * 64 + (lane / 8 * 2 + lane % 2) * 4;
@@ -87,8 +88,8 @@ __global__ void __launch_bounds__(kThreads, 2)
                 *(float4*)&a[i] = *(float4*)&As[s][row + i / 4 * 16];
             for (int j = 0; j < kThreadN; j += 4)
                 *(float4*)&b[j] = *(float4*)&Bs[s][col + j / 4 * 32];
-            // In serpentine order each multiply-add shares an operand with the one before it, so
-            // that the reuse cache delivers one operand and the register file only two.
+            // In serpentine order consecutive multiply-adds share an operand, so that the reuse
+            // cache delivers one operand and the register file only two.
             for (int i = 0; i < kThreadM; ++i)
                 for (int at = 0; at < kThreadN; ++at) {
                     const int j = i % 2 ? kThreadN - 1 - at : at;

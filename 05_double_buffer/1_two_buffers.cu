@@ -1,12 +1,12 @@
 // The tiles exist twice. While one pair is multiplied, the next tiles are on their way from global
 // memory. They are stored into the other pair, which no thread reads: one barrier is then enough.
 //
-//    multiply  0   1   2   3   4   5   6   7   | 0   1   2   3   4  ...  s: As[s] times Bs[s]
+//    multiply  0   1   2   3   4   5   6   7   | 0   1   2   3   4  ...  outer product As[s] Bs[s]
 //    load      T1                              | T2                      global memory -> registers
 //    store                                   T1|                         registers -> shared memory
 //    barrier                                   |                         T1 is stored, T0 was read
 //
-//    Time runs to the right, one k-tile from | to |. T0 is the present k-tile, T1 the next one.
+//    Time runs to the right, one k-tile from | to |. T0 is the current k-tile, T1 the next one.
 //
 // Changed:  As and Bs twice; loads at the start of a k-tile, stores at its end; one barrier.
 #include "common/stage.h"
@@ -21,7 +21,7 @@ constexpr int kTileK = 8;  // extent of the tiles along k
 constexpr int kPad = 4;  // keeps even and odd lanes of the transposing store 16 banks apart
 
 static_assert(kTileM * kTileK == 4 * kThreads && kTileN * kTileK == 4 * kThreads,
-              "of each k-tile a thread loads 4 elements of A and 4 of B");
+              "per k-tile a thread loads 4 elements of A and 4 of B");
 
 template <bool kWide>
 __global__ void __launch_bounds__(kThreads, 2)
@@ -31,8 +31,9 @@ __global__ void __launch_bounds__(kThreads, 2)
     const int tiles_n = ceil_div(N, kTileN);  // 1-D grid, because y and z are limited to 65535
     const int tile_row = blockIdx.x / tiles_n * kTileM;
     const int tile_col = blockIdx.x % tiles_n * kTileN;
-    // A warp owns 32 x 64 elements, a lane four pieces of 4 x 4, 16 rows and 32 columns apart.
-    // Lanes differing only in bit 0 read the same words of As, in bit 1 of Bs: 2 wavefronts, not 4.
+    // The warp tile is 32 x 64; a lane owns four 4 x 4 sub-tiles, 16 rows and 32 columns apart.
+    // Lanes that differ only in bit 0 read the same words of As, only in bit 1 the same of Bs: a
+    // 16-byte read then takes 2 wavefronts, not 4.
     const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
     const int row = warp / 2 * 32 + lane / 2 % 4 * 4;
     const int col = warp % 2 * 64 + (lane / 8 * 2 + lane % 2) * 4;
@@ -65,7 +66,7 @@ __global__ void __launch_bounds__(kThreads, 2)
     __syncthreads();  // the first tiles are complete
 
     float acc[kThreadM][kThreadN] = {};
-#pragma unroll 2  // two k-tiles an iteration: the compiler then knows `buffer` and all addresses
+#pragma unroll 2  // two k-tiles an iteration: `buffer` and all offsets become constants
     for (int k = 0, buffer = 0; k < K; k += kTileK, buffer ^= 1) {
         load_tiles(k + kTileK);
 #pragma unroll
@@ -75,8 +76,8 @@ __global__ void __launch_bounds__(kThreads, 2)
                 *(float4*)&a[i] = *(float4*)&As[buffer][s][row + i / 4 * 16];
             for (int j = 0; j < kThreadN; j += 4)
                 *(float4*)&b[j] = *(float4*)&Bs[buffer][s][col + j / 4 * 32];
-            // In serpentine order each multiply-add shares an operand with the one before it, so
-            // that the reuse cache delivers one operand and the register file only two.
+            // In serpentine order consecutive multiply-adds share an operand, so that the reuse
+            // cache delivers one operand and the register file only two.
             for (int i = 0; i < kThreadM; ++i)
                 for (int at = 0; at < kThreadN; ++at) {
                     const int j = i % 2 ? kThreadN - 1 - at : at;

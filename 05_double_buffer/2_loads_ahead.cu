@@ -1,14 +1,14 @@
 // The loads start one k-tile ahead, so that the store can move from a k-tile's end, where all warps
 // wait for it, to its middle. The barrier follows the reads of the k-tile's last operands.
 //
-//    multiply  0   1   2   3   4   5   6   7   | 0   1   2   3   4  ...  s: As[s] times Bs[s]
+//    multiply  0   1   2   3   4   5   6   7   | 0   1   2   3   4  ...  outer product As[s] Bs[s]
 //    store                     T1              |                 T2      registers -> shared memory
 //    load                                  T2  |                         global memory -> registers
 //    barrier                               |   |                         T1 is stored, T0 was read
 //
-//    Time runs to the right, one k-tile from | to |. T0 is the present k-tile, T1 the next one.
+//    Time runs to the right, one k-tile from | to |. T0 is the current k-tile, T1 the next one.
 //
-// Changed:  loads a k-tile ahead; the store before multiply kStoreAt, the barrier before the last.
+// Changed:  loads one k-tile ahead; stores before multiply kStoreAt; barrier before the last one.
 #include "common/stage.h"
 #include "common/vector_access.cuh"  // load4, store4
 
@@ -22,7 +22,7 @@ constexpr int kStoreAt = 4;  // store before this multiply: five multiplies afte
 constexpr int kPad = 4;  // keeps even and odd lanes of the transposing store 16 banks apart
 
 static_assert(kTileM * kTileK == 4 * kThreads && kTileN * kTileK == 4 * kThreads,
-              "of each k-tile a thread loads 4 elements of A and 4 of B");
+              "per k-tile a thread loads 4 elements of A and 4 of B");
 
 template <bool kWide>
 __global__ void __launch_bounds__(kThreads, 2)
@@ -32,8 +32,9 @@ __global__ void __launch_bounds__(kThreads, 2)
     const int tiles_n = ceil_div(N, kTileN);  // 1-D grid, because y and z are limited to 65535
     const int tile_row = blockIdx.x / tiles_n * kTileM;
     const int tile_col = blockIdx.x % tiles_n * kTileN;
-    // A warp owns 32 x 64 elements, a lane four pieces of 4 x 4, 16 rows and 32 columns apart.
-    // Lanes differing only in bit 0 read the same words of As, in bit 1 of Bs: 2 wavefronts, not 4.
+    // The warp tile is 32 x 64; a lane owns four 4 x 4 sub-tiles, 16 rows and 32 columns apart.
+    // Lanes that differ only in bit 0 read the same words of As, only in bit 1 the same of Bs: a
+    // 16-byte read then takes 2 wavefronts, not 4.
     const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
     const int row = warp / 2 * 32 + lane / 2 % 4 * 4;
     const int col = warp % 2 * 64 + (lane / 8 * 2 + lane % 2) * 4;
@@ -67,7 +68,7 @@ __global__ void __launch_bounds__(kThreads, 2)
     load_tiles(kTileK);
 
     float acc[kThreadM][kThreadN] = {};
-#pragma unroll 2  // two k-tiles an iteration: the compiler then knows `buffer` and all addresses
+#pragma unroll 2  // two k-tiles an iteration: `buffer` and all offsets become constants
     for (int k = 0, buffer = 0; k < K; k += kTileK, buffer ^= 1) {
 #pragma unroll
         for (int s = 0; s < kTileK; ++s) {
@@ -81,8 +82,8 @@ __global__ void __launch_bounds__(kThreads, 2)
                 load_tiles(k + 2 * kTileK);
                 __syncthreads();  // the next tiles are complete, and all warps have read these
             }
-            // In serpentine order each multiply-add shares an operand with the one before it, so
-            // that the reuse cache delivers one operand and the register file only two.
+            // In serpentine order consecutive multiply-adds share an operand, so that the reuse
+            // cache delivers one operand and the register file only two.
             for (int i = 0; i < kThreadM; ++i)
                 for (int at = 0; at < kThreadN; ++at) {
                     const int j = i % 2 ? kThreadN - 1 - at : at;

@@ -1,13 +1,13 @@
 // The fragments of each multiply, its 8 + 8 operands, are read while the one before is computed.
 // Now everything is fetched before it is needed, the tiles and the fragments.
 //
-//    multiply  0   1   2   3   4   5   6   7   | 0   1   2   3   4  ...  s: As[s] times Bs[s]
+//    multiply  0   1   2   3   4   5   6   7   | 0   1   2   3   4  ...  outer product As[s] Bs[s]
 //    a, b      1   2   3   4   5   6   7   0'  | 1'  2'  3'  4'  5' ...  shared memory -> registers
 //    store                     T1              |                 T2      registers -> shared memory
 //    load                                  T2  |                         global memory -> registers
 //    barrier                               |   |                         T1 is stored, T0 was read
 //
-//    Time runs to the right, one k-tile from | to |. T0 is the present k-tile, T1 the next one.
+//    Time runs to the right, one k-tile from | to |. T0 is the current k-tile, T1 the next one.
 //    0' is multiply 0 of the next k-tile.
 //
 // Changed:  a and b exist twice; load_fragments reads them one multiply ahead.
@@ -24,7 +24,7 @@ constexpr int kStoreAt = 4;  // store before this multiply: five multiplies afte
 constexpr int kPad = 4;  // keeps even and odd lanes of the transposing store 16 banks apart
 
 static_assert(kTileM * kTileK == 4 * kThreads && kTileN * kTileK == 4 * kThreads,
-              "of each k-tile a thread loads 4 elements of A and 4 of B");
+              "per k-tile a thread loads 4 elements of A and 4 of B");
 
 template <bool kWide>
 __global__ void __launch_bounds__(kThreads, 2)
@@ -34,8 +34,9 @@ __global__ void __launch_bounds__(kThreads, 2)
     const int tiles_n = ceil_div(N, kTileN);  // 1-D grid, because y and z are limited to 65535
     const int tile_row = blockIdx.x / tiles_n * kTileM;
     const int tile_col = blockIdx.x % tiles_n * kTileN;
-    // A warp owns 32 x 64 elements, a lane four pieces of 4 x 4, 16 rows and 32 columns apart.
-    // Lanes differing only in bit 0 read the same words of As, in bit 1 of Bs: 2 wavefronts, not 4.
+    // The warp tile is 32 x 64; a lane owns four 4 x 4 sub-tiles, 16 rows and 32 columns apart.
+    // Lanes that differ only in bit 0 read the same words of As, only in bit 1 the same of Bs: a
+    // 16-byte read then takes 2 wavefronts, not 4.
     const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
     const int row = warp / 2 * 32 + lane / 2 % 4 * 4;
     const int col = warp % 2 * 64 + (lane / 8 * 2 + lane % 2) * 4;
@@ -78,7 +79,7 @@ __global__ void __launch_bounds__(kThreads, 2)
     load_fragments(0, 0);
 
     float acc[kThreadM][kThreadN] = {};
-#pragma unroll 2  // two k-tiles an iteration: the compiler then knows `buffer` and all addresses
+#pragma unroll 2  // two k-tiles an iteration: `buffer` and all offsets become constants
     for (int k = 0, buffer = 0; k < K; k += kTileK, buffer ^= 1) {
 #pragma unroll
         for (int s = 0; s < kTileK; ++s) {
@@ -88,8 +89,8 @@ __global__ void __launch_bounds__(kThreads, 2)
                 __syncthreads();  // the next tiles are complete, and all warps have read these
             }
             load_fragments(s < kTileK - 1 ? buffer : buffer ^ 1, (s + 1) % kTileK);
-            // In serpentine order each multiply-add shares an operand with the one before it, so
-            // that the reuse cache delivers one operand and the register file only two.
+            // In serpentine order consecutive multiply-adds share an operand, so that the reuse
+            // cache delivers one operand and the register file only two.
             for (int i = 0; i < kThreadM; ++i)
                 for (int at = 0; at < kThreadN; ++at) {
                     const int j = i % 2 ? kThreadN - 1 - at : at;

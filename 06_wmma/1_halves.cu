@@ -1,7 +1,7 @@
-// A and B are halves: they take half the bytes, and 16 bytes hold eight neighbours. They become
-// floats on their way to shared memory. All arithmetic is that of 05.
+// A and B are stored in FP16 (half): they take half the bytes, and a 16-byte load brings eight
+// elements. They are converted to FP32 on the way to shared memory; the arithmetic is still 05's.
 //
-// Changed:  half; load8; k-tiles of 16, so that a thread still loads 16 bytes of each; no kPad.
+// Changed:  half; load8; k-tiles of 16 (16 bytes of each a thread, as before); kStoreAt 8; no kPad.
 #include <cuda_fp16.h>
 
 #include "common/stage.h"
@@ -16,9 +16,9 @@ constexpr int kTileK = 16;  // extent of the tiles along k
 constexpr int kStoreAt = 8;  // store before this multiply: nine multiplies after the loads
 
 static_assert(kTileM * kTileK == 8 * kThreads && kTileN * kTileK == 8 * kThreads,
-              "of each k-tile a thread loads 8 elements of A and 8 of B");
+              "per k-tile a thread loads 8 elements of A and 8 of B");
 
-// Loads neighbours of a row; zeros past the first `valid`. kWide: all of them are valid or none.
+// Loads 8 elements of a row, with zeros past the first `valid`. kWide: all are valid or none.
 template <bool kWide>
 __device__ uint4 load8(const half* from, int valid) {
     alignas(16) half values[8];
@@ -35,8 +35,9 @@ __global__ void __launch_bounds__(kThreads, 2)
     const int tiles_n = ceil_div(N, kTileN);  // 1-D grid, because y and z are limited to 65535
     const int tile_row = blockIdx.x / tiles_n * kTileM;
     const int tile_col = blockIdx.x % tiles_n * kTileN;
-    // A warp owns 32 x 64 elements, a lane four pieces of 4 x 4, 16 rows and 32 columns apart.
-    // Lanes differing only in bit 0 read the same words of As, in bit 1 of Bs: 2 wavefronts, not 4.
+    // The warp tile is 32 x 64; a lane owns four 4 x 4 sub-tiles, 16 rows and 32 columns apart.
+    // Lanes that differ only in bit 0 read the same words of As, only in bit 1 the same of Bs: a
+    // 16-byte read then takes 2 wavefronts, not 4.
     const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
     const int row = warp / 2 * 32 + lane / 2 % 4 * 4;
     const int col = warp % 2 * 64 + (lane / 8 * 2 + lane % 2) * 4;
@@ -76,7 +77,7 @@ __global__ void __launch_bounds__(kThreads, 2)
     load_fragments(0, 0);
 
     float acc[kThreadM][kThreadN] = {};
-#pragma unroll 2  // two k-tiles an iteration: the compiler then knows `buffer` and all addresses
+#pragma unroll 2  // two k-tiles an iteration: `buffer` and all offsets become constants
     for (int k = 0, buffer = 0; k < K; k += kTileK, buffer ^= 1) {
 #pragma unroll
         for (int s = 0; s < kTileK; ++s) {
@@ -86,8 +87,8 @@ __global__ void __launch_bounds__(kThreads, 2)
                 __syncthreads();  // the next tiles are complete, and all warps have read these
             }
             load_fragments(s < kTileK - 1 ? buffer : buffer ^ 1, (s + 1) % kTileK);
-            // In serpentine order each multiply-add shares an operand with the one before it, so
-            // that the reuse cache delivers one operand and the register file only two.
+            // In serpentine order consecutive multiply-adds share an operand, so that the reuse
+            // cache delivers one operand and the register file only two.
             for (int i = 0; i < kThreadM; ++i)
                 for (int at = 0; at < kThreadN; ++at) {
                     const int j = i % 2 ? kThreadN - 1 - at : at;

@@ -22,14 +22,14 @@ constexpr int kTileN = 256;  // columns of C per block
 constexpr int kThreads = 16 * 16;
 constexpr int kTileK = 16;  // extent of the tiles along k
 constexpr int kStages = 3;  // one is read while two are being filled
-constexpr int kPad = 8;  // 16 bytes: the 8 rows that a warp reads together start in different banks
+constexpr int kPad = 8;  // 16 bytes of half: the 8 rows read together start in different banks
 constexpr int kTileElements = kTileM * (kTileK + kPad) + kTileK * (kTileN + kPad);
 constexpr int kSharedBytes = kStages * kTileElements * sizeof(half);  // > 48 KiB, with Cs
 
 static_assert(kTileM * kTileK == 8 * kThreads && kTileN * kTileK == 2 * 8 * kThreads,
-              "of each k-tile a thread loads 8 elements of A and 2 x 8 of B");
+              "per k-tile a thread loads 8 elements of A and 2 x 8 of B");
 static_assert(kTileK % 16 == 0 && (kTileK + kPad) % 8 == 0 && (kTileN + kPad) % 8 == 0,
-              "load_matrix_sync: fragments on multiples of 32 bytes, rows on multiples of 16");
+              "load_matrix_sync needs fragments aligned to 32 bytes and rows to 16");
 
 // Copies 8 elements of a row, with zeros past the first `valid`. kWide: all are valid or none.
 template <bool kWide>
@@ -49,10 +49,11 @@ __global__ void __launch_bounds__(kThreads, 1)
     const int tile_row = blockIdx.x / tiles_n * kTileM;
     const int tile_col = blockIdx.x % tiles_n * kTileN;
     const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
-    const int row = warp / 4 * 64;  // a warp owns 64 x 64 elements
+    const int row = warp / 4 * 64;  // the warp tile is 64 x 64
     const int col = warp % 4 * 64;
 
-    // For each k-tile this thread loads consecutive elements of a row of A and of a row of B.
+    // For each k-tile this thread copies 8 consecutive elements of a row of A and of two rows of B,
+    // of which b_k is the first.
     const int a_row = threadIdx.x / 2, a_k = threadIdx.x % 2 * 8;
     const int b_k = threadIdx.x / 32, b_col = threadIdx.x % 32 * 8;
     const half* a_from = A + size_t(tile_row + a_row) * K + a_k;
@@ -83,8 +84,8 @@ __global__ void __launch_bounds__(kThreads, 1)
     load_tiles(kTileK, 1);
 
     wmma::fragment<wmma::accumulator, 16, 16, 16, float> acc[4][4];
-    for (auto& across : acc)
-        for (auto& fragment : across) wmma::fill_fragment(fragment, 0.0f);
+    for (auto& acc_row : acc)
+        for (auto& fragment : acc_row) wmma::fill_fragment(fragment, 0.0f);
     for (int k = 0, stage = 0, next = 1; k < K;
          k += kTileK, stage = next, next = (next + 1) % kStages) {
         __pipeline_wait_prior(kStages - 2);
@@ -99,7 +100,7 @@ __global__ void __launch_bounds__(kThreads, 1)
     for (int i = 0; i < 4; ++i)
         for (int j = 0; j < 4; ++j) {
             wmma::store_matrix_sync(&Cs[warp][0][0], acc[i][j], 16 + kPad, wmma::mem_row_major);
-            __syncwarp();  // all lanes have stored their elements, wherever those are
+            __syncwarp();  // all lanes have stored; which elements a lane holds is unspecified
             for (int r = lane / 4, c = lane % 4 * 4; r < 16; r += 8) {
                 const int c_row = tile_row + row + 16 * i + r;
                 const int c_col = tile_col + col + 16 * j + c;
@@ -123,7 +124,7 @@ double loaded_elements(double M, double N, double K) {
     return K * (M * std::ceil(N / kTileN) + N * std::ceil(M / kTileM));
 }
 
-// From shared memory each warp reads its fragments of A and B at every 16 k, and C once.
+// From shared memory each warp reads its fragments of A and B for every 16 values of k, and C once.
 double shared_loaded_bytes(double M, double N, double K) {
     const double threads = std::ceil(M / kTileM) * std::ceil(N / kTileN) * kThreads;
     const double depth = std::ceil(K / kTileK) * kTileK;

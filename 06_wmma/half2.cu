@@ -18,9 +18,9 @@ constexpr int kStoreAt = 4;  // store before this multiply: five multiplies afte
 constexpr int kPad = 4;  // keeps even and odd lanes of the transposing store 16 banks apart
 
 static_assert(kTileM * kTileK == 4 * kThreads && kTileN * kTileK == 8 * kThreads,
-              "of each k-tile a thread loads 4 elements of A and 8 of B");
+              "per k-tile a thread loads 4 elements of A and 8 of B");
 
-// Loads neighbours of a row; zeros past the first `valid`. kWide: all of them are valid or none.
+// Loads elements of a row, with zeros past the first `valid`. kWide: all are valid or none.
 // Wide is uint2 for four halves, uint4 for eight.
 template <bool kWide, class Wide>
 __device__ Wide load(const half* from, int valid) {
@@ -46,7 +46,7 @@ __global__ void __launch_bounds__(kThreads, 2)
     const int tiles_n = ceil_div(N, kTileN);  // 1-D grid, because y and z are limited to 65535
     const int tile_row = blockIdx.x / tiles_n * kTileM;
     const int tile_col = blockIdx.x % tiles_n * kTileN;
-    // A warp owns 32 x 128 elements of C, a lane four times 4 x 8, 16 rows and 64 columns apart.
+    // The warp tile is 32 x 128; a lane owns four 4 x 8 sub-tiles, 16 rows and 64 columns apart.
     const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
     const int row = warp / 2 * 32 + lane / 2 % 4 * 4;
     const int col = warp % 2 * 128 + (lane / 8 * 2 + lane % 2) * 8;
@@ -91,7 +91,7 @@ __global__ void __launch_bounds__(kThreads, 2)
     load_fragments(0, 0);
 
     half2 acc[kThreadM][kThreadN / 2] = {};
-#pragma unroll 2  // two k-tiles an iteration: the compiler then knows `buffer` and all addresses
+#pragma unroll 2  // two k-tiles an iteration: `buffer` and all offsets become constants
     for (int k = 0, buffer = 0; k < K; k += kTileK, buffer ^= 1) {
 #pragma unroll
         for (int s = 0; s < kTileK; ++s) {

@@ -48,7 +48,7 @@ __global__ void __launch_bounds__(kThreads)
     }
 
     wmma::store_matrix_sync(&Cs[0][0], acc, kTileN, wmma::mem_row_major);
-    __syncwarp();  // all lanes have stored their elements, wherever those are
+    __syncwarp();  // all lanes have stored; which elements a lane holds is unspecified
     for (int e = threadIdx.x; e < 16 * 16; e += kThreads) {
         const int c_row = tile_row + e / 16, c_col = tile_col + e % 16;
         if (c_row < M && c_col < N) C[size_t(c_row) * N + c_col] = Cs[e / 16][e % 16];
@@ -65,7 +65,7 @@ double loaded_elements(double M, double N, double K) {
     return K * (M * std::ceil(N / kTileN) + N * std::ceil(M / kTileM));
 }
 
-// From shared memory each warp reads 1 + 1 fragments at every 16 k, and C on its way out.
+// From shared memory each warp reads 1 + 1 fragments for every 16 values of k, and C at the end.
 double shared_loaded_bytes(double M, double N, double K) {
     const double warps = std::ceil(M / kTileM) * std::ceil(N / kTileN);
     const double depth = std::ceil(K / kTileK) * kTileK;

@@ -36,7 +36,7 @@ void matmul(int M, int N, int K, global const float* A, global const float* B, g
     const int tile_row = get_group_id(1) * kTileM;
     const int tile_col = get_group_id(0) * kTileN;
     const uint item = get_local_id(1) * 16 + get_local_id(0);
-    // A warp (half of GCN's wavefront) owns 32 x 64 elements of C, a lane four pieces of 4 x 4, 16 rows and 32 columns apart. Lanes
+    // The tile of a warp (half of GCN's wavefront) is 32 x 64; a lane owns four 4 x 4 sub-tiles, 16 rows and 32 columns apart. Lanes
     // that differ only in bit 0 read the same 16 bytes of As, those that differ only in bit 1 the same of Bs.
     const int warp = item / 32, lane = item % 32;
     const int row = warp / 2 * 32 + lane / 2 % 4 * 4;
@@ -61,8 +61,7 @@ void matmul(int M, int N, int K, global const float* A, global const float* B, g
             float a[kThreadM], b[kThreadN];
             for (int i = 0; i < kThreadM; i += 4) vstore4(*(local const float4*)&As[s][row + i / 4 * 16], 0, &a[i]);
             for (int j = 0; j < kThreadN; j += 4) vstore4(*(local const float4*)&Bs[s][col + j / 4 * 32], 0, &b[j]);
-            // Serpentine order: each multiply-add shares an operand with the one before, which NVIDIA's GPUs then need not
-            // fetch.
+            // Serpentine order: consecutive multiply-adds share an operand, which NVIDIA's GPUs then fetch only once.
             for (int i = 0; i < kThreadM; ++i)
                 for (int at = 0; at < kThreadN; ++at) {
                     const int j = i % 2 ? kThreadN - 1 - at : at;

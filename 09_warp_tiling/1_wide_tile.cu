@@ -1,7 +1,7 @@
 // 05 with larger tiles: a warp owns 64 x 64 elements of C, a thread 16 x 8. Its 16 + 8 operands
 // serve 128 multiply-adds, where the 8 + 8 of 05 serve 64. So fewer instructions are reads.
 //
-//    block: 128 x 256 of C            warp: 64 x 64 of C     lane: 16 x 8 of C, eight pieces
+//    block: 128 x 256 of C            warp: 64 x 64 of C     lane: 16 x 8 of C, eight sub-tiles
 //    +------+------+------+------+    +-------+-------+      of 4 x 4, one in each part of
 //    |warp 0|  1   |  2   |  3   |    | 16 x  |       |      the warp's 64 x 64. Lane 0's
 //    +------+------+------+------+    | 32    |       |      lie at the upper left.
@@ -23,7 +23,7 @@ constexpr int kStoreAt = 4;  // store before this multiply: five multiplies afte
 constexpr int kPad = 4;  // keeps even and odd lanes of the transposing store 16 banks apart
 
 static_assert(kTileM * kTileK == 4 * kThreads && kTileN * kTileK == 8 * kThreads,
-              "of each k-tile a thread loads 4 elements of A and 8 of B");
+              "per k-tile a thread loads 4 elements of A and 8 of B");
 
 template <bool kWide>
 __global__ void __launch_bounds__(kThreads, 1)
@@ -33,13 +33,14 @@ __global__ void __launch_bounds__(kThreads, 1)
     const int tiles_n = ceil_div(N, kTileN);  // 1-D grid, because y and z are limited to 65535
     const int tile_row = blockIdx.x / tiles_n * kTileM;
     const int tile_col = blockIdx.x % tiles_n * kTileN;
-    // A warp owns 64 x 64 elements, a lane eight pieces of 4 x 4, 16 rows and 32 columns apart.
-    // Lanes differing only in bit 0 read the same words of As, in bit 1 of Bs: 2 wavefronts, not 4.
+    // The warp tile is 64 x 64; a lane owns eight 4 x 4 sub-tiles, 16 rows and 32 columns apart.
+    // Lanes that differ only in bit 0 read the same words of As, only in bit 1 the same of Bs: a
+    // 16-byte read then takes 2 wavefronts, not 4.
     const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
     const int row = warp / 4 * 64 + lane / 2 % 4 * 4;
     const int col = warp % 4 * 64 + (lane / 8 * 2 + lane % 2) * 4;
 
-    // For each k-tile this thread loads consecutive elements of a row of A and of a row of B.
+    // For each k-tile this thread loads 4 elements of a row of A, and twice 4 of a row of B.
     const int a_row = threadIdx.x / 2, a_k = threadIdx.x % 2 * 4;
     const int b_k = threadIdx.x / 32, b_col = threadIdx.x % 32 * 4;
     const float* a_from = A + size_t(tile_row + a_row) * K + a_k;
@@ -78,7 +79,7 @@ __global__ void __launch_bounds__(kThreads, 1)
     load_fragments(0, 0);
 
     float acc[kThreadM][kThreadN] = {};
-#pragma unroll 2  // two k-tiles an iteration: the compiler then knows `buffer` and all addresses
+#pragma unroll 2  // two k-tiles an iteration: `buffer` and all offsets become constants
     for (int k = 0, buffer = 0; k < K; k += kTileK, buffer ^= 1) {
 #pragma unroll
         for (int s = 0; s < kTileK; ++s) {
@@ -88,8 +89,8 @@ __global__ void __launch_bounds__(kThreads, 1)
                 __syncthreads();  // the next tiles are complete, and all warps have read these
             }
             load_fragments(s < kTileK - 1 ? buffer : buffer ^ 1, (s + 1) % kTileK);
-            // In serpentine order each multiply-add shares an operand with the one before it, so
-            // that the reuse cache delivers one operand and the register file only two.
+            // In serpentine order consecutive multiply-adds share an operand, so that the reuse
+            // cache delivers one operand and the register file only two.
             for (int i = 0; i < kThreadM; ++i)
                 for (int at = 0; at < kThreadN; ++at) {
                     const int j = i % 2 ? kThreadN - 1 - at : at;

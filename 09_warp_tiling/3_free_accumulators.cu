@@ -18,7 +18,7 @@ constexpr int kTileK = 8;  // extent of the tiles along k
 constexpr int kPad = 8;  // a warp's copies of 8 rows by 4 k go to 32 different banks
 
 static_assert(kTileM * kTileK == 4 * kThreads && kTileN * kTileK == 8 * kThreads,
-              "of each k-tile a thread copies 4 elements of A and 8 of B");
+              "per k-tile a thread copies 4 elements of A and 8 of B");
 
 template <bool kWide>
 __global__ void __launch_bounds__(kThreads, 1)
@@ -28,8 +28,9 @@ __global__ void __launch_bounds__(kThreads, 1)
     const int tiles_n = ceil_div(N, kTileN);  // 1-D grid, because y and z are limited to 65535
     const int tile_row = blockIdx.x / tiles_n * kTileM;
     const int tile_col = blockIdx.x % tiles_n * kTileN;
-    // A warp owns 64 x 64 elements, a lane eight pieces of 4 x 4, 16 rows and 32 columns apart.
-    // Lanes differing only in bit 0 read the same words of As, in bit 1 of Bs: 2 wavefronts, not 4.
+    // The warp tile is 64 x 64; a lane owns eight 4 x 4 sub-tiles, 16 rows and 32 columns apart.
+    // Lanes that differ only in bit 0 read the same words of As, only in bit 1 the same of Bs: a
+    // 16-byte read then takes 2 wavefronts, not 4.
     const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
     const int row = warp / 4 * 64 + lane / 2 % 4 * 4;
     const int col = warp % 4 * 64 + (lane / 8 * 2 + lane % 2) * 4;
@@ -73,7 +74,7 @@ __global__ void __launch_bounds__(kThreads, 1)
     load_fragments(0, 0);
 
     float acc[kThreadM][kThreadN] = {};
-#pragma unroll 2  // two k-tiles an iteration: the compiler then knows `buffer` and all addresses
+#pragma unroll 2  // two k-tiles an iteration: `buffer` and all offsets become constants
     for (int k = 0, buffer = 0; k < K; k += kTileK, buffer ^= 1) {
 #pragma unroll
         for (int s = 0; s < kTileK; ++s) {
@@ -83,8 +84,8 @@ __global__ void __launch_bounds__(kThreads, 1)
                 __syncthreads();  // the next tiles are complete, and all warps have read these
             }
             load_fragments(s < kTileK - 1 ? buffer : buffer ^ 1, (s + 1) % kTileK);
-            // In serpentine order each multiply-add shares an operand with the one before it, so
-            // that the reuse cache delivers one operand and the register file only two.
+            // In serpentine order consecutive multiply-adds share an operand, so that the reuse
+            // cache delivers one operand and the register file only two.
             for (int i = 0; i < kThreadM; ++i)
                 for (int at = 0; at < kThreadN; ++at) {
                     const int j = i % 2 ? kThreadN - 1 - at : at;

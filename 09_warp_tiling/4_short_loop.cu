@@ -18,7 +18,7 @@ constexpr int kPad = 8;  // a warp's copies of 8 rows by 4 k go to 32 different 
 constexpr int kPitchA = kTileM + kPad;  // from one k of A's tile to the next
 
 static_assert(kTileM * kTileK == 4 * kThreads && kTileN * kTileK == 8 * kThreads,
-              "of each k-tile a thread copies 4 elements of A and 8 of B");
+              "per k-tile a thread copies 4 elements of A and 8 of B");
 
 template <bool kWide>
 __global__ void __launch_bounds__(kThreads, 1)
@@ -30,8 +30,9 @@ __global__ void __launch_bounds__(kThreads, 1)
     const int tiles_n = ceil_div(N, kTileN);  // 1-D grid, because y and z are limited to 65535
     const int tile_row = blockIdx.x / tiles_n * kTileM;
     const int tile_col = blockIdx.x % tiles_n * kTileN;
-    // A warp owns 64 x 64 elements, a lane eight pieces of 4 x 4, 16 rows and 32 columns apart.
-    // Lanes differing only in bit 0 read the same words of As, in bit 1 of Bs: 2 wavefronts, not 4.
+    // The warp tile is 64 x 64; a lane owns eight 4 x 4 sub-tiles, 16 rows and 32 columns apart.
+    // Lanes that differ only in bit 0 read the same words of As, only in bit 1 the same of Bs: a
+    // 16-byte read then takes 2 wavefronts, not 4.
     const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
     const int row = warp / 4 * 64 + lane / 2 % 4 * 4;
     const int col = warp % 4 * 64 + (lane / 8 * 2 + lane % 2) * 4;
@@ -96,8 +97,8 @@ __global__ void __launch_bounds__(kThreads, 1)
                 b_to += other;
             }
             load_fragments((s + 1) % kTileK);
-            // In serpentine order each multiply-add shares an operand with the one before it, so
-            // that the reuse cache delivers one operand and the register file only two.
+            // In serpentine order consecutive multiply-adds share an operand, so that the reuse
+            // cache delivers one operand and the register file only two.
             for (int i = 0; i < kThreadM; ++i)
                 for (int at = 0; at < kThreadN; ++at) {
                     const int j = i % 2 ? kThreadN - 1 - at : at;

@@ -16,12 +16,12 @@ constexpr int kTileN = 256;  // columns of C per block
 constexpr int kThreads = 16 * 16;
 constexpr int kTileK = 32;  // extent of the tiles along k
 constexpr int kStages = 3;  // one is read while two are being filled
-constexpr int kPad = 8;  // 16 bytes: the 8 rows that a warp reads together start in different banks
+constexpr int kPad = 8;  // 16 bytes of half: the 8 rows read together start in different banks
 constexpr int kTileElements = kTileM * (kTileK + kPad) + kTileK * (kTileN + kPad);
 constexpr int kSharedBytes = kStages * kTileElements * sizeof(half);  // > 48 KiB: needs an opt-in
 
 static_assert(kTileM * kTileK == 2 * 8 * kThreads && kTileN * kTileK == 4 * 8 * kThreads,
-              "of each k-tile a thread loads 2 x 8 elements of A and 4 x 8 of B");
+              "per k-tile a thread loads 2 x 8 elements of A and 4 x 8 of B");
 static_assert(kTileK % 16 == 0 && (kTileK + kPad) % 8 == 0 && (kTileN + kPad) % 8 == 0,
               "ldmatrix reads rows of 16 bytes that start on multiples of 16");
 
@@ -65,10 +65,11 @@ __global__ void __launch_bounds__(kThreads, 1)
     const int tile_row = blockIdx.x / tiles_n * kTileM;
     const int tile_col = blockIdx.x % tiles_n * kTileN;
     const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
-    const int row = warp / 4 * 64;  // a warp owns 64 x 64 elements
+    const int row = warp / 4 * 64;  // the warp tile is 64 x 64
     const int col = warp % 4 * 64;
 
-    // For each k-tile this thread loads consecutive elements of a row of A and of a row of B.
+    // For each k-tile this thread copies 8 consecutive elements of two rows of A and of four rows
+    // of B, of which a_row and b_k are the first.
     const int a_row = threadIdx.x / 4, a_k = threadIdx.x % 4 * 8;
     const int b_k = threadIdx.x / 32, b_col = threadIdx.x % 32 * 8;
     const half* a_from = A + size_t(tile_row + a_row) * K + a_k;
@@ -137,7 +138,7 @@ double loaded_elements(double M, double N, double K) {
     return K * (M * std::ceil(N / kTileN) + N * std::ceil(M / kTileM));
 }
 
-// From shared memory each warp reads its fragments of A and B at every 16 k.
+// From shared memory each warp reads its fragments of A and B for every 16 values of k.
 double shared_loaded_bytes(double M, double N, double K) {
     const double threads = std::ceil(M / kTileM) * std::ceil(N / kTileN) * kThreads;
     const double depth = std::ceil(K / kTileK) * kTileK + 16;  // + 16: read ahead

@@ -27,7 +27,7 @@ struct Shared {
 };
 constexpr int kSharedBytes = sizeof(Shared);  // > 48 KiB: needs an opt-in
 static_assert(kTileM * kTileK == 4 * 8 * kThreads && kTileN * kTileK == 8 * 8 * kThreads,
-              "of each k-tile a thread loads 4 x 8 elements of A and 8 x 8 of B");
+              "per k-tile a thread loads 4 x 8 elements of A and 8 x 8 of B");
 static_assert(kTileK == 64 && kTileN % 64 == 0, "64 elements are 128 bytes");
 
 // The column where the chunk of 8 elements that begins at `column` of that row is stored.
@@ -69,10 +69,11 @@ __global__ void __launch_bounds__(kThreads, 1)
     const int tile_row = blockIdx.x / tiles_n * kTileM;
     const int tile_col = blockIdx.x % tiles_n * kTileN;
     const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
-    const int row = warp / 4 * 64;  // a warp owns 64 x 64 elements
+    const int row = warp / 4 * 64;  // the warp tile is 64 x 64
     const int col = warp % 4 * 64;
 
-    // For each k-tile this thread loads consecutive elements of a row of A and of a row of B.
+    // For each k-tile this thread copies 8 consecutive elements of four rows of A and of eight rows
+    // of B, of which a_row and b_k are the first.
     const int a_row = threadIdx.x / 8, a_k = threadIdx.x % 8 * 8;
     const int b_k = threadIdx.x / 32, b_col = threadIdx.x % 32 * 8;
     const half* a_from = A + size_t(tile_row + a_row) * lda + a_k;
@@ -146,7 +147,7 @@ double loaded_elements(double M, double N, double K) {
            loaded_by_copies(M, N, K);
 }
 
-// From shared memory each warp reads its fragments of A and B at every 16 k.
+// From shared memory each warp reads its fragments of A and B for every 16 values of k.
 double shared_loaded_bytes(double M, double N, double K) {
     const double threads = std::ceil(M / kTileM) * std::ceil(N / kTileN) * kThreads;
     const double depth = std::ceil(K / kTileK) * kTileK + 16;  // + 16: read ahead

@@ -62,7 +62,7 @@ __global__ void __launch_bounds__(kConsumers + kProducers, 1)
     const int tile_row = blockIdx.x / tiles_n * kTileM;
     const int tile_col = blockIdx.x % tiles_n * kTileN;
     const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
-    const int row = warp / 4 * 64;  // a warp owns 64 x 64 elements
+    const int row = warp / 4 * 64;  // the warp tile is 64 x 64
     const int col = warp % 4 * 64;
 
     if (threadIdx.x == 0) {
@@ -149,7 +149,7 @@ double loaded_elements(double M, double N, double K) {
            loaded_by_copies(M, N, K);
 }
 
-// From shared memory each warp reads its fragments of A and B at every 16 k.
+// From shared memory each warp reads its fragments of A and B for every 16 values of k.
 double shared_loaded_bytes(double M, double N, double K) {
     const double threads = std::ceil(M / kTileM) * std::ceil(N / kTileN) * kConsumers;
     const double depth = std::ceil(K / kTileK) * kTileK;
