@@ -40,7 +40,7 @@ private:
             clocks.by = "kernel";
             cycles = own.cycles / work.instructions;
         }
-        progress(work.what + ": timing without a rest");
+        progress(work.what + ": timing back-to-back launches");
         const Sustained sustained = timer.sustained(work.launch, times.median);
         progress("");
         const double gbs = work.bytes() / times.median * 1e-6,

@@ -20,7 +20,7 @@ struct Rested : Times {
     Clocks clocks;
 };
 
-// Launches without a rest in between: the mean milliseconds of one, power and clock. 0: unknown.
+// Back-to-back launches: the mean milliseconds of one, power and clock. 0: unknown.
 struct Sustained {
     double ms, watts, mhz;
 };
@@ -40,11 +40,11 @@ public:
     // Selects the device. Throws as select_device() does.
     explicit GpuTimer(int device, int emulated_sm = 80);
 
-    // Times each of the launches `repeat` times, in turns and each after a rest. cold: with L2
+    // Times each of the launches `repeat` times, in turns and each after a pause. cold: with L2
     // flushed before it.
     std::vector<Rested> time(const std::vector<Launch>& launches, int repeat, bool cold = true);
     // Repeats `launch`, which takes `ms` milliseconds, until the device is hot. After that batches
-    // of timed launches alternate with launches whose clock is read, still without a rest.
+    // of timed launches alternate with launches whose clock is read, still back to back.
     Sustained sustained(const Launch& launch, double ms);
     // The clocks while `launch` runs.
     Clocks clocks_beside(const Launch& launch, double ms);

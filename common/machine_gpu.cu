@@ -1,4 +1,4 @@
-// machine.h and gpu_timer.h for a GPU: launches are timed by events, each after a rest and with a
+// machine.h and gpu_timer.h for a GPU: launches are timed by events, each after a pause and with a
 // cold L2, in turns with cuBLAS's product of the same matrices.
 #include <cublas_v2.h>
 #include <cuda_runtime.h>
@@ -219,7 +219,8 @@ const int Machine::kDefaultSize = 4096;
 const std::vector<Shape> Machine::kBeforeDefault = {};
 std::vector<Shape> Machine::shapes_for(const ConfigFacts&, bool) { return {}; }
 OptionTable Machine::options(Options& o) {
-    return {{"--rested", "", "time launches after a rest alone, in half the time", flag(o.rested)}};
+    return {
+        {"--rested", "", "time launches after a pause alone, in half the time", flag(o.rested)}};
 }
 
 Machine::Machine(const Options& options, const Facts& facts)
@@ -272,7 +273,7 @@ void Machine::measure(const Product& p, const Launch& launch, Row& row) {
                          percent(gflops, timer_.peak_at(mine.clocks.sm, peak))},
                         {"cublas_mhz", figure(its.clocks.sm)}});
         if (!options_.rested) {
-            progress(p.name() + ": timing without a rest");
+            progress(p.name() + ": timing back-to-back launches");
             add_sustained(row, timer_.sustained(launch, mine.median), p.flop());
             add_sustained(row, timer_.sustained(beside, its.median), p.flop(), "cublas_");
         }

@@ -46,7 +46,7 @@ def test_every_table_is_on_a_page():
 @pytest.mark.parametrize("chapter", sorted({row.stage.split("/")[0] for row in Results(RESULTS)("ablation")}))
 def test_every_part_is_measured(chapter):
     measured = [(row.stage, row.without) for row in Results(RESULTS)("ablation") if row.stage.split("/")[0] == chapter]
-    assert sorted(measured) == sorted((form.stage, form.without) for form in ablation.forms(ROOT / chapter))
+    assert sorted(measured) == sorted((variant.stage, variant.without) for variant in ablation.variants(ROOT / chapter))
 
 
 @pytest.fixture(scope="module")

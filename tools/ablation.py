@@ -33,7 +33,7 @@ TURNS = 3  # how often each variant is timed: the row is that of the median
 RAGGED = ("37x136x72", "37x129x65")  # no tile divides them; rows with and without 16-byte alignment
 
 
-class Form(NamedTuple):
+class Variant(NamedTuple):
     source: pathlib.PurePath  # of the stage, in the repository
     stage: str  # as in the ladder
     without: str
@@ -49,17 +49,17 @@ def patches_of(chapter):
     return [patch for patch in every if said(patch, "without")]
 
 
-def forms(chapter):
+def variants(chapter):
     """The variants of a chapter: for each source that has patches, the whole stage first, then those without a part.
     Raises Wrong for a patch that is older than its source."""
     found = {}
     for patch in patches_of(chapter):
         (path, text), = patched(patch, ROOT).items()
         source = pathlib.PurePath(path)
-        whole = Form(source, programs.name(ROOT / source), ALL, programs.text_of(ROOT / source))
+        whole = Variant(source, programs.name(ROOT / source), ALL, programs.text_of(ROOT / source))
         found.setdefault(source, [whole]).append(whole._replace(without=said(patch, "without"), text=text))
     stage_first = sorted(found, key=lambda source: (source.stem != "matmul", source))
-    return [form for source in stage_first for form in found[source]]
+    return [variant for source in stage_first for variant in found[source]]
 
 
 def timed(name):
@@ -125,12 +125,12 @@ def loop(listing):
     return dict(zip(COLUMNS[2:], (adds, len(body) - adds, *fetches(body)))) if body else {}
 
 
-def build_form(form, folder):
+def build_variant(variant, folder):
     """Builds a variant in the new folder `folder`. Returns its program, and the columns that describe its machine code.
     Raises CalledProcessError."""
-    source, made = folder / form.source, folder / "form"
+    source, made = folder / variant.source, folder / "variant"
     source.parent.mkdir(parents=True)
-    source.write_text(form.text)
+    source.write_text(variant.text)
     words = (NVCC, "-std=c++17", "-O1", "-w", "-Xptxas=-v", f"-arch={build.nvcc_architecture()}",
              f"-I{ROOT}", source, BUILD / "libharness.a", BUILD / "libharness_host.a", "-lcublas", "-ldl", "-o", made)
     report = subprocess.run(words, check=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True).stdout
@@ -141,20 +141,20 @@ def build_form(form, folder):
     return made, columns
 
 
-def build_all(forms, folder):
-    """Returns a list of what build_form() returns. Exits if a variant does not build."""
+def build_all(variants, folder):
+    """Returns a list of what build_variant() returns. Exits if a variant does not build."""
     build.build(["harness", "harness_host"])
     with concurrent.futures.ThreadPoolExecutor(int(build.CORES)) as pool:
-        jobs = [pool.submit(build_form, form, folder / str(number)) for number, form in enumerate(forms)]
+        jobs = [pool.submit(build_variant, variant, folder / str(number)) for number, variant in enumerate(variants)]
         try:
-            for job, form in zip(jobs, forms):
-                show_progress(f"building {form}")
+            for job, variant in zip(jobs, variants):
+                show_progress(f"building {variant}")
                 job.result()
         except subprocess.CalledProcessError as error:
             pool.shutdown(cancel_futures=True)
             show_progress("")
             print(error.output, end="", flush=True)
-            fail(1, f"ablation: {form} does not build")
+            fail(1, f"ablation: {variant} does not build")
     show_progress("")
     return [job.result() for job in jobs]
 
@@ -164,27 +164,28 @@ def rows_of(every, options, folder):
     """
     programs, codes = zip(*build_all(every, folder))
 
-    def call(form, program, *words):
-        if code := process.call([program, *words], str(form)):
-            fail(code, f"ablation: {form} is wrong, or can't run")
+    def call(variant, program, *words):
+        if code := process.call([program, *words], str(variant)):
+            fail(code, f"ablation: {variant} is wrong, or can't run")
 
     measured = [[] for _ in every]
-    for form, program in zip(every, programs):
-        call(form, program, "--sizes", ",".join(RAGGED), "--verify-only")
+    for variant, program in zip(every, programs):
+        call(variant, program, "--sizes", ",".join(RAGGED), "--verify-only")
     for _ in range(TURNS):
-        for form, program, rows in zip(every, programs, measured):
-            call(form, program, *options, "--csv", folder / "form.csv")
-            rows += csv.DictReader((folder / "form.csv").read_text().splitlines())
+        for variant, program, rows in zip(every, programs, measured):
+            call(variant, program, *options, "--csv", folder / "variant.csv")
+            rows += csv.DictReader((folder / "variant.csv").read_text().splitlines())
     median = [sorted(rows, key=lambda row: float(row["gflops"]))[TURNS // 2] for rows in measured]
-    return [{"stage": form.stage, "without": form.without, **row, **{name: str(value) for name, value in code.items()}}
-            for form, row, code in zip(every, median, codes)]
+    return [{"stage": variant.stage, "without": variant.without, **row,
+             **{name: str(value) for name, value in code.items()}}
+            for variant, row, code in zip(every, median, codes)]
 
 
-def time_forms(chapters, options, path):
+def time_variants(chapters, options, path):
     """Builds, verifies and times the variants of these chapters, and adds each chapter's rows to the CSV `path`, if
     there is one. Raises Wrong before anything is built if a patch is older than its source."""
     text = io.StringIO()
-    for every in [forms(chapter) for chapter in chapters]:
+    for every in [variants(chapter) for chapter in chapters]:
         with tempfile.TemporaryDirectory(prefix="ablation-") as folder:
             rows = rows_of(every, options, pathlib.Path(folder))
         writer = csv.DictWriter(text, rows[0], lineterminator="\n")
@@ -193,7 +194,7 @@ def time_forms(chapters, options, path):
         writer.writerows(rows)
         if path:
             write_whole((pathlib.Path(path), text.getvalue()))
-        print("\n" + markdown(tables.forms(rows)), flush=True)
+        print("\n" + markdown(tables.variants(rows)), flush=True)
 
 
 def chosen_chapters(words):
@@ -214,7 +215,7 @@ def run(words):
     if given.csv is not None:
         check_writable(given.csv, "--csv")
     if not has_nvcc() or not has_gpu():
-        fail(77, "ablation: times forms of the stages on a GPU, which takes one, and nvcc")
+        fail(77, "ablation: times variants of the stages on a GPU, which takes one, and nvcc")
     packages.need(("git",))
     options = ["--size", given.size or "8192"]
     if given.repeat:
@@ -222,7 +223,7 @@ def run(words):
     if given.device:
         options += ["--device", given.device]
     try:
-        time_forms(chapters, options, given.csv)
+        time_variants(chapters, options, given.csv)
     except Wrong as wrong:  # a patch is older than its source
         fail(1, str(wrong))
     return 0

@@ -59,6 +59,6 @@ def unit(stage):
 
 
 def between(row):
-    """The cycles from one instruction of a warp to its next, from a row of rates.csv: a quarter of an SM's 64 warps
-    shares a scheduler, which issues an instruction in a fraction of its cycles."""
+    """The warp cycles per issued instruction, by a row of rates.csv: a quarter of an SM's 64 warps shares a scheduler,
+    which issues an instruction in a fraction of its cycles."""
     return 16 * row.warps_active_percent / row.issue_active_percent

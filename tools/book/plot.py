@@ -238,7 +238,7 @@ def chapters(results):
 
 
 def parts(row):
-    """The cycles from one instruction of a warp to its next, and their parts: (label, fill, cycles)."""
+    """The warp cycles per issued instruction, and their parts: (label, fill, cycles)."""
     cycles = between(row)
     words, found = waits(row), [("issuing", 3, 1)]
     for column, fill in FILLS.items():
@@ -275,7 +275,7 @@ def segment(chart, x, y, width, fill, *texts):
 def cycles(results):
     """Where a warp's cycles go, in shares, chapter by chapter."""
     chart = Chart("Where a warp's cycles go")
-    chart.text(LEFT, 46, f"shares of the cycles from one instruction to the next; N = {RATES_SIZE}", "small lesser")
+    chart.text(LEFT, 46, f"shares of the warp cycles per issued instruction; N = {RATES_SIZE}", "small lesser")
     for number, row in enumerate(chapters(results)):
         bar(chart, 74 + 46 * number, row, (RIGHT - LEFT) / parts(row)[0])
     return chart
@@ -285,7 +285,7 @@ def cycles_of(results, row):
     """The same for one chapter, in cycles, below the chapter that it continues from, with each part on a line of its
     own."""
     chart = Chart(f"{row.stage[:2]}: where a warp's cycles go")
-    chart.text(LEFT, 46, f"cycles from one instruction of a warp to its next; N = {RATES_SIZE}", "small lesser")
+    chart.text(LEFT, 46, f"warp cycles per issued instruction; N = {RATES_SIZE}", "small lesser")
     before = programs.before(next(file for file in programs.steps() if file.parent.name == row.stage))
     shown = [each for each in chapters(results) if before and each.stage == programs.name(before)] + [row]
     width, y = (RIGHT - LEFT) / max(parts(each)[0] for each in shown), 28

@@ -15,19 +15,19 @@ from results import Row, Wrong, read
 SEEN = {
     "l1_hit": "L1 hit rate",
     "l2_hit": "L2 hit rate",
-    "l1_throughput": "throughput of L1 and shared memory (one unit), of its peak",
-    "l2_throughput": "throughput of L2, of its peak",
-    "device_memory": "throughput of device memory, of its peak",
+    "l1_throughput": "L1/TEX throughput (L1 and shared memory), of its peak",
+    "l2_throughput": "L2 throughput, of its peak",
+    "device_memory": "device memory throughput, of its peak",
     "warps_active": "occupancy: warps on an SM, of the 64 it can hold",
     "issue_active": "issue slots used",
 }
 WAITS = {
     "long_scoreboard": "Long Scoreboard: global memory",
     "short_scoreboard": "Short Scoreboard: shared memory",
-    "lg_throttle": "LG Throttle: full queue of L1",
+    "lg_throttle": "LG Throttle: full queue for local and global memory",
     "barrier": "Barrier: the block's warps",
-    "dispatch_stall": "Dispatch Stall: conflicts",
-    "math_pipe_throttle": "Math Pipe Throttle: busy unit",
+    "dispatch_stall": "Dispatch Stall: held back by the dispatcher",
+    "math_pipe_throttle": "Math Pipe Throttle: execution pipe busy",
     "wait": "Wait: fixed latency",
     "not_selected": "Not Selected: another warp issues",
 }
@@ -245,13 +245,13 @@ def clocks(results, chapter):
     what, words, _ = UNITS[unit(row.stage)]
     measured = results.one("limits", what=what)
     yield Head(f"{row.gpu}, {SIZE} x {SIZE} x {SIZE} | MHz | W | TFLOP/s")
-    yield f"measured, each launch after a rest | {row.sm_mhz} | | {row.gflops:T}"
+    yield f"measured, with a pause before each launch | {row.sm_mhz} | | {row.gflops:T}"
     yield f"... of the hardware's peak at this clock | | | {row.percent_of_peak_at_clock}%"
     if row.sm_mhz < 0.99 * measured.sm_mhz:
         at_clock = measured.gflops * row.sm_mhz / measured.sm_mhz
         yield f"... of {words} at this clock, {at_clock / 1000:.1f} TFLOP/s | | | {row.gflops / at_clock:.1%}"
     yield f"cuBLAS | {row.cublas_mhz} | | {row.cublas_gflops:T}"
-    yield f"sustained, without a rest | {row.sustained_mhz} | {row.power_w} | {row.sustained_gflops:T}"
+    yield f"sustained, back-to-back launches | {row.sustained_mhz} | {row.power_w} | {row.sustained_gflops:T}"
     yield f"cuBLAS, sustained | {row.cublas_sustained_mhz} | | {row.cublas_sustained_gflops:T}"
 
 
@@ -291,7 +291,7 @@ def ncu(results, chapter):
     yield Head(f"ncu, {RATES_SIZE} x {RATES_SIZE} x {RATES_SIZE} |")
     for column, words in SEEN.items():
         yield f"{words} | {getattr(row, f'{column}_percent'):.1f}%"
-    yield f"**cycles from one instruction of a warp to its next** | **{between(row):.1f}**"
+    yield f"**warp cycles per issued instruction** | **{between(row):.1f}**"
     for reason, words in waits(row).items():
         yield f"... {words} | {getattr(row, f'waiting_{reason}'):.1f}"
 
@@ -376,7 +376,7 @@ def opencl(results):
         )
 
 
-def forms(rows):
+def variants(rows):
     """Yields each stage of ablation.csv's `rows`, and its variants, the slowest first: the part that it leaves out is
     worth most."""
     rows = [row if isinstance(row, Row) else Row("ablation.csv", row) for row in rows]
@@ -385,7 +385,7 @@ def forms(rows):
         # 04 explains the columns about FFMAs, which stages on tensor cores do not have.
         columns = LOOP if stage >= "04" and whole.loop_three_operands not in ("-", 0) else {}
         shape = f"{whole.gpu}, {whole.m} x {whole.n} x {whole.k}, without"
-        yield Head(" | ".join([shape, "TFLOP/s", "of all parts", "registers", *columns.values()]))
+        yield Head(" | ".join([shape, "TFLOP/s", "of the full kernel", "registers", *columns.values()]))
         for row in (whole, *sorted(others, key=lambda row: row.gflops)):
             without = f"nothing: **{stage}**" if row is whole else row.without
             registers = f"{row.registers} + {row.spilled_bytes} bytes" if row.spilled_bytes else f"{row.registers}"
@@ -397,7 +397,7 @@ def forms(rows):
 @chapter_table
 def ablation(results, chapter):
     """What each part of a chapter is worth."""
-    return forms(row for row in results("ablation") if row.stage.split("/")[0] == chapter)
+    return variants(row for row in results("ablation") if row.stage.split("/")[0] == chapter)
 
 
 @table
