@@ -4,7 +4,7 @@
 //    multiply  0   1   | 0   1   | 0   1   ...   each 16 values of k
 //    a, b      1   0'  | 1'  0"  | 1"  ...       shared memory -> fragments
 //    copy          T3  |     T4  |     T5        global memory -> the stage that was just read
-//    barrier       |   |     |   |     |         T1 is stored, T0 was read
+//    barrier       |   |     |   |     |         T1 has arrived, T0 was read
 //
 //    Time runs to the right, one k-tile from | to |. T0 is the current k-tile, T1 the next one.
 //    0' is multiply 0 of the next k-tile, 0" that of the one after it.
