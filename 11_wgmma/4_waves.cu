@@ -1,6 +1,5 @@
 // As few blocks as the waves need. A wave is the time in which each block computes one tile. SMs
-// without a block draw little power, and the GPU then runs at a higher clock. And blocks that begin
-// and end their tiles together request the same sectors at the same time, which L2 then reads once.
+// without a block draw little power, and the GPU then runs at a higher clock.
 //
 //    3072 x 3072 on 132 SMs: 24 x 12 = 288 tiles    132 blocks: 2.18 -> 3 waves
 //                                                    96 blocks: 3 waves, and all of them full
