@@ -115,7 +115,7 @@ inline __device__ void cp_async_bulk_tensor(void* to, const CUtensorMap* map, in
 // descriptor of an operand that begins 32 bytes further on is larger by 2. The operand begins at
 // `start`; the swizzle pattern, which repeats every 8 * W bytes, counts from the multiple of 8 * W
 // at or below it. Eight rows are contiguous, and `stride` units lie between the beginnings of two
-// such groups. In bytes, with S = 16 * stride and L = 16 * leading:
+// such blocks. In bytes, with S = 16 * stride and L = 16 * leading:
 //   K-major, a row for each m or n: row r is at r / 8 * S + r % 8 * W, its k along the row
 //   MN-major (transposed: 1), a row for each k: row k is at k / 8 * S + k % 8 * W. It has
 //      W / 2 elements of m or n; the next W / 2 lie L bytes further.
