@@ -1,4 +1,4 @@
-"""./run ablation: measures what each part of a stage is worth.
+"""./run ablation: measures what each optimization of a stage is worth.
 
 Each patch in a chapter's folder ablations/, and each exercise's patch that has one, has a line 'without: A PART' above
 its diff. It makes a variant of the stage without that part. Each variant is built as a program of its own, and so is

@@ -39,7 +39,7 @@ changes. --side shows both files whole, in two columns, on a terminal of at leas
 It shows what each warp reads and writes, in order. Two steps stand side by side. -m M -n N -k K choose the shape,
 --html FILE the place. --caption 4 opens the page at its fourth explanation. NN may be a file of your own. view 07
 shows which lane holds which element of a fragment."""),
-    "ablation": ("./run ablation [NN...]", "time a stage without each of its parts (GPU)", """\
+    "ablation": ("./run ablation [NN...]", "time a stage without each optimization (GPU)", """\
 Builds variants of the stage, each without one of its optimizations, verifies them and times them in turns (at 8192, or
 --size N). Also takes --repeat N, --device N and --csv FILE."""),
     "all": ("./run all [FOLDER]", "run every chapter, write CSVs to FOLDER", """\
