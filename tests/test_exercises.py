@@ -20,7 +20,7 @@ import pytest
 
 import mutate
 from command_line import programs_meant
-from patches import described
+from patches import description
 from support import ROOT, call, program, tool
 
 PATCHES = sorted(ROOT.glob("[0-9][0-9]_*/exercises/*.patch"))
@@ -29,7 +29,7 @@ PATCHES = sorted(ROOT.glob("[0-9][0-9]_*/exercises/*.patch"))
 def expectations(patch):
     """[(words of the command, exit code, [regular expression])] from the lines above the diff."""
     found = []
-    for line in described(patch).split("\n"):
+    for line in description(patch).split("\n"):
         what, _, value = line.partition(": ")
         if what == "run":
             found.append([shlex.split(value), 0, []])

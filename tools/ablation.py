@@ -22,7 +22,7 @@ from book import tables
 from book.markers import markdown
 from build import BUILD, NVCC, has_gpu, has_nvcc
 from command_line import Parser, check_writable, refuse
-from patches import patched, said
+from patches import applied, header
 from process import fail, show_progress
 from programs import ROOT, meant
 from results import Wrong, write_whole
@@ -46,7 +46,7 @@ class Variant(NamedTuple):
 def patches_of(chapter):
     """The patches of a chapter that leave a part out."""
     every = [*sorted(chapter.glob("ablations/*.patch")), *sorted(chapter.glob("exercises/*.patch"))]
-    return [patch for patch in every if said(patch, "without")]
+    return [patch for patch in every if header(patch, "without")]
 
 
 def variants(chapter):
@@ -54,10 +54,10 @@ def variants(chapter):
     Raises Wrong for a patch that is older than its source."""
     found = {}
     for patch in patches_of(chapter):
-        (path, text), = patched(patch, ROOT).items()
+        (path, text), = applied(patch, ROOT).items()
         source = pathlib.PurePath(path)
         whole = Variant(source, programs.name(ROOT / source), ALL, programs.text_of(ROOT / source))
-        found.setdefault(source, [whole]).append(whole._replace(without=said(patch, "without"), text=text))
+        found.setdefault(source, [whole]).append(whole._replace(without=header(patch, "without"), text=text))
     stage_first = sorted(found, key=lambda source: (source.stem != "matmul", source))
     return [variant for source in stage_first for variant in found[source]]
 

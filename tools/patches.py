@@ -1,10 +1,10 @@
 """The patches of exercises and ablations: what `git diff` writes, below lines that describe it, which git skips.
 
-    python3 tools/patches.py           # makes all of them anew, from the sources as they are now
-    python3 tools/patches.py FILE...   # makes these anew
+    python3 tools/patches.py           # refreshes all of them from the current sources
+    python3 tools/patches.py FILE...   # refreshes these
 
-A patch whose surroundings have changed is merged with them. One whose own lines have changed is listed, for a person to
-repair. Example: python3 tools/patches.py 03_shared_blocking/exercises/*.patch
+A patch whose context lines have changed is merged with them. One whose own lines have changed is listed and left to the
+user. Example: python3 tools/patches.py 03_shared_blocking/exercises/*.patch
 """
 import os
 import pathlib
@@ -25,18 +25,18 @@ def git(folder, *words):
     return subprocess.run(["git", *words], cwd=folder, env=alone, check=True, capture_output=True, text=True).stdout
 
 
-def described(patch):
+def description(patch):
     """The descriptive lines above the diff."""
     return patch.read_text().partition(BEGIN)[0]
 
 
-def said(patch, what):
-    """The value of the line 'WHAT: VALUE' above the diff, or ""."""
-    found = re.search(rf"(?m)^{what}: (.*)", described(patch))
+def header(patch, what):
+    """The value of the header line 'WHAT: VALUE' above the diff, or ""."""
+    found = re.search(rf"(?m)^{what}: (.*)", description(patch))
     return found[1] if found else ""
 
 
-def copied(paths, root, folder):
+def copy_files(paths, root, folder):
     """Copies files from below `root` to the same places below `folder`."""
     for path in paths:
         copy = pathlib.Path(folder, path)
@@ -44,22 +44,22 @@ def copied(paths, root, folder):
         copy.write_text((root / path).read_text())
 
 
-def patched(patch, root):
+def applied(patch, root):
     """{path below `root`: text} of the files that the patch changes, as `git apply` leaves copies of them.
     Raises Wrong."""
     paths = re.findall(r"(?m)^\+\+\+ b/(.*)", patch.read_text())
     with tempfile.TemporaryDirectory(prefix="patch-") as folder:
-        copied(paths, root, folder)
+        copy_files(paths, root, folder)
         try:
             git(folder, "apply", patch.resolve())
         except subprocess.CalledProcessError as error:
             why = error.stderr.strip().splitlines()[0]
-            raise Wrong(f"{patch}: does not apply ({why}); python3 tools/patches.py FILE makes it anew")
+            raise Wrong(f"{patch}: does not apply ({why}); python3 tools/patches.py FILE refreshes it")
         return {path: pathlib.Path(folder, path).read_text() for path in paths}
 
 
 def merged(patch, root):
-    """The same for a patch whose surroundings have changed: its change is merged with the changes since the blobs that
+    """The same for a patch whose context lines have changed: its change is merged with the changes since the blobs that
     its index lines name, which the repository at `root` has. Raises Wrong."""
     blobs = re.findall(r"(?m)^diff --git a/(.*) b/.*\nindex (\w+)", patch.read_text())
     texts = {}
@@ -69,7 +69,7 @@ def merged(patch, root):
             for path, blob in blobs:
                 (base / path).parent.mkdir(parents=True, exist_ok=True)
                 (base / path).write_text(git(root, "cat-file", "blob", blob))
-            for path, text in patched(patch, base).items():
+            for path, text in applied(patch, base).items():
                 changed.write_text(text)
                 texts[path] = git(folder, "merge-file", "-p", root / path, base / path, changed)
         except subprocess.CalledProcessError:
@@ -78,19 +78,19 @@ def merged(patch, root):
     return texts
 
 
-def renew(patch, root):
-    """Rewrites the patch from the sources as they are now. Raises Wrong."""
+def refresh(patch, root):
+    """Rewrites the patch for the current sources. Raises Wrong."""
     try:
-        texts = patched(patch, root)
+        texts = applied(patch, root)
     except Wrong:
         texts = merged(patch, root)
     with tempfile.TemporaryDirectory(prefix="patch-") as folder:
-        copied(texts, root, folder)
+        copy_files(texts, root, folder)
         git(folder, "init", "-q")
         git(folder, "add", ".")
         for path, text in texts.items():
             pathlib.Path(folder, path).write_text(text)
-        patch.write_text(f"{described(patch)}\n{git(folder, 'diff')}")
+        patch.write_text(f"{description(patch)}\n{git(folder, 'diff')}")
 
 
 def main(names):
@@ -102,7 +102,7 @@ def main(names):
     code = 0
     for patch in map(pathlib.Path, names) if names else sorted(every):
         try:
-            renew(patch, ROOT)
+            refresh(patch, ROOT)
         except Wrong as wrong:
             print(wrong, file=sys.stderr)
             code = 1

@@ -8,7 +8,7 @@ import types
 
 
 class Wrong(Exception):
-    """A bad file of results. The text is the line to print."""
+    """Bad input, such as a file of results or a patch. The text is the line to print."""
 
 
 def plain(text):

@@ -99,7 +99,7 @@ def tree(chapter, faults=(), patch=None, word="1"):
         (folder / name).symlink_to(ROOT / name)
     if patch:
         tool("git")
-        for path, text in patches.patched(patch, folder).items():
+        for path, text in patches.applied(patch, folder).items():
             (folder / path).write_text(text)
     words = {fault: word.format(number) for number, fault in enumerate(faults, 1)}
     for file in {fault.file for fault in faults}:
