@@ -1,4 +1,4 @@
-// The operands of a product in device memory, on a GPU as on the emulator.
+// The matrices of a product in device memory, on a GPU and on the emulator alike.
 #pragma once
 
 #include "common/device.h"

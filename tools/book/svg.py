@@ -1,16 +1,17 @@
-"""A small SVG drawing: boxes, lines and text on a card in light and in dark."""
+"""Writes small SVG drawings: boxes, lines and text on a card, with a light and a dark colour scheme."""
 import html
 
-WIDTH, SHOWN = 428, 600  # of a card, and in pixels: on a phone 390 wide the smallest text is then 10 high
-# Card, text, secondary text, grid; fills 0 (nothing happens here) to 4, each further from the card's colour than the
-# one before, so that they can be told apart in grey; then the text on each fill.
+# Width of the viewBox, and of the image in pixels. On a phone 390 pixels wide the smallest text is 10 pixels high.
+WIDTH, PIXELS = 428, 600
+# Card, text, secondary text, grid; fills 0 (idle) to 4, with increasing contrast to the card, so that they differ in
+# greyscale as well; then the text colour on each fill.
 LIGHT = "#fff #1f2328 #59636e #c4ccd4  #eff2f5 #b6d3f7 #f0a830 #2a6fc4 #5d1f10  #59636e #1f2328 #1f2328 #fff #fff"
 DARK = (
     "#0d1117 #e6edf3 #9aa4af #3d444d  #1c2128 #1f4470 #b3730f #82bcff #ffe3d3  #9aa4af #e6edf3 #0d1117 #0d1117 #0d1117"
 )
 
 
-def rules(colours):
+def css_rules(colours):
     card, ink, lesser, grid, *fills = colours.split()
     fixed = (
         f".card{{fill:{card}}}text{{fill:{ink}}}.lesser{{fill:{lesser}}}.grid{{stroke:{grid}}}"
@@ -24,27 +25,27 @@ STYLE = (
     ".title{font-size:16px;font-weight:600}"
     ".strong{font-weight:600}.small{font-size:11px}.middle{text-anchor:middle}.end{text-anchor:end}"
     ".grid,.edge,.dash{fill:none}.edge,.dash{stroke-width:1.5}.dash{stroke-dasharray:4 3}"
-    + rules(LIGHT)
-    + f"@media(prefers-color-scheme:dark){{{rules(DARK)}}}"
+    + css_rules(LIGHT)
+    + f"@media(prefers-color-scheme:dark){{{css_rules(DARK)}}}"
 )
 
 
 class Svg:
-    """A drawing. Boxes lie below lines, and lines below text, in whatever order they are drawn. The description is made
-    of its sentences."""
+    """A drawing. Boxes are painted first, then lines, then text, whatever the order of the calls. Texts with
+    `described` also form the <desc> element, for screen readers."""
 
     style = STYLE
 
-    def __init__(self, title, width=WIDTH, shown=SHOWN):
+    def __init__(self, title, width=WIDTH, pixels=PIXELS):
         self.title, self.bottom = title, 0
-        self.width, self.shown = width, shown
-        self.boxes, self.lines, self.texts, self.said = {}, {}, [], []
+        self.width, self.pixels = width, pixels
+        self.boxes, self.lines, self.texts, self.description = {}, {}, [], []
         self.text(20, 28, title, "title", False)
 
-    def text(self, x, y, text, css="", said=True):
+    def text(self, x, y, text, css="", described=True):
         self.bottom = max(self.bottom, y + 4)
-        if said:
-            self.said.append(text)
+        if described:
+            self.description.append(text)
         self.texts.append(
             f'<text x="{x:g}" y="{y:g}"'
             + (f' class="{css}"' if css else "")
@@ -52,7 +53,7 @@ class Svg:
         )
 
     def box(self, x, y, width, height, fill=None, text="", edge=None, css="small middle"):
-        """Draws a box, filled with a colour of the palette or empty; `text` in its middle, and lines around it."""
+        """Draws a box: `fill` is a palette index or None, `text` is centred, `edge` is the outline's class or None."""
         path = f"M{x:g} {y:g}h{width:g}v{height:g}h{-width:g}z"
         self.bottom = max(self.bottom, y + height)
         if fill is not None:
@@ -68,7 +69,7 @@ class Svg:
         self.lines.setdefault(kind, []).append(path)
 
     def legend(self, y, *items):
-        """Draws a legend: each (fill, meaning) in one row."""
+        """Draws a legend in one row; each item is (fill, meaning)."""
         x = 20
         for fill, text in items:
             self.box(x, y, 14, 14, fill, edge="grid")
@@ -76,15 +77,15 @@ class Svg:
             x += 48 + 6.3 * len(text)
 
     def render(self, source):
-        """The file's text; `source` names what it was drawn from, and is written at the foot."""
+        """Returns the SVG text. `source`, the name of the data, is printed at the bottom."""
         self.text(20, self.bottom + 22, source, "small lesser")
         height = self.bottom + 12
         return "\n".join(
             [
                 f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {self.width} {height:g}" '
-                f'width="{self.shown}" height="{height * self.shown / self.width:g}">',
+                f'width="{self.pixels}" height="{height * self.pixels / self.width:g}">',
                 f"<title>{html.escape(self.title, False)}</title>",
-                f"<desc>{html.escape(' '.join(self.said), False)}</desc>",
+                f"<desc>{html.escape(' '.join(self.description), False)}</desc>",
                 f"<style>{self.style}</style>",
                 f'<rect class="card" width="{self.width}" height="{height:g}" rx="8"/>',
                 *(f'<path class="f{fill}" d="{"".join(paths)}"/>' for fill, paths in sorted(self.boxes.items())),
