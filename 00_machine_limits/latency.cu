@@ -2,7 +2,7 @@
 // use the result, and how many bytes a clock L1 delivers. One thread follows pointers, or computes
 // in a chain, between two readings of its SM's clock.
 //
-// Alone:    nvcc -O3 -std=c++17 -arch=native -I. 00_machine_limits/latency.cu common/*.cu common/*.cpp -o 00_machine_limits/latency -lcublas
+// Alone:    nvcc -O3 -std=c++17 -arch=native -I. 00_machine_limits/latency.cu common/*.cu common/*.cpp -o 00_machine_limits/latency -lcublas -lcublasLt
 // Articles: the Mynavi report on Volta: L1 of 28 cycles and 108 bytes a clock; instructions of 4
 //           cycles, of 6 on Pascal, whose IMAD takes some 86 (it has to be emulated). The columns
 //           volta and pascal are these, quoted.

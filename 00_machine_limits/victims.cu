@@ -3,7 +3,7 @@
 // has the line, hundreds if it comes from L2. Each launch times one line only, because a line that
 // comes back evicts another. L1 is empty when the next launch begins.
 //
-// Alone:    nvcc -O3 -std=c++17 -arch=native -I. 00_machine_limits/victims.cu common/*.cu common/*.cpp -o victims -lcublas
+// Alone:    nvcc -O3 -std=c++17 -arch=native -I. 00_machine_limits/victims.cu common/*.cu common/*.cpp -o victims -lcublas -lcublasLt
 // Articles: the Mynavi report on Volta: its L1 is not LRU, and of a set gives up the line that was
 //           loaded last.
 #include <cuda_runtime.h>

@@ -9,12 +9,18 @@
 
 #include "common/errors.h"
 
+// Throws Failure(kDeviceFailed), with the call, unless status is CUBLAS_STATUS_SUCCESS.
+inline void check_cublas(cublasStatus_t status, const std::string& call) {
+    if (status == CUBLAS_STATUS_SUCCESS) return;
+    throw Failure(kDeviceFailed, call + " failed: " + cublasGetStatusString(status));
+}
+
 class Cublas {
 public:
     Cublas() {
-        check(cublasCreate(&handle_), "cublasCreate");
+        check_cublas(cublasCreate(&handle_), "cublasCreate");
         // This mode does not round to TF32.
-        check(cublasSetMathMode(handle_, CUBLAS_DEFAULT_MATH), "cublasSetMathMode");
+        check_cublas(cublasSetMathMode(handle_, CUBLAS_DEFAULT_MATH), "cublasSetMathMode");
     }
     ~Cublas() { cublasDestroy(handle_); }
     Cublas& operator=(Cublas&&) = delete;  // neither moved nor copied
@@ -24,9 +30,9 @@ public:
     void multiply(int M, int N, int K, const void* A, const void* B, void* C, cudaDataType_t in,
                   cudaDataType_t out, cublasComputeType_t compute) {
         const auto multiply = [&](auto one, auto zero) {
-            check(cublasGemmEx(handle_, CUBLAS_OP_N, CUBLAS_OP_N, N, M, K, &one, B, in, N, A, in, K,
-                               &zero, C, out, N, compute, CUBLAS_GEMM_DEFAULT),
-                  "cublasGemmEx");
+            check_cublas(cublasGemmEx(handle_, CUBLAS_OP_N, CUBLAS_OP_N, N, M, K, &one, B, in, N, A,
+                                      in, K, &zero, C, out, N, compute, CUBLAS_GEMM_DEFAULT),
+                         "cublasGemmEx");
         };
         if (compute == CUBLAS_COMPUTE_16F) multiply(half(1.0f), half(0.0f));
         else if (compute == CUBLAS_COMPUTE_64F) multiply(1.0, 0.0);
@@ -34,9 +40,5 @@ public:
     }
 
 private:
-    static void check(cublasStatus_t status, const std::string& call) {
-        if (status == CUBLAS_STATUS_SUCCESS) return;
-        throw Failure(kDeviceFailed, call + " failed: " + cublasGetStatusString(status));
-    }
     cublasHandle_t handle_ = nullptr;
 };

@@ -3,6 +3,7 @@
 #include <cublas_v2.h>
 #include <cuda_runtime.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <cstdio>
@@ -16,6 +17,7 @@
 #include "common/checked_launch.h"
 #include "common/clock.h"
 #include "common/cublas.h"
+#include "common/cublas_lt.h"
 #include "common/device.h"
 #include "common/errors.h"
 #include "common/facts.h"
@@ -220,7 +222,8 @@ const std::vector<Shape> Machine::kBeforeDefault = {};
 std::vector<Shape> Machine::shapes_for(const ConfigFacts&, bool) { return {}; }
 OptionTable Machine::options(Options& o) {
     return {
-        {"--rested", "", "time launches after a pause alone, in half the time", flag(o.rested)}};
+        {"--rested", "", "time launches after a pause alone, in half the time", flag(o.rested)},
+        {"--best-lt", "", "also time the fastest algorithm that cuBLASLt names", flag(o.best_lt)}};
 }
 
 Machine::Machine(const Options& options, const Facts& facts)
@@ -235,13 +238,15 @@ Machine::Machine(const Options& options, const Facts& facts)
 
 Columns Machine::columns() const {
     if (options_.verify_only) return kVerifiedColumns;
-    return {{"median_ms", "time", 10, as_time},
-            {"gflops", "TFLOP/s", 9, as_tera},
-            {"percent_of_peak", "of|peak", 7, as_percent},
-            {"percent_of_cublas", "of|cuBLAS", 8, as_percent},
-            {"sm_mhz", "MHz", 6},
-            {"predicted_gflops", "predicted|TFLOP/s", 11, as_tera},
-            {"measured_of_predicted", "ratio", 7}};
+    Columns columns = {{"median_ms", "time", 10, as_time},
+                       {"gflops", "TFLOP/s", 9, as_tera},
+                       {"percent_of_peak", "of|peak", 7, as_percent},
+                       {"percent_of_cublas", "of|cuBLAS", 8, as_percent}};
+    if (options_.best_lt) columns.push_back({"percent_of_lt", "of|best Lt", 9, as_percent});
+    columns.insert(columns.end(), {{"sm_mhz", "MHz", 6},
+                                   {"predicted_gflops", "predicted|TFLOP/s", 11, as_tera},
+                                   {"measured_of_predicted", "ratio", 7}});
+    return columns;
 }
 
 size_t Machine::guard() const { return kGuard; }
@@ -249,6 +254,17 @@ void Machine::begin_counting(const Product&) {}
 void Machine::end_counting() {}
 void Machine::after_row() {}
 void Machine::check_launched(const Facts&) const {}
+
+// The fastest of cuBLASLt's algorithms, by three launches of each. Empty if there is none.
+static Launch best_of(CublasLt& lt, GpuTimer& timer) {
+    std::vector<Launch> launches;
+    for (size_t i = 0; i < lt.algorithms(); ++i) launches.push_back([&lt, i] { lt.multiply(i); });
+    if (launches.empty()) return {};
+    const std::vector<Rested> times = timer.time(launches, 3);
+    const auto least = std::min_element(times.begin(), times.end(),
+                                        [](auto& a, auto& b) { return a.median < b.median; });
+    return launches[least - times.begin()];
+}
 
 void Machine::measure(const Product& p, const Launch& launch, Row& row) {
     const Limit peak = p.facts.arithmetic.peak;
@@ -262,11 +278,18 @@ void Machine::measure(const Product& p, const Launch& launch, Row& row) {
         const Launch beside = [&] {
             cublas.multiply(p.shape.M, p.shape.N, p.shape.K, p.A, p.B, p.C, in, out, compute);
         };
-        const std::vector<Rested> times = timer_.time({launch, beside}, options_.repeat);
+        std::vector<Launch> launches = {launch, beside};
+        std::optional<CublasLt> lt;
+        if (options_.best_lt) {
+            lt.emplace(p.shape.M, p.shape.N, p.shape.K, p.A, p.B, p.C, in, out, compute);
+            if (const Launch best = best_of(*lt, timer_)) launches.push_back(best);
+        }
+        const std::vector<Rested> times = timer_.time(launches, options_.repeat);
         const Rested &mine = times[0], &its = times[1];
         gflops = p.flop() / mine.median * 1e-6;
         add_times(row, mine, p.flop(), timer_.gpu.peak.*peak);
         add_library(row, "cublas", p.flop(), mine, its);
+        if (lt) add_library(row, "lt", p.flop(), mine, times.size() > 2 ? times[2] : Rested());
         add_cells(row, {{"repeats", std::to_string(options_.repeat)}});
         add_clocks(row, mine.clocks);
         add_cells(row, {{"percent_of_peak_at_clock",

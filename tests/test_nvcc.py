@@ -71,7 +71,8 @@ def line(program):
 
 @of(STAGES[:1])
 def test_the_line_builds_it_alone(program, tmp_path):
-    """The line as it is, without -O3, which only matters for host code. Other programs use the same harness."""
+    """The line as it is, without -O3, which only matters for host code. Other programs use the same harness and
+    libraries."""
     words = []
     for word in line(program)[0]:
         if word != "-O3":
@@ -84,7 +85,9 @@ def test_machine_code(program, tmp_path):
     words, stated = line(program)
     named = {*re.findall(r"code=(sm_\w+)", " ".join(words))}  # if other architectures lack its instructions
     wanted = named or {"sm_75", "sm_90"}
-    words = [word for word in words if not word.startswith("common/") and word != "-lcublas"]
+    of_libraries = [word for word in words if word.startswith("-lcublas")]
+    assert of_libraries == [word for word in line(STAGES[0])[0] if word.startswith("-l")], "the line does not link"
+    words = [word for word in words if not word.startswith("common/") and word not in of_libraries]
     words += [] if named else [f"-gencode=arch={sm.replace('sm', 'compute')},code={sm}" for sm in sorted(wanted)]
     report = nvcc(program, [*words, "-fatbin", "-Xptxas=-v"], tmp_path / "made")
     assert not re.search(r"Potential Performance Loss|is injected", report), report

@@ -132,7 +132,8 @@ def build_variant(variant, folder):
     source.parent.mkdir(parents=True)
     source.write_text(variant.text)
     words = (NVCC, "-std=c++17", "-O1", "-w", "-Xptxas=-v", f"-arch={build.nvcc_architecture()}",
-             f"-I{ROOT}", source, BUILD / "libharness.a", BUILD / "libharness_host.a", "-lcublas", "-ldl", "-o", made)
+             f"-I{ROOT}", source, BUILD / "libharness.a", BUILD / "libharness_host.a",
+             "-lcublas", "-lcublasLt", "-ldl", "-o", made)
     report = subprocess.run(words, check=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True).stdout
     columns = {**dict.fromkeys(COLUMNS, "-"), **registers(report)}
     beside_nvcc = pathlib.Path(shutil.which(NVCC)).resolve().parent

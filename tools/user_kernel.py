@@ -171,7 +171,7 @@ class UserKernel:
         made = self.folder / "gpu"
         self.call(build.NVCC, "-O3", "-std=c++17", "-lineinfo", f"-arch={build.nvcc_architecture()}",
                   *self.flags, f"-I{ROOT}", f"-I{self.path.parent}", self.source(), BUILD / "libharness.a",
-                  BUILD / "libharness_host.a", "-o", made, "-lcublas", "-ldl")
+                  BUILD / "libharness_host.a", "-o", made, "-lcublas", "-lcublasLt", "-ldl")
         return made
 
 
