@@ -1,6 +1,7 @@
-// The same product as cublas.h's, by any of the algorithms that cuBLASLt names for it. cuBLAS launches
-// the one of its own choice; cuBLASLt, the library below it, lists several, so that a program can time
-// them and keep the fastest. Source: cuBLAS's documentation, cublasLtMatmulAlgoGetHeuristic().
+// The same product as cublas.h's, by any of the algorithms that cuBLASLt names for it. cuBLAS
+// launches the one of its own choice; cuBLASLt, the library below it, lists several, so that a
+// program can time them and keep the fastest. Source: cuBLAS's documentation,
+// cublasLtMatmulAlgoGetHeuristic().
 #pragma once
 
 #include <cublasLt.h>
@@ -67,6 +68,7 @@ private:
         const cublasStatus_t status =
             cublasLtMatmulAlgoGetHeuristic(handle_, &product_, &of_B_, &of_A_, &of_C_, &of_C_,
                                            &preference, kMostAlgorithms, named.data(), &count);
+        // Either of these may mean that no algorithm takes such matrices.
         if (status != CUBLAS_STATUS_NOT_SUPPORTED && status != CUBLAS_STATUS_INVALID_VALUE)
             check_cublas(status, "cublasLtMatmulAlgoGetHeuristic");
         named.resize(status == CUBLAS_STATUS_SUCCESS ? count : 0);
