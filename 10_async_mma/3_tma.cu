@@ -106,7 +106,7 @@ __global__ void __launch_bounds__(kThreads, 1)
                 for (int j = 0; j < 8; ++j)
                     ptx::mma_m16n8k16(acc[i][j], a[s / 16 % 2][i], b[s / 16 % 2][j / 2][j % 2]);
         }
-        __syncthreads();  // all warps have used what they read; no mistake was seen without a fence
+        __syncthreads();  // all warps have used what they read
     }
 
     store_accumulators<kWide>(acc, tile_row + row, tile_col + col, M, N, C);
