@@ -23,7 +23,7 @@ constexpr int kStages = 3;  // one is read while two are being filled
 constexpr int kBoxes = 4;  // of C, for each warpgroup: two pairs
 // Parts of 64 columns, stored at the tile's end and after it.
 constexpr int kImmediate = 2, kDeferred = 2;
-constexpr int kManyWaves = 32;  // after so many the blocks have drifted apart
+constexpr int kManyWaves = 32;  // from so many on, at most 4 of 132 SMs idle
 
 template <class T>  // half or __nv_bfloat16
 struct Shared {  // a tile begins at a multiple of 1024 bytes, after which the swizzle repeats

@@ -21,7 +21,7 @@ constexpr int kProducers = 128;  // a warpgroup, for the sake of setmaxnreg; one
 constexpr int kTileK = 64;  // extent of the tiles along k: a row of As is 128 bytes
 constexpr int kGroup = 8;  // rows of tiles in a group of the tile scheduler
 constexpr int kBoxes = 4;  // of C, for each warpgroup: two pairs
-constexpr int kManyWaves = 32;  // after so many the blocks have drifted apart
+constexpr int kManyWaves = 32;  // from so many on, at most 4 of 132 SMs idle
 
 template <class T, int kTileM, int kTileN>  // half or __nv_bfloat16
 struct Shared {  // a tile begins at a multiple of 1024 bytes, after which the swizzle repeats
